@@ -1,0 +1,2 @@
+// Package redoubt holds the nouns of the platform.
+package redoubt
