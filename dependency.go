@@ -1,0 +1,57 @@
+package redoubt
+
+// Dependency is one package version that a lockfile of a project's primary
+// branch holds (decisions §8).
+type Dependency struct {
+	ID           int64
+	ProjectID    int64
+	Lockfile     string // path in the repository
+	Ecosystem    string // as npm, pypi, gomod, maven
+	Name         string
+	Version      string
+	Transitivity Transitivity
+	Line         int      // of the lockfile, 1-based; 0 when unknown
+	Licenses     []string // SPDX expressions; never nil
+	PURL         string
+	Hashes       []Hash
+}
+
+// Hash is a checksum of a package's archive.
+type Hash struct {
+	Algorithm string // as SHA-256
+	Hex       string
+}
+
+// Inventory is a statement about one lockfile: everything it holds (decisions §15).
+type Inventory struct {
+	Lockfile     string
+	Dependencies []Dependency // ids and projects unset
+}
+
+// LockfileSummary counts what a lockfile holds.
+type LockfileSummary struct {
+	ID           int64
+	Path         string
+	Dependencies int
+}
+
+// DependencyFilter selects dependencies; zero members do not filter. All are
+// and-ed, the entries of Packages or-ed among themselves (decisions §8).
+type DependencyFilter struct {
+	Name       string // case-insensitive substring
+	Version    string // equal
+	Lockfile   string // equal
+	Licenses   []string
+	ProjectIDs []int64
+	Packages   []PackageFilter
+	Projects   ProjectGlobs // what the caller may see
+}
+
+// PackageFilter selects versions of packages.
+type PackageFilter struct {
+	Name      string
+	ExactName bool   // equal instead of a case-insensitive substring
+	Version   string // equal; beats the bounds
+	Lower     string // inclusive, in the ecosystem's order; an operator in front is honoured
+	Upper     string // inclusive, likewise
+}

@@ -1,0 +1,54 @@
+package redoubt
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Deployment is the tenant: nothing is read or written without one.
+type Deployment struct {
+	ID        int64
+	Slug      string // [a-z0-9][a-z0-9-]{0,62}, holding a non-digit (decisions §1)
+	Name      string
+	CreatedAt time.Time
+	Version   int64 // grows with every commit that changes an answer
+}
+
+var slugPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+// ValidSlug reports whether s may name a deployment. An all-digit segment of a
+// path is an id, so a slug holds something else too (decisions §1).
+func ValidSlug(s string) bool {
+	return slugPattern.MatchString(s) && strings.Trim(s, "0123456789") != ""
+}
+
+// Actor is who changed something: a token, a person at the command line, a
+// scan, or the server itself.
+type Actor struct {
+	Kind string `json:"kind"` // token, cli, scan or system
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+// String returns kind:name, for logs and lists.
+func (a Actor) String() string {
+	if a.Name != "" {
+		return a.Kind + ":" + a.Name
+	}
+	if a.ID != "" {
+		return a.Kind + ":" + a.ID
+	}
+	return a.Kind
+}
+
+// AuditEvent says who changed what. Nothing rewrites it.
+type AuditEvent struct {
+	ID      int64
+	At      time.Time
+	By      Actor
+	Action  string // as "project.update", "token.create"
+	Subject string // as "project:17"
+	Before  string // JSON of the members that changed; empty when created
+	After   string // JSON of the members that changed; empty when deleted
+}

@@ -1,0 +1,27 @@
+package redoubt
+
+// words gives a small enumeration its names on the wire. The zero value of
+// every enumeration here means "not said" and has the empty name, so a
+// forgotten field never passes for a real one.
+type words[T ~uint8] []string
+
+// name returns the wire name of v, or "" for a value out of range.
+func (w words[T]) name(v T) string {
+	if int(v) >= len(w) {
+		return ""
+	}
+	return w[v]
+}
+
+// parse finds the value with the wire name s. The empty name is not found.
+func (w words[T]) parse(s string) (T, bool) {
+	for i, name := range w {
+		if name == s && s != "" {
+			return T(i), true
+		}
+	}
+	return 0, false
+}
+
+// all lists the wire names in order, without the unset one.
+func (w words[T]) all() []string { return w[1:] }

@@ -1,0 +1,48 @@
+package redoubt
+
+import "time"
+
+// FindingFilter selects findings of one issue type: values of one member are
+// or-ed, members and-ed, and an empty member does not filter. It holds the 21
+// parameters of the listing and the 24 of bulk triage together, so filters
+// exist once (design §4); which of them an operation takes, the server checks.
+type FindingFilter struct {
+	IssueType IssueType
+	Since     time.Time // inclusive, on relevant_since
+	Ref       string    // in full; empty for all
+	Dedup     bool      // one occurrence per lineage (decisions §4)
+
+	Visible      ProjectGlobs // what the caller may see
+	Projects     []string     // names, case-insensitive
+	ProjectIDs   []int64
+	ProjectTags  []string // case-insensitive
+	Visibilities []Visibility
+
+	Statuses      []Status
+	TriageReasons []TriageReason
+	Severities    []Severity
+	Confidences   []Confidence
+	Modes         []PolicyMode // of the rule now
+	Rules         []string
+	Rulesets      []string
+	Categories    []string
+	Verdicts      []Verdict
+	ComponentTags []string
+	PRStates      []string // open, merged
+
+	Reachabilities []Reachability
+	Transitivities []Transitivity
+	Malicious      *bool
+	Packages       []string
+	EPSS           []EPSSBand
+
+	ProOnly          *bool
+	ExcludeHistoric  bool
+	SecretTypes      []string
+	ValidationStates []ValidationState
+
+	// IDs restricts to these findings when HasIDs is set; unknown ones are
+	// skipped (decisions §6).
+	HasIDs bool
+	IDs    []int64
+}

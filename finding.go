@@ -1,0 +1,119 @@
+package redoubt
+
+import "time"
+
+// State is what the scans say of a finding (decisions §5).
+type State uint8
+
+// States of a finding.
+const (
+	Unresolved   State = iota + 1 // the last scan that looked saw it
+	Fixed                         // a scan looked where it was and no longer saw it
+	Muted                         // silenced in the code, as by nosemgrep
+	StateRemoved                  // its rule, ref or path left the scope; never listed
+)
+
+var states = words[State]{"", "unresolved", "fixed", "muted", "removed"}
+
+// String returns the wire name.
+func (s State) String() string { return states.name(s) }
+
+// Status is what the contract shows: the state and the triage together.
+type Status uint8
+
+// Statuses of a finding. The zero Status is that of a removed one, which no
+// list shows.
+const (
+	StatusOpen Status = iota + 1
+	StatusFixed
+	StatusIgnored
+	StatusReviewing
+	StatusFixing
+)
+
+var statuses = words[Status]{"", "open", "fixed", "ignored", "reviewing", "fixing"}
+
+// String returns the wire name.
+func (s Status) String() string { return statuses.name(s) }
+
+// ParseStatus reads a wire name.
+func ParseStatus(s string) (Status, bool) { return statuses.parse(s) }
+
+// StatusOf derives the status from what scans and people say (decisions §4).
+func StatusOf(state State, triage TriageState) Status {
+	switch {
+	case state == StateRemoved:
+		return 0
+	case state == Fixed:
+		return StatusFixed
+	case state == Muted, triage == TriageIgnored:
+		return StatusIgnored
+	case triage == TriageReviewing:
+		return StatusReviewing
+	case triage == TriageFixing:
+		return StatusFixing
+	}
+	return StatusOpen
+}
+
+// Digest is the first half of a SHA-256: enough to tell things apart, half the
+// room. The zero Digest means that there is none.
+type Digest [16]byte
+
+// IdentityKind says who vouches for an identity. Kinds never mix: equal hashes
+// of two kinds are two identities (decisions §4).
+type IdentityKind uint8
+
+// Kinds of identity, best first.
+const (
+	IdentityMatchBased IdentityKind = iota + 1 // the scanner's match_based_id
+	IdentityTool                               // another fingerprint of the scanner's
+	IdentityOwn                                // ours, version 1: tool, rule, path, code, ordinal
+	IdentitySecret                             // rule, path, keyed hash of the secret (decisions §16)
+	IdentityDependency                         // rule or vulnerability, lockfile, package
+)
+
+// Identity tells one finding of a project from all others, whatever the ref.
+type Identity struct {
+	Kind IdentityKind
+	Hash Digest
+}
+
+// Finding is one occurrence: a finding on one ref, as one source sees it. It is
+// the narrow row that decides and filters; the members that only readers want
+// are its body (decisions §4, §5).
+type Finding struct {
+	ID        int64 // counts up per deployment, fits uint32
+	IssueType IssueType
+	ProjectID int64
+	Ref       string // in full, as refs/heads/main
+	Source    string // tool and category
+	Identity  Identity
+	LineageID int64
+	RuleID    int64
+	RuleName  string
+
+	Path        string
+	Line        int    // 1-based; 0 when unknown
+	CodeHash    Digest // of the matched code; zero when unknown
+	PatternHash Digest // of the pattern as it matched; zero when unknown
+	Content     Digest // of all that the scanner said; equal content writes nothing
+
+	State           State
+	Severity        Severity
+	Confidence      Confidence
+	Reachability    Reachability // supply chain only
+	Transitivity    Transitivity // supply chain only
+	Package         string       // supply chain only
+	Malicious       bool         // supply chain only
+	ProOnly         bool         // code only
+	Historical      bool         // secrets only: found in history, not in the tree
+	ValidationState ValidationState
+	SecretType      string // secrets only, as "AWS"
+
+	SeenByFull     bool // a full scan of this ref saw it, so no diff scan closes it
+	CreatedAt      time.Time
+	RelevantSince  time.Time // first detection or last return
+	StateUpdatedAt time.Time // zero before any change of state
+	FirstScanID    int64
+}

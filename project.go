@@ -1,0 +1,114 @@
+package redoubt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits of a project's members (decisions §7).
+const (
+	MaxTags      = 10
+	MaxTagLength = 64 // characters
+)
+
+// Visibility says who can see a repository at its host.
+type Visibility uint8
+
+// Visibilities of a repository.
+const (
+	VisibilityUnknown Visibility = iota
+	VisibilityPublic
+	VisibilityPrivate
+)
+
+var visibilities = words[Visibility]{"unknown", "public", "private"}
+
+// String returns the wire name.
+func (v Visibility) String() string { return visibilities.name(v) }
+
+// ParseVisibility reads a wire name.
+func ParseVisibility(s string) (Visibility, bool) { return visibilities.parse(s) }
+
+// ManagedScan says which scans the server would start by itself.
+type ManagedScan struct {
+	Diff bool
+	Full bool
+}
+
+// Project is one repository, or one part of it that is scanned apart.
+type Project struct {
+	ID            int64  // global, fits uint32
+	Name          string // two segments or more, as acme/payments
+	URL           string // absolute, or empty when no scan told it
+	Tags          []string
+	CreatedAt     time.Time
+	DefaultBranch string    // full ref of the first branch fully scanned; empty before
+	PrimaryBranch string    // full ref; empty follows the default branch
+	LatestScanAt  time.Time // zero before the first scan
+	Visibility    Visibility
+	ManagedScan   ManagedScan
+	RepoID        string // the host's own id, by which a renamed repository is known
+}
+
+// Default returns the default branch, which is refs/heads/main until a branch
+// was fully scanned (decisions §7).
+func (p Project) Default() string {
+	if p.DefaultBranch == "" {
+		return "refs/heads/main"
+	}
+	return p.DefaultBranch
+}
+
+// Primary returns the branch that dependencies, dedup and the gate look at.
+func (p Project) Primary() string {
+	if p.PrimaryBranch == "" {
+		return p.Default()
+	}
+	return p.PrimaryBranch
+}
+
+// CheckProjectName says what is wrong with a project name, or nil. A name has
+// two segments or more, none empty, "." or "..", and no control characters
+// (decisions §1).
+func CheckProjectName(name string) error {
+	if len(name) > 512 || !utf8.ValidString(name) {
+		return errors.New("a project name is valid UTF-8 of at most 512 bytes")
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
+		return errors.New("a project name holds no control characters")
+	}
+	segments := strings.Split(name, "/")
+	if len(segments) < 2 {
+		return fmt.Errorf("project name %q needs two segments or more, as acme/payments", name)
+	}
+	for _, s := range segments {
+		if s == "" || s == "." || s == ".." {
+			return fmt.Errorf("project name %q has an empty or relative segment", name)
+		}
+	}
+	return nil
+}
+
+// NormalTags trims tags and drops empty and repeated ones, keeping the order.
+// More than MaxTags, or one longer than MaxTagLength, is an error (decisions §7).
+func NormalTags(tags []string) ([]string, error) {
+	out := make([]string, 0, len(tags))
+	for _, tag := range tags {
+		tag = strings.TrimSpace(tag)
+		if tag == "" || slices.Contains(out, tag) {
+			continue
+		}
+		if utf8.RuneCountInString(tag) > MaxTagLength {
+			return nil, fmt.Errorf("tag %.20q… is longer than %d characters", tag, MaxTagLength)
+		}
+		out = append(out, tag)
+	}
+	if len(out) > MaxTags {
+		return nil, fmt.Errorf("%d tags given; a project has at most %d", len(out), MaxTags)
+	}
+	return out, nil
+}

@@ -1,0 +1,106 @@
+package redoubt
+
+import "time"
+
+// Report is what one scanner run says, freed of its file format. Secrets in it
+// are redacted already (decisions §16).
+type Report struct {
+	Tool        string // as semgrep, gitleaks; lower case
+	ToolVersion string
+	Category    string // a stream of its own of the same tool; mostly empty
+	Products    Products
+	StartedAt   time.Time // zero when the report does not tell
+	TotalTime   time.Duration
+	Commit      string // when the report tells
+	Failed      bool   // the tool says that its run failed: closes nothing
+
+	// RulesRun names the rules that ran, nil when the report does not tell.
+	RulesRun []string
+	// Searched and Skipped are paths in the repository; Searched is nil when
+	// the report does not tell where it looked.
+	Searched []string
+	Skipped  []string
+
+	Rules       []*Rule // all that the report describes, those without results too
+	Results     []Result
+	Inventories []Inventory
+	Refused     []Refusal // what could not be read, item by item
+}
+
+// Refusal names one item of a report that could not be taken, and why.
+type Refusal struct {
+	Item   string // where in the file, as results[17]
+	Reason string
+}
+
+// Location is where in a file a result is. Lines and columns are 1-based; zero
+// is unknown.
+type Location struct {
+	Line      int
+	Column    int
+	EndLine   int
+	EndColumn int // exclusive
+}
+
+// Result is one match that a scanner reports.
+type Result struct {
+	Item     string // where in the file, as results[17], for refusals
+	Rule     *Rule
+	Path     string // in the repository, with slashes, never leaving it
+	Location Location
+	Message  string // metavariables expanded; the template's text for secrets
+
+	MatchBasedID string // the scanner's own, when real
+	SyntacticID  string
+	Fingerprint  string // another stable id of the scanner's; empty when none
+	CodeHash     string // hex, the scanner's; empty when none
+	PatternHash  string // hex, the scanner's; empty when none
+	Code         string // the matched lines; empty for secrets and when unknown
+
+	Severity   Severity
+	Confidence Confidence
+	Muted      bool // silenced in the code
+	Blocking   bool // the scanner would fail the build on it
+
+	Secret     *SecretMatch // secrets only
+	Dependency *Vulnerable  // supply chain only
+	DataFlow   []FlowStep   // from source to sink; empty when not told
+}
+
+// SecretMatch is what may be kept of a secret (decisions §16).
+type SecretMatch struct {
+	Hash       Digest // keyed hash of the secret; zero when the report held it redacted
+	Validation ValidationState
+	Commit     string // set when found in history
+}
+
+// Vulnerable is the dependency that a supply-chain result is about.
+type Vulnerable struct {
+	Ecosystem     string
+	Package       string
+	Version       string
+	Transitivity  Transitivity
+	Lockfile      string
+	Line          int // of the lockfile; 0 when unknown
+	Vulnerability string
+	Reachability  Reachability
+	Condition     string // under which it is reachable; mostly empty
+	Malicious     bool
+	Fixes         []Fix
+	InCode        bool // the result's path is code that uses the package, not the lockfile
+	EPSS          *EPSS
+}
+
+// Fix is a version of a package that is no longer vulnerable.
+type Fix struct {
+	Package string `json:"package"`
+	Version string `json:"version"`
+}
+
+// FlowStep is one place that tainted data passes.
+type FlowStep struct {
+	Path    string `json:"path"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Content string `json:"content,omitempty"`
+}

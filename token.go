@@ -1,0 +1,53 @@
+package redoubt
+
+import "time"
+
+// Scope is something that a token may do (decisions §12).
+type Scope string
+
+// Scopes of a token.
+const (
+	ScopeWebAPI   Scope = "web_api"   // the Web API
+	ScopeCI       Scope = "ci"        // scans and imports only
+	ScopeReadOnly Scope = "read_only" // with web_api: refuses writes
+)
+
+// Dialect is the shape of the answers that a token's bearer gets (decisions §13).
+type Dialect string
+
+// Dialects.
+const (
+	DialectContract Dialect = "contract"
+	DialectHosted   Dialect = "hosted"
+)
+
+// Token is a credential of one deployment. Its secret is shown once and kept
+// as a hash (decisions §12).
+type Token struct {
+	ID           int64
+	PublicID     string // names the token in lists and logs
+	DeploymentID int64
+	Name         string
+	Scopes       []Scope
+	ProjectGlobs []string // empty: every project
+	Dialect      Dialect
+	CreatedAt    time.Time
+	ExpiresAt    time.Time // zero: never
+	LastUsedAt   time.Time // zero: not yet
+	RevokedAt    time.Time // zero: in force
+}
+
+// Has reports whether the token carries the scope.
+func (t Token) Has(s Scope) bool {
+	for _, have := range t.Scopes {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}
+
+// Active reports whether the token is in force at the given time.
+func (t Token) Active(now time.Time) bool {
+	return t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt))
+}

@@ -1,0 +1,176 @@
+package redoubt
+
+import (
+	"slices"
+	"time"
+)
+
+// MaxNote is the longest triage note, in characters (decisions §6).
+const MaxNote = 3000
+
+// MaxTriage is the most findings that one bulk triage selects, before their
+// occurrences on other refs are added (the contract).
+const MaxTriage = 3000
+
+// TriageState is what people decided about a finding.
+type TriageState uint8
+
+// Triage states. Any of the last four may be set from any state.
+const (
+	TriageUntriaged TriageState = iota + 1
+	TriageIgnored
+	TriageReviewing
+	TriageFixing
+	TriageReopened
+)
+
+var triageStates = words[TriageState]{"", "untriaged", "ignored", "reviewing", "fixing", "reopened"}
+
+// String returns the wire name.
+func (s TriageState) String() string { return triageStates.name(s) }
+
+// ParseTriageState reads a wire name.
+func ParseTriageState(s string) (TriageState, bool) { return triageStates.parse(s) }
+
+// TriageReason says why a finding was ignored.
+type TriageReason uint8
+
+// Triage reasons of the contract.
+const (
+	AcceptableRisk TriageReason = iota + 1
+	FalsePositive
+	NoTime
+	NoTriageReason
+)
+
+var triageReasons = words[TriageReason]{"", "acceptable_risk", "false_positive", "no_time", "no_triage_reason"}
+
+// String returns the wire name.
+func (r TriageReason) String() string { return triageReasons.name(r) }
+
+// ParseTriageReason reads a wire name.
+func ParseTriageReason(s string) (TriageReason, bool) { return triageReasons.parse(s) }
+
+// Triage is the decision that stands on a lineage.
+type Triage struct {
+	State     TriageState
+	Reason    TriageReason // set only while ignored
+	Comment   string
+	At        time.Time // zero when never triaged
+	By        Actor
+	Automatic bool // made by a worker; a person's decision beats it
+}
+
+// Lineage is one finding through all its refs, moves and changed rule texts:
+// the identities that are one thing. Triage and annotations hang here, so every
+// ref shows them and a new occurrence inherits them (decisions §4).
+type Lineage struct {
+	ID          int64
+	ProjectID   int64
+	Triage      Triage
+	Annotations Annotations
+}
+
+// TriageEvent is one line of the trail, which nothing rewrites.
+type TriageEvent struct {
+	ID        int64
+	LineageID int64
+	At        time.Time
+	By        Actor
+	Before    Triage
+	After     Triage
+	Note      string
+}
+
+// Annotations are what no scanner brings (decisions §4). A nil or empty member
+// was never written.
+type Annotations struct {
+	Assistant          *Assistant        `json:"assistant,omitempty"`
+	ExternalTicket     *ExternalTicket   `json:"external_ticket,omitempty"`
+	ReviewComments     []ReviewComment   `json:"review_comments,omitempty"`
+	ClickToFixPRs      []ClickToFixPR    `json:"click_to_fix_prs,omitempty"`
+	ClickToFixFailures []ClickToFixError `json:"click_to_fix_failures,omitempty"`
+	EPSS               *EPSS             `json:"epss_score,omitempty"`
+	Reachability       Reachability      `json:"reachability,omitempty"` // shown where the scanner knows none
+}
+
+// Verdict is the assistant's opinion of a finding.
+type Verdict uint8
+
+// Verdicts.
+const (
+	TruePositive Verdict = iota + 1
+	VerdictFalsePositive
+)
+
+var verdicts = words[Verdict]{"", "true_positive", "false_positive"}
+
+// String returns the wire name.
+func (v Verdict) String() string { return verdicts.name(v) }
+
+// ParseVerdict reads a wire name.
+func ParseVerdict(s string) (Verdict, bool) { return verdicts.parse(s) }
+
+// Assistant gathers what a helper said of a finding. Members keep the names of
+// the contract; an absent one is left out.
+type Assistant struct {
+	Autofix *struct {
+		Explanation *string `json:"explanation"`
+		FixCode     string  `json:"fix_code"`
+	} `json:"autofix,omitempty"`
+	Autotriage *struct {
+		Reason  string `json:"reason"`
+		Verdict string `json:"verdict" enum:"true_positive,false_positive"`
+	} `json:"autotriage,omitempty"`
+	Component *struct {
+		Risk string `json:"risk"`
+		Tag  string `json:"tag"`
+	} `json:"component,omitempty"`
+	Guidance *struct {
+		Instructions *string `json:"instructions"`
+		Summary      string  `json:"summary"`
+	} `json:"guidance,omitempty"`
+	RuleExplanation *struct {
+		Explanation string `json:"explanation"`
+		Summary     string `json:"summary"`
+	} `json:"rule_explanation,omitempty"`
+}
+
+// ExternalTicket links a finding to an issue tracker.
+type ExternalTicket struct {
+	ExternalSlug   string  `json:"externalSlug"`
+	ID             int64   `json:"id"`
+	LinkedIssueIDs []int64 `json:"linkedIssueIds"`
+	URL            string  `json:"url"`
+}
+
+// ReviewComment links a finding to a comment on a change request.
+type ReviewComment struct {
+	ExternalDiscussionID string `json:"externalDiscussionId"`
+	ExternalNoteID       int64  `json:"externalNoteId"`
+}
+
+// ClickToFixPR is a change request that was opened to fix a finding.
+type ClickToFixPR struct {
+	CreatedAt time.Time `json:"created_at"`
+	URL       string    `json:"url"`
+	State     string    `json:"state" enum:"open,merged"`
+}
+
+// ClickToFixError is a failed try to open one.
+type ClickToFixError struct {
+	CreatedAt time.Time `json:"created_at"`
+	Reason    string    `json:"reason"`
+}
+
+// EPSS is the published probability that a vulnerability will be exploited,
+// and its rank among all others; both from 0 to 1.
+type EPSS struct {
+	Percentile float64 `json:"percentile"`
+	Score      float64 `json:"score"`
+}
+
+// HasPRState reports whether one of the change requests is in the given state.
+func (a Annotations) HasPRState(state string) bool {
+	return slices.ContainsFunc(a.ClickToFixPRs, func(pr ClickToFixPR) bool { return pr.State == state })
+}
