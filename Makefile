@@ -1,0 +1,94 @@
+# `make` lists the targets. Each says what it does after its "##"; what takes more than a line or two is a script in scripts/.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+# Tools have a module file of their own, so that no linter ever raises a version of what we ship.
+TOOL := go tool -modfile=tools.mod
+VERSION ?= $(shell git describe --tags --always --dirty)
+PKG ?= ./...
+BENCH ?= .
+FUZZTIME ?= 10s
+DATA ?= .cache/data
+
+# The packages whose tests match a pattern: where the benchmarks are, or the golden files.
+packages_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n1 dirname | sort -u)
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## Install what the tests need and is not here yet (as root on Debian: PostgreSQL, semgrep)
+	@scripts/setup
+
+.PHONY: build
+build: ## Build bin/redoubt
+	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/redoubt ./cmd/redoubt
+
+.PHONY: test
+test: setup ## Run every test, on SQLite and PostgreSQL; PKG=./internal/store narrows it
+	@scripts/test $(PKG)
+
+.PHONY: test-fast
+test-fast: ## Run the tests without setting anything up; what is missing is skipped
+	go test $(PKG)
+
+.PHONY: check
+check: ## The fast gate: format, vet, staticcheck, tidy go.mod, house rules
+	@unformatted=$$($(TOOL) gofumpt -l .); \
+	if [ -n "$$unformatted" ]; then printf 'not formatted, run make fmt:\n%s\n' "$$unformatted"; exit 1; fi
+	go vet ./...
+	$(TOOL) staticcheck ./...
+	go mod tidy -diff
+	go test ./internal/house
+
+.PHONY: lint
+lint: ## Run all linters of .golangci.yml (the first run builds golangci-lint, some minutes)
+	$(TOOL) golangci-lint run
+
+.PHONY: fmt
+fmt: ## Format the code
+	$(TOOL) gofumpt -w .
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities in what we import (needs the network)
+	go run golang.org/x/vuln/cmd/govulncheck@latest ./...
+
+.PHONY: bench
+bench: ## Run the benchmarks; BENCH=Page narrows them
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(call packages_with,^func Benchmark)
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME=10s
+	@FUZZTIME=$(FUZZTIME) scripts/fuzz
+
+.PHONY: golden
+golden: ## Write the golden files again; read the diff before committing it
+	go test $(call packages_with,flag\.Bool\("update") -update
+	@git --no-pager diff --stat
+
+.PHONY: schema
+schema: ## Write the dumped database schemas again
+	go test ./internal/store -update
+
+.PHONY: samples
+samples: ## Make the sample reports of the demo again, with the real scanners
+	@scripts/samples
+
+.PHONY: demo
+demo: ## Start a server on sample data in a temporary folder, and print how to call it
+	go run ./cmd/redoubt demo
+
+.PHONY: run
+run: ## Start a server on the folder DATA=.cache/data
+	go run ./cmd/redoubt serve --data $(DATA)
+
+.PHONY: release
+release: ## Build for every platform into dist/, with SHA-256 sums
+	@VERSION=$(VERSION) scripts/release
+
+.PHONY: clean
+clean: ## Remove what the targets above made
+	rm -rf bin dist .cache
