@@ -1,0 +1,106 @@
+package redoubt
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Body holds the members of a finding's JSON that only a scan changes, in the
+// contract's dialect. It is encoded once, when written, and never parsed to be
+// listed (design §3).
+type Body struct {
+	Location      WireLocation `json:"location"`
+	LineOfCodeURL string       `json:"line_of_code_url"`
+	MatchBasedID  string       `json:"match_based_id"`
+	SyntacticID   string       `json:"syntactic_id"`
+	RuleMessage   *string      `json:"rule_message"`
+
+	*SCABody // supply chain only
+}
+
+// SCABody holds the further members of a supply-chain finding.
+type SCABody struct {
+	FixRecommendations      []Fix           `json:"fix_recommendations"`
+	FoundDependency         FoundDependency `json:"found_dependency"`
+	IsMalicious             bool            `json:"is_malicious"`
+	ReachableCondition      *string         `json:"reachable_condition"`
+	Usage                   *Usage          `json:"usage"`
+	VulnerabilityIdentifier *string         `json:"vulnerability_identifier"`
+}
+
+// WireLocation is the contract's Location object.
+type WireLocation struct {
+	Column    int    `json:"column"`
+	EndColumn int    `json:"endColumn"`
+	EndLine   int    `json:"endLine"`
+	FilePath  string `json:"filePath"`
+	Line      int    `json:"line"`
+}
+
+// FoundDependency is the contract's found_dependency object.
+type FoundDependency struct {
+	Ecosystem       string  `json:"ecosystem"`
+	LockfileLineURL *string `json:"lockfile_line_url"`
+	Package         string  `json:"package"`
+	Transitivity    string  `json:"transitivity"`
+	Version         string  `json:"version"`
+}
+
+// Usage is where the code uses a vulnerable package.
+type Usage struct {
+	ExternalTicket *ExternalTicket `json:"external_ticket"`
+	Location       WireLocation    `json:"location"`
+}
+
+// Members returns the JSON members without the braces around them, ready to
+// stand beside others.
+func (b Body) Members() ([]byte, error) { return members(b) }
+
+func members(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(buf.Bytes()), []byte("{")), []byte("}")), nil
+}
+
+// ruleSummary is the contract's Rule summary, its message last so that an
+// occurrence's own can stand in where no template is known.
+type ruleSummary struct {
+	Category             string   `json:"category"`
+	Confidence           string   `json:"confidence"`
+	CWENames             []string `json:"cweNames"`
+	Name                 string   `json:"name"`
+	OWASPNames           []string `json:"owaspNames"`
+	Subcategories        []string `json:"subcategories"`
+	VulnerabilityClasses []string `json:"vulnerabilityClasses"`
+}
+
+// Members returns the rule's part of a finding's JSON: categories, rule_name
+// and rule, but for the rule's message, which is written between open and
+// closing brace: Members + message + "}".
+func (r Rule) Members() ([]byte, error) {
+	summary := ruleSummary{
+		Category: r.Category, Confidence: r.Confidence.String(), Name: r.Name,
+		CWENames: list(r.CWE), OWASPNames: list(r.OWASP),
+		Subcategories: list(r.Subcategories), VulnerabilityClasses: list(r.VulnerabilityClasses),
+	}
+	out, err := members(struct {
+		Categories []string    `json:"categories"`
+		RuleName   string      `json:"rule_name"`
+		Rule       ruleSummary `json:"rule"`
+	}{r.Categories(), r.Name, summary})
+	if err != nil {
+		return nil, err
+	}
+	return append(bytes.TrimSuffix(out, []byte("}")), `,"message":`...), nil
+}
+
+func list(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}

@@ -1,0 +1,22 @@
+package redoubt
+
+// Batch is a part of what an index is built from: everything, when read from
+// version zero, else what changed since. Rows hold their present content, so
+// the same batch twice does no harm.
+type Batch struct {
+	Projects    []Project
+	Rules       []Rule
+	Policies    []Policy
+	PolicyRules []PolicyRule
+	Lineages    []Lineage
+	Findings    []IndexedFinding
+
+	DeletedProjects []int64
+	DeletedFindings []int64
+}
+
+// IndexedFinding is a finding with its body.
+type IndexedFinding struct {
+	Finding
+	Body []byte // see Body
+}

@@ -1,0 +1,119 @@
+package ingest
+
+import (
+	"context"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Store is what an import needs of one transaction of one deployment. All
+// writes of an import are in it, so an upload counts whole or not at all.
+type Store interface {
+	// Now is the commit's clock value: the same throughout, rising from commit
+	// to commit (decisions §4).
+	Now() time.Time
+
+	// ProjectForScan finds the project by its host's id, then by name or old
+	// name; unknown, it creates it; known under another name, it renames it
+	// (decisions §7). It fills an empty URL and adds missing tags.
+	ProjectForScan(ctx context.Context, p redoubt.Project) (redoubt.Project, error)
+	// ScanApplied notes on the project that a scan was applied: when, and the
+	// default branch if this is the first branch fully scanned.
+	ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error
+
+	// Stream tells what stands on (project, ref, source).
+	Stream(ctx context.Context, projectID int64, ref, source, commit string) (Stream, error)
+	// AddScan stores the scan and returns its id.
+	AddScan(ctx context.Context, s redoubt.Scan) (int64, error)
+
+	// Findings reads all occurrences of (project, ref, source), removed and
+	// fixed ones too.
+	Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)
+	// LineagesOf finds the lineages that hold the identities, in the project.
+	LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error)
+	// Lineages reads lineages by id.
+	Lineages(ctx context.Context, ids []int64) (map[int64]redoubt.Lineage, error)
+
+	// PutRules stores contents not seen before and returns the id of each, in
+	// the order given. New names enter the default policy of their product,
+	// with the mode they ask for, else monitor, not served (decisions §10).
+	PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error)
+
+	// NewIDs reserves n ids; findings count up per deployment.
+	NewFindingIDs(ctx context.Context, n int) ([]int64, error)
+	NewLineageIDs(ctx context.Context, n int) ([]int64, error)
+
+	AddLineages(ctx context.Context, lineages []redoubt.Lineage) error
+	AddIdentities(ctx context.Context, projectID int64, links []Link) error
+	AddFindings(ctx context.Context, findings []NewFinding) error
+	// UpdateFindings writes the rows anew; the body too where it is not nil.
+	UpdateFindings(ctx context.Context, findings []NewFinding) error
+	AddEvents(ctx context.Context, events []Event) error
+	// UpdateTriage writes the triage of the lineages and its trail.
+	UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error
+
+	// PutInventory makes the statement the one in force about its lockfile,
+	// keeping the ids of rows that stay. An older or equal statement changes
+	// nothing. It returns how many rows came and went.
+	PutInventory(ctx context.Context, s Statement) (added, removed int, err error)
+	// DropInventories removes what the source stated of the ref, but for the
+	// lockfiles to keep, and returns the paths dropped (decisions §15).
+	DropInventories(ctx context.Context, projectID int64, ref, source string, keep []string) ([]string, error)
+}
+
+// Stream is what one source has said of one ref so far (decisions §5, order).
+type Stream struct {
+	LastScanID    int64          // newest applied scan; 0 when none
+	LastDigest    redoubt.Digest // of that scan's upload
+	LastFullStart time.Time      // start of the newest applied full scan; zero when none
+	// Superseded is true when the commit was applied here before and others
+	// were applied since.
+	Superseded bool
+}
+
+// Link puts an identity into a lineage.
+type Link struct {
+	Identity  redoubt.Identity
+	LineageID int64
+}
+
+// NewFinding is a row to write, with what readers see beside it.
+type NewFinding struct {
+	redoubt.Finding
+	Body     []byte // redoubt.Body's members
+	Evidence []byte // JSON: code and data flow
+}
+
+// Event is one line of a finding's history.
+type Event struct {
+	FindingID int64
+	ScanID    int64
+	Kind      EventKind
+	Detail    string // JSON, or empty
+}
+
+// EventKind names what happened to a finding.
+type EventKind string
+
+// Kinds of event.
+const (
+	EventFixed    EventKind = "fixed"
+	EventReturned EventKind = "returned"
+	EventRemoved  EventKind = "removed"
+	EventMoved    EventKind = "moved"
+	EventMuted    EventKind = "muted"
+	EventUnmuted  EventKind = "unmuted"
+)
+
+// Statement is one lockfile's inventory as a scan tells it.
+type Statement struct {
+	ProjectID int64
+	Ref       string
+	Source    string
+	ScanID    int64
+	Commit    string
+	At        time.Time // start of the scan
+	Digest    redoubt.Digest
+	Inventory redoubt.Inventory
+}

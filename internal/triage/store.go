@@ -1,0 +1,37 @@
+package triage
+
+import (
+	"context"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Store is what a triage needs of one transaction of one deployment.
+type Store interface {
+	// Now is the commit's clock value.
+	Now() time.Time
+	// Actor is who the transaction acts for.
+	Actor() redoubt.Actor
+	// Lineages reads lineages by id.
+	Lineages(ctx context.Context, ids []int64) (map[int64]redoubt.Lineage, error)
+	// UpdateTriage writes each event's After to its lineage and appends the
+	// event to the trail.
+	UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error
+}
+
+// Selector answers from the index, as it stands at the transaction's version.
+type Selector interface {
+	// Newest returns the newest matches, at most limit, by relevant_since then
+	// id, descending.
+	Newest(ctx context.Context, f redoubt.FindingFilter, limit int) ([]Target, error)
+	// Occurrences returns the ids of all listed findings of the lineages, on
+	// every ref, of that issue type.
+	Occurrences(ctx context.Context, t redoubt.IssueType, lineages []int64) ([]int64, error)
+}
+
+// Target is a selected finding and the lineage that its triage hangs on.
+type Target struct {
+	FindingID int64
+	LineageID int64
+}
