@@ -1,0 +1,235 @@
+package house
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// The rules are tried on small made-up modules, so that none of them can pass because it sees nothing.
+func TestRules(t *testing.T) {
+	tests := []struct {
+		name   string
+		check  func(*source) []string
+		files  map[string]string
+		broken []string // the beginning of each message, in order
+	}{
+		{
+			name:  "a package outside all rooms",
+			check: everyPackageHasARoom,
+			files: map[string]string{
+				"finding.go":                   "package redoubt",
+				"internal/store/a.go":          "package store",
+				"internal/store/rows/a.go":     "package rows",
+				"internal/utils/a.go":          "package utils",
+				"internal/storefront/a.go":     "package storefront",
+				"internal/utils/testdata/a.go": "package not_looked_at",
+			},
+			broken: []string{"internal/storefront: no room", "internal/utils: no room"},
+		},
+		{
+			name:  "imports against the table",
+			check: importsFollowTheTable,
+			files: map[string]string{
+				"finding.go":                 imports("redoubt", "time", "github.com/google/go-cmp/cmp"),
+				"api/client.go":              imports("api", "net/http", modulePath),
+				"internal/ingest/a.go":       imports("ingest", modulePath, "golang.org/x/sync/errgroup"),
+				"internal/ingest/b.go":       imports("ingest", modulePath+"/internal/store"),
+				"internal/ingest/c_test.go":  imports("ingest", modulePath+"/internal/store"),
+				"internal/report/a.go":       imports("report", modulePath+"/internal/report/sarif"),
+				"internal/report/sarif/a.go": imports("sarif", modulePath+"/internal/ingest"),
+				"internal/web/a.go":          imports("web", modulePath+"/internal/store", modulePath+"/internal/server"),
+				"cmd/redoubt/main.go":        imports("main", modulePath+"/internal/store", modulePath+"/internal/web"),
+			},
+			broken: []string{
+				`api/client.go: room "api" may not import "."`,
+				`finding.go: "." imports the standard library only`,
+				`internal/ingest/b.go: room "internal/ingest" may not import "internal/store"`,
+				`internal/report/sarif/a.go: room "internal/report" may not import "internal/ingest"`,
+				`internal/web/a.go: room "internal/web" may not import "internal/server"`,
+			},
+		},
+		{
+			name:  "network, SQL and libraries outside their rooms",
+			check: confinedImports,
+			files: map[string]string{
+				"internal/server/a.go":    imports("server", "net/http", "github.com/danielgtaylor/huma/v2"),
+				"internal/store/a.go":     imports("store", "database/sql", "github.com/jackc/pgx/v5/stdlib"),
+				"internal/web/a.go":       imports("web", "net/http/httputil", "github.com/danielgtaylor/huma/v2"),
+				"internal/triage/a.go":    imports("triage", "database/sql/driver"),
+				"internal/sbom/a.go":      imports("sbom", "net/http", "net/url"),
+				"internal/sbom/a_test.go": imports("sbom", "net/http/httptest"),
+			},
+			broken: []string{
+				"internal/sbom/a.go: net/http is only for api, internal/server",
+				"internal/triage/a.go: database/sql/driver is only for internal/store",
+				"internal/web/a.go: github.com/danielgtaylor/huma/v2 is only for internal/server",
+			},
+		},
+		{
+			name:  "clock and environment",
+			check: clockIsHandedIn,
+			files: map[string]string{
+				"internal/triage/a.go":      "package triage\nimport \"time\"\nvar clock = time.Now",
+				"internal/triage/b.go":      "package triage\nimport stdtime \"time\"\nfunc f(t stdtime.Time) any { return stdtime.Since(t) }",
+				"internal/triage/c.go":      "package triage\nimport \"os\"\nfunc g() string { return os.Getenv(\"HOME\") }",
+				"internal/triage/d.go":      "package triage\nimport \"time\"\nvar day = 24 * time.Hour",
+				"internal/triage/e_test.go": "package triage\nimport \"time\"\nvar now = time.Now()",
+				"internal/config/a.go":      "package config\nimport \"os\"\nvar home, ok = os.LookupEnv(\"HOME\")",
+				"cmd/redoubt/main.go":       "package main\nimport \"time\"\nvar clock = time.Now",
+			},
+			broken: []string{
+				"internal/triage/a.go:3: time.Now is only for cmd",
+				"internal/triage/b.go:3: stdtime.Since is only for cmd",
+				"internal/triage/c.go:3: os.Getenv is only for cmd",
+			},
+		},
+		{
+			name:  "five packages in a chain are enough",
+			check: importsAreShallow,
+			files: chain("cmd/redoubt", "internal/server", "internal/report", "internal/report/a", "."),
+		},
+		{
+			name:   "six packages in a chain",
+			check:  importsAreShallow,
+			files:  chain("cmd/redoubt", "internal/server", "internal/report", "internal/report/a", "internal/report/b", "."),
+			broken: []string{"cmd/redoubt → internal/server → internal/report → internal/report/a → internal/report/b → .: 6 packages"},
+		},
+		{
+			name:  "package comments",
+			check: packagesAreDocumented,
+			files: map[string]string{
+				"internal/job/doc.go":       "// Package job runs jobs.\npackage job",
+				"internal/job/job.go":       "package job",
+				"internal/sbom/sbom.go":     "package sbom",
+				"internal/triage/a.go":      "//\npackage triage",
+				"internal/report/a_test.go": "package report_test",
+			},
+			broken: []string{"internal/sbom: no package comment", "internal/triage: no package comment"},
+		},
+		{
+			name:  "long files",
+			check: filesAreShort,
+			files: map[string]string{
+				"a.go":      "package redoubt\n" + strings.Repeat("\n", 499),
+				"b.go":      "package redoubt\n" + strings.Repeat("\n", 500),
+				"c_test.go": "package redoubt\n" + strings.Repeat("\n", 500),
+				"d.go":      "// Code generated by hand. DO NOT EDIT.\n\npackage redoubt\n" + strings.Repeat("\n", 500),
+			},
+			broken: []string{"b.go: 501 lines", "c_test.go: 501 lines"},
+		},
+		{
+			name:   "two long functions among ninety-nine",
+			check:  functionsAreShort,
+			files:  map[string]string{"a.go": "package redoubt\n" + functions(60, 97) + functions(61, 2), "a_test.go": "package redoubt\n" + functions(61, 9)},
+			broken: []string{"a.go:5822: f has 61 lines", "a.go:5883: f has 61 lines"},
+		},
+		{
+			name:  "two long functions among a hundred",
+			check: functionsAreShort,
+			files: map[string]string{"a.go": "package redoubt\n" + functions(60, 98) + functions(61, 2)},
+		},
+		{
+			name:  "paths of a machine",
+			check: noMachinePaths,
+			files: map[string]string{
+				"README.md":               "Look in `/ro" + "ot/logs`.\nIn a/wo" + "rk/b and https://host/ro" + "ot/x is nothing.",
+				"scripts/a":               "cd /wo" + "rk/main",
+				"internal/job/testdata/a": "/wo" + "rk/main",
+				"internal/job/a_test.go":  "package job // /t" + "mp/x",
+				"image.png":               "\x00/wo" + "rk/main",
+				"web/chart.js":            "/t" + "mp/x",
+				"THIRD_PARTY.md":          "`web/chart.js` is made by others.",
+			},
+			broken: []string{"README.md:1: ", "scripts/a:1: "},
+		},
+		{
+			name:  "marks of unfinished work",
+			check: nothingLeftForLater,
+			files: map[string]string{
+				"a.go":      "package redoubt\n// TO" + "DO: more",
+				"a_test.go": "package redoubt // FIX" + "ME",
+				"b.go":      "package redoubt // mktemp redoubt.XX" + "XXXX, or an octodo",
+			},
+			broken: []string{"a.go:2: ", "a_test.go:1: "},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			module := fstest.MapFS{}
+			for name, content := range tt.files {
+				module[name] = &fstest.MapFile{Data: []byte(content)}
+			}
+			src, err := readSource(module, slices.Sorted(maps.Keys(tt.files)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			broken := tt.check(src)
+			if len(broken) != len(tt.broken) {
+				t.Fatalf("got %d messages, want %d:\n%s", len(broken), len(tt.broken), strings.Join(broken, "\n"))
+			}
+			for i, want := range tt.broken {
+				if !strings.HasPrefix(broken[i], want) {
+					t.Errorf("message %d = %q, want it to begin with %q", i, broken[i], want)
+				}
+			}
+		})
+	}
+}
+
+// imports is a file that imports the paths.
+func imports(pkg string, paths ...string) string {
+	text := "package " + pkg + "\n"
+	for _, p := range paths {
+		text += fmt.Sprintf("import _ %q\n", p)
+	}
+	return text
+}
+
+// chain is a module in which each package imports the next.
+func chain(dirs ...string) map[string]string {
+	files := map[string]string{}
+	for i, dir := range dirs[:len(dirs)-1] {
+		next := modulePath
+		if dirs[i+1] != "." {
+			next += "/" + dirs[i+1]
+		}
+		files[dir+"/a.go"] = imports("p", next)
+	}
+	return files
+}
+
+// functions is the text of count functions, each so many lines long.
+func functions(lines, count int) string {
+	return strings.Repeat("func f() {"+strings.Repeat("\n", lines-1)+"}\n", count)
+}
+
+// Two rows for one folder, or a row that allows a room there is not, would be a hole in the table.
+func TestTable(t *testing.T) {
+	known := map[string]bool{}
+	for _, r := range rooms {
+		for other := range known {
+			if other != "." && (within(r.path, other) || within(other, r.path)) {
+				t.Errorf("rooms %q and %q overlap", r.path, other)
+			}
+		}
+		known[r.path] = true
+	}
+	for _, r := range rooms {
+		for _, imported := range r.imports {
+			if !known[imported] {
+				t.Errorf("room %q may import %q, which is no room", r.path, imported)
+			}
+		}
+	}
+	for _, c := range confined {
+		for _, r := range c.rooms {
+			if !known[r] {
+				t.Errorf("%s is confined to %q, which is no room", c.path, r)
+			}
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package house
+
+import "strings"
+
+const modulePath = "github.com/redoubt/redoubt"
+
+// room is a folder of the house: a package, with the packages below it.
+type room struct {
+	path    string   // from the module's root, "." for the root package alone
+	imports []string // the rooms whose packages its code may import; its own and the standard library always
+	stdOnly bool     // nothing from other modules
+	clock   bool     // may ask for the time and read the environment, which the others are handed
+}
+
+// nouns is what a room may import that works on the nouns alone and declares the storage it needs as an interface.
+var nouns = []string{"."}
+
+// adapters is what the rooms that speak to the outside may import.
+var adapters = []string{
+	".", "api", "internal/auth", "internal/report", "internal/ingest", "internal/triage", "internal/index", "internal/advisory",
+	"internal/policy", "internal/sbom", "internal/store", "internal/config", "internal/job",
+}
+
+// rooms is the import table of ARCHITECTURE.md. A room may stand here before it is built.
+var rooms = []room{
+	{path: ".", stdOnly: true},
+	{path: "api", stdOnly: true},
+
+	{path: "internal/report", imports: nouns},
+	{path: "internal/ingest", imports: nouns},
+	{path: "internal/triage", imports: nouns},
+	{path: "internal/index", imports: nouns},
+	{path: "internal/advisory", imports: nouns},
+	{path: "internal/policy", imports: nouns},
+	{path: "internal/sbom", imports: nouns},
+	{path: "internal/auth", imports: nouns},
+	{path: "internal/job", imports: nouns},
+	{path: "internal/demo", imports: nouns, stdOnly: true},
+
+	{path: "internal/store", imports: nouns},
+	{path: "internal/config", imports: nouns, stdOnly: true, clock: true},
+
+	{path: "internal/server", imports: adapters},
+	{path: "internal/agent", imports: adapters},
+	{path: "internal/web", imports: adapters},
+	{path: "cmd", imports: append([]string{"internal/server", "internal/agent", "internal/web", "internal/demo"}, adapters...), clock: true},
+
+	{path: "internal/storetest", imports: []string{".", "internal/store"}, clock: true},
+	{path: "internal/house", stdOnly: true},
+	{path: "internal/tools", imports: nouns, clock: true},
+}
+
+// confined lists imports, with the packages below them, that only the rooms named may use in code that is not a test.
+var confined = []struct {
+	path  string
+	rooms []string
+	why   string
+}{
+	{"net/http", []string{"api", "internal/server", "internal/agent", "internal/web", "cmd"}, "HTTP ends at the adapters"},
+	{"database/sql", []string{"internal/store", "internal/storetest"}, "all SQL is in the store"},
+	{"github.com/jackc/pgx", []string{"internal/store", "internal/storetest"}, "only the store knows the engine"},
+	{"modernc.org/sqlite", []string{"internal/store", "internal/storetest"}, "only the store knows the engine"},
+	{"github.com/pressly/goose", []string{"internal/store", "internal/storetest"}, "only the store knows the schema"},
+	{"github.com/danielgtaylor/huma", []string{"internal/server"}, "the library's types stay in the server"},
+	{"github.com/alecthomas/kong", []string{"cmd"}, "flags are read in one place"},
+}
+
+// roomOf finds the room of a package folder, or nil.
+func roomOf(dir string) *room {
+	for i := range rooms {
+		if rooms[i].path == dir || rooms[i].path != "." && within(dir, rooms[i].path) {
+			return &rooms[i]
+		}
+	}
+	return nil
+}
+
+// within tells whether a path is another one or below it.
+func within(path, parent string) bool {
+	return path == parent || strings.HasPrefix(path, parent+"/")
+}
