@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -38,18 +39,47 @@ func TestLibcPin(t *testing.T) {
 	}
 }
 
-// required is the version of a module that a go.mod file requires.
-func required(t *testing.T, goMod, module string) string {
-	t.Helper()
-	var parsed struct {
-		Require []struct{ Path, Version string }
+// Who adds a dependency looks at its licence, and writes it down.
+func TestThirdParty(t *testing.T) {
+	named, err := os.ReadFile(filepath.Join(root, "THIRD_PARTY.md"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	direct := map[string]bool{}
+	for _, r := range requirements(t, filepath.Join(root, "go.mod")) {
+		direct[r.Path] = !r.Indirect
+		if !r.Indirect && !bytes.Contains(named, []byte("\n| "+r.Path+" |")) {
+			t.Errorf("THIRD_PARTY.md does not name %s: add its row, with its licence", r.Path)
+		}
+	}
+	for _, row := range regexp.MustCompile(`(?m)^\| (\S+\.\S+/\S+) \|`).FindAllSubmatch(named, -1) {
+		if !direct[string(row[1])] {
+			t.Errorf("THIRD_PARTY.md names %s, which go.mod does not require (any more): take its row out", row[1])
+		}
+	}
+}
+
+// requirement is a module that a go.mod file requires.
+type requirement struct {
+	Path, Version string
+	Indirect      bool
+}
+
+func requirements(t *testing.T, goMod string) []requirement {
+	t.Helper()
+	var parsed struct{ Require []requirement }
 	if err := json.Unmarshal([]byte(output(t, "go", "mod", "edit", "-json", goMod)), &parsed); err != nil {
 		t.Fatalf("%s: %v", goMod, err)
 	}
-	for _, requirement := range parsed.Require {
-		if requirement.Path == module {
-			return requirement.Version
+	return parsed.Require
+}
+
+// required is the version of a module that a go.mod file requires.
+func required(t *testing.T, goMod, module string) string {
+	t.Helper()
+	for _, r := range requirements(t, goMod) {
+		if r.Path == module {
+			return r.Version
 		}
 	}
 	t.Fatalf("%s does not require %s", goMod, module)
