@@ -46,3 +46,9 @@ type FindingFilter struct {
 	HasIDs bool
 	IDs    []int64
 }
+
+// Target is a selected finding and the lineage that its triage hangs on.
+type Target struct {
+	FindingID int64
+	LineageID int64
+}

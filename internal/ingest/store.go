@@ -23,7 +23,7 @@ type Store interface {
 	ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error
 
 	// Stream tells what stands on (project, ref, source).
-	Stream(ctx context.Context, projectID int64, ref, source, commit string) (Stream, error)
+	Stream(ctx context.Context, projectID int64, ref, source, commit string) (redoubt.ScanStream, error)
 	// AddScan stores the scan and returns its id.
 	AddScan(ctx context.Context, s redoubt.Scan) (int64, error)
 
@@ -40,80 +40,24 @@ type Store interface {
 	// with the mode they ask for, else monitor, not served (decisions §10).
 	PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error)
 
-	// NewIDs reserves n ids; findings count up per deployment.
+	// NewFindingIDs reserves n ids, which count up per deployment.
 	NewFindingIDs(ctx context.Context, n int) ([]int64, error)
 	NewLineageIDs(ctx context.Context, n int) ([]int64, error)
 
 	AddLineages(ctx context.Context, lineages []redoubt.Lineage) error
-	AddIdentities(ctx context.Context, projectID int64, links []Link) error
-	AddFindings(ctx context.Context, findings []NewFinding) error
+	AddIdentities(ctx context.Context, projectID int64, links []redoubt.IdentityLink) error
+	AddFindings(ctx context.Context, findings []redoubt.FindingWrite) error
 	// UpdateFindings writes the rows anew; the body too where it is not nil.
-	UpdateFindings(ctx context.Context, findings []NewFinding) error
-	AddEvents(ctx context.Context, events []Event) error
+	UpdateFindings(ctx context.Context, findings []redoubt.FindingWrite) error
+	AddEvents(ctx context.Context, events []redoubt.FindingEvent) error
 	// UpdateTriage writes the triage of the lineages and its trail.
 	UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error
 
 	// PutInventory makes the statement the one in force about its lockfile,
 	// keeping the ids of rows that stay. An older or equal statement changes
 	// nothing. It returns how many rows came and went.
-	PutInventory(ctx context.Context, s Statement) (added, removed int, err error)
+	PutInventory(ctx context.Context, s redoubt.InventoryStatement) (added, removed int, err error)
 	// DropInventories removes what the source stated of the ref, but for the
 	// lockfiles to keep, and returns the paths dropped (decisions §15).
 	DropInventories(ctx context.Context, projectID int64, ref, source string, keep []string) ([]string, error)
-}
-
-// Stream is what one source has said of one ref so far (decisions §5, order).
-type Stream struct {
-	LastScanID    int64          // newest applied scan; 0 when none
-	LastDigest    redoubt.Digest // of that scan's upload
-	LastFullStart time.Time      // start of the newest applied full scan; zero when none
-	// Superseded is true when the commit was applied here before and others
-	// were applied since.
-	Superseded bool
-}
-
-// Link puts an identity into a lineage.
-type Link struct {
-	Identity  redoubt.Identity
-	LineageID int64
-}
-
-// NewFinding is a row to write, with what readers see beside it.
-type NewFinding struct {
-	redoubt.Finding
-	Body     []byte // redoubt.Body's members
-	Evidence []byte // JSON: code and data flow
-}
-
-// Event is one line of a finding's history.
-type Event struct {
-	FindingID int64
-	ScanID    int64
-	Kind      EventKind
-	Detail    string // JSON, or empty
-}
-
-// EventKind names what happened to a finding.
-type EventKind string
-
-// Kinds of event.
-const (
-	EventFixed    EventKind = "fixed"
-	EventReturned EventKind = "returned"
-	EventRemoved  EventKind = "removed"
-	EventMoved    EventKind = "moved"
-	EventMuted    EventKind = "muted"
-	EventUnmuted  EventKind = "unmuted"
-)
-
-// Statement is one lockfile's inventory as a scan tells it.
-type Statement struct {
-	ProjectID int64
-	Ref       string
-	Source    string
-	ScanID    int64
-	Commit    string
-	At        time.Time // start of the scan
-	Digest    redoubt.Digest
-	Inventory redoubt.Inventory
 }

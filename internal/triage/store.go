@@ -24,14 +24,8 @@ type Store interface {
 type Selector interface {
 	// Newest returns the newest matches, at most limit, by relevant_since then
 	// id, descending.
-	Newest(ctx context.Context, f redoubt.FindingFilter, limit int) ([]Target, error)
+	Newest(ctx context.Context, f redoubt.FindingFilter, limit int) ([]redoubt.Target, error)
 	// Occurrences returns the ids of all listed findings of the lineages, on
 	// every ref, of that issue type.
 	Occurrences(ctx context.Context, t redoubt.IssueType, lineages []int64) ([]int64, error)
-}
-
-// Target is a selected finding and the lineage that its triage hangs on.
-type Target struct {
-	FindingID int64
-	LineageID int64
 }

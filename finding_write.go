@@ -1,0 +1,59 @@
+package redoubt
+
+import "time"
+
+// ScanStream is what one source has said of one ref so far (decisions §5, order).
+type ScanStream struct {
+	LastScanID    int64     // newest applied scan; 0 when none
+	LastDigest    Digest    // of that scan's upload
+	LastFullStart time.Time // start of the newest applied full scan; zero when none
+	// Superseded is true when the commit was applied here before and others
+	// were applied since.
+	Superseded bool
+}
+
+// IdentityLink puts an identity into a lineage.
+type IdentityLink struct {
+	Identity  Identity
+	LineageID int64
+}
+
+// FindingWrite is a row to write, with what readers see beside it.
+type FindingWrite struct {
+	Finding
+	Body     []byte // Body's members
+	Evidence []byte // JSON: code and data flow
+}
+
+// FindingEvent is one line of a finding's history.
+type FindingEvent struct {
+	FindingID int64
+	ScanID    int64
+	Kind      FindingEventKind
+	Detail    string // JSON, or empty
+}
+
+// FindingEventKind names what happened to a finding.
+type FindingEventKind string
+
+// Kinds of event.
+const (
+	EventFixed    FindingEventKind = "fixed"
+	EventReturned FindingEventKind = "returned"
+	EventRemoved  FindingEventKind = "removed"
+	EventMoved    FindingEventKind = "moved"
+	EventMuted    FindingEventKind = "muted"
+	EventUnmuted  FindingEventKind = "unmuted"
+)
+
+// InventoryStatement is one lockfile's inventory as a scan tells it.
+type InventoryStatement struct {
+	ProjectID int64
+	Ref       string
+	Source    string
+	ScanID    int64
+	Commit    string
+	At        time.Time // start of the scan
+	Digest    Digest
+	Inventory Inventory
+}
