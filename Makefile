@@ -73,7 +73,7 @@ fuzz: ## Run each fuzz target for FUZZTIME=10s
 
 .PHONY: golden
 golden: ## Write the golden files again; read the diff before committing it
-	go test $(call packages_with,flag\.Bool\("update") -update
+	go test $(call packages_with,flag\.Bool.*"update") -update
 	@git --no-pager diff --stat
 
 .PHONY: schema
