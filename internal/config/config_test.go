@@ -1,0 +1,133 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+type cli struct {
+	Serve struct {
+		Storage
+		Server
+	} `cmd:""`
+}
+
+// parse reads the settings as redoubt serve would.
+func parse(t *testing.T, file string, args ...string) (cli, error) {
+	t.Helper()
+	var c cli
+	options := []kong.Option{kong.Name("redoubt"), kong.Exit(func(int) {})}
+	if file != "" {
+		resolver, err := Load(strings.NewReader(file))
+		if err != nil {
+			return c, err
+		}
+		options = append(options, kong.Resolvers(resolver))
+	}
+	parser, err := kong.New(&c, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = parser.Parse(append([]string{"serve"}, args...))
+	return c, err
+}
+
+func TestFlagsBeatEnvironmentBeatsFile(t *testing.T) {
+	file := "addr: file:1\nrate_limit: 7\ntrusted_proxy: [10.0.0.0/8, 127.0.0.1]\n"
+	got, err := parse(t, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Serve.Addr != "file:1" || got.Serve.RateLimit != 7 || len(got.Serve.TrustedProxy) != 2 {
+		t.Errorf("the file alone gave %+v", got.Serve.Server)
+	}
+	t.Setenv("REDOUBT_ADDR", "env:2")
+	if got, _ = parse(t, file); got.Serve.Addr != "env:2" {
+		t.Errorf("with the environment set, addr = %q, want env:2", got.Serve.Addr)
+	}
+	if got, _ = parse(t, file, "--addr", "flag:3"); got.Serve.Addr != "flag:3" {
+		t.Errorf("with the flag given, addr = %q, want flag:3", got.Serve.Addr)
+	}
+}
+
+func TestFileWithUnknownKeyIsRefused(t *testing.T) {
+	_, err := parse(t, "adr: x:1\n")
+	if err == nil || !strings.Contains(err.Error(), "adr") {
+		t.Errorf("a misspelt key gave %v, want an error that names it", err)
+	}
+	if _, err = parse(t, "- a list\n"); err == nil {
+		t.Error("a file that is no map was taken")
+	}
+}
+
+func TestSecretFromFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "url")
+	if err := os.WriteFile(path, []byte("postgres://u:hunter2@h/d\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("REDOUBT_DATABASE_URL", "")
+	os.Unsetenv("REDOUBT_DATABASE_URL")
+	t.Setenv("REDOUBT_DATABASE_URL_FILE", path)
+	if err := SecretsFromFiles("REDOUBT_DATABASE_URL"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := parse(t, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Serve.DatabaseURL != "postgres://u:hunter2@h/d" {
+		t.Errorf("the secret read from its file is %d bytes long", len(got.Serve.DatabaseURL))
+	}
+	if err := SecretsFromFiles("REDOUBT_DATABASE_URL"); err == nil {
+		t.Error("both NAME and NAME_FILE set, and no error")
+	}
+}
+
+func TestSecretsStayHidden(t *testing.T) {
+	s := Storage{Data: "d", DatabaseURL: "postgres://u:hunter2@h/d"}
+	asJSON, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{fmt.Sprint(s), fmt.Sprintf("%+v", s), string(asJSON), s.DatabaseURL.LogValue().String()} {
+		if strings.Contains(text, "hunter2") {
+			t.Errorf("the secret shows in %s", text)
+		}
+	}
+}
+
+func TestCheckNamesEveryFault(t *testing.T) {
+	good := Server{Addr: "127.0.0.1:0", MaxUpload: 1 << 30}
+	if err := good.Check(); err != nil {
+		t.Fatalf("sound settings refused: %v", err)
+	}
+	bad := Server{
+		Addr: "nowhere", MetricsAddr: "x", PublicURL: "ftp://x", TLSCert: "a",
+		TrustedProxy: []string{"10.0.0.0/99"}, MaxUpload: 1, BodyCache: -1, RateLimit: -1,
+	}
+	err := bad.Check()
+	if err == nil {
+		t.Fatal("no fault found")
+	}
+	for _, want := range []string{"--addr", "--metrics-addr", "--public-url", "--tls-cert", "--trusted-proxy", "--max-upload", "--body-cache", "--rate-limit"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is wrong and not named in: %v", want, err)
+		}
+	}
+}
+
+func TestProxiesTakeAddressesAndNetworks(t *testing.T) {
+	got, err := Server{TrustedProxy: []string{"10.0.0.0/8", "::1"}}.Proxies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(got) != "[10.0.0.0/8 ::1/128]" {
+		t.Errorf("proxies = %v", got)
+	}
+}

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v3"
+)
+
+// Load makes a resolver of a configuration file for the command line parser:
+// YAML (or JSON, which is YAML too), a flat map from flag names to values,
+// spelled database_url or database-url. A flag or an environment variable beats
+// it. A key that no flag has is an error, so a misspelt one cannot pass for set.
+func Load(r io.Reader) (kong.Resolver, error) {
+	values := map[string]any{}
+	if err := yaml.NewDecoder(r).Decode(&values); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("the configuration file is no YAML map of settings: %w", err)
+	}
+	file := fileResolver{}
+	for key, value := range values {
+		file[strings.ReplaceAll(key, "_", "-")] = value
+	}
+	return file, nil
+}
+
+type fileResolver map[string]any
+
+// Validate refuses keys that no flag of any command has.
+func (f fileResolver) Validate(app *kong.Application) error {
+	known := map[string]bool{}
+	_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error {
+		if flag, ok := node.(*kong.Flag); ok {
+			known[flag.Name] = true
+		}
+		return next(nil)
+	})
+	var unknown []string
+	for key := range f {
+		if !known[key] {
+			unknown = append(unknown, key)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return fmt.Errorf("the configuration file sets what no flag is called: %s", strings.Join(unknown, ", "))
+	}
+	return nil
+}
+
+// Resolve answers with the file's value unless the environment has one, which
+// the parser itself would rank below the file.
+func (f fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, env := range flag.Envs {
+		if _, set := os.LookupEnv(env); set {
+			return nil, nil
+		}
+	}
+	value, ok := f[flag.Name]
+	if !ok {
+		return nil, nil
+	}
+	if list, ok := value.([]any); ok {
+		words := make([]string, len(list))
+		for i, v := range list {
+			words[i] = fmt.Sprint(v)
+		}
+		return strings.Join(words, ","), nil
+	}
+	return fmt.Sprint(value), nil
+}
+
+// SecretsFromFiles reads NAME_FILE for each environment variable NAME that
+// holds a secret and is not set itself, and sets it. Container platforms hand
+// secrets over as files.
+func SecretsFromFiles(names ...string) error {
+	for _, name := range names {
+		path, ok := os.LookupEnv(name + "_FILE")
+		if !ok || path == "" {
+			continue
+		}
+		if _, set := os.LookupEnv(name); set {
+			return fmt.Errorf("%s and %s_FILE are both set; keep one", name, name)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("%s_FILE: %w", name, err)
+		}
+		if err := os.Setenv(name, strings.TrimSpace(string(text))); err != nil {
+			return fmt.Errorf("%s_FILE: %w", name, err)
+		}
+	}
+	return nil
+}
