@@ -1,0 +1,188 @@
+// Package job runs durable work: what a request stored and answered for, and
+// what must survive a crash and a restart (decisions §11).
+//
+// A job is a row with a lease. A worker claims it, renews the lease while it
+// works, and stores the result; a lease that ran out frees the job for another
+// worker or the next process. This package knows neither SQL nor what the work
+// is about: kinds of work are registered by whoever wires.
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Store keeps the jobs. Its methods look across deployments: a worker serves
+// all, and every job names its own.
+type Store interface {
+	// ClaimJob leases the oldest due job of one of the kinds, nil when none is.
+	ClaimJob(ctx context.Context, kinds []string, lease time.Duration) (*redoubt.Job, error)
+	// RenewJob prolongs a lease; redoubt.ErrConflict when it was lost.
+	RenewJob(ctx context.Context, j redoubt.Job, lease time.Duration) error
+	// FinishJob stores the result of a leased job.
+	FinishJob(ctx context.Context, j redoubt.Job, result []byte, mediaType string) error
+	// RetryJob makes a leased job due again after the wait.
+	RetryJob(ctx context.Context, j redoubt.Job, wait time.Duration) error
+	// FailJob ends a leased job for good, with a text for people.
+	FailJob(ctx context.Context, j redoubt.Job, text string) error
+}
+
+// Work does a job and returns its result and media type. An error that wraps
+// Permanent ends the job at once; any other is tried again.
+type Work func(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error)
+
+// Permanent marks an error that another try cannot mend. Its text is shown to
+// whoever asked for the job.
+type Permanent struct{ Reason string }
+
+// Error returns the reason.
+func (p Permanent) Error() string { return p.Reason }
+
+// Options are the pace of a runner; zero members take the defaults.
+type Options struct {
+	Workers  int           // at once; 2
+	Lease    time.Duration // 1 minute
+	Poll     time.Duration // how often idle workers look; 1 second
+	Attempts int           // before a job fails for good; 5
+	Logger   *slog.Logger
+}
+
+// Runner takes jobs from the store and has them done.
+type Runner struct {
+	store Store
+	work  map[string]Work
+	kinds []string
+	o     Options
+	wake  chan struct{}
+}
+
+// New makes a runner for the given kinds of work.
+func New(store Store, work map[string]Work, o Options) *Runner {
+	r := &Runner{store: store, work: work, o: o, wake: make(chan struct{}, 1)}
+	for kind := range work {
+		r.kinds = append(r.kinds, kind)
+	}
+	if r.o.Workers == 0 {
+		r.o.Workers = 2
+	}
+	if r.o.Lease == 0 {
+		r.o.Lease = time.Minute
+	}
+	if r.o.Poll == 0 {
+		r.o.Poll = time.Second
+	}
+	if r.o.Attempts == 0 {
+		r.o.Attempts = 5
+	}
+	if r.o.Logger == nil {
+		r.o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return r
+}
+
+// Wake has an idle worker look now: call it after adding a job.
+func (r *Runner) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until the context ends, then waits for the jobs under way to let
+// go; what they did not finish is claimed again later.
+func (r *Runner) Run(ctx context.Context) {
+	var workers sync.WaitGroup
+	for range r.o.Workers {
+		workers.Go(func() { r.worker(ctx) })
+	}
+	workers.Wait()
+}
+
+func (r *Runner) worker(ctx context.Context) {
+	tick := time.NewTicker(r.o.Poll)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		j, err := r.store.ClaimJob(ctx, r.kinds, r.o.Lease)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			r.o.Logger.Error("cannot claim a job", "error", err)
+		case j != nil:
+			r.do(ctx, *j)
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		case <-r.wake:
+		}
+	}
+}
+
+// do has one job done and stores how it ended. Losing the lease cancels the
+// work: another worker has it by then.
+func (r *Runner) do(ctx context.Context, j redoubt.Job) {
+	log := r.o.Logger.With("job", j.ID, "kind", j.Kind, "deployment", j.DeploymentID, "attempt", j.Attempt)
+	held, release := context.WithCancel(ctx)
+	defer release()
+	go r.hold(held, release, j)
+
+	result, media, err := r.attempt(held, j)
+	var permanent Permanent
+	switch {
+	case err == nil:
+		err = r.store.FinishJob(ctx, j, result, media)
+	case ctx.Err() != nil:
+		return // stopping: the lease runs out and the job is claimed again
+	case errors.As(err, &permanent):
+		log.Warn("job failed", "error", err)
+		err = r.store.FailJob(ctx, j, permanent.Reason)
+	case j.Attempt >= r.o.Attempts:
+		log.Error("job failed, no further attempt", "error", err)
+		err = r.store.FailJob(ctx, j, fmt.Sprintf("failed %d times; the server's log has the cause under job %d", j.Attempt, j.ID))
+	default:
+		log.Warn("job failed, will be tried again", "error", err)
+		err = r.store.RetryJob(ctx, j, backoff(j.Attempt))
+	}
+	if err != nil && ctx.Err() == nil {
+		log.Error("cannot store how a job ended", "error", err)
+	}
+}
+
+// attempt turns a panic into an error, so that one bad job stops nothing else.
+func (r *Runner) attempt(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return r.work[j.Kind](ctx, j)
+}
+
+// hold renews the lease until the work is over.
+func (r *Runner) hold(ctx context.Context, lost context.CancelFunc, j redoubt.Job) {
+	tick := time.NewTicker(r.o.Lease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := r.store.RenewJob(ctx, j, r.o.Lease); errors.Is(err, redoubt.ErrConflict) {
+			lost()
+			return
+		}
+	}
+}
+
+// backoff waits longer after each failed attempt: 1, 4, 9 … seconds.
+func backoff(attempt int) time.Duration {
+	return time.Duration(attempt*attempt) * time.Second
+}

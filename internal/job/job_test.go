@@ -1,0 +1,183 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// memory keeps jobs with leases, as the store does.
+type memory struct {
+	mu    sync.Mutex
+	jobs  []*redoubt.Job
+	due   map[int64]time.Time
+	lease map[int64]time.Time
+}
+
+func newMemory(kinds ...string) *memory {
+	m := &memory{due: map[int64]time.Time{}, lease: map[int64]time.Time{}}
+	for i, kind := range kinds {
+		m.jobs = append(m.jobs, &redoubt.Job{ID: int64(i + 1), DeploymentID: 1, Kind: kind, State: redoubt.JobQueued})
+	}
+	return m
+}
+
+func (m *memory) ClaimJob(_ context.Context, kinds []string, lease time.Duration) (*redoubt.Job, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	for _, j := range m.jobs {
+		queued := j.State == redoubt.JobQueued && !now.Before(m.due[j.ID])
+		abandoned := j.State == redoubt.JobRunning && now.After(m.lease[j.ID])
+		if (queued || abandoned) && contains(kinds, j.Kind) {
+			j.State, m.lease[j.ID] = redoubt.JobRunning, now.Add(lease)
+			j.Attempt++
+			claimed := *j
+			return &claimed, nil
+		}
+	}
+	return nil, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, have := range list {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *memory) leased(j redoubt.Job, change func(*redoubt.Job)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	row := m.jobs[j.ID-1]
+	if row.State != redoubt.JobRunning || row.Attempt != j.Attempt {
+		return redoubt.ErrConflict
+	}
+	change(row)
+	return nil
+}
+
+func (m *memory) RenewJob(_ context.Context, j redoubt.Job, lease time.Duration) error {
+	return m.leased(j, func(*redoubt.Job) { m.lease[j.ID] = time.Now().Add(lease) })
+}
+
+func (m *memory) FinishJob(_ context.Context, j redoubt.Job, result []byte, media string) error {
+	return m.leased(j, func(row *redoubt.Job) { row.State, row.Result, row.MediaType = redoubt.JobDone, result, media })
+}
+
+func (m *memory) RetryJob(_ context.Context, j redoubt.Job, wait time.Duration) error {
+	return m.leased(j, func(row *redoubt.Job) { row.State, m.due[j.ID] = redoubt.JobQueued, time.Now().Add(wait) })
+}
+
+func (m *memory) FailJob(_ context.Context, j redoubt.Job, text string) error {
+	return m.leased(j, func(row *redoubt.Job) { row.State, row.Error = redoubt.JobFailed, text })
+}
+
+func (m *memory) job(id int) redoubt.Job {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return *m.jobs[id-1]
+}
+
+// run has the runner work for a while of synthetic time.
+func run(m *memory, d time.Duration, work map[string]Work, o Options) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	New(m, work, o).Run(ctx)
+}
+
+func TestEachJobIsDoneOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kinds := make([]string, 100)
+		for i := range kinds {
+			kinds[i] = "count"
+		}
+		m := newMemory(kinds...)
+		var done atomic.Int64
+		run(m, time.Minute, map[string]Work{"count": func(context.Context, redoubt.Job) ([]byte, string, error) {
+			done.Add(1)
+			return []byte("x"), "text/plain", nil
+		}}, Options{Workers: 8})
+		if done.Load() != 100 {
+			t.Errorf("100 jobs were done %d times", done.Load())
+		}
+		if j := m.job(100); j.State != redoubt.JobDone || string(j.Result) != "x" || j.MediaType != "text/plain" {
+			t.Errorf("the last job ended as %+v", j)
+		}
+	})
+}
+
+func TestFailuresAreTriedAgainThenEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory("flaky", "broken", "hopeless", "panics")
+		var flaky int
+		work := map[string]Work{
+			"flaky": func(context.Context, redoubt.Job) ([]byte, string, error) {
+				if flaky++; flaky < 3 {
+					return nil, "", errors.New("not yet")
+				}
+				return []byte("ok"), "text/plain", nil
+			},
+			"broken": func(context.Context, redoubt.Job) ([]byte, string, error) { return nil, "", errors.New("secret cause") },
+			"hopeless": func(context.Context, redoubt.Job) ([]byte, string, error) {
+				return nil, "", Permanent{"no such project"}
+			},
+			"panics": func(context.Context, redoubt.Job) ([]byte, string, error) { panic("boom") },
+		}
+		run(m, 10*time.Minute, work, Options{Workers: 1})
+		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 3 {
+			t.Errorf("the flaky job: state %d after %d attempts, want done after 3", j.State, j.Attempt)
+		}
+		if j := m.job(2); j.State != redoubt.JobFailed || j.Attempt != 5 || j.Error == "" || j.Error == "secret cause" {
+			t.Errorf("the broken job: %+v, want failed after 5 attempts without the cause", j)
+		}
+		if j := m.job(3); j.State != redoubt.JobFailed || j.Attempt != 1 || j.Error != "no such project" {
+			t.Errorf("the hopeless job: %+v, want failed at once with its reason", j)
+		}
+		if j := m.job(4); j.State != redoubt.JobFailed {
+			t.Errorf("the panicking job: %+v, want failed", j)
+		}
+	})
+}
+
+func TestLongWorkKeepsItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory("long")
+		var runs atomic.Int64
+		run(m, time.Hour, map[string]Work{"long": func(ctx context.Context, _ redoubt.Job) ([]byte, string, error) {
+			runs.Add(1)
+			time.Sleep(10 * time.Minute)
+			return nil, "", ctx.Err()
+		}}, Options{Workers: 3, Lease: time.Minute})
+		if runs.Load() != 1 || m.job(1).State != redoubt.JobDone {
+			t.Errorf("ten minutes of work under a one-minute lease ran %d times, state %d", runs.Load(), m.job(1).State)
+		}
+	})
+}
+
+func TestAbandonedJobIsClaimedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory("work")
+		hang := map[string]Work{"work": func(ctx context.Context, _ redoubt.Job) ([]byte, string, error) {
+			<-ctx.Done()
+			return nil, "", ctx.Err()
+		}}
+		run(m, time.Second, hang, Options{Workers: 1, Lease: time.Minute}) // the process stops in mid-work
+		if j := m.job(1); j.State != redoubt.JobRunning {
+			t.Fatalf("after the stop the job is in state %d, want running under its lease", j.State)
+		}
+		done := map[string]Work{"work": func(context.Context, redoubt.Job) ([]byte, string, error) { return []byte("x"), "", nil }}
+		run(m, 5*time.Minute, done, Options{Workers: 1, Lease: time.Minute})
+		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 2 {
+			t.Errorf("the next process left the job at %+v", j)
+		}
+	})
+}
