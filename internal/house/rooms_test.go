@@ -18,7 +18,7 @@ var nouns = []string{"."}
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
 	".", "api", "internal/auth", "internal/report", "internal/ingest", "internal/triage", "internal/index", "internal/advisory",
-	"internal/policy", "internal/sbom", "internal/store", "internal/config", "internal/job",
+	"internal/policy", "internal/sbom", "internal/store", "internal/config", "internal/job", "internal/version",
 }
 
 // rooms is the import table of ARCHITECTURE.md. A room may stand here before it is built.
@@ -33,6 +33,7 @@ var rooms = []room{
 	{path: "internal/advisory", imports: nouns},
 	{path: "internal/policy", imports: nouns},
 	{path: "internal/sbom", imports: nouns},
+	{path: "internal/version"},
 	{path: "internal/auth", imports: nouns},
 	{path: "internal/job", imports: nouns},
 	{path: "internal/demo", imports: nouns, stdOnly: true},
