@@ -38,7 +38,7 @@ var rooms = []room{
 	{path: "internal/job", imports: nouns},
 	{path: "internal/demo", imports: nouns, stdOnly: true},
 
-	{path: "internal/store", imports: nouns},
+	{path: "internal/store", imports: []string{".", "internal/version"}},
 	{path: "internal/config", imports: nouns, clock: true},
 
 	{path: "internal/server", imports: adapters},

@@ -1,0 +1,94 @@
+package version
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Range is what a pair of bounds lets through. The zero Range lets everything
+// through, what is not a version included.
+type Range struct {
+	bounds []bound
+}
+
+type bound struct {
+	operator string // >=, >, <=, < or =
+	version  string
+}
+
+// operators in an order in which none hides a longer one.
+var operators = []string{">=", "<=", "==", ">", "<", "="}
+
+// ParseRange reads a lower and an upper bound; empty ones do not bound. Both
+// are inclusive unless an operator in front says otherwise: >= > <= < = ==, on
+// either side (decisions §8). An operator without a version is an error.
+func ParseRange(lower, upper string) (Range, error) {
+	var r Range
+	for _, side := range []struct{ text, operator string }{{lower, ">="}, {upper, "<="}} {
+		b, err := parseBound(side.text, side.operator)
+		if err != nil {
+			return Range{}, err
+		}
+		if b.version != "" {
+			r.bounds = append(r.bounds, b)
+		}
+	}
+	return r, nil
+}
+
+func parseBound(text, operator string) (bound, error) {
+	rest := strings.TrimSpace(text)
+	if rest == "" {
+		return bound{}, nil
+	}
+	for _, op := range operators {
+		if after, found := strings.CutPrefix(rest, op); found {
+			operator, rest = op, strings.TrimSpace(after)
+			break
+		}
+	}
+	if rest == "" || strings.ContainsAny(rest, "<>=") {
+		return bound{}, fmt.Errorf("%q is no version bound: give a version, with >=, >, <=, < or = in front if need be", text)
+	}
+	return bound{operator, rest}, nil
+}
+
+// In returns the test of whether a version of the ecosystem lies within the
+// range. What is not a version there lies within no bounds, and nothing lies
+// within bounds that are no versions there.
+func (r Range) In(ecosystem string) func(version string) bool {
+	order := OrderOf(ecosystem)
+	limits := make([]parsed, len(r.bounds))
+	for i, b := range r.bounds {
+		limit, ok := order.parse(b.version)
+		if !ok {
+			return func(string) bool { return false }
+		}
+		limits[i] = limit
+	}
+	return func(version string) bool {
+		if len(limits) == 0 {
+			return true
+		}
+		v, ok := order.parse(version)
+		for i, limit := range limits {
+			ok = ok && r.bounds[i].admits(v.compare(limit))
+		}
+		return ok
+	}
+}
+
+// admits reports whether a version that compares so with the bound's passes.
+func (b bound) admits(sign int) bool {
+	switch b.operator {
+	case ">=":
+		return sign >= 0
+	case ">":
+		return sign > 0
+	case "<=":
+		return sign <= 0
+	case "<":
+		return sign < 0
+	}
+	return sign == 0
+}

@@ -1,0 +1,8 @@
+// Package version orders the versions of packages as their ecosystem does and
+// answers whether a version lies within bounds (decisions §8, §14).
+//
+// It is pure: names and versions in, answers out. It knows no dependency, no
+// filter and no storage. The orders are those of osv-scalibr's semantic
+// package, which sorts anything it is given, garbage too; what is not a version
+// of its ecosystem is therefore told apart here first.
+package version

@@ -1,0 +1,74 @@
+package version
+
+import (
+	"cmp"
+	"strings"
+)
+
+// looksNatural tells versions of unknown ecosystems from words and addresses:
+// a version holds a digit and neither space nor a character of URLs or ranges.
+func looksNatural(s string) bool {
+	return strings.ContainsAny(s, "0123456789") && !strings.ContainsAny(s, " \t\r\n/\\<>=*|,;@#?&")
+}
+
+// naturalParts splits a version into runs of digits, without leading zeros, and
+// runs of letters and everything else that is not a separator, in lower case.
+// A v before the first digit is dropped.
+func naturalParts(s string) []string {
+	s = strings.ToLower(s)
+	if len(s) > 1 && s[0] == 'v' && isDigit(s[1]) {
+		s = s[1:]
+	}
+	var parts []string
+	for len(s) > 0 {
+		end := 1
+		switch {
+		case isSeparator(s[0]):
+			s = s[1:]
+			continue
+		case isDigit(s[0]):
+			for end < len(s) && isDigit(s[end]) {
+				end++
+			}
+			parts = append(parts, number(s[:end]))
+		default:
+			for end < len(s) && !isDigit(s[end]) && !isSeparator(s[end]) {
+				end++
+			}
+			parts = append(parts, s[:end])
+		}
+		s = s[end:]
+	}
+	return parts
+}
+
+// compareNatural compares part by part: numbers by value, words by their
+// bytes, a word before a number; what ends first comes first.
+func compareNatural(a, b []string) int {
+	for i := range min(len(a), len(b)) {
+		numeric := isDigit(a[i][0])
+		if numeric != isDigit(b[i][0]) {
+			if numeric {
+				return 1
+			}
+			return -1
+		}
+		if numeric && len(a[i]) != len(b[i]) {
+			return cmp.Compare(len(a[i]), len(b[i])) // no leading zeros: the longer is greater
+		}
+		if sign := strings.Compare(a[i], b[i]); sign != 0 {
+			return sign
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+func number(digits string) string {
+	if digits = strings.TrimLeft(digits, "0"); digits == "" {
+		return "0"
+	}
+	return digits
+}
+
+func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
+func isSeparator(c byte) bool { return strings.IndexByte(".-_+~:!^", c) >= 0 }

@@ -1,0 +1,100 @@
+package version
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/google/osv-scalibr/semantic"
+)
+
+// maxLength bounds what is read as a version, in bytes: the orders compare
+// numbers of any length, and versions come from files of strangers.
+const maxLength = 256
+
+// Order compares the versions of one ecosystem. Make it with OrderOf.
+type Order struct {
+	scheme scheme
+}
+
+// OrderOf returns the order of an ecosystem, named as in package URLs, OSV or
+// by scanners, in any case: npm, PyPI, gomod, Debian:12. One that is not known
+// has the natural order: runs of digits compare as numbers, everything else as
+// text, separators do not count, and a version comes before its extensions.
+func OrderOf(ecosystem string) Order {
+	return Order{schemeOf(ecosystem)}
+}
+
+// IsVersion reports whether s is a version of the ecosystem: not a branch, a
+// URL, a range or empty. Only versions lie within bounds.
+func (o Order) IsVersion(s string) bool {
+	_, ok := o.parse(s)
+	return ok
+}
+
+// Compare returns -1, 0 or 1 as a comes before b, is equal to it, or comes
+// after it. It is a total order of all strings, in which spellings of the same
+// version are equal: what is not a version comes before all versions and is
+// ordered naturally among itself.
+func (o Order) Compare(a, b string) int {
+	left, isLeft := o.parse(a)
+	right, isRight := o.parse(b)
+	switch {
+	case isLeft && isRight:
+		return left.compare(right)
+	case isLeft:
+		return 1
+	case isRight:
+		return -1
+	}
+	return compareNatural(naturalParts(a), naturalParts(b))
+}
+
+// parsed is a version read once, ready to be compared with others of its
+// ecosystem.
+type parsed struct {
+	known   semantic.Version
+	natural []string // when the ecosystem is not known
+}
+
+// parse reads a version, or reports that s is none.
+func (o Order) parse(s string) (parsed, bool) {
+	if len(s) > maxLength {
+		return parsed{}, false
+	}
+	if o.scheme.shape == nil {
+		return parsed{natural: naturalParts(s)}, looksNatural(s)
+	}
+	s = o.scheme.normal(s)
+	if !o.scheme.shape.MatchString(s) {
+		return parsed{}, false
+	}
+	known, err := semantic.Parse(s, o.scheme.osv)
+	return parsed{known: known}, err == nil
+}
+
+// dottedQualifier is a word behind a dot, as the Final of 4.1.Final.
+var dottedQualifier = regexp.MustCompile(`\.([A-Za-z])`)
+
+// normal undoes spellings that mean the same to the ecosystem and not to the
+// library: PyPI and Composer do not look at case, and Maven orders .qualifier
+// as -qualifier (the version order of the POM reference).
+func (s scheme) normal(version string) string {
+	switch s.osv {
+	case "PyPI", "Packagist":
+		return strings.ToLower(version)
+	case "Maven":
+		return dottedQualifier.ReplaceAllString(version, "-$1")
+	}
+	return version
+}
+
+func (p parsed) compare(q parsed) int {
+	if p.known == nil {
+		return compareNatural(p.natural, q.natural)
+	}
+	sign, err := p.known.Compare(q.known)
+	if err != nil {
+		return 0 // cannot be: both have a shape that the library reads
+	}
+	return max(-1, min(1, sign))
+}
