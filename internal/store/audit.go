@@ -1,0 +1,74 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/redoubt/redoubt"
+)
+
+// audit notes that something was changed: before and after are structs or maps
+// that encode as JSON objects, nil where there was or is nothing. Members that
+// stayed the same are left out, and an event that would hold none is not
+// written. Secrets and their hashes never go in.
+func (tx *Tx) audit(action, subject string, before, after any) {
+	was, is := members(before), members(after)
+	if was != nil && is != nil {
+		for name, value := range was {
+			if bytes.Equal(value, is[name]) {
+				delete(was, name)
+				delete(is, name)
+			}
+		}
+		if len(was) == 0 && len(is) == 0 {
+			return
+		}
+	}
+	tx.events = append(tx.events, redoubt.AuditEvent{
+		At: tx.now, By: tx.actor, Action: action, Subject: subject, Before: object(was), After: object(is),
+	})
+}
+
+// members takes a JSON object apart; nil has none at all.
+func members(v any) map[string]json.RawMessage {
+	if v == nil {
+		return nil
+	}
+	out := map[string]json.RawMessage{}
+	if err := json.Unmarshal([]byte(encoded(v)), &out); err != nil {
+		panic("store: an audit event holds what is no JSON object: " + err.Error())
+	}
+	return out
+}
+
+func object(members map[string]json.RawMessage) string {
+	if members == nil {
+		return ""
+	}
+	return encoded(members)
+}
+
+func (tx *Tx) writeEvents(ctx context.Context) error {
+	ids, err := tx.newIDs(ctx, seqAuditEvent, len(tx.events))
+	if err != nil {
+		return err
+	}
+	rows := make([][]any, len(ids))
+	for i, e := range tx.events {
+		rows[i] = []any{ids[i], e.At, encoded(e.By), e.Action, e.Subject, e.Before, e.After}
+	}
+	return tx.insert(ctx, "audit_event (deployment_id, id, at, actor_json, action, subject, before_json, after_json)", rows, "")
+}
+
+// AuditEvents returns the events after the one with the given id, oldest
+// first, limit at most.
+func (tx *Tx) AuditEvents(ctx context.Context, afterID int64, limit int) ([]redoubt.AuditEvent, error) {
+	return many(ctx, tx, scanAuditEvent, `
+		SELECT id, at, actor_json, action, subject, before_json, after_json FROM audit_event
+		WHERE deployment_id = $1 AND id > $2 ORDER BY id LIMIT $3`, afterID, limit)
+}
+
+func scanAuditEvent(r row) (e redoubt.AuditEvent, err error) {
+	return e, r.Scan(&e.ID, instant(&e.At), decoded(&e.By), &e.Action, &e.Subject, &e.Before, &e.After)
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3/database"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/redoubt/redoubt"
+)
+
+// postgresConns bounds the connections of one process.
+const postgresConns = 20
+
+func openPostgres(ctx context.Context, databaseURL string) (*engine, error) {
+	config, err := pgx.ParseConfig(databaseURL)
+	if err != nil {
+		// The cause may quote the password.
+		return nil, errors.New("the database URL cannot be read; it looks like postgres://user:password@host:5432/name")
+	}
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return nil, err
+	}
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(postgresConns)
+	db.SetMaxIdleConns(postgresConns)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	e := &engine{
+		name: "postgres", dialect: database.DialectPostgres, locker: locker,
+		read: db, write: db, attempts: 1,
+		snapshot:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		forUpdate:  " FOR UPDATE",
+		skipLocked: " FOR UPDATE SKIP LOCKED",
+		byBytes:    ` COLLATE "C"`,
+		nextIDs:    `SELECT nextval(CAST(CAST($1 AS TEXT) || '_id_seq' AS regclass)) FROM generate_series(1, CAST($2 AS BIGINT))`,
+		list:       postgresList, classify: classifyPostgres,
+	}
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("connect to PostgreSQL at %s:%d, database %s: %w", config.Host, config.Port, config.Database, err), e.close())
+	}
+	return e, nil
+}
+
+func postgresList(column string, n int, values any) (condition string, arg any) {
+	return fmt.Sprintf("%s = ANY($%d)", column, n), values
+}
+
+func classifyPostgres(err error) error {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		var connect *pgconn.ConnectError
+		if errors.As(err, &connect) || pgconn.SafeToRetry(err) {
+			return redoubt.ErrUnavailable
+		}
+		return nil
+	}
+	switch e.Code {
+	case "23505", "23503": // unique_violation, foreign_key_violation
+		return redoubt.ErrConflict
+	case "40001", "40P01", "55P03": // serialization_failure, deadlock_detected, lock_not_available
+		return redoubt.ErrUnavailable
+	}
+	switch e.Code[:2] { // connection exceptions, insufficient resources, operator intervention
+	case "08", "53", "57":
+		return redoubt.ErrUnavailable
+	}
+	return nil
+}

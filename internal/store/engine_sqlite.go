@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/pressly/goose/v3/database"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/redoubt/redoubt"
+)
+
+// busyMillis is how long SQLite itself waits for a lock before begin looks
+// whether the caller is still there; busyAttempts of them make ten seconds.
+const (
+	busyMillis   = "250"
+	busyAttempts = 40
+)
+
+// openSQLite opens redoubt.db in a folder, which it makes if need be. Readers
+// have connections of their own and never wait for the one writer.
+func openSQLite(ctx context.Context, dir string) (*engine, error) {
+	if dir == "" {
+		return nil, errors.New("no data folder was given")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	path, err := privateFile(filepath.Join(dir, "redoubt.db"))
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{
+		name: "sqlite", dialect: database.DialectSQLite3, locker: &sqliteLock{path: filepath.Join(dir, "redoubt.lock")},
+		attempts: busyAttempts, snapshot: &sql.TxOptions{ReadOnly: true},
+		nextIDs:  `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
+		list:     sqliteList, classify: classifySQLite,
+	}
+	// FULL: an acknowledged write survives the loss of power, not just of the process.
+	e.write, err = sqlitePool(path, 1, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "cache_size(-65536)")
+	if err != nil {
+		return nil, err
+	}
+	if e.read, err = sqlitePool(path, max(4, 2*runtime.GOMAXPROCS(0)), "query_only(1)", "cache_size(-16384)"); err != nil {
+		return nil, errors.Join(err, e.write.Close())
+	}
+	if err := e.write.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), e.close())
+	}
+	return e, nil
+}
+
+// privateFile makes the file for its owner alone, as SQLite would not; the
+// files that SQLite puts beside it take over its mode.
+func privateFile(path string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return "", err
+	}
+	if err := f.Close(); err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+func sqlitePool(path string, size int, pragmas ...string) (*sql.DB, error) {
+	query := url.Values{"_txlock": {"immediate"}, "_pragma": append(pragmas, "busy_timeout("+busyMillis+")", "temp_store(MEMORY)")}
+	name := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: query.Encode()}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db, nil
+}
+
+// sqliteList passes a list as one JSON argument, whatever its length.
+func sqliteList(column string, n int, values any) (condition string, arg any) {
+	item := "value"
+	switch list := values.(type) {
+	case [][]byte:
+		item = "unhex(value)"
+		words := make([]string, len(list))
+		for i, b := range list {
+			words[i] = hex.EncodeToString(b)
+		}
+		values = words
+	case []int64:
+		if list == nil {
+			values = []int64{}
+		}
+	case []string:
+		if list == nil {
+			values = []string{}
+		}
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		panic(fmt.Sprintf("store: a list of %T: %v", values, err)) // a list of anything else is a bug
+	}
+	return fmt.Sprintf("%s IN (SELECT %s FROM json_each($%d))", column, item, n), string(text)
+}
+
+func classifySQLite(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	switch e.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return redoubt.ErrConflict
+	}
+	switch e.Code() & 0xff { // the low byte is the kind, the others the detail
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
+		return redoubt.ErrUnavailable
+	}
+	return nil
+}
+
+// sqliteLock lets one process migrate at a time. SQLite has no lock that
+// outlives a transaction, so it is a transaction on a file of its own, which
+// the system ends with the process.
+type sqliteLock struct {
+	path string
+	db   *sql.DB
+	tx   *sql.Tx
+}
+
+// SessionLock waits for the lock, ten seconds at most.
+func (l *sqliteLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
+	path, err := privateFile(l.path)
+	if err != nil {
+		return err
+	}
+	if l.db, err = sqlitePool(path, 1); err != nil {
+		return err
+	}
+	e := engine{write: l.db, attempts: busyAttempts, classify: classifySQLite}
+	if l.tx, err = e.begin(ctx); err != nil {
+		return errors.Join(fmt.Errorf("another process is migrating the database: %w", err), l.db.Close())
+	}
+	return nil
+}
+
+// SessionUnlock lets the next one in.
+func (l *sqliteLock) SessionUnlock(context.Context, *sql.Conn) error {
+	return errors.Join(l.tx.Rollback(), l.db.Close())
+}

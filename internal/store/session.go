@@ -1,0 +1,194 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// session is one transaction on the database, without a tenant: what is
+// server-wide uses it, everything else goes through Tx.
+type session struct {
+	engine *engine
+	tx     *sql.Tx
+	wrote  bool
+}
+
+// querier runs statements: a session, or a Tx that adds its tenant as $1.
+type querier interface {
+	exec(ctx context.Context, query string, args ...any) (int64, error)
+	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	explain(ctx context.Context, err error) error
+}
+
+// row is what a scan function reads the columns of.
+type row interface{ Scan(dest ...any) error }
+
+// exec writes, and returns how many rows it wrote.
+func (q *session) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	q.wrote = true
+	result, err := q.tx.ExecContext(ctx, query, bind(args)...)
+	if err != nil {
+		return 0, q.engine.explain(ctx, err)
+	}
+	return result.RowsAffected()
+}
+
+// query reads. It is the ground of one and many, which close the rows. A
+// statement that writes and returns rows says so to wrote itself.
+func (q *session) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := q.tx.QueryContext(ctx, query, bind(args)...)
+	return rows, q.engine.explain(ctx, err)
+}
+
+// many reads all rows of a query. The list is never nil.
+func many[T any](ctx context.Context, q querier, scan func(row) (T, error), query string, args ...any) ([]T, error) {
+	list := []T{}
+	err := each(ctx, q, func(r row) error {
+		v, err := scan(r)
+		list = append(list, v)
+		return err
+	}, query, args...)
+	return list, err
+}
+
+// one reads the only row of a query, or answers redoubt.ErrNotFound.
+func one[T any](ctx context.Context, q querier, scan func(row) (T, error), query string, args ...any) (T, error) {
+	list, err := many(ctx, q, scan, query, args...)
+	if err == nil && len(list) == 0 {
+		err = q.explain(ctx, sql.ErrNoRows)
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return list[0], nil
+}
+
+// each hands the rows of a query over one by one, however many there are.
+func each(ctx context.Context, q querier, take func(row) error, query string, args ...any) error {
+	rows, err := q.query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := take(rows); err != nil {
+			return q.explain(ctx, err)
+		}
+	}
+	return q.explain(ctx, rows.Err())
+}
+
+// scalar scans a row of a single column.
+func scalar[T any](r row) (v T, err error) { return v, r.Scan(&v) }
+
+func (q *session) explain(ctx context.Context, err error) error { return q.engine.explain(ctx, err) }
+
+// in returns the condition that a column is one of a list ([]int64, []string,
+// [][]byte or []redoubt.Digest), and the list as the argument $n.
+func (q *session) in(column string, n int, values any) (condition string, arg any) {
+	return q.engine.list(column, n, cleanList(values))
+}
+
+// sequence names a run of ids that nothing ever repeats, across all tenants
+// (decisions §4: global, and below 2^53; projects' fit uint32).
+type sequence string
+
+// The sequences, one per table with such ids.
+const (
+	seqDeployment     sequence = "deployment"
+	seqToken          sequence = "token"
+	seqProject        sequence = "project"
+	seqScan           sequence = "scan"
+	seqRule           sequence = "rule"
+	seqPolicy         sequence = "policy"
+	seqPolicyRule     sequence = "policy_rule"
+	seqLineage        sequence = "lineage"
+	seqFindingEvent   sequence = "finding_event"
+	seqTriageEvent    sequence = "triage_event"
+	seqAuditEvent     sequence = "audit_event"
+	seqInventory      sequence = "inventory"
+	seqPackage        sequence = "package"
+	seqPackageVersion sequence = "package_version"
+	seqDependency     sequence = "dependency"
+	seqJob            sequence = "job"
+)
+
+// newIDs reserves n ids, rising. Under the deployment's lock they rise from
+// commit to commit too.
+func (q *session) newIDs(ctx context.Context, s sequence, n int) ([]int64, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	q.wrote = true
+	ids, err := many(ctx, q, scalar[int64], q.engine.nextIDs, string(s), n)
+	if err != nil {
+		return nil, fmt.Errorf("reserve %s ids: %w", s, err)
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("reserve %s ids: no such sequence", s)
+	}
+	for len(ids) < n { // SQLite answers the first one only
+		ids = append(ids, ids[len(ids)-1]+1)
+	}
+	return ids, nil
+}
+
+// newID reserves one id.
+func (q *session) newID(ctx context.Context, s sequence) (int64, error) {
+	ids, err := q.newIDs(ctx, s, 1)
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+// insertRows writes rows in as few statements as maxArgs allows; see Tx.insert.
+func insertRows(ctx context.Context, q querier, into, conflict string, rows [][]any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	width := len(rows[0])
+	size := max(1, maxArgs/max(1, width))
+	for len(rows) > 0 {
+		part := rows[:min(size, len(rows))]
+		rows = rows[len(part):]
+		args := make([]any, 0, len(part)*width)
+		for _, r := range part {
+			if len(r) != width {
+				return fmt.Errorf("insert into %s: a row has %d values, the first has %d", into, len(r), width)
+			}
+			args = append(args, r...)
+		}
+		if _, err := q.exec(ctx, insertText(into, conflict, width, len(part)), args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insertText writes INSERT INTO … VALUES ($1,$2,$3),($1,$4,$5): $1 is the
+// tenant, the others follow row by row.
+func insertText(into, conflict string, width, rows int) string {
+	var b strings.Builder
+	b.WriteString("INSERT INTO ")
+	b.WriteString(into)
+	b.WriteString(" VALUES ")
+	arg := 2
+	for i := range rows {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("($1")
+		for range width {
+			fmt.Fprintf(&b, ",$%d", arg)
+			arg++
+		}
+		b.WriteByte(')')
+	}
+	b.WriteByte(' ')
+	b.WriteString(conflict)
+	return b.String()
+}

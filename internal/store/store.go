@@ -1,0 +1,76 @@
+// Package store keeps what is true: every row of every tenant, in SQLite or
+// PostgreSQL, through one SQL text for both.
+//
+// Its border: it knows the nouns of package redoubt and nothing else of the
+// house. SQL, drivers, locks and migrations do not leave it, and no rule comes
+// in: what a scan closes, what a triage means, what a filter keeps is decided
+// by the packages that declare the storage they need, and that *Tx satisfies.
+// engine.go alone knows which database it is.
+//
+// All work on a tenant happens inside View or Update, which carry the
+// deployment: every statement of a Tx gets its id as $1, so one that forgets
+// the tenant does not run. What belongs to another tenant answers
+// redoubt.ErrNotFound, as if it did not exist (decisions §1).
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Config says where the database is and what time it is.
+type Config struct {
+	// Dir is the data folder. The SQLite file in it is redoubt.db. Not used
+	// with a DatabaseURL.
+	Dir string
+	// DatabaseURL selects PostgreSQL, as postgres://user@host/name.
+	DatabaseURL string
+	// Clock tells the time; it may stand still or step back.
+	Clock func() time.Time
+	// Logger hears of migrations. It may be nil.
+	Logger *slog.Logger
+}
+
+// Store is an open database. It is safe for concurrent use, and several
+// processes may have the same database open.
+type Store struct {
+	engine *engine
+	clock  func() time.Time
+}
+
+// Open opens the database, makes it where there is none, and brings its schema
+// up to date. Several processes may do so at once.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	if c.Clock == nil {
+		return nil, errors.New("open the store: no clock was given")
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	e, err := openEngine(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	if err := e.migrate(ctx, c.Logger); err != nil {
+		return nil, errors.Join(fmt.Errorf("bring the database up to date: %w", e.explain(ctx, err)), e.close())
+	}
+	return &Store{engine: e, clock: c.Clock}, nil
+}
+
+// Close lets go of the database. What is still under way fails with
+// redoubt.ErrUnavailable; what was committed is on disk.
+func (s *Store) Close() error { return s.engine.close() }
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.engine.explain(ctx, s.engine.read.PingContext(ctx))
+}
+
+// Engine returns sqlite or postgres.
+func (s *Store) Engine() string { return s.engine.name }
+
+// now returns the clock's time as precisely as the database keeps it.
+func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Tx is a transaction of one deployment. Each of its statements gets the
+// deployment's id as $1; the arguments given start at $2. It is not safe for
+// concurrent use.
+type Tx struct {
+	session    *session
+	deployment redoubt.Deployment
+	now        time.Time
+	actor      redoubt.Actor
+	changes    map[changeKey]bool // whether it was deleted
+	events     []redoubt.AuditEvent
+}
+
+// View runs fn on one state of a deployment. An unknown deployment is
+// redoubt.ErrNotFound.
+func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
+	return s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		d, err := q.tenant(ctx, deploymentID, "")
+		if err != nil {
+			return err
+		}
+		return fn(ctx, &Tx{session: q, deployment: d.Deployment, now: later(s.now(), d.committedAt)})
+	})
+}
+
+// Update runs fn in a transaction of a deployment, whole or, when fn fails,
+// not at all. It locks the deployment first, so the writers of one tenant come
+// one after the other, wherever they run, and the clock rises strictly from
+// commit to commit even where the server's stands still or steps back
+// (decisions §4). If any answer changed, the deployment's version grows by one.
+//
+// An unknown deployment is redoubt.ErrNotFound; a database that is busy, gone
+// or closed is redoubt.ErrUnavailable. fn must not call Update again.
+func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor, fn func(context.Context, *Tx) error) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		d, err := q.tenant(ctx, deploymentID, q.engine.forUpdate)
+		if err != nil {
+			return err
+		}
+		now := later(s.now(), d.committedAt.Add(time.Microsecond))
+		tx := &Tx{session: q, deployment: d.Deployment, now: now, actor: by, changes: map[changeKey]bool{}}
+		if err := fn(ctx, tx); err != nil || !q.wrote {
+			return err
+		}
+		return tx.finish(ctx)
+	})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// Deployment returns the tenant as it stood when the transaction began.
+func (tx *Tx) Deployment() redoubt.Deployment { return tx.deployment }
+
+// Version returns the deployment's version when the transaction began.
+func (tx *Tx) Version() int64 { return tx.deployment.Version }
+
+// Now returns the transaction's time: the same throughout, in UTC and whole
+// microseconds. That of an Update is later than that of any commit before.
+func (tx *Tx) Now() time.Time { return tx.now }
+
+// Actor returns who the transaction acts for; nobody in a View.
+func (tx *Tx) Actor() redoubt.Actor { return tx.actor }
+
+// nextVersion is the version that this transaction's changes will have.
+func (tx *Tx) nextVersion() int64 { return tx.deployment.Version + 1 }
+
+func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	return tx.session.exec(ctx, query, tx.withTenant(args)...)
+}
+
+func (tx *Tx) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return tx.session.query(ctx, query, tx.withTenant(args)...)
+}
+
+func (tx *Tx) withTenant(args []any) []any { return append([]any{tx.deployment.ID}, args...) }
+
+func (tx *Tx) explain(ctx context.Context, err error) error { return tx.session.explain(ctx, err) }
+
+func (tx *Tx) in(column string, n int, values any) (condition string, arg any) {
+	return tx.session.in(column, n, values)
+}
+
+func (tx *Tx) newIDs(ctx context.Context, s sequence, n int) ([]int64, error) {
+	return tx.session.newIDs(ctx, s, n)
+}
+
+func (tx *Tx) newID(ctx context.Context, s sequence) (int64, error) { return tx.session.newID(ctx, s) }
+
+// insert writes rows whose first column is the deployment's id, which is added
+// to each: into is "project_tag (deployment_id, project_id, tag)", a row then
+// holds a project id and a tag. The statement ends with conflict, as
+// "ON CONFLICT DO NOTHING", or nothing.
+func (tx *Tx) insert(ctx context.Context, into string, rows [][]any, conflict string) error {
+	return insertRows(ctx, tx, into, conflict, rows)
+}
+
+// changeKind says what a row of the feed is about.
+type changeKind int16
+
+// Kinds of change. The numbers are stored: never give one another meaning.
+const (
+	changeProject changeKind = iota + 1
+	changeRule
+	changePolicy
+	changePolicyRule
+	changeLineage
+	changeFinding
+)
+
+type changeKey struct {
+	kind changeKind
+	id   int64
+}
+
+// change tells the readers of the feed that rows now hold something else. The
+// last word about a row counts.
+func (tx *Tx) change(kind changeKind, ids ...int64) {
+	for _, id := range ids {
+		tx.changes[changeKey{kind, id}] = false
+	}
+}
+
+// changeDeleted tells the readers of the feed that rows are gone.
+func (tx *Tx) changeDeleted(kind changeKind, ids ...int64) {
+	for _, id := range ids {
+		tx.changes[changeKey{kind, id}] = true
+	}
+}
+
+// finish writes what gathered during the transaction, and the clock.
+func (tx *Tx) finish(ctx context.Context) error {
+	if err := tx.writeEvents(ctx); err != nil {
+		return fmt.Errorf("write the audit trail: %w", err)
+	}
+	version := tx.deployment.Version
+	if len(tx.changes) > 0 {
+		version = tx.nextVersion()
+		if err := tx.writeChanges(ctx, version); err != nil {
+			return fmt.Errorf("write the change feed: %w", err)
+		}
+	}
+	_, err := tx.exec(ctx, `UPDATE deployment SET version = $2, committed_at = $3 WHERE id = $1`, version, tx.now)
+	return err
+}
+
+func (tx *Tx) writeChanges(ctx context.Context, version int64) error {
+	keys := slices.SortedFunc(maps.Keys(tx.changes), func(a, b changeKey) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
+	})
+	rows := make([][]any, len(keys))
+	for i, key := range keys {
+		rows[i] = []any{version, int64(key.kind), key.id, tx.changes[key]}
+	}
+	return tx.insert(ctx, "change (deployment_id, version, kind, id, deleted)", rows, "")
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/redoubt/redoubt"
+)
+
+// bind turns the house's values into the database's: times are microseconds
+// since 1970 in UTC and NULL when zero, truth is 1 or 0, digests are bytes.
+//
+// What comes from outside may hold what a PostgreSQL text cannot: a zero byte,
+// or bytes that are not UTF-8. Both become U+FFFD on both engines, so no
+// hostile string fails an upload or is found on one engine only.
+func bind(args []any) []any {
+	out := make([]any, len(args))
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case string:
+			out[i] = cleanText(v)
+		case time.Time:
+			if !v.IsZero() {
+				out[i] = v.UnixMicro()
+			}
+		case bool:
+			out[i] = 0
+			if v {
+				out[i] = 1
+			}
+		case redoubt.Digest:
+			out[i] = v[:]
+		default:
+			out[i] = arg
+		}
+	}
+	return out
+}
+
+func cleanText(s string) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
+	}
+	return s
+}
+
+// cleanList does to a list what bind does to its values.
+func cleanList(values any) any {
+	switch list := values.(type) {
+	case []string:
+		out := make([]string, len(list))
+		for i, s := range list {
+			out[i] = cleanText(s)
+		}
+		return out
+	case []redoubt.Digest:
+		out := make([][]byte, len(list))
+		for i := range list {
+			out[i] = list[i][:]
+		}
+		return out
+	}
+	return values
+}
+
+// scanner reads one column its own way.
+type scanner func(src any) error
+
+// Scan implements sql.Scanner.
+func (s scanner) Scan(src any) error { return s(src) }
+
+// instant reads a time; NULL is the zero time.
+func instant(t *time.Time) scanner {
+	return func(src any) error {
+		switch v := src.(type) {
+		case nil:
+			*t = time.Time{}
+		case int64:
+			*t = time.UnixMicro(v).UTC()
+		default:
+			return fmt.Errorf("a time is kept as %T", src)
+		}
+		return nil
+	}
+}
+
+// digest reads a digest.
+func digest(d *redoubt.Digest) scanner {
+	return func(src any) error {
+		b, ok := src.([]byte)
+		if !ok || len(b) != len(d) {
+			return fmt.Errorf("a digest is kept as %T of %d bytes", src, len(b))
+		}
+		copy(d[:], b)
+		return nil
+	}
+}
+
+// decoded reads JSON into v.
+func decoded(v any) scanner {
+	return func(src any) error {
+		switch text := src.(type) {
+		case string:
+			return json.Unmarshal([]byte(text), v)
+		case []byte:
+			return json.Unmarshal(text, v)
+		}
+		return fmt.Errorf("JSON is kept as %T", src)
+	}
+}
+
+// encoded writes v as JSON. Only a value that no JSON can hold fails, which is
+// a bug and not a bad input: it is named instead of stored.
+func encoded(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("store: encode %T: %v", v, err))
+	}
+	return string(text)
+}
