@@ -1,6 +1,9 @@
 package redoubt
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Scope is something that a token may do (decisions §12).
 type Scope string
@@ -39,15 +42,17 @@ type Token struct {
 
 // Has reports whether the token carries the scope.
 func (t Token) Has(s Scope) bool {
-	for _, have := range t.Scopes {
-		if have == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(t.Scopes, s)
 }
 
 // Active reports whether the token is in force at the given time.
 func (t Token) Active(now time.Time) bool {
 	return t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt))
+}
+
+// TokenUse says when a token was last presented.
+type TokenUse struct {
+	DeploymentID int64
+	TokenID      int64
+	At           time.Time
 }

@@ -1,0 +1,208 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// fakeStore holds one token and counts what it is asked.
+type fakeStore struct {
+	token redoubt.Token
+	hash  string
+	looks int
+	used  []redoubt.TokenUse
+	fail  error
+}
+
+func (f *fakeStore) Deployment(_ context.Context, id string) (redoubt.Deployment, error) {
+	if id != "7" {
+		return redoubt.Deployment{}, redoubt.ErrNotFound
+	}
+	return redoubt.Deployment{ID: 7, Slug: "acme"}, nil
+}
+
+func (f *fakeStore) TokenByHash(_ context.Context, deploymentID int64, hash []byte) (redoubt.Token, error) {
+	f.looks++
+	if f.fail != nil {
+		return redoubt.Token{}, f.fail
+	}
+	if deploymentID != f.token.DeploymentID || string(hash) != f.hash {
+		return redoubt.Token{}, redoubt.ErrNotFound
+	}
+	return f.token, nil
+}
+
+func (f *fakeStore) TouchTokens(_ context.Context, used []redoubt.TokenUse) error {
+	if f.fail != nil {
+		return f.fail
+	}
+	f.used = append(f.used, used...)
+	return nil
+}
+
+func setup(t *testing.T) (*fakeStore, *Authenticator, string, *time.Time) {
+	t.Helper()
+	secret := NewSecret(7)
+	store := &fakeStore{token: redoubt.Token{ID: 3, DeploymentID: 7}, hash: string(secret.Hash)}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	return store, New(store, func() time.Time { return now }), secret.Text, &now
+}
+
+func TestSecretRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := rapid.Int64Range(1, 1<<53).Draw(t, "deployment")
+		s := NewSecret(id)
+		got, sum, err := ParseSecret(s.Text)
+		if err != nil || got != id || string(sum) != string(s.Hash) {
+			t.Fatalf("ParseSecret(%q) = %d, %x, %v", s.Text, got, sum, err)
+		}
+		at := rapid.IntRange(0, len(s.Text)-1).Draw(t, "at")
+		altered := s.Text[:at] + "~" + s.Text[at+1:]
+		if _, _, err := ParseSecret(altered); err == nil {
+			t.Fatalf("altered token %q was taken", altered)
+		}
+	})
+}
+
+func FuzzParseSecret(f *testing.F) {
+	f.Add(NewSecret(1).Text)
+	f.Add("rdt_1__")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		id, sum, err := ParseSecret(text)
+		if err == nil && (id <= 0 || len(sum) != 32 || !strings.HasPrefix(text, "rdt_")) {
+			t.Fatalf("took %q as deployment %d", text, id)
+		}
+	})
+}
+
+func TestGarbageNeverReachesTheStore(t *testing.T) {
+	store, a, good, _ := setup(t)
+	for _, secret := range []string{"", "x", "rdt_7_abc_00000000", good + "x", good[:len(good)-1], strings.Repeat("a", 10_000)} {
+		if _, err := a.Authenticate(t.Context(), secret); !errors.Is(err, ErrUnauthenticated) {
+			t.Errorf("%.40q: error %v", secret, err)
+		}
+	}
+	if store.looks != 0 {
+		t.Errorf("the store was asked %d times", store.looks)
+	}
+}
+
+func TestUnknownSecret(t *testing.T) {
+	_, a, _, _ := setup(t)
+	if _, err := a.Authenticate(t.Context(), NewSecret(7).Text); !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("unknown token: %v", err)
+	}
+	if _, err := a.Authenticate(t.Context(), NewSecret(8).Text); !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("token of another deployment: %v", err)
+	}
+}
+
+func TestRevocationIsSeenWithinASecond(t *testing.T) {
+	store, a, secret, now := setup(t)
+	for range 3 {
+		if _, err := a.Authenticate(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if store.looks != 1 {
+		t.Errorf("the store was asked %d times within a second", store.looks)
+	}
+	store.token.RevokedAt = *now
+	*now = now.Add(CacheFor)
+	if _, err := a.Authenticate(t.Context(), secret); !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("revoked a second ago: %v", err)
+	}
+}
+
+func TestExpiryIsExact(t *testing.T) {
+	store, a, secret, now := setup(t)
+	store.token.ExpiresAt = now.Add(500 * time.Millisecond)
+	if _, err := a.Authenticate(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	*now = store.token.ExpiresAt
+	if _, err := a.Authenticate(t.Context(), secret); !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("expired, though cached: %v", err)
+	}
+}
+
+func TestStoreFailureIsNotABadToken(t *testing.T) {
+	store, a, secret, _ := setup(t)
+	store.fail = redoubt.ErrUnavailable
+	if _, err := a.Authenticate(t.Context(), secret); !errors.Is(err, redoubt.ErrUnavailable) {
+		t.Errorf("error %v", err)
+	}
+	store.fail = nil
+	if _, err := a.Authenticate(t.Context(), secret); err != nil {
+		t.Errorf("the failure was remembered: %v", err)
+	}
+}
+
+func TestLastUseIsBatchedAndNotLost(t *testing.T) {
+	store, a, secret, now := setup(t)
+	for range 5 {
+		*now = now.Add(time.Millisecond)
+		if _, err := a.Authenticate(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store.fail = redoubt.ErrUnavailable
+	if err := a.Flush(t.Context()); err == nil {
+		t.Fatal("the failure was swallowed")
+	}
+	store.fail = nil
+	if err := a.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(store.used) != 1 || !store.used[0].At.Equal(*now) {
+		t.Errorf("written: %v", store.used)
+	}
+}
+
+func TestCaller(t *testing.T) {
+	c := Caller{Deployment: redoubt.Deployment{ID: 7, Slug: "acme"}, Token: redoubt.Token{Scopes: []redoubt.Scope{redoubt.ScopeCI}}}
+	for name, want := range map[string]bool{"7": true, "acme": true, "07": false, "8": false, "other": false, "": false} {
+		if got := c.Is(name); got != want {
+			t.Errorf("Is(%q) = %v", name, got)
+		}
+	}
+	if c.CanUse() || !c.CanUpload() || !c.CanWrite() {
+		t.Error("a ci token hands in scans and nothing else")
+	}
+	c.Token.Scopes = []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}
+	if !c.CanUse() || c.CanWrite() {
+		t.Error("a read-only token reads and nothing else")
+	}
+}
+
+func TestLimiter(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	l := NewLimiter(2, 3, func() time.Time { return now })
+	for i := range 3 {
+		if g := l.Allow("a"); !g.OK || g.Remaining != 2-i {
+			t.Fatalf("call %d: %+v", i, g)
+		}
+	}
+	g := l.Allow("a")
+	if g.OK || g.Wait != 500*time.Millisecond || g.Limit != 3 {
+		t.Errorf("fourth call at once: %+v", g)
+	}
+	if !l.Allow("b").OK {
+		t.Error("one key's calls count against another")
+	}
+	now = now.Add(g.Wait)
+	if !l.Allow("a").OK {
+		t.Error("refused after the wait that was asked for")
+	}
+	if !NewLimiter(0, 0, nil).Allow("a").OK {
+		t.Error("no limit refuses")
+	}
+}
