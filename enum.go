@@ -22,6 +22,3 @@ func (w words[T]) parse(s string) (T, bool) {
 	}
 	return 0, false
 }
-
-// all lists the wire names in order, without the unset one.
-func (w words[T]) all() []string { return w[1:] }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,7 +18,7 @@ import (
 // it. A key that no flag has is an error, so a misspelt one cannot pass for set.
 func Load(r io.Reader) (kong.Resolver, error) {
 	values := map[string]any{}
-	if err := yaml.NewDecoder(r).Decode(&values); err != nil && err != io.EOF {
+	if err := yaml.NewDecoder(r).Decode(&values); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("the configuration file is no YAML map of settings: %w", err)
 	}
 	file := fileResolver{}

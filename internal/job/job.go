@@ -35,15 +35,15 @@ type Store interface {
 }
 
 // Work does a job and returns its result and media type. An error that wraps
-// Permanent ends the job at once; any other is tried again.
+// PermanentError ends the job at once; any other is tried again.
 type Work func(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error)
 
-// Permanent marks an error that another try cannot mend. Its text is shown to
+// PermanentError marks an error that another try cannot mend. Its text is shown to
 // whoever asked for the job.
-type Permanent struct{ Reason string }
+type PermanentError struct{ Reason string }
 
 // Error returns the reason.
-func (p Permanent) Error() string { return p.Reason }
+func (p PermanentError) Error() string { return p.Reason }
 
 // Options are the pace of a runner; zero members take the defaults.
 type Options struct {
@@ -134,7 +134,7 @@ func (r *Runner) do(ctx context.Context, j redoubt.Job) {
 	go r.hold(held, release, j)
 
 	result, media, err := r.attempt(held, j)
-	var permanent Permanent
+	var permanent PermanentError
 	switch {
 	case err == nil:
 		err = r.store.FinishJob(ctx, j, result, media)

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -35,7 +36,7 @@ func (m *memory) ClaimJob(_ context.Context, kinds []string, lease time.Duration
 	for _, j := range m.jobs {
 		queued := j.State == redoubt.JobQueued && !now.Before(m.due[j.ID])
 		abandoned := j.State == redoubt.JobRunning && now.After(m.lease[j.ID])
-		if (queued || abandoned) && contains(kinds, j.Kind) {
+		if (queued || abandoned) && slices.Contains(kinds, j.Kind) {
 			j.State, m.lease[j.ID] = redoubt.JobRunning, now.Add(lease)
 			j.Attempt++
 			claimed := *j
@@ -43,15 +44,6 @@ func (m *memory) ClaimJob(_ context.Context, kinds []string, lease time.Duration
 		}
 	}
 	return nil, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (m *memory) leased(j redoubt.Job, change func(*redoubt.Job)) error {
@@ -128,7 +120,7 @@ func TestFailuresAreTriedAgainThenEnd(t *testing.T) {
 			},
 			"broken": func(context.Context, redoubt.Job) ([]byte, string, error) { return nil, "", errors.New("secret cause") },
 			"hopeless": func(context.Context, redoubt.Job) ([]byte, string, error) {
-				return nil, "", Permanent{"no such project"}
+				return nil, "", PermanentError{"no such project"}
 			},
 			"panics": func(context.Context, redoubt.Job) ([]byte, string, error) { panic("boom") },
 		}
