@@ -130,24 +130,32 @@ func (g ProjectGlobs) Allows(name string) bool {
 	return false
 }
 
+// globMatch walks the glob once and keeps every place of the name that the part
+// walked so far can end at, so no glob takes more than their product in time.
 func globMatch(glob, name string) bool {
-	star := strings.IndexByte(glob, '*')
-	if star < 0 {
-		return glob == name
-	}
-	if !strings.HasPrefix(name, glob[:star]) {
-		return false
-	}
-	name, glob = name[star:], glob[star:]
-	deep := strings.HasPrefix(glob, "**")
-	rest := strings.TrimLeft(glob, "*")
-	for i := 0; i <= len(name); i++ {
-		if globMatch(rest, name[i:]) {
-			return true
+	ends := make([]bool, len(name)+1)
+	ends[0] = true
+	for len(glob) > 0 {
+		stars := len(glob) - len(strings.TrimLeft(glob, "*"))
+		if stars > 0 {
+			spread(ends, name, stars > 1)
+			glob = glob[stars:]
+			continue
 		}
-		if i < len(name) && name[i] == '/' && !deep {
-			return false
+		for i := len(name); i > 0; i-- {
+			ends[i] = ends[i-1] && name[i-1] == glob[0]
+		}
+		ends[0] = false
+		glob = glob[1:]
+	}
+	return ends[len(name)]
+}
+
+// spread lets every end reach on, past slashes only when deep.
+func spread(ends []bool, name string, deep bool) {
+	for i := range len(name) {
+		if ends[i] && (deep || name[i] != '/') {
+			ends[i+1] = true
 		}
 	}
-	return false
 }
