@@ -2,10 +2,18 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/redoubt/redoubt"
 )
+
+// maxDeploymentName is the longest name of a deployment, in characters.
+const maxDeploymentName = 200
 
 // tenant is a deployment with what only the store knows of it.
 type tenant struct {
@@ -19,7 +27,146 @@ func scanTenant(r row) (t tenant, err error) {
 	return t, r.Scan(&t.ID, &t.Slug, &t.Name, instant(&t.CreatedAt), &t.Version, instant(&t.committedAt))
 }
 
+func scanDeployment(r row) (redoubt.Deployment, error) {
+	t, err := scanTenant(r)
+	return t.Deployment, err
+}
+
 // tenant reads a deployment's row, and locks it with the engine's words for it.
 func (q *session) tenant(ctx context.Context, id int64, lock string) (tenant, error) {
-	return one(ctx, q, scanTenant, `SELECT `+deploymentColumns+` FROM deployment WHERE id = $1`+lock, id)
+	t, err := one(ctx, q, scanTenant, `SELECT `+deploymentColumns+` FROM deployment WHERE id = $1`+lock, id)
+	if err != nil {
+		return tenant{}, fmt.Errorf("deployment %d: %w", id, err)
+	}
+	return t, nil
+}
+
+// Deployments lists all tenants by id.
+func (s *Store) Deployments(ctx context.Context) (list []redoubt.Deployment, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		list, err = many(ctx, q, scanDeployment, `SELECT `+deploymentColumns+` FROM deployment ORDER BY id`)
+		return err
+	})
+	return list, err
+}
+
+// Deployment finds a tenant: all digits are an id, anything else is a slug
+// (decisions §1).
+func (s *Store) Deployment(ctx context.Context, idOrSlug string) (d redoubt.Deployment, err error) {
+	column, key := "slug", any(idOrSlug)
+	if idOrSlug != "" && strings.Trim(idOrSlug, "0123456789") == "" {
+		id, err := strconv.ParseInt(idOrSlug, 10, 64)
+		if err != nil {
+			return d, fmt.Errorf("deployment %.20q: %w", idOrSlug, redoubt.ErrNotFound)
+		}
+		column, key = "id", id
+	}
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		d, err = one(ctx, q, scanDeployment, `SELECT `+deploymentColumns+` FROM deployment WHERE `+column+` = $1`, key)
+		return err
+	})
+	if err != nil {
+		return d, fmt.Errorf("deployment %.80q: %w", idOrSlug, err)
+	}
+	return d, nil
+}
+
+type deploymentImage struct {
+	Slug string `json:"slug"`
+	Name string `json:"name"`
+}
+
+// CreateDeployment makes a tenant with one default policy per product
+// (decisions §10). No name means the slug. A slug that is taken is
+// redoubt.ErrConflict.
+func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redoubt.Actor) (d redoubt.Deployment, err error) {
+	if name == "" {
+		name = slug
+	}
+	if err := checkDeployment(slug, name); err != nil {
+		return d, err
+	}
+	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		id, err := q.newID(ctx, seqDeployment)
+		if err != nil {
+			return err
+		}
+		d = redoubt.Deployment{ID: id, Slug: slug, Name: name, CreatedAt: s.now()}
+		if _, err := q.exec(ctx, `INSERT INTO deployment (id, slug, name, created_at) VALUES ($1, $2, $3, $4)`, id, slug, name, d.CreatedAt); err != nil {
+			return slugTaken(slug, err)
+		}
+		tx := &Tx{session: q, deployment: d, now: d.CreatedAt, actor: by, changes: map[changeKey]bool{}}
+		tx.audit("deployment.create", subject("deployment", id), nil, deploymentImage{slug, name})
+		if err := tx.addDefaultPolicies(ctx); err != nil {
+			return err
+		}
+		d.Version = tx.nextVersion()
+		return tx.finish(ctx)
+	})
+	return d, err
+}
+
+func checkDeployment(slug, name string) error {
+	if !redoubt.ValidSlug(slug) {
+		return redoubt.Invalid("slug", "a slug has lower-case letters, digits and hyphens, starts with a letter or digit, holds a non-digit, and has at most 63 characters")
+	}
+	if n := utf8.RuneCountInString(name); n > maxDeploymentName {
+		return redoubt.Invalid("name", "the name has %d characters; %d are allowed", n, maxDeploymentName)
+	}
+	return nil
+}
+
+func slugTaken(slug string, err error) error {
+	if errors.Is(err, redoubt.ErrConflict) {
+		return fmt.Errorf("a deployment with the slug %s exists already: %w", slug, err)
+	}
+	return err
+}
+
+// subject names what an audit event is about, as project:17.
+func subject(noun string, id int64) string { return noun + ":" + strconv.FormatInt(id, 10) }
+
+// RenameDeployment gives a tenant another slug and name; an empty one stays.
+// The old slug answers no more.
+func (s *Store) RenameDeployment(ctx context.Context, id int64, slug, name string, by redoubt.Actor) (d redoubt.Deployment, err error) {
+	err = s.Update(ctx, id, by, func(ctx context.Context, tx *Tx) error {
+		old := tx.Deployment()
+		d = old
+		if slug != "" {
+			d.Slug = slug
+		}
+		if name != "" {
+			d.Name = name
+		}
+		if err := checkDeployment(d.Slug, d.Name); err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `UPDATE deployment SET slug = $2, name = $3 WHERE id = $1`, d.Slug, d.Name); err != nil {
+			return slugTaken(d.Slug, err)
+		}
+		tx.audit("deployment.update", subject("deployment", id), deploymentImage{old.Slug, old.Name}, deploymentImage{d.Slug, d.Name})
+		return nil
+	})
+	return d, err
+}
+
+// tenantTables hold a tenant's rows, those that point at others first. The
+// audit trail is not among them: it outlives what it tells of.
+var tenantTables = []string{
+	"job", "dependency", "package_version", "package", "inventory", "triage_event", "change", "finding_event", "finding_body", "finding",
+	"lineage_identity", "lineage", "policy_rule", "policy", "rule", "scan", "project_tag", "project_alias", "project", "token",
+}
+
+// DeleteDeployment drops a tenant and all it holds but the audit trail.
+func (s *Store) DeleteDeployment(ctx context.Context, id int64, by redoubt.Actor) error {
+	return s.Update(ctx, id, by, func(ctx context.Context, tx *Tx) error {
+		for _, table := range tenantTables {
+			if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1`); err != nil {
+				return err
+			}
+		}
+		tx.audit("deployment.delete", subject("deployment", id), deploymentImage{tx.deployment.Slug, tx.deployment.Name}, nil)
+		_, err := tx.exec(ctx, `DELETE FROM deployment WHERE id = $1`)
+		return err
+	})
 }

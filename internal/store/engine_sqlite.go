@@ -43,8 +43,8 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	e := &engine{
 		name: "sqlite", dialect: database.DialectSQLite3, locker: &sqliteLock{path: filepath.Join(dir, "redoubt.lock")},
 		attempts: busyAttempts, snapshot: &sql.TxOptions{ReadOnly: true},
-		nextIDs:  `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
-		list:     sqliteList, classify: classifySQLite,
+		nextIDs: `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
+		list:    sqliteList, classify: classifySQLite,
 	}
 	// FULL: an acknowledged write survives the loss of power, not just of the process.
 	e.write, err = sqlitePool(path, 1, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "cache_size(-65536)")

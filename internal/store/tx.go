@@ -167,7 +167,7 @@ func (tx *Tx) writeChanges(ctx context.Context, version int64) error {
 	})
 	rows := make([][]any, len(keys))
 	for i, key := range keys {
-		rows[i] = []any{version, int64(key.kind), key.id, tx.changes[key]}
+		rows[i] = []any{version, key.kind, key.id, tx.changes[key]}
 	}
 	return tx.insert(ctx, "change (deployment_id, version, kind, id, deleted)", rows, "")
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,10 +35,24 @@ func bind(args []any) []any {
 		case redoubt.Digest:
 			out[i] = v[:]
 		default:
-			out[i] = arg
+			out[i] = plain(arg)
 		}
 	}
 	return out
+}
+
+// plain strips an enumeration to its number and a named string to its text,
+// since drivers would ask its String method for another word.
+func plain(arg any) any {
+	switch v := reflect.ValueOf(arg); v.Kind() {
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		return int64(v.Uint())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return v.Int()
+	case reflect.String:
+		return cleanText(v.String())
+	}
+	return arg
 }
 
 func cleanText(s string) string {

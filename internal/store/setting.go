@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Setting reads what the server made for itself once, such as the key of its
+// signatures. Where there is none yet, make makes it; of several processes that
+// do so at once, all get the value of the first. It belongs to no tenant, so no
+// audit event tells of it.
+func (s *Store) Setting(ctx context.Context, name string, make func() ([]byte, error)) ([]byte, error) {
+	value, err := s.setting(ctx, name)
+	if !errors.Is(err, redoubt.ErrNotFound) {
+		return value, err
+	}
+	if value, err = make(); err != nil {
+		return nil, fmt.Errorf("make the setting %s: %w", name, err)
+	}
+	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		_, err := q.exec(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, value)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.setting(ctx, name)
+}
+
+func (s *Store) setting(ctx context.Context, name string) (value []byte, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		value, err = one(ctx, q, scalar[[]byte], `SELECT value FROM setting WHERE name = $1`, name)
+		return err
+	})
+	return value, err
+}

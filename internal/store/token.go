@@ -1,0 +1,158 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+const tokenColumns = `deployment_id, id, public_id, name, scopes_json, globs_json, dialect, created_at, expires_at, last_used_at, revoked_at`
+
+func scanToken(r row) (t redoubt.Token, err error) {
+	return t, r.Scan(&t.DeploymentID, &t.ID, &t.PublicID, &t.Name, decoded(&t.Scopes), decoded(&t.ProjectGlobs), &t.Dialect,
+		instant(&t.CreatedAt), instant(&t.ExpiresAt), instant(&t.LastUsedAt), instant(&t.RevokedAt))
+}
+
+// TokenByHash finds the credential of a deployment by the hash of its secret,
+// revoked and expired ones too. It is asked before every request, so it takes
+// no transaction of the deployment.
+func (s *Store) TokenByHash(ctx context.Context, deploymentID int64, hash []byte) (t redoubt.Token, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		t, err = one(ctx, q, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND hash = $2`, deploymentID, hash)
+		return err
+	})
+	return t, err
+}
+
+// TokenKey names a token across tenants.
+type TokenKey struct {
+	DeploymentID int64
+	TokenID      int64
+}
+
+// TouchTokens notes when tokens were last used. It is no change of anything: no
+// audit event, no new version. A time never goes back, and unknown tokens are
+// skipped.
+func (s *Store) TouchTokens(ctx context.Context, used map[TokenKey]time.Time) error {
+	// In order, so that two servers that touch the same tokens never wait for each other.
+	keys := slices.SortedFunc(maps.Keys(used), func(a, b TokenKey) int {
+		return cmp.Or(cmp.Compare(a.DeploymentID, b.DeploymentID), cmp.Compare(a.TokenID, b.TokenID))
+	})
+	if len(keys) == 0 {
+		return nil
+	}
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		for _, key := range keys {
+			_, err := q.exec(ctx, `
+				UPDATE token SET last_used_at = $3
+				WHERE deployment_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < $3)`, key.DeploymentID, key.TokenID, used[key])
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// tokenImage is what the audit trail tells of a token: never its hash.
+type tokenImage struct {
+	PublicID     string          `json:"public_id"`
+	Name         string          `json:"name"`
+	Scopes       []redoubt.Scope `json:"scopes"`
+	ProjectGlobs []string        `json:"project_globs"`
+	Dialect      redoubt.Dialect `json:"dialect"`
+	ExpiresAt    *time.Time      `json:"expires_at,omitempty"`
+	RevokedAt    *time.Time      `json:"revoked_at,omitempty"`
+}
+
+func imageOfToken(t redoubt.Token) tokenImage {
+	return tokenImage{t.PublicID, t.Name, t.Scopes, t.ProjectGlobs, t.Dialect, timeOrNil(t.ExpiresAt), timeOrNil(t.RevokedAt)}
+}
+
+func timeOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// CreateToken stores a credential under the hash of its secret and returns it
+// with its id and time of creation. No dialect means the contract's. A public
+// id or hash that is taken is redoubt.ErrConflict.
+func (tx *Tx) CreateToken(ctx context.Context, t redoubt.Token, hash []byte) (redoubt.Token, error) {
+	id, err := tx.newID(ctx, seqToken)
+	if err != nil {
+		return redoubt.Token{}, err
+	}
+	t.ID, t.DeploymentID, t.CreatedAt = id, tx.deployment.ID, tx.now
+	t.LastUsedAt, t.RevokedAt = time.Time{}, time.Time{}
+	t.ExpiresAt = t.ExpiresAt.UTC().Truncate(time.Microsecond)
+	t.Dialect = cmp.Or(t.Dialect, redoubt.DialectContract)
+	t.Scopes, t.ProjectGlobs = orEmpty(t.Scopes), orEmpty(t.ProjectGlobs)
+	_, err = tx.exec(ctx, `
+		INSERT INTO token (deployment_id, id, public_id, hash, name, scopes_json, globs_json, dialect, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		t.ID, t.PublicID, hash, t.Name, encoded(t.Scopes), encoded(t.ProjectGlobs), t.Dialect, t.CreatedAt, t.ExpiresAt)
+	if err != nil {
+		return redoubt.Token{}, fmt.Errorf("store the token %s: %w", t.PublicID, err)
+	}
+	tx.audit("token.create", subject("token", t.ID), nil, imageOfToken(t))
+	return t, nil
+}
+
+// orEmpty makes a list that JSON shows as [] instead of null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// Tokens lists the deployment's tokens in the order of their creation, revoked
+// ones too.
+func (tx *Tx) Tokens(ctx context.Context) ([]redoubt.Token, error) {
+	return many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 ORDER BY id`)
+}
+
+// Token finds a token by its public id, else by its name. A name that several
+// carry is redoubt.ErrConflict.
+func (tx *Tx) Token(ctx context.Context, publicIDOrName string) (redoubt.Token, error) {
+	list, err := many(ctx, tx, scanToken,
+		`SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND (public_id = $2 OR name = $2) ORDER BY id`, publicIDOrName)
+	if err != nil {
+		return redoubt.Token{}, err
+	}
+	for _, t := range list {
+		if t.PublicID == publicIDOrName || len(list) == 1 {
+			return t, nil
+		}
+	}
+	if len(list) == 0 {
+		return redoubt.Token{}, fmt.Errorf("token %.80q: %w", publicIDOrName, redoubt.ErrNotFound)
+	}
+	return redoubt.Token{}, fmt.Errorf("%d tokens are called %.80q, name one by its id: %w", len(list), publicIDOrName, redoubt.ErrConflict)
+}
+
+// RevokeToken puts a token out of force for good. Revoking it again changes
+// nothing.
+func (tx *Tx) RevokeToken(ctx context.Context, id int64) error {
+	t, err := one(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND id = $2`, id)
+	if err != nil {
+		return fmt.Errorf("token %d: %w", id, err)
+	}
+	if !t.RevokedAt.IsZero() {
+		return nil
+	}
+	before := imageOfToken(t)
+	t.RevokedAt = tx.now
+	if _, err := tx.exec(ctx, `UPDATE token SET revoked_at = $3 WHERE deployment_id = $1 AND id = $2`, id, tx.now); err != nil {
+		return err
+	}
+	tx.audit("token.revoke", subject("token", id), before, imageOfToken(t))
+	return nil
+}

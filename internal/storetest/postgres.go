@@ -1,0 +1,223 @@
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver that the cluster is asked with
+
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// cluster is a PostgreSQL server of this test binary, reachable through a
+// socket in its folder only.
+type cluster struct {
+	dir    string
+	server *exec.Cmd
+	ended  chan struct{} // closed when the server has gone
+	admin  *sql.DB
+	next   atomic.Int64 // numbers the databases
+}
+
+// theCluster is started by the first test that wants it.
+var theCluster struct {
+	sync.Once
+	*cluster
+	missing string // why there is none, and what to do
+	err     error
+}
+
+const templateDatabase = "redoubt_template"
+
+func freshPostgres(t testing.TB) store.Config {
+	t.Helper()
+	theCluster.Do(func() {
+		bin, missing := findPostgres()
+		if theCluster.missing = missing; missing == "" {
+			theCluster.cluster, theCluster.err = startCluster(bin)
+		}
+	})
+	if theCluster.missing != "" {
+		t.Skip(theCluster.missing)
+	}
+	if theCluster.err != nil {
+		t.Fatal(theCluster.err)
+	}
+	c := theCluster.cluster
+	name := "test_" + strconv.FormatInt(c.next.Add(1), 10)
+	// A file copy of so small a database is faster than writing it to the log.
+	if _, err := c.admin.ExecContext(t.Context(), `CREATE DATABASE `+name+` TEMPLATE `+templateDatabase+` STRATEGY file_copy`); err != nil {
+		t.Fatal(err)
+	}
+	// Cleanups run last in, first out: the stores opened on it are closed by then.
+	t.Cleanup(func() {
+		if _, err := c.admin.ExecContext(context.Background(), `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
+			t.Errorf("drop the test's database: %v", err)
+		}
+	})
+	return store.Config{DatabaseURL: c.url(name)}
+}
+
+// findPostgres returns the folder of initdb and postgres, or what to install.
+func findPostgres() (bin, missing string) {
+	if named := os.Getenv("REDOUBT_TEST_PG_BIN"); named != "" {
+		if hasPostgres(named) {
+			return named, ""
+		}
+		return "", "REDOUBT_TEST_PG_BIN names " + named + ", which holds no initdb and postgres"
+	}
+	debian, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is well formed
+	slices.SortFunc(debian, func(a, b string) int { return debianVersion(b) - debianVersion(a) })
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			debian = append(debian, filepath.Dir(path))
+		}
+	}
+	for _, dir := range debian {
+		if hasPostgres(dir) {
+			return dir, ""
+		}
+	}
+	return "", "PostgreSQL is not here: install it (apt-get install postgresql, or make setup), or name the folder of initdb in REDOUBT_TEST_PG_BIN"
+}
+
+func debianVersion(bin string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin))) // 0 for an odd name: the last choice
+	return n
+}
+
+func hasPostgres(dir string) bool {
+	for _, program := range []string{"initdb", "postgres"} {
+		if info, err := os.Stat(filepath.Join(dir, program)); err != nil || info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// startCluster makes a cluster and the database that the tests' are copies of.
+// Its locale sorts unlike bytes do, so a query that forgets to say how is found.
+func startCluster(bin string) (*cluster, error) {
+	dir, err := os.MkdirTemp("", "pg") // short: a socket's path has at most 107 bytes
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{dir: dir, ended: make(chan struct{})}
+	if err := c.start(bin); err != nil {
+		return nil, errors.Join(err, c.stop())
+	}
+	return c, nil
+}
+
+func (c *cluster) start(bin string) error {
+	attributes, err := c.unprivileged()
+	if err != nil {
+		return err
+	}
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", filepath.Join(c.dir, "data"), "-U", "redoubt", "--auth=trust",
+		"--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync")
+	initdb.Dir, initdb.SysProcAttr = c.dir, attributes
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("make a PostgreSQL cluster with %s (15 or later is needed): %w\n%s", bin, err, out)
+	}
+	c.server = exec.Command(filepath.Join(bin, "postgres"), "-D", filepath.Join(c.dir, "data"),
+		"-c", "listen_addresses=", "-c", "unix_socket_directories="+c.dir,
+		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=300")
+	c.server.Dir, c.server.SysProcAttr = c.dir, attributes
+	if err := c.run(); err != nil {
+		return fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	return c.makeTemplate()
+}
+
+// run starts the server and sees to it that it dies with this process. The
+// system ties that to the thread which started it, so the thread is kept.
+func (c *cluster) run() error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := c.server.Start()
+		started <- err
+		if err == nil {
+			_ = c.server.Wait() // it is killed
+			close(c.ended)
+		}
+	}()
+	return <-started
+}
+
+// unprivileged returns how to start a program that refuses to run as root, and
+// hands it the folder.
+func (c *cluster) unprivileged() (*syscall.SysProcAttr, error) {
+	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
+	if os.Getuid() != 0 {
+		return attributes, nil
+	}
+	uid, gid, err := serviceUser()
+	if err != nil {
+		return nil, err
+	}
+	attributes.Credential = &syscall.Credential{Uid: uid, Gid: gid}
+	return attributes, os.Chown(c.dir, int(uid), int(gid))
+}
+
+func (c *cluster) makeTemplate() (err error) {
+	if c.admin, err = sql.Open("pgx", c.url("postgres")); err != nil {
+		return err
+	}
+	// The admin's connection lives as long as the cluster does; two are enough for parallel tests.
+	c.admin.SetMaxOpenConns(2)
+	for range 200 {
+		if err = c.admin.Ping(); err == nil {
+			break
+		}
+		time.Sleep(25 * time.Millisecond) // the server tells nobody that it is ready
+	}
+	if err != nil {
+		return fmt.Errorf("PostgreSQL did not come up: %w", err)
+	}
+	if _, err := c.admin.Exec(`CREATE DATABASE ` + templateDatabase); err != nil {
+		return err
+	}
+	return makeTemplate(store.Config{DatabaseURL: c.url(templateDatabase)})
+}
+
+func (c *cluster) url(database string) string {
+	return "postgres://redoubt@/" + database + "?host=" + url.QueryEscape(c.dir)
+}
+
+// stop ends the server at once, since nothing of it is kept.
+func (c *cluster) stop() error {
+	if c.admin != nil {
+		_ = c.admin.Close() // the server is about to go
+	}
+	if c.server != nil && c.server.Process != nil {
+		if err := c.server.Process.Signal(syscall.SIGQUIT); err == nil {
+			<-c.ended
+		}
+	}
+	return os.RemoveAll(c.dir)
+}
+
+func stopCluster() {
+	if theCluster.cluster == nil {
+		return
+	}
+	if err := theCluster.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "storetest: stop PostgreSQL:", err)
+	}
+}

@@ -1,0 +1,153 @@
+// Package storetest gives a test a fresh store on SQLite and on PostgreSQL,
+// always with a second, noisy tenant in it whose rows must never show.
+//
+// Its border: it is imported by tests only. PostgreSQL is a throw-away cluster
+// of the test binary, started from the programs on this machine; where they
+// are missing the test is skipped, saying what to install. A package that uses
+// it ends its cluster with Main:
+//
+//	func TestMain(m *testing.M) { storetest.Main(m) }
+package storetest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Engines are the databases that the store runs on.
+var Engines = []string{"sqlite", "postgres"}
+
+// Actor is who the tests act for.
+var Actor = redoubt.Actor{Kind: "cli", Name: "test"}
+
+// Main runs the tests of a package and stops the cluster they started.
+func Main(m *testing.M) {
+	code := m.Run()
+	stopCluster()
+	os.Exit(code)
+}
+
+// Each runs a test on a fresh store of each engine.
+func Each(t *testing.T, test func(t *testing.T, s *store.Store)) {
+	t.Helper()
+	for _, engine := range Engines {
+		t.Run(engine, func(t *testing.T) { test(t, New(t, engine)) })
+	}
+}
+
+// New opens a fresh store on an engine, with a clock of its own that stands at
+// Epoch. It is closed with the test.
+func New(t testing.TB, engine string) *store.Store {
+	t.Helper()
+	return Open(t, Database(t, engine, NewClock()))
+}
+
+// Open opens a database, a second time too. It is closed with the test.
+func Open(t testing.TB, c store.Config) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return s
+}
+
+// Database makes a fresh database with the noisy tenant in it, to be opened
+// with the configuration it returns, as often as the test likes.
+func Database(t testing.TB, engine string, clock *Clock) store.Config {
+	t.Helper()
+	var c store.Config
+	if engine == "postgres" {
+		c = freshPostgres(t)
+	} else {
+		c = freshSQLite(t)
+	}
+	c.Clock = clock.Now
+	return c
+}
+
+// Deployment makes a tenant for a test in a store, beside the noisy one.
+func Deployment(t testing.TB, s *store.Store) redoubt.Deployment {
+	t.Helper()
+	d, err := s.CreateDeployment(t.Context(), "acme", "Acme", Actor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// sqliteTemplate is the bytes of a migrated database with the noise in it.
+var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "storetest")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := makeTemplate(store.Config{Dir: dir}); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, "redoubt.db"))
+})
+
+func freshSQLite(t testing.TB) store.Config {
+	t.Helper()
+	template, err := sqliteTemplate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "redoubt.db"), template, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return store.Config{Dir: dir}
+}
+
+// makeTemplate migrates an empty database and makes the noise in it.
+func makeTemplate(c store.Config) error {
+	ctx := context.Background()
+	c.Clock = NewClock().Now
+	s, err := store.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer s.Close() // SQLite moves its log into the file when the last one closes it
+	return makeNoise(ctx, s)
+}
+
+// Epoch is when the clocks of tests start.
+var Epoch = time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
+
+// Clock is a clock that a test sets. It is safe for concurrent use.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock returns a clock that stands at Epoch.
+func NewClock() *Clock { return &Clock{now: Epoch} }
+
+// Now returns the clock's time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock on, or back by a negative duration.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
