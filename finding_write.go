@@ -57,3 +57,13 @@ type InventoryStatement struct {
 	Digest    Digest
 	Inventory Inventory
 }
+
+// LineageMerge makes one finding of several lineages of a project, as when a
+// file that moved on one ref was first seen under its new path on another
+// (decisions §4, §5). Into keeps its id; its annotations are as given. The
+// identities, findings and trails of From hang on Into afterwards, and the
+// lineages of From are no more.
+type LineageMerge struct {
+	Into Lineage
+	From []int64
+}

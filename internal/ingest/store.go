@@ -46,6 +46,10 @@ type Store interface {
 
 	AddLineages(ctx context.Context, lineages []redoubt.Lineage) error
 	AddIdentities(ctx context.Context, projectID int64, links []redoubt.IdentityLink) error
+	// MergeLineages re-hangs the identities, the findings of every ref and the
+	// trails of merged lineages, and writes the annotations of those that stay.
+	// Their triage follows through UpdateTriage, after this.
+	MergeLineages(ctx context.Context, merges []redoubt.LineageMerge) error
 	AddFindings(ctx context.Context, findings []redoubt.FindingWrite) error
 	// UpdateFindings writes the rows anew; the body too where it is not nil.
 	UpdateFindings(ctx context.Context, findings []redoubt.FindingWrite) error

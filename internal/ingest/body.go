@@ -1,0 +1,104 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Evidence is what pages show beside a finding; its JSON is stored as it is.
+type Evidence struct {
+	Code     string             `json:"code,omitempty"` // never of a secret
+	DataFlow []redoubt.FlowStep `json:"data_flow,omitempty"`
+	Commit   string             `json:"commit,omitempty"` // where a historical secret was found
+	Blocking bool               `json:"blocking,omitempty"`
+}
+
+// encode writes what readers see of a sighting: its body and its evidence.
+func encode(s *Sighting, links Links) (body, evidence []byte, err error) {
+	r := s.Result
+	at := wireLocation(r)
+	b := redoubt.Body{
+		Location: at, LineOfCodeURL: links.Line(r.Path, r.Location.Line),
+		MatchBasedID: s.shownID(), SyntacticID: r.SyntacticID, RuleMessage: nonEmpty(message(s)),
+	}
+	if r.Dependency != nil {
+		b.SCABody = scaBody(r, at, links)
+	}
+	e := Evidence{DataFlow: r.DataFlow, Blocking: r.Blocking}
+	switch {
+	case s.Finding.IssueType != redoubt.Secrets:
+		e.Code = r.Code
+	case r.Secret != nil:
+		b.SyntacticID, e.DataFlow, e.Commit = "", nil, r.Secret.Commit
+	default:
+		b.SyntacticID, e.DataFlow = "", nil
+	}
+	if body, err = b.Members(); err != nil {
+		return nil, nil, err
+	}
+	text, err := toJSON(e)
+	return body, []byte(text), err
+}
+
+// message is the expanded one. A result of a secrets rule that says nothing of
+// its secret may still hold it in its message, so the template stands in.
+func message(s *Sighting) string {
+	if s.Finding.IssueType == redoubt.Secrets && s.Result.Secret == nil {
+		return s.Result.Rule.Message
+	}
+	return s.Result.Message
+}
+
+func wireLocation(r *redoubt.Result) redoubt.WireLocation {
+	l := r.Location
+	return redoubt.WireLocation{FilePath: r.Path, Line: l.Line, Column: l.Column, EndLine: l.EndLine, EndColumn: l.EndColumn}
+}
+
+func scaBody(r *redoubt.Result, at redoubt.WireLocation, links Links) *redoubt.SCABody {
+	v := r.Dependency
+	b := &redoubt.SCABody{
+		FixRecommendations: append([]redoubt.Fix{}, v.Fixes...),
+		FoundDependency: redoubt.FoundDependency{
+			Ecosystem: v.Ecosystem, Package: v.Package, Version: v.Version,
+			Transitivity:    transitivity(v).String(),
+			LockfileLineURL: nonEmpty(links.Line(lockfile(r), v.Line)),
+		},
+		IsMalicious:             v.Malicious,
+		ReachableCondition:      nonEmpty(v.Condition),
+		VulnerabilityIdentifier: nonEmpty(v.Vulnerability),
+	}
+	if v.InCode {
+		b.Usage = &redoubt.Usage{Location: at}
+	}
+	return b
+}
+
+func transitivity(v *redoubt.Vulnerable) redoubt.Transitivity {
+	if v.Transitivity == 0 {
+		return redoubt.TransitivityUnknown
+	}
+	return v.Transitivity
+}
+
+func nonEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// toJSON encodes without turning <, > and & into escapes.
+func toJSON(v any) (string, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	return string(bytes.TrimSpace(buf.Bytes())), nil
+}
+
+func formatID(id int64) string { return strconv.FormatInt(id, 10) }

@@ -1,0 +1,275 @@
+package ingest
+
+import (
+	"cmp"
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Sighting is one distinct occurrence as a report tells it: the result, and the
+// row that it would be, with the members set that the scanner decides.
+type Sighting struct {
+	Result  *redoubt.Result
+	Finding redoubt.Finding
+}
+
+// Observe turns the results of a report into sightings, ordered by position,
+// each identity once. What it cannot take it refuses, item by item.
+//
+// A result that is told twice counts once. Where one identity stands for
+// several results by its nature (a secret that a file repeats, a package in
+// several versions), the first in the tree that is not muted speaks for them.
+func Observe(report *redoubt.Report) ([]Sighting, []redoubt.Refusal) {
+	o := observer{tool: canonicalTool(report.Tool), ordinals: map[redoubt.Digest]int64{}, at: map[redoubt.Identity]int{}}
+	var refused []redoubt.Refusal
+	results := make([]*redoubt.Result, 0, len(report.Results))
+	for i := range report.Results {
+		r := &report.Results[i]
+		if reason := refusal(r); reason != "" {
+			refused = append(refused, redoubt.Refusal{Item: r.Item, Reason: reason})
+			continue
+		}
+		results = append(results, r)
+	}
+	slices.SortStableFunc(results, byPosition)
+	o.sightings = make([]Sighting, 0, len(results))
+	told := make(map[redoubt.Digest]int, len(results))
+	for _, r := range results {
+		content := o.d.content(r)
+		if i, again := told[content]; again {
+			o.prefer(i, r, content)
+			continue
+		}
+		told[content] = o.add(r, content)
+	}
+	return o.sightings, refused
+}
+
+// refusal says why a result cannot become a finding, or nothing.
+func refusal(r *redoubt.Result) string {
+	switch {
+	case r.Rule == nil || r.Rule.Name == "":
+		return "it names no rule"
+	case r.Path == "":
+		return "it names no file"
+	case !storable(r.Path) || !storable(r.Rule.Name):
+		return "its path or its rule's name holds control characters, is not UTF-8, or is longer than 4096 bytes"
+	case r.Rule.IssueType == redoubt.SCA && r.Dependency == nil:
+		return "it is of a supply-chain rule and names no dependency"
+	case r.Dependency != nil && (r.Dependency.Package == "" || !storable(r.Dependency.Package+r.Dependency.Lockfile)):
+		return "the package or lockfile it names is missing, holds control characters, is not UTF-8, or is too long"
+	}
+	return ""
+}
+
+// storable reports whether a name can be a key in every engine.
+func storable(s string) bool {
+	control := func(r rune) bool { return r < 0x20 || r == 0x7f }
+	return len(s) <= 4096 && utf8.ValidString(s) && !strings.ContainsFunc(s, control)
+}
+
+// byPosition orders results by file and place; what stands in one place is
+// ordered by what it says, so the order of the report does not matter.
+func byPosition(a, b *redoubt.Result) int {
+	x, y := a.Location, b.Location
+	return cmp.Or(
+		strings.Compare(a.Path, b.Path),
+		cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column),
+		cmp.Compare(x.EndLine, y.EndLine), cmp.Compare(x.EndColumn, y.EndColumn),
+		strings.Compare(a.Rule.Name, b.Rule.Name), strings.Compare(a.Message, b.Message),
+		strings.Compare(a.MatchBasedID, b.MatchBasedID), strings.Compare(a.Fingerprint, b.Fingerprint),
+		strings.Compare(version(a), version(b)),
+	)
+}
+
+func version(r *redoubt.Result) string {
+	if r.Dependency == nil {
+		return ""
+	}
+	return r.Dependency.Version
+}
+
+// canonicalTool spells the tool as its source does: the editions of semgrep and
+// opengrep are one (decisions §4).
+func canonicalTool(tool string) string {
+	tool = strings.ToLower(strings.TrimSpace(tool))
+	if strings.HasPrefix(tool, "semgrep") || strings.HasPrefix(tool, "opengrep") {
+		return "semgrep"
+	}
+	return strings.ReplaceAll(tool, ":", "_")
+}
+
+// observer builds sightings; ordinals counts equal keys within the report.
+type observer struct {
+	d         digester
+	tool      string
+	ordinals  map[redoubt.Digest]int64
+	at        map[redoubt.Identity]int
+	sightings []Sighting
+}
+
+// add appends the result's sighting, or puts it to the one of the same
+// identity, and returns its place.
+func (o *observer) add(r *redoubt.Result, content redoubt.Digest) int {
+	id := o.identity(r)
+	if i, known := o.at[id]; known {
+		o.prefer(i, r, content)
+		return i
+	}
+	o.at[id] = len(o.sightings)
+	o.sightings = append(o.sightings, Sighting{Result: r, Finding: o.row(r, id, content)})
+	return len(o.sightings) - 1
+}
+
+// prefer lets a later result of the same identity speak where the earlier one
+// is muted or only in the history.
+func (o *observer) prefer(i int, r *redoubt.Result, content redoubt.Digest) {
+	if s := &o.sightings[i]; rank(r) < rank(s.Result) {
+		*s = Sighting{Result: r, Finding: o.row(r, s.Finding.Identity, content)}
+	}
+}
+
+func rank(r *redoubt.Result) int {
+	rank := 0
+	if r.Muted {
+		rank = 2
+	}
+	if r.Secret != nil && r.Secret.Commit != "" {
+		rank++
+	}
+	return rank
+}
+
+// identity decides what tells the finding from all others (decisions §4, §16).
+//
+// A secret is its rule, path and keyed hash. Else the scanner's match_based_id
+// counts, then its other fingerprint with tool, rule and path, which not every
+// scanner puts into it; then our own, which lines do not enter. A dependency is
+// its vulnerability (or rule), lockfile and package, and the using file where
+// the match is in code; its version is no part.
+func (o *observer) identity(r *redoubt.Result) redoubt.Identity {
+	d, rule := &o.d, r.Rule.Name
+	fingerprint := cmp.Or(r.Fingerprint, r.SyntacticID)
+	switch {
+	case r.Secret != nil && r.Secret.Hash != (redoubt.Digest{}):
+		return redoubt.Identity{Kind: redoubt.IdentitySecret, Hash: d.start("secret 1").str(rule, r.Path).digest(r.Secret.Hash).sum()}
+	case r.MatchBasedID != "":
+		return o.numbered(redoubt.IdentityMatchBased, d.start("match 1").str(r.MatchBasedID).sum())
+	case isSecret(r):
+		return o.numbered(redoubt.IdentitySecret, d.start("redacted 1").str(rule, r.Path).sum())
+	case r.Dependency != nil:
+		return redoubt.Identity{Kind: redoubt.IdentityDependency, Hash: d.vulnerability(r)}
+	case fingerprint != "":
+		return o.numbered(redoubt.IdentityTool, d.start("tool 1").str(o.tool, rule, r.Path, fingerprint).sum())
+	case r.Code != "":
+		return o.numbered(redoubt.IdentityOwn, d.start("own 1 code").str(o.tool, rule, r.Path, normalCode(r.Code)).sum())
+	}
+	return o.numbered(redoubt.IdentityOwn, d.start("own 1 message").str(o.tool, rule, r.Path, normalMessage(r.Message)).sum())
+}
+
+// numbered makes equal keys of one report differ, by their order of position.
+func (o *observer) numbered(kind redoubt.IdentityKind, key redoubt.Digest) redoubt.Identity {
+	n := o.ordinals[key]
+	o.ordinals[key]++
+	return redoubt.Identity{Kind: kind, Hash: o.d.start("ordinal").digest(key).num(n).sum()}
+}
+
+func (d *digester) vulnerability(r *redoubt.Result) redoubt.Digest {
+	v := r.Dependency
+	d.start("dependency 1").flag(v.Vulnerability != "", v.InCode)
+	d.str(cmp.Or(v.Vulnerability, r.Rule.Name), lockfile(r), v.Ecosystem, v.Package)
+	if v.InCode {
+		d.str(r.Path)
+	}
+	return d.sum()
+}
+
+// lockfile is the one that a supply-chain result is about.
+func lockfile(r *redoubt.Result) string { return cmp.Or(r.Dependency.Lockfile, r.Path) }
+
+func isSecret(r *redoubt.Result) bool { return r.Secret != nil || r.Rule.IssueType == redoubt.Secrets }
+
+// normalCode is what stays of code when it is indented or wrapped anew.
+func normalCode(code string) string { return strings.Join(strings.Fields(code), " ") }
+
+// position matches where a message speaks of a place in a file, which moves.
+var position = regexp.MustCompile(`(?i)\b(?:lines?|cols?|columns?)[ :#]*\d+|:\d+\b`)
+
+func normalMessage(message string) string { return normalCode(position.ReplaceAllString(message, "")) }
+
+// row sets the members of a finding that the scanner decides.
+func (o *observer) row(r *redoubt.Result, id redoubt.Identity, content redoubt.Digest) redoubt.Finding {
+	f := redoubt.Finding{
+		IssueType: issueType(r), Identity: id, RuleName: r.Rule.Name,
+		Path: r.Path, Line: r.Location.Line, Content: content,
+		PatternHash: o.scannerHash("pattern", r.PatternHash), CodeHash: o.codeHash(r),
+		State:      redoubt.Unresolved,
+		Severity:   cmp.Or(r.Severity, r.Rule.Severity, redoubt.SeverityMedium),
+		Confidence: cmp.Or(r.Confidence, r.Rule.Confidence, redoubt.ConfidenceMedium),
+		ProOnly:    r.Rule.ProOnly && r.Dependency == nil && !isSecret(r),
+	}
+	if r.Muted {
+		f.State = redoubt.Muted
+	}
+	if v := r.Dependency; v != nil {
+		f.Reachability = cmp.Or(v.Reachability, redoubt.ReachabilityUnknown)
+		f.Transitivity = cmp.Or(v.Transitivity, redoubt.TransitivityUnknown)
+		f.Package, f.Malicious = v.Package, v.Malicious
+	}
+	if f.IssueType == redoubt.Secrets {
+		f.SecretType, f.ValidationState = r.Rule.SecretType, redoubt.NoValidator
+		if r.Secret != nil {
+			f.ValidationState = cmp.Or(r.Secret.Validation, redoubt.NoValidator)
+			f.Historical = r.Secret.Commit != ""
+		}
+	}
+	return f
+}
+
+func issueType(r *redoubt.Result) redoubt.IssueType {
+	switch {
+	case r.Dependency != nil:
+		return redoubt.SCA
+	case isSecret(r):
+		return redoubt.Secrets
+	}
+	return redoubt.SAST
+}
+
+// codeHash stands for the matched code when a file moved: the scanner's own
+// hash; the keyed one of a secret; of a dependency its package; else that of the
+// normalised code. It is zero when nothing of it is known.
+func (o *observer) codeHash(r *redoubt.Result) redoubt.Digest {
+	switch {
+	case r.Secret != nil && r.Secret.Hash != (redoubt.Digest{}):
+		return r.Secret.Hash
+	case r.CodeHash != "":
+		return o.scannerHash("code", r.CodeHash)
+	case r.Dependency != nil:
+		return o.d.start("package").str(r.Dependency.Ecosystem, r.Dependency.Package, r.Dependency.Vulnerability).sum()
+	case r.Code != "" && !isSecret(r):
+		return o.d.start("normal code").str(normalCode(r.Code)).sum()
+	}
+	return redoubt.Digest{}
+}
+
+func (o *observer) scannerHash(domain, hash string) redoubt.Digest {
+	if hash == "" {
+		return redoubt.Digest{}
+	}
+	return o.d.start(domain).str(hash).sum()
+}
+
+// shownID is the match_based_id that clients get: the scanner's, else ours. A
+// secret's is always keyed when it can be, for an unkeyed hash could be guessed.
+func (s *Sighting) shownID() string {
+	if s.Finding.Identity.Kind == redoubt.IdentityMatchBased {
+		return s.Result.MatchBasedID
+	}
+	return hex.EncodeToString(s.Finding.Identity.Hash[:])
+}

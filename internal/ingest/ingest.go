@@ -1,0 +1,190 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Upload is one report and what its sender says about it.
+type Upload struct {
+	// Project is found or made by its name or RepoID; URL and Tags are filled in.
+	Project redoubt.Project
+	Ref     string // branch or ref, short or in full; empty is HEAD
+	Commit  string // empty takes the report's
+	Full    bool   // a scan of all, not only of what a change request touches
+	// DeclaredFull lets a full report that names no rules or no paths assert all
+	// of its source (decisions §5).
+	DeclaredFull bool
+	Category     string // empty takes the report's
+	// At back-dates the scan and what it finds; zero is now.
+	At time.Time
+	// Strict refuses the whole upload when one of its items cannot be taken.
+	Strict bool
+	Report *redoubt.Report
+
+	// OutOfPolicy reports whether the rule is no longer in the project's policy,
+	// or the path newly excluded from it, so that a full scan removes findings
+	// that it does not report. Imports know no policy: nil.
+	OutOfPolicy func(rule, path string) bool
+}
+
+// Apply takes an upload in, inside one transaction: it finds the project,
+// records a scan, and writes what the report changes (decisions §4, §5, §15).
+//
+// A malformed upload, or with Strict one that holds a broken item, is a
+// *redoubt.InvalidError and must be rolled back. Other errors are the store's.
+func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
+	u := &upload
+	if err := u.check(s.Now()); err != nil {
+		return Summary{}, err
+	}
+	sightings, refused := Observe(u.Report)
+	inventories, more := statements(u.Report)
+	refused = append(append(u.Report.Refused[:len(u.Report.Refused):len(u.Report.Refused)], refused...), more...)
+	if u.Strict && len(refused) > 0 {
+		return Summary{}, invalidItems(refused)
+	}
+	project, err := s.ProjectForScan(ctx, u.Project)
+	if err != nil {
+		return Summary{}, err
+	}
+	stream, err := s.Stream(ctx, project.ID, u.Ref, u.source(), u.Commit)
+	if err != nil {
+		return Summary{}, err
+	}
+	scan := u.scan(project.ID, s.Now(), sightings)
+	scan.Digest = uploadDigest(u, sightings, inventories)
+	sum := Summary{
+		ProjectID: project.ID, Project: project.Name, Ref: scan.Ref, Source: scan.Source,
+		Counts: scan.Counts, Refused: refused,
+	}
+	if repeats(scan.Digest, stream) {
+		sum.Repeat, sum.ScanID, sum.Outcome, sum.Unchanged = true, stream.LastScanID, redoubt.ScanApplied, len(sightings)
+		return sum, nil
+	}
+	scan.Outcome = outcome(scan, stream)
+	if scan.ID, err = s.AddScan(ctx, scan); err != nil {
+		return Summary{}, err
+	}
+	sum.ScanID, sum.Outcome = scan.ID, scan.Outcome
+	if scan.Outcome != redoubt.ScanApplied {
+		return sum, nil
+	}
+	a := application{s: s, upload: u, project: project, scan: scan, sum: &sum}
+	return sum, a.run(ctx, sightings, inventories)
+}
+
+// application is an upload that counts, on its way into the store.
+type application struct {
+	s       Store
+	upload  *Upload
+	project redoubt.Project
+	scan    redoubt.Scan
+	sum     *Summary
+}
+
+func (a *application) run(ctx context.Context, sightings []Sighting, inventories []redoubt.InventoryStatement) error {
+	scope := scopeOf(a.upload, sightings)
+	stored, err := a.load(ctx, sightings)
+	if err != nil {
+		return err
+	}
+	ruleIDs, err := a.rules(ctx, sightings)
+	if err != nil {
+		return err
+	}
+	changes, err := Plan(stored, sightings, Facts{
+		ProjectID: a.project.ID, Ref: a.scan.Ref, Source: a.scan.Source, ScanID: a.scan.ID,
+		Scope: scope, At: a.at(), Now: a.s.Now(), RuleIDs: ruleIDs,
+		Links: NewLinks(a.project.URL, a.scan.Commit, a.scan.Ref),
+	})
+	if err != nil {
+		return fmt.Errorf("plan the changes of scan %d: %w", a.scan.ID, err)
+	}
+	if err := a.write(ctx, changes); err != nil {
+		return err
+	}
+	if err := putInventories(ctx, a.s, a.scan, scope, inventories, a.sum); err != nil {
+		return err
+	}
+	branchScanned := a.scan.Full && !scope.Failed && strings.HasPrefix(a.scan.Ref, "refs/heads/")
+	return a.s.ScanApplied(ctx, a.project.ID, a.scan.Ref, branchScanned, a.scan.StartedAt)
+}
+
+// at is when findings come, change and go.
+func (a *application) at() time.Time {
+	if !a.upload.At.IsZero() {
+		return a.upload.At
+	}
+	return a.s.Now()
+}
+
+// load reads what the plan needs: all rows of the stream, the lineages of
+// identities without a row, and those of rows that come back or may be paired.
+func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, error) {
+	rows, err := a.s.Findings(ctx, a.project.ID, a.scan.Ref, a.scan.Source)
+	if err != nil {
+		return Stored{}, err
+	}
+	reported := make(map[redoubt.Identity]bool, len(sightings))
+	for i := range sightings {
+		reported[sightings[i].Finding.Identity] = true
+	}
+	var lineages []int64
+	known := make(map[redoubt.Identity]bool, len(rows))
+	for i := range rows {
+		known[rows[i].Identity] = true
+		if live(rows[i].State) != reported[rows[i].Identity] {
+			lineages = append(lineages, rows[i].LineageID)
+		}
+	}
+	var unseen []redoubt.Identity
+	for i := range sightings {
+		if id := sightings[i].Finding.Identity; !known[id] {
+			unseen = append(unseen, id)
+		}
+	}
+	stored := Stored{Findings: rows}
+	if len(lineages) > 0 {
+		if stored.Lineages, err = a.s.Lineages(ctx, lineages); err != nil {
+			return Stored{}, err
+		}
+	}
+	if len(unseen) > 0 {
+		stored.Known, err = a.s.LineagesOf(ctx, a.project.ID, unseen)
+	}
+	return stored, err
+}
+
+// rules stores the rules that the report describes and those of its results.
+func (a *application) rules(ctx context.Context, sightings []Sighting) (map[*redoubt.Rule]int64, error) {
+	out := map[*redoubt.Rule]int64{}
+	var rules []*redoubt.Rule
+	take := func(r *redoubt.Rule) {
+		if _, known := out[r]; !known && r != nil && r.Name != "" && storable(r.Name) {
+			out[r] = 0
+			rules = append(rules, r)
+		}
+	}
+	for _, r := range a.upload.Report.Rules {
+		take(r)
+	}
+	for i := range sightings {
+		take(sightings[i].Result.Rule)
+	}
+	if len(rules) == 0 {
+		return out, nil
+	}
+	ids, err := a.s.PutRules(ctx, rules)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rules {
+		out[r] = ids[i]
+	}
+	return out, nil
+}

@@ -1,0 +1,52 @@
+package ingest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+var eqeq = &redoubt.Rule{Name: "eqeq", Message: "m $X", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh}
+
+// result is a code result whose scanner gives no identity.
+func result(rule *redoubt.Rule, path string, line int, code string) redoubt.Result {
+	return redoubt.Result{Item: "results[0]", Rule: rule, Path: path, Location: redoubt.Location{Line: line, Column: 1, EndLine: line, EndColumn: 9}, Message: "m", Code: code}
+}
+
+// full is an upload of a full scan that asserts all of its source.
+func full(results ...redoubt.Result) Upload {
+	return Upload{
+		Project: redoubt.Project{Name: "acme/payments"}, Ref: "main", Full: true, DeclaredFull: true,
+		Report: &redoubt.Report{Tool: "semgrep", Products: redoubt.Products(0).With(redoubt.SAST), Results: results},
+	}
+}
+
+// apply takes the upload in a minute later.
+func apply(t *testing.T, m *memory, u Upload) Summary {
+	t.Helper()
+	m.tick(time.Minute)
+	sum, err := Apply(t.Context(), m, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+func TestNewClosedUnchanged(t *testing.T) {
+	m := newMemory()
+	a, b := result(eqeq, "a.py", 3, "x == x"), result(eqeq, "b.py", 5, "y == y")
+	if sum := apply(t, m, full(a, b)); sum.New != 2 || len(sum.Items) != 2 || sum.Counts.Code != 2 {
+		t.Fatalf("first: %+v", sum)
+	}
+	if sum := apply(t, m, full(a)); sum.Closed != 1 || sum.Unchanged != 1 || sum.Items[0].Path != "b.py" {
+		t.Fatalf("second: %+v", sum)
+	}
+	before := m.writes
+	if sum := apply(t, m, full(a)); !sum.Repeat || sum.ScanID == 0 || m.writes != before || sum.Unchanged != 1 {
+		t.Fatalf("repeat: %+v, %d writes", sum, m.writes-before)
+	}
+	if sum := apply(t, m, full(a, b)); sum.Returned != 1 || len(m.rows) != 2 {
+		t.Fatalf("back: %+v", sum)
+	}
+}

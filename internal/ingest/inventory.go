@@ -1,0 +1,104 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// statements turns the inventories of a report into one statement for each
+// lockfile, each package version once, and refuses what cannot be stored.
+func statements(report *redoubt.Report) ([]redoubt.InventoryStatement, []redoubt.Refusal) {
+	var out []redoubt.InventoryStatement
+	var refused []redoubt.Refusal
+	place := map[string]int{}
+	for _, inventory := range report.Inventories {
+		if inventory.Lockfile == "" || !storable(inventory.Lockfile) {
+			refused = append(refused, redoubt.Refusal{Item: "an inventory", Reason: "its lockfile has no name that can be stored"})
+			continue
+		}
+		i, known := place[inventory.Lockfile]
+		if !known {
+			i = len(out)
+			place[inventory.Lockfile] = i
+			out = append(out, redoubt.InventoryStatement{Inventory: redoubt.Inventory{Lockfile: inventory.Lockfile}})
+		}
+		for _, dependency := range inventory.Dependencies {
+			if dependency.Name == "" || !storable(dependency.Ecosystem+dependency.Name+dependency.Version) {
+				refused = append(refused, redoubt.Refusal{Item: inventory.Lockfile, Reason: "one of its packages has no name that can be stored"})
+				continue
+			}
+			out[i].Inventory.Dependencies = append(out[i].Inventory.Dependencies, dependency)
+		}
+	}
+	for i := range out {
+		out[i].Inventory.Dependencies = distinct(out[i].Inventory.Dependencies)
+		out[i].Digest = inventoryDigest(out[i].Inventory)
+	}
+	return out, refused
+}
+
+// distinct orders dependencies and keeps one for each package version: the one
+// that the project asked for itself, then the first in the lockfile.
+func distinct(list []redoubt.Dependency) []redoubt.Dependency {
+	for i := range list {
+		list[i].Transitivity = cmp.Or(list[i].Transitivity, redoubt.TransitivityUnknown)
+	}
+	key := func(a, b redoubt.Dependency) int {
+		return cmp.Or(strings.Compare(a.Ecosystem, b.Ecosystem), strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version))
+	}
+	slices.SortStableFunc(list, func(a, b redoubt.Dependency) int {
+		return cmp.Or(key(a, b), cmp.Compare(a.Transitivity, b.Transitivity), cmp.Compare(a.Line, b.Line))
+	})
+	return slices.CompactFunc(list, func(a, b redoubt.Dependency) bool { return key(a, b) == 0 })
+}
+
+func inventoryDigest(inventory redoubt.Inventory) redoubt.Digest {
+	var d digester
+	d.start("inventory 1").str(inventory.Lockfile)
+	for _, dep := range inventory.Dependencies {
+		d.str(dep.Ecosystem, dep.Name, dep.Version, dep.PURL).num(int64(dep.Transitivity), int64(dep.Line))
+		d.num(int64(len(dep.Licenses))).str(dep.Licenses...).num(int64(len(dep.Hashes)))
+		for _, h := range dep.Hashes {
+			d.str(h.Algorithm, h.Hex)
+		}
+	}
+	return d.sum()
+}
+
+// putInventories states what the lockfiles hold, and drops those that the
+// source brought and a full scan no longer finds (decisions §15).
+//
+// A lockfile that was searched or skipped and is not stated could not be read:
+// nothing is said about it. A report that does not tell where it looked drops
+// only when it is declared full.
+func putInventories(ctx context.Context, s Store, scan redoubt.Scan, scope Scope, list []redoubt.InventoryStatement, sum *Summary) error {
+	keep := make([]string, 0, len(list))
+	for _, statement := range list {
+		statement.ProjectID, statement.Ref, statement.Source = scan.ProjectID, scan.Ref, scan.Source
+		statement.ScanID, statement.Commit, statement.At = scan.ID, scan.Commit, scan.StartedAt
+		added, removed, err := s.PutInventory(ctx, statement)
+		if err != nil {
+			return err
+		}
+		sum.Lockfiles++
+		sum.DependenciesAdded += added
+		sum.DependenciesRemoved += removed
+		keep = append(keep, statement.Inventory.Lockfile)
+	}
+	if !scope.Full || scope.Failed || scope.searched == nil || !scan.Products.Has(redoubt.SCA) {
+		return nil
+	}
+	for _, paths := range []map[string]bool{scope.searched, scope.skipped} {
+		for path := range paths {
+			keep = append(keep, path)
+		}
+	}
+	slices.Sort(keep)
+	dropped, err := s.DropInventories(ctx, scan.ProjectID, scan.Ref, scan.Source, slices.Compact(keep))
+	sum.LockfilesDropped = dropped
+	return err
+}

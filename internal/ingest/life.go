@@ -1,0 +1,85 @@
+package ingest
+
+import "github.com/redoubt/redoubt"
+
+// Scope is where a scan looked: what it may close (decisions §5).
+type Scope struct {
+	Full bool
+	// Declared says that the report asserts all of its source, where it names
+	// no rules or no paths itself.
+	Declared bool
+	Failed   bool // closes nothing
+
+	rules, searched, skipped map[string]bool // nil: not told
+	outOfPolicy              func(rule, path string) bool
+}
+
+// scopeOf reads the scope of an upload. A rule that reports ran, and a path with
+// a result was searched, whatever the lists say.
+func scopeOf(u *Upload, sightings []Sighting) Scope {
+	s := Scope{
+		Full: u.Full, Declared: u.DeclaredFull, Failed: u.Report.Failed, outOfPolicy: u.OutOfPolicy,
+		rules: set(u.Report.RulesRun), searched: set(u.Report.Searched), skipped: set(u.Report.Skipped),
+	}
+	for i := range sightings {
+		f := &sightings[i].Finding
+		if s.rules != nil {
+			s.rules[f.RuleName] = true
+		}
+		if s.searched != nil {
+			s.searched[f.Path] = true
+		}
+	}
+	if s.searched == nil && s.Declared {
+		s.searched = map[string]bool{}
+		for i := range sightings {
+			s.searched[sightings[i].Finding.Path] = true
+		}
+	}
+	return s
+}
+
+func set(list []string) map[string]bool {
+	if list == nil {
+		return nil
+	}
+	out := make(map[string]bool, len(list))
+	for _, s := range list {
+		out[s] = true
+	}
+	return out
+}
+
+// absent decides what becomes of a live finding that the scan did not report:
+// Fixed, StateRemoved, or its state as it is.
+//
+// A skipped path closes nothing even if it is also among the searched ones:
+// scanners list a file there on which they gave up.
+func (s Scope) absent(f *redoubt.Finding) redoubt.State {
+	switch {
+	case s.Failed:
+		return f.State
+	case s.Full && s.outOfPolicy != nil && s.outOfPolicy(f.RuleName, f.Path):
+		return redoubt.StateRemoved
+	case !s.Full && f.SeenByFull:
+		return f.State
+	case s.ruleRan(f.RuleName) && s.looked(f.Path):
+		return redoubt.Fixed
+	}
+	return f.State
+}
+
+func (s Scope) ruleRan(rule string) bool {
+	if s.rules == nil {
+		return s.Declared
+	}
+	return s.rules[rule]
+}
+
+// looked reports whether the path was searched or is gone.
+func (s Scope) looked(path string) bool { return s.searched != nil && !s.skipped[path] }
+
+// gone reports whether the path is in neither list.
+func (s Scope) gone(path string) bool { return s.looked(path) && !s.searched[path] }
+
+func live(state redoubt.State) bool { return state == redoubt.Unresolved || state == redoubt.Muted }

@@ -1,0 +1,144 @@
+package ingest
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// joiner keeps the lineages that a plan touches, and joins those that prove to
+// be one finding.
+//
+// Of joined lineages the oldest stays, with its annotations, which the others
+// fill in where it has none. A person's triage beats an automatic one, and that
+// beats none; between equals the oldest lineage's stands.
+type joiner struct {
+	known    map[redoubt.Identity]redoubt.Lineage
+	lineages map[int64]redoubt.Lineage
+	parent   map[int64]int64 // towards the lineage that stays
+	reopened map[int64]bool
+}
+
+func newJoiner(stored Stored) joiner {
+	j := joiner{known: stored.Known, lineages: map[int64]redoubt.Lineage{}, parent: map[int64]int64{}, reopened: map[int64]bool{}}
+	maps.Copy(j.lineages, stored.Lineages)
+	for _, l := range stored.Known {
+		j.lineages[l.ID] = l
+	}
+	return j
+}
+
+// of returns the lineage that holds the identity, or 0.
+func (j *joiner) of(id redoubt.Identity) int64 { return j.known[id].ID }
+
+// root returns the lineage that a lineage is part of by now.
+func (j *joiner) root(id int64) int64 {
+	for j.parent[id] != 0 {
+		id = j.parent[id]
+	}
+	return id
+}
+
+// join makes the identity's lineage one with the given one. It reports whether
+// the identity had one.
+func (j *joiner) join(lineage int64, id redoubt.Identity) bool {
+	other, known := j.known[id]
+	if !known {
+		return false
+	}
+	a, b := j.root(lineage), j.root(other.ID)
+	if a != b {
+		j.parent[max(a, b)] = min(a, b) // ids count up: the smaller is older
+	}
+	return true
+}
+
+// reopen notes that a finding of the lineage came back.
+func (j *joiner) reopen(lineage int64) { j.reopened[lineage] = true }
+
+// groups returns the joined lineages by the one that stays, oldest first.
+func (j *joiner) groups() map[int64][]redoubt.Lineage {
+	out := map[int64][]redoubt.Lineage{}
+	for id := range j.parent {
+		out[j.root(id)] = append(out[j.root(id)], j.lineages[id])
+	}
+	for _, list := range out {
+		slices.SortFunc(list, func(a, b redoubt.Lineage) int { return int(a.ID - b.ID) })
+	}
+	return out
+}
+
+// merges lists what was joined, by id.
+func (j *joiner) merges() (out []redoubt.LineageMerge) {
+	groups := j.groups()
+	for _, root := range slices.Sorted(maps.Keys(groups)) {
+		merge := redoubt.LineageMerge{Into: j.lineages[root]}
+		for _, l := range groups[root] {
+			merge.From = append(merge.From, l.ID)
+			fill(&merge.Into.Annotations, l.Annotations)
+		}
+		out = append(out, merge)
+	}
+	return out
+}
+
+// fill takes over annotations where there are none.
+func fill(into *redoubt.Annotations, from redoubt.Annotations) {
+	if into.Assistant == nil {
+		into.Assistant = from.Assistant
+	}
+	if into.ExternalTicket == nil {
+		into.ExternalTicket = from.ExternalTicket
+	}
+	if into.EPSS == nil {
+		into.EPSS = from.EPSS
+	}
+	if into.Reachability == 0 {
+		into.Reachability = from.Reachability
+	}
+	into.ReviewComments = append(slices.Clip(into.ReviewComments), from.ReviewComments...)
+	into.ClickToFixPRs = append(slices.Clip(into.ClickToFixPRs), from.ClickToFixPRs...)
+	into.ClickToFixFailures = append(slices.Clip(into.ClickToFixFailures), from.ClickToFixFailures...)
+}
+
+// triage lists the decisions that changed: the best one of joined lineages, and
+// what people were at when a finding came back, which is reopened (decisions §5).
+func (j *joiner) triage(now time.Time, by redoubt.Actor) (out []redoubt.TriageEvent) {
+	groups := j.groups()
+	touched := map[int64]bool{}
+	for root := range groups {
+		touched[root] = true
+	}
+	back := map[int64]bool{}
+	for id := range j.reopened {
+		touched[j.root(id)], back[j.root(id)] = true, true
+	}
+	for _, root := range slices.Sorted(maps.Keys(touched)) {
+		before := j.lineages[root].Triage
+		after := before
+		for _, l := range groups[root] {
+			if weight(l.Triage) > weight(after) {
+				after = l.Triage
+			}
+		}
+		if back[root] && (after.State == redoubt.TriageReviewing || after.State == redoubt.TriageFixing) {
+			after = redoubt.Triage{State: redoubt.TriageReopened, Comment: after.Comment, At: now, By: by, Automatic: true}
+		}
+		if after != before {
+			out = append(out, redoubt.TriageEvent{LineageID: root, At: now, By: by, Before: before, After: after})
+		}
+	}
+	return out
+}
+
+func weight(t redoubt.Triage) int {
+	switch {
+	case t.State == redoubt.TriageUntriaged || t.State == 0:
+		return 0
+	case t.Automatic:
+		return 1
+	}
+	return 2
+}

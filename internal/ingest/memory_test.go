@@ -1,0 +1,284 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// memory is a Store of one deployment over maps, with the keys and references
+// that a database would hold: a write that breaks one fails.
+type memory struct {
+	clock    time.Time
+	projects []redoubt.Project
+	scans    []redoubt.Scan
+	rules    map[string]int64
+	rows     map[int64]*redoubt.FindingWrite
+	lineages map[int64]*redoubt.Lineage
+	links    map[redoubt.Identity]int64
+	events   []redoubt.FindingEvent
+	trail    []redoubt.TriageEvent
+
+	inventories map[string]redoubt.InventoryStatement // by ref and lockfile
+	nextID      int64
+	writes      int // calls that wrote something
+}
+
+func newMemory() *memory {
+	return &memory{
+		clock: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC), rules: map[string]int64{}, rows: map[int64]*redoubt.FindingWrite{},
+		lineages: map[int64]*redoubt.Lineage{}, links: map[redoubt.Identity]int64{}, inventories: map[string]redoubt.InventoryStatement{},
+	}
+}
+
+// tick is the next commit's clock value.
+func (m *memory) tick(d time.Duration) time.Time {
+	m.clock = m.clock.Add(d)
+	return m.clock
+}
+
+func (m *memory) id() int64 { m.nextID++; return m.nextID }
+
+func (m *memory) Now() time.Time { return m.clock }
+
+func (m *memory) ProjectForScan(_ context.Context, p redoubt.Project) (redoubt.Project, error) {
+	for i := range m.projects {
+		if m.projects[i].Name == p.Name {
+			if m.projects[i].URL == "" {
+				m.projects[i].URL = p.URL
+			}
+			return m.projects[i], nil
+		}
+	}
+	p.ID = m.id()
+	m.writes++
+	m.projects = append(m.projects, p)
+	return p, nil
+}
+
+func (m *memory) ScanApplied(_ context.Context, projectID int64, ref string, full bool, at time.Time) error {
+	m.writes++
+	for i := range m.projects {
+		if p := &m.projects[i]; p.ID == projectID {
+			p.LatestScanAt = at
+			if full && p.DefaultBranch == "" {
+				p.DefaultBranch = ref
+			}
+			return nil
+		}
+	}
+	return redoubt.ErrNotFound
+}
+
+func (m *memory) Stream(_ context.Context, projectID int64, ref, source, commit string) (redoubt.ScanStream, error) {
+	var s redoubt.ScanStream
+	had := false
+	for _, scan := range m.scans {
+		if scan.ProjectID != projectID || scan.Ref != ref || scan.Source != source || scan.Outcome != redoubt.ScanApplied {
+			continue
+		}
+		s.LastScanID, s.LastDigest = scan.ID, scan.Digest
+		if scan.Full && scan.StartedAt.After(s.LastFullStart) {
+			s.LastFullStart = scan.StartedAt
+		}
+		had = had || scan.Commit == commit
+		s.Superseded = had && scan.Commit != commit
+	}
+	return s, nil
+}
+
+func (m *memory) AddScan(_ context.Context, s redoubt.Scan) (int64, error) {
+	m.writes++
+	s.ID = m.id()
+	m.scans = append(m.scans, s)
+	return s.ID, nil
+}
+
+func (m *memory) Findings(_ context.Context, projectID int64, ref, source string) (out []redoubt.Finding, _ error) {
+	for _, f := range m.rows {
+		if f.ProjectID == projectID && f.Ref == ref && f.Source == source {
+			out = append(out, f.Finding)
+		}
+	}
+	slices.SortFunc(out, func(a, b redoubt.Finding) int { return int(a.ID - b.ID) })
+	return out, nil
+}
+
+func (m *memory) LineagesOf(_ context.Context, _ int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error) {
+	out := map[redoubt.Identity]redoubt.Lineage{}
+	for _, id := range ids {
+		if lineage, ok := m.links[id]; ok {
+			out[id] = *m.lineages[lineage]
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) Lineages(_ context.Context, ids []int64) (map[int64]redoubt.Lineage, error) {
+	out := map[int64]redoubt.Lineage{}
+	for _, id := range ids {
+		out[id] = *m.lineages[id]
+	}
+	return out, nil
+}
+
+func (m *memory) PutRules(_ context.Context, rules []*redoubt.Rule) (ids []int64, _ error) {
+	for _, r := range rules {
+		content := fmt.Sprintf("%+v", *r)
+		if m.rules[content] == 0 {
+			m.writes++
+			m.rules[content] = m.id()
+		}
+		ids = append(ids, m.rules[content])
+	}
+	return ids, nil
+}
+
+func (m *memory) NewFindingIDs(_ context.Context, n int) ([]int64, error) { return m.ids(n), nil }
+func (m *memory) NewLineageIDs(_ context.Context, n int) ([]int64, error) { return m.ids(n), nil }
+
+func (m *memory) ids(n int) []int64 {
+	out := make([]int64, n)
+	for i := range out {
+		out[i] = m.id()
+	}
+	return out
+}
+
+func (m *memory) AddLineages(_ context.Context, lineages []redoubt.Lineage) error {
+	m.writes++
+	for _, l := range lineages {
+		if l.ID == 0 || m.lineages[l.ID] != nil {
+			return fmt.Errorf("lineage %d is there or has no id", l.ID)
+		}
+		m.lineages[l.ID] = &l
+	}
+	return nil
+}
+
+func (m *memory) AddIdentities(_ context.Context, _ int64, links []redoubt.IdentityLink) error {
+	m.writes++
+	for _, link := range links {
+		if m.links[link.Identity] != 0 || m.lineages[link.LineageID] == nil {
+			return fmt.Errorf("identity %v is linked already, or to no lineage", link.Identity)
+		}
+		m.links[link.Identity] = link.LineageID
+	}
+	return nil
+}
+
+func (m *memory) MergeLineages(_ context.Context, merges []redoubt.LineageMerge) error {
+	m.writes++
+	for _, merge := range merges {
+		into := m.lineages[merge.Into.ID]
+		if into == nil {
+			return fmt.Errorf("merge into lineage %d: %w", merge.Into.ID, redoubt.ErrNotFound)
+		}
+		into.Annotations = merge.Into.Annotations
+		for _, from := range merge.From {
+			for id, lineage := range m.links {
+				if lineage == from {
+					m.links[id] = into.ID
+				}
+			}
+			for _, f := range m.rows {
+				if f.LineageID == from {
+					f.LineageID = into.ID
+				}
+			}
+			for i := range m.trail {
+				if m.trail[i].LineageID == from {
+					m.trail[i].LineageID = into.ID
+				}
+			}
+			delete(m.lineages, from)
+		}
+	}
+	return nil
+}
+
+func (m *memory) AddFindings(_ context.Context, findings []redoubt.FindingWrite) error {
+	m.writes++
+	for _, f := range findings {
+		if f.ID == 0 || m.rows[f.ID] != nil || f.Body == nil {
+			return fmt.Errorf("finding %d is there, or has no id or body", f.ID)
+		}
+		m.rows[f.ID] = &f
+	}
+	return m.checkRows()
+}
+
+func (m *memory) UpdateFindings(_ context.Context, findings []redoubt.FindingWrite) error {
+	m.writes++
+	for _, f := range findings {
+		if m.rows[f.ID] == nil {
+			return fmt.Errorf("finding %d: %w", f.ID, redoubt.ErrNotFound)
+		}
+		if f.Body == nil {
+			f.Body, f.Evidence = m.rows[f.ID].Body, m.rows[f.ID].Evidence
+		}
+		m.rows[f.ID] = &f
+	}
+	return m.checkRows()
+}
+
+// checkRows holds the unique key of a row and its references.
+func (m *memory) checkRows() error {
+	type key struct {
+		ref, source string
+		id          redoubt.Identity
+	}
+	seen := map[key]bool{}
+	for _, f := range m.rows {
+		k := key{f.Ref, f.Source, f.Identity}
+		if seen[k] || f.RuleID == 0 || m.lineages[f.LineageID] == nil || m.links[f.Identity] != f.LineageID {
+			return fmt.Errorf("finding %d breaks a key: %+v", f.ID, f.Finding)
+		}
+		seen[k] = true
+	}
+	return nil
+}
+
+func (m *memory) AddEvents(_ context.Context, events []redoubt.FindingEvent) error {
+	m.writes++
+	m.events = append(m.events, events...)
+	return nil
+}
+
+func (m *memory) UpdateTriage(_ context.Context, events []redoubt.TriageEvent) error {
+	m.writes++
+	for _, e := range events {
+		if m.lineages[e.LineageID] == nil || m.lineages[e.LineageID].Triage != e.Before {
+			return fmt.Errorf("triage of lineage %d is not as the event says it was", e.LineageID)
+		}
+		m.lineages[e.LineageID].Triage = e.After
+		m.trail = append(m.trail, e)
+	}
+	return nil
+}
+
+func (m *memory) PutInventory(_ context.Context, s redoubt.InventoryStatement) (added, removed int, _ error) {
+	key := s.Ref + " " + s.Inventory.Lockfile
+	old, known := m.inventories[key]
+	if known && (old.At.After(s.At) || old.Digest == s.Digest) {
+		return 0, 0, nil
+	}
+	m.writes++
+	m.inventories[key] = s
+	return len(s.Inventory.Dependencies), len(old.Inventory.Dependencies), nil
+}
+
+func (m *memory) DropInventories(_ context.Context, _ int64, ref, source string, keep []string) (dropped []string, _ error) {
+	for key, s := range m.inventories {
+		if s.Ref == ref && s.Source == source && !slices.Contains(keep, s.Inventory.Lockfile) {
+			m.writes++
+			delete(m.inventories, key)
+			dropped = append(dropped, s.Inventory.Lockfile)
+		}
+	}
+	slices.Sort(dropped)
+	return dropped, nil
+}

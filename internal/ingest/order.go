@@ -1,0 +1,21 @@
+package ingest
+
+import "github.com/redoubt/redoubt"
+
+// outcome decides whether a scan counts (decisions §5, order): a re-run of a
+// commit that others followed is superseded, one that started before the newest
+// applied full scan is late. Both are recorded and change nothing.
+func outcome(scan redoubt.Scan, stream redoubt.ScanStream) redoubt.ScanOutcome {
+	switch {
+	case stream.Superseded && scan.Commit != "":
+		return redoubt.ScanSuperseded
+	case scan.StartedAt.Before(stream.LastFullStart):
+		return redoubt.ScanLate
+	}
+	return redoubt.ScanApplied
+}
+
+// repeats reports whether the upload is exactly the latest one that was applied.
+func repeats(digest redoubt.Digest, stream redoubt.ScanStream) bool {
+	return stream.LastScanID != 0 && stream.LastDigest == digest
+}

@@ -1,0 +1,251 @@
+package ingest
+
+import (
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Stored is what stands about the findings that a report may touch.
+type Stored struct {
+	// Findings are all occurrences of the (project, ref, source), in any state.
+	Findings []redoubt.Finding
+	// Known holds the lineages of reported identities that have no row here.
+	Known map[redoubt.Identity]redoubt.Lineage
+	// Lineages holds those of rows that may come back or be paired.
+	Lineages map[int64]redoubt.Lineage
+}
+
+// Facts is what a plan needs to know beside the rows and the report.
+type Facts struct {
+	ProjectID int64
+	Ref       string
+	Source    string
+	ScanID    int64
+	Scope     Scope
+	At        time.Time // of the findings' changes: the commit's clock, or back-dated
+	Now       time.Time // of the trail: the commit's clock
+	RuleIDs   map[*redoubt.Rule]int64
+	Links     Links
+}
+
+// Changes is what an applied scan writes: the differences only. New findings
+// have no id yet, and no lineage where they start one.
+type Changes struct {
+	Added     []redoubt.FindingWrite
+	Lineages  []redoubt.Lineage // one for each of Added without a lineage, in that order
+	Updated   []redoubt.FindingWrite
+	Links     []redoubt.IdentityLink
+	Merges    []redoubt.LineageMerge
+	Triage    []redoubt.TriageEvent
+	Events    []redoubt.FindingEvent
+	Items     []Item // of Updated; those of Added are known with their ids
+	Unchanged int
+}
+
+// Plan decides the life of findings (decisions §5): which of the report's
+// sightings are new, still there, back, or moved, and which stored findings it
+// closes. It is pure: the same arguments give the same changes, in the same
+// order. Its time is linear in rows and sightings, but for sorting what pairs.
+func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
+	p := planner{Facts: facts, lineages: newJoiner(stored)}
+	rows := make(map[redoubt.Identity]*redoubt.Finding, len(stored.Findings))
+	for i := range stored.Findings {
+		rows[stored.Findings[i].Identity] = &stored.Findings[i]
+	}
+	var unseen []*Sighting
+	seen := make(map[int64]bool, len(report))
+	for i := range report {
+		s := &report[i]
+		row := rows[s.Finding.Identity]
+		if row == nil {
+			unseen = append(unseen, s)
+			continue
+		}
+		seen[row.ID] = true
+		p.again(row, s)
+	}
+	var missing []*redoubt.Finding
+	for i := range stored.Findings {
+		if row := &stored.Findings[i]; live(row.State) && !seen[row.ID] {
+			missing = append(missing, row)
+		}
+	}
+	p.absent(missing, unseen)
+	p.finish()
+	return p.changes, p.err
+}
+
+// planner gathers changes; err keeps the first failure to encode.
+type planner struct {
+	Facts
+	changes  Changes
+	lineages joiner
+	err      error
+}
+
+// again takes a sighting of a known identity.
+func (p *planner) again(row *redoubt.Finding, s *Sighting) {
+	next := p.follow(row, s)
+	change := ItemUnchanged
+	switch {
+	case !live(row.State):
+		change = ItemReturned
+		next.RelevantSince, next.StateUpdatedAt = p.At, p.At
+		p.event(row.ID, redoubt.EventReturned, nil)
+		if next.State == redoubt.Unresolved {
+			p.lineages.reopen(row.LineageID)
+		}
+	case row.Content != next.Content || row.RuleID != next.RuleID:
+		change = ItemChanged
+	}
+	if live(row.State) && row.State != next.State {
+		change = ItemChanged
+		next.StateUpdatedAt = p.At
+	}
+	p.muting(row, &next)
+	if next == *row {
+		p.changes.Unchanged++
+		return
+	}
+	p.update(next, s, row.Content != next.Content, change)
+}
+
+// muting tells when a finding was silenced in the code, and when no more.
+func (p *planner) muting(row, next *redoubt.Finding) {
+	switch {
+	case next.State == redoubt.Muted && row.State != redoubt.Muted:
+		p.event(row.ID, redoubt.EventMuted, nil)
+	case next.State == redoubt.Unresolved && row.State == redoubt.Muted:
+		p.event(row.ID, redoubt.EventUnmuted, nil)
+	}
+}
+
+// follow returns the row with the members that the scanner decides taken from
+// the sighting.
+func (p *planner) follow(row *redoubt.Finding, s *Sighting) redoubt.Finding {
+	next := s.Finding
+	next.ID, next.ProjectID, next.Ref, next.Source = row.ID, row.ProjectID, row.Ref, row.Source
+	next.LineageID, next.FirstScanID = row.LineageID, row.FirstScanID
+	next.CreatedAt, next.RelevantSince, next.StateUpdatedAt = row.CreatedAt, row.RelevantSince, row.StateUpdatedAt
+	next.RuleID = p.RuleIDs[s.Result.Rule]
+	next.Content = p.Links.content(s.Finding.Content)
+	next.SeenByFull = row.SeenByFull || p.Scope.Full
+	return next
+}
+
+// absent closes what the scan no longer sees, after pairing it with what it
+// sees for the first time; the rest of that is new.
+func (p *planner) absent(missing []*redoubt.Finding, unseen []*Sighting) {
+	var closing []*redoubt.Finding
+	for _, row := range missing {
+		switch p.Scope.absent(row) {
+		case redoubt.Fixed:
+			closing = append(closing, row)
+		case redoubt.StateRemoved:
+			p.leave(row, redoubt.StateRemoved, redoubt.EventRemoved, ItemRemoved)
+		}
+	}
+	pairs, closing, unseen := pairUp(p.Scope, closing, unseen)
+	for _, pair := range pairs {
+		p.moved(pair.row, pair.sighting)
+	}
+	for _, row := range closing {
+		p.leave(row, redoubt.Fixed, redoubt.EventFixed, ItemClosed)
+	}
+	for _, s := range unseen {
+		p.added(s)
+	}
+}
+
+// leave takes a finding out of the live ones.
+func (p *planner) leave(row *redoubt.Finding, state redoubt.State, kind redoubt.FindingEventKind, change ItemChange) {
+	next := *row
+	next.State, next.StateUpdatedAt = state, p.At
+	p.event(row.ID, kind, nil)
+	p.update(next, nil, false, change)
+}
+
+// moved gives a finding its new place and identity; id, triage and dates stay.
+func (p *planner) moved(row *redoubt.Finding, s *Sighting) {
+	next := p.follow(row, s)
+	if row.State != next.State {
+		next.StateUpdatedAt = p.At
+	}
+	p.event(row.ID, redoubt.EventMoved, moveDetail{From: row.Path, FromLine: row.Line, To: next.Path, ToLine: next.Line})
+	p.muting(row, &next)
+	if !p.lineages.join(row.LineageID, next.Identity) {
+		p.changes.Links = append(p.changes.Links, redoubt.IdentityLink{Identity: next.Identity, LineageID: row.LineageID})
+	}
+	p.update(next, s, true, ItemMoved)
+}
+
+// moveDetail says from where to where a finding moved. Equal paths mean that
+// its rule changed its text.
+type moveDetail struct {
+	From     string `json:"from"`
+	FromLine int    `json:"from_line"`
+	To       string `json:"to"`
+	ToLine   int    `json:"to_line"`
+}
+
+// added starts an occurrence, in the lineage that has its identity if one has.
+func (p *planner) added(s *Sighting) {
+	next := p.follow(&redoubt.Finding{
+		ProjectID: p.ProjectID, Ref: p.Ref, Source: p.Source, FirstScanID: p.ScanID,
+		CreatedAt: p.At, RelevantSince: p.At, LineageID: p.lineages.of(s.Finding.Identity),
+	}, s)
+	if next.LineageID == 0 {
+		p.changes.Lineages = append(p.changes.Lineages, newLineage(p.ProjectID, s.Result))
+	}
+	p.changes.Added = append(p.changes.Added, p.write(next, s, true))
+}
+
+func newLineage(projectID int64, r *redoubt.Result) redoubt.Lineage {
+	l := redoubt.Lineage{ProjectID: projectID, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}
+	if r.Dependency != nil {
+		l.Annotations.EPSS = r.Dependency.EPSS
+	}
+	return l
+}
+
+func (p *planner) update(next redoubt.Finding, s *Sighting, body bool, change ItemChange) {
+	p.changes.Updated = append(p.changes.Updated, p.write(next, s, body))
+	if change == ItemUnchanged {
+		p.changes.Unchanged++
+		return
+	}
+	p.changes.Items = append(p.changes.Items, itemOf(&next, change))
+}
+
+// write encodes what readers see, where it changed.
+func (p *planner) write(f redoubt.Finding, s *Sighting, body bool) redoubt.FindingWrite {
+	w := redoubt.FindingWrite{Finding: f}
+	if body && p.err == nil {
+		w.Body, w.Evidence, p.err = encode(s, p.Links)
+	}
+	return w
+}
+
+func (p *planner) event(findingID int64, kind redoubt.FindingEventKind, detail any) {
+	e := redoubt.FindingEvent{FindingID: findingID, ScanID: p.ScanID, Kind: kind}
+	if detail != nil && p.err == nil {
+		e.Detail, p.err = toJSON(detail)
+	}
+	p.changes.Events = append(p.changes.Events, e)
+}
+
+// finish writes the lineages that were joined or reopened, and hangs the
+// findings on those that stay.
+func (p *planner) finish() {
+	for _, list := range [][]redoubt.FindingWrite{p.changes.Updated, p.changes.Added} {
+		for i := range list {
+			list[i].LineageID = p.lineages.root(list[i].LineageID)
+		}
+	}
+	for i := range p.changes.Links {
+		p.changes.Links[i].LineageID = p.lineages.root(p.changes.Links[i].LineageID)
+	}
+	p.changes.Merges = p.lineages.merges()
+	p.changes.Triage = p.lineages.triage(p.Now, redoubt.Actor{Kind: "scan", ID: formatID(p.ScanID), Name: p.Source})
+}

@@ -1,0 +1,88 @@
+package ingest
+
+import "github.com/redoubt/redoubt"
+
+// ItemChange says what an upload did to one finding.
+type ItemChange string
+
+// Changes of a finding. Unchanged findings are counted, not listed.
+const (
+	ItemNew       ItemChange = "new"
+	ItemChanged   ItemChange = "changed" // other line, text, severity, or (un)muted
+	ItemReturned  ItemChange = "returned"
+	ItemMoved     ItemChange = "moved"   // new path, or its rule's text changed
+	ItemClosed    ItemChange = "closed"  // fixed
+	ItemRemoved   ItemChange = "removed" // its rule or path left the policy
+	ItemUnchanged ItemChange = "unchanged"
+)
+
+// Item is one finding that an upload changed.
+type Item struct {
+	FindingID int64
+	Rule      string
+	Path      string
+	Line      int // 1-based; 0 when unknown
+	Change    ItemChange
+}
+
+func itemOf(f *redoubt.Finding, change ItemChange) Item {
+	return Item{FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line, Change: change}
+}
+
+// Summary says what an upload did, item by item.
+type Summary struct {
+	ProjectID int64
+	Project   string // its name
+	Ref       string // in full
+	Source    string
+	// ScanID is the scan that holds the upload: of an exact repeat, the earlier
+	// one.
+	ScanID  int64
+	Outcome redoubt.ScanOutcome
+	// Repeat means that the upload is exactly the latest one that was applied,
+	// so that nothing at all was written (decisions §5).
+	Repeat bool
+
+	New, Changed, Returned, Moved, Closed, Removed, Unchanged int
+
+	// Items lists every finding that changed, so it is bounded by what is
+	// stored and uploaded: closed and changed ones by their stored order, then
+	// new ones by position.
+	Items   []Item
+	Refused []redoubt.Refusal // what the report holds and could not be taken
+	Counts  redoubt.FindingCounts
+
+	Lockfiles           int      // stated by the upload
+	DependenciesAdded   int      // rows of the inventory that came
+	DependenciesRemoved int      // and went, in lockfiles stated anew
+	LockfilesDropped    []string // paths that are gone
+}
+
+// count adds the items up.
+func (s *Summary) count(items []Item) {
+	s.Items = append(s.Items, items...)
+	counter := map[ItemChange]*int{
+		ItemNew: &s.New, ItemChanged: &s.Changed, ItemReturned: &s.Returned,
+		ItemMoved: &s.Moved, ItemClosed: &s.Closed, ItemRemoved: &s.Removed,
+	}
+	for _, item := range items {
+		*counter[item.Change]++
+	}
+}
+
+// countSightings counts distinct unmuted occurrences by product (decisions §9).
+func countSightings(sightings []Sighting) (c redoubt.FindingCounts) {
+	for i := range sightings {
+		f := &sightings[i].Finding
+		switch {
+		case f.State == redoubt.Muted:
+		case f.IssueType == redoubt.SCA:
+			c.SupplyChain++
+		case f.IssueType == redoubt.Secrets:
+			c.Secrets++
+		default:
+			c.Code++
+		}
+	}
+	return c
+}

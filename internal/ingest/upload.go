@@ -1,0 +1,119 @@
+package ingest
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// check completes the upload and says what is wrong with it, all at once.
+func (u *Upload) check(now time.Time) error {
+	var bad redoubt.InvalidError
+	fault := func(location, format string, args ...any) {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: location, Message: fmt.Sprintf(format, args...)})
+	}
+	if u.Report == nil {
+		fault("report", "there is none")
+		return &bad
+	}
+	if err := redoubt.CheckProjectName(u.Project.Name); err != nil {
+		fault("project", "%v", err)
+	}
+	tags, err := redoubt.NormalTags(u.Project.Tags)
+	if err != nil {
+		fault("tags", "%v", err)
+	}
+	u.Project.Tags = tags
+	u.Project.URL = WebURL(u.Project.URL)
+	u.Ref = redoubt.FullRef(u.Ref)
+	u.Commit = cmp.Or(u.Commit, u.Report.Commit)
+	u.Category = cmp.Or(u.Category, u.Report.Category)
+	u.At = u.At.UTC().Truncate(time.Microsecond)
+	for _, name := range []struct{ location, value string }{{"ref", u.Ref}, {"commit", u.Commit}, {"category", u.Category}, {"tool", u.Report.Tool}} {
+		if len(name.value) > 512 || !storable(name.value) {
+			fault(name.location, "must be UTF-8 without control characters, of at most 512 bytes")
+		}
+	}
+	if canonicalTool(u.Report.Tool) == "" {
+		fault("tool", "the report does not say which tool made it")
+	}
+	if u.DeclaredFull && !u.Full {
+		fault("full", "a diff scan cannot be declared full: leave one of the two out")
+	}
+	if u.At.After(now) {
+		fault("at", "is in the future (it is %s here)", now.UTC().Format(time.RFC3339))
+	}
+	if len(bad.Fields) > 0 {
+		return &bad
+	}
+	return nil
+}
+
+// source is the tool and the category: a scan closes only findings of its own
+// (decisions §4).
+func (u *Upload) source() string {
+	tool := canonicalTool(u.Report.Tool)
+	if u.Category == "" {
+		return tool
+	}
+	return tool + ":" + u.Category
+}
+
+// scan is the row that records the upload. A report from the future, by a clock
+// that is wrong, starts now, or it would make all scans after it late.
+func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) redoubt.Scan {
+	r := u.Report
+	started, known := u.At, true
+	if started.IsZero() {
+		started = r.StartedAt.UTC().Truncate(time.Microsecond)
+	}
+	if r.StartedAt.IsZero() && u.At.IsZero() || started.After(now) {
+		started, known = now, false
+	}
+	scan := redoubt.Scan{
+		ProjectID: projectID, Ref: u.Ref, Commit: u.Commit, Source: u.source(), Full: u.Full,
+		StartedAt: started, CompletedAt: now, TotalTime: r.TotalTime,
+		Products: products(r, sightings), Status: redoubt.ScanCompleted, Counts: countSightings(sightings),
+	}
+	if end := started.Add(r.TotalTime); known && r.TotalTime >= 0 && end.Before(now) && (r.TotalTime > 0 || !u.At.IsZero()) {
+		scan.CompletedAt = end
+	}
+	if r.TotalTime <= 0 {
+		scan.TotalTime = -1
+	}
+	if r.Failed {
+		scan.Status, scan.ExitCode, scan.Error = redoubt.ScanError, 2, "the report says that the scanner's run failed"
+	}
+	return scan
+}
+
+// products are those of the rules that ran (decisions §9): as the report says,
+// else as its rules and inventories show.
+func products(r *redoubt.Report, sightings []Sighting) redoubt.Products {
+	p := r.Products
+	if p == 0 {
+		for _, rule := range r.Rules {
+			if rule.IssueType != 0 {
+				p = p.With(rule.IssueType)
+			}
+		}
+		if len(r.Inventories) > 0 {
+			p = p.With(redoubt.SCA)
+		}
+	}
+	for i := range sightings {
+		p = p.With(sightings[i].Finding.IssueType)
+	}
+	return p
+}
+
+// invalidItems refuses an upload for its broken items.
+func invalidItems(refused []redoubt.Refusal) error {
+	bad := &redoubt.InvalidError{}
+	for _, r := range refused {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: r.Item, Message: r.Reason})
+	}
+	return bad
+}

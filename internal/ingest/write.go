@@ -1,0 +1,74 @@
+package ingest
+
+import (
+	"context"
+
+	"github.com/redoubt/redoubt"
+)
+
+// write stores the changes and sums them up. Merged lineages come first, so
+// that what follows hangs on those that stay.
+func (a *application) write(ctx context.Context, c Changes) error {
+	if err := a.number(ctx, &c); err != nil {
+		return err
+	}
+	steps := []func() error{
+		func() error { return unlessEmpty(ctx, c.Merges, a.s.MergeLineages) },
+		func() error { return unlessEmpty(ctx, c.Lineages, a.s.AddLineages) },
+		func() error {
+			if len(c.Links) == 0 {
+				return nil
+			}
+			return a.s.AddIdentities(ctx, a.project.ID, c.Links)
+		},
+		func() error { return unlessEmpty(ctx, c.Updated, a.s.UpdateFindings) },
+		func() error { return unlessEmpty(ctx, c.Added, a.s.AddFindings) },
+		func() error { return unlessEmpty(ctx, c.Events, a.s.AddEvents) },
+		func() error { return unlessEmpty(ctx, c.Triage, a.s.UpdateTriage) },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	a.sum.Unchanged = c.Unchanged
+	a.sum.count(c.Items)
+	return nil
+}
+
+func unlessEmpty[T any](ctx context.Context, list []T, store func(context.Context, []T) error) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return store(ctx, list)
+}
+
+// number gives new findings and lineages their ids.
+func (a *application) number(ctx context.Context, c *Changes) error {
+	if len(c.Added) == 0 {
+		return nil
+	}
+	ids, err := a.s.NewFindingIDs(ctx, len(c.Added))
+	if err != nil {
+		return err
+	}
+	var lineages []int64
+	if len(c.Lineages) > 0 {
+		if lineages, err = a.s.NewLineageIDs(ctx, len(c.Lineages)); err != nil {
+			return err
+		}
+	}
+	started := 0
+	for i := range c.Added {
+		f := &c.Added[i].Finding
+		f.ID = ids[i]
+		if f.LineageID == 0 {
+			f.LineageID = lineages[started]
+			c.Lineages[started].ID = lineages[started]
+			c.Links = append(c.Links, redoubt.IdentityLink{Identity: f.Identity, LineageID: f.LineageID})
+			started++
+		}
+		c.Items = append(c.Items, itemOf(f, ItemNew))
+	}
+	return nil
+}
