@@ -1,0 +1,29 @@
+// Package demo holds what `redoubt demo` shows: reports that real scanners wrote about four small projects of ours, and the
+// order in which they came. It embeds and lists; it neither parses a report nor imports one. samples/README.md says which tool
+// made which file, `make samples` makes them again.
+package demo
+
+import (
+	"embed"
+	"strings"
+)
+
+// Samples holds the rules and reports under samples/, not the code that they are about.
+//
+//go:embed samples/rules samples/reports
+var Samples embed.FS
+
+// commits maps a project and a version of it, joined by a space, to the commit the reports were made from. It is read from the
+// file that `make samples` writes; the package's tests prove that every version of the timeline is in it.
+var commits = readCommits()
+
+func readCommits() map[string]string {
+	byVersion := map[string]string{}
+	text, _ := Samples.ReadFile("samples/reports/commits.txt") // embedded, so it cannot fail
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) == 3 {
+			byVersion[fields[0]+" "+fields[1]] = fields[2]
+		}
+	}
+	return byVersion
+}

@@ -1,0 +1,115 @@
+package demo
+
+import (
+	"path"
+	"strings"
+	"time"
+)
+
+// Step is one import: what a CI run of one project handed over at one time.
+type Step struct {
+	Project string
+	Ref     string        // as a user of `redoubt import` writes it: a short branch name
+	Full    bool          // a full scan of the ref; else a diff scan, which reports only what its base does not have
+	Commit  string        // 40 hex digits
+	Age     time.Duration // how long ago it happened, seen from the demo's start
+	RepoURL string
+	Tags    []string // of the project; the same in each of its steps
+	Files   []File   // reports and lockfiles, all about Commit
+}
+
+// File is one file of a step.
+type File struct {
+	Path string // in Samples
+	Name string // what to import it as: a lockfile by its path in the repository, a report by its file name
+}
+
+// version is one line of the timeline: a version of a project and when it was scanned.
+type version struct {
+	project *project
+	name    string // of the folder below samples/reports
+	ref     string
+	full    bool
+	age     time.Duration
+	files   []string
+}
+
+type project struct {
+	name string
+	tags []string
+}
+
+const day = 24 * time.Hour
+
+var (
+	payments  = &project{"acme/payments", []string{"pci", "team:payments", "tier:1"}}
+	webShop   = &project{"acme/web-shop", []string{"public", "team:shop"}}
+	gateway   = &project{"acme/gateway", []string{"team:platform", "tier:1"}}
+	terraform = &project{"platform/infra/terraform-modules", []string{"team:platform", "infrastructure"}}
+)
+
+var (
+	paymentsFiles  = []string{"semgrep.json", "gitleaks.sarif", "bandit.sarif", "requirements.txt", "worker/poetry.lock"}
+	webShopFiles   = []string{"semgrep.json", "gitleaks.sarif", "package-lock.json", "admin/yarn.lock"}
+	gatewayFiles   = []string{"semgrep.json", "gosec.sarif", "go.mod", "limiter/Cargo.lock"}
+	terraformFiles = []string{"semgrep.sarif", "checkov.sarif", "inventory/requirements.txt", "bastion/pom.xml"}
+)
+
+// history lists the imports, oldest first. A version that comes twice is a nightly scan that found the code unchanged.
+var history = []version{
+	{payments, "main-1", "main", true, 56 * day, paymentsFiles},
+	{webShop, "main-1", "main", true, 55 * day, webShopFiles},
+	{gateway, "main-1", "main", true, 53 * day, gatewayFiles},
+	{gateway, "main-1", "main", true, 52 * day, []string{"gitleaks.sarif"}},
+	{terraform, "main-1", "main", true, 49 * day, terraformFiles},
+	{payments, "release-1.3", "release/1.3", true, 45 * day, []string{"semgrep.json"}},
+	{payments, "release-1.3", "release/1.3", true, 45*day - time.Hour, []string{"bom.xml"}},
+	{payments, "main-2", "main", true, 40 * day, paymentsFiles},
+	{webShop, "main-2", "main", true, 36 * day, webShopFiles},
+	{gateway, "release-3.1", "release/3.1", true, 33 * day, gatewayFiles},
+	{webShop, "feature-search", "feature/search", false, 30 * day, []string{"semgrep.json"}},
+	{gateway, "main-2", "main", true, 27 * day, gatewayFiles},
+	{gateway, "main-2", "main", true, 27*day - time.Hour, []string{"bom.cdx.json"}},
+	{payments, "feature-refunds", "feature/refunds", false, 20 * day, []string{"semgrep.json", "gitleaks.sarif"}},
+	{terraform, "main-2", "main", true, 16 * day, terraformFiles},
+	{terraform, "main-2", "main", true, 16*day - time.Hour, []string{"bom.spdx.json"}},
+	{webShop, "main-3", "main", true, 9 * day, webShopFiles},
+	{payments, "main-3", "main", true, 4 * day, paymentsFiles},
+	{payments, "main-3", "main", true, 1 * day, paymentsFiles},
+}
+
+// Timeline returns about two months of imports of four projects, oldest first.
+func Timeline() []Step {
+	steps := make([]Step, 0, len(history))
+	for _, v := range history {
+		steps = append(steps, v.step())
+	}
+	return steps
+}
+
+func (v version) step() Step {
+	folder := path.Join("samples/reports", v.project.name, v.name)
+	files := make([]File, 0, len(v.files))
+	for _, name := range v.files {
+		files = append(files, File{Path: path.Join(folder, embedded(name)), Name: name})
+	}
+	return Step{
+		Project: v.project.name,
+		Ref:     v.ref,
+		Full:    v.full,
+		Commit:  commits[v.project.name+" "+v.name],
+		Age:     v.age,
+		RepoURL: "https://git.example/" + v.project.name,
+		Tags:    v.project.tags,
+		Files:   files,
+	}
+}
+
+// embedded returns the name under which a file is embedded. A folder that holds a go.mod is a module of its own, which
+// go:embed leaves out, so that one file has another name.
+func embedded(name string) string {
+	if path.Base(name) == "go.mod" {
+		return strings.TrimSuffix(name, "go.mod") + "go.mod.txt"
+	}
+	return name
+}
