@@ -12,6 +12,7 @@ type Batch struct {
 	Findings    []IndexedFinding
 
 	DeletedProjects []int64
+	DeletedLineages []int64 // merged into another, or of a deleted project
 	DeletedFindings []int64
 }
 

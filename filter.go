@@ -52,3 +52,16 @@ type Target struct {
 	FindingID int64
 	LineageID int64
 }
+
+// SecretFilter selects secrets to list; zero members do not filter. Values of
+// one member are or-ed, members and-ed (decisions §16).
+type SecretFilter struct {
+	Visible          ProjectGlobs // what the caller may see
+	ProjectIDs       []int64
+	Ref              string    // in full
+	Since            time.Time // inclusive, on relevant_since
+	Statuses         []Status
+	Severities       []Severity
+	SecretTypes      []string
+	ValidationStates []ValidationState
+}

@@ -204,6 +204,8 @@ CREATE TABLE finding (
     UNIQUE (deployment_id, project_id, ref, source, identity_kind, identity_hash)
 );
 CREATE INDEX finding_lineage ON finding (deployment_id, lineage_id);
+-- finding_secret lists the few secrets without a walk over all the code findings.
+CREATE INDEX finding_secret ON finding (deployment_id, id) WHERE issue_type = 3;
 
 -- finding_body is what only readers want: ready JSON members, never parsed to
 -- be listed, and the evidence that pages show.
