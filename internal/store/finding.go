@@ -1,0 +1,240 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Occurrence is a finding with all that is kept of it.
+type Occurrence struct {
+	redoubt.Finding
+	Lineage  redoubt.Lineage
+	Body     []byte // see redoubt.Body
+	Evidence []byte // JSON: code and data flow; empty when not told
+}
+
+// findingColumns are those of table finding but for deployment_id and version.
+const findingColumns = `id, issue_type, project_id, ref, source, identity_kind, identity_hash, lineage_id, rule_id, rule_name,
+	path, line, code_hash, pattern_hash, content, state, severity, confidence, reachability, transitivity, package, flags,
+	validation_state, secret_type, created_at, relevant_since, state_updated_at, first_scan_id`
+
+// Bits of finding.flags. The numbers are stored: never give one another meaning.
+const (
+	flagMalicious = 1 << iota
+	flagProOnly
+	flagHistorical
+	flagSeenByFull
+)
+
+func findingFlags(f *redoubt.Finding) (bits int64) {
+	for i, set := range []bool{f.Malicious, f.ProOnly, f.Historical, f.SeenByFull} {
+		if set {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
+
+// findingValues are the values of findingColumns.
+func findingValues(f *redoubt.Finding) []any {
+	return []any{
+		f.ID, int64(f.IssueType), f.ProjectID, f.Ref, f.Source, int64(f.Identity.Kind), f.Identity.Hash, f.LineageID, f.RuleID, f.RuleName,
+		f.Path, f.Line, f.CodeHash, f.PatternHash, f.Content, int64(f.State), int64(f.Severity), int64(f.Confidence),
+		int64(f.Reachability), int64(f.Transitivity), f.Package, findingFlags(f),
+		int64(f.ValidationState), f.SecretType, f.CreatedAt, f.RelevantSince, f.StateUpdatedAt, f.FirstScanID,
+	}
+}
+
+// findingFields are where findingColumns are read to.
+func findingFields(f *redoubt.Finding) []any {
+	flags := scanner(func(src any) error {
+		bits, ok := src.(int64)
+		if !ok {
+			return fmt.Errorf("flags are kept as %T", src)
+		}
+		f.Malicious, f.ProOnly = bits&flagMalicious != 0, bits&flagProOnly != 0
+		f.Historical, f.SeenByFull = bits&flagHistorical != 0, bits&flagSeenByFull != 0
+		return nil
+	})
+	return []any{
+		&f.ID, &f.IssueType, &f.ProjectID, &f.Ref, &f.Source, &f.Identity.Kind, digest(&f.Identity.Hash), &f.LineageID, &f.RuleID, &f.RuleName,
+		&f.Path, &f.Line, digest(&f.CodeHash), digest(&f.PatternHash), digest(&f.Content), &f.State, &f.Severity, &f.Confidence,
+		&f.Reachability, &f.Transitivity, &f.Package, flags,
+		&f.ValidationState, &f.SecretType, instant(&f.CreatedAt), instant(&f.RelevantSince), instant(&f.StateUpdatedAt), &f.FirstScanID,
+	}
+}
+
+func scanFinding(r row) (f redoubt.Finding, err error) { return f, r.Scan(findingFields(&f)...) }
+
+// Findings reads all occurrences of (project, ref, source) by id, removed and
+// fixed ones too.
+func (tx *Tx) Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error) {
+	return many(ctx, tx, scanFinding, `SELECT `+findingColumns+` FROM finding
+		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 ORDER BY id`, projectID, ref, source)
+}
+
+// occurrenceSelect reads findings with their lineages and bodies.
+var occurrenceSelect = `SELECT ` + qualified("f", findingColumns) + `, ` + qualified("l", lineageColumns) + `, b.body, b.evidence_json
+	FROM finding f
+	JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
+	JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
+	WHERE f.deployment_id = $1`
+
+// qualified puts a table's short name before each of its columns.
+func qualified(table, columns string) string {
+	return table + "." + strings.Join(columnNames(columns), ", "+table+".")
+}
+
+func columnNames(columns string) []string {
+	return strings.Fields(strings.ReplaceAll(columns, ",", " "))
+}
+
+func scanOccurrence(r row) (o Occurrence, err error) {
+	fields := append(findingFields(&o.Finding), lineageFields(&o.Lineage)...)
+	return o, r.Scan(append(fields, &o.Body, &o.Evidence)...)
+}
+
+// Finding reads one occurrence, a removed one too. An unknown id is
+// redoubt.ErrNotFound.
+func (tx *Tx) Finding(ctx context.Context, id int64) (Occurrence, error) {
+	o, err := one(ctx, tx, scanOccurrence, occurrenceSelect+` AND f.id = $2`, id)
+	if err != nil {
+		return o, fmt.Errorf("finding %d: %w", id, err)
+	}
+	return o, nil
+}
+
+// NewFindingIDs reserves n ids, which count up per deployment and fit uint32
+// (decisions §4). A deployment that used them up gets redoubt.ErrTooLarge.
+func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	tx.session.wrote = true
+	next, err := one(ctx, tx, scalar[int64],
+		`UPDATE deployment SET next_finding_id = next_finding_id + $2 WHERE id = $1 RETURNING next_finding_id`, n)
+	if err != nil {
+		return nil, err
+	}
+	if next-1 > math.MaxUint32 {
+		return nil, fmt.Errorf("%w: the deployment has no room for %d more findings", redoubt.ErrTooLarge, n)
+	}
+	ids := make([]int64, n)
+	for i := range ids {
+		ids[i] = next - int64(n-i)
+	}
+	return ids, nil
+}
+
+// AddFindings stores new occurrences under ids that were reserved for them.
+func (tx *Tx) AddFindings(ctx context.Context, findings []redoubt.FindingWrite) error {
+	if err := tx.writeFindings(ctx, findings, ""); err != nil {
+		return fmt.Errorf("add findings: %w", err)
+	}
+	return tx.writeBodies(ctx, findings)
+}
+
+// UpdateFindings writes the rows anew, and the body where it is not nil. Rows
+// that hold the same already are left alone. An unknown id is
+// redoubt.ErrNotFound.
+func (tx *Tx) UpdateFindings(ctx context.Context, findings []redoubt.FindingWrite) error {
+	stored, err := tx.findingsByID(ctx, findings)
+	if err != nil {
+		return err
+	}
+	var changed, withBody []redoubt.FindingWrite
+	var moved []int64
+	for _, w := range findings {
+		before, known := stored[w.ID]
+		if !known {
+			return fmt.Errorf("update finding %d: %w", w.ID, redoubt.ErrNotFound)
+		}
+		if before.Identity != w.Identity {
+			moved = append(moved, w.ID)
+		}
+		if w.Body != nil {
+			withBody = append(withBody, w)
+		}
+		if before != w.Finding || w.Body != nil {
+			changed = append(changed, w)
+		}
+	}
+	if err := tx.freeIdentities(ctx, moved); err != nil {
+		return err
+	}
+	if err := tx.writeFindings(ctx, changed, updateFinding); err != nil {
+		return fmt.Errorf("update findings: %w", err)
+	}
+	return tx.writeBodies(ctx, withBody)
+}
+
+func (tx *Tx) findingsByID(ctx context.Context, findings []redoubt.FindingWrite) (map[int64]redoubt.Finding, error) {
+	ids := make([]int64, len(findings))
+	for i, w := range findings {
+		ids[i] = w.ID
+	}
+	in, arg := tx.in("id", 2, ids)
+	stored := make(map[int64]redoubt.Finding, len(ids))
+	return stored, each(ctx, tx, func(r row) error {
+		f, err := scanFinding(r)
+		stored[f.ID] = f
+		return err
+	}, `SELECT `+findingColumns+` FROM finding WHERE deployment_id = $1 AND `+in, arg)
+}
+
+// freeIdentities takes the identities off findings that are about to get
+// others, so that two of them may swap theirs.
+func (tx *Tx) freeIdentities(ctx context.Context, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	in, arg := tx.in("id", 2, ids)
+	_, err := tx.exec(ctx, `UPDATE finding SET identity_kind = -identity_kind WHERE deployment_id = $1 AND `+in, arg)
+	return err
+}
+
+// updateFinding turns an insert of known ids into an update of the whole row.
+var updateFinding = `ON CONFLICT (deployment_id, id) DO UPDATE SET ` + excluded(findingColumns+`, version`, "id")
+
+// excluded lists assignments of the values that a conflicting insert brought,
+// but for the columns of the key.
+func excluded(columns string, key ...string) string {
+	var list []string
+	for _, column := range columnNames(columns) {
+		if !slices.Contains(key, column) {
+			list = append(list, column+" = excluded."+column)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func (tx *Tx) writeFindings(ctx context.Context, findings []redoubt.FindingWrite, conflict string) error {
+	rows := make([][]any, len(findings))
+	for i := range findings {
+		rows[i] = append(findingValues(&findings[i].Finding), tx.nextVersion())
+		tx.change(changeFinding, findings[i].ID)
+	}
+	return tx.insert(ctx, `finding (deployment_id, `+findingColumns+`, version)`, rows, conflict)
+}
+
+func (tx *Tx) writeBodies(ctx context.Context, findings []redoubt.FindingWrite) error {
+	rows := make([][]any, len(findings))
+	for i, w := range findings {
+		body := w.Body
+		if body == nil {
+			body = []byte{}
+		}
+		rows[i] = []any{w.ID, body, string(w.Evidence)}
+	}
+	err := tx.insert(ctx, `finding_body (deployment_id, finding_id, body, evidence_json)`, rows,
+		`ON CONFLICT (deployment_id, finding_id) DO UPDATE SET body = excluded.body, evidence_json = excluded.evidence_json`)
+	if err != nil {
+		return fmt.Errorf("write the bodies of findings: %w", err)
+	}
+	return nil
+}

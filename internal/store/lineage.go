@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+const lineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triaged_by_json, automatic, annotations_json`
+
+// lineageValues are the values of lineageColumns.
+func lineageValues(l *redoubt.Lineage) []any {
+	t := &l.Triage
+	return []any{
+		l.ID, l.ProjectID, int64(t.State), int64(t.Reason), t.Comment, t.At, encoded(t.By), t.Automatic, encoded(l.Annotations),
+	}
+}
+
+// lineageFields are where lineageColumns are read to.
+func lineageFields(l *redoubt.Lineage) []any {
+	t := &l.Triage
+	return []any{
+		&l.ID, &l.ProjectID, &t.State, &t.Reason, &t.Comment, instant(&t.At), decoded(&t.By), &t.Automatic, decoded(&l.Annotations),
+	}
+}
+
+func scanLineage(r row) (l redoubt.Lineage, err error) { return l, r.Scan(lineageFields(&l)...) }
+
+// LineagesOf finds the lineages that hold the identities, in the project.
+// Identities that no lineage holds are not in the answer.
+func (tx *Tx) LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error) {
+	byKind := map[redoubt.IdentityKind][]redoubt.Digest{}
+	for _, id := range ids {
+		byKind[id.Kind] = append(byKind[id.Kind], id.Hash)
+	}
+	found := make(map[redoubt.Identity]redoubt.Lineage, len(ids))
+	for kind, hashes := range byKind {
+		in, arg := tx.in("i.hash", 4, hashes)
+		err := each(ctx, tx, func(r row) error {
+			id := redoubt.Identity{Kind: kind}
+			var l redoubt.Lineage
+			err := r.Scan(append([]any{digest(&id.Hash)}, lineageFields(&l)...)...)
+			found[id] = l
+			return err
+		}, `SELECT i.hash, `+qualified("l", lineageColumns)+`
+			FROM lineage_identity i JOIN lineage l ON l.deployment_id = i.deployment_id AND l.id = i.lineage_id
+			WHERE i.deployment_id = $1 AND i.project_id = $2 AND i.kind = $3 AND `+in, projectID, int64(kind), arg)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// Lineages reads lineages by id; unknown ids are not in the answer.
+func (tx *Tx) Lineages(ctx context.Context, ids []int64) (map[int64]redoubt.Lineage, error) {
+	list, err := tx.lineages(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[int64]redoubt.Lineage, len(list))
+	for _, l := range list {
+		found[l.ID] = l
+	}
+	return found, nil
+}
+
+func (tx *Tx) lineages(ctx context.Context, ids []int64) ([]redoubt.Lineage, error) {
+	in, arg := tx.in("id", 2, ids)
+	return many(ctx, tx, scanLineage, `SELECT `+lineageColumns+` FROM lineage WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
+}
+
+// NewLineageIDs reserves n ids.
+func (tx *Tx) NewLineageIDs(ctx context.Context, n int) ([]int64, error) {
+	return tx.newIDs(ctx, seqLineage, n)
+}
+
+// AddLineages stores new lineages under ids that were reserved for them.
+func (tx *Tx) AddLineages(ctx context.Context, lineages []redoubt.Lineage) error {
+	if err := tx.writeLineages(ctx, lineages, ""); err != nil {
+		return fmt.Errorf("add lineages: %w", err)
+	}
+	return nil
+}
+
+// updateLineage turns an insert of known ids into an update.
+var updateLineage = `ON CONFLICT (deployment_id, id) DO UPDATE SET ` + excluded(lineageColumns, "id")
+
+func (tx *Tx) writeLineages(ctx context.Context, lineages []redoubt.Lineage, conflict string) error {
+	rows := make([][]any, len(lineages))
+	for i := range lineages {
+		rows[i] = lineageValues(&lineages[i])
+		tx.change(changeLineage, lineages[i].ID)
+	}
+	return tx.insert(ctx, `lineage (deployment_id, `+lineageColumns+`)`, rows, conflict)
+}
+
+// AddIdentities puts identities into lineages of the project. One that was in
+// another lineage leaves that; given twice, the last counts.
+func (tx *Tx) AddIdentities(ctx context.Context, projectID int64, links []redoubt.IdentityLink) error {
+	index := make(map[redoubt.Identity]int, len(links))
+	var rows [][]any
+	for _, link := range links {
+		values := []any{projectID, int64(link.Identity.Kind), link.Identity.Hash, link.LineageID}
+		if i, again := index[link.Identity]; again {
+			rows[i] = values
+			continue
+		}
+		index[link.Identity] = len(rows)
+		rows = append(rows, values)
+	}
+	err := tx.insert(ctx, `lineage_identity (deployment_id, project_id, kind, hash, lineage_id)`, rows,
+		`ON CONFLICT (deployment_id, project_id, kind, hash) DO UPDATE SET lineage_id = excluded.lineage_id`)
+	if err != nil {
+		return fmt.Errorf("add identities: %w", err)
+	}
+	return nil
+}
+
+// MergeLineages re-hangs the identities, the findings of every ref and the
+// trails of merged lineages, and writes the annotations of those that stay. A
+// lineage to stay that is unknown is redoubt.ErrNotFound.
+func (tx *Tx) MergeLineages(ctx context.Context, merges []redoubt.LineageMerge) error {
+	for _, m := range merges {
+		from := slices.DeleteFunc(slices.Clone(m.From), func(id int64) bool { return id == m.Into.ID })
+		if err := tx.Annotate(ctx, m.Into.ID, func(a *redoubt.Annotations) { *a = m.Into.Annotations }); err != nil {
+			return fmt.Errorf("merge lineages: %w", err)
+		}
+		if err := tx.mergeLineage(ctx, m.Into.ID, from); err != nil {
+			return fmt.Errorf("merge lineages: %w", err)
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) mergeLineage(ctx context.Context, into int64, from []int64) error {
+	in, arg := tx.in("lineage_id", 2, from)
+	findings, err := many(ctx, tx, scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND `+in, arg)
+	if err != nil {
+		return err
+	}
+	tx.change(changeFinding, findings...)
+	tx.changeDeleted(changeLineage, from...)
+	if _, err := tx.exec(ctx, `UPDATE finding SET lineage_id = $3, version = $4 WHERE deployment_id = $1 AND `+in, arg, into, tx.nextVersion()); err != nil {
+		return err
+	}
+	for _, table := range []string{"lineage_identity", "triage_event"} {
+		if _, err := tx.exec(ctx, `UPDATE `+table+` SET lineage_id = $3 WHERE deployment_id = $1 AND `+in, arg, into); err != nil {
+			return err
+		}
+	}
+	in, arg = tx.in("id", 2, from)
+	_, err = tx.exec(ctx, `DELETE FROM lineage WHERE deployment_id = $1 AND `+in, arg)
+	return err
+}
