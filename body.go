@@ -7,13 +7,13 @@ import (
 
 // Body holds the members of a finding's JSON that only a scan changes, in the
 // contract's dialect. It is encoded once, when written, and never parsed to be
-// listed (design §3).
+// listed (design §3). Its message stands first, so that BodyMessage finds it.
 type Body struct {
+	RuleMessage   *string      `json:"rule_message"`
 	Location      WireLocation `json:"location"`
 	LineOfCodeURL string       `json:"line_of_code_url"`
 	MatchBasedID  string       `json:"match_based_id"`
 	SyntacticID   string       `json:"syntactic_id"`
-	RuleMessage   *string      `json:"rule_message"`
 
 	*SCABody // supply chain only
 }
@@ -55,6 +55,24 @@ type Usage struct {
 // Members returns the JSON members without the braces around them, ready to
 // stand beside others.
 func (b Body) Members() ([]byte, error) { return members(b) }
+
+// BodyMessage returns the value of rule_message in what Members returned: a
+// JSON string, quotes included, or nil where there is none.
+func BodyMessage(members []byte) []byte {
+	value, ok := bytes.CutPrefix(members, []byte(`"rule_message":`))
+	if !ok || len(value) == 0 || value[0] != '"' {
+		return nil
+	}
+	for i := 1; i < len(value); i++ {
+		switch value[i] {
+		case '\\':
+			i++
+		case '"':
+			return value[:i+1]
+		}
+	}
+	return nil
+}
 
 func members(v any) ([]byte, error) {
 	var buf bytes.Buffer

@@ -1,0 +1,141 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/redoubt/redoubt"
+)
+
+// deployment keeps one read model up to date. One caller at a time has the turn
+// to change it; readers share mu and never wait for a store or a socket.
+//
+// One lock covers all issue types, because one commit may change several of
+// them and what they share.
+type deployment struct {
+	id   int64
+	x    *Index
+	turn chan struct{} // holds one: whoever put it there may change the state
+
+	mu       sync.RWMutex
+	state    *state
+	loads    int64
+	rebuilds int64
+}
+
+func (d *deployment) version() int64 {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.state.version
+}
+
+// refresh brings the state to at least the given version.
+func (d *deployment) refresh(ctx context.Context, version int64) error {
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the index of deployment %d: %w", d.id, context.Cause(ctx))
+	}
+	now := d.version()
+	if now >= version {
+		return nil
+	}
+	// A load serves all who wait, so it outlives the one who happened to start it.
+	ctx = context.WithoutCancel(ctx)
+	if now >= 0 {
+		stale, err := d.follow(ctx, now)
+		if err != nil || !stale {
+			return err
+		}
+	}
+	return d.load(ctx)
+}
+
+// follow applies what changed since a version, unless the feed no longer knows.
+func (d *deployment) follow(ctx context.Context, since int64) (stale bool, err error) {
+	version, stale, err := d.x.src.Feed(ctx, d.id, since, func(b *redoubt.Batch) error {
+		e, err := encode(b)
+		if err != nil {
+			return err
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.state.apply(e)
+	})
+	if err != nil || stale {
+		return stale, err
+	}
+	d.settle(version)
+	return false, nil
+}
+
+// settle sorts late rows in, clears dead ones out, and makes the version known.
+func (d *deployment) settle(version int64) {
+	began := d.x.clock()
+	fresh := d.state.settle()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.state.version = version
+	for i, p := range fresh {
+		old := d.state.parts[i]
+		if p == old {
+			continue
+		}
+		d.state.parts[i] = p
+		d.rebuilds++
+		if old.bodies != p.bodies {
+			d.x.bodies.release(old.bodies.chunks)
+		}
+		d.x.log.Info("index partition rebuilt", "deployment_id", d.id, "issue_type", p.issueType.String(),
+			"findings", len(p.rows), "took", d.x.clock().Sub(began))
+	}
+}
+
+// load builds the state from everything the source has, off to the side.
+func (d *deployment) load(ctx context.Context) error {
+	began := d.x.clock()
+	s := newState(&d.x.bodies)
+	version, stale, err := d.x.src.Feed(ctx, d.id, 0, func(b *redoubt.Batch) error {
+		e, err := encode(b)
+		if err != nil {
+			return err
+		}
+		return s.apply(e)
+	})
+	if err == nil && stale {
+		err = fmt.Errorf("deployment %d has no complete feed: %w", d.id, redoubt.ErrUnavailable)
+	}
+	if err != nil {
+		s.release(&d.x.bodies)
+		return err
+	}
+	s.version = version
+	copy(s.parts[:], s.settle())
+	d.swap(s)
+	findings := 0
+	for _, p := range s.parts {
+		findings += len(p.rows)
+	}
+	d.x.log.Info("index loaded", "deployment_id", d.id, "findings", findings, "took", d.x.clock().Sub(began))
+	return nil
+}
+
+// swap puts another state in place and gives the bodies of the old one back.
+func (d *deployment) swap(s *state) {
+	d.mu.Lock()
+	old := d.state
+	d.state = s
+	d.loads++
+	d.mu.Unlock()
+	old.release(&d.x.bodies)
+}
+
+func (s *state) release(b *budget) {
+	for _, p := range s.parts {
+		if p != nil {
+			b.release(p.bodies.chunks)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package index
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// words numbers strings from 1 on. The empty string is 0: none.
+type words struct {
+	numbers map[string]uint32
+	member  string   // of a finding that holds a word, when it is written from here
+	wire    []string // by number: that member
+}
+
+// number returns the number of a word, a new one if need be.
+func (w *words) number(s string) uint32 {
+	if s == "" {
+		return 0
+	}
+	n, ok := w.numbers[s]
+	if !ok {
+		if w.numbers == nil {
+			w.numbers = map[string]uint32{}
+		}
+		n = uint32(len(w.numbers) + 1)
+		w.numbers[strings.Clone(s)] = n
+		w.write(s)
+	}
+	return n
+}
+
+func (w *words) write(s string) {
+	if w.member == "" {
+		return
+	}
+	if w.wire == nil {
+		w.wire = []string{`"` + w.member + `":"",`}
+	}
+	value, _ := appendJSON(nil, s) // a string always has a JSON form
+	w.wire = append(w.wire, `"`+w.member+`":`+string(value)+`,`)
+}
+
+// at returns the member for a word, which is empty for none.
+func (w *words) at(n uint32) string {
+	if int(n) < len(w.wire) {
+		return w.wire[n]
+	}
+	return `"` + w.member + `":"",`
+}
+
+// find returns the numbers of those words that are known.
+func (w *words) find(all []string) []uint32 {
+	var out []uint32
+	for _, s := range all {
+		if n := w.numbers[s]; n != 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// table numbers entries that have an id, from 1 on. Entries are not changed
+// once they are in it but replaced, so a page may keep them without the lock.
+type table[T any] struct {
+	numbers map[int64]uint32
+	ids     []int64 // by number
+	entries []*T    // by number; nil for 0 and for what is free
+	free    []uint32
+}
+
+// put stores the entry of an id. It returns its number and the entry that it
+// replaces, if any.
+func (t *table[T]) put(id int64, entry *T) (n uint32, old *T) {
+	n, ok := t.numbers[id]
+	if !ok {
+		n = t.take()
+		t.numbers[id], t.ids[n] = n, id
+	}
+	old, t.entries[n] = t.entries[n], entry
+	return n, old
+}
+
+func (t *table[T]) take() uint32 {
+	if t.numbers == nil {
+		t.numbers, t.ids, t.entries = map[int64]uint32{}, make([]int64, 1), make([]*T, 1)
+	}
+	if last := len(t.free) - 1; last >= 0 {
+		n := t.free[last]
+		t.free = t.free[:last]
+		return n
+	}
+	t.ids, t.entries = append(t.ids, 0), append(t.entries, nil)
+	return uint32(len(t.entries) - 1)
+}
+
+// remove forgets an entry. Nothing may refer to its number any more.
+func (t *table[T]) remove(n uint32) {
+	delete(t.numbers, t.ids[n])
+	t.ids[n], t.entries[n] = 0, nil
+	t.free = append(t.free, n)
+}
+
+// project is the project's part of its findings.
+type project struct {
+	name       string
+	folded     string   // name in lower case
+	tags       []string // in lower case
+	visibility redoubt.Visibility
+	primary    string // ref
+	primaryRef uint32
+	wire       []byte // the member repository
+}
+
+func newProject(p *redoubt.Project) (*project, error) {
+	wire, err := appendMember(nil, "repository", struct {
+		Name string `json:"name"`
+		URL  string `json:"url"`
+	}{p.Name, p.URL})
+	if err != nil {
+		return nil, err
+	}
+	out := &project{
+		name: p.Name, folded: strings.ToLower(p.Name),
+		visibility: p.Visibility, primary: p.Primary(), wire: append(wire, ','),
+	}
+	for _, tag := range p.Tags {
+		out.tags = append(out.tags, strings.ToLower(tag))
+	}
+	return out, nil
+}
+
+// rule is one version of a rule: its part of its findings.
+type rule struct {
+	name     string
+	category []string
+	rulesets []string
+	wire     []byte // categories, rule_name, rule; closed, or open for the message
+	open     bool   // no template is known: the occurrence's message closes wire
+
+	// What policies say of the rule now.
+	mode   redoubt.PolicyMode // the strictest
+	policy []byte             // the member sourcing_policy, or empty
+}
+
+func newRule(r *redoubt.Rule) (*rule, error) {
+	wire, err := r.Members()
+	if err != nil {
+		return nil, err
+	}
+	out := &rule{name: r.Name, category: r.Categories(), rulesets: r.Rulesets, open: r.Message == ""}
+	if !out.open {
+		if wire, err = appendJSON(wire, r.Message); err != nil {
+			return nil, err
+		}
+		wire = append(wire, "}}"...)
+	}
+	out.wire = wire
+	return out, nil
+}
+
+// policyRule says that a policy has a rule.
+type policyRule struct {
+	policy int64
+	mode   redoubt.PolicyMode
+}
+
+func newPolicy(p *redoubt.Policy) ([]byte, error) {
+	wire, err := appendMember(nil, "sourcing_policy", struct {
+		ID   int64  `json:"id"`
+		Name string `json:"name"`
+		Slug string `json:"slug"`
+	}{p.ID, p.Name, p.Slug})
+	return append(wire, ','), err
+}
+
+// appendMember appends "name":value.
+func appendMember(b []byte, name string, value any) ([]byte, error) {
+	b = strconv.AppendQuote(b, name)
+	return appendJSON(append(b, ':'), value)
+}
+
+// appendJSON appends a value as JSON, without the escapes that only HTML needs.
+func appendJSON(b []byte, value any) ([]byte, error) {
+	var buf strings.Builder
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return nil, err
+	}
+	return append(b, strings.TrimSuffix(buf.String(), "\n")...), nil
+}

@@ -1,0 +1,208 @@
+package index
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/redoubt/redoubt"
+)
+
+// query is a filter in the numbers of one partition: all clauses hold.
+type query struct {
+	clauses []clause
+	from    int             // no lower ordinal: since
+	ids     *roaring.Bitmap // only these ordinals; nil for all
+}
+
+// clause is one field and its accepted values; none accepts nothing.
+type clause struct {
+	field  field
+	values []uint32
+}
+
+// query translates a filter. Members that name what a project or a rule has
+// become sets of projects or rules, so that a new tag or mode touches no row.
+func (s *state) query(p *partition, f *redoubt.FindingFilter) *query {
+	q := &query{from: p.lowerBound(f.Since)}
+	if f.HasIDs {
+		q.ids = p.ordinals(f.IDs)
+	}
+	if f.Ref != "" {
+		q.add(byRef, s.refs.find([]string{f.Ref}))
+	}
+	if f.Dedup && f.Ref != "" {
+		q.add(byRepresentativeRef, []uint32{1})
+	} else if f.Dedup {
+		q.add(byRepresentative, []uint32{1})
+	}
+	if numbers, all := s.projectsOf(f); !all {
+		q.add(byProject, numbers)
+	}
+	if numbers, all := s.rulesOf(f); !all {
+		q.add(byRule, numbers)
+	}
+	q.addWords(byTag, &s.tags, f.ComponentTags)
+	q.addWords(byPackage, &s.packages, f.Packages)
+	q.addWords(bySecretType, &s.secrets, f.SecretTypes)
+	q.addSmall(f)
+	return q
+}
+
+// addSmall adds the clauses whose values are enumerations and flags.
+func (q *query) addSmall(f *redoubt.FindingFilter) {
+	addEnum(q, byStatus, f.Statuses)
+	addEnum(q, byReason, f.TriageReasons)
+	addEnum(q, bySeverity, f.Severities)
+	addEnum(q, byConfidence, f.Confidences)
+	addEnum(q, byVerdict, f.Verdicts)
+	addEnum(q, byReachability, f.Reachabilities)
+	addEnum(q, byTransitivity, f.Transitivities)
+	addEnum(q, byEPSS, f.EPSS)
+	addEnum(q, byValidation, f.ValidationStates)
+	q.addFlag(byMalicious, f.Malicious)
+	q.addFlag(byProOnly, f.ProOnly)
+	if f.ExcludeHistoric {
+		q.add(byHistorical, []uint32{uint32(flagNo)})
+	}
+	if len(f.PRStates) > 0 {
+		q.add(byPRs, masks(f.PRStates))
+	}
+}
+
+func (q *query) add(f field, values []uint32) {
+	q.clauses = append(q.clauses, clause{f, values})
+}
+
+func (q *query) addWords(f field, w *words, names []string) {
+	if len(names) > 0 {
+		q.add(f, w.find(names))
+	}
+}
+
+func (q *query) addFlag(f field, want *bool) {
+	if want != nil {
+		q.add(f, []uint32{uint32(flag(*want))})
+	}
+}
+
+func addEnum[T ~uint8](q *query, f field, values []T) {
+	if len(values) == 0 {
+		return
+	}
+	numbers := make([]uint32, len(values))
+	for i, v := range values {
+		numbers[i] = uint32(v)
+	}
+	slices.Sort(numbers)
+	q.add(f, slices.Compact(numbers))
+}
+
+// masks returns the values of byPRs in which one of the states is set.
+func masks(states []string) []uint32 {
+	want := uint32(0)
+	if slices.Contains(states, "open") {
+		want |= prOpen
+	}
+	if slices.Contains(states, "merged") {
+		want |= prMerged
+	}
+	var out []uint32
+	for mask := uint32(1); mask <= prOpen|prMerged; mask++ {
+		if mask&want != 0 {
+			out = append(out, mask)
+		}
+	}
+	return out
+}
+
+// projectsOf returns the projects that all the filter's members about projects
+// accept; all is true when it has none.
+func (s *state) projectsOf(f *redoubt.FindingFilter) (numbers []uint32, all bool) {
+	if len(f.Visible)+len(f.Projects)+len(f.ProjectIDs)+len(f.ProjectTags)+len(f.Visibilities) == 0 {
+		return nil, true
+	}
+	names, tags, ids := folded(f.Projects), folded(f.ProjectTags), set(f.ProjectIDs)
+	for n, p := range s.projects.entries {
+		if p != nil && accepts(names, p.folded) && accepts(ids, s.projects.ids[n]) && acceptsAny(tags, p.tags) &&
+			(len(f.Visibilities) == 0 || slices.Contains(f.Visibilities, p.visibility)) && f.Visible.Allows(p.name) {
+			numbers = append(numbers, uint32(n))
+		}
+	}
+	return numbers, false
+}
+
+// rulesOf does the same for rules.
+func (s *state) rulesOf(f *redoubt.FindingFilter) (numbers []uint32, all bool) {
+	if len(f.Rules)+len(f.Rulesets)+len(f.Categories)+len(f.Modes) == 0 {
+		return nil, true
+	}
+	names, rulesets, categories := set(f.Rules), set(f.Rulesets), set(f.Categories)
+	for n, r := range s.rules.entries {
+		if r != nil && accepts(names, r.name) && acceptsAny(rulesets, r.rulesets) && acceptsAny(categories, r.category) &&
+			(len(f.Modes) == 0 || slices.Contains(f.Modes, r.mode)) {
+			numbers = append(numbers, uint32(n))
+		}
+	}
+	return numbers, false
+}
+
+func folded(names []string) map[string]bool {
+	lower := make([]string, len(names))
+	for i, name := range names {
+		lower[i] = strings.ToLower(name)
+	}
+	return set(lower)
+}
+
+func set[T comparable](values []T) map[T]bool {
+	if len(values) == 0 {
+		return nil
+	}
+	out := make(map[T]bool, len(values))
+	for _, v := range values {
+		out[v] = true
+	}
+	return out
+}
+
+// accepts reports whether a set holds v; the nil set holds everything.
+func accepts[T comparable](s map[T]bool, v T) bool { return s == nil || s[v] }
+
+func acceptsAny[T comparable](s map[T]bool, values []T) bool {
+	return s == nil || slices.ContainsFunc(values, func(v T) bool { return s[v] })
+}
+
+// lowerBound returns the first ordinal whose row is relevant since t or later.
+func (p *partition) lowerBound(t time.Time) int {
+	if t.IsZero() {
+		return 0
+	}
+	at := t.UnixMicro()
+	if t.After(time.UnixMicro(at)) {
+		at++
+	}
+	n, _ := slices.BinarySearchFunc(p.rows, at, func(r row, at int64) int {
+		if r.relevant < at {
+			return -1
+		}
+		return 1
+	})
+	return n
+}
+
+// ordinals returns the rows of those ids that are known.
+func (p *partition) ordinals(ids []int64) *roaring.Bitmap {
+	b := roaring.New()
+	for _, id := range ids {
+		if int64(uint32(id)) != id {
+			continue
+		}
+		if ordinal, ok := p.where[uint32(id)]; ok {
+			b.Add(ordinal)
+		}
+	}
+	return b
+}

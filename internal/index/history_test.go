@@ -1,0 +1,248 @@
+package index
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// The few values of each kind that random histories and filters draw from.
+var (
+	someNames    = []string{"acme/api", "Acme/Web", "acme/web/admin", "Über/Groß", "other/api"}
+	someTags     = []string{"prod", "PROD", "team-ä"}
+	someRefs     = []string{"refs/heads/main", "refs/heads/dev", "refs/pull/1/merge"}
+	someRules    = []string{"go.sql.injection", "py.eval", `odd "name"\ <&>`}
+	someCategory = []string{"", "security", "best-practice"}
+	someRulesets = []string{"p/default", "p/ci"}
+	somePackages = []string{"", "lodash", "left-pad"}
+	someSecrets  = []string{"", "AWS", "GitHub"}
+	someTexts    = []string{"", "plain", "a \"quote\", a \\ and <html> & \u2028", "ünïcödé \U0001f512\n"}
+	someComps    = []string{"auth", "payments"}
+)
+
+func one[T any](t *rapid.T, label string, values ...T) T {
+	return rapid.SampledFrom(values).Draw(t, label)
+}
+
+func chance(t *rapid.T, label string, percent int) bool {
+	return rapid.IntRange(1, 100).Draw(t, label) <= percent
+}
+
+func key[T any](t *rapid.T, label string, of map[int64]T) (int64, bool) {
+	if len(of) == 0 {
+		return 0, false
+	}
+	return one(t, label, slices.Sorted(maps.Keys(of))...), true
+}
+
+// step changes the world at random, as one commit of a store might.
+func (w *world) step(t *rapid.T) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for range rapid.IntRange(1, 8).Draw(t, "changes") {
+		switch rapid.IntRange(0, 19).Draw(t, "kind") {
+		case 0:
+			w.putProject(w.someProject(t))
+		case 1:
+			w.stepRule(t)
+		case 2, 3, 4:
+			w.stepLineage(t)
+		case 5:
+			if id, ok := key(t, "drop", w.findings); ok {
+				w.deleteFinding(id)
+			}
+		case 6:
+			if id, ok := key(t, "drop project", w.projects); ok && chance(t, "really", 20) {
+				w.deleteProject(id)
+			}
+		case 7, 8, 9, 10:
+			w.stepFinding(t)
+		default:
+			w.newFinding(t)
+		}
+	}
+	w.commit()
+	if chance(t, "prune", 5) {
+		w.pruned = w.version
+	}
+}
+
+func (w *world) someProject(t *rapid.T) redoubt.Project {
+	n := rapid.IntRange(0, len(someNames)-1).Draw(t, "project")
+	return redoubt.Project{
+		ID: int64(n + 1 + 10*w.deleted), Name: someNames[n], URL: one(t, "url", someTexts...), Tags: rapid.SliceOfN(rapid.SampledFrom(someTags), 0, 2).Draw(t, "tags"),
+		DefaultBranch: one(t, "default branch", "", "refs/heads/dev"), PrimaryBranch: one(t, "primary", "", someRefs[1], someRefs[2]),
+		Visibility: redoubt.Visibility(rapid.IntRange(0, 2).Draw(t, "visibility")),
+	}
+}
+
+// stepRule stores a version of a rule, or a policy, or the mode of a rule.
+func (w *world) stepRule(t *rapid.T) {
+	name := one(t, "rule", someRules...)
+	switch rapid.IntRange(0, 2).Draw(t, "what") {
+	case 0:
+		id := int64(rapid.IntRange(1, 2).Draw(t, "policy"))
+		w.putPolicy(redoubt.Policy{ID: id, Name: one(t, "name", someTexts...), Slug: fmt.Sprint("policy-", id), Product: redoubt.SAST})
+	case 1:
+		policy := int64(rapid.IntRange(1, 2).Draw(t, "policy"))
+		w.putPolicyRule(redoubt.PolicyRule{
+			ID: policy*100 + int64(slices.Index(someRules, name)), PolicyID: policy, Rule: redoubt.Rule{Name: name},
+			Mode: redoubt.PolicyMode(rapid.IntRange(1, 3).Draw(t, "mode")),
+		})
+	default:
+		w.putRule(redoubt.Rule{
+			ID: int64(len(w.rules) + 1), Name: name, Message: one(t, "message", someTexts...), Category: one(t, "category", someCategory...),
+			Rulesets: rapid.SliceOfN(rapid.SampledFrom(someRulesets), 0, 2).Draw(t, "rulesets"), CWE: []string{"CWE-89: SQL"}, Confidence: 2,
+		})
+	}
+}
+
+func (w *world) stepLineage(t *rapid.T) {
+	if id, ok := key(t, "lineage", w.lineages); ok {
+		l := w.lineages[id]
+		l.Triage = redoubt.Triage{State: redoubt.TriageState(rapid.IntRange(1, 5).Draw(t, "triage")), At: w.now(), Comment: one(t, "comment", someTexts...)}
+		if l.Triage.State == redoubt.TriageIgnored {
+			l.Triage.Reason = redoubt.TriageReason(rapid.IntRange(1, 4).Draw(t, "reason"))
+		}
+		if chance(t, "annotate", 50) {
+			l.Annotations = w.someAnnotations(t)
+		}
+		w.putLineage(l)
+	}
+}
+
+func (w *world) someAnnotations(t *rapid.T) (a redoubt.Annotations) {
+	if chance(t, "assistant", 60) {
+		a.Assistant = &redoubt.Assistant{}
+	}
+	if a.Assistant != nil && chance(t, "component", 60) {
+		a.Assistant.Component = &struct {
+			Risk string `json:"risk"`
+			Tag  string `json:"tag"`
+		}{"high", one(t, "tag", someComps...)}
+	}
+	if a.Assistant != nil && chance(t, "verdict", 60) {
+		a.Assistant.Autotriage = &struct {
+			Reason  string `json:"reason"`
+			Verdict string `json:"verdict" enum:"true_positive,false_positive"`
+		}{one(t, "why", someTexts...), one(t, "verdict", "true_positive", "false_positive")}
+	}
+	for _, state := range rapid.SliceOfN(rapid.SampledFrom([]string{"open", "merged"}), 0, 2).Draw(t, "prs") {
+		a.ClickToFixPRs = append(a.ClickToFixPRs, redoubt.ClickToFixPR{CreatedAt: w.now(), URL: one(t, "pr", someTexts...), State: state})
+	}
+	if chance(t, "failure", 20) {
+		a.ClickToFixFailures = []redoubt.ClickToFixError{{CreatedAt: w.now(), Reason: one(t, "failed", someTexts...)}}
+	}
+	if chance(t, "ticket", 20) {
+		a.ExternalTicket = &redoubt.ExternalTicket{ExternalSlug: "ABC-1", ID: 3, LinkedIssueIDs: []int64{1}, URL: "https://tracker.example/ABC-1"}
+	}
+	if chance(t, "score", 50) {
+		a.EPSS = &redoubt.EPSS{Percentile: 0.5, Score: one(t, "epss", 0, 0.0999, 0.1, 0.4999, 0.5, 1)}
+	}
+	a.Reachability = redoubt.Reachability(rapid.IntRange(0, 5).Draw(t, "annotated reachability"))
+	return a
+}
+
+// stepFinding changes a finding as scans do: it stays, comes back as of now,
+// leaves the lists, changes its text, or joins another lineage.
+func (w *world) stepFinding(t *rapid.T) {
+	id, ok := key(t, "finding", w.findings)
+	if !ok {
+		return
+	}
+	f := w.findings[id]
+	f.StateUpdatedAt = w.now()
+	switch rapid.IntRange(0, 4).Draw(t, "life") {
+	case 0:
+		f.State = redoubt.State(rapid.IntRange(1, 4).Draw(t, "state"))
+	case 1:
+		f.State, f.RelevantSince = redoubt.Unresolved, w.now()
+	case 2:
+		f.Severity, f.Body = 4, w.someBody(t, f.IssueType)
+	case 3:
+		for lineage, l := range w.lineages {
+			if l.ProjectID == f.ProjectID && lineage%3 == f.LineageID%3 {
+				f.LineageID = max(f.LineageID, lineage)
+			}
+		}
+	default:
+		f.RelevantSince = f.RelevantSince.Add(-time.Duration(rapid.IntRange(1, 20).Draw(t, "back")) * time.Second)
+	}
+	w.putFinding(f)
+}
+
+// newFinding adds a finding, with a new lineage or as another occurrence of one.
+func (w *world) newFinding(t *rapid.T) {
+	project, ok := key(t, "of project", w.projects)
+	rule, known := key(t, "of rule", w.rules)
+	if !ok || !known {
+		w.putProject(w.someProject(t))
+		w.stepRule(t)
+		return
+	}
+	issueType := redoubt.IssueType(rapid.IntRange(1, 3).Draw(t, "issue type"))
+	id := w.version*100 + int64(len(w.log)%100) + 1
+	for w.findings[id].ID != 0 {
+		id++
+	}
+	relevant := w.now()
+	if chance(t, "late", 10) {
+		relevant = relevant.Add(-time.Duration(rapid.IntRange(1, 30_000).Draw(t, "by")) * time.Millisecond)
+	}
+	f := redoubt.IndexedFinding{Finding: redoubt.Finding{
+		ID: id, IssueType: issueType, ProjectID: project, Ref: one(t, "ref", someRefs...), LineageID: w.someLineage(t, project),
+		RuleID: rule, RuleName: w.rules[rule].Name, State: redoubt.State(rapid.IntRange(1, 4).Draw(t, "state")),
+		Severity: redoubt.Severity(rapid.IntRange(1, 4).Draw(t, "severity")), Confidence: redoubt.Confidence(rapid.IntRange(1, 3).Draw(t, "confidence")),
+		CreatedAt: relevant, RelevantSince: relevant, FirstScanID: w.version,
+	}, Body: w.someBody(t, issueType)}
+	w.classify(t, &f)
+	w.putFinding(f)
+}
+
+func (w *world) classify(t *rapid.T, f *redoubt.IndexedFinding) {
+	f.ProOnly = f.IssueType == redoubt.SAST && rapid.Bool().Draw(t, "pro")
+	if f.IssueType == redoubt.SCA {
+		f.Reachability = redoubt.Reachability(rapid.IntRange(1, 5).Draw(t, "reachability"))
+		f.Transitivity = redoubt.Transitivity(rapid.IntRange(1, 3).Draw(t, "transitivity"))
+		f.Package, f.Malicious = one(t, "package", somePackages...), rapid.Bool().Draw(t, "malicious")
+	}
+	if f.IssueType == redoubt.Secrets {
+		f.SecretType, f.Historical = one(t, "type", someSecrets...), rapid.Bool().Draw(t, "historical")
+		f.ValidationState = redoubt.ValidationState(rapid.IntRange(1, 4).Draw(t, "validation"))
+	}
+}
+
+func (w *world) someLineage(t *rapid.T, project int64) int64 {
+	same := slices.Sorted(maps.Keys(w.lineages))
+	same = slices.DeleteFunc(same, func(id int64) bool { return w.lineages[id].ProjectID != project })
+	if len(same) > 0 && chance(t, "join", 60) {
+		return one(t, "lineage", same...)
+	}
+	id := int64(len(w.log)) + 1_000_000_000_000
+	for w.lineages[id].ID != 0 {
+		id++
+	}
+	w.putLineage(redoubt.Lineage{ID: id, ProjectID: project, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
+	return id
+}
+
+func (w *world) someBody(t *rapid.T, issueType redoubt.IssueType) []byte {
+	body := redoubt.Body{Location: redoubt.WireLocation{FilePath: one(t, "path", someTexts...), Line: 3}, MatchBasedID: "m", SyntacticID: "s"}
+	if chance(t, "message", 70) {
+		message := one(t, "rule message", someTexts...)
+		body.RuleMessage = &message
+	}
+	if issueType == redoubt.SCA {
+		body.SCABody = &redoubt.SCABody{FixRecommendations: []redoubt.Fix{}}
+	}
+	members, err := body.Members()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return members
+}

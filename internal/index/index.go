@@ -1,0 +1,138 @@
+package index
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+// Options tune an Index.
+type Options struct {
+	// BodyCache bounds the bytes of finding bodies in memory, all deployments
+	// together. Bodies beyond it come from Source.Bodies; 0 keeps none.
+	BodyCache int64
+	Clock     func() time.Time // for the log; nil logs no durations
+	Logger    *slog.Logger     // nil logs nothing
+}
+
+// Index holds the read models of all deployments that were asked for. It is
+// safe for concurrent use.
+type Index struct {
+	src    Source
+	bodies budget
+	clock  func() time.Time
+	log    *slog.Logger
+
+	mu          sync.Mutex
+	deployments map[int64]*deployment
+}
+
+// New returns an index of what the source holds. Deployments load on first use.
+func New(src Source, o Options) *Index {
+	x := &Index{
+		src: src, bodies: budget{limit: o.BodyCache}, clock: o.Clock, log: o.Logger,
+		deployments: map[int64]*deployment{},
+	}
+	if x.clock == nil {
+		x.clock = func() time.Time { return time.Time{} }
+	}
+	if x.log == nil {
+		x.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	return x
+}
+
+// Deployment returns a view of a deployment that is at least as new as its
+// newest commit. The first use loads it; callers that come meanwhile wait for
+// the same load. Errors are the source's.
+func (x *Index) Deployment(ctx context.Context, id int64) (*View, error) {
+	version, err := x.src.Version(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	d := x.deployment(id)
+	if d.version() < version {
+		if err := d.refresh(ctx, version); err != nil {
+			return nil, err
+		}
+	}
+	return &View{d: d, version: version}, nil
+}
+
+func (x *Index) deployment(id int64) *deployment {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	d := x.deployments[id]
+	if d == nil {
+		d = &deployment{id: id, x: x, turn: make(chan struct{}, 1), state: &state{version: -1}}
+		x.deployments[id] = d
+	}
+	return d
+}
+
+// Drop forgets a deployment and gives its memory back. Asked for again, it
+// loads again.
+func (x *Index) Drop(id int64) {
+	x.mu.Lock()
+	d := x.deployments[id]
+	delete(x.deployments, id)
+	x.mu.Unlock()
+	if d == nil {
+		return
+	}
+	d.turn <- struct{}{}
+	defer func() { <-d.turn }()
+	d.swap(&state{version: -1})
+}
+
+// Stats says what an index holds, for metrics.
+type Stats struct {
+	Deployments int
+	Partitions  int // of deployments and issue types that have findings
+	Findings    int
+	Bytes       int64 // rows, bitmaps and bodies; dictionaries are not counted
+	BodyBytes   int64 // of these, bodies
+	Loads       int64 // from the store, of deployments known so far
+	Rebuilds    int64 // of single partitions, likewise
+}
+
+// Stats counts what the index holds now.
+func (x *Index) Stats() Stats {
+	x.mu.Lock()
+	all := make([]*deployment, 0, len(x.deployments))
+	for _, d := range x.deployments {
+		all = append(all, d)
+	}
+	x.mu.Unlock()
+	out := Stats{Deployments: len(all), BodyBytes: x.bodies.inUse()}
+	out.Bytes = out.BodyBytes
+	for _, d := range all {
+		d.stats(&out)
+	}
+	return out
+}
+
+func (d *deployment) stats(out *Stats) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	out.Loads += d.loads
+	out.Rebuilds += d.rebuilds
+	for _, p := range d.state.parts {
+		if p == nil || len(p.where) == 0 {
+			continue
+		}
+		out.Partitions++
+		out.Findings += len(p.where)
+		out.Bytes += int64(cap(p.rows))*int64(unsafe.Sizeof(row{})) + int64(p.listed.GetSizeInBytes())
+		for _, of := range p.values {
+			for _, b := range of {
+				if b != nil {
+					out.Bytes += int64(b.GetSizeInBytes())
+				}
+			}
+		}
+	}
+}

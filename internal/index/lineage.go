@@ -1,0 +1,161 @@
+package index
+
+import (
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// lineage is what the rows of one lineage share: triage and annotations.
+type lineage struct {
+	triage    redoubt.TriageState
+	reason    redoubt.TriageReason
+	triagedAt int64
+	verdict   redoubt.Verdict
+	band      redoubt.EPSSBand
+	reach     redoubt.Reachability
+	prs       uint8
+	tag       string
+	note      *note // nil when there is nothing to tell
+}
+
+// note is the lineage's part of a finding's JSON. Each ends with a comma.
+type note struct {
+	common []byte // triage_comment, external_ticket, review_comments
+	code   []byte // click_to_fix_prs, click_to_fix_failures, assistant
+	supply []byte // epss_score
+}
+
+// noNote is the note of a lineage that nobody annotated.
+var noNote = &note{
+	common: []byte(`"triage_comment":null,"external_ticket":null,"review_comments":[],`),
+	code:   []byte(`"click_to_fix_prs":[],"click_to_fix_failures":[],`),
+	supply: []byte(`"epss_score":null,`),
+}
+
+// untouched stands for every lineage that nobody triaged or annotated, which
+// most are.
+var untouched = &lineage{triage: redoubt.TriageUntriaged, band: redoubt.EPSSNone}
+
+func newLineage(l *redoubt.Lineage) (*lineage, error) {
+	a := &l.Annotations
+	out := &lineage{
+		triage: l.Triage.State, reason: l.Triage.Reason, triagedAt: micros(l.Triage.At),
+		band: redoubt.BandOf(a.EPSS), reach: a.Reachability,
+	}
+	if out.triage == 0 {
+		out.triage = redoubt.TriageUntriaged
+	}
+	if h := a.Assistant; h != nil && h.Autotriage != nil {
+		out.verdict, _ = redoubt.ParseVerdict(h.Autotriage.Verdict)
+	}
+	if h := a.Assistant; h != nil && h.Component != nil {
+		out.tag = h.Component.Tag
+	}
+	if a.HasPRState("open") {
+		out.prs |= prOpen
+	}
+	if a.HasPRState("merged") {
+		out.prs |= prMerged
+	}
+	var err error
+	if out.note, err = newNote(l.Triage.Comment, a); err == nil && *out == *untouched {
+		return untouched, nil
+	}
+	return out, err
+}
+
+func newNote(comment string, a *redoubt.Annotations) (*note, error) {
+	assistant := a.Assistant
+	if assistant != nil && *assistant == (redoubt.Assistant{}) {
+		assistant = nil
+	}
+	if comment == "" && assistant == nil && a.ExternalTicket == nil && a.EPSS == nil &&
+		len(a.ReviewComments)+len(a.ClickToFixPRs)+len(a.ClickToFixFailures) == 0 {
+		return nil, nil
+	}
+	var m members
+	if comment == "" {
+		m.add("triage_comment", nil)
+	} else {
+		m.add("triage_comment", comment)
+	}
+	m.add("external_ticket", ticket(a.ExternalTicket))
+	m.add("review_comments", orEmpty(a.ReviewComments))
+	common := m.take()
+	m.add("click_to_fix_prs", changeRequests(a.ClickToFixPRs))
+	m.add("click_to_fix_failures", failures(a.ClickToFixFailures))
+	if assistant != nil {
+		m.add("assistant", assistant)
+	}
+	code := m.take()
+	m.add("epss_score", a.EPSS)
+	return &note{common: common, code: code, supply: m.take()}, m.err
+}
+
+// members gathers JSON members, each with a comma behind it.
+type members struct {
+	buf []byte
+	err error
+}
+
+func (m *members) add(name string, value any) {
+	if m.err == nil {
+		m.buf, m.err = appendMember(m.buf, name, value)
+		m.buf = append(m.buf, ',')
+	}
+}
+
+func (m *members) take() []byte {
+	out := m.buf
+	m.buf = nil
+	return out
+}
+
+// ticket gives the list in a ticket, which is never null (decisions §2).
+func ticket(t *redoubt.ExternalTicket) *redoubt.ExternalTicket {
+	if t == nil {
+		return nil
+	}
+	out := *t
+	out.LinkedIssueIDs = orEmpty(t.LinkedIssueIDs)
+	return &out
+}
+
+// stampedPR is redoubt.ClickToFixPR with its time as this API writes times.
+type stampedPR struct {
+	CreatedAt string `json:"created_at"`
+	URL       string `json:"url"`
+	State     string `json:"state"`
+}
+
+func changeRequests(prs []redoubt.ClickToFixPR) []stampedPR {
+	out := make([]stampedPR, len(prs))
+	for i, pr := range prs {
+		out[i] = stampedPR{stamp(pr.CreatedAt), pr.URL, pr.State}
+	}
+	return out
+}
+
+// stampedFailure is redoubt.ClickToFixError likewise.
+type stampedFailure struct {
+	CreatedAt string `json:"created_at"`
+	Reason    string `json:"reason"`
+}
+
+func failures(all []redoubt.ClickToFixError) []stampedFailure {
+	out := make([]stampedFailure, len(all))
+	for i, f := range all {
+		out[i] = stampedFailure{stamp(f.CreatedAt), f.Reason}
+	}
+	return out
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(timeLayout) }
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

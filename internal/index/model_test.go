@@ -1,0 +1,253 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Whatever happened, and whatever is asked, the index answers what looking at
+// every finding answers, and what an index built from scratch answers.
+func TestIndexAgreesWithTheNaiveModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		budget := one(t, "body cache", 0, int64(smallChunk), int64(1<<30))
+		x := New(w, Options{BodyCache: budget})
+		for range rapid.IntRange(1, 12).Draw(t, "commits") {
+			w.step(t)
+			v := view(t, x)
+			if v.Version() != w.version {
+				t.Fatalf("view of version %d, store has %d", v.Version(), w.version)
+			}
+			for range 3 {
+				w.checkList(t, v, w.someFilter(t))
+			}
+		}
+		checkInvariants(t, x)
+		for _, issueType := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+			incremental := written(t, view(t, x), redoubt.FindingFilter{IssueType: issueType}, 0, 1000)
+			rebuilt := written(t, view(t, New(w, Options{BodyCache: budget})), redoubt.FindingFilter{IssueType: issueType}, 0, 1000)
+			if !bytes.Equal(incremental, rebuilt) {
+				t.Errorf("changes applied one by one give\n%s\nbuilt at once\n%s", incremental, rebuilt)
+			}
+		}
+	})
+}
+
+func view(t rapid.TB, x *Index) *View {
+	t.Helper()
+	v, err := x.Deployment(context.Background(), tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func written(t rapid.TB, v *View, f redoubt.FindingFilter, page, size int) []byte {
+	t.Helper()
+	p, err := v.Page(context.Background(), f, page, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	n, err := p.WriteTo(&buf)
+	if err != nil || n != int64(buf.Len()) {
+		t.Fatalf("WriteTo = %d, %v; %d bytes came", n, err, buf.Len())
+	}
+	return buf.Bytes()
+}
+
+// checkList compares every way of reading one filter's list.
+func (w *world) checkList(t *rapid.T, v *View, f redoubt.FindingFilter) {
+	want := w.list(f)
+	if n := v.Count(f); n != len(want) {
+		t.Errorf("Count(%+v) = %d, want %d", f, n, len(want))
+	}
+	size := rapid.IntRange(1, 7).Draw(t, "page size")
+	var got, shown []any
+	for page := 0; page <= len(want)/size; page++ {
+		var part []any
+		unmarshal(t, written(t, v, f, page, size), &part)
+		if page < len(want)/size && len(part) != size {
+			t.Errorf("page %d of %+v holds %d findings, want %d", page, f, len(part), size)
+		}
+		got = append(got, part...)
+	}
+	for _, finding := range want {
+		shown = append(shown, w.shown(t, finding))
+	}
+	if diff := cmp.Diff(shown, got); diff != "" {
+		t.Errorf("list of %+v (-want +got):\n%s", f, diff)
+	}
+	w.checkTargets(t, v, f, want)
+}
+
+func (w *world) checkTargets(t *rapid.T, v *View, f redoubt.FindingFilter, list []redoubt.IndexedFinding) {
+	limit := rapid.IntRange(0, 6).Draw(t, "limit")
+	var want []redoubt.Target
+	var lineages []int64
+	for _, finding := range list[:min(limit, len(list))] {
+		want = append(want, redoubt.Target{FindingID: finding.ID, LineageID: finding.LineageID})
+		lineages = append(lineages, finding.LineageID)
+	}
+	got, err := v.Newest(context.Background(), f, limit)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("Newest(%+v): %v (-want +got):\n%s", f, err, diff)
+	}
+	var ids []int64
+	for _, id := range slices.Sorted(maps.Keys(w.findings)) {
+		finding := w.findings[id]
+		if finding.IssueType == f.IssueType && finding.State != redoubt.StateRemoved && slices.Contains(lineages, finding.LineageID) {
+			ids = append(ids, id)
+		}
+	}
+	all, err := v.Occurrences(context.Background(), f.IssueType, append(lineages, 404))
+	if diff := cmp.Diff(ids, all); diff != "" || err != nil {
+		t.Errorf("Occurrences(%v): %v (-want +got):\n%s", lineages, err, diff)
+	}
+}
+
+// checkInvariants looks for what no list shows: rows out of order, and bitmaps
+// that disagree with the rows.
+func checkInvariants(t *rapid.T, x *Index) {
+	for _, p := range x.deployments[tenant].state.parts {
+		if len(p.touched)+len(p.late.rows) > 0 || int(p.listed.GetCardinality()) != len(p.where) {
+			t.Fatalf("left over: %d touched, %d late, %d listed of %d", len(p.touched), len(p.late.rows), p.listed.GetCardinality(), len(p.where))
+		}
+		for i := 1; i < len(p.rows); i++ {
+			if !p.rows[i-1].before(&p.rows[i]) {
+				t.Fatalf("row %d is not before row %d", i-1, i)
+			}
+		}
+		for f := range fields {
+			total := uint64(0)
+			for _, b := range p.values[f] {
+				if b != nil {
+					total += b.GetCardinality()
+				}
+			}
+			for id, ordinal := range p.where {
+				v := p.rows[ordinal].value(f)
+				if p.rows[ordinal].id != id || v != 0 && !p.having(f, v).Contains(ordinal) {
+					t.Fatalf("row %d of finding %d is not in the bitmap of field %d, value %d", ordinal, id, f, v)
+				}
+				if v != 0 {
+					total--
+				}
+			}
+			if total != 0 {
+				t.Fatalf("%d ordinals too many in the bitmaps of field %d", total, f)
+			}
+		}
+	}
+}
+
+// someFilter draws a filter that uses a few of all members.
+func (w *world) someFilter(t *rapid.T) redoubt.FindingFilter {
+	f := redoubt.FindingFilter{IssueType: redoubt.IssueType(rapid.IntRange(1, 3).Draw(t, "issue type"))}
+	for range rapid.IntRange(0, 3).Draw(t, "members") {
+		filters[rapid.IntRange(0, len(filters)-1).Draw(t, "member")](t, w, &f)
+	}
+	return f
+}
+
+func some[T any](t *rapid.T, values []T) []T {
+	return rapid.SliceOfN(rapid.SampledFrom(values), 1, 2).Draw(t, "values")
+}
+
+func someEnum[T ~uint8](t *rapid.T, last T) []T {
+	var all []T
+	for v := T(1); v <= last; v++ {
+		all = append(all, v)
+	}
+	return some(t, all)
+}
+
+func someFlag(t *rapid.T) *bool {
+	b := rapid.Bool().Draw(t, "flag")
+	return &b
+}
+
+// filters has one setter for each member of a FindingFilter.
+var filters = []func(*rapid.T, *world, *redoubt.FindingFilter){
+	func(t *rapid.T, w *world, f *redoubt.FindingFilter) {
+		f.Since = w.now().Add(-time.Duration(rapid.IntRange(0, 8_000_000).Draw(t, "ago")) * time.Microsecond)
+		if id, ok := key(t, "at", w.findings); ok && rapid.Bool().Draw(t, "exact") {
+			f.Since = w.findings[id].RelevantSince.Add(time.Duration(rapid.IntRange(-1, 1).Draw(t, "nanosecond")))
+		}
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Ref = one(t, "ref", append(someRefs, "refs/heads/no")...)
+	},
+	func(_ *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Dedup = true },
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Visible = some(t, []string{"acme/**", "*/*", "acme/web/*", "nobody/*", "Acme/Web"})
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Projects = some(t, append([]string{"ACME/API", "acme/web", "über/groß", "ÜBER/GROSS"}, someNames...))
+	},
+	func(t *rapid.T, w *world, f *redoubt.FindingFilter) {
+		f.ProjectIDs = some(t, append(slices.Sorted(maps.Keys(w.projects)), 99999, -1))
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.ProjectTags = some(t, append([]string{"none", "TEAM-Ä"}, someTags...))
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Visibilities = some(t, []redoubt.Visibility{redoubt.VisibilityUnknown, redoubt.VisibilityPublic, redoubt.VisibilityPrivate})
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Statuses = someEnum(t, redoubt.StatusFixing) },
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.TriageReasons = someEnum(t, redoubt.NoTriageReason)
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Severities = someEnum(t, redoubt.SeverityCritical)
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Confidences = someEnum(t, redoubt.ConfidenceHigh)
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Modes = someEnum(t, redoubt.ModeBlock) },
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Rules = some(t, append([]string{"no"}, someRules...))
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Rulesets = some(t, append([]string{"no"}, someRulesets...))
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Categories = some(t, someCategory[1:]) },
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Verdicts = someEnum(t, redoubt.VerdictFalsePositive)
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.ComponentTags = some(t, append([]string{"no"}, someComps...))
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.PRStates = some(t, []string{"open", "merged"}) },
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Reachabilities = someEnum(t, redoubt.ReachabilityUnknown)
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Transitivities = someEnum(t, redoubt.TransitivityUnknown)
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Malicious = someFlag(t) },
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Packages = some(t, append([]string{"no"}, somePackages[1:]...))
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.EPSS = someEnum(t, redoubt.EPSSHigh) },
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.ProOnly = someFlag(t) },
+	func(_ *rapid.T, _ *world, f *redoubt.FindingFilter) { f.ExcludeHistoric = true },
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.SecretTypes = some(t, append([]string{"no"}, someSecrets[1:]...))
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.ValidationStates = someEnum(t, redoubt.ValidationError)
+	},
+	func(t *rapid.T, w *world, f *redoubt.FindingFilter) {
+		f.HasIDs, f.IDs = true, append(slices.Sorted(maps.Keys(w.findings)), 1<<33, -5)[rapid.IntRange(0, len(w.findings)).Draw(t, "from"):]
+	},
+}

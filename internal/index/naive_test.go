@@ -1,0 +1,222 @@
+package index
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// list is what the filter selects, newest first, found by looking at every
+// finding: the rules of decisions §4 in their plainest form.
+func (w *world) list(f redoubt.FindingFilter) []redoubt.IndexedFinding {
+	var out []redoubt.IndexedFinding
+	for _, finding := range w.findings {
+		if w.inScope(f, finding) && w.accepts(f, finding) && (!f.Dedup || w.stands(f, finding)) {
+			out = append(out, finding)
+		}
+	}
+	slices.SortFunc(out, newestFirst)
+	return out
+}
+
+func newestFirst(a, b redoubt.IndexedFinding) int {
+	return cmp.Or(b.RelevantSince.Compare(a.RelevantSince), cmp.Compare(b.ID, a.ID))
+}
+
+// inScope is what dedup chooses from.
+func (w *world) inScope(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
+	return finding.IssueType == f.IssueType && finding.State != redoubt.StateRemoved && (f.Ref == "" || f.Ref == finding.Ref)
+}
+
+// stands reports whether dedup keeps the finding.
+func (w *world) stands(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
+	best := finding
+	primary := w.projects[finding.ProjectID].Primary()
+	for _, other := range w.findings {
+		if other.LineageID != finding.LineageID || !w.inScope(f, other) {
+			continue
+		}
+		here, there := best.Ref == primary, other.Ref == primary
+		if there && !here || there == here && newestFirst(other, best) < 0 {
+			best = other
+		}
+	}
+	return best.ID == finding.ID
+}
+
+func (w *world) accepts(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
+	l := w.lineages[finding.LineageID]
+	return w.acceptsProject(f, w.projects[finding.ProjectID]) && w.acceptsRule(f, w.rules[finding.RuleID]) &&
+		acceptsLineage(f, finding, l) && acceptsRow(f, finding, l.Annotations)
+}
+
+func in[T comparable](accepted []T, value T) bool {
+	return len(accepted) == 0 || slices.Contains(accepted, value)
+}
+
+func anyIn[T comparable](accepted, values []T) bool {
+	return len(accepted) == 0 || slices.ContainsFunc(values, func(v T) bool { return slices.Contains(accepted, v) })
+}
+
+func is(want *bool, got bool) bool { return want == nil || *want == got }
+
+func (w *world) acceptsProject(f redoubt.FindingFilter, p redoubt.Project) bool {
+	fold := func(s string) string { return strings.ToLower(s) }
+	return f.Visible.Allows(p.Name) && in(each1(f.Projects, fold), fold(p.Name)) && in(f.ProjectIDs, p.ID) &&
+		anyIn(each1(f.ProjectTags, fold), each1(p.Tags, fold)) && in(f.Visibilities, p.Visibility)
+}
+
+func each1(in []string, convert func(string) string) []string {
+	var out []string
+	for _, s := range in {
+		out = append(out, convert(s))
+	}
+	return out
+}
+
+func (w *world) acceptsRule(f redoubt.FindingFilter, r redoubt.Rule) bool {
+	mode := redoubt.PolicyMode(0)
+	for _, pr := range w.policyRules {
+		if pr.Rule.Name == r.Name {
+			mode = max(mode, pr.Mode)
+		}
+	}
+	return in(f.Rules, r.Name) && anyIn(f.Rulesets, r.Rulesets) && anyIn(f.Categories, r.Categories()) && in(f.Modes, mode)
+}
+
+func acceptsLineage(f redoubt.FindingFilter, finding redoubt.IndexedFinding, l redoubt.Lineage) bool {
+	var tag string
+	var verdict redoubt.Verdict
+	if a := l.Annotations.Assistant; a != nil && a.Component != nil {
+		tag = a.Component.Tag
+	}
+	if a := l.Annotations.Assistant; a != nil && a.Autotriage != nil {
+		verdict, _ = redoubt.ParseVerdict(a.Autotriage.Verdict)
+	}
+	var prs []string
+	for _, pr := range l.Annotations.ClickToFixPRs {
+		prs = append(prs, pr.State)
+	}
+	return in(f.Statuses, redoubt.StatusOf(finding.State, l.Triage.State)) && in(f.TriageReasons, l.Triage.Reason) &&
+		in(f.Verdicts, verdict) && in(f.ComponentTags, tag) && anyIn(f.PRStates, prs) && in(f.EPSS, redoubt.BandOf(l.Annotations.EPSS))
+}
+
+func acceptsRow(f redoubt.FindingFilter, finding redoubt.IndexedFinding, a redoubt.Annotations) bool {
+	if f.HasIDs && !slices.Contains(f.IDs, finding.ID) {
+		return false
+	}
+	return !finding.RelevantSince.Before(f.Since) &&
+		in(f.Severities, finding.Severity) && in(f.Confidences, finding.Confidence) &&
+		in(f.Reachabilities, reachability(finding, a)) && in(f.Transitivities, finding.Transitivity) &&
+		is(f.Malicious, finding.Malicious) && in(f.Packages, finding.Package) && is(f.ProOnly, finding.ProOnly) &&
+		!(f.ExcludeHistoric && finding.Historical) && in(f.SecretTypes, finding.SecretType) && in(f.ValidationStates, finding.ValidationState)
+}
+
+func reachability(finding redoubt.IndexedFinding, a redoubt.Annotations) redoubt.Reachability {
+	if finding.Reachability == redoubt.ReachabilityUnknown && a.Reachability != 0 {
+		return a.Reachability
+	}
+	return finding.Reachability
+}
+
+// shown is the finding's JSON by the contract's tables and decisions §2, built
+// as a map and decoded again.
+func (w *world) shown(t rapid.TB, finding redoubt.IndexedFinding) any {
+	t.Helper()
+	l := w.lineages[finding.LineageID]
+	p := w.projects[finding.ProjectID]
+	m := map[string]any{}
+	unmarshal(t, append(append([]byte("{"), finding.Body...), '}'), &m)
+	m["id"], m["first_seen_scan_id"], m["ref"] = finding.ID, finding.FirstScanID, finding.Ref
+	m["created_at"], m["relevant_since"] = timeOrNull(finding.CreatedAt), timeOrNull(finding.RelevantSince)
+	m["state_updated_at"], m["triaged_at"] = timeOrNull(finding.StateUpdatedAt), timeOrNull(l.Triage.At)
+	m["confidence"], m["severity"] = finding.Confidence.String(), finding.Severity.String()
+	m["repository"] = map[string]any{"name": p.Name, "url": p.URL}
+	m["state"], m["triage_state"] = finding.State.String(), l.Triage.State.String()
+	m["status"] = redoubt.StatusOf(finding.State, l.Triage.State).String()
+	m["triage_reason"], m["triage_comment"] = orNull(l.Triage.Reason.String()), orNull(l.Triage.Comment)
+	m["external_ticket"], m["review_comments"] = l.Annotations.ExternalTicket, orEmpty(l.Annotations.ReviewComments)
+	w.showRule(m, w.rules[finding.RuleID], m["rule_message"])
+	w.showByType(m, finding, l.Annotations)
+	out := map[string]any{}
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmarshal(t, text, &out)
+	return out
+}
+
+func (w *world) showRule(m map[string]any, r redoubt.Rule, expanded any) {
+	m["categories"], m["rule_name"] = r.Categories(), r.Name
+	message := any(r.Message)
+	if r.Message == "" {
+		message = cmp.Or(expanded, any(""))
+	}
+	m["rule"] = map[string]any{
+		"category": r.Category, "confidence": r.Confidence.String(), "message": message, "name": r.Name, "cweNames": orEmpty(r.CWE),
+		"owaspNames": orEmpty(r.OWASP), "subcategories": orEmpty(r.Subcategories), "vulnerabilityClasses": orEmpty(r.VulnerabilityClasses),
+	}
+}
+
+func (w *world) showByType(m map[string]any, finding redoubt.IndexedFinding, a redoubt.Annotations) {
+	switch finding.IssueType {
+	case redoubt.SAST:
+		if p := w.strictest(w.rules[finding.RuleID].Name); p.ID != 0 {
+			m["sourcing_policy"] = map[string]any{"id": p.ID, "name": p.Name, "slug": p.Slug}
+		}
+		prs := []any{}
+		for _, pr := range a.ClickToFixPRs {
+			prs = append(prs, map[string]any{"created_at": timeOrNull(pr.CreatedAt), "url": pr.URL, "state": pr.State})
+		}
+		failures := []any{}
+		for _, f := range a.ClickToFixFailures {
+			failures = append(failures, map[string]any{"created_at": timeOrNull(f.CreatedAt), "reason": f.Reason})
+		}
+		m["click_to_fix_prs"], m["click_to_fix_failures"] = prs, failures
+		if a.Assistant != nil && *a.Assistant != (redoubt.Assistant{}) {
+			m["assistant"] = a.Assistant
+		}
+	case redoubt.SCA:
+		m["epss_score"], m["reachability"] = a.EPSS, reachability(finding, a).String()
+	case redoubt.Secrets:
+		m["secret_type"], m["validation_state"], m["historical"] = finding.SecretType, finding.ValidationState.String(), finding.Historical
+	}
+}
+
+func (w *world) strictest(name string) redoubt.Policy {
+	var best redoubt.PolicyRule
+	for _, pr := range w.policyRules {
+		if pr.Rule.Name == name && (pr.Mode > best.Mode || pr.Mode == best.Mode && pr.PolicyID < best.PolicyID) {
+			best = pr
+		}
+	}
+	return w.policies[best.PolicyID]
+}
+
+func timeOrNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000000Z")
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func unmarshal(t rapid.TB, text []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+}

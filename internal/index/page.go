@@ -1,0 +1,107 @@
+package index
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Page is a selected page: copies of its rows and what they refer to, which
+// nobody changes. It is written without a lock.
+type Page struct {
+	issueType redoubt.IssueType
+	items     []item
+}
+
+type item struct {
+	row     row
+	ref     string
+	secret  string // of secrets only: its type
+	project *project
+	rule    *rule
+	note    *note
+	body    []byte // nil when it is not in memory
+}
+
+// copy takes the rows over, in the order of ordinals.
+func (p *Page) copy(s *state, from *partition, ordinals []uint32) {
+	p.items = make([]item, len(ordinals))
+	for i, ordinal := range ordinals {
+		it := &p.items[i]
+		it.row = from.rows[ordinal]
+		r := &it.row
+		it.ref, it.project, it.rule, it.note = s.refs.at(r.ref), s.projects.entries[r.project], s.rules.entries[r.rule], noNote
+		if r.annotated {
+			it.note = s.lineages.entries[r.lineage].note
+		}
+		it.secret = s.secrets.at(r.secret)
+		it.body = from.bodies.get(r.body)
+	}
+}
+
+// fetch reads the bodies that are not in memory. A finding deleted meanwhile
+// has none any more and leaves the page.
+func (p *Page) fetch(ctx context.Context, src Source, deployment int64) error {
+	var ids []int64
+	for i := range p.items {
+		if p.items[i].body == nil {
+			ids = append(ids, int64(p.items[i].row.id))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	bodies, err := src.Bodies(ctx, deployment, ids)
+	if err != nil {
+		return err
+	}
+	for i := range p.items {
+		if it := &p.items[i]; it.body == nil {
+			it.body = bodies[int64(it.row.id)]
+		}
+	}
+	p.items = slices.DeleteFunc(p.items, func(it item) bool { return len(it.body) == 0 })
+	return nil
+}
+
+// Len returns how many findings the page holds.
+func (p *Page) Len() int { return len(p.items) }
+
+// pieceSize is how many bytes are gathered before they are written: they stay
+// in the processor's cache meanwhile.
+const pieceSize = 512 << 10
+
+// pieces holds buffers of pieceSize with room for the finding that goes over it.
+var pieces = sync.Pool{New: func() any {
+	b := make([]byte, 0, pieceSize+64<<10)
+	return &b
+}}
+
+// WriteTo writes the page as a JSON array of findings in the contract's shape,
+// in pieces of about half a megabyte. It holds no lock, and allocates nothing
+// for a finding.
+func (p *Page) WriteTo(w io.Writer) (written int64, err error) {
+	pooled := pieces.Get().(*[]byte)
+	defer pieces.Put(pooled)
+	buf := append((*pooled)[:0], '[')
+	var e encoder
+	for i := range p.items {
+		if i > 0 {
+			buf = append(buf, ',')
+		}
+		buf = e.finding(buf, p.issueType, &p.items[i])
+		if len(buf) >= pieceSize {
+			n, err := w.Write(buf)
+			if written += int64(n); err != nil {
+				return written, err
+			}
+			buf = buf[:0]
+		}
+	}
+	*pooled = append(buf, ']')
+	n, err := w.Write(*pooled)
+	return written + int64(n), err
+}

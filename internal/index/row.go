@@ -1,0 +1,171 @@
+package index
+
+import (
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// row is what the index knows of one finding, packed: no pointers, so the
+// garbage collector never looks into a million of them. Times are microseconds
+// since 1970, 0 for none. Numbers come from the dictionaries; 0 is none there
+// too.
+type row struct {
+	relevant  int64
+	created   int64
+	stateAt   int64
+	triagedAt int64 // of the lineage
+	scan      int64 // the one that saw it first
+
+	id      uint32
+	lineage uint32
+	next    uint32 // 1 + ordinal of the lineage's next older row; 0 ends the chain
+	project uint32
+	ref     uint32
+	rule    uint32
+	pkg     uint32
+	secret  uint32
+	tag     uint32 // of the lineage
+
+	body bodyRef
+
+	state, severity, confidence       uint8
+	scanned                           uint8 // reachability as the scanner has it
+	transitivity, validation          uint8
+	malicious, proOnly, historical    uint8 // flag
+	triage, reason, status            uint8 // of the lineage, as all below
+	verdict, prs, band, reach         uint8
+	annotated                         bool
+	representative, representativeRef uint8 // 1 when dedup keeps it: of all refs, of its ref
+}
+
+// A flag is never 0, because 0 is not indexed.
+const (
+	flagNo  uint8 = 1
+	flagYes uint8 = 2
+)
+
+func flag(b bool) uint8 {
+	if b {
+		return flagYes
+	}
+	return flagNo
+}
+
+// field is something to filter by. Each value of a field has a bitmap; the
+// value 0 means that there is none and has no bitmap.
+type field uint8
+
+const (
+	byProject field = iota
+	byRef
+	byRule
+	bySeverity
+	byConfidence
+	byStatus
+	byReason
+	byVerdict
+	byTag
+	byPRs // which states its change requests have: bit set of prOpen and prMerged
+	byReachability
+	byTransitivity
+	byMalicious
+	byPackage
+	byEPSS
+	byProOnly
+	byHistorical
+	bySecretType
+	byValidation
+	byRepresentative
+	byRepresentativeRef
+	fields // how many
+)
+
+const (
+	prOpen   = 1
+	prMerged = 2
+)
+
+// value returns the row's value of a field.
+func (r *row) value(f field) uint32 {
+	switch f {
+	case byProject:
+		return r.project
+	case byRef:
+		return r.ref
+	case byRule:
+		return r.rule
+	case byTag:
+		return r.tag
+	case byPackage:
+		return r.pkg
+	case bySecretType:
+		return r.secret
+	}
+	return uint32(r.small(f))
+}
+
+func (r *row) small(f field) uint8 {
+	switch f {
+	case bySeverity:
+		return r.severity
+	case byConfidence:
+		return r.confidence
+	case byStatus:
+		return r.status
+	case byReason:
+		return r.reason
+	case byVerdict:
+		return r.verdict
+	case byPRs:
+		return r.prs
+	case byReachability:
+		return r.reach
+	case byTransitivity:
+		return r.transitivity
+	case byMalicious:
+		return r.malicious
+	case byEPSS:
+		return r.band
+	case byProOnly:
+		return r.proOnly
+	case byHistorical:
+		return r.historical
+	case byValidation:
+		return r.validation
+	case byRepresentative:
+		return r.representative
+	case byRepresentativeRef:
+		return r.representativeRef
+	}
+	return 0
+}
+
+// before is the order of ordinals: by relevant_since, then id. Lists read it
+// backwards (decisions §4).
+func (r *row) before(other *row) bool {
+	if r.relevant != other.relevant {
+		return r.relevant < other.relevant
+	}
+	return r.id < other.id
+}
+
+// inherit takes over what hangs on the lineage. An annotation tells the
+// reachability only where the scanner knows none (decisions §4).
+func (r *row) inherit(l *lineage, tag uint32) {
+	r.triage, r.reason, r.triagedAt = uint8(l.triage), uint8(l.reason), l.triagedAt
+	r.status = uint8(redoubt.StatusOf(redoubt.State(r.state), l.triage))
+	r.verdict, r.prs, r.band, r.tag = uint8(l.verdict), l.prs, uint8(l.band), tag
+	r.annotated = l.note != nil
+	r.reach = r.scanned
+	if r.scanned == uint8(redoubt.ReachabilityUnknown) && l.reach != 0 {
+		r.reach = uint8(l.reach)
+	}
+}
+
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}

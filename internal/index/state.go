@@ -1,0 +1,262 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// state is the read model of one deployment. Whoever changes it holds the
+// deployment's turn, and its lock too while readers can see it.
+type state struct {
+	version  int64
+	projects table[project]
+	rules    table[rule]
+	lineages table[lineage]
+	refs     words
+	packages words
+	secrets  words
+	tags     words
+
+	rulesByName map[string][]uint32
+	policies    map[int64][]byte                // the member sourcing_policy
+	policyRules map[string]map[int64]policyRule // by rule name, then policy rule id
+
+	parts [redoubt.Secrets]*partition // by issue type - 1
+}
+
+// newState returns an empty state that waits for its first rows: they become
+// visible with settle.
+func newState(b *budget) *state {
+	s := &state{
+		refs: words{member: "ref"}, secrets: words{member: "secret_type"}, rulesByName: map[string][]uint32{},
+		policies: map[int64][]byte{}, policyRules: map[string]map[int64]policyRule{},
+	}
+	for i := range s.parts {
+		s.parts[i] = newPartition(redoubt.IssueType(i+1), &arena{budget: b})
+	}
+	return s
+}
+
+// part returns the partition of an issue type, or nil for none.
+func (s *state) part(t redoubt.IssueType) *partition {
+	if t == 0 || int(t) > len(s.parts) {
+		return nil
+	}
+	return s.parts[t-1]
+}
+
+// apply brings what a batch says into the state. Applying it again changes
+// nothing. Rows that have no place at the end wait for settle.
+func (s *state) apply(e *encoded) error {
+	for i, p := range e.projects {
+		s.putProject(e.Projects[i].ID, p)
+	}
+	s.putRules(e)
+	for i, l := range e.lineages {
+		s.putLineage(e.Lineages[i].ID, l)
+	}
+	for i := range e.Findings {
+		if err := s.putFinding(&e.Findings[i]); err != nil {
+			return err
+		}
+	}
+	for _, id := range e.DeletedFindings {
+		for _, p := range s.parts {
+			p.remove(uint32(id))
+		}
+	}
+	for _, id := range e.DeletedProjects {
+		s.removeProject(id)
+	}
+	for _, p := range s.parts {
+		p.elect(s)
+	}
+	return nil
+}
+
+func (s *state) putProject(id int64, p *project) {
+	p.primaryRef = s.refs.number(p.primary)
+	n, old := s.projects.put(id, p)
+	if old != nil && old.primaryRef != p.primaryRef {
+		for _, part := range s.parts {
+			part.recall(n)
+		}
+	}
+}
+
+// removeProject drops a project with all of its rows and lineages.
+func (s *state) removeProject(id int64) {
+	n, ok := s.projects.numbers[id]
+	if !ok {
+		return
+	}
+	lineages := map[uint32]bool{}
+	for _, p := range s.parts {
+		p.removeProject(n, lineages)
+	}
+	for l := range lineages {
+		s.lineages.remove(l)
+	}
+	s.projects.remove(n)
+}
+
+// putRules takes rules and policies over, and tells each rule touched what
+// policies say of it now.
+func (s *state) putRules(e *encoded) {
+	touched := map[string]bool{}
+	for i, r := range e.rules {
+		n, old := s.rules.put(e.Rules[i].ID, r)
+		if old == nil {
+			s.rulesByName[r.name] = append(s.rulesByName[r.name], n)
+		}
+		touched[r.name] = true
+	}
+	for i := range e.PolicyRules {
+		pr := &e.PolicyRules[i]
+		of := s.policyRules[pr.Rule.Name]
+		if of == nil {
+			of = map[int64]policyRule{}
+			s.policyRules[pr.Rule.Name] = of
+		}
+		of[pr.ID] = policyRule{policy: pr.PolicyID, mode: pr.Mode}
+		touched[pr.Rule.Name] = true
+	}
+	for i, wire := range e.policies {
+		s.policies[e.Policies[i].ID] = wire
+	}
+	if len(e.policies) > 0 {
+		for name := range s.rulesByName {
+			touched[name] = true
+		}
+	}
+	for name := range touched {
+		s.source(name)
+	}
+}
+
+// source finds the strictest policy that has a rule (decisions §4); of several
+// the one with the lowest id.
+func (s *state) source(name string) {
+	var best policyRule
+	for _, pr := range s.policyRules[name] {
+		if pr.mode > best.mode || pr.mode == best.mode && pr.policy < best.policy {
+			best = pr
+		}
+	}
+	for _, n := range s.rulesByName[name] {
+		changed := *s.rules.entries[n]
+		changed.mode, changed.policy = best.mode, s.policies[best.policy]
+		s.rules.entries[n] = &changed
+	}
+}
+
+func (s *state) putLineage(id int64, l *lineage) {
+	n, old := s.lineages.put(id, l)
+	if old == nil || old == l {
+		return
+	}
+	tag := s.tags.number(l.tag)
+	for _, p := range s.parts {
+		p.inherit(n, l, tag)
+	}
+}
+
+func (s *state) putFinding(f *redoubt.IndexedFinding) error {
+	p := s.part(f.IssueType)
+	if p == nil || f.ID <= 0 || f.ID > math.MaxUint32 {
+		return fmt.Errorf("finding %d of issue type %d has no place in an index", f.ID, f.IssueType)
+	}
+	if f.State == redoubt.StateRemoved {
+		p.remove(uint32(f.ID))
+		return nil
+	}
+	r, err := s.row(f)
+	if err != nil {
+		return err
+	}
+	p.put(r, f.Body)
+	return nil
+}
+
+// row packs a finding.
+func (s *state) row(f *redoubt.IndexedFinding) (*row, error) {
+	r := &row{
+		relevant: micros(f.RelevantSince), created: micros(f.CreatedAt), stateAt: micros(f.StateUpdatedAt),
+		scan: f.FirstScanID, id: uint32(f.ID),
+		lineage: s.lineages.numbers[f.LineageID], project: s.projects.numbers[f.ProjectID], rule: s.rules.numbers[f.RuleID],
+		state: uint8(f.State), severity: uint8(f.Severity), confidence: uint8(f.Confidence),
+		ref: s.refs.number(f.Ref), pkg: s.packages.number(f.Package), secret: s.secrets.number(f.SecretType), validation: uint8(f.ValidationState),
+		malicious: flag(f.Malicious), proOnly: flag(f.ProOnly), historical: flag(f.Historical),
+	}
+	if r.lineage == 0 || r.project == 0 || r.rule == 0 {
+		return nil, fmt.Errorf("finding %d comes before its lineage %d, project %d or rule %d", f.ID, f.LineageID, f.ProjectID, f.RuleID)
+	}
+	if f.IssueType == redoubt.SCA {
+		r.scanned = uint8(known(f.Reachability, redoubt.ReachabilityUnknown))
+		r.transitivity = uint8(known(f.Transitivity, redoubt.TransitivityUnknown))
+	}
+	l := s.lineages.entries[r.lineage]
+	r.inherit(l, s.tags.number(l.tag))
+	return r, nil
+}
+
+// known returns v, or the value for "unknown" when nothing was said.
+func known[T ~uint8](v, unknown T) T {
+	if v == 0 {
+		return unknown
+	}
+	return v
+}
+
+// settle rebuilds the partitions that need it off to the side, while readers go
+// on with what is there, and returns them; the others are left as they are.
+func (s *state) settle() (fresh []*partition) {
+	for i, p := range s.parts {
+		if p.unsettled() {
+			if fresh == nil {
+				fresh = slices.Clone(s.parts[:])
+			}
+			fresh[i] = p.rebuild(s)
+		}
+	}
+	return fresh
+}
+
+// encoded is a batch with all that costs time to encode done, which needs no
+// lock and fails before anything is changed.
+type encoded struct {
+	*redoubt.Batch
+	projects []*project
+	rules    []*rule
+	policies [][]byte
+	lineages []*lineage
+}
+
+func encode(b *redoubt.Batch) (*encoded, error) {
+	e := &encoded{Batch: b}
+	var errs [4]error
+	e.projects, errs[0] = each(b.Projects, newProject)
+	e.rules, errs[1] = each(b.Rules, newRule)
+	e.policies, errs[2] = each(b.Policies, newPolicy)
+	e.lineages, errs[3] = each(b.Lineages, newLineage)
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+func each[From, To any](in []From, convert func(*From) (To, error)) ([]To, error) {
+	out := make([]To, len(in))
+	for i := range in {
+		var err error
+		if out[i], err = convert(&in[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,120 @@
+package index
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// timeLayout is how this API writes times, in UTC (decisions §2).
+const timeLayout = "2006-01-02T15:04:05.000000Z"
+
+// encoder writes findings. It remembers the last time of each member, because
+// all findings of a commit share them.
+type encoder struct {
+	created, relevant, stateAt, triagedAt lastTime
+}
+
+// finding appends one finding in the contract's shape: what changes, then the
+// scan's body, then the rule's part (decisions §2).
+func (e *encoder) finding(b []byte, t redoubt.IssueType, it *item) []byte {
+	r := &it.row
+	b = strconv.AppendUint(append(b, `{"id":`...), uint64(r.id), 10)
+	b = e.created.append(append(b, `,"created_at":`...), r.created)
+	b = e.relevant.append(append(b, `,"relevant_since":`...), r.relevant)
+	b = e.stateAt.append(append(b, `,"state_updated_at":`...), r.stateAt)
+	b = e.triagedAt.append(append(b, `,"triaged_at":`...), r.triagedAt)
+	b = strconv.AppendInt(append(b, `,"first_seen_scan_id":`...), r.scan, 10)
+	b = append(b, ',')
+	b = append(b, confidences.of(r.confidence)...)
+	b = append(b, severities.of(r.severity)...)
+	b = append(b, it.ref...)
+	b = append(b, it.project.wire...)
+	b = append(b, states.of(r.state)...)
+	b = append(b, statuses.of(r.status)...)
+	b = append(b, triageStates.of(r.triage)...)
+	b = append(b, triageReasons.of(r.reason)...)
+	b = append(b, it.note.common...)
+	switch t {
+	case redoubt.SAST:
+		b = append(b, it.rule.policy...)
+		b = append(b, it.note.code...)
+	case redoubt.SCA:
+		b = append(b, it.note.supply...)
+		b = append(b, reachabilities.of(r.reach)...)
+	case redoubt.Secrets:
+		b = append(b, it.secret...)
+		b = append(b, validations.of(r.validation)...)
+		b = append(b, historical.of(r.historical)...)
+	}
+	b = append(b, it.body...)
+	b = append(b, ',')
+	b = append(b, it.rule.wire...)
+	if !it.rule.open {
+		return b
+	}
+	if message := redoubt.BodyMessage(it.body); message != nil {
+		return append(append(b, message...), "}}"...)
+	}
+	return append(b, `""}}`...)
+}
+
+// wording holds the member of an enumeration, comma included, for each value.
+type wording []string
+
+func (w wording) of(v uint8) string {
+	if int(v) < len(w) {
+		return w[v]
+	}
+	return w[0]
+}
+
+// wordings spells a member out for the values 0 to last.
+func wordings[T interface {
+	~uint8
+	String() string
+}](member string, last T) wording {
+	out := make(wording, last+1)
+	for v := range out {
+		out[v] = `"` + member + `":"` + T(v).String() + `",`
+	}
+	return out
+}
+
+// orNull makes the member null where there is no value.
+func (w wording) orNull(member string) wording {
+	w[0] = `"` + member + `":null,`
+	return w
+}
+
+var (
+	confidences    = wordings("confidence", redoubt.ConfidenceHigh)
+	severities     = wordings("severity", redoubt.SeverityCritical)
+	states         = wordings("state", redoubt.StateRemoved)
+	statuses       = wordings("status", redoubt.StatusFixing)
+	triageStates   = wordings("triage_state", redoubt.TriageReopened)
+	triageReasons  = wordings("triage_reason", redoubt.NoTriageReason).orNull("triage_reason")
+	reachabilities = wordings("reachability", redoubt.ReachabilityUnknown)
+	validations    = wordings("validation_state", redoubt.ValidationError)
+	historical     = wording{flagNo: `"historical":false,`, flagYes: `"historical":true,`}
+)
+
+// lastTime is a time as quoted text.
+type lastTime struct {
+	at   int64
+	text []byte // on buf
+	buf  [64]byte
+}
+
+// append writes microseconds since 1970 as a quoted time, 0 as null.
+func (l *lastTime) append(b []byte, at int64) []byte {
+	if at == 0 {
+		return append(b, "null"...)
+	}
+	if at != l.at {
+		l.at = at
+		l.text = time.UnixMicro(at).UTC().AppendFormat(l.buf[:0], `"`+timeLayout+`"`)
+	}
+	return append(b, l.text...)
+}

@@ -1,0 +1,178 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+const tenant = 7
+
+// world is a Source whose content is plain maps, with a feed of its changes.
+type world struct {
+	mu      sync.Mutex
+	version int64
+	pruned  int64 // the feed forgot the versions up to here
+	batch   int   // findings in a batch
+	deleted int   // projects; ids are not used again
+
+	projects    map[int64]redoubt.Project
+	rules       map[int64]redoubt.Rule
+	policies    map[int64]redoubt.Policy
+	policyRules map[int64]redoubt.PolicyRule
+	lineages    map[int64]redoubt.Lineage
+	findings    map[int64]redoubt.IndexedFinding
+	log         []changed
+
+	feeds, bodyReads int
+}
+
+type changed struct {
+	version int64
+	kind    string
+	id      int64
+}
+
+func newWorld() *world {
+	return &world{
+		batch: 3, projects: map[int64]redoubt.Project{}, rules: map[int64]redoubt.Rule{}, policies: map[int64]redoubt.Policy{},
+		policyRules: map[int64]redoubt.PolicyRule{}, lineages: map[int64]redoubt.Lineage{}, findings: map[int64]redoubt.IndexedFinding{},
+	}
+}
+
+// now is the clock value of the commit that is being written.
+func (w *world) now() time.Time {
+	return time.UnixMicro(1_700_000_000_000_000 + w.version*1_000_003).UTC()
+}
+
+func (w *world) commit() { w.version++ }
+
+func (w *world) note(kind string, id int64) {
+	w.log = append(w.log, changed{w.version + 1, kind, id})
+}
+
+func (w *world) putProject(p redoubt.Project) {
+	w.projects[p.ID] = p
+	w.note("project", p.ID)
+}
+
+func (w *world) putRule(r redoubt.Rule) {
+	w.rules[r.ID] = r
+	w.note("rule", r.ID)
+}
+
+func (w *world) putPolicy(p redoubt.Policy) {
+	w.policies[p.ID] = p
+	w.note("policy", p.ID)
+}
+
+func (w *world) putPolicyRule(p redoubt.PolicyRule) {
+	w.policyRules[p.ID] = p
+	w.note("policyRule", p.ID)
+}
+
+func (w *world) putLineage(l redoubt.Lineage) {
+	w.lineages[l.ID] = l
+	w.note("lineage", l.ID)
+}
+
+func (w *world) putFinding(f redoubt.IndexedFinding) {
+	w.findings[f.ID] = f
+	w.note("finding", f.ID)
+}
+
+func (w *world) deleteFinding(id int64) {
+	delete(w.findings, id)
+	w.note("finding", id)
+}
+
+func (w *world) deleteProject(id int64) {
+	delete(w.projects, id)
+	w.note("project", id)
+	w.deleted++
+	maps.DeleteFunc(w.findings, func(_ int64, f redoubt.IndexedFinding) bool { return f.ProjectID == id })
+	maps.DeleteFunc(w.lineages, func(_ int64, l redoubt.Lineage) bool { return l.ProjectID == id })
+}
+
+func (w *world) Version(_ context.Context, deployment int64) (int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if deployment != tenant {
+		return 0, fmt.Errorf("deployment %d: %w", deployment, redoubt.ErrNotFound)
+	}
+	return w.version, nil
+}
+
+func (w *world) Feed(_ context.Context, _, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.feeds++
+	if since > 0 && since < w.pruned {
+		return 0, true, nil
+	}
+	for _, b := range w.batches(since) {
+		if err := take(b); err != nil {
+			return 0, false, err
+		}
+	}
+	return w.version, false, nil
+}
+
+// batches hands dictionaries over first, then findings a few at a time.
+func (w *world) batches(since int64) []*redoubt.Batch {
+	first := &redoubt.Batch{
+		Projects: rows(w.since("project", since), w.projects, func(id int64) {}),
+		Rules:    rows(w.since("rule", since), w.rules, func(id int64) {}),
+		Policies: rows(w.since("policy", since), w.policies, func(id int64) {}),
+	}
+	first.PolicyRules = rows(w.since("policyRule", since), w.policyRules, func(id int64) {})
+	first.Lineages = rows(w.since("lineage", since), w.lineages, func(id int64) {})
+	last := &redoubt.Batch{}
+	rows(w.since("project", since), w.projects, func(id int64) { last.DeletedProjects = append(last.DeletedProjects, id) })
+	findings := rows(w.since("finding", since), w.findings, func(id int64) { last.DeletedFindings = append(last.DeletedFindings, id) })
+	out := []*redoubt.Batch{first}
+	for piece := range slices.Chunk(findings, w.batch) {
+		out = append(out, &redoubt.Batch{Findings: piece})
+	}
+	return append(out, last)
+}
+
+func (w *world) since(kind string, version int64) []int64 {
+	ids := map[int64]bool{}
+	for _, c := range w.log {
+		if c.kind == kind && c.version > version {
+			ids[c.id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(ids))
+}
+
+func rows[T any](ids []int64, all map[int64]T, gone func(int64)) []T {
+	var out []T
+	for _, id := range ids {
+		if row, ok := all[id]; ok {
+			out = append(out, row)
+		} else {
+			gone(id)
+		}
+	}
+	return out
+}
+
+func (w *world) Bodies(_ context.Context, _ int64, ids []int64) (map[int64][]byte, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bodyReads += len(ids)
+	out := map[int64][]byte{}
+	for _, id := range ids {
+		if f, ok := w.findings[id]; ok {
+			out[id] = f.Body
+		}
+	}
+	return out, nil
+}
