@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -29,28 +28,22 @@ func (s *Store) TokenByHash(ctx context.Context, deploymentID int64, hash []byte
 	return t, err
 }
 
-// TokenKey names a token across tenants.
-type TokenKey struct {
-	DeploymentID int64
-	TokenID      int64
-}
-
 // TouchTokens notes when tokens were last used. It is no change of anything: no
 // audit event, no new version. A time never goes back, and unknown tokens are
 // skipped.
-func (s *Store) TouchTokens(ctx context.Context, used map[TokenKey]time.Time) error {
-	// In order, so that two servers that touch the same tokens never wait for each other.
-	keys := slices.SortedFunc(maps.Keys(used), func(a, b TokenKey) int {
-		return cmp.Or(cmp.Compare(a.DeploymentID, b.DeploymentID), cmp.Compare(a.TokenID, b.TokenID))
-	})
-	if len(keys) == 0 {
+func (s *Store) TouchTokens(ctx context.Context, used []redoubt.TokenUse) error {
+	if len(used) == 0 {
 		return nil
 	}
+	// In order, so that two servers that touch the same tokens never wait for each other.
+	used = slices.SortedFunc(slices.Values(used), func(a, b redoubt.TokenUse) int {
+		return cmp.Or(cmp.Compare(a.DeploymentID, b.DeploymentID), cmp.Compare(a.TokenID, b.TokenID))
+	})
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		for _, key := range keys {
+		for _, use := range used {
 			_, err := q.exec(ctx, `
 				UPDATE token SET last_used_at = $3
-				WHERE deployment_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < $3)`, key.DeploymentID, key.TokenID, used[key])
+				WHERE deployment_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < $3)`, use.DeploymentID, use.TokenID, use.At)
 			if err != nil {
 				return err
 			}

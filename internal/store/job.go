@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+const jobColumns = `deployment_id, id, kind, token, state, attempt, input_json, result, media_type, error, created_at, finished_at`
+
+func scanJob(r row) (j redoubt.Job, err error) {
+	var input string
+	err = r.Scan(&j.DeploymentID, &j.ID, &j.Kind, &j.Token, &j.State, &j.Attempt, &input, &j.Result, &j.MediaType, &j.Error,
+		instant(&j.CreatedAt), instant(&j.FinishedAt))
+	j.Input = []byte(input)
+	return j, err
+}
+
+// jobImage is what the audit trail tells of a job: not its token, which lets
+// one read the result.
+type jobImage struct {
+	Kind  string `json:"kind"`
+	Input string `json:"input"`
+}
+
+// AddJob queues work, due at once, and returns it with its id (decisions §11).
+// Kind, token and input are the caller's; the token must be unguessable.
+func (tx *Tx) AddJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error) {
+	id, err := tx.newID(ctx, seqJob)
+	if err != nil {
+		return j, err
+	}
+	j = redoubt.Job{
+		ID: id, DeploymentID: tx.deployment.ID, Kind: j.Kind, Token: j.Token, Input: j.Input,
+		State: redoubt.JobQueued, CreatedAt: tx.now,
+	}
+	err = tx.insert(ctx, "job (deployment_id, id, kind, token, state, attempt, run_at, input_json, media_type, error, created_at)", [][]any{{
+		id, j.Kind, j.Token, j.State, 0, tx.now, string(j.Input), "", "", tx.now,
+	}}, "")
+	if err != nil {
+		return j, err
+	}
+	tx.audit("job.create", subject("job", id), nil, jobImage{j.Kind, string(j.Input)})
+	return j, nil
+}
+
+// Job finds work by its token.
+func (tx *Tx) Job(ctx context.Context, token string) (redoubt.Job, error) {
+	j, err := one(ctx, tx, scanJob, `SELECT `+jobColumns+` FROM job WHERE deployment_id = $1 AND token = $2`, token)
+	if err != nil {
+		return j, fmt.Errorf("job: %w", err)
+	}
+	return j, nil
+}
+
+// ClaimJob leases the oldest due job of one of the kinds, of any deployment, or
+// returns nil when none is due. A job whose lease ran out, since its worker
+// died, is due again. Each claim is another attempt, and only the newest one
+// may renew, finish, retry or fail the job.
+func (s *Store) ClaimJob(ctx context.Context, kinds []string, lease time.Duration) (*redoubt.Job, error) {
+	var claimed []redoubt.Job
+	now := s.now()
+	err := s.engine.update(ctx, func(ctx context.Context, q *session) (err error) {
+		ofKind, list := q.in("kind", 5, kinds)
+		claimed, err = many(ctx, q, scanJob, `
+			WITH due AS (
+				SELECT deployment_id AS d, id AS i FROM job
+				WHERE (state = $1 AND run_at <= $3 OR state = $2 AND lease_until <= $3) AND `+ofKind+`
+				ORDER BY run_at, id LIMIT 1`+q.engine.skipLocked+`
+			)
+			UPDATE job SET state = $2, attempt = attempt + 1, lease_until = $4
+			WHERE (deployment_id, id) IN (SELECT d, i FROM due)
+			RETURNING `+jobColumns, redoubt.JobQueued, redoubt.JobRunning, now, now.Add(lease), list)
+		q.wrote = len(claimed) > 0
+		return err
+	})
+	if err != nil || len(claimed) == 0 {
+		return nil, err
+	}
+	return &claimed[0], nil
+}
+
+// RenewJob prolongs a lease. One that another worker has by now is
+// redoubt.ErrConflict.
+func (s *Store) RenewJob(ctx context.Context, j redoubt.Job, lease time.Duration) error {
+	return s.updateJob(ctx, j, `lease_until = $5`, s.now().Add(lease))
+}
+
+// FinishJob stores the result of a leased job, or redoubt.ErrConflict.
+func (s *Store) FinishJob(ctx context.Context, j redoubt.Job, result []byte, mediaType string) error {
+	return s.updateJob(ctx, j, `state = $5, finished_at = $6, lease_until = NULL, result = $7, media_type = $8, error = ''`,
+		redoubt.JobDone, s.now(), result, mediaType)
+}
+
+// RetryJob makes a leased job due again after the wait, or redoubt.ErrConflict.
+func (s *Store) RetryJob(ctx context.Context, j redoubt.Job, wait time.Duration) error {
+	return s.updateJob(ctx, j, `state = $5, run_at = $6, lease_until = NULL`, redoubt.JobQueued, s.now().Add(wait))
+}
+
+// FailJob ends a leased job for good, with a text for people, or
+// redoubt.ErrConflict.
+func (s *Store) FailJob(ctx context.Context, j redoubt.Job, text string) error {
+	return s.updateJob(ctx, j, `state = $5, finished_at = $6, lease_until = NULL, error = $7`, redoubt.JobFailed, s.now(), text)
+}
+
+// updateJob changes a job that is still leased to the attempt that j is. What
+// becomes of a job is told by the job itself; its creation is in the audit trail.
+func (s *Store) updateJob(ctx context.Context, j redoubt.Job, assignments string, args ...any) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		n, err := q.exec(ctx, `UPDATE job SET `+assignments+` WHERE deployment_id = $1 AND id = $2 AND attempt = $3 AND state = $4`,
+			append([]any{j.DeploymentID, j.ID, j.Attempt, redoubt.JobRunning}, args...)...)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("job %d: the lease of attempt %d was lost: %w", j.ID, j.Attempt, redoubt.ErrConflict)
+		}
+		return err
+	})
+}

@@ -1,0 +1,311 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+const projectColumns = `id, name, url, created_at, default_branch, primary_branch, latest_scan_at, visibility, managed_diff, managed_full, repo_id`
+
+func scanProject(r row) (p redoubt.Project, err error) {
+	p.Tags = []string{}
+	return p, r.Scan(&p.ID, &p.Name, &p.URL, instant(&p.CreatedAt), &p.DefaultBranch, &p.PrimaryBranch, instant(&p.LatestScanAt),
+		&p.Visibility, &p.ManagedScan.Diff, &p.ManagedScan.Full, &p.RepoID)
+}
+
+// projectsWhere reads the projects of the deployment that meet a condition,
+// with their tags. The condition starts with AND or is an ORDER BY.
+func (tx *Tx) projectsWhere(ctx context.Context, condition string, args ...any) ([]redoubt.Project, error) {
+	projects, err := many(ctx, tx, scanProject, `SELECT `+projectColumns+` FROM project WHERE deployment_id = $1 `+condition, args...)
+	if err != nil || len(projects) == 0 {
+		return projects, err
+	}
+	at := make(map[int64]int, len(projects))
+	ids := make([]int64, len(projects))
+	for i, p := range projects {
+		ids[i], at[p.ID] = p.ID, i
+	}
+	in, list := tx.in("project_id", 2, ids)
+	err = each(ctx, tx, func(r row) error {
+		var id int64
+		var tag string
+		err := r.Scan(&id, &tag)
+		if i, known := at[id]; known {
+			projects[i].Tags = append(projects[i].Tags, tag)
+		}
+		return err
+	}, `SELECT project_id, tag FROM project_tag WHERE deployment_id = $1 AND `+in+` ORDER BY project_id, position`, list)
+	return projects, err
+}
+
+func (tx *Tx) projectWhere(ctx context.Context, condition string, args ...any) (redoubt.Project, error) {
+	projects, err := tx.projectsWhere(ctx, condition, args...)
+	switch {
+	case err != nil:
+		return redoubt.Project{}, err
+	case len(projects) == 0:
+		return redoubt.Project{}, redoubt.ErrNotFound
+	}
+	return projects[0], nil
+}
+
+// projectsByID reads projects in the order of their ids; unknown ones are
+// skipped.
+func (tx *Tx) projectsByID(ctx context.Context, ids []int64) ([]redoubt.Project, error) {
+	in, list := tx.in("id", 2, ids)
+	return tx.projectsWhere(ctx, `AND `+in+` ORDER BY id`, list)
+}
+
+// Project finds a project by id.
+func (tx *Tx) Project(ctx context.Context, id int64) (redoubt.Project, error) {
+	p, err := tx.projectWhere(ctx, `AND id = $2`, id)
+	if err != nil {
+		return p, fmt.Errorf("project %d: %w", id, err)
+	}
+	return p, nil
+}
+
+// ProjectByName finds the project of a name, else the one that last had it
+// (decisions §7). Names are compared exactly.
+func (tx *Tx) ProjectByName(ctx context.Context, name string) (redoubt.Project, error) {
+	p, err := tx.projectWhere(ctx, `AND name = $2`, name)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		p, err = tx.projectWhere(ctx, `AND id IN (SELECT project_id FROM project_alias WHERE deployment_id = $1 AND name = $2)`, name)
+	}
+	if err != nil {
+		return p, fmt.Errorf("project %.80q: %w", name, err)
+	}
+	return p, nil
+}
+
+// ProjectQuery is a page of the projects that a caller may see, by name.
+type ProjectQuery struct {
+	Globs  redoubt.ProjectGlobs
+	Offset int
+	Limit  int // 0 for all
+}
+
+// Projects lists a page of projects in the order of their names' bytes. Where
+// globs bound what may be seen, the page is one of the projects seen.
+func (tx *Tx) Projects(ctx context.Context, q ProjectQuery) ([]redoubt.Project, error) {
+	refs, err := tx.seen(ctx, q.Globs)
+	if err != nil {
+		return nil, err
+	}
+	refs = refs[min(max(0, q.Offset), len(refs)):]
+	if q.Limit > 0 {
+		refs = refs[:min(q.Limit, len(refs))]
+	}
+	ids := make([]int64, len(refs))
+	for i, r := range refs {
+		ids[i] = r.id
+	}
+	in, list := tx.in("id", 2, ids)
+	return tx.projectsWhere(ctx, `AND `+in+` ORDER BY name`+tx.session.engine.byBytes, list)
+}
+
+type projectRef struct {
+	id   int64
+	name string
+}
+
+// seen lists the projects that globs allow, by name.
+func (tx *Tx) seen(ctx context.Context, globs redoubt.ProjectGlobs) ([]projectRef, error) {
+	refs, err := many(ctx, tx, func(r row) (p projectRef, err error) { return p, r.Scan(&p.id, &p.name) },
+		`SELECT id, name FROM project WHERE deployment_id = $1 ORDER BY name`+tx.session.engine.byBytes)
+	return slices.DeleteFunc(refs, func(p projectRef) bool { return !globs.Allows(p.name) }), err
+}
+
+// seenIDs lists the ids of the projects that globs allow; all is true, and the
+// list empty, when the globs bound nothing.
+func (tx *Tx) seenIDs(ctx context.Context, globs redoubt.ProjectGlobs) (ids []int64, all bool, err error) {
+	if len(globs) == 0 {
+		return nil, true, nil
+	}
+	refs, err := tx.seen(ctx, globs)
+	ids = make([]int64, len(refs))
+	for i, p := range refs {
+		ids[i] = p.id
+	}
+	return ids, false, err
+}
+
+// CreateProject makes a project and returns it with its id and time of
+// creation. A name or host's id that another project has is
+// redoubt.ErrConflict; another project's old name is taken from it.
+func (tx *Tx) CreateProject(ctx context.Context, p redoubt.Project) (redoubt.Project, error) {
+	if p.RepoID != "" {
+		switch twin, err := tx.projectWhere(ctx, `AND repo_id = $2`, p.RepoID); {
+		case err == nil:
+			return p, fmt.Errorf("the repository %.80s is the project %s already: %w", p.RepoID, twin.Name, redoubt.ErrConflict)
+		case !errors.Is(err, redoubt.ErrNotFound):
+			return p, err
+		}
+	}
+	return tx.addProject(ctx, p)
+}
+
+func (tx *Tx) addProject(ctx context.Context, p redoubt.Project) (_ redoubt.Project, err error) {
+	if err := redoubt.CheckProjectName(p.Name); err != nil {
+		return p, redoubt.Invalid("name", "%v", err)
+	}
+	if p.Tags, err = redoubt.NormalTags(p.Tags); err != nil {
+		return p, redoubt.Invalid("tags", "%v", err)
+	}
+	if p.ID, err = tx.newID(ctx, seqProject); err != nil {
+		return p, err
+	}
+	p.CreatedAt, p.LatestScanAt = tx.now, time.Time{}
+	if err := tx.takeName(ctx, p.Name); err != nil {
+		return p, err
+	}
+	err = tx.insert(ctx, `project (deployment_id, `+projectColumns+`)`, [][]any{{
+		p.ID, p.Name, p.URL, p.CreatedAt, p.DefaultBranch, p.PrimaryBranch, nil, p.Visibility, p.ManagedScan.Diff, p.ManagedScan.Full, p.RepoID,
+	}}, "")
+	if err != nil {
+		return p, nameTaken(p.Name, err)
+	}
+	if err := tx.putTags(ctx, p.ID, p.Tags); err != nil {
+		return p, err
+	}
+	tx.change(changeProject, p.ID)
+	tx.audit("project.create", subject("project", p.ID), nil, imageOfProject(p))
+	return p, nil
+}
+
+func nameTaken(name string, err error) error {
+	if errors.Is(err, redoubt.ErrConflict) {
+		return fmt.Errorf("a project called %.80q exists already: %w", name, err)
+	}
+	return err
+}
+
+// ProjectPatch changes members of a project; nil ones stay.
+type ProjectPatch struct {
+	URL           *string
+	Tags          *[]string
+	PrimaryBranch *string // full ref; empty follows the default branch
+	Visibility    *redoubt.Visibility
+	ManagedDiff   *bool
+	ManagedFull   *bool
+}
+
+// UpdateProject changes members of a project and returns it as it is now.
+func (tx *Tx) UpdateProject(ctx context.Context, id int64, patch ProjectPatch) (redoubt.Project, error) {
+	before, err := tx.Project(ctx, id)
+	if err != nil {
+		return before, err
+	}
+	after := before
+	set(&after.URL, patch.URL)
+	set(&after.Tags, patch.Tags)
+	set(&after.PrimaryBranch, patch.PrimaryBranch)
+	set(&after.Visibility, patch.Visibility)
+	set(&after.ManagedScan.Diff, patch.ManagedDiff)
+	set(&after.ManagedScan.Full, patch.ManagedFull)
+	return tx.saveProject(ctx, before, after)
+}
+
+func set[T any](member, value *T) {
+	if value != nil {
+		*member = *value
+	}
+}
+
+// RenameProject gives a project another name; the old one keeps answering. A
+// name that another project has is redoubt.ErrConflict.
+func (tx *Tx) RenameProject(ctx context.Context, id int64, name string) (redoubt.Project, error) {
+	if err := redoubt.CheckProjectName(name); err != nil {
+		return redoubt.Project{}, redoubt.Invalid("name", "%v", err)
+	}
+	before, err := tx.Project(ctx, id)
+	if err != nil {
+		return before, err
+	}
+	after := before
+	after.Name = name
+	return tx.saveProject(ctx, before, after)
+}
+
+// saveProject writes what changed of a project, and tells of it.
+func (tx *Tx) saveProject(ctx context.Context, before, after redoubt.Project) (_ redoubt.Project, err error) {
+	if after.Tags, err = redoubt.NormalTags(after.Tags); err != nil {
+		return before, redoubt.Invalid("tags", "%v", err)
+	}
+	if imageOfProject(before).equal(imageOfProject(after)) {
+		return before, nil
+	}
+	if after.Name != before.Name {
+		if err := tx.swapName(ctx, before.ID, before.Name, after.Name); err != nil {
+			return before, err
+		}
+	}
+	_, err = tx.exec(ctx, `
+		UPDATE project SET name = $3, url = $4, default_branch = $5, primary_branch = $6, visibility = $7, managed_diff = $8, managed_full = $9, repo_id = $10
+		WHERE deployment_id = $1 AND id = $2`, after.ID, after.Name, after.URL, after.DefaultBranch, after.PrimaryBranch,
+		after.Visibility, after.ManagedScan.Diff, after.ManagedScan.Full, after.RepoID)
+	if err != nil {
+		return before, nameTaken(after.Name, err)
+	}
+	if !slices.Equal(before.Tags, after.Tags) {
+		if err := tx.putTags(ctx, after.ID, after.Tags); err != nil {
+			return before, err
+		}
+	}
+	tx.change(changeProject, after.ID)
+	tx.audit("project.update", subject("project", after.ID), imageOfProject(before), imageOfProject(after))
+	return after, nil
+}
+
+func (tx *Tx) putTags(ctx context.Context, projectID int64, tags []string) error {
+	if _, err := tx.exec(ctx, `DELETE FROM project_tag WHERE deployment_id = $1 AND project_id = $2`, projectID); err != nil {
+		return err
+	}
+	rows := make([][]any, len(tags))
+	for i, tag := range tags {
+		rows[i] = []any{projectID, i, tag}
+	}
+	return tx.insert(ctx, "project_tag (deployment_id, project_id, position, tag)", rows, "")
+}
+
+// takeName ends the answering of an old name that a project now has.
+func (tx *Tx) takeName(ctx context.Context, name string) error {
+	_, err := tx.exec(ctx, `DELETE FROM project_alias WHERE deployment_id = $1 AND name = $2`, name)
+	return err
+}
+
+// swapName keeps a project's old name answering and takes the new one.
+func (tx *Tx) swapName(ctx context.Context, id int64, old, name string) error {
+	if err := tx.takeName(ctx, name); err != nil {
+		return err
+	}
+	return tx.insert(ctx, "project_alias (deployment_id, name, project_id)", [][]any{{old, id}},
+		"ON CONFLICT (deployment_id, name) DO UPDATE SET project_id = excluded.project_id")
+}
+
+// projectImage is what the audit trail tells of a project.
+type projectImage struct {
+	Name          string   `json:"name"`
+	URL           string   `json:"url"`
+	Tags          []string `json:"tags"`
+	DefaultBranch string   `json:"default_branch"`
+	PrimaryBranch string   `json:"primary_branch"`
+	Visibility    string   `json:"visibility"`
+	ManagedDiff   bool     `json:"managed_diff_scan"`
+	ManagedFull   bool     `json:"managed_full_scan"`
+	RepoID        string   `json:"repo_id"`
+}
+
+func imageOfProject(p redoubt.Project) projectImage {
+	return projectImage{
+		p.Name, p.URL, orEmpty(p.Tags), p.DefaultBranch, p.PrimaryBranch,
+		p.Visibility.String(), p.ManagedScan.Diff, p.ManagedScan.Full, p.RepoID,
+	}
+}
+
+func (i projectImage) equal(other projectImage) bool { return encoded(i) == encoded(other) }

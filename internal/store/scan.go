@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+const scanColumns = `id, project_id, ref, commit_hash, source, started_at, completed_at, exit_code, is_full, products, status, outcome,
+	code, secrets, supply_chain, total_micros, digest, error`
+
+func scanScan(r row) (s redoubt.Scan, err error) {
+	var exit, total sql.NullInt64
+	err = r.Scan(&s.ID, &s.ProjectID, &s.Ref, &s.Commit, &s.Source, instant(&s.StartedAt), instant(&s.CompletedAt), &exit, &s.Full,
+		&s.Products, &s.Status, &s.Outcome, &s.Counts.Code, &s.Counts.Secrets, &s.Counts.SupplyChain, &total, digest(&s.Digest), &s.Error)
+	s.ExitCode, s.TotalTime = int(exit.Int64), -1
+	if total.Valid {
+		s.TotalTime = time.Duration(total.Int64) * time.Microsecond
+	}
+	return s, err
+}
+
+// scanRow is what AddScan writes, in the order of scanColumns.
+func scanRow(s redoubt.Scan) []any {
+	var exit, total any
+	if !s.CompletedAt.IsZero() {
+		exit = s.ExitCode
+	}
+	if s.TotalTime >= 0 {
+		total = s.TotalTime.Microseconds()
+	}
+	return []any{
+		s.ID, s.ProjectID, s.Ref, s.Commit, s.Source, s.StartedAt, s.CompletedAt, exit, s.Full, s.Products, s.Status, s.Outcome,
+		s.Counts.Code, s.Counts.Secrets, s.Counts.SupplyChain, total, s.Digest, s.Error,
+	}
+}
+
+// scanImage is what the audit trail tells of a scan.
+type scanImage struct {
+	ProjectID int64                 `json:"project_id"`
+	Ref       string                `json:"ref"`
+	Commit    string                `json:"commit"`
+	Source    string                `json:"source"`
+	Full      bool                  `json:"full"`
+	Status    string                `json:"status"`
+	Outcome   redoubt.ScanOutcome   `json:"outcome"`
+	Counts    redoubt.FindingCounts `json:"counts"`
+	Error     string                `json:"error,omitempty"`
+}
+
+func imageOfScan(s redoubt.Scan) scanImage {
+	return scanImage{s.ProjectID, s.Ref, s.Commit, s.Source, s.Full, s.Status.String(), s.Outcome, s.Counts, s.Error}
+}
+
+// AddScan stores a scan of a project and returns its id.
+func (tx *Tx) AddScan(ctx context.Context, s redoubt.Scan) (int64, error) {
+	if _, err := tx.Project(ctx, s.ProjectID); err != nil {
+		return 0, err
+	}
+	id, err := tx.newID(ctx, seqScan)
+	if err != nil {
+		return 0, err
+	}
+	s.ID = id
+	if err := tx.insert(ctx, `scan (deployment_id, `+scanColumns+`)`, [][]any{scanRow(s)}, ""); err != nil {
+		return 0, err
+	}
+	tx.audit("scan.create", subject("scan", id), nil, imageOfScan(s))
+	return id, nil
+}
+
+// Scan finds a scan by id.
+func (tx *Tx) Scan(ctx context.Context, id int64) (redoubt.Scan, error) {
+	s, err := one(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1 AND id = $2`, id)
+	if err != nil {
+		return s, fmt.Errorf("scan %d: %w", id, err)
+	}
+	return s, nil
+}
+
+// FinishScan stores how a scan ended: its time of completion, exit code,
+// status, outcome, products, counts, digest and error. Which project, ref,
+// commit and source it is of, when it started and whether it is full were said
+// when it was added, and stay.
+func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
+	before, err := tx.Scan(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	s.ProjectID, s.Ref, s.Commit, s.Source, s.StartedAt, s.Full = before.ProjectID, before.Ref, before.Commit, before.Source, before.StartedAt, before.Full
+	args := scanRow(s)
+	// From the columns' order: what may change starts at completed_at.
+	_, err = tx.exec(ctx, `
+		UPDATE scan SET completed_at = $3, exit_code = $4, products = $5, status = $6, outcome = $7,
+			code = $8, secrets = $9, supply_chain = $10, total_micros = $11, digest = $12, error = $13
+		WHERE deployment_id = $1 AND id = $2`, append([]any{s.ID, args[6], args[7]}, args[9:]...)...)
+	if err != nil {
+		return err
+	}
+	tx.audit("scan.finish", subject("scan", s.ID), imageOfScan(before), imageOfScan(s))
+	return nil
+}
+
+// Stream tells what stands on a project's ref as a source sees it: the order
+// of decisions §5. The commit is that of the upload to judge: superseded is one
+// that was applied here before another one was. An upload that tells no commit
+// neither is superseded nor supersedes.
+func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit string) (s redoubt.ScanStream, err error) {
+	const applied = ` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND outcome = $5 `
+	stream := []any{projectID, ref, source, redoubt.ScanApplied}
+
+	err = each(ctx, tx, func(r row) error { return r.Scan(&s.LastScanID, digest(&s.LastDigest)) },
+		`SELECT id, digest`+applied+`ORDER BY id DESC LIMIT 1`, stream...)
+	if err != nil || s.LastScanID == 0 {
+		return s, err
+	}
+	err = each(ctx, tx, func(r row) error { return r.Scan(instant(&s.LastFullStart)) },
+		`SELECT MAX(started_at)`+applied+`AND is_full = 1`, stream...)
+	if err != nil || commit == "" {
+		return s, err
+	}
+	err = each(ctx, tx, func(r row) error { return r.Scan(&s.Superseded) },
+		`SELECT EXISTS (SELECT 1`+applied+`AND commit_hash NOT IN ('', $6) AND id > (SELECT MIN(id)`+applied+`AND commit_hash = $6))`, append(stream, commit)...)
+	return s, err
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// ScanCursor is the last scan of a page; the zero cursor is before the first
+// page.
+type ScanCursor struct {
+	StartedAt time.Time
+	ID        int64
+}
+
+// Scans lists the scans that a filter selects after the cursor, latest start
+// first, then highest id (decisions §9), limit at most, and tells whether there
+// are more. Statuses are judged at Now; those of the scans returned are as
+// stored, see redoubt.Scan.StatusAt.
+func (tx *Tx) Scans(ctx context.Context, f redoubt.ScanFilter, after ScanCursor, limit int) (scans []redoubt.Scan, more bool, err error) {
+	w := where{tx: tx}
+	ids, all, err := tx.seenIDs(ctx, f.Projects)
+	if err != nil {
+		return nil, false, err
+	}
+	if !all {
+		w.in("project_id", ids)
+	}
+	w.scanFilter(f, tx.now)
+	if after != (ScanCursor{}) {
+		w.and(`started_at <= ? AND (started_at < ? OR id < ?)`, after.StartedAt, after.StartedAt, after.ID)
+	}
+	scans, err = many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1`+w.text.String()+
+		fmt.Sprintf(` ORDER BY started_at DESC, id DESC LIMIT %d`, limit+1), w.args...)
+	scans, more = page(scans, limit)
+	return scans, more, err
+}
+
+func (w *where) scanFilter(f redoubt.ScanFilter, now time.Time) {
+	if f.Ref != "" {
+		w.and(`ref = ?`, f.Ref)
+	}
+	if f.ProjectID != 0 {
+		w.and(`project_id = ?`, f.ProjectID)
+	}
+	if f.Full != nil {
+		w.and(`is_full = ?`, *f.Full)
+	}
+	if len(f.Products) > 0 {
+		var any redoubt.Products
+		for _, product := range f.Products {
+			any = any.With(product)
+		}
+		w.and(`products & ? <> 0`, any)
+	}
+	if len(f.Statuses) > 0 {
+		w.anyStatus(f.Statuses, now.Add(-redoubt.ScanTimeout))
+	}
+	if !f.Since.IsZero() {
+		w.and(`started_at > ?`, f.Since)
+	}
+	if f.MinTime != nil {
+		w.and(`total_micros >= ?`, secondsToMicros(*f.MinTime))
+	}
+	if f.MaxTime != nil {
+		w.and(`total_micros <= ?`, secondsToMicros(*f.MaxTime))
+	}
+}
+
+// anyStatus keeps scans of any of the statuses. A scan that runs and started
+// before the deadline never finished.
+func (w *where) anyStatus(statuses []redoubt.ScanStatus, deadline time.Time) {
+	alternatives := make([]string, len(statuses))
+	var args []any
+	for i, status := range statuses {
+		alternatives[i] = `status = ?`
+		switch status {
+		case redoubt.ScanRunning:
+			alternatives[i] = `status = ? AND started_at >= ?`
+			args = append(args, status, deadline)
+		case redoubt.ScanNeverFinished:
+			alternatives[i] = `status = ? AND started_at < ?`
+			args = append(args, redoubt.ScanRunning, deadline)
+		default:
+			args = append(args, status)
+		}
+	}
+	w.and(`(`+strings.Join(alternatives, ` OR `)+`)`, args...)
+}
+
+// secondsToMicros rounds to what is stored, so that a total time as it was
+// answered finds its scan.
+func secondsToMicros(seconds float64) int64 {
+	switch micros := math.Round(seconds * 1e6); {
+	case micros >= math.MaxInt64: // where a float is no longer an int64
+		return math.MaxInt64
+	case micros <= 0 || math.IsNaN(micros): // no scan takes less than no time
+		return 0
+	default:
+		return int64(micros)
+	}
+}

@@ -1,0 +1,35 @@
+package store
+
+import (
+	"strconv"
+	"strings"
+)
+
+// where gathers conditions behind WHERE deployment_id = $1. Values never become
+// part of the text.
+type where struct {
+	tx   *Tx
+	text strings.Builder
+	args []any
+}
+
+// and adds a condition; each ? in it is the next of its arguments.
+func (w *where) and(condition string, args ...any) {
+	w.text.WriteString(` AND `)
+	for _, part := range strings.SplitAfter(condition, `?`) {
+		text, marked := strings.CutSuffix(part, `?`)
+		w.text.WriteString(text)
+		if marked {
+			w.args = append(w.args, args[0])
+			args = args[1:]
+			w.text.WriteString(`$` + strconv.Itoa(len(w.args)+1))
+		}
+	}
+}
+
+// in adds the condition that a column is one of a list; see session.in.
+func (w *where) in(column string, values any) {
+	condition, arg := w.tx.in(column, len(w.args)+2, values)
+	w.text.WriteString(` AND ` + condition)
+	w.args = append(w.args, arg)
+}
