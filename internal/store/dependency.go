@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+const (
+	// drivingInventories and drivingVersions bound the sets by which rows are
+	// looked up: of so few lockfiles or versions all rows are found and sorted
+	// faster than a walk by id comes across them.
+	drivingInventories = 64
+	drivingVersions    = 1000
+	// walkStep is the most rows that a walk reads at once.
+	walkStep = 20_000
+)
+
+// Dependencies lists what is in force on the primary branches, by id, after the
+// one with the given id, limit at most, and tells whether there are more
+// (decisions §8). Ids only grow, so a boundary between pages repeats and loses
+// no row that stays. Version bounds that are none are a redoubt.InvalidError.
+func (tx *Tx) Dependencies(ctx context.Context, f redoubt.DependencyFilter, afterID int64, limit int) ([]redoubt.Dependency, bool, error) {
+	q, err := tx.newDependencyQuery(ctx, f)
+	if err != nil || q.nothing {
+		return []redoubt.Dependency{}, false, err
+	}
+	var rows []dependencyRow
+	for step := limit + 1; len(rows) <= limit; step = min(2*step, max(walkStep, limit+1)) {
+		part, err := q.read(ctx, afterID, step)
+		if err != nil {
+			return nil, false, err
+		}
+		kept, err := q.keep(ctx, part)
+		if err != nil {
+			return nil, false, err
+		}
+		rows = append(rows, kept...)
+		if len(part) < step {
+			break
+		}
+		afterID = part[len(part)-1].id
+	}
+	rows, more := page(rows, limit)
+	list, err := tx.dependencies(ctx, rows, q.places)
+	return list, more, err
+}
+
+// AllDependencies lists what is in force on one ref of a project, or on its
+// primary branch when ref is empty, by id. An unknown project is
+// redoubt.ErrNotFound.
+func (tx *Tx) AllDependencies(ctx context.Context, projectID int64, ref string) ([]redoubt.Dependency, error) {
+	p, err := tx.Project(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
+	if ref == "" {
+		ref = p.Primary()
+	}
+	places, err := tx.places(ctx, `AND i.project_id = $2 AND i.ref = $3`, projectID, ref)
+	if err != nil {
+		return nil, err
+	}
+	in, arg := tx.in("inventory_id", 2, slices.Sorted(maps.Keys(places)))
+	rows, err := many(ctx, tx, scanDependencyRow,
+		`SELECT `+dependencyColumns+` FROM dependency WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
+	if err != nil {
+		return nil, err
+	}
+	return tx.dependencies(ctx, rows, places)
+}
+
+// dependencies fills rows with the names that the dictionary has.
+func (tx *Tx) dependencies(ctx context.Context, rows []dependencyRow, places map[int64]place) ([]redoubt.Dependency, error) {
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		ids[i] = r.version
+	}
+	slices.Sort(ids)
+	names, err := tx.packageVersions(ctx, slices.Compact(ids))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]redoubt.Dependency, len(rows))
+	for i, r := range rows {
+		at, name := places[r.inventory], names[r.version]
+		d := redoubt.Dependency{
+			ID: r.id, ProjectID: at.project.ID, Lockfile: at.lockfile,
+			Ecosystem: name.ecosystem, Name: name.name, Version: name.version,
+			Transitivity: r.transitivity, Line: r.line, PURL: r.purl, Licenses: []string{},
+		}
+		if err := decodeLists(r, &d); err != nil {
+			return nil, fmt.Errorf("dependency %d: %w", r.id, err)
+		}
+		list[i] = d
+	}
+	return list, nil
+}
+
+// decodeLists reads the lists of a row, which are mostly empty.
+func decodeLists(r dependencyRow, d *redoubt.Dependency) error {
+	if r.licenses != "[]" {
+		if err := json.Unmarshal([]byte(r.licenses), &d.Licenses); err != nil {
+			return err
+		}
+	}
+	if r.hashes != "[]" {
+		return json.Unmarshal([]byte(r.hashes), &d.Hashes)
+	}
+	return nil
+}
+
+// place is where a dependency stands: a lockfile on a ref of a project.
+type place struct {
+	project  redoubt.Project // its id, name and branches
+	ref      string
+	lockfile string
+}
+
+// inForce reports whether the place is on the project's primary branch.
+func (p place) inForce() bool { return p.ref == p.project.Primary() }
+
+// places reads the inventories that meet a condition, by id.
+func (tx *Tx) places(ctx context.Context, condition string, args ...any) (map[int64]place, error) {
+	found := map[int64]place{}
+	return found, each(ctx, tx, func(r row) error {
+		var id int64
+		var p place
+		err := r.Scan(&id, &p.ref, &p.lockfile, &p.project.ID, &p.project.Name, &p.project.DefaultBranch, &p.project.PrimaryBranch)
+		found[id] = p
+		return err
+	}, `SELECT i.id, i.ref, i.lockfile, p.id, p.name, p.default_branch, p.primary_branch
+		FROM inventory i JOIN project p ON p.deployment_id = i.deployment_id AND p.id = i.project_id
+		WHERE i.deployment_id = $1 `+condition, args...)
+}

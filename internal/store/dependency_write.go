@@ -1,0 +1,152 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// dependencyRow is a row of table dependency, comparable.
+type dependencyRow struct {
+	id           int64
+	inventory    int64
+	version      int64 // package_version.id
+	transitivity redoubt.Transitivity
+	line         int
+	purl         string
+	licenses     string // JSON
+	hashes       string // JSON
+}
+
+const dependencyColumns = `id, inventory_id, package_version_id, transitivity, line, purl, licenses_json, hashes_json`
+
+func scanDependencyRow(r row) (d dependencyRow, err error) {
+	return d, r.Scan(&d.id, &d.inventory, &d.version, &d.transitivity, &d.line, &d.purl, &d.licenses, &d.hashes)
+}
+
+func (d dependencyRow) values() []any {
+	return []any{d.id, d.inventory, d.version, int64(d.transitivity), d.line, d.purl, d.licenses, d.hashes}
+}
+
+// putDependencies makes the rows of an inventory hold what it says. Rows are
+// known by package and version: one that stays keeps its id.
+func (tx *Tx) putDependencies(ctx context.Context, inventoryID int64, said []redoubt.Dependency) (added, removed int, err error) {
+	wanted, err := tx.dependencyRows(ctx, inventoryID, said)
+	if err != nil {
+		return 0, 0, err
+	}
+	stored, err := many(ctx, tx, scanDependencyRow,
+		`SELECT `+dependencyColumns+` FROM dependency WHERE deployment_id = $1 AND inventory_id = $2`, inventoryID)
+	if err != nil {
+		return 0, 0, err
+	}
+	var gone []int64
+	var changed, fresh []dependencyRow
+	for _, before := range stored {
+		now, stays := wanted[before.version]
+		delete(wanted, before.version)
+		now.id = before.id
+		switch {
+		case !stays:
+			gone = append(gone, before.id)
+		case now != before:
+			changed = append(changed, now)
+		}
+	}
+	for _, d := range wanted {
+		fresh = append(fresh, d)
+	}
+	slices.SortFunc(fresh, func(a, b dependencyRow) int { return cmp.Compare(a.version, b.version) })
+	return len(fresh), len(gone), tx.writeDependencies(ctx, gone, changed, fresh)
+}
+
+// updateDependency turns an insert of known ids into an update.
+var updateDependency = `ON CONFLICT (deployment_id, id) DO UPDATE SET ` + excluded(dependencyColumns, "id")
+
+func (tx *Tx) writeDependencies(ctx context.Context, gone []int64, changed, fresh []dependencyRow) error {
+	if len(gone) > 0 {
+		in, arg := tx.in("id", 2, gone)
+		if _, err := tx.exec(ctx, `DELETE FROM dependency WHERE deployment_id = $1 AND `+in, arg); err != nil {
+			return err
+		}
+	}
+	ids, err := tx.newIDs(ctx, seqDependency, len(fresh))
+	if err != nil {
+		return err
+	}
+	for i := range ids {
+		fresh[i].id = ids[i]
+	}
+	const into = `dependency (deployment_id, ` + dependencyColumns + `)`
+	if err := tx.insert(ctx, into, rowValues(fresh), ""); err != nil {
+		return err
+	}
+	return tx.insert(ctx, into, rowValues(changed), updateDependency)
+}
+
+func rowValues(list []dependencyRow) [][]any {
+	rows := make([][]any, len(list))
+	for i, d := range list {
+		rows[i] = d.values()
+	}
+	return rows
+}
+
+// dependencyRows turns what a lockfile says into rows by package version,
+// without ids. A package version that it holds several times is one row: the
+// first, with what only others tell.
+func (tx *Tx) dependencyRows(ctx context.Context, inventoryID int64, said []redoubt.Dependency) (map[int64]dependencyRow, error) {
+	names := make([]packageVersion, len(said))
+	for i, d := range said {
+		names[i] = packageVersion{cleanText(d.Ecosystem), cleanText(d.Name), cleanText(d.Version)}
+	}
+	versions, err := tx.putPackageVersions(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	merged := make(map[int64]redoubt.Dependency, len(said))
+	for i, d := range said {
+		if first, again := merged[versions[names[i]]]; again {
+			d = mergeDependencies(first, d)
+		}
+		merged[versions[names[i]]] = d
+	}
+	rows := make(map[int64]dependencyRow, len(merged))
+	for version, d := range merged {
+		rows[version] = dependencyRow{
+			inventory: inventoryID, version: version, transitivity: d.Transitivity, line: d.Line, purl: cleanText(d.PURL),
+			licenses: encodedList(d.Licenses), hashes: encodedList(d.Hashes),
+		}
+	}
+	return rows, nil
+}
+
+// mergeDependencies fills into a what only b tells; direct beats transitive.
+func mergeDependencies(a, b redoubt.Dependency) redoubt.Dependency {
+	if b.Transitivity != 0 && (a.Transitivity == 0 || b.Transitivity < a.Transitivity) {
+		a.Transitivity = b.Transitivity
+	}
+	if a.Line == 0 {
+		a.Line = b.Line
+	}
+	if a.PURL == "" {
+		a.PURL = b.PURL
+	}
+	if len(a.Licenses) == 0 {
+		a.Licenses = b.Licenses
+	}
+	if len(a.Hashes) == 0 {
+		a.Hashes = b.Hashes
+	}
+	return a
+}
+
+// encodedList writes a list as JSON, none as [].
+func encodedList[T any](list []T) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	return encoded(list)
+}

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+)
+
+// packageVersion names one version of one package.
+type packageVersion struct {
+	ecosystem, name, version string
+}
+
+// packageKey names a package.
+type packageKey struct {
+	ecosystem, name string
+}
+
+// versionKey names a version of a package by the package's id.
+type versionKey struct {
+	packageID int64
+	version   string
+}
+
+// putPackageVersions finds the ids of package versions, and gives new ones
+// theirs.
+func (tx *Tx) putPackageVersions(ctx context.Context, names []packageVersion) (map[packageVersion]int64, error) {
+	keys := make([]packageKey, len(names))
+	for i, n := range names {
+		keys[i] = packageKey{n.ecosystem, n.name}
+	}
+	packages, err := tx.putPackages(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	versions := make([]versionKey, len(names))
+	for i, n := range names {
+		versions[i] = versionKey{packages[keys[i]], n.version}
+	}
+	ids, err := tx.putVersions(ctx, versions)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[packageVersion]int64, len(names))
+	for i, n := range names {
+		found[n] = ids[versions[i]]
+	}
+	return found, nil
+}
+
+func (tx *Tx) putPackages(ctx context.Context, keys []packageKey) (map[packageKey]int64, error) {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.name
+	}
+	ids := map[packageKey]int64{}
+	in, arg := tx.in("name", 2, names)
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var k packageKey
+		err := r.Scan(&id, &k.ecosystem, &k.name)
+		ids[k] = id
+		return err
+	}, `SELECT id, ecosystem, name FROM package WHERE deployment_id = $1 AND `+in, arg)
+	if err != nil {
+		return nil, err
+	}
+	return ids, putMissing(ctx, tx, seqPackage, `package (deployment_id, id, ecosystem, name)`, ids, keys,
+		func(k packageKey, id int64) []any { return []any{id, k.ecosystem, k.name} })
+}
+
+func (tx *Tx) putVersions(ctx context.Context, keys []versionKey) (map[versionKey]int64, error) {
+	packages := make([]int64, len(keys))
+	for i, k := range keys {
+		packages[i] = k.packageID
+	}
+	ids := map[versionKey]int64{}
+	in, arg := tx.in("package_id", 2, packages)
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var k versionKey
+		err := r.Scan(&id, &k.packageID, &k.version)
+		ids[k] = id
+		return err
+	}, `SELECT id, package_id, version FROM package_version WHERE deployment_id = $1 AND `+in, arg)
+	if err != nil {
+		return nil, err
+	}
+	return ids, putMissing(ctx, tx, seqPackageVersion, `package_version (deployment_id, id, package_id, version)`, ids, keys,
+		func(k versionKey, id int64) []any { return []any{id, k.packageID, k.version} })
+}
+
+// putMissing stores those of the keys that have no id yet, and notes theirs.
+func putMissing[K comparable](ctx context.Context, tx *Tx, s sequence, into string, ids map[K]int64, keys []K, values func(K, int64) []any) error {
+	var missing []K
+	for _, k := range keys {
+		if _, known := ids[k]; !known {
+			ids[k] = 0
+			missing = append(missing, k)
+		}
+	}
+	fresh, err := tx.newIDs(ctx, s, len(missing))
+	if err != nil {
+		return err
+	}
+	rows := make([][]any, len(missing))
+	for i, k := range missing {
+		ids[k] = fresh[i]
+		rows[i] = values(k, fresh[i])
+	}
+	return tx.insert(ctx, into, rows, "")
+}
+
+// packageVersions reads the names of package versions by id.
+func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packageVersion, error) {
+	found := make(map[int64]packageVersion, len(ids))
+	in, arg := tx.in("v.id", 2, ids)
+	return found, each(ctx, tx, func(r row) error {
+		var id int64
+		var n packageVersion
+		err := r.Scan(&id, &n.ecosystem, &n.name, &n.version)
+		found[id] = n
+		return err
+	}, `SELECT v.id, p.ecosystem, p.name, v.version
+		FROM package_version v JOIN package p ON p.deployment_id = v.deployment_id AND p.id = v.package_id
+		WHERE v.deployment_id = $1 AND `+in, arg)
+}
+
+// matchVersions finds the ids of the package versions that a filter lets
+// through. The names are matched first, on the smaller dictionary.
+func (tx *Tx) matchVersions(ctx context.Context, m *versionMatcher) (map[int64]bool, error) {
+	packages := map[int64]packageKey{}
+	var ids []int64
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var k packageKey
+		err := r.Scan(&id, &k.ecosystem, &k.name)
+		if m.name(k.name) {
+			packages[id] = k
+			ids = append(ids, id)
+		}
+		return err
+	}, `SELECT id, ecosystem, name FROM package WHERE deployment_id = $1`)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	matches := map[int64]bool{}
+	in, arg := tx.in("package_id", 2, ids)
+	return matches, each(ctx, tx, func(r row) error {
+		var id, packageID int64
+		var version string
+		err := r.Scan(&id, &packageID, &version)
+		if k := packages[packageID]; m.version(k.ecosystem, k.name, version) {
+			matches[id] = true
+		}
+		return err
+	}, `SELECT id, package_id, version FROM package_version WHERE deployment_id = $1 AND `+in, arg)
+}

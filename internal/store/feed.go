@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// feedBatch is how many rows of a kind a batch holds at most: with bodies some
+// five megabytes.
+const feedBatch = 2000
+
+// feedTables lists what is fed, dictionaries before the findings that need
+// them. A row of the feed is in the table named, under its id.
+var feedTables = []struct {
+	kind  changeKind
+	table string
+	read  func(context.Context, *Tx, *redoubt.Batch, []int64) error
+}{
+	{changeProject, "project", feedProjects},
+	{changeRule, "rule", feedRules},
+	{changePolicy, "policy", feedPolicies},
+	{changePolicyRule, "policy_rule", feedPolicyRules},
+	{changeLineage, "lineage", feedLineages},
+	{changeFinding, "finding", feedFindings},
+}
+
+// Version is that of the deployment's newest commit. An unknown deployment is
+// redoubt.ErrNotFound.
+func (s *Store) Version(ctx context.Context, deploymentID int64) (version int64, err error) {
+	// No transaction: this is asked before every answer, and is one statement.
+	row := s.engine.read.QueryRowContext(ctx, `SELECT version FROM deployment WHERE id = $1`, deploymentID)
+	return version, s.engine.explain(ctx, row.Scan(&version))
+}
+
+// Feed hands over everything when since is 0, else what changed after that
+// version, removed findings included, in batches that are all of one state of
+// the store, and returns its version. Rows come with their present content,
+// each once; deletes come last. A feed that was pruned past since, or that never
+// came so far, answers stale = true and hands over nothing: build anew. take
+// may keep the batch.
+func (s *Store) Feed(ctx context.Context, deploymentID, since int64, take func(*redoubt.Batch) error) (version int64, stale bool, err error) {
+	err = s.View(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
+		version = tx.Version()
+		if since == 0 {
+			return tx.feedAll(ctx, take)
+		}
+		pruned, err := one(ctx, tx, scalar[int64], `SELECT pruned_version FROM deployment WHERE id = $1`)
+		if stale = since < pruned || since > version; err != nil || stale || since == version {
+			return err
+		}
+		return tx.feedChanges(ctx, since, take)
+	})
+	return version, stale, err
+}
+
+func (tx *Tx) feedAll(ctx context.Context, take func(*redoubt.Batch) error) error {
+	for _, t := range feedTables {
+		ids, err := many(ctx, tx, scalar[int64], `SELECT id FROM `+t.table+` WHERE deployment_id = $1 ORDER BY id`)
+		if err != nil {
+			return err
+		}
+		if err := tx.feedRows(ctx, ids, t.read, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) feedRows(ctx context.Context, ids []int64, read func(context.Context, *Tx, *redoubt.Batch, []int64) error, take func(*redoubt.Batch) error) error {
+	for part := range slices.Chunk(ids, feedBatch) {
+		batch := &redoubt.Batch{}
+		if err := read(ctx, tx, batch, part); err != nil {
+			return err
+		}
+		if err := take(batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) feedChanges(ctx context.Context, since int64, take func(*redoubt.Batch) error) error {
+	changed, err := tx.changesSince(ctx, since)
+	if err != nil {
+		return err
+	}
+	gone := map[changeKind][]int64{}
+	for _, t := range feedTables {
+		var here []int64
+		for _, id := range slices.Sorted(maps.Keys(changed[t.kind])) {
+			if changed[t.kind][id] {
+				gone[t.kind] = append(gone[t.kind], id)
+			} else {
+				here = append(here, id)
+			}
+		}
+		if err := tx.feedRows(ctx, here, t.read, take); err != nil {
+			return err
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return take(&redoubt.Batch{
+		DeletedProjects: gone[changeProject], DeletedLineages: gone[changeLineage], DeletedFindings: gone[changeFinding],
+	})
+}
+
+// changesSince gathers which rows changed after a version, and whether the last
+// change deleted them.
+func (tx *Tx) changesSince(ctx context.Context, since int64) (map[changeKind]map[int64]bool, error) {
+	changed := map[changeKind]map[int64]bool{}
+	return changed, each(ctx, tx, func(r row) error {
+		var key changeKey
+		var deleted bool
+		if err := r.Scan(&key.kind, &key.id, &deleted); err != nil {
+			return err
+		}
+		if changed[key.kind] == nil {
+			changed[key.kind] = map[int64]bool{}
+		}
+		changed[key.kind][key.id] = deleted
+		return nil
+	}, `SELECT kind, id, deleted FROM change WHERE deployment_id = $1 AND version > $2 ORDER BY version`, since)
+}
+
+func feedProjects(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
+	b.Projects, err = tx.projectsByID(ctx, ids)
+	return err
+}
+
+func feedRules(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
+	in, arg := tx.in("id", 2, ids)
+	b.Rules, err = many(ctx, tx, scanRule, `SELECT id, content_json FROM rule WHERE deployment_id = $1 AND `+in, arg)
+	return err
+}
+
+func feedPolicies(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
+	in, arg := tx.in("id", 2, ids)
+	b.Policies, err = many(ctx, tx, scanPolicy, `SELECT `+policyColumns+` FROM policy WHERE deployment_id = $1 AND `+in, arg)
+	return err
+}
+
+func feedPolicyRules(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
+	in, arg := tx.in("pr.id", 2, ids)
+	b.PolicyRules, err = many(ctx, tx, scanPolicyRule, policyRuleSelect+` AND `+in, arg)
+	return err
+}
+
+func feedLineages(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
+	b.Lineages, err = tx.lineages(ctx, ids)
+	return err
+}
+
+func feedFindings(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
+	in, arg := tx.in("f.id", 2, ids)
+	b.Findings, err = many(ctx, tx, func(r row) (f redoubt.IndexedFinding, err error) {
+		return f, r.Scan(append(findingFields(&f.Finding), &f.Body)...)
+	}, `SELECT `+qualified("f", findingColumns)+`, b.body
+		FROM finding f JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
+		WHERE f.deployment_id = $1 AND `+in+` ORDER BY f.id`, arg)
+	return err
+}
+
+// Bodies reads bodies by finding id, for those that do not fit in memory.
+// Unknown ids are not in the answer.
+func (s *Store) Bodies(ctx context.Context, deploymentID int64, ids []int64) (map[int64][]byte, error) {
+	bodies := make(map[int64][]byte, len(ids))
+	err := s.View(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
+		in, arg := tx.in("finding_id", 2, ids)
+		return each(ctx, tx, func(r row) error {
+			var id int64
+			var body []byte
+			err := r.Scan(&id, &body)
+			bodies[id] = body
+			return err
+		}, `SELECT finding_id, body FROM finding_body WHERE deployment_id = $1 AND `+in, arg)
+	})
+	return bodies, err
+}
+
+// PruneChanges forgets which rows changed up to a version, as every reader has
+// come past it. One that has not finds its feed stale and builds anew.
+func (s *Store) PruneChanges(ctx context.Context, deploymentID, through int64) error {
+	by := redoubt.Actor{Kind: "system", Name: "prune"}
+	return s.Update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
+		through = min(through, tx.Version())
+		if _, err := tx.exec(ctx, `DELETE FROM change WHERE deployment_id = $1 AND version <= $2`, through); err != nil {
+			return err
+		}
+		_, err := tx.exec(ctx, `UPDATE deployment SET pruned_version = $2 WHERE id = $1 AND pruned_version < $2`, through)
+		return err
+	})
+}

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// inventory is the statement in force about one lockfile of one ref.
+type inventory struct {
+	id       int64
+	source   string
+	scanID   int64
+	commit   string
+	digest   redoubt.Digest
+	statedAt time.Time
+}
+
+func scanInventory(r row) (i inventory, err error) {
+	return i, r.Scan(&i.id, &i.source, &i.scanID, &i.commit, digest(&i.digest), instant(&i.statedAt))
+}
+
+// PutInventory makes the statement the one in force about its lockfile, keeping
+// the ids of rows that stay, and returns how many rows came and went
+// (decisions §15). A statement older than the one in force changes nothing. One
+// that says the same, as its digest tells, takes over as source and changes no
+// row.
+func (tx *Tx) PutInventory(ctx context.Context, s redoubt.InventoryStatement) (added, removed int, err error) {
+	stored, err := many(ctx, tx, scanInventory, `
+		SELECT id, source, scan_id, commit_hash, digest, stated_at FROM inventory
+		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND lockfile = $4`, s.ProjectID, s.Ref, s.Inventory.Lockfile)
+	if err != nil {
+		return 0, 0, err
+	}
+	said := inventory{0, s.Source, s.ScanID, s.Commit, s.Digest, s.At}
+	same := false
+	if len(stored) > 0 {
+		before := stored[0]
+		if s.At.Before(before.statedAt) {
+			return 0, 0, nil
+		}
+		said.id = before.id
+		same = s.Digest == before.digest && s.Digest != redoubt.Digest{}
+		err = tx.restate(ctx, before, said)
+	} else {
+		said.id, err = tx.addInventory(ctx, s)
+	}
+	if err != nil || same {
+		return 0, 0, err
+	}
+	added, removed, err = tx.putDependencies(ctx, said.id, s.Inventory.Dependencies)
+	if err != nil {
+		return 0, 0, fmt.Errorf("store the dependencies of %.200q: %w", s.Inventory.Lockfile, err)
+	}
+	return added, removed, nil
+}
+
+func (tx *Tx) addInventory(ctx context.Context, s redoubt.InventoryStatement) (int64, error) {
+	id, err := tx.newID(ctx, seqInventory)
+	if err != nil {
+		return 0, err
+	}
+	return id, tx.insert(ctx,
+		`inventory (deployment_id, id, project_id, ref, lockfile, source, scan_id, commit_hash, digest, stated_at)`,
+		[][]any{{id, s.ProjectID, s.Ref, s.Inventory.Lockfile, s.Source, s.ScanID, s.Commit, s.Digest, s.At}}, "")
+}
+
+// restate notes who says so now.
+func (tx *Tx) restate(ctx context.Context, before, now inventory) error {
+	if before == now {
+		return nil
+	}
+	_, err := tx.exec(ctx, `
+		UPDATE inventory SET source = $3, scan_id = $4, commit_hash = $5, digest = $6, stated_at = $7
+		WHERE deployment_id = $1 AND id = $2`, now.id, now.source, now.scanID, now.commit, now.digest, now.statedAt)
+	return err
+}
+
+// DropInventories removes what the source stated of the ref, but for the
+// lockfiles to keep, and returns the paths dropped, sorted by their bytes
+// (decisions §15).
+func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source string, keep []string) ([]string, error) {
+	kept := make(map[string]bool, len(keep))
+	for _, path := range keep {
+		kept[cleanText(path)] = true
+	}
+	var ids []int64
+	dropped := []string{}
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var path string
+		err := r.Scan(&id, &path)
+		if !kept[path] {
+			ids, dropped = append(ids, id), append(dropped, path)
+		}
+		return err
+	}, `SELECT id, lockfile FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4`, projectID, ref, source)
+	if err != nil || len(ids) == 0 {
+		return dropped, err
+	}
+	slices.Sort(dropped)
+	return dropped, tx.deleteInventories(ctx, ids)
+}
+
+func (tx *Tx) deleteInventories(ctx context.Context, ids []int64) error {
+	in, arg := tx.in("inventory_id", 2, ids)
+	if _, err := tx.exec(ctx, `DELETE FROM dependency WHERE deployment_id = $1 AND `+in, arg); err != nil {
+		return err
+	}
+	in, arg = tx.in("id", 2, ids)
+	_, err := tx.exec(ctx, `DELETE FROM inventory WHERE deployment_id = $1 AND `+in, arg)
+	return err
+}
