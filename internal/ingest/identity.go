@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/hex"
 	"regexp"
@@ -27,27 +28,32 @@ type Sighting struct {
 func Observe(report *redoubt.Report) ([]Sighting, []redoubt.Refusal) {
 	o := observer{tool: canonicalTool(report.Tool), ordinals: map[redoubt.Digest]int64{}, at: map[redoubt.Identity]int{}}
 	var refused []redoubt.Refusal
-	results := make([]*redoubt.Result, 0, len(report.Results))
+	results := make([]told, 0, len(report.Results))
 	for i := range report.Results {
 		r := &report.Results[i]
 		if reason := refusal(r); reason != "" {
 			refused = append(refused, redoubt.Refusal{Item: r.Item, Reason: reason})
 			continue
 		}
-		results = append(results, r)
+		results = append(results, told{r, o.d.content(r)})
 	}
-	slices.SortStableFunc(results, byPosition)
+	slices.SortFunc(results, byPosition)
 	o.sightings = make([]Sighting, 0, len(results))
-	told := make(map[redoubt.Digest]int, len(results))
+	places := make(map[redoubt.Digest]int, len(results))
 	for _, r := range results {
-		content := o.d.content(r)
-		if i, again := told[content]; again {
-			o.prefer(i, r, content)
+		if i, again := places[r.content]; again {
+			o.prefer(i, r)
 			continue
 		}
-		told[content] = o.add(r, content)
+		places[r.content] = o.add(r)
 	}
 	return o.sightings, refused
+}
+
+// told is a result and the digest of what it says.
+type told struct {
+	*redoubt.Result
+	content redoubt.Digest
 }
 
 // refusal says why a result cannot become a finding, or nothing.
@@ -73,17 +79,16 @@ func storable(s string) bool {
 	return len(s) <= 4096 && utf8.ValidString(s) && !strings.ContainsFunc(s, control)
 }
 
-// byPosition orders results by file and place; what stands in one place is
-// ordered by what it says, so the order of the report does not matter.
-func byPosition(a, b *redoubt.Result) int {
+// byPosition orders results by file and place. What stands in one place is
+// ordered by what it says, so the order of the report means nothing.
+func byPosition(a, b told) int {
 	x, y := a.Location, b.Location
 	return cmp.Or(
 		strings.Compare(a.Path, b.Path),
 		cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column),
 		cmp.Compare(x.EndLine, y.EndLine), cmp.Compare(x.EndColumn, y.EndColumn),
-		strings.Compare(a.Rule.Name, b.Rule.Name), strings.Compare(a.Message, b.Message),
-		strings.Compare(a.MatchBasedID, b.MatchBasedID), strings.Compare(a.Fingerprint, b.Fingerprint),
-		strings.Compare(version(a), version(b)),
+		strings.Compare(a.Rule.Name, b.Rule.Name), strings.Compare(a.MatchBasedID, b.MatchBasedID),
+		strings.Compare(version(a.Result), version(b.Result)), bytes.Compare(a.content[:], b.content[:]),
 	)
 }
 
@@ -115,22 +120,22 @@ type observer struct {
 
 // add appends the result's sighting, or puts it to the one of the same
 // identity, and returns its place.
-func (o *observer) add(r *redoubt.Result, content redoubt.Digest) int {
-	id := o.identity(r)
+func (o *observer) add(r told) int {
+	id := o.identity(r.Result)
 	if i, known := o.at[id]; known {
-		o.prefer(i, r, content)
+		o.prefer(i, r)
 		return i
 	}
 	o.at[id] = len(o.sightings)
-	o.sightings = append(o.sightings, Sighting{Result: r, Finding: o.row(r, id, content)})
+	o.sightings = append(o.sightings, Sighting{Result: r.Result, Finding: o.row(r, id)})
 	return len(o.sightings) - 1
 }
 
 // prefer lets a later result of the same identity speak where the earlier one
 // is muted or only in the history.
-func (o *observer) prefer(i int, r *redoubt.Result, content redoubt.Digest) {
-	if s := &o.sightings[i]; rank(r) < rank(s.Result) {
-		*s = Sighting{Result: r, Finding: o.row(r, s.Finding.Identity, content)}
+func (o *observer) prefer(i int, r told) {
+	if s := &o.sightings[i]; rank(r.Result) < rank(s.Result) {
+		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity)}
 	}
 }
 
@@ -203,15 +208,15 @@ var position = regexp.MustCompile(`(?i)\b(?:lines?|cols?|columns?)[ :#]*\d+|:\d+
 func normalMessage(message string) string { return normalCode(position.ReplaceAllString(message, "")) }
 
 // row sets the members of a finding that the scanner decides.
-func (o *observer) row(r *redoubt.Result, id redoubt.Identity, content redoubt.Digest) redoubt.Finding {
+func (o *observer) row(r told, id redoubt.Identity) redoubt.Finding {
 	f := redoubt.Finding{
-		IssueType: issueType(r), Identity: id, RuleName: r.Rule.Name,
-		Path: r.Path, Line: r.Location.Line, Content: content,
-		PatternHash: o.scannerHash("pattern", r.PatternHash), CodeHash: o.codeHash(r),
+		IssueType: issueType(r.Result), Identity: id, RuleName: r.Rule.Name,
+		Path: r.Path, Line: r.Location.Line, Content: r.content,
+		PatternHash: o.scannerHash("pattern", r.PatternHash), CodeHash: o.codeHash(r.Result),
 		State:      redoubt.Unresolved,
 		Severity:   cmp.Or(r.Severity, r.Rule.Severity, redoubt.SeverityMedium),
 		Confidence: cmp.Or(r.Confidence, r.Rule.Confidence, redoubt.ConfidenceMedium),
-		ProOnly:    r.Rule.ProOnly && r.Dependency == nil && !isSecret(r),
+		ProOnly:    r.Rule.ProOnly && r.Dependency == nil && !isSecret(r.Result),
 	}
 	if r.Muted {
 		f.State = redoubt.Muted

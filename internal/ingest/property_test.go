@@ -1,0 +1,462 @@
+package ingest
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// item is a finding as it stands in somebody's tree.
+type item struct {
+	style   int // what its scanner tells of it, see report
+	rule    string
+	path    string
+	line    int
+	code    string
+	muted   bool
+	version int // of a package
+}
+
+// tree is what a branch holds, and the texts of the rules that look at it.
+type tree struct {
+	items   []item
+	pattern string
+}
+
+var (
+	allPaths = []string{"a.py", "b.py", "c.py", "lib/d.py"}
+	allRules = []string{"r1", "r2", "r3"}
+	rulesBy  = map[string]*redoubt.Rule{}
+)
+
+// A hundred histories would miss much: joined lineages need several steps.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "1500"); err != nil {
+		panic(err)
+	}
+	flag.Parse()
+	m.Run()
+}
+
+func init() {
+	for _, name := range allRules {
+		rulesBy[name] = &redoubt.Rule{Name: name, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
+	}
+}
+
+// edit changes the tree as people do.
+func (tr *tree) edit(t *rapid.T) {
+	path := rapid.SampledFrom(allPaths)
+	for range rapid.IntRange(0, 3).Draw(t, "edits") {
+		i := -1
+		if len(tr.items) > 0 {
+			i = rapid.IntRange(0, len(tr.items)-1).Draw(t, "item")
+		}
+		switch op := rapid.IntRange(0, 8).Draw(t, "edit"); {
+		case op <= 3 || i < 0:
+			tr.items = append(tr.items, item{
+				style: rapid.IntRange(0, 6).Draw(t, "style"), rule: rapid.SampledFrom(allRules).Draw(t, "rule"),
+				path: path.Draw(t, "path"), line: rapid.IntRange(1, 5).Draw(t, "line"), code: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "code"),
+			})
+		case op == 4:
+			tr.items = slices.Delete(tr.items, i, i+1)
+		case op == 5:
+			from, to := tr.items[i].path, path.Draw(t, "to")
+			for j := range tr.items {
+				if tr.items[j].path == from {
+					tr.items[j].path = to
+				}
+			}
+		case op == 6:
+			tr.items[i].muted = !tr.items[i].muted
+		case op == 7:
+			tr.pattern = rapid.SampledFrom([]string{"p", "q"}).Draw(t, "pattern")
+		default:
+			tr.items[i].version++
+			for j := range tr.items {
+				tr.items[j].line++
+			}
+		}
+	}
+}
+
+// results is what a scanner reports of the items, in any order.
+func (tr *tree) results() (out []redoubt.Result) {
+	count := map[string]int{}
+	for _, it := range tr.items {
+		r := redoubt.Result{Rule: rulesBy[it.rule], Path: it.path, Message: "m " + it.code, Muted: it.muted}
+		r.Location = redoubt.Location{Line: it.line, Column: 2*it.style + int(it.code[0]-'w')}
+		switch it.style {
+		case 0, 1: // as semgrep ci
+			key := fmt.Sprint(it.rule, it.path, it.code, tr.pattern)
+			r.MatchBasedID = fmt.Sprint(key, "_", count[key])
+			r.CodeHash, r.PatternHash = it.code, tr.pattern
+			count[key]++
+		case 2:
+			r.Fingerprint, r.Code = it.code, it.code
+		case 3:
+			r.Code = it.code
+		case 4:
+			r.Message = "m"
+		case 5:
+			r.Secret = &redoubt.SecretMatch{}
+			if it.code == "x" {
+				r.Secret.Hash[0] = 7
+			}
+		case 6:
+			r.Dependency = &redoubt.Vulnerable{Lockfile: it.path, Package: it.code, Version: fmt.Sprint(it.version)}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// drawUpload scans a tree, in one of the many ways.
+func drawUpload(t *rapid.T, tr *tree, now time.Time) Upload {
+	r := &redoubt.Report{Tool: rapid.SampledFrom([]string{"semgrep", "Semgrep OSS", "opengrep oss", "bandit"}).Draw(t, "tool"), Results: tr.results()}
+	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Report: r}
+	u.Category = rapid.SampledFrom([]string{"", "", "", "ios"}).Draw(t, "category")
+	u.Commit = rapid.SampledFrom([]string{"", "", "c1", "c2", "c3"}).Draw(t, "commit")
+	u.Full = rapid.IntRange(0, 3).Draw(t, "full") > 0
+	u.DeclaredFull = u.Full && rapid.Bool().Draw(t, "declared")
+	r.Failed = rapid.IntRange(0, 9).Draw(t, "failed") == 0
+	if rapid.Bool().Draw(t, "tells rules") {
+		r.RulesRun = some(t, allRules, "rules")
+	}
+	if rapid.Bool().Draw(t, "tells paths") {
+		r.Searched = some(t, allPaths, "searched")
+	}
+	if rapid.IntRange(0, 3).Draw(t, "skips") == 0 {
+		r.Skipped = some(t, allPaths, "skipped")
+	}
+	if rapid.IntRange(0, 5).Draw(t, "policy") == 0 {
+		u.OutOfPolicy = func(rule, path string) bool { return rule == "r3" || path == "c.py" }
+	}
+	if rapid.Bool().Draw(t, "tells start") {
+		r.StartedAt = now.Add(-time.Duration(rapid.IntRange(0, 4).Draw(t, "ago")) * time.Minute)
+	}
+	return u
+}
+
+func some(t *rapid.T, all []string, label string) []string {
+	out := []string{}
+	for _, s := range all {
+		if rapid.IntRange(0, 3).Draw(t, label) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Random histories of several refs, sources and people end as the model says,
+// after every step.
+func TestHistoriesFollowTheModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := comparison{t: t, model: newModel(), store: newMemory(), ids: map[int]int64{}}
+		trees := map[string]*tree{"main": {pattern: "p"}, "dev": {pattern: "p"}}
+		var sent []Upload
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			now := c.store.tick(time.Minute)
+			ref := rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")
+			switch step := rapid.IntRange(0, 9).Draw(t, "step"); {
+			case step == 0:
+				c.triage()
+			case step == 1 && len(sent) > 0:
+				c.upload(sent[rapid.IntRange(0, len(sent)-1).Draw(t, "again")])
+			case step == 2:
+				trees["dev"] = &tree{items: slices.Clone(trees["main"].items), pattern: trees["main"].pattern}
+			default:
+				trees[ref].edit(t)
+				u := drawUpload(t, trees[ref], now)
+				u.Ref = ref
+				c.upload(u)
+				sent = append(sent, u)
+			}
+			c.check()
+		}
+	})
+}
+
+// comparison drives the model and the implementation side by side.
+type comparison struct {
+	t     *rapid.T
+	model *model
+	store *memory
+	ids   map[int]int64 // from the model's serials
+}
+
+func (c *comparison) upload(u Upload) {
+	rows, events, writes := slices.Collect(maps.Keys(c.store.rows)), len(c.store.events), c.store.writes
+	got, err := Apply(c.t.Context(), c.store, u)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	want := c.model.apply(u, c.store.clock)
+	c.pairNew(rows)
+	gotEvents := []string{}
+	for _, e := range c.store.events[events:] {
+		gotEvents = append(gotEvents, fmt.Sprint(e.FindingID, " ", e.Kind))
+	}
+	wantEvents := []string{}
+	for _, e := range want.events {
+		var serial int
+		var kind string
+		fmt.Sscan(e, &serial, &kind)
+		wantEvents = append(wantEvents, fmt.Sprint(c.ids[serial], " ", kind))
+	}
+	slices.Sort(gotEvents)
+	slices.Sort(wantEvents)
+	if diff := cmp.Diff(wantEvents, gotEvents); diff != "" {
+		c.t.Fatalf("events (-model +got):\n%s", diff)
+	}
+	gotAnswer := []any{got.Outcome, got.Repeat, got.New, got.Returned, got.Moved, got.Closed, got.Removed}
+	wantAnswer := []any{want.outcome, want.repeat, want.fresh, want.returned, want.moved, want.closed, want.removed}
+	if diff := cmp.Diff(wantAnswer, gotAnswer); diff != "" {
+		c.t.Fatalf("outcome, repeat, new, returned, moved, closed, removed (-model +got):\n%s", diff)
+	}
+	if idle := got.Changed + got.Unchanged; want.outcome == redoubt.ScanApplied && !want.repeat && idle != want.idle {
+		c.t.Fatalf("%d findings changed in detail or not at all, want %d", idle, want.idle)
+	}
+	if got.Repeat && c.store.writes != writes {
+		c.t.Fatalf("the latest upload again made %d writes", c.store.writes-writes)
+	}
+}
+
+// pairNew notes the ids of new findings: both sides count up by position.
+func (c *comparison) pairNew(before []int64) {
+	var serials []int
+	for _, s := range c.model.streams {
+		for _, f := range s.findings {
+			if c.ids[f.serial] == 0 {
+				serials = append(serials, f.serial)
+			}
+		}
+	}
+	var ids []int64
+	for id := range c.store.rows {
+		if !slices.Contains(before, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) != len(serials) {
+		c.t.Fatalf("%d new findings, want %d", len(ids), len(serials))
+	}
+	slices.Sort(serials)
+	slices.Sort(ids)
+	for i := range ids {
+		c.ids[serials[i]] = ids[i]
+	}
+}
+
+// triage lets a person or a worker decide about a lineage, on both sides.
+func (c *comparison) triage() {
+	state := rapid.SampledFrom([]redoubt.TriageState{redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing}).Draw(c.t, "state")
+	human := rapid.Bool().Draw(c.t, "human")
+	var all []*modelFinding
+	for _, key := range slices.Sorted(maps.Keys(c.model.streams)) {
+		all = append(all, c.model.streams[key].findings...)
+	}
+	if len(all) == 0 {
+		return
+	}
+	f := all[rapid.IntRange(0, len(all)-1).Draw(c.t, "finding")]
+	f.lineage.triage, f.lineage.human = state, human
+	c.store.lineages[c.store.rows[c.ids[f.serial]].LineageID].Triage = redoubt.Triage{State: state, At: c.store.clock, Automatic: !human}
+}
+
+// view is a finding as both sides know it.
+type view struct {
+	Ref, Source, Rule, Path string
+	Line                    int
+	State                   redoubt.State
+	Triage                  redoubt.TriageState
+	Created, Since, Changed time.Time
+	SeenByFull              bool
+}
+
+func (c *comparison) check() {
+	want, got := map[int64]view{}, map[int64]view{}
+	here, there := map[*modelLineage]int64{}, map[int64]*modelLineage{}
+	for _, s := range c.model.streams {
+		for _, f := range s.findings {
+			id := c.ids[f.serial]
+			want[id] = view{s.ref, s.source, f.rule, f.path, f.line, f.state, f.lineage.triage, f.created, f.since, f.changed, f.seenByFull}
+			row := c.store.rows[id]
+			if row == nil {
+				continue
+			}
+			if here[f.lineage] == 0 && there[row.LineageID] == nil {
+				here[f.lineage], there[row.LineageID] = row.LineageID, f.lineage
+			}
+			if here[f.lineage] != row.LineageID || there[row.LineageID] != f.lineage {
+				c.t.Fatalf("finding %d is of lineage %d, against the model", id, row.LineageID)
+			}
+		}
+	}
+	for id, f := range c.store.rows {
+		got[id] = view{
+			f.Ref, f.Source, f.RuleName, f.Path, f.Line, f.State, c.store.lineages[f.LineageID].Triage.State,
+			f.CreatedAt, f.RelevantSince, f.StateUpdatedAt, f.SeenByFull,
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		c.t.Fatalf("findings (-model +got):\n%s", diff)
+	}
+}
+
+// Lines that come and go above a finding do not change who it is, whatever its
+// scanner tells of it.
+func TestIdentityIsStableUnderLineMoves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := tree{pattern: "p"}
+		for range 4 {
+			tr.edit(t)
+		}
+		results := tr.results()
+		for i := range results { // else nothing tells which comes first
+			results[i].Location.Column = i + 1
+		}
+		shift := map[int]int{}
+		for line, at := 1, 0; line < 40; line++ {
+			at += rapid.IntRange(1, 9).Draw(t, "lines")
+			shift[line] = at
+		}
+		moved := slices.Clone(results)
+		for i := range moved {
+			moved[i].Location.Line = shift[moved[i].Location.Line]
+			moved[i].Message += fmt.Sprintf(" (line %d)", moved[i].Location.Line)
+		}
+		for i := range results {
+			results[i].Message += fmt.Sprintf(" (line %d)", results[i].Location.Line)
+		}
+		before, _ := Observe(&redoubt.Report{Tool: "bandit", Results: results})
+		after, _ := Observe(&redoubt.Report{Tool: "bandit", Results: moved})
+		if diff := cmp.Diff(identities(before), identities(after)); diff != "" {
+			t.Fatalf("identities before and after (-before +after):\n%s", diff)
+		}
+	})
+}
+
+func identities(sightings []Sighting) (out []redoubt.Identity) {
+	for i := range sightings {
+		out = append(out, sightings[i].Finding.Identity)
+	}
+	return out
+}
+
+// The order in which a report lists its results means nothing.
+func TestOrderOfResultsMeansNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := tree{pattern: "p"}
+		for range 4 {
+			tr.edit(t)
+		}
+		m := newMemory()
+		u := drawUpload(t, &tr, m.clock)
+		u.Ref = "main"
+		if _, err := Apply(t.Context(), m, u); err != nil {
+			t.Fatal(err)
+		}
+		shuffled := *u.Report
+		shuffled.Results = slices.Clone(u.Report.Results)
+		order := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		order.Shuffle(len(shuffled.Results), func(i, j int) {
+			shuffled.Results[i], shuffled.Results[j] = shuffled.Results[j], shuffled.Results[i]
+		})
+		u.Report = &shuffled
+		writes := m.writes
+		m.tick(time.Minute)
+		if sum, err := Apply(t.Context(), m, u); err != nil || !sum.Repeat || m.writes != writes {
+			t.Fatalf("shuffled: %+v, %v, %d writes", sum, err, m.writes-writes)
+		}
+	})
+}
+
+// A scan of another commit that sees the same writes its row and no other.
+func TestSameFindingsWriteNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := tree{pattern: "p"}
+		for range 4 {
+			tr.edit(t)
+		}
+		m := newMemory()
+		u := drawUpload(t, &tr, m.clock)
+		u.Ref, u.Commit, u.OutOfPolicy = "main", "c1", nil
+		u.Report.StartedAt = time.Time{}
+		if _, err := Apply(t.Context(), m, u); err != nil {
+			t.Fatal(err)
+		}
+		before, writes, events := maps.Clone(m.rows), m.writes, len(m.events)
+		m.tick(time.Minute)
+		u.Commit = "c2"
+		sum, err := Apply(t.Context(), m, u)
+		if err != nil || sum.Repeat || len(sum.Items) > 0 || len(m.events) != events {
+			t.Fatalf("again at another commit: %+v, %v", sum, err)
+		}
+		if got := m.writes - writes; got != 2 { // the scan, and on the project when it was
+			t.Fatalf("%d writes, want 2", got)
+		}
+		if diff := cmp.Diff(before, m.rows); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// What a full scan that asserts everything leaves open does not depend on the
+// order in which earlier scans came.
+func TestLastFullScanDecides(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := &tree{pattern: "p"}
+		var uploads []Upload
+		draw := func() Upload {
+			tr.edit(t)
+			u := drawUpload(t, tr, time.Time{})
+			u.Ref, u.Category, u.Commit, u.OutOfPolicy = "main", "", "", nil
+			u.Report.Tool, u.Report.StartedAt = "semgrep", time.Time{}
+			return u
+		}
+		for range rapid.IntRange(1, 6).Draw(t, "scans") {
+			uploads = append(uploads, draw())
+		}
+		last := draw()
+		last.Full, last.DeclaredFull, last.Report.Failed = true, true, false
+		last.Report.RulesRun, last.Report.Searched, last.Report.Skipped = nil, nil, nil
+		one := statuses(t, append(slices.Clone(uploads), last))
+		other := statuses(t, append(rapid.Permutation(uploads).Draw(t, "order"), last))
+		if diff := cmp.Diff(one, other); diff != "" {
+			t.Fatalf("statuses (-in one order +in another):\n%s", diff)
+		}
+		sightings, _ := Observe(last.Report)
+		if len(one) != len(sightings) {
+			t.Fatalf("%d findings are live, the last scan saw %d", len(one), len(sightings))
+		}
+	})
+}
+
+// statuses applies uploads, a minute apart, and returns the status of what is
+// live then.
+func statuses(t *rapid.T, uploads []Upload) map[redoubt.Identity]redoubt.Status {
+	m := newMemory()
+	for _, u := range uploads {
+		m.tick(time.Minute)
+		if _, err := Apply(t.Context(), m, u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := map[redoubt.Identity]redoubt.Status{}
+	for _, f := range m.rows {
+		if live(f.State) {
+			out[f.Identity] = redoubt.StatusOf(f.State, m.lineages[f.LineageID].Triage.State)
+		}
+	}
+	return out
+}
