@@ -1,0 +1,173 @@
+package triage
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// model says what a valid request does, from decisions §6, finding by finding:
+// the ids it answers, and the triage of every lineage afterwards.
+func model(w *world, r Request) (ids []int64, after map[int64]redoubt.Triage) {
+	after = map[int64]redoubt.Triage{}
+	for id, l := range w.lineages {
+		after[id] = l.Triage
+	}
+	var matches []redoubt.Finding
+	for _, f := range w.findings {
+		status := modelStatus(f, after[f.LineageID])
+		switch {
+		case status == "", f.IssueType != r.Filter.IssueType:
+		case r.Filter.Ref != "" && f.Ref != r.Filter.Ref:
+		case r.Filter.HasIDs && !slices.Contains(r.Filter.IDs, f.ID):
+		case len(r.Filter.Severities) > 0 && !slices.Contains(r.Filter.Severities, f.Severity):
+		case len(r.Filter.Statuses) > 0 && !slices.ContainsFunc(r.Filter.Statuses, func(s redoubt.Status) bool { return s.String() == status }):
+		default:
+			matches = append(matches, f)
+		}
+	}
+	for len(matches) > r.Limit && r.Limit > 0 { // the oldest go
+		oldest := 0
+		for i, f := range matches {
+			if o := matches[oldest]; f.RelevantSince.Before(o.RelevantSince) || f.RelevantSince.Equal(o.RelevantSince) && f.ID < o.ID {
+				oldest = i
+			}
+		}
+		matches = slices.Delete(matches, oldest, oldest+1)
+	}
+	before := maps.Clone(after)
+	ids = []int64{}
+	for _, f := range w.findings { // ascending by id
+		same := func(m redoubt.Finding) bool { return m.LineageID == f.LineageID }
+		if f.IssueType != r.Filter.IssueType || f.State == redoubt.StateRemoved || !slices.ContainsFunc(matches, same) {
+			continue
+		}
+		t := before[f.LineageID]
+		if r.Automatic && !t.Automatic && t.State != redoubt.TriageUntriaged {
+			continue
+		}
+		ids = append(ids, f.ID)
+		after[f.LineageID] = modelDecision(w, r, t)
+	}
+	return ids, after
+}
+
+func modelStatus(f redoubt.Finding, t redoubt.Triage) string {
+	switch f.State {
+	case redoubt.StateRemoved:
+		return ""
+	case redoubt.Fixed:
+		return "fixed"
+	case redoubt.Muted:
+		return "ignored"
+	}
+	switch t.State {
+	case redoubt.TriageUntriaged, redoubt.TriageReopened:
+		return "open"
+	}
+	return t.State.String()
+}
+
+func modelDecision(w *world, r Request, t redoubt.Triage) redoubt.Triage {
+	comment := t.Comment
+	if r.Note != "" {
+		comment = r.Note
+	}
+	asked := t.State == r.State && t.Reason == r.Reason && t.Automatic == r.Automatic && t.Comment == comment
+	switch {
+	case r.State == 0:
+		t.Comment = comment
+		return t
+	case asked: // it was so already
+		return t
+	}
+	return redoubt.Triage{State: r.State, Reason: r.Reason, Comment: comment, At: w.now, By: w.actor, Automatic: r.Automatic}
+}
+
+func drawWorld(t *rapid.T) *world {
+	w := &world{now: start, lineages: map[int64]redoubt.Lineage{}}
+	for id := int64(1); id <= 5; id++ {
+		w.lineages[id] = redoubt.Lineage{ID: id, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}
+	}
+	for id := range int64(rapid.IntRange(0, 15).Draw(t, "findings")) {
+		lineage := rapid.Int64Range(1, 5).Draw(t, "lineage")
+		w.findings = append(w.findings, redoubt.Finding{
+			ID: id + 1, LineageID: lineage,
+			IssueType:     []redoubt.IssueType{redoubt.SAST, redoubt.SCA}[lineage%2],
+			Ref:           rapid.SampledFrom(refs).Draw(t, "ref"),
+			State:         redoubt.State(rapid.IntRange(1, 4).Draw(t, "state")),
+			Severity:      redoubt.Severity(rapid.IntRange(1, 3).Draw(t, "severity")),
+			RelevantSince: start.Add(time.Duration(rapid.IntRange(-4, 0).Draw(t, "since")) * time.Hour),
+		})
+	}
+	return w
+}
+
+var (
+	start = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	refs  = []string{"refs/heads/main", "refs/heads/dev", "refs/pull/7/merge"}
+)
+
+func drawRequest(t *rapid.T) Request {
+	r := Request{HasFilter: true, Limit: rapid.IntRange(0, 6).Draw(t, "limit"), Automatic: rapid.IntRange(0, 3).Draw(t, "automatic") == 0}
+	r.State = redoubt.TriageState(rapid.SampledFrom([]int{0, 2, 3, 4, 5}).Draw(t, "new state"))
+	if r.State == redoubt.TriageIgnored {
+		r.Reason = redoubt.TriageReason(rapid.IntRange(0, 4).Draw(t, "reason"))
+	}
+	if r.State == 0 || rapid.Bool().Draw(t, "has note") {
+		r.Note = rapid.SampledFrom([]string{"one", "two"}).Draw(t, "note")
+	}
+	f := &r.Filter
+	f.IssueType = rapid.SampledFrom([]redoubt.IssueType{redoubt.SAST, redoubt.SCA}).Draw(t, "type")
+	if rapid.Bool().Draw(t, "by ref") {
+		f.Ref = rapid.SampledFrom(refs).Draw(t, "filter ref")
+	}
+	if rapid.Bool().Draw(t, "by id") {
+		f.HasIDs, f.IDs = true, rapid.SliceOf(rapid.Int64Range(1, 20)).Draw(t, "ids")
+	}
+	if rapid.Bool().Draw(t, "by severity") {
+		f.Severities = []redoubt.Severity{redoubt.Severity(rapid.IntRange(1, 3).Draw(t, "filter severity"))}
+	}
+	if rapid.Bool().Draw(t, "by status") {
+		f.Statuses = []redoubt.Status{redoubt.Status(rapid.IntRange(1, 5).Draw(t, "filter status"))}
+	}
+	return r
+}
+
+func TestApplyFollowsTheModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		for range rapid.IntRange(1, 6).Draw(t, "requests") {
+			w.now = w.now.Add(time.Minute)
+			w.actor = redoubt.Actor{Kind: "token", ID: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "actor")}
+			r := drawRequest(t)
+			ids, after := model(w, r)
+			before, trail := maps.Clone(w.lineages), len(w.trail)
+			got, err := Apply(t.Context(), w, w, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(ids, got.IDs); diff != "" {
+				t.Fatalf("ids (-model +got):\n%s", diff)
+			}
+			changed := 0
+			for id, want := range after {
+				if diff := cmp.Diff(want, w.lineages[id].Triage); diff != "" {
+					t.Fatalf("triage of lineage %d (-model +got):\n%s", id, diff)
+				}
+				if w.lineages[id].Triage != before[id].Triage {
+					changed++
+				}
+			}
+			if lines := len(w.trail) - trail; lines != changed {
+				t.Fatalf("%d lines in the trail for %d changed lineages", lines, changed)
+			}
+		}
+	})
+}

@@ -1,0 +1,49 @@
+package triage
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redoubt/redoubt"
+)
+
+// check says what is wrong with a request, all at once, by the names that the
+// contract gives its members.
+func (r *Request) check() error {
+	var bad redoubt.InvalidError
+	fault := func(member string, value any, format string, args ...any) {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "body." + member, Message: fmt.Sprintf(format, args...), Value: value})
+	}
+	if r.Filter.IssueType.String() == "" {
+		fault("issue_type", nil, "is needed: sast, sca or secrets")
+	}
+	if len(r.Filter.IDs) == 0 && !r.HasFilter {
+		fault("issue_ids", nil, "is needed, or a filter: a request without either selects nothing, never everything")
+	}
+	if r.Limit < 0 || r.Limit > redoubt.MaxTriage {
+		fault("limit", r.Limit, "must be from 1 to %d", redoubt.MaxTriage)
+	}
+	switch r.State {
+	case 0:
+		if r.Note == "" {
+			fault("new_triage_state", nil, "is needed, or new_note: there is nothing to change")
+		}
+	case redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing, redoubt.TriageReopened:
+	default:
+		fault("new_triage_state", r.State.String(), "must be ignored, reviewing, fixing or reopened")
+	}
+	if r.Reason != 0 && r.State != redoubt.TriageIgnored {
+		fault("new_triage_reason", r.Reason.String(), "goes only with the state ignored")
+	}
+	if n := utf8.RuneCountInString(r.Note); n > redoubt.MaxNote {
+		fault("new_note", nil, "has %d characters, at most %d", n, redoubt.MaxNote)
+	}
+	if !utf8.ValidString(r.Note) || strings.ContainsRune(r.Note, 0) {
+		fault("new_note", nil, "must be UTF-8 without NUL characters")
+	}
+	if len(bad.Fields) > 0 {
+		return &bad
+	}
+	return nil
+}

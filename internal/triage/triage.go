@@ -1,0 +1,122 @@
+package triage
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Request asks for one decision about the findings that it selects.
+type Request struct {
+	// Filter selects; its IssueType is required. Ids and other members together
+	// select the intersection.
+	Filter redoubt.FindingFilter
+	// HasFilter says that the caller gave a filter beside the issue type and
+	// the ids. What bounds the caller, as Filter.Visible, is none.
+	HasFilter bool
+	Limit     int // newest matches, from 1 to redoubt.MaxTriage; 0 is the most
+
+	State  redoubt.TriageState  // 0 leaves the state: a note alone
+	Reason redoubt.TriageReason // only with ignored
+	Note   string               // redoubt.MaxNote characters at most; empty leaves the comment
+
+	// Automatic is a worker's decision: it passes over what a person decided.
+	Automatic bool
+}
+
+// Result is what a triage decided about.
+type Result struct {
+	// IDs are the selected findings and all occurrences of theirs on other refs,
+	// ascending, each once; never nil. Those that were as asked already are here
+	// too, so that a request sent again has the same answer.
+	IDs []int64
+}
+
+// Apply makes the decision, whole or not at all: the store's transaction is one
+// (decisions §6). Triage hangs on the lineage, so it holds on every ref, also
+// where a ref was filtered for. Each lineage that changes gets one line in the
+// trail. A request that is not allowed is a *redoubt.InvalidError, with all its
+// faults, and nothing is written; other errors are those of store and selector.
+func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error) {
+	if err := r.check(); err != nil {
+		return Result{}, err
+	}
+	limit := r.Limit
+	if limit == 0 {
+		limit = redoubt.MaxTriage
+	}
+	targets, err := sel.Newest(ctx, r.Filter, limit)
+	if err != nil || len(targets) == 0 {
+		return Result{IDs: []int64{}}, err
+	}
+	lineages, err := s.Lineages(ctx, lineagesOf(targets))
+	if err != nil {
+		return Result{}, err
+	}
+	maps.DeleteFunc(lineages, func(_ int64, l redoubt.Lineage) bool { return r.Automatic && decidedByPerson(l.Triage) })
+	if len(lineages) == 0 {
+		return Result{IDs: []int64{}}, nil
+	}
+	chosen := slices.Sorted(maps.Keys(lineages))
+	ids, err := sel.Occurrences(ctx, r.Filter.IssueType, chosen)
+	if err != nil {
+		return Result{}, err
+	}
+	for _, t := range targets {
+		if _, ok := lineages[t.LineageID]; ok {
+			ids = append(ids, t.FindingID)
+		}
+	}
+	var events []redoubt.TriageEvent
+	for _, id := range chosen {
+		if e, changed := r.decide(lineages[id], s); changed {
+			events = append(events, e)
+		}
+	}
+	if len(events) > 0 {
+		if err := s.UpdateTriage(ctx, events); err != nil {
+			return Result{}, err
+		}
+	}
+	slices.Sort(ids)
+	return Result{IDs: slices.Compact(ids)}, nil
+}
+
+func lineagesOf(targets []redoubt.Target) []int64 {
+	out := make([]int64, len(targets))
+	for i, t := range targets {
+		out[i] = t.LineageID
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// decidedByPerson reports whether no worker may change the triage.
+func decidedByPerson(t redoubt.Triage) bool {
+	return !t.Automatic && t.State != 0 && t.State != redoubt.TriageUntriaged
+}
+
+// decide is the transition of one lineage. From any state to any of the four; a
+// note alone leaves the state and when it was set. A reason lasts only as long
+// as the decision to ignore that it was given with; a comment lasts until
+// another one takes its place.
+func (r *Request) decide(l redoubt.Lineage, s Store) (redoubt.TriageEvent, bool) {
+	after := l.Triage
+	if r.State != 0 {
+		after.State, after.Reason, after.Automatic = r.State, r.Reason, r.Automatic
+	}
+	if r.Note != "" {
+		after.Comment = r.Note
+	}
+	if after == l.Triage {
+		return redoubt.TriageEvent{}, false
+	}
+	if r.State != 0 {
+		after.At, after.By = s.Now(), s.Actor()
+	}
+	return redoubt.TriageEvent{
+		LineageID: l.ID, At: s.Now(), By: s.Actor(), Before: l.Triage, After: after, Note: r.Note,
+	}, true
+}

@@ -1,0 +1,91 @@
+package triage
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// world is a Store and a naive Selector over a list of findings.
+type world struct {
+	now      time.Time
+	actor    redoubt.Actor
+	findings []redoubt.Finding
+	lineages map[int64]redoubt.Lineage
+	trail    []redoubt.TriageEvent
+	fail     string // the method that fails
+}
+
+var errBroken = errors.New("broken on purpose")
+
+func (w *world) broken(method string) error {
+	if w.fail == method {
+		return errBroken
+	}
+	return nil
+}
+
+func (w *world) Now() time.Time       { return w.now }
+func (w *world) Actor() redoubt.Actor { return w.actor }
+
+func (w *world) Lineages(_ context.Context, ids []int64) (map[int64]redoubt.Lineage, error) {
+	out := map[int64]redoubt.Lineage{}
+	for _, id := range ids {
+		if l, ok := w.lineages[id]; ok {
+			out[id] = l
+		}
+	}
+	return out, w.broken("Lineages")
+}
+
+func (w *world) UpdateTriage(_ context.Context, events []redoubt.TriageEvent) error {
+	if err := w.broken("UpdateTriage"); err != nil {
+		return err
+	}
+	for _, e := range events {
+		l := w.lineages[e.LineageID]
+		if l.Triage != e.Before {
+			return errors.New("the event's before is not what stands")
+		}
+		l.Triage = e.After
+		w.lineages[e.LineageID] = l
+	}
+	w.trail = append(w.trail, events...)
+	return nil
+}
+
+func (w *world) Newest(_ context.Context, f redoubt.FindingFilter, limit int) (out []redoubt.Target, _ error) {
+	matches := slices.Clone(w.findings)
+	slices.SortFunc(matches, func(a, b redoubt.Finding) int {
+		if c := b.RelevantSince.Compare(a.RelevantSince); c != 0 {
+			return c
+		}
+		return int(b.ID - a.ID)
+	})
+	for _, m := range matches {
+		if w.selects(f, m) && len(out) < limit {
+			out = append(out, redoubt.Target{FindingID: m.ID, LineageID: m.LineageID})
+		}
+	}
+	return out, w.broken("Newest")
+}
+
+func (w *world) selects(f redoubt.FindingFilter, m redoubt.Finding) bool {
+	status := redoubt.StatusOf(m.State, w.lineages[m.LineageID].Triage.State)
+	return status != 0 && m.IssueType == f.IssueType && (f.Ref == "" || f.Ref == m.Ref) &&
+		(!f.HasIDs || slices.Contains(f.IDs, m.ID)) &&
+		(len(f.Severities) == 0 || slices.Contains(f.Severities, m.Severity)) &&
+		(len(f.Statuses) == 0 || slices.Contains(f.Statuses, status))
+}
+
+func (w *world) Occurrences(_ context.Context, t redoubt.IssueType, lineages []int64) (out []int64, _ error) {
+	for _, m := range w.findings {
+		if m.IssueType == t && m.State != redoubt.StateRemoved && slices.Contains(lineages, m.LineageID) {
+			out = append(out, m.ID)
+		}
+	}
+	return out, w.broken("Occurrences")
+}
