@@ -1,0 +1,207 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"iter"
+	"path"
+	"strings"
+)
+
+// Format is a kind of file that Read understands.
+type Format string
+
+// Formats of files.
+const (
+	SemgrepJSON   Format = "semgrep-json"
+	SARIF         Format = "sarif"
+	CycloneDXJSON Format = "cyclonedx-json"
+	CycloneDXXML  Format = "cyclonedx-xml"
+	SPDXJSON      Format = "spdx-json"
+	Lockfile      Format = "lockfile"
+)
+
+// FormatInfo describes a format to people.
+type FormatInfo struct {
+	Format Format
+	Title  string   // as "SARIF 2.1.0"
+	From   string   // what writes it
+	Names  []string // file names; only lockfiles go by name
+}
+
+// Formats lists everything that Read understands.
+func Formats() []FormatInfo {
+	return []FormatInfo{
+		{Format: SemgrepJSON, Title: "Semgrep JSON", From: "semgrep --json, opengrep --json"},
+		{Format: SARIF, Title: "SARIF 2.1.0", From: "CodeQL, gitleaks, gosec, Bandit, Trivy, Checkov and most other scanners"},
+		{Format: CycloneDXJSON, Title: "CycloneDX 1.2 to 1.6, JSON", From: "syft, Trivy, cdxgen and others"},
+		{Format: CycloneDXXML, Title: "CycloneDX 1.2 to 1.6, XML", From: "syft, CycloneDX plugins of build tools"},
+		{Format: SPDXJSON, Title: "SPDX 2.2 and 2.3, JSON", From: "syft, Trivy and others"},
+		{Format: Lockfile, Title: "lockfiles, by file name", From: "package managers", Names: lockfileNames()},
+	}
+}
+
+// understood names the formats in one line.
+func understood() string {
+	var titles []string
+	for _, f := range Formats() {
+		title := f.Title
+		if len(f.Names) > 0 {
+			title += " (" + strings.Join(f.Names, ", ") + ")"
+		}
+		titles = append(titles, title)
+	}
+	return strings.Join(titles, "; ")
+}
+
+// Detect tells what a file is from its beginning (64 KiB are plenty), and
+// where that says nothing, from its name. The error says what is understood.
+func Detect(name string, head []byte) (Format, error) {
+	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	var hint string
+	if len(trimmed) > 0 {
+		var found Format
+		switch trimmed[0] {
+		case '{', '[':
+			found, hint = detectJSON(trimmed)
+		case '<':
+			found = detectXML(trimmed)
+		}
+		if found != "" {
+			return found, nil
+		}
+	}
+	if lockfileFor(name) != nil {
+		return Lockfile, nil
+	}
+	if hint == "" {
+		hint = "give the format, or write one of those that are understood: " + understood()
+	}
+	if len(trimmed) == 0 {
+		return "", errors.New("the file is empty; " + hint)
+	}
+	return "", fmt.Errorf("the format of this file is not known; %s", hint)
+}
+
+// marks tell JSON documents by a member at the top.
+var marks = map[string]Format{
+	"runs": SARIF, "bomFormat": CycloneDXJSON, "spdxVersion": SPDXJSON, "SPDXID": SPDXJSON,
+	"interfile_languages_used": SemgrepJSON, "engine_requested": SemgrepJSON, "skipped_rules": SemgrepJSON,
+	"check_id": SemgrepJSON, // inside results
+}
+
+// hints tell documents that are not understood by a member at the top.
+var hints = map[string]string{
+	"@graph":                "it looks like SPDX 3; export SPDX 2.3 or CycloneDX instead",
+	"SchemaVersion":         "it looks like Trivy's own JSON; run trivy with --format sarif or --format cyclonedx",
+	"RuleID":                "it looks like gitleaks' own JSON; run gitleaks with --report-format sarif",
+	"test_id":               "it looks like Bandit's own JSON; run bandit with -f sarif",
+	"generated_at":          "it looks like Bandit's own JSON; run bandit with -f sarif",
+	"vulnerabilities":       "it looks like a GitLab report; write SARIF or Semgrep JSON instead",
+	"artifactRelationships": "it looks like syft's own JSON; run syft with -o cyclonedx-json",
+}
+
+// detectJSON looks at the members at the top, and for hints at those just
+// below. The head may end anywhere.
+func detectJSON(head []byte) (found Format, hint string) {
+	dec := json.NewDecoder(bytes.NewReader(head))
+	for k := range keys(dec) {
+		switch {
+		case k.depth == 1 && k.name == "$schema":
+			found = schemas(k.value)
+		case k.depth == 1 && k.name != "check_id", k.depth == 2 && k.name == "check_id":
+			found = marks[k.name]
+		}
+		if found != "" {
+			return found, ""
+		}
+		if hint == "" && k.depth <= 2 {
+			hint = hints[k.name]
+		}
+	}
+	return "", hint
+}
+
+// key is a member of an object: how many objects it is in, its name, and its
+// value if that is a string.
+type key struct {
+	depth       int
+	name, value string
+}
+
+// keys goes through the members of a document up to its end or first fault.
+func keys(dec *json.Decoder) iter.Seq[key] {
+	return func(yield func(key) bool) {
+		var open []bool // true for objects
+		depth, name, named := 0, "", false
+		for {
+			token, err := dec.Token()
+			if err != nil {
+				return
+			}
+			delim, _ := token.(json.Delim)
+			value, isString := token.(string)
+			inObject := len(open) > 0 && open[len(open)-1]
+			switch {
+			case delim == '}' || delim == ']':
+				if inObject {
+					depth--
+				}
+				open = open[:len(open)-1]
+				continue
+			case inObject && !named && isString:
+				name, named = value, true
+				continue
+			}
+			if inObject {
+				named = false
+				if !yield(key{depth, name, value}) {
+					return
+				}
+			}
+			if delim == '{' {
+				depth++
+			}
+			if delim != 0 {
+				open = append(open, delim == '{')
+			}
+		}
+	}
+}
+
+// schemas tells documents by the address of their schema.
+func schemas(address string) Format {
+	address = strings.ToLower(address)
+	switch {
+	case strings.Contains(address, "sarif"):
+		return SARIF
+	case strings.Contains(address, "cyclonedx"):
+		return CycloneDXJSON
+	}
+	return ""
+}
+
+// detectXML looks at the first element.
+func detectXML(head []byte) Format {
+	dec := xml.NewDecoder(bytes.NewReader(head))
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return ""
+		}
+		if start, ok := token.(xml.StartElement); ok {
+			if start.Name.Local == "bom" && strings.Contains(start.Name.Space, "cyclonedx.org") {
+				return CycloneDXXML
+			}
+			return ""
+		}
+	}
+}
+
+// base returns the last element of a name, with either kind of slash.
+func base(name string) string {
+	return path.Base(strings.ReplaceAll(name, `\`, "/"))
+}

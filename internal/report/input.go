@@ -1,0 +1,121 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/redoubt/redoubt"
+)
+
+// headSize is how much of a file Detect gets to see.
+const headSize = 64 << 10
+
+// input is an opened file: inflated, bounded, without a byte order mark.
+type input struct {
+	*bufio.Reader
+	meter  *meter
+	limits Limits
+}
+
+// open looks for gzip and byte order marks and puts the limits in place.
+func open(r io.Reader, limits Limits) (*input, error) {
+	raw := bufio.NewReader(r)
+	r = raw
+	if magic, _ := raw.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		inflated, err := gzip.NewReader(raw)
+		if err != nil {
+			return nil, fmt.Errorf("the gzip header is damaged: %w", err)
+		}
+		r = gzipReader{inflated}
+	}
+	m := &meter{r: r, left: limits.Input, limit: limits.Input, item: -1}
+	in := &input{Reader: bufio.NewReaderSize(m, headSize), meter: m, limits: limits}
+	mark, _ := in.Peek(3)
+	switch {
+	case bytes.HasPrefix(mark, []byte("\xef\xbb\xbf")):
+		_, err := in.Discard(3)
+		return in, err
+	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
+		return nil, errUTF16
+	}
+	return in, nil
+}
+
+// head returns the beginning of the file without reading past it.
+func (in *input) head() ([]byte, error) {
+	head, err := in.Peek(headSize)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return head, nil
+}
+
+// all returns the whole file, which must keep within the document limit.
+func (in *input) all() ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(in, in.limits.Document+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > in.limits.Document {
+		return nil, tooLarge("the file", in.limits.Document)
+	}
+	return data, nil
+}
+
+// tooLarge is the error for what is over a limit of so many bytes.
+func tooLarge(what string, limit int64) error {
+	return fmt.Errorf("%s is %w (limit %d bytes)", what, redoubt.ErrTooLarge, limit)
+}
+
+// tooMany is the error for a list that is over its limit.
+func tooMany(what string, limit int) error {
+	return fmt.Errorf("%s: the list is %w (limit %d)", what, redoubt.ErrTooLarge, limit)
+}
+
+// meter stops a reader that gives more than it may: over the whole file, and
+// over one item of it.
+type meter struct {
+	r         io.Reader
+	left      int64
+	limit     int64
+	item      int64 // bytes left for the item; negative for no bound
+	itemLimit int64
+}
+
+// allow bounds what may be read until the next call, on top of what is
+// buffered already.
+func (m *meter) allow(limit int64) {
+	m.item, m.itemLimit = limit, limit
+}
+
+// Read implements io.Reader.
+func (m *meter) Read(p []byte) (int, error) {
+	switch {
+	case m.left < 0:
+		return 0, tooLarge("the file", m.limit)
+	case m.itemLimit > 0 && m.item < 0:
+		return 0, tooLarge("one item of the file", m.itemLimit)
+	}
+	n, err := m.r.Read(p)
+	m.left -= int64(n)
+	if m.itemLimit > 0 {
+		m.item -= int64(n)
+	}
+	return n, err
+}
+
+// gzipReader says in words what is wrong with a gzip stream.
+type gzipReader struct{ r *gzip.Reader }
+
+// Read implements io.Reader.
+func (g gzipReader) Read(p []byte) (int, error) {
+	n, err := g.r.Read(p)
+	if errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
+		err = fmt.Errorf("the gzip stream is damaged: %w", err)
+	}
+	return n, err
+}

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// readGoMod reads go.mod: what is required, direct unless marked as indirect.
+// Replaced modules are listed as what they are replaced with; those replaced
+// with a folder are left out, for they are part of the repository.
+func readGoMod(l *lock) error {
+	m := goMod{lock: l, replaced: map[[2]string]goModule{}}
+	for number, line := range l.numbered {
+		m.line(number, line)
+	}
+	if !m.isModule {
+		return errors.New("it has no module line, so it is no go.mod")
+	}
+	for _, d := range m.required {
+		to, ok := m.replaced[[2]string{d.Name, d.Version}]
+		if !ok {
+			to, ok = m.replaced[[2]string{d.Name, ""}]
+		}
+		if ok {
+			d.Name, d.Version = to.path, to.version
+		}
+		l.add(d) // a folder has no version, and is not added
+	}
+	return nil
+}
+
+type goModule struct{ path, version string }
+
+type goMod struct {
+	*lock
+	isModule bool
+	block    string // the directive whose parentheses are open
+	required []redoubt.Dependency
+	replaced map[[2]string]goModule
+}
+
+func (m *goMod) line(number int, line string) {
+	line, note, _ := strings.Cut(line, "//")
+	words := goWords(line)
+	if len(words) == 0 {
+		return
+	}
+	directive := m.block
+	switch {
+	case m.block != "" && words[0] == ")":
+		m.block = ""
+		return
+	case m.block == "":
+		directive, words = words[0], words[1:]
+	}
+	if len(words) == 1 && words[0] == "(" {
+		m.block = directive
+		return
+	}
+	switch directive {
+	case "module":
+		m.isModule = true
+	case "require":
+		m.require(number, words, note)
+	case "replace":
+		m.replace(words)
+	}
+}
+
+func (m *goMod) require(number int, words []string, note string) {
+	if len(words) != 2 {
+		m.refuse(fmt.Sprintf("line %d", number), "a requirement is a module and a version")
+		return
+	}
+	indirect := strings.HasPrefix(strings.TrimSpace(note), "indirect")
+	m.required = append(m.required, redoubt.Dependency{
+		Name: words[0], Version: words[1], Line: number, Transitivity: transitivityOf(true, !indirect),
+	})
+}
+
+// replace reads "old [version] => new [version]".
+func (m *goMod) replace(words []string) {
+	var from, to goModule
+	target, n := &from, 0
+	for _, w := range words {
+		switch {
+		case w == "=>":
+			target, n = &to, 0
+		case n == 0:
+			target.path, n = w, 1
+		default:
+			target.version = w
+		}
+	}
+	if to.path != "" {
+		m.replaced[[2]string{from.path, from.version}] = to
+	}
+}
+
+// goWords splits a line; words may be quoted.
+func goWords(line string) []string {
+	words := strings.Fields(line)
+	for i, w := range words {
+		words[i] = strings.Trim(w, "\"`")
+	}
+	return words
+}

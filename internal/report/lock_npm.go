@@ -1,0 +1,270 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// npmPackage is one entry of a package-lock, of all versions of the format.
+type npmPackage struct {
+	Name                 text                `json:"name"`
+	Version              text                `json:"version"`
+	Resolved             text                `json:"resolved"`
+	Integrity            text                `json:"integrity"`
+	License              json.RawMessage     `json:"license"`
+	Licenses             json.RawMessage     `json:"licenses"`
+	Link                 boolean             `json:"link"`
+	Requires             json.RawMessage     `json:"requires"`
+	Dependencies         map[string]npmLoose `json:"dependencies"`
+	DevDependencies      map[string]npmLoose `json:"devDependencies"`
+	OptionalDependencies map[string]npmLoose `json:"optionalDependencies"`
+	PeerDependencies     map[string]npmLoose `json:"peerDependencies"`
+}
+
+// npmLoose keeps only that there is a value.
+type npmLoose struct{}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (npmLoose) UnmarshalJSON([]byte) error { return nil }
+
+// readPackageLock reads package-lock.json and npm-shrinkwrap.json of versions
+// 1 to 3. Versions 2 and 3 list packages by folder, the project itself and its
+// workspaces among them, which say what is direct; version 1 nests
+// dependencies and does not tell.
+func readPackageLock(l *lock) error {
+	r := &packageLock{lock: l, objectWalker: newObjectWalker(l.data), direct: map[string]bool{}}
+	if err := r.document(); err != nil {
+		return err
+	}
+	if !r.hasPackages && !r.hasDependencies {
+		return errors.New("it has neither packages nor dependencies, so it is no package-lock")
+	}
+	for _, e := range r.entries {
+		e.dep.Transitivity = transitivityOf(r.hasPackages, r.direct[e.folder])
+		l.add(e.dep)
+	}
+	return nil
+}
+
+type packageLock struct {
+	*lock
+	*objectWalker
+	hasPackages, hasDependencies bool
+	direct                       map[string]bool // folders of packages that the project asks for itself
+	entries                      []npmEntry
+	nested                       []npmEntry
+}
+
+type npmEntry struct {
+	folder string
+	dep    redoubt.Dependency
+}
+
+func (r *packageLock) document() error {
+	err := r.object(func(name string, _ int) error {
+		switch name {
+		case "packages":
+			r.hasPackages = true
+			return r.object(r.packageEntry)
+		case "dependencies":
+			r.hasDependencies = true
+			return r.object(r.nestedEntry)
+		}
+		return r.skip()
+	})
+	if err != nil {
+		return err
+	}
+	if !r.hasPackages {
+		r.entries = r.nested
+	}
+	return r.end()
+}
+
+// packageEntry reads a member of packages: a folder and what is in it.
+func (r *packageLock) packageEntry(folder string, offset int) error {
+	var p npmPackage
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	module := strings.LastIndex(folder, "node_modules/")
+	if module < 0 {
+		r.project(folder, p) // the project or a workspace of it
+		return nil
+	}
+	if p.Link {
+		return nil
+	}
+	name := string(firstOf(p.Name, text(folder[module+len("node_modules/"):])))
+	r.entries = append(r.entries, npmEntry{folder, r.dependency(name, p, offset)})
+	return nil
+}
+
+// project notes what a project or workspace asks for, where npm puts it: in
+// the node_modules of its own folder or of one above.
+func (r *packageLock) project(folder string, p npmPackage) {
+	for _, wanted := range []map[string]npmLoose{p.Dependencies, p.DevDependencies, p.OptionalDependencies, p.PeerDependencies} {
+		for name := range wanted {
+			r.direct["node_modules/"+name] = true
+			if folder != "" {
+				r.direct[folder+"/node_modules/"+name] = true
+			}
+		}
+	}
+}
+
+// nestedEntry reads a member of dependencies, with those inside of it.
+func (r *packageLock) nestedEntry(name string, offset int) error {
+	var p npmPackage
+	raw, err := r.raw()
+	if err != nil {
+		return err
+	}
+	loosely(raw, &p)
+	r.nested = append(r.nested, npmEntry{dep: r.dependency(name, p, offset)})
+	var inner struct {
+		Dependencies json.RawMessage `json:"dependencies"`
+	}
+	loosely(raw, &inner)
+	if len(inner.Dependencies) == 0 {
+		return nil
+	}
+	start := int(r.dec.InputOffset()) - len(raw)
+	at := start + bytes.Index(raw, inner.Dependencies)
+	sub := &packageLock{lock: r.lock, objectWalker: newObjectWalker(inner.Dependencies)}
+	err = sub.object(func(name string, offset int) error { return sub.nestedEntry(name, at+offset) })
+	r.nested = append(r.nested, sub.nested...)
+	return err
+}
+
+// dependency makes one of an entry. An alias is listed under the name of what
+// it stands for; versions of git and file dependencies are their addresses.
+func (r *packageLock) dependency(name string, p npmPackage, offset int) redoubt.Dependency {
+	version := string(p.Version)
+	if alias, ok := strings.CutPrefix(version, "npm:"); ok {
+		if at := strings.LastIndexByte(alias, '@'); at > 0 {
+			name, version = alias[:at], alias[at+1:]
+		}
+	}
+	return redoubt.Dependency{
+		Name: name, Version: version, Line: r.lineAt(offset),
+		Licenses: npmLicenses(p.License, p.Licenses), Hashes: integrityHashes(string(p.Integrity)),
+	}
+}
+
+// npmLicenses reads the forms that licences have had: a string, an object with
+// a type, a list of either.
+func npmLicenses(raws ...json.RawMessage) []string {
+	var out []string
+	for _, raw := range raws {
+		var list []json.RawMessage
+		if loosely(raw, &list); list == nil && len(raw) > 0 {
+			list = []json.RawMessage{raw}
+		}
+		for _, one := range list {
+			var object struct {
+				Type text `json:"type"`
+			}
+			var name text
+			loosely(one, &object)
+			loosely(one, &name)
+			if s := firstOf(name, object.Type); s != "" {
+				out = append(out, string(s))
+			}
+		}
+	}
+	return out
+}
+
+// integrityHashes reads subresource integrity: algorithms and base64 sums.
+func integrityHashes(integrity string) []redoubt.Hash {
+	var out []redoubt.Hash
+	for _, field := range strings.Fields(integrity) {
+		algorithm, sum, _ := strings.Cut(field, "-")
+		name := map[string]string{"sha1": "SHA-1", "sha256": "SHA-256", "sha384": "SHA-384", "sha512": "SHA-512"}[algorithm]
+		raw, err := base64.StdEncoding.DecodeString(sum)
+		if name != "" && err == nil && len(raw) > 0 {
+			out = append(out, redoubt.Hash{Algorithm: name, Hex: hex.EncodeToString(raw)})
+		}
+	}
+	return out
+}
+
+// objectWalker goes through a JSON text that is in memory, and knows where
+// members begin.
+type objectWalker struct {
+	dec *json.Decoder
+}
+
+func newObjectWalker(data []byte) *objectWalker {
+	return &objectWalker{json.NewDecoder(bytes.NewReader(data))}
+}
+
+// object calls member, which must consume the value, for each member of the
+// object that comes next, with the offset of its name.
+func (w *objectWalker) object(member func(name string, offset int) error) error {
+	start, err := w.dec.Token()
+	if err != nil {
+		return w.fault(err)
+	}
+	if start == nil {
+		return nil
+	}
+	if start != json.Delim('{') {
+		return w.fault(errors.New("an object was expected"))
+	}
+	for w.dec.More() {
+		name, err := w.dec.Token()
+		if err != nil {
+			return w.fault(err)
+		}
+		offset := int(w.dec.InputOffset()) - 1 // its closing quote, which is on the same line
+		if err := member(name.(string), offset); err != nil {
+			return err
+		}
+	}
+	_, err = w.dec.Token()
+	return w.fault(err)
+}
+
+// decode decodes what fits of the next value.
+func (w *objectWalker) decode(v any) error {
+	raw, err := w.raw()
+	if err == nil {
+		loosely(raw, v)
+	}
+	return err
+}
+
+func (w *objectWalker) raw() (json.RawMessage, error) {
+	var raw json.RawMessage
+	err := w.dec.Decode(&raw)
+	return raw, w.fault(err)
+}
+
+func (w *objectWalker) skip() error {
+	_, err := w.raw()
+	return err
+}
+
+// end makes sure that nothing follows.
+func (w *objectWalker) end() error {
+	if _, err := w.dec.Token(); !errors.Is(err, io.EOF) {
+		return w.fault(errTrailing)
+	}
+	return nil
+}
+
+func (w *objectWalker) fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fault{offset: w.dec.InputOffset(), err: err}
+}

@@ -1,0 +1,244 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// pypiName is a name as the index compares it: lower case, runs of . _ - are
+// one hyphen (PEP 503).
+func pypiName(name string) string {
+	return strings.ToLower(separatorRuns.ReplaceAllString(strings.TrimSpace(name), "-"))
+}
+
+var separatorRuns = regexp.MustCompile(`[-_.]+`)
+
+var (
+	requirement = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(.*)$`)
+	pinned      = regexp.MustCompile(`^\(?\s*={2,3}\s*([^\s,;)]+)\s*\)?$`)
+	hashOption  = regexp.MustCompile(`--hash[= ](sha\d+):([0-9a-fA-F]+)`)
+	comment     = regexp.MustCompile(`(^|\s)#.*$`)
+	viaRoot     = regexp.MustCompile(`(?:^|\s)(?:-r\s+\S+|\S+\s*\(pyproject\.toml\)|\S+\s*\(setup\.(?:py|cfg)\))`)
+)
+
+// readRequirements reads requirements files. Only pinned requirements tell a
+// version; others are refused with the reason. Options (-r, -c, --index-url)
+// are passed over: a file that is referred to is a lockfile of its own.
+//
+// pip-compile and uv say in comments what each line came via, which makes
+// direct and transitive known; without such comments they are not.
+func readRequirements(l *lock) error {
+	r := requirements{lock: l}
+	for number, line := range l.numbered {
+		r.line(number, line)
+	}
+	r.flush()
+	if r.annotated {
+		for i := range l.deps {
+			l.deps[i].Transitivity = transitivityOf(true, r.direct[l.deps[i].Name])
+		}
+	}
+	return nil
+}
+
+// requirements joins the physical lines of a requirement with its hashes and
+// the comments that follow it.
+type requirements struct {
+	*lock
+	number    int
+	logical   string
+	continues bool
+	current   string // the name of the last requirement, for its comments
+	inVia     bool
+	annotated bool
+	direct    map[string]bool
+}
+
+func (r *requirements) line(number int, line string) {
+	if note, ok := strings.CutPrefix(strings.TrimSpace(line), "#"); ok && !r.continues {
+		r.flush()
+		r.comment(note)
+		return
+	}
+	if !r.continues {
+		r.flush()
+		r.number = number
+	}
+	if _, note, found := strings.Cut(line, "# via"); found && !r.continues {
+		defer func() { r.flush(); r.comment(" via" + note) }()
+	}
+	line = comment.ReplaceAllString(line, "")
+	stripped := strings.TrimRight(line, " \t")
+	r.continues = strings.HasSuffix(stripped, `\`)
+	r.logical += strings.TrimSuffix(stripped, `\`) + " "
+}
+
+// comment reads "via -r requirements.in", "via flask", and lists of these on
+// the lines that follow.
+func (r *requirements) comment(note string) {
+	note = strings.TrimSpace(note)
+	if via, ok := strings.CutPrefix(note, "via"); ok {
+		note, r.inVia = via, true
+	}
+	if !r.inVia || r.current == "" {
+		return
+	}
+	r.annotated = true
+	if viaRoot.MatchString(note) {
+		if r.direct == nil {
+			r.direct = map[string]bool{}
+		}
+		r.direct[r.current] = true
+	}
+}
+
+// flush takes the requirement that is complete.
+func (r *requirements) flush() {
+	line := strings.TrimSpace(r.logical)
+	r.logical, r.continues = "", false
+	if line == "" {
+		return
+	}
+	r.current, r.inVia = "", false
+	if strings.HasPrefix(line, "-") {
+		if strings.HasPrefix(line, "-e") || strings.HasPrefix(line, "--editable") {
+			r.unpinned(line, "an editable install has no version")
+		}
+		return
+	}
+	var hashes []redoubt.Hash
+	for _, m := range hashOption.FindAllStringSubmatch(line, maxList) {
+		hashes = append(hashes, redoubt.Hash{Algorithm: hashName(m[1]), Hex: strings.ToLower(m[2])})
+	}
+	line, _, _ = strings.Cut(line, " --")
+	line, _, _ = strings.Cut(line, ";") // what follows says where it applies
+	m := requirement.FindStringSubmatch(strings.TrimSpace(line))
+	if m == nil || strings.HasPrefix(m[2], "@") || strings.HasPrefix(m[2], ":") {
+		r.unpinned(line, "an address has no version")
+		return
+	}
+	version := pinned.FindStringSubmatch(strings.TrimSpace(m[2]))
+	if version == nil || strings.HasSuffix(version[1], "*") {
+		r.unpinned(line, "it is not pinned with ==, so the version is not known")
+		return
+	}
+	r.current = pypiName(m[1])
+	r.add(redoubt.Dependency{Name: r.current, Version: version[1], Line: r.number, Hashes: hashes})
+}
+
+func (r *requirements) unpinned(line, why string) {
+	r.refuse(fmt.Sprintf("line %d", r.number), "%s: %s", strings.TrimSpace(line), why)
+}
+
+// hashName spells an algorithm as bills of materials do: sha256 is SHA-256.
+func hashName(algorithm string) string {
+	algorithm = strings.ToLower(algorithm)
+	switch {
+	case algorithm == "md5":
+		return "MD5"
+	case strings.HasPrefix(algorithm, "sha"):
+		return "SHA-" + strings.TrimPrefix(algorithm[3:], "-")
+	}
+	return strings.ToUpper(algorithm)
+}
+
+// prefixedHash reads "sha256:0123…".
+func prefixedHash(s string) (redoubt.Hash, bool) {
+	algorithm, sum, ok := strings.Cut(strings.TrimSpace(s), ":")
+	if !ok || !isHex(sum) {
+		return redoubt.Hash{}, false
+	}
+	return redoubt.Hash{Algorithm: hashName(text(algorithm).name()), Hex: strings.ToLower(sum)}, true
+}
+
+var hexadecimal = regexp.MustCompile(`^[0-9a-fA-F]{8,128}$`)
+
+func isHex(s string) bool { return hexadecimal.MatchString(s) }
+
+// prefixedHashes reads a list of "sha256:0123…".
+func prefixedHashes(list []string) []redoubt.Hash {
+	var out []redoubt.Hash
+	for _, s := range list[:min(len(list), maxList)] {
+		if h, ok := prefixedHash(s); ok {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// readPipfileLock reads Pipfile.lock, which holds direct and transitive
+// packages without telling them apart.
+func readPipfileLock(l *lock) error {
+	w := newObjectWalker(l.data)
+	isPipfile := false
+	err := w.object(func(group string, _ int) error {
+		if group == "_meta" {
+			isPipfile = true
+			return w.skip()
+		}
+		return w.object(func(name string, offset int) error {
+			var p struct {
+				Version text            `json:"version"`
+				Hashes  texts           `json:"hashes"`
+				Git     json.RawMessage `json:"git"`
+			}
+			if err := w.decode(&p); err != nil {
+				return err
+			}
+			version, ok := strings.CutPrefix(strings.TrimSpace(string(p.Version)), "==")
+			if !ok {
+				l.refuse(group+"."+name, "it has no version with ==, so none is known")
+				return nil
+			}
+			l.add(redoubt.Dependency{
+				Name: pypiName(name), Version: version, Line: l.lineAt(offset), Hashes: prefixedHashes(p.Hashes),
+			})
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if !isPipfile {
+		return errors.New("it has no member _meta, so it is no Pipfile.lock")
+	}
+	return w.end()
+}
+
+// readPoetryLock reads poetry.lock. Which packages are direct is in
+// pyproject.toml, not here.
+func readPoetryLock(l *lock) error {
+	var file struct {
+		Packages []struct {
+			Name    string
+			Version string
+			Files   []struct{ Hash string }
+		} `toml:"package"`
+		Metadata struct {
+			Files map[string][]struct{ Hash string } // before Poetry 1.5
+		}
+	}
+	if err := l.toml(&file); err != nil {
+		return err
+	}
+	lines := l.nameLines("[[package]]")
+	for i, p := range file.Packages {
+		files := p.Files
+		if len(files) == 0 {
+			files = file.Metadata.Files[p.Name]
+		}
+		var hashes []string
+		for _, f := range files {
+			hashes = append(hashes, f.Hash)
+		}
+		l.add(redoubt.Dependency{
+			Name: pypiName(p.Name), Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
+		})
+	}
+	return nil
+}

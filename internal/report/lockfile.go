@@ -1,0 +1,188 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// lockfileKind is one kind of lockfile.
+type lockfileKind struct {
+	name      string // as path.Match reads it, of the file's base name
+	ecosystem string
+	read      func(l *lock) error
+}
+
+// lockfileKinds maps file names to readers. The first match counts.
+var lockfileKinds []lockfileKind
+
+func init() {
+	lockfileKinds = []lockfileKind{
+		{"package-lock.json", "npm", readPackageLock},
+		{"npm-shrinkwrap.json", "npm", readPackageLock},
+		{"requirements*.txt", "pypi", readRequirements},
+		{"*requirements.txt", "pypi", readRequirements},
+		{"Pipfile.lock", "pypi", readPipfileLock},
+		{"poetry.lock", "pypi", readPoetryLock},
+		{"go.mod", "gomod", readGoMod},
+		{"Cargo.lock", "cargo", readCargoLock},
+	}
+}
+
+// lockfileFor finds the kind of a lockfile by its name or path, or nil.
+func lockfileFor(name string) *lockfileKind {
+	name = base(name)
+	for i, kind := range lockfileKinds {
+		if ok, _ := path.Match(kind.name, name); ok {
+			return &lockfileKinds[i]
+		}
+	}
+	return nil
+}
+
+// lockfileNames lists the names that are understood.
+func lockfileNames() []string {
+	var names []string
+	for _, kind := range lockfileKinds {
+		names = append(names, kind.name)
+	}
+	return distinct(names)
+}
+
+// lockfileTool is the tool of reports that are a lockfile alone.
+const lockfileTool = "lockfile"
+
+// readLockfile makes an inventory of one lockfile.
+func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
+	kind := lockfileFor(o.Name)
+	if kind == nil {
+		return nil, fmt.Errorf("no lockfile has this name; known are %s", strings.Join(lockfileNames(), ", "))
+	}
+	data, err := in.all()
+	if err != nil {
+		return nil, err
+	}
+	l := &lock{
+		ecosystem: kind.ecosystem, data: data, seen: map[[3]string]int{}, limit: o.Limits.Items,
+		rep: &redoubt.Report{Tool: lockfileTool, Category: text(o.Category).name(), Products: redoubt.Products(0).With(redoubt.SCA)},
+	}
+	if err := kind.read(l); err != nil {
+		return nil, err
+	}
+	if l.full {
+		return nil, tooMany("dependencies", l.limit)
+	}
+	l.rep.Inventories = []redoubt.Inventory{{Lockfile: fileInRepository(o), Dependencies: l.deps}}
+	return []*redoubt.Report{l.rep}, nil
+}
+
+// fileInRepository is the path of the file that is read, or its mere name when
+// it lies elsewhere.
+func fileInRepository(o Options) string {
+	var c checkout
+	c.addRoot(o.Root)
+	if p, err := c.path(o.Name); err == nil {
+		return p
+	}
+	return base(text(o.Name).name())
+}
+
+// lock is a lockfile as it is read.
+type lock struct {
+	ecosystem string
+	data      []byte
+	rep       *redoubt.Report
+	deps      []redoubt.Dependency
+	seen      map[[3]string]int // index in deps by ecosystem, name, version
+	limit     int
+	full      bool
+	breaks    []int // offsets of line ends, once a line is asked for
+}
+
+// add takes a dependency. The same version again counts once: as direct if it
+// is ever said to be, on the first line that names it.
+func (l *lock) add(d redoubt.Dependency) {
+	d.Ecosystem = cmp.Or(d.Ecosystem, l.ecosystem)
+	d.Name, d.Version = text(d.Name).name(), text(d.Version).name()
+	if d.Name == "" || d.Version == "" {
+		return
+	}
+	if d.Transitivity == 0 {
+		d.Transitivity = redoubt.TransitivityUnknown
+	}
+	if d.Licenses = texts(d.Licenses).names(); d.Licenses == nil {
+		d.Licenses = []string{}
+	}
+	if d.PURL == "" {
+		d.PURL = purlOf(d.Ecosystem, d.Name, d.Version)
+	}
+	key := [3]string{d.Ecosystem, d.Name, d.Version}
+	if i, ok := l.seen[key]; ok {
+		if d.Transitivity == redoubt.Direct {
+			l.deps[i].Transitivity = redoubt.Direct
+		}
+		return
+	}
+	if len(l.deps) >= l.limit {
+		l.full = true
+		return
+	}
+	l.seen[key] = len(l.deps)
+	l.deps = append(l.deps, d)
+}
+
+// refuse notes an entry that names no version, or none that can be read.
+func (l *lock) refuse(item, format string, args ...any) {
+	reason := oneLine(fmt.Sprintf(format, args...), maxName)
+	l.rep.Refused = append(l.rep.Refused, redoubt.Refusal{Item: oneLine(item, maxName), Reason: reason})
+}
+
+// lineAt returns the line of a byte, from 1.
+func (l *lock) lineAt(offset int) int {
+	if l.breaks == nil {
+		l.breaks = []int{}
+		for i, c := range l.data {
+			if c == '\n' {
+				l.breaks = append(l.breaks, i)
+			}
+		}
+	}
+	return 1 + sort.SearchInts(l.breaks, offset)
+}
+
+// numbered goes through the lines of the file, without their ends.
+func (l *lock) numbered(yield func(number int, line string) bool) {
+	number := 0
+	for line := range bytes.Lines(l.data) {
+		number++
+		if !yield(number, string(bytes.TrimRight(line, "\r\n"))) {
+			return
+		}
+	}
+}
+
+// transitivityOf is direct or transitive where the file tells which packages
+// the project asked for itself, else unknown.
+func transitivityOf(told, direct bool) redoubt.Transitivity {
+	switch {
+	case !told:
+		return redoubt.TransitivityUnknown
+	case direct:
+		return redoubt.Direct
+	}
+	return redoubt.Transitive
+}
+
+// sorted puts dependencies in the order of their lines, then names, for files
+// whose entries have no order of their own.
+func (l *lock) sorted() {
+	slices.SortStableFunc(l.deps, func(a, b redoubt.Dependency) int {
+		return cmp.Or(a.Line-b.Line, strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version))
+	})
+}

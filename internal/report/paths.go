@@ -1,0 +1,111 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// checkout knows where the repository lay when it was scanned, and turns the
+// paths of a report into paths of the repository.
+type checkout struct {
+	roots []string // absolute, clean, with a slash at the end; longest first
+}
+
+// addRoot makes a folder, given as a path or as a file URI, a root. What is
+// not absolute, or is the root of the file system, is no root.
+func (c *checkout) addRoot(folder string) {
+	folder, err := slashed(folder, strings.HasPrefix(folder, "file:"))
+	if err != nil || !path.IsAbs(folder) || path.Clean(folder) == "/" {
+		return
+	}
+	c.roots = append(c.roots, path.Clean(folder)+"/")
+	slices.SortFunc(c.roots, func(a, b string) int { return len(b) - len(a) })
+}
+
+// path returns a plain path as a path of the repository.
+func (c *checkout) path(raw string) (string, error) { return c.resolve(raw, false) }
+
+// uri returns a URI, or URI reference, as a path of the repository.
+func (c *checkout) uri(raw string) (string, error) { return c.resolve(raw, true) }
+
+func (c *checkout) resolve(raw string, isURI bool) (string, error) {
+	p, err := slashed(raw, isURI)
+	switch {
+	case err != nil:
+		return "", err
+	case p == "":
+		return "", errors.New("it names no file")
+	case len(p) > maxPath:
+		return "", fmt.Errorf("its path is longer than %d bytes", maxPath)
+	}
+	p = path.Clean(p)
+	if path.IsAbs(p) {
+		if p, err = c.below(p); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case p == ".":
+		return "", errors.New("its path is a folder, the whole repository")
+	case p == "..", strings.HasPrefix(p, "../"):
+		return "", fmt.Errorf("its path %q leads out of the repository", p)
+	}
+	return p, nil
+}
+
+// below takes the root off an absolute path.
+func (c *checkout) below(p string) (string, error) {
+	for _, root := range c.roots {
+		if rest, ok := strings.CutPrefix(p, root); ok && rest != "" {
+			return rest, nil
+		}
+	}
+	return "", fmt.Errorf("its path %q is absolute and not below a folder that the report names as the repository; "+
+		"scan with relative paths, or tell the root of the checkout", p)
+}
+
+var (
+	scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:/`)
+	drive  = regexp.MustCompile(`^/?[A-Za-z]:(/|$)`)
+)
+
+// slashed undoes the spellings of a path: file URIs, percent-encoding,
+// backslashes, drive letters (C:\x becomes /c:/x).
+func slashed(raw string, isURI bool) (string, error) {
+	p := without(strings.TrimSpace(raw), unicode.IsControl)
+	if isURI {
+		if scheme.MatchString(p) && !strings.HasPrefix(strings.ToLower(p), "file:/") {
+			return "", fmt.Errorf("its address %q is not of a file in the repository", cut(p, maxName))
+		}
+		p = filePath(p)
+		if decoded, err := url.PathUnescape(p); err == nil {
+			p = without(decoded, unicode.IsControl)
+		}
+	}
+	p = strings.ReplaceAll(p, `\`, "/")
+	if drive.MatchString(p) {
+		p = "/" + strings.TrimPrefix(p, "/")
+		p = "/" + strings.ToLower(p[1:2]) + p[2:]
+	}
+	return p, nil
+}
+
+// filePath returns the path of a file URI, with a slash in front; other
+// references are returned as they are.
+func filePath(uri string) string {
+	if len(uri) < len("file:/") || !strings.EqualFold(uri[:len("file:")], "file:") {
+		return uri
+	}
+	rest := uri[len("file:"):]
+	if authority, ok := strings.CutPrefix(rest, "//"); ok {
+		_, p, _ := strings.Cut(authority, "/") // the host, mostly empty, is dropped
+		return "/" + p
+	}
+	return rest
+}

@@ -1,0 +1,145 @@
+package report
+
+import (
+	"errors"
+	"io"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Options tell Read about a file. The zero value reads any format with the
+// default limits and hashes no secrets.
+type Options struct {
+	// Name is the file's name, a path in the repository where it is one: it
+	// names lockfiles and stands in messages. Absolute names lose their folder.
+	Name string
+	// Format is what to read the file as; empty detects it.
+	Format Format
+	// Category makes a source of its own of the same tool (decisions §4). It
+	// beats the category that a report names itself.
+	Category string
+	// Root is the folder of the checkout on the machine that scanned. Absolute
+	// paths below it become paths of the repository; those below roots that
+	// the report itself tells do so anyway.
+	Root string
+	// Key is the server's key for hashes of secrets (decisions §16). Without
+	// one no secret is hashed, and equal ones cannot be told from others.
+	Key []byte
+	// Limits bound the file; zero members take their default.
+	Limits Limits
+}
+
+// Limits bound what one file may hold. Over a limit the file is an error that
+// wraps redoubt.ErrTooLarge. Strings have fixed limits, beyond which they are
+// cut: messages and code 64 KiB, names 1 KiB; paths over 4 KiB are refused.
+// Values nest 10,000 deep at most, as encoding/json and encoding/xml allow,
+// and 200 deep in TOML.
+type Limits struct {
+	Input    int64 // bytes of the file after inflating, 1 GiB by default
+	Document int64 // bytes of a file that is read whole (BOMs, lockfiles), 128 MiB by default
+	Item     int64 // bytes of one result, rule or other member of a streamed file, 16 MiB by default
+	Items    int   // results, rules, paths or dependencies of one file, each; 1,000,000 by default
+}
+
+func (l Limits) orDefault() Limits {
+	return Limits{
+		Input:    positive(l.Input, 1<<30),
+		Document: positive(l.Document, 128<<20),
+		Item:     positive(l.Item, 16<<20),
+		Items:    positive(l.Items, 1_000_000),
+	}
+}
+
+func positive[N int | int64](n, otherwise N) N {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// Read reads one file, gzipped or not, and returns a report for each source in
+// it: mostly one, and no two of the same tool and category. The error is a
+// *FileError; there is none for single bad items, which the reports list as
+// refused.
+func Read(r io.Reader, o Options) ([]*redoubt.Report, error) {
+	o.Limits = o.Limits.orDefault()
+	in, err := open(r, o.Limits)
+	if err != nil {
+		return nil, fileError(o, -1, err)
+	}
+	if o.Format == "" {
+		head, err := in.head()
+		if err != nil {
+			return nil, fileError(o, 0, err)
+		}
+		if o.Format, err = Detect(o.Name, head); err != nil {
+			return nil, fileError(o, -1, err)
+		}
+	}
+	read, ok := readers[o.Format]
+	if !ok {
+		return nil, fileError(o, -1, errors.New("no such format; known are "+understood()))
+	}
+	reports, err := read(in, o)
+	if err != nil {
+		return nil, fileError(o, -1, err)
+	}
+	return mergeSources(reports), nil
+}
+
+// reader reads one format to its end.
+type reader func(in *input, o Options) ([]*redoubt.Report, error)
+
+// readers is filled in by init, for lockfiles know Formats and Formats knows
+// the readers.
+var readers = map[Format]reader{
+	SemgrepJSON: readSemgrep,
+	SARIF:       readSARIF,
+	Lockfile:    readLockfile,
+}
+
+// mergeSources makes one report of those that share a tool and a category: two
+// full reports of one source would close each other's findings.
+func mergeSources(reports []*redoubt.Report) []*redoubt.Report {
+	type source struct{ tool, category string }
+	first := make(map[source]*redoubt.Report, len(reports))
+	merged := reports[:0]
+	for _, r := range reports {
+		key := source{r.Tool, r.Category}
+		if first[key] == nil {
+			first[key] = r
+			merged = append(merged, r)
+			continue
+		}
+		merge(first[key], r)
+	}
+	return merged
+}
+
+// merge adds b to a. What only one of them tells to have been looked at, the
+// two together do not tell.
+func merge(a, b *redoubt.Report) {
+	if !b.StartedAt.IsZero() && (a.StartedAt.IsZero() || b.StartedAt.Before(a.StartedAt)) {
+		a.StartedAt = b.StartedAt
+	}
+	if a.Commit == "" {
+		a.Commit = b.Commit
+	}
+	a.TotalTime += b.TotalTime
+	a.Products |= b.Products
+	a.Failed = a.Failed || b.Failed
+	a.RulesRun = both(a.RulesRun, b.RulesRun)
+	a.Searched = both(a.Searched, b.Searched)
+	a.Skipped = distinct(append(a.Skipped, b.Skipped...))
+	a.Rules = append(a.Rules, b.Rules...)
+	a.Results = append(a.Results, b.Results...)
+	a.Inventories = append(a.Inventories, b.Inventories...)
+	a.Refused = append(a.Refused, b.Refused...)
+}
+
+func both(a, b []string) []string {
+	if a == nil || b == nil {
+		return nil
+	}
+	return distinct(append(a, b...))
+}

@@ -1,0 +1,295 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// sarifFile reads SARIF 2.1.0: a report for each run.
+//
+// Results are decoded one by one and made into findings at the end of their
+// run, because rules, folders and artifacts may come after them.
+type sarifFile struct {
+	*walker
+	o       Options
+	reports []*redoubt.Report
+	hasRuns bool
+}
+
+func readSARIF(in *input, o Options) ([]*redoubt.Report, error) {
+	f := &sarifFile{walker: in.walker(), o: o}
+	err := f.object("", func(name string) error {
+		if name != "runs" {
+			return f.skip(name)
+		}
+		f.hasRuns = true
+		return f.array(name, f.run)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := f.end(); err != nil {
+		return nil, err
+	}
+	if !f.hasRuns {
+		return nil, errors.New("it has no member runs, so it is not SARIF")
+	}
+	return f.reports, nil
+}
+
+// sarifRun is one run of one tool, as it is read.
+type sarifRun struct {
+	*walker
+	where   string
+	rep     *redoubt.Report
+	secrets *redactor
+
+	components  []*component // the driver, then the extensions
+	traits      traits       // of the tool
+	category    text         // automationDetails.id
+	bases       map[string]sarifArtifact
+	artifacts   []sarifArtifact
+	checkout    checkout
+	invocations []sarifInvocation
+	properties  sarifRunProperties
+	results     []sarifResult
+}
+
+func (f *sarifFile) run(item string) error {
+	r := &sarifRun{
+		walker: f.walker, where: item, rep: &redoubt.Report{}, secrets: newRedactor(f.o.Key),
+		components: []*component{{}}, bases: map[string]sarifArtifact{},
+	}
+	r.checkout.addRoot(f.o.Root)
+	if err := f.object(item, r.member); err != nil {
+		return err
+	}
+	r.finish(f.o)
+	f.reports = append(f.reports, r.rep)
+	return nil
+}
+
+func (r *sarifRun) member(name string) error {
+	where := r.where + "." + name
+	switch name {
+	case "tool":
+		return r.object(where, r.tool)
+	case "results":
+		return r.array(where, r.result)
+	case "artifacts":
+		return r.array(where, func(item string) error {
+			var a sarifArtifactEntry
+			_, err := r.decode(item, &a)
+			r.artifacts = append(r.artifacts, sarifArtifact{URI: a.Location.URI, Base: a.Location.Base, roles: a.Roles})
+			return err
+		})
+	case "invocations":
+		return r.array(where, func(item string) error {
+			var v sarifInvocation
+			_, err := r.decode(item, &v)
+			r.invocations = append(r.invocations, v)
+			return err
+		})
+	case "originalUriBaseIds":
+		return r.decodeMember(where, &r.bases)
+	case "automationDetails":
+		var details struct {
+			ID text `json:"id"`
+		}
+		err := r.decodeMember(where, &details)
+		r.category = details.ID
+		return err
+	case "versionControlProvenance":
+		var repositories []struct {
+			Revision text `json:"revisionId"`
+		}
+		err := r.decodeMember(where, &repositories)
+		if len(repositories) > 0 {
+			r.rep.Commit = repositories[0].Revision.name()
+		}
+		return err
+	case "properties":
+		return r.decodeMember(where, &r.properties)
+	case "externalPropertyFileReferences":
+		r.refuse(where, "parts of this run are in other files, which are not read; write one file")
+	}
+	return r.skip(where)
+}
+
+// decodeMember decodes what fits of a member.
+func (r *sarifRun) decodeMember(where string, v any) error {
+	_, err := r.decode(where, v)
+	return err
+}
+
+func (r *sarifRun) tool(name string) error {
+	where := r.where + ".tool." + name
+	switch name {
+	case "driver":
+		return r.object(where, func(name string) error { return r.component(where, name, r.components[0]) })
+	case "extensions":
+		return r.array(where, func(item string) error {
+			c := &component{}
+			r.components = append(r.components, c)
+			return r.object(item, func(name string) error { return r.component(item, name, c) })
+		})
+	}
+	return r.skip(where)
+}
+
+func (r *sarifRun) component(where, name string, c *component) error {
+	where += "." + name
+	switch name {
+	case "name":
+		return r.decodeMember(where, &c.name)
+	case "version":
+		return r.decodeMember(where, &c.version)
+	case "semanticVersion":
+		return r.decodeMember(where, &c.semanticVersion)
+	case "rules":
+		return r.array(where, func(item string) error {
+			rule := &sarifRule{}
+			c.rules = append(c.rules, rule)
+			return r.decodeMember(item, rule)
+		})
+	}
+	return r.skip(where)
+}
+
+func (r *sarifRun) result(item string) error {
+	var res sarifResult
+	misfit, err := r.decode(item, &res)
+	if err != nil {
+		return err
+	}
+	res.item, res.misfit = item, misfit
+	r.results = append(r.results, res)
+	return nil
+}
+
+// finish makes the report out of what was read.
+func (r *sarifRun) finish(o Options) {
+	driver := r.components[0]
+	r.traits = traitsOf(driver.name)
+	r.rep.Tool = r.traits.tool
+	r.rep.ToolVersion = firstOf(driver.semanticVersion, driver.version).name()
+	r.rep.Category = text(firstOf(o.Category, categoryOf(string(r.category)))).name()
+	r.findRoots()
+	r.describeRules()
+	r.readInvocations()
+	for i := range r.results {
+		r.convert(&r.results[i])
+		r.results[i] = sarifResult{} // half of the memory goes as the other half comes
+	}
+	r.readSearched()
+	r.rep.Skipped = distinct(r.rep.Skipped)
+	if r.rep.Searched != nil {
+		r.rep.Searched = minus(distinct(r.rep.Searched), r.rep.Skipped)
+	}
+	r.rep.Products = r.products()
+	r.secrets.scrub(r.rep)
+}
+
+// products are those of the results, and of the rules where all of them ran.
+// Without either the tool tells.
+func (r *sarifRun) products() redoubt.Products {
+	var p redoubt.Products
+	for i := range r.rep.Results {
+		p = p.With(r.rep.Results[i].Rule.IssueType)
+	}
+	if r.rep.RulesRun != nil {
+		for _, rule := range r.rep.Rules {
+			p = p.With(rule.IssueType)
+		}
+	}
+	if p == 0 {
+		p = p.With(r.traits.issueType)
+	}
+	return p
+}
+
+// categoryOf is the category of an automation id: all before its last slash,
+// what comes after names the single run. Without a slash there is none.
+func categoryOf(id string) string {
+	last := strings.LastIndexByte(id, '/')
+	if last < 0 {
+		return ""
+	}
+	return id[:last]
+}
+
+// readInvocations says when the tool ran, whether that went well, and which
+// files it complains of: about those it says nothing else.
+func (r *sarifRun) readInvocations() {
+	var start, end time.Time
+	for _, v := range r.invocations {
+		if v.Successful != nil && !bool(*v.Successful) {
+			r.rep.Failed = true
+		}
+		if t := v.Start.time(); !t.IsZero() && (start.IsZero() || t.Before(start)) {
+			start = t
+		}
+		if t := v.End.time(); t.After(end) {
+			end = t
+		}
+		for _, n := range append(v.Execution, v.Configuration...) {
+			r.readNotification(n)
+		}
+	}
+	r.rep.StartedAt = start
+	if !start.IsZero() && end.After(start) {
+		r.rep.TotalTime = seconds(end.Sub(start).Seconds())
+	}
+}
+
+func (r *sarifRun) readNotification(n sarifNotification) {
+	if n.Level != "" && severityOf(string(n.Level)) < redoubt.SeverityMedium {
+		return
+	}
+	for _, l := range n.Locations {
+		if p, err := r.path(l.Physical.Artifact); err == nil {
+			r.rep.Skipped = append(r.rep.Skipped, p)
+		}
+	}
+	if named := r.traits.failedFile; named != nil && len(n.Locations) == 0 {
+		if m := named.FindStringSubmatch(string(n.Message.plain())); m != nil {
+			if p, err := r.checkout.path(m[1]); err == nil {
+				r.rep.Skipped = append(r.rep.Skipped, p)
+			}
+		}
+	}
+}
+
+// readSearched says where the tool looked, where the report really tells:
+// artifacts of the role analysisTarget, which the standard keeps for files
+// that the tool was told to scan; and Bandit's metrics, which count the lines
+// of every file. Any other list of artifacts may hold only files with results.
+func (r *sarifRun) readSearched() {
+	add := func(p string, err error) {
+		if err == nil {
+			r.rep.Searched = append(r.rep.Searched, p)
+		}
+	}
+	for _, a := range r.artifacts {
+		if a.isTarget() {
+			add(r.path(a))
+		}
+	}
+	if r.traits.tool != "bandit" {
+		return
+	}
+	for _, file := range sortedKeys(r.properties.Metrics) {
+		if file != "_totals" {
+			add(r.checkout.path(file))
+		}
+	}
+}
+
+// refuse notes an item that could not be taken.
+func (r *sarifRun) refuse(item, format string, args ...any) {
+	r.rep.Refused = append(r.rep.Refused, redoubt.Refusal{Item: item, Reason: cut(fmt.Sprintf(format, args...), maxName)})
+}

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"errors"
+	"path"
+	"strings"
+)
+
+// repositoryBases are the names that tools give to the repository's folder.
+var repositoryBases = []string{"%SRCROOT%", "SRCROOT", "ROOTPATH", "REPOROOT", "PROJECTROOT", "%PROJECTROOT%"}
+
+// findRoots learns where the repository lay: from the base that has one of the
+// usual names, else from all bases that are absolute, and from the folder that
+// the tool ran in.
+func (r *sarifRun) findRoots() {
+	named := false
+	for _, name := range repositoryBases {
+		if folder := r.folder(name, 0); path.IsAbs(folder) {
+			r.checkout.addRoot(folder)
+			named = true
+		}
+	}
+	for _, name := range sortedKeys(r.bases) {
+		if folder := r.folder(name, 0); !named && path.IsAbs(folder) {
+			r.checkout.addRoot(folder)
+		}
+	}
+	for _, v := range r.invocations {
+		if folder, err := slashed(string(v.Folder.URI), true); err == nil {
+			r.checkout.addRoot(folder)
+		}
+	}
+}
+
+// maxBases is how many bases may rest on each other; they may form a circle.
+const maxBases = 10
+
+// folder resolves a base to a folder: absolute, or relative to the repository.
+func (r *sarifRun) folder(name string, depth int) string {
+	base, ok := r.bases[name]
+	if !ok || depth > maxBases {
+		return ""
+	}
+	folder, err := slashed(string(base.URI), true)
+	if err != nil {
+		return ""
+	}
+	if path.IsAbs(folder) || base.Base == "" {
+		return folder
+	}
+	return path.Join(r.folder(string(base.Base), depth+1), folder)
+}
+
+// path returns a place as a path of the repository.
+func (r *sarifRun) path(a sarifArtifact) (string, error) {
+	if a.URI == "" && a.Index != nil && int(*a.Index) < len(r.artifacts) {
+		a = r.artifacts[*a.Index]
+	}
+	if a.URI == "" {
+		return "", errors.New("it has no location with a file")
+	}
+	file, err := slashed(string(a.URI), true)
+	if err != nil {
+		return "", err
+	}
+	if folder := r.folder(string(a.Base), 0); folder != "" && !path.IsAbs(file) {
+		file = strings.TrimSuffix(folder, "/") + "/" + file
+	}
+	return r.checkout.path(file)
+}

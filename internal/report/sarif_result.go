@@ -1,0 +1,197 @@
+package report
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// convert makes a finding of a result, or refuses it, or passes over one that
+// is none.
+func (r *sarifRun) convert(res *sarifResult) {
+	if !res.isFinding() {
+		return
+	}
+	rule := r.ruleOf(res)
+	if rule.Name == "" {
+		r.refuse(res.item, "it names no rule: give ruleId, rule or ruleIndex; %s", firstOf(res.misfit, "none of them is there"))
+		return
+	}
+	place := res.place()
+	path, err := r.path(place.Physical.Artifact)
+	if err != nil {
+		r.refuse(res.item, "%v", err)
+		return
+	}
+	var props sarifResultProperties
+	loosely(res.Properties, &props)
+	region := place.Physical.Region
+	out := redoubt.Result{
+		Item: res.item, Rule: rule.Rule, Path: path, Location: region.location(),
+		Message: firstOf(res.message(rule.from), rule.Name),
+		Severity: firstOf(severityOfNumber(string(props.Score)), rule.byScore, severityOf(string(res.Level)),
+			rule.byLevel, r.traits.severity),
+		Confidence: firstOf(confidenceOf(string(props.Confidence)), rule.Confidence),
+		Muted:      res.isSuppressed(),
+	}
+	r.fingerprint(res, &out)
+	switch {
+	case rule.isSecret:
+		r.secret(res, rule, &out)
+	case r.traits.tool == "trivy" && rule.IssueType == redoubt.SCA:
+		out.Dependency = trivyDependency(rule.Rule, string(res.Message.plain()), path)
+	default:
+		r.code(res, props, &out)
+	}
+	r.rep.Results = append(r.rep.Results, out)
+}
+
+// isFinding passes over what a tool says went well or was not judged, and what
+// a baseline shows to be gone.
+func (res *sarifResult) isFinding() bool {
+	switch res.Kind {
+	case "pass", "open", "informational", "notApplicable":
+		return false
+	}
+	return res.BaselineState != "absent"
+}
+
+// isSuppressed follows the standard: there are suppressions, and none of them
+// is under review or rejected.
+func (res *sarifResult) isSuppressed() bool {
+	for _, s := range res.Suppressions {
+		if s.Status == "underReview" || s.Status == "rejected" {
+			return false
+		}
+	}
+	return len(res.Suppressions) > 0
+}
+
+// place is the first location, or the file that was scanned.
+func (res *sarifResult) place() sarifLocation {
+	var l sarifLocation
+	if len(res.Locations) > 0 {
+		l = res.Locations[0]
+	}
+	if a := l.Physical.Artifact; a.URI == "" && a.Index == nil && res.Target != nil {
+		l.Physical.Artifact = *res.Target
+	}
+	return l
+}
+
+func (g sarifRegion) location() redoubt.Location {
+	return redoubt.Location{
+		Line: int(g.StartLine), Column: int(g.StartColumn),
+		EndLine: max(int(g.EndLine), int(g.StartLine)), EndColumn: int(g.EndColumn),
+	}
+}
+
+var (
+	link     = regexp.MustCompile(`\[([^\[\]]*)\]\(\d+\)`) // to a related location
+	argument = regexp.MustCompile(`\{(\d+)\}`)
+)
+
+// message is the result's own text, or the rule's text that it refers to, with
+// arguments filled in and links to related locations taken out.
+func (res *sarifResult) message(rule *sarifRule) string {
+	t := res.Message.plain()
+	if t == "" && rule != nil {
+		t = rule.Messages[string(res.Message.ID)].plain()
+	}
+	s := string(t)
+	if len(res.Message.Arguments) > 0 {
+		s = argument.ReplaceAllStringFunc(s, func(placeholder string) string {
+			i, err := strconv.Atoi(placeholder[1 : len(placeholder)-1])
+			if err != nil || i >= len(res.Message.Arguments) {
+				return placeholder
+			}
+			return res.Message.Arguments[i]
+		})
+	}
+	return strings.TrimSpace(text(link.ReplaceAllString(s, "$1")).block())
+}
+
+// fingerprint takes the tool's own: semgrep's is match-based; of others the
+// first in fingerprints, else the line hash in partialFingerprints. What else
+// is in there is no fingerprint: gitleaks puts author and date of the commit.
+func (r *sarifRun) fingerprint(res *sarifResult, out *redoubt.Result) {
+	if r.traits.tool == "semgrep" {
+		out.MatchBasedID = unlessGated(res.Fingerprints["matchBasedId/v1"]).name()
+		return
+	}
+	for _, key := range sortedKeys(res.Fingerprints) {
+		if out.Fingerprint = res.Fingerprints[key].name(); out.Fingerprint != "" {
+			return
+		}
+	}
+	out.Fingerprint = res.Partial["primaryLocationLineHash"].name()
+}
+
+// code fills in what results about code have.
+func (r *sarifRun) code(res *sarifResult, props sarifResultProperties, out *redoubt.Result) {
+	lines := unlessGated(res.place().Physical.Region.Snippet.Text)
+	out.Code = lines.block()
+	out.DataFlow = r.flow(res.CodeFlows)
+	if r.traits.tool != "semgrep" {
+		return
+	}
+	if lines != "" {
+		out.CodeHash = semgrepCodeHash(string(lines))
+	}
+	if props.Exposure != "" {
+		r.exposed(string(props.Exposure), out)
+	}
+}
+
+// exposed makes a supply-chain result of one of semgrep's: its SARIF tells how
+// exposed the code is, but not the package; its JSON tells all.
+func (r *sarifRun) exposed(exposure string, out *redoubt.Result) {
+	reachability, ok := redoubt.ParseReachability(exposure)
+	if !ok {
+		reachability = redoubt.ReachabilityUnknown
+	}
+	out.Rule.IssueType = redoubt.SCA
+	out.Dependency = &redoubt.Vulnerable{
+		Lockfile: out.Path, Line: out.Location.Line, Transitivity: redoubt.TransitivityUnknown, Reachability: reachability,
+		InCode: lockfileFor(out.Path) == nil,
+	}
+}
+
+// flow is the first thread of the first flow.
+func (r *sarifRun) flow(flows []sarifCodeFlow) []redoubt.FlowStep {
+	if len(flows) == 0 || len(flows[0].ThreadFlows) == 0 {
+		return nil
+	}
+	var steps []redoubt.FlowStep
+	for _, l := range flows[0].ThreadFlows[0].Locations {
+		path, err := r.path(l.Location.Physical.Artifact)
+		if err != nil || len(steps) >= maxList {
+			continue
+		}
+		region := l.Location.Physical.Region
+		content := unlessGated(firstOf(region.Snippet.Text, l.Location.Message.plain()))
+		steps = append(steps, redoubt.FlowStep{
+			Path: path, Line: int(region.StartLine), Column: int(region.StartColumn), Content: content.block(),
+		})
+	}
+	return steps
+}
+
+// secret turns a result into one that holds no secret. The snippet is the
+// secret itself, as gitleaks writes it; where a tool shows the line, the line
+// is taken for it, which hides more but tells findings apart as well.
+func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *redoubt.Result) {
+	out.Secret = &redoubt.SecretMatch{
+		Hash:       r.secrets.take(string(res.place().Physical.Region.Snippet.Text)),
+		Validation: redoubt.NoValidator,
+	}
+	if r.traits.tool == "gitleaks" {
+		out.Secret.Commit = res.Partial["commitSha"].name()
+	}
+	for _, l := range res.Locations[min(1, len(res.Locations)):] {
+		r.secrets.take(string(l.Physical.Region.Snippet.Text))
+	}
+	out.Message = firstOf(rule.Message, rule.Name)
+}

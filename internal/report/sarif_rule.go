@@ -1,0 +1,225 @@
+package report
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// madeRule is a rule as the report holds it, with what its results go by.
+type madeRule struct {
+	*redoubt.Rule
+	from     *sarifRule       // nil for a rule that the report only names
+	byScore  redoubt.Severity // from security-severity or a tag, which beat a result's level
+	byLevel  redoubt.Severity // from the default level, which a result's level beats
+	isSecret bool
+}
+
+// describeRules makes the rules of all components.
+func (r *sarifRun) describeRules() {
+	for _, c := range r.components {
+		c.byID = make(map[string]*sarifRule, len(c.rules))
+		for _, d := range c.rules {
+			if d.ID.name() == "" || c.byID[string(d.ID)] != nil {
+				continue
+			}
+			c.byID[string(d.ID)] = d
+			d.made = r.makeRule(d)
+			r.rep.Rules = append(r.rep.Rules, d.made.Rule)
+			if r.traits.allRules {
+				r.rep.RulesRun = append(r.rep.RulesRun, d.made.Name)
+			}
+		}
+	}
+	r.rep.RulesRun = distinct(r.rep.RulesRun)
+	if len(r.rep.RulesRun) == 0 {
+		r.rep.RulesRun = nil // not told
+	}
+}
+
+// ruleOf finds the rule of a result, by any of the ways that the standard has:
+// a component and an index or id in it; an id, also of a rule above it
+// (CA1000/1); an index. A rule that the report does not describe gets a bare
+// description. The name is empty when the result has none of these.
+func (r *sarifRun) ruleOf(res *sarifResult) *madeRule {
+	id, index := res.RuleID, res.RuleIndex
+	scope := r.components
+	if ref := res.Rule; ref != nil {
+		id = firstOf(id, ref.ID)
+		if index == nil {
+			index = ref.Index
+		}
+		if i := ref.ToolComponent.Index; i != nil && int(*i) < len(r.components)-1 {
+			scope = r.components[*i+1 : *i+2]
+		}
+	}
+	if d := findRule(scope, string(id)); d != nil {
+		return d.made
+	}
+	if index != nil && len(scope) > 0 && int(*index) < len(scope[0].rules) && id == "" {
+		if d := scope[0].rules[*index]; d.made != nil {
+			return d.made
+		}
+	}
+	return r.bareRule(id)
+}
+
+// findRule looks for the id, then for those above it.
+func findRule(scope []*component, id string) *sarifRule {
+	for id != "" {
+		for _, c := range scope {
+			if d := c.byID[id]; d != nil {
+				return d
+			}
+		}
+		id = id[:max(strings.LastIndexByte(id, '/'), 0)]
+	}
+	return nil
+}
+
+// bareRule describes a rule that the report only names.
+func (r *sarifRun) bareRule(id text) *madeRule {
+	if id.name() == "" {
+		return &madeRule{Rule: &redoubt.Rule{}}
+	}
+	d := &sarifRule{ID: id}
+	d.made = r.makeRule(d)
+	d.made.from = nil
+	r.components[0].byID[string(id)] = d
+	r.rep.Rules = append(r.rep.Rules, d.made.Rule)
+	return d.made
+}
+
+func (r *sarifRun) makeRule(d *sarifRule) *madeRule {
+	tags := d.Properties.Tags.names()
+	m := &madeRule{
+		Rule: &redoubt.Rule{
+			Name:      d.ID.name(),
+			IssueType: r.issueType(d, tags),
+			Category:  categoryOfTags(tags),
+			OWASP:     owaspOf(tags),
+			CWE:       cweOf(d, tags),
+			URL:       d.HelpURI.name(),
+		},
+		from:    d,
+		byScore: firstOf(severityOfNumber(string(d.Properties.Score)), severityOfTags(tags)),
+		byLevel: severityOf(string(d.Default.Level)),
+	}
+	m.isSecret = m.IssueType == redoubt.Secrets
+	m.Severity = firstOf(m.byScore, m.byLevel, r.traits.severity)
+	m.Confidence = firstOf(r.confidence(d, tags), redoubt.ConfidenceMedium)
+	switch {
+	case m.isSecret:
+		m.Message = firstOf(d.Full.plain(), d.Short.plain()).block()
+		m.Category = "security"
+		m.SecretType = secretTypeOf(m.Name)
+	case r.traits.template:
+		m.Message = d.Full.plain().block()
+	}
+	return m
+}
+
+// issueType sorts a rule: most tools have one product, Trivy has all of them.
+func (r *sarifRun) issueType(d *sarifRule, tags []string) redoubt.IssueType {
+	switch {
+	case strings.HasPrefix(string(d.ID), "CKV_SECRET_"):
+		return redoubt.Secrets
+	case r.traits.tool == "trivy" && (d.Name == "Secret" || slices.Contains(tags, "secret")):
+		return redoubt.Secrets
+	case r.traits.tool == "trivy" && strings.HasSuffix(string(d.Name), "PackageVulnerability"):
+		return redoubt.SCA
+	}
+	return r.traits.issueType
+}
+
+func (r *sarifRun) confidence(d *sarifRule, tags []string) redoubt.Confidence {
+	if !r.traits.tagged {
+		return confidenceOf(string(d.Properties.Precision))
+	}
+	for _, tag := range tags {
+		if word, ok := strings.CutSuffix(tag, " CONFIDENCE"); ok {
+			return confidenceOf(word)
+		}
+	}
+	return 0
+}
+
+// severityOfTags reads the exact severity that gosec and Trivy put among the
+// tags, in capitals.
+func severityOfTags(tags []string) redoubt.Severity {
+	for _, tag := range tags {
+		switch tag {
+		case "CRITICAL", "HIGH", "MEDIUM", "LOW":
+			return severityOf(tag)
+		}
+	}
+	return 0
+}
+
+// categoryOfTags is the first tag that is a category of rules.
+func categoryOfTags(tags []string) string {
+	for _, tag := range tags {
+		switch tag {
+		case "security", "correctness", "best-practice", "performance", "maintainability", "portability", "compatibility":
+			return tag
+		}
+	}
+	return ""
+}
+
+var (
+	cweTag   = regexp.MustCompile(`^(?i:external/cwe/)?(?i:cwe)[-_:]?0*(\d+)$`)
+	cweTitle = regexp.MustCompile(`^CWE-\d+: `)
+	owaspTag = regexp.MustCompile(`^(?:OWASP[- ]+)?((?:A|API|M|LLM)\d+:\d{4}\b.*)$`)
+)
+
+// cweOf gathers CWEs from tags (CWE-79, external/cwe/cwe-079) and from
+// relationships to the CWE taxonomy.
+func cweOf(d *sarifRule, tags []string) []string {
+	var out []string
+	for _, tag := range tags {
+		if m := cweTag.FindStringSubmatch(tag); m != nil {
+			out = append(out, "CWE-"+m[1])
+		} else if cweTitle.MatchString(tag) {
+			out = append(out, tag)
+		}
+	}
+	for _, rel := range d.Relationships[:min(len(d.Relationships), maxList)] {
+		if strings.EqualFold(string(rel.Target.ToolComponent.Name), "CWE") {
+			if id := strings.TrimLeft(strings.TrimPrefix(rel.Target.ID.name(), "CWE-"), "0"); id != "" {
+				out = append(out, "CWE-"+id)
+			}
+		}
+	}
+	return distinct(out)
+}
+
+func owaspOf(tags []string) []string {
+	var out []string
+	for _, tag := range tags {
+		if m := owaspTag.FindStringSubmatch(tag); m != nil {
+			out = append(out, m[1])
+		}
+	}
+	return out
+}
+
+// secretTypeOf makes a readable kind of credential of a rule's id, as
+// "stripe" of stripe-access-token: whatever comes before the words that all
+// such rules share.
+func secretTypeOf(rule string) string {
+	rule = rule[strings.LastIndexAny(rule, "./")+1:]
+	words := strings.FieldsFunc(rule, func(c rune) bool { return c == '-' || c == '_' })
+	for i, w := range words {
+		if i > 0 && slices.Contains(commonSecretWords, strings.ToLower(w)) {
+			return strings.Join(words[:i], " ")
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+var commonSecretWords = []string{
+	"access", "api", "app", "auth", "client", "key", "oauth", "pat", "personal", "personnal", "refresh", "secret", "service", "token", "webhook",
+}

@@ -1,0 +1,77 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// traits are what one tool does in its own way.
+type traits struct {
+	tool      string            // our name for it
+	issueType redoubt.IssueType // of its results, unless the rule says more
+	severity  redoubt.Severity  // where neither result nor rule has one
+
+	// allRules: the driver lists every rule that ran. Other tools list only
+	// those with results, which tells nothing about the rest.
+	allRules bool
+	// template: a rule's fullDescription is the message before metavariables
+	// are filled in.
+	template bool
+	// tagged: confidence is in a tag, "HIGH CONFIDENCE", and precision is
+	// always the same.
+	tagged bool
+	// failedFile finds the file in the text of a notification without location.
+	failedFile *regexp.Regexp
+}
+
+// semgrepFailure is how semgrep begins the text of an error: "Syntax error at
+// line a/b.py:3", "Timeout when running r on a/b.py".
+var semgrepFailure = regexp.MustCompile(`(?:at line|when running \S+ on(?: file)?) ([^\s:]+)`)
+
+// tools are the scanners with traits of their own.
+var tools = map[string]traits{
+	"semgrep":  {issueType: redoubt.SAST, allRules: true, template: true, tagged: true, failedFile: semgrepFailure},
+	"codeql":   {issueType: redoubt.SAST, allRules: true},
+	"gitleaks": {issueType: redoubt.Secrets, severity: redoubt.SeverityHigh, allRules: true},
+	"trivy":    {issueType: redoubt.SAST},
+}
+
+// secretTools find nothing but secrets.
+var secretTools = []string{
+	"betterleaks", "detect-secrets", "ggshield", "gitguardian", "kingfisher", "nosey-parker", "noseyparker", "ripsecrets",
+	"secretlint", "talisman", "titus", "trufflehog", "whispers",
+}
+
+// traitsOf looks a tool up by the name that its driver gives.
+func traitsOf(driver text) traits {
+	name := toolName(driver)
+	t, known := tools[name]
+	for _, secret := range secretTools {
+		if !known && strings.HasPrefix(name, secret) {
+			t = traits{issueType: redoubt.Secrets, severity: redoubt.SeverityHigh}
+		}
+	}
+	if t.issueType == 0 {
+		t.issueType = redoubt.SAST
+	}
+	if t.severity == 0 {
+		t.severity = redoubt.SeverityMedium
+	}
+	t.tool = name
+	return t
+}
+
+// toolName is a driver's name in lower case with hyphens. semgrep and opengrep
+// are one tool (decisions §4), whatever the engine.
+func toolName(driver text) string {
+	name := strings.ToLower(strings.Join(strings.Fields(driver.name()), "-"))
+	switch {
+	case strings.HasPrefix(name, "semgrep"), strings.HasPrefix(name, "opengrep"):
+		return "semgrep"
+	case name == "":
+		return "unknown"
+	}
+	return name
+}

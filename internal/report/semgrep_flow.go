@@ -1,0 +1,105 @@
+package report
+
+import (
+	"encoding/json"
+
+	"github.com/redoubt/redoubt"
+)
+
+// codeOmitted stands for code that the scanner was told to keep to itself.
+const codeOmitted = "<code omitted>"
+
+// semgrepTrace is how tainted data flows to a match.
+type semgrepTrace struct {
+	Source       json.RawMessage `json:"taint_source"`
+	Intermediate []semgrepVar    `json:"intermediate_vars"`
+	Sink         json.RawMessage `json:"taint_sink"`
+}
+
+type semgrepVar struct {
+	Location semgrepLocation `json:"location"`
+	Content  text            `json:"content"`
+}
+
+type semgrepLocation struct {
+	Path  text         `json:"path"`
+	Start semgrepPlace `json:"start"`
+}
+
+// steps returns the places from source to sink, those in the repository.
+func (t *semgrepTrace) steps(c *checkout) []redoubt.FlowStep {
+	if t == nil {
+		return nil
+	}
+	f := flow{checkout: c}
+	f.call(t.Source, 0)
+	f.vars(t.Intermediate)
+	f.call(t.Sink, 0)
+	return f.steps
+}
+
+// flow gathers the steps of a trace.
+type flow struct {
+	checkout *checkout
+	steps    []redoubt.FlowStep
+}
+
+// maxCalls is how deep calls in calls are followed.
+const maxCalls = 100
+
+// call reads ["CliLoc", [location, code]], or
+// ["CliCall", [[location, code], [variables], call]].
+func (f *flow) call(raw json.RawMessage, depth int) {
+	var variant []json.RawMessage
+	loosely(raw, &variant)
+	if len(variant) != 2 || depth > maxCalls {
+		return
+	}
+	var kind text
+	var args []json.RawMessage
+	loosely(variant[0], &kind)
+	loosely(variant[1], &args)
+	switch {
+	case kind == "CliLoc" && len(args) == 2:
+		f.place(args)
+	case kind == "CliCall" && len(args) == 3:
+		var place []json.RawMessage
+		var vars []semgrepVar
+		loosely(args[0], &place)
+		loosely(args[1], &vars)
+		f.place(place)
+		f.vars(vars)
+		f.call(args[2], depth+1)
+	}
+}
+
+// place reads [location, code].
+func (f *flow) place(pair []json.RawMessage) {
+	if len(pair) != 2 {
+		return
+	}
+	var v semgrepVar
+	loosely(pair[0], &v.Location)
+	loosely(pair[1], &v.Content)
+	f.add(v)
+}
+
+func (f *flow) vars(vars []semgrepVar) {
+	for _, v := range vars {
+		f.add(v)
+	}
+}
+
+func (f *flow) add(v semgrepVar) {
+	path, err := f.checkout.path(string(v.Location.Path))
+	if err != nil || len(f.steps) >= maxList {
+		return
+	}
+	content := v.Content.block()
+	if content == codeOmitted || content == requiresLogin {
+		content = ""
+	}
+	f.steps = append(f.steps, redoubt.FlowStep{
+		Path: path, Line: int(v.Location.Start.Line), Column: int(v.Location.Start.Col), Content: content,
+	})
+}

@@ -1,0 +1,183 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// requiresLogin stands for fingerprints and code where nobody was logged in.
+const requiresLogin = "requires login"
+
+// semgrepResult is one of results.
+type semgrepResult struct {
+	CheckID text          `json:"check_id"`
+	Path    text          `json:"path"`
+	Start   semgrepPlace  `json:"start"`
+	End     semgrepPlace  `json:"end"`
+	Extra   *semgrepExtra `json:"extra"`
+}
+
+type semgrepPlace struct {
+	Line number `json:"line"`
+	Col  number `json:"col"`
+}
+
+type semgrepExtra struct {
+	Message     text            `json:"message"`
+	Severity    text            `json:"severity"`
+	Metadata    json.RawMessage `json:"metadata"`
+	Metavars    json.RawMessage `json:"metavars"`
+	Fingerprint text            `json:"fingerprint"`
+	Lines       text            `json:"lines"`
+	Ignored     boolean         `json:"is_ignored"`
+	SCA         *semgrepSCA     `json:"sca_info"`
+	Validation  text            `json:"validation_state"`
+	Historical  *struct {
+		Commit text `json:"git_commit"`
+	} `json:"historical_info"`
+	Trace  *semgrepTrace   `json:"dataflow_trace"`
+	Engine json.RawMessage `json:"engine_kind"`
+}
+
+func (s *semgrep) result(item string) error {
+	var m semgrepResult
+	misfit, err := s.decode(item, &m)
+	if err != nil {
+		return err
+	}
+	if m.CheckID.name() == "" || m.Extra == nil {
+		s.refuse(item, "a result needs check_id, path and extra; %s", firstOf(misfit, "one of them is missing"))
+		return nil
+	}
+	path, err := s.checkout.path(string(m.Path))
+	if err != nil {
+		s.refuse(item, "%v", err)
+		return nil
+	}
+	rule := s.rule(&m)
+	res := redoubt.Result{
+		Item: item, Rule: rule.Rule, Path: path,
+		Location: redoubt.Location{
+			Line: int(m.Start.Line), Column: int(m.Start.Col), EndLine: int(m.End.Line), EndColumn: int(m.End.Col),
+		},
+		Message:      m.Extra.Message.block(),
+		MatchBasedID: unlessGated(m.Extra.Fingerprint).name(),
+		Severity:     rule.Severity, Confidence: rule.Confidence,
+		Muted: bool(m.Extra.Ignored),
+	}
+	if lines := string(unlessGated(m.Extra.Lines)); lines != "" {
+		res.Code = multiLine(lines, maxBlock)
+		res.CodeHash = semgrepCodeHash(lines)
+	}
+	switch rule.IssueType {
+	case redoubt.SCA:
+		res.Dependency = s.dependency(&m, rule, path)
+		res.Severity = rule.severityOfDependency()
+	case redoubt.Secrets:
+		s.secret(&m, rule, &res)
+	default:
+		res.DataFlow = m.Extra.Trace.steps(&s.checkout)
+	}
+	res.Blocking = !res.Muted && rule.blocks(&m, res.Dependency)
+	s.rep.Results = append(s.rep.Results, res)
+	return nil
+}
+
+func unlessGated(t text) text {
+	if t == requiresLogin {
+		return ""
+	}
+	return t
+}
+
+// secret turns a result into one that holds no secret: of what the code and
+// the metavariables hold, only a keyed hash stays.
+func (s *semgrep) secret(m *semgrepResult, rule *semgrepRule, res *redoubt.Result) {
+	match := &redoubt.SecretMatch{Validation: redoubt.NoValidator}
+	if v, ok := redoubt.ParseValidationState(strings.ToLower(string(m.Extra.Validation))); ok {
+		match.Validation = v
+	}
+	if m.Extra.Historical != nil {
+		match.Commit = m.Extra.Historical.Commit.name()
+	}
+	if lines := string(unlessGated(m.Extra.Lines)); lines != "" {
+		match.Hash = s.secrets.take(region(lines, m.Start, m.End))
+	}
+	var metavars map[string]struct {
+		Content text `json:"abstract_content"`
+	}
+	loosely(m.Extra.Metavars, &metavars)
+	for _, v := range metavars {
+		s.secrets.suspect(string(v.Content))
+	}
+	res.Secret = match
+	res.Message, res.Code, res.CodeHash = rule.Name, "", ""
+}
+
+// region cuts the match out of the lines that hold it. Columns count
+// characters from 1; the end is exclusive.
+func region(lines string, start, end semgrepPlace) string {
+	all := strings.Split(lines, "\n")
+	last := int(end.Line - start.Line)
+	if start.Col < 1 || end.Col < 1 || last < 0 || last >= len(all) {
+		return lines
+	}
+	all = all[:last+1]
+	tail := []rune(all[last])
+	all[last] = string(tail[:min(int(end.Col)-1, len(tail))])
+	first := []rune(all[0])
+	all[0] = string(first[min(int(start.Col)-1, len(first)):])
+	if cut := strings.Join(all, "\n"); strings.TrimSpace(cut) != "" {
+		return cut
+	}
+	return lines
+}
+
+var nosem = regexp.MustCompile(`(?i)[:#/]+ nosem(?:grep)?(?:[:=]\s?[^\s,]+(?:[, ]\s*[^\s,]+)*)?\s*$`)
+
+// semgrepCodeHash is the scanner's own code_hash: SHA-256 of the matched
+// lines, without a nosem comment on the first, common indentation and space
+// around.
+func semgrepCodeHash(lines string) string {
+	first, rest, _ := strings.Cut(lines, "\n")
+	first = strings.TrimRight(nosem.ReplaceAllString(first, ""), " \t\r\f\v") + "\n"
+	sum := sha256.Sum256([]byte(strings.TrimSpace(dedent(first + rest))))
+	return hex.EncodeToString(sum[:])
+}
+
+// dedent takes the indentation off that all lines but blank ones share.
+func dedent(s string) string {
+	lines := strings.Split(s, "\n")
+	indent, known := "", false
+	for i, line := range lines {
+		body := strings.TrimLeft(line, " \t")
+		if body == "" {
+			lines[i] = ""
+			continue
+		}
+		own := line[:len(line)-len(body)]
+		if !known {
+			indent, known = own, true
+		}
+		indent = commonPrefix(indent, own)
+	}
+	for i := range lines {
+		lines[i] = strings.TrimPrefix(lines[i], indent)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func commonPrefix(a, b string) string {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return a[:i]
+		}
+	}
+	return a[:n]
+}

@@ -1,0 +1,186 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// semgrepMetadata is what a rule says of itself, in each of its results.
+type semgrepMetadata struct {
+	Product          text  `json:"product"`
+	Category         texts `json:"category"`
+	Subcategory      texts `json:"subcategory"`
+	Confidence       text  `json:"confidence"`
+	CWE              texts `json:"cwe"`
+	OWASP            texts `json:"owasp"`
+	Technology       texts `json:"technology"`
+	Class            texts `json:"vulnerability_class"`
+	References       texts `json:"references"`
+	Rulesets         texts `json:"rulesets"`
+	Ruleset          texts `json:"semgrep.ruleset"`
+	Source           text  `json:"source"`
+	Shortlink        text  `json:"shortlink"`
+	SecretType       text  `json:"secret_type"`
+	SCAKind          text  `json:"sca-kind"`
+	SCASeverity      text  `json:"sca-severity"`
+	SCAFixes         fixes `json:"sca-fix-versions"`
+	SCAVulnerability text  `json:"sca-vuln-database-identifier"`
+
+	Actions           *texts          `json:"dev.semgrep.actions"` // nil when absent, which blocks
+	ValidationActions map[string]text `json:"dev.semgrep.validation_state.actions"`
+	Dev               struct {
+		Rule struct {
+			Origin    text `json:"origin"`
+			URL       text `json:"url"`
+			Shortlink text `json:"shortlink"`
+		} `json:"rule"`
+	} `json:"semgrep.dev"`
+}
+
+// fixes is a list of objects of one member, package and version. A member may
+// hold several versions.
+type fixes []redoubt.Fix
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *fixes) UnmarshalJSON(b []byte) error {
+	var list []map[string]texts
+	loosely(b, &list)
+	for _, entry := range list[:min(len(list), maxList)] {
+		for _, name := range sortedKeys(entry) {
+			for _, version := range entry[name] {
+				*f = append(*f, redoubt.Fix{Package: text(name).name(), Version: text(version).name()})
+			}
+		}
+	}
+	return nil
+}
+
+// semgrepRule is a rule with what decides about its results.
+type semgrepRule struct {
+	*redoubt.Rule
+	meta semgrepMetadata
+}
+
+// rule returns the rule of a result: the same one for equal metadata, so that
+// a report of many results decodes it once.
+func (s *semgrep) rule(m *semgrepResult) *semgrepRule {
+	kind := byte('c')
+	if m.Extra.SCA != nil {
+		kind = 's'
+	}
+	proOnly := isProOnly(m.Extra.Engine)
+	if proOnly {
+		kind++
+	}
+	s.key = append(s.key[:0], kind, 0)
+	s.key = append(s.key, m.CheckID...)
+	s.key = append(append(s.key, 0), m.Extra.Severity...)
+	s.key = append(append(s.key, 0), m.Extra.Metadata...)
+	if known := s.rules[string(s.key)]; known != nil {
+		return known
+	}
+	rule := &semgrepRule{}
+	loosely(m.Extra.Metadata, &rule.meta)
+	rule.Rule = rule.meta.rule(m.CheckID.name(), m.Extra.Severity, m.Extra.SCA != nil)
+	rule.ProOnly = proOnly
+	s.rules[string(s.key)] = rule
+	s.rep.Rules = append(s.rep.Rules, rule.Rule)
+	return rule
+}
+
+// rule returns the rule without its message: results hold only expanded ones.
+func (md *semgrepMetadata) rule(name string, severity text, isSCA bool) *redoubt.Rule {
+	r := &redoubt.Rule{
+		Name:      name,
+		IssueType: redoubt.SAST,
+		Severity:  firstOf(severityOf(string(severity)), redoubt.SeverityMedium),
+		// The contract has no word for a confidence not told (decisions §2).
+		Confidence:           firstOf(confidenceOf(string(md.Confidence)), redoubt.ConfidenceMedium),
+		Category:             text(md.Category.first()).name(),
+		Subcategories:        md.Subcategory.names(),
+		VulnerabilityClasses: md.Class.names(),
+		CWE:                  md.CWE.names(),
+		OWASP:                md.OWASP.names(),
+		Technologies:         md.Technology.names(),
+		References:           md.References.names(),
+		Rulesets:             append(md.Ruleset, md.Rulesets...).names(),
+		URL:                  firstOf(md.Dev.Rule.URL, md.Source, md.Dev.Rule.Shortlink, md.Shortlink).name(),
+		Origin:               originOf(string(md.Dev.Rule.Origin)),
+		Mode:                 md.mode(),
+	}
+	switch {
+	case isSCA:
+		r.IssueType = redoubt.SCA
+	case strings.EqualFold(string(md.Product), "secrets"):
+		r.IssueType = redoubt.Secrets
+		r.SecretType = md.secretType()
+	}
+	return r
+}
+
+// mode is what dev.semgrep.actions asks for; 0 when it is absent.
+func (md *semgrepMetadata) mode() redoubt.PolicyMode {
+	switch {
+	case md.Actions == nil:
+		return 0
+	case slices.Contains(*md.Actions, "block"):
+		return redoubt.ModeBlock
+	case slices.Contains(*md.Actions, "comment"):
+		return redoubt.ModeComment
+	}
+	return redoubt.ModeMonitor
+}
+
+// secretType is the kind of credential, else the first technology that is not
+// just "secrets".
+func (md *semgrepMetadata) secretType() string {
+	if md.SecretType != "" {
+		return md.SecretType.name()
+	}
+	for _, technology := range md.Technology {
+		if !strings.EqualFold(technology, "secrets") {
+			return text(technology).name()
+		}
+	}
+	return ""
+}
+
+// originOf sorts the words for who wrote a rule, as pro_rules, into three.
+func originOf(word string) string {
+	word = strings.ToLower(word)
+	for _, origin := range []string{"pro", "community", "custom"} {
+		if strings.HasPrefix(word, origin) {
+			return origin
+		}
+	}
+	return ""
+}
+
+// blocks tells whether the scanner fails a build on the result: by the state
+// of a validated secret, else by dev.semgrep.actions, whose absence blocks. A
+// vulnerable dependency blocks only when it is reached, and not when all that
+// is known is that something deep down should be upgraded.
+func (r *semgrepRule) blocks(m *semgrepResult, d *redoubt.Vulnerable) bool {
+	byActions := r.meta.Actions == nil || slices.Contains(*r.meta.Actions, "block")
+	if d != nil {
+		reached := d.Reachability == redoubt.Reachable || d.Reachability == redoubt.AlwaysReachable
+		deep := r.meta.SCAKind == "upgrade-only" && d.Transitivity == redoubt.Transitive
+		return byActions && reached && !deep
+	}
+	state := map[text]string{
+		"CONFIRMED_VALID": "valid", "CONFIRMED_INVALID": "invalid", "VALIDATION_ERROR": "error",
+	}[m.Extra.Validation]
+	if state != "" {
+		return r.meta.ValidationActions[state] == "block"
+	}
+	return byActions
+}
+
+// isProOnly reads an engine_kind: "OSS", "PRO", or PRO_REQUIRED with details.
+func isProOnly(engine json.RawMessage) bool {
+	return bytes.Contains(engine, []byte(`"PRO`))
+}

@@ -1,0 +1,137 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// walker goes through a JSON document item by item, so that only one item is
+// in memory at a time.
+type walker struct {
+	dec *json.Decoder
+	in  *input
+}
+
+func (in *input) walker() *walker {
+	return &walker{dec: json.NewDecoder(in), in: in}
+}
+
+// fault places a decoder's error.
+func (w *walker) fault(where string, err error) error {
+	if f := (*fault)(nil); err == nil || errors.As(err, &f) {
+		return err
+	}
+	return &fault{where: where, offset: w.dec.InputOffset(), err: err}
+}
+
+// token reads the next token within the limit of an item.
+func (w *walker) token(where string) (json.Token, error) {
+	w.in.meter.allow(w.in.limits.Item)
+	token, err := w.dec.Token()
+	return token, w.fault(where, err)
+}
+
+// object calls member for each member of the object that comes next; member
+// must consume the value. Null is an object without members.
+func (w *walker) object(where string, member func(name string) error) error {
+	return w.inside(where, '{', "an object", func() error {
+		name, err := w.token(where)
+		if err != nil {
+			return err
+		}
+		return member(name.(string)) // the decoder lets nothing else be a key
+	})
+}
+
+// array calls element for each element of the array that comes next; element
+// must consume the value. Null is an array without elements.
+func (w *walker) array(where string, element func(item string) error) error {
+	i := 0
+	return w.inside(where, '[', "a list", func() error {
+		if i >= w.in.limits.Items {
+			return w.fault(where, tooMany(where, w.in.limits.Items))
+		}
+		item := fmt.Sprintf("%s[%d]", where, i)
+		i++
+		return element(item)
+	})
+}
+
+// inside repeats step up to the end of the object or array that comes next.
+func (w *walker) inside(where string, opening json.Delim, kind string, step func() error) error {
+	start, err := w.token(where)
+	if err != nil || start == nil {
+		return err
+	}
+	if start != opening {
+		return w.fault(where, fmt.Errorf("%s was expected", kind))
+	}
+	for w.dec.More() {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	_, err = w.token(where)
+	return err
+}
+
+// decode reads the next value into v. A value that does not fit is no error:
+// what fits is in v, and misfit says what does not.
+func (w *walker) decode(where string, v any) (misfit string, err error) {
+	w.in.meter.allow(w.in.limits.Item)
+	err = w.dec.Decode(v)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return fmt.Sprintf("%s is a %s, which does not fit", wrong.Field, wrong.Value), nil
+	}
+	return "", w.fault(where, err)
+}
+
+// skip passes over the next value without holding it in memory.
+func (w *walker) skip(where string) error {
+	for depth := 0; ; {
+		token, err := w.token(where)
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+// end makes sure that nothing follows the document.
+func (w *walker) end() error {
+	_, err := w.dec.Token()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		return w.fault("", errTrailing)
+	}
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		return w.fault("", errTrailing)
+	}
+	return w.fault("", err)
+}
+
+// strings reads a list of strings, item by item.
+func (w *walker) strings(where string, add func(s string)) error {
+	return w.array(where, func(item string) error {
+		var s text
+		if _, err := w.decode(item, &s); err != nil {
+			return err
+		}
+		if s != "" {
+			add(string(s))
+		}
+		return nil
+	})
+}

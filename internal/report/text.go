@@ -1,0 +1,81 @@
+package report
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of strings, in bytes.
+const (
+	maxBlock = 64 << 10 // messages and code
+	maxName  = 1 << 10  // names, ids, addresses
+	maxPath  = 4 << 10
+	maxList  = 1000 // strings in a list of a rule, steps of a data flow
+)
+
+// name returns the string as one line of a bounded length, without control
+// characters.
+func (t text) name() string { return oneLine(string(t), maxName) }
+
+// block returns the string as text of a bounded length: lines and tabs stay,
+// other control characters go.
+func (t text) block() string { return multiLine(string(t), maxBlock) }
+
+func oneLine(s string, limit int) string {
+	return strings.TrimSpace(cut(without(s, unicode.IsControl), limit))
+}
+
+func multiLine(s string, limit int) string {
+	s = without(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
+	return cut(s, limit)
+}
+
+// without drops characters and makes the rest valid UTF-8.
+func without(s string, drop func(rune) bool) string {
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
+	if strings.IndexFunc(s, drop) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if drop(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// cut shortens a string to a number of bytes, between characters.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return strings.Clone(s[:limit])
+}
+
+// names cleans a list of names and drops repeats and empty ones.
+func (l texts) names() []string {
+	var out []string
+	for _, s := range l[:min(len(l), maxList)] {
+		if s = text(s).name(); s != "" {
+			out = append(out, s)
+		}
+	}
+	return distinct(out)
+}
+
+// distinct drops repeats and keeps the order; the list is changed in place.
+func distinct(list []string) []string {
+	seen := make(map[string]bool, len(list))
+	out := list[:0]
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
