@@ -1,18 +1,84 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
-
-func TestPing(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		if err := s.Ping(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
+func TestMain(m *testing.M) {
+	if isChild() {
+		return // see durability_test.go
+	}
+	storetest.Main(m)
 }
+
+// update runs fn in a transaction that must succeed.
+func update(t testing.TB, s *store.Store, d redoubt.Deployment, fn func(context.Context, *store.Tx) error) {
+	t.Helper()
+	if err := s.Update(t.Context(), d.ID, storetest.Actor, fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// view runs fn on a snapshot that must be readable.
+func view(t testing.TB, s *store.Store, d redoubt.Deployment, fn func(context.Context, *store.Tx) error) {
+	t.Helper()
+	if err := s.View(t.Context(), d.ID, fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deployment reads a tenant's row as it is now.
+func deployment(t testing.TB, s *store.Store, id string) redoubt.Deployment {
+	t.Helper()
+	d, err := s.Deployment(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// events reads a tenant's audit trail.
+func events(t testing.TB, s *store.Store, d redoubt.Deployment) (list []redoubt.AuditEvent) {
+	t.Helper()
+	view(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
+		list, err = tx.AuditEvents(ctx, 0, 10_000)
+		return err
+	})
+	return list
+}
+
+// same fails the test where two values differ; empty and nil lists are the same.
+func same(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// fails fails the test unless the error is of a kind.
+func fails(t testing.TB, what string, err, kind error) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf("%s: got error %v, want %v", what, err, kind)
+	}
+}
+
+// invalid fails the test unless the error names a bad member.
+func invalid(t testing.TB, what string, err error, location string) {
+	t.Helper()
+	var bad *redoubt.InvalidError
+	if !errors.As(err, &bad) || len(bad.Fields) != 1 || bad.Fields[0].Location != location {
+		t.Errorf("%s: got error %v, want an invalid %s", what, err, location)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -2,6 +2,9 @@ package storetest
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
@@ -11,19 +14,87 @@ import (
 // use in theirs.
 const Noise = "noise"
 
-// noises write the rows of the noisy tenant, each kind in a file of its own.
-// The later ones find what the earlier ones wrote.
-var noises = []func(context.Context, *store.Tx) error{}
+// noises write the rows of the noisy tenant, each kind in a transaction of its
+// own. The later ones find what the earlier ones wrote.
+var noises = []func(context.Context, *store.Tx) error{
+	noisyTokens,
+	noisyProjects,
+	noisyJobs,
+}
 
 func makeNoise(ctx context.Context, s *store.Store) error {
-	d, err := s.CreateDeployment(ctx, Noise, "Noise", redoubt.Actor{Kind: "cli", Name: "noise"})
+	by := redoubt.Actor{Kind: "cli", Name: "noise"}
+	d, err := s.CreateDeployment(ctx, Noise, "Noise", by)
 	if err != nil {
 		return err
 	}
 	for _, noise := range noises {
-		if err := s.Update(ctx, d.ID, redoubt.Actor{Kind: "cli", Name: "noise"}, noise); err != nil {
+		if err := s.Update(ctx, d.ID, by, noise); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ProjectNames are those of the noisy projects; tests use them too.
+var ProjectNames = []string{"acme/payments", "acme/web-shop", "group/sub/repo"}
+
+// TokenHash returns the hash of a token's secret as the noise has it.
+func TokenHash(secret string) []byte {
+	hash := sha256.Sum256([]byte(secret))
+	return hash[:]
+}
+
+func noisyTokens(ctx context.Context, tx *store.Tx) error {
+	for _, name := range []string{"ci", "web"} {
+		_, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "public-" + name, Name: name, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}, TokenHash(name))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noisyProjects makes projects with scans of the refs, sources and commits
+// that are everybody's favourites, in every status.
+func noisyProjects(ctx context.Context, tx *store.Tx) error {
+	for i, name := range ProjectNames {
+		p, err := tx.CreateProject(ctx, redoubt.Project{
+			Name: "old/" + name, URL: "https://git.example/" + name, Tags: []string{"team-a", "noise"}, RepoID: fmt.Sprint("repo-", i+1),
+		})
+		if err != nil {
+			return err
+		}
+		if p, err = tx.RenameProject(ctx, p.ID, name); err != nil {
+			return err
+		}
+		for j := range 6 {
+			if err := noisyScan(ctx, tx, p.ID, j); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func noisyScan(ctx context.Context, tx *store.Tx, projectID int64, j int) error {
+	s := redoubt.Scan{
+		ProjectID: projectID, Ref: "refs/heads/main", Commit: fmt.Sprint("commit-", j/2), Source: "semgrep",
+		StartedAt: Epoch.Add(time.Duration(j-3) * time.Hour), Full: j%2 == 0,
+		Products: redoubt.Products(0).With(redoubt.SAST).With(redoubt.SCA).With(redoubt.Secrets),
+		Status:   redoubt.ScanStatus(j%3 + 1), Outcome: redoubt.ScanApplied, TotalTime: time.Duration(j) * time.Second,
+		Counts: redoubt.FindingCounts{Code: j, Secrets: j, SupplyChain: j},
+	}
+	if s.Status != redoubt.ScanRunning {
+		s.CompletedAt = s.StartedAt.Add(time.Minute)
+	}
+	if _, err := tx.AddScan(ctx, s); err != nil {
+		return err
+	}
+	return tx.ScanApplied(ctx, projectID, s.Ref, s.Full, s.StartedAt)
+}
+
+func noisyJobs(ctx context.Context, tx *store.Tx) error {
+	_, err := tx.AddJob(ctx, redoubt.Job{Kind: "noise", Token: "job-token", Input: []byte(`{"noise":true}`)})
+	return err
 }

@@ -1,0 +1,56 @@
+package store
+
+import "context"
+
+// DeleteProject drops a project and all of it but the audit trail (decisions
+// §5). Its names are free again.
+func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
+	p, err := tx.Project(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := tx.forgetFindings(ctx, id); err != nil {
+		return err
+	}
+	const (
+		ofProject   = ` WHERE deployment_id = $1 AND project_id = $2`
+		inventories = ` WHERE deployment_id = $1 AND inventory_id IN (SELECT id FROM inventory` + ofProject + `)`
+		lineages    = ` WHERE deployment_id = $1 AND lineage_id IN (SELECT id FROM lineage` + ofProject + `)`
+		findings    = ` WHERE deployment_id = $1 AND finding_id IN (SELECT id FROM finding` + ofProject + `)`
+	)
+	for _, rows := range []string{
+		"finding_event" + findings, "finding_body" + findings, "finding" + ofProject,
+		"triage_event" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
+		"dependency" + inventories, "inventory" + ofProject,
+		"scan" + ofProject, "project_alias" + ofProject,
+	} {
+		if _, err := tx.exec(ctx, `DELETE FROM `+rows, id); err != nil {
+			return err
+		}
+	}
+	tx.audit("project.delete", subject("project", id), imageOfProject(p), nil)
+	return tx.dropProject(ctx, id)
+}
+
+// forgetFindings tells the readers of the feed that a project's findings and
+// lineages are about to go.
+func (tx *Tx) forgetFindings(ctx context.Context, projectID int64) error {
+	for kind, table := range map[changeKind]string{changeFinding: "finding", changeLineage: "lineage"} {
+		ids, err := many(ctx, tx, scalar[int64], `SELECT id FROM `+table+` WHERE deployment_id = $1 AND project_id = $2`, projectID)
+		if err != nil {
+			return err
+		}
+		tx.changeDeleted(kind, ids...)
+	}
+	return nil
+}
+
+// dropProject deletes the row of a project that holds nothing any more.
+func (tx *Tx) dropProject(ctx context.Context, id int64) error {
+	if err := tx.putTags(ctx, id, nil); err != nil {
+		return err
+	}
+	tx.changeDeleted(changeProject, id)
+	_, err := tx.exec(ctx, `DELETE FROM project WHERE deployment_id = $1 AND id = $2`, id)
+	return err
+}

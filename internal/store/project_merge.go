@@ -1,0 +1,175 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/redoubt/redoubt"
+)
+
+// MergeProjects makes one project of two that are the same repository: all of
+// from goes over to into, under whose id and name it is from now on; from's
+// names keep answering (decisions §7). Where both have it, into's counts: the
+// occurrence of a finding, the lineage of an identity with its triage, the
+// members of the project. Of two statements about one lockfile the newer counts.
+func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Project, error) {
+	if from == into {
+		return redoubt.Project{}, redoubt.Invalid("into", "a project cannot be merged into itself")
+	}
+	source, err := tx.Project(ctx, from)
+	if err != nil {
+		return source, err
+	}
+	target, err := tx.Project(ctx, into)
+	if err != nil {
+		return target, err
+	}
+	for _, step := range []func(context.Context, int64, int64) error{
+		tx.mergeIdentities, tx.mergeOccurrences, tx.mergeInventories, tx.mergeScans, tx.mergeNames,
+	} {
+		if err := step(ctx, from, into); err != nil {
+			return target, fmt.Errorf("merge %s into %s: %w", source.Name, target.Name, err)
+		}
+	}
+	tx.audit("project.merge", subject("project", from), imageOfProject(source), map[string]any{"merged_into": subject("project", into)})
+	if err := tx.dropProject(ctx, from); err != nil {
+		return target, err
+	}
+	merged := target
+	merged.URL = cmp.Or(target.URL, source.URL)
+	merged.RepoID = cmp.Or(target.RepoID, source.RepoID)
+	merged.DefaultBranch = cmp.Or(target.DefaultBranch, source.DefaultBranch)
+	merged.Visibility = cmp.Or(target.Visibility, source.Visibility)
+	if len(merged.Tags) == 0 {
+		merged.Tags = source.Tags
+	}
+	if _, err = tx.saveProject(ctx, target, merged); err != nil {
+		return target, err
+	}
+	return tx.Project(ctx, into)
+}
+
+// mergeIdentities brings the lineages over. Where both projects know an
+// identity, its two lineages become one.
+func (tx *Tx) mergeIdentities(ctx context.Context, from, into int64) error {
+	type pair struct{ from, into int64 }
+	pairs, err := many(ctx, tx, func(r row) (p pair, err error) { return p, r.Scan(&p.from, &p.into) }, `
+		SELECT f.lineage_id, MIN(t.lineage_id) FROM lineage_identity f
+		JOIN lineage_identity t ON t.deployment_id = f.deployment_id AND t.kind = f.kind AND t.hash = f.hash
+		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3 GROUP BY f.lineage_id ORDER BY f.lineage_id`, from, into)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, `
+		DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2 AND EXISTS (SELECT 1 FROM lineage_identity t
+			WHERE t.deployment_id = $1 AND t.project_id = $3 AND t.kind = lineage_identity.kind AND t.hash = lineage_identity.hash)`, from, into)
+	if err != nil {
+		return err
+	}
+	moved, err := many(ctx, tx, scalar[int64], `SELECT id FROM lineage WHERE deployment_id = $1 AND project_id = $2`, from)
+	if err != nil {
+		return err
+	}
+	tx.change(changeLineage, moved...)
+	for _, table := range []string{"lineage_identity", "lineage"} {
+		if err := tx.hand(ctx, table, from, into); err != nil {
+			return err
+		}
+	}
+	for _, p := range pairs {
+		if err := tx.joinLineages(ctx, p.from, p.into); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hand gives all rows of a table that are one project's to another.
+func (tx *Tx) hand(ctx context.Context, table string, from, into int64) error {
+	_, err := tx.exec(ctx, `UPDATE `+table+` SET project_id = $3 WHERE deployment_id = $1 AND project_id = $2`, from, into)
+	return err
+}
+
+// joinLineages makes one lineage of two. What was decided or noted about the
+// first holds where nothing was about the second.
+func (tx *Tx) joinLineages(ctx context.Context, from, into int64) error {
+	both, err := tx.Lineages(ctx, []int64{from, into})
+	if err != nil {
+		return err
+	}
+	was, is := both[from], both[into]
+	if is.Triage.State == redoubt.TriageUntriaged && was.Triage.State != redoubt.TriageUntriaged {
+		event := redoubt.TriageEvent{LineageID: into, At: tx.now, By: tx.actor, Before: is.Triage, After: was.Triage}
+		if err := tx.UpdateTriage(ctx, []redoubt.TriageEvent{event}); err != nil {
+			return err
+		}
+	}
+	if reflect.ValueOf(is.Annotations).IsZero() {
+		is.Annotations = was.Annotations
+	}
+	return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: is, From: []int64{from}}})
+}
+
+// mergeOccurrences brings the findings over, but for those that the other
+// project has on the same ref from the same source.
+func (tx *Tx) mergeOccurrences(ctx context.Context, from, into int64) error {
+	double, err := many(ctx, tx, scalar[int64], `
+		SELECT f.id FROM finding f JOIN finding t ON t.deployment_id = f.deployment_id AND t.ref = f.ref AND t.source = f.source
+			AND t.identity_kind = f.identity_kind AND t.identity_hash = f.identity_hash
+		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3`, from, into)
+	if err != nil {
+		return err
+	}
+	for table, column := range map[string]string{"finding_event": "finding_id", "finding_body": "finding_id", "finding": "id"} {
+		in, list := tx.in(column, 2, double)
+		if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, list); err != nil {
+			return err
+		}
+	}
+	ids, err := many(ctx, tx, scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND project_id = $2`, from)
+	if err != nil {
+		return err
+	}
+	tx.change(changeFinding, ids...)
+	tx.changeDeleted(changeFinding, double...)
+	_, err = tx.exec(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`, from, into, tx.nextVersion())
+	return err
+}
+
+// mergeInventories brings the lockfiles over; the newer statement counts.
+func (tx *Tx) mergeInventories(ctx context.Context, from, into int64) error {
+	older, err := many(ctx, tx, scalar[int64], `
+		SELECT CASE WHEN f.stated_at > t.stated_at THEN t.id ELSE f.id END FROM inventory f
+		JOIN inventory t ON t.deployment_id = f.deployment_id AND t.ref = f.ref AND t.lockfile = f.lockfile
+		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3`, from, into)
+	if err != nil {
+		return err
+	}
+	if err := tx.deleteInventories(ctx, older); err != nil {
+		return err
+	}
+	return tx.hand(ctx, "inventory", from, into)
+}
+
+// mergeScans brings the scans over, and the time of the latest.
+func (tx *Tx) mergeScans(ctx context.Context, from, into int64) error {
+	if err := tx.hand(ctx, "scan", from, into); err != nil {
+		return err
+	}
+	_, err := tx.exec(ctx, `
+		UPDATE project SET latest_scan_at = (SELECT MAX(latest_scan_at) FROM project WHERE deployment_id = $1 AND id IN ($2, $3))
+		WHERE deployment_id = $1 AND id = $3`, from, into)
+	return err
+}
+
+// mergeNames lets the names of one project answer for the other.
+func (tx *Tx) mergeNames(ctx context.Context, from, into int64) error {
+	if err := tx.hand(ctx, "project_alias", from, into); err != nil {
+		return err
+	}
+	_, err := tx.exec(ctx, `INSERT INTO project_alias (deployment_id, name, project_id)
+		SELECT deployment_id, name, $3 FROM project WHERE deployment_id = $1 AND id = $2`, from, into)
+	return err
+}
