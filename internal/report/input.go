@@ -32,7 +32,7 @@ func open(r io.Reader, limits Limits) (*input, error) {
 		}
 		r = gzipReader{inflated}
 	}
-	m := &meter{r: r, left: limits.Input, limit: limits.Input, item: -1}
+	m := &meter{r: r, left: limits.Input, limit: limits.Input}
 	in := &input{Reader: bufio.NewReaderSize(m, headSize), meter: m, limits: limits}
 	mark, _ := in.Peek(3)
 	switch {
@@ -82,8 +82,9 @@ type meter struct {
 	r         io.Reader
 	left      int64
 	limit     int64
-	item      int64 // bytes left for the item; negative for no bound
-	itemLimit int64
+	item      int64 // bytes left for the item
+	itemLimit int64 // 0 for none
+	err       error // that ended it before its time
 }
 
 // allow bounds what may be read until the next call, on top of what is
@@ -93,17 +94,19 @@ func (m *meter) allow(limit int64) {
 }
 
 // Read implements io.Reader.
-func (m *meter) Read(p []byte) (int, error) {
+func (m *meter) Read(p []byte) (n int, err error) {
 	switch {
 	case m.left < 0:
-		return 0, tooLarge("the file", m.limit)
+		err = tooLarge("the file", m.limit)
 	case m.itemLimit > 0 && m.item < 0:
-		return 0, tooLarge("one item of the file", m.itemLimit)
+		err = tooLarge("one item of the file", m.itemLimit)
+	default:
+		n, err = m.r.Read(p)
 	}
-	n, err := m.r.Read(p)
 	m.left -= int64(n)
-	if m.itemLimit > 0 {
-		m.item -= int64(n)
+	m.item -= int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		m.err = err
 	}
 	return n, err
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/package-url/packageurl-go"
@@ -58,7 +59,25 @@ func readPURL(s string) (ecosystem, name, version string, ok bool) {
 	if p.Namespace != "" {
 		name = p.Namespace + separatorOf(ecosystem) + p.Name
 	}
+	if p.Type == packageurl.TypeGolang {
+		name = goPath(s, name)
+	}
 	return ecosystem, name, p.Version, true
+}
+
+// goPath spells a module path as the URL does: URLs are compared in lower
+// case, module paths are not.
+func goPath(purl, lower string) string {
+	_, spelt, _ := strings.Cut(purl, "/")
+	spelt, _, _ = strings.Cut(spelt, "?")
+	spelt, _, _ = strings.Cut(spelt, "#")
+	if i := strings.LastIndexByte(spelt, '@'); i > 0 {
+		spelt = spelt[:i]
+	}
+	if decoded, err := url.PathUnescape(spelt); err == nil && strings.EqualFold(decoded, lower) {
+		return decoded
+	}
+	return lower
 }
 
 func separatorOf(ecosystem string) string {

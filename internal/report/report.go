@@ -90,12 +90,13 @@ func Read(r io.Reader, o Options) ([]*redoubt.Report, error) {
 // reader reads one format to its end.
 type reader func(in *input, o Options) ([]*redoubt.Report, error)
 
-// readers is filled in by init, for lockfiles know Formats and Formats knows
-// the readers.
 var readers = map[Format]reader{
-	SemgrepJSON: readSemgrep,
-	SARIF:       readSARIF,
-	Lockfile:    readLockfile,
+	SemgrepJSON:   readSemgrep,
+	SARIF:         readSARIF,
+	CycloneDXJSON: readCycloneDXJSON,
+	CycloneDXXML:  readCycloneDXXML,
+	SPDXJSON:      readSPDX,
+	Lockfile:      readLockfile,
 }
 
 // mergeSources makes one report of those that share a tool and a category: two

@@ -82,10 +82,23 @@ func (w *walker) inside(where string, opening json.Delim, kind string, step func
 func (w *walker) decode(where string, v any) (misfit string, err error) {
 	w.in.meter.allow(w.in.limits.Item)
 	err = w.dec.Decode(v)
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		return fmt.Sprintf("%s is a %s, which does not fit", wrong.Field, wrong.Value), nil
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return "", nil
+	case errors.As(err, &wrong):
+		return fmt.Sprintf("%s is a %s, which does not fit", firstOf(wrong.Field, "it"), wrong.Value), nil
+	case w.isBroken(err):
+		return "", w.fault(where, err)
 	}
-	return "", w.fault(where, err)
+	return oneLine(err.Error(), maxName), nil // of a type that decodes itself; the JSON was sound
+}
+
+// isBroken tells whether the document cannot be read on after an error.
+func (w *walker) isBroken(err error) bool {
+	var syntax *json.SyntaxError
+	return errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		w.in.meter.err != nil && errors.Is(err, w.in.meter.err)
 }
 
 // skip passes over the next value without holding it in memory.

@@ -1,0 +1,241 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// bom is a bill of materials, whatever its format: packages, and which of them
+// need which.
+type bom struct {
+	rep      *redoubt.Report
+	limit    int
+	file     string   // the BOM itself, for packages that tell no lockfile
+	checkout checkout // to clean paths with
+	parts    []*part
+	byRef    map[string]*part
+	needs    map[string][]string // references by reference
+	needed   map[string]bool     // references that some other part needs
+	root     string              // reference to what the BOM describes; empty when not told
+}
+
+// part is one entry of a bill of materials.
+type part struct {
+	ref      string
+	name     string // as the document has it, with its group
+	version  string
+	purl     string
+	location string // a file that the tool found it in; empty when not told
+	listsOwn bool   // stands for a lockfile, as Trivy writes them
+	skip     bool   // a file, an operating system, the subject itself
+	licenses []string
+	hashes   []redoubt.Hash
+
+	lockfile     string // the file that its inventory is of
+	transitivity redoubt.Transitivity
+}
+
+func newBOM(o Options, tool string) *bom {
+	return &bom{
+		rep:   &redoubt.Report{Tool: tool, Category: text(o.Category).name(), Products: redoubt.Products(0).With(redoubt.SCA)},
+		limit: o.Limits.Items, file: fileInRepository(o), byRef: map[string]*part{},
+		needs: map[string][]string{}, needed: map[string]bool{},
+	}
+}
+
+// tool notes who made the BOM; the format's name stays where it is not told.
+func (b *bom) tool(name, version string) {
+	if name = strings.ToLower(strings.Join(strings.Fields(text(name).name()), "-")); name != "" && name != "unknown" {
+		b.rep.Tool, b.rep.ToolVersion = name, text(version).name()
+	}
+}
+
+func (b *bom) add(p *part) {
+	b.parts = append(b.parts, p)
+	if p.ref != "" && b.byRef[p.ref] == nil {
+		b.byRef[p.ref] = p
+	}
+}
+
+func (b *bom) link(from, to string) {
+	if from != to {
+		b.needs[from] = append(b.needs[from], to)
+		b.needed[to] = true
+	}
+}
+
+func (b *bom) refuse(item, format string, args ...any) {
+	b.rep.Refused = append(b.rep.Refused, redoubt.Refusal{Item: item, Reason: cut(fmt.Sprintf(format, args...), maxName)})
+}
+
+// finish makes inventories of the parts, one for each lockfile, in the order
+// in which they come.
+func (b *bom) finish() error {
+	b.classify()
+	locks := map[string]*lock{}
+	var order []string
+	for _, p := range b.parts {
+		p.lockfile = b.lockfileOf(p)
+	}
+	b.inheritLockfiles()
+	for _, p := range b.parts {
+		if p.skip || p.listsOwn {
+			continue
+		}
+		l := locks[p.lockfile]
+		if l == nil {
+			l = &lock{rep: b.rep, seen: map[[3]string]int{}, limit: b.limit}
+			locks[p.lockfile] = l
+			order = append(order, p.lockfile)
+		}
+		l.add(p.dependency())
+		if l.full {
+			return tooMany("components", b.limit)
+		}
+	}
+	for _, file := range order {
+		if len(locks[file].deps) > 0 {
+			b.rep.Inventories = append(b.rep.Inventories, redoubt.Inventory{Lockfile: file, Dependencies: locks[file].deps})
+		}
+	}
+	return nil
+}
+
+// dependency spells a part as its ecosystem does. Without a package URL the
+// ecosystem is that of the lockfile, else generic.
+func (p *part) dependency() redoubt.Dependency {
+	d := redoubt.Dependency{
+		Name: p.name, Version: p.version, PURL: text(p.purl).name(), Transitivity: p.transitivity,
+		Licenses: p.licenses, Hashes: p.hashes,
+	}
+	ecosystem, name, version, ok := readPURL(p.purl)
+	switch kind := lockfileFor(p.lockfile); {
+	case ok:
+		d.Ecosystem, d.Name, d.Version = ecosystem, name, firstOf(version, d.Version)
+	case kind != nil:
+		d.Ecosystem, d.PURL = kind.ecosystem, ""
+	default:
+		d.Ecosystem, d.PURL = "generic", ""
+	}
+	return d
+}
+
+// lockfileOf is the file that a tool names, if it is a lockfile, else the BOM.
+func (b *bom) lockfileOf(p *part) string {
+	location := p.location
+	if p.listsOwn {
+		location = p.name
+	}
+	if lockfileFor(location) != nil {
+		if file, err := b.checkout.path(strings.TrimLeft(location, "/")); err == nil {
+			return file
+		}
+	}
+	return b.file
+}
+
+// inheritLockfiles gives the parts below one that stands for a lockfile that
+// lockfile, unless they have one of their own.
+func (b *bom) inheritLockfiles() {
+	for _, owner := range b.parts {
+		if !owner.listsOwn {
+			continue
+		}
+		b.walk([]string{owner.ref}, func(p *part, _ int) {
+			if p.lockfile == b.file {
+				p.lockfile = owner.lockfile
+			}
+		})
+	}
+}
+
+// classify tells direct parts from transitive ones, as far as the project's
+// own parts are known: what the BOM describes, parts that stand for a
+// lockfile, and modules of the project, which nothing needs and which were
+// never published: they have no package URL with a version. Parts that none of
+// these reaches are unknown.
+func (b *bom) classify() {
+	var own []string
+	for _, p := range b.parts {
+		if b.isOwn(p) {
+			own = append(own, p.ref)
+			p.skip = p.skip || !p.listsOwn
+		}
+	}
+	if b.root != "" && len(b.needs[b.root]) > 0 && len(own) == 0 {
+		own = []string{b.root}
+	}
+	b.walk(own, func(p *part, depth int) {
+		p.transitivity = transitivityOf(true, depth == 1)
+	})
+}
+
+func (b *bom) isOwn(p *part) bool {
+	if p.listsOwn {
+		return true
+	}
+	if p.ref == "" || len(b.needs[p.ref]) == 0 || b.needed[p.ref] && !slices.Contains(b.needs[b.root], p.ref) {
+		return false
+	}
+	_, _, version, ok := readPURL(p.purl)
+	return !ok || version == ""
+}
+
+// walk visits each part that the given ones need, nearest first, with the
+// number of steps to it.
+func (b *bom) walk(from []string, visit func(p *part, depth int)) {
+	seen := map[string]bool{}
+	for _, ref := range from {
+		seen[ref] = true
+	}
+	for depth := 1; len(from) > 0; depth++ {
+		var next []string
+		for _, ref := range from {
+			for _, to := range b.needs[ref] {
+				if seen[to] {
+					continue
+				}
+				seen[to] = true
+				next = append(next, to)
+				if p := b.byRef[to]; p != nil {
+					visit(p, depth)
+				}
+			}
+		}
+		from = next
+	}
+}
+
+// noLicense are the words for none or an unknown one.
+var noLicense = []string{"", "NOASSERTION", "NONE", "UNKNOWN"}
+
+// licensesOf drops words that are no licence.
+func licensesOf(list ...string) []string {
+	return slices.DeleteFunc(texts(list).names(), func(s string) bool {
+		return slices.Contains(noLicense, strings.ToUpper(s))
+	})
+}
+
+// realVersion is "" for what tools write when they know none.
+func realVersion(s string) string {
+	switch strings.ToUpper(strings.TrimSpace(s)) {
+	case "UNKNOWN", "NOASSERTION", "UNSPECIFIED":
+		return ""
+	}
+	return s
+}
+
+// archiveHash spells an algorithm in one way: SHA256, sha-256 are SHA-256.
+func archiveHash(algorithm, sum string) (redoubt.Hash, bool) {
+	algorithm = strings.ToUpper(text(algorithm).name())
+	if rest, ok := strings.CutPrefix(algorithm, "SHA"); ok && !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "3") {
+		algorithm = "SHA-" + rest
+	}
+	if algorithm == "SHA384" {
+		algorithm = "SHA-384"
+	}
+	return redoubt.Hash{Algorithm: algorithm, Hex: strings.ToLower(sum)}, algorithm != "" && isHex(sum)
+}

@@ -1,0 +1,233 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+
+	"github.com/redoubt/redoubt"
+)
+
+// cycloneDX gathers a CycloneDX BOM of either encoding. Components that are no
+// packages (files, operating systems, devices and so on) are passed over.
+type cycloneDX struct {
+	*bom
+	vulnerabilities []cdx.Vulnerability
+	items           []string // of vulnerabilities
+}
+
+// cycloneDXVersions are those that are understood.
+var cycloneDXVersions = []string{"1.2", "1.3", "1.4", "1.5", "1.6", "1.7"}
+
+func newCycloneDX(o Options) *cycloneDX { return &cycloneDX{bom: newBOM(o, "cyclonedx")} }
+
+// readCycloneDXJSON streams the components, so that one that cannot be read is
+// refused alone.
+func readCycloneDXJSON(in *input, o Options) ([]*redoubt.Report, error) {
+	c := newCycloneDX(o)
+	w := in.walker()
+	version := text("")
+	err := w.object("", func(name string) error {
+		switch name {
+		case "specVersion":
+			_, err := w.decode(name, &version)
+			return err
+		case "metadata":
+			var m cdx.Metadata
+			_, err := w.decode(name, &m)
+			c.metadata(&m)
+			return err
+		case "components":
+			return w.array(name, each(w, c.bom, c.component))
+		case "dependencies":
+			return w.array(name, each(w, c.bom, c.dependency))
+		case "vulnerabilities":
+			return w.array(name, each(w, c.bom, c.vulnerability))
+		}
+		return w.skip(name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := w.end(); err != nil {
+		return nil, err
+	}
+	return c.report(string(version))
+}
+
+// each returns an element function that decodes and passes on, or refuses.
+func each[T any](w *walker, b *bom, take func(item string, v *T)) func(item string) error {
+	return func(item string) error {
+		var v T
+		misfit, err := w.decode(item, &v)
+		if err != nil {
+			return err
+		}
+		if misfit != "" {
+			b.refuse(item, "%s", misfit)
+			return nil
+		}
+		take(item, &v)
+		return nil
+	}
+}
+
+func readCycloneDXXML(in *input, o Options) ([]*redoubt.Report, error) {
+	data, err := in.all()
+	if err != nil {
+		return nil, err
+	}
+	var doc cdx.BOM
+	if err := decodeXML(data, &doc); err != nil {
+		return nil, err
+	}
+	c := newCycloneDX(o)
+	if doc.Metadata != nil {
+		c.metadata(doc.Metadata)
+	}
+	for i := range list(doc.Components) {
+		c.component(fmt.Sprintf("components[%d]", i), &(*doc.Components)[i])
+	}
+	for i := range list(doc.Dependencies) {
+		c.dependency("", &(*doc.Dependencies)[i])
+	}
+	for i := range list(doc.Vulnerabilities) {
+		c.vulnerability(fmt.Sprintf("vulnerabilities[%d]", i), &(*doc.Vulnerabilities)[i])
+	}
+	return c.report(doc.XMLNS[strings.LastIndexByte(doc.XMLNS, '/')+1:])
+}
+
+// decodeXML decodes a whole document, with nothing after it.
+func decodeXML(data []byte, v any) error {
+	dec := xml.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(v); err != nil {
+		return &fault{offset: dec.InputOffset(), err: err}
+	}
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if _, isElement := token.(xml.StartElement); isElement || err != nil {
+			return &fault{offset: dec.InputOffset(), err: errTrailing}
+		}
+	}
+}
+
+// list follows a pointer to a slice, which is nil for none.
+func list[T any](p *[]T) []T {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+// report makes the report when all is read.
+func (c *cycloneDX) report(version string) ([]*redoubt.Report, error) {
+	if !slices.Contains(cycloneDXVersions, version) {
+		return nil, fmt.Errorf("CycloneDX %q is not understood; write one of %s",
+			text(version).name(), strings.Join(cycloneDXVersions, ", "))
+	}
+	if err := c.finish(); err != nil {
+		return nil, err
+	}
+	for i := range c.vulnerabilities {
+		c.results(c.items[i], &c.vulnerabilities[i])
+	}
+	return []*redoubt.Report{c.rep}, nil
+}
+
+func (c *cycloneDX) metadata(m *cdx.Metadata) {
+	c.rep.StartedAt = sarifTime(m.Timestamp).time()
+	if m.Component != nil {
+		c.root = m.Component.BOMRef
+	}
+	if m.Tools == nil {
+		return
+	}
+	for _, t := range list(m.Tools.Tools) { //nolint:staticcheck // CycloneDX up to 1.4 has no other
+		c.tool(t.Name, t.Version)
+		return
+	}
+	for _, t := range list(m.Tools.Components) {
+		c.tool(t.Name, t.Version)
+		return
+	}
+}
+
+func (c *cycloneDX) component(item string, v *cdx.Component) {
+	p := &part{
+		ref: v.BOMRef, name: v.Name, version: realVersion(v.Version), purl: v.PackageURL, location: locationOf(v),
+		licenses: licensesOf(licenseNames(v.Licenses)...),
+	}
+	if v.Group != "" {
+		p.name = v.Group + "/" + v.Name
+	}
+	switch v.Type {
+	case cdx.ComponentTypeLibrary, cdx.ComponentTypeFramework:
+	case cdx.ComponentTypeApplication:
+		p.listsOwn = v.PackageURL == "" && lockfileFor(v.Name) != nil
+	default:
+		p.skip = true
+	}
+	for _, h := range list(v.Hashes) {
+		if hash, ok := archiveHash(string(h.Algorithm), h.Value); ok {
+			p.hashes = append(p.hashes, hash)
+		}
+	}
+	c.add(p)
+	for i := range list(v.Components) {
+		c.component(fmt.Sprintf("%s.components[%d]", item, i), &(*v.Components)[i])
+	}
+}
+
+// locationOf is the file that a component was found in: a property of syft,
+// Trivy or cdxgen, or a lockfile among the occurrences.
+func locationOf(v *cdx.Component) string {
+	for _, p := range list(v.Properties) {
+		switch p.Name {
+		case "syft:location:0:path", "aquasecurity:trivy:FilePath", "SrcFile":
+			return p.Value
+		}
+	}
+	if v.Evidence == nil {
+		return ""
+	}
+	for _, o := range list(v.Evidence.Occurrences) {
+		if lockfileFor(o.Location) != nil {
+			return o.Location
+		}
+	}
+	return ""
+}
+
+func licenseNames(choices *cdx.Licenses) []string {
+	var out []string
+	if choices == nil {
+		return nil
+	}
+	for _, choice := range *choices {
+		if choice.License != nil {
+			out = append(out, firstOf(choice.License.ID, choice.License.Name))
+		}
+		out = append(out, choice.Expression)
+	}
+	return out
+}
+
+func (c *cycloneDX) dependency(_ string, v *cdx.Dependency) {
+	for _, to := range list(v.Dependencies) {
+		c.link(v.Ref, to)
+	}
+}
+
+func (c *cycloneDX) vulnerability(item string, v *cdx.Vulnerability) {
+	c.vulnerabilities = append(c.vulnerabilities, *v)
+	c.items = append(c.items, item)
+}

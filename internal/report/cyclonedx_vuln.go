@@ -1,0 +1,121 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+
+	"github.com/redoubt/redoubt"
+)
+
+// results makes a finding for each component that a vulnerability affects.
+// Analysis that says that it does not matter here mutes it.
+func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
+	if text(v.ID).name() == "" {
+		c.refuse(item, "it has no id")
+		return
+	}
+	rule := vulnerabilityRule(v)
+	muted := v.Analysis != nil && (v.Analysis.State == cdx.IASNotAffected || v.Analysis.State == cdx.IASFalsePositive)
+	used := false
+	for i, a := range list(v.Affects) {
+		place := fmt.Sprintf("%s.affects[%d]", item, i)
+		p := c.byRef[a.Ref[strings.LastIndexByte(a.Ref, '#')+1:]] // urn:cdx:serial/version#ref is allowed too
+		if p == nil {
+			c.refuse(place, "the BOM has no component %q", text(a.Ref).name())
+			continue
+		}
+		used = true
+		c.rep.Results = append(c.rep.Results, redoubt.Result{
+			Item: place, Rule: rule, Path: p.lockfile,
+			Message:  firstOf(text(v.Description).block(), text(v.Detail).block(), rule.Name),
+			Severity: rule.Severity, Confidence: rule.Confidence, Muted: muted,
+			Dependency: vulnerableOf(v, p, list(a.Range)),
+		})
+	}
+	if used {
+		c.rep.Rules = append(c.rep.Rules, rule)
+	}
+}
+
+func vulnerabilityRule(v *cdx.Vulnerability) *redoubt.Rule {
+	r := &redoubt.Rule{
+		Name: text(v.ID).name(), IssueType: redoubt.SCA, Category: "security",
+		Severity: severityOfRatings(list(v.Ratings)), Confidence: redoubt.ConfidenceMedium,
+	}
+	for _, id := range list(v.CWEs) {
+		r.CWE = append(r.CWE, fmt.Sprintf("CWE-%d", id))
+	}
+	var references texts
+	for _, a := range list(v.Advisories) {
+		references = append(references, a.URL)
+	}
+	r.References = references.names()
+	if v.Source != nil {
+		r.URL = text(v.Source.URL).name()
+	}
+	return r
+}
+
+// vulnerableOf is the component that is affected.
+func vulnerableOf(v *cdx.Vulnerability, p *part, versions []cdx.AffectedVersions) *redoubt.Vulnerable {
+	d := p.dependency()
+	out := &redoubt.Vulnerable{
+		Ecosystem: d.Ecosystem, Package: text(d.Name).name(), Version: text(d.Version).name(),
+		Transitivity: firstOf(p.transitivity, redoubt.TransitivityUnknown), Lockfile: p.lockfile,
+		Vulnerability: shownID(v), Reachability: redoubt.ReachabilityUnknown,
+	}
+	var fixed texts
+	for _, version := range versions {
+		if version.Status == cdx.VulnerabilityStatusNotAffected {
+			fixed = append(fixed, version.Version)
+		}
+	}
+	if len(fixed) == 0 {
+		if m := upgradeTo.FindStringSubmatch(v.Recommendation); m != nil {
+			fixed = strings.Split(m[1], ",")
+		}
+	}
+	for _, version := range fixed.names() {
+		out.Fixes = append(out.Fixes, redoubt.Fix{Package: out.Package, Version: version})
+	}
+	return out
+}
+
+// upgradeTo is how Trivy recommends: "Upgrade lodash to version 4.17.21".
+var upgradeTo = regexp.MustCompile(`(?i)^upgrade \S+ to versions? ([0-9A-Za-z][^;\s]*(?:, [^;\s]+)*)`)
+
+// shownID is the CVE among the vulnerability's ids, else its own (decisions §14).
+func shownID(v *cdx.Vulnerability) string {
+	if !strings.HasPrefix(v.ID, "CVE-") {
+		for _, r := range list(v.References) {
+			if strings.HasPrefix(r.ID, "CVE-") {
+				return text(r.ID).name()
+			}
+		}
+	}
+	return text(v.ID).name()
+}
+
+// severityOfRatings follows decisions §14: the score of CVSS 4, else of 3,
+// else the word of any rating, else medium.
+func severityOfRatings(ratings []cdx.VulnerabilityRating) redoubt.Severity {
+	for _, method := range []cdx.ScoringMethod{cdx.ScoringMethodCVSSv4, cdx.ScoringMethodCVSSv31, cdx.ScoringMethodCVSSv3} {
+		for _, r := range ratings {
+			if r.Method == method && r.Score != nil {
+				if s := severityOfNumber(strconv.FormatFloat(*r.Score, 'f', -1, 64)); s != 0 {
+					return s
+				}
+			}
+		}
+	}
+	for _, r := range ratings {
+		if s := severityOf(string(r.Severity)); s != 0 {
+			return s
+		}
+	}
+	return redoubt.SeverityMedium
+}

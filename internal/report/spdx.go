@@ -1,0 +1,161 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// spdxPackage is one of packages. Only what is needed is read, so that a
+// mistake in any other member does not cost the package.
+type spdxPackage struct {
+	ID         text `json:"SPDXID"`
+	Name       text `json:"name"`
+	Version    text `json:"versionInfo"`
+	SourceInfo text `json:"sourceInfo"`
+	Concluded  text `json:"licenseConcluded"`
+	Declared   text `json:"licenseDeclared"`
+	Purpose    text `json:"primaryPackagePurpose"`
+	References []struct {
+		Type    text `json:"referenceType"`
+		Locator text `json:"referenceLocator"`
+	} `json:"externalRefs"`
+	Checksums []struct {
+		Algorithm text `json:"algorithm"`
+		Value     text `json:"checksumValue"`
+	} `json:"checksums"`
+}
+
+type spdxRelationship struct {
+	From text `json:"spdxElementId"`
+	Type text `json:"relationshipType"`
+	To   text `json:"relatedSpdxElement"`
+}
+
+// readSPDX reads SPDX 2.x JSON, package by package.
+func readSPDX(in *input, o Options) ([]*redoubt.Report, error) {
+	s := &spdx{bom: newBOM(o, "spdx")}
+	w := in.walker()
+	version := text("")
+	err := w.object("", func(name string) error {
+		switch name {
+		case "spdxVersion":
+			_, err := w.decode(name, &version)
+			return err
+		case "creationInfo":
+			var info struct {
+				Creators texts     `json:"creators"`
+				Created  sarifTime `json:"created"`
+			}
+			_, err := w.decode(name, &info)
+			s.rep.StartedAt = info.Created.time()
+			s.creators(info.Creators)
+			return err
+		case "documentDescribes":
+			return w.strings(name, func(ref string) { s.described = append(s.described, ref) })
+		case "packages":
+			return w.array(name, each(w, s.bom, s.pkg))
+		case "relationships":
+			return w.array(name, each(w, s.bom, s.relationship))
+		}
+		return w.skip(name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := w.end(); err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(string(version), "SPDX-2.") {
+		return nil, fmt.Errorf("spdxVersion %q is not understood; write SPDX-2.3", version.name())
+	}
+	s.describe()
+	if err := s.finish(); err != nil {
+		return nil, err
+	}
+	return []*redoubt.Report{s.rep}, nil
+}
+
+type spdx struct {
+	*bom
+	described []string
+}
+
+// describe leaves out what the document describes, which is the project, if it
+// holds other packages.
+func (s *spdx) describe() {
+	for _, ref := range s.described {
+		if p := s.byRef[ref]; p != nil && len(s.parts) > 1 {
+			p.skip = true
+			s.root = ref
+		}
+	}
+}
+
+// creators finds the tool among "Tool: syft-1.2.0", "Organization: …".
+func (s *spdx) creators(list texts) {
+	for _, creator := range list {
+		tool, ok := strings.CutPrefix(creator, "Tool: ")
+		if !ok {
+			continue
+		}
+		if i := strings.LastIndexByte(tool, '-'); i > 0 && strings.ContainsAny(tool[i:], "0123456789") {
+			s.tool(tool[:i], tool[i+1:])
+		} else {
+			s.tool(tool, "")
+		}
+		return
+	}
+}
+
+func (s *spdx) pkg(_ string, v *spdxPackage) {
+	p := &part{
+		ref: string(v.ID), name: string(v.Name), version: realVersion(string(v.Version)),
+		location: sourceFile(string(v.SourceInfo)), licenses: licensesOf(string(v.Concluded)),
+	}
+	if len(p.licenses) == 0 {
+		p.licenses = licensesOf(string(v.Declared))
+	}
+	for _, r := range v.References {
+		if r.Type == "purl" && p.purl == "" {
+			p.purl = string(r.Locator)
+		}
+	}
+	for _, sum := range v.Checksums {
+		if hash, ok := archiveHash(string(sum.Algorithm), string(sum.Value)); ok {
+			p.hashes = append(p.hashes, hash)
+		}
+	}
+	switch v.Purpose {
+	case "FILE", "OPERATING-SYSTEM", "OPERATING_SYSTEM", "CONTAINER", "DEVICE", "FIRMWARE":
+		p.skip = true
+	}
+	s.add(p)
+}
+
+// sourceFile is the file at the end of syft's "acquired package info from rust
+// cargo manifest: /Cargo.lock, /x".
+func sourceFile(info string) string {
+	_, files, _ := strings.Cut(info, ": ")
+	for file := range strings.SplitSeq(files, ", ") {
+		if lockfileFor(file) != nil {
+			return file
+		}
+	}
+	return ""
+}
+
+func (s *spdx) relationship(_ string, r *spdxRelationship) {
+	from, to := string(r.From), string(r.To)
+	switch {
+	case r.Type == "DESCRIBES":
+		s.described = append(s.described, to)
+	case r.Type == "DESCRIBED_BY":
+		s.described = append(s.described, from)
+	case r.Type == "DEPENDS_ON":
+		s.link(from, to)
+	case r.Type == "DEPENDENCY_OF", strings.HasSuffix(string(r.Type), "_DEPENDENCY_OF"):
+		s.link(to, from)
+	}
+}
