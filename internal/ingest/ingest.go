@@ -108,7 +108,7 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	if err := a.write(ctx, changes); err != nil {
 		return err
 	}
-	if err := putInventories(ctx, a.s, a.scan, scope, inventories, a.sum); err != nil {
+	if err := a.putInventories(ctx, scope, inventories); err != nil {
 		return err
 	}
 	branchScanned := a.scan.Full && !scope.Failed && strings.HasPrefix(a.scan.Ref, "refs/heads/")

@@ -73,23 +73,25 @@ func inventoryDigest(inventory redoubt.Inventory) redoubt.Digest {
 // source brought and a full scan no longer finds (decisions §15).
 //
 // A lockfile that was searched or skipped and is not stated could not be read:
-// nothing is said about it. A report that does not tell where it looked drops
-// only when it is declared full.
-func putInventories(ctx context.Context, s Store, scan redoubt.Scan, scope Scope, list []redoubt.InventoryStatement, sum *Summary) error {
+// nothing is said about it. Nothing is dropped by a report whose inventories are
+// nil, which looked for none, nor by one that does not tell where it looked and
+// is not declared full.
+func (a *application) putInventories(ctx context.Context, scope Scope, list []redoubt.InventoryStatement) error {
+	scan := a.scan
 	keep := make([]string, 0, len(list))
 	for _, statement := range list {
 		statement.ProjectID, statement.Ref, statement.Source = scan.ProjectID, scan.Ref, scan.Source
 		statement.ScanID, statement.Commit, statement.At = scan.ID, scan.Commit, scan.StartedAt
-		added, removed, err := s.PutInventory(ctx, statement)
+		added, removed, err := a.s.PutInventory(ctx, statement)
 		if err != nil {
 			return err
 		}
-		sum.Lockfiles++
-		sum.DependenciesAdded += added
-		sum.DependenciesRemoved += removed
+		a.sum.Lockfiles++
+		a.sum.DependenciesAdded += added
+		a.sum.DependenciesRemoved += removed
 		keep = append(keep, statement.Inventory.Lockfile)
 	}
-	if !scope.Full || scope.Failed || scope.searched == nil || !scan.Products.Has(redoubt.SCA) {
+	if !scope.Full || scope.Failed || scope.searched == nil || !scan.Products.Has(redoubt.SCA) || a.upload.Report.Inventories == nil {
 		return nil
 	}
 	for _, paths := range []map[string]bool{scope.searched, scope.skipped} {
@@ -98,7 +100,7 @@ func putInventories(ctx context.Context, s Store, scan redoubt.Scan, scope Scope
 		}
 	}
 	slices.Sort(keep)
-	dropped, err := s.DropInventories(ctx, scan.ProjectID, scan.Ref, scan.Source, slices.Compact(keep))
-	sum.LockfilesDropped = dropped
+	dropped, err := a.s.DropInventories(ctx, scan.ProjectID, scan.Ref, scan.Source, slices.Compact(keep))
+	a.sum.LockfilesDropped = dropped
 	return err
 }

@@ -22,45 +22,15 @@ type Links struct {
 // gives the zero Links.
 func NewLinks(repository, commit, ref string) Links {
 	base := WebURL(repository)
-	if base == "" {
-		return Links{}
-	}
 	u, err := url.Parse(base)
-	if err != nil {
+	if base == "" || err != nil {
 		return Links{}
 	}
-	l := Links{base: base, host: strings.ToLower(u.Hostname()), revision: escapePath(commit)}
+	l := Links{base: base, host: u.Hostname(), revision: escapePath(commit)}
 	if branch, ok := strings.CutPrefix(ref, "refs/heads/"); ok && commit == "" {
 		l.revision, l.branch = escapePath(branch), true
 	}
 	return l
-}
-
-// WebURL returns the address under which people read a repository, from one
-// that git clones: https for ssh, and neither credentials nor the .git suffix.
-// It is empty for anything else.
-func WebURL(repository string) string {
-	repository = strings.TrimSpace(repository)
-	if user, rest, ok := strings.Cut(repository, "@"); ok && !strings.Contains(repository, "://") && !strings.ContainsAny(user, "/:") {
-		host, path, ok := strings.Cut(rest, ":")
-		if !ok {
-			return ""
-		}
-		repository = "https://" + host + "/" + path
-	}
-	u, err := url.Parse(repository)
-	if err != nil || u.Hostname() == "" {
-		return ""
-	}
-	switch u.Scheme {
-	case "http", "https":
-	case "ssh", "git":
-		u.Scheme, u.Host = "https", u.Hostname()
-	default:
-		return ""
-	}
-	u.User, u.RawQuery, u.Fragment, u.RawFragment = nil, "", "", ""
-	return strings.TrimSuffix(strings.TrimRight(u.String(), "/"), ".git")
 }
 
 // Line returns the address of a line, 1-based; 0 is the file as a whole. It is
@@ -70,33 +40,46 @@ func (l Links) Line(path string, line int) string {
 	if l.base == "" || l.revision == "" || path == "" {
 		return ""
 	}
-	path = escapePath(path)
-	n := strconv.Itoa(line)
-	switch l.style() {
+	file := l.revision + "/" + escapePath(path)
+	switch styleOf(l.host) {
 	case gitlab:
-		return l.base + "/-/blob/" + l.revision + "/" + path + fragment("#L", line)
+		return l.base + "/-/blob/" + file + fragment("#L", line)
 	case bitbucket:
-		return l.base + "/src/" + l.revision + "/" + path + fragment("#lines-", line)
+		return l.base + "/src/" + file + fragment("#lines-", line)
 	case bitbucketServer:
-		return l.base + "/browse/" + path + "?at=" + url.QueryEscape(unescape(l.revision)) + fragment("#", line)
+		return l.base + "/browse/" + escapePath(path) + "?at=" + l.query() + fragment("#", line)
 	case azure:
-		kind := "GC"
-		if l.branch {
-			kind = "GB"
-		}
-		address := l.base + "?path=" + url.QueryEscape("/"+unescape(path)) + "&version=" + kind + url.QueryEscape(unescape(l.revision))
-		if line > 0 {
-			address += "&line=" + n + "&lineEnd=" + n + "&lineStartColumn=1&lineEndColumn=1"
-		}
-		return address
+		return l.azure(path, line)
 	case gitea:
-		kind := "commit"
-		if l.branch {
-			kind = "branch"
-		}
-		return l.base + "/src/" + kind + "/" + l.revision + "/" + path + fragment("#L", line)
+		return l.base + "/src/" + l.kind("commit", "branch") + "/" + file + fragment("#L", line)
 	}
-	return l.base + "/blob/" + l.revision + "/" + path + fragment("#L", line)
+	return l.base + "/blob/" + file + fragment("#L", line)
+}
+
+func (l Links) azure(path string, line int) string {
+	address := l.base + "?path=" + url.QueryEscape("/"+path) + "&version=" + l.kind("GC", "GB") + l.query()
+	if line > 0 {
+		n := strconv.Itoa(line)
+		address += "&line=" + n + "&lineEnd=" + n + "&lineStartColumn=1&lineEndColumn=1"
+	}
+	return address
+}
+
+// kind is the host's word for what the revision is.
+func (l Links) kind(commit, branch string) string {
+	if l.branch {
+		return branch
+	}
+	return commit
+}
+
+// query is the revision as a parameter.
+func (l Links) query() string {
+	plain, err := url.PathUnescape(l.revision)
+	if err != nil {
+		plain = l.revision
+	}
+	return url.QueryEscape(plain)
 }
 
 // content is a result's digest together with what its body says beyond it: the
@@ -120,18 +103,18 @@ const (
 	gitea
 )
 
-// style guesses the software of a host by its name.
-func (l Links) style() hostStyle {
+// styleOf guesses the software of a host by its name.
+func styleOf(host string) hostStyle {
 	switch {
-	case strings.Contains(l.host, "gitlab"):
+	case strings.Contains(host, "gitlab"):
 		return gitlab
-	case l.host == "bitbucket.org":
+	case host == "bitbucket.org":
 		return bitbucket
-	case strings.Contains(l.host, "bitbucket"), strings.Contains(l.host, "stash"):
+	case strings.Contains(host, "bitbucket"), strings.Contains(host, "stash"):
 		return bitbucketServer
-	case l.host == "dev.azure.com", strings.HasSuffix(l.host, ".visualstudio.com"):
+	case host == "dev.azure.com", strings.HasSuffix(host, ".visualstudio.com"):
 		return azure
-	case strings.Contains(l.host, "gitea"), strings.Contains(l.host, "forgejo"), l.host == "codeberg.org":
+	case strings.Contains(host, "gitea"), strings.Contains(host, "forgejo"), host == "codeberg.org":
 		return gitea
 	}
 	return github
@@ -151,11 +134,4 @@ func escapePath(path string) string {
 		segments[i] = url.PathEscape(s)
 	}
 	return strings.Join(segments, "/")
-}
-
-func unescape(path string) string {
-	if plain, err := url.PathUnescape(path); err == nil {
-		return plain
-	}
-	return path
 }

@@ -85,7 +85,7 @@ func (m *memory) Stream(_ context.Context, projectID int64, ref, source, commit 
 			s.LastFullStart = scan.StartedAt
 		}
 		had = had || scan.Commit == commit
-		s.Superseded = had && scan.Commit != commit
+		s.Superseded = s.Superseded || commit != "" && had && scan.Commit != "" && scan.Commit != commit
 	}
 	return s, nil
 }

@@ -73,7 +73,7 @@ func (m *model) apply(u Upload, now time.Time) (a modelAnswer) {
 	case s.last == modelText(u):
 		a.repeat, a.outcome = true, redoubt.ScanApplied
 		return a
-	case u.Commit != "" && commit >= 0 && slices.ContainsFunc(s.commits[commit:], func(c string) bool { return c != u.Commit }):
+	case u.Commit != "" && commit >= 0 && slices.ContainsFunc(s.commits[commit:], func(c string) bool { return c != "" && c != u.Commit }):
 		a.outcome = redoubt.ScanSuperseded
 		return a
 	case started.Before(s.lastFull):
