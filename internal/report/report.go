@@ -84,7 +84,7 @@ func Read(r io.Reader, o Options) ([]*redoubt.Report, error) {
 	if err != nil {
 		return nil, fileError(o, -1, err)
 	}
-	return mergeSources(reports), nil
+	return Merge(reports), nil
 }
 
 // reader reads one format to its end.
@@ -99,9 +99,9 @@ var readers = map[Format]reader{
 	Lockfile:      readLockfile,
 }
 
-// mergeSources makes one report of those that share a tool and a category: two
+// Merge makes one report of those that share a tool and a category: two
 // full reports of one source would close each other's findings.
-func mergeSources(reports []*redoubt.Report) []*redoubt.Report {
+func Merge(reports []*redoubt.Report) []*redoubt.Report {
 	type source struct{ tool, category string }
 	first := make(map[source]*redoubt.Report, len(reports))
 	merged := reports[:0]
