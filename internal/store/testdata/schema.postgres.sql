@@ -1,0 +1,301 @@
+audit_event.deployment_id bigint NOT NULL
+audit_event.id bigint NOT NULL
+audit_event.at bigint NOT NULL
+audit_event.actor_json text NOT NULL
+audit_event.action text NOT NULL
+audit_event.subject text NOT NULL
+audit_event.before_json text NOT NULL
+audit_event.after_json text NOT NULL
+CREATE UNIQUE INDEX audit_event_pkey ON public.audit_event USING btree (deployment_id, id)
+audit_event PRIMARY KEY (deployment_id, id)
+SEQUENCE audit_event_id_seq MAXVALUE 9007199254740991
+change.deployment_id bigint NOT NULL
+change.version bigint NOT NULL
+change.kind smallint NOT NULL
+change.id bigint NOT NULL
+change.deleted smallint NOT NULL
+CREATE UNIQUE INDEX change_pkey ON public.change USING btree (deployment_id, version, kind, id)
+change PRIMARY KEY (deployment_id, version, kind, id)
+dependency.deployment_id bigint NOT NULL
+dependency.id bigint NOT NULL
+dependency.inventory_id bigint NOT NULL
+dependency.package_version_id bigint NOT NULL
+dependency.transitivity smallint NOT NULL
+dependency.line integer NOT NULL
+dependency.purl text NOT NULL
+dependency.licenses_json text NOT NULL
+dependency.hashes_json text NOT NULL
+CREATE INDEX dependency_version ON public.dependency USING btree (deployment_id, package_version_id)
+CREATE UNIQUE INDEX dependency_deployment_id_inventory_id_package_version_id_key ON public.dependency USING btree (deployment_id, inventory_id, package_version_id)
+CREATE UNIQUE INDEX dependency_pkey ON public.dependency USING btree (deployment_id, id)
+dependency PRIMARY KEY (deployment_id, id)
+dependency UNIQUE (deployment_id, inventory_id, package_version_id)
+SEQUENCE dependency_id_seq MAXVALUE 9007199254740991
+deployment.id bigint NOT NULL
+deployment.slug text NOT NULL
+deployment.name text NOT NULL
+deployment.created_at bigint NOT NULL
+deployment.version bigint NOT NULL DEFAULT 0
+deployment.pruned_version bigint NOT NULL DEFAULT 0
+deployment.committed_at bigint NOT NULL DEFAULT 0
+deployment.next_finding_id bigint NOT NULL DEFAULT 1
+CREATE UNIQUE INDEX deployment_pkey ON public.deployment USING btree (id)
+CREATE UNIQUE INDEX deployment_slug_key ON public.deployment USING btree (slug)
+deployment PRIMARY KEY (id)
+deployment UNIQUE (slug)
+SEQUENCE deployment_id_seq MAXVALUE 9007199254740991
+finding.deployment_id bigint NOT NULL
+finding.id bigint NOT NULL
+finding.issue_type smallint NOT NULL
+finding.project_id bigint NOT NULL
+finding.ref text NOT NULL
+finding.source text NOT NULL
+finding.identity_kind smallint NOT NULL
+finding.identity_hash bytea NOT NULL
+finding.lineage_id bigint NOT NULL
+finding.rule_id bigint NOT NULL
+finding.rule_name text NOT NULL
+finding.path text NOT NULL
+finding.line integer NOT NULL
+finding.code_hash bytea NOT NULL
+finding.pattern_hash bytea NOT NULL
+finding.content bytea NOT NULL
+finding.state smallint NOT NULL
+finding.severity smallint NOT NULL
+finding.confidence smallint NOT NULL
+finding.reachability smallint NOT NULL
+finding.transitivity smallint NOT NULL
+finding.package text NOT NULL
+finding.flags smallint NOT NULL
+finding.validation_state smallint NOT NULL
+finding.secret_type text NOT NULL
+finding.created_at bigint NOT NULL
+finding.relevant_since bigint NOT NULL
+finding.state_updated_at bigint
+finding.first_scan_id bigint NOT NULL
+finding.version bigint NOT NULL
+CREATE INDEX finding_lineage ON public.finding USING btree (deployment_id, lineage_id)
+CREATE INDEX finding_secret ON public.finding USING btree (deployment_id, id) WHERE (issue_type = 3)
+CREATE UNIQUE INDEX finding_deployment_id_project_id_ref_source_identity_kind_i_key ON public.finding USING btree (deployment_id, project_id, ref, source, identity_kind, identity_hash)
+CREATE UNIQUE INDEX finding_pkey ON public.finding USING btree (deployment_id, id)
+finding PRIMARY KEY (deployment_id, id)
+finding UNIQUE (deployment_id, project_id, ref, source, identity_kind, identity_hash)
+finding_body.deployment_id bigint NOT NULL
+finding_body.finding_id bigint NOT NULL
+finding_body.body bytea NOT NULL
+finding_body.evidence_json text NOT NULL
+CREATE UNIQUE INDEX finding_body_pkey ON public.finding_body USING btree (deployment_id, finding_id)
+finding_body PRIMARY KEY (deployment_id, finding_id)
+finding_event.deployment_id bigint NOT NULL
+finding_event.id bigint NOT NULL
+finding_event.finding_id bigint NOT NULL
+finding_event.at bigint NOT NULL
+finding_event.scan_id bigint NOT NULL
+finding_event.kind text NOT NULL
+finding_event.detail_json text NOT NULL
+CREATE INDEX finding_event_finding ON public.finding_event USING btree (deployment_id, finding_id)
+CREATE UNIQUE INDEX finding_event_pkey ON public.finding_event USING btree (deployment_id, id)
+finding_event PRIMARY KEY (deployment_id, id)
+SEQUENCE finding_event_id_seq MAXVALUE 9007199254740991
+inventory.deployment_id bigint NOT NULL
+inventory.id bigint NOT NULL
+inventory.project_id bigint NOT NULL
+inventory.ref text NOT NULL
+inventory.lockfile text NOT NULL
+inventory.source text NOT NULL
+inventory.scan_id bigint NOT NULL
+inventory.commit_hash text NOT NULL
+inventory.digest bytea NOT NULL
+inventory.stated_at bigint NOT NULL
+CREATE UNIQUE INDEX inventory_deployment_id_project_id_ref_lockfile_key ON public.inventory USING btree (deployment_id, project_id, ref, lockfile)
+CREATE UNIQUE INDEX inventory_pkey ON public.inventory USING btree (deployment_id, id)
+inventory PRIMARY KEY (deployment_id, id)
+inventory UNIQUE (deployment_id, project_id, ref, lockfile)
+SEQUENCE inventory_id_seq MAXVALUE 9007199254740991
+job.deployment_id bigint NOT NULL
+job.id bigint NOT NULL
+job.kind text NOT NULL
+job.token text NOT NULL
+job.state smallint NOT NULL
+job.attempt integer NOT NULL
+job.run_at bigint NOT NULL
+job.lease_until bigint
+job.input_json text NOT NULL
+job.result bytea
+job.media_type text NOT NULL
+job.error text NOT NULL
+job.created_at bigint NOT NULL
+job.finished_at bigint
+CREATE INDEX job_state ON public.job USING btree (state, run_at, id)
+CREATE UNIQUE INDEX job_deployment_id_token_key ON public.job USING btree (deployment_id, token)
+CREATE UNIQUE INDEX job_pkey ON public.job USING btree (deployment_id, id)
+job PRIMARY KEY (deployment_id, id)
+job UNIQUE (deployment_id, token)
+SEQUENCE job_id_seq MAXVALUE 9007199254740991
+lineage.deployment_id bigint NOT NULL
+lineage.id bigint NOT NULL
+lineage.project_id bigint NOT NULL
+lineage.triage_state smallint NOT NULL
+lineage.triage_reason smallint NOT NULL
+lineage.triage_comment text NOT NULL
+lineage.triaged_at bigint
+lineage.triaged_by_json text NOT NULL
+lineage.automatic smallint NOT NULL
+lineage.annotations_json text NOT NULL
+CREATE INDEX lineage_project ON public.lineage USING btree (deployment_id, project_id)
+CREATE UNIQUE INDEX lineage_pkey ON public.lineage USING btree (deployment_id, id)
+lineage PRIMARY KEY (deployment_id, id)
+SEQUENCE lineage_id_seq MAXVALUE 9007199254740991
+lineage_identity.deployment_id bigint NOT NULL
+lineage_identity.project_id bigint NOT NULL
+lineage_identity.kind smallint NOT NULL
+lineage_identity.hash bytea NOT NULL
+lineage_identity.lineage_id bigint NOT NULL
+CREATE INDEX lineage_identity_lineage ON public.lineage_identity USING btree (deployment_id, lineage_id)
+CREATE UNIQUE INDEX lineage_identity_pkey ON public.lineage_identity USING btree (deployment_id, project_id, kind, hash)
+lineage_identity PRIMARY KEY (deployment_id, project_id, kind, hash)
+package.deployment_id bigint NOT NULL
+package.id bigint NOT NULL
+package.ecosystem text NOT NULL
+package.name text NOT NULL
+CREATE UNIQUE INDEX package_deployment_id_ecosystem_name_key ON public.package USING btree (deployment_id, ecosystem, name)
+CREATE UNIQUE INDEX package_pkey ON public.package USING btree (deployment_id, id)
+package PRIMARY KEY (deployment_id, id)
+package UNIQUE (deployment_id, ecosystem, name)
+SEQUENCE package_id_seq MAXVALUE 9007199254740991
+package_version.deployment_id bigint NOT NULL
+package_version.id bigint NOT NULL
+package_version.package_id bigint NOT NULL
+package_version.version text NOT NULL
+CREATE UNIQUE INDEX package_version_deployment_id_package_id_version_key ON public.package_version USING btree (deployment_id, package_id, version)
+CREATE UNIQUE INDEX package_version_pkey ON public.package_version USING btree (deployment_id, id)
+package_version PRIMARY KEY (deployment_id, id)
+package_version UNIQUE (deployment_id, package_id, version)
+SEQUENCE package_version_id_seq MAXVALUE 9007199254740991
+policy.deployment_id bigint NOT NULL
+policy.id bigint NOT NULL
+policy.name text NOT NULL
+policy.slug text NOT NULL
+policy.product smallint NOT NULL
+policy.is_default smallint NOT NULL
+CREATE UNIQUE INDEX policy_deployment_id_slug_key ON public.policy USING btree (deployment_id, slug)
+CREATE UNIQUE INDEX policy_pkey ON public.policy USING btree (deployment_id, id)
+policy PRIMARY KEY (deployment_id, id)
+policy UNIQUE (deployment_id, slug)
+SEQUENCE policy_id_seq MAXVALUE 9007199254740991
+policy_rule.deployment_id bigint NOT NULL
+policy_rule.id bigint NOT NULL
+policy_rule.policy_id bigint NOT NULL
+policy_rule.rule_name text NOT NULL
+policy_rule.rule_id bigint NOT NULL
+policy_rule.mode smallint NOT NULL
+policy_rule.served smallint NOT NULL
+policy_rule.last_change_at bigint NOT NULL
+policy_rule.last_change_by text NOT NULL
+CREATE UNIQUE INDEX policy_rule_deployment_id_policy_id_rule_name_key ON public.policy_rule USING btree (deployment_id, policy_id, rule_name)
+CREATE UNIQUE INDEX policy_rule_pkey ON public.policy_rule USING btree (deployment_id, id)
+policy_rule PRIMARY KEY (deployment_id, id)
+policy_rule UNIQUE (deployment_id, policy_id, rule_name)
+SEQUENCE policy_rule_id_seq MAXVALUE 9007199254740991
+project.deployment_id bigint NOT NULL
+project.id bigint NOT NULL
+project.name text NOT NULL
+project.url text NOT NULL
+project.created_at bigint NOT NULL
+project.default_branch text NOT NULL
+project.primary_branch text NOT NULL
+project.latest_scan_at bigint
+project.visibility smallint NOT NULL
+project.managed_diff smallint NOT NULL
+project.managed_full smallint NOT NULL
+project.repo_id text NOT NULL
+CREATE INDEX project_repo_id ON public.project USING btree (deployment_id, repo_id)
+CREATE UNIQUE INDEX project_deployment_id_name_key ON public.project USING btree (deployment_id, name)
+CREATE UNIQUE INDEX project_pkey ON public.project USING btree (deployment_id, id)
+project FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+project PRIMARY KEY (deployment_id, id)
+project UNIQUE (deployment_id, name)
+project_alias.deployment_id bigint NOT NULL
+project_alias.name text NOT NULL
+project_alias.project_id bigint NOT NULL
+CREATE UNIQUE INDEX project_alias_pkey ON public.project_alias USING btree (deployment_id, name)
+project_alias PRIMARY KEY (deployment_id, name)
+SEQUENCE project_id_seq MAXVALUE 4294967295
+project_tag.deployment_id bigint NOT NULL
+project_tag.project_id bigint NOT NULL
+project_tag.position smallint NOT NULL
+project_tag.tag text NOT NULL
+CREATE UNIQUE INDEX project_tag_pkey ON public.project_tag USING btree (deployment_id, project_id, "position")
+project_tag PRIMARY KEY (deployment_id, project_id, "position")
+rule.deployment_id bigint NOT NULL
+rule.id bigint NOT NULL
+rule.name text NOT NULL
+rule.digest bytea NOT NULL
+rule.issue_type smallint NOT NULL
+rule.content_json text NOT NULL
+CREATE UNIQUE INDEX rule_deployment_id_name_digest_key ON public.rule USING btree (deployment_id, name, digest)
+CREATE UNIQUE INDEX rule_pkey ON public.rule USING btree (deployment_id, id)
+rule PRIMARY KEY (deployment_id, id)
+rule UNIQUE (deployment_id, name, digest)
+SEQUENCE rule_id_seq MAXVALUE 9007199254740991
+scan.deployment_id bigint NOT NULL
+scan.id bigint NOT NULL
+scan.project_id bigint NOT NULL
+scan.ref text NOT NULL
+scan.commit_hash text NOT NULL
+scan.source text NOT NULL
+scan.started_at bigint NOT NULL
+scan.completed_at bigint
+scan.exit_code integer
+scan.is_full smallint NOT NULL
+scan.products smallint NOT NULL
+scan.status smallint NOT NULL
+scan.outcome smallint NOT NULL
+scan.code integer NOT NULL
+scan.secrets integer NOT NULL
+scan.supply_chain integer NOT NULL
+scan.total_micros bigint
+scan.digest bytea NOT NULL
+scan.error text NOT NULL
+CREATE INDEX scan_project ON public.scan USING btree (deployment_id, project_id, started_at, id)
+CREATE INDEX scan_started ON public.scan USING btree (deployment_id, started_at, id)
+CREATE INDEX scan_stream ON public.scan USING btree (deployment_id, project_id, ref, source, outcome, id)
+CREATE UNIQUE INDEX scan_pkey ON public.scan USING btree (deployment_id, id)
+scan PRIMARY KEY (deployment_id, id)
+SEQUENCE scan_id_seq MAXVALUE 9007199254740991
+setting.name text NOT NULL
+setting.value bytea NOT NULL
+CREATE UNIQUE INDEX setting_pkey ON public.setting USING btree (name)
+setting PRIMARY KEY (name)
+token.deployment_id bigint NOT NULL
+token.id bigint NOT NULL
+token.public_id text NOT NULL
+token.hash bytea NOT NULL
+token.name text NOT NULL
+token.scopes_json text NOT NULL
+token.globs_json text NOT NULL
+token.dialect text NOT NULL
+token.created_at bigint NOT NULL
+token.expires_at bigint
+token.last_used_at bigint
+token.revoked_at bigint
+CREATE UNIQUE INDEX token_deployment_id_hash_key ON public.token USING btree (deployment_id, hash)
+CREATE UNIQUE INDEX token_deployment_id_public_id_key ON public.token USING btree (deployment_id, public_id)
+CREATE UNIQUE INDEX token_pkey ON public.token USING btree (deployment_id, id)
+token FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+token PRIMARY KEY (deployment_id, id)
+token UNIQUE (deployment_id, hash)
+token UNIQUE (deployment_id, public_id)
+SEQUENCE token_id_seq MAXVALUE 9007199254740991
+triage_event.deployment_id bigint NOT NULL
+triage_event.id bigint NOT NULL
+triage_event.lineage_id bigint NOT NULL
+triage_event.at bigint NOT NULL
+triage_event.actor_json text NOT NULL
+triage_event.before_json text NOT NULL
+triage_event.after_json text NOT NULL
+triage_event.note text NOT NULL
+CREATE INDEX triage_event_lineage ON public.triage_event USING btree (deployment_id, lineage_id)
+CREATE UNIQUE INDEX triage_event_pkey ON public.triage_event USING btree (deployment_id, id)
+triage_event PRIMARY KEY (deployment_id, id)
+SEQUENCE triage_event_id_seq MAXVALUE 9007199254740991

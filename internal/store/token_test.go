@@ -1,0 +1,158 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// addToken stores a token under the hash that the noise has for that name.
+func addToken(t testing.TB, s *store.Store, d redoubt.Deployment, token redoubt.Token) (out redoubt.Token) {
+	t.Helper()
+	update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
+		out, err = tx.CreateToken(ctx, token, storetest.TokenHash(token.Name))
+		return err
+	})
+	return out
+}
+
+func TestTokensAreKeptAsGiven(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		ci := addToken(t, s, d, redoubt.Token{PublicID: "public-ci", Name: "ci"})
+		web := addToken(t, s, d, redoubt.Token{
+			PublicID: "public-web", Name: "web", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly},
+			ProjectGlobs: []string{"acme/*"}, Dialect: redoubt.DialectHosted, ExpiresAt: storetest.Epoch.Add(time.Hour),
+		})
+		want := redoubt.Token{
+			ID: ci.ID, DeploymentID: d.ID, PublicID: "public-ci", Name: "ci", Scopes: []redoubt.Scope{}, ProjectGlobs: []string{},
+			Dialect: redoubt.DialectContract, CreatedAt: ci.CreatedAt,
+		}
+		same(t, "a token without anything", ci, want)
+		if ci.CreatedAt.Before(storetest.Epoch) {
+			t.Errorf("it was made at %v", ci.CreatedAt)
+		}
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Tokens(ctx)
+			same(t, "the list", list, []redoubt.Token{ci, web})
+			for _, key := range []string{"public-web", "web"} {
+				got, err := tx.Token(ctx, key)
+				same(t, key, got, web)
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			_, missing := tx.Token(ctx, "nobody")
+			fails(t, "an unknown token", missing, redoubt.ErrNotFound)
+			return err
+		})
+		got, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("web"))
+		same(t, "by hash", got, web)
+		if err != nil {
+			t.Error(err)
+		}
+		_, err = s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("guess"))
+		fails(t, "by a hash that is none", err, redoubt.ErrNotFound)
+		_, err = s.TokenByHash(t.Context(), d.ID+1000, storetest.TokenHash("web"))
+		fails(t, "by hash, in an unknown deployment", err, redoubt.ErrNotFound)
+	})
+}
+
+func TestTokenNamesMayRepeatButIDsMayNot(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		first := addToken(t, s, d, redoubt.Token{PublicID: "a", Name: "twin"})
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "b", Name: "twin"}, []byte("other"))
+			return err
+		})
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.Token(ctx, "twin")
+			fails(t, "the name of two", err, redoubt.ErrConflict)
+			got, err := tx.Token(ctx, "a")
+			same(t, "the id of one", got, first)
+			return err
+		})
+		for _, again := range []struct{ id, hash string }{{"a", "new"}, {"new", "other"}} {
+			err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.CreateToken(ctx, redoubt.Token{PublicID: again.id, Name: "n"}, []byte(again.hash))
+				return err
+			})
+			fails(t, "an id or a hash again", err, redoubt.ErrConflict)
+		}
+	})
+}
+
+func TestTokenIsRevokedOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		token := addToken(t, s, d, redoubt.Token{PublicID: "public-ci", Name: "ci"})
+		revoke := func(ctx context.Context, tx *store.Tx) error { return tx.RevokeToken(ctx, token.ID) }
+		update(t, s, d, revoke)
+		got, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("ci"))
+		if err != nil || got.RevokedAt.IsZero() || got.Active(storetest.Epoch.Add(time.Hour)) {
+			t.Errorf("after revoking it is %v, %v", got, err)
+		}
+		trail := len(events(t, s, d))
+		update(t, s, d, revoke)
+		again, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("ci"))
+		same(t, "revoked again", again, got)
+		same(t, "events of revoking it again", len(events(t, s, d))-trail, 0)
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTouchMovesLastUseOnlyForward(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		token := addToken(t, s, d, redoubt.Token{PublicID: "public-ci", Name: "ci"})
+		other := addToken(t, s, d, redoubt.Token{PublicID: "public-web", Name: "web"})
+		before, trail := deployment(t, s, d.Slug), len(events(t, s, d))
+		at := storetest.Epoch.Add(time.Minute)
+		for _, used := range [][]redoubt.TokenUse{
+			nil,
+			{{DeploymentID: d.ID, TokenID: token.ID, At: at}, {DeploymentID: d.ID, TokenID: 1 << 40, At: at}, {DeploymentID: d.ID + 1, TokenID: other.ID, At: at}},
+			{{DeploymentID: d.ID, TokenID: token.ID, At: at.Add(-time.Second)}},
+		} {
+			if err := s.TouchTokens(t.Context(), used); err != nil {
+				t.Fatal(err)
+			}
+		}
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Tokens(ctx)
+			if err == nil && (list[0].LastUsedAt != at || !list[1].LastUsedAt.IsZero()) {
+				t.Errorf("last used are %v and %v, want %v and never", list[0].LastUsedAt, list[1].LastUsedAt, at)
+			}
+			return err
+		})
+		same(t, "the deployment", deployment(t, s, d.Slug), before)
+		same(t, "events", len(events(t, s, d)), trail)
+	})
+}
+
+func TestTrailHoldsNoTokenHash(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		token := addToken(t, s, d, redoubt.Token{PublicID: "public-ci", Name: "ci"})
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.RevokeToken(ctx, token.ID) })
+		hash := storetest.TokenHash("ci")
+		var actions []string
+		for _, e := range events(t, s, d) {
+			actions = append(actions, e.Action)
+			said := e.Before + e.After + e.Subject
+			if strings.Contains(said, hex.EncodeToString(hash)) || bytes.Contains([]byte(said), hash) {
+				t.Errorf("%s shows the hash: %s", e.Action, said)
+			}
+		}
+		same(t, "the last actions", actions[len(actions)-2:], []string{"token.create", "token.revoke"})
+	})
+}
