@@ -1,0 +1,329 @@
+package store_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// replica holds what feeds handed over, by id.
+type replica struct {
+	Projects    map[int64]redoubt.Project
+	Rules       map[int64]redoubt.Rule
+	Policies    map[int64]redoubt.Policy
+	PolicyRules map[int64]redoubt.PolicyRule
+	Lineages    map[int64]redoubt.Lineage
+	Findings    map[int64]redoubt.IndexedFinding
+}
+
+func newReplica() replica {
+	return replica{
+		map[int64]redoubt.Project{}, map[int64]redoubt.Rule{}, map[int64]redoubt.Policy{},
+		map[int64]redoubt.PolicyRule{}, map[int64]redoubt.Lineage{}, map[int64]redoubt.IndexedFinding{},
+	}
+}
+
+func (r replica) findingIDs() []int64 { return slices.Sorted(maps.Keys(r.Findings)) }
+func (r replica) lineageIDs() []int64 { return slices.Sorted(maps.Keys(r.Lineages)) }
+
+// take applies a batch. What a finding needs must be there before it.
+func (r replica) take(b *redoubt.Batch) error {
+	put(r.Projects, b.Projects, func(p redoubt.Project) int64 { return p.ID })
+	put(r.Rules, b.Rules, func(x redoubt.Rule) int64 { return x.ID })
+	put(r.Policies, b.Policies, func(p redoubt.Policy) int64 { return p.ID })
+	put(r.PolicyRules, b.PolicyRules, func(p redoubt.PolicyRule) int64 { return p.ID })
+	put(r.Lineages, b.Lineages, func(l redoubt.Lineage) int64 { return l.ID })
+	put(r.Findings, b.Findings, func(f redoubt.IndexedFinding) int64 { return f.ID })
+	drop(r.Projects, b.DeletedProjects)
+	drop(r.Lineages, b.DeletedLineages)
+	drop(r.Findings, b.DeletedFindings)
+	return nil
+}
+
+func put[T any](rows map[int64]T, list []T, id func(T) int64) {
+	for _, row := range list {
+		rows[id(row)] = row
+	}
+}
+
+func drop[T any](rows map[int64]T, ids []int64) {
+	for _, id := range ids {
+		delete(rows, id)
+	}
+}
+
+// follow brings the replica from a version to the newest, which it returns.
+func (r replica) follow(d tenant, since int64) int64 {
+	d.t.Helper()
+	version, stale, err := d.s.Feed(d.t.Context(), d.id, since, r.take)
+	d.check(err)
+	if stale {
+		d.t.Fatalf("the feed since %d is stale", since)
+	}
+	return version
+}
+
+// feedOf gathers a feed since a version; 0 for all.
+func feedOf(d tenant, since int64) replica {
+	d.t.Helper()
+	r := newReplica()
+	r.follow(d, since)
+	return r
+}
+
+// Whatever is written, a replica that follows in any steps ends up with what a
+// whole feed hands over.
+func TestFeedOfChangesMakesTheWhole(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		n := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			n++
+			deployment, err := s.CreateDeployment(t.Context(), fmt.Sprint("feed-", n), "Feed", storetest.Actor)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			h := history{tenant{rt, s, deployment.ID}, rt}
+			followed, at := newReplica(), int64(0)
+			for range rapid.IntRange(1, 12).Draw(rt, "commits") {
+				h.commit()
+				if rapid.Bool().Draw(rt, "follow") {
+					at = followed.follow(h.tenant, at)
+				}
+			}
+			if at = followed.follow(h.tenant, at); at != h.version() {
+				rt.Fatalf("the feed came to version %d, the deployment is at %d", at, h.version())
+			}
+			if diff := gocmp.Diff(feedOf(h.tenant, 0), followed); diff != "" {
+				rt.Fatalf("replica (-whole feed +followed):\n%s", diff)
+			}
+			if rest := feedOf(h.tenant, at); len(rest.Findings)+len(rest.Lineages)+len(rest.Projects) > 0 {
+				rt.Fatalf("a feed since now holds %+v", rest)
+			}
+		})
+	})
+}
+
+// history draws writes of every kind that the feed knows.
+type history struct {
+	tenant
+	rt *rapid.T
+}
+
+func (h history) commit() {
+	all := feedOf(h.tenant, 0)
+	before := h.version()
+	h.update(func(ctx context.Context, tx *store.Tx) error {
+		for range rapid.IntRange(1, 3).Draw(h.rt, "writes") {
+			write := rapid.SampledFrom([]func(context.Context, *store.Tx, replica) error{
+				h.add, h.add, h.change, h.triage, h.annotate, h.rules, h.mode, h.merge, h.tag,
+			}).Draw(h.rt, "write")
+			if err := write(ctx, tx, all); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if grown := h.version() - before; grown != 0 && grown != 1 {
+		h.rt.Fatalf("one commit moved the version by %d", grown)
+	}
+	if len(all.Projects) > 1 && rapid.IntRange(0, 5).Draw(h.rt, "delete") == 0 {
+		h.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.DeleteProject(ctx, h.anyID("project", all.Projects))
+		})
+	}
+}
+
+func (h history) add(ctx context.Context, tx *store.Tx, _ replica) error {
+	name := rapid.SampledFrom([]string{"acme/a", "acme/b", "acme/c"}).Draw(h.rt, "project")
+	p, err := tx.ProjectForScan(ctx, redoubt.Project{Name: name, Tags: []string{}})
+	if err != nil {
+		return err
+	}
+	_, err = newFindings(ctx, tx, p, rapid.IntRange(0, 4).Draw(h.rt, "findings"), nil)
+	return err
+}
+
+func (h history) change(ctx context.Context, tx *store.Tx, all replica) error {
+	var changed []redoubt.FindingWrite
+	for _, id := range all.findingIDs() {
+		if rapid.Bool().Draw(h.rt, "touched") {
+			w := redoubt.FindingWrite{Finding: all.Findings[id].Finding}
+			o, err := tx.Finding(ctx, id) // a write before in this commit may have moved it
+			if err != nil {
+				return err
+			}
+			w.LineageID = o.LineageID
+			w.State = redoubt.State(rapid.IntRange(1, 4).Draw(h.rt, "state"))
+			if rapid.Bool().Draw(h.rt, "body") {
+				w.Body = []byte(rapid.StringMatching(`"b":[0-9]`).Draw(h.rt, "text"))
+			}
+			changed = append(changed, w)
+		}
+	}
+	return tx.UpdateFindings(ctx, changed)
+}
+
+func (h history) triage(ctx context.Context, tx *store.Tx, all replica) error {
+	var events []redoubt.TriageEvent
+	known, err := tx.Lineages(ctx, all.lineageIDs())
+	for _, id := range slices.Sorted(maps.Keys(known)) {
+		if rapid.Bool().Draw(h.rt, "triaged") {
+			after := redoubt.Triage{State: redoubt.TriageState(rapid.IntRange(1, 5).Draw(h.rt, "to")), At: tx.Now(), By: tx.Actor()}
+			events = append(events, redoubt.TriageEvent{LineageID: id, At: tx.Now(), By: tx.Actor(), Before: known[id].Triage, After: after})
+		}
+	}
+	return cmp.Or(err, tx.UpdateTriage(ctx, events))
+}
+
+func (h history) annotate(ctx context.Context, tx *store.Tx, all replica) error {
+	known, err := tx.Lineages(ctx, all.lineageIDs())
+	if err != nil || len(known) == 0 {
+		return err
+	}
+	return tx.Annotate(ctx, h.anyID("lineage", known), func(a *redoubt.Annotations) {
+		a.EPSS = &redoubt.EPSS{Score: float64(rapid.IntRange(0, 3).Draw(h.rt, "score")) / 4}
+	})
+}
+
+func (h history) rules(ctx context.Context, tx *store.Tx, _ replica) error {
+	var rules []*redoubt.Rule
+	for range rapid.IntRange(0, 4).Draw(h.rt, "rules") {
+		rules = append(rules, &redoubt.Rule{
+			Name: rapid.SampledFrom([]string{"rule-1", "rule-2"}).Draw(h.rt, "name"), IssueType: redoubt.SAST,
+			Message: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(h.rt, "message"),
+		})
+	}
+	_, err := tx.PutRules(ctx, rules)
+	return err
+}
+
+func (h history) mode(ctx context.Context, tx *store.Tx, all replica) error {
+	for _, id := range slices.Sorted(maps.Keys(all.PolicyRules)) {
+		r := all.PolicyRules[id]
+		mode := redoubt.PolicyMode(rapid.IntRange(1, 3).Draw(h.rt, "mode"))
+		if _, err := tx.SetRuleMode(ctx, r.PolicyID, r.Rule.Name, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h history) merge(ctx context.Context, tx *store.Tx, all replica) error {
+	known, err := tx.Lineages(ctx, all.lineageIDs())
+	if err != nil || len(known) == 0 {
+		return err
+	}
+	into := h.anyID("into", known)
+	maps.DeleteFunc(known, func(_ int64, l redoubt.Lineage) bool { return l.ProjectID != known[into].ProjectID && l.ID != into })
+	from := h.anyID("from", known)
+	return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: known[into], From: []int64{from}}})
+}
+
+func (h history) tag(ctx context.Context, tx *store.Tx, all replica) error {
+	if len(all.Projects) == 0 {
+		return nil
+	}
+	p := all.Projects[h.anyID("tagged", all.Projects)]
+	_, err := tx.ProjectForScan(ctx, redoubt.Project{Name: p.Name, Tags: []string{rapid.SampledFrom([]string{"x", "y"}).Draw(h.rt, "tag")}})
+	return err
+}
+
+// anyID draws the id of a row. (A function, as methods have no type parameters.)
+func (h history) anyID(label string, rows any) int64 {
+	var ids []int64
+	switch rows := rows.(type) {
+	case map[int64]redoubt.Project:
+		ids = slices.Sorted(maps.Keys(rows))
+	case map[int64]redoubt.Lineage:
+		ids = slices.Sorted(maps.Keys(rows))
+	}
+	return rapid.SampledFrom(ids).Draw(h.rt, label)
+}
+
+func TestFeedComesInBatchesOfOneState(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		first := d.findings(p, 2500, nil)
+		want := feedOf(d, 0)
+		got, batches := newReplica(), 0
+		_, _, err := s.Feed(t.Context(), d.id, 0, func(b *redoubt.Batch) error {
+			if len(b.Findings) > 0 {
+				if batches++; batches == 1 { // a commit meanwhile must not show
+					first[2400].State, first[2400].Body = redoubt.Fixed, nil
+					d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, first[2400:2401]) })
+				}
+				for _, f := range b.Findings {
+					if _, known := got.Lineages[f.LineageID]; !known {
+						t.Fatalf("finding %d came before its lineage", f.ID)
+					}
+				}
+			}
+			if len(b.Findings) > 2000 || len(b.Lineages) > 2000 {
+				t.Errorf("a batch of %d findings and %d lineages", len(b.Findings), len(b.Lineages))
+			}
+			return got.take(b)
+		})
+		d.check(err)
+		if batches < 2 {
+			t.Errorf("%d findings came in %d batches", len(got.Findings), batches)
+		}
+		same(t, "feed", got, want)
+	})
+}
+
+func TestFeedHandsOverWhatTheTakerRefuses(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		refused := errors.New("full")
+		_, _, err := s.Feed(t.Context(), d.id, 0, func(*redoubt.Batch) error { return refused })
+		if !errors.Is(err, refused) {
+			t.Errorf("Feed: %v, want the taker's error", err)
+		}
+		_, _, err = s.Feed(t.Context(), 1<<40, 0, func(*redoubt.Batch) error { return nil })
+		fails(t, "feed of an unknown deployment", err, redoubt.ErrNotFound)
+		_, err = s.Version(t.Context(), 1<<40)
+		fails(t, "version of an unknown deployment", err, redoubt.ErrNotFound)
+	})
+}
+
+func TestPrunedFeedIsStale(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		writes := d.findings(p, 1, nil)
+		early := d.version()
+		for _, state := range []redoubt.State{redoubt.Fixed, redoubt.Unresolved, redoubt.Muted} {
+			writes[0].State = state
+			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, writes) })
+		}
+		now := d.version()
+		d.check(s.PruneChanges(t.Context(), d.id, now-1))
+		same(t, "version", d.version(), now)
+		for since, wantStale := range map[int64]bool{early: true, now - 2: true, now - 1: false, now: false, now + 1: true, 0: false} {
+			handed := 0
+			version, stale, err := s.Feed(t.Context(), d.id, since, func(*redoubt.Batch) error { handed++; return nil })
+			d.check(err)
+			if stale != wantStale || stale && handed > 0 || version != now {
+				t.Errorf("since %d: stale %v, %d batches, version %d; want stale %v, version %d", since, stale, handed, version, wantStale, now)
+			}
+		}
+		// Pruning again further back, or beyond the newest, loses nothing.
+		d.check(s.PruneChanges(t.Context(), d.id, 1))
+		d.check(s.PruneChanges(t.Context(), d.id, now+100))
+		writes[0].State = redoubt.Fixed
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, writes) })
+		same(t, "fed", feedOf(d, now).findingIDs(), []int64{writes[0].ID})
+	})
+}

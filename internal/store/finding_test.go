@@ -1,0 +1,184 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// full is a finding with every member set.
+func full(i int, w *redoubt.FindingWrite) {
+	w.IssueType, w.Reachability, w.Transitivity = redoubt.SCA, redoubt.AlwaysReachable, redoubt.Transitive
+	w.Package, w.ValidationState, w.SecretType = "lodash", redoubt.ConfirmedValid, "AWS"
+	w.Malicious, w.ProOnly, w.Historical, w.SeenByFull = i&1 > 0, i&2 > 0, i&4 > 0, i&8 > 0
+	w.State, w.StateUpdatedAt = redoubt.Muted, w.CreatedAt.Add(time.Microsecond)
+}
+
+func TestFindingsRoundTrip(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		writes := d.findings(p, 16, full)
+		other := d.findings(p, 1, func(_ int, w *redoubt.FindingWrite) { w.Source = "gitleaks" })
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			got, err := tx.Findings(ctx, p.ID, "refs/heads/main", "semgrep")
+			same(t, "findings of the stream", got, findingsOf(writes))
+			d.check(err)
+			for _, w := range append(writes, other...) {
+				o, err := tx.Finding(ctx, w.ID)
+				d.check(err)
+				same(t, "occurrence", redoubt.FindingWrite{Finding: o.Finding, Body: o.Body, Evidence: o.Evidence}, w)
+				same(t, "lineage", o.Lineage, redoubt.Lineage{ID: w.LineageID, ProjectID: p.ID, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
+			}
+			return nil
+		})
+	})
+}
+
+func findingsOf(writes []redoubt.FindingWrite) []redoubt.Finding {
+	list := make([]redoubt.Finding, len(writes))
+	for i, w := range writes {
+		list[i] = w.Finding
+	}
+	return list
+}
+
+func TestFindingIDsCountUpPerDeployment(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		for _, want := range [][]int64{{1, 2, 3}, {4}, nil, {5, 6}} {
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				got, err := tx.NewFindingIDs(ctx, len(want))
+				same(t, "ids", got, want)
+				return err
+			})
+		}
+	})
+}
+
+func TestUpdateFindings(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		writes := d.findings(d.project("acme/payments"), 3, nil)
+		for i := range writes {
+			writes[i].Body, writes[i].Evidence = nil, nil
+		}
+		d.silently("an update to what is stored", func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, writes) })
+
+		// Two findings swap their identities; only one gets another body.
+		a, b := writes[0], writes[1]
+		a.Identity, b.Identity = b.Identity, a.Identity
+		a.State, a.Body, a.Evidence = redoubt.Fixed, []byte(`"new":1`), []byte(`{}`)
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.UpdateFindings(ctx, []redoubt.FindingWrite{a, b, writes[2]})
+		})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			first, err := tx.Finding(ctx, a.ID)
+			d.check(err)
+			same(t, "first", redoubt.FindingWrite{Finding: first.Finding, Body: first.Body, Evidence: first.Evidence}, a)
+			second, err := tx.Finding(ctx, b.ID)
+			same(t, "second", second.Finding, b.Finding)
+			same(t, "second's body", string(second.Body), `"location":{"line":1}`)
+			return err
+		})
+		same(t, "fed", feedOf(d, d.version()-1).findingIDs(), []int64{a.ID, b.ID})
+	})
+}
+
+func TestUpdateOfAnUnknownFindingWritesNothing(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		writes := d.findings(d.project("acme/payments"), 1, nil)
+		before := feedOf(d, 0)
+		unknown := writes[0]
+		unknown.ID = 2 // the noisy tenant has one
+		writes[0].State = redoubt.Fixed
+		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			return tx.UpdateFindings(ctx, []redoubt.FindingWrite{writes[0], unknown})
+		})
+		fails(t, "update", err, redoubt.ErrNotFound)
+		same(t, "feed", feedOf(d, 0), before)
+	})
+}
+
+func TestHistory(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		writes := d.findings(d.project("acme/payments"), 2, nil)
+		events := []redoubt.FindingEvent{
+			{FindingID: writes[0].ID, ScanID: 7, Kind: redoubt.EventFixed},
+			{FindingID: writes[1].ID, ScanID: 7, Kind: redoubt.EventMuted},
+			{FindingID: writes[0].ID, ScanID: 8, Kind: redoubt.EventMoved, Detail: `{"from":"a.go"}`},
+		}
+		var now time.Time
+		d.silently("events", func(ctx context.Context, tx *store.Tx) error {
+			now = tx.Now()
+			return tx.AddEvents(ctx, events)
+		})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			got, err := tx.History(ctx, writes[0].ID)
+			d.check(err)
+			if len(got) != 2 || got[0].ID >= got[1].ID {
+				t.Fatalf("history: %+v", got)
+			}
+			for i, want := range []redoubt.FindingEvent{events[0], events[2]} {
+				same(t, "event", got[i].FindingEvent, want)
+				same(t, "time", got[i].At, now)
+			}
+			none, err := tx.History(ctx, 1<<40)
+			same(t, "history of an unknown finding", none, []store.FindingHistory{})
+			return err
+		})
+	})
+}
+
+// Every id of the noisy tenant, and every one that collides with ours, must
+// answer as if it did not exist.
+func TestFindingsOfOthersDoNotShow(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		noise := d.noise()
+		theirs := feedOf(noise, 0)
+		if len(theirs.Findings) == 0 || len(theirs.Lineages) == 0 {
+			t.Fatal("the noisy tenant makes no noise")
+		}
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			for _, f := range theirs.Findings {
+				_, err := tx.Finding(ctx, f.ID)
+				fails(t, "finding", err, redoubt.ErrNotFound)
+				history, err := tx.History(ctx, f.ID)
+				same(t, "history", history, []store.FindingHistory{})
+				d.check(err)
+				trail, err := tx.TriageTrail(ctx, f.LineageID)
+				same(t, "trail", trail, []redoubt.TriageEvent{})
+				d.check(err)
+				list, err := tx.Findings(ctx, f.ProjectID, f.Ref, f.Source)
+				same(t, "findings", list, []redoubt.Finding{})
+				d.check(err)
+				lineages, err := tx.LineagesOf(ctx, f.ProjectID, []redoubt.Identity{f.Identity})
+				same(t, "lineages", lineages, map[redoubt.Identity]redoubt.Lineage{})
+				d.check(err)
+			}
+			byID, err := tx.Lineages(ctx, theirs.lineageIDs())
+			same(t, "lineages by id", byID, map[int64]redoubt.Lineage{})
+			return err
+		})
+		bodies, err := s.Bodies(t.Context(), d.id, theirs.findingIDs())
+		same(t, "bodies", bodies, map[int64][]byte{})
+		d.check(err)
+		foreign := theirs.lineageIDs()[0]
+		err = s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			return tx.Annotate(ctx, foreign, func(a *redoubt.Annotations) { a.EPSS = &redoubt.EPSS{} })
+		})
+		fails(t, "annotate", err, redoubt.ErrNotFound)
+		err = s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: foreign, At: tx.Now()}})
+		})
+		fails(t, "triage", err, redoubt.ErrNotFound)
+		same(t, "their rows", feedOf(noise, 0), theirs)
+	})
+}

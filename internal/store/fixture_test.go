@@ -1,0 +1,138 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// tb is what a test and a rapid check have in common.
+type tb interface {
+	Helper()
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// tenant is a deployment under test, and its store.
+type tenant struct {
+	t  tb
+	s  *store.Store
+	id int64
+}
+
+func newTenant(t testing.TB, s *store.Store) tenant {
+	t.Helper()
+	return tenant{t, s, storetest.Deployment(t, s).ID}
+}
+
+// noise is the tenant whose rows must never show.
+func (d tenant) noise() tenant {
+	d.t.Helper()
+	n, err := d.s.Deployment(d.t.Context(), storetest.Noise)
+	d.check(err)
+	return tenant{d.t, d.s, n.ID}
+}
+
+func (d tenant) check(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// update writes, and must succeed.
+func (d tenant) update(write func(ctx context.Context, tx *store.Tx) error) {
+	d.t.Helper()
+	d.check(d.s.Update(d.t.Context(), d.id, storetest.Actor, write))
+}
+
+// view reads, and must succeed.
+func (d tenant) view(read func(ctx context.Context, tx *store.Tx) error) {
+	d.t.Helper()
+	d.check(d.s.View(d.t.Context(), d.id, read))
+}
+
+func (d tenant) version() int64 {
+	d.t.Helper()
+	v, err := d.s.Version(d.t.Context(), d.id)
+	d.check(err)
+	return v
+}
+
+// silently runs a write that must not change any answer.
+func (d tenant) silently(what string, write func(ctx context.Context, tx *store.Tx) error) {
+	d.t.Helper()
+	before := d.version()
+	d.update(write)
+	if after := d.version(); after != before {
+		d.t.Errorf("%s: the version grew from %d to %d", what, before, after)
+	}
+}
+
+// project makes a project.
+func (d tenant) project(name string) (p redoubt.Project) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		p, err = tx.ProjectForScan(ctx, redoubt.Project{Name: name, Tags: []string{}})
+		return err
+	})
+	return p
+}
+
+// newFindings makes n findings of a project in a transaction: rules, lineages,
+// identities and all. edit changes the i-th before it is written.
+func newFindings(ctx context.Context, tx *store.Tx, p redoubt.Project, n int, edit func(i int, w *redoubt.FindingWrite)) ([]redoubt.FindingWrite, error) {
+	ids, err := tx.NewFindingIDs(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	lineageIDs, err := tx.NewLineageIDs(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := tx.PutRules(ctx, []*redoubt.Rule{{Name: "rule-1", IssueType: redoubt.SAST, Message: "Do not."}})
+	if err != nil {
+		return nil, err
+	}
+	writes := make([]redoubt.FindingWrite, n)
+	lineages := make([]redoubt.Lineage, n)
+	links := make([]redoubt.IdentityLink, n)
+	for i := range writes {
+		writes[i] = redoubt.FindingWrite{Finding: redoubt.Finding{
+			ID: ids[i], IssueType: redoubt.SAST, ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep",
+			Identity:  redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: redoubt.Digest{byte(ids[i]), byte(ids[i] >> 8), byte(ids[i] >> 16)}},
+			LineageID: lineageIDs[i], RuleID: rules[0], RuleName: "rule-1", Path: fmt.Sprintf("src/%d.go", i), Line: i + 1,
+			CodeHash: redoubt.Digest{1}, PatternHash: redoubt.Digest{2}, Content: redoubt.Digest{3, byte(i)},
+			State: redoubt.Unresolved, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceLow,
+			CreatedAt: tx.Now(), RelevantSince: tx.Now(), FirstScanID: 1,
+		}, Body: fmt.Appendf(nil, `"location":{"line":%d}`, i), Evidence: []byte(`{"code":"x"}`)}
+		if edit != nil {
+			edit(i, &writes[i])
+		}
+		lineages[i] = redoubt.Lineage{ID: lineageIDs[i], ProjectID: p.ID, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}
+		links[i] = redoubt.IdentityLink{Identity: writes[i].Identity, LineageID: lineageIDs[i]}
+	}
+	if err := tx.AddLineages(ctx, lineages); err != nil {
+		return nil, err
+	}
+	if err := tx.AddIdentities(ctx, p.ID, links); err != nil {
+		return nil, err
+	}
+	return writes, tx.AddFindings(ctx, writes)
+}
+
+// findings makes n findings of a project.
+func (d tenant) findings(p redoubt.Project, n int, edit func(i int, w *redoubt.FindingWrite)) (writes []redoubt.FindingWrite) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		writes, err = newFindings(ctx, tx, p, n, edit)
+		return err
+	})
+	return writes
+}

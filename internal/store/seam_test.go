@@ -1,0 +1,15 @@
+package store_test
+
+import (
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/triage"
+)
+
+// The store gives the rooms that decide what they ask for.
+var (
+	_ ingest.Store = (*store.Tx)(nil)
+	_ triage.Store = (*store.Tx)(nil)
+	_ index.Source = (*store.Store)(nil)
+)
