@@ -23,6 +23,11 @@ func (p *partition) occurrences(lineage uint32) iter.Seq[uint32] {
 	}
 }
 
+// has reports whether a lineage has a row.
+func (p *partition) has(lineage uint32) bool {
+	return int(lineage) < len(p.heads) && p.heads[lineage] != 0
+}
+
 // slot finds the place in the chain where ordinal stands or would stand.
 func (p *partition) slot(lineage, ordinal uint32) *uint32 {
 	for int(lineage) >= len(p.heads) {

@@ -91,6 +91,7 @@ func (d *deployment) settle(version int64) {
 		d.x.log.Info("index partition rebuilt", "deployment_id", d.id, "issue_type", p.issueType.String(),
 			"findings", len(p.rows), "took", d.x.clock().Sub(began))
 	}
+	d.state.removeOrphans()
 }
 
 // load builds the state from everything the source has, off to the side.

@@ -32,23 +32,17 @@ func (w *words) number(s string) uint32 {
 	return n
 }
 
+// newWire returns words that are written as that member.
+func newWire(member string) words {
+	return words{member: member, wire: []string{`"` + member + `":"",`}}
+}
+
 func (w *words) write(s string) {
 	if w.member == "" {
 		return
 	}
-	if w.wire == nil {
-		w.wire = []string{`"` + w.member + `":"",`}
-	}
 	value, _ := appendJSON(nil, s) // a string always has a JSON form
 	w.wire = append(w.wire, `"`+w.member+`":`+string(value)+`,`)
-}
-
-// at returns the member for a word, which is empty for none.
-func (w *words) at(n uint32) string {
-	if int(n) < len(w.wire) {
-		return w.wire[n]
-	}
-	return `"` + w.member + `":"",`
 }
 
 // find returns the numbers of those words that are known.

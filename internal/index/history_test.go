@@ -60,7 +60,9 @@ func (w *world) step(t *rapid.T) {
 			if id, ok := key(t, "drop project", w.projects); ok && chance(t, "really", 20) {
 				w.deleteProject(id)
 			}
-		case 7, 8, 9, 10:
+		case 7:
+			w.mergeProject(t)
+		case 8, 9, 10:
 			w.stepFinding(t)
 		default:
 			w.newFinding(t)
@@ -165,15 +167,49 @@ func (w *world) stepFinding(t *rapid.T) {
 	case 2:
 		f.Severity, f.Body = 4, w.someBody(t, f.IssueType)
 	case 3:
-		for lineage, l := range w.lineages {
-			if l.ProjectID == f.ProjectID && lineage%3 == f.LineageID%3 {
-				f.LineageID = max(f.LineageID, lineage)
-			}
-		}
+		w.mergeLineage(t, f.LineageID)
+		return
 	default:
 		f.RelevantSince = f.RelevantSince.Add(-time.Duration(rapid.IntRange(1, 20).Draw(t, "back")) * time.Second)
 	}
 	w.putFinding(f)
+}
+
+// mergeLineage moves the findings of a lineage to another of its project.
+func (w *world) mergeLineage(t *rapid.T, from int64) {
+	into := w.someLineage(t, w.lineages[from].ProjectID)
+	if into == from {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.findings)) {
+		if f := w.findings[id]; f.LineageID == from {
+			f.LineageID = into
+			w.putFinding(f)
+		}
+	}
+	w.deleteLineage(from)
+}
+
+// mergeProject gives all that one project has to another.
+func (w *world) mergeProject(t *rapid.T) {
+	from, ok := key(t, "merge project", w.projects)
+	into, _ := key(t, "into project", w.projects)
+	if !ok || from == into {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.lineages)) {
+		if l := w.lineages[id]; l.ProjectID == from {
+			l.ProjectID = into
+			w.putLineage(l)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.findings)) {
+		if f := w.findings[id]; f.ProjectID == from {
+			f.ProjectID = into
+			w.putFinding(f)
+		}
+	}
+	w.deleteProject(from)
 }
 
 // newFinding adds a finding, with a new lineage or as another occurrence of one.

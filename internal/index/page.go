@@ -33,11 +33,11 @@ func (p *Page) copy(s *state, from *partition, ordinals []uint32) {
 		it := &p.items[i]
 		it.row = from.rows[ordinal]
 		r := &it.row
-		it.ref, it.project, it.rule, it.note = s.refs.at(r.ref), s.projects.entries[r.project], s.rules.entries[r.rule], noNote
+		it.ref, it.project, it.rule, it.note = s.refs.wire[r.ref], s.projects.entries[r.project], s.rules.entries[r.rule], noNote
 		if r.annotated {
 			it.note = s.lineages.entries[r.lineage].note
 		}
-		it.secret = s.secrets.at(r.secret)
+		it.secret = s.secrets.wire[r.secret]
 		it.body = from.bodies.get(r.body)
 	}
 }

@@ -130,7 +130,7 @@ func (p *partition) replace(ordinal uint32, r *row) {
 		p.unlink(ordinal, old.lineage)
 		p.link(ordinal)
 	}
-	if old.ref != r.ref {
+	if old.ref != r.ref || old.project != r.project {
 		p.touched[r.lineage] = true
 	}
 }
@@ -201,17 +201,18 @@ func (p *partition) remove(id uint32) {
 	}
 }
 
-// removeProject forgets the findings of a project and notes their lineages.
-func (p *partition) removeProject(project uint32, lineages map[uint32]bool) {
+// removeProject forgets the findings of a project. One whose late row is in
+// another project by now stays.
+func (p *partition) removeProject(project uint32) {
 	var ids []uint32
 	for ordinal := range roaring.Values(p.having(byProject, project)) {
-		ids = append(ids, p.rows[ordinal].id)
-		lineages[p.rows[ordinal].lineage] = true
+		if id := p.rows[ordinal].id; p.get(id).project == project {
+			ids = append(ids, id)
+		}
 	}
 	for _, r := range p.late.rows {
 		if r.id != 0 && r.project == project {
 			ids = append(ids, r.id)
-			lineages[r.lineage] = true
 		}
 	}
 	for _, id := range ids {

@@ -77,7 +77,10 @@ func below(b *roaring.Bitmap, n int) int {
 // selection returns the ordinals at skip to skip+size of the query's list,
 // which is newest first.
 func (p *partition) selection(q *query, skip, size int) []uint32 {
-	if out, ok := p.scan(q, skip, size); ok {
+	if size <= 0 {
+		return nil
+	}
+	if out, ok := p.scan(q, skip, size, p.scanBound(q)); ok {
 		return out
 	}
 	b := p.matches(q)
@@ -99,16 +102,24 @@ func (p *partition) selection(q *query, skip, size int) []uint32 {
 	return out
 }
 
-// scanShare bounds a scan to this part of the rows: going through them takes
-// about as long as it takes to intersect the bitmaps of all.
-const scanShare = 64
+// scanBound is how many rows may be looked at before bitmaps are the better
+// way: bitmaps take in a row a hundred times faster, but take in all rows, and
+// have a price of their own each. It is 0 when they have the answer ready.
+func (p *partition) scanBound(q *query) int {
+	values := 0
+	for _, c := range q.clauses {
+		values += len(c.values)
+	}
+	if q.ids != nil || values <= 1 {
+		return 0
+	}
+	return min(len(p.rows)/64+32*values, len(p.rows))
+}
 
-// scan looks through the newest rows for an early page. ok is false when the
-// bitmaps should be asked: the page is not full within the bound, or they have
-// the answer ready.
-func (p *partition) scan(q *query, skip, size int) (out []uint32, ok bool) {
-	bound := len(p.rows) / scanShare
-	if q.ids != nil || skip+size > bound || p.ready(q) {
+// scan looks through the newest rows, at most bound, for an early page. ok is
+// false when that did not settle it.
+func (p *partition) scan(q *query, skip, size, bound int) (out []uint32, ok bool) {
+	if skip+size > bound {
 		return nil, false
 	}
 	m := p.matcher(q)
@@ -128,12 +139,7 @@ func (p *partition) scan(q *query, skip, size int) (out []uint32, ok bool) {
 			return out, true
 		}
 	}
-	return nil, false
-}
-
-// ready reports whether a stored bitmap answers the query as it is.
-func (p *partition) ready(q *query) bool {
-	return len(q.clauses) == 0 || len(q.clauses) == 1 && len(q.clauses[0].values) <= 1
+	return out, bound == len(p.rows)
 }
 
 // matcher accepts rows one by one.

@@ -23,6 +23,7 @@ type state struct {
 	rulesByName map[string][]uint32
 	policies    map[int64][]byte                // the member sourcing_policy
 	policyRules map[string]map[int64]policyRule // by rule name, then policy rule id
+	orphans     map[int64]bool                  // deleted lineages, kept until no late row can have one
 
 	parts [redoubt.Secrets]*partition // by issue type - 1
 }
@@ -31,8 +32,8 @@ type state struct {
 // visible with settle.
 func newState(b *budget) *state {
 	s := &state{
-		refs: words{member: "ref"}, secrets: words{member: "secret_type"}, rulesByName: map[string][]uint32{},
-		policies: map[int64][]byte{}, policyRules: map[string]map[int64]policyRule{},
+		refs: newWire("ref"), secrets: newWire("secret_type"), rulesByName: map[string][]uint32{},
+		policies: map[int64][]byte{}, policyRules: map[string]map[int64]policyRule{}, orphans: map[int64]bool{},
 	}
 	for i := range s.parts {
 		s.parts[i] = newPartition(redoubt.IssueType(i+1), &arena{budget: b})
@@ -71,6 +72,9 @@ func (s *state) apply(e *encoded) error {
 	for _, id := range e.DeletedProjects {
 		s.removeProject(id)
 	}
+	for _, id := range e.DeletedLineages {
+		s.orphans[id] = true
+	}
 	for _, p := range s.parts {
 		p.elect(s)
 	}
@@ -87,20 +91,27 @@ func (s *state) putProject(id int64, p *project) {
 	}
 }
 
-// removeProject drops a project with all of its rows and lineages.
+// removeProject drops a project with all of its rows.
 func (s *state) removeProject(id int64) {
 	n, ok := s.projects.numbers[id]
 	if !ok {
 		return
 	}
-	lineages := map[uint32]bool{}
 	for _, p := range s.parts {
-		p.removeProject(n, lineages)
-	}
-	for l := range lineages {
-		s.lineages.remove(l)
+		p.removeProject(n)
 	}
 	s.projects.remove(n)
+}
+
+// removeOrphans forgets the deleted lineages, once all rows have their place.
+func (s *state) removeOrphans() {
+	for id := range s.orphans {
+		n := s.lineages.numbers[id]
+		if n != 0 && !slices.ContainsFunc(s.parts[:], func(p *partition) bool { return p.has(n) }) {
+			s.lineages.remove(n)
+		}
+	}
+	clear(s.orphans)
 }
 
 // putRules takes rules and policies over, and tells each rule touched what
@@ -155,6 +166,7 @@ func (s *state) source(name string) {
 
 func (s *state) putLineage(id int64, l *lineage) {
 	n, old := s.lineages.put(id, l)
+	delete(s.orphans, id)
 	if old == nil || old == l {
 		return
 	}

@@ -2,13 +2,9 @@ package index
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
-
-// timeLayout is how this API writes times, in UTC (decisions §2).
-const timeLayout = "2006-01-02T15:04:05.000000Z"
 
 // encoder writes findings. It remembers the last time of each member, because
 // all findings of a commit share them.
@@ -99,22 +95,3 @@ var (
 	validations    = wordings("validation_state", redoubt.ValidationError)
 	historical     = wording{flagNo: `"historical":false,`, flagYes: `"historical":true,`}
 )
-
-// lastTime is a time as quoted text.
-type lastTime struct {
-	at   int64
-	text []byte // on buf
-	buf  [64]byte
-}
-
-// append writes microseconds since 1970 as a quoted time, 0 as null.
-func (l *lastTime) append(b []byte, at int64) []byte {
-	if at == 0 {
-		return append(b, "null"...)
-	}
-	if at != l.at {
-		l.at = at
-		l.text = time.UnixMicro(at).UTC().AppendFormat(l.buf[:0], `"`+timeLayout+`"`)
-	}
-	return append(b, l.text...)
-}

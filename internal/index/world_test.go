@@ -91,12 +91,21 @@ func (w *world) deleteFinding(id int64) {
 	w.note("finding", id)
 }
 
+func (w *world) deleteLineage(id int64) {
+	delete(w.lineages, id)
+	w.note("lineage", id)
+}
+
 func (w *world) deleteProject(id int64) {
 	delete(w.projects, id)
 	w.note("project", id)
 	w.deleted++
 	maps.DeleteFunc(w.findings, func(_ int64, f redoubt.IndexedFinding) bool { return f.ProjectID == id })
-	maps.DeleteFunc(w.lineages, func(_ int64, l redoubt.Lineage) bool { return l.ProjectID == id })
+	for lineage, l := range w.lineages {
+		if l.ProjectID == id {
+			w.deleteLineage(lineage)
+		}
+	}
 }
 
 func (w *world) Version(_ context.Context, deployment int64) (int64, error) {
@@ -131,8 +140,8 @@ func (w *world) batches(since int64) []*redoubt.Batch {
 		Policies: rows(w.since("policy", since), w.policies, func(id int64) {}),
 	}
 	first.PolicyRules = rows(w.since("policyRule", since), w.policyRules, func(id int64) {})
-	first.Lineages = rows(w.since("lineage", since), w.lineages, func(id int64) {})
 	last := &redoubt.Batch{}
+	first.Lineages = rows(w.since("lineage", since), w.lineages, func(id int64) { last.DeletedLineages = append(last.DeletedLineages, id) })
 	rows(w.since("project", since), w.projects, func(id int64) { last.DeletedProjects = append(last.DeletedProjects, id) })
 	findings := rows(w.since("finding", since), w.findings, func(id int64) { last.DeletedFindings = append(last.DeletedFindings, id) })
 	out := []*redoubt.Batch{first}

@@ -1,0 +1,226 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// bulk is a Source of many findings whose proportions are those of a real
+// deployment: few projects and rules have most of them, most have no triage, a
+// third has an assistant's opinion, a third is on a second ref too.
+type bulk struct {
+	n       int
+	version int64
+	extra   []*redoubt.Batch // what is beyond version 1
+}
+
+func (s *bulk) Version(context.Context, int64) (int64, error) { return s.version, nil }
+
+func (s *bulk) Bodies(_ context.Context, _ int64, ids []int64) (map[int64][]byte, error) {
+	return nil, fmt.Errorf("%d bodies are not in memory", len(ids))
+}
+
+func (s *bulk) Feed(_ context.Context, _, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
+	if since > 0 {
+		for _, b := range s.extra {
+			if err := take(b); err != nil {
+				return 0, false, err
+			}
+		}
+		return s.version, false, nil
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	if err := take(bulkDictionaries(rnd, s.n)); err != nil {
+		return 0, false, err
+	}
+	for at := 0; at < s.n; at += 1000 {
+		if err := take(bulkFindings(rnd, at, min(at+1000, s.n))); err != nil {
+			return 0, false, err
+		}
+	}
+	return s.version, false, nil
+}
+
+const (
+	bulkProjects = 400
+	bulkRules    = 300
+)
+
+func bulkDictionaries(rnd *rand.Rand, n int) *redoubt.Batch {
+	b := &redoubt.Batch{Policies: []redoubt.Policy{{ID: 1, Name: "Global Policy", Slug: "global-policy", Product: redoubt.SAST, Default: true}}}
+	for i := range bulkProjects {
+		b.Projects = append(b.Projects, redoubt.Project{ID: int64(i + 1), Name: fmt.Sprintf("acme/service-%d", i), URL: "https://git.example/acme"})
+	}
+	for i := range bulkRules {
+		rule := redoubt.Rule{
+			ID: int64(i + 1), Name: fmt.Sprintf("python.flask.security.rule-%d", i), Message: strings.Repeat("Detected user input. ", 20),
+			Category: []string{"security", "security", "best-practice"}[rnd.IntN(3)], CWE: []string{"CWE-89: SQL Injection"}, Confidence: 2,
+		}
+		b.Rules = append(b.Rules, rule)
+		b.PolicyRules = append(b.PolicyRules, redoubt.PolicyRule{ID: int64(i + 1), PolicyID: 1, Rule: rule, Mode: redoubt.PolicyMode(1 + rnd.IntN(3))})
+	}
+	for i := range n {
+		b.Lineages = append(b.Lineages, bulkLineage(rnd, int64(i+1)))
+	}
+	return b
+}
+
+func bulkLineage(rnd *rand.Rand, id int64) redoubt.Lineage {
+	l := redoubt.Lineage{ID: id, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}
+	if rnd.IntN(100) < 25 {
+		l.Triage = redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.TriageReason(1 + rnd.IntN(4)), At: time.UnixMicro(1_700_000_000_000_000 + id), Comment: "known"}
+	}
+	if rnd.IntN(100) < 30 {
+		l.Annotations.Assistant = &redoubt.Assistant{RuleExplanation: &struct {
+			Explanation string `json:"explanation"`
+			Summary     string `json:"summary"`
+		}{strings.Repeat("Because of this and that. ", 20), "In short."}}
+	}
+	return l
+}
+
+func bulkFindings(rnd *rand.Rand, from, to int) *redoubt.Batch {
+	b := &redoubt.Batch{}
+	zipf := rand.NewZipf(rnd, 1.3, 8, bulkProjects-1)
+	rules := rand.NewZipf(rnd, 1.2, 8, bulkRules-1)
+	message := strings.Repeat("m", 60)
+	for i := from; i < to; i++ {
+		at := time.UnixMicro(1_700_000_000_000_000 + int64(i/50)*1_234_567) // one time a commit
+		body := redoubt.Body{
+			RuleMessage: &message, Location: redoubt.WireLocation{FilePath: strings.Repeat("src/", 20), Line: i},
+			LineOfCodeURL: "https://git.example/" + strings.Repeat("x", 120), MatchBasedID: strings.Repeat("a", 160), SyntacticID: strings.Repeat("b", 64),
+		}
+		members, err := body.Members()
+		if err != nil {
+			panic(err)
+		}
+		lineage, ref := int64(i+1), "refs/heads/main"
+		if i > 100 && rnd.IntN(3) == 0 {
+			lineage, ref = int64(i-rnd.IntN(100)), fmt.Sprintf("refs/heads/branch-%d", rnd.IntN(200))
+		}
+		b.Findings = append(b.Findings, redoubt.IndexedFinding{Body: members, Finding: redoubt.Finding{
+			ID: int64(i + 1), IssueType: redoubt.SAST, ProjectID: int64(zipf.Uint64() + 1), Ref: ref, LineageID: lineage,
+			RuleID: int64(rules.Uint64() + 1), State: []redoubt.State{1, 1, 1, 2, 3}[rnd.IntN(5)], Severity: redoubt.Severity(1 + rnd.IntN(4)),
+			Confidence: redoubt.Confidence(1 + rnd.IntN(3)), CreatedAt: at, RelevantSince: at, FirstScanID: int64(i / 50),
+		}})
+	}
+	return b
+}
+
+func bulkView(b testing.TB, n int) *View {
+	b.Helper()
+	x := New(&bulk{n: n, version: 1}, Options{BodyCache: 4 << 30})
+	v, err := x.Deployment(context.Background(), tenant)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return v
+}
+
+// BenchmarkPage writes pages, and beside each the same bytes from memory: the
+// limit. What is claimed is their ratio, never a time.
+func BenchmarkPage(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		v := bulkView(b, n)
+		for _, size := range []int{100, 3000} {
+			for _, c := range []struct {
+				name string
+				f    redoubt.FindingFilter
+				page int
+			}{
+				{name: "all"},
+				{name: "status+severity", f: redoubt.FindingFilter{Statuses: []redoubt.Status{redoubt.StatusOpen}, Severities: []redoubt.Severity{3, 4}}},
+				{name: "repos", f: redoubt.FindingFilter{Projects: []string{"acme/service-3", "ACME/service-8", "acme/service-40"}}},
+				{name: "mode+category", f: redoubt.FindingFilter{Modes: []redoubt.PolicyMode{redoubt.ModeBlock}, Categories: []string{"security"}}},
+				{name: "dedup", f: redoubt.FindingFilter{Dedup: true}},
+				{name: "deep", page: n * 8 / 10 / size},
+			} {
+				c.f.IssueType = redoubt.SAST
+				b.Run(fmt.Sprintf("n=%d/size=%d/%s/index", n, size, c.name), func(b *testing.B) { benchPage(b, v, c.f, c.page, size) })
+				b.Run(fmt.Sprintf("n=%d/size=%d/%s/limit", n, size, c.name), func(b *testing.B) { benchLimit(b, v, c.f, c.page, size) })
+			}
+		}
+	}
+}
+
+func benchPage(b *testing.B, v *View, f redoubt.FindingFilter, page, size int) {
+	b.ReportAllocs()
+	var sink sink
+	for b.Loop() {
+		p, err := v.Page(context.Background(), f, page, size)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n, err := p.WriteTo(&sink)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(n)
+	}
+}
+
+// benchLimit writes the bytes of a page that is ready.
+func benchLimit(b *testing.B, v *View, f redoubt.FindingFilter, page, size int) {
+	p, err := v.Page(context.Background(), f, page, size)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var ready bytes.Buffer
+	if _, err := p.WriteTo(&ready); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(ready.Len()))
+	var sink sink
+	for b.Loop() {
+		for rest := ready.Bytes(); len(rest) > 0; {
+			n := min(len(rest), pieceSize)
+			if _, err := sink.Write(rest[:n]); err != nil {
+				b.Fatal(err)
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// sink copies what it gets, as a socket would, and keeps nothing.
+type sink struct{ buf []byte }
+
+func (s *sink) Write(p []byte) (int, error) {
+	if cap(s.buf) < len(p) {
+		s.buf = make([]byte, 2*len(p))
+	}
+	return copy(s.buf[:cap(s.buf)], p), nil
+}
+
+var _ io.Writer = (*sink)(nil)
+
+func BenchmarkSelect(b *testing.B) {
+	v := bulkView(b, 100_000)
+	f := redoubt.FindingFilter{IssueType: redoubt.SAST, Statuses: []redoubt.Status{redoubt.StatusOpen}, Severities: []redoubt.Severity{3, 4}}
+	b.Run("count", func(b *testing.B) {
+		for b.Loop() {
+			v.Count(f)
+		}
+	})
+	b.Run("newest", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := v.Newest(context.Background(), f, redoubt.MaxTriage); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkLoad(b *testing.B) {
+	for b.Loop() {
+		bulkView(b, 100_000)
+	}
+}
