@@ -1,0 +1,47 @@
+package sbom
+
+import (
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Content is what an export describes, collected by whoever runs the job.
+type Content struct {
+	Deployment string    // name of the tenant: the root of an export of all projects
+	Projects   []Project // exactly one where the request names a project
+	Created    time.Time
+	Serial     string // urn:uuid:…, lower case
+	Tool       string // version of Redoubt; may be empty
+}
+
+// Project is one project on one ref. Names are unique within a Content.
+type Project struct {
+	Name            string
+	URL             string // of the repository; empty when unknown
+	Ref             string // in full
+	Commit          string // empty when unknown
+	Dependencies    []redoubt.Dependency
+	Vulnerabilities []Vulnerability
+}
+
+// Vulnerability is an open supply-chain finding, as far as a bill of materials
+// tells it.
+type Vulnerability struct {
+	ID           string // CVE or GHSA; the rule's name where there is neither
+	Status       redoubt.Status
+	Severity     redoubt.Severity
+	Reachability redoubt.Reachability
+	Malicious    bool
+	EPSS         *redoubt.EPSS // nil when no score is known
+	CWEs         []string      // as "CWE-79: Cross-site Scripting"
+	Description  string
+	References   []string // URLs
+	Fixes        []redoubt.Fix
+
+	Ecosystem    string
+	Package      string
+	Version      string
+	Transitivity redoubt.Transitivity
+	Lockfile     string
+}

@@ -1,0 +1,180 @@
+package sbom
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+
+	"github.com/redoubt/redoubt"
+)
+
+// cdxVersions are the versions of CycloneDX that Write knows.
+var cdxVersions = map[string]cdx.SpecVersion{
+	"1.4": cdx.SpecVersion1_4,
+	"1.5": cdx.SpecVersion1_5,
+	"1.6": cdx.SpecVersion1_6,
+}
+
+// since15 are the component types that CycloneDX 1.4 lacks, with what comes
+// closest there.
+var since15 = map[string]cdx.ComponentType{
+	"platform":               cdx.ComponentTypeApplication,
+	"device-driver":          cdx.ComponentTypeFirmware,
+	"machine-learning-model": cdx.ComponentTypeFile,
+	"data":                   cdx.ComponentTypeFile,
+}
+
+func cdxType(r redoubt.SBOMRequest) cdx.ComponentType {
+	if older, lacking := since15[r.ComponentType]; lacking && r.Version == "1.4" {
+		return older
+	}
+	return cdx.ComponentType(r.ComponentType)
+}
+
+// writeCycloneDX builds the document for its version from the start: the
+// library's own conversion copies the whole of it.
+func writeCycloneDX(w io.Writer, r redoubt.SBOMRequest, c Content, doc document) (mediaType string, err error) {
+	bom := cycloneDX(r, c, doc)
+	format, name := cdx.BOMFileFormatJSON, "json"
+	if r.XML {
+		format, name = cdx.BOMFileFormatXML, "xml"
+	}
+	if err := cdx.NewBOMEncoder(w, format).SetEscapeHTML(false).Encode(bom); err != nil {
+		return "", fmt.Errorf("write CycloneDX: %w", err)
+	}
+	return "application/vnd.cyclonedx+" + name + "; version=" + r.Version, nil
+}
+
+func cycloneDX(r redoubt.SBOMRequest, c Content, doc document) *cdx.BOM {
+	components := make([]cdx.Component, 0, len(doc.parts)+len(doc.components))
+	for _, p := range doc.parts {
+		components = append(components, cdxPart(p, cdx.ComponentTypeApplication))
+	}
+	for _, library := range doc.components {
+		components = append(components, cdxComponent(library))
+	}
+	vulnerabilities := make([]cdx.Vulnerability, len(doc.vulnerabilities))
+	for i, v := range doc.vulnerabilities {
+		vulnerabilities[i] = cdxVulnerability(v)
+	}
+	return &cdx.BOM{
+		XMLNS:           "http://cyclonedx.org/schema/bom/" + r.Version,
+		JSONSchema:      "http://cyclonedx.org/schema/bom-" + r.Version + ".schema.json",
+		BOMFormat:       cdx.BOMFormat,
+		SpecVersion:     cdxVersions[r.Version],
+		SerialNumber:    c.Serial,
+		Version:         1,
+		Metadata:        cdxMetadata(r, c, doc.root),
+		Components:      &components,
+		Dependencies:    cdxDependencies(doc),
+		Vulnerabilities: nonEmpty(vulnerabilities),
+	}
+}
+
+// nonEmpty leaves empty lists out of the document.
+func nonEmpty[T any](list []T) *[]T {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list
+}
+
+func cdxMetadata(r redoubt.SBOMRequest, c Content, root part) *cdx.Metadata {
+	component := cdxPart(root, cdxType(r))
+	return &cdx.Metadata{
+		Timestamp: c.Created.UTC().Format(time.RFC3339),
+		Tools:     cdxTools(r.Version, versionText(c.Tool)),
+		Component: &component,
+		Supplier:  cdxSupplier(r.Supplier),
+	}
+}
+
+// cdxTools names us: as a component, or in 1.4 as what came before that.
+func cdxTools(format, version string) *cdx.ToolsChoice {
+	if format == "1.4" {
+		return &cdx.ToolsChoice{Tools: &[]cdx.Tool{{Vendor: "Redoubt", Name: "redoubt", Version: version}}}
+	}
+	return &cdx.ToolsChoice{Components: &[]cdx.Component{{
+		Type: cdx.ComponentTypeApplication, Name: "redoubt", Version: version,
+	}}}
+}
+
+func cdxSupplier(s redoubt.SBOMSupplier) *cdx.OrganizationalEntity {
+	if s == (redoubt.SBOMSupplier{}) {
+		return nil
+	}
+	entity := &cdx.OrganizationalEntity{Name: line(s.Name)}
+	if u := webAddress(s.URL); u != "" {
+		entity.URL = &[]string{u}
+	}
+	contact := cdx.OrganizationalContact{Name: line(s.Contact.Name), Email: s.Contact.Email, Phone: line(s.Contact.Phone)}
+	if contact != (cdx.OrganizationalContact{}) {
+		entity.Contact = &[]cdx.OrganizationalContact{contact}
+	}
+	return entity
+}
+
+func cdxPart(p part, kind cdx.ComponentType) cdx.Component {
+	c := cdx.Component{BOMRef: p.ref, Type: kind, Name: p.name, Version: p.version}
+	if p.url != "" {
+		c.ExternalReferences = &[]cdx.ExternalReference{{Type: cdx.ERTypeVCS, URL: p.url}}
+	}
+	if p.branch != "" {
+		c.Properties = &[]cdx.Property{{Name: "redoubt:branch", Value: p.branch}}
+	}
+	return c
+}
+
+func cdxComponent(c *component) cdx.Component {
+	out := cdx.Component{
+		BOMRef: c.ref, Type: cdx.ComponentTypeLibrary, Group: c.group, Name: c.name, Version: c.version,
+		PackageURL: c.purl, Licenses: cdxLicenses(c.licenses),
+	}
+	hashes := make([]cdx.Hash, 0, len(c.hashes))
+	for _, h := range c.hashes {
+		if h.cyclonedx != "" {
+			hashes = append(hashes, cdx.Hash{Algorithm: cdx.HashAlgorithm(h.cyclonedx), Value: h.hex})
+		}
+	}
+	out.Hashes = nonEmpty(hashes)
+	properties := make([]cdx.Property, 0, 3)
+	for _, e := range c.ecosystem {
+		properties = append(properties, cdx.Property{Name: "redoubt:ecosystem", Value: e})
+	}
+	for _, path := range c.lockfiles {
+		properties = append(properties, cdx.Property{Name: "redoubt:lockfile", Value: path})
+	}
+	properties = append(properties, cdx.Property{Name: "redoubt:transitivity", Value: c.direct.String()})
+	out.Properties = &properties
+	return out
+}
+
+// cdxLicenses writes ids and names as a list. An expression stands alone, so
+// with one among them all are joined; one beside a mere name becomes a name.
+func cdxLicenses(licenses []license) *cdx.Licenses {
+	if len(licenses) == 0 {
+		return nil
+	}
+	var terms []string
+	list, compound, named := cdx.Licenses{}, false, false
+	for _, l := range licenses {
+		compound, named = compound || l.expression != "", named || l.name != ""
+		terms = append(terms, l.id+l.expression)
+		list = append(list, cdx.LicenseChoice{License: &cdx.License{ID: l.id, Name: l.expression + l.name}})
+	}
+	if compound && !named {
+		return &cdx.Licenses{{Expression: allOf(terms)}}
+	}
+	return &list
+}
+
+// cdxDependencies writes the edges that are known; see the package comment.
+func cdxDependencies(doc document) *[]cdx.Dependency {
+	list := make([]cdx.Dependency, 0, 1+len(doc.parts))
+	for _, p := range append([]part{doc.root}, doc.parts...) {
+		list = append(list, cdx.Dependency{Ref: p.ref, Dependencies: nonEmpty(p.uses)})
+	}
+	return &list
+}

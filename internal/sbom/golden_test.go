@@ -1,0 +1,142 @@
+package sbom
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// sample is a project with something of everything.
+func sample() Content {
+	score := redoubt.EPSS{Score: 0.97, Percentile: 0.999}
+	return Content{
+		Created: time.Date(2026, 3, 1, 12, 30, 0, 0, time.FixedZone("", 3600)),
+		Serial:  "urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79",
+		Tool:    "1.2.0",
+		Projects: []Project{{
+			Name: "acme/payments", URL: "https://token@git.example.com/acme/payments", Ref: "refs/heads/main",
+			Commit: "5a1dc6c84b8eb10accdeeaf62961208035f16e95",
+			Dependencies: []redoubt.Dependency{
+				{
+					Lockfile: "web/package-lock.json", Ecosystem: "npm", Name: "@babel/core", Version: "7.24.0", Transitivity: redoubt.Direct,
+					Licenses: []string{"mit"}, Hashes: []redoubt.Hash{
+						{Algorithm: "sha256", Hex: strings.Repeat("AB", 32)},
+						{Algorithm: "SHA-512", Hex: "cut"},
+						{Algorithm: "SHA-224", Hex: strings.Repeat("01", 28)},
+					},
+				},
+				{Lockfile: "web/package-lock.json", Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Transitivity: redoubt.Transitive, Licenses: []string{"MIT"}},
+				{Lockfile: "admin/package-lock.json", Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Transitivity: redoubt.Direct, Licenses: []string{"MIT", "(mit or Apache-2.0)"}},
+				{Lockfile: "go.mod", Ecosystem: "gomod", Name: "github.com/gorilla/mux", Version: "1.8.1", Transitivity: redoubt.Direct, Licenses: []string{"BSD-3-Clause"}},
+				{Lockfile: "requirements.txt", Ecosystem: "pypi", Name: "Zope.Interface", Version: "6.2", Transitivity: redoubt.TransitivityUnknown, Licenses: []string{"ZPL 2.1, see file", "MIT"}},
+				{Lockfile: "pom.xml", Ecosystem: "maven", Name: "org.apache.logging.log4j:log4j-core", Version: "2.14.1", Transitivity: redoubt.Direct, PURL: "pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1?type=jar", Licenses: []string{"Apache-2.0 OR LicenseRef-acme"}},
+				{Lockfile: "vendor.txt", Ecosystem: "in-house", Name: "parser", Version: "3", Transitivity: redoubt.Direct},
+			},
+			Vulnerabilities: []Vulnerability{
+				{
+					ID: "CVE-2021-44228", Status: redoubt.StatusFixing, Severity: redoubt.SeverityCritical, Reachability: redoubt.Reachable,
+					EPSS: &score, CWEs: []string{"CWE-502: Deserialization of Untrusted Data", "CWE-20"},
+					Description: "Log4j looks names up over JNDI.", References: []string{"https://logging.apache.org/log4j/2.x/security.html", "javascript:alert(1)"},
+					Fixes:     []redoubt.Fix{{Package: "org.apache.logging.log4j:log4j-core", Version: "2.17.1"}},
+					Ecosystem: "maven", Package: "org.apache.logging.log4j:log4j-core", Version: "2.14.1", Lockfile: "pom.xml",
+				},
+				{
+					ID: "GHSA-35jh-r3h4-6jhm", Status: redoubt.StatusReviewing, Severity: redoubt.SeverityHigh, Reachability: redoubt.Unreachable,
+					Ecosystem: "npm", Package: "lodash", Version: "4.17.20", Lockfile: "web/package-lock.json",
+				},
+				{
+					ID: "CVE-2020-28500", Status: redoubt.StatusFixing, Severity: redoubt.SeverityMedium, Reachability: redoubt.Unreachable,
+					Fixes:     []redoubt.Fix{{Package: "lodash", Version: "4.17.21"}},
+					Ecosystem: "npm", Package: "lodash", Version: "4.17.20", Lockfile: "web/package-lock.json",
+				},
+				{
+					ID: "MAL-2024-1", Status: redoubt.StatusOpen, Severity: redoubt.SeverityCritical, Reachability: redoubt.AlwaysReachable, Malicious: true,
+					Ecosystem: "npm", Package: "lodahs", Version: "1.0.0", Lockfile: "web/package-lock.json", Transitivity: redoubt.Transitive,
+				},
+			},
+		}},
+	}
+}
+
+func sampleRequest(output string) redoubt.SBOMRequest {
+	r := request(output)
+	r.ComponentType = "platform"
+	r.Supplier.Name, r.Supplier.URL = "Acme", "https://acme.example.com"
+	r.Supplier.Contact.Name, r.Supplier.Contact.Email, r.Supplier.Contact.Phone = "Jane Doe", "jane@acme.example.com", "+1 555 0100"
+	return r
+}
+
+func TestGolden(t *testing.T) {
+	for _, output := range append(jsonOutputs, xmlOutputs...) {
+		t.Run(output, func(t *testing.T) {
+			doc := write(t, sampleRequest(output), sample())
+			if strings.HasSuffix(output, "xml") {
+				checkXML(t, output, doc)
+			} else if err := checkJSON(output, doc); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, strings.ReplaceAll(output, " ", "-"), doc)
+		})
+	}
+}
+
+func TestGoldenDeployment(t *testing.T) {
+	c := sample()
+	c.Deployment = "acme"
+	c.Projects = append(c.Projects, Project{
+		Name: "acme/tools", Ref: "refs/heads/trunk",
+		Dependencies: []redoubt.Dependency{{Lockfile: "package-lock.json", Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Transitivity: redoubt.Direct}},
+	})
+	for _, output := range []string{"cyclonedx 1.5 json", "spdx 2.3 json"} {
+		t.Run(output, func(t *testing.T) {
+			r := sampleRequest(output)
+			r.ProjectID = 0
+			doc := write(t, r, c)
+			if err := checkJSON(output, doc); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "deployment-"+strings.ReplaceAll(output, " ", "-"), doc)
+		})
+	}
+}
+
+// golden compares a document with the file, a line to a member so that people
+// can read the difference.
+func golden(t *testing.T, name string, doc []byte) {
+	t.Helper()
+	name, format := name[:strings.LastIndex(name, "-")], name[strings.LastIndex(name, "-")+1:]
+	path := filepath.Join("testdata", "golden", name+"."+format)
+	var lines bytes.Buffer
+	if format == "xml" {
+		lines.Write(bytes.ReplaceAll(doc, []byte("><"), []byte(">\n<")))
+		lines.WriteByte('\n')
+	} else if err := json.Indent(&lines, doc, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, lines.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; write it with go test -run %s -update", err, t.Name())
+	}
+	if diff := cmp.Diff(string(want), lines.String()); diff != "" {
+		t.Errorf("%s differs (-golden +got); -update writes it anew:\n%s", path, diff)
+	}
+}

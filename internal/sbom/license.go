@@ -1,0 +1,180 @@
+package sbom
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// spdxSchema is the list of SPDX licences and exceptions that a CycloneDX
+// license.id must be one of.
+//
+//go:embed spdx.schema.json
+var spdxSchema []byte
+
+// licenseIDs maps identifiers in lower case to their spelling: they are the
+// same in upper and lower case (SPDX 2.3, annex D.2).
+var licenseIDs = sync.OnceValue(func() map[string]string {
+	var list struct{ Enum []string }
+	if err := json.Unmarshal(spdxSchema, &list); err != nil {
+		panic(fmt.Sprintf("the embedded licence list does not parse: %v", err))
+	}
+	ids := make(map[string]string, len(list.Enum))
+	for _, id := range list.Enum {
+		ids[strings.ToLower(id)] = id
+	}
+	return ids
+})
+
+// license is what one licence text of a package turned out to be: exactly one
+// member is set.
+type license struct {
+	id         string // on the SPDX list
+	expression string // of several such ids, or a LicenseRef
+	name       string // anything else
+}
+
+// readLicense sorts a text into what the formats tell apart. Texts that say
+// that nobody knows are none.
+func readLicense(s string) (license, bool) {
+	s = line(s)
+	switch strings.ToUpper(s) {
+	case "", "NOASSERTION", "NONE", "UNKNOWN":
+		return license{}, false
+	}
+	if e, ok := readExpression(s); ok {
+		if _, single := licenseIDs()[strings.ToLower(e)]; single {
+			return license{id: e}, true
+		}
+		return license{expression: e}, true
+	}
+	return license{name: s}, true
+}
+
+func sortLicenses(licenses []license) []license {
+	slices.SortFunc(licenses, func(a, b license) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.expression, b.expression), cmp.Compare(a.id, b.id))
+	})
+	return slices.Compact(licenses)
+}
+
+// allOf joins expressions into one that asks for all of them.
+func allOf(terms []string) string {
+	if len(terms) == 1 {
+		return terms[0]
+	}
+	joined, ok := readExpression("(" + strings.Join(terms, ") AND (") + ")")
+	if !ok { // too long together: correct, only with more parentheses
+		return "(" + strings.Join(terms, ") AND (") + ")"
+	}
+	return joined
+}
+
+// maxExpression bounds a licence expression, in bytes, and with it how deep
+// its parentheses nest.
+const maxExpression = 4096
+
+var (
+	expressionToken = regexp.MustCompile(`[()]|[^()\s]+`)
+	licenseRef      = regexp.MustCompile(`^LicenseRef-[A-Za-z0-9.-]+$`)
+)
+
+// readExpression reads an SPDX licence expression (SPDX 2.3, annex D) and
+// writes it with no more parentheses than it needs. All its identifiers must
+// be known.
+func readExpression(s string) (string, bool) {
+	if len(s) > maxExpression {
+		return "", false
+	}
+	p := expressionParser{tokens: expressionToken.FindAllString(s, -1)}
+	e, ok := p.choice()
+	return e.text, ok && len(p.tokens) == 0
+}
+
+// expression is a part that was read; a choice is bracketed within an AND.
+type expression struct {
+	text   string
+	choice bool
+}
+
+// expressionParser consumes tokens from the front.
+type expressionParser struct{ tokens []string }
+
+func (p *expressionParser) take(word string) bool {
+	if len(p.tokens) == 0 || !strings.EqualFold(p.tokens[0], word) {
+		return false
+	}
+	p.tokens = p.tokens[1:]
+	return true
+}
+
+func (p *expressionParser) next() string {
+	if len(p.tokens) == 0 {
+		return ""
+	}
+	t := p.tokens[0]
+	p.tokens = p.tokens[1:]
+	return t
+}
+
+// choice reads alternatives, of which one is enough.
+func (p *expressionParser) choice() (expression, bool) {
+	e, ok := p.conjunction()
+	for ok && p.take("OR") {
+		var other expression
+		other, ok = p.conjunction()
+		e = expression{text: e.text + " OR " + other.text, choice: true}
+	}
+	return e, ok
+}
+
+// conjunction reads terms that all hold.
+func (p *expressionParser) conjunction() (expression, bool) {
+	e, ok := p.term()
+	for ok && p.take("AND") {
+		var other expression
+		other, ok = p.term()
+		e = expression{text: e.bracketed() + " AND " + other.bracketed()}
+	}
+	return e, ok
+}
+
+func (e expression) bracketed() string {
+	if e.choice {
+		return "(" + e.text + ")"
+	}
+	return e.text
+}
+
+// term reads a parenthesis, or a licence with the exception that follows it.
+func (p *expressionParser) term() (expression, bool) {
+	if p.take("(") {
+		inner, ok := p.choice()
+		return inner, ok && p.take(")")
+	}
+	id, ok := expressionID(p.next())
+	if !ok || !p.take("WITH") {
+		return expression{text: id}, ok
+	}
+	exception, known := licenseIDs()[strings.ToLower(p.next())]
+	return expression{text: id + " WITH " + exception}, known
+}
+
+// expressionID spells a licence of an expression. A + behind it means any
+// later version.
+func expressionID(token string) (string, bool) {
+	if licenseRef.MatchString(token) {
+		return token, true
+	}
+	if id, known := licenseIDs()[strings.ToLower(token)]; known {
+		return id, true
+	}
+	base, later := strings.CutSuffix(token, "+")
+	id, known := licenseIDs()[strings.ToLower(base)]
+	return id + "+", known && later
+}

@@ -1,0 +1,122 @@
+package sbom
+
+import (
+	"net/mail"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Format is a family of documents that Write knows.
+type Format struct {
+	Name     redoubt.SBOMFormat
+	Versions []string // oldest first, as 1.5
+	XML      bool     // written as XML too, not only as JSON
+}
+
+// Formats lists what can be exported (decisions §11).
+func Formats() []Format {
+	return []Format{
+		{Name: redoubt.CycloneDX, Versions: []string{"1.4", "1.5", "1.6"}, XML: true},
+		{Name: redoubt.SPDX, Versions: []string{"2.3"}},
+	}
+}
+
+// ComponentTypes lists what the described software may be, in CycloneDX's words.
+func ComponentTypes() []string {
+	return []string{
+		"application", "framework", "library", "container", "platform", "operating-system", "device",
+		"device-driver", "firmware", "file", "machine-learning-model", "data",
+	}
+}
+
+// Check reports whether a document can be written as requested: that the
+// version is one of the format's, the output one that it has, and the supplier
+// something that the schemas take. All faults are named at once, in a
+// redoubt.InvalidError, with the locations of the contract's request body.
+func Check(r redoubt.SBOMRequest) error {
+	var faults []redoubt.FieldError
+	fault := func(location, message string, value any) {
+		faults = append(faults, redoubt.FieldError{Location: location, Message: message, Value: value})
+	}
+	checkFormat(r, fault)
+	if !slices.Contains(ComponentTypes(), r.ComponentType) {
+		fault("body.metadataComponentType", "must be one of "+strings.Join(ComponentTypes(), ", "), r.ComponentType)
+	}
+	if r.Supplier.URL != "" && webAddress(r.Supplier.URL) == "" {
+		fault("body.metadataSupplier.url", "must be an absolute http or https URL", r.Supplier.URL)
+	}
+	if email := r.Supplier.Contact.Email; email != "" && !isEmail(email) {
+		fault("body.metadataSupplier.contact.email", "must be an e-mail address, as jane@example.com", email)
+	}
+	if len(faults) > 0 {
+		return &redoubt.InvalidError{Fields: faults}
+	}
+	return nil
+}
+
+func checkFormat(r redoubt.SBOMRequest, fault func(location, message string, value any)) {
+	formats := Formats()
+	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == r.Format })
+	if i < 0 {
+		names := make([]string, len(formats))
+		for i, f := range formats {
+			names[i] = string(f.Name)
+		}
+		fault("body.formatVersion.format", "must be one of "+strings.Join(names, ", "), string(r.Format))
+		return
+	}
+	if !slices.Contains(formats[i].Versions, r.Version) {
+		fault("body.formatVersion.version", "must be one of "+strings.Join(formats[i].Versions, ", "), r.Version)
+	}
+	if r.XML && !formats[i].XML {
+		fault("body.sbomOutputFormat", "this format is written as JSON only: ask for SBOM_OUTPUT_FORMAT_JSON", nil)
+	}
+}
+
+// isEmail takes a bare address, in the plain form that schemas know.
+func isEmail(s string) bool {
+	a, err := mail.ParseAddress(s)
+	return err == nil && a.Name == "" && a.Address == s && line(s) == s && !strings.ContainsAny(s, "\" <>")
+}
+
+// webAddress returns the canonical form of an absolute http or https URL, or
+// nothing for any other text.
+func webAddress(s string) string {
+	u, err := url.Parse(line(s))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !plainHost(u.Host) {
+		return ""
+	}
+	u.User = nil // nobody's password goes into a document
+	u.RawQuery = escapeQuery(u.RawQuery)
+	return u.String()
+}
+
+// plainHost takes names, addresses and ports, and no character that a URI
+// would not hold unescaped.
+func plainHost(host string) bool {
+	return host != "" && !strings.ContainsFunc(host, func(r rune) bool {
+		return !isLetterOrDigit(r) && !strings.ContainsRune(".-_:", r)
+	})
+}
+
+// escapeQuery escapes what a URI may not hold and leaves escapes alone.
+func escapeQuery(query string) string {
+	var b strings.Builder
+	for i := range len(query) {
+		c := query[i]
+		if isLetterOrDigit(rune(c)) || strings.IndexByte("-._~!$&'()*+,;=:@/?", c) >= 0 || escapeAt(query, i) {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteString(strings.ReplaceAll(url.QueryEscape(string([]byte{c})), "+", "%20"))
+	}
+	return b.String()
+}
+
+// escapeAt reports whether a percent sign begins an escape.
+func escapeAt(s string, i int) bool {
+	return s[i] == '%' && i+2 < len(s) && isHex(s[i+1:i+3])
+}

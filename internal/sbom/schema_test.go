@@ -1,0 +1,150 @@
+package sbom
+
+import (
+	"bytes"
+	"fmt"
+	"net/mail"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/redoubt/redoubt"
+)
+
+// request asks for one of the formats, as "cyclonedx 1.5 xml".
+func request(name string) redoubt.SBOMRequest {
+	words := strings.Fields(name)
+	r := redoubt.SBOMRequest{Format: redoubt.CycloneDX, Version: words[1], XML: words[2] == "xml", ProjectID: 7, ComponentType: "application"}
+	if words[0] == "spdx" {
+		r.Format = redoubt.SPDX
+	}
+	return r
+}
+
+var (
+	jsonOutputs = []string{"cyclonedx 1.4 json", "cyclonedx 1.5 json", "cyclonedx 1.6 json", "spdx 2.3 json"}
+	xmlOutputs  = []string{"cyclonedx 1.4 xml", "cyclonedx 1.5 xml", "cyclonedx 1.6 xml"}
+)
+
+const schemas = "testdata/schemas"
+
+// schemaFiles are the official JSON schemas by the address they have.
+var schemaFiles = map[string]string{
+	"http://cyclonedx.org/schema/bom-1.4.schema.json":  schemas + "/bom-1.4.schema.json",
+	"http://cyclonedx.org/schema/bom-1.5.schema.json":  schemas + "/bom-1.5.schema.json",
+	"http://cyclonedx.org/schema/bom-1.6.schema.json":  schemas + "/bom-1.6.schema.json",
+	"http://cyclonedx.org/schema/jsf-0.82.schema.json": schemas + "/jsf-0.82.schema.json",
+	"http://cyclonedx.org/schema/spdx.schema.json":     "spdx.schema.json",
+	"http://spdx.org/rdf/terms/2.3":                    schemas + "/spdx-2.3.schema.json",
+}
+
+// compiled holds the schemas by the output they are for.
+var compiled = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
+	c := jsonschema.NewCompiler()
+	c.RegisterFormat(&jsonschema.Format{Name: "idn-email", Validate: func(v any) error {
+		if s, ok := v.(string); ok {
+			_, err := mail.ParseAddress(s)
+			return err
+		}
+		return nil
+	}})
+	c.AssertFormat()
+	for address, path := range schemaFiles {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if err := c.AddResource(address, doc); err != nil {
+			return nil, err
+		}
+	}
+	out := map[string]*jsonschema.Schema{}
+	for _, name := range jsonOutputs {
+		address := "http://spdx.org/rdf/terms/2.3"
+		if r := request(name); r.Format == redoubt.CycloneDX {
+			address = "http://cyclonedx.org/schema/bom-" + r.Version + ".schema.json"
+		}
+		schema, err := c.Compile(address)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = schema
+	}
+	return out, nil
+})
+
+// checkJSON says what the official schema has against a document.
+func checkJSON(output string, doc []byte) error {
+	all, err := compiled()
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		return err
+	}
+	return all[output].Validate(value)
+}
+
+// checkXML has xmllint hold documents against the official schema.
+func checkXML(t *testing.T, output string, docs ...[]byte) {
+	t.Helper()
+	xmllint, err := exec.LookPath("xmllint")
+	if err != nil {
+		t.Skip("no xmllint here (Debian: libxml2-utils), so nothing to hold XML against its schema")
+	}
+	catalog, err := filepath.Abs(schemas + "/xmlcatalog.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	args := []string{"--nonet", "--noout", "--schema", schemas + "/bom-" + request(output).Version + ".xsd"}
+	for i, doc := range docs {
+		path := filepath.Join(dir, fmt.Sprintf("%d.xml", i))
+		if err := os.WriteFile(path, doc, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, path)
+	}
+	cmd := exec.CommandContext(t.Context(), xmllint, args...)
+	cmd.Env = append(os.Environ(), "XML_CATALOG_FILES="+catalog)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("xmllint: %v\n%s", err, out[:min(len(out), 4000)])
+	}
+}
+
+func write(t interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}, r redoubt.SBOMRequest, c Content,
+) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	if _, err := Write(&buf, r, c); err != nil {
+		t.Fatalf("Write %s %s: %v", r.Format, r.Version, err)
+	}
+	return buf.Bytes()
+}
+
+// The validators must refuse what is wrong, or they prove nothing.
+func TestValidatorsRefuse(t *testing.T) {
+	for _, output := range jsonOutputs {
+		if err := checkJSON(output, []byte(`{"bomFormat":"Cyclone","specVersion":"1.5","version":1}`)); err == nil {
+			t.Errorf("%s: a wrong document is taken for valid", output)
+		}
+		doc := write(t, request(output), sample())
+		bad := bytes.Replace(doc, []byte(`"MIT"`), []byte(`17`), 1)
+		if err := checkJSON(output, bad); bytes.Equal(doc, bad) || err == nil {
+			t.Errorf("%s: a number for a licence is taken for valid", output)
+		}
+	}
+}

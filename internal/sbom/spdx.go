@@ -1,0 +1,226 @@
+package sbom
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	spdxjson "github.com/spdx/tools-golang/json"
+	"github.com/spdx/tools-golang/spdx/v2/common"
+	"github.com/spdx/tools-golang/spdx/v2/v2_3"
+
+	"github.com/redoubt/redoubt"
+)
+
+const noAssertion = "NOASSERTION"
+
+// spdxPurposes maps the component types; others are OTHER. The underscore is
+// the JSON schema's.
+var spdxPurposes = map[string]string{
+	"application": "APPLICATION", "framework": "FRAMEWORK", "library": "LIBRARY", "container": "CONTAINER",
+	"operating-system": "OPERATING_SYSTEM", "device": "DEVICE", "device-driver": "FIRMWARE", "firmware": "FIRMWARE",
+	"file": "FILE",
+}
+
+func writeSPDX(w io.Writer, r redoubt.SBOMRequest, c Content, doc document) (mediaType string, err error) {
+	if err := spdxjson.Write(spdxDocument(r, c, doc), w, spdxjson.EscapeHTML(false)); err != nil {
+		return "", fmt.Errorf("write SPDX: %w", err)
+	}
+	return "application/spdx+json", nil
+}
+
+func spdxDocument(r redoubt.SBOMRequest, c Content, doc document) *v2_3.Document {
+	advisories := spdxAdvisories(doc.vulnerabilities)
+	others := extractedLicenses{}
+	root := spdxPart(doc.root, advisories)
+	root.PrimaryPackagePurpose = orOther(spdxPurposes[r.ComponentType])
+	root.PackageSupplier = spdxSupplier(r.Supplier)
+	packages := []*v2_3.Package{root}
+	for _, p := range doc.parts {
+		packages = append(packages, spdxPart(p, advisories))
+	}
+	for _, library := range doc.components {
+		packages = append(packages, spdxPackage(library, advisories, others))
+	}
+	return &v2_3.Document{
+		SPDXVersion: v2_3.Version, DataLicense: v2_3.DataLicense, SPDXIdentifier: "DOCUMENT",
+		DocumentName: doc.root.name, DocumentNamespace: c.Serial,
+		CreationInfo:  spdxCreation(c),
+		Packages:      packages,
+		OtherLicenses: others.sorted(),
+		Relationships: spdxRelationships(doc),
+	}
+}
+
+func orOther(purpose string) string {
+	if purpose == "" {
+		return "OTHER"
+	}
+	return purpose
+}
+
+func spdxCreation(c Content) *v2_3.CreationInfo {
+	tool := "redoubt"
+	if v := versionText(c.Tool); v != "" {
+		tool += "-" + v
+	}
+	return &v2_3.CreationInfo{
+		Creators: []common.Creator{{CreatorType: "Tool", Creator: tool}},
+		Created:  c.Created.UTC().Format(time.RFC3339),
+	}
+}
+
+// spdxSupplier names the organisation, or else the person to be reached.
+func spdxSupplier(s redoubt.SBOMSupplier) *common.Supplier {
+	kind, name := "Organization", line(s.Name)
+	if name == "" {
+		kind, name = "Person", line(s.Contact.Name)
+	}
+	if name == "" {
+		return nil
+	}
+	if s.Contact.Email != "" {
+		name += " (" + s.Contact.Email + ")"
+	}
+	return &common.Supplier{SupplierType: kind, Supplier: name}
+}
+
+var notInSPDXID = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+
+// spdxID makes an identifier of a ref: something to read, and a digest that
+// keeps it unique.
+func spdxID(ref string) common.ElementID {
+	sum := sha256.Sum256([]byte(ref))
+	text := strings.Trim(notInSPDXID.ReplaceAllString(ref, "-"), "-")
+	return common.ElementID("Package-" + text[:min(len(text), 60)] + "-" + hex.EncodeToString(sum[:8]))
+}
+
+func spdxPart(p part, advisories map[string][]*v2_3.PackageExternalReference) *v2_3.Package {
+	return &v2_3.Package{
+		PackageName: p.name, PackageSPDXIdentifier: spdxID(p.ref), PackageVersion: p.version,
+		PackageDownloadLocation: noAssertion, PackageHomePage: p.url, PackageLicenseConcluded: noAssertion,
+		PackageLicenseDeclared: noAssertion, PackageCopyrightText: noAssertion, PrimaryPackagePurpose: "APPLICATION",
+		PackageExternalReferences: advisories[p.ref],
+	}
+}
+
+func spdxPackage(c *component, advisories map[string][]*v2_3.PackageExternalReference, others extractedLicenses) *v2_3.Package {
+	name := c.name
+	if c.group != "" {
+		name = c.group + "/" + c.name
+	}
+	p := &v2_3.Package{
+		PackageName: name, PackageSPDXIdentifier: spdxID(c.ref), PackageVersion: c.version,
+		PackageDownloadLocation: noAssertion, PackageLicenseConcluded: noAssertion,
+		PackageLicenseDeclared: others.declared(c.licenses), PackageCopyrightText: noAssertion,
+		PrimaryPackagePurpose: "LIBRARY", PackageSourceInfo: sourceInfo(c),
+	}
+	for _, h := range c.hashes {
+		p.PackageChecksums = append(p.PackageChecksums, common.Checksum{Algorithm: common.ChecksumAlgorithm(h.spdx), Value: h.hex})
+	}
+	if c.purl != "" {
+		p.PackageExternalReferences = []*v2_3.PackageExternalReference{{
+			Category: common.CategoryPackageManager, RefType: common.TypePackageManagerPURL, Locator: c.purl,
+		}}
+	}
+	p.PackageExternalReferences = append(p.PackageExternalReferences, advisories[c.ref]...)
+	return p
+}
+
+// sourceInfo tells what CycloneDX has properties for.
+func sourceInfo(c *component) string {
+	info := "transitivity: " + c.direct.String()
+	if len(c.ecosystem) > 0 {
+		info = "ecosystem: " + strings.Join(c.ecosystem, ", ") + "; " + info
+	}
+	if len(c.lockfiles) > 0 {
+		info += "; lockfiles: " + strings.Join(c.lockfiles, ", ")
+	}
+	return info
+}
+
+// spdxAdvisories collects the pages of the vulnerabilities by the ref of what
+// they affect. One that is explained nowhere has nothing to refer to.
+func spdxAdvisories(vulnerabilities []*vulnerability) map[string][]*v2_3.PackageExternalReference {
+	type page struct{ ref, address string }
+	seen, refs := map[page]bool{}, map[string][]*v2_3.PackageExternalReference{}
+	for _, v := range vulnerabilities {
+		comment := v.id
+		if s := v.severity.String(); s != "" {
+			comment += ", " + s
+		}
+		for _, target := range v.targets() {
+			for _, address := range v.pages() {
+				if seen[page{target.ref, address}] {
+					continue
+				}
+				seen[page{target.ref, address}] = true
+				refs[target.ref] = append(refs[target.ref], &v2_3.PackageExternalReference{
+					Category: common.CategorySecurity, RefType: common.TypeSecurityAdvisory, Locator: address, ExternalRefComment: comment,
+				})
+			}
+		}
+	}
+	return refs
+}
+
+func spdxRelationships(doc document) []*v2_3.Relationship {
+	relate := func(from common.ElementID, kind string, to common.ElementID) *v2_3.Relationship {
+		return &v2_3.Relationship{
+			RefA: common.DocElementID{ElementRefID: from}, Relationship: kind, RefB: common.DocElementID{ElementRefID: to},
+		}
+	}
+	list := []*v2_3.Relationship{relate("DOCUMENT", common.TypeRelationshipDescribe, spdxID(rootRef))}
+	for _, p := range append([]part{doc.root}, doc.parts...) {
+		from := spdxID(p.ref)
+		for _, used := range p.uses {
+			list = append(list, relate(from, common.TypeRelationshipDependsOn, spdxID(used)))
+		}
+	}
+	return list
+}
+
+// extractedLicenses are those that SPDX does not list, by the reference that
+// stands for them in expressions.
+type extractedLicenses map[string]string
+
+// declared writes the licences of a package as one expression.
+func (x extractedLicenses) declared(licenses []license) string {
+	terms := make([]string, 0, len(licenses))
+	for _, l := range licenses {
+		terms = append(terms, x.term(l))
+	}
+	if len(terms) == 0 {
+		return noAssertion
+	}
+	return allOf(terms)
+}
+
+var refInExpression = regexp.MustCompile(`LicenseRef-[A-Za-z0-9.-]+`)
+
+func (x extractedLicenses) term(l license) string {
+	if l.name != "" {
+		sum := sha256.Sum256([]byte(l.name))
+		ref := "LicenseRef-" + hex.EncodeToString(sum[:8])
+		x[ref] = l.name
+		return ref
+	}
+	for _, ref := range refInExpression.FindAllString(l.expression, -1) {
+		x[ref] = ref
+	}
+	return l.id + l.expression
+}
+
+func (x extractedLicenses) sorted() []*v2_3.OtherLicense {
+	list := make([]*v2_3.OtherLicense, 0, len(x))
+	for _, ref := range slices.Sorted(maps.Keys(x)) {
+		list = append(list, &v2_3.OtherLicense{LicenseIdentifier: ref, LicenseName: x[ref], ExtractedText: x[ref]})
+	}
+	return list
+}

@@ -1,0 +1,31 @@
+package sbom
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+
+	"github.com/redoubt/redoubt"
+)
+
+var serialPattern = regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// Write writes the document that was asked for and returns its media type. A
+// request that Check refuses is a redoubt.InvalidError; other errors are the
+// writer's, or say that the content does not fit the request.
+func Write(w io.Writer, r redoubt.SBOMRequest, c Content) (mediaType string, err error) {
+	if err := Check(r); err != nil {
+		return "", err
+	}
+	if !serialPattern.MatchString(c.Serial) {
+		return "", fmt.Errorf("serial number %q of the document is no urn:uuid", c.Serial)
+	}
+	if r.ProjectID != 0 && len(c.Projects) != 1 {
+		return "", fmt.Errorf("the export of project %d got %d projects", r.ProjectID, len(c.Projects))
+	}
+	doc := build(c, r.ProjectID == 0)
+	if r.Format == redoubt.SPDX {
+		return writeSPDX(w, r, c, doc)
+	}
+	return writeCycloneDX(w, r, c, doc)
+}
