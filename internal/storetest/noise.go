@@ -20,6 +20,8 @@ var noises = []func(context.Context, *store.Tx) error{
 	noisyTokens,
 	noisyProjects,
 	noisyJobs,
+	noisyFindings,
+	noisyDependencies,
 }
 
 func makeNoise(ctx context.Context, s *store.Store) error {

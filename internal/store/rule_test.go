@@ -1,0 +1,93 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// putRules stores rules and returns their ids.
+func (d tenant) putRules(rules ...*redoubt.Rule) (ids []int64) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		ids, err = tx.PutRules(ctx, rules)
+		return err
+	})
+	return ids
+}
+
+func TestPutRulesKeepsOneRowPerContent(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		a1 := &redoubt.Rule{Name: "a", IssueType: redoubt.SAST, Message: "one", CWE: []string{"CWE-79"}, Mode: redoubt.ModeBlock}
+		a2 := &redoubt.Rule{Name: "a", IssueType: redoubt.SAST, Message: "two", Mode: redoubt.ModeComment}
+		b := &redoubt.Rule{Name: "b\x00\xff", IssueType: redoubt.Secrets, Message: "text with \x00 and \xff"}
+		ids := d.putRules(a1, b, a1, a2)
+		if ids[0] != ids[2] || ids[0] == ids[3] || ids[0] == ids[1] {
+			t.Fatalf("ids %v: want one per content", ids)
+		}
+		seen := *a2
+		seen.ID = 99 // as one read from another place might have
+		d.silently("contents seen before", func(ctx context.Context, tx *store.Tx) error {
+			again, err := tx.PutRules(ctx, []*redoubt.Rule{&seen, b, a1})
+			same(t, "ids", again, []int64{ids[3], ids[1], ids[0]})
+			return err
+		})
+		feed := feedOf(d, 0)
+		want := *a1
+		want.ID = ids[0]
+		same(t, "content", feed.Rules[ids[0]], want)
+		same(t, "hostile name", feed.Rules[ids[1]].Name, "b\uFFFD\uFFFD")
+		_, err := putRulesErr(d, &redoubt.Rule{Name: "no product"})
+		if err == nil {
+			t.Error("a rule without a product was stored")
+		}
+	})
+}
+
+func putRulesErr(d tenant, r *redoubt.Rule) (ids []int64, err error) {
+	return ids, d.s.Update(d.t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
+		ids, err = tx.PutRules(ctx, []*redoubt.Rule{r})
+		return err
+	})
+}
+
+func TestRulesEnterTheDefaultPolicyOfTheirProduct(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		d.putRules(
+			&redoubt.Rule{Name: "asks", IssueType: redoubt.SAST, Mode: redoubt.ModeBlock},
+			&redoubt.Rule{Name: "silent", IssueType: redoubt.SCA},
+		)
+		policies := feedOf(d, 0).Policies
+		rules := map[string]redoubt.PolicyRule{}
+		for _, r := range feedOf(d, 0).PolicyRules {
+			rules[r.Rule.Name] = r
+		}
+		for name, want := range map[string]struct {
+			product redoubt.IssueType
+			mode    redoubt.PolicyMode
+		}{"asks": {redoubt.SAST, redoubt.ModeBlock}, "silent": {redoubt.SCA, redoubt.ModeMonitor}} {
+			r := rules[name]
+			if p := policies[r.PolicyID]; p.Product != want.product || !p.Default || r.Mode != want.mode || r.Served || r.LastChangeBy != "" {
+				t.Errorf("%s is %+v in %+v", name, r, p)
+			}
+		}
+
+		// A mode that somebody set outlives a new content, which is shown.
+		asks := rules["asks"]
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.SetRuleMode(ctx, asks.PolicyID, "asks", redoubt.ModeComment)
+			return err
+		})
+		d.putRules(&redoubt.Rule{Name: "asks", IssueType: redoubt.SAST, Mode: redoubt.ModeBlock, Message: "newer"})
+		fed := feedOf(d, d.version()-1)
+		same(t, "policy rules fed", len(fed.PolicyRules), 1)
+		now := fed.PolicyRules[asks.ID]
+		same(t, "mode", now.Mode, redoubt.ModeComment)
+		same(t, "message", now.Rule.Message, "newer")
+	})
+}

@@ -1,0 +1,94 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func TestTriageAndItsTrail(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		writes := d.findings(d.project("acme/payments"), 3, nil)
+		by := redoubt.Actor{Kind: "token", ID: "abc", Name: "ci"}
+		at := storetest.Epoch.Add(time.Hour)
+		untriaged := redoubt.Triage{State: redoubt.TriageUntriaged}
+		ignored := redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, Comment: "no", At: at, By: by, Automatic: true}
+		fixing := redoubt.Triage{State: redoubt.TriageFixing, Comment: "soon", At: at, By: by}
+		events := []redoubt.TriageEvent{
+			{LineageID: writes[0].LineageID, At: at, By: by, Before: untriaged, After: ignored, Note: "no"},
+			{LineageID: writes[1].LineageID, At: at, By: by, Before: untriaged, After: fixing},
+			{LineageID: writes[0].LineageID, At: at, By: by, Before: ignored, After: fixing, Note: "soon"},
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTriage(ctx, events) })
+		same(t, "fed lineages", feedOf(d, d.version()-1).lineageIDs(), []int64{writes[0].LineageID, writes[1].LineageID})
+		same(t, "fed findings", feedOf(d, d.version()-1).findingIDs(), []int64{})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			lineages, err := tx.Lineages(ctx, []int64{writes[0].LineageID, writes[2].LineageID})
+			d.check(err)
+			same(t, "the last event counts", lineages[writes[0].LineageID].Triage, fixing)
+			same(t, "another lineage", lineages[writes[2].LineageID].Triage, untriaged)
+			trail, err := tx.TriageTrail(ctx, writes[0].LineageID)
+			for i := range trail {
+				trail[i].ID = 0
+			}
+			same(t, "trail", trail, []redoubt.TriageEvent{events[0], events[2]})
+			return err
+		})
+		again := []redoubt.TriageEvent{{LineageID: writes[0].LineageID, At: at, By: by, Before: fixing, After: fixing, Note: "again"}}
+		d.silently("the same triage again", func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTriage(ctx, again) })
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			trail, err := tx.TriageTrail(ctx, writes[0].LineageID)
+			same(t, "length of the trail", len(trail), 3)
+			return err
+		})
+	})
+}
+
+func TestAnnotate(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		w := d.findings(d.project("acme/payments"), 1, nil)[0]
+		note := func(score float64) func(context.Context, *store.Tx) error {
+			return func(ctx context.Context, tx *store.Tx) error {
+				return tx.Annotate(ctx, w.LineageID, func(a *redoubt.Annotations) {
+					if a.EPSS == nil {
+						a.EPSS = &redoubt.EPSS{}
+					}
+					a.EPSS.Score = score
+					a.ReviewComments = []redoubt.ReviewComment{{ExternalDiscussionID: "d", ExternalNoteID: 1}}
+				})
+			}
+		}
+		d.update(note(0.25))
+		d.update(note(0.5))
+		d.silently("the same annotation again", note(0.5))
+		same(t, "fed", feedOf(d, d.version()-1).lineageIDs(), []int64{w.LineageID})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			o, err := tx.Finding(ctx, w.ID)
+			want := redoubt.Annotations{
+				EPSS: &redoubt.EPSS{Score: 0.5}, ReviewComments: []redoubt.ReviewComment{{ExternalDiscussionID: "d", ExternalNoteID: 1}},
+			}
+			same(t, "annotations", o.Lineage.Annotations, want)
+			return err
+		})
+		list := events(t, s, redoubt.Deployment{ID: d.id})
+		last := list[len(list)-1]
+		same(t, "action", last.Action, "finding.annotate")
+		same(t, "before", decodeMap(t, last.Before), map[string]any{"epss_score": map[string]any{"score": 0.25, "percentile": 0.0}})
+		same(t, "after", decodeMap(t, last.After), map[string]any{"epss_score": map[string]any{"score": 0.5, "percentile": 0.0}})
+	})
+}
+
+func decodeMap(t *testing.T, text string) (m map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return m
+}
