@@ -64,7 +64,7 @@ func vulnerabilityRule(v *cdx.Vulnerability) *redoubt.Rule {
 func vulnerableOf(v *cdx.Vulnerability, p *part, versions []cdx.AffectedVersions) *redoubt.Vulnerable {
 	d := p.dependency()
 	out := &redoubt.Vulnerable{
-		Ecosystem: d.Ecosystem, Package: text(d.Name).name(), Version: text(d.Version).name(),
+		Ecosystem: d.Ecosystem, Package: text(d.Name).name(), Version: spelt(d.Ecosystem, text(d.Version).name()),
 		Transitivity: firstOf(p.transitivity, redoubt.TransitivityUnknown), Lockfile: p.lockfile,
 		Vulnerability: shownID(v), Reachability: redoubt.ReachabilityUnknown,
 	}

@@ -58,6 +58,7 @@ func (f *fault) Unwrap() error { return f.err }
 var (
 	errTruncated = errors.New("the file ends too early")
 	errTrailing  = errors.New("more text follows the end of the report")
+	errNotList   = errors.New("a list was expected")
 	errUTF16     = errors.New("the file is UTF-16, not UTF-8")
 )
 

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -195,76 +194,4 @@ func integrityHashes(integrity string) []redoubt.Hash {
 		}
 	}
 	return out
-}
-
-// objectWalker goes through a JSON text that is in memory, and knows where
-// members begin.
-type objectWalker struct {
-	dec *json.Decoder
-}
-
-func newObjectWalker(data []byte) *objectWalker {
-	return &objectWalker{json.NewDecoder(bytes.NewReader(data))}
-}
-
-// object calls member, which must consume the value, for each member of the
-// object that comes next, with the offset of its name.
-func (w *objectWalker) object(member func(name string, offset int) error) error {
-	start, err := w.dec.Token()
-	if err != nil {
-		return w.fault(err)
-	}
-	if start == nil {
-		return nil
-	}
-	if start != json.Delim('{') {
-		return w.fault(errors.New("an object was expected"))
-	}
-	for w.dec.More() {
-		name, err := w.dec.Token()
-		if err != nil {
-			return w.fault(err)
-		}
-		offset := int(w.dec.InputOffset()) - 1 // its closing quote, which is on the same line
-		if err := member(name.(string), offset); err != nil {
-			return err
-		}
-	}
-	_, err = w.dec.Token()
-	return w.fault(err)
-}
-
-// decode decodes what fits of the next value.
-func (w *objectWalker) decode(v any) error {
-	raw, err := w.raw()
-	if err == nil {
-		loosely(raw, v)
-	}
-	return err
-}
-
-func (w *objectWalker) raw() (json.RawMessage, error) {
-	var raw json.RawMessage
-	err := w.dec.Decode(&raw)
-	return raw, w.fault(err)
-}
-
-func (w *objectWalker) skip() error {
-	_, err := w.raw()
-	return err
-}
-
-// end makes sure that nothing follows.
-func (w *objectWalker) end() error {
-	if _, err := w.dec.Token(); !errors.Is(err, io.EOF) {
-		return w.fault(errTrailing)
-	}
-	return nil
-}
-
-func (w *objectWalker) fault(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &fault{offset: w.dec.InputOffset(), err: err}
 }

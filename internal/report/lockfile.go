@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"slices"
 	"sort"
 	"strings"
 
@@ -26,12 +25,32 @@ func init() {
 	lockfileKinds = []lockfileKind{
 		{"package-lock.json", "npm", readPackageLock},
 		{"npm-shrinkwrap.json", "npm", readPackageLock},
+		{"yarn.lock", "npm", readYarnLock},
+		{"pnpm-lock.yaml", "npm", readPnpmLock},
+		{"bun.lock", "npm", readBunLock},
 		{"requirements*.txt", "pypi", readRequirements},
 		{"*requirements.txt", "pypi", readRequirements},
 		{"Pipfile.lock", "pypi", readPipfileLock},
 		{"poetry.lock", "pypi", readPoetryLock},
+		{"uv.lock", "pypi", readUVLock},
+		{"pdm.lock", "pypi", readPoetryLock}, // the same shape
+		{"pylock.toml", "pypi", readPylock},
+		{"pylock.*.toml", "pypi", readPylock},
 		{"go.mod", "gomod", readGoMod},
 		{"Cargo.lock", "cargo", readCargoLock},
+		{"Gemfile.lock", "gem", readGemfileLock},
+		{"gems.locked", "gem", readGemfileLock},
+		{"composer.lock", "composer", readComposerLock},
+		{"pom.xml", "maven", readPOM},
+		{"maven_dep_tree.txt", "maven", readMavenTree},
+		{"gradle.lockfile", "maven", readGradleLock},
+		{"buildscript-gradle.lockfile", "maven", readGradleLock},
+		{"packages.lock.json", "nuget", readNuGetLock},
+		{"pubspec.lock", "pub", readPubspecLock},
+		{"Package.resolved", "swiftpm", readPackageResolved},
+		{"Podfile.lock", "cocoapods", readPodfileLock},
+		{"mix.lock", "mix", readMixLock},
+		{"conan.lock", "conan", readConanLock},
 	}
 }
 
@@ -122,6 +141,7 @@ func (l *lock) add(d redoubt.Dependency) {
 	if d.PURL == "" {
 		d.PURL = purlOf(d.Ecosystem, d.Name, d.Version)
 	}
+	d.Version = spelt(d.Ecosystem, d.Version)
 	key := [3]string{d.Ecosystem, d.Name, d.Version}
 	if i, ok := l.seen[key]; ok {
 		if d.Transitivity == redoubt.Direct {
@@ -135,6 +155,15 @@ func (l *lock) add(d redoubt.Dependency) {
 	}
 	l.seen[key] = len(l.deps)
 	l.deps = append(l.deps, d)
+}
+
+// spelt is a version as scanners and advisories spell it: those of Go modules
+// have no v in front there, though they do in go.mod and package URLs.
+func spelt(ecosystem, version string) string {
+	if ecosystem == "gomod" {
+		return strings.TrimPrefix(version, "v")
+	}
+	return version
 }
 
 // refuse notes an entry that names no version, or none that can be read.
@@ -177,12 +206,4 @@ func transitivityOf(told, direct bool) redoubt.Transitivity {
 		return redoubt.Direct
 	}
 	return redoubt.Transitive
-}
-
-// sorted puts dependencies in the order of their lines, then names, for files
-// whose entries have no order of their own.
-func (l *lock) sorted() {
-	slices.SortStableFunc(l.deps, func(a, b redoubt.Dependency) int {
-		return cmp.Or(a.Line-b.Line, strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version))
-	})
 }

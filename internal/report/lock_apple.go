@@ -1,0 +1,108 @@
+package report
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/redoubt/redoubt"
+)
+
+// readPackageResolved reads Package.resolved of versions 1 to 3. A package is
+// named by its repository, github.com/apple/swift-nio, as package URLs and
+// advisories do. A pin of a branch or revision has no version.
+func readPackageResolved(l *lock) error {
+	w := newObjectWalker(l.data)
+	pins := func(name string, _ int) error {
+		if name != "pins" {
+			return w.skip()
+		}
+		return w.array(l.pin)
+	}
+	err := w.object(func(name string, offset int) error {
+		if name == "object" { // version 1
+			return w.object(pins)
+		}
+		return pins(name, offset)
+	})
+	if err != nil {
+		return err
+	}
+	return w.end()
+}
+
+func (l *lock) pin(raw []byte, offset int) {
+	var p struct {
+		Identity   text `json:"identity"`
+		Package    text `json:"package"`
+		Location   text `json:"location"`
+		Repository text `json:"repositoryURL"`
+		State      struct {
+			Version text `json:"version"`
+		} `json:"state"`
+	}
+	loosely(raw, &p)
+	name := firstOf(repositoryName(string(firstOf(p.Location, p.Repository))), string(firstOf(p.Identity, p.Package)))
+	at := bytes.IndexByte(raw, '"')
+	if p.State.Version == "" {
+		l.refuse(firstOf(name, "pins"), "it is pinned to a branch or revision, so its version is not known")
+		return
+	}
+	l.add(redoubt.Dependency{Name: name, Version: string(p.State.Version), Line: l.lineAt(offset + max(at, 0))})
+}
+
+// repositoryName is an address without scheme, user and .git.
+func repositoryName(address string) string {
+	_, name, ok := strings.Cut(address, "://")
+	if !ok {
+		if _, name, ok = strings.Cut(address, "@"); !ok { // git@host:path
+			return ""
+		}
+		name = strings.Replace(name, ":", "/", 1)
+	}
+	if i := strings.IndexByte(name, '@'); i >= 0 && i < strings.IndexByte(name+"/", '/') {
+		name = name[i+1:]
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(name, "/"), ".git")
+}
+
+var pod = regexp.MustCompile(`^([^\s/]+)\S*(?: \((?:[=~<>! ]*)([^),]+).*\))?`)
+
+// readPodfileLock reads Podfile.lock. Subspecs count as their pod. Pods from
+// folders are the project's own.
+func readPodfileLock(l *lock) error {
+	root, err := l.yaml()
+	if err != nil {
+		return err
+	}
+	direct, own := map[string]bool{}, map[string]bool{}
+	if wanted := child(root, "DEPENDENCIES"); wanted != nil && wanted.Kind == yaml.SequenceNode {
+		for _, n := range wanted.Content {
+			if m := pod.FindStringSubmatch(scalar(n)); m != nil {
+				direct[m[1]] = true
+			}
+		}
+	}
+	for _, source := range pairs(child(root, "EXTERNAL SOURCES")) {
+		own[source.key.Value] = child(source.value, ":path") != nil
+	}
+	list := child(root, "PODS")
+	if list == nil || list.Kind != yaml.SequenceNode {
+		return nil
+	}
+	for _, n := range list.Content {
+		if n.Kind == yaml.MappingNode && len(n.Content) > 0 {
+			n = n.Content[0] // a pod with what it depends on
+		}
+		m := pod.FindStringSubmatch(scalar(n))
+		if m == nil || own[m[1]] {
+			continue
+		}
+		l.add(redoubt.Dependency{
+			Name: m[1], Version: m[2], Line: n.Line, Transitivity: transitivityOf(len(direct) > 0, direct[m[1]]),
+		})
+	}
+	return nil
+}

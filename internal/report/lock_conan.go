@@ -1,0 +1,63 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// readConanLock reads conan.lock of Conan 2, lists of references, and of
+// Conan 1, a graph whose first node is the project.
+func readConanLock(l *lock) error {
+	w := newObjectWalker(l.data)
+	err := w.object(func(name string, _ int) error {
+		switch name {
+		case "requires", "build_requires", "python_requires":
+			return w.array(func(raw []byte, offset int) {
+				var reference text
+				loosely(raw, &reference)
+				l.conan(string(reference), offset, redoubt.TransitivityUnknown)
+			})
+		case "graph_lock":
+			return w.object(func(name string, _ int) error {
+				if name != "nodes" {
+					return w.skip()
+				}
+				return l.conanGraph(w)
+			})
+		}
+		return w.skip()
+	})
+	if err != nil {
+		return err
+	}
+	return w.end()
+}
+
+func (l *lock) conanGraph(w *objectWalker) error {
+	var direct texts
+	return w.object(func(id string, offset int) error {
+		var node struct {
+			Reference text  `json:"ref"`
+			Requires  texts `json:"requires"`
+		}
+		if err := w.decode(&node); err != nil {
+			return err
+		}
+		if id == "0" {
+			direct = node.Requires
+			return nil
+		}
+		l.conan(string(node.Reference), offset, transitivityOf(direct != nil, slices.Contains(direct, id)))
+		return nil
+	})
+}
+
+// conan takes a reference: name/version@user/channel#revision%time.
+func (l *lock) conan(reference string, offset int, t redoubt.Transitivity) {
+	reference, _, _ = strings.Cut(reference, "#")
+	reference, _, _ = strings.Cut(reference, "@")
+	name, version, _ := strings.Cut(reference, "/")
+	l.add(redoubt.Dependency{Name: name, Version: version, Line: l.lineAt(offset), Transitivity: t})
+}

@@ -1,0 +1,32 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// readPubspecLock reads pubspec.lock. Packages of the SDK and of folders have
+// no version of their own.
+func readPubspecLock(l *lock) error {
+	root, err := l.yaml()
+	if err != nil {
+		return err
+	}
+	for _, entry := range pairs(child(root, "packages")) {
+		source := scalar(child(entry.value, "source"))
+		if source == "sdk" || source == "path" {
+			continue
+		}
+		kind := scalar(child(entry.value, "dependency"))
+		d := redoubt.Dependency{
+			Name: entry.key.Value, Version: scalar(child(entry.value, "version")), Line: entry.key.Line,
+			Transitivity: transitivityOf(kind != "", strings.HasPrefix(kind, "direct")),
+		}
+		if sum := scalar(child(child(entry.value, "description"), "sha256")); isHex(sum) {
+			d.Hashes = []redoubt.Hash{{Algorithm: "SHA-256", Hex: strings.ToLower(sum)}}
+		}
+		l.add(d)
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// readGradleLock reads gradle.lockfile: group:artifact:version=configurations.
+// It does not tell what is direct.
+func readGradleLock(l *lock) error {
+	for number, line := range l.numbered {
+		coordinates, _, ok := strings.Cut(line, "=")
+		if parts := strings.Split(coordinates, ":"); ok && len(parts) == 3 && !strings.HasPrefix(line, "#") {
+			l.add(redoubt.Dependency{Name: parts[0] + ":" + parts[1], Version: parts[2], Line: number})
+		}
+	}
+	return nil
+}
+
+var mavenTreeLine = regexp.MustCompile(`^(?:\[INFO\] )?((?:[|] {2}| {3}|\+- |\\- )*)(\S+)`)
+
+// readMavenTree reads the output of mvn dependency:tree. The first line is the
+// project; what is one step below it is direct.
+func readMavenTree(l *lock) error {
+	for number, line := range l.numbered {
+		m := mavenTreeLine.FindStringSubmatch(line)
+		if m == nil || m[1] == "" {
+			continue
+		}
+		// group:artifact:type[:classifier]:version:scope
+		parts := strings.Split(m[2], ":")
+		if len(parts) != 5 && len(parts) != 6 {
+			l.refuse(fmt.Sprintf("line %d", number), "%s is not group:artifact:type:version:scope", text(m[2]).name())
+			continue
+		}
+		l.add(redoubt.Dependency{
+			Name: parts[0] + ":" + parts[1], Version: parts[len(parts)-2], Line: number,
+			Transitivity: transitivityOf(true, len(m[1]) == len("+- ")),
+		})
+	}
+	return nil
+}
+
+// pomFile is what a pom.xml says by itself, without its parent or imports.
+type pomFile struct {
+	*lock
+	properties map[string]string
+	managed    map[string]string // versions by group:artifact
+	wanted     []pomDependency
+}
+
+type pomDependency struct {
+	group, artifact, version, scope string
+	line                            int
+}
+
+// readPOM reads the dependencies of a pom.xml, all of them direct. A version
+// may be written out, come from a property or from dependencyManagement of the
+// same file; any other is refused, for only Maven can know it.
+func readPOM(l *lock) error {
+	p := &pomFile{lock: l, properties: map[string]string{}, managed: map[string]string{}}
+	if err := p.parse(); err != nil {
+		return err
+	}
+	for _, d := range p.wanted {
+		name := p.fill(d.group) + ":" + p.fill(d.artifact)
+		version := p.fill(d.version)
+		if version == "" {
+			version = p.fill(p.managed[name])
+		}
+		switch {
+		case version == "":
+			p.refuse(name, "line %d: it has no version here; that of a parent or imported BOM is not known", d.line)
+		case strings.Contains(version, "${"):
+			p.refuse(name, "line %d: its version %s is a property that this file does not set", d.line, version)
+		case strings.ContainsAny(version, "[(,"):
+			p.refuse(name, "line %d: its version %s is a range", d.line, version)
+		default:
+			p.add(redoubt.Dependency{Name: name, Version: version, Line: d.line, Transitivity: redoubt.Direct})
+		}
+	}
+	return nil
+}
+
+// parse gathers texts by the path of their element.
+func (p *pomFile) parse() error {
+	dec := xml.NewDecoder(bytes.NewReader(p.data))
+	var path []string
+	var content strings.Builder
+	var current pomDependency
+	isPOM := false
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) && isPOM {
+			return nil
+		}
+		if err != nil {
+			return &fault{offset: dec.InputOffset(), err: err}
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if len(path) == 0 && t.Name.Local != "project" {
+				return errors.New("its root element is not project, so it is no pom.xml")
+			}
+			isPOM = true
+			path = append(path, t.Name.Local)
+			content.Reset()
+			if t.Name.Local == "dependency" {
+				line, _ := dec.InputPos()
+				current = pomDependency{line: line}
+			}
+		case xml.CharData:
+			content.Write(t)
+		case xml.EndElement:
+			p.element(path, strings.TrimSpace(content.String()), &current)
+			path = path[:len(path)-1]
+			content.Reset()
+		}
+	}
+}
+
+// element takes what a closing element held.
+func (p *pomFile) element(path []string, value string, current *pomDependency) {
+	name := path[len(path)-1]
+	parents := strings.TrimPrefix(strings.Join(path[:len(path)-1], "/"), "project")
+	parents = strings.TrimPrefix(parents, "/profiles/profile")
+	switch parents {
+	case "/properties":
+		p.properties[name] = value
+	case "", "/parent":
+		if name == "version" || name == "groupId" || name == "artifactId" {
+			p.coordinate(parents, name, value)
+		}
+	case "/dependencies/dependency", "/dependencyManagement/dependencies/dependency":
+		current.set(name, value)
+	case "/dependencies":
+		p.wanted = append(p.wanted, *current)
+	case "/dependencyManagement/dependencies":
+		p.managed[p.fill(current.group)+":"+p.fill(current.artifact)] = current.version
+	}
+}
+
+// coordinate makes ${project.version} and its like known; without its own, a
+// project has the parent's.
+func (p *pomFile) coordinate(parents, name, value string) {
+	if parents == "/parent" {
+		p.properties["project.parent."+name] = value
+		if p.properties["project."+name] != "" {
+			return
+		}
+	}
+	p.properties["project."+name] = value
+}
+
+func (d *pomDependency) set(name, value string) {
+	switch name {
+	case "groupId":
+		d.group = value
+	case "artifactId":
+		d.artifact = value
+	case "version":
+		d.version = value
+	case "scope":
+		d.scope = value
+	}
+}
+
+var pomProperty = regexp.MustCompile(`\$\{([^${}]+)\}`)
+
+// fill puts properties in, also in the values of properties, a few levels
+// deep and to a bounded length.
+func (p *pomFile) fill(s string) string {
+	for range 5 {
+		filled := pomProperty.ReplaceAllStringFunc(s, func(reference string) string {
+			if value, ok := p.properties[reference[2:len(reference)-1]]; ok {
+				return value
+			}
+			return reference
+		})
+		if filled == s || len(filled) > maxName {
+			return cut(filled, maxName)
+		}
+		s = filled
+	}
+	return s
+}

@@ -1,0 +1,89 @@
+package report
+
+import "github.com/redoubt/redoubt"
+
+// readUVLock reads uv.lock. Packages from the project's own folders are left
+// out, and what they ask for is direct.
+func readUVLock(l *lock) error {
+	type reference struct{ Name string }
+	type file struct{ Hash string }
+	var lockfile struct {
+		Packages []struct {
+			Name, Version string
+			Source        map[string]any
+			Dependencies  []reference
+			Optional      map[string][]reference `toml:"optional-dependencies"`
+			Dev           map[string][]reference `toml:"dev-dependencies"`
+			SDist         file
+			Wheels        []file
+		} `toml:"package"`
+	}
+	if err := l.toml(&lockfile); err != nil {
+		return err
+	}
+	direct := map[string]bool{}
+	own := map[int]bool{}
+	for i, p := range lockfile.Packages {
+		for _, kind := range []string{"virtual", "editable", "directory"} {
+			_, isOwn := p.Source[kind]
+			own[i] = own[i] || isOwn
+		}
+		if !own[i] {
+			continue
+		}
+		wanted := p.Dependencies
+		for _, group := range []map[string][]reference{p.Optional, p.Dev} {
+			for _, name := range sortedKeys(group) {
+				wanted = append(wanted, group[name]...)
+			}
+		}
+		for _, r := range wanted {
+			direct[pypiName(r.Name)] = true
+		}
+	}
+	lines := l.nameLines("[[package]]")
+	for i, p := range lockfile.Packages {
+		if own[i] {
+			continue
+		}
+		hashes := []string{p.SDist.Hash}
+		for _, wheel := range p.Wheels {
+			hashes = append(hashes, wheel.Hash)
+		}
+		name := pypiName(p.Name)
+		l.add(redoubt.Dependency{
+			Name: name, Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
+			Transitivity: transitivityOf(len(direct) > 0, direct[name]),
+		})
+	}
+	return nil
+}
+
+// readPylock reads pylock.toml (PEP 751), which does not tell what is direct.
+func readPylock(l *lock) error {
+	type file struct{ Hashes map[string]string }
+	var lockfile struct {
+		Packages []struct {
+			Name, Version string
+			SDist         file
+			Archive       file
+			Wheels        []file
+		}
+	}
+	if err := l.toml(&lockfile); err != nil {
+		return err
+	}
+	lines := l.nameLines("[[packages]]")
+	for i, p := range lockfile.Packages {
+		d := redoubt.Dependency{Name: pypiName(p.Name), Version: p.Version, Line: lineOf(lines, i)}
+		for _, f := range append([]file{p.SDist, p.Archive}, p.Wheels...) {
+			for _, algorithm := range sortedKeys(f.Hashes) {
+				if sum := f.Hashes[algorithm]; isHex(sum) {
+					d.Hashes = append(d.Hashes, redoubt.Hash{Algorithm: hashName(algorithm), Hex: sum})
+				}
+			}
+		}
+		l.add(d)
+	}
+	return nil
+}
