@@ -28,6 +28,7 @@ type engine struct {
 	byBytes    string // orders text by its bytes, whatever the database's locale
 	nextIDs    string // reserves $2 ids of the sequence $1, which it returns
 
+	mark     func(n int) string // stands for the n-th argument of a bulk insert
 	list     func(column string, n int, values any) (string, any)
 	classify func(error) error // one of redoubt's errors, or nil
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +42,7 @@ func openPostgres(ctx context.Context, databaseURL string) (*engine, error) {
 		skipLocked: " FOR UPDATE SKIP LOCKED",
 		byBytes:    ` COLLATE "C"`,
 		nextIDs:    `SELECT nextval(CAST(CAST($1 AS TEXT) || '_id_seq' AS regclass)) FROM generate_series(1, CAST($2 AS BIGINT))`,
+		mark:       func(n int) string { return "$" + strconv.Itoa(n) },
 		list:       postgresList, classify: classifyPostgres,
 	}
 	if err := db.PingContext(ctx); err != nil {

@@ -108,7 +108,7 @@ func TestInTakesLongListsAndNoList(t *testing.T) {
 func TestInsertWritesEveryRowHoweverMany(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		const width = 2
+		const width = 3 // with the tenant
 		for _, n := range []int{0, 1, store.MaxArgs/width - 1, store.MaxArgs / width, store.MaxArgs/width + 1, 3 * store.MaxArgs / width} {
 			rows := make([][]any, n)
 			want := make([]int64, n)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -145,50 +146,43 @@ func (q *session) newID(ctx context.Context, s sequence) (int64, error) {
 	return ids[0], nil
 }
 
-// insertRows writes rows in as few statements as maxArgs allows; see Tx.insert.
-func insertRows(ctx context.Context, q querier, into, conflict string, rows [][]any) error {
+// insert writes rows, each of which starts with the tenant's id, in as few
+// statements as maxArgs allows; see Tx.insert.
+func (q *session) insert(ctx context.Context, tenant int64, into string, rows [][]any, conflict string) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	width := len(rows[0])
-	size := max(1, maxArgs/max(1, width))
-	for len(rows) > 0 {
-		part := rows[:min(size, len(rows))]
-		rows = rows[len(part):]
+	width := len(rows[0]) + 1
+	size := max(1, maxArgs/width)
+	for part := range slices.Chunk(rows, size) {
 		args := make([]any, 0, len(part)*width)
 		for _, r := range part {
-			if len(r) != width {
-				return fmt.Errorf("insert into %s: a row has %d values, the first has %d", into, len(r), width)
+			if len(r)+1 != width {
+				return fmt.Errorf("insert into %s: a row has %d values, the first has %d", into, len(r), width-1)
 			}
-			args = append(args, r...)
+			args = append(append(args, tenant), r...)
 		}
-		if _, err := q.exec(ctx, insertText(into, conflict, width, len(part)), args...); err != nil {
+		if _, err := q.exec(ctx, `INSERT INTO `+into+` VALUES `+q.engine.values(len(part), width)+` `+conflict, args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// insertText writes INSERT INTO … VALUES ($1,$2,$3),($1,$4,$5): $1 is the
-// tenant, the others follow row by row.
-func insertText(into, conflict string, width, rows int) string {
+// values writes the marks of rows to insert, as ($1,$2),($3,$4).
+func (e *engine) values(rows, width int) string {
 	var b strings.Builder
-	b.WriteString("INSERT INTO ")
-	b.WriteString(into)
-	b.WriteString(" VALUES ")
-	arg := 2
-	for i := range rows {
-		if i > 0 {
+	for n := range rows * width {
+		switch {
+		case n == 0:
+			b.WriteByte('(')
+		case n%width == 0:
+			b.WriteString("),(")
+		default:
 			b.WriteByte(',')
 		}
-		b.WriteString("($1")
-		for range width {
-			fmt.Fprintf(&b, ",$%d", arg)
-			arg++
-		}
-		b.WriteByte(')')
+		b.WriteString(e.mark(n + 1))
 	}
-	b.WriteByte(' ')
-	b.WriteString(conflict)
+	b.WriteByte(')')
 	return b.String()
 }

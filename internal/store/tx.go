@@ -109,7 +109,7 @@ func (tx *Tx) newID(ctx context.Context, s sequence) (int64, error) { return tx.
 // holds a project id and a tag. The statement ends with conflict, as
 // "ON CONFLICT DO NOTHING", or nothing.
 func (tx *Tx) insert(ctx context.Context, into string, rows [][]any, conflict string) error {
-	return insertRows(ctx, tx, into, conflict, rows)
+	return tx.session.insert(ctx, tx.deployment.ID, into, rows, conflict)
 }
 
 // changeKind says what a row of the feed is about.
