@@ -1,0 +1,108 @@
+package ingest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+const benchFindings = 10_000
+
+// benchReport has as many results as a large repository.
+func benchReport() *redoubt.Report {
+	results := make([]redoubt.Result, benchFindings)
+	for i := range results {
+		r := result(eqeq, fmt.Sprintf("src/package%d/file%d.py", i%100, i%1000), i, "    return x == x")
+		r.MatchBasedID = fmt.Sprintf("%0128x_0", i)
+		r.CodeHash, r.PatternHash = fmt.Sprintf("%064x", i), fmt.Sprintf("%064x", i)
+		results[i] = r
+	}
+	return &redoubt.Report{Tool: "semgrep", Results: results}
+}
+
+func benchFacts(sightings []Sighting) Facts {
+	u := full()
+	return Facts{ProjectID: 1, Ref: "refs/heads/main", Source: "semgrep", ScanID: 1, Scope: scopeOf(&u, sightings), RuleIDs: map[*redoubt.Rule]int64{eqeq: 1}}
+}
+
+// BenchmarkLimit is what the others are compared with: the same identities put
+// into a map and found there again.
+func BenchmarkLimit(b *testing.B) {
+	sightings, _ := Observe(benchReport())
+	for b.Loop() {
+		m := make(map[redoubt.Identity]*redoubt.Finding, len(sightings))
+		for i := range sightings {
+			m[sightings[i].Finding.Identity] = &sightings[i].Finding
+		}
+		for i := range sightings {
+			if m[sightings[i].Finding.Identity] == nil {
+				b.Fatal("lost")
+			}
+		}
+	}
+}
+
+func BenchmarkObserve(b *testing.B) {
+	report := benchReport()
+	for b.Loop() {
+		if sightings, _ := Observe(report); len(sightings) != benchFindings {
+			b.Fatal(len(sightings))
+		}
+	}
+}
+
+// BenchmarkPlanFirst is a first import: every row is new, with its body.
+func BenchmarkPlanFirst(b *testing.B) {
+	sightings, _ := Observe(benchReport())
+	facts := benchFacts(sightings)
+	for b.Loop() {
+		if c, err := Plan(Stored{}, sightings, facts); err != nil || len(c.Added) != benchFindings {
+			b.Fatal(err, len(c.Added))
+		}
+	}
+}
+
+// BenchmarkPlanSame is the next scan of what did not change.
+func BenchmarkPlanSame(b *testing.B) {
+	sightings, _ := Observe(benchReport())
+	facts := benchFacts(sightings)
+	stored := storedRows(b, sightings, facts)
+	for b.Loop() {
+		if c, err := Plan(stored, sightings, facts); err != nil || c.Unchanged != benchFindings || len(c.Updated) > 0 {
+			b.Fatal(err, c.Unchanged)
+		}
+	}
+}
+
+// BenchmarkPlanMoved moves every file.
+func BenchmarkPlanMoved(b *testing.B) {
+	sightings, _ := Observe(benchReport())
+	stored := storedRows(b, sightings, benchFacts(sightings))
+	moved := benchReport()
+	for i := range moved.Results {
+		moved.Results[i].Path = "lib/" + moved.Results[i].Path
+		moved.Results[i].MatchBasedID += "0"
+	}
+	sightings, _ = Observe(moved)
+	facts := benchFacts(sightings)
+	for b.Loop() {
+		if c, err := Plan(stored, sightings, facts); err != nil || len(c.Updated) != benchFindings || len(c.Added) > 0 {
+			b.Fatal(err, len(c.Updated))
+		}
+	}
+}
+
+func storedRows(b *testing.B, sightings []Sighting, facts Facts) (stored Stored) {
+	b.Helper()
+	c, err := Plan(Stored{}, sightings, facts)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range c.Added {
+		f := c.Added[i].Finding
+		f.ID, f.LineageID = int64(i+1), int64(i+1)
+		stored.Findings = append(stored.Findings, f)
+	}
+	return stored
+}

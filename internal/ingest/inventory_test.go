@@ -1,0 +1,89 @@
+package ingest
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+)
+
+func inventories(paths ...string) []redoubt.Inventory {
+	out := []redoubt.Inventory{}
+	for _, p := range paths {
+		out = append(out, redoubt.Inventory{Lockfile: p, Dependencies: []redoubt.Dependency{{Ecosystem: "npm", Name: "p of " + p, Version: "1"}}})
+	}
+	return out
+}
+
+// stating is a full scan with supply-chain rules that searched what it states.
+func stating(paths ...string) Upload {
+	u := full()
+	u.DeclaredFull = false
+	u.Report.Products = u.Report.Products.With(redoubt.SCA)
+	u.Report.Inventories, u.Report.Searched = inventories(paths...), paths
+	return u
+}
+
+func TestDroppedLockfiles(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*Upload) // of a scan that states a.lock only, after one of a.lock and b.lock
+		drops  bool
+	}{
+		"a full scan":                {func(*Upload) {}, true},
+		"a full scan of nothing":     {func(u *Upload) { u.Report.Inventories, u.Report.Searched = []redoubt.Inventory{}, []string{"a.lock"} }, true},
+		"searched, and not readable": {func(u *Upload) { u.Report.Searched = []string{"a.lock", "b.lock"} }, false},
+		"skipped":                    {func(u *Upload) { u.Report.Skipped = []string{"b.lock"} }, false},
+		"a diff scan":                {func(u *Upload) { u.Full = false }, false},
+		"a failed scan":              {func(u *Upload) { u.Report.Failed = true }, false},
+		"no supply-chain rules":      {func(u *Upload) { u.Report.Products, u.Report.Inventories = redoubt.Products(0).With(redoubt.SAST), nil }, false},
+		"no inventory looked for":    {func(u *Upload) { u.Report.Inventories = nil }, false},
+		"paths not told":             {func(u *Upload) { u.Report.Searched = nil }, false},
+		"declared full":              {func(u *Upload) { u.Report.Searched, u.DeclaredFull = nil, true }, true},
+		"another source":             {func(u *Upload) { u.Report.Tool = "syft" }, false},
+		"another ref":                {func(u *Upload) { u.Ref = "dev" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			if sum := apply(t, m, stating("a.lock", "b.lock")); sum.Lockfiles != 2 || sum.DependenciesAdded != 2 {
+				t.Fatalf("first: %+v", sum)
+			}
+			sum := apply(t, m, upload(stating("a.lock"), test.change))
+			_, there := m.inventories["refs/heads/main b.lock"]
+			if there == test.drops || test.drops != (len(sum.LockfilesDropped) == 1) {
+				t.Errorf("b.lock is there: %v; dropped %v", there, sum.LockfilesDropped)
+			}
+		})
+	}
+}
+
+func TestStatement(t *testing.T) {
+	u := stating("a.lock")
+	u.Commit = "c1"
+	u.Report.Inventories = append(u.Report.Inventories, redoubt.Inventory{Lockfile: "a.lock", Dependencies: []redoubt.Dependency{
+		{Ecosystem: "npm", Name: "b", Version: "1", Transitivity: redoubt.Transitive, Line: 3},
+		{Ecosystem: "npm", Name: "b", Version: "1", Transitivity: redoubt.Direct, Line: 9},
+		{Ecosystem: "npm", Name: "b", Version: "2"},
+		{Ecosystem: "npm", Name: "p of a.lock", Version: "1"},
+	}})
+	m := newMemory()
+	sum := apply(t, m, u)
+	want := redoubt.InventoryStatement{
+		ProjectID: 1, Ref: "refs/heads/main", Source: "semgrep", ScanID: sum.ScanID, Commit: "c1", At: m.clock,
+		Inventory: redoubt.Inventory{Lockfile: "a.lock", Dependencies: []redoubt.Dependency{
+			{Ecosystem: "npm", Name: "b", Version: "1", Transitivity: redoubt.Direct, Line: 9},
+			{Ecosystem: "npm", Name: "b", Version: "2", Transitivity: redoubt.TransitivityUnknown},
+			{Ecosystem: "npm", Name: "p of a.lock", Version: "1", Transitivity: redoubt.TransitivityUnknown},
+		}},
+	}
+	got := m.inventories["refs/heads/main a.lock"]
+	want.Digest = got.Digest
+	if diff := cmp.Diff([]redoubt.InventoryStatement{want}, slices.Collect(maps.Values(m.inventories))); diff != "" {
+		t.Errorf("statements (-want +got):\n%s", diff)
+	}
+	if n := len(u.Report.Inventories[1].Dependencies); n != 4 || u.Report.Inventories[1].Dependencies[0].Transitivity != redoubt.Transitive {
+		t.Error("the report was written to")
+	}
+}

@@ -1,0 +1,245 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+)
+
+func TestUploadFaults(t *testing.T) {
+	broken := with(matched("a.py", 1, "x"), func(r *redoubt.Result) { r.Path, r.Item = "", "results[4]" })
+	for name, test := range map[string]struct {
+		change func(*Upload)
+		faults []string
+	}{
+		"no report":             {func(u *Upload) { u.Report = nil }, []string{"report"}},
+		"a name of one segment": {func(u *Upload) { u.Project.Name = "payments" }, []string{"project"}},
+		"too many tags":         {func(u *Upload) { u.Project.Tags = strings.Split("a b c d e f g h i j k", " ") }, []string{"tags"}},
+		"a ref with a newline":  {func(u *Upload) { u.Ref = "a\nb" }, []string{"ref"}},
+		"a long commit":         {func(u *Upload) { u.Commit = strings.Repeat("a", 513) }, []string{"commit"}},
+		"no tool":               {func(u *Upload) { u.Report.Tool = " " }, []string{"tool"}},
+		"declared full diff":    {func(u *Upload) { u.Full = false }, []string{"full"}},
+		"a time to come":        {func(u *Upload) { u.At = newMemory().clock.Add(time.Hour) }, []string{"at"}},
+		"several at once":       {func(u *Upload) { u.Project.Name, u.Category, u.Full = "p", "\x00", false }, []string{"project", "category", "full"}},
+		"strict, and broken":    {func(u *Upload) { u.Strict = true; u.Report.Results = []redoubt.Result{broken} }, []string{"results[4]"}},
+		"strict, refused before": {func(u *Upload) {
+			u.Strict = true
+			u.Report.Refused = []redoubt.Refusal{{Item: "results[1]", Reason: "r"}}
+		}, []string{"results[1]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			m.tick(time.Minute)
+			_, err := Apply(t.Context(), m, upload(full(), test.change))
+			var invalid *redoubt.InvalidError
+			if !errors.As(err, &invalid) {
+				t.Fatalf("got %v", err)
+			}
+			var faults []string
+			for _, f := range invalid.Fields {
+				faults = append(faults, f.Location)
+			}
+			if diff := cmp.Diff(test.faults, faults); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+			if m.writes != 0 {
+				t.Errorf("%d writes", m.writes)
+			}
+		})
+	}
+}
+
+func TestBrokenItemsLoseNothingElse(t *testing.T) {
+	u := full(matched("a.py", 1, "x"), redoubt.Result{Item: "results[1]", Path: "b.py"})
+	u.Report.Refused = []redoubt.Refusal{{Item: "results[2]", Reason: "no line"}}
+	u.Report.Inventories = []redoubt.Inventory{{Lockfile: ""}, {Lockfile: "go.sum", Dependencies: []redoubt.Dependency{{Name: "p"}, {Name: "q\x00"}}}}
+	m := newMemory()
+	sum := apply(t, m, u)
+	var items []string
+	for _, r := range sum.Refused {
+		items = append(items, r.Item)
+	}
+	want := []string{"results[2]", "results[1]", "an inventory", "go.sum"}
+	if diff := cmp.Diff(want, items); diff != "" {
+		t.Errorf("refused (-want +got):\n%s", diff)
+	}
+	if sum.New != 1 || sum.DependenciesAdded != 1 {
+		t.Errorf("summary: %+v", sum)
+	}
+	if len(u.Report.Refused) != 1 {
+		t.Error("the report was written to")
+	}
+}
+
+func TestScanRow(t *testing.T) {
+	clock := newMemory().clock.Add(time.Minute)
+	earlier := clock.Add(-time.Hour)
+	base := redoubt.Scan{
+		ProjectID: 1, Ref: "refs/heads/main", Source: "semgrep", StartedAt: clock, CompletedAt: clock, Full: true,
+		Products: redoubt.Products(0).With(redoubt.SAST), Status: redoubt.ScanCompleted, Outcome: redoubt.ScanApplied, TotalTime: -1,
+	}
+	for name, test := range map[string]struct {
+		change func(*Upload)
+		want   func(*redoubt.Scan)
+	}{
+		"nothing told": {func(*Upload) {}, func(*redoubt.Scan) {}},
+		"start and time": {func(u *Upload) { u.Report.StartedAt, u.Report.TotalTime = earlier, time.Minute }, func(s *redoubt.Scan) {
+			s.StartedAt, s.CompletedAt, s.TotalTime = earlier, earlier.Add(time.Minute), time.Minute
+		}},
+		"start alone":          {func(u *Upload) { u.Report.StartedAt = earlier }, func(s *redoubt.Scan) { s.StartedAt = earlier }},
+		"back-dated":           {func(u *Upload) { u.At = earlier }, func(s *redoubt.Scan) { s.StartedAt, s.CompletedAt = earlier, earlier }},
+		"back-dated beats all": {func(u *Upload) { u.At, u.Report.StartedAt = earlier, clock.Add(-time.Second) }, func(s *redoubt.Scan) { s.StartedAt, s.CompletedAt = earlier, earlier }},
+		"from the future":      {func(u *Upload) { u.Report.StartedAt, u.Report.TotalTime = clock.Add(time.Hour), time.Minute }, func(s *redoubt.Scan) { s.TotalTime = time.Minute }},
+		"failed": {func(u *Upload) { u.Report.Failed = true }, func(s *redoubt.Scan) {
+			s.Status, s.ExitCode, s.Error = redoubt.ScanError, 2, "the report says that the scanner's run failed"
+		}},
+		"category and commit": {func(u *Upload) { u.Category, u.Commit, u.Report.Tool = "ios", "c1", "CodeQL" }, func(s *redoubt.Scan) { s.Source, s.Commit = "codeql:ios", "c1" }},
+		"as the report says":  {func(u *Upload) { u.Report.Category, u.Report.Commit = "ios", "c1" }, func(s *redoubt.Scan) { s.Source, s.Commit = "semgrep:ios", "c1" }},
+		"no ref":              {func(u *Upload) { u.Ref = "" }, func(s *redoubt.Scan) { s.Ref = "HEAD" }},
+		"counts": {func(u *Upload) {
+			u.Report.Results = []redoubt.Result{matched("a.py", 1, "x"), secret("a.py", 1, 1), vulnerable("p", "1")}
+		}, func(s *redoubt.Scan) {
+			s.Counts = redoubt.FindingCounts{Code: 1, Secrets: 1, SupplyChain: 1}
+			s.Products = s.Products.With(redoubt.SCA).With(redoubt.Secrets)
+		}},
+		"products of rules": {func(u *Upload) { u.Report.Products, u.Report.Rules = 0, []*redoubt.Rule{leak} }, func(s *redoubt.Scan) { s.Products = redoubt.Products(0).With(redoubt.Secrets) }},
+		"products of a BOM": {func(u *Upload) { u.Report.Products, u.Report.Inventories = 0, []redoubt.Inventory{{Lockfile: "l"}} }, func(s *redoubt.Scan) { s.Products = redoubt.Products(0).With(redoubt.SCA) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			apply(t, m, upload(full(), test.change))
+			want, got := base, m.scans[0]
+			test.want(&want)
+			if got.Digest == (redoubt.Digest{}) {
+				t.Error("no digest")
+			}
+			want.ID, want.Digest = got.ID, got.Digest
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("scan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestBackDating(t *testing.T) {
+	m := newMemory()
+	at := m.clock.Add(-24 * time.Hour)
+	dated := func(u *Upload) { u.At = at }
+	apply(t, m, upload(full(matched("a.py", 1, "x"), matched("b.py", 1, "y")), dated))
+	at = at.Add(time.Hour)
+	apply(t, m, upload(full(matched("a.py", 1, "x")), dated))
+	for _, f := range m.rows {
+		if !f.CreatedAt.Equal(at.Add(-time.Hour)) || !f.RelevantSince.Equal(f.CreatedAt) || f.State == redoubt.Fixed && !f.StateUpdatedAt.Equal(at) {
+			t.Errorf("times: %+v", f.Finding)
+		}
+	}
+}
+
+// Everything that an upload means tells it from the one before.
+func TestDigestTellsUploadsApart(t *testing.T) {
+	base := full(matched("a.py", 1, "x"))
+	base.Report.Rules = []*redoubt.Rule{eqeq}
+	base.Report.RulesRun, base.Report.Searched, base.Report.Skipped = []string{"eqeq"}, []string{"a.py"}, []string{"c.py"}
+	changes := map[string]func(*Upload){
+		"commit":        func(u *Upload) { u.Commit = "c1" },
+		"declared full": func(u *Upload) { u.DeclaredFull = false },
+		"diff":          func(u *Upload) { u.Full, u.DeclaredFull = false, false },
+		"failed":        func(u *Upload) { u.Report.Failed = true },
+		"start":         func(u *Upload) { u.Report.StartedAt = newMemory().clock },
+		"time":          func(u *Upload) { u.Report.TotalTime = time.Second },
+		"tool version":  func(u *Upload) { u.Report.ToolVersion = "2" },
+		"rules run":     func(u *Upload) { u.Report.RulesRun = nil },
+		"no rules run":  func(u *Upload) { u.Report.RulesRun = []string{} },
+		"searched":      func(u *Upload) { u.Report.Searched = []string{"a.py", "b.py"} },
+		"skipped":       func(u *Upload) { u.Report.Skipped = nil },
+		"result":        func(u *Upload) { u.Report.Results = nil },
+		"line":          func(u *Upload) { u.Report.Results = []redoubt.Result{matched("a.py", 2, "x")} },
+		"muted": func(u *Upload) {
+			u.Report.Results = []redoubt.Result{with(matched("a.py", 1, "x"), func(r *redoubt.Result) { r.Muted = true })}
+		},
+		"rule": func(u *Upload) {
+			changed := *eqeq
+			changed.CWE = []string{"CWE-1"}
+			u.Report.Rules = []*redoubt.Rule{&changed}
+		},
+		"inventory": func(u *Upload) { u.Report.Inventories = []redoubt.Inventory{{Lockfile: "l"}} },
+		"dependency": func(u *Upload) {
+			u.Report.Inventories = []redoubt.Inventory{{Lockfile: "l", Dependencies: []redoubt.Dependency{{Name: "p", Licenses: []string{"MIT"}, Hashes: []redoubt.Hash{{Algorithm: "SHA-1", Hex: "00"}}}}}}
+		},
+	}
+	m := newMemory()
+	apply(t, m, base)
+	for name, change := range changes {
+		if sum := apply(t, m, upload(base, change)); sum.Repeat {
+			t.Errorf("%s: taken for the upload before", name)
+		}
+		if sum := apply(t, m, upload(base, change)); !sum.Repeat && sum.Outcome == redoubt.ScanApplied {
+			t.Errorf("%s: not known again", name)
+		}
+	}
+}
+
+// failing fails at one of its methods.
+type failing struct {
+	Store
+	at string
+}
+
+var errBroken = errors.New("broken on purpose")
+
+func (f failing) AddFindings(ctx context.Context, list []redoubt.FindingWrite) error {
+	if f.at == "AddFindings" {
+		return errBroken
+	}
+	return f.Store.AddFindings(ctx, list)
+}
+
+func (f failing) Stream(ctx context.Context, projectID int64, ref, source, commit string) (redoubt.ScanStream, error) {
+	if f.at == "Stream" {
+		return redoubt.ScanStream{}, errBroken
+	}
+	return f.Store.Stream(ctx, projectID, ref, source, commit)
+}
+
+func (f failing) Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error) {
+	if f.at == "Findings" {
+		return nil, errBroken
+	}
+	return f.Store.Findings(ctx, projectID, ref, source)
+}
+
+func (f failing) PutInventory(ctx context.Context, s redoubt.InventoryStatement) (int, int, error) {
+	if f.at == "PutInventory" {
+		return 0, 0, errBroken
+	}
+	return f.Store.PutInventory(ctx, s)
+}
+
+func TestFailuresAreHandedOn(t *testing.T) {
+	u := full(matched("a.py", 1, "x"))
+	u.Report.Inventories = []redoubt.Inventory{{Lockfile: "go.sum"}}
+	for _, at := range []string{"Stream", "Findings", "AddFindings", "PutInventory"} {
+		if _, err := Apply(t.Context(), failing{newMemory(), at}, u); !errors.Is(err, errBroken) {
+			t.Errorf("%s: got %v", at, err)
+		}
+	}
+}
+
+func TestApplyAll(t *testing.T) {
+	one, other := full(matched("a.py", 1, "x")), full(secret("a.py", 1, 1))
+	other.Report.Tool = "gitleaks"
+	m := newMemory()
+	sums, err := ApplyAll(t.Context(), m, one, []*redoubt.Report{one.Report, other.Report})
+	if err != nil || len(sums) != 2 || sums[0].Source != "semgrep" || sums[1].Source != "gitleaks" || sums[0].ScanID == sums[1].ScanID {
+		t.Fatalf("%+v, %v", sums, err)
+	}
+	if sums, err := ApplyAll(t.Context(), m, one, []*redoubt.Report{one.Report, nil}); err == nil || sums != nil {
+		t.Errorf("with a broken one: %+v, %v", sums, err)
+	}
+}
