@@ -1,0 +1,227 @@
+package store_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// dep is a dependency as a lockfile states it.
+func dep(ecosystem, name, version string, licenses ...string) redoubt.Dependency {
+	return redoubt.Dependency{Ecosystem: ecosystem, Name: name, Version: version, Transitivity: redoubt.Direct, Licenses: licenses}
+}
+
+// statement says what a lockfile of a project's main branch holds.
+func statement(p redoubt.Project, lockfile string, held ...redoubt.Dependency) redoubt.InventoryStatement {
+	return redoubt.InventoryStatement{
+		ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", ScanID: 1, At: storetest.Epoch,
+		Inventory: redoubt.Inventory{Lockfile: lockfile, Dependencies: held},
+	}
+}
+
+// state makes a statement and returns how many rows came and went.
+func (d tenant) state(s redoubt.InventoryStatement) (added, removed int) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		added, removed, err = tx.PutInventory(ctx, s)
+		return err
+	})
+	return added, removed
+}
+
+// dependencies lists what a filter keeps, in one page.
+func (d tenant) dependencies(f redoubt.DependencyFilter) (list []redoubt.Dependency) {
+	d.t.Helper()
+	d.view(func(ctx context.Context, tx *store.Tx) error {
+		page, more, err := tx.Dependencies(ctx, f, 0, 100_000)
+		if list = page; more {
+			d.t.Errorf("more than %d dependencies", len(page))
+		}
+		return err
+	})
+	return list
+}
+
+// byVersion maps name@version to the id of its row.
+func byVersion(list []redoubt.Dependency) map[string]int64 {
+	ids := map[string]int64{}
+	for _, d := range list {
+		ids[d.Name+"@"+d.Version] = d.ID
+	}
+	return ids
+}
+
+func TestInventoryRoundTrip(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		want := redoubt.Dependency{
+			Ecosystem: "npm", Name: "@angular/core", Version: "17.0.0-rc.1", Transitivity: redoubt.Transitive, Line: 12,
+			Licenses: []string{"MIT OR Apache-2.0"}, PURL: "pkg:npm/%40angular/core@17.0.0-rc.1",
+			Hashes: []redoubt.Hash{{Algorithm: "SHA-256", Hex: "00ff"}},
+		}
+		hostile := dep("np\x00m", "left\xffpad", "1\x00")
+		d.state(statement(p, "web/package-lock.json", want, hostile, hostile))
+		list := d.dependencies(redoubt.DependencyFilter{})
+		if len(list) != 2 {
+			t.Fatalf("%d rows: %+v", len(list), list)
+		}
+		want.ID, want.ProjectID, want.Lockfile = list[0].ID, p.ID, "web/package-lock.json"
+		same(t, "dependency", list[0], want)
+		same(t, "hostile name", list[1].Name, "left\uFFFDpad")
+		if list[1].Licenses == nil {
+			t.Error("licences are nil")
+		}
+	})
+}
+
+// A package version that a lockfile holds twice is one row that knows what both
+// tell.
+func TestInventoryMergesRepeats(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		first, second := dep("npm", "a", "1"), dep("npm", "a", "1", "MIT")
+		first.Transitivity, first.PURL = redoubt.Transitive, "pkg:npm/a@1"
+		second.Line, second.PURL = 7, "pkg:npm/other@1"
+		d.state(statement(d.project("acme/payments"), "package-lock.json", first, second))
+		list := d.dependencies(redoubt.DependencyFilter{})
+		if len(list) != 1 {
+			t.Fatalf("%d rows", len(list))
+		}
+		got := list[0]
+		if got.Transitivity != redoubt.Direct || got.Line != 7 || got.PURL != "pkg:npm/a@1" || !slices.Equal(got.Licenses, []string{"MIT"}) {
+			t.Errorf("merged: %+v", got)
+		}
+	})
+}
+
+func TestInventoryInForce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		one := statement(p, "package-lock.json", dep("npm", "a", "1"), dep("npm", "b", "1"))
+		one.Digest = redoubt.Digest{1}
+		if added, removed := d.state(one); added != 2 || removed != 0 {
+			t.Errorf("first: %d came, %d went", added, removed)
+		}
+		before := byVersion(d.dependencies(redoubt.DependencyFilter{}))
+
+		older := statement(p, "package-lock.json", dep("npm", "z", "1"))
+		older.At, older.Digest = one.At.Add(-time.Second), redoubt.Digest{9}
+		if added, removed := d.state(older); added != 0 || removed != 0 {
+			t.Errorf("older: %d came, %d went", added, removed)
+		}
+		same(t, "after an older statement", byVersion(d.dependencies(redoubt.DependencyFilter{})), before)
+
+		// The same from another source changes no row, and is that source's from now on.
+		equal := one
+		equal.Source, equal.ScanID, equal.At = "trivy", 2, one.At.Add(time.Second)
+		if added, removed := d.state(equal); added != 0 || removed != 0 {
+			t.Errorf("equal: %d came, %d went", added, removed)
+		}
+		same(t, "drop by the first source", d.drop(p, "semgrep"), []string{})
+		between := older
+		between.At = one.At.Add(time.Millisecond)
+		d.state(between)
+		same(t, "after a statement before the equal one", byVersion(d.dependencies(redoubt.DependencyFilter{})), before)
+
+		newer := statement(p, "package-lock.json", dep("npm", "b", "1"), dep("npm", "b", "2"))
+		newer.At = one.At.Add(time.Hour)
+		if added, removed := d.state(newer); added != 1 || removed != 1 {
+			t.Errorf("newer: %d came, %d went", added, removed)
+		}
+		after := byVersion(d.dependencies(redoubt.DependencyFilter{}))
+		if after["b@1"] != before["b@1"] || after["b@2"] <= before["b@1"] || len(after) != 2 {
+			t.Errorf("ids were %v, are %v", before, after)
+		}
+	})
+}
+
+// drop removes what a source stated of the main branch, and returns the paths.
+func (d tenant) drop(p redoubt.Project, source string, keep ...string) (paths []string) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		paths, err = tx.DropInventories(ctx, p.ID, "refs/heads/main", source, keep)
+		return err
+	})
+	return paths
+}
+
+func TestDropInventories(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		for _, path := range []string{"b.lock", "a.lock", "kept.lock"} {
+			d.state(statement(p, path, dep("npm", path, "1")))
+		}
+		foreign := statement(p, "other-source.lock", dep("npm", "other", "1"))
+		foreign.Source = "syft"
+		d.state(foreign)
+		ref := statement(p, "a.lock", dep("npm", "branch", "1"))
+		ref.Ref = "refs/heads/topic"
+		d.state(ref)
+
+		same(t, "dropped", d.drop(p, "semgrep", "kept.lock", "other-source.lock"), []string{"a.lock", "b.lock"})
+		same(t, "dropped again", d.drop(p, "semgrep", "kept.lock"), []string{})
+		left := slices.Sorted(maps.Keys(byVersion(d.dependencies(redoubt.DependencyFilter{}))))
+		same(t, "left", left, []string{"kept.lock@1", "other@1"})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			branch, err := tx.AllDependencies(ctx, p.ID, "refs/heads/topic")
+			same(t, "on the branch", len(branch), 1)
+			return err
+		})
+	})
+}
+
+// Whatever lockfiles say one after the other, rows that stay keep their ids,
+// new ones have greater ids than any before, and what is listed is what was
+// said last.
+func TestInventoryIDsAreStable(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		lockfiles := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			lockfiles++
+			d := tenant{rt, d.s, d.id}
+			p := d.project("acme/payments")
+			path := time.Duration(lockfiles).String()
+			held := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) redoubt.Dependency {
+				entry := dep("npm", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name"), rapid.SampledFrom([]string{"1", "2"}).Draw(t, "version"))
+				entry.Line = rapid.IntRange(0, 2).Draw(t, "line")
+				return entry
+			}), 0, 6)
+			ids, greatest := map[string]int64{}, int64(0)
+			for i := range rapid.IntRange(1, 4).Draw(rt, "statements") {
+				said := statement(p, path, held.Draw(rt, "held")...)
+				said.At = said.At.Add(time.Duration(i) * time.Second)
+				d.state(said)
+				now := byVersion(d.dependencies(redoubt.DependencyFilter{Lockfile: path}))
+				want := map[string]bool{}
+				for _, entry := range said.Inventory.Dependencies {
+					want[entry.Name+"@"+entry.Version] = true
+				}
+				if len(now) != len(want) {
+					rt.Fatalf("said %v, listed %v", want, now)
+				}
+				for key, id := range now {
+					before, stayed := ids[key]
+					if !want[key] || stayed && id != before || !stayed && id <= greatest {
+						rt.Fatalf("%s: id %d, before %d; the greatest was %d", key, id, before, greatest)
+					}
+				}
+				ids = now
+				for _, id := range now {
+					greatest = max(greatest, id)
+				}
+			}
+		})
+	})
+}
