@@ -1,0 +1,105 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// scanned is a scan's project and what it is to find among the known ones.
+type scanned struct {
+	what string
+	scan redoubt.Project
+	want redoubt.Project
+	is   int // index of the known one, -1 for a new one
+}
+
+var known = []redoubt.Project{
+	{Name: "acme/one", RepoID: "1", URL: "https://one", Tags: []string{"old"}},
+	{Name: "acme/two"},
+	{Name: "acme/three", RepoID: "3"}, // renamed to acme/tres
+}
+
+var scannedProjects = []scanned{
+	{"by name", redoubt.Project{Name: "acme/two"}, redoubt.Project{Name: "acme/two"}, 1},
+	{
+		"by name, bringing what was not known", redoubt.Project{Name: "acme/two", RepoID: "2", URL: "https://two", Tags: []string{"a"}},
+		redoubt.Project{Name: "acme/two", RepoID: "2", URL: "https://two", Tags: []string{"a"}}, 1,
+	},
+	{"telling nothing, it forgets nothing", redoubt.Project{Name: "acme/one"}, known[0], 0},
+	{
+		"another URL and other tags", redoubt.Project{Name: "acme/one", RepoID: "1", URL: "https://uno", Tags: []string{"new", "old"}},
+		redoubt.Project{Name: "acme/one", RepoID: "1", URL: "https://uno", Tags: []string{"new", "old"}}, 0,
+	},
+	{
+		"renamed at its host", redoubt.Project{Name: "acme/uno", RepoID: "1"},
+		redoubt.Project{Name: "acme/uno", RepoID: "1", URL: "https://one", Tags: []string{"old"}}, 0,
+	},
+	{"renamed to a name in use", redoubt.Project{Name: "acme/two", RepoID: "1"}, known[0], 0},
+	{"by an old name", redoubt.Project{Name: "acme/three"}, redoubt.Project{Name: "acme/tres", RepoID: "3"}, 2},
+	{"by an old name, back again", redoubt.Project{Name: "acme/three", RepoID: "3"}, redoubt.Project{Name: "acme/three", RepoID: "3"}, 2},
+	{"another repository under an old name", redoubt.Project{Name: "acme/three", RepoID: "4"}, redoubt.Project{Name: "acme/three", RepoID: "4"}, -1},
+	{"another repository under a name in use", redoubt.Project{Name: "acme/one", RepoID: "9"}, redoubt.Project{Name: "acme/one", RepoID: "9", URL: "https://one", Tags: []string{"old"}}, 0},
+	{"unknown", redoubt.Project{Name: "acme/new", RepoID: "5", Tags: []string{"x"}}, redoubt.Project{Name: "acme/new", RepoID: "5", Tags: []string{"x"}}, -1},
+	{"a name in another case", redoubt.Project{Name: "Acme/two"}, redoubt.Project{Name: "Acme/two"}, -1},
+	{"the noisy tenant's repository", redoubt.Project{Name: "acme/payments", RepoID: "repo-2"}, redoubt.Project{Name: "acme/payments", RepoID: "repo-2"}, -1},
+}
+
+func TestProjectForScan(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		for i, c := range scannedProjects {
+			t.Run(c.what, func(t *testing.T) { findsProject(t, s, fmt.Sprint("case-", i), c) })
+		}
+	})
+}
+
+func findsProject(t *testing.T, s *store.Store, slug string, c scanned) {
+	d, err := s.CreateDeployment(t.Context(), slug, "", storetest.Actor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []int64
+	update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+		for _, p := range known {
+			p, err := tx.CreateProject(ctx, p)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, p.ID)
+		}
+		_, err := tx.RenameProject(ctx, ids[2], "acme/tres")
+		return err
+	})
+	var got redoubt.Project
+	find := func(ctx context.Context, tx *store.Tx) (err error) {
+		got, err = tx.ProjectForScan(ctx, c.scan)
+		return err
+	}
+	update(t, s, d, find)
+	if c.is >= 0 && got.ID != ids[c.is] || c.is < 0 && got.ID <= ids[2] {
+		t.Errorf("the scan is of project %d; known are %v", got.ID, ids)
+	}
+	same(t, "the project", redoubt.Project{Name: got.Name, URL: got.URL, Tags: got.Tags, RepoID: got.RepoID}, c.want)
+	view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+		read, err := tx.ProjectByName(ctx, got.Name)
+		same(t, "read by its name", read, got)
+		return err
+	})
+	before := deployment(t, s, d.Slug)
+	update(t, s, d, find)
+	same(t, "the deployment after the same scan again", deployment(t, s, d.Slug), before)
+}
+
+func TestProjectForScanRefusesBadNames(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		invalid(t, "one segment", s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.ProjectForScan(ctx, redoubt.Project{Name: "acme"})
+			return err
+		}), "project")
+	})
+}
