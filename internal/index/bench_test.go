@@ -219,6 +219,48 @@ func BenchmarkSelect(b *testing.B) {
 	})
 }
 
+// BenchmarkFollow applies what one commit changed: triage of 3,000 lineages, or
+// 3,000 findings that came back.
+func BenchmarkFollow(b *testing.B) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for _, c := range []struct {
+		name string
+		next func(version int64) *redoubt.Batch
+	}{
+		{"triage", func(version int64) *redoubt.Batch {
+			batch := &redoubt.Batch{}
+			for id := range int64(3000) {
+				batch.Lineages = append(batch.Lineages, redoubt.Lineage{ID: id + 50_000, Triage: redoubt.Triage{State: redoubt.TriageState(2 + version%2)}})
+			}
+			return batch
+		}},
+		{"returned", func(version int64) *redoubt.Batch {
+			batch := bulkFindings(rnd, 50_000, 53_000)
+			for i := range batch.Findings {
+				batch.Findings[i].RelevantSince = time.UnixMicro(1_800_000_000_000_000 + version)
+			}
+			return batch
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			src := &bulk{n: 100_000, version: 1}
+			x := New(src, Options{BodyCache: 4 << 30})
+			if _, err := x.Deployment(b.Context(), tenant); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				b.StopTimer()
+				src.version++
+				src.extra = []*redoubt.Batch{c.next(src.version)}
+				b.StartTimer()
+				if _, err := x.Deployment(b.Context(), tenant); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
 		bulkView(b, 100_000)

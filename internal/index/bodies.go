@@ -12,7 +12,7 @@ type bodyRef struct {
 }
 
 // Chunks start small, so that a small deployment takes little of the budget,
-// and double up to the large size.
+// and double up to the large size or a quarter of the budget.
 const (
 	smallChunk = 16 << 10
 	largeChunk = 1 << 20
@@ -115,7 +115,7 @@ func (a *arena) reserve(size int64) bool {
 		}
 		next = min(2*last, largeChunk)
 	}
-	c := a.budget.grant(max(next, size))
+	c := a.budget.grant(max(min(next, a.budget.limit/4), size))
 	if c == nil {
 		return false
 	}

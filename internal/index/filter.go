@@ -84,7 +84,7 @@ func (q *query) addWords(f field, w *words, names []string) {
 
 func (q *query) addFlag(f field, want *bool) {
 	if want != nil {
-		q.add(f, []uint32{uint32(flag(*want))})
+		q.add(f, []uint32{uint32(yesNo(*want))})
 	}
 }
 

@@ -20,9 +20,16 @@ func TestIndexAgreesWithTheNaiveModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		budget := one(t, "body cache", 0, int64(smallChunk), int64(1<<30))
-		x := New(w, Options{BodyCache: budget})
+		src := &broken{world: w, after: working}
+		x := New(src, Options{BodyCache: budget})
 		for range rapid.IntRange(1, 12).Draw(t, "commits") {
 			w.step(t)
+			if chance(t, "break the feed", 15) {
+				src.after = rapid.IntRange(0, 5).Draw(t, "after")
+				_, _ = x.Deployment(context.Background(), tenant)
+				src.after = working
+				w.step(t)
+			}
 			v := view(t, x)
 			if v.Version() != w.version {
 				t.Fatalf("view of version %d, store has %d", v.Version(), w.version)
@@ -88,6 +95,24 @@ func (w *world) checkList(t *rapid.T, v *View, f redoubt.FindingFilter) {
 		t.Errorf("list of %+v (-want +got):\n%s", f, diff)
 	}
 	w.checkTargets(t, v, f, want)
+	checkSelection(t, v, f)
+}
+
+// checkSelection compares the two ways to find a page: by rank, and by a scan of
+// as many rows as happens to be allowed.
+func checkSelection(t *rapid.T, v *View, f redoubt.FindingFilter) {
+	skip, size := rapid.IntRange(0, 5).Draw(t, "skip"), rapid.IntRange(1, 5).Draw(t, "size")
+	v.read(f.IssueType, func(s *state, p *partition) {
+		q := s.query(p, &f)
+		want := p.ranked(q, skip, size)
+		bound := rapid.IntRange(0, len(p.rows)).Draw(t, "bound")
+		if got, ok := p.scan(q, skip, size, bound); ok && q.ids == nil && !slices.Equal(got, want) {
+			t.Errorf("a scan of %d rows for %+v finds %v, ranks find %v", bound, f, got, want)
+		}
+		if _, ok := p.scan(q, skip, size, len(p.rows)); !ok && skip+size <= len(p.rows) {
+			t.Errorf("a scan of all rows leaves %+v open", f)
+		}
+	})
 }
 
 func (w *world) checkTargets(t *rapid.T, v *View, f redoubt.FindingFilter, list []redoubt.IndexedFinding) {

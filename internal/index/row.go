@@ -32,7 +32,7 @@ type row struct {
 	state, severity, confidence       uint8
 	scanned                           uint8 // reachability as the scanner has it
 	transitivity, validation          uint8
-	malicious, proOnly, historical    uint8 // flag
+	malicious, proOnly, historical    uint8 // flagNo or flagYes
 	triage, reason, status            uint8 // of the lineage, as all below
 	verdict, prs, band, reach         uint8
 	annotated                         bool
@@ -45,7 +45,7 @@ const (
 	flagYes uint8 = 2
 )
 
-func flag(b bool) uint8 {
+func yesNo(b bool) uint8 {
 	if b {
 		return flagYes
 	}

@@ -83,6 +83,11 @@ func (p *partition) selection(q *query, skip, size int) []uint32 {
 	if out, ok := p.scan(q, skip, size, p.scanBound(q)); ok {
 		return out
 	}
+	return p.ranked(q, skip, size)
+}
+
+// ranked finds any page, however deep, by its rank in the bitmaps.
+func (p *partition) ranked(q *query, skip, size int) []uint32 {
 	b := p.matches(q)
 	end := int(b.GetCardinality()) - skip
 	start := max(end-size, below(b, q.from))

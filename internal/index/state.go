@@ -201,7 +201,7 @@ func (s *state) row(f *redoubt.IndexedFinding) (*row, error) {
 		lineage: s.lineages.numbers[f.LineageID], project: s.projects.numbers[f.ProjectID], rule: s.rules.numbers[f.RuleID],
 		state: uint8(f.State), severity: uint8(f.Severity), confidence: uint8(f.Confidence),
 		ref: s.refs.number(f.Ref), pkg: s.packages.number(f.Package), secret: s.secrets.number(f.SecretType), validation: uint8(f.ValidationState),
-		malicious: flag(f.Malicious), proOnly: flag(f.ProOnly), historical: flag(f.Historical),
+		malicious: yesNo(f.Malicious), proOnly: yesNo(f.ProOnly), historical: yesNo(f.Historical),
 	}
 	if r.lineage == 0 || r.project == 0 || r.rule == 0 {
 		return nil, fmt.Errorf("finding %d comes before its lineage %d, project %d or rule %d", f.ID, f.LineageID, f.ProjectID, f.RuleID)
