@@ -1,6 +1,7 @@
 package sbom
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -10,68 +11,57 @@ import (
 // purlType says how the packages of an ecosystem are written as package URLs.
 type purlType struct {
 	name      string
-	namespace string // of all packages, as a distribution's name
-	separator string // between a package's own namespace and name; empty for none
+	namespace string // of packages that bring none, as a distribution's name
+	separator string // between namespace and name; / when empty
 	group     bool   // documents show the namespace apart from the name
 	lower     bool   // names are the same in upper and lower case
 }
 
 // purlTypes knows ecosystems by the names of package URLs, of scanners and of
-// OSV, in lower case. Types whose URLs need what no lockfile tells are missing:
-// those packages become pkg:generic.
+// OSV, in lower case.
 var purlTypes = map[string]purlType{
-	"npm":            {name: "npm", separator: "/", group: true},
+	"npm":            {name: "npm", group: true},
 	"pypi":           {name: "pypi", lower: true},
-	"go":             {name: "golang", separator: "/"},
-	"gomod":          {name: "golang", separator: "/"},
-	"golang":         {name: "golang", separator: "/"},
+	"go":             {name: "golang"},
+	"gomod":          {name: "golang"},
 	"maven":          {name: "maven", separator: ":", group: true},
 	"gradle":         {name: "maven", separator: ":", group: true},
-	"gem":            {name: "gem"},
 	"rubygems":       {name: "gem"},
-	"nuget":          {name: "nuget"},
-	"composer":       {name: "composer", separator: "/", group: true, lower: true},
-	"packagist":      {name: "composer", separator: "/", group: true, lower: true},
-	"cargo":          {name: "cargo"},
+	"composer":       {name: "composer", group: true, lower: true},
+	"packagist":      {name: "composer", group: true, lower: true},
 	"crates.io":      {name: "cargo"},
 	"pub":            {name: "pub", lower: true},
-	"hex":            {name: "hex", separator: "/", lower: true},
-	"mix":            {name: "hex", separator: "/", lower: true},
-	"swift":          {name: "swift", separator: "/"},
-	"swiftpm":        {name: "swift", separator: "/"},
-	"swifturl":       {name: "swift", separator: "/"},
-	"conan":          {name: "conan"},
+	"hex":            {name: "hex", lower: true},
+	"mix":            {name: "hex", lower: true},
+	"swiftpm":        {name: "swift"},
+	"swifturl":       {name: "swift"},
 	"conancenter":    {name: "conan"},
-	"cran":           {name: "cran"},
-	"hackage":        {name: "hackage"},
-	"conda":          {name: "conda"},
-	"github actions": {name: "githubactions", separator: "/", lower: true},
-	"githubactions":  {name: "githubactions", separator: "/", lower: true},
-	"deb":            {name: "deb", lower: true},
+	"github actions": {name: "githubactions", lower: true},
 	"debian":         {name: "deb", namespace: "debian", lower: true},
 	"ubuntu":         {name: "deb", namespace: "ubuntu", lower: true},
-	"rpm":            {name: "rpm"},
 	"red hat":        {name: "rpm", namespace: "redhat"},
-	"apk":            {name: "apk", lower: true},
 	"alpine":         {name: "apk", namespace: "alpine", lower: true},
 }
 
-var generic = purlType{name: "generic"}
-
-// typeOf finds an ecosystem's type. A release behind a colon, as in Debian:12,
-// does not matter.
+// typeOf finds an ecosystem's type: that of the table, the one of that name
+// that the specification of package URLs has, or generic. A release behind a
+// colon, as in Debian:12, does not matter.
 func typeOf(ecosystem string) purlType {
 	name, _, _ := strings.Cut(ecosystem, ":")
-	if t, known := purlTypes[strings.ToLower(line(name))]; known {
+	name = strings.ToLower(line(name))
+	if t, known := purlTypes[name]; known {
 		return t
 	}
-	return generic
+	if _, known := packageurl.KnownTypes[name]; known {
+		return purlType{name: name}
+	}
+	return purlType{name: packageurl.TypeGeneric}
 }
 
 // split parts a package's name into namespace and name.
 func (t purlType) split(name string) (namespace, rest string) {
-	if i := strings.LastIndex(name, t.separator); t.separator != "" && i > 0 && i < len(name)-1 {
-		return name[:i], name[i+len(t.separator):]
+	if i := strings.LastIndex(name, cmp.Or(t.separator, "/")); i > 0 && i < len(name)-1 {
+		return name[:i], name[i+1:]
 	}
 	return t.namespace, name
 }
@@ -85,18 +75,15 @@ var (
 // are single lines. It is empty for a package without a name.
 func makePURL(ecosystem, name, version string) string {
 	t := typeOf(ecosystem)
-	namespace, name := t.split(name)
+	p := packageurl.PackageURL{Type: t.name, Version: version}
+	p.Namespace, p.Name = t.split(name)
 	if t.lower {
-		namespace, name = strings.ToLower(namespace), strings.ToLower(name)
+		p.Namespace, p.Name = strings.ToLower(p.Namespace), strings.ToLower(p.Name)
 	}
-	if t.name == "npm" && strings.HasPrefix(namespace, "@") {
-		namespace = strings.ToLower(namespace)
-	}
-	p := packageurl.PackageURL{Type: t.name, Namespace: namespace, Name: name, Version: version}
 	if purl, ok := canonicalPURL(p); ok {
 		return purl
 	}
-	purl, _ := canonicalPURL(packageurl.PackageURL{Type: generic.name, Name: name, Version: version})
+	purl, _ := canonicalPURL(packageurl.PackageURL{Type: packageurl.TypeGeneric, Name: name, Version: version})
 	return purl
 }
 

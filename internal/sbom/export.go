@@ -1,0 +1,149 @@
+package sbom
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Store is what Export reads: one state of one deployment.
+type Store interface {
+	Deployment() redoubt.Deployment
+	// Project finds a project by id; an unknown one is redoubt.ErrNotFound.
+	Project(ctx context.Context, id int64) (redoubt.Project, error)
+	// VisibleProjects lists the projects that the globs allow.
+	VisibleProjects(ctx context.Context, globs redoubt.ProjectGlobs) ([]redoubt.Project, error)
+	// AllDependencies lists what is in force on a ref.
+	AllDependencies(ctx context.Context, projectID int64, ref string) ([]redoubt.Dependency, error)
+	// InventoryCommit is the commit that the newest inventory of a ref is of;
+	// empty when unknown.
+	InventoryCommit(ctx context.Context, projectID int64, ref string) (string, error)
+	// SupplyChainFindings hands over the unresolved supply-chain findings of a
+	// ref, ignored ones too, each with its rule and its lineage.
+	SupplyChainFindings(ctx context.Context, projectID int64, ref string, take func(redoubt.IndexedFinding, redoubt.Rule, redoubt.Lineage) error) error
+}
+
+// Options are what an export cannot know by itself.
+type Options struct {
+	Created time.Time
+	Tool    string // version of Redoubt; may be empty
+	Serial  string // urn:uuid:…; a new one when empty
+}
+
+// Export collects what the request asks for and writes it. A project that is
+// not there or that the requester may not see is redoubt.ErrNotFound, a request
+// that Check refuses a redoubt.InvalidError: another try mends neither. Other
+// errors are the store's.
+func Export(ctx context.Context, s Store, r redoubt.SBOMRequest, o Options) (result []byte, mediaType string, err error) {
+	if err := Check(r); err != nil {
+		return nil, "", err
+	}
+	projects, err := requested(ctx, s, r)
+	if err != nil {
+		return nil, "", err
+	}
+	c := Content{Deployment: deploymentName(s.Deployment()), Created: o.Created, Tool: o.Tool, Serial: o.Serial}
+	if c.Serial == "" {
+		c.Serial = newSerial()
+	}
+	for _, p := range projects {
+		collected, err := collect(ctx, s, p, r.Ref)
+		if err != nil {
+			return nil, "", fmt.Errorf("collect project %d: %w", p.ID, err)
+		}
+		c.Projects = append(c.Projects, collected)
+	}
+	var buf bytes.Buffer
+	mediaType, err = Write(&buf, r, c)
+	return buf.Bytes(), mediaType, err
+}
+
+func deploymentName(d redoubt.Deployment) string {
+	if d.Name != "" {
+		return d.Name
+	}
+	return d.Slug
+}
+
+// requested finds the projects of an export, among those its requester may see.
+func requested(ctx context.Context, s Store, r redoubt.SBOMRequest) ([]redoubt.Project, error) {
+	if r.ProjectID == 0 {
+		return s.VisibleProjects(ctx, r.Visible)
+	}
+	p, err := s.Project(ctx, r.ProjectID)
+	if err == nil && !r.Visible.Allows(p.Name) {
+		err = fmt.Errorf("project %d: %w", r.ProjectID, redoubt.ErrNotFound)
+	}
+	return []redoubt.Project{p}, err
+}
+
+// collect reads one project on the ref asked for, or its primary branch.
+func collect(ctx context.Context, s Store, p redoubt.Project, ref string) (out Project, err error) {
+	if ref == "" {
+		ref = p.Primary()
+	}
+	ref = redoubt.FullRef(ref)
+	out = Project{Name: p.Name, URL: p.URL, Ref: ref}
+	if out.Commit, err = s.InventoryCommit(ctx, p.ID, ref); err != nil {
+		return out, err
+	}
+	if out.Dependencies, err = s.AllDependencies(ctx, p.ID, ref); err != nil {
+		return out, err
+	}
+	return out, s.SupplyChainFindings(ctx, p.ID, ref, func(f redoubt.IndexedFinding, rule redoubt.Rule, l redoubt.Lineage) error {
+		switch status := redoubt.StatusOf(f.State, l.Triage.State); status {
+		case redoubt.StatusOpen, redoubt.StatusReviewing, redoubt.StatusFixing:
+			v, err := vulnerabilityOf(f, rule, l)
+			v.Status = status
+			out.Vulnerabilities = append(out.Vulnerabilities, v)
+			return err
+		}
+		return nil
+	})
+}
+
+// vulnerabilityOf reads the parts of a finding that a document tells.
+func vulnerabilityOf(f redoubt.IndexedFinding, rule redoubt.Rule, l redoubt.Lineage) (Vulnerability, error) {
+	v := Vulnerability{
+		ID: f.RuleName, Severity: f.Severity, Reachability: f.Reachability, Malicious: f.Malicious, EPSS: l.Annotations.EPSS,
+		CWEs: rule.CWE, Description: rule.Message, References: rule.References, Package: f.Package, Transitivity: f.Transitivity,
+	}
+	if (v.Reachability == 0 || v.Reachability == redoubt.ReachabilityUnknown) && l.Annotations.Reachability != 0 {
+		v.Reachability = l.Annotations.Reachability
+	}
+	if rule.URL != "" {
+		v.References = append([]string{rule.URL}, rule.References...)
+	}
+	body := redoubt.Body{SCABody: &redoubt.SCABody{}}
+	if err := json.Unmarshal([]byte("{"+string(f.Body)+"}"), &body); err != nil {
+		return v, fmt.Errorf("body of finding %d: %w", f.ID, err)
+	}
+	if m := body.RuleMessage; m != nil && *m != "" {
+		v.Description = *m
+	}
+	if id := body.VulnerabilityIdentifier; id != nil && *id != "" {
+		v.ID = *id
+	}
+	found := body.FoundDependency
+	v.Ecosystem, v.Version, v.Fixes = found.Ecosystem, found.Version, body.FixRecommendations
+	if found.Package != "" {
+		v.Package = found.Package
+	}
+	if body.Usage == nil { // else the path is that of the code that uses it
+		v.Lockfile = f.Path
+	}
+	return v, nil
+}
+
+// newSerial makes a random UUID (RFC 9562, version 4).
+func newSerial() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
