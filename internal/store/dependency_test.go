@@ -1,0 +1,349 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/version"
+)
+
+// What the lockfiles of the world hold, and filters look for.
+var (
+	worldNames    = []string{"lodash", "Lodash", "lodash.merge", "react", "@a/react-dom", "left-pad"}
+	worldVersions = []string{"1.0.0", "1.2.0", "1.10.0", "2.0.0-rc.1", "2.0.0", "latest", "10"}
+	worldLicenses = [][]string{nil, {"MIT"}, {"MIT-0"}, {"(MIT OR Apache-2.0)"}, {"Apache-2.0", "ISC"}}
+)
+
+// manyVersions is more than rows are looked up by.
+const manyVersions = 1100
+
+// world states lockfiles of more projects than rows are looked up by, with rows
+// on other refs too, and returns what is in force, in the order of ids, and the
+// projects' names.
+func (d tenant) world() (inForce []redoubt.Dependency, names map[int64]string) {
+	names = map[int64]string{}
+	n := 0
+	said := func(p redoubt.Project, lockfile string, count int) redoubt.InventoryStatement {
+		s := statement(p, lockfile)
+		for range count {
+			entry := dep([]string{"npm", "pypi", "opam"}[n%3], worldNames[n%len(worldNames)], worldVersions[n%len(worldVersions)], worldLicenses[n%len(worldLicenses)]...)
+			s.Inventory.Dependencies = append(s.Inventory.Dependencies, entry)
+			n++
+		}
+		return s
+	}
+	d.update(func(ctx context.Context, tx *store.Tx) error {
+		for i := range 70 {
+			p, err := tx.ProjectForScan(ctx, redoubt.Project{Name: fmt.Sprintf("%s/p%d", []string{"acme", "other"}[i%2], i)})
+			if err != nil {
+				return err
+			}
+			names[p.ID] = p.Name
+			branch := said(p, "package-lock.json", 3)
+			branch.Ref = "refs/heads/topic"
+			for _, s := range []redoubt.InventoryStatement{said(p, "package-lock.json", 5), branch, said(p, fmt.Sprintf("dir%d/poetry.lock", i%5), 2)} {
+				if i == 0 && s.Ref != branch.Ref && s.Inventory.Lockfile == "package-lock.json" {
+					for v := range manyVersions {
+						s.Inventory.Dependencies = append(s.Inventory.Dependencies, dep("npm", "many", fmt.Sprintf("3.%d.0", v), "MIT"))
+					}
+				}
+				if _, _, err := tx.PutInventory(ctx, s); err != nil {
+					return err
+				}
+				for _, entry := range s.Inventory.Dependencies {
+					entry.ProjectID, entry.Lockfile = p.ID, s.Inventory.Lockfile
+					if s.Ref != branch.Ref {
+						inForce = append(inForce, entry)
+					}
+				}
+			}
+		}
+		return nil
+	})
+	return inForce, names
+}
+
+// keeps is the filter in its plainest words.
+func keeps(f redoubt.DependencyFilter, d redoubt.Dependency, project string) bool {
+	holds := func(text, part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
+	if !holds(d.Name, f.Name) || f.Version != "" && f.Version != d.Version || f.Lockfile != "" && f.Lockfile != d.Lockfile {
+		return false
+	}
+	if len(f.ProjectIDs) > 0 && !slices.Contains(f.ProjectIDs, d.ProjectID) || !f.Projects.Allows(project) {
+		return false
+	}
+	// The world's expressions hold licences between spaces and parentheses.
+	words := strings.Fields(strings.NewReplacer("(", " ", ")", " ").Replace(strings.Join(d.Licenses, " ")))
+	if len(f.Licenses) > 0 && !slices.ContainsFunc(f.Licenses, func(l string) bool { return slices.Contains(words, l) }) {
+		return false
+	}
+	order := version.OrderOf(d.Ecosystem)
+	return len(f.Packages) == 0 || slices.ContainsFunc(f.Packages, func(p redoubt.PackageFilter) bool {
+		switch {
+		case p.ExactName && p.Name != d.Name, !p.ExactName && !holds(d.Name, p.Name):
+			return false
+		case p.Version != "":
+			return p.Version == d.Version
+		case p.Lower == "" && p.Upper == "":
+			return true
+		}
+		return order.IsVersion(d.Version) && (p.Lower == "" || order.IsVersion(p.Lower) && order.Compare(d.Version, p.Lower) >= 0) &&
+			(p.Upper == "" || order.Compare(d.Version, strings.TrimPrefix(p.Upper, "<")) < 0)
+	})
+}
+
+// anyFilter draws filters that keep some rows and drop some.
+func anyFilter(projects map[int64]string) *rapid.Generator[redoubt.DependencyFilter] {
+	ids := slices.Sorted(maps.Keys(projects))
+	sometimes := func(t *rapid.T, label string, values ...string) string {
+		return rapid.SampledFrom(append(make([]string, len(values)+1), values...)).Draw(t, label)
+	}
+	return rapid.Custom(func(t *rapid.T) redoubt.DependencyFilter {
+		f := redoubt.DependencyFilter{
+			Name:     sometimes(t, "name", "LODASH", "react", "many", "none"),
+			Version:  sometimes(t, "version", "1.2.0"),
+			Lockfile: sometimes(t, "lockfile", "package-lock.json", "dir3/poetry.lock", "gone.lock"),
+		}
+		if rapid.IntRange(0, 2).Draw(t, "licensed") == 0 {
+			f.Licenses = rapid.SliceOfN(rapid.SampledFrom([]string{"MIT", "Apache-2.0", "ISC", "GPL-3.0"}), 1, 2).Draw(t, "licenses")
+		}
+		if rapid.IntRange(0, 2).Draw(t, "of projects") == 0 {
+			f.ProjectIDs = rapid.SliceOfN(rapid.SampledFrom(append(ids, 1<<40)), 1, 3).Draw(t, "projects")
+		}
+		if rapid.IntRange(0, 2).Draw(t, "bound") == 0 {
+			f.Projects = redoubt.ProjectGlobs{rapid.SampledFrom([]string{"acme/*", "other/p1*", "nobody/*", "**"}).Draw(t, "glob")}
+		}
+		for range rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "packages") {
+			p := redoubt.PackageFilter{
+				Name: rapid.SampledFrom(append(worldNames, "many")).Draw(t, "package"), ExactName: rapid.Bool().Draw(t, "exact"),
+				Version: sometimes(t, "exact version", "1.10.0"), Lower: sometimes(t, "lower", "1.2.0", "2.0.0-rc.1", "latest"),
+			}
+			if upper := sometimes(t, "upper", "2.0.0", "3.7.0"); upper != "" {
+				p.Upper = "<" + upper
+			}
+			f.Packages = append(f.Packages, p)
+		}
+		return f
+	})
+}
+
+// described tells rows apart without their ids.
+func described(list []redoubt.Dependency) (lines []string) {
+	for _, d := range list {
+		lines = append(lines, fmt.Sprintf("%d %s %s %s %s", d.ProjectID, d.Lockfile, d.Ecosystem, d.Name, d.Version))
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines) // a lockfile may state the same twice
+}
+
+// Every filter keeps what its plain words keep, and no other row, whatever the
+// size of the pages; the lockfiles count the same rows.
+func TestDependencyFilters(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		inForce, projects := d.world()
+		rapid.Check(t, func(rt *rapid.T) {
+			d := tenant{rt, d.s, d.id}
+			f := anyFilter(projects).Draw(rt, "filter")
+			var want []redoubt.Dependency
+			for _, entry := range inForce {
+				if keeps(f, entry, projects[entry.ProjectID]) {
+					want = append(want, entry)
+				}
+			}
+			got := d.walk(f, rapid.SampledFrom([]int{7, 100, 5000}).Draw(rt, "page"))
+			if kept, wanted := described(got), described(want); !slices.Equal(kept, wanted) {
+				rt.Fatalf("%d rows kept, want %d:\n%s\nwant\n%s", len(kept), len(wanted), strings.Join(kept, "\n"), strings.Join(wanted, "\n"))
+			}
+			d.countsLockfiles(f, got)
+		})
+	})
+}
+
+// walk reads all pages of a filter.
+func (d tenant) walk(f redoubt.DependencyFilter, limit int) (list []redoubt.Dependency) {
+	d.t.Helper()
+	after := int64(0)
+	for more := true; more; {
+		var page []redoubt.Dependency
+		d.view(func(ctx context.Context, tx *store.Tx) (err error) {
+			page, more, err = tx.Dependencies(ctx, f, after, limit)
+			return err
+		})
+		for _, entry := range page {
+			if entry.ID <= after {
+				d.t.Fatalf("id %d comes after %d", entry.ID, after)
+			}
+			after = entry.ID
+		}
+		if len(page) > limit || more && len(page) < limit {
+			d.t.Fatalf("a page of %d rows, limit %d, more %v", len(page), limit, more)
+		}
+		list = append(list, page...)
+	}
+	return list
+}
+
+// countsLockfiles compares the summaries of the first project met with the rows.
+func (d tenant) countsLockfiles(f redoubt.DependencyFilter, rows []redoubt.Dependency) {
+	d.t.Helper()
+	if len(rows) == 0 {
+		return
+	}
+	project := rows[0].ProjectID
+	want, got := map[string]int{}, map[string]int{}
+	for _, r := range rows {
+		if r.ProjectID == project {
+			want[r.Lockfile]++
+		}
+	}
+	d.view(func(ctx context.Context, tx *store.Tx) error {
+		after := int64(0)
+		for more := true; more; {
+			page, m, err := tx.Lockfiles(ctx, project, f, after, 1)
+			if more = m; err != nil {
+				return err
+			}
+			for _, l := range page {
+				got[l.Path] += l.Dependencies
+				after = l.ID
+			}
+		}
+		return nil
+	})
+	if !maps.Equal(got, want) {
+		d.t.Fatalf("lockfiles %v, want %v", got, want)
+	}
+}
+
+func TestDependencyBoundsThatAreNone(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		f := redoubt.DependencyFilter{Packages: []redoubt.PackageFilter{{Lower: "1"}, {Lower: ">=", Upper: "1 < 2"}}}
+		err := s.View(t.Context(), d.id, func(ctx context.Context, tx *store.Tx) error {
+			_, _, err := tx.Dependencies(ctx, f, 0, 10)
+			return err
+		})
+		var bad *redoubt.InvalidError
+		if !errors.As(err, &bad) {
+			t.Fatalf("error %v", err)
+		}
+		var places []string
+		for _, field := range bad.Fields {
+			places = append(places, field.Location)
+		}
+		const entry = "body.dependencyFilter.packageFilters[1]."
+		same(t, "places", places, []string{entry + "versionLowerBound", entry + "versionUpperBound"})
+	})
+}
+
+// While rows come and go between pages, a walk repeats none and loses none of
+// those that stay.
+func TestDependencyPagesWhileScansLand(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		var stays, goes []redoubt.Dependency
+		for i := range 60 {
+			if name := fmt.Sprintf("p%02d", i); i%3 == 0 {
+				goes = append(goes, dep("npm", name, "1"))
+			} else {
+				stays = append(stays, dep("npm", name, "1"))
+			}
+		}
+		said := statement(p, "package-lock.json", append(slices.Clone(stays), goes...)...)
+		d.state(said)
+		seen := map[string]int{}
+		after, more := int64(0), true
+		for step := 0; more; step++ {
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				page, m, err := tx.Dependencies(ctx, redoubt.DependencyFilter{}, after, 9)
+				more = m
+				for _, entry := range page {
+					seen[entry.Name]++
+					after = entry.ID
+				}
+				return err
+			})
+			if step < 4 { // a scan lands: some go, some come
+				goes = goes[min(len(goes), 5):]
+				said.At = said.At.Add(1)
+				stays = append(stays, dep("npm", fmt.Sprintf("new%d", step), "1"))
+				said.Inventory.Dependencies = append(slices.Clone(stays), goes...)
+				d.state(said)
+			}
+		}
+		for name, times := range seen {
+			if times != 1 {
+				t.Errorf("%s came %d times", name, times)
+			}
+		}
+		for _, entry := range stays {
+			if seen[entry.Name] == 0 {
+				t.Errorf("%s was lost", entry.Name)
+			}
+		}
+	})
+}
+
+// Dependencies follow the primary branch.
+func TestDependenciesOfThePrimaryBranch(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		d.state(statement(p, "a.lock", dep("npm", "main", "1")))
+		topic := statement(p, "a.lock", dep("npm", "topic", "1"))
+		topic.Ref = "refs/heads/topic"
+		d.state(topic)
+		same(t, "on main", slices.Collect(maps.Keys(byVersion(d.dependencies(redoubt.DependencyFilter{})))), []string{"main@1"})
+		branch := "refs/heads/topic"
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{PrimaryBranch: &branch})
+			return err
+		})
+		same(t, "on topic", slices.Collect(maps.Keys(byVersion(d.dependencies(redoubt.DependencyFilter{ProjectIDs: []int64{p.ID}})))), []string{"topic@1"})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			primary, err := tx.AllDependencies(ctx, p.ID, "")
+			d.check(err)
+			same(t, "all of the primary branch", slices.Collect(maps.Keys(byVersion(primary))), []string{"topic@1"})
+			_, err = tx.AllDependencies(ctx, 1<<40, "")
+			fails(t, "all of an unknown project", err, redoubt.ErrNotFound)
+			return nil
+		})
+	})
+}
+
+func TestDependenciesOfOthersDoNotShow(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		noise := d.noise()
+		theirs := noise.dependencies(redoubt.DependencyFilter{})
+		if len(theirs) == 0 {
+			t.Fatal("the noisy tenant makes no noise")
+		}
+		project := theirs[0].ProjectID
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, _, err := tx.Dependencies(ctx, redoubt.DependencyFilter{ProjectIDs: []int64{project}}, 0, 10)
+			d.check(err)
+			same(t, "dependencies", list, []redoubt.Dependency{})
+			lockfiles, _, err := tx.Lockfiles(ctx, project, redoubt.DependencyFilter{}, 0, 10)
+			d.check(err)
+			same(t, "lockfiles", lockfiles, []redoubt.LockfileSummary{})
+			_, err = tx.AllDependencies(ctx, project, "")
+			fails(t, "all dependencies", err, redoubt.ErrNotFound)
+			return nil
+		})
+		same(t, "dropped", d.drop(redoubt.Project{ID: project}, "semgrep"), []string{})
+		same(t, "their rows", noise.dependencies(redoubt.DependencyFilter{}), theirs)
+	})
+}
