@@ -1,0 +1,70 @@
+package api
+
+// DependencyFilter selects dependencies; members are and-ed.
+type DependencyFilter struct {
+	License        []string        `json:"license,omitempty" doc:"Licences, any of them." example:"[\"MIT\"]"`
+	LockfilePath   string          `json:"lockfilePath,omitempty" doc:"Path of the lockfile." example:"package-lock.json"`
+	Name           string          `json:"name,omitempty" doc:"Part of the name, in any case." example:"lodash"`
+	PackageFilters []PackageFilter `json:"packageFilters,omitempty" maxItems:"1000" doc:"Packages and versions; any of them."`
+	RepositoryID   []Int           `json:"repositoryId,omitempty" doc:"Projects, by id."`
+	Version        string          `json:"version,omitempty" doc:"Exact version." example:"4.17.20"`
+}
+
+// PackageFilter selects versions of packages.
+type PackageFilter struct {
+	ExactNameMatch    bool   `json:"exactNameMatch,omitempty" doc:"Whether name is the whole name rather than a part of it in any case."`
+	ExactVersion      string `json:"exactVersion,omitempty" doc:"Exact version; it beats the bounds."`
+	Name              string `json:"name,omitempty" doc:"Name, or a part of it." example:"lodash"`
+	VersionLowerBound string `json:"versionLowerBound,omitempty" doc:"Lowest version, included; an operator in front is honoured." example:">=4.0.0"`
+	VersionUpperBound string `json:"versionUpperBound,omitempty" doc:"Highest version, included; an operator in front is honoured." example:"<5.0.0"`
+}
+
+// ListDependenciesRequest asks for dependencies on the primary branches.
+type ListDependenciesRequest struct {
+	DeploymentID     ID                `json:"deploymentId,omitempty" doc:"Same as in the path."`
+	Cursor           ID                `json:"cursor,omitempty" doc:"Cursor of the previous answer."`
+	DependencyFilter *DependencyFilter `json:"dependencyFilter,omitempty" doc:"What to list; everything when absent."`
+	PageSize         int64             `json:"pageSize,omitempty" minimum:"1" maximum:"10000" default:"1000" doc:"Dependencies in one answer."`
+}
+
+// ListDependenciesResponse is one page of dependencies.
+type ListDependenciesResponse struct {
+	Dependencies []Dependency `json:"dependencies" doc:"Dependencies, by id."`
+	Cursor       string       `json:"cursor" pattern:"^[0-9]*$" doc:"Pass it to get the next page; empty on the last one." example:"9223372036854775807"`
+	HasMore      bool         `json:"hasMore" doc:"Whether there are more."`
+}
+
+// Dependency is one package version in one lockfile.
+type Dependency struct {
+	ID           string   `json:"id" pattern:"^[0-9]+$" doc:"Id of the dependency." example:"123"`
+	Name         string   `json:"name" doc:"Name of the package." example:"lodash"`
+	Version      string   `json:"version" doc:"Version of the package." example:"4.17.20"`
+	Ecosystem    string   `json:"ecosystem" doc:"Package manager's world (an extension)." example:"npm"`
+	RepositoryID string   `json:"repositoryId" pattern:"^[0-9]+$" doc:"Project that has it (an extension)." example:"17"`
+	LockfilePath string   `json:"lockfilePath" doc:"Lockfile that names it (an extension)." example:"package-lock.json"`
+	Transitivity string   `json:"transitivity" enum:"direct,transitive,unknown" doc:"Whether the project asked for it itself (an extension)." example:"direct"`
+	Licenses     []string `json:"licenses" doc:"Licences, as SPDX expressions where known (an extension)." example:"[\"MIT\"]"`
+	PURL         string   `json:"purl" doc:"Package URL; empty when none can be made (an extension)." example:"pkg:npm/lodash@4.17.20"`
+}
+
+// ListLockfilesRequest asks for the lockfiles of a project's primary branch.
+type ListLockfilesRequest struct {
+	DeploymentID     ID                `json:"deploymentId,omitempty" doc:"Same as in the path."`
+	RepositoryID     ID                `json:"repositoryId,omitempty" doc:"Same as in the path."`
+	Cursor           string            `json:"cursor,omitempty" doc:"Cursor of the previous answer."`
+	DependencyFilter *DependencyFilter `json:"dependencyFilter,omitempty" doc:"Count only these dependencies; lockfiles without any are left out."`
+	PageSize         int64             `json:"pageSize,omitempty" minimum:"1" maximum:"100" default:"5" doc:"Lockfiles in one answer."`
+}
+
+// ListLockfilesResponse is one page of lockfiles.
+type ListLockfilesResponse struct {
+	LockfileSummaries []LockfileSummary `json:"lockfileSummaries" doc:"Lockfiles."`
+	Cursor            string            `json:"cursor" doc:"Pass it to get the next page; empty on the last one."`
+	HasMore           bool              `json:"hasMore" doc:"Whether there are more."`
+}
+
+// LockfileSummary counts what a lockfile holds.
+type LockfileSummary struct {
+	LockfilePath    string `json:"lockfilePath" doc:"Path in the repository." example:"package-lock.json"`
+	NumDependencies int64  `json:"numDependencies" doc:"Dependencies in it that pass the filter." example:"132"`
+}

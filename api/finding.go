@@ -1,0 +1,185 @@
+package api
+
+// FindingsQuery are the 21 parameters of listing findings. Lists may be sent as
+// repos=a&repos=b, repos=a,b, repos[]=a or repos[0]=a.
+type FindingsQuery struct {
+	IssueType          string         `query:"issue_type" enum:"sast,sca" default:"sast" doc:"Code (sast) or supply-chain (sca) findings."`
+	Since              float64        `query:"since" doc:"Epoch seconds; only findings relevant since then or later. Default: all."`
+	Page               int64          `query:"page" minimum:"0" maximum:"4294967295" default:"0" doc:"Page to answer, from 0."`
+	PageSize           int64          `query:"page_size" minimum:"100" maximum:"3000" default:"100" doc:"Findings on a page."`
+	Dedup              bool           `query:"dedup" default:"false" doc:"One finding for all refs: the one on the primary branch, else the newest."`
+	Repos              []string       `query:"repos,explode" doc:"Only these projects, by name, in any case."`
+	RepositoryIDs      []int64        `query:"repository_ids,explode" minimum:"0" maximum:"4294967295" doc:"Only these projects, by id."`
+	Status             []string       `query:"status,explode" enum:"open,fixed,ignored,reviewing,fixing" doc:"Only findings with one of these statuses."`
+	TriageReasons      []string       `query:"triage_reasons,explode" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Only findings ignored for one of these reasons."`
+	Severities         []string       `query:"severities,explode" enum:"low,medium,high,critical" doc:"Only these severities."`
+	Ref                string         `query:"ref" maxLength:"512" doc:"Only findings on this ref, full or short; _default sets no filter."`
+	Policies           []string       `query:"policies,explode" enum:"rule-board-audit,rule-board-pr-comments,rule-board-block" doc:"Only findings of rules in these modes now: monitor, comment, block. Code only."`
+	Rules              []string       `query:"rules,explode" doc:"Only findings of these rules. Code only."`
+	Categories         []string       `query:"categories,explode" doc:"Only findings of these categories. Code only."`
+	Confidence         []string       `query:"confidence,explode" enum:"low,medium,high" doc:"Only these confidences. Code only."`
+	AutotriageVerdict  string         `query:"autotriage_verdict" enum:"true_positive,false_positive" doc:"Only findings with this verdict of the assistant. Code only."`
+	ComponentTags      []string       `query:"component_tags,explode" doc:"Only findings in components with these tags."`
+	Exposures          []string       `query:"exposures,explode" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Only these reachabilities. Supply chain only."`
+	Transitivities     []string       `query:"transitivities,explode" enum:"direct,transitive,unknown" doc:"Only dependencies of these kinds. Supply chain only."`
+	IsMalicious        Optional[bool] `query:"is_malicious" doc:"true: only malicious dependencies; false: all others. Supply chain only."`
+	ClickToFixPRStates []string       `query:"click_to_fix_pr_state,explode" enum:"open,merged" doc:"Only findings with a fixing change request in one of these states."`
+}
+
+// ListFindingsResponse is one page of findings, newest first. Both members are
+// always there; the type not asked for is empty.
+type ListFindingsResponse struct {
+	SASTFindings CodeFindings        `json:"sastFindings" doc:"Code findings."`
+	SCAFindings  SupplyChainFindings `json:"scaFindings" doc:"Supply-chain findings."`
+}
+
+// CodeFindings holds code findings.
+type CodeFindings struct {
+	Findings []CodeFinding `json:"findings" doc:"Findings, by relevant_since and id, descending."`
+}
+
+// SupplyChainFindings holds supply-chain findings.
+type SupplyChainFindings struct {
+	Findings []SupplyChainFinding `json:"findings" doc:"Findings, by relevant_since and id, descending."`
+}
+
+// FindingCore is what code and supply-chain findings have in common.
+type FindingCore struct {
+	ID              int64           `json:"id" doc:"Id of the finding." example:"1234"`
+	CreatedAt       Time            `json:"created_at" doc:"When it was first seen on its ref." example:"\"2024-05-28T06:38:54.962941Z\""`
+	RelevantSince   Time            `json:"relevant_since" doc:"When it was first seen, or came back last." example:"\"2024-05-28T06:38:54.962941Z\""`
+	StateUpdatedAt  *Time           `json:"state_updated_at" nullable:"true" doc:"When its state last changed; null before any change."`
+	TriagedAt       *Time           `json:"triaged_at" nullable:"true" doc:"When it was last triaged; null before."`
+	FirstSeenScanID int64           `json:"first_seen_scan_id" doc:"Scan that found it." example:"42"`
+	Categories      []string        `json:"categories" doc:"Categories of its rule." example:"[\"security\"]"`
+	Confidence      string          `json:"confidence" enum:"low,medium,high" doc:"How sure its rule is." example:"high"`
+	Severity        string          `json:"severity" enum:"low,medium,high,critical" doc:"How much harm it may do." example:"high"`
+	Ref             string          `json:"ref" doc:"Branch or other ref it is on, in full." example:"refs/heads/main"`
+	Repository      Repository      `json:"repository" doc:"The project."`
+	Location        Location        `json:"location" doc:"Where it is."`
+	LineOfCodeURL   string          `json:"line_of_code_url" doc:"Link to the line at the repository's host; empty when the repository's address is not known."`
+	MatchBasedID    string          `json:"match_based_id" doc:"The scanner's fingerprint that outlives moved lines."`
+	SyntacticID     string          `json:"syntactic_id" doc:"The scanner's fingerprint of the code."`
+	Rule            RuleSummary     `json:"rule" doc:"The rule that found it."`
+	RuleName        string          `json:"rule_name" doc:"Name of the rule." example:"python.lang.security.audit.eval-detected"`
+	RuleMessage     *string         `json:"rule_message" doc:"What the rule says of this match."`
+	State           string          `json:"state" enum:"unresolved,fixed,muted" doc:"What scans say." example:"unresolved"`
+	Status          string          `json:"status" enum:"open,fixed,ignored,reviewing,fixing" doc:"State and triage together." example:"open"`
+	TriageState     string          `json:"triage_state" enum:"untriaged,ignored,reviewing,fixing,reopened" doc:"What people decided." example:"untriaged"`
+	TriageReason    *string         `json:"triage_reason" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Why it is ignored; null otherwise."`
+	TriageComment   *string         `json:"triage_comment" doc:"Note of the last triage."`
+	ExternalTicket  *ExternalTicket `json:"external_ticket" doc:"Ticket about it, or null."`
+	ReviewComments  []ReviewComment `json:"review_comments" doc:"Comments about it on change requests."`
+}
+
+// CodeFinding is a code (sast) finding.
+type CodeFinding struct {
+	FindingCore
+	ClickToFixPRs      []ClickToFixPR      `json:"click_to_fix_prs" doc:"Change requests that fix it."`
+	ClickToFixFailures []ClickToFixFailure `json:"click_to_fix_failures" doc:"Failed tries to open one."`
+	SourcingPolicy     *SourcingPolicy     `json:"sourcing_policy,omitempty" doc:"The strictest policy that has the rule; absent when none has."`
+	Assistant          *Assistant          `json:"assistant,omitempty" doc:"What an assistant said of it; absent when nothing."`
+}
+
+// SupplyChainFinding is a supply-chain (sca) finding.
+type SupplyChainFinding struct {
+	FindingCore
+	EPSSScore               *EPSSScore          `json:"epss_score" doc:"Published probability of exploitation, or null."`
+	FixRecommendations      []FixRecommendation `json:"fix_recommendations" doc:"Versions that are not vulnerable."`
+	FoundDependency         FoundDependency     `json:"found_dependency" doc:"The vulnerable dependency."`
+	IsMalicious             bool                `json:"is_malicious" doc:"Whether the package itself is an attack."`
+	Reachability            string              `json:"reachability" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Whether the project's code gets to the vulnerable part." example:"reachable"`
+	ReachableCondition      *string             `json:"reachable_condition" doc:"Under which condition it is reachable."`
+	Usage                   *Usage              `json:"usage" doc:"Where the code uses it, or null when no use is known."`
+	VulnerabilityIdentifier *string             `json:"vulnerability_identifier" doc:"CVE or other identifier." example:"CVE-2021-44228"`
+}
+
+// Finding is a finding of any type: members of other types are absent.
+type Finding struct {
+	FindingCore
+	ClickToFixPRs      []ClickToFixPR      `json:"click_to_fix_prs,omitempty" doc:"Code only: change requests that fix it."`
+	ClickToFixFailures []ClickToFixFailure `json:"click_to_fix_failures,omitempty" doc:"Code only: failed tries to open one."`
+	SourcingPolicy     *SourcingPolicy     `json:"sourcing_policy,omitempty" doc:"Code only: the strictest policy that has the rule."`
+	Assistant          *Assistant          `json:"assistant,omitempty" doc:"Code only: what an assistant said of it."`
+
+	EPSSScore               *EPSSScore          `json:"epss_score,omitempty" doc:"Supply chain only: published probability of exploitation, or null."`
+	FixRecommendations      []FixRecommendation `json:"fix_recommendations,omitempty" doc:"Supply chain only: versions that are not vulnerable."`
+	FoundDependency         *FoundDependency    `json:"found_dependency,omitempty" doc:"Supply chain only: the vulnerable dependency."`
+	IsMalicious             *bool               `json:"is_malicious,omitempty" doc:"Supply chain only: whether the package itself is an attack."`
+	Reachability            string              `json:"reachability,omitempty" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Supply chain only: whether the project's code gets to the vulnerable part."`
+	ReachableCondition      *string             `json:"reachable_condition,omitempty" nullable:"true" doc:"Supply chain only: under which condition it is reachable."`
+	Usage                   *Usage              `json:"usage,omitempty" doc:"Supply chain only: where the code uses it."`
+	VulnerabilityIdentifier *string             `json:"vulnerability_identifier,omitempty" nullable:"true" doc:"Supply chain only: CVE or other identifier."`
+
+	SecretType      *string `json:"secret_type,omitempty" nullable:"true" doc:"Secrets only: kind of credential." example:"AWS"`
+	ValidationState string  `json:"validation_state,omitempty" enum:"no_validator,confirmed_valid,confirmed_invalid,validation_error" doc:"Secrets only: whether the credential works."`
+	Historical      *bool   `json:"historical,omitempty" doc:"Secrets only: found in history, not in the tree."`
+}
+
+// FindingResponse is one finding.
+type FindingResponse struct {
+	Finding Finding `json:"finding" doc:"The finding as it is now."`
+}
+
+// Repository names a project in its findings.
+type Repository struct {
+	Name string `json:"name" doc:"Name of the project." example:"acme/payments"`
+	URL  string `json:"url" doc:"Address of the repository; empty when not known." example:"https://github.com/acme/payments"`
+}
+
+// Location is a place in a file. Lines and columns count from 1; 0 is unknown.
+type Location struct {
+	FilePath  string `json:"filePath" doc:"Path in the repository." example:"src/app.py"`
+	Line      int64  `json:"line" doc:"First line." example:"10"`
+	Column    int64  `json:"column" doc:"First column." example:"5"`
+	EndLine   int64  `json:"endLine" doc:"Last line." example:"10"`
+	EndColumn int64  `json:"endColumn" doc:"Column behind the last one." example:"20"`
+}
+
+// RuleSummary is what a finding tells of its rule.
+type RuleSummary struct {
+	Category             string   `json:"category" doc:"Category; empty when not told." example:"security"`
+	Confidence           string   `json:"confidence" enum:"low,medium,high" doc:"How sure the rule is."`
+	Message              string   `json:"message" doc:"The rule's message, with its variables; what it said of this match where the template is not known."`
+	Name                 string   `json:"name" doc:"Name of the rule."`
+	CWENames             []string `json:"cweNames" doc:"Weaknesses it looks for." example:"[\"CWE-95: Eval Injection\"]"`
+	OWASPNames           []string `json:"owaspNames" doc:"OWASP categories." example:"[\"A03:2021 - Injection\"]"`
+	Subcategories        []string `json:"subcategories" doc:"Subcategories." example:"[\"vuln\"]"`
+	VulnerabilityClasses []string `json:"vulnerabilityClasses" doc:"Classes of vulnerability." example:"[\"Code Injection\"]"`
+}
+
+// SourcingPolicy is the policy that a finding's rule came from.
+type SourcingPolicy struct {
+	ID   int64  `json:"id" doc:"Id of the policy." example:"3"`
+	Name string `json:"name" doc:"Name of the policy." example:"Code"`
+	Slug string `json:"slug" doc:"Short name of the policy." example:"code"`
+}
+
+// EPSSScore is the published probability that a vulnerability will be exploited.
+type EPSSScore struct {
+	_          struct{} `nullable:"true"`
+	Percentile float64  `json:"percentile" minimum:"0" maximum:"1" doc:"Rank among all vulnerabilities." example:"0.91"`
+	Score      float64  `json:"score" minimum:"0" maximum:"1" doc:"Probability." example:"0.42"`
+}
+
+// FixRecommendation is a version that is not vulnerable.
+type FixRecommendation struct {
+	Package string `json:"package" doc:"Name of the package." example:"log4j-core"`
+	Version string `json:"version" doc:"Version to take." example:"2.17.1"`
+}
+
+// FoundDependency is the dependency that a supply-chain finding is about.
+type FoundDependency struct {
+	Ecosystem       string  `json:"ecosystem" doc:"Package manager's world." example:"npm"`
+	LockfileLineURL *string `json:"lockfile_line_url" doc:"Link to the line of the lockfile."`
+	Package         string  `json:"package" doc:"Name of the package." example:"lodash"`
+	Transitivity    string  `json:"transitivity" enum:"direct,transitive,unknown" doc:"Whether the project asked for it itself." example:"direct"`
+	Version         string  `json:"version" doc:"Version found." example:"4.17.20"`
+}
+
+// Usage is where code uses a vulnerable package.
+type Usage struct {
+	_              struct{}        `nullable:"true"`
+	ExternalTicket *ExternalTicket `json:"external_ticket" doc:"Ticket about this use, or null."`
+	Location       Location        `json:"location" doc:"Where it is used."`
+}

@@ -1,0 +1,69 @@
+package api
+
+// ImportQuery says what a report is of. The same names serve as fields of a
+// multipart form, before its files.
+type ImportQuery struct {
+	Project  string `query:"project" maxLength:"512" doc:"Project, made if need be, as acme/payments. Needed here or as a field."`
+	Ref      string `query:"ref" maxLength:"512" doc:"Branch or other ref, full or short; HEAD when absent."`
+	Full     bool   `query:"full" doc:"The report is of everything: findings of its source that it does not hold are fixed, even where it does not tell what it looked at."`
+	Diff     bool   `query:"diff" doc:"The report is of a change only: it fixes nothing that full scans saw."`
+	Category string `query:"category" maxLength:"200" doc:"Makes a source of its own of the same tool."`
+	At       string `query:"at" format:"date-time" doc:"Back-dates the scan and what it finds (RFC 3339)."`
+	Commit   string `query:"commit" maxLength:"200" doc:"Commit that was scanned."`
+	RepoURL  string `query:"repo_url" maxLength:"2048" doc:"Address of the repository, for links."`
+	Strict   bool   `query:"strict" doc:"Refuse everything when one item cannot be taken."`
+	Format   string `query:"format" enum:"semgrep-json,sarif,cyclonedx-json,cyclonedx-xml,spdx-json,lockfile" doc:"What the report is; detected when absent."`
+	Filename string `query:"filename" maxLength:"1024" doc:"Name of a raw body: its path in the repository, for lockfiles."`
+}
+
+// ImportResponse says what an upload did.
+type ImportResponse struct {
+	Imports []Import `json:"imports" doc:"One for each file and source in it, in the order of the files."`
+}
+
+// Import says what one report of one source did.
+type Import struct {
+	File      string `json:"file" doc:"Name of the file; empty when none was told." example:"semgrep.json"`
+	Project   string `json:"project" doc:"Project that has it now." example:"acme/payments"`
+	ProjectID int64  `json:"project_id" doc:"Id of the project." example:"17"`
+	Ref       string `json:"ref" doc:"Ref, in full." example:"refs/heads/main"`
+	Source    string `json:"source" doc:"Tool and category." example:"semgrep"`
+	ScanID    string `json:"scan_id" pattern:"^[0-9]+$" doc:"Scan that holds it; of a repeat, the earlier one." example:"42"`
+	Outcome   string `json:"outcome" enum:"applied,repeat,late,superseded" doc:"applied; repeat: exactly the latest upload again, nothing changed; late: started before a newer full scan, recorded only; superseded: a re-run of a commit that others followed, recorded only."`
+
+	New       int `json:"new" doc:"Findings that were not there." example:"3"`
+	Changed   int `json:"changed" doc:"Findings with another line, text or severity."`
+	Returned  int `json:"returned" doc:"Findings that were fixed or removed and are back."`
+	Moved     int `json:"moved" doc:"Findings whose file or rule changed."`
+	Closed    int `json:"closed" doc:"Findings that are fixed."`
+	Removed   int `json:"removed" doc:"Findings that are no longer looked for."`
+	Unchanged int `json:"unchanged" doc:"Findings that are as they were."`
+
+	Items   []ImportItem    `json:"items" doc:"Every finding that changed."`
+	Refused []RefusedItem   `json:"refused" doc:"Every item that could not be taken, and why."`
+	Counts  FindingsCounts  `json:"findings_counts" doc:"Findings that the report holds."`
+	Changes InventoryChange `json:"dependencies" doc:"What happened to the inventory."`
+}
+
+// ImportItem is one finding that an upload changed.
+type ImportItem struct {
+	FindingID int64  `json:"finding_id" doc:"Id of the finding." example:"1234"`
+	Rule      string `json:"rule" doc:"Its rule."`
+	Path      string `json:"path" doc:"Its file." example:"src/app.py"`
+	Line      int    `json:"line" doc:"Its line; 0 when not known." example:"10"`
+	Change    string `json:"change" enum:"new,changed,returned,moved,closed,removed" doc:"What happened."`
+}
+
+// RefusedItem is one item of a report that could not be taken.
+type RefusedItem struct {
+	Item   string `json:"item" doc:"Where in the report." example:"results[17]"`
+	Reason string `json:"reason" doc:"Why."`
+}
+
+// InventoryChange says what an upload did to the inventory.
+type InventoryChange struct {
+	Lockfiles        int      `json:"lockfiles" doc:"Lockfiles that the report states."`
+	Added            int      `json:"added" doc:"Dependencies that came."`
+	Removed          int      `json:"removed" doc:"Dependencies that went."`
+	LockfilesDropped []string `json:"lockfiles_dropped" doc:"Lockfiles that are gone."`
+}

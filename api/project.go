@@ -1,0 +1,75 @@
+package api
+
+// ProjectsQuery are the parameters of listing projects.
+type ProjectsQuery struct {
+	Page     int64 `query:"page" minimum:"0" maximum:"4294967295" default:"0" doc:"Page to answer, from 0."`
+	PageSize int64 `query:"page_size" minimum:"0" maximum:"4294967295" default:"100" doc:"Projects on a page; 0 takes the default."`
+}
+
+// ListProjectsResponse is one page of projects, by name.
+type ListProjectsResponse struct {
+	Projects []Project `json:"projects" doc:"Projects by name; empty past the last page."`
+}
+
+// Project is one repository, or one part of it that is scanned apart.
+type Project struct {
+	ID                int64        `json:"id" doc:"Id of the project." example:"17"`
+	Name              string       `json:"name" doc:"Name as a path." example:"acme/payments"`
+	URL               string       `json:"url" doc:"Address of the repository; empty when no scan told it." example:"https://github.com/acme/payments"`
+	Tags              []string     `json:"tags" doc:"Tags of the project." example:"[\"pci\",\"team-money\"]"`
+	CreatedAt         Time         `json:"created_at" doc:"When the project came to be." example:"\"2024-05-28T06:38:54.962941Z\""`
+	LatestScanAt      *Time        `json:"latest_scan_at" nullable:"true" doc:"When it was last scanned; null before the first scan." example:"\"2024-05-28T06:38:54.962941Z\""`
+	DefaultBranch     string       `json:"default_branch" doc:"First branch that was fully scanned, in full." example:"refs/heads/main"`
+	PrimaryBranch     string       `json:"primary_branch" doc:"Branch that dependencies and deduplication look at, in full." example:"refs/heads/main"`
+	Visibility        string       `json:"visibility" enum:"public,private,unknown" doc:"Who can see the repository at its host (an extension)." example:"private"`
+	ManagedScanConfig *ManagedScan `json:"managed_scan_config,omitempty" doc:"Scans that the server starts by itself; beta. Absent in lists."`
+}
+
+// ManagedScan says which scans the server starts by itself.
+type ManagedScan struct {
+	DiffScan *Enabled `json:"diff_scan,omitempty" doc:"Scans of changes."`
+	FullScan *Enabled `json:"full_scan,omitempty" doc:"Scans of everything."`
+}
+
+// Enabled is a switch.
+type Enabled struct {
+	Enabled bool `json:"enabled" doc:"Whether it is on." example:"true"`
+}
+
+// ProjectResponse is one project.
+type ProjectResponse struct {
+	Project Project `json:"project" doc:"The project as it is now."`
+}
+
+// CreateProjectRequest names a project to create before its first scan.
+type CreateProjectRequest struct {
+	DeploymentSlug ID           `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
+	Name           string       `json:"name" minLength:"3" maxLength:"512" doc:"Name of two segments or more." example:"acme/payments"`
+	URL            string       `json:"url,omitempty" maxLength:"2048" doc:"Address of the repository, http or https." example:"https://github.com/acme/payments"`
+	Tags           List[string] `json:"tags,omitempty" doc:"Tags, at most 10 of 64 characters."`
+	PrimaryBranch  string       `json:"primary_branch,omitempty" maxLength:"512" doc:"Primary branch; follows the default branch when absent." example:"refs/heads/main"`
+	Visibility     string       `json:"visibility,omitempty" enum:"public,private,unknown" doc:"Who can see the repository at its host."`
+}
+
+// UpdateProjectRequest changes a project; absent members stay as they are.
+type UpdateProjectRequest struct {
+	DeploymentSlug    ID            `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
+	ProjectName       string        `json:"projectName,omitempty" doc:"Same as in the path."`
+	ManagedScanConfig *ManagedScan  `json:"managed_scan_config,omitempty" doc:"Scans that the server starts by itself; beta."`
+	PrimaryBranch     *string       `json:"primary_branch,omitempty" maxLength:"512" doc:"Full or short branch name; None follows the default branch again." example:"refs/heads/main"`
+	Tags              *List[string] `json:"tags,omitempty" doc:"Replaces the tags: a list, or one string split at commas; at most 10 of 64 characters."`
+	Visibility        string        `json:"visibility,omitempty" enum:"public,private,unknown" doc:"Who can see the repository at its host (an extension)."`
+}
+
+// ToggleManagedScanRequest switches managed scans; absent members stay.
+type ToggleManagedScanRequest struct {
+	DeploymentSlug ID       `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
+	ProjectName    string   `json:"projectName,omitempty" doc:"Same as in the path."`
+	DiffScan       *Enabled `json:"diff_scan,omitempty" doc:"Scans of changes."`
+	FullScan       *Enabled `json:"full_scan,omitempty" doc:"Scans of everything."`
+}
+
+// DeleteProjectResponse names what was deleted.
+type DeleteProjectResponse struct {
+	ProjectName string `json:"project_name" doc:"Name of the project that is gone, with all its findings." example:"acme/payments"`
+}

@@ -1,0 +1,58 @@
+package api
+
+// SearchScansRequest asks for scans, newest first. Beta.
+type SearchScansRequest struct {
+	DeploymentID ID               `json:"deploymentId,omitempty" doc:"Same as in the path."`
+	Branch       string           `json:"branch,omitempty" maxLength:"512" doc:"Only scans of this branch, full or short." example:"main"`
+	Cursor       string           `json:"cursor,omitempty" doc:"Cursor of the previous answer."`
+	IsFullScan   *Flag            `json:"is_full_scan,omitempty" doc:"1: only full scans; 0: only diff scans."`
+	Limit        int64            `json:"limit,omitempty" minimum:"0" maximum:"500" default:"100" doc:"Scans in one answer; 0 takes the default."`
+	Products     List[Product]    `json:"products,omitempty" doc:"Only scans with one of these products enabled; PRODUCT_UNSPECIFIED sets no filter."`
+	RepositoryID Int              `json:"repository_id,omitempty" doc:"Only scans of this project."`
+	Since        *Time            `json:"since,omitempty" doc:"Only scans created after this time."`
+	Statuses     List[ScanStatus] `json:"statuses,omitempty" doc:"Only scans with one of these statuses: one value or a list."`
+	TotalTime    *TotalTimeRange  `json:"total_time,omitempty" doc:"Only scans that took this long."`
+}
+
+// Product is a product as scan search names it, as PRODUCT_SAST.
+type Product string
+
+// ScanStatus is how far a scan came, as SCAN_STATUS_COMPLETED.
+type ScanStatus string
+
+// TotalTimeRange is a range of seconds; an absent end is open.
+type TotalTimeRange struct {
+	Min *float64 `json:"min,omitempty" doc:"Fewest seconds." example:"1.5"`
+	Max *float64 `json:"max,omitempty" doc:"Most seconds." example:"60"`
+}
+
+// SearchScansResponse is one page of scans.
+type SearchScansResponse struct {
+	Cursor string `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
+	Scans  []Scan `json:"scans" doc:"Scans, by started_at, descending."`
+}
+
+// Scan is one run of a scanner.
+type Scan struct {
+	ID              string         `json:"id" pattern:"^[0-9]+$" doc:"Id of the scan." example:"42"`
+	DeploymentID    string         `json:"deployment_id" pattern:"^[0-9]+$" doc:"Id of the deployment." example:"1"`
+	RepositoryID    string         `json:"repository_id" pattern:"^[0-9]+$" doc:"Id of the project." example:"17"`
+	Branch          string         `json:"branch" doc:"Ref that was scanned, in full." example:"refs/heads/main"`
+	Commit          string         `json:"commit" doc:"Commit that was scanned; empty when not told." example:"fd2f6e0c7b2b4a6f8f3b1d2c3e4f5a6b7c8d9e0f"`
+	StartedAt       Time           `json:"started_at" doc:"When it started." example:"\"2024-05-28T06:38:54.962941Z\""`
+	CompletedAt     *Time          `json:"completed_at" nullable:"true" doc:"When it ended; null while it runs."`
+	ExitCode        *int64         `json:"exit_code" doc:"0 or 1: completed; others: failed; null while it runs." example:"0"`
+	IsFullScan      bool           `json:"is_full_scan" doc:"Whether it looked at everything rather than at a change."`
+	EnabledProducts []string       `json:"enabled_products" enum:"sast,sca,secrets" doc:"Products of the rules that ran." example:"[\"sast\",\"secrets\"]"`
+	FindingsCounts  FindingsCounts `json:"findings_counts" doc:"Findings that it reported."`
+	Status          string         `json:"status" enum:"SCAN_STATUS_RUNNING,SCAN_STATUS_COMPLETED,SCAN_STATUS_ERROR,SCAN_STATUS_NEVER_FINISHED" doc:"How far it came." example:"SCAN_STATUS_COMPLETED"`
+	TotalTime       *float64       `json:"total_time" doc:"Seconds that the scanner took; null when not told." example:"12.5"`
+}
+
+// FindingsCounts counts the findings of a scan by product.
+type FindingsCounts struct {
+	Code        int64 `json:"code" doc:"Code findings." example:"3"`
+	Secrets     int64 `json:"secrets" doc:"Secrets." example:"1"`
+	SupplyChain int64 `json:"supply_chain" doc:"Supply-chain findings." example:"2"`
+	Total       int64 `json:"total" doc:"All of them." example:"6"`
+}

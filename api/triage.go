@@ -1,0 +1,58 @@
+package api
+
+// TriageRequest decides on many findings at once. Ids and filters together mean
+// those that match both; neither is an error, and so is an unknown member: a
+// misspelt filter must not widen the selection.
+type TriageRequest struct {
+	_              struct{} `additionalProperties:"false"`
+	DeploymentSlug ID       `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
+	IssueType      string   `json:"issue_type" enum:"sast,sca,secrets" doc:"Type of the findings." example:"sast"`
+	IssueIDs       []Int    `json:"issue_ids,omitempty" doc:"Findings to act on; unknown ones are skipped." example:"[1234]"`
+	Limit          int64    `json:"limit,omitempty" minimum:"1" maximum:"3000" default:"3000" doc:"Most findings to select, newest first. The same findings on other refs come on top."`
+
+	NewTriageState  string `json:"new_triage_state,omitempty" enum:"ignored,reviewing,fixing,reopened" doc:"Target state. It or new_note is needed." example:"ignored"`
+	NewTriageReason string `json:"new_triage_reason,omitempty" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Reason, only with ignored."`
+	NewNote         string `json:"new_note,omitempty" maxLength:"3000" doc:"Note for the findings."`
+
+	TriageFilter
+}
+
+// TriageFilter selects findings; members are and-ed, values of one member or-ed.
+type TriageFilter struct {
+	AutotriageVerdict    string           `json:"autotriage_verdict,omitempty" enum:"true_positive,false_positive" doc:"Verdict of the assistant."`
+	Categories           []string         `json:"categories,omitempty" doc:"Categories."`
+	ComponentTags        []string         `json:"component_tags,omitempty" doc:"Tags of the component."`
+	Confidence           List[Confidence] `json:"confidence,omitempty" doc:"One confidence or several."`
+	Dependencies         []string         `json:"dependencies,omitempty" doc:"Supply chain only: names of dependencies."`
+	EPSSProbability      []string         `json:"epss_probability,omitempty" enum:"high,medium,low,none" doc:"Supply chain only: high from 0.5, medium from 0.1, low below, none without a score."`
+	Exposures            []string         `json:"exposures,omitempty" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Supply chain only: reachabilities."`
+	IncludeHistorical    *bool            `json:"include_historical,omitempty" doc:"Secrets only: also those found in history alone; default true."`
+	Policies             []string         `json:"policies,omitempty" enum:"rule-board-audit,rule-board-pr-comments,rule-board-block" doc:"Modes of the rules now, as identifiers."`
+	PolicyMode           []string         `json:"policy_mode,omitempty" enum:"monitor,comment,block" doc:"Modes of the rules now."`
+	ProOnly              *bool            `json:"pro_only,omitempty" doc:"Code only: findings that need advanced analysis, or all others."`
+	ProjectTags          []string         `json:"project_tags,omitempty" doc:"Tags of the projects, in any case."`
+	Ref                  string           `json:"ref,omitempty" maxLength:"512" doc:"Ref, full or short; _default sets no filter."`
+	Repos                []string         `json:"repos,omitempty" doc:"Projects by name, in any case."`
+	RepositoryVisibility []string         `json:"repository_visibility,omitempty" enum:"public,private,unknown" doc:"Secrets only: who can see the repository."`
+	Rules                []string         `json:"rules,omitempty" doc:"Rules by name."`
+	Ruleset              []string         `json:"ruleset,omitempty" doc:"Rulesets by name."`
+	SecretTypes          []string         `json:"secret_types,omitempty" doc:"Secrets only: kinds of credential."`
+	Severities           []string         `json:"severities,omitempty" enum:"low,medium,high,critical" doc:"Severities."`
+	Since                ID               `json:"since,omitempty" doc:"Epoch seconds; relevant since then or later."`
+	Status               List[Status]     `json:"status,omitempty" doc:"One status or several."`
+	Transitivities       []string         `json:"transitivities,omitempty" enum:"direct,transitive,unknown" doc:"Supply chain only: kinds of dependency."`
+	TriageReasons        []string         `json:"triage_reasons,omitempty" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Reasons of ignored findings."`
+	ValidationState      []string         `json:"validation_state,omitempty" enum:"valid,invalid,confirmed_valid,confirmed_invalid,validation_error,no_validator" doc:"Secrets only: whether the secret works."`
+}
+
+// Status is a finding's status, as open.
+type Status string
+
+// Confidence is a finding's confidence, as high.
+type Confidence string
+
+// TriageResponse says what was triaged.
+type TriageResponse struct {
+	NumTriaged    int64   `json:"num_triaged" doc:"How many findings were triaged." example:"2"`
+	TriagedIssues []int64 `json:"triaged_issues" doc:"Their ids, ascending." example:"[1234,1240]"`
+}

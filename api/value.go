@@ -1,0 +1,148 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// timeLayout is RFC 3339 in UTC with six fractional digits (decisions §2).
+const timeLayout = "2006-01-02T15:04:05.000000Z"
+
+// Time is a date-time: written in UTC with six fractional digits, read as any
+// RFC 3339.
+type Time struct{ time.Time }
+
+// NewTime returns a pointer for a nullable member: nil for the zero time.
+func NewTime(t time.Time) *Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &Time{t}
+}
+
+// MarshalJSON writes the time.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return []byte(`"` + t.UTC().Format(timeLayout) + `"`), nil
+}
+
+// UnmarshalJSON reads the time.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return errors.New("expected an RFC 3339 date-time in a string")
+	}
+	parsed, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return fmt.Errorf("expected an RFC 3339 date-time, got %q", text)
+	}
+	t.Time = parsed
+	return nil
+}
+
+// ID is a member that requests may give as a string or as a number, as clients
+// do with ids, cursors and epoch seconds (decisions §2). It is sent as a string.
+type ID string
+
+// UnmarshalJSON reads either form.
+func (id *ID) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, (*string)(id))
+	}
+	var n json.Number
+	if err := json.Unmarshal(b, &n); err != nil {
+		return fmt.Errorf("expected a string or a number, got %s", b)
+	}
+	*id = ID(n)
+	return nil
+}
+
+// Int is an integer that requests may give as a number or as a string of
+// digits. It is sent as a number.
+type Int int64
+
+// UnmarshalJSON reads either form.
+func (n *Int) UnmarshalJSON(b []byte) error {
+	v, err := strconv.ParseInt(strings.Trim(string(b), `"`), 10, 64)
+	if err != nil {
+		return fmt.Errorf("expected an integer, got %s", b)
+	}
+	*n = Int(v)
+	return nil
+}
+
+// Flag is a truth value that the contract types as an integer: sent as 0 or 1,
+// read as 0, 1, false or true (decisions §9).
+type Flag bool
+
+// MarshalJSON writes 0 or 1.
+func (f Flag) MarshalJSON() ([]byte, error) {
+	if f {
+		return []byte("1"), nil
+	}
+	return []byte("0"), nil
+}
+
+// UnmarshalJSON reads all four forms.
+func (f *Flag) UnmarshalJSON(b []byte) error {
+	switch string(b) {
+	case "0", "false":
+		*f = false
+	case "1", "true":
+		*f = true
+	default:
+		return fmt.Errorf("expected 0, 1, false or true, got %s", b)
+	}
+	return nil
+}
+
+// List is a list that requests may also give as one string, split at commas.
+// It is sent as a list.
+type List[T ~string] []T
+
+// UnmarshalJSON reads either form.
+func (l *List[T]) UnmarshalJSON(b []byte) error {
+	b = bytes.TrimSpace(b)
+	if len(b) == 0 || b[0] != '"' {
+		return json.Unmarshal(b, (*[]T)(l))
+	}
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return err
+	}
+	*l = List[T]{}
+	for _, part := range strings.Split(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			*l = append(*l, T(part))
+		}
+	}
+	return nil
+}
+
+// Optional is a query parameter that tells absent from zero.
+type Optional[T any] struct {
+	Value T
+	Set   bool
+}
+
+// Some returns a parameter that is present.
+func Some[T any](v T) Optional[T] { return Optional[T]{Value: v, Set: true} }
+
+// Pointer returns the value, or nil when it is absent.
+func (o Optional[T]) Pointer() *T {
+	if !o.Set {
+		return nil
+	}
+	return &o.Value
+}
+
+// Receiver is where a decoder puts the value.
+func (o *Optional[T]) Receiver() reflect.Value { return reflect.ValueOf(&o.Value).Elem() }
+
+// OnParamSet is what a decoder calls once it has put the value there.
+func (o *Optional[T]) OnParamSet(set bool, _ any) { o.Set = set }

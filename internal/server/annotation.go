@@ -1,0 +1,151 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+// annotateInput is a change of annotations. The raw body tells null, which
+// takes a member away, from an absent one, which leaves it.
+type annotateInput struct {
+	Body    api.AnnotateRequest
+	RawBody []byte
+	sent    map[string]json.RawMessage
+}
+
+// Resolve notes which members were sent.
+func (in *annotateInput) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	if json.Unmarshal(in.RawBody, &in.sent) == nil && len(in.sent) == 0 {
+		bad.add("body", nil, "holds nothing to write")
+	}
+	return bad
+}
+
+// annotateFinding writes to the finding's lineage, so that all refs show it,
+// and answers the finding as it is then.
+func (c *call) annotateFinding(ctx context.Context, in *annotateInput) (writer, error) {
+	id, err := c.id("findingId")
+	if err != nil {
+		return nil, err
+	}
+	err = c.update(ctx, func(ctx context.Context) error {
+		found, err := c.tx.Finding(ctx, id)
+		if err != nil {
+			return err
+		}
+		if _, err := c.seen(c.tx.Project(ctx, found.ProjectID)); err != nil {
+			return err
+		}
+		if redoubt.StatusOf(found.State, found.Lineage.Triage.State) == 0 {
+			return redoubt.ErrNotFound // removed: never listed
+		}
+		if err := in.fits(found.IssueType); err != nil {
+			return err
+		}
+		return c.tx.Annotate(ctx, found.LineageID, in.edit)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.finding(ctx, id)
+}
+
+// fits refuses members that findings of the type do not have.
+func (in *annotateInput) fits(t redoubt.IssueType) error {
+	var bad redoubt.InvalidError
+	for _, only := range []struct {
+		name string
+		of   redoubt.IssueType
+	}{{"epss_score", redoubt.SCA}, {"reachability", redoubt.SCA}} {
+		if _, sent := in.sent[only.name]; sent && t != only.of {
+			bad.Fields = append(bad.Fields, redoubt.FieldError{
+				Location: "body." + only.name, Message: "is of findings of issue_type " + only.of.String() + " only; this one is of " + t.String(),
+			})
+		}
+	}
+	if len(bad.Fields) > 0 {
+		return &bad
+	}
+	return nil
+}
+
+// edit changes what was sent.
+func (in *annotateInput) edit(a *redoubt.Annotations) {
+	b := &in.Body
+	for name := range in.sent {
+		switch name {
+		case "assistant":
+			a.Assistant = assistant(a.Assistant, in.sent[name])
+		case "external_ticket":
+			a.ExternalTicket = ticket(b.ExternalTicket)
+		case "review_comments":
+			a.ReviewComments = mapped(b.ReviewComments, func(r api.ReviewComment) redoubt.ReviewComment { return redoubt.ReviewComment(r) })
+		case "click_to_fix_prs":
+			a.ClickToFixPRs = mapped(b.ClickToFixPRs, func(p api.ClickToFixPR) redoubt.ClickToFixPR {
+				return redoubt.ClickToFixPR{CreatedAt: p.CreatedAt.UTC(), URL: p.URL, State: cmp.Or(p.State, "open")}
+			})
+		case "click_to_fix_failures":
+			a.ClickToFixFailures = mapped(b.ClickToFixFailures, func(f api.ClickToFixFailure) redoubt.ClickToFixError {
+				return redoubt.ClickToFixError{CreatedAt: f.CreatedAt.UTC(), Reason: f.Reason}
+			})
+		case "epss_score":
+			a.EPSS = nil
+			if b.EPSSScore != nil {
+				a.EPSS = &redoubt.EPSS{Percentile: b.EPSSScore.Percentile, Score: b.EPSSScore.Score}
+			}
+		case "reachability":
+			if a.Reachability, _ = redoubt.ParseReachability(b.Reachability); a.Reachability == redoubt.ReachabilityUnknown {
+				a.Reachability = 0
+			}
+		}
+	}
+}
+
+func mapped[From, To any](list *[]From, convert func(From) To) []To {
+	if list == nil || len(*list) == 0 {
+		return nil
+	}
+	out := make([]To, len(*list))
+	for i, v := range *list {
+		out[i] = convert(v)
+	}
+	return out
+}
+
+func ticket(t *api.ExternalTicket) *redoubt.ExternalTicket {
+	if t == nil {
+		return nil
+	}
+	return &redoubt.ExternalTicket{ExternalSlug: t.ExternalSlug, ID: t.ID, LinkedIssueIDs: t.LinkedIssueIDs, URL: t.URL}
+}
+
+// assistant replaces the members that were sent, and all of them by null.
+func assistant(old *redoubt.Assistant, sent json.RawMessage) *redoubt.Assistant {
+	var fresh *redoubt.Assistant
+	if err := json.Unmarshal(sent, &fresh); err != nil || fresh == nil { // valid: it was validated
+		return nil
+	}
+	if old == nil {
+		return fresh
+	}
+	out := *old
+	replace(&out.Autofix, fresh.Autofix)
+	replace(&out.Autotriage, fresh.Autotriage)
+	replace(&out.Component, fresh.Component)
+	replace(&out.Guidance, fresh.Guidance)
+	replace(&out.RuleExplanation, fresh.RuleExplanation)
+	return &out
+}
+
+func replace[T any](member **T, sent *T) {
+	if sent != nil {
+		*member = sent
+	}
+}

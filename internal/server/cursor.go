@@ -1,0 +1,131 @@
+package server
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// cursors makes and reads positions in lists. Each carries a checksum, under a
+// key of the server, over the list it belongs to: operation, deployment, filter
+// and what the caller may see. Altered, or with other filters, it is refused
+// (decisions §3).
+type cursors struct{ key []byte }
+
+// list is what a cursor belongs to. The filter is any value that encodes the
+// same for the same selection; the page size is none of it.
+type list struct {
+	operation  string
+	deployment int64
+	filter     any
+}
+
+const (
+	cursorVersion = 1
+	cursorSum     = 12 // bytes of checksum
+
+	// A numeric cursor holds the position in its lower bits and a checksum
+	// above; the sign bit stays clear for clients that read signed integers.
+	numberBits = 40
+	sumBits    = 63 - numberBits
+)
+
+var errCursor = errors.New("is not a cursor of this list: it was altered, or the filters are not those that it was made with; start over without a cursor")
+
+// encode writes a position as text.
+func (c cursors) encode(l list, position ...int64) (string, error) {
+	b := []byte{cursorVersion}
+	for _, n := range position {
+		b = binary.AppendVarint(b, n)
+	}
+	sum, err := c.sum(l, b)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(append(b, sum[:cursorSum]...)), nil
+}
+
+// decode reads a position of n numbers; none at all for the empty cursor.
+func (c cursors) decode(l list, text string, n int) ([]int64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) <= cursorSum || b[0] != cursorVersion {
+		return nil, errCursor
+	}
+	body, sent := b[:len(b)-cursorSum], b[len(b)-cursorSum:]
+	sum, err := c.sum(l, body)
+	if err != nil {
+		return nil, err
+	}
+	if !hmac.Equal(sent, sum[:cursorSum]) {
+		return nil, errCursor
+	}
+	position := make([]int64, n)
+	body = body[1:]
+	for i := range position {
+		v, size := binary.Varint(body)
+		if size <= 0 {
+			return nil, errCursor
+		}
+		position[i], body = v, body[size:]
+	}
+	if len(body) > 0 {
+		return nil, errCursor
+	}
+	return position, nil
+}
+
+// encodeNumber writes a position as a decimal uint64 below 2^63, which the
+// contract wants of the dependencies' cursor: 40 bits of position, 23 of
+// checksum. A position beyond 2^40 is an error.
+func (c cursors) encodeNumber(l list, position int64) (string, error) {
+	if position < 0 || position >= 1<<numberBits {
+		return "", fmt.Errorf("position %d does not fit a numeric cursor", position)
+	}
+	sum, err := c.numberSum(l, position)
+	return strconv.FormatUint(sum<<numberBits|uint64(position), 10), err
+}
+
+// decodeNumber reads what encodeNumber wrote; 0 for the empty cursor.
+func (c cursors) decodeNumber(l list, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || strconv.FormatUint(n, 10) != text {
+		return 0, errCursor
+	}
+	position := int64(n & (1<<numberBits - 1))
+	sum, err := c.numberSum(l, position)
+	if err != nil {
+		return 0, err
+	}
+	if sum != n>>numberBits {
+		return 0, errCursor
+	}
+	return position, nil
+}
+
+func (c cursors) numberSum(l list, position int64) (uint64, error) {
+	sum, err := c.sum(l, binary.BigEndian.AppendUint64(nil, uint64(position)))
+	return binary.BigEndian.Uint64(sum) & (1<<sumBits - 1), err
+}
+
+func (c cursors) sum(l list, body []byte) ([]byte, error) {
+	about, err := json.Marshal([]any{l.operation, l.deployment, l.filter})
+	if err != nil {
+		return make([]byte, sha256.Size), fmt.Errorf("make the checksum of a cursor: %w", err)
+	}
+	mac := hmac.New(sha256.New, c.key)
+	mac.Write(binary.AppendUvarint([]byte("cursor"), uint64(len(about))))
+	mac.Write(about)
+	mac.Write(body)
+	return mac.Sum(nil), nil
+}

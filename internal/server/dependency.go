@@ -1,0 +1,134 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+// dependenciesInput is a page of dependencies that is asked for.
+type dependenciesInput struct {
+	Body   api.ListDependenciesRequest
+	filter redoubt.DependencyFilter
+	list   list
+	after  int64
+}
+
+// Resolve turns the body into a filter and finds the position in its list.
+func (in *dependenciesInput) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	c := callOf(ctx.Context())
+	in.filter = dependencyFilter(in.Body.DependencyFilter, c.caller.Globs(), &bad)
+	in.list = list{"dependencies", c.caller.Deployment.ID, in.filter}
+	var err error
+	if in.after, err = c.server.cursors.decodeNumber(in.list, string(in.Body.Cursor)); err != nil {
+		bad.add("body.cursor", string(in.Body.Cursor), err.Error())
+	}
+	return bad
+}
+
+func dependencyFilter(f *api.DependencyFilter, visible redoubt.ProjectGlobs, bad *faults) redoubt.DependencyFilter {
+	out := redoubt.DependencyFilter{Projects: visible}
+	if f == nil {
+		return out
+	}
+	out.Name, out.Version, out.Lockfile, out.Licenses = f.Name, f.Version, f.LockfilePath, f.License
+	for _, id := range f.RepositoryID {
+		out.ProjectIDs = append(out.ProjectIDs, int64(id))
+	}
+	for i, p := range f.PackageFilters {
+		if p == (api.PackageFilter{}) || p == (api.PackageFilter{ExactNameMatch: true}) {
+			bad.add(fmt.Sprintf("body.dependencyFilter.packageFilters[%d]", i), nil, "names neither a package nor a version")
+		}
+		out.Packages = append(out.Packages, redoubt.PackageFilter{
+			Name: p.Name, ExactName: p.ExactNameMatch, Version: strings.TrimSpace(p.ExactVersion),
+			Lower: strings.TrimSpace(p.VersionLowerBound), Upper: strings.TrimSpace(p.VersionUpperBound),
+		})
+	}
+	return out
+}
+
+func (c *call) listDependencies(ctx context.Context, in *dependenciesInput) (*api.ListDependenciesResponse, error) {
+	rows, more, err := c.tx.Dependencies(ctx, in.filter, in.after, int(in.Body.PageSize))
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListDependenciesResponse{Dependencies: make([]api.Dependency, len(rows)), HasMore: more}
+	for i, d := range rows {
+		out.Dependencies[i] = dependencyOf(d)
+	}
+	if more {
+		out.Cursor, err = c.server.cursors.encodeNumber(in.list, rows[len(rows)-1].ID)
+	}
+	return out, err
+}
+
+func dependencyOf(d redoubt.Dependency) api.Dependency {
+	licenses := d.Licenses
+	if licenses == nil {
+		licenses = []string{}
+	}
+	transitivity := d.Transitivity
+	if transitivity == 0 {
+		transitivity = redoubt.TransitivityUnknown
+	}
+	return api.Dependency{
+		ID: decimal(d.ID), Name: d.Name, Version: d.Version, Ecosystem: d.Ecosystem, RepositoryID: decimal(d.ProjectID),
+		LockfilePath: d.Lockfile, Transitivity: transitivity.String(), Licenses: licenses, PURL: d.PURL,
+	}
+}
+
+// decimal writes an id as the string that most of the API has it as.
+func decimal(id int64) string { return strconv.FormatInt(id, 10) }
+
+// lockfilesInput is a page of lockfiles that is asked for.
+type lockfilesInput struct {
+	Body   api.ListLockfilesRequest
+	filter redoubt.DependencyFilter
+	list   list
+	after  int64
+}
+
+// Resolve turns the body into a filter and finds the position in its list.
+func (in *lockfilesInput) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	c := callOf(ctx.Context())
+	in.filter = dependencyFilter(in.Body.DependencyFilter, c.caller.Globs(), &bad)
+	in.list = list{"lockfiles " + ctx.Param("repositoryId"), c.caller.Deployment.ID, in.filter}
+	position, err := c.server.cursors.decode(in.list, in.Body.Cursor, 1)
+	if err != nil {
+		bad.add("body.cursor", in.Body.Cursor, err.Error())
+	}
+	if position != nil {
+		in.after = position[0]
+	}
+	return bad
+}
+
+func (c *call) listLockfiles(ctx context.Context, in *lockfilesInput) (*api.ListLockfilesResponse, error) {
+	id, err := c.id("repositoryId")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.seen(c.tx.Project(ctx, id)); err != nil {
+		return nil, err
+	}
+	rows, more, err := c.tx.Lockfiles(ctx, id, in.filter, in.after, int(in.Body.PageSize))
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListLockfilesResponse{LockfileSummaries: make([]api.LockfileSummary, len(rows)), HasMore: more}
+	for i, l := range rows {
+		out.LockfileSummaries[i] = api.LockfileSummary{LockfilePath: l.Path, NumDependencies: int64(l.Dependencies)}
+	}
+	if more {
+		out.Cursor, err = c.server.cursors.encode(in.list, rows[len(rows)-1].ID)
+	}
+	return out, err
+}

@@ -1,0 +1,75 @@
+package server
+
+// tags are the parts of the API, in the order of openapi.json.
+var tags = []struct{ name, words string }{
+	{"deployments", "The deployment that a token belongs to."},
+	{"findings", "What scanners found: code, supply chain and secrets; listing, triage and annotations."},
+	{"projects", "Repositories and their settings."},
+	{"dependencies", "What the primary branches depend on, and bills of materials of it."},
+	{"scans", "Runs of scanners, and handing in their reports."},
+	{"policies", "Rules, and what their findings do to a build."},
+}
+
+// words describe an operation: a title of a few words, and what to know.
+type words struct{ summary, text string }
+
+// described are the words of every route, by its id.
+var described = map[string]words{
+	"ping":            {"Ping", "Answers an empty object. Needs no token."},
+	"listDeployments": {"List deployments", "Answers the one deployment that the token belongs to: its id and slug are what all other paths take, in either place."},
+
+	"listFindings": {"List code or supply-chain findings", "Findings of one issue type by `relevant_since` and id, descending, in pages. A page past the end is empty. " +
+		"Values of one parameter are or-ed, parameters and-ed; lists may be repeated, joined by commas, or written `name[]`. A filter of the other issue type is an error. Unknown parameters are ignored."},
+	"getFinding": {"Get one finding", "A finding of any issue type by its id (an extension). Members of other types are absent."},
+	"annotateFinding": {"Annotate a finding", "Writes what no scanner brings (an extension): assistant, ticket, review comments, fixing change requests, exploit probability, reachability. " +
+		"It is written to the finding on all its refs. Absent members stay; `null` and empty lists clear."},
+	"triageFindings": {"Triage findings in bulk", "Sets a state or adds a note to the newest findings that match, at most `limit`, and to the same findings on all other refs. Ids and filters together mean those that match both. " +
+		"Neither ids nor any filter is an error, as is any unknown member. All or nothing."},
+	"listSecrets": {"List secrets", "Credentials found in repositories, by id. The credential itself is never kept."},
+
+	"listProjects":      {"List projects", "Projects by name, in pages. A page past the end is empty."},
+	"createProject":     {"Create a project", "Makes a project before its first scan does (an extension)."},
+	"getProject":        {"Get a project", "A project by its name, which may be written with slashes or `%2F`. Old names keep answering until another project takes them."},
+	"updateProject":     {"Update a project", "Changes the members that are sent."},
+	"deleteProject":     {"Delete a project", "Drops the project with its findings, scans and dependencies; the audit trail stays. This cannot be undone."},
+	"toggleManagedScan": {"Toggle managed scans", "Switches the scans that the server starts by itself. Beta."},
+
+	"listDependencies": {"List dependencies", "What is in force on the primary branches, one row for each project, lockfile, package and version, by id. Members of the filter are and-ed, entries of `packageFilters` or-ed. " +
+		"Pass `cursor` to get the next page while `hasMore`; with other filters it is refused."},
+	"listLockfiles":    {"List lockfiles of a project", "The lockfiles of a project's primary branch with dependencies that pass the filter, and how many."},
+	"createSBOMExport": {"Start an SBOM export", "Stores the job and answers at once. Ask for its status with the task token."},
+	"getSBOMExport":    {"Get the status of an SBOM export", "Once it is complete, `downloadUrl` serves the document."},
+	"downloadSBOM":     {"Download an SBOM", "Serves the document with its own media type. The address is signed and needs no token; it comes from the status of the export."},
+
+	"searchScans": {"Search scans", "Scans by `started_at`, descending. Pass `cursor` to get the next page; it is absent on the last one. Beta."},
+	"importReports": {"Import reports", "Takes the reports of scanners and lockfiles in (an extension): as a multipart form with its fields before its files, or as a raw body with query parameters; either may be gzip. " +
+		"The format is detected. All files count or none; a broken item is refused and loses nothing else, unless `strict`."},
+
+	"listPolicies":    {"List policies", "All policies of the deployment, by id."},
+	"listPolicyRules": {"List the rules of a policy", "A policy with its rules, by id. Pass `cursor` to get the next page; it is absent on the last one."},
+}
+
+// pathWords describe the parts of paths.
+var pathWords = map[string]struct{ text, example string }{
+	"deploymentId":   {"Id of the deployment; its slug is taken too.", "1"},
+	"deploymentSlug": {"Slug of the deployment; its id is taken too.", "acme"},
+	"findingId":      {"Id of the finding.", "1234"},
+	"projectName":    {"Name of the project, with its slashes or with `%2F`.", "acme/payments"},
+	"repositoryId":   {"Id of the project.", "17"},
+	"policyId":       {"Id of the policy.", "3"},
+	"taskToken":      {"Token that starting the export answered.", "task_mfrggzdfmztwq2lk"},
+}
+
+// errorWords describe what else an operation may answer.
+var errorWords = map[int]string{
+	400: "The request is malformed; `errors` names every bad member.",
+	401: "No valid token was sent.",
+	403: "The token may not do this.",
+	404: "There is none, or it is another tenant's: the answer is the same.",
+	409: "The write does not fit what is stored by now.",
+	413: "The body is over the limit.",
+	415: "The body is of a kind that is not taken here.",
+	429: "The token sends too many requests; wait as `Retry-After` says.",
+	500: "Something failed inside the server; its log has the cause under the request id.",
+	503: "The server is busy or shutting down; try again as `Retry-After` says.",
+}

@@ -1,0 +1,254 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// call is one request on its way through the server.
+type call struct {
+	server    *Server
+	requestID string
+	path      string // as sent
+	base      string // address of the server as the client knows it
+	secure    bool   // the client came over TLS
+	route     string // pattern, for the log
+
+	w      http.ResponseWriter
+	r      *http.Request
+	caller auth.Caller
+	tx     *store.Tx // of operations that the table gives one
+	cause  error     // why it failed, for the log
+}
+
+type callKey struct{}
+
+func callOf(ctx context.Context) *call {
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		panic("a request came past observe")
+	}
+	return c
+}
+
+// endpoint takes every request of a route through the same steps.
+type endpoint struct {
+	server *Server
+	route  Route
+	op     *operation
+}
+
+// ServeHTTP checks who calls, whether they may, and what they sent; what is
+// left is decoding into structs, validating and the handler.
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := callOf(r.Context())
+	c.w, c.r = w, r
+	w.Header().Set("Cache-Control", "no-store")
+	if err := e.admit(c); err != nil {
+		writeProblem(w, r, problemOf(err))
+		return
+	}
+	if err := e.canonical(c); err != nil {
+		writeProblem(w, r, problemOf(err))
+		return
+	}
+	e.op.handle(humago.NewContext(e.op.described, c.r, w))
+}
+
+// admit answers who calls and whether they may: 401, 429, 403, 404, in this
+// order, so that nobody learns what is there before being known.
+func (e *endpoint) admit(c *call) (err error) {
+	if !textual(c.r) {
+		return redoubt.ErrNotFound
+	}
+	if e.route.Scope == Anyone {
+		return nil
+	}
+	if c.caller, err = e.server.auth.Authenticate(c.r.Context(), bearer(c.r)); err != nil {
+		return err
+	}
+	if err := e.server.grant(c); err != nil {
+		return err
+	}
+	switch may := c.caller.CanUse() || e.route.Scope == Upload && c.caller.CanUpload(); {
+	case !may && e.route.Scope == Upload:
+		return newProblem(api.CodePermissionDenied, "This token has neither the scope ci nor web_api. Ask for a token that may hand in scans.", nil)
+	case !may:
+		return newProblem(api.CodePermissionDenied, "This token does not have Web API access. Ask for a token with the scope web_api.", nil)
+	case e.route.Writes && !c.caller.CanWrite():
+		return newProblem(api.CodePermissionDenied, "This token is read-only. Ask for a token without the scope read_only to change anything.", nil)
+	}
+	if d := c.deployment(); d != "" && !c.caller.Is(d) {
+		return redoubt.ErrNotFound
+	}
+	return nil
+}
+
+// textual reports whether the path is text that the store can hold; nothing
+// else is there.
+func textual(r *http.Request) bool {
+	return utf8.ValidString(r.URL.Path) && !strings.ContainsRune(r.URL.Path, 0)
+}
+
+func bearer(r *http.Request) string {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(secret)
+}
+
+// grant counts the call against the token's rate, and tells how much is left.
+func (s *Server) grant(c *call) error {
+	if !s.limiter.Limited() {
+		return nil
+	}
+	g := s.limiter.Allow(c.caller.Token.PublicID)
+	h := c.w.Header()
+	h.Set("RateLimit-Limit", strconv.Itoa(g.Limit))
+	h.Set("RateLimit-Remaining", strconv.Itoa(g.Remaining))
+	h.Set("RateLimit-Reset", strconv.Itoa(int(math.Ceil(g.Reset.Seconds()))))
+	if g.OK {
+		return nil
+	}
+	p := newProblem(api.CodeRateLimited, "This token sends too many requests. Wait as Retry-After says.", nil)
+	p.wait = max(g.Wait, time.Second)
+	return p
+}
+
+// canonical brings query and body into the one spelling that is decoded.
+func (e *endpoint) canonical(c *call) error {
+	query, err := canonicalQuery(c.r.URL.RawQuery, e.op.params)
+	if err != nil {
+		return err
+	}
+	c.r = c.r.WithContext(c.r.Context())
+	u := *c.r.URL
+	u.RawQuery = query
+	c.r.URL = &u
+	if e.op.members == nil {
+		return nil
+	}
+	body, err := readJSON(c.r, e.server.Limits.Body)
+	if err != nil {
+		return err
+	}
+	if body, err = canonicalJSON(body, e.op.members); err != nil {
+		return err
+	}
+	c.r.Body = memory(body)
+	c.r.Header = c.r.Header.Clone()
+	c.r.Header.Set("Content-Type", "application/json")
+	return nil
+}
+
+// deployment is the one that the path names, empty where it names none.
+func (c *call) deployment() string {
+	if id := c.r.PathValue("deploymentId"); id != "" {
+		return id
+	}
+	return c.r.PathValue("deploymentSlug")
+}
+
+// view runs fn on one state of the deployment.
+func (c *call) view(ctx context.Context, fn func(context.Context) error) error {
+	return c.server.Store.View(ctx, c.caller.Deployment.ID, c.within(fn))
+}
+
+// update runs fn in a transaction of the deployment, whole or not at all.
+func (c *call) update(ctx context.Context, fn func(context.Context) error) error {
+	return c.server.Store.Update(ctx, c.caller.Deployment.ID, c.caller.Actor(), c.within(fn))
+}
+
+func (c *call) within(fn func(context.Context) error) func(context.Context, *store.Tx) error {
+	return func(ctx context.Context, tx *store.Tx) error {
+		c.tx = tx
+		defer func() { c.tx = nil }()
+		return fn(ctx)
+	}
+}
+
+// findings returns the deployment's findings, as new as its newest commit.
+func (c *call) findings(ctx context.Context) (*index.View, error) {
+	return c.server.Index.Deployment(ctx, c.caller.Deployment.ID)
+}
+
+// id reads a numeric part of the path; what is not a number is not there.
+func (c *call) id(name string) (int64, error) {
+	n, err := strconv.ParseInt(c.r.PathValue(name), 10, 64)
+	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != c.r.PathValue(name) {
+		return 0, redoubt.ErrNotFound
+	}
+	return n, nil
+}
+
+// seen answers as if a project that the token's globs leave out did not exist.
+func (c *call) seen(p redoubt.Project, err error) (redoubt.Project, error) {
+	if err == nil && !c.caller.Globs().Allows(p.Name) {
+		return redoubt.Project{}, redoubt.ErrNotFound
+	}
+	return p, err
+}
+
+// project finds the project that the path names.
+func (c *call) project(ctx context.Context) (redoubt.Project, error) {
+	name := c.r.PathValue("projectName")
+	if redoubt.CheckProjectName(name) != nil {
+		return redoubt.Project{}, redoubt.ErrNotFound
+	}
+	return c.seen(c.tx.ProjectByName(ctx, name))
+}
+
+// methods answers one pattern: it finds the endpoint of the method, HEAD among
+// GETs, and refuses others with what is allowed.
+type methods map[string]*endpoint
+
+// ServeHTTP finds the endpoint.
+func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	c := callOf(r.Context())
+	if e, ok := m[method]; ok {
+		c.route = e.route.Pattern
+		e.ServeHTTP(w, r)
+		return
+	}
+	var allowed []string
+	for method, e := range m {
+		c.route = e.route.Pattern
+		allowed = append(allowed, method)
+		if method == http.MethodGet {
+			allowed = append(allowed, http.MethodHead)
+		}
+	}
+	slices.Sort(allowed)
+	refuseMethod(w, r, allowed)
+}
+
+func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
+	list := strings.Join(allowed, ", ")
+	w.Header().Set("Allow", list)
+	writeProblem(w, r, newProblem(api.CodeMethodNotAllowed, "This address does not take the method of the request. It takes "+list+".", nil))
+}
+
+// unmatched answers every address that the table does not have.
+func unmatched(w http.ResponseWriter, r *http.Request) {
+	writeProblem(w, r, newProblem(api.CodeNotFound, notFound, errors.New("no such route")))
+}

@@ -1,0 +1,174 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/index"
+)
+
+// findingsInput is the query of the findings list, and the filter that it means.
+type findingsInput struct {
+	api.FindingsQuery
+	filter redoubt.FindingFilter
+}
+
+// Resolve turns the parameters into a filter, and refuses those that the
+// contract ties to the other issue type (decisions §4).
+func (in *findingsInput) Resolve(ctx huma.Context) []error {
+	var bad faults
+	q := &in.FindingsQuery
+	code := tied{"sast", []member{
+		{"policies", len(q.Policies) > 0},
+		{"rules", len(q.Rules) > 0},
+		{"categories", len(q.Categories) > 0},
+		{"confidence", len(q.Confidence) > 0},
+		{"autotriage_verdict", q.AutotriageVerdict != ""},
+	}}
+	supply := tied{"sca", []member{
+		{"exposures", len(q.Exposures) > 0},
+		{"transitivities", len(q.Transitivities) > 0},
+		{"is_malicious", q.IsMalicious.Set},
+	}}
+	refuseTied("query.", q.IssueType, []tied{code, supply}, &bad)
+	in.filter = findingFilter(q, &bad)
+	in.filter.Visible = callOf(ctx.Context()).caller.Globs()
+	return bad
+}
+
+func findingFilter(q *api.FindingsQuery, bad *faults) redoubt.FindingFilter {
+	issueType, _ := redoubt.ParseIssueType(q.IssueType)
+	return redoubt.FindingFilter{
+		IssueType:      issueType,
+		Since:          epoch(q.Since, "query.since", bad),
+		Ref:            refFilter(q.Ref),
+		Dedup:          q.Dedup,
+		Projects:       q.Repos,
+		ProjectIDs:     q.RepositoryIDs,
+		Statuses:       parsed(q.Status, redoubt.ParseStatus),
+		TriageReasons:  parsed(q.TriageReasons, redoubt.ParseTriageReason),
+		Severities:     parsed(q.Severities, redoubt.ParseSeverity),
+		Confidences:    parsed(q.Confidence, redoubt.ParseConfidence),
+		Modes:          parsed(q.Policies, redoubt.ParseRuleBoard),
+		Rules:          q.Rules,
+		Categories:     q.Categories,
+		Verdicts:       parsed(single(q.AutotriageVerdict), redoubt.ParseVerdict),
+		ComponentTags:  q.ComponentTags,
+		PRStates:       q.ClickToFixPRStates,
+		Reachabilities: parsed(q.Exposures, redoubt.ParseReachability),
+		Transitivities: parsed(q.Transitivities, redoubt.ParseTransitivity),
+		Malicious:      q.IsMalicious.Pointer(),
+	}
+}
+
+// tied are filters that only one issue type has.
+type tied struct {
+	issueType string
+	members   []member
+}
+
+// member is a filter, and whether a request has it.
+type member struct {
+	name string
+	set  bool
+}
+
+// refuseTied reports every filter that is set and belongs to another type.
+func refuseTied(prefix, issueType string, all []tied, bad *faults) {
+	for _, t := range all {
+		for _, m := range t.members {
+			if m.set && t.issueType != issueType {
+				bad.add(prefix+m.name, nil, "filters findings of issue_type "+t.issueType+" only, and issue_type is "+issueType)
+			}
+		}
+	}
+}
+
+// listFindings answers one page, straight from the index.
+func (c *call) listFindings(ctx context.Context, in *findingsInput) (writer, error) {
+	view, err := c.findings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := view.Page(ctx, in.filter, int(in.Page), int(in.PageSize))
+	if err != nil {
+		return nil, err
+	}
+	return findingsPage{page, in.filter.IssueType}, nil
+}
+
+// findingsPage writes both lists, one of which is empty (decisions §2).
+type findingsPage struct {
+	page      *index.Page
+	issueType redoubt.IssueType
+}
+
+func (findingsPage) header(h http.Header) { h.Set("Content-Type", "application/json") }
+
+// WriteTo writes the page.
+func (p findingsPage) WriteTo(w io.Writer) (int64, error) {
+	before, after := `{"sastFindings":{"findings":`, `},"scaFindings":{"findings":[]}}`
+	if p.issueType == redoubt.SCA {
+		before, after = `{"sastFindings":{"findings":[]},"scaFindings":{"findings":`, `}}`
+	}
+	n, err := io.WriteString(w, before)
+	if err != nil {
+		return int64(n), err
+	}
+	m, err := p.page.WriteTo(w)
+	if err != nil {
+		return int64(n) + m, err
+	}
+	k, err := io.WriteString(w, after+"\n")
+	return int64(n) + m + int64(k), err
+}
+
+// getFinding answers one finding of any issue type.
+func (c *call) getFinding(ctx context.Context, _ *none) (writer, error) {
+	id, err := c.id("findingId")
+	if err != nil {
+		return nil, err
+	}
+	return c.finding(ctx, id)
+}
+
+// finding reads one finding from the index, whatever its issue type.
+func (c *call) finding(ctx context.Context, id int64) (writer, error) {
+	view, err := c.findings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+		filter := redoubt.FindingFilter{IssueType: t, Visible: c.caller.Globs(), HasIDs: true, IDs: []int64{id}}
+		page, err := view.Page(ctx, filter, 0, 1)
+		if err != nil {
+			return nil, err
+		}
+		if page.Len() > 0 {
+			return oneFinding{page}, nil
+		}
+	}
+	return nil, redoubt.ErrNotFound
+}
+
+// oneFinding writes a page of one as an object.
+type oneFinding struct{ page *index.Page }
+
+func (oneFinding) header(h http.Header) { h.Set("Content-Type", "application/json") }
+
+// WriteTo writes the finding.
+func (f oneFinding) WriteTo(w io.Writer) (int64, error) {
+	var buf bytes.Buffer
+	if _, err := f.page.WriteTo(&buf); err != nil {
+		return 0, err
+	}
+	finding := bytes.TrimSuffix(bytes.TrimPrefix(buf.Bytes(), []byte("[")), []byte("]"))
+	n, err := w.Write(append(append([]byte(`{"finding":`), finding...), "}\n"...))
+	return int64(n), err
+}

@@ -1,0 +1,251 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// maxFiles and maxField bound a form: its files, and the bytes of one field.
+const (
+	maxFiles = 100
+	maxField = 4 << 10
+)
+
+// importReports reads reports from the body as it comes in, and takes all of
+// them in within one transaction. Nothing is kept of the body on the way:
+// secrets in it are gone once it is read (decisions §16).
+func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
+	files, err := c.readReports(in)
+	if err != nil {
+		return nil, err
+	}
+	upload, err := uploadOf(in)
+	if err != nil {
+		return nil, err
+	}
+	if !c.caller.Globs().Allows(in.Project) {
+		return nil, redoubt.ErrNotFound
+	}
+	out := &api.ImportResponse{Imports: []api.Import{}}
+	err = c.update(ctx, func(ctx context.Context) error {
+		if err := c.mayTake(ctx, in.Project); err != nil {
+			return err
+		}
+		for _, f := range files {
+			summaries, err := ingest.ApplyAll(ctx, c.tx, upload, f.reports)
+			if err != nil {
+				return err
+			}
+			for _, s := range summaries {
+				out.Imports = append(out.Imports, importOf(f.name, s))
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// mayTake refuses a name that the token's globs allow but that is an old one of
+// a project which they leave out, as if there were none (decisions §12).
+func (c *call) mayTake(ctx context.Context, name string) error {
+	p, err := c.tx.ProjectByName(ctx, name)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return nil
+	case err == nil && !c.caller.Globs().Allows(p.Name):
+		return redoubt.ErrNotFound
+	}
+	return err
+}
+
+// file is one file of an upload.
+type file struct {
+	name    string
+	reports []*redoubt.Report
+}
+
+// readReports reads the body: a form with files, or one raw file.
+func (c *call) readReports(in *api.ImportQuery) ([]file, error) {
+	body, err := inflate(c.r, c.server.Limits.Upload)
+	if err != nil {
+		return nil, err
+	}
+	media, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if err == nil && media == "multipart/form-data" {
+		return c.readForm(multipart.NewReader(body, params["boundary"]), in)
+	}
+	one, err := c.readFile(body, in.Filename, in)
+	return []file{one}, err
+}
+
+// readForm reads fields, which must come first since they say how files are to
+// be read, and then files.
+func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery) ([]file, error) {
+	var files []file
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, bodyFault(err)
+		}
+		switch {
+		case part.FileName() == "" && len(files) > 0:
+			return nil, redoubt.Invalid("body."+part.FormName(), "comes behind a file: put the fields of the form before its files")
+		case part.FileName() == "":
+			err = setField(in, part)
+		case len(files) == maxFiles:
+			err = redoubt.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
+		default:
+			var one file
+			one, err = c.readFile(part, formFileName(part), in)
+			files = append(files, one)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(files) == 0 {
+		return nil, redoubt.Invalid("body", "holds no file")
+	}
+	return files, nil
+}
+
+// formFileName is the whole name that a client gave: FileName cuts folders off,
+// and for a lockfile they are its path in the repository.
+func formFileName(part *multipart.Part) string {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	if err != nil {
+		return part.FileName()
+	}
+	return params["filename"]
+}
+
+func (c *call) readFile(body io.Reader, name string, in *api.ImportQuery) (file, error) {
+	reports, err := report.Read(body, report.Options{
+		Name: name, Format: report.Format(in.Format), Category: in.Category, Key: c.server.SecretKey,
+		Limits: report.Limits{Input: c.server.Limits.Upload},
+	})
+	return file{name, reports}, err
+}
+
+// setField takes a field of the form, under the name of the parameter.
+func setField(in *api.ImportQuery, part *multipart.Part) error {
+	data, err := io.ReadAll(io.LimitReader(part, maxField+1))
+	if err != nil {
+		return bodyFault(err)
+	}
+	name, value := part.FormName(), string(data)
+	if len(data) > maxField {
+		return redoubt.Invalid("body."+name, "is longer than %d bytes", maxField)
+	}
+	texts := map[string]*string{
+		"project": &in.Project, "ref": &in.Ref, "category": &in.Category, "at": &in.At, "commit": &in.Commit,
+		"repo_url": &in.RepoURL, "format": &in.Format, "filename": &in.Filename,
+	}
+	flags := map[string]*bool{"full": &in.Full, "diff": &in.Diff, "strict": &in.Strict}
+	switch {
+	case texts[name] != nil:
+		*texts[name] = value
+	case flags[name] != nil:
+		if *flags[name], err = strconv.ParseBool(value); err != nil {
+			return redoubt.Invalid("body."+name, "expected true or false, got %.20q", value)
+		}
+	}
+	return nil
+}
+
+// uploadOf says of the reports what the request says of them.
+func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
+	var bad redoubt.InvalidError
+	fault := func(location, text string) {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: location, Message: text})
+	}
+	u := ingest.Upload{
+		Project: redoubt.Project{Name: in.Project, URL: in.RepoURL},
+		Ref:     in.Ref, Commit: in.Commit, Full: !in.Diff, DeclaredFull: in.Full, Category: in.Category, Strict: in.Strict,
+	}
+	if in.Project == "" {
+		fault("query.project", "is needed: the project that the report is of, as acme/payments")
+	} else if err := redoubt.CheckProjectName(in.Project); err != nil {
+		fault("query.project", err.Error())
+	}
+	if in.Full && in.Diff {
+		fault("query.diff", "contradicts full: a report is of everything or of a change")
+	}
+	if in.At != "" {
+		at, err := time.Parse(time.RFC3339, in.At)
+		if err != nil {
+			fault("query.at", "expected an RFC 3339 date-time, as 2024-05-28T06:38:54Z")
+		}
+		u.At = at
+	}
+	if len(bad.Fields) > 0 {
+		return u, &bad
+	}
+	return u, nil
+}
+
+func importOf(name string, s ingest.Summary) api.Import {
+	out := api.Import{
+		File: name, Project: s.Project, ProjectID: s.ProjectID, Ref: s.Ref, Source: s.Source, ScanID: decimal(s.ScanID), Outcome: outcomeOf(s),
+		New: s.New, Changed: s.Changed, Returned: s.Returned, Moved: s.Moved, Closed: s.Closed, Removed: s.Removed, Unchanged: s.Unchanged,
+		Items: make([]api.ImportItem, len(s.Items)), Refused: make([]api.RefusedItem, len(s.Refused)), Counts: countsOf(s.Counts),
+		Changes: api.InventoryChange{
+			Lockfiles: s.Lockfiles, Added: s.DependenciesAdded, Removed: s.DependenciesRemoved, LockfilesDropped: orEmpty(s.LockfilesDropped),
+		},
+	}
+	for i, item := range s.Items {
+		out.Items[i] = api.ImportItem{FindingID: item.FindingID, Rule: item.Rule, Path: item.Path, Line: item.Line, Change: string(item.Change)}
+	}
+	for i, r := range s.Refused {
+		out.Refused[i] = api.RefusedItem{Item: r.Item, Reason: r.Reason}
+	}
+	return out
+}
+
+func outcomeOf(s ingest.Summary) string {
+	switch {
+	case s.Repeat:
+		return "repeat"
+	case s.Outcome == redoubt.ScanLate:
+		return "late"
+	case s.Outcome == redoubt.ScanSuperseded:
+		return "superseded"
+	}
+	return "applied"
+}
+
+// importBody describes what the operation takes, which no struct does.
+func importBody() *huma.RequestBody {
+	binary := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+	fields := map[string]*huma.Schema{"file": {Type: huma.TypeArray, Items: binary, Description: "Reports or lockfiles; lockfiles are known by their name, which is their path in the repository."}}
+	for _, name := range []string{"project", "ref", "category", "at", "commit", "repo_url", "format"} {
+		fields[name] = &huma.Schema{Type: huma.TypeString, Description: fmt.Sprintf("As the parameter %s; before the files.", name)}
+	}
+	for _, name := range []string{"full", "diff", "strict"} {
+		fields[name] = &huma.Schema{Type: huma.TypeBoolean, Description: fmt.Sprintf("As the parameter %s; before the files.", name)}
+	}
+	return &huma.RequestBody{
+		Required: true, Description: "Reports of scanners, or lockfiles.",
+		Content: map[string]*huma.MediaType{
+			"multipart/form-data":      {Schema: &huma.Schema{Type: huma.TypeObject, Properties: fields, Required: []string{"file"}}},
+			"application/octet-stream": {Schema: binary},
+			"application/json":         {Schema: &huma.Schema{Type: huma.TypeObject, Description: "A report as JSON."}},
+		},
+	}
+}

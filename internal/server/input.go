@@ -1,0 +1,109 @@
+package server
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+)
+
+// faults gathers what is wrong with a request beyond what its schema says, so
+// that a client learns all of it at once.
+type faults []error
+
+func (f *faults) add(location string, value any, message string) {
+	*f = append(*f, &huma.ErrorDetail{Location: location, Message: message, Value: value})
+}
+
+// addInvalid adds the faults that a room found.
+func (f *faults) addInvalid(err error) {
+	if err == nil {
+		return
+	}
+	for _, e := range problemOf(err).Errors {
+		f.add(e.Location, e.Value, e.Message)
+	}
+}
+
+// copies checks the members of a body that repeat a part of the path: they may
+// be absent, but not differ (decisions §1).
+func copies(ctx huma.Context, body any) []error {
+	c := callOf(ctx.Context())
+	var bad faults
+	v := reflect.ValueOf(body).Elem()
+	for i := range v.NumField() {
+		field := v.Field(i)
+		if field.Kind() != reflect.String || field.String() == "" {
+			continue
+		}
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		sent := field.String()
+		switch name {
+		case "deploymentId", "deploymentSlug":
+			if !c.caller.Is(sent) {
+				bad.add("body."+name, sent, "is not the deployment of the path; leave it out or repeat the path")
+			}
+		case "projectName", "repositoryId", "policyId":
+			if part := ctx.Param(name); part != "" && part != sent {
+				bad.add("body."+name, sent, "is not the one of the path; leave it out or repeat the path")
+			}
+		}
+	}
+	return bad
+}
+
+// parsed reads words of an enumeration. What is none was reported by the schema
+// already, and is left out.
+func parsed[T any, S ~string](values []S, parse func(string) (T, bool)) []T {
+	var out []T
+	for _, value := range values {
+		if v, ok := parse(string(value)); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// single is a list of the value that is there.
+func single(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// refFilter is a ref in full; empty where it sets no filter (decisions §4).
+func refFilter(ref string) string {
+	if ref == "" || ref == redoubt.DefaultRefFilter {
+		return ""
+	}
+	return redoubt.FullRef(ref)
+}
+
+// maxEpoch bounds epoch seconds to years of four digits.
+const maxEpoch = 253402300800
+
+// epoch turns seconds into a time; zero and less are all there is.
+func epoch(seconds float64, location string, bad *faults) time.Time {
+	switch {
+	case math.IsNaN(seconds) || math.Abs(seconds) >= maxEpoch:
+		bad.add(location, nil, "expected epoch seconds, as 1716878334")
+		return time.Time{}
+	case seconds <= 0:
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(math.Round(seconds * 1e6))).UTC()
+}
+
+// instantParam reads an RFC 3339 parameter. Its schema reports what is none.
+func instantParam(text string) time.Time {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

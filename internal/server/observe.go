@@ -1,0 +1,175 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// observe gives every request its id and its place in the context, and writes
+// one log line about it when it is over: never a query, never a token.
+func (s *Server) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		started := s.Clock()
+		out := &recorder{ResponseWriter: w}
+		c := &call{server: s, requestID: requestID(r), path: r.URL.Path, route: "unmatched"}
+		c.base, c.secure = s.baseOf(r)
+		header(w.Header(), c)
+		s.metrics.inFlight.Inc()
+		defer func() {
+			s.metrics.inFlight.Dec()
+			s.tell(r, c, out, s.Clock().Sub(started))
+		}()
+		c.w = out
+		next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+	})
+}
+
+// header sets what every answer carries. Pages that need more widen it.
+func header(h http.Header, c *call) {
+	h.Set("X-Request-Id", c.requestID)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	if c.secure {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+func (s *Server) tell(r *http.Request, c *call, out *recorder, took time.Duration) {
+	status := out.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	attrs := []slog.Attr{
+		slog.String("request_id", c.requestID), slog.String("method", method(r.Method)), slog.String("route", c.route),
+		slog.Int("status", status), slog.Duration("duration", took), slog.Int64("bytes", out.bytes),
+	}
+	if c.caller.Deployment.ID != 0 {
+		attrs = append(attrs, slog.Int64("deployment", c.caller.Deployment.ID), slog.String("token", c.caller.Token.PublicID))
+	}
+	level := slog.LevelInfo
+	if c.cause != nil {
+		attrs = append(attrs, slog.String("cause", c.cause.Error()))
+	}
+	if status >= http.StatusInternalServerError {
+		level = slog.LevelError
+	}
+	s.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+	s.metrics.observe(method(r.Method), c.route, status, took, out.bytes)
+}
+
+// method bounds what a client may write into logs and labels.
+func method(m string) string {
+	switch m {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return m
+	}
+	return "other"
+}
+
+var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// requestID is the client's own, where that is harmless, else a fresh one.
+func requestID(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); saneRequestID.MatchString(id) {
+		return id
+	}
+	return strings.ToLower(rand.Text())
+}
+
+// baseOf is the address that the client reached the server at.
+func (s *Server) baseOf(r *http.Request) (base string, secure bool) {
+	scheme, host := "http", r.Host
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	if s.trusted(r.RemoteAddr) {
+		if p := strings.ToLower(r.Header.Get("X-Forwarded-Proto")); p == "http" || p == "https" {
+			scheme = p
+		}
+		if h := r.Header.Get("X-Forwarded-Host"); h != "" && !strings.ContainsAny(h, "/\\ ,@?#") {
+			host = h
+		}
+	}
+	secure = scheme == "https"
+	if s.PublicURL != "" {
+		return s.PublicURL, secure
+	}
+	return scheme + "://" + host, secure
+}
+
+func (s *Server) trusted(remote string) bool {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return false
+	}
+	for _, p := range s.TrustedProxies {
+		if p.Contains(at.Addr().Unmap()) {
+			return true
+		}
+	}
+	return false
+}
+
+// recorder counts what is sent.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// WriteHeader notes the status.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts the bytes.
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// recovering answers a panic with a problem, its cause and place in the log. An
+// answer that has begun can only be broken off, so that it is not taken for a
+// whole one.
+func recovering(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := callOf(r.Context())
+		begun := &recorder{ResponseWriter: w}
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(v)
+			}
+			c.cause = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+			if begun.status != 0 {
+				panic(http.ErrAbortHandler)
+			}
+			writeProblem(begun, r, problemOf(c.cause))
+		}()
+		c.w = begun
+		next.ServeHTTP(begun, r)
+	})
+}

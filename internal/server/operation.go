@@ -1,0 +1,128 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// none is the input of an operation that takes nothing but its path.
+type none struct{}
+
+// request is the input of an operation with a JSON body and no further checks.
+type request[T any] struct{ Body T }
+
+// Resolve checks the copies of the path in the body.
+func (r *request[T]) Resolve(ctx huma.Context) []error { return copies(ctx, &r.Body) }
+
+// reply is what huma encodes.
+type reply[T any] struct{ Body *T }
+
+// stream is an answer that is written piece by piece.
+type stream struct{ Body func(huma.Context) }
+
+// operation is a handler on its way into huma: it decodes, validates and
+// describes what the types of the handler say.
+type operation struct {
+	described *huma.Operation
+	handle    func(huma.Context)
+	params    map[string]param  // query parameters
+	members   map[string]string // of the body, by folded name; nil without a body
+}
+
+// handler makes an operation of a function.
+type handler func(h huma.API, o *operation)
+
+// view is a handler that reads one state of the deployment.
+func view[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handler {
+	return plain(func(c *call, ctx context.Context, in *In) (out *Out, err error) {
+		err = c.view(ctx, func(ctx context.Context) error {
+			out, err = fn(c, ctx, in)
+			return err
+		})
+		return out, err
+	})
+}
+
+// update is a handler that changes the deployment.
+func update[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handler {
+	return plain(func(c *call, ctx context.Context, in *In) (out *Out, err error) {
+		err = c.update(ctx, func(ctx context.Context) error {
+			out, err = fn(c, ctx, in)
+			return err
+		})
+		return out, err
+	})
+}
+
+// plain is a handler that opens what it needs itself.
+func plain[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handler {
+	return func(h huma.API, o *operation) {
+		huma.Register(h, *o.described, func(ctx context.Context, in *In) (*reply[Out], error) {
+			c := callOf(ctx)
+			out, err := fn(c, ctx, in)
+			if err != nil {
+				return nil, c.failed(err)
+			}
+			return &reply[Out]{Body: out}, nil
+		})
+	}
+}
+
+// writer is an answer that writes itself.
+type writer interface {
+	header(http.Header)
+	io.WriterTo
+}
+
+// streamed is a handler whose answer is written piece by piece; Out says what
+// it looks like.
+func streamed[In, Out any](fn func(*call, context.Context, *In) (writer, error)) handler {
+	return func(h huma.API, o *operation) {
+		schema := h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Out](), true, "")
+		o.described.Responses["200"] = &huma.Response{Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+		huma.Register(h, *o.described, func(ctx context.Context, in *In) (*stream, error) {
+			c := callOf(ctx)
+			out, err := fn(c, ctx, in)
+			if err != nil {
+				return nil, c.failed(err)
+			}
+			return &stream{Body: func(huma.Context) { c.write(out) }}, nil
+		})
+	}
+}
+
+// write sends an answer. Once it has begun, a failure is the connection's, and
+// breaking off is all that is left to say so.
+func (c *call) write(out writer) {
+	out.header(c.w.Header())
+	if _, err := out.WriteTo(c.w); err != nil {
+		c.cause = err
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// failed turns an error into the problem that huma writes.
+func (c *call) failed(err error) error {
+	p := problemOf(err)
+	c.complete(p)
+	return p
+}
+
+// format encodes and decodes JSON for huma.
+var format = huma.Format{
+	Marshal: func(w io.Writer, v any) error {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		return enc.Encode(v)
+	},
+	Unmarshal: json.Unmarshal,
+}
+
+// memory is a body that was read already.
+func memory(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }

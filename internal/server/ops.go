@@ -1,0 +1,111 @@
+package server
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"time"
+)
+
+// probe is how long the database has to say that it is there.
+const probe = 2 * time.Second
+
+// mux has every address: the table, the probes and the documentation.
+func (s *Server) mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	patterns := map[string]methods{}
+	for _, route := range Routes() {
+		if patterns[route.Pattern] == nil {
+			patterns[route.Pattern] = methods{}
+			mux.Handle(route.Pattern, patterns[route.Pattern])
+		}
+		patterns[route.Pattern][route.Method] = &endpoint{server: s, route: route, op: theSpec().operations[route.ID]}
+	}
+	s.page(mux, "/healthz", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, health{Status: "ok"}) })
+	s.page(mux, "/readyz", s.ready)
+	s.page(mux, "/version", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, version{Version: s.Version}) })
+	s.page(mux, "/api/v1/openapi.json", serveSpec)
+	s.page(mux, "/api/docs", serveDocs)
+	s.page(mux, "/api/docs/{file}", serveDocs)
+	mux.HandleFunc("/", unmatched)
+	return mux
+}
+
+// page serves an address that is no operation: GET and HEAD, for anyone.
+func (s *Server) page(mux *http.ServeMux, pattern string, serve http.HandlerFunc) {
+	mux.Handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		callOf(r.Context()).route = pattern
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			refuseMethod(w, r, []string{http.MethodGet, http.MethodHead})
+			return
+		}
+		serve(w, r)
+	}))
+}
+
+type health struct {
+	Status string `json:"status"`
+}
+
+type version struct {
+	Version string `json:"version"`
+}
+
+// ready reports whether requests can be answered. The store brings its schema
+// up to date before it opens, so one that answers is ready.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), probe)
+	defer cancel()
+	if err := s.Store.Ping(ctx); err != nil {
+		callOf(r.Context()).cause = err
+		w.Header().Set("Retry-After", "1")
+		writeJSON(w, http.StatusServiceUnavailable, health{Status: "the database does not answer"})
+		return
+	}
+	writeJSON(w, http.StatusOK, health{Status: "ok"})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // plain members; a lost connection has nobody to tell
+}
+
+func serveSpec(w http.ResponseWriter, r *http.Request) {
+	text, err := OpenAPI()
+	if err != nil {
+		writeProblem(w, r, problemOf(err))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // a lost connection has nobody to tell
+}
+
+//go:embed swagger
+var swagger embed.FS
+
+// docsPolicy lets the page load what the server itself serves, and nothing
+// else. The library styles elements one by one and draws its icons from data.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// serveDocs serves the documentation page, without anything from elsewhere.
+func serveDocs(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("file")
+	if name == "" {
+		name = "index.html"
+	}
+	files, err := fs.Sub(swagger, "swagger")
+	if err != nil {
+		writeProblem(w, r, problemOf(err))
+		return
+	}
+	if _, err := fs.Stat(files, name); err != nil {
+		unmatched(w, r)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", docsPolicy)
+	http.ServeFileFS(w, r, files, name)
+}

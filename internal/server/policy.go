@@ -1,0 +1,127 @@
+package server
+
+import (
+	"context"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+// defaultRules is how many rules an answer holds when 0 are asked for.
+const defaultRules = 500
+
+func (c *call) listPolicies(ctx context.Context, _ *none) (*api.ListPoliciesResponse, error) {
+	policies, err := c.tx.Policies(ctx)
+	out := &api.ListPoliciesResponse{Policies: []api.Policy{}}
+	for _, p := range policies {
+		out.Policies = append(out.Policies, policyOf(p))
+	}
+	return out, err
+}
+
+func policyOf(p redoubt.Policy) api.Policy {
+	return api.Policy{
+		ID: decimal(p.ID), IsDefault: p.Default, Name: p.Name, ProductType: "PRODUCT_TYPE_" + strings.ToUpper(p.Product.String()), Slug: p.Slug,
+	}
+}
+
+// policyInput is a page of a policy's rules that is asked for.
+type policyInput struct {
+	api.PolicyRulesQuery
+	list  list
+	after int64
+}
+
+// Resolve finds the position in the list.
+func (in *policyInput) Resolve(ctx huma.Context) []error {
+	c := callOf(ctx.Context())
+	in.list = list{"policy " + ctx.Param("policyId"), c.caller.Deployment.ID, nil}
+	position, err := c.server.cursors.decode(in.list, in.Cursor, 1)
+	if err != nil {
+		return []error{&huma.ErrorDetail{Location: "query.cursor", Message: err.Error(), Value: in.Cursor}}
+	}
+	if position != nil {
+		in.after = position[0]
+	}
+	return nil
+}
+
+func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListPolicyRulesResponse, error) {
+	id, err := c.id("policyId")
+	if err != nil {
+		return nil, err
+	}
+	policy, err := c.tx.Policy(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	limit := int(in.Limit)
+	if limit == 0 {
+		limit = defaultRules
+	}
+	rows, more, err := c.tx.PolicyRules(ctx, id, in.after, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListPolicyRulesResponse{Policy: policyOf(policy), Rules: make([]api.PolicyRule, len(rows))}
+	for i, r := range rows {
+		out.Rules[i] = policyRuleOf(r)
+	}
+	if more {
+		out.Cursor, err = c.server.cursors.encode(in.list, rows[len(rows)-1].ID)
+	}
+	return out, err
+}
+
+func policyRuleOf(r redoubt.PolicyRule) api.PolicyRule {
+	return api.PolicyRule{
+		ID: decimal(r.ID), Path: r.Rule.Name, Category: r.Rule.Category,
+		Confidence: upper("CONFIDENCE_", r.Rule.Confidence, redoubt.ConfidenceMedium),
+		Severity:   upper("SEVERITY_", r.Rule.Severity, redoubt.SeverityMedium),
+		PolicyMode: upper("MODE_", r.Mode, redoubt.ModeMonitor), Source: sourceOf(r.Rule.Origin),
+		CWECategories: orEmpty(r.Rule.CWE), OWASPCategories: orEmpty(r.Rule.OWASP), VulnerabilityClass: orEmpty(r.Rule.VulnerabilityClasses),
+		Languages: orEmpty(r.Rule.Languages), Technologies: orEmpty(r.Rule.Technologies), Rulesets: orEmpty(r.Rule.Rulesets),
+		RegistryMaintainer: maintainer(r.Rule.Origin), LastChangeAt: api.Time{Time: r.LastChangeAt}, LastChangeBy: r.LastChangeBy, URL: r.Rule.URL,
+	}
+}
+
+// upper writes an enumeration as the policies' part of the API does, with what
+// it counts as where it was not told.
+func upper[T interface {
+	comparable
+	String() string
+}](prefix string, v, unknown T) string {
+	var zero T
+	if v == zero {
+		v = unknown
+	}
+	return prefix + strings.ToUpper(v.String())
+}
+
+// sourceOf is where a rule is from; one that does not tell is somebody's own.
+func sourceOf(origin string) string {
+	switch origin {
+	case "community", "pro":
+		return "SOURCE_" + strings.ToUpper(origin)
+	}
+	return "SOURCE_CUSTOM"
+}
+
+// maintainer is who keeps the rules of a public registry.
+func maintainer(origin string) string {
+	switch origin {
+	case "community", "pro":
+		return "semgrep"
+	}
+	return ""
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

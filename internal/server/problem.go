@@ -1,0 +1,193 @@
+package server
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// problem is an error on its way out, with what only the log is to see.
+type problem struct {
+	api.Problem
+	cause error
+	wait  time.Duration // Retry-After; 0 for none
+}
+
+// Error, GetStatus and ContentType make a problem what huma writes for a failed
+// request.
+func (p *problem) Error() string             { return p.Detail }
+func (p *problem) GetStatus() int            { return p.Status }
+func (p *problem) ContentType(string) string { return problemType }
+
+const problemType = "application/problem+json"
+
+// statusOf is decisions §3, row by row.
+var statusOf = map[string]int{
+	api.CodeInvalidArgument:      http.StatusBadRequest,
+	api.CodeUnauthenticated:      http.StatusUnauthorized,
+	api.CodePermissionDenied:     http.StatusForbidden,
+	api.CodeNotFound:             http.StatusNotFound,
+	api.CodeMethodNotAllowed:     http.StatusMethodNotAllowed,
+	api.CodeConflict:             http.StatusConflict,
+	api.CodeTooLarge:             http.StatusRequestEntityTooLarge,
+	api.CodeUnsupportedMediaType: http.StatusUnsupportedMediaType,
+	api.CodeRateLimited:          http.StatusTooManyRequests,
+	api.CodeUnavailable:          http.StatusServiceUnavailable,
+	api.CodeInternal:             http.StatusInternalServerError,
+}
+
+// notFound is the one text for what is missing and for what is another tenant's
+// (decisions §1).
+const notFound = "Not found: there is none, or this token may not see it. Check the address and the deployment of the token."
+
+// retryAfter is what a busy server asks for.
+const retryAfter = time.Second
+
+// newProblem makes a problem of a code, with a text for people.
+func newProblem(code, detail string, cause error) *problem {
+	status := statusOf[code]
+	return &problem{cause: cause, Problem: api.Problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail, Errors: []api.FieldError{},
+	}}
+}
+
+// problemOf turns what a room answers into what a client reads. Anything not
+// known is internal: its text goes to the log and no further.
+func problemOf(err error) *problem {
+	var (
+		ready     *problem
+		invalid   *redoubt.InvalidError
+		oversize  *http.MaxBytesError
+		badReport *report.FileError
+	)
+	switch {
+	case errors.As(err, &ready):
+		return ready
+	case errors.As(err, &oversize):
+		return newProblem(api.CodeTooLarge, "The body is larger than the "+strconv.FormatInt(oversize.Limit, 10)+" bytes that are taken here. Send less at once.", err)
+	case errors.As(err, &invalid):
+		return invalidProblem(invalid.Fields)
+	case errors.Is(err, redoubt.ErrTooLarge):
+		return newProblem(api.CodeTooLarge, err.Error(), err)
+	case errors.As(err, &badReport):
+		return invalidProblem([]redoubt.FieldError{{Location: cmp.Or(badReport.Name, "body"), Message: badReport.Error()}})
+	case errors.Is(err, redoubt.ErrNotFound):
+		return newProblem(api.CodeNotFound, notFound, err)
+	case errors.Is(err, auth.ErrUnauthenticated):
+		return newProblem(api.CodeUnauthenticated, "No valid API token was sent. Send one as Authorization: Bearer TOKEN; it may be unknown, expired or revoked.", err)
+	case errors.Is(err, redoubt.ErrConflict):
+		return newProblem(api.CodeConflict, err.Error(), err)
+	case errors.Is(err, redoubt.ErrUnavailable):
+		p := newProblem(api.CodeUnavailable, "The server is busy or shutting down. Try again shortly.", err)
+		p.wait = retryAfter
+		return p
+	}
+	return newProblem(api.CodeInternal, "Something failed inside the server. Its log has the cause under this request id.", err)
+}
+
+// invalidProblem names all bad members of a request at once.
+func invalidProblem(fields []redoubt.FieldError) *problem {
+	detail := (&redoubt.InvalidError{Fields: fields}).Error()
+	p := newProblem(api.CodeInvalidArgument, detail, nil)
+	for _, f := range fields {
+		p.Errors = append(p.Errors, api.FieldError{Location: f.Location, Message: f.Message, Value: shown(f.Value)})
+	}
+	return p
+}
+
+// maxShown bounds how much of a bad value is sent back, in bytes.
+const maxShown = 200
+
+// shown is a bad value as the answer shows it: scalars that are short enough.
+func shown(v any) any {
+	switch v := v.(type) {
+	case string:
+		if len(v) > maxShown {
+			return nil
+		}
+		return v
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return v
+	case bool, json.Number, int, int64, uint64:
+		return v
+	}
+	return nil
+}
+
+// init has huma report its faults as this server's problems. The library offers
+// only a variable for it, and no other package imports it.
+func init() {
+	huma.NewErrorWithContext = func(ctx huma.Context, status int, detail string, faults ...error) huma.StatusError {
+		p := humaProblem(ctx.Operation(), status, detail, faults)
+		callOf(ctx.Context()).complete(p)
+		return p
+	}
+}
+
+// humaProblem translates what huma found. It decodes and validates, so all it
+// finds is the client's, but for faults that it has no words for.
+func humaProblem(op *huma.Operation, status int, detail string, faults []error) *problem {
+	if status >= http.StatusInternalServerError {
+		return newProblem(api.CodeInternal, problemOf(errors.New(detail)).Detail, errors.Join(append(faults, errors.New(detail))...))
+	}
+	var fields []redoubt.FieldError
+	for _, fault := range faults {
+		var d *huma.ErrorDetail
+		if errors.As(fault, &d) {
+			fields = append(fields, redoubt.FieldError{Location: d.Location, Message: plainer(op, d), Value: d.Value})
+		}
+	}
+	if len(fields) == 0 {
+		fields = []redoubt.FieldError{{Location: "body", Message: detail}}
+	}
+	return invalidProblem(fields)
+}
+
+// writeProblem answers a request that failed before or beside huma.
+func writeProblem(w http.ResponseWriter, r *http.Request, p *problem) {
+	callOf(r.Context()).complete(p)
+	w.Header().Set("Content-Type", problemType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(p.Status)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(p.Problem) //nolint:errchkjson // plain members; a lost connection has nobody to tell
+}
+
+// complete adds what the request knows to a problem, sets the headers that
+// belong to it, and keeps its cause for the log.
+func (c *call) complete(p *problem) {
+	p.Instance = instance(c.path)
+	p.RequestID = c.requestID
+	p.Message = p.Detail
+	if p.cause != nil {
+		c.cause = p.cause
+	}
+	if p.Code == api.CodeUnauthenticated {
+		c.w.Header().Set("WWW-Authenticate", `Bearer realm="redoubt"`)
+	}
+	if p.wait > 0 {
+		c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.wait.Seconds()))))
+	}
+}
+
+// instance is the path as the client wrote it, as a URI reference.
+func instance(path string) string { return (&url.URL{Path: path}).EscapedPath() }
+
+// MarshalJSON writes the wire's part of a problem.
+func (p *problem) MarshalJSON() ([]byte, error) { return json.Marshal(p.Problem) }

@@ -1,0 +1,183 @@
+package server
+
+import (
+	"context"
+	"math"
+	"net/url"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// defaultPage is how many projects a page has when 0 is asked for.
+const defaultPage = 100
+
+func (c *call) listProjects(ctx context.Context, in *api.ProjectsQuery) (*api.ListProjectsResponse, error) {
+	size := in.PageSize
+	if size == 0 {
+		size = defaultPage
+	}
+	out := &api.ListProjectsResponse{Projects: []api.Project{}}
+	if in.Page > math.MaxInt32 || size > math.MaxInt32 {
+		size = min(size, math.MaxInt32)
+		if in.Page > 0 {
+			return out, nil // beyond any deployment
+		}
+	}
+	list, err := c.tx.Projects(ctx, store.ProjectQuery{Globs: c.caller.Globs(), Offset: int(in.Page * size), Limit: int(size)})
+	for _, p := range list {
+		out.Projects = append(out.Projects, projectOf(p))
+	}
+	return out, err
+}
+
+func (c *call) getProject(ctx context.Context, _ *none) (*api.ProjectResponse, error) {
+	p, err := c.project(ctx)
+	return projectResponse(p), err
+}
+
+// projectOf is a project as lists show it.
+func projectOf(p redoubt.Project) api.Project {
+	tags := p.Tags
+	if tags == nil {
+		tags = []string{}
+	}
+	return api.Project{
+		ID: p.ID, Name: p.Name, URL: p.URL, Tags: tags,
+		CreatedAt: api.Time{Time: p.CreatedAt}, LatestScanAt: api.NewTime(p.LatestScanAt),
+		DefaultBranch: p.Default(), PrimaryBranch: p.Primary(), Visibility: p.Visibility.String(),
+	}
+}
+
+// projectResponse is a project alone, with its managed scans.
+func projectResponse(p redoubt.Project) *api.ProjectResponse {
+	out := &api.ProjectResponse{Project: projectOf(p)}
+	out.Project.ManagedScanConfig = &api.ManagedScan{
+		DiffScan: &api.Enabled{Enabled: p.ManagedScan.Diff}, FullScan: &api.Enabled{Enabled: p.ManagedScan.Full},
+	}
+	return out
+}
+
+// createInput is a new project.
+type createInput struct {
+	Body    api.CreateProjectRequest
+	project redoubt.Project
+}
+
+// Resolve checks what the schema cannot.
+func (in *createInput) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	b := &in.Body
+	if b.Name != "" {
+		if err := redoubt.CheckProjectName(b.Name); err != nil {
+			bad.add("body.name", b.Name, err.Error())
+		}
+	}
+	if b.URL != "" && !webAddress(b.URL) {
+		bad.add("body.url", b.URL, "expected an absolute http or https URL")
+	}
+	in.project = redoubt.Project{Name: b.Name, URL: b.URL, Tags: tagsOf(b.Tags, &bad)}
+	in.project.Visibility, _ = redoubt.ParseVisibility(b.Visibility)
+	if b.PrimaryBranch != "" {
+		in.project.PrimaryBranch = branchOf(b.PrimaryBranch, &bad)
+	}
+	return bad
+}
+
+func webAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
+}
+
+func tagsOf(list []string, bad *faults) []string {
+	tags, err := redoubt.NormalTags(list)
+	if err != nil {
+		bad.add("body.tags", nil, err.Error())
+	}
+	return tags
+}
+
+// branchOf completes a branch; None is empty: follow the default branch.
+func branchOf(text string, bad *faults) string {
+	if text == "None" {
+		return ""
+	}
+	full := redoubt.FullRef(text)
+	branch, ok := strings.CutPrefix(full, "refs/heads/")
+	if !ok || branch == "" || strings.ContainsFunc(branch, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		bad.add("body.primary_branch", text, "expected a branch, as refs/heads/main or main, or None")
+	}
+	return full
+}
+
+func (c *call) createProject(ctx context.Context, in *createInput) (*api.ProjectResponse, error) {
+	if !c.caller.Globs().Allows(in.project.Name) {
+		return nil, redoubt.ErrNotFound
+	}
+	if err := c.mayTake(ctx, in.project.Name); err != nil {
+		return nil, err
+	}
+	p, err := c.tx.CreateProject(ctx, in.project)
+	return projectResponse(p), err
+}
+
+// updateInput is a change of a project.
+type updateInput struct {
+	Body  api.UpdateProjectRequest
+	patch store.ProjectPatch
+}
+
+// Resolve turns the body into a patch.
+func (in *updateInput) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	b := &in.Body
+	if b.Tags != nil {
+		in.patch.Tags = ref(tagsOf(*b.Tags, &bad))
+	}
+	if b.PrimaryBranch != nil {
+		in.patch.PrimaryBranch = ref(branchOf(*b.PrimaryBranch, &bad))
+	}
+	if v, ok := redoubt.ParseVisibility(b.Visibility); ok {
+		in.patch.Visibility = &v
+	}
+	if m := b.ManagedScanConfig; m != nil {
+		in.patch.ManagedDiff, in.patch.ManagedFull = switched(m.DiffScan), switched(m.FullScan)
+	}
+	return bad
+}
+
+func switched(e *api.Enabled) *bool {
+	if e == nil {
+		return nil
+	}
+	return &e.Enabled
+}
+
+func (c *call) updateProject(ctx context.Context, in *updateInput) (*api.ProjectResponse, error) {
+	return c.patchProject(ctx, in.patch)
+}
+
+func (c *call) toggleManagedScan(ctx context.Context, in *request[api.ToggleManagedScanRequest]) (*api.ProjectResponse, error) {
+	return c.patchProject(ctx, store.ProjectPatch{ManagedDiff: switched(in.Body.DiffScan), ManagedFull: switched(in.Body.FullScan)})
+}
+
+func (c *call) patchProject(ctx context.Context, patch store.ProjectPatch) (*api.ProjectResponse, error) {
+	p, err := c.project(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err = c.tx.UpdateProject(ctx, p.ID, patch)
+	return projectResponse(p), err
+}
+
+func (c *call) deleteProject(ctx context.Context, _ *none) (*api.DeleteProjectResponse, error) {
+	p, err := c.project(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &api.DeleteProjectResponse{ProjectName: p.Name}, c.tx.DeleteProject(ctx, p.ID)
+}

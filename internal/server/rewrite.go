@@ -1,0 +1,78 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// canonicalPath lets one plain pattern serve all spellings of a path: it
+// collapses repeated slashes, without a redirect that would lose a body, and
+// turns the slashes of a project's name into %2F, which no router does
+// (decisions §1).
+func canonicalPath(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		escaped := r.URL.EscapedPath()
+		want := joinProjectName(collapseSlashes(escaped))
+		if want == escaped {
+			next.ServeHTTP(w, r)
+			return
+		}
+		plain, err := url.PathUnescape(want)
+		if err != nil { // cannot be: the server unescaped the path already
+			writeProblem(w, r, problemOf(err))
+			return
+		}
+		moved := r.WithContext(r.Context())
+		moved.URL = new(url.URL)
+		*moved.URL = *r.URL
+		moved.URL.Path, moved.URL.RawPath = plain, want
+		next.ServeHTTP(w, moved)
+	})
+}
+
+// collapseSlashes makes one slash of several.
+func collapseSlashes(path string) string {
+	if !strings.Contains(path, "//") {
+		return path
+	}
+	var b strings.Builder
+	for i := range len(path) {
+		if path[i] != '/' || i == 0 || path[i-1] != '/' {
+			b.WriteByte(path[i])
+		}
+	}
+	return b.String()
+}
+
+// joinProjectName escapes the slashes of …/deployments/{d}/projects/{name}. A
+// last segment managed-scan is the toggle where a name of two segments or more
+// stands before it, and part of the name otherwise.
+func joinProjectName(path string) string {
+	rest, ok := strings.CutPrefix(path, "/api/v1/deployments/")
+	if !ok {
+		return path
+	}
+	deployment, rest, ok := strings.Cut(rest, "/")
+	if !ok {
+		return path
+	}
+	name, ok := strings.CutPrefix(rest, "projects/")
+	if !ok || name == "" {
+		return path
+	}
+	before, toggle := strings.CutSuffix(name, managedScan)
+	if toggle && segments(before) >= 2 {
+		return "/api/v1/deployments/" + deployment + "/projects/" + escapeSlashes(before) + managedScan
+	}
+	return "/api/v1/deployments/" + deployment + "/projects/" + escapeSlashes(name)
+}
+
+const managedScan = "/managed-scan"
+
+// segments counts the parts of a name between slashes, raw or escaped.
+func segments(name string) int {
+	return 1 + strings.Count(name, "/") + strings.Count(strings.ToUpper(name), "%2F")
+}
+
+func escapeSlashes(name string) string { return strings.ReplaceAll(name, "/", "%2F") }

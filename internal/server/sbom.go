@@ -1,0 +1,203 @@
+package server
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/sbom"
+)
+
+// SBOMJob is the kind of job that makes bills of materials. Its input is a
+// redoubt.SBOMRequest.
+const SBOMJob = "sbom"
+
+// downloadFor is how long a download address is valid.
+const downloadFor = time.Hour
+
+// sbomInput is an export that is asked for.
+type sbomInput struct {
+	Body    api.CreateSBOMExportRequest
+	request redoubt.SBOMRequest
+}
+
+const componentPrefix = "SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_"
+
+// Resolve turns the body into what the job is to make.
+func (in *sbomInput) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	b, r := &in.Body, &in.request
+	r.Format, r.Version = formatOf(b.FormatVersion, &bad)
+	r.XML = b.SBOMOutputFormat == "SBOM_OUTPUT_FORMAT_CYCLONEDX"
+	r.ComponentType = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(b.MetadataComponentType, componentPrefix), "_", "-"))
+	r.Ref = refFilter(b.Ref)
+	r.Visible = callOf(ctx.Context()).caller.Globs()
+	if b.RepositoryID != "" {
+		id, err := strconv.ParseInt(string(b.RepositoryID), 10, 64)
+		if err != nil || id <= 0 {
+			bad.add("body.repositoryId", string(b.RepositoryID), "expected the id of a project")
+		}
+		r.ProjectID = id
+	}
+	if s := b.MetadataSupplier; s != nil {
+		r.Supplier.Name, r.Supplier.URL = s.Name, s.URL
+		if s.Contact != nil {
+			r.Supplier.Contact.Email, r.Supplier.Contact.Name, r.Supplier.Contact.Phone = s.Contact.Email, s.Contact.Name, s.Contact.Phone
+		}
+	}
+	if len(bad) == 0 && b.MetadataComponentType != "" {
+		bad.addInvalid(sbom.Check(*r))
+	}
+	return bad
+}
+
+// formatOf reads the format and both spellings of its version.
+func formatOf(f *api.FormatVersion, bad *faults) (redoubt.SBOMFormat, string) {
+	if f == nil {
+		return redoubt.CycloneDX, "1.5"
+	}
+	format, version := redoubt.SBOMFormat(f.Format), string(f.Version)
+	if format == "" {
+		format = redoubt.CycloneDX
+	}
+	if other := strings.ReplaceAll(strings.TrimPrefix(f.CycloneDXVersion, "SBOM_CYCLONE_DX_VERSION_V"), "_", "."); other != "" {
+		if version != "" && version != other {
+			bad.add("body.formatVersion.cyclonedxVersion", f.CycloneDXVersion, "differs from version")
+		}
+		version = other
+	}
+	switch {
+	case version != "":
+		return format, version
+	case format == redoubt.SPDX:
+		return format, "2.3"
+	}
+	return format, "1.5"
+}
+
+// createSBOMExport stores the job and answers at once (decisions §11).
+func (c *call) createSBOMExport(ctx context.Context, in *sbomInput) (*api.CreateSBOMExportResponse, error) {
+	if in.request.ProjectID != 0 {
+		if _, err := c.seen(c.tx.Project(ctx, in.request.ProjectID)); err != nil {
+			return nil, err
+		}
+	}
+	input, err := json.Marshal(in.request)
+	if err != nil {
+		return nil, fmt.Errorf("encode the export: %w", err)
+	}
+	job, err := c.tx.AddJob(ctx, redoubt.Job{Kind: SBOMJob, Token: auth.NewTaskToken(), Input: input})
+	if err != nil {
+		return nil, err
+	}
+	if c.server.JobAdded != nil {
+		c.server.JobAdded()
+	}
+	return &api.CreateSBOMExportResponse{TaskToken: job.Token}, nil
+}
+
+func (c *call) getSBOMExport(ctx context.Context, _ *none) (*api.SBOMExportStatusResponse, error) {
+	job, err := c.tx.Job(ctx, c.r.PathValue("taskToken"))
+	if err != nil {
+		return nil, err
+	}
+	if job.Kind != SBOMJob || !c.mayRead(job) {
+		return nil, redoubt.ErrNotFound
+	}
+	switch job.State {
+	case redoubt.JobDone:
+		return &api.SBOMExportStatusResponse{Status: "SBOM_EXPORT_STATUS_COMPLETED", DownloadURL: c.downloadURL(job)}, nil
+	case redoubt.JobFailed:
+		return &api.SBOMExportStatusResponse{Status: "SBOM_EXPORT_STATUS_FAILED", ErrorMessage: job.Error}, nil
+	}
+	return &api.SBOMExportStatusResponse{Status: "SBOM_EXPORT_STATUS_IN_PROGRESS"}, nil
+}
+
+// mayRead reports whether the token sees all that the export holds: it was made
+// under the same globs, or the token has none.
+func (c *call) mayRead(job redoubt.Job) bool {
+	var made redoubt.SBOMRequest
+	if json.Unmarshal(job.Input, &made) != nil {
+		return false
+	}
+	globs := c.caller.Globs()
+	return len(globs) == 0 || strings.Join(globs, "\n") == strings.Join(made.Visible, "\n")
+}
+
+func (c *call) downloadURL(job redoubt.Job) string {
+	expires := c.server.Clock().Add(downloadFor).Unix()
+	return fmt.Sprintf("%s/api/v1/deployments/%d/sbom/export/%s/download?expires=%d&signature=%s",
+		c.base, job.DeploymentID, job.Token, expires, c.server.signature(decimal(job.DeploymentID), job.Token, expires))
+}
+
+// signature proves that the server made a download address.
+func (s *Server) signature(deployment, task string, expires int64) string {
+	mac := hmac.New(sha256.New, derived(s.SigningKey, "download"))
+	fmt.Fprintf(mac, "%q %q %d", deployment, task, expires)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// document is a finished export.
+type document struct {
+	name, mediaType string
+	content         []byte
+}
+
+func (d document) header(h http.Header) {
+	h.Set("Content-Type", d.mediaType)
+	h.Set("Content-Disposition", `attachment; filename="`+d.name+`"`)
+}
+
+// WriteTo writes the document.
+func (d document) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(d.content)
+	return int64(n), err
+}
+
+// downloadSBOM serves an export to whoever has its signed address.
+func (c *call) downloadSBOM(ctx context.Context, in *api.DownloadQuery) (writer, error) {
+	deployment, task := c.r.PathValue("deploymentId"), c.r.PathValue("taskToken")
+	id, err := c.id("deploymentId")
+	if err != nil || !hmac.Equal([]byte(in.Signature), []byte(c.server.signature(deployment, task, in.Expires))) || c.server.Clock().Unix() > in.Expires {
+		return nil, newProblem(api.CodePermissionDenied, "This address has expired or was altered. Ask for the status of the export again: it has a fresh one.", err)
+	}
+	c.caller.Deployment.ID = id
+	var job redoubt.Job
+	err = c.view(ctx, func(ctx context.Context) error {
+		job, err = c.tx.Job(ctx, task)
+		return err
+	})
+	if err == nil && job.State != redoubt.JobDone {
+		err = redoubt.ErrNotFound
+	}
+	return document{"sbom" + extension(job.MediaType), job.MediaType, job.Result}, err
+}
+
+func extension(mediaType string) string {
+	if strings.Contains(mediaType, "xml") {
+		return ".xml"
+	}
+	return ".json"
+}
+
+// documentContent describes a download, which has a media type for each format.
+func documentContent() map[string]*huma.MediaType {
+	out := map[string]*huma.MediaType{}
+	for _, t := range []string{"application/vnd.cyclonedx+json", "application/vnd.cyclonedx+xml", "application/spdx+json"} {
+		out[t] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	}
+	return out
+}

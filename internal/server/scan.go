@@ -1,0 +1,116 @@
+package server
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// defaultScans is how many scans an answer holds when 0 are asked for.
+const defaultScans = 100
+
+// scansInput is a search for scans.
+type scansInput struct {
+	Body   api.SearchScansRequest
+	filter redoubt.ScanFilter
+	list   list
+	after  store.ScanCursor
+	none   bool // nothing can match
+}
+
+// Resolve turns the body into a filter and finds the position in its list.
+func (in *scansInput) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	c, b := callOf(ctx.Context()), &in.Body
+	if b.Limit == 0 {
+		b.Limit = defaultScans
+	}
+	in.filter = redoubt.ScanFilter{
+		Ref: refFilter(b.Branch), ProjectID: int64(b.RepositoryID), Full: (*bool)(b.IsFullScan),
+		Statuses: parsed(b.Statuses, redoubt.ParseScanStatus), Projects: c.caller.Globs(),
+	}
+	in.filter.Products, in.none = products(b.Products)
+	if b.Since != nil {
+		in.filter.Since = b.Since.UTC()
+	}
+	if t := b.TotalTime; t != nil {
+		in.filter.MinTime, in.filter.MaxTime = t.Min, t.Max
+		if t.Min != nil && t.Max != nil && *t.Min > *t.Max {
+			bad.add("body.total_time", nil, "has a min above its max")
+		}
+	}
+	in.list = list{"scans", c.caller.Deployment.ID, []any{in.filter, in.none}}
+	position, err := c.server.cursors.decode(in.list, b.Cursor, 2)
+	if err != nil {
+		bad.add("body.cursor", b.Cursor, err.Error())
+	}
+	if position != nil {
+		in.after = store.ScanCursor{StartedAt: time.UnixMicro(position[0]).UTC(), ID: position[1]}
+	}
+	return bad
+}
+
+// products reads the filter. PRODUCT_UNSPECIFIED sets none; products that no
+// scan here has leave nothing.
+func products(sent []api.Product) (list []redoubt.IssueType, none bool) {
+	if slices.Contains(sent, "PRODUCT_UNSPECIFIED") {
+		return nil, false
+	}
+	for _, p := range sent {
+		switch p {
+		case "PRODUCT_SAST":
+			list = append(list, redoubt.SAST)
+		case "PRODUCT_SCA":
+			list = append(list, redoubt.SCA)
+		case "PRODUCT_SECRETS":
+			list = append(list, redoubt.Secrets)
+		}
+	}
+	return list, len(sent) > 0 && len(list) == 0
+}
+
+func (c *call) searchScans(ctx context.Context, in *scansInput) (*api.SearchScansResponse, error) {
+	out := &api.SearchScansResponse{Scans: []api.Scan{}}
+	if in.none {
+		return out, nil
+	}
+	rows, more, err := c.tx.Scans(ctx, in.filter, in.after, int(in.Body.Limit))
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range rows {
+		out.Scans = append(out.Scans, c.scanOf(s))
+	}
+	if more {
+		last := rows[len(rows)-1]
+		out.Cursor, err = c.server.cursors.encode(in.list, last.StartedAt.UnixMicro(), last.ID)
+	}
+	return out, err
+}
+
+// scanOf is a scan as it stands now: one that runs for too long never finished.
+func (c *call) scanOf(s redoubt.Scan) api.Scan {
+	out := api.Scan{
+		ID: decimal(s.ID), DeploymentID: decimal(c.caller.Deployment.ID), RepositoryID: decimal(s.ProjectID),
+		Branch: s.Ref, Commit: s.Commit, StartedAt: api.Time{Time: s.StartedAt}, CompletedAt: api.NewTime(s.CompletedAt),
+		IsFullScan: s.Full, EnabledProducts: s.Products.Names(), FindingsCounts: countsOf(s.Counts), Status: s.StatusAt(c.tx.Now()).String(),
+	}
+	if !s.CompletedAt.IsZero() {
+		out.ExitCode = ref(int64(s.ExitCode))
+	}
+	if s.TotalTime >= 0 {
+		out.TotalTime = ref(math.Round(s.TotalTime.Seconds()*1e6) / 1e6)
+	}
+	return out
+}
+
+func countsOf(n redoubt.FindingCounts) api.FindingsCounts {
+	return api.FindingsCounts{Code: int64(n.Code), Secrets: int64(n.Secrets), SupplyChain: int64(n.SupplyChain), Total: int64(n.Total())}
+}

@@ -1,0 +1,212 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// defaultSecrets is how many secrets an answer holds when 0 are asked for.
+const defaultSecrets = 100
+
+// secretsInput is a page of secrets that is asked for.
+type secretsInput struct {
+	api.SecretsQuery
+	filter redoubt.SecretFilter
+	list   list
+	after  int64
+}
+
+// Resolve turns the parameters into a filter and finds the position in its list.
+func (in *secretsInput) Resolve(ctx huma.Context) []error {
+	c, q := callOf(ctx.Context()), &in.SecretsQuery
+	in.filter = redoubt.SecretFilter{
+		Visible: c.caller.Globs(), Since: instantParam(q.Since),
+		Severities:       parsed(lower(q.Severity, "SEVERITY_"), redoubt.ParseSeverity),
+		ValidationStates: parsed(lower(q.ValidationState, "VALIDATION_STATE_"), redoubt.ParseValidationState),
+	}
+	for _, s := range parsed(lower(q.Status, "FINDING_STATUS_"), redoubt.ParseStatus) {
+		in.filter.Statuses = append(in.filter.Statuses, s)
+		if s == redoubt.StatusOpen { // which is shown for these too
+			in.filter.Statuses = append(in.filter.Statuses, redoubt.StatusReviewing, redoubt.StatusFixing)
+		}
+	}
+	in.list = list{"secrets", c.caller.Deployment.ID, []any{in.filter, q.Repo}}
+	position, err := c.server.cursors.decode(in.list, q.Cursor, 1)
+	if err != nil {
+		return []error{&huma.ErrorDetail{Location: "query.cursor", Message: err.Error(), Value: q.Cursor}}
+	}
+	if position != nil {
+		in.after = position[0]
+	}
+	return nil
+}
+
+// lower turns SEVERITY_HIGH into high.
+func lower(values []string, prefix string) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = strings.ToLower(strings.TrimPrefix(v, prefix))
+	}
+	return out
+}
+
+func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecretsResponse, error) {
+	out := &api.ListSecretsResponse{Findings: []api.Secret{}}
+	projects, err := c.tx.Projects(ctx, store.ProjectQuery{Globs: c.caller.Globs()})
+	if err != nil {
+		return nil, err
+	}
+	byID := map[int64]redoubt.Project{}
+	for _, p := range projects {
+		byID[p.ID] = p
+		if slices.ContainsFunc(in.Repo, func(name string) bool { return strings.EqualFold(name, p.Name) }) {
+			in.filter.ProjectIDs = append(in.filter.ProjectIDs, p.ID)
+		}
+	}
+	if len(in.Repo) > 0 && len(in.filter.ProjectIDs) == 0 {
+		return out, nil
+	}
+	limit := int(in.Limit)
+	if limit == 0 {
+		limit = defaultSecrets
+	}
+	rows, more, err := c.tx.SecretsPage(ctx, in.filter, in.after, limit)
+	if err != nil {
+		return nil, err
+	}
+	modes, err := c.secretModes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range rows {
+		out.Findings = append(out.Findings, secretOf(o, byID[o.ProjectID], modes[o.RuleName]))
+	}
+	if more {
+		out.Cursor, err = c.server.cursors.encode(in.list, rows[len(rows)-1].ID)
+	}
+	return out, err
+}
+
+// secretModes is what each rule for secrets does to a build; the strictest of
+// several policies counts (decisions §10).
+func (c *call) secretModes(ctx context.Context) (map[string]redoubt.PolicyMode, error) {
+	policies, err := c.tx.Policies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	modes := map[string]redoubt.PolicyMode{}
+	for _, p := range policies {
+		if p.Product != redoubt.Secrets {
+			continue
+		}
+		for after, more := int64(0), true; more; {
+			var rules []redoubt.PolicyRule
+			if rules, more, err = c.tx.PolicyRules(ctx, p.ID, after, 2000); err != nil {
+				return nil, err
+			}
+			for _, r := range rules {
+				modes[r.Rule.Name], after = max(modes[r.Rule.Name], r.Mode), r.ID
+			}
+		}
+	}
+	return modes, nil
+}
+
+func secretOf(o store.Occurrence, p redoubt.Project, mode redoubt.PolicyMode) api.Secret {
+	var body struct {
+		LineOfCodeURL string `json:"line_of_code_url"`
+	}
+	_ = json.Unmarshal(append(append([]byte("{"), o.Body...), '}'), &body) // ours; without it there is no link
+	status := redoubt.StatusOf(o.State, o.Lineage.Triage.State)
+	if status == redoubt.StatusReviewing || status == redoubt.StatusFixing {
+		status = redoubt.StatusOpen
+	}
+	out := api.Secret{
+		ID: decimal(o.ID), Type: o.SecretType, FindingPath: o.Path, FindingPathURL: body.LineOfCodeURL,
+		Repository: api.SecretRepository{Name: p.Name, URL: p.URL, Visibility: upper("REPOSITORY_VISIBILITY_", p.Visibility, redoubt.VisibilityUnknown), SCMType: scmType(p.URL)},
+		Ref:        o.Ref, RefURL: refURL(p.URL, o.Ref), RuleHashID: o.RuleName,
+		Severity:        upper("SEVERITY_", o.Severity, redoubt.SeverityMedium),
+		Confidence:      upper("CONFIDENCE_", o.Confidence, redoubt.ConfidenceMedium),
+		ValidationState: upper("VALIDATION_STATE_", o.ValidationState, redoubt.NoValidator),
+		Status:          upper("FINDING_STATUS_", status, redoubt.StatusOpen),
+		Mode:            upper("MODE_", mode, redoubt.ModeMonitor),
+		CreatedAt:       api.Time{Time: o.CreatedAt}, UpdatedAt: api.Time{Time: latest(o.CreatedAt, o.StateUpdatedAt, o.Lineage.Triage.At)},
+		ExternalTicket: wireTicket(o.Lineage.Annotations.ExternalTicket), ReviewComments: []api.ReviewComment{},
+	}
+	if o.Line > 0 {
+		out.FindingPath = fmt.Sprintf("%s:%d", o.Path, o.Line)
+	}
+	for _, r := range o.Lineage.Annotations.ReviewComments {
+		out.ReviewComments = append(out.ReviewComments, api.ReviewComment(r))
+	}
+	if o.Historical {
+		out.HistoricalInfo = &api.HistoricalInfo{GitCommit: historicCommit(o.Evidence)}
+	}
+	return out
+}
+
+// historicCommit is the commit that a secret was found in.
+func historicCommit(evidence []byte) string {
+	var e struct {
+		Commit string `json:"commit"`
+	}
+	if json.Unmarshal(evidence, &e) != nil {
+		return ""
+	}
+	return e.Commit
+}
+
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
+
+func wireTicket(t *redoubt.ExternalTicket) *api.ExternalTicket {
+	if t == nil {
+		return nil
+	}
+	out := &api.ExternalTicket{ExternalSlug: t.ExternalSlug, ID: t.ID, LinkedIssueIDs: t.LinkedIssueIDs, URL: t.URL}
+	if out.LinkedIssueIDs == nil {
+		out.LinkedIssueIDs = []int64{}
+	}
+	return out
+}
+
+// hosts tells what kind of host a repository is at, by its name.
+var hosts = []struct{ part, scm string }{
+	{"github", "SCM_TYPE_GITHUB"}, {"gitlab", "SCM_TYPE_GITLAB"}, {"bitbucket", "SCM_TYPE_BITBUCKET"}, {"dev.azure.com", "SCM_TYPE_AZURE_DEVOPS"}, {"visualstudio.com", "SCM_TYPE_AZURE_DEVOPS"},
+}
+
+func scmType(repository string) string {
+	u, err := url.Parse(repository)
+	if err == nil {
+		for _, h := range hosts {
+			if strings.Contains(u.Hostname(), h.part) {
+				return h.scm
+			}
+		}
+	}
+	return "SCM_TYPE_UNKNOWN"
+}
+
+// refURL links to a branch, in the way that most hosts have it.
+func refURL(repository, ref string) string {
+	branch, ok := strings.CutPrefix(ref, "refs/heads/")
+	switch {
+	case !ok || repository == "":
+		return ""
+	case scmType(repository) == "SCM_TYPE_GITLAB":
+		return repository + "/-/tree/" + branch
+	case scmType(repository) == "SCM_TYPE_BITBUCKET":
+		return repository + "/src/" + branch
+	}
+	return repository + "/tree/" + branch
+}

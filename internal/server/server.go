@@ -1,0 +1,135 @@
+package server
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Config is what a server is made of.
+type Config struct {
+	Store  *store.Store
+	Index  *index.Index
+	Clock  func() time.Time
+	Logger *slog.Logger
+	// SigningKey signs download addresses and cursors; all servers of one
+	// store have the same. At least 16 bytes.
+	SigningKey []byte
+	// SecretKey hashes secrets in imported reports (decisions §16).
+	SecretKey []byte
+	// PublicURL is how others reach the server, without a slash at the end.
+	// Empty takes what each request asked for.
+	PublicURL string
+	// TrustedProxies are the networks whose X-Forwarded headers count.
+	TrustedProxies []netip.Prefix
+	Limits         Limits
+	Version        string
+	// JobAdded is told that there is work to do. It may be nil.
+	JobAdded func()
+}
+
+// Limits bound what clients may ask for; zero members take their default.
+type Limits struct {
+	Body   int64   // bytes of a JSON body, before and after inflating; 2 MiB
+	Upload int64   // bytes of an upload, before and after inflating; 256 MiB
+	Rate   float64 // requests a second of one token; 0 sets no limit
+	Burst  int     // requests at once of one token; ten seconds' worth
+}
+
+func (l Limits) orDefault() Limits {
+	if l.Body <= 0 {
+		l.Body = 2 << 20
+	}
+	if l.Upload <= 0 {
+		l.Upload = 256 << 20
+	}
+	if l.Burst <= 0 {
+		l.Burst = int(10 * l.Rate)
+	}
+	return l
+}
+
+// Server answers the Web API.
+type Server struct {
+	Config
+	auth    *auth.Authenticator
+	limiter *auth.Limiter
+	cursors cursors
+	metrics *metrics
+	handler http.Handler
+}
+
+// New makes a server. It opens no listener and starts nothing: serve Handler,
+// and run Background beside it.
+func New(c Config) (*Server, error) {
+	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil || len(c.SigningKey) < 16 {
+		return nil, errors.New("make the server: store, index, clock, logger and a signing key of 16 bytes or more are needed")
+	}
+	c.Limits = c.Limits.orDefault()
+	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
+	s := &Server{
+		Config:  c,
+		auth:    auth.New(c.Store, c.Clock),
+		limiter: auth.NewLimiter(c.Limits.Rate, c.Limits.Burst, c.Clock),
+		cursors: cursors{key: derived(c.SigningKey, "cursor")},
+		metrics: newMetrics(c.Index, c.Version),
+	}
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.SuffixETag("-z"), gzhttp.EnableZstd(true))
+	if err != nil {
+		return nil, err
+	}
+	s.handler = s.observe(compress(recovering(canonicalPath(s.mux()))))
+	return s, nil
+}
+
+// Handler answers all of the Web API, its documentation and the probes.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// MetricsHandler answers with the metrics, for a listener of their own.
+func (s *Server) MetricsHandler() http.Handler {
+	return promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})
+}
+
+// flushEvery is how often the last use of tokens is written.
+const flushEvery = 5 * time.Second
+
+// Background does what no request waits for, until the context ends.
+func (s *Server) Background(ctx context.Context) {
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			s.flush(context.WithoutCancel(ctx))
+			return
+		case <-tick.C:
+			s.flush(ctx)
+		}
+	}
+}
+
+func (s *Server) flush(ctx context.Context) {
+	if err := s.auth.Flush(ctx); err != nil {
+		s.Logger.WarnContext(ctx, "last use of tokens not written", "error", err)
+	}
+}
+
+// derived makes a key for one purpose of the server's key.
+func derived(key []byte, purpose string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(purpose))
+	return mac.Sum(nil)
+}

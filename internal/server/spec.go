@@ -1,0 +1,221 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// spec is the table in the form that huma works with: one operation for each
+// route, and openapi.json.
+type spec struct {
+	api        huma.API
+	operations map[string]*operation // by id
+}
+
+// theSpec is made once: it depends on the table and the structs alone.
+var theSpec = sync.OnceValue(newSpec)
+
+// adapter is what huma takes for a router. The server routes by itself, so it
+// only keeps what is handed to it.
+type adapter struct{ operations map[string]*operation }
+
+// Handle keeps the handler of an operation.
+func (a adapter) Handle(op *huma.Operation, handle func(huma.Context)) {
+	o := a.operations[op.OperationID]
+	o.described, o.handle = op, handle
+}
+
+// ServeHTTP is asked by nobody: the server has a mux of its own.
+func (adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { unmatched(w, r) }
+
+func newSpec() *spec {
+	huma.DefaultArrayNullable = false
+	s := &spec{operations: map[string]*operation{}}
+	s.api = huma.NewAPI(specConfig(), adapter{s.operations})
+	registry := s.api.OpenAPI().Components.Schemas
+	for from, to := range aliases {
+		registry.RegisterTypeAlias(from, to)
+	}
+	for status := range errorWords {
+		s.api.OpenAPI().Components.Responses[responseName(status)] = s.failure(status)
+	}
+	for _, route := range Routes() {
+		o := &operation{described: s.describe(route)}
+		s.operations[route.ID] = o
+		route.handler(s.api, o)
+		o.params, o.members = s.params(o.described), s.members(o.described)
+	}
+	s.operations["importReports"].described.RequestBody = importBody()
+	s.operations["downloadSBOM"].described.Responses["200"].Content = documentContent()
+	return s
+}
+
+func specConfig() huma.Config {
+	c := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "Redoubt Web API", Version: "1",
+				Description: "Findings, projects, dependencies, scans and policies of a code-security platform. Every answer is JSON; every error is a problem document (RFC 9457).",
+				License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+			},
+			Servers: []*huma.Server{{URL: "/", Description: "This server"}},
+			Components: &huma.Components{
+				Schemas:   huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				Responses: map[string]*huma.Response{},
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"token": {Type: "http", Scheme: "bearer", Description: "An API token of one deployment: Authorization: Bearer TOKEN."},
+				},
+			},
+		},
+		Formats:       map[string]huma.Format{"application/json": format, "json": format},
+		DefaultFormat: "application/json",
+	}
+	c.AllowAdditionalPropertiesByDefault = true // unknown members are ignored (decisions §2)
+	for _, t := range tags {
+		c.Tags = append(c.Tags, &huma.Tag{Name: t.name, Description: t.words})
+	}
+	return c
+}
+
+// describe says of a route what its types do not.
+func (s *spec) describe(route Route) *huma.Operation {
+	w := described[route.ID]
+	op := &huma.Operation{
+		OperationID: route.ID, Method: route.Method, Path: route.Pattern, Tags: []string{route.Tag},
+		Summary: w.summary, Description: w.text,
+		MaxBodyBytes: -1, BodyReadTimeout: -1, // the body was read before huma sees it
+		Responses: map[string]*huma.Response{},
+	}
+	if route.Scope != Anyone {
+		op.Security = []map[string][]string{{"token": {}}}
+		op.Description += " Scope: " + scopeWords(route) + "."
+	}
+	for _, part := range pathPart.FindAllStringSubmatch(route.Pattern, -1) {
+		about := pathWords[part[1]]
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: part[1], In: "path", Required: true, Description: about.text, Example: about.example,
+			Schema: &huma.Schema{Type: huma.TypeString},
+		})
+	}
+	for _, status := range failures(route) {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: "#/components/responses/" + responseName(status)}
+	}
+	return op
+}
+
+var pathPart = regexp.MustCompile(`\{(\w+)\}`)
+
+func scopeWords(r Route) string {
+	text := "`web_api`"
+	if r.Scope == Upload {
+		text = "`ci` or `web_api`"
+	}
+	if r.Writes {
+		text += ", not `read_only`"
+	}
+	return text
+}
+
+// failures lists the statuses besides 200 that a route may answer.
+func failures(r Route) []int {
+	list := []int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	if r.Scope != Anyone {
+		list = append(list, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
+	} else if pathPart.MatchString(r.Pattern) {
+		list = append(list, http.StatusForbidden)
+	}
+	if pathPart.MatchString(r.Pattern) {
+		list = append(list, http.StatusNotFound)
+	}
+	if r.Method == http.MethodPost || r.Method == http.MethodPatch {
+		list = append(list, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	if r.Writes {
+		list = append(list, http.StatusConflict)
+	}
+	return list
+}
+
+// responseName names an error among the components, as NotFound.
+func responseName(status int) string { return strings.ReplaceAll(http.StatusText(status), " ", "") }
+
+// failure describes an error that many operations answer.
+func (s *spec) failure(status int) *huma.Response {
+	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[api.Problem](), true, "")
+	out := &huma.Response{
+		Description: errorWords[status],
+		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
+		Headers:     map[string]*huma.Param{"X-Request-Id": textHeader("Names the request in the server's log.")},
+	}
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		out.Headers["Retry-After"] = textHeader("Seconds to wait.")
+	}
+	if status == http.StatusUnauthorized {
+		out.Headers["WWW-Authenticate"] = textHeader("How to authenticate: Bearer.")
+	}
+	return out
+}
+
+func textHeader(text string) *huma.Param {
+	return &huma.Param{Description: text, Schema: &huma.Schema{Type: huma.TypeString}}
+}
+
+// resolve follows references.
+func (s *spec) resolve(schema *huma.Schema) *huma.Schema {
+	for schema != nil && schema.Ref != "" {
+		schema = s.api.OpenAPI().Components.Schemas.SchemaFromRef(schema.Ref)
+	}
+	return schema
+}
+
+// params lists the query parameters of an operation.
+func (s *spec) params(op *huma.Operation) map[string]param {
+	out := map[string]param{}
+	for _, p := range op.Parameters {
+		if p.In == "query" {
+			out[p.Name] = param{list: p.Schema.Type == huma.TypeArray}
+		}
+	}
+	return out
+}
+
+// members lists the members of a JSON body and of what is in it, by folded
+// name; nil when the operation takes no JSON.
+func (s *spec) members(op *huma.Operation) map[string]string {
+	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+		return nil
+	}
+	out := map[string]string{}
+	s.gather(op.RequestBody.Content["application/json"].Schema, out)
+	return out
+}
+
+func (s *spec) gather(schema *huma.Schema, out map[string]string) {
+	schema = s.resolve(schema)
+	if schema == nil {
+		return
+	}
+	s.gather(schema.Items, out)
+	for name, member := range schema.Properties {
+		if other, taken := out[fold(name)]; taken && other != name {
+			panic("members " + name + " and " + other + " of one body are the same in another spelling")
+		}
+		out[fold(name)] = name
+		s.gather(member, out)
+	}
+}
+
+// OpenAPI returns openapi.json: OpenAPI 3.1 of every route.
+func OpenAPI() ([]byte, error) {
+	return json.MarshalIndent(theSpec().api.OpenAPI(), "", "  ")
+}
