@@ -115,12 +115,12 @@ func bulkFindings(rnd *rand.Rand, from, to int) *redoubt.Batch {
 	return b
 }
 
-func bulkView(b testing.TB, n int) *View {
-	b.Helper()
+func bulkView(tb testing.TB, n int) *View {
+	tb.Helper()
 	x := New(&bulk{n: n, version: 1}, Options{BodyCache: 4 << 30})
 	v, err := x.Deployment(context.Background(), tenant)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return v
 }
@@ -152,6 +152,7 @@ func BenchmarkPage(b *testing.B) {
 }
 
 func benchPage(b *testing.B, v *View, f redoubt.FindingFilter, page, size int) {
+	b.Helper()
 	b.ReportAllocs()
 	var sink sink
 	for b.Loop() {
@@ -169,6 +170,7 @@ func benchPage(b *testing.B, v *View, f redoubt.FindingFilter, page, size int) {
 
 // benchLimit writes the bytes of a page that is ready.
 func benchLimit(b *testing.B, v *View, f redoubt.FindingFilter, page, size int) {
+	b.Helper()
 	p, err := v.Page(context.Background(), f, page, size)
 	if err != nil {
 		b.Fatal(err)

@@ -18,10 +18,8 @@ type deployment struct {
 	x    *Index
 	turn chan struct{} // holds one: whoever put it there may change the state
 
-	mu       sync.RWMutex
-	state    *state
-	loads    int64
-	rebuilds int64
+	mu    sync.RWMutex
+	state *state
 }
 
 func (d *deployment) version() int64 {
@@ -44,7 +42,7 @@ func (d *deployment) refresh(ctx context.Context, version int64) error {
 	}
 	// A load serves all who wait, so it outlives the one who happened to start it.
 	ctx = context.WithoutCancel(ctx)
-	if now >= 0 {
+	if now > 0 { // from 0 on, the feed is everything
 		stale, err := d.follow(ctx, now)
 		if err != nil || !stale {
 			return err
@@ -84,7 +82,7 @@ func (d *deployment) settle(version int64) {
 			continue
 		}
 		d.state.parts[i] = p
-		d.rebuilds++
+		d.x.rebuilds.Add(1)
 		if old.bodies != p.bodies {
 			d.x.bodies.release(old.bodies.chunks)
 		}
@@ -115,6 +113,7 @@ func (d *deployment) load(ctx context.Context) error {
 	s.version = version
 	copy(s.parts[:], s.settle())
 	d.swap(s)
+	d.x.loads.Add(1)
 	findings := 0
 	for _, p := range s.parts {
 		findings += len(p.rows)
@@ -128,7 +127,6 @@ func (d *deployment) swap(s *state) {
 	d.mu.Lock()
 	old := d.state
 	d.state = s
-	d.loads++
 	d.mu.Unlock()
 	old.release(&d.x.bodies)
 }

@@ -243,8 +243,8 @@ func (w *world) newFinding(t *rapid.T) {
 func (w *world) classify(t *rapid.T, f *redoubt.IndexedFinding) {
 	f.ProOnly = f.IssueType == redoubt.SAST && rapid.Bool().Draw(t, "pro")
 	if f.IssueType == redoubt.SCA {
-		f.Reachability = redoubt.Reachability(rapid.IntRange(1, 5).Draw(t, "reachability"))
-		f.Transitivity = redoubt.Transitivity(rapid.IntRange(1, 3).Draw(t, "transitivity"))
+		f.Reachability = redoubt.Reachability(rapid.IntRange(0, 5).Draw(t, "reachability"))
+		f.Transitivity = redoubt.Transitivity(rapid.IntRange(0, 3).Draw(t, "transitivity"))
 		f.Package, f.Malicious = one(t, "package", somePackages...), rapid.Bool().Draw(t, "malicious")
 	}
 	if f.IssueType == redoubt.Secrets {

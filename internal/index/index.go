@@ -2,9 +2,9 @@ package index
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -26,6 +26,9 @@ type Index struct {
 	clock  func() time.Time
 	log    *slog.Logger
 
+	loads    atomic.Int64
+	rebuilds atomic.Int64
+
 	mu          sync.Mutex
 	deployments map[int64]*deployment
 }
@@ -40,7 +43,7 @@ func New(src Source, o Options) *Index {
 		x.clock = func() time.Time { return time.Time{} }
 	}
 	if x.log == nil {
-		x.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		x.log = slog.New(slog.DiscardHandler)
 	}
 	return x
 }
@@ -95,8 +98,8 @@ type Stats struct {
 	Findings    int
 	Bytes       int64 // rows, bitmaps and bodies; dictionaries are not counted
 	BodyBytes   int64 // of these, bodies
-	Loads       int64 // from the store, of deployments known so far
-	Rebuilds    int64 // of single partitions, likewise
+	Loads       int64 // from the store, so far
+	Rebuilds    int64 // of single partitions, so far
 }
 
 // Stats counts what the index holds now.
@@ -107,7 +110,7 @@ func (x *Index) Stats() Stats {
 		all = append(all, d)
 	}
 	x.mu.Unlock()
-	out := Stats{Deployments: len(all), BodyBytes: x.bodies.inUse()}
+	out := Stats{Deployments: len(all), BodyBytes: x.bodies.inUse(), Loads: x.loads.Load(), Rebuilds: x.rebuilds.Load()}
 	out.Bytes = out.BodyBytes
 	for _, d := range all {
 		d.stats(&out)
@@ -118,8 +121,6 @@ func (x *Index) Stats() Stats {
 func (d *deployment) stats(out *Stats) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	out.Loads += d.loads
-	out.Rebuilds += d.rebuilds
 	for _, p := range d.state.parts {
 		if p == nil || len(p.where) == 0 {
 			continue

@@ -67,7 +67,7 @@ func anyIn[T comparable](accepted, values []T) bool {
 func is(want *bool, got bool) bool { return want == nil || *want == got }
 
 func (w *world) acceptsProject(f redoubt.FindingFilter, p redoubt.Project) bool {
-	fold := func(s string) string { return strings.ToLower(s) }
+	fold := strings.ToLower
 	return f.Visible.Allows(p.Name) && in(each1(f.Projects, fold), fold(p.Name)) && in(f.ProjectIDs, p.ID) &&
 		anyIn(each1(f.ProjectTags, fold), each1(p.Tags, fold)) && in(f.Visibilities, p.Visibility)
 }
@@ -113,16 +113,27 @@ func acceptsRow(f redoubt.FindingFilter, finding redoubt.IndexedFinding, a redou
 	}
 	return !finding.RelevantSince.Before(f.Since) &&
 		in(f.Severities, finding.Severity) && in(f.Confidences, finding.Confidence) &&
-		in(f.Reachabilities, reachability(finding, a)) && in(f.Transitivities, finding.Transitivity) &&
+		in(f.Reachabilities, reachability(finding, a)) && in(f.Transitivities, transitivity(finding)) &&
 		is(f.Malicious, finding.Malicious) && in(f.Packages, finding.Package) && is(f.ProOnly, finding.ProOnly) &&
-		!(f.ExcludeHistoric && finding.Historical) && in(f.SecretTypes, finding.SecretType) && in(f.ValidationStates, finding.ValidationState)
+		(!f.ExcludeHistoric || !finding.Historical) && in(f.SecretTypes, finding.SecretType) && in(f.ValidationStates, finding.ValidationState)
+}
+
+func transitivity(finding redoubt.IndexedFinding) redoubt.Transitivity {
+	if finding.Transitivity == 0 && finding.IssueType == redoubt.SCA {
+		return redoubt.TransitivityUnknown
+	}
+	return finding.Transitivity
 }
 
 func reachability(finding redoubt.IndexedFinding, a redoubt.Annotations) redoubt.Reachability {
-	if finding.Reachability == redoubt.ReachabilityUnknown && a.Reachability != 0 {
+	said := finding.Reachability != 0 && finding.Reachability != redoubt.ReachabilityUnknown
+	switch {
+	case said, finding.IssueType != redoubt.SCA:
+		return finding.Reachability
+	case a.Reachability != 0:
 		return a.Reachability
 	}
-	return finding.Reachability
+	return redoubt.ReachabilityUnknown
 }
 
 // shown is the finding's JSON by the contract's tables and decisions §2, built

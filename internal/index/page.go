@@ -85,8 +85,13 @@ var pieces = sync.Pool{New: func() any {
 // for a finding.
 func (p *Page) WriteTo(w io.Writer) (written int64, err error) {
 	pooled := pieces.Get().(*[]byte)
-	defer pieces.Put(pooled)
-	buf := append((*pooled)[:0], '[')
+	buf := append(*pooled, '[')
+	defer func() {
+		if cap(buf) <= 2*pieceSize { // a huge finding does not stay in memory
+			*pooled = buf[:0]
+			pieces.Put(pooled)
+		}
+	}()
 	var e encoder
 	for i := range p.items {
 		if i > 0 {
@@ -101,7 +106,7 @@ func (p *Page) WriteTo(w io.Writer) (written int64, err error) {
 			buf = buf[:0]
 		}
 	}
-	*pooled = append(buf, ']')
-	n, err := w.Write(*pooled)
+	buf = append(buf, ']')
+	n, err := w.Write(buf)
 	return written + int64(n), err
 }

@@ -157,7 +157,7 @@ type matcher struct {
 func (p *partition) matcher(q *query) *matcher {
 	m := &matcher{listed: p.listed}
 	for _, c := range q.clauses {
-		set := make([]uint64, slices.Max(append(c.values[:len(c.values):len(c.values)], 0))/64+1)
+		set := make([]uint64, slices.Max(append(slices.Clip(c.values), 0))/64+1)
 		for _, v := range c.values {
 			set[v/64] |= 1 << (v % 64)
 		}
