@@ -98,8 +98,8 @@ func secondsToMicros(seconds float64) int64 {
 	switch micros := math.Round(seconds * 1e6); {
 	case micros >= math.MaxInt64: // where a float is no longer an int64
 		return math.MaxInt64
-	case micros <= 0 || math.IsNaN(micros): // no scan takes less than no time
-		return 0
+	case micros < 0 || math.IsNaN(micros): // less than any scan takes
+		return -1
 	default:
 		return int64(micros)
 	}

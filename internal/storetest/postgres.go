@@ -43,7 +43,8 @@ var theCluster struct {
 
 const templateDatabase = "redoubt_template"
 
-func freshPostgres(t testing.TB) store.Config {
+// freshPostgres makes a database that is a copy of another one.
+func freshPostgres(t testing.TB, template string) store.Config {
 	t.Helper()
 	theCluster.Do(func() {
 		bin, missing := findPostgres()
@@ -60,7 +61,7 @@ func freshPostgres(t testing.TB) store.Config {
 	c := theCluster.cluster
 	name := "test_" + strconv.FormatInt(c.next.Add(1), 10)
 	// A file copy of so small a database is faster than writing it to the log.
-	if _, err := c.admin.ExecContext(t.Context(), `CREATE DATABASE `+name+` TEMPLATE `+templateDatabase+` STRATEGY file_copy`); err != nil {
+	if _, err := c.admin.ExecContext(t.Context(), `CREATE DATABASE `+name+` TEMPLATE `+template+` STRATEGY file_copy`); err != nil {
 		t.Fatal(err)
 	}
 	// Cleanups run last in, first out: the stores opened on it are closed by then.

@@ -70,11 +70,22 @@ func Database(t testing.TB, engine string, clock *Clock) store.Config {
 	t.Helper()
 	var c store.Config
 	if engine == "postgres" {
-		c = freshPostgres(t)
+		c = freshPostgres(t, templateDatabase)
 	} else {
 		c = freshSQLite(t)
 	}
 	c.Clock = clock.Now
+	return c
+}
+
+// Empty makes a database that no store was ever opened on.
+func Empty(t testing.TB, engine string) store.Config {
+	t.Helper()
+	c := store.Config{Dir: t.TempDir()}
+	if engine == "postgres" {
+		c = freshPostgres(t, "template0")
+	}
+	c.Clock = NewClock().Now
 	return c
 }
 

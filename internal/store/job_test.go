@@ -1,0 +1,210 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// exports is a kind of job that the noisy tenant has none of.
+var exports = []string{"sbom"}
+
+// workplace is a store whose clock a test of jobs moves.
+type workplace struct {
+	*store.Store
+	t     *testing.T
+	d     redoubt.Deployment
+	clock *storetest.Clock
+}
+
+func eachWorkplace(t *testing.T, test func(w workplace)) {
+	t.Helper()
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			s := storetest.Open(t, storetest.Database(t, engine, clock))
+			test(workplace{s, t, storetest.Deployment(t, s), clock})
+		})
+	}
+}
+
+func (w workplace) add(token string) (j redoubt.Job) {
+	w.t.Helper()
+	update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) (err error) {
+		j, err = tx.AddJob(ctx, redoubt.Job{Kind: "sbom", Token: token, Input: []byte(`{"format":"x"}`)})
+		return err
+	})
+	w.clock.Advance(time.Millisecond) // past the commit, which may be ahead of the clock
+	return j
+}
+
+func (w workplace) read(token string) (j redoubt.Job) {
+	w.t.Helper()
+	view(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) (err error) {
+		j, err = tx.Job(ctx, token)
+		return err
+	})
+	return j
+}
+
+// claim leases a job for a minute; nil is none.
+func (w workplace) claim() *redoubt.Job {
+	w.t.Helper()
+	j, err := w.ClaimJob(w.t.Context(), exports, time.Minute)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return j
+}
+
+func TestJobIsClaimedDoneAndRead(t *testing.T) {
+	eachWorkplace(t, func(w workplace) {
+		first, second := w.add("job-token"), w.add("second")
+		same(w.t, "queued", w.read("job-token"), first)
+		if none, err := w.ClaimJob(w.t.Context(), []string{"other"}, time.Minute); none != nil || err != nil {
+			w.t.Errorf("claimed %v, %v of another kind", none, err)
+		}
+		got := w.claim()
+		want := first
+		want.State, want.Attempt = redoubt.JobRunning, 1
+		same(w.t, "claimed", got, &want)
+		if next := w.claim(); next == nil || next.ID != second.ID {
+			w.t.Errorf("claimed next is %v, want the second", next)
+		}
+		if none := w.claim(); none != nil {
+			w.t.Errorf("claimed %v where none was due", none)
+		}
+		if err := w.FinishJob(w.t.Context(), *got, []byte{0, 1}, "application/json"); err != nil {
+			w.t.Fatal(err)
+		}
+		want.State, want.Result, want.MediaType, want.FinishedAt = redoubt.JobDone, []byte{0, 1}, "application/json", w.clock.Now()
+		want.FinishedAt = want.FinishedAt.Truncate(time.Microsecond)
+		same(w.t, "done", w.read("job-token"), want)
+		view(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.Job(ctx, "guess")
+			fails(w.t, "an unknown token", err, redoubt.ErrNotFound)
+			return nil
+		})
+	})
+}
+
+func TestJobOfADeadWorkerIsDueAgain(t *testing.T) {
+	eachWorkplace(t, func(w workplace) {
+		w.add("a")
+		dead := w.claim()
+		w.clock.Advance(59 * time.Second)
+		if early := w.claim(); early != nil {
+			w.t.Fatalf("claimed %v under another's lease", early)
+		}
+		if err := w.RenewJob(w.t.Context(), *dead, time.Minute); err != nil {
+			w.t.Fatal(err)
+		}
+		w.clock.Advance(30 * time.Second)
+		if early := w.claim(); early != nil {
+			w.t.Fatalf("claimed %v under a renewed lease", early)
+		}
+		w.clock.Advance(31 * time.Second)
+		heir := w.claim()
+		if heir == nil || heir.Attempt != 2 {
+			w.t.Fatalf("claimed %v, want the second attempt", heir)
+		}
+		ctx := w.t.Context()
+		for what, err := range map[string]error{
+			"renew": w.RenewJob(ctx, *dead, time.Minute), "finish": w.FinishJob(ctx, *dead, nil, ""),
+			"retry": w.RetryJob(ctx, *dead, 0), "fail": w.FailJob(ctx, *dead, "x"),
+		} {
+			fails(w.t, what+" by the dead one", err, redoubt.ErrConflict)
+		}
+		if err := w.FinishJob(ctx, *heir, []byte("x"), "text/plain"); err != nil {
+			w.t.Error(err)
+		}
+		fails(w.t, "finishing it twice", w.FinishJob(ctx, *heir, []byte("y"), "text/plain"), redoubt.ErrConflict)
+	})
+}
+
+func TestJobIsRetriedAndFails(t *testing.T) {
+	eachWorkplace(t, func(w workplace) {
+		w.add("a")
+		if err := w.RetryJob(w.t.Context(), *w.claim(), time.Hour); err != nil {
+			w.t.Fatal(err)
+		}
+		w.clock.Advance(time.Hour - time.Second)
+		if early := w.claim(); early != nil {
+			w.t.Fatalf("claimed %v before its time", early)
+		}
+		w.clock.Advance(time.Second)
+		again := w.claim()
+		if again == nil || again.Attempt != 2 {
+			w.t.Fatalf("claimed %v, want the second attempt", again)
+		}
+		if err := w.FailJob(w.t.Context(), *again, "no such ref"); err != nil {
+			w.t.Fatal(err)
+		}
+		w.clock.Advance(time.Hour)
+		if dead := w.claim(); dead != nil {
+			w.t.Errorf("claimed %v, which failed for good", dead)
+		}
+		got := w.read("a")
+		if got.State != redoubt.JobFailed || got.Error != "no such ref" || got.FinishedAt.IsZero() {
+			w.t.Errorf("it is %v", got)
+		}
+	})
+}
+
+func TestEveryJobIsClaimedOnceByManyWorkers(t *testing.T) {
+	const jobs, workers = 40, 6
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			config := storetest.Database(t, engine, storetest.NewClock())
+			s := storetest.Open(t, config)
+			d := storetest.Deployment(t, s)
+			update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+				for i := range jobs {
+					if _, err := tx.AddJob(ctx, redoubt.Job{Kind: "sbom", Token: fmt.Sprint("t", i)}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			config.Clock = func() time.Time { return storetest.Epoch.Add(time.Second) }
+			var mu sync.Mutex
+			claims := map[int64]int{}
+			var wg sync.WaitGroup
+			for i := range workers {
+				if i%2 == 0 {
+					s = storetest.Open(t, config) // half of them in a process of their own
+				}
+				worker := s
+				wg.Go(func() {
+					for {
+						j, err := worker.ClaimJob(t.Context(), exports, time.Minute)
+						if err != nil {
+							t.Error(err)
+						}
+						if j == nil {
+							return
+						}
+						mu.Lock()
+						claims[j.ID]++
+						mu.Unlock()
+					}
+				})
+			}
+			wg.Wait()
+			if len(claims) != jobs {
+				t.Errorf("%d jobs were claimed, want %d", len(claims), jobs)
+			}
+			for id, n := range claims {
+				if n != 1 {
+					t.Errorf("job %d was claimed %d times", id, n)
+				}
+			}
+		})
+	}
+}

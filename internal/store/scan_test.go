@@ -1,0 +1,262 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func TestScanIsKeptAsGiven(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		p := addProjects(t, s, d, "acme/a")[0]
+		running := redoubt.Scan{
+			ProjectID: p.ID, Ref: "refs/heads/main", Commit: "c0ffee", Source: "semgrep", StartedAt: storetest.Epoch, Full: true,
+			Status: redoubt.ScanRunning, TotalTime: -1,
+		}
+		ended := running
+		ended.CompletedAt, ended.ExitCode, ended.Status, ended.Outcome = storetest.Epoch.Add(time.Minute), 2, redoubt.ScanError, redoubt.ScanSuperseded
+		ended.Products, ended.Counts = redoubt.Products(0).With(redoubt.SCA), redoubt.FindingCounts{Code: 1, Secrets: 2, SupplyChain: 3}
+		ended.TotalTime, ended.Digest, ended.Error = 1500*time.Microsecond, redoubt.Digest{1, 2, 3}, "the disk is full"
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			for _, scan := range []*redoubt.Scan{&running, &ended} {
+				id, err := tx.AddScan(ctx, *scan)
+				if err != nil {
+					return err
+				}
+				scan.ID = id
+				got, err := tx.Scan(ctx, id)
+				same(t, "read again", got, *scan)
+				if err != nil {
+					return err
+				}
+			}
+			_, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID + 1000})
+			fails(t, "a scan of no project", err, redoubt.ErrNotFound)
+			return nil
+		})
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			late := ended
+			late.ID, late.Ref, late.StartedAt, late.Full = running.ID, "refs/heads/other", storetest.Epoch.Add(time.Hour), false
+			if err := tx.FinishScan(ctx, late); err != nil {
+				return err
+			}
+			want := ended
+			want.ID = running.ID
+			got, err := tx.Scan(ctx, running.ID)
+			same(t, "the finished one", got, want)
+			fails(t, "finishing an unknown one", tx.FinishScan(ctx, redoubt.Scan{ID: ended.ID + 1000}), redoubt.ErrNotFound)
+			return err
+		})
+	})
+}
+
+// drawScan draws a scan from so few values that filters meet.
+func drawScan(r *rapid.T, projects []redoubt.Project) redoubt.Scan {
+	s := redoubt.Scan{
+		ProjectID: rapid.SampledFrom(projects).Draw(r, "project").ID,
+		Ref:       rapid.SampledFrom([]string{"refs/heads/main", "refs/heads/x"}).Draw(r, "ref"),
+		Source:    "semgrep",
+		StartedAt: storetest.Epoch.Add(time.Duration(rapid.IntRange(-4, 1).Draw(r, "started")) * 30 * time.Minute),
+		Full:      rapid.Bool().Draw(r, "full"),
+		Products:  redoubt.Products(rapid.IntRange(0, 7).Draw(r, "products") << 1),
+		Status:    rapid.SampledFrom([]redoubt.ScanStatus{redoubt.ScanRunning, redoubt.ScanCompleted, redoubt.ScanError}).Draw(r, "status"),
+		TotalTime: time.Duration(rapid.IntRange(-1, 3).Draw(r, "tenths")) * 100 * time.Millisecond,
+	}
+	s.TotalTime = max(s.TotalTime, -1)
+	return s
+}
+
+func drawScanFilter(r *rapid.T, projects []redoubt.Project) redoubt.ScanFilter {
+	seconds := rapid.Ptr(rapid.SampledFrom([]float64{0, 0.1, 0.15, 0.3, 7, -1}), true)
+	return redoubt.ScanFilter{
+		Ref:       rapid.SampledFrom([]string{"", "refs/heads/main", "refs/heads/none"}).Draw(r, "ref"),
+		ProjectID: rapid.SampledFrom([]int64{0, 0, projects[0].ID, projects[1].ID, 1}).Draw(r, "project"),
+		Full:      rapid.Ptr(rapid.Bool(), true).Draw(r, "full"),
+		Products:  rapid.SliceOfN(rapid.SampledFrom([]redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets}), 0, 2).Draw(r, "products"),
+		Statuses: rapid.SliceOfN(rapid.SampledFrom([]redoubt.ScanStatus{
+			redoubt.ScanRunning, redoubt.ScanCompleted, redoubt.ScanError, redoubt.ScanNeverFinished,
+		}), 0, 2).Draw(r, "statuses"),
+		Since:    rapid.SampledFrom([]time.Time{{}, {}, storetest.Epoch.Add(-time.Hour), storetest.Epoch}).Draw(r, "since"),
+		MinTime:  seconds.Draw(r, "min"),
+		MaxTime:  seconds.Draw(r, "max"),
+		Projects: rapid.SampledFrom([]redoubt.ProjectGlobs{nil, nil, {"acme/*"}, {"globex/*", "acme/b"}, {"nobody/*"}}).Draw(r, "globs"),
+	}
+}
+
+// scanKept is the filter as the decisions word it.
+func scanKept(f redoubt.ScanFilter, s redoubt.Scan, names map[int64]string, now time.Time) bool {
+	total := s.TotalTime.Seconds()
+	return (f.Ref == "" || f.Ref == s.Ref) && (f.ProjectID == 0 || f.ProjectID == s.ProjectID) && (f.Full == nil || *f.Full == s.Full) &&
+		(len(f.Products) == 0 || slices.ContainsFunc(f.Products, s.Products.Has)) &&
+		(len(f.Statuses) == 0 || slices.Contains(f.Statuses, s.StatusAt(now))) &&
+		(f.Since.IsZero() || s.StartedAt.After(f.Since)) &&
+		(f.MinTime == nil || s.TotalTime >= 0 && total >= *f.MinTime) && (f.MaxTime == nil || s.TotalTime >= 0 && total <= *f.MaxTime) &&
+		f.Projects.Allows(names[s.ProjectID])
+}
+
+func TestScanSearchKeepsWhatTheFilterSays(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		projects := addProjects(t, s, d, "acme/a", "acme/b", "globex/a")
+		names := map[int64]string{}
+		for _, p := range projects {
+			names[p.ID] = p.Name
+		}
+		rounds(t, s, d, func(ctx context.Context, r *rapid.T, tx *store.Tx) error {
+			scans := make([]redoubt.Scan, rapid.IntRange(0, 12).Draw(r, "n"))
+			for i := range scans {
+				scans[i] = drawScan(r, projects)
+				id, err := tx.AddScan(ctx, scans[i])
+				if err != nil {
+					return err
+				}
+				scans[i].ID = id
+			}
+			f := drawScanFilter(r, projects)
+			now := tx.Now()
+			want := slices.DeleteFunc(scans, func(s redoubt.Scan) bool { return !scanKept(f, s, names, now) })
+			slices.SortFunc(want, func(a, b redoubt.Scan) int {
+				if c := b.StartedAt.Compare(a.StartedAt); c != 0 {
+					return c
+				}
+				return int(b.ID - a.ID)
+			})
+			got, err := walkScans(ctx, tx, f, rapid.IntRange(1, 4).Draw(r, "limit"))
+			same(t, fmt.Sprintf("scans of %+v", f), got, want)
+			return err
+		})
+	})
+}
+
+// walkScans reads all pages.
+func walkScans(ctx context.Context, tx *store.Tx, f redoubt.ScanFilter, limit int) (all []redoubt.Scan, err error) {
+	var after store.ScanCursor
+	for {
+		page, more, err := tx.Scans(ctx, f, after, limit)
+		if err != nil || len(page) > limit || more && len(page) < limit {
+			return nil, fmt.Errorf("a page of %d with more = %v: %w", len(page), more, err)
+		}
+		all = append(all, page...)
+		if !more {
+			return all, nil
+		}
+		last := page[len(page)-1]
+		after = store.ScanCursor{StartedAt: last.StartedAt, ID: last.ID}
+	}
+}
+
+func TestScanTimesOutOfRangeFindNothingOrAll(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		p := addProjects(t, s, d, "acme/a")[0]
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			for _, total := range []time.Duration{-1, 0, time.Second} { // the first is unknown, and never found
+				if _, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, StartedAt: storetest.Epoch, TotalTime: total}); err != nil {
+					return err
+				}
+			}
+			for _, c := range []struct {
+				filter redoubt.ScanFilter
+				want   int
+			}{
+				{redoubt.ScanFilter{MinTime: ptr(1e300)}, 0},
+				{redoubt.ScanFilter{MaxTime: ptr(1e300)}, 2},
+				{redoubt.ScanFilter{MinTime: ptr(-1e300)}, 2},
+				{redoubt.ScanFilter{MaxTime: ptr(-0.5)}, 0},
+				{redoubt.ScanFilter{MaxTime: ptr(0.0)}, 1},
+				{redoubt.ScanFilter{MinTime: ptr(1.0), MaxTime: ptr(1.0)}, 1},
+				{redoubt.ScanFilter{MinTime: ptr(1.000001)}, 0},
+			} {
+				got, _, err := tx.Scans(ctx, c.filter, store.ScanCursor{}, 10)
+				if err != nil || len(got) != c.want {
+					t.Errorf("%v: got %d, %v", c, len(got), err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// applied is a scan that landed on a stream.
+type applied struct {
+	ref, source, commit string
+	full                bool
+	outcome             redoubt.ScanOutcome
+}
+
+// streamed is what a stream tells after some scans.
+type streamed struct {
+	what       string
+	before     []applied
+	commit     string
+	last       int // which of before, 1-based; 0 for none
+	lastFull   int
+	superseded bool
+}
+
+const main = "refs/heads/main"
+
+var streams = []streamed{
+	{"nothing yet", nil, "a", 0, 0, false},
+	{"other refs and sources", []applied{{"refs/heads/x", "semgrep", "a", true, redoubt.ScanApplied}, {main, "bandit", "a", true, redoubt.ScanApplied}}, "a", 0, 0, false},
+	{"scans that were not applied", []applied{{main, "semgrep", "a", true, redoubt.ScanLate}, {main, "semgrep", "b", true, redoubt.ScanPending}}, "a", 0, 0, false},
+	{"the same commit again", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}}, "a", 1, 1, false},
+	{"a commit that another followed", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", false, redoubt.ScanApplied}}, "a", 2, 1, true},
+	{"the one that followed", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", false, redoubt.ScanApplied}}, "b", 2, 1, false},
+	{"a new one", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", true, redoubt.ScanApplied}}, "c", 2, 1, false},
+	{"no commit", []applied{{main, "semgrep", "", true, redoubt.ScanApplied}, {main, "semgrep", "b", true, redoubt.ScanApplied}}, "", 2, 1, false},
+	{"one that no commit followed", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "", true, redoubt.ScanApplied}}, "a", 2, 1, false},
+	{"one that was only followed in vain", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", true, redoubt.ScanSuperseded}}, "a", 1, 1, false},
+}
+
+func TestStreamTellsWhatStands(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		for i, c := range streams {
+			p := addProjects(t, s, d, fmt.Sprint("acme/p", i))[0]
+			t.Run(c.what, func(t *testing.T) {
+				update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+					want, err := land(ctx, tx, p, c)
+					if err != nil {
+						return err
+					}
+					got, err := tx.Stream(ctx, p.ID, main, "semgrep", c.commit)
+					same(t, "the stream", got, want)
+					return err
+				})
+			})
+		}
+	})
+}
+
+// land adds the scans and returns what the stream then tells.
+func land(ctx context.Context, tx *store.Tx, p redoubt.Project, c streamed) (want redoubt.ScanStream, err error) {
+	for i, a := range c.before {
+		// The later one lands, the earlier it started.
+		started := storetest.Epoch.Add(time.Duration(-i) * time.Hour)
+		digest := redoubt.Digest{byte(i + 1)}
+		id, err := tx.AddScan(ctx, redoubt.Scan{
+			ProjectID: p.ID, Ref: a.ref, Source: a.source, Commit: a.commit, Full: a.full, Outcome: a.outcome, StartedAt: started, Digest: digest,
+		})
+		if err != nil {
+			return want, err
+		}
+		if c.last == i+1 {
+			want.LastScanID, want.LastDigest = id, digest
+		}
+		if c.lastFull == i+1 {
+			want.LastFullStart = started
+		}
+	}
+	want.Superseded = c.superseded
+	return want, nil
+}
