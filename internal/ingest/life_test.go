@@ -195,6 +195,7 @@ func TestMoves(t *testing.T) {
 		"one became two":            {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{matched("b.py", 4, "x"), matched("c.py", 4, "x")}},
 		"two became one":            {before: []redoubt.Result{matched("a.py", 1, "x"), matched("b.py", 1, "x")}, after: []redoubt.Result{matched("c.py", 4, "x")}},
 		"two, by path":              {before: []redoubt.Result{matched("a.py", 1, "x"), matched("b.py", 1, "x")}, after: []redoubt.Result{matched("d.py", 4, "x"), matched("c.py", 4, "x")}, moved: 2},
+		"two, by path before line":  {before: []redoubt.Result{matched("a.py", 9, "x"), matched("b.py", 1, "x")}, after: []redoubt.Result{matched("d.py", 8, "x"), matched("c.py", 2, "x")}, moved: 2},
 		"the file is still there":   {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{matched("b.py", 4, "x")}, change: func(u *Upload) { u.Report.Searched = []string{"a.py", "b.py"} }},
 		"the file was skipped":      {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{matched("b.py", 4, "x")}, change: func(u *Upload) { u.Report.Skipped = []string{"a.py"} }},
 		"a failed run":              {before: []redoubt.Result{matched("a.py", 1, "x")}, after: []redoubt.Result{matched("b.py", 4, "x")}, change: func(u *Upload) { u.Report.Failed = true }},
@@ -280,6 +281,38 @@ func TestLineagesMerge(t *testing.T) {
 				t.Errorf("%d lines in the trail", len(m.trail))
 			}
 		})
+	}
+}
+
+// A diff scan's own find under a path that is gone may have been mended there.
+func TestDiffScanMovesNothing(t *testing.T) {
+	diff := func(results ...redoubt.Result) Upload {
+		return upload(full(results...), func(u *Upload) {
+			u.Full, u.DeclaredFull = false, false
+			u.Report.RulesRun, u.Report.Searched = []string{"eqeq"}, []string{}
+		})
+	}
+	m := newMemory()
+	apply(t, m, diff(matched("a.py", 1, "x")))
+	if sum := apply(t, m, diff(matched("b.py", 1, "x"))); sum.Moved != 0 || sum.Closed != 1 || sum.New != 1 {
+		t.Errorf("summary: %+v", sum)
+	}
+}
+
+// Two occurrences of one lineage move at once: one of them joins it to an older
+// lineage, the other brings it a new identity.
+func TestMergedLineageTakesNewIdentities(t *testing.T) {
+	m := newMemory()
+	apply(t, m, upload(full(matched("c.py", 1, "x")), func(u *Upload) { u.Ref = "dev" }))
+	apply(t, m, full(matched("a.py", 1, "x")))
+	apply(t, m, full(matched("b.py", 1, "x")))
+	apply(t, m, full(matched("a.py", 1, "x"), matched("b.py", 1, "x")))
+	if len(m.lineages) != 2 || len(m.rows) != 3 {
+		t.Fatalf("%d lineages, %d rows", len(m.lineages), len(m.rows))
+	}
+	sum := apply(t, m, full(matched("c.py", 1, "x"), matched("d.py", 1, "x")))
+	if sum.Moved != 2 || len(m.lineages) != 1 {
+		t.Errorf("%+v, %d lineages", sum, len(m.lineages))
 	}
 }
 

@@ -153,6 +153,8 @@ func (p *planner) absent(missing []*redoubt.Finding, unseen []*Sighting) {
 	for _, row := range closing {
 		p.leave(row, redoubt.Fixed, redoubt.EventFixed, ItemClosed)
 	}
+	p.changes.Added = make([]redoubt.FindingWrite, 0, len(unseen))
+	p.changes.Lineages = make([]redoubt.Lineage, 0, len(unseen))
 	for _, s := range unseen {
 		p.added(s)
 	}
