@@ -57,7 +57,7 @@ type scope struct {
 	ref  string
 	name string
 	uses map[string]bool     // refs of its components
-	bare map[string][]string // the same by barePURL
+	held map[string][]string // refs of those that lockfiles hold, by barePURL
 }
 
 // build turns a content into a document; of one project unless deployment is set.
@@ -89,12 +89,13 @@ func orUnnamed(name string) string {
 // project gathers a project's dependencies first, so that its findings see
 // them all.
 func (b *builder) project(p Project) part {
-	at := scope{ref: rootRef, name: orUnnamed(line(p.Name)), uses: map[string]bool{}, bare: map[string][]string{}}
+	at := scope{ref: rootRef, name: orUnnamed(line(p.Name)), uses: map[string]bool{}, held: map[string][]string{}}
 	if b.deployment {
 		at.ref = "project:" + at.name
 	}
 	for _, d := range p.Dependencies {
-		b.dependency(at, d)
+		ref := b.dependency(at, d)
+		at.held[barePURL(ref)] = append(at.held[barePURL(ref)], ref)
 	}
 	for _, v := range p.Vulnerabilities {
 		b.vulnerability(at, v)
@@ -107,21 +108,19 @@ func (b *builder) project(p Project) part {
 }
 
 // dependency adds a package version, or another place of a known one.
-func (b *builder) dependency(at scope, d redoubt.Dependency) {
+func (b *builder) dependency(at scope, d redoubt.Dependency) (ref string) {
 	name, version := line(d.Name), line(d.Version)
 	purl := cmp.Or(readPURL(d.PURL), makePURL(d.Ecosystem, name, version))
-	ref := cmp.Or(purl, "component:"+line(d.Ecosystem)+"/"+name+"@"+version)
+	ref = cmp.Or(purl, "component:"+line(d.Ecosystem)+"/"+name+"@"+version)
 	c := b.components[ref]
 	if c == nil {
 		c = &component{ref: ref, purl: purl, direct: redoubt.TransitivityUnknown}
 		b.components[ref] = c
 	}
-	if !at.uses[ref] {
-		at.uses[ref] = true
-		at.bare[barePURL(ref)] = append(at.bare[barePURL(ref)], ref)
-	}
+	at.uses[ref] = true
 	c.call(d.Ecosystem, name, versionText(version))
 	c.found(d, b.place(at, d.Lockfile))
+	return ref
 }
 
 // call names the component. Where one package URL came under several names,

@@ -1,0 +1,98 @@
+package sbom
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestAnyContentIsValidJSON(t *testing.T) {
+	for _, output := range jsonOutputs {
+		t.Run(output, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				r := requests(output).Draw(t, "request")
+				doc := write(t, r, contents(r.ProjectID != 0).Draw(t, "content"))
+				if err := checkJSON(output, doc); err != nil {
+					t.Fatalf("%v\n%s", err, doc)
+				}
+			})
+		})
+	}
+}
+
+// One run of xmllint takes them all: reading the schema is what takes long.
+func TestAnyContentIsValidXML(t *testing.T) {
+	for _, output := range xmlOutputs {
+		t.Run(output, func(t *testing.T) {
+			var docs [][]byte
+			rapid.Check(t, func(t *rapid.T) {
+				r := requests(output).Draw(t, "request")
+				docs = append(docs, write(t, r, contents(r.ProjectID != 0).Draw(t, "content")))
+			})
+			checkXML(t, output, docs...)
+		})
+	}
+}
+
+func TestOrderDoesNotMatter(t *testing.T) {
+	for _, output := range append(jsonOutputs, xmlOutputs...) {
+		t.Run(output, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				r := requests(output).Draw(t, "request")
+				c := contents(r.ProjectID != 0).Draw(t, "content")
+				other := shuffled(c, rapid.Uint64().Draw(t, "seed"))
+				if diff := cmp.Diff(string(write(t, r, c)), string(write(t, r, other))); diff != "" {
+					t.Fatalf("another order gives another document (-first +other):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// Every reference of a CycloneDX document leads somewhere.
+func TestReferencesLeadSomewhere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		deployment := rapid.Bool().Draw(t, "whole deployment")
+		doc := build(contents(!deployment).Draw(t, "content"), deployment)
+		known := map[string]bool{doc.root.ref: true}
+		add := func(ref string) {
+			if known[ref] {
+				t.Fatalf("the ref %q stands twice", ref)
+			}
+			known[ref] = true
+		}
+		for _, p := range doc.parts {
+			add(p.ref)
+		}
+		for _, c := range doc.components {
+			add(c.ref)
+		}
+		used := map[string]bool{}
+		for _, p := range append([]part{doc.root}, doc.parts...) {
+			for _, ref := range p.uses {
+				used[ref] = true
+			}
+		}
+		for ref := range used {
+			if !known[ref] {
+				t.Fatalf("a project uses %q, which is no component", ref)
+			}
+		}
+		for _, c := range doc.components {
+			if !used[c.ref] {
+				t.Fatalf("nothing uses the component %q", c.ref)
+			}
+		}
+		for _, v := range doc.vulnerabilities {
+			if len(v.affects) == 0 {
+				t.Fatalf("%q affects nothing", v.id)
+			}
+			for a := range v.affects {
+				if !known[a.ref] {
+					t.Fatalf("%q affects %q, which is not in the document", v.id, a.ref)
+				}
+			}
+		}
+	})
+}
