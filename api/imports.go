@@ -18,12 +18,11 @@ type ImportQuery struct {
 
 // ImportResponse says what an upload did.
 type ImportResponse struct {
-	Imports []Import `json:"imports" doc:"One for each file and source in it, in the order of the files."`
+	Imports []Import `json:"imports" doc:"One for each source in the files."`
 }
 
-// Import says what one report of one source did.
+// Import says what the reports of one source did.
 type Import struct {
-	File      string `json:"file" doc:"Name of the file; empty when none was told." example:"semgrep.json"`
 	Project   string `json:"project" doc:"Project that has it now." example:"acme/payments"`
 	ProjectID int64  `json:"project_id" doc:"Id of the project." example:"17"`
 	Ref       string `json:"ref" doc:"Ref, in full." example:"refs/heads/main"`

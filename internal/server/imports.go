@@ -39,23 +39,15 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	if !c.caller.Globs().Allows(in.Project) {
 		return nil, redoubt.ErrNotFound
 	}
-	out := &api.ImportResponse{Imports: []api.Import{}}
+	var summaries []ingest.Summary
 	err = c.update(ctx, func(ctx context.Context) error {
 		if err := c.mayTake(ctx, in.Project); err != nil {
 			return err
 		}
-		for _, f := range files {
-			summaries, err := ingest.ApplyAll(ctx, c.tx, upload, f.reports)
-			if err != nil {
-				return err
-			}
-			for _, s := range summaries {
-				out.Imports = append(out.Imports, importOf(f.name, s))
-			}
-		}
-		return nil
+		summaries, err = ingest.ApplyAll(ctx, c.tx, upload, report.Join(files))
+		return err
 	})
-	return out, err
+	return ImportAnswer(summaries), err
 }
 
 // mayTake refuses a name that the token's globs allow but that is an old one of
@@ -71,14 +63,8 @@ func (c *call) mayTake(ctx context.Context, name string) error {
 	return err
 }
 
-// file is one file of an upload.
-type file struct {
-	name    string
-	reports []*redoubt.Report
-}
-
 // readReports reads the body: a form with files, or one raw file.
-func (c *call) readReports(in *api.ImportQuery) ([]file, error) {
+func (c *call) readReports(in *api.ImportQuery) ([]report.File, error) {
 	body, err := inflate(c.r, c.server.Limits.Upload)
 	if err != nil {
 		return nil, err
@@ -88,13 +74,13 @@ func (c *call) readReports(in *api.ImportQuery) ([]file, error) {
 		return c.readForm(multipart.NewReader(body, params["boundary"]), in)
 	}
 	one, err := c.readFile(body, in.Filename, in)
-	return []file{one}, err
+	return []report.File{one}, err
 }
 
 // readForm reads fields, which must come first since they say how files are to
 // be read, and then files.
-func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery) ([]file, error) {
-	var files []file
+func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery) ([]report.File, error) {
+	var files []report.File
 	for {
 		part, err := form.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -111,7 +97,7 @@ func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery) ([]file, er
 		case len(files) == maxFiles:
 			err = redoubt.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
 		default:
-			var one file
+			var one report.File
 			one, err = c.readFile(part, formFileName(part), in)
 			files = append(files, one)
 		}
@@ -135,12 +121,12 @@ func formFileName(part *multipart.Part) string {
 	return params["filename"]
 }
 
-func (c *call) readFile(body io.Reader, name string, in *api.ImportQuery) (file, error) {
+func (c *call) readFile(body io.Reader, name string, in *api.ImportQuery) (report.File, error) {
 	reports, err := report.Read(body, report.Options{
 		Name: name, Format: report.Format(in.Format), Category: in.Category, Key: c.server.SecretKey,
 		Limits: report.Limits{Input: c.server.Limits.Upload},
 	})
-	return file{name, reports}, err
+	return report.File{Name: name, Reports: reports}, err
 }
 
 // setField takes a field of the form, under the name of the parameter.
@@ -200,9 +186,18 @@ func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
 	return u, nil
 }
 
-func importOf(name string, s ingest.Summary) api.Import {
+// ImportAnswer says what an upload did, as the API and the command line do.
+func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
+	out := &api.ImportResponse{Imports: make([]api.Import, len(summaries))}
+	for i, s := range summaries {
+		out.Imports[i] = importOf(s)
+	}
+	return out
+}
+
+func importOf(s ingest.Summary) api.Import {
 	out := api.Import{
-		File: name, Project: s.Project, ProjectID: s.ProjectID, Ref: s.Ref, Source: s.Source, ScanID: decimal(s.ScanID), Outcome: outcomeOf(s),
+		Project: s.Project, ProjectID: s.ProjectID, Ref: s.Ref, Source: s.Source, ScanID: decimal(s.ScanID), Outcome: outcomeOf(s),
 		New: s.New, Changed: s.Changed, Returned: s.Returned, Moved: s.Moved, Closed: s.Closed, Removed: s.Removed, Unchanged: s.Unchanged,
 		Items: make([]api.ImportItem, len(s.Items)), Refused: make([]api.RefusedItem, len(s.Refused)), Counts: countsOf(s.Counts),
 		Changes: api.InventoryChange{

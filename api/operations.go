@@ -1,0 +1,159 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// path joins parts of a path below /api/v1/deployments, escaping each.
+func path(parts ...string) string {
+	out := "/deployments"
+	for _, p := range parts {
+		out += "/" + url.PathEscape(p)
+	}
+	return out
+}
+
+// answer makes a call and decodes what it answers.
+func answer[T any](ctx context.Context, c *Client, k call) (*T, error) {
+	out := new(T)
+	if err := c.do(ctx, k, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Ping asks whether the server is there. It needs no token.
+func (c *Client) Ping(ctx context.Context) error {
+	_, err := answer[PingResponse](ctx, c, call{method: http.MethodGet, path: "/ping"})
+	return err
+}
+
+// ListDeployments answers the token's deployment.
+func (c *Client) ListDeployments(ctx context.Context) (*ListDeploymentsResponse, error) {
+	return answer[ListDeploymentsResponse](ctx, c, call{method: http.MethodGet, path: "/deployments"})
+}
+
+// ListFindings answers a page of findings.
+func (c *Client) ListFindings(ctx context.Context, deployment string, q FindingsQuery) (*ListFindingsResponse, error) {
+	return answer[ListFindingsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "findings"), query: values(q)})
+}
+
+// GetFinding answers one finding.
+func (c *Client) GetFinding(ctx context.Context, deployment string, id int64) (*FindingResponse, error) {
+	return answer[FindingResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", strconv.FormatInt(id, 10))})
+}
+
+// AnnotateFinding writes what no scanner brings, and answers the finding.
+func (c *Client) AnnotateFinding(ctx context.Context, deployment string, id int64, r AnnotateRequest) (*FindingResponse, error) {
+	return answer[FindingResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "findings", strconv.FormatInt(id, 10)), body: r})
+}
+
+// TriageFindings decides on many findings at once.
+func (c *Client) TriageFindings(ctx context.Context, deployment string, r TriageRequest) (*TriageResponse, error) {
+	return answer[TriageResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "triage"), body: r})
+}
+
+// ListSecrets answers a page of secrets.
+func (c *Client) ListSecrets(ctx context.Context, deployment string, q SecretsQuery) (*ListSecretsResponse, error) {
+	return answer[ListSecretsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "secrets"), query: values(q)})
+}
+
+// ListProjects answers a page of projects.
+func (c *Client) ListProjects(ctx context.Context, deployment string, q ProjectsQuery) (*ListProjectsResponse, error) {
+	return answer[ListProjectsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "projects"), query: values(q)})
+}
+
+// CreateProject makes a project.
+func (c *Client) CreateProject(ctx context.Context, deployment string, r CreateProjectRequest) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "projects"), body: r})
+}
+
+// GetProject answers one project.
+func (c *Client) GetProject(ctx context.Context, deployment, name string) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "projects", name)})
+}
+
+// UpdateProject changes a project.
+func (c *Client) UpdateProject(ctx context.Context, deployment, name string, r UpdateProjectRequest) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "projects", name), body: r})
+}
+
+// DeleteProject drops a project and all it has.
+func (c *Client) DeleteProject(ctx context.Context, deployment, name string) (*DeleteProjectResponse, error) {
+	return answer[DeleteProjectResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "projects", name)})
+}
+
+// ToggleManagedScan switches the scans that the server starts by itself.
+func (c *Client) ToggleManagedScan(ctx context.Context, deployment, name string, r ToggleManagedScanRequest) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "projects", name, "managed-scan"), body: r})
+}
+
+// ListDependencies answers a page of dependencies.
+func (c *Client) ListDependencies(ctx context.Context, deployment string, r ListDependenciesRequest) (*ListDependenciesResponse, error) {
+	return answer[ListDependenciesResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "dependencies"), body: r})
+}
+
+// ListLockfiles answers a page of a project's lockfiles.
+func (c *Client) ListLockfiles(ctx context.Context, deployment, repositoryID string, r ListLockfilesRequest) (*ListLockfilesResponse, error) {
+	return answer[ListLockfilesResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "dependencies", "repositories", repositoryID, "lockfiles"), body: r})
+}
+
+// CreateSBOMExport starts an export.
+func (c *Client) CreateSBOMExport(ctx context.Context, deployment string, r CreateSBOMExportRequest) (*CreateSBOMExportResponse, error) {
+	return answer[CreateSBOMExportResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "sbom", "export"), body: r})
+}
+
+// GetSBOMExport answers how far an export is.
+func (c *Client) GetSBOMExport(ctx context.Context, deployment, taskToken string) (*SBOMExportStatusResponse, error) {
+	return answer[SBOMExportStatusResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "sbom", "export", taskToken)})
+}
+
+// DownloadSBOM reads a document from the address that GetSBOMExport answered,
+// which needs no token, and its media type.
+func (c *Client) DownloadSBOM(ctx context.Context, downloadURL string) (document []byte, mediaType string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, downloadURL, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	client := c.HTTP
+	if client == nil {
+		client = http.DefaultClient
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, "", err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, "", readProblem(resp)
+	}
+	defer resp.Body.Close()
+	document, err = io.ReadAll(resp.Body)
+	return document, resp.Header.Get("Content-Type"), err
+}
+
+// SearchScans answers a page of scans.
+func (c *Client) SearchScans(ctx context.Context, deployment string, r SearchScansRequest) (*SearchScansResponse, error) {
+	return answer[SearchScansResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "scans", "search"), body: r})
+}
+
+// ImportReport hands in one report as it is read. It is sent once, without
+// trying again.
+func (c *Client) ImportReport(ctx context.Context, deployment string, q ImportQuery, report io.Reader) (*ImportResponse, error) {
+	return answer[ImportResponse](ctx, c, call{
+		method: http.MethodPost, path: path(deployment, "imports"), query: values(q), raw: report, media: "application/octet-stream",
+	})
+}
+
+// ListPolicies answers all policies.
+func (c *Client) ListPolicies(ctx context.Context, deployment string) (*ListPoliciesResponse, error) {
+	return answer[ListPoliciesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies")})
+}
+
+// ListPolicyRules answers a page of a policy's rules.
+func (c *Client) ListPolicyRules(ctx context.Context, deployment, policyID string, q PolicyRulesQuery) (*ListPolicyRulesResponse, error) {
+	return answer[ListPolicyRulesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID), query: values(q)})
+}
