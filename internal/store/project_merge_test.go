@@ -1,0 +1,243 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// twins are two projects of one repository: findings 0 and 1 of both are the
+// same on the same ref, the third only one of them has.
+type twins struct {
+	tenant
+	from, into           redoubt.Project
+	fromFound, intoFound []redoubt.FindingWrite
+}
+
+func newTwins(t testing.TB, s *store.Store) (w twins) {
+	t.Helper()
+	w.tenant = newTenant(t, s)
+	identity := func(project, i int) redoubt.Identity {
+		if i == 2 {
+			i = 10 * (project + 1)
+		}
+		return redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: redoubt.Digest{1, byte(i)}}
+	}
+	w.from, w.into = w.project("acme/from"), w.project("acme/into")
+	w.fromFound = w.findings(w.from, 3, func(i int, f *redoubt.FindingWrite) { f.Identity = identity(0, i) })
+	w.intoFound = w.findings(w.into, 3, func(i int, f *redoubt.FindingWrite) { f.Identity = identity(1, i) })
+	return w
+}
+
+// triage decides on a lineage and notes a ticket.
+func (w twins) triage(lineage int64, state redoubt.TriageState, ticket int64) {
+	w.t.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		event := redoubt.TriageEvent{
+			LineageID: lineage, At: tx.Now(), By: tx.Actor(),
+			Before: redoubt.Triage{State: redoubt.TriageUntriaged}, After: redoubt.Triage{State: state, At: tx.Now(), By: tx.Actor()},
+		}
+		if err := tx.UpdateTriage(ctx, []redoubt.TriageEvent{event}); err != nil {
+			return err
+		}
+		return tx.Annotate(ctx, lineage, func(a *redoubt.Annotations) { a.ExternalTicket = &redoubt.ExternalTicket{ID: ticket} })
+	})
+}
+
+func (w twins) merge() (p redoubt.Project) {
+	w.t.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		p, err = tx.MergeProjects(ctx, w.from.ID, w.into.ID)
+		return err
+	})
+	return p
+}
+
+func TestMergedFindingsAreOneProjects(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newTwins(t, s)
+		w.triage(w.fromFound[0].LineageID, redoubt.TriageIgnored, 1) // only from's was decided on
+		w.triage(w.fromFound[1].LineageID, redoubt.TriageIgnored, 2)
+		w.triage(w.intoFound[1].LineageID, redoubt.TriageFixing, 3) // both were: into's counts
+		w.triage(w.fromFound[2].LineageID, redoubt.TriageReviewing, 4)
+		w.merge()
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			for i, f := range w.fromFound[:2] {
+				_, err := tx.Finding(ctx, f.ID)
+				fails(t, fmt.Sprint("from's finding ", i, ", which both have"), err, redoubt.ErrNotFound)
+			}
+			for _, c := range []struct {
+				id, lineage int64
+				state       redoubt.TriageState
+				ticket      int64
+			}{
+				{w.intoFound[0].ID, w.intoFound[0].LineageID, redoubt.TriageIgnored, 1},
+				{w.intoFound[1].ID, w.intoFound[1].LineageID, redoubt.TriageFixing, 3},
+				{w.fromFound[2].ID, w.fromFound[2].LineageID, redoubt.TriageReviewing, 4},
+				{w.intoFound[2].ID, w.intoFound[2].LineageID, redoubt.TriageUntriaged, 0},
+			} {
+				got, err := tx.Finding(ctx, c.id)
+				if err != nil {
+					return err
+				}
+				if got.ProjectID != w.into.ID || got.LineageID != c.lineage || got.Lineage.ProjectID != w.into.ID || got.Lineage.Triage.State != c.state {
+					t.Errorf("finding %d is %+v", c.id, got)
+				}
+				if ticket := got.Lineage.Annotations.ExternalTicket; ticket == nil != (c.ticket == 0) || ticket != nil && ticket.ID != c.ticket {
+					t.Errorf("finding %d has the ticket %v, want %d", c.id, ticket, c.ticket)
+				}
+			}
+			identities := []redoubt.Identity{w.fromFound[0].Identity, w.fromFound[2].Identity, w.intoFound[2].Identity}
+			lineages, err := tx.LineagesOf(ctx, w.into.ID, identities)
+			same(t, "how many of the identities are known", len(lineages), len(identities))
+			trail, err2 := tx.TriageTrail(ctx, w.intoFound[0].LineageID)
+			same(t, "how long the trail is: from's decision, and taking it over", len(trail), 2)
+			if err == nil {
+				err = err2
+			}
+			return err
+		})
+	})
+}
+
+// TestMergeTellsTheFeedWhatItDid builds an index from the feed and applies the
+// merge to it: it must hold what one built afterwards holds.
+func TestMergeTellsTheFeedWhatItDid(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newTwins(t, s)
+		w.triage(w.fromFound[0].LineageID, redoubt.TriageIgnored, 1)
+		applied := newMirror()
+		version := applied.apply(w.tenant, 0)
+		w.merge()
+		applied.apply(w.tenant, version)
+		rebuilt := newMirror()
+		rebuilt.apply(w.tenant, 0)
+		same(t, "applied, as rebuilt", applied, rebuilt)
+	})
+}
+
+// mirror is the simplest index.
+type mirror struct {
+	Projects map[int64]redoubt.Project
+	Lineages map[int64]redoubt.Lineage
+	Findings map[int64]redoubt.Finding
+}
+
+func newMirror() *mirror {
+	return &mirror{map[int64]redoubt.Project{}, map[int64]redoubt.Lineage{}, map[int64]redoubt.Finding{}}
+}
+
+func (m *mirror) apply(d tenant, since int64) (version int64) {
+	d.t.Helper()
+	version, _, err := d.s.Feed(d.t.Context(), d.id, since, func(b *redoubt.Batch) error {
+		for _, p := range b.Projects {
+			m.Projects[p.ID] = p
+		}
+		for _, l := range b.Lineages {
+			m.Lineages[l.ID] = l
+		}
+		for _, f := range b.Findings {
+			m.Findings[f.ID] = f.Finding
+		}
+		for _, id := range b.DeletedProjects {
+			delete(m.Projects, id)
+		}
+		for _, id := range b.DeletedLineages {
+			delete(m.Lineages, id)
+		}
+		for _, id := range b.DeletedFindings {
+			delete(m.Findings, id)
+		}
+		return nil
+	})
+	d.check(err)
+	return version
+}
+
+func TestMergedProjectTakesWhatItLacks(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		var from, into redoubt.Project
+		scanned := storetest.Epoch.Add(time.Hour)
+		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			if from, err = tx.CreateProject(ctx, redoubt.Project{Name: "acme/old", URL: "https://old", Tags: []string{"a"}, RepoID: "1", DefaultBranch: main}); err != nil {
+				return err
+			}
+			if from, err = tx.RenameProject(ctx, from.ID, "acme/from"); err != nil {
+				return err
+			}
+			if into, err = tx.CreateProject(ctx, redoubt.Project{Name: "acme/into", URL: "https://into"}); err != nil {
+				return err
+			}
+			if err := tx.ScanApplied(ctx, from.ID, main, true, scanned); err != nil {
+				return err
+			}
+			for i, p := range []redoubt.Project{from, into} {
+				scan := redoubt.Scan{ProjectID: p.ID, Ref: main, Source: "semgrep", StartedAt: scanned, Outcome: redoubt.ScanApplied}
+				if _, err := tx.AddScan(ctx, scan); err != nil {
+					return err
+				}
+				for j, path := range []string{"both", "both-too", fmt.Sprint("only-", i)} {
+					// Of both, from's statement is the newer; of both-too, into's is.
+					statement := redoubt.InventoryStatement{
+						ProjectID: p.ID, Ref: main, Source: "semgrep", At: scanned.Add(time.Duration((i*2-1)*(j*2-1)) * time.Minute), Digest: redoubt.Digest{byte(i)},
+						Inventory: redoubt.Inventory{Lockfile: path, Dependencies: []redoubt.Dependency{{Lockfile: path, Ecosystem: "npm", Name: p.Name, Version: "1"}}},
+					}
+					if _, _, err := tx.PutInventory(ctx, statement); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		var got redoubt.Project
+		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			got, err = tx.MergeProjects(ctx, from.ID, into.ID)
+			return err
+		})
+		want := into
+		want.Tags, want.RepoID, want.DefaultBranch, want.LatestScanAt = from.Tags, "1", main, scanned
+		same(t, "the merged project", got, want)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			for _, name := range []string{"acme/old", "acme/from", "acme/into"} {
+				p, err := tx.ProjectByName(ctx, name)
+				if err != nil || p.ID != into.ID {
+					t.Errorf("%s answers %d, %v", name, p.ID, err)
+				}
+			}
+			scans, _, err := tx.Scans(ctx, redoubt.ScanFilter{ProjectID: into.ID}, store.ScanCursor{}, 10)
+			same(t, "how many scans", len(scans), 2)
+			if err != nil {
+				return err
+			}
+			dependencies, err := tx.AllDependencies(ctx, into.ID, main)
+			held := map[string]string{}
+			for _, dep := range dependencies {
+				held[dep.Lockfile] = dep.Name
+			}
+			same(t, "lockfiles and what they hold", held, map[string]string{"both": "acme/from", "both-too": "acme/into", "only-0": "acme/from", "only-1": "acme/into"})
+			return err
+		})
+	})
+}
+
+func TestMergeRefusesWhatIsNoPair(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/a")
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.MergeProjects(ctx, p.ID, p.ID)
+			invalid(t, "one with itself", err, "into")
+			_, err = tx.MergeProjects(ctx, p.ID, p.ID+1000)
+			fails(t, "into none", err, redoubt.ErrNotFound)
+			_, err = tx.MergeProjects(ctx, p.ID+1000, p.ID)
+			fails(t, "of none", err, redoubt.ErrNotFound)
+			return nil
+		})
+	})
+}

@@ -1,0 +1,129 @@
+package store_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestForeignIDsAreNotFound calls every method with an id of the noisy tenant.
+func TestForeignIDsAreNotFound(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		own := addProjects(t, s, d, "acme/own")[0]
+		var (
+			project redoubt.Project
+			scan    redoubt.Scan
+			token   redoubt.Token
+			policy  redoubt.Policy
+		)
+		view(t, s, deployment(t, s, storetest.Noise), func(ctx context.Context, tx *store.Tx) error {
+			projects, err := tx.Projects(ctx, store.ProjectQuery{})
+			scans, _, err2 := tx.Scans(ctx, redoubt.ScanFilter{}, store.ScanCursor{}, 1)
+			tokens, err3 := tx.Tokens(ctx)
+			policies, err4 := tx.Policies(ctx)
+			for _, err := range []error{err, err2, err3, err4} {
+				if err != nil {
+					return err
+				}
+			}
+			project, scan, token, policy = projects[0], scans[0], tokens[0], policies[0]
+			return nil
+		})
+		noise := counts(t, s, deployment(t, s, storetest.Noise))
+		for what, call := range map[string]func(context.Context, *store.Tx) error{
+			"Project": func(ctx context.Context, tx *store.Tx) error { _, err := tx.Project(ctx, project.ID); return err },
+			"ProjectByName": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.ProjectByName(ctx, project.Name)
+				return err
+			},
+			"ProjectByName, an old one": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.ProjectByName(ctx, "old/"+project.Name)
+				return err
+			},
+			"UpdateProject": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.UpdateProject(ctx, project.ID, store.ProjectPatch{URL: ptr("x")})
+				return err
+			},
+			"RenameProject": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.RenameProject(ctx, project.ID, "a/b")
+				return err
+			},
+			"MergeProjects, from": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.MergeProjects(ctx, project.ID, own.ID)
+				return err
+			},
+			"MergeProjects, into": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.MergeProjects(ctx, own.ID, project.ID)
+				return err
+			},
+			"DeleteProject": func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, project.ID) },
+			"DeleteRef":     func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRef(ctx, project.ID, "refs/heads/x") },
+			"ScanApplied": func(ctx context.Context, tx *store.Tx) error {
+				return tx.ScanApplied(ctx, project.ID, main, true, tx.Now())
+			},
+			"AddScan": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: project.ID})
+				return err
+			},
+			"Scan":       func(ctx context.Context, tx *store.Tx) error { _, err := tx.Scan(ctx, scan.ID); return err },
+			"FinishScan": func(ctx context.Context, tx *store.Tx) error { return tx.FinishScan(ctx, scan) },
+			"Token":      func(ctx context.Context, tx *store.Tx) error { _, err := tx.Token(ctx, token.PublicID); return err },
+			"RevokeToken": func(ctx context.Context, tx *store.Tx) error {
+				return tx.RevokeToken(ctx, token.ID)
+			},
+			"Policy": func(ctx context.Context, tx *store.Tx) error { _, err := tx.Policy(ctx, policy.ID); return err },
+			"PolicyRules": func(ctx context.Context, tx *store.Tx) error {
+				_, _, err := tx.PolicyRules(ctx, policy.ID, 0, 10)
+				return err
+			},
+			"SetRuleMode": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.SetRuleMode(ctx, policy.ID, "rule-0", redoubt.ModeBlock)
+				return err
+			},
+			"Job": func(ctx context.Context, tx *store.Tx) error { _, err := tx.Job(ctx, "job-token"); return err },
+		} {
+			fails(t, what, s.Update(t.Context(), d.ID, storetest.Actor, call), redoubt.ErrNotFound)
+		}
+		_, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("ci"))
+		fails(t, "TokenByHash", err, redoubt.ErrNotFound)
+		same(t, "rows of the noisy tenant", counts(t, s, deployment(t, s, storetest.Noise)), noise)
+	})
+}
+
+// TestListsShowNothingForeign reads every list of a tenant that has nothing yet.
+func TestListsShowNothingForeign(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			projects, err := tx.Projects(ctx, store.ProjectQuery{})
+			same(t, "projects", projects, []redoubt.Project{})
+			scans, _, err2 := tx.Scans(ctx, redoubt.ScanFilter{}, store.ScanCursor{}, 10)
+			same(t, "scans", scans, []redoubt.Scan{})
+			tokens, err3 := tx.Tokens(ctx)
+			same(t, "tokens", tokens, []redoubt.Token{})
+			policies, err4 := tx.Policies(ctx)
+			same(t, "how many policies", len(policies), 3)
+			stream, err5 := tx.Stream(ctx, 1, main, "semgrep", "commit-0")
+			same(t, "a stream", stream, redoubt.ScanStream{})
+			trail, err6 := tx.AuditEvents(ctx, 0, 100)
+			same(t, "how many events", len(trail), 4)
+			for _, err := range []error{err, err2, err3, err4, err5, err6} {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		// The noise is there, so an empty list means something.
+		for table, n := range counts(t, s, deployment(t, s, storetest.Noise)) {
+			if quiet := []string{"change"}; n == 0 && !slices.Contains(quiet, table) {
+				t.Errorf("the noisy tenant has no %s", table)
+			}
+		}
+	})
+}
