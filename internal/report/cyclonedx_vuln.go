@@ -36,8 +36,11 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 			Dependency: vulnerableOf(v, p, list(a.Range)),
 		})
 	}
-	if used {
+	switch {
+	case used:
 		c.rep.Rules = append(c.rep.Rules, rule)
+	case len(list(v.Affects)) == 0:
+		c.refuse(item, "%s affects no component of the BOM", rule.Name)
 	}
 }
 

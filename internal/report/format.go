@@ -140,6 +140,9 @@ func keys(dec *json.Decoder) iter.Seq[key] {
 		for {
 			token, err := dec.Token()
 			if err != nil {
+				if named { // its value goes on beyond the head
+					yield(key{depth, name, ""})
+				}
 				return
 			}
 			delim, _ := token.(json.Delim)

@@ -118,7 +118,7 @@ func (r *requirements) flush() {
 	line, _, _ = strings.Cut(line, " --")
 	line, _, _ = strings.Cut(line, ";") // what follows says where it applies
 	m := requirement.FindStringSubmatch(strings.TrimSpace(line))
-	if m == nil || strings.HasPrefix(m[2], "@") || strings.HasPrefix(m[2], ":") {
+	if m == nil || strings.HasPrefix(m[2], "@") || strings.Contains(line, "://") {
 		r.unpinned(line, "an address has no version")
 		return
 	}

@@ -36,7 +36,7 @@ type Options struct {
 // and 200 deep in TOML.
 type Limits struct {
 	Input    int64 // bytes of the file after inflating, 1 GiB by default
-	Document int64 // bytes of a file that is read whole (BOMs, lockfiles), 128 MiB by default
+	Document int64 // bytes of a file that is read whole (BOMs, lockfiles), 64 MiB by default; 16 MiB for YAML
 	Item     int64 // bytes of one result, rule or other member of a streamed file, 16 MiB by default
 	Items    int   // results, rules, paths or dependencies of one file, each; 1,000,000 by default
 }
@@ -44,7 +44,7 @@ type Limits struct {
 func (l Limits) orDefault() Limits {
 	return Limits{
 		Input:    positive(l.Input, 1<<30),
-		Document: positive(l.Document, 128<<20),
+		Document: positive(l.Document, 64<<20),
 		Item:     positive(l.Item, 16<<20),
 		Items:    positive(l.Items, 1_000_000),
 	}
@@ -84,7 +84,7 @@ func Read(r io.Reader, o Options) ([]*redoubt.Report, error) {
 	if err != nil {
 		return nil, fileError(o, -1, err)
 	}
-	return Merge(reports), nil
+	return mergeSources(reports), nil
 }
 
 // reader reads one format to its end.
@@ -99,9 +99,9 @@ var readers = map[Format]reader{
 	Lockfile:      readLockfile,
 }
 
-// Merge makes one report of those that share a tool and a category: two
+// mergeSources makes one report of those that share a tool and a category: two
 // full reports of one source would close each other's findings.
-func Merge(reports []*redoubt.Report) []*redoubt.Report {
+func mergeSources(reports []*redoubt.Report) []*redoubt.Report {
 	type source struct{ tool, category string }
 	first := make(map[source]*redoubt.Report, len(reports))
 	merged := reports[:0]

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// small are limits under which a fuzzer finds the edges.
+var small = Limits{Input: 1 << 20, Document: 1 << 20, Item: 64 << 10, Items: 1000}
+
+// seed adds the files of testdata that are of one format.
+func seed(f *testing.F, format Format) {
+	f.Helper()
+	for _, name := range inputs(f) {
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		if found, err := Detect(name, data); err == nil && found == format && len(data) < 8<<10 {
+			f.Add(data)
+		}
+	}
+}
+
+// fuzzFormat reads anything as one format: it never panics, and what it takes
+// keeps the promises of every report. A report cut short is never taken.
+func fuzzFormat(f *testing.F, format Format) {
+	f.Helper()
+	seed(f, format)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o := Options{Name: "report", Format: format, Key: testKey, Limits: small}
+		reports, err := Read(bytes.NewReader(data), o)
+		if err != nil {
+			return
+		}
+		for _, r := range reports {
+			checkReport(t, r)
+		}
+		short := bytes.TrimRight(data, " \t\r\n")
+		if len(short) == 0 || bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+			return
+		}
+		if _, err := Read(bytes.NewReader(short[:len(short)-1]), o); err == nil && !strings.HasSuffix(string(short), "-->") {
+			t.Errorf("the same without its last byte was taken too")
+		}
+	})
+}
+
+func FuzzSemgrep(f *testing.F)       { fuzzFormat(f, SemgrepJSON) }
+func FuzzSARIF(f *testing.F)         { fuzzFormat(f, SARIF) }
+func FuzzCycloneDXJSON(f *testing.F) { fuzzFormat(f, CycloneDXJSON) }
+func FuzzCycloneDXXML(f *testing.F)  { fuzzFormat(f, CycloneDXXML) }
+func FuzzSPDX(f *testing.F)          { fuzzFormat(f, SPDXJSON) }
+
+// FuzzLockfile reads anything as any kind of lockfile.
+func FuzzLockfile(f *testing.F) {
+	names := lockfileNames()
+	for i, name := range names {
+		f.Add(i, []byte("\n"))
+		for _, file := range inputs(f) {
+			data, err := os.ReadFile(filepath.Join("testdata", file))
+			if ok, _ := filepath.Match(name, filepath.Base(file)); err == nil && ok && len(data) < 8<<10 {
+				f.Add(i, data)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, i int, data []byte) {
+		if i < 0 || i >= len(names) {
+			return
+		}
+		name := "sub/" + strings.ReplaceAll(names[i], "*", "")
+		reports, err := Read(bytes.NewReader(data), Options{Name: name, Format: Lockfile, Limits: small})
+		if err != nil {
+			return
+		}
+		for _, r := range reports {
+			checkReport(t, r)
+			if len(r.Inventories) != 1 || r.Inventories[0].Lockfile != name {
+				t.Errorf("%s: not one inventory of it", name)
+			}
+		}
+	})
+}
+
+// FuzzDetect never panics, and what it finds there is a reader for.
+func FuzzDetect(f *testing.F) {
+	for _, name := range inputs(f) {
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(name, data[:min(len(data), 4<<10)])
+	}
+	f.Fuzz(func(t *testing.T, name string, head []byte) {
+		format, err := Detect(name, head)
+		if err == nil && readers[format] == nil {
+			t.Errorf("format %q has no reader", format)
+		}
+	})
+}

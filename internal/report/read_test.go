@@ -1,0 +1,256 @@
+package report
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+)
+
+func TestDetect(t *testing.T) {
+	tests := []struct {
+		name, head string
+		want       Format
+		hint       string // in the error, when there is no format
+	}{
+		{"x", `{"version":"2.1.0","runs":[{"tool":`, SARIF, ""},
+		{"x", `{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","versi`, SARIF, ""},
+		{"package-lock.json", `{"runs":[]}`, SARIF, ""}, // content beats the name
+		{"x", "\ufeff \n{\"results\":[{\"check_id\":\"a\"", SemgrepJSON, ""},
+		{"x", `{"errors":[],"results":[],"skipped_rules":[]}`, SemgrepJSON, ""},
+		{"x", `{"version":"1.0","results":[],"errors":[],"paths":{"scanned":[]},"interfile_languages_used":[]}`, SemgrepJSON, ""},
+		{"x", `{"$schema":"http://cyclonedx.org/schema/bom-1.6.schema.json","bom`, CycloneDXJSON, ""},
+		{"x", `{"annotations":[{"runs":1}],"bomFormat":"CycloneDX"`, CycloneDXJSON, ""},
+		{"x", `{"SPDXID":"SPDXRef-DOCUMENT","creationInfo":{`, SPDXJSON, ""},
+		{"x", `<?xml version="1.0"?><!-- c --><bom xmlns="http://cyclonedx.org/schema/bom/1.4">`, CycloneDXXML, ""},
+		{"a/pom.xml", `<project><modelVersion>`, Lockfile, ""},
+		{`a\go.mod`, "module x\n", Lockfile, ""},
+		{"requirements-dev.txt", "", Lockfile, ""},
+		{"dev-requirements.txt", "", Lockfile, ""},
+		{"x", `{"SchemaVersion":2,"Results":[]}`, "", "trivy with --format sarif"},
+		{"x", `[{"RuleID":"a"}]`, "", "--report-format sarif"},
+		{"x", `{"errors":[],"results":[{"test_id":"B1"}]}`, "", "bandit with -f sarif"},
+		{"x", `{"@context":"x","@graph":[]}`, "", "SPDX 2.3"},
+		{"x", `{"version":"15.0","vulnerabilities":[]}`, "", "GitLab"},
+		{"x", `{"a":{"runs":[]},"b":[{"SPDXID":1}]}`, "", "SARIF 2.1.0"},
+		{"x", "", "", "empty"},
+		{"x", "hello", "", "package-lock.json"},
+	}
+	for _, test := range tests {
+		got, err := Detect(test.name, []byte(test.head))
+		if got != test.want || (test.hint != "") != (err != nil) || err != nil && !strings.Contains(err.Error(), test.hint) {
+			t.Errorf("Detect(%q, %.50q) = %q, %v; want %q or an error with %q", test.name, test.head, got, err, test.want, test.hint)
+		}
+	}
+}
+
+func TestFormatsNameEveryReader(t *testing.T) {
+	seen := map[Format]bool{}
+	for _, f := range Formats() {
+		seen[f.Format] = true
+		if readers[f.Format] == nil || f.Title == "" || f.From == "" {
+			t.Errorf("format %q is not whole", f.Format)
+		}
+	}
+	if len(seen) != len(readers) {
+		t.Errorf("%d formats for %d readers", len(seen), len(readers))
+	}
+}
+
+// wholeFiles are the files of testdata that can be read, by name.
+func wholeFiles(t *testing.T) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for _, name := range inputs(t) {
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(bytes.NewReader(data), Options{Name: name}); err == nil {
+			files[name] = data
+		}
+	}
+	return files
+}
+
+// TestTruncated cuts every report at many places: none of them is taken. A
+// lockfile in a line format cannot show that it was cut.
+func TestTruncated(t *testing.T) {
+	for name, data := range wholeFiles(t) {
+		format, err := Detect(name, data)
+		if err != nil || format == Lockfile && !strings.HasSuffix(name, ".json") {
+			continue
+		}
+		data = bytes.TrimRight(data, " \r\n")
+		for i := 1; i <= 40; i++ {
+			short := data[:len(data)*i/41]
+			_, err := Read(bytes.NewReader(short), Options{Name: name, Format: format})
+			var broken *FileError
+			if !errors.As(err, &broken) {
+				t.Fatalf("%s: the first %d of %d bytes gave %v", name, len(short), len(data), err)
+			}
+			if len(short) > 100 && broken.Offset <= 0 {
+				t.Errorf("%s: cut at %d: %v does not say where", name, len(short), err)
+			}
+		}
+	}
+}
+
+// TestReaders: however the bytes come, in gzip, one by one, with a byte order
+// mark, the report is the same.
+func TestReaders(t *testing.T) {
+	for name, data := range wholeFiles(t) {
+		if len(data) > 20<<10 {
+			continue
+		}
+		want, err := Read(bytes.NewReader(data), Options{Name: name, Key: testKey})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		z.Write(data)
+		z.Close()
+		for how, r := range map[string]io.Reader{
+			"gzip":         &packed,
+			"byte by byte": iotest.OneByteReader(bytes.NewReader(data)),
+			"with a mark":  io.MultiReader(strings.NewReader("\ufeff"), bytes.NewReader(data)),
+		} {
+			got, err := Read(r, Options{Name: name, Key: testKey})
+			if err != nil {
+				t.Errorf("%s, %s: %v", name, how, err)
+			} else if diff := cmp.Diff(dump(want), dump(got)); diff != "" {
+				t.Errorf("%s, %s: differs\n%s", name, how, diff)
+			}
+		}
+	}
+}
+
+func TestFileErrors(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	io.WriteString(z, `{"runs":[]}`+strings.Repeat(" ", 1<<20))
+	z.Close()
+	damaged := bytes.Clone(packed.Bytes())
+	damaged[len(damaged)-6] ^= 1
+	result := `{"ruleId":"r","message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a"}}}]}`
+	tests := []struct {
+		name   string
+		data   string
+		limits Limits
+		want   []string // all in the message
+		cause  error
+	}{
+		{"cut", `{"runs":[{"results":[` + result, Limits{}, []string{"ends too early", "byte", "runs[0].results", "whole file"}, errTruncated},
+		{"two reports", `{"runs":[]}{"runs":[]}`, Limits{}, []string{"more text follows", "one report per file"}, errTrailing},
+		{"garbage after", `{"runs":[]} x`, Limits{}, []string{"more text follows"}, errTrailing},
+		{"not JSON", `{"runs":[{"results":[{"ruleId" 7}]}]}`, Limits{}, []string{"invalid character", "runs[0].results[0]", "byte"}, nil},
+		{"wrong shape", `{"runs":{}}`, Limits{}, []string{"a list was expected", "runs"}, nil},
+		{"UTF-16", "\xff\xfe{\x00}\x00", Limits{}, []string{"UTF-16", "PowerShell"}, errUTF16},
+		{"damaged gzip", string(damaged), Limits{}, []string{"gzip stream is damaged"}, gzip.ErrChecksum},
+		{"cut gzip", packed.String()[:packed.Len()-3], Limits{}, []string{"ends too early"}, errTruncated},
+		{"inflated over the limit", packed.String(), Limits{Input: 1 << 16}, []string{"the file is too large", "65536"}, redoubt.ErrTooLarge},
+		{"item over the limit", `{"runs":[{"results":[{"x":"` + strings.Repeat("x", 1<<20) + `"}]}]}`, Limits{Item: 1 << 10},
+			[]string{"one item of the file is too large", "runs[0].results[0]"}, redoubt.ErrTooLarge},
+		{"too many", `{"runs":[{"results":[` + result + "," + result + `]}]}`, Limits{Items: 1}, []string{"runs[0].results", "limit 1"}, redoubt.ErrTooLarge},
+		{"unknown", "???", Limits{}, []string{"not known", "SARIF 2.1.0", "Cargo.lock"}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			reports, err := Read(strings.NewReader(test.data), Options{Name: "dir/x.sarif", Limits: test.limits})
+			var broken *FileError
+			if !errors.As(err, &broken) || reports != nil {
+				t.Fatalf("Read = %v, %v; want only an error", reports, err)
+			}
+			for _, want := range append(test.want, "dir/x.sarif") {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+			if test.cause != nil && !errors.Is(err, test.cause) {
+				t.Errorf("%v is not a %v", err, test.cause)
+			}
+		})
+	}
+}
+
+func TestDocumentLimit(t *testing.T) {
+	_, err := Read(strings.NewReader("module x\n"+strings.Repeat("// x\n", 100)), Options{Name: "go.mod", Limits: Limits{Document: 100}})
+	if !errors.Is(err, redoubt.ErrTooLarge) {
+		t.Errorf("a lockfile over the limit gave %v", err)
+	}
+	_, err = Read(strings.NewReader("a==1\nb==1\nc==1\n"), Options{Name: "requirements.txt", Limits: Limits{Items: 2}})
+	if !errors.Is(err, redoubt.ErrTooLarge) {
+		t.Errorf("a lockfile with too many dependencies gave %v", err)
+	}
+	_, err = Read(strings.NewReader("x = "+strings.Repeat("[", 1<<20)), Options{Name: "poetry.lock"})
+	if err == nil || !strings.Contains(err.Error(), "levels deep") {
+		t.Errorf("deep TOML gave %v", err)
+	}
+}
+
+// TestLongStrings: strings are cut, paths and lists bounded, and nothing
+// fails.
+func TestLongStrings(t *testing.T) {
+	long := strings.Repeat("é", maxBlock)
+	r := readOne(t, "x", `{"results":[{"check_id":"`+long+`","path":"a.py","extra":{"message":"`+long+`","lines":"`+long+`","metadata":{}}},
+		{"check_id":"a","path":"`+long+`","extra":{"metadata":{}}}],"skipped_rules":[]}`)
+	if len(r.Results) != 1 || len(r.Refused) != 1 {
+		t.Fatalf("%d results, %d refused", len(r.Results), len(r.Refused))
+	}
+	if got := r.Results[0]; len(got.Message) != maxBlock || len(got.Code) != maxBlock || len(got.Rule.Name) != maxName {
+		t.Errorf("message %d, code %d, name %d bytes", len(got.Message), len(got.Code), len(got.Rule.Name))
+	}
+}
+
+func TestNameOutsideTheRepository(t *testing.T) {
+	for name, want := range map[string]string{
+		"web/package-lock.json":                  "web/package-lock.json",
+		"./package-lock.json":                    "package-lock.json",
+		"/home/dev/shop/package-lock.json":       "package-lock.json",
+		"../shop/package-lock.json":              "package-lock.json",
+		`C:\shop\package-lock.json`:              "package-lock.json",
+		"/home/dev/repo/web/npm-shrinkwrap.json": "web/npm-shrinkwrap.json",
+	} {
+		reports, err := Read(strings.NewReader(`{"packages":{}}`), Options{Name: name, Root: "/home/dev/repo"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reports[0].Inventories[0].Lockfile; got != want {
+			t.Errorf("%s is the lockfile %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestMerge: runs of one tool and category are one report, which knows where
+// it looked only if all of them do.
+func TestMerge(t *testing.T) {
+	run := func(tool, rest string) string {
+		return `{"tool":{"driver":{"name":"` + tool + `"}},"results":[{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":"a"}}}]}]` + rest + `}`
+	}
+	looked := `,"artifacts":[{"location":{"uri":"a"},"roles":["analysisTarget"]}]`
+	reports := read(t, "x.sarif", `{"runs":[`+strings.Join([]string{
+		run("One", looked), run("Two", looked), run("one", looked), run("Two", ""),
+		run("Two", `,"automationDetails":{"id":"nightly/1"}`),
+	}, ",")+`]}`)
+	var got []string
+	for _, r := range reports {
+		got = append(got, strings.Join([]string{r.Tool, r.Category, strings.Repeat("x", len(r.Results)), strings.Join(r.Searched, " ")}, "|"))
+	}
+	if diff := cmp.Diff([]string{"one||xx|a", "two||xx|", "two|nightly|x|"}, got); diff != "" {
+		t.Errorf("reports (-want +got)\n%s", diff)
+	}
+	reports, err := Read(strings.NewReader(`{"runs":[`+run("Two", `,"automationDetails":{"id":"nightly/1"}`)+`]}`), Options{Category: "mine"})
+	if err != nil || reports[0].Category != "mine" {
+		t.Errorf("a category that is given does not beat the report's: %v, %v", reports, err)
+	}
+}

@@ -1,0 +1,233 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+)
+
+// sarifOne reads a run of one result of one rule.
+func sarifOne(t *testing.T, driver, rule, result string) redoubt.Result {
+	t.Helper()
+	r := readOne(t, "x.sarif", fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":%q,"rules":[{"id":"r"%s}]}},"results":[{"ruleId":"r",
+		"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.py"}}}]%s}]}]}`, driver, rule, result))
+	if len(r.Results) != 1 {
+		t.Fatalf("refused: %v", r.Refused)
+	}
+	return r.Results[0]
+}
+
+func TestSARIFSeverity(t *testing.T) {
+	score := func(s string) string { return `,"properties":{"security-severity":"` + s + `"}` }
+	level := func(s string) string { return `,"defaultConfiguration":{"level":"` + s + `"}` }
+	tests := []struct {
+		driver, rule, result string
+		want                 redoubt.Severity
+	}{
+		{"x", "", "", redoubt.SeverityMedium},
+		{"x", "", `,"level":"error"`, redoubt.SeverityHigh},
+		{"x", "", `,"level":"warning"`, redoubt.SeverityMedium},
+		{"x", "", `,"level":"note"`, redoubt.SeverityLow},
+		{"x", "", `,"level":"none"`, redoubt.SeverityLow},
+		{"x", "", `,"level":"fatal"`, redoubt.SeverityMedium}, // no such level
+		{"x", level("error"), "", redoubt.SeverityHigh},
+		{"x", level("error"), `,"level":"note"`, redoubt.SeverityLow},
+		{"x", score("9.0") + level("note"), `,"level":"note"`, redoubt.SeverityCritical},
+		{"x", score("8.9"), `,"level":"note"`, redoubt.SeverityHigh},
+		{"x", score("7.0"), "", redoubt.SeverityHigh},
+		{"x", score("6.9"), `,"level":"error"`, redoubt.SeverityMedium},
+		{"x", score("4"), "", redoubt.SeverityMedium},
+		{"x", score("3.9"), `,"level":"error"`, redoubt.SeverityLow},
+		{"x", score("0"), `,"level":"error"`, redoubt.SeverityLow},
+		{"x", score("11"), `,"level":"error"`, redoubt.SeverityHigh}, // no such score
+		{"x", score("NaN"), `,"level":"error"`, redoubt.SeverityHigh},
+		{"x", `,"properties":{"security-severity":9.8}`, "", redoubt.SeverityCritical},
+		{"x", score("2"), `,"properties":{"security-severity":"9.9"}`, redoubt.SeverityCritical},
+		{"Semgrep OSS", level("error"), "", redoubt.SeverityHigh},
+		{"gosec", `,"properties":{"tags":["security","MEDIUM"]}`, `,"level":"error"`, redoubt.SeverityMedium},
+		{"gitleaks", "", "", redoubt.SeverityHigh},
+		{"Trivy", `,"properties":{"tags":["CRITICAL"]}`, `,"level":"error"`, redoubt.SeverityCritical},
+	}
+	for _, test := range tests {
+		if got := sarifOne(t, test.driver, test.rule, test.result).Severity; got != test.want {
+			t.Errorf("%s, rule %s, result %s: %v, want %v", test.driver, test.rule, test.result, got, test.want)
+		}
+	}
+}
+
+func TestSARIFConfidence(t *testing.T) {
+	tests := []struct {
+		driver, rule, result string
+		want                 redoubt.Confidence
+	}{
+		{"x", "", "", redoubt.ConfidenceMedium},
+		{"x", `,"properties":{"precision":"very-high"}`, "", redoubt.ConfidenceHigh},
+		{"x", `,"properties":{"precision":"low"}`, "", redoubt.ConfidenceLow},
+		{"Semgrep PRO", `,"properties":{"precision":"very-high","tags":["LOW CONFIDENCE"]}`, "", redoubt.ConfidenceLow},
+		{"Semgrep PRO", `,"properties":{"precision":"very-high"}`, "", redoubt.ConfidenceMedium}, // it always says so
+		{"Bandit", `,"properties":{"precision":"high"}`, `,"properties":{"issue_confidence":"LOW"}`, redoubt.ConfidenceLow},
+	}
+	for _, test := range tests {
+		if got := sarifOne(t, test.driver, test.rule, test.result).Confidence; got != test.want {
+			t.Errorf("%s, rule %s, result %s: %v, want %v", test.driver, test.rule, test.result, got, test.want)
+		}
+	}
+}
+
+func TestSARIFFingerprint(t *testing.T) {
+	tests := []struct{ driver, result, match, fingerprint string }{
+		{"Semgrep OSS", `,"fingerprints":{"matchBasedId/v1":"abc_0"}`, "abc_0", ""},
+		{"Opengrep OSS", `,"fingerprints":{"matchBasedId/v1":"abc_0"}`, "abc_0", ""},
+		{"Semgrep OSS", `,"fingerprints":{"matchBasedId/v1":"requires login"}`, "", ""},
+		{"x", `,"fingerprints":{"z":"1","a":"2"},"partialFingerprints":{"primaryLocationLineHash":"3"}`, "", "2"},
+		{"x", `,"fingerprints":{"a":""},"partialFingerprints":{"primaryLocationLineHash":"3"}`, "", "3"},
+		{"x", `,"fingerprints":{"matchBasedId/v1":"abc"}`, "", "abc"},
+		{"gitleaks", `,"partialFingerprints":{"commitSha":"0a","author":"me","date":"d"}`, "", ""},
+		{"CodeQL", `,"partialFingerprints":{"primaryLocationLineHash":"39fa2ee980eb94b0:1","primaryLocationStartColumnFingerprint":"4"}`, "", "39fa2ee980eb94b0:1"},
+	}
+	for _, test := range tests {
+		got := sarifOne(t, test.driver, "", test.result)
+		if got.MatchBasedID != test.match || got.Fingerprint != test.fingerprint {
+			t.Errorf("%s %s: %q, %q; want %q, %q", test.driver, test.result, got.MatchBasedID, got.Fingerprint, test.match, test.fingerprint)
+		}
+	}
+}
+
+func TestSARIFTools(t *testing.T) {
+	tests := []struct {
+		driver, tool string
+		issueType    redoubt.IssueType
+		rulesRun     bool
+	}{
+		{"Semgrep OSS", "semgrep", redoubt.SAST, true},
+		{"Semgrep PRO", "semgrep", redoubt.SAST, true},
+		{"Opengrep OSS", "semgrep", redoubt.SAST, true},
+		{"CodeQL", "codeql", redoubt.SAST, true},
+		{"gitleaks", "gitleaks", redoubt.Secrets, true},
+		{"gosec", "gosec", redoubt.SAST, false},
+		{"Bandit", "bandit", redoubt.SAST, false},
+		{"ESLint", "eslint", redoubt.SAST, false},
+		{"Checkov", "checkov", redoubt.SAST, false},
+		{"TruffleHog", "trufflehog", redoubt.Secrets, false},
+		{"detect-secrets", "detect-secrets", redoubt.Secrets, false},
+		{"Nosey  Parker\n", "nosey-parker", redoubt.Secrets, false},
+		{"", "unknown", redoubt.SAST, false},
+	}
+	for _, test := range tests {
+		r := readOne(t, "x.sarif", fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":%q,"rules":[{"id":"r"}]}},"results":[]}]}`, test.driver))
+		if r.Tool != test.tool || !r.Products.Has(test.issueType) || (r.RulesRun != nil) != test.rulesRun {
+			t.Errorf("%q: tool %q, products %v, rules run %v", test.driver, r.Tool, r.Products.Names(), r.RulesRun)
+		}
+	}
+}
+
+func TestSARIFIsFinding(t *testing.T) {
+	for result, want := range map[string]bool{
+		``:                            true,
+		`"kind":"fail"`:               true,
+		`"kind":"review"`:             true,
+		`"kind":"pass"`:               false,
+		`"kind":"open"`:               false,
+		`"kind":"informational"`:      false,
+		`"kind":"notApplicable"`:      false,
+		`"baselineState":"absent"`:    false,
+		`"baselineState":"unchanged"`: true,
+	} {
+		r := readOne(t, "x.sarif", `{"runs":[{"results":[{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":"a"}}}],`+
+			firstOf(result, `"x":0`)+`}]}]}`)
+		if (len(r.Results) == 1) != want || len(r.Refused) != 0 {
+			t.Errorf("%s: %d results, refused %v", result, len(r.Results), r.Refused)
+		}
+	}
+}
+
+func TestSARIFSuppressed(t *testing.T) {
+	for suppressions, want := range map[string]bool{
+		`[]`: false, `null`: false, `[{"kind":"inSource"}]`: true, `[{"status":"accepted"}]`: true,
+		`[{"status":"rejected"}]`: false, `[{"kind":"inSource"},{"status":"underReview"}]`: false,
+	} {
+		if got := sarifOne(t, "x", "", `,"suppressions":`+suppressions).Muted; got != want {
+			t.Errorf("%s: muted %v, want %v", suppressions, got, want)
+		}
+	}
+}
+
+func TestSARIFTags(t *testing.T) {
+	got := sarifOne(t, "x", `,"properties":{"tags":["external/cwe/cwe-079","CWE-079","cwe:22","CWE-89: SQL","CWE","OWASP-A01:2021 - Broken","A3:2017","OWASP Top Ten","maintainability"]},
+		"relationships":[{"target":{"id":"CWE-611","toolComponent":{"name":"cwe"}}},{"target":{"id":"1","toolComponent":{"name":"OTHER"}}}]`, "").Rule
+	want := &redoubt.Rule{
+		Name: "r", IssueType: redoubt.SAST, Severity: redoubt.SeverityMedium, Confidence: redoubt.ConfidenceMedium, Category: "maintainability",
+		CWE:   []string{"CWE-79", "CWE-22", "CWE-89: SQL", "CWE-611"},
+		OWASP: []string{"A01:2021 - Broken", "A3:2017"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rule (-want +got)\n%s", diff)
+	}
+}
+
+// TestSARIFOrder: a run says the same whatever the order of its members.
+func TestSARIFOrder(t *testing.T) {
+	members := []string{
+		`"tool":{"driver":{"name":"x","rules":[{"id":"a"},{"id":"b","properties":{"security-severity":"9.5"}}]}}`,
+		`"results":[{"ruleIndex":1,"locations":[{"physicalLocation":{"artifactLocation":{"uri":"b.c","uriBaseId":"SRC"}}}]},
+			{"ruleId":"b/7","locations":[{"physicalLocation":{"artifactLocation":{"index":0}}}]}]`,
+		`"originalUriBaseIds":{"SRC":{"uri":"file:///r/src/","uriBaseId":"%SRCROOT%"},"%SRCROOT%":{"uri":"file:///r/"}}`,
+		`"artifacts":[{"location":{"uri":"file:///r/c.c"}}]`,
+	}
+	var want string
+	for i := range members {
+		rotated := append(append([]string{}, members[i:]...), members[:i]...)
+		got := dump(read(t, "x.sarif", `{"runs":[{`+strings.Join(rotated, ",")+`}]}`))
+		if i == 0 {
+			want = got
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("order %d differs\n%s", i, diff)
+		}
+	}
+	for _, part := range []string{`Path: "src/b.c"`, `Path: "c.c"`, "Severity: critical"} {
+		if !strings.Contains(want, part) {
+			t.Errorf("no %s in\n%s", part, want)
+		}
+	}
+}
+
+func TestSARIFRoots(t *testing.T) {
+	run := func(rest, uri string) string {
+		return `{"runs":[{` + rest + `"results":[{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":` + uri + `}}]}]}]}`
+	}
+	tests := []struct{ rest, artifact, root, want string }{
+		{"", `{"uri":"file:///x/a.c"}`, "", ""},
+		{"", `{"uri":"file:///x/a.c"}`, "/x", "a.c"},
+		{`"originalUriBaseIds":{"ROOTPATH":{"uri":"file:///x/"}},`, `{"uri":"file:///x/a.c"}`, "", "a.c"},
+		{`"originalUriBaseIds":{"ROOTPATH":{"uri":"file:///x/"},"OUT":{"uri":"file:///x/out/"}},`, `{"uri":"a.c","uriBaseId":"OUT"}`, "", "out/a.c"},
+		{`"originalUriBaseIds":{"ROOTPATH":{"uri":"file:///x/"},"SDK":{"uri":"file:///usr/include/"}},`, `{"uri":"a.h","uriBaseId":"SDK"}`, "", ""},
+		{`"originalUriBaseIds":{"A":{"uri":"a/","uriBaseId":"B"},"B":{"uri":"b/","uriBaseId":"A"}},`, `{"uri":"a.c","uriBaseId":"A"}`, "", "b/a/b/a/b/a/b/a/b/a/a/a.c"},
+		{`"invocations":[{"workingDirectory":{"uri":"file:///x/"}}],`, `{"uri":"file:///x/src/a.c"}`, "", "src/a.c"},
+		{"", `{"uri":"a.c","uriBaseId":"%SRCROOT%"}`, "", "a.c"},
+		{"", `{"index":3}`, "", ""},
+	}
+	for i, test := range tests {
+		reports, err := Read(strings.NewReader(run(test.rest, test.artifact)), Options{Root: test.root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if len(reports[0].Results) == 1 {
+			got = reports[0].Results[0].Path
+		}
+		if i == 5 { // a circle ends somewhere, inside
+			if !isInside(got) {
+				t.Errorf("a circle of bases gave %q", got)
+			}
+			continue
+		}
+		if got != test.want {
+			t.Errorf("%s %s root %q: %q, want %q (refused %v)", test.rest, test.artifact, test.root, got, test.want, reports[0].Refused)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// TestNoSecretSurvives puts a secret wherever a report of a secrets scanner may
+// hold it, and looks for it in every string of what is read.
+func TestNoSecretSurvives(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		secret := rapid.StringMatching(`[A-Za-z0-9+/=_!$%^&*-]{8,40}[0-9]`).Draw(rt, "secret")
+		switch rapid.IntRange(0, 3).Draw(rt, "kind") {
+		case 0: // several lines
+			secret = "-----BEGIN KEY-----\n" + secret + strings.Repeat("A", minSecretLine) + "\n" + secret + "\n-----END KEY-----"
+		case 1: // characters that are escaped or cleaned away
+			secret = secret[:4] + "\"\\\t\u00e9\x01" + secret[4:]
+		}
+		driver := rapid.SampledFrom([]string{"gitleaks", "trufflehog", "Some Secretlint"}).Draw(rt, "driver")
+		if driver == "Some Secretlint" {
+			driver = "secretlint"
+		}
+		assertGone(t, rt, "x.sarif", sarifWithSecret(driver, secret), secret)
+		assertGone(t, rt, "x.json", semgrepWithSecret(secret), secret)
+	})
+}
+
+func assertGone(t *testing.T, rt *rapid.T, name, file, secret string) {
+	reports, err := Read(strings.NewReader(file), Options{Name: name, Key: testKey})
+	if err != nil {
+		rt.Fatalf("Read: %v", err)
+	}
+	found := 0
+	for _, r := range reports {
+		checkReport(t, r)
+		for _, res := range r.Results {
+			if res.Secret != nil {
+				found++
+				if res.Secret.Hash == (redoubt.Digest{}) && !isRedacted(strings.TrimSpace(secret)) {
+					rt.Fatalf("no hash of the secret")
+				}
+			}
+		}
+	}
+	if found == 0 {
+		rt.Fatalf("no secret was found in %s", file)
+	}
+	needles := []string{secret, multiLine(secret, maxBlock), oneLine(secret, maxBlock)}
+	for _, line := range strings.Split(secret, "\n") {
+		if len(line) >= minSecretLine && !strings.HasPrefix(line, "-----") {
+			needles = append(needles, line)
+		}
+	}
+	eachString(reflect.ValueOf(reports), func(s string) {
+		for _, needle := range needles {
+			if strings.Contains(s, needle) {
+				rt.Fatalf("%q holds the secret %q", s, needle)
+			}
+		}
+	})
+}
+
+// sarifWithSecret holds the secret in its snippet, and in all else that ends in
+// a report.
+func sarifWithSecret(driver, secret string) string {
+	q := func(format string) string {
+		b, _ := json.Marshal(fmt.Sprintf(format, secret))
+		return string(b)
+	}
+	place := func(uri string) string {
+		return `{"physicalLocation":{"artifactLocation":{"uri":` + uri + `},"region":{"startLine":1,"snippet":{"text":` + q("%s") + `}},
+			"contextRegion":{"snippet":{"text":` + q("x = '%s'") + `}}}}`
+	}
+	return `{"runs":[{"tool":{"driver":{"name":"` + driver + `","rules":[{"id":"r","fullDescription":{"text":` + q("as %s") + `},"helpUri":` + q("https://x/%s") + `,
+			"properties":{"tags":[` + q("CWE-1: %s") + `]}},{"id":` + q("rule-%s") + `}]}},
+		"automationDetails":{"id":` + q("cat-%s/1") + `},
+		"artifacts":[{"location":{"uri":` + q("dir/%s.txt") + `},"roles":["analysisTarget"]}],
+		"invocations":[{"toolExecutionNotifications":[{"level":"error","locations":[` + place(q("bad/%s")) + `]}]}],
+		"results":[
+			{"ruleId":"r","message":{"text":` + q("found %s here") + `},"locations":[` + place(`"conf.py"`) + `],"partialFingerprints":{"commitSha":` + q("%s") + `,"commitMessage":` + q("add %s") + `},
+			 "codeFlows":[{"threadFlows":[{"locations":[{"location":` + place(`"conf.py"`) + `}]}]}]},
+			{"ruleId":` + q("other-%s") + `,"message":{"text":` + q("%s") + `},"locations":[` + place(q("dir/%s.txt")) + `],"fingerprints":{"a":` + q("%s") + `}},
+			{"message":{"text":` + q("%s") + `}}]}]}`
+}
+
+func semgrepWithSecret(secret string) string {
+	line, _ := json.Marshal("  key = " + secret)
+	message, _ := json.Marshal("found " + secret)
+	content, _ := json.Marshal(secret)
+	lines := strings.Split(secret, "\n")
+	end := len([]rune(lines[len(lines)-1])) + 1
+	if len(lines) == 1 {
+		end += len("  key = ")
+	}
+	place := fmt.Sprintf(`"path":"conf.py","start":{"line":1,"col":9},"end":{"line":%d,"col":%d}`, len(lines), end)
+	return fmt.Sprintf(`{"skipped_rules":[],"results":[
+		{"check_id":"s",%[1]s,"extra":{"message":%[2]s,"lines":%[3]s,"metavars":{"$X":{"abstract_content":%[4]s}},"metadata":{"product":"secrets"}}},
+		{"check_id":"c",%[1]s,"extra":{"message":%[2]s,"lines":%[3]s,"metadata":{},"dataflow_trace":{"intermediate_vars":[{"location":{"path":"conf.py"},"content":%[4]s}]}}}]}`,
+		place, message, line, content)
+}
+
+func TestSecretHash(t *testing.T) {
+	hash := func(key, secret string) redoubt.Digest { return newRedactor([]byte(key)).take(secret) }
+	if hash("k", "hunter2hunter2") != hash("k", " hunter2hunter2\n") {
+		t.Error("space around a secret changes its hash")
+	}
+	if hash("k", "hunter2hunter2") == hash("l", "hunter2hunter2") || hash("k", "hunter2hunter2") == hash("k", "hunter2hunter3") {
+		t.Error("another key or secret has the same hash")
+	}
+	for _, s := range []string{"", "REDACTED", "[REDACTED]", "***", "ghp_****************", "ghp_0123...", "requires login", "  "} {
+		if hash("k", s) != (redoubt.Digest{}) {
+			t.Errorf("%q has a hash, though the report held it redacted", s)
+		}
+	}
+	if hash("", "hunter2hunter2") != (redoubt.Digest{}) {
+		t.Error("there is a hash without a key")
+	}
+}
+
+// TestCommonWordsStay: a match whose text is more than the secret does not
+// tear holes into paths, names and other findings.
+func TestCommonWordsStay(t *testing.T) {
+	r := readOne(t, "x", `{"skipped_rules":[],"results":[
+		{"check_id":"s","path":"a.py","start":{"line":1,"col":1},"end":{"line":1,"col":60},"extra":{"metadata":{"product":"secrets"},
+		 "lines":"client(\"production\", hmac=\"sha256\", key=\"k3y-0123456789\")","metavars":{"$F":{"abstract_content":"client"},"$N":{"abstract_content":"production"}}}},
+		{"check_id":"c","path":"production/sha256.py","extra":{"message":"client of production uses sha256 and k3y-0123456789","metadata":{}}}],
+		"paths":{"scanned":["production/sha256.py"]}}`)
+	got := r.Results[1]
+	if got.Path != "production/sha256.py" || r.Searched[0] != got.Path || got.Message != "client of production uses sha256 and "+redacted {
+		t.Errorf("path %q, message %q", got.Path, got.Message)
+	}
+}
+
+func TestSecretTypes(t *testing.T) {
+	for rule, want := range map[string]string{
+		"aws-access-token": "aws", "stripe-access-token": "stripe", "github-fine-grained-pat": "github fine grained", "private-key": "private",
+		"generic.secrets.gitleaks.slack-webhook-url": "slack", "jwt": "jwt", "CKV_SECRET_6": "CKV", "generic-api-key": "generic",
+	} {
+		if got := secretTypeOf(rule); got != want {
+			t.Errorf("secretTypeOf(%s) = %q, want %q", rule, got, want)
+		}
+	}
+}
