@@ -36,7 +36,7 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	path, err := privateFile(filepath.Join(dir, "redoubt.db"))
+	path, err := privateFile(filepath.Join(dir, FileName))
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ import (
 	"time"
 )
 
+// FileName is the SQLite file in the data folder.
+const FileName = "redoubt.db"
+
 // Config says where the database is and what time it is.
 type Config struct {
 	// Dir is the data folder. The SQLite file in it is redoubt.db. Not used

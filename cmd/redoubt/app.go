@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// app is what every command is run with.
+type app struct {
+	ctx   context.Context
+	out   io.Writer
+	err   io.Writer
+	clock func() time.Time
+	log   *slog.Logger
+}
+
+// actor names the person at the command line in the audit trail.
+func (a *app) actor() redoubt.Actor {
+	by := redoubt.Actor{Kind: "cli"}
+	if u, err := user.Current(); err == nil {
+		by.Name = u.Username
+	}
+	return by
+}
+
+// create opens the storage and makes it where there is none.
+func (a *app) create(c config.Storage) (*store.Store, error) {
+	return store.Open(a.ctx, store.Config{
+		Dir: c.Data, DatabaseURL: string(c.DatabaseURL), Clock: a.clock, Logger: a.log,
+	})
+}
+
+// open opens storage that is there. A command that only looks or manages makes
+// none, so that a mistyped folder does not pass for an empty one.
+func (a *app) open(c config.Storage) (*store.Store, error) {
+	if c.DatabaseURL == "" {
+		if _, err := os.Stat(filepath.Join(c.Data, store.FileName)); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no Redoubt data in %s: name its folder with --data, or make it with redoubt serve or redoubt deployment create", c.Data)
+		}
+	}
+	return a.create(c)
+}
+
+// tenant is what the commands that work on one deployment take.
+type tenant struct {
+	config.Storage
+	Deployment string `help:"Deployment, by id or slug; not needed while there is only one." env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
+}
+
+// use opens the storage and finds the deployment.
+func (t tenant) use(a *app) (*store.Store, redoubt.Deployment, error) {
+	st, err := a.open(t.Storage)
+	if err != nil {
+		return nil, redoubt.Deployment{}, err
+	}
+	d, err := t.find(a.ctx, st)
+	if err != nil {
+		return nil, redoubt.Deployment{}, errors.Join(err, st.Close())
+	}
+	return st, d, nil
+}
+
+func (t tenant) find(ctx context.Context, st *store.Store) (redoubt.Deployment, error) {
+	if t.Deployment != "" {
+		d, err := st.Deployment(ctx, t.Deployment)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			return d, fmt.Errorf("there is no deployment %q; redoubt deployment list shows what there is", t.Deployment)
+		}
+		return d, err
+	}
+	all, err := st.Deployments(ctx)
+	switch {
+	case err != nil:
+		return redoubt.Deployment{}, err
+	case len(all) == 0:
+		return redoubt.Deployment{}, errors.New("there is no deployment yet: make one with redoubt deployment create SLUG")
+	case len(all) > 1:
+		slugs := make([]string, len(all))
+		for i, d := range all {
+			slugs[i] = d.Slug
+		}
+		return redoubt.Deployment{}, fmt.Errorf("there are %d deployments: choose with --deployment (%s)", len(all), strings.Join(slugs, ", "))
+	}
+	return all[0], nil
+}
+
+// view runs fn on the deployment that the command line chose.
+func (t tenant) view(a *app, fn func(context.Context, *store.Tx) error) error {
+	st, d, err := t.use(a)
+	if err != nil {
+		return err
+	}
+	return errors.Join(st.View(a.ctx, d.ID, fn), st.Close())
+}
+
+// update runs fn in one transaction on the deployment that the command line
+// chose, and says what was done only once it is committed.
+func (t tenant) update(a *app, fn func(context.Context, *store.Tx) (done string, err error)) error {
+	st, d, err := t.use(a)
+	if err != nil {
+		return err
+	}
+	var done string
+	err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
+		done, err = fn(ctx, tx)
+		return err
+	})
+	if err == nil {
+		_, err = fmt.Fprintln(a.out, done)
+	}
+	return errors.Join(err, st.Close())
+}
+
+// table prints rows under a head, in columns.
+func table(w io.Writer, head string, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, strings.ReplaceAll(head, " ", "\t"))
+	for _, row := range rows {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	return t.Flush()
+}
+
+// day prints a time for a list, - for none.
+func day(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.DateTime)
+}

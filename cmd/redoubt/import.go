@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+type importCmd struct {
+	tenant
+	Project  string    `help:"Project, as acme/payments; made if there is none." required:"" placeholder:"NAME"`
+	Ref      string    `help:"Branch or ref that was scanned; HEAD by default." placeholder:"REF"`
+	Commit   string    `help:"Commit that was scanned; by default what the report says." placeholder:"SHA"`
+	RepoURL  string    `help:"Address of the repository, for links to the code." placeholder:"URL"`
+	Tag      []string  `help:"Tags of the project." placeholder:"TAG"`
+	Category string    `help:"Keeps several runs of one tool apart, each closing only its own." placeholder:"NAME"`
+	Format   string    `help:"What the files are; found out by default (${formats})." placeholder:"FORMAT"`
+	Full     bool      `help:"The files say all there is: close what they no longer name, even where a report does not tell where it looked." xor:"extent"`
+	Diff     bool      `help:"The files say only what a change adds: close nothing that a full scan has seen." xor:"extent"`
+	At       time.Time `help:"Date the scan back, as 2026-01-31T12:00:00Z." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	Strict   bool      `help:"Take nothing at all when one item cannot be read."`
+	JSON     bool      `help:"Print what was done as JSON." name:"json"`
+	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, lockfiles (by their path in the repository)." type:"existingfile"`
+}
+
+// Run imports the files as one upload: a scan for each source in them, all or
+// none.
+func (c importCmd) Run(a *app) error {
+	st, d, err := c.use(a)
+	if err != nil {
+		return err
+	}
+	summaries, err := c.run(a, st, d.ID)
+	if err == nil {
+		err = c.print(a, summaries)
+	}
+	return errors.Join(err, st.Close())
+}
+
+func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Summary, error) {
+	secret, err := key(a.ctx, st, secretKey)
+	if err != nil {
+		return nil, err
+	}
+	bar, err := newProgress(a.err, c.Files)
+	if err != nil {
+		return nil, err
+	}
+	defer bar.close()
+	var files []report.File
+	for _, name := range c.Files {
+		read, err := c.read(name, secret, bar)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, report.File{Name: name, Reports: read})
+	}
+	bar.storing()
+	var summaries []ingest.Summary
+	err = st.Update(a.ctx, deploymentID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
+		summaries, err = ingest.ApplyAll(ctx, tx, c.upload(), report.Join(files))
+		return err
+	})
+	return summaries, err
+}
+
+func (c importCmd) read(name string, secret []byte, bar *progress) ([]*redoubt.Report, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return report.Read(bar.reader(f), report.Options{
+		Name: name, Format: report.Format(c.Format), Category: c.Category, Key: secret,
+	})
+}
+
+func (c importCmd) upload() ingest.Upload {
+	return ingest.Upload{
+		Project: redoubt.Project{Name: c.Project, URL: c.RepoURL, Tags: c.Tag},
+		Ref:     c.Ref, Commit: c.Commit, Category: c.Category,
+		Full: !c.Diff, DeclaredFull: c.Full, At: c.At, Strict: c.Strict,
+	}
+}
+
+// print says what was done: a line for each source, then every item refused.
+func (c importCmd) print(a *app, summaries []ingest.Summary) error {
+	if c.JSON {
+		enc := json.NewEncoder(a.out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(server.ImportAnswer(summaries))
+	}
+	for _, s := range summaries {
+		fmt.Fprintf(a.out, "%s %s: %s\n", s.Project, s.Ref, describe(s))
+		for _, r := range s.Refused {
+			fmt.Fprintf(a.out, "  refused %s: %s\n", r.Item, r.Reason)
+		}
+	}
+	return nil
+}
+
+// describe tells one source's upload in a sentence.
+func describe(s ingest.Summary) string {
+	switch {
+	case s.Repeat:
+		return fmt.Sprintf("%s said the same before (scan %d), nothing changed", s.Source, s.ScanID)
+	case s.Outcome == redoubt.ScanLate:
+		return fmt.Sprintf("%s scan %d is older than the newest full scan: recorded, nothing changed", s.Source, s.ScanID)
+	case s.Outcome == redoubt.ScanSuperseded:
+		return fmt.Sprintf("%s scan %d repeats a commit that others followed: recorded, nothing changed", s.Source, s.ScanID)
+	}
+	text := fmt.Sprintf("%s scan %d: %d new, %d changed, %d returned, %d moved, %d closed, %d unchanged, %d refused",
+		s.Source, s.ScanID, s.New, s.Changed, s.Returned, s.Moved, s.Closed, s.Unchanged, len(s.Refused))
+	if s.Lockfiles > 0 {
+		text += fmt.Sprintf("; %d lockfiles, %d dependencies added, %d removed", s.Lockfiles, s.DependenciesAdded, s.DependenciesRemoved)
+	}
+	return text
+}

@@ -1,0 +1,109 @@
+// Command redoubt is the whole platform in one binary: the server, and the
+// commands that manage it beside or without one.
+//
+// This package wires the rooms together and decides nothing. A file holds a
+// command; app.go is what they share, service.go what serve and demo share.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+type cli struct {
+	Config kong.ConfigFlag `help:"Read settings from this YAML file; flags and environment beat it." env:"REDOUBT_CONFIG" placeholder:"FILE"`
+
+	Serve      serveCmd      `cmd:"" help:"Run the server."`
+	Demo       demoCmd       `cmd:"" help:"Run a server with sample projects, and print how to ask it."`
+	Import     importCmd     `cmd:"" help:"Import scanner reports, bills of materials and lockfiles."`
+	Deployment deploymentCmd `cmd:"" help:"Create and list deployments (tenants)."`
+	Token      tokenCmd      `cmd:"" help:"Create, list and revoke API tokens."`
+	Project    projectCmd    `cmd:"" help:"List and manage projects."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+}
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run executes one command line and returns its exit code: 0 for success, 1
+// when the command failed, 2 when the line itself is wrong.
+func run(args []string) int {
+	if err := config.SecretsFromFiles("REDOUBT_DATABASE_URL"); err != nil {
+		return complain(err, 2)
+	}
+	exit, exited := 0, false
+	parser, err := kong.New(&cli{},
+		kong.Name("redoubt"),
+		kong.Description("An open, self-hosted code-security platform: findings, triage, dependencies and policies over one Web API."),
+		kong.Configuration(config.Load),
+		kong.Vars{"formats": formats()},
+		kong.Exit(func(code int) { exit, exited = code, true }),
+	)
+	if err != nil {
+		return complain(err, 2)
+	}
+	line, err := parser.Parse(args)
+	if exited { // --help
+		return exit
+	}
+	if err != nil {
+		return complain(err, 2)
+	}
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a := &app{
+		ctx: ctx, out: os.Stdout, err: os.Stderr, clock: time.Now,
+		log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	}
+	if err := line.Run(a); err != nil {
+		return complain(err, 1)
+	}
+	return 0
+}
+
+// formats names what can be imported.
+func formats() string {
+	var words []string
+	for _, f := range report.Formats() {
+		words = append(words, string(f.Format))
+	}
+	return strings.Join(words, ", ")
+}
+
+// complain prints an error for a person, each bad field on a line of its own.
+func complain(err error, code int) int {
+	var invalid *redoubt.InvalidError
+	if errors.As(err, &invalid) && len(invalid.Fields) > 1 {
+		fmt.Fprintln(os.Stderr, "redoubt: the input has several faults:")
+		for _, f := range invalid.Fields {
+			fmt.Fprintf(os.Stderr, "  %s: %s\n", f.Location, f.Message)
+		}
+		return code
+	}
+	fmt.Fprintln(os.Stderr, "redoubt:", err)
+	return code
+}
+
+type versionCmd struct{}
+
+// Run prints the version.
+func (versionCmd) Run(a *app) error {
+	_, err := fmt.Fprintln(a.out, "redoubt", version)
+	return err
+}

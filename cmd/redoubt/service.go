@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// service is a server about to run: what serve and demo share.
+type service struct {
+	config   config.Server
+	store    *store.Store
+	server   *server.Server
+	jobs     *job.Runner
+	listener net.Listener
+	metrics  net.Listener // nil without an address of its own
+	log      *slog.Logger
+}
+
+// newService listens already, so that the address is known and taken, and
+// answers nothing yet.
+func newService(a *app, c config.Server, st *store.Store) (*service, error) {
+	s := &service{config: c, store: st, log: a.log}
+	var err error
+	if s.listener, err = net.Listen("tcp", c.Addr); err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w (another --addr may be free)", c.Addr, err)
+	}
+	if c.TLSCert != "" {
+		pair, err := loadCertificate(c.TLSCert, c.TLSKey, a.clock, a.log)
+		if err != nil {
+			return nil, errors.Join(err, s.listener.Close())
+		}
+		s.listener = tls.NewListener(s.listener, &tls.Config{
+			GetCertificate: pair.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		})
+	}
+	if c.MetricsAddr != "" {
+		if s.metrics, err = net.Listen("tcp", c.MetricsAddr); err != nil {
+			return nil, errors.Join(fmt.Errorf("cannot listen on %s for metrics: %w", c.MetricsAddr, err), s.listener.Close())
+		}
+	}
+	if err := s.wire(a); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// wire puts the rooms together.
+func (s *service) wire(a *app) error {
+	proxies, err := s.config.Proxies()
+	if err != nil {
+		return err
+	}
+	bodies := s.config.BodyCache
+	if bodies == 0 {
+		bodies = quarterOfMemory()
+	}
+	s.jobs = job.New(s.store, map[string]job.Work{server.SBOMJob: s.exportSBOM(a)}, job.Options{Logger: a.log})
+	signing, err := key(a.ctx, s.store, signingKey)
+	if err != nil {
+		return err
+	}
+	secret, err := key(a.ctx, s.store, secretKey)
+	if err != nil {
+		return err
+	}
+	s.server, err = server.New(server.Config{
+		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log}),
+		Clock: a.clock, Logger: a.log, Version: version, SigningKey: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
+		PublicURL: s.config.PublicURL, TrustedProxies: proxies,
+		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
+	})
+	return err
+}
+
+// baseURL is how others reach the server.
+func (s *service) baseURL() string {
+	if s.config.PublicURL != "" {
+		return s.config.PublicURL
+	}
+	host, port, _ := net.SplitHostPort(s.listener.Addr().String())
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return s.config.Scheme() + "://" + net.JoinHostPort(host, port)
+}
+
+// run answers until the context ends, then lets what is under way finish.
+// ready is called once the server answers.
+func (s *service) run(ctx context.Context, ready func() error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	servers := []*http.Server{s.serve(s.server.Handler())}
+	failed := make(chan error, 2)
+	go func() { failed <- servers[0].Serve(s.listener) }()
+	if s.metrics != nil {
+		servers = append(servers, s.serve(s.server.MetricsHandler()))
+		go func() { failed <- servers[1].Serve(s.metrics) }()
+	}
+	var background sync.WaitGroup
+	background.Go(func() { s.jobs.Run(ctx) })
+	background.Go(func() { s.server.Background(ctx) })
+
+	err := ready()
+	if err == nil {
+		select {
+		case err = <-failed:
+		case <-ctx.Done():
+			s.log.Info("stopping; requests under way may finish", "within", s.config.ShutdownTimeout)
+		}
+	}
+	cancel()
+	return errors.Join(err, s.stop(servers), wait(&background, s.config.ShutdownTimeout))
+}
+
+// serve bounds what a slow or silent client can hold. Uploads and downloads are
+// long, so only their headers and their idleness are timed here.
+func (s *service) serve(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+}
+
+func (s *service) stop(servers []*http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout)
+	defer cancel()
+	var errs []error
+	for _, srv := range servers {
+		if err := srv.Shutdown(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("requests were cut off: %w", err), srv.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func wait(group *sync.WaitGroup, limit time.Duration) error {
+	done := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(limit):
+		return fmt.Errorf("background work did not end within %s; it is taken up again at the next start", limit)
+	}
+}
+
+func (s *service) close() error {
+	err := s.listener.Close()
+	if s.metrics != nil {
+		err = errors.Join(err, s.metrics.Close())
+	}
+	return err
+}
+
+// announce writes the ready file, whole or not at all: who waits for it never
+// reads half of one. It holds a token, so only its owner may read it.
+func (s *service) announce(file string, text []byte) error {
+	if file == "" {
+		return nil
+	}
+	temporary := file + ".part"
+	if err := os.WriteFile(temporary, text, 0o600); err != nil {
+		return fmt.Errorf("write the ready file: %w", err)
+	}
+	if err := os.Rename(temporary, file); err != nil {
+		return fmt.Errorf("write the ready file: %w", err)
+	}
+	return nil
+}

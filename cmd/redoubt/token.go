@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+type tokenCmd struct {
+	Create tokenCreateCmd `cmd:"" help:"Create a token and print it, this once."`
+	List   tokenListCmd   `cmd:"" help:"List the tokens."`
+	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token; servers refuse it within a second."`
+}
+
+type tokenCreateCmd struct {
+	tenant
+	Name    string        `arg:"" help:"What the token is for."`
+	Scope   []string      `help:"What it may do: web_api (the Web API), ci (hand in scans and imports), read_only (with web_api: change nothing)." enum:"web_api,ci,read_only" required:"" placeholder:"SCOPE"`
+	Project []string      `help:"Bind it to the projects that match; * stands for one segment, ** for any. Elsewhere it finds nothing." placeholder:"GLOB"`
+	Expires time.Duration `help:"How long it is good for, as 720h; forever by default."`
+}
+
+// Run creates the token; its text alone goes to standard output.
+func (c tokenCreateCmd) Run(a *app) error {
+	var made redoubt.Token
+	err := c.update(a, func(ctx context.Context, tx *store.Tx) (text string, err error) {
+		token, err := c.token(tx.Now())
+		if err != nil {
+			return "", err
+		}
+		text, made, err = mint(ctx, tx, token)
+		return text, err
+	})
+	if err == nil {
+		fmt.Fprintf(a.err, "token %s (%s); the text above is shown this once\n", made.PublicID, made.Name)
+	}
+	return err
+}
+
+// token checks what the flags ask for.
+func (c tokenCreateCmd) token(now time.Time) (redoubt.Token, error) {
+	token := redoubt.Token{Name: c.Name, ProjectGlobs: c.Project, Dialect: redoubt.DialectContract}
+	for _, scope := range c.Scope {
+		token.Scopes = append(token.Scopes, redoubt.Scope(scope))
+	}
+	if token.Has(redoubt.ScopeReadOnly) && !token.Has(redoubt.ScopeWebAPI) {
+		return token, errors.New("read_only narrows web_api: give both, as --scope web_api,read_only")
+	}
+	if c.Expires < 0 {
+		return token, errors.New("--expires lies in the past")
+	}
+	if c.Expires > 0 {
+		token.ExpiresAt = now.Add(c.Expires)
+	}
+	return token, nil
+}
+
+// mint makes a token of the transaction's deployment and returns its text.
+func mint(ctx context.Context, tx *store.Tx, token redoubt.Token) (string, redoubt.Token, error) {
+	secret := auth.NewSecret(tx.Deployment().ID)
+	token.PublicID = secret.PublicID
+	made, err := tx.CreateToken(ctx, token, secret.Hash)
+	return secret.Text, made, err
+}
+
+type tokenListCmd struct{ tenant }
+
+// Run lists the tokens, revoked ones too.
+func (c tokenListCmd) Run(a *app) error {
+	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
+		tokens, err := tx.Tokens(ctx)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, len(tokens))
+		for i, t := range tokens {
+			rows[i] = []string{t.PublicID, t.Name, scopes(t), globs(t), standing(t, a.clock()), day(t.CreatedAt), day(t.LastUsedAt)}
+		}
+		return table(a.out, "ID NAME SCOPES PROJECTS STATE CREATED USED", rows)
+	})
+}
+
+func scopes(t redoubt.Token) string {
+	words := make([]string, len(t.Scopes))
+	for i, s := range t.Scopes {
+		words[i] = string(s)
+	}
+	return strings.Join(words, ",")
+}
+
+func globs(t redoubt.Token) string {
+	if len(t.ProjectGlobs) == 0 {
+		return "all"
+	}
+	return strings.Join(t.ProjectGlobs, ",")
+}
+
+func standing(t redoubt.Token, now time.Time) string {
+	switch {
+	case !t.RevokedAt.IsZero():
+		return "revoked"
+	case !t.Active(now):
+		return "expired"
+	case !t.ExpiresAt.IsZero():
+		return "until " + day(t.ExpiresAt)
+	}
+	return "active"
+}
+
+type tokenRevokeCmd struct {
+	tenant
+	Token string `arg:"" help:"The token's id or name, as redoubt token list shows it."`
+}
+
+// Run revokes the token.
+func (c tokenRevokeCmd) Run(a *app) error {
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		token, err := tx.Token(ctx, c.Token)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			return "", fmt.Errorf("there is no token %q; redoubt token list shows what there is", c.Token)
+		}
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("revoked %s (%s)", token.PublicID, token.Name), tx.RevokeToken(ctx, token.ID)
+	})
+}
