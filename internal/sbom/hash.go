@@ -38,9 +38,11 @@ type hash struct {
 	hex string // lower case, of the algorithm's length
 }
 
+var withoutDashes = strings.NewReplacer("-", "", "_", "")
+
 // validHash drops unknown algorithms and what is not of their length.
 func validHash(h redoubt.Hash) (hash, bool) {
-	a, known := algorithms[strings.NewReplacer("-", "", "_", "").Replace(strings.ToUpper(h.Algorithm))]
+	a, known := algorithms[withoutDashes.Replace(strings.ToUpper(h.Algorithm))]
 	if !known || len(h.Hex) != a.digits || !isHex(h.Hex) {
 		return hash{}, false
 	}

@@ -47,10 +47,14 @@ func readLicense(s string) (license, bool) {
 	case "", "NOASSERTION", "NONE", "UNKNOWN":
 		return license{}, false
 	}
-	if e, ok := readExpression(s); ok {
-		if _, single := licenseIDs()[strings.ToLower(e)]; single {
-			return license{id: e}, true
-		}
+	if id, known := licenseIDs()[strings.ToLower(s)]; known {
+		return license{id: id}, true
+	}
+	e, ok := readExpression(s)
+	if _, single := licenseIDs()[strings.ToLower(e)]; single { // in parentheses
+		return license{id: e}, true
+	}
+	if ok {
 		return license{expression: e}, true
 	}
 	return license{name: s}, true
@@ -93,7 +97,10 @@ func readExpression(s string) (string, bool) {
 	}
 	p := expressionParser{tokens: expressionToken.FindAllString(s, -1)}
 	e, ok := p.choice()
-	return e.text, ok && len(p.tokens) == 0
+	if !ok || len(p.tokens) > 0 {
+		return "", false
+	}
+	return e.text, true
 }
 
 // expression is a part that was read; a choice is bracketed within an AND.

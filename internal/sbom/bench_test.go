@@ -1,0 +1,85 @@
+package sbom
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// large is a project of n components, a tenth of them vulnerable.
+func large(n int) Content {
+	c := sample()
+	p := &c.Projects[0]
+	p.Dependencies, p.Vulnerabilities = nil, nil
+	for i := range n {
+		name := fmt.Sprintf("@scope-%d/package-%d", i%50, i)
+		p.Dependencies = append(p.Dependencies, redoubt.Dependency{
+			Lockfile: fmt.Sprintf("app-%d/package-lock.json", i%7), Ecosystem: "npm", Name: name, Version: fmt.Sprintf("%d.%d.0", i%9, i%31),
+			Transitivity: redoubt.Transitive, Licenses: []string{"MIT"}, Hashes: []redoubt.Hash{{Algorithm: "SHA-512", Hex: strings.Repeat("ab", 64)}},
+		})
+		if i%10 == 0 {
+			p.Vulnerabilities = append(p.Vulnerabilities, Vulnerability{
+				ID: fmt.Sprintf("CVE-2024-%d", i), Severity: redoubt.SeverityHigh, Description: "Something bad.", CWEs: []string{"CWE-79"},
+				Ecosystem: "npm", Package: name, Version: p.Dependencies[i].Version, Fixes: []redoubt.Fix{{Package: name, Version: "99.0.0"}},
+			})
+		}
+	}
+	return c
+}
+
+// BenchmarkWrite compares with encoding the finished structs: what no way of
+// writing through the library could be faster than.
+func BenchmarkWrite(b *testing.B) {
+	c := large(10_000)
+	r := request("cyclonedx 1.5 json")
+	bom := cycloneDX(r, c, build(c, false))
+	b.Run("limit=json.Marshal", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := json.Marshal(bom); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, output := range []string{"cyclonedx 1.5 json", "cyclonedx 1.5 xml", "spdx 2.3 json"} {
+		b.Run(strings.ReplaceAll(output, " ", "-"), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Write(io.Discard, request(output), c); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// A large export allocates in proportion to what it writes.
+func TestMemoryOfALargeExport(t *testing.T) {
+	c := large(50_000)
+	for _, output := range []string{"cyclonedx 1.6 json", "cyclonedx 1.6 xml", "spdx 2.3 json"} {
+		var before, after runtime.MemStats
+		var counter countingWriter
+		runtime.ReadMemStats(&before)
+		if _, err := Write(&counter, request(output), c); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		allocated := after.TotalAlloc - before.TotalAlloc
+		t.Logf("%s: %d MB allocated to write %d MB", output, allocated>>20, counter.n>>20)
+		if limit := uint64(12 * counter.n); counter.n < 20<<20 || allocated > limit {
+			t.Errorf("%s: %d bytes allocated to write %d, want at most %d", output, allocated, counter.n, limit)
+		}
+	}
+}
+
+type countingWriter struct{ n int }
+
+func (w *countingWriter) Write(p []byte) (int, error) {
+	w.n += len(p)
+	return len(p), nil
+}

@@ -1,0 +1,200 @@
+package sbom
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+)
+
+// memory is a store of two projects; what is asked of it is noted.
+type memory struct {
+	projects map[int64]redoubt.Project
+	findings []redoubt.IndexedFinding
+	lineage  redoubt.Lineage
+	rule     redoubt.Rule
+	refs     []string
+	err      error
+}
+
+func newMemory() *memory {
+	return &memory{projects: map[int64]redoubt.Project{
+		1: {ID: 1, Name: "acme/payments", PrimaryBranch: "refs/heads/trunk"},
+		2: {ID: 2, Name: "acme/tools"},
+	}}
+}
+
+func (m *memory) Deployment() redoubt.Deployment { return redoubt.Deployment{ID: 5, Slug: "acme"} }
+
+func (m *memory) Project(_ context.Context, id int64) (redoubt.Project, error) {
+	p, ok := m.projects[id]
+	if !ok {
+		return p, fmt.Errorf("project %d: %w", id, redoubt.ErrNotFound)
+	}
+	return p, nil
+}
+
+func (m *memory) VisibleProjects(_ context.Context, globs redoubt.ProjectGlobs) (list []redoubt.Project, _ error) {
+	for _, id := range slices.Sorted(maps.Keys(m.projects)) {
+		if p := m.projects[id]; globs.Allows(p.Name) {
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+func (m *memory) AllDependencies(_ context.Context, projectID int64, ref string) ([]redoubt.Dependency, error) {
+	m.refs = append(m.refs, fmt.Sprintf("%d %s", projectID, ref))
+	return []redoubt.Dependency{{Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Lockfile: "package-lock.json", Transitivity: redoubt.Direct}}, m.err
+}
+
+func (m *memory) InventoryCommit(context.Context, int64, string) (string, error) { return "abc", nil }
+
+func (m *memory) SupplyChainFindings(_ context.Context, projectID int64, _ string, take func(redoubt.IndexedFinding, redoubt.Rule, redoubt.Lineage) error) error {
+	for _, f := range m.findings {
+		if f.ProjectID == projectID {
+			if err := take(f, m.rule, m.lineage); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m *memory) export(t *testing.T, r redoubt.SBOMRequest) (doc []byte) {
+	t.Helper()
+	doc, media, err := Export(t.Context(), m, r, Options{Created: time.Unix(0, 0), Tool: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if media != "application/vnd.cyclonedx+json; version=1.5" {
+		t.Errorf("media type %q", media)
+	}
+	if err := checkJSON("cyclonedx 1.5 json", doc); err != nil {
+		t.Error(err)
+	}
+	return doc
+}
+
+func TestExportAsksForTheRightRefs(t *testing.T) {
+	tests := []struct {
+		name    string
+		project int64
+		ref     string
+		visible redoubt.ProjectGlobs
+		want    []string
+	}{
+		{"a project's primary branch", 1, "", nil, []string{"1 refs/heads/trunk"}},
+		{"a branch", 1, "dev", nil, []string{"1 refs/heads/dev"}},
+		{"a ref in full", 2, "refs/pull/1/merge", nil, []string{"2 refs/pull/1/merge"}},
+		{"all projects", 0, "", nil, []string{"1 refs/heads/trunk", "2 refs/heads/main"}},
+		{"what may be seen", 0, "", redoubt.ProjectGlobs{"acme/t*"}, []string{"2 refs/heads/main"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m, r := newMemory(), request("cyclonedx 1.5 json")
+			r.ProjectID, r.Ref, r.Visible = tt.project, tt.ref, tt.visible
+			m.export(t, r)
+			if diff := cmp.Diff(tt.want, m.refs); diff != "" {
+				t.Errorf("asked for (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestExportErrors(t *testing.T) {
+	broken := errors.New("disk on fire")
+	tests := []struct {
+		name string
+		edit func(*memory, *redoubt.SBOMRequest)
+		want error
+	}{
+		{"an unknown project", func(_ *memory, r *redoubt.SBOMRequest) { r.ProjectID = 3 }, redoubt.ErrNotFound},
+		{"a hidden project", func(_ *memory, r *redoubt.SBOMRequest) { r.Visible = redoubt.ProjectGlobs{"acme/t*"} }, redoubt.ErrNotFound},
+		{"a store that fails", func(m *memory, _ *redoubt.SBOMRequest) { m.err = broken }, broken},
+	}
+	for _, tt := range tests {
+		m, r := newMemory(), request("cyclonedx 1.5 json")
+		r.ProjectID = 1
+		tt.edit(m, &r)
+		if doc, _, err := Export(t.Context(), m, r, Options{}); !errors.Is(err, tt.want) || doc != nil {
+			t.Errorf("%s: %v and %d bytes", tt.name, err, len(doc))
+		}
+	}
+	m, r := newMemory(), request("cyclonedx 1.5 json")
+	r.ProjectID = 1
+	m.findings = []redoubt.IndexedFinding{{Finding: redoubt.Finding{ID: 9, ProjectID: 1, State: redoubt.Unresolved}, Body: []byte(`"x":`)}}
+	if _, _, err := Export(t.Context(), m, r, Options{}); err == nil {
+		t.Error("a body that is no JSON passes in silence")
+	}
+}
+
+func TestExportListsOpenFindings(t *testing.T) {
+	for state := redoubt.TriageUntriaged; state <= redoubt.TriageReopened; state++ {
+		m, r := newMemory(), request("cyclonedx 1.5 json")
+		r.ProjectID = 1
+		m.lineage.Triage.State = state
+		m.findings = []redoubt.IndexedFinding{{Finding: redoubt.Finding{ID: 9, ProjectID: 1, State: redoubt.Unresolved, RuleName: "ssc-1"}}}
+		var doc struct{ Vulnerabilities []struct{ ID string } }
+		if err := json.Unmarshal(m.export(t, r), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := len(doc.Vulnerabilities), 1; state == redoubt.TriageIgnored && got != 0 || state != redoubt.TriageIgnored && got != want {
+			t.Errorf("%s: %d vulnerabilities", state, got)
+		}
+	}
+}
+
+func TestVulnerabilityOf(t *testing.T) {
+	message, id := "Expanded.", "CVE-2021-23337"
+	body, err := redoubt.Body{RuleMessage: &message, SCABody: &redoubt.SCABody{
+		FixRecommendations:      []redoubt.Fix{{Package: "lodash", Version: "4.17.21"}},
+		FoundDependency:         redoubt.FoundDependency{Ecosystem: "npm", Package: "lodash", Version: "4.17.20"},
+		VulnerabilityIdentifier: &id,
+	}}.Members()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := redoubt.IndexedFinding{Body: body, Finding: redoubt.Finding{
+		RuleName: "ssc-1", Severity: redoubt.SeverityHigh, Reachability: redoubt.ReachabilityUnknown, Transitivity: redoubt.Direct,
+		Package: "lodash", Path: "package-lock.json", Malicious: true,
+	}}
+	rule := redoubt.Rule{CWE: []string{"CWE-77"}, Message: "Template.", URL: "https://example.com/rule", References: []string{"https://example.com/more"}}
+	score := redoubt.EPSS{Score: 0.3}
+	lineage := redoubt.Lineage{Annotations: redoubt.Annotations{EPSS: &score, Reachability: redoubt.Reachable}}
+	want := Vulnerability{
+		ID: id, Severity: redoubt.SeverityHigh, Reachability: redoubt.Reachable, Malicious: true, EPSS: &score, CWEs: []string{"CWE-77"},
+		Description: "Expanded.", References: []string{"https://example.com/rule", "https://example.com/more"},
+		Fixes:     []redoubt.Fix{{Package: "lodash", Version: "4.17.21"}},
+		Ecosystem: "npm", Package: "lodash", Version: "4.17.20", Transitivity: redoubt.Direct, Lockfile: "package-lock.json",
+	}
+	got, err := vulnerabilityOf(f, rule, lineage)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+
+	f.Body, f.Reachability = []byte(`"usage":{"location":{}}`), redoubt.Unreachable
+	got, err = vulnerabilityOf(f, rule, lineage)
+	if err != nil || got.ID != "ssc-1" || got.Description != "Template." || got.Lockfile != "" || got.Package != "lodash" || got.Reachability != redoubt.Unreachable {
+		t.Errorf("what the body does not tell: %v, %+v", err, got)
+	}
+}
+
+func TestSerials(t *testing.T) {
+	if a, b := newSerial(), newSerial(); a == b || !serialPattern.MatchString(a) || a[23] != '4' {
+		t.Errorf("serial numbers %s and %s", a, b)
+	}
+	r := request("cyclonedx 1.5 json")
+	r.ProjectID = 1
+	if a, b := newMemory().export(t, r), newMemory().export(t, r); string(a) == string(b) {
+		t.Error("two exports have the same serial number")
+	}
+}
