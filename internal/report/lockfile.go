@@ -129,7 +129,8 @@ type lock struct {
 func (l *lock) add(d redoubt.Dependency) {
 	d.Ecosystem = cmp.Or(d.Ecosystem, l.ecosystem)
 	d.Name, d.Version = text(d.Name).name(), text(d.Version).name()
-	if d.Name == "" || d.Version == "" {
+	version := spelt(d.Ecosystem, d.Version)
+	if d.Name == "" || version == "" {
 		return
 	}
 	if d.Transitivity == 0 {
@@ -141,7 +142,7 @@ func (l *lock) add(d redoubt.Dependency) {
 	if d.PURL == "" {
 		d.PURL = purlOf(d.Ecosystem, d.Name, d.Version)
 	}
-	d.Version = spelt(d.Ecosystem, d.Version)
+	d.Version = version // the URL has the other spelling
 	key := [3]string{d.Ecosystem, d.Name, d.Version}
 	if i, ok := l.seen[key]; ok {
 		if d.Transitivity == redoubt.Direct {

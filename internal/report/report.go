@@ -130,8 +130,8 @@ func merge(a, b *redoubt.Report) {
 	a.Products |= b.Products
 	a.Failed = a.Failed || b.Failed
 	a.RulesRun = both(a.RulesRun, b.RulesRun)
-	a.Searched = both(a.Searched, b.Searched)
 	a.Skipped = distinct(append(a.Skipped, b.Skipped...))
+	a.Searched = minus(both(a.Searched, b.Searched), a.Skipped)
 	a.Rules = append(a.Rules, b.Rules...)
 	a.Results = append(a.Results, b.Results...)
 	a.Inventories = append(a.Inventories, b.Inventories...)

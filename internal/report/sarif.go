@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,10 @@ import (
 //
 // Results are decoded one by one and made into findings at the end of their
 // run, because rules, folders and artifacts may come after them.
+//
+// Semgrep's SARIF does not tell which of its rules look for secrets, so its
+// secrets come in as code findings, snippet and all; its JSON tells, and is to
+// be preferred wherever secrets rules run.
 type sarifFile struct {
 	*walker
 	o       Options
@@ -181,6 +186,7 @@ func (r *sarifRun) finish(o Options) {
 	r.findRoots()
 	r.describeRules()
 	r.readInvocations()
+	r.rep.Results = slices.Grow(r.rep.Results, len(r.results))
 	for i := range r.results {
 		r.convert(&r.results[i])
 		r.results[i] = sarifResult{} // half of the memory goes as the other half comes

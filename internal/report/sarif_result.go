@@ -110,7 +110,10 @@ func (res *sarifResult) message(rule *sarifRule) string {
 			return res.Message.Arguments[i]
 		})
 	}
-	return strings.TrimSpace(text(link.ReplaceAllString(s, "$1")).block())
+	if strings.Contains(s, "](") {
+		s = link.ReplaceAllString(s, "$1")
+	}
+	return strings.TrimSpace(text(s).block())
 }
 
 // fingerprint takes the tool's own: semgrep's is match-based; of others the

@@ -8,6 +8,7 @@ require (
 	"example.org/three" v0.0.0-20200101000000-abcdefabcdef // indirect; why
 	example.org/BigCase v1.2.3
 	broken
+	example.org/empty v
 )
 replace example.org/one => example.org/fork v1.0.1
 replace example.org/BigCase v1.2.3 => ../local
