@@ -227,6 +227,31 @@ func TestLateRowsCanBeDeleted(t *testing.T) {
 	}
 }
 
+// Nor do they miss what happens to their lineage while they wait.
+func TestLateRowsFollowTheirLineage(t *testing.T) {
+	s := &broken{world: newWorld(), after: working}
+	seed(s.world)
+	add(s.world, smallBody, 1, 2)
+	x := New(s, Options{})
+	view(t, x)
+	f := s.findings[1]
+	f.RelevantSince = f.RelevantSince.Add(-time.Hour)
+	s.putFinding(f)
+	s.commit()
+	s.after = 2
+	if _, err := x.Deployment(t.Context(), tenant); !errors.Is(err, errBroken) {
+		t.Fatalf("error = %v, want the feed's", err)
+	}
+	s.after, s.pruned = working, 0
+	s.log = s.log[:len(s.log)-1] // the late row is not told of again
+	s.putLineage(redoubt.Lineage{ID: 1, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageFixing}})
+	s.commit()
+	fixing := redoubt.FindingFilter{IssueType: redoubt.SAST, Statuses: []redoubt.Status{redoubt.StatusFixing}}
+	if n := view(t, x).Count(fixing); n != 1 {
+		t.Errorf("%d findings are being fixed, want 1", n)
+	}
+}
+
 func TestAnUnknownDeploymentLeavesNothing(t *testing.T) {
 	x := New(newWorld(), Options{})
 	if _, err := x.Deployment(t.Context(), 404); !errors.Is(err, redoubt.ErrNotFound) {

@@ -38,7 +38,7 @@ func TestIndexAgreesWithTheNaiveModel(t *testing.T) {
 				w.checkList(t, v, w.someFilter(t))
 			}
 		}
-		checkInvariants(t, x)
+		checkInvariants(t, w, x)
 		for _, issueType := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
 			incremental := written(t, view(t, x), redoubt.FindingFilter{IssueType: issueType}, 0, 1000)
 			rebuilt := written(t, view(t, New(w, Options{BodyCache: budget})), redoubt.FindingFilter{IssueType: issueType}, 0, 1000)
@@ -142,7 +142,10 @@ func (w *world) checkTargets(t *rapid.T, v *View, f redoubt.FindingFilter, list 
 
 // checkInvariants looks for what no list shows: rows out of order, and bitmaps
 // that disagree with the rows.
-func checkInvariants(t *rapid.T, x *Index) {
+func checkInvariants(t *rapid.T, w *world, x *Index) {
+	if n := len(x.deployments[tenant].state.lineages.numbers); n != len(w.lineages) {
+		t.Errorf("%d lineages are kept, there are %d", n, len(w.lineages))
+	}
 	for _, p := range x.deployments[tenant].state.parts {
 		if len(p.touched)+len(p.late.rows) > 0 || int(p.listed.GetCardinality()) != len(p.where) {
 			t.Fatalf("left over: %d touched, %d late, %d listed of %d", len(p.touched), len(p.late.rows), p.listed.GetCardinality(), len(p.where))

@@ -56,7 +56,7 @@ func (l *late) remove(id uint32) {
 	}
 }
 
-// put adds or changes a row. A nil body keeps the one there is.
+// put adds or changes a row.
 func (p *partition) put(r *row, body []byte) {
 	old := p.get(r.id)
 	r.body = p.keepBody(old, body)
@@ -93,7 +93,7 @@ func (p *partition) keepBody(old *row, body []byte) bodyRef {
 	if old == nil {
 		return p.bodies.put(body)
 	}
-	if body == nil || string(p.bodies.get(old.body)) == string(body) {
+	if string(p.bodies.get(old.body)) == string(body) {
 		return old.body
 	}
 	p.bodies.drop(old.body)
