@@ -180,3 +180,13 @@ func semgrepReport(files map[string][]int) string {
 	}
 	return string(text)
 }
+
+// serve makes a call to a handler.
+func serve(t *testing.T, handler http.Handler, method, target string) answer {
+	t.Helper()
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(method, target, nil))
+	a := answer{status: w.Code, header: w.Header(), body: w.Body.String()}
+	_ = json.Unmarshal(w.Body.Bytes(), &a.problem)
+	return a
+}
