@@ -35,7 +35,7 @@ func (d *digester) num(fields ...int64) *digester {
 	return d
 }
 
-func (d *digester) flag(fields ...bool) *digester {
+func (d *digester) flag(fields ...bool) {
 	for _, b := range fields {
 		if b {
 			d.buf = append(d.buf, 1)
@@ -43,7 +43,6 @@ func (d *digester) flag(fields ...bool) *digester {
 			d.buf = append(d.buf, 0)
 		}
 	}
-	return d
 }
 
 func (d *digester) digest(fields ...redoubt.Digest) *digester {
@@ -118,7 +117,8 @@ func ruleDigests(r *redoubt.Report) []string {
 	out := make([]string, 0, len(r.Rules))
 	for _, rule := range r.Rules {
 		d.start("rule").str(rule.Name, rule.Message, rule.Category, rule.URL, rule.Origin, rule.SecretType)
-		d.num(int64(rule.IssueType), int64(rule.Severity), int64(rule.Confidence), int64(rule.Mode)).flag(rule.ProOnly)
+		d.num(int64(rule.IssueType), int64(rule.Severity), int64(rule.Confidence), int64(rule.Mode))
+		d.flag(rule.ProOnly)
 		for _, list := range [][]string{
 			rule.Subcategories, rule.VulnerabilityClasses, rule.CWE, rule.OWASP,
 			rule.Technologies, rule.Languages, rule.References, rule.Rulesets,

@@ -186,7 +186,8 @@ func (o *observer) numbered(kind redoubt.IdentityKind, key redoubt.Digest) redou
 
 func (d *digester) vulnerability(r *redoubt.Result) redoubt.Digest {
 	v := r.Dependency
-	d.start("dependency 1").flag(v.Vulnerability != "", v.InCode)
+	d.start("dependency 1")
+	d.flag(v.Vulnerability != "", v.InCode)
 	d.str(cmp.Or(v.Vulnerability, r.Rule.Name), lockfile(r), v.Ecosystem, v.Package)
 	if v.InCode {
 		d.str(r.Path)

@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
 	}
 	sightings, refused := Observe(u.Report)
 	inventories, more := statements(u.Report)
-	refused = append(append(u.Report.Refused[:len(u.Report.Refused):len(u.Report.Refused)], refused...), more...)
+	refused = slices.Concat(u.Report.Refused, refused, more)
 	if u.Strict && len(refused) > 0 {
 		return Summary{}, invalidItems(refused)
 	}

@@ -41,7 +41,7 @@ func TestLine(t *testing.T) {
 func TestWebURLDropsSecrets(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://user:token@github.com/acme/r.git?access_token=x#y": "https://github.com/acme/r",
-		"  https://GitHub.com/acme/r/ ":                             "https://github.com/acme/r",
+		"\thttps://GitHub.com/acme/r/\n":                            "https://github.com/acme/r",
 		"git@host":                                                  "",
 		"acme/r":                                                    "",
 	} {

@@ -106,38 +106,23 @@ func (m *model) stream(u Upload) *modelStream {
 
 // live is the life of the findings of a stream through one applied scan.
 func (m *model) live(s *modelStream, u Upload, now time.Time, seen map[string]modelSighting, order []string, a *modelAnswer) {
-	event := func(f *modelFinding, kind string) { a.events = append(a.events, fmt.Sprint(f.serial, " ", kind)) }
-	take := func(f *modelFinding, id string) {
-		before := f.state
-		f.identity, f.modelSighting, f.seenByFull = id, seen[id], f.seenByFull || u.Full
-		if before != f.state {
-			f.changed = now
-		}
-		if f.state == redoubt.Muted && before != redoubt.Muted {
-			event(f, "muted")
-		}
-		if f.state == redoubt.Unresolved && before == redoubt.Muted {
-			event(f, "unmuted")
-		}
-	}
-	var back []*modelFinding
-	var closing []*modelFinding
+	var back, closing []*modelFinding
 	for _, f := range s.findings {
 		alive := f.state == redoubt.Unresolved || f.state == redoubt.Muted
 		_, reported := seen[f.identity]
 		switch {
 		case reported && alive:
-			take(f, f.identity)
+			f.take(u, now, f.identity, seen, a)
 		case reported:
-			take(f, f.identity)
+			f.take(u, now, f.identity, seen, a)
 			f.since = now
-			event(f, "returned")
+			a.event(f, "returned")
 			a.returned++
 			back = append(back, f)
 		case alive && u.Report.Failed:
 		case alive && u.Full && u.OutOfPolicy != nil && u.OutOfPolicy(f.rule, f.path):
 			f.state, f.changed = redoubt.StateRemoved, now
-			event(f, "removed")
+			a.event(f, "removed")
 			a.removed++
 		case alive && modelLooked(u, f) && (u.Full || !f.seenByFull):
 			closing = append(closing, f)
@@ -154,27 +139,56 @@ func (m *model) live(s *modelStream, u Upload, now time.Time, seen map[string]mo
 		id, paired := pairs[f]
 		if !paired {
 			f.state, f.changed = redoubt.Fixed, now
-			event(f, "fixed")
+			a.event(f, "fixed")
 			a.closed++
 			continue
 		}
 		fresh = slices.DeleteFunc(fresh, func(other string) bool { return other == id })
-		event(f, "moved")
+		a.event(f, "moved")
 		a.moved++
-		take(f, id)
+		f.take(u, now, id, seen, a)
 		m.join(f, id)
 	}
 	for _, id := range fresh {
-		m.born++
-		if m.lineages[id] == nil {
-			m.lineages[id] = &modelLineage{born: m.born, from: m.born, triage: redoubt.TriageUntriaged}
-		}
-		s.findings = append(s.findings, &modelFinding{
-			serial: m.born, identity: id, lineage: m.lineages[id], modelSighting: seen[id],
-			created: now, since: now, seenByFull: u.Full,
-		})
+		m.add(s, u, now, id, seen[id])
 		a.fresh++
 	}
+	m.reopen(back)
+	a.idle = a.distinct - a.fresh - a.returned - a.moved
+}
+
+func (a *modelAnswer) event(f *modelFinding, kind string) {
+	a.events = append(a.events, fmt.Sprint(f.serial, " ", kind))
+}
+
+// take makes a finding what a sighting says.
+func (f *modelFinding) take(u Upload, now time.Time, id string, seen map[string]modelSighting, a *modelAnswer) {
+	before := f.state
+	f.identity, f.modelSighting, f.seenByFull = id, seen[id], f.seenByFull || u.Full
+	if before != f.state {
+		f.changed = now
+	}
+	if f.state == redoubt.Muted && before != redoubt.Muted {
+		a.event(f, "muted")
+	}
+	if f.state == redoubt.Unresolved && before == redoubt.Muted {
+		a.event(f, "unmuted")
+	}
+}
+
+func (m *model) add(s *modelStream, u Upload, now time.Time, id string, seen modelSighting) {
+	m.born++
+	if m.lineages[id] == nil {
+		m.lineages[id] = &modelLineage{born: m.born, from: m.born, triage: redoubt.TriageUntriaged}
+	}
+	s.findings = append(s.findings, &modelFinding{
+		serial: m.born, identity: id, lineage: m.lineages[id], modelSighting: seen,
+		created: now, since: now, seenByFull: u.Full,
+	})
+}
+
+// reopen takes what people were at from findings that came back.
+func (m *model) reopen(back []*modelFinding) {
 	for _, f := range back {
 		if l := f.lineage; f.state == redoubt.Unresolved && (l.triage == redoubt.TriageReviewing || l.triage == redoubt.TriageFixing) {
 			l.triage, l.human = redoubt.TriageReopened, false
@@ -183,8 +197,6 @@ func (m *model) live(s *modelStream, u Upload, now time.Time, seen map[string]mo
 	for _, l := range m.lineages {
 		l.from = l.born
 	}
-	slices.Sort(a.events)
-	a.idle = a.distinct - a.fresh - a.returned - a.moved
 }
 
 // join puts an identity into the lineage of a finding, and makes one of the two

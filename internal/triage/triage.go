@@ -69,19 +69,21 @@ func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error
 			ids = append(ids, t.FindingID)
 		}
 	}
-	var events []redoubt.TriageEvent
-	for _, id := range chosen {
+	slices.Sort(ids)
+	if events := r.decideAll(lineages, chosen, s); len(events) > 0 {
+		err = s.UpdateTriage(ctx, events)
+	}
+	return Result{IDs: slices.Compact(ids)}, err
+}
+
+// decideAll lists what changes, in the order of ids.
+func (r *Request) decideAll(lineages map[int64]redoubt.Lineage, ids []int64, s Store) (events []redoubt.TriageEvent) {
+	for _, id := range ids {
 		if e, changed := r.decide(lineages[id], s); changed {
 			events = append(events, e)
 		}
 	}
-	if len(events) > 0 {
-		if err := s.UpdateTriage(ctx, events); err != nil {
-			return Result{}, err
-		}
-	}
-	slices.Sort(ids)
-	return Result{IDs: slices.Compact(ids)}, nil
+	return events
 }
 
 func lineagesOf(targets []redoubt.Target) []int64 {

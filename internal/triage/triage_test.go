@@ -67,9 +67,8 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := small()
 			_, err := Apply(t.Context(), w, w, test.request)
-			var invalid *redoubt.InvalidError
 			var faults []string
-			if errors.As(err, &invalid) {
+			if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
 				for _, f := range invalid.Fields {
 					faults = append(faults, f.Location)
 				}
