@@ -85,33 +85,37 @@ func (tx *Tx) dependencies(ctx context.Context, rows []dependencyRow, places map
 	if err != nil {
 		return nil, err
 	}
+	lists := map[string][]string{"[]": {}}
 	list := make([]redoubt.Dependency, len(rows))
 	for i, r := range rows {
 		at, name := places[r.inventory], names[r.version]
-		d := redoubt.Dependency{
+		list[i] = redoubt.Dependency{
 			ID: r.id, ProjectID: at.project.ID, Lockfile: at.lockfile,
 			Ecosystem: name.ecosystem, Name: name.name, Version: name.version,
-			Transitivity: r.transitivity, Line: r.line, PURL: r.purl, Licenses: []string{},
+			Transitivity: r.transitivity, Line: r.line, PURL: r.purl,
 		}
-		if err := decodeLists(r, &d); err != nil {
+		if err := r.decodeLists(&list[i], lists); err != nil {
 			return nil, fmt.Errorf("dependency %d: %w", r.id, err)
 		}
-		list[i] = d
 	}
 	return list, nil
 }
 
-// decodeLists reads the lists of a row, which are mostly empty.
-func decodeLists(r dependencyRow, d *redoubt.Dependency) error {
-	if r.licenses != "[]" {
-		if err := json.Unmarshal([]byte(r.licenses), &d.Licenses); err != nil {
+// decodeLists reads the lists of a row. Few licences make up most rows, so
+// those met before are kept.
+func (r dependencyRow) decodeLists(d *redoubt.Dependency, licenses map[string][]string) error {
+	met, known := licenses[r.licenses]
+	if !known {
+		if err := json.Unmarshal([]byte(r.licenses), &met); err != nil {
 			return err
 		}
+		licenses[r.licenses] = met
 	}
-	if r.hashes != "[]" {
-		return json.Unmarshal([]byte(r.hashes), &d.Hashes)
+	d.Licenses = slices.Clip(met) // shared: whoever appends gets a copy
+	if r.hashes == "[]" {
+		return nil
 	}
-	return nil
+	return json.Unmarshal([]byte(r.hashes), &d.Hashes)
 }
 
 // place is where a dependency stands: a lockfile on a ref of a project.

@@ -90,10 +90,15 @@ func (q *dependencyQuery) projects(ctx context.Context) ([]int64, error) {
 	return ids, err
 }
 
-// read returns the next candidates by id.
+// read returns the next candidates by id. Where there is something to look them
+// up by, the + keeps the engines from walking by id all the same.
 func (q *dependencyQuery) read(ctx context.Context, afterID int64, limit int) ([]dependencyRow, error) {
+	key := "id"
+	if q.condition != "" {
+		key = "+id"
+	}
 	return many(ctx, q.tx, scanDependencyRow, `SELECT `+dependencyColumns+` FROM dependency
-		WHERE deployment_id = $1 AND id > $2`+q.condition+` ORDER BY id LIMIT $3`, append([]any{afterID, limit}, q.args...)...)
+		WHERE deployment_id = $1 AND `+key+` > $2`+q.condition+` ORDER BY `+key+` LIMIT $3`, append([]any{afterID, limit}, q.args...)...)
 }
 
 // keep returns the candidates that pass.

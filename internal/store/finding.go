@@ -72,10 +72,10 @@ func findingFields(f *redoubt.Finding) []any {
 func scanFinding(r row) (f redoubt.Finding, err error) { return f, r.Scan(findingFields(&f)...) }
 
 // Findings reads all occurrences of (project, ref, source) by id, removed and
-// fixed ones too.
+// fixed ones too. The + keeps SQLite from walking the tenant's findings by id.
 func (tx *Tx) Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error) {
 	return many(ctx, tx, scanFinding, `SELECT `+findingColumns+` FROM finding
-		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 ORDER BY id`, projectID, ref, source)
+		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 ORDER BY +id`, projectID, ref, source)
 }
 
 // occurrenceSelect reads findings with their lineages and bodies.

@@ -1,0 +1,103 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// benchEach runs a benchmark on a fresh store of each engine.
+func benchEach(b *testing.B, bench func(b *testing.B, d tenant)) {
+	for _, engine := range storetest.Engines {
+		b.Run(engine, func(b *testing.B) { bench(b, newTenant(b, storetest.New(b, engine))) })
+	}
+}
+
+// BenchmarkAddFindings is the writing of a first scan of 10,000 findings:
+// lineages, identities, rows, bodies and changes, in one commit.
+func BenchmarkAddFindings10k(b *testing.B) {
+	benchEach(b, func(b *testing.B, d tenant) {
+		p := d.project("acme/payments")
+		for b.Loop() {
+			d.findings(p, 10_000, nil)
+		}
+	})
+}
+
+// BenchmarkUpdateFindings is the closing and reopening of 10,000 findings.
+func BenchmarkUpdateFindings10k(b *testing.B) {
+	benchEach(b, func(b *testing.B, d tenant) {
+		writes := d.findings(d.project("acme/payments"), 10_000, nil)
+		for n := 0; b.Loop(); n++ {
+			for i := range writes {
+				writes[i].State, writes[i].Body = redoubt.State(n%2+2), nil
+			}
+			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, writes) })
+		}
+	})
+}
+
+// BenchmarkFeed is the reading of all of 100,000 findings.
+func BenchmarkFeed100k(b *testing.B) {
+	benchEach(b, func(b *testing.B, d tenant) {
+		p := d.project("acme/payments")
+		for range 10 {
+			d.findings(p, 10_000, nil)
+		}
+		for b.Loop() {
+			_, _, err := d.s.Feed(b.Context(), d.id, 0, func(*redoubt.Batch) error { return nil })
+			d.check(err)
+		}
+	})
+}
+
+// BenchmarkDependencies reads pages of 200,000 dependencies of 20 projects, as
+// many again on other refs.
+func BenchmarkDependencies(b *testing.B) {
+	pages := []struct {
+		name   string
+		filter redoubt.DependencyFilter
+		limit  int
+	}{
+		{"page of 10000", redoubt.DependencyFilter{}, 10_000},
+		{"page of 1000", redoubt.DependencyFilter{}, 1000},
+		{"of a project", redoubt.DependencyFilter{ProjectIDs: []int64{1}}, 1000},
+		{"name without a match", redoubt.DependencyFilter{Name: "nowhere"}, 1000},
+		{"name with few", redoubt.DependencyFilter{Name: "package-77"}, 1000},
+		{"range", redoubt.DependencyFilter{Packages: []redoubt.PackageFilter{{Name: "package-777", ExactName: true, Lower: "1.2.0"}}}, 1000},
+		{"rare licence", redoubt.DependencyFilter{Licenses: []string{"Rare"}}, 1000},
+	}
+	benchEach(b, func(b *testing.B, d tenant) {
+		for i := range 20 {
+			p := d.project(fmt.Sprintf("acme/p%d", i))
+			pages[2].filter.ProjectIDs[0] = p.ID
+			for _, ref := range []string{"refs/heads/main", "refs/heads/topic"} {
+				s := statement(p, "package-lock.json")
+				s.Ref = ref
+				for n := range 10_000 {
+					licence := "MIT"
+					if n == 5000 {
+						licence = "Rare"
+					}
+					s.Inventory.Dependencies = append(s.Inventory.Dependencies,
+						dep("npm", fmt.Sprintf("package-%d", (n*7+i)%20_000), fmt.Sprintf("1.%d.0", (n+i)%5), licence))
+				}
+				d.state(s)
+			}
+		}
+		for _, page := range pages {
+			b.Run(page.name, func(b *testing.B) {
+				for b.Loop() {
+					d.view(func(ctx context.Context, tx *store.Tx) error {
+						_, _, err := tx.Dependencies(ctx, page.filter, 0, page.limit)
+						return err
+					})
+				}
+			})
+		}
+	})
+}
