@@ -27,7 +27,7 @@ func TestReadLicense(t *testing.T) {
 		{"MIT OR", license{name: "MIT OR"}},
 		{"(MIT", license{name: "(MIT"}},
 		{"MIT)", license{name: "MIT)"}},
-		{"MIT MIT", license{name: "MIT MIT"}},
+		{"MIT ISC", license{name: "MIT ISC"}},
 		{"GPL-2.0-only WITH", license{name: "GPL-2.0-only WITH"}},
 		{"Acme+", license{name: "Acme+"}},
 		{"See\nLICENSE", license{name: "See LICENSE"}},
