@@ -29,7 +29,7 @@ type importCmd struct {
 	At       time.Time `help:"Date the scan back, as 2026-01-31T12:00:00Z." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
 	Strict   bool      `help:"Take nothing at all when one item cannot be read."`
 	JSON     bool      `help:"Print what was done as JSON." name:"json"`
-	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, lockfiles (by their path in the repository)." type:"existingfile"`
+	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, lockfiles (by their path in the repository, as seen from here)."`
 }
 
 // Run imports the files as one upload: a scan for each source in them, all or

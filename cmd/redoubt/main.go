@@ -69,7 +69,7 @@ func run(args []string) int {
 	defer stop()
 	a := &app{
 		ctx: ctx, out: os.Stdout, err: os.Stderr, clock: time.Now,
-		log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	if err := line.Run(a); err != nil {
 		return complain(err, 1)

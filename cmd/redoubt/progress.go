@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"sync/atomic"
@@ -26,7 +27,7 @@ func newProgress(w io.Writer, files []string) (*progress, error) {
 	for _, name := range files {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("cannot import: %w", err)
 		}
 		total += info.Size()
 	}

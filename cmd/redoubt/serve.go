@@ -24,14 +24,23 @@ func (c serveCmd) Run(a *app) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
+	a.log = slog.New(slog.NewTextHandler(a.err, nil))
 	if c.LogFormat == "json" {
-		a.log = slog.New(slog.NewJSONHandler(a.err, nil))
+		a.log = slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{ReplaceAttr: seconds}))
 	}
 	st, err := a.create(c.Storage)
 	if err != nil {
 		return err
 	}
 	return errors.Join(c.serve(a, st), st.Close())
+}
+
+// seconds writes durations as the number of seconds that log tools expect.
+func seconds(_ []string, attr slog.Attr) slog.Attr {
+	if attr.Value.Kind() == slog.KindDuration {
+		attr.Value = slog.Float64Value(attr.Value.Duration().Seconds())
+	}
+	return attr
 }
 
 func (c serveCmd) serve(a *app, st *store.Store) error {

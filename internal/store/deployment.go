@@ -95,7 +95,7 @@ func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redo
 		if _, err := q.exec(ctx, `INSERT INTO deployment (id, slug, name, created_at) VALUES ($1, $2, $3, $4)`, id, slug, name, d.CreatedAt); err != nil {
 			return slugTaken(slug, err)
 		}
-		tx := &Tx{session: q, deployment: d, now: d.CreatedAt, actor: by, changes: map[changeKey]bool{}}
+		tx := newTx(q, d, d.CreatedAt, by)
 		tx.audit("deployment.create", subject("deployment", id), nil, deploymentImage{slug, name})
 		if err := tx.addDefaultPolicies(ctx); err != nil {
 			return err
@@ -108,7 +108,7 @@ func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redo
 
 func checkDeployment(slug, name string) error {
 	if !redoubt.ValidSlug(slug) {
-		return redoubt.Invalid("slug", "a slug has lower-case letters, digits and hyphens, starts with a letter or digit, holds a non-digit, and has at most 63 characters")
+		return redoubt.Invalid("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, starts with a letter or digit, holds a non-digit, and has at most 63 characters", slug)
 	}
 	if n := utf8.RuneCountInString(name); n > maxDeploymentName {
 		return redoubt.Invalid("name", "the name has %d characters; %d are allowed", n, maxDeploymentName)
@@ -118,7 +118,7 @@ func checkDeployment(slug, name string) error {
 
 func slugTaken(slug string, err error) error {
 	if errors.Is(err, redoubt.ErrConflict) {
-		return fmt.Errorf("a deployment with the slug %s exists already: %w", slug, err)
+		return fmt.Errorf("a deployment with the slug %s exists already: %w", slug, redoubt.ErrConflict)
 	}
 	return err
 }

@@ -180,7 +180,7 @@ func (tx *Tx) addProject(ctx context.Context, p redoubt.Project) (_ redoubt.Proj
 
 func nameTaken(name string, err error) error {
 	if errors.Is(err, redoubt.ErrConflict) {
-		return fmt.Errorf("a project called %.80q exists already: %w", name, err)
+		return fmt.Errorf("a project called %.80q exists already: %w", name, redoubt.ErrConflict)
 	}
 	return err
 }
