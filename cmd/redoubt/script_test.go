@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"redoubt": main})
+}
+
+// TestScripts runs the command lines of testdata/script as a person would type
+// them, against real processes. Beside testscript's own commands they use
+//
+//	ready FILE       wait for a server's ready file, and set URL, TOKEN, SLUG and ID from it
+//	api METHOD PATH [BODY]   ask the server as $TOKEN; the answer is standard output, its status the first line
+//	eventually-401   ask until the token is refused, for a second at most
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("NO_PROXY", "127.0.0.1")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript,
+		},
+	})
+}
+
+func readyScript(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: ready FILE")
+	}
+	var r ready
+	for range 400 {
+		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil {
+			ts.Check(json.Unmarshal(text, &r))
+			ts.Setenv("URL", r.BaseURL)
+			ts.Setenv("TOKEN", r.Token)
+			ts.Setenv("SLUG", r.DeploymentSlug)
+			ts.Setenv("ID", r.DeploymentID)
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("no server was ready within 20 seconds")
+}
+
+func apiScript(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: api METHOD PATH [BODY]")
+	}
+	var body string
+	if len(args) == 3 {
+		body = args[2]
+	}
+	status, text, err := ask(ts, args[0], args[1], body)
+	ts.Check(err)
+	_, err = fmt.Fprintf(ts.Stdout(), "%d\n%s\n", status, text)
+	ts.Check(err)
+}
+
+func ask(ts *testscript.TestScript, method, path, body string) (int, string, error) {
+	req, err := http.NewRequest(method, ts.Getenv("URL")+"/api/v1"+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+ts.Getenv("TOKEN"))
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return res.StatusCode, string(text), err
+}
+
+// refusedScript allows the second that decisions §12 and the server's cache
+// take, and as much again for a busy machine.
+func refusedScript(ts *testscript.TestScript, _ bool, _ []string) {
+	for range 40 {
+		status, _, err := ask(ts, "GET", "/deployments", "")
+		ts.Check(err)
+		if status == http.StatusUnauthorized {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("the token still works two seconds after it was revoked")
+}
