@@ -65,7 +65,7 @@ func Routes() []Route {
 
 		{post, byID + "/dependencies", WebAPI, reads, "listDependencies", "dependencies", view((*call).listDependencies)},
 		{post, byID + "/dependencies/repositories/{repositoryId}/lockfiles", WebAPI, reads, "listLockfiles", "dependencies", view((*call).listLockfiles)},
-		{post, byID + "/sbom/export", WebAPI, reads, "createSBOMExport", "dependencies", update((*call).createSBOMExport)},
+		{post, byID + "/sbom/export", WebAPI, reads, "createSBOMExport", "dependencies", plain((*call).createSBOMExport)},
 		{get, byID + "/sbom/export/{taskToken}", WebAPI, reads, "getSBOMExport", "dependencies", view((*call).getSBOMExport)},
 		{get, byID + "/sbom/export/{taskToken}/download", Anyone, reads, "downloadSBOM", "dependencies", streamed[api.DownloadQuery, document]((*call).downloadSBOM)},
 

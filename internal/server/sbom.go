@@ -90,23 +90,24 @@ func formatOf(f *api.FormatVersion, bad *faults) (redoubt.SBOMFormat, string) {
 
 // createSBOMExport stores the job and answers at once (decisions §11).
 func (c *call) createSBOMExport(ctx context.Context, in *sbomInput) (*api.CreateSBOMExportResponse, error) {
-	if in.request.ProjectID != 0 {
-		if _, err := c.seen(c.tx.Project(ctx, in.request.ProjectID)); err != nil {
-			return nil, err
-		}
-	}
 	input, err := json.Marshal(in.request)
 	if err != nil {
 		return nil, fmt.Errorf("encode the export: %w", err)
 	}
-	job, err := c.tx.AddJob(ctx, redoubt.Job{Kind: SBOMJob, Token: auth.NewTaskToken(), Input: input})
-	if err != nil {
-		return nil, err
-	}
-	if c.server.JobAdded != nil {
+	token := auth.NewTaskToken()
+	err = c.update(ctx, func(ctx context.Context) error {
+		if in.request.ProjectID != 0 {
+			if _, err := c.seen(c.tx.Project(ctx, in.request.ProjectID)); err != nil {
+				return err
+			}
+		}
+		_, err := c.tx.AddJob(ctx, redoubt.Job{Kind: SBOMJob, Token: token, Input: input})
+		return err
+	})
+	if err == nil && c.server.JobAdded != nil {
 		c.server.JobAdded()
 	}
-	return &api.CreateSBOMExportResponse{TaskToken: job.Token}, nil
+	return &api.CreateSBOMExportResponse{TaskToken: token}, err
 }
 
 func (c *call) getSBOMExport(ctx context.Context, _ *none) (*api.SBOMExportStatusResponse, error) {

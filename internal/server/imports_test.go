@@ -1,0 +1,116 @@
+package server
+
+import (
+	"bytes"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+const imports = "/api/v1/deployments/acme/imports"
+
+// form writes a multipart form: fields and files in the order given, a file
+// where the name starts with @.
+func form(t *testing.T, parts ...string) (body, media string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for i := 0; i+1 < len(parts); i += 2 {
+		var err error
+		if name := parts[i]; name[0] == '@' {
+			part, createErr := w.CreateFormFile("file", name[1:])
+			if err = createErr; err == nil {
+				_, err = part.Write([]byte(parts[i+1]))
+			}
+		} else {
+			err = w.WriteField(name, parts[i+1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), w.FormDataContentType()
+}
+
+func TestImportsAsForm(t *testing.T) {
+	h := newHarness(t)
+	report := semgrepReport(map[string][]int{"a.py": {1}})
+	body, media := form(t, "project", "acme/payments", "ref", "main", "at", "2024-05-01T00:00:00Z", "@semgrep.json", report, "@go.sum.txt", semgrepReport(map[string][]int{"b.py": {2}}))
+	a := h.send(http.MethodPost, imports, body, "Content-Type", media)
+	if a.status != http.StatusOK || !contains(a.body, `"new":2`) || !contains(a.body, `"ref":"refs/heads/main"`) {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	scans, err := h.client.SearchScans(t.Context(), "acme", api.SearchScansRequest{})
+	if err != nil || len(scans.Scans) != 1 || scans.Scans[0].StartedAt.UTC().Format("2006-01-02") != "2024-05-01" {
+		t.Errorf("scans: %+v, %v", scans, err)
+	}
+}
+
+func TestImportsZipped(t *testing.T) {
+	h := newHarness(t)
+	report := semgrepReport(map[string][]int{"a.py": {1}})
+	a := h.send(http.MethodPost, imports+"?project=acme/payments", zipped(report), "Content-Encoding", "gzip")
+	if a.status != http.StatusOK || !contains(a.body, `"new":1`) || !contains(a.body, `"ref":"HEAD"`) {
+		t.Errorf("as an encoding: %d %s", a.status, a.body)
+	}
+	a = h.send(http.MethodPost, imports+"?project=acme/payments", zipped(report), "Content-Type", "application/gzip")
+	if a.status != http.StatusOK || !contains(a.body, `"outcome":"repeat"`) {
+		t.Errorf("as a file: %d %s", a.status, a.body)
+	}
+}
+
+func TestImportsRefused(t *testing.T) {
+	h := newHarness(t, func(c *Config) { c.Limits.Upload = 1 << 20 })
+	report := semgrepReport(map[string][]int{"a.py": {1}})
+	late, media := form(t, "@semgrep.json", report, "project", "acme/payments")
+	empty, emptyMedia := form(t, "project", "acme/payments")
+	flag, flagMedia := form(t, "project", "acme/payments", "full", "perhaps", "@a.json", report)
+	bound := h.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ProjectGlobs: []string{"other/*"}})
+	readOnly := h.newToken(redoubt.Token{Name: "ro", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}})
+	for _, test := range []struct {
+		name, target, body, code string
+		headers                  []string
+	}{
+		{"no project", imports, report, api.CodeInvalidArgument, nil},
+		{"odd project", imports + "?project=one", report, api.CodeInvalidArgument, nil},
+		{"two kinds", imports + "?project=a/b&full=true&diff=true", report, api.CodeInvalidArgument, nil},
+		{"no time", imports + "?project=a/b&at=yesterday", report, api.CodeInvalidArgument, nil},
+		{"future", imports + "?project=a/b&at=2999-01-01T00:00:00Z", report, api.CodeInvalidArgument, nil},
+		{"no report", imports + "?project=a/b", `{"hello":"world"}`, api.CodeInvalidArgument, nil},
+		{"half a report", imports + "?project=a/b", report[:len(report)-5], api.CodeInvalidArgument, nil},
+		{"unknown format", imports + "?project=a/b&format=word", report, api.CodeInvalidArgument, nil},
+		{"fields behind files", imports, late, api.CodeInvalidArgument, []string{"Content-Type", media}},
+		{"no file", imports, empty, api.CodeInvalidArgument, []string{"Content-Type", emptyMedia}},
+		{"no flag", imports, flag, api.CodeInvalidArgument, []string{"Content-Type", flagMedia}},
+		{"a bomb", imports + "?project=a/b", zipped(report + strings.Repeat(" ", 2<<20)), api.CodeTooLarge, []string{"Content-Encoding", "gzip"}},
+		{"out of bounds", imports + "?project=acme/payments", report, api.CodeNotFound, []string{"Authorization", "Bearer " + bound}},
+		{"read-only", imports + "?project=acme/payments", report, api.CodePermissionDenied, []string{"Authorization", "Bearer " + readOnly}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h.t = t
+			h.wantProblem(h.send(http.MethodPost, test.target, test.body, test.headers...), test.code)
+		})
+	}
+	h.t = t
+	if page, err := h.client.ListProjects(t.Context(), "acme", api.ProjectsQuery{}); err != nil || len(page.Projects) != 0 {
+		t.Errorf("refused imports left %+v, %v", page, err)
+	}
+}
+
+func TestABrokenItemLosesNothingElse(t *testing.T) {
+	h := newHarness(t)
+	report := `{"version":"1.180.0","results":[7,` + semgrepReport(map[string][]int{"a.py": {1}})[len(`{"errors":[],"paths":{"scanned":["a.py"]},"results":[`):]
+	strict := h.send(http.MethodPost, imports+"?project=a/b&strict=true", report)
+	h.wantProblem(strict, api.CodeInvalidArgument)
+	a := h.send(http.MethodPost, imports+"?project=a/b", report)
+	if a.status != http.StatusOK || !contains(a.body, `"new":1`) || !contains(a.body, `"item":"results[0]"`) {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
