@@ -140,11 +140,12 @@ func (b *bom) lockfileOf(p *part) string {
 // inheritLockfiles gives the parts below one that stands for a lockfile that
 // lockfile, unless they have one of their own.
 func (b *bom) inheritLockfiles() {
+	seen := map[string]bool{} // by any of them: the first one has a part
 	for _, owner := range b.parts {
 		if !owner.listsOwn {
 			continue
 		}
-		b.walk([]string{owner.ref}, func(p *part, _ int) {
+		b.walk([]string{owner.ref}, seen, func(p *part, _ int) {
 			if p.lockfile == b.file {
 				p.lockfile = owner.lockfile
 			}
@@ -159,8 +160,12 @@ func (b *bom) inheritLockfiles() {
 // these reaches are unknown.
 func (b *bom) classify() {
 	var own []string
+	ofRoot := map[string]bool{}
+	for _, ref := range b.needs[b.root] {
+		ofRoot[ref] = true
+	}
 	for _, p := range b.parts {
-		if b.isOwn(p) {
+		if b.isOwn(p, ofRoot[p.ref]) {
 			own = append(own, p.ref)
 			p.skip = p.skip || !p.listsOwn
 		}
@@ -168,26 +173,25 @@ func (b *bom) classify() {
 	if b.root != "" && len(b.needs[b.root]) > 0 && len(own) == 0 {
 		own = []string{b.root}
 	}
-	b.walk(own, func(p *part, depth int) {
+	b.walk(own, map[string]bool{}, func(p *part, depth int) {
 		p.transitivity = transitivityOf(true, depth == 1)
 	})
 }
 
-func (b *bom) isOwn(p *part) bool {
+func (b *bom) isOwn(p *part, ofRoot bool) bool {
 	if p.listsOwn {
 		return true
 	}
-	if p.ref == "" || len(b.needs[p.ref]) == 0 || b.needed[p.ref] && !slices.Contains(b.needs[b.root], p.ref) {
+	if p.ref == "" || len(b.needs[p.ref]) == 0 || b.needed[p.ref] && !ofRoot {
 		return false
 	}
 	_, _, version, ok := readPURL(p.purl)
 	return !ok || version == ""
 }
 
-// walk visits each part that the given ones need, nearest first, with the
-// number of steps to it.
-func (b *bom) walk(from []string, visit func(p *part, depth int)) {
-	seen := map[string]bool{}
+// walk visits each part that the given ones need and that was not seen yet,
+// nearest first, with the number of steps to it.
+func (b *bom) walk(from []string, seen map[string]bool, visit func(p *part, depth int)) {
 	for _, ref := range from {
 		seen[ref] = true
 	}

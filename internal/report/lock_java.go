@@ -57,8 +57,8 @@ type pomFile struct {
 }
 
 type pomDependency struct {
-	group, artifact, version, scope string
-	line                            int
+	group, artifact, version string
+	line                     int
 }
 
 // readPOM reads the dependencies of a pom.xml, all of them direct. A version
@@ -89,6 +89,10 @@ func readPOM(l *lock) error {
 	return nil
 }
 
+// maxPOMDepth is how deep elements may nest; plugins have their own below
+// configuration.
+const maxPOMDepth = 100
+
 // parse gathers texts by the path of their element.
 func (p *pomFile) parse() error {
 	dec := xml.NewDecoder(bytes.NewReader(p.data))
@@ -109,6 +113,9 @@ func (p *pomFile) parse() error {
 			if len(path) == 0 && t.Name.Local != "project" {
 				return errors.New("its root element is not project, so it is no pom.xml")
 			}
+			if len(path) > maxPOMDepth {
+				return fmt.Errorf("its elements nest more than %d levels deep", maxPOMDepth)
+			}
 			isPOM = true
 			path = append(path, t.Name.Local)
 			content.Reset()
@@ -119,7 +126,7 @@ func (p *pomFile) parse() error {
 		case xml.CharData:
 			content.Write(t)
 		case xml.EndElement:
-			p.element(path, strings.TrimSpace(content.String()), &current)
+			p.element(path, oneLine(content.String(), maxName), &current)
 			path = path[:len(path)-1]
 			content.Reset()
 		}
@@ -167,8 +174,6 @@ func (d *pomDependency) set(name, value string) {
 		d.artifact = value
 	case "version":
 		d.version = value
-	case "scope":
-		d.scope = value
 	}
 }
 

@@ -1,11 +1,11 @@
 package report
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -15,12 +15,10 @@ import (
 type npmPackage struct {
 	Name                 text                `json:"name"`
 	Version              text                `json:"version"`
-	Resolved             text                `json:"resolved"`
 	Integrity            text                `json:"integrity"`
 	License              json.RawMessage     `json:"license"`
 	Licenses             json.RawMessage     `json:"licenses"`
 	Link                 boolean             `json:"link"`
-	Requires             json.RawMessage     `json:"requires"`
 	Dependencies         map[string]npmLoose `json:"dependencies"`
 	DevDependencies      map[string]npmLoose `json:"devDependencies"`
 	OptionalDependencies map[string]npmLoose `json:"optionalDependencies"`
@@ -59,6 +57,7 @@ type packageLock struct {
 	direct                       map[string]bool // folders of packages that the project asks for itself
 	entries                      []npmEntry
 	nested                       []npmEntry
+	depth                        int // of nested, as it is read
 }
 
 type npmEntry struct {
@@ -119,27 +118,30 @@ func (r *packageLock) project(folder string, p npmPackage) {
 	}
 }
 
+// maxNesting is how deep dependencies of version 1 may nest in each other.
+const maxNesting = 1000
+
 // nestedEntry reads a member of dependencies, with those inside of it.
 func (r *packageLock) nestedEntry(name string, offset int) error {
+	if r.depth++; r.depth > maxNesting {
+		return fmt.Errorf("dependencies nest more than %d levels deep", maxNesting)
+	}
+	defer func() { r.depth-- }()
 	var p npmPackage
-	raw, err := r.raw()
-	if err != nil {
-		return err
-	}
-	loosely(raw, &p)
-	r.nested = append(r.nested, npmEntry{dep: r.dependency(name, p, offset)})
-	var inner struct {
-		Dependencies json.RawMessage `json:"dependencies"`
-	}
-	loosely(raw, &inner)
-	if len(inner.Dependencies) == 0 {
-		return nil
-	}
-	start := int(r.dec.InputOffset()) - len(raw)
-	at := start + bytes.Index(raw, inner.Dependencies)
-	sub := &packageLock{lock: r.lock, objectWalker: newObjectWalker(inner.Dependencies)}
-	err = sub.object(func(name string, offset int) error { return sub.nestedEntry(name, at+offset) })
-	r.nested = append(r.nested, sub.nested...)
+	at := len(r.nested)
+	r.nested = append(r.nested, npmEntry{})
+	err := r.object(func(member string, _ int) error {
+		switch member {
+		case "version":
+			return r.decode(&p.Version)
+		case "integrity":
+			return r.decode(&p.Integrity)
+		case "dependencies":
+			return r.object(r.nestedEntry)
+		}
+		return r.skip()
+	})
+	r.nested[at].dep = r.dependency(name, p, offset)
 	return err
 }
 

@@ -70,12 +70,9 @@ func splitPnpmKey(key string, old bool) (name, version string) {
 			return "", ""
 		}
 		separator = "/"
+		key, _, _ = strings.Cut(key, "_")
 	}
 	i := strings.LastIndex(key, separator)
-	if old {
-		key, _, _ = strings.Cut(key, "_")
-		i = strings.LastIndex(key, separator)
-	}
 	if i <= 0 || strings.ContainsAny(key[i+1:], "/:") {
 		return "", ""
 	}

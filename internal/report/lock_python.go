@@ -51,7 +51,7 @@ func readRequirements(l *lock) error {
 type requirements struct {
 	*lock
 	number    int
-	logical   string
+	logical   strings.Builder
 	continues bool
 	current   string // the name of the last requirement, for its comments
 	inVia     bool
@@ -75,7 +75,7 @@ func (r *requirements) line(number int, line string) {
 	line = comment.ReplaceAllString(line, "")
 	stripped := strings.TrimRight(line, " \t")
 	r.continues = strings.HasSuffix(stripped, `\`)
-	r.logical += strings.TrimSuffix(stripped, `\`) + " "
+	r.logical.WriteString(strings.TrimSuffix(stripped, `\`) + " ")
 }
 
 // comment reads "via -r requirements.in", "via flask", and lists of these on
@@ -99,8 +99,9 @@ func (r *requirements) comment(note string) {
 
 // flush takes the requirement that is complete.
 func (r *requirements) flush() {
-	line := strings.TrimSpace(r.logical)
-	r.logical, r.continues = "", false
+	line := strings.TrimSpace(r.logical.String())
+	r.logical.Reset()
+	r.continues = false
 	if line == "" {
 		return
 	}

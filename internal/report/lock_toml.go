@@ -8,9 +8,10 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// maxTOMLDepth is how deep arrays and inline tables may nest; the decoder
-// itself knows no bound. Lockfiles need four levels.
-const maxTOMLDepth = 200
+// maxTOMLDepth is how deep arrays, inline tables and dotted keys may nest.
+// Lockfiles need four levels; the decoder knows no bound, and takes minutes
+// over a key of some thousand parts.
+const maxTOMLDepth = 32
 
 // toml decodes the file, which must be TOML of the shape of v.
 func (l *lock) toml(v any) error {
@@ -27,9 +28,10 @@ func (l *lock) toml(v any) error {
 	return nil
 }
 
-// tomlDepth returns how deep brackets outside of strings and comments nest.
+// tomlDepth returns how deep brackets outside of strings and comments nest, or
+// how many dots there are in a line if that is more.
 func tomlDepth(data []byte) int {
-	depth, deepest := 0, 0
+	depth, dots, deepest := 0, 0, 0
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; c {
 		case '[', '{':
@@ -37,8 +39,13 @@ func tomlDepth(data []byte) int {
 			deepest = max(deepest, depth)
 		case ']', '}':
 			depth = max(depth-1, 0)
+		case '.':
+			dots++
+			deepest = max(deepest, dots)
+		case '\n', ',':
+			dots = 0
 		case '#':
-			for i < len(data) && data[i] != '\n' {
+			for i+1 < len(data) && data[i+1] != '\n' {
 				i++
 			}
 		case '"', '\'':

@@ -192,9 +192,27 @@ func TestDocumentLimit(t *testing.T) {
 	if !errors.Is(err, redoubt.ErrTooLarge) {
 		t.Errorf("a lockfile with too many dependencies gave %v", err)
 	}
-	_, err = Read(strings.NewReader("x = "+strings.Repeat("[", 1<<20)), Options{Name: "poetry.lock"})
-	if err == nil || !strings.Contains(err.Error(), "levels deep") {
-		t.Errorf("deep TOML gave %v", err)
+}
+
+// TestDeep: what nests deep is refused at once, in every format.
+func TestDeep(t *testing.T) {
+	const n = 1 << 20
+	deep := func(begin, again, end string) string { return begin + strings.Repeat(again, n) + end }
+	for name, text := range map[string]string{
+		"poetry.lock":       deep("x = ", "[", ""),
+		"Cargo.lock":        deep("", "a.", "a = 1"),
+		"x.sarif":           deep(`{"runs":[],"x":`, "[", ""),
+		"y.sarif":           deep(`{"runs":[{"results":[`, "[", ""),
+		"x.cdx.json":        deep(`{"bomFormat":"CycloneDX","metadata":`, `{"a":`, ""),
+		"bom.xml":           deep(`<bom xmlns="http://cyclonedx.org/schema/bom/1.4">`, "<components>", ""),
+		"pom.xml":           deep("<project>", "<a>", ""),
+		"pnpm-lock.yaml":    deep("a: ", "{a: ", ""),
+		"package-lock.json": deep(`{"dependencies":`, `{"a":{"dependencies":`, ""),
+		"bun.lock":          deep(`{"packages":`, `{"a":`, ""),
+	} {
+		if _, err := Read(strings.NewReader(text), Options{Name: name}); err == nil {
+			t.Errorf("%s was taken", name)
+		}
 	}
 }
 

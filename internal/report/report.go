@@ -32,12 +32,11 @@ type Options struct {
 // Limits bound what one file may hold. Over a limit the file is an error that
 // wraps redoubt.ErrTooLarge. Strings have fixed limits, beyond which they are
 // cut: messages and code 64 KiB, names 1 KiB; paths over 4 KiB are refused.
-// Values nest 10,000 deep at most, as encoding/json and encoding/xml allow,
-// and 200 deep in TOML.
+// Values nest 10,000 deep at most in JSON, XML and YAML, 32 deep in TOML.
 type Limits struct {
 	Input    int64 // bytes of the file after inflating, 1 GiB by default
 	Document int64 // bytes of a file that is read whole (BOMs, lockfiles), 64 MiB by default; 16 MiB for YAML
-	Item     int64 // bytes of one result, rule or other member of a streamed file, 16 MiB by default
+	Item     int64 // bytes of one result, rule or other member of a streamed file, 8 MiB by default
 	Items    int   // results, rules, paths or dependencies of one file, each; 1,000,000 by default
 }
 
@@ -45,7 +44,7 @@ func (l Limits) orDefault() Limits {
 	return Limits{
 		Input:    positive(l.Input, 1<<30),
 		Document: positive(l.Document, 64<<20),
-		Item:     positive(l.Item, 16<<20),
+		Item:     positive(l.Item, 8<<20),
 		Items:    positive(l.Items, 1_000_000),
 	}
 }

@@ -100,13 +100,15 @@ func (res *sarifResult) message(rule *sarifRule) string {
 	if t == "" && rule != nil {
 		t = rule.Messages[string(res.Message.ID)].plain()
 	}
-	s := string(t)
+	s := cut(string(t), maxBlock)
 	if len(res.Message.Arguments) > 0 {
+		room := maxBlock
 		s = argument.ReplaceAllStringFunc(s, func(placeholder string) string {
 			i, err := strconv.Atoi(placeholder[1 : len(placeholder)-1])
-			if err != nil || i >= len(res.Message.Arguments) {
+			if err != nil || i >= len(res.Message.Arguments) || room <= 0 {
 				return placeholder
 			}
+			room -= len(res.Message.Arguments[i])
 			return res.Message.Arguments[i]
 		})
 	}

@@ -22,10 +22,11 @@ func (r *sarifRun) describeRules() {
 	for _, c := range r.components {
 		c.byID = make(map[string]*sarifRule, len(c.rules))
 		for _, d := range c.rules {
-			if d.ID.name() == "" || c.byID[string(d.ID)] != nil {
+			id := d.ID.name()
+			if id == "" || c.byID[id] != nil {
 				continue
 			}
-			c.byID[string(d.ID)] = d
+			c.byID[id] = d
 			d.made = r.makeRule(d)
 			r.rep.Rules = append(r.rep.Rules, d.made.Rule)
 			if r.traits.allRules {
@@ -55,7 +56,7 @@ func (r *sarifRun) ruleOf(res *sarifResult) *madeRule {
 			scope = r.components[*i+1 : *i+2]
 		}
 	}
-	if d := findRule(scope, string(id)); d != nil {
+	if d := findRule(scope, id.name()); d != nil {
 		return d.made
 	}
 	if index != nil && len(scope) > 0 && int(*index) < len(scope[0].rules) && id == "" {
@@ -87,7 +88,7 @@ func (r *sarifRun) bareRule(id text) *madeRule {
 	d := &sarifRule{ID: id}
 	d.made = r.makeRule(d)
 	d.made.from = nil
-	r.components[0].byID[string(id)] = d
+	r.components[0].byID[id.name()] = d
 	r.rep.Rules = append(r.rep.Rules, d.made.Rule)
 	return d.made
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -21,7 +22,8 @@ const redacted = "[REDACTED]"
 const (
 	minSecret     = 6
 	minSecretPart = 8
-	minSecretLine = 16 // of a secret of several lines, as a private key
+	minSecretLine = 16      // of a secret of several lines, as a private key
+	maxSecret     = 4 << 10 // a longer one is looked for in pieces
 )
 
 // redactor remembers the raw secrets of a report to take them out of all of it
@@ -60,8 +62,10 @@ func (r *redactor) remember(raw string) {
 		return
 	}
 	for _, spelling := range []string{raw, multiLine(raw, len(raw)), oneLine(raw, len(raw))} {
-		if len(spelling) >= minSecret {
-			r.whole[spelling] = true
+		for piece := range pieces(spelling) {
+			if len(piece) >= minSecret {
+				r.whole[piece] = true
+			}
 		}
 	}
 	if !strings.Contains(raw, "\n") {
@@ -69,7 +73,22 @@ func (r *redactor) remember(raw string) {
 	}
 	for line := range strings.Lines(raw) {
 		if line = oneLine(line, len(line)); len(line) >= minSecretLine && !strings.HasPrefix(line, "-----") {
-			r.whole[line] = true
+			for piece := range pieces(line) {
+				r.whole[piece] = true
+			}
+		}
+	}
+}
+
+// pieces cuts a text into those of a bounded length.
+func pieces(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for s != "" {
+			piece := cut(s, maxSecret)
+			if !yield(piece) {
+				return
+			}
+			s = s[max(len(piece), 1):]
 		}
 	}
 }

@@ -45,7 +45,7 @@ type flow struct {
 }
 
 // maxCalls is how deep calls in calls are followed.
-const maxCalls = 100
+const maxCalls = 20
 
 // call reads ["CliLoc", [location, code]], or
 // ["CliCall", [[location, code], [variables], call]].

@@ -101,9 +101,16 @@ func (w *walker) isBroken(err error) bool {
 		w.in.meter.err != nil && errors.Is(err, w.in.meter.err)
 }
 
+// maxDepth is how deep JSON may nest where it is passed over; where it is
+// decoded, encoding/json has the same bound.
+const maxDepth = 10_000
+
 // skip passes over the next value without holding it in memory.
 func (w *walker) skip(where string) error {
 	for depth := 0; ; {
+		if depth > maxDepth {
+			return w.fault(where, fmt.Errorf("it nests more than %d levels deep", maxDepth))
+		}
 		token, err := w.token(where)
 		if err != nil {
 			return err
