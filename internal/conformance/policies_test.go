@@ -1,0 +1,85 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// policyID is the policy of a product.
+func (w *world) policyID(t testing.TB, product string) string {
+	t.Helper()
+	out, err := w.api().ListPolicies(t.Context(), w.deployment.Slug)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range out.Policies {
+		if p.ProductType == product {
+			return p.ID
+		}
+	}
+	t.Fatalf("no policy of %s", product)
+	return ""
+}
+
+// testPolicyRules holds the members of each rule to what the reports said.
+func testPolicyRules(t *testing.T, w *world) {
+	seen := 0
+	for _, product := range []string{"SAST", "SCA", "SECRETS"} {
+		id := w.policyID(t, "PRODUCT_TYPE_"+product)
+		answer := get[api.ListPolicyRulesResponse](t, w.site, "policies/"+id+"?limit=2000")
+		if answer.Policy.ID != id || !answer.Policy.IsDefault || answer.Cursor != "" {
+			t.Errorf("policy %+v, cursor %q", answer.Policy, answer.Cursor)
+		}
+		for _, r := range answer.Rules {
+			rule, ok := w.rules[r.Path]
+			if !ok {
+				continue // the other tool's
+			}
+			seen++
+			if rule.kind != strings.ToLower(product) || r.PolicyMode != "MODE_"+strings.ToUpper(w.mode(r.Path)) || r.Category != rule.category ||
+				r.Confidence != "CONFIDENCE_"+rule.confidence || r.Source != sources[rule.origin] || r.Severity != "SEVERITY_"+severityNames[rule.severity] {
+				t.Errorf("%s has %+v, want %+v", product, r, rule)
+			}
+			if len(r.CWECategories) != 1 || len(r.OWASPCategories) != 1 || len(r.VulnerabilityClass) != 1 || len(r.Rulesets) != 1 || r.Rulesets[0] != rule.ruleset ||
+				r.URL == "" || r.LastChangeBy != "" {
+				t.Errorf("%s has %+v", product, r)
+			}
+		}
+	}
+	if seen != len(w.rules) {
+		t.Errorf("the policies list %d of %d rules", seen, len(w.rules))
+	}
+}
+
+var (
+	sources       = map[string]string{"community": "SOURCE_COMMUNITY", "pro_rules": "SOURCE_PRO", "custom": "SOURCE_CUSTOM"}
+	severityNames = map[string]string{"INFO": "LOW", "WARNING": "MEDIUM", "ERROR": "HIGH", "CRITICAL": "CRITICAL"}
+)
+
+// testPolicyWalk walks the rules by cursors of several sizes, and holds limit to
+// its edges.
+func testPolicyWalk(t *testing.T, w *world) {
+	id := w.policyID(t, "PRODUCT_TYPE_SAST")
+	path := func(r api.PolicyRule) string { return r.ID + " " + r.Path }
+	want := mapped(get[api.ListPolicyRulesResponse](t, w.site, "policies/"+id).Rules, path)
+	for _, limit := range []int64{1, 7, 499} {
+		got := mapped(all(t, w.api().PolicyRules(t.Context(), w.deployment.Slug, id, api.PolicyRulesQuery{Limit: limit})), path)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("by %d: %v, want %v", limit, got, want)
+		}
+	}
+	for query, bad := range map[string]string{"limit=2001": "query.limit", "limit=-1": "query.limit", "limit=x": "query.limit", "cursor=x": "query.cursor"} {
+		invalid(t, w.send(t, request{method: "GET", path: "policies/" + id + "?" + query}), bad)
+	}
+	first := get[api.ListPolicyRulesResponse](t, w.site, "policies/"+id+"?limit=1")
+	other := w.policyID(t, "PRODUCT_TYPE_SCA")
+	invalid(t, w.send(t, request{method: "GET", path: "policies/" + other + "?cursor=" + first.Cursor}), "query.cursor")
+	for i := range first.Cursor {
+		altered := []byte(first.Cursor)
+		altered[i] ^= 1
+		invalid(t, w.send(t, request{method: "GET", path: "policies/" + id + "?cursor=" + string(altered)}), "query.cursor")
+	}
+}

@@ -1,0 +1,44 @@
+package conformance
+
+import (
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// readers are the tests that leave the world as it is, so that one is enough
+// for all of them.
+var readers = []struct {
+	name string
+	test func(*testing.T, *world)
+}{
+	{"findings/code filters", testCodeFilters},
+	{"findings/supply-chain filters", testSupplyFilters},
+	{"findings/code order", testCodeOrder},
+	{"findings/supply-chain order", testSupplyOrder},
+	{"findings/since", testSince},
+	{"findings/spellings of lists", testSpellings},
+	{"findings/spellings of refs", testRefSpellings},
+	{"findings/limits", testFindingsLimits},
+	{"findings/all faults at once", testAllFaults},
+	{"findings/filters of the other type", testTiedFilters},
+	{"findings/defaults", testDefaults},
+	{"findings/containers", testContainers},
+	{"findings/code shape", testCodeShape},
+	{"findings/supply-chain shape", testSupplyShape},
+	{"findings/times", testTimes},
+	{"findings/null rules", testNullRules},
+	{"policies/rules", testPolicyRules},
+	{"policies/walk", testPolicyWalk},
+}
+
+func TestContract(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			w := newWorld(t, engine)
+			for _, reader := range readers {
+				t.Run(reader.name, func(t *testing.T) { reader.test(t, w) })
+			}
+		})
+	}
+}

@@ -1,0 +1,261 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/sbom"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
+
+// site is a running server on a database of its own, and a token for it.
+type site struct {
+	config     store.Config
+	clock      *storetest.Clock
+	store      *store.Store
+	deployment redoubt.Deployment
+	token      string
+	url        string
+	client     *http.Client
+	log        *logBuffer
+}
+
+// keys that all servers of a database share.
+var (
+	signingKey = []byte("signing key of the tests, 32 by.")
+	secretKey  = []byte("secret key of the tests, 32 byte")
+)
+
+// each runs a test on a fresh site of each engine.
+func each(t *testing.T, test func(t *testing.T, s *site)) {
+	t.Helper()
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) { test(t, newSite(t, engine)) })
+	}
+}
+
+func newSite(t testing.TB, engine string, limits ...server.Limits) *site {
+	t.Helper()
+	clock := storetest.NewClock()
+	s := &site{config: storetest.Database(t, engine, clock), clock: clock}
+	s.open(t, limits...)
+	s.deployment = storetest.Deployment(t, s.store)
+	s.token = s.newToken(t, redoubt.Token{Name: "main", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}})
+	return s
+}
+
+// another is a second server on the same database, with a store handle and an
+// index of its own.
+func (s *site) another(t testing.TB) *site {
+	t.Helper()
+	other := &site{config: s.config, clock: s.clock, deployment: s.deployment, token: s.token}
+	other.open(t)
+	return other
+}
+
+// open wires a server as the program does, and serves it.
+func (s *site) open(t testing.TB, limits ...server.Limits) {
+	t.Helper()
+	s.store = storetest.Open(t, s.config)
+	s.log = &logBuffer{}
+	log := slog.New(slog.NewJSONHandler(s.log, nil))
+	jobs := job.New(s.store, map[string]job.Work{server.SBOMJob: s.exportSBOM}, job.Options{Logger: log, Poll: 20 * time.Millisecond})
+	c := server.Config{
+		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 64 << 20, Clock: s.clock.Now, Logger: log}),
+		Clock: s.clock.Now, Logger: log, Version: "test", SigningKey: signingKey, SecretKey: secretKey, JobAdded: jobs.Wake,
+	}
+	if len(limits) > 0 {
+		c.Limits = limits[0]
+	}
+	srv, err := server.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(srv.Handler())
+	s.url, s.client = h.URL, &http.Client{Transport: judge{h.Client().Transport}}
+	ctx, stop := context.WithCancel(context.Background())
+	var background sync.WaitGroup
+	background.Go(func() { jobs.Run(ctx) })
+	background.Go(func() { srv.Background(ctx) })
+	t.Cleanup(func() {
+		h.Close()
+		stop()
+		background.Wait()
+	})
+}
+
+// exportSBOM does the work of the program's job.
+func (s *site) exportSBOM(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error) {
+	var request redoubt.SBOMRequest
+	if err := json.Unmarshal(j.Input, &request); err != nil {
+		return nil, "", job.PermanentError{Reason: err.Error()}
+	}
+	err = s.store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
+		result, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: s.clock.Now(), Tool: "test"})
+		return err
+	})
+	return result, mediaType, err
+}
+
+// newToken makes a token of the site's deployment and returns its secret.
+func (s *site) newToken(t testing.TB, token redoubt.Token) string {
+	t.Helper()
+	return tokenOf(t, s.store, s.deployment.ID, token)
+}
+
+func tokenOf(t testing.TB, st *store.Store, deploymentID int64, token redoubt.Token) string {
+	t.Helper()
+	secret := auth.NewSecret(deploymentID)
+	token.PublicID = secret.PublicID
+	err := st.Update(t.Context(), deploymentID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.CreateToken(ctx, token, secret.Hash)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret.Text
+}
+
+// revoke takes a token back as the command line does, beside the server.
+func (s *site) revoke(t testing.TB, name string) {
+	t.Helper()
+	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		token, err := tx.Token(ctx, name)
+		if err != nil {
+			return err
+		}
+		return tx.RevokeToken(ctx, token.ID)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// api is a client with the site's token, whose answers the judge sees too.
+func (s *site) api(token ...string) *api.Client {
+	c := api.New(s.url, s.token)
+	c.HTTP, c.Retries = s.client, -1
+	for _, other := range token {
+		c.Token = other
+	}
+	return c
+}
+
+// root is the address of the site's deployment.
+func (s *site) root() string {
+	return "/api/v1/deployments/" + strconv.FormatInt(s.deployment.ID, 10)
+}
+
+// request is one call, as it is sent.
+type request struct {
+	method string
+	path   string // with its query; absolute, or below the deployment when it starts without a slash
+	token  string // the site's own when empty, none when "-"
+	body   any    // nil, []byte, string, or what becomes JSON
+	header map[string]string
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// send makes a call whose answer the judge has let through.
+func (s *site) send(t testing.TB, r request) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), r.method, s.address(r.path), bodyOf(t, r.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.token == "" {
+		r.token = s.token
+	}
+	if r.token != "-" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, body}
+}
+
+func (s *site) address(path string) string {
+	switch {
+	case strings.HasPrefix(path, "http"):
+		return path
+	case strings.HasPrefix(path, "/"):
+		return s.url + path
+	}
+	return s.url + s.root() + "/" + path
+}
+
+func bodyOf(t testing.TB, body any) io.Reader {
+	t.Helper()
+	switch body := body.(type) {
+	case nil:
+		return nil
+	case []byte:
+		return bytes.NewReader(body)
+	case string:
+		return strings.NewReader(body)
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.NewReader(text)
+}
+
+// logBuffer is a log that tests read while the server writes it.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write appends to the log.
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// String returns the log so far.
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
