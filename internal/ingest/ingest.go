@@ -17,8 +17,8 @@ type Upload struct {
 	Ref     string // branch or ref, short or in full; empty is HEAD
 	Commit  string // empty takes the report's
 	Full    bool   // a scan of all, not only of what a change request touches
-	// DeclaredFull lets a full report that names no rules or no paths assert all
-	// of its source (decisions §5).
+	// DeclaredFull lets a full report that does not tell where it looked assert
+	// all of its source (decisions §5).
 	DeclaredFull bool
 	Category     string // empty takes the report's
 	// At back-dates the scan and what it finds; zero is now.

@@ -5,8 +5,8 @@ import "github.com/redoubt/redoubt"
 // Scope is where a scan looked: what it may close (decisions §5).
 type Scope struct {
 	Full bool
-	// Declared says that the report asserts all of its source, where it names
-	// no rules or no paths itself.
+	// Declared says that the report asserts all of its source, where it does
+	// not tell where it looked.
 	Declared bool
 	Failed   bool // closes nothing
 
@@ -69,9 +69,11 @@ func (s Scope) absent(f *redoubt.Finding) redoubt.State {
 	return f.State
 }
 
+// ruleRan reports whether the rule ran. A report that tells the paths it
+// searched and no rules says that it searched them for all it knows.
 func (s Scope) ruleRan(rule string) bool {
 	if s.rules == nil {
-		return s.Declared
+		return s.Declared || s.searched != nil
 	}
 	return s.rules[rule]
 }

@@ -54,7 +54,7 @@ func TestClosing(t *testing.T) {
 		"searched, and skipped for an error":      {func(u *Upload) { tells(u); u.Report.Skipped = []string{"b.py"} }, "unresolved"},
 		"the rule did not run":                    {func(u *Upload) { tells(u); u.Report.Results, u.Report.RulesRun = nil, []string{"other"} }, "unresolved"},
 		"no rule ran":                             {func(u *Upload) { tells(u); u.Report.Results, u.Report.RulesRun = nil, []string{} }, "unresolved"},
-		"rules not told":                          {func(u *Upload) { tells(u); u.Report.RulesRun = nil }, "unresolved"},
+		"rules not told":                          {func(u *Upload) { tells(u); u.Report.RulesRun = nil }, "fixed"},
 		"paths not told":                          {func(u *Upload) { tells(u); u.Report.Searched = nil }, "unresolved"},
 		"neither told, declared full":             {func(*Upload) {}, "fixed"},
 		"rules not told, declared full":           {func(u *Upload) { tells(u); u.DeclaredFull, u.Report.RulesRun = true, nil }, "fixed"},

@@ -244,7 +244,7 @@ func modelWeight(l *modelLineage) int {
 // modelLooked: the rule ran, and the path was searched or is gone.
 func modelLooked(u Upload, f *modelFinding) bool {
 	_, seen := modelRules(u)[f.rule]
-	ran := u.Report.RulesRun == nil && u.DeclaredFull || u.Report.RulesRun != nil && seen
+	ran := u.Report.RulesRun == nil && (u.DeclaredFull || u.Report.Searched != nil) || u.Report.RulesRun != nil && seen
 	told := u.Report.Searched != nil || u.DeclaredFull
 	return ran && told && !slices.Contains(u.Report.Skipped, f.path)
 }
