@@ -151,7 +151,7 @@ func (c *cycloneDX) metadata(m *cdx.Metadata) {
 	if m.Tools == nil {
 		return
 	}
-	for _, t := range list(m.Tools.Tools) { //nolint:staticcheck // CycloneDX up to 1.4 has no other
+	for _, t := range list(m.Tools.Tools) {
 		c.tool(t.Name, t.Version)
 		return
 	}

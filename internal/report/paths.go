@@ -31,9 +31,7 @@ func (c *checkout) addRoot(folder string) {
 // path returns a plain path as a path of the repository.
 func (c *checkout) path(raw string) (string, error) { return c.resolve(raw, false) }
 
-// uri returns a URI, or URI reference, as a path of the repository.
-func (c *checkout) uri(raw string) (string, error) { return c.resolve(raw, true) }
-
+// resolve does the same, for a URI or URI reference too.
 func (c *checkout) resolve(raw string, isURI bool) (string, error) {
 	p, err := slashed(raw, isURI)
 	switch {

@@ -159,8 +159,12 @@ func TestFileErrors(t *testing.T) {
 		{"damaged gzip", string(damaged), Limits{}, []string{"gzip stream is damaged"}, gzip.ErrChecksum},
 		{"cut gzip", packed.String()[:packed.Len()-3], Limits{}, []string{"ends too early"}, errTruncated},
 		{"inflated over the limit", packed.String(), Limits{Input: 1 << 16}, []string{"the file is too large", "65536"}, redoubt.ErrTooLarge},
-		{"item over the limit", `{"runs":[{"results":[{"x":"` + strings.Repeat("x", 1<<20) + `"}]}]}`, Limits{Item: 1 << 10},
-			[]string{"one item of the file is too large", "runs[0].results[0]"}, redoubt.ErrTooLarge},
+		{
+			"item over the limit", `{"runs":[{"results":[{"x":"` + strings.Repeat("x", 1<<20) + `"}]}]}`,
+			Limits{Item: 1 << 10},
+			[]string{"one item of the file is too large", "runs[0].results[0]"},
+			redoubt.ErrTooLarge,
+		},
 		{"too many", `{"runs":[{"results":[` + result + "," + result + `]}]}`, Limits{Items: 1}, []string{"runs[0].results", "limit 1"}, redoubt.ErrTooLarge},
 		{"unknown", "???", Limits{}, []string{"not known", "SARIF 2.1.0", "Cargo.lock"}, nil},
 	}
