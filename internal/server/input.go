@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"math"
 	"reflect"
 	"strings"
@@ -19,13 +20,16 @@ func (f *faults) add(location string, value any, message string) {
 	*f = append(*f, &huma.ErrorDetail{Location: location, Message: message, Value: value})
 }
 
-// addInvalid adds the faults that a room found.
-func (f *faults) addInvalid(err error) {
-	if err == nil {
+// addInvalid adds the faults that a room found, but for those known already.
+func (f *faults) addInvalid(err error, known func(location string) bool) {
+	var invalid *redoubt.InvalidError
+	if !errors.As(err, &invalid) {
 		return
 	}
-	for _, e := range problemOf(err).Errors {
-		f.add(e.Location, e.Value, e.Message)
+	for _, e := range invalid.Fields {
+		if !known(e.Location) {
+			f.add(e.Location, e.Value, e.Message)
+		}
 	}
 }
 

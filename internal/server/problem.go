@@ -149,7 +149,7 @@ func humaProblem(op *huma.Operation, status int, detail string, faults []error) 
 	for _, fault := range faults {
 		var d *huma.ErrorDetail
 		if errors.As(fault, &d) {
-			fields = append(fields, redoubt.FieldError{Location: d.Location, Message: plainer(op, d), Value: d.Value})
+			fields = append(fields, fieldError(op, d))
 		}
 	}
 	if len(fields) == 0 {
@@ -188,6 +188,3 @@ func (c *call) complete(p *problem) {
 
 // instance is the path as the client wrote it, as a URI reference.
 func instance(path string) string { return (&url.URL{Path: path}).EscapedPath() }
-
-// MarshalJSON writes the wire's part of a problem.
-func (p *problem) MarshalJSON() ([]byte, error) { return json.Marshal(p.Problem) }

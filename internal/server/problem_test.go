@@ -53,6 +53,13 @@ func TestProblems(t *testing.T) {
 				"query.is_malicious", "query.page", "query.page_size", "query.policies", "query.severities[1]", "query.since",
 			},
 		},
+		{name: "nothing sent", method: "POST", target: triage, code: api.CodeInvalidArgument, locations: []string{"body.issue_ids", "body.issue_type", "body.new_triage_state"}},
+		{name: "relative path", target: "/api/v1/../v1/deployments", code: api.CodeNotFound},
+		{
+			name: "all forms of a member", method: "POST", target: "/api/v1/deployments/acme/scans/search",
+			body: `{"is_full_scan":2,"statuses":["X"],"repository_id":"one","limit":501}`, code: api.CodeInvalidArgument,
+			locations: []string{"body.is_full_scan", "body.limit", "body.repository_id", "body.statuses"},
+		},
 		{
 			name: "all faults of a body at once", method: "POST", target: triage,
 			body: `{"issue_type":"sast","sverities":["low"],"severities":["x"],"limit":0,"dependencies":["a"],"new_triage_state":"gone","deploymentSlug":9}`,
@@ -78,6 +85,18 @@ func TestProblems(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestProblemsAreWrittenPlainly(t *testing.T) {
+	h := newHarness(t)
+	a := h.send(http.MethodGet, findings+"?page_size=50", "")
+	if !contains(a.body, `expected number >= 100`) {
+		t.Error(a.body)
+	}
+	a = h.send(http.MethodPost, "/api/v1/deployments/acme/scans/search", `{"is_full_scan":2}`)
+	if !contains(a.body, `expected 0, 1; or boolean`) {
+		t.Error(a.body)
 	}
 }
 

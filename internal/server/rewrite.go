@@ -14,6 +14,10 @@ func canonicalPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		escaped := r.URL.EscapedPath()
 		want := joinProjectName(collapseSlashes(escaped))
+		if relative(want) {
+			unmatched(w, r)
+			return
+		}
 		if want == escaped {
 			next.ServeHTTP(w, r)
 			return
@@ -29,6 +33,17 @@ func canonicalPath(next http.Handler) http.Handler {
 		moved.URL.Path, moved.URL.RawPath = plain, want
 		next.ServeHTTP(w, moved)
 	})
+}
+
+// relative reports whether a path has . or .. in it. The router would redirect,
+// which loses bodies; nothing of ours is written so.
+func relative(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "." || part == ".." {
+			return true
+		}
+	}
+	return false
 }
 
 // collapseSlashes makes one slash of several.

@@ -58,9 +58,9 @@ func (in *sbomInput) Resolve(ctx huma.Context) []error {
 			r.Supplier.Contact.Email, r.Supplier.Contact.Name, r.Supplier.Contact.Phone = s.Contact.Email, s.Contact.Name, s.Contact.Phone
 		}
 	}
-	if len(bad) == 0 && b.MetadataComponentType != "" {
-		bad.addInvalid(sbom.Check(*r))
-	}
+	bad.addInvalid(sbom.Check(*r), func(location string) bool {
+		return location == "body.metadataComponentType" || location == "body.formatVersion.format" // said by the schema
+	})
 	return bad
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 )
 
@@ -108,34 +109,42 @@ func either(forms ...*huma.Schema) *huma.Schema {
 
 func ref[T any](v T) *T { return &v }
 
-// plainer is what is wrong with a member, in words: of one with several forms
-// the library only says that none of them fits.
-func plainer(op *huma.Operation, d *huma.ErrorDetail) string {
-	if d.Message != validation.MsgExpectedMatchExactlyOneSchema || op == nil || op.RequestBody == nil {
-		return d.Message
+var missing = regexp.MustCompile(`^expected required property (\w+) to be present$`)
+
+// fieldError is a fault as this server tells it. The library names the object
+// that lacks a member, and of a member with several forms it only says that
+// none of them fits.
+func fieldError(op *huma.Operation, d *huma.ErrorDetail) redoubt.FieldError {
+	if m := missing.FindStringSubmatch(d.Message); m != nil {
+		return redoubt.FieldError{Location: d.Location + "." + m[1], Message: "is needed"}
 	}
-	s := walk(op, d.Location)
-	if s == nil {
-		return d.Message
+	out := redoubt.FieldError{Location: d.Location, Message: d.Message, Value: d.Value}
+	if d.Message != validation.MsgExpectedMatchExactlyOneSchema {
+		return out
 	}
-	var forms []string
-	for _, form := range s.OneOf {
-		forms = append(forms, formOf(form))
+	if s := walk(op, d.Location); s != nil {
+		forms := make([]string, len(s.OneOf))
+		for i, form := range s.OneOf {
+			forms[i] = formOf(form)
+		}
+		out.Message = "expected " + strings.Join(forms, "; or ")
 	}
-	return "expected " + strings.Join(forms, ", or ")
+	return out
 }
 
 // formOf describes a simple schema.
 func formOf(s *huma.Schema) string {
 	switch {
 	case s.Items != nil:
-		return "a list, of " + formOf(s.Items)
+		return "a list of: " + formOf(s.Items)
 	case len(s.Enum) > 0:
-		return strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(s.Enum), "["), "]")
+		values := make([]string, len(s.Enum))
+		for i, v := range s.Enum {
+			values[i] = fmt.Sprint(v)
+		}
+		return strings.Join(values, ", ")
 	case s.Pattern != "":
 		return "a string that matches " + s.Pattern
-	case s.Minimum != nil:
-		return fmt.Sprintf("%s from %g to %g", s.Type, *s.Minimum, *s.Maximum)
 	}
 	return s.Type
 }
@@ -145,11 +154,10 @@ var locationPart = regexp.MustCompile(`[^.\[\]]+`)
 // walk finds the schema of a location such as body.packageFilters[2].name.
 func walk(op *huma.Operation, location string) *huma.Schema {
 	parts := locationPart.FindAllString(location, -1)
-	media := op.RequestBody.Content["application/json"]
-	if len(parts) == 0 || parts[0] != "body" || media == nil {
+	if op.RequestBody == nil || len(parts) == 0 || parts[0] != "body" || op.RequestBody.Content["application/json"] == nil {
 		return nil
 	}
-	s := theSpec().resolve(media.Schema)
+	s := theSpec().resolve(op.RequestBody.Content["application/json"].Schema)
 	for _, part := range parts[1:] {
 		if s == nil {
 			return nil

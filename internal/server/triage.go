@@ -36,7 +36,20 @@ func (in *triageInput) Resolve(ctx huma.Context) []error {
 	for _, id := range b.IssueIDs {
 		in.request.Filter.IDs = append(in.request.Filter.IDs, int64(id))
 	}
+	bad.addInvalid(in.request.Check(), in.saidBySchema)
 	return bad
+}
+
+// saidBySchema reports whether a fault that package triage finds is one that
+// the schema of the body finds too.
+func (in *triageInput) saidBySchema(location string) bool {
+	switch location {
+	case "body.issue_type", "body.limit", "body.new_note":
+		return true
+	case "body.new_triage_state":
+		return in.Body.NewTriageState != ""
+	}
+	return false
 }
 
 func tiedFilters(f *api.TriageFilter) []tied {

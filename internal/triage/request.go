@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// check says what is wrong with a request, all at once, by the names that the
-// contract gives its members.
-func (r *Request) check() error {
+// Check says what is wrong with a request, all at once, by the names that the
+// contract gives its members. The error is a *redoubt.InvalidError.
+func (r *Request) Check() error {
 	var bad redoubt.InvalidError
 	fault := func(member string, value any, format string, args ...any) {
 		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "body." + member, Message: fmt.Sprintf(format, args...), Value: value})

@@ -40,7 +40,7 @@ type Result struct {
 // trail. A request that is not allowed is a *redoubt.InvalidError, with all its
 // faults, and nothing is written; other errors are those of store and selector.
 func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error) {
-	if err := r.check(); err != nil {
+	if err := r.Check(); err != nil {
 		return Result{}, err
 	}
 	limit := r.Limit
