@@ -24,6 +24,10 @@ type Tx struct {
 	events     []redoubt.AuditEvent
 }
 
+func newTx(q *session, d redoubt.Deployment, now time.Time, by redoubt.Actor) *Tx {
+	return &Tx{session: q, deployment: d, now: now, actor: by, changes: map[changeKey]bool{}}
+}
+
 // View runs fn on one state of a deployment. An unknown deployment is
 // redoubt.ErrNotFound.
 func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
@@ -32,7 +36,7 @@ func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Co
 		if err != nil {
 			return err
 		}
-		return fn(ctx, &Tx{session: q, deployment: d.Deployment, now: later(s.now(), d.committedAt)})
+		return fn(ctx, newTx(q, d.Deployment, later(s.now(), d.committedAt), redoubt.Actor{}))
 	})
 }
 
@@ -50,8 +54,7 @@ func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor
 		if err != nil {
 			return err
 		}
-		now := later(s.now(), d.committedAt.Add(time.Microsecond))
-		tx := &Tx{session: q, deployment: d.Deployment, now: now, actor: by, changes: map[changeKey]bool{}}
+		tx := newTx(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
 		if err := fn(ctx, tx); err != nil || !q.wrote {
 			return err
 		}

@@ -164,16 +164,33 @@ func TestErrorsOfTransactions(t *testing.T) {
 }
 
 func TestWaitingForTheLockEndsWithTheCaller(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		d := storetest.Deployment(t, s)
-		update(t, s, d, func(context.Context, *store.Tx) error {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			defer cancel()
-			err := s.Update(ctx, d.ID, storetest.Actor, func(context.Context, *store.Tx) error { t.Error("two writers at once"); return nil })
-			fails(t, "an update behind another", err, context.DeadlineExceeded)
-			return nil
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			config := storetest.Database(t, engine, storetest.NewClock())
+			s, another := storetest.Open(t, config), storetest.Open(t, config)
+			d := storetest.Deployment(t, s)
+			update(t, s, d, func(context.Context, *store.Tx) error {
+				for what, behind := range map[string]*store.Store{"of the same process": s, "of another process": another} {
+					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+					defer cancel()
+					err := behind.Update(ctx, d.ID, storetest.Actor, func(context.Context, *store.Tx) error { t.Error("two writers at once"); return nil })
+					fails(t, "an update behind one "+what, err, context.DeadlineExceeded)
+				}
+				return nil
+			})
 		})
+	}
+}
+
+func TestBrokenConnectionIsUnavailable(t *testing.T) {
+	s := storetest.New(t, "postgres")
+	d := storetest.Deployment(t, s)
+	err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.Exec(ctx, `SELECT pg_terminate_backend(pg_backend_pid()) WHERE $1 > 0`)
+		return err
 	})
+	fails(t, "an update whose connection broke", err, redoubt.ErrUnavailable)
+	update(t, s, d, func(context.Context, *store.Tx) error { return nil }) // the next one has another
 }
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {

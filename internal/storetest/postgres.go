@@ -125,20 +125,20 @@ func startCluster(bin string) (*cluster, error) {
 }
 
 func (c *cluster) start(bin string) error {
-	attributes, err := c.unprivileged()
+	how, err := attributes(c.dir)
 	if err != nil {
 		return err
 	}
 	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", filepath.Join(c.dir, "data"), "-U", "redoubt", "--auth=trust",
 		"--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync")
-	initdb.Dir, initdb.SysProcAttr = c.dir, attributes
+	initdb.Dir, initdb.SysProcAttr = c.dir, how
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("make a PostgreSQL cluster with %s (15 or later is needed): %w\n%s", bin, err, out)
 	}
 	c.server = exec.Command(filepath.Join(bin, "postgres"), "-D", filepath.Join(c.dir, "data"),
 		"-c", "listen_addresses=", "-c", "unix_socket_directories="+c.dir,
 		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=300")
-	c.server.Dir, c.server.SysProcAttr = c.dir, attributes
+	c.server.Dir, c.server.SysProcAttr = c.dir, how
 	if err := c.run(); err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
@@ -159,21 +159,6 @@ func (c *cluster) run() error {
 		}
 	}()
 	return <-started
-}
-
-// unprivileged returns how to start a program that refuses to run as root, and
-// hands it the folder.
-func (c *cluster) unprivileged() (*syscall.SysProcAttr, error) {
-	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
-	if os.Getuid() != 0 {
-		return attributes, nil
-	}
-	uid, gid, err := serviceUser()
-	if err != nil {
-		return nil, err
-	}
-	attributes.Credential = &syscall.Credential{Uid: uid, Gid: gid}
-	return attributes, os.Chown(c.dir, int(uid), int(gid))
 }
 
 func (c *cluster) makeTemplate() (err error) {

@@ -2,9 +2,27 @@ package storetest
 
 import (
 	"errors"
+	"os"
 	"os/user"
 	"strconv"
+	"syscall"
 )
+
+// attributes returns how to start a program of PostgreSQL: it dies with this
+// process, however that ends, and is not root, which PostgreSQL refuses. The
+// folder is handed to whom it runs as.
+func attributes(dir string) (*syscall.SysProcAttr, error) {
+	how := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
+	if os.Getuid() != 0 {
+		return how, nil
+	}
+	uid, gid, err := serviceUser()
+	if err != nil {
+		return nil, err
+	}
+	how.Credential = &syscall.Credential{Uid: uid, Gid: gid}
+	return how, os.Chown(dir, int(uid), int(gid))
+}
 
 // serviceUser finds a user without privileges: postgres, where Debian made it,
 // else nobody.

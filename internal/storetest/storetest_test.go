@@ -1,0 +1,40 @@
+package storetest_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
+
+func TestFreshStoresHoldTheNoiseAndNothingElse(t *testing.T) {
+	for range 2 { // the second does not see what the first one did
+		storetest.Each(t, func(t *testing.T, s *store.Store) {
+			list, err := s.Deployments(t.Context())
+			if err != nil || len(list) != 1 || list[0].Slug != storetest.Noise {
+				t.Fatalf("a fresh store has %v, %v", list, err)
+			}
+			err = s.View(t.Context(), list[0].ID, func(ctx context.Context, tx *store.Tx) error {
+				for _, name := range storetest.ProjectNames {
+					p, err := tx.ProjectByName(ctx, name)
+					if err != nil {
+						return err
+					}
+					scans, _, err := tx.Scans(ctx, redoubt.ScanFilter{ProjectID: p.ID}, store.ScanCursor{}, 1)
+					if err != nil || len(scans) == 0 {
+						t.Errorf("%s has no scans: %v", name, err)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			storetest.Deployment(t, s)
+		})
+	}
+}
