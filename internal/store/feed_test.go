@@ -29,8 +29,12 @@ type replica struct {
 
 func newReplica() replica {
 	return replica{
-		map[int64]redoubt.Project{}, map[int64]redoubt.Rule{}, map[int64]redoubt.Policy{},
-		map[int64]redoubt.PolicyRule{}, map[int64]redoubt.Lineage{}, map[int64]redoubt.IndexedFinding{},
+		map[int64]redoubt.Project{},
+		map[int64]redoubt.Rule{},
+		map[int64]redoubt.Policy{},
+		map[int64]redoubt.PolicyRule{},
+		map[int64]redoubt.Lineage{},
+		map[int64]redoubt.IndexedFinding{},
 	}
 }
 
@@ -283,7 +287,7 @@ func TestFeedComesInBatchesOfOneState(t *testing.T) {
 	})
 }
 
-func TestFeedHandsOverWhatTheTakerRefuses(t *testing.T) {
+func TestFeedFailsWithItsTaker(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		refused := errors.New("full")
