@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -38,6 +39,9 @@ func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error 
 	if err := tx.deleteInventories(ctx, inventories); err != nil {
 		return err
 	}
+	if err := tx.forgetUploads(ctx, projectID, ref); err != nil {
+		return err
+	}
 	if findings+len(inventories) > 0 {
 		tx.audit("ref.delete", subject("project", projectID), map[string]any{"ref": ref, "findings": findings, "lockfiles": len(inventories)}, nil)
 	}
@@ -64,4 +68,48 @@ func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (
 	}
 	tx.change(changeFinding, ids...)
 	return len(ids), tx.AddEvents(ctx, events)
+}
+
+// forgetUploads lets no coming upload pass for a repeat of one before: what it
+// says again returns (decisions §5).
+func (tx *Tx) forgetUploads(ctx context.Context, projectID int64, ref string) error {
+	_, err := tx.exec(ctx, `UPDATE scan SET digest = $4 WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest <> $4`,
+		projectID, ref, redoubt.Digest{})
+	return err
+}
+
+// staleRef is a ref that no scan came to for long.
+type staleRef struct {
+	projectID int64
+	ref       string
+}
+
+// ExpireRefs deletes, as DeleteRef does, the refs whose newest scan started
+// before the given time, but for primary branches, and returns how many there
+// were (decisions §5).
+func (tx *Tx) ExpireRefs(ctx context.Context, before time.Time) (int, error) {
+	scanStale := func(r row) (s staleRef, err error) { return s, r.Scan(&s.projectID, &s.ref) }
+	stale, err := many(ctx, tx, scanStale, `SELECT project_id, ref FROM scan AS s WHERE deployment_id = $1
+		GROUP BY project_id, ref HAVING MAX(started_at) < $2 AND (
+			EXISTS (SELECT 1 FROM finding AS f WHERE f.deployment_id = $1 AND f.project_id = s.project_id AND f.ref = s.ref AND f.state <> $3)
+			OR EXISTS (SELECT 1 FROM inventory AS i WHERE i.deployment_id = $1 AND i.project_id = s.project_id AND i.ref = s.ref))
+		ORDER BY project_id, ref`, before, redoubt.StateRemoved)
+	if err != nil {
+		return 0, err
+	}
+	expired := 0
+	for _, s := range stale {
+		p, err := tx.Project(ctx, s.projectID)
+		if err != nil {
+			return expired, err
+		}
+		if s.ref == p.Primary() {
+			continue
+		}
+		if err := tx.DeleteRef(ctx, s.projectID, s.ref); err != nil {
+			return expired, err
+		}
+		expired++
+	}
+	return expired, nil
 }
