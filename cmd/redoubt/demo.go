@@ -52,7 +52,7 @@ func (c demoCmd) serve(a *app, st *store.Store) error {
 		return errors.Join(err, s.close())
 	}
 	r.BaseURL = s.baseURL()
-	return s.run(a.ctx, func() error {
+	return s.run(a, func() error {
 		if err := c.greet(a, r); err != nil || c.ReadyFile == "" {
 			return err
 		}

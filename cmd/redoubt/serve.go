@@ -52,7 +52,7 @@ func (c serveCmd) serve(a *app, st *store.Store) error {
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	return s.run(a.ctx, func() error {
+	return s.run(a, func() error {
 		a.log.Info("redoubt answers", "url", s.baseURL(), "version", version, "store", st.Engine())
 		if first.Token != "" {
 			fmt.Fprintf(a.out, "Deployment %q was made. Its token, shown this once:\n\n    %s\n\n", first.DeploymentSlug, first.Token)

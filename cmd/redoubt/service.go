@@ -100,8 +100,8 @@ func (s *service) baseURL() string {
 
 // run answers until the context ends, then lets what is under way finish.
 // ready is called once the server answers.
-func (s *service) run(ctx context.Context, ready func() error) error {
-	ctx, cancel := context.WithCancel(ctx)
+func (s *service) run(a *app, ready func() error) error {
+	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
 	servers := []*http.Server{s.serve(s.server.Handler())}
 	failed := make(chan error, 2)
@@ -112,6 +112,7 @@ func (s *service) run(ctx context.Context, ready func() error) error {
 	}
 	var background sync.WaitGroup
 	background.Go(func() { s.jobs.Run(ctx) })
+	background.Go(func() { s.housekeeping(ctx, a.clock) })
 	background.Go(func() { s.server.Background(ctx) })
 
 	err := ready()

@@ -55,6 +55,7 @@ type Server struct {
 	MaxUpload       int64         `help:"Largest report accepted, in bytes, before and after inflating." default:"268435456" env:"REDOUBT_MAX_UPLOAD" placeholder:"BYTES"`
 	BodyCache       int64         `help:"Memory for finding bodies, in bytes; 0 takes a quarter of the machine's." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`
 	RateLimit       float64       `help:"Requests a second that one token may make; 0 sets no limit." default:"50" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
+	RefRetention    time.Duration `help:"How long a branch other than the primary one stays without a scan; 0s keeps all." default:"720h" env:"REDOUBT_REF_RETENTION"`
 	ShutdownTimeout time.Duration `help:"How long a stop waits for requests under way." default:"20s" env:"REDOUBT_SHUTDOWN_TIMEOUT"`
 }
 
@@ -86,6 +87,9 @@ func (s Server) Check() error {
 	}
 	if s.BodyCache < 0 {
 		fault("--body-cache %d is negative", s.BodyCache)
+	}
+	if s.RefRetention < 0 {
+		fault("--ref-retention %s is negative", s.RefRetention)
 	}
 	if s.RateLimit < 0 {
 		fault("--rate-limit %g is negative", s.RateLimit)

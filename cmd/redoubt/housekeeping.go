@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+const (
+	// housekeepingEvery is how often a server looks for what has had its time.
+	housekeepingEvery = time.Hour
+	// feedKept is how many versions of the change feed stay for servers that lag
+	// behind; one that lags further reads everything anew.
+	feedKept = 10_000
+)
+
+// housekeeping expires refs and prunes feeds until the context ends. Several
+// servers may do so at once: each deployment is one transaction.
+func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
+	tick := time.NewTicker(housekeepingEvery)
+	defer tick.Stop()
+	for {
+		s.tidy(ctx, clock())
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// tidy goes through the deployments once. What fails is tried again next time.
+func (s *service) tidy(ctx context.Context, now time.Time) {
+	all, err := s.store.Deployments(ctx)
+	if err != nil {
+		s.complain(ctx, "cannot list the deployments to tidy", err)
+		return
+	}
+	for _, d := range all {
+		if s.config.RefRetention > 0 {
+			s.complain(ctx, "cannot expire the refs of deployment "+d.Slug, s.expireRefs(ctx, d, now))
+		}
+		if d.Version > feedKept {
+			s.complain(ctx, "cannot prune the feed of deployment "+d.Slug, s.store.PruneChanges(ctx, d.ID, d.Version-feedKept))
+		}
+	}
+}
+
+func (s *service) expireRefs(ctx context.Context, d redoubt.Deployment, now time.Time) error {
+	by := redoubt.Actor{Kind: "system", Name: "ref retention"}
+	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
+		n, err := tx.ExpireRefs(ctx, now.Add(-s.config.RefRetention))
+		if n > 0 {
+			s.log.Info("refs expired that no scan came to", "deployment", d.Slug, "refs", n, "after", s.config.RefRetention)
+		}
+		return err
+	})
+}
+
+// complain logs a failure, unless it is only that the server stops.
+func (s *service) complain(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.log.Error(what, "error", err)
+	}
+}

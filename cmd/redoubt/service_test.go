@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// TestServeOverTLS starts a server with a certificate, a public address and a
+// metrics listener of its own, and stops it as a signal would.
+func TestServeOverTLS(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := writeCertificate(t, dir, 1, time.Now())
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now}
+	file := filepath.Join(dir, "ready.json")
+	done := make(chan error, 1)
+	go func() {
+		done <- serveCmd{
+			Storage: config.Storage{Data: filepath.Join(dir, "data")},
+			Server: config.Server{
+				Addr: "127.0.0.1:0", MetricsAddr: "127.0.0.1:0", TLSCert: certFile, TLSKey: keyFile,
+				PublicURL: "https://redoubt.example", ReadyFile: file, MaxUpload: 1 << 20, ShutdownTimeout: 5 * time.Second,
+			},
+			Deployment: "acme", LogFormat: "text",
+		}.Run(a)
+	}()
+	r := waitReady(t, file, done)
+	if r.BaseURL != "https://redoubt.example" || r.DeploymentSlug != "acme" || r.DeploymentID == "" || r.Token == "" {
+		t.Errorf("the ready file holds %+v", r)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the ready file holds a token and others may read it: %v, %v", info.Mode(), err)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("the server stopped with %v", err)
+	}
+}
+
+func waitReady(t *testing.T, file string, done <-chan error) (r ready) {
+	t.Helper()
+	for range 400 {
+		if text, err := os.ReadFile(file); err == nil {
+			if err := json.Unmarshal(text, &r); err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		select {
+		case err := <-done:
+			t.Fatalf("the server stopped before it was ready: %v", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	t.Fatal("no server was ready within 20 seconds")
+	return r
+}
+
+// TestListeners asks the two listeners of a service over TLS and plain HTTP.
+func TestListeners(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := writeCertificate(t, dir, 1, time.Now())
+	s, stop := startService(t, config.Server{
+		Addr: "127.0.0.1:0", MetricsAddr: "127.0.0.1:0", TLSCert: certFile, TLSKey: keyFile, ShutdownTimeout: 5 * time.Second,
+	})
+	defer stop()
+	pem, err := os.ReadFile(certFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "localhost"}, ForceAttemptHTTP2: true}}
+	defer client.CloseIdleConnections()
+	for _, path := range []string{"/healthz", "/readyz", "/version", "/api/v1/ping"} {
+		res, err := client.Get("https://" + s.listener.Addr().String() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusOK || res.ProtoMajor != 2 {
+			t.Errorf("%s answers %d over %s", path, res.StatusCode, res.Proto)
+		}
+	}
+	res, err := http.Get("http://" + s.metrics.Addr().String() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || !strings.Contains(string(text), `route="/healthz"`) && !strings.Contains(string(text), `route="/api/v1/ping"`) {
+		t.Errorf("the metrics name no route: %v\n%.2000s", err, text)
+	}
+}
+
+// startService runs a service on a fresh folder until stop is called.
+func startService(t *testing.T, c config.Server) (s *service, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+	st, err := a.create(config.Storage{Data: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = newService(a, c, st); err != nil {
+		t.Fatal(err)
+	}
+	answers, done := make(chan struct{}), make(chan error, 1)
+	go func() { done <- s.run(a, func() error { close(answers); return nil }) }()
+	<-answers
+	return s, func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the service stopped with %v", err)
+		}
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTidyExpiresRefs imports a branch long ago: with a retention it goes, and
+// comes back when it is scanned again.
+func TestTidyExpiresRefs(t *testing.T) {
+	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second, RefRetention: 24 * time.Hour})
+	defer stop()
+	by := redoubt.Actor{Kind: "cli"}
+	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	imported := func(at time.Time) ingest.Summary {
+		t.Helper()
+		var sum ingest.Summary
+		err := s.store.Update(t.Context(), d.ID, by, func(ctx context.Context, tx *store.Tx) (err error) {
+			rule := &redoubt.Rule{Name: "eqeq", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
+			sum, err = ingest.Apply(ctx, tx, ingest.Upload{
+				Project: redoubt.Project{Name: "acme/app"}, Ref: "feature", Full: true, At: at,
+				Report: &redoubt.Report{Tool: "semgrep", Rules: []*redoubt.Rule{rule}, Results: []redoubt.Result{{
+					Rule: rule, Path: "a.py", Location: redoubt.Location{Line: 1}, Code: "x == x", Severity: redoubt.SeverityHigh,
+				}}},
+			})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	// Another branch is fully scanned first, so that it is the default one.
+	err = s.store.Update(t.Context(), d.ID, by, func(ctx context.Context, tx *store.Tx) error {
+		_, err := ingest.Apply(ctx, tx, ingest.Upload{
+			Project: redoubt.Project{Name: "acme/app"}, Ref: "main", Full: true, At: now.Add(-72 * time.Hour),
+			Report: &redoubt.Report{Tool: "semgrep"},
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	imported(now.Add(-48 * time.Hour))
+	s.tidy(t.Context(), now)
+	if sum := imported(time.Time{}); sum.Returned != 1 || sum.Repeat {
+		t.Errorf("scanned again after its ref expired, the finding did not return: %+v", sum)
+	}
+	s.tidy(t.Context(), now)
+	if sum := imported(now.Add(-time.Hour)); sum.Returned != 0 {
+		t.Errorf("a ref scanned today expired: %+v", sum)
+	}
+}
+
+// TestReadyFileIsWhole holds that a failed write leaves no half file.
+func TestReadyFileIsWhole(t *testing.T) {
+	s := &service{}
+	file := filepath.Join(t.TempDir(), "ready.json")
+	if err := (ready{Token: "t"}).write(s, file); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || !bytes.HasSuffix(text, []byte("}\n")) {
+		t.Errorf("the ready file holds %q, %v", text, err)
+	}
+	if err := (ready{}).write(s, filepath.Join(t.TempDir(), "none", "ready.json")); err == nil {
+		t.Error("a ready file in no folder was written")
+	}
+}
