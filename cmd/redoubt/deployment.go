@@ -11,6 +11,8 @@ import (
 type deploymentCmd struct {
 	Create deploymentCreateCmd `cmd:"" help:"Create a deployment."`
 	List   deploymentListCmd   `cmd:"" help:"List the deployments."`
+	Rename deploymentRenameCmd `cmd:"" help:"Give a deployment another slug or name."`
+	Delete deploymentDeleteCmd `cmd:"" help:"Delete a deployment with all that is in it."`
 }
 
 type deploymentCreateCmd struct {
@@ -52,4 +54,44 @@ func (c deploymentListCmd) Run(a *app) error {
 		rows[i] = []string{strconv.FormatInt(d.ID, 10), d.Slug, day(d.CreatedAt), d.Name}
 	}
 	return errors.Join(table(a.out, "ID SLUG CREATED NAME", rows), st.Close())
+}
+
+type deploymentRenameCmd struct {
+	tenant
+	Slug string `arg:"" help:"Its new slug."`
+	Name string `help:"Its new full name; as it is by default."`
+}
+
+// Run renames the deployment. Addresses with the old slug stop working.
+func (c deploymentRenameCmd) Run(a *app) error {
+	st, d, err := c.use(a)
+	if err != nil {
+		return err
+	}
+	if c.Name == "" {
+		c.Name = d.Name
+	}
+	renamed, err := st.RenameDeployment(a.ctx, d.ID, c.Slug, c.Name, a.actor())
+	if err == nil {
+		_, err = fmt.Fprintf(a.out, "deployment %s is now %s; its id %d stays\n", d.Slug, renamed.Slug, renamed.ID)
+	}
+	return errors.Join(err, st.Close())
+}
+
+type deploymentDeleteCmd struct {
+	tenant
+	Yes bool `help:"Really delete it; there is no way back." required:""`
+}
+
+// Run deletes the deployment.
+func (c deploymentDeleteCmd) Run(a *app) error {
+	st, d, err := c.use(a)
+	if err != nil {
+		return err
+	}
+	err = st.DeleteDeployment(a.ctx, d.ID, a.actor())
+	if err == nil {
+		_, err = fmt.Fprintf(a.out, "deleted deployment %s with all that was in it\n", d.Slug)
+	}
+	return errors.Join(err, st.Close())
 }

@@ -27,6 +27,7 @@ type importCmd struct {
 	Full     bool      `help:"The files say all there is: close what they no longer name, even where a report does not tell where it looked." xor:"extent"`
 	Diff     bool      `help:"The files say only what a change adds: close nothing that a full scan has seen." xor:"extent"`
 	At       time.Time `help:"Date the scan back, as 2026-01-31T12:00:00Z." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	Root     string    `help:"Folder of the checkout on the machine that scanned, for reports with absolute paths." placeholder:"DIR"`
 	Strict   bool      `help:"Take nothing at all when one item cannot be read."`
 	JSON     bool      `help:"Print what was done as JSON." name:"json"`
 	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, lockfiles (by their path in the repository, as seen from here)."`
@@ -80,7 +81,7 @@ func (c importCmd) read(name string, secret []byte, bar *progress) ([]*redoubt.R
 	}
 	defer f.Close()
 	return report.Read(bar.reader(f), report.Options{
-		Name: name, Format: report.Format(c.Format), Category: c.Category, Key: secret,
+		Name: name, Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: secret,
 	})
 }
 

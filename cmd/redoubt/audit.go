@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+type auditCmd struct {
+	tenant
+	After int64 `help:"Only events after this id." placeholder:"ID"`
+	Limit int   `help:"At most so many, oldest first." default:"100" placeholder:"N"`
+}
+
+// auditLine is one event as it is printed: a JSON object on a line of its own,
+// for people and for jq.
+type auditLine struct {
+	ID      int64           `json:"id"`
+	At      time.Time       `json:"at"`
+	By      string          `json:"by"`
+	Action  string          `json:"action"`
+	Subject string          `json:"subject"`
+	Before  json.RawMessage `json:"before,omitempty"`
+	After   json.RawMessage `json:"after,omitempty"`
+}
+
+// Run prints the events of the trail.
+func (c auditCmd) Run(a *app) error {
+	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
+		events, err := tx.AuditEvents(ctx, c.After, c.Limit)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			line, err := json.Marshal(auditLine{
+				ID: e.ID, At: e.At, By: e.By.String(), Action: e.Action, Subject: e.Subject,
+				Before: json.RawMessage(e.Before), After: json.RawMessage(e.After),
+			})
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintln(a.out, string(line)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
