@@ -21,7 +21,7 @@ type engine struct {
 	write *sql.DB
 
 	snapshot *sql.TxOptions // of a transaction that reads one state throughout
-	attempts int            // to begin a write while another process holds the lock
+	attempts int            // to begin while another process holds the lock
 
 	forUpdate  string // ends a SELECT that locks its rows
 	skipLocked string // ends a SELECT that takes rows nobody works on
@@ -62,7 +62,7 @@ func (e *engine) close() error {
 
 // view runs fn on one state of the database.
 func (e *engine) view(ctx context.Context, fn func(context.Context, *session) error) error {
-	tx, err := e.read.BeginTx(ctx, e.snapshot)
+	tx, err := e.begin(ctx, e.read, e.snapshot)
 	if err != nil {
 		return e.explain(ctx, err)
 	}
@@ -73,7 +73,7 @@ func (e *engine) view(ctx context.Context, fn func(context.Context, *session) er
 // update runs fn in a transaction that writes: whole or, on any error, not at
 // all. Nothing is committed where nothing was written.
 func (e *engine) update(ctx context.Context, fn func(context.Context, *session) error) error {
-	tx, err := e.begin(ctx)
+	tx, err := e.begin(ctx, e.write, nil)
 	if err != nil {
 		return e.explain(ctx, err)
 	}
@@ -85,11 +85,12 @@ func (e *engine) update(ctx context.Context, fn func(context.Context, *session) 
 	return e.explain(ctx, tx.Commit())
 }
 
-// begin starts a write. Where the lock is another process's, it asks again, so
-// that a caller who gives up meanwhile is not kept waiting by the database.
-func (e *engine) begin(ctx context.Context) (tx *sql.Tx, err error) {
+// begin starts a transaction. Where the lock is another process's, it asks
+// again, so that a caller who gives up meanwhile is not kept waiting by the
+// database.
+func (e *engine) begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, err error) {
 	for range e.attempts {
-		tx, err = e.write.BeginTx(ctx, nil)
+		tx, err = db.BeginTx(ctx, options)
 		if err == nil || ctx.Err() != nil || !errors.Is(e.classify(err), redoubt.ErrUnavailable) {
 			return tx, err
 		}

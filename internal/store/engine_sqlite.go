@@ -40,8 +40,9 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	starters := &sqliteLock{path: filepath.Join(dir, "redoubt.lock")}
 	e := &engine{
-		name: "sqlite", dialect: database.DialectSQLite3, locker: &sqliteLock{path: filepath.Join(dir, "redoubt.lock")},
+		name: "sqlite", dialect: database.DialectSQLite3, locker: starters,
 		attempts: busyAttempts, snapshot: &sql.TxOptions{ReadOnly: true},
 		nextIDs: `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
 		// SQLite looks every $N up in a list of those before it: some thousand of
@@ -57,10 +58,23 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	if e.read, err = sqlitePool(path, max(4, 2*runtime.GOMAXPROCS(0)), "query_only(1)", "cache_size(-16384)"); err != nil {
 		return nil, errors.Join(err, e.write.Close())
 	}
-	if err := e.write.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), e.close())
+	if err := e.connect(ctx, starters); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, e.explain(ctx, err)), e.close())
 	}
 	return e, nil
+}
+
+// connect makes the first connection, which may turn a new file to WAL. Two
+// processes that did so at once would fail, whatever their patience.
+func (e *engine) connect(ctx context.Context, starters *sqliteLock) error {
+	if err := starters.SessionLock(ctx, nil); err != nil {
+		return err
+	}
+	tx, err := e.begin(ctx, e.write, nil)
+	if err == nil {
+		err = tx.Rollback()
+	}
+	return errors.Join(err, starters.SessionUnlock(ctx, nil))
 }
 
 // privateFile makes the file for its owner alone, as SQLite would not; the
@@ -131,7 +145,7 @@ func classifySQLite(err error) error {
 	return nil
 }
 
-// sqliteLock lets one process migrate at a time. SQLite has no lock that
+// sqliteLock lets one process open and migrate at a time. SQLite has no lock that
 // outlives a transaction, so it is a transaction on a file of its own, which
 // the system ends with the process.
 type sqliteLock struct {
@@ -149,9 +163,9 @@ func (l *sqliteLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
 	if l.db, err = sqlitePool(path, 1); err != nil {
 		return err
 	}
-	e := engine{write: l.db, attempts: busyAttempts, classify: classifySQLite}
-	if l.tx, err = e.begin(ctx); err != nil {
-		return errors.Join(fmt.Errorf("another process is migrating the database: %w", err), l.db.Close())
+	e := engine{attempts: busyAttempts, classify: classifySQLite}
+	if l.tx, err = e.begin(ctx, l.db, nil); err != nil {
+		return errors.Join(fmt.Errorf("another process is opening or migrating the database: %w", err), l.db.Close())
 	}
 	return nil
 }
