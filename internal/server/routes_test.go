@@ -12,7 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// document reads openapi.json the way others do.
+// loadSpec reads openapi.json the way others do.
 func loadSpec(t *testing.T) *openapi3.T {
 	t.Helper()
 	text, err := OpenAPI()
@@ -21,6 +21,9 @@ func loadSpec(t *testing.T) *openapi3.T {
 	}
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return doc

@@ -215,7 +215,8 @@ func (s *spec) gather(schema *huma.Schema, out map[string]string) {
 	}
 }
 
-// OpenAPI returns openapi.json: OpenAPI 3.1 of every route.
-func OpenAPI() ([]byte, error) {
+// OpenAPI returns openapi.json: OpenAPI 3.1 of every route. It is made once;
+// nobody may change it.
+var OpenAPI = sync.OnceValues(func() ([]byte, error) {
 	return json.MarshalIndent(theSpec().api.OpenAPI(), "", "  ")
-}
+})
