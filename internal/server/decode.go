@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -140,7 +141,7 @@ func (s *jsonScanner) text(i int) (end int, err error) {
 	end = i + 1
 	for ; s.src[end] != '"'; end++ {
 		if s.src[end] == '\\' {
-			if strings.HasPrefix(string(s.src[end:min(end+6, len(s.src))]), `\u0000`) {
+			if bytes.HasPrefix(s.src[end:], []byte(`\u0000`)) {
 				return 0, redoubt.Invalid("body", "a text holds a NUL character, at byte %d", end)
 			}
 			end++

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -89,7 +90,7 @@ func problemOf(err error) *problem {
 		return newProblem(api.CodeUnauthenticated, "No valid API token was sent. Send one as Authorization: Bearer TOKEN; it may be unknown, expired or revoked.", err)
 	case errors.Is(err, redoubt.ErrConflict):
 		return newProblem(api.CodeConflict, err.Error(), err)
-	case errors.Is(err, redoubt.ErrUnavailable):
+	case errors.Is(err, redoubt.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		p := newProblem(api.CodeUnavailable, "The server is busy or shutting down. Try again shortly.", err)
 		p.wait = retryAfter
 		return p

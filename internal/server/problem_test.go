@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -144,6 +146,9 @@ func TestProblemOf(t *testing.T) {
 		if p.Code != want || strings.Contains(p.Detail, "hunter2") {
 			t.Errorf("%v: %s %q", err, p.Code, p.Detail)
 		}
+	}
+	if p := problemOf(fmt.Errorf("read: %w", context.Canceled)); p.Code != api.CodeUnavailable {
+		t.Errorf("a caller that hung up is the server's fault: %s", p.Code)
 	}
 	if p := problemOf(redoubt.ErrUnavailable); p.wait == 0 {
 		t.Error("nobody is told when to come back")
