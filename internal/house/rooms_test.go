@@ -48,6 +48,7 @@ var rooms = []room{
 
 	{path: "internal/storetest", imports: []string{".", "internal/store"}, clock: true},
 	{path: "internal/conformance"}, // tests only, which may import any room
+	{path: "internal/bench"},       // tests only too
 	{path: "internal/house", stdOnly: true},
 	{path: "internal/tools", imports: nouns, clock: true},
 }

@@ -1,0 +1,114 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// Proportions of a real deployment: a few projects and rules have most of the
+// findings, and a third of what is on the main branch is on another one too.
+const (
+	ruleCount  = 300
+	elsewhere  = 30  // per cent of the findings of a project that another ref has too
+	perProject = 250 // findings of a project, on average
+)
+
+// generator makes the same reports each time.
+type generator struct {
+	rnd   *rand.Rand
+	rules []ruleText
+	pick  *rand.Zipf
+	next  int // of findings made, so that no two are alike
+}
+
+// ruleText is a rule as Semgrep repeats it in each of its results.
+type ruleText struct {
+	id       string
+	severity string
+	metadata string // JSON
+}
+
+func newGenerator() *generator {
+	g := &generator{rnd: rand.New(rand.NewPCG(1, 2))}
+	g.pick = rand.NewZipf(g.rnd, 1.2, 8, ruleCount-1)
+	for i := range ruleCount {
+		g.rules = append(g.rules, g.rule(i))
+	}
+	return g
+}
+
+func oneOf[T any](g *generator, list ...T) T { return list[g.rnd.IntN(len(list))] }
+
+func (g *generator) rule(i int) ruleText {
+	language := oneOf(g, "python", "javascript", "go", "java", "ruby")
+	return ruleText{
+		id:       fmt.Sprintf("%s.lang.security.audit.rule-%d.rule-%d", language, i, i),
+		severity: oneOf(g, "INFO", "WARNING", "WARNING", "ERROR"),
+		metadata: fmt.Sprintf(`{"category":%q,"confidence":%q,"cwe":["CWE-%d: Improper Neutralization of Special Elements used in a Command"],`+
+			`"owasp":["A01:2017 - Injection","A03:2021 - Injection"],"technology":[%q],"subcategory":["vuln"],"vulnerability_class":["Code Injection"],`+
+			`"likelihood":"HIGH","impact":"MEDIUM","references":["https://owasp.org/Top10/A03_2021-Injection"],"source":"https://rules.example/r/rule-%d"}`,
+			oneOf(g, "security", "security", "security", "best-practice", "correctness"), oneOf(g, "LOW", "MEDIUM", "HIGH"), 20+i, language, i),
+	}
+}
+
+// results makes the results of n findings that were not there before, a JSON
+// object each.
+func (g *generator) results(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = g.result()
+	}
+	return out
+}
+
+// result is a finding of some two kilobytes.
+func (g *generator) result() string {
+	g.next++
+	r := g.rules[g.pick.Uint64()]
+	line, n := 1+g.rnd.IntN(2000), g.next
+	code := fmt.Sprintf("    result_%d = subprocess.run(request.args.get('command_%d'), shell=True, capture_output=True)", n, n)
+	message := fmt.Sprintf("Detected user input 'command_%d' that reaches a shell. ", n) +
+		strings.Repeat("An attacker who controls it can run any command with the rights of this service. ", 6) +
+		"Pass a list of arguments and leave shell=False, so that no shell reads the input."
+	return fmt.Sprintf(`{"check_id":%q,"path":"src/services/module_%d/handlers/file_%d.py","start":{"line":%d,"col":5,"offset":%d},"end":{"line":%d,"col":96,"offset":%d},`+
+		`"extra":{"metavars":{"$INPUT":{"start":{"line":%d,"col":40,"offset":%d},"end":{"line":%d,"col":60,"offset":%d},"abstract_content":"command_%d"}},`+
+		`"message":%q,"metadata":%s,"severity":%q,"fingerprint":"%0128x_0","lines":%q,"is_ignored":false,"validation_state":"NO_VALIDATOR","engine_kind":"OSS"}}`,
+		r.id, n%40, n%700, line, line*40, line, line*40+91, line, line*40+35, line, line*40+55, n, message, r.metadata, r.severity, n*7919, code)
+}
+
+// semgrep makes a report of results. It says where it looked, so a full scan
+// with it closes what it does not hold.
+func semgrep(results []string) []byte {
+	var paths strings.Builder
+	for i := range 1400 { // all that result comes up with
+		fmt.Fprintf(&paths, `,"src/services/module_%d/handlers/file_%d.py"`, i%40, i%700)
+	}
+	return []byte(`{"version":"1.180.0","results":[` + strings.Join(results, ",") + `],"errors":[],"paths":{"scanned":["README.md"` + paths.String() + `]}}`)
+}
+
+// packageLock makes a lockfile of n packages out of a world of 60,000 names.
+func (g *generator) packageLock(n int) []byte {
+	names := rand.NewZipf(g.rnd, 1.1, 50, 60_000)
+	var out strings.Builder
+	out.WriteString(`{"name":"app","lockfileVersion":3,"packages":{"":{"name":"app","version":"1.0.0","dependencies":{"package-0":"^1.0.0"}}`)
+	for i := range n {
+		fmt.Fprintf(&out, `,"node_modules/tree-%d/node_modules/package-%d":{"version":"%d.%d.%d","license":%q}`,
+			i, names.Uint64(), 1+g.rnd.IntN(4), g.rnd.IntN(10), g.rnd.IntN(5), oneOf(g, "MIT", "MIT", "MIT", "Apache-2.0", "ISC", "BSD-3-Clause"))
+	}
+	return []byte(out.String() + "}}")
+}
+
+// sizes deals n findings out to projects: few of them have most.
+func (g *generator) sizes(n int) []int {
+	sizes := make([]int, max(20, n/perProject))
+	projects := rand.NewZipf(g.rnd, 1.2, 12, uint64(len(sizes)-1))
+	for i := range n {
+		if i < len(sizes) {
+			sizes[i]++ // each has one at least
+			continue
+		}
+		sizes[projects.Uint64()]++
+	}
+	return sizes
+}

@@ -1,0 +1,114 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/url"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// pages are lists of findings that clients ask for.
+var pages = []struct {
+	name  string
+	query url.Values
+	deep  bool // a page behind four fifths of the others
+}{
+	{name: "all"},
+	{name: "status+severity", query: url.Values{"status": {"open"}, "severities": {"high", "critical"}}},
+	{name: "repos", query: url.Values{"repos": {"acme/service-0", "ACME/service-1", "acme/service-7"}}},
+	{name: "dedup", query: url.Values{"dedup": {"true"}}},
+	{name: "deep", deep: true},
+}
+
+var sizes = []int{100, 3000}
+
+// target is the address of a page.
+func (w *world) target(query url.Values, deep bool, size int) string {
+	q := url.Values{"page_size": {fmt.Sprint(size)}}
+	for name, values := range query {
+		q[name] = values
+	}
+	if deep {
+		q.Set("page", fmt.Sprint(w.findings*4/5/size))
+	}
+	return w.bySlug() + "/findings?" + q.Encode()
+}
+
+// BenchmarkPage reads pages of findings over HTTP. The limit is a plain handler
+// of the same http.Server that has the same bytes ready.
+func BenchmarkPage(b *testing.B) {
+	atEachScale(b, func(b *testing.B, w *world) {
+		for _, size := range sizes {
+			for _, page := range pages {
+				b.Run(fmt.Sprintf("size=%d/%s", size, page.name), func(b *testing.B) {
+					request := w.request("GET", w.target(page.query, page.deep, size), nil)
+					body := w.client.body(request)
+					ready := w.fromMemory("/ready", body)
+					compare(b, func() { w.client.discard(request) }, func() { w.client.discard(ready) })
+				})
+			}
+		}
+	})
+}
+
+// BenchmarkPageGzip reads pages compressed. The limit is the same bytes behind
+// the same compression.
+func BenchmarkPageGzip(b *testing.B) {
+	gzip := []string{"Accept-Encoding", "gzip"}
+	atEachScale(b, func(b *testing.B, w *world) {
+		for _, size := range sizes {
+			b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
+				target := w.target(nil, false, size)
+				request := w.request("GET", target, nil, gzip...)
+				ready := w.fromMemory("/ready.gz", w.client.body(w.request("GET", target, nil)), gzip...)
+				compare(b, func() { w.client.discard(request) }, func() { w.client.discard(ready) })
+			})
+		}
+	})
+}
+
+// BenchmarkWritePage selects and writes pages without HTTP. The limit is the
+// copying of the same bytes.
+func BenchmarkWritePage(b *testing.B) {
+	atEachScale(b, func(b *testing.B, w *world) {
+		view, err := w.index.Deployment(b.Context(), w.deployment.ID)
+		w.check(err)
+		for _, size := range sizes {
+			b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
+				write := func(out io.Writer) {
+					page, err := view.Page(b.Context(), redoubt.FindingFilter{IssueType: redoubt.SAST}, 0, size)
+					w.check(err)
+					_, err = page.WriteTo(out)
+					w.check(err)
+				}
+				var ready bytes.Buffer
+				write(&ready)
+				to := &copier{buf: make([]byte, 1<<20)}
+				compare(b, func() { write(to) }, func() { to.pieces(ready.Bytes()) })
+			})
+		}
+	})
+}
+
+// copier copies what it gets, as a socket would, and keeps nothing.
+type copier struct{ buf []byte }
+
+// Write copies all of p over what was there.
+func (c *copier) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		rest = rest[copy(c.buf, rest):]
+	}
+	return len(p), nil
+}
+
+// pieces writes bytes as a page is written: half a megabyte at a time.
+func (c *copier) pieces(ready []byte) {
+	for len(ready) > 0 {
+		n := min(len(ready), 512<<10)
+		_, _ = c.Write(ready[:n])
+		ready = ready[n:]
+	}
+}

@@ -1,0 +1,207 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+var scales = flag.String("findings", "10000,100000", "sizes of the deployments to measure; with -short only the first")
+
+// atEachScale runs benchmarks on a deployment of each size.
+func atEachScale(b *testing.B, bench func(b *testing.B, w *world)) {
+	for i, text := range strings.Split(*scales, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			b.Fatalf("-findings %s: %v", *scales, err)
+		}
+		if i > 0 && testing.Short() {
+			return
+		}
+		b.Run("n="+text, func(b *testing.B) {
+			w := newWorld(b)
+			w.fill(n)
+			bench(b, w)
+		})
+	}
+}
+
+// world is a server on loopback over a SQLite file, with a deployment.
+type world struct {
+	tb         testing.TB
+	config     store.Config
+	store      *store.Store
+	index      *index.Index
+	deployment redoubt.Deployment
+	token      string
+	address    string // host and port
+	client     *wire
+	ready      atomic.Pointer[[]byte] // what /ready answers
+	made       *generator
+	findings   int // ids go from 1 to here
+}
+
+func newWorld(tb testing.TB) *world {
+	tb.Helper()
+	w := &world{tb: tb, config: storetest.Database(tb, "sqlite", nil), made: newGenerator()}
+	w.config.Clock = time.Now
+	w.store = storetest.Open(tb, w.config)
+	w.index = w.newIndex()
+	w.deployment = storetest.Deployment(tb, w.store)
+	w.token = w.newToken()
+	w.serve()
+	w.client = dial(tb, w.address)
+	return w
+}
+
+func (w *world) newIndex() *index.Index {
+	return index.New(w.store, index.Options{BodyCache: 4 << 30, Clock: time.Now})
+}
+
+// serve starts the server, and beside it handlers that answer with bytes from
+// memory: the limit of every page.
+func (w *world) serve() {
+	s, err := server.New(server.Config{
+		Store: w.store, Index: w.index, Clock: time.Now, Logger: slog.New(slog.NewJSONHandler(discard{}, nil)),
+		SigningKey: []byte("0123456789abcdef0123456789abcdef"), SecretKey: []byte("a key for secrets"), Version: "bench",
+	})
+	w.check(err)
+	ready := http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		body := *w.ready.Load()
+		out.Header().Set("Content-Type", "application/json")
+		_, _ = out.Write(body)
+	})
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024))
+	w.check(err)
+	mux := http.NewServeMux()
+	mux.Handle("/", s.Handler())
+	mux.Handle("/ready", ready)
+	mux.Handle("/ready.gz", compress(ready))
+	web := httptest.NewServer(mux)
+	w.tb.Cleanup(web.Close)
+	address, err := url.Parse(web.URL)
+	w.check(err)
+	w.address = address.Host
+}
+
+// discard is where the log goes: written, and kept by nobody.
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+func (w *world) newToken() string {
+	secret := auth.NewSecret(w.deployment.ID)
+	token := redoubt.Token{Name: "bench", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}, PublicID: secret.PublicID}
+	w.check(w.store.Update(w.tb.Context(), w.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.CreateToken(ctx, token, secret.Hash)
+		return err
+	}))
+	return secret.Text
+}
+
+func (w *world) check(err error) {
+	w.tb.Helper()
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+}
+
+// byID and bySlug are the deployment's addresses.
+func (w *world) byID() string   { return fmt.Sprintf("/api/v1/deployments/%d", w.deployment.ID) }
+func (w *world) bySlug() string { return "/api/v1/deployments/" + w.deployment.Slug }
+
+// upload is the request that hands in a file.
+func (w *world) upload(project, ref, name string, file []byte, more ...string) []byte {
+	q := url.Values{"project": {project}, "ref": {ref}, "filename": {name}, "repo_url": {"https://git.example/" + project}}
+	for i := 0; i+1 < len(more); i += 2 {
+		q.Set(more[i], more[i+1])
+	}
+	return w.request("POST", w.byID()+"/imports?"+q.Encode(), file, "Content-Type", "application/octet-stream")
+}
+
+// hand sends an upload and returns what it did.
+func (w *world) hand(upload []byte) api.Import {
+	w.tb.Helper()
+	var answer api.ImportResponse
+	w.check(json.Unmarshal(w.client.body(upload), &answer))
+	if len(answer.Imports) != 1 || len(answer.Imports[0].Refused) > 0 {
+		w.tb.Fatalf("import: %+v", answer)
+	}
+	return answer.Imports[0]
+}
+
+// fill makes n findings, through imports, and decides on some of them.
+func (w *world) fill(n int) {
+	w.tb.Helper()
+	for i, size := range w.made.sizes(n * 100 / (100 + elsewhere)) {
+		w.project(fmt.Sprintf("acme/service-%d", i), size, i%4 == 0)
+	}
+	w.triage("ignored", "acceptable_risk", 12)
+	w.triage("ignored", "false_positive", 8)
+	w.triage("reviewing", "", 3)
+	w.triage("fixing", "", 2)
+}
+
+// project makes the findings of one project, some of them on another ref too.
+// Of a project that was mended, a part is fixed.
+func (w *world) project(name string, size int, mended bool) {
+	w.tb.Helper()
+	results := w.made.results(size)
+	report := w.upload(name, "main", "semgrep.json", semgrep(results))
+	w.findings += w.hand(report).New
+	w.findings += w.hand(w.upload(name, "release", "semgrep.json", semgrep(results[:size*elsewhere/100]))).New
+	if mended {
+		w.hand(w.upload(name, "main", "semgrep.json", semgrep(results[size*2/5:]), "commit", "2"))
+	}
+}
+
+// triage decides on so many per cent of the findings.
+func (w *world) triage(state, reason string, percent int) {
+	w.tb.Helper()
+	var ids []string
+	for id := range w.findings {
+		if w.made.rnd.IntN(100) < percent {
+			ids = append(ids, strconv.Itoa(id+1))
+		}
+	}
+	for part := range slices.Chunk(ids, redoubt.MaxTriage) {
+		body := fmt.Sprintf(`{"issue_type":"sast","new_triage_state":%q,"issue_ids":[%s]}`, state, strings.Join(part, ","))
+		if reason != "" {
+			body = strings.Replace(body, "{", fmt.Sprintf(`{"new_triage_reason":%q,`, reason), 1)
+		}
+		w.client.discard(w.triageRequest(body))
+	}
+}
+
+func (w *world) triageRequest(body string) []byte {
+	return w.request("POST", w.bySlug()+"/triage", []byte(body), "Content-Type", "application/json")
+}
+
+// fromMemory makes /ready answer with bytes, and returns the request for them.
+func (w *world) fromMemory(path string, body []byte, headers ...string) []byte {
+	body = bytes.Clone(body)
+	w.ready.Store(&body)
+	return w.request("GET", path, nil, headers...)
+}
