@@ -28,6 +28,11 @@ var readers = []struct {
 	{"findings/supply-chain shape", testSupplyShape},
 	{"findings/times", testTimes},
 	{"findings/null rules", testNullRules},
+	{"triage/code filters", testTriageCode},
+	{"triage/supply-chain filters", testTriageSupply},
+	{"triage/secret filters", testTriageSecrets},
+	{"projects/pages", testProjectPages},
+	{"projects/names", testProjectNames},
 	{"policies/rules", testPolicyRules},
 	{"policies/walk", testPolicyWalk},
 }
@@ -35,6 +40,7 @@ var readers = []struct {
 func TestContract(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, engine)
 			for _, reader := range readers {
 				t.Run(reader.name, func(t *testing.T) { reader.test(t, w) })

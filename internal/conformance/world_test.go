@@ -81,8 +81,8 @@ func (w *world) addProject(t *testing.T, i int) {
 	name := worldProjects[i]
 	all := w.matches(i, 0, 48)
 	w.upload(t, name, "main", "full", semgrepReport(all...))
-	w.upload(t, name, "main", "full", semgrepReport(all[6:]...))
-	w.upload(t, name, "main", "full", semgrepReport(all[3:]...))
+	w.upload(t, name, "main", "full", semgrepReport(all[8:]...))
+	w.upload(t, name, "main", "full", semgrepReport(all[4:]...))
 	w.upload(t, name, "feature/x", "full", semgrepReport(append(w.matches(i, 20, 30), w.matches(i, 60, 70)...)...))
 	w.upload(t, name, "refs/pull/7/merge", "diff", semgrepReport(w.matches(i, 70, 76)...))
 	w.upload(t, name, "main", "full&category=nightly", semgrepReport(w.matches(i, 24, 34)...))
@@ -264,12 +264,14 @@ func (w *world) annotateSome(t *testing.T) {
 	supply := []object{
 		epss(0.5), epss(0.1), epss(0.099), epss(0),
 		{"external_ticket": object{"externalSlug": "SEC-2", "id": 8, "linkedIssueIds": []int{}, "url": "https://tracker.example.com/SEC-2"}}, {"click_to_fix_prs": []object{pr("open")}}, {"click_to_fix_prs": []object{pr("merged")}},
-		{"assistant": object{"component": object{"tag": "authentication", "risk": "high"}}}, {"assistant": object{"component": object{"tag": "payments", "risk": "low"}}},
+		{"assistant": object{"autotriage": object{"verdict": "true_positive", "reason": ""}, "component": object{"tag": "authentication", "risk": "high"}}},
+		{"assistant": object{"autotriage": object{"verdict": "false_positive", "reason": ""}, "component": object{"tag": "payments", "risk": "low"}}},
 	}
 	w.annotate(t, every(w.ids(t, "sast"), 3, 0), code)
 	w.annotate(t, every(w.ids(t, "sca"), 2, 1), supply)
 	unknown := kept(w.allSupply(t), func(f supplyRow) bool { return f.Reachability == "unknown" })
 	reachable := []object{{"reachability": "conditionally_reachable"}, {"reachability": "reachable"}, {"reachability": "unknown"}}
+	w.annotate(t, every(w.ids(t, "secrets"), 5, 0), code[:2])
 	w.annotate(t, every(mapped(unknown, func(f supplyRow) int64 { return f.ID }), 2, 0), reachable)
 }
 
