@@ -1,5 +1,7 @@
 package redoubt
 
+import "cmp"
+
 // Rule is what a scanner tells about the rule behind its results. A stored rule
 // is one version of it: another content under the same name is another row.
 type Rule struct {
@@ -34,4 +36,24 @@ func (r Rule) Categories() []string {
 		return []string{}
 	}
 	return []string{r.Category}
+}
+
+// Completed returns the rule with what it does not tell taken from another
+// content under its name: formats differ in how much they tell of a rule.
+func (r Rule) Completed(other Rule) Rule {
+	for mine, its := range map[*string]string{
+		&r.Message: other.Message, &r.Category: other.Category, &r.URL: other.URL, &r.Origin: other.Origin, &r.SecretType: other.SecretType,
+	} {
+		*mine = cmp.Or(*mine, its)
+	}
+	for mine, its := range map[*[]string][]string{
+		&r.Subcategories: other.Subcategories, &r.VulnerabilityClasses: other.VulnerabilityClasses, &r.CWE: other.CWE, &r.OWASP: other.OWASP,
+		&r.Technologies: other.Technologies, &r.Languages: other.Languages, &r.References: other.References, &r.Rulesets: other.Rulesets,
+	} {
+		if len(*mine) == 0 {
+			*mine = its
+		}
+	}
+	r.Severity, r.Confidence, r.Mode = cmp.Or(r.Severity, other.Severity), cmp.Or(r.Confidence, other.Confidence), cmp.Or(r.Mode, other.Mode)
+	return r
 }

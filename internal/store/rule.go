@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -38,7 +39,8 @@ func scanRule(r row) (rule redoubt.Rule, err error) {
 // PutRules stores contents not seen before and returns the id of each, in the
 // order given. New names enter the default policy of their product with the
 // mode they ask for, else monitor, not served; a new content of a known name
-// becomes what the policy shows (decisions §10).
+// becomes what the policy shows, completed with what only the one before tells
+// (decisions §10).
 func (tx *Tx) PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error) {
 	contents := make([]ruleContent, len(rules))
 	names := make([]string, len(rules))
@@ -86,21 +88,18 @@ func (tx *Tx) ruleIDs(ctx context.Context, names []string) (map[ruleKey]int64, e
 // addRules stores the contents at the given places, notes their ids in known,
 // and shows them in the default policies.
 func (tx *Tx) addRules(ctx context.Context, contents []ruleContent, rules []*redoubt.Rule, places []int, known map[ruleKey]int64) error {
-	ids, err := tx.newIDs(ctx, seqRule, len(places))
+	added := make([]ruleContent, len(places))
+	for i, place := range places {
+		added[i] = contents[place]
+	}
+	ids, err := tx.insertRules(ctx, added)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	rows := make([][]any, len(ids))
 	entries := map[redoubt.IssueType][]policyEntry{}
-	for i, place := range places {
-		c := contents[place]
+	for i, c := range added {
 		known[c.key] = ids[i]
-		rows[i] = []any{ids[i], c.key.name, c.key.digest, int64(c.product), c.text}
-		entries[c.product] = append(entries[c.product], policyEntry{c.key.name, ids[i], max(rules[place].Mode, redoubt.ModeMonitor)})
-	}
-	tx.change(changeRule, ids...)
-	if err := tx.insert(ctx, `rule (deployment_id, id, name, digest, issue_type, content_json)`, rows, ""); err != nil {
-		return err
+		entries[c.product] = append(entries[c.product], policyEntry{c.key.name, ids[i], *rules[places[i]]})
 	}
 	for _, product := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
 		if err := tx.enterPolicy(ctx, product, entries[product]); err != nil {
@@ -110,11 +109,25 @@ func (tx *Tx) addRules(ctx context.Context, contents []ruleContent, rules []*red
 	return nil
 }
 
+// insertRules stores contents that are not there yet.
+func (tx *Tx) insertRules(ctx context.Context, contents []ruleContent) ([]int64, error) {
+	ids, err := tx.newIDs(ctx, seqRule, len(contents))
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]any, len(contents))
+	for i, c := range contents {
+		rows[i] = []any{ids[i], c.key.name, c.key.digest, int64(c.product), c.text}
+	}
+	tx.change(changeRule, ids...)
+	return ids, tx.insert(ctx, `rule (deployment_id, id, name, digest, issue_type, content_json)`, rows, "")
+}
+
 // policyEntry is a rule as it enters a policy.
 type policyEntry struct {
 	name   string
 	ruleID int64
-	mode   redoubt.PolicyMode
+	rule   redoubt.Rule
 }
 
 // enterPolicy shows the entries, of which a name's last is the newest, in the
@@ -128,22 +141,19 @@ func (tx *Tx) enterPolicy(ctx context.Context, product redoubt.IssueType, entrie
 	if err != nil {
 		return fmt.Errorf("the default policy of %s: %w", product, err)
 	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.name
-	}
-	listed, err := tx.renewPolicyRules(ctx, policyID, product, names)
-	if err != nil {
-		return err
-	}
 	newest := map[string]policyEntry{}
-	var fresh []string
+	var names []string
 	for _, e := range entries {
-		if _, again := newest[e.name]; !again && !listed[e.name] {
-			fresh = append(fresh, e.name)
+		if _, again := newest[e.name]; !again {
+			names = append(names, e.name)
 		}
 		newest[e.name] = e
 	}
+	listed, err := tx.renewPolicyRules(ctx, policyID, names, newest)
+	if err != nil {
+		return err
+	}
+	fresh := slices.DeleteFunc(names, func(name string) bool { return listed[name] })
 	ids, err := tx.newIDs(ctx, seqPolicyRule, len(fresh))
 	if err != nil {
 		return err
@@ -151,31 +161,64 @@ func (tx *Tx) enterPolicy(ctx context.Context, product redoubt.IssueType, entrie
 	rows := make([][]any, len(ids))
 	for i, name := range fresh {
 		e := newest[name]
-		rows[i] = []any{ids[i], policyID, e.name, e.ruleID, int64(e.mode), false, tx.now, ""}
+		rows[i] = []any{ids[i], policyID, e.name, e.ruleID, int64(max(e.rule.Mode, redoubt.ModeMonitor)), false, tx.now, ""}
 	}
 	tx.change(changePolicyRule, ids...)
 	return tx.insert(ctx, `policy_rule (deployment_id, id, policy_id, rule_name, rule_id, mode, served, last_change_at, last_change_by)`, rows, "")
 }
 
+// shownRule is the content that a policy shows under a name.
+type shownRule struct {
+	policyRuleID int64
+	name         string
+	rule         redoubt.Rule
+}
+
 // renewPolicyRules lets those of the names that the policy lists show their
-// newest content, and tells which they are.
-func (tx *Tx) renewPolicyRules(ctx context.Context, policyID int64, product redoubt.IssueType, names []string) (map[string]bool, error) {
-	listed := map[string]bool{}
-	in, arg := tx.in("rule_name", 3, names)
-	err := each(ctx, tx, func(r row) error {
-		var id int64
-		var name string
-		err := r.Scan(&id, &name)
-		listed[name] = true
-		tx.change(changePolicyRule, id)
-		return err
-	}, `SELECT id, rule_name FROM policy_rule WHERE deployment_id = $1 AND policy_id = $2 AND `+in, policyID, arg)
-	if err != nil || len(listed) == 0 {
-		return listed, err
+// newest content, and tells which they are. Formats differ in what they tell of
+// a rule, so what the newest leaves out stays as it was.
+func (tx *Tx) renewPolicyRules(ctx context.Context, policyID int64, names []string, newest map[string]policyEntry) (map[string]bool, error) {
+	in, arg := tx.in("p.rule_name", 3, names)
+	shown, err := many(ctx, tx, func(r row) (s shownRule, err error) {
+		return s, r.Scan(&s.policyRuleID, &s.name, decoded(&s.rule))
+	}, `SELECT p.id, p.rule_name, r.content_json FROM policy_rule p JOIN rule r ON r.deployment_id = p.deployment_id AND r.id = p.rule_id
+		WHERE p.deployment_id = $1 AND p.policy_id = $2 AND `+in, policyID, arg)
+	if err != nil {
+		return nil, err
 	}
-	_, err = tx.exec(ctx, `
-		UPDATE policy_rule SET rule_id = (
-			SELECT max(r.id) FROM rule r WHERE r.deployment_id = $1 AND r.name = policy_rule.rule_name AND r.issue_type = $4)
-		WHERE deployment_id = $1 AND policy_id = $2 AND `+in, policyID, arg, int64(product))
-	return listed, err
+	listed := map[string]bool{}
+	for _, s := range shown {
+		listed[s.name] = true
+		ruleID, err := tx.completedRule(ctx, newest[s.name], s.rule)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := tx.exec(ctx, `UPDATE policy_rule SET rule_id = $3 WHERE deployment_id = $1 AND id = $2`, s.policyRuleID, ruleID); err != nil {
+			return nil, err
+		}
+		tx.change(changePolicyRule, s.policyRuleID)
+	}
+	return listed, nil
+}
+
+// completedRule returns the id of the entry's content with the gaps filled from
+// the content before, which is stored if need be.
+func (tx *Tx) completedRule(ctx context.Context, e policyEntry, before redoubt.Rule) (int64, error) {
+	completed := e.rule.Completed(before)
+	c, own := contentOf(&completed), contentOf(&e.rule)
+	if c.key == own.key {
+		return e.ruleID, nil
+	}
+	known, err := tx.ruleIDs(ctx, []string{c.key.name})
+	if err != nil {
+		return 0, err
+	}
+	if id, ok := known[c.key]; ok {
+		return id, nil
+	}
+	ids, err := tx.insertRules(ctx, []ruleContent{c})
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
 }

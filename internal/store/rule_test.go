@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -89,5 +91,40 @@ func TestRulesEnterTheDefaultPolicyOfTheirProduct(t *testing.T) {
 		now := fed.PolicyRules[asks.ID]
 		same(t, "mode", now.Mode, redoubt.ModeComment)
 		same(t, "message", now.Rule.Message, "newer")
+	})
+}
+
+// TestPoorerContentLeavesThePolicyComplete puts a rule as JSON tells it, then as
+// SARIF does, then as JSON again: the policy shows the newest, without gaps.
+func TestPoorerContentLeavesThePolicyComplete(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		rich := redoubt.Rule{Name: "eqeq", IssueType: redoubt.SAST, Severity: redoubt.SeverityLow, Technologies: []string{"go"}, Mode: redoubt.ModeBlock}
+		poor := redoubt.Rule{Name: "eqeq", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Message: "always true"}
+		want := rich
+		for _, put := range []redoubt.Rule{rich, poor, rich} {
+			if put.Message != "" {
+				want.Message, want.Severity = put.Message, put.Severity
+			}
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				if _, err := tx.PutRules(ctx, []*redoubt.Rule{&put}); err != nil {
+					return err
+				}
+				policies, err := tx.Policies(ctx)
+				if err != nil {
+					return err
+				}
+				shown, _, err := tx.PolicyRules(ctx, policies[0].ID, 0, 10)
+				if err != nil || len(shown) != 1 {
+					t.Fatalf("the policy shows %d rules, %v", len(shown), err)
+				}
+				got := shown[0].Rule
+				got.ID = 0
+				if diff := cmp.Diff(want, got); diff != "" || shown[0].Mode != redoubt.ModeBlock {
+					t.Errorf("the policy shows, in mode %s (-want +got):\n%s", shown[0].Mode, diff)
+				}
+				return nil
+			})
+		}
 	})
 }
