@@ -33,6 +33,12 @@ var readers = []struct {
 	{"triage/secret filters", testTriageSecrets},
 	{"projects/pages", testProjectPages},
 	{"projects/names", testProjectNames},
+	{"dependencies/filters", testDependencies},
+	{"dependencies/shape", testDependencyShape},
+	{"dependencies/walk", testDependencyWalk},
+	{"dependencies/refusals", testDependencyRefusals},
+	{"lockfiles/counts", testLockfiles},
+	{"lockfiles/refusals", testLockfileRefusals},
 	{"policies/rules", testPolicyRules},
 	{"policies/walk", testPolicyWalk},
 }

@@ -52,6 +52,7 @@ func newWorld(t *testing.T, engine string) *world {
 	for i := range worldProjects {
 		w.addProject(t, i)
 	}
+	w.addLockfiles(t)
 	w.describeProjects(t)
 	w.triageSome(t)
 	w.annotateSome(t)
