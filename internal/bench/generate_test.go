@@ -9,9 +9,10 @@ import (
 // Proportions of a real deployment: a few projects and rules have most of the
 // findings, and a third of what is on the main branch is on another one too.
 const (
-	ruleCount  = 300
-	elsewhere  = 30  // per cent of the findings of a project that another ref has too
-	perProject = 250 // findings of a project, on average
+	ruleCount   = 300
+	elsewhere   = 30   // per cent of the findings of a project that another ref has too
+	perLockfile = 1000 // dependencies
+	perProject  = 250  // findings of a project, on average
 )
 
 // generator makes the same reports each time.

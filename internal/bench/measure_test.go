@@ -6,52 +6,52 @@ import (
 	"time"
 )
 
-// Figures that benchreport knows by their names.
+// Figures beside the time of an operation.
 const (
 	perLimit  = "x-limit"    // times as long as the limit takes
 	perMemory = "x-memory"   // times as long as the same bytes from memory
-	perDecode = "x-decode"   // times as long as encoding/json takes for the upload
-	perFirst  = "x-first"    // times as many findings a second as a first import
-	perSecond = "findings/s" // findings taken in or loaded
+	perValid  = "x-valid"    // times as long as encoding/json takes to find the upload valid
+	ofFirst   = "x-first"    // times as many findings a second as a first import
+	perSecond = "findings/s" // taken in or loaded
 )
 
-// pairs measures something and its limit in turns, so that what else the
-// machine does meanwhile weighs on both.
-type pairs struct {
-	subject, limit []time.Duration
+// limit is what a subject is compared with, under the unit of their ratio.
+type limit struct {
+	unit string
+	run  func() time.Duration
 }
 
-// run takes both until the benchmark has enough, and reports the median of the
-// subject and the median of the ratios. The one that goes first changes.
-func (p *pairs) run(b *testing.B, subject, limit func() time.Duration) {
+// compare runs a subject and its limits in turns, so that what else the machine
+// does meanwhile weighs on all of them, each time another one first. It reports
+// the medians: of what the subject takes, which it returns, and of the ratios.
+func compare(b *testing.B, subject func() time.Duration, limits ...limit) time.Duration {
 	b.Helper()
-	for b.Loop() {
-		if len(p.subject)%2 == 0 {
-			p.subject, p.limit = append(p.subject, subject()), append(p.limit, limit())
-			continue
+	runs := []func() time.Duration{subject}
+	for _, l := range limits {
+		runs = append(runs, l.run)
+	}
+	for _, run := range runs {
+		run() // what fills on first use is not measured
+	}
+	took := make([]time.Duration, len(runs))
+	var times []time.Duration
+	ratios := make([][]float64, len(limits))
+	for turn := 0; b.Loop(); turn++ {
+		for i := range runs {
+			at := (turn + i) % len(runs)
+			took[at] = runs[at]()
 		}
-		l := limit()
-		p.subject, p.limit = append(p.subject, subject()), append(p.limit, l)
+		times = append(times, took[0])
+		for i := range limits {
+			ratios[i] = append(ratios[i], float64(took[0])/float64(took[i+1]))
+		}
 	}
-	b.ReportMetric(float64(median(p.subject)), "ns/op")
-	b.ReportMetric(p.ratio(), perLimit)
-}
-
-// ratio is the median over the turns, each of which had one machine.
-func (p *pairs) ratio() float64 {
-	ratios := make([]float64, len(p.subject))
-	for i := range ratios {
-		ratios[i] = float64(p.subject[i]) / float64(p.limit[i])
+	typical := median(times)
+	b.ReportMetric(float64(typical), "ns/op")
+	for i, l := range limits {
+		b.ReportMetric(median(ratios[i]), l.unit)
 	}
-	return median(ratios)
-}
-
-// compare measures a subject and its limit.
-func compare(b *testing.B, subject, limit func()) {
-	b.Helper()
-	subject() // what fills on first use is not measured
-	limit()
-	(&pairs{}).run(b, timed(subject), timed(limit))
+	return typical
 }
 
 // timed says how long something takes.

@@ -37,60 +37,53 @@ func (w *world) target(query url.Values, deep bool, size int) string {
 	return w.bySlug() + "/findings?" + q.Encode()
 }
 
-// BenchmarkPage reads pages of findings over HTTP. The limit is a plain handler
-// of the same http.Server that has the same bytes ready.
-func BenchmarkPage(b *testing.B) {
-	atEachScale(b, func(b *testing.B, w *world) {
-		for _, size := range sizes {
-			for _, page := range pages {
-				b.Run(fmt.Sprintf("size=%d/%s", size, page.name), func(b *testing.B) {
-					request := w.request("GET", w.target(page.query, page.deep, size), nil)
-					body := w.client.body(request)
-					ready := w.fromMemory("/ready", body)
-					compare(b, func() { w.client.discard(request) }, func() { w.client.discard(ready) })
-				})
-			}
+// benchPages reads pages of findings over HTTP. The limit is a plain handler of
+// the same http.Server that has the same bytes ready.
+func benchPages(b *testing.B, w *world) {
+	for _, size := range sizes {
+		for _, page := range pages {
+			b.Run(fmt.Sprintf("%d/%s", size, page.name), func(b *testing.B) {
+				request := w.request("GET", w.target(page.query, page.deep, size), nil)
+				ready := w.fromMemory("/ready", w.client.body(request))
+				compare(b, w.client.took(request), limit{perLimit, w.client.took(ready)})
+			})
 		}
-	})
+	}
 }
 
-// BenchmarkPageGzip reads pages compressed. The limit is the same bytes behind
-// the same compression.
-func BenchmarkPageGzip(b *testing.B) {
+// benchGzip reads pages compressed. The limit is the same bytes behind the same
+// compression.
+func benchGzip(b *testing.B, w *world) {
 	gzip := []string{"Accept-Encoding", "gzip"}
-	atEachScale(b, func(b *testing.B, w *world) {
-		for _, size := range sizes {
-			b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
-				target := w.target(nil, false, size)
-				request := w.request("GET", target, nil, gzip...)
-				ready := w.fromMemory("/ready.gz", w.client.body(w.request("GET", target, nil)), gzip...)
-				compare(b, func() { w.client.discard(request) }, func() { w.client.discard(ready) })
-			})
-		}
-	})
+	for _, size := range sizes {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			target := w.target(nil, false, size)
+			request := w.request("GET", target, nil, gzip...)
+			ready := w.fromMemory("/ready.gz", w.client.body(w.request("GET", target, nil)), gzip...)
+			compare(b, w.client.took(request), limit{perLimit, w.client.took(ready)})
+		})
+	}
 }
 
-// BenchmarkWritePage selects and writes pages without HTTP. The limit is the
-// copying of the same bytes.
-func BenchmarkWritePage(b *testing.B) {
-	atEachScale(b, func(b *testing.B, w *world) {
-		view, err := w.index.Deployment(b.Context(), w.deployment.ID)
-		w.check(err)
-		for _, size := range sizes {
-			b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
-				write := func(out io.Writer) {
-					page, err := view.Page(b.Context(), redoubt.FindingFilter{IssueType: redoubt.SAST}, 0, size)
-					w.check(err)
-					_, err = page.WriteTo(out)
-					w.check(err)
-				}
-				var ready bytes.Buffer
-				write(&ready)
-				to := &copier{buf: make([]byte, 1<<20)}
-				compare(b, func() { write(to) }, func() { to.pieces(ready.Bytes()) })
-			})
-		}
-	})
+// benchWriting selects and writes pages without HTTP. The limit is the copying
+// of the same bytes.
+func benchWriting(b *testing.B, w *world) {
+	view, err := w.index.Deployment(b.Context(), w.deployment.ID)
+	w.check(err)
+	for _, size := range sizes {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			write := func(out io.Writer) {
+				page, err := view.Page(b.Context(), redoubt.FindingFilter{IssueType: redoubt.SAST}, 0, size)
+				w.check(err)
+				_, err = page.WriteTo(out)
+				w.check(err)
+			}
+			var ready bytes.Buffer
+			write(&ready)
+			to := &copier{buf: make([]byte, 1<<20)}
+			compare(b, timed(func() { write(to) }), limit{perLimit, timed(func() { to.pieces(ready.Bytes()) })})
+		})
+	}
 }
 
 // copier copies what it gets, as a socket would, and keeps nothing.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"time"
 )
 
 // wire is one connection to the server under test. It is a client that does as
@@ -84,4 +85,9 @@ func (c *wire) body(request []byte) (text []byte) {
 		return err
 	})
 	return text
+}
+
+// took is how long a request takes until its answer is read.
+func (c *wire) took(request []byte) func() time.Duration {
+	return timed(func() { c.discard(request) })
 }

@@ -30,8 +30,8 @@ import (
 
 var scales = flag.String("findings", "10000,100000", "sizes of the deployments to measure; with -short only the first")
 
-// atEachScale runs benchmarks on a deployment of each size.
-func atEachScale(b *testing.B, bench func(b *testing.B, w *world)) {
+// BenchmarkDeployment measures what a deployment answers, for each of the sizes.
+func BenchmarkDeployment(b *testing.B) {
 	for i, text := range strings.Split(*scales, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -40,10 +40,16 @@ func atEachScale(b *testing.B, bench func(b *testing.B, w *world)) {
 		if i > 0 && testing.Short() {
 			return
 		}
-		b.Run("n="+text, func(b *testing.B) {
+		b.Run(text+" findings", func(b *testing.B) {
 			w := newWorld(b)
 			w.fill(n)
-			bench(b, w)
+			b.Run("page", func(b *testing.B) { benchPages(b, w) })
+			b.Run("gzip", func(b *testing.B) { benchGzip(b, w) })
+			b.Run("write", func(b *testing.B) { benchWriting(b, w) })
+			b.Run("load", func(b *testing.B) { benchLoad(b, w) })
+			b.Run("dependencies", func(b *testing.B) { benchDependencies(b, w) })
+			b.Run("triage", func(b *testing.B) { benchTriage(b, w) })
+			benchImport(b, w)
 		})
 	}
 }
@@ -157,6 +163,9 @@ func (w *world) fill(n int) {
 	w.tb.Helper()
 	for i, size := range w.made.sizes(n * 100 / (100 + elsewhere)) {
 		w.project(fmt.Sprintf("acme/service-%d", i), size, i%4 == 0)
+	}
+	for i := range max(n/perLockfile/2, 20) {
+		w.hand(w.upload(fmt.Sprintf("acme/service-%d", i), "main", fmt.Sprintf("part-%d/package-lock.json", i), w.made.packageLock(perLockfile)))
 	}
 	w.triage("ignored", "acceptable_risk", 12)
 	w.triage("ignored", "false_positive", 8)

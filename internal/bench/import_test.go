@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// imported is how many findings an upload holds, and replaced how many of them
+// are others in a scan of a later commit.
+const (
+	imported = 10_000
+	replaced = 500
+)
+
+// intake hands in uploads of one size in two ways: over HTTP as the bytes of a
+// report, and in process as a report that is read already.
+type intake struct {
+	w       *world
+	results []string
+	file    []byte
+	again   int // commits so far
+}
+
+func newIntake(w *world) *intake {
+	in := &intake{w: w}
+	in.take(w.made.results(imported))
+	return in
+}
+
+func (in *intake) take(results []string) {
+	in.results, in.file = results, semgrep(results)
+}
+
+// newer replaces some of the results by new ones.
+func (in *intake) newer() { in.take(append(in.results[replaced:], in.w.made.results(replaced)...)) }
+
+// commit names a commit that was not scanned before.
+func (in *intake) commit() string {
+	in.again++
+	return fmt.Sprintf("%040x", in.again)
+}
+
+// send takes as long as an upload over HTTP.
+func (in *intake) send(project, commit string) time.Duration {
+	return in.w.client.took(in.w.upload(project, "main", "semgrep.json", in.file, "commit", commit))()
+}
+
+// apply takes as long as taking a report in that is read already.
+func (in *intake) apply(project, commit string) time.Duration {
+	w := in.w
+	w.tb.Helper()
+	reports, err := report.Read(bytes.NewReader(in.file), report.Options{Name: "semgrep.json", Key: []byte("a key for secrets")})
+	w.check(err)
+	upload := ingest.Upload{
+		Project: redoubt.Project{Name: project, URL: "https://git.example/" + project}, Ref: "main", Commit: commit, Full: true,
+	}
+	return timed(func() {
+		w.check(w.store.Update(w.tb.Context(), w.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := ingest.ApplyAll(ctx, tx, upload, reports)
+			return err
+		}))
+	})()
+}
+
+// valid takes as long as encoding/json needs to find the upload well-formed:
+// the least that reading it costs with that library.
+func (in *intake) valid() limit {
+	return limit{perValid, timed(func() {
+		if !json.Valid(in.file) {
+			in.w.tb.Fatal("the upload is not JSON")
+		}
+	})}
+}
+
+// benchImport takes uploads of 10,000 findings in: into a project that is new,
+// the same bytes again, another commit that changed nothing, and one that
+// replaced some. The limit of the first is to insert its findings and bodies
+// alone. The others are told as multiples of its rate.
+func benchImport(b *testing.B, w *world) {
+	in := newIntake(w)
+	w.hand(w.upload("first/0", "main", "semgrep.json", in.file, "commit", in.commit()))
+	r := w.raw()
+	rows := in.written(r)
+	ways := []struct {
+		name string
+		take func(project, commit string) time.Duration
+		read []limit
+	}{{"import", in.send, []limit{in.valid()}}, {"apply", in.apply, nil}}
+	for _, way := range ways {
+		var first float64
+		measure := func(name string, subject func() time.Duration, limits ...limit) {
+			b.Run(way.name+"/"+name, func(b *testing.B) {
+				got := rate(imported, compare(b, subject, append(limits, way.read...)...))
+				b.ReportMetric(got, perSecond)
+				if name == "first" {
+					first = got
+				} else if first > 0 {
+					b.ReportMetric(got/first, ofFirst)
+				}
+			})
+		}
+		insert := limit{perLimit, func() time.Duration {
+			in.again++
+			return r.insert(int64(1000+in.again), rows)
+		}}
+		fresh := func() string { return fmt.Sprintf("%s/%s", way.name, in.commit()) }
+		project := fresh()
+		measure("first", func() time.Duration { return way.take(fresh(), "1") }, insert)
+		measure("repeat", func() time.Duration { return way.take(project, "1") })
+		measure("unchanged", func() time.Duration { return way.take(project, in.commit()) })
+		measure("500 replaced", func() time.Duration {
+			in.newer()
+			return way.take(project, in.commit())
+		})
+	}
+}
+
+// written reads the rows that say of a first import what it found.
+func (in *intake) written(r *raw) []table {
+	var of []table
+	for _, t := range []struct{ name, key string }{{"finding", "id"}, {"finding_body", "finding_id"}} {
+		of = append(of, table{t.name, r.rows(fmt.Sprintf(`SELECT * FROM %s WHERE deployment_id = ? ORDER BY %s DESC LIMIT ?`, t.name, t.key), in.w.deployment.ID, imported)})
+	}
+	return of
+}
