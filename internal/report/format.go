@@ -91,7 +91,11 @@ var marks = map[string]Format{
 	"runs": SARIF, "bomFormat": CycloneDXJSON, "spdxVersion": SPDXJSON, "SPDXID": SPDXJSON,
 	"interfile_languages_used": SemgrepJSON, "engine_requested": SemgrepJSON, "skipped_rules": SemgrepJSON,
 	"check_id": SemgrepJSON, // inside results
+	"scanned":  SemgrepJSON, // inside paths: all that older versions tell without results
 }
+
+// inside are the marks that stand one level below the top.
+var inside = map[string]bool{"check_id": true, "scanned": true}
 
 // hints tell documents that are not understood by a member at the top.
 var hints = map[string]string{
@@ -112,7 +116,7 @@ func detectJSON(head []byte) (found Format, hint string) {
 		switch {
 		case k.depth == 1 && k.name == "$schema":
 			found = schemas(k.value)
-		case k.depth == 1 && k.name != "check_id", k.depth == 2 && k.name == "check_id":
+		case k.depth == 1 && !inside[k.name], k.depth == 2 && inside[k.name]:
 			found = marks[k.name]
 		}
 		if found != "" {

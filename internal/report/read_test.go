@@ -28,6 +28,8 @@ func TestDetect(t *testing.T) {
 		{"x", "\ufeff \n{\"results\":[{\"check_id\":\"a\"", SemgrepJSON, ""},
 		{"x", `{"errors":[],"results":[],"skipped_rules":[]}`, SemgrepJSON, ""},
 		{"x", `{"version":"1.0","results":[],"errors":[],"paths":{"scanned":[]},"interfile_languages_used":[]}`, SemgrepJSON, ""},
+		{"x", `{"errors":[],"paths":{"scanned":["a.py"]},"results":[],"version":"0.90.0"}`, SemgrepJSON, ""},
+		{"x", `{"scanned":1,"check_id":2}`, "", "SARIF 2.1.0"},
 		{"x", `{"$schema":"http://cyclonedx.org/schema/bom-1.6.schema.json","bom`, CycloneDXJSON, ""},
 		{"x", `{"annotations":[{"runs":1}],"bomFormat":"CycloneDX"`, CycloneDXJSON, ""},
 		{"x", `{"SPDXID":"SPDXRef-DOCUMENT","creationInfo":{`, SPDXJSON, ""},
