@@ -42,7 +42,7 @@ func (c demoCmd) serve(a *app, st *store.Store) error {
 	if err != nil {
 		return err
 	}
-	defaults := config.Server{Addr: c.Addr, MaxUpload: 256 << 20, RateLimit: 50, ShutdownTimeout: 20 * time.Second}
+	defaults := config.Server{Addr: c.Addr, MaxUpload: 256 << 20, ShutdownTimeout: 20 * time.Second}
 	s, err := newService(a, defaults, st)
 	if err != nil {
 		return err

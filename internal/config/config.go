@@ -36,13 +36,13 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // Storage is where the data is: a folder with one SQLite file, or PostgreSQL.
 // Every command takes the same.
 type Storage struct {
-	Data        string `help:"Folder that holds all data (one SQLite file)." default:"redoubt-data" env:"REDOUBT_DATA" placeholder:"DIR" type:"path"`
+	Data        string `help:"Folder that holds all data (one SQLite file); redoubt-data by default." default:"redoubt-data" env:"REDOUBT_DATA" placeholder:"DIR" type:"path"`
 	DatabaseURL Secret `help:"PostgreSQL to use instead, as postgres://user:password@host/name." env:"REDOUBT_DATABASE_URL" placeholder:"URL"`
 }
 
 // Server is all that redoubt serve can be told.
 type Server struct {
-	Addr        string `help:"Address to listen on." default:"127.0.0.1:8080" env:"REDOUBT_ADDR" placeholder:"HOST:PORT"`
+	Addr        string `help:"Address to listen on; 127.0.0.1:8080 by default." default:"127.0.0.1:8080" env:"REDOUBT_ADDR" placeholder:"HOST:PORT"`
 	MetricsAddr string `help:"Serve /metrics here instead of on the main address." env:"REDOUBT_METRICS_ADDR" placeholder:"HOST:PORT"`
 	PublicURL   string `help:"How others reach this server; links in answers start with it." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
 
@@ -52,9 +52,9 @@ type Server struct {
 	TrustedProxy []string `help:"Address or network (CIDR) of a reverse proxy whose X-Forwarded-* headers count." env:"REDOUBT_TRUSTED_PROXY" placeholder:"CIDR"`
 	ReadyFile    string   `help:"Write the address, the deployment and its first token here, as JSON, once the server answers." env:"REDOUBT_READY_FILE" placeholder:"FILE" type:"path"`
 
-	MaxUpload       int64         `help:"Largest report accepted, in bytes, before and after inflating." default:"268435456" env:"REDOUBT_MAX_UPLOAD" placeholder:"BYTES"`
-	BodyCache       int64         `help:"Memory for finding bodies, in bytes; 0 takes a quarter of the machine's." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`
-	RateLimit       float64       `help:"Requests a second that one token may make; 0 sets no limit." default:"50" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
+	MaxUpload       int64         `help:"Largest report accepted, in bytes, before and after inflating; 256 MiB by default." default:"268435456" env:"REDOUBT_MAX_UPLOAD" placeholder:"BYTES"`
+	BodyCache       int64         `help:"Memory for finding bodies, in bytes; a quarter of the machine's by default." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`
+	RateLimit       float64       `help:"Requests a second that one token may make; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
 	RefRetention    time.Duration `help:"How long a branch other than the primary one stays without a scan; 0s keeps all." default:"720h" env:"REDOUBT_REF_RETENTION"`
 	ShutdownTimeout time.Duration `help:"How long a stop waits for requests under way." default:"20s" env:"REDOUBT_SHUTDOWN_TIMEOUT"`
 }
