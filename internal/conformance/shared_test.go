@@ -39,6 +39,12 @@ var readers = []struct {
 	{"dependencies/refusals", testDependencyRefusals},
 	{"lockfiles/counts", testLockfiles},
 	{"lockfiles/refusals", testLockfileRefusals},
+	{"secrets/filters", testSecrets},
+	{"secrets/shape", testSecretShape},
+	{"secrets/refusals", testSecretRefusals},
+	{"tenants/globs", testGlobs},
+	{"tenants/tokens", testTokens},
+	{"tenants/foreign ids", testForeign},
 	{"policies/rules", testPolicyRules},
 	{"policies/walk", testPolicyWalk},
 }

@@ -20,6 +20,7 @@ import (
 // second tenant with the same names.
 type world struct {
 	*site
+	t        testing.TB // the test that uses it now
 	rival    redoubt.Deployment
 	projects []api.Project
 	rules    map[string]scanRule // by name

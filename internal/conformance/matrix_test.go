@@ -1,0 +1,247 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/server"
+)
+
+// probe says how to call one route: a body that would do something, the query it
+// needs, and for each further part of its path an id of ours.
+type probe struct {
+	body  any
+	query string
+	ours  map[string]string
+}
+
+// matrix is the parameters of the tenant matrix, by operation. A route that is
+// not in it fails the tests: whoever adds one says how to call it.
+func matrix(w *world, task string) map[string]probe {
+	project := map[string]string{"projectName": "acme/payments"}
+	finding := map[string]string{"findingId": fmt.Sprint(w.code[0].ID)}
+	export := map[string]string{"taskToken": task}
+	return map[string]probe{
+		"ping":              {},
+		"listDeployments":   {},
+		"listFindings":      {},
+		"getFinding":        {ours: finding},
+		"annotateFinding":   {ours: finding, body: object{"review_comments": []object{}}},
+		"triageFindings":    {body: object{"issue_type": "sast", "issue_ids": []int64{1}, "new_note": "seen"}},
+		"listSecrets":       {},
+		"listProjects":      {},
+		"createProject":     {body: object{"name": "acme/created"}},
+		"getProject":        {ours: project},
+		"updateProject":     {ours: project, body: object{}},
+		"deleteProject":     {ours: map[string]string{"projectName": "acme/created"}},
+		"toggleManagedScan": {ours: project, body: object{}},
+		"listDependencies":  {body: object{}},
+		"listLockfiles":     {ours: map[string]string{"repositoryId": fmt.Sprint(w.projectID("acme/payments"))}, body: object{}},
+		"createSBOMExport":  {body: object{}},
+		"getSBOMExport":     {ours: export},
+		"downloadSBOM":      {ours: export, query: "?expires=1&signature=x"},
+		"searchScans":       {body: object{}},
+		"importReports":     {body: semgrepReport(), query: "?project=acme/imported&ref=main"},
+		"listPolicies":      {},
+		"listPolicyRules":   {ours: map[string]string{"policyId": w.policyID(w.t, "PRODUCT_TYPE_SAST")}},
+	}
+}
+
+// address fills a pattern in.
+func address(pattern, deployment string, parts map[string]string) string {
+	for name, value := range parts {
+		pattern = strings.ReplaceAll(pattern, "{"+name+"}", url.PathEscape(value))
+	}
+	return strings.NewReplacer("{deploymentId}", deployment, "{deploymentSlug}", deployment).Replace(pattern)
+}
+
+// eachRoute runs a test on every route of the table.
+func eachRoute(t *testing.T, w *world, test func(t *testing.T, r server.Route, p probe)) {
+	t.Helper()
+	task := post[api.CreateSBOMExportResponse](t, w.site, "sbom/export", object{}).TaskToken
+	w.t = t
+	probes := matrix(w, task)
+	for _, route := range server.Routes() {
+		p, ok := probes[route.ID]
+		if !ok {
+			t.Errorf("the tenant matrix does not know %s: say in matrix how to call it", route.ID)
+			continue
+		}
+		for _, part := range regexp.MustCompile(`{(\w+)}`).FindAllStringSubmatch(route.Pattern, -1) {
+			if _, ok := p.ours[part[1]]; !ok && part[1] != "deploymentId" && part[1] != "deploymentSlug" {
+				t.Errorf("the tenant matrix does not know %s of %s", part[1], route.ID)
+			}
+		}
+		t.Run(route.ID, func(t *testing.T) { test(t, route, p) })
+	}
+}
+
+// testTokens calls every route with every kind of token that will not do.
+func testTokens(t *testing.T, w *world) {
+	tokens := w.badTokens(t)
+	eachRoute(t, w, func(t *testing.T, r server.Route, p probe) {
+		call := func(token string) answer {
+			return w.send(t, request{method: r.Method, path: address(r.Pattern, w.deployment.Slug, p.ours) + p.query, token: token, body: p.body})
+		}
+		for name, token := range tokens {
+			status, code := 401, api.CodeUnauthenticated
+			switch {
+			case r.Scope == server.Anyone:
+				if a := call(token); a.status == 401 {
+					t.Errorf("%s: needs a token", name)
+				}
+				continue
+			case name == "ci only" && r.Scope == server.Upload:
+				if a := call(token); a.status != 200 {
+					t.Errorf("a token for uploads is refused: %s", a.body)
+				}
+				continue
+			case name == "read only" && !r.Writes:
+				if a := call(token); a.status != 200 {
+					t.Errorf("a token that reads is refused: %s", a.body)
+				}
+				continue
+			case name == "ci only", name == "read only", name == "no scope":
+				status, code = 403, api.CodePermissionDenied
+			}
+			a := call(token)
+			refused(t, a, status, code)
+			if challenge := a.header.Get("WWW-Authenticate"); (status == 401) != strings.HasPrefix(challenge, "Bearer") {
+				t.Errorf("%s: %d with WWW-Authenticate %q", name, a.status, challenge)
+			}
+		}
+	})
+}
+
+// badTokens are tokens that will not do, by what is wrong with them.
+func (w *world) badTokens(t *testing.T) map[string]string {
+	t.Helper()
+	scopes := func(list ...redoubt.Scope) []redoubt.Scope { return list }
+	tokens := map[string]string{
+		"none": "-", "garbage": "garbage", "another server's": "rdt_2_" + strings.Repeat("a", 52) + "_00000000",
+		"expired":   w.newToken(t, redoubt.Token{Name: "expired", Scopes: scopes(redoubt.ScopeWebAPI), ExpiresAt: w.clock.Now().Add(-time.Second)}),
+		"revoked":   w.newToken(t, redoubt.Token{Name: "revoked", Scopes: scopes(redoubt.ScopeWebAPI)}),
+		"ci only":   w.newToken(t, redoubt.Token{Name: "ci only", Scopes: scopes(redoubt.ScopeCI)}),
+		"read only": w.newToken(t, redoubt.Token{Name: "read only", Scopes: scopes(redoubt.ScopeWebAPI, redoubt.ScopeReadOnly)}),
+		"no scope":  w.newToken(t, redoubt.Token{Name: "no scope", Scopes: scopes(redoubt.ScopeReadOnly)}),
+	}
+	w.revoke(t, "revoked")
+	return tokens
+}
+
+// testForeign calls every route with ids that are another tenant's, that the
+// token's globs leave out, or that nobody has: all are the same 404.
+func testForeign(t *testing.T, w *world) {
+	rival := &site{config: w.config, clock: w.clock, store: w.store, deployment: w.rival, url: w.url, client: w.client}
+	rival.token = rival.newToken(t, redoubt.Token{Name: "foreign", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}})
+	theirs := w.foreignParts(t, rival)
+	eachRoute(t, w, func(t *testing.T, r server.Route, p probe) {
+		if r.Scope == server.Anyone {
+			return
+		}
+		var first []byte
+		same := func(what, deployment, token string, parts map[string]string) {
+			t.Helper()
+			a := w.send(t, request{method: r.Method, path: address(r.Pattern, deployment, parts) + p.query, token: token, body: p.body})
+			refused(t, a, 404, api.CodeNotFound)
+			if first == nil {
+				first = anonymous(t, a.body)
+			}
+			if got := anonymous(t, a.body); !bytes.Equal(got, first) {
+				t.Errorf("%s answers %s, others %s", what, got, first)
+			}
+		}
+		if strings.Contains(r.Pattern, "{deployment") {
+			for _, foreign := range []string{fmt.Sprint(w.rival.ID), w.rival.Slug, "noise", "1", "999999", "nobody", "0", "01", "18446744073709551616"} {
+				same("deployment "+foreign, foreign, "", p.ours)
+			}
+		}
+		for name := range p.ours {
+			for _, value := range theirs[name] {
+				same(name+" "+value, w.deployment.Slug, "", map[string]string{name: value})
+			}
+			if name != "policyId" && name != "taskToken" {
+				same("behind the globs", w.deployment.Slug, w.globbed, p.ours)
+			}
+		}
+	})
+}
+
+// foreignParts are values of each part of a path that are not ours: another
+// tenant's, of another kind, and nobody's.
+func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
+	t.Helper()
+	post[api.ProjectResponse](t, rival, "projects", object{"name": "rival/own"})
+	policies := get[api.ListPoliciesResponse](t, rival, "policies").Policies
+	projects := get[api.ListProjectsResponse](t, rival, "projects").Projects
+	// Finding ids count up per deployment, so one beyond ours is needed.
+	w.upload(t, "acme/payments", "main", "diff", semgrepReport())
+	return map[string][]string{
+		"findingId":    {"4000000000", "99999999999999999999", "0", "-1", "x", "1e3"},
+		"projectName":  {"rival/own", "nobody/none", "single"},
+		"repositoryId": {fmt.Sprint(projects[0].ID), "4000000000", "0", "x", "18446744073709551615"},
+		"policyId":     {policies[0].ID, "4000000000", "0", "x"},
+		"taskToken":    {post[api.CreateSBOMExportResponse](t, rival, "sbom/export", object{}).TaskToken, "job-token", "task_none", "1"},
+	}
+}
+
+// anonymous is a problem without what names the one request.
+func anonymous(t *testing.T, body []byte) []byte {
+	t.Helper()
+	var p map[string]any
+	if err := json.Unmarshal(body, &p); err != nil {
+		t.Fatal(err)
+	}
+	delete(p, "request_id")
+	delete(p, "instance")
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// testGlobs holds that a token bound to globs sees its projects only, in every
+// list, and reaches nothing else by bulk triage or filters.
+func testGlobs(t *testing.T, w *world) {
+	client := w.api(w.globbed)
+	ours := func(name string) bool { return strings.HasPrefix(name, "group/") }
+	projects := all(t, client.Projects(t.Context(), w.deployment.Slug, api.ProjectsQuery{}))
+	if len(projects) != 2 || !ours(projects[0].Name) || !ours(projects[1].Name) {
+		t.Errorf("sees projects %+v", projects)
+	}
+	code := all(t, client.Findings(t.Context(), w.deployment.Slug, api.FindingsQuery{}))
+	if want := len(kept(w.code, func(f codeRow) bool { return ours(f.Repository.Name) })); len(code) != want || want == 0 {
+		t.Errorf("sees %d findings, want %d", len(code), want)
+	}
+	secrets := all(t, client.Secrets(t.Context(), w.deployment.Slug, api.SecretsQuery{}))
+	if want := len(kept(w.secrets, func(f secretRow) bool { return ours(f.Repository.Name) })); len(secrets) != want || want == 0 {
+		t.Errorf("sees %d secrets, want %d", len(secrets), want)
+	}
+	tools := fmt.Sprint(w.projectID("group/tools"))
+	for _, d := range all(t, client.Dependencies(t.Context(), w.deployment.Slug, api.ListDependenciesRequest{})) {
+		if d.RepositoryID != tools {
+			t.Errorf("sees dependency %+v", d)
+		}
+	}
+	for _, s := range all(t, client.Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{})) {
+		if id := integer(s.RepositoryID); id != w.projectID("group/tools") && id != w.projectID("group/sub/repo") {
+			t.Errorf("sees scan %+v", s)
+		}
+	}
+	foreign := kept(w.code, func(f codeRow) bool { return !ours(f.Repository.Name) })[0].ID
+	got, err := client.TriageFindings(t.Context(), w.deployment.Slug, typed[api.TriageRequest](t, object{"issue_type": "sast", "issue_ids": []int64{foreign}, "new_triage_state": "fixing"}))
+	if err != nil || got.NumTriaged != 0 {
+		t.Errorf("triages %+v, %v", got, err)
+	}
+	a := w.send(t, request{method: "POST", path: "imports?project=acme/payments&ref=main", token: w.globbed, body: semgrepReport()})
+	refused(t, a, 404, api.CodeNotFound)
+}
