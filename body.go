@@ -63,15 +63,20 @@ func BodyMessage(members []byte) []byte {
 	if !ok || len(value) == 0 || value[0] != '"' {
 		return nil
 	}
-	for i := 1; i < len(value); i++ {
-		switch value[i] {
-		case '\\':
-			i++
-		case '"':
-			return value[:i+1]
+	for at := 1; ; at++ {
+		quote := bytes.IndexByte(value[at:], '"')
+		if quote < 0 {
+			return nil
+		}
+		at += quote
+		escapes := 0
+		for value[at-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return value[:at+1]
 		}
 	}
-	return nil
 }
 
 func members(v any) ([]byte, error) {
