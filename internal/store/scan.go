@@ -107,7 +107,8 @@ func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
 // Stream tells what stands on a project's ref as a source sees it: the order
 // of decisions §5. The commit is that of the upload to judge: superseded is one
 // that was applied here before another one was. An upload that tells no commit
-// neither is superseded nor supersedes.
+// neither is superseded nor supersedes, nor does one that the deletion of its
+// ref made forgotten: what is scanned again returns.
 func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit string) (s redoubt.ScanStream, err error) {
 	const applied = ` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND outcome = $5 `
 	stream := []any{projectID, ref, source, redoubt.ScanApplied}
@@ -123,6 +124,7 @@ func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit s
 		return s, err
 	}
 	err = each(ctx, tx, func(r row) error { return r.Scan(&s.Superseded) },
-		`SELECT EXISTS (SELECT 1`+applied+`AND commit_hash NOT IN ('', $6) AND id > (SELECT MIN(id)`+applied+`AND commit_hash = $6))`, append(stream, commit)...)
+		`SELECT EXISTS (SELECT 1`+applied+`AND commit_hash NOT IN ('', $6) AND digest <> $7
+			AND id > (SELECT MIN(id)`+applied+`AND commit_hash = $6 AND digest <> $7))`, append(stream, commit, redoubt.Digest{})...)
 	return s, err
 }
