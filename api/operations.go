@@ -87,6 +87,11 @@ func (c *Client) DeleteProject(ctx context.Context, deployment, name string) (*D
 	return answer[DeleteProjectResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "projects", name)})
 }
 
+// DeleteRef takes a ref that is no more out of a project.
+func (c *Client) DeleteRef(ctx context.Context, deployment string, q DeleteRefQuery) (*DeleteRefResponse, error) {
+	return answer[DeleteRefResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "refs"), query: values(q)})
+}
+
 // ToggleManagedScan switches the scans that the server starts by itself.
 func (c *Client) ToggleManagedScan(ctx context.Context, deployment, name string, r ToggleManagedScanRequest) (*ProjectResponse, error) {
 	return answer[ProjectResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "projects", name, "managed-scan"), body: r})

@@ -69,6 +69,18 @@ type ToggleManagedScanRequest struct {
 	FullScan       *Enabled `json:"full_scan,omitempty" doc:"Scans of everything."`
 }
 
+// DeleteRefQuery names a ref of a project.
+type DeleteRefQuery struct {
+	Project string `query:"project" required:"true" minLength:"1" maxLength:"512" doc:"Name of the project." example:"acme/payments"`
+	Ref     string `query:"ref" required:"true" minLength:"1" maxLength:"512" doc:"Branch or other ref, full or short." example:"refs/heads/feature"`
+}
+
+// DeleteRefResponse names the ref that was deleted.
+type DeleteRefResponse struct {
+	ProjectName string `json:"project_name" doc:"Name of the project." example:"acme/payments"`
+	Ref         string `json:"ref" doc:"Ref that is gone, in full." example:"refs/heads/feature"`
+}
+
 // DeleteProjectResponse names what was deleted.
 type DeleteProjectResponse struct {
 	ProjectName string `json:"project_name" doc:"Name of the project that is gone, with all its findings." example:"acme/payments"`

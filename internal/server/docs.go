@@ -33,6 +33,8 @@ var described = map[string]words{
 	"updateProject":     {"Update a project", "Changes the members that are sent."},
 	"deleteProject":     {"Delete a project", "Drops the project with its findings, scans and dependencies; the audit trail stays. This cannot be undone."},
 	"toggleManagedScan": {"Toggle managed scans", "Switches the scans that the server starts by itself. Beta."},
+	"deleteRef": {"Delete a ref of a project", "Takes a branch or other ref that is no more out of a project (an extension): its findings are no longer listed and its dependencies go; triage stays. " +
+		"A later scan of it brings them back. The primary branch is refused."},
 
 	"listDependencies": {"List dependencies", "What is in force on the primary branches, one row for each project, lockfile, package and version, by id. Members of the filter are and-ed, entries of `packageFilters` or-ed. " +
 		"Pass `cursor` to get the next page while `hasMore`; with other filters it is refused."},

@@ -62,6 +62,7 @@ func Routes() []Route {
 		{patch, bySlug + "/projects/{projectName}", WebAPI, writes, "updateProject", "projects", update((*call).updateProject)},
 		{del, bySlug + "/projects/{projectName}", WebAPI, writes, "deleteProject", "projects", update((*call).deleteProject)},
 		{patch, bySlug + "/projects/{projectName}/managed-scan", WebAPI, writes, "toggleManagedScan", "projects", update((*call).toggleManagedScan)},
+		{del, bySlug + "/refs", WebAPI, writes, "deleteRef", "projects", update((*call).deleteRef)},
 
 		{post, byID + "/dependencies", WebAPI, reads, "listDependencies", "dependencies", view((*call).listDependencies)},
 		{post, byID + "/dependencies/repositories/{repositoryId}/lockfiles", WebAPI, reads, "listLockfiles", "dependencies", view((*call).listLockfiles)},
