@@ -43,6 +43,7 @@ func matrix(w *world, task string) map[string]probe {
 		"updateProject":     {ours: project, body: object{}},
 		"deleteProject":     {ours: map[string]string{"projectName": "acme/created"}},
 		"toggleManagedScan": {ours: project, body: object{}},
+		"deleteRef":         {query: "?project=acme/payments&ref=feature"},
 		"listDependencies":  {body: object{}},
 		"listLockfiles":     {ours: map[string]string{"repositoryId": fmt.Sprint(w.projectID("acme/payments"))}, body: object{}},
 		"createSBOMExport":  {body: object{}},
