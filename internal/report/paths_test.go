@@ -11,7 +11,7 @@ import (
 func TestPaths(t *testing.T) {
 	c := &checkout{}
 	c.addRoot("/builds/acme/pay")
-	c.addRoot(`D:\work\pay`)
+	c.addRoot(`D:\build\pay`)
 	c.addRoot("/") // is no root
 	tests := []struct {
 		raw   string
@@ -32,9 +32,9 @@ func TestPaths(t *testing.T) {
 		{raw: "file://host/builds/acme/pay/a.py", isURI: true, want: "a.py"},
 		{raw: "file:/builds/acme/pay/a.py", isURI: true, want: "a.py"},
 		{raw: "FILE:///builds/acme/pay/a.py", isURI: true, want: "a.py"},
-		{raw: `d:\work\pay\a.cs`, want: "a.cs"},
-		{raw: "file:///D:/work/pay/a.cs", isURI: true, want: "a.cs"},
-		{raw: "file:///d%3A/work/pay/a.cs", isURI: true, want: "a.cs"},
+		{raw: `d:\build\pay\a.cs`, want: "a.cs"},
+		{raw: "file:///D:/build/pay/a.cs", isURI: true, want: "a.cs"},
+		{raw: "file:///d%3A/build/pay/a.cs", isURI: true, want: "a.cs"},
 		{raw: "https://example.org/a.py", isURI: true},
 		{raw: "../a.py"},
 		{raw: "a/../../b.py"},
