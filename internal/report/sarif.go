@@ -21,12 +21,13 @@ import (
 type sarifFile struct {
 	*walker
 	o       Options
+	secrets *redactor // of all runs: one tool's secret is in another one's snippet
 	reports []*redoubt.Report
 	hasRuns bool
 }
 
 func readSARIF(in *input, o Options) ([]*redoubt.Report, error) {
-	f := &sarifFile{walker: in.walker(), o: o}
+	f := &sarifFile{walker: in.walker(), o: o, secrets: newRedactor(o.Key)}
 	err := f.object("", func(name string) error {
 		if name != "runs" {
 			return f.skip(name)
@@ -43,6 +44,7 @@ func readSARIF(in *input, o Options) ([]*redoubt.Report, error) {
 	if !f.hasRuns {
 		return nil, errors.New("it has no member runs, so it is not SARIF")
 	}
+	f.secrets.scrub(f.reports...)
 	return f.reports, nil
 }
 
@@ -66,7 +68,7 @@ type sarifRun struct {
 
 func (f *sarifFile) run(item string) error {
 	r := &sarifRun{
-		walker: f.walker, where: item, rep: &redoubt.Report{}, secrets: newRedactor(f.o.Key),
+		walker: f.walker, where: item, rep: &redoubt.Report{}, secrets: f.secrets,
 		components: []*component{{}}, bases: map[string]sarifArtifact{},
 	}
 	r.checkout.addRoot(f.o.Root)
@@ -197,7 +199,6 @@ func (r *sarifRun) finish(o Options) {
 		r.rep.Searched = minus(distinct(r.rep.Searched), r.rep.Skipped)
 	}
 	r.rep.Products = r.products()
-	r.secrets.scrub(r.rep)
 }
 
 // products are those of the results, and of the rules where all of them ran.

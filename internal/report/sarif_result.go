@@ -100,7 +100,7 @@ func (res *sarifResult) message(rule *sarifRule) string {
 	if t == "" && rule != nil {
 		t = rule.Messages[string(res.Message.ID)].plain()
 	}
-	s := cut(string(t), maxBlock)
+	s := string(t)
 	if len(res.Message.Arguments) > 0 {
 		room := maxBlock
 		s = argument.ReplaceAllStringFunc(s, func(placeholder string) string {
@@ -115,7 +115,7 @@ func (res *sarifResult) message(rule *sarifRule) string {
 	if strings.Contains(s, "](") {
 		s = link.ReplaceAllString(s, "$1")
 	}
-	return strings.TrimSpace(text(s).block())
+	return text(strings.TrimSpace(s)).block() // cut last, or a secret might lose its end before it is looked for
 }
 
 // fingerprint takes the tool's own: semgrep's is match-based; of others the

@@ -40,7 +40,7 @@ var tools = map[string]traits{
 
 // secretTools find nothing but secrets.
 var secretTools = []string{
-	"betterleaks", "detect-secrets", "ggshield", "gitguardian", "kingfisher", "nosey-parker", "noseyparker", "ripsecrets",
+	"betterleaks", "detect-secrets", "ggshield", "gitguardian", "gitleaks", "kingfisher", "nosey-parker", "noseyparker", "ripsecrets",
 	"secretlint", "talisman", "titus", "trufflehog", "whispers",
 }
 

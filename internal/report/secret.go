@@ -6,8 +6,11 @@ import (
 	"crypto/sha256"
 	"iter"
 	"maps"
+	"net/url"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -22,9 +25,13 @@ const redacted = "[REDACTED]"
 const (
 	minSecret     = 6
 	minSecretPart = 8
-	minSecretLine = 16      // of a secret of several lines, as a private key
-	maxSecret     = 4 << 10 // a longer one is looked for in pieces
+	minSecretLine = 16 // of a secret of several lines, as a private key
 )
+
+// A long secret is looked for in pieces of half of maxPiece bytes, the last one
+// of up to maxPiece: at each byte of a text the search may go as deep as the
+// longest piece, and a report made for it would keep a processor for hours.
+const maxPiece = 128
 
 // redactor remembers the raw secrets of a report to take them out of all of it
 // (decisions §16).
@@ -61,7 +68,7 @@ func (r *redactor) remember(raw string) {
 	if placeholder.MatchString(raw) {
 		return
 	}
-	for _, spelling := range []string{raw, multiLine(raw, len(raw)), oneLine(raw, len(raw))} {
+	for _, spelling := range spellings(raw) {
 		for piece := range pieces(spelling) {
 			if len(piece) >= minSecret {
 				r.whole[piece] = true
@@ -80,16 +87,31 @@ func (r *redactor) remember(raw string) {
 	}
 }
 
-// pieces cuts a text into those of a bounded length.
+// spellings are the ways in which texts, names, paths and refusals of a report
+// end up with a secret in them.
+func spellings(raw string) []string {
+	line := oneLine(raw, len(raw))
+	quoted := strconv.Quote(line)
+	out := []string{raw, multiLine(raw, len(raw)), line, quoted[1 : len(quoted)-1], path.Clean(strings.ReplaceAll(line, `\`, "/"))}
+	if unescaped, err := url.PathUnescape(line); err == nil {
+		unescaped = without(unescaped, unicode.IsControl)
+		out = append(out, unescaped, path.Clean(unescaped))
+	}
+	return out
+}
+
+// pieces cuts a text into those of a bounded length. What is left over at the
+// end is too short to look for and stays with the last one.
 func pieces(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for s != "" {
-			piece := cut(s, maxSecret)
+		for len(s) > maxPiece {
+			piece := cut(s, maxPiece/2)
 			if !yield(piece) {
 				return
 			}
-			s = s[max(len(piece), 1):]
+			s = s[len(piece):]
 		}
+		yield(s)
 	}
 }
 
@@ -97,8 +119,11 @@ func pieces(s string) iter.Seq[string] {
 // than most words, and with a digit or sign that words do not have.
 func (r *redactor) suspect(part string) {
 	part = oneLine(part, len(part))
-	if len(part) >= minSecretPart && strings.ContainsFunc(part, isUnlikeWords) && !placeholder.MatchString(part) {
-		r.parts[part] = true
+	if len(part) < minSecretPart || !strings.ContainsFunc(part, isUnlikeWords) || placeholder.MatchString(part) {
+		return
+	}
+	for piece := range pieces(part) {
+		r.parts[piece] = true
 	}
 }
 
@@ -116,26 +141,15 @@ func isRedacted(raw string) bool {
 		strings.Contains(raw, "***") || strings.HasSuffix(raw, "...")
 }
 
-// scrub takes every remembered secret out of every string of the report. Code
+// scrub takes every remembered secret out of every string of the reports. Code
 // that held one loses its hash too, since that is not keyed.
-func (r *redactor) scrub(rep *redoubt.Report) {
+func (r *redactor) scrub(reports ...*redoubt.Report) {
 	if len(r.whole)+len(r.parts) == 0 {
 		return
 	}
 	c := cleaner{names: replacer(r.whole), texts: replacer(r.whole, r.parts), rules: map[*redoubt.Rule]bool{}}
-	for _, rule := range rep.Rules {
-		c.rule(rule)
-	}
-	for i := range rep.Results {
-		c.result(&rep.Results[i])
-		c.rule(rep.Results[i].Rule)
-	}
-	for i := range rep.Refused {
-		clean(c.texts, &rep.Refused[i].Reason)
-	}
-	clean(c.names, &rep.ToolVersion, &rep.Category, &rep.Commit)
-	for _, list := range [][]string{rep.RulesRun, rep.Searched, rep.Skipped} {
-		cleanAll(c.names, list)
+	for _, rep := range reports {
+		c.report(rep)
 	}
 }
 
@@ -153,58 +167,4 @@ func replacer(sets ...map[string]bool) *strings.Replacer {
 		pairs = append(pairs, s, redacted)
 	}
 	return strings.NewReplacer(pairs...)
-}
-
-// cleaner takes secrets out of what a report holds.
-type cleaner struct {
-	names, texts *strings.Replacer
-	rules        map[*redoubt.Rule]bool // cleaned already
-}
-
-func (c cleaner) result(res *redoubt.Result) {
-	code := res.Code
-	clean(c.texts, &res.Message, &res.Code)
-	if res.Code != code {
-		res.CodeHash = ""
-	}
-	clean(c.names, &res.Path, &res.MatchBasedID, &res.Fingerprint)
-	for i := range res.DataFlow {
-		clean(c.names, &res.DataFlow[i].Path)
-		clean(c.texts, &res.DataFlow[i].Content)
-	}
-	if res.Secret != nil {
-		clean(c.names, &res.Secret.Commit)
-	}
-	if d := res.Dependency; d != nil {
-		clean(c.names, &d.Package, &d.Version, &d.Lockfile, &d.Vulnerability, &d.Condition)
-		for i := range d.Fixes {
-			clean(c.names, &d.Fixes[i].Package, &d.Fixes[i].Version)
-		}
-	}
-}
-
-func (c cleaner) rule(rule *redoubt.Rule) {
-	if c.rules[rule] {
-		return
-	}
-	c.rules[rule] = true
-	clean(c.names, &rule.Name, &rule.Message, &rule.Category, &rule.URL, &rule.SecretType)
-	for _, list := range [][]string{
-		rule.Subcategories, rule.VulnerabilityClasses, rule.CWE, rule.OWASP, rule.Technologies,
-		rule.Languages, rule.References, rule.Rulesets,
-	} {
-		cleanAll(c.names, list)
-	}
-}
-
-func clean(r *strings.Replacer, fields ...*string) {
-	for _, s := range fields {
-		*s = r.Replace(*s)
-	}
-}
-
-func cleanAll(r *strings.Replacer, list []string) {
-	for i := range list {
-		list[i] = r.Replace(list[i])
-	}
 }

@@ -19,7 +19,7 @@ func TestNoSecretSurvives(t *testing.T) {
 		secret := rapid.StringMatching(`[A-Za-z0-9+/=_!$%^&*-]{8,40}[0-9]`).Draw(rt, "secret")
 		switch rapid.IntRange(0, 4).Draw(rt, "kind") {
 		case 2: // longer than what is looked for in one piece
-			secret = strings.Repeat(secret, 2*maxSecret/len(secret))
+			secret = strings.Repeat(secret, 8<<10/len(secret))
 		case 0: // several lines
 			secret = "-----BEGIN KEY-----\n" + secret + strings.Repeat("A", minSecretLine) + "\n" + secret + "\n-----END KEY-----"
 		case 1: // characters that are escaped or cleaned away
@@ -67,6 +67,57 @@ func assertGone(t *testing.T, rt *rapid.T, name, file, secret string) {
 			}
 		}
 	})
+}
+
+// TestNoSecretSurvivesACut puts a secret where a limit of a text or name cuts
+// through it: no part of it that is worth a guess may stay.
+func TestNoSecretSurvivesACut(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		secret := rapid.StringMatching(`[A-Za-z0-9]{20,300}`).Draw(rt, "secret")
+		before := rapid.IntRange(-10, len(secret)+10).Draw(rt, "bytes of it before the limit")
+		fill := func(limit int) string { return strings.Repeat("~ ", limit)[:max(limit-before, 0)] + secret + " end" }
+		reports := []string{
+			fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":"gitleaks-action","rules":[{"id":"r","helpUri":%[2]q,"fullDescription":{"text":%[3]q}}]}},"results":[
+				{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":"a"},"region":{"snippet":{"text":%[1]q}}}}]},
+				{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":%[4]q}}}]}]},
+				{"tool":{"driver":{"name":"bandit"}},"results":[
+				{"ruleId":%[2]q,"message":{"text":%[5]q,"arguments":[%[3]q]},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a"},"region":{"snippet":{"text":%[3]q}}}}],"fingerprints":{"a":%[2]q}}]}]}`,
+				secret, fill(maxName), fill(maxBlock), "../"+fill(maxName-20), strings.Repeat("[a](1)", 10)+"{0}"),
+			fmt.Sprintf(`{"skipped_rules":[],"version":"1","results":[
+				{"check_id":"s","path":"a","start":{"line":1,"col":1},"end":{"line":1,"col":%[4]d},"extra":{"lines":%[1]q,"metadata":{"product":"secrets"}}},
+				{"check_id":%[2]q,"path":"a","extra":{"message":%[3]q,"lines":%[3]q,"fingerprint":%[2]q,"metadata":{"cwe":[%[2]q]},
+				 "dataflow_trace":{"intermediate_vars":[{"location":{"path":"a"},"content":%[3]q}]}}}]}`,
+				secret, fill(maxName), fill(maxBlock), len(secret)+1),
+		}
+		for _, file := range reports {
+			got, err := Read(strings.NewReader(file), Options{Name: "x", Key: testKey})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			eachString(reflect.ValueOf(got), func(s string) {
+				for i := range len(secret) - minSecretPart {
+					if part := secret[i : i+minSecretPart]; strings.Contains(s, part) {
+						rt.Fatalf("…%q holds %q of the secret", s[max(len(s)-200, 0):], part)
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestSearchForSecretsIsBounded: many secrets that begin alike, and a text that
+// nearly is each of them at each of its bytes.
+func TestSearchForSecretsIsBounded(t *testing.T) {
+	r := newRedactor(nil)
+	for n := minSecret; n < 1000; n++ {
+		r.remember(strings.Repeat("a", n) + "b")
+	}
+	for piece := range r.whole {
+		if len(piece) > maxPiece {
+			t.Fatalf("a piece of %d bytes is looked for", len(piece))
+		}
+	}
+	r.remember(strings.Repeat("%80", maxPiece)) // not UTF-8 once it is unescaped
 }
 
 // sarifWithSecret holds the secret in its snippet, and in all else that ends in

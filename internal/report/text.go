@@ -23,7 +23,7 @@ func (t text) name() string { return oneLine(string(t), maxName) }
 func (t text) block() string { return multiLine(string(t), maxBlock) }
 
 func oneLine(s string, limit int) string {
-	return strings.TrimSpace(cut(without(s, unicode.IsControl), limit))
+	return cut(strings.TrimSpace(without(s, unicode.IsControl)), limit)
 }
 
 func multiLine(s string, limit int) string {

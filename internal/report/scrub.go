@@ -1,0 +1,99 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redoubt/redoubt"
+)
+
+// cleaner takes secrets out of what a report holds.
+type cleaner struct {
+	names, texts *strings.Replacer
+	rules        map[*redoubt.Rule]bool // cleaned already
+}
+
+func (c cleaner) report(rep *redoubt.Report) {
+	for _, rule := range rep.Rules {
+		c.rule(rule)
+	}
+	for i := range rep.Results {
+		c.result(&rep.Results[i])
+		c.rule(rep.Results[i].Rule)
+	}
+	for i := range rep.Refused {
+		clean(c.texts, maxName, &rep.Refused[i].Reason)
+	}
+	clean(c.names, maxName, &rep.ToolVersion, &rep.Category, &rep.Commit)
+	cleanAll(c.names, maxName, rep.RulesRun)
+	cleanAll(c.names, uncut, rep.Searched, rep.Skipped)
+}
+
+func (c cleaner) result(res *redoubt.Result) {
+	code := res.Code
+	clean(c.texts, maxBlock, &res.Message, &res.Code)
+	if res.Code != code {
+		res.CodeHash = ""
+	}
+	clean(c.names, uncut, &res.Path)
+	clean(c.names, maxName, &res.MatchBasedID, &res.Fingerprint)
+	for i := range res.DataFlow {
+		clean(c.names, uncut, &res.DataFlow[i].Path)
+		clean(c.texts, maxBlock, &res.DataFlow[i].Content)
+	}
+	if res.Secret != nil {
+		clean(c.names, maxName, &res.Secret.Commit)
+	}
+	if d := res.Dependency; d != nil {
+		clean(c.names, uncut, &d.Lockfile)
+		clean(c.names, maxName, &d.Package, &d.Version, &d.Vulnerability, &d.Condition)
+		for i := range d.Fixes {
+			clean(c.names, maxName, &d.Fixes[i].Package, &d.Fixes[i].Version)
+		}
+	}
+}
+
+func (c cleaner) rule(rule *redoubt.Rule) {
+	if c.rules[rule] {
+		return
+	}
+	c.rules[rule] = true
+	clean(c.names, maxBlock, &rule.Message)
+	clean(c.names, maxName, &rule.Name, &rule.Category, &rule.URL, &rule.SecretType)
+	cleanAll(
+		c.names, maxName, rule.Subcategories, rule.VulnerabilityClasses, rule.CWE, rule.OWASP, rule.Technologies,
+		rule.Languages, rule.References, rule.Rulesets,
+	)
+}
+
+// uncut is the limit of strings that are refused rather than cut.
+const uncut = 1 << 30
+
+// clean takes secrets out of strings that were cut at a limit. One that reaches
+// the limit may end inside of a secret, so that no piece of it is found there:
+// as much as a piece goes from its end.
+func clean(r *strings.Replacer, limit int, fields ...*string) {
+	for _, s := range fields {
+		reached := len(*s) > limit-utf8.UTFMax
+		*s = joined(r.Replace(*s))
+		if reached {
+			*s = cut(*s, max(len(*s)-maxPiece, 0)) + redacted
+		}
+	}
+}
+
+// joined makes one mark of those of the pieces of a secret.
+func joined(s string) string {
+	for strings.Contains(s, redacted+redacted) {
+		s = strings.ReplaceAll(s, redacted+redacted, redacted)
+	}
+	return s
+}
+
+func cleanAll(r *strings.Replacer, limit int, lists ...[]string) {
+	for _, list := range lists {
+		for i := range list {
+			clean(r, limit, &list[i])
+		}
+	}
+}
