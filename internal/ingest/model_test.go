@@ -187,6 +187,21 @@ func (m *model) add(s *modelStream, u Upload, now time.Time, id string, seen mod
 	})
 }
 
+// deleteRef takes a ref out of the scope, and forgets its commits.
+func (m *model) deleteRef(ref string, now time.Time) {
+	for _, s := range m.streams {
+		if s.ref != ref {
+			continue
+		}
+		s.last, s.commits = "", nil
+		for _, f := range s.findings {
+			if f.state != redoubt.StateRemoved {
+				f.state, f.changed = redoubt.StateRemoved, now
+			}
+		}
+	}
+}
+
 // reopen takes what people were at from findings that came back.
 func (m *model) reopen(back []*modelFinding) {
 	for _, f := range back {

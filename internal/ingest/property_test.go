@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // item is a finding as it stands in somebody's tree.
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	flag.Parse()
-	m.Run()
+	storetest.Main(m)
 }
 
 func init() {
@@ -157,29 +158,48 @@ func some(t *rapid.T, all []string, label string) []string {
 	return out
 }
 
+// history is what people do to the branches of a project, and hand in.
+type history struct {
+	trees map[string]*tree
+	sent  []Upload
+}
+
+func newHistory() *history {
+	return &history{trees: map[string]*tree{"main": {pattern: "p"}, "dev": {pattern: "p"}}}
+}
+
+// step draws what happens next, and the upload that comes of it: an old one
+// again, or a scan of a branch that was worked on; none when dev starts anew.
+func (h *history) step(t *rapid.T, now time.Time) (Upload, bool) {
+	ref := rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")
+	switch step := rapid.IntRange(1, 9).Draw(t, "step"); {
+	case step == 1 && len(h.sent) > 0:
+		return h.sent[rapid.IntRange(0, len(h.sent)-1).Draw(t, "again")], true
+	case step == 2:
+		h.trees["dev"] = &tree{items: slices.Clone(h.trees["main"].items), pattern: h.trees["main"].pattern}
+		return Upload{}, false
+	}
+	h.trees[ref].edit(t)
+	u := drawUpload(t, h.trees[ref], now)
+	u.Ref = ref
+	h.sent = append(h.sent, u)
+	return u, true
+}
+
 // Random histories of several refs, sources and people end as the model says,
 // after every step.
 func TestHistoriesFollowTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := comparison{t: t, model: newModel(), store: newMemory(), ids: map[int]int64{}}
-		trees := map[string]*tree{"main": {pattern: "p"}, "dev": {pattern: "p"}}
-		var sent []Upload
+		store := newMemory()
+		c := comparison{t: t, model: newModel(), store: store, ids: map[int]int64{}}
+		c.send = func(u Upload) (Summary, error) { return Apply(t.Context(), store, u) }
+		h := newHistory()
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			now := c.store.tick(time.Minute)
-			ref := rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")
-			switch step := rapid.IntRange(0, 9).Draw(t, "step"); {
-			case step == 0:
+			if rapid.IntRange(0, 9).Draw(t, "people") == 0 {
 				c.triage()
-			case step == 1 && len(sent) > 0:
-				c.upload(sent[rapid.IntRange(0, len(sent)-1).Draw(t, "again")])
-			case step == 2:
-				trees["dev"] = &tree{items: slices.Clone(trees["main"].items), pattern: trees["main"].pattern}
-			default:
-				trees[ref].edit(t)
-				u := drawUpload(t, trees[ref], now)
-				u.Ref = ref
+			} else if u, sent := h.step(t, now); sent {
 				c.upload(u)
-				sent = append(sent, u)
 			}
 			c.check()
 		}
@@ -190,13 +210,14 @@ func TestHistoriesFollowTheModel(t *testing.T) {
 type comparison struct {
 	t     *rapid.T
 	model *model
-	store *memory
-	ids   map[int]int64 // from the model's serials
+	store *memory                       // what is stored
+	send  func(Upload) (Summary, error) // applies an upload, so that store has it
+	ids   map[int]int64                 // from the model's serials
 }
 
 func (c *comparison) upload(u Upload) {
 	rows, events, writes := slices.Collect(maps.Keys(c.store.rows)), len(c.store.events), c.store.writes
-	got, err := Apply(c.t.Context(), c.store, u)
+	got, err := c.send(u)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -1,0 +1,438 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/triage"
+)
+
+var storeChecks = flag.Int("store.checks", 60, "random histories for each engine on real stores")
+
+// rapidChecks bounds the histories of a test, where each takes long.
+func rapidChecks(t *testing.T, n int) {
+	t.Helper()
+	before := flag.Lookup("rapid.checks").Value.String()
+	t.Cleanup(func() { _ = flag.Set("rapid.checks", before) })
+	if err := flag.Set("rapid.checks", fmt.Sprint(n)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What the model says is what the rows of a real store hold and what the index
+// lists, after every upload, triage, and deletion of a ref.
+func TestHistoriesOnRealStores(t *testing.T) {
+	rapidChecks(t, *storeChecks)
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			s := storetest.Open(t, storetest.Database(t, engine, clock))
+			x := index.New(s, index.Options{BodyCache: 1 << 20})
+			tenants := 0
+			rapid.Check(t, func(t *rapid.T) {
+				tenants++
+				d, err := s.CreateDeployment(t.Context(), fmt.Sprint("tenant-", tenants), "", storetest.Actor)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer x.Drop(d.ID)
+				r := newRealm(t, s, x, d.ID)
+				for range rapid.IntRange(1, 12).Draw(t, "steps") {
+					clock.Advance(time.Minute)
+					r.step(clock.Now())
+				}
+				r.rebuild()
+			})
+		})
+	}
+}
+
+// realm is a tenant of a real store beside the model.
+type realm struct {
+	comparison
+	history *history
+	real    *store.Store
+	index   *index.Index
+	tenant  int64
+	project redoubt.Project // as stored
+	primary string          // as the model says; empty follows the default branch
+	branch  string          // the first one fully scanned
+}
+
+func newRealm(t *rapid.T, s *store.Store, x *index.Index, tenant int64) *realm {
+	r := &realm{history: newHistory(), real: s, index: x, tenant: tenant}
+	r.comparison = comparison{t: t, model: newModel(), store: newMemory(), ids: map[int]int64{}, send: r.apply}
+	return r
+}
+
+// update runs a transaction and notes what is stored then.
+func (r *realm) update(fn func(ctx context.Context, tx *store.Tx) error) error {
+	err := r.real.Update(r.t.Context(), r.tenant, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		r.store.clock = tx.Now()
+		return fn(ctx, tx)
+	})
+	r.read()
+	return err
+}
+
+func (r *realm) apply(u Upload) (sum Summary, err error) {
+	err = r.update(func(ctx context.Context, tx *store.Tx) error {
+		sum, err = Apply(ctx, tx, u)
+		return err
+	})
+	if r.branch == "" && sum.Outcome == redoubt.ScanApplied && !sum.Repeat && u.Full && !u.Report.Failed {
+		r.branch = "refs/heads/" + u.Ref
+	}
+	return sum, err
+}
+
+// read makes the picture of what is stored: rows, lineages and histories.
+func (r *realm) read() {
+	m := r.store
+	clear(m.rows)
+	clear(m.lineages)
+	version, _, err := r.real.Feed(r.t.Context(), r.tenant, 0, func(b *redoubt.Batch) error {
+		for _, p := range b.Projects {
+			r.project = p
+		}
+		for _, l := range b.Lineages {
+			m.lineages[l.ID] = &l
+		}
+		for _, f := range b.Findings {
+			m.rows[f.ID] = &redoubt.FindingWrite{Finding: f.Finding, Body: f.Body}
+		}
+		return nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	err = r.real.View(r.t.Context(), r.tenant, func(ctx context.Context, tx *store.Tx) error {
+		audit, err := tx.AuditEvents(ctx, 0, 1000)
+		if err != nil {
+			return err
+		}
+		m.writes = int(version) + len(audit)
+		return r.readEvents(ctx, tx)
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *realm) readEvents(ctx context.Context, tx *store.Tx) error {
+	var all []store.FindingHistory
+	for id := range r.store.rows {
+		lines, err := tx.History(ctx, id)
+		if err != nil {
+			return err
+		}
+		all = append(all, lines...)
+	}
+	slices.SortFunc(all, func(a, b store.FindingHistory) int { return int(a.ID - b.ID) })
+	r.store.events = nil
+	for _, line := range all {
+		r.store.events = append(r.store.events, line.FindingEvent)
+	}
+	return nil
+}
+
+// step does one thing on both sides and compares them.
+func (r *realm) step(now time.Time) {
+	switch people := rapid.IntRange(0, 19).Draw(r.t, "people"); {
+	case people <= 3:
+		r.triage()
+	case people == 4:
+		r.deleteRef()
+	case people == 5:
+		r.choosePrimary()
+	default:
+		if u, sent := r.history.step(r.t, now); sent {
+			r.upload(u)
+		}
+	}
+	r.check()
+	for issueType := redoubt.SAST; issueType <= redoubt.Secrets; issueType++ {
+		r.checkLists(issueType)
+	}
+}
+
+// expected is the primary branch by the model.
+func (r *realm) expected() string {
+	switch {
+	case r.primary != "":
+		return r.primary
+	case r.branch != "":
+		return r.branch
+	}
+	return "refs/heads/main"
+}
+
+func (r *realm) choosePrimary() {
+	if r.project.ID == 0 {
+		return
+	}
+	r.primary = rapid.SampledFrom([]string{"", "refs/heads/main", "refs/heads/dev"}).Draw(r.t, "primary")
+	err := r.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.UpdateProject(ctx, r.project.ID, store.ProjectPatch{PrimaryBranch: &r.primary})
+		return err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// deleteRef deletes a branch that was scanned and is not the primary one.
+func (r *realm) deleteRef() {
+	ref := rapid.SampledFrom([]string{"refs/heads/main", "refs/heads/dev"}).Draw(r.t, "deleted")
+	scanned := slices.ContainsFunc(r.history.sent, func(u Upload) bool { return "refs/heads/"+u.Ref == ref })
+	if !scanned || ref == r.expected() {
+		return
+	}
+	if err := r.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRef(ctx, r.project.ID, ref) }); err != nil {
+		r.t.Fatal(err)
+	}
+	r.model.deleteRef(ref, r.store.clock)
+}
+
+// triage lets somebody decide in bulk, by way of the index, and says by the
+// model which findings that is about.
+func (r *realm) triage() {
+	q := triage.Request{HasFilter: true, Filter: r.drawFilter(), Limit: rapid.IntRange(1, 4).Draw(r.t, "limit")}
+	q.State = rapid.SampledFrom([]redoubt.TriageState{0, redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing, redoubt.TriageReopened}).Draw(r.t, "state")
+	q.Automatic, q.Note = rapid.Bool().Draw(r.t, "automatic"), "seen"
+	chosen := map[*modelLineage]bool{}
+	for _, id := range first(r.expectedIDs(q.Filter), q.Limit) {
+		l := r.finding(id).lineage
+		if !q.Automatic || !l.human || l.triage == redoubt.TriageUntriaged {
+			chosen[l] = true
+		}
+	}
+	want := []int64{}
+	for _, f := range r.all() {
+		id := r.ids[f.serial]
+		if chosen[f.lineage] && f.state != redoubt.StateRemoved && r.store.rows[id].IssueType == q.Filter.IssueType {
+			want = append(want, id)
+		}
+	}
+	slices.Sort(want)
+	var got triage.Result
+	err := r.update(func(ctx context.Context, tx *store.Tx) error {
+		view, err := r.index.Deployment(ctx, r.tenant)
+		if err != nil {
+			return err
+		}
+		got, err = triage.Apply(ctx, tx, view, q)
+		return err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.IDs); diff != "" {
+		r.t.Fatalf("triaged by %+v (-model +got):\n%s", q, diff)
+	}
+	for l := range chosen {
+		if q.State != 0 {
+			l.triage, l.human = q.State, !q.Automatic
+		}
+	}
+}
+
+func first(ids []int64, n int) []int64 { return ids[:min(n, len(ids))] }
+
+func (r *realm) all() (out []*modelFinding) {
+	for _, s := range r.model.streams {
+		out = append(out, s.findings...)
+	}
+	return out
+}
+
+func (r *realm) finding(id int64) *modelFinding {
+	for _, f := range r.all() {
+		if r.ids[f.serial] == id {
+			return f
+		}
+	}
+	r.t.Fatalf("the model has no finding %d", id)
+	return nil
+}
+
+func (r *realm) drawFilter() redoubt.FindingFilter {
+	f := redoubt.FindingFilter{IssueType: redoubt.IssueType(rapid.IntRange(1, 3).Draw(r.t, "issue type"))}
+	f.Ref = rapid.SampledFrom([]string{"", "", "refs/heads/main", "refs/heads/dev", "refs/heads/none"}).Draw(r.t, "by ref")
+	f.Dedup = rapid.Bool().Draw(r.t, "dedup")
+	if rapid.Bool().Draw(r.t, "by status") {
+		f.Statuses = []redoubt.Status{redoubt.Status(rapid.IntRange(1, 5).Draw(r.t, "status"))}
+	}
+	ids := slices.Sorted(maps.Keys(r.store.rows))
+	if len(ids) > 0 && rapid.Bool().Draw(r.t, "by ids") {
+		f.HasIDs, f.IDs = true, rapid.SliceOf(rapid.SampledFrom(ids)).Draw(r.t, "ids")
+	}
+	if len(ids) > 0 && rapid.IntRange(0, 2).Draw(r.t, "since") == 0 {
+		f.Since = r.store.rows[rapid.SampledFrom(ids).Draw(r.t, "since that of")].RelevantSince
+	}
+	return f
+}
+
+// listed is a finding as clients see it.
+type listed struct {
+	ID       int64     `json:"id"`
+	Ref      string    `json:"ref"`
+	Rule     string    `json:"rule_name"`
+	State    string    `json:"state"`
+	Status   string    `json:"status"`
+	Triage   string    `json:"triage_state"`
+	Created  time.Time `json:"created_at"`
+	Since    time.Time `json:"relevant_since"`
+	Location struct {
+		Path string `json:"filePath"`
+		Line int    `json:"line"`
+	} `json:"location"`
+}
+
+// checkLists compares what the index lists with what the model says: in full,
+// and by a filter.
+func (r *realm) checkLists(issueType redoubt.IssueType) {
+	if r.project.ID != 0 && r.project.Primary() != r.expected() {
+		r.t.Fatalf("the primary branch is %s, want %s", r.project.Primary(), r.expected())
+	}
+	f := r.drawFilter()
+	f.IssueType = issueType
+	view, err := r.index.Deployment(r.t.Context(), r.tenant)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	targets, err := view.Newest(r.t.Context(), f, 1000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ids := []int64{}
+	for _, target := range targets {
+		ids = append(ids, target.FindingID)
+	}
+	if diff := cmp.Diff(r.expectedIDs(f), ids); diff != "" {
+		r.t.Fatalf("listed by %+v (-model +got):\n%s", f, diff)
+	}
+	want := []listed{}
+	for _, id := range r.expectedIDs(redoubt.FindingFilter{IssueType: issueType}) {
+		want = append(want, r.listedOf(id))
+	}
+	got := []listed{}
+	if err := json.Unmarshal(r.page(view, issueType), &got); err != nil {
+		r.t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.t.Fatalf("list of %s (-model +index):\n%s", issueType, diff)
+	}
+}
+
+func (r *realm) page(view *index.View, issueType redoubt.IssueType) []byte {
+	page, err := view.Page(r.t.Context(), redoubt.FindingFilter{IssueType: issueType}, 0, 1000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if _, err := page.WriteTo(&text); err != nil {
+		r.t.Fatal(err)
+	}
+	return text.Bytes()
+}
+
+func (r *realm) listedOf(id int64) (out listed) {
+	f := r.finding(id)
+	out.ID, out.Ref, out.Rule, out.State, out.Triage = id, r.store.rows[id].Ref, f.rule, f.state.String(), f.lineage.triage.String()
+	out.Status, out.Created, out.Since = statusByModel(f).String(), f.created, f.since
+	out.Location.Path, out.Location.Line = f.path, f.line
+	return out
+}
+
+// statusByModel is the table of decisions §4, row by row.
+func statusByModel(f *modelFinding) redoubt.Status {
+	switch {
+	case f.state == redoubt.Fixed:
+		return redoubt.StatusFixed
+	case f.state == redoubt.Muted || f.lineage.triage == redoubt.TriageIgnored:
+		return redoubt.StatusIgnored
+	case f.lineage.triage == redoubt.TriageReviewing:
+		return redoubt.StatusReviewing
+	case f.lineage.triage == redoubt.TriageFixing:
+		return redoubt.StatusFixing
+	}
+	return redoubt.StatusOpen
+}
+
+// expectedIDs is the list of a filter by the model: newest first, of each
+// lineage one where it is asked for, chosen before all but ref counts.
+func (r *realm) expectedIDs(q redoubt.FindingFilter) []int64 {
+	var rows []*modelFinding
+	for _, f := range r.all() {
+		row := r.store.rows[r.ids[f.serial]]
+		if f.state != redoubt.StateRemoved && row.IssueType == q.IssueType && (q.Ref == "" || row.Ref == q.Ref) {
+			rows = append(rows, f)
+		}
+	}
+	slices.SortFunc(rows, func(a, b *modelFinding) int {
+		if c := b.since.Compare(a.since); c != 0 {
+			return c
+		}
+		return int(r.ids[b.serial] - r.ids[a.serial])
+	})
+	ids := []int64{}
+	for _, f := range rows {
+		id := r.ids[f.serial]
+		if (!q.Dedup || r.represents(f, rows)) && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, statusByModel(f))) &&
+			(!q.HasIDs || slices.Contains(q.IDs, id)) && !f.since.Before(q.Since) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// represents reports whether dedup chooses the finding among rows that come
+// newest first.
+func (r *realm) represents(f *modelFinding, rows []*modelFinding) bool {
+	chosen := -1
+	for i, other := range rows {
+		if other.lineage != f.lineage {
+			continue
+		}
+		if r.store.rows[r.ids[other.serial]].Ref == r.expected() {
+			return other == f
+		}
+		if chosen < 0 {
+			chosen = i
+		}
+	}
+	return rows[chosen] == f
+}
+
+// rebuild compares the index, which followed every change, with one that is
+// built at once.
+func (r *realm) rebuild() {
+	for issueType := redoubt.SAST; issueType <= redoubt.Secrets; issueType++ {
+		var pages [2][]byte
+		for i, x := range []*index.Index{r.index, index.New(r.real, index.Options{})} {
+			view, err := x.Deployment(r.t.Context(), r.tenant)
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			pages[i] = r.page(view, issueType)
+		}
+		if diff := cmp.Diff(string(pages[1]), string(pages[0])); diff != "" {
+			r.t.Fatalf("list of %s (-built at once +followed):\n%s", issueType, diff)
+		}
+	}
+}
