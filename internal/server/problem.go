@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"net/url"
@@ -98,10 +99,16 @@ func problemOf(err error) *problem {
 	return newProblem(api.CodeInternal, "Something failed inside the server. Its log has the cause under this request id.", err)
 }
 
-// invalidProblem names all bad members of a request at once.
+// maxFaults bounds the faults that an answer names: a body of 2 MiB has room for
+// half a million.
+const maxFaults = 1000
+
+// invalidProblem names all bad members of a request at once, up to maxFaults.
 func invalidProblem(fields []redoubt.FieldError) *problem {
-	detail := (&redoubt.InvalidError{Fields: fields}).Error()
-	p := newProblem(api.CodeInvalidArgument, detail, nil)
+	if len(fields) > maxFaults {
+		fields = append(fields[:maxFaults:maxFaults], redoubt.FieldError{Location: "body", Message: fmt.Sprintf("has more than these %d faults", maxFaults)})
+	}
+	p := newProblem(api.CodeInvalidArgument, (&redoubt.InvalidError{Fields: fields}).Error(), nil)
 	for _, f := range fields {
 		p.Errors = append(p.Errors, api.FieldError{Location: f.Location, Message: f.Message, Value: shown(f.Value)})
 	}
@@ -147,7 +154,7 @@ func humaProblem(op *huma.Operation, status int, detail string, faults []error) 
 		return newProblem(api.CodeInternal, problemOf(errors.New(detail)).Detail, errors.Join(append(faults, errors.New(detail))...))
 	}
 	var fields []redoubt.FieldError
-	for _, fault := range faults {
+	for _, fault := range faults[:min(len(faults), maxFaults+1)] {
 		var d *huma.ErrorDetail
 		if errors.As(fault, &d) {
 			fields = append(fields, fieldError(op, d))

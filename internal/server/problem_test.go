@@ -102,6 +102,31 @@ func TestProblemsAreWrittenPlainly(t *testing.T) {
 	}
 }
 
+// TestProblemsKeepSecretsBack: what may hold a credential is not sent back, and
+// the decoder's own words tell nobody anything.
+func TestProblemsKeepSecretsBack(t *testing.T) {
+	h := newHarness(t)
+	for target, body := range map[string]string{
+		"triage":   `{"new_note":"hunter2hunter2","limit":1e999}`,
+		"projects": `{"name":"a/b","url":"https://me:hunter2hunter2@example.com/a"}`,
+	} {
+		a := h.send(http.MethodPost, "/api/v1/deployments/acme/"+target, body)
+		h.wantProblem(a, api.CodeInvalidArgument)
+		if contains(a.body, "hunter2") || contains(a.body, "Go value") {
+			t.Errorf("%s: %s", target, a.body)
+		}
+	}
+}
+
+func TestProblemsAreBounded(t *testing.T) {
+	h := newHarness(t)
+	a := h.send(http.MethodPost, "/api/v1/deployments/acme/triage", `{"issue_type":"sast","new_note":"x","issue_ids":[`+strings.Repeat("1.5,", 5000)+`1]}`)
+	h.wantProblem(a, api.CodeInvalidArgument)
+	if n := len(a.locations()); n != maxFaults+1 {
+		t.Errorf("%d faults are named", n)
+	}
+}
+
 func TestProblemHeaders(t *testing.T) {
 	h := newHarness(t)
 	if got := h.send(http.MethodGet, findings, "", "Authorization", "").header.Get("WWW-Authenticate"); !strings.HasPrefix(got, "Bearer") {

@@ -78,7 +78,7 @@ func (in *createInput) Resolve(ctx huma.Context) []error {
 		}
 	}
 	if b.URL != "" && !webAddress(b.URL) {
-		bad.add("body.url", b.URL, "expected an absolute http or https URL")
+		bad.add("body.url", nil, "expected an absolute http or https URL without a user or password") // which it may hold
 	}
 	in.project = redoubt.Project{Name: b.Name, URL: b.URL, Tags: tagsOf(b.Tags, &bad)}
 	in.project.Visibility, _ = redoubt.ParseVisibility(b.Visibility)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -43,16 +44,19 @@ func FuzzCanonicalPath(f *testing.F) {
 	f.Add("/api/v1/deployments/1/projects/a/b/managed-scan")
 	f.Add("//api//v1/deployments/1/projects/a%2Fb")
 	f.Add("/api/v1/deployments/1/projects/%ff%00")
+	f.Add("/../x")
 	f.Fuzz(func(t *testing.T, path string) {
 		u, err := url.ParseRequestURI(path)
 		if err != nil {
 			t.Skip()
 		}
+		w := httptest.NewRecorder()
+		ctx := context.WithValue(t.Context(), callKey{}, &call{w: w})
 		canonicalPath(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			again := joinProjectName(collapseSlashes(r.URL.EscapedPath()))
 			if again != r.URL.EscapedPath() {
 				t.Errorf("%q became %q, and that would become %q", path, r.URL.EscapedPath(), again)
 			}
-		})).ServeHTTP(httptest.NewRecorder(), &http.Request{Method: http.MethodGet, URL: u})
+		})).ServeHTTP(w, (&http.Request{Method: http.MethodGet, URL: u}).WithContext(ctx))
 	})
 }

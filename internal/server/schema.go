@@ -113,10 +113,14 @@ var missing = regexp.MustCompile(`^expected required property (\w+) to be presen
 
 // fieldError is a fault as this server tells it. The library names the object
 // that lacks a member, and of a member with several forms it only says that
-// none of them fits.
+// none of them fits. Of a body that its decoder refuses, it gives the decoder's
+// words and all of the body, which may hold anything.
 func fieldError(op *huma.Operation, d *huma.ErrorDetail) redoubt.FieldError {
 	if m := missing.FindStringSubmatch(d.Message); m != nil {
 		return redoubt.FieldError{Location: d.Location + "." + m[1], Message: "is needed"}
+	}
+	if strings.HasPrefix(d.Message, "json: ") {
+		return redoubt.FieldError{Location: d.Location, Message: "holds a number out of range, or a value of another type than its member has"}
 	}
 	out := redoubt.FieldError{Location: d.Location, Message: d.Message, Value: d.Value}
 	if d.Message != validation.MsgExpectedMatchExactlyOneSchema {
