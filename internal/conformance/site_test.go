@@ -259,3 +259,8 @@ func (b *logBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.text.String()
 }
+
+// lines are those of the log that hold a text.
+func (b *logBuffer) lines(text string) string {
+	return strings.Join(kept(strings.Split(b.String(), "\n"), func(line string) bool { return strings.Contains(line, text) }), "\n")
+}

@@ -1,0 +1,205 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// testUnknownRoutes holds that an address that the table does not have is a
+// problem document too.
+func testUnknownRoutes(t *testing.T, w *world) {
+	for _, path := range []string{"/", "/nothing", "/api", "/api/v1", "/api/v1/nothing", "/api/v2/deployments", w.root(), w.root() + "/findings/1/2", w.root() + "/policies/1/rules", "/api/v1/deployments/acme/projects/"} {
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			for _, token := range []string{"", "-"} {
+				p := refused(t, w.send(t, request{method: method, path: path, token: token}), 404, api.CodeNotFound)
+				if p.Instance != path {
+					t.Errorf("%s: instance %q", path, p.Instance)
+				}
+			}
+		}
+	}
+}
+
+// testMethods sends every method to every address of the table: those that it
+// does not have are 405, and Allow names those that it has.
+func testMethods(t *testing.T, w *world) {
+	allowed := map[string][]string{}
+	for _, r := range server.Routes() {
+		allowed[r.Pattern] = append(allowed[r.Pattern], r.Method)
+		if r.Method == "GET" {
+			allowed[r.Pattern] = append(allowed[r.Pattern], "HEAD")
+		}
+	}
+	parts := map[string]string{"findingId": "1", "projectName": "acme/payments", "repositoryId": "1", "taskToken": "x", "policyId": "1"}
+	for pattern, want := range allowed {
+		slices.Sort(want)
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} {
+			if slices.Contains(want, method) {
+				continue
+			}
+			a := w.send(t, request{method: method, path: address(pattern, "acme", parts)})
+			if a.status != 405 {
+				t.Errorf("%s %s answers %d", method, pattern, a.status)
+				continue
+			}
+			if method != "HEAD" {
+				refused(t, a, 405, api.CodeMethodNotAllowed)
+			}
+			if got := a.header.Get("Allow"); got != strings.Join(want, ", ") {
+				t.Errorf("%s %s allows %q, want %v", method, pattern, got, want)
+			}
+		}
+	}
+}
+
+// testBodies sends broken bodies, and bodies of other kinds, to every operation
+// that takes JSON.
+func testBodies(t *testing.T, w *world) {
+	eachRoute(t, w, func(t *testing.T, r server.Route, p probe) {
+		if r.Method != "POST" && r.Method != "PATCH" || r.ID == "importReports" {
+			return
+		}
+		at := address(r.Pattern, "acme", p.ours) + p.query
+		for _, body := range []string{"{", `{"a":}`, `[]`, `"x"`, `7`, `{} {}`, "\xff", `{"deploymentId":{},"deploymentSlug":{}}`, strings.Repeat("[", 20000)} {
+			invalid(t, w.send(t, request{method: r.Method, path: at, body: body}))
+		}
+		for _, media := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "nonsense"} {
+			refused(t, w.send(t, request{method: r.Method, path: at, body: "{}", header: map[string]string{"Content-Type": media}}), 415, api.CodeUnsupportedMediaType)
+		}
+		refused(t, w.send(t, request{method: r.Method, path: at, body: "{}", header: map[string]string{"Content-Encoding": "br"}}), 415, api.CodeUnsupportedMediaType)
+		invalid(t, w.send(t, request{method: r.Method, path: at, body: "{}", header: map[string]string{"Content-Encoding": "gzip"}}))
+	})
+}
+
+// testRequestIDs holds that a sane id of the client's is kept, and another is not.
+func testRequestIDs(t *testing.T, w *world) {
+	for sent, keep := range map[string]bool{"mine-1.2_3": true, strings.Repeat("x", 129): false, "a b": false, "a\"b": false, "": false} {
+		a := w.send(t, request{method: "GET", path: "projects", header: map[string]string{"X-Request-Id": sent}})
+		if got := a.header.Get("X-Request-Id"); (got == sent) != keep || got == "" {
+			t.Errorf("id %q comes back as %q", sent, got)
+		}
+	}
+}
+
+// testHead holds that what can be read can be asked about.
+func testHead(t *testing.T, w *world) {
+	for _, path := range []string{"findings", "projects", "policies", "projects/acme/payments"} {
+		if a := w.send(t, request{method: "HEAD", path: path}); a.status != 200 || len(a.body) > 0 {
+			t.Errorf("HEAD %s answers %d and %d bytes", path, a.status, len(a.body))
+		}
+	}
+}
+
+// TestTooLarge holds bodies to their limits, before and after inflating.
+func TestTooLarge(t *testing.T) {
+	s := newSite(t, "sqlite", server.Limits{Body: 1000, Upload: 4000})
+	big := []byte(`{"name":"` + strings.Repeat("x", 1000) + `"}`)
+	for name, r := range map[string]request{
+		"json":        {method: "POST", path: "dependencies", body: big},
+		"zipped json": {method: "POST", path: "dependencies", body: zipped(t, bytes.Repeat(big, 100)), header: map[string]string{"Content-Encoding": "gzip"}},
+		"report":      {method: "POST", path: "imports?project=a/b", body: append([]byte(`{"results":[],"paths":{"scanned":[]},"x":"`), bytes.Repeat([]byte("x"), 5000)...)},
+		"zipped":      {method: "POST", path: "imports?project=a/b", body: zipped(t, semgrepReport((&world{site: s, rules: map[string]scanRule{}}).matches(1, 0, 50)...)), header: map[string]string{"Content-Encoding": "gzip"}},
+	} {
+		t.Run(name, func(t *testing.T) { refused(t, s.send(t, r), 413, api.CodeTooLarge) })
+	}
+	post[api.ListDependenciesResponse](t, s, "dependencies", big[:0])
+}
+
+// TestRate holds each token to its own rate, by the clock.
+func TestRate(t *testing.T) {
+	s := newSite(t, "sqlite", server.Limits{Rate: 1, Burst: 3})
+	other := s.newToken(t, redoubt.Token{Name: "other", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}})
+	ask := func(token string) answer { return s.send(t, request{method: "GET", path: "projects", token: token}) }
+	for left := 2; left >= 0; left-- {
+		a := ask("")
+		if a.status != 200 || a.header.Get("RateLimit-Remaining") != string(rune('0'+left)) || a.header.Get("RateLimit-Limit") == "" || a.header.Get("RateLimit-Reset") == "" {
+			t.Errorf("with %d left: %d, %v", left, a.status, a.header)
+		}
+	}
+	a := ask("")
+	refused(t, a, 429, api.CodeRateLimited)
+	if a.header.Get("Retry-After") != "1" || a.header.Get("RateLimit-Remaining") != "0" {
+		t.Errorf("over the rate: %v", a.header)
+	}
+	if a := ask(other); a.status != 200 {
+		t.Errorf("another token is refused: %s", a.body)
+	}
+	s.clock.Advance(time.Second)
+	if a := ask(""); a.status != 200 {
+		t.Errorf("a second later: %s", a.body)
+	}
+}
+
+// TestInternal breaks the store: the answer tells nothing of it, the log all,
+// under the same request id.
+func TestInternal(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		smallSite(t, s)
+		for table, r := range map[string]request{
+			"policy_rule": {method: "GET", path: "secrets"},
+			"dependency":  {method: "POST", path: "dependencies", body: object{}},
+			"scan":        {method: "POST", path: "scans/search", body: object{}},
+			"project_tag": {method: "PATCH", path: payments, body: object{"tags": "a"}},
+		} {
+			s.without(t, table, func() {
+				a := s.send(t, r)
+				p := refused(t, a, 500, api.CodeInternal)
+				if body := strings.ToLower(strings.Replace(string(a.body), p.Instance, "", 1)); strings.Contains(body, table) || strings.Contains(body, "sql") || strings.Contains(body, ".go") {
+					t.Errorf("tells %s", a.body)
+				}
+				if line := s.log.lines(p.RequestID); !strings.Contains(line, table) || !strings.Contains(line, `"cause"`) {
+					t.Errorf("without %s the log says %s", table, line)
+				}
+			})
+		}
+	})
+}
+
+// TestUnavailable holds that a server whose store is closed says to come back.
+func TestUnavailable(t *testing.T) {
+	s := newSite(t, "sqlite")
+	if a := s.send(t, request{method: "GET", path: "/readyz"}); a.status != 200 {
+		t.Errorf("readyz answers %d", a.status)
+	}
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := s.send(t, request{method: "GET", path: "projects"})
+	refused(t, a, 503, api.CodeUnavailable)
+	if a.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+}
+
+// TestLog holds that every request is one line that names what the issue asks
+// for, and neither its query nor its token.
+func TestLog(t *testing.T) {
+	s := newSite(t, storetest.Engines[0])
+	a := s.send(t, request{method: "GET", path: "findings?rules=private-word"})
+	var line map[string]any
+	text := s.log.lines(a.header.Get("X-Request-Id"))
+	if err := json.Unmarshal([]byte(text), &line); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	for _, member := range []string{"request_id", "route", "status", "duration", "deployment", "token"} {
+		if line[member] == nil {
+			t.Errorf("the line has no %s: %s", member, text)
+		}
+	}
+	if line["status"] != float64(http.StatusOK) || line["route"] != "/api/v1/deployments/{deploymentSlug}/findings" {
+		t.Errorf("the line says %s", text)
+	}
+	if all := s.log.String(); strings.Contains(all, "private-word") || strings.Contains(all, s.token) {
+		t.Errorf("the log holds a query or a token: %s", all)
+	}
+}
