@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -103,11 +104,11 @@ func (s *service) baseURL() string {
 func (s *service) run(a *app, ready func() error) error {
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
-	servers := []*http.Server{s.serve(s.server.Handler())}
+	servers := []*http.Server{s.serve(a, s.server.Handler())}
 	failed := make(chan error, 2)
 	go func() { failed <- servers[0].Serve(s.listener) }()
 	if s.metrics != nil {
-		servers = append(servers, s.serve(s.server.MetricsHandler()))
+		servers = append(servers, s.serve(a, s.server.MetricsHandler()))
 		go func() { failed <- servers[1].Serve(s.metrics) }()
 	}
 	var background sync.WaitGroup
@@ -128,10 +129,10 @@ func (s *service) run(a *app, ready func() error) error {
 }
 
 // serve bounds what a slow or silent client can hold. Uploads and downloads are
-// long, so only their headers and their idleness are timed here.
-func (s *service) serve(h http.Handler) *http.Server {
+// long, so they are not timed as a whole: they keep a pace.
+func (s *service) serve(a *app, h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: usualPace(a.clock).handler(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 }
@@ -176,12 +177,24 @@ func (s *service) announce(file string, text []byte) error {
 	if file == "" {
 		return nil
 	}
-	temporary := file + ".part"
-	if err := os.WriteFile(temporary, text, 0o600); err != nil {
+	if err := replaceFile(file, text); err != nil {
 		return fmt.Errorf("write the ready file: %w", err)
 	}
-	if err := os.Rename(temporary, file); err != nil {
-		return fmt.Errorf("write the ready file: %w", err)
+	return nil
+}
+
+// replaceFile writes a new file, its owner's alone, and gives it the name.
+func replaceFile(name string, text []byte) error {
+	part, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(text)
+	if err = errors.Join(err, part.Close()); err == nil {
+		err = os.Rename(part.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part.Name()))
 	}
 	return nil
 }

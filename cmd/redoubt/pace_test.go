@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// paced serves h at a pace that a test can wait for, and returns a connection.
+func paced(t *testing.T, h http.HandlerFunc) net.Conn {
+	t.Helper()
+	srv := httptest.NewServer(pace{clock: time.Now, grace: 200 * time.Millisecond, second: 1 << 20}.handler(h))
+	t.Cleanup(srv.Close)
+	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	return conn
+}
+
+func TestSilentBodyIsCutOff(t *testing.T) {
+	for name, reads := range map[string]bool{"read": true, "not read": false} {
+		t.Run(name, func(t *testing.T) {
+			conn := paced(t, func(w http.ResponseWriter, r *http.Request) {
+				if !reads {
+					return
+				}
+				if _, err := io.Copy(io.Discard, r.Body); err == nil {
+					t.Error("a body without an end had one")
+				}
+			})
+			fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc")
+			if _, err := io.Copy(io.Discard, conn); err != nil {
+				t.Errorf("the connection stayed open: %v", err)
+			}
+		})
+	}
+}
+
+func TestUnreadAnswerIsCutOff(t *testing.T) {
+	failed := make(chan error, 1)
+	conn := paced(t, func(w http.ResponseWriter, _ *http.Request) {
+		chunk := []byte(strings.Repeat("x", 1<<16))
+		for range 1 << 12 { // more than all buffers on the way hold
+			if _, err := w.Write(chunk); err != nil {
+				failed <- err
+				return
+			}
+		}
+		failed <- nil
+	})
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	if err := <-failed; err == nil {
+		t.Error("an answer that nobody reads was written")
+	}
+}
+
+// TestWorkIsNotPaced: neither the time that a request is worked on after its
+// body was read, nor that between two requests, counts.
+func TestWorkIsNotPaced(t *testing.T) {
+	conn := paced(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		time.Sleep(300 * time.Millisecond)
+		if err := r.Context().Err(); err != nil {
+			t.Errorf("the request was given up: %v", err)
+		}
+		fmt.Fprint(w, "done")
+	})
+	answers := bufio.NewReader(conn)
+	for range 2 {
+		fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nabc")
+		answer, err := http.ReadResponse(answers, nil)
+		for err == nil && answer.StatusCode == http.StatusContinue {
+			answer, err = http.ReadResponse(answers, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, _ := io.ReadAll(answer.Body); string(body) != "done" {
+			t.Errorf("%d %s", answer.StatusCode, body)
+		}
+		time.Sleep(300 * time.Millisecond)
+	}
+}
