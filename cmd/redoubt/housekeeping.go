@@ -35,15 +35,15 @@ func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
 func (s *service) tidy(ctx context.Context, now time.Time) {
 	all, err := s.store.Deployments(ctx)
 	if err != nil {
-		s.complain(ctx, "cannot list the deployments to tidy", err)
+		s.complain(ctx, redoubt.Deployment{}, "listing the deployments", err)
 		return
 	}
 	for _, d := range all {
 		if s.config.RefRetention > 0 {
-			s.complain(ctx, "cannot expire the refs of deployment "+d.Slug, s.expireRefs(ctx, d, now))
+			s.complain(ctx, d, "expiring refs", s.expireRefs(ctx, d, now))
 		}
 		if d.Version > feedKept {
-			s.complain(ctx, "cannot prune the feed of deployment "+d.Slug, s.store.PruneChanges(ctx, d.ID, d.Version-feedKept))
+			s.complain(ctx, d, "pruning the change feed", s.store.PruneChanges(ctx, d.ID, d.Version-feedKept))
 		}
 	}
 }
@@ -60,8 +60,8 @@ func (s *service) expireRefs(ctx context.Context, d redoubt.Deployment, now time
 }
 
 // complain logs a failure, unless it is only that the server stops.
-func (s *service) complain(ctx context.Context, what string, err error) {
+func (s *service) complain(ctx context.Context, d redoubt.Deployment, task string, err error) {
 	if err != nil && ctx.Err() == nil {
-		s.log.Error(what, "error", err)
+		s.log.Error("housekeeping failed; it is tried again within the hour", "task", task, "deployment", d.Slug, "error", err)
 	}
 }

@@ -36,7 +36,8 @@ type service struct {
 func newService(a *app, c config.Server, st *store.Store) (*service, error) {
 	s := &service{config: c, store: st, log: a.log}
 	var err error
-	if s.listener, err = net.Listen("tcp", c.Addr); err != nil {
+	listen := new(net.ListenConfig)
+	if s.listener, err = listen.Listen(a.ctx, "tcp", c.Addr); err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w (another --addr may be free)", c.Addr, err)
 	}
 	if c.TLSCert != "" {
@@ -49,7 +50,7 @@ func newService(a *app, c config.Server, st *store.Store) (*service, error) {
 		})
 	}
 	if c.MetricsAddr != "" {
-		if s.metrics, err = net.Listen("tcp", c.MetricsAddr); err != nil {
+		if s.metrics, err = listen.Listen(a.ctx, "tcp", c.MetricsAddr); err != nil {
 			return nil, errors.Join(fmt.Errorf("cannot listen on %s for metrics: %w", c.MetricsAddr, err), s.listener.Close())
 		}
 	}

@@ -94,6 +94,7 @@ func cdxMetadata(r redoubt.SBOMRequest, c Content, root part) *cdx.Metadata {
 // cdxTools names us: as a component, or in 1.4 as what came before that.
 func cdxTools(format, version string) *cdx.ToolsChoice {
 	if format == "1.4" {
+		//lint:ignore SA1019 deprecated since 1.5, and all that 1.4 has
 		tools := []cdx.Tool{{Vendor: "Redoubt", Name: "redoubt", Version: version}} //nolint:staticcheck // deprecated since 1.5, all that 1.4 has
 		return &cdx.ToolsChoice{Tools: &tools}
 	}

@@ -26,8 +26,8 @@ func scanDependencyRow(r row) (d dependencyRow, err error) {
 	return d, r.Scan(&d.id, &d.inventory, &d.version, &d.transitivity, &d.line, &d.purl, &d.licenses, &d.hashes)
 }
 
-func (d dependencyRow) values() []any {
-	return []any{d.id, d.inventory, d.version, int64(d.transitivity), d.line, d.purl, d.licenses, d.hashes}
+func (r dependencyRow) values() []any {
+	return []any{r.id, r.inventory, r.version, int64(r.transitivity), r.line, r.purl, r.licenses, r.hashes}
 }
 
 // putDependencies makes the rows of an inventory hold what it says. Rows are

@@ -51,11 +51,11 @@ func (w *where) scanFilter(f redoubt.ScanFilter, now time.Time) {
 		w.and(`is_full = ?`, *f.Full)
 	}
 	if len(f.Products) > 0 {
-		var any redoubt.Products
+		var wanted redoubt.Products
 		for _, product := range f.Products {
-			any = any.With(product)
+			wanted = wanted.With(product)
 		}
-		w.and(`products & ? <> 0`, any)
+		w.and(`products & ? <> 0`, wanted)
 	}
 	if len(f.Statuses) > 0 {
 		w.anyStatus(f.Statuses, now.Add(-redoubt.ScanTimeout))

@@ -9,15 +9,15 @@ import (
 )
 
 // Setting reads what the server made for itself once, such as the key of its
-// signatures. Where there is none yet, make makes it; of several processes that
+// signatures. Where there is none yet, create makes it; of several processes that
 // do so at once, all get the value of the first. It belongs to no tenant, so no
 // audit event tells of it.
-func (s *Store) Setting(ctx context.Context, name string, make func() ([]byte, error)) ([]byte, error) {
+func (s *Store) Setting(ctx context.Context, name string, create func() ([]byte, error)) ([]byte, error) {
 	value, err := s.setting(ctx, name)
 	if !errors.Is(err, redoubt.ErrNotFound) {
 		return value, err
 	}
-	if value, err = make(); err != nil {
+	if value, err = create(); err != nil {
 		return nil, fmt.Errorf("make the setting %s: %w", name, err)
 	}
 	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
