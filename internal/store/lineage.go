@@ -79,22 +79,15 @@ func (tx *Tx) NewLineageIDs(ctx context.Context, n int) ([]int64, error) {
 
 // AddLineages stores new lineages under ids that were reserved for them.
 func (tx *Tx) AddLineages(ctx context.Context, lineages []redoubt.Lineage) error {
-	if err := tx.writeLineages(ctx, lineages, ""); err != nil {
-		return fmt.Errorf("add lineages: %w", err)
-	}
-	return nil
-}
-
-// updateLineage turns an insert of known ids into an update.
-var updateLineage = `ON CONFLICT (deployment_id, id) DO UPDATE SET ` + excluded(lineageColumns, "id")
-
-func (tx *Tx) writeLineages(ctx context.Context, lineages []redoubt.Lineage, conflict string) error {
 	rows := make([][]any, len(lineages))
 	for i := range lineages {
 		rows[i] = lineageValues(&lineages[i])
 		tx.change(changeLineage, lineages[i].ID)
 	}
-	return tx.insert(ctx, `lineage (deployment_id, `+lineageColumns+`)`, rows, conflict)
+	if err := tx.insert(ctx, `lineage (deployment_id, `+lineageColumns+`)`, rows, ""); err != nil {
+		return fmt.Errorf("add lineages: %w", err)
+	}
+	return nil
 }
 
 // AddIdentities puts identities into lineages of the project. One that was in

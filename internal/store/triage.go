@@ -12,32 +12,43 @@ import (
 // lineage count in the order given. A lineage that already has that triage is
 // left alone; an unknown one is redoubt.ErrNotFound.
 func (tx *Tx) UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error {
-	ids := make([]int64, len(events))
-	for i, e := range events {
-		ids[i] = e.LineageID
+	last := make(map[int64]redoubt.Triage, len(events))
+	for _, e := range events {
+		last[e.LineageID] = e.After
 	}
-	stored, err := tx.lineages(ctx, ids)
+	alike := map[redoubt.Triage][]int64{} // a bulk triage makes few groups
+	for id, t := range last {
+		alike[t] = append(alike[t], id)
+	}
+	for t, ids := range alike {
+		if err := tx.setTriage(ctx, t, ids); err != nil {
+			return fmt.Errorf("triage: %w", err)
+		}
+	}
+	return tx.addTriageEvents(ctx, events)
+}
+
+// setTriage gives lineages one triage.
+func (tx *Tx) setTriage(ctx context.Context, t redoubt.Triage, ids []int64) error {
+	in, arg := tx.in("id", 2, ids)
+	tx.session.wrote = true
+	changed, err := many(ctx, tx, scalar[int64], `UPDATE lineage
+		SET triage_state = $3, triage_reason = $4, triage_comment = $5, triaged_at = $6, triaged_by_json = $7, automatic = $8
+		WHERE deployment_id = $1 AND `+in+` AND NOT (triage_state = $3 AND triage_reason = $4 AND triage_comment = $5
+			AND triaged_at IS NOT DISTINCT FROM $6 AND triaged_by_json = $7 AND automatic = $8)
+		RETURNING id`, arg, int64(t.State), int64(t.Reason), t.Comment, t.At, encoded(t.By), t.Automatic)
 	if err != nil {
 		return err
 	}
-	after := make(map[int64]redoubt.Triage, len(stored))
-	for _, e := range events {
-		after[e.LineageID] = e.After
+	tx.change(changeLineage, changed...)
+	if len(changed) == len(ids) {
+		return nil
 	}
-	if len(stored) < len(after) {
-		return fmt.Errorf("triage: a lineage is gone: %w", redoubt.ErrNotFound)
+	known, err := one(ctx, tx, scalar[int], `SELECT count(*) FROM lineage WHERE deployment_id = $1 AND `+in, arg)
+	if err == nil && known < len(ids) {
+		err = fmt.Errorf("a lineage is gone: %w", redoubt.ErrNotFound)
 	}
-	var changed []redoubt.Lineage
-	for _, l := range stored {
-		if l.Triage != after[l.ID] {
-			l.Triage = after[l.ID]
-			changed = append(changed, l)
-		}
-	}
-	if err := tx.writeLineages(ctx, changed, updateLineage); err != nil {
-		return fmt.Errorf("triage: %w", err)
-	}
-	return tx.addTriageEvents(ctx, events)
+	return err
 }
 
 func (tx *Tx) addTriageEvents(ctx context.Context, events []redoubt.TriageEvent) error {
@@ -45,9 +56,16 @@ func (tx *Tx) addTriageEvents(ctx context.Context, events []redoubt.TriageEvent)
 	if err != nil {
 		return err
 	}
+	texts := map[any]string{} // events of one decision say mostly the same
+	text := func(v any) string {
+		if _, known := texts[v]; !known {
+			texts[v] = encoded(v)
+		}
+		return texts[v]
+	}
 	rows := make([][]any, len(ids))
 	for i, e := range events {
-		rows[i] = []any{ids[i], e.LineageID, e.At, encoded(e.By), encoded(e.Before), encoded(e.After), e.Note}
+		rows[i] = []any{ids[i], e.LineageID, e.At, text(e.By), text(e.Before), text(e.After), e.Note}
 	}
 	return tx.insert(ctx, `triage_event (deployment_id, id, lineage_id, at, actor_json, before_json, after_json, note)`, rows, "")
 }

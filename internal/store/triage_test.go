@@ -42,6 +42,10 @@ func TestTriageAndItsTrail(t *testing.T) {
 		})
 		again := []redoubt.TriageEvent{{LineageID: writes[0].LineageID, At: at, By: by, Before: fixing, After: fixing, Note: "again"}}
 		d.silently("the same triage again", func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTriage(ctx, again) })
+		gone := []redoubt.TriageEvent{{LineageID: writes[0].LineageID, After: ignored}, {LineageID: 1 << 40, After: ignored}}
+		fails(t, "a lineage that is not there", s.Update(t.Context(), d.id, by, func(ctx context.Context, tx *store.Tx) error {
+			return tx.UpdateTriage(ctx, gone)
+		}), redoubt.ErrNotFound)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			trail, err := tx.TriageTrail(ctx, writes[0].LineageID)
 			same(t, "length of the trail", len(trail), 3)
