@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -60,7 +61,7 @@ func isJSON(contentType string) bool {
 // inflate returns the body, inflated if it is gzip; either way reading more
 // than limit bytes of it is a *http.MaxBytesError.
 func inflate(r *http.Request, limit int64) (io.Reader, error) {
-	raw := http.MaxBytesReader(nil, r.Body, limit)
+	raw := http.MaxBytesReader(nil, wire{r.Body}, limit)
 	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
 		return raw, nil
@@ -74,6 +75,22 @@ func inflate(r *http.Request, limit int64) (io.Reader, error) {
 		return nil, newProblem(api.CodeUnsupportedMediaType, fmt.Sprintf("The Content-Encoding %.40q is not understood. Send gzip or nothing.", encoding), nil)
 	}
 }
+
+// wire is a body on its way in. A fault of the connection names addresses of
+// this network, which are nothing to the client.
+type wire struct{ io.ReadCloser }
+
+// Read implements io.Reader.
+func (w wire) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	var fault net.Error
+	if errors.As(err, &fault) {
+		err = errCutOff
+	}
+	return n, err
+}
+
+var errCutOff = errors.New("the connection broke, or was too slow")
 
 // fold makes one of all spellings of a member: repositoryId, repository_id.
 func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }

@@ -5,12 +5,16 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -154,5 +158,15 @@ func TestReadJSON(t *testing.T) {
 				t.Errorf("got %q, %v", got, err)
 			}
 		})
+	}
+}
+
+// TestConnectionFaultsNameNoAddress: what the network says of itself stays here.
+func TestConnectionFaultsNameNoAddress(t *testing.T) {
+	fault := &net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 1}, Err: os.ErrDeadlineExceeded}
+	r := httptest.NewRequest(http.MethodPost, "/", io.NopCloser(iotest.ErrReader(fault)))
+	_, err := readJSON(r, 1<<20)
+	if err == nil || strings.Contains(err.Error(), "10.9.8.7") || !strings.Contains(err.Error(), "too slow") {
+		t.Errorf("the client reads: %v", err)
 	}
 }
