@@ -75,6 +75,10 @@ func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
 	if scan.Outcome != redoubt.ScanApplied {
 		return sum, nil
 	}
+	if project, err = s.UpdateProjectByScan(ctx, project.ID, u.Project); err != nil {
+		return Summary{}, err
+	}
+	sum.Project = project.Name
 	a := application{s: s, upload: u, project: project, scan: scan, sum: &sum}
 	return sum, a.run(ctx, sightings, inventories)
 }

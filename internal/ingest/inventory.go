@@ -70,7 +70,7 @@ func inventoryDigest(inventory redoubt.Inventory) redoubt.Digest {
 }
 
 // putInventories states what the lockfiles hold, and drops those that the
-// source brought and a full scan no longer finds (decisions §15).
+// source brought before and a full scan no longer finds (decisions §15).
 //
 // A lockfile that was searched or skipped and is not stated could not be read:
 // nothing is said about it. Nothing is dropped by a report whose inventories are
@@ -100,7 +100,7 @@ func (a *application) putInventories(ctx context.Context, scope Scope, list []re
 		}
 	}
 	slices.Sort(keep)
-	dropped, err := a.s.DropInventories(ctx, scan.ProjectID, scan.Ref, scan.Source, slices.Compact(keep))
+	dropped, err := a.s.DropInventories(ctx, scan.ProjectID, scan.Ref, scan.Source, scan.StartedAt, slices.Compact(keep))
 	a.sum.LockfilesDropped = dropped
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -56,6 +57,25 @@ func TestDroppedLockfiles(t *testing.T) {
 				t.Errorf("b.lock is there: %v; dropped %v", there, sum.LockfilesDropped)
 			}
 		})
+	}
+}
+
+// A diff scan that started after a full one may be in before it.
+func TestOlderFullScanDropsNothingNewer(t *testing.T) {
+	m := newMemory()
+	started := m.clock.Add(-time.Hour)
+	at := func(u Upload, minutes int) Upload {
+		u.At = started.Add(time.Duration(minutes) * time.Minute)
+		return u
+	}
+	diff := at(stating("new.lock"), 20)
+	diff.Full = false
+	apply(t, m, diff)
+	if sum := apply(t, m, at(stating("a.lock"), 10)); sum.Outcome != redoubt.ScanApplied || len(sum.LockfilesDropped) > 0 {
+		t.Errorf("the older: %+v", sum)
+	}
+	if sum := apply(t, m, at(stating("a.lock"), 30)); len(sum.LockfilesDropped) != 1 {
+		t.Errorf("a newer one: %+v", sum)
 	}
 }
 

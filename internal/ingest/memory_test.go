@@ -47,9 +47,6 @@ func (m *memory) Now() time.Time { return m.clock }
 func (m *memory) ProjectForScan(_ context.Context, p redoubt.Project) (redoubt.Project, error) {
 	for i := range m.projects {
 		if m.projects[i].Name == p.Name {
-			if m.projects[i].URL == "" {
-				m.projects[i].URL = p.URL
-			}
 			return m.projects[i], nil
 		}
 	}
@@ -57,6 +54,19 @@ func (m *memory) ProjectForScan(_ context.Context, p redoubt.Project) (redoubt.P
 	m.writes++
 	m.projects = append(m.projects, p)
 	return p, nil
+}
+
+func (m *memory) UpdateProjectByScan(_ context.Context, projectID int64, scan redoubt.Project) (redoubt.Project, error) {
+	for i := range m.projects {
+		if p := &m.projects[i]; p.ID == projectID {
+			if scan.URL != "" && scan.URL != p.URL {
+				m.writes++
+				p.URL = scan.URL
+			}
+			return *p, nil
+		}
+	}
+	return scan, redoubt.ErrNotFound
 }
 
 func (m *memory) ScanApplied(_ context.Context, projectID int64, ref string, full bool, at time.Time) error {
@@ -271,9 +281,9 @@ func (m *memory) PutInventory(_ context.Context, s redoubt.InventoryStatement) (
 	return len(s.Inventory.Dependencies), len(old.Inventory.Dependencies), nil
 }
 
-func (m *memory) DropInventories(_ context.Context, _ int64, ref, source string, keep []string) (dropped []string, _ error) {
+func (m *memory) DropInventories(_ context.Context, _ int64, ref, source string, until time.Time, keep []string) (dropped []string, _ error) {
 	for key, s := range m.inventories {
-		if s.Ref == ref && s.Source == source && !slices.Contains(keep, s.Inventory.Lockfile) {
+		if s.Ref == ref && s.Source == source && !s.At.After(until) && !slices.Contains(keep, s.Inventory.Lockfile) {
 			m.writes++
 			delete(m.inventories, key)
 			dropped = append(dropped, s.Inventory.Lockfile)

@@ -15,9 +15,12 @@ type Store interface {
 	Now() time.Time
 
 	// ProjectForScan finds the project by its host's id, then by name or old
-	// name; unknown, it creates it; known under another name, it renames it
-	// (decisions §7). It fills an empty URL and adds missing tags.
+	// name; unknown, it creates it (decisions §7).
 	ProjectForScan(ctx context.Context, p redoubt.Project) (redoubt.Project, error)
+	// UpdateProjectByScan takes over what a scan that counts tells of its
+	// project: its new name where the host's id is known, and the URL, id and
+	// tags that it brings.
+	UpdateProjectByScan(ctx context.Context, projectID int64, p redoubt.Project) (redoubt.Project, error)
 	// ScanApplied notes on the project that a scan was applied: when, and the
 	// default branch if this is the first branch fully scanned.
 	ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error
@@ -61,7 +64,7 @@ type Store interface {
 	// keeping the ids of rows that stay. An older or equal statement changes
 	// nothing. It returns how many rows came and went.
 	PutInventory(ctx context.Context, s redoubt.InventoryStatement) (added, removed int, err error)
-	// DropInventories removes what the source stated of the ref, but for the
-	// lockfiles to keep, and returns the paths dropped (decisions §15).
-	DropInventories(ctx context.Context, projectID int64, ref, source string, keep []string) ([]string, error)
+	// DropInventories removes what the source stated of the ref until a time, but
+	// for the lockfiles to keep, and returns the paths dropped (decisions §15).
+	DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) ([]string, error)
 }

@@ -127,6 +127,30 @@ func TestScanRow(t *testing.T) {
 	}
 }
 
+// A repeated upload and a late one leave the project as others have it by now.
+func TestOnlyScansThatCountTellOfTheProject(t *testing.T) {
+	m := newMemory()
+	at := m.clock
+	of := func(url string, minutes int, change func(*Upload)) Upload {
+		u := upload(full(matched("a.py", 1, "x")), change)
+		u.Project.URL, u.At = "https://example.com/acme/"+url, at.Add(time.Duration(minutes-60)*time.Minute)
+		return u
+	}
+	same := func(*Upload) {}
+	first := of("one", 10, same)
+	apply(t, m, first)
+	apply(t, m, of("two", 10, func(u *Upload) { u.Category = "other" }))
+	for what, u := range map[string]Upload{"repeated": first, "late": of("old", 5, same)} {
+		if sum := apply(t, m, u); !sum.Repeat && sum.Outcome != redoubt.ScanLate || m.projects[0].URL != "https://example.com/acme/two" {
+			t.Errorf("%s: %v, the project is at %s", what, sum.Outcome, m.projects[0].URL)
+		}
+	}
+	apply(t, m, of("three", 20, same))
+	if m.projects[0].URL != "https://example.com/acme/three" {
+		t.Errorf("the project is at %s", m.projects[0].URL)
+	}
+}
+
 func TestBackDating(t *testing.T) {
 	m := newMemory()
 	at := m.clock.Add(-24 * time.Hour)

@@ -239,7 +239,7 @@ func (h history) tag(ctx context.Context, tx *store.Tx, all replica) error {
 		return nil
 	}
 	p := all.Projects[h.anyID("tagged", all.Projects)]
-	_, err := tx.ProjectForScan(ctx, redoubt.Project{Name: p.Name, Tags: []string{rapid.SampledFrom([]string{"x", "y"}).Draw(h.rt, "tag")}})
+	_, err := tx.UpdateProjectByScan(ctx, p.ID, redoubt.Project{Name: p.Name, Tags: []string{rapid.SampledFrom([]string{"x", "y"}).Draw(h.rt, "tag")}})
 	return err
 }
 

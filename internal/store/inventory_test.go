@@ -145,11 +145,12 @@ func TestInventoryInForce(t *testing.T) {
 	})
 }
 
-// drop removes what a source stated of the main branch, and returns the paths.
+// drop removes what a source stated of the main branch until now, and returns
+// the paths.
 func (d tenant) drop(p redoubt.Project, source string, keep ...string) (paths []string) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		paths, err = tx.DropInventories(ctx, p.ID, "refs/heads/main", source, keep)
+		paths, err = tx.DropInventories(ctx, p.ID, "refs/heads/main", source, tx.Now(), keep)
 		return err
 	})
 	return paths
@@ -168,11 +169,14 @@ func TestDropInventories(t *testing.T) {
 		ref := statement(p, "a.lock", dep("npm", "branch", "1"))
 		ref.Ref = "refs/heads/topic"
 		d.state(ref)
+		later := statement(p, "later.lock", dep("npm", "later", "1"))
+		later.At = later.At.Add(time.Hour)
+		d.state(later)
 
 		same(t, "dropped", d.drop(p, "semgrep", "kept.lock", "other-source.lock"), []string{"a.lock", "b.lock"})
 		same(t, "dropped again", d.drop(p, "semgrep", "kept.lock"), []string{})
 		left := slices.Sorted(maps.Keys(byVersion(d.dependencies(redoubt.DependencyFilter{}))))
-		same(t, "left", left, []string{"kept.lock@1", "other@1"})
+		same(t, "left", left, []string{"kept.lock@1", "later@1", "other@1"})
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			branch, err := tx.AllDependencies(ctx, p.ID, "refs/heads/topic")
 			same(t, "on the branch", len(branch), 1)

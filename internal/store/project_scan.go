@@ -11,10 +11,8 @@ import (
 )
 
 // ProjectForScan finds the project that a scan is of: by its host's id, then by
-// name, then by old name; unknown, it makes one (decisions §7). Known by its id
-// under another name, it is renamed, unless another project has that name. A
-// URL, an id or tags that the scan brings replace what is stored; what it does
-// not tell stays.
+// name, then by old name; unknown, it makes one (decisions §7). One that is
+// known stays as it is: whether the scan counts is not decided yet.
 func (tx *Tx) ProjectForScan(ctx context.Context, scan redoubt.Project) (redoubt.Project, error) {
 	if err := redoubt.CheckProjectName(scan.Name); err != nil {
 		return redoubt.Project{}, redoubt.Invalid("project", "%v", err)
@@ -23,6 +21,15 @@ func (tx *Tx) ProjectForScan(ctx context.Context, scan redoubt.Project) (redoubt
 	if errors.Is(err, redoubt.ErrNotFound) {
 		return tx.addProject(ctx, scan)
 	}
+	return known, err
+}
+
+// UpdateProjectByScan takes over what a scan that counts tells of its project.
+// Known by its host's id under another name, the project is renamed, unless
+// another one has that name (decisions §7). A URL, an id or tags that the scan
+// brings replace what is stored; what it does not tell stays.
+func (tx *Tx) UpdateProjectByScan(ctx context.Context, projectID int64, scan redoubt.Project) (redoubt.Project, error) {
+	known, err := tx.Project(ctx, projectID)
 	if err != nil {
 		return known, err
 	}

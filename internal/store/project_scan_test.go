@@ -82,7 +82,11 @@ func findsProject(t *testing.T, s *store.Store, slug string, c scanned) {
 	})
 	var got redoubt.Project
 	find := func(ctx context.Context, tx *store.Tx) (err error) {
-		got, err = tx.ProjectForScan(ctx, c.scan)
+		found, err := tx.ProjectForScan(ctx, c.scan)
+		if err != nil {
+			return err
+		}
+		got, err = tx.UpdateProjectByScan(ctx, found.ID, c.scan)
 		return err
 	}
 	update(t, s, d, find)
