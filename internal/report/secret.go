@@ -91,11 +91,16 @@ func (r *redactor) remember(raw string) {
 // end up with a secret in them.
 func spellings(raw string) []string {
 	line := oneLine(raw, len(raw))
-	quoted := strconv.Quote(line)
-	out := []string{raw, multiLine(raw, len(raw)), line, quoted[1 : len(quoted)-1], path.Clean(strings.ReplaceAll(line, `\`, "/"))}
+	out := []string{raw, multiLine(raw, len(raw)), line}
 	if unescaped, err := url.PathUnescape(line); err == nil {
-		unescaped = without(unescaped, unicode.IsControl)
-		out = append(out, unescaped, path.Clean(unescaped))
+		out = append(out, without(unescaped, unicode.IsControl))
+	}
+	for _, s := range slices.Clone(out[2:]) {
+		out = append(out, path.Clean(strings.ReplaceAll(s, `\`, "/")))
+	}
+	for _, s := range slices.Clone(out[2:]) {
+		quoted := strconv.Quote(s)
+		out = append(out, quoted[1:len(quoted)-1])
 	}
 	return out
 }

@@ -105,6 +105,22 @@ func TestNoSecretSurvivesACut(t *testing.T) {
 	})
 }
 
+// TestNoSecretSurvivesInAPath: paths are unescaped and cleaned, and quoted where
+// they are refused.
+func TestNoSecretSurvivesInAPath(t *testing.T) {
+	const secret = `p%40ss//w0rd\x"Zz%41`
+	file := fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[
+		{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":%q},"region":{"snippet":{"text":%q}}}}]},
+		{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":%q}}}]}]}]}`, "a/"+secret, secret, "../"+secret)
+	r := readOne(t, "x.sarif", file)
+	if got := r.Results[0].Path; got != "a/"+redacted {
+		t.Errorf("the path is %q", got)
+	}
+	if got := r.Refused[0].Reason; !strings.Contains(got, `"../`+redacted+`"`) {
+		t.Errorf("the refusal is %s", got)
+	}
+}
+
 // TestSearchForSecretsIsBounded: many secrets that begin alike, and a text that
 // nearly is each of them at each of its bytes.
 func TestSearchForSecretsIsBounded(t *testing.T) {
