@@ -58,12 +58,16 @@ func (c cleaner) rule(rule *redoubt.Rule) {
 		return
 	}
 	c.rules[rule] = true
+	name := rule.Name
 	clean(c.names, maxBlock, &rule.Message)
 	clean(c.names, maxName, &rule.Name, &rule.Category, &rule.URL, &rule.SecretType)
 	cleanAll(
 		c.names, maxName, rule.Subcategories, rule.VulnerabilityClasses, rule.CWE, rule.OWASP, rule.Technologies,
 		rule.Languages, rule.References, rule.Rulesets,
 	)
+	if rule.Name != name && rule.SecretType != "" {
+		rule.SecretType = secretTypeOf(rule.Name) // which was made of a part of the name
+	}
 }
 
 // uncut is the limit of strings that are refused rather than cut.

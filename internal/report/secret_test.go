@@ -111,13 +111,17 @@ func TestNoSecretSurvivesInAPath(t *testing.T) {
 	const secret = `p%40ss//w0rd\x"Zz%41`
 	file := fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[
 		{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":%q},"region":{"snippet":{"text":%q}}}}]},
-		{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":%q}}}]}]}]}`, "a/"+secret, secret, "../"+secret)
+		{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":%q}}}]},
+		{"ruleId":%[2]q,"locations":[{"physicalLocation":{"artifactLocation":{"uri":"b"}}}]}]}]}`, "a/"+secret, secret, "../"+secret)
 	r := readOne(t, "x.sarif", file)
 	if got := r.Results[0].Path; got != "a/"+redacted {
 		t.Errorf("the path is %q", got)
 	}
 	if got := r.Refused[0].Reason; !strings.Contains(got, `"../`+redacted+`"`) {
 		t.Errorf("the refusal is %s", got)
+	}
+	if got := r.Results[1].Rule.SecretType; got != redacted {
+		t.Errorf("the type is %q", got)
 	}
 }
 
