@@ -34,9 +34,7 @@ func testSpellings(t *testing.T, w *world) {
 			name + "=" + a + "," + b,
 			name + "[]=" + a + "&" + name + "[]=" + b,
 			name + "[0]=" + a + "&" + name + "[1]=" + b,
-			name + "%5B%5D=" + a + "&" + name + "%5B%5D=" + b,
-			name + "=" + a + "&" + name + "[]=" + b,
-			name + "=" + a + "," + b + "," + a,
+			name + "=" + a + "&" + name + "%5B%5D=" + b + "," + a,
 		} {
 			if got := w.count(t, issueType, spelling); got != want || got == 0 {
 				t.Errorf("%s finds %d, want %d", spelling, got, want)

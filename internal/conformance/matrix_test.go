@@ -16,16 +16,18 @@ import (
 )
 
 // probe says how to call one route: a body that would do something, the query it
-// needs, and for each further part of its path an id of ours.
+// needs, and for each further part of its path an id of ours. foreign are
+// queries and bodies, beside its own, that name what is not ours.
 type probe struct {
-	body  any
-	query string
-	ours  map[string]string
+	body    any
+	query   string
+	ours    map[string]string
+	foreign []probe
 }
 
 // matrix is the parameters of the tenant matrix, by operation. A route that is
 // not in it fails the tests: whoever adds one says how to call it.
-func matrix(w *world, task string) map[string]probe {
+func matrix(t *testing.T, w *world, task string) map[string]probe {
 	project := map[string]string{"projectName": "acme/payments"}
 	finding := map[string]string{"findingId": fmt.Sprint(w.code[0].ID)}
 	export := map[string]string{"taskToken": task}
@@ -43,16 +45,20 @@ func matrix(w *world, task string) map[string]probe {
 		"updateProject":     {ours: project, body: object{}},
 		"deleteProject":     {ours: map[string]string{"projectName": "acme/created"}},
 		"toggleManagedScan": {ours: project, body: object{}},
-		"deleteRef":         {query: "?project=acme/payments&ref=feature"},
-		"listDependencies":  {body: object{}},
-		"listLockfiles":     {ours: map[string]string{"repositoryId": fmt.Sprint(w.projectID("acme/payments"))}, body: object{}},
-		"createSBOMExport":  {body: object{}},
-		"getSBOMExport":     {ours: export},
-		"downloadSBOM":      {ours: export, query: "?expires=1&signature=x"},
-		"searchScans":       {body: object{}},
-		"importReports":     {body: semgrepReport(), query: "?project=acme/imported&ref=main"},
-		"listPolicies":      {},
-		"listPolicyRules":   {ours: map[string]string{"policyId": w.policyID(w.t, "PRODUCT_TYPE_SAST")}},
+		"deleteRef": {query: "?project=acme/payments&ref=feature", foreign: []probe{
+			{query: "?project=rival/own&ref=main"}, {query: "?project=nobody/none&ref=main"}, {query: "?project=single&ref=main"},
+		}},
+		"listDependencies": {body: object{}},
+		"listLockfiles":    {ours: map[string]string{"repositoryId": fmt.Sprint(w.projectID("acme/payments"))}, body: object{}},
+		"createSBOMExport": {body: object{}, foreign: []probe{
+			{body: object{"repositoryId": w.rivalProject}}, {body: object{"repositoryId": 4000000000}}, {body: object{"repositoryId": w.rivalProject, "ref": "main"}},
+		}},
+		"getSBOMExport":   {ours: export},
+		"downloadSBOM":    {ours: export, query: "?expires=1&signature=x"},
+		"searchScans":     {body: object{}},
+		"importReports":   {body: semgrepReport(), query: "?project=acme/imported&ref=main"},
+		"listPolicies":    {},
+		"listPolicyRules": {ours: map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SAST")}},
 	}
 }
 
@@ -68,8 +74,7 @@ func address(pattern, deployment string, parts map[string]string) string {
 func eachRoute(t *testing.T, w *world, test func(t *testing.T, r server.Route, p probe)) {
 	t.Helper()
 	task := post[api.CreateSBOMExportResponse](t, w.site, "sbom/export", object{}).TaskToken
-	w.t = t
-	probes := matrix(w, task)
+	probes := matrix(t, w, task)
 	for _, route := range server.Routes() {
 		p, ok := probes[route.ID]
 		if !ok {
@@ -165,6 +170,13 @@ func testForeign(t *testing.T, w *world) {
 				same("deployment "+foreign, foreign, "", p.ours)
 			}
 		}
+		for _, f := range p.foreign {
+			a := w.send(t, request{method: r.Method, path: address(r.Pattern, w.deployment.Slug, p.ours) + f.query, body: f.body})
+			refused(t, a, 404, api.CodeNotFound)
+			if got := anonymous(t, a.body); !bytes.Equal(got, first) {
+				t.Errorf("%v answers %s, others %s", f, got, first)
+			}
+		}
 		for name := range p.ours {
 			for _, value := range theirs[name] {
 				same(name+" "+value, w.deployment.Slug, "", map[string]string{name: value})
@@ -183,8 +195,7 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 	post[api.ProjectResponse](t, rival, "projects", object{"name": "rival/own"})
 	policies := get[api.ListPoliciesResponse](t, rival, "policies").Policies
 	projects := get[api.ListProjectsResponse](t, rival, "projects").Projects
-	// Finding ids count up per deployment, so one beyond ours is needed.
-	w.upload(t, "acme/payments", "main", "diff", semgrepReport())
+	w.rivalProject = projects[0].ID
 	return map[string][]string{
 		"findingId":    {"4000000000", "99999999999999999999", "0", "-1", "x", "1e3"},
 		"projectName":  {"rival/own", "nobody/none", "single"},

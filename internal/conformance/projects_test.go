@@ -195,6 +195,11 @@ func testProjectLife(t *testing.T, s *site) {
 	for name, bad := range map[string]string{"single": "body.name", "a//b": "body.name", "": "body.name"} {
 		invalid(t, s.send(t, request{method: "POST", path: "projects", body: object{"name": name}}), bad)
 	}
+	ref := read[api.DeleteRefResponse](t, s.send(t, request{method: "DELETE", path: "refs?project=acme/payments&ref=feature/x"}))
+	onRef := func(f codeRow) bool { return f.Ref == "refs/heads/feature/x" }
+	if rows := s.allCode(t); ref.Ref != "refs/heads/feature/x" || len(rows) == 0 || len(kept(rows, onRef)) != 0 {
+		t.Errorf("after the ref %s was deleted it has %d of %d findings", ref.Ref, len(kept(rows, onRef)), len(rows))
+	}
 	out := read[api.DeleteProjectResponse](t, s.send(t, request{method: "DELETE", path: payments}))
 	if out.ProjectName != "acme/payments" {
 		t.Errorf("deleted is %+v", out)

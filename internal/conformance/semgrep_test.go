@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// member is a JSON object under construction.
+// object is a JSON object under construction.
 type object = map[string]any
 
 // scanRule is a rule as a scanner's report describes it.

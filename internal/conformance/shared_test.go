@@ -53,6 +53,8 @@ var readers = []struct {
 	{"errors/bodies", testBodies},
 	{"errors/request ids", testRequestIDs},
 	{"errors/head", testHead},
+	{"deployments", testDeployments},
+	{"compression", testCompression},
 	{"policies/rules", testPolicyRules},
 	{"policies/walk", testPolicyWalk},
 }

@@ -20,15 +20,15 @@ import (
 // second tenant with the same names.
 type world struct {
 	*site
-	t        testing.TB // the test that uses it now
-	rival    redoubt.Deployment
-	projects []api.Project
-	rules    map[string]scanRule // by name
-	code     []codeRow
-	supply   []supplyRow
-	secrets  []secretRow
-	globbed  string            // a token for group/** only
-	notes    map[string]object // annotations that were written, by lineage
+	rival        redoubt.Deployment
+	rivalProject int64 // one of theirs, once a test asked
+	projects     []api.Project
+	rules        map[string]scanRule // by name
+	code         []codeRow
+	supply       []supplyRow
+	secrets      []secretRow
+	globbed      string            // a token for group/** only
+	notes        map[string]object // annotations that were written, by lineage
 }
 
 // codeRow, supplyRow and secretRow are findings as their lists show them.
@@ -245,7 +245,8 @@ func (w *world) ids(t testing.TB, issueType string) []int64 {
 	case "sca":
 		return mapped(w.allSupply(t), func(f supplyRow) int64 { return f.ID })
 	}
-	return mapped(w.allSecrets(t), func(f secretRow) int64 { return f.ID })
+	listed := all(t, w.api().Secrets(t.Context(), w.deployment.Slug, api.SecretsQuery{Limit: 3000}))
+	return mapped(listed, func(f api.Secret) int64 { return integer(f.ID) })
 }
 
 // annotateSome writes what no scanner brings to some findings.
