@@ -92,7 +92,8 @@ func (d *digester) dependency(v *redoubt.Vulnerable) {
 func uploadDigest(u *Upload, sightings []Sighting, inventories []redoubt.InventoryStatement) redoubt.Digest {
 	var d, item digester
 	r := u.Report
-	d.start("upload 1").str(u.Ref, u.Commit, u.source(), u.Project.URL, r.ToolVersion)
+	d.start("upload 1").str(u.Ref, u.Commit, u.source(), r.ToolVersion)
+	d.str(u.Project.Name, u.Project.RepoID, u.Project.URL).num(int64(len(u.Project.Tags))).str(u.Project.Tags...)
 	d.flag(u.Full, u.DeclaredFull, r.Failed, r.RulesRun == nil, r.Searched == nil)
 	d.num(unixMicro(u.At), unixMicro(r.StartedAt), int64(r.TotalTime), int64(r.Products))
 	for _, list := range [][]string{r.RulesRun, r.Searched, r.Skipped, ruleDigests(r)} {

@@ -172,6 +172,9 @@ func TestDigestTellsUploadsApart(t *testing.T) {
 	base.Report.RulesRun, base.Report.Searched, base.Report.Skipped = []string{"eqeq"}, []string{"a.py"}, []string{"c.py"}
 	changes := map[string]func(*Upload){
 		"commit":        func(u *Upload) { u.Commit = "c1" },
+		"repository":    func(u *Upload) { u.Project.RepoID = "1" },
+		"address":       func(u *Upload) { u.Project.URL = "https://example.com/acme/payments" },
+		"tags":          func(u *Upload) { u.Project.Tags = []string{"pci"} },
 		"declared full": func(u *Upload) { u.DeclaredFull = false },
 		"diff":          func(u *Upload) { u.Full, u.DeclaredFull = false, false },
 		"failed":        func(u *Upload) { u.Report.Failed = true },
