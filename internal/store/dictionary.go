@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 )
 
 // packageVersion names one version of one package.
@@ -109,19 +110,32 @@ func putMissing[K comparable](ctx context.Context, tx *Tx, s sequence, into stri
 	return tx.insert(ctx, into, rows, "")
 }
 
-// packageVersions reads the names of package versions by id.
+// packageVersions tells the names of package versions by id.
 func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packageVersion, error) {
-	found := make(map[int64]packageVersion, len(ids))
-	in, arg := tx.in("v.id", 2, ids)
-	return found, each(ctx, tx, func(r row) error {
+	remembered := &tx.session.engine.names
+	found, others := remembered.of(ids)
+	if len(others) == 0 {
+		return found, nil
+	}
+	read := make(map[int64]packageVersion, len(others))
+	in, arg := tx.in("v.id", 2, others)
+	err := each(ctx, tx, func(r row) error {
 		var id int64
 		var n packageVersion
 		err := r.Scan(&id, &n.ecosystem, &n.name, &n.version)
-		found[id] = n
+		read[id] = n
 		return err
 	}, `SELECT v.id, p.ecosystem, p.name, v.version
 		FROM package_version v JOIN package p ON p.deployment_id = v.deployment_id AND p.id = v.package_id
 		WHERE v.deployment_id = $1 AND `+in, arg)
+	if err != nil {
+		return nil, err
+	}
+	if !tx.session.wrote {
+		remembered.keep(read)
+	}
+	maps.Copy(found, read)
+	return found, nil
 }
 
 // matchVersions finds the ids of the package versions that a filter lets

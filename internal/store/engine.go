@@ -35,6 +35,7 @@ type engine struct {
 	dialect database.Dialect
 	locker  lock.SessionLocker // lets one process migrate at a time
 
+	names  names
 	closed atomic.Bool
 }
 
