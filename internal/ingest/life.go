@@ -12,7 +12,13 @@ type Scope struct {
 
 	rules, searched, skipped map[string]bool // nil: not told
 	outOfPolicy              func(rule, path string) bool
+	// unread are the places of results that could not be taken: what stands
+	// there was seen, so it stays as it is.
+	unread map[place]bool
 }
+
+// place is a file and the rule that looked at it.
+type place struct{ rule, path string }
 
 // scopeOf reads the scope of an upload. A rule that reports ran, and a path with
 // a result was searched, whatever the lists say.
@@ -20,6 +26,12 @@ func scopeOf(u *Upload, sightings []Sighting) Scope {
 	s := Scope{
 		Full: u.Full, Declared: u.DeclaredFull, Failed: u.Report.Failed, outOfPolicy: u.OutOfPolicy,
 		rules: set(u.Report.RulesRun), searched: set(u.Report.Searched), skipped: set(u.Report.Skipped),
+		unread: map[place]bool{},
+	}
+	for i := range u.Report.Results {
+		if r := &u.Report.Results[i]; r.Rule != nil && refusal(r) != "" {
+			s.unread[place{r.Rule.Name, r.Path}] = true
+		}
 	}
 	for i := range sightings {
 		f := &sightings[i].Finding
@@ -61,7 +73,7 @@ func (s Scope) absent(f *redoubt.Finding) redoubt.State {
 		return f.State
 	case s.Full && s.outOfPolicy != nil && s.outOfPolicy(f.RuleName, f.Path):
 		return redoubt.StateRemoved
-	case !s.Full && f.SeenByFull:
+	case !s.Full && f.SeenByFull, s.unread[place{f.RuleName, f.Path}]:
 		return f.State
 	case s.ruleRan(f.RuleName) && s.looked(f.Path):
 		return redoubt.Fixed

@@ -41,6 +41,9 @@ func states(m *memory) map[string]string {
 
 func TestClosing(t *testing.T) {
 	a, b := matched("a.py", 1, "x"), matched("b.py", 1, "y")
+	refused := func(rule string) redoubt.Result { // of b.py: it names no package
+		return redoubt.Result{Rule: &redoubt.Rule{Name: rule, IssueType: redoubt.SCA}, Path: "b.py", Dependency: &redoubt.Vulnerable{}}
+	}
 	tells := func(u *Upload) {
 		u.DeclaredFull, u.Report.RulesRun, u.Report.Searched = false, []string{"eqeq"}, []string{"a.py", "b.py"}
 	}
@@ -54,6 +57,8 @@ func TestClosing(t *testing.T) {
 		"searched, and skipped for an error":      {func(u *Upload) { tells(u); u.Report.Skipped = []string{"b.py"} }, "unresolved"},
 		"the rule did not run":                    {func(u *Upload) { tells(u); u.Report.Results, u.Report.RulesRun = nil, []string{"other"} }, "unresolved"},
 		"no rule ran":                             {func(u *Upload) { tells(u); u.Report.Results, u.Report.RulesRun = nil, []string{} }, "unresolved"},
+		"reported, and refused":                   {func(u *Upload) { u.Report.Results = append(u.Report.Results, refused("eqeq")) }, "unresolved"},
+		"refused of another rule":                 {func(u *Upload) { u.Report.Results = append(u.Report.Results, refused("other")) }, "fixed"},
 		"rules not told":                          {func(u *Upload) { tells(u); u.Report.RulesRun = nil }, "fixed"},
 		"paths not told":                          {func(u *Upload) { tells(u); u.Report.Searched = nil }, "unresolved"},
 		"neither told, declared full":             {func(*Upload) {}, "fixed"},
