@@ -30,9 +30,8 @@ var feedTables = []struct {
 // Version is that of the deployment's newest commit. An unknown deployment is
 // redoubt.ErrNotFound.
 func (s *Store) Version(ctx context.Context, deploymentID int64) (version int64, err error) {
-	// No transaction: this is asked before every answer, and is one statement.
-	row := s.engine.read.QueryRowContext(ctx, `SELECT version FROM deployment WHERE id = $1`, deploymentID)
-	return version, s.engine.explain(ctx, row.Scan(&version))
+	err = s.version.QueryRowContext(ctx, deploymentID).Scan(&version)
+	return version, s.engine.explain(ctx, err)
 }
 
 // Feed hands over everything when since is 0, else what changed after that

@@ -15,6 +15,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,8 +41,9 @@ type Config struct {
 // Store is an open database. It is safe for concurrent use, and several
 // processes may have the same database open.
 type Store struct {
-	engine *engine
-	clock  func() time.Time
+	engine  *engine
+	clock   func() time.Time
+	version *sql.Stmt // see Version
 }
 
 // Open opens the database, makes it where there is none, and brings its schema
@@ -60,12 +62,17 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := e.migrate(ctx, c.Logger); err != nil {
 		return nil, errors.Join(fmt.Errorf("bring the database up to date: %w", e.explain(ctx, err)), e.close())
 	}
-	return &Store{engine: e, clock: c.Clock}, nil
+	// This is asked before every answer: to parse it takes as long as to run it.
+	version, err := e.read.PrepareContext(ctx, `SELECT version FROM deployment WHERE id = $1`)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store: %w", e.explain(ctx, err)), e.close())
+	}
+	return &Store{engine: e, clock: c.Clock, version: version}, nil
 }
 
 // Close lets go of the database. What is still under way fails with
 // redoubt.ErrUnavailable; what was committed is on disk.
-func (s *Store) Close() error { return s.engine.close() }
+func (s *Store) Close() error { return errors.Join(s.version.Close(), s.engine.close()) }
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
