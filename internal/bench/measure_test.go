@@ -8,11 +8,12 @@ import (
 
 // Figures beside the time of an operation.
 const (
-	perLimit  = "x-limit"    // times as long as the limit takes
-	perMemory = "x-memory"   // times as long as the same bytes from memory
-	perValid  = "x-valid"    // times as long as encoding/json takes to find the upload valid
-	ofFirst   = "x-first"    // times as many findings a second as a first import
-	perSecond = "findings/s" // taken in or loaded
+	perLimit   = "x-limit"    // times as long as the limit takes
+	perMemory  = "x-memory"   // times as long as the same bytes from memory
+	perWritten = "x-written"  // times as long as the bare writing of all rows that must be
+	perValid   = "x-valid"    // times as long as encoding/json takes to find the upload valid
+	ofFirst    = "x-first"    // times as many findings a second as a first import
+	perSecond  = "findings/s" // taken in or loaded
 )
 
 // limit is what a subject is compared with, under the unit of their ratio.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
@@ -13,7 +14,8 @@ import (
 
 // benchTriage decides on 3,000 findings that a filter selects: the same ones
 // each time, to and fro. The limit is an update by id of as many rows, in one
-// transaction on the same schema.
+// transaction on the same schema; another one is that, and as many rows for the
+// trail and for the feed of changes, which nobody can do without who has both.
 func benchTriage(b *testing.B, w *world) {
 	w.client.discard(w.triageRequest(`{"issue_type":"sast","status":["open"],"new_triage_state":"reviewing"}`))
 	request := func(state string) []byte {
@@ -27,12 +29,14 @@ func benchTriage(b *testing.B, w *world) {
 	}
 	r := w.raw()
 	ids := r.rows(`SELECT DISTINCT lineage_id FROM finding WHERE deployment_id = ? ORDER BY id DESC LIMIT ?`, w.deployment.ID, redoubt.MaxTriage)
+	trail := r.rows(`SELECT * FROM triage_event WHERE deployment_id = ? ORDER BY id DESC LIMIT ?`, w.deployment.ID, redoubt.MaxTriage)
+	feed := r.rows(`SELECT * FROM change WHERE deployment_id = ? ORDER BY version DESC LIMIT ?`, w.deployment.ID, redoubt.MaxTriage)
 	turn := 0
 	subject := timed(func() {
 		w.client.discard(turns[turn%2])
 		turn++
 	})
-	compare(b, subject, limit{perLimit, timed(func() {
+	updates := timed(func() {
 		r.transaction(func(tx *sql.Tx) {
 			update, err := tx.Prepare(`UPDATE lineage SET triage_state = ?, triaged_at = ? WHERE deployment_id = ? AND id = ?`)
 			w.check(err)
@@ -41,7 +45,13 @@ func benchTriage(b *testing.B, w *world) {
 				w.check(err)
 			}
 		})
-	})})
+	})
+	others := int64(1000)
+	written := func() time.Duration {
+		others++
+		return updates() + r.insert(others, []table{{"triage_event", trail}, {"change", feed}})
+	}
+	compare(b, subject, limit{perLimit, updates}, limit{perWritten, written})
 }
 
 // benchLoad builds the index of all findings. The limit is reading their rows.
