@@ -1,0 +1,225 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// What is in force is the newest statement about each lockfile, whatever came
+// in what order (decisions §15); rows that stay keep their ids, and new ones
+// have greater ids than all before (decisions §8).
+func TestInventoriesOnRealStores(t *testing.T) {
+	rapidChecks(t, *storeChecks)
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			s := storetest.Open(t, storetest.Database(t, engine, clock))
+			tenants := 0
+			rapid.Check(t, func(t *rapid.T) {
+				tenants++
+				d, err := s.CreateDeployment(t.Context(), fmt.Sprint("tenant-", tenants), "", storetest.Actor)
+				if err != nil {
+					t.Fatal(err)
+				}
+				y := yard{t: t, store: s, tenant: d.ID, scanned: map[string]bool{}, stated: map[string]*modelStatement{}, ids: map[string]int64{}}
+				for range rapid.IntRange(1, 10).Draw(t, "steps") {
+					clock.Advance(time.Minute)
+					y.step(clock.Now())
+				}
+			})
+		})
+	}
+}
+
+// yard is a project with lockfiles on two branches, in a store and by the model.
+type yard struct {
+	t        *rapid.T
+	store    *store.Store
+	tenant   int64
+	project  int64
+	scanned  map[string]bool            // refs
+	stated   map[string]*modelStatement // by ref and lockfile
+	ids      map[string]int64           // of rows, by ref, lockfile and package
+	greatest int64
+}
+
+type modelStatement struct {
+	ref, lockfile, source string
+	at                    time.Time
+	rows                  []string // package and version
+}
+
+var (
+	yardRefs  = []string{"refs/heads/main", "refs/heads/dev"}
+	lockfiles = []string{"a.lock", "b.lock", "c.lock"}
+)
+
+func (y *yard) update(fn func(ctx context.Context, tx *store.Tx) error) {
+	if err := y.store.Update(y.t.Context(), y.tenant, storetest.Actor, fn); err != nil {
+		y.t.Fatal(err)
+	}
+}
+
+func (y *yard) step(now time.Time) {
+	ref := rapid.SampledFrom(yardRefs).Draw(y.t, "ref")
+	switch people := rapid.IntRange(0, 9).Draw(y.t, "people"); {
+	case people == 0 && y.project != 0:
+		y.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.UpdateProject(ctx, y.project, store.ProjectPatch{PrimaryBranch: &ref})
+			return err
+		})
+	case people == 1 && y.scanned[ref]:
+		y.deleteRef(ref)
+	default:
+		y.upload(y.drawUpload(ref, now))
+		y.scanned[ref] = true
+	}
+	y.check()
+}
+
+// deleteRef deletes a branch, if it is not the primary one.
+func (y *yard) deleteRef(ref string) {
+	y.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.Project(ctx, y.project)
+		if err != nil || p.Primary() == ref {
+			return err
+		}
+		maps.DeleteFunc(y.stated, func(_ string, said *modelStatement) bool { return said.ref == ref })
+		return tx.DeleteRef(ctx, y.project, ref)
+	})
+}
+
+// drawUpload scans a branch for lockfiles, in one of the many ways.
+func (y *yard) drawUpload(ref string, now time.Time) Upload {
+	t := y.t
+	r := &redoubt.Report{Tool: rapid.SampledFrom([]string{"semgrep", "syft"}).Draw(t, "tool"), Products: redoubt.Products(0).With(redoubt.SCA)}
+	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Ref: ref, Report: r}
+	u.Full = rapid.Bool().Draw(t, "full")
+	u.DeclaredFull = u.Full && rapid.Bool().Draw(t, "declared")
+	r.Failed = rapid.IntRange(0, 9).Draw(t, "failed") == 0
+	r.StartedAt = now.Add(-time.Duration(rapid.IntRange(0, 4).Draw(t, "ago")) * time.Minute)
+	if rapid.Bool().Draw(t, "tells paths") {
+		r.Searched = some(t, lockfiles, "searched")
+	}
+	if rapid.IntRange(0, 3).Draw(t, "skips") == 0 {
+		r.Skipped = some(t, lockfiles, "skipped")
+	}
+	if rapid.IntRange(0, 4).Draw(t, "no supply chain") == 0 {
+		r.Products = redoubt.Products(0).With(redoubt.SAST)
+		return u
+	}
+	r.Inventories = []redoubt.Inventory{}
+	for _, path := range some(t, lockfiles, "stated") {
+		held := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"p", "q", "r"}), 0, 3, rapid.ID).Draw(t, "held")
+		inventory := redoubt.Inventory{Lockfile: path}
+		for _, name := range held {
+			version := rapid.SampledFrom([]string{"1", "2"}).Draw(t, "version")
+			inventory.Dependencies = append(inventory.Dependencies, redoubt.Dependency{Ecosystem: "npm", Name: name, Version: version})
+		}
+		r.Inventories = append(r.Inventories, inventory)
+	}
+	return u
+}
+
+// upload hands in a report and says by the model what it does, if it counts.
+func (y *yard) upload(u Upload) {
+	var sum Summary
+	y.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		sum, err = Apply(ctx, tx, u)
+		return err
+	})
+	y.project = sum.ProjectID
+	if sum.Repeat || sum.Outcome != redoubt.ScanApplied {
+		return
+	}
+	r, started := u.Report, u.Report.StartedAt
+	for _, inventory := range r.Inventories {
+		key := u.Ref + " " + inventory.Lockfile
+		if before := y.stated[key]; before != nil && started.Before(before.at) {
+			continue
+		}
+		said := &modelStatement{ref: u.Ref, lockfile: inventory.Lockfile, source: r.Tool, at: started}
+		for _, d := range inventory.Dependencies {
+			said.rows = append(said.rows, d.Name+"@"+d.Version)
+		}
+		y.stated[key] = said
+	}
+	if !u.Full || r.Failed || r.Inventories == nil || r.Searched == nil && !u.DeclaredFull {
+		return
+	}
+	for key, said := range y.stated {
+		stated := slices.ContainsFunc(r.Inventories, func(i redoubt.Inventory) bool { return i.Lockfile == said.lockfile })
+		if said.ref == u.Ref && said.source == r.Tool && !said.at.After(started) && !stated &&
+			!slices.Contains(r.Searched, said.lockfile) && !slices.Contains(r.Skipped, said.lockfile) {
+			delete(y.stated, key)
+		}
+	}
+}
+
+// check compares what is in force on each branch, and what is listed.
+func (y *yard) check() {
+	if y.project == 0 {
+		return
+	}
+	err := y.store.View(y.t.Context(), y.tenant, func(ctx context.Context, tx *store.Tx) error {
+		ids := map[string]int64{}
+		for _, ref := range yardRefs {
+			rows, err := tx.AllDependencies(ctx, y.project, ref)
+			if err != nil {
+				return err
+			}
+			y.compare(ref, rows, ids)
+		}
+		y.ids = ids
+		for _, id := range ids {
+			y.greatest = max(y.greatest, id)
+		}
+		p, err := tx.Project(ctx, y.project)
+		if err != nil {
+			return err
+		}
+		listed, _, err := tx.Dependencies(ctx, redoubt.DependencyFilter{}, 0, 1000)
+		y.compare(p.Primary(), listed, map[string]int64{})
+		return err
+	})
+	if err != nil {
+		y.t.Fatal(err)
+	}
+}
+
+// compare holds the rows of a branch to the model, and notes their ids.
+func (y *yard) compare(ref string, rows []redoubt.Dependency, ids map[string]int64) {
+	want, got := []string{}, []string{}
+	for _, said := range y.stated {
+		for _, row := range said.rows {
+			if said.ref == ref {
+				want = append(want, said.lockfile+" "+row)
+			}
+		}
+	}
+	for _, d := range rows {
+		row := d.Lockfile + " " + d.Name + "@" + d.Version
+		got = append(got, row)
+		before, stayed := y.ids[ref+" "+row]
+		if stayed && d.ID != before || !stayed && d.ID <= y.greatest {
+			y.t.Fatalf("%s on %s has id %d, before %d; the greatest was %d", row, ref, d.ID, before, y.greatest)
+		}
+		ids[ref+" "+row] = d.ID
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		y.t.Fatalf("in force on %s (-model +got):\n%s", ref, diff)
+	}
+}
