@@ -105,11 +105,13 @@ func (s *service) baseURL() string {
 func (s *service) run(a *app, ready func() error) error {
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
-	servers := []*http.Server{s.serve(a, s.server.Handler())}
+	requests, giveUp := context.WithCancel(context.WithoutCancel(a.ctx))
+	defer giveUp()
+	servers := []*http.Server{s.serve(requests, a, s.server.Handler())}
 	failed := make(chan error, 2)
 	go func() { failed <- servers[0].Serve(s.listener) }()
 	if s.metrics != nil {
-		servers = append(servers, s.serve(a, s.server.MetricsHandler()))
+		servers = append(servers, s.serve(requests, a, s.server.MetricsHandler()))
 		go func() { failed <- servers[1].Serve(s.metrics) }()
 	}
 	var background sync.WaitGroup
@@ -126,21 +128,29 @@ func (s *service) run(a *app, ready func() error) error {
 		}
 	}
 	cancel()
-	return errors.Join(err, s.stop(servers), wait(&background, s.config.ShutdownTimeout))
+	return errors.Join(err, s.stop(servers, giveUp), wait(&background, s.config.ShutdownTimeout))
 }
 
 // serve bounds what a slow or silent client can hold. Uploads and downloads are
-// long, so they are not timed as a whole: they keep a pace.
-func (s *service) serve(a *app, h http.Handler) *http.Server {
+// long, so they are not timed as a whole: they keep a pace. The context is that
+// of its requests.
+func (s *service) serve(ctx context.Context, a *app, h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: usualPace(a.clock).handler(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler:     usualPace(a.clock).handler(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 }
 
-func (s *service) stop(servers []*http.Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout)
+// lastWord is how long requests that may not go on have to answer so.
+const lastWord = 2 * time.Second
+
+// stop lets requests finish; after a while it has them give up, which answers
+// 503, and cuts off those that do not.
+func (s *service) stop(servers []*http.Server, giveUp context.CancelFunc) error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout+lastWord)
 	defer cancel()
+	defer time.AfterFunc(s.config.ShutdownTimeout, giveUp).Stop()
 	var errs []error
 	for _, srv := range servers {
 		if err := srv.Shutdown(ctx); err != nil {

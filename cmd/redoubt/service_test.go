@@ -136,6 +136,52 @@ func startService(t *testing.T, c config.Server) (s *service, stop func()) {
 	}
 }
 
+// TestStopAnswersWhatItCutsOff stops a service while a request waits for longer
+// than a stop does.
+func TestStopAnswersWhatItCutsOff(t *testing.T) {
+	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 500 * time.Millisecond})
+	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", redoubt.Actor{Kind: "cli"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := newToken(&app{ctx: t.Context()}, s.store, d, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, answered, stopped, wrote := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		wrote <- s.store.Update(context.Background(), d.ID, redoubt.Actor{Kind: "cli"}, func(context.Context, *store.Tx) error {
+			close(held)
+			<-answered
+			return nil
+		})
+	}()
+	<-held
+	go func() {
+		time.Sleep(100 * time.Millisecond) // the request is on its way by then
+		stop()
+		close(stopped)
+	}()
+	r, err := http.NewRequest(http.MethodPost, s.baseURL()+"/api/v1/deployments/acme/projects", strings.NewReader(`{"name":"acme/a"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token.Token)
+	res, err := http.DefaultClient.Do(r)
+	close(answered)
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	<-stopped
+	if err != nil {
+		t.Fatalf("the request was cut off: %v", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+		t.Errorf("the answer is %s", res.Status)
+	}
+}
+
 // TestTidyExpiresRefs imports a branch long ago: with a retention it goes, and
 // comes back when it is scanned again.
 func TestTidyExpiresRefs(t *testing.T) {
