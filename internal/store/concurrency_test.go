@@ -126,3 +126,27 @@ func startMany(t *testing.T, config store.Config) {
 	}
 	wg.Wait()
 }
+
+// TestWritersMayRead lets more writers of one tenant wait for their turn than
+// there are connections, while the one whose turn it is reads what is committed,
+// as a triage asks the index.
+func TestWritersMayRead(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		for range 40 {
+			wg.Go(func() {
+				err := s.Update(ctx, d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+					_, _, err := s.Feed(ctx, d.ID, 0, func(*redoubt.Batch) error { return nil })
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}

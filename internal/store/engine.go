@@ -54,11 +54,7 @@ func (e *engine) close() error {
 	if e.closed.Swap(true) {
 		return nil
 	}
-	err := e.read.Close()
-	if e.write != e.read {
-		err = errors.Join(err, e.write.Close())
-	}
-	return err
+	return errors.Join(e.read.Close(), e.write.Close())
 }
 
 // view runs fn on one state of the database.

@@ -17,8 +17,14 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// postgresConns bounds the connections of one process.
-const postgresConns = 20
+// postgresReaders and postgresWriters bound the connections of one process.
+// Writers of a tenant wait for each other, each on a connection, and the one
+// whose turn it is may read beside its transaction: were there one pool, those
+// who wait could take its last connections, and all would wait for ever.
+const (
+	postgresReaders = 14
+	postgresWriters = 6
+)
 
 func openPostgres(ctx context.Context, databaseURL string) (*engine, error) {
 	config, err := pgx.ParseConfig(databaseURL)
@@ -30,13 +36,9 @@ func openPostgres(ctx context.Context, databaseURL string) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := stdlib.OpenDB(*config)
-	db.SetMaxOpenConns(postgresConns)
-	db.SetMaxIdleConns(postgresConns)
-	db.SetConnMaxIdleTime(5 * time.Minute)
 	e := &engine{
 		name: "postgres", dialect: database.DialectPostgres, locker: locker,
-		read: db, write: db, attempts: 1,
+		read: postgresPool(config, postgresReaders), write: postgresPool(config, postgresWriters), attempts: 1,
 		snapshot:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		forUpdate:  " FOR UPDATE",
 		skipLocked: " FOR UPDATE SKIP LOCKED",
@@ -45,10 +47,18 @@ func openPostgres(ctx context.Context, databaseURL string) (*engine, error) {
 		mark:       func(n int) string { return "$" + strconv.Itoa(n) },
 		list:       postgresList, classify: classifyPostgres,
 	}
-	if err := db.PingContext(ctx); err != nil {
+	if err := e.write.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to PostgreSQL at %s:%d, database %s: %w", config.Host, config.Port, config.Database, err), e.close())
 	}
 	return e, nil
+}
+
+func postgresPool(config *pgx.ConnConfig, conns int) *sql.DB {
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return db
 }
 
 func postgresList(column string, n int, values any) (condition string, arg any) {
