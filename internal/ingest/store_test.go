@@ -157,7 +157,7 @@ func (r *realm) step(now time.Time) {
 		r.triage()
 	case people == 4:
 		r.deleteRef()
-	case people == 5:
+	case people <= 6:
 		r.choosePrimary()
 	default:
 		if u, sent := r.history.step(r.t, now); sent {
@@ -309,23 +309,14 @@ func (r *realm) checkLists(issueType redoubt.IssueType) {
 	if r.project.ID != 0 && r.project.Primary() != r.expected() {
 		r.t.Fatalf("the primary branch is %s, want %s", r.project.Primary(), r.expected())
 	}
-	f := r.drawFilter()
-	f.IssueType = issueType
 	view, err := r.index.Deployment(r.t.Context(), r.tenant)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	targets, err := view.Newest(r.t.Context(), f, 1000)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	ids := []int64{}
-	for _, target := range targets {
-		ids = append(ids, target.FindingID)
-	}
-	if diff := cmp.Diff(r.expectedIDs(f), ids); diff != "" {
-		r.t.Fatalf("listed by %+v (-model +got):\n%s", f, diff)
-	}
+	f := r.drawFilter()
+	f.IssueType = issueType
+	r.checkFilter(view, f)
+	r.checkFilter(view, redoubt.FindingFilter{IssueType: issueType, Dedup: true})
 	want := []listed{}
 	for _, id := range r.expectedIDs(redoubt.FindingFilter{IssueType: issueType}) {
 		want = append(want, r.listedOf(id))
@@ -336,6 +327,20 @@ func (r *realm) checkLists(issueType redoubt.IssueType) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		r.t.Fatalf("list of %s (-model +index):\n%s", issueType, diff)
+	}
+}
+
+func (r *realm) checkFilter(view *index.View, f redoubt.FindingFilter) {
+	targets, err := view.Newest(r.t.Context(), f, 1000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ids := []int64{}
+	for _, target := range targets {
+		ids = append(ids, target.FindingID)
+	}
+	if diff := cmp.Diff(r.expectedIDs(f), ids); diff != "" {
+		r.t.Fatalf("listed by %+v (-model +got):\n%s", f, diff)
 	}
 }
 
