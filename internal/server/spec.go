@@ -54,9 +54,22 @@ func newSpec() *spec {
 		route.handler(s.api, o)
 		o.params, o.members = s.params(o.described), s.members(o.described)
 	}
+	for _, schema := range registry.Map() {
+		admitNull(schema)
+	}
 	s.operations["importReports"].described.RequestBody = importBody()
 	s.operations["downloadSBOM"].described.Responses["200"].Content = documentContent()
 	return s
+}
+
+// admitNull adds null to the words of members that may be null: in JSON Schema
+// a type that admits it does not make an enumeration do so.
+func admitNull(object *huma.Schema) {
+	for _, member := range object.Properties {
+		if member.Nullable && len(member.Enum) > 0 {
+			member.Enum = append(member.Enum, nil)
+		}
+	}
 }
 
 func specConfig() huma.Config {
