@@ -118,9 +118,16 @@ func testDependencyRefusals(t *testing.T, w *world) {
 		body object
 		bad  string
 	}{
-		{object{"pageSize": 0}, "body.pageSize"}, {object{"pageSize": 10001}, "body.pageSize"}, {object{"pageSize": -1}, "body.pageSize"}, {object{"pageSize": "x"}, "body.pageSize"},
-		{object{"cursor": string(altered)}, "body.cursor"}, {object{"cursor": "0"}, "body.cursor"}, {object{"cursor": "-1"}, "body.cursor"},
-		{object{"cursor": "18446744073709551615"}, "body.cursor"}, {object{"cursor": "abc"}, "body.cursor"}, {object{"cursor": "0" + cursor}, "body.cursor"},
+		{object{"pageSize": 0}, "body.pageSize"},
+		{object{"pageSize": 10001}, "body.pageSize"},
+		{object{"pageSize": -1}, "body.pageSize"},
+		{object{"pageSize": "x"}, "body.pageSize"},
+		{object{"cursor": string(altered)}, "body.cursor"},
+		{object{"cursor": "0"}, "body.cursor"},
+		{object{"cursor": "-1"}, "body.cursor"},
+		{object{"cursor": "18446744073709551615"}, "body.cursor"},
+		{object{"cursor": "abc"}, "body.cursor"},
+		{object{"cursor": "0" + cursor}, "body.cursor"},
 		{object{"cursor": cursor, "dependencyFilter": object{"name": "lodash"}}, "body.cursor"},
 		{object{"cursor": cursor, "dependencyFilter": object{"license": []string{"MIT"}}}, "body.cursor"},
 		{object{"dependencyFilter": object{"license": "MIT"}}, "body.dependencyFilter.license"},

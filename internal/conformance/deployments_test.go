@@ -47,7 +47,7 @@ func testCompression(t *testing.T, w *world) {
 		"gzip": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
 		"zstd": func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) },
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", w.address("projects"), nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.address("projects"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func testMethods(t *testing.T, w *world) {
 	allowed := map[string][]string{}
 	for _, r := range server.Routes() {
 		allowed[r.Pattern] = append(allowed[r.Pattern], r.Method)
-		if r.Method == "GET" {
+		if r.Method == http.MethodGet {
 			allowed[r.Pattern] = append(allowed[r.Pattern], "HEAD")
 		}
 	}
@@ -66,7 +66,7 @@ func testMethods(t *testing.T, w *world) {
 // that takes JSON.
 func testBodies(t *testing.T, w *world) {
 	eachRoute(t, w, func(t *testing.T, r server.Route, p probe) {
-		if r.Method != "POST" && r.Method != "PATCH" || r.ID == "importReports" {
+		if r.Method != http.MethodPost && r.Method != http.MethodPatch || r.ID == "importReports" {
 			return
 		}
 		at := address(r.Pattern, "acme", p.ours) + p.query

@@ -40,7 +40,7 @@ func (c choice[R]) query(issueType string) api.FindingsQuery {
 func (c choice[R]) keeps(w *world, row R) bool {
 	passed := map[string]bool{}
 	for _, one := range c {
-		passed[one.param] = passed[one.param] || one.filter.keeps(w, row, one.value)
+		passed[one.param] = passed[one.param] || one.keeps(w, row, one.value)
 	}
 	for _, ok := range passed {
 		if !ok {

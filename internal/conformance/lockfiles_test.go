@@ -83,8 +83,14 @@ func requirements(packages ...pkg) []byte {
 }
 
 var npmPackages = []pkg{
-	{"lodash", "4.17.20", "MIT"}, {"ranged", "1.2.0", "MIT"}, {"ranged", "1.9.0", "ISC"}, {"ranged", "1.10.0", "MIT"},
-	{"ranged", "2.0.0-rc.1", "Apache-2.0"}, {"ranged", "2.0.0", "Apache-2.0"}, {"Left-Pad", "1.3.0", "WTFPL"}, {"@scope/lodash-es", "4.17.21", "MIT"},
+	{"lodash", "4.17.20", "MIT"},
+	{"ranged", "1.2.0", "MIT"},
+	{"ranged", "1.9.0", "ISC"},
+	{"ranged", "1.10.0", "MIT"},
+	{"ranged", "2.0.0-rc.1", "Apache-2.0"},
+	{"ranged", "2.0.0", "Apache-2.0"},
+	{"Left-Pad", "1.3.0", "WTFPL"},
+	{"@scope/lodash-es", "4.17.21", "MIT"},
 }
 
 // addLockfiles gives some projects inventories on main, and one another on a

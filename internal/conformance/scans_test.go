@@ -188,12 +188,21 @@ func testScanRefusals(t *testing.T, s *site) {
 		body object
 		bad  string
 	}{
-		{object{"limit": 501}, "body.limit"}, {object{"limit": -1}, "body.limit"}, {object{"limit": "x"}, "body.limit"},
-		{object{"statuses": "SCAN_STATUS_PENDING"}, "body.statuses"}, {object{"products": []string{"PRODUCT_DAST"}}, "body.products"},
-		{object{"is_full_scan": 2}, "body.is_full_scan"}, {object{"is_full_scan": "yes"}, "body.is_full_scan"},
-		{object{"since": "yesterday"}, "body.since"}, {object{"since": 17}, "body.since"}, {object{"repository_id": "x"}, "body.repository_id"},
-		{object{"total_time": object{"min": "x"}}, "body.total_time.min"}, {object{"total_time": object{"min": 2, "max": 1}}, "body.total_time"},
-		{object{"cursor": cursor, "branch": "main"}, "body.cursor"}, {object{"cursor": cursor[:len(cursor)-1]}, "body.cursor"}, {object{"cursor": "x"}, "body.cursor"},
+		{object{"limit": 501}, "body.limit"},
+		{object{"limit": -1}, "body.limit"},
+		{object{"limit": "x"}, "body.limit"},
+		{object{"statuses": "SCAN_STATUS_PENDING"}, "body.statuses"},
+		{object{"products": []string{"PRODUCT_DAST"}}, "body.products"},
+		{object{"is_full_scan": 2}, "body.is_full_scan"},
+		{object{"is_full_scan": "yes"}, "body.is_full_scan"},
+		{object{"since": "yesterday"}, "body.since"},
+		{object{"since": 17}, "body.since"},
+		{object{"repository_id": "x"}, "body.repository_id"},
+		{object{"total_time": object{"min": "x"}}, "body.total_time.min"},
+		{object{"total_time": object{"min": 2, "max": 1}}, "body.total_time"},
+		{object{"cursor": cursor, "branch": "main"}, "body.cursor"},
+		{object{"cursor": cursor[:len(cursor)-1]}, "body.cursor"},
+		{object{"cursor": "x"}, "body.cursor"},
 		{object{"deploymentId": "1"}, "body.deploymentId"},
 	} {
 		t.Run(fmt.Sprint(c.body), func(t *testing.T) {

@@ -49,7 +49,10 @@ var (
 func each(t *testing.T, test func(t *testing.T, s *site)) {
 	t.Helper()
 	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) { test(t, newSite(t, engine)) })
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			test(t, newSite(t, engine))
+		})
 	}
 }
 

@@ -60,7 +60,25 @@ func TestTriage(t *testing.T) {
 }
 
 func testTriageRefusals(t *testing.T, s *site, code []codeRow) {
-	ids := []int64{code[0].ID}
+	for name, c := range triageRefusals(code[0].ID) {
+		t.Run(name, func(t *testing.T) { invalid(t, s.triage(t, c.body), c.bad...) })
+	}
+	for _, f := range s.allCode(t) {
+		if f.TriageState != "untriaged" {
+			t.Errorf("%d is %s after refusals only", f.ID, f.TriageState)
+		}
+	}
+}
+
+// triageRefusal is a request that is not allowed, and the members at fault.
+type triageRefusal struct {
+	body object
+	bad  []string
+}
+
+// triageRefusals are changes of a request that would be allowed.
+func triageRefusals(id int64) map[string]triageRefusal {
+	ids := []int64{id}
 	set := func(members ...any) object {
 		body := object{"issue_type": "sast", "issue_ids": ids, "new_triage_state": "ignored"}
 		for i := 0; i < len(members); i += 2 {
@@ -71,10 +89,7 @@ func testTriageRefusals(t *testing.T, s *site, code []codeRow) {
 		}
 		return body
 	}
-	for name, c := range map[string]struct {
-		body object
-		bad  []string
-	}{
+	return map[string]triageRefusal{
 		"no type":                {set("issue_type", nil), []string{"body.issue_type"}},
 		"other type":             {set("issue_type", "ai_sast"), []string{"body.issue_type"}},
 		"nothing to change":      {set("new_triage_state", nil), []string{"body.new_triage_state"}},
@@ -100,13 +115,6 @@ func testTriageRefusals(t *testing.T, s *site, code []codeRow) {
 		"unknown words":          {set("severities", []string{"low", "urgent"}, "status", "gone"), []string{"body.severities[1]", "body.status"}},
 		"another deployment":     {set("deploymentSlug", "noise"), []string{"body.deploymentSlug"}},
 		"no epoch":               {set("since", "yesterday"), []string{"body.since"}},
-	} {
-		t.Run(name, func(t *testing.T) { invalid(t, s.triage(t, c.body), c.bad...) })
-	}
-	for _, f := range s.allCode(t) {
-		if f.TriageState != "untriaged" {
-			t.Errorf("%d is %s after refusals only", f.ID, f.TriageState)
-		}
 	}
 }
 

@@ -212,16 +212,16 @@ func (w *world) triageSome(t *testing.T) {
 		{"new_triage_state": "ignored", "new_triage_reason": "false_positive"},
 		{"new_triage_state": "ignored", "new_triage_reason": "no_time"},
 		{"new_triage_state": "ignored", "new_triage_reason": "no_triage_reason"},
-		{"new_triage_state": "reviewing"}, {"new_triage_state": "fixing"}, {"new_triage_state": "reopened", "new_note": "once more"},
+		{"new_triage_state": "reviewing"},
+		{"new_triage_state": "fixing"},
+		{"new_triage_state": "reopened", "new_note": "once more"},
 	}
 	w.clock.Advance(time.Second)
 	for _, issueType := range []string{"sast", "sca", "secrets"} {
 		ids := w.ids(t, issueType)
 		for i, decision := range decisions {
 			body := object{"issue_type": issueType, "issue_ids": every(ids, 2*len(decisions), i)}
-			for k, v := range decision {
-				body[k] = v
-			}
+			maps.Copy(body, decision)
 			post[api.TriageResponse](t, w.site, "triage", body)
 		}
 	}
@@ -266,7 +266,9 @@ func (w *world) annotateSome(t *testing.T) {
 	epss := func(score float64) object { return object{"epss_score": object{"score": score, "percentile": 0.5}} }
 	supply := []object{
 		epss(0.5), epss(0.1), epss(0.099), epss(0),
-		{"external_ticket": object{"externalSlug": "SEC-2", "id": 8, "linkedIssueIds": []int{}, "url": "https://tracker.example.com/SEC-2"}}, {"click_to_fix_prs": []object{pr("open")}}, {"click_to_fix_prs": []object{pr("merged")}},
+		{"external_ticket": object{"externalSlug": "SEC-2", "id": 8, "linkedIssueIds": []int{}, "url": "https://tracker.example.com/SEC-2"}},
+		{"click_to_fix_prs": []object{pr("open")}},
+		{"click_to_fix_prs": []object{pr("merged")}},
 		{"assistant": object{"autotriage": object{"verdict": "true_positive", "reason": ""}, "component": object{"tag": "authentication", "risk": "high"}}},
 		{"assistant": object{"autotriage": object{"verdict": "false_positive", "reason": ""}, "component": object{"tag": "payments", "risk": "low"}}},
 	}
