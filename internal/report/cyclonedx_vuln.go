@@ -58,7 +58,7 @@ func vulnerabilityRule(v *cdx.Vulnerability) *redoubt.Rule {
 	}
 	r.References = references.names()
 	if v.Source != nil {
-		r.URL = text(v.Source.URL).name()
+		r.URL = text(v.Source.URL).link()
 	}
 	return r
 }

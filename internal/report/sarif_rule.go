@@ -102,7 +102,7 @@ func (r *sarifRun) makeRule(d *sarifRule) *madeRule {
 			Category:  categoryOfTags(tags),
 			OWASP:     owaspOf(tags),
 			CWE:       cweOf(d, tags),
-			URL:       d.HelpURI.name(),
+			URL:       d.HelpURI.link(),
 		},
 		from:    d,
 		byScore: firstOf(severityOfNumber(string(d.Properties.Score)), severityOfTags(tags)),

@@ -211,6 +211,17 @@ func TestCommonWordsStay(t *testing.T) {
 	}
 }
 
+func TestLinks(t *testing.T) {
+	for address, want := range map[text]string{
+		"https://example.com/r?x=1#y": "https://example.com/r?x=1#y", " http://h ": "http://h", "javascript:alert(1)": "", "java\nscript://h/%0aalert(1)": "",
+		"data:text/html,x": "", "//h/x": "", "/x": "", "https:": "", "https://h\x00/": "https://h/", "%": "", "": "",
+	} {
+		if got := address.link(); got != want {
+			t.Errorf("link(%q) = %q, want %q", address, got, want)
+		}
+	}
+}
+
 func TestSecretTypes(t *testing.T) {
 	for rule, want := range map[string]string{
 		"aws-access-token": "aws", "stripe-access-token": "stripe", "github-fine-grained-pat": "github fine grained", "private-key": "private",

@@ -108,7 +108,7 @@ func (md *semgrepMetadata) rule(name string, severity text, isSCA bool) *redoubt
 		Technologies:         md.Technology.names(),
 		References:           md.References.names(),
 		Rulesets:             append(md.Ruleset, md.Rulesets...).names(),
-		URL:                  firstOf(md.Dev.Rule.URL, md.Source, md.Dev.Rule.Shortlink, md.Shortlink).name(),
+		URL:                  firstOf(md.Dev.Rule.URL.link(), md.Source.link(), md.Dev.Rule.Shortlink.link(), md.Shortlink.link()),
 		Origin:               originOf(string(md.Dev.Rule.Origin)),
 		Mode:                 md.mode(),
 	}

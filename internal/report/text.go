@@ -1,6 +1,7 @@
 package report
 
 import (
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,6 +18,16 @@ const (
 // name returns the string as one line of a bounded length, without control
 // characters.
 func (t text) name() string { return oneLine(string(t), maxName) }
+
+// link returns the string if it is an address that a browser may be sent to, and
+// nothing otherwise: whoever shows it as a link runs no script of the report's.
+func (t text) link() string {
+	address := t.name()
+	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	return address
+}
 
 // block returns the string as text of a bounded length: lines and tabs stay,
 // other control characters go.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -19,11 +20,25 @@ type annotateInput struct {
 	sent    map[string]json.RawMessage
 }
 
-// Resolve notes which members were sent.
+// Resolve notes which members were sent, and refuses links that a browser may
+// not be sent to.
 func (in *annotateInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	if json.Unmarshal(in.RawBody, &in.sent) == nil && len(in.sent) == 0 {
 		bad.add("body", nil, "holds nothing to write")
+	}
+	link := func(location, address string) {
+		if address != "" && !webAddress(address) {
+			bad.add(location, nil, notWebAddress)
+		}
+	}
+	if t := in.Body.ExternalTicket; t != nil {
+		link("body.external_ticket.url", t.URL)
+	}
+	if list := in.Body.ClickToFixPRs; list != nil {
+		for i, p := range *list {
+			link(fmt.Sprintf("body.click_to_fix_prs[%d].url", i), p.URL)
+		}
 	}
 	return bad
 }

@@ -26,7 +26,10 @@ func TestAnnotations(t *testing.T) {
 			t.Errorf("%s: %d %s", test.body, a.status, a.body)
 		}
 	}
-	for _, body := range []string{``, `{}`, `{"epss_score":{"score":0.5,"percentile":0.5}}`, `{"reachability":"reachable"}`, `{"severity":"low"}`, `{"assistant":{"autotriage":{"verdict":"maybe"}}}`} {
+	for _, body := range []string{
+		``, `{}`, `{"epss_score":{"score":0.5,"percentile":0.5}}`, `{"reachability":"reachable"}`, `{"severity":"low"}`, `{"assistant":{"autotriage":{"verdict":"maybe"}}}`,
+		`{"external_ticket":{"externalSlug":"S","url":"javascript:alert(1)"}}`, `{"click_to_fix_prs":[{"created_at":"2024-01-02T03:04:05Z","url":"data:text/html,x"}]}`,
+	} {
 		h.wantProblem(h.send(http.MethodPatch, target, body), api.CodeInvalidArgument)
 	}
 	h.wantProblem(h.send(http.MethodPatch, findings+"/999", `{"external_ticket":null}`), api.CodeNotFound)

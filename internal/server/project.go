@@ -78,7 +78,7 @@ func (in *createInput) Resolve(ctx huma.Context) []error {
 		}
 	}
 	if b.URL != "" && !webAddress(b.URL) {
-		bad.add("body.url", nil, "expected an absolute http or https URL without a user or password") // which it may hold
+		bad.add("body.url", nil, notWebAddress)
 	}
 	in.project = redoubt.Project{Name: b.Name, URL: b.URL, Tags: tagsOf(b.Tags, &bad)}
 	in.project.Visibility, _ = redoubt.ParseVisibility(b.Visibility)
@@ -87,6 +87,10 @@ func (in *createInput) Resolve(ctx huma.Context) []error {
 	}
 	return bad
 }
+
+// notWebAddress says what is wrong with what webAddress refuses. The value is
+// not shown, since it may hold a password.
+const notWebAddress = "expected an absolute http or https URL without a user or password"
 
 func webAddress(text string) bool {
 	u, err := url.Parse(text)
