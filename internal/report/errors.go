@@ -22,10 +22,16 @@ type FileError struct {
 
 // Error returns one sentence for a person.
 func (e *FileError) Error() string {
-	var b strings.Builder
-	if e.Name != "" {
-		b.WriteString(e.Name + ": ")
+	if e.Name == "" {
+		return e.Reason()
 	}
+	return e.Name + ": " + e.Reason()
+}
+
+// Reason returns the sentence without the file's name, for where that stands
+// beside it.
+func (e *FileError) Reason() string {
+	var b strings.Builder
 	if e.Format != "" {
 		fmt.Fprintf(&b, "not readable as %s: ", e.Format)
 	}

@@ -114,3 +114,12 @@ func TestABrokenItemLosesNothingElse(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }
+
+func TestAnUnreadableFileIsNamedOnce(t *testing.T) {
+	h := newHarness(t)
+	body, media := form(t, "project", "a/b", "@cut.json", `{"version":"1","results":[{`)
+	a := h.send(http.MethodPost, imports, body, "Content-Type", media)
+	if a.status != http.StatusBadRequest || strings.Count(a.body, "cut.json") != 3 { // in detail, error and location
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}

@@ -84,7 +84,7 @@ func problemOf(err error) *problem {
 	case errors.Is(err, redoubt.ErrTooLarge):
 		return newProblem(api.CodeTooLarge, err.Error(), err)
 	case errors.As(err, &badReport):
-		return invalidProblem([]redoubt.FieldError{{Location: cmp.Or(badReport.Name, "body"), Message: badReport.Error()}})
+		return invalidProblem([]redoubt.FieldError{{Location: cmp.Or(badReport.Name, "body"), Message: badReport.Reason()}})
 	case errors.Is(err, redoubt.ErrNotFound):
 		return newProblem(api.CodeNotFound, notFound, err)
 	case errors.Is(err, auth.ErrUnauthenticated):
