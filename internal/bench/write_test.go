@@ -63,7 +63,7 @@ func benchLoad(b *testing.B, w *world) {
 		_, err := x.Deployment(b.Context(), w.deployment.ID)
 		w.check(err)
 	}), limit{perLimit, timed(func() {
-		r.step(`SELECT f.*, b.body FROM finding f JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id WHERE f.deployment_id = ?`, w.deployment.ID)
+		r.step(`SELECT f.*, b.body FROM finding f JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id WHERE f.deployment_id = ? ORDER BY f.id`, w.deployment.ID)
 	})})
 	b.ReportMetric(rate(x.Stats().Findings, took), perSecond)
 }
