@@ -21,7 +21,7 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-var storeChecks = flag.Int("store.checks", 60, "random histories for each engine on real stores")
+var storeChecks = flag.Int("store.checks", 80, "random histories for each engine on real stores")
 
 // rapidChecks bounds the histories of a test, where each takes long.
 func rapidChecks(t *testing.T, n int) {
