@@ -22,7 +22,7 @@ type input struct {
 }
 
 // open looks for gzip and byte order marks and puts the limits in place.
-func open(r io.Reader, limits Limits) (*input, error) {
+func open(r io.Reader, limits Limits, take func(int) error) (*input, error) {
 	raw := bufio.NewReader(r)
 	r = raw
 	if magic, _ := raw.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -32,7 +32,7 @@ func open(r io.Reader, limits Limits) (*input, error) {
 		}
 		r = gzipReader{inflated}
 	}
-	m := &meter{r: r, left: limits.Input, limit: limits.Input}
+	m := &meter{r: r, left: limits.Input, limit: limits.Input, take: take}
 	in := &input{Reader: bufio.NewReaderSize(m, headSize), meter: m, limits: limits}
 	mark, _ := in.Peek(3)
 	switch {
@@ -82,9 +82,10 @@ type meter struct {
 	r         io.Reader
 	left      int64
 	limit     int64
-	item      int64 // bytes left for the item
-	itemLimit int64 // 0 for none
-	err       error // that ended it before its time
+	item      int64                 // bytes left for the item
+	itemLimit int64                 // 0 for none
+	take      func(bytes int) error // nil for none
+	err       error                 // that ended it before its time
 }
 
 // allow bounds what may be read until the next call, on top of what is
@@ -105,6 +106,11 @@ func (m *meter) Read(p []byte) (n int, err error) {
 	}
 	m.left -= int64(n)
 	m.item -= int64(n)
+	if m.take != nil && n > 0 {
+		if refused := m.take(n); refused != nil {
+			err = refused
+		}
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		m.err = err
 	}

@@ -187,7 +187,7 @@ func npmLicenses(raws ...json.RawMessage) []string {
 // integrityHashes reads subresource integrity: algorithms and base64 sums.
 func integrityHashes(integrity string) []redoubt.Hash {
 	var out []redoubt.Hash
-	for _, field := range strings.Fields(integrity) {
+	for field := range strings.FieldsSeq(integrity) {
 		algorithm, sum, _ := strings.Cut(field, "-")
 		name := map[string]string{"sha1": "SHA-1", "sha256": "SHA-256", "sha384": "SHA-384", "sha512": "SHA-512"}[algorithm]
 		raw, err := base64.StdEncoding.DecodeString(sum)

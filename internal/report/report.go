@@ -27,6 +27,9 @@ type Options struct {
 	Key []byte
 	// Limits bound the file; zero members take their default.
 	Limits Limits
+	// Take is told of each part that is read, in bytes after inflating, and ends
+	// the reading by an error; it bounds several files together. It may be nil.
+	Take func(bytes int) error
 }
 
 // Limits bound what one file may hold. Over a limit the file is an error that
@@ -62,7 +65,7 @@ func positive[N int | int64](n, otherwise N) N {
 // refused.
 func Read(r io.Reader, o Options) ([]*redoubt.Report, error) {
 	o.Limits = o.Limits.orDefault()
-	in, err := open(r, o.Limits)
+	in, err := open(r, o.Limits, o.Take)
 	if err != nil {
 		return nil, fileError(o, -1, err)
 	}

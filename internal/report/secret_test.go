@@ -55,7 +55,7 @@ func assertGone(t *testing.T, rt *rapid.T, name, file, secret string) {
 		rt.Fatalf("no secret was found in %s", file)
 	}
 	needles := []string{secret, multiLine(secret, maxBlock), oneLine(secret, maxBlock)}
-	for _, line := range strings.Split(secret, "\n") {
+	for line := range strings.SplitSeq(secret, "\n") {
 		if len(line) >= minSecretLine && !strings.HasPrefix(line, "-----") {
 			needles = append(needles, line)
 		}

@@ -43,8 +43,7 @@ func readJSON(r *http.Request, limit int64) ([]byte, error) {
 
 // bodyFault tells a body that could not be read from one that is too large.
 func bodyFault(err error) error {
-	var oversize *http.MaxBytesError
-	if errors.As(err, &oversize) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return err
 	}
 	return invalidProblem([]redoubt.FieldError{{Location: "body", Message: "could not be read to its end: " + err.Error()}})
@@ -83,8 +82,7 @@ type wire struct{ io.ReadCloser }
 // Read implements io.Reader.
 func (w wire) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
-	var fault net.Error
-	if errors.As(err, &fault) {
+	if _, ok := errors.AsType[net.Error](err); ok {
 		err = errCutOff
 	}
 	return n, err
@@ -101,8 +99,7 @@ func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, 
 // way it is spelt, and NUL characters, which no database text holds.
 func canonicalJSON(src []byte, names map[string]string) ([]byte, error) {
 	if err := json.Unmarshal(src, new(json.RawMessage)); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, redoubt.Invalid("body", "malformed JSON at byte %d: %v", syntax.Offset, err)
 		}
 		return nil, redoubt.Invalid("body", "malformed JSON: %v", err)
@@ -217,7 +214,7 @@ func canonicalQuery(raw string, known map[string]param) (string, error) {
 				out.Add(name, value)
 				continue
 			}
-			for _, part := range strings.Split(value, ",") {
+			for part := range strings.SplitSeq(value, ",") {
 				if part != "" {
 					out.Add(name, part)
 				}

@@ -78,8 +78,10 @@ func FuzzQuery(f *testing.F) {
 func TestBodySpellings(t *testing.T) {
 	names := theSpec().operations["listDependencies"].members
 	for _, test := range []struct{ body, want string }{
-		{`{"page_size": 5, "dependency_filter": {"repository_id": [1], "PackageFilters": [{"exact_name_match": true}]}}`,
-			`{"pageSize": 5, "dependencyFilter": {"repositoryId": [1], "packageFilters": [{"exactNameMatch": true}]}}`},
+		{
+			`{"page_size": 5, "dependency_filter": {"repository_id": [1], "PackageFilters": [{"exact_name_match": true}]}}`,
+			`{"pageSize": 5, "dependencyFilter": {"repositoryId": [1], "packageFilters": [{"exactNameMatch": true}]}}`,
+		},
 		{`{"unknown_one": {"page_size": "page_size"}}`, `{"unknown_one": {"pageSize": "page_size"}}`},
 		{"{\"p\\u0061ge_size\":1}", `{"pageSize":1}`},
 		{`{"cursor":"a\"b\\"}`, `{"cursor":"a\"b\\"}`},

@@ -28,7 +28,9 @@ const (
 // them in within one transaction. Nothing is kept of the body on the way:
 // secrets in it are gone once it is read (decisions §16).
 func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
-	files, err := c.readReports(in)
+	room := &portion{of: &c.server.intake}
+	defer room.release()
+	files, err := c.readReports(in, room)
 	if err != nil {
 		return nil, err
 	}
@@ -64,22 +66,22 @@ func (c *call) mayTake(ctx context.Context, name string) error {
 }
 
 // readReports reads the body: a form with files, or one raw file.
-func (c *call) readReports(in *api.ImportQuery) ([]report.File, error) {
+func (c *call) readReports(in *api.ImportQuery, room *portion) ([]report.File, error) {
 	body, err := inflate(c.r, c.server.Limits.Upload)
 	if err != nil {
 		return nil, err
 	}
 	media, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if err == nil && media == "multipart/form-data" {
-		return c.readForm(multipart.NewReader(body, params["boundary"]), in)
+		return c.readForm(multipart.NewReader(body, params["boundary"]), in, room)
 	}
-	one, err := c.readFile(body, in.Filename, in)
+	one, err := c.readFile(body, in.Filename, in, room)
 	return []report.File{one}, err
 }
 
 // readForm reads fields, which must come first since they say how files are to
 // be read, and then files.
-func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery) ([]report.File, error) {
+func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery, room *portion) ([]report.File, error) {
 	var files []report.File
 	for {
 		part, err := form.NextPart()
@@ -98,7 +100,7 @@ func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery) ([]report.F
 			err = redoubt.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
 		default:
 			var one report.File
-			one, err = c.readFile(part, formFileName(part), in)
+			one, err = c.readFile(part, formFileName(part), in, room)
 			files = append(files, one)
 		}
 		if err != nil {
@@ -121,10 +123,10 @@ func formFileName(part *multipart.Part) string {
 	return params["filename"]
 }
 
-func (c *call) readFile(body io.Reader, name string, in *api.ImportQuery) (report.File, error) {
+func (c *call) readFile(body io.Reader, name string, in *api.ImportQuery, room *portion) (report.File, error) {
 	reports, err := report.Read(body, report.Options{
 		Name: name, Format: report.Format(in.Format), Category: in.Category, Key: c.server.SecretKey,
-		Limits: report.Limits{Input: c.server.Limits.Upload},
+		Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.take,
 	})
 	return report.File{Name: name, Reports: reports}, err
 }

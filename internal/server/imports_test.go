@@ -66,6 +66,29 @@ func TestImportsZipped(t *testing.T) {
 	}
 }
 
+// TestImportsAreBounded: neither files that inflate, nor uploads side by side,
+// take more room than there is.
+func TestImportsAreBounded(t *testing.T) {
+	h := newHarness(t, func(c *Config) { c.Limits.Upload = 1 << 20 })
+	padded := zipped(semgrepReport(map[string][]int{"a.py": {1}}) + strings.Repeat(" ", 700<<10))
+	body, media := form(t, "project", "acme/payments", "@a.json", padded, "@b.json", padded)
+	h.wantProblem(h.send(http.MethodPost, imports, body, "Content-Type", media), api.CodeTooLarge)
+
+	h.server.intake.used.Add(2 << 20) // of others
+	a := h.send(http.MethodPost, imports+"?project=acme/payments", padded)
+	h.wantProblem(a, api.CodeUnavailable)
+	if a.header.Get("Retry-After") == "" {
+		t.Error("the client does not learn when to try again")
+	}
+	h.server.intake.used.Add(-2 << 20)
+	if a := h.send(http.MethodPost, imports+"?project=acme/payments", padded); a.status != http.StatusOK {
+		t.Errorf("once there is room: %d %s", a.status, a.body)
+	}
+	if used := h.server.intake.used.Load(); used != 0 {
+		t.Errorf("%d bytes are not given back", used)
+	}
+}
+
 func TestImportsRefused(t *testing.T) {
 	h := newHarness(t, func(c *Config) { c.Limits.Upload = 1 << 20 })
 	report := semgrepReport(map[string][]int{"a.py": {1}})

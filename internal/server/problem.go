@@ -83,6 +83,10 @@ func problemOf(err error) *problem {
 		return invalidProblem(invalid.Fields)
 	case errors.Is(err, redoubt.ErrTooLarge):
 		return newProblem(api.CodeTooLarge, err.Error(), err)
+	case errors.Is(err, redoubt.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		p := newProblem(api.CodeUnavailable, "The server is busy or shutting down. Try again shortly.", err)
+		p.wait = retryAfter
+		return p
 	case errors.As(err, &badReport):
 		return invalidProblem([]redoubt.FieldError{{Location: cmp.Or(badReport.Name, "body"), Message: badReport.Reason()}})
 	case errors.Is(err, redoubt.ErrNotFound):
@@ -91,10 +95,6 @@ func problemOf(err error) *problem {
 		return newProblem(api.CodeUnauthenticated, "No valid API token was sent. Send one as Authorization: Bearer TOKEN; it may be unknown, expired or revoked.", err)
 	case errors.Is(err, redoubt.ErrConflict):
 		return newProblem(api.CodeConflict, err.Error(), err)
-	case errors.Is(err, redoubt.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		p := newProblem(api.CodeUnavailable, "The server is busy or shutting down. Try again shortly.", err)
-		p.wait = retryAfter
-		return p
 	}
 	return newProblem(api.CodeInternal, "Something failed inside the server. Its log has the cause under this request id.", err)
 }
@@ -155,8 +155,7 @@ func humaProblem(op *huma.Operation, status int, detail string, faults []error) 
 	}
 	var fields []redoubt.FieldError
 	for _, fault := range faults[:min(len(faults), maxFaults+1)] {
-		var d *huma.ErrorDetail
-		if errors.As(fault, &d) {
+		if d, ok := errors.AsType[*huma.ErrorDetail](fault); ok {
 			fields = append(fields, fieldError(op, d))
 		}
 	}

@@ -140,10 +140,10 @@ func (in *updateInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	b := &in.Body
 	if b.Tags != nil {
-		in.patch.Tags = ref(tagsOf(*b.Tags, &bad))
+		in.patch.Tags = new(tagsOf(*b.Tags, &bad))
 	}
 	if b.PrimaryBranch != nil {
-		in.patch.PrimaryBranch = ref(branchOf(*b.PrimaryBranch, &bad))
+		in.patch.PrimaryBranch = new(branchOf(*b.PrimaryBranch, &bad))
 	}
 	if v, ok := redoubt.ParseVisibility(b.Visibility); ok {
 		in.patch.Visibility = &v

@@ -103,10 +103,10 @@ func (c *call) scanOf(s redoubt.Scan) api.Scan {
 		IsFullScan: s.Full, EnabledProducts: s.Products.Names(), FindingsCounts: countsOf(s.Counts), Status: s.StatusAt(c.tx.Now()).String(),
 	}
 	if !s.CompletedAt.IsZero() {
-		out.ExitCode = ref(int64(s.ExitCode))
+		out.ExitCode = new(int64(s.ExitCode))
 	}
 	if s.TotalTime >= 0 {
-		out.TotalTime = ref(math.Round(s.TotalTime.Seconds()*1e6) / 1e6)
+		out.TotalTime = new(math.Round(s.TotalTime.Seconds()*1e6) / 1e6)
 	}
 	return out
 }

@@ -50,7 +50,7 @@ func (timeForm) Schema(huma.Registry) *huma.Schema {
 
 // Schema is a string or a number.
 func (idForm) Schema(huma.Registry) *huma.Schema {
-	return either(&huma.Schema{Type: huma.TypeString, MaxLength: ref(256)}, &huma.Schema{Type: huma.TypeNumber})
+	return either(&huma.Schema{Type: huma.TypeString, MaxLength: new(256)}, &huma.Schema{Type: huma.TypeNumber})
 }
 
 // Schema is an integer, or a string of digits.
@@ -107,7 +107,8 @@ func either(forms ...*huma.Schema) *huma.Schema {
 	return &huma.Schema{OneOf: forms}
 }
 
-func ref[T any](v T) *T { return &v }
+//go:fix inline
+func ref[T any](v T) *T { return new(v) }
 
 var missing = regexp.MustCompile(`^expected required property (\w+) to be present$`)
 

@@ -45,6 +45,7 @@ type Config struct {
 type Limits struct {
 	Body   int64   // bytes of a JSON body, before and after inflating; 2 MiB
 	Upload int64   // bytes of an upload, before and after inflating; 256 MiB
+	Intake int64   // bytes of all uploads that are worked on at a time, after inflating; twice Upload
 	Rate   float64 // requests a second of one token; 0 sets no limit
 	Burst  int     // requests at once of one token; ten seconds' worth
 }
@@ -55,6 +56,9 @@ func (l Limits) orDefault() Limits {
 	}
 	if l.Upload <= 0 {
 		l.Upload = 256 << 20
+	}
+	if l.Intake <= 0 {
+		l.Intake = 2 * l.Upload
 	}
 	if l.Burst <= 0 {
 		l.Burst = int(10 * l.Rate)
@@ -67,6 +71,7 @@ type Server struct {
 	Config
 	auth    *auth.Authenticator
 	limiter *auth.Limiter
+	intake  intake
 	cursors cursors
 	metrics *metrics
 	handler http.Handler
@@ -84,6 +89,7 @@ func New(c Config) (*Server, error) {
 		Config:  c,
 		auth:    auth.New(c.Store, c.Clock),
 		limiter: auth.NewLimiter(c.Limits.Rate, c.Limits.Burst, c.Clock),
+		intake:  intake{each: c.Limits.Upload, all: c.Limits.Intake},
 		cursors: cursors{key: derived(c.SigningKey, "cursor")},
 		metrics: newMetrics(c.Index, c.Version),
 	}
