@@ -88,8 +88,13 @@ func TestBandOf(t *testing.T) {
 		epss *EPSS
 		want EPSSBand
 	}{
-		{nil, EPSSNone}, {score(0), EPSSLow}, {score(0.0999), EPSSLow},
-		{score(0.1), EPSSMedium}, {score(0.4999), EPSSMedium}, {score(0.5), EPSSHigh}, {score(1), EPSSHigh},
+		{nil, EPSSNone},
+		{score(0), EPSSLow},
+		{score(0.0999), EPSSLow},
+		{score(0.1), EPSSMedium},
+		{score(0.4999), EPSSMedium},
+		{score(0.5), EPSSHigh},
+		{score(1), EPSSHigh},
 	} {
 		if got := BandOf(c.epss); got != c.want {
 			t.Errorf("band of %+v is %s, want %s", c.epss, got, c.want)

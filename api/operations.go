@@ -6,15 +6,17 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // path joins parts of a path below /api/v1/deployments, escaping each.
 func path(parts ...string) string {
-	out := "/deployments"
+	var out strings.Builder
+	out.WriteString("/deployments")
 	for _, p := range parts {
-		out += "/" + url.PathEscape(p)
+		out.WriteString("/" + url.PathEscape(p))
 	}
-	return out
+	return out.String()
 }
 
 // answer makes a call and decodes what it answers.

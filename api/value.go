@@ -116,7 +116,7 @@ func (l *List[T]) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*l = List[T]{}
-	for _, part := range strings.Split(text, ",") {
+	for part := range strings.SplitSeq(text, ",") {
 		if part = strings.TrimSpace(part); part != "" {
 			*l = append(*l, T(part))
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"testing"
 
@@ -28,9 +29,7 @@ var sizes = []int{100, 3000}
 // target is the address of a page.
 func (w *world) target(query url.Values, deep bool, size int) string {
 	q := url.Values{"page_size": {fmt.Sprint(size)}}
-	for name, values := range query {
-		q[name] = values
-	}
+	maps.Copy(q, query)
 	if deep {
 		q.Set("page", fmt.Sprint(w.findings*4/5/size))
 	}

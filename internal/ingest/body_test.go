@@ -40,7 +40,8 @@ func TestEncode(t *testing.T) {
 			`{"code":"x == x","data_flow":[{"path":"a.py","line":1,"column":1,"content":"x"}],"blocking":true}`,
 		},
 		"code, nothing told": {
-			redoubt.Result{Rule: eqeq, Path: "a.py"}, Links{},
+			redoubt.Result{Rule: eqeq, Path: "a.py"},
+			Links{},
 			`"location":{"column":0,"endColumn":0,"endLine":0,"filePath":"a.py","line":0},"line_of_code_url":"","match_based_id":"ID","syntactic_id":"","rule_message":null`,
 			`{}`,
 		},
@@ -53,7 +54,8 @@ func TestEncode(t *testing.T) {
 			`{}`,
 		},
 		"reachable in code": {
-			inCode, Links{},
+			inCode,
+			Links{},
 			`"location":{"column":2,"endColumn":9,"endLine":4,"filePath":"a.go","line":3},"line_of_code_url":"",` +
 				`"match_based_id":"m_0","syntactic_id":"","rule_message":null,"fix_recommendations":[],` +
 				`"found_dependency":{"ecosystem":"gomod","lockfile_line_url":null,"package":"p","transitivity":"unknown","version":"1"},` +

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -72,7 +73,7 @@ func checkReport(t testing.TB, r *redoubt.Report) {
 		}
 	}
 	eachString(reflect.ValueOf(r), func(s string) {
-		if !utf8.ValidString(s) || bytes.IndexByte([]byte(s), 0) >= 0 || len(s) > maxBlock {
+		if !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 || len(s) > maxBlock {
 			t.Errorf("string is not clean: %d bytes, %.80q", len(s), s)
 		}
 	})

@@ -107,9 +107,6 @@ func either(forms ...*huma.Schema) *huma.Schema {
 	return &huma.Schema{OneOf: forms}
 }
 
-//go:fix inline
-func ref[T any](v T) *T { return new(v) }
-
 var missing = regexp.MustCompile(`^expected required property (\w+) to be present$`)
 
 // fieldError is a fault as this server tells it. The library names the object

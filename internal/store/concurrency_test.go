@@ -94,7 +94,7 @@ func addCounted(ctx context.Context, tx *store.Tx, name string) error {
 			return err
 		}
 	}
-	if _, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{URL: ptr(fmt.Sprint(n + 1))}); err != nil {
+	if _, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{URL: new(fmt.Sprint(n + 1))}); err != nil {
 		return err
 	}
 	_, err = tx.CreateProject(ctx, redoubt.Project{Name: name})

@@ -101,16 +101,16 @@ func TestProjectPatchChangesWhatItNames(t *testing.T) {
 		}{
 			{store.ProjectPatch{Tags: &[]string{"b", "a"}}, func(p *redoubt.Project) { p.Tags = []string{"b", "a"} }, `{"tags":[]}`, `{"tags":["b","a"]}`},
 			{
-				store.ProjectPatch{PrimaryBranch: ptr("refs/heads/x"), Visibility: ptr(redoubt.VisibilityPublic)},
+				store.ProjectPatch{PrimaryBranch: new("refs/heads/x"), Visibility: new(redoubt.VisibilityPublic)},
 				func(p *redoubt.Project) { p.PrimaryBranch, p.Visibility = "refs/heads/x", redoubt.VisibilityPublic },
 				`{"primary_branch":"","visibility":"unknown"}`, `{"primary_branch":"refs/heads/x","visibility":"public"}`,
 			},
 			{
-				store.ProjectPatch{ManagedDiff: ptr(true), ManagedFull: ptr(false), URL: ptr("https://x")},
+				store.ProjectPatch{ManagedDiff: new(true), ManagedFull: new(false), URL: new("https://x")},
 				func(p *redoubt.Project) { p.ManagedScan.Diff, p.URL = true, "https://x" },
 				`{"managed_diff_scan":false,"url":""}`, `{"managed_diff_scan":true,"url":"https://x"}`,
 			},
-			{store.ProjectPatch{PrimaryBranch: ptr(""), Tags: &[]string{}}, func(p *redoubt.Project) { p.PrimaryBranch, p.Tags = "", nil }, `{"primary_branch":"refs/heads/x","tags":["b","a"]}`, `{"primary_branch":"","tags":[]}`},
+			{store.ProjectPatch{PrimaryBranch: new(""), Tags: &[]string{}}, func(p *redoubt.Project) { p.PrimaryBranch, p.Tags = "", nil }, `{"primary_branch":"refs/heads/x","tags":["b","a"]}`, `{"primary_branch":"","tags":[]}`},
 		}
 		for i, step := range steps {
 			step.want(&p)
@@ -133,7 +133,7 @@ func TestProjectPatchChangesWhatItNames(t *testing.T) {
 		}
 		before, trail := deployment(t, s, d.Slug), len(events(t, s, d))
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{URL: ptr("https://x")})
+			_, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{URL: new("https://x")})
 			return err
 		})
 		same(t, "the deployment after nothing changed", deployment(t, s, d.Slug), before)

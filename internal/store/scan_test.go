@@ -168,13 +168,13 @@ func TestScanTimesOutOfRangeFindNothingOrAll(t *testing.T) {
 				filter redoubt.ScanFilter
 				want   int
 			}{
-				{redoubt.ScanFilter{MinTime: ptr(1e300)}, 0},
-				{redoubt.ScanFilter{MaxTime: ptr(1e300)}, 2},
-				{redoubt.ScanFilter{MinTime: ptr(-1e300)}, 2},
-				{redoubt.ScanFilter{MaxTime: ptr(-0.5)}, 0},
-				{redoubt.ScanFilter{MaxTime: ptr(0.0)}, 1},
-				{redoubt.ScanFilter{MinTime: ptr(1.0), MaxTime: ptr(1.0)}, 1},
-				{redoubt.ScanFilter{MinTime: ptr(1.000001)}, 0},
+				{redoubt.ScanFilter{MinTime: new(1e300)}, 0},
+				{redoubt.ScanFilter{MaxTime: new(1e300)}, 2},
+				{redoubt.ScanFilter{MinTime: new(-1e300)}, 2},
+				{redoubt.ScanFilter{MaxTime: new(-0.5)}, 0},
+				{redoubt.ScanFilter{MaxTime: new(0.0)}, 1},
+				{redoubt.ScanFilter{MinTime: new(1.0), MaxTime: new(1.0)}, 1},
+				{redoubt.ScanFilter{MinTime: new(1.000001)}, 0},
 			} {
 				got, _, err := tx.Scans(ctx, c.filter, store.ScanCursor{}, 10)
 				if err != nil || len(got) != c.want {

@@ -80,5 +80,3 @@ func invalid(t testing.TB, what string, err error, location string) {
 		t.Errorf("%s: got error %v, want an invalid %s", what, err, location)
 	}
 }
-
-func ptr[T any](v T) *T { return &v }

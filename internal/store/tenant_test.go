@@ -46,7 +46,7 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				return err
 			},
 			"UpdateProject": func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.UpdateProject(ctx, project.ID, store.ProjectPatch{URL: ptr("x")})
+				_, err := tx.UpdateProject(ctx, project.ID, store.ProjectPatch{URL: new("x")})
 				return err
 			},
 			"RenameProject": func(ctx context.Context, tx *store.Tx) error {

@@ -128,19 +128,23 @@ func TestTransitions(t *testing.T) {
 			redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, Comment: "test code", At: start, By: person},
 		},
 		"reopened clears the reason and keeps the comment": {
-			ignored, Request{State: redoubt.TriageReopened},
+			ignored,
+			Request{State: redoubt.TriageReopened},
 			redoubt.Triage{State: redoubt.TriageReopened, Comment: "later", At: start, By: person},
 		},
 		"ignored again without its reason": {
-			ignored, Request{State: redoubt.TriageIgnored},
+			ignored,
+			Request{State: redoubt.TriageIgnored},
 			redoubt.Triage{State: redoubt.TriageIgnored, Comment: "later", At: start, By: person},
 		},
 		"a note alone leaves state, reason and time": {
-			ignored, Request{Note: "n"},
+			ignored,
+			Request{Note: "n"},
 			redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.NoTime, Comment: "n", At: earlier, By: person},
 		},
 		"a note alone on what nobody decided": {
-			redoubt.Triage{State: redoubt.TriageUntriaged}, Request{Note: "n"},
+			redoubt.Triage{State: redoubt.TriageUntriaged},
+			Request{Note: "n"},
 			redoubt.Triage{State: redoubt.TriageUntriaged, Comment: "n"},
 		},
 		"the same again": {ignored, Request{State: redoubt.TriageIgnored, Reason: redoubt.NoTime}, ignored},
@@ -149,11 +153,13 @@ func TestTransitions(t *testing.T) {
 		},
 		"a worker's note after a person": {ignored, Request{Note: "n", Automatic: true}, ignored},
 		"a worker after a worker": {
-			byWorker, Request{State: redoubt.TriageFixing, Automatic: true},
+			byWorker,
+			Request{State: redoubt.TriageFixing, Automatic: true},
 			redoubt.Triage{State: redoubt.TriageFixing, Comment: "later", At: start, By: person, Automatic: true},
 		},
 		"a person agrees with a worker": {
-			byWorker, Request{State: redoubt.TriageIgnored, Reason: redoubt.NoTime},
+			byWorker,
+			Request{State: redoubt.TriageIgnored, Reason: redoubt.NoTime},
 			redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.NoTime, Comment: "later", At: start, By: person},
 		},
 	} {

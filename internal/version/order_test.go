@@ -31,8 +31,8 @@ func TestCompareLadders(t *testing.T) {
 		order := OrderOf(ecosystem)
 		for i, lower := range ladder {
 			for j, upper := range ladder {
-				for _, a := range strings.Fields(lower) {
-					for _, b := range strings.Fields(upper) {
+				for a := range strings.FieldsSeq(lower) {
+					for b := range strings.FieldsSeq(upper) {
 						if got, want := order.Compare(a, b), compareInts(i, j); got != want {
 							t.Errorf("%s: Compare(%s, %s) = %d, want %d", ecosystem, a, b, got, want)
 						}
