@@ -405,3 +405,40 @@ func churn(w *world, i int64) {
 	}
 	w.commit()
 }
+
+// TestLateRowOutlivesItsFormerProject gives findings of a project to another
+// one and deletes it with the rest, while one of them is dated back: until it
+// has its place, lists show the row in the project that is gone.
+func TestLateRowOutlivesItsFormerProject(t *testing.T) {
+	w := newWorld()
+	seed(w)
+	add(w, smallBody, 1, 2, 3)
+	for id, ref := range map[int64]string{2: "refs/heads/dev", 3: "refs/heads/next"} {
+		f := w.findings[id]
+		f.LineageID, f.Ref = 1, ref
+		w.putFinding(f)
+	}
+	w.commit()
+	x := New(w, Options{BodyCache: 1 << 20})
+	view(t, x)
+
+	w.putProject(redoubt.Project{ID: 2, Name: "acme/web"})
+	for _, id := range []int64{1, 2} {
+		w.putLineage(redoubt.Lineage{ID: id, ProjectID: 2, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
+		f := w.findings[id]
+		f.ProjectID, f.LineageID = 2, 1
+		f.RelevantSince = f.RelevantSince.Add(-time.Duration(2-id) * time.Hour) // the first moves back
+		w.putFinding(f)
+	}
+	w.deleteLineage(2)
+	w.deleteProject(1)
+	w.commit()
+
+	v := view(t, x)
+	if got := ids(t, v, 0, 10); !slices.Equal(got, []int64{2, 1}) {
+		t.Errorf("after the merge the list holds %v, want [2 1]", got)
+	}
+	if got := v.Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Projects: []string{"acme/web"}}); got != 2 {
+		t.Errorf("%d findings are in the project that stays, want 2", got)
+	}
+}

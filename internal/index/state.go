@@ -24,6 +24,7 @@ type state struct {
 	policies    map[int64][]byte                // the member sourcing_policy
 	policyRules map[string]map[int64]policyRule // by rule name, then policy rule id
 	orphans     map[int64]bool                  // deleted lineages, kept until no late row can have one
+	departed    map[int64]bool                  // deleted projects, kept until no row that waits to be replaced is in one
 
 	parts [redoubt.Secrets]*partition // by issue type - 1
 }
@@ -33,7 +34,7 @@ type state struct {
 func newState(b *budget) *state {
 	s := &state{
 		refs: newWire("ref"), secrets: newWire("secret_type"), rulesByName: map[string][]uint32{},
-		policies: map[int64][]byte{}, policyRules: map[string]map[int64]policyRule{}, orphans: map[int64]bool{},
+		policies: map[int64][]byte{}, policyRules: map[string]map[int64]policyRule{}, orphans: map[int64]bool{}, departed: map[int64]bool{},
 	}
 	for i := range s.parts {
 		s.parts[i] = newPartition(redoubt.IssueType(i+1), &arena{budget: b})
@@ -84,6 +85,7 @@ func (s *state) apply(e *encoded) error {
 func (s *state) putProject(id int64, p *project) {
 	p.primaryRef = s.refs.number(p.primary)
 	n, old := s.projects.put(id, p)
+	delete(s.departed, id)
 	if old != nil && old.primaryRef != p.primaryRef {
 		for _, part := range s.parts {
 			part.recall(n)
@@ -91,7 +93,9 @@ func (s *state) putProject(id int64, p *project) {
 	}
 }
 
-// removeProject drops a project with all of its rows.
+// removeProject drops all rows of a project. The project itself goes once all
+// rows have their place: until then lists show rows in it that late ones, in
+// another project, are to replace.
 func (s *state) removeProject(id int64) {
 	n, ok := s.projects.numbers[id]
 	if !ok {
@@ -100,11 +104,16 @@ func (s *state) removeProject(id int64) {
 	for _, p := range s.parts {
 		p.removeProject(n)
 	}
-	s.projects.remove(n)
+	s.departed[id] = true
 }
 
-// removeOrphans forgets the deleted lineages, once all rows have their place.
+// removeOrphans forgets the deleted projects and lineages, once all rows have
+// their place.
 func (s *state) removeOrphans() {
+	for id := range s.departed {
+		s.projects.remove(s.projects.numbers[id])
+	}
+	clear(s.departed)
 	for id := range s.orphans {
 		n := s.lineages.numbers[id]
 		if n != 0 && !slices.ContainsFunc(s.parts[:], func(p *partition) bool { return p.has(n) }) {
