@@ -144,7 +144,7 @@ func (c *completion) finish() {
 	if rep.Products.Has(redoubt.SCA) {
 		rep.Inventories = c.done.Inventories
 	}
-	rep.Skipped = append(rep.Skipped, c.done.Unread...)
+	rep.Skipped = append(rep.Skipped, c.done.Unresolved...)
 	rep.TotalTime = time.Duration(c.done.Seconds * float64(time.Second))
 	rep.Failed = c.done.ExitCode > 1
 }

@@ -36,9 +36,11 @@ type CICompletion struct {
 	// Inventories has one for each lockfile that was read, and is never nil:
 	// whether the scan looked for lockfiles at all its rules tell.
 	Inventories []redoubt.Inventory
-	// Unread names the lockfiles, or manifests without one, that the scanner
-	// found and could not read: it says nothing about them (decisions §15).
-	Unread []string
+	// Unresolved names the lockfiles, or manifests without one, that the
+	// scanner found and says nothing about (decisions §15). Unread are those of
+	// them that it could not read; it did not try the others, as of a part of
+	// the repository that a diff scan found unchanged.
+	Unresolved, Unread []string
 }
 
 // ReadCICompletion reads what `semgrep ci` posts when it is done.
@@ -51,7 +53,7 @@ func ReadCICompletion(r io.Reader, o Options) (*CICompletion, error) {
 	if err := c.document(c.completion); err != nil {
 		return nil, fileError(o, -1, err)
 	}
-	c.done.Unread = distinct(c.done.Unread)
+	c.done.Unresolved, c.done.Unread = distinct(c.done.Unresolved), distinct(c.done.Unread)
 	return &c.done, nil
 }
 
@@ -198,7 +200,7 @@ func (c *ci) completion(name string) error {
 	case "dependencies":
 		return c.object(name, c.lockfile)
 	case "skipped_subprojects":
-		return c.array(name, c.unread)
+		return c.array(name, c.subproject)
 	}
 	return c.skip(name)
 }
@@ -215,20 +217,22 @@ func (c *ci) stats(name string) error {
 			if name != "subprojects_stats" {
 				return c.skip(name)
 			}
-			return c.array(name, c.unread)
+			return c.array(name, c.subproject)
 		})
 	}
 	return c.skip(name)
 }
 
-// unread notes a subproject that has no resolved_stats.
-func (c *ci) unread(item string) error {
+// subproject notes one that has no resolved_stats. Those of the list of skipped
+// ones give no reason.
+func (c *ci) subproject(item string) error {
 	var p struct {
 		Sources []struct {
 			Kind texts `json:"kind"`
 			Path text  `json:"path"`
 		} `json:"dependency_sources"`
 		Resolved json.RawMessage `json:"resolved_stats"`
+		Reason   text            `json:"unresolved_reason"`
 	}
 	if _, err := c.decode(item, &p); err != nil || len(p.Resolved) > 0 && string(p.Resolved) != "null" {
 		return err
@@ -247,7 +251,10 @@ func (c *ci) unread(item string) error {
 	if lockfiles == nil {
 		lockfiles = manifests
 	}
-	c.done.Unread = append(c.done.Unread, lockfiles...)
+	c.done.Unresolved = append(c.done.Unresolved, lockfiles...)
+	if p.Reason != "" && p.Reason != "skipped" {
+		c.done.Unread = append(c.done.Unread, lockfiles...)
+	}
 	return nil
 }
 

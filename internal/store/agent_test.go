@@ -83,7 +83,9 @@ func TestAgentScansAreRememberedForAWhile(t *testing.T) {
 			same(t, "no answer yet", a.Answer == nil, true)
 			return err
 		})
-		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.AnswerAgentScan(ctx, "u", []byte(`{"success":true}`)) })
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			return tx.AnswerAgentScan(ctx, "u", []byte(`{"success":true}`))
+		})
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			a, err := tx.AgentScan(ctx, "u")
 			same(t, "the report is gone for the answer", []string{string(a.Report), string(a.Answer)}, []string{"", `{"success":true}`})
