@@ -97,7 +97,7 @@ func decode(r *http.Request, v any) error {
 	var oversize *http.MaxBytesError
 	var wrong *json.UnmarshalTypeError
 	switch {
-	case err == nil, errors.As(err, &oversize):
+	case err == nil, errors.As(err, &oversize), errors.Is(err, redoubt.ErrTooLarge), errors.Is(err, redoubt.ErrUnavailable):
 		return err
 	case errors.As(err, &wrong):
 		return redoubt.Invalid("body."+wrong.Field, "is a %s, which does not fit", wrong.Value)

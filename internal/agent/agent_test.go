@@ -11,6 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -326,5 +327,18 @@ func TestPartsOfARepositoryAreProjectsOfTheirOwn(t *testing.T) {
 	w.same("projects", []string{"acme/mono github.com:77", "acme/mono/api "}, names)
 	for _, s := range w.scans() {
 		w.same("ref", "refs/heads/main", s.Branch)
+	}
+}
+
+// TestBusyServerAsksToTryAgain refuses uploads for which there is no room with
+// the status that the scanner repeats on, and keeps nothing of them.
+func TestBusyServerAsksToTryAgain(t *testing.T) {
+	w := newWorld(t, "sqlite", func(c *server.Config) { c.Limits.Intake = 8 << 10 })
+	path := w.begin("full")
+	if status, text := w.send("POST", path+"results", w.token, w.recorded("full/3-results.json")); status != 503 {
+		t.Errorf("%d %s, want 503", status, text)
+	}
+	if status, text := w.send("POST", path+"complete", w.token, w.recorded("full/4-complete.json")); status != 409 {
+		t.Errorf("%d %s, want 409: the results were not taken", status, text)
 	}
 }

@@ -43,7 +43,7 @@ type world struct {
 	token      string
 }
 
-func newWorld(t *testing.T, engine string) *world {
+func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *world {
 	t.Helper()
 	w := &world{T: t, clock: storetest.NewClock()}
 	w.config = storetest.Database(t, engine, w.clock)
@@ -62,6 +62,9 @@ func newWorld(t *testing.T, engine string) *world {
 			scope = server.Anyone
 		}
 		c.Mounted = append(c.Mounted, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, Handle: r.Handle})
+	}
+	for _, f := range change {
+		f(&c)
 	}
 	s, err := server.New(c)
 	if err != nil {

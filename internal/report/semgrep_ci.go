@@ -67,7 +67,7 @@ type ci struct {
 
 func newCI(r io.Reader, o *Options) (*ci, error) {
 	o.Limits = o.Limits.orDefault()
-	in, err := open(r, o.Limits)
+	in, err := open(r, o.Limits, o.Take)
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,23 @@ func (m Mounted) serve(e *endpoint, c *call) error {
 	if err != nil {
 		return err
 	}
-	c.r.Body = io.NopCloser(body)
+	room := &portion{of: &e.server.intake}
+	defer room.release()
+	c.r.Body = io.NopCloser(metered{body, room})
 	return m.Handle(c.w, c.r, c.caller)
+}
+
+// metered is a body that takes room as it is read.
+type metered struct {
+	io.Reader
+	room *portion
+}
+
+// Read implements io.Reader.
+func (m metered) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	if full := m.room.take(n); full != nil {
+		return n, full
+	}
+	return n, err
 }
