@@ -27,7 +27,7 @@ func checkRules(a *app, semgrep string, files []string) (checked bool, err error
 		return false, err
 	}
 	// It asks its server for rules about rules and waits long for an answer.
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(a.ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return false, err
 	}
@@ -35,8 +35,8 @@ func checkRules(a *app, semgrep string, files []string) (checked bool, err error
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"rules":[]}`))
 	})}
-	go func() { _ = lints.Serve(listener) }() // ends with Close
-	defer lints.Close()
+	go func() { _ = lints.Serve(listener) }() // until it is closed
+	defer func() { err = errors.Join(err, lints.Close()) }()
 
 	ctx, cancel := context.WithTimeout(a.ctx, ruleCheckTime)
 	defer cancel()
