@@ -89,6 +89,9 @@ type Scan struct {
 	TotalTime   time.Duration // of the scanner; negative when unknown
 	Digest      Digest        // of the upload's meaning, by which a repeat is known
 	Error       string        // why it failed, for people
+	// Unread names the lockfiles that the scanner found and could not read: it
+	// says nothing about them (decisions §15).
+	Unread []string
 }
 
 // StatusAt returns the status at the given time: a scan still running after

@@ -47,6 +47,8 @@ type Scan struct {
 	FindingsCounts  FindingsCounts `json:"findings_counts" doc:"Findings that it reported."`
 	Status          string         `json:"status" enum:"SCAN_STATUS_RUNNING,SCAN_STATUS_COMPLETED,SCAN_STATUS_ERROR,SCAN_STATUS_NEVER_FINISHED" doc:"How far it came." example:"SCAN_STATUS_COMPLETED"`
 	TotalTime       *float64       `json:"total_time" doc:"Seconds that the scanner took; null when not told." example:"12.5"`
+	UnreadLockfiles []string       `json:"unread_lockfiles,omitempty" doc:"Lockfiles that the scanner found and could not read: it says nothing about them. Absent when there are none." example:"[\"web/package-lock.json\"]"`
+	Error           string         `json:"error,omitempty" doc:"Why it failed; absent when it did not." example:"the scanner ended with exit code 7"`
 }
 
 // FindingsCounts counts the findings of a scan by product.

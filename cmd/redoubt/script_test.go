@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"redoubt": main})
+	testscript.Main(storetest.Tests{M: m}, map[string]func(){"redoubt": main})
 }
 
 // TestScripts runs the command lines of testdata/script as a person would type

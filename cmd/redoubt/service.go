@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/job"
@@ -79,13 +80,28 @@ func (s *service) wire(a *app) error {
 	if err != nil {
 		return err
 	}
+	scanners := agent.New(agent.Config{Store: s.store, Logger: a.log, SecretKey: secret, MaxUpload: s.config.MaxUpload})
 	s.server, err = server.New(server.Config{
-		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log}),
+		Mounted: mounted(scanners),
+		Store:   s.store, Index: index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log}),
 		Clock: a.clock, Logger: a.log, Version: version, SigningKey: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
 	return err
+}
+
+// mounted lets the server answer scanners too.
+func mounted(a *agent.Agent) []server.Mounted {
+	var list []server.Mounted
+	for _, r := range a.Routes() {
+		scope := server.Upload
+		if r.Anyone {
+			scope = server.Anyone
+		}
+		list = append(list, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, Handle: r.Handle})
+	}
+	return list
 }
 
 // baseURL is how others reach the server.

@@ -31,6 +31,12 @@ type Upload struct {
 	// or the path newly excluded from it, so that a full scan removes findings
 	// that it does not report. Imports know no policy: nil.
 	OutOfPolicy func(rule, path string) bool
+	// Begun is the running scan that the upload ends, as AddScan stored it: its
+	// start is the upload's. Nil makes a scan that is over already, as imports do.
+	Begun *redoubt.Scan
+	// ExitCode and Unread are told of the scan that is made or ended.
+	ExitCode int
+	Unread   []string
 }
 
 // Apply takes an upload in, inside one transaction: it finds the project,
@@ -63,12 +69,12 @@ func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
 		ProjectID: project.ID, Project: project.Name, Ref: scan.Ref, Source: scan.Source,
 		Counts: scan.Counts, Refused: refused,
 	}
-	if repeats(scan.Digest, stream) {
+	if repeats(scan.Digest, stream) && u.Begun == nil {
 		sum.Repeat, sum.ScanID, sum.Outcome, sum.Unchanged = true, stream.LastScanID, redoubt.ScanApplied, len(sightings)
 		return sum, nil
 	}
 	scan.Outcome = outcome(scan, stream)
-	if scan.ID, err = s.AddScan(ctx, scan); err != nil {
+	if scan.ID, err = record(ctx, s, scan); err != nil {
 		return Summary{}, err
 	}
 	sum.ScanID, sum.Outcome = scan.ID, scan.Outcome
@@ -81,6 +87,14 @@ func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
 	sum.Project = project.Name
 	a := application{s: s, upload: u, project: project, scan: scan, sum: &sum}
 	return sum, a.run(ctx, sightings, inventories)
+}
+
+// record stores the scan, or how it ended where it had begun before.
+func record(ctx context.Context, s Store, scan redoubt.Scan) (int64, error) {
+	if scan.ID != 0 {
+		return scan.ID, s.FinishScan(ctx, scan)
+	}
+	return s.AddScan(ctx, scan)
 }
 
 // application is an upload that counts, on its way into the store.

@@ -107,6 +107,16 @@ func (m *memory) AddScan(_ context.Context, s redoubt.Scan) (int64, error) {
 	return s.ID, nil
 }
 
+func (m *memory) FinishScan(_ context.Context, s redoubt.Scan) error {
+	for i := range m.scans {
+		if m.scans[i].ID == s.ID {
+			m.scans[i] = s
+			return nil
+		}
+	}
+	return redoubt.ErrNotFound
+}
+
 func (m *memory) Findings(_ context.Context, projectID int64, ref, source string) (out []redoubt.Finding, _ error) {
 	for _, f := range m.rows {
 		if f.ProjectID == projectID && f.Ref == ref && f.Source == source {

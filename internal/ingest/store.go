@@ -30,6 +30,8 @@ type Store interface {
 	// AddScan stores the scan and returns its id.
 	AddScan(ctx context.Context, s redoubt.Scan) (int64, error)
 
+	// FinishScan stores how a scan ended that was added while it ran.
+	FinishScan(ctx context.Context, s redoubt.Scan) error
 	// Findings reads all occurrences of (project, ref, source), removed and
 	// fixed ones too.
 	Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)

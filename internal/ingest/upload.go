@@ -83,8 +83,12 @@ func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) redo
 	if r.TotalTime <= 0 {
 		scan.TotalTime = -1
 	}
+	scan.ExitCode, scan.Unread = u.ExitCode, u.Unread
+	if u.Begun != nil {
+		scan.ID, scan.StartedAt, scan.CompletedAt = u.Begun.ID, u.Begun.StartedAt, now
+	}
 	if r.Failed {
-		scan.Status, scan.ExitCode, scan.Error = redoubt.ScanError, 2, "the report says that the scanner's run failed"
+		scan.Status, scan.ExitCode, scan.Error = redoubt.ScanError, max(2, u.ExitCode), "the report says that the scanner's run failed"
 	}
 	return scan
 }

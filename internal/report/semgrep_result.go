@@ -54,12 +54,21 @@ func (s *semgrep) result(item string) error {
 		s.refuse(item, "a result needs check_id, path and extra; %s", firstOf(misfit, "one of them is missing"))
 		return nil
 	}
+	if res := s.resultOf(item, &m); res != nil {
+		s.rep.Results = append(s.rep.Results, *res)
+	}
+	return nil
+}
+
+// resultOf makes a result of what a report and an upload of semgrep say alike,
+// or refuses it and returns nil.
+func (s *semgrep) resultOf(item string, m *semgrepResult) *redoubt.Result {
 	path, err := s.checkout.path(string(m.Path))
 	if err != nil {
 		s.refuse(item, "%v", err)
 		return nil
 	}
-	rule := s.rule(&m)
+	rule := s.rule(m)
 	res := redoubt.Result{
 		Item: item, Rule: rule.Rule, Path: path,
 		Location: redoubt.Location{
@@ -76,16 +85,15 @@ func (s *semgrep) result(item string) error {
 	}
 	switch rule.IssueType {
 	case redoubt.SCA:
-		res.Dependency = s.dependency(&m, rule, path)
+		res.Dependency = s.dependency(m, rule, path)
 		res.Severity = rule.severityOfDependency()
 	case redoubt.Secrets:
-		s.secret(&m, rule, &res)
+		s.secret(m, rule, &res)
 	default:
 		res.DataFlow = m.Extra.Trace.steps(&s.checkout)
 	}
-	res.Blocking = !res.Muted && rule.blocks(&m, res.Dependency)
-	s.rep.Results = append(s.rep.Results, res)
-	return nil
+	res.Blocking = !res.Muted && rule.blocks(m, res.Dependency)
+	return &res
 }
 
 func unlessGated(t text) text {

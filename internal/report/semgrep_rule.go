@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -183,4 +184,24 @@ func (r *semgrepRule) blocks(m *semgrepResult, d *redoubt.Vulnerable) bool {
 // isProOnly reads an engine_kind: "OSS", "PRO", or PRO_REQUIRED with details.
 func isProOnly(engine json.RawMessage) bool {
 	return bytes.Contains(engine, []byte(`"PRO`))
+}
+
+// SemgrepRule reads a rule in semgrep's rule language, as JSON, and returns
+// what its results will say of it, with the message and languages that they
+// do not tell.
+func SemgrepRule(rule []byte) (*redoubt.Rule, error) {
+	var r struct {
+		ID        text            `json:"id"`
+		Message   text            `json:"message"`
+		Severity  text            `json:"severity"`
+		Languages texts           `json:"languages"`
+		Metadata  semgrepMetadata `json:"metadata"`
+		DependsOn json.RawMessage `json:"r2c-internal-project-depends-on"`
+	}
+	if err := json.Unmarshal(rule, &r); err != nil {
+		return nil, fmt.Errorf("the rule does not decode: %w", err)
+	}
+	out := r.Metadata.rule(r.ID.name(), r.Severity, r.DependsOn != nil)
+	out.Message, out.Languages = r.Message.block(), r.Languages.names()
+	return out, nil
 }

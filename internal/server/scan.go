@@ -101,6 +101,7 @@ func (c *call) scanOf(s redoubt.Scan) api.Scan {
 		ID: decimal(s.ID), DeploymentID: decimal(c.caller.Deployment.ID), RepositoryID: decimal(s.ProjectID),
 		Branch: s.Ref, Commit: s.Commit, StartedAt: api.Time{Time: s.StartedAt}, CompletedAt: api.NewTime(s.CompletedAt),
 		IsFullScan: s.Full, EnabledProducts: s.Products.Names(), FindingsCounts: countsOf(s.Counts), Status: s.StatusAt(c.tx.Now()).String(),
+		UnreadLockfiles: s.Unread, Error: s.Error,
 	}
 	if !s.CompletedAt.IsZero() {
 		out.ExitCode = new(int64(s.ExitCode))

@@ -37,6 +37,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	Limits         Limits
 	Version        string
+	// Mounted are the operations of other adapters.
+	Mounted []Mounted
 	// JobAdded is told that there is work to do. It may be nil.
 	JobAdded func()
 }

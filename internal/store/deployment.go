@@ -153,7 +153,7 @@ func (s *Store) RenameDeployment(ctx context.Context, id int64, slug, name strin
 // tenantTables hold a tenant's rows, those that point at others first. The
 // audit trail is not among them: it outlives what it tells of.
 var tenantTables = []string{
-	"job", "dependency", "package_version", "package", "inventory", "triage_event", "change", "finding_event", "finding_body", "finding",
+	"job", "agent_scan", "rule_text", "dependency", "package_version", "package", "inventory", "triage_event", "change", "finding_event", "finding_body", "finding",
 	"lineage_identity", "lineage", "policy_rule", "policy", "rule", "scan", "project_tag", "project_alias", "project", "token",
 }
 

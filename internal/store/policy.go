@@ -63,6 +63,9 @@ const policyRuleSelect = `
 	FROM policy_rule pr JOIN rule r ON r.deployment_id = pr.deployment_id AND r.id = pr.rule_id
 	WHERE pr.deployment_id = $1`
 
+// listed leaves out the rules that were removed from their policy.
+const listed = ` AND pr.removed = 0`
+
 func scanPolicyRule(r row) (p redoubt.PolicyRule, err error) {
 	var ruleID int64
 	err = r.Scan(&p.ID, &p.PolicyID, &p.Mode, &p.Served, instant(&p.LastChangeAt), &p.LastChangeBy, &ruleID, decoded(&p.Rule))
@@ -77,7 +80,7 @@ func (tx *Tx) PolicyRules(ctx context.Context, policyID, afterID int64, limit in
 	if _, err := tx.Policy(ctx, policyID); err != nil {
 		return nil, false, err
 	}
-	rules, err = many(ctx, tx, scanPolicyRule, policyRuleSelect+` AND pr.policy_id = $2 AND pr.id > $3 ORDER BY pr.id LIMIT $4`,
+	rules, err = many(ctx, tx, scanPolicyRule, policyRuleSelect+listed+` AND pr.policy_id = $2 AND pr.id > $3 ORDER BY pr.id LIMIT $4`,
 		policyID, afterID, limit+1)
 	rules, more = page(rules, limit)
 	return rules, more, err
@@ -102,7 +105,7 @@ func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, 
 	if mode.String() == "" {
 		return redoubt.PolicyRule{}, redoubt.Invalid("mode", "the mode is one of monitor, comment, block")
 	}
-	p, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, ruleName)
+	p, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+listed+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, ruleName)
 	if err != nil {
 		return p, fmt.Errorf("rule %.80q of policy %d: %w", ruleName, policyID, err)
 	}

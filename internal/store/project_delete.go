@@ -22,6 +22,7 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		"finding_event" + findings, "finding_body" + findings, "finding" + ofProject,
 		"triage_event" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
 		"dependency" + inventories, "inventory" + ofProject,
+		"agent_scan WHERE deployment_id = $1 AND scan_id IN (SELECT id FROM scan" + ofProject + ")",
 		"scan" + ofProject, "project_alias" + ofProject,
 	} {
 		if _, err := tx.exec(ctx, `DELETE FROM `+rows, id); err != nil {

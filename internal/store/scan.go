@@ -10,12 +10,12 @@ import (
 )
 
 const scanColumns = `id, project_id, ref, commit_hash, source, started_at, completed_at, exit_code, is_full, products, status, outcome,
-	code, secrets, supply_chain, total_micros, digest, error`
+	code, secrets, supply_chain, total_micros, digest, error, unread_json`
 
 func scanScan(r row) (s redoubt.Scan, err error) {
 	var exit, total sql.NullInt64
 	err = r.Scan(&s.ID, &s.ProjectID, &s.Ref, &s.Commit, &s.Source, instant(&s.StartedAt), instant(&s.CompletedAt), &exit, &s.Full,
-		&s.Products, &s.Status, &s.Outcome, &s.Counts.Code, &s.Counts.Secrets, &s.Counts.SupplyChain, &total, digest(&s.Digest), &s.Error)
+		&s.Products, &s.Status, &s.Outcome, &s.Counts.Code, &s.Counts.Secrets, &s.Counts.SupplyChain, &total, digest(&s.Digest), &s.Error, decoded(&s.Unread))
 	s.ExitCode, s.TotalTime = int(exit.Int64), -1
 	if total.Valid {
 		s.TotalTime = time.Duration(total.Int64) * time.Microsecond
@@ -34,7 +34,7 @@ func scanRow(s redoubt.Scan) []any {
 	}
 	return []any{
 		s.ID, s.ProjectID, s.Ref, s.Commit, s.Source, s.StartedAt, s.CompletedAt, exit, s.Full, s.Products, s.Status, s.Outcome,
-		s.Counts.Code, s.Counts.Secrets, s.Counts.SupplyChain, total, s.Digest, s.Error,
+		s.Counts.Code, s.Counts.Secrets, s.Counts.SupplyChain, total, s.Digest, s.Error, encoded(append([]string{}, s.Unread...)),
 	}
 }
 
@@ -95,7 +95,7 @@ func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
 	// From the columns' order: what may change starts at completed_at.
 	_, err = tx.exec(ctx, `
 		UPDATE scan SET completed_at = $3, exit_code = $4, products = $5, status = $6, outcome = $7,
-			code = $8, secrets = $9, supply_chain = $10, total_micros = $11, digest = $12, error = $13
+			code = $8, secrets = $9, supply_chain = $10, total_micros = $11, digest = $12, error = $13, unread_json = $14
 		WHERE deployment_id = $1 AND id = $2`, append([]any{s.ID, args[6], args[7]}, args[9:]...)...)
 	if err != nil {
 		return err

@@ -89,6 +89,12 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				_, err := tx.SetRuleMode(ctx, policy.ID, "rule-0", redoubt.ModeBlock)
 				return err
 			},
+			"RemoveRule": func(ctx context.Context, tx *store.Tx) error { return tx.RemoveRule(ctx, policy.ID, "served") },
+			"AgentScan":  func(ctx context.Context, tx *store.Tx) error { _, err := tx.AgentScan(ctx, "agent-scan"); return err },
+			"AgentScanOf": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.AgentScanOf(ctx, 1)
+				return err
+			},
 			"Job": func(ctx context.Context, tx *store.Tx) error { _, err := tx.Job(ctx, "job-token"); return err },
 		} {
 			fails(t, what, s.Update(t.Context(), d.ID, storetest.Actor, call), redoubt.ErrNotFound)
@@ -116,7 +122,9 @@ func TestListsShowNothingForeign(t *testing.T) {
 			same(t, "a stream", stream, redoubt.ScanStream{})
 			trail, err6 := tx.AuditEvents(ctx, 0, 100)
 			same(t, "how many events", len(trail), 4)
-			for _, err := range []error{err, err2, err3, err4, err5, err6} {
+			served, err7 := tx.ServedRules(ctx)
+			same(t, "served rules", served, []redoubt.ServedRule{})
+			for _, err := range []error{err7, err, err2, err3, err4, err5, err6} {
 				if err != nil {
 					return err
 				}

@@ -22,6 +22,7 @@ var noises = []func(context.Context, *store.Tx) error{
 	noisyJobs,
 	noisyFindings,
 	noisyDependencies,
+	noisyAgent,
 }
 
 func makeNoise(ctx context.Context, s *store.Store) error {
@@ -94,6 +95,16 @@ func noisyScan(ctx context.Context, tx *store.Tx, projectID int64, j int) error 
 		return err
 	}
 	return tx.ScanApplied(ctx, projectID, s.Ref, s.Full, s.StartedAt)
+}
+
+// noisyAgent makes a served rule and a scan under way with the names that
+// scanners use everywhere.
+func noisyAgent(ctx context.Context, tx *store.Tx) error {
+	rule := redoubt.Rule{Name: "served", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
+	if _, err := tx.ServeRule(ctx, rule, []byte(`{"id":"served"}`), true, redoubt.ModeBlock); err != nil {
+		return err
+	}
+	return tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "agent-scan", ScanID: 1, Begun: []byte(`{}`)})
 }
 
 func noisyJobs(ctx context.Context, tx *store.Tx) error {

@@ -28,10 +28,15 @@ var Engines = []string{"sqlite", "postgres"}
 var Actor = redoubt.Actor{Kind: "cli", Name: "test"}
 
 // Main runs the tests of a package and stops the cluster they started.
-func Main(m *testing.M) {
-	code := m.Run()
-	stopCluster()
-	os.Exit(code)
+func Main(m *testing.M) { os.Exit(Tests{m}.Run()) }
+
+// Tests are those of a package whose TestMain does more than Main.
+type Tests struct{ *testing.M }
+
+// Run runs them, stops the cluster they started and returns the exit code.
+func (t Tests) Run() int {
+	defer stopCluster()
+	return t.M.Run()
 }
 
 // Each runs a test on a fresh store of each engine.

@@ -1,3 +1,13 @@
+agent_scan.deployment_id bigint NOT NULL
+agent_scan.unique_id text NOT NULL
+agent_scan.scan_id bigint NOT NULL
+agent_scan.started_at bigint NOT NULL
+agent_scan.begun_json text NOT NULL
+agent_scan.report_json bytea
+agent_scan.answer_json text NOT NULL
+CREATE INDEX agent_scan_scan ON public.agent_scan USING btree (deployment_id, scan_id)
+CREATE UNIQUE INDEX agent_scan_pkey ON public.agent_scan USING btree (deployment_id, unique_id)
+agent_scan PRIMARY KEY (deployment_id, unique_id)
 audit_event.deployment_id bigint NOT NULL
 audit_event.id bigint NOT NULL
 audit_event.at bigint NOT NULL
@@ -192,6 +202,7 @@ policy_rule.mode smallint NOT NULL
 policy_rule.served smallint NOT NULL
 policy_rule.last_change_at bigint NOT NULL
 policy_rule.last_change_by text NOT NULL
+policy_rule.removed smallint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX policy_rule_deployment_id_policy_id_rule_name_key ON public.policy_rule USING btree (deployment_id, policy_id, rule_name)
 CREATE UNIQUE INDEX policy_rule_pkey ON public.policy_rule USING btree (deployment_id, id)
 policy_rule PRIMARY KEY (deployment_id, id)
@@ -238,6 +249,15 @@ CREATE UNIQUE INDEX rule_pkey ON public.rule USING btree (deployment_id, id)
 rule PRIMARY KEY (deployment_id, id)
 rule UNIQUE (deployment_id, name, digest)
 SEQUENCE rule_id_seq MAXVALUE 9007199254740991
+rule_text.deployment_id bigint NOT NULL
+rule_text.policy_rule_id bigint NOT NULL
+rule_text.version integer NOT NULL
+rule_text.text_json text NOT NULL
+rule_text.checked smallint NOT NULL
+rule_text.added_at bigint NOT NULL
+rule_text.added_by text NOT NULL
+CREATE UNIQUE INDEX rule_text_pkey ON public.rule_text USING btree (deployment_id, policy_rule_id, version)
+rule_text PRIMARY KEY (deployment_id, policy_rule_id, version)
 scan.deployment_id bigint NOT NULL
 scan.id bigint NOT NULL
 scan.project_id bigint NOT NULL
@@ -257,6 +277,7 @@ scan.supply_chain integer NOT NULL
 scan.total_micros bigint
 scan.digest bytea NOT NULL
 scan.error text NOT NULL
+scan.unread_json text NOT NULL DEFAULT '[]'::text
 CREATE INDEX scan_project ON public.scan USING btree (deployment_id, project_id, started_at, id)
 CREATE INDEX scan_started ON public.scan USING btree (deployment_id, started_at, id)
 CREATE INDEX scan_stream ON public.scan USING btree (deployment_id, project_id, ref, source, outcome, id)

@@ -1,3 +1,14 @@
+CREATE TABLE agent_scan (
+    deployment_id BIGINT NOT NULL,
+    unique_id     TEXT   NOT NULL, -- the scanner's own name of the scan
+    scan_id       BIGINT NOT NULL, -- 0 of a dry run
+    started_at    BIGINT NOT NULL,
+    begun_json    TEXT   NOT NULL, -- what it said at the start
+    report_json   BYTEA,           -- redoubt.Report, free of secrets; NULL before and after
+    answer_json   TEXT   NOT NULL, -- to its completion; empty before
+    PRIMARY KEY (deployment_id, unique_id)
+);
+CREATE INDEX agent_scan_scan ON agent_scan (deployment_id, scan_id);
 CREATE TABLE audit_event (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,
@@ -186,7 +197,7 @@ CREATE TABLE policy_rule (
     mode           SMALLINT NOT NULL,
     served         SMALLINT NOT NULL,
     last_change_at BIGINT   NOT NULL,
-    last_change_by TEXT     NOT NULL,
+    last_change_by TEXT     NOT NULL, removed SMALLINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, policy_id, rule_name)
 );
@@ -230,6 +241,16 @@ CREATE TABLE rule (
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, name, digest)
 );
+CREATE TABLE rule_text (
+    deployment_id  BIGINT   NOT NULL,
+    policy_rule_id BIGINT   NOT NULL,
+    version        INTEGER  NOT NULL,
+    text_json      TEXT     NOT NULL,
+    checked        SMALLINT NOT NULL, -- whether the scanner itself has parsed it
+    added_at       BIGINT   NOT NULL,
+    added_by       TEXT     NOT NULL,
+    PRIMARY KEY (deployment_id, policy_rule_id, version)
+);
 CREATE TABLE scan (
     deployment_id BIGINT   NOT NULL,
     id            BIGINT   NOT NULL,
@@ -249,7 +270,7 @@ CREATE TABLE scan (
     supply_chain  INTEGER  NOT NULL,
     total_micros  BIGINT,
     digest        BYTEA    NOT NULL,
-    error         TEXT     NOT NULL,
+    error         TEXT     NOT NULL, unread_json TEXT NOT NULL DEFAULT '[]',
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX scan_project ON scan (deployment_id, project_id, started_at, id);

@@ -1,0 +1,120 @@
+// Package agent speaks the protocol of scanners that report by themselves, as
+// `semgrep ci` does: it tells them what to look for, takes in what they found
+// and answers whether the build may pass.
+//
+// Its border: wire on one side, redoubt.Report on the other. What a finding's
+// life is, ingest decides; what fails a build, policy. Who calls, how errors
+// look and what is logged is the server's, which mounts the routes.
+//
+// No answer holds a null: the scanner takes one for a value of a wrong type and
+// ends.
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Config is what an agent is made of.
+type Config struct {
+	Store  *store.Store
+	Logger *slog.Logger
+	// SecretKey hashes what identifies secrets (decisions §16).
+	SecretKey []byte
+	// MaxUpload bounds an upload, in bytes.
+	MaxUpload int64
+}
+
+// Agent answers scanners.
+type Agent struct{ Config }
+
+// New makes an agent.
+func New(c Config) *Agent { return &Agent{c} }
+
+// Route is one operation of the protocol.
+type Route struct {
+	Method  string
+	Pattern string // of http.ServeMux
+	Anyone  bool   // answered without a token
+	Writes  bool   // refused to read-only tokens
+	Handle  func(w http.ResponseWriter, r *http.Request, caller auth.Caller) error
+}
+
+// Routes returns every operation there is.
+func (a *Agent) Routes() []Route {
+	const get, post = http.MethodGet, http.MethodPost
+	return []Route{
+		{Method: post, Pattern: "/api/cli/v2/scans", Writes: true, Handle: a.begin},
+		{Method: get, Pattern: "/api/cli/v2/scans/{uniqueId}/config", Handle: a.config},
+		{Method: post, Pattern: "/api/cli/scans", Writes: true, Handle: a.beginAtOnce},
+		{Method: post, Pattern: "/api/agent/scans/{scanId}/results", Writes: true, Handle: a.results},
+		{Method: post, Pattern: "/api/agent/scans/{scanId}/complete", Writes: true, Handle: a.complete},
+		{Method: post, Pattern: "/api/agent/scans/{scanId}/error", Writes: true, Handle: a.fail},
+		{Method: post, Pattern: "/failure", Anyone: true, Handle: a.failure},
+		{Method: get, Pattern: "/api/agent/deployments/current", Handle: a.deployment},
+		{Method: get, Pattern: "/api/agent/identity", Handle: a.identity},
+		{Method: get, Pattern: "/c/p/{policy}", Handle: a.policy},
+		{Method: get, Pattern: "/p/{policy}", Handle: a.policy},
+		{Method: get, Pattern: "/c/p/semgrep-rule-lints", Anyone: true, Handle: a.lints},
+		{Method: get, Pattern: "/c/r/{rule}", Handle: a.rule},
+		{Method: get, Pattern: "/r/{rule}", Handle: a.rule},
+	}
+}
+
+// answer writes JSON.
+func answer(w http.ResponseWriter, v any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	return write(w, "application/json", buf.Bytes())
+}
+
+func write(w http.ResponseWriter, media string, text []byte) error {
+	w.Header().Set("Content-Type", media)
+	_, _ = w.Write(text) // a lost connection has nobody to tell
+	return nil
+}
+
+// maxSmall bounds the bodies that are not uploads, in bytes.
+const maxSmall = 1 << 20
+
+// decode reads a small JSON body. Members that are not known are ignored, for
+// scanners gain some with every version.
+func decode(r *http.Request, v any) error {
+	err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxSmall)).Decode(v)
+	var oversize *http.MaxBytesError
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil, errors.As(err, &oversize), errors.Is(err, redoubt.ErrTooLarge), errors.Is(err, redoubt.ErrUnavailable):
+		return err
+	case errors.As(err, &wrong):
+		return redoubt.Invalid("body."+wrong.Field, "is a %s, which does not fit", wrong.Value)
+	}
+	return redoubt.Invalid("body", "malformed JSON: %v", err)
+}
+
+// scanID reads the number in the path; what is not a number is not there.
+func scanID(r *http.Request) (int64, error) {
+	id, err := strconv.ParseInt(r.PathValue("scanId"), 10, 64)
+	if err != nil || id <= 0 {
+		return 0, redoubt.ErrNotFound
+	}
+	return id, nil
+}
+
+// options tell how an upload is read.
+func (a *Agent) options(name string) report.Options {
+	return report.Options{Name: name, Key: a.SecretKey, Limits: report.Limits{Input: a.MaxUpload}}
+}

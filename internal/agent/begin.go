@@ -1,0 +1,226 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// source is what all uploads here are: semgrep's (decisions §4).
+const source = "semgrep"
+
+// beginRequest is what a scanner says when it starts.
+type beginRequest struct {
+	Project struct {
+		Environment string `json:"scan_environment"`
+		Repository  string `json:"repository"`
+		DisplayName string `json:"repo_display_name"`
+		URL         string `json:"repo_url"`
+		RepoID      string `json:"repo_id"`
+		Branch      string `json:"branch"`
+		Commit      string `json:"commit"`
+		Full        bool   `json:"is_full_scan"`
+	} `json:"project_metadata"`
+	Scan struct {
+		UniqueID  string   `json:"unique_id"`
+		Products  []string `json:"requested_products"`
+		DryRun    bool     `json:"dry_run"`
+		OnlyRules []string `json:"partial_scan_rule_ids"`
+	} `json:"scan_metadata"`
+	Config struct {
+		Tags []string `json:"tags"`
+	} `json:"project_config"`
+}
+
+// begun is what is remembered of it.
+type begun struct {
+	Project   redoubt.Project `json:"project"`
+	Ref       string          `json:"ref"`
+	Commit    string          `json:"commit"`
+	Full      bool            `json:"full"`
+	Products  []string        `json:"products"`
+	OnlyRules []string        `json:"only_rules"`
+}
+
+var uniqueID = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
+
+// begun checks what a scanner says and puts it into our words.
+func (b *beginRequest) begun() (begun, error) {
+	p := &b.Project
+	out := begun{
+		Project: redoubt.Project{Name: cmp.Or(p.DisplayName, p.Repository), URL: ingest.WebURL(p.URL)},
+		Ref:     ref(p.Environment, p.Branch), Commit: p.Commit, Full: p.Full, Products: b.Scan.Products, OnlyRules: b.Scan.OnlyRules,
+	}
+	var bad redoubt.InvalidError
+	fault := func(location, text string) {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: location, Message: text})
+	}
+	if !uniqueID.MatchString(b.Scan.UniqueID) {
+		fault("scan_metadata.unique_id", "must have 1 to 128 letters, digits, dots, underscores and hyphens")
+	}
+	if err := redoubt.CheckProjectName(out.Project.Name); err != nil {
+		fault("project_metadata.repo_display_name", err.Error()+"; set SEMGREP_REPO_DISPLAY_NAME or SEMGREP_REPO_NAME")
+	}
+	tags, err := redoubt.NormalTags(b.Config.Tags)
+	if err != nil {
+		fault("project_config.tags", err.Error())
+	}
+	for location, value := range map[string]string{"project_metadata.branch": out.Ref, "project_metadata.commit": out.Commit, "project_metadata.repo_id": p.RepoID} {
+		if len(value) > 512 || strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '\uFFFD' }) {
+			fault(location, "must be UTF-8 without control characters, of at most 512 bytes")
+		}
+	}
+	if len(bad.Fields) > 0 {
+		return out, &bad
+	}
+	out.Project.Tags, out.Project.RepoID = tags, repoID(p.RepoID, out.Project, p.Repository)
+	return out, nil
+}
+
+// ref is the branch in full. Jenkins names the branch of the remote (decisions
+// §4).
+func ref(environment, branch string) string {
+	if environment == "jenkins" {
+		branch = strings.TrimPrefix(branch, "origin/")
+	}
+	return redoubt.FullRef(branch)
+}
+
+// repoID is the host's id with the host, which alone makes it one of a kind.
+// Parts of a repository that are projects of their own share an id, so it tells
+// them from nothing.
+func repoID(id string, p redoubt.Project, repository string) string {
+	u, err := url.Parse(p.URL)
+	if id == "" || p.Name != repository || err != nil || u.Hostname() == "" {
+		return ""
+	}
+	return u.Hostname() + ":" + id
+}
+
+// scanInfo tells the scanner what was made of its scan.
+type scanInfo struct {
+	ID             int64    `json:"id,omitempty"` // none of a dry run
+	DeploymentID   int64    `json:"deployment_id"`
+	DeploymentName string   `json:"deployment_name"`
+	Products       []string `json:"enabled_products"`
+}
+
+type beginResponse struct {
+	Info scanInfo `json:"info"`
+}
+
+// begin starts a scan, or finds it when the request comes again.
+func (a *Agent) begin(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	info, _, err := a.start(r, caller)
+	if err != nil {
+		return err
+	}
+	return answer(w, beginResponse{info})
+}
+
+// beginAtOnce is the older way: the answer holds the configuration too.
+func (a *Agent) beginAtOnce(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	info, known, err := a.start(r, caller)
+	if err != nil {
+		return err
+	}
+	config, err := a.configOf(r.Context(), caller, known)
+	if err != nil {
+		return err
+	}
+	return answer(w, struct {
+		beginResponse
+		configuration
+	}{beginResponse{info}, config})
+}
+
+func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known redoubt.AgentScan, err error) {
+	var request beginRequest
+	if err := decode(r, &request); err != nil {
+		return info, known, err
+	}
+	b, err := request.begun()
+	if err != nil {
+		return info, known, err
+	}
+	if !caller.Globs().Allows(b.Project.Name) {
+		return info, known, redoubt.ErrNotFound
+	}
+	id := request.Scan.UniqueID
+	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
+		known, err = tx.AgentScan(ctx, id)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			known, err = add(ctx, tx, caller, id, b, request.Scan.DryRun)
+		}
+		return err
+	})
+	return scanInfo{
+		ID: known.ScanID, DeploymentID: caller.Deployment.ID, DeploymentName: caller.Deployment.Slug, Products: enabled(b.Products),
+	}, known, err
+}
+
+// add makes the scan, running from now on; a dry run leaves none.
+func add(ctx context.Context, tx *store.Tx, caller auth.Caller, id string, b begun, dry bool) (redoubt.AgentScan, error) {
+	known := redoubt.AgentScan{UniqueID: id}
+	var err error
+	if known.Begun, err = json.Marshal(b); err != nil {
+		return known, err
+	}
+	if !dry {
+		if err := mayTake(ctx, tx, caller, b.Project.Name); err != nil {
+			return known, err
+		}
+		project, err := tx.ProjectForScan(ctx, b.Project)
+		if err != nil {
+			return known, err
+		}
+		known.ScanID, err = tx.AddScan(ctx, redoubt.Scan{
+			ProjectID: project.ID, Ref: b.Ref, Commit: b.Commit, Source: source, StartedAt: tx.Now(), Full: b.Full,
+			Status: redoubt.ScanRunning, TotalTime: -1,
+		})
+		if err != nil {
+			return known, err
+		}
+	}
+	return known, tx.AddAgentScan(ctx, known)
+}
+
+// mayTake refuses a name that the token's globs allow but that is an old one of
+// a project which they leave out, as if there were none (decisions §12).
+func mayTake(ctx context.Context, tx *store.Tx, caller auth.Caller, name string) error {
+	p, err := tx.ProjectByName(ctx, name)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return nil
+	case err == nil && !caller.Globs().Allows(p.Name):
+		return redoubt.ErrNotFound
+	}
+	return err
+}
+
+// enabled are the products that the open engine has a name for: secrets are
+// found by ordinary rules, and asking for their product needs another engine.
+func enabled(requested []string) []string {
+	wanted := policy.Products(requested)
+	out := []string{}
+	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA} {
+		if wanted.Has(t) {
+			out = append(out, t.String())
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, redoubt.SAST.String())
+	}
+	return out
+}

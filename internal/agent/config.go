@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// configuration is what a scanner is told to do.
+type configuration struct {
+	Config scanConfig `json:"config"`
+	Engine struct{}   `json:"engine_params"` // all as the open engine has it
+}
+
+type scanConfig struct {
+	Rules               json.RawMessage `json:"rules"`
+	IgnoredSyntacticIDs []string        `json:"triage_ignored_syntactic_ids"`
+	IgnoredMatchIDs     []string        `json:"triage_ignored_match_based_ids"`
+}
+
+// config answers what a scan that has begun is to look for. It is there at
+// once, so nobody has to ask twice.
+func (a *Agent) config(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	var known redoubt.AgentScan
+	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		known, err = tx.AgentScan(ctx, r.PathValue("uniqueId"))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	config, err := a.configOf(r.Context(), caller, known)
+	if err != nil {
+		return err
+	}
+	return answer(w, struct {
+		Status string `json:"status"`
+		configuration
+	}{"success", config})
+}
+
+func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known redoubt.AgentScan) (c configuration, err error) {
+	var b begun
+	if err := json.Unmarshal(known.Begun, &b); err != nil {
+		return c, err
+	}
+	if !caller.Globs().Allows(b.Project.Name) {
+		return c, redoubt.ErrNotFound
+	}
+	err = a.Store.View(ctx, caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		rules, err := tx.ServedRules(ctx)
+		if err != nil {
+			return err
+		}
+		policies, err := tx.Policies(ctx)
+		if err != nil {
+			return err
+		}
+		if c.Config.Rules, err = policy.Document(rules, policies, policy.Products(b.Products), b.OnlyRules); err != nil {
+			return err
+		}
+		c.Config.IgnoredMatchIDs, c.Config.IgnoredSyntacticIDs = []string{}, []string{}
+		project, err := tx.ProjectByName(ctx, b.Project.Name)
+		if errors.Is(err, redoubt.ErrNotFound) { // a dry run of something new
+			return nil
+		}
+		if err == nil {
+			c.Config.IgnoredMatchIDs, c.Config.IgnoredSyntacticIDs, err = tx.IgnoredIDs(ctx, project.ID)
+		}
+		return err
+	})
+	return c, err
+}
+
+// lints answers `semgrep --validate`, which asks for rules about rules and
+// waits long where nobody answers.
+func (a *Agent) lints(w http.ResponseWriter, _ *http.Request, _ auth.Caller) error {
+	return write(w, "application/json", []byte(`{"rules":[]}`))
+}
+
+// policy answers the rules of a policy, by id or slug, for
+// `semgrep scan --config p/NAME`.
+func (a *Agent) policy(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	name := r.PathValue("policy")
+	return a.rules(w, r, caller, func(s redoubt.ServedRule, p redoubt.Policy) bool {
+		return s.PolicyID == p.ID && (p.Slug == name || strconv.FormatInt(p.ID, 10) == name)
+	})
+}
+
+// rule answers one rule, for `semgrep scan --config r/NAME`.
+func (a *Agent) rule(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	name := r.PathValue("rule")
+	return a.rules(w, r, caller, func(s redoubt.ServedRule, p redoubt.Policy) bool {
+		return s.PolicyID == p.ID && s.Rule.Name == name
+	})
+}
+
+// rules answers the served rules that keep holds, or that there are none.
+func (a *Agent) rules(w http.ResponseWriter, r *http.Request, caller auth.Caller, keep func(redoubt.ServedRule, redoubt.Policy) bool) error {
+	var text json.RawMessage
+	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		policies, err := tx.Policies(ctx)
+		if err != nil {
+			return err
+		}
+		rules, err := tx.ServedRules(ctx)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, s := range rules {
+			if slices.ContainsFunc(policies, func(p redoubt.Policy) bool { return keep(s, p) }) {
+				names = append(names, s.Rule.Name)
+			}
+		}
+		if names == nil {
+			return redoubt.ErrNotFound
+		}
+		text, err = policy.Document(rules, policies, policy.Products(nil), names)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return write(w, "application/json", text)
+}

@@ -1,0 +1,111 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// message is a warning that the scanner prints.
+type message struct {
+	Message string `json:"message"`
+}
+
+type resultsResponse struct {
+	Errors []message `json:"errors"`
+}
+
+// maxWarnings bounds the warnings of an answer.
+const maxWarnings = 20
+
+// results takes in what a scan found and keeps it until the scan is complete:
+// read and freed of secrets, in the store, so that what was acknowledged
+// outlives the process. Findings change only with the completion, all at once.
+func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	id, err := scanID(r)
+	if err != nil {
+		return err
+	}
+	if err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		_, _, err := find(ctx, tx, caller, id)
+		return err
+	}); err != nil {
+		return err // before reading a body that is not wanted
+	}
+	rep, err := report.ReadCIResults(r.Body, a.options("results"))
+	if err != nil {
+		return err
+	}
+	kept, err := pack(rep)
+	if err != nil {
+		return err
+	}
+	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
+		known, _, err := find(ctx, tx, caller, id)
+		if err != nil || known.Answer != nil {
+			return err // completed: the request was repeated
+		}
+		return tx.KeepAgentReport(ctx, known.UniqueID, kept)
+	})
+	if err != nil {
+		return err
+	}
+	out := resultsResponse{Errors: []message{}}
+	for _, refused := range rep.Refused[:min(len(rep.Refused), maxWarnings)] {
+		out.Errors = append(out.Errors, message{fmt.Sprintf("%s was not taken: %s", refused.Item, refused.Reason)})
+	}
+	return answer(w, out)
+}
+
+// find reads a scan that the caller may see, and what is remembered of it.
+func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (redoubt.AgentScan, redoubt.Scan, error) {
+	known, err := tx.AgentScanOf(ctx, id)
+	if err != nil {
+		return known, redoubt.Scan{}, err
+	}
+	scan, err := tx.Scan(ctx, id)
+	if err != nil {
+		return known, scan, err
+	}
+	project, err := tx.Project(ctx, scan.ProjectID)
+	if err == nil && !caller.Globs().Allows(project.Name) {
+		err = redoubt.ErrNotFound
+	}
+	return known, scan, err
+}
+
+// packed is a report as it is kept: results name their rule by its place.
+type packed struct {
+	Report *redoubt.Report
+	RuleOf []int
+}
+
+func pack(rep *redoubt.Report) ([]byte, error) {
+	places := make(map[*redoubt.Rule]int, len(rep.Rules))
+	for i, rule := range rep.Rules {
+		places[rule] = i
+	}
+	p := packed{Report: rep, RuleOf: make([]int, len(rep.Results))}
+	for i := range rep.Results {
+		p.RuleOf[i] = places[rep.Results[i].Rule]
+		rep.Results[i].Rule = nil
+	}
+	return json.Marshal(p)
+}
+
+func unpack(text []byte) (*redoubt.Report, error) {
+	var p packed
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil, fmt.Errorf("the report that was kept: %w", err)
+	}
+	for i := range p.Report.Results {
+		p.Report.Results[i].Rule = p.Report.Rules[p.RuleOf[i]]
+	}
+	return p.Report, nil
+}

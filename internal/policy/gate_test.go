@@ -1,0 +1,147 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
+)
+
+func served(name string, product redoubt.IssueType, policyID int64, mode redoubt.PolicyMode, text string) redoubt.ServedRule {
+	return redoubt.ServedRule{
+		PolicyRule: redoubt.PolicyRule{PolicyID: policyID, Mode: mode, Rule: redoubt.Rule{Name: name, IssueType: product}}, Version: 3, Text: []byte(text),
+	}
+}
+
+func TestDocument(t *testing.T) {
+	rules := []redoubt.ServedRule{
+		served("a", redoubt.SAST, 1, redoubt.ModeBlock, `{"id":"a","metadata":{"dev.semgrep.actions":["block"],"dev.semgrep.validation_state.actions":{"valid":"block"},"cwe":"x"}}`),
+		served("b", redoubt.SCA, 2, redoubt.ModeMonitor, `{"id":"b"}`),
+	}
+	policies := []redoubt.Policy{{ID: 1, Name: "Code", Slug: "code"}, {ID: 2, Name: "Chain", Slug: "chain"}}
+	const (
+		a = `{"id":"a","metadata":{"cwe":"x","dev.semgrep.actions":[],"redoubt":{"rule_version":3},"semgrep.policy":{"id":1,"name":"Code","slug":"code"}}}`
+		b = `{"id":"b","metadata":{"dev.semgrep.actions":[],"redoubt":{"rule_version":3},"semgrep.policy":{"id":2,"name":"Chain","slug":"chain"}}}`
+	)
+	for _, c := range []struct {
+		requested, only []string
+		want            []string
+		inert           bool
+	}{
+		{nil, nil, []string{a, b}, true},
+		{[]string{"sast"}, nil, []string{a}, false},
+		{[]string{"sca", "unheard-of"}, nil, []string{b}, true},
+		{[]string{"secrets"}, nil, nil, false},
+		{nil, []string{"b"}, []string{b}, false},
+	} {
+		text, err := policy.Document(rules, policies, policy.Products(c.requested), c.only)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct{ Rules []json.RawMessage }
+		if err := json.Unmarshal(text, &got); err != nil || got.Rules == nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		var list []string
+		inert := false
+		for _, r := range got.Rules {
+			if strings.Contains(string(r), policy.InertID) {
+				inert = true
+				continue
+			}
+			list = append(list, string(r))
+		}
+		if diff := cmp.Diff(c.want, list); diff != "" || inert != c.inert {
+			t.Errorf("%v, only %v: inert rule %v (-want +got):\n%s", c.requested, c.only, inert, diff)
+		}
+	}
+	if _, err := policy.Document(rules, nil, policy.Products(nil), nil); err == nil {
+		t.Error("a rule of no policy was served")
+	}
+}
+
+func TestModesTakeTheStrictest(t *testing.T) {
+	got := policy.Modes([]redoubt.ServedRule{
+		served("a", redoubt.SAST, 1, redoubt.ModeComment, ""), served("a", redoubt.SAST, 2, redoubt.ModeBlock, ""), served("a", redoubt.SAST, 3, redoubt.ModeMonitor, ""),
+	})
+	if got["a"] != redoubt.ModeBlock {
+		t.Errorf("the strictest of comment, block and monitor is %s", got["a"])
+	}
+}
+
+func TestGate(t *testing.T) {
+	modes := map[string]redoubt.PolicyMode{"block": redoubt.ModeBlock, "comment": redoubt.ModeComment, "monitor": redoubt.ModeMonitor}
+	with := func(change func(*policy.Sighting)) policy.Sighting {
+		s := policy.Sighting{MatchBasedID: "id", Finding: redoubt.Finding{
+			RuleName: "block", Path: "a.go", Line: 3, State: redoubt.Unresolved, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh,
+		}}
+		change(&s)
+		return s
+	}
+	chain := func(r redoubt.Reachability, transitivity redoubt.Transitivity, malicious bool) policy.Sighting {
+		return with(func(s *policy.Sighting) {
+			s.Finding.IssueType, s.Finding.Reachability, s.Finding.Transitivity, s.Finding.Malicious = redoubt.SCA, r, transitivity, malicious
+		})
+	}
+	for _, c := range []struct {
+		what     string
+		sighting policy.Sighting
+		first    bool
+		blocks   bool
+	}{
+		{"new", with(func(*policy.Sighting) {}), false, true},
+		{"on the first scan of the primary branch", with(func(*policy.Sighting) {}), true, false},
+		{"known", with(func(s *policy.Sighting) { s.Known = true }), false, false},
+		{"ignored", with(func(s *policy.Sighting) { s.Triage = redoubt.TriageIgnored }), false, false},
+		{"reviewed", with(func(s *policy.Sighting) { s.Triage = redoubt.TriageReviewing }), false, true},
+		{"muted", with(func(s *policy.Sighting) { s.Finding.State = redoubt.Muted }), false, false},
+		{"of a commenting rule", with(func(s *policy.Sighting) { s.Finding.RuleName = "comment" }), false, false},
+		{"of a monitoring rule", with(func(s *policy.Sighting) { s.Finding.RuleName = "monitor" }), false, false},
+		{"of no rule of ours", with(func(s *policy.Sighting) { s.Finding.RuleName = "other" }), false, false},
+		{"a reachable dependency", chain(redoubt.Reachable, redoubt.Transitive, false), false, true},
+		{"an unreachable dependency", chain(redoubt.Unreachable, redoubt.Direct, false), false, false},
+		{"an unknown dependency", chain(redoubt.ReachabilityUnknown, redoubt.Direct, false), false, false},
+		{"one to upgrade", chain(redoubt.AlwaysReachable, redoubt.Direct, false), false, true},
+		{"one deep down to upgrade", chain(redoubt.AlwaysReachable, redoubt.Transitive, false), false, false},
+		{"a malicious one deep down", chain(redoubt.AlwaysReachable, redoubt.Transitive, true), false, true},
+	} {
+		v := policy.Gate(modes, c.first, []policy.Sighting{c.sighting})
+		if blocks := v.Reason != ""; blocks != c.blocks || len(v.Blocking) > 0 != blocks {
+			t.Errorf("a finding %s blocks: %v %q, want %v", c.what, blocks, v.Reason, c.blocks)
+		}
+	}
+}
+
+func TestReasonNamesTheWorstFirst(t *testing.T) {
+	var list []policy.Sighting
+	for i, severity := range []redoubt.Severity{1, 2, 3, 4, 1, 1, 1} {
+		list = append(list, policy.Sighting{Finding: redoubt.Finding{RuleName: "r", Path: "p", Line: i, State: redoubt.Unresolved, IssueType: redoubt.SAST, Severity: severity}})
+	}
+	v := policy.Gate(map[string]redoubt.PolicyMode{"r": redoubt.ModeBlock}, false, list)
+	if want := "7 new of blocking rules: r at p:3, r at p:2, r at p:1, r at p:0, r at p:4 and 2 more."; !strings.Contains(v.Reason, want) {
+		t.Errorf("%q, want %q", v.Reason, want)
+	}
+}
+
+func TestPrimaryAfter(t *testing.T) {
+	full := redoubt.Scan{Ref: "refs/heads/trunk", Full: true}
+	for _, c := range []struct {
+		project redoubt.Project
+		scan    redoubt.Scan
+		want    string
+	}{
+		{redoubt.Project{}, full, "refs/heads/trunk"},
+		{redoubt.Project{}, redoubt.Scan{Ref: "refs/heads/trunk"}, "refs/heads/main"},
+		{redoubt.Project{}, redoubt.Scan{Ref: "refs/pull/1/merge", Full: true}, "refs/heads/main"},
+		{redoubt.Project{DefaultBranch: "refs/heads/main"}, full, "refs/heads/main"},
+		{redoubt.Project{PrimaryBranch: "refs/heads/dev"}, full, "refs/heads/dev"},
+	} {
+		if got := policy.PrimaryAfter(c.project, c.scan); got != c.want {
+			t.Errorf("%+v after %+v: %s, want %s", c.project, c.scan, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/redoubt/redoubt"
+)
+
+// maxFile bounds a file of rules, in bytes.
+const maxFile = 16 << 20
+
+// Rule is a rule that a policy can take in.
+type Rule struct {
+	ID      string
+	Product redoubt.IssueType
+	Text    []byte // JSON, without nulls, which scanners refuse
+}
+
+// Parse reads a file of Semgrep rules, YAML or JSON. It checks what the schema
+// asks for, not whether patterns parse: only the scanner knows that. All faults
+// come back at once as a *redoubt.InvalidError, placed as rules[3].message.
+func Parse(file []byte) ([]Rule, error) {
+	if len(file) > maxFile {
+		return nil, fmt.Errorf("a file of rules has at most %d bytes: %w", maxFile, redoubt.ErrTooLarge)
+	}
+	var document struct {
+		Rules []map[string]any `yaml:"rules"`
+	}
+	if err := yaml.Unmarshal(file, &document); err != nil {
+		return nil, redoubt.Invalid("rules", "the file is not a list of rules in YAML: %v", err)
+	}
+	if len(document.Rules) == 0 {
+		return nil, redoubt.Invalid("rules", "the file holds no rules: it needs a list under the key rules")
+	}
+	c := checker{seen: map[string]bool{}}
+	out := make([]Rule, 0, len(document.Rules))
+	for i, members := range document.Rules {
+		c.at = fmt.Sprintf("rules[%d]", i)
+		out = append(out, c.rule(members))
+	}
+	if len(c.faults.Fields) > 0 {
+		return nil, &c.faults
+	}
+	return out, nil
+}
+
+// checker gathers the faults of a file.
+type checker struct {
+	at     string
+	faults redoubt.InvalidError
+	seen   map[string]bool
+}
+
+func (c *checker) fault(member, format string, args ...any) {
+	c.faults.Fields = append(c.faults.Fields, redoubt.FieldError{Location: c.at + "." + member, Message: fmt.Sprintf(format, args...)})
+}
+
+var (
+	idPattern  = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,512}$`)
+	severities = []string{"INFO", "WARNING", "ERROR", "LOW", "MEDIUM", "HIGH", "CRITICAL"}
+)
+
+func (c *checker) rule(members map[string]any) Rule {
+	members, _ = withoutNulls(members).(map[string]any)
+	id, _ := members["id"].(string)
+	switch {
+	case !idPattern.MatchString(id):
+		c.fault("id", "%.80q will not do: an id has letters, digits, dots, underscores and hyphens", id)
+	case id == InertID:
+		c.fault("id", "%s is a rule of the server's own", id)
+	case c.seen[id]:
+		c.fault("id", "%s is in the file twice", id)
+	}
+	c.seen[id] = true
+	if message, _ := members["message"].(string); strings.TrimSpace(message) == "" {
+		c.fault("message", "is needed: what is wrong, and what to do")
+	}
+	if severity, _ := members["severity"].(string); !slices.Contains(severities, severity) {
+		c.fault("severity", "must be one of %s", strings.Join(severities, ", "))
+	}
+	c.languages(members["languages"])
+	c.patterns(members)
+	if metadata, given := members["metadata"]; given {
+		if _, ok := metadata.(map[string]any); !ok {
+			c.fault("metadata", "must be a mapping with text keys")
+		}
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		c.fault("id", "the rule cannot be written as JSON: %v", err)
+	}
+	return Rule{ID: id, Product: productOf(members), Text: text}
+}
+
+func (c *checker) languages(v any) {
+	list, _ := v.([]any)
+	for _, language := range list {
+		if _, ok := language.(string); !ok {
+			list = nil
+		}
+	}
+	if len(list) == 0 {
+		c.fault("languages", "must be a list of one language or more")
+	}
+}
+
+const dependsOn = "r2c-internal-project-depends-on"
+
+// patterns checks that the rule says what to look for.
+func (c *checker) patterns(members map[string]any) {
+	found := 0
+	for _, key := range []string{"pattern", "pattern-regex"} {
+		if v, given := members[key]; given {
+			found++
+			if s, _ := v.(string); strings.TrimSpace(s) == "" {
+				c.fault(key, "must be a text")
+			}
+		}
+	}
+	for _, key := range []string{"patterns", "pattern-either", "pattern-sources", "pattern-sinks"} {
+		if v, given := members[key]; given {
+			found++
+			if list, _ := v.([]any); len(list) == 0 {
+				c.fault(key, "must be a list of one pattern or more")
+			}
+		}
+	}
+	for _, key := range []string{"match", "taint", "join", dependsOn} {
+		if v, given := members[key]; given {
+			found++
+			if _, isText := v.(string); isText && key != "match" {
+				c.fault(key, "must be a mapping")
+			}
+		}
+	}
+	_, sources := members["pattern-sources"]
+	_, sinks := members["pattern-sinks"]
+	switch {
+	case found == 0:
+		c.fault("pattern", "is needed, or one of patterns, pattern-either, pattern-regex, match, taint, join, %s, or pattern-sources with pattern-sinks", dependsOn)
+	case sources != sinks:
+		c.fault("pattern-sources", "and pattern-sinks go together")
+	}
+}
+
+func productOf(members map[string]any) redoubt.IssueType {
+	if _, ok := members[dependsOn]; ok {
+		return redoubt.SCA
+	}
+	metadata, _ := members["metadata"].(map[string]any)
+	if product, _ := metadata["product"].(string); strings.EqualFold(product, "secrets") {
+		return redoubt.Secrets
+	}
+	return redoubt.SAST
+}
+
+// withoutNulls drops members and elements that are null.
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, member := range v {
+			if member != nil {
+				out[key] = withoutNulls(member)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, 0, len(v))
+		for _, element := range v {
+			if element != nil {
+				out = append(out, withoutNulls(element))
+			}
+		}
+		return out
+	}
+	return v
+}

@@ -1,0 +1,81 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// InertID is the rule that makes scanners read all lockfiles: without a
+// supply-chain rule they read none. It matches nothing.
+const InertID = "redoubt.lockfiles"
+
+var inert = json.RawMessage(`{"id":"` + InertID + `","languages":["generic"],"severity":"INFO","message":"Reads the lockfiles.",` +
+	`"` + dependsOn + `":{"namespace":"pypi","package":"redoubt-matches-nothing","version":"== 0.0.0"},` +
+	`"metadata":{"dev.semgrep.actions":[],"sca-kind":"upgrade-only"}}`)
+
+// Products are what a scan looks for: what was asked for, or all where nothing
+// was.
+func Products(requested []string) redoubt.Products {
+	var p redoubt.Products
+	for _, word := range requested {
+		if t, ok := redoubt.ParseIssueType(word); ok {
+			p = p.With(t)
+		}
+	}
+	if p == 0 {
+		return p.With(redoubt.SAST).With(redoubt.SCA).With(redoubt.Secrets)
+	}
+	return p
+}
+
+// Document is the rules of the products as scanners get them: as they were
+// added, but for the actions, since the gate is the server's (decisions §10),
+// and with their policy and version. Where only is not empty, no others are in
+// it.
+func Document(rules []redoubt.ServedRule, policies []redoubt.Policy, products redoubt.Products, only []string) (json.RawMessage, error) {
+	list := []json.RawMessage{}
+	for _, r := range rules {
+		if !products.Has(r.Rule.IssueType) || len(only) > 0 && !slices.Contains(only, r.Rule.Name) {
+			continue
+		}
+		i := slices.IndexFunc(policies, func(p redoubt.Policy) bool { return p.ID == r.PolicyID })
+		if i < 0 {
+			return nil, fmt.Errorf("rule %s is of a policy %d that is not there", r.Rule.Name, r.PolicyID)
+		}
+		text, err := served(r, policies[i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, text)
+	}
+	if products.Has(redoubt.SCA) && len(only) == 0 {
+		list = append(list, inert)
+	}
+	return json.Marshal(map[string]any{"rules": list})
+}
+
+func served(r redoubt.ServedRule, p redoubt.Policy) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(r.Text, &members); err != nil {
+		return nil, fmt.Errorf("the text of rule %s: %w", r.Rule.Name, err)
+	}
+	metadata := map[string]any{}
+	if raw, given := members["metadata"]; given {
+		if err := json.Unmarshal(raw, &metadata); err != nil {
+			return nil, fmt.Errorf("the metadata of rule %s: %w", r.Rule.Name, err)
+		}
+	}
+	metadata["dev.semgrep.actions"] = []string{}
+	delete(metadata, "dev.semgrep.validation_state.actions")
+	metadata["semgrep.policy"] = map[string]any{"id": p.ID, "name": p.Name, "slug": p.Slug}
+	metadata["redoubt"] = map[string]any{"rule_version": r.Version}
+	text, err := json.Marshal(metadata)
+	if err != nil {
+		return nil, err
+	}
+	members["metadata"] = text
+	return json.Marshal(members)
+}

@@ -1,0 +1,302 @@
+package report
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"io"
+
+	"github.com/redoubt/redoubt"
+)
+
+// ReadCIResults reads what `semgrep ci` posts as its results: its own finding
+// objects, which hold identities and hashes and never code. The token that older
+// versions send along is passed over unread.
+//
+// A secret is not in the upload, and the scanner's ids and hashes of it are
+// unkeyed, so they could be guessed: kept is only its code_hash under the
+// server's key, which identifies it as long as its line stays (decisions §16).
+func ReadCIResults(r io.Reader, o Options) (*redoubt.Report, error) {
+	c, err := newCI(r, &o)
+	if err != nil {
+		return nil, fileError(o, -1, err)
+	}
+	c.rep.Searched, c.rep.RulesRun = []string{}, []string{}
+	if err := c.document(c.results); err != nil {
+		return nil, fileError(o, -1, err)
+	}
+	c.finish()
+	return c.rep, nil
+}
+
+// CICompletion is what `semgrep ci` posts when it is done.
+type CICompletion struct {
+	ExitCode int
+	Seconds  float64 // that the scan took
+	// Inventories has one for each lockfile that was read, and is never nil:
+	// whether the scan looked for lockfiles at all its rules tell.
+	Inventories []redoubt.Inventory
+	// Unresolved names the lockfiles, or manifests without one, that the
+	// scanner found and says nothing about (decisions §15). Unread are those of
+	// them that it could not read; it did not try the others, as of a part of
+	// the repository that a diff scan found unchanged.
+	Unresolved, Unread []string
+}
+
+// ReadCICompletion reads what `semgrep ci` posts when it is done.
+func ReadCICompletion(r io.Reader, o Options) (*CICompletion, error) {
+	c, err := newCI(r, &o)
+	if err != nil {
+		return nil, fileError(o, -1, err)
+	}
+	c.done = CICompletion{Inventories: []redoubt.Inventory{}}
+	if err := c.document(c.completion); err != nil {
+		return nil, fileError(o, -1, err)
+	}
+	c.done.Unresolved, c.done.Unread = distinct(c.done.Unresolved), distinct(c.done.Unread)
+	return &c.done, nil
+}
+
+// ci reads the uploads of `semgrep ci`, whose rules, dependencies and traces
+// are those of semgrep's reports.
+type ci struct {
+	semgrep
+	secret []byte
+	done   CICompletion
+}
+
+func newCI(r io.Reader, o *Options) (*ci, error) {
+	o.Limits = o.Limits.orDefault()
+	in, err := open(r, o.Limits, o.Take)
+	if err != nil {
+		return nil, err
+	}
+	return &ci{secret: o.Key, semgrep: semgrep{
+		walker: in.walker(), rep: &redoubt.Report{Tool: "semgrep"}, secrets: newRedactor(o.Key), rules: map[string]*semgrepRule{},
+	}}, nil
+}
+
+func (c *ci) document(member func(name string) error) error {
+	if err := c.object("", member); err != nil {
+		return err
+	}
+	return c.end()
+}
+
+func (c *ci) results(name string) error {
+	paths := func(list *[]string) error {
+		return c.strings(name, func(p string) {
+			if p, err := c.checkout.path(p); err == nil {
+				*list = append(*list, p)
+			}
+		})
+	}
+	switch name {
+	case "findings":
+		return c.array(name, func(item string) error { return c.finding(item, false) })
+	case "ignores":
+		return c.array(name, func(item string) error { return c.finding(item, true) })
+	case "searched_paths":
+		return paths(&c.rep.Searched)
+	case "skipped_paths":
+		return paths(&c.rep.Skipped)
+	case "rule_ids":
+		return c.strings(name, func(rule string) { c.rep.RulesRun = append(c.rep.RulesRun, text(rule).name()) })
+	}
+	return c.skip(name)
+}
+
+// ciFinding is one of findings and ignores.
+type ciFinding struct {
+	CheckID      text   `json:"check_id"`
+	Path         text   `json:"path"`
+	Line         number `json:"line"`
+	Column       number `json:"column"`
+	EndLine      number `json:"end_line"`
+	EndColumn    number `json:"end_column"`
+	Severity     number `json:"severity"`
+	SyntacticID  text   `json:"syntactic_id"`
+	MatchBasedID text   `json:"match_based_id"`
+	Hashes       struct {
+		Code    text `json:"code_hash"`
+		Pattern text `json:"pattern_hash"`
+	} `json:"hashes"`
+	Metadata json.RawMessage `json:"metadata"`
+	semgrepCIExtra
+}
+
+// semgrepCIExtra are the members that a report has in extra.
+type semgrepCIExtra struct {
+	Message    text            `json:"message"`
+	SCA        *semgrepSCA     `json:"sca_info"`
+	Validation text            `json:"validation_state"`
+	Trace      *semgrepTrace   `json:"dataflow_trace"`
+	Engine     json.RawMessage `json:"engine_kind"`
+	Historical *struct {
+		Commit text `json:"git_commit"`
+	} `json:"historical_info"`
+}
+
+// ciSeverities spell the numbers of severity.
+var ciSeverities = []text{"INFO", "WARNING", "ERROR", "CRITICAL"}
+
+// result is the finding as a report would tell it.
+func (f *ciFinding) result(muted bool) *semgrepResult {
+	severity := ciSeverities[0] // of experiments too
+	if int(f.Severity) < len(ciSeverities) {
+		severity = ciSeverities[f.Severity]
+	}
+	return &semgrepResult{
+		CheckID: f.CheckID, Path: f.Path, Start: semgrepPlace{f.Line, f.Column}, End: semgrepPlace{f.EndLine, f.EndColumn},
+		Extra: &semgrepExtra{
+			Message: f.Message, Severity: severity, Metadata: f.Metadata, Fingerprint: f.MatchBasedID, Ignored: boolean(muted),
+			SCA: f.SCA, Validation: f.Validation, Trace: f.Trace, Engine: f.Engine, Historical: f.Historical,
+		},
+	}
+}
+
+func (c *ci) finding(item string, muted bool) error {
+	var f ciFinding
+	misfit, err := c.decode(item, &f)
+	if err != nil {
+		return err
+	}
+	if f.CheckID.name() == "" {
+		c.refuse(item, "a finding needs check_id and path; %s", firstOf(misfit, "one of them is missing"))
+		return nil
+	}
+	res := c.resultOf(item, f.result(muted))
+	if res == nil {
+		return nil
+	}
+	res.SyntacticID, res.CodeHash, res.PatternHash = f.SyntacticID.name(), f.Hashes.Code.name(), f.Hashes.Pattern.name()
+	if res.Secret != nil {
+		res.Secret.Hash = c.keyed(res.CodeHash)
+		res.MatchBasedID, res.SyntacticID, res.CodeHash, res.PatternHash = "", "", "", ""
+	}
+	c.rep.Results = append(c.rep.Results, *res)
+	return nil
+}
+
+// keyed hashes the scanner's hash of a line that holds a secret.
+func (c *ci) keyed(hash string) redoubt.Digest {
+	if hash == "" || len(c.secret) == 0 {
+		return redoubt.Digest{}
+	}
+	mac := hmac.New(sha256.New, c.secret)
+	mac.Write([]byte("code_hash " + hash))
+	return redoubt.Digest(mac.Sum(nil)[:len(redoubt.Digest{})])
+}
+
+func (c *ci) completion(name string) error {
+	switch name {
+	case "exit_code":
+		var code number
+		_, err := c.decode(name, &code)
+		c.done.ExitCode = int(code)
+		return err
+	case "stats":
+		return c.object(name, c.stats)
+	case "dependencies":
+		return c.object(name, c.lockfile)
+	case "skipped_subprojects":
+		return c.array(name, c.subproject)
+	}
+	return c.skip(name)
+}
+
+func (c *ci) stats(name string) error {
+	switch name {
+	case "total_time":
+		var took float64
+		_, err := c.decode(name, &took)
+		c.done.Seconds = seconds(took).Seconds()
+		return err
+	case "supply_chain_stats":
+		return c.object(name, func(name string) error {
+			if name != "subprojects_stats" {
+				return c.skip(name)
+			}
+			return c.array(name, c.subproject)
+		})
+	}
+	return c.skip(name)
+}
+
+// subproject notes one that has no resolved_stats. Those of the list of skipped
+// ones give no reason.
+func (c *ci) subproject(item string) error {
+	var p struct {
+		Sources []struct {
+			Kind texts `json:"kind"`
+			Path text  `json:"path"`
+		} `json:"dependency_sources"`
+		Resolved json.RawMessage `json:"resolved_stats"`
+		Reason   text            `json:"unresolved_reason"`
+	}
+	if _, err := c.decode(item, &p); err != nil || len(p.Resolved) > 0 && string(p.Resolved) != "null" {
+		return err
+	}
+	var lockfiles, manifests []string
+	for _, source := range p.Sources {
+		path, err := c.checkout.path(string(source.Path))
+		switch {
+		case err != nil: // outside of the repository
+		case source.Kind.first() == "Lockfile":
+			lockfiles = append(lockfiles, path)
+		default:
+			manifests = append(manifests, path)
+		}
+	}
+	if lockfiles == nil {
+		lockfiles = manifests
+	}
+	c.done.Unresolved = append(c.done.Unresolved, lockfiles...)
+	if p.Reason != "" && p.Reason != "skipped" {
+		c.done.Unread = append(c.done.Unread, lockfiles...)
+	}
+	return nil
+}
+
+// ciDependency is one of a lockfile's dependencies.
+type ciDependency struct {
+	Package      text             `json:"package"`
+	Version      text             `json:"version"`
+	Ecosystem    text             `json:"ecosystem"`
+	Transitivity text             `json:"transitivity"`
+	Line         number           `json:"line_number"`
+	Hashes       map[string]texts `json:"allowed_hashes"`
+}
+
+// lockfile reads the dependencies under a lockfile's path.
+func (c *ci) lockfile(name string) error {
+	path, err := c.checkout.path(name)
+	if err != nil {
+		return c.skip(name)
+	}
+	inventory := redoubt.Inventory{Lockfile: path, Dependencies: []redoubt.Dependency{}}
+	err = c.array("dependencies."+name, func(item string) error {
+		var d ciDependency
+		if _, err := c.decode(item, &d); err != nil {
+			return err
+		}
+		inventory.Dependencies = append(inventory.Dependencies, d.dependency())
+		return nil
+	})
+	c.done.Inventories = append(c.done.Inventories, inventory)
+	return err
+}
+
+func (d *ciDependency) dependency() redoubt.Dependency {
+	out := redoubt.Dependency{
+		Ecosystem: d.Ecosystem.name(), Name: d.Package.name(), Version: d.Version.name(), Line: int(d.Line), Licenses: []string{},
+	}
+	out.PURL = purlOf(out.Ecosystem, out.Name, out.Version)
+	out.Transitivity, _ = redoubt.ParseTransitivity(string(d.Transitivity))
+	for _, algorithm := range sortedKeys(d.Hashes) {
+		for _, hex := range d.Hashes[algorithm].names() {
+			out.Hashes = append(out.Hashes, redoubt.Hash{Algorithm: hashName(algorithm), Hex: hex})
+		}
+	}
+	return out
+}

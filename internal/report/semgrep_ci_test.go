@@ -1,0 +1,122 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+)
+
+const ciResults = `{"token":"ghp_never_kept","findings":[
+ {"check_id":"r","path":"./a.py","line":3,"column":2,"end_line":3,"end_column":9,"message":"m x","severity":2,"syntactic_id":"s","match_based_id":"m_0",
+  "hashes":{"code_hash":"c","pattern_hash":"p"},"metadata":{"dev.semgrep.actions":["block"],"confidence":"HIGH"},"validation_state":"NO_VALIDATOR","engine_kind":"OSS",
+  "dataflow_trace":{"taint_source":["CliLoc",[{"path":"a.py","start":{"line":1,"col":1}},"<code omitted>"]]}},
+ {"check_id":"k","path":"b.py","line":1,"message":"the key is hunter2hunter2","severity":9,"syntactic_id":"s2","match_based_id":"m2_0","hashes":{"code_hash":"c2","pattern_hash":"p2"},
+  "metadata":{"product":"secrets"},"validation_state":"CONFIRMED_VALID"},
+ {"check_id":"","path":"a.py"},{"check_id":"r","path":"../out.py"}],
+"ignores":[{"check_id":"r","path":"a.py","line":9,"severity":3,"metadata":{}}],
+"searched_paths":["a.py","b.py"],"skipped_paths":["c.py"],"renamed_paths":["old.py"],"rule_ids":["r","k"],"unheard_of":{"x":[1]}}`
+
+func TestReadCIResults(t *testing.T) {
+	rep, err := ReadCIResults(strings.NewReader(ciResults), Options{Key: testKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkReport(t, rep)
+	if diff := cmp.Diff([][]string{{"a.py", "b.py"}, {"c.py"}, {"r", "k"}}, [][]string{rep.Searched, rep.Skipped, rep.RulesRun}); diff != "" {
+		t.Errorf("searched, skipped, rules (-want +got):\n%s", diff)
+	}
+	if len(rep.Results) != 3 || len(rep.Refused) != 2 {
+		t.Fatalf("%d results, refused %v", len(rep.Results), rep.Refused)
+	}
+	code, secret, muted := rep.Results[0], rep.Results[1], rep.Results[2]
+	if code.MatchBasedID != "m_0" || code.SyntacticID != "s" || code.CodeHash != "c" || code.PatternHash != "p" || code.Severity != redoubt.SeverityHigh ||
+		!code.Blocking || code.Path != "a.py" || code.Location != (redoubt.Location{Line: 3, Column: 2, EndLine: 3, EndColumn: 9}) ||
+		len(code.DataFlow) != 1 || code.DataFlow[0].Content != "" {
+		t.Errorf("%+v", code)
+	}
+	if secret.MatchBasedID+secret.SyntacticID+secret.CodeHash+secret.PatternHash+secret.Code != "" || secret.Message != "k" ||
+		secret.Secret == nil || secret.Secret.Hash == (redoubt.Digest{}) || secret.Secret.Validation != redoubt.ConfirmedValid {
+		t.Errorf("%+v %+v", secret, secret.Secret)
+	}
+	if !muted.Muted || muted.Blocking || muted.Severity != redoubt.SeverityCritical {
+		t.Errorf("%+v", muted)
+	}
+	other, err := ReadCIResults(strings.NewReader(ciResults), Options{Key: []byte("another key")})
+	if err != nil || other.Results[1].Secret.Hash == secret.Secret.Hash {
+		t.Errorf("the secret's hash does not hang on the key: %v", err)
+	}
+}
+
+func TestReadCICompletion(t *testing.T) {
+	done, err := ReadCICompletion(strings.NewReader(`{"exit_code":1,"task_id":null,"stats":{"total_time":1.5,"errors":[],"supply_chain_stats":{"subprojects_stats":[
+		{"dependency_sources":[{"kind":["Lockfile","NpmPackageLockJson"],"path":"web/package-lock.json"},{"kind":["Manifest","PackageJson"],"path":"web/package.json"}],"unresolved_reason":"failed"},
+		{"dependency_sources":[{"kind":["Manifest","PomXml"],"path":"pom.xml"}],"unresolved_reason":"unsupported"},
+		{"dependency_sources":[{"kind":["Lockfile","GoMod"],"path":"go.mod"}],"unresolved_reason":"skipped"},
+		{"dependency_sources":[{"kind":["Lockfile","YarnLock"],"path":"yarn.lock"}],"resolved_stats":{"dependency_count":1}}]}},
+	 "dependencies":{"yarn.lock":[{"package":"lodash","version":"4.17.20","ecosystem":"npm","transitivity":"direct","line_number":3,"allowed_hashes":{"sha512":["ab"]}}],"../out":[{"package":"x"}]},
+	 "skipped_subprojects":[{"root_dir":"x","dependency_sources":[{"kind":["Lockfile","UvLock"],"path":"x/uv.lock"}]}],"final_attempt":false}`), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &CICompletion{
+		ExitCode: 1, Seconds: 1.5, Unread: []string{"web/package-lock.json", "pom.xml"}, Unresolved: []string{"web/package-lock.json", "pom.xml", "go.mod", "x/uv.lock"},
+		Inventories: []redoubt.Inventory{{Lockfile: "yarn.lock", Dependencies: []redoubt.Dependency{{
+			Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Transitivity: redoubt.Direct, Line: 3, Licenses: []string{}, PURL: "pkg:npm/lodash@4.17.20",
+			Hashes: []redoubt.Hash{{Algorithm: "SHA-512", Hex: "ab"}},
+		}}}},
+	}
+	if diff := cmp.Diff(want, done); diff != "" {
+		t.Errorf("completion (-want +got):\n%s", diff)
+	}
+}
+
+func TestReadCIBounds(t *testing.T) {
+	for what, body := range map[string]string{"cut short": ciResults[:200], "no object": `[]`, "two documents": `{}{}`, "empty": ``} {
+		if _, err := ReadCIResults(strings.NewReader(body), Options{}); err == nil {
+			t.Errorf("results, %s, were taken", what)
+		}
+		if _, err := ReadCICompletion(strings.NewReader(body), Options{}); err == nil {
+			t.Errorf("a completion, %s, was taken", what)
+		}
+	}
+	_, err := ReadCIResults(strings.NewReader(ciResults), Options{Limits: Limits{Input: 100}})
+	if !errors.Is(err, redoubt.ErrTooLarge) {
+		t.Errorf("over the limit: %v", err)
+	}
+}
+
+func TestSemgrepRule(t *testing.T) {
+	got, err := SemgrepRule([]byte(`{"id":"r","message":"m $X","severity":"HIGH","languages":["go","python"],"pattern":"x",
+		"metadata":{"cwe":"CWE-1","category":"security","product":"secrets","secret_type":"AWS","dev.semgrep.actions":["comment"]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Name != "r" || got.Message != "m $X" || got.Severity != redoubt.SeverityHigh || got.IssueType != redoubt.Secrets || got.SecretType != "AWS" ||
+		got.Mode != redoubt.ModeComment || !cmp.Equal(got.Languages, []string{"go", "python"}) || !cmp.Equal(got.CWE, []string{"CWE-1"}) {
+		t.Errorf("%+v", got)
+	}
+	if got, err := SemgrepRule([]byte(`{"id":"d","r2c-internal-project-depends-on":{}}`)); err != nil || got.IssueType != redoubt.SCA {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := SemgrepRule([]byte(`[]`)); err == nil {
+		t.Error("a list was taken for a rule")
+	}
+}
+
+func FuzzReadCI(f *testing.F) {
+	f.Add([]byte(ciResults))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o := Options{Name: "results", Key: testKey, Limits: small}
+		if rep, err := ReadCIResults(bytes.NewReader(data), o); err == nil {
+			checkReport(t, rep)
+		}
+		if done, err := ReadCICompletion(bytes.NewReader(data), o); err == nil && done.Inventories == nil {
+			t.Error("a completion without inventories: nil means that it looked for none")
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// agentScanKeep is how long the steps of a scan are remembered. A scanner that
+// repeats one does so within the hour.
+const agentScanKeep = 7 * 24 * time.Hour
+
+const agentScanSelect = `SELECT unique_id, scan_id, started_at, begun_json, report_json, answer_json FROM agent_scan WHERE deployment_id = $1`
+
+func scanAgentScan(r row) (a redoubt.AgentScan, err error) {
+	var begun, answer string
+	err = r.Scan(&a.UniqueID, &a.ScanID, instant(&a.StartedAt), &begun, &a.Report, &answer)
+	a.Begun = []byte(begun)
+	if answer != "" {
+		a.Answer = []byte(answer)
+	}
+	return a, err
+}
+
+// AddAgentScan remembers a scan that a scanner began, and forgets those that
+// began long ago. A name that is known is redoubt.ErrConflict.
+func (tx *Tx) AddAgentScan(ctx context.Context, a redoubt.AgentScan) error {
+	if _, err := tx.exec(ctx, `DELETE FROM agent_scan WHERE deployment_id = $1 AND started_at < $2`, tx.now.Add(-agentScanKeep)); err != nil {
+		return err
+	}
+	return tx.insert(ctx, `agent_scan (deployment_id, unique_id, scan_id, started_at, begun_json, answer_json)`,
+		[][]any{{a.UniqueID, a.ScanID, tx.now, string(a.Begun), ""}}, "")
+}
+
+// AgentScan finds a scan by the scanner's name of it.
+func (tx *Tx) AgentScan(ctx context.Context, uniqueID string) (redoubt.AgentScan, error) {
+	a, err := one(ctx, tx, scanAgentScan, agentScanSelect+` AND unique_id = $2`, uniqueID)
+	if err != nil {
+		return a, fmt.Errorf("scan %.80q of a scanner: %w", uniqueID, err)
+	}
+	return a, nil
+}
+
+// AgentScanOf finds a scan by its id.
+func (tx *Tx) AgentScanOf(ctx context.Context, scanID int64) (redoubt.AgentScan, error) {
+	a, err := one(ctx, tx, scanAgentScan, agentScanSelect+` AND scan_id = $2`, scanID)
+	if err != nil {
+		return a, fmt.Errorf("scan %d of a scanner: %w", scanID, err)
+	}
+	return a, nil
+}
+
+// KeepAgentReport keeps a report until its scan is completed.
+func (tx *Tx) KeepAgentReport(ctx context.Context, uniqueID string, report []byte) error {
+	_, err := tx.exec(ctx, `UPDATE agent_scan SET report_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, report)
+	return err
+}
+
+// AnswerAgentScan keeps the answer to a scan's completion, in place of its
+// report.
+func (tx *Tx) AnswerAgentScan(ctx context.Context, uniqueID string, answer []byte) error {
+	_, err := tx.exec(ctx, `UPDATE agent_scan SET report_json = NULL, answer_json = $3 WHERE deployment_id = $1 AND unique_id = $2`,
+		uniqueID, string(answer))
+	return err
+}
+
+// IgnoredIDs returns the scanner's own ids of a project's findings that people
+// decided to ignore, on whatever ref.
+func (tx *Tx) IgnoredIDs(ctx context.Context, projectID int64) (matchBased, syntactic []string, err error) {
+	matchBased, syntactic = []string{}, []string{}
+	err = each(ctx, tx, func(r row) error {
+		var members []byte
+		if err := r.Scan(&members); err != nil {
+			return err
+		}
+		var body struct {
+			MatchBasedID string `json:"match_based_id"`
+			SyntacticID  string `json:"syntactic_id"`
+		}
+		if err := json.Unmarshal([]byte("{"+string(members)+"}"), &body); err != nil {
+			return fmt.Errorf("a finding's body: %w", err)
+		}
+		matchBased = append(matchBased, body.MatchBasedID)
+		if body.SyntacticID != "" {
+			syntactic = append(syntactic, body.SyntacticID)
+		}
+		return nil
+	}, `SELECT b.body FROM lineage l
+		JOIN finding f ON f.deployment_id = l.deployment_id AND f.lineage_id = l.id
+		JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
+		WHERE l.deployment_id = $1 AND l.project_id = $2 AND l.triage_state = $3 AND f.identity_kind = $4 AND f.state <> $5 ORDER BY f.id`,
+		projectID, redoubt.TriageIgnored, int64(redoubt.IdentityMatchBased), redoubt.StateRemoved)
+	return matchBased, syntactic, err
+}

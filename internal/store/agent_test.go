@@ -1,0 +1,104 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// serve puts a rule with a text into the default policy for code.
+func serve(t *testing.T, s *store.Store, d redoubt.Deployment, name, text string, checked bool, mode redoubt.PolicyMode) (served redoubt.ServedRule) {
+	t.Helper()
+	update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
+		served, err = tx.ServeRule(ctx, redoubt.Rule{Name: name, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}, []byte(text), checked, mode)
+		return err
+	})
+	return served
+}
+
+func TestServedRulesHaveVersionsAndKeepTheirMode(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		type told struct {
+			Version int
+			Mode    redoubt.PolicyMode
+			Checked bool
+			Text    string
+		}
+		tell := func(r redoubt.ServedRule) told { return told{r.Version, r.Mode, r.Checked, string(r.Text)} }
+		same(t, "a new rule", tell(serve(t, s, d, "r", "{}", false, 0)), told{1, redoubt.ModeMonitor, false, "{}"})
+		same(t, "checked later", tell(serve(t, s, d, "r", "{}", true, redoubt.ModeBlock)), told{1, redoubt.ModeBlock, true, "{}"})
+		same(t, "not checked again", tell(serve(t, s, d, "r", "{}", false, 0)), told{1, redoubt.ModeBlock, true, "{}"})
+		same(t, "another text", tell(serve(t, s, d, "r", `{"id":"r"}`, false, 0)), told{2, redoubt.ModeBlock, false, `{"id":"r"}`})
+		var policy int64
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			rules, err := tx.ServedRules(ctx)
+			same(t, "how many", len(rules), 1)
+			policy = rules[0].PolicyID
+			return err
+		})
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			if err := tx.RemoveRule(ctx, policy, "r"); err != nil {
+				return err
+			}
+			fails(t, "removing it twice", tx.RemoveRule(ctx, policy, "r"), redoubt.ErrNotFound)
+			_, err := tx.SetRuleMode(ctx, policy, "r", redoubt.ModeBlock)
+			fails(t, "the mode of a removed rule", err, redoubt.ErrNotFound)
+			rules, err := tx.ServedRules(ctx)
+			same(t, "served", rules, []redoubt.ServedRule{})
+			listed, _, err2 := tx.PolicyRules(ctx, policy, 0, 10)
+			same(t, "listed", listed, []redoubt.PolicyRule{})
+			removed, err3 := tx.RemovedRules(ctx)
+			same(t, "removed", removed, []string{"r"})
+			for _, err := range []error{err, err2, err3} {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		same(t, "served again", tell(serve(t, s, d, "r", `{"id":"r"}`, false, 0)), told{2, redoubt.ModeMonitor, false, `{"id":"r"}`})
+	})
+}
+
+func TestAgentScansAreRememberedForAWhile(t *testing.T) {
+	clock := storetest.NewClock()
+	for _, engine := range storetest.Engines {
+		s := storetest.Open(t, storetest.Database(t, engine, clock))
+		d := storetest.Deployment(t, s)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			return tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "u", ScanID: 7, Begun: []byte(`{"ref":"x"}`)})
+		})
+		fails(t, "the same name again", s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			return tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "u"})
+		}), redoubt.ErrConflict)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.KeepAgentReport(ctx, "u", []byte(`{"r":1}`)) })
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			a, err := tx.AgentScanOf(ctx, 7)
+			same(t, "begun, report, answer", []string{string(a.Begun), string(a.Report), string(a.Answer)}, []string{`{"ref":"x"}`, `{"r":1}`, ""})
+			same(t, "no answer yet", a.Answer == nil, true)
+			return err
+		})
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			return tx.AnswerAgentScan(ctx, "u", []byte(`{"success":true}`))
+		})
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			a, err := tx.AgentScan(ctx, "u")
+			same(t, "the report is gone for the answer", []string{string(a.Report), string(a.Answer)}, []string{"", `{"success":true}`})
+			return err
+		})
+		clock.Advance(8 * 24 * time.Hour)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			if err := tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "v"}); err != nil {
+				return err
+			}
+			_, err := tx.AgentScan(ctx, "u")
+			fails(t, "a scan of last week", err, redoubt.ErrNotFound)
+			return nil
+		})
+	}
+}
