@@ -36,6 +36,7 @@ type cli struct {
 	Token      tokenCmd      `cmd:"" help:"Create, list and revoke API tokens."`
 	Project    projectCmd    `cmd:"" help:"List and manage projects."`
 	Policy     policyCmd     `cmd:"" help:"Manage the rules that scanners are served, and what they do to builds."`
+	Backup     backupCmd     `cmd:"" help:"Copy all data to a new file, while the server runs."`
 	Audit      auditCmd      `cmd:"" help:"Show who changed what."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }

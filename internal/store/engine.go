@@ -26,6 +26,7 @@ type engine struct {
 	forUpdate  string // ends a SELECT that locks its rows
 	skipLocked string // ends a SELECT that takes rows nobody works on
 	byBytes    string // orders text by its bytes, whatever the database's locale
+	copyTo     string // writes all of it to the new file $1; empty where other tools do
 	nextIDs    string // reserves $2 ids of the sequence $1, which it returns
 
 	mark     func(n int) string // stands for the n-th argument of a bulk insert

@@ -44,6 +44,7 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	e := &engine{
 		name: "sqlite", dialect: database.DialectSQLite3, locker: starters,
 		attempts: busyAttempts, snapshot: &sql.TxOptions{ReadOnly: true},
+		copyTo:  `VACUUM INTO $1`,
 		nextIDs: `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
 		// SQLite looks every $N up in a list of those before it: some thousand of
 		// them took fifty times as long as some thousand of these.
