@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // checkout knows where the repository lay when it was scanned, and turns the
@@ -76,14 +75,14 @@ var (
 // slashed undoes the spellings of a path: file URIs, percent-encoding,
 // backslashes, drive letters (C:\x becomes /c:/x).
 func slashed(raw string, isURI bool) (string, error) {
-	p := without(strings.TrimSpace(raw), unicode.IsControl)
+	p := withoutControls(strings.TrimSpace(raw), "")
 	if isURI {
 		if scheme.MatchString(p) && !strings.HasPrefix(strings.ToLower(p), "file:/") {
 			return "", fmt.Errorf("its address %q is not of a file in the repository", cut(p, maxName))
 		}
 		p = filePath(p)
 		if decoded, err := url.PathUnescape(p); err == nil {
-			p = without(decoded, unicode.IsControl)
+			p = withoutControls(decoded, "")
 		}
 	}
 	p = strings.ReplaceAll(p, `\`, "/")

@@ -93,7 +93,7 @@ func spellings(raw string) []string {
 	line := oneLine(raw, len(raw))
 	out := []string{raw, multiLine(raw, len(raw)), line}
 	if unescaped, err := url.PathUnescape(line); err == nil {
-		out = append(out, without(unescaped, unicode.IsControl))
+		out = append(out, withoutControls(unescaped, ""))
 	}
 	for _, s := range slices.Clone(out[2:]) {
 		out = append(out, path.Clean(strings.ReplaceAll(s, `\`, "/")))

@@ -41,6 +41,7 @@ func TestSemgrepCodeHashIgnoresLayout(t *testing.T) {
 		"if x:  # nosemgrep\n    y()",
 		"if x:  # nosem: a.b, c.d\n    y()",
 		"\tif x: // nosemgrep=a\n\t    y()",
+		"if x:  # NOSEM\n    y()",
 	}
 	for _, s := range same[1:] {
 		if semgrepCodeHash(s) != semgrepCodeHash(same[0]) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 )
 
 // walker goes through a JSON document item by item, so that only one item is
@@ -53,7 +54,7 @@ func (w *walker) array(where string, element func(item string) error) error {
 		if i >= w.in.limits.Items {
 			return w.fault(where, tooMany(where, w.in.limits.Items))
 		}
-		item := fmt.Sprintf("%s[%d]", where, i)
+		item := where + "[" + strconv.Itoa(i) + "]"
 		i++
 		return element(item)
 	})
