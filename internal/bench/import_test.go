@@ -75,7 +75,7 @@ func (in *intake) apply(project, commit string) time.Duration {
 // valid takes as long as encoding/json needs to find the upload well-formed:
 // the least that reading it costs with that library.
 func (in *intake) valid() limit {
-	return limit{perValid, timed(func() {
+	return limit{unit: perValid, run: timed(func() {
 		if !json.Valid(in.file) {
 			in.w.tb.Fatal("the upload is not JSON")
 		}
@@ -85,7 +85,7 @@ func (in *intake) valid() limit {
 // benchImport takes uploads of 10,000 findings in: into a project that is new,
 // the same bytes again, another commit that changed nothing, and one that
 // replaced some. The limit of the first is to insert its findings and bodies
-// alone. The others are told as multiples of its rate.
+// alone. The others are told as multiples of its rate, in turns with more such.
 func benchImport(b *testing.B, w *world) {
 	in := newIntake(w)
 	w.hand(w.upload("first/0", "main", "semgrep.json", in.file, "commit", in.commit()))
@@ -97,31 +97,26 @@ func benchImport(b *testing.B, w *world) {
 		read []limit
 	}{{"import", in.send, []limit{in.valid()}}, {"apply", in.apply, nil}}
 	for _, way := range ways {
-		var first float64
-		measure := func(name string, subject func() time.Duration, limits ...limit) {
+		measure := func(name string, subject func() time.Duration, beside limit) {
 			b.Run(way.name+"/"+name, func(b *testing.B) {
-				got := rate(imported, compare(b, subject, append(limits, way.read...)...))
-				b.ReportMetric(got, perSecond)
-				if name == "first" {
-					first = got
-				} else if first > 0 {
-					b.ReportMetric(got/first, ofFirst)
-				}
+				limits := append([]limit{beside}, way.read...)
+				b.ReportMetric(rate(imported, compare(b, subject, limits...)), perSecond)
 			})
 		}
-		insert := limit{perLimit, func() time.Duration {
+		insert := limit{unit: perLimit, run: func() time.Duration {
 			in.again++
 			return r.insert(int64(1000+in.again), rows)
 		}}
 		fresh := func() string { return fmt.Sprintf("%s/%s", way.name, in.commit()) }
+		first := limit{unit: ofFirst, run: func() time.Duration { return way.take(fresh(), "1") }, inverse: true}
 		project := fresh()
-		measure("first", func() time.Duration { return way.take(fresh(), "1") }, insert)
-		measure("repeat", func() time.Duration { return way.take(project, "1") })
-		measure("unchanged", func() time.Duration { return way.take(project, in.commit()) })
+		measure("first", first.run, insert)
+		measure("repeat", func() time.Duration { return way.take(project, "1") }, first)
+		measure("unchanged", func() time.Duration { return way.take(project, in.commit()) }, first)
 		measure("500 replaced", func() time.Duration {
 			in.newer()
 			return way.take(project, in.commit())
-		})
+		}, first)
 	}
 }
 

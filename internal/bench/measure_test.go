@@ -16,10 +16,20 @@ const (
 	perSecond  = "findings/s" // taken in or loaded
 )
 
-// limit is what a subject is compared with, under the unit of their ratio.
+// limit is what a subject is compared with, under the unit of their ratio: how
+// many times as long as it the subject takes, or as its inverse how many times
+// as fast the subject is.
 type limit struct {
-	unit string
-	run  func() time.Duration
+	unit    string
+	run     func() time.Duration
+	inverse bool
+}
+
+func (l limit) ratio(subject, limit time.Duration) float64 {
+	if l.inverse {
+		return float64(limit) / float64(subject)
+	}
+	return float64(subject) / float64(limit)
 }
 
 // compare runs a subject and its limits in turns, so that what else the machine
@@ -43,8 +53,8 @@ func compare(b *testing.B, subject func() time.Duration, limits ...limit) time.D
 			took[at] = runs[at]()
 		}
 		times = append(times, took[0])
-		for i := range limits {
-			ratios[i] = append(ratios[i], float64(took[0])/float64(took[i+1]))
+		for i, l := range limits {
+			ratios[i] = append(ratios[i], l.ratio(took[0], took[i+1]))
 		}
 	}
 	typical := median(times)

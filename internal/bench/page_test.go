@@ -44,7 +44,7 @@ func benchPages(b *testing.B, w *world) {
 			b.Run(fmt.Sprintf("%d/%s", size, page.name), func(b *testing.B) {
 				request := w.request("GET", w.target(page.query, page.deep, size), nil)
 				ready := w.fromMemory("/ready", w.client.body(request))
-				compare(b, w.client.took(request), limit{perLimit, w.client.took(ready)})
+				compare(b, w.client.took(request), limit{unit: perLimit, run: w.client.took(ready)})
 			})
 		}
 	}
@@ -59,7 +59,7 @@ func benchGzip(b *testing.B, w *world) {
 			target := w.target(nil, false, size)
 			request := w.request("GET", target, nil, gzip...)
 			ready := w.fromMemory("/ready.gz", w.client.body(w.request("GET", target, nil)), gzip...)
-			compare(b, w.client.took(request), limit{perLimit, w.client.took(ready)})
+			compare(b, w.client.took(request), limit{unit: perLimit, run: w.client.took(ready)})
 		})
 	}
 }
@@ -80,7 +80,7 @@ func benchWriting(b *testing.B, w *world) {
 			var ready bytes.Buffer
 			write(&ready)
 			to := &copier{buf: make([]byte, 1<<20)}
-			compare(b, timed(func() { write(to) }), limit{perLimit, timed(func() { to.pieces(ready.Bytes()) })})
+			compare(b, timed(func() { write(to) }), limit{unit: perLimit, run: timed(func() { to.pieces(ready.Bytes()) })})
 		})
 	}
 }

@@ -51,7 +51,7 @@ func benchTriage(b *testing.B, w *world) {
 		others++
 		return updates() + r.insert(others, []table{{"triage_event", trail}, {"change", feed}})
 	}
-	compare(b, subject, limit{perLimit, updates}, limit{perWritten, written})
+	compare(b, subject, limit{unit: perLimit, run: updates}, limit{unit: perWritten, run: written})
 }
 
 // benchLoad builds the index of all findings. The limit is reading their rows.
@@ -62,7 +62,7 @@ func benchLoad(b *testing.B, w *world) {
 		x = w.newIndex()
 		_, err := x.Deployment(b.Context(), w.deployment.ID)
 		w.check(err)
-	}), limit{perLimit, timed(func() {
+	}), limit{unit: perLimit, run: timed(func() {
 		r.step(`SELECT f.*, b.body FROM finding f JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id WHERE f.deployment_id = ? ORDER BY f.id`, w.deployment.ID)
 	})})
 	b.ReportMetric(rate(x.Stats().Findings, took), perSecond)
@@ -86,5 +86,5 @@ func benchDependencies(b *testing.B, w *world) {
 			b.Fatalf("%d rows", n)
 		}
 	}
-	compare(b, w.client.took(request), limit{perLimit, timed(rows)}, limit{perMemory, w.client.took(ready)})
+	compare(b, w.client.took(request), limit{unit: perLimit, run: timed(rows)}, limit{unit: perMemory, run: w.client.took(ready)})
 }
