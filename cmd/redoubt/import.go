@@ -52,6 +52,18 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Su
 	if err != nil {
 		return nil, err
 	}
+	var secretRules map[string]bool
+	err = st.View(a.ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
+		secretRules, err = tx.SecretRules(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	o := report.Options{
+		Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: secret,
+		SecretRules: func(name string) bool { return secretRules[name] },
+	}
 	bar, err := newProgress(a.err, c.Files)
 	if err != nil {
 		return nil, err
@@ -59,7 +71,7 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Su
 	defer bar.close()
 	var files []report.File
 	for _, name := range c.Files {
-		read, err := c.read(name, secret, bar)
+		read, err := readReport(name, o, bar)
 		if err != nil {
 			return nil, err
 		}
@@ -74,15 +86,14 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Su
 	return summaries, err
 }
 
-func (c importCmd) read(name string, secret []byte, bar *progress) ([]*redoubt.Report, error) {
+func readReport(name string, o report.Options, bar *progress) ([]*redoubt.Report, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return report.Read(bar.reader(f), report.Options{
-		Name: name, Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: secret,
-	})
+	o.Name = name
+	return report.Read(bar.reader(f), o)
 }
 
 func (c importCmd) upload() ingest.Upload {

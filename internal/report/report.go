@@ -25,6 +25,10 @@ type Options struct {
 	// Key is the server's key for hashes of secrets (decisions §16). Without
 	// one no secret is hashed, and equal ones cannot be told from others.
 	Key []byte
+	// SecretRules tells which rules are known to look for secrets, by their
+	// exact name. It is asked about those of Semgrep's files and of SARIF that
+	// do not tell it themselves (decisions §16). It may be nil.
+	SecretRules func(name string) bool
 	// Limits bound the file; zero members take their default.
 	Limits Limits
 	// Take is told of each part that is read, in bytes after inflating, and ends

@@ -15,9 +15,11 @@ import (
 // Results are decoded one by one and made into findings at the end of their
 // run, because rules, folders and artifacts may come after them.
 //
-// Semgrep's SARIF does not tell which of its rules look for secrets, so its
-// secrets come in as code findings, snippet and all; its JSON tells, and is to
-// be preferred wherever secrets rules run.
+// Semgrep's SARIF does not say which of its rules look for secrets, as its JSON
+// does. They are known by their tags and names, else by what other reports told
+// of them before: see ruleTraits. Where all of that is silent, as of a rule of
+// one's own that no JSON was ever imported of, a secret comes in as a code
+// finding, snippet and all.
 type sarifFile struct {
 	*walker
 	o       Options
@@ -54,6 +56,7 @@ type sarifRun struct {
 	where   string
 	rep     *redoubt.Report
 	secrets *redactor
+	known   func(name string) bool // Options.SecretRules
 
 	components  []*component // the driver, then the extensions
 	traits      traits       // of the tool
@@ -68,7 +71,7 @@ type sarifRun struct {
 
 func (f *sarifFile) run(item string) error {
 	r := &sarifRun{
-		walker: f.walker, where: item, rep: &redoubt.Report{}, secrets: f.secrets,
+		walker: f.walker, where: item, rep: &redoubt.Report{}, secrets: f.secrets, known: f.o.SecretRules,
 		components: []*component{{}}, bases: map[string]sarifArtifact{},
 	}
 	r.checkout.addRoot(f.o.Root)

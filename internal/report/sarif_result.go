@@ -2,6 +2,7 @@ package report
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -138,6 +139,9 @@ func (r *sarifRun) fingerprint(res *sarifResult, out *redoubt.Result) {
 func (r *sarifRun) code(res *sarifResult, props sarifResultProperties, out *redoubt.Result) {
 	lines := unlessGated(res.place().Physical.Region.Snippet.Text)
 	out.Code = lines.block()
+	if r.traits.tool == "bandit" && slices.Contains(guesses, out.Rule.Name) {
+		r.secrets.hideGuess(out)
+	}
 	out.DataFlow = r.flow(res.CodeFlows)
 	if r.traits.tool != "semgrep" {
 		return
@@ -186,12 +190,17 @@ func (r *sarifRun) flow(flows []sarifCodeFlow) []redoubt.FlowStep {
 
 // secret turns a result into one that holds no secret. The snippet is the
 // secret itself, as gitleaks writes it; where a tool shows the line, the line
-// is taken for it, which hides more but tells findings apart as well.
+// is taken for it, which hides more but tells findings apart as well. Semgrep
+// shows whole lines, and the match is cut out of them as of its JSON.
 func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *redoubt.Result) {
-	out.Secret = &redoubt.SecretMatch{
-		Hash:       r.secrets.take(string(res.place().Physical.Region.Snippet.Text)),
-		Validation: redoubt.NoValidator,
+	g := res.place().Physical.Region
+	snippet := string(unlessGated(g.Snippet.Text))
+	match := snippet
+	if r.traits.tool == "semgrep" {
+		match = region(snippet, semgrepPlace{g.StartLine, g.StartColumn}, semgrepPlace{number(out.Location.EndLine), g.EndColumn})
+		r.secrets.remember(strings.TrimSpace(snippet))
 	}
+	out.Secret = &redoubt.SecretMatch{Hash: r.secrets.take(match), Validation: redoubt.NoValidator}
 	if r.traits.tool == "gitleaks" {
 		out.Secret.Commit = res.Partial["commitSha"].name()
 	}

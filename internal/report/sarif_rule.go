@@ -132,6 +132,10 @@ func (r *sarifRun) issueType(d *sarifRule, tags []string) redoubt.IssueType {
 	case r.traits.tool == "trivy" && strings.HasSuffix(string(d.Name), "PackageVulnerability"):
 		return redoubt.SCA
 	}
+	words := ruleTraits{d.ID.name(), d.Properties.Product, d.Properties.Category, d.Properties.Technology, tags}
+	if words.isSecret(r.known) {
+		return redoubt.Secrets
+	}
 	return r.traits.issueType
 }
 
@@ -211,7 +215,7 @@ func owaspOf(tags []string) []string {
 // "stripe" of stripe-access-token: whatever comes before the words that all
 // such rules share.
 func secretTypeOf(rule string) string {
-	rule = rule[strings.LastIndexAny(rule, "./")+1:]
+	rule = strings.TrimPrefix(rule[strings.LastIndexAny(rule, "./")+1:], "detected-")
 	words := strings.FieldsFunc(rule, func(c rune) bool { return c == '-' || c == '_' })
 	for i, w := range words {
 		if i > 0 && slices.Contains(commonSecretWords, strings.ToLower(w)) {

@@ -140,9 +140,12 @@ type sarifRule struct {
 		} `json:"target"`
 	} `json:"relationships"`
 	Properties struct {
-		Tags      texts `json:"tags"`
-		Precision text  `json:"precision"`
-		Score     text  `json:"security-severity"`
+		Tags       texts `json:"tags"`
+		Precision  text  `json:"precision"`
+		Score      text  `json:"security-severity"`
+		Product    text  `json:"product"`
+		Category   texts `json:"category"`
+		Technology texts `json:"technology"`
 	} `json:"properties"`
 
 	made *madeRule // once it is needed

@@ -25,6 +25,7 @@ type semgrep struct {
 	rep      *redoubt.Report
 	checkout checkout
 	secrets  *redactor
+	known    func(name string) bool  // Options.SecretRules
 	rules    map[string]*semgrepRule // by name and raw metadata
 	key      []byte                  // of rules, reused
 	results  bool                    // the member was there
@@ -35,6 +36,7 @@ func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 		walker:  in.walker(),
 		rep:     &redoubt.Report{Tool: "semgrep", Category: text(o.Category).name()},
 		secrets: newRedactor(o.Key),
+		known:   o.SecretRules,
 		rules:   map[string]*semgrepRule{},
 	}
 	s.checkout.addRoot(o.Root)

@@ -72,7 +72,7 @@ func newCI(r io.Reader, o *Options) (*ci, error) {
 		return nil, err
 	}
 	return &ci{secret: o.Key, semgrep: semgrep{
-		walker: in.walker(), rep: &redoubt.Report{Tool: "semgrep"}, secrets: newRedactor(o.Key), rules: map[string]*semgrepRule{},
+		walker: in.walker(), rep: &redoubt.Report{Tool: "semgrep"}, secrets: newRedactor(o.Key), known: o.SecretRules, rules: map[string]*semgrepRule{},
 	}}, nil
 }
 

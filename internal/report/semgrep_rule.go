@@ -20,6 +20,7 @@ type semgrepMetadata struct {
 	OWASP            texts `json:"owasp"`
 	Technology       texts `json:"technology"`
 	Class            texts `json:"vulnerability_class"`
+	Tags             texts `json:"tags"`
 	References       texts `json:"references"`
 	Rulesets         texts `json:"rulesets"`
 	Ruleset          texts `json:"semgrep.ruleset"`
@@ -86,7 +87,7 @@ func (s *semgrep) rule(m *semgrepResult) *semgrepRule {
 	}
 	rule := &semgrepRule{}
 	loosely(m.Extra.Metadata, &rule.meta)
-	rule.Rule = rule.meta.rule(m.CheckID.name(), m.Extra.Severity, m.Extra.SCA != nil)
+	rule.Rule = rule.meta.rule(m.CheckID.name(), m.Extra.Severity, m.Extra.SCA != nil, s.known)
 	rule.ProOnly = proOnly
 	s.rules[string(s.key)] = rule
 	s.rep.Rules = append(s.rep.Rules, rule.Rule)
@@ -94,7 +95,8 @@ func (s *semgrep) rule(m *semgrepResult) *semgrepRule {
 }
 
 // rule returns the rule without its message: results hold only expanded ones.
-func (md *semgrepMetadata) rule(name string, severity text, isSCA bool) *redoubt.Rule {
+func (md *semgrepMetadata) rule(name string, severity text, isSCA bool, known func(name string) bool) *redoubt.Rule {
+	words := ruleTraits{name, md.Product, md.Category, md.Technology, md.Tags}
 	r := &redoubt.Rule{
 		Name:      name,
 		IssueType: redoubt.SAST,
@@ -116,7 +118,7 @@ func (md *semgrepMetadata) rule(name string, severity text, isSCA bool) *redoubt
 	switch {
 	case isSCA:
 		r.IssueType = redoubt.SCA
-	case strings.EqualFold(string(md.Product), "secrets"):
+	case words.isSecret(known):
 		r.IssueType = redoubt.Secrets
 		r.SecretType = md.secretType()
 	}
@@ -201,7 +203,7 @@ func SemgrepRule(rule []byte) (*redoubt.Rule, error) {
 	if err := json.Unmarshal(rule, &r); err != nil {
 		return nil, fmt.Errorf("the rule does not decode: %w", err)
 	}
-	out := r.Metadata.rule(r.ID.name(), r.Severity, r.DependsOn != nil)
+	out := r.Metadata.rule(r.ID.name(), r.Severity, r.DependsOn != nil, nil)
 	out.Message, out.Languages = r.Message.block(), r.Languages.names()
 	return out, nil
 }

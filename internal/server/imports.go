@@ -30,7 +30,13 @@ const (
 func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
 	room := &portion{of: &c.server.intake}
 	defer room.release()
-	files, err := c.readReports(in, room)
+	secretRules, err := c.secretRules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := c.readReports(in, report.Options{
+		Key: c.server.SecretKey, SecretRules: secretRules, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.take,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -65,23 +71,33 @@ func (c *call) mayTake(ctx context.Context, name string) error {
 	return err
 }
 
+// secretRules tells which rules the deployment knows to look for secrets.
+func (c *call) secretRules(ctx context.Context) (func(name string) bool, error) {
+	var names map[string]bool
+	err := c.view(ctx, func(ctx context.Context) (err error) {
+		names, err = c.tx.SecretRules(ctx)
+		return err
+	})
+	return func(name string) bool { return names[name] }, err
+}
+
 // readReports reads the body: a form with files, or one raw file.
-func (c *call) readReports(in *api.ImportQuery, room *portion) ([]report.File, error) {
+func (c *call) readReports(in *api.ImportQuery, o report.Options) ([]report.File, error) {
 	body, err := inflate(c.r, c.server.Limits.Upload)
 	if err != nil {
 		return nil, err
 	}
 	media, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if err == nil && media == "multipart/form-data" {
-		return c.readForm(multipart.NewReader(body, params["boundary"]), in, room)
+		return readForm(multipart.NewReader(body, params["boundary"]), in, o)
 	}
-	one, err := c.readFile(body, in.Filename, in, room)
+	one, err := readFile(body, in.Filename, in, o)
 	return []report.File{one}, err
 }
 
 // readForm reads fields, which must come first since they say how files are to
 // be read, and then files.
-func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery, room *portion) ([]report.File, error) {
+func readForm(form *multipart.Reader, in *api.ImportQuery, o report.Options) ([]report.File, error) {
 	var files []report.File
 	for {
 		part, err := form.NextPart()
@@ -100,7 +116,7 @@ func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery, room *porti
 			err = redoubt.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
 		default:
 			var one report.File
-			one, err = c.readFile(part, formFileName(part), in, room)
+			one, err = readFile(part, formFileName(part), in, o)
 			files = append(files, one)
 		}
 		if err != nil {
@@ -123,11 +139,10 @@ func formFileName(part *multipart.Part) string {
 	return params["filename"]
 }
 
-func (c *call) readFile(body io.Reader, name string, in *api.ImportQuery, room *portion) (report.File, error) {
-	reports, err := report.Read(body, report.Options{
-		Name: name, Format: report.Format(in.Format), Category: in.Category, Key: c.server.SecretKey,
-		Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.take,
-	})
+// readFile reads a file as the request says to, which a form may say late.
+func readFile(body io.Reader, name string, in *api.ImportQuery, o report.Options) (report.File, error) {
+	o.Name, o.Format, o.Category = name, report.Format(in.Format), in.Category
+	reports, err := report.Read(body, o)
 	return report.File{Name: name, Reports: reports}, err
 }
 

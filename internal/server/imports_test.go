@@ -146,3 +146,25 @@ func TestAnUnreadableFileIsNamedOnce(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }
+
+// TestASecretsRuleStaysOne imports a rule by JSON, which tells that it looks for
+// secrets, and then by SARIF, which does not.
+func TestASecretsRuleStaysOne(t *testing.T) {
+	h := newHarness(t)
+	const secret = "hunter2-hunter2"
+	told := strings.ReplaceAll(`{"version":"1.180.0","errors":[],"paths":{"scanned":["a.py"]},"results":[{"check_id":"acme.tokens","path":"a.py",
+		"start":{"line":1,"col":1},"end":{"line":1,"col":16},
+		"extra":{"severity":"ERROR","message":"x","metadata":{"product":"secrets"},"lines":"@"}}]}`, "@", secret)
+	silent := strings.ReplaceAll(`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"Semgrep OSS"}},"results":[{"ruleId":"acme.tokens",
+		"message":{"text":"found @"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"b.py"},
+		"region":{"startLine":1,"startColumn":1,"endLine":1,"endColumn":16,"snippet":{"text":"@"}}}}]}]}]}`, "@", secret)
+	for _, body := range []string{told, silent} {
+		if a := h.send(http.MethodPost, imports+"?project=a/b&diff=true", body); a.status != http.StatusOK || !contains(a.body, `"new":1`) {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+	}
+	page, err := h.client.ListSecrets(t.Context(), "acme", api.SecretsQuery{})
+	if err != nil || len(page.Findings) != 2 {
+		t.Errorf("secrets: %+v, %v; want both", page, err)
+	}
+}

@@ -1,0 +1,63 @@
+package report
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// ruleTraits are what a rule says of itself that may tell that it looks for
+// secrets (decisions §16).
+type ruleTraits struct {
+	name                       string
+	product                    text
+	category, technology, tags texts
+}
+
+// isSecret tells whether a rule that no format calls a secrets rule is one
+// anyhow: by its own words, by a segment of its name, as of
+// generic.secrets.security.x, or since the deployment knows it as one. A word
+// for another product ends the matter.
+func (t *ruleTraits) isSecret(known func(name string) bool) bool {
+	if t.product != "" {
+		return strings.EqualFold(string(t.product), "secrets")
+	}
+	for _, words := range [][]string{t.category, t.technology, t.tags, strings.Split(t.name, ".")} {
+		if slices.ContainsFunc(words, isSecretsWord) {
+			return true
+		}
+	}
+	return known != nil && known(t.name)
+}
+
+func isSecretsWord(s string) bool {
+	return strings.EqualFold(s, "secrets") || strings.EqualFold(s, "secret")
+}
+
+// guesses are Bandit's rules for passwords in code. They go by the names of
+// variables, so their results are code findings, not secrets; what they quote
+// may be a password all the same.
+var guesses = []string{"B105", "B106", "B107"}
+
+var (
+	guess  = regexp.MustCompile(`(?s)'(.+)'`) // in a message
+	quoted = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
+)
+
+// hideGuess takes what a rule of guesses quotes out of its result: every string
+// of the code, or all of the code where the string is not seen to be quoted in
+// one line.
+func (r *redactor) hideGuess(out *redoubt.Result) {
+	m := guess.FindStringSubmatch(out.Message)
+	if m == nil {
+		return
+	}
+	r.suspect(m[1])
+	out.Message = strings.ReplaceAll(out.Message, m[0], "'"+redacted+"'")
+	if !strings.Contains(out.Code, `"`+m[1]+`"`) && !strings.Contains(out.Code, m[0]) {
+		out.Code = ""
+	}
+	out.Code = quoted.ReplaceAllStringFunc(out.Code, func(s string) string { return s[:1] + redacted + s[:1] })
+}
