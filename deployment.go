@@ -23,10 +23,10 @@ func ValidSlug(s string) bool {
 	return slugPattern.MatchString(s) && strings.Trim(s, "0123456789") != ""
 }
 
-// Actor is who changed something: a token, a person at the command line, a
-// scan, or the server itself.
+// Actor is who changed something: a token, a person at the pages or at the
+// command line, a scan, or the server itself.
 type Actor struct {
-	Kind string `json:"kind"` // token, cli, scan or system
+	Kind string `json:"kind"` // token, user, cli, scan or system
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 }

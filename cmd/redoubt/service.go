@@ -19,6 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web"
 )
 
 // service is a server about to run: what serve and demo share.
@@ -81,9 +82,16 @@ func (s *service) wire(a *app) error {
 		return err
 	}
 	scanners := agent.New(agent.Config{Store: s.store, Logger: a.log, SecretKey: secret, MaxUpload: s.config.MaxUpload})
+	findings := index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log})
+	pages, err := web.New(web.Config{
+		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
+	})
+	if err != nil {
+		return err
+	}
 	s.server, err = server.New(server.Config{
-		Mounted: mounted(scanners),
-		Store:   s.store, Index: index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log}),
+		Mounted: mounted(scanners), Pages: pages.Handler(),
+		Store: s.store, Index: findings,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKey: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},

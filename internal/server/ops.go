@@ -32,8 +32,21 @@ func (s *Server) mux() *http.ServeMux {
 	s.page(mux, "/api/v1/openapi.json", serveSpec)
 	s.page(mux, "/api/docs", serveDocs)
 	s.page(mux, "/api/docs/{file}", serveDocs)
-	mux.HandleFunc("/", unmatched)
+	mux.HandleFunc("/api/", unmatched)
+	mux.Handle("/", s.pages())
 	return mux
+}
+
+// pages answers every other address.
+func (s *Server) pages() http.Handler {
+	if s.Pages == nil {
+		return http.HandlerFunc(unmatched)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := callOf(r.Context())
+		defer func() { c.route = r.Pattern }() // that of the page, which answered by then
+		s.Pages.ServeHTTP(w, r)
+	})
 }
 
 // page serves an address that is no operation: GET and HEAD, for anyone.

@@ -39,6 +39,9 @@ type Config struct {
 	Version        string
 	// Mounted are the operations of other adapters.
 	Mounted []Mounted
+	// Pages answers what no operation, probe or documentation has and is not
+	// below /api. Nil leaves such addresses unanswered.
+	Pages http.Handler
 	// JobAdded is told that there is work to do. It may be nil.
 	JobAdded func()
 }

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -90,5 +92,24 @@ func TestEveryListAnswersItself(t *testing.T) {
 	}
 	if err := h.client.Ping(ctx); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestPagesAnswerTheRest(t *testing.T) {
+	pages := http.NewServeMux()
+	pages.HandleFunc("GET /orgs/{deployment}/overview", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "the overview of "+r.PathValue("deployment"))
+	})
+	h := newHarness(t, func(c *Config) { c.Pages = pages })
+	if a := h.send("GET", "/orgs/acme/overview", ""); a.status != http.StatusOK || a.body != "the overview of acme" {
+		t.Errorf("a page: %d %s", a.status, a.body)
+	}
+	if log := h.log.String(); !strings.Contains(log, `"route":"GET /orgs/{deployment}/overview"`) {
+		t.Errorf("the log does not name the page: %s", log)
+	}
+	h.wantProblem(h.send("GET", "/api/v1/nothing", ""), api.CodeNotFound)
+	h.wantProblem(h.send("GET", "/api/", ""), api.CodeNotFound)
+	if a := h.send("GET", "/healthz", ""); a.status != http.StatusOK || a.header.Get("Content-Type") != "application/json" {
+		t.Errorf("a probe: %d %s", a.status, a.body)
 	}
 }

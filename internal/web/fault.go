@@ -1,0 +1,81 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/redoubt/redoubt"
+)
+
+var (
+	errForbidden   = errors.New("the viewer's role does not allow it")
+	errCrossOrigin = errors.New("sent by another site")
+)
+
+// fault is what a page says about an error.
+type fault struct {
+	Status    int
+	Title     string
+	Text      string
+	Fields    []redoubt.FieldError
+	RequestID string
+}
+
+// faultOf says to a person what failed, and what to do. Nothing of the inside
+// gets into it.
+func faultOf(err error) fault {
+	var invalid *redoubt.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		return fault{
+			Status: http.StatusBadRequest, Title: "This cannot be done as asked",
+			Text: "Something in the address or in the form is not as it must be:", Fields: invalid.Fields,
+		}
+	case errors.Is(err, redoubt.ErrNotFound):
+		return fault{
+			Status: http.StatusNotFound, Title: "There is nothing here",
+			Text: "The page does not exist, what it showed is gone, or it belongs to a deployment that you may not see.",
+		}
+	case errors.Is(err, errForbidden):
+		return fault{
+			Status: http.StatusForbidden, Title: "Your role does not allow this",
+			Text: "Ask an administrator of the deployment for a role that does.",
+		}
+	case errors.Is(err, errCrossOrigin):
+		return fault{
+			Status: http.StatusForbidden, Title: "Refused, because another site sent this",
+			Text: "Nothing was changed. Open the page here and try again. Behind a proxy, the server's --public-url must be the address that you use.",
+		}
+	case errors.Is(err, redoubt.ErrConflict):
+		return fault{
+			Status: http.StatusConflict, Title: "Something else was changed meanwhile",
+			Text: "Nothing was written. Load the page again and look at what it says now.",
+		}
+	case errors.Is(err, redoubt.ErrUnavailable):
+		return fault{
+			Status: http.StatusServiceUnavailable, Title: "Not available right now",
+			Text: "The database is busy or the server is stopping. Try again in a moment.",
+		}
+	}
+	return fault{
+		Status: http.StatusInternalServerError, Title: "Something went wrong here",
+		Text: "It is not your fault, and nothing was changed. The server's log has the cause under the number below.",
+	}
+}
+
+// fail answers with a page about an error.
+func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err error) {
+	f := faultOf(err)
+	f.RequestID = w.Header().Get("X-Request-Id")
+	if f.Status >= http.StatusInternalServerError {
+		p.Logger.ErrorContext(r.Context(), "page failed", "request_id", f.RequestID, "page", r.Pattern, "cause", err)
+	}
+	if f.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	v := &visit{Pages: p, w: w, r: r, viewer: viewer}
+	if err := v.show(f.Status, sheet{Template: "fault", Title: f.Title, Data: f}); err != nil {
+		p.Logger.ErrorContext(r.Context(), "page about a failure failed", "request_id", f.RequestID, "cause", err)
+		http.Error(w, f.Title, f.Status)
+	}
+}

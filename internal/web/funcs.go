@@ -1,0 +1,83 @@
+package web
+
+import (
+	"html/template"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// funcs are what templates may call.
+func (p *Pages) funcs() template.FuncMap {
+	return template.FuncMap{
+		"asset":   func(name string) string { return p.assets.address[name] },
+		"count":   count,
+		"safeURL": safeURL,
+		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"utc":     func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"ago":     func(t time.Time) string { return ago(p.Clock().Sub(t)) },
+		"branch":  branch,
+		"words":   func(s string) string { return strings.ReplaceAll(s, "_", " ") },
+		"capital": capital,
+	}
+}
+
+// count writes a number with a thin gap between thousands.
+func count(n int) string {
+	s := strconv.Itoa(n)
+	for at := len(s) - 3; at > 0 && s[at-1] != '-'; at -= 3 {
+		s = s[:at] + "\u202f" + s[at:]
+	}
+	return s
+}
+
+// safeURL is an address that scanners gave, when a browser may follow it, else
+// nothing: only the web, never javascript: or a file.
+func safeURL(address string) string {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return ""
+	}
+	return u.String()
+}
+
+// branch is a ref as people call it.
+func branch(ref string) string {
+	for _, prefix := range []string{"refs/heads/", "refs/tags/"} {
+		if short, ok := strings.CutPrefix(ref, prefix); ok {
+			return short
+		}
+	}
+	return strings.TrimPrefix(ref, "refs/")
+}
+
+// ago is how long something is past, in the largest unit that fits.
+func ago(d time.Duration) string {
+	units := []struct {
+		name string
+		size time.Duration
+	}{{"year", 365 * 24 * time.Hour}, {"month", 30 * 24 * time.Hour}, {"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}}
+	for _, u := range units {
+		if n := int(d / u.size); n > 0 {
+			return plural(n, u.name) + " ago"
+		}
+	}
+	return "just now"
+}
+
+// plural is "1 day", "2 days".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return count(n) + " " + noun + "s"
+}
+
+// capital writes a word of the wire with a capital first letter and spaces.
+func capital(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + strings.ReplaceAll(s[1:], "_", " ")
+}

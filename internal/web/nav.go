@@ -1,0 +1,44 @@
+package web
+
+import "github.com/redoubt/redoubt"
+
+// navGroup is a block of the navigation.
+type navGroup struct {
+	Title string // empty for the first
+	Items []navItem
+}
+
+type navItem struct {
+	Label   string
+	Path    string // below the deployment
+	Section string // sheets with it are below this entry
+	least   redoubt.Role
+
+	Address string
+	Current bool
+}
+
+// navTable is the navigation as an administrator sees it.
+func navTable() []navGroup {
+	return []navGroup{
+		{"", []navItem{{Label: "Overview", Path: "/overview", Section: "overview", least: viewer}}},
+	}
+}
+
+// navigation is what a viewer sees of the table.
+func navigation(org, section string, v Viewer) []navGroup {
+	var out []navGroup
+	for _, g := range navTable() {
+		shown := navGroup{Title: g.Title}
+		for _, item := range g.Items {
+			if v.May(item.least) {
+				item.Address, item.Current = org+item.Path, item.Section == section
+				shown.Items = append(shown.Items, item)
+			}
+		}
+		if len(shown.Items) > 0 {
+			out = append(out, shown)
+		}
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// Templates whose names begin with an underscore are parts that every page may
+// use; each other file is a page that defines "content".
+func (p *Pages) parse() (map[string]*template.Template, error) {
+	shared, err := template.New("").Funcs(p.funcs()).ParseFS(templateFiles, "templates/_*.html")
+	if err != nil {
+		return nil, fmt.Errorf("read the shared templates: %w", err)
+	}
+	files, err := fs.Glob(templateFiles, "templates/[a-z]*.html")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*template.Template{}
+	for _, file := range files {
+		page, err := shared.Clone()
+		if err != nil {
+			return nil, err
+		}
+		if page, err = page.ParseFS(templateFiles, file); err != nil {
+			return nil, fmt.Errorf("read a template: %w", err)
+		}
+		all[strings.TrimSuffix(path.Base(file), ".html")] = page
+	}
+	return all, nil
+}
+
+// sheet is a page to show: which template, and what it is about.
+type sheet struct {
+	Template string // file in templates, without .html
+	Title    string // of the window; also the heading where the template does not say another
+	Section  string // key of the entry in the navigation that it belongs to
+	Data     any    // what the template's content is given as .Data
+
+	// Part names a template of the page that is all a script asked for; empty
+	// is the whole content.
+	Part string
+}
+
+// frame is what templates see.
+type frame struct {
+	sheet
+	Viewer  Viewer
+	Org     string // as /orgs/acme: in front of every link
+	Nav     []navGroup
+	Version string
+	Path    string // of the request, with its query
+}
+
+// show writes a page: as a whole, or its content alone when a script asks.
+func (v *visit) show(status int, s sheet) error {
+	t := v.templates[s.Template]
+	if t == nil {
+		return fmt.Errorf("there is no template %q", s.Template)
+	}
+	name := "layout"
+	if v.viewer.Deployment.ID == 0 {
+		name = "bare"
+	}
+	if v.partial() {
+		name = "content"
+		if s.Part != "" {
+			name = s.Part
+		}
+	}
+	f := frame{sheet: s, Viewer: v.viewer, Version: v.Version, Path: v.r.URL.RequestURI()}
+	if name == "layout" || v.viewer.Deployment.ID != 0 {
+		f.Org = v.to("")
+		f.Nav = navigation(f.Org, s.Section, v.viewer)
+	}
+	var buf bytes.Buffer
+	if err := t.ExecuteTemplate(&buf, name, f); err != nil {
+		return fmt.Errorf("render %s: %w", s.Template, err)
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Add("Vary", "HX-Request")
+	v.w.WriteHeader(status)
+	if v.r.Method != http.MethodHead {
+		_, _ = v.w.Write(buf.Bytes()) // a lost connection has nobody to tell
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package web
+
+import "github.com/redoubt/redoubt"
+
+// anyone is the least role of pages for people who are not signed in.
+const anyone redoubt.Role = 0
+
+// route is one page, or one thing to do: a row of the table.
+type route struct {
+	method  string
+	pattern string // of http.ServeMux; {deployment} is a slug, an id, or - for the viewer's own
+	least   redoubt.Role
+	handle  func(*visit) error
+}
+
+const (
+	get  = "GET"
+	post = "POST"
+
+	org = "/orgs/{deployment}"
+
+	viewer  = redoubt.RoleViewer
+	triager = redoubt.RoleTriager
+	admin   = redoubt.RoleAdmin
+)
+
+// routes returns the table: every page there is.
+func routes() []route {
+	return []route{
+		{get, "/{$}", viewer, (*visit).home},
+		{get, org, viewer, (*visit).home},
+		{get, org + "/overview", viewer, (*visit).overview},
+	}
+}

@@ -1,0 +1,161 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/demo"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
+
+// site is the pages of a deployment, and who looks at them.
+type site struct {
+	t      testing.TB
+	store  *store.Store
+	clock  *storetest.Clock
+	index  *index.Index
+	org    redoubt.Deployment
+	viewer *Viewer // who is signed in; nil for nobody
+	pages  http.Handler
+	log    bytes.Buffer
+}
+
+// Viewer lets a site know who looks.
+func (s *site) Viewer(r *http.Request) (Viewer, error) {
+	if s.viewer == nil {
+		return Viewer{}, ErrNotSignedIn
+	}
+	switch r.PathValue("deployment") {
+	case "", "-", s.org.Slug:
+		return *s.viewer, nil
+	}
+	return Viewer{}, redoubt.ErrNotFound
+}
+
+// newSite makes an empty deployment and signs a triager in.
+func newSite(t testing.TB) *site {
+	t.Helper()
+	s := &site{t: t, clock: storetest.NewClock()}
+	s.store = storetest.Open(t, storetest.Database(t, "sqlite", s.clock))
+	s.org = storetest.Deployment(t, s.store)
+	s.index = index.New(s.store, index.Options{BodyCache: 32 << 20})
+	s.as(redoubt.RoleTriager)
+	pages, err := New(Config{
+		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.pages = pages.Handler()
+	return s
+}
+
+// as signs somebody of a role in.
+func (s *site) as(role redoubt.Role) {
+	s.viewer = &Viewer{User: "ada", DisplayName: "Ada Lovelace", Role: role, Deployment: s.org}
+}
+
+// demoSite is a site with the history of the demo in it.
+func demoSite(t testing.TB) *site {
+	t.Helper()
+	s := newSite(t)
+	start := s.clock.Now()
+	for _, step := range demo.Timeline() {
+		var files []report.File
+		for _, file := range step.Files {
+			text, err := demo.Samples.ReadFile(file.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := report.Read(bytes.NewReader(text), report.Options{Name: file.Name, Key: []byte("a key of the tests")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, report.File{Name: file.Name, Reports: read})
+		}
+		s.upload(ingest.Upload{
+			Project: redoubt.Project{Name: step.Project, URL: step.RepoURL, Tags: step.Tags},
+			Ref:     step.Ref, Commit: step.Commit, Full: step.Full, DeclaredFull: step.Full, At: start.Add(-step.Age),
+		}, report.Join(files))
+	}
+	return s
+}
+
+// upload applies reports as an import does.
+func (s *site) upload(u ingest.Upload, reports []*redoubt.Report) {
+	s.t.Helper()
+	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		_, err := ingest.ApplyAll(ctx, tx, u, reports)
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// answer is what came back.
+type answer struct {
+	*http.Response
+	text string
+}
+
+// send sends a request as a browser on a page of ours does.
+func (s *site) send(r *http.Request) answer {
+	s.t.Helper()
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	w := httptest.NewRecorder()
+	s.pages.ServeHTTP(w, r)
+	text, err := io.ReadAll(w.Result().Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{w.Result(), string(text)}
+}
+
+// get opens a page below the deployment.
+func (s *site) get(path string) answer {
+	s.t.Helper()
+	return s.send(httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/orgs/"+s.org.Slug+path, nil))
+}
+
+// page opens a page that must be there.
+func (s *site) page(path string) string {
+	s.t.Helper()
+	a := s.get(path)
+	if a.StatusCode != http.StatusOK {
+		s.t.Fatalf("GET %s: %s\n%s\n%s", path, a.Status, a.text, s.log.String())
+	}
+	return a.text
+}
+
+// post submits a form.
+func (s *site) post(path string, form url.Values) answer {
+	s.t.Helper()
+	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, "/orgs/"+s.org.Slug+path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return s.send(r)
+}
+
+// says fails the test unless the text holds all of the words.
+func says(t testing.TB, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("the page does not say %q:\n%s", w, text)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package web
+
+import (
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Config is what the pages are made of.
+type Config struct {
+	Store  *store.Store
+	Index  *index.Index
+	Clock  func() time.Time
+	Logger *slog.Logger
+	// PublicURL is how others reach the server, without a slash at the end;
+	// empty takes what each request asked for.
+	PublicURL string
+	Version   string
+	// Viewers knows who is signed in; nil knows nobody.
+	Viewers Viewers
+}
+
+// Pages answers everything that people look at.
+type Pages struct {
+	Config
+	assets    *assets
+	templates map[string]*template.Template
+	handler   http.Handler
+}
+
+// New makes the pages. It starts nothing: serve Handler.
+func New(c Config) (*Pages, error) {
+	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil {
+		return nil, errors.New("make the pages: store, index, clock and logger are needed")
+	}
+	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
+	if c.Viewers == nil {
+		c.Viewers = nobody{}
+	}
+	p := &Pages{Config: c}
+	var err error
+	if p.assets, err = newAssets(); err != nil {
+		return nil, err
+	}
+	if p.templates, err = p.parse(); err != nil {
+		return nil, err
+	}
+	if p.handler, err = p.guard(p.mux()); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Handler answers all pages and what they load. A request's Pattern is that of
+// the page afterwards.
+func (p *Pages) Handler() http.Handler { return p.handler }
+
+// contentPolicy lets a page load what the server itself serves, and nothing
+// inline.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// guard refuses what another site makes a browser send, and says on every
+// answer what a browser may do with it.
+func (p *Pages) guard(next http.Handler) (http.Handler, error) {
+	csrf := http.NewCrossOriginProtection()
+	if p.PublicURL != "" {
+		if err := csrf.AddTrustedOrigin(origin(p.PublicURL)); err != nil {
+			return nil, err
+		}
+	}
+	csrf.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.fail(w, r, Viewer{}, errCrossOrigin)
+	}))
+	inner := csrf.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "private, no-cache")
+		inner.ServeHTTP(w, r)
+	}), nil
+}
+
+// origin is the scheme and host of an address.
+func origin(address string) string {
+	scheme, rest, _ := strings.Cut(address, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host
+}
+
+// mux has every row of the table, the assets, and a page for what is not there.
+func (p *Pages) mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, route := range routes() {
+		mux.Handle(route.method+" "+route.pattern, p.serve(route))
+	}
+	mux.HandleFunc("GET /assets/{file}", p.assets.serve)
+	mux.Handle("/", p.serve(route{pattern: "/", handle: (*visit).missing}))
+	return mux
+}

@@ -1,0 +1,170 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+func TestSignInComesFirst(t *testing.T) {
+	s := newSite(t)
+	s.viewer = nil
+	for path, want := range map[string]string{
+		"/overview":         "/login?next=%2Forgs%2Facme%2Foverview",
+		"/overview?a=b&c=d": "/login?next=%2Forgs%2Facme%2Foverview%3Fa%3Db%26c%3Dd",
+		"":                  "/login?next=%2Forgs%2Facme",
+	} {
+		if a := s.get(path); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != want {
+			t.Errorf("GET %s: %d to %q, want %q", path, a.StatusCode, a.Header.Get("Location"), want)
+		}
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/orgs/acme/overview?part=1", nil)
+	r.Header.Set("HX-Request", "true")
+	r.Header.Set("HX-Current-URL", "http://localhost/orgs/acme/findings?repo=a")
+	if a := s.send(r); a.Header.Get("HX-Redirect") != "/login?next=%2Forgs%2Facme%2Ffindings%3Frepo%3Da" {
+		t.Errorf("a part of a page leads to %q", a.Header.Get("HX-Redirect"))
+	}
+}
+
+func TestAddressesAreCanonical(t *testing.T) {
+	s := newSite(t)
+	for address, want := range map[string]string{
+		"/":                    "/orgs/acme/overview",
+		"/orgs/-/overview?x=1": "/orgs/acme/overview?x=1",
+		"/orgs/acme":           "/orgs/acme/overview",
+	} {
+		a := s.send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))
+		if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != want {
+			t.Errorf("GET %s: %d to %q, want %q", address, a.StatusCode, a.Header.Get("Location"), want)
+		}
+	}
+}
+
+func TestWhatIsNotThereIsAPage(t *testing.T) {
+	s := newSite(t)
+	for _, address := range []string{"/nothing", "/orgs/acme/nothing", "/orgs/other/overview", "/orgs/noise/overview"} {
+		a := s.send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))
+		if a.StatusCode != http.StatusNotFound {
+			t.Errorf("GET %s: %d", address, a.StatusCode)
+		}
+		says(t, a.text, "There is nothing here", "<!doctype html>")
+	}
+}
+
+func TestEveryRouteAsksWhoLooks(t *testing.T) {
+	s := newSite(t)
+	open := regexp.MustCompile(`^/(login|logout|setup|oidc|sign-in)`)
+	wildcard := regexp.MustCompile(`\{[^}]*\}`)
+	for _, route := range routes() {
+		if route.least == anyone {
+			if !open.MatchString(route.pattern) {
+				t.Errorf("%s %s is open to everybody", route.method, route.pattern)
+			}
+			continue
+		}
+		address := wildcard.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(route.pattern, "{$}", ""), "{deployment}", "acme"), "1")
+		s.viewer = nil
+		if a := s.send(httptest.NewRequestWithContext(t.Context(), route.method, address, nil)); !strings.HasPrefix(a.Header.Get("Location"), "/login") {
+			t.Errorf("%s %s answers %d to nobody", route.method, address, a.StatusCode)
+		}
+		if route.least == viewer {
+			continue
+		}
+		s.as(route.least - 1)
+		if a := s.send(httptest.NewRequestWithContext(t.Context(), route.method, address, nil)); a.StatusCode != http.StatusForbidden {
+			t.Errorf("%s %s answers %d to a %s", route.method, address, a.StatusCode, s.viewer.Role)
+		}
+	}
+}
+
+func TestAnotherSiteCannotSend(t *testing.T) {
+	s := newSite(t)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orgs/acme/overview", nil)
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	w := httptest.NewRecorder()
+	s.pages.ServeHTTP(w, r)
+	if w.Code != http.StatusForbidden {
+		t.Errorf("status %d", w.Code)
+	}
+	says(t, w.Body.String(), "another site")
+}
+
+func TestNothingInline(t *testing.T) {
+	s := newSite(t)
+	a := s.get("/overview")
+	policy := a.Header.Get("Content-Security-Policy")
+	for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("the policy %q lacks %q", policy, want)
+		}
+	}
+	if strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy lets inline code run: %s", policy)
+	}
+	checkInline(t, a.text)
+}
+
+// checkInline fails the test where a page has what its policy forbids.
+func checkInline(t testing.TB, page string) {
+	t.Helper()
+	if bad := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script>|javascript:`).FindString(page); bad != "" {
+		t.Errorf("the page has %q inline", bad)
+	}
+}
+
+func TestAssetsAreKept(t *testing.T) {
+	s := newSite(t)
+	page := s.page("/overview")
+	found := regexp.MustCompile(`/assets/[a-z.]+\.[0-9a-f]{12}\.(css|js|svg)`).FindAllString(page, -1)
+	if len(found) < 5 {
+		t.Fatalf("the page loads %v", found)
+	}
+	for _, address := range found {
+		a := s.send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))
+		if a.StatusCode != http.StatusOK || !strings.Contains(a.Header.Get("Cache-Control"), "immutable") || a.text == "" {
+			t.Errorf("%s: %d, %q", address, a.StatusCode, a.Header.Get("Cache-Control"))
+		}
+	}
+	if a := s.send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/assets/app.css", nil)); a.StatusCode != http.StatusNotFound {
+		t.Errorf("an asset without its hash answers %d", a.StatusCode)
+	}
+}
+
+func TestSafeURL(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://example.com/a?b=c#d": "https://example.com/a?b=c#d",
+		" http://example.com ":        "http://example.com",
+		"javascript:alert(1)":         "",
+		"JaVaScRiPt:alert(1)":         "",
+		"java\nscript:alert(1)":       "",
+		"data:text/html,x":            "",
+		"//example.com":               "",
+		"https:evil":                  "",
+		"/local":                      "",
+		"":                            "",
+	} {
+		if got := safeURL(in); got != want {
+			t.Errorf("safeURL(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestSmallWords(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567", -1234: "-1\u202f234"} {
+		if got := count(n); got != want {
+			t.Errorf("count(%d) = %q, want %q", n, got, want)
+		}
+	}
+	for ref, want := range map[string]string{"refs/heads/main": "main", "refs/tags/v1": "v1", "refs/pull/7/merge": "pull/7/merge", "HEAD": "HEAD"} {
+		if got := branch(ref); got != want {
+			t.Errorf("branch(%q) = %q, want %q", ref, got, want)
+		}
+	}
+	if _, ok := redoubt.ParseRole("owner"); ok {
+		t.Error("a role that is none")
+	}
+}
