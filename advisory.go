@@ -1,0 +1,73 @@
+package redoubt
+
+import "time"
+
+// SourceAdvisories is the source of the findings that follow from advisories
+// and the inventory in force, without a scan (decisions §14).
+const SourceAdvisories = "advisories"
+
+// Match says that a lockfile in force holds an affected version of a package:
+// one for each lockfile, package and vulnerability, however many of its
+// versions are there (decisions §14).
+type Match struct {
+	Group  int64   // of the vulnerability; stored, never another's
+	Former []int64 // groups that became part of it
+	IDs    []string
+	// Package is ecosystem and name in the spelling in which all spellings of
+	// one package are equal.
+	Package string
+
+	Dependency Vulnerable // the lowest affected version there
+	Severity   Severity
+	Rule       *Rule
+	Message    string
+	ScanID     int64  // that brought the lockfile
+	Commit     string // of the lockfile; empty when unknown
+}
+
+// Subject is what a supply-chain finding on a ref is about.
+type Subject struct {
+	FindingID     int64
+	LineageID     int64
+	Source        string
+	State         State
+	ChangedAt     time.Time // of its state; zero before any change
+	Lockfile      string
+	Ecosystem     string
+	Package       string
+	Version       string
+	Vulnerability string // as its source names it
+	Group         int64  // of advisories' own findings; else 0
+}
+
+// Advised is what the advisories say of a ref of a project: all that holds of
+// the packages that were asked about.
+type Advised struct {
+	ProjectID int64
+	Ref       string
+	Matches   []Match // by lockfile, package and group
+	Lockfiles []string
+	// Twins are the findings of scanners that say the same as the match at the
+	// same place of Matches, in any state, oldest first.
+	Twins [][]Subject
+	// Held has the advisories' own findings that were asked about, and whether
+	// the very version that they show is still in its lockfile: then nobody
+	// fixed anything where there is no match any more.
+	Held map[int64]bool
+}
+
+// KEV is an entry of the catalogue of vulnerabilities known to be exploited.
+type KEV struct {
+	CVE        string
+	Added      time.Time
+	Due        time.Time // zero when none is set
+	Ransomware bool      // known to be used by ransomware
+	Name       string
+	Action     string
+}
+
+// EPSSScore is the score of a CVE.
+type EPSSScore struct {
+	CVE string
+	EPSS
+}

@@ -1,0 +1,263 @@
+package ingest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// shelf is decisions §14 said once more, for one project, as plainly as
+// possible: advisories, what lockfiles hold, what a scanner says, and the
+// findings that follow. Versions are small numbers.
+type shelf struct {
+	step     int
+	records  []*shelfRecord
+	groups   int                                    // given out so far
+	former   map[int][]int                          // groups that became part of one
+	locks    map[string]map[string]map[string][]int // by ref, lockfile, package
+	rows     []*shelfRow                            // by serial
+	lineages map[string]*modelLineage               // by identity
+	born     int                                    // lineages
+}
+
+type shelfRecord struct {
+	id        string
+	aliases   []string
+	pkg       string
+	low, high int
+	withdrawn bool
+	group     int
+}
+
+type shelfRow struct {
+	serial         int
+	scanner        bool
+	ref, lock, pkg string
+	vuln           string // as the scanner says it, or as it is shown
+	group          int
+	version        int
+	state          redoubt.State
+	lineage        *modelLineage
+	since, changed int
+}
+
+func newShelf() *shelf {
+	return &shelf{former: map[int][]int{}, locks: map[string]map[string]map[string][]int{}, lineages: map[string]*modelLineage{}}
+}
+
+// event does one line:
+//
+//	full REF [LOCK PKG@V… | LOCK PKG@V…]   all lockfiles of the ref
+//	diff REF LOCK PKG@V…                   one, by a diff scan
+//	osv ID[=ALIAS,ALIAS] PKG LOW-HIGH      a record, new or changed
+//	withdraw ID
+//	scan REF LOCK/PKG/VULN…                a full report of a scanner
+//	part REF LOCK/PKG/VULN…                its diff report
+//	triage SERIAL STATE
+//	delete REF
+func (s *shelf) event(line string) {
+	s.step++
+	word := strings.Fields(line)
+	switch word[0] {
+	case "full":
+		s.locks[word[1]] = map[string]map[string][]int{}
+		for _, lock := range lockfilesOf(line) {
+			s.locks[word[1]][lock[0]] = packagesOf(lock[1:])
+		}
+		s.follow(word[1])
+	case "diff":
+		if s.locks[word[1]] == nil {
+			s.locks[word[1]] = map[string]map[string][]int{}
+		}
+		s.locks[word[1]][word[2]] = packagesOf(word[3:])
+		s.follow(word[1])
+	case "osv", "withdraw":
+		s.publish(word)
+		for _, ref := range slices.Sorted(maps.Keys(s.locks)) {
+			s.follow(ref)
+		}
+	case "scan", "part":
+		s.scan(word[1], word[2:], word[0] == "scan")
+		s.follow(word[1])
+	case "triage":
+		n, _ := strconv.Atoi(word[1])
+		state, _ := redoubt.ParseTriageState(word[2])
+		if n <= len(s.rows) {
+			l := s.rows[n-1].lineage
+			l.triage, l.human = state, true
+		}
+	case "delete":
+		delete(s.locks, word[1])
+		for _, r := range s.rows {
+			if r.ref == word[1] {
+				r.leave(redoubt.StateRemoved, s.step)
+			}
+		}
+	}
+	for _, l := range s.lineages {
+		l.from = l.born
+	}
+}
+
+// lockfilesOf takes "full REF A x@1 | B y@2" apart.
+func lockfilesOf(line string) (out [][]string) {
+	_, rest, _ := strings.Cut(line, " ")
+	_, rest, _ = strings.Cut(rest, " ")
+	for part := range strings.SplitSeq(rest, "|") {
+		if words := strings.Fields(part); len(words) > 0 {
+			out = append(out, words)
+		}
+	}
+	return out
+}
+
+func packagesOf(words []string) map[string][]int {
+	out := map[string][]int{}
+	for _, w := range words {
+		name, version, _ := strings.Cut(w, "@")
+		v, _ := strconv.Atoi(version)
+		out[name] = append(out[name], v)
+	}
+	for _, list := range out {
+		slices.Sort(list)
+	}
+	return out
+}
+
+// publish takes a record in and groups those that share a name.
+func (s *shelf) publish(word []string) {
+	id, aliases, _ := strings.Cut(word[1], "=")
+	at := slices.IndexFunc(s.records, func(r *shelfRecord) bool { return r.id == id })
+	if word[0] == "withdraw" {
+		if at >= 0 {
+			s.records[at].withdrawn = true
+		}
+		return
+	}
+	if at < 0 {
+		at = len(s.records)
+		s.records = append(s.records, &shelfRecord{id: id})
+	}
+	r := s.records[at]
+	r.aliases, r.pkg, r.withdrawn = nil, word[2], false
+	if aliases != "" {
+		r.aliases = strings.Split(aliases, ",")
+	}
+	fmt.Sscanf(word[3], "%d-%d", &r.low, &r.high)
+	s.regroup()
+}
+
+// regroup: records joined by names are one vulnerability. It keeps the oldest
+// group of its records that no vulnerability with an older record has taken.
+func (s *shelf) regroup() {
+	taken, seen := map[int]bool{}, map[*shelfRecord]bool{}
+	for _, r := range s.records {
+		if seen[r] {
+			continue
+		}
+		part := []*shelfRecord{r}
+		for i := 0; i < len(part); i++ {
+			seen[part[i]] = true
+			for _, other := range s.records {
+				if !slices.Contains(part, other) && shares(part[i], other) {
+					part = append(part, other)
+				}
+			}
+		}
+		var had []int
+		for _, p := range part {
+			if p.group > 0 && !taken[p.group] {
+				had = append(had, p.group)
+			}
+		}
+		slices.Sort(had)
+		had = slices.Compact(had)
+		if len(had) == 0 {
+			s.groups++
+			had = []int{s.groups}
+		}
+		for _, p := range part {
+			p.group = had[0]
+		}
+		taken[had[0]] = true
+		for _, gone := range had[1:] {
+			if !slices.ContainsFunc(s.records, func(r *shelfRecord) bool { return r.group == gone }) {
+				s.former[had[0]] = append(append(s.former[had[0]], gone), s.former[gone]...)
+				delete(s.former, gone)
+			}
+		}
+	}
+}
+
+func shares(a, b *shelfRecord) bool {
+	names := append([]string{a.id}, a.aliases...)
+	return slices.Contains(names, b.id) || slices.ContainsFunc(b.aliases, func(n string) bool { return slices.Contains(names, n) })
+}
+
+// names lists all that a group's records are called, and what it is shown as:
+// the lowest CVE, else the lowest GHSA, else the lowest.
+func (s *shelf) names(group int) (all []string, shown string) {
+	for _, r := range s.records {
+		if r.group == group {
+			all = append(append(all, r.id), r.aliases...)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		rank := func(n string) int { return slices.Index([]string{"CVE", "GHS", "OSV"}, n[:3]) }
+		return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
+	})
+	return all, all[0]
+}
+
+// scan is the life of a scanner's findings: see decisions §5.
+func (s *shelf) scan(ref string, told []string, full bool) {
+	for _, r := range s.rows {
+		if r.scanner && r.ref == ref && r.live() && !slices.Contains(told, r.place()) && full {
+			r.leave(redoubt.Fixed, s.step)
+		}
+	}
+	slices.Sort(told)
+	for _, place := range slices.Compact(told) {
+		i := slices.IndexFunc(s.rows, func(r *shelfRow) bool { return r.scanner && r.ref == ref && r.place() == place })
+		if i >= 0 {
+			if r := s.rows[i]; !r.live() {
+				s.back(r, false)
+			}
+			continue
+		}
+		part := strings.Split(place, "/")
+		s.add(&shelfRow{scanner: true, ref: ref, lock: part[0], pkg: part[1], vuln: part[2], version: 0}, "scanner "+place)
+	}
+}
+
+func (r *shelfRow) place() string { return r.lock + "/" + r.pkg + "/" + r.vuln }
+func (r *shelfRow) live() bool    { return r.state == redoubt.Unresolved }
+
+func (r *shelfRow) leave(state redoubt.State, step int) {
+	if r.state != redoubt.StateRemoved && (r.live() || state == redoubt.StateRemoved) {
+		r.state, r.changed = state, step
+	}
+}
+
+// back is a finding that is seen again. What people were at begins anew, unless
+// the finding only changed hands between a scanner and the advisories.
+func (s *shelf) back(r *shelfRow, handed bool) {
+	r.state, r.since, r.changed = redoubt.Unresolved, s.step, s.step
+	if l := r.lineage; !handed && (l.triage == redoubt.TriageReviewing || l.triage == redoubt.TriageFixing) {
+		l.triage, l.human = redoubt.TriageReopened, false
+	}
+}
+
+func (s *shelf) add(r *shelfRow, identity string) {
+	if s.lineages[identity] == nil {
+		s.born++
+		s.lineages[identity] = &modelLineage{born: s.born, from: s.born, triage: redoubt.TriageUntriaged}
+	}
+	r.serial, r.lineage, r.state, r.since = len(s.rows)+1, s.lineages[identity], redoubt.Unresolved, s.step
+	s.rows = append(s.rows, r)
+}
