@@ -68,6 +68,24 @@ var (
 	errUTF16     = errors.New("the file is UTF-16, not UTF-8")
 )
 
+// alien says why a file is not what its name says: an empty list of
+// dependencies would be taken for the truth, and drop those that are known
+// (decisions §15).
+type alien struct{ reason string }
+
+func (a *alien) Error() string { return a.reason }
+
+// notA is the error for a file that is not what its name says, with what it
+// lacks or has.
+func notA(what, format string, args ...any) error {
+	return &alien{oneLine(fmt.Sprintf(format, args...), maxName) + ", so it is no " + what}
+}
+
+// cutOff is the error for a file that ends before what its tool always writes.
+func cutOff(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", oneLine(fmt.Sprintf(format, args...), maxName), errTruncated)
+}
+
 // fileError completes an error with what is known of the file.
 func fileError(o Options, offset int64, err error) error {
 	out := &FileError{Name: text(o.Name).name(), Format: o.Format, Offset: offset, Err: err}
@@ -82,7 +100,10 @@ func fileError(o Options, offset int64, err error) error {
 }
 
 func advice(err error) string {
+	other := (*alien)(nil)
 	switch {
+	case errors.As(err, &other):
+		return "nothing was taken from it: see what wrote this file, and send the whole file as the package manager wrote it"
 	case errors.Is(err, errTruncated):
 		return "nothing was taken from it: see whether the scanner or the upload was cut off, and send the whole file"
 	case errors.Is(err, errTrailing):

@@ -15,10 +15,12 @@ import (
 // advisories do. A pin of a branch or revision has no version.
 func readPackageResolved(l *lock) error {
 	w := newObjectWalker(l.data)
+	hasPins := false
 	pins := func(name string, _ int) error {
 		if name != "pins" {
 			return w.skip()
 		}
+		hasPins = true
 		return w.array(l.pin)
 	}
 	err := w.object(func(name string, offset int) error {
@@ -27,8 +29,11 @@ func readPackageResolved(l *lock) error {
 		}
 		return pins(name, offset)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case !hasPins:
+		return notA("Package.resolved", "it has no list of pins")
 	}
 	return w.end()
 }
@@ -87,6 +92,12 @@ func readPodfileLock(l *lock) error {
 	}
 	for _, source := range pairs(child(root, "EXTERNAL SOURCES")) {
 		own[source.key.Value] = child(source.value, ":path") != nil
+	}
+	if child(root, "COCOAPODS") == nil {
+		if child(root, "PODS") == nil && child(root, "PODFILE CHECKSUM") == nil {
+			return notA("Podfile.lock", "it has neither PODS nor COCOAPODS")
+		}
+		return cutOff("it has no line COCOAPODS, which is the last")
 	}
 	list := child(root, "PODS")
 	if list == nil || list.Kind != yaml.SequenceNode {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -13,8 +12,10 @@ import (
 func readBunLock(l *lock) error {
 	w := newObjectWalker(plainJSON(l.data))
 	direct := map[string]bool{}
+	has := map[string]bool{}
 	var found []npmEntry
 	err := w.object(func(name string, _ int) error {
+		has[name] = true
 		switch name {
 		case "workspaces":
 			return w.object(func(folder string, _ int) error {
@@ -39,8 +40,8 @@ func readBunLock(l *lock) error {
 	if err != nil {
 		return err
 	}
-	if found == nil && len(direct) == 0 && !strings.Contains(string(l.data), "lockfileVersion") {
-		return errors.New("it has no lockfileVersion, so it is no bun.lock")
+	if !has["lockfileVersion"] || !has["workspaces"] && !has["packages"] {
+		return notA("bun.lock", "it lacks lockfileVersion, or both workspaces and packages")
 	}
 	for _, e := range found {
 		e.dep.Transitivity = transitivityOf(len(direct) > 0, direct[e.folder])

@@ -11,8 +11,13 @@ import (
 // Conan 1, a graph whose first node is the project.
 func readConanLock(l *lock) error {
 	w := newObjectWalker(l.data)
+	var version text
+	has := map[string]bool{}
 	err := w.object(func(name string, _ int) error {
+		has[name] = true
 		switch name {
+		case "version":
+			return w.decode(&version)
 		case "requires", "build_requires", "python_requires":
 			return w.array(func(raw []byte, offset int) {
 				var reference text
@@ -29,8 +34,12 @@ func readConanLock(l *lock) error {
 		}
 		return w.skip()
 	})
-	if err != nil {
+	lists := has["requires"] || has["build_requires"] || has["python_requires"] || has["graph_lock"]
+	switch {
+	case err != nil:
 		return err
+	case !strings.HasPrefix(string(version), "0.") || !lists && len(has) > 1: // without dependencies it may be all there is
+		return notA("conan.lock", "it lacks a version 0.x, or requires and graph_lock")
 	}
 	return w.end()
 }

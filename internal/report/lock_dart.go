@@ -13,6 +13,12 @@ func readPubspecLock(l *lock) error {
 	if err != nil {
 		return err
 	}
+	switch packages := child(root, "packages"); {
+	case packages == nil:
+		return notA("pubspec.lock", "it has no packages")
+	case child(root, "sdks") == nil && child(root, "sdk") == nil:
+		return cutOff("it has no sdks, which come after the packages")
+	}
 	for _, entry := range pairs(child(root, "packages")) {
 		source := scalar(child(entry.value, "source"))
 		if source == "sdk" || source == "path" {

@@ -12,14 +12,19 @@ import (
 // tell how they came. Other projects of the solution are left out.
 func readNuGetLock(l *lock) error {
 	w := newObjectWalker(l.data)
+	has := map[string]bool{}
 	err := w.object(func(name string, _ int) error {
+		has[name] = true
 		if name != "dependencies" {
 			return w.skip()
 		}
 		return w.object(func(string, int) error { return w.object(l.nuget(w)) })
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case !has["version"] || !has["dependencies"]:
+		return notA("packages.lock.json", "it lacks version or dependencies")
 	}
 	return w.end()
 }

@@ -16,10 +16,20 @@ var (
 // readMixLock reads mix.lock, an Elixir term with an entry on each line. What
 // is direct is in mix.exs. The last checksum of an entry is the archive's.
 func readMixLock(l *lock) error {
+	opened, closed := false, false
 	for number, line := range l.numbered {
 		m := mixEntry.FindStringSubmatch(line)
-		if m == nil {
+		switch bare := strings.TrimSpace(line); {
+		case bare == "" || strings.HasPrefix(bare, "#"):
 			continue
+		case !opened && (bare == "%{" || bare == "%{}"):
+			opened, closed = true, bare == "%{}"
+			continue
+		case opened && !closed && bare == "}":
+			closed = true
+			continue
+		case !opened || closed || m == nil || !strings.HasSuffix(strings.TrimSuffix(bare, ","), "}"):
+			return notA("mix.lock", "line %d is neither %%{, } nor an entry", number)
 		}
 		hex := mixHex.FindStringSubmatch(m[3])
 		if m[2] != "hex" || hex == nil {
@@ -31,6 +41,12 @@ func readMixLock(l *lock) error {
 			d.Hashes = []redoubt.Hash{{Algorithm: "SHA-256", Hex: sums[len(sums)-1][1]}}
 		}
 		l.add(d)
+	}
+	switch {
+	case !opened:
+		return notA("mix.lock", "it has no line %%{")
+	case !closed:
+		return cutOff("the map that it opens is not closed")
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -14,10 +13,15 @@ import (
 func readGoMod(l *lock) error {
 	m := goMod{lock: l, replaced: map[[2]string]goModule{}}
 	for number, line := range l.numbered {
-		m.line(number, line)
+		if err := m.line(number, line); err != nil {
+			return err
+		}
 	}
-	if !m.isModule {
-		return errors.New("it has no module line, so it is no go.mod")
+	switch {
+	case m.block != "":
+		return cutOff("the parenthesis that %s opens is not closed", m.block)
+	case !m.isModule:
+		return notA("go.mod", "it has no module line")
 	}
 	for _, d := range m.required {
 		to, ok := m.replaced[[2]string{d.Name, d.Version}]
@@ -42,32 +46,45 @@ type goMod struct {
 	replaced map[[2]string]goModule
 }
 
-func (m *goMod) line(number int, line string) {
+// goDirectives are those that a go.mod may have.
+var goDirectives = map[string]bool{
+	"module": true, "go": true, "toolchain": true, "godebug": true, "require": true, "exclude": true, "replace": true, "retract": true,
+	"tool": true, "ignore": true,
+}
+
+func (m *goMod) line(number int, line string) error {
 	line, note, _ := strings.Cut(line, "//")
 	words := goWords(line)
 	if len(words) == 0 {
-		return
+		return nil
 	}
 	directive := m.block
 	switch {
 	case m.block != "" && words[0] == ")":
 		m.block = ""
-		return
+		return nil
 	case m.block == "":
 		directive, words = words[0], words[1:]
 	}
+	if !goDirectives[directive] {
+		return notA("go.mod", "line %d begins with %s, which is no directive", number, directive)
+	}
 	if len(words) == 1 && words[0] == "(" {
 		m.block = directive
-		return
+		return nil
 	}
 	switch directive {
 	case "module":
+		if len(words) != 1 || m.isModule {
+			return notA("go.mod", "line %d does not name one module", number)
+		}
 		m.isModule = true
 	case "require":
 		m.require(number, words, note)
 	case "replace":
 		m.replace(words)
 	}
+	return nil
 }
 
 func (m *goMod) require(number int, words []string, note string) {

@@ -7,32 +7,58 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
 )
 
 // readGradleLock reads gradle.lockfile: group:artifact:version=configurations.
-// It does not tell what is direct.
+// It does not tell what is direct. Its last line tells the configurations
+// without dependencies, if only that there are none.
 func readGradleLock(l *lock) error {
+	whole := false
 	for number, line := range l.numbered {
-		coordinates, _, ok := strings.Cut(line, "=")
-		if parts := strings.Split(coordinates, ":"); ok && len(parts) == 3 && !strings.HasPrefix(line, "#") {
-			l.add(redoubt.Dependency{Name: parts[0] + ":" + parts[1], Version: parts[2], Line: number})
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
+			continue
 		}
+		coordinates, _, ok := strings.Cut(line, "=")
+		switch parts := strings.Split(coordinates, ":"); {
+		case ok && coordinates == "empty":
+			whole = true
+		case ok && len(parts) == 3 && !strings.ContainsAny(coordinates, " \t") && !slices.Contains(parts, ""):
+			l.add(redoubt.Dependency{Name: parts[0] + ":" + parts[1], Version: parts[2], Line: number})
+		default:
+			return notA("gradle.lockfile", "line %d is not group:artifact:version=configurations", number)
+		}
+	}
+	if !whole {
+		return cutOff("it lacks the line that begins with empty=, with which Gradle ends every lockfile")
 	}
 	return nil
 }
 
-var mavenTreeLine = regexp.MustCompile(`^(?:\[INFO\] )?((?:[|] {2}| {3}|\+- |\\- )*)(\S+)`)
+var (
+	mavenTreeLine = regexp.MustCompile(`^(?:\[INFO\] )?((?:[|] {2}| {3}|\+- |\\- )*)(\S+)`)
+	mavenRoot     = regexp.MustCompile(`^(?:\[INFO\] )?[^\s:]+(?::[^\s:]+){3,4}\s*$`)
+	mavenLog      = regexp.MustCompile(`^\[(?:INFO|WARNING|DEBUG)\]`)
+)
 
-// readMavenTree reads the output of mvn dependency:tree. The first line is the
-// project; what is one step below it is direct.
+// readMavenTree reads the output of mvn dependency:tree, of one project or of
+// several one after the other. The first line is the project,
+// group:artifact:type:version; what is one step below it is direct.
 func readMavenTree(l *lock) error {
+	isTree := false
 	for number, line := range l.numbered {
 		m := mavenTreeLine.FindStringSubmatch(line)
-		if m == nil || m[1] == "" {
+		switch {
+		case mavenRoot.MatchString(line):
+			isTree = true
 			continue
+		case strings.TrimSpace(line) == "" || m != nil && m[1] == "" && mavenLog.MatchString(line):
+			continue
+		case m == nil || m[1] == "" || !isTree:
+			return notA("tree of Maven", "line %d is not below a line with the coordinates of a project", number)
 		}
 		// group:artifact:type[:classifier]:version:scope
 		parts := strings.Split(m[2], ":")
@@ -44,6 +70,9 @@ func readMavenTree(l *lock) error {
 			Name: parts[0] + ":" + parts[1], Version: parts[len(parts)-2], Line: number,
 			Transitivity: transitivityOf(true, len(m[1]) == len("+- ")),
 		})
+	}
+	if !isTree {
+		return notA("tree of Maven", "it has no line with the coordinates of a project")
 	}
 	return nil
 }
@@ -103,15 +132,18 @@ func (p *pomFile) parse() error {
 	for {
 		token, err := dec.Token()
 		if errors.Is(err, io.EOF) && isPOM {
-			return nil
+			return p.whole()
 		}
 		if err != nil {
 			return &fault{offset: dec.InputOffset(), err: err}
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
+			if len(path) == 0 && isPOM {
+				return &fault{offset: dec.InputOffset(), err: errTrailing}
+			}
 			if len(path) == 0 && t.Name.Local != "project" {
-				return errors.New("its root element is not project, so it is no pom.xml")
+				return notA("pom.xml", "its root element is not project")
 			}
 			if len(path) > maxPOMDepth {
 				return fmt.Errorf("its elements nest more than %d levels deep", maxPOMDepth)
@@ -131,6 +163,15 @@ func (p *pomFile) parse() error {
 			content.Reset()
 		}
 	}
+}
+
+// whole makes sure that it was a project of Maven: other tools have documents
+// with a root of that name.
+func (p *pomFile) whole() error {
+	if p.properties["project.artifactId"] == "" {
+		return notA("pom.xml", "its project has no artifactId")
+	}
+	return nil
 }
 
 // element takes what a closing element held.

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -40,8 +40,8 @@ func readPackageLock(l *lock) error {
 	if err := r.document(); err != nil {
 		return err
 	}
-	if !r.hasPackages && !r.hasDependencies {
-		return errors.New("it has neither packages nor dependencies, so it is no package-lock")
+	if r.version == "" && !slices.ContainsFunc(r.entries, func(e npmEntry) bool { return e.dep.Version != "" }) {
+		return notA("package-lock", "it has neither a lockfileVersion nor dependencies with versions")
 	}
 	for _, e := range r.entries {
 		e.dep.Transitivity = transitivityOf(r.hasPackages, r.direct[e.folder])
@@ -53,11 +53,12 @@ func readPackageLock(l *lock) error {
 type packageLock struct {
 	*lock
 	*objectWalker
-	hasPackages, hasDependencies bool
-	direct                       map[string]bool // folders of packages that the project asks for itself
-	entries                      []npmEntry
-	nested                       []npmEntry
-	depth                        int // of nested, as it is read
+	version     text // of the format; none before npm 5
+	hasPackages bool
+	direct      map[string]bool // folders of packages that the project asks for itself
+	entries     []npmEntry
+	nested      []npmEntry
+	depth       int // of nested, as it is read
 }
 
 type npmEntry struct {
@@ -68,11 +69,12 @@ type npmEntry struct {
 func (r *packageLock) document() error {
 	err := r.object(func(name string, _ int) error {
 		switch name {
+		case "lockfileVersion":
+			return r.decode(&r.version)
 		case "packages":
 			r.hasPackages = true
 			return r.object(r.packageEntry)
 		case "dependencies":
-			r.hasDependencies = true
 			return r.object(r.nestedEntry)
 		}
 		return r.skip()

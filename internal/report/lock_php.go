@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/redoubt/redoubt"
 )
@@ -10,12 +9,12 @@ import (
 // readComposerLock reads composer.lock. What is direct is in composer.json.
 func readComposerLock(l *lock) error {
 	w := newObjectWalker(l.data)
-	isComposer := false
+	has := map[string]bool{}
 	err := w.object(func(name string, _ int) error {
+		has[name] = true
 		if name != "packages" && name != "packages-dev" {
 			return w.skip()
 		}
-		isComposer = true
 		return w.array(func(raw []byte, offset int) {
 			var p struct {
 				Name    text  `json:"name"`
@@ -25,7 +24,10 @@ func readComposerLock(l *lock) error {
 					Sum text `json:"shasum"`
 				} `json:"dist"`
 			}
-			loosely(raw, &p)
+			if loosely(raw, &p); p.Name == "" || p.Version == "" {
+				l.refuse(firstOf(string(p.Name), "packages"), "it lacks a name or a version")
+				return
+			}
 			d := redoubt.Dependency{
 				Name: string(p.Name), Version: string(p.Version), Licenses: p.License,
 				Line: l.lineAt(offset + max(bytes.Index(raw, []byte(`"name"`)), 0)),
@@ -39,8 +41,8 @@ func readComposerLock(l *lock) error {
 	if err != nil {
 		return err
 	}
-	if !isComposer {
-		return errors.New("it has no packages, so it is no composer.lock")
+	if !has["packages"] || !has["content-hash"] && !has["hash"] && !has["packages-dev"] {
+		return notA("composer.lock", "it lacks packages or its content-hash")
 	}
 	return w.end()
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -16,6 +17,9 @@ func readPnpmLock(l *lock) error {
 	if err != nil {
 		return err
 	}
+	if child(root, "lockfileVersion") == nil {
+		return notA("pnpm-lock.yaml", "it has no lockfileVersion")
+	}
 	old := strings.HasPrefix(scalar(child(root, "lockfileVersion")), "5")
 	direct := map[[2]string]bool{}
 	importers := pairs(child(root, "importers"))
@@ -24,6 +28,9 @@ func readPnpmLock(l *lock) error {
 	}
 	for _, importer := range importers {
 		markPnpmDirect(direct, importer.value, old)
+	}
+	if err := wholePnpm(root, importers); err != nil {
+		return err
 	}
 	for _, entry := range pairs(child(root, "packages")) {
 		name, version := splitPnpmKey(entry.key.Value, old)
@@ -37,6 +44,86 @@ func readPnpmLock(l *lock) error {
 		})
 	}
 	return nil
+}
+
+// wholePnpm makes sure that what is asked for is there, as pnpm does: what the
+// importers and packages need has an entry, and from version 9 on each entry
+// has a second one, further down.
+func wholePnpm(root *yaml.Node, importers []pair) error {
+	before, between := "", "@"
+	users := importers
+	switch version := scalar(child(root, "lockfileVersion")); {
+	case version == "":
+		return cutOff("its lockfileVersion is empty")
+	case strings.HasPrefix(version, "5") && !wholeSpecifiers(root) && pairs(child(root, "importers")) == nil:
+		return cutOff("it has no specifiers, or nothing for them")
+	case strings.HasPrefix(version, "9") && pairs(child(root, "importers")) == nil:
+		return cutOff("it has no importers")
+	case strings.HasPrefix(version, "5"):
+		before, between = "/", "/"
+		users = append(users[:len(users):len(users)], pairs(child(root, "packages"))...)
+	case strings.HasPrefix(version, "6"):
+		before = "/"
+		users = append(users[:len(users):len(users)], pairs(child(root, "packages"))...)
+	case strings.HasPrefix(version, "9"):
+		users = append(users[:len(users):len(users)], pairs(child(root, "snapshots"))...)
+	default:
+		return nil
+	}
+	listed, again := map[string]bool{}, map[string]bool{}
+	for _, entry := range pairs(child(root, "snapshots")) {
+		key, _, _ := strings.Cut(entry.key.Value, "(")
+		again[key] = true
+	}
+	for _, entry := range pairs(child(root, "packages")) {
+		listed[entry.key.Value] = true
+		if before == "" && !again[entry.key.Value] {
+			return cutOff("the package %s has no snapshot", entry.key.Value)
+		}
+	}
+	for _, user := range users {
+		if missing := missingPnpm(user.value, listed, before, between); missing != "" {
+			return cutOff("%s is needed and not listed", missing)
+		}
+	}
+	return nil
+}
+
+// wholeSpecifiers tells whether a project of version 5 says what it wants, and
+// where it wants something, what it got.
+func wholeSpecifiers(root *yaml.Node) bool {
+	specifiers := child(root, "specifiers")
+	if specifiers == nil || specifiers.Kind != yaml.MappingNode {
+		return false
+	}
+	return len(specifiers.Content) == 0 || child(root, "dependencies") != nil || child(root, "devDependencies") != nil ||
+		child(root, "optionalDependencies") != nil
+}
+
+// missingPnpm returns the key of a package of a registry that is needed and
+// not listed, or nothing. A list that is begun and has nothing misses it all.
+func missingPnpm(user *yaml.Node, listed map[string]bool, before, between string) string {
+	if user != nil && user.Kind != yaml.MappingNode {
+		return "all of an importer"
+	}
+	for _, list := range []string{"dependencies", "devDependencies", "optionalDependencies"} {
+		wanted := child(user, list)
+		if wanted != nil && wanted.Kind != yaml.MappingNode {
+			return "one of the " + list
+		}
+		for _, d := range pairs(wanted) {
+			version := cmp.Or(scalar(d.value), scalar(child(d.value, "version")))
+			if before == "" { // keys tell no peers from version 9 on
+				version, _, _ = strings.Cut(version, "(")
+			}
+			key := before + d.key.Value + between + version
+			isVersion := version != "" && version[0] >= '0' && version[0] <= '9'
+			if !strings.ContainsAny(version, ".:/@") || isVersion && !listed[key] {
+				return key
+			}
+		}
+	}
+	return ""
 }
 
 func markPnpmDirect(direct map[[2]string]bool, importer *yaml.Node, old bool) {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -20,6 +19,9 @@ var separatorRuns = regexp.MustCompile(`[-_.]+`)
 
 var (
 	requirement = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(.*)$`)
+	wanted      = regexp.MustCompile(`^(?:$|\(|[=~<>!]=|[<>])`)
+	option      = regexp.MustCompile(`^-(?:-[a-z]|[a-z]\b)`)
+	address     = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]*://\S|\.{0,2}[/\\]\S|[A-Za-z]:[/\\]|\S+\.(?:whl|zip|tar\.gz|tgz)$|\.$)`)
 	pinned      = regexp.MustCompile(`^\(?\s*={2,3}\s*([^\s,;)]+)\s*\)?$`)
 	hashOption  = regexp.MustCompile(`--hash[= ](sha\d+):([0-9a-fA-F]+)`)
 	comment     = regexp.MustCompile(`(^|\s)#.*$`)
@@ -32,12 +34,20 @@ var (
 //
 // pip-compile and uv say in comments what each line came via, which makes
 // direct and transitive known; without such comments they are not.
+//
+// One odd line is refused; a file of which most lines are odd is something else.
 func readRequirements(l *lock) error {
 	r := requirements{lock: l}
 	for number, line := range l.numbered {
 		r.line(number, line)
 	}
+	if r.continues {
+		return cutOff("its last line says that it goes on")
+	}
 	r.flush()
+	if r.strange > r.understood {
+		return notA("requirements file", "line %d and %d others are neither requirements, options nor addresses", r.firstStrange, r.strange-1)
+	}
 	if r.annotated {
 		for i := range l.deps {
 			l.deps[i].Transitivity = transitivityOf(true, r.direct[l.deps[i].Name])
@@ -57,6 +67,10 @@ type requirements struct {
 	inVia     bool
 	annotated bool
 	direct    map[string]bool
+
+	understood   int // requirements, options and addresses, pinned or not
+	strange      int // what is none of them
+	firstStrange int // the line of the first
 }
 
 func (r *requirements) line(number int, line string) {
@@ -106,7 +120,8 @@ func (r *requirements) flush() {
 		return
 	}
 	r.current, r.inVia = "", false
-	if strings.HasPrefix(line, "-") {
+	if option.MatchString(line) {
+		r.understood++
 		if strings.HasPrefix(line, "-e") || strings.HasPrefix(line, "--editable") {
 			r.unpinned(line, "an editable install has no version")
 		}
@@ -118,11 +133,21 @@ func (r *requirements) flush() {
 	}
 	line, _, _ = strings.Cut(line, " --")
 	line, _, _ = strings.Cut(line, ";") // what follows says where it applies
-	m := requirement.FindStringSubmatch(strings.TrimSpace(line))
-	if m == nil || strings.HasPrefix(m[2], "@") || strings.Contains(line, "://") {
+	line = strings.TrimSpace(line)
+	m := requirement.FindStringSubmatch(line)
+	switch {
+	case m != nil && strings.HasPrefix(m[2], "@"), address.MatchString(line):
+		r.understood++
 		r.unpinned(line, "an address has no version")
 		return
+	case m == nil, !wanted.MatchString(m[2]):
+		if r.strange++; r.strange == 1 {
+			r.firstStrange = r.number
+		}
+		r.unpinned(line, "it is no requirement")
+		return
 	}
+	r.understood++
 	version := pinned.FindStringSubmatch(strings.TrimSpace(m[2]))
 	if version == nil || strings.HasSuffix(version[1], "*") {
 		r.unpinned(line, "it is not pinned with ==, so the version is not known")
@@ -176,10 +201,10 @@ func prefixedHashes(list []string) []redoubt.Hash {
 // packages without telling them apart.
 func readPipfileLock(l *lock) error {
 	w := newObjectWalker(l.data)
-	isPipfile := false
+	has := map[string]bool{}
 	err := w.object(func(group string, _ int) error {
+		has[group] = true
 		if group == "_meta" {
-			isPipfile = true
 			return w.skip()
 		}
 		return w.object(func(name string, offset int) error {
@@ -205,8 +230,8 @@ func readPipfileLock(l *lock) error {
 	if err != nil {
 		return err
 	}
-	if !isPipfile {
-		return errors.New("it has no member _meta, so it is no Pipfile.lock")
+	if !has["_meta"] || !has["default"] {
+		return notA("Pipfile.lock", "it lacks _meta or default")
 	}
 	return w.end()
 }
@@ -221,14 +246,26 @@ func readPoetryLock(l *lock) error {
 			Files   []struct{ Hash string }
 		} `toml:"package"`
 		Metadata struct {
-			Files map[string][]struct{ Hash string } // before Poetry 1.5
+			Poetry  string                             `toml:"content-hash"`
+			PDM     string                             `toml:"content_hash"`
+			Version string                             `toml:"lock_version"` // of PDM too
+			Files   map[string][]struct{ Hash string } // before Poetry 1.5
 		}
 	}
 	if err := l.toml(&file); err != nil {
 		return err
 	}
+	if m := file.Metadata; m.Poetry == "" && m.PDM == "" && m.Version == "" {
+		if len(file.Packages) > 0 {
+			return cutOff("it has no content-hash among its metadata, which is the last that Poetry writes")
+		}
+		return notA(base(l.name), "it has neither packages nor a content-hash")
+	}
 	lines := l.nameLines("[[package]]")
 	for i, p := range file.Packages {
+		if p.Name == "" || p.Version == "" {
+			return cutOff("package %d lacks its name or version", i+1)
+		}
 		files := p.Files
 		if len(files) == 0 {
 			files = file.Metadata.Files[p.Name]

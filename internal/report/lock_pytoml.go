@@ -8,6 +8,8 @@ func readUVLock(l *lock) error {
 	type reference struct{ Name string }
 	type file struct{ Hash string }
 	var lockfile struct {
+		Version  int
+		Requires string `toml:"requires-python"`
 		Packages []struct {
 			Name, Version string
 			Source        map[string]any
@@ -21,9 +23,23 @@ func readUVLock(l *lock) error {
 	if err := l.toml(&lockfile); err != nil {
 		return err
 	}
-	direct := map[string]bool{}
+	if lockfile.Version == 0 || lockfile.Requires == "" {
+		return notA("uv.lock", "it lacks version or requires-python")
+	}
+	direct, listed := map[string]bool{}, map[string]bool{}
+	for _, p := range lockfile.Packages {
+		listed[p.Name] = true
+	}
 	own := map[int]bool{}
 	for i, p := range lockfile.Packages {
+		if p.Name == "" || p.Source == nil {
+			return cutOff("package %d lacks its name or source", i+1)
+		}
+		for _, d := range p.Dependencies {
+			if !listed[d.Name] { // uv writes whole graphs only
+				return cutOff("%s needs %s, which is not listed", p.Name, d.Name)
+			}
+		}
 		for _, kind := range []string{"virtual", "editable", "directory"} {
 			_, isOwn := p.Source[kind]
 			own[i] = own[i] || isOwn
@@ -63,6 +79,7 @@ func readUVLock(l *lock) error {
 func readPylock(l *lock) error {
 	type file struct{ Hashes map[string]string }
 	var lockfile struct {
+		Version  string `toml:"lock-version"`
 		Packages []struct {
 			Name, Version string
 			SDist         file
@@ -73,8 +90,14 @@ func readPylock(l *lock) error {
 	if err := l.toml(&lockfile); err != nil {
 		return err
 	}
+	if lockfile.Version == "" || lockfile.Packages == nil {
+		return notA("pylock.toml", "it lacks lock-version or packages")
+	}
 	lines := l.nameLines("[[packages]]")
 	for i, p := range lockfile.Packages {
+		if p.Name == "" {
+			return cutOff("package %d lacks its name", i+1)
+		}
 		d := redoubt.Dependency{Name: pypiName(p.Name), Version: p.Version, Line: lineOf(lines, i)}
 		for _, f := range append([]file{p.SDist, p.Archive}, p.Wheels...) {
 			for _, algorithm := range sortedKeys(f.Hashes) {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"regexp"
 	"strings"
 
@@ -11,6 +10,9 @@ import (
 var (
 	gemSpec   = regexp.MustCompile(`^    (\S+) \(([^)]+)\)$`)
 	gemWanted = regexp.MustCompile(`^  ([^\s!]+)`)
+
+	// Bundler passes over sections that it does not know, which newer ones write.
+	gemSection = regexp.MustCompile(`^[A-Z]+(?: [A-Z]+)*$`)
 )
 
 // readGemfileLock reads Gemfile.lock. Gems below PATH are the project's own;
@@ -18,13 +20,15 @@ var (
 // 1.13.0-x86_64-linux, is dropped: gem versions hold no hyphen.
 func readGemfileLock(l *lock) error {
 	section := ""
-	sections := 0
+	has := map[string]bool{} // sections
 	direct := map[string]bool{}
 	var found []redoubt.Dependency
 	for number, line := range l.numbered {
 		if line != "" && line[0] != ' ' {
-			section = line
-			sections++
+			if section = line; !gemSection.MatchString(line) {
+				return notA("Gemfile.lock", "line %d is neither indented nor the name of a section", number)
+			}
+			has[section] = true
 			continue
 		}
 		if m := gemSpec.FindStringSubmatch(line); m != nil && (section == "GEM" || section == "GIT") {
@@ -35,8 +39,11 @@ func readGemfileLock(l *lock) error {
 			direct[m[1]] = true
 		}
 	}
-	if sections == 0 {
-		return errors.New("it has no sections, so it is no Gemfile.lock")
+	switch {
+	case !has["GEM"] && !has["GIT"] && !has["PATH"] && !has["PLUGIN SOURCE"] && !has["PLATFORMS"] && !has["DEPENDENCIES"]:
+		return notA("Gemfile.lock", "it has none of the sections GEM, GIT, PATH, PLATFORMS and DEPENDENCIES")
+	case !has["DEPENDENCIES"]:
+		return cutOff("it has no section DEPENDENCIES, which comes after the gems")
 	}
 	for _, d := range found {
 		d.Transitivity = transitivityOf(len(direct) > 0, direct[d.Name])

@@ -10,16 +10,27 @@ import (
 // own crates: they are left out, and what they depend on is direct.
 func readCargoLock(l *lock) error {
 	var file struct {
+		Version  int // of the format; none before 3
+		Root     *cargoPackage
 		Packages []cargoPackage `toml:"package"`
 		Metadata map[string]any // before version 2 of the format: checksums
 	}
 	if err := l.toml(&file); err != nil {
 		return err
 	}
+	if len(file.Packages) == 0 && file.Root == nil && file.Version == 0 {
+		return notA("Cargo.lock", "it has neither packages nor a version")
+	}
 	versions := map[string][]string{} // by name
 	direct := map[[2]string]bool{}
 	for _, p := range file.Packages {
 		versions[p.Name] = append(versions[p.Name], p.Version)
+	}
+	if file.Root != nil { // before version 1 of the format, the project
+		versions[file.Root.Name] = append(versions[file.Root.Name], file.Root.Version)
+	}
+	if err := wholeCargo(file.Packages, versions); err != nil {
+		return err
 	}
 	for _, p := range file.Packages {
 		if p.Source == "" {
@@ -42,6 +53,21 @@ func readCargoLock(l *lock) error {
 			d.Hashes = []redoubt.Hash{{Algorithm: "SHA-256", Hex: strings.ToLower(p.Checksum)}}
 		}
 		l.add(d)
+	}
+	return nil
+}
+
+// wholeCargo makes sure that all is listed that a package needs, as Cargo does.
+func wholeCargo(packages []cargoPackage, versions map[string][]string) error {
+	for i, p := range packages {
+		if p.Name == "" || p.Version == "" {
+			return cutOff("package %d lacks its name or version", i+1)
+		}
+		for _, d := range p.Dependencies {
+			if name, _, _ := strings.Cut(d, " "); versions[name] == nil {
+				return cutOff("%s needs %s, which is not listed", p.Name, name)
+			}
+		}
 	}
 	return nil
 }

@@ -27,14 +27,25 @@ func readYarnClassic(l *lock) error {
 	for number, line := range l.numbered {
 		switch {
 		case line == "" || strings.HasPrefix(line, "#"):
-		case !strings.HasPrefix(line, " ") && strings.HasSuffix(line, ":"):
+		case !strings.HasPrefix(line, " "):
+			descriptors, ended := strings.CutSuffix(line, ":")
+			descriptor, _, _ := strings.Cut(descriptors, ", ")
+			descriptor = strings.Trim(descriptor, `"`)
+			name, _ := splitDescriptor(descriptor)
+			switch {
+			case entries > 0 && current.Version == "":
+				return cutOff("the entry on line %d has no version", current.Line)
+			case !ended || name == "" || name == descriptor:
+				return notA("yarn.lock", "line %d is neither indented nor a package and its range", number)
+			}
 			l.add(current)
 			entries++
-			descriptor, _, _ := strings.Cut(strings.TrimSuffix(line, ":"), ", ")
-			name, _ := splitDescriptor(strings.Trim(descriptor, `"`))
 			current = redoubt.Dependency{Name: name, Line: number}
 		case strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   "):
 			key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if strings.Count(value, `"`)%2 != 0 {
+				return cutOff("the quotes on line %d are not closed", number)
+			}
 			value = strings.Trim(value, `"`)
 			switch strings.Trim(key, `"`) {
 			case "version":
@@ -44,10 +55,13 @@ func readYarnClassic(l *lock) error {
 			}
 		}
 	}
-	l.add(current)
-	if entries == 0 && !bytes.Contains(l.data, []byte("yarn lockfile")) {
-		return errors.New("it has no entries, so it is no yarn.lock")
+	switch {
+	case entries == 0 && !bytes.Contains(l.data, []byte("# yarn lockfile v")):
+		return notA("yarn.lock", "it has neither entries nor the comment with which Yarn begins one")
+	case entries > 0 && current.Version == "":
+		return cutOff("the entry on line %d has no version", current.Line)
 	}
+	l.add(current)
 	return nil
 }
 
@@ -74,6 +88,9 @@ func readYarnBerry(l *lock) error {
 	}
 	direct := map[string]bool{} // descriptors
 	for _, entry := range pairs(root) {
+		if entry.key.Value != "__metadata" && (child(entry.value, "version") == nil || child(entry.value, "linkType") == nil) {
+			return cutOff("the entry on line %d lacks its version or linkType", entry.key.Line)
+		}
 		if !strings.Contains(scalar(child(entry.value, "resolution")), "@workspace:") {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"path"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/redoubt/redoubt"
 )
@@ -88,8 +89,11 @@ func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
 		return nil, err
 	}
 	l := &lock{
-		ecosystem: kind.ecosystem, data: data, seen: map[[3]string]int{}, limit: o.Limits.Items,
+		name: o.Name, ecosystem: kind.ecosystem, data: data, seen: map[[3]string]int{}, limit: o.Limits.Items,
 		rep: &redoubt.Report{Tool: lockfileTool, Category: text(o.Category).name(), Products: redoubt.Products(0).With(redoubt.SCA)},
+	}
+	if err := l.plain(); err != nil {
+		return nil, err
 	}
 	if err := kind.read(l); err != nil {
 		return nil, err
@@ -99,6 +103,24 @@ func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
 	}
 	l.rep.Inventories = []redoubt.Inventory{{Lockfile: fileInRepository(o), Dependencies: l.deps}}
 	return []*redoubt.Report{l.rep}, nil
+}
+
+// plain makes sure that the file is text. XML says itself how it is encoded;
+// comments in requirements may be in any encoding.
+func (l *lock) plain() error {
+	name := base(l.name)
+	if strings.HasSuffix(name, ".xml") {
+		return nil
+	}
+	for i, c := range l.data {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
+			return &fault{offset: int64(i), err: notA("lockfile", "it holds a control character on line %d", l.lineAt(i))}
+		}
+	}
+	if !strings.HasSuffix(name, ".txt") && !utf8.Valid(l.data) {
+		return notA("lockfile", "it is not UTF-8 text")
+	}
+	return nil
 }
 
 // fileInRepository is the path of the file that is read, or its mere name when
@@ -114,6 +136,7 @@ func fileInRepository(o Options) string {
 
 // lock is a lockfile as it is read.
 type lock struct {
+	name      string
 	ecosystem string
 	data      []byte
 	rep       *redoubt.Report

@@ -245,7 +245,7 @@ func TestNameOutsideTheRepository(t *testing.T) {
 		`C:\shop\package-lock.json`:              "package-lock.json",
 		"/home/dev/repo/web/npm-shrinkwrap.json": "web/npm-shrinkwrap.json",
 	} {
-		reports, err := Read(strings.NewReader(`{"packages":{}}`), Options{Name: name, Root: "/home/dev/repo"})
+		reports, err := Read(strings.NewReader(`{"lockfileVersion":3,"packages":{}}`), Options{Name: name, Root: "/home/dev/repo"})
 		if err != nil {
 			t.Fatal(err)
 		}
