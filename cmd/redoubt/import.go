@@ -53,8 +53,11 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Su
 		return nil, err
 	}
 	var secretRules map[string]bool
+	var texts map[string][]byte
 	err = st.View(a.ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
-		secretRules, err = tx.SecretRules(ctx)
+		if secretRules, err = tx.SecretRules(ctx); err == nil {
+			texts, err = tx.RuleTexts(ctx)
+		}
 		return err
 	})
 	if err != nil {
@@ -62,7 +65,7 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Su
 	}
 	o := report.Options{
 		Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: secret,
-		SecretRules: func(name string) bool { return secretRules[name] },
+		SecretRules: func(name string) bool { return secretRules[name] }, RuleText: func(name string) []byte { return texts[name] },
 	}
 	bar, err := newProgress(a.err, c.Files)
 	if err != nil {

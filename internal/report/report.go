@@ -29,6 +29,10 @@ type Options struct {
 	// exact name. It is asked about those of Semgrep's files and of SARIF that
 	// do not tell it themselves (decisions §16). It may be nil.
 	SecretRules func(name string) bool
+	// RuleText returns a rule of that exact name as Semgrep has it, in JSON, or
+	// nil. With it, ids that Semgrep's JSON lacks are computed where it tells
+	// what goes into them (decisions §4). It may be nil.
+	RuleText func(name string) []byte
 	// Limits bound the file; zero members take their default.
 	Limits Limits
 	// Take is told of each part that is read, in bytes after inflating, and ends

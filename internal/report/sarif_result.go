@@ -147,7 +147,7 @@ func (r *sarifRun) code(res *sarifResult, props sarifResultProperties, out *redo
 		return
 	}
 	if lines != "" {
-		out.CodeHash = semgrepCodeHash(string(lines))
+		out.CodeHash = codeHash(syntacticContext(string(lines)))
 	}
 	if props.Exposure != "" {
 		r.exposed(string(props.Exposure), out)

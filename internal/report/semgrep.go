@@ -29,6 +29,9 @@ type semgrep struct {
 	rules    map[string]*semgrepRule // by name and raw metadata
 	key      []byte                  // of rules, reused
 	results  bool                    // the member was there
+	texts    func(name string) []byte
+	formulas map[string]string // of rules by name
+	matches  []semgrepMatch
 }
 
 func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
@@ -38,6 +41,8 @@ func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 		secrets: newRedactor(o.Key),
 		known:   o.SecretRules,
 		rules:   map[string]*semgrepRule{},
+
+		texts: o.RuleText, formulas: map[string]string{},
 	}
 	s.checkout.addRoot(o.Root)
 	if err := s.object("", s.member); err != nil {
@@ -87,6 +92,7 @@ func (s *semgrep) finish() {
 		rep.Products = rep.Products.With(redoubt.SAST)
 	}
 	s.secrets.scrub(rep)
+	s.identify()
 }
 
 // semgrepError is one of errors. Spans stand in for a path in older versions.

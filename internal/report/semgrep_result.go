@@ -1,10 +1,7 @@
 package report
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -56,6 +53,7 @@ func (s *semgrep) result(item string) error {
 	}
 	if res := s.resultOf(item, &m); res != nil {
 		s.rep.Results = append(s.rep.Results, *res)
+		s.matched(&m, res)
 	}
 	return nil
 }
@@ -81,7 +79,7 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *redoubt.Result {
 	}
 	if lines := string(unlessGated(m.Extra.Lines)); lines != "" {
 		res.Code = multiLine(lines, maxBlock)
-		res.CodeHash = semgrepCodeHash(lines)
+		res.CodeHash = codeHash(syntacticContext(lines))
 	}
 	switch rule.IssueType {
 	case redoubt.SCA:
@@ -144,21 +142,6 @@ func region(lines string, start, end semgrepPlace) string {
 		return cut
 	}
 	return lines
-}
-
-var nosem = regexp.MustCompile(`(?i)[:#/]+ nosem(?:grep)?(?:[:=]\s?[^\s,]+(?:[, ]\s*[^\s,]+)*)?\s*$`)
-
-// semgrepCodeHash is the scanner's own code_hash: SHA-256 of the matched
-// lines, without a nosem comment on the first, common indentation and space
-// around.
-func semgrepCodeHash(lines string) string {
-	first, rest, _ := strings.Cut(lines, "\n")
-	if strings.Contains(strings.ToLower(first), " no") { // most lines have none, which the expression is slow to tell
-		first = nosem.ReplaceAllString(first, "")
-	}
-	first = strings.TrimRight(first, " \t\r\f\v") + "\n"
-	sum := sha256.Sum256([]byte(strings.TrimSpace(dedent(first + rest))))
-	return hex.EncodeToString(sum[:])
 }
 
 // dedent takes the indentation off that all lines but blank ones share.

@@ -39,7 +39,9 @@ type semgrepMetadata struct {
 			Origin    text `json:"origin"`
 			URL       text `json:"url"`
 			Shortlink text `json:"shortlink"`
+			Name      text `json:"rule_name"`
 		} `json:"rule"`
+		Source text `json:"src"`
 	} `json:"semgrep.dev"`
 }
 
@@ -65,6 +67,15 @@ func (f *fixes) UnmarshalJSON(b []byte) error {
 type semgrepRule struct {
 	*redoubt.Rule
 	meta semgrepMetadata
+}
+
+// idName is the rule's name as the scanner's ids have it: an earlier text of a
+// rule runs under another id, beside the present one.
+func (r *semgrepRule) idName() string {
+	if r.meta.Dev.Source == "previous-scan" && r.meta.Dev.Rule.Name != "" {
+		return string(r.meta.Dev.Rule.Name)
+	}
+	return r.Name
 }
 
 // rule returns the rule of a result: the same one for equal metadata, so that

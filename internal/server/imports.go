@@ -30,13 +30,12 @@ const (
 func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
 	room := &portion{of: &c.server.intake}
 	defer room.release()
-	secretRules, err := c.secretRules(ctx)
+	known, err := c.knownRules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	files, err := c.readReports(in, report.Options{
-		Key: c.server.SecretKey, SecretRules: secretRules, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.take,
-	})
+	known.Key, known.Limits, known.Take = c.server.SecretKey, report.Limits{Input: c.server.Limits.Upload}, room.take
+	files, err := c.readReports(in, known)
 	if err != nil {
 		return nil, err
 	}
@@ -71,14 +70,20 @@ func (c *call) mayTake(ctx context.Context, name string) error {
 	return err
 }
 
-// secretRules tells which rules the deployment knows to look for secrets.
-func (c *call) secretRules(ctx context.Context) (func(name string) bool, error) {
+// knownRules tells what the deployment knows of rules: which look for secrets,
+// and their texts.
+func (c *call) knownRules(ctx context.Context) (report.Options, error) {
 	var names map[string]bool
+	var texts map[string][]byte
 	err := c.view(ctx, func(ctx context.Context) (err error) {
-		names, err = c.tx.SecretRules(ctx)
+		if names, err = c.tx.SecretRules(ctx); err == nil {
+			texts, err = c.tx.RuleTexts(ctx)
+		}
 		return err
 	})
-	return func(name string) bool { return names[name] }, err
+	return report.Options{
+		SecretRules: func(name string) bool { return names[name] }, RuleText: func(name string) []byte { return texts[name] },
+	}, err
 }
 
 // readReports reads the body: a form with files, or one raw file.

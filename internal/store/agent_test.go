@@ -54,7 +54,9 @@ func TestServedRulesHaveVersionsAndKeepTheirMode(t *testing.T) {
 			same(t, "listed", listed, []redoubt.PolicyRule{})
 			removed, err3 := tx.RemovedRules(ctx)
 			same(t, "removed", removed, []string{"r"})
-			for _, err := range []error{err, err2, err3} {
+			texts, err4 := tx.RuleTexts(ctx)
+			same(t, "the newest text", texts, map[string][]byte{"r": []byte(`{"id":"r"}`)})
+			for _, err := range []error{err, err2, err3, err4} {
 				if err != nil {
 					return err
 				}

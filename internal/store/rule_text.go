@@ -31,6 +31,22 @@ func (tx *Tx) ServedRules(ctx context.Context) ([]redoubt.ServedRule, error) {
 	return many(ctx, tx, scanServed, servedSelect+` ORDER BY pr.id`)
 }
 
+// RuleTexts returns the newest text of every rule that is or was served, by its
+// name.
+func (tx *Tx) RuleTexts(ctx context.Context) (map[string][]byte, error) {
+	texts := map[string][]byte{}
+	return texts, each(ctx, tx, func(r row) error {
+		var name, text string
+		err := r.Scan(&name, &text)
+		texts[name] = []byte(text)
+		return err
+	}, `SELECT pr.rule_name, t.text_json
+		FROM policy_rule pr JOIN rule_text t ON t.deployment_id = pr.deployment_id AND t.policy_rule_id = pr.id
+		WHERE pr.deployment_id = $1
+			AND t.version = (SELECT MAX(n.version) FROM rule_text n WHERE n.deployment_id = $1 AND n.policy_rule_id = pr.id)
+		ORDER BY pr.served, pr.id`)
+}
+
 // RemovedRules lists the rules that left every policy.
 func (tx *Tx) RemovedRules(ctx context.Context) ([]string, error) {
 	return many(ctx, tx, scalar[string], `

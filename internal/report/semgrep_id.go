@@ -1,0 +1,185 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/crypto/blake2b"
+)
+
+// What tells Semgrep's findings apart, as the scanner itself computes it, so
+// that a report that does not hold its ids joins those that do. The hashes are
+// taken over the text of a Python tuple. Secrets get none: an unkeyed hash of
+// one could be guessed (decisions §16).
+
+// syntacticID is the scanner's syntactic_id: of the rule, the file, the code
+// and the ordinal among equal ones.
+func syntacticID(rule, path, context string, index int) string {
+	low, high := murmur3([]byte("(" + pyRepr(rule) + ", " + pyRepr(path) + ", " + pyRepr(context) + ", " + strconv.Itoa(index) + ")"))
+	return hex.EncodeToString(append(bigEndian(high), bigEndian(low)...))
+}
+
+// matchBasedID is the scanner's match_based_id: of the rule, the file and the
+// rule's formula with what its metavariables stand for.
+func matchBasedID(rule, path, formula string, index int) string {
+	sum := blake2b.Sum512([]byte("(" + pyRepr(formula) + ", PosixPath(" + pyRepr(path) + "), " + pyRepr(rule) + ")"))
+	return hex.EncodeToString(sum[:]) + "_" + strconv.Itoa(index)
+}
+
+// patternHash is the scanner's pattern_hash.
+func patternHash(formula string) string {
+	sum := sha256.Sum256([]byte(formula))
+	return hex.EncodeToString(sum[:])
+}
+
+// codeHash is the scanner's code_hash.
+func codeHash(context string) string {
+	sum := sha256.Sum256([]byte(context))
+	return hex.EncodeToString(sum[:])
+}
+
+var (
+	newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+	// pySpaces is \s as Python has it.
+	pySpaces = `\s\v\x1c-\x1f\x{85}\p{Z}`
+	nosem    = regexp.MustCompile(`(?i)[:#/]+ nosem(?:grep)?(?:[:=][` + pySpaces + `]?(?:[^,` + pySpaces + `][,` + pySpaces + `]*)+)?$`)
+)
+
+func pySpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
+
+// syntacticContext is the matched code as the scanner compares it: the lines,
+// without a nosem comment on the first, common indentation and space around.
+func syntacticContext(lines string) string {
+	if strings.Contains(lines, "\r") {
+		lines = newlines.Replace(lines)
+	}
+	first, rest, _ := strings.Cut(lines, "\n")
+	if strings.Contains(strings.ToLower(first), " no") { // most lines have none, which the expression is slow to tell
+		first = nosem.ReplaceAllString(first, "")
+	}
+	first = strings.TrimRightFunc(first, pySpace) + "\n"
+	return strings.TrimFunc(dedent(first+rest), pySpace)
+}
+
+// pyRepr is repr() of a string.
+func pyRepr(s string) string {
+	quote := byte('\'')
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = '"'
+	}
+	out := append(make([]byte, 0, len(s)+2), quote)
+	for _, r := range s {
+		switch {
+		case r == rune(quote), r == '\\':
+			out = append(out, '\\', byte(r))
+		case r == '\n':
+			out = append(out, `\n`...)
+		case r == '\r':
+			out = append(out, `\r`...)
+		case r == '\t':
+			out = append(out, `\t`...)
+		case r >= ' ' && r < 0x7f, r > 0x7f && unicode.IsPrint(r):
+			out = append(out, string(r)...)
+		default:
+			out = appendEscape(out, r)
+		}
+	}
+	return string(append(out, quote))
+}
+
+// appendEscape writes a character that does not print by its number.
+func appendEscape(out []byte, r rune) []byte {
+	kind, digits := `\x`, 2
+	switch {
+	case r > 0xffff:
+		kind, digits = `\U`, 8
+	case r > 0xff:
+		kind, digits = `\u`, 4
+	}
+	number := strconv.FormatInt(int64(r), 16)
+	return append(append(out, kind...), strings.Repeat("0", digits-len(number))+number...)
+}
+
+// patternKeys are the members of a rule that say what it looks for, sorted.
+var patternKeys = []string{
+	"join", "match", "pattern", "pattern-either", "pattern-regex", "pattern-sinks", "pattern-sources", "patterns",
+	"postprocessor-patterns", "request", "response", "taint",
+}
+
+// formulaOf flattens what a rule, as JSON, looks for into one string, the same
+// in whatever order the rule says it; "" where it cannot be flattened.
+func formulaOf(rule []byte) string {
+	var members map[string]any
+	if json.Unmarshal(rule, &members) != nil {
+		return ""
+	}
+	var parts []string
+	for _, key := range patternKeys {
+		value := members[key]
+		if value == nil {
+			continue
+		}
+		part, ok := flatten(value)
+		if !ok {
+			return ""
+		}
+		parts = append(parts, part)
+		if join, is := value.(map[string]any); is && key == "join" {
+			on, _ := flatten(join["on"])
+			parts = append(parts, strings.Split(on, "")...) // the scanner adds it letter by letter
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " ")
+}
+
+// flatten joins the strings in a value, sorted on each level; other scalars
+// make it fail.
+func flatten(value any) (string, bool) {
+	var children []any
+	switch v := value.(type) {
+	case string:
+		return v, true
+	case []any:
+		children = v
+	case map[string]any:
+		for _, child := range v {
+			if child != nil {
+				children = append(children, child)
+			}
+		}
+	default:
+		return "", false
+	}
+	parts := make([]string, 0, len(children))
+	for _, child := range children {
+		part, ok := flatten(child)
+		if !ok {
+			return "", false
+		}
+		parts = append(parts, part)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " "), true
+}
+
+// metavar is a metavariable and what it stands for.
+type metavar struct{ name, content string }
+
+// bind puts what metavariables stand for into a formula: the longest names
+// first, those of one length as the report lists them.
+func bind(formula string, metavars []metavar) string {
+	slices.SortStableFunc(metavars, func(a, b metavar) int { return len(b.name) - len(a.name) })
+	for _, m := range metavars {
+		if m.name != "" {
+			formula = strings.ReplaceAll(formula, m.name, m.content)
+		}
+	}
+	return formula
+}

@@ -1,0 +1,142 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// semgrepMatch is what the ids of a result are made of.
+type semgrepMatch struct {
+	result  int    // among the report's
+	rule    string // as it stands in the ids
+	path    string
+	context string
+	formula string // bound
+	known   bool   // the rule's text is at hand, so the formula counts
+}
+
+// matched notes a result whose code the report holds. Nobody being logged in,
+// it holds neither code nor metavariables, and no id can be computed.
+func (s *semgrep) matched(m *semgrepResult, res *redoubt.Result) {
+	lines := string(unlessGated(m.Extra.Lines))
+	if lines == "" || res.Secret != nil {
+		return
+	}
+	match := semgrepMatch{
+		result: len(s.rep.Results) - 1, rule: s.rule(m).idName(), path: res.Path, context: syntacticContext(lines),
+	}
+	if s.texts != nil {
+		match.formula, match.known = s.formula(res.Rule.Name)
+		match.formula = bind(match.formula, metavars(m.Extra.Metavars))
+	}
+	s.matches = append(s.matches, match)
+}
+
+// formula returns what a rule looks for, if its text is known.
+func (s *semgrep) formula(rule string) (string, bool) {
+	formula, asked := s.formulas[rule]
+	if !asked {
+		formula = "-" // no text
+		if text := s.texts(rule); text != nil {
+			formula = "+" + formulaOf(text)
+		}
+		s.formulas[rule] = formula
+	}
+	return formula[1:], formula[0] == '+'
+}
+
+// metavars lists the metavariables in the order of the report.
+func metavars(raw json.RawMessage) (out []metavar) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
+		return nil
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return out
+		}
+		var value struct {
+			Content text `json:"abstract_content"`
+		}
+		if err := dec.Decode(&value); err != nil {
+			return out
+		}
+		out = append(out, metavar{name.(string), string(value.Content)})
+	}
+	return out
+}
+
+// identify computes the ids that the report does not tell, now that equal
+// matches can be counted. Code that a secret was taken out of gets none.
+func (s *semgrep) identify() {
+	results := s.rep.Results
+	s.matches = slices.DeleteFunc(s.matches, func(m semgrepMatch) bool { return results[m.result].CodeHash == "" })
+	slices.SortStableFunc(s.matches, func(a, b semgrepMatch) int {
+		x, y := &results[a.result], &results[b.result]
+		return cmp.Or(
+			strings.Compare(x.Path, y.Path),
+			cmp.Compare(x.Location.Line, y.Location.Line), cmp.Compare(x.Location.Column, y.Location.Column),
+			cmp.Compare(x.Location.EndLine, y.Location.EndLine), cmp.Compare(x.Location.EndColumn, y.Location.EndColumn),
+		)
+	})
+	type key struct{ rule, path, text string }
+	matches := map[key]int{}
+	for i := range s.matches {
+		m := &s.matches[i]
+		if !m.known {
+			continue
+		}
+		res, same := &results[m.result], key{m.rule, m.path, m.formula}
+		id := matchBasedID(m.rule, m.path, m.formula, matches[same])
+		matches[same]++
+		if res.MatchBasedID == "" {
+			res.MatchBasedID = id
+		}
+		if made(id) == made(res.MatchBasedID) { // or it was another text of the rule
+			res.PatternHash = patternHash(m.formula)
+		}
+	}
+	alike := map[key][]int{}
+	for i := range s.matches {
+		same := key{s.matches[i].rule, s.matches[i].path, s.matches[i].context}
+		alike[same] = append(alike[same], i)
+	}
+	for same, list := range alike {
+		for n, ordinal := range s.ordinals(list) {
+			results[s.matches[list[n]].result].SyntacticID = syntacticID(same.rule, same.path, same.text, ordinal)
+		}
+	}
+	s.matches = nil
+}
+
+// ordinals numbers matches of equal code. One that a nosemgrep comment mutes is
+// mostly missing in a report, though the scanner counted it: the numbers in
+// the match_based_ids tell, where all are made of the same.
+func (s *semgrep) ordinals(list []int) []int {
+	counted, told := make([]int, len(list)), make([]int, len(list))
+	for n := range list {
+		counted[n] = n
+	}
+	id := func(n int) string { return s.rep.Results[s.matches[list[n]].result].MatchBasedID }
+	for n := range list {
+		number, err := strconv.Atoi(strings.TrimPrefix(id(n), made(id(n))+"_"))
+		if err != nil || number < n || made(id(n)) != made(id(0)) {
+			return counted
+		}
+		told[n] = number
+	}
+	return told
+}
+
+// made is a match_based_id without its number.
+func made(id string) string {
+	of, _, _ := strings.Cut(id, "_")
+	return of
+}
