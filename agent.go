@@ -10,7 +10,8 @@ type AgentScan struct {
 	StartedAt time.Time
 	Begun     []byte // JSON: what the scanner said at the start
 	Report    []byte // JSON of a Report, free of secrets; nil before it came and once it is applied
-	Answer    []byte // JSON: the answer to its completion; nil before
+	Done      []byte // JSON of its completion; nil before it came and once it is applied
+	Answer    []byte // JSON: the answer to its completion; nil before it is applied
 }
 
 // ServedRule is a rule of a policy with the text that scanners get.

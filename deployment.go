@@ -12,6 +12,7 @@ type Deployment struct {
 	Slug      string // [a-z0-9][a-z0-9-]{0,62}, holding a non-digit (decisions §1)
 	Name      string
 	CreatedAt time.Time
+	OpenRules bool  // whether the rules are served to who shows no token
 	Version   int64 // grows with every commit that changes an answer
 }
 

@@ -28,6 +28,7 @@ type service struct {
 	store    *store.Store
 	server   *server.Server
 	jobs     *job.Runner
+	scans    *job.Runner // on their own, so that no export keeps a build waiting
 	listener net.Listener
 	metrics  net.Listener // nil without an address of its own
 	log      *slog.Logger
@@ -81,7 +82,7 @@ func (s *service) wire(a *app) error {
 	if err != nil {
 		return err
 	}
-	scanners := agent.New(agent.Config{Store: s.store, Logger: a.log, SecretKey: secret, MaxUpload: s.config.MaxUpload})
+	scanners := s.scanners(a, secret)
 	findings := index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log})
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
@@ -98,6 +99,22 @@ func (s *service) wire(a *app) error {
 	})
 	return err
 }
+
+// scanners makes what answers scanners, and the runner that applies their scans.
+func (s *service) scanners(a *app, secret []byte) *agent.Agent {
+	scanners := agent.New(agent.Config{
+		Store: s.store, Logger: a.log, SecretKey: secret, MaxUpload: s.config.MaxUpload,
+		Wait: s.config.ScanWait, Queued: func() { s.scans.Wake() },
+	})
+	s.scans = job.New(s.store, map[string]job.Work{agent.ScanJob: scanners.Apply}, job.Options{
+		Logger: a.log, Attempts: agent.Attempts, Lease: scanLease,
+	})
+	return scanners
+}
+
+// scanLease is how long a scan waits for a process that died while it applied
+// it: not long, for a build waits with it.
+const scanLease = 15 * time.Second
 
 // mounted lets the server answer scanners too.
 func mounted(a *agent.Agent) []server.Mounted {
@@ -141,6 +158,9 @@ func (s *service) run(a *app, ready func() error) error {
 	var background sync.WaitGroup
 	background.Go(func() { s.jobs.Run(ctx) })
 	background.Go(func() { s.housekeeping(ctx, a.clock) })
+	scans, endScans := context.WithCancel(context.WithoutCancel(ctx)) // requests under way wait for them
+	defer endScans()
+	background.Go(func() { s.scans.Run(scans) })
 	background.Go(func() { s.server.Background(ctx) })
 
 	err := ready()
@@ -152,7 +172,9 @@ func (s *service) run(a *app, ready func() error) error {
 		}
 	}
 	cancel()
-	return errors.Join(err, s.stop(servers, giveUp), wait(&background, s.config.ShutdownTimeout))
+	stopped := s.stop(servers, giveUp)
+	endScans()
+	return errors.Join(err, stopped, wait(&background, s.config.ShutdownTimeout))
 }
 
 // serve bounds what a slow or silent client can hold. Uploads and downloads are

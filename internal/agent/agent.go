@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
@@ -32,13 +33,22 @@ type Config struct {
 	SecretKey []byte
 	// MaxUpload bounds an upload, in bytes.
 	MaxUpload int64
+	// Wait is how long a completion waits for its scan to be applied before the
+	// scanner is asked to come back; 0 does not wait.
+	Wait time.Duration
+	// Queued is told that there is a scan to apply. It may be nil.
+	Queued func()
 }
 
 // Agent answers scanners.
-type Agent struct{ Config }
+type Agent struct {
+	Config
+	applied broadcast // that some scan was
+}
 
-// New makes an agent.
-func New(c Config) *Agent { return &Agent{c} }
+// New makes an agent. Its scans are applied by a job.Runner that does ScanJob
+// with Apply, Attempts times at most.
+func New(c Config) *Agent { return &Agent{Config: c} }
 
 // Route is one operation of the protocol.
 type Route struct {

@@ -25,8 +25,10 @@ type completeResponse struct {
 	Blocking []string `json:"app_blocking_match_based_ids,omitempty"`
 }
 
-// complete applies what a scan found, in one transaction with the answer, which
-// a repeated request gets again: the gate looks at what stood before the scan.
+// complete keeps what a scan's end brings and has the scan applied, in one
+// transaction with the answer, which a repeated request gets again: the gate
+// looks at what stood before the scan. Where that takes longer than the bound,
+// success is false, and the scanner asks again with the same body.
 func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	id, err := scanID(r)
 	if err != nil {
@@ -36,48 +38,46 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 	if err != nil {
 		return err
 	}
-	var text []byte
-	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		known, scan, err := find(ctx, tx, caller, id)
-		switch {
-		case err != nil:
-			return err
-		case known.Answer != nil:
-			text = known.Answer
-			return nil
-		case known.Report == nil:
-			return fmt.Errorf("the results of scan %d have not arrived, so it cannot be completed: run the scan again: %w", id, redoubt.ErrConflict)
-		}
-		c := completion{tx: tx, scan: scan, done: done}
-		if text, err = c.apply(ctx, known); err != nil {
-			return err
-		}
-		return tx.AnswerAgentScan(ctx, known.UniqueID, text)
-	})
-	if err != nil {
-		return err
+	uniqueID, text, err := a.queue(r.Context(), caller, id, done)
+	if err == nil && text == nil {
+		text, err = a.await(r.Context(), caller.Deployment.ID, uniqueID)
 	}
-	return write(w, "application/json", text)
+	switch {
+	case err != nil:
+		return err
+	case text != nil:
+		return write(w, "application/json", text)
+	case done.FinalAttempt:
+		// Nobody will ask again, and to pass would be a guess.
+		return fmt.Errorf("scan %d is still being stored, so this build cannot be judged: run the scan again later: %w", id, redoubt.ErrConflict)
+	}
+	return answer(w, completeResponse{})
 }
 
 // completion is the end of a scan, on its way into the store.
 type completion struct {
 	tx     *store.Tx
 	scan   redoubt.Scan
-	done   *report.CICompletion
+	done   report.CICompletion
+	begun  begun
 	served []redoubt.ServedRule
 	rep    *redoubt.Report
 }
 
+// read takes apart what was kept of the scan's steps.
+func (c *completion) read(known redoubt.AgentScan) (err error) {
+	if err := json.Unmarshal(known.Begun, &c.begun); err != nil {
+		return fmt.Errorf("the start of the scan that was kept: %w", err)
+	}
+	if err := json.Unmarshal(known.Done, &c.done); err != nil {
+		return fmt.Errorf("the completion that was kept: %w", err)
+	}
+	c.rep, err = unpack(known.Report)
+	return err
+}
+
 // apply writes what the scan changes and returns the answer.
-func (c *completion) apply(ctx context.Context, known redoubt.AgentScan) (answer []byte, err error) {
-	var b begun
-	if err := json.Unmarshal(known.Begun, &b); err != nil {
-		return nil, err
-	}
-	if c.rep, err = unpack(known.Report); err != nil {
-		return nil, err
-	}
+func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	if c.served, err = c.tx.ServedRules(ctx); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (c *completion) apply(ctx context.Context, known redoubt.AgentScan) (answer
 		return nil, err
 	}
 	_, err = ingest.Apply(ctx, c.tx, ingest.Upload{
-		Project: b.Project, Ref: b.Ref, Commit: b.Commit, Full: b.Full, Report: c.rep,
+		Project: c.begun.Project, Ref: c.begun.Ref, Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep,
 		Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
 		OutOfPolicy: func(rule, _ string) bool { return slices.Contains(removed, rule) },
 	})

@@ -31,8 +31,8 @@ func (a *Agent) fail(w http.ResponseWriter, r *http.Request, caller auth.Caller)
 		return err
 	}
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		_, scan, err := find(ctx, tx, caller, id)
-		if err != nil || scan.Status != redoubt.ScanRunning {
+		known, scan, err := find(ctx, tx, caller, id)
+		if err != nil || scan.Status != redoubt.ScanRunning || known.Done != nil { // it ended already, or is being applied
 			return err
 		}
 		cause, err := a.causeOf(ctx, tx, id, request.ExitCode)

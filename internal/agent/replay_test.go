@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/server"
@@ -40,6 +42,9 @@ type world struct {
 	clock      *storetest.Clock
 	log        bytes.Buffer
 	web        *httptest.Server
+	agent      *agent.Agent
+	work       *job.Runner
+	stop       func() // the runner
 	token      string
 }
 
@@ -51,7 +56,12 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 	w.deployment = storetest.Deployment(t, w.store)
 	logger := slog.New(slog.NewJSONHandler(&w.log, nil))
 	key := []byte("0123456789abcdef0123456789abcdef")
-	a := agent.New(agent.Config{Store: w.store, Logger: logger, SecretKey: key, MaxUpload: 1 << 20})
+	w.agent = agent.New(agent.Config{
+		Store: w.store, Logger: logger, SecretKey: key, MaxUpload: 1 << 20, Wait: time.Minute, Queued: func() { w.work.Wake() },
+	})
+	w.work = job.New(w.store, map[string]job.Work{agent.ScanJob: w.agent.Apply}, job.Options{Attempts: agent.Attempts, Logger: logger})
+	w.run()
+	a := w.agent
 	c := server.Config{
 		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now,
 		Logger: logger, SigningKey: key, SecretKey: key, Version: "test", Limits: server.Limits{Upload: 1 << 20},
@@ -74,6 +84,15 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 	t.Cleanup(w.web.Close)
 	w.token = w.newToken(redoubt.Token{Name: "all", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}})
 	return w
+}
+
+// run has scans applied in the background until stop is called.
+func (w *world) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { w.work.Run(ctx); close(ended) }()
+	w.stop = func() { cancel(); <-ended }
+	w.Cleanup(w.stop)
 }
 
 func (w *world) newToken(token redoubt.Token) string {

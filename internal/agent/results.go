@@ -48,7 +48,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 	}
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		known, _, err := find(ctx, tx, caller, id)
-		if err != nil || known.Answer != nil {
+		if err != nil || known.Done != nil || known.Answer != nil {
 			return err // completed: the request was repeated
 		}
 		return tx.KeepAgentReport(ctx, known.UniqueID, kept)

@@ -55,9 +55,14 @@ type Server struct {
 	MaxUpload       int64         `help:"Largest report accepted, in bytes, before and after inflating; 256 MiB by default." default:"268435456" env:"REDOUBT_MAX_UPLOAD" placeholder:"BYTES"`
 	BodyCache       int64         `help:"Memory for finding bodies, in bytes; a quarter of the machine's by default." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`
 	RateLimit       float64       `help:"Requests a second that one token may make; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
+	ScanWait        time.Duration `help:"How long the end of a CI scan waits until its results are stored; after that the scanner asks again, every few seconds." default:"10s" env:"REDOUBT_SCAN_WAIT"`
 	RefRetention    time.Duration `help:"How long a branch other than the primary one stays without a scan; 0s keeps all." default:"720h" env:"REDOUBT_REF_RETENTION"`
 	ShutdownTimeout time.Duration `help:"How long a stop waits for requests under way." default:"20s" env:"REDOUBT_SHUTDOWN_TIMEOUT"`
 }
+
+// maxScanWait stays below the time that a proxy gives an answer, and the
+// scanner, which listens for 300 seconds.
+const maxScanWait = time.Minute
 
 // Check names everything that is wrong with the settings, all at once.
 func (s Server) Check() error {
@@ -90,6 +95,9 @@ func (s Server) Check() error {
 	}
 	if s.RefRetention < 0 {
 		fault("--ref-retention %s is negative", s.RefRetention)
+	}
+	if s.ScanWait < 0 || s.ScanWait > maxScanWait {
+		fault("--scan-wait %s is not within 0s and %s, when scanners stop listening", s.ScanWait, maxScanWait)
 	}
 	if s.RateLimit < 0 {
 		fault("--rate-limit %g is negative", s.RateLimit)

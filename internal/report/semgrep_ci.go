@@ -32,7 +32,9 @@ func ReadCIResults(r io.Reader, o Options) (*redoubt.Report, error) {
 // CICompletion is what `semgrep ci` posts when it is done.
 type CICompletion struct {
 	ExitCode int
-	Seconds  float64 // that the scan took
+	// FinalAttempt says that the scanner will not ask again.
+	FinalAttempt bool
+	Seconds      float64 // that the scan took
 	// Inventories has one for each lockfile that was read, and is never nil:
 	// whether the scan looked for lockfiles at all its rules tell.
 	Inventories []redoubt.Inventory
@@ -194,6 +196,11 @@ func (c *ci) completion(name string) error {
 		var code number
 		_, err := c.decode(name, &code)
 		c.done.ExitCode = int(code)
+		return err
+	case "final_attempt":
+		var final boolean
+		_, err := c.decode(name, &final)
+		c.done.FinalAttempt = bool(final)
 		return err
 	case "stats":
 		return c.object(name, c.stats)

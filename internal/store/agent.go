@@ -13,11 +13,11 @@ import (
 // repeats one does so within the hour.
 const agentScanKeep = 7 * 24 * time.Hour
 
-const agentScanSelect = `SELECT unique_id, scan_id, started_at, begun_json, report_json, answer_json FROM agent_scan WHERE deployment_id = $1`
+const agentScanSelect = `SELECT unique_id, scan_id, started_at, begun_json, report_json, done_json, answer_json FROM agent_scan WHERE deployment_id = $1`
 
 func scanAgentScan(r row) (a redoubt.AgentScan, err error) {
 	var begun, answer string
-	err = r.Scan(&a.UniqueID, &a.ScanID, instant(&a.StartedAt), &begun, &a.Report, &answer)
+	err = r.Scan(&a.UniqueID, &a.ScanID, instant(&a.StartedAt), &begun, &a.Report, &a.Done, &answer)
 	a.Begun = []byte(begun)
 	if answer != "" {
 		a.Answer = []byte(answer)
@@ -53,16 +53,48 @@ func (tx *Tx) AgentScanOf(ctx context.Context, scanID int64) (redoubt.AgentScan,
 	return a, nil
 }
 
-// KeepAgentReport keeps a report until its scan is completed.
+// KeepAgentReport keeps a report until its scan is applied.
 func (tx *Tx) KeepAgentReport(ctx context.Context, uniqueID string, report []byte) error {
 	_, err := tx.exec(ctx, `UPDATE agent_scan SET report_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, report)
 	return err
 }
 
+// AgentAnswer returns the answer to a scan's completion, nil where there is none
+// yet: all that one asks while the report waits.
+func (tx *Tx) AgentAnswer(ctx context.Context, uniqueID string) ([]byte, error) {
+	answer, err := one(ctx, tx, scalar[string], `SELECT answer_json FROM agent_scan WHERE deployment_id = $1 AND unique_id = $2`, uniqueID)
+	if err != nil {
+		return nil, fmt.Errorf("scan %.80q of a scanner: %w", uniqueID, err)
+	}
+	if answer == "" {
+		return nil, nil
+	}
+	return []byte(answer), nil
+}
+
+// jobKeep is how long the job of a scan is remembered once it is over: nobody
+// asks for it after the answer, or after the scanner has given up.
+const jobKeep = 24 * time.Hour
+
+// QueueAgentScan keeps the completion of a scan with the job that is to apply
+// it. A job of that token that is there already is left as it is. The trail
+// tells of the scan, not of the job.
+func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, j redoubt.Job) error {
+	if _, err := tx.exec(ctx, `UPDATE agent_scan SET done_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, done); err != nil {
+		return err
+	}
+	_, err := tx.exec(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, j.Kind, tx.now.Add(-jobKeep))
+	if err != nil {
+		return err
+	}
+	_, err = tx.insertJob(ctx, j, "ON CONFLICT (deployment_id, token) DO NOTHING")
+	return err
+}
+
 // AnswerAgentScan keeps the answer to a scan's completion, in place of its
-// report.
+// report and of what the completion said.
 func (tx *Tx) AnswerAgentScan(ctx context.Context, uniqueID string, answer []byte) error {
-	_, err := tx.exec(ctx, `UPDATE agent_scan SET report_json = NULL, answer_json = $3 WHERE deployment_id = $1 AND unique_id = $2`,
+	_, err := tx.exec(ctx, `UPDATE agent_scan SET report_json = NULL, done_json = NULL, answer_json = $3 WHERE deployment_id = $1 AND unique_id = $2`,
 		uniqueID, string(answer))
 	return err
 }

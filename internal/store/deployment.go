@@ -21,10 +21,10 @@ type tenant struct {
 	committedAt time.Time // the clock of its newest commit
 }
 
-const deploymentColumns = `id, slug, name, created_at, version, committed_at`
+const deploymentColumns = `id, slug, name, created_at, open_rules, version, committed_at`
 
 func scanTenant(r row) (t tenant, err error) {
-	return t, r.Scan(&t.ID, &t.Slug, &t.Name, instant(&t.CreatedAt), &t.Version, instant(&t.committedAt))
+	return t, r.Scan(&t.ID, &t.Slug, &t.Name, instant(&t.CreatedAt), &t.OpenRules, &t.Version, instant(&t.committedAt))
 }
 
 func scanDeployment(r row) (redoubt.Deployment, error) {
@@ -150,10 +150,22 @@ func (s *Store) RenameDeployment(ctx context.Context, id int64, slug, name strin
 	return d, err
 }
 
+// OpenRules says whether a tenant's rules are served to who shows no token.
+func (tx *Tx) OpenRules(ctx context.Context, open bool) error {
+	if _, err := tx.exec(ctx, `UPDATE deployment SET open_rules = $2 WHERE id = $1`, open); err != nil {
+		return err
+	}
+	type image struct {
+		OpenRules bool `json:"open_rules"`
+	}
+	tx.audit("deployment.update", subject("deployment", tx.deployment.ID), image{tx.deployment.OpenRules}, image{open})
+	return nil
+}
+
 // tenantTables hold a tenant's rows, those that point at others first. The
 // audit trail is not among them: it outlives what it tells of.
 var tenantTables = []string{
-	"job", "agent_scan", "rule_text", "dependency", "package_version", "package", "inventory", "triage_event", "change", "finding_event", "finding_body", "finding",
+	"failed_attempt", "login_request", "job", "agent_scan", "rule_text", "dependency", "package_version", "package", "inventory", "triage_event", "change", "finding_event", "finding_body", "finding",
 	"lineage_identity", "lineage", "policy_rule", "policy", "rule", "scan", "project_tag", "project_alias", "project", "token",
 }
 

@@ -28,6 +28,17 @@ type jobImage struct {
 // AddJob queues work, due at once, and returns it with its id (decisions §11).
 // Kind, token and input are the caller's; the token must be unguessable.
 func (tx *Tx) AddJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error) {
+	j, err := tx.insertJob(ctx, j, "")
+	if err == nil {
+		tx.audit("job.create", subject("job", j.ID), nil, jobImage{j.Kind, string(j.Input)})
+	}
+	return j, err
+}
+
+// dueAtOnce is when new work is due: now, even by a clock that steps back.
+var dueAtOnce = time.UnixMicro(0)
+
+func (tx *Tx) insertJob(ctx context.Context, j redoubt.Job, conflict string) (redoubt.Job, error) {
 	id, err := tx.newID(ctx, seqJob)
 	if err != nil {
 		return j, err
@@ -36,14 +47,9 @@ func (tx *Tx) AddJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error) {
 		ID: id, DeploymentID: tx.deployment.ID, Kind: j.Kind, Token: j.Token, Input: j.Input,
 		State: redoubt.JobQueued, CreatedAt: tx.now,
 	}
-	err = tx.insert(ctx, "job (deployment_id, id, kind, token, state, attempt, run_at, input_json, media_type, error, created_at)", [][]any{{
-		id, j.Kind, j.Token, j.State, 0, tx.now, string(j.Input), "", "", tx.now,
-	}}, "")
-	if err != nil {
-		return j, err
-	}
-	tx.audit("job.create", subject("job", id), nil, jobImage{j.Kind, string(j.Input)})
-	return j, nil
+	return j, tx.insert(ctx, "job (deployment_id, id, kind, token, state, attempt, run_at, input_json, media_type, error, created_at)", [][]any{{
+		id, j.Kind, j.Token, j.State, 0, dueAtOnce, string(j.Input), "", "", tx.now,
+	}}, conflict)
 }
 
 // Job finds work by its token.

@@ -36,7 +36,7 @@ func makeNoise(ctx context.Context, s *store.Store) error {
 			return err
 		}
 	}
-	return nil
+	return noisyScanners(ctx, s, d)
 }
 
 // ProjectNames are those of the noisy projects; tests use them too.
@@ -105,6 +105,24 @@ func noisyAgent(ctx context.Context, tx *store.Tx) error {
 		return err
 	}
 	return tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "agent-scan", ScanID: 1, Begun: []byte(`{}`)})
+}
+
+// noisyScanners makes a login that was approved and not fetched, one that
+// nobody has approved, and a failed attempt under the name of a run everywhere.
+func noisyScanners(ctx context.Context, s *store.Store, d redoubt.Deployment) error {
+	for _, code := range []string{"NOIS-EEEE", "WAIT-WAIT"} {
+		if err := s.AddLogin(ctx, redoubt.LoginRequest{KeyHash: TokenHash(code), Code: code, Address: "192.0.2.1"}); err != nil {
+			return err
+		}
+	}
+	err := s.Update(ctx, d.ID, redoubt.Actor{Kind: "cli", Name: "noise"}, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.ApproveLogin(ctx, "NOIS-EEEE", redoubt.Token{Name: "noise", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.AddFailedAttempt(ctx, redoubt.FailedAttempt{DeploymentID: d.ID, Name: "agent-scan", Step: redoubt.FailedScan, Cause: "noise"})
 }
 
 func noisyJobs(ctx context.Context, tx *store.Tx) error {

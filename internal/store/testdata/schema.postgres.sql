@@ -5,6 +5,7 @@ agent_scan.started_at bigint NOT NULL
 agent_scan.begun_json text NOT NULL
 agent_scan.report_json bytea
 agent_scan.answer_json text NOT NULL
+agent_scan.done_json bytea
 CREATE INDEX agent_scan_scan ON public.agent_scan USING btree (deployment_id, scan_id)
 CREATE UNIQUE INDEX agent_scan_pkey ON public.agent_scan USING btree (deployment_id, unique_id)
 agent_scan PRIMARY KEY (deployment_id, unique_id)
@@ -49,11 +50,27 @@ deployment.version bigint NOT NULL DEFAULT 0
 deployment.pruned_version bigint NOT NULL DEFAULT 0
 deployment.committed_at bigint NOT NULL DEFAULT 0
 deployment.next_finding_id bigint NOT NULL DEFAULT 1
+deployment.open_rules smallint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX deployment_pkey ON public.deployment USING btree (id)
 CREATE UNIQUE INDEX deployment_slug_key ON public.deployment USING btree (slug)
 deployment PRIMARY KEY (id)
 deployment UNIQUE (slug)
 SEQUENCE deployment_id_seq MAXVALUE 9007199254740991
+failed_attempt.deployment_id bigint NOT NULL
+failed_attempt.name text NOT NULL
+failed_attempt.at bigint NOT NULL
+failed_attempt.step text NOT NULL
+failed_attempt.exit_code integer NOT NULL
+failed_attempt.cause text NOT NULL
+failed_attempt.scan_id bigint NOT NULL
+failed_attempt.token_id text NOT NULL
+failed_attempt.repository text NOT NULL
+failed_attempt.ref text NOT NULL
+failed_attempt.agent text NOT NULL
+failed_attempt.address text NOT NULL
+CREATE INDEX failed_attempt_at ON public.failed_attempt USING btree (at)
+CREATE UNIQUE INDEX failed_attempt_pkey ON public.failed_attempt USING btree (deployment_id, name)
+failed_attempt PRIMARY KEY (deployment_id, name)
 finding.deployment_id bigint NOT NULL
 finding.id bigint NOT NULL
 finding.issue_type smallint NOT NULL
@@ -164,6 +181,19 @@ lineage_identity.lineage_id bigint NOT NULL
 CREATE INDEX lineage_identity_lineage ON public.lineage_identity USING btree (deployment_id, lineage_id)
 CREATE UNIQUE INDEX lineage_identity_pkey ON public.lineage_identity USING btree (deployment_id, project_id, kind, hash)
 lineage_identity PRIMARY KEY (deployment_id, project_id, kind, hash)
+login_request.deployment_id bigint NOT NULL
+login_request.key_hash bytea NOT NULL
+login_request.code text NOT NULL
+login_request.address text NOT NULL
+login_request.agent text NOT NULL
+login_request.asked_at bigint NOT NULL
+login_request.expires_at bigint NOT NULL
+login_request.token_json text NOT NULL
+login_request.approved_json text NOT NULL
+CREATE UNIQUE INDEX login_request_deployment_id_code_key ON public.login_request USING btree (deployment_id, code)
+CREATE UNIQUE INDEX login_request_pkey ON public.login_request USING btree (deployment_id, key_hash)
+login_request PRIMARY KEY (deployment_id, key_hash)
+login_request UNIQUE (deployment_id, code)
 package.deployment_id bigint NOT NULL
 package.id bigint NOT NULL
 package.ecosystem text NOT NULL

@@ -5,7 +5,7 @@ CREATE TABLE agent_scan (
     started_at    BIGINT NOT NULL,
     begun_json    TEXT   NOT NULL, -- what it said at the start
     report_json   BYTEA,           -- redoubt.Report, free of secrets; NULL before and after
-    answer_json   TEXT   NOT NULL, -- to its completion; empty before
+    answer_json   TEXT   NOT NULL, done_json BYTEA, -- to its completion; empty before
     PRIMARY KEY (deployment_id, unique_id)
 );
 CREATE INDEX agent_scan_scan ON agent_scan (deployment_id, scan_id);
@@ -51,7 +51,23 @@ CREATE TABLE deployment (
     pruned_version  BIGINT NOT NULL DEFAULT 0, -- changes up to here are gone from the feed
     committed_at    BIGINT NOT NULL DEFAULT 0, -- the clock value of the newest commit
     next_finding_id BIGINT NOT NULL DEFAULT 1
+, open_rules SMALLINT NOT NULL DEFAULT 0);
+CREATE TABLE failed_attempt (
+    deployment_id BIGINT  NOT NULL, -- 0 where no token tells which
+    name          TEXT    NOT NULL, -- the scanner's own name of its run, else one of ours
+    at            BIGINT  NOT NULL, -- of the first step
+    step          TEXT    NOT NULL, -- the first one that failed
+    exit_code     INTEGER NOT NULL, -- 0 where it was not told
+    cause         TEXT    NOT NULL, -- for people, without secrets
+    scan_id       BIGINT  NOT NULL, -- 0 where no scan had begun
+    token_id      TEXT    NOT NULL, -- public id; empty where no known token was sent
+    repository    TEXT    NOT NULL,
+    ref           TEXT    NOT NULL,
+    agent         TEXT    NOT NULL,
+    address       TEXT    NOT NULL,
+    PRIMARY KEY (deployment_id, name)
 );
+CREATE INDEX failed_attempt_at ON failed_attempt (at);
 CREATE TABLE finding (
     deployment_id    BIGINT   NOT NULL,
     id               BIGINT   NOT NULL,
@@ -162,6 +178,19 @@ CREATE TABLE lineage_identity (
     PRIMARY KEY (deployment_id, project_id, kind, hash)
 );
 CREATE INDEX lineage_identity_lineage ON lineage_identity (deployment_id, lineage_id);
+CREATE TABLE login_request (
+    deployment_id BIGINT NOT NULL, -- 0 until somebody approves it
+    key_hash      BYTEA  NOT NULL, -- SHA-256 of the key that the scanner asks with
+    code          TEXT   NOT NULL, -- what people call it; the key does not follow from it
+    address       TEXT   NOT NULL, -- of who asked
+    agent         TEXT   NOT NULL,
+    asked_at      BIGINT NOT NULL,
+    expires_at    BIGINT NOT NULL,
+    token_json    TEXT   NOT NULL, -- the token to make, without its secret; empty before
+    approved_json TEXT   NOT NULL, -- redoubt.Actor who approved it; empty before
+    PRIMARY KEY (deployment_id, key_hash),
+    UNIQUE (deployment_id, code)
+);
 CREATE TABLE package (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,

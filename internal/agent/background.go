@@ -1,0 +1,215 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// ScanJob is the kind of job that applies a scan. Its input is a scanJob.
+const ScanJob = "scan"
+
+// Attempts is how often a scan is tried to be applied; after the last one its
+// scanner is told that it failed.
+const Attempts = 5
+
+// scanJob is the scan to apply, and who reported it.
+type scanJob struct {
+	UniqueID string        `json:"unique_id"`
+	By       redoubt.Actor `json:"by"`
+}
+
+// jobToken names the job of a scan, so that a completion that comes twice makes
+// one job. It opens nothing: only what the API itself made can be asked for.
+func jobToken(uniqueID string) string { return "scan:" + uniqueID }
+
+// queue keeps a completion with the job that applies it, or returns the answer
+// where there is one already. What was queued is applied whether or not the
+// scanner asks again. The first of two completions counts.
+func (a *Agent) queue(ctx context.Context, caller auth.Caller, id int64, done *report.CICompletion) (uniqueID string, answer []byte, err error) {
+	kept, err := json.Marshal(done)
+	if err != nil {
+		return "", nil, err
+	}
+	err = a.Store.Update(ctx, caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
+		known, _, err := find(ctx, tx, caller, id)
+		uniqueID, answer = known.UniqueID, known.Answer
+		switch {
+		case err != nil, known.Answer != nil, known.Done != nil:
+			return err
+		case known.Report == nil:
+			return fmt.Errorf("the results of scan %d have not arrived, so it cannot be completed: run the scan again: %w", id, redoubt.ErrConflict)
+		}
+		input, err := json.Marshal(scanJob{known.UniqueID, caller.Actor()})
+		if err != nil {
+			return err
+		}
+		return tx.QueueAgentScan(ctx, known.UniqueID, kept, redoubt.Job{Kind: ScanJob, Token: jobToken(known.UniqueID), Input: input})
+	})
+	if err == nil && a.Queued != nil {
+		a.Queued()
+	}
+	return uniqueID, answer, err
+}
+
+// lookEvery is how often a waiting request looks whether another process has
+// applied its scan.
+const lookEvery = 250 * time.Millisecond
+
+// await returns the answer to a scan's completion once it is applied, or nil
+// where that takes longer than the bound.
+func (a *Agent) await(ctx context.Context, deployment int64, uniqueID string) ([]byte, error) {
+	bound, look := time.NewTimer(a.Wait), time.NewTicker(lookEvery)
+	defer bound.Stop()
+	defer look.Stop()
+	for {
+		next := a.applied.next()
+		answer, err := a.outcome(ctx, deployment, uniqueID)
+		if answer != nil || err != nil {
+			return answer, err
+		}
+		select {
+		case <-next:
+		case <-look.C:
+		case <-bound.C:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// outcome is the answer to a scan that was applied, nil while it is not, or why
+// it never will be.
+func (a *Agent) outcome(ctx context.Context, deployment int64, uniqueID string) (answer []byte, err error) {
+	err = a.Store.View(ctx, deployment, func(ctx context.Context, tx *store.Tx) error {
+		if answer, err = tx.AgentAnswer(ctx, uniqueID); err != nil || answer != nil {
+			return err
+		}
+		j, err := tx.Job(ctx, jobToken(uniqueID))
+		if err == nil && j.State == redoubt.JobFailed {
+			err = fmt.Errorf("the results could not be stored: %s; mend that, then run the scan again: %w", j.Error, redoubt.ErrConflict)
+		}
+		return err
+	})
+	return answer, err
+}
+
+// Apply is the job.Work that applies a scan: once, however often it is tried
+// and whoever else tries.
+func (a *Agent) Apply(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+	var in scanJob
+	if err := json.Unmarshal(j.Input, &in); err != nil {
+		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
+	}
+	defer a.applied.tell()
+	err = a.apply(ctx, j.DeploymentID, in)
+	if reason := hopeless(err, j.Attempt); reason != "" && ctx.Err() == nil {
+		a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID, "unique_id", in.UniqueID, "error", err)
+		return nil, "", errors.Join(a.giveUp(ctx, j.DeploymentID, in, reason), job.PermanentError{Reason: reason})
+	}
+	return nil, "", err
+}
+
+// hopeless says why another try mends nothing; it is empty where one may.
+func hopeless(err error, attempt int) string {
+	var invalid *redoubt.InvalidError
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &invalid):
+		return invalid.Error()
+	case errors.Is(err, redoubt.ErrNotFound):
+		return "the scan, its project or its deployment was deleted meanwhile"
+	case attempt >= Attempts:
+		return fmt.Sprintf("it failed %d times, and the server's log has the cause", attempt)
+	}
+	return ""
+}
+
+func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) error {
+	var known redoubt.AgentScan
+	err := a.Store.View(ctx, deployment, func(ctx context.Context, tx *store.Tx) (err error) {
+		known, err = tx.AgentScan(ctx, in.UniqueID)
+		return err
+	})
+	if err != nil || known.Answer != nil {
+		return err
+	}
+	// The report is taken apart before the deployment is locked.
+	var c completion
+	if err := c.read(known); err != nil {
+		return err
+	}
+	return a.Store.Update(ctx, deployment, in.By, func(ctx context.Context, tx *store.Tx) error {
+		answer, err := tx.AgentAnswer(ctx, in.UniqueID)
+		if err != nil || answer != nil { // another process was faster
+			return err
+		}
+		c.tx = tx
+		if c.scan, err = tx.Scan(ctx, known.ScanID); err != nil {
+			return err
+		}
+		if answer, err = c.apply(ctx); err != nil {
+			return err
+		}
+		return tx.AnswerAgentScan(ctx, in.UniqueID, answer)
+	})
+}
+
+// giveUp ends a scan that cannot be applied, with its cause.
+func (a *Agent) giveUp(ctx context.Context, deployment int64, in scanJob, reason string) error {
+	err := a.Store.Update(ctx, deployment, in.By, func(ctx context.Context, tx *store.Tx) error {
+		known, err := tx.AgentScan(ctx, in.UniqueID)
+		if err != nil {
+			return err
+		}
+		scan, err := tx.Scan(ctx, known.ScanID)
+		if err != nil || scan.Status != redoubt.ScanRunning {
+			return err
+		}
+		return end(ctx, tx, scan, failedToStore, "the results could not be stored: "+reason)
+	})
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil // nothing to end
+	}
+	return err
+}
+
+// failedToStore is the exit code of a scan whose results could not be stored:
+// the scanner's own for a fatal error.
+const failedToStore = 2
+
+// broadcast wakes all who wait for the next event.
+type broadcast struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+// next is closed at the next event.
+func (b *broadcast) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch == nil {
+		b.ch = make(chan struct{})
+	}
+	return b.ch
+}
+
+func (b *broadcast) tell() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch != nil {
+		close(b.ch)
+		b.ch = nil
+	}
+}

@@ -1,0 +1,161 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/agent"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// results begins the recorded full run and hands its results in.
+func (w *world) results() (path string) {
+	w.Helper()
+	w.rules(redoubt.ModeBlock)
+	path = w.begin("full")
+	w.ok("POST", path+"results", w.recorded("full/3-results.json"))
+	return path
+}
+
+// claim takes the scan's job as a worker does that then dies.
+func (w *world) claim() redoubt.Job {
+	w.Helper()
+	j, err := w.store.ClaimJob(w.Context(), []string{agent.ScanJob}, time.Minute)
+	if err != nil || j == nil {
+		w.Fatalf("no job is due: %v, %v", j, err)
+	}
+	return *j
+}
+
+// TestScanThatTakesLongIsFinishedInTheBackground has the worker die in between:
+// the scan is applied once, and the gate's answer given when it is asked for again.
+func TestScanThatTakesLongIsFinishedInTheBackground(t *testing.T) {
+	each(t, func(w *world) {
+		w.stop()
+		w.agent.Wait = 0
+		path, completion := w.results(), w.recorded("full/4-complete.json")
+		for range 2 {
+			w.same("the answer while it waits", `{"success":false}`+"\n", w.ok("POST", path+"complete", completion))
+		}
+		w.ok("POST", path+"results", []byte(`{"findings":[],"ignores":[],"searched_paths":["app.py"],"rule_ids":["eqeq"]}`)) // too late to count
+		w.ok("POST", path+"error", w.recorded("error/3-error.json"))
+		w.same("the scan meanwhile", "SCAN_STATUS_RUNNING", w.scans()[0].Status)
+
+		dead := w.claim()
+		if j, err := w.store.ClaimJob(w.Context(), []string{agent.ScanJob}, time.Minute); j != nil || err != nil {
+			w.Errorf("two completions made a second job, %v, %v", j, err)
+		}
+		w.clock.Advance(2 * time.Minute)
+		w.agent.Wait = time.Minute
+		w.run()
+		w.same("the gate's answer", `{"success":true}`, w.ok("POST", path+"complete", completion))
+		if err := w.store.FinishJob(w.Context(), dead, nil, ""); !errors.Is(err, redoubt.ErrConflict) {
+			w.Errorf("the dead worker's lease still holds: %v", err)
+		}
+		if _, _, err := w.agent.Apply(w.Context(), dead); err != nil {
+			w.Errorf("the dead worker, come back: %v", err)
+		}
+		list, _ := w.code("main")
+		w.same("findings", map[string]string{
+			"eqeq app.py:4": "open", "eqeq app.py:14": "ignored", "js-eval web/main.js:1": "open", "taint-x app.py:8": "open",
+		}, list)
+		w.same("dependencies", 6, w.countDependencies())
+		var finished int
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			events, err := tx.AuditEvents(ctx, 0, 1000)
+			for _, e := range events {
+				if e.Action == "scan.finish" {
+					finished++
+				}
+			}
+			return err
+		})
+		w.same("how often the scan ended", 1, finished)
+	})
+}
+
+func (w *world) countDependencies() (n int) {
+	w.Helper()
+	for _, err := range w.client().Dependencies(w.Context(), "acme", api.ListDependenciesRequest{}) {
+		if err != nil {
+			w.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
+
+// TestCompletionsAtOnce come from a scanner whose connection broke.
+func TestCompletionsAtOnce(t *testing.T) {
+	each(t, func(w *world) {
+		path, completion := w.results(), w.recorded("full/4-complete.json")
+		var all sync.WaitGroup
+		answers := make([]string, 6)
+		for i := range answers {
+			all.Go(func() { _, answers[i] = w.send("POST", path+"complete", w.token, completion) })
+		}
+		all.Wait()
+		for _, answer := range answers {
+			w.same("each answer", `{"success":true}`, answer)
+		}
+		w.same("scans", 1, len(w.scans()))
+	})
+}
+
+// TestLastAttemptIsNoPass refuses where no answer can be given any more: a
+// success that is false and final would let the build through.
+func TestLastAttemptIsNoPass(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	w.stop()
+	w.agent.Wait = 0
+	path := w.results()
+	final := bytes.Replace(w.recorded("full/4-complete.json"), []byte("{"), []byte(`{"final_attempt":true,`), 1)
+	if status, text := w.send("POST", path+"complete", w.token, final); status != 409 || !strings.Contains(text, "cannot be judged") {
+		t.Errorf("%d %s, want 409", status, text)
+	}
+	w.agent.Wait = time.Minute
+	w.run()
+	w.same("the answer to a last attempt that is in time", `{"success":true}`, w.ok("POST", path+"complete", final))
+}
+
+// TestResultsThatCannotBeStored end the scan with their cause, and the scanner
+// with an error instead of half an hour of waiting.
+func TestResultsThatCannotBeStored(t *testing.T) {
+	each(t, func(w *world) {
+		w.stop()
+		w.agent.Wait = 0
+		path := w.results()
+		w.ok("POST", path+"complete", w.recorded("full/4-complete.json"))
+		w.update(func(ctx context.Context, tx *store.Tx) error { // as a fault of the disk may
+			return tx.KeepAgentReport(ctx, "307e5059-799d-47ee-9776-4d7e93de5352", []byte(`{`))
+		})
+		j := w.claim()
+		if _, _, err := w.agent.Apply(w.Context(), j); err == nil || errors.As(err, new(job.PermanentError)) {
+			w.Errorf("the first attempt: %v, want another one", err)
+		}
+		j.Attempt = agent.Attempts
+		_, _, err := w.agent.Apply(w.Context(), j)
+		var permanent job.PermanentError
+		if !errors.As(err, &permanent) {
+			w.Fatalf("the last attempt: %v", err)
+		}
+		j.Attempt = 1
+		if err := w.store.FailJob(w.Context(), j, permanent.Reason); err != nil {
+			w.Fatal(err)
+		}
+		if status, text := w.send("POST", path+"complete", w.token, w.recorded("full/4-complete.json")); status != 409 || !strings.Contains(text, "could not be stored") {
+			w.Errorf("%d %s, want 409", status, text)
+		}
+		if scan := w.scans()[0]; scan.Status != "SCAN_STATUS_ERROR" || !strings.Contains(scan.Error, "failed 5 times") {
+			w.Errorf("the scan is %s: %s", scan.Status, scan.Error)
+		}
+	})
+}

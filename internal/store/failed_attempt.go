@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Bounds of what is kept of failed attempts: the newest ones of each deployment,
+// and of nobody, and not for long, for they tell who worked when.
+const (
+	maxAttempts    = 1000
+	maxAllAttempts = 10_000
+	attemptsKeep   = 30 * 24 * time.Hour
+)
+
+// maxAttemptCause bounds the causes that gather for one run, in bytes.
+const maxAttemptCause = 4000
+
+const attemptColumns = `deployment_id, name, at, step, exit_code, cause, scan_id, token_id, repository, ref, agent, address`
+
+func scanAttempt(r row) (a redoubt.FailedAttempt, err error) {
+	var step string
+	err = r.Scan(&a.DeploymentID, &a.Name, instant(&a.At), &step, &a.ExitCode, &a.Cause, &a.ScanID, &a.TokenID,
+		&a.Repository, &a.Ref, &a.Agent, &a.Address)
+	a.Step = redoubt.FailedStep(step)
+	return a, err
+}
+
+// AddFailedAttempt notes a run of a scanner that failed, or one more step of a
+// run that is known by its name: that adds what was not told before. The oldest
+// ones make room. It changes no answer and is a trail itself, so it locks no
+// deployment, grows no version and leaves no audit event.
+func (s *Store) AddFailedAttempt(ctx context.Context, a redoubt.FailedAttempt) error {
+	now := s.now()
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		known, err := many(ctx, q, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = $1 AND name = $2`, a.DeploymentID, a.Name)
+		if err != nil {
+			return err
+		}
+		if len(known) > 0 {
+			return q.mergeAttempt(ctx, known[0], a)
+		}
+		err = q.insert(ctx, a.DeploymentID, `failed_attempt (`+attemptColumns+`)`, [][]any{{
+			a.Name, now, a.Step, a.ExitCode, a.Cause, a.ScanID, a.TokenID, a.Repository, a.Ref, a.Agent, a.Address,
+		}}, `ON CONFLICT DO NOTHING`)
+		if err != nil {
+			return err
+		}
+		return q.pruneAttempts(ctx, a.DeploymentID, now)
+	})
+}
+
+// mergeAttempt adds a further step to a run: the first word counts, but causes
+// gather.
+func (q *session) mergeAttempt(ctx context.Context, known, next redoubt.FailedAttempt) error {
+	cause := known.Cause
+	if next.Cause != "" && !strings.Contains(cause, next.Cause) && len(cause)+len(next.Cause) < maxAttemptCause {
+		cause = strings.TrimPrefix(cause+"; "+next.Cause, "; ")
+	}
+	first := func(a, b string) string {
+		if a == "" {
+			return b
+		}
+		return a
+	}
+	exit, scan := known.ExitCode, known.ScanID
+	if exit == 0 {
+		exit = next.ExitCode
+	}
+	if scan == 0 {
+		scan = next.ScanID
+	}
+	_, err := q.exec(ctx, `
+		UPDATE failed_attempt SET exit_code = $3, cause = $4, scan_id = $5, token_id = $6, repository = $7, ref = $8
+		WHERE deployment_id = $1 AND name = $2`, known.DeploymentID, known.Name, exit, cause, scan,
+		first(known.TokenID, next.TokenID), first(known.Repository, next.Repository), first(known.Ref, next.Ref))
+	return err
+}
+
+// pruneAttempts keeps the newest.
+func (q *session) pruneAttempts(ctx context.Context, deploymentID int64, now time.Time) error {
+	_, err := q.exec(ctx, fmt.Sprintf(`DELETE FROM failed_attempt WHERE deployment_id = $1 AND
+		at <= (SELECT at FROM failed_attempt WHERE deployment_id = $1 ORDER BY at DESC LIMIT 1 OFFSET %d)`, maxAttempts), deploymentID)
+	if err == nil {
+		_, err = q.exec(ctx, fmt.Sprintf(`DELETE FROM failed_attempt WHERE at < $1 OR
+			at <= (SELECT at FROM failed_attempt ORDER BY at DESC LIMIT 1 OFFSET %d)`, maxAllAttempts), now.Add(-attemptsKeep))
+	}
+	return err
+}
+
+// FailedAttempts lists the newest failed attempts of the deployment, newest
+// first, limit at most.
+func (tx *Tx) FailedAttempts(ctx context.Context, limit int) ([]redoubt.FailedAttempt, error) {
+	return many(ctx, tx, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = $1 ORDER BY at DESC, name LIMIT $2`, limit)
+}
+
+// StrayAttempts lists the newest failed attempts that no token tells the
+// deployment of, newest first: for who runs the server, not for a tenant.
+func (s *Store) StrayAttempts(ctx context.Context, limit int) (list []redoubt.FailedAttempt, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		list, err = many(ctx, q, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = 0 ORDER BY at DESC, name LIMIT $1`, limit)
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Bounds of requests that nobody has approved yet: anybody may ask.
+const (
+	maxLogins        = 1000
+	maxLoginsOfOne   = 20 // of one address
+	pendingLogin     = 0  // the deployment of a request that is nobody's yet
+	loginCodeMissing = "there is no request for a token with the code %.40q: it may have expired (after %s), or somebody approved it already; start semgrep login again: %w"
+)
+
+const loginSelect = `SELECT key_hash, code, deployment_id, address, agent, asked_at, expires_at, token_json, approved_json FROM login_request `
+
+func scanLogin(r row) (l redoubt.LoginRequest, err error) {
+	var token, by string
+	err = r.Scan(&l.KeyHash, &l.Code, &l.DeploymentID, &l.Address, &l.Agent, instant(&l.AskedAt), instant(&l.ExpiresAt), &token, &by)
+	if err == nil && token != "" {
+		err = errors.Join(decoded(&l.Token)(token), decoded(&l.ApprovedBy)(by))
+	}
+	return l, err
+}
+
+// LoginByKey finds the request that a scanner made with a key, by its hash,
+// approved or not.
+func (s *Store) LoginByKey(ctx context.Context, keyHash []byte) (redoubt.LoginRequest, error) {
+	return s.login(ctx, `key_hash = $1`, keyHash)
+}
+
+// LoginByCode finds the request that waits under a code.
+func (s *Store) LoginByCode(ctx context.Context, code string) (redoubt.LoginRequest, error) {
+	l, err := s.login(ctx, `deployment_id = 0 AND code = $1`, code)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		err = fmt.Errorf(loginCodeMissing, code, redoubt.LoginFor, err)
+	}
+	return l, err
+}
+
+func (s *Store) login(ctx context.Context, condition string, key any) (l redoubt.LoginRequest, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		l, err = one(ctx, q, scanLogin, loginSelect+`WHERE `+condition+` AND expires_at > $2`, key, s.now())
+		return err
+	})
+	return l, err
+}
+
+// AddLogin keeps a new request of a scanner, whose hash, code, address and agent
+// are given, and forgets those that have expired. One that is known is left as
+// it is. It belongs to no tenant yet, so no audit event tells of it.
+//
+// More than 20 of one address, or 1,000 in all, that wait at a time are
+// redoubt.ErrUnavailable.
+func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) error {
+	now := s.now()
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		if _, err := q.exec(ctx, `DELETE FROM login_request WHERE expires_at <= $1`, now); err != nil {
+			return err
+		}
+		for _, bound := range []struct {
+			max  int
+			text string
+			args []any
+		}{{maxLogins, `deployment_id = $1`, []any{pendingLogin}}, {maxLoginsOfOne, `deployment_id = $1 AND address = $2`, []any{pendingLogin, l.Address}}} {
+			n, err := one(ctx, q, scalar[int], `SELECT COUNT(*) FROM login_request WHERE `+bound.text, bound.args...)
+			if err != nil {
+				return err
+			}
+			if n >= bound.max {
+				return fmt.Errorf("%d requests for a token wait to be approved already: %w", n, redoubt.ErrUnavailable)
+			}
+		}
+		return q.insert(ctx, pendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json)`,
+			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(redoubt.LoginFor), "", ""}}, `ON CONFLICT DO NOTHING`)
+	})
+}
+
+// loginImage is what the audit trail tells of an approval.
+type loginImage struct {
+	Code    string     `json:"code"`
+	Address string     `json:"address"`
+	Agent   string     `json:"agent"`
+	Token   tokenImage `json:"token"`
+}
+
+// ApproveLogin lets the scanner that waits under a code fetch a token of this
+// deployment, as described. A code that nobody waits under is
+// redoubt.ErrNotFound.
+func (tx *Tx) ApproveLogin(ctx context.Context, code string, token redoubt.Token) (redoubt.LoginRequest, error) {
+	// $1 is the tenant, as everywhere; the row that waits is nobody's.
+	waiting, err := many(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.now)
+	if err != nil {
+		return redoubt.LoginRequest{}, err
+	}
+	if len(waiting) == 0 {
+		return redoubt.LoginRequest{}, fmt.Errorf(loginCodeMissing, code, redoubt.LoginFor, redoubt.ErrNotFound)
+	}
+	l := waiting[0]
+	token.DeploymentID = tx.deployment.ID
+	l.DeploymentID, l.Token, l.ApprovedBy = tx.deployment.ID, token, tx.actor
+	n, err := tx.exec(ctx, `UPDATE login_request SET deployment_id = $1, token_json = $3, approved_json = $4 WHERE deployment_id = 0 AND key_hash = $2`,
+		l.KeyHash, encoded(token), encoded(tx.actor))
+	if err != nil {
+		return l, err
+	}
+	if n == 0 { // another deployment's operator was faster
+		return l, fmt.Errorf(loginCodeMissing, code, redoubt.LoginFor, redoubt.ErrNotFound)
+	}
+	tx.audit("login.approve", subject("deployment", tx.deployment.ID), nil, loginImage{l.Code, l.Address, l.Agent, imageOfToken(token)})
+	return l, nil
+}
+
+// TakeLogin takes an approved request out, for the one who then makes its token
+// in the same transaction. Only the first caller finds it.
+func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (redoubt.LoginRequest, error) {
+	l, err := one(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND key_hash = $2 AND expires_at > $3`, keyHash, tx.now)
+	if err != nil {
+		return l, err
+	}
+	_, err = tx.exec(ctx, `DELETE FROM login_request WHERE deployment_id = $1 AND key_hash = $2`, keyHash)
+	return l, err
+}
+
+// PruneLogins forgets the requests that expired before a time.
+func (s *Store) PruneLogins(ctx context.Context, before time.Time) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		_, err := q.exec(ctx, `DELETE FROM login_request WHERE expires_at < $1`, before)
+		return err
+	})
+}

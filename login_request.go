@@ -1,0 +1,25 @@
+package redoubt
+
+import "time"
+
+// LoginFor is how long a scanner that asks for a token may wait for somebody to
+// approve it. It gives up itself after three minutes.
+const LoginFor = 10 * time.Minute
+
+// LoginRequest is a scanner that waits for a token of its own, as `semgrep
+// login` does. Who knows the key that it made up gets the token, so only a hash
+// of that is kept; people name the request by its code.
+type LoginRequest struct {
+	KeyHash      []byte
+	Code         string
+	DeploymentID int64 // 0 until somebody approves it
+	Address      string
+	Agent        string // the scanner's own name and version
+	AskedAt      time.Time
+	ExpiresAt    time.Time
+	Token        Token // to be made when it is fetched; empty before the approval
+	ApprovedBy   Actor
+}
+
+// Approved reports whether the token may be fetched.
+func (r LoginRequest) Approved() bool { return r.DeploymentID != 0 }
