@@ -45,6 +45,14 @@ type FindingFilter struct {
 	// skipped (decisions §6).
 	HasIDs bool
 	IDs    []int64
+
+	// The pages narrow further. Primary keeps what is on the primary branch of
+	// its project. Search keeps what has the text, in any case, in the name of
+	// its rule, project or package. Except leaves out what any of its lists of
+	// values has; its other members say nothing.
+	Primary bool
+	Search  string
+	Except  *FindingFilter
 }
 
 // Target is a selected finding and the lineage that its triage hangs on.

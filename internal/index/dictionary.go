@@ -11,6 +11,7 @@ import (
 // words numbers strings from 1 on. The empty string is 0: none.
 type words struct {
 	numbers map[string]uint32
+	texts   []string // by number; the first is the empty one
 	member  string   // of a finding that holds a word, when it is written from here
 	wire    []string // by number: that member
 }
@@ -23,13 +24,22 @@ func (w *words) number(s string) uint32 {
 	n, ok := w.numbers[s]
 	if !ok {
 		if w.numbers == nil {
-			w.numbers = map[string]uint32{}
+			w.numbers, w.texts = map[string]uint32{}, make([]string, 1)
 		}
 		n = uint32(len(w.numbers) + 1)
-		w.numbers[strings.Clone(s)] = n
+		s = strings.Clone(s)
+		w.numbers[s], w.texts = n, append(w.texts, s)
 		w.write(s)
 	}
 	return n
+}
+
+// text returns the word of a number, or nothing.
+func (w *words) text(n uint32) string {
+	if int(n) < len(w.texts) {
+		return w.texts[n]
+	}
+	return ""
 }
 
 // newWire returns words that are written as that member.

@@ -15,6 +15,9 @@ type query struct {
 	clauses []clause
 	from    int             // no lower ordinal: since
 	ids     *roaring.Bitmap // only these ordinals; nil for all
+
+	with    []*roaring.Bitmap // and only those of each
+	without []*roaring.Bitmap // and none of these
 }
 
 // clause is one field and its accepted values; none accepts nothing.
@@ -48,6 +51,7 @@ func (s *state) query(p *partition, f *redoubt.FindingFilter) *query {
 	q.addWords(byPackage, &s.packages, f.Packages)
 	q.addWords(bySecretType, &s.secrets, f.SecretTypes)
 	q.addSmall(f)
+	s.narrow(p, q, f)
 	return q
 }
 

@@ -53,7 +53,30 @@ func (w *world) stands(f redoubt.FindingFilter, finding redoubt.IndexedFinding) 
 func (w *world) accepts(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
 	l := w.lineages[finding.LineageID]
 	return w.acceptsProject(f, w.projects[finding.ProjectID]) && w.acceptsRule(f, w.rules[finding.RuleID]) &&
-		acceptsLineage(f, finding, l) && acceptsRow(f, finding, l.Annotations)
+		acceptsLineage(f, finding, l) && acceptsRow(f, finding, l.Annotations) && w.acceptsPage(f, finding)
+}
+
+// acceptsPage is what the pages filter by beyond the contract.
+func (w *world) acceptsPage(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
+	p, lower := w.projects[finding.ProjectID], strings.ToLower
+	named := false
+	for _, name := range []string{p.Name, w.rules[finding.RuleID].Name, finding.Package} {
+		named = named || strings.Contains(lower(name), lower(f.Search))
+	}
+	if f.Primary && finding.Ref != p.Primary() || !named {
+		return false
+	}
+	if f.Except == nil {
+		return true
+	}
+	for _, kind := range facetModels {
+		for _, value := range kind.excluded(*f.Except) {
+			if slices.Contains(kind.values(w, finding), value) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func in[T comparable](accepted []T, value T) bool {

@@ -16,6 +16,15 @@ func (p *partition) matches(q *query) *roaring.Bitmap {
 	if q.ids != nil {
 		sets = append(sets, q.ids)
 	}
+	b := p.allOf(append(sets, q.with...))
+	for _, none := range q.without {
+		b = roaring.AndNot(b, none)
+	}
+	return b
+}
+
+// allOf returns what is in each of the sets; without any, what is listed.
+func (p *partition) allOf(sets []*roaring.Bitmap) *roaring.Bitmap {
 	switch len(sets) {
 	case 0:
 		return p.listed
@@ -115,7 +124,7 @@ func (p *partition) scanBound(q *query) int {
 	for _, c := range q.clauses {
 		values += len(c.values)
 	}
-	if q.ids != nil || values <= 1 {
+	if q.ids != nil || len(q.with)+len(q.without) > 0 || values <= 1 {
 		return 0
 	}
 	return min(len(p.rows)/64+32*values, len(p.rows))

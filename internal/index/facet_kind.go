@@ -1,0 +1,75 @@
+package index
+
+import "github.com/redoubt/redoubt"
+
+type filter = redoubt.FindingFilter
+
+// facetKinds has every facet.
+var facetKinds = map[Facet]facetKind{
+	FacetSeverity:       {func(f *filter) { f.Severities = nil }, bySeverity, named[redoubt.Severity]},
+	FacetStatus:         {func(f *filter) { f.Statuses = nil }, byStatus, named[redoubt.Status]},
+	FacetReason:         {func(f *filter) { f.TriageReasons = nil }, byReason, named[redoubt.TriageReason]},
+	FacetConfidence:     {func(f *filter) { f.Confidences = nil }, byConfidence, named[redoubt.Confidence]},
+	FacetVerdict:        {func(f *filter) { f.Verdicts = nil }, byVerdict, named[redoubt.Verdict]},
+	FacetReachability:   {func(f *filter) { f.Reachabilities = nil }, byReachability, named[redoubt.Reachability]},
+	FacetTransitivity:   {func(f *filter) { f.Transitivities = nil }, byTransitivity, named[redoubt.Transitivity]},
+	FacetEPSS:           {func(f *filter) { f.EPSS = nil }, byEPSS, named[redoubt.EPSSBand]},
+	FacetValidation:     {func(f *filter) { f.ValidationStates = nil }, byValidation, named[redoubt.ValidationState]},
+	FacetMalicious:      {func(f *filter) { f.Malicious = nil }, byMalicious, flagged},
+	FacetProOnly:        {func(f *filter) { f.ProOnly = nil }, byProOnly, flagged},
+	FacetIncludeHistory: {func(f *filter) { f.ExcludeHistoric = false }, byHistorical, flagged},
+	FacetPR:             {func(f *filter) { f.PRStates = nil }, byPRs, prStates},
+
+	FacetRef:        {func(f *filter) { f.Ref = "" }, byRef, func(s *state, n uint32) []string { return []string{s.refs.text(n)} }},
+	FacetComponent:  {func(f *filter) { f.ComponentTags = nil }, byTag, func(s *state, n uint32) []string { return []string{s.tags.text(n)} }},
+	FacetPackage:    {func(f *filter) { f.Packages = nil }, byPackage, func(s *state, n uint32) []string { return []string{s.packages.text(n)} }},
+	FacetSecretType: {func(f *filter) { f.SecretTypes = nil }, bySecretType, func(s *state, n uint32) []string { return []string{s.secrets.text(n)} }},
+
+	FacetProject: {func(f *filter) { f.Projects, f.ProjectIDs = nil, nil }, byProject, func(s *state, n uint32) []string {
+		return []string{s.projects.entries[n].name}
+	}},
+	FacetProjectTag: {func(f *filter) { f.ProjectTags = nil }, byProject, func(s *state, n uint32) []string {
+		return s.projects.entries[n].tags
+	}},
+	FacetVisibility: {func(f *filter) { f.Visibilities = nil }, byProject, func(s *state, n uint32) []string {
+		return []string{s.projects.entries[n].visibility.String()}
+	}},
+	FacetRule: {func(f *filter) { f.Rules = nil }, byRule, func(s *state, n uint32) []string {
+		return []string{s.rules.entries[n].name}
+	}},
+	FacetRuleset: {func(f *filter) { f.Rulesets = nil }, byRule, func(s *state, n uint32) []string {
+		return s.rules.entries[n].rulesets
+	}},
+	FacetCategory: {func(f *filter) { f.Categories = nil }, byRule, func(s *state, n uint32) []string {
+		return s.rules.entries[n].category
+	}},
+	FacetMode: {func(f *filter) { f.Modes = nil }, byRule, func(s *state, n uint32) []string {
+		return []string{s.rules.entries[n].mode.String()}
+	}},
+}
+
+// named spells a value of an enumeration.
+func named[T interface {
+	~uint8
+	String() string
+}](_ *state, n uint32) []string {
+	return []string{T(n).String()}
+}
+
+func flagged(_ *state, n uint32) []string {
+	if n == uint32(flagYes) {
+		return []string{"true"}
+	}
+	return []string{"false"}
+}
+
+func prStates(_ *state, n uint32) []string {
+	var out []string
+	if n&prOpen != 0 {
+		out = append(out, "open")
+	}
+	if n&prMerged != 0 {
+		out = append(out, "merged")
+	}
+	return out
+}

@@ -1,0 +1,319 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// facetModel says what values a finding has of a facet, and which of them a
+// filter that is an exception leaves out.
+type facetModel struct {
+	values   func(w *world, f redoubt.IndexedFinding) []string
+	clear    func(f *redoubt.FindingFilter)
+	excluded func(f redoubt.FindingFilter) []string
+}
+
+// texts spells a list.
+func texts[T interface{ String() string }](list []T) []string {
+	var out []string
+	for _, v := range list {
+		out = append(out, v.String())
+	}
+	return out
+}
+
+func one1(v interface{ String() string }) []string { return []string{v.String()} }
+
+func flagOf(b bool) []string {
+	if b {
+		return []string{"true"}
+	}
+	return []string{"false"}
+}
+
+func decimal(id int64) string { return strconv.FormatInt(id, 10) }
+
+func never(redoubt.FindingFilter) []string { return nil }
+
+func lower(list []string) []string { return each1(list, strings.ToLower) }
+
+var facetModels = map[Facet]facetModel{
+	FacetSeverity: {
+		func(_ *world, f redoubt.IndexedFinding) []string { return one1(f.Severity) },
+		func(f *redoubt.FindingFilter) { f.Severities = nil },
+		func(f redoubt.FindingFilter) []string { return texts(f.Severities) },
+	},
+	FacetStatus: {
+		func(w *world, f redoubt.IndexedFinding) []string {
+			return one1(redoubt.StatusOf(f.State, w.lineages[f.LineageID].Triage.State))
+		},
+		func(f *redoubt.FindingFilter) { f.Statuses = nil },
+		func(f redoubt.FindingFilter) []string { return texts(f.Statuses) },
+	},
+	FacetReason: {
+		func(w *world, f redoubt.IndexedFinding) []string { return one1(w.lineages[f.LineageID].Triage.Reason) },
+		func(f *redoubt.FindingFilter) { f.TriageReasons = nil },
+		func(f redoubt.FindingFilter) []string { return texts(f.TriageReasons) },
+	},
+	FacetConfidence: {
+		func(_ *world, f redoubt.IndexedFinding) []string { return one1(f.Confidence) },
+		func(f *redoubt.FindingFilter) { f.Confidences = nil },
+		func(f redoubt.FindingFilter) []string { return texts(f.Confidences) },
+	},
+	FacetProject: {
+		func(w *world, f redoubt.IndexedFinding) []string { return []string{w.projects[f.ProjectID].Name} },
+		func(f *redoubt.FindingFilter) { f.Projects, f.ProjectIDs = nil, nil },
+		never, // by name in any case, and by id: see excludedProjects
+	},
+	"excluded projects": {
+		values: func(w *world, f redoubt.IndexedFinding) []string {
+			return lower([]string{w.projects[f.ProjectID].Name})
+		},
+		excluded: func(f redoubt.FindingFilter) []string { return lower(f.Projects) },
+	},
+	"excluded project ids": {
+		values: func(_ *world, f redoubt.IndexedFinding) []string { return []string{decimal(f.ProjectID)} },
+		excluded: func(f redoubt.FindingFilter) (out []string) {
+			for _, id := range f.ProjectIDs {
+				out = append(out, decimal(id))
+			}
+			return out
+		},
+	},
+	FacetProjectTag: {
+		func(w *world, f redoubt.IndexedFinding) []string { return lower(w.projects[f.ProjectID].Tags) },
+		func(f *redoubt.FindingFilter) { f.ProjectTags = nil },
+		func(f redoubt.FindingFilter) []string { return lower(f.ProjectTags) },
+	},
+	FacetVisibility: {
+		func(w *world, f redoubt.IndexedFinding) []string { return one1(w.projects[f.ProjectID].Visibility) },
+		func(f *redoubt.FindingFilter) { f.Visibilities = nil },
+		func(f redoubt.FindingFilter) []string { return texts(f.Visibilities) },
+	},
+	FacetRef: {
+		func(_ *world, f redoubt.IndexedFinding) []string { return []string{f.Ref} },
+		func(f *redoubt.FindingFilter) { f.Ref = "" },
+		func(f redoubt.FindingFilter) []string {
+			if f.Ref == "" {
+				return nil
+			}
+			return []string{f.Ref}
+		},
+	},
+	FacetRule: {
+		func(w *world, f redoubt.IndexedFinding) []string { return []string{w.rules[f.RuleID].Name} },
+		func(f *redoubt.FindingFilter) { f.Rules = nil },
+		func(f redoubt.FindingFilter) []string { return f.Rules },
+	},
+	FacetRuleset: {
+		func(w *world, f redoubt.IndexedFinding) []string { return w.rules[f.RuleID].Rulesets },
+		func(f *redoubt.FindingFilter) { f.Rulesets = nil },
+		func(f redoubt.FindingFilter) []string { return f.Rulesets },
+	},
+	FacetCategory: {
+		func(w *world, f redoubt.IndexedFinding) []string { return w.rules[f.RuleID].Categories() },
+		func(f *redoubt.FindingFilter) { f.Categories = nil },
+		func(f redoubt.FindingFilter) []string { return f.Categories },
+	},
+	FacetMode: {
+		func(w *world, f redoubt.IndexedFinding) []string {
+			mode := redoubt.PolicyMode(0)
+			for _, pr := range w.policyRules {
+				if pr.Rule.Name == w.rules[f.RuleID].Name {
+					mode = max(mode, pr.Mode)
+				}
+			}
+			return one1(mode)
+		},
+		func(f *redoubt.FindingFilter) { f.Modes = nil },
+		func(f redoubt.FindingFilter) []string { return texts(f.Modes) },
+	},
+	FacetVerdict: {
+		func(w *world, f redoubt.IndexedFinding) []string {
+			if a := w.lineages[f.LineageID].Annotations.Assistant; a != nil && a.Autotriage != nil {
+				return []string{a.Autotriage.Verdict}
+			}
+			return nil
+		},
+		func(f *redoubt.FindingFilter) { f.Verdicts = nil },
+		func(f redoubt.FindingFilter) []string { return texts(f.Verdicts) },
+	},
+	FacetComponent: {
+		func(w *world, f redoubt.IndexedFinding) []string {
+			if a := w.lineages[f.LineageID].Annotations.Assistant; a != nil && a.Component != nil {
+				return []string{a.Component.Tag}
+			}
+			return nil
+		},
+		func(f *redoubt.FindingFilter) { f.ComponentTags = nil },
+		func(f redoubt.FindingFilter) []string { return f.ComponentTags },
+	},
+	FacetPR: {
+		func(w *world, f redoubt.IndexedFinding) (out []string) {
+			for _, state := range []string{"open", "merged"} {
+				if w.lineages[f.LineageID].Annotations.HasPRState(state) {
+					out = append(out, state)
+				}
+			}
+			return out
+		},
+		func(f *redoubt.FindingFilter) { f.PRStates = nil },
+		func(f redoubt.FindingFilter) []string { return f.PRStates },
+	},
+	FacetReachability: {
+		func(w *world, f redoubt.IndexedFinding) []string {
+			return one1(reachability(f, w.lineages[f.LineageID].Annotations))
+		},
+		func(f *redoubt.FindingFilter) { f.Reachabilities = nil },
+		func(f redoubt.FindingFilter) []string { return texts(f.Reachabilities) },
+	},
+	FacetTransitivity: {
+		func(_ *world, f redoubt.IndexedFinding) []string { return one1(transitivity(f)) },
+		func(f *redoubt.FindingFilter) { f.Transitivities = nil },
+		func(f redoubt.FindingFilter) []string { return texts(f.Transitivities) },
+	},
+	FacetMalicious: {
+		func(_ *world, f redoubt.IndexedFinding) []string { return flagOf(f.Malicious) },
+		func(f *redoubt.FindingFilter) { f.Malicious = nil }, never,
+	},
+	FacetPackage: {
+		func(_ *world, f redoubt.IndexedFinding) []string { return []string{f.Package} },
+		func(f *redoubt.FindingFilter) { f.Packages = nil },
+		func(f redoubt.FindingFilter) []string { return f.Packages },
+	},
+	FacetEPSS: {
+		func(w *world, f redoubt.IndexedFinding) []string {
+			return one1(redoubt.BandOf(w.lineages[f.LineageID].Annotations.EPSS))
+		},
+		func(f *redoubt.FindingFilter) { f.EPSS = nil },
+		func(f redoubt.FindingFilter) []string { return texts(f.EPSS) },
+	},
+	FacetProOnly: {
+		func(_ *world, f redoubt.IndexedFinding) []string { return flagOf(f.ProOnly) },
+		func(f *redoubt.FindingFilter) { f.ProOnly = nil }, never,
+	},
+	FacetSecretType: {
+		func(_ *world, f redoubt.IndexedFinding) []string { return []string{f.SecretType} },
+		func(f *redoubt.FindingFilter) { f.SecretTypes = nil },
+		func(f redoubt.FindingFilter) []string { return f.SecretTypes },
+	},
+	FacetValidation: {
+		func(_ *world, f redoubt.IndexedFinding) []string { return one1(f.ValidationState) },
+		func(f *redoubt.FindingFilter) { f.ValidationStates = nil },
+		func(f redoubt.FindingFilter) []string { return texts(f.ValidationStates) },
+	},
+	FacetIncludeHistory: {
+		func(_ *world, f redoubt.IndexedFinding) []string { return flagOf(f.Historical) },
+		func(f *redoubt.FindingFilter) { f.ExcludeHistoric = false }, never,
+	},
+}
+
+// naiveFacet counts a facet by looking at every finding.
+func (w *world) naiveFacet(facet Facet, f redoubt.FindingFilter) map[string]int {
+	model := facetModels[facet]
+	model.clear(&f)
+	if f.Except != nil {
+		except := *f.Except
+		model.clear(&except)
+		f.Except = &except
+	}
+	counts := map[string]int{}
+	add := func(f redoubt.FindingFilter) {
+		for _, finding := range w.list(f) {
+			for _, value := range model.values(w, finding) {
+				if value != "" {
+					counts[value]++
+				}
+			}
+		}
+	}
+	if facet != FacetRef || !f.Dedup {
+		add(f)
+		return counts
+	}
+	for _, ref := range append([]string{"refs/heads/no"}, someRefs...) { // one after the other, as somebody who chooses it would
+		f.Ref = ref
+		add(f)
+	}
+	return counts
+}
+
+// checkListing compares an answer to everything with what looking at every
+// finding answers.
+func (w *world) checkListing(t *rapid.T, v *View, f redoubt.FindingFilter, want []redoubt.IndexedFinding) {
+	facet := rapid.SampledFrom(slices.Sorted(func(yield func(Facet) bool) {
+		for facet := range facetKinds {
+			if !yield(facet) {
+				return
+			}
+		}
+	})).Draw(t, "facet")
+	q := Question{
+		Filter: f, Order: Order(rapid.IntRange(0, 2).Draw(t, "order")), Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: 3,
+		Values: 100, Facets: []FacetAsked{{facet, []string{"kept"}}}, Groups: ByRule,
+	}
+	got, err := v.Ask(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Total != len(want) {
+		t.Errorf("Total of %+v = %d, want %d", f, got.Total, len(want))
+	}
+	counted := map[string]int{}
+	for _, c := range got.Facets[facet].Values {
+		counted[c.Value] = c.Count
+	}
+	naive := w.naiveFacet(facet, f)
+	naive["kept"] += 0
+	if diff := gocmp.Diff(naive, counted); diff != "" {
+		t.Errorf("%s under %+v, except %+v (-naive +got):\n%s", facet, f, f.Except, diff)
+	}
+	var ids []int64
+	for i := range got.Page.items {
+		ids = append(ids, int64(got.Page.items[i].row.id))
+	}
+	if diff := gocmp.Diff(ordered(want, q), ids); diff != "" {
+		t.Errorf("order %d of %+v (-naive +got):\n%s", q.Order, f, diff)
+	}
+	total := 0
+	for _, g := range got.Groups {
+		total += g.Total
+	}
+	if total != len(want) {
+		t.Errorf("groups of %+v hold %d findings, want %d", f, total, len(want))
+	}
+}
+
+// ordered is the page of a list that a question asks for.
+func ordered(list []redoubt.IndexedFinding, q Question) (ids []int64) {
+	list = slices.Clone(list)
+	switch q.Order {
+	case Oldest:
+		slices.Reverse(list)
+	case Riskiest:
+		slices.SortStableFunc(list, func(a, b redoubt.IndexedFinding) int { return cmp.Compare(b.Severity, a.Severity) })
+	}
+	for i, f := range list {
+		if i >= q.Skip && i < q.Skip+q.Size {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids
+}
+
+func TestFacetsShowTheMostFrequentAndWhatIsKept(t *testing.T) {
+	got := cut(map[string]int{"a": 1, "b": 5, "c": 3, "d": 3}, 2, []string{"a", "z", "b"})
+	want := FacetCounts{Values: []FacetCount{{"b", 5}, {"c", 3}, {"a", 1}, {"z", 0}}, More: 1}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,124 @@
+package index
+
+import (
+	"context"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Order is how a listing is sorted.
+type Order uint8
+
+// Orders. Findings of one severity are newest first.
+const (
+	Newest Order = iota // as the contract lists
+	Oldest
+	Riskiest // by severity
+)
+
+// Question asks for everything that a page of findings shows, of one state.
+type Question struct {
+	Filter redoubt.FindingFilter
+	Order  Order
+	Skip   int
+	Size   int
+	Facets []FacetAsked
+	Values int      // how many values of a facet at most
+	Groups Grouping // none, or what to group by
+}
+
+// Listing answers a Question: its numbers agree with each other and with Count.
+type Listing struct {
+	Total  int // findings that the filter selects
+	Page   *Page
+	Facets map[Facet]FacetCounts
+	Groups []Group
+}
+
+// Ask answers a question about findings. Errors are those of reading bodies.
+func (v *View) Ask(ctx context.Context, q Question) (*Listing, error) {
+	out := &Listing{Page: &Page{issueType: q.Filter.IssueType}, Facets: map[Facet]FacetCounts{}}
+	v.read(q.Filter.IssueType, func(s *state, p *partition) {
+		b := s.selected(p, &q.Filter)
+		out.Total = int(b.GetCardinality())
+		out.Page.copy(s, p, p.ordered(b, q.Order, max(q.Skip, 0), q.Size))
+		for _, asked := range q.Facets {
+			out.Facets[asked.Facet] = s.facet(p, b, &q, asked)
+		}
+		out.Groups = s.groups(p, b, q.Groups)
+	})
+	return out, out.Page.fetch(ctx, v.d.x.src, v.d.id)
+}
+
+// selected returns the rows that a filter accepts, to be read only.
+func (s *state) selected(p *partition, f *redoubt.FindingFilter) *roaring.Bitmap {
+	q := s.query(p, f)
+	b := p.matches(q)
+	if q.from > 0 {
+		b = b.Clone()
+		b.RemoveRange(0, uint64(q.from))
+	}
+	return b
+}
+
+// ordered returns the ordinals at skip to skip+size of the rows in an order.
+func (p *partition) ordered(b *roaring.Bitmap, o Order, skip, size int) []uint32 {
+	switch o {
+	case Oldest:
+		return ascending(b, skip, size)
+	case Riskiest:
+		return p.riskiest(b, skip, size)
+	}
+	return descending(b, skip, size)
+}
+
+// riskiest takes the rows of one severity after the other, worst first; those
+// of none come last.
+func (p *partition) riskiest(b *roaring.Bitmap, skip, size int) []uint32 {
+	var out []uint32
+	rest := b
+	for severity := redoubt.SeverityCritical; len(out) < size; severity-- {
+		set := rest
+		if severity > 0 {
+			set = roaring.And(rest, p.having(bySeverity, uint32(severity)))
+			rest = roaring.AndNot(rest, set)
+		}
+		out = append(out, descending(set, skip, size-len(out))...)
+		skip = max(skip-int(set.GetCardinality()), 0)
+		if severity == 0 {
+			break
+		}
+	}
+	return out
+}
+
+// ascending returns members skip to skip+size of a set.
+func ascending(b *roaring.Bitmap, skip, size int) []uint32 {
+	n := min(int(b.GetCardinality())-skip, size)
+	if n <= 0 {
+		return nil
+	}
+	first, err := b.Select(uint32(skip))
+	if err != nil {
+		return nil // skip is below the cardinality, so there is such a member
+	}
+	out := make([]uint32, n)
+	it := b.Iterator()
+	it.AdvanceIfNeeded(first)
+	for i := range out {
+		out[i] = it.Next()
+	}
+	return out
+}
+
+// descending does the same from the end.
+func descending(b *roaring.Bitmap, skip, size int) []uint32 {
+	end := int(b.GetCardinality()) - skip
+	out := ascending(b, max(end-size, 0), min(size, end))
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out
+}

@@ -1,0 +1,92 @@
+package index
+
+import (
+	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/redoubt/redoubt"
+)
+
+// narrow adds what the pages filter by beyond the contract.
+func (s *state) narrow(p *partition, q *query, f *redoubt.FindingFilter) {
+	if f.Primary {
+		q.with = append(q.with, s.onPrimary(p))
+	}
+	if f.Search != "" {
+		q.with = append(q.with, s.naming(p, strings.ToLower(f.Search)))
+	}
+	if f.Except != nil {
+		q.without = s.exceptions(p, f.Except)
+	}
+}
+
+// onPrimary returns the rows on the primary branch of their project.
+func (s *state) onPrimary(p *partition) *roaring.Bitmap {
+	byBranch := map[uint32][]*roaring.Bitmap{} // few branches are primary somewhere
+	for n, project := range s.projects.entries {
+		if project != nil {
+			byBranch[project.primaryRef] = append(byBranch[project.primaryRef], p.having(byProject, uint32(n)))
+		}
+	}
+	out := roaring.New()
+	for ref, projects := range byBranch {
+		out.Or(roaring.And(p.having(byRef, ref), roaring.FastOr(projects...)))
+	}
+	return out
+}
+
+// naming returns the rows whose rule, project or package has a text in its name.
+func (s *state) naming(p *partition, lower string) *roaring.Bitmap {
+	sets := []*roaring.Bitmap{nobody}
+	for n, project := range s.projects.entries {
+		if project != nil && strings.Contains(project.folded, lower) {
+			sets = append(sets, p.having(byProject, uint32(n)))
+		}
+	}
+	for n, rule := range s.rules.entries {
+		if rule != nil && containsFold(rule.name, lower) {
+			sets = append(sets, p.having(byRule, uint32(n)))
+		}
+	}
+	for n, name := range s.packages.texts {
+		if containsFold(name, lower) {
+			sets = append(sets, p.having(byPackage, uint32(n)))
+		}
+	}
+	return roaring.FastOr(sets...)
+}
+
+func containsFold(s, lower string) bool { return strings.Contains(strings.ToLower(s), lower) }
+
+// exceptions returns, for each list of values in a filter, the rows that have
+// one of them.
+func (s *state) exceptions(p *partition, f *redoubt.FindingFilter) []*roaring.Bitmap {
+	q := &query{}
+	if f.Ref != "" {
+		q.add(byRef, s.refs.find([]string{f.Ref}))
+	}
+	for _, one := range []redoubt.FindingFilter{
+		{Projects: f.Projects}, {ProjectIDs: f.ProjectIDs}, {ProjectTags: f.ProjectTags}, {Visibilities: f.Visibilities},
+	} {
+		if numbers, all := s.projectsOf(&one); !all {
+			q.add(byProject, numbers)
+		}
+	}
+	for _, one := range []redoubt.FindingFilter{{Rules: f.Rules}, {Rulesets: f.Rulesets}, {Categories: f.Categories}, {Modes: f.Modes}} {
+		if numbers, all := s.rulesOf(&one); !all {
+			q.add(byRule, numbers)
+		}
+	}
+	q.addWords(byTag, &s.tags, f.ComponentTags)
+	q.addWords(byPackage, &s.packages, f.Packages)
+	q.addWords(bySecretType, &s.secrets, f.SecretTypes)
+	lists := *f
+	lists.Malicious, lists.ProOnly, lists.ExcludeHistoric = nil, nil, false
+	q.addSmall(&lists)
+	var out []*roaring.Bitmap
+	for _, c := range q.clauses {
+		out = append(out, p.union(c))
+	}
+	return out
+}
