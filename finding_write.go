@@ -21,8 +21,9 @@ type IdentityLink struct {
 // FindingWrite is a row to write, with what readers see beside it.
 type FindingWrite struct {
 	Finding
-	Body     []byte // Body's members
-	Evidence []byte // JSON: code and data flow
+	Body     []byte   // Body's members
+	Evidence []byte   // JSON: code and data flow
+	Subject  *Subject // of a supply-chain finding, where a report told it anew
 }
 
 // FindingEvent is one line of a finding's history.

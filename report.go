@@ -89,6 +89,7 @@ type Vulnerable struct {
 	Fixes         []Fix
 	InCode        bool // the result's path is code that uses the package, not the lockfile
 	EPSS          *EPSS
+	Group         int64 // of advisories (decisions §14); 0 from scanners
 }
 
 // Fix is a version of a package that is no longer vulnerable.

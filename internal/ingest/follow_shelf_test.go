@@ -106,7 +106,9 @@ func (s *shelf) oldest(ref string, m shelfMatch) *shelfRow {
 	}
 	stays := found[0]
 	for _, other := range found[1:] {
-		other.leave(redoubt.StateRemoved, s.step)
+		if other.live() {
+			other.leave(redoubt.StateRemoved, s.step)
+		}
 		if other.group == m.group {
 			other.group = stays.group
 		}

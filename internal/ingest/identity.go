@@ -17,6 +17,8 @@ import (
 type Sighting struct {
 	Result  *redoubt.Result
 	Finding redoubt.Finding
+
+	links *Links // into another commit than the plan's; mostly nil
 }
 
 // Observe turns the results of a report into sightings, ordered by position,

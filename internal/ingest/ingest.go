@@ -31,6 +31,9 @@ type Upload struct {
 	// or the path newly excluded from it, so that a full scan removes findings
 	// that it does not report. Imports know no policy: nil.
 	OutOfPolicy func(rule, path string) bool
+	// Advised tells what the advisories say of a ref's inventory, once it is
+	// stored: see Follow. Nil follows no advisories.
+	Advised func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error)
 	// Begun is the running scan that the upload ends, as AddScan stored it: its
 	// start is the upload's. Nil makes a scan that is over already, as imports do.
 	Begun *redoubt.Scan
@@ -128,6 +131,9 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 		return err
 	}
 	if err := a.putInventories(ctx, scope, inventories); err != nil {
+		return err
+	}
+	if err := a.follow(ctx, stored.Findings); err != nil {
 		return err
 	}
 	branchScanned := a.scan.Full && !scope.Failed && strings.HasPrefix(a.scan.Ref, "refs/heads/")

@@ -15,6 +15,9 @@ type Scope struct {
 	// unread are the places of results that could not be taken: what stands
 	// there was seen, so it stays as it is.
 	unread map[place]bool
+	// judge decides in place of all the others, where it is known finding by
+	// finding why it is absent.
+	judge func(*redoubt.Finding) redoubt.State
 }
 
 // place is a file and the rule that looked at it.
@@ -69,6 +72,8 @@ func set(list []string) map[string]bool {
 // scanners list a file there on which they gave up.
 func (s Scope) absent(f *redoubt.Finding) redoubt.State {
 	switch {
+	case s.judge != nil:
+		return s.judge(f)
 	case s.Failed:
 		return f.State
 	case s.Full && s.outOfPolicy != nil && s.outOfPolicy(f.RuleName, f.Path):

@@ -48,11 +48,16 @@ func (j *joiner) join(lineage int64, id redoubt.Identity) bool {
 	if !known {
 		return false
 	}
-	a, b := j.root(lineage), j.root(other.ID)
+	j.unite(lineage, other.ID)
+	return true
+}
+
+// unite makes two lineages one.
+func (j *joiner) unite(a, b int64) {
+	a, b = j.root(a), j.root(b)
 	if a != b {
 		j.parent[max(a, b)] = min(a, b) // ids count up: the smaller is older
 	}
-	return true
 }
 
 // reopen notes that a finding of the lineage came back.

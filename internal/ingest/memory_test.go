@@ -24,7 +24,8 @@ type memory struct {
 
 	inventories map[string]redoubt.InventoryStatement // by ref and lockfile
 	nextID      int64
-	writes      int // calls that wrote something
+	writes      int     // calls that wrote something
+	started     []int64 // lineages, in order, those too that were merged since
 }
 
 func newMemory() *memory {
@@ -175,6 +176,7 @@ func (m *memory) AddLineages(_ context.Context, lineages []redoubt.Lineage) erro
 			return fmt.Errorf("lineage %d is there or has no id", l.ID)
 		}
 		m.lineages[l.ID] = &l
+		m.started = append(m.started, l.ID)
 	}
 	return nil
 }
@@ -239,6 +241,9 @@ func (m *memory) UpdateFindings(_ context.Context, findings []redoubt.FindingWri
 		}
 		if f.Body == nil {
 			f.Body, f.Evidence = m.rows[f.ID].Body, m.rows[f.ID].Evidence
+		}
+		if f.Subject == nil {
+			f.Subject = m.rows[f.ID].Subject
 		}
 		m.rows[f.ID] = &f
 	}

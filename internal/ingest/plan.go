@@ -49,6 +49,11 @@ type Changes struct {
 // order. Its time is linear in rows and sightings, but for sorting what pairs.
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
 	p := planner{Facts: facts, lineages: newJoiner(stored)}
+	p.run(stored, report)
+	return p.changes, p.err
+}
+
+func (p *planner) run(stored Stored, report []Sighting) {
 	rows := make(map[redoubt.Identity]*redoubt.Finding, len(stored.Findings))
 	for i := range stored.Findings {
 		rows[stored.Findings[i].Identity] = &stored.Findings[i]
@@ -73,7 +78,6 @@ func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
 	}
 	p.absent(missing, unseen)
 	p.finish()
-	return p.changes, p.err
 }
 
 // planner gathers changes; err keeps the first failure to encode.
@@ -81,6 +85,7 @@ type planner struct {
 	Facts
 	changes  Changes
 	lineages joiner
+	handed   map[int64]bool // findings that a scanner hands over in this very commit
 	err      error
 }
 
@@ -93,7 +98,7 @@ func (p *planner) again(row *redoubt.Finding, s *Sighting) {
 		change = ItemReturned
 		next.RelevantSince, next.StateUpdatedAt = p.At, p.At
 		p.event(row.ID, redoubt.EventReturned, nil)
-		if next.State == redoubt.Unresolved {
+		if next.State == redoubt.Unresolved && !p.handed[row.ID] {
 			p.lineages.reopen(row.LineageID)
 		}
 	case row.Content != next.Content || row.RuleID != next.RuleID:
@@ -129,7 +134,7 @@ func (p *planner) follow(row *redoubt.Finding, s *Sighting) redoubt.Finding {
 	next.LineageID, next.FirstScanID = row.LineageID, row.FirstScanID
 	next.CreatedAt, next.RelevantSince, next.StateUpdatedAt = row.CreatedAt, row.RelevantSince, row.StateUpdatedAt
 	next.RuleID = p.RuleIDs[s.Result.Rule]
-	next.Content = p.Links.content(s.Finding.Content)
+	next.Content = p.linksOf(s).content(s.Finding.Content)
 	next.SeenByFull = row.SeenByFull || p.Scope.Full
 	return next
 }
@@ -224,7 +229,10 @@ func (p *planner) update(next redoubt.Finding, s *Sighting, body bool, change It
 func (p *planner) write(f redoubt.Finding, s *Sighting, body bool) redoubt.FindingWrite {
 	w := redoubt.FindingWrite{Finding: f}
 	if body && p.err == nil {
-		w.Body, w.Evidence, p.err = encode(s, p.Links)
+		w.Body, w.Evidence, p.err = encode(s, p.linksOf(s))
+	}
+	if s != nil {
+		w.Subject = subjectOf(s.Result)
 	}
 	return w
 }
@@ -249,5 +257,17 @@ func (p *planner) finish() {
 		p.changes.Links[i].LineageID = p.lineages.root(p.changes.Links[i].LineageID)
 	}
 	p.changes.Merges = p.lineages.merges()
-	p.changes.Triage = p.lineages.triage(p.Now, redoubt.Actor{Kind: "scan", ID: formatID(p.ScanID), Name: p.Source})
+	by := redoubt.Actor{Kind: "scan", ID: formatID(p.ScanID), Name: p.Source}
+	if p.ScanID == 0 {
+		by = redoubt.Actor{Kind: "system", Name: p.Source}
+	}
+	p.changes.Triage = p.lineages.triage(p.Now, by)
+}
+
+// linksOf returns the links into the commit that a sighting is of.
+func (p *planner) linksOf(s *Sighting) Links {
+	if s.links != nil {
+		return *s.links
+	}
+	return p.Links
 }

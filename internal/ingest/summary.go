@@ -56,6 +56,10 @@ type Summary struct {
 	DependenciesAdded   int      // rows of the inventory that came
 	DependenciesRemoved int      // and went, in lockfiles stated anew
 	LockfilesDropped    []string // paths that are gone
+
+	// Followed is what the advisories changed because of it; nil when they were
+	// not asked.
+	Followed *Summary
 }
 
 // count adds the items up.

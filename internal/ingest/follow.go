@@ -1,0 +1,214 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Follow brings the advisories' findings of a ref in line with what the
+// advisories say of its inventory, through the ordinary life of findings
+// (decisions §5, §14). It runs after an upload to the ref, with the scan, and
+// when advisories changed, with scan 0; at is when findings come and go.
+//
+//   - A match is a finding, unless a live one of a scanner says the same: then
+//     the advisories' own is removed. Both are one lineage either way.
+//   - Where there is no match any more and the version is still there, nobody
+//     fixed anything: removed. Else fixed.
+//   - Groups that became one keep their oldest finding.
+//   - What people were at goes on when a scanner's finding ends in the same
+//     commit as the advisories' takes its place.
+func Follow(ctx context.Context, s Store, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time) (Summary, error) {
+	sum := Summary{ProjectID: project.ID, Project: project.Name, Ref: advised.Ref, Source: redoubt.SourceAdvisories, ScanID: scanID, Outcome: redoubt.ScanApplied}
+	f := follower{Advised: advised, s: s, project: project}
+	rows, err := s.Findings(ctx, project.ID, advised.Ref, redoubt.SourceAdvisories)
+	if err != nil || len(rows)+len(advised.Matches) == 0 {
+		return sum, err
+	}
+	f.see()
+	stored, err := f.load(ctx, rows)
+	if err != nil {
+		return sum, err
+	}
+	a := application{s: s, project: project, sum: &sum}
+	f.plan = planner{lineages: newJoiner(stored), handed: map[int64]bool{}, Facts: Facts{
+		ProjectID: project.ID, Ref: advised.Ref, Source: redoubt.SourceAdvisories, ScanID: scanID, Scope: f.scope(), At: at, Now: s.Now(),
+		Links: NewLinks(project.URL, "", advised.Ref),
+	}}
+	if f.plan.RuleIDs, err = f.rules(ctx); err != nil {
+		return sum, err
+	}
+	stored.Findings = f.unite(rows)
+	f.plan.run(stored, f.wanted())
+	if f.plan.err != nil {
+		return sum, fmt.Errorf("plan what follows from the advisories: %w", f.plan.err)
+	}
+	f.credit()
+	return sum, a.write(ctx, f.plan.changes)
+}
+
+// follow asks the advisories where the upload can have changed their answer:
+// by what lockfiles hold, or by what a scanner says of dependencies.
+func (a *application) follow(ctx context.Context, before []redoubt.Finding) error {
+	sca := func(f redoubt.Finding) bool { return f.IssueType == redoubt.SCA }
+	if a.upload.Advised == nil || !a.scan.Products.Has(redoubt.SCA) && a.sum.Lockfiles == 0 && !slices.ContainsFunc(before, sca) {
+		return nil
+	}
+	advised, err := a.upload.Advised(ctx, a.project.ID, a.scan.Ref)
+	if err != nil {
+		return fmt.Errorf("ask the advisories: %w", err)
+	}
+	sum, err := Follow(ctx, a.s, a.project, advised, a.scan.ID, a.at())
+	a.sum.Followed = &sum
+	return err
+}
+
+// follower is one ref on its way to what the advisories say of it.
+type follower struct {
+	redoubt.Advised
+	s       Store
+	project redoubt.Project
+	plan    planner
+
+	sightings []Sighting // one for each match
+	hidden    map[redoubt.Identity]bool
+	scans     map[redoubt.Identity]int64 // that brought the lockfile
+}
+
+// see makes a sighting of each match.
+func (f *follower) see() {
+	o := observer{tool: redoubt.SourceAdvisories}
+	f.sightings = make([]Sighting, len(f.Matches))
+	f.hidden, f.scans = map[redoubt.Identity]bool{}, map[redoubt.Identity]int64{}
+	for i := range f.Matches {
+		m := &f.Matches[i]
+		r := &redoubt.Result{
+			Rule: m.Rule, Path: m.Dependency.Lockfile, Location: redoubt.Location{Line: m.Dependency.Line, EndLine: m.Dependency.Line},
+			Message: m.Message, Severity: m.Severity, Dependency: &m.Dependency,
+		}
+		id := o.d.advised(m, m.Group)
+		links := NewLinks(f.project.URL, m.Commit, f.Ref)
+		f.sightings[i] = Sighting{Result: r, Finding: o.row(told{r, o.d.content(r)}, id), links: &links}
+		f.scans[id] = m.ScanID
+		f.hidden[id] = slices.ContainsFunc(f.twins(i), func(t redoubt.Subject) bool { return live(t.State) })
+	}
+}
+
+func (f *follower) twins(i int) []redoubt.Subject {
+	if i < len(f.Twins) {
+		return f.Twins[i]
+	}
+	return nil
+}
+
+// advised is the identity of a match under one of its groups.
+func (d *digester) advised(m *redoubt.Match, group int64) redoubt.Identity {
+	hash := d.start("advised 1").num(group).str(m.Dependency.Lockfile, m.Package).sum()
+	return redoubt.Identity{Kind: redoubt.IdentityDependency, Hash: hash}
+}
+
+// load reads the lineages of all that the plan may join.
+func (f *follower) load(ctx context.Context, rows []redoubt.Finding) (stored Stored, err error) {
+	var d digester
+	var ids []redoubt.Identity
+	var lineages []int64
+	for i := range f.Matches {
+		m := &f.Matches[i]
+		for _, group := range append([]int64{m.Group}, m.Former...) {
+			ids = append(ids, d.advised(m, group))
+		}
+		for _, t := range f.twins(i) {
+			lineages = append(lineages, t.LineageID)
+		}
+	}
+	if len(ids) > 0 {
+		if stored.Known, err = f.s.LineagesOf(ctx, f.project.ID, ids); err != nil {
+			return stored, err
+		}
+	}
+	if stored.Known == nil {
+		stored.Known = map[redoubt.Identity]redoubt.Lineage{}
+	}
+	for i := range rows {
+		lineages = append(lineages, rows[i].LineageID)
+	}
+	slices.Sort(lineages)
+	if lineages = slices.Compact(lineages); len(lineages) > 0 {
+		stored.Lineages, err = f.s.Lineages(ctx, lineages)
+	}
+	return stored, err
+}
+
+// rules stores the rules of the matches.
+func (f *follower) rules(ctx context.Context) (map[*redoubt.Rule]int64, error) {
+	out := map[*redoubt.Rule]int64{}
+	var rules []*redoubt.Rule
+	for i := range f.Matches {
+		if r := f.Matches[i].Rule; out[r] == 0 {
+			out[r] = -1
+			rules = append(rules, r)
+		}
+	}
+	if len(rules) == 0 {
+		return out, nil
+	}
+	ids, err := f.s.PutRules(ctx, rules)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rules {
+		out[r] = ids[i]
+	}
+	return out, nil
+}
+
+// scope judges the findings that no match stands for any more. The lockfiles in
+// force are where it was searched: what left with its lockfile may have moved.
+func (f *follower) scope() Scope {
+	searched := f.Lockfiles
+	if searched == nil {
+		searched = []string{}
+	}
+	return Scope{Full: true, searched: set(searched), judge: func(row *redoubt.Finding) redoubt.State {
+		held, asked := f.Held[row.ID]
+		switch {
+		case f.hidden[row.Identity]:
+			return redoubt.StateRemoved
+		case !asked:
+			return row.State
+		case held:
+			return redoubt.StateRemoved
+		}
+		return redoubt.Fixed
+	}}
+}
+
+// wanted are the sightings that no finding of a scanner stands for.
+func (f *follower) wanted() []Sighting {
+	return slices.DeleteFunc(slices.Clone(f.sightings), func(s Sighting) bool { return f.hidden[s.Finding.Identity] })
+}
+
+// credit names the scan that brought the lockfile as the one that saw a new
+// finding first: advisories make no scan.
+func (f *follower) credit() {
+	for i := range f.plan.changes.Added {
+		w := &f.plan.changes.Added[i]
+		if w.FirstScanID == 0 {
+			w.FirstScanID = f.scans[w.Identity]
+		}
+	}
+}
+
+// subjectOf is what a result is about, where it is a dependency.
+func subjectOf(r *redoubt.Result) *redoubt.Subject {
+	v := r.Dependency
+	if v == nil {
+		return nil
+	}
+	return &redoubt.Subject{
+		Lockfile: lockfile(r), Ecosystem: v.Ecosystem, Package: v.Package, Version: v.Version, Vulnerability: v.Vulnerability, Group: v.Group,
+	}
+}

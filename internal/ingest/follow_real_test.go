@@ -1,0 +1,304 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// followed does the events of a shelf with Apply and Follow. What the records
+// say is taken from a shelf of its own; what becomes of it is not.
+type followed struct {
+	*memory
+	news   *shelf
+	clocks []time.Time // by step
+}
+
+const followedProject = "acme/shop"
+
+func newFollowed() *followed {
+	return &followed{memory: newMemory(), news: newShelf(), clocks: []time.Time{{}}}
+}
+
+func (f *followed) event(line string) error {
+	f.clocks = append(f.clocks, f.tick(time.Minute))
+	word := strings.Fields(line)
+	switch word[0] {
+	case "full":
+		return f.state(word[1], lockfilesOf(line), true)
+	case "diff":
+		return f.state(word[1], [][]string{word[2:]}, false)
+	case "osv", "withdraw":
+		f.news.publish(word)
+		return f.sweep()
+	case "scan", "part":
+		return f.scan(word[1], word[2:], word[0] == "scan")
+	case "triage":
+		n, _ := strconv.Atoi(word[1])
+		state, _ := redoubt.ParseTriageState(word[2])
+		if ids := slices.Sorted(maps.Keys(f.rows)); n <= len(ids) {
+			f.lineages[f.rows[ids[n-1]].LineageID].Triage = redoubt.Triage{State: state}
+		}
+	case "delete":
+		f.deleteRef("refs/heads/" + word[1])
+	}
+	return nil
+}
+
+func (f *followed) upload(ref string, full, declared bool, report redoubt.Report) error {
+	report.Products = redoubt.Products(0).With(redoubt.SCA)
+	_, err := Apply(context.Background(), f, Upload{
+		Project: redoubt.Project{Name: followedProject}, Ref: ref, Full: full, DeclaredFull: declared, Report: &report, Advised: f.advised,
+	})
+	return err
+}
+
+func (f *followed) state(ref string, lockfiles [][]string, full bool) error {
+	report := redoubt.Report{Tool: "inventory", Inventories: []redoubt.Inventory{}}
+	for _, words := range lockfiles {
+		i := redoubt.Inventory{Lockfile: words[0]}
+		for name, versions := range packagesOf(words[1:]) {
+			for _, v := range versions {
+				i.Dependencies = append(i.Dependencies, redoubt.Dependency{Ecosystem: "npm", Name: name, Version: fmt.Sprint(v)})
+			}
+		}
+		report.Inventories = append(report.Inventories, i)
+	}
+	return f.upload(ref, full, full, report)
+}
+
+func (f *followed) scan(ref string, told []string, full bool) error {
+	report := redoubt.Report{Tool: "semgrep"}
+	if full {
+		report.Searched = []string{"a.lock", "b.lock", "web/a.lock"}
+	}
+	for _, place := range told {
+		part := strings.Split(place, "/")
+		report.Results = append(report.Results, redoubt.Result{
+			Rule: &redoubt.Rule{Name: "rule-" + part[1] + part[2], IssueType: redoubt.SCA}, Path: part[0],
+			Dependency: &redoubt.Vulnerable{Ecosystem: "npm", Package: part[1], Version: "1", Lockfile: part[0], Vulnerability: part[2]},
+		})
+	}
+	return f.upload(ref, full, false, report)
+}
+
+func (f *followed) sweep() error {
+	refs := map[string]bool{}
+	for _, i := range f.inventories {
+		refs[i.Ref] = true
+	}
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		advised, err := f.advised(context.Background(), f.projects[0].ID, ref)
+		if err != nil {
+			return err
+		}
+		if _, err := Follow(context.Background(), f, f.projects[0], advised, 0, f.clock); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// advised answers for the store as the advisories would.
+func (f *followed) advised(_ context.Context, projectID int64, ref string) (redoubt.Advised, error) {
+	a := redoubt.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}}
+	held := map[string]map[string]map[string][]int{ref: {}}
+	for _, i := range f.inventories {
+		if i.Ref != ref {
+			continue
+		}
+		packages := map[string][]int{}
+		for _, d := range i.Inventory.Dependencies {
+			v, _ := strconv.Atoi(d.Version)
+			packages[d.Name] = append(packages[d.Name], v)
+			slices.Sort(packages[d.Name])
+		}
+		held[ref][i.Inventory.Lockfile] = packages
+	}
+	a.Lockfiles = slices.Collect(maps.Keys(held[ref]))
+	f.news.locks = held
+	for _, m := range f.news.matches(ref) {
+		a.Matches = append(a.Matches, f.match(m))
+		a.Twins = append(a.Twins, f.twins(ref, m))
+	}
+	for id, w := range f.rows {
+		if w.Ref == ref && w.Source == redoubt.SourceAdvisories {
+			v, _ := strconv.Atoi(w.Subject.Version)
+			a.Held[id] = slices.Contains(held[ref][w.Subject.Lockfile][w.Subject.Package], v)
+		}
+	}
+	return a, nil
+}
+
+func (f *followed) match(m shelfMatch) redoubt.Match {
+	names, shown := f.news.names(m.group)
+	out := redoubt.Match{
+		Group: int64(m.group), IDs: names, Package: "npm/" + m.pkg, Rule: &redoubt.Rule{Name: shown, IssueType: redoubt.SCA},
+		Dependency: redoubt.Vulnerable{Ecosystem: "npm", Package: m.pkg, Version: fmt.Sprint(m.version), Lockfile: m.lock, Vulnerability: shown, Group: int64(m.group)},
+	}
+	for _, g := range f.news.former[m.group] {
+		out.Former = append(out.Former, int64(g))
+	}
+	return out
+}
+
+func (f *followed) twins(ref string, m shelfMatch) (out []redoubt.Subject) {
+	names, _ := f.news.names(m.group)
+	for _, id := range slices.Sorted(maps.Keys(f.rows)) {
+		w := f.rows[id]
+		if s := w.Subject; w.Source != redoubt.SourceAdvisories && w.Ref == ref && s.Lockfile == m.lock && s.Package == m.pkg && slices.Contains(names, s.Vulnerability) {
+			out = append(out, redoubt.Subject{FindingID: id, LineageID: w.LineageID, Source: w.Source, State: w.State, ChangedAt: w.StateUpdatedAt})
+		}
+	}
+	return out
+}
+
+func (f *followed) deleteRef(ref string) {
+	for _, w := range f.rows {
+		if w.Ref == ref && w.State != redoubt.StateRemoved {
+			w.State, w.StateUpdatedAt = redoubt.StateRemoved, f.clock
+		}
+	}
+	maps.DeleteFunc(f.inventories, func(_ string, i redoubt.InventoryStatement) bool { return i.Ref == ref })
+	for i := range f.scans {
+		if f.scans[i].Ref == ref {
+			f.scans[i].Digest = redoubt.Digest{}
+		}
+	}
+}
+
+// String lists the rows as shelf does.
+func (f *followed) String() string {
+	var b strings.Builder
+	for n, id := range slices.Sorted(maps.Keys(f.rows)) {
+		w := f.rows[id]
+		s := w.Subject
+		source, version := "scanner", ""
+		if w.Source == redoubt.SourceAdvisories {
+			source, version = "advisory", "@"+s.Version
+		}
+		status := redoubt.StatusOf(w.State, f.lineages[w.LineageID].Triage.State).String()
+		if status == "" {
+			status = "removed"
+		}
+		fmt.Fprintf(&b, "%d %s %s %s %s %s%s %s L%d\n", n+1, source, strings.TrimPrefix(w.Ref, "refs/heads/"), s.Lockfile, s.Package,
+			s.Vulnerability, version, status, 1+slices.Index(f.started, w.LineageID))
+	}
+	return b.String()
+}
+
+// TestFollowHistories runs the written histories through Apply and Follow.
+func TestFollowHistories(t *testing.T) {
+	for _, h := range shelfHistories {
+		t.Run(h.what, func(t *testing.T) {
+			f := newFollowed()
+			f.projects = []redoubt.Project{{ID: f.id(), Name: followedProject}}
+			for line := range strings.Lines(strings.TrimSpace(h.events)) {
+				if err := f.event(strings.TrimSpace(line)); err != nil {
+					t.Fatalf("%s: %v", strings.TrimSpace(line), err)
+				}
+			}
+			if diff := cmp.Diff(trimmed(h.want), f.String()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if err := f.idle(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// idle tells whether following once more would write anything.
+func (f *followed) idle() error {
+	f.tick(time.Minute)
+	writes := f.writes
+	if err := f.sweep(); err != nil {
+		return err
+	}
+	if f.writes != writes {
+		return fmt.Errorf("following the same again wrote %d times", f.writes-writes)
+	}
+	return nil
+}
+
+// TestFollowIsTheModel runs random histories through both.
+func TestFollowIsTheModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f, s := newFollowed(), newShelf()
+		f.projects = []redoubt.Project{{ID: f.id(), Name: followedProject}}
+		var story []string
+		for range rapid.IntRange(2, 14).Draw(t, "events") {
+			line := drawEvent(t, len(s.rows))
+			story = append(story, line)
+			s.event(line)
+			if err := f.event(line); err != nil {
+				t.Fatalf("%s\n%v", strings.Join(story, "\n"), err)
+			}
+			if diff := cmp.Diff(s.String(), f.String()); diff != "" {
+				t.Fatalf("%s\n-model +real\n%s", strings.Join(story, "\n"), diff)
+			}
+			for n, id := range slices.Sorted(maps.Keys(f.rows)) {
+				if want := f.clocks[s.rows[n].since]; !f.rows[id].RelevantSince.Equal(want) {
+					t.Fatalf("%s\nfinding %d is relevant since %s, not %s", strings.Join(story, "\n"), n+1, f.rows[id].RelevantSince, want)
+				}
+			}
+		}
+		if err := f.idle(); err != nil {
+			t.Fatalf("%s\n%v", strings.Join(story, "\n"), err)
+		}
+	})
+}
+
+func drawEvent(t *rapid.T, rows int) string {
+	ref := rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")
+	lock := rapid.SampledFrom([]string{"a.lock", "b.lock"})
+	pkg := rapid.SampledFrom([]string{"lodash", "axios"})
+	id := rapid.SampledFrom([]string{"CVE-1", "GHSA-1", "OSV-1", "GHSA-2"})
+	versions := func(name string) (out string) {
+		for range rapid.IntRange(1, 2).Draw(t, "versions") {
+			out += fmt.Sprintf(" %s@%d", name, rapid.IntRange(1, 4).Draw(t, "version"))
+		}
+		return out
+	}
+	switch rapid.SampledFrom([]string{"full", "full", "full", "diff", "osv", "osv", "osv", "withdraw", "scan", "scan", "part", "triage", "triage", "delete"}).Draw(t, "event") {
+	case "full":
+		line := "full " + ref
+		for i, name := range []string{"a.lock", "b.lock"} {
+			if rapid.Bool().Draw(t, name) {
+				line += []string{" ", " | "}[min(i, strings.Count(line, "@"))] + name + versions(pkg.Draw(t, "package"))
+			}
+		}
+		return line
+	case "diff":
+		return "diff " + ref + " " + lock.Draw(t, "lockfile") + versions(pkg.Draw(t, "package"))
+	case "osv":
+		line := "osv " + id.Draw(t, "id")
+		if rapid.Bool().Draw(t, "has an alias") {
+			line += "=" + id.Draw(t, "alias")
+		}
+		low := rapid.IntRange(1, 3).Draw(t, "low")
+		return fmt.Sprintf("%s %s %d-%d", line, pkg.Draw(t, "package"), low, low+rapid.IntRange(0, 2).Draw(t, "span"))
+	case "withdraw":
+		return "withdraw " + id.Draw(t, "id")
+	case "scan", "part":
+		line := rapid.SampledFrom([]string{"scan ", "scan ", "part "}).Draw(t, "kind") + ref
+		for range rapid.IntRange(0, 2).Draw(t, "results") {
+			line += " " + lock.Draw(t, "lockfile") + "/" + pkg.Draw(t, "package") + "/" + id.Draw(t, "vulnerability")
+		}
+		return line
+	case "triage":
+		state := rapid.SampledFrom([]string{"ignored", "fixing", "reviewing", "reopened"}).Draw(t, "state")
+		return fmt.Sprint("triage ", rapid.IntRange(1, max(1, rows)).Draw(t, "finding"), " ", state)
+	}
+	return "delete " + ref
+}
