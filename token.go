@@ -30,6 +30,7 @@ type Token struct {
 	ID           int64
 	PublicID     string // names the token in lists and logs
 	DeploymentID int64
+	UserID       int64 // whose role bounds it; 0 of one that no user made
 	Name         string
 	Scopes       []Scope
 	ProjectGlobs []string // empty: every project

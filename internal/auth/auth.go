@@ -1,5 +1,6 @@
 // Package auth answers who is calling: it makes and reads API tokens, finds the
-// deployment and the scopes behind one, and bounds how often one may call.
+// deployment and the scopes behind one, and bounds how often one may call. For
+// people it checks passwords and keeps sessions.
 //
 // Its border: it knows the nouns and declares the storage it needs. HTTP ends
 // before it (it is handed the bearer text) and SQL begins behind it. What an
@@ -36,12 +37,15 @@ type Store interface {
 	TokenByHash(ctx context.Context, deploymentID int64, hash []byte) (redoubt.Token, error)
 	// TouchTokens notes when tokens were last used.
 	TouchTokens(ctx context.Context, used []redoubt.TokenUse) error
+	// UserRole tells what a user may do in a deployment.
+	UserRole(ctx context.Context, deploymentID, userID int64) (redoubt.Role, error)
 }
 
 // Caller is who makes a request.
 type Caller struct {
 	Token      redoubt.Token
 	Deployment redoubt.Deployment
+	Role       redoubt.Role // of the user who made the token; none where no user did
 }
 
 // Actor returns the caller as audit events name it.
@@ -66,8 +70,15 @@ func (c Caller) CanUpload() bool {
 	return c.Token.Has(redoubt.ScopeCI) || c.Token.Has(redoubt.ScopeWebAPI)
 }
 
-// CanWrite reports whether the token may change anything (decisions §12).
-func (c Caller) CanWrite() bool { return !c.Token.Has(redoubt.ScopeReadOnly) }
+// CanWrite reports whether the token may change anything (decisions §12). That
+// of a user needs the role for it, too.
+func (c Caller) CanWrite() bool {
+	return !c.Token.Has(redoubt.ScopeReadOnly) && c.Has(redoubt.RoleTriager)
+}
+
+// Has reports whether the caller may do what the role may. A token that no user
+// made is bounded by its scopes alone.
+func (c Caller) Has(r redoubt.Role) bool { return c.Token.UserID == 0 || c.Role >= r }
 
 // Authenticator finds callers. It is safe for concurrent use.
 type Authenticator struct {
@@ -129,8 +140,11 @@ func (a *Authenticator) look(ctx context.Context, deploymentID int64, sum []byte
 	if err == nil {
 		e.caller.Deployment, err = a.store.Deployment(ctx, strconv.FormatInt(deploymentID, 10))
 	}
+	if err == nil && e.caller.Token.UserID != 0 {
+		e.caller.Role, err = a.store.UserRole(ctx, deploymentID, e.caller.Token.UserID)
+	}
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
+	case errors.Is(err, redoubt.ErrNotFound), err == nil && !e.caller.Has(redoubt.RoleViewer):
 		e.err = ErrUnauthenticated
 	case err != nil:
 		return entry{}, fmt.Errorf("look up the token: %w", err)

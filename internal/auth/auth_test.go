@@ -19,6 +19,14 @@ type fakeStore struct {
 	looks int
 	used  []redoubt.TokenUse
 	fail  error
+	role  redoubt.Role
+}
+
+func (f *fakeStore) UserRole(_ context.Context, deploymentID, userID int64) (redoubt.Role, error) {
+	if deploymentID != 7 || userID != 5 {
+		return redoubt.RoleNone, nil
+	}
+	return f.role, f.fail
 }
 
 func (f *fakeStore) Deployment(_ context.Context, id string) (redoubt.Deployment, error) {
@@ -180,6 +188,33 @@ func TestCaller(t *testing.T) {
 	c.Token.Scopes = []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}
 	if !c.CanUse() || c.CanWrite() {
 		t.Error("a read-only token reads and nothing else")
+	}
+}
+
+func TestATokenCanDoWhatItsUserCan(t *testing.T) {
+	for _, c := range []struct {
+		role                 redoubt.Role
+		scopes               []redoubt.Scope
+		lives, writes, rules bool
+	}{
+		{redoubt.RoleAdmin, []redoubt.Scope{redoubt.ScopeWebAPI}, true, true, true},
+		{redoubt.RoleAdmin, []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}, true, false, true},
+		{redoubt.RoleTriager, []redoubt.Scope{redoubt.ScopeWebAPI}, true, true, false},
+		{redoubt.RoleViewer, []redoubt.Scope{redoubt.ScopeWebAPI}, true, false, false},
+		{redoubt.RoleViewer, []redoubt.Scope{redoubt.ScopeCI}, true, false, false},
+		{redoubt.RoleNone, []redoubt.Scope{redoubt.ScopeWebAPI}, false, false, false},
+	} {
+		store, a, secret, now := setup(t)
+		store.token.UserID, store.token.Scopes, store.role = 5, c.scopes, c.role
+		caller, err := a.Authenticate(t.Context(), secret)
+		if c.lives != (err == nil) || caller.CanWrite() != c.writes && c.lives || caller.Has(redoubt.RoleAdmin) != c.rules && c.lives {
+			t.Errorf("%v %v: %v, writes %v, rules %v", c.role, c.scopes, err, caller.CanWrite(), caller.Has(redoubt.RoleAdmin))
+		}
+		store.role = redoubt.RoleNone
+		*now = now.Add(CacheFor)
+		if _, err := a.Authenticate(t.Context(), secret); !errors.Is(err, ErrUnauthenticated) {
+			t.Errorf("%v: a second after the role went: %v", c.role, err)
+		}
 	}
 }
 

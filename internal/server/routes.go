@@ -43,6 +43,12 @@ const (
 	bySlug = "/api/v1/deployments/{deploymentSlug}"
 )
 
+// managing are the operations that need the role admin of the user who made the
+// token, where one did: they change what others see or lose what scans brought.
+var managing = map[string]bool{
+	"createProject": true, "updateProject": true, "deleteProject": true, "toggleManagedScan": true, "deleteRef": true,
+}
+
 // Routes returns the table: every operation there is. docs.go says the same in
 // words.
 func Routes() []Route {

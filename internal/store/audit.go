@@ -72,3 +72,32 @@ func (tx *Tx) AuditEvents(ctx context.Context, afterID int64, limit int) ([]redo
 func scanAuditEvent(r row) (e redoubt.AuditEvent, err error) {
 	return e, r.Scan(&e.ID, instant(&e.At), decoded(&e.By), &e.Action, &e.Subject, &e.Before, &e.After)
 }
+
+// AuditFilter narrows a page of the trail.
+type AuditFilter struct {
+	Action string        // empty: all
+	By     redoubt.Actor // the zero actor: all
+	Before int64         // only events before the one with this id; 0: from the newest
+}
+
+// AuditPage returns events, newest first, limit at most.
+func (tx *Tx) AuditPage(ctx context.Context, f AuditFilter, limit int) ([]redoubt.AuditEvent, error) {
+	w := where{tx: tx, args: []any{limit}}
+	if f.Before > 0 {
+		w.and(`id < ?`, f.Before)
+	}
+	if f.Action != "" {
+		w.and(`action = ?`, f.Action)
+	}
+	if f.By != (redoubt.Actor{}) {
+		w.and(`actor_json = ?`, encoded(f.By))
+	}
+	return many(ctx, tx, scanAuditEvent, `
+		SELECT id, at, actor_json, action, subject, before_json, after_json FROM audit_event
+		WHERE deployment_id = $1`+w.text.String()+` ORDER BY id DESC LIMIT $2`, w.args...)
+}
+
+// AuditActions lists the kinds of events that the trail holds.
+func (tx *Tx) AuditActions(ctx context.Context) ([]string, error) {
+	return many(ctx, tx, scalar[string], `SELECT DISTINCT action FROM audit_event WHERE deployment_id = $1 ORDER BY 1`)
+}

@@ -96,7 +96,7 @@ func TestBothEnginesHaveTheSameTablesColumnsAndSequences(t *testing.T) {
 }
 
 // global are the tables that belong to no tenant.
-var global = []string{"deployment", "setting", "sequence", "goose_db_version"}
+var global = []string{"deployment", "setting", "sequence", "goose_db_version", "app_user", "user_identity", "user_session", "user_link"}
 
 func TestEveryTenantTableIsKeyedByItsDeploymentFirst(t *testing.T) {
 	s := storetest.New(t, "sqlite")

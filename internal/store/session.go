@@ -115,6 +115,9 @@ const (
 	seqPackageVersion sequence = "package_version"
 	seqDependency     sequence = "dependency"
 	seqJob            sequence = "job"
+	seqUser           sequence = "app_user"
+	seqUserSession    sequence = "user_session"
+	seqUserLink       sequence = "user_link"
 )
 
 // newIDs reserves n ids, rising. Under the deployment's lock they rise from

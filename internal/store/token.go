@@ -10,11 +10,11 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const tokenColumns = `deployment_id, id, public_id, name, scopes_json, globs_json, dialect, created_at, expires_at, last_used_at, revoked_at`
+const tokenColumns = `deployment_id, id, public_id, name, scopes_json, globs_json, dialect, created_at, expires_at, last_used_at, revoked_at, COALESCE(user_id, 0)`
 
 func scanToken(r row) (t redoubt.Token, err error) {
 	return t, r.Scan(&t.DeploymentID, &t.ID, &t.PublicID, &t.Name, decoded(&t.Scopes), decoded(&t.ProjectGlobs), &t.Dialect,
-		instant(&t.CreatedAt), instant(&t.ExpiresAt), instant(&t.LastUsedAt), instant(&t.RevokedAt))
+		instant(&t.CreatedAt), instant(&t.ExpiresAt), instant(&t.LastUsedAt), instant(&t.RevokedAt), &t.UserID)
 }
 
 // TokenByHash finds the credential of a deployment by the hash of its secret,
@@ -59,12 +59,13 @@ type tokenImage struct {
 	Scopes       []redoubt.Scope `json:"scopes"`
 	ProjectGlobs []string        `json:"project_globs"`
 	Dialect      redoubt.Dialect `json:"dialect"`
+	UserID       int64           `json:"user_id,omitempty"`
 	ExpiresAt    *time.Time      `json:"expires_at,omitempty"`
 	RevokedAt    *time.Time      `json:"revoked_at,omitempty"`
 }
 
 func imageOfToken(t redoubt.Token) tokenImage {
-	return tokenImage{t.PublicID, t.Name, t.Scopes, t.ProjectGlobs, t.Dialect, timeOrNil(t.ExpiresAt), timeOrNil(t.RevokedAt)}
+	return tokenImage{t.PublicID, t.Name, t.Scopes, t.ProjectGlobs, t.Dialect, t.UserID, timeOrNil(t.ExpiresAt), timeOrNil(t.RevokedAt)}
 }
 
 func timeOrNil(t time.Time) *time.Time {
@@ -72,6 +73,14 @@ func timeOrNil(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+// idOrNil is an id as a column that may be empty holds it.
+func idOrNil(id int64) any {
+	if id == 0 {
+		return nil
+	}
+	return id
 }
 
 // CreateToken stores a credential under the hash of its secret and returns it
@@ -88,9 +97,9 @@ func (tx *Tx) CreateToken(ctx context.Context, t redoubt.Token, hash []byte) (re
 	t.Dialect = cmp.Or(t.Dialect, redoubt.DialectContract)
 	t.Scopes, t.ProjectGlobs = orEmpty(t.Scopes), orEmpty(t.ProjectGlobs)
 	_, err = tx.exec(ctx, `
-		INSERT INTO token (deployment_id, id, public_id, hash, name, scopes_json, globs_json, dialect, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		t.ID, t.PublicID, hash, t.Name, encoded(t.Scopes), encoded(t.ProjectGlobs), t.Dialect, t.CreatedAt, t.ExpiresAt)
+		INSERT INTO token (deployment_id, id, public_id, hash, name, scopes_json, globs_json, dialect, created_at, expires_at, user_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		t.ID, t.PublicID, hash, t.Name, encoded(t.Scopes), encoded(t.ProjectGlobs), t.Dialect, t.CreatedAt, t.ExpiresAt, idOrNil(t.UserID))
 	if err != nil {
 		return redoubt.Token{}, fmt.Errorf("store the token %s: %w", t.PublicID, err)
 	}
@@ -138,14 +147,29 @@ func (tx *Tx) RevokeToken(ctx context.Context, id int64) error {
 	if err != nil {
 		return fmt.Errorf("token %d: %w", id, err)
 	}
+	return tx.revoke(ctx, t)
+}
+
+// revokeTokensOf puts all tokens of a user out of force.
+func (tx *Tx) revokeTokensOf(ctx context.Context, userID int64) error {
+	list, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
+	for _, t := range list {
+		if err == nil {
+			err = tx.revoke(ctx, t)
+		}
+	}
+	return err
+}
+
+func (tx *Tx) revoke(ctx context.Context, t redoubt.Token) error {
 	if !t.RevokedAt.IsZero() {
 		return nil
 	}
 	before := imageOfToken(t)
 	t.RevokedAt = tx.now
-	if _, err := tx.exec(ctx, `UPDATE token SET revoked_at = $3 WHERE deployment_id = $1 AND id = $2`, id, tx.now); err != nil {
+	if _, err := tx.exec(ctx, `UPDATE token SET revoked_at = $3 WHERE deployment_id = $1 AND id = $2`, t.ID, tx.now); err != nil {
 		return err
 	}
-	tx.audit("token.revoke", subject("token", id), before, imageOfToken(t))
+	tx.audit("token.revoke", subject("token", t.ID), before, imageOfToken(t))
 	return nil
 }

@@ -23,6 +23,7 @@ var noises = []func(context.Context, *store.Tx) error{
 	noisyFindings,
 	noisyDependencies,
 	noisyAgent,
+	noisyUser,
 }
 
 func makeNoise(ctx context.Context, s *store.Store) error {
@@ -127,5 +128,13 @@ func noisyScanners(ctx context.Context, s *store.Store, d redoubt.Deployment) er
 
 func noisyJobs(ctx context.Context, tx *store.Tx) error {
 	_, err := tx.AddJob(ctx, redoubt.Job{Kind: "noise", Token: "job-token", Input: []byte(`{"noise":true}`)})
+	return err
+}
+
+// NoisyUser is who is admin of the noisy tenant.
+const NoisyUser = "noisy"
+
+func noisyUser(ctx context.Context, tx *store.Tx) error {
+	_, err := tx.CreateUser(ctx, redoubt.User{Name: NoisyUser}, redoubt.RoleAdmin)
 	return err
 }

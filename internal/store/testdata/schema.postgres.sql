@@ -9,6 +9,18 @@ agent_scan.done_json bytea
 CREATE INDEX agent_scan_scan ON public.agent_scan USING btree (deployment_id, scan_id)
 CREATE UNIQUE INDEX agent_scan_pkey ON public.agent_scan USING btree (deployment_id, unique_id)
 agent_scan PRIMARY KEY (deployment_id, unique_id)
+app_user.id bigint NOT NULL
+app_user.name text NOT NULL
+app_user.display_name text NOT NULL
+app_user.password_hash text NOT NULL
+app_user.created_at bigint NOT NULL
+app_user.disabled_at bigint
+app_user.signed_in_at bigint
+CREATE UNIQUE INDEX app_user_name_key ON public.app_user USING btree (name)
+CREATE UNIQUE INDEX app_user_pkey ON public.app_user USING btree (id)
+app_user PRIMARY KEY (id)
+app_user UNIQUE (name)
+SEQUENCE app_user_id_seq MAXVALUE 9007199254740991
 audit_event.deployment_id bigint NOT NULL
 audit_event.id bigint NOT NULL
 audit_event.at bigint NOT NULL
@@ -17,6 +29,8 @@ audit_event.action text NOT NULL
 audit_event.subject text NOT NULL
 audit_event.before_json text NOT NULL
 audit_event.after_json text NOT NULL
+CREATE INDEX audit_event_action ON public.audit_event USING btree (deployment_id, action, id)
+CREATE INDEX audit_event_actor ON public.audit_event USING btree (deployment_id, actor_json, id)
 CREATE UNIQUE INDEX audit_event_pkey ON public.audit_event USING btree (deployment_id, id)
 audit_event PRIMARY KEY (deployment_id, id)
 SEQUENCE audit_event_id_seq MAXVALUE 9007199254740991
@@ -330,6 +344,7 @@ token.created_at bigint NOT NULL
 token.expires_at bigint
 token.last_used_at bigint
 token.revoked_at bigint
+token.user_id bigint
 CREATE UNIQUE INDEX token_deployment_id_hash_key ON public.token USING btree (deployment_id, hash)
 CREATE UNIQUE INDEX token_deployment_id_public_id_key ON public.token USING btree (deployment_id, public_id)
 CREATE UNIQUE INDEX token_pkey ON public.token USING btree (deployment_id, id)
@@ -350,3 +365,46 @@ CREATE INDEX triage_event_lineage ON public.triage_event USING btree (deployment
 CREATE UNIQUE INDEX triage_event_pkey ON public.triage_event USING btree (deployment_id, id)
 triage_event PRIMARY KEY (deployment_id, id)
 SEQUENCE triage_event_id_seq MAXVALUE 9007199254740991
+user_identity.issuer text NOT NULL
+user_identity.subject text NOT NULL
+user_identity.user_id bigint NOT NULL
+CREATE INDEX user_identity_user ON public.user_identity USING btree (user_id)
+CREATE UNIQUE INDEX user_identity_pkey ON public.user_identity USING btree (issuer, subject)
+user_identity FOREIGN KEY (user_id) REFERENCES app_user(id)
+user_identity PRIMARY KEY (issuer, subject)
+user_link.id bigint NOT NULL
+user_link.hash bytea NOT NULL
+user_link.kind text NOT NULL
+user_link.user_id bigint
+user_link.deployment_id bigint
+user_link.created_at bigint NOT NULL
+user_link.expires_at bigint NOT NULL
+CREATE UNIQUE INDEX user_link_hash_key ON public.user_link USING btree (hash)
+CREATE UNIQUE INDEX user_link_pkey ON public.user_link USING btree (id)
+user_link PRIMARY KEY (id)
+user_link UNIQUE (hash)
+SEQUENCE user_link_id_seq MAXVALUE 9007199254740991
+user_role.deployment_id bigint NOT NULL
+user_role.user_id bigint NOT NULL
+user_role.role smallint NOT NULL
+CREATE INDEX user_role_user ON public.user_role USING btree (user_id)
+CREATE UNIQUE INDEX user_role_pkey ON public.user_role USING btree (deployment_id, user_id)
+user_role FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+user_role FOREIGN KEY (user_id) REFERENCES app_user(id)
+user_role PRIMARY KEY (deployment_id, user_id)
+user_session.id bigint NOT NULL
+user_session.hash bytea NOT NULL
+user_session.user_id bigint NOT NULL
+user_session.method text NOT NULL
+user_session.address text NOT NULL
+user_session.agent text NOT NULL
+user_session.created_at bigint NOT NULL
+user_session.seen_at bigint NOT NULL
+user_session.expires_at bigint NOT NULL
+CREATE INDEX user_session_user ON public.user_session USING btree (user_id)
+CREATE UNIQUE INDEX user_session_hash_key ON public.user_session USING btree (hash)
+CREATE UNIQUE INDEX user_session_pkey ON public.user_session USING btree (id)
+user_session FOREIGN KEY (user_id) REFERENCES app_user(id)
+user_session PRIMARY KEY (id)
+user_session UNIQUE (hash)
+SEQUENCE user_session_id_seq MAXVALUE 9007199254740991

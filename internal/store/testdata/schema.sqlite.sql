@@ -9,6 +9,15 @@ CREATE TABLE agent_scan (
     PRIMARY KEY (deployment_id, unique_id)
 );
 CREATE INDEX agent_scan_scan ON agent_scan (deployment_id, scan_id);
+CREATE TABLE app_user (
+    id            BIGINT PRIMARY KEY,
+    name          TEXT   NOT NULL UNIQUE, -- lower case, to sign in with
+    display_name  TEXT   NOT NULL,
+    password_hash TEXT   NOT NULL, -- argon2id as a PHC string; empty: no password
+    created_at    BIGINT NOT NULL,
+    disabled_at   BIGINT,
+    signed_in_at  BIGINT
+);
 CREATE TABLE audit_event (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,
@@ -20,6 +29,8 @@ CREATE TABLE audit_event (
     after_json    TEXT   NOT NULL,
     PRIMARY KEY (deployment_id, id)
 );
+CREATE INDEX audit_event_action ON audit_event (deployment_id, action, id);
+CREATE INDEX audit_event_actor ON audit_event (deployment_id, actor_json, id);
 CREATE TABLE change (
     deployment_id BIGINT   NOT NULL,
     version       BIGINT   NOT NULL,
@@ -325,7 +336,7 @@ CREATE TABLE token (
     created_at    BIGINT NOT NULL,
     expires_at    BIGINT,
     last_used_at  BIGINT,
-    revoked_at    BIGINT,
+    revoked_at    BIGINT, user_id BIGINT,
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, hash),
     UNIQUE (deployment_id, public_id)
@@ -342,3 +353,38 @@ CREATE TABLE triage_event (
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX triage_event_lineage ON triage_event (deployment_id, lineage_id);
+CREATE TABLE user_identity (
+    issuer  TEXT   NOT NULL,
+    subject TEXT   NOT NULL,
+    user_id BIGINT NOT NULL REFERENCES app_user (id),
+    PRIMARY KEY (issuer, subject)
+);
+CREATE INDEX user_identity_user ON user_identity (user_id);
+CREATE TABLE user_link (
+    id            BIGINT PRIMARY KEY,
+    hash          BYTEA  NOT NULL UNIQUE, -- SHA-256 of the code in the link
+    kind          TEXT   NOT NULL,
+    user_id       BIGINT, -- NULL of a setup link
+    deployment_id BIGINT, -- of which a setup link makes an admin
+    created_at    BIGINT NOT NULL,
+    expires_at    BIGINT NOT NULL
+);
+CREATE TABLE user_role (
+    deployment_id BIGINT   NOT NULL REFERENCES deployment (id),
+    user_id       BIGINT   NOT NULL REFERENCES app_user (id),
+    role          SMALLINT NOT NULL,
+    PRIMARY KEY (deployment_id, user_id)
+);
+CREATE INDEX user_role_user ON user_role (user_id);
+CREATE TABLE user_session (
+    id         BIGINT PRIMARY KEY,
+    hash       BYTEA  NOT NULL UNIQUE, -- SHA-256 of the cookie
+    user_id    BIGINT NOT NULL REFERENCES app_user (id),
+    method     TEXT   NOT NULL,
+    address    TEXT   NOT NULL,
+    agent      TEXT   NOT NULL,
+    created_at BIGINT NOT NULL,
+    seen_at    BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX user_session_user ON user_session (user_id);

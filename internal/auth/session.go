@@ -1,0 +1,338 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// ErrSignIn means that name and password do not fit, whatever the reason: an
+// unknown name, a wrong password and a disabled user are the same to a stranger.
+var ErrSignIn = errors.New("name and password do not fit")
+
+// BusyError means that there were too many tries to sign in.
+type BusyError struct {
+	Wait time.Duration // until the next one may pass
+}
+
+// Error says how long to wait.
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("too many tries to sign in; wait %s", e.Wait.Round(time.Second))
+}
+
+// SessionStore is the storage that sign-in needs.
+type SessionStore interface {
+	// User finds a user by name.
+	User(ctx context.Context, name string) (redoubt.User, error)
+	// SignIn begins a session under the hash of its secret.
+	SignIn(ctx context.Context, s redoubt.Session, hash []byte, rehash string) (redoubt.Session, error)
+	// SignInFailed notes a try that failed.
+	SignInFailed(ctx context.Context, a redoubt.Attempt) error
+	// Session finds a session with its user and the user's roles.
+	Session(ctx context.Context, hash []byte) (redoubt.Session, redoubt.User, []redoubt.Membership, error)
+	// TouchSessions notes when sessions were last used.
+	TouchSessions(ctx context.Context, used []redoubt.SessionUse) error
+	// EndSession ends one session of a user.
+	EndSession(ctx context.Context, userID, sessionID int64) error
+	// UseSignInLink begins a session by a one-time link.
+	UseSignInLink(ctx context.Context, l redoubt.UserLink, s redoubt.Session, hash []byte) (redoubt.Session, error)
+}
+
+// SessionLimits say how long a session lasts; zero members take their default.
+type SessionLimits struct {
+	Idle time.Duration // without a request; 12 hours
+	Max  time.Duration // whatever happens; 7 days
+}
+
+// OrDefault fills in what is not said.
+func (l SessionLimits) OrDefault() SessionLimits {
+	if l.Idle <= 0 {
+		l.Idle = 12 * time.Hour
+	}
+	if l.Max <= 0 {
+		l.Max = 7 * 24 * time.Hour
+	}
+	return l
+}
+
+// Origin is where a request comes from.
+type Origin struct {
+	Address string
+	Agent   string // the browser, as it calls itself
+}
+
+// Visit is what a session's cookie stands for.
+type Visit struct {
+	Session     redoubt.Session
+	User        redoubt.User
+	Memberships []redoubt.Membership
+}
+
+// Role returns what the visitor may do in a deployment.
+func (v Visit) Role(idOrSlug string) (redoubt.Deployment, redoubt.Role) {
+	for _, m := range v.Memberships {
+		if idOrSlug == m.Deployment.Slug || idOrSlug == strconv.FormatInt(m.Deployment.ID, 10) {
+			return m.Deployment, m.Role
+		}
+	}
+	return redoubt.Deployment{}, redoubt.RoleNone
+}
+
+// Sessions signs users in and finds who visits. It is safe for concurrent use.
+type Sessions struct {
+	store     SessionStore
+	passwords *Passwords
+	clock     func() time.Time
+	limits    SessionLimits
+
+	perAccount *Limiter // by account and address
+	perAddress *Limiter // whatever the account
+
+	mu    sync.Mutex
+	cache map[string]visit             // by hash
+	used  map[int64]redoubt.SessionUse // not yet written
+}
+
+type visit struct {
+	Visit
+	err   error
+	until time.Time
+}
+
+// How often one may try to sign in: ten times at once and then every half
+// minute for one account from one address, sixty times and then every two
+// seconds from one address. A stranger elsewhere locks nobody out.
+const (
+	accountRate, accountBurst = 1.0 / 30, 10
+	addressRate, addressBurst = 1.0 / 2, 60
+)
+
+// NewSessions makes it.
+func NewSessions(store SessionStore, passwords *Passwords, clock func() time.Time, limits SessionLimits) *Sessions {
+	return &Sessions{
+		store: store, passwords: passwords, clock: clock, limits: limits.OrDefault(),
+		perAccount: NewLimiter(accountRate, accountBurst, clock), perAddress: NewLimiter(addressRate, addressBurst, clock),
+		cache: map[string]visit{}, used: map[int64]redoubt.SessionUse{},
+	}
+}
+
+// Passwords are those that sign-in checks with.
+func (s *Sessions) Passwords() *Passwords { return s.passwords }
+
+// SignIn begins a session of the user whose name and password these are and
+// returns its secret, for the cookie. It answers ErrSignIn, a BusyError, or an
+// error of the store.
+func (s *Sessions) SignIn(ctx context.Context, name, password string, from Origin) (string, error) {
+	name = redoubt.NormalUserName(name)
+	if err := s.Admit(name, from); err != nil {
+		return "", err
+	}
+	if len(password) > 4*redoubt.MaxPassword { // four bytes a character at most
+		password = password[:4*redoubt.MaxPassword+1]
+	}
+	u, err := s.store.User(ctx, name)
+	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		return "", err
+	}
+	ok, rehash, err := s.passwords.Check(ctx, u.PasswordHash, password)
+	if err != nil {
+		return "", err
+	}
+	reason := ""
+	switch {
+	case u.ID == 0:
+		reason = "no such user"
+	case u.PasswordHash == "":
+		reason = "the user has no password"
+	case !ok:
+		reason = "wrong password"
+	case !u.Enabled():
+		reason = "the user is disabled"
+	}
+	if reason != "" {
+		attempt := redoubt.Attempt{Name: name, Method: "password", Address: from.Address, Agent: from.Agent, Reason: reason}
+		return "", errors.Join(ErrSignIn, s.store.SignInFailed(ctx, attempt))
+	}
+	return s.Begin(ctx, u.ID, "password", from, rehash)
+}
+
+// Admit counts a try to get in, and answers a BusyError where there were too
+// many.
+func (s *Sessions) Admit(name string, from Origin) error {
+	address := network(from.Address)
+	if g := s.perAddress.Allow(address); !g.OK {
+		return &BusyError{Wait: max(g.Wait, time.Second)}
+	}
+	if g := s.perAccount.Allow(address + " " + name); !g.OK {
+		return &BusyError{Wait: max(g.Wait, time.Second)}
+	}
+	return nil
+}
+
+// network is whose an address is taken to be: one customer gets a whole /64 of
+// IPv6.
+func network(address string) string {
+	addr, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	if addr = addr.Unmap(); addr.Is6() {
+		return netip.PrefixFrom(addr.WithZone(""), 64).Masked().String()
+	}
+	return addr.String()
+}
+
+// Begin begins a session of a user who has shown who they are, and returns its
+// secret: a new one each time, so none that somebody knew before. A user who is
+// disabled is ErrSignIn.
+func (s *Sessions) Begin(ctx context.Context, userID int64, method string, from Origin, rehash string) (string, error) {
+	return s.begin(method, from, func(n redoubt.Session, hash []byte) error {
+		n.UserID = userID
+		_, err := s.store.SignIn(ctx, n, hash, rehash)
+		return err
+	})
+}
+
+// BeginByLink begins a session by a one-time link, which is used up.
+func (s *Sessions) BeginByLink(ctx context.Context, l redoubt.UserLink, from Origin) (string, error) {
+	return s.begin("link", from, func(n redoubt.Session, hash []byte) error {
+		_, err := s.store.UseSignInLink(ctx, l, n, hash)
+		return err
+	})
+}
+
+func (s *Sessions) begin(method string, from Origin, store func(redoubt.Session, []byte) error) (string, error) {
+	secret := random(secretBytes)
+	n := redoubt.Session{Method: method, Address: from.Address, Agent: from.Agent, ExpiresAt: s.clock().Add(s.limits.Max)}
+	err := store(n, hash(secret))
+	if errors.Is(err, redoubt.ErrNotFound) {
+		err = ErrSignIn
+	}
+	if err != nil {
+		return "", err
+	}
+	return secret, nil
+}
+
+// Visit finds who presents the secret of a session, or answers
+// ErrUnauthenticated. Any other error is the store's.
+func (s *Sessions) Visit(ctx context.Context, secret string) (Visit, error) {
+	if len(secret) != encoding.EncodedLen(secretBytes) {
+		return Visit{}, ErrUnauthenticated
+	}
+	sum, now := hash(secret), s.clock()
+	found, ok := s.cached(string(sum), now)
+	if !ok {
+		var err error
+		if found, err = s.look(ctx, sum, now); err != nil {
+			return Visit{}, err
+		}
+	}
+	if found.err != nil || !now.Before(found.Session.ExpiresAt) || now.Sub(found.Session.SeenAt) > s.limits.Idle {
+		return Visit{}, ErrUnauthenticated
+	}
+	s.touch(found.Session, now)
+	return found.Visit, nil
+}
+
+func (s *Sessions) cached(key string, now time.Time) (visit, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.cache[key]
+	return v, ok && now.Before(v.until)
+}
+
+func (s *Sessions) look(ctx context.Context, sum []byte, now time.Time) (visit, error) {
+	v := visit{until: now.Add(CacheFor)}
+	var err error
+	v.Session, v.User, v.Memberships, err = s.store.Session(ctx, sum)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		v.err = ErrUnauthenticated
+	case err != nil:
+		return visit{}, fmt.Errorf("look up the session: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if use, ok := s.used[v.Session.ID]; ok && use.At.After(v.Session.SeenAt) {
+		v.Session.SeenAt = use.At
+	}
+	if len(s.cache) >= cacheSize {
+		clear(s.cache)
+	}
+	s.cache[string(sum)] = v
+	return v, nil
+}
+
+func (s *Sessions) touch(session redoubt.Session, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used[session.ID] = redoubt.SessionUse{SessionID: session.ID, At: now}
+}
+
+// SignOut ends a session.
+func (s *Sessions) SignOut(ctx context.Context, v Visit) error {
+	err := s.store.EndSession(ctx, v.User.ID, v.Session.ID)
+	s.Forget()
+	return err
+}
+
+// Forget has everybody looked up anew: after a change that shall hold at once,
+// not only in a second.
+func (s *Sessions) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.cache)
+}
+
+// IdleSince is how long ago the last request of a session must lie for it to
+// be over.
+func (s *Sessions) IdleSince() time.Time { return s.clock().Add(-s.limits.Idle) }
+
+// Flush writes when sessions were last used. What could not be written is kept
+// for the next time.
+func (s *Sessions) Flush(ctx context.Context) error {
+	s.mu.Lock()
+	used := s.used
+	s.used = map[int64]redoubt.SessionUse{}
+	s.mu.Unlock()
+	list := make([]redoubt.SessionUse, 0, len(used))
+	for _, use := range used {
+		list = append(list, use)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	err := s.store.TouchSessions(ctx, list)
+	if err == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, use := range used {
+		if _, newer := s.used[id]; !newer {
+			s.used[id] = use
+		}
+	}
+	return fmt.Errorf("note when sessions were used: %w", err)
+}
+
+// NewCode makes the code of a one-time link, and the hash to store.
+func NewCode() (text string, sum []byte) {
+	text = random(secretBytes)
+	return text, hash(text)
+}
+
+// CodeHash is the hash of a one-time link's code, as a client presents it.
+func CodeHash(text string) []byte {
+	if len(text) > maxSecret {
+		text = ""
+	}
+	return hash(text)
+}

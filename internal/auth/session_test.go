@@ -1,0 +1,209 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+const password = "correct horse battery"
+
+// door is a store with one admin, ada, and its sign-in.
+type door struct {
+	t     *testing.T
+	clock *storetest.Clock
+	store *store.Store
+	d     redoubt.Deployment
+	ada   redoubt.User
+	*Sessions
+}
+
+func newDoor(t *testing.T) *door {
+	t.Helper()
+	clock := storetest.NewClock()
+	s := storetest.Open(t, storetest.Database(t, "sqlite", clock))
+	d := &door{t: t, clock: clock, store: s, d: storetest.Deployment(t, s), Sessions: NewSessions(s, newPasswords(cheap), clock.Now, SessionLimits{})}
+	d.ada = d.add("ada", redoubt.RoleAdmin)
+	return d
+}
+
+func (d *door) add(name string, role redoubt.Role) (u redoubt.User) {
+	d.t.Helper()
+	hash, err := d.passwords.Hash(d.t.Context(), password)
+	if err == nil {
+		err = d.store.Update(d.t.Context(), d.d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
+			u, err = tx.CreateUser(ctx, redoubt.User{Name: name, PasswordHash: hash}, role)
+			return err
+		})
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return u
+}
+
+var home = Origin{Address: "192.0.2.1", Agent: "browser"}
+
+func (d *door) signIn(name string) string {
+	d.t.Helper()
+	secret, err := d.SignIn(d.t.Context(), name, password, home)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return secret
+}
+
+func (d *door) visits(secret string) bool {
+	d.t.Helper()
+	_, err := d.Visit(d.t.Context(), secret)
+	if err != nil && !errors.Is(err, ErrUnauthenticated) {
+		d.t.Fatal(err)
+	}
+	return err == nil
+}
+
+func TestSignInAndVisit(t *testing.T) {
+	d := newDoor(t)
+	one, two := d.signIn(" Ada"), d.signIn("ada")
+	if one == two || len(one) != 52 {
+		t.Errorf("the secrets are %d long, the same: %v", len(one), one == two)
+	}
+	v, err := d.Visit(t.Context(), one)
+	if err != nil || v.User.ID != d.ada.ID || v.Session.Address != home.Address || v.Session.Method != "password" {
+		t.Errorf("the visit is %v, %v", v, err)
+	}
+	if got, role := v.Role("acme"); got.ID != d.d.ID || role != redoubt.RoleAdmin {
+		t.Errorf("in acme it is %v in %v", role, got)
+	}
+	for _, other := range []string{storetest.Noise, "", "nowhere"} {
+		if got, role := v.Role(other); got.ID != 0 || role != redoubt.RoleNone {
+			t.Errorf("in %q it is %v in %v", other, role, got)
+		}
+	}
+	for _, bad := range []string{"", one[:51], one + "a", "x" + one[1:], string(hash(one))} {
+		if bad != one && d.visits(bad) {
+			t.Errorf("%q was let in", bad)
+		}
+	}
+}
+
+func TestEveryFailureLooksTheSame(t *testing.T) {
+	d := newDoor(t)
+	off := d.add("off", redoubt.RoleViewer)
+	if err := d.store.DisableUser(t.Context(), off.ID, storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range [][2]string{{"ada", "wrong"}, {"nobody", password}, {"off", password}, {"", ""}, {storetest.NoisyUser, password}} {
+		_, err := d.SignIn(t.Context(), c[0], c[1], home)
+		if !errors.Is(err, ErrSignIn) || err.Error() != ErrSignIn.Error() {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+	server, err := d.store.ServerEvents(t.Context(), 0, 10)
+	if err != nil || len(server) != 2 {
+		t.Errorf("tries of nobody are noted as %v, %v", server, err)
+	}
+}
+
+func TestTriesAreLimitedWithoutLockingOut(t *testing.T) {
+	d := newDoor(t)
+	stranger := Origin{Address: "2001:db8::1"}
+	var busy *BusyError
+	for i := range 200 {
+		stranger.Address = fmt.Sprintf("2001:db8::%x", i+1) // all of them in one network
+		if _, err := d.SignIn(t.Context(), "ada", "guess", stranger); errors.As(err, &busy) {
+			if i != accountBurst {
+				t.Errorf("refused at try %d, want %d", i, accountBurst)
+			}
+			break
+		}
+	}
+	if busy == nil || busy.Wait < time.Second {
+		t.Fatalf("nobody was refused: %v", busy)
+	}
+	d.signIn("ada") // at home, while the stranger is refused
+	if _, err := d.SignIn(t.Context(), "ada", password, stranger); !errors.As(err, &busy) {
+		t.Errorf("the stranger guessed right at the eleventh try: %v", err)
+	}
+	d.clock.Advance(busy.Wait)
+	if _, err := d.SignIn(t.Context(), "ada", password, stranger); err != nil {
+		t.Errorf("after the wait that was asked for: %v", err)
+	}
+	busy = nil
+	for i := range addressBurst + 1 {
+		if _, err := d.SignIn(t.Context(), fmt.Sprint("name-", i), "guess", Origin{Address: "198.51.100.7"}); errors.As(err, &busy) {
+			break
+		}
+	}
+	if busy == nil {
+		t.Error("one address may try any number of names")
+	}
+}
+
+func TestSessionsIdleAndEnd(t *testing.T) {
+	d := newDoor(t)
+	used, idle := d.signIn("ada"), d.signIn("ada")
+	limits := SessionLimits{}.OrDefault()
+	for elapsed := time.Duration(0); elapsed+limits.Idle < limits.Max; elapsed += limits.Idle {
+		d.clock.Advance(limits.Idle)
+		if !d.visits(used) {
+			t.Fatalf("the used session ended after %v", elapsed)
+		}
+		if err := d.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if elapsed > 0 && d.visits(idle) {
+			t.Fatalf("the idle session goes on after %v", elapsed)
+		}
+	}
+	d.clock.Advance(limits.Idle)
+	if d.visits(used) {
+		t.Errorf("the session goes on after %v", limits.Max)
+	}
+}
+
+func TestIdleIsMeasuredFromTheLastRequestThoughItIsNotWrittenYet(t *testing.T) {
+	d := newDoor(t)
+	secret := d.signIn("ada")
+	limits := SessionLimits{}.OrDefault()
+	for range 2 {
+		d.clock.Advance(limits.Idle - time.Hour)
+		if !d.visits(secret) {
+			t.Fatal("a session that is used ended")
+		}
+	}
+}
+
+func TestDisablingIsSeenWithinASecond(t *testing.T) {
+	d := newDoor(t)
+	d.add("ben", redoubt.RoleAdmin)
+	secret := d.signIn("ada")
+	if !d.visits(secret) {
+		t.Fatal("not signed in")
+	}
+	if err := d.store.DisableUser(t.Context(), d.ada.ID, storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	d.clock.Advance(CacheFor)
+	if d.visits(secret) {
+		t.Error("a disabled user is let in after a second")
+	}
+}
+
+func TestSignOutHoldsAtOnce(t *testing.T) {
+	d := newDoor(t)
+	secret, other := d.signIn("ada"), d.signIn("ada")
+	v, err := d.Visit(t.Context(), secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.SignOut(t.Context(), v); err != nil || d.visits(secret) || !d.visits(other) {
+		t.Errorf("signed out: %v", err)
+	}
+}

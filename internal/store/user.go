@@ -1,0 +1,277 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+const userColumns = `u.id, u.name, u.display_name, u.password_hash, u.created_at, u.disabled_at, u.signed_in_at`
+
+func userFields(u *redoubt.User) []any {
+	return []any{&u.ID, &u.Name, &u.DisplayName, &u.PasswordHash, instant(&u.CreatedAt), instant(&u.DisabledAt), instant(&u.SignedInAt)}
+}
+
+func scanUser(r row) (u redoubt.User, err error) { return u, r.Scan(userFields(&u)...) }
+
+// userImage is what the audit trail tells of a user: never a hash.
+type userImage struct {
+	Name        string `json:"name"`
+	DisplayName string `json:"display_name,omitempty"`
+	Role        string `json:"role,omitempty"`
+	Disabled    bool   `json:"disabled,omitempty"`
+}
+
+// lockUser reads a user, whom nobody else changes until the transaction ends.
+// Where deployments are locked too, they are locked first.
+func (q *session) lockUser(ctx context.Context, id int64) (redoubt.User, error) {
+	u, err := one(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.id = $1`+q.engine.forUpdate, id)
+	if err != nil {
+		return u, fmt.Errorf("user %d: %w", id, err)
+	}
+	return u, nil
+}
+
+// Users lists all users of the server by name.
+func (s *Store) Users(ctx context.Context) (list []redoubt.User, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		list, err = many(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u ORDER BY u.name`+q.engine.byBytes)
+		return err
+	})
+	return list, err
+}
+
+// User finds a user by name, as it is typed.
+func (s *Store) User(ctx context.Context, name string) (u redoubt.User, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		u, err = one(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.name = $1`, redoubt.NormalUserName(name))
+		return err
+	})
+	if err != nil {
+		return u, fmt.Errorf("user %.80q: %w", name, err)
+	}
+	return u, nil
+}
+
+// UserByIdentity finds the user whom an identity provider calls so.
+func (s *Store) UserByIdentity(ctx context.Context, i redoubt.UserIdentity) (u redoubt.User, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		u, err = one(ctx, q, scanUser,
+			`SELECT `+userColumns+` FROM user_identity i JOIN app_user u ON u.id = i.user_id WHERE i.issuer = $1 AND i.subject = $2`, i.Issuer, i.Subject)
+		return err
+	})
+	return u, err
+}
+
+// UserRole returns what a user may do in a deployment: nothing where the user
+// is unknown, disabled or no member.
+func (s *Store) UserRole(ctx context.Context, deploymentID, userID int64) (role redoubt.Role, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		role, err = one(ctx, q, scalar[redoubt.Role], `
+			SELECT m.role FROM user_role m JOIN app_user u ON u.id = m.user_id
+			WHERE m.deployment_id = $1 AND m.user_id = $2 AND u.disabled_at IS NULL`, deploymentID, userID)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			role, err = redoubt.RoleNone, nil
+		}
+		return err
+	})
+	return role, err
+}
+
+// Memberships lists the deployments in which a user has a role, by slug.
+func (s *Store) Memberships(ctx context.Context, userID int64) (list []redoubt.Membership, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		list, err = q.memberships(ctx, userID)
+		return err
+	})
+	return list, err
+}
+
+func (q *session) memberships(ctx context.Context, userID int64) ([]redoubt.Membership, error) {
+	return many(ctx, q, func(r row) (m redoubt.Membership, err error) {
+		d := &m.Deployment
+		return m, r.Scan(&d.ID, &d.Slug, &d.Name, instant(&d.CreatedAt), &d.Version, &m.Role)
+	}, `SELECT d.id, d.slug, d.name, d.created_at, d.version, m.role
+		FROM user_role m JOIN deployment d ON d.id = m.deployment_id WHERE m.user_id = $1 ORDER BY d.slug`+q.engine.byBytes, userID)
+}
+
+// Members lists the users who have a role in the deployment, by name.
+func (tx *Tx) Members(ctx context.Context) ([]redoubt.Member, error) {
+	return many(ctx, tx, scanMember, memberQuery+` ORDER BY u.name`+tx.session.engine.byBytes)
+}
+
+// Member finds a user who has a role in the deployment, by name as typed.
+func (tx *Tx) Member(ctx context.Context, name string) (redoubt.Member, error) {
+	m, err := one(ctx, tx, scanMember, memberQuery+` AND u.name = $2`, redoubt.NormalUserName(name))
+	if err != nil {
+		return m, fmt.Errorf("user %.80q: %w", name, err)
+	}
+	return m, nil
+}
+
+const memberQuery = `
+	SELECT ` + userColumns + `, m.role, EXISTS (SELECT 1 FROM user_role o WHERE o.user_id = u.id AND o.deployment_id <> $1)
+	FROM user_role m JOIN app_user u ON u.id = m.user_id WHERE m.deployment_id = $1`
+
+func scanMember(r row) (m redoubt.Member, err error) {
+	return m, r.Scan(append(userFields(&m.User), &m.Role, &m.Foreign)...)
+}
+
+// CreateUser makes a user with a role in the deployment. A name that is taken,
+// by a user of another deployment too, is redoubt.ErrConflict.
+func (tx *Tx) CreateUser(ctx context.Context, u redoubt.User, role redoubt.Role) (redoubt.User, error) {
+	u, err := tx.session.addUser(ctx, u, tx)
+	if err != nil {
+		return u, err
+	}
+	if err := tx.putRole(ctx, u.ID, role); err != nil {
+		return u, err
+	}
+	tx.audit("user.create", userSubject(u), nil, userImage{Name: u.Name, DisplayName: u.DisplayName, Role: role.String()})
+	return u, nil
+}
+
+// userSubject names a user in the audit trail, by name: it never changes.
+func userSubject(u redoubt.User) string { return "user:" + u.Name }
+
+func (q *session) addUser(ctx context.Context, u redoubt.User, tx *Tx) (redoubt.User, error) {
+	if err := errors.Join(redoubt.CheckUserName(u.Name), redoubt.CheckDisplayName(u.DisplayName)); err != nil {
+		return u, err
+	}
+	id, err := q.newID(ctx, seqUser)
+	if err != nil {
+		return u, err
+	}
+	u.ID, u.CreatedAt = id, tx.now
+	_, err = q.exec(ctx, `INSERT INTO app_user (id, name, display_name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)`,
+		u.ID, u.Name, u.DisplayName, u.PasswordHash, u.CreatedAt)
+	if errors.Is(err, redoubt.ErrConflict) {
+		err = fmt.Errorf("a user called %s exists already: %w", u.Name, redoubt.ErrConflict)
+	}
+	return u, err
+}
+
+// putRole writes a role without a word in the trail.
+func (tx *Tx) putRole(ctx context.Context, userID int64, role redoubt.Role) error {
+	query := `INSERT INTO user_role (deployment_id, user_id, role) VALUES ($1, $2, $3) ON CONFLICT (deployment_id, user_id) DO UPDATE SET role = $3`
+	args := []any{userID, role}
+	if role == redoubt.RoleNone {
+		query, args = `DELETE FROM user_role WHERE deployment_id = $1 AND user_id = $2`, args[:1]
+	}
+	_, err := tx.exec(ctx, query, args...)
+	return err
+}
+
+// SetRole gives a user another role in the deployment, or takes it away, which
+// revokes the tokens that the user made here too. The user's sessions end: who
+// holds one has to show again who they are. The last admin who may sign in
+// stays one: to take that role is redoubt.ErrConflict.
+func (tx *Tx) SetRole(ctx context.Context, userID int64, role redoubt.Role) error {
+	u, err := tx.session.lockUser(ctx, userID)
+	if err != nil {
+		return err
+	}
+	roles, err := many(ctx, tx, scalar[redoubt.Role], `SELECT role FROM user_role WHERE deployment_id = $1 AND user_id = $2`, userID)
+	if err != nil {
+		return err
+	}
+	before := userImage{Name: u.Name}
+	if len(roles) > 0 {
+		before.Role = roles[0].String()
+	}
+	if before.Role == role.String() {
+		return nil
+	}
+	if len(roles) > 0 && roles[0] == redoubt.RoleAdmin {
+		if err := tx.keepAdmin(ctx, u); err != nil {
+			return err
+		}
+	}
+	if err := tx.putRole(ctx, userID, role); err != nil {
+		return err
+	}
+	tx.audit("user.role", userSubject(u), before, userImage{Name: u.Name, Role: role.String()})
+	if role == redoubt.RoleNone {
+		if err := tx.revokeTokensOf(ctx, userID); err != nil {
+			return err
+		}
+	}
+	return tx.session.endSessions(ctx, userID, 0)
+}
+
+// keepAdmin refuses to lose the deployment's last admin.
+func (tx *Tx) keepAdmin(ctx context.Context, u redoubt.User) error {
+	if !u.Enabled() {
+		return nil
+	}
+	others, err := one(ctx, tx, scalar[int], `
+		SELECT COUNT(*) FROM user_role m JOIN app_user u ON u.id = m.user_id
+		WHERE m.deployment_id = $1 AND m.role = $2 AND m.user_id <> $3 AND u.disabled_at IS NULL`, redoubt.RoleAdmin, u.ID)
+	if err == nil && others == 0 {
+		err = fmt.Errorf("%s is the last admin of the deployment %s, make another one first: %w", u.Name, tx.deployment.Slug, redoubt.ErrConflict)
+	}
+	return err
+}
+
+// DisableUser keeps a user from signing in: sessions end, one-time links and
+// the tokens that the user made go out of force, in every deployment at once. The
+// last admin of a deployment stays: that is redoubt.ErrConflict.
+func (s *Store) DisableUser(ctx context.Context, userID int64, by redoubt.Actor) error {
+	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+		if !u.Enabled() {
+			return nil
+		}
+		for _, tx := range txs {
+			role, err := many(ctx, tx, scalar[redoubt.Role], `SELECT role FROM user_role WHERE deployment_id = $1 AND user_id = $2`, userID)
+			if err == nil && slices.Contains(role, redoubt.RoleAdmin) {
+				err = tx.keepAdmin(ctx, u)
+			}
+			if err != nil {
+				return err
+			}
+			tx.audit("user.disable", userSubject(u), userImage{Name: u.Name}, userImage{Name: u.Name, Disabled: true})
+			if err := tx.revokeTokensOf(ctx, userID); err != nil {
+				return err
+			}
+		}
+		if _, err := q.exec(ctx, `UPDATE app_user SET disabled_at = $2 WHERE id = $1`, userID, txs[0].now); err != nil {
+			return err
+		}
+		return errors.Join(q.endSessions(ctx, userID, 0), q.endLinks(ctx, userID))
+	})
+}
+
+// EnableUser lets a user sign in again. Tokens that were revoked stay so.
+func (s *Store) EnableUser(ctx context.Context, userID int64, by redoubt.Actor) error {
+	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+		if u.Enabled() {
+			return nil
+		}
+		for _, tx := range txs {
+			tx.audit("user.enable", userSubject(u), userImage{Name: u.Name, Disabled: true}, userImage{Name: u.Name})
+		}
+		_, err := q.exec(ctx, `UPDATE app_user SET disabled_at = NULL WHERE id = $1`, userID)
+		return err
+	})
+}
+
+// SetPassword stores the hash of a new password. All sessions of the user end,
+// and one-time links go out of force.
+func (s *Store) SetPassword(ctx context.Context, userID int64, hash string, by redoubt.Actor) error {
+	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+		return q.setPassword(ctx, u, hash, txs)
+	})
+}
+
+func (q *session) setPassword(ctx context.Context, u redoubt.User, hash string, txs []*Tx) error {
+	for _, tx := range txs {
+		tx.audit("user.password", userSubject(u), nil, userImage{Name: u.Name})
+	}
+	if _, err := q.exec(ctx, `UPDATE app_user SET password_hash = $2 WHERE id = $1`, u.ID, hash); err != nil {
+		return err
+	}
+	return errors.Join(q.endSessions(ctx, u.ID, 0), q.endLinks(ctx, u.ID))
+}

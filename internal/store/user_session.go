@@ -1,0 +1,185 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+const sessionColumns = `s.id, s.user_id, s.method, s.address, s.agent, s.created_at, s.seen_at, s.expires_at`
+
+func sessionFields(s *redoubt.Session) []any {
+	return []any{&s.ID, &s.UserID, &s.Method, &s.Address, &s.Agent, instant(&s.CreatedAt), instant(&s.SeenAt), instant(&s.ExpiresAt)}
+}
+
+func scanSession(r row) (s redoubt.Session, err error) { return s, r.Scan(sessionFields(&s)...) }
+
+// attemptImage is what the trail tells of a sign-in: never what was typed as
+// the password, never the session.
+type attemptImage struct {
+	Method  string `json:"method"`
+	Address string `json:"address,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// maxAttempt bounds what is kept of a name or a browser, in bytes: both are
+// whatever a stranger sends.
+const maxAttempt = 200
+
+func clipped(s string) string { return s[:min(len(s), maxAttempt)] }
+
+// SignIn begins a session of a user under the hash of its secret. A user who is
+// disabled by then is redoubt.ErrNotFound. A rehash that is not empty replaces the
+// hash of the password that was just given.
+func (s *Store) SignIn(ctx context.Context, n redoubt.Session, hash []byte, rehash string) (redoubt.Session, error) {
+	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		u, err := q.lockUser(ctx, n.UserID)
+		if err != nil {
+			return err
+		}
+		if !u.Enabled() {
+			return fmt.Errorf("user %s is disabled: %w", u.Name, redoubt.ErrNotFound)
+		}
+		return s.signIn(ctx, q, u, &n, hash, rehash)
+	})
+	return n, err
+}
+
+func (s *Store) signIn(ctx context.Context, q *session, u redoubt.User, n *redoubt.Session, hash []byte, rehash string) error {
+	id, err := q.newID(ctx, seqUserSession)
+	if err != nil {
+		return err
+	}
+	n.ID, n.UserID, n.CreatedAt = id, u.ID, s.now()
+	n.SeenAt, n.Agent = n.CreatedAt, clipped(n.Agent)
+	n.ExpiresAt = n.ExpiresAt.UTC().Truncate(time.Microsecond)
+	_, err = q.exec(ctx, `
+		INSERT INTO user_session (id, hash, user_id, method, address, agent, created_at, seen_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, n.ID, hash, n.UserID, n.Method, n.Address, n.Agent, n.CreatedAt, n.SeenAt, n.ExpiresAt)
+	if err != nil {
+		return err
+	}
+	if _, err := q.exec(ctx, `UPDATE app_user SET signed_in_at = $2, password_hash = $3 WHERE id = $1`,
+		u.ID, n.CreatedAt, cmp.Or(rehash, u.PasswordHash)); err != nil {
+		return err
+	}
+	return s.note(ctx, q, u.ID, u.Actor(), "user.sign_in", userSubject(u), attemptImage{Method: n.Method, Address: n.Address, Agent: n.Agent})
+}
+
+// SignInFailed notes a try to sign in that failed, in the trail of the user it
+// was made for, or else in the server's own.
+func (s *Store) SignInFailed(ctx context.Context, a redoubt.Attempt) error {
+	name := redoubt.NormalUserName(clipped(a.Name))
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		u, err := one(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.name = $1`, name)
+		if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+			return err
+		}
+		// Who signs in as nobody may have typed a password into the wrong field.
+		subject := "user:unknown"
+		if err == nil {
+			subject = userSubject(u)
+		}
+		by := redoubt.Actor{Kind: "system", Name: "sign-in"}
+		return s.note(ctx, q, u.ID, by, "user.sign_in_failed", subject,
+			attemptImage{Method: a.Method, Address: a.Address, Agent: clipped(a.Agent), Reason: a.Reason})
+	})
+}
+
+// Session finds a session by the hash of its secret, with its user and the
+// user's roles. One that has expired, or whose user is disabled, is
+// redoubt.ErrNotFound.
+func (s *Store) Session(ctx context.Context, hash []byte) (se redoubt.Session, u redoubt.User, list []redoubt.Membership, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		_, err := one(ctx, q, func(r row) (struct{}, error) {
+			return struct{}{}, r.Scan(append(sessionFields(&se), userFields(&u)...)...)
+		}, `SELECT `+sessionColumns+`, `+userColumns+` FROM user_session s JOIN app_user u ON u.id = s.user_id
+			WHERE s.hash = $1 AND s.expires_at > $2 AND u.disabled_at IS NULL`, hash, s.now())
+		if err != nil {
+			return err
+		}
+		list, err = q.memberships(ctx, u.ID)
+		return err
+	})
+	return se, u, list, err
+}
+
+// Sessions lists the sessions of a user, the last used first.
+func (s *Store) Sessions(ctx context.Context, userID int64) (list []redoubt.Session, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		list, err = many(ctx, q, scanSession,
+			`SELECT `+sessionColumns+` FROM user_session s WHERE s.user_id = $1 AND s.expires_at > $2 ORDER BY s.seen_at DESC, s.id DESC`, userID, s.now())
+		return err
+	})
+	return list, err
+}
+
+// TouchSessions notes when sessions were last used. A time never goes back, and
+// sessions that ended are skipped.
+func (s *Store) TouchSessions(ctx context.Context, used []redoubt.SessionUse) error {
+	if len(used) == 0 {
+		return nil
+	}
+	used = slices.SortedFunc(slices.Values(used), func(a, b redoubt.SessionUse) int { return cmp.Compare(a.SessionID, b.SessionID) })
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		for _, use := range used {
+			if _, err := q.exec(ctx, `UPDATE user_session SET seen_at = $2 WHERE id = $1 AND seen_at < $2`, use.SessionID, use.At); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// EndSession ends one session of a user; one that is over, or is another
+// user's, changes nothing.
+func (s *Store) EndSession(ctx context.Context, userID, sessionID int64) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		u, err := q.lockUser(ctx, userID)
+		if err != nil {
+			return err
+		}
+		n, err := q.exec(ctx, `DELETE FROM user_session WHERE id = $1 AND user_id = $2`, sessionID, userID)
+		if err != nil || n == 0 {
+			return err
+		}
+		return s.note(ctx, q, userID, u.Actor(), "user.sign_out", userSubject(u), userImage{Name: u.Name})
+	})
+}
+
+// EndSessions ends all sessions of a user.
+func (s *Store) EndSessions(ctx context.Context, userID int64, by redoubt.Actor) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		u, err := q.lockUser(ctx, userID)
+		if err != nil {
+			return err
+		}
+		if err := q.endSessions(ctx, userID, 0); err != nil {
+			return err
+		}
+		return s.note(ctx, q, userID, by, "user.sign_out_everywhere", userSubject(u), userImage{Name: u.Name})
+	})
+}
+
+func (q *session) endSessions(ctx context.Context, userID, except int64) error {
+	_, err := q.exec(ctx, `DELETE FROM user_session WHERE user_id = $1 AND id <> $2`, userID, except)
+	return err
+}
+
+// ExpireSessions drops sessions that nobody used since idleSince, and sessions and
+// links whose time is over.
+func (s *Store) ExpireSessions(ctx context.Context, idleSince time.Time) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		if _, err := q.exec(ctx, `DELETE FROM user_session WHERE seen_at < $1 OR expires_at <= $2`, idleSince, s.now()); err != nil {
+			return err
+		}
+		_, err := q.exec(ctx, `DELETE FROM user_link WHERE expires_at <= $1`, s.now())
+		return err
+	})
+}

@@ -1,0 +1,181 @@
+package store_test
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// signIn begins a session with the given cookie.
+func signIn(t testing.TB, s *store.Store, u redoubt.User, cookie string) redoubt.Session {
+	t.Helper()
+	session, err := s.SignIn(t.Context(), redoubt.Session{
+		UserID: u.ID, Method: "password", Address: "192.0.2.1", Agent: "browser", ExpiresAt: storetest.Epoch.Add(time.Hour),
+	}, storetest.TokenHash(cookie), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session
+}
+
+func hasSession(t testing.TB, s *store.Store, cookie string) bool {
+	t.Helper()
+	_, _, _, err := s.Session(t.Context(), storetest.TokenHash(cookie))
+	if err != nil {
+		fails(t, "session "+cookie, err, redoubt.ErrNotFound)
+	}
+	return err == nil
+}
+
+func TestSessionsAreKeptAsBegun(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
+		begun := signIn(t, s, ada, "one")
+		second := signIn(t, s, ada, "two")
+		got, u, roles, err := s.Session(t.Context(), storetest.TokenHash("one"))
+		same(t, "the session", got, begun)
+		if err != nil || u.ID != ada.ID || u.SignedInAt.IsZero() || len(roles) != 1 || roles[0].Deployment.ID != d.ID || roles[0].Role != redoubt.RoleAdmin {
+			t.Errorf("it is of %v with %v, %v", u, roles, err)
+		}
+		at := storetest.Epoch.Add(time.Minute)
+		for _, used := range []time.Time{at, at.Add(-time.Second)} {
+			if err := s.TouchSessions(t.Context(), []redoubt.SessionUse{{SessionID: begun.ID, At: used}, {SessionID: 1 << 40, At: used}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		begun.SeenAt = at
+		list, err := s.Sessions(t.Context(), ada.ID)
+		same(t, "the list, last used first", list, []redoubt.Session{begun, second})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSessionsEnd(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		ada, ben := addUser(t, s, d, "ada", redoubt.RoleAdmin), addUser(t, s, d, "ben", redoubt.RoleViewer)
+		first, other := signIn(t, s, ada, "a1"), signIn(t, s, ben, "b1")
+		if err := s.EndSession(t.Context(), ada.ID, other.ID); err != nil || !hasSession(t, s, "b1") {
+			t.Errorf("somebody else's session was ended, %v", err)
+		}
+		if err := s.EndSession(t.Context(), ada.ID, first.ID); err != nil || hasSession(t, s, "a1") {
+			t.Errorf("the session goes on, %v", err)
+		}
+		signIn(t, s, ada, "a2")
+		signIn(t, s, ada, "a3")
+		if err := s.EndSessions(t.Context(), ada.ID, ada.Actor()); err != nil || hasSession(t, s, "a2") || hasSession(t, s, "a3") || !hasSession(t, s, "b1") {
+			t.Errorf("everywhere: %v", err)
+		}
+		signIn(t, s, ada, "a4")
+		if err := s.SetPassword(t.Context(), ada.ID, "new", ada.Actor()); err != nil || hasSession(t, s, "a4") {
+			t.Errorf("a session outlived its password, %v", err)
+		}
+	})
+}
+
+func TestSessionsExpire(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			s := storetest.Open(t, storetest.Database(t, engine, clock))
+			ada := addUser(t, s, storetest.Deployment(t, s), "ada", redoubt.RoleAdmin)
+			busy := signIn(t, s, ada, "busy")
+			signIn(t, s, ada, "idle")
+			clock.Advance(30 * time.Minute)
+			if err := s.TouchSessions(t.Context(), []redoubt.SessionUse{{SessionID: busy.ID, At: clock.Now()}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.ExpireSessions(t.Context(), clock.Now().Add(-10*time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			if !hasSession(t, s, "busy") || hasSession(t, s, "idle") {
+				t.Error("the idle one stays, or the busy one went")
+			}
+			clock.Advance(30 * time.Minute)
+			if hasSession(t, s, "busy") {
+				t.Error("it outlives its hour")
+			}
+		})
+	}
+}
+
+func TestSignInsStandInTheTrail(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
+		session := signIn(t, s, ada, "cookie")
+		for _, name := range []string{"ADA", "nobody", strings.Repeat("x", 5000)} {
+			if err := s.SignInFailed(t.Context(), redoubt.Attempt{Name: name, Method: "password", Address: "192.0.2.9", Reason: "wrong password"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.EndSession(t.Context(), ada.ID, session.ID); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "the trail", actions(t, s, d), []string{"user.create user:ada", "user.sign_in user:ada", "user.sign_in_failed user:ada", "user.sign_out user:ada"})
+		server, err := s.ServerEvents(t.Context(), 0, 100)
+		if err != nil || len(server) != 2 || server[0].Subject != "user:unknown" || !strings.Contains(server[0].After, "192.0.2.9") {
+			t.Errorf("the server's trail is %v, %v", server, err)
+		}
+		hash := hex.EncodeToString(storetest.TokenHash("cookie"))
+		for _, e := range append(events(t, s, d), server...) {
+			said := e.Before + e.After + e.Subject
+			for _, secret := range []string{hash, "cookie", "hash-of", "nobody", "xxx"} {
+				if strings.Contains(said, secret) {
+					t.Errorf("%s shows %s: %s", e.Action, secret, said)
+				}
+			}
+		}
+	})
+}
+
+func TestAPasswordIsRehashedAtSignIn(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		ada := addUser(t, s, storetest.Deployment(t, s), "ada", redoubt.RoleAdmin)
+		if _, err := s.SignIn(t.Context(), redoubt.Session{UserID: ada.ID, ExpiresAt: storetest.Epoch.Add(time.Hour)}, []byte("h"), "better"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.User(t.Context(), "ada"); err != nil || got.PasswordHash != "better" {
+			t.Errorf("the hash is %q, %v", got.PasswordHash, err)
+		}
+	})
+}
+
+func TestAuditIsPagedNewestFirst(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := tenant{t, s, storetest.Deployment(t, s).ID}
+		ada := addUser(t, s, deployment(t, s, "acme"), "ada", redoubt.RoleAdmin)
+		signIn(t, s, ada, "one")
+		signIn(t, s, ada, "two")
+		page := func(f store.AuditFilter, limit int) (list []redoubt.AuditEvent) {
+			d.view(func(ctx context.Context, tx *store.Tx) (err error) {
+				list, err = tx.AuditPage(ctx, f, limit)
+				return err
+			})
+			return list
+		}
+		all := page(store.AuditFilter{}, 100)
+		oldest := events(t, s, deployment(t, s, "acme"))
+		slices.Reverse(oldest)
+		same(t, "the whole", all, oldest)
+		same(t, "a page", page(store.AuditFilter{Before: all[1].ID}, 2), all[2:4])
+		same(t, "one action", page(store.AuditFilter{Action: "user.create"}, 100), all[2:3])
+		same(t, "one actor", page(store.AuditFilter{By: ada.Actor()}, 100), all[:2])
+		same(t, "an actor and an action that do not meet", page(store.AuditFilter{By: ada.Actor(), Action: "user.create"}, 100), []redoubt.AuditEvent{})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			kinds, err := tx.AuditActions(ctx)
+			same(t, "the actions", kinds, []string{"deployment.create", "policy.create", "user.create", "user.sign_in"})
+			return err
+		})
+	})
+}

@@ -1,0 +1,222 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// addUser makes a user with a role in a deployment.
+func addUser(t testing.TB, s *store.Store, d redoubt.Deployment, name string, role redoubt.Role) (u redoubt.User) {
+	t.Helper()
+	update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
+		u, err = tx.CreateUser(ctx, redoubt.User{Name: name, DisplayName: "The " + name, PasswordHash: "hash-of-" + name}, role)
+		return err
+	})
+	return u
+}
+
+// setRole gives a user a role and returns what the store says.
+func setRole(t testing.TB, s *store.Store, d redoubt.Deployment, u redoubt.User, role redoubt.Role) error {
+	t.Helper()
+	return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, role) })
+}
+
+// actions lists what happened in a deployment after its first events.
+func actions(t testing.TB, s *store.Store, d redoubt.Deployment) (list []string) {
+	t.Helper()
+	for _, e := range events(t, s, d)[4:] {
+		list = append(list, e.Action+" "+e.Subject)
+	}
+	return list
+}
+
+func TestUsersAndTheirRoles(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		noise := deployment(t, s, storetest.Noise)
+		ada, ben := addUser(t, s, d, "ada", redoubt.RoleAdmin), addUser(t, s, d, "ben", redoubt.RoleViewer)
+		got, err := s.User(t.Context(), " ADA ")
+		same(t, "by name, as it is typed", got, ada)
+		if err != nil {
+			t.Error(err)
+		}
+		_, err = s.User(t.Context(), "nobody")
+		fails(t, "an unknown name", err, redoubt.ErrNotFound)
+		if err := setRole(t, s, noise, ben, redoubt.RoleTriager); err != nil {
+			t.Fatal(err)
+		}
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Members(ctx)
+			same(t, "members", list, []redoubt.Member{{User: ada, Role: redoubt.RoleAdmin}, {User: ben, Role: redoubt.RoleViewer, Foreign: true}})
+			_, missing := tx.Member(ctx, storetest.NoisyUser)
+			fails(t, "a member of another deployment", missing, redoubt.ErrNotFound)
+			return err
+		})
+		roles, err := s.Memberships(t.Context(), ben.ID)
+		if err != nil || len(roles) != 2 || roles[0].Deployment.Slug != d.Slug || roles[1].Role != redoubt.RoleTriager {
+			t.Errorf("ben's roles are %v, %v", roles, err)
+		}
+		for _, c := range []struct {
+			d    redoubt.Deployment
+			u    redoubt.User
+			want redoubt.Role
+		}{{d, ada, redoubt.RoleAdmin}, {noise, ada, redoubt.RoleNone}, {noise, ben, redoubt.RoleTriager}, {d, redoubt.User{ID: 1 << 40}, redoubt.RoleNone}} {
+			role, err := s.UserRole(t.Context(), c.d.ID, c.u.ID)
+			if err != nil || role != c.want {
+				t.Errorf("%s in %s may be %v (%v), want %v", c.u.Name, c.d.Slug, role, err, c.want)
+			}
+		}
+	})
+}
+
+func TestUserNamesAreOnePersonEach(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		create := func(name, display string) error {
+			return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.CreateUser(ctx, redoubt.User{Name: name, DisplayName: display}, redoubt.RoleViewer)
+				return err
+			})
+		}
+		fails(t, "a name from another deployment", create(storetest.NoisyUser, ""), redoubt.ErrConflict)
+		invalid(t, "capitals", create("Ada", ""), "name")
+		invalid(t, "letters that look alike", create("аda", ""), "name") //nolint:misspell // the first letter is Cyrillic
+		invalid(t, "a display name with a line break", create("ada", "a\nb"), "display_name")
+	})
+}
+
+func TestTheLastAdminStays(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
+		ben := addUser(t, s, d, "ben", redoubt.RoleTriager)
+		before := actions(t, s, d)
+		fails(t, "to demote the only admin", setRole(t, s, d, ada, redoubt.RoleViewer), redoubt.ErrConflict)
+		fails(t, "to remove the only admin", setRole(t, s, d, ada, redoubt.RoleNone), redoubt.ErrConflict)
+		fails(t, "to disable the only admin", s.DisableUser(t.Context(), ada.ID, storetest.Actor), redoubt.ErrConflict)
+		same(t, "events of what was refused", actions(t, s, d), before)
+		if err := setRole(t, s, d, ben, redoubt.RoleAdmin); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.DisableUser(t.Context(), ben.ID, storetest.Actor); err != nil {
+			t.Fatal(err)
+		}
+		fails(t, "to disable the only admin who may sign in", s.DisableUser(t.Context(), ada.ID, storetest.Actor), redoubt.ErrConflict)
+		if err := s.EnableUser(t.Context(), ben.ID, storetest.Actor); err != nil {
+			t.Fatal(err)
+		}
+		if err := setRole(t, s, d, ada, redoubt.RoleNone); err != nil {
+			t.Errorf("to remove one of two admins: %v", err)
+		}
+	})
+}
+
+func TestTwoAdminsCannotRemoveEachOther(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		ada, ben := addUser(t, s, d, "ada", redoubt.RoleAdmin), addUser(t, s, d, "ben", redoubt.RoleAdmin)
+		var group sync.WaitGroup
+		errs := make([]error, 2)
+		group.Go(func() { errs[0] = s.DisableUser(t.Context(), ada.ID, storetest.Actor) })
+		group.Go(func() { errs[1] = setRole(t, s, d, ben, redoubt.RoleViewer) })
+		group.Wait()
+		refused := 0
+		for _, err := range errs {
+			if errors.Is(err, redoubt.ErrConflict) || errors.Is(err, redoubt.ErrUnavailable) {
+				refused++
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Members(ctx)
+			if left := slices.ContainsFunc(list, func(m redoubt.Member) bool { return m.Role == redoubt.RoleAdmin && m.Enabled() }); !left || refused == 0 {
+				t.Errorf("%d were refused, members are %v", refused, list)
+			}
+			return err
+		})
+	})
+}
+
+func TestDisablingEndsAllThatAUserHas(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		noise := deployment(t, s, storetest.Noise)
+		addUser(t, s, d, "ada", redoubt.RoleAdmin)
+		ben := addUser(t, s, d, "ben", redoubt.RoleTriager)
+		if err := setRole(t, s, noise, ben, redoubt.RoleViewer); err != nil {
+			t.Fatal(err)
+		}
+		mine := addToken(t, s, d, redoubt.Token{PublicID: "p1", Name: "bens", UserID: ben.ID})
+		there := addToken(t, s, noise, redoubt.Token{PublicID: "p2", Name: "bens-too", UserID: ben.ID})
+		others := addToken(t, s, d, redoubt.Token{PublicID: "p3", Name: "robot"})
+		signIn(t, s, ben, "cookie")
+		link(t, s, redoubt.UserLink{Kind: redoubt.LinkReset, UserID: ben.ID}, "code")
+
+		if err := s.DisableUser(t.Context(), ben.ID, storetest.Actor); err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err := s.Session(t.Context(), storetest.TokenHash("cookie"))
+		fails(t, "the session", err, redoubt.ErrNotFound)
+		_, _, err = s.Link(t.Context(), redoubt.LinkReset, storetest.TokenHash("code"))
+		fails(t, "the link", err, redoubt.ErrNotFound)
+		_, err = s.SignIn(t.Context(), redoubt.Session{UserID: ben.ID, ExpiresAt: storetest.Epoch.AddDate(1, 0, 0)}, storetest.TokenHash("new"), "")
+		fails(t, "another sign-in", err, redoubt.ErrNotFound)
+		for _, c := range []struct {
+			token   redoubt.Token
+			name    string
+			revoked bool
+		}{{mine, "bens", true}, {there, "bens-too", true}, {others, "robot", false}} {
+			got, err := s.TokenByHash(t.Context(), c.token.DeploymentID, storetest.TokenHash(c.name))
+			if err != nil || got.RevokedAt.IsZero() == c.revoked {
+				t.Errorf("token %s was revoked at %v, %v", c.name, got.RevokedAt, err)
+			}
+		}
+		for _, where := range []redoubt.Deployment{d, noise} {
+			if role, err := s.UserRole(t.Context(), where.ID, ben.ID); err != nil || role != redoubt.RoleNone {
+				t.Errorf("in %s a disabled user is %v, %v", where.Slug, role, err)
+			}
+			if list := actions(t, s, where); !slices.Contains(list, "user.disable user:ben") || !slices.ContainsFunc(list, func(a string) bool { return a[:12] == "token.revoke" }) {
+				t.Errorf("the trail of %s has %v", where.Slug, list)
+			}
+		}
+	})
+}
+
+func TestARoleThatGoesTakesTokensAndSessionsAlong(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		noise := deployment(t, s, storetest.Noise)
+		ben := addUser(t, s, d, "ben", redoubt.RoleTriager)
+		if err := setRole(t, s, noise, ben, redoubt.RoleViewer); err != nil {
+			t.Fatal(err)
+		}
+		mine := addToken(t, s, d, redoubt.Token{PublicID: "p1", Name: "bens", UserID: ben.ID})
+		addToken(t, s, noise, redoubt.Token{PublicID: "p2", Name: "bens-too", UserID: ben.ID})
+		signIn(t, s, ben, "cookie")
+		if err := setRole(t, s, d, ben, redoubt.RoleViewer); err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err := s.Session(t.Context(), storetest.TokenHash("cookie"))
+		fails(t, "the session after another role", err, redoubt.ErrNotFound)
+		if got, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("bens")); err != nil || !got.RevokedAt.IsZero() || got.UserID != ben.ID {
+			t.Errorf("the token after another role is %v, %v; was %v", got, err, mine)
+		}
+		if err := setRole(t, s, d, ben, redoubt.RoleNone); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("bens")); err != nil || got.RevokedAt.IsZero() {
+			t.Errorf("the token without a role is %v, %v", got, err)
+		}
+		if got, err := s.TokenByHash(t.Context(), noise.ID, storetest.TokenHash("bens-too")); err != nil || !got.RevokedAt.IsZero() {
+			t.Errorf("the token in the other deployment is %v, %v", got, err)
+		}
+	})
+}

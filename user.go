@@ -1,0 +1,110 @@
+package redoubt
+
+import (
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// User is a person who signs in. Users belong to the server; what one may do is
+// told by a role in each deployment.
+type User struct {
+	ID           int64
+	Name         string // what is typed to sign in; see CheckUserName
+	DisplayName  string // what others see; the name where there is none
+	PasswordHash string // empty: signs in elsewhere, or not yet
+	CreatedAt    time.Time
+	DisabledAt   time.Time // zero: may sign in
+	SignedInAt   time.Time // last; zero: never
+}
+
+// Title is what others call the user.
+func (u User) Title() string {
+	if u.DisplayName != "" {
+		return u.DisplayName
+	}
+	return u.Name
+}
+
+// Enabled reports whether the user may sign in.
+func (u User) Enabled() bool { return u.DisabledAt.IsZero() }
+
+// Actor names the user in the audit trail.
+func (u User) Actor() Actor { return Actor{Kind: "user", ID: u.Name, Name: u.Title()} }
+
+// Member is a user as one deployment knows them.
+type Member struct {
+	User
+	Role Role
+	// Foreign is whether the user has a role in other deployments too, which
+	// bounds what this one's admins may do to the account.
+	Foreign bool
+}
+
+// Membership is a deployment as one of its users knows it.
+type Membership struct {
+	Deployment Deployment
+	Role       Role
+}
+
+// UserIdentity is a user as an identity provider knows them.
+type UserIdentity struct {
+	Issuer  string // the provider's URL
+	Subject string // never given to another there
+}
+
+var userNamePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,99}$`)
+
+// NormalUserName is a name as it is kept and compared: without the space and
+// the capitals that people type.
+func NormalUserName(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+
+// CheckUserName says what is wrong with a name to sign in with. It is plain
+// ASCII, so that no two names look the same.
+func CheckUserName(s string) error {
+	if !userNamePattern.MatchString(s) {
+		return Invalid("name", "%.100q will not do: a name has lower-case letters, digits and . _ @ + -, starts with a letter or digit, and has at most 100 characters", s)
+	}
+	return nil
+}
+
+// maxDisplayName is the longest display name, in characters.
+const maxDisplayName = 100
+
+// CheckDisplayName says what is wrong with what others shall see.
+func CheckDisplayName(s string) error {
+	if n := utf8.RuneCountInString(s); n > maxDisplayName {
+		return Invalid("display_name", "it has %d characters; %d are allowed", n, maxDisplayName)
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return Invalid("display_name", "it holds characters that do not show")
+	}
+	return nil
+}
+
+// Bounds of a password, in characters.
+const (
+	MinPassword = 12
+	MaxPassword = 256
+)
+
+// CheckPassword says what is wrong with a new password: it is long enough to
+// resist guessing, and not the name itself. No mixture of kinds is asked for:
+// length is what counts.
+func CheckPassword(password, name string) error {
+	n := utf8.RuneCountInString(password)
+	same := strings.Trim(strings.ToLower(password), " ")
+	switch {
+	case n < MinPassword:
+		return Invalid("password", "it has %d characters; at least %d are needed", n, MinPassword)
+	case n > MaxPassword:
+		return Invalid("password", "it has %d characters; at most %d are allowed", n, MaxPassword)
+	case same == name, name != "" && strings.Trim(strings.ReplaceAll(same, name, ""), " 0123456789.!-_") == "":
+		return Invalid("password", "it is the name, or little more: choose another")
+	case len(strings.Trim(same, same[:1])) == 0:
+		return Invalid("password", "it is one character over and over: choose another")
+	}
+	return nil
+}
