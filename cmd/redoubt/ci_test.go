@@ -30,6 +30,7 @@ func TestSemgrepCI(t *testing.T) {
 				{"a bad token", badToken},
 				{"the first full scan", firstScan},
 				{"the same again", sameAgain},
+				{"login", login},
 				{"a fix", fixOne},
 				{"its return", returnOne},
 				{"a moved file", moveFile},

@@ -235,18 +235,23 @@ func (w *ciWorld) scan(branch string, args []string, variables ...string) printe
 	w.Helper()
 	cmd := exec.Command(w.semgrep, append([]string{"ci", "--oss-only", "--json"}, args...)...)
 	cmd.Dir = w.repo
-	cmd.Env = append([]string{
-		"PATH=" + filepath.Dir(w.semgrep) + ":" + os.Getenv("PATH"), "HOME=" + w.home, "NO_PROXY=127.0.0.1",
-		"SEMGREP_URL=" + w.proxy.URL, "SEMGREP_FAIL_OPEN_URL=" + w.proxy.URL, "SEMGREP_APP_TOKEN=" + w.ready.Token,
-		"SEMGREP_SETTINGS_FILE=" + filepath.Join(w.home, "settings.yml"), "SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0",
-		"SEMGREP_REPO_NAME=acme/shop", "SEMGREP_REPO_URL=https://git.example/acme/shop", "SEMGREP_BRANCH=" + branch,
-	}, variables...)
+	cmd.Env = append(w.env(branch), variables...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		w.Fatal(err)
 	}
 	return printed{cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.String()}
+}
+
+// env is what the scanner is told beside its flags.
+func (w *ciWorld) env(branch string) []string {
+	return []string{
+		"PATH=" + filepath.Dir(w.semgrep) + ":" + os.Getenv("PATH"), "HOME=" + w.home, "NO_PROXY=127.0.0.1",
+		"SEMGREP_URL=" + w.proxy.URL, "SEMGREP_FAIL_OPEN_URL=" + w.proxy.URL, "SEMGREP_APP_TOKEN=" + w.ready.Token,
+		"SEMGREP_SETTINGS_FILE=" + filepath.Join(w.home, "settings.yml"), "SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0",
+		"SEMGREP_REPO_NAME=acme/shop", "SEMGREP_REPO_URL=https://git.example/acme/shop", "SEMGREP_BRANCH=" + branch,
+	}
 }
 
 // loud keeps the scanner from hiding its errors.

@@ -103,7 +103,7 @@ func (s *service) wire(a *app) error {
 // scanners makes what answers scanners, and the runner that applies their scans.
 func (s *service) scanners(a *app, secret []byte) *agent.Agent {
 	scanners := agent.New(agent.Config{
-		Store: s.store, Logger: a.log, SecretKey: secret, MaxUpload: s.config.MaxUpload,
+		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret, MaxUpload: s.config.MaxUpload,
 		Wait: s.config.ScanWait, Queued: func() { s.scans.Wake() },
 	})
 	s.scans = job.New(s.store, map[string]job.Work{agent.ScanJob: scanners.Apply}, job.Options{
@@ -124,7 +124,7 @@ func mounted(a *agent.Agent) []server.Mounted {
 		if r.Anyone {
 			scope = server.Anyone
 		}
-		list = append(list, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, Handle: r.Handle})
+		list = append(list, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, When: r.When, Handle: r.Handle})
 	}
 	return list
 }

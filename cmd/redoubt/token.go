@@ -16,6 +16,9 @@ type tokenCmd struct {
 	Create tokenCreateCmd `cmd:"" help:"Create a token and print it, this once."`
 	List   tokenListCmd   `cmd:"" help:"List the tokens."`
 	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token; servers refuse it within a second."`
+
+	Requests tokenRequestsCmd `cmd:"" help:"List the scanners that wait for a token after semgrep login."`
+	Approve  tokenApproveCmd  `cmd:"" help:"Let a scanner that waits after semgrep login have a token."`
 }
 
 type tokenCreateCmd struct {

@@ -11,7 +11,6 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -29,6 +28,8 @@ import (
 type Config struct {
 	Store  *store.Store
 	Logger *slog.Logger
+	// Clock tells the time.
+	Clock func() time.Time
 	// SecretKey hashes what identifies secrets (decisions §16).
 	SecretKey []byte
 	// MaxUpload bounds an upload, in bytes.
@@ -44,11 +45,14 @@ type Config struct {
 type Agent struct {
 	Config
 	applied broadcast // that some scan was
+	logins  *auth.Limiter
 }
 
 // New makes an agent. Its scans are applied by a job.Runner that does ScanJob
 // with Apply, Attempts times at most.
-func New(c Config) *Agent { return &Agent{Config: c} }
+func New(c Config) *Agent {
+	return &Agent{Config: c, logins: auth.NewLimiter(loginsPerSecond, loginsAtOnce, c.Clock)}
+}
 
 // Route is one operation of the protocol.
 type Route struct {
@@ -56,7 +60,9 @@ type Route struct {
 	Pattern string // of http.ServeMux
 	Anyone  bool   // answered without a token
 	Writes  bool   // refused to read-only tokens
-	Handle  func(w http.ResponseWriter, r *http.Request, caller auth.Caller) error
+	// When leaves requests that it denies to the pages; nil takes all.
+	When   func(*http.Request) bool
+	Handle func(w http.ResponseWriter, r *http.Request, caller auth.Caller) error
 }
 
 // Routes returns every operation there is.
@@ -72,29 +78,14 @@ func (a *Agent) Routes() []Route {
 		{Method: post, Pattern: "/failure", Anyone: true, Handle: a.failure},
 		{Method: get, Pattern: "/api/agent/deployments/current", Handle: a.deployment},
 		{Method: get, Pattern: "/api/agent/identity", Handle: a.identity},
+		{Method: post, Pattern: "/api/agent/tokens/requests", Anyone: true, Handle: a.login},
+		{Method: get, Pattern: "/login", Anyone: true, When: isLogin, Handle: a.loginPage},
 		{Method: get, Pattern: "/c/p/{policy}", Handle: a.policy},
 		{Method: get, Pattern: "/p/{policy}", Handle: a.policy},
 		{Method: get, Pattern: "/c/p/semgrep-rule-lints", Anyone: true, Handle: a.lints},
 		{Method: get, Pattern: "/c/r/{rule}", Handle: a.rule},
 		{Method: get, Pattern: "/r/{rule}", Handle: a.rule},
 	}
-}
-
-// answer writes JSON.
-func answer(w http.ResponseWriter, v any) error {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	return write(w, "application/json", buf.Bytes())
-}
-
-func write(w http.ResponseWriter, media string, text []byte) error {
-	w.Header().Set("Content-Type", media)
-	_, _ = w.Write(text) // a lost connection has nobody to tell
-	return nil
 }
 
 // maxSmall bounds the bodies that are not uploads, in bytes.

@@ -57,7 +57,7 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 	logger := slog.New(slog.NewJSONHandler(&w.log, nil))
 	key := []byte("0123456789abcdef0123456789abcdef")
 	w.agent = agent.New(agent.Config{
-		Store: w.store, Logger: logger, SecretKey: key, MaxUpload: 1 << 20, Wait: time.Minute, Queued: func() { w.work.Wake() },
+		Store: w.store, Logger: logger, Clock: w.clock.Now, SecretKey: key, MaxUpload: 1 << 20, Wait: time.Minute, Queued: func() { w.work.Wake() },
 	})
 	w.work = job.New(w.store, map[string]job.Work{agent.ScanJob: w.agent.Apply}, job.Options{Attempts: agent.Attempts, Logger: logger})
 	w.run()
@@ -71,7 +71,7 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 		if r.Anyone {
 			scope = server.Anyone
 		}
-		c.Mounted = append(c.Mounted, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, Handle: r.Handle})
+		c.Mounted = append(c.Mounted, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, When: r.When, Handle: r.Handle})
 	}
 	for _, f := range change {
 		f(&c)

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
@@ -107,17 +108,40 @@ func (s *Server) baseOf(r *http.Request) (base string, secure bool) {
 	return scheme + "://" + host, secure
 }
 
+// clientAddress is the address that a request comes from, without a port: the
+// last one that is not a trusted proxy's.
+func (s *Server) clientAddress(r *http.Request) string {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	address := at.Addr().Unmap()
+	if !s.trusted(r.RemoteAddr) {
+		return address.String()
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		next, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break // what stands before it may be made up
+		}
+		if address = next.Unmap(); !s.isProxy(address) {
+			break
+		}
+	}
+	return address.WithZone("").String()
+}
+
 func (s *Server) trusted(remote string) bool {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return false
 	}
-	for _, p := range s.TrustedProxies {
-		if p.Contains(at.Addr().Unmap()) {
-			return true
-		}
-	}
-	return false
+	return s.isProxy(at.Addr().Unmap())
+}
+
+func (s *Server) isProxy(address netip.Addr) bool {
+	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
 // recorder counts what is sent.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -55,11 +54,10 @@ func (s *Store) login(ctx context.Context, condition string, key any) (l redoubt
 // are given, and forgets those that have expired. One that is known is left as
 // it is. It belongs to no tenant yet, so no audit event tells of it.
 //
-// More than 20 of one address, or 1,000 in all, that wait at a time are
-// redoubt.ErrUnavailable.
-func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) error {
+// It is not kept where 20 of one address, or 1,000 in all, wait already.
+func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool, err error) {
 	now := s.now()
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		if _, err := q.exec(ctx, `DELETE FROM login_request WHERE expires_at <= $1`, now); err != nil {
 			return err
 		}
@@ -73,12 +71,14 @@ func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) error {
 				return err
 			}
 			if n >= bound.max {
-				return fmt.Errorf("%d requests for a token wait to be approved already: %w", n, redoubt.ErrUnavailable)
+				return nil
 			}
 		}
+		kept = true
 		return q.insert(ctx, pendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json)`,
 			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(redoubt.LoginFor), "", ""}}, `ON CONFLICT DO NOTHING`)
 	})
+	return kept && err == nil, err
 }
 
 // loginImage is what the audit trail tells of an approval.
@@ -127,10 +127,11 @@ func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (redoubt.LoginReque
 	return l, err
 }
 
-// PruneLogins forgets the requests that expired before a time.
-func (s *Store) PruneLogins(ctx context.Context, before time.Time) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		_, err := q.exec(ctx, `DELETE FROM login_request WHERE expires_at < $1`, before)
+// Logins lists the requests that nobody has approved yet, the oldest first.
+func (s *Store) Logins(ctx context.Context) (list []redoubt.LoginRequest, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		list, err = many(ctx, q, scanLogin, loginSelect+`WHERE deployment_id = 0 AND expires_at > $1 ORDER BY asked_at, code`, s.now())
 		return err
 	})
+	return list, err
 }

@@ -95,7 +95,16 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				_, err := tx.AgentScanOf(ctx, 1)
 				return err
 			},
-			"Job": func(ctx context.Context, tx *store.Tx) error { _, err := tx.Job(ctx, "job-token"); return err },
+			"ApproveLogin": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.ApproveLogin(ctx, "NOIS-EEEE", redoubt.Token{})
+				return err
+			},
+			"TakeLogin": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.TakeLogin(ctx, storetest.TokenHash("NOIS-EEEE"))
+				return err
+			},
+			"AgentAnswer": func(ctx context.Context, tx *store.Tx) error { _, err := tx.AgentAnswer(ctx, "agent-scan"); return err },
+			"Job":         func(ctx context.Context, tx *store.Tx) error { _, err := tx.Job(ctx, "job-token"); return err },
 		} {
 			fails(t, what, s.Update(t.Context(), d.ID, storetest.Actor, call), redoubt.ErrNotFound)
 		}
@@ -124,7 +133,9 @@ func TestListsShowNothingForeign(t *testing.T) {
 			same(t, "how many events", len(trail), 4)
 			served, err7 := tx.ServedRules(ctx)
 			same(t, "served rules", served, []redoubt.ServedRule{})
-			for _, err := range []error{err7, err, err2, err3, err4, err5, err6} {
+			failed, err8 := tx.FailedAttempts(ctx, 10)
+			same(t, "failed attempts", failed, []redoubt.FailedAttempt{})
+			for _, err := range []error{err8, err7, err, err2, err3, err4, err5, err6} {
 				if err != nil {
 					return err
 				}

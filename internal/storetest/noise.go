@@ -112,7 +112,7 @@ func noisyAgent(ctx context.Context, tx *store.Tx) error {
 // nobody has approved, and a failed attempt under the name of a run everywhere.
 func noisyScanners(ctx context.Context, s *store.Store, d redoubt.Deployment) error {
 	for _, code := range []string{"NOIS-EEEE", "WAIT-WAIT"} {
-		if err := s.AddLogin(ctx, redoubt.LoginRequest{KeyHash: TokenHash(code), Code: code, Address: "192.0.2.1"}); err != nil {
+		if _, err := s.AddLogin(ctx, redoubt.LoginRequest{KeyHash: TokenHash(code), Code: code, Address: "192.0.2.1"}); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+type tokenRequestsCmd struct{ config.Storage }
+
+// Run lists the scanners that wait for a token.
+func (c tokenRequestsCmd) Run(a *app) error {
+	st, err := a.open(c.Storage)
+	if err != nil {
+		return err
+	}
+	waiting, err := st.Logins(a.ctx)
+	if err != nil {
+		return errors.Join(err, st.Close())
+	}
+	rows := make([][]string, len(waiting))
+	for i, l := range waiting {
+		rows[i] = []string{l.Code, day(l.AskedAt), day(l.ExpiresAt), cmp.Or(l.Address, "-"), cmp.Or(l.Agent, "-")}
+	}
+	return errors.Join(table(a.out, "CODE ASKED EXPIRES ADDRESS CLIENT", rows), st.Close())
+}
+
+type tokenApproveCmd struct {
+	tenant
+	Code    string        `arg:"" help:"The code that the page of semgrep login shows, as ABCD-2345."`
+	Name    string        `help:"What the token is for; semgrep login and the code by default."`
+	Project []string      `help:"Bind it to the projects that match; * stands for one segment, ** for any." placeholder:"GLOB"`
+	Expires time.Duration `help:"How long the token is good for, as 720h; forever by default."`
+}
+
+// Run approves the request; the scanner fetches its token within seconds.
+func (c tokenApproveCmd) Run(a *app) error {
+	code := strings.ToUpper(strings.TrimSpace(c.Code))
+	asked := tokenCreateCmd{
+		Name: cmp.Or(c.Name, "semgrep login "+code), Scope: []string{string(redoubt.ScopeCI)}, Project: c.Project, Expires: c.Expires,
+	}
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		token, err := asked.token(tx.Now())
+		if err != nil {
+			return "", err
+		}
+		l, err := tx.ApproveLogin(ctx, code, token)
+		return fmt.Sprintf("approved %s: %s at %s gets the token %q of deployment %s, with the scope ci, when it asks next",
+			l.Code, cmp.Or(l.Agent, "a scanner"), cmp.Or(l.Address, "an unknown address"), token.Name, tx.Deployment().Slug), err
+	})
+}

@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"html/template"
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Scanners that wait for a token ask every 2 to 6 seconds; an address may have
+// many of them behind it.
+const (
+	loginsPerSecond = 5
+	loginsAtOnce    = 60
+)
+
+// loginKey is what a scanner makes up for its request, a UUID by custom. It
+// opens the token, so it must not be guessable.
+var loginKey = regexp.MustCompile(`^[0-9A-Za-z-]{32,128}$`)
+
+type loginRequest struct {
+	Key string `json:"token_request_key"`
+}
+
+type loginResponse struct {
+	Token    string `json:"token"`
+	UserName string `json:"user_name"`
+}
+
+// login answers a scanner that waits for a token: 404 until somebody has
+// approved its request, then the token, once. The token is made here, so that
+// until it is fetched there is none. Nobody knows the caller, so how many may
+// wait, how long and how often they ask is bounded.
+func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
+	if g := a.logins.Allow(network(r.RemoteAddr)); !g.OK {
+		return tooMany(w, g.Wait, "This address asks for tokens too often. Wait as Retry-After says.")
+	}
+	var request loginRequest
+	if err := decode(r, &request); err != nil {
+		return err
+	}
+	if !loginKey.MatchString(request.Key) {
+		return redoubt.Invalid("token_request_key", "must have 32 to 128 letters, digits and hyphens that nobody can guess, as a UUID has")
+	}
+	sum := sha256.Sum256([]byte(request.Key))
+	waiting, err := a.Store.LoginByKey(r.Context(), sum[:])
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		kept, err := a.Store.AddLogin(r.Context(), redoubt.LoginRequest{
+			KeyHash: sum[:], Code: auth.LoginCode(a.SecretKey, request.Key), Address: r.RemoteAddr, Agent: userAgent(r),
+		})
+		if err == nil && !kept {
+			return tooMany(w, time.Minute, "Too many requests for a token wait to be approved. Try again in some minutes, or ask for a token that is made by hand.")
+		}
+		return errors.Join(err, redoubt.ErrNotFound)
+	case err == nil && !waiting.Approved():
+		return redoubt.ErrNotFound
+	case err != nil:
+		return err
+	}
+	made, err := a.hand(r.Context(), waiting)
+	if err != nil {
+		return err
+	}
+	return answer(w, made)
+}
+
+// hand makes the token of an approved request, for the first who asks.
+func (a *Agent) hand(ctx context.Context, waiting redoubt.LoginRequest) (made loginResponse, err error) {
+	err = a.Store.Update(ctx, waiting.DeploymentID, waiting.ApprovedBy, func(ctx context.Context, tx *store.Tx) error {
+		taken, err := tx.TakeLogin(ctx, waiting.KeyHash)
+		if err != nil {
+			return err
+		}
+		secret := auth.NewSecret(waiting.DeploymentID)
+		taken.Token.PublicID = secret.PublicID
+		made = loginResponse{secret.Text, taken.Token.Name}
+		_, err = tx.CreateToken(ctx, taken.Token, secret.Hash)
+		return err
+	})
+	return made, err
+}
+
+// isLogin reports whether a request for /login comes from a scanner; all others
+// are for the pages.
+func isLogin(r *http.Request) bool { return r.URL.Query().Has("cli-token") }
+
+const loginStyle = `body{font:1rem/1.5 sans-serif;max-width:42rem;margin:4rem auto;padding:0 1rem}code{font:1.1em monospace;background:#eee;padding:.1em .4em}`
+
+var loginTemplate = template.Must(template.New("login").Parse(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>A scanner asks for a token</title>
+<style>` + loginStyle + `</style>
+<h1>A scanner asks for a token</h1>
+<p>Its code is <code>{{.Code}}</code>. Whoever runs this server lets it have one with</p>
+<p><code>redoubt token approve {{.Code}}</code></p>
+<p>or, where there are several deployments, <code>redoubt token approve {{.Code}} --deployment SLUG</code>.</p>
+<p>Approve only a scanner that you, or somebody you know, has started just now: the token can hand in scans of any project.
+The request is forgotten after {{.Minutes}} minutes; the scanner itself waits for three. It goes on as soon as it has its token.</p>
+</html>
+`))
+
+// loginPolicy lets the page show its own style and do nothing.
+var loginPolicy = func() string {
+	sum := sha256.Sum256([]byte(loginStyle))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}()
+
+// loginPage is what a scanner sends its user to. It changes nothing, so opening
+// a link from elsewhere does no harm.
+func (a *Agent) loginPage(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
+	key := r.URL.Query().Get("cli-token")
+	if !loginKey.MatchString(key) {
+		return redoubt.Invalid("cli-token", "is not what semgrep login sends; start semgrep login again")
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", loginPolicy)
+	return loginTemplate.Execute(w, struct {
+		Code    string
+		Minutes int
+	}{auth.LoginCode(a.SecretKey, key), int(redoubt.LoginFor.Minutes())})
+}
+
+// maxAgent bounds what is kept of a client's name for itself, in bytes.
+const maxAgent = 200
+
+func userAgent(r *http.Request) string { return brief(r.UserAgent(), maxAgent) }
+
+// brief is text of a client on one line, without secrets, its beginning only.
+func brief(s string, limit int) string {
+	s = printable(s)
+	return strings.ToValidUTF8(s[:min(len(s), limit)], "")
+}
+
+// tooMany answers 429 with the time to wait.
+func tooMany(w http.ResponseWriter, wait time.Duration, text string) error {
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(max(wait, time.Second).Seconds()))))
+	return refuse(w, http.StatusTooManyRequests, api.CodeRateLimited, text)
+}

@@ -1,0 +1,21 @@
+package auth
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base32"
+)
+
+// loginEncoding has no letter that is taken for a digit.
+var loginEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
+
+// LoginCode is what people call a request for a token that a scanner made with
+// a key: eight letters and digits, as ABCD-2345, that may be said aloud. Under
+// the server's key, so that nobody can make up a request with the code of
+// another one, or find its key.
+func LoginCode(serverKey []byte, requestKey string) string {
+	mac := hmac.New(sha256.New, serverKey)
+	mac.Write([]byte("login code " + requestKey))
+	text := loginEncoding.EncodeToString(mac.Sum(nil)[:5])
+	return text[:4] + "-" + text[4:]
+}

@@ -1,0 +1,102 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func addLogin(t *testing.T, s *store.Store, key, code, address string) bool {
+	t.Helper()
+	kept, err := s.AddLogin(t.Context(), redoubt.LoginRequest{KeyHash: storetest.TokenHash(key), Code: code, Address: address, Agent: "semgrep"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+func TestLoginIsApprovedOnceAndTakenOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		for range 2 {
+			same(t, "kept", addLogin(t, s, "key", "ABCD-2345", "192.0.2.7"), true)
+		}
+		waiting, err := s.LoginByCode(t.Context(), "ABCD-2345")
+		if err != nil || waiting.Approved() || waiting.Address != "192.0.2.7" || !waiting.ExpiresAt.Equal(waiting.AskedAt.Add(redoubt.LoginFor)) {
+			t.Errorf("it waits as %+v, %v", waiting, err)
+		}
+		same(t, "another one under the same code", addLogin(t, s, "another key", "ABCD-2345", "192.0.2.8"), true)
+		_, err = s.LoginByKey(t.Context(), storetest.TokenHash("another key"))
+		fails(t, "the first of a code counts", err, redoubt.ErrNotFound)
+
+		token := redoubt.Token{Name: "laptop", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ProjectGlobs: []string{"acme/**"}}
+		take := func(ctx context.Context, tx *store.Tx) error {
+			l, err := tx.TakeLogin(ctx, storetest.TokenHash("key"))
+			if err == nil {
+				same(t, "the token to make", []any{l.Token.Name, l.Token.Scopes, l.Token.ProjectGlobs, l.ApprovedBy}, []any{token.Name, token.Scopes, token.ProjectGlobs, storetest.Actor})
+			}
+			return err
+		}
+		fails(t, "before the approval", s.Update(t.Context(), d.ID, storetest.Actor, take), redoubt.ErrNotFound)
+		approve := func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.ApproveLogin(ctx, "ABCD-2345", token)
+			return err
+		}
+		update(t, s, d, approve)
+		fails(t, "approving twice", s.Update(t.Context(), d.ID, storetest.Actor, approve), redoubt.ErrNotFound)
+		noise := deployment(t, s, storetest.Noise)
+		fails(t, "another tenant's approval", s.Update(t.Context(), noise.ID, storetest.Actor, approve), redoubt.ErrNotFound)
+		fails(t, "another tenant takes it", s.Update(t.Context(), noise.ID, storetest.Actor, take), redoubt.ErrNotFound)
+		_, err = s.LoginByCode(t.Context(), "ABCD-2345")
+		fails(t, "it waits no more", err, redoubt.ErrNotFound)
+		update(t, s, d, take)
+		fails(t, "taking twice", s.Update(t.Context(), d.ID, storetest.Actor, take), redoubt.ErrNotFound)
+
+		trail := events(t, s, d)
+		last := trail[len(trail)-1]
+		if last.Action != "login.approve" || !strings.Contains(last.After, `"code":"ABCD-2345"`) || !strings.Contains(last.After, "192.0.2.7") {
+			t.Errorf("the trail ends with %+v", last)
+		}
+	})
+}
+
+// TestLoginsAreBounded in number and time: anybody may ask.
+func TestLoginsAreBounded(t *testing.T) {
+	clock := storetest.NewClock()
+	for _, engine := range storetest.Engines {
+		s := storetest.Open(t, storetest.Database(t, engine, clock))
+		d := storetest.Deployment(t, s)
+		for i := range 21 {
+			same(t, fmt.Sprint("request ", i+1, " of one address"), addLogin(t, s, fmt.Sprint("key", i), fmt.Sprint("CODE-", i), "192.0.2.7"), i < 20)
+		}
+		same(t, "another address", addLogin(t, s, "other", "OTHE-RRRR", "192.0.2.8"), true)
+		waiting, err := s.Logins(t.Context())
+		if err != nil || len(waiting) < 21 || waiting[len(waiting)-1].Approved() {
+			t.Errorf("%d wait, %v", len(waiting), err)
+		}
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.ApproveLogin(ctx, "CODE-1", redoubt.Token{Name: "x"})
+			return err
+		})
+		clock.Advance(redoubt.LoginFor + time.Second)
+		for _, key := range []string{"key1", "key2"} {
+			_, err := s.LoginByKey(t.Context(), storetest.TokenHash(key))
+			fails(t, "expired, approved or not", err, redoubt.ErrNotFound)
+		}
+		fails(t, "approving what expired", s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.ApproveLogin(ctx, "CODE-2", redoubt.Token{Name: "x"})
+			return err
+		}), redoubt.ErrNotFound)
+		same(t, "room again", addLogin(t, s, "later", "LATE-RRRR", "192.0.2.7"), true)
+		waiting, err = s.Logins(t.Context())
+		if err != nil || len(waiting) != 1 || waiting[0].Code != "LATE-RRRR" {
+			t.Errorf("waiting: %+v, %v", waiting, err)
+		}
+	}
+}
