@@ -34,6 +34,9 @@ type Client struct {
 // maxWait bounds how long one Retry-After may hold a call up.
 const maxWait = time.Minute
 
+// lostWait is how long a call waits whose connection broke.
+const lostWait = 100 * time.Millisecond
+
 // maxProblem bounds what is read of an error's body.
 const maxProblem = 1 << 20
 
@@ -48,7 +51,25 @@ type call struct {
 	body   any       // sent as JSON; nil for none
 	raw    io.Reader // sent as it is, and therefore once
 	media  string    // of raw
+	key    string    // Idempotency-Key
+	tag    string    // If-Match
 }
+
+// Option adds to a call that changes something.
+type Option func(*call)
+
+// WithKey names the request, for a day and within the deployment: sent again
+// with the same key it is answered as before and not done again, so a call whose
+// answer was lost on the way is tried again too. Take a new key, as a UUID, for
+// every new request: 1 to 200 visible ASCII characters.
+func WithKey(key string) Option { return func(k *call) { k.key = key } }
+
+// IfMatch has a change of a project or finding refused as a conflict when it is
+// no longer what an earlier answer with that ETag told.
+func IfMatch(tag string) Option { return func(k *call) { k.tag = tag } }
+
+// tagged is an answer that keeps its ETag.
+type tagged interface{ setTag(tag string) }
 
 // do makes a call and decodes what it answers into out.
 func (c *Client) do(ctx context.Context, k call, out any) error {
@@ -59,6 +80,9 @@ func (c *Client) do(ctx context.Context, k call, out any) error {
 	defer resp.Body.Close()
 	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
 		return fmt.Errorf("%s %s: decode the answer: %w", k.method, k.path, err)
+	}
+	if t, ok := out.(tagged); ok {
+		t.setTag(resp.Header.Get("ETag"))
 	}
 	return nil
 }
@@ -77,7 +101,11 @@ func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	for try := 0; ; try++ {
 		resp, err := c.once(ctx, k, body)
 		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w", k.method, k.path, err)
+			err = fmt.Errorf("%s %s: %w", k.method, k.path, err)
+			if k.key == "" || k.raw != nil || try >= retries || ctx.Err() != nil || wait(ctx, lostWait) != nil {
+				return nil, err
+			}
+			continue // whether it was done or not, the key makes it once
 		}
 		if resp.StatusCode == http.StatusOK {
 			return resp, nil
@@ -111,6 +139,11 @@ func (c *Client) once(ctx context.Context, k call, body []byte) (*http.Response,
 	}
 	if media != "" {
 		req.Header.Set("Content-Type", media)
+	}
+	for name, value := range map[string]string{"Idempotency-Key": k.key, "If-Match": k.tag} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
 	}
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)

@@ -119,7 +119,10 @@ type Finding struct {
 // FindingResponse is one finding.
 type FindingResponse struct {
 	Finding Finding `json:"finding" doc:"The finding as it is now."`
+	ETag    string  `json:"-"` // of its annotations, from the header
 }
+
+func (r *FindingResponse) setTag(tag string) { r.ETag = tag }
 
 // Repository names a project in its findings.
 type Repository struct {

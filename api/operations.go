@@ -20,7 +20,10 @@ func path(parts ...string) string {
 }
 
 // answer makes a call and decodes what it answers.
-func answer[T any](ctx context.Context, c *Client, k call) (*T, error) {
+func answer[T any](ctx context.Context, c *Client, k call, options ...Option) (*T, error) {
+	for _, add := range options {
+		add(&k)
+	}
 	out := new(T)
 	if err := c.do(ctx, k, out); err != nil {
 		return nil, err
@@ -50,13 +53,13 @@ func (c *Client) GetFinding(ctx context.Context, deployment string, id int64) (*
 }
 
 // AnnotateFinding writes what no scanner brings, and answers the finding.
-func (c *Client) AnnotateFinding(ctx context.Context, deployment string, id int64, r AnnotateRequest) (*FindingResponse, error) {
-	return answer[FindingResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "findings", strconv.FormatInt(id, 10)), body: r})
+func (c *Client) AnnotateFinding(ctx context.Context, deployment string, id int64, r AnnotateRequest, options ...Option) (*FindingResponse, error) {
+	return answer[FindingResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "findings", strconv.FormatInt(id, 10)), body: r}, options...)
 }
 
 // TriageFindings decides on many findings at once.
-func (c *Client) TriageFindings(ctx context.Context, deployment string, r TriageRequest) (*TriageResponse, error) {
-	return answer[TriageResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "triage"), body: r})
+func (c *Client) TriageFindings(ctx context.Context, deployment string, r TriageRequest, options ...Option) (*TriageResponse, error) {
+	return answer[TriageResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "triage"), body: r}, options...)
 }
 
 // ListSecrets answers a page of secrets.
@@ -70,8 +73,8 @@ func (c *Client) ListProjects(ctx context.Context, deployment string, q Projects
 }
 
 // CreateProject makes a project.
-func (c *Client) CreateProject(ctx context.Context, deployment string, r CreateProjectRequest) (*ProjectResponse, error) {
-	return answer[ProjectResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "projects"), body: r})
+func (c *Client) CreateProject(ctx context.Context, deployment string, r CreateProjectRequest, options ...Option) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "projects"), body: r}, options...)
 }
 
 // GetProject answers one project.
@@ -80,23 +83,23 @@ func (c *Client) GetProject(ctx context.Context, deployment, name string) (*Proj
 }
 
 // UpdateProject changes a project.
-func (c *Client) UpdateProject(ctx context.Context, deployment, name string, r UpdateProjectRequest) (*ProjectResponse, error) {
-	return answer[ProjectResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "projects", name), body: r})
+func (c *Client) UpdateProject(ctx context.Context, deployment, name string, r UpdateProjectRequest, options ...Option) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "projects", name), body: r}, options...)
 }
 
 // DeleteProject drops a project and all it has.
-func (c *Client) DeleteProject(ctx context.Context, deployment, name string) (*DeleteProjectResponse, error) {
-	return answer[DeleteProjectResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "projects", name)})
+func (c *Client) DeleteProject(ctx context.Context, deployment, name string, options ...Option) (*DeleteProjectResponse, error) {
+	return answer[DeleteProjectResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "projects", name)}, options...)
 }
 
 // DeleteRef takes a ref that is no more out of a project.
-func (c *Client) DeleteRef(ctx context.Context, deployment string, q DeleteRefQuery) (*DeleteRefResponse, error) {
-	return answer[DeleteRefResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "refs"), query: values(q)})
+func (c *Client) DeleteRef(ctx context.Context, deployment string, q DeleteRefQuery, options ...Option) (*DeleteRefResponse, error) {
+	return answer[DeleteRefResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "refs"), query: values(q)}, options...)
 }
 
 // ToggleManagedScan switches the scans that the server starts by itself.
-func (c *Client) ToggleManagedScan(ctx context.Context, deployment, name string, r ToggleManagedScanRequest) (*ProjectResponse, error) {
-	return answer[ProjectResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "projects", name, "managed-scan"), body: r})
+func (c *Client) ToggleManagedScan(ctx context.Context, deployment, name string, r ToggleManagedScanRequest, options ...Option) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "projects", name, "managed-scan"), body: r}, options...)
 }
 
 // ListDependencies answers a page of dependencies.
@@ -110,8 +113,8 @@ func (c *Client) ListLockfiles(ctx context.Context, deployment, repositoryID str
 }
 
 // CreateSBOMExport starts an export.
-func (c *Client) CreateSBOMExport(ctx context.Context, deployment string, r CreateSBOMExportRequest) (*CreateSBOMExportResponse, error) {
-	return answer[CreateSBOMExportResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "sbom", "export"), body: r})
+func (c *Client) CreateSBOMExport(ctx context.Context, deployment string, r CreateSBOMExportRequest, options ...Option) (*CreateSBOMExportResponse, error) {
+	return answer[CreateSBOMExportResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "sbom", "export"), body: r}, options...)
 }
 
 // GetSBOMExport answers how far an export is.
@@ -149,10 +152,10 @@ func (c *Client) SearchScans(ctx context.Context, deployment string, r SearchSca
 
 // ImportReport hands in one report as it is read. It is sent once, without
 // trying again.
-func (c *Client) ImportReport(ctx context.Context, deployment string, q ImportQuery, report io.Reader) (*ImportResponse, error) {
+func (c *Client) ImportReport(ctx context.Context, deployment string, q ImportQuery, report io.Reader, options ...Option) (*ImportResponse, error) {
 	return answer[ImportResponse](ctx, c, call{
 		method: http.MethodPost, path: path(deployment, "imports"), query: values(q), raw: report, media: "application/octet-stream",
-	})
+	}, options...)
 }
 
 // ListPolicies answers all policies.

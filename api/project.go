@@ -39,7 +39,10 @@ type Enabled struct {
 // ProjectResponse is one project.
 type ProjectResponse struct {
 	Project Project `json:"project" doc:"The project as it is now."`
+	ETag    string  `json:"-"` // of its settings, from the header
 }
+
+func (r *ProjectResponse) setTag(tag string) { r.ETag = tag }
 
 // CreateProjectRequest names a project to create before its first scan.
 type CreateProjectRequest struct {

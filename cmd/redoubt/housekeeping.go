@@ -16,8 +16,8 @@ const (
 	feedKept = 10_000
 )
 
-// housekeeping expires refs and prunes feeds until the context ends. Several
-// servers may do so at once: each deployment is one transaction.
+// housekeeping expires refs, prunes feeds and forgets answers that were kept
+// under keys, until the context ends. Several servers may do so at once: each deployment is one transaction.
 func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
 	tick := time.NewTicker(housekeepingEvery)
 	defer tick.Stop()
@@ -45,6 +45,8 @@ func (s *service) tidy(ctx context.Context, now time.Time) {
 		if d.Version > feedKept {
 			s.complain(ctx, d, "pruning the change feed", s.store.PruneChanges(ctx, d.ID, d.Version-feedKept))
 		}
+		_, err := s.store.ForgetAnswers(ctx, d.ID, now)
+		s.complain(ctx, d, "forgetting kept answers", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // annotateInput is a change of annotations. The raw body tells null, which
@@ -44,32 +45,45 @@ func (in *annotateInput) Resolve(ctx huma.Context) []error {
 }
 
 // annotateFinding writes to the finding's lineage, so that all refs show it,
-// and answers the finding as it is then.
+// and answers the finding as it is then. A second request under one key answers
+// the finding as it is by then: the index has it, no transaction does.
 func (c *call) annotateFinding(ctx context.Context, in *annotateInput) (writer, error) {
 	id, err := c.id("findingId")
 	if err != nil {
 		return nil, err
 	}
-	err = c.update(ctx, func(ctx context.Context) error {
-		found, err := c.tx.Finding(ctx, id)
+	_, err = doOnce(ctx, c, func(ctx context.Context) (*none, error) {
+		found, err := c.shownFinding(ctx, id)
 		if err != nil {
-			return err
-		}
-		if _, err := c.seen(c.tx.Project(ctx, found.ProjectID)); err != nil {
-			return err
-		}
-		if redoubt.StatusOf(found.State, found.Lineage.Triage.State) == 0 {
-			return redoubt.ErrNotFound // removed: never listed
+			return nil, err
 		}
 		if err := in.fits(found.IssueType); err != nil {
-			return err
+			return nil, err
 		}
-		return c.tx.Annotate(ctx, found.LineageID, in.edit)
+		if err := c.unchanged("finding", findingTag(found.LineageID, found.Lineage.Annotations)); err != nil {
+			return nil, err
+		}
+		return &none{}, c.tx.Annotate(ctx, found.LineageID, in.edit)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return c.finding(ctx, id)
+}
+
+// shownFinding reads a finding that the token may see and lists show.
+func (c *call) shownFinding(ctx context.Context, id int64) (store.Occurrence, error) {
+	found, err := c.tx.Finding(ctx, id)
+	if err != nil {
+		return found, err
+	}
+	if _, err := c.seen(c.tx.Project(ctx, found.ProjectID)); err != nil {
+		return found, err
+	}
+	if redoubt.StatusOf(found.State, found.Lineage.Triage.State) == 0 {
+		return found, redoubt.ErrNotFound // removed: never listed
+	}
+	return found, nil
 }
 
 // fits refuses members that findings of the type do not have.

@@ -33,6 +33,8 @@ type call struct {
 	r      *http.Request
 	caller auth.Caller
 	tx     *store.Tx // of operations that the table gives one
+	once   *once     // nil without a key
+	tag    string    // of the answer; empty for none
 	cause  error     // why it failed, for the log
 }
 
@@ -141,6 +143,11 @@ func (e *endpoint) canonical(c *call) error {
 	if err != nil {
 		return err
 	}
+	if e.op.keyed {
+		if c.once, err = onceOf(c.r); err != nil {
+			return err
+		}
+	}
 	c.r = c.r.WithContext(c.r.Context())
 	u := *c.r.URL
 	u.RawQuery = query
@@ -155,6 +162,7 @@ func (e *endpoint) canonical(c *call) error {
 	if body, err = canonicalJSON(body, e.op.members); err != nil {
 		return err
 	}
+	c.once.add(string(body))
 	c.r.Body = memory(body)
 	c.r.Header = c.r.Header.Clone()
 	c.r.Header.Set("Content-Type", "application/json")

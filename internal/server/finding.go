@@ -138,8 +138,18 @@ func (c *call) getFinding(ctx context.Context, _ *none) (writer, error) {
 	return c.finding(ctx, id)
 }
 
-// finding reads one finding from the index, whatever its issue type.
+// finding reads one finding from the index, whatever its issue type. Its tag is
+// read first: it may be older than what is shown, which is a conflict too many,
+// but never newer, which would be one too few.
 func (c *call) finding(ctx context.Context, id int64) (writer, error) {
+	err := c.view(ctx, func(ctx context.Context) error {
+		found, err := c.shownFinding(ctx, id)
+		c.tag = findingTag(found.LineageID, found.Lineage.Annotations)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	view, err := c.findings(ctx)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,8 @@ const (
 
 // importReports reads reports from the body as it comes in, and takes all of
 // them in within one transaction. Nothing is kept of the body on the way:
-// secrets in it are gone once it is read (decisions §16).
+// secrets in it are gone once it is read (decisions §16). With a key, what is
+// compared is the files and fields, not how the form puts them.
 func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
 	room := &portion{of: &c.server.intake}
 	defer room.release()
@@ -46,15 +47,13 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	if !c.caller.Globs().Allows(in.Project) {
 		return nil, redoubt.ErrNotFound
 	}
-	var summaries []ingest.Summary
-	err = c.update(ctx, func(ctx context.Context) error {
+	return doOnce(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
 		if err := c.mayTake(ctx, in.Project); err != nil {
-			return err
+			return nil, err
 		}
-		summaries, err = ingest.ApplyAll(ctx, c.tx, upload, report.Join(files))
-		return err
+		summaries, err := ingest.ApplyAll(ctx, c.tx, upload, report.Join(files))
+		return ImportAnswer(summaries), err
 	})
-	return ImportAnswer(summaries), err
 }
 
 // mayTake refuses a name that the token's globs allow but that is an old one of
@@ -94,15 +93,15 @@ func (c *call) readReports(in *api.ImportQuery, o report.Options) ([]report.File
 	}
 	media, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if err == nil && media == "multipart/form-data" {
-		return readForm(multipart.NewReader(body, params["boundary"]), in, o)
+		return c.readForm(multipart.NewReader(body, params["boundary"]), in, o)
 	}
-	one, err := readFile(body, in.Filename, in, o)
+	one, err := c.readFile(body, in.Filename, in, o)
 	return []report.File{one}, err
 }
 
 // readForm reads fields, which must come first since they say how files are to
 // be read, and then files.
-func readForm(form *multipart.Reader, in *api.ImportQuery, o report.Options) ([]report.File, error) {
+func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery, o report.Options) ([]report.File, error) {
 	var files []report.File
 	for {
 		part, err := form.NextPart()
@@ -116,12 +115,12 @@ func readForm(form *multipart.Reader, in *api.ImportQuery, o report.Options) ([]
 		case part.FileName() == "" && len(files) > 0:
 			return nil, redoubt.Invalid("body."+part.FormName(), "comes behind a file: put the fields of the form before its files")
 		case part.FileName() == "":
-			err = setField(in, part)
+			err = c.setField(in, part)
 		case len(files) == maxFiles:
 			err = redoubt.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
 		default:
 			var one report.File
-			one, err = readFile(part, formFileName(part), in, o)
+			one, err = c.readFile(part, formFileName(part), in, o)
 			files = append(files, one)
 		}
 		if err != nil {
@@ -145,14 +144,18 @@ func formFileName(part *multipart.Part) string {
 }
 
 // readFile reads a file as the request says to, which a form may say late.
-func readFile(body io.Reader, name string, in *api.ImportQuery, o report.Options) (report.File, error) {
+func (c *call) readFile(body io.Reader, name string, in *api.ImportQuery, o report.Options) (report.File, error) {
 	o.Name, o.Format, o.Category = name, report.Format(in.Format), in.Category
-	reports, err := report.Read(body, o)
-	return report.File{Name: name, Reports: reports}, err
+	out := report.File{Name: name}
+	err := c.once.file(body, name, func(body io.Reader) (err error) {
+		out.Reports, err = report.Read(body, o)
+		return err
+	})
+	return out, err
 }
 
 // setField takes a field of the form, under the name of the parameter.
-func setField(in *api.ImportQuery, part *multipart.Part) error {
+func (c *call) setField(in *api.ImportQuery, part *multipart.Part) error {
 	data, err := io.ReadAll(io.LimitReader(part, maxField+1))
 	if err != nil {
 		return bodyFault(err)
@@ -161,6 +164,7 @@ func setField(in *api.ImportQuery, part *multipart.Part) error {
 	if len(data) > maxField {
 		return redoubt.Invalid("body."+name, "is longer than %d bytes", maxField)
 	}
+	c.once.add("field", name, value)
 	texts := map[string]*string{
 		"project": &in.Project, "ref": &in.Ref, "category": &in.Category, "at": &in.At, "commit": &in.Commit,
 		"repo_url": &in.RepoURL, "format": &in.Format, "filename": &in.Filename,

@@ -33,6 +33,7 @@ type operation struct {
 	handle    func(huma.Context)
 	params    map[string]param  // query parameters
 	members   map[string]string // of the body, by folded name; nil without a body
+	keyed     bool              // takes an Idempotency-Key
 }
 
 // handler makes an operation of a function.
@@ -51,13 +52,9 @@ func view[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handl
 
 // update is a handler that changes the deployment.
 func update[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handler {
-	return plain(func(c *call, ctx context.Context, in *In) (out *Out, err error) {
-		err = c.update(ctx, func(ctx context.Context) error {
-			out, err = fn(c, ctx, in)
-			return err
-		})
-		return out, err
-	})
+	return keyed(plain(func(c *call, ctx context.Context, in *In) (*Out, error) {
+		return doOnce(ctx, c, func(ctx context.Context) (*Out, error) { return fn(c, ctx, in) })
+	}))
 }
 
 // plain is a handler that opens what it needs itself.
@@ -69,6 +66,7 @@ func plain[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) hand
 			if err != nil {
 				return nil, c.failed(err)
 			}
+			c.tell()
 			return &reply[Out]{Body: out}, nil
 		})
 	}
@@ -100,10 +98,18 @@ func streamed[In, Out any](fn func(*call, context.Context, *In) (writer, error))
 // write sends an answer. Once it has begun, a failure is the connection's, and
 // breaking off is all that is left to say so.
 func (c *call) write(out writer) {
+	c.tell()
 	out.header(c.w.Header())
 	if _, err := out.WriteTo(c.w); err != nil {
 		c.cause = err
 		panic(http.ErrAbortHandler)
+	}
+}
+
+// tell sets the header of the answer's tag, where it has one.
+func (c *call) tell() {
+	if c.tag != "" {
+		c.w.Header().Set("ETag", `"`+c.tag+`"`)
 	}
 }
 

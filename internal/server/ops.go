@@ -32,6 +32,7 @@ func (s *Server) mux() *http.ServeMux {
 	s.page(mux, "/api/v1/openapi.json", serveSpec)
 	s.page(mux, "/api/docs", serveDocs)
 	s.page(mux, "/api/docs/{file}", serveDocs)
+	mux.HandleFunc("/api", unmatched) // which the mux would redirect
 	mux.HandleFunc("/api/", unmatched)
 	mux.Handle("/", s.pages())
 	return mux

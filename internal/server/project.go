@@ -37,7 +37,7 @@ func (c *call) listProjects(ctx context.Context, in *api.ProjectsQuery) (*api.Li
 
 func (c *call) getProject(ctx context.Context, _ *none) (*api.ProjectResponse, error) {
 	p, err := c.project(ctx)
-	return projectResponse(p), err
+	return c.projectResponse(p), err
 }
 
 // projectOf is a project as lists show it.
@@ -54,7 +54,8 @@ func projectOf(p redoubt.Project) api.Project {
 }
 
 // projectResponse is a project alone, with its managed scans.
-func projectResponse(p redoubt.Project) *api.ProjectResponse {
+func (c *call) projectResponse(p redoubt.Project) *api.ProjectResponse {
+	c.tag = projectTag(p)
 	out := &api.ProjectResponse{Project: projectOf(p)}
 	out.Project.ManagedScanConfig = &api.ManagedScan{
 		DiffScan: &api.Enabled{Enabled: p.ManagedScan.Diff}, FullScan: &api.Enabled{Enabled: p.ManagedScan.Full},
@@ -126,7 +127,7 @@ func (c *call) createProject(ctx context.Context, in *createInput) (*api.Project
 		return nil, err
 	}
 	p, err := c.tx.CreateProject(ctx, in.project)
-	return projectResponse(p), err
+	return c.projectResponse(p), err
 }
 
 // updateInput is a change of a project.
@@ -174,8 +175,11 @@ func (c *call) patchProject(ctx context.Context, patch store.ProjectPatch) (*api
 	if err != nil {
 		return nil, err
 	}
+	if err := c.unchanged("project", projectTag(p)); err != nil {
+		return nil, err
+	}
 	p, err = c.tx.UpdateProject(ctx, p.ID, patch)
-	return projectResponse(p), err
+	return c.projectResponse(p), err
 }
 
 func (c *call) deleteProject(ctx context.Context, _ *none) (*api.DeleteProjectResponse, error) {

@@ -94,20 +94,20 @@ func (c *call) createSBOMExport(ctx context.Context, in *sbomInput) (*api.Create
 	if err != nil {
 		return nil, fmt.Errorf("encode the export: %w", err)
 	}
-	token := auth.NewTaskToken()
-	err = c.update(ctx, func(ctx context.Context) error {
+	out, err := doOnce(ctx, c, func(ctx context.Context) (*api.CreateSBOMExportResponse, error) {
 		if in.request.ProjectID != 0 {
 			if _, err := c.seen(c.tx.Project(ctx, in.request.ProjectID)); err != nil {
-				return err
+				return nil, err
 			}
 		}
+		token := auth.NewTaskToken()
 		_, err := c.tx.AddJob(ctx, redoubt.Job{Kind: SBOMJob, Token: token, Input: input})
-		return err
+		return &api.CreateSBOMExportResponse{TaskToken: token}, err
 	})
 	if err == nil && c.server.JobAdded != nil {
 		c.server.JobAdded()
 	}
-	return &api.CreateSBOMExportResponse{TaskToken: token}, err
+	return out, err
 }
 
 func (c *call) getSBOMExport(ctx context.Context, _ *none) (*api.SBOMExportStatusResponse, error) {

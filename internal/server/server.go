@@ -98,7 +98,7 @@ func New(c Config) (*Server, error) {
 		cursors: cursors{key: derived(c.SigningKey, "cursor")},
 		metrics: newMetrics(c.Index, c.Version),
 	}
-	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.SuffixETag("-z"), gzhttp.EnableZstd(true))
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.SuffixETag(compressedTag), gzhttp.EnableZstd(true))
 	if err != nil {
 		return nil, err
 	}

@@ -78,8 +78,9 @@ func specConfig() huma.Config {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "Redoubt Web API", Version: "1",
-				Description: "Findings, projects, dependencies, scans and policies of a code-security platform. Every answer is JSON; every error is a problem document (RFC 9457).",
-				License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+				Description: "Findings, projects, dependencies, scans and policies of a code-security platform. Every answer is JSON; every error is a problem document (RFC 9457). " +
+					"A write with an `Idempotency-Key` counts once, however often it is sent; one with `If-Match` is refused once what it is based on has changed.",
+				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
 			Servers: []*huma.Server{{URL: "/", Description: "This server"}},
 			Components: &huma.Components{

@@ -127,8 +127,10 @@ func noisyScanners(ctx context.Context, s *store.Store, d redoubt.Deployment) er
 }
 
 func noisyJobs(ctx context.Context, tx *store.Tx) error {
-	_, err := tx.AddJob(ctx, redoubt.Job{Kind: "noise", Token: "job-token", Input: []byte(`{"noise":true}`)})
-	return err
+	if _, err := tx.AddJob(ctx, redoubt.Job{Kind: "noise", Token: "job-token", Input: []byte(`{"noise":true}`)}); err != nil {
+		return err
+	}
+	return tx.KeepAnswer(ctx, redoubt.KeptAnswer{Key: "key", Request: []byte("noise"), Answer: []byte("noise")})
 }
 
 // NoisyUser is who is admin of the noisy tenant.

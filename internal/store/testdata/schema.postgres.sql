@@ -173,6 +173,16 @@ CREATE UNIQUE INDEX job_pkey ON public.job USING btree (deployment_id, id)
 job PRIMARY KEY (deployment_id, id)
 job UNIQUE (deployment_id, token)
 SEQUENCE job_id_seq MAXVALUE 9007199254740991
+kept_answer.deployment_id bigint NOT NULL
+kept_answer.idem_key text NOT NULL
+kept_answer.request bytea NOT NULL
+kept_answer.answer bytea NOT NULL
+kept_answer.at bigint NOT NULL
+kept_answer.ends bigint NOT NULL
+CREATE INDEX kept_answer_at ON public.kept_answer USING btree (deployment_id, at)
+CREATE INDEX kept_answer_ends ON public.kept_answer USING btree (deployment_id, ends)
+CREATE UNIQUE INDEX kept_answer_pkey ON public.kept_answer USING btree (deployment_id, idem_key)
+kept_answer PRIMARY KEY (deployment_id, idem_key)
 lineage.deployment_id bigint NOT NULL
 lineage.id bigint NOT NULL
 lineage.project_id bigint NOT NULL

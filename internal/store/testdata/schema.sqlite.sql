@@ -166,6 +166,17 @@ CREATE TABLE job (
     UNIQUE (deployment_id, token)
 );
 CREATE INDEX job_state ON job (state, run_at, id);
+CREATE TABLE kept_answer (
+    deployment_id BIGINT NOT NULL,
+    idem_key      TEXT   NOT NULL, -- as the client sent it
+    request       BYTEA  NOT NULL, -- a digest of what was asked for
+    answer        BYTEA  NOT NULL, -- packed
+    at            BIGINT NOT NULL,
+    ends          BIGINT NOT NULL, -- bytes of all answers of the deployment up to this one: rises from row to row
+    PRIMARY KEY (deployment_id, idem_key)
+);
+CREATE INDEX kept_answer_at ON kept_answer (deployment_id, at);
+CREATE INDEX kept_answer_ends ON kept_answer (deployment_id, ends);
 CREATE TABLE lineage (
     deployment_id    BIGINT   NOT NULL,
     id               BIGINT   NOT NULL,

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+// A tag names a state of what people may set, and of nothing else: a scan that
+// comes between reading and writing is no conflict (decisions §3).
+
+// ifMatch is the header of the tag that a change is based on.
+const ifMatch = "If-Match"
+
+// tagOf is the tag of a state, without its quotes.
+func tagOf(state any) string {
+	text, err := json.Marshal(state)
+	if err != nil {
+		panic("server: a tag of what is no JSON: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12]) // letters that end no tag of a compressed answer
+}
+
+// projectTag names the settings of a project.
+func projectTag(p redoubt.Project) string {
+	return tagOf(struct {
+		ID            int64
+		Name, Primary string
+		Tags          []string
+		Visibility    redoubt.Visibility
+		Diff, Full    bool
+	}{p.ID, p.Name, p.PrimaryBranch, append([]string{}, p.Tags...), p.Visibility, p.ManagedScan.Diff, p.ManagedScan.Full})
+}
+
+// findingTag names the annotations of a finding's lineage.
+func findingTag(lineageID int64, a redoubt.Annotations) string {
+	return tagOf(struct {
+		Lineage     int64
+		Annotations redoubt.Annotations
+	}{lineageID, a})
+}
+
+// tagList is what If-Match may hold, and oneTag one of it. A compressed answer
+// has a tag with an end of its own, which is left out here.
+var (
+	tagList = regexp.MustCompile(`^\s*(?:\*|(?:W/)?"[!#-~]*"(?:\s*,\s*(?:W/)?"[!#-~]*")*)\s*$`)
+	oneTag  = regexp.MustCompile(`"([!#-~]*?)(?:` + compressedTag + `(?:-[a-z]+)?)?"`)
+)
+
+// compressedTag ends the tag of a compressed answer, before the encoding's name.
+const compressedTag = "-z"
+
+// unchanged refuses a change that is based on another state than there is: one
+// that the request names by If-Match. Without that header all are taken.
+func (c *call) unchanged(what, tag string) error {
+	sent := strings.Join(c.r.Header.Values(ifMatch), ",")
+	switch {
+	case sent == "":
+		return nil
+	case !tagList.MatchString(sent):
+		return redoubt.Invalid("header."+ifMatch, `expected the ETag of an earlier answer with its quotes, a list of them, or *`)
+	case strings.TrimSpace(sent) == "*":
+		return nil
+	}
+	for _, one := range oneTag.FindAllStringSubmatch(sent, -1) {
+		if one[1] == tag {
+			return nil
+		}
+	}
+	return newProblem(api.CodeConflict, fmt.Sprintf("The %s was changed since it was read, and nothing was written. "+
+		"Read it again, see whether your change still fits, and send it with the ETag that it has then.", what), nil)
+}
+
+// tagged is a handler whose answers have a tag; that of a change takes If-Match.
+func tagged(h handler) handler {
+	return func(a huma.API, o *operation) {
+		if o.described.Method == http.MethodPatch {
+			o.described.Parameters = append(o.described.Parameters, &huma.Param{
+				Name: ifMatch, In: "header", Example: `"5f1d0c2e9a7b44c08d3e6f21"`,
+				Description: "The ETag that the change is based on: where it has another by now, the answer is a conflict and nothing is written.",
+				Schema:      &huma.Schema{Type: huma.TypeString},
+			})
+		}
+		h(a, o)
+		o.answers("ETag", "Names the state of what can be changed here; for If-Match.")
+	}
+}
+
+// answers describes a header of the answer.
+func (o *operation) answers(header, text string) {
+	ok := o.described.Responses["200"]
+	if ok.Headers == nil {
+		ok.Headers = map[string]*huma.Param{}
+	}
+	ok.Headers[header] = textHeader(text)
+}

@@ -1,0 +1,191 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+// A write may carry a key. The row that holds its answer is written by the
+// transaction that does the work, and looked for by the next one before it does
+// any; and since the writers of a deployment come one after the other, a request
+// whose first try is still running waits for it. Refused requests keep nothing:
+// they changed nothing, and may be sent again.
+
+// idempotencyKey is the header of the key.
+const idempotencyKey = "Idempotency-Key"
+
+// keyPattern is what a key may be.
+const keyPattern = `^[!-~]{1,200}$`
+
+var goodKey = regexp.MustCompile(keyPattern)
+
+// once is a request that came with a key.
+type once struct {
+	key string
+	sum hash.Hash // of what is asked for, so far
+}
+
+// onceOf reads the key of a request; nil is none.
+func onceOf(r *http.Request) (*once, error) {
+	sent := r.Header.Values(idempotencyKey)
+	switch {
+	case len(sent) == 0:
+		return nil, nil
+	case len(sent) > 1 || !goodKey.MatchString(sent[0]):
+		return nil, redoubt.Invalid("header."+idempotencyKey, "expected one key of 1 to 200 visible ASCII characters, as a UUID")
+	}
+	return &once{key: sent[0], sum: sha256.New()}, nil
+}
+
+// add counts parts of the request in, each with its length, so that no two
+// requests are the same text. There may be no key.
+func (o *once) add(parts ...string) {
+	if o == nil {
+		return
+	}
+	for _, part := range parts {
+		o.sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		io.WriteString(o.sum, part)
+	}
+}
+
+// file reads a file of the request through, and counts it in once it was read
+// to its end: read may leave some of it.
+func (o *once) file(body io.Reader, name string, read func(io.Reader) error) error {
+	if o == nil {
+		return read(body)
+	}
+	sum := sha256.New()
+	body = io.TeeReader(body, sum)
+	if err := read(body); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, body); err != nil {
+		return bodyFault(err)
+	}
+	o.add("file", name, string(sum.Sum(nil)))
+	return nil
+}
+
+// keyed is a handler that takes a key. It changes the deployment by one call of
+// doOnce.
+func keyed(h handler) handler {
+	return func(a huma.API, o *operation) {
+		o.keyed = true
+		o.described.Parameters = append(o.described.Parameters, &huma.Param{
+			Name: idempotencyKey, In: "header", Example: "0b6e2f1c-8f0e-4c55-9a4e-3f2f6d1f7a10", Description: "Names the request, for a day and within the deployment: sent again with the same key, path and body, " +
+				"it answers what it answered and does nothing; with others it is a conflict. While the first is at work, the second waits.",
+			Schema: &huma.Schema{Type: huma.TypeString, Pattern: keyPattern},
+		})
+		o.described.Responses["409"] = &huma.Response{Ref: "#/components/responses/" + responseName(http.StatusConflict)}
+		h(a, o)
+		o.answers(replayedHeader, "true when this was answered before, under the same key.")
+	}
+}
+
+// replayedHeader tells an answer that is given again.
+const replayedHeader = "Idempotency-Replayed"
+
+// kept is an answer as it is packed.
+type kept struct {
+	Tag  string          `json:"tag,omitempty"` // the header ETag
+	Body json.RawMessage `json:"body"`
+}
+
+// doOnce runs fn in a transaction of the deployment, whole or not at all. Where
+// the request came before, under the same key, it does not, and returns what was
+// answered then.
+func doOnce[Out any](ctx context.Context, c *call, fn func(context.Context) (*Out, error)) (out *Out, err error) {
+	err = c.update(ctx, func(ctx context.Context) error {
+		if c.once == nil {
+			out, err = fn(ctx)
+			return err
+		}
+		out = new(Out)
+		if replayed, err := c.replay(ctx, out); replayed || err != nil {
+			return err
+		}
+		if out, err = fn(ctx); err != nil {
+			return err
+		}
+		return c.keep(ctx, out)
+	})
+	return out, err
+}
+
+// replay looks for the answer to the request.
+func (c *call) replay(ctx context.Context, out any) (replayed bool, err error) {
+	before, err := c.tx.KeptAnswer(ctx, c.once.key)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !bytes.Equal(before.Request, c.asked()):
+		return false, newProblem(api.CodeConflict, "This Idempotency-Key was used for another request. "+
+			"Send a new key with every new request, and the same one only with the same path and body.", nil)
+	}
+	answer, err := unpacked(before.Answer)
+	if err != nil {
+		return false, err
+	}
+	c.w.Header().Set(replayedHeader, "true")
+	c.tag = answer.Tag
+	return true, json.Unmarshal(answer.Body, out)
+}
+
+// keep keeps the answer in the transaction that did what it tells of.
+func (c *call) keep(ctx context.Context, out any) error {
+	body, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	answer, err := packed(kept{Tag: c.tag, Body: body})
+	if err != nil {
+		return err
+	}
+	return c.tx.KeepAnswer(ctx, redoubt.KeptAnswer{Key: c.once.key, Request: c.asked(), Answer: answer})
+}
+
+// asked is the digest of all that was asked for, and of what the token may see:
+// an answer must not reach one that sees less.
+func (c *call) asked() []byte {
+	all := &once{sum: sha256.New()}
+	all.add(c.r.Method, c.r.URL.Path, c.r.URL.RawQuery, strings.Join(c.caller.Globs(), "\n"), string(c.once.sum.Sum(nil)))
+	return all.sum.Sum(nil)
+}
+
+// packed is an answer in few bytes: that of an import names every finding.
+func packed(k kept) ([]byte, error) {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	err := errors.Join(json.NewEncoder(z).Encode(k), z.Close())
+	return out.Bytes(), err
+}
+
+func unpacked(data []byte) (k kept, err error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err == nil {
+		err = json.NewDecoder(z).Decode(&k)
+	}
+	if err != nil {
+		return k, fmt.Errorf("read a kept answer: %w", err)
+	}
+	return k, nil
+}

@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+const (
+	// maxAnswers bounds the bytes of the kept answers of one deployment, but for
+	// the oldest of them, which may reach beyond.
+	maxAnswers = 64 << 20
+	// answerRow is what a row takes beside its answer, more or less: it bounds
+	// how many small ones there are.
+	answerRow = 256
+)
+
+// KeptAnswer finds the answer to a write by its key. One that has had its time
+// is redoubt.ErrNotFound, gone or not.
+func (tx *Tx) KeptAnswer(ctx context.Context, key string) (redoubt.KeptAnswer, error) {
+	a, err := one(ctx, tx, scanKeptAnswer, `SELECT idem_key, request, answer, at FROM kept_answer WHERE deployment_id = $1 AND idem_key = $2 AND at > $3`,
+		key, tx.now.Add(-redoubt.AnswerKept))
+	if err != nil {
+		return a, fmt.Errorf("answer of %.80q: %w", key, err)
+	}
+	return a, nil
+}
+
+func scanKeptAnswer(r row) (a redoubt.KeptAnswer, err error) {
+	return a, r.Scan(&a.Key, &a.Request, &a.Answer, instant(&a.At))
+}
+
+// KeepAnswer keeps the answer to a write, in the transaction that does the
+// work: both are there or neither. A key whose time is over is used anew.
+func (tx *Tx) KeepAnswer(ctx context.Context, a redoubt.KeptAnswer) error {
+	last, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MAX(ends), 0) FROM kept_answer WHERE deployment_id = $1`)
+	if err != nil {
+		return err
+	}
+	ends := last + answerRow + int64(len(a.Answer))
+	if _, err := tx.exec(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND ends <= $2`, ends-maxAnswers); err != nil {
+		return err
+	}
+	return tx.insert(ctx, "kept_answer (deployment_id, idem_key, request, answer, at, ends)", [][]any{{a.Key, a.Request, a.Answer, tx.now, ends}},
+		`ON CONFLICT (deployment_id, idem_key) DO UPDATE SET request = excluded.request, answer = excluded.answer, at = excluded.at, ends = excluded.ends`)
+}
+
+// ForgetAnswers drops the answers of a deployment that have had their time, and
+// returns how many there were.
+func (s *Store) ForgetAnswers(ctx context.Context, deploymentID int64, now time.Time) (gone int64, err error) {
+	by := redoubt.Actor{Kind: "system", Name: "prune"}
+	err = s.Update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
+		gone, err = tx.exec(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND at <= $2`, now.Add(-redoubt.AnswerKept))
+		return err
+	})
+	return gone, err
+}

@@ -1,0 +1,95 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// keep keeps an answer of so many bytes.
+func (w workplace) keep(key string, size int) {
+	w.t.Helper()
+	update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
+		return tx.KeepAnswer(ctx, redoubt.KeptAnswer{Key: key, Request: []byte("asked " + key), Answer: make([]byte, size)})
+	})
+}
+
+// keys are those of a list whose answer is kept.
+func (w workplace) keys(list ...string) (found []string) {
+	w.t.Helper()
+	view(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
+		for _, key := range list {
+			a, err := tx.KeptAnswer(ctx, key)
+			switch {
+			case errors.Is(err, redoubt.ErrNotFound):
+				continue
+			case err != nil:
+				return err
+			case a.Key != key || string(a.Request) != "asked "+key:
+				w.t.Errorf("%s has %+v", key, a)
+			}
+			found = append(found, key)
+		}
+		return nil
+	})
+	return found
+}
+
+func (w workplace) expectKeys(when string, want []string, list ...string) {
+	w.t.Helper()
+	if got := w.keys(list...); !slices.Equal(got, want) {
+		w.t.Errorf("%s: kept are %v, want %v", when, got, want)
+	}
+}
+
+// TestAnswersAreKeptForADay: no longer, whether housekeeping came or not, and
+// not at all where the work failed.
+func TestAnswersAreKeptForADay(t *testing.T) {
+	eachWorkplace(t, func(w workplace) {
+		w.keep("a", 10)
+		failed := errors.New("the work failed")
+		err := w.Update(t.Context(), w.d.ID, redoubt.Actor{}, func(ctx context.Context, tx *store.Tx) error {
+			if err := tx.KeepAnswer(ctx, redoubt.KeptAnswer{Key: "failed", Request: []byte("x"), Answer: []byte("x")}); err != nil {
+				return err
+			}
+			return failed
+		})
+		if !errors.Is(err, failed) {
+			t.Fatal(err)
+		}
+		w.clock.Advance(redoubt.AnswerKept / 2)
+		w.keep("b", 10)
+		w.expectKeys("at first", []string{"a", "b"}, "a", "b", "failed")
+		w.clock.Advance(redoubt.AnswerKept/2 + time.Second)
+		w.expectKeys("a day later", []string{"b"}, "a", "b")
+		w.keep("a", 10) // a key whose time is over is free
+		w.expectKeys("used again", []string{"a", "b"}, "a", "b")
+		w.clock.Advance(redoubt.AnswerKept/2 + time.Second)
+		for _, want := range []int64{1, 0} {
+			if gone, err := w.ForgetAnswers(t.Context(), w.d.ID, w.clock.Now()); gone != want || err != nil {
+				t.Errorf("%d forgotten, want %d: %v", gone, want, err)
+			}
+		}
+		w.expectKeys("after housekeeping", []string{"a"}, "a", "b")
+	})
+}
+
+// TestAnswersAreBounded: the oldest go when there are too many bytes of them,
+// and never the newest.
+func TestAnswersAreBounded(t *testing.T) {
+	eachWorkplace(t, func(w workplace) {
+		for _, key := range []string{"a", "b", "c", "d"} {
+			w.keep(key, 24<<20)
+		}
+		w.expectKeys("four of 24 MiB", []string{"b", "c", "d"}, "a", "b", "c", "d")
+		w.keep("big", 80<<20)
+		w.expectKeys("one over the bound", []string{"big"}, "c", "d", "big")
+		w.keep("small", 1)
+		w.expectKeys("one after it", []string{"big", "small"}, "big", "small")
+	})
+}
