@@ -20,4 +20,5 @@ type ServedRule struct {
 	Version int    // of the text, from 1
 	Text    []byte // JSON, in the scanner's own rule language
 	Checked bool   // whether the scanner itself has parsed the text
+	Starter bool   // the text came with the server
 }

@@ -11,6 +11,7 @@ type Batch struct {
 	Lineages    []Lineage
 	Findings    []IndexedFinding
 
+	DeletedPolicies []int64 // with their lists of rules
 	DeletedProjects []int64
 	DeletedLineages []int64 // merged into another, or of a deleted project
 	DeletedFindings []int64

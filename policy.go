@@ -1,6 +1,12 @@
 package redoubt
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
 
 // PolicyMode says what a finding of a rule does to a build (decisions §10).
 type PolicyMode uint8
@@ -27,13 +33,101 @@ func ParsePolicyMode(s string) (PolicyMode, bool) { return policyModes.parse(s) 
 // rule-board-audit (decisions §4).
 func ParseRuleBoard(s string) (PolicyMode, bool) { return ruleBoards.parse(s) }
 
-// Policy is a set of rules for one product.
+// Policy is a set of rules for one product, and what holds for their findings.
 type Policy struct {
-	ID      int64
-	Name    string
-	Slug    string
-	Product IssueType
-	Default bool // each deployment has one default policy per product
+	ID       int64
+	Name     string
+	Slug     string
+	Product  IssueType
+	Default  bool // each deployment has one default policy per product
+	Scope    PolicyScope
+	Excludes PathGlobs // paths that scanners leave out for this product
+	BlockAll bool      // blocking rules block what the primary branch has too
+}
+
+// PolicyScope says which projects a policy is for: those that one of the globs
+// and one of the tags fit, whatever their case. A list that is empty fits every
+// project, so the zero scope is everything.
+type PolicyScope struct {
+	Projects ProjectGlobs `json:"projects,omitempty"`
+	Tags     []string     `json:"tags,omitempty"`
+}
+
+// Everything reports whether the scope leaves no project out.
+func (s PolicyScope) Everything() bool { return len(s.Projects) == 0 && len(s.Tags) == 0 }
+
+// Covers reports whether the policy is for a project.
+func (s PolicyScope) Covers(p Project) bool {
+	globs := make(ProjectGlobs, len(s.Projects))
+	for i, glob := range s.Projects {
+		globs[i] = strings.ToLower(glob)
+	}
+	return globs.Allows(strings.ToLower(p.Name)) && (len(s.Tags) == 0 || slices.ContainsFunc(s.Tags, func(tag string) bool {
+		return slices.ContainsFunc(p.Tags, func(own string) bool { return strings.EqualFold(tag, own) })
+	}))
+}
+
+// Limits of a policy's members.
+const (
+	MaxPolicyName  = 200 // characters
+	MaxPolicyGlobs = 100 // of projects, of paths
+	maxGlob        = 512 // bytes
+)
+
+// reservedSlugs are names under which scanners ask for something else.
+var reservedSlugs = []string{"semgrep-rule-lints"}
+
+// Check names everything that is wrong with a policy as a *InvalidError, or
+// returns nil.
+func (p *Policy) Check() error {
+	var bad InvalidError
+	fault := func(location, format string, args ...any) {
+		bad.Fields = append(bad.Fields, FieldError{Location: location, Message: fmt.Sprintf(format, args...)})
+	}
+	if n := utf8.RuneCountInString(p.Name); n == 0 || n > MaxPolicyName || strings.TrimSpace(p.Name) != p.Name {
+		fault("name", "a policy's name has 1 to %d characters, and no space around them", MaxPolicyName)
+	}
+	if !ValidSlug(p.Slug) || slices.Contains(reservedSlugs, p.Slug) {
+		fault("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, starts with a letter or digit, holds a non-digit, has at most 63 characters, and is not %s",
+			p.Slug, strings.Join(reservedSlugs, ", "))
+	}
+	if p.Product.String() == "" {
+		fault("product", "the product is one of sast, sca, secrets")
+	}
+	if p.Default && !p.Scope.Everything() {
+		fault("scope", "the default policy of a product is for every project; make another policy for some of them")
+	}
+	if _, err := NormalTags(p.Scope.Tags); err != nil {
+		fault("tags", "%v", err)
+	}
+	checkGlobs(p.Scope.Projects, func(format string, args ...any) { fault("projects", format, args...) })
+	checkGlobs(p.Excludes, func(format string, args ...any) { fault("excludes", format, args...) })
+	if err := p.Excludes.Check(); err != nil {
+		fault("excludes", "%v", err)
+	}
+	if len(bad.Fields) > 0 {
+		return &bad
+	}
+	return nil
+}
+
+func checkGlobs(globs []string, fault func(format string, args ...any)) {
+	if len(globs) > MaxPolicyGlobs {
+		fault("%d globs are given; %d are allowed", len(globs), MaxPolicyGlobs)
+	}
+	for _, glob := range globs {
+		if glob == "" || len(glob) > maxGlob || !utf8.ValidString(glob) || strings.ContainsFunc(glob, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
+			fault("%.80q will not do: a glob is UTF-8 without control characters, of 1 to %d bytes", glob, maxGlob)
+		}
+	}
+}
+
+// SlugOf makes the slug of a name: its letters and digits in lower case,
+// anything else a hyphen. It is empty where nothing is left.
+func SlugOf(name string) string {
+	fields := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	slug := strings.Join(fields, "-")
+	return strings.TrimRight(slug[:min(len(slug), 63)], "-")
 }
 
 // PolicyRule is a rule in a policy, with the mode that gates builds.
@@ -43,6 +137,48 @@ type PolicyRule struct {
 	Rule         Rule // its newest content
 	Mode         PolicyMode
 	Served       bool // given to scanners; rules known from imports never are
+	Removed      bool // it left the policy; its findings still name it
 	LastChangeAt time.Time
 	LastChangeBy string // empty when no person changed it
+}
+
+// Stance is what one policy wants of the findings of a rule.
+type Stance struct {
+	PolicyID int64
+	Mode     PolicyMode
+	BlockAll bool
+}
+
+// StanceOf is what a policy wants of a rule in it.
+func StanceOf(p Policy, mode PolicyMode) Stance {
+	return Stance{PolicyID: p.ID, Mode: mode, BlockAll: p.BlockAll && mode == ModeBlock}
+}
+
+// Stricter returns the stricter of two stances (decisions §10): by mode; of two
+// that block, the one that blocks all; else the older policy's. The zero Stance
+// is milder than any.
+func (s Stance) Stricter(o Stance) Stance {
+	switch {
+	case s.Mode != o.Mode:
+		if s.Mode > o.Mode {
+			return s
+		}
+	case s.BlockAll != o.BlockAll:
+		if s.BlockAll {
+			return s
+		}
+	case s.PolicyID < o.PolicyID:
+		return s
+	}
+	return o
+}
+
+// RuleVersion is a text that a rule had or has.
+type RuleVersion struct {
+	Version int    // from 1
+	Text    []byte // JSON, in the scanner's own rule language
+	Checked bool   // whether the scanner itself has parsed the text
+	Starter bool   // it came with the server
+	AddedAt time.Time
+	AddedBy string
 }

@@ -130,7 +130,7 @@ func (w *world) rules(mode redoubt.PolicyMode) {
 			if err != nil {
 				return err
 			}
-			if _, err := tx.ServeRule(ctx, *content, r.Text, r.ID != "eqeq", mode); err != nil {
+			if _, err := tx.ServeRule(ctx, store.Serving{Rule: *content, Text: r.Text, Checked: r.ID != "eqeq", Mode: mode}); err != nil {
 				return err
 			}
 		}

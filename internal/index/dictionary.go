@@ -115,7 +115,9 @@ type project struct {
 	visibility redoubt.Visibility
 	primary    string // ref
 	primaryRef uint32
-	wire       []byte // the member repository
+	scoped     redoubt.Project // what scopes of policies look at
+	audience   uint32          // which policies it is given
+	wire       []byte          // the member repository
 }
 
 func newProject(p *redoubt.Project) (*project, error) {
@@ -129,6 +131,7 @@ func newProject(p *redoubt.Project) (*project, error) {
 	out := &project{
 		name: p.Name, folded: strings.ToLower(p.Name),
 		visibility: p.Visibility, primary: p.Primary(), wire: append(wire, ','),
+		scoped: redoubt.Project{Name: p.Name, Tags: p.Tags},
 	}
 	for _, tag := range p.Tags {
 		out.tags = append(out.tags, strings.ToLower(tag))
@@ -139,14 +142,13 @@ func newProject(p *redoubt.Project) (*project, error) {
 // rule is one version of a rule: its part of its findings.
 type rule struct {
 	name     string
+	product  redoubt.IssueType
 	category []string
 	rulesets []string
 	wire     []byte // categories, rule_name, rule; closed, or open for the message
 	open     bool   // no template is known: the occurrence's message closes wire
 
-	// What policies say of the rule now.
-	mode   redoubt.PolicyMode // the strictest
-	policy []byte             // the member sourcing_policy, or empty
+	stances []stance // what policies say of it now, by audience
 }
 
 func newRule(r *redoubt.Rule) (*rule, error) {
@@ -154,7 +156,7 @@ func newRule(r *redoubt.Rule) (*rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &rule{name: r.Name, category: r.Categories(), rulesets: r.Rulesets, open: r.Message == ""}
+	out := &rule{name: r.Name, product: r.IssueType, category: r.Categories(), rulesets: r.Rulesets, open: r.Message == ""}
 	if !out.open {
 		if wire, err = appendJSON(wire, r.Message); err != nil {
 			return nil, err
@@ -165,19 +167,25 @@ func newRule(r *redoubt.Rule) (*rule, error) {
 	return out, nil
 }
 
+// policy is a policy with its part of findings.
+type policy struct {
+	redoubt.Policy
+	wire []byte // the member sourcing_policy
+}
+
 // policyRule says that a policy has a rule.
 type policyRule struct {
 	policy int64
 	mode   redoubt.PolicyMode
 }
 
-func newPolicy(p *redoubt.Policy) ([]byte, error) {
+func newPolicy(p *redoubt.Policy) (*policy, error) {
 	wire, err := appendMember(nil, "sourcing_policy", struct {
 		ID   int64  `json:"id"`
 		Name string `json:"name"`
 		Slug string `json:"slug"`
 	}{p.ID, p.Name, p.Slug})
-	return append(wire, ','), err
+	return &policy{*p, append(wire, ',')}, err
 }
 
 // appendMember appends "name":value.

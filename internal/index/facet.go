@@ -64,7 +64,7 @@ type facetKind struct {
 	// forget clears the facet's own member, because each facet is counted under
 	// the filters of the others.
 	forget func(*redoubt.FindingFilter)
-	field  field
+	field  field                                  // fields: no field of a row tells
 	values func(s *state, number uint32) []string // of a value of the field
 }
 
@@ -80,6 +80,9 @@ func (s *state) facet(p *partition, b *roaring.Bitmap, q *Question, asked FacetA
 	if asked.Facet == FacetRef && q.Filter.Dedup {
 		rows = s.perRef(p, &q.Filter, kind.forget)
 	}
+	if kind.field == fields {
+		return cut(s.modes(p, rows), q.Values, asked.Keep)
+	}
 	for number, n := range p.tally(rows, kind.field) {
 		if n > 0 {
 			for _, value := range kind.values(s, uint32(number)) {
@@ -89,6 +92,17 @@ func (s *state) facet(p *partition, b *roaring.Bitmap, q *Question, asked FacetA
 	}
 	delete(counts, "")
 	return cut(counts, q.Values, asked.Keep)
+}
+
+// modes counts the rows by what policies want of their rule.
+func (s *state) modes(p *partition, rows *roaring.Bitmap) map[string]int {
+	counts := map[string]int{}
+	for _, mode := range []redoubt.PolicyMode{redoubt.ModeMonitor, redoubt.ModeComment, redoubt.ModeBlock} {
+		if n := s.inModes(p, []redoubt.PolicyMode{mode}).AndCardinality(rows); n > 0 {
+			counts[mode.String()] = int(n)
+		}
+	}
+	return counts
 }
 
 // without returns the rows that a filter selects when one facet is forgotten.

@@ -43,9 +43,7 @@ var facetKinds = map[Facet]facetKind{
 	FacetCategory: {func(f *filter) { f.Categories = nil }, byRule, func(s *state, n uint32) []string {
 		return s.rules.entries[n].category
 	}},
-	FacetMode: {func(f *filter) { f.Modes = nil }, byRule, func(s *state, n uint32) []string {
-		return []string{s.rules.entries[n].mode.String()}
-	}},
+	FacetMode: {func(f *filter) { f.Modes = nil }, fields, nil}, // of a rule in a project: see modes
 }
 
 // named spells a value of an enumeration.

@@ -126,12 +126,7 @@ var facetModels = map[Facet]facetModel{
 	},
 	FacetMode: {
 		func(w *world, f redoubt.IndexedFinding) []string {
-			mode := redoubt.PolicyMode(0)
-			for _, pr := range w.policyRules {
-				if pr.Rule.Name == w.rules[f.RuleID].Name {
-					mode = max(mode, pr.Mode)
-				}
-			}
+			_, mode := w.strictest(w.rules[f.RuleID], w.projects[f.ProjectID])
 			return one1(mode)
 		},
 		func(f *redoubt.FindingFilter) { f.Modes = nil },

@@ -47,6 +47,7 @@ func (s *state) query(p *partition, f *redoubt.FindingFilter) *query {
 	if numbers, all := s.rulesOf(f); !all {
 		q.add(byRule, numbers)
 	}
+	s.addModes(p, q, f.Modes)
 	q.addWords(byTag, &s.tags, f.ComponentTags)
 	q.addWords(byPackage, &s.packages, f.Packages)
 	q.addWords(bySecretType, &s.secrets, f.SecretTypes)
@@ -140,13 +141,12 @@ func (s *state) projectsOf(f *redoubt.FindingFilter) (numbers []uint32, all bool
 
 // rulesOf does the same for rules.
 func (s *state) rulesOf(f *redoubt.FindingFilter) (numbers []uint32, all bool) {
-	if len(f.Rules)+len(f.Rulesets)+len(f.Categories)+len(f.Modes) == 0 {
+	if len(f.Rules)+len(f.Rulesets)+len(f.Categories) == 0 {
 		return nil, true
 	}
 	names, rulesets, categories := set(f.Rules), set(f.Rulesets), set(f.Categories)
 	for n, r := range s.rules.entries {
-		if r != nil && accepts(names, r.name) && acceptsAny(rulesets, r.rulesets) && acceptsAny(categories, r.category) &&
-			(len(f.Modes) == 0 || slices.Contains(f.Modes, r.mode)) {
+		if r != nil && accepts(names, r.name) && acceptsAny(rulesets, r.rulesets) && acceptsAny(categories, r.category) {
 			numbers = append(numbers, uint32(n))
 		}
 	}

@@ -88,20 +88,44 @@ func (w *world) stepRule(t *rapid.T) {
 	name := one(t, "rule", someRules...)
 	switch rapid.IntRange(0, 2).Draw(t, "what") {
 	case 0:
-		id := int64(rapid.IntRange(1, 2).Draw(t, "policy"))
-		w.putPolicy(redoubt.Policy{ID: id, Name: one(t, "name", someTexts...), Slug: fmt.Sprint("policy-", id), Product: redoubt.SAST})
+		id := int64(rapid.IntRange(1, 3).Draw(t, "policy"))
+		if _, there := w.policies[id]; there && chance(t, "delete policy", 20) {
+			w.deletePolicy(id)
+			return
+		}
+		w.putPolicy(redoubt.Policy{
+			ID: id, Name: one(t, "name", someTexts...), Slug: fmt.Sprint("policy-", id), Product: redoubt.SAST, Default: id == 1,
+			BlockAll: chance(t, "block all", 50), Scope: w.someScope(t, id),
+		})
 	case 1:
-		policy := int64(rapid.IntRange(1, 2).Draw(t, "policy"))
+		policy := int64(rapid.IntRange(1, 3).Draw(t, "policy"))
+		if _, there := w.policies[policy]; !there {
+			return
+		}
 		w.putPolicyRule(redoubt.PolicyRule{
 			ID: policy*100 + int64(slices.Index(someRules, name)), PolicyID: policy, Rule: redoubt.Rule{Name: name},
-			Mode: redoubt.PolicyMode(rapid.IntRange(1, 3).Draw(t, "mode")),
+			Mode: redoubt.PolicyMode(rapid.IntRange(1, 3).Draw(t, "mode")), Removed: chance(t, "remove", 15),
 		})
 	default:
 		w.putRule(redoubt.Rule{
-			ID: int64(len(w.rules) + 1), Name: name, Message: one(t, "message", someTexts...), Category: one(t, "category", someCategory...),
+			ID: int64(len(w.rules) + 1), Name: name, IssueType: redoubt.SAST, Message: one(t, "message", someTexts...), Category: one(t, "category", someCategory...),
 			Rulesets: rapid.SliceOfN(rapid.SampledFrom(someRulesets), 0, 2).Draw(t, "rulesets"), CWE: []string{"CWE-89: SQL"}, Confidence: 2,
 		})
 	}
+}
+
+// someScope leaves some projects out of a policy; the default one is for all.
+func (w *world) someScope(t *rapid.T, id int64) (s redoubt.PolicyScope) {
+	if id == 1 {
+		return s
+	}
+	if chance(t, "globs", 50) {
+		s.Projects = redoubt.ProjectGlobs{one(t, "glob", someNames...)}
+	}
+	if chance(t, "tags", 50) {
+		s.Tags = []string{one(t, "tag", someTags...)}
+	}
+	return s
 }
 
 func (w *world) stepLineage(t *rapid.T) {

@@ -52,7 +52,7 @@ func (w *world) stands(f redoubt.FindingFilter, finding redoubt.IndexedFinding) 
 
 func (w *world) accepts(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
 	l := w.lineages[finding.LineageID]
-	return w.acceptsProject(f, w.projects[finding.ProjectID]) && w.acceptsRule(f, w.rules[finding.RuleID]) &&
+	return w.acceptsProject(f, w.projects[finding.ProjectID]) && w.acceptsRule(f, w.rules[finding.RuleID], w.projects[finding.ProjectID]) &&
 		acceptsLineage(f, finding, l) && acceptsRow(f, finding, l.Annotations) && w.acceptsPage(f, finding)
 }
 
@@ -103,13 +103,8 @@ func each1(in []string, convert func(string) string) []string {
 	return out
 }
 
-func (w *world) acceptsRule(f redoubt.FindingFilter, r redoubt.Rule) bool {
-	mode := redoubt.PolicyMode(0)
-	for _, pr := range w.policyRules {
-		if pr.Rule.Name == r.Name {
-			mode = max(mode, pr.Mode)
-		}
-	}
+func (w *world) acceptsRule(f redoubt.FindingFilter, r redoubt.Rule, p redoubt.Project) bool {
+	_, mode := w.strictest(r, p)
 	return in(f.Rules, r.Name) && anyIn(f.Rulesets, r.Rulesets) && anyIn(f.Categories, r.Categories()) && in(f.Modes, mode)
 }
 
@@ -202,7 +197,7 @@ func (w *world) showRule(m map[string]any, r redoubt.Rule, expanded any) {
 func (w *world) showByType(m map[string]any, finding redoubt.IndexedFinding, a redoubt.Annotations) {
 	switch finding.IssueType {
 	case redoubt.SAST:
-		if p := w.strictest(w.rules[finding.RuleID].Name); p.ID != 0 {
+		if p, _ := w.strictest(w.rules[finding.RuleID], w.projects[finding.ProjectID]); p.ID != 0 {
 			m["sourcing_policy"] = map[string]any{"id": p.ID, "name": p.Name, "slug": p.Slug}
 		}
 		prs := []any{}
@@ -224,14 +219,37 @@ func (w *world) showByType(m map[string]any, finding redoubt.IndexedFinding, a r
 	}
 }
 
-func (w *world) strictest(name string) redoubt.Policy {
-	var best redoubt.PolicyRule
+// strictest is the policy that speaks about a rule's findings in a project, and
+// the mode it has there: the first in order of mode, block all, age.
+func (w *world) strictest(r redoubt.Rule, p redoubt.Project) (redoubt.Policy, redoubt.PolicyMode) {
+	type said struct {
+		policy redoubt.Policy
+		mode   redoubt.PolicyMode
+	}
+	var all []said
 	for _, pr := range w.policyRules {
-		if pr.Rule.Name == name && (pr.Mode > best.Mode || pr.Mode == best.Mode && pr.PolicyID < best.PolicyID) {
-			best = pr
+		if policy, there := w.policies[pr.PolicyID]; there && pr.Rule.Name == r.Name && !pr.Removed && policy.Scope.Covers(p) {
+			all = append(all, said{policy, pr.Mode})
 		}
 	}
-	return w.policies[best.PolicyID]
+	for _, policy := range w.policies {
+		if len(all) == 0 && policy.Default && policy.Product == r.IssueType {
+			return policy, redoubt.ModeMonitor
+		}
+	}
+	if len(all) == 0 {
+		return redoubt.Policy{}, 0
+	}
+	blocksAll := func(s said) int {
+		if s.mode == redoubt.ModeBlock && s.policy.BlockAll {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(all, func(a, b said) int {
+		return cmp.Or(cmp.Compare(b.mode, a.mode), cmp.Compare(blocksAll(b), blocksAll(a)), cmp.Compare(a.policy.ID, b.policy.ID))
+	})
+	return all[0].policy, all[0].mode
 }
 
 func timeOrNull(t time.Time) any {

@@ -73,7 +73,7 @@ func (s *state) exceptions(p *partition, f *redoubt.FindingFilter) []*roaring.Bi
 			q.add(byProject, numbers)
 		}
 	}
-	for _, one := range []redoubt.FindingFilter{{Rules: f.Rules}, {Rulesets: f.Rulesets}, {Categories: f.Categories}, {Modes: f.Modes}} {
+	for _, one := range []redoubt.FindingFilter{{Rules: f.Rules}, {Rulesets: f.Rulesets}, {Categories: f.Categories}} {
 		if numbers, all := s.rulesOf(&one); !all {
 			q.add(byRule, numbers)
 		}
@@ -85,6 +85,9 @@ func (s *state) exceptions(p *partition, f *redoubt.FindingFilter) []*roaring.Bi
 	lists.Malicious, lists.ProOnly, lists.ExcludeHistoric = nil, nil, false
 	q.addSmall(&lists)
 	var out []*roaring.Bitmap
+	if len(f.Modes) > 0 {
+		out = append(out, s.inModes(p, f.Modes))
+	}
 	for _, c := range q.clauses {
 		out = append(out, p.union(c))
 	}

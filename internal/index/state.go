@@ -21,8 +21,9 @@ type state struct {
 	tags     words
 
 	rulesByName map[string][]uint32
-	policies    map[int64][]byte                // the member sourcing_policy
+	policies    map[int64]*policy
 	policyRules map[string]map[int64]policyRule // by rule name, then policy rule id
+	audiences   []audience                      // of all projects
 	orphans     map[int64]bool                  // deleted lineages, kept until no late row can have one
 	departed    map[int64]bool                  // deleted projects, kept until no row that waits to be replaced is in one
 
@@ -34,7 +35,7 @@ type state struct {
 func newState(b *budget) *state {
 	s := &state{
 		refs: newWire("ref"), secrets: newWire("secret_type"), rulesByName: map[string][]uint32{},
-		policies: map[int64][]byte{}, policyRules: map[string]map[int64]policyRule{}, orphans: map[int64]bool{}, departed: map[int64]bool{},
+		policies: map[int64]*policy{}, policyRules: map[string]map[int64]policyRule{}, orphans: map[int64]bool{}, departed: map[int64]bool{},
 	}
 	for i := range s.parts {
 		s.parts[i] = newPartition(redoubt.IssueType(i+1), &arena{budget: b})
@@ -70,6 +71,7 @@ func (s *state) apply(e *encoded) error {
 			p.remove(uint32(id))
 		}
 	}
+	s.removePolicies(e.DeletedPolicies)
 	for _, id := range e.DeletedProjects {
 		s.removeProject(id)
 	}
@@ -84,6 +86,10 @@ func (s *state) apply(e *encoded) error {
 
 func (s *state) putProject(id int64, p *project) {
 	p.primaryRef = s.refs.number(p.primary)
+	var fresh bool
+	if p.audience, fresh = s.audienceOf(p); fresh {
+		s.sourceAll()
+	}
 	n, old := s.projects.put(id, p)
 	delete(s.departed, id)
 	if old != nil && old.primaryRef != p.primaryRef {
@@ -141,35 +147,20 @@ func (s *state) putRules(e *encoded) {
 			of = map[int64]policyRule{}
 			s.policyRules[pr.Rule.Name] = of
 		}
-		of[pr.ID] = policyRule{policy: pr.PolicyID, mode: pr.Mode}
+		if of[pr.ID] = (policyRule{policy: pr.PolicyID, mode: pr.Mode}); pr.Removed {
+			delete(of, pr.ID)
+		}
 		touched[pr.Rule.Name] = true
 	}
-	for i, wire := range e.policies {
-		s.policies[e.Policies[i].ID] = wire
+	for i, p := range e.policies {
+		s.policies[e.Policies[i].ID] = p
 	}
 	if len(e.policies) > 0 {
-		for name := range s.rulesByName {
-			touched[name] = true
-		}
+		s.gatherAudiences()
+		return
 	}
 	for name := range touched {
 		s.source(name)
-	}
-}
-
-// source finds the strictest policy that has a rule (decisions §4); of several
-// the one with the lowest id.
-func (s *state) source(name string) {
-	var best policyRule
-	for _, pr := range s.policyRules[name] {
-		if pr.mode > best.mode || pr.mode == best.mode && pr.policy < best.policy {
-			best = pr
-		}
-	}
-	for _, n := range s.rulesByName[name] {
-		changed := *s.rules.entries[n]
-		changed.mode, changed.policy = best.mode, s.policies[best.policy]
-		s.rules.entries[n] = &changed
 	}
 }
 
@@ -252,7 +243,7 @@ type encoded struct {
 	*redoubt.Batch
 	projects []*project
 	rules    []*rule
-	policies [][]byte
+	policies []*policy
 	lineages []*lineage
 }
 

@@ -34,7 +34,7 @@ func (e *encoder) finding(b []byte, t redoubt.IssueType, it *item) []byte {
 	b = append(b, it.note.common...)
 	switch t {
 	case redoubt.SAST:
-		b = append(b, it.rule.policy...)
+		b = append(b, it.rule.stances[it.project.audience].source...)
 		b = append(b, it.note.code...)
 	case redoubt.SCA:
 		b = append(b, it.note.supply...)

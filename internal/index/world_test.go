@@ -71,6 +71,12 @@ func (w *world) putPolicy(p redoubt.Policy) {
 	w.note("policy", p.ID)
 }
 
+func (w *world) deletePolicy(id int64) {
+	delete(w.policies, id)
+	w.note("policy", id)
+	maps.DeleteFunc(w.policyRules, func(_ int64, p redoubt.PolicyRule) bool { return p.PolicyID == id })
+}
+
 func (w *world) putPolicyRule(p redoubt.PolicyRule) {
 	w.policyRules[p.ID] = p
 	w.note("policyRule", p.ID)
@@ -137,10 +143,10 @@ func (w *world) batches(since int64) []*redoubt.Batch {
 	first := &redoubt.Batch{
 		Projects: rows(w.since("project", since), w.projects, func(id int64) {}),
 		Rules:    rows(w.since("rule", since), w.rules, func(id int64) {}),
-		Policies: rows(w.since("policy", since), w.policies, func(id int64) {}),
 	}
-	first.PolicyRules = rows(w.since("policyRule", since), w.policyRules, func(id int64) {})
 	last := &redoubt.Batch{}
+	first.Policies = rows(w.since("policy", since), w.policies, func(id int64) { last.DeletedPolicies = append(last.DeletedPolicies, id) })
+	first.PolicyRules = rows(w.since("policyRule", since), w.policyRules, func(id int64) {})
 	first.Lineages = rows(w.since("lineage", since), w.lineages, func(id int64) { last.DeletedLineages = append(last.DeletedLineages, id) })
 	rows(w.since("project", since), w.projects, func(id int64) { last.DeletedProjects = append(last.DeletedProjects, id) })
 	findings := rows(w.since("finding", since), w.findings, func(id int64) { last.DeletedFindings = append(last.DeletedFindings, id) })

@@ -45,9 +45,11 @@ func TestDeploymentStartsWithOneDefaultPolicyPerProduct(t *testing.T) {
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			got, err := tx.Policies(ctx)
 			for i := range got {
-				if one, err := tx.Policy(ctx, got[i].ID); err != nil || one != got[i] {
-					t.Errorf("policy %d is %v, %v", got[i].ID, one, err)
+				one, err := tx.Policy(ctx, got[i].ID)
+				if err != nil {
+					return err
 				}
+				same(t, "one by its id", one, got[i])
 				got[i].ID = 0
 			}
 			same(t, "policies", got, []redoubt.Policy{

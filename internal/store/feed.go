@@ -104,7 +104,7 @@ func (tx *Tx) feedChanges(ctx context.Context, since int64, take func(*redoubt.B
 		return nil
 	}
 	return take(&redoubt.Batch{
-		DeletedProjects: gone[changeProject], DeletedLineages: gone[changeLineage], DeletedFindings: gone[changeFinding],
+		DeletedPolicies: gone[changePolicy], DeletedProjects: gone[changeProject], DeletedLineages: gone[changeLineage], DeletedFindings: gone[changeFinding],
 	})
 }
 

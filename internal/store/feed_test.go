@@ -49,6 +49,10 @@ func (r replica) take(b *redoubt.Batch) error {
 	put(r.PolicyRules, b.PolicyRules, func(p redoubt.PolicyRule) int64 { return p.ID })
 	put(r.Lineages, b.Lineages, func(l redoubt.Lineage) int64 { return l.ID })
 	put(r.Findings, b.Findings, func(f redoubt.IndexedFinding) int64 { return f.ID })
+	drop(r.Policies, b.DeletedPolicies)
+	for _, id := range b.DeletedPolicies {
+		maps.DeleteFunc(r.PolicyRules, func(_ int64, p redoubt.PolicyRule) bool { return p.PolicyID == id })
+	}
 	drop(r.Projects, b.DeletedProjects)
 	drop(r.Lineages, b.DeletedLineages)
 	drop(r.Findings, b.DeletedFindings)
@@ -130,7 +134,7 @@ func (h history) commit() {
 	h.update(func(ctx context.Context, tx *store.Tx) error {
 		for range rapid.IntRange(1, 3).Draw(h.rt, "writes") {
 			write := rapid.SampledFrom([]func(context.Context, *store.Tx, replica) error{
-				h.add, h.add, h.change, h.triage, h.annotate, h.rules, h.mode, h.merge, h.tag,
+				h.add, h.add, h.change, h.triage, h.annotate, h.rules, h.mode, h.policy, h.merge, h.tag,
 			}).Draw(h.rt, "write")
 			if err := write(ctx, tx, all); err != nil {
 				return err
@@ -216,11 +220,37 @@ func (h history) mode(ctx context.Context, tx *store.Tx, all replica) error {
 	for _, id := range slices.Sorted(maps.Keys(all.PolicyRules)) {
 		r := all.PolicyRules[id]
 		mode := redoubt.PolicyMode(rapid.IntRange(1, 3).Draw(h.rt, "mode"))
-		if _, err := tx.SetRuleMode(ctx, r.PolicyID, r.Rule.Name, mode); err != nil {
+		if _, err := tx.SetRuleMode(ctx, r.PolicyID, r.Rule.Name, mode); err != nil && !errors.Is(err, redoubt.ErrNotFound) {
 			return err
 		}
 	}
 	return nil
+}
+
+// policy makes, changes or deletes a further policy with a rule.
+func (h history) policy(ctx context.Context, tx *store.Tx, _ replica) error {
+	policies, err := tx.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range policies {
+		if p.Slug != "further" {
+			continue
+		}
+		if rapid.Bool().Draw(h.rt, "delete it") {
+			return tx.DeletePolicy(ctx, p.ID)
+		}
+		p.BlockAll, p.Excludes = !p.BlockAll, redoubt.PathGlobs{"vendor"}
+		_, err := tx.UpdatePolicy(ctx, p)
+		return err
+	}
+	p, err := tx.CreatePolicy(ctx, redoubt.Policy{Name: "Further", Product: redoubt.SAST, Scope: redoubt.PolicyScope{Tags: []string{"x"}}})
+	if err != nil {
+		return err
+	}
+	rule := redoubt.Rule{Name: "rule-1", IssueType: redoubt.SAST, Message: "served"}
+	_, err = tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{}`), PolicyID: p.ID})
+	return err
 }
 
 func (h history) merge(ctx context.Context, tx *store.Tx, all replica) error {

@@ -2,16 +2,25 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
 
-const policyColumns = `id, name, slug, product, is_default`
+const policyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all`
 
 func scanPolicy(r row) (p redoubt.Policy, err error) {
-	return p, r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default)
+	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, decoded(&p.Scope), decoded(&p.Excludes), &p.BlockAll)
+	if len(p.Excludes) == 0 {
+		p.Excludes = nil
+	}
+	return p, err
+}
+
+func policyValues(p redoubt.Policy) []any {
+	return []any{p.ID, p.Name, p.Slug, p.Product, p.Default, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll}
 }
 
 // defaultPolicies are those that every deployment starts with, one per product
@@ -22,11 +31,30 @@ var defaultPolicies = []redoubt.Policy{
 	{Name: "Secrets", Slug: "secrets", Product: redoubt.Secrets, Default: true},
 }
 
+// policyImage is what the audit trail tells of a policy.
 type policyImage struct {
-	Name    string `json:"name"`
-	Slug    string `json:"slug"`
-	Product string `json:"product"`
-	Default bool   `json:"default"`
+	Name     string   `json:"name"`
+	Slug     string   `json:"slug"`
+	Product  string   `json:"product"`
+	Default  bool     `json:"default"`
+	Projects []string `json:"projects,omitempty"`
+	Tags     []string `json:"tags,omitempty"`
+	Excludes []string `json:"excludes,omitempty"`
+	BlockAll bool     `json:"block_all,omitempty"`
+}
+
+func imageOfPolicy(p redoubt.Policy) policyImage {
+	return policyImage{p.Name, p.Slug, p.Product.String(), p.Default, p.Scope.Projects, p.Scope.Tags, p.Excludes, p.BlockAll}
+}
+
+func (tx *Tx) addPolicies(ctx context.Context, policies []redoubt.Policy) error {
+	rows := make([][]any, len(policies))
+	for i, p := range policies {
+		rows[i] = policyValues(p)
+		tx.change(changePolicy, p.ID)
+		tx.audit("policy.create", subject("policy", p.ID), nil, imageOfPolicy(p))
+	}
+	return tx.insert(ctx, "policy (deployment_id, "+policyColumns+")", rows, "")
 }
 
 func (tx *Tx) addDefaultPolicies(ctx context.Context) error {
@@ -34,13 +62,80 @@ func (tx *Tx) addDefaultPolicies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows := make([][]any, len(ids))
-	for i, p := range defaultPolicies {
-		rows[i] = []any{ids[i], p.Name, p.Slug, p.Product, p.Default}
-		tx.audit("policy.create", subject("policy", ids[i]), nil, policyImage{p.Name, p.Slug, p.Product.String(), p.Default})
+	policies := slices.Clone(defaultPolicies)
+	for i := range policies {
+		policies[i].ID = ids[i]
 	}
-	tx.change(changePolicy, ids...)
-	return tx.insert(ctx, "policy (deployment_id, id, name, slug, product, is_default)", rows, "")
+	return tx.addPolicies(ctx, policies)
+}
+
+// CreatePolicy makes a further policy of a product, without rules, and returns
+// it with its id. Its slug is made of the name where none is given; one that is
+// taken is redoubt.ErrConflict.
+func (tx *Tx) CreatePolicy(ctx context.Context, p redoubt.Policy) (redoubt.Policy, error) {
+	if p.Slug == "" {
+		p.Slug = redoubt.SlugOf(p.Name)
+	}
+	p.Default = false
+	if err := p.Check(); err != nil {
+		return p, err
+	}
+	var err error
+	if p.ID, err = tx.newID(ctx, seqPolicy); err != nil {
+		return p, err
+	}
+	if err = tx.addPolicies(ctx, []redoubt.Policy{p}); errors.Is(err, redoubt.ErrConflict) {
+		err = fmt.Errorf("a policy with the slug %s exists already: %w", p.Slug, redoubt.ErrConflict)
+	}
+	return p, err
+}
+
+// UpdatePolicy gives the policy of the id another name, scope, excludes and way
+// of blocking, and returns it as it was before. Product and slug stay. What the
+// findings then are is not decided here. An unknown policy is
+// redoubt.ErrNotFound.
+func (tx *Tx) UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoubt.Policy, err error) {
+	if before, err = tx.Policy(ctx, p.ID); err != nil {
+		return before, err
+	}
+	p.Slug, p.Product, p.Default = before.Slug, before.Product, before.Default
+	if err := p.Check(); err != nil || encoded(imageOfPolicy(before)) == encoded(imageOfPolicy(p)) {
+		return before, err
+	}
+	_, err = tx.exec(ctx, `UPDATE policy SET name = $3, scope_json = $4, excludes_json = $5, block_all = $6 WHERE deployment_id = $1 AND id = $2`,
+		p.ID, p.Name, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll)
+	tx.change(changePolicy, p.ID)
+	tx.audit("policy.update", subject("policy", p.ID), imageOfPolicy(before), imageOfPolicy(p))
+	return before, err
+}
+
+// DeletePolicy drops a policy with its list of rules; the rules' versions stay,
+// and the next full scan removes the findings of those that no other policy of
+// a project has (decisions §5). The default policy of a product stays:
+// redoubt.ErrConflict.
+func (tx *Tx) DeletePolicy(ctx context.Context, id int64) error {
+	p, err := tx.Policy(ctx, id)
+	if err != nil {
+		return err
+	}
+	if p.Default {
+		return fmt.Errorf("%s is the default policy of its product, which stays; its rules can be removed: %w", p.Slug, redoubt.ErrConflict)
+	}
+	rules, err := many(ctx, tx, scalar[int64], `SELECT id FROM policy_rule WHERE deployment_id = $1 AND policy_id = $2`, id)
+	if err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		`DELETE FROM policy_rule WHERE deployment_id = $1 AND policy_id = $2`, `DELETE FROM policy WHERE deployment_id = $1 AND id = $2`,
+	} {
+		if _, err := tx.exec(ctx, statement, id); err != nil {
+			return err
+		}
+	}
+	tx.changeDeleted(changePolicyRule, rules...)
+	tx.changeDeleted(changePolicy, id)
+	tx.audit("policy.delete", subject("policy", id), imageOfPolicy(p), nil)
+	return nil
 }
 
 // Policies lists the deployment's policies by id.
@@ -54,72 +149,5 @@ func (tx *Tx) Policy(ctx context.Context, id int64) (redoubt.Policy, error) {
 	if err != nil {
 		return p, fmt.Errorf("policy %d: %w", id, err)
 	}
-	return p, nil
-}
-
-// policyRuleSelect reads rules of policies with the newest content of each.
-const policyRuleSelect = `
-	SELECT pr.id, pr.policy_id, pr.mode, pr.served, pr.last_change_at, pr.last_change_by, pr.rule_id, r.content_json
-	FROM policy_rule pr JOIN rule r ON r.deployment_id = pr.deployment_id AND r.id = pr.rule_id
-	WHERE pr.deployment_id = $1`
-
-// listed leaves out the rules that were removed from their policy.
-const listed = ` AND pr.removed = 0`
-
-func scanPolicyRule(r row) (p redoubt.PolicyRule, err error) {
-	var ruleID int64
-	err = r.Scan(&p.ID, &p.PolicyID, &p.Mode, &p.Served, instant(&p.LastChangeAt), &p.LastChangeBy, &ruleID, decoded(&p.Rule))
-	p.Rule.ID = ruleID // the content does not tell
-	return p, err
-}
-
-// PolicyRules lists the rules of a policy after the one with the given id, limit
-// at most, and tells whether there are more. An unknown policy is
-// redoubt.ErrNotFound.
-func (tx *Tx) PolicyRules(ctx context.Context, policyID, afterID int64, limit int) (rules []redoubt.PolicyRule, more bool, err error) {
-	if _, err := tx.Policy(ctx, policyID); err != nil {
-		return nil, false, err
-	}
-	rules, err = many(ctx, tx, scanPolicyRule, policyRuleSelect+listed+` AND pr.policy_id = $2 AND pr.id > $3 ORDER BY pr.id LIMIT $4`,
-		policyID, afterID, limit+1)
-	rules, more = page(rules, limit)
-	return rules, more, err
-}
-
-// page cuts off the one row too many that tells whether there are more.
-func page[T any](list []T, limit int) ([]T, bool) {
-	if len(list) > limit {
-		return list[:limit], true
-	}
-	return list, false
-}
-
-type ruleModeImage struct {
-	Mode string `json:"mode"`
-}
-
-// SetRuleMode decides what a rule of a policy does to builds (decisions §10).
-// The rule now answers who changed it; a mode that it has already changes
-// nothing. An unknown policy or rule is redoubt.ErrNotFound.
-func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, mode redoubt.PolicyMode) (redoubt.PolicyRule, error) {
-	if mode.String() == "" {
-		return redoubt.PolicyRule{}, redoubt.Invalid("mode", "the mode is one of monitor, comment, block")
-	}
-	p, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+listed+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, ruleName)
-	if err != nil {
-		return p, fmt.Errorf("rule %.80q of policy %d: %w", ruleName, policyID, err)
-	}
-	if p.Mode == mode {
-		return p, nil
-	}
-	before := ruleModeImage{p.Mode.String()}
-	p.Mode, p.LastChangeAt, p.LastChangeBy = mode, tx.now, tx.actor.String()
-	_, err = tx.exec(ctx, `UPDATE policy_rule SET mode = $3, last_change_at = $4, last_change_by = $5 WHERE deployment_id = $1 AND id = $2`,
-		p.ID, mode, p.LastChangeAt, p.LastChangeBy)
-	if err != nil {
-		return p, err
-	}
-	tx.change(changePolicyRule, p.ID)
-	tx.audit("policy.set_rule_mode", strings.Join([]string{subject("policy", policyID), ruleName}, "/"), before, ruleModeImage{mode.String()})
 	return p, nil
 }

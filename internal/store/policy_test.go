@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/redoubt/redoubt"
@@ -97,6 +99,130 @@ func TestRuleModeIsSet(t *testing.T) {
 			_, err = tx.SetRuleMode(ctx, policy, "rules.r1", 0)
 			invalid(t, "no mode", err, "mode")
 			return nil
+		})
+	})
+}
+
+func further(name string) redoubt.Policy {
+	return redoubt.Policy{
+		Name: name, Product: redoubt.SAST, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"acme/*"}, Tags: []string{"pci"}},
+		Excludes: redoubt.PathGlobs{"vendor/", "*.gen.go"}, BlockAll: true,
+	}
+}
+
+func TestFurtherPoliciesAreMadeChangedAndDeleted(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		var made redoubt.Policy
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
+			made, err = tx.CreatePolicy(ctx, further("Card payments!"))
+			return err
+		})
+		want := further("Card payments!")
+		want.ID, want.Slug = made.ID, "card-payments"
+		same(t, "made", made, want)
+		fails(t, "the same slug again", s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.CreatePolicy(ctx, further("card payments"))
+			return err
+		}), redoubt.ErrConflict)
+		before := deployment(t, s, d.Slug).Version
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			p := made
+			p.Name, p.BlockAll, p.Slug, p.Product = "Cards", false, "other", redoubt.SCA
+			was, err := tx.UpdatePolicy(ctx, p)
+			same(t, "as it was", was, made)
+			want.Name, want.BlockAll = "Cards", false
+			now, err2 := tx.Policy(ctx, made.ID)
+			same(t, "changed", now, want)
+			_, err3 := tx.UpdatePolicy(ctx, now)
+			return errors.Join(err, err2, err3)
+		})
+		same(t, "the version's growth", deployment(t, s, d.Slug).Version-before, int64(1))
+		trail := events(t, s, d)
+		last := trail[len(trail)-1]
+		same(t, "the trail", []string{last.Action, last.Before, last.After},
+			[]string{"policy.update", `{"block_all":true,"name":"Card payments!"}`, `{"name":"Cards"}`})
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			if err := tx.DeletePolicy(ctx, made.ID); err != nil {
+				return err
+			}
+			fails(t, "deleting it twice", tx.DeletePolicy(ctx, made.ID), redoubt.ErrNotFound)
+			policies, err := tx.Policies(ctx)
+			fails(t, "deleting a default policy", tx.DeletePolicy(ctx, policies[0].ID), redoubt.ErrConflict)
+			same(t, "what is left", len(policies), 3)
+			return err
+		})
+	})
+}
+
+func TestPoliciesAreChecked(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		for location, change := range map[string]func(*redoubt.Policy){
+			"name":     func(p *redoubt.Policy) { p.Name, p.Slug = "", "x" },
+			"slug":     func(p *redoubt.Policy) { p.Slug = "semgrep-rule-lints" },
+			"product":  func(p *redoubt.Policy) { p.Product = 0 },
+			"tags":     func(p *redoubt.Policy) { p.Scope.Tags = []string{strings.Repeat("x", 65)} },
+			"projects": func(p *redoubt.Policy) { p.Scope.Projects = redoubt.ProjectGlobs{""} },
+			"excludes": func(p *redoubt.Policy) { p.Excludes = redoubt.PathGlobs{"!src"} },
+		} {
+			err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				p := further("x1")
+				change(&p)
+				_, err := tx.CreatePolicy(ctx, p)
+				return err
+			})
+			invalid(t, "a bad "+location, err, location)
+		}
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			policies, err := tx.Policies(ctx)
+			policies[0].Scope.Tags = []string{"pci"}
+			_, bad := tx.UpdatePolicy(ctx, policies[0])
+			invalid(t, "a default policy for some projects", bad, "scope")
+			return err
+		})
+	})
+}
+
+// TestARuleOfSeveralPoliciesHasOneText serves a rule in two policies: each has
+// its mode, both the newest text.
+func TestARuleOfSeveralPoliciesHasOneText(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			p, err := tx.CreatePolicy(ctx, further("further"))
+			if err != nil {
+				return err
+			}
+			rule := redoubt.Rule{Name: "r", IssueType: redoubt.SAST, Message: "one"}
+			if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"r"}`), Starter: true, PolicyID: p.ID, Mode: redoubt.ModeBlock}); err != nil {
+				return err
+			}
+			listed, err := tx.ListedRules(ctx, []int64{p.ID})
+			same(t, "listed", listed, map[string]bool{"r": true})
+			policies, err2 := tx.Policies(ctx)
+			listed, err3 := tx.ListedRules(ctx, []int64{policies[0].ID})
+			same(t, "listed by default", listed, map[string]bool{})
+			rule.Message = "two"
+			_, err4 := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"r","message":"two"}`)})
+			served, err5 := tx.ServedRules(ctx)
+			var told []string
+			for _, r := range served {
+				told = append(told, fmt.Sprintf("%v %s %d %s %v", r.PolicyID == p.ID, r.Mode, r.Version, r.Rule.Message, r.Starter))
+			}
+			same(t, "served", told, []string{"true block 2 two false", "false monitor 2 two false"})
+			versions, err6 := tx.RuleVersions(ctx, "r")
+			same(t, "versions", len(versions), 2)
+			same(t, "the first", versions[0], redoubt.RuleVersion{Version: 1, Text: []byte(`{"id":"r"}`), Starter: true, AddedAt: tx.Now(), AddedBy: storetest.Actor.String()})
+			rule.IssueType = redoubt.Secrets
+			_, bad := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{}`)})
+			fails(t, "the rule for another product", bad, redoubt.ErrConflict)
+			_, bad = tx.ServeRule(ctx, store.Serving{Rule: redoubt.Rule{Name: "s", IssueType: redoubt.Secrets}, Text: []byte(`{}`), PolicyID: p.ID})
+			fails(t, "a rule for secrets in a policy for code", bad, redoubt.ErrConflict)
+			err7 := tx.DeletePolicy(ctx, p.ID)
+			served, err8 := tx.ServedRules(ctx)
+			same(t, "served once the policy is deleted", len(served), 1)
+			return errors.Join(err, err2, err3, err4, err5, err6, err7, err8)
 		})
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -37,10 +36,10 @@ func scanRule(r row) (rule redoubt.Rule, err error) {
 }
 
 // PutRules stores contents not seen before and returns the id of each, in the
-// order given. New names enter the default policy of their product with the
-// mode they ask for, else monitor, not served; a new content of a known name
-// becomes what the policy shows, completed with what only the one before tells
-// (decisions §10).
+// order given. Names that no policy lists enter the default one of their product
+// with the mode they ask for, else monitor, not served; a new content of a known
+// name becomes what the policies show, completed with what only the one before
+// tells (decisions §10).
 func (tx *Tx) PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error) {
 	contents := make([]ruleContent, len(rules))
 	names := make([]string, len(rules))
@@ -113,7 +112,7 @@ func (tx *Tx) addRules(ctx context.Context, contents []ruleContent, rules []*red
 		entries[c.product] = append(entries[c.product], policyEntry{c.key.name, ids[i], *rules[places[i]]})
 	}
 	for _, product := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
-		if err := tx.enterPolicy(ctx, product, entries[product]); err != nil {
+		if err := tx.enterPolicies(ctx, product, entries[product]); err != nil {
 			return err
 		}
 	}
@@ -141,16 +140,12 @@ type policyEntry struct {
 	rule   redoubt.Rule
 }
 
-// enterPolicy shows the entries, of which a name's last is the newest, in the
-// product's default policy. A name that is there already keeps its mode.
-func (tx *Tx) enterPolicy(ctx context.Context, product redoubt.IssueType, entries []policyEntry) error {
+// enterPolicies shows the entries, of which a name's last is the newest, in the
+// product's policies that list their names; a name that none lists enters the
+// default one. A name that is listed already keeps its mode.
+func (tx *Tx) enterPolicies(ctx context.Context, product redoubt.IssueType, entries []policyEntry) error {
 	if len(entries) == 0 {
 		return nil
-	}
-	policyID, err := one(ctx, tx, scalar[int64],
-		`SELECT id FROM policy WHERE deployment_id = $1 AND product = $2 AND is_default = 1`, int64(product))
-	if err != nil {
-		return fmt.Errorf("the default policy of %s: %w", product, err)
 	}
 	newest := map[string]policyEntry{}
 	var names []string
@@ -160,18 +155,40 @@ func (tx *Tx) enterPolicy(ctx context.Context, product redoubt.IssueType, entrie
 		}
 		newest[e.name] = e
 	}
-	listed, err := tx.renewPolicyRules(ctx, policyID, names, newest)
+	listed, err := tx.renewPolicyRules(ctx, product, names, newest)
 	if err != nil {
 		return err
 	}
-	fresh := slices.DeleteFunc(names, func(name string) bool { return listed[name] })
-	ids, err := tx.newIDs(ctx, seqPolicyRule, len(fresh))
+	var fresh []policyEntry
+	for _, name := range names {
+		if !listed[name] {
+			fresh = append(fresh, newest[name])
+		}
+	}
+	policyID, err := tx.defaultPolicy(ctx, product)
+	if err != nil {
+		return err
+	}
+	return tx.listRules(ctx, policyID, fresh)
+}
+
+func (tx *Tx) defaultPolicy(ctx context.Context, product redoubt.IssueType) (int64, error) {
+	id, err := one(ctx, tx, scalar[int64],
+		`SELECT id FROM policy WHERE deployment_id = $1 AND product = $2 AND is_default = 1`, int64(product))
+	if err != nil {
+		return 0, fmt.Errorf("the default policy of %s: %w", product, err)
+	}
+	return id, nil
+}
+
+// listRules puts rules into a policy that does not list them yet, not served.
+func (tx *Tx) listRules(ctx context.Context, policyID int64, entries []policyEntry) error {
+	ids, err := tx.newIDs(ctx, seqPolicyRule, len(entries))
 	if err != nil {
 		return err
 	}
 	rows := make([][]any, len(ids))
-	for i, name := range fresh {
-		e := newest[name]
+	for i, e := range entries {
 		rows[i] = []any{ids[i], policyID, e.name, e.ruleID, int64(max(e.rule.Mode, redoubt.ModeMonitor)), false, tx.now, ""}
 	}
 	tx.change(changePolicyRule, ids...)
@@ -185,15 +202,16 @@ type shownRule struct {
 	rule         redoubt.Rule
 }
 
-// renewPolicyRules lets those of the names that the policy lists show their
-// newest content, and tells which they are. Formats differ in what they tell of
-// a rule, so what the newest leaves out stays as it was.
-func (tx *Tx) renewPolicyRules(ctx context.Context, policyID int64, names []string, newest map[string]policyEntry) (map[string]bool, error) {
+// renewPolicyRules lets those of the names that policies of the product list
+// show their newest content, and tells which they are. Formats differ in what
+// they tell of a rule, so what the newest leaves out stays as it was.
+func (tx *Tx) renewPolicyRules(ctx context.Context, product redoubt.IssueType, names []string, newest map[string]policyEntry) (map[string]bool, error) {
 	in, arg := tx.in("p.rule_name", 3, names)
 	shown, err := many(ctx, tx, func(r row) (s shownRule, err error) {
 		return s, r.Scan(&s.policyRuleID, &s.name, decoded(&s.rule))
 	}, `SELECT p.id, p.rule_name, r.content_json FROM policy_rule p JOIN rule r ON r.deployment_id = p.deployment_id AND r.id = p.rule_id
-		WHERE p.deployment_id = $1 AND p.policy_id = $2 AND `+in, policyID, arg)
+		WHERE p.deployment_id = $1 AND p.policy_id IN (SELECT id FROM policy WHERE deployment_id = $1 AND product = $2) AND `+in+` ORDER BY p.id`,
+		int64(product), arg)
 	if err != nil {
 		return nil, err
 	}

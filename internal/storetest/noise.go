@@ -102,7 +102,7 @@ func noisyScan(ctx context.Context, tx *store.Tx, projectID int64, j int) error 
 // scanners use everywhere.
 func noisyAgent(ctx context.Context, tx *store.Tx) error {
 	rule := redoubt.Rule{Name: "served", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
-	if _, err := tx.ServeRule(ctx, rule, []byte(`{"id":"served"}`), true, redoubt.ModeBlock); err != nil {
+	if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"served"}`), Checked: true, Mode: redoubt.ModeBlock}); err != nil {
 		return err
 	}
 	return tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "agent-scan", ScanID: 1, Begun: []byte(`{}`)})

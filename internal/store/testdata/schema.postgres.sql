@@ -242,6 +242,9 @@ policy.name text NOT NULL
 policy.slug text NOT NULL
 policy.product smallint NOT NULL
 policy.is_default smallint NOT NULL
+policy.scope_json text NOT NULL DEFAULT '{}'::text
+policy.excludes_json text NOT NULL DEFAULT '[]'::text
+policy.block_all smallint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX policy_deployment_id_slug_key ON public.policy USING btree (deployment_id, slug)
 CREATE UNIQUE INDEX policy_pkey ON public.policy USING btree (deployment_id, id)
 policy PRIMARY KEY (deployment_id, id)
@@ -257,6 +260,7 @@ policy_rule.served smallint NOT NULL
 policy_rule.last_change_at bigint NOT NULL
 policy_rule.last_change_by text NOT NULL
 policy_rule.removed smallint NOT NULL DEFAULT 0
+CREATE INDEX policy_rule_name ON public.policy_rule USING btree (deployment_id, rule_name)
 CREATE UNIQUE INDEX policy_rule_deployment_id_policy_id_rule_name_key ON public.policy_rule USING btree (deployment_id, policy_id, rule_name)
 CREATE UNIQUE INDEX policy_rule_pkey ON public.policy_rule USING btree (deployment_id, id)
 policy_rule PRIMARY KEY (deployment_id, id)
@@ -303,15 +307,16 @@ CREATE UNIQUE INDEX rule_pkey ON public.rule USING btree (deployment_id, id)
 rule PRIMARY KEY (deployment_id, id)
 rule UNIQUE (deployment_id, name, digest)
 SEQUENCE rule_id_seq MAXVALUE 9007199254740991
-rule_text.deployment_id bigint NOT NULL
-rule_text.policy_rule_id bigint NOT NULL
-rule_text.version integer NOT NULL
-rule_text.text_json text NOT NULL
-rule_text.checked smallint NOT NULL
-rule_text.added_at bigint NOT NULL
-rule_text.added_by text NOT NULL
-CREATE UNIQUE INDEX rule_text_pkey ON public.rule_text USING btree (deployment_id, policy_rule_id, version)
-rule_text PRIMARY KEY (deployment_id, policy_rule_id, version)
+rule_version.deployment_id bigint NOT NULL
+rule_version.rule_name text NOT NULL
+rule_version.version integer NOT NULL
+rule_version.text_json text NOT NULL
+rule_version.checked smallint NOT NULL
+rule_version.starter smallint NOT NULL
+rule_version.added_at bigint NOT NULL
+rule_version.added_by text NOT NULL
+CREATE UNIQUE INDEX rule_version_pkey ON public.rule_version USING btree (deployment_id, rule_name, version)
+rule_version PRIMARY KEY (deployment_id, rule_name, version)
 scan.deployment_id bigint NOT NULL
 scan.id bigint NOT NULL
 scan.project_id bigint NOT NULL

@@ -235,7 +235,7 @@ CREATE TABLE policy (
     name          TEXT     NOT NULL,
     slug          TEXT     NOT NULL,
     product       SMALLINT NOT NULL,
-    is_default    SMALLINT NOT NULL,
+    is_default    SMALLINT NOT NULL, scope_json TEXT NOT NULL DEFAULT '{}', excludes_json TEXT NOT NULL DEFAULT '[]', block_all SMALLINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, slug)
 );
@@ -252,6 +252,7 @@ CREATE TABLE policy_rule (
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, policy_id, rule_name)
 );
+CREATE INDEX policy_rule_name ON policy_rule (deployment_id, rule_name);
 CREATE TABLE project (
     deployment_id  BIGINT   NOT NULL REFERENCES deployment (id),
     id             BIGINT   NOT NULL,
@@ -292,15 +293,16 @@ CREATE TABLE rule (
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, name, digest)
 );
-CREATE TABLE rule_text (
-    deployment_id  BIGINT   NOT NULL,
-    policy_rule_id BIGINT   NOT NULL,
-    version        INTEGER  NOT NULL,
-    text_json      TEXT     NOT NULL,
-    checked        SMALLINT NOT NULL, -- whether the scanner itself has parsed it
-    added_at       BIGINT   NOT NULL,
-    added_by       TEXT     NOT NULL,
-    PRIMARY KEY (deployment_id, policy_rule_id, version)
+CREATE TABLE rule_version (
+    deployment_id BIGINT   NOT NULL,
+    rule_name     TEXT     NOT NULL,
+    version       INTEGER  NOT NULL, -- from 1
+    text_json     TEXT     NOT NULL,
+    checked       SMALLINT NOT NULL, -- whether the scanner itself has parsed it
+    starter       SMALLINT NOT NULL, -- whether it came with the server
+    added_at      BIGINT   NOT NULL,
+    added_by      TEXT     NOT NULL,
+    PRIMARY KEY (deployment_id, rule_name, version)
 );
 CREATE TABLE scan (
     deployment_id BIGINT   NOT NULL,

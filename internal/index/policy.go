@@ -1,0 +1,152 @@
+package index
+
+import (
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/redoubt/redoubt"
+)
+
+// audience is the projects that the same policies are for: what policies say of
+// a rule differs from audience to audience, not from project to project. There
+// are few, since few policies are for some projects only.
+type audience struct{ policies []int64 } // ascending
+
+// stance is what policies say of a rule to one audience.
+type stance struct {
+	mode   redoubt.PolicyMode
+	source []byte // the member sourcing_policy; empty while there is no policy
+}
+
+// audienceOf returns the number of the project's audience, a fresh one if need
+// be: then no rule has a stance towards it yet.
+func (s *state) audienceOf(p *project) (number uint32, fresh bool) {
+	var ids []int64
+	for id, policy := range s.policies {
+		if policy.Scope.Covers(p.scoped) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	n := slices.IndexFunc(s.audiences, func(a audience) bool { return slices.Equal(a.policies, ids) })
+	if n >= 0 {
+		return uint32(n), false
+	}
+	s.audiences = append(s.audiences, audience{ids})
+	return uint32(len(s.audiences) - 1), true
+}
+
+// gatherAudiences sorts the projects into audiences anew, after a policy changed.
+func (s *state) gatherAudiences() {
+	s.audiences = nil
+	for n, p := range s.projects.entries {
+		if p != nil {
+			changed := *p
+			changed.audience, _ = s.audienceOf(p)
+			s.projects.entries[n] = &changed
+		}
+	}
+	s.sourceAll()
+}
+
+func (s *state) sourceAll() {
+	for name := range s.rulesByName {
+		s.source(name)
+	}
+}
+
+func (s *state) removePolicies(ids []int64) {
+	if len(ids) == 0 {
+		return
+	}
+	for _, id := range ids {
+		delete(s.policies, id)
+		for _, of := range s.policyRules {
+			for place, pr := range of {
+				if pr.policy == id {
+					delete(of, place)
+				}
+			}
+		}
+	}
+	s.gatherAudiences()
+}
+
+// source finds what policies say of a rule: the strictest that has it and is
+// for the project (decisions §4, §10). Where none is, as once a rule is removed,
+// the default policy of its product speaks, and monitors.
+func (s *state) source(name string) {
+	for _, n := range s.rulesByName[name] {
+		changed := *s.rules.entries[n]
+		changed.stances = make([]stance, len(s.audiences))
+		for i, a := range s.audiences {
+			best := s.stanceOf(name, changed.product, a)
+			changed.stances[i].mode = best.Mode
+			if p := s.policies[best.PolicyID]; p != nil {
+				changed.stances[i].source = p.wire
+			}
+		}
+		s.rules.entries[n] = &changed
+	}
+}
+
+func (s *state) stanceOf(name string, product redoubt.IssueType, a audience) (best redoubt.Stance) {
+	for _, pr := range s.policyRules[name] {
+		if _, given := slices.BinarySearch(a.policies, pr.policy); given {
+			best = best.Stricter(redoubt.StanceOf(s.policies[pr.policy].Policy, pr.mode))
+		}
+	}
+	if best.Mode != 0 {
+		return best
+	}
+	for _, p := range s.policies {
+		if p.Default && p.Product == product {
+			return redoubt.StanceOf(p.Policy, redoubt.ModeMonitor)
+		}
+	}
+	return best
+}
+
+// addModes asks for findings whose rule policies have in one of the modes. As
+// long as they say the same to all audiences it is a clause on rules.
+func (s *state) addModes(p *partition, q *query, modes []redoubt.PolicyMode) {
+	if len(modes) == 0 {
+		return
+	}
+	rules := s.rulesInModes(modes)
+	if slices.ContainsFunc(rules, func(of []uint32) bool { return !slices.Equal(of, rules[0]) }) {
+		q.with = append(q.with, s.inModes(p, modes))
+		return
+	}
+	q.add(byRule, slices.Concat(rules[:min(1, len(rules))]...))
+}
+
+// rulesInModes lists, by audience, the rules that policies have in one of the
+// modes.
+func (s *state) rulesInModes(modes []redoubt.PolicyMode) [][]uint32 {
+	out := make([][]uint32, len(s.audiences))
+	for n, r := range s.rules.entries {
+		for a := range out {
+			if r != nil && slices.Contains(modes, r.stances[a].mode) {
+				out[a] = append(out[a], uint32(n))
+			}
+		}
+	}
+	return out
+}
+
+// inModes returns the rows whose rule policies have in one of the modes.
+func (s *state) inModes(p *partition, modes []redoubt.PolicyMode) *roaring.Bitmap {
+	projects := make([][]uint32, len(s.audiences))
+	for n, project := range s.projects.entries {
+		if project != nil {
+			projects[project.audience] = append(projects[project.audience], uint32(n))
+		}
+	}
+	out := roaring.New()
+	for a, rules := range s.rulesInModes(modes) {
+		out.Or(roaring.And(p.union(clause{byProject, projects[a]}), p.union(clause{byRule, rules})))
+	}
+	return out
+}

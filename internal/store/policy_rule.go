@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// policyRuleSelect reads rules of policies with the newest content of each.
+const policyRuleSelect = `
+	SELECT pr.id, pr.policy_id, pr.mode, pr.served, pr.removed, pr.last_change_at, pr.last_change_by, pr.rule_id, r.content_json
+	FROM policy_rule pr JOIN rule r ON r.deployment_id = pr.deployment_id AND r.id = pr.rule_id
+	WHERE pr.deployment_id = $1`
+
+// listed leaves out the rules that were removed from their policy.
+const listed = ` AND pr.removed = 0`
+
+func scanPolicyRule(r row) (p redoubt.PolicyRule, err error) {
+	var ruleID int64
+	err = r.Scan(&p.ID, &p.PolicyID, &p.Mode, &p.Served, &p.Removed, instant(&p.LastChangeAt), &p.LastChangeBy, &ruleID, decoded(&p.Rule))
+	p.Rule.ID = ruleID // the content does not tell
+	return p, err
+}
+
+// PolicyRules lists the rules of a policy after the one with the given id, limit
+// at most, and tells whether there are more. An unknown policy is
+// redoubt.ErrNotFound.
+func (tx *Tx) PolicyRules(ctx context.Context, policyID, afterID int64, limit int) (rules []redoubt.PolicyRule, more bool, err error) {
+	if _, err := tx.Policy(ctx, policyID); err != nil {
+		return nil, false, err
+	}
+	rules, err = many(ctx, tx, scanPolicyRule, policyRuleSelect+listed+` AND pr.policy_id = $2 AND pr.id > $3 ORDER BY pr.id LIMIT $4`,
+		policyID, afterID, limit+1)
+	rules, more = page(rules, limit)
+	return rules, more, err
+}
+
+// page cuts off the one row too many that tells whether there are more.
+func page[T any](list []T, limit int) ([]T, bool) {
+	if len(list) > limit {
+		return list[:limit], true
+	}
+	return list, false
+}
+
+type ruleModeImage struct {
+	Mode string `json:"mode"`
+}
+
+// SetRuleMode decides what a rule of a policy does to builds (decisions §10).
+// The rule now answers who changed it; a mode that it has already changes
+// nothing. An unknown policy or rule is redoubt.ErrNotFound.
+func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, mode redoubt.PolicyMode) (redoubt.PolicyRule, error) {
+	if mode.String() == "" {
+		return redoubt.PolicyRule{}, redoubt.Invalid("mode", "the mode is one of monitor, comment, block")
+	}
+	p, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+listed+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, ruleName)
+	if err != nil {
+		return p, fmt.Errorf("rule %.80q of policy %d: %w", ruleName, policyID, err)
+	}
+	if p.Mode == mode {
+		return p, nil
+	}
+	before := ruleModeImage{p.Mode.String()}
+	p.Mode, p.LastChangeAt, p.LastChangeBy = mode, tx.now, tx.actor.String()
+	_, err = tx.exec(ctx, `UPDATE policy_rule SET mode = $3, last_change_at = $4, last_change_by = $5 WHERE deployment_id = $1 AND id = $2`,
+		p.ID, mode, p.LastChangeAt, p.LastChangeBy)
+	if err != nil {
+		return p, err
+	}
+	tx.change(changePolicyRule, p.ID)
+	tx.audit("policy.set_rule_mode", strings.Join([]string{subject("policy", policyID), ruleName}, "/"), before, ruleModeImage{mode.String()})
+	return p, nil
+}
