@@ -26,10 +26,17 @@ type FindingWrite struct {
 	Subject  *Subject // of a supply-chain finding, where a report told it anew
 }
 
+// Place is where in a project a finding is.
+type Place struct {
+	FindingID int64
+	ProjectID int64
+	Path      string
+}
+
 // FindingEvent is one line of a finding's history.
 type FindingEvent struct {
 	FindingID int64
-	ScanID    int64
+	ScanID    int64 // 0 where no scan did it
 	Kind      FindingEventKind
 	Detail    string // JSON, or empty
 }

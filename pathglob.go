@@ -34,7 +34,7 @@ func (g PathGlobs) Check() error {
 }
 
 // Match reports whether a path, relative to the top of the repository, fits one
-// of the globs. Globs that Check refuses fit nothing.
+// of the globs, which Check has passed.
 func (g PathGlobs) Match(path string) bool {
 	for _, glob := range g {
 		if e, err := globExpression(glob); err == nil && e.MatchString(path) {

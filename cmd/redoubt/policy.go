@@ -1,25 +1,29 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/policy"
-	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 type policyCmd struct {
 	List     policyListCmd     `cmd:"" help:"List the policies."`
-	Show     policyShowCmd     `cmd:"" help:"Show the rules of a policy."`
+	Show     policyShowCmd     `cmd:"" help:"Show what a policy is for, and its rules."`
+	Create   policyCreateCmd   `cmd:"" help:"Make a further policy, for some projects or all."`
+	Set      policySetCmd      `cmd:"" help:"Change what a policy is for, what it leaves out, and what it blocks."`
+	Delete   policyDeleteCmd   `cmd:"" help:"Delete a further policy; its rules stay where other policies have them."`
 	AddRules policyAddRulesCmd `cmd:"" help:"Serve the rules of Semgrep YAML files to scanners, each in the default policy of its product."`
 	SetMode  policySetModeCmd  `cmd:"" help:"Decide what the findings of a rule do to a build."`
 	Remove   policyRemoveCmd   `cmd:"" help:"Serve a rule no more; the next full scan of a branch removes its findings."`
+	History  policyHistoryCmd  `cmd:"" help:"List the versions of a rule, or print one."`
 }
 
 type policyListCmd struct{ tenant }
@@ -35,16 +39,44 @@ func (c policyListCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		count := map[int64]int{}
+		count, starters := map[int64]int{}, map[int64]int{}
 		for _, s := range served {
 			count[s.PolicyID]++
+			if s.Starter {
+				starters[s.PolicyID]++
+			}
 		}
 		rows := make([][]string, len(policies))
 		for i, p := range policies {
-			rows[i] = []string{strconv.FormatInt(p.ID, 10), p.Slug, p.Product.String(), strconv.Itoa(count[p.ID]), p.Name}
+			rows[i] = []string{
+				strconv.FormatInt(p.ID, 10), p.Slug, p.Product.String(), strconv.Itoa(count[p.ID]), strconv.Itoa(starters[p.ID]),
+				scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "-"), p.Name,
+			}
 		}
-		return table(a.out, "ID SLUG PRODUCT SERVED NAME", rows)
+		return table(a.out, "ID SLUG PRODUCT SERVED STARTER FOR BLOCKS EXCLUDES NAME", rows)
 	})
+}
+
+// scopeOf says in a word which projects a policy is for.
+func scopeOf(p redoubt.Policy) string {
+	if p.Scope.Everything() {
+		return "all projects"
+	}
+	var parts []string
+	if len(p.Scope.Projects) > 0 {
+		parts = append(parts, strings.Join(p.Scope.Projects, " "))
+	}
+	if len(p.Scope.Tags) > 0 {
+		parts = append(parts, "tagged "+strings.Join(p.Scope.Tags, " or "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func blocksOf(p redoubt.Policy) string {
+	if p.BlockAll {
+		return "all"
+	}
+	return "new"
 }
 
 type policyShowCmd struct {
@@ -52,7 +84,7 @@ type policyShowCmd struct {
 	Policy string `arg:"" help:"The policy, by slug or id."`
 }
 
-// Run lists the rules of a policy: those that are served, and those that are
+// Run shows a policy and its rules: those that are served, and those that are
 // known from imports.
 func (c policyShowCmd) Run(a *app) error {
 	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
@@ -70,12 +102,14 @@ func (c policyShowCmd) Run(a *app) error {
 		}
 		rows := make([][]string, len(rules))
 		for i, r := range rules {
-			rows[i] = []string{r.Rule.Name, r.Mode.String(), "no", "-", "-", day(r.LastChangeAt)}
+			rows[i] = []string{r.Rule.Name, r.Mode.String(), "no", "-", "-", "-", day(r.LastChangeAt)}
 			if at := slices.IndexFunc(served, func(s redoubt.ServedRule) bool { return s.ID == r.ID }); at >= 0 {
-				rows[i][2], rows[i][3], rows[i][4] = "yes", strconv.Itoa(served[at].Version), yesNo(served[at].Checked)
+				rows[i][2], rows[i][3], rows[i][4], rows[i][5] = "yes", strconv.Itoa(served[at].Version), yesNo(served[at].Checked), yesNo(served[at].Starter)
 			}
 		}
-		return table(a.out, "RULE MODE SERVED VERSION CHECKED CHANGED", rows)
+		fmt.Fprintf(a.out, "%s: for %s; blocking rules fail builds on %s findings; paths left out: %s\n\n",
+			p.Name, scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "none"))
+		return table(a.out, "RULE MODE SERVED VERSION CHECKED STARTER CHANGED", rows)
 	})
 }
 
@@ -99,146 +133,95 @@ func policyNamed(ctx context.Context, tx *store.Tx, name string) (redoubt.Policy
 	return redoubt.Policy{}, fmt.Errorf("there is no policy %q; redoubt policy list shows what there is", name)
 }
 
-// pageOfRules is how many rules are read at once.
-const pageOfRules = 1000
-
-func allRules(ctx context.Context, tx *store.Tx, policyID int64) (all []redoubt.PolicyRule, err error) {
-	for after, more := int64(0), true; more; {
-		var rules []redoubt.PolicyRule
-		if rules, more, err = tx.PolicyRules(ctx, policyID, after, pageOfRules); err != nil {
-			return nil, err
-		}
-		all = append(all, rules...)
-		if len(rules) > 0 {
-			after = rules[len(rules)-1].ID
-		}
-	}
-	return all, nil
-}
-
-type policyAddRulesCmd struct {
+type policyCreateCmd struct {
 	tenant
-	Mode    string   `help:"What their findings do to a build: monitor, comment or block; by default what they did before, monitor for new ones." placeholder:"MODE"`
-	Semgrep string   `help:"The semgrep to check the rules with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
-	Files   []string `arg:"" name:"file" help:"Files of rules."`
+	Name     string   `arg:"" help:"Its name; its slug is made of it."`
+	Product  string   `help:"What its rules look for: sast, sca or secrets." required:"" enum:"sast,sca,secrets" placeholder:"PRODUCT"`
+	Project  []string `help:"Only for projects whose name fits: * for anything but /, ** for anything. May be repeated." sep:"none" placeholder:"GLOB"`
+	Tag      []string `help:"Only for projects with the tag. May be repeated: one of them is enough." sep:"none" placeholder:"TAG"`
+	Exclude  []string `help:"Paths that scanners leave out for the product, as in .gitignore. May be repeated." sep:"none" placeholder:"GLOB"`
+	BlockAll bool     `help:"Blocking rules fail builds on findings that the primary branch has too."`
 }
 
-// Run adds all rules of all files, or none.
-func (c policyAddRulesCmd) Run(a *app) error {
-	mode, ok := redoubt.ParsePolicyMode(c.Mode)
-	if c.Mode != "" && !ok {
-		return fmt.Errorf("there is no mode %q: take monitor, comment or block", c.Mode)
-	}
-	rules, err := readRules(c.Files)
-	if err != nil {
-		return err
-	}
-	checked, err := checkRules(a, c.Semgrep, c.Files)
-	if err != nil {
-		return err
-	}
+// Run makes the policy.
+func (c policyCreateCmd) Run(a *app) error {
+	product, _ := redoubt.ParseIssueType(c.Product)
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		for _, r := range rules {
-			content, err := report.SemgrepRule(r.Text)
-			if err != nil {
-				return "", err
-			}
-			content.IssueType = r.Product
-			s, err := tx.ServeRule(ctx, *content, r.Text, checked, mode)
-			if err != nil {
-				return "", err
-			}
-			fmt.Fprintf(a.err, "%s: %s, version %d\n", r.ID, s.Mode, s.Version)
-		}
-		if !checked {
-			return fmt.Sprintf("%d rules are served; NOT checked, since there is no %s here: one that does not parse ends every scan with exit code 7", len(rules), c.Semgrep), nil
-		}
-		return fmt.Sprintf("%d rules are served; semgrep has parsed them", len(rules)), nil
-	})
-}
-
-func readRules(files []string) (rules []policy.Rule, err error) {
-	from := map[string]string{}
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		parsed, err := policy.Parse(text)
-		if err != nil {
-			return nil, inFile(name, err)
-		}
-		for _, r := range parsed {
-			if from[r.ID] != "" {
-				return nil, fmt.Errorf("the rule %s is in %s and in %s", r.ID, from[r.ID], name)
-			}
-			from[r.ID] = name
-		}
-		rules = append(rules, parsed...)
-	}
-	return rules, nil
-}
-
-// inFile names the file in front of each fault.
-func inFile(name string, err error) error {
-	var invalid *redoubt.InvalidError
-	if !errors.As(err, &invalid) {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	for i := range invalid.Fields {
-		invalid.Fields[i].Location = name + ": " + invalid.Fields[i].Location
-	}
-	return invalid
-}
-
-type policySetModeCmd struct {
-	tenant
-	Rule string `arg:"" help:"The rule's id."`
-	Mode string `arg:"" help:"monitor: only list them; comment: list them for comments; block: fail the build on new ones." enum:"monitor,comment,block"`
-}
-
-// Run sets the mode in every policy that has the rule.
-func (c policySetModeCmd) Run(a *app) error {
-	mode, _ := redoubt.ParsePolicyMode(c.Mode)
-	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		err := inPolicies(ctx, tx, c.Rule, func(policyID int64) error {
-			_, err := tx.SetRuleMode(ctx, policyID, c.Rule, mode)
-			return err
+		p, removed, err := policy.Save(ctx, tx, redoubt.Policy{
+			Name: c.Name, Product: product, Scope: redoubt.PolicyScope{Projects: c.Project, Tags: c.Tag}, Excludes: c.Exclude, BlockAll: c.BlockAll,
 		})
-		return fmt.Sprintf("%s is now in mode %s", c.Rule, mode), err
+		return fmt.Sprintf("created policy %s (id %d) for %s%s; next: redoubt policy add-rules --policy %s FILE, or redoubt policy set-mode --policy %s RULE MODE",
+			p.Slug, p.ID, scopeOf(p), removal(removed), p.Slug, p.Slug), err
 	})
 }
 
-type policyRemoveCmd struct {
+// removal says what became of findings on paths that are left out.
+func removal(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d findings on paths that it leaves out are removed", n)
+}
+
+type policySetCmd struct {
 	tenant
-	Rule string `arg:"" help:"The rule's id."`
+	Policy   string   `arg:"" help:"The policy, by slug or id."`
+	Name     string   `help:"Another name; the slug stays." placeholder:"NAME"`
+	Project  []string `help:"Only for projects whose name fits, in place of those before." sep:"none" placeholder:"GLOB"`
+	Tag      []string `help:"Only for projects with one of the tags, in place of those before." sep:"none" placeholder:"TAG"`
+	Exclude  []string `help:"Paths that scanners leave out, in place of those before." sep:"none" placeholder:"GLOB"`
+	Clear    []string `help:"Have none of these any more: project, tag, exclude." enum:"project,tag,exclude" placeholder:"WHAT"`
+	BlockAll *bool    `help:"Blocking rules fail builds on findings that the primary branch has too; --no-block-all: on new ones only." negatable:""`
 }
 
-// Run takes the rule out of every policy that has it.
-func (c policyRemoveCmd) Run(a *app) error {
+// Run changes the policy, and removes the findings that it now leaves out.
+func (c policySetCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		err := inPolicies(ctx, tx, c.Rule, func(policyID int64) error { return tx.RemoveRule(ctx, policyID, c.Rule) })
-		return fmt.Sprintf("%s is served no more", c.Rule), err
+		p, err := policyNamed(ctx, tx, c.Policy)
+		if err != nil {
+			return "", err
+		}
+		p.Name = cmp.Or(c.Name, p.Name)
+		if c.BlockAll != nil {
+			p.BlockAll = *c.BlockAll
+		}
+		for what, list := range map[string]struct {
+			member *[]string
+			given  []string
+		}{
+			"project": {(*[]string)(&p.Scope.Projects), c.Project}, "tag": {&p.Scope.Tags, c.Tag}, "exclude": {(*[]string)(&p.Excludes), c.Exclude},
+		} {
+			switch cleared := slices.Contains(c.Clear, what); {
+			case cleared && len(list.given) > 0:
+				return "", fmt.Errorf("--clear %s and --%s exclude each other", what, what)
+			case cleared:
+				*list.member = nil
+			case len(list.given) > 0:
+				*list.member = list.given
+			}
+		}
+		p, removed, err := policy.Save(ctx, tx, p)
+		return fmt.Sprintf("policy %s is for %s, blocks %s findings and leaves out %s%s",
+			p.Slug, scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "nothing"), removal(removed)), err
 	})
 }
 
-// inPolicies does something in each policy that has a rule.
-func inPolicies(ctx context.Context, tx *store.Tx, rule string, do func(policyID int64) error) error {
-	policies, err := tx.Policies(ctx)
-	if err != nil {
-		return err
-	}
-	found := false
-	for _, p := range policies {
-		switch err := do(p.ID); {
-		case err == nil:
-			found = true
-		case !errors.Is(err, redoubt.ErrNotFound):
-			return err
+type policyDeleteCmd struct {
+	tenant
+	Policy string `arg:"" help:"The policy, by slug or id."`
+}
+
+// Run deletes the policy.
+func (c policyDeleteCmd) Run(a *app) error {
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		p, err := policyNamed(ctx, tx, c.Policy)
+		if err != nil {
+			return "", err
 		}
-	}
-	if !found {
-		return fmt.Errorf("no policy has a rule %q; redoubt policy show lists a policy's", rule)
-	}
-	return nil
+		err = tx.DeletePolicy(ctx, p.ID)
+		if errors.Is(err, redoubt.ErrConflict) {
+			return "", fmt.Errorf("%s is the default policy for %s, and stays: remove its rules with redoubt policy remove", p.Slug, p.Product)
+		}
+		return "deleted policy " + p.Slug, err
+	})
 }

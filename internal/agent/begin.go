@@ -18,7 +18,7 @@ import (
 )
 
 // source is what all uploads here are: semgrep's (decisions §4).
-const source = "semgrep"
+const source = policy.Source
 
 // beginRequest is what a scanner says when it starts.
 type beginRequest struct {

@@ -56,12 +56,12 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 
 // completion is the end of a scan, on its way into the store.
 type completion struct {
-	tx     *store.Tx
-	scan   redoubt.Scan
-	done   report.CICompletion
-	begun  begun
-	served []redoubt.ServedRule
-	rep    *redoubt.Report
+	tx    *store.Tx
+	scan  redoubt.Scan
+	done  report.CICompletion
+	begun begun
+	given policy.Given
+	rep   *redoubt.Report
 }
 
 // read takes apart what was kept of the scan's steps.
@@ -78,22 +78,26 @@ func (c *completion) read(known redoubt.AgentScan) (err error) {
 
 // apply writes what the scan changes and returns the answer.
 func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
-	if c.served, err = c.tx.ServedRules(ctx); err != nil {
-		return nil, err
-	}
-	c.finish()
-	removed, err := c.tx.RemovedRules(ctx)
+	project, err := c.tx.Project(ctx, c.scan.ProjectID)
 	if err != nil {
 		return nil, err
 	}
-	gate, err := newGate(ctx, c)
+	if c.given, err = given(ctx, c.tx, project); err != nil {
+		return nil, err
+	}
+	c.finish()
+	listed, err := c.tx.ListedRules(ctx, c.given.PolicyIDs())
+	if err != nil {
+		return nil, err
+	}
+	gate, err := newGate(ctx, c, project)
 	if err != nil {
 		return nil, err
 	}
 	_, err = ingest.Apply(ctx, c.tx, ingest.Upload{
 		Project: c.begun.Project, Ref: c.begun.Ref, Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep,
 		Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
-		OutOfPolicy: func(rule, _ string) bool { return slices.Contains(removed, rule) },
+		OutOfPolicy: func(rule, path string) bool { return !listed[rule] || c.given.ExcludedFor(rule, path) },
 	})
 	if err != nil {
 		return nil, err
@@ -120,8 +124,8 @@ func responseOf(v policy.Verdict) completeResponse {
 // what the lockfiles hold.
 func (c *completion) finish() {
 	rep, rules := c.rep, map[string]*redoubt.Rule{}
-	for i := range c.served {
-		rules[c.served[i].Rule.Name] = &c.served[i].Rule
+	for i := range c.given.Rules {
+		rules[c.given.Rules[i].Rule.Name] = &c.given.Rules[i].Rule
 	}
 	for _, name := range rep.RulesRun {
 		if rule := rules[name]; rule != nil {
@@ -131,6 +135,8 @@ func (c *completion) finish() {
 			rep.Products = rep.Products.With(redoubt.SCA)
 		}
 	}
+	// A scan that began before a path was excluded may still report it.
+	rep.Results = slices.DeleteFunc(rep.Results, func(r redoubt.Result) bool { return c.given.Excluded(r.Rule.IssueType, r.Path) })
 	for i := range rep.Results {
 		res := &rep.Results[i]
 		if rule := rules[res.Rule.Name]; rule != nil && rule.IssueType == res.Rule.IssueType {

@@ -16,8 +16,14 @@ import (
 
 // configuration is what a scanner is told to do.
 type configuration struct {
-	Config scanConfig `json:"config"`
-	Engine struct{}   `json:"engine_params"` // all as the open engine has it
+	Config scanConfig   `json:"config"`
+	Engine engineConfig `json:"engine_params"`
+}
+
+// engineConfig is all as the open engine has it, but for the paths left out:
+// pairs of a product and its globs.
+type engineConfig struct {
+	Ignored [][2]any `json:"product_ignored_files,omitempty"`
 }
 
 type scanConfig struct {
@@ -56,28 +62,37 @@ func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known redoubt.
 		return c, redoubt.ErrNotFound
 	}
 	err = a.Store.View(ctx, caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
-		rules, err := tx.ServedRules(ctx)
-		if err != nil {
-			return err
-		}
-		policies, err := tx.Policies(ctx)
-		if err != nil {
-			return err
-		}
-		if c.Config.Rules, err = policy.Document(rules, policies, policy.Products(b.Products), b.OnlyRules); err != nil {
-			return err
-		}
 		c.Config.IgnoredMatchIDs, c.Config.IgnoredSyntacticIDs = []string{}, []string{}
 		project, err := tx.ProjectByName(ctx, b.Project.Name)
-		if errors.Is(err, redoubt.ErrNotFound) { // a dry run of something new
-			return nil
+		switch {
+		case errors.Is(err, redoubt.ErrNotFound): // a dry run of something new
+			project = b.Project
+		case err != nil:
+			return err
+		default:
+			if c.Config.IgnoredMatchIDs, c.Config.IgnoredSyntacticIDs, err = tx.IgnoredIDs(ctx, project.ID); err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			c.Config.IgnoredMatchIDs, c.Config.IgnoredSyntacticIDs, err = tx.IgnoredIDs(ctx, project.ID)
+		given, err := given(ctx, tx, project)
+		if err != nil {
+			return err
 		}
+		c.Engine.Ignored = given.Ignored()
+		c.Config.Rules, err = policy.Document(given.Rules, given.Policies, policy.Products(b.Products), b.OnlyRules)
 		return err
 	})
 	return c, err
+}
+
+// given reads what a project is given of the policies as they are now.
+func given(ctx context.Context, tx *store.Tx, project redoubt.Project) (policy.Given, error) {
+	policies, err := tx.Policies(ctx)
+	if err != nil {
+		return policy.Given{}, err
+	}
+	rules, err := tx.ServedRules(ctx)
+	return policy.For(project, policies, rules), err
 }
 
 // lints answers `semgrep --validate`, which asks for rules about rules and
@@ -115,16 +130,17 @@ func (a *Agent) rules(w http.ResponseWriter, r *http.Request, caller auth.Caller
 		if err != nil {
 			return err
 		}
+		var kept []redoubt.ServedRule
 		var names []string
 		for _, s := range rules {
-			if slices.ContainsFunc(policies, func(p redoubt.Policy) bool { return keep(s, p) }) {
-				names = append(names, s.Rule.Name)
+			if slices.ContainsFunc(policies, func(p redoubt.Policy) bool { return keep(s, p) }) && !slices.Contains(names, s.Rule.Name) {
+				kept, names = append(kept, s), append(names, s.Rule.Name)
 			}
 		}
 		if names == nil {
 			return redoubt.ErrNotFound
 		}
-		text, err = policy.Document(rules, policies, policy.Products(nil), names)
+		text, err = policy.Document(kept, policies, policy.Products(nil), names)
 		return err
 	})
 	if err != nil {

@@ -54,12 +54,20 @@ func (a *Agent) causeOf(ctx context.Context, tx *store.Tx, id int64, exitCode in
 	if exitCode != badRule {
 		return cause, nil
 	}
-	rules, err := tx.ServedRules(ctx)
+	scan, err := tx.Scan(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	project, err := tx.Project(ctx, scan.ProjectID)
+	if err != nil {
+		return "", err
+	}
+	served, err := given(ctx, tx, project)
 	if err != nil {
 		return "", err
 	}
 	suspects := []string{}
-	for _, s := range rules {
+	for _, s := range served.Rules {
 		if !s.Checked {
 			suspects = append(suspects, s.Rule.Name)
 		}

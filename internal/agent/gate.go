@@ -13,27 +13,23 @@ import (
 type gate struct {
 	tx        *store.Tx
 	projectID int64
-	modes     map[string]redoubt.PolicyMode
+	given     policy.Given
 	first     bool               // the scan is the first one of the primary branch
 	before    []redoubt.Identity // what the primary branch had
 	sightings []ingest.Sighting  // of blocking rules
 }
 
 // newGate looks at what stands before the scan is applied.
-func newGate(ctx context.Context, c *completion) (*gate, error) {
-	g := &gate{tx: c.tx, projectID: c.scan.ProjectID, modes: policy.Modes(c.served)}
+func newGate(ctx context.Context, c *completion, project redoubt.Project) (*gate, error) {
+	g := &gate{tx: c.tx, projectID: project.ID, given: c.given}
 	seen, _ := ingest.Observe(c.rep)
 	for _, s := range seen {
-		if g.modes[s.Finding.RuleName] == redoubt.ModeBlock {
+		if g.given.Stance(s.Finding.RuleName).Mode == redoubt.ModeBlock {
 			g.sightings = append(g.sightings, s)
 		}
 	}
 	if len(g.sightings) == 0 {
 		return g, nil
-	}
-	project, err := c.tx.Project(ctx, c.scan.ProjectID)
-	if err != nil {
-		return nil, err
 	}
 	primary := policy.PrimaryAfter(project, c.scan)
 	stream, err := c.tx.Stream(ctx, project.ID, primary, c.scan.Source, "")
@@ -78,5 +74,5 @@ func (g *gate) verdict(ctx context.Context) (policy.Verdict, error) {
 			Finding: s.Finding, MatchBasedID: s.Result.MatchBasedID, Triage: lineage.Triage.State, Known: known[lineage.ID],
 		}
 	}
-	return policy.Gate(g.modes, g.first, judged), nil
+	return g.given.Gate(g.first, judged), nil
 }

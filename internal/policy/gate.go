@@ -22,48 +22,61 @@ type Verdict struct {
 	Reason   string // for people; empty when nothing blocks
 }
 
-// Modes returns the mode of each rule that is served; the strictest of several
-// wins (decisions §10).
-func Modes(rules []redoubt.ServedRule) map[string]redoubt.PolicyMode {
-	modes := make(map[string]redoubt.PolicyMode, len(rules))
-	for _, r := range rules {
-		modes[r.Rule.Name] = max(modes[r.Rule.Name], r.Mode)
-	}
-	return modes
-}
-
 // maxNamed is how many findings a reason names.
 const maxNamed = 5
 
 // Gate decides whether a scan fails its build: on findings of blocking rules
-// that the primary branch does not have and that nobody ignores. Of
-// dependencies, only those that code reaches block, and not what only something
-// deep down should upgrade. The first scan of the primary branch never blocks.
-func Gate(modes map[string]redoubt.PolicyMode, firstOfPrimary bool, sightings []Sighting) Verdict {
+// that nobody ignores and that the primary branch does not have. The first scan
+// of the primary branch never blocks. A policy that blocks all asks neither.
+func (g Given) Gate(firstOfPrimary bool, sightings []Sighting) Verdict {
 	var v Verdict
-	if firstOfPrimary {
-		return v
-	}
 	for _, s := range sightings {
-		if modes[s.Finding.RuleName] == redoubt.ModeBlock && !s.Known && s.Triage != redoubt.TriageIgnored &&
-			s.Finding.State == redoubt.Unresolved && reached(&s.Finding) {
+		stance := g.Stance(s.Finding.RuleName)
+		fresh := !s.Known && !firstOfPrimary
+		if stance.Mode == redoubt.ModeBlock && counts(&s) && (fresh || stance.BlockAll) {
 			v.Blocking = append(v.Blocking, s)
 		}
 	}
 	if len(v.Blocking) == 0 {
 		return v
 	}
-	slices.SortStableFunc(v.Blocking, func(a, b Sighting) int { return int(b.Finding.Severity) - int(a.Finding.Severity) })
+	v.Reason = reason(v.Blocking)
+	return v
+}
+
+// counts holds the conditions that a finding must meet to block at all. Of
+// dependencies, only those that code reaches do, and not what only something
+// deep down should upgrade.
+func counts(s *Sighting) bool {
+	return s.Finding.State == redoubt.Unresolved && s.Triage != redoubt.TriageIgnored && reached(&s.Finding)
+}
+
+// reason names the worst first, which it sorts to the front.
+func reason(blocking []Sighting) string {
+	slices.SortStableFunc(blocking, func(a, b Sighting) int { return int(b.Finding.Severity) - int(a.Finding.Severity) })
 	var named []string
-	for _, s := range v.Blocking[:min(len(v.Blocking), maxNamed)] {
+	for _, s := range blocking[:min(len(blocking), maxNamed)] {
 		named = append(named, fmt.Sprintf("%s at %s:%d", s.Finding.RuleName, s.Finding.Path, s.Finding.Line))
 	}
-	v.Reason = fmt.Sprintf("Redoubt blocks this build: %d new of blocking rules: %s", len(v.Blocking), strings.Join(named, ", "))
-	if more := len(v.Blocking) - len(named); more > 0 {
-		v.Reason += fmt.Sprintf(" and %d more", more)
+	text := fmt.Sprintf("Redoubt blocks this build: %s: %s", tally(blocking), strings.Join(named, ", "))
+	if more := len(blocking) - len(named); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
-	v.Reason += ". Fix them, or ignore them in Redoubt and scan again."
-	return v
+	return text + ". Fix them, or ignore them in Redoubt and scan again."
+}
+
+// tally counts what is new, and what is not.
+func tally(blocking []Sighting) string {
+	old := 0
+	for i := range blocking {
+		if blocking[i].Known {
+			old++
+		}
+	}
+	if old == 0 {
+		return fmt.Sprintf("%d new of blocking rules", len(blocking))
+	}
+	return fmt.Sprintf("%d of blocking rules, %d of them known, in a policy that blocks all", len(blocking), old)
 }
 
 func reached(f *redoubt.Finding) bool {

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -64,17 +65,55 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-func TestModesTakeTheStrictest(t *testing.T) {
-	got := policy.Modes([]redoubt.ServedRule{
-		served("a", redoubt.SAST, 1, redoubt.ModeComment, ""), served("a", redoubt.SAST, 2, redoubt.ModeBlock, ""), served("a", redoubt.SAST, 3, redoubt.ModeMonitor, ""),
-	})
-	if got["a"] != redoubt.ModeBlock {
-		t.Errorf("the strictest of comment, block and monitor is %s", got["a"])
+func TestAProjectIsGivenTheStrictest(t *testing.T) {
+	policies := []redoubt.Policy{
+		{ID: 1, Slug: "code", Product: redoubt.SAST, Default: true, Excludes: redoubt.PathGlobs{"vendor"}},
+		{ID: 2, Slug: "pay", Product: redoubt.SAST, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"Acme/pay*"}}, Excludes: redoubt.PathGlobs{"gen", "vendor"}},
+		{ID: 3, Slug: "pci", Product: redoubt.SAST, BlockAll: true, Scope: redoubt.PolicyScope{Tags: []string{"PCI"}}},
+	}
+	rules := []redoubt.ServedRule{
+		served("a", redoubt.SAST, 1, redoubt.ModeComment, "{}"), served("a", redoubt.SAST, 2, redoubt.ModeBlock, "{}"), served("a", redoubt.SAST, 3, redoubt.ModeMonitor, "{}"),
+		served("b", redoubt.SAST, 2, redoubt.ModeBlock, "{}"), served("b", redoubt.SAST, 3, redoubt.ModeBlock, "{}"), served("c", redoubt.SAST, 3, redoubt.ModeComment, "{}"),
+	}
+	for _, c := range []struct {
+		project  redoubt.Project
+		want     string
+		excludes redoubt.PathGlobs
+	}{
+		{redoubt.Project{Name: "acme/web"}, "a comment of 1", redoubt.PathGlobs{"vendor"}},
+		{redoubt.Project{Name: "acme/PAYMENTS"}, "a block of 2, b block of 2", redoubt.PathGlobs{"gen", "vendor"}},
+		{redoubt.Project{Name: "acme/payments", Tags: []string{"x", "pci"}}, "a block of 2, b block of 3 (all), c comment of 3", redoubt.PathGlobs{"gen", "vendor"}},
+	} {
+		g := policy.For(c.project, policies, rules)
+		var list []string
+		for _, r := range g.Rules {
+			s := g.Stance(r.Rule.Name)
+			told := fmt.Sprintf("%s %s of %d", r.Rule.Name, s.Mode, s.PolicyID)
+			if s.BlockAll {
+				told += " (all)"
+			}
+			if r.PolicyID != s.PolicyID {
+				t.Errorf("%s is served as of policy %d", told, r.PolicyID)
+			}
+			list = append(list, told)
+		}
+		if got := strings.Join(list, ", "); got != c.want {
+			t.Errorf("%v is given %s; want %s", c.project, got, c.want)
+		}
+		if diff := cmp.Diff(c.excludes, g.Excludes(redoubt.SAST)); diff != "" || len(g.Excludes(redoubt.SCA)) > 0 {
+			t.Errorf("%v leaves out (-want +got):\n%s", c.project, diff)
+		}
+		if g.ExcludedFor("a", "src/a.go") || !g.ExcludedFor("a", "x/vendor/a.go") || g.ExcludedFor("unknown", "vendor/a.go") {
+			t.Errorf("%v: what is left out for a rule", c.project)
+		}
 	}
 }
 
 func TestGate(t *testing.T) {
-	modes := map[string]redoubt.PolicyMode{"block": redoubt.ModeBlock, "comment": redoubt.ModeComment, "monitor": redoubt.ModeMonitor}
+	given := policy.For(redoubt.Project{Name: "acme/web"}, []redoubt.Policy{{ID: 1}, {ID: 2, BlockAll: true}}, []redoubt.ServedRule{
+		served("block", redoubt.SAST, 1, redoubt.ModeBlock, ""), served("comment", redoubt.SAST, 1, redoubt.ModeComment, ""),
+		served("monitor", redoubt.SAST, 2, redoubt.ModeMonitor, ""), served("all", redoubt.SAST, 2, redoubt.ModeBlock, ""),
+	})
 	with := func(change func(*policy.Sighting)) policy.Sighting {
 		s := policy.Sighting{MatchBasedID: "id", Finding: redoubt.Finding{
 			RuleName: "block", Path: "a.go", Line: 3, State: redoubt.Unresolved, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh,
@@ -101,6 +140,9 @@ func TestGate(t *testing.T) {
 		{"muted", with(func(s *policy.Sighting) { s.Finding.State = redoubt.Muted }), false, false},
 		{"of a commenting rule", with(func(s *policy.Sighting) { s.Finding.RuleName = "comment" }), false, false},
 		{"of a monitoring rule", with(func(s *policy.Sighting) { s.Finding.RuleName = "monitor" }), false, false},
+		{"known, of a policy that blocks all", with(func(s *policy.Sighting) { s.Finding.RuleName, s.Known = "all", true }), false, true},
+		{"on the first scan, of a policy that blocks all", with(func(s *policy.Sighting) { s.Finding.RuleName = "all" }), true, true},
+		{"ignored, of a policy that blocks all", with(func(s *policy.Sighting) { s.Finding.RuleName, s.Triage = "all", redoubt.TriageIgnored }), false, false},
 		{"of no rule of ours", with(func(s *policy.Sighting) { s.Finding.RuleName = "other" }), false, false},
 		{"a reachable dependency", chain(redoubt.Reachable, redoubt.Transitive, false), false, true},
 		{"an unreachable dependency", chain(redoubt.Unreachable, redoubt.Direct, false), false, false},
@@ -109,7 +151,7 @@ func TestGate(t *testing.T) {
 		{"one deep down to upgrade", chain(redoubt.AlwaysReachable, redoubt.Transitive, false), false, false},
 		{"a malicious one deep down", chain(redoubt.AlwaysReachable, redoubt.Transitive, true), false, true},
 	} {
-		v := policy.Gate(modes, c.first, []policy.Sighting{c.sighting})
+		v := given.Gate(c.first, []policy.Sighting{c.sighting})
 		if blocks := v.Reason != ""; blocks != c.blocks || len(v.Blocking) > 0 != blocks {
 			t.Errorf("a finding %s blocks: %v %q, want %v", c.what, blocks, v.Reason, c.blocks)
 		}
@@ -121,8 +163,13 @@ func TestReasonNamesTheWorstFirst(t *testing.T) {
 	for i, severity := range []redoubt.Severity{1, 2, 3, 4, 1, 1, 1} {
 		list = append(list, policy.Sighting{Finding: redoubt.Finding{RuleName: "r", Path: "p", Line: i, State: redoubt.Unresolved, IssueType: redoubt.SAST, Severity: severity}})
 	}
-	v := policy.Gate(map[string]redoubt.PolicyMode{"r": redoubt.ModeBlock}, false, list)
+	given := policy.For(redoubt.Project{}, []redoubt.Policy{{ID: 1, BlockAll: true}}, []redoubt.ServedRule{served("r", redoubt.SAST, 1, redoubt.ModeBlock, "")})
+	v := given.Gate(false, list)
 	if want := "7 new of blocking rules: r at p:3, r at p:2, r at p:1, r at p:0, r at p:4 and 2 more."; !strings.Contains(v.Reason, want) {
+		t.Errorf("%q, want %q", v.Reason, want)
+	}
+	list[3].Known = true
+	if v, want := given.Gate(false, list), "7 of blocking rules, 1 of them known, in a policy that blocks all: r at p:3"; !strings.Contains(v.Reason, want) {
 		t.Errorf("%q, want %q", v.Reason, want)
 	}
 }

@@ -31,6 +31,18 @@ func Products(requested []string) redoubt.Products {
 	return p
 }
 
+// Ignored are the paths that scanners leave out, as pairs of a product and its
+// globs; nil where there are none.
+func (g Given) Ignored() [][2]any {
+	var pairs [][2]any
+	for _, product := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+		if globs := g.Excludes(product); len(globs) > 0 {
+			pairs = append(pairs, [2]any{product.String(), globs})
+		}
+	}
+	return pairs
+}
+
 // Document is the rules of the products as scanners get them: as they were
 // added, but for the actions, since the gate is the server's (decisions §10),
 // and with their policy and version. Where only is not empty, no others are in

@@ -90,7 +90,7 @@ func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecr
 		return nil, err
 	}
 	for _, o := range rows {
-		out.Findings = append(out.Findings, secretOf(o, byID[o.ProjectID], modes[o.RuleName]))
+		out.Findings = append(out.Findings, secretOf(o, byID[o.ProjectID], modes.of(byID[o.ProjectID], o.RuleName)))
 	}
 	if more {
 		out.Cursor, err = c.server.cursors.encode(in.list, rows[len(rows)-1].ID)
@@ -98,29 +98,46 @@ func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecr
 	return out, err
 }
 
-// secretModes is what each rule for secrets does to a build; the strictest of
-// several policies counts (decisions §10).
-func (c *call) secretModes(ctx context.Context) (map[string]redoubt.PolicyMode, error) {
+// secretModes are what policies want of the rules for secrets.
+type secretModes struct {
+	policies map[int64]redoubt.Policy
+	stances  map[string][]redoubt.Stance // by rule
+}
+
+// of is what a rule does to a build of a project; the strictest of several
+// policies counts (decisions §10).
+func (m secretModes) of(p redoubt.Project, rule string) redoubt.PolicyMode {
+	var best redoubt.Stance
+	for _, s := range m.stances[rule] {
+		if m.policies[s.PolicyID].Scope.Covers(p) {
+			best = best.Stricter(s)
+		}
+	}
+	return max(best.Mode, redoubt.ModeMonitor)
+}
+
+func (c *call) secretModes(ctx context.Context) (m secretModes, err error) {
 	policies, err := c.tx.Policies(ctx)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
-	modes := map[string]redoubt.PolicyMode{}
+	m = secretModes{map[int64]redoubt.Policy{}, map[string][]redoubt.Stance{}}
 	for _, p := range policies {
 		if p.Product != redoubt.Secrets {
 			continue
 		}
+		m.policies[p.ID] = p
 		for after, more := int64(0), true; more; {
 			var rules []redoubt.PolicyRule
 			if rules, more, err = c.tx.PolicyRules(ctx, p.ID, after, 2000); err != nil {
-				return nil, err
+				return m, err
 			}
 			for _, r := range rules {
-				modes[r.Rule.Name], after = max(modes[r.Rule.Name], r.Mode), r.ID
+				m.stances[r.Rule.Name], after = append(m.stances[r.Rule.Name], redoubt.StanceOf(p, r.Mode)), r.ID
 			}
 		}
 	}
-	return modes, nil
+	return m, nil
 }
 
 func secretOf(o store.Occurrence, p redoubt.Project, mode redoubt.PolicyMode) api.Secret {

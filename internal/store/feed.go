@@ -127,7 +127,7 @@ func (tx *Tx) changesSince(ctx context.Context, since int64) (map[changeKind]map
 }
 
 func feedProjects(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
-	b.Projects, err = tx.projectsByID(ctx, ids)
+	b.Projects, err = tx.ProjectsByID(ctx, ids)
 	return err
 }
 

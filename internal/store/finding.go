@@ -78,6 +78,20 @@ func (tx *Tx) Findings(ctx context.Context, projectID int64, ref, source string)
 		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 ORDER BY +id`, projectID, ref, source)
 }
 
+// LivePlaces lists where the unresolved and muted findings of a product and
+// source are, on every ref.
+func (tx *Tx) LivePlaces(ctx context.Context, product redoubt.IssueType, source string) ([]redoubt.Place, error) {
+	return many(ctx, tx, func(r row) (p redoubt.Place, err error) { return p, r.Scan(&p.FindingID, &p.ProjectID, &p.Path) },
+		`SELECT id, project_id, path FROM finding WHERE deployment_id = $1 AND issue_type = $2 AND source = $3 AND state IN ($4, $5) ORDER BY id`,
+		int64(product), source, int64(redoubt.Unresolved), int64(redoubt.Muted))
+}
+
+// FindingsByID reads findings by id; unknown ones are skipped.
+func (tx *Tx) FindingsByID(ctx context.Context, ids []int64) ([]redoubt.Finding, error) {
+	in, arg := tx.in("id", 2, ids)
+	return many(ctx, tx, scanFinding, `SELECT `+findingColumns+` FROM finding WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
+}
+
 // occurrenceSelect reads findings with their lineages and bodies.
 var occurrenceSelect = `SELECT ` + qualified("f", findingColumns) + `, ` + qualified("l", lineageColumns) + `, b.body, b.evidence_json
 	FROM finding f

@@ -54,9 +54,9 @@ func (tx *Tx) projectWhere(ctx context.Context, condition string, args ...any) (
 	return projects[0], nil
 }
 
-// projectsByID reads projects in the order of their ids; unknown ones are
+// ProjectsByID reads projects in the order of their ids; unknown ones are
 // skipped.
-func (tx *Tx) projectsByID(ctx context.Context, ids []int64) ([]redoubt.Project, error) {
+func (tx *Tx) ProjectsByID(ctx context.Context, ids []int64) ([]redoubt.Project, error) {
 	in, list := tx.in("id", 2, ids)
 	return tx.projectsWhere(ctx, `AND `+in+` ORDER BY id`, list)
 }

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// pageOfRules is how many rules are read at once.
+const pageOfRules = 1000
+
+func allRules(ctx context.Context, tx *store.Tx, policyID int64) (all []redoubt.PolicyRule, err error) {
+	for after, more := int64(0), true; more; {
+		var rules []redoubt.PolicyRule
+		if rules, more, err = tx.PolicyRules(ctx, policyID, after, pageOfRules); err != nil {
+			return nil, err
+		}
+		all = append(all, rules...)
+		if len(rules) > 0 {
+			after = rules[len(rules)-1].ID
+		}
+	}
+	return all, nil
+}
+
+type policyAddRulesCmd struct {
+	tenant
+	Policy  string   `help:"The policy to put them into, by slug or id; the default one of each rule's product by default." placeholder:"POLICY"`
+	Mode    string   `help:"What their findings do to a build: monitor, comment or block; by default what they did before, monitor for new ones." placeholder:"MODE"`
+	Semgrep string   `help:"The semgrep to check the rules with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
+	Files   []string `arg:"" name:"file" help:"Files of rules."`
+}
+
+// Run adds all rules of all files, or none.
+func (c policyAddRulesCmd) Run(a *app) error {
+	mode, ok := redoubt.ParsePolicyMode(c.Mode)
+	if c.Mode != "" && !ok {
+		return fmt.Errorf("there is no mode %q: take monitor, comment or block", c.Mode)
+	}
+	rules, err := readRules(c.Files)
+	if err != nil {
+		return err
+	}
+	checked, err := checkRules(a, c.Semgrep, c.Files)
+	if err != nil {
+		return err
+	}
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		var policyID int64
+		if c.Policy != "" {
+			p, err := policyNamed(ctx, tx, c.Policy)
+			if err != nil {
+				return "", err
+			}
+			policyID = p.ID
+		}
+		for _, r := range rules {
+			s, err := serveRule(ctx, tx, r, store.Serving{Checked: checked, Mode: mode, PolicyID: policyID})
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(a.err, "%s: %s, version %d\n", r.ID, s.Mode, s.Version)
+		}
+		if !checked {
+			return fmt.Sprintf("%d rules are served; NOT checked, since there is no %s here: one that does not parse ends every scan with exit code 7", len(rules), c.Semgrep), nil
+		}
+		return fmt.Sprintf("%d rules are served; semgrep has parsed them", len(rules)), nil
+	})
+}
+
+// serveRule serves a rule as s says.
+func serveRule(ctx context.Context, tx *store.Tx, r policy.Rule, s store.Serving) (redoubt.ServedRule, error) {
+	content, err := report.SemgrepRule(r.Text)
+	if err != nil {
+		return redoubt.ServedRule{}, err
+	}
+	content.IssueType = r.Product
+	s.Rule, s.Text = *content, r.Text
+	return tx.ServeRule(ctx, s)
+}
+
+func readRules(files []string) (rules []policy.Rule, err error) {
+	from := map[string]string{}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		parsed, err := policy.Parse(text)
+		if err != nil {
+			return nil, inFile(name, err)
+		}
+		for _, r := range parsed {
+			if from[r.ID] != "" {
+				return nil, fmt.Errorf("the rule %s is in %s and in %s", r.ID, from[r.ID], name)
+			}
+			from[r.ID] = name
+		}
+		rules = append(rules, parsed...)
+	}
+	return rules, nil
+}
+
+// inFile names the file in front of each fault.
+func inFile(name string, err error) error {
+	var invalid *redoubt.InvalidError
+	if !errors.As(err, &invalid) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for i := range invalid.Fields {
+		invalid.Fields[i].Location = name + ": " + invalid.Fields[i].Location
+	}
+	return invalid
+}
+
+type policySetModeCmd struct {
+	tenant
+	Rule   string `arg:"" help:"The rule's id."`
+	Mode   string `arg:"" help:"monitor: only list them; comment: list them for comments; block: fail the build on new ones." enum:"monitor,comment,block"`
+	Policy string `help:"Only in this policy, which serves the rule from now on if another one does; in all that have it by default." placeholder:"POLICY"`
+}
+
+// Run sets the mode in every policy that has the rule, or in one.
+func (c policySetModeCmd) Run(a *app) error {
+	mode, _ := redoubt.ParsePolicyMode(c.Mode)
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		err := inPolicies(ctx, tx, c.Rule, c.Policy, func(policyID int64) error {
+			_, err := tx.SetRuleMode(ctx, policyID, c.Rule, mode)
+			if c.Policy == "" || !errors.Is(err, redoubt.ErrNotFound) {
+				return err
+			}
+			return serveToo(ctx, tx, policyID, c.Rule, mode)
+		})
+		if c.Policy != "" {
+			return fmt.Sprintf("%s is now in mode %s in the policy %s", c.Rule, mode, c.Policy), err
+		}
+		return fmt.Sprintf("%s is now in mode %s", c.Rule, mode), err
+	})
+}
+
+// serveToo serves a rule in one policy more.
+func serveToo(ctx context.Context, tx *store.Tx, policyID int64, rule string, mode redoubt.PolicyMode) error {
+	served, err := tx.ServedRules(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(served, func(s redoubt.ServedRule) bool { return s.Rule.Name == rule })
+	if i < 0 {
+		return redoubt.ErrNotFound
+	}
+	_, err = tx.ServeRule(ctx, store.Serving{
+		Rule: served[i].Rule, Text: served[i].Text, Checked: served[i].Checked, Starter: served[i].Starter, Mode: mode, PolicyID: policyID,
+	})
+	return err
+}
+
+type policyRemoveCmd struct {
+	tenant
+	Rule   string `arg:"" help:"The rule's id."`
+	Policy string `help:"Only out of this policy; out of all that have it by default." placeholder:"POLICY"`
+}
+
+// Run takes the rule out of every policy that has it, or out of one.
+func (c policyRemoveCmd) Run(a *app) error {
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		err := inPolicies(ctx, tx, c.Rule, c.Policy, func(policyID int64) error { return tx.RemoveRule(ctx, policyID, c.Rule) })
+		if c.Policy != "" {
+			return fmt.Sprintf("the policy %s serves %s no more", c.Policy, c.Rule), err
+		}
+		return fmt.Sprintf("%s is served no more", c.Rule), err
+	})
+}
+
+// inPolicies does something in each policy that has a rule, or in the one named.
+func inPolicies(ctx context.Context, tx *store.Tx, rule, only string, do func(policyID int64) error) error {
+	policies, err := tx.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	if only != "" {
+		p, err := policyNamed(ctx, tx, only)
+		if err != nil {
+			return err
+		}
+		policies = []redoubt.Policy{p}
+	}
+	found := false
+	for _, p := range policies {
+		switch err := do(p.ID); {
+		case err == nil:
+			found = true
+		case !errors.Is(err, redoubt.ErrNotFound):
+			return err
+		}
+	}
+	switch {
+	case found:
+		return nil
+	case only != "":
+		return fmt.Errorf("the policy %s has no rule %q; redoubt policy show %s lists its rules", only, rule, only)
+	}
+	return fmt.Errorf("no policy has a rule %q; redoubt policy show lists a policy's", rule)
+}
+
+type policyHistoryCmd struct {
+	tenant
+	Rule    string `arg:"" help:"The rule's id."`
+	Version int    `help:"Print the text of this version." placeholder:"N"`
+}
+
+// Run lists the versions of a rule, or prints the text of one.
+func (c policyHistoryCmd) Run(a *app) error {
+	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
+		versions, err := tx.RuleVersions(ctx, c.Rule)
+		if err != nil {
+			return err
+		}
+		if len(versions) == 0 {
+			return fmt.Errorf("a rule %q was never served; redoubt policy show lists a policy's", c.Rule)
+		}
+		if c.Version != 0 {
+			i := slices.IndexFunc(versions, func(v redoubt.RuleVersion) bool { return v.Version == c.Version })
+			if i < 0 {
+				return fmt.Errorf("%s has the versions 1 to %d", c.Rule, len(versions))
+			}
+			return printRule(a.out, versions[i].Text)
+		}
+		rows := make([][]string, len(versions))
+		for i, v := range versions {
+			rows[i] = []string{strconv.Itoa(v.Version), yesNo(v.Checked), yesNo(v.Starter), day(v.AddedAt), v.AddedBy}
+		}
+		return table(a.out, "VERSION CHECKED STARTER ADDED BY", rows)
+	})
+}
+
+// printRule writes a rule as a file that add-rules takes.
+func printRule(w io.Writer, text []byte) error {
+	var rule map[string]any
+	if err := json.Unmarshal(text, &rule); err != nil {
+		return err
+	}
+	enc := yaml.NewEncoder(w)
+	enc.SetIndent(2)
+	return errors.Join(enc.Encode(map[string]any{"rules": []any{rule}}), enc.Close())
+}

@@ -1,0 +1,109 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Source is that of what scanners report that are served policies (decisions
+// §4): only its findings follow what policies leave out.
+const Source = "semgrep"
+
+// Storage is what a change of a policy reads and writes.
+type Storage interface {
+	Now() time.Time
+	CreatePolicy(ctx context.Context, p redoubt.Policy) (redoubt.Policy, error)
+	UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoubt.Policy, err error)
+	// LivePlaces lists where the unresolved and muted findings of a product and
+	// source are.
+	LivePlaces(ctx context.Context, product redoubt.IssueType, source string) ([]redoubt.Place, error)
+	ProjectsByID(ctx context.Context, ids []int64) ([]redoubt.Project, error)
+	FindingsByID(ctx context.Context, ids []int64) ([]redoubt.Finding, error)
+	UpdateFindings(ctx context.Context, findings []redoubt.FindingWrite) error
+	AddEvents(ctx context.Context, events []redoubt.FindingEvent) error
+}
+
+// Save makes a policy, or changes the one of the id. In the same transaction it
+// removes the findings on paths that the policy now leaves out (decisions §10),
+// on every ref of the projects that it is for, and returns how many there were:
+// a scan that follows does not look there, and would take them for fixed.
+func Save(ctx context.Context, tx Storage, p redoubt.Policy) (_ redoubt.Policy, removed int, err error) {
+	var before redoubt.Policy
+	if p.ID == 0 {
+		p, err = tx.CreatePolicy(ctx, p)
+	} else {
+		before, err = tx.UpdatePolicy(ctx, p)
+		p.Slug, p.Product, p.Default = before.Slug, before.Product, before.Default
+	}
+	if err != nil || len(p.Excludes) == 0 || before.ID != 0 && leavesOutTheSame(before, p) {
+		return p, 0, err
+	}
+	ids, err := leftOut(ctx, tx, p)
+	if err != nil || len(ids) == 0 {
+		return p, 0, err
+	}
+	return p, len(ids), remove(ctx, tx, ids, p)
+}
+
+func leavesOutTheSame(a, b redoubt.Policy) bool {
+	return slices.Equal(a.Excludes, b.Excludes) && slices.Equal(a.Scope.Projects, b.Scope.Projects) && slices.Equal(a.Scope.Tags, b.Scope.Tags)
+}
+
+// leftOut finds the live findings that a policy leaves out.
+func leftOut(ctx context.Context, tx Storage, p redoubt.Policy) (ids []int64, err error) {
+	places, err := tx.LivePlaces(ctx, p.Product, Source)
+	if err != nil {
+		return nil, err
+	}
+	places = slices.DeleteFunc(places, func(l redoubt.Place) bool { return !p.Excludes.Match(l.Path) })
+	in := make([]int64, len(places))
+	for i, l := range places {
+		in[i] = l.ProjectID
+	}
+	slices.Sort(in)
+	projects, err := tx.ProjectsByID(ctx, slices.Compact(in))
+	if err != nil {
+		return nil, err
+	}
+	covered := map[int64]bool{}
+	for _, project := range projects {
+		covered[project.ID] = p.Scope.Covers(project)
+	}
+	for _, l := range places {
+		if covered[l.ProjectID] {
+			ids = append(ids, l.FindingID)
+		}
+	}
+	return ids, nil
+}
+
+// exclusion is what the history of a finding tells of its removal.
+type exclusion struct {
+	Policy string `json:"excluded_by"`
+}
+
+func remove(ctx context.Context, tx Storage, ids []int64, p redoubt.Policy) error {
+	findings, err := tx.FindingsByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	detail, err := json.Marshal(exclusion{p.Slug})
+	if err != nil {
+		return err
+	}
+	writes := make([]redoubt.FindingWrite, len(findings))
+	events := make([]redoubt.FindingEvent, len(findings))
+	for i, f := range findings {
+		f.State, f.StateUpdatedAt = redoubt.StateRemoved, tx.Now()
+		writes[i] = redoubt.FindingWrite{Finding: f}
+		events[i] = redoubt.FindingEvent{FindingID: f.ID, Kind: redoubt.EventRemoved, Detail: string(detail)}
+	}
+	if err := tx.UpdateFindings(ctx, writes); err != nil {
+		return err
+	}
+	return tx.AddEvents(ctx, events)
+}
