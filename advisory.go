@@ -71,3 +71,39 @@ type EPSSScore struct {
 	CVE string
 	EPSS
 }
+
+// Advisory is an OSV record as it is stored. It is global: no tenant has its own.
+type Advisory struct {
+	ID        int64    // counts up: the lower, the older here
+	Name      string   // its own id, as GHSA-jfh8-c2jp-5v3q
+	Names     []string // own id and aliases, in upper case
+	Packages  []string // affected, as the matcher names them
+	Digest    Digest   // of the record as it came
+	Modified  time.Time
+	Withdrawn bool
+	Group     int64
+	Facts     []byte // what decides; JSON
+	Text      []byte // what people read; JSON. Nil where it was not asked for
+}
+
+// AdvisoryMember is a record as a member of a group.
+type AdvisoryMember struct {
+	ID    int64
+	Names []string
+	Group int64 // 0 where it is in none yet
+}
+
+// AdvisoryGroup is a vulnerability: the records that alias each other.
+type AdvisoryGroup struct {
+	ID      int64
+	Former  []int64 // groups that became part of it
+	Records []Advisory
+}
+
+// Holding is a lockfile in force on a ref, and what it holds.
+type Holding struct {
+	Lockfile     string
+	ScanID       int64 // of the scan that says so
+	Commit       string
+	Dependencies []Dependency // ecosystem, name, version, transitivity and line only
+}

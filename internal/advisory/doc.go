@@ -1,0 +1,20 @@
+// Package advisory knows what is known to be wrong with packages: it reads OSV
+// records, groups those that are one vulnerability, and answers which versions
+// of a package they affect, how badly, and what to upgrade to (decisions §14);
+// EPSS scores and the catalogue of exploited vulnerabilities too.
+//
+// Its border: bytes and names in, matches out. It makes no finding (ingest
+// does), knows no SQL and no HTTP, and declares the storage that it needs. The
+// order of versions is handed in, as Orders.
+package advisory
+
+// Order compares the versions of one ecosystem.
+type Order interface {
+	// IsVersion reports whether s is a version there.
+	IsVersion(s string) bool
+	// Compare returns -1, 0 or 1 as a comes before b, is it, or comes after.
+	Compare(a, b string) int
+}
+
+// Orders gives the order of an ecosystem.
+type Orders func(ecosystem string) Order

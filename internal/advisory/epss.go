@@ -1,0 +1,136 @@
+package advisory
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// EPSSFile says what a file of EPSS scores is.
+type EPSSFile struct {
+	Model  string    // version of the model; empty when not told
+	Date   time.Time // of the scores; zero when not told
+	Scores int
+	Broken int // lines that are no scores
+}
+
+// Limits of the files of scores.
+const (
+	maxScores = 2_000_000
+	maxLine   = 4096
+)
+
+var cveID = regexp.MustCompile(`^CVE-\d{4}-\d{4,19}$`)
+
+// ReadEPSS reads the file that FIRST gives out, as CSV or gzip of it, and hands
+// over score by score. Broken lines are counted and skipped; a file without the
+// columns cve, epss and percentile is an error.
+func ReadEPSS(r io.Reader, take func(redoubt.EPSSScore) error) (f EPSSFile, err error) {
+	plain, err := inflated(r)
+	if err != nil {
+		return f, err
+	}
+	lines := bufio.NewScanner(plain)
+	lines.Buffer(make([]byte, maxLine), maxLine)
+	var columns map[string]int
+	for lines.Scan() {
+		line := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff"))
+		switch {
+		case line == "":
+		case strings.HasPrefix(line, "#"):
+			f.head(line)
+		case columns == nil:
+			if columns, err = epssColumns(line); err != nil {
+				return f, err
+			}
+		default:
+			score, ok := epssLine(line, columns)
+			if !ok {
+				f.Broken++
+				continue
+			}
+			if f.Scores++; f.Scores > maxScores {
+				return f, fmt.Errorf("it has more than %d scores", maxScores)
+			}
+			if err := take(score); err != nil {
+				return f, err
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return f, fmt.Errorf("it cannot be read on after %d scores: %w", f.Scores, err)
+	}
+	if columns == nil {
+		return f, errors.New("it is empty: a file of EPSS scores has the columns cve, epss and percentile")
+	}
+	return f, nil
+}
+
+// inflated undoes gzip, where a stream is that.
+func inflated(r io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(r)
+	if magic, err := b.Peek(2); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return b, nil //nolint:nilerr // shorter than two bytes: whoever reads it says so
+	}
+	return gzip.NewReader(b)
+}
+
+// head reads "#model_version:v2025.03.14,score_date:2026-08-01T12:00:00Z".
+func (f *EPSSFile) head(line string) {
+	for part := range strings.SplitSeq(strings.TrimPrefix(line, "#"), ",") {
+		name, value, _ := strings.Cut(part, ":")
+		switch strings.TrimSpace(name) {
+		case "model_version":
+			f.Model = cut(value, maxName)
+		case "score_date":
+			for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05-0700", time.DateOnly} {
+				if t, err := time.Parse(layout, strings.TrimSpace(value)); err == nil {
+					f.Date = t.UTC()
+				}
+			}
+		}
+	}
+}
+
+func epssColumns(line string) (map[string]int, error) {
+	columns := map[string]int{}
+	for i, name := range strings.Split(strings.ToLower(line), ",") {
+		columns[strings.Trim(name, ` "`)] = i
+	}
+	for _, name := range []string{"cve", "epss", "percentile"} {
+		if _, ok := columns[name]; !ok {
+			return nil, fmt.Errorf("it has no column %s: a file of EPSS scores has the columns cve, epss and percentile", name)
+		}
+	}
+	return columns, nil
+}
+
+func epssLine(line string, columns map[string]int) (redoubt.EPSSScore, bool) {
+	fields := strings.Split(line, ",")
+	field := func(name string) string {
+		if columns[name] >= len(fields) {
+			return ""
+		}
+		return strings.Trim(fields[columns[name]], ` "`)
+	}
+	score := redoubt.EPSSScore{CVE: strings.ToUpper(field("cve"))}
+	var okScore, okPercentile bool
+	score.Score, okScore = share(field("epss"))
+	score.Percentile, okPercentile = share(field("percentile"))
+	return score, okScore && okPercentile && cveID.MatchString(score.CVE)
+}
+
+// share reads a number from 0 to 1.
+func share(s string) (float64, bool) {
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil && v >= 0 && v <= 1
+}

@@ -1,0 +1,89 @@
+package advisory
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// maxCatalogue bounds the catalogue of exploited vulnerabilities, in bytes. The
+// real one has one and a half million.
+const maxCatalogue = 64 << 20
+
+// KEVFile is the catalogue of vulnerabilities that are known to be exploited.
+type KEVFile struct {
+	Version  string    // of the catalogue; empty when not told
+	Released time.Time // zero when not told
+	Entries  []redoubt.KEV
+	Broken   int // entries without a CVE or the day they were added
+}
+
+// ReadKEV reads the catalogue that CISA gives out, as JSON or gzip of it.
+// Broken entries are counted and skipped; a file without a list of them is an
+// error.
+func ReadKEV(r io.Reader) (f KEVFile, err error) {
+	plain, err := inflated(r)
+	if err != nil {
+		return f, err
+	}
+	data, err := io.ReadAll(io.LimitReader(plain, maxCatalogue+1))
+	if err != nil {
+		return f, err
+	}
+	if len(data) > maxCatalogue {
+		return f, fmt.Errorf("it has more than the %d bytes that a catalogue may have", maxCatalogue)
+	}
+	var w struct {
+		Version  json.RawMessage   `json:"catalogVersion"`
+		Released json.RawMessage   `json:"dateReleased"`
+		Entries  []json.RawMessage `json:"vulnerabilities"`
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return f, fmt.Errorf("it is no catalogue of exploited vulnerabilities: %w", err)
+	}
+	if w.Entries == nil {
+		return f, errors.New("it has no list of vulnerabilities, so it is no catalogue of exploited ones")
+	}
+	f.Version, f.Released = cut(str(w.Version), maxName), instant(str(w.Released))
+	seen := map[string]bool{}
+	for _, raw := range w.Entries {
+		entry, ok := kevEntry(raw)
+		if !ok {
+			f.Broken++
+			continue
+		}
+		if !seen[entry.CVE] {
+			seen[entry.CVE] = true
+			f.Entries = append(f.Entries, entry)
+		}
+	}
+	return f, nil
+}
+
+func kevEntry(raw json.RawMessage) (redoubt.KEV, bool) {
+	var w struct {
+		CVE        string `json:"cveID"`
+		Name       string `json:"vulnerabilityName"`
+		Added      string `json:"dateAdded"`
+		Due        string `json:"dueDate"`
+		Action     string `json:"requiredAction"`
+		Ransomware string `json:"knownRansomwareCampaignUse"`
+	}
+	if json.Unmarshal(raw, &w) != nil {
+		return redoubt.KEV{}, false
+	}
+	added, err := time.Parse(time.DateOnly, strings.TrimSpace(w.Added))
+	entry := redoubt.KEV{
+		CVE: strings.ToUpper(strings.TrimSpace(w.CVE)), Added: added, Ransomware: strings.EqualFold(w.Ransomware, "known"),
+		Name: cut(w.Name, maxSummary), Action: cut(w.Action, maxURL),
+	}
+	if due, err := time.Parse(time.DateOnly, strings.TrimSpace(w.Due)); err == nil {
+		entry.Due = due
+	}
+	return entry, err == nil && cveID.MatchString(entry.CVE)
+}

@@ -1,0 +1,132 @@
+package advisory_test
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/version"
+)
+
+func orders(ecosystem string) advisory.Order { return version.OrderOf(ecosystem) }
+
+// shelf is an advisory.Store of one lockfile over records, each a group.
+type shelf struct {
+	groups   []redoubt.AdvisoryGroup
+	holdings []redoubt.Holding
+	subjects []redoubt.Subject
+	scores   map[string]redoubt.EPSS
+	version  int64
+	reads    int
+}
+
+func (s *shelf) AdvisoryVersion(context.Context) (int64, error) { return s.version, nil }
+
+func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error) {
+	s.reads++
+	out := map[string][]redoubt.AdvisoryGroup{}
+	for _, g := range s.groups {
+		var about []string
+		for _, r := range g.Records {
+			about = append(about, r.Packages...)
+		}
+		slices.Sort(about)
+		for _, p := range slices.Compact(about) {
+			if slices.Contains(packages, p) {
+				out[p] = append(out[p], g)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (s *shelf) Scores(context.Context, []string) (map[string]redoubt.EPSS, error) {
+	return s.scores, nil
+}
+
+func (s *shelf) Holdings(context.Context, int64, string, []int64) ([]redoubt.Holding, error) {
+	return s.holdings, nil
+}
+
+func (s *shelf) Subjects(context.Context, int64, string) ([]redoubt.Subject, error) {
+	return s.subjects, nil
+}
+
+// stored is a record as a store would have it.
+func stored(t testing.TB, id int64, text string) redoubt.Advisory {
+	t.Helper()
+	r, err := advisory.Read([]byte(text))
+	if err != nil {
+		t.Fatalf("%.80s: %v", text, err)
+	}
+	out, err := advisory.Stored(r, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.ID = id
+	return out
+}
+
+func lines(t testing.TB, file string) (out []string) {
+	t.Helper()
+	f, err := os.Open("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s := bufio.NewScanner(f)
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		if line := s.Text(); line != "" && line[0] != '#' {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func known(t testing.TB) *shelf {
+	s := &shelf{version: 1}
+	for i, line := range append(lines(t, "records.jsonl"), lines(t, "own.jsonl")...) {
+		s.groups = append(s.groups, redoubt.AdvisoryGroup{ID: int64(i + 1), Records: []redoubt.Advisory{stored(t, int64(i+1), line)}})
+	}
+	return s
+}
+
+// TestKnownPackages matches real packages: a table that was made without this
+// package (see testdata/README.md).
+func TestKnownPackages(t *testing.T) {
+	s := known(t)
+	library := advisory.NewLibrary(orders)
+	packages := map[string]bool{}
+	for _, line := range lines(t, "known.tsv") {
+		field := strings.Split(line, "\t")
+		packages[field[1]] = true
+		s.holdings = []redoubt.Holding{{Lockfile: "l", Dependencies: []redoubt.Dependency{{Ecosystem: field[0], Name: field[1], Version: field[2]}}}}
+		advised, err := library.Match(t.Context(), s, 1, "refs/heads/main", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range advised.Matches {
+			got = append(got, s.groups[m.Group-1].Records[0].Name)
+		}
+		for _, id := range strings.Fields(strings.Trim(field[3], "-")) {
+			if !slices.Contains(got, id) {
+				t.Errorf("%s %s %s does not match %s", field[0], field[1], field[2], id)
+			}
+		}
+		for _, id := range strings.Fields(strings.Trim(field[4], "-")) {
+			if slices.Contains(got, id) {
+				t.Errorf("%s %s %s matches %s", field[0], field[1], field[2], id)
+			}
+		}
+	}
+	if len(packages) < 50 {
+		t.Errorf("the table has %d packages, fewer than 50", len(packages))
+	}
+}

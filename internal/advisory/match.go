@@ -1,0 +1,221 @@
+package advisory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Store is what matching needs of one transaction of one deployment.
+type Store interface {
+	// AdvisoryVersion grows whenever advisories changed.
+	AdvisoryVersion(ctx context.Context) (int64, error)
+	// AdvisoryGroups returns the groups of the packages' records, of each all
+	// records with their texts, by package.
+	AdvisoryGroups(ctx context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error)
+	// Scores returns the EPSS scores of those CVEs that have one.
+	Scores(ctx context.Context, cves []string) (map[string]redoubt.EPSS, error)
+	// Holdings returns the lockfiles in force on a ref; of their dependencies
+	// only those of the packages, by id, unless packages is nil.
+	Holdings(ctx context.Context, projectID int64, ref string, packages []int64) ([]redoubt.Holding, error)
+	// Subjects returns what the supply-chain findings of a ref are about,
+	// oldest first.
+	Subjects(ctx context.Context, projectID int64, ref string) ([]redoubt.Subject, error)
+}
+
+// Scope restricts a match to some packages. Nil is all.
+type Scope struct {
+	Keys map[string]bool // as Key names them
+	IDs  []int64         // of the deployment's dictionary
+}
+
+func (s *Scope) has(key string) bool { return s == nil || s.Keys[key] }
+
+// Match tells what the advisories say of what the lockfiles of a ref hold. The
+// answer is for ingest.Follow.
+func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref string, scope *Scope) (redoubt.Advised, error) {
+	out := redoubt.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}}
+	var ids []int64
+	if scope != nil {
+		ids = append([]int64{}, scope.IDs...)
+	}
+	holdings, err := s.Holdings(ctx, projectID, ref, ids)
+	if err != nil {
+		return out, err
+	}
+	subjects, err := s.Subjects(ctx, projectID, ref)
+	if err != nil {
+		return out, err
+	}
+	view, err := l.view(ctx, s, packagesOf(holdings))
+	if err != nil {
+		return out, fmt.Errorf("read the advisories: %w", err)
+	}
+	m := matcher{view: view, subjects: bySite(subjects)}
+	for _, h := range holdings {
+		out.Lockfiles = append(out.Lockfiles, h.Lockfile)
+		m.lockfile(h)
+	}
+	out.Matches = m.matches
+	for i := range m.matches {
+		out.Twins = append(out.Twins, m.twins(&m.matches[i]))
+	}
+	for _, f := range subjects {
+		if key := Key(f.Ecosystem, f.Package); f.Source == redoubt.SourceAdvisories && scope.has(key) {
+			out.Held[f.FindingID] = m.held[site{f.Lockfile, key}][f.Version]
+		}
+	}
+	return out, m.score(ctx, s)
+}
+
+// packagesOf lists the packages of lockfiles, each once.
+func packagesOf(holdings []redoubt.Holding) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, h := range holdings {
+		for i := range h.Dependencies {
+			if key := Key(h.Dependencies[i].Ecosystem, h.Dependencies[i].Name); !seen[key] {
+				seen[key] = true
+				out = append(out, key)
+			}
+		}
+	}
+	return out
+}
+
+// site is a package in a lockfile.
+type site struct{ lockfile, key string }
+
+func bySite(subjects []redoubt.Subject) map[site][]redoubt.Subject {
+	out := map[site][]redoubt.Subject{}
+	for _, s := range subjects {
+		if s.Source != redoubt.SourceAdvisories && s.Vulnerability != "" {
+			at := site{s.Lockfile, Key(s.Ecosystem, s.Package)}
+			out[at] = append(out[at], s)
+		}
+	}
+	return out
+}
+
+// matcher goes through the lockfiles of one ref.
+type matcher struct {
+	view     view
+	subjects map[site][]redoubt.Subject // of scanners
+	held     map[site]map[string]bool   // versions, of the packages that any advisory is about
+	matches  []redoubt.Match
+}
+
+// lockfile adds the matches of a lockfile, by package and group.
+func (m *matcher) lockfile(h redoubt.Holding) {
+	if m.held == nil {
+		m.held = map[site]map[string]bool{}
+	}
+	by := map[string][]*redoubt.Dependency{}
+	var keys []string
+	for i := range h.Dependencies {
+		d := &h.Dependencies[i]
+		key := Key(d.Ecosystem, d.Name)
+		if m.view[key] == nil {
+			continue
+		}
+		if by[key] == nil {
+			keys = append(keys, key)
+			m.held[site{h.Lockfile, key}] = map[string]bool{}
+		}
+		by[key] = append(by[key], d)
+		m.held[site{h.Lockfile, key}][d.Version] = true
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		m.pkg(h, m.view[key], by[key])
+	}
+}
+
+// pkg adds the matches of a package in a lockfile: of each vulnerability the
+// lowest affected version.
+func (m *matcher) pkg(h redoubt.Holding, p *packageEntry, versions []*redoubt.Dependency) {
+	slices.SortFunc(versions, func(a, b *redoubt.Dependency) int {
+		if sign := p.order.Compare(normalVersion(p.key, a.Version), normalVersion(p.key, b.Version)); sign != 0 {
+			return sign
+		}
+		return strings.Compare(a.Version, b.Version)
+	})
+	for i, v := range p.groups {
+		for _, d := range versions {
+			verdict := p.verdict(d.Version)
+			if verdict.affected[i] {
+				m.matches = append(m.matches, newMatch(h, p, v, d, verdict.fixes[i]))
+				break
+			}
+		}
+	}
+}
+
+func newMatch(h redoubt.Holding, p *packageEntry, v *Vulnerability, d *redoubt.Dependency, fix string) redoubt.Match {
+	out := redoubt.Match{
+		Group: v.Group, Former: v.Former, IDs: v.Names, Package: p.key, Severity: v.Severity(p.key), Rule: v.Rule(),
+		ScanID: h.ScanID, Commit: h.Commit,
+		Dependency: redoubt.Vulnerable{
+			Ecosystem: d.Ecosystem, Package: d.Name, Version: d.Version, Transitivity: d.Transitivity, Lockfile: h.Lockfile, Line: d.Line,
+			Vulnerability: v.Shown, Reachability: redoubt.ReachabilityUnknown, Malicious: v.Malicious, Group: v.Group,
+		},
+	}
+	out.Message = fmt.Sprintf("%s %s is affected by %s", d.Name, d.Version, v.Shown)
+	if summary := v.Summary(); summary != "" {
+		out.Message += ": " + summary
+	}
+	if v.Malicious {
+		out.Dependency.Reachability = redoubt.AlwaysReachable
+	}
+	if fix != "" {
+		out.Dependency.Fixes = []redoubt.Fix{{Package: d.Name, Version: fix}}
+	}
+	return out
+}
+
+// twins are the findings of scanners that say the same.
+func (m *matcher) twins(match *redoubt.Match) (out []redoubt.Subject) {
+	for _, s := range m.subjects[site{match.Dependency.Lockfile, match.Package}] {
+		if slices.Contains(match.IDs, strings.ToUpper(s.Vulnerability)) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// score adds the EPSS scores: of several CVEs the highest.
+func (m *matcher) score(ctx context.Context, s Store) error {
+	var cves []string
+	for i := range m.matches {
+		cves = append(cves, cvesOf(m.matches[i].IDs)...)
+	}
+	if len(cves) == 0 {
+		return nil
+	}
+	slices.Sort(cves)
+	scores, err := s.Scores(ctx, slices.Compact(cves))
+	if err != nil {
+		return fmt.Errorf("read the EPSS scores: %w", err)
+	}
+	for i := range m.matches {
+		for _, cve := range cvesOf(m.matches[i].IDs) {
+			d := &m.matches[i].Dependency
+			if score, ok := scores[cve]; ok && (d.EPSS == nil || score.Score > d.EPSS.Score) {
+				d.EPSS = &score
+			}
+		}
+	}
+	return nil
+}
+
+func cvesOf(names []string) (out []string) {
+	for _, n := range names {
+		if cveID.MatchString(n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}

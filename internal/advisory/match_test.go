@@ -1,0 +1,109 @@
+package advisory_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
+)
+
+func dep(ecosystem, name, version string) redoubt.Dependency {
+	return redoubt.Dependency{Ecosystem: ecosystem, Name: name, Version: version, Transitivity: redoubt.Direct, Line: 7}
+}
+
+func match(t *testing.T, l *advisory.Library, s *shelf, scope *advisory.Scope) redoubt.Advised {
+	t.Helper()
+	advised, err := l.Match(t.Context(), s, 1, "refs/heads/main", scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return advised
+}
+
+func TestMatchTellsWhatFindingsNeed(t *testing.T) {
+	s := known(t)
+	s.scores = map[string]redoubt.EPSS{"CVE-2021-44228": {Score: 0.94, Percentile: 0.99}}
+	s.holdings = []redoubt.Holding{{Lockfile: "pom.xml", ScanID: 3, Commit: "abc", Dependencies: []redoubt.Dependency{
+		dep("maven", "org.apache.logging.log4j:log4j-core", "2.14.1"), dep("maven", "org.apache.logging.log4j:log4j-core", "2.13.0"),
+		dep("npm", "expresss-evil", "1.0.0"), dep("npm", "left-pad", "1.0.0"),
+	}}}
+	advised := match(t, advisory.NewLibrary(orders), s, nil)
+	if len(advised.Matches) != 2 {
+		t.Fatalf("%d matches", len(advised.Matches))
+	}
+	m := advised.Matches[0]
+	want := redoubt.Vulnerable{
+		Ecosystem: "maven", Package: "org.apache.logging.log4j:log4j-core", Version: "2.13.0", Transitivity: redoubt.Direct, Lockfile: "pom.xml", Line: 7,
+		Vulnerability: "CVE-2021-44228", Reachability: redoubt.ReachabilityUnknown, Group: m.Group,
+		Fixes: []redoubt.Fix{{Package: "org.apache.logging.log4j:log4j-core", Version: "2.15.0"}}, EPSS: &redoubt.EPSS{Score: 0.94, Percentile: 0.99},
+	}
+	if diff := cmp.Diff(want, m.Dependency); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if m.Severity != redoubt.SeverityCritical || m.ScanID != 3 || m.Commit != "abc" || m.Rule.Name != "CVE-2021-44228" || !cmp.Equal(m.Rule.CWE, []string{"CWE-502", "CWE-917"}) ||
+		m.Rule.Message != "Lookups in log messages run code from elsewhere" || m.Rule.IssueType != redoubt.SCA ||
+		m.Message != "org.apache.logging.log4j:log4j-core 2.13.0 is affected by CVE-2021-44228: Lookups in log messages run code from elsewhere" {
+		t.Errorf("%+v %+v", m, *m.Rule)
+	}
+	evil := advised.Matches[1]
+	if !evil.Dependency.Malicious || evil.Dependency.Reachability != redoubt.AlwaysReachable || evil.Severity != redoubt.SeverityCritical || evil.Dependency.Vulnerability != "MAL-2022-7421" {
+		t.Errorf("%+v", evil)
+	}
+}
+
+func TestMatchFindsTwinsAndWhatIsHeld(t *testing.T) {
+	s := known(t)
+	s.holdings = []redoubt.Holding{{Lockfile: "a.json", Dependencies: []redoubt.Dependency{dep("npm", "lodash", "4.17.20"), dep("nuget", "newtonsoft.json", "12.0.0")}}}
+	about := func(id int64, source, lockfile, pkg, version, vulnerability string) redoubt.Subject {
+		return redoubt.Subject{FindingID: id, Source: source, Lockfile: lockfile, Ecosystem: "npm", Package: pkg, Version: version, Vulnerability: vulnerability}
+	}
+	s.subjects = []redoubt.Subject{
+		about(1, "semgrep", "a.json", "lodash", "4.17.20", "ghsa-35jh-r3h4-6jhm"), about(2, "semgrep", "a.json", "lodash", "4.17.20", "CVE-2000-1"),
+		about(3, "semgrep", "b.json", "lodash", "4.17.20", "CVE-2021-23337"), about(4, "semgrep", "a.json", "axios", "4.17.20", "CVE-2021-23337"),
+		about(5, redoubt.SourceAdvisories, "a.json", "lodash", "4.17.20", "CVE-2021-1"), about(6, redoubt.SourceAdvisories, "a.json", "lodash", "4.17.19", "CVE-2021-1"),
+		about(7, redoubt.SourceAdvisories, "a.json", "axios", "1.0.0", "CVE-2021-1"),
+	}
+	advised := match(t, advisory.NewLibrary(orders), s, nil)
+	if len(advised.Matches) != 2 || len(advised.Twins[0]) != 1 || advised.Twins[0][0].FindingID != 1 || len(advised.Twins[1]) != 0 {
+		t.Errorf("%+v", advised)
+	}
+	if diff := cmp.Diff(map[int64]bool{5: true, 6: false, 7: false}, advised.Held); diff != "" {
+		t.Error(diff)
+	}
+	narrow := match(t, advisory.NewLibrary(orders), s, &advisory.Scope{Keys: map[string]bool{"npm/axios": true}})
+	if diff := cmp.Diff(map[int64]bool{7: false}, narrow.Held); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLibraryReadsOnceAVersion(t *testing.T) {
+	s := known(t)
+	s.holdings = []redoubt.Holding{{Lockfile: "a.json", Dependencies: []redoubt.Dependency{dep("npm", "lodash", "4.17.20"), dep("npm", "left-pad", "1.0.0")}}}
+	l := advisory.NewLibrary(orders)
+	for range 3 {
+		match(t, l, s, nil)
+	}
+	if s.reads != 1 {
+		t.Errorf("read %d times", s.reads)
+	}
+	s.groups, s.version = nil, 2
+	if advised := match(t, l, s, nil); len(advised.Matches) != 0 || s.reads != 2 {
+		t.Errorf("another version: %d matches, read %d times", len(advised.Matches), s.reads)
+	}
+}
+
+func TestWithdrawnRecordsMatchNothing(t *testing.T) {
+	live := stored(t, 1, `{"id":"OSV-1","aliases":["CVE-2024-1"],"affected":[{"package":{"ecosystem":"npm","name":"a"},"versions":["1.0.0"]}]}`)
+	gone := stored(t, 2, `{"id":"GHSA-1","aliases":["CVE-2024-1"],"withdrawn":"2024-01-01T00:00:00Z","affected":[{"package":{"ecosystem":"npm","name":"a"},"ranges":[{"type":"SEMVER","events":[{"introduced":"0"}]}]}]}`)
+	s := &shelf{version: 1, groups: []redoubt.AdvisoryGroup{{ID: 1, Records: []redoubt.Advisory{live, gone}}}}
+	s.holdings = []redoubt.Holding{{Lockfile: "l", Dependencies: []redoubt.Dependency{dep("npm", "a", "2.0.0")}}}
+	if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 0 {
+		t.Errorf("%+v", advised.Matches)
+	}
+	s.holdings[0].Dependencies[0].Version = "1.0.0"
+	if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 1 {
+		t.Errorf("%+v", advised.Matches)
+	}
+}
