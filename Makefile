@@ -17,7 +17,7 @@ packages_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n1 dirna
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## Install what the tests need and is not here yet (as root on Debian: PostgreSQL, semgrep)
@@ -75,6 +75,12 @@ fuzz: ## Run each fuzz target for FUZZTIME=10s
 golden: ## Write the golden files again; read the diff before committing it
 	go test $(call packages_with,flag\.Bool.*"update") -update
 	@git --no-pager diff --stat
+
+.PHONY: screenshots
+screenshots: ## Draw every page of the demo's data into .cache/screenshots, light, dark and narrow (needs Chromium)
+	@mkdir -p .cache/screenshots
+	go test ./internal/web -count=1 -run TestScreenshots -screenshots $(CURDIR)/.cache/screenshots
+	@ls .cache/screenshots
 
 .PHONY: schema
 schema: ## Write the dumped database schemas again

@@ -35,6 +35,15 @@ func scanRule(r row) (rule redoubt.Rule, err error) {
 	return rule, err
 }
 
+// Rule finds one content of a rule by its id.
+func (tx *Tx) Rule(ctx context.Context, id int64) (redoubt.Rule, error) {
+	rule, err := one(ctx, tx, scanRule, `SELECT id, content_json FROM rule WHERE deployment_id = $1 AND id = $2`, id)
+	if err != nil {
+		return rule, fmt.Errorf("rule %d: %w", id, err)
+	}
+	return rule, nil
+}
+
 // PutRules stores contents not seen before and returns the id of each, in the
 // order given. Names that no policy lists enter the default one of their product
 // with the mode they ask for, else monitor, not served; a new content of a known

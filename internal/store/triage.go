@@ -81,3 +81,16 @@ func (tx *Tx) TriageTrail(ctx context.Context, lineageID int64) ([]redoubt.Triag
 func scanTriageEvent(r row) (e redoubt.TriageEvent, err error) {
 	return e, r.Scan(&e.ID, &e.LineageID, instant(&e.At), decoded(&e.By), decoded(&e.Before), decoded(&e.After), &e.Note)
 }
+
+// TriageEvents reads a stretch of the deployment's trail: the events after one
+// id up to another, in the order of ids.
+func (tx *Tx) TriageEvents(ctx context.Context, after, through int64) ([]redoubt.TriageEvent, error) {
+	return many(ctx, tx, scanTriageEvent, `
+		SELECT id, lineage_id, at, actor_json, before_json, after_json, note FROM triage_event
+		WHERE deployment_id = $1 AND id > $2 AND id <= $3 ORDER BY id`, after, through)
+}
+
+// LastTriageEvent is the id of the newest event of the trail, 0 before the first.
+func (tx *Tx) LastTriageEvent(ctx context.Context) (int64, error) {
+	return one(ctx, tx, scalar[int64], `SELECT coalesce(max(id), 0) FROM triage_event WHERE deployment_id = $1`)
+}

@@ -11,15 +11,19 @@ import (
 // funcs are what templates may call.
 func (p *Pages) funcs() template.FuncMap {
 	return template.FuncMap{
-		"asset":   func(name string) string { return p.assets.address[name] },
-		"count":   count,
-		"safeURL": safeURL,
-		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"utc":     func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
-		"ago":     func(t time.Time) string { return ago(p.Clock().Sub(t)) },
-		"branch":  branch,
-		"words":   func(s string) string { return strings.ReplaceAll(s, "_", " ") },
-		"capital": capital,
+		"asset":     func(name string) string { return p.assets.address[name] },
+		"count":     count,
+		"safeURL":   safeURL,
+		"iso":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"utc":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"ago":       func(t time.Time) string { return ago(p.Clock().Sub(t)) },
+		"branch":    branch,
+		"markdown":  markdown,
+		"words":     words,
+		"list":      func(items ...any) []any { return items },
+		"percent":   percent,
+		"mayTriage": func(v Viewer) bool { return v.May(triager) },
+		"capital":   capital,
 	}
 }
 
@@ -71,7 +75,25 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
+	switch {
+	case strings.HasSuffix(noun, "ch"):
+		return count(n) + " " + noun + "es"
+	case strings.HasSuffix(noun, "ty"):
+		return count(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
+	}
 	return count(n) + " " + noun + "s"
+}
+
+// words writes a word of the wire with spaces.
+func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
+
+// percent writes a share from 0 to 1.
+func percent(share float64) string {
+	digits := 0
+	if share < 0.1 {
+		digits = 1
+	}
+	return strconv.FormatFloat(100*share, 'f', digits, 64) + "\u202f%"
 }
 
 // capital writes a word of the wire with a capital first letter and spaces.

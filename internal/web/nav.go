@@ -22,6 +22,11 @@ type navItem struct {
 func navTable() []navGroup {
 	return []navGroup{
 		{"", []navItem{{Label: "Overview", Path: "/overview", Section: "overview", least: viewer}}},
+		{"Findings", []navItem{
+			{Label: "Code", Path: "/findings", Section: "findings", least: viewer},
+			{Label: "Supply chain", Path: "/supply-chain/vulnerabilities", Section: "vulnerabilities", least: viewer},
+			{Label: "Secrets", Path: "/secrets", Section: "secrets", least: viewer},
+		}},
 	}
 }
 

@@ -30,5 +30,13 @@ func routes() []route {
 		{get, "/{$}", viewer, (*visit).home},
 		{get, org, viewer, (*visit).home},
 		{get, org + "/overview", viewer, (*visit).overview},
+
+		{get, org + "/findings", viewer, listFindings(redoubt.SAST)},
+		{get, org + "/supply-chain/vulnerabilities", viewer, listFindings(redoubt.SCA)},
+		{get, org + "/secrets", viewer, listFindings(redoubt.Secrets)},
+		{get, org + "/findings/{id}", viewer, (*visit).showFinding},
+		{post, org + "/triage/preview", triager, (*visit).previewTriage},
+		{post, org + "/triage", triager, (*visit).decide},
+		{post, org + "/triage/undo", triager, (*visit).undo},
 	}
 }

@@ -23,22 +23,90 @@
     try { localStorage.setItem("theme", root.dataset.theme); } catch { /* it holds for this page */ }
   };
 
+  // A list with a panel: j and k walk through it, the address follows.
+  const rows = () => all("[data-row]");
+  const current = () => one("[data-row].current");
+  const placeKey = "row:" + location.pathname;
+  const show = async (row) => {
+    const link = one("[data-open]", row);
+    for (const other of rows()) { other.classList.remove("current"); other.removeAttribute("aria-current"); }
+    row.classList.add("current");
+    row.setAttribute("aria-current", "true");
+    row.scrollIntoView({ block: "nearest" });
+    history.replaceState(null, "", link.href);
+    const address = new URL(link.href);
+    await htmx.ajax("GET", `${link.dataset.open}?back=${encodeURIComponent(address.pathname + address.search)}`, { target: "#panel", swap: "innerHTML" });
+    one(".explore").classList.add("open");
+    one("#panel").scrollTop = 0;
+  };
+  const move = (step) => {
+    const list = rows();
+    if (!list.length) return;
+    let at = list.indexOf(current());
+    if (at < 0) {
+      // What stood here was decided about and left the list: go on from its place.
+      const place = Number(sessionStorage.getItem(placeKey) ?? -1);
+      sessionStorage.removeItem(placeKey);
+      at = place >= 0 ? (step > 0 ? place - 1 : place) : (step > 0 ? -1 : 0);
+    }
+    show(list[Math.min(Math.max(at + step, 0), list.length - 1)]);
+  };
+  const close = () => {
+    const panel = one("#panel");
+    if (!panel?.firstElementChild) return;
+    panel.replaceChildren();
+    one(".explore").classList.remove("open");
+    const address = new URL(location.href);
+    address.searchParams.delete("finding");
+    history.replaceState(null, "", address);
+  };
+  const picked = () => all('[data-rows] input[name="id"]:checked');
+  const tell = () => {
+    const n = picked().length;
+    for (const el of all("[data-picked]")) el.textContent = n ? `${n} selected` : "Select";
+    for (const el of all("[data-decide]")) el.disabled = !n;
+  };
+  const decide = () => {
+    if (picked().length) return one("[data-decide]").click();
+    (one('[data-decision] input[name="state"]') ?? one('.decide input[name="state"]'))?.focus();
+  };
+
   const typing = (el) => el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) && !/^(checkbox|radio|button|submit)$/.test(el.type);
   const keys = {
     "?": () => one("#help")?.showModal(),
     "/": () => one("[data-search]")?.focus(),
+    j: () => move(1),
+    k: () => move(-1),
+    x: () => one('input[name="id"]', current() ?? document.createElement("i"))?.click(),
+    i: decide,
+    Enter: () => { const link = current() && one("[data-open]", current()); if (link) location.href = link.dataset.open; },
+    Escape: close,
   };
 
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || one("dialog[open]")) return;
     const act = keys[e.key];
-    if (!act) return;
+    if (!act || e.key === "Enter" && e.target !== document.body) return;
     e.preventDefault();
     act();
   });
   document.addEventListener("click", (e) => {
     if (e.target.closest("[data-theme-toggle]")) toggleTheme();
     if (e.target.closest("[data-help]")) keys["?"]();
+    if (e.target.closest("[data-shut]")) close();
+    const link = e.target.closest("[data-row] [data-open]");
+    if (link && !e.ctrlKey && !e.metaKey && !e.shiftKey) {
+      e.preventDefault();
+      show(link.closest("[data-row]"));
+    }
+    for (const menu of all("details.menu[open]")) if (!menu.contains(e.target)) menu.open = false;
+  });
+  document.addEventListener("change", (e) => {
+    if (e.target.matches("[data-all]")) for (const box of all('[data-rows] input[name="id"]')) box.checked = e.target.checked;
+    if (e.target.closest("[data-rows]")) tell();
+  });
+  document.addEventListener("submit", (e) => {
+    if (e.target.matches("[data-decision]") && current()) sessionStorage.setItem(placeKey, rows().indexOf(current()));
   });
 
   const ready = (from) => {
@@ -46,5 +114,7 @@
     for (const el of all("[data-theme-toggle], [data-help]", from)) el.hidden = false;
   };
   ready(document);
+  tell();
+  current()?.scrollIntoView({ block: "nearest" });
   document.addEventListener("htmx:load", (e) => ready(e.target));
 })();

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Changed are the findings and lineages that changed after a version, those
+// that are gone too.
+type Changed struct {
+	Findings map[int64]bool
+	Lineages map[int64]bool
+}
+
+// ChangedSince reads from the feed what changed after a version. A feed that no
+// longer reaches back so far, or never came so far, is redoubt.ErrConflict.
+func (tx *Tx) ChangedSince(ctx context.Context, version int64) (Changed, error) {
+	out := Changed{Findings: map[int64]bool{}, Lineages: map[int64]bool{}}
+	pruned, err := one(ctx, tx, scalar[int64], `SELECT pruned_version FROM deployment WHERE id = $1`)
+	if err != nil {
+		return out, err
+	}
+	if version < pruned || version > tx.Version() {
+		return out, fmt.Errorf("the feed does not tell what changed since version %d: %w", version, redoubt.ErrConflict)
+	}
+	changed, err := tx.changesSince(ctx, version)
+	for id := range changed[changeFinding] {
+		out.Findings[id] = true
+	}
+	for id := range changed[changeLineage] {
+		out.Lineages[id] = true
+	}
+	return out, err
+}

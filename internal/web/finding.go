@@ -1,0 +1,216 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// findingDetail is everything that is known of one finding.
+type findingDetail struct {
+	shownFinding
+	Product  product
+	Own      string // its permalink
+	Back     string // where deciding about it leads
+	Code     []codeLine
+	Flow     []redoubt.FlowStep
+	NoCode   string // why there is no code
+	NoLink   string // why there is no link to the code
+	Commit   string // where a secret of the history was found
+	Blocking bool
+	Rule     redoubt.Rule
+	Project  redoubt.Project
+	Scan     redoubt.Scan // that saw it first
+	Triage   redoubt.Triage
+	Others   []shownFinding // the same on other refs
+	History  []moment
+	Like     precedent
+	Snapshot snapshot
+	Removed  bool // no list shows it any more
+	Done     *decision
+}
+
+// Touches says what the button does beyond the finding itself.
+func (d *findingDetail) Touches() string {
+	if len(d.Others) == 0 {
+		return ""
+	}
+	return "holds on " + plural(len(d.Others), "other branch")
+}
+
+// codeLine is a line of the code that matched.
+type codeLine struct {
+	Number int
+	Text   string
+}
+
+// precedent says what was decided about other findings of the rule.
+type precedent struct {
+	Total, Ignored, FalsePositive, Fixed int
+	Address                              string
+}
+
+// showFinding is the page of one finding, of whatever product.
+func (v *visit) showFinding() error {
+	id, err := v.id("id")
+	if err != nil {
+		return err
+	}
+	view, err := v.findings()
+	if err != nil {
+		return err
+	}
+	back := v.r.URL.Query().Get("back")
+	if !v.local(back) {
+		back = v.r.URL.Path
+	}
+	d, err := v.detail(view, id, back)
+	if err != nil {
+		return err
+	}
+	if d.Done, err = v.decided(v.r.URL.Query().Get("done"), d.Own); err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, sheet{Template: "finding", Title: d.Title(), Section: d.Product.Section, Data: d, Part: "panel"})
+}
+
+// local reports whether an address is below the viewer's deployment.
+func (v *visit) local(address string) bool {
+	return strings.HasPrefix(address, v.to("/")) && !strings.ContainsAny(address, "\\\r\n")
+}
+
+// detail gathers what there is of a finding. One that no list shows any more,
+// as its rule or branch is gone, still answers to its id.
+func (v *visit) detail(view *index.View, id int64, back string) (*findingDetail, error) {
+	d := &findingDetail{Back: back, Own: v.to("/findings/" + decimal(id))}
+	var o store.Occurrence
+	err := v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if o, err = tx.Finding(ctx, id); err != nil {
+			return err
+		}
+		d.Triage, d.Product = o.Lineage.Triage, productOf(o.IssueType)
+		if d.Rule, err = tx.Rule(ctx, o.RuleID); err != nil {
+			return err
+		}
+		if d.Project, err = tx.Project(ctx, o.ProjectID); err != nil {
+			return err
+		}
+		return v.past(ctx, tx, d, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := d.evidence(o); err != nil {
+		return nil, err
+	}
+	if err := v.occurrences(view, d, o); err != nil {
+		return nil, err
+	}
+	d.Like = v.precedent(view, o)
+	d.Snapshot = snapshotOf(view.Version(), o.IssueType, []int64{o.ID})
+	return d, nil
+}
+
+// occurrences finds the finding as lists show it, and the same on other refs.
+func (v *visit) occurrences(view *index.View, d *findingDetail, o store.Occurrence) error {
+	ids, err := view.Occurrences(v.r.Context(), o.IssueType, []int64{o.LineageID})
+	if err != nil {
+		return err
+	}
+	page, err := view.Page(v.r.Context(), redoubt.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: ids}, 0, max(len(ids), 1))
+	if err != nil {
+		return err
+	}
+	all, err := shownFindings(page)
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
+		if f.ID == o.ID {
+			d.shownFinding = f
+		} else {
+			d.Others = append(d.Others, f)
+		}
+	}
+	if d.Removed = d.ID == 0; d.Removed {
+		return d.fromStore(o)
+	}
+	return nil
+}
+
+// fromStore fills in what lists would show of a finding that they do not.
+func (d *findingDetail) fromStore(o store.Occurrence) error {
+	rule, err := d.Rule.Members()
+	if err != nil {
+		return err
+	}
+	text := append(append([]byte("{"), o.Body...), ',')
+	text = append(append(text, rule...), `""}}`...)
+	if err := json.Unmarshal(text, &d.shownFinding); err != nil {
+		return err
+	}
+	f := &d.Finding
+	f.ID, f.Ref, f.Severity, f.Confidence = o.ID, o.Ref, o.Severity.String(), o.Confidence.String()
+	f.CreatedAt.Time, f.RelevantSince.Time = o.CreatedAt, o.RelevantSince
+	f.Repository.Name, f.Repository.URL = d.Project.Name, d.Project.URL
+	f.State, f.TriageState, f.Rule.Message = o.State.String(), o.Lineage.Triage.State.String(), d.Rule.Message
+	return nil
+}
+
+// evidence reads what the scanner showed, or says why there is nothing.
+func (d *findingDetail) evidence(o store.Occurrence) error {
+	var e ingest.Evidence
+	if len(o.Evidence) > 0 {
+		if err := json.Unmarshal(o.Evidence, &e); err != nil {
+			return err
+		}
+	}
+	d.Flow, d.Commit, d.Blocking = e.DataFlow, e.Commit, e.Blocking
+	if e.Code != "" {
+		for i, text := range strings.Split(strings.TrimRight(e.Code, "\n"), "\n") {
+			line := codeLine{Text: text}
+			if o.Line > 0 {
+				line.Number = o.Line + i
+			}
+			d.Code = append(d.Code, line)
+		}
+		return nil
+	}
+	switch o.IssueType {
+	case redoubt.Secrets:
+		d.NoCode = "The code around a secret is never kept."
+	case redoubt.SCA:
+		d.NoCode = ""
+	default:
+		d.NoCode = "The report of this scan holds no code. Semgrep writes code only when it is signed in, and some tools never do."
+	}
+	return nil
+}
+
+// Fingerprint is what tells the finding from all others of its project.
+func (d *findingDetail) Fingerprint() string {
+	if d.MatchBasedID != "" {
+		return d.MatchBasedID
+	}
+	return d.SyntacticID
+}
+
+// precedent counts what was decided about the rule elsewhere.
+func (v *visit) precedent(view *index.View, o store.Occurrence) precedent {
+	p := productOf(o.IssueType)
+	s := &search{product: p, base: v.to(p.Path), values: map[string][]string{string(index.FacetRule): {o.RuleName}}, except: map[string][]string{}}
+	filter := redoubt.FindingFilter{IssueType: o.IssueType, Dedup: true, Rules: []string{o.RuleName}}
+	out := precedent{Total: view.Count(filter), Address: s.address()}
+	ignored, fixed := filter, filter
+	ignored.Statuses, fixed.Statuses = []redoubt.Status{redoubt.StatusIgnored}, []redoubt.Status{redoubt.StatusFixed}
+	out.Ignored, out.Fixed = view.Count(ignored), view.Count(fixed)
+	ignored.TriageReasons = []redoubt.TriageReason{redoubt.FalsePositive}
+	out.FalsePositive = view.Count(ignored)
+	return out
+}

@@ -1,0 +1,134 @@
+package web
+
+import (
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+)
+
+// facet is a filter that the findings pages offer with counts.
+type facet struct {
+	key      index.Facet // also the parameter of the address
+	label    string
+	products redoubt.Products
+	order    []string // the values of an enumeration, in the order to show; others are by count
+	single   bool     // at most one value
+	folded   bool     // shown closed until it is used
+	// set puts values into a filter and returns those that are none.
+	set func(f *redoubt.FindingFilter, values []string) (bad []string)
+}
+
+var (
+	everything = redoubt.Products(0).With(redoubt.SAST).With(redoubt.SCA).With(redoubt.Secrets)
+	code       = redoubt.Products(0).With(redoubt.SAST)
+	supply     = redoubt.Products(0).With(redoubt.SCA)
+	secrets    = redoubt.Products(0).With(redoubt.Secrets)
+)
+
+// facets is the table of them, in the order of the page.
+var facets = []facet{
+	{index.FacetStatus, "Status", everything, []string{"open", "reviewing", "fixing", "ignored", "fixed"}, false, false, enum(func(f *filter) *[]redoubt.Status { return &f.Statuses }, redoubt.ParseStatus)},
+	{index.FacetSeverity, "Severity", everything, []string{"critical", "high", "medium", "low"}, false, false, enum(func(f *filter) *[]redoubt.Severity { return &f.Severities }, redoubt.ParseSeverity)},
+	{index.FacetReachability, "Reachability", supply, []string{"always_reachable", "reachable", "conditionally_reachable", "unreachable", "unknown"}, false, false, enum(func(f *filter) *[]redoubt.Reachability { return &f.Reachabilities }, redoubt.ParseReachability)},
+	{index.FacetEPSS, "Exploit probability", supply, []string{"high", "medium", "low", "none"}, false, false, enum(func(f *filter) *[]redoubt.EPSSBand { return &f.EPSS }, redoubt.ParseEPSSBand)},
+	{index.FacetTransitivity, "Dependency", supply, []string{"direct", "transitive", "unknown"}, false, false, enum(func(f *filter) *[]redoubt.Transitivity { return &f.Transitivities }, redoubt.ParseTransitivity)},
+	{index.FacetMalicious, "Malicious", supply, []string{"true", "false"}, true, true, yesNo(func(f *filter) **bool { return &f.Malicious })},
+	{index.FacetValidation, "Validation", secrets, []string{"confirmed_valid", "validation_error", "no_validator", "confirmed_invalid"}, false, false, enum(func(f *filter) *[]redoubt.ValidationState { return &f.ValidationStates }, redoubt.ParseValidationState)},
+	{index.FacetSecretType, "Kind of secret", secrets, nil, false, false, texts(func(f *filter) *[]string { return &f.SecretTypes })},
+	{index.FacetIncludeHistory, "In history", secrets, []string{"false"}, true, true, history},
+	{index.FacetConfidence, "Confidence", everything, []string{"high", "medium", "low"}, false, false, enum(func(f *filter) *[]redoubt.Confidence { return &f.Confidences }, redoubt.ParseConfidence)},
+	{index.FacetProject, "Project", everything, nil, false, false, texts(func(f *filter) *[]string { return &f.Projects })},
+	{index.FacetProjectTag, "Project tag", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.ProjectTags })},
+	{index.FacetRef, "Branch", everything, nil, true, false, oneRef},
+	{index.FacetPackage, "Package", supply, nil, false, false, texts(func(f *filter) *[]string { return &f.Packages })},
+	{index.FacetRule, "Rule", everything, nil, false, false, texts(func(f *filter) *[]string { return &f.Rules })},
+	{index.FacetCategory, "Category", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.Categories })},
+	{index.FacetRuleset, "Ruleset", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.Rulesets })},
+	{index.FacetMode, "Policy", everything, []string{"block", "comment", "monitor"}, false, true, enum(func(f *filter) *[]redoubt.PolicyMode { return &f.Modes }, parseMode)},
+	{index.FacetReason, "Reason to ignore", everything, []string{"false_positive", "acceptable_risk", "no_time", "no_triage_reason"}, false, true, enum(func(f *filter) *[]redoubt.TriageReason { return &f.TriageReasons }, redoubt.ParseTriageReason)},
+	{index.FacetVerdict, "Assistant says", code, []string{"true_positive", "false_positive"}, false, true, enum(func(f *filter) *[]redoubt.Verdict { return &f.Verdicts }, redoubt.ParseVerdict)},
+	{index.FacetComponent, "Component", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.ComponentTags })},
+	{index.FacetPR, "Fixing change request", everything, []string{"open", "merged"}, false, true, prStates},
+	{index.FacetProOnly, "Needs the pro engine", code, []string{"true", "false"}, true, true, yesNo(func(f *filter) **bool { return &f.ProOnly })},
+	{index.FacetVisibility, "Repository", secrets, []string{"public", "private", "unknown"}, false, true, enum(func(f *filter) *[]redoubt.Visibility { return &f.Visibilities }, redoubt.ParseVisibility)},
+}
+
+type filter = redoubt.FindingFilter
+
+// enum sets a list of an enumeration.
+func enum[T any](list func(*filter) *[]T, parse func(string) (T, bool)) func(*filter, []string) []string {
+	return func(f *filter, values []string) (bad []string) {
+		for _, text := range values {
+			v, ok := parse(text)
+			if !ok {
+				bad = append(bad, text)
+				continue
+			}
+			*list(f) = append(*list(f), v)
+		}
+		return bad
+	}
+}
+
+// texts sets a list of names.
+func texts(list func(*filter) *[]string) func(*filter, []string) []string {
+	return func(f *filter, values []string) []string {
+		*list(f) = values
+		return nil
+	}
+}
+
+// yesNo sets a yes or no.
+func yesNo(member func(*filter) **bool) func(*filter, []string) []string {
+	return func(f *filter, values []string) []string {
+		last := values[len(values)-1]
+		if last != "true" && last != "false" {
+			return []string{last}
+		}
+		yes := last == "true"
+		*member(f) = &yes
+		return nil
+	}
+}
+
+// history leaves out secrets that are only in the history; the filter knows no
+// other choice.
+func history(f *filter, values []string) []string {
+	last := values[len(values)-1]
+	if last != "true" && last != "false" {
+		return []string{last}
+	}
+	f.ExcludeHistoric = last == "false"
+	return nil
+}
+
+func oneRef(f *filter, values []string) []string {
+	if last := values[len(values)-1]; last != redoubt.DefaultRefFilter {
+		f.Ref = redoubt.FullRef(last)
+	}
+	return nil
+}
+
+func prStates(f *filter, values []string) (bad []string) {
+	for _, v := range values {
+		if v != "open" && v != "merged" {
+			bad = append(bad, v)
+		}
+	}
+	f.PRStates = values
+	return bad
+}
+
+// parseMode reads both spellings that the contract has of a mode.
+func parseMode(s string) (redoubt.PolicyMode, bool) {
+	if m, ok := redoubt.ParseRuleBoard(s); ok {
+		return m, true
+	}
+	return redoubt.ParsePolicyMode(s)
+}
+
+// facetsOf lists the facets of a product.
+func facetsOf(t redoubt.IssueType) []facet {
+	return slices.DeleteFunc(slices.Clone(facets), func(f facet) bool { return !f.products.Has(t) })
+}

@@ -1,0 +1,299 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+)
+
+// findingsPage is what the template of the findings pages shows.
+type findingsPage struct {
+	*search
+	Product   product
+	Total     int
+	Rows      []findingRow
+	Groups    []groupRow // in place of rows
+	Facets    []facetView
+	Chips     []chip
+	Orders    []choice
+	Groupings []choice
+	Branches  []choice
+	Pages     pager
+	Detail    *findingDetail // in the panel; nil for none
+	Bare      bool           // the deployment has no finding of the product at all
+	Done      *decision      // what was decided a moment ago
+	Hidden    []param        // what a search by name sends along
+	Clear     string         // the page as it starts
+	Any       string         // the same filters, whatever the status
+}
+
+// What the template asks of the state.
+
+// Query is the text that is searched for.
+func (p *findingsPage) Query() string { return p.query }
+
+// Encoded is the state as a query, for forms.
+func (p *findingsPage) Encoded() string { return p.params().Encode() }
+
+// Type is the wire name of the product.
+func (p *findingsPage) Type() string { return p.Product.Type.String() }
+
+// Group is what rows are grouped by, or empty.
+func (p *findingsPage) Group() string { return p.group }
+
+// Branch says how branches are shown.
+func (p *findingsPage) Branch() string { return p.branch }
+
+// Narrowed reports whether there is something to reset.
+func (p *findingsPage) Narrowed() bool { return p.narrowed() }
+
+type findingRow struct {
+	shownFinding
+	Address string // of the list with it in the panel
+	Own     string // of its own page
+	Current bool
+}
+
+type groupRow struct {
+	index.Group
+	Address string
+	Bars    []bar
+}
+
+// bar is a part of a row's whole, by severity.
+type bar struct {
+	Severity string
+	Count    int
+}
+
+type facetView struct {
+	Label  string
+	Key    string
+	Open   bool
+	Values []valueView
+	More   int
+}
+
+type valueView struct {
+	Value, Label       string
+	Count              int
+	Include, Exclude   string // addresses
+	Included, Excluded bool
+	CanExclude         bool
+}
+
+// chip is a filter in force, and the address without it.
+type chip struct {
+	Label, Value string
+	Not          bool
+	Without      string
+}
+
+// choice is one of a few ways to show a page.
+type choice struct {
+	Label, Address string
+	Current        bool
+}
+
+type param struct{ Name, Value string }
+
+// listFindings shows one of the three findings pages.
+func listFindings(t redoubt.IssueType) func(*visit) error {
+	return func(v *visit) error {
+		s, err := searchOf(productOf(t), v.to(productOf(t).Path), v.r.URL.Query(), v.Clock())
+		if err != nil {
+			return err
+		}
+		page, err := v.findingsPage(s)
+		if err != nil {
+			return err
+		}
+		return v.show(http.StatusOK, sheet{Template: "findings", Title: s.product.Title, Section: s.product.Section, Data: page})
+	}
+}
+
+func (v *visit) findingsPage(s *search) (*findingsPage, error) {
+	view, err := v.findings()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := view.Ask(v.r.Context(), s.question())
+	if err != nil {
+		return nil, err
+	}
+	shown, err := shownFindings(answer.Page)
+	if err != nil {
+		return nil, err
+	}
+	p := &findingsPage{
+		search: s, Product: s.product, Total: answer.Total, Facets: s.facetViews(answer.Facets), Chips: s.chips(),
+		Clear: s.base, Hidden: s.hidden("q"), Any: s.with(func(o *search) {
+			delete(o.values, string(index.FacetStatus))
+			delete(o.except, string(index.FacetStatus))
+		}),
+	}
+	for _, f := range shown {
+		p.Rows = append(p.Rows, v.findingRow(s, f))
+	}
+	p.options()
+	p.grouped(answer.Groups)
+	if s.group == "" {
+		p.Pages = newPager(s.page, perPage, answer.Total, s.onPage)
+	}
+	if p.Total == 0 {
+		p.Bare = view.Count(redoubt.FindingFilter{IssueType: s.filter.IssueType}) == 0
+	}
+	if p.Done, err = v.decided(v.r.URL.Query().Get("done"), s.address()); err != nil {
+		return nil, err
+	}
+	if s.finding != 0 {
+		p.Detail, err = v.detail(view, s.finding, s.address())
+	}
+	return p, err
+}
+
+func (v *visit) findingRow(s *search, f shownFinding) findingRow {
+	return findingRow{
+		shownFinding: f, Own: v.to("/findings/" + strconv.FormatInt(f.ID, 10)), Current: f.ID == s.finding,
+		Address: s.with(func(o *search) { o.page, o.finding = s.page, f.ID }),
+	}
+}
+
+func (s *search) onPage(n int) string { return s.with(func(o *search) { o.page = n }) }
+
+// grouped shows groups in place of rows, one page of them.
+func (p *findingsPage) grouped(groups []index.Group) {
+	if p.group == "" {
+		return
+	}
+	p.Rows = nil
+	p.Pages = newPager(p.page, perPage, len(groups), p.onPage)
+	p.Pages.Noun = p.group
+	from := min((p.page-1)*perPage, len(groups))
+	for _, g := range groups[from:min(from+perPage, len(groups))] {
+		key := index.FacetRule
+		if p.group == "project" {
+			key = index.FacetProject
+		}
+		row := groupRow{Group: g, Address: p.with(func(o *search) { o.group, o.values[string(key)] = "", []string{g.Name} })}
+		for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+			if n := g.Severity[severity]; n > 0 {
+				row.Bars = append(row.Bars, bar{severity.String(), n})
+			}
+		}
+		p.Groups = append(p.Groups, row)
+	}
+}
+
+// options are the ways to order, group and deduplicate.
+func (p *findingsPage) options() {
+	pick := func(now string, set func(*search, string), words ...string) (out []choice) {
+		for i := 0; i < len(words); i += 2 {
+			out = append(out, choice{words[i+1], p.with(func(o *search) { set(o, words[i]) }), now == words[i]})
+		}
+		return out
+	}
+	order := p.order
+	if order == "risk" {
+		order = ""
+	}
+	p.Orders = pick(order, func(o *search, w string) { o.order = w }, "", "Riskiest", "newest", "Newest", "oldest", "Oldest")
+	p.Groupings = pick(p.group, func(o *search, w string) { o.group = w }, "", "Not grouped", "rule", "By rule", "project", "By project")
+	p.Branches = pick(p.branch, func(o *search, w string) { o.branch = w },
+		"", "Each once, primary branch first", "primary", "On primary branches only", "every", "On every branch")
+}
+
+// facetViews puts counts into the order and the words of the page.
+func (s *search) facetViews(counted map[index.Facet]index.FacetCounts) []facetView {
+	var out []facetView
+	for _, f := range facetsOf(s.product.Type) {
+		counts := counted[f.key]
+		chosen := s.chosen(f)
+		view := facetView{Label: f.label, Key: string(f.key), Open: !f.folded || len(chosen) > 0, More: counts.More}
+		for _, c := range counts.Values {
+			if f.key == index.FacetIncludeHistory && c.Value == "true" {
+				continue // that is the case anyway
+			}
+			view.Values = append(view.Values, valueView{
+				Value: c.Value, Label: valueLabel(f, c.Value), Count: c.Count,
+				Include: s.toggle(f, c.Value, false), Exclude: s.toggle(f, c.Value, true), CanExclude: !f.single || f.key == index.FacetRef,
+				Included: slices.Contains(s.values[view.Key], c.Value), Excluded: slices.Contains(s.except[view.Key], c.Value),
+			})
+		}
+		if f.order != nil {
+			slices.SortStableFunc(view.Values, func(a, b valueView) int { return slices.Index(f.order, a.Value) - slices.Index(f.order, b.Value) })
+		}
+		if len(view.Values) > 1 || len(chosen) > 0 {
+			out = append(out, view)
+		}
+	}
+	return out
+}
+
+// valueLabel is what people call a value.
+func valueLabel(f facet, value string) string {
+	switch {
+	case f.key == index.FacetRef:
+		return branch(value)
+	case f.key == index.FacetIncludeHistory:
+		return "In the tree only"
+	case value == "true":
+		return "Yes"
+	case value == "false":
+		return "No"
+	case f.order != nil:
+		return capital(value)
+	}
+	return value
+}
+
+// chips are the filters in force.
+func (s *search) chips() []chip {
+	var out []chip
+	for _, f := range facetsOf(s.product.Type) {
+		for _, value := range s.values[string(f.key)] {
+			out = append(out, chip{f.label, valueLabel(f, value), false, s.toggle(f, value, false)})
+		}
+		for _, value := range s.except[string(f.key)] {
+			out = append(out, chip{f.label, valueLabel(f, value), true, s.toggle(f, value, true)})
+		}
+	}
+	if s.query != "" {
+		out = append(out, chip{"Name", s.query, false, s.with(func(o *search) { o.query = "" })})
+	}
+	if s.since != "" {
+		label := s.since
+		if _, err := strconv.Atoi(s.since); err == nil {
+			label = "the last " + s.since + " days"
+		}
+		out = append(out, chip{"Since", label, false, s.with(func(o *search) { o.since = "" })})
+	}
+	return out
+}
+
+// hidden are the parameters that a form of the page sends along but for those
+// that it has fields for.
+func (s *search) hidden(but ...string) []param {
+	q := s.params()
+	for _, name := range append(but, "page", "finding") {
+		q.Del(name)
+	}
+	return paramsOf(q)
+}
+
+func paramsOf(q url.Values) []param {
+	var out []param
+	for name, values := range q {
+		for _, v := range values {
+			out = append(out, param{name, v})
+		}
+	}
+	slices.SortFunc(out, func(a, b param) int {
+		return slices.Compare([]string{a.Name, a.Value}, []string{b.Name, b.Value})
+	})
+	return out
+}

@@ -1,0 +1,94 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/index"
+)
+
+// shownFinding is a finding as the Web API answers it, with what pages add.
+type shownFinding struct {
+	api.Finding
+}
+
+// shownFindings decodes a page: what people see is what the API says.
+func shownFindings(p *index.Page) ([]shownFinding, error) {
+	var buf bytes.Buffer
+	if _, err := p.WriteTo(&buf); err != nil {
+		return nil, err
+	}
+	var out []shownFinding
+	return out, json.Unmarshal(buf.Bytes(), &out)
+}
+
+// Title says in a few words what it is.
+func (f shownFinding) Title() string {
+	switch {
+	case f.FoundDependency != nil && f.FoundDependency.Package != "":
+		return f.FoundDependency.Package + " " + f.FoundDependency.Version
+	case f.SecretType != nil && *f.SecretType != "":
+		return *f.SecretType
+	}
+	return shortRule(f.RuleName)
+}
+
+// Vulnerability is the identifier of a vulnerability, or empty.
+func (f shownFinding) Vulnerability() string {
+	if f.VulnerabilityIdentifier == nil {
+		return ""
+	}
+	return *f.VulnerabilityIdentifier
+}
+
+// Message is the first paragraph of what the rule says.
+func (f shownFinding) Message() string {
+	text := f.Rule.Message
+	if f.RuleMessage != nil {
+		text = *f.RuleMessage
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n\n")
+	return first
+}
+
+// Text is all that the rule says of this match.
+func (f shownFinding) Text() string {
+	if f.RuleMessage != nil && *f.RuleMessage != "" {
+		return *f.RuleMessage
+	}
+	return f.Rule.Message
+}
+
+// Fixes joins the versions that are no longer vulnerable.
+func (f shownFinding) Fixes() string {
+	var out []string
+	for _, fix := range f.FixRecommendations {
+		if f.FoundDependency != nil && fix.Package == f.FoundDependency.Package {
+			out = append(out, fix.Version)
+			continue
+		}
+		out = append(out, fix.Package+" "+fix.Version)
+	}
+	return strings.Join(out, ", ")
+}
+
+// Since is when it was first seen, or came back.
+func (f shownFinding) Since() time.Time { return f.RelevantSince.Time }
+
+// Reason is why it is ignored, or empty.
+func (f shownFinding) Reason() string {
+	if f.TriageReason == nil {
+		return ""
+	}
+	return *f.TriageReason
+}
+
+// shortRule is the last part of a dotted rule name, which scanners build from
+// paths.
+func shortRule(name string) string {
+	parts := strings.Split(name, ".")
+	return parts[len(parts)-1]
+}

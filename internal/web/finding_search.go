@@ -1,0 +1,271 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+)
+
+// product is one of the three findings pages.
+type product struct {
+	Type    redoubt.IssueType
+	Path    string // below the deployment; the command line links to these
+	Section string
+	Title   string
+	Noun    string // of one finding of it
+}
+
+var products = []product{
+	{redoubt.SAST, "/findings", "findings", "Code", "code finding"},
+	{redoubt.SCA, "/supply-chain/vulnerabilities", "vulnerabilities", "Supply chain", "vulnerability"},
+	{redoubt.Secrets, "/secrets", "secrets", "Secrets", "secret"},
+}
+
+func productOf(t redoubt.IssueType) product { return products[t-1] }
+
+// perPage is how many rows a page lists.
+const perPage = 50
+
+// search is what the address of a findings page asks for. The address is all
+// its state: a link to it is the same view for everybody.
+type search struct {
+	product product
+	base    string              // address without a query
+	values  map[string][]string // what is included, by facet
+	except  map[string][]string // and excluded; as -severities=low
+	query   string
+	since   string // days, or a date
+	branch  string // empty: each finding once; primary; every
+	order   string // risk, newest, oldest
+	group   string // empty, rule, project
+	page    int    // from 1
+	finding int64  // shown in the panel
+	filter  redoubt.FindingFilter
+}
+
+// anyStatus lifts the filter that a page starts with.
+const anyStatus = "any"
+
+// searchOf reads an address. Without a word about the status a page is about
+// what is open. All faults are in one *redoubt.InvalidError.
+func searchOf(p product, base string, q url.Values, now time.Time) (*search, error) {
+	s := &search{
+		product: p, base: base, values: map[string][]string{}, except: map[string][]string{}, query: strings.TrimSpace(q.Get("q")),
+		since: q.Get("since"), branch: q.Get("branch"), order: q.Get("sort"), group: q.Get("group"), page: 1,
+	}
+	s.filter = redoubt.FindingFilter{
+		IssueType: p.Type, Search: s.query, Dedup: s.branch != "every", Primary: s.branch == "primary", Except: &redoubt.FindingFilter{},
+	}
+	bad := &redoubt.InvalidError{}
+	s.readFacets(q, bad)
+	s.readSince(now, bad)
+	s.oneOf(&s.branch, bad, "branch", "primary", "every")
+	s.oneOf(&s.order, bad, "sort", "risk", "newest", "oldest")
+	s.oneOf(&s.group, bad, "group", "rule", "project")
+	s.page = max(number(q, "page", bad), 1)
+	s.finding = int64(number(q, "finding", bad))
+	if len(bad.Fields) > 0 {
+		return nil, bad
+	}
+	return s, nil
+}
+
+func (s *search) readFacets(q url.Values, bad *redoubt.InvalidError) {
+	for _, f := range facetsOf(s.product.Type) {
+		key := string(f.key)
+		included := list(q, key)
+		switch f.key {
+		case index.FacetProject:
+			included = append(included, list(q, "repo")...) // as the command line links
+		case index.FacetStatus:
+			if len(included) == 0 && len(q["-"+key]) == 0 {
+				included = []string{redoubt.StatusOpen.String()}
+			}
+			included = slices.DeleteFunc(included, func(v string) bool { return v == anyStatus })
+		}
+		s.take(f, key, included, s.values, &s.filter, bad)
+		s.take(f, key, list(q, "-"+key), s.except, s.filter.Except, bad)
+	}
+}
+
+// take puts the values of a facet into a filter.
+func (s *search) take(f facet, key string, values []string, into map[string][]string, filter *redoubt.FindingFilter, bad *redoubt.InvalidError) {
+	if len(values) == 0 {
+		return
+	}
+	if f.single {
+		values = values[len(values)-1:]
+	}
+	into[key] = values
+	for _, v := range f.set(filter, values) {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: key, Message: strconv.Quote(v) + " is none of its values: " + strings.Join(f.order, ", "), Value: v})
+	}
+}
+
+// list reads a list, repeated or joined by commas where no name can hold one.
+func list(q url.Values, key string) []string {
+	var out []string
+	for _, v := range q[key] {
+		if v = strings.TrimSpace(v); v != "" && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// readSince takes days back from now, as 30, or a date.
+func (s *search) readSince(now time.Time, bad *redoubt.InvalidError) {
+	if s.since == "" {
+		return
+	}
+	if days, err := strconv.Atoi(s.since); err == nil && days > 0 && days < 36500 {
+		s.filter.Since = now.AddDate(0, 0, -days)
+		return
+	}
+	day, err := time.Parse(time.DateOnly, s.since)
+	if err != nil {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "since", Message: "is a number of days, or a date as 2026-01-31", Value: s.since})
+	}
+	s.filter.Since = day
+}
+
+func (s *search) oneOf(v *string, bad *redoubt.InvalidError, name string, words ...string) {
+	if *v != "" && !slices.Contains(words, *v) {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: name, Message: "is one of " + strings.Join(words, ", "), Value: *v})
+	}
+}
+
+func number(q url.Values, name string, bad *redoubt.InvalidError) int {
+	text := q.Get(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: name, Message: "is a whole number", Value: text})
+	}
+	return int(n)
+}
+
+// params writes the state as a query, the same for the same state.
+func (s *search) params() url.Values {
+	q := url.Values{}
+	for key, values := range s.values {
+		q[key] = slices.Sorted(slices.Values(values))
+	}
+	for key, values := range s.except {
+		q["-"+key] = slices.Sorted(slices.Values(values))
+	}
+	status := string(index.FacetStatus)
+	switch {
+	case slices.Equal(s.values[status], []string{"open"}) && len(s.except[status]) == 0:
+		delete(q, status) // that is how a page starts
+	case len(s.values[status])+len(s.except[status]) == 0:
+		q.Set(status, anyStatus)
+	}
+	for name, v := range map[string]string{"q": s.query, "since": s.since, "branch": s.branch, "sort": s.order, "group": s.group} {
+		if v != "" {
+			q.Set(name, v)
+		}
+	}
+	if s.page > 1 {
+		q.Set("page", strconv.Itoa(s.page))
+	}
+	if s.finding > 0 {
+		q.Set("finding", strconv.FormatInt(s.finding, 10))
+	}
+	return q
+}
+
+// address is the page with this state.
+func (s *search) address() string {
+	if q := s.params().Encode(); q != "" {
+		return s.base + "?" + q
+	}
+	return s.base
+}
+
+// with is the address after a change. A change of what is selected leads to
+// the first page.
+func (s *search) with(change func(*search)) string {
+	other := *s
+	other.values, other.except = cloned(s.values), cloned(s.except)
+	other.page, other.finding = 1, 0
+	change(&other)
+	return other.address()
+}
+
+func cloned(m map[string][]string) map[string][]string {
+	out := make(map[string][]string, len(m))
+	for k, v := range m {
+		out[k] = slices.Clone(v)
+	}
+	return out
+}
+
+// toggle includes a value, or no longer, or excludes it.
+func (s *search) toggle(f facet, value string, exclude bool) string {
+	key := string(f.key)
+	return s.with(func(o *search) {
+		from, to := o.except, o.values
+		if exclude {
+			from, to = to, from
+		}
+		drop(from, key, value)
+		switch {
+		case slices.Contains(to[key], value):
+			drop(to, key, value)
+		case f.single:
+			to[key] = []string{value}
+		default:
+			to[key] = append(to[key], value)
+		}
+	})
+}
+
+func drop(from map[string][]string, key, value string) {
+	from[key] = slices.DeleteFunc(from[key], func(v string) bool { return v == value })
+	if len(from[key]) == 0 {
+		delete(from, key)
+	}
+}
+
+// chosen are the values of a facet that the state names.
+func (s *search) chosen(f facet) []string {
+	return append(slices.Clone(s.values[string(f.key)]), s.except[string(f.key)]...)
+}
+
+// narrowed reports whether the state asks for anything but what a page starts with.
+func (s *search) narrowed() bool {
+	q := s.params()
+	for _, name := range []string{"sort", "group", "page", "finding"} {
+		q.Del(name)
+	}
+	return len(q) > 0
+}
+
+// question asks the index for what the page shows.
+func (s *search) question() index.Question {
+	q := index.Question{Filter: s.filter, Order: index.Riskiest, Skip: (s.page - 1) * perPage, Size: perPage, Values: 8}
+	switch s.order {
+	case "newest":
+		q.Order = index.Newest
+	case "oldest":
+		q.Order = index.Oldest
+	}
+	switch s.group {
+	case "rule":
+		q.Groups = index.ByRule
+	case "project":
+		q.Groups = index.ByProject
+	}
+	for _, f := range facetsOf(s.product.Type) {
+		q.Facets = append(q.Facets, index.FacetAsked{Facet: f.key, Keep: s.chosen(f)})
+	}
+	return q
+}

@@ -1,0 +1,183 @@
+package web
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+)
+
+// total is the number that a findings page says.
+func total(t testing.TB, page string) string {
+	t.Helper()
+	m := regexp.MustCompile(`<span class="total">([^<]*)</span>`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("the page has no total:\n%s", page)
+	}
+	return m[1]
+}
+
+func (s *site) view() *index.View {
+	s.t.Helper()
+	v, err := s.index.Deployment(s.t.Context(), s.org.ID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return v
+}
+
+// What the page says is what the API counts with dedup=true, and what its
+// facets say is what choosing them leads to.
+func TestOneNumberEverywhere(t *testing.T) {
+	s := demoSite(t)
+	for _, p := range products {
+		page := s.page(p.Path)
+		want := s.view().Count(redoubt.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}})
+		if got := total(t, page); got != count(want) {
+			t.Errorf("%s says %s, the API counts %d", p.Path, got, want)
+		}
+	}
+	value := regexp.MustCompile(`(?s)<li( class="(?:in|out)")?>\s*<a class="take" href="([^"]+)".*?<span class="n">([^<]+)</span>`)
+	followed := 0
+	for _, m := range value.FindAllStringSubmatch(s.page("/findings?severities=high"), -1) {
+		address := html.UnescapeString(m[2])
+		if m[1] != "" || strings.Count(address, "severities=") > 1 || strings.Contains(address, "status=") {
+			continue // chosen, or adds to what is chosen of the same facet
+		}
+		followed++
+		if got := total(t, s.page(strings.TrimPrefix(address, "/orgs/acme"))); got != m[3] {
+			t.Errorf("the facet says %s, %s shows %s", m[3], address, got)
+		}
+	}
+	if followed < 10 {
+		t.Errorf("only %d facet values were followed", followed)
+	}
+}
+
+func TestLandsOnOpenRiskiestFirst(t *testing.T) {
+	s := demoSite(t)
+	page := s.page("/findings")
+	tags := regexp.MustCompile(`<span class="tag (critical|high|medium|low)">`).FindAllStringSubmatch(page, -1)
+	rank := map[string]int{"critical": 0, "high": 1, "medium": 2, "low": 3}
+	last := 0
+	for _, m := range tags {
+		if rank[m[1]] < last {
+			t.Fatalf("%s comes after something milder", m[1])
+		}
+		last = rank[m[1]]
+	}
+	if len(tags) != perPage {
+		t.Errorf("%d rows on the first page", len(tags))
+	}
+	says(t, page, "Page 1 of 2", "Decide about all")
+	checkInline(t, page)
+}
+
+// The addresses that scanners print.
+func TestLinksOfTheCommandLine(t *testing.T) {
+	s := demoSite(t)
+	page := s.page("/findings?repo=acme/payments&ref=main")
+	want := s.view().Count(redoubt.FindingFilter{
+		IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Projects: []string{"acme/payments"}, Ref: "refs/heads/main",
+	})
+	if got := total(t, page); got != count(want) || want == 0 {
+		t.Errorf("says %s, want %d", got, want)
+	}
+	s.page("/supply-chain/vulnerabilities?repo=acme/payments&ref=main")
+	s.page("/secrets?repo=acme/payments&ref=main")
+}
+
+func TestAddressIsState(t *testing.T) {
+	s := demoSite(t)
+	for _, query := range []string{
+		"?-severities=low&q=redoubt&severities=high", "?branch=primary&group=rule", "?status=any", "?-status=fixed", "?ref=refs%2Fheads%2Fmain&repos=acme%2Fpayments&sort=newest",
+		"?since=30", "?branch=every&page=2&sort=oldest", "",
+	} {
+		q, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := searchOf(productOf(redoubt.SAST), "/x", q, s.clock.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.address() != "/x"+query {
+			t.Errorf("%q becomes %q", query, got.address())
+		}
+		s.page("/findings" + query)
+	}
+}
+
+func TestExcludeLeavesOut(t *testing.T) {
+	s := demoSite(t)
+	all, without := s.page("/findings"), s.page("/findings?-repos=acme/payments")
+	want := s.view().Count(redoubt.FindingFilter{
+		IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Except: &redoubt.FindingFilter{Projects: []string{"acme/payments"}},
+	})
+	if total(t, without) != count(want) || total(t, without) == total(t, all) {
+		t.Errorf("%s of %s are left, want %d", total(t, without), total(t, all), want)
+	}
+	says(t, without, "Project not", `<li class="out">`)
+}
+
+func TestBadAddressesSayWhatIsWrong(t *testing.T) {
+	s := newSite(t)
+	for query, want := range map[string]string{
+		"?severities=huge": "severities", "?sort=best": "sort", "?page=x": "page", "?since=yesterday": "since", "?-status=odd": "status", "?group=x": "group", "?finding=x": "finding",
+	} {
+		a := s.get("/findings" + query)
+		if a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, a.StatusCode)
+		}
+		says(t, a.text, "<code>"+want+"</code>")
+	}
+}
+
+func TestEmptyPagesNameTheCommand(t *testing.T) {
+	s := newSite(t)
+	for _, p := range products {
+		says(t, s.page(p.Path), "redoubt import --project")
+	}
+}
+
+func TestFindingTellsEverything(t *testing.T) {
+	s := demoSite(t)
+	id := firstFinding(s)
+	page := s.page("/findings/" + id)
+	says(t, page, "child-process-concatenation", "server/", "History", "First seen on main", "References", "Fingerprint", "Open", "of 2</a> findings of this rule")
+	if !strings.Contains(page, `class="line"`) {
+		t.Error("the code that matched is not shown")
+	}
+	checkInline(t, page)
+	for _, missing := range []string{"/findings/999999999", "/findings/0", "/findings/x"} {
+		if a := s.get(missing); a.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d", missing, a.StatusCode)
+		}
+	}
+}
+
+// Findings that are fixed, secrets and those on other branches have pages too.
+func TestEveryFindingHasAPage(t *testing.T) {
+	s := demoSite(t)
+	for _, p := range products {
+		page, err := s.view().Page(t.Context(), redoubt.FindingFilter{IssueType: p.Type}, 0, 400)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := shownFindings(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range all {
+			if i%7 == 0 {
+				says(t, html.UnescapeString(s.page(fmt.Sprintf("/findings/%d", f.ID))), f.Title())
+			}
+		}
+	}
+}

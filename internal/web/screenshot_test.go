@@ -1,0 +1,75 @@
+package web
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+var screenshots = flag.String("screenshots", "", "folder to write pictures of all pages to")
+
+// shots are the pictures: a name, a page, and its size.
+var shots = []struct {
+	name, path    string
+	width, height int
+	dark          bool
+}{
+	{"overview", "/overview", 1440, 900, false},
+	{"findings", "/findings", 1440, 900, false},
+	{"findings-dark", "/findings?finding=FINDING", 1440, 900, true},
+	{"finding-panel", "/findings?finding=FINDING", 1440, 900, false},
+	{"finding", "/findings/FINDING", 1100, 1000, false},
+	{"findings-narrow", "/findings", 390, 844, false},
+	{"finding-narrow", "/findings?finding=FINDING", 390, 844, true},
+	{"groups", "/findings?group=rule", 1440, 900, false},
+	{"secrets", "/secrets", 1440, 900, false},
+}
+
+// Pictures for people to look at: make screenshots. Without the flag this only
+// checks that each page draws.
+func TestScreenshots(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws every page; not with -short")
+	}
+	s := demoSite(t)
+	id := firstFinding(s)
+	b := s.browse(1440, 900)
+	for _, shot := range shots {
+		scheme := "light"
+		if shot.dark {
+			scheme = "dark"
+		}
+		b.do(chromedp.EmulateViewport(int64(shot.width), int64(shot.height)))
+		b.open("/overview")
+		read[any](b, `localStorage.setItem("theme", "`+scheme+`")`)
+		b.open(strings.ReplaceAll(shot.path, "FINDING", id))
+		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		if err != nil || len(picture) < 5000 {
+			t.Fatalf("%s: %d bytes, %v", shot.name, len(picture), err)
+		}
+		if wide := read[int](b, `document.documentElement.scrollWidth`); wide > shot.width {
+			t.Errorf("%s is %d wide on a screen of %d", shot.path, wide, shot.width)
+		}
+		if *screenshots == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(*screenshots, shot.name+".png"), picture, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// firstFinding is the id of the riskiest open code finding.
+func firstFinding(s *site) string {
+	s.t.Helper()
+	_, rest, found := strings.Cut(s.page("/findings"), `data-id="`)
+	if !found {
+		s.t.Fatal("there is no finding")
+	}
+	id, _, _ := strings.Cut(rest, `"`)
+	return id
+}

@@ -1,0 +1,238 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/triage"
+)
+
+// preview shows what a decision would touch, before anything is changed.
+type preview struct {
+	Snapshot snapshot
+	Product  product
+	Back     string
+	Selected int // findings selected
+	Touched  int // these and the same findings on other branches
+	Beyond   int // further findings that match and that this decision leaves alone
+	Projects []index.FacetCount
+	Branches []index.FacetCount
+	More     [2]int // further projects, branches
+	Severity []index.FacetCount
+	Chips    []chip // the filter, exclusions included; none when rows were picked
+}
+
+// ID tells the fields of the form from others of a page.
+func (p *preview) ID() string { return "all" }
+
+// Touches says what the button does.
+func (p *preview) Touches() string { return "changes " + plural(p.Selected, p.Product.Noun) }
+
+// form reads a form of bounded size.
+func (v *visit) form() (url.Values, error) {
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 2<<20)
+	if err := v.r.ParseForm(); err != nil {
+		return nil, fmt.Errorf("read the form: %w", redoubt.Invalid("form", "cannot be read: send it again"))
+	}
+	return v.r.PostForm, nil
+}
+
+// previewTriage captures what is selected: rows that were picked, or all that
+// the filter matches, not only those of the page.
+func (v *visit) previewTriage() error {
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	t, ok := redoubt.ParseIssueType(form.Get("type"))
+	if !ok {
+		return redoubt.Invalid("type", "is sast, sca or secrets")
+	}
+	q, err := url.ParseQuery(form.Get("query"))
+	if err != nil {
+		return redoubt.Invalid("query", "is no query")
+	}
+	s, err := searchOf(productOf(t), v.to(productOf(t).Path), q, v.Clock())
+	if err != nil {
+		return err
+	}
+	p := &preview{Product: s.product, Back: s.address()}
+	filter := s.filter
+	if form.Get("all") == "" {
+		filter, err = picked(t, form["id"])
+		if err != nil {
+			return err
+		}
+	} else {
+		p.Chips = s.chips()
+	}
+	view, err := v.findings()
+	if err != nil {
+		return err
+	}
+	if err := v.capture(view, p, filter); err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, sheet{Template: "triage", Title: "Decide about " + plural(p.Selected, p.Product.Noun), Section: s.product.Section, Data: p})
+}
+
+// picked selects rows by their ids.
+func picked(t redoubt.IssueType, ids []string) (redoubt.FindingFilter, error) {
+	f := redoubt.FindingFilter{IssueType: t, HasIDs: true}
+	for _, text := range ids {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return f, redoubt.Invalid("id", "%.20q is no id of a finding", text)
+		}
+		f.IDs = append(f.IDs, id)
+	}
+	if len(f.IDs) == 0 {
+		return f, redoubt.Invalid("id", "nothing is selected: pick rows, or take all that match")
+	}
+	return f, nil
+}
+
+// capture counts what a filter selects and what hangs on it.
+func (v *visit) capture(view *index.View, p *preview, filter redoubt.FindingFilter) error {
+	targets, err := view.Newest(v.r.Context(), filter, maxDecision)
+	if err != nil {
+		return err
+	}
+	if len(targets) == 0 {
+		return redoubt.Invalid("query", "matches nothing any more: go back to the list and look again")
+	}
+	ids, lineages := make([]int64, len(targets)), make([]int64, len(targets))
+	for i, t := range targets {
+		ids[i], lineages[i] = t.FindingID, t.LineageID
+	}
+	p.Snapshot, p.Selected = snapshotOf(view.Version(), filter.IssueType, ids), len(ids)
+	p.Beyond = max(view.Count(filter)-len(ids), 0)
+	slices.Sort(lineages)
+	touched, err := view.Occurrences(v.r.Context(), filter.IssueType, slices.Compact(lineages))
+	if err != nil {
+		return err
+	}
+	p.Touched = len(touched)
+	answer, err := view.Ask(v.r.Context(), index.Question{
+		Filter: redoubt.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: touched}, Values: 12,
+		Facets: []index.FacetAsked{{Facet: index.FacetProject}, {Facet: index.FacetRef}, {Facet: index.FacetSeverity}},
+	})
+	if err != nil {
+		return err
+	}
+	projects, refs := answer.Facets[index.FacetProject], answer.Facets[index.FacetRef]
+	p.Projects, p.Branches, p.Severity = projects.Values, refs.Values, answer.Facets[index.FacetSeverity].Values
+	p.More = [2]int{projects.More, refs.More}
+	return nil
+}
+
+// decide changes exactly what the snapshot names, but for what changed since:
+// that stays as it is, and the page that follows lists it.
+func (v *visit) decide() error {
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	s, err := snapshotFrom(form)
+	if err != nil {
+		return err
+	}
+	request, err := decisionOf(form)
+	if err != nil {
+		return err
+	}
+	var left []int64
+	var first, last int64
+	err = v.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		if first, err = tx.LastTriageEvent(ctx); err != nil {
+			return err
+		}
+		if left, err = v.apply(ctx, tx, s, request); err != nil {
+			return err
+		}
+		last, err = tx.LastTriageEvent(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	v.redirect(withDone(v.backTo(form, s.IssueType), first, last, left))
+	return nil
+}
+
+// decisionOf reads what is decided.
+func decisionOf(form url.Values) (triage.Request, error) {
+	r := triage.Request{Note: strings.TrimSpace(form.Get("note"))}
+	if text := form.Get("state"); text != "" && text != "note" {
+		var ok bool
+		if r.State, ok = redoubt.ParseTriageState(text); !ok {
+			return r, redoubt.Invalid("state", "is ignored, reviewing, fixing or reopened")
+		}
+	}
+	if text := form.Get("reason"); text != "" && r.State == redoubt.TriageIgnored {
+		var ok bool
+		if r.Reason, ok = redoubt.ParseTriageReason(text); !ok {
+			return r, redoubt.Invalid("reason", "is none of those that there are")
+		}
+	}
+	return r, nil
+}
+
+// apply decides in stretches of what one triage may select, in the one
+// transaction, and returns the findings that changed meanwhile.
+func (v *visit) apply(ctx context.Context, tx *store.Tx, s snapshot, request triage.Request) (left []int64, err error) {
+	changed, err := tx.ChangedSince(ctx, s.Version)
+	if err != nil {
+		return nil, err
+	}
+	view, err := v.Index.Deployment(ctx, v.viewer.Deployment.ID)
+	if err != nil {
+		return nil, err
+	}
+	for ids := range slices.Chunk(s.IDs, redoubt.MaxTriage) {
+		request.Filter = redoubt.FindingFilter{IssueType: s.IssueType, HasIDs: true, IDs: ids}
+		targets, err := view.Newest(ctx, request.Filter, len(ids))
+		if err != nil {
+			return nil, err
+		}
+		request.Filter.IDs = nil
+		known := map[int64]bool{}
+		for _, t := range targets {
+			known[t.FindingID] = true
+			if !changed.Findings[t.FindingID] && !changed.Lineages[t.LineageID] {
+				request.Filter.IDs = append(request.Filter.IDs, t.FindingID)
+			} else {
+				left = append(left, t.FindingID)
+			}
+		}
+		for _, id := range ids {
+			if !known[id] { // gone, or no longer listed
+				left = append(left, id)
+			}
+		}
+		if len(request.Filter.IDs) == 0 {
+			continue
+		}
+		if _, err := triage.Apply(ctx, tx, view, request); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(left)
+	return left, nil
+}
+
+// backTo is the list that the decision was made on.
+func (v *visit) backTo(form url.Values, t redoubt.IssueType) string {
+	if back := form.Get("back"); v.local(back) {
+		return back
+	}
+	return v.to(productOf(t).Path)
+}

@@ -1,0 +1,207 @@
+package web
+
+import (
+	"context"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/triage"
+)
+
+var hiddenField = regexp.MustCompile(`<input type="hidden" name="(version|type|ids|back|decision)" value="([^"]*)">`)
+
+// formOf reads the hidden fields of a page's form.
+func formOf(page string) url.Values {
+	form := url.Values{}
+	for _, m := range hiddenField.FindAllStringSubmatch(page, -1) {
+		form.Set(m[1], html.UnescapeString(m[2]))
+	}
+	return form
+}
+
+func (s *site) previewOf(query string) string {
+	s.t.Helper()
+	a := s.post("/triage/preview", url.Values{"type": {"sast"}, "query": {query}, "all": {"1"}})
+	if a.StatusCode != http.StatusOK {
+		s.t.Fatalf("preview: %s\n%s", a.Status, a.text)
+	}
+	return a.text
+}
+
+// follow sends a form and opens the page that it leads to.
+func (s *site) follow(path string, form url.Values) string {
+	s.t.Helper()
+	a := s.post(path, form)
+	if a.StatusCode != http.StatusSeeOther {
+		s.t.Fatalf("%s: %s\n%s\n%s", path, a.Status, a.text, s.log.String())
+	}
+	return s.page(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme"))
+}
+
+func open(projects ...string) redoubt.FindingFilter {
+	return redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Projects: projects}
+}
+
+func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
+	s := demoSite(t)
+	before := s.view().Count(open())
+	chosen := s.view().Count(open("acme/payments"))
+	preview := s.previewOf("repos=acme%2Fpayments")
+	says(t, preview, "Decide about "+strconv.Itoa(chosen)+" code findings", "acme/payments", "main", "release/1.3", "With other branches")
+	form := formOf(preview)
+	form.Set("state", "ignored")
+	form.Set("reason", "acceptable_risk")
+	form.Set("note", "a demo <only>")
+	after := s.follow("/triage", form)
+	says(t, after, strconv.Itoa(chosen)+" findings set to ignored", "Undo")
+	if n := s.view().Count(open("acme/payments")); n != 0 {
+		t.Errorf("%d are still open", n)
+	}
+	if n := s.view().Count(open()); n != before-chosen {
+		t.Errorf("%d are open in all, want %d", n, before-chosen)
+	}
+	undone := s.follow("/triage/undo", formOf(after))
+	says(t, undone, "Taken back for "+strconv.Itoa(chosen))
+	if n := s.view().Count(open()); n != before {
+		t.Errorf("%d are open after the undo, want %d", n, before)
+	}
+}
+
+// Two people decide at once: the later one changes what the earlier one left,
+// and is told what was left alone.
+func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
+	s := demoSite(t)
+	form := formOf(s.previewOf("repos=acme%2Fgateway"))
+	form.Set("state", "fixing")
+	chosen := s.view().Count(open("acme/gateway"))
+	other, err := s.view().Newest(t.Context(), open("acme/gateway"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.decide(other[0].FindingID, redoubt.TriageIgnored)
+	page := s.follow("/triage", form)
+	says(t, page, strconv.Itoa(chosen-1)+" findings set to fixing", "1 changed meanwhile and was left alone", "/findings/"+decimal(other[0].FindingID))
+	filter := redoubt.FindingFilter{IssueType: redoubt.SAST, HasIDs: true, IDs: []int64{other[0].FindingID}, Statuses: []redoubt.Status{redoubt.StatusIgnored}}
+	if s.view().Count(filter) != 1 {
+		t.Error("the other person's decision was overwritten")
+	}
+	s.decide(other[0].FindingID, redoubt.TriageReviewing)
+	undo := formOf(page)
+	fixing := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusFixing}}
+	one, err := s.view().Newest(t.Context(), fixing, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.decide(one[0].FindingID, redoubt.TriageReviewing)
+	says(t, s.follow("/triage/undo", undo), "Taken back for "+strconv.Itoa(chosen-2)+" findings", "1 changed meanwhile and was left alone")
+}
+
+// decide is somebody else's decision.
+func (s *site) decide(id int64, state redoubt.TriageState) {
+	s.t.Helper()
+	err := s.store.Update(s.t.Context(), s.org.ID, redoubt.Actor{Kind: "user", ID: "bob"}, func(ctx context.Context, tx *store.Tx) error {
+		_, err := triage.Apply(ctx, tx, s.view(), triage.Request{Filter: redoubt.FindingFilter{IssueType: redoubt.SAST, HasIDs: true, IDs: []int64{id}}, State: state})
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestPickedRowsAndOneFinding(t *testing.T) {
+	s := demoSite(t)
+	id := firstFinding(s)
+	a := s.post("/triage/preview", url.Values{"type": {"sast"}, "pick": {"1"}, "id": {id}})
+	says(t, a.text, "Decide about 1 code finding", "The rows that you picked")
+	form := formOf(s.page("/findings/" + id))
+	form.Set("state", "note")
+	form.Set("note", "looked at it")
+	says(t, s.follow("/triage", form), "Note added to 1 finding", "looked at it", "Ada Lovelace")
+	form = formOf(s.page("/findings/" + id))
+	form.Set("state", "reviewing")
+	says(t, s.follow("/triage", form), "1 finding set to reviewing", "Set to reviewing")
+}
+
+func TestDecisionsThatAreNone(t *testing.T) {
+	s := demoSite(t)
+	good := formOf(s.page("/findings/" + firstFinding(s)))
+	good.Set("state", "fixing")
+	for name, change := range map[string]func(url.Values){
+		"no state or note": func(f url.Values) { f.Del("state") },
+		"another state":    func(f url.Values) { f.Set("state", "gone") },
+		"another reason":   func(f url.Values) { f.Set("state", "ignored"); f.Set("reason", "bored") },
+		"no ids":           func(f url.Values) { f.Del("ids") },
+		"damaged ids":      func(f url.Values) { f.Set("ids", "!!!") },
+		"no version":       func(f url.Values) { f.Del("version") },
+		"no type":          func(f url.Values) { f.Set("type", "dast") },
+		"a long note":      func(f url.Values) { f.Set("note", strings.Repeat("x", redoubt.MaxNote+1)) },
+	} {
+		form := url.Values{}
+		for k, v := range good {
+			form[k] = slices.Clone(v)
+		}
+		change(form)
+		if a := s.post("/triage", form); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %d", name, a.StatusCode)
+		}
+	}
+	ahead := url.Values{}
+	for k, v := range good {
+		ahead[k] = v
+	}
+	ahead.Set("version", "99999999")
+	if a := s.post("/triage", ahead); a.StatusCode != http.StatusConflict {
+		t.Errorf("a version to come: %d", a.StatusCode)
+	}
+	for _, token := range []string{"", "1", "1-2-3", "0-99", "99-1"} {
+		if a := s.post("/triage/undo", url.Values{"decision": {token}}); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("undo %q: %d", token, a.StatusCode)
+		}
+	}
+}
+
+// A forged address neither shows nor undoes what others decided.
+func TestOthersDecisionsAreNotUndone(t *testing.T) {
+	s := demoSite(t)
+	form := formOf(s.page("/findings/" + firstFinding(s)))
+	form.Set("state", "fixing")
+	undo := formOf(s.follow("/triage", form))
+	s.viewer.User = "eve"
+	if a := s.post("/triage/undo", undo); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("another person's undo: %d", a.StatusCode)
+	}
+	form.Set("back", "https://evil.example/")
+	form.Set("version", strconv.FormatInt(s.view().Version(), 10))
+	if to := s.post("/triage", form).Header.Get("Location"); !strings.HasPrefix(to, "/orgs/acme/findings?") {
+		t.Errorf("leads to %q", to)
+	}
+}
+
+func TestSnapshotsComeBackWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOfNDistinct(rapid.Int64Range(1, 1<<32-1), 1, 200, rapid.ID[int64]).Draw(t, "ids")
+		want := snapshotOf(rapid.Int64Range(0, 1<<50).Draw(t, "version"), redoubt.SCA, ids)
+		form := url.Values{}
+		for _, p := range want.Params() {
+			form.Set(p.Name, p.Value)
+		}
+		got, err := snapshotFrom(form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
