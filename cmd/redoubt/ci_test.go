@@ -66,6 +66,21 @@ func badToken(w *ciWorld) {
 	if r := w.scan("main", nil, bad); r.exit != 0 || !slices.Contains(w.requests(), "POST /failure") {
 		w.Errorf("hidden, a bad token ends with %d and the requests %v; want 0 and POST /failure", r.exit, w.requests())
 	}
+	var rows []string
+	w.until("both runs are listed as failed", func() bool {
+		rows = strings.Split(strings.TrimSpace(w.redoubt("scan", "failures")), "\n")[1:]
+		return len(rows) == 2 && strings.Contains(rows[0]+rows[1], " 13 ")
+	})
+	for i, row := range rows { // the newest first, which hid its error and told of it
+		for _, want := range []string{"unauthenticated", "acme/shop", "main", "127.0.0.1", "Semgrep/1.", "none of this server's", []string{"13", "-"}[i]} {
+			if !strings.Contains(row, want) {
+				w.Errorf("the failed run does not tell %q: %s", want, row)
+			}
+		}
+		if strings.Contains(row, w.ready.Token[10:40]) {
+			w.Errorf("the token is told: %s", row)
+		}
+	}
 }
 
 // firstScan finds what the scanner printed, and does not block though a rule

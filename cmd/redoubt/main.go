@@ -35,6 +35,7 @@ type cli struct {
 	Deployment deploymentCmd `cmd:"" help:"Create and list deployments (tenants)."`
 	Token      tokenCmd      `cmd:"" help:"Create, list and revoke API tokens."`
 	Project    projectCmd    `cmd:"" help:"List and manage projects."`
+	Scan       scanCmd       `cmd:"" help:"Look at what scanners report by themselves."`
 	Policy     policyCmd     `cmd:"" help:"Manage the rules that scanners are served, and what they do to builds."`
 	Backup     backupCmd     `cmd:"" help:"Copy all data to a new file, while the server runs."`
 	Audit      auditCmd      `cmd:"" help:"Show who changed what."`

@@ -27,6 +27,7 @@ type service struct {
 	config   config.Server
 	store    *store.Store
 	server   *server.Server
+	scanner  *agent.Agent
 	jobs     *job.Runner
 	scans    *job.Runner // on their own, so that no export keeps a build waiting
 	listener net.Listener
@@ -82,7 +83,7 @@ func (s *service) wire(a *app) error {
 	if err != nil {
 		return err
 	}
-	scanners := s.scanners(a, secret)
+	s.scanner = s.scanners(a, secret)
 	findings := index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log})
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
@@ -91,7 +92,7 @@ func (s *service) wire(a *app) error {
 		return err
 	}
 	s.server, err = server.New(server.Config{
-		Mounted: mounted(scanners), Pages: pages.Handler(),
+		Mounted: mounted(s.scanner), Collectors: s.scanner.Collectors(), Pages: pages.Handler(),
 		Store: s.store, Index: findings,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKey: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies,
@@ -124,7 +125,7 @@ func mounted(a *agent.Agent) []server.Mounted {
 		if r.Anyone {
 			scope = server.Anyone
 		}
-		list = append(list, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, When: r.When, Handle: r.Handle})
+		list = append(list, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, When: r.When, Refused: a.Refused, Handle: r.Handle})
 	}
 	return list
 }
@@ -161,6 +162,7 @@ func (s *service) run(a *app, ready func() error) error {
 	scans, endScans := context.WithCancel(context.WithoutCancel(ctx)) // requests under way wait for them
 	defer endScans()
 	background.Go(func() { s.scans.Run(scans) })
+	background.Go(func() { s.scanner.Background(scans) })
 	background.Go(func() { s.server.Background(ctx) })
 
 	err := ready()

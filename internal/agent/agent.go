@@ -46,12 +46,16 @@ type Agent struct {
 	Config
 	applied broadcast // that some scan was
 	logins  *auth.Limiter
+
+	attempts *attempts
 }
 
 // New makes an agent. Its scans are applied by a job.Runner that does ScanJob
-// with Apply, Attempts times at most.
+// with Apply, Attempts times at most, and Background runs beside it.
 func New(c Config) *Agent {
-	return &Agent{Config: c, logins: auth.NewLimiter(loginsPerSecond, loginsAtOnce, c.Clock)}
+	return &Agent{
+		Config: c, logins: auth.NewLimiter(loginsPerSecond, loginsAtOnce, c.Clock), attempts: newAttempts(c.Clock),
+	}
 }
 
 // Route is one operation of the protocol.

@@ -177,10 +177,25 @@ func (a *Agent) giveUp(ctx context.Context, deployment int64, in scanJob, reason
 		if err != nil || scan.Status != redoubt.ScanRunning {
 			return err
 		}
-		return end(ctx, tx, scan, failedToStore, "the results could not be stored: "+reason)
+		attempt := redoubt.FailedAttempt{
+			DeploymentID: deployment, Name: in.UniqueID, Step: redoubt.FailedStorage, TokenID: in.By.ID,
+			ExitCode: failedToStore, Cause: "the results could not be stored: " + reason,
+		}
+		if err := scanFailed(ctx, tx, &attempt, scan); err != nil {
+			return err
+		}
+		if a.attempts.may(attempt.Step, deployment, "") {
+			a.note(attempt)
+		}
+		return end(ctx, tx, scan, failedToStore, attempt.Cause)
 	})
+	return ignoreMissing(err) // there is nothing to end
+}
+
+// ignoreMissing lets pass that something is not there (any more).
+func ignoreMissing(err error) error {
 	if errors.Is(err, redoubt.ErrNotFound) {
-		return nil // nothing to end
+		return nil
 	}
 	return err
 }

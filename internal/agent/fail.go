@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -30,19 +29,27 @@ func (a *Agent) fail(w http.ResponseWriter, r *http.Request, caller auth.Caller)
 	if err := decode(r, &request); err != nil {
 		return err
 	}
+	attempt := a.attemptOf(r, redoubt.FailedScan)
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		known, scan, err := find(ctx, tx, caller, id)
-		if err != nil || scan.Status != redoubt.ScanRunning || known.Done != nil { // it ended already, or is being applied
-			return err
-		}
-		cause, err := a.causeOf(ctx, tx, id, request.ExitCode)
 		if err != nil {
 			return err
 		}
-		return end(ctx, tx, scan, request.ExitCode, cause)
+		attempt.Name = known.UniqueID
+		if attempt.Cause, err = a.causeOf(ctx, tx, id, request.ExitCode); err != nil {
+			return err
+		}
+		if err := scanFailed(ctx, tx, &attempt, scan); err != nil || scan.Status != redoubt.ScanRunning || known.Done != nil {
+			return err // it ended already, or is being applied
+		}
+		return end(ctx, tx, scan, request.ExitCode, attempt.Cause)
 	})
 	if err != nil {
 		return err
+	}
+	attempt.DeploymentID, attempt.TokenID, attempt.ExitCode = caller.Deployment.ID, caller.Token.PublicID, request.ExitCode
+	if a.attempts.may(attempt.Step, attempt.DeploymentID, attempt.Address) {
+		a.note(attempt)
 	}
 	return answer(w, struct{}{})
 }
@@ -96,50 +103,55 @@ func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Call
 	if err := decode(r, &request); err != nil {
 		return err
 	}
-	name := request.RequestID
-	if !uniqueID.MatchString(name) {
-		name = ""
+	attempt := a.attemptOf(r, redoubt.FailedOpen)
+	if uniqueID.MatchString(request.RequestID) {
+		attempt.Name = request.RequestID
 	}
+	attempt.ExitCode, attempt.Cause = request.ExitCode, printable(strings.ReplaceAll(request.Error, orNever(credential(r)), hidden))
+	known := caller.CanUpload() && caller.CanWrite()
 	a.Logger.WarnContext(r.Context(), "a scanner failed and hides it from its build",
-		"unique_id", name, "exit_code", request.ExitCode, "known_caller", caller.CanUpload())
-	if name == "" || !caller.CanUpload() || !caller.CanWrite() {
-		return answer(w, struct{}{})
+		"unique_id", brief(attempt.Name, maxAgent), "exit_code", request.ExitCode, "known_caller", known)
+	if known {
+		attempt.DeploymentID, attempt.TokenID = caller.Deployment.ID, caller.Token.PublicID
+		if err := a.tellScan(r.Context(), caller, &attempt); err != nil {
+			a.Logger.WarnContext(r.Context(), "the cause of a failed scan was not kept", "unique_id", brief(attempt.Name, maxAgent), "error", err)
+		}
 	}
-	err := a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		known, err := tx.AgentScan(ctx, name)
-		if err != nil || known.ScanID == 0 {
-			return err
+	if a.attempts.may(attempt.Step, attempt.DeploymentID, attempt.Address) {
+		if !known {
+			attempt.DeploymentID, attempt.TokenID, _ = a.presented(r.Context(), r)
 		}
-		_, scan, err := find(ctx, tx, caller, known.ScanID)
-		if err != nil || scan.Status == redoubt.ScanCompleted {
-			return err
-		}
-		cause := printable(request.Error)
-		if strings.Contains(scan.Error, cause) {
-			return nil
-		}
-		return end(ctx, tx, scan, request.ExitCode, strings.TrimPrefix(scan.Error+"; "+cause, "; "))
-	})
-	if err != nil {
-		a.Logger.WarnContext(r.Context(), "the cause of a failed scan was not kept", "unique_id", name, "error", err)
+		a.note(attempt)
 	}
 	return answer(w, struct{}{})
 }
 
-// maxCause bounds what is kept of a scanner's own words, in bytes.
-const maxCause = 2000
+// orNever makes an empty text one that is found nowhere.
+func orNever(s string) string {
+	if s == "" {
+		return "\x00"
+	}
+	return s
+}
 
-var tokenText = regexp.MustCompile(`rdt_[0-9a-z_]+`)
-
-// printable is the scanner's own words on one line, without tokens.
-func printable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < 0x20 || r == 0x7f {
-			return ' '
+// tellScan gives a scan the cause of its failure, unless it was completed, and
+// the attempt what the scan knows. A run of no scan is none to tell.
+func (a *Agent) tellScan(ctx context.Context, caller auth.Caller, attempt *redoubt.FailedAttempt) error {
+	return a.Store.Update(ctx, caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
+		known, err := tx.AgentScan(ctx, attempt.Name)
+		if err != nil || known.ScanID == 0 {
+			return ignoreMissing(err)
 		}
-		return r
-	}, tokenText.ReplaceAllString(s, "[token]"))
-	s = strings.Join(strings.Fields(s), " ")
-	// A traceback ends with what matters.
-	return strings.ToValidUTF8(s[max(0, len(s)-maxCause):], "")
+		_, scan, err := find(ctx, tx, caller, known.ScanID)
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		if err := scanFailed(ctx, tx, attempt, scan); err != nil {
+			return err
+		}
+		if scan.Status == redoubt.ScanCompleted || known.Done != nil || strings.Contains(scan.Error, attempt.Cause) {
+			return nil
+		}
+		return end(ctx, tx, scan, attempt.ExitCode, strings.TrimPrefix(scan.Error+"; "+attempt.Cause, "; "))
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,6 +43,7 @@ type world struct {
 	clock      *storetest.Clock
 	log        bytes.Buffer
 	web        *httptest.Server
+	metrics    http.Handler
 	agent      *agent.Agent
 	work       *job.Runner
 	stop       func() // the runner
@@ -64,14 +66,14 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 	a := w.agent
 	c := server.Config{
 		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now,
-		Logger: logger, SigningKey: key, SecretKey: key, Version: "test", Limits: server.Limits{Upload: 1 << 20},
+		Logger: logger, SigningKey: key, SecretKey: key, Version: "test", Limits: server.Limits{Upload: 1 << 20}, Collectors: a.Collectors(),
 	}
 	for _, r := range a.Routes() {
 		scope := server.Upload
 		if r.Anyone {
 			scope = server.Anyone
 		}
-		c.Mounted = append(c.Mounted, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, When: r.When, Handle: r.Handle})
+		c.Mounted = append(c.Mounted, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, When: r.When, Refused: a.Refused, Handle: r.Handle})
 	}
 	for _, f := range change {
 		f(&c)
@@ -80,7 +82,7 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.web = httptest.NewServer(s.Handler())
+	w.web, w.metrics = httptest.NewServer(s.Handler()), s.MetricsHandler()
 	t.Cleanup(w.web.Close)
 	w.token = w.newToken(redoubt.Token{Name: "all", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}})
 	return w
@@ -90,7 +92,13 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 func (w *world) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { w.work.Run(ctx); close(ended) }()
+	go func() {
+		var all sync.WaitGroup
+		all.Go(func() { w.agent.Background(ctx) })
+		w.work.Run(ctx)
+		all.Wait()
+		close(ended)
+	}()
 	w.stop = func() { cancel(); <-ended }
 	w.Cleanup(w.stop)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/redoubt/redoubt/internal/auth"
@@ -42,6 +44,8 @@ type Config struct {
 	// Pages answers what no operation, probe or documentation has and is not
 	// below /api. Nil leaves such addresses unanswered.
 	Pages http.Handler
+	// Collectors are metrics of other adapters.
+	Collectors []prometheus.Collector
 	// JobAdded is told that there is work to do. It may be nil.
 	JobAdded func()
 }
@@ -97,6 +101,11 @@ func New(c Config) (*Server, error) {
 		intake:  intake{each: c.Limits.Upload, all: c.Limits.Intake},
 		cursors: cursors{key: derived(c.SigningKey, "cursor")},
 		metrics: newMetrics(c.Index, c.Version),
+	}
+	for _, collector := range c.Collectors {
+		if err := s.metrics.registry.Register(collector); err != nil {
+			return nil, fmt.Errorf("make the server: %w", err)
+		}
 	}
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.SuffixETag(compressedTag), gzhttp.EnableZstd(true))
 	if err != nil {

@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// How fast failed attempts are kept: of callers who are known, and of an address
+// and all addresses where they are not. What comes faster is counted only, so
+// that nobody fills the disk or drives out what others did.
+const (
+	knownPerSecond, knownAtOnce = 20, 500
+	onePerSecond, oneAtOnce     = 1, 30
+	allPerSecond, allAtOnce     = 10, 200
+	attemptsWaiting             = 256 // to be written
+)
+
+// attempts takes down what scanners could not do. Requests do not wait for it.
+type attempts struct {
+	known, one, all *auth.Limiter
+	queue           chan redoubt.FailedAttempt
+	failed          *prometheus.CounterVec
+	dropped         prometheus.Counter
+}
+
+func newAttempts(clock func() time.Time) *attempts {
+	return &attempts{
+		known: auth.NewLimiter(knownPerSecond, knownAtOnce, clock), one: auth.NewLimiter(onePerSecond, oneAtOnce, clock),
+		all: auth.NewLimiter(allPerSecond, allAtOnce, clock), queue: make(chan redoubt.FailedAttempt, attemptsWaiting),
+		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "redoubt_scanner_failures_total", Help: "Steps that failed in runs of scanners, by how.",
+		}, []string{"step"}),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "redoubt_scanner_failures_dropped_total", Help: "Failed steps that came too fast to be kept.",
+		}),
+	}
+}
+
+// Collectors are the agent's metrics.
+func (a *Agent) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{a.attempts.failed, a.attempts.dropped}
+}
+
+// Background writes down failed attempts until the context ends, and then what
+// is left.
+func (a *Agent) Background(ctx context.Context) {
+	for {
+		select {
+		case attempt := <-a.attempts.queue:
+			a.keep(ctx, attempt)
+		case <-ctx.Done():
+			for {
+				select {
+				case attempt := <-a.attempts.queue:
+					a.keep(ctx, attempt)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+func (a *Agent) keep(ctx context.Context, attempt redoubt.FailedAttempt) {
+	if err := a.Store.AddFailedAttempt(context.WithoutCancel(ctx), attempt); err != nil {
+		a.Logger.WarnContext(ctx, "a failed attempt was not kept", "name", attempt.Name, "error", err)
+	}
+}
+
+// note takes down a failed attempt. Its deployment is 0 where the caller is not
+// known; may is asked first, for what is looked up costs more than a refusal.
+func (a *Agent) note(attempt redoubt.FailedAttempt) {
+	if !uniqueID.MatchString(attempt.Name) {
+		attempt.Name = "run_" + strings.ToLower(rand.Text())
+	}
+	select {
+	case a.attempts.queue <- attempt:
+	default:
+		a.attempts.dropped.Inc()
+	}
+}
+
+// may counts a failed step and reports whether it is kept.
+func (t *attempts) may(step redoubt.FailedStep, known int64, address string) bool {
+	t.failed.WithLabelValues(string(step)).Inc()
+	ok := false
+	if known != 0 {
+		ok = t.known.Allow(fmt.Sprint(known)).OK
+	} else {
+		ok = t.one.Allow(network(address)).OK && t.all.Allow("").OK
+	}
+	if !ok {
+		t.dropped.Inc()
+	}
+	return ok
+}
+
+// Refused takes down a caller who is not known, or may not do what was asked,
+// with what the request tells of the run. The token itself is never kept.
+func (a *Agent) Refused(r *http.Request, cause error, status int) {
+	step := redoubt.FailedSignIn
+	if status == http.StatusForbidden {
+		step = redoubt.FailedScope
+	}
+	if !a.attempts.may(step, 0, r.RemoteAddr) {
+		return
+	}
+	attempt := a.attemptOf(r, step)
+	var why string
+	attempt.DeploymentID, attempt.TokenID, why = a.presented(r.Context(), r)
+	if step == redoubt.FailedScope {
+		why = brief(cause.Error(), maxCause)
+	}
+	attempt.Cause = r.Method + " " + brief(r.URL.Path, maxAgent) + ": " + why
+	attempt.Repository, attempt.Ref = beginning(r)
+	a.note(attempt)
+}
+
+// attemptOf is what every request tells.
+func (a *Agent) attemptOf(r *http.Request, step redoubt.FailedStep) redoubt.FailedAttempt {
+	return redoubt.FailedAttempt{Name: r.Header.Get("X-Semgrep-Scan-ID"), Step: step, Agent: userAgent(r), Address: r.RemoteAddr}
+}
+
+// presented looks up the token of a request that was refused: whose it is, where
+// that is known, and what is wrong with it. One that only looks like a token of
+// a deployment says nothing, for anybody can make it up.
+func (a *Agent) presented(ctx context.Context, r *http.Request) (deployment int64, tokenID, why string) {
+	secret := credential(r)
+	if secret == "" {
+		return 0, "", "no token was sent; set SEMGREP_APP_TOKEN"
+	}
+	id, hash, err := auth.ParseSecret(secret)
+	if err != nil {
+		return 0, "", "the token is none of this server's: mistyped, cut off, or from elsewhere"
+	}
+	t, err := a.Store.TokenByHash(ctx, id, hash)
+	switch now := a.Clock(); {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return 0, "", "the token is not known here: its deployment may be on another server, or gone"
+	case err != nil:
+		return 0, "", "the token could not be looked up"
+	case !t.RevokedAt.IsZero():
+		why = "the token was revoked on " + t.RevokedAt.Format(time.DateOnly)
+	case !t.Active(now):
+		why = "the token expired on " + t.ExpiresAt.Format(time.DateOnly)
+	default:
+		why = "the token is valid by now"
+	}
+	return t.DeploymentID, t.PublicID, why
+}
+
+// credential is the token that a request carries, in whatever way.
+func credential(r *http.Request) string {
+	if _, password, ok := r.BasicAuth(); ok {
+		return password
+	}
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(secret)
+}
+
+// maxBeginning bounds what is read of a request that was refused, in bytes.
+const maxBeginning = 64 << 10
+
+// beginning reads which repository and ref a refused scan was of, where the
+// request is the one that begins it.
+func beginning(r *http.Request) (repository, ref string) {
+	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/api/cli/") || r.Header.Get("Content-Encoding") != "" {
+		return "", ""
+	}
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxBeginning))
+	if err != nil {
+		return "", ""
+	}
+	var request beginRequest
+	if json.NewDecoder(bytes.NewReader(text)).Decode(&request) != nil {
+		return "", ""
+	}
+	begun, err := request.begun()
+	if err != nil {
+		return brief(cmp.Or(request.Project.DisplayName, request.Project.Repository), maxAgent), ""
+	}
+	return brief(begun.Project.Name, maxAgent), brief(begun.Ref, maxAgent)
+}
+
+// scanFailed is an attempt whose scan is known.
+func scanFailed(ctx context.Context, tx *store.Tx, attempt *redoubt.FailedAttempt, scan redoubt.Scan) error {
+	attempt.ScanID, attempt.Ref = scan.ID, scan.Ref
+	project, err := tx.Project(ctx, scan.ProjectID)
+	attempt.Repository = project.Name
+	return err
+}
