@@ -18,15 +18,7 @@ type Evidence struct {
 
 // encode writes what readers see of a sighting: its body and its evidence.
 func encode(s *Sighting, links Links) (body, evidence []byte, err error) {
-	r := s.Result
-	at := wireLocation(r)
-	b := redoubt.Body{
-		Location: at, LineOfCodeURL: links.Line(r.Path, r.Location.Line),
-		MatchBasedID: s.shownID(), SyntacticID: r.SyntacticID, RuleMessage: nonEmpty(message(s)),
-	}
-	if r.Dependency != nil {
-		b.SCABody = scaBody(r, at, links)
-	}
+	r, b := s.Result, bodyOf(s, links)
 	e := Evidence{DataFlow: r.DataFlow, Blocking: r.Blocking}
 	switch {
 	case s.Finding.IssueType != redoubt.Secrets:
@@ -41,6 +33,20 @@ func encode(s *Sighting, links Links) (body, evidence []byte, err error) {
 	}
 	text, err := toJSON(e)
 	return body, []byte(text), err
+}
+
+// bodyOf is what a sighting tells readers.
+func bodyOf(s *Sighting, links Links) redoubt.Body {
+	r := s.Result
+	at := wireLocation(r)
+	b := redoubt.Body{
+		Location: at, LineOfCodeURL: links.Line(r.Path, r.Location.Line),
+		MatchBasedID: s.shownID(), SyntacticID: r.SyntacticID, RuleMessage: nonEmpty(message(s)),
+	}
+	if r.Dependency != nil {
+		b.SCABody = scaBody(r, at, links)
+	}
+	return b
 }
 
 // message is the expanded one. A result of a secrets rule that says nothing of

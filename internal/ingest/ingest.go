@@ -168,12 +168,16 @@ func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, e
 		}
 	}
 	var unseen []redoubt.Identity
+	var fresh []*redoubt.Finding
 	for i := range sightings {
-		if id := sightings[i].Finding.Identity; !known[id] {
-			unseen = append(unseen, id)
+		if f := &sightings[i].Finding; !known[f.Identity] {
+			unseen, fresh = append(unseen, f.Identity), append(fresh, f)
 		}
 	}
 	stored := Stored{Findings: rows}
+	if stored.Said, err = a.loadSaid(ctx, rows, reported, fresh); err != nil {
+		return Stored{}, err
+	}
 	if len(lineages) > 0 {
 		if stored.Lineages, err = a.s.Lineages(ctx, lineages); err != nil {
 			return Stored{}, err

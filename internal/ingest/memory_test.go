@@ -128,6 +128,14 @@ func (m *memory) Findings(_ context.Context, projectID int64, ref, source string
 	return out, nil
 }
 
+func (m *memory) Said(_ context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error) {
+	out := map[int64]redoubt.FindingWrite{}
+	for _, id := range ids {
+		out[id] = redoubt.FindingWrite{Body: m.rows[id].Body, Evidence: m.rows[id].Evidence}
+	}
+	return out, nil
+}
+
 func (m *memory) LineagesOf(_ context.Context, _ int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error) {
 	out := map[redoubt.Identity]redoubt.Lineage{}
 	for _, id := range ids {

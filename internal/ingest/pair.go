@@ -8,48 +8,134 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// pair is a stored finding and the sighting that it is now.
+// pair is a stored finding and the sighting that it is now. It moved where its
+// file did, or where its rule changed its text or folder.
 type pair struct {
 	row      *redoubt.Finding
 	sighting *Sighting
+	moved    bool
 }
 
-// likeness is what a finding keeps when its identity changes. Of the members
-// path and pattern, one is left out: the path of a file that moved, the pattern
-// of a rule that changed its text.
+// likeness is what a finding keeps when its identity changes. The members that
+// a change does not keep are left out.
 type likeness struct {
-	rule, path    string
-	code, pattern redoubt.Digest
+	rule, path, pkg string
+	line            int
+	code, pattern   redoubt.Digest
 }
+
+// trait tells the likeness of a finding, if it takes part.
+type trait func(f *redoubt.Finding) (likeness, bool)
 
 // pairUp finds among what a scan would close and what it sees first those that
 // are one finding (decisions §5), and returns the others too, in their order.
 //
-// First a rule that changed its text: same path, rule and code. Then, in a full
-// scan, a file that moved: the path is gone; rule, code and pattern are the
-// same. Where both sides count the same they pair by path, then line; otherwise
-// nobody can tell which is which, and none pairs. Without code nothing pairs.
-func pairUp(scope Scope, closing []*redoubt.Finding, unseen []*Sighting) ([]pair, []*redoubt.Finding, []*Sighting) {
-	if len(closing) == 0 || len(unseen) == 0 {
-		return nil, closing, unseen
+// Where both sides of a likeness count the same they pair by path, then line;
+// otherwise nobody can tell which is which, and none pairs.
+func pairUp(scope Scope, closing []*redoubt.Finding, unseen []*Sighting) (pairs []pair, _ []*redoubt.Finding, _ []*Sighting) {
+	for _, pass := range passesOf(scope) {
+		if len(closing) == 0 || len(unseen) == 0 {
+			break
+		}
+		var found []pair
+		found, closing, unseen = match(closing, unseen, pass)
+		pairs = append(pairs, found...)
 	}
-	changedRule := func(f *redoubt.Finding) (likeness, bool) {
-		return likeness{rule: f.RuleName, path: f.Path, code: f.CodeHash}, true
-	}
-	movedFrom := func(f *redoubt.Finding) (likeness, bool) {
-		return likeness{rule: f.RuleName, code: f.CodeHash, pattern: f.PatternHash}, scope.gone(f.Path)
-	}
-	movedTo := func(f *redoubt.Finding) (likeness, bool) {
-		like, _ := movedFrom(f)
-		return like, true
-	}
-	pairs, closing, unseen := match(closing, unseen, changedRule, changedRule)
-	if !scope.Full {
-		return pairs, closing, unseen
-	}
-	moves, closing, unseen := match(closing, unseen, movedFrom, movedTo)
-	return append(pairs, moves...), closing, unseen
+	return pairs, closing, unseen
 }
+
+// pass is one way in which findings are alike; from is asked about what a scan
+// would close, to about what it sees first.
+type pass struct {
+	from, to trait
+	moved    bool
+}
+
+// passesOf lists the passes, surest first: a rule that changed its text (same
+// path, rule and code); in a full scan, a file that moved (the path is gone;
+// rule, code and pattern are the same, or one side does not tell the pattern);
+// a rule that is loaded from another folder, whose name is its name's last
+// part; a report that tells less than others of its source do, as Semgrep's
+// JSON where nobody is logged in (same rule and path, and the package, or the
+// line, or only as many on both sides).
+func passesOf(scope Scope) []pass {
+	changed := func(f *redoubt.Finding) (likeness, bool) {
+		return likeness{rule: f.RuleName, path: f.Path, code: f.CodeHash}, f.CodeHash != (redoubt.Digest{})
+	}
+	dependency := func(f *redoubt.Finding) (likeness, bool) {
+		return likeness{rule: f.RuleName, path: f.Path, pkg: f.Package}, f.Package != ""
+	}
+	passes := []pass{{changed, changed, true}}
+	if scope.Full {
+		passes = append(passes, moves(scope)...)
+	}
+	passes = append(passes, pass{fromFolder, fromFolder, true}, pass{dependency, dependency, false})
+	for _, byLine := range []bool{true, false} {
+		passes = append(passes, pass{telling(1, byLine), telling(0, byLine), false}, pass{telling(0, byLine), telling(1, byLine), false})
+	}
+	return passes
+}
+
+// moves are the passes of files that moved.
+func moves(scope Scope) []pass {
+	moved := func(only func(f *redoubt.Finding) bool, pattern bool) trait {
+		return func(f *redoubt.Finding) (likeness, bool) {
+			like := likeness{rule: f.RuleName, code: f.CodeHash}
+			if pattern {
+				like.pattern = f.PatternHash
+			}
+			return like, f.CodeHash != (redoubt.Digest{}) && only(f)
+		}
+	}
+	gone := func(f *redoubt.Finding) bool { return scope.gone(f.Path) }
+	any := func(*redoubt.Finding) bool { return true }
+	told := func(f *redoubt.Finding) bool { return f.PatternHash != (redoubt.Digest{}) }
+	silent := func(f *redoubt.Finding) bool { return !told(f) }
+	both := func(a, b func(*redoubt.Finding) bool) func(*redoubt.Finding) bool {
+		return func(f *redoubt.Finding) bool { return a(f) && b(f) }
+	}
+	return []pass{
+		{moved(gone, true), moved(any, true), true},
+		{moved(both(gone, silent), false), moved(told, false), true},
+		{moved(both(gone, told), false), moved(silent, false), true},
+	}
+}
+
+// telling is the likeness of findings of which something is known (1), or of
+// whose code nothing is (0). Dependencies have a likeness of their own.
+func telling(much int, byLine bool) trait {
+	return func(f *redoubt.Finding) (likeness, bool) {
+		like := likeness{rule: f.RuleName, path: f.Path}
+		if byLine {
+			like.line = f.Line
+		}
+		return like, f.Package == "" && min(tells(f), 1) == much
+	}
+}
+
+// fromFolder is the likeness of findings of a rule, from whichever folder it
+// was loaded.
+func fromFolder(f *redoubt.Finding) (likeness, bool) {
+	return likeness{rule: lastPart(f.RuleName), path: f.Path, code: f.CodeHash}, f.CodeHash != (redoubt.Digest{})
+}
+
+// renamed pairs findings that a full scan leaves alone, because it names the
+// rules that ran and theirs is not among them, with those of a rule that ran
+// and is the same from another folder.
+func (s Scope) renamed(staying []*redoubt.Finding, unseen []*Sighting) (pairs []pair, others []*Sighting) {
+	if !s.Full || s.Failed {
+		return nil, unseen
+	}
+	searched := func(f *redoubt.Finding) (likeness, bool) {
+		like, ok := fromFolder(f)
+		return like, ok && !s.ruleRan(f.RuleName) && s.looked(f.Path)
+	}
+	pairs, _, others = match(staying, unseen, pass{searched, fromFolder, true})
+	return pairs, others
+}
+
+// lastPart is the name of a rule without the folders that it was loaded from.
+func lastPart(rule string) string { return rule[strings.LastIndexByte(rule, '.')+1:] }
 
 // group is the findings of one likeness on both sides.
 type group struct {
@@ -57,13 +143,12 @@ type group struct {
 	sightings []*Sighting
 }
 
-// match pairs what is alike under the two keys and returns what stays alone.
-func match(closing []*redoubt.Finding, unseen []*Sighting, from, to func(*redoubt.Finding) (likeness, bool),
-) (pairs []pair, rows []*redoubt.Finding, sightings []*Sighting) {
+// match pairs what is alike in a pass and returns what stays alone.
+func match(closing []*redoubt.Finding, unseen []*Sighting, by pass) (pairs []pair, rows []*redoubt.Finding, sightings []*Sighting) {
 	groups := map[likeness]*group{}
 	for _, row := range closing {
-		like, ok := from(row)
-		if !ok || row.CodeHash == (redoubt.Digest{}) {
+		like, ok := by.from(row)
+		if !ok {
 			continue
 		}
 		if groups[like] == nil {
@@ -72,18 +157,20 @@ func match(closing []*redoubt.Finding, unseen []*Sighting, from, to func(*redoub
 		groups[like].rows = append(groups[like].rows, row)
 	}
 	for _, s := range unseen {
-		like, ok := to(&s.Finding)
+		like, ok := by.to(&s.Finding)
 		if g := groups[like]; ok && g != nil {
 			g.sightings = append(g.sightings, s)
 		}
 	}
 	pairedRow, pairedSighting := map[*redoubt.Finding]bool{}, map[*Sighting]bool{}
 	for _, row := range closing { // in the order of rows, not of the map
-		like, _ := from(row)
-		if g := groups[like]; g != nil && len(g.rows) == len(g.sightings) {
-			pairs = append(pairs, g.pairs()...)
+		like, ok := by.from(row)
+		if g := groups[like]; ok && g != nil {
+			if len(g.rows) == len(g.sightings) {
+				pairs = append(pairs, g.pairs(by.moved)...)
+			}
+			delete(groups, like)
 		}
-		delete(groups, like)
 	}
 	for _, p := range pairs {
 		pairedRow[p.row], pairedSighting[p.sighting] = true, true
@@ -93,7 +180,7 @@ func match(closing []*redoubt.Finding, unseen []*Sighting, from, to func(*redoub
 	return pairs, rows, sightings
 }
 
-func (g *group) pairs() []pair {
+func (g *group) pairs(moved bool) []pair {
 	slices.SortFunc(g.rows, func(a, b *redoubt.Finding) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.ID, b.ID))
 	})
@@ -102,7 +189,7 @@ func (g *group) pairs() []pair {
 	})
 	out := make([]pair, len(g.rows))
 	for i := range g.rows {
-		out[i] = pair{g.rows[i], g.sightings[i]}
+		out[i] = pair{g.rows[i], g.sightings[i], moved}
 	}
 	return out
 }

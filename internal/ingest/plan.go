@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -14,6 +15,9 @@ type Stored struct {
 	Known map[redoubt.Identity]redoubt.Lineage
 	// Lineages holds those of rows that may come back or be paired.
 	Lineages map[int64]redoubt.Lineage
+	// Said holds body and evidence of rows that a sighting may be of that tells
+	// less, by their ids.
+	Said map[int64]redoubt.FindingWrite
 }
 
 // Facts is what a plan needs to know beside the rows and the report.
@@ -48,7 +52,7 @@ type Changes struct {
 // closes. It is pure: the same arguments give the same changes, in the same
 // order. Its time is linear in rows and sightings, but for sorting what pairs.
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
-	p := planner{Facts: facts, lineages: newJoiner(stored)}
+	p := planner{Facts: facts, lineages: newJoiner(stored), said: stored.Said, reports: true}
 	p.run(stored, report)
 	return p.changes, p.err
 }
@@ -68,7 +72,12 @@ func (p *planner) run(stored Stored, report []Sighting) {
 			continue
 		}
 		seen[row.ID] = true
-		p.again(row, s)
+		p.again(pair{row: row, sighting: s})
+	}
+	known, unseen := p.recognise(stored.Findings, seen, unseen)
+	for _, k := range known {
+		seen[k.row.ID] = true
+		p.again(k)
 	}
 	var missing []*redoubt.Finding
 	for i := range stored.Findings {
@@ -86,12 +95,20 @@ type planner struct {
 	changes  Changes
 	lineages joiner
 	handed   map[int64]bool // findings that a scanner hands over in this very commit
+	said     map[int64]redoubt.FindingWrite
+	reports  bool // sightings are a scanner's, which may name a finding in several ways
 	err      error
 }
 
-// again takes a sighting of a known identity.
-func (p *planner) again(row *redoubt.Finding, s *Sighting) {
+// again takes a sighting of a finding that is known: by its identity, by its
+// lineage, or because it is paired.
+func (p *planner) again(known pair) {
+	row, s := known.row, known.sighting
 	next := p.follow(row, s)
+	w := redoubt.FindingWrite{}
+	if tells(&s.Finding) < tells(row) {
+		w = p.keep(row, &next, s)
+	}
 	change := ItemUnchanged
 	switch {
 	case !live(row.State):
@@ -101,19 +118,33 @@ func (p *planner) again(row *redoubt.Finding, s *Sighting) {
 		if next.State == redoubt.Unresolved && !p.handed[row.ID] {
 			p.lineages.reopen(row.LineageID)
 		}
-	case row.Content != next.Content || row.RuleID != next.RuleID:
+	case known.moved && tells(&s.Finding) == tells(row), row.Path != next.Path:
+		change = ItemMoved
+		p.event(row.ID, redoubt.EventMoved, moveDetail{From: row.Path, FromLine: row.Line, To: next.Path, ToLine: next.Line})
+	case row.Content != next.Content || row.RuleID != next.RuleID || row.State != next.State || row.Severity != next.Severity:
 		change = ItemChanged
 	}
 	if live(row.State) && row.State != next.State {
-		change = ItemChanged
 		next.StateUpdatedAt = p.At
 	}
 	p.muting(row, &next)
+	p.link(row, s.Finding.Identity)
 	if next == *row {
 		p.changes.Unchanged++
 		return
 	}
-	p.update(next, s, row.Content != next.Content, change)
+	if w.Body == nil {
+		w = p.write(next, s, row.Content != next.Content)
+	}
+	w.Finding = next
+	p.update(w, change)
+}
+
+// link puts the identity that a finding was seen under into its lineage.
+func (p *planner) link(row *redoubt.Finding, id redoubt.Identity) {
+	if id != row.Identity && !p.lineages.join(row.LineageID, id) {
+		p.changes.Links = append(p.changes.Links, redoubt.IdentityLink{Identity: id, LineageID: row.LineageID})
+	}
 }
 
 // muting tells when a finding was silenced in the code, and when no more.
@@ -136,24 +167,30 @@ func (p *planner) follow(row *redoubt.Finding, s *Sighting) redoubt.Finding {
 	next.RuleID = p.RuleIDs[s.Result.Rule]
 	next.Content = p.linksOf(s).content(s.Finding.Content)
 	next.SeenByFull = row.SeenByFull || p.Scope.Full
+	if next.PatternHash == (redoubt.Digest{}) && next.Identity == row.Identity {
+		next.PatternHash = row.PatternHash // which is the same and was not told
+	}
 	return next
 }
 
 // absent closes what the scan no longer sees, after pairing it with what it
 // sees for the first time; the rest of that is new.
 func (p *planner) absent(missing []*redoubt.Finding, unseen []*Sighting) {
-	var closing []*redoubt.Finding
+	var closing, staying []*redoubt.Finding
 	for _, row := range missing {
 		switch p.Scope.absent(row) {
 		case redoubt.Fixed:
 			closing = append(closing, row)
 		case redoubt.StateRemoved:
 			p.leave(row, redoubt.StateRemoved, redoubt.EventRemoved, ItemRemoved)
+		default:
+			staying = append(staying, row)
 		}
 	}
 	pairs, closing, unseen := pairUp(p.Scope, closing, unseen)
-	for _, pair := range pairs {
-		p.moved(pair.row, pair.sighting)
+	renamed, unseen := p.Scope.renamed(staying, unseen)
+	for _, pair := range slices.Concat(pairs, renamed) {
+		p.again(pair)
 	}
 	for _, row := range closing {
 		p.leave(row, redoubt.Fixed, redoubt.EventFixed, ItemClosed)
@@ -170,25 +207,11 @@ func (p *planner) leave(row *redoubt.Finding, state redoubt.State, kind redoubt.
 	next := *row
 	next.State, next.StateUpdatedAt = state, p.At
 	p.event(row.ID, kind, nil)
-	p.update(next, nil, false, change)
-}
-
-// moved gives a finding its new place and identity; id, triage and dates stay.
-func (p *planner) moved(row *redoubt.Finding, s *Sighting) {
-	next := p.follow(row, s)
-	if row.State != next.State {
-		next.StateUpdatedAt = p.At
-	}
-	p.event(row.ID, redoubt.EventMoved, moveDetail{From: row.Path, FromLine: row.Line, To: next.Path, ToLine: next.Line})
-	p.muting(row, &next)
-	if !p.lineages.join(row.LineageID, next.Identity) {
-		p.changes.Links = append(p.changes.Links, redoubt.IdentityLink{Identity: next.Identity, LineageID: row.LineageID})
-	}
-	p.update(next, s, true, ItemMoved)
+	p.update(redoubt.FindingWrite{Finding: next}, change)
 }
 
 // moveDetail says from where to where a finding moved. Equal paths mean that
-// its rule changed its text.
+// its rule changed its text, or is loaded from another folder.
 type moveDetail struct {
 	From     string `json:"from"`
 	FromLine int    `json:"from_line"`
@@ -216,13 +239,13 @@ func newLineage(projectID int64, r *redoubt.Result) redoubt.Lineage {
 	return l
 }
 
-func (p *planner) update(next redoubt.Finding, s *Sighting, body bool, change ItemChange) {
-	p.changes.Updated = append(p.changes.Updated, p.write(next, s, body))
+func (p *planner) update(w redoubt.FindingWrite, change ItemChange) {
+	p.changes.Updated = append(p.changes.Updated, w)
 	if change == ItemUnchanged {
 		p.changes.Unchanged++
 		return
 	}
-	p.changes.Items = append(p.changes.Items, itemOf(&next, change))
+	p.changes.Items = append(p.changes.Items, itemOf(&w.Finding, change))
 }
 
 // write encodes what readers see, where it changed.

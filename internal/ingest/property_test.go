@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/ingest/lifemodel"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -35,7 +36,7 @@ type tree struct {
 
 var (
 	allPaths = []string{"a.py", "b.py", "c.py", "lib/d.py"}
-	allRules = []string{"r1", "r2", "r3"}
+	allRules = []string{"r1", "r2", "r3", "lib.r1"}
 	rulesBy  = map[string]*redoubt.Rule{}
 )
 
@@ -79,6 +80,11 @@ func (tr *tree) edit(t *rapid.T) {
 			}
 		case op == 6:
 			tr.items[i].muted = !tr.items[i].muted
+		case op == 7 && rapid.Bool().Draw(t, "folder"):
+			tr.items[i].rule = map[string]string{"r1": "lib.r1", "lib.r1": "r1"}[tr.items[i].rule]
+			if tr.items[i].rule == "" {
+				tr.items[i].rule = "r2"
+			}
 		case op == 7:
 			tr.pattern = rapid.SampledFrom([]string{"p", "q"}).Draw(t, "pattern")
 		default:
@@ -90,8 +96,15 @@ func (tr *tree) edit(t *rapid.T) {
 	}
 }
 
+// What reports of one scanner tell of the same tree.
+const (
+	tellsAll       = iota // ids and hashes, as semgrep ci
+	tellsNoPattern        // as semgrep's JSON
+	tellsLittle           // as semgrep's JSON where nobody is logged in
+)
+
 // results is what a scanner reports of the items, in any order.
-func (tr *tree) results() (out []redoubt.Result) {
+func (tr *tree) results(telling int) (out []redoubt.Result) {
 	count := map[string]int{}
 	for _, it := range tr.items {
 		r := redoubt.Result{Rule: rulesBy[it.rule], Path: it.path, Message: "m " + it.code, Muted: it.muted}
@@ -102,6 +115,12 @@ func (tr *tree) results() (out []redoubt.Result) {
 			r.MatchBasedID = fmt.Sprint(key, "_", count[key])
 			r.CodeHash, r.PatternHash = it.code, tr.pattern
 			count[key]++
+			if telling > tellsAll {
+				r.PatternHash = ""
+			}
+			if telling == tellsLittle {
+				r.MatchBasedID, r.CodeHash = "", ""
+			}
 		case 2:
 			r.Fingerprint, r.Code = it.code, it.code
 		case 3:
@@ -123,7 +142,8 @@ func (tr *tree) results() (out []redoubt.Result) {
 
 // drawUpload scans a tree, in one of the many ways.
 func drawUpload(t *rapid.T, tr *tree, now time.Time) Upload {
-	r := &redoubt.Report{Tool: rapid.SampledFrom([]string{"semgrep", "Semgrep OSS", "opengrep oss", "bandit"}).Draw(t, "tool"), Results: tr.results()}
+	r := &redoubt.Report{Tool: rapid.SampledFrom([]string{"semgrep", "Semgrep OSS", "opengrep oss", "bandit"}).Draw(t, "tool")}
+	r.Results = tr.results(rapid.SampledFrom([]int{tellsAll, tellsAll, tellsNoPattern, tellsLittle}).Draw(t, "telling"))
 	u := Upload{Project: redoubt.Project{Name: "acme/payments"}, Report: r}
 	u.Category = rapid.SampledFrom([]string{"", "", "", "ios"}).Draw(t, "category")
 	u.Commit = rapid.SampledFrom([]string{"", "", "c1", "c2", "c3"}).Draw(t, "commit")
@@ -191,7 +211,7 @@ func (h *history) step(t *rapid.T, now time.Time) (Upload, bool) {
 func TestHistoriesFollowTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := newMemory()
-		c := comparison{t: t, model: newModel(), store: store, ids: map[int]int64{}}
+		c := comparison{t: t, model: lifemodel.New(), store: store, ids: map[int]int64{}}
 		c.send = func(u Upload) (Summary, error) { return Apply(t.Context(), store, u) }
 		h := newHistory()
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
@@ -209,7 +229,7 @@ func TestHistoriesFollowTheModel(t *testing.T) {
 // comparison drives the model and the implementation side by side.
 type comparison struct {
 	t     *rapid.T
-	model *model
+	model *lifemodel.Model
 	store *memory                       // what is stored
 	send  func(Upload) (Summary, error) // applies an upload, so that store has it
 	ids   map[int]int64                 // from the model's serials
@@ -221,14 +241,14 @@ func (c *comparison) upload(u Upload) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	want := c.model.apply(u, c.store.clock)
+	want := c.model.Apply(modelUpload(u), c.store.clock)
 	c.pairNew(rows)
 	gotEvents := []string{}
 	for _, e := range c.store.events[events:] {
 		gotEvents = append(gotEvents, fmt.Sprint(e.FindingID, " ", e.Kind))
 	}
 	wantEvents := []string{}
-	for _, e := range want.events {
+	for _, e := range want.Events {
 		var serial int
 		var kind string
 		fmt.Sscan(e, &serial, &kind)
@@ -240,12 +260,12 @@ func (c *comparison) upload(u Upload) {
 		c.t.Fatalf("events (-model +got):\n%s", diff)
 	}
 	gotAnswer := []any{got.Outcome, got.Repeat, got.New, got.Returned, got.Moved, got.Closed, got.Removed}
-	wantAnswer := []any{want.outcome, want.repeat, want.fresh, want.returned, want.moved, want.closed, want.removed}
+	wantAnswer := []any{want.Outcome, want.Repeat, want.Fresh, want.Returned, want.Moved, want.Closed, want.Removed}
 	if diff := cmp.Diff(wantAnswer, gotAnswer); diff != "" {
 		c.t.Fatalf("outcome, repeat, new, returned, moved, closed, removed (-model +got):\n%s", diff)
 	}
-	if idle := got.Changed + got.Unchanged; want.outcome == redoubt.ScanApplied && !want.repeat && idle != want.idle {
-		c.t.Fatalf("%d findings changed in detail or not at all, want %d", idle, want.idle)
+	if idle := got.Changed + got.Unchanged; want.Outcome == redoubt.ScanApplied && !want.Repeat && idle != want.Idle {
+		c.t.Fatalf("%d findings changed in detail or not at all, want %d", idle, want.Idle)
 	}
 	if got.Repeat && c.store.writes != writes {
 		c.t.Fatalf("the latest upload again made %d writes", c.store.writes-writes)
@@ -255,10 +275,10 @@ func (c *comparison) upload(u Upload) {
 // pairNew notes the ids of new findings: both sides count up by position.
 func (c *comparison) pairNew(before []int64) {
 	var serials []int
-	for _, s := range c.model.streams {
-		for _, f := range s.findings {
-			if c.ids[f.serial] == 0 {
-				serials = append(serials, f.serial)
+	for _, s := range c.model.Streams {
+		for _, f := range s.Findings {
+			if c.ids[f.Serial] == 0 {
+				serials = append(serials, f.Serial)
 			}
 		}
 	}
@@ -282,16 +302,16 @@ func (c *comparison) pairNew(before []int64) {
 func (c *comparison) triage() {
 	state := rapid.SampledFrom([]redoubt.TriageState{redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing}).Draw(c.t, "state")
 	human := rapid.Bool().Draw(c.t, "human")
-	var all []*modelFinding
-	for _, key := range slices.Sorted(maps.Keys(c.model.streams)) {
-		all = append(all, c.model.streams[key].findings...)
+	var all []*lifemodel.Finding
+	for _, key := range slices.Sorted(maps.Keys(c.model.Streams)) {
+		all = append(all, c.model.Streams[key].Findings...)
 	}
 	if len(all) == 0 {
 		return
 	}
 	f := all[rapid.IntRange(0, len(all)-1).Draw(c.t, "finding")]
-	f.lineage.triage, f.lineage.human = state, human
-	c.store.lineages[c.store.rows[c.ids[f.serial]].LineageID].Triage = redoubt.Triage{State: state, At: c.store.clock, Automatic: !human}
+	f.Lineage.Triage, f.Lineage.Human = state, human
+	c.store.lineages[c.store.rows[c.ids[f.Serial]].LineageID].Triage = redoubt.Triage{State: state, At: c.store.clock, Automatic: !human}
 }
 
 // view is a finding as both sides know it.
@@ -306,19 +326,19 @@ type view struct {
 
 func (c *comparison) check() {
 	want, got := map[int64]view{}, map[int64]view{}
-	here, there := map[*modelLineage]int64{}, map[int64]*modelLineage{}
-	for _, s := range c.model.streams {
-		for _, f := range s.findings {
-			id := c.ids[f.serial]
-			want[id] = view{s.ref, s.source, f.rule, f.path, f.line, f.state, f.lineage.triage, f.created, f.since, f.changed, f.seenByFull}
+	here, there := map[*lifemodel.Lineage]int64{}, map[int64]*lifemodel.Lineage{}
+	for _, s := range c.model.Streams {
+		for _, f := range s.Findings {
+			id := c.ids[f.Serial]
+			want[id] = view{s.Ref, s.Source, f.Rule, f.Path, f.Line, f.State, f.Lineage.Triage, f.Created, f.Since, f.Changed, f.SeenByFull}
 			row := c.store.rows[id]
 			if row == nil {
 				continue
 			}
-			if here[f.lineage] == 0 && there[row.LineageID] == nil {
-				here[f.lineage], there[row.LineageID] = row.LineageID, f.lineage
+			if here[f.Lineage] == 0 && there[row.LineageID] == nil {
+				here[f.Lineage], there[row.LineageID] = row.LineageID, f.Lineage
 			}
-			if here[f.lineage] != row.LineageID || there[row.LineageID] != f.lineage {
+			if here[f.Lineage] != row.LineageID || there[row.LineageID] != f.Lineage {
 				c.t.Fatalf("finding %d is of lineage %d, against the model", id, row.LineageID)
 			}
 		}
@@ -342,7 +362,7 @@ func TestIdentityIsStableUnderLineMoves(t *testing.T) {
 		for range 4 {
 			tr.edit(t)
 		}
-		results := tr.results()
+		results := tr.results(tellsAll)
 		for i := range results { // else nothing tells which comes first
 			results[i].Location.Column = i + 1
 		}
@@ -465,7 +485,7 @@ func TestLastFullScanDecides(t *testing.T) {
 
 // statuses applies uploads, a minute apart, and returns the status of what is
 // live then.
-func statuses(t *rapid.T, uploads []Upload) map[redoubt.Identity]redoubt.Status {
+func statuses(t *rapid.T, uploads []Upload) (out []string) {
 	m := newMemory()
 	for _, u := range uploads {
 		m.tick(time.Minute)
@@ -473,11 +493,11 @@ func statuses(t *rapid.T, uploads []Upload) map[redoubt.Identity]redoubt.Status 
 			t.Fatal(err)
 		}
 	}
-	out := map[redoubt.Identity]redoubt.Status{}
 	for _, f := range m.rows {
 		if live(f.State) {
-			out[f.Identity] = redoubt.StatusOf(f.State, m.lineages[f.LineageID].Triage.State)
+			out = append(out, fmt.Sprint(f.RuleName, " ", f.Path, ":", f.Line, " ", redoubt.StatusOf(f.State, m.lineages[f.LineageID].Triage.State)))
 		}
 	}
+	slices.Sort(out)
 	return out
 }

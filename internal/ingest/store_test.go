@@ -16,6 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/ingest/lifemodel"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/triage"
@@ -75,7 +76,7 @@ type realm struct {
 
 func newRealm(t *rapid.T, s *store.Store, x *index.Index, tenant int64) *realm {
 	r := &realm{history: newHistory(), real: s, index: x, tenant: tenant}
-	r.comparison = comparison{t: t, model: newModel(), store: newMemory(), ids: map[int]int64{}, send: r.apply}
+	r.comparison = comparison{t: t, model: lifemodel.New(), store: newMemory(), ids: map[int]int64{}, send: r.apply}
 	return r
 }
 
@@ -205,7 +206,7 @@ func (r *realm) deleteRef() {
 	if err := r.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRef(ctx, r.project.ID, ref) }); err != nil {
 		r.t.Fatal(err)
 	}
-	r.model.deleteRef(ref, r.store.clock)
+	r.model.DeleteRef(ref, r.store.clock)
 }
 
 // triage lets somebody decide in bulk, by way of the index, and says by the
@@ -214,17 +215,17 @@ func (r *realm) triage() {
 	q := triage.Request{HasFilter: true, Filter: r.drawFilter(), Limit: rapid.IntRange(1, 4).Draw(r.t, "limit")}
 	q.State = rapid.SampledFrom([]redoubt.TriageState{0, redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing, redoubt.TriageReopened}).Draw(r.t, "state")
 	q.Automatic, q.Note = rapid.Bool().Draw(r.t, "automatic"), "seen"
-	chosen := map[*modelLineage]bool{}
+	chosen := map[*lifemodel.Lineage]bool{}
 	for _, id := range first(r.expectedIDs(q.Filter), q.Limit) {
-		l := r.finding(id).lineage
-		if !q.Automatic || !l.human || l.triage == redoubt.TriageUntriaged {
+		l := r.finding(id).Lineage
+		if !q.Automatic || !l.Human || l.Triage == redoubt.TriageUntriaged {
 			chosen[l] = true
 		}
 	}
 	want := []int64{}
 	for _, f := range r.all() {
-		id := r.ids[f.serial]
-		if chosen[f.lineage] && f.state != redoubt.StateRemoved && r.store.rows[id].IssueType == q.Filter.IssueType {
+		id := r.ids[f.Serial]
+		if chosen[f.Lineage] && f.State != redoubt.StateRemoved && r.store.rows[id].IssueType == q.Filter.IssueType {
 			want = append(want, id)
 		}
 	}
@@ -246,23 +247,23 @@ func (r *realm) triage() {
 	}
 	for l := range chosen {
 		if q.State != 0 {
-			l.triage, l.human = q.State, !q.Automatic
+			l.Triage, l.Human = q.State, !q.Automatic
 		}
 	}
 }
 
 func first(ids []int64, n int) []int64 { return ids[:min(n, len(ids))] }
 
-func (r *realm) all() (out []*modelFinding) {
-	for _, s := range r.model.streams {
-		out = append(out, s.findings...)
+func (r *realm) all() (out []*lifemodel.Finding) {
+	for _, s := range r.model.Streams {
+		out = append(out, s.Findings...)
 	}
 	return out
 }
 
-func (r *realm) finding(id int64) *modelFinding {
+func (r *realm) finding(id int64) *lifemodel.Finding {
 	for _, f := range r.all() {
-		if r.ids[f.serial] == id {
+		if r.ids[f.Serial] == id {
 			return f
 		}
 	}
@@ -358,22 +359,22 @@ func (r *realm) page(view *index.View, issueType redoubt.IssueType) []byte {
 
 func (r *realm) listedOf(id int64) (out listed) {
 	f := r.finding(id)
-	out.ID, out.Ref, out.Rule, out.State, out.Triage = id, r.store.rows[id].Ref, f.rule, f.state.String(), f.lineage.triage.String()
-	out.Status, out.Created, out.Since = statusByModel(f).String(), f.created, f.since
-	out.Location.Path, out.Location.Line = f.path, f.line
+	out.ID, out.Ref, out.Rule, out.State, out.Triage = id, r.store.rows[id].Ref, f.Rule, f.State.String(), f.Lineage.Triage.String()
+	out.Status, out.Created, out.Since = statusByModel(f).String(), f.Created, f.Since
+	out.Location.Path, out.Location.Line = f.Path, f.Line
 	return out
 }
 
 // statusByModel is the table of decisions §4, row by row.
-func statusByModel(f *modelFinding) redoubt.Status {
+func statusByModel(f *lifemodel.Finding) redoubt.Status {
 	switch {
-	case f.state == redoubt.Fixed:
+	case f.State == redoubt.Fixed:
 		return redoubt.StatusFixed
-	case f.state == redoubt.Muted || f.lineage.triage == redoubt.TriageIgnored:
+	case f.State == redoubt.Muted || f.Lineage.Triage == redoubt.TriageIgnored:
 		return redoubt.StatusIgnored
-	case f.lineage.triage == redoubt.TriageReviewing:
+	case f.Lineage.Triage == redoubt.TriageReviewing:
 		return redoubt.StatusReviewing
-	case f.lineage.triage == redoubt.TriageFixing:
+	case f.Lineage.Triage == redoubt.TriageFixing:
 		return redoubt.StatusFixing
 	}
 	return redoubt.StatusOpen
@@ -382,24 +383,24 @@ func statusByModel(f *modelFinding) redoubt.Status {
 // expectedIDs is the list of a filter by the model: newest first, of each
 // lineage one where it is asked for, chosen before all but ref counts.
 func (r *realm) expectedIDs(q redoubt.FindingFilter) []int64 {
-	var rows []*modelFinding
+	var rows []*lifemodel.Finding
 	for _, f := range r.all() {
-		row := r.store.rows[r.ids[f.serial]]
-		if f.state != redoubt.StateRemoved && row.IssueType == q.IssueType && (q.Ref == "" || row.Ref == q.Ref) {
+		row := r.store.rows[r.ids[f.Serial]]
+		if f.State != redoubt.StateRemoved && row.IssueType == q.IssueType && (q.Ref == "" || row.Ref == q.Ref) {
 			rows = append(rows, f)
 		}
 	}
-	slices.SortFunc(rows, func(a, b *modelFinding) int {
-		if c := b.since.Compare(a.since); c != 0 {
+	slices.SortFunc(rows, func(a, b *lifemodel.Finding) int {
+		if c := b.Since.Compare(a.Since); c != 0 {
 			return c
 		}
-		return int(r.ids[b.serial] - r.ids[a.serial])
+		return int(r.ids[b.Serial] - r.ids[a.Serial])
 	})
 	ids := []int64{}
 	for _, f := range rows {
-		id := r.ids[f.serial]
+		id := r.ids[f.Serial]
 		if (!q.Dedup || r.represents(f, rows)) && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, statusByModel(f))) &&
-			(!q.HasIDs || slices.Contains(q.IDs, id)) && !f.since.Before(q.Since) {
+			(!q.HasIDs || slices.Contains(q.IDs, id)) && !f.Since.Before(q.Since) {
 			ids = append(ids, id)
 		}
 	}
@@ -408,13 +409,13 @@ func (r *realm) expectedIDs(q redoubt.FindingFilter) []int64 {
 
 // represents reports whether dedup chooses the finding among rows that come
 // newest first.
-func (r *realm) represents(f *modelFinding, rows []*modelFinding) bool {
+func (r *realm) represents(f *lifemodel.Finding, rows []*lifemodel.Finding) bool {
 	chosen := -1
 	for i, other := range rows {
-		if other.lineage != f.lineage {
+		if other.Lineage != f.Lineage {
 			continue
 		}
-		if r.store.rows[r.ids[other.serial]].Ref == r.expected() {
+		if r.store.rows[r.ids[other.Serial]].Ref == r.expected() {
 			return other == f
 		}
 		if chosen < 0 {

@@ -92,6 +92,19 @@ func (tx *Tx) FindingsByID(ctx context.Context, ids []int64) ([]redoubt.Finding,
 	return many(ctx, tx, scanFinding, `SELECT `+findingColumns+` FROM finding WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }
 
+// Said reads body and evidence of findings by id.
+func (tx *Tx) Said(ctx context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error) {
+	in, arg := tx.in("finding_id", 2, ids)
+	out := make(map[int64]redoubt.FindingWrite, len(ids))
+	return out, each(ctx, tx, func(r row) error {
+		var id int64
+		var w redoubt.FindingWrite
+		err := r.Scan(&id, &w.Body, &w.Evidence)
+		out[id] = w
+		return err
+	}, `SELECT finding_id, body, evidence_json FROM finding_body WHERE deployment_id = $1 AND `+in, arg)
+}
+
 // occurrenceSelect reads findings with their lineages and bodies.
 var occurrenceSelect = `SELECT ` + qualified("f", findingColumns) + `, ` + qualified("l", lineageColumns) + `, b.body, b.evidence_json
 	FROM finding f

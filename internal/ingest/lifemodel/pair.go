@@ -1,0 +1,128 @@
+package lifemodel
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// recognise finds sightings under another identity of a finding's lineage, and
+// returns the others. Of several findings the live one is meant, then the one
+// on the path, then the oldest.
+func (m *Model) recognise(s *Stream, u Upload, seen map[string]Sighting, fresh []string, is map[*Finding]string) (others []string) {
+	for _, id := range fresh {
+		var best *Finding
+		rank := func(f *Finding) int {
+			n := 0
+			if alive(f) {
+				n += 2
+			}
+			if f.Path == seen[id].Path {
+				n++
+			}
+			return n
+		}
+		for _, f := range s.Findings {
+			here := f.Path == seen[id].Path && (u.Full || f.Rule == seen[id].Rule)
+			if f.Lineage == m.Lineages[id] && is[f] == "" && (!alive(f) || closes(u, f) || here) && (best == nil || rank(f) > rank(best)) {
+				best = f
+			}
+		}
+		if best == nil {
+			others = append(others, id)
+		} else {
+			is[best] = id
+		}
+	}
+	return others
+}
+
+type paired struct {
+	identity string
+	moved    bool
+}
+
+// way is one in which findings are alike.
+type way struct {
+	moved bool
+	alike func(old, now Sighting) bool
+}
+
+// pairs: what agrees in a way, and counts the same on both sides. The ways come
+// one after the other; each sees what those before it left.
+func pairs(closing []*Finding, fresh []string, seen map[string]Sighting, ways []way) map[*Finding]paired {
+	out, used := map[*Finding]paired{}, map[string]bool{}
+	pass := func(moved bool, alike func(old, now Sighting) bool) {
+		found := map[*Finding]string{}
+		for _, f := range closing {
+			var olds []*Finding
+			var news []string
+			// All that are alike what one of the new ones is alike.
+			for _, id := range fresh {
+				if !used[id] && alike(f.Sighting, seen[id]) {
+					news = append(news, id)
+				}
+			}
+			if len(news) == 0 || out[f].identity != "" {
+				continue
+			}
+			for _, g := range closing {
+				if out[g].identity == "" && alike(g.Sighting, seen[news[0]]) {
+					olds = append(olds, g)
+				}
+			}
+			if len(olds) != len(news) {
+				continue
+			}
+			slices.SortFunc(olds, func(a, b *Finding) int {
+				return cmp.Or(strings.Compare(a.Path, b.Path), a.Line-b.Line, a.Serial-b.Serial)
+			})
+			slices.SortStableFunc(news, func(a, b string) int {
+				return cmp.Or(strings.Compare(seen[a].Path, seen[b].Path), seen[a].Line-seen[b].Line)
+			})
+			found[f] = news[slices.Index(olds, f)]
+		}
+		for f, id := range found {
+			out[f], used[id] = paired{id, moved}, true
+		}
+	}
+	for _, w := range ways {
+		pass(w.moved, w.alike)
+	}
+	return out
+}
+
+func code(a, b Sighting) bool  { return a.Code != "" && a.Code == b.Code }
+func place(a, b Sighting) bool { return a.Rule == b.Rule && a.Path == b.Path }
+
+func sameRuleOfAFolder(a, b Sighting) bool {
+	return base(a.Rule) == base(b.Rule) && a.Path == b.Path && code(a, b)
+}
+
+func ways(u Upload) (out []way) {
+	pass := func(moved bool, alike func(old, now Sighting) bool) { out = append(out, way{moved, alike}) }
+	pass(true, func(a, b Sighting) bool { return place(a, b) && code(a, b) })
+	if u.Full {
+		file := func(a, b Sighting) bool { return a.Rule == b.Rule && code(a, b) && gone(u, a.Path) }
+		pass(true, func(a, b Sighting) bool { return file(a, b) && a.Pattern == b.Pattern })
+		pass(true, func(a, b Sighting) bool { return file(a, b) && a.Pattern == "" && b.Pattern != "" })
+		pass(true, func(a, b Sighting) bool { return file(a, b) && a.Pattern != "" && b.Pattern == "" })
+	}
+	pass(true, sameRuleOfAFolder)
+	pass(false, func(a, b Sighting) bool { return place(a, b) && a.Package != "" && a.Package == b.Package })
+	silent := func(a, b Sighting) bool {
+		return place(a, b) && a.Package+b.Package == "" && a.Tells > 0 && b.Tells == 0
+	}
+	for _, line := range []bool{true, false} {
+		here := func(a, b Sighting) bool { return !line || a.Line == b.Line }
+		pass(false, func(a, b Sighting) bool { return silent(a, b) && here(a, b) })
+		pass(false, func(a, b Sighting) bool { return silent(b, a) && here(a, b) })
+	}
+	return out
+}
+
+// base is a rule's name without folders.
+func base(rule string) string {
+	parts := strings.Split(rule, ".")
+	return parts[len(parts)-1]
+}

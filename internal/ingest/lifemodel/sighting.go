@@ -1,0 +1,122 @@
+package lifemodel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Sighting is what a report tells of a finding.
+type Sighting struct {
+	Rule, Path, Code, Pattern, Package string
+
+	Line  int
+	State redoubt.State
+	Tells int // 2 the scanner's own id, 1 the code, 0 neither
+}
+
+// sightings names what a report sees, by identity, and the identities in the
+// order of position.
+func sightings(u Upload) (map[string]Sighting, []string) {
+	results := slices.Clone(u.Report.Results)
+	slices.SortStableFunc(results, func(a, b redoubt.Result) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), a.Location.Line-b.Location.Line, a.Location.Column-b.Location.Column,
+			strings.Compare(a.Rule.Name, b.Rule.Name), strings.Compare(a.Message, b.Message), strings.Compare(a.MatchBasedID, b.MatchBasedID))
+	})
+	seen, order, told := map[string]Sighting{}, []string{}, map[string]string{}
+	for _, r := range results {
+		said := r
+		said.Muted = false
+		id, again := told[resultText(said)]
+		if !again {
+			key, numbered := identityOf(u, r)
+			id = key
+			for n := 1; numbered && slices.Contains(order, id); n++ {
+				id = fmt.Sprint(key, "#", n)
+			}
+			told[resultText(said)] = id
+		}
+		before, known := seen[id]
+		if !known {
+			order = append(order, id)
+		}
+		if !known || before.State == redoubt.Muted && !r.Muted {
+			seen[id] = see(r)
+		}
+	}
+	return seen, order
+}
+
+func see(r redoubt.Result) Sighting {
+	s := Sighting{Rule: r.Rule.Name, Path: r.Path, Line: r.Location.Line, State: redoubt.Unresolved, Code: r.Code, Pattern: r.PatternHash}
+	if r.Muted {
+		s.State = redoubt.Muted
+	}
+	switch {
+	case r.Secret != nil:
+		s.Code = strings.Trim(fmt.Sprint(r.Secret.Hash[0]), "0")
+	case r.CodeHash != "":
+		s.Code = "hash " + r.CodeHash
+	case r.Dependency != nil:
+		s.Code = "package " + r.Dependency.Package
+	}
+	if r.Dependency != nil {
+		s.Package = r.Dependency.Package
+	}
+	switch {
+	case r.MatchBasedID != "":
+		s.Tells = 2
+	case s.Code != "" && r.Dependency == nil:
+		s.Tells = 1
+	}
+	return s
+}
+
+// identityOf: kinds never mix, so each key starts with its kind. Keys that
+// repeat in a report are numbered, but for those whose nature it is to repeat.
+func identityOf(u Upload, r redoubt.Result) (key string, numbered bool) {
+	tool, _, _ := strings.Cut(sourceOf(u), ":")
+	tool = strings.Fields(tool)[0]
+	place := fmt.Sprint(r.Rule.Name, " ", r.Path, " ")
+	switch {
+	case r.Secret != nil && r.Secret.Hash != redoubt.Digest{}:
+		return fmt.Sprint("secret ", place, r.Secret.Hash), false
+	case r.MatchBasedID != "":
+		return "match " + r.MatchBasedID, true
+	case r.Secret != nil:
+		return "redacted " + place, true
+	case r.Dependency != nil:
+		return fmt.Sprint("dependency ", r.Rule.Name, " ", r.Dependency.Lockfile, " ", r.Dependency.Package), false
+	case r.Fingerprint != "":
+		return fmt.Sprint("tool ", tool, " ", place, r.Fingerprint), true
+	case r.Code != "":
+		return fmt.Sprint("own ", tool, " ", place, r.Code), true
+	}
+	return fmt.Sprint("said ", tool, " ", place, r.Message), true
+}
+
+// textOf says everything that an upload means.
+func textOf(u Upload) string {
+	var results []string
+	for _, r := range u.Report.Results {
+		results = append(results, resultText(r))
+	}
+	slices.Sort(results)
+	r := u.Report
+	return fmt.Sprint(u.Commit, u.Full, u.DeclaredFull, r.Failed, r.StartedAt.UnixMicro(), r.RulesRun == nil, r.Searched == nil,
+		slices.Sorted(slices.Values(r.RulesRun)), slices.Sorted(slices.Values(r.Searched)), slices.Sorted(slices.Values(r.Skipped)), results)
+}
+
+func resultText(r redoubt.Result) string {
+	text := fmt.Sprint(r.Rule.Name, r.Path, r.Location, r.Message, r.MatchBasedID, r.Fingerprint, r.CodeHash, r.PatternHash, r.Code, r.Muted)
+	if r.Secret != nil {
+		text += fmt.Sprint(" secret ", r.Secret.Hash)
+	}
+	if r.Dependency != nil {
+		text += fmt.Sprint(" dependency ", *r.Dependency)
+	}
+	return text
+}

@@ -1,0 +1,184 @@
+package ingest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+)
+
+// silent is a result as Semgrep's JSON has it where nobody is logged in.
+func silent(path string, line int) redoubt.Result {
+	return result(eqeq, path, line, "")
+}
+
+// only returns the one row that there is.
+func only(t *testing.T, m *memory) *redoubt.FindingWrite {
+	t.Helper()
+	if len(m.rows) != 1 {
+		t.Fatalf("there are %d rows, want 1", len(m.rows))
+	}
+	for _, row := range m.rows {
+		return row
+	}
+	return nil
+}
+
+// A report that tells less finds what is there, and changes nothing of it that
+// it does not tell.
+func TestReportThatTellsLess(t *testing.T) {
+	m := newMemory()
+	told := matched("a.py", 3, "x")
+	told.SyntacticID, told.Code = "5yn", "x == x"
+	apply(t, m, full(told))
+	before := *only(t, m)
+	apply(t, m, upload(full(silent("a.py", 3)), func(u *Upload) { u.Commit = "c2" }))
+	if diff := cmp.Diff(before, *only(t, m)); diff != "" {
+		t.Errorf("the same place (-before +after):\n%s", diff)
+	}
+	sum := apply(t, m, upload(full(silent("a.py", 7)), func(u *Upload) { u.Commit = "c3" }))
+	after := *only(t, m)
+	if sum.Changed != 1 || after.Line != 7 || after.Identity != before.Identity || after.CodeHash != before.CodeHash || after.PatternHash != before.PatternHash {
+		t.Errorf("another line: %+v, %+v", sum, after)
+	}
+	for _, want := range []string{`"match_based_id":"` + told.MatchBasedID, `"syntactic_id":"5yn"`, `"line":7`} {
+		if !strings.Contains(string(after.Body), want) {
+			t.Errorf("the body %s has no %s", after.Body, want)
+		}
+	}
+	if !strings.Contains(string(after.Evidence), "x == x") {
+		t.Errorf("the code is gone: %s", after.Evidence)
+	}
+	told.Location.Line, told.Location.EndLine = 7, 7
+	if sum := apply(t, m, full(told)); sum.New+sum.Moved+sum.Closed+sum.Returned != 0 || len(m.events) != 0 {
+		t.Errorf("as before: %+v, events %v", sum, m.events)
+	}
+}
+
+// The scanner's id comes later: nothing is new, and what was decided stays.
+func TestReportThatTellsMore(t *testing.T) {
+	m := newMemory()
+	apply(t, m, full(silent("a.py", 3), silent("a.py", 9)))
+	for _, l := range m.lineages {
+		l.Triage = redoubt.Triage{State: redoubt.TriageIgnored}
+	}
+	sum := apply(t, m, full(matched("a.py", 4, "x"), matched("a.py", 10, "y")))
+	if sum.Changed != 2 || sum.New+sum.Closed+sum.Moved != 0 || len(m.events) != 0 {
+		t.Fatalf("%+v, events %v", sum, m.events)
+	}
+	for _, row := range m.rows {
+		if row.Identity.Kind != redoubt.IdentityMatchBased || m.lineages[row.LineageID].Triage.State != redoubt.TriageIgnored {
+			t.Errorf("%+v", row.Finding)
+		}
+	}
+	// Not as many as before: nobody can tell which one is gone, but for its line.
+	sum = apply(t, m, full(silent("a.py", 10)))
+	if sum.Closed != 1 || sum.New != 0 || sum.Unchanged+sum.Changed != 1 {
+		t.Errorf("one of two: %+v", sum)
+	}
+}
+
+// Where neither line nor number agree, nothing is guessed.
+func TestReportThatTellsTooLittle(t *testing.T) {
+	m := newMemory()
+	apply(t, m, full(matched("a.py", 3, "x"), matched("a.py", 9, "y")))
+	if sum := apply(t, m, full(silent("a.py", 5))); sum.Closed != 2 || sum.New != 1 {
+		t.Errorf("%+v", sum)
+	}
+}
+
+// Reports of a snippet and of a match_based_id are one, and nothing moved.
+func TestSnippetAndMatchBasedID(t *testing.T) {
+	snippet := result(eqeq, "a.py", 3, "x == x")
+	snippet.CodeHash = "x"
+	m := newMemory()
+	apply(t, m, full(matched("a.py", 3, "x")))
+	id := only(t, m).Identity
+	if sum := apply(t, m, full(snippet)); sum.New+sum.Closed+sum.Moved != 0 || only(t, m).Identity != id || len(m.events) != 0 {
+		t.Errorf("%+v, events %v", sum, m.events)
+	}
+}
+
+// A finding that comes back under an older identity of its lineage is the same,
+// wherever the scan looked.
+func TestReturnUnderAnOlderIdentity(t *testing.T) {
+	m := newMemory()
+	apply(t, m, full(matched("a.py", 3, "x")))
+	apply(t, m, full(matched("b.py", 3, "x")))
+	apply(t, m, full())
+	id := only(t, m).ID
+	back := upload(full(matched("a.py", 3, "x")), func(u *Upload) { u.Full, u.DeclaredFull = false, false })
+	if sum := apply(t, m, back); sum.Returned != 1 || sum.New != 0 || only(t, m).ID != id || only(t, m).Path != "a.py" {
+		t.Errorf("%+v", sum)
+	}
+}
+
+// A diff scan that sees a file again under its old name, beside the new one,
+// takes nothing from the finding there.
+func TestCopyIsAnotherFinding(t *testing.T) {
+	m := newMemory()
+	apply(t, m, full(matched("a.py", 3, "x")))
+	apply(t, m, full(matched("b.py", 3, "x")))
+	copied := upload(full(matched("a.py", 3, "x")), func(u *Upload) {
+		u.Full, u.DeclaredFull, u.Report.Searched, u.Report.RulesRun = false, false, []string{"a.py"}, []string{"eqeq"}
+	})
+	if sum := apply(t, m, copied); sum.New != 1 || len(m.rows) != 2 {
+		t.Errorf("%+v, %d rows", sum, len(m.rows))
+	}
+}
+
+// JSON tells no pattern_hash; what the upload of the same finding told stays.
+func TestPatternHashStays(t *testing.T) {
+	m := newMemory()
+	apply(t, m, full(matched("a.py", 3, "x")))
+	pattern := only(t, m).PatternHash
+	without := matched("a.py", 4, "x")
+	without.PatternHash = ""
+	apply(t, m, full(without))
+	if only(t, m).PatternHash != pattern {
+		t.Error("the pattern hash is gone")
+	}
+}
+
+// A file that moved between two reports of which one does not tell patterns.
+func TestMoveWithoutPattern(t *testing.T) {
+	without := func(r redoubt.Result) redoubt.Result { r.PatternHash = ""; return r }
+	for _, pair := range [][2]redoubt.Result{
+		{matched("a.py", 3, "x"), without(matched("b.py", 3, "x"))},
+		{without(matched("a.py", 3, "x")), matched("b.py", 3, "x")},
+	} {
+		m := newMemory()
+		apply(t, m, full(pair[0]))
+		if sum := apply(t, m, full(pair[1])); sum.Moved != 1 || sum.New != 0 {
+			t.Errorf("%+v", sum)
+		}
+	}
+}
+
+// A rule that is loaded from another folder is the same, also where the report
+// names the rules that ran; one of another name is not.
+func TestRuleFromAnotherFolder(t *testing.T) {
+	named := func(name string) redoubt.Result {
+		r := matched("a.py", 3, "x")
+		rule := *eqeq
+		rule.Name = name
+		r.Rule, r.MatchBasedID = &rule, name
+		return r
+	}
+	for name, want := range map[string]string{"rules.eqeq": "moved", "a.b.eqeq": "moved", "rules.neq": "new", "rules.noteqeq": "new"} {
+		m := newMemory()
+		apply(t, m, full(named("eqeq")))
+		sum := apply(t, m, full(named(name)))
+		if got := map[[2]int]string{{1, 0}: "moved", {0, 1}: "new"}[[2]int{sum.Moved, sum.New}]; got != want {
+			t.Errorf("%s: %+v, want it %s", name, sum, want)
+		}
+	}
+	m := newMemory()
+	apply(t, m, full(named("eqeq")))
+	sum := apply(t, m, upload(full(named("rules.eqeq")), func(u *Upload) { u.Report.RulesRun = []string{"rules.eqeq"} }))
+	if sum.Moved != 1 || sum.New+sum.Closed != 0 {
+		t.Errorf("eqeq did not run under its old name: %+v", sum)
+	}
+}
