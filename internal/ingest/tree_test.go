@@ -1,0 +1,112 @@
+package ingest
+
+import (
+	"fmt"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// item is a finding as it stands in somebody's tree.
+type item struct {
+	style   int // what its scanner tells of it, see report
+	rule    string
+	path    string
+	line    int
+	code    string
+	muted   bool
+	version int // of a package
+}
+
+// tree is what a branch holds, and the texts of the rules that look at it.
+type tree struct {
+	items   []item
+	pattern string
+}
+
+// edit changes the tree as people do.
+func (tr *tree) edit(t *rapid.T) {
+	path := rapid.SampledFrom(allPaths)
+	for range rapid.IntRange(0, 3).Draw(t, "edits") {
+		i := -1
+		if len(tr.items) > 0 {
+			i = rapid.IntRange(0, len(tr.items)-1).Draw(t, "item")
+		}
+		switch op := rapid.IntRange(0, 8).Draw(t, "edit"); {
+		case op <= 3 || i < 0:
+			tr.items = append(tr.items, item{
+				style: rapid.IntRange(0, 6).Draw(t, "style"), rule: rapid.SampledFrom(allRules).Draw(t, "rule"),
+				path: path.Draw(t, "path"), line: rapid.IntRange(1, 5).Draw(t, "line"), code: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "code"),
+			})
+		case op == 4:
+			tr.items = slices.Delete(tr.items, i, i+1)
+		case op == 5:
+			from, to := tr.items[i].path, path.Draw(t, "to")
+			for j := range tr.items {
+				if tr.items[j].path == from {
+					tr.items[j].path = to
+				}
+			}
+		case op == 6:
+			tr.items[i].muted = !tr.items[i].muted
+		case op == 7 && rapid.Bool().Draw(t, "folder"):
+			tr.items[i].rule = map[string]string{"r1": "lib.r1", "lib.r1": "r1"}[tr.items[i].rule]
+			if tr.items[i].rule == "" {
+				tr.items[i].rule = "r2"
+			}
+		case op == 7:
+			tr.pattern = rapid.SampledFrom([]string{"p", "q"}).Draw(t, "pattern")
+		default:
+			tr.items[i].version++
+			for j := range tr.items {
+				tr.items[j].line++
+			}
+		}
+	}
+}
+
+// What reports of one scanner tell of the same tree.
+const (
+	tellsAll       = iota // ids and hashes, as semgrep ci
+	tellsNoPattern        // as semgrep's JSON
+	tellsLittle           // as semgrep's JSON where nobody is logged in
+)
+
+// results is what a scanner reports of the items, in any order.
+func (tr *tree) results(telling int) (out []redoubt.Result) {
+	count := map[string]int{}
+	for _, it := range tr.items {
+		r := redoubt.Result{Rule: rulesBy[it.rule], Path: it.path, Message: "m " + it.code, Muted: it.muted}
+		r.Location = redoubt.Location{Line: it.line, Column: 2*it.style + int(it.code[0]-'w')}
+		switch it.style {
+		case 0, 1: // as semgrep ci
+			key := fmt.Sprint(it.rule, it.path, it.code, tr.pattern)
+			r.MatchBasedID = fmt.Sprint(key, "_", count[key])
+			r.CodeHash, r.PatternHash = it.code, tr.pattern
+			count[key]++
+			if telling > tellsAll {
+				r.PatternHash = ""
+			}
+			if telling == tellsLittle {
+				r.MatchBasedID, r.CodeHash = "", ""
+			}
+		case 2:
+			r.Fingerprint, r.Code = it.code, it.code
+		case 3:
+			r.Code = it.code
+		case 4:
+			r.Message = "m"
+		case 5:
+			r.Secret = &redoubt.SecretMatch{}
+			if it.code == "x" {
+				r.Secret.Hash[0] = 7
+			}
+		case 6:
+			r.Dependency = &redoubt.Vulnerable{Lockfile: it.path, Package: it.code, Version: fmt.Sprint(it.version)}
+		}
+		out = append(out, r)
+	}
+	return out
+}
