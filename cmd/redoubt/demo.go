@@ -52,12 +52,33 @@ func (c demoCmd) serve(a *app, st *store.Store) error {
 		return errors.Join(err, s.close())
 	}
 	r.BaseURL = s.baseURL()
+	if r.SignInURL, err = demoLink(a, st, d, r.BaseURL); err != nil {
+		return errors.Join(err, s.close())
+	}
 	return s.run(a, func() error {
 		if err := c.greet(a, r); err != nil || c.ReadyFile == "" {
 			return err
 		}
 		return r.write(s, c.ReadyFile)
 	})
+}
+
+// demoAdmin is who the demo's link signs in.
+const demoAdmin = "demo"
+
+// demoLink makes a link that signs the demo's admin in.
+func demoLink(a *app, st *store.Store, d redoubt.Deployment, base string) (string, error) {
+	u, err := st.User(a.ctx, demoAdmin)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
+			u, err = tx.CreateUser(ctx, redoubt.User{Name: demoAdmin, DisplayName: "Demo Admin"}, redoubt.RoleAdmin)
+			return err
+		})
+	}
+	if err != nil {
+		return "", err
+	}
+	return newLink(a, st, redoubt.UserLink{Kind: redoubt.LinkSignIn, UserID: u.ID}, 24*time.Hour, base)
 }
 
 // fill imports the samples in the order of their history, once.
@@ -114,6 +135,9 @@ func sampleReports(step demo.Step, secret []byte) ([]*redoubt.Report, error) {
 func (c demoCmd) greet(a *app, r ready) error {
 	api := r.BaseURL + "/api/v1/deployments/" + r.DeploymentSlug
 	_, err := fmt.Fprintf(a.out, `Redoubt answers at %[1]s with the deployment %[2]s (id %[3]s). Its API is described at %[1]s/api/docs
+Open it, signed in as an admin (works once, for a day):
+
+    %[6]s
 
 TOKEN=%[4]s
 
@@ -122,6 +146,6 @@ curl -H "Authorization: Bearer $TOKEN" '%[5]s/findings?severities=high,critical&
 curl -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"pageSize":10}' '%[5]s/dependencies'
 
 Stop it with Ctrl-C.
-`, r.BaseURL, r.DeploymentSlug, r.DeploymentID, r.Token, api)
+`, r.BaseURL, r.DeploymentSlug, r.DeploymentID, r.Token, api, r.SignInURL)
 	return err
 }

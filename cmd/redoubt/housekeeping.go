@@ -38,6 +38,7 @@ func (s *service) tidy(ctx context.Context, now time.Time) {
 		s.complain(ctx, redoubt.Deployment{}, "listing the deployments", err)
 		return
 	}
+	s.complain(ctx, redoubt.Deployment{}, "ending sessions", s.store.ExpireSessions(ctx, s.sessions.IdleSince()))
 	for _, d := range all {
 		if s.config.RefRetention > 0 {
 			s.complain(ctx, d, "expiring refs", s.expireRefs(ctx, d, now))
@@ -65,5 +66,29 @@ func (s *service) expireRefs(ctx context.Context, d redoubt.Deployment, now time
 func (s *service) complain(ctx context.Context, d redoubt.Deployment, task string, err error) {
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("housekeeping failed; it is tried again within the hour", "task", task, "deployment", d.Slug, "error", err)
+	}
+}
+
+// noteEvery is how often the last use of sessions is written: one statement for
+// many requests.
+const noteEvery = 30 * time.Second
+
+// noteVisits writes when people were last here, until the context ends.
+func (s *service) noteVisits(ctx context.Context) {
+	tick := time.NewTicker(noteEvery)
+	defer tick.Stop()
+	for {
+		stopped := false
+		select {
+		case <-ctx.Done():
+			stopped = true
+		case <-tick.C:
+		}
+		if err := s.sessions.Flush(context.WithoutCancel(ctx)); err != nil {
+			s.log.Warn("last use of sessions not written", "error", err)
+		}
+		if stopped {
+			return
+		}
 	}
 }

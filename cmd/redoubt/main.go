@@ -33,6 +33,7 @@ type cli struct {
 	Demo       demoCmd       `cmd:"" help:"Run a server with sample projects, and print how to ask it."`
 	Import     importCmd     `cmd:"" help:"Import scanner reports, bills of materials and lockfiles."`
 	Deployment deploymentCmd `cmd:"" help:"Create and list deployments (tenants)."`
+	User       userCmd       `cmd:"" help:"Create and manage the people who sign in."`
 	Token      tokenCmd      `cmd:"" help:"Create, list and revoke API tokens."`
 	Project    projectCmd    `cmd:"" help:"List and manage projects."`
 	Scan       scanCmd       `cmd:"" help:"Look at what scanners report by themselves."`

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 //
 //	ready FILE       wait for a server's ready file, and set URL, TOKEN, SLUG and ID from it
 //	api METHOD PATH [BODY]   ask the server as $TOKEN; the answer is standard output, its status the first line
+//	token-from FILE  set TOKEN to the text of a file
+//	setup NAME PASSWORD   make an admin with the setup link of the ready file
+//	sign-in          sign in with the link of the ready file
 //	eventually-401   ask until the token is refused, for a second at most
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -33,7 +36,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript,
+			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript, "setup": setupScript, "sign-in": signInScript,
+
+			"token-from": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Setenv("TOKEN", strings.TrimSpace(ts.ReadFile(args[0])))
+			},
 		},
 	})
 }
@@ -51,6 +58,8 @@ func readyScript(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Setenv("TOKEN", r.Token)
 			ts.Setenv("SLUG", r.DeploymentSlug)
 			ts.Setenv("ID", r.DeploymentID)
+			ts.Setenv("SETUP_URL", r.SetupURL)
+			ts.Setenv("SIGN_IN_URL", r.SignInURL)
 			return
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
@@ -57,6 +59,13 @@ func (c serveCmd) serve(a *app, st *store.Store) error {
 		if first.Token != "" {
 			fmt.Fprintf(a.out, "Deployment %q was made. Its token, shown this once:\n\n    %s\n\n", first.DeploymentSlug, first.Token)
 		}
+		setup, err := c.setupLink(a, st, s.baseURL())
+		if err != nil {
+			return err
+		}
+		if setup != "" {
+			fmt.Fprintf(a.out, "There is no admin yet. This link makes one; it works once, for a day:\n\n    %s\n\n", setup)
+		}
 		if c.ReadyFile == "" {
 			return nil
 		}
@@ -65,7 +74,7 @@ func (c serveCmd) serve(a *app, st *store.Store) error {
 				return err
 			}
 		}
-		first.BaseURL = s.baseURL()
+		first.BaseURL, first.SetupURL = s.baseURL(), setup
 		return first.write(s, c.ReadyFile)
 	})
 }
@@ -76,6 +85,8 @@ type ready struct {
 	DeploymentID   string `json:"deployment_id"`
 	DeploymentSlug string `json:"deployment_slug"`
 	Token          string `json:"token"`
+	SetupURL       string `json:"setup_url,omitempty"`   // makes the first admin, once
+	SignInURL      string `json:"sign_in_url,omitempty"` // of the demo: signs its admin in, once
 }
 
 func (r ready) write(s *service, file string) error {
@@ -84,6 +95,27 @@ func (r ready) write(s *service, file string) error {
 		return err
 	}
 	return s.announce(file, append(text, '\n'))
+}
+
+// setupFor is how long the setup link of a start is good for.
+const setupFor = 24 * time.Hour
+
+// setupLink makes a link for the first admin of the deployment; none where there
+// is one already.
+func (c serveCmd) setupLink(a *app, st *store.Store, base string) (string, error) {
+	d, err := tenant{Deployment: c.Deployment}.find(a.ctx, st)
+	if err != nil {
+		return "", nil //nolint:nilerr // the deployment to make at the first start was renamed or deleted since
+	}
+	var members []redoubt.Member
+	err = st.View(a.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
+		members, err = tx.Members(ctx)
+		return err
+	})
+	if err != nil || slices.ContainsFunc(members, func(m redoubt.Member) bool { return m.Role == redoubt.RoleAdmin }) {
+		return "", err
+	}
+	return newLink(a, st, redoubt.UserLink{Kind: redoubt.LinkSetup, Deployment: d.ID}, setupFor, base)
 }
 
 // firstStart makes the first deployment and its token where there is none yet,

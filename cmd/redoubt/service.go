@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/redoubt/redoubt/internal/agent"
+	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/job"
@@ -29,6 +31,7 @@ type service struct {
 	server   *server.Server
 	scanner  *agent.Agent
 	jobs     *job.Runner
+	sessions *auth.Sessions
 	scans    *job.Runner // on their own, so that no export keeps a build waiting
 	listener net.Listener
 	metrics  net.Listener // nil without an address of its own
@@ -87,6 +90,7 @@ func (s *service) wire(a *app) error {
 	findings := index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log})
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
+		SignIn: s.signIn(a, proxies),
 	})
 	if err != nil {
 		return err
@@ -99,6 +103,13 @@ func (s *service) wire(a *app) error {
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
 	return err
+}
+
+// signIn makes what lets people in.
+func (s *service) signIn(a *app, proxies []netip.Prefix) *web.SignIn {
+	limits := auth.SessionLimits{Idle: s.config.SessionIdle, Max: s.config.SessionMax}
+	s.sessions = auth.NewSessions(s.store, auth.NewPasswords(), a.clock, limits)
+	return &web.SignIn{Sessions: s.sessions, Secure: s.config.BrowsersUseTLS(), TrustedProxies: proxies}
 }
 
 // scanners makes what answers scanners, and the runner that applies their scans.
@@ -164,6 +175,7 @@ func (s *service) run(a *app, ready func() error) error {
 	background.Go(func() { s.scans.Run(scans) })
 	background.Go(func() { s.scanner.Background(scans) })
 	background.Go(func() { s.server.Background(ctx) })
+	background.Go(func() { s.noteVisits(ctx) })
 
 	err := ready()
 	if err == nil {

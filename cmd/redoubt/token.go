@@ -27,6 +27,7 @@ type tokenCreateCmd struct {
 	Scope   []string      `help:"What it may do: web_api (the Web API), ci (hand in scans and imports), read_only (with web_api: change nothing)." enum:"web_api,ci,read_only" required:"" placeholder:"SCOPE"`
 	Project []string      `help:"Bind it to the projects that match; * stands for one segment, ** for any. Elsewhere it finds nothing." placeholder:"GLOB"`
 	Expires time.Duration `help:"How long it is good for, as 720h; forever by default."`
+	User    string        `help:"Whose it is: it can do no more than this user, and goes with them." placeholder:"NAME"`
 }
 
 // Run creates the token; its text alone goes to standard output.
@@ -36,6 +37,13 @@ func (c tokenCreateCmd) Run(a *app) error {
 		token, err := c.token(tx.Now())
 		if err != nil {
 			return "", err
+		}
+		if c.User != "" {
+			member, err := tx.Member(ctx, c.User)
+			if err != nil {
+				return "", fmt.Errorf("there is no user %q in %s; redoubt user list shows who there is", c.User, tx.Deployment().Slug)
+			}
+			token.UserID = member.ID
 		}
 		text, made, err = mint(ctx, tx, token)
 		return text, err

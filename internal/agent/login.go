@@ -106,7 +106,7 @@ var loginTemplate = template.Must(template.New("login").Parse(`<!doctype html>
 <title>A scanner asks for a token</title>
 <style>` + loginStyle + `</style>
 <h1>A scanner asks for a token</h1>
-<p>Its code is <code>{{.Code}}</code>. Whoever runs this server lets it have one with</p>
+<p>Its code is <code>{{.Code}}</code>. <a href="/orgs/-/approve/{{.Code}}">Sign in to let it have one</a>. Or whoever runs this server does so with</p>
 <p><code>redoubt token approve {{.Code}}</code></p>
 <p>or, where there are several deployments, <code>redoubt token approve {{.Code}} --deployment SLUG</code>.</p>
 <p>Approve only a scanner that you, or somebody you know, has started just now: the token can hand in scans of any project.

@@ -122,6 +122,9 @@ func NewSessions(store SessionStore, passwords *Passwords, clock func() time.Tim
 	}
 }
 
+// Limits are those of its sessions.
+func (s *Sessions) Limits() SessionLimits { return s.limits }
+
 // Passwords are those that sign-in checks with.
 func (s *Sessions) Passwords() *Passwords { return s.passwords }
 

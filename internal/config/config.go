@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -57,6 +58,8 @@ type Server struct {
 	RateLimit       float64       `help:"Requests a second that one token may make; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
 	ScanWait        time.Duration `help:"How long the end of a CI scan waits until its results are stored; after that the scanner asks again, every few seconds." default:"10s" env:"REDOUBT_SCAN_WAIT"`
 	RefRetention    time.Duration `help:"How long a branch other than the primary one stays without a scan; 0s keeps all." default:"720h" env:"REDOUBT_REF_RETENTION"`
+	SessionIdle     time.Duration `help:"How long people stay signed in without doing anything; 12h by default." default:"12h" env:"REDOUBT_SESSION_IDLE"`
+	SessionMax      time.Duration `help:"How long people stay signed in at most; 168h by default." default:"168h" env:"REDOUBT_SESSION_MAX"`
 	ShutdownTimeout time.Duration `help:"How long a stop waits for requests under way." default:"20s" env:"REDOUBT_SHUTDOWN_TIMEOUT"`
 }
 
@@ -99,6 +102,9 @@ func (s Server) Check() error {
 	if s.ScanWait < 0 || s.ScanWait > maxScanWait {
 		fault("--scan-wait %s is not within 0s and %s, when scanners stop listening", s.ScanWait, maxScanWait)
 	}
+	if s.SessionIdle < 0 || s.SessionMax < 0 {
+		fault("--session-idle %s or --session-max %s is negative", s.SessionIdle, s.SessionMax)
+	}
 	if s.RateLimit < 0 {
 		fault("--rate-limit %g is negative", s.RateLimit)
 	}
@@ -121,6 +127,12 @@ func (s Server) Proxies() ([]netip.Prefix, error) {
 		out = append(out, prefix)
 	}
 	return out, nil
+}
+
+// BrowsersUseTLS reports whether browsers reach the server by https, so far as
+// the settings tell.
+func (s Server) BrowsersUseTLS() bool {
+	return s.TLSCert != "" || strings.HasPrefix(s.PublicURL, "https://")
 }
 
 // Scheme is https when the server has a certificate.

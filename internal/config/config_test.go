@@ -109,13 +109,13 @@ func TestCheckNamesEveryFault(t *testing.T) {
 	}
 	bad := Server{
 		Addr: "nowhere", MetricsAddr: "x", PublicURL: "ftp://x", TLSCert: "a",
-		TrustedProxy: []string{"10.0.0.0/99"}, MaxUpload: 1, BodyCache: -1, RateLimit: -1, ScanWait: -1, RefRetention: -1,
+		TrustedProxy: []string{"10.0.0.0/99"}, MaxUpload: 1, BodyCache: -1, RateLimit: -1, ScanWait: -1, RefRetention: -1, SessionIdle: -1,
 	}
 	err := bad.Check()
 	if err == nil {
 		t.Fatal("no fault found")
 	}
-	for _, want := range []string{"--addr", "--metrics-addr", "--public-url", "--tls-cert", "--trusted-proxy", "--max-upload", "--body-cache", "--rate-limit", "--scan-wait", "--ref-retention"} {
+	for _, want := range []string{"--addr", "--metrics-addr", "--public-url", "--tls-cert", "--trusted-proxy", "--max-upload", "--body-cache", "--rate-limit", "--scan-wait", "--ref-retention", "--session-idle"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is wrong and not named in: %v", want, err)
 		}

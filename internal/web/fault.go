@@ -9,6 +9,9 @@ import (
 
 var (
 	errForbidden   = errors.New("the viewer's role does not allow it")
+	errNoRole      = errors.New("the user has no role in any deployment")
+	errForeign     = errors.New("the user has roles where the viewer is no admin")
+	errLink        = errors.New("the one-time link is used up or too old")
 	errCrossOrigin = errors.New("sent by another site")
 )
 
@@ -40,6 +43,21 @@ func faultOf(err error) fault {
 		return fault{
 			Status: http.StatusForbidden, Title: "Your role does not allow this",
 			Text: "Ask an administrator of the deployment for a role that does.",
+		}
+	case errors.Is(err, errNoRole):
+		return fault{
+			Status: http.StatusForbidden, Title: "You have no role yet",
+			Text: "You are signed in, but no deployment knows you. Ask an administrator for a role, or on the server: redoubt user role NAME viewer",
+		}
+	case errors.Is(err, errForeign):
+		return fault{
+			Status: http.StatusForbidden, Title: "This user belongs to others too",
+			Text: "The user has a role in a deployment where you are no admin. You may change or take away the role here; the account itself is changed on the server, with redoubt user.",
+		}
+	case errors.Is(err, errLink):
+		return fault{
+			Status: http.StatusNotFound, Title: "This link does not work any more",
+			Text: "It works once, for a limited time, and a newer one replaces it. Ask for another; on the server: redoubt user setup-link, or redoubt user reset --link NAME",
 		}
 	case errors.Is(err, errCrossOrigin):
 		return fault{

@@ -24,6 +24,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"percent":   percent,
 		"mayTriage": func(v Viewer) bool { return v.May(triager) },
 		"capital":   capital,
+		"browser":   browserName,
+		"lasts":     func() []int { return lasts },
 	}
 }
 

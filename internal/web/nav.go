@@ -27,6 +27,7 @@ func navTable() []navGroup {
 			{Label: "Supply chain", Path: "/supply-chain/vulnerabilities", Section: "vulnerabilities", least: viewer},
 			{Label: "Secrets", Path: "/secrets", Section: "secrets", least: viewer},
 		}},
+		settingsNav,
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 
 // routes returns the table: every page there is.
 func routes() []route {
-	return []route{
+	return append(accountRoutes(), []route{
 		{get, "/{$}", viewer, (*visit).home},
 		{get, org, viewer, (*visit).home},
 		{get, org + "/overview", viewer, (*visit).overview},
@@ -38,5 +38,5 @@ func routes() []route {
 		{post, org + "/triage/preview", triager, (*visit).previewTriage},
 		{post, org + "/triage", triager, (*visit).decide},
 		{post, org + "/triage/undo", triager, (*visit).undo},
-	}
+	}...)
 }

@@ -22,7 +22,9 @@ type Config struct {
 	// empty takes what each request asked for.
 	PublicURL string
 	Version   string
-	// Viewers knows who is signed in; nil knows nobody.
+	// SignIn lets people sign in here; nil where somebody else does.
+	SignIn *SignIn
+	// Viewers knows who is signed in; nil asks SignIn.
 	Viewers Viewers
 }
 
@@ -40,7 +42,11 @@ func New(c Config) (*Pages, error) {
 		return nil, errors.New("make the pages: store, index, clock and logger are needed")
 	}
 	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
-	if c.Viewers == nil {
+	switch {
+	case c.Viewers != nil:
+	case c.SignIn != nil:
+		c.Viewers = members{c.SignIn}
+	default:
 		c.Viewers = nobody{}
 	}
 	p := &Pages{Config: c}

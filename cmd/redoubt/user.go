@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+type userCmd struct {
+	Create    userCreateCmd    `cmd:"" help:"Create a user with a role in a deployment."`
+	List      userListCmd      `cmd:"" help:"List the users, with their roles."`
+	Role      userRoleCmd      `cmd:"" help:"Give a user another role in a deployment, or none."`
+	Reset     userResetCmd     `cmd:"" help:"Set a user's password, or print a one-time link to set it."`
+	Disable   userDisableCmd   `cmd:"" help:"Keep a user out: ends sessions and revokes tokens within a second."`
+	Enable    userEnableCmd    `cmd:"" help:"Let a disabled user sign in again."`
+	SetupLink userSetupLinkCmd `cmd:"" help:"Print a one-time link that makes an admin of a deployment."`
+}
+
+// linkFlags are those of the commands that print a one-time link.
+type linkFlags struct {
+	PublicURL string        `help:"How browsers reach the server; the link starts with it." default:"http://127.0.0.1:8080" env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
+	LinkFor   time.Duration `help:"How long the link is good for; a day by default." default:"24h"`
+}
+
+// print makes a link and prints it.
+func (f linkFlags) print(a *app, st *store.Store, l redoubt.UserLink) error {
+	if f.LinkFor <= 0 {
+		return errors.New("--link-for must be longer than nothing")
+	}
+	text, err := newLink(a, st, l, f.LinkFor, f.PublicURL)
+	if err == nil {
+		fmt.Fprintln(a.out, text)
+		fmt.Fprintf(a.err, "the link works once, until %s\n", day(a.clock().Add(f.LinkFor)))
+	}
+	return err
+}
+
+// newLink stores a one-time link and returns its address.
+func newLink(a *app, st *store.Store, l redoubt.UserLink, lasts time.Duration, base string) (string, error) {
+	code, hash := auth.NewCode()
+	l.ExpiresAt = a.clock().Add(lasts)
+	if err := st.CreateLink(a.ctx, l, hash, a.actor()); err != nil {
+		return "", err
+	}
+	path := "/setup/"
+	if l.Kind == redoubt.LinkSignIn {
+		path = "/sign-in/"
+	}
+	return strings.TrimSuffix(base, "/") + path + code, nil
+}
+
+type userCreateCmd struct {
+	tenant
+	linkFlags
+	Name        string `arg:"" help:"Name to sign in with: lower-case letters, digits and . _ @ + -."`
+	Role        string `help:"What the user may do: viewer (look), triager (decide, hand in scans), admin (manage)." enum:"viewer,triager,admin" default:"viewer"`
+	DisplayName string `help:"Full name, for others." placeholder:"NAME"`
+	Link        bool   `help:"Print a one-time link to set the password with, instead of asking for it."`
+}
+
+// Run creates the user. The password comes from the terminal, or is the first
+// line of standard input.
+func (c userCreateCmd) Run(a *app) error {
+	st, d, err := c.use(a)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.create(a, st, d), st.Close())
+}
+
+func (c userCreateCmd) create(a *app, st *store.Store, d redoubt.Deployment) error {
+	u := redoubt.User{Name: redoubt.NormalUserName(c.Name), DisplayName: c.DisplayName}
+	if err := errors.Join(redoubt.CheckUserName(u.Name), redoubt.CheckDisplayName(u.DisplayName)); err != nil {
+		return err
+	}
+	if _, err := st.User(a.ctx, u.Name); err == nil {
+		return fmt.Errorf("there is a user %s already; redoubt user role --deployment %s %s %s gives them a role", u.Name, d.Slug, u.Name, c.Role)
+	}
+	if !c.Link {
+		var err error
+		if u.PasswordHash, err = askPassword(a, u.Name); err != nil {
+			return err
+		}
+	}
+	role, _ := redoubt.ParseRole(c.Role)
+	err := st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) (err error) {
+		u, err = tx.CreateUser(ctx, u, role)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "created user %s, %s of %s\n", u.Name, role, d.Slug)
+	if !c.Link {
+		return nil
+	}
+	return c.print(a, st, redoubt.UserLink{Kind: redoubt.LinkReset, UserID: u.ID})
+}
+
+type userListCmd struct{ config.Storage }
+
+// Run lists the users of the server.
+func (c userListCmd) Run(a *app) error {
+	st, err := a.open(c.Storage)
+	if err != nil {
+		return err
+	}
+	users, err := st.Users(a.ctx)
+	rows := make([][]string, len(users))
+	for i, u := range users {
+		roles, rolesErr := st.Memberships(a.ctx, u.ID)
+		err = errors.Join(err, rolesErr)
+		words := make([]string, len(roles))
+		for j, m := range roles {
+			words[j] = m.Deployment.Slug + "=" + m.Role.String()
+		}
+		state := "active"
+		if !u.Enabled() {
+			state = "disabled"
+		}
+		rows[i] = []string{u.Name, state, listed(words), day(u.CreatedAt), day(u.SignedInAt), u.DisplayName}
+	}
+	if err == nil {
+		err = table(a.out, "USER STATE ROLES CREATED SIGNED-IN NAME", rows)
+	}
+	return errors.Join(err, st.Close())
+}
+
+// listed joins words for a column, - for none.
+func listed(words []string) string {
+	if len(words) == 0 {
+		return "-"
+	}
+	return strings.Join(words, ",")
+}
+
+// existing is what the commands that work on one user take.
+type existing struct {
+	Name string `arg:"" help:"The user's name, as redoubt user list shows it."`
+}
+
+func (e existing) lookUp(a *app, st *store.Store) (redoubt.User, error) {
+	u, err := st.User(a.ctx, e.Name)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return u, fmt.Errorf("there is no user %q; redoubt user list shows who there is", e.Name)
+	}
+	return u, err
+}
+
+type userRoleCmd struct {
+	tenant
+	existing
+	Role string `arg:"" help:"viewer, triager, admin or none." enum:"viewer,triager,admin,none"`
+}
+
+// Run gives the user the role.
+func (c userRoleCmd) Run(a *app) error {
+	st, d, err := c.use(a)
+	if err != nil {
+		return err
+	}
+	u, err := c.lookUp(a, st)
+	if err == nil {
+		role, _ := redoubt.ParseRole(c.Role)
+		err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, role) })
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(a.out, "%s now has the role %s in %s\n", u.Name, c.Role, d.Slug)
+	}
+	return errors.Join(err, st.Close())
+}
+
+// onUser runs fn on a user of the server.
+func (e existing) onUser(a *app, c config.Storage, fn func(*store.Store, redoubt.User) error) error {
+	st, err := a.open(c)
+	if err != nil {
+		return err
+	}
+	u, err := e.lookUp(a, st)
+	if err == nil {
+		err = fn(st, u)
+	}
+	return errors.Join(err, st.Close())
+}
+
+type userResetCmd struct {
+	config.Storage
+	linkFlags
+	existing
+	Link bool `help:"Print a one-time link to set the password with, instead of asking for it."`
+}
+
+// Run sets the password. All sessions of the user end.
+func (c userResetCmd) Run(a *app) error {
+	return c.onUser(a, c.Storage, func(st *store.Store, u redoubt.User) error {
+		if c.Link {
+			return c.print(a, st, redoubt.UserLink{Kind: redoubt.LinkReset, UserID: u.ID})
+		}
+		hash, err := askPassword(a, u.Name)
+		if err != nil {
+			return err
+		}
+		if err := st.SetPassword(a.ctx, u.ID, hash, a.actor()); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.out, "%s has a new password; all sessions of the user ended\n", u.Name)
+		return err
+	})
+}
+
+type userDisableCmd struct {
+	config.Storage
+	existing
+}
+
+// Run disables the user.
+func (c userDisableCmd) Run(a *app) error {
+	return c.onUser(a, c.Storage, func(st *store.Store, u redoubt.User) error {
+		if err := st.DisableUser(a.ctx, u.ID, a.actor()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(a.out, "%s is disabled: sessions ended, tokens revoked\n", u.Name)
+		return err
+	})
+}
+
+type userEnableCmd struct {
+	config.Storage
+	existing
+}
+
+// Run enables the user.
+func (c userEnableCmd) Run(a *app) error {
+	return c.onUser(a, c.Storage, func(st *store.Store, u redoubt.User) error {
+		if err := st.EnableUser(a.ctx, u.ID, a.actor()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(a.out, "%s may sign in again; tokens that were revoked stay so\n", u.Name)
+		return err
+	})
+}
+
+type userSetupLinkCmd struct {
+	tenant
+	linkFlags
+}
+
+// Run prints the link.
+func (c userSetupLinkCmd) Run(a *app) error {
+	st, d, err := c.use(a)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.print(a, st, redoubt.UserLink{Kind: redoubt.LinkSetup, Deployment: d.ID}), st.Close())
+}

@@ -1,0 +1,47 @@
+package web
+
+import (
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// part is a module that the binary is made of.
+type part struct{ Name, Version, License string }
+
+// aboutSheet is what runs here, and whose work it is.
+type aboutSheet struct {
+	Version string
+	Go      string
+	Engine  string
+	Parts   []part
+	License string
+}
+
+func (v *visit) about() error {
+	s := aboutSheet{Version: v.Version, Go: runtime.Version(), Engine: v.Store.Engine(), Parts: parts(), License: redoubt.License}
+	return v.show(http.StatusOK, sheet{Template: "about", Title: "About", Section: "about", Data: s})
+}
+
+// parts reads the table of THIRD_PARTY.md: name, licence, and "binary" for what
+// is not only in tests. Versions are those that were built in.
+func parts() (list []part) {
+	versions := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			versions[m.Path] = m.Version
+		}
+	}
+	for line := range strings.Lines(redoubt.ThirdParty) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 3 || strings.TrimSpace(cells[2]) != "binary" {
+			continue
+		}
+		name := strings.TrimSpace(cells[0])
+		list = append(list, part{name, versions[name], strings.TrimSpace(cells[1])})
+	}
+	return list
+}

@@ -1,0 +1,124 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// auditPage is how many events a page of the trail holds.
+const auditPage = 50
+
+// auditRow is an event with what it links to.
+type auditRow struct {
+	redoubt.AuditEvent
+	Detail []auditMember
+	Actor  string // address of the page with this actor's events alone
+}
+
+// auditMember is one thing that an event changed.
+type auditMember struct{ Name, Before, After string }
+
+// auditSheet is a page of the trail.
+type auditSheet struct {
+	Rows    []auditRow
+	Actions []string
+	Action  string
+	By      redoubt.Actor
+	Older   string // address of the next page; empty at the end
+	Newest  string // address of the first page; empty on it
+}
+
+// audit shows who changed what, newest first.
+func (v *visit) audit() error {
+	q := v.r.URL.Query()
+	f := store.AuditFilter{Action: q.Get("action"), By: redoubt.Actor{Kind: q.Get("kind"), ID: q.Get("id"), Name: q.Get("name")}}
+	if text := q.Get("before"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n <= 0 {
+			return redoubt.Invalid("before", "%.20q is no number of an event", text)
+		}
+		f.Before = n
+	}
+	s := auditSheet{Action: f.Action, By: f.By}
+	var events []redoubt.AuditEvent
+	err := v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if s.Actions, err = tx.AuditActions(ctx); err != nil {
+			return err
+		}
+		events, err = tx.AuditPage(ctx, f, auditPage+1)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if f.Before > 0 {
+		s.Newest = v.auditAddress(f.Action, f.By, 0)
+	}
+	if len(events) > auditPage {
+		events = events[:auditPage]
+		s.Older = v.auditAddress(f.Action, f.By, events[auditPage-1].ID)
+	}
+	for _, e := range events {
+		s.Rows = append(s.Rows, auditRow{e, differences(e.Before, e.After), v.auditAddress(f.Action, e.By, 0)})
+	}
+	return v.show(http.StatusOK, sheet{Template: "audit", Title: "Audit log", Section: "audit", Data: s})
+}
+
+// auditAddress is the address of a page of the trail.
+func (v *visit) auditAddress(action string, by redoubt.Actor, before int64) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"action": action, "kind": by.Kind, "id": by.ID, "name": by.Name} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if before > 0 {
+		q.Set("before", strconv.FormatInt(before, 10))
+	}
+	address := v.to("/settings/audit")
+	if len(q) > 0 {
+		address += "?" + q.Encode()
+	}
+	return address
+}
+
+// differences lists the members of two JSON objects, by name.
+func differences(before, after string) []auditMember {
+	was, is := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	_ = json.Unmarshal([]byte(before), &was) // empty where there was nothing
+	_ = json.Unmarshal([]byte(after), &is)
+	names := map[string]bool{}
+	for name := range was {
+		names[name] = true
+	}
+	for name := range is {
+		names[name] = true
+	}
+	list := make([]auditMember, 0, len(names))
+	for name := range names {
+		list = append(list, auditMember{name, plainJSON(was[name]), plainJSON(is[name])})
+	}
+	slices.SortFunc(list, func(a, b auditMember) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+// plainJSON shows a JSON text without its quotes, everything else as it is.
+func plainJSON(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}

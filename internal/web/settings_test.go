@@ -1,0 +1,300 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// page opens a page of acme that must be there, with nothing inline.
+func (b *browserOf) page(path string) string {
+	b.t.Helper()
+	a := b.do(http.MethodGet, "/orgs/acme"+path, nil)
+	b.wants("GET "+path, a, http.StatusOK, "")
+	checkInline(b.t, a.text)
+	return a.text
+}
+
+// submit submits a form of acme.
+func (b *browserOf) submit(path string, form url.Values) answer {
+	b.t.Helper()
+	return b.do(http.MethodPost, "/orgs/acme"+path, form)
+}
+
+// trail lists what happened in acme.
+func (d *door) trail() (list []redoubt.AuditEvent) {
+	d.t.Helper()
+	err := d.store.View(d.t.Context(), d.org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		list, err = tx.AuditEvents(ctx, 0, 1000)
+		return err
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return list
+}
+
+func lacks(t testing.TB, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			t.Errorf("the page shows %q", w)
+		}
+	}
+}
+
+func TestTheSetupLinkMakesTheFirstAdmin(t *testing.T) {
+	d := newDoor(t)
+	code, hash := auth.NewCode()
+	l := redoubt.UserLink{Kind: redoubt.LinkSetup, Deployment: d.org.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	b := d.browser()
+	a := b.do(http.MethodGet, "/setup/"+code, nil)
+	b.wants("the link", a, http.StatusOK, "")
+	says(t, a.text, "Make the first admin", `autocomplete="new-password"`)
+	if a.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("caches keep the page: %q", a.Header.Get("Cache-Control"))
+	}
+	use := func(name, password, again string) answer {
+		return b.do(http.MethodPost, "/setup/"+code, url.Values{"name": {name}, "display_name": {"Ada <L>"}, "password": {password}, "again": {again}})
+	}
+	for _, c := range []struct{ name, password, again, say string }{
+		{"ada", goodPassword, "other", "the two passwords differ"},
+		{"ada", "short", "short", "at least 12"},
+		{"<b>", goodPassword, goodPassword, "will not do"},
+		{storetest.NoisyUser, goodPassword, goodPassword, "exists already"},
+	} {
+		a := use(c.name, c.password, c.again)
+		b.wants(c.say, a, http.StatusBadRequest, "")
+		says(t, a.text, c.say, "Ada &lt;L&gt;")
+		lacks(t, a.text, goodPassword)
+	}
+	b.wants("all well", use("Ada", goodPassword, goodPassword), http.StatusSeeOther, "/")
+	says(t, b.page("/settings/users"), "Ada &lt;L&gt;")
+	other := d.browser()
+	again := other.do(http.MethodGet, "/setup/"+code, nil)
+	other.wants("the link again", again, http.StatusNotFound, "")
+	says(t, again.text, "does not work any more", "redoubt user setup-link")
+	other.wants("used again", other.do(http.MethodPost, "/setup/"+code, url.Values{"name": {"eve"}, "password": {goodPassword}, "again": {goodPassword}}), http.StatusNotFound, "")
+}
+
+func TestASignInLinkWorksOnce(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	code, hash := auth.NewCode()
+	l := redoubt.UserLink{Kind: redoubt.LinkSignIn, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	b := d.browser()
+	b.wants("as a link to set a password", b.do(http.MethodGet, "/setup/"+code, nil), http.StatusNotFound, "")
+	b.wants("the link", b.do(http.MethodGet, "/sign-in/"+code, nil), http.StatusSeeOther, "/")
+	says(t, b.page("/account"), "ada", "by link", "this one")
+	b.wants("the link again", d.browser().do(http.MethodGet, "/sign-in/"+code, nil), http.StatusNotFound, "")
+}
+
+func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	b, other := d.browserAs(ada), d.browserAs(ada)
+	const fresh = "battery staple horse"
+	change := func(current, password string) answer {
+		return b.submit("/account/password", url.Values{"current": {current}, "password": {password}, "again": {password}})
+	}
+	a := change("wrong", fresh)
+	b.wants("a wrong old one", a, http.StatusBadRequest, "")
+	says(t, a.text, "not your current password")
+	b.wants("a short new one", change(goodPassword, "short"), http.StatusBadRequest, "")
+	before := b.cookies["redoubt"]
+	b.wants("all well", change(goodPassword, fresh), http.StatusSeeOther, "/orgs/acme/account?done=password")
+	if b.cookies["redoubt"] == before {
+		t.Error("the session keeps its secret")
+	}
+	says(t, b.page("/account?done=password"), "Your password is changed")
+	other.wants("the other browser", other.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
+	b.wants("the old password", d.browser().signsIn("ada", goodPassword, "/"), http.StatusUnauthorized, "")
+	b.wants("the new password", d.browser().signsIn("ada", fresh, "/"), http.StatusSeeOther, "/")
+}
+
+func TestSessionsCanBeEnded(t *testing.T) {
+	d := newDoor(t)
+	ada, ben := d.user(d.org, "ada", redoubt.RoleAdmin), d.user(d.org, "ben", redoubt.RoleViewer)
+	b, other, bens := d.browserAs(ada), d.browserAs(ada), d.browserAs(ben)
+	ends := regexp.MustCompile(`/account/sessions/\d+/end`).FindAllString(b.page("/account"), -1)
+	if len(ends) != 1 {
+		t.Fatalf("ada can end %v", ends)
+	}
+	bens.wants("somebody else's", bens.submit(ends[0], nil), http.StatusSeeOther, "/orgs/acme/account?done=session")
+	other.page("/overview")
+	b.wants("one's own", b.submit(ends[0], nil), http.StatusSeeOther, "/orgs/acme/account?done=session")
+	other.wants("ended", other.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
+	third := d.browserAs(ada)
+	b.wants("everywhere", b.submit("/account/sign-out", nil), http.StatusSeeOther, "/login")
+	third.wants("ended too", third.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
+	bens.page("/overview")
+}
+
+var tokenText = regexp.MustCompile(`rdt_[0-9a-z]+_[a-z2-7]{52}_[0-9a-f]{8}`)
+
+func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
+	d := newDoor(t)
+	ada, ben := d.user(d.org, "ada", redoubt.RoleAdmin), d.user(d.org, "ben", redoubt.RoleTriager)
+	chief, b := d.browserAs(ada), d.browserAs(ben)
+	says(t, b.page("/settings/tokens"), "No tokens yet", "Web API access")
+	for form, say := range map[string]string{
+		"name=&web_api=on&days=90": "what the token is for", "name=x&days=90": "could do nothing", "name=x&ci=on&read_only=on&days=90": "narrows",
+	} {
+		values, _ := url.ParseQuery(form)
+		a := b.submit("/settings/tokens", values)
+		b.wants(form, a, http.StatusBadRequest, "")
+		says(t, a.text, say)
+	}
+	b.wants("a life that is no choice", b.submit("/settings/tokens", url.Values{"name": {"x"}, "ci": {"on"}, "days": {"9"}}), http.StatusBadRequest, "")
+	a := b.submit("/settings/tokens", url.Values{"name": {"<i>mine"}, "web_api": {"on"}, "ci": {"on"}, "days": {"30"}, "globs": {"acme/*\nother/**"}})
+	b.wants("made", a, http.StatusOK, "")
+	text := tokenText.FindString(a.text)
+	if text == "" || a.Header.Get("Cache-Control") != "no-store" || strings.Contains(a.text, "<i>") {
+		t.Fatalf("no token, or not only once, or a name that is markup: %s", a.text)
+	}
+	page := b.page("/settings/tokens")
+	says(t, page, "&lt;i&gt;mine", "acme/*", "other/**", "scans and imports")
+	lacks(t, page, text, text[6:40])
+	_, sum, err := auth.ParseSecret(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.store.TokenByHash(t.Context(), d.org.ID, sum)
+	if err != nil || got.UserID != ben.ID || !got.ExpiresAt.Equal(d.clock.Now().AddDate(0, 0, 30)) || !got.Has(redoubt.ScopeWebAPI) || got.Has(redoubt.ScopeReadOnly) {
+		t.Errorf("the token is %+v, %v", got, err)
+	}
+	says(t, chief.page("/settings/tokens"), "&lt;i&gt;mine", "ben")
+
+	mine := d.browserAs(d.user(d.org, "cleo", redoubt.RoleTriager))
+	revoke := regexp.MustCompile(`/settings/tokens/\d+/revoke`).FindString(page)
+	lacks(t, mine.page("/settings/tokens"), "mine</")
+	mine.wants("somebody else's", mine.submit(revoke, nil), http.StatusNotFound, "")
+	b.wants("one's own", b.submit(revoke, nil), http.StatusSeeOther, "/orgs/acme/settings/tokens?done=token-revoked")
+	says(t, b.page("/settings/tokens?done=token-revoked"), "it is refused within a second", "revoked</span>")
+	if got, err := d.store.TokenByHash(t.Context(), d.org.ID, sum); err != nil || got.RevokedAt.IsZero() {
+		t.Errorf("the token goes on: %v, %v", got, err)
+	}
+}
+
+func TestUsersAreManaged(t *testing.T) {
+	d := newDoor(t)
+	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	a := b.submit("/settings/users", url.Values{"name": {"Ben"}, "display_name": {"<img src=x onerror=alert(1)>"}, "role": {"triager"}})
+	b.wants("made", a, http.StatusOK, "")
+	checkInline(t, strings.ReplaceAll(a.text, "onerror=", "")) // escaped, as the next line says
+	lacks(t, a.text, "<img src=x")
+	link := regexp.MustCompile(`/setup/[a-z2-7]{52}`).FindString(a.text)
+	ben := d.browser()
+	ben.wants("the link", ben.do(http.MethodPost, link, url.Values{"password": {goodPassword}, "again": {goodPassword}}), http.StatusSeeOther, "/")
+	says(t, ben.do(http.MethodGet, "/orgs/acme/overview", nil).text, "ben, triager")
+
+	b.wants("a role", b.submit("/settings/users/ben/role", url.Values{"role": {"admin"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-role")
+	ben.wants("after another role", ben.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
+	ben.wants("signed in again", ben.signsIn("ben", goodPassword, "/orgs/acme/settings/users"), http.StatusSeeOther, "/orgs/acme/settings/users")
+	says(t, ben.do(http.MethodGet, "/orgs/acme/settings/users", nil).text, "ben")
+
+	b.wants("disabled", b.submit("/settings/users/ben/disable", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-disabled")
+	ben.wants("after that", ben.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
+	ben.wants("and no way in", ben.signsIn("ben", goodPassword, "/"), http.StatusUnauthorized, "")
+	for what, path := range map[string]string{"disable": "/settings/users/ada/disable", "demote": "/settings/users/ada/role"} {
+		a := b.submit(path, url.Values{"role": {"viewer"}})
+		b.wants(what, a, http.StatusConflict, "")
+		says(t, a.text, "ada is the last admin of the deployment acme")
+	}
+	b.wants("enabled", b.submit("/settings/users/ben/enable", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-enabled")
+	b.wants("removed", b.submit("/settings/users/ben/role", url.Values{"role": {"none"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-removed")
+	b.wants("nobody", b.submit("/settings/users/ben/disable", nil), http.StatusNotFound, "")
+	b.wants("no role", b.submit("/settings/users/ada/role", url.Values{"role": {"owner"}}), http.StatusBadRequest, "")
+}
+
+// An admin of one tenant must not come into another through its users.
+func TestUsersOfOthersAreNotTakenOver(t *testing.T) {
+	d := newDoor(t)
+	noise, err := d.store.Deployment(t.Context(), storetest.Noise)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.user(noise, "victim", redoubt.RoleAdmin)
+	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	b.wants("not a member yet", b.submit("/settings/users/victim/link", nil), http.StatusNotFound, "")
+	a := b.submit("/settings/users", url.Values{"name": {"victim"}, "role": {"viewer"}})
+	b.wants("added", a, http.StatusOK, "")
+	says(t, a.text, "who now has a role here too", "belongs to other deployments too")
+	lacks(t, a.text, "/setup/")
+	for _, path := range []string{"link", "disable", "enable"} {
+		a := b.submit("/settings/users/victim/"+path, nil)
+		b.wants(path, a, http.StatusForbidden, "")
+		lacks(t, a.text, "/setup/")
+	}
+	b.wants("the role here", b.submit("/settings/users/victim/role", url.Values{"role": {"none"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-removed")
+}
+
+func TestTheAuditLogIsPagedAndFiltered(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	for range auditPage {
+		d.browserAs(ada)
+	}
+	b := d.browserAs(ada)
+	first := b.page("/settings/audit")
+	says(t, first, "user.sign_in", "user:ada", "192.0.2.1", "Older")
+	lacks(t, first, "user.create</td>", "Newest")
+	older := regexp.MustCompile(`/settings/audit\?before=\d+`).FindString(first)
+	second := b.page(older)
+	says(t, second, "user.create</td>", "Newest")
+	lacks(t, second, "Older")
+	only := b.page("/settings/audit?action=user.create")
+	says(t, only, "1 events", "cli:test")
+	lacks(t, only, "user.sign_in</td>")
+	says(t, b.page("/settings/audit?kind=user&id=ada&name=ada"), "user.sign_in</td>")
+	lacks(t, b.page("/settings/audit?kind=user&id=ada&name=ada"), "user.create</td>")
+	says(t, b.page("/settings/audit?action=no.such"), "No event fits")
+	b.wants("nonsense", b.do(http.MethodGet, "/orgs/acme/settings/audit?before=x", nil), http.StatusBadRequest, "")
+}
+
+func TestAboutSaysWhatRuns(t *testing.T) {
+	d := newDoor(t)
+	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleViewer))
+	says(t, b.page("/settings/about"), "Version test", "sqlite", "golang.org/x/crypto", "BSD-3-Clause", "Apache License")
+	if len(parts()) < 10 {
+		t.Errorf("others made %v", parts())
+	}
+}
+
+func TestAScannerGetsATokenOfWhoApprovesIt(t *testing.T) {
+	d := newDoor(t)
+	ben := d.user(d.org, "ben", redoubt.RoleTriager)
+	if _, err := d.store.AddLogin(t.Context(), redoubt.LoginRequest{KeyHash: []byte("key"), Code: "ABCD-2345", Address: "192.0.2.9", Agent: "<b>Semgrep/1.180"}); err != nil {
+		t.Fatal(err)
+	}
+	b := d.browserAs(ben)
+	b.wants("from the scanner's page", b.do(http.MethodGet, "/orgs/-/approve/abcd-2345", nil), http.StatusSeeOther, "/orgs/acme/approve/abcd-2345")
+	says(t, b.page("/approve/abcd-2345"), "ABCD-2345", "192.0.2.9", "&lt;b&gt;Semgrep", "Let it have a token")
+	a := b.submit("/approve/ABCD-2345", nil)
+	b.wants("approved", a, http.StatusOK, "")
+	says(t, a.text, "The scanner gets its token")
+	l, err := d.store.LoginByKey(t.Context(), []byte("key"))
+	if err != nil || !l.Approved() || l.Token.UserID != ben.ID || len(l.Token.Scopes) != 1 || l.Token.Scopes[0] != redoubt.ScopeCI || l.ApprovedBy != ben.Actor() {
+		t.Errorf("the request is %+v, %v", l, err)
+	}
+	b.wants("again", b.submit("/approve/ABCD-2345", nil), http.StatusNotFound, "")
+	last := d.trail()[len(d.trail())-1]
+	if last.Action != "login.approve" || last.By != ben.Actor() {
+		t.Errorf("the trail ends with %v", last)
+	}
+}

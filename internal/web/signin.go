@@ -1,0 +1,146 @@
+package web
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+)
+
+// SignIn is what the pages need to let people in themselves.
+type SignIn struct {
+	Sessions *auth.Sessions
+	// Provider signs people in elsewhere; nil where none is set up.
+	Provider Provider
+	// Secure is whether browsers reach the server by https alone.
+	Secure bool
+	// TrustedProxies are the networks whose X-Forwarded headers count.
+	TrustedProxies []netip.Prefix
+}
+
+// members finds viewers by the cookie of their session.
+type members struct{ *SignIn }
+
+// Viewer says who sends a request.
+func (m members) Viewer(r *http.Request) (Viewer, error) {
+	v, err := m.visit(r)
+	if err != nil {
+		return Viewer{}, err
+	}
+	d, role := v.Role(r.PathValue("deployment"))
+	switch named := r.PathValue("deployment"); {
+	case len(v.Memberships) == 0:
+		return Viewer{}, errNoRole
+	case named == "" || named == "-":
+		d, role = v.Memberships[0].Deployment, v.Memberships[0].Role
+	case role == redoubt.RoleNone:
+		return Viewer{}, redoubt.ErrNotFound
+	}
+	return Viewer{User: v.User.Name, DisplayName: v.User.DisplayName, Role: role, Deployment: d}, nil
+}
+
+// visit finds the session of a request.
+func (s *SignIn) visit(r *http.Request) (auth.Visit, error) {
+	cookie, err := r.Cookie(s.cookieName(r))
+	if err != nil {
+		return auth.Visit{}, ErrNotSignedIn
+	}
+	v, err := s.Sessions.Visit(r.Context(), cookie.Value)
+	if errors.Is(err, auth.ErrUnauthenticated) {
+		err = ErrNotSignedIn
+	}
+	return v, err
+}
+
+// trusted reports whether a request comes through a proxy of ours.
+func (s *SignIn) trusted(r *http.Request) bool {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && s.isProxy(at.Addr())
+}
+
+func (s *SignIn) isProxy(addr netip.Addr) bool {
+	for _, p := range s.TrustedProxies {
+		if p.Contains(addr.Unmap()) {
+			return true
+		}
+	}
+	return false
+}
+
+// secure reports whether the browser came by https.
+func (s *SignIn) secure(r *http.Request) bool {
+	return s.Secure || r.TLS != nil || s.trusted(r) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+}
+
+// origin is where a request comes from: the last address that a proxy of ours
+// vouches for, not what a stranger put in front.
+func (s *SignIn) origin(r *http.Request) auth.Origin {
+	address, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		address = r.RemoteAddr
+	}
+	if s.trusted(r) {
+		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+		for i := len(hops) - 1; i >= 0; i-- {
+			addr, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+			if err != nil {
+				break
+			}
+			if address = addr.Unmap().String(); !s.isProxy(addr) {
+				break
+			}
+		}
+	}
+	return auth.Origin{Address: address, Agent: r.UserAgent()}
+}
+
+// cookieName begins with __Host- over https, which browsers take from this very
+// host alone.
+func (s *SignIn) cookieName(r *http.Request) string {
+	if s.secure(r) {
+		return "__Host-redoubt"
+	}
+	return "redoubt"
+}
+
+// keep gives the browser the secret of a new session.
+func (s *SignIn) keep(w http.ResponseWriter, r *http.Request, secret string, seconds int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: s.cookieName(r), Value: secret, Path: "/", MaxAge: seconds, HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// welcome ends the session that was, if any, and begins the new one in the
+// browser.
+func (v *visit) welcome(secret, next string) error {
+	if old, err := v.SignIn.visit(v.r); err == nil {
+		if err := v.SignIn.Sessions.SignOut(v.r.Context(), old); err != nil {
+			return err
+		}
+	}
+	v.SignIn.Sessions.Forget()
+	v.SignIn.keep(v.w, v.r, secret, int(v.SignIn.Sessions.Limits().Max.Seconds()))
+	v.redirect(safeNext(next))
+	return nil
+}
+
+// safeNext is where to go after the sign-in: a page here, never somebody
+// else's, whatever a link says.
+func safeNext(next string) string {
+	u, err := url.Parse(next)
+	bad := func(r rune) bool { return r == '\\' || unicode.IsControl(r) || unicode.IsSpace(r) }
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||
+		!strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsFunc(next, bad) {
+		return "/"
+	}
+	return next
+}
+
+// unsaved has no cache keep what is shown once.
+func (v *visit) unsaved() { v.w.Header().Set("Cache-Control", "no-store") }

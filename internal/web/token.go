@@ -1,0 +1,196 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// tokenRow is a token in the list.
+type tokenRow struct {
+	redoubt.Token
+	Owner   string // empty: made at the command line
+	State   string
+	Revoker bool // whether the viewer may revoke it
+}
+
+// tokensSheet is the tokens of the deployment, and the form for another.
+type tokensSheet struct {
+	Rows    []tokenRow
+	All     bool   // those of others too
+	Made    string // the text of a new token, this once
+	MadeAs  redoubt.Token
+	Address string // of the server, for the command to try it with
+	Form    tokenForm
+	Fault   string
+	Done    string
+}
+
+// tokenForm is what was asked for.
+type tokenForm struct {
+	Name     string
+	WebAPI   bool
+	ReadOnly bool
+	CI       bool
+	Days     int // 0: never expires
+	Globs    string
+}
+
+// lasts are the lives of a token that can be chosen, in days.
+var lasts = []int{30, 90, 365, 0}
+
+func (v *visit) tokens() error {
+	return v.showTokens(http.StatusOK, tokensSheet{Form: tokenForm{Days: 90, ReadOnly: !v.viewer.May(triager)}, Done: done[v.r.URL.Query().Get("done")]})
+}
+
+func (v *visit) showTokens(status int, s tokensSheet) error {
+	s.All, s.Address = v.viewer.May(admin), v.base()
+	err := v.view(func(ctx context.Context, tx *store.Tx) error {
+		all, err := tx.Tokens(ctx)
+		if err != nil {
+			return err
+		}
+		members, err := tx.Members(ctx)
+		names := map[int64]string{}
+		for _, m := range members {
+			names[m.ID] = m.Name
+		}
+		now := v.Clock()
+		for _, t := range all {
+			mine := t.UserID != 0 && names[t.UserID] == v.viewer.User
+			if mine || s.All {
+				s.Rows = append(s.Rows, tokenRow{t, names[t.UserID], tokenState(t, now), t.Active(now)})
+			}
+		}
+		slices.Reverse(s.Rows)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return v.show(status, sheet{Template: "tokens", Title: "Tokens", Section: "tokens", Data: s})
+}
+
+func tokenState(t redoubt.Token, now time.Time) string {
+	switch {
+	case !t.RevokedAt.IsZero():
+		return "revoked"
+	case !t.Active(now):
+		return "expired"
+	}
+	return "active"
+}
+
+// base is the address of the server, as browsers know it.
+func (v *visit) base() string {
+	if v.PublicURL != "" {
+		return v.PublicURL
+	}
+	if v.SignIn != nil && v.SignIn.secure(v.r) {
+		return "https://" + v.r.Host
+	}
+	return "http://" + v.r.Host
+}
+
+// createToken makes a token of the viewer, which can do no more than they can.
+func (v *visit) createToken() error {
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	days, err := strconv.Atoi(form.Get("days"))
+	if err != nil || !slices.Contains(lasts, days) {
+		return redoubt.Invalid("days", "%.20q is none of the choices", form.Get("days"))
+	}
+	s := tokensSheet{Form: tokenForm{
+		Name: strings.TrimSpace(form.Get("name")), WebAPI: form.Has("web_api"), ReadOnly: form.Has("read_only"), CI: form.Has("ci"), Days: days, Globs: form.Get("globs"),
+	}}
+	token, err := s.Form.token(v.Clock())
+	if said, ok := sayable(err); ok {
+		s.Fault = said
+		return v.showTokens(http.StatusBadRequest, s)
+	}
+	secret := auth.NewSecret(v.viewer.Deployment.ID)
+	token.PublicID = secret.PublicID
+	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+		owner, err := tx.Member(ctx, v.viewer.User)
+		if err != nil {
+			return err
+		}
+		token.UserID = owner.ID
+		token, err = tx.CreateToken(ctx, token, secret.Hash)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	v.unsaved()
+	return v.showTokens(http.StatusOK, tokensSheet{Made: secret.Text, MadeAs: token, Form: tokenForm{Days: 90}})
+}
+
+// Bounds of a token's name and globs.
+const (
+	maxTokenName = 100
+	maxGlobs     = 50
+)
+
+// token checks what was asked for.
+func (f tokenForm) token(now time.Time) (redoubt.Token, error) {
+	t := redoubt.Token{Name: f.Name, ProjectGlobs: strings.Fields(strings.ReplaceAll(f.Globs, ",", " ")), Dialect: redoubt.DialectContract}
+	switch {
+	case f.Name == "" || len([]rune(f.Name)) > maxTokenName:
+		return t, redoubt.Invalid("name", "say what the token is for, in %d characters at most", maxTokenName)
+	case !f.WebAPI && !f.CI:
+		return t, redoubt.Invalid("scopes", "the token could do nothing: choose Web API access, or scans and imports")
+	case f.ReadOnly && !f.WebAPI:
+		return t, redoubt.Invalid("scopes", "read-only narrows the Web API access: choose that too")
+	case len(t.ProjectGlobs) > maxGlobs:
+		return t, redoubt.Invalid("projects", "%d patterns are too many; %d are allowed", len(t.ProjectGlobs), maxGlobs)
+	}
+	for scope, asked := range map[redoubt.Scope]bool{redoubt.ScopeWebAPI: f.WebAPI, redoubt.ScopeReadOnly: f.ReadOnly, redoubt.ScopeCI: f.CI} {
+		if asked {
+			t.Scopes = append(t.Scopes, scope)
+		}
+	}
+	slices.Sort(t.Scopes)
+	if f.Days > 0 {
+		t.ExpiresAt = now.AddDate(0, 0, f.Days)
+	}
+	return t, nil
+}
+
+// revokeToken puts a token of the viewer out of force; an admin may do so with
+// anybody's.
+func (v *visit) revokeToken() error {
+	id, err := v.id("id")
+	if err != nil {
+		return err
+	}
+	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+		all, err := tx.Tokens(ctx)
+		if err != nil {
+			return err
+		}
+		me, err := tx.Member(ctx, v.viewer.User)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(all, func(t redoubt.Token) bool { return t.ID == id })
+		if at < 0 || all[at].UserID != me.ID && !v.viewer.May(admin) {
+			return redoubt.ErrNotFound
+		}
+		return tx.RevokeToken(ctx, id)
+	})
+	if err != nil {
+		return err
+	}
+	v.redirect(v.to("/settings/tokens?done=token-revoked"))
+	return nil
+}
