@@ -1,6 +1,10 @@
 package redoubt
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+)
 
 // Report is what one scanner run says, freed of its file format. Secrets in it
 // are redacted already (decisions §16).
@@ -54,6 +58,7 @@ type Result struct {
 	SyntacticID  string
 	Fingerprint  string // another stable id of the scanner's; empty when none
 	CodeHash     string // hex, the scanner's; empty when none
+	CodeKey      Digest // keyed hash in place of CodeHash where Code held a secret
 	PatternHash  string // hex, the scanner's; empty when none
 	Code         string // the matched lines; empty for secrets and when unknown
 
@@ -69,7 +74,11 @@ type Result struct {
 
 // SecretMatch is what may be kept of a secret (decisions §16).
 type SecretMatch struct {
-	Hash       Digest // keyed hash of the secret; zero when the report held it redacted
+	// Hash is keyed and tells the secret from others in its file: that of the
+	// secret itself or, of Semgrep, whose uploads do not hold it, of its line.
+	// It is zero when the report held the secret redacted.
+	Hash       Digest
+	Value      Digest // keyed hash of the secret itself, where Hash is another and the report holds it
 	Validation ValidationState
 	Commit     string // set when found in history
 }
@@ -90,6 +99,18 @@ type Vulnerable struct {
 	InCode        bool // the result's path is code that uses the package, not the lockfile
 	EPSS          *EPSS
 	Group         int64 // of advisories (decisions §14); 0 from scanners
+}
+
+// CodeDigest is what is kept of a scanner's hash of code, which is hex.
+func CodeDigest(hash string) Digest {
+	if hash == "" {
+		return Digest{}
+	}
+	const domain = "code"
+	text := append([]byte{byte(len(domain))}, domain...)
+	text = append(binary.AppendUvarint(text, uint64(len(hash))), hash...)
+	sum := sha256.Sum256(text)
+	return Digest(sum[:len(Digest{})])
 }
 
 // Fix is a version of a package that is no longer vulnerable.

@@ -2,6 +2,9 @@ package redoubt
 
 import "cmp"
 
+// SecretRule names a rule of a tool that looks for secrets (decisions §16).
+type SecretRule struct{ Tool, Name string }
+
 // Rule is what a scanner tells about the rule behind its results. A stored rule
 // is one version of it: another content under the same name is another row.
 type Rule struct {

@@ -96,7 +96,7 @@ func (c demoCmd) fill(a *app, st *store.Store) (redoubt.Deployment, error) {
 	}
 	start := a.clock()
 	for _, step := range demo.Timeline() {
-		reports, err := sampleReports(step, secret)
+		reading, err := readSamples(step, secret)
 		if err != nil {
 			return d, err
 		}
@@ -105,7 +105,7 @@ func (c demoCmd) fill(a *app, st *store.Store) (redoubt.Deployment, error) {
 			Ref:     step.Ref, Commit: step.Commit, Full: step.Full, DeclaredFull: step.Full, At: start.Add(-step.Age),
 		}
 		err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
-			_, err := ingest.ApplyAll(ctx, tx, upload, reports)
+			_, err := ingest.ApplyAll(ctx, tx, upload, reading)
 			return err
 		})
 		if err != nil {
@@ -115,20 +115,18 @@ func (c demoCmd) fill(a *app, st *store.Store) (redoubt.Deployment, error) {
 	return d, nil
 }
 
-func sampleReports(step demo.Step, secret []byte) ([]*redoubt.Report, error) {
-	var files []report.File
+func readSamples(step demo.Step, secret []byte) (*report.Reading, error) {
+	reading := &report.Reading{}
 	for _, file := range step.Files {
 		text, err := demo.Samples.ReadFile(file.Path)
 		if err != nil {
 			return nil, err
 		}
-		read, err := report.Read(bytes.NewReader(text), report.Options{Name: file.Name, Key: secret})
-		if err != nil {
+		if err := reading.Add(bytes.NewReader(text), report.Options{Name: file.Name, Key: secret}); err != nil {
 			return nil, err
 		}
-		files = append(files, report.File{Name: file.Name, Reports: read})
 	}
-	return report.Join(files), nil
+	return reading, nil
 }
 
 // greet prints where the demo is and three lines to ask it with.

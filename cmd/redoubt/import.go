@@ -52,12 +52,9 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Su
 	if err != nil {
 		return nil, err
 	}
-	var secretRules map[string]bool
 	var texts map[string][]byte
 	err = st.View(a.ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
-		if secretRules, err = tx.SecretRules(ctx); err == nil {
-			texts, err = tx.RuleTexts(ctx)
-		}
+		texts, err = tx.RuleTexts(ctx)
 		return err
 	})
 	if err != nil {
@@ -65,38 +62,36 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Su
 	}
 	o := report.Options{
 		Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: secret,
-		SecretRules: func(name string) bool { return secretRules[name] }, RuleText: func(name string) []byte { return texts[name] },
+		RuleText: func(name string) []byte { return texts[name] },
 	}
 	bar, err := newProgress(a.err, c.Files)
 	if err != nil {
 		return nil, err
 	}
 	defer bar.close()
-	var files []report.File
+	reading := &report.Reading{}
 	for _, name := range c.Files {
-		read, err := readReport(name, o, bar)
-		if err != nil {
+		if err := addFile(reading, name, o, bar); err != nil {
 			return nil, err
 		}
-		files = append(files, report.File{Name: name, Reports: read})
 	}
 	bar.storing()
 	var summaries []ingest.Summary
 	err = st.Update(a.ctx, deploymentID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
-		summaries, err = ingest.ApplyAll(ctx, tx, c.upload(), report.Join(files))
+		summaries, err = ingest.ApplyAll(ctx, tx, c.upload(), reading)
 		return err
 	})
 	return summaries, err
 }
 
-func readReport(name string, o report.Options, bar *progress) ([]*redoubt.Report, error) {
+func addFile(reading *report.Reading, name string, o report.Options, bar *progress) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	o.Name = name
-	return report.Read(bar.reader(f), o)
+	return reading.Add(bar.reader(f), o)
 }
 
 func (c importCmd) upload() ingest.Upload {

@@ -147,7 +147,7 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) error {
 	}
 	// The report is taken apart before the deployment is locked.
 	var c completion
-	if err := c.read(known); err != nil {
+	if err := c.unpack(known, a.SecretKey); err != nil {
 		return err
 	}
 	return a.Store.Update(ctx, deployment, in.By, func(ctx context.Context, tx *store.Tx) error {

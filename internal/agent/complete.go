@@ -62,22 +62,28 @@ type completion struct {
 	begun begun
 	given policy.Given
 	rep   *redoubt.Report
+	read  *report.Reading // of the results
 }
 
-// read takes apart what was kept of the scan's steps.
-func (c *completion) read(known redoubt.AgentScan) (err error) {
+// unpack takes apart what was kept of the scan's steps.
+func (c *completion) unpack(known redoubt.AgentScan, secretKey []byte) (err error) {
 	if err := json.Unmarshal(known.Begun, &c.begun); err != nil {
 		return fmt.Errorf("the start of the scan that was kept: %w", err)
 	}
 	if err := json.Unmarshal(known.Done, &c.done); err != nil {
 		return fmt.Errorf("the completion that was kept: %w", err)
 	}
-	c.rep, err = unpack(known.Report)
+	c.read, err = unpack(known.Report, secretKey)
 	return err
 }
 
 // apply writes what the scan changes and returns the answer.
 func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
+	reports, err := ingest.Settle(ctx, c.tx, c.read)
+	if err != nil {
+		return nil, err
+	}
+	c.rep = reports[0]
 	project, err := c.tx.Project(ctx, c.scan.ProjectID)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -38,18 +39,24 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 	}); err != nil {
 		return err // before reading a body that is not wanted
 	}
-	rep, err := report.ReadCIResults(r.Body, a.options("results"))
+	reading, err := report.ReadCIResults(r.Body, a.options("results"))
 	if err != nil {
 		return err
 	}
-	kept, err := pack(rep)
-	if err != nil {
-		return err
-	}
+	var refused []redoubt.Refusal
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		known, _, err := find(ctx, tx, caller, id)
 		if err != nil || known.Done != nil || known.Answer != nil {
 			return err // completed: the request was repeated
+		}
+		reports, err := ingest.Settle(ctx, tx, reading)
+		if err != nil {
+			return err
+		}
+		refused = reports[0].Refused
+		kept, err := pack(reports[0], reading.Declared())
+		if err != nil {
+			return err
 		}
 		return tx.KeepAgentReport(ctx, known.UniqueID, kept)
 	})
@@ -57,8 +64,8 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		return err
 	}
 	out := resultsResponse{Errors: []message{}}
-	for _, refused := range rep.Refused[:min(len(rep.Refused), maxWarnings)] {
-		out.Errors = append(out.Errors, message{fmt.Sprintf("%s was not taken: %s", refused.Item, refused.Reason)})
+	for _, item := range refused[:min(len(refused), maxWarnings)] {
+		out.Errors = append(out.Errors, message{fmt.Sprintf("%s was not taken: %s", item.Item, item.Reason)})
 	}
 	return answer(w, out)
 }
@@ -82,16 +89,17 @@ func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (redo
 
 // packed is a report as it is kept: results name their rule by its place.
 type packed struct {
-	Report *redoubt.Report
-	RuleOf []int
+	Report   *redoubt.Report
+	RuleOf   []int
+	Declared []string // see report.Reading
 }
 
-func pack(rep *redoubt.Report) ([]byte, error) {
+func pack(rep *redoubt.Report, declared []string) ([]byte, error) {
 	places := make(map[*redoubt.Rule]int, len(rep.Rules))
 	for i, rule := range rep.Rules {
 		places[rule] = i
 	}
-	p := packed{Report: rep, RuleOf: make([]int, len(rep.Results))}
+	p := packed{Report: rep, RuleOf: make([]int, len(rep.Results)), Declared: declared}
 	for i := range rep.Results {
 		p.RuleOf[i] = places[rep.Results[i].Rule]
 		rep.Results[i].Rule = nil
@@ -99,7 +107,9 @@ func pack(rep *redoubt.Report) ([]byte, error) {
 	return json.Marshal(p)
 }
 
-func unpack(text []byte) (*redoubt.Report, error) {
+// unpack gives the report as a reading, for more may be known of its rules by
+// now than when it came.
+func unpack(text, key []byte) (*report.Reading, error) {
 	var p packed
 	if err := json.Unmarshal(text, &p); err != nil {
 		return nil, fmt.Errorf("the report that was kept: %w", err)
@@ -107,5 +117,5 @@ func unpack(text []byte) (*redoubt.Report, error) {
 	for i := range p.Report.Results {
 		p.Report.Results[i].Rule = p.Report.Rules[p.RuleOf[i]]
 	}
-	return p.Report, nil
+	return report.Again(key, p.Report, p.Declared), nil
 }

@@ -59,14 +59,15 @@ func (in *intake) send(project, commit string) time.Duration {
 func (in *intake) apply(project, commit string) time.Duration {
 	w := in.w
 	w.tb.Helper()
-	reports, err := report.Read(bytes.NewReader(in.file), report.Options{Name: "semgrep.json", Key: []byte("a key for secrets")})
+	reading := &report.Reading{}
+	err := reading.Add(bytes.NewReader(in.file), report.Options{Name: "semgrep.json", Key: []byte("a key for secrets")})
 	w.check(err)
 	upload := ingest.Upload{
 		Project: redoubt.Project{Name: project, URL: "https://git.example/" + project}, Ref: "main", Commit: commit, Full: true,
 	}
 	return timed(func() {
 		w.check(w.store.Update(w.tb.Context(), w.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ingest.ApplyAll(ctx, tx, upload, reports)
+			_, err := ingest.ApplyAll(ctx, tx, upload, reading)
 			return err
 		}))
 	})()

@@ -1,14 +1,14 @@
 package ingest
 
-import (
-	"context"
+import "context"
 
-	"github.com/redoubt/redoubt"
-)
-
-// ApplyAll takes in all reports of one request, a scan for each (decisions §9),
-// in one transaction: all or none. No two of them may share a source.
-func ApplyAll(ctx context.Context, s Store, upload Upload, reports []*redoubt.Report) ([]Summary, error) {
+// ApplyAll takes in all that was read of one request, a scan for each source
+// (decisions §9), in one transaction: all or none.
+func ApplyAll(ctx context.Context, s Store, upload Upload, reading Reading) ([]Summary, error) {
+	reports, err := Settle(ctx, s, reading)
+	if err != nil {
+		return nil, err
+	}
 	summaries := make([]Summary, 0, len(reports))
 	for _, report := range reports {
 		upload.Report = report

@@ -66,7 +66,7 @@ func (d *digester) content(r *redoubt.Result) redoubt.Digest {
 	d.num(int64(l.Line), int64(l.Column), int64(l.EndLine), int64(l.EndColumn), int64(r.Severity), int64(r.Confidence))
 	d.flag(r.Blocking, r.Rule.ProOnly, r.Secret != nil, r.Dependency != nil)
 	if s := r.Secret; s != nil {
-		d.digest(s.Hash).num(int64(s.Validation)).str(s.Commit)
+		d.digest(s.Hash, s.Value).num(int64(s.Validation)).str(s.Commit)
 	}
 	if v := r.Dependency; v != nil {
 		d.dependency(v)

@@ -255,9 +255,11 @@ func issueType(r *redoubt.Result) redoubt.IssueType {
 func (o *observer) codeHash(r *redoubt.Result) redoubt.Digest {
 	switch {
 	case r.Secret != nil && r.Secret.Hash != (redoubt.Digest{}):
-		return r.Secret.Hash
+		return cmp.Or(r.Secret.Value, r.Secret.Hash)
+	case r.CodeKey != (redoubt.Digest{}):
+		return r.CodeKey
 	case r.CodeHash != "":
-		return o.scannerHash("code", r.CodeHash)
+		return redoubt.CodeDigest(r.CodeHash)
 	case r.Dependency != nil:
 		return o.d.start("package").str(r.Dependency.Ecosystem, r.Dependency.Package, r.Dependency.Vulnerability).sum()
 	case r.Code != "" && !isSecret(r):

@@ -22,6 +22,7 @@ type memory struct {
 	events   []redoubt.FindingEvent
 	trail    []redoubt.TriageEvent
 
+	secretRules map[redoubt.SecretRule]bool
 	inventories map[string]redoubt.InventoryStatement // by ref and lockfile
 	nextID      int64
 	writes      int     // calls that wrote something
@@ -32,6 +33,7 @@ func newMemory() *memory {
 	return &memory{
 		clock: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC), rules: map[string]int64{}, rows: map[int64]*redoubt.FindingWrite{},
 		lineages: map[int64]*redoubt.Lineage{}, links: map[redoubt.Identity]int64{}, inventories: map[string]redoubt.InventoryStatement{},
+		secretRules: map[redoubt.SecretRule]bool{},
 	}
 }
 
@@ -164,6 +166,39 @@ func (m *memory) PutRules(_ context.Context, rules []*redoubt.Rule) (ids []int64
 		ids = append(ids, m.rules[content])
 	}
 	return ids, nil
+}
+
+func (m *memory) SecretRules(context.Context) (map[redoubt.SecretRule]bool, error) {
+	return m.secretRules, nil
+}
+
+func (m *memory) PutSecretRules(_ context.Context, rules []redoubt.SecretRule) error {
+	m.writes++
+	for _, r := range rules {
+		m.secretRules[r] = true
+	}
+	return nil
+}
+
+func (m *memory) CodeFindings(_ context.Context, rules []redoubt.SecretRule) (out []redoubt.FindingWrite, _ error) {
+	for _, f := range m.rows {
+		if f.IssueType == redoubt.SAST && slices.Contains(rules, redoubt.SecretRule{Tool: toolOf(f.Source), Name: f.RuleName}) {
+			out = append(out, *f)
+		}
+	}
+	slices.SortFunc(out, func(a, b redoubt.FindingWrite) int { return int(a.ID - b.ID) })
+	return out, nil
+}
+
+func (m *memory) ConcealFindings(ctx context.Context, findings []redoubt.FindingWrite) error {
+	for _, f := range findings {
+		for id, lineage := range m.links {
+			if lineage == f.LineageID && id.Kind != redoubt.IdentitySecret {
+				delete(m.links, id)
+			}
+		}
+	}
+	return m.UpdateFindings(ctx, findings)
 }
 
 func (m *memory) NewFindingIDs(_ context.Context, n int) ([]int64, error) { return m.ids(n), nil }

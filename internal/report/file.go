@@ -2,27 +2,73 @@ package report
 
 import "github.com/redoubt/redoubt"
 
-// File is what one file of an upload holds.
-type File struct {
-	Name    string // as Options.Name; may be empty
-	Reports []*redoubt.Report
+// file is what one file of an upload holds.
+type file struct {
+	name    string // as Options.Name; may be empty
+	reports []*redoubt.Report
 }
 
-// Join makes one upload of several files: a report for each source in them,
+// join makes one upload of several files: a report for each source in them,
 // whatever files it came in, since a request is one scan by each source
 // (decisions §9). What was refused is told with the name of its file where
 // there is more than one.
-func Join(files []File) []*redoubt.Report {
+func join(files []file) []*redoubt.Report {
 	var all []*redoubt.Report
 	for _, f := range files {
-		for _, r := range f.Reports {
+		for _, r := range f.reports {
 			for i := range r.Refused {
-				if len(files) > 1 && f.Name != "" {
-					r.Refused[i].Item = f.Name + ": " + r.Refused[i].Item
+				if len(files) > 1 && f.name != "" {
+					r.Refused[i].Item = f.name + ": " + r.Refused[i].Item
 				}
 			}
 			all = append(all, r)
 		}
 	}
 	return mergeSources(all)
+}
+
+// mergeSources makes one report of those that share a tool and a category: two
+// full reports of one source would close each other's findings.
+func mergeSources(reports []*redoubt.Report) []*redoubt.Report {
+	type source struct{ tool, category string }
+	first := make(map[source]*redoubt.Report, len(reports))
+	merged := reports[:0]
+	for _, r := range reports {
+		key := source{r.Tool, r.Category}
+		if first[key] == nil {
+			first[key] = r
+			merged = append(merged, r)
+			continue
+		}
+		merge(first[key], r)
+	}
+	return merged
+}
+
+// merge adds b to a. What only one of them tells to have been looked at, the
+// two together do not tell.
+func merge(a, b *redoubt.Report) {
+	if !b.StartedAt.IsZero() && (a.StartedAt.IsZero() || b.StartedAt.Before(a.StartedAt)) {
+		a.StartedAt = b.StartedAt
+	}
+	if a.Commit == "" {
+		a.Commit = b.Commit
+	}
+	a.TotalTime += b.TotalTime
+	a.Products |= b.Products
+	a.Failed = a.Failed || b.Failed
+	a.RulesRun = both(a.RulesRun, b.RulesRun)
+	a.Skipped = distinct(append(a.Skipped, b.Skipped...))
+	a.Searched = minus(both(a.Searched, b.Searched), a.Skipped)
+	a.Rules = append(a.Rules, b.Rules...)
+	a.Results = append(a.Results, b.Results...)
+	a.Inventories = append(a.Inventories, b.Inventories...)
+	a.Refused = append(a.Refused, b.Refused...)
+}
+
+func both(a, b []string) []string {
+	if a == nil || b == nil {
+		return nil
+	}
+	return distinct(append(a, b...))
 }

@@ -12,10 +12,10 @@ func TestJoinMakesOneReportOfEachSource(t *testing.T) {
 	lock := func(path string) *redoubt.Report {
 		return &redoubt.Report{Tool: "lockfile", Inventories: []redoubt.Inventory{{Lockfile: path}}, Refused: []redoubt.Refusal{{Item: "line 3", Reason: "no version"}}}
 	}
-	got := Join([]File{
-		{Name: "a/go.mod", Reports: []*redoubt.Report{lock("a/go.mod")}},
-		{Name: "s.json", Reports: []*redoubt.Report{{Tool: "semgrep"}}},
-		{Name: "b/go.mod", Reports: []*redoubt.Report{lock("b/go.mod")}},
+	got := join([]file{
+		{name: "a/go.mod", reports: []*redoubt.Report{lock("a/go.mod")}},
+		{name: "s.json", reports: []*redoubt.Report{{Tool: "semgrep"}}},
+		{name: "b/go.mod", reports: []*redoubt.Report{lock("b/go.mod")}},
 	})
 	want := []*redoubt.Report{
 		{
@@ -30,7 +30,7 @@ func TestJoinMakesOneReportOfEachSource(t *testing.T) {
 }
 
 func TestJoinOfOneFileTellsItemsAsTheyAre(t *testing.T) {
-	got := Join([]File{{Name: "x", Reports: []*redoubt.Report{{Tool: "t", Refused: []redoubt.Refusal{{Item: "results[0]"}}}}}})
+	got := join([]file{{name: "x", reports: []*redoubt.Report{{Tool: "t", Refused: []redoubt.Refusal{{Item: "results[0]"}}}}}})
 	if item := got[0].Refused[0].Item; item != "results[0]" {
 		t.Errorf("the only file's item is told as %q", item)
 	}

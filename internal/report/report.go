@@ -25,10 +25,6 @@ type Options struct {
 	// Key is the server's key for hashes of secrets (decisions §16). Without
 	// one no secret is hashed, and equal ones cannot be told from others.
 	Key []byte
-	// SecretRules tells which rules are known to look for secrets, by their
-	// exact name. It is asked about those of Semgrep's files and of SARIF that
-	// do not tell it themselves (decisions §16). It may be nil.
-	SecretRules func(name string) bool
 	// RuleText returns a rule of that exact name as Semgrep has it, in JSON, or
 	// nil. With it, ids that Semgrep's JSON lacks are computed where it tells
 	// what goes into them (decisions §4). It may be nil.
@@ -38,6 +34,8 @@ type Options struct {
 	// Take is told of each part that is read, in bytes after inflating, and ends
 	// the reading by an error; it bounds several files together. It may be nil.
 	Take func(bytes int) error
+
+	secrets *redactor // of the Reading
 }
 
 // Limits bound what one file may hold. Over a limit the file is an error that
@@ -67,11 +65,19 @@ func positive[N int | int64](n, otherwise N) N {
 	return otherwise
 }
 
-// Read reads one file, gzipped or not, and returns a report for each source in
-// it: mostly one, and no two of the same tool and category. The error is a
-// *FileError; there is none for single bad items, which the reports list as
-// refused.
+// Read reads one file that is all of its upload, and nothing is known of its
+// rules: see Reading, which is for all else.
 func Read(r io.Reader, o Options) ([]*redoubt.Report, error) {
+	var one Reading
+	if err := one.Add(r, o); err != nil {
+		return nil, err
+	}
+	return one.Reports(nil), nil
+}
+
+// readFile reads a file into a report for each run in it, with all the secrets
+// that it holds.
+func readFile(r io.Reader, o Options) ([]*redoubt.Report, error) {
 	o.Limits = o.Limits.orDefault()
 	in, err := open(r, o.Limits, o.Take)
 	if err != nil {
@@ -94,7 +100,7 @@ func Read(r io.Reader, o Options) ([]*redoubt.Report, error) {
 	if err != nil {
 		return nil, fileError(o, -1, err)
 	}
-	return mergeSources(reports), nil
+	return reports, nil
 }
 
 // reader reads one format to its end.
@@ -107,50 +113,4 @@ var readers = map[Format]reader{
 	CycloneDXXML:  readCycloneDXXML,
 	SPDXJSON:      readSPDX,
 	Lockfile:      readLockfile,
-}
-
-// mergeSources makes one report of those that share a tool and a category: two
-// full reports of one source would close each other's findings.
-func mergeSources(reports []*redoubt.Report) []*redoubt.Report {
-	type source struct{ tool, category string }
-	first := make(map[source]*redoubt.Report, len(reports))
-	merged := reports[:0]
-	for _, r := range reports {
-		key := source{r.Tool, r.Category}
-		if first[key] == nil {
-			first[key] = r
-			merged = append(merged, r)
-			continue
-		}
-		merge(first[key], r)
-	}
-	return merged
-}
-
-// merge adds b to a. What only one of them tells to have been looked at, the
-// two together do not tell.
-func merge(a, b *redoubt.Report) {
-	if !b.StartedAt.IsZero() && (a.StartedAt.IsZero() || b.StartedAt.Before(a.StartedAt)) {
-		a.StartedAt = b.StartedAt
-	}
-	if a.Commit == "" {
-		a.Commit = b.Commit
-	}
-	a.TotalTime += b.TotalTime
-	a.Products |= b.Products
-	a.Failed = a.Failed || b.Failed
-	a.RulesRun = both(a.RulesRun, b.RulesRun)
-	a.Skipped = distinct(append(a.Skipped, b.Skipped...))
-	a.Searched = minus(both(a.Searched, b.Searched), a.Skipped)
-	a.Rules = append(a.Rules, b.Rules...)
-	a.Results = append(a.Results, b.Results...)
-	a.Inventories = append(a.Inventories, b.Inventories...)
-	a.Refused = append(a.Refused, b.Refused...)
-}
-
-func both(a, b []string) []string {
-	if a == nil || b == nil {
-		return nil
-	}
-	return distinct(append(a, b...))
 }

@@ -17,19 +17,18 @@ import (
 //
 // Semgrep's SARIF does not say which of its rules look for secrets, as its JSON
 // does. They are known by their tags and names, else by what other reports told
-// of them before: see ruleTraits. Where all of that is silent, as of a rule of
-// one's own that no JSON was ever imported of, a secret comes in as a code
-// finding, snippet and all.
+// of them before: see ruleTraits and Reading. Where all of that is silent, as of
+// a rule of one's own that no JSON was ever imported of, a secret comes in as a
+// code finding, of which only what looks like a secret is taken out.
 type sarifFile struct {
 	*walker
 	o       Options
-	secrets *redactor // of all runs: one tool's secret is in another one's snippet
 	reports []*redoubt.Report
 	hasRuns bool
 }
 
 func readSARIF(in *input, o Options) ([]*redoubt.Report, error) {
-	f := &sarifFile{walker: in.walker(), o: o, secrets: newRedactor(o.Key)}
+	f := &sarifFile{walker: in.walker(), o: o}
 	err := f.object("", func(name string) error {
 		if name != "runs" {
 			return f.skip(name)
@@ -46,7 +45,6 @@ func readSARIF(in *input, o Options) ([]*redoubt.Report, error) {
 	if !f.hasRuns {
 		return nil, errors.New("it has no member runs, so it is not SARIF")
 	}
-	f.secrets.scrub(f.reports...)
 	return f.reports, nil
 }
 
@@ -56,7 +54,6 @@ type sarifRun struct {
 	where   string
 	rep     *redoubt.Report
 	secrets *redactor
-	known   func(name string) bool // Options.SecretRules
 
 	components  []*component // the driver, then the extensions
 	traits      traits       // of the tool
@@ -71,7 +68,7 @@ type sarifRun struct {
 
 func (f *sarifFile) run(item string) error {
 	r := &sarifRun{
-		walker: f.walker, where: item, rep: &redoubt.Report{}, secrets: f.secrets, known: f.o.SecretRules,
+		walker: f.walker, where: item, rep: &redoubt.Report{}, secrets: f.o.secrets,
 		components: []*component{{}}, bases: map[string]sarifArtifact{},
 	}
 	r.checkout.addRoot(f.o.Root)

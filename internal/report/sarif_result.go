@@ -200,12 +200,14 @@ func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *redoubt.Result)
 		match = region(snippet, semgrepPlace{g.StartLine, g.StartColumn}, semgrepPlace{number(out.Location.EndLine), g.EndColumn})
 		r.secrets.remember(strings.TrimSpace(snippet))
 	}
-	out.Secret = &redoubt.SecretMatch{Hash: r.secrets.take(match), Validation: redoubt.NoValidator}
+	secret := &redoubt.SecretMatch{Validation: redoubt.NoValidator}
+	r.secrets.takeOf(r.traits.tool, secret, match, redoubt.CodeDigest(codeHash(syntacticContext(snippet))))
 	if r.traits.tool == "gitleaks" {
-		out.Secret.Commit = res.Partial["commitSha"].name()
+		secret.Commit = res.Partial["commitSha"].name()
 	}
 	for _, l := range res.Locations[min(1, len(res.Locations)):] {
 		r.secrets.take(string(l.Physical.Region.Snippet.Text))
 	}
 	out.Message = firstOf(rule.Message, rule.Name)
+	hide(out, secret)
 }

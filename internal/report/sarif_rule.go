@@ -109,6 +109,9 @@ func (r *sarifRun) makeRule(d *sarifRule) *madeRule {
 		byLevel: severityOf(string(d.Default.Level)),
 	}
 	m.isSecret = m.IssueType == redoubt.Secrets
+	if d.Properties.Product != "" {
+		r.secrets.declared[m.Rule] = true
+	}
 	m.Severity = firstOf(m.byScore, m.byLevel, r.traits.severity)
 	m.Confidence = firstOf(r.confidence(d, tags), redoubt.ConfidenceMedium)
 	switch {
@@ -133,7 +136,7 @@ func (r *sarifRun) issueType(d *sarifRule, tags []string) redoubt.IssueType {
 		return redoubt.SCA
 	}
 	words := ruleTraits{d.ID.name(), d.Properties.Product, d.Properties.Category, d.Properties.Technology, tags}
-	if words.isSecret(r.known) {
+	if words.isSecret() {
 		return redoubt.Secrets
 	}
 	return r.traits.issueType

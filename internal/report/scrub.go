@@ -9,6 +9,7 @@ import (
 
 // cleaner takes secrets out of what a report holds.
 type cleaner struct {
+	redactor     *redactor
 	names, texts *strings.Replacer
 	rules        map[*redoubt.Rule]bool // cleaned already
 }
@@ -33,7 +34,7 @@ func (c cleaner) result(res *redoubt.Result) {
 	code := res.Code
 	clean(c.texts, maxBlock, &res.Message, &res.Code)
 	if res.Code != code {
-		res.CodeHash = ""
+		c.redactor.hideHash(res)
 	}
 	clean(c.names, uncut, &res.Path)
 	clean(c.names, maxName, &res.MatchBasedID, &res.Fingerprint)

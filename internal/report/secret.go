@@ -36,13 +36,15 @@ const maxPiece = 128
 // redactor remembers the raw secrets of a report to take them out of all of it
 // (decisions §16).
 type redactor struct {
-	key   []byte
-	whole map[string]bool // secrets, taken out of everything
-	parts map[string]bool // what may be the secret inside of a match, taken out of texts but not of paths and names
+	key      []byte
+	whole    map[string]bool // secrets, taken out of everything
+	parts    map[string]bool // what may be the secret inside of a match, taken out of texts but not of paths and names
+	declared map[*redoubt.Rule]bool // rules that say themselves which product they are of
+	then     []func()               // what is left to do once secrets are gone
 }
 
 func newRedactor(key []byte) *redactor {
-	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}}
+	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}, declared: map[*redoubt.Rule]bool{}}
 }
 
 // take remembers a secret as the report spells it, and returns its keyed hash,
@@ -53,12 +55,28 @@ func (r *redactor) take(raw string) redoubt.Digest {
 	for _, quoted := range literal.FindAllStringSubmatch(raw, -1) {
 		r.suspect(firstOf(quoted[1], quoted[2], quoted[3]))
 	}
-	if isRedacted(raw) || len(r.key) == 0 {
+	if isRedacted(raw) {
+		return redoubt.Digest{}
+	}
+	return r.keyed([]byte(raw))
+}
+
+// keyed hashes under the server's key; without one there is no hash.
+func (r *redactor) keyed(text []byte) redoubt.Digest {
+	if len(r.key) == 0 {
 		return redoubt.Digest{}
 	}
 	mac := hmac.New(sha256.New, r.key)
-	mac.Write([]byte(raw))
+	mac.Write(text)
 	return redoubt.Digest(mac.Sum(nil)[:len(redoubt.Digest{})])
+}
+
+// keyedCode hashes the hash of code that holds a secret.
+func (r *redactor) keyedCode(code redoubt.Digest) redoubt.Digest {
+	if code == (redoubt.Digest{}) {
+		return code
+	}
+	return r.keyed(append([]byte("code "), code[:]...))
 }
 
 var literal = regexp.MustCompile("\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`")
@@ -146,13 +164,13 @@ func isRedacted(raw string) bool {
 		strings.Contains(raw, "***") || strings.HasSuffix(raw, "...")
 }
 
-// scrub takes every remembered secret out of every string of the reports. Code
-// that held one loses its hash too, since that is not keyed.
+// scrub takes every remembered secret out of every string of the reports. The
+// hash of code that held one gives way to a keyed one.
 func (r *redactor) scrub(reports ...*redoubt.Report) {
 	if len(r.whole)+len(r.parts) == 0 {
 		return
 	}
-	c := cleaner{names: replacer(r.whole), texts: replacer(r.whole, r.parts), rules: map[*redoubt.Rule]bool{}}
+	c := cleaner{redactor: r, names: replacer(r.whole), texts: replacer(r.whole, r.parts), rules: map[*redoubt.Rule]bool{}}
 	for _, rep := range reports {
 		c.report(rep)
 	}

@@ -17,10 +17,9 @@ type ruleTraits struct {
 }
 
 // isSecret tells whether a rule that no format calls a secrets rule is one
-// anyhow: by its own words, by a segment of its name, as of
-// generic.secrets.security.x, or since the deployment knows it as one. A word
-// for another product ends the matter.
-func (t *ruleTraits) isSecret(known func(name string) bool) bool {
+// anyhow: by its own words, or by a segment of its name, as of
+// generic.secrets.security.x. A word for another product ends the matter.
+func (t *ruleTraits) isSecret() bool {
 	if t.product != "" {
 		return strings.EqualFold(string(t.product), "secrets")
 	}
@@ -29,7 +28,7 @@ func (t *ruleTraits) isSecret(known func(name string) bool) bool {
 			return true
 		}
 	}
-	return known != nil && known(t.name)
+	return false
 }
 
 func isSecretsWord(s string) bool {

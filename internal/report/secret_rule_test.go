@@ -10,7 +10,7 @@ import (
 
 // TestWhichRulesLookForSecrets sorts rules of formats that do not tell.
 func TestWhichRulesLookForSecrets(t *testing.T) {
-	known := func(name string) bool { return name == "acme.tokens" }
+	known := func(tool, name string) bool { return tool == "semgrep" && name == "acme.tokens" }
 	for _, test := range []struct {
 		name, rule, metadata, tags string
 		want                       redoubt.IssueType
@@ -25,6 +25,7 @@ func TestWhichRulesLookForSecrets(t *testing.T) {
 		{name: "tag", rule: "x", metadata: `"tags":["security","secrets"]`, want: redoubt.Secrets},
 		{name: "another tag", rule: "x", metadata: `"tags":["secretstorage"]`, want: redoubt.SAST},
 		{name: "known to the deployment", rule: "acme.tokens", want: redoubt.Secrets},
+		{name: "known, but declared to be another product's", rule: "acme.tokens", metadata: `"product":"sast"`, want: redoubt.SAST},
 		{name: "known to nobody", rule: "acme.tokens2", want: redoubt.SAST},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -33,10 +34,11 @@ func TestWhichRulesLookForSecrets(t *testing.T) {
 				"x.json":  semgrepWithLine(test.rule, test.metadata, secret),
 				"x.sarif": sarifWithLine(test.rule, test.metadata, secret),
 			} {
-				reports, err := Read(strings.NewReader(file), Options{Name: name, Key: testKey, SecretRules: known})
-				if err != nil {
+				var one Reading
+				if err := one.Add(strings.NewReader(file), Options{Name: name, Key: testKey}); err != nil {
 					t.Fatal(err)
 				}
+				reports := one.Reports(known)
 				checkReport(t, reports[0])
 				if got := reports[0].Results[0].Rule.IssueType; got != test.want {
 					t.Errorf("%s: the rule is one of %s, want %s", name, got, test.want)
@@ -88,7 +90,7 @@ func TestBanditQuotesNoPassword(t *testing.T) {
 		{"a default", "B107", "it's", `def f(p="it's"):`, `def f(p="[REDACTED]"):`},
 		{"spelt otherwise", "B105", "a\tb", `p = 'a\tb'`, ``},
 		{"no password", "B105", "", `p = ''`, `p = ''`},
-		{"another rule", "B101", "hunter2", `p = 'hunter2'`, `p = 'hunter2'`},
+		{"another rule that says so", "B999", "hunter2", `p = 'hunter2'`, `p = '[REDACTED]'`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			file := fmt.Sprintf(`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"Bandit","rules":[{"id":%q}]}},"results":[{"ruleId":%q,
@@ -102,7 +104,7 @@ func TestBanditQuotesNoPassword(t *testing.T) {
 			if res.Code != test.want || res.Rule.IssueType != redoubt.SAST {
 				t.Errorf("the code of the %s finding is %q, want %q", res.Rule.IssueType, res.Code, test.want)
 			}
-			if quotes := strings.Contains(res.Message, "'"+test.value+"'"); quotes != (test.value == "" || test.rule == "B101") {
+			if quotes := strings.Contains(res.Message, "'"+test.value+"'"); quotes != (test.value == "") {
 				t.Errorf("the message is %q", res.Message)
 			}
 		})

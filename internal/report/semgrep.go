@@ -25,7 +25,6 @@ type semgrep struct {
 	rep      *redoubt.Report
 	checkout checkout
 	secrets  *redactor
-	known    func(name string) bool  // Options.SecretRules
 	rules    map[string]*semgrepRule // by name and raw metadata
 	key      []byte                  // of rules, reused
 	results  bool                    // the member was there
@@ -38,8 +37,7 @@ func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 	s := &semgrep{
 		walker:  in.walker(),
 		rep:     &redoubt.Report{Tool: "semgrep", Category: text(o.Category).name()},
-		secrets: newRedactor(o.Key),
-		known:   o.SecretRules,
+		secrets: o.secrets,
 		rules:   map[string]*semgrepRule{},
 
 		texts: o.RuleText, formulas: map[string]string{},
@@ -91,8 +89,7 @@ func (s *semgrep) finish() {
 	if rep.Products == 0 {
 		rep.Products = rep.Products.With(redoubt.SAST)
 	}
-	s.secrets.scrub(rep)
-	s.identify()
+	s.secrets.then = append(s.secrets.then, s.identify)
 }
 
 // semgrepError is one of errors. Spans stand in for a path in older versions.

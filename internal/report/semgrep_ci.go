@@ -1,8 +1,6 @@
 package report
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/json"
 	"io"
 
@@ -15,8 +13,11 @@ import (
 //
 // A secret is not in the upload, and the scanner's ids and hashes of it are
 // unkeyed, so they could be guessed: kept is only its code_hash under the
-// server's key, which identifies it as long as its line stays (decisions §16).
-func ReadCIResults(r io.Reader, o Options) (*redoubt.Report, error) {
+// server's key, which identifies it as long as its line stays. A report of
+// Semgrep's has the line, and so gives the same identity (decisions §16).
+func ReadCIResults(r io.Reader, o Options) (*Reading, error) {
+	var one Reading
+	o.secrets = one.redactor(o.Key)
 	c, err := newCI(r, &o)
 	if err != nil {
 		return nil, fileError(o, -1, err)
@@ -26,7 +27,8 @@ func ReadCIResults(r io.Reader, o Options) (*redoubt.Report, error) {
 		return nil, fileError(o, -1, err)
 	}
 	c.finish()
-	return c.rep, nil
+	one.files = []file{{reports: []*redoubt.Report{c.rep}}}
+	return &one, nil
 }
 
 // CICompletion is what `semgrep ci` posts when it is done.
@@ -63,8 +65,7 @@ func ReadCICompletion(r io.Reader, o Options) (*CICompletion, error) {
 // are those of semgrep's reports.
 type ci struct {
 	semgrep
-	secret []byte
-	done   CICompletion
+	done CICompletion
 }
 
 func newCI(r io.Reader, o *Options) (*ci, error) {
@@ -73,8 +74,8 @@ func newCI(r io.Reader, o *Options) (*ci, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ci{secret: o.Key, semgrep: semgrep{
-		walker: in.walker(), rep: &redoubt.Report{Tool: "semgrep"}, secrets: newRedactor(o.Key), known: o.SecretRules, rules: map[string]*semgrepRule{},
+	return &ci{semgrep: semgrep{
+		walker: in.walker(), rep: &redoubt.Report{Tool: "semgrep"}, secrets: o.secrets, rules: map[string]*semgrepRule{},
 	}}, nil
 }
 
@@ -173,21 +174,11 @@ func (c *ci) finding(item string, muted bool) error {
 	}
 	res.SyntacticID, res.CodeHash, res.PatternHash = f.SyntacticID.name(), f.Hashes.Code.name(), f.Hashes.Pattern.name()
 	if res.Secret != nil {
-		res.Secret.Hash = c.keyed(res.CodeHash)
-		res.MatchBasedID, res.SyntacticID, res.CodeHash, res.PatternHash = "", "", "", ""
+		res.Secret.Hash = c.secrets.keyedCode(redoubt.CodeDigest(res.CodeHash))
+		hide(res, res.Secret)
 	}
 	c.rep.Results = append(c.rep.Results, *res)
 	return nil
-}
-
-// keyed hashes the scanner's hash of a line that holds a secret.
-func (c *ci) keyed(hash string) redoubt.Digest {
-	if hash == "" || len(c.secret) == 0 {
-		return redoubt.Digest{}
-	}
-	mac := hmac.New(sha256.New, c.secret)
-	mac.Write([]byte("code_hash " + hash))
-	return redoubt.Digest(mac.Sum(nil)[:len(redoubt.Digest{})])
 }
 
 func (c *ci) completion(name string) error {

@@ -22,10 +22,7 @@ const ciResults = `{"token":"ghp_never_kept","findings":[
 "searched_paths":["a.py","b.py"],"skipped_paths":["c.py"],"renamed_paths":["old.py"],"rule_ids":["r","k"],"unheard_of":{"x":[1]}}`
 
 func TestReadCIResults(t *testing.T) {
-	rep, err := ReadCIResults(strings.NewReader(ciResults), Options{Key: testKey})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rep := readCI(t, ciResults, testKey)
 	checkReport(t, rep)
 	if diff := cmp.Diff([][]string{{"a.py", "b.py"}, {"c.py"}, {"r", "k"}}, [][]string{rep.Searched, rep.Skipped, rep.RulesRun}); diff != "" {
 		t.Errorf("searched, skipped, rules (-want +got):\n%s", diff)
@@ -46,10 +43,18 @@ func TestReadCIResults(t *testing.T) {
 	if !muted.Muted || muted.Blocking || muted.Severity != redoubt.SeverityCritical {
 		t.Errorf("%+v", muted)
 	}
-	other, err := ReadCIResults(strings.NewReader(ciResults), Options{Key: []byte("another key")})
-	if err != nil || other.Results[1].Secret.Hash == secret.Secret.Hash {
-		t.Errorf("the secret's hash does not hang on the key: %v", err)
+	if readCI(t, ciResults, []byte("another key")).Results[1].Secret.Hash == secret.Secret.Hash {
+		t.Error("the secret's hash does not hang on the key")
 	}
+}
+
+func readCI(t *testing.T, text string, key []byte) *redoubt.Report {
+	t.Helper()
+	reading, err := ReadCIResults(strings.NewReader(text), Options{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reading.Reports(nil)[0]
 }
 
 func TestReadCICompletion(t *testing.T) {
@@ -112,8 +117,8 @@ func FuzzReadCI(f *testing.F) {
 	f.Add([]byte(ciResults))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o := Options{Name: "results", Key: testKey, Limits: small}
-		if rep, err := ReadCIResults(bytes.NewReader(data), o); err == nil {
-			checkReport(t, rep)
+		if reading, err := ReadCIResults(bytes.NewReader(data), o); err == nil {
+			checkReport(t, reading.Reports(nil)[0])
 		}
 		if done, err := ReadCICompletion(bytes.NewReader(data), o); err == nil && done.Inventories == nil {
 			t.Error("a completion without inventories: nil means that it looked for none")

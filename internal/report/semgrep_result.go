@@ -112,7 +112,7 @@ func (s *semgrep) secret(m *semgrepResult, rule *semgrepRule, res *redoubt.Resul
 		match.Commit = m.Extra.Historical.Commit.name()
 	}
 	if lines := string(unlessGated(m.Extra.Lines)); lines != "" {
-		match.Hash = s.secrets.take(region(lines, m.Start, m.End))
+		s.secrets.takeOf(s.rep.Tool, match, region(lines, m.Start, m.End), redoubt.CodeDigest(res.CodeHash))
 	}
 	var metavars map[string]struct {
 		Content text `json:"abstract_content"`
@@ -121,8 +121,8 @@ func (s *semgrep) secret(m *semgrepResult, rule *semgrepRule, res *redoubt.Resul
 	for _, v := range metavars {
 		s.secrets.suspect(string(v.Content))
 	}
-	res.Secret = match
-	res.Message, res.Code, res.CodeHash = rule.Name, "", ""
+	res.Message = rule.Name
+	hide(res, match)
 }
 
 // region cuts the match out of the lines that hold it. Columns count

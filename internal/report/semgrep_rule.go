@@ -98,7 +98,10 @@ func (s *semgrep) rule(m *semgrepResult) *semgrepRule {
 	}
 	rule := &semgrepRule{}
 	loosely(m.Extra.Metadata, &rule.meta)
-	rule.Rule = rule.meta.rule(m.CheckID.name(), m.Extra.Severity, m.Extra.SCA != nil, s.known)
+	rule.Rule = rule.meta.rule(m.CheckID.name(), m.Extra.Severity, m.Extra.SCA != nil)
+	if rule.meta.Product != "" {
+		s.secrets.declared[rule.Rule] = true
+	}
 	rule.ProOnly = proOnly
 	s.rules[string(s.key)] = rule
 	s.rep.Rules = append(s.rep.Rules, rule.Rule)
@@ -106,7 +109,7 @@ func (s *semgrep) rule(m *semgrepResult) *semgrepRule {
 }
 
 // rule returns the rule without its message: results hold only expanded ones.
-func (md *semgrepMetadata) rule(name string, severity text, isSCA bool, known func(name string) bool) *redoubt.Rule {
+func (md *semgrepMetadata) rule(name string, severity text, isSCA bool) *redoubt.Rule {
 	words := ruleTraits{name, md.Product, md.Category, md.Technology, md.Tags}
 	r := &redoubt.Rule{
 		Name:      name,
@@ -129,7 +132,7 @@ func (md *semgrepMetadata) rule(name string, severity text, isSCA bool, known fu
 	switch {
 	case isSCA:
 		r.IssueType = redoubt.SCA
-	case words.isSecret(known):
+	case words.isSecret():
 		r.IssueType = redoubt.Secrets
 		r.SecretType = md.secretType()
 	}
@@ -214,7 +217,7 @@ func SemgrepRule(rule []byte) (*redoubt.Rule, error) {
 	if err := json.Unmarshal(rule, &r); err != nil {
 		return nil, fmt.Errorf("the rule does not decode: %w", err)
 	}
-	out := r.Metadata.rule(r.ID.name(), r.Severity, r.DependsOn != nil, nil)
+	out := r.Metadata.rule(r.ID.name(), r.Severity, r.DependsOn != nil)
 	out.Message, out.Languages = r.Message.block(), r.Languages.names()
 	return out, nil
 }

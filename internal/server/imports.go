@@ -25,18 +25,19 @@ const (
 )
 
 // importReports reads reports from the body as it comes in, and takes all of
-// them in within one transaction. Nothing is kept of the body on the way:
-// secrets in it are gone once it is read (decisions §16). With a key, what is
-// compared is the files and fields, not how the form puts them.
+// them in within one transaction. Nothing is kept of the body on the way, and
+// secrets in it are gone before anything is written (decisions §16). With a key,
+// what is compared is the files and fields, not how the form puts them.
 func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
 	room := &portion{of: &c.server.intake}
 	defer room.release()
-	known, err := c.knownRules(ctx)
+	texts, err := c.ruleTexts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	known.Key, known.Limits, known.Take = c.server.SecretKey, report.Limits{Input: c.server.Limits.Upload}, room.take
-	files, err := c.readReports(in, known)
+	reading, err := c.readReports(in, report.Options{
+		Key: c.server.SecretKey, RuleText: texts, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.take,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		if err := c.mayTake(ctx, in.Project); err != nil {
 			return nil, err
 		}
-		summaries, err := ingest.ApplyAll(ctx, c.tx, upload, report.Join(files))
+		summaries, err := ingest.ApplyAll(ctx, c.tx, upload, reading)
 		return ImportAnswer(summaries), err
 	})
 }
@@ -69,24 +70,18 @@ func (c *call) mayTake(ctx context.Context, name string) error {
 	return err
 }
 
-// knownRules tells what the deployment knows of rules: which look for secrets,
-// and their texts.
-func (c *call) knownRules(ctx context.Context) (report.Options, error) {
-	var names map[string]bool
+// ruleTexts tells the texts of the rules that the deployment serves.
+func (c *call) ruleTexts(ctx context.Context) (func(name string) []byte, error) {
 	var texts map[string][]byte
 	err := c.view(ctx, func(ctx context.Context) (err error) {
-		if names, err = c.tx.SecretRules(ctx); err == nil {
-			texts, err = c.tx.RuleTexts(ctx)
-		}
+		texts, err = c.tx.RuleTexts(ctx)
 		return err
 	})
-	return report.Options{
-		SecretRules: func(name string) bool { return names[name] }, RuleText: func(name string) []byte { return texts[name] },
-	}, err
+	return func(name string) []byte { return texts[name] }, err
 }
 
 // readReports reads the body: a form with files, or one raw file.
-func (c *call) readReports(in *api.ImportQuery, o report.Options) ([]report.File, error) {
+func (c *call) readReports(in *api.ImportQuery, o report.Options) (*report.Reading, error) {
 	body, err := inflate(c.r, c.server.Limits.Upload)
 	if err != nil {
 		return nil, err
@@ -95,14 +90,14 @@ func (c *call) readReports(in *api.ImportQuery, o report.Options) ([]report.File
 	if err == nil && media == "multipart/form-data" {
 		return c.readForm(multipart.NewReader(body, params["boundary"]), in, o)
 	}
-	one, err := c.readFile(body, in.Filename, in, o)
-	return []report.File{one}, err
+	reading := &report.Reading{}
+	return reading, c.addFile(reading, body, in.Filename, in, o)
 }
 
 // readForm reads fields, which must come first since they say how files are to
 // be read, and then files.
-func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery, o report.Options) ([]report.File, error) {
-	var files []report.File
+func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery, o report.Options) (*report.Reading, error) {
+	reading, files := &report.Reading{}, 0
 	for {
 		part, err := form.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -112,25 +107,24 @@ func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery, o report.Op
 			return nil, bodyFault(err)
 		}
 		switch {
-		case part.FileName() == "" && len(files) > 0:
+		case part.FileName() == "" && files > 0:
 			return nil, redoubt.Invalid("body."+part.FormName(), "comes behind a file: put the fields of the form before its files")
 		case part.FileName() == "":
 			err = c.setField(in, part)
-		case len(files) == maxFiles:
+		case files == maxFiles:
 			err = redoubt.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
 		default:
-			var one report.File
-			one, err = c.readFile(part, formFileName(part), in, o)
-			files = append(files, one)
+			err = c.addFile(reading, part, formFileName(part), in, o)
+			files++
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if len(files) == 0 {
+	if files == 0 {
 		return nil, redoubt.Invalid("body", "holds no file")
 	}
-	return files, nil
+	return reading, nil
 }
 
 // formFileName is the whole name that a client gave: FileName cuts folders off,
@@ -143,15 +137,10 @@ func formFileName(part *multipart.Part) string {
 	return params["filename"]
 }
 
-// readFile reads a file as the request says to, which a form may say late.
-func (c *call) readFile(body io.Reader, name string, in *api.ImportQuery, o report.Options) (report.File, error) {
+// addFile reads a file as the request says to, which a form may say late.
+func (c *call) addFile(reading *report.Reading, body io.Reader, name string, in *api.ImportQuery, o report.Options) error {
 	o.Name, o.Format, o.Category = name, report.Format(in.Format), in.Category
-	out := report.File{Name: name}
-	err := c.once.file(body, name, func(body io.Reader) (err error) {
-		out.Reports, err = report.Read(body, o)
-		return err
-	})
-	return out, err
+	return c.once.file(body, name, func(body io.Reader) error { return reading.Add(body, o) })
 }
 
 // setField takes a field of the form, under the name of the parameter.

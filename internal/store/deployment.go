@@ -167,7 +167,7 @@ func (tx *Tx) OpenRules(ctx context.Context, open bool) error {
 var tenantTables = []string{
 	"user_role",
 	"failed_attempt", "login_request", "job", "kept_answer", "agent_scan", "rule_version", "dependency", "package_version", "package", "inventory", "triage_event", "change", "finding_event", "finding_body", "finding",
-	"lineage_identity", "lineage", "policy_rule", "policy", "rule", "scan", "project_tag", "project_alias", "project", "token",
+	"lineage_identity", "lineage", "policy_rule", "policy", "secret_rule", "rule", "scan", "project_tag", "project_alias", "project", "token",
 }
 
 // DeleteDeployment drops a tenant and all it holds but the audit trail.

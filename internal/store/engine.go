@@ -27,6 +27,8 @@ type engine struct {
 	skipLocked string // ends a SELECT that takes rows nobody works on
 	byBytes    string // orders text by its bytes, whatever the database's locale
 	copyTo     string // writes all of it to the new file $1; empty where other tools do
+	shred      string // has the transaction overwrite what it frees; empty where nothing does
+	flush      string // ends a shredding transaction: overwrites the log of what was freed
 	nextIDs    string // reserves $2 ids of the sequence $1, which it returns
 
 	mark     func(n int) string // stands for the n-th argument of a bulk insert
@@ -80,7 +82,12 @@ func (e *engine) update(ctx context.Context, fn func(context.Context, *session) 
 	if err := fn(ctx, q); err != nil || !q.wrote {
 		return err
 	}
-	return e.explain(ctx, tx.Commit())
+	if err := tx.Commit(); err != nil || !q.shreds {
+		return e.explain(ctx, err)
+	}
+	// Done is done: a reader that is at work only keeps the log a while longer.
+	_, _ = e.write.ExecContext(ctx, e.flush)
+	return nil
 }
 
 // begin starts a transaction. Where the lock is another process's, it asks

@@ -93,17 +93,6 @@ func (tx *Tx) ruleIDs(ctx context.Context, names []string) (map[ruleKey]int64, e
 	}, `SELECT id, name, digest FROM rule WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// SecretRules returns the names of the rules that some report called rules for
-// secrets.
-func (tx *Tx) SecretRules(ctx context.Context) (map[string]bool, error) {
-	names := map[string]bool{}
-	return names, each(ctx, tx, func(r row) error {
-		name, err := scalar[string](r)
-		names[name] = true
-		return err
-	}, `SELECT DISTINCT name FROM rule WHERE deployment_id = $1 AND issue_type = $2`, int64(redoubt.Secrets))
-}
-
 // addRules stores the contents at the given places, notes their ids in known,
 // and shows them in the default policies.
 func (tx *Tx) addRules(ctx context.Context, contents []ruleContent, rules []*redoubt.Rule, places []int, known map[ruleKey]int64) error {

@@ -128,23 +128,3 @@ func TestPoorerContentLeavesThePolicyComplete(t *testing.T) {
 		}
 	})
 }
-
-func TestSecretRulesAreThoseOfAnyContentOfTheDeployment(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		d := newTenant(t, s)
-		d2, err := s.CreateDeployment(t.Context(), "other", "Other", storetest.Actor)
-		d.check(err)
-		other := tenant{t, s, d2.ID}
-		d.putRules(
-			&redoubt.Rule{Name: "code", IssueType: redoubt.SAST}, &redoubt.Rule{Name: "was", IssueType: redoubt.Secrets},
-			&redoubt.Rule{Name: "was", IssueType: redoubt.SAST}, &redoubt.Rule{Name: "was", IssueType: redoubt.Secrets, Message: "again"},
-		)
-		other.putRules(&redoubt.Rule{Name: "theirs", IssueType: redoubt.Secrets})
-		var names map[string]bool
-		d.view(func(ctx context.Context, tx *store.Tx) (err error) {
-			names, err = tx.SecretRules(ctx)
-			return err
-		})
-		same(t, "names", names, map[string]bool{"was": true})
-	})
-}

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -48,6 +50,93 @@ func keepsSecret(f redoubt.SecretFilter, o Occurrence) bool {
 		(f.Ref == "" || f.Ref == o.Ref) && !o.RelevantSince.Before(f.Since) &&
 		oneOf(f.ProjectIDs, o.ProjectID) && oneOf(f.Severities, o.Severity) &&
 		oneOf(f.SecretTypes, o.SecretType) && oneOf(f.ValidationStates, o.ValidationState)
+}
+
+// SecretRules tells which rules look for secrets: those that PutSecretRules was
+// told of are true, those that only a policy serves to Semgrep are false.
+func (tx *Tx) SecretRules(ctx context.Context) (map[redoubt.SecretRule]bool, error) {
+	rules := map[redoubt.SecretRule]bool{}
+	err := each(ctx, tx, func(r row) error {
+		var rule redoubt.SecretRule
+		err := r.Scan(&rule.Name)
+		rule.Tool = "semgrep"
+		rules[rule] = false
+		return err
+	}, `SELECT p.rule_name FROM policy_rule p JOIN rule r ON r.deployment_id = p.deployment_id AND r.id = p.rule_id
+		WHERE p.deployment_id = $1 AND p.served = 1 AND r.issue_type = $2`, int64(redoubt.Secrets))
+	if err != nil {
+		return nil, err
+	}
+	return rules, each(ctx, tx, func(r row) error {
+		var rule redoubt.SecretRule
+		var settled bool
+		err := r.Scan(&rule.Tool, &rule.Name, &settled)
+		rules[rule] = settled
+		return err
+	}, `SELECT tool, name, settled FROM secret_rule WHERE deployment_id = $1`)
+}
+
+// PutSecretRules remembers rules that look for secrets, of which there are no
+// findings of code any more.
+func (tx *Tx) PutSecretRules(ctx context.Context, rules []redoubt.SecretRule) error {
+	rows := make([][]any, len(rules))
+	for i, r := range rules {
+		rows[i] = []any{r.Tool, r.Name, true}
+	}
+	return tx.insert(ctx, `secret_rule (deployment_id, tool, name, settled)`, rows,
+		`ON CONFLICT (deployment_id, tool, name) DO UPDATE SET settled = excluded.settled`)
+}
+
+// CodeFindings reads all findings of code of the rules, with their bodies, by
+// id. It looks at every finding of the deployment, so it is for the seldom case
+// that a rule becomes known.
+func (tx *Tx) CodeFindings(ctx context.Context, rules []redoubt.SecretRule) ([]redoubt.FindingWrite, error) {
+	names := make([]string, len(rules))
+	wanted := make(map[redoubt.SecretRule]bool, len(rules))
+	for i, r := range rules {
+		names[i], wanted[r] = r.Name, true
+	}
+	in, arg := tx.in("f.rule_name", 3, names)
+	list := []redoubt.FindingWrite{}
+	return list, each(ctx, tx, func(r row) error {
+		var w redoubt.FindingWrite
+		err := r.Scan(append(findingFields(&w.Finding), &w.Body, &w.Evidence)...)
+		if tool, _, _ := strings.Cut(w.Source, ":"); err == nil && wanted[redoubt.SecretRule{Tool: tool, Name: w.RuleName}] {
+			list = append(list, w)
+		}
+		return err
+	}, `SELECT `+qualified("f", findingColumns)+`, b.body, b.evidence_json
+		FROM finding f JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
+		WHERE f.deployment_id = $1 AND f.issue_type = $2 AND `+in+` ORDER BY f.id`, int64(redoubt.SAST), arg)
+}
+
+// ConcealFindings writes findings of code anew that are secrets now, and drops
+// all other identities of their lineages, which could be guessed from. What
+// SQLite frees is overwritten; PostgreSQL keeps it until its vacuum.
+func (tx *Tx) ConcealFindings(ctx context.Context, findings []redoubt.FindingWrite) error {
+	if err := tx.session.shred(ctx); err != nil {
+		return err
+	}
+	if err := tx.UpdateFindings(ctx, findings); err != nil {
+		return err
+	}
+	lineages, counts := make([]int64, len(findings)), map[string]int{}
+	for i, f := range findings {
+		lineages[i] = f.LineageID
+		counts[f.RuleName]++
+	}
+	in, arg := tx.in("lineage_id", 2, lineages)
+	if _, err := tx.exec(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND `+in+` AND kind <> $3`, arg, int64(redoubt.IdentitySecret)); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		tx.audit("rule.conceal", "rule/"+name, nil, concealImage{counts[name]})
+	}
+	return nil
+}
+
+type concealImage struct {
+	Findings int `json:"findings"`
 }
 
 // oneOf reports whether a value is in a list, of which an empty one does not

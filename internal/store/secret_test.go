@@ -85,3 +85,101 @@ func TestSecretsPage(t *testing.T) {
 		same(t, "visible to nobody", d.secretIDs(redoubt.SecretFilter{Visible: redoubt.ProjectGlobs{"none/*"}}), []int64{})
 	})
 }
+
+func TestSecretRules(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		d2, err := s.CreateDeployment(t.Context(), "other", "Other", storetest.Actor)
+		d.check(err)
+		settled, served := redoubt.SecretRule{Tool: "gitleaks", Name: "jwt"}, redoubt.SecretRule{Tool: "semgrep", Name: "served"}
+		put := func(d tenant, rules ...redoubt.SecretRule) {
+			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.PutSecretRules(ctx, rules) })
+		}
+		put(tenant{t, s, d2.ID}, redoubt.SecretRule{Tool: "gitleaks", Name: "theirs"})
+		d.putRules(&redoubt.Rule{Name: "imported", IssueType: redoubt.Secrets})
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			for name, product := range map[string]redoubt.IssueType{"served": redoubt.Secrets, "code": redoubt.SAST} {
+				if _, err := tx.ServeRule(ctx, redoubt.Rule{Name: name, IssueType: product}, []byte(`{}`), true, 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		put(d, settled)
+		put(d, settled)
+		rules := func() (rules map[redoubt.SecretRule]bool) {
+			d.view(func(ctx context.Context, tx *store.Tx) (err error) {
+				rules, err = tx.SecretRules(ctx)
+				return err
+			})
+			return rules
+		}
+		same(t, "rules", rules(), map[redoubt.SecretRule]bool{settled: true, served: false})
+		put(d, served)
+		same(t, "once the served one is settled", rules(), map[redoubt.SecretRule]bool{settled: true, served: true})
+	})
+}
+
+// TestConcealFindings rewrites what CodeFindings reads, and nothing else.
+func TestConcealFindings(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		writes := d.findings(p, 4, func(i int, w *redoubt.FindingWrite) {
+			w.RuleName, w.Source = []string{"r", "r", "r", "other"}[i], []string{"semgrep", "semgrep:nightly", "bandit", "semgrep"}[i]
+			w.Body, w.Evidence = []byte(`"rule_message":"raw"`), []byte(`{"code":"raw"}`)
+		})
+		var got []redoubt.FindingWrite
+		read := func() {
+			d.view(func(ctx context.Context, tx *store.Tx) (err error) {
+				got, err = tx.CodeFindings(ctx, []redoubt.SecretRule{{Tool: "semgrep", Name: "r"}})
+				return err
+			})
+		}
+		read()
+		if len(got) != 2 || got[0].ID != writes[0].ID || got[1].ID != writes[1].ID || string(got[0].Body) != `"rule_message":"raw"` || string(got[1].Evidence) != `{"code":"raw"}` {
+			t.Fatalf("findings of the rule: %+v", got)
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			for i := range got {
+				got[i].IssueType, got[i].Body, got[i].Evidence = redoubt.Secrets, []byte(`"rule_message":"r"`), []byte(`{}`)
+				got[i].Identity = redoubt.Identity{Kind: redoubt.IdentitySecret, Hash: redoubt.Digest{byte(i + 1)}}
+				link := redoubt.IdentityLink{Identity: got[i].Identity, LineageID: got[i].LineageID}
+				if err := tx.AddIdentities(ctx, p.ID, []redoubt.IdentityLink{link}); err != nil {
+					return err
+				}
+			}
+			return tx.ConcealFindings(ctx, got)
+		})
+		old := []redoubt.Identity{writes[0].Identity, writes[1].Identity, writes[2].Identity}
+		secrets := []redoubt.Identity{got[0].Identity, got[1].Identity}
+		read()
+		same(t, "findings of code that are left", len(got), 0)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			first, err := tx.Finding(ctx, writes[0].ID)
+			if err != nil || first.IssueType != redoubt.Secrets || string(first.Body) != `"rule_message":"r"` || string(first.Evidence) != `{}` {
+				t.Errorf("the finding is %+v, %v", first, err)
+			}
+			before, err := tx.LineagesOf(ctx, p.ID, old)
+			if err != nil || len(before) != 1 || before[old[2]].ID != writes[2].LineageID {
+				t.Errorf("identities that were: %v, %v; want that of the other tool alone", before, err)
+			}
+			now, err := tx.LineagesOf(ctx, p.ID, secrets)
+			if err != nil || len(now) != 2 {
+				t.Errorf("identities that are: %v, %v", now, err)
+			}
+			return nil
+		})
+		var actions []string
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			events, err := tx.AuditEvents(ctx, 0, 1000)
+			for _, e := range events {
+				if e.Action == "rule.conceal" {
+					actions = append(actions, e.Subject+" "+e.After)
+				}
+			}
+			return err
+		})
+		same(t, "audit", actions, []string{`rule/r {"findings":2}`})
+	})
+}

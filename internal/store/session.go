@@ -14,6 +14,7 @@ type session struct {
 	engine *engine
 	tx     *sql.Tx
 	wrote  bool
+	shreds bool
 }
 
 // querier runs statements: a session, or a Tx that adds its tenant as $1.
@@ -34,6 +35,16 @@ func (q *session) exec(ctx context.Context, query string, args ...any) (int64, e
 		return 0, q.engine.explain(ctx, err)
 	}
 	return result.RowsAffected()
+}
+
+// shred makes the engine overwrite what the transaction frees, where it can.
+func (q *session) shred(ctx context.Context) error {
+	if q.shreds || q.engine.shred == "" {
+		return nil
+	}
+	q.shreds = true
+	_, err := q.exec(ctx, q.engine.shred)
+	return err
 }
 
 // query reads. It is the ground of one and many, which close the rows. A

@@ -343,6 +343,12 @@ CREATE INDEX scan_stream ON public.scan USING btree (deployment_id, project_id, 
 CREATE UNIQUE INDEX scan_pkey ON public.scan USING btree (deployment_id, id)
 scan PRIMARY KEY (deployment_id, id)
 SEQUENCE scan_id_seq MAXVALUE 9007199254740991
+secret_rule.deployment_id bigint NOT NULL
+secret_rule.tool text NOT NULL
+secret_rule.name text NOT NULL
+secret_rule.settled smallint NOT NULL
+CREATE UNIQUE INDEX secret_rule_pkey ON public.secret_rule USING btree (deployment_id, tool, name)
+secret_rule PRIMARY KEY (deployment_id, tool, name)
 setting.name text NOT NULL
 setting.value bytea NOT NULL
 CREATE UNIQUE INDEX setting_pkey ON public.setting USING btree (name)

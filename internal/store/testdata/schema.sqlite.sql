@@ -329,6 +329,13 @@ CREATE TABLE scan (
 CREATE INDEX scan_project ON scan (deployment_id, project_id, started_at, id);
 CREATE INDEX scan_started ON scan (deployment_id, started_at, id);
 CREATE INDEX scan_stream ON scan (deployment_id, project_id, ref, source, outcome, id);
+CREATE TABLE secret_rule (
+    deployment_id BIGINT   NOT NULL,
+    tool          TEXT     NOT NULL,
+    name          TEXT     NOT NULL,
+    settled       SMALLINT NOT NULL,
+    PRIMARY KEY (deployment_id, tool, name)
+);
 CREATE TABLE sequence (
     name TEXT   PRIMARY KEY,
     next BIGINT NOT NULL

@@ -1,0 +1,283 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Reading is what was read of an upload, while not all of its secrets are known
+// to be some: only the store tells which rules look for them (decisions §16).
+type Reading interface {
+	// Reports returns a report for each source, freed of secrets. Known tells
+	// which rules of a tool look for some, beyond what the upload tells.
+	Reports(known func(tool, rule string) bool) []*redoubt.Report
+	// Conceal turns results of a tool's rules that were findings of code into
+	// what they are now that the rules look for secrets. Codes are the hashes of
+	// their code, as stored.
+	Conceal(tool string, results []redoubt.Result, codes []redoubt.Digest)
+}
+
+// Settle ends a reading by what is known of rules, and rewrites what is stored
+// by what it tells of them: findings of code of a rule that proves to look for
+// secrets become secrets, with their ids, dates and triage, and nothing that
+// could be guessed from stays of them. Every upload is read through it, in the
+// transaction that takes it in.
+func Settle(ctx context.Context, s Store, reading Reading) ([]*redoubt.Report, error) {
+	known, err := s.SecretRules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reports := reading.Reports(func(tool, rule string) bool {
+		_, ok := known[redoubt.SecretRule{Tool: canonicalTool(tool), Name: rule}]
+		return ok
+	})
+	c := concealment{s: s, reading: reading, told: map[redoubt.SecretRule]*redoubt.Rule{}}
+	var fresh []redoubt.SecretRule
+	for _, report := range reports {
+		for _, rule := range rulesOf(report) {
+			key := redoubt.SecretRule{Tool: canonicalTool(report.Tool), Name: rule.Name}
+			if rule.IssueType == redoubt.Secrets && c.told[key] == nil {
+				c.told[key] = rule
+				if _, again := known[key]; !again {
+					fresh = append(fresh, key)
+				}
+			}
+		}
+	}
+	for key, settled := range known {
+		if !settled {
+			fresh = append(fresh, key)
+		}
+	}
+	if len(fresh) == 0 {
+		return reports, nil
+	}
+	slices.SortFunc(fresh, func(a, b redoubt.SecretRule) int {
+		return cmp.Or(strings.Compare(a.Tool, b.Tool), strings.Compare(a.Name, b.Name))
+	})
+	if err := c.run(ctx, fresh); err != nil {
+		return nil, fmt.Errorf("rewrite findings of rules that look for secrets: %w", err)
+	}
+	return reports, s.PutSecretRules(ctx, fresh)
+}
+
+func rulesOf(report *redoubt.Report) []*redoubt.Rule {
+	if report == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(report.Rules), func(r *redoubt.Rule) bool { return r == nil || !storable(r.Name) || r.Name == "" })
+}
+
+// concealment makes secrets of stored findings of code.
+type concealment struct {
+	s       Store
+	reading Reading
+	told    map[redoubt.SecretRule]*redoubt.Rule // as the upload describes them
+}
+
+// concealed is a stored finding on its way to be one of a secret.
+type concealed struct {
+	*redoubt.FindingWrite
+	secret   redoubt.Identity // of the secret, which another row may have
+	body     redoubt.Body
+	evidence Evidence
+	result   redoubt.Result
+}
+
+func (c *concealment) run(ctx context.Context, rules []redoubt.SecretRule) error {
+	rows, err := c.s.CodeFindings(ctx, rules)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	type stream struct {
+		project     int64
+		ref, source string
+	}
+	byProject, streams := map[int64][]*concealed{}, map[stream][]*concealed{}
+	for i := range rows {
+		f, err := c.read(ctx, &rows[i])
+		if err != nil {
+			return err
+		}
+		on := stream{f.ProjectID, f.Ref, f.Source}
+		streams[on] = append(streams[on], f)
+		byProject[on.project] = append(byProject[on.project], f)
+	}
+	for on, list := range streams {
+		beside, err := c.s.Findings(ctx, on.project, on.ref, on.source)
+		if err != nil {
+			return err
+		}
+		if err := c.identify(list, beside); err != nil {
+			return err
+		}
+	}
+	for project, list := range byProject {
+		if err := c.write(ctx, project, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read gathers what is stored of a finding into the result that it came as.
+func (c *concealment) read(ctx context.Context, w *redoubt.FindingWrite) (*concealed, error) {
+	f := &concealed{FindingWrite: w}
+	if err := json.Unmarshal([]byte("{"+string(w.Body)+"}"), &f.body); err != nil {
+		return nil, fmt.Errorf("the body of finding %d: %w", w.ID, err)
+	}
+	if len(w.Evidence) > 0 {
+		if err := json.Unmarshal(w.Evidence, &f.evidence); err != nil {
+			return nil, fmt.Errorf("the evidence of finding %d: %w", w.ID, err)
+		}
+	}
+	key := redoubt.SecretRule{Tool: toolOf(w.Source), Name: w.RuleName}
+	rule := c.told[key]
+	if rule == nil {
+		rule = &redoubt.Rule{Name: w.RuleName, IssueType: redoubt.Secrets, Severity: w.Severity, Confidence: w.Confidence}
+		c.told[key] = rule
+	}
+	ids, err := c.s.PutRules(ctx, []*redoubt.Rule{rule})
+	if err != nil {
+		return nil, err
+	}
+	w.RuleID = ids[0]
+	at := f.body.Location
+	f.result = redoubt.Result{
+		Rule: rule, Path: w.Path, Severity: w.Severity, Confidence: w.Confidence, Code: f.evidence.Code,
+		Location: redoubt.Location{Line: at.Line, Column: at.Column, EndLine: at.EndLine, EndColumn: at.EndColumn},
+		Muted:    w.State == redoubt.Muted, Blocking: f.evidence.Blocking,
+	}
+	if f.body.RuleMessage != nil {
+		f.result.Message = *f.body.RuleMessage
+	}
+	return f, nil
+}
+
+func toolOf(source string) string {
+	tool, _, _ := strings.Cut(source, ":")
+	return tool
+}
+
+// identify gives the findings of one stream the identities that their next
+// report will have. Several that prove to be one secret become one: the first,
+// or the one that is there already; the others are removed.
+func (c *concealment) identify(list []*concealed, beside []redoubt.Finding) error {
+	results, codes := make([]redoubt.Result, len(list)), make([]redoubt.Digest, len(list))
+	for i, f := range list {
+		results[i], codes[i] = f.result, f.CodeHash
+	}
+	c.reading.Conceal(toolOf(list[0].Source), results, codes)
+	for i, f := range list {
+		f.result = results[i]
+	}
+	o := observer{tool: toolOf(list[0].Source), ordinals: map[redoubt.Digest]int64{}}
+	slices.SortFunc(list, func(a, b *concealed) int {
+		return cmp.Or(compareFlags(live(b.State), live(a.State)),
+			byPosition(told{&a.result, redoubt.Digest{}}, told{&b.result, redoubt.Digest{}}), cmp.Compare(a.ID, b.ID))
+	})
+	taken := make(map[redoubt.Identity]bool, len(beside))
+	for i := range beside {
+		taken[beside[i].Identity] = true
+	}
+	for _, f := range list {
+		id := o.identity(&f.result)
+		if taken[id] {
+			f.State = redoubt.StateRemoved
+		}
+		if err := f.become(&o, id, taken[id]); err != nil {
+			return err
+		}
+		taken[id] = true
+	}
+	return nil
+}
+
+func compareFlags(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// become rewrites the row and what readers see of it. The identity of one that
+// another row has stays with that, and the row gets one of its own.
+func (f *concealed) become(o *observer, id redoubt.Identity, again bool) error {
+	next := o.row(told{&f.result, o.d.content(&f.result)}, id)
+	was := &f.Finding
+	next.ID, next.ProjectID, next.Ref, next.Source, next.State = was.ID, was.ProjectID, was.Ref, was.Source, was.State
+	next.LineageID, next.RuleID, next.FirstScanID, next.SeenByFull = was.LineageID, was.RuleID, was.FirstScanID, was.SeenByFull
+	next.CreatedAt, next.RelevantSince, next.StateUpdatedAt = was.CreatedAt, was.RelevantSince, was.StateUpdatedAt
+	s := Sighting{Result: &f.result, Finding: next}
+	f.secret = id
+	f.body.RuleMessage, f.body.SyntacticID, f.body.MatchBasedID = nonEmpty(message(&s)), "", s.shownID()
+	if again {
+		next.Identity.Hash = o.d.start("secret again 1").num(was.ID).sum()
+	}
+	f.Finding = next
+	var err error
+	if f.Body, err = f.body.Members(); err != nil {
+		return err
+	}
+	text, err := toJSON(Evidence{Blocking: f.evidence.Blocking})
+	f.Evidence = []byte(text)
+	return err
+}
+
+// write stores the findings of a project. Lineages that prove to be one are
+// joined, as those of a file that moved are.
+func (c *concealment) write(ctx context.Context, projectID int64, list []*concealed) error {
+	slices.SortFunc(list, func(a, b *concealed) int { return cmp.Compare(a.ID, b.ID) })
+	ids, lineages := make([]redoubt.Identity, len(list)), make([]int64, len(list))
+	for i, f := range list {
+		ids[i], lineages[i] = f.secret, f.LineageID
+	}
+	var stored Stored
+	var err error
+	if stored.Known, err = c.s.LineagesOf(ctx, projectID, ids); err != nil {
+		return err
+	}
+	if stored.Lineages, err = c.s.Lineages(ctx, lineages); err != nil {
+		return err
+	}
+	j := newJoiner(stored)
+	linked := map[redoubt.Identity]int64{}
+	for _, f := range list {
+		if !j.join(f.LineageID, f.secret) {
+			j.known[f.secret] = j.lineages[f.LineageID]
+			linked[f.secret] = f.LineageID
+		}
+		if f.Identity != f.secret {
+			linked[f.Identity] = f.LineageID
+		}
+	}
+	if err := unlessEmpty(ctx, j.merges(), c.s.MergeLineages); err != nil {
+		return err
+	}
+	links, writes := make([]redoubt.IdentityLink, 0, len(linked)), make([]redoubt.FindingWrite, len(list))
+	for id, lineage := range linked {
+		links = append(links, redoubt.IdentityLink{Identity: id, LineageID: j.root(lineage)})
+	}
+	if len(links) > 0 {
+		if err := c.s.AddIdentities(ctx, projectID, links); err != nil {
+			return err
+		}
+	}
+	for i, f := range list {
+		f.LineageID = j.root(f.LineageID)
+		writes[i] = *f.FindingWrite
+	}
+	if err := c.s.ConcealFindings(ctx, writes); err != nil {
+		return err
+	}
+	return unlessEmpty(ctx, j.triage(c.s.Now(), redoubt.Actor{Kind: "system", Name: "secrets"}), c.s.UpdateTriage)
+}

@@ -1,0 +1,104 @@
+package report
+
+import (
+	"io"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Reading reads the files of one upload. The zero Reading is ready to use.
+//
+// Its files share what they know of secrets (decisions §16): one that any of
+// them tells is taken out of all, and a rule that any of them calls one for
+// secrets is one in all, whichever came first. So a reading gives nothing out
+// before all of it is read. All of its options must have the same key.
+type Reading struct {
+	secrets *redactor
+	files   []file
+	reports []*redoubt.Report // once they were given out
+}
+
+// Add reads one file, gzipped or not. The error is a *FileError; there is none
+// for single bad items, which the reports list as refused.
+func (r *Reading) Add(src io.Reader, o Options) error {
+	o.secrets = r.redactor(o.Key)
+	reports, err := readFile(src, o)
+	if err == nil {
+		r.files = append(r.files, file{o.Name, reports})
+	}
+	return err
+}
+
+func (r *Reading) redactor(key []byte) *redactor {
+	if r.secrets == nil {
+		r.secrets = newRedactor(key)
+	}
+	return r.secrets
+}
+
+// Again is the reading of a report that another one gave out, and that was kept
+// until more is known of its rules. Declared is what that one's Declared said.
+func Again(key []byte, rep *redoubt.Report, declared []string) *Reading {
+	r := &Reading{files: []file{{reports: []*redoubt.Report{rep}}}}
+	secrets := r.redactor(key)
+	for _, rule := range rep.Rules {
+		for _, name := range declared {
+			if rule.Name == name {
+				secrets.declared[rule] = true
+			}
+		}
+	}
+	return r
+}
+
+// Declared names the rules that say themselves which product they are of, which
+// ends all guessing.
+func (r *Reading) Declared() []string {
+	names := []string{}
+	for _, f := range r.files {
+		for _, rep := range f.reports {
+			for _, rule := range rep.Rules {
+				if r.secrets.declared[rule] {
+					names = append(names, rule.Name)
+				}
+			}
+		}
+	}
+	return distinct(names)
+}
+
+// Reports ends the reading: it returns a report for each source in the files,
+// mostly one, and no two of the same tool and category, freed of secrets. Known
+// tells which rules of a tool are for secrets beyond those that the files call
+// so, by their exact name; it may be nil. Asked again it returns the same
+// reports.
+func (r *Reading) Reports(known func(tool, rule string) bool) []*redoubt.Report {
+	if r.reports != nil || r.secrets == nil {
+		return r.reports
+	}
+	var all []*redoubt.Report
+	for _, f := range r.files {
+		all = append(all, f.reports...)
+	}
+	r.secrets.reveal(all, known)
+	for _, rep := range all {
+		r.secrets.number(rep)
+	}
+	r.secrets.blank(all)
+	r.secrets.scrub(all...)
+	for _, finish := range r.secrets.then {
+		finish()
+	}
+	r.reports = join(r.files)
+	return r.reports
+}
+
+// Conceal turns results of a tool's rules that were findings of code so far, as
+// the store has them, into what they are now that their rules are known to look
+// for secrets. Codes are the hashes of their code, as redoubt.Finding has them.
+func (r *Reading) Conceal(tool string, results []redoubt.Result, codes []redoubt.Digest) {
+	for i := range results {
+		r.secrets.conceal(tool, &results[i], codes[i])
+	}
+	r.secrets.number(&redoubt.Report{Tool: tool, Results: results})
+}

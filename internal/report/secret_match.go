@@ -1,0 +1,146 @@
+package report
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// takeOf remembers a secret and says what identifies it: itself or, of
+// Semgrep's, the lines that hold it. A scan that Semgrep uploads itself does not
+// hold the secret but the same hash of those lines, and the two are one source
+// (decisions §4, §16).
+func (r *redactor) takeOf(tool string, match *redoubt.SecretMatch, secret string, lines redoubt.Digest) {
+	match.Hash = r.take(secret)
+	if tool == semgrepTool && match.Hash != (redoubt.Digest{}) {
+		match.Hash, match.Value = r.keyedCode(lines), match.Hash
+	}
+}
+
+// semgrepTool is the name of semgrep and of all that is one source with it.
+const semgrepTool = "semgrep"
+
+// hide makes a result one of a secret: what of it could be guessed from goes.
+func hide(res *redoubt.Result, match *redoubt.SecretMatch) {
+	res.Secret = match
+	res.Code, res.CodeHash, res.CodeKey, res.DataFlow = "", "", redoubt.Digest{}, nil
+	res.MatchBasedID, res.SyntacticID, res.PatternHash = "", "", ""
+}
+
+// hideHash puts a keyed hash of code that held a secret in the place of the
+// scanner's, under which moved code is found again.
+func (r *redactor) hideHash(res *redoubt.Result) {
+	if res.CodeKey == (redoubt.Digest{}) {
+		res.CodeKey = r.keyedCode(redoubt.CodeDigest(res.CodeHash))
+	}
+	res.CodeHash = ""
+}
+
+// reveal makes secrets of the results of rules that do not say what they are,
+// but that other parts of the upload, or those who know, call rules for secrets.
+func (r *redactor) reveal(reports []*redoubt.Report, known func(tool, rule string) bool) {
+	type name struct{ tool, rule string }
+	told := map[name]bool{}
+	for _, rep := range reports {
+		for _, rule := range rep.Rules {
+			if rule.IssueType == redoubt.Secrets {
+				told[name{rep.Tool, rule.Name}] = true
+			}
+		}
+	}
+	for _, rep := range reports {
+		revealed := false
+		for _, rule := range rep.Rules {
+			if rule.IssueType == redoubt.SAST && !r.declared[rule] &&
+				(told[name{rep.Tool, rule.Name}] || known != nil && known(rep.Tool, rule.Name)) {
+				rule.IssueType, rule.SecretType, revealed = redoubt.Secrets, secretTypeOfRule(rule), true
+			}
+		}
+		if revealed {
+			r.concealRevealed(rep)
+		}
+	}
+}
+
+func (r *redactor) concealRevealed(rep *redoubt.Report) {
+	rep.Products = (rep.Products &^ redoubt.Products(0).With(redoubt.SAST)).With(redoubt.Secrets)
+	for _, rule := range rep.Rules {
+		rep.Products = rep.Products.With(rule.IssueType)
+	}
+	for i := range rep.Results {
+		res := &rep.Results[i]
+		if res.Rule.IssueType == redoubt.Secrets && res.Secret == nil {
+			r.conceal(rep.Tool, res, redoubt.CodeDigest(res.CodeHash))
+		}
+	}
+}
+
+// conceal makes a secret of a result that was one of code. Lines is what is kept
+// of the scanner's hash of its code, keyed already where the code shows that
+// something was taken out of it.
+func (r *redactor) conceal(tool string, res *redoubt.Result, lines redoubt.Digest) {
+	match := &redoubt.SecretMatch{Validation: redoubt.NoValidator}
+	secret := res.Code
+	if tool == semgrepTool {
+		from := semgrepPlace{number(res.Location.Line), number(res.Location.Column)}
+		secret = region(res.Code, from, semgrepPlace{number(res.Location.EndLine), number(res.Location.EndColumn)})
+	}
+	switch {
+	case tool == semgrepTool && strings.Contains(res.Code, redacted):
+		match.Hash = lines
+	case tool == semgrepTool && res.Code == "": // as of scans that Semgrep uploads
+		match.Hash = r.keyedCode(lines)
+	default:
+		r.takeOf(tool, match, secret, lines)
+	}
+	res.Message = firstOf(res.Rule.Message, res.Rule.Name)
+	hide(res, match)
+}
+
+// secretTypeOfRule is the kind of credential of a rule that does not tell it.
+func secretTypeOfRule(rule *redoubt.Rule) string {
+	if len(rule.Technologies) > 0 {
+		return rule.Technologies[0]
+	}
+	return secretTypeOf(rule.Name)
+}
+
+// number tells the secrets on one line apart where their line identifies them:
+// by their order on it. Where a line comes again, as a whole, it is the same
+// secret that comes again.
+func (r *redactor) number(rep *redoubt.Report) {
+	if rep.Tool != semgrepTool {
+		return
+	}
+	type line struct {
+		rule, path string
+		number     int
+		hash       redoubt.Digest
+	}
+	lines := map[line][]*redoubt.Result{}
+	for i := range rep.Results {
+		if res := &rep.Results[i]; res.Secret != nil && res.Secret.Hash != (redoubt.Digest{}) {
+			on := line{res.Rule.Name, res.Path, res.Location.Line, res.Secret.Hash}
+			lines[on] = append(lines[on], res)
+		}
+	}
+	for on, list := range lines {
+		slices.SortFunc(list, func(a, b *redoubt.Result) int { return compareEnds(a.Location, b.Location) })
+		n := uint64(0)
+		for i, res := range list {
+			if i > 0 && compareEnds(list[i-1].Location, res.Location) != 0 {
+				n++
+			}
+			if n > 0 {
+				res.Secret.Hash = r.keyed(binary.AppendUvarint(append([]byte("next "), on.hash[:]...), n))
+			}
+		}
+	}
+}
+
+func compareEnds(a, b redoubt.Location) int {
+	return cmp.Or(cmp.Compare(a.Column, b.Column), cmp.Compare(a.EndLine, b.EndLine), cmp.Compare(a.EndColumn, b.EndColumn))
+}
