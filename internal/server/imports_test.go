@@ -147,6 +147,26 @@ func TestAnUnreadableFileIsNamedOnce(t *testing.T) {
 	}
 }
 
+// TestFilesOfAFormShareTheirSecrets sends a file that tells a secret behind and
+// before one that quotes it.
+func TestFilesOfAFormShareTheirSecrets(t *testing.T) {
+	const secret = "correct-horse-battery"
+	leak := `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[{"ruleId":"generic-api-key","locations":[{"physicalLocation":
+		{"artifactLocation":{"uri":"b.py"},"region":{"startLine":1,"snippet":{"text":"` + secret + `"}}}}]}]}]}`
+	code := strings.ReplaceAll(semgrepReport(map[string][]int{"a.py": {1}}), `"message":"`, `"message":"uses `+secret+` in `)
+	for _, files := range [][]string{{"@a.json", code, "@b.sarif", leak}, {"@b.sarif", leak, "@a.json", code}} {
+		h := newHarness(t)
+		body, media := form(t, append([]string{"project", "acme/payments"}, files...)...)
+		if a := h.send(http.MethodPost, imports, body, "Content-Type", media); a.status != http.StatusOK {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings", "")
+		if !contains(a.body, "uses [REDACTED] in ") || contains(a.body, secret) {
+			t.Errorf("with %s first, the finding is %s", files[0], a.body)
+		}
+	}
+}
+
 // TestASecretsRuleStaysOne imports a rule by JSON, which tells that it looks for
 // secrets, and then by SARIF, which does not.
 func TestASecretsRuleStaysOne(t *testing.T) {

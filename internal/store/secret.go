@@ -130,7 +130,7 @@ func (tx *Tx) ConcealFindings(ctx context.Context, findings []redoubt.FindingWri
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		tx.audit("rule.conceal", "rule/"+name, nil, concealImage{counts[name]})
+		tx.audit("rule.conceal", "rule:"+name, nil, concealImage{counts[name]})
 	}
 	return nil
 }

@@ -180,6 +180,6 @@ func TestConcealFindings(t *testing.T) {
 			}
 			return err
 		})
-		same(t, "audit", actions, []string{`rule/r {"findings":2}`})
+		same(t, "audit", actions, []string{`rule:r {"findings":2}`})
 	})
 }

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// TestFilesOfOneUploadShareWhatTheyKnow reads a file that tells a secret, and
+// one that tells a rule for secrets, beside one that knows of neither, in both
+// orders.
+func TestFilesOfOneUploadShareWhatTheyKnow(t *testing.T) {
+	const secret, other = "correct-horse-battery", "staple-correct-horse"
+	files := []struct{ name, text string }{
+		{"gitleaks.sarif", fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[{"ruleId":"generic-api-key","locations":[
+			{"physicalLocation":{"artifactLocation":{"uri":"conf.py"},"region":{"startLine":1,"snippet":{"text":%q}}}}]}]}]}`, secret)},
+		{"told.json", semgrepWithLine("acme.tokens", `"product":"secrets"`, "abcdef")},
+		{"silent.sarif", sarifWithLine("acme.tokens", "", other)},
+		{"code.json", semgrepWithLine("acme.code", "", secret)},
+	}
+	for range 2 {
+		slices.Reverse(files)
+		var one Reading
+		for _, f := range files {
+			if err := one.Add(strings.NewReader(f.text), Options{Name: f.name, Key: testKey}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reports := one.Reports(nil)
+		if text := dump(reports); strings.Contains(text, secret) || strings.Contains(text, other) {
+			t.Errorf("from %s on, a secret is kept: %s", files[0].name, text)
+		}
+		products := map[string]redoubt.IssueType{}
+		for _, rep := range reports {
+			checkReport(t, rep)
+			for _, res := range rep.Results {
+				products[rep.Tool+" "+res.Rule.Name] = res.Rule.IssueType
+			}
+		}
+		if len(reports) != 2 || products["semgrep acme.tokens"] != redoubt.Secrets || products["semgrep acme.code"] != redoubt.SAST {
+			t.Errorf("from %s on: %d reports, %v", files[0].name, len(reports), products)
+		}
+		if again := one.Reports(nil); dump(again) != dump(reports) {
+			t.Error("asked again, the reading says something else")
+		}
+	}
+}
+
+// TestSecretsOnOneLineAreTold apart by their order on it, which both the JSON
+// and the upload of a scan tell; a line that comes again is the same secret.
+func TestSecretsOnOneLineAreToldApart(t *testing.T) {
+	const line = `a, b = 'hunter2-one', 'hunter2-two'`
+	at := func(column, number int) string {
+		return fmt.Sprintf(`{"check_id":"k","path":"a.py","start":{"line":%[2]d,"col":%[1]d},"end":{"line":%[2]d,"col":%[3]d},"extra":{"metadata":{"product":"secrets"},"lines":%[4]q}}`,
+			column, number, column+11, line)
+	}
+	ci := func(column, number int) string {
+		return fmt.Sprintf(`{"check_id":"k","path":"a.py","line":%[2]d,"column":%[1]d,"end_line":%[2]d,"end_column":%[3]d,"metadata":{"product":"secrets"},"hashes":{"code_hash":%[4]q}}`,
+			column, number, column+11, semgrepCodeHash(line))
+	}
+	list := func(at func(column, number int) string) string {
+		return "[" + strings.Join([]string{at(24, 1), at(9, 1), at(9, 5), at(9, 1)}, ",") + "]"
+	}
+	fromFile := readOne(t, "x.json", `{"skipped_rules":[],"results":`+list(at)+`}`).Results
+	fromScan := readCI(t, `{"findings":`+list(ci)+`}`, testKey).Results
+	for i := range fromFile {
+		if fromFile[i].Secret.Hash != fromScan[i].Secret.Hash || fromFile[i].Secret.Hash == (redoubt.Digest{}) {
+			t.Errorf("result %d is %x in a file and %x in an upload", i, fromFile[i].Secret.Hash, fromScan[i].Secret.Hash)
+		}
+	}
+	hash := func(i int) redoubt.Digest { return fromFile[i].Secret.Hash }
+	if hash(0) == hash(1) || hash(1) != hash(2) || hash(1) != hash(3) {
+		t.Errorf("the hashes are %x %x %x %x, want the first to differ", hash(0), hash(1), hash(2), hash(3))
+	}
+	if fromFile[0].Secret.Value == fromFile[1].Secret.Value {
+		t.Error("two secrets have one value")
+	}
+}
+
+// TestAReportThatWaitedIsReadAgain finds more in it when more is known, but for
+// rules that said what they are.
+func TestAReportThatWaitedIsReadAgain(t *testing.T) {
+	reading, err := ReadCIResults(strings.NewReader(`{"findings":[
+		{"check_id":"silent","path":"a.py","line":1,"message":"the key is correct-horse","match_based_id":"m_0","hashes":{"code_hash":"c"},"metadata":{}},
+		{"check_id":"declared","path":"a.py","line":1,"match_based_id":"m_1","hashes":{"code_hash":"d"},"metadata":{"product":"sast"}}]}`), Options{Key: testKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep := reading.Reports(nil)[0]
+	if rep.Results[0].Secret != nil || rep.Results[0].MatchBasedID != "m_0" {
+		t.Fatalf("at first: %+v", rep.Results[0])
+	}
+	again := Again(testKey, rep, reading.Declared()).Reports(func(tool, _ string) bool { return tool == "semgrep" })[0]
+	checkReport(t, again)
+	silent, declared := again.Results[0], again.Results[1]
+	if silent.Secret == nil || silent.Secret.Hash == (redoubt.Digest{}) || silent.MatchBasedID != "" || silent.Message != "silent" {
+		t.Errorf("once it is known: %+v", silent)
+	}
+	if declared.Secret != nil || declared.MatchBasedID != "m_1" {
+		t.Errorf("one that says that it is none: %+v", declared)
+	}
+	if !again.Products.Has(redoubt.Secrets) {
+		t.Error("the report is not of secrets")
+	}
+}
