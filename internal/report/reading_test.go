@@ -59,7 +59,7 @@ func TestSecretsOnOneLineAreToldApart(t *testing.T) {
 	}
 	ci := func(column, number int) string {
 		return fmt.Sprintf(`{"check_id":"k","path":"a.py","line":%[2]d,"column":%[1]d,"end_line":%[2]d,"end_column":%[3]d,"metadata":{"product":"secrets"},"hashes":{"code_hash":%[4]q}}`,
-			column, number, column+11, semgrepCodeHash(line))
+			column, number, column+11, codeHash(syntacticContext(line)))
 	}
 	list := func(at func(column, number int) string) string {
 		return "[" + strings.Join([]string{at(24, 1), at(9, 1), at(9, 5), at(9, 1)}, ",") + "]"

@@ -75,31 +75,29 @@ func demoSite(t testing.TB) *site {
 	s := newSite(t)
 	start := s.clock.Now()
 	for _, step := range demo.Timeline() {
-		var files []report.File
+		reading := &report.Reading{}
 		for _, file := range step.Files {
 			text, err := demo.Samples.ReadFile(file.Path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			read, err := report.Read(bytes.NewReader(text), report.Options{Name: file.Name, Key: []byte("a key of the tests")})
-			if err != nil {
+			if err := reading.Add(bytes.NewReader(text), report.Options{Name: file.Name, Key: []byte("a key of the tests")}); err != nil {
 				t.Fatal(err)
 			}
-			files = append(files, report.File{Name: file.Name, Reports: read})
 		}
 		s.upload(ingest.Upload{
 			Project: redoubt.Project{Name: step.Project, URL: step.RepoURL, Tags: step.Tags},
 			Ref:     step.Ref, Commit: step.Commit, Full: step.Full, DeclaredFull: step.Full, At: start.Add(-step.Age),
-		}, report.Join(files))
+		}, reading)
 	}
 	return s
 }
 
 // upload applies reports as an import does.
-func (s *site) upload(u ingest.Upload, reports []*redoubt.Report) {
+func (s *site) upload(u ingest.Upload, reading ingest.Reading) {
 	s.t.Helper()
 	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		_, err := ingest.ApplyAll(ctx, tx, u, reports)
+		_, err := ingest.ApplyAll(ctx, tx, u, reading)
 		return err
 	})
 	if err != nil {
