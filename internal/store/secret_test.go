@@ -99,7 +99,7 @@ func TestSecretRules(t *testing.T) {
 		d.putRules(&redoubt.Rule{Name: "imported", IssueType: redoubt.Secrets})
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			for name, product := range map[string]redoubt.IssueType{"served": redoubt.Secrets, "code": redoubt.SAST} {
-				if _, err := tx.ServeRule(ctx, redoubt.Rule{Name: name, IssueType: product}, []byte(`{}`), true, 0); err != nil {
+				if _, err := tx.ServeRule(ctx, store.Serving{Rule: redoubt.Rule{Name: name, IssueType: product}, Text: []byte(`{}`)}); err != nil {
 					return err
 				}
 			}
