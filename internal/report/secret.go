@@ -37,8 +37,8 @@ const maxPiece = 128
 // (decisions §16).
 type redactor struct {
 	key      []byte
-	whole    map[string]bool // secrets, taken out of everything
-	parts    map[string]bool // what may be the secret inside of a match, taken out of texts but not of paths and names
+	whole    map[string]bool        // secrets, taken out of everything
+	parts    map[string]bool        // what may be the secret inside of a match, taken out of texts but not of paths and names
 	declared map[*redoubt.Rule]bool // rules that say themselves which product they are of
 	then     []func()               // what is left to do once secrets are gone
 }
