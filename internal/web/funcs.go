@@ -22,6 +22,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"words":     words,
 		"list":      func(items ...any) []any { return items },
 		"percent":   percent,
+		"span":      lasting,
+		"minus":     func(a, b float64) float64 { return a - b },
 		"mayTriage": func(v Viewer) bool { return v.May(triager) },
 		"capital":   capital,
 		"browser":   browserName,
@@ -70,6 +72,19 @@ func ago(d time.Duration) string {
 		}
 	}
 	return "just now"
+}
+
+// lasting is a span of time in the unit that people would say it in.
+func lasting(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + " s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + " min"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d.Hours())) + " h"
+	}
+	return plural(int(d.Hours()/24), "day")
 }
 
 // plural is "1 day", "2 days".

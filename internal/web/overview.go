@@ -1,8 +1,266 @@
 package web
 
-import "net/http"
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Spans of the overview.
+const (
+	trendWeeks = 13
+	silentDays = 14
+	topRows    = 6
+)
+
+// overviewPage says where a deployment stands.
+type overviewPage struct {
+	Bare      bool // nothing was ever scanned
+	Products  []standing
+	Open      int
+	Chart     chart
+	Fix       []index.FixTime
+	Rules     []topRow
+	Projects  []topRow
+	Failing   []failing
+	Silent    []redoubt.Project
+	SilentAll int
+	Days      int
+	Visit     *sinceVisit
+}
+
+// standing is what is open of a product.
+type standing struct {
+	Product  product
+	Open     int
+	Address  string
+	Severity []severityCount
+}
+
+type severityCount struct {
+	Severity string
+	Count    int
+	Address  string
+	Share    float64 // of the product's open ones, in percent
+	Offset   float64 // of the bars before
+}
+
+type topRow struct {
+	Name, Address string
+	Kind          string
+	Total         int
+	Bars          []bar
+}
+
+type failing struct {
+	redoubt.Scan
+	Project string
+}
+
+// sinceVisit is what happened since the viewer was here last.
+type sinceVisit struct {
+	At         time.Time
+	New, Fixed int
+	Address    string // of what is new
+}
 
 // overview shows where the deployment stands.
 func (v *visit) overview() error {
-	return v.show(http.StatusOK, sheet{Template: "overview", Title: "Overview", Section: "overview"})
+	view, err := v.findings()
+	if err != nil {
+		return err
+	}
+	now := v.Clock()
+	p := &overviewPage{Days: silentDays}
+	ends := weeks(now, trendWeeks)
+	points := make([]index.TrendPoint, len(ends)-1)
+	for _, product := range products {
+		if err := v.stand(view, p, product); err != nil {
+			return err
+		}
+		sum(points, view.Trend(every(product), ends))
+	}
+	p.Chart = newChart(points)
+	p.Fix = view.FixTimes(every(products[0]), ends[0])
+	trim(&p.Rules)
+	trim(&p.Projects)
+	if err := v.health(p, now); err != nil {
+		return err
+	}
+	p.Visit = v.lastVisit(view, now)
+	return v.show(http.StatusOK, sheet{Template: "overview", Title: "Overview", Section: "overview", Data: p})
+}
+
+// every selects each finding of a product once.
+func every(p product) redoubt.FindingFilter {
+	return redoubt.FindingFilter{IssueType: p.Type, Dedup: true}
+}
+
+func sum(into, add []index.TrendPoint) {
+	for i, p := range add {
+		into[i].At = p.At
+		into[i].New += p.New
+		into[i].Fixed += p.Fixed
+		into[i].Decided += p.Decided
+		into[i].Open += p.Open
+	}
+}
+
+// stand counts what is open of a product, and in which rules and projects.
+func (v *visit) stand(view *index.View, p *overviewPage, product product) error {
+	filter := every(product)
+	filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
+	s := standing{Product: product, Address: v.to(product.Path)}
+	for _, by := range []struct {
+		groups index.Grouping
+		param  string
+		into   *[]topRow
+	}{{index.ByRule, "rules", &p.Rules}, {index.ByProject, "repos", &p.Projects}} {
+		answer, err := view.Ask(v.r.Context(), index.Question{Filter: filter, Groups: by.groups, Values: 5, Facets: []index.FacetAsked{{Facet: index.FacetSeverity}}})
+		if err != nil {
+			return err
+		}
+		s.Open = answer.Total
+		s.severities(answer.Facets[index.FacetSeverity])
+		for _, g := range answer.Groups {
+			addTop(by.into, product, g, s.Address+"?"+url.Values{by.param: {g.Name}}.Encode())
+		}
+	}
+	p.Open += s.Open
+	p.Products = append(p.Products, s)
+	return nil
+}
+
+// severities lays the parts of a bar side by side, worst first.
+func (s *standing) severities(counts index.FacetCounts) {
+	s.Severity = nil
+	offset := 0.0
+	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+		c := severityCount{Severity: severity.String(), Address: s.Address + "?severities=" + severity.String(), Offset: offset}
+		for _, value := range counts.Values {
+			if value.Value == c.Severity {
+				c.Count = value.Count
+			}
+		}
+		if s.Open > 0 {
+			c.Share = 100 * float64(c.Count) / float64(s.Open)
+		}
+		offset += c.Share
+		s.Severity = append(s.Severity, c)
+	}
+}
+
+// addTop gathers rows; a project has one for all products, which leads to the
+// product that has the most.
+func addTop(into *[]topRow, product product, g index.Group, address string) {
+	row := topRow{Name: g.Name, Address: address, Kind: product.Title, Total: g.Total}
+	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+		row.Bars = append(row.Bars, bar{severity.String(), g.Severity[severity]})
+	}
+	*into = append(*into, row)
+}
+
+// trim joins rows of one name and keeps the worst.
+func trim(rows *[]topRow) {
+	byName := map[string]*topRow{}
+	for _, r := range *rows {
+		known := byName[r.Name]
+		if known == nil {
+			byName[r.Name] = &r
+			continue
+		}
+		if r.Total > known.Total {
+			known.Address, known.Kind = r.Address, r.Kind
+		}
+		known.Total += r.Total
+		for i := range known.Bars {
+			known.Bars[i].Count += r.Bars[i].Count
+		}
+	}
+	out := make([]topRow, 0, len(byName))
+	for _, r := range byName {
+		out = append(out, *r)
+	}
+	slices.SortFunc(out, func(a, b topRow) int {
+		for i := range a.Bars {
+			if a.Bars[i].Count != b.Bars[i].Count {
+				return cmp.Compare(b.Bars[i].Count, a.Bars[i].Count)
+			}
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	*rows = out[:min(len(out), topRows)]
+}
+
+// health reads which projects fail or are silent.
+func (v *visit) health(p *overviewPage, now time.Time) error {
+	return v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if p.Silent, p.SilentAll, err = tx.SilentProjects(ctx, now.AddDate(0, 0, -silentDays), topRows); err != nil {
+			return err
+		}
+		scans, err := tx.FailingScans(ctx, now.AddDate(0, 0, -7*trendWeeks), topRows)
+		if err != nil {
+			return err
+		}
+		ids := make([]int64, len(scans))
+		for i, s := range scans {
+			ids[i] = s.ProjectID
+		}
+		names, err := tx.ProjectNames(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, s := range scans {
+			p.Failing = append(p.Failing, failing{s, names[s.ProjectID]})
+		}
+		one, err := tx.Projects(ctx, store.ProjectQuery{Limit: 1})
+		p.Bare = len(one) == 0
+		return err
+	})
+}
+
+// seenCookie remembers two times: when the visit before this one was, and when
+// this one is, in seconds.
+const seenCookie = "redoubt_seen"
+
+// newVisit is how long somebody must be away for the next look to be a visit.
+const newVisit = 30 * time.Minute
+
+// lastVisit tells what happened since the viewer was here last. It is the
+// browser's memory, not the server's.
+func (v *visit) lastVisit(view *index.View, now time.Time) *sinceVisit {
+	var before, latest int64
+	if c, err := v.r.Cookie(seenCookie); err == nil {
+		a, b, _ := strings.Cut(c.Value, ".")
+		before, _ = strconv.ParseInt(a, 10, 64)
+		latest, _ = strconv.ParseInt(b, 10, 64)
+	}
+	if latest == 0 || now.Sub(time.Unix(latest, 0)) > newVisit {
+		before = latest
+	}
+	http.SetCookie(v.w, &http.Cookie{
+		Name: seenCookie, Value: decimal(before) + "." + decimal(now.Unix()), Path: v.to("/overview"), MaxAge: 400 * 24 * 3600,
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: v.r.TLS != nil || strings.HasPrefix(v.PublicURL, "https:"),
+	})
+	at := time.Unix(before, 0).UTC()
+	if before <= 0 || !at.Before(now) {
+		return nil
+	}
+	out := &sinceVisit{At: at, Address: v.to("/findings?since=" + at.Format(time.DateOnly))}
+	for _, p := range products {
+		for _, point := range view.Trend(every(p), []time.Time{at, now}) {
+			out.New += point.New
+			out.Fixed += point.Fixed
+		}
+	}
+	return out
 }

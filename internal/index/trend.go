@@ -1,0 +1,136 @@
+package index
+
+import (
+	"slices"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/redoubt/redoubt"
+)
+
+// TrendPoint counts what happened between the end of the point before and At,
+// and what was open at At. Decided are those that people took on, ignored or
+// silenced.
+type TrendPoint struct {
+	At                  time.Time
+	New, Fixed, Decided int
+	Open                int
+}
+
+// Trend follows the findings that a filter selects through time: a point for
+// each of ends but the first, which is where counting starts. Ends ascend. A
+// finding is open from its last appearance until it was fixed, silenced or
+// decided about, as it stands now; so the last point is what Count says is open
+// when it is now. The filter's statuses are for the caller to leave out.
+func (v *View) Trend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
+	if len(ends) < 2 {
+		return nil
+	}
+	at := make([]int64, len(ends))
+	for i, t := range ends {
+		at[i] = t.UnixMicro()
+	}
+	began, ended := make([]int, len(ends)), make([]int, len(ends)) // by the end that follows; the last falls off
+	out := make([]TrendPoint, len(ends)-1)
+	v.read(f.IssueType, func(s *state, p *partition) {
+		for ordinal := range roaring.Values(s.selected(p, &f)) {
+			r := &p.rows[ordinal]
+			from, _ := slices.BinarySearch(at, r.relevant)
+			until, _ := slices.BinarySearch(at, r.closed())
+			if from < len(at) {
+				began[from]++
+			}
+			if until = max(until, from); until < len(at) {
+				ended[until]++
+			}
+			if from > 0 && from < len(at) {
+				out[from-1].New++
+			}
+			switch {
+			case until == 0 || until == len(at):
+			case redoubt.Status(r.status) == redoubt.StatusFixed:
+				out[until-1].Fixed++
+			default:
+				out[until-1].Decided++
+			}
+		}
+	})
+	open := began[0] - ended[0]
+	for i := range out {
+		open += began[i+1] - ended[i+1]
+		out[i].At, out[i].Open = ends[i+1], open
+	}
+	return out
+}
+
+// endless is later than any time of a row.
+const endless = int64(1) << 62
+
+// closed is when a finding ceased to be open: by a scan, or by a decision.
+func (r *row) closed() int64 {
+	switch status := redoubt.Status(r.status); {
+	case status == redoubt.StatusOpen:
+		return endless
+	case status == redoubt.StatusFixed, redoubt.State(r.state) == redoubt.Muted:
+		return r.stateAt
+	}
+	return r.triagedAt
+}
+
+// FixTime is how long it took to fix findings of one severity.
+type FixTime struct {
+	Severity redoubt.Severity
+	Fixed    int
+	Median   time.Duration // to the hour
+	Slowest  time.Duration // nine of ten took less, to the hour
+}
+
+// fixHours bounds the hours that are told apart; longer ones count as this.
+const fixHours = 5 * 366 * 24
+
+// FixTimes measures the findings among those that a filter selects that were
+// fixed since a time, worst severity first; severities without any are left out.
+func (v *View) FixTimes(f redoubt.FindingFilter, since time.Time) []FixTime {
+	f.Statuses = []redoubt.Status{redoubt.StatusFixed}
+	hours := make([][]int, redoubt.SeverityCritical+1)
+	v.read(f.IssueType, func(s *state, p *partition) {
+		for ordinal := range roaring.Values(s.selected(p, &f)) {
+			r := &p.rows[ordinal]
+			if r.stateAt < since.UnixMicro() || r.severity == 0 {
+				continue
+			}
+			if hours[r.severity] == nil {
+				hours[r.severity] = make([]int, fixHours+1)
+			}
+			took := time.Duration(r.stateAt-r.created) * time.Microsecond
+			hours[r.severity][min(max(int(took/time.Hour), 0), fixHours)]++
+		}
+	})
+	var out []FixTime
+	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+		if h := hours[severity]; h != nil {
+			out = append(out, fixTime(severity, h))
+		}
+	}
+	return out
+}
+
+// fixTime reads ranks off a histogram of hours.
+func fixTime(severity redoubt.Severity, hours []int) FixTime {
+	out := FixTime{Severity: severity}
+	for _, n := range hours {
+		out.Fixed += n
+	}
+	rank := func(share, of int) time.Duration {
+		left := (out.Fixed*share + of - 1) / of
+		for h, n := range hours {
+			if left -= n; left <= 0 {
+				return time.Duration(h) * time.Hour
+			}
+		}
+		return 0
+	}
+	out.Median, out.Slowest = rank(1, 2), rank(9, 10)
+	return out
+}

@@ -1,0 +1,76 @@
+package index
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// naiveTrend asks of every finding at every time what it was then.
+func (w *world) naiveTrend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
+	var out []TrendPoint
+	list := w.list(f)
+	for i := 1; i < len(ends); i++ {
+		p := TrendPoint{At: ends[i]}
+		within := func(t time.Time) bool { return t.After(ends[i-1]) && !t.After(ends[i]) }
+		for _, finding := range list {
+			triage := w.lineages[finding.LineageID].Triage
+			status := redoubt.StatusOf(finding.State, triage.State)
+			closed, done := triage.At, status != redoubt.StatusOpen
+			switch {
+			case status == redoubt.StatusFixed:
+				closed, done = finding.StateUpdatedAt, true
+			case finding.State == redoubt.Muted:
+				closed = finding.StateUpdatedAt
+			}
+			if closed.Before(finding.RelevantSince) {
+				closed = finding.RelevantSince
+			}
+			if within(finding.RelevantSince) {
+				p.New++
+			}
+			if done && within(closed) && status == redoubt.StatusFixed {
+				p.Fixed++
+			} else if done && within(closed) {
+				p.Decided++
+			}
+			if !finding.RelevantSince.After(ends[i]) && (!done || closed.After(ends[i])) {
+				p.Open++
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func TestTrendAgreesWithTheNaiveModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		x := New(w, Options{BodyCache: 1 << 20})
+		for range rapid.IntRange(1, 10).Draw(t, "commits") {
+			w.step(t)
+		}
+		ends := []time.Time{time.UnixMicro(1_700_000_000_000_000 + int64(rapid.IntRange(-2, 3).Draw(t, "start"))*1_000_003).UTC()}
+		for range rapid.IntRange(0, 5).Draw(t, "points") {
+			ends = append(ends, ends[len(ends)-1].Add(time.Duration(rapid.IntRange(1, 3_000_000).Draw(t, "step"))*time.Microsecond))
+		}
+		f := w.someFilter(t)
+		if diff := cmp.Diff(w.naiveTrend(f, ends), view(t, x).Trend(f, ends)); diff != "" {
+			t.Errorf("trend of %+v at %v (-naive +got):\n%s", f, ends, diff)
+		}
+	})
+}
+
+func TestFixTimes(t *testing.T) {
+	hours := make([]int, fixHours+1)
+	hours[2], hours[10], hours[100] = 5, 4, 1
+	got := fixTime(redoubt.SeverityHigh, hours)
+	want := FixTime{Severity: redoubt.SeverityHigh, Fixed: 10, Median: 2 * time.Hour, Slowest: 10 * time.Hour}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// SilentProjects lists the projects that no scan came of since a time, the
+// longest silent first, limit at most, and how many there are.
+func (tx *Tx) SilentProjects(ctx context.Context, since time.Time, limit int) (projects []redoubt.Project, total int, err error) {
+	const silent = `AND (latest_scan_at IS NULL OR latest_scan_at < $2)`
+	if total, err = one(ctx, tx, scalar[int], `SELECT count(*) FROM project WHERE deployment_id = $1 `+silent, since); err != nil {
+		return nil, 0, err
+	}
+	projects, err = tx.projectsWhere(ctx, silent+` ORDER BY coalesce(latest_scan_at, 0), id LIMIT $3`, since, limit)
+	return projects, total, err
+}
+
+// FailingScans lists, of the projects whose newest scan since a time failed,
+// that scan, newest first, limit at most.
+func (tx *Tx) FailingScans(ctx context.Context, since time.Time, limit int) ([]redoubt.Scan, error) {
+	return many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan s
+		WHERE deployment_id = $1 AND started_at >= $2 AND status = $3 AND NOT EXISTS (
+			SELECT 1 FROM scan n WHERE n.deployment_id = $1 AND n.project_id = s.project_id
+				AND (n.started_at > s.started_at OR n.started_at = s.started_at AND n.id > s.id))
+		ORDER BY started_at DESC, id DESC LIMIT $4`, since, int64(redoubt.ScanError), limit)
+}
+
+// ProjectNames finds the names of projects by their ids; unknown ids are not in
+// the answer.
+func (tx *Tx) ProjectNames(ctx context.Context, ids []int64) (map[int64]string, error) {
+	in, arg := tx.in("id", 2, ids)
+	refs, err := many(ctx, tx, func(r row) (p projectRef, err error) { return p, r.Scan(&p.id, &p.name) },
+		`SELECT id, name FROM project WHERE deployment_id = $1 AND `+in, arg)
+	names := make(map[int64]string, len(refs))
+	for _, p := range refs {
+		names[p.id] = p.name
+	}
+	return names, err
+}

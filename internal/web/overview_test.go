@@ -1,0 +1,82 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+)
+
+func TestOverviewSaysWhatTheListsSay(t *testing.T) {
+	s := demoSite(t)
+	page := s.page("/overview")
+	all := 0
+	for _, p := range products {
+		n := s.view().Count(redoubt.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}})
+		all += n
+		says(t, page, `<a class="big" href="/orgs/acme`+p.Path+`">`+count(n))
+		if got := total(t, s.page(p.Path)); got != count(n) {
+			t.Errorf("%s lists %s, the overview says %d", p.Path, got, n)
+		}
+	}
+	says(t, page, "<h1>"+count(all)+" open</h1>", "Time to fix", "Not scanned for 14 days", "acme/gateway")
+	last := regexp.MustCompile(`<td class="num">([^<]*)</td><td class="num">[^<]*</td><td class="num">[^<]*</td><td class="num">[^<]*</td></tr></tbody>`).FindStringSubmatch(page)
+	if last == nil || last[1] != count(all) {
+		t.Errorf("the trend ends with %v, %d are open", last, all)
+	}
+	checkInline(t, page)
+	for _, m := range regexp.MustCompile(`<li><a href="(/orgs/acme/(?:findings|supply|secrets)[^"]*)"><span class="dot \w+" aria-hidden="true"></span>\w+ <b>([^<]+)</b>`).FindAllStringSubmatch(page, -1) {
+		if got := total(t, s.page(strings.TrimPrefix(m[1], "/orgs/acme"))); got != m[2] {
+			t.Errorf("the overview says %s, %s shows %s", m[2], m[1], got)
+		}
+	}
+}
+
+func TestOverviewOfNothingNamesTheCommands(t *testing.T) {
+	says(t, newSite(t).page("/overview"), "semgrep ci", "redoubt import --project")
+}
+
+func TestSinceTheLastVisit(t *testing.T) {
+	s := demoSite(t)
+	look := func(cookie string) (string, string) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/orgs/acme/overview", nil)
+		if cookie != "" {
+			r.Header.Set("Cookie", cookie)
+		}
+		a := s.send(r)
+		c, _, _ := strings.Cut(a.Header.Get("Set-Cookie"), ";")
+		return a.text, c
+	}
+	first, cookie := look("")
+	if strings.Contains(first, "Since you were here") {
+		t.Error("a first visit has none before it")
+	}
+	s.clock.Advance(time.Hour)
+	second, cookie := look(cookie)
+	says(t, second, "Since you were here", "0 new")
+	s.clock.Advance(time.Minute)
+	third, _ := look(cookie)
+	says(t, third, "Since you were here", "1 hour ago")
+	look("redoubt_seen=x.y")
+}
+
+func TestChartFitsItsRoom(t *testing.T) {
+	for _, n := range []int{0, 1, 7, 1234567} {
+		c := newChart([]index.TrendPoint{{At: time.Unix(0, 0), Open: n}, {At: time.Unix(1e6, 0), New: n, Fixed: n / 2}})
+		for _, b := range c.Bars {
+			if b.NewY < 0 || b.NewY > c.Floor || b.NewH < 0 || b.X > chartWidth {
+				t.Errorf("with %d a bar is at %+v", n, b)
+			}
+		}
+	}
+	for n, want := range map[int]int{1: 2, 2: 2, 3: 4, 9: 10, 11: 20, 101: 200, 750: 800} {
+		if got := niceCeiling(n); got != want {
+			t.Errorf("niceCeiling(%d) = %d, want %d", n, got, want)
+		}
+	}
+}
