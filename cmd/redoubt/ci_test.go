@@ -31,6 +31,7 @@ func TestSemgrepCI(t *testing.T) {
 				{"the first full scan", firstScan},
 				{"the same again", sameAgain},
 				{"login", login},
+				{"rules without a scan", rulesOnly},
 				{"a fix", fixOne},
 				{"its return", returnOne},
 				{"a moved file", moveFile},

@@ -1,17 +1,20 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 type deploymentCmd struct {
 	Create deploymentCreateCmd `cmd:"" help:"Create a deployment."`
 	List   deploymentListCmd   `cmd:"" help:"List the deployments."`
 	Rename deploymentRenameCmd `cmd:"" help:"Give a deployment another slug or name."`
+	Set    deploymentSetCmd    `cmd:"" help:"Change how a deployment answers."`
 	Delete deploymentDeleteCmd `cmd:"" help:"Delete a deployment with all that is in it."`
 }
 
@@ -76,6 +79,26 @@ func (c deploymentRenameCmd) Run(a *app) error {
 		_, err = fmt.Fprintf(a.out, "deployment %s is now %s; its id %d stays\n", d.Slug, renamed.Slug, renamed.ID)
 	}
 	return errors.Join(err, st.Close())
+}
+
+type deploymentSetCmd struct {
+	config.Storage
+	Slug      string `arg:"" help:"The deployment, by its slug or id."`
+	OpenRules *bool  `help:"Serve its rules to who shows no token, for semgrep scan --config p/NAME and opengrep; --no-open-rules ends that." negatable:""`
+}
+
+// Run changes the deployment.
+func (c deploymentSetCmd) Run(a *app) error {
+	if c.OpenRules == nil {
+		return errors.New("nothing to set: give --open-rules or --no-open-rules")
+	}
+	return tenant{Storage: c.Storage, Deployment: c.Slug}.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		done := fmt.Sprintf("the rules of %s are served with a token only", tx.Deployment().Slug)
+		if *c.OpenRules {
+			done = fmt.Sprintf("the rules of %s are served to everybody who reaches the server", tx.Deployment().Slug)
+		}
+		return done, tx.OpenRules(ctx, *c.OpenRules)
+	})
 }
 
 type deploymentDeleteCmd struct {

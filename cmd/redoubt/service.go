@@ -136,7 +136,7 @@ func mounted(a *agent.Agent) []server.Mounted {
 		if r.Anyone {
 			scope = server.Anyone
 		}
-		list = append(list, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, When: r.When, Refused: a.Refused, Handle: r.Handle})
+		list = append(list, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, When: r.When, Basic: r.Basic, Refused: a.Refused, Handle: r.Handle})
 	}
 	return list
 }

@@ -46,6 +46,7 @@ type Agent struct {
 	Config
 	applied broadcast // that some scan was
 	logins  *auth.Limiter
+	readers *auth.Limiter // of rules, without a token
 
 	attempts *attempts
 }
@@ -55,6 +56,7 @@ type Agent struct {
 func New(c Config) *Agent {
 	return &Agent{
 		Config: c, logins: auth.NewLimiter(loginsPerSecond, loginsAtOnce, c.Clock), attempts: newAttempts(c.Clock),
+		readers: auth.NewLimiter(readersPerSecond, readersAtOnce, c.Clock),
 	}
 }
 
@@ -65,14 +67,16 @@ type Route struct {
 	Anyone  bool   // answered without a token
 	Writes  bool   // refused to read-only tokens
 	// When leaves requests that it denies to the pages; nil takes all.
-	When   func(*http.Request) bool
+	When func(*http.Request) bool
+	// Basic takes the token as the password of Basic authentication too.
+	Basic  bool
 	Handle func(w http.ResponseWriter, r *http.Request, caller auth.Caller) error
 }
 
 // Routes returns every operation there is.
 func (a *Agent) Routes() []Route {
 	const get, post = http.MethodGet, http.MethodPost
-	return []Route{
+	return append([]Route{
 		{Method: post, Pattern: "/api/cli/v2/scans", Writes: true, Handle: a.begin},
 		{Method: get, Pattern: "/api/cli/v2/scans/{uniqueId}/config", Handle: a.config},
 		{Method: post, Pattern: "/api/cli/scans", Writes: true, Handle: a.beginAtOnce},
@@ -84,12 +88,8 @@ func (a *Agent) Routes() []Route {
 		{Method: get, Pattern: "/api/agent/identity", Handle: a.identity},
 		{Method: post, Pattern: "/api/agent/tokens/requests", Anyone: true, Handle: a.login},
 		{Method: get, Pattern: "/login", Anyone: true, When: isLogin, Handle: a.loginPage},
-		{Method: get, Pattern: "/c/p/{policy}", Handle: a.policy},
-		{Method: get, Pattern: "/p/{policy}", Handle: a.policy},
 		{Method: get, Pattern: "/c/p/semgrep-rule-lints", Anyone: true, Handle: a.lints},
-		{Method: get, Pattern: "/c/r/{rule}", Handle: a.rule},
-		{Method: get, Pattern: "/r/{rule}", Handle: a.rule},
-	}
+	}, a.ruleRoutes()...)
 }
 
 // maxSmall bounds the bodies that are not uploads, in bytes.

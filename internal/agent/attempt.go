@@ -159,7 +159,7 @@ func (a *Agent) presented(ctx context.Context, r *http.Request) (deployment int6
 	case !t.Active(now):
 		why = "the token expired on " + t.ExpiresAt.Format(time.DateOnly)
 	default:
-		why = "the token is valid by now"
+		why = "the token is valid, but only rules take it as a password: it must be sent as a bearer's"
 	}
 	return t.DeploymentID, t.PublicID, why
 }

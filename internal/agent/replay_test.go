@@ -73,7 +73,7 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 		if r.Anyone {
 			scope = server.Anyone
 		}
-		c.Mounted = append(c.Mounted, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, When: r.When, Refused: a.Refused, Handle: r.Handle})
+		c.Mounted = append(c.Mounted, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, When: r.When, Basic: r.Basic, Refused: a.Refused, Handle: r.Handle})
 	}
 	for _, f := range change {
 		f(&c)

@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+)
+
+// How fast an address may read rules without a token.
+const (
+	readersPerSecond = 10
+	readersAtOnce    = 100
+)
+
+type handler func(w http.ResponseWriter, r *http.Request, caller auth.Caller) error
+
+// ruleRoutes are the addresses of rules, as scanners ask for them now and as
+// older ones do.
+func (a *Agent) ruleRoutes() (routes []Route) {
+	for _, prefix := range []string{"/c", ""} {
+		add := func(place string, serve handler) {
+			routes = append(routes, Route{Method: http.MethodGet, Pattern: prefix + place, Anyone: true, Basic: true, Handle: a.readable(serve)})
+		}
+		add("/p/{policy}", a.policy)
+		add("/p/{deployment}/{policy}", a.policy)
+		add("/r/{rule}", a.rule)
+		add("/r/{deployment}/{rule}", a.rule)
+	}
+	return routes
+}
+
+// readable serves rules to who shows a token, and to everybody where a
+// deployment has its rules open. A path may name the deployment in front of the
+// policy or rule; without a token it must, unless the server has only one.
+func (a *Agent) readable(serve handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+		named := r.PathValue("deployment")
+		if caller.CanUpload() && (named == "" || caller.Is(named)) {
+			return serve(w, r, caller)
+		}
+		d, err := a.openDeployment(r.Context(), named)
+		switch {
+		case caller.CanUpload() && errors.Is(err, auth.ErrUnauthenticated):
+			return redoubt.ErrNotFound // another tenant's is not there (decisions §1)
+		case err != nil:
+			return err
+		}
+		if g := a.readers.Allow(network(r.RemoteAddr)); !g.OK {
+			return tooMany(w, g.Wait, "This address reads rules too often without a token. Wait as Retry-After says.")
+		}
+		return serve(w, r, auth.Caller{Deployment: d})
+	}
+}
+
+// openDeployment is the one whose rules need no token, by its id or slug. One
+// that is not open and one that is not there are the same to a stranger.
+func (a *Agent) openDeployment(ctx context.Context, named string) (d redoubt.Deployment, err error) {
+	if named != "" {
+		d, err = a.Store.Deployment(ctx, named)
+	} else {
+		var all []redoubt.Deployment
+		if all, err = a.Store.Deployments(ctx); len(all) == 1 {
+			d = all[0]
+		}
+	}
+	if err = ignoreMissing(err); err == nil && !d.OpenRules {
+		err = auth.ErrUnauthenticated
+	}
+	return d, err
+}
