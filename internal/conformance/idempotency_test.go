@@ -98,7 +98,7 @@ func TestSameKeyAgain(t *testing.T) {
 		// After a day the key is free again.
 		s.clock.Advance(redoubt.AnswerKept + time.Second)
 		before := s.trace(t)
-		again := s.send(t, writes["triageFindings"].with("key-triageFindings"))
+		again := s.send(t, writes["createProject"].with("key-createProject"))
 		if after := s.trace(t); again.status != 200 || again.header.Get("Idempotency-Replayed") != "" || after == before {
 			t.Errorf("after a day: %d %v, %s then %s", again.status, again.header, before, after)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
@@ -11,95 +12,282 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// TestWalksWhileRowsAreAdded walks each list to its end while rows are added
-// between its pages: page numbers may repeat a row, cursors do not, and neither
-// loses one that was there from the start.
+// TestWalksWhileRowsAreAdded walks each list to its end while others import and
+// triage, all at once: page numbers may repeat a row, cursors do not, and
+// neither loses one that was there when the walk began.
 func TestWalksWhileRowsAreAdded(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
-		g := &growing{world: &world{site: s, rules: map[string]scanRule{}}}
-		g.upload(t, "acme/payments", "main", "full", semgrepReport(g.matches(1, 0, 840)...))
-		for range 8 {
-			g.add(t)
+		g := newGrowing(t, s)
+		lists := g.lists(t)
+		before := map[string][]string{}
+		for what, l := range lists {
+			if before[what] = all(t, l.rows()); len(before[what]) <= l.page {
+				t.Fatalf("%s: %d rows prove nothing", what, len(before[what]))
+			}
 		}
-		id := itoa(get[api.ProjectResponse](t, s, payments).Project.ID)
-		policy := g.policyID(t, "PRODUCT_TYPE_SAST")
-		ctx, slug, c := t.Context(), s.deployment.Slug, s.api()
-		g.walk(t, "findings", true, 100, func() iter.Seq2[string, error] {
-			return named(c.Findings(ctx, slug, api.FindingsQuery{PageSize: 100}), func(f codeRow) string { return itoa(f.ID) })
-		})
-		g.walk(t, "supply-chain findings", true, 100, func() iter.Seq2[string, error] {
-			return named(c.SupplyChainFindings(ctx, slug, api.FindingsQuery{PageSize: 100}), func(f supplyRow) string { return itoa(f.ID) })
-		})
-		g.walk(t, "projects", true, 2, func() iter.Seq2[string, error] {
-			return named(c.Projects(ctx, slug, api.ProjectsQuery{PageSize: 2}), func(p api.Project) string { return p.Name })
-		})
-		g.walk(t, "dependencies", false, 3, func() iter.Seq2[string, error] {
-			return named(c.Dependencies(ctx, slug, api.ListDependenciesRequest{PageSize: 3}), func(d api.Dependency) string { return d.ID })
-		})
-		g.walk(t, "lockfiles", false, 2, func() iter.Seq2[string, error] {
-			return named(c.Lockfiles(ctx, slug, id, api.ListLockfilesRequest{PageSize: 2}), func(l api.LockfileSummary) string { return l.LockfilePath })
-		})
-		g.walk(t, "scans", false, 5, func() iter.Seq2[string, error] {
-			return named(c.Scans(ctx, slug, api.SearchScansRequest{Limit: 5}), func(s api.Scan) string { return s.ID })
-		})
-		g.walk(t, "policy rules", false, 9, func() iter.Seq2[string, error] {
-			return named(c.PolicyRules(ctx, slug, policy, api.PolicyRulesQuery{Limit: 9}), func(r api.PolicyRule) string { return r.Path })
-		})
-		g.walk(t, "secrets", false, 25, func() iter.Seq2[string, error] {
-			return named(c.Secrets(ctx, slug, api.SecretsQuery{Limit: 25}), func(s api.Secret) string { return s.ID })
-		})
+		var writers, walkers sync.WaitGroup
+		for range writersAtOnce {
+			writers.Go(func() { g.write(t) })
+		}
+		writers.Go(func() { g.triageAll(t) })
+		seen := map[string][]map[string]int{} // by walk
+		var mu sync.Mutex
+		for what, l := range lists {
+			walkers.Go(func() {
+				rows := g.walks(t, what, l, before[what])
+				mu.Lock()
+				defer mu.Unlock()
+				seen[what] = rows
+			})
+		}
+		walkers.Wait()
+		g.stop()
+		writers.Wait()
+		if t.Failed() {
+			return
+		}
+		for what, l := range lists { // and when all is quiet, nothing is lost that anybody saw
+			last := map[string]int{}
+			for _, row := range all(t, l.rows()) {
+				last[row]++
+			}
+			for _, walk := range seen[what] {
+				for row := range walk {
+					if last[row] != 1 {
+						t.Errorf("%s: %s was seen and is there %d times in the end", what, row, last[row])
+					}
+				}
+				if l.byID {
+					noHole(t, what, walk, last)
+				}
+			}
+			if len(last) <= len(before[what]) {
+				t.Errorf("%s: %d rows, and %d in the end: nothing was added", what, len(before[what]), len(last))
+			}
+		}
 	})
 }
 
-// growing is a site to which rows of every kind are added.
-type growing struct {
-	*world
-	added int
+// walked is a list that is walked: its rows by name, and how many a page has.
+type walked struct {
+	mayRepeat bool
+	byID      bool // rows are named by their id, and rise
+	page      int
+	rows      func() iter.Seq2[string, error]
 }
 
-// add brings new findings, a new rule, a new project whose name stands before
-// all others, new dependencies in a lockfile of their own, and scans.
-func (g *growing) add(t *testing.T) {
+// growing is a site to which rows of every kind are added, as many as the
+// walkers ask for: a walker asks between its pages, and goes on when one more
+// batch was written, while others are being written.
+type growing struct {
+	*world
+	api   *api.Client
+	code  []int64
+	mu    sync.Mutex
+	moved *sync.Cond
+	taken int // batches that were begun
+	done  int // batches that were written
+	want  int // batches to be written
+	over  bool
+}
+
+const (
+	writersAtOnce = 3
+	walksEach     = 2
+	asksPerWalk   = 5
+)
+
+func newGrowing(t *testing.T, s *site) *growing {
+	g := &growing{world: &world{site: s, rules: map[string]scanRule{}}, api: s.api()}
+	g.moved = sync.NewCond(&g.mu)
+	g.upload(t, "acme/payments", "main", "full", semgrepReport(g.matches(1, 0, 840)...))
+	for _, f := range s.allCode(t) {
+		g.code = append(g.code, f.ID)
+	}
+	for range 8 {
+		g.add(t, g.batch())
+	}
+	return g
+}
+
+func (g *growing) lists(t *testing.T) map[string]walked {
+	id := itoa(get[api.ProjectResponse](t, g.site, payments).Project.ID)
+	policy := g.policyID(t, "PRODUCT_TYPE_SAST")
+	ctx, slug, c := t.Context(), g.deployment.Slug, g.api
+	return map[string]walked{
+		"findings": {true, false, 100, func() iter.Seq2[string, error] {
+			return named(c.Findings(ctx, slug, api.FindingsQuery{PageSize: 100}), func(f codeRow) string { return itoa(f.ID) })
+		}},
+		"supply-chain findings": {true, false, 100, func() iter.Seq2[string, error] {
+			return named(c.SupplyChainFindings(ctx, slug, api.FindingsQuery{PageSize: 100}), func(f supplyRow) string { return itoa(f.ID) })
+		}},
+		"projects": {true, false, 2, func() iter.Seq2[string, error] {
+			return named(c.Projects(ctx, slug, api.ProjectsQuery{PageSize: 2}), func(p api.Project) string { return p.Name })
+		}},
+		"dependencies": {false, true, 5, func() iter.Seq2[string, error] {
+			return named(c.Dependencies(ctx, slug, api.ListDependenciesRequest{PageSize: 5}), func(d api.Dependency) string { return d.ID })
+		}},
+		"lockfiles": {false, false, 2, func() iter.Seq2[string, error] {
+			return named(c.Lockfiles(ctx, slug, id, api.ListLockfilesRequest{PageSize: 2}), func(l api.LockfileSummary) string { return l.LockfilePath })
+		}},
+		"scans": {false, false, 3, func() iter.Seq2[string, error] {
+			return named(c.Scans(ctx, slug, api.SearchScansRequest{Limit: 3}), func(s api.Scan) string { return s.ID })
+		}},
+		"policy rules": {false, false, 9, func() iter.Seq2[string, error] {
+			return named(c.PolicyRules(ctx, slug, policy, api.PolicyRulesQuery{Limit: 9}), func(r api.PolicyRule) string { return r.Path })
+		}},
+		"secrets": {false, true, 25, func() iter.Seq2[string, error] {
+			return named(c.Secrets(ctx, slug, api.SecretsQuery{Limit: 25}), func(s api.Secret) string { return s.ID })
+		}},
+	}
+}
+
+// batch is what one addition brings.
+type batch struct {
+	project  string
+	findings []byte
+	lockfile file
+}
+
+// batch makes new findings, a new rule, a new project whose name stands before
+// all others, and new dependencies in a lockfile of their own.
+func (g *growing) batch() batch {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.taken++
+	matches := g.matches(10+g.taken, 0, 4)
+	matches[0].rule.name = fmt.Sprintf("new.rule-%03d", g.taken)
+	return batch{
+		project: fmt.Sprintf("aaa/%03d", 999-g.taken), findings: semgrepReport(matches...),
+		lockfile: file{fmt.Sprintf("app%03d/package-lock.json", g.taken), packageLock(npmPackages...)},
+	}
+}
+
+func (g *growing) add(t *testing.T, b batch) {
 	t.Helper()
-	g.added++
-	n := g.added
-	matches := g.matches(10+n, 0, 4)
-	matches[0].rule.name = fmt.Sprintf("new.rule-%03d", n)
-	g.upload(t, fmt.Sprintf("aaa/%03d", 999-n), "main", "full", semgrepReport(matches...))
-	lock := file{fmt.Sprintf("app%03d/package-lock.json", n), packageLock(npmPackages...)}
-	g.clock.Advance(1e9)
-	body, contentType := form(t, map[string]string{"project": "acme/payments", "ref": "main"}, lock)
+	g.upload(t, b.project, "main", "full", b.findings)
+	body, contentType := form(t, map[string]string{"project": "acme/payments", "ref": "main"}, b.lockfile)
 	read[api.ImportResponse](t, g.send(t, request{method: "POST", path: "imports", body: body, header: map[string]string{"Content-Type": contentType}}))
 }
 
-// walk compares a walk during which rows are added, one batch a page, with what
-// was there before.
-func (g *growing) walk(t *testing.T, what string, mayRepeat bool, page int, list func() iter.Seq2[string, error]) {
+// await waits until a condition that others bring about holds, and reports
+// whether there is anything left to do.
+func (g *growing) await(holds func() bool) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for !holds() && !g.over {
+		g.moved.Wait()
+	}
+	return !g.over
+}
+
+// stop ends all waiting.
+func (g *growing) stop() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.over = true
+	g.moved.Broadcast()
+}
+
+// tell changes what others wait for.
+func (g *growing) tell(change func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	change()
+	g.moved.Broadcast()
+}
+
+// write writes batches while any are asked for.
+func (g *growing) write(t *testing.T) {
+	defer func() {
+		if t.Failed() {
+			g.stop() // so that nobody waits for it
+		}
+	}()
+	for g.await(func() bool { return g.done < g.want }) {
+		g.add(t, g.batch())
+		g.tell(func() { g.done++ })
+	}
+}
+
+// triageAll sets states of all findings of the first import, over and over, as
+// long as batches come.
+func (g *growing) triageAll(t *testing.T) {
+	states := []string{"reviewing", "fixing", "ignored", "reopened"}
+	for n := 0; g.await(func() bool { return g.done > n }); n++ {
+		g.triaged(t, object{"issue_type": "sast", "issue_ids": g.code[:200], "new_triage_state": states[n%len(states)]})
+	}
+}
+
+// ask has one more batch written before it returns, and others begun.
+func (g *growing) ask() {
+	var had int
+	g.tell(func() {
+		had = g.done
+		g.want = max(g.want, g.done+writersAtOnce)
+	})
+	g.await(func() bool { return g.done > had })
+}
+
+// walks walks a list a few times, and holds each walk to what was there when it
+// began: what the one before saw. It returns what each saw.
+func (g *growing) walks(t *testing.T, what string, l walked, before []string) (walks []map[string]int) {
+	all := map[string]bool{}
+	for _, row := range before {
+		all[row] = true
+	}
+	for range walksEach {
+		seen := map[string]int{}
+		rows, asked := 0, 0
+		for row, err := range l.rows() {
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+				g.stop()
+				return walks
+			}
+			seen[row]++
+			if rows++; rows%l.page == 0 && asked < asksPerWalk {
+				asked++
+				g.ask()
+			}
+		}
+		if asked < 2 {
+			t.Errorf("%s: %d rows came while nothing was written", what, rows)
+		}
+		for row := range all {
+			if seen[row] == 0 {
+				t.Errorf("%s: %s was lost", what, row)
+			}
+		}
+		for row, times := range seen {
+			all[row] = true
+			if times > 1 && !l.mayRepeat {
+				t.Errorf("%s: %s came %d times", what, row, times)
+			}
+		}
+		walks = append(walks, seen)
+	}
+	return walks
+}
+
+// noHole holds that a walk by rising ids saw all there is up to where it ended:
+// nothing came to be behind it.
+func noHole(t *testing.T, what string, walk, last map[string]int) {
 	t.Helper()
-	before := all(t, list())
-	seen := map[string]int{}
-	rows, batches := 0, 0
-	for id, err := range list() {
+	number := func(row string) int64 {
+		n, err := strconv.ParseInt(row, 10, 64)
 		if err != nil {
-			t.Fatalf("%s: %v", what, err)
+			t.Errorf("%s: %v", what, err)
 		}
-		seen[id]++
-		if rows++; rows%page == 0 && batches < 10 {
-			batches++
-			g.add(t)
-		}
+		return n
 	}
-	if batches < 2 || len(before) <= page {
-		t.Errorf("%s: %d rows and %d batches prove nothing", what, len(before), batches)
+	var end int64
+	for row := range walk {
+		end = max(end, number(row))
 	}
-	for _, id := range before {
-		if seen[id] == 0 {
-			t.Errorf("%s: %s was lost", what, id)
-		}
-	}
-	for id, times := range seen {
-		if times > 1 && !mayRepeat {
-			t.Errorf("%s: %s came %d times", what, id, times)
+	for row := range last {
+		if number(row) <= end && walk[row] == 0 {
+			t.Errorf("%s: %s came to be behind a walk that ended at %d", what, row, end)
 		}
 	}
 }

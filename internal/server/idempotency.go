@@ -65,6 +65,19 @@ func (o *once) add(parts ...string) {
 	}
 }
 
+// members counts in what a struct holds, in whatever order it was sent.
+func (o *once) members(v any) error {
+	if o == nil {
+		return nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode the request: %w", err)
+	}
+	o.add(string(text))
+	return nil
+}
+
 // file reads a file of the request through, and counts it in once it was read
 // to its end: read may leave some of it.
 func (o *once) file(body io.Reader, name string, read func(io.Reader) error) error {

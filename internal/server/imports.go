@@ -41,6 +41,9 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	if err != nil {
 		return nil, err
 	}
+	if err := c.once.members(in); err != nil {
+		return nil, err
+	}
 	upload, err := uploadOf(in)
 	if err != nil {
 		return nil, err
@@ -110,7 +113,7 @@ func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery, o report.Op
 		case part.FileName() == "" && files > 0:
 			return nil, redoubt.Invalid("body."+part.FormName(), "comes behind a file: put the fields of the form before its files")
 		case part.FileName() == "":
-			err = c.setField(in, part)
+			err = setField(in, part)
 		case files == maxFiles:
 			err = redoubt.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
 		default:
@@ -144,7 +147,7 @@ func (c *call) addFile(reading *report.Reading, body io.Reader, name string, in 
 }
 
 // setField takes a field of the form, under the name of the parameter.
-func (c *call) setField(in *api.ImportQuery, part *multipart.Part) error {
+func setField(in *api.ImportQuery, part *multipart.Part) error {
 	data, err := io.ReadAll(io.LimitReader(part, maxField+1))
 	if err != nil {
 		return bodyFault(err)
@@ -153,7 +156,6 @@ func (c *call) setField(in *api.ImportQuery, part *multipart.Part) error {
 	if len(data) > maxField {
 		return redoubt.Invalid("body."+name, "is longer than %d bytes", maxField)
 	}
-	c.once.add("field", name, value)
 	texts := map[string]*string{
 		"project": &in.Project, "ref": &in.Ref, "category": &in.Category, "at": &in.At, "commit": &in.Commit,
 		"repo_url": &in.RepoURL, "format": &in.Format, "filename": &in.Filename,
