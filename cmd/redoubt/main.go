@@ -48,7 +48,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 // run executes one command line and returns its exit code: 0 for success, 1
 // when the command failed, 2 when the line itself is wrong.
 func run(args []string) int {
-	if err := config.SecretsFromFiles("REDOUBT_DATABASE_URL"); err != nil {
+	if err := config.SecretsFromFiles("REDOUBT_DATABASE_URL", "REDOUBT_OIDC_CLIENT_SECRET"); err != nil {
 		return complain(err, 2)
 	}
 	exit, exited := 0, false

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/auth/sso"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/job"
@@ -88,9 +89,13 @@ func (s *service) wire(a *app) error {
 	}
 	s.scanner = s.scanners(a, secret)
 	findings := index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log})
+	signIn, err := s.signIn(a, proxies)
+	if err != nil {
+		return err
+	}
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
-		SignIn: s.signIn(a, proxies),
+		SignIn: signIn,
 	})
 	if err != nil {
 		return err
@@ -106,10 +111,26 @@ func (s *service) wire(a *app) error {
 }
 
 // signIn makes what lets people in.
-func (s *service) signIn(a *app, proxies []netip.Prefix) *web.SignIn {
+func (s *service) signIn(a *app, proxies []netip.Prefix) (*web.SignIn, error) {
+	c := s.config
 	limits := auth.SessionLimits{Idle: s.config.SessionIdle, Max: s.config.SessionMax}
 	s.sessions = auth.NewSessions(s.store, auth.NewPasswords(), a.clock, limits)
-	return &web.SignIn{Sessions: s.sessions, Secure: s.config.BrowsersUseTLS(), TrustedProxies: proxies}
+	in := &web.SignIn{Sessions: s.sessions, Secure: c.BrowsersUseTLS(), TrustedProxies: proxies}
+	if c.OIDCIssuer == "" {
+		return in, nil
+	}
+	rules := make([]sso.Rule, len(c.OIDCRole))
+	for i, text := range c.OIDCRole {
+		var err error
+		if rules[i], err = sso.ParseRule(text); err != nil {
+			return nil, fmt.Errorf("--oidc-role %w", err)
+		}
+	}
+	in.Provider = sso.New(sso.Config{
+		Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: string(c.OIDCClientSecret), Title: c.OIDCTitle, Scopes: c.OIDCScope,
+		GroupsClaim: c.OIDCGroupsClaim, Rules: rules, Domains: c.OIDCDomain, Clock: a.clock,
+	})
+	return in, nil
 }
 
 // scanners makes what answers scanners, and the runner that applies their scans.

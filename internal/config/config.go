@@ -53,11 +53,20 @@ type Server struct {
 	TrustedProxy []string `help:"Address or network (CIDR) of a reverse proxy whose X-Forwarded-* headers count." env:"REDOUBT_TRUSTED_PROXY" placeholder:"CIDR"`
 	ReadyFile    string   `help:"Write the address, the deployment and its first token here, as JSON, once the server answers." env:"REDOUBT_READY_FILE" placeholder:"FILE" type:"path"`
 
-	MaxUpload       int64         `help:"Largest report accepted, in bytes, before and after inflating; 256 MiB by default." default:"268435456" env:"REDOUBT_MAX_UPLOAD" placeholder:"BYTES"`
-	BodyCache       int64         `help:"Memory for finding bodies, in bytes; a quarter of the machine's by default." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`
-	RateLimit       float64       `help:"Requests a second that one token may make; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
-	ScanWait        time.Duration `help:"How long the end of a CI scan waits until its results are stored; after that the scanner asks again, every few seconds." default:"10s" env:"REDOUBT_SCAN_WAIT"`
-	RefRetention    time.Duration `help:"How long a branch other than the primary one stays without a scan; 0s keeps all." default:"720h" env:"REDOUBT_REF_RETENTION"`
+	MaxUpload        int64         `help:"Largest report accepted, in bytes, before and after inflating; 256 MiB by default." default:"268435456" env:"REDOUBT_MAX_UPLOAD" placeholder:"BYTES"`
+	BodyCache        int64         `help:"Memory for finding bodies, in bytes; a quarter of the machine's by default." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`
+	RateLimit        float64       `help:"Requests a second that one token may make; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
+	ScanWait         time.Duration `help:"How long the end of a CI scan waits until its results are stored; after that the scanner asks again, every few seconds." default:"10s" env:"REDOUBT_SCAN_WAIT"`
+	RefRetention     time.Duration `help:"How long a branch other than the primary one stays without a scan; 0s keeps all." default:"720h" env:"REDOUBT_REF_RETENTION"`
+	OIDCIssuer       string        `name:"oidc-issuer" help:"Let people sign in at this OpenID Connect provider, by its issuer URL." env:"REDOUBT_OIDC_ISSUER" placeholder:"URL"`
+	OIDCClientID     string        `name:"oidc-client-id" help:"What the provider calls this server." env:"REDOUBT_OIDC_CLIENT_ID" placeholder:"ID"`
+	OIDCClientSecret Secret        `name:"oidc-client-secret" help:"What this server shows the provider; none for a public client." env:"REDOUBT_OIDC_CLIENT_SECRET" placeholder:"SECRET"`
+	OIDCTitle        string        `name:"oidc-title" help:"What people call the provider, on the sign-in page." default:"single sign-on" env:"REDOUBT_OIDC_TITLE" placeholder:"NAME"`
+	OIDCScope        []string      `name:"oidc-scope" help:"Scopes to ask for besides openid." default:"profile,email" env:"REDOUBT_OIDC_SCOPE" placeholder:"SCOPE"`
+	OIDCGroupsClaim  string        `name:"oidc-groups-claim" help:"Claim that holds the groups; dots lead into objects." default:"groups" env:"REDOUBT_OIDC_GROUPS_CLAIM" placeholder:"CLAIM"`
+	OIDCRole         []string      `name:"oidc-role" help:"What a group means, as GROUP=ROLE or GROUP=DEPLOYMENT:ROLE; the group * is everybody." env:"REDOUBT_OIDC_ROLE" placeholder:"RULE"`
+	OIDCDomain       []string      `name:"oidc-domain" help:"Let in only people with a confirmed address of this domain." env:"REDOUBT_OIDC_DOMAIN" placeholder:"DOMAIN"`
+
 	SessionIdle     time.Duration `help:"How long people stay signed in without doing anything; 12h by default." default:"12h" env:"REDOUBT_SESSION_IDLE"`
 	SessionMax      time.Duration `help:"How long people stay signed in at most; 168h by default." default:"168h" env:"REDOUBT_SESSION_MAX"`
 	ShutdownTimeout time.Duration `help:"How long a stop waits for requests under way." default:"20s" env:"REDOUBT_SHUTDOWN_TIMEOUT"`
@@ -102,6 +111,7 @@ func (s Server) Check() error {
 	if s.ScanWait < 0 || s.ScanWait > maxScanWait {
 		fault("--scan-wait %s is not within 0s and %s, when scanners stop listening", s.ScanWait, maxScanWait)
 	}
+	faults = append(faults, s.checkOIDC()...)
 	if s.SessionIdle < 0 || s.SessionMax < 0 {
 		fault("--session-idle %s or --session-max %s is negative", s.SessionIdle, s.SessionMax)
 	}
@@ -127,6 +137,30 @@ func (s Server) Proxies() ([]netip.Prefix, error) {
 		out = append(out, prefix)
 	}
 	return out, nil
+}
+
+// checkOIDC names what is wrong with the settings of the provider.
+func (s Server) checkOIDC() (faults []error) {
+	if s.OIDCIssuer == "" {
+		if s.OIDCClientID != "" || s.OIDCClientSecret != "" || len(s.OIDCRole) > 0 || len(s.OIDCDomain) > 0 {
+			faults = append(faults, errors.New("settings of --oidc- without --oidc-issuer: name the provider"))
+		}
+		return faults
+	}
+	if u, err := url.Parse(s.OIDCIssuer); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		faults = append(faults, fmt.Errorf("--oidc-issuer %q is not an absolute http or https URL", s.OIDCIssuer))
+	}
+	for name, value := range map[string]string{
+		"--oidc-client-id": s.OIDCClientID, "--public-url, which the provider sends people back to": s.PublicURL, "--oidc-groups-claim": s.OIDCGroupsClaim,
+	} {
+		if value == "" {
+			faults = append(faults, fmt.Errorf("--oidc-issuer needs %s", name))
+		}
+	}
+	if len(s.OIDCRole) == 0 {
+		faults = append(faults, errors.New("--oidc-issuer needs --oidc-role, or nobody who signs in could see anything: --oidc-role '*=viewer' lets all look"))
+	}
+	return faults
 }
 
 // BrowsersUseTLS reports whether browsers reach the server by https, so far as

@@ -131,3 +131,28 @@ func TestProxiesTakeAddressesAndNetworks(t *testing.T) {
 		t.Errorf("proxies = %v", got)
 	}
 }
+
+func TestOIDCSettingsGoTogether(t *testing.T) {
+	good := Server{
+		Addr: "127.0.0.1:0", MaxUpload: 1 << 30, PublicURL: "https://redoubt.example",
+		OIDCIssuer: "https://id.example", OIDCClientID: "redoubt", OIDCGroupsClaim: "groups", OIDCRole: []string{"*=viewer"},
+	}
+	if err := good.Check(); err != nil {
+		t.Errorf("sound settings refused: %v", err)
+	}
+	for want, change := range map[string]func(*Server){
+		"--oidc-client-id":      func(s *Server) { s.OIDCClientID = "" },
+		"--public-url":          func(s *Server) { s.PublicURL = "" },
+		"--oidc-role":           func(s *Server) { s.OIDCRole = nil },
+		"--oidc-issuer":         func(s *Server) { s.OIDCIssuer = "id.example" },
+		"without --oidc-issuer": func(s *Server) { s.OIDCIssuer = "" },
+		"--oidc-groups-claim":   func(s *Server) { s.OIDCGroupsClaim = "" },
+		"--session-max -1ns":    func(s *Server) { s.SessionMax = -1 },
+	} {
+		bad := good
+		change(&bad)
+		if err := bad.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q named, got %v", want, err)
+		}
+	}
+}

@@ -64,6 +64,9 @@ var confined = []struct {
 	{"github.com/jackc/pgx", []string{"internal/store", "internal/storetest"}, "only the store knows the engine"},
 	{"modernc.org/sqlite", []string{"internal/store", "internal/storetest"}, "only the store knows the engine"},
 	{"github.com/pressly/goose", []string{"internal/store", "internal/storetest"}, "only the store knows the schema"},
+	{"github.com/coreos/go-oidc", []string{"internal/auth"}, "how people are known is decided in one place"},
+	{"golang.org/x/oauth2", []string{"internal/auth"}, "how people are known is decided in one place"},
+	{"golang.org/x/crypto/argon2", []string{"internal/auth"}, "passwords are hashed in one place"},
 	{"github.com/danielgtaylor/huma", []string{"internal/server"}, "the library's types stay in the server"},
 	{"github.com/alecthomas/kong", []string{"cmd", "internal/config"}, "flags are read in one place"},
 }

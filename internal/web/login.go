@@ -45,7 +45,7 @@ func (v *visit) showLogin(status int, s loginSheet) error {
 	}
 	s.First = len(users) == 0
 	if v.SignIn.Provider != nil {
-		s.Provider = v.SignIn.Provider.Title()
+		s.Provider = v.SignIn.Provider.Title
 	}
 	return v.show(status, sheet{Template: "login", Title: "Sign in", Data: s})
 }

@@ -1,10 +1,162 @@
 package web
 
-import "github.com/redoubt/redoubt"
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
 
-// Provider stands in until the provider is there.
-type Provider interface{ Title() string }
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/auth/sso"
+)
 
-func (v *visit) goToProvider() error { return redoubt.ErrNotFound }
+// away is what a browser remembers while it is at the provider.
+type away struct {
+	sso.Flow
+	Next string `json:"x"`
+}
 
-func (v *visit) comeFromProvider() error { return redoubt.ErrNotFound }
+// awaySeconds is for how long.
+const awaySeconds = 600
+
+// comeBack is where the provider sends browsers back to.
+const comeBack = "/login/oidc/callback"
+
+func (s *SignIn) awayName(r *http.Request) string { return s.cookieName(r) + "-oidc" }
+
+// remember sets the cookie for the time at the provider, or takes it away. What
+// it holds is of use to nobody but this browser.
+func (v *visit) remember(a away, seconds int) error {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	http.SetCookie(v.w, &http.Cookie{
+		Name: v.SignIn.awayName(v.r), Value: base64.RawURLEncoding.EncodeToString(text), Path: "/", MaxAge: seconds,
+		HttpOnly: true, Secure: v.SignIn.secure(v.r), SameSite: http.SameSiteLaxMode,
+	})
+	return nil
+}
+
+// goToProvider sends the browser to the provider.
+func (v *visit) goToProvider() error {
+	if v.SignIn == nil || v.SignIn.Provider == nil {
+		return redoubt.ErrNotFound
+	}
+	v.unsaved()
+	next := safeNext(v.r.URL.Query().Get("next"))
+	address, flow, err := v.SignIn.Provider.Start(v.r.Context(), v.base()+comeBack)
+	if err != nil {
+		return v.providerFailed(next, err)
+	}
+	if err := v.remember(away{flow, next}, awaySeconds); err != nil {
+		return err
+	}
+	v.redirect(address)
+	return nil
+}
+
+// comeFromProvider lets in whom the provider has signed in.
+func (v *visit) comeFromProvider() error {
+	if v.SignIn == nil || v.SignIn.Provider == nil {
+		return redoubt.ErrNotFound
+	}
+	v.unsaved()
+	var a away
+	if cookie, err := v.r.Cookie(v.SignIn.awayName(v.r)); err == nil {
+		if text, err := base64.RawURLEncoding.DecodeString(cookie.Value); err == nil {
+			_ = json.Unmarshal(text, &a) // what cannot be read has no state, which is refused
+		}
+	}
+	if err := v.remember(away{}, -1); err != nil {
+		return err
+	}
+	q := v.r.URL.Query()
+	who, err := v.SignIn.Provider.Finish(v.r.Context(), v.base()+comeBack, a.Flow,
+		sso.Back{State: q.Get("state"), Code: q.Get("code"), Fault: q.Get("error"), Description: q.Get("error_description")})
+	var secret string
+	if err == nil {
+		secret, err = v.letIn(who)
+	}
+	if err != nil {
+		return v.providerFailed(a.Next, err)
+	}
+	return v.welcome(secret, a.Next)
+}
+
+// letIn makes or updates the user, gives them the roles that their groups mean,
+// and begins a session.
+func (v *visit) letIn(who sso.Person) (string, error) {
+	ctx := v.r.Context()
+	all, err := v.Store.Deployments(ctx)
+	if err != nil {
+		return "", err
+	}
+	roles := v.SignIn.Provider.Roles(who.Groups, all)
+	known, err := v.Store.UserByIdentity(ctx, who.Identity)
+	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		return "", err
+	}
+	if known.ID == 0 && len(roles) == 0 {
+		return "", v.noRole(who)
+	}
+	u, kept, err := v.Store.Provision(ctx, who.Identity, who.User, roles)
+	if errors.Is(err, redoubt.ErrConflict) { // made by another request meanwhile
+		u, kept, err = v.Store.Provision(ctx, who.Identity, who.User, roles)
+	}
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return "", &sso.RefusedError{User: known.Name, As: who.User.Name, Reason: "Your user is disabled here. Ask an admin."}
+	}
+	if err != nil {
+		return "", err
+	}
+	v.SignIn.Sessions.Forget()
+	if len(kept) > 0 {
+		v.Logger.WarnContext(ctx, "the provider's groups would take away the last admin, who stays", "user", u.Name, "deployments", kept)
+	}
+	if len(roles) == 0 && len(kept) == 0 {
+		return "", v.noRole(who)
+	}
+	return v.SignIn.Sessions.Begin(ctx, u.ID, "oidc", v.SignIn.origin(v.r), "")
+}
+
+func (v *visit) noRole(who sso.Person) error {
+	groups := slices.Clone(who.Groups)
+	slices.Sort(groups)
+	said := "none"
+	if len(groups) > 0 {
+		said = strings.Join(groups[:min(len(groups), 20)], ", ")
+	}
+	return &sso.RefusedError{As: who.User.Name, Reason: "None of your groups has a role here. " + v.SignIn.Provider.Title + " says they are: " + said + "."}
+}
+
+// providerFailed says on the sign-in page what went wrong.
+func (v *visit) providerFailed(next string, err error) error {
+	s, status := loginSheet{Next: safeNext(next)}, http.StatusForbidden
+	var refused *sso.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		s.Fault = refused.Reason
+		from := v.SignIn.origin(v.r)
+		attempt := redoubt.Attempt{Name: refused.User, Method: "oidc", Address: from.Address, Agent: from.Agent, Reason: refused.Reason}
+		if refused.As != "" {
+			attempt.Reason += " (" + refused.As + ")"
+		}
+		var busy *auth.BusyError
+		if limited := v.SignIn.Sessions.Admit("", from); !errors.As(limited, &busy) {
+			if noted := v.Store.SignInFailed(v.r.Context(), attempt); noted != nil {
+				return noted
+			}
+		}
+	case errors.Is(err, redoubt.ErrUnavailable):
+		v.Logger.WarnContext(v.r.Context(), "single sign-on failed", "cause", err)
+		s.Fault, status = v.SignIn.Provider.Title+" does not answer right now. Try again in a moment; an admin finds the cause in the server's log.", http.StatusServiceUnavailable
+	default:
+		v.Logger.ErrorContext(v.r.Context(), "single sign-on failed", "cause", err)
+		s.Fault, status = v.SignIn.Provider.Title+" answered in a way that does not hold. Try again; an admin finds the cause in the server's log.", http.StatusBadGateway
+	}
+	return v.showLogin(status, s)
+}

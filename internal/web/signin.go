@@ -11,13 +11,14 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/auth/sso"
 )
 
 // SignIn is what the pages need to let people in themselves.
 type SignIn struct {
 	Sessions *auth.Sessions
 	// Provider signs people in elsewhere; nil where none is set up.
-	Provider Provider
+	Provider *sso.Provider
 	// Secure is whether browsers reach the server by https alone.
 	Secure bool
 	// TrustedProxies are the networks whose X-Forwarded headers count.
