@@ -81,7 +81,7 @@ func newCIWorld(t *testing.T, engine string) *ciWorld {
 func (w *ciWorld) start() {
 	w.Helper()
 	file := filepath.Join(w.home, fmt.Sprintf("ready-%d.json", time.Now().UnixNano()))
-	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--ready-file", file, "--deployment", "acme"}, w.storage...)
+	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--ready-file", file, "--deployment", "acme", "--no-starter-rules"}, w.storage...)
 	w.server = exec.Command("redoubt", args...)
 	w.server.Stderr = w.log
 	if err := w.server.Start(); err != nil {

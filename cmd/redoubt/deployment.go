@@ -20,6 +20,7 @@ type deploymentCmd struct {
 
 type deploymentCreateCmd struct {
 	config.Storage
+	starterFlag
 	Slug string `arg:"" help:"Short name in addresses: a-z, 0-9 and -, not only digits."`
 	Name string `help:"Full name; the slug by default."`
 }
@@ -33,7 +34,7 @@ func (c deploymentCreateCmd) Run(a *app) error {
 	if c.Name == "" {
 		c.Name = c.Slug
 	}
-	d, err := st.CreateDeployment(a.ctx, c.Slug, c.Name, a.actor())
+	d, err := st.CreateDeployment(a.ctx, c.Slug, c.Name, a.actor(), c.rules)
 	if err == nil {
 		_, err = fmt.Fprintf(a.out, "created deployment %s (id %d); next: redoubt token create --deployment %s NAME\n", d.Slug, d.ID, d.Slug)
 	}

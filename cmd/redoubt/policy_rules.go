@@ -40,7 +40,8 @@ type policyAddRulesCmd struct {
 	Policy  string   `help:"The policy to put them into, by slug or id; the default one of each rule's product by default." placeholder:"POLICY"`
 	Mode    string   `help:"What their findings do to a build: monitor, comment or block; by default what they did before, monitor for new ones." placeholder:"MODE"`
 	Semgrep string   `help:"The semgrep to check the rules with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
-	Files   []string `arg:"" name:"file" help:"Files of rules."`
+	Starter bool     `help:"The rules that come with the server, as this version has them; those that were removed come back."`
+	Files   []string `arg:"" name:"file" optional:"" help:"Files of rules."`
 }
 
 // Run adds all rules of all files, or none.
@@ -48,6 +49,17 @@ func (c policyAddRulesCmd) Run(a *app) error {
 	mode, ok := redoubt.ParsePolicyMode(c.Mode)
 	if c.Mode != "" && !ok {
 		return fmt.Errorf("there is no mode %q: take monitor, comment or block", c.Mode)
+	}
+	switch {
+	case c.Starter && len(c.Files) > 0:
+		return errors.New("--starter and files exclude each other")
+	case c.Starter:
+		return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+			n, err := addStarterRules(ctx, tx, mode)
+			return fmt.Sprintf("%d starter rules are served", n), err
+		})
+	case len(c.Files) == 0:
+		return errors.New("name a file of rules, or --starter for those that come with the server")
 	}
 	rules, err := readRules(c.Files)
 	if err != nil {

@@ -18,6 +18,7 @@ type serveCmd struct {
 	config.Storage
 	config.Server
 	Deployment string `help:"Deployment to make at the first start, by its slug." default:"default" env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
+	starterFlag
 	LogFormat  string `help:"How to log: json or text." enum:"json,text" default:"json" env:"REDOUBT_LOG_FORMAT"`
 }
 
@@ -125,7 +126,7 @@ func (c serveCmd) firstStart(a *app, st *store.Store) (ready, error) {
 	if err != nil || len(all) > 0 {
 		return ready{}, err
 	}
-	d, err := st.CreateDeployment(a.ctx, c.Deployment, c.Deployment, a.actor())
+	d, err := st.CreateDeployment(a.ctx, c.Deployment, c.Deployment, a.actor(), c.rules)
 	if err != nil {
 		return ready{}, err
 	}

@@ -77,9 +77,10 @@ type deploymentImage struct {
 }
 
 // CreateDeployment makes a tenant with one default policy per product
-// (decisions §10). No name means the slug. A slug that is taken is
+// (decisions §10), and does first what is to be done in it, all in one
+// transaction. No name means the slug. A slug that is taken is
 // redoubt.ErrConflict.
-func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redoubt.Actor) (d redoubt.Deployment, err error) {
+func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redoubt.Actor, first ...func(context.Context, *Tx) error) (d redoubt.Deployment, err error) {
 	if name == "" {
 		name = slug
 	}
@@ -99,6 +100,11 @@ func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redo
 		tx.audit("deployment.create", subject("deployment", id), nil, deploymentImage{slug, name})
 		if err := tx.addDefaultPolicies(ctx); err != nil {
 			return err
+		}
+		for _, fn := range first {
+			if err := fn(ctx, tx); err != nil {
+				return err
+			}
 		}
 		d.Version = tx.nextVersion()
 		return tx.finish(ctx)
