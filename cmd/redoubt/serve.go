@@ -19,7 +19,7 @@ type serveCmd struct {
 	config.Server
 	Deployment string `help:"Deployment to make at the first start, by its slug." default:"default" env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
 	starterFlag
-	LogFormat  string `help:"How to log: json or text." enum:"json,text" default:"json" env:"REDOUBT_LOG_FORMAT"`
+	LogFormat string `help:"How to log: json or text." enum:"json,text" default:"json" env:"REDOUBT_LOG_FORMAT"`
 }
 
 // Run serves until it is told to stop.
