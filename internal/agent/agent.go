@@ -88,6 +88,11 @@ func (a *Agent) Routes() []Route {
 		{Method: get, Pattern: "/api/agent/identity", Handle: a.identity},
 		{Method: post, Pattern: "/api/agent/tokens/requests", Anyone: true, Handle: a.login},
 		{Method: get, Pattern: "/login", Anyone: true, When: isLogin, Handle: a.loginPage},
+		{Method: get, Pattern: "/api/agent/deployments/scans/config", Handle: a.editor},
+		{Method: get, Pattern: "/api/agent/deployments/deepbinary/{platform}", Handle: a.engine},
+		{Method: post, Pattern: "/api/registry/rules", Handle: a.publish},
+		{Method: post, Pattern: "/api/cli/tr_cache/lookup", Handle: a.reachabilityCache},
+		{Method: post, Pattern: "/api/cli/tr_cache", Handle: a.keepReachability},
 		{Method: get, Pattern: "/c/p/semgrep-rule-lints", Anyone: true, Handle: a.lints},
 	}, a.ruleRoutes()...)
 }

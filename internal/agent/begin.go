@@ -22,16 +22,9 @@ const source = policy.Source
 
 // beginRequest is what a scanner says when it starts.
 type beginRequest struct {
-	Project struct {
-		Environment string `json:"scan_environment"`
-		Repository  string `json:"repository"`
-		DisplayName string `json:"repo_display_name"`
-		URL         string `json:"repo_url"`
-		RepoID      string `json:"repo_id"`
-		Branch      string `json:"branch"`
-		Commit      string `json:"commit"`
-		Full        bool   `json:"is_full_scan"`
-	} `json:"project_metadata"`
+	Project projectMetadata `json:"project_metadata"`
+	// Meta is what older scanners say instead, or besides.
+	Meta projectMetadata `json:"meta"`
 	Scan struct {
 		UniqueID  string   `json:"unique_id"`
 		Products  []string `json:"requested_products"`
@@ -41,6 +34,18 @@ type beginRequest struct {
 	Config struct {
 		Tags []string `json:"tags"`
 	} `json:"project_config"`
+}
+
+// projectMetadata is where a scanner runs, as far as it tells.
+type projectMetadata struct {
+	Environment string `json:"scan_environment"`
+	Repository  string `json:"repository"`
+	DisplayName string `json:"repo_display_name"`
+	URL         string `json:"repo_url"`
+	RepoID      string `json:"repo_id"`
+	Branch      string `json:"branch"`
+	Commit      string `json:"commit"`
+	Full        bool   `json:"is_full_scan"`
 }
 
 // begun is what is remembered of it.
@@ -57,6 +62,9 @@ var uniqueID = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
 
 // begun checks what a scanner says and puts it into our words.
 func (b *beginRequest) begun() (begun, error) {
+	if b.Project == (projectMetadata{}) {
+		b.Project = b.Meta
+	}
 	p := &b.Project
 	out := begun{
 		Project: redoubt.Project{Name: cmp.Or(p.DisplayName, p.Repository), URL: ingest.WebURL(p.URL)},
@@ -150,6 +158,8 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 	if err := decode(r, &request); err != nil {
 		return info, known, err
 	}
+	// Older scanners name their run in the header alone.
+	request.Scan.UniqueID = cmp.Or(request.Scan.UniqueID, r.Header.Get("X-Semgrep-Scan-ID"))
 	b, err := request.begun()
 	if err != nil {
 		return info, known, err

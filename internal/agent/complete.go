@@ -154,7 +154,16 @@ func (c *completion) finish() {
 	}
 	rep.Rules = nil // those of the results are enough: policies have the others
 	if rep.Products.Has(redoubt.SCA) {
-		rep.Inventories = c.done.Inventories
+		// Older scanners tell of dependencies with their results.
+		told := c.done.Inventories
+		for _, older := range rep.Inventories {
+			if !slices.ContainsFunc(c.done.Inventories, func(i redoubt.Inventory) bool { return i.Lockfile == older.Lockfile }) {
+				told = append(told, older)
+			}
+		}
+		rep.Inventories = told
+	} else {
+		rep.Inventories = nil
 	}
 	rep.Skipped = append(rep.Skipped, c.done.Unresolved...)
 	rep.TotalTime = time.Duration(c.done.Seconds * float64(time.Second))

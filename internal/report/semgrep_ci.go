@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -26,6 +27,8 @@ func ReadCIResults(r io.Reader, o Options) (*Reading, error) {
 	if err := c.document(c.results); err != nil {
 		return nil, fileError(o, -1, err)
 	}
+	c.rep.Inventories = c.done.Inventories
+	c.rep.Skipped = c.stillThere(c.rep.Skipped)
 	c.finish()
 	one.files = []file{{reports: []*redoubt.Report{c.rep}}}
 	return &one, nil
@@ -65,7 +68,8 @@ func ReadCICompletion(r io.Reader, o Options) (*CICompletion, error) {
 // are those of semgrep's reports.
 type ci struct {
 	semgrep
-	done CICompletion
+	done    CICompletion
+	renamed []string // the old names of files that were renamed
 }
 
 func newCI(r io.Reader, o *Options) (*ci, error) {
@@ -103,10 +107,22 @@ func (c *ci) results(name string) error {
 		return paths(&c.rep.Searched)
 	case "skipped_paths":
 		return paths(&c.rep.Skipped)
+	case "renamed_paths":
+		return paths(&c.renamed)
+	case "dependencies": // of older versions; others tell of them at the end
+		return c.object(name, c.lockfile)
 	case "rule_ids":
 		return c.strings(name, func(rule string) { c.rep.RulesRun = append(c.rep.RulesRun, text(rule).name()) })
 	}
 	return c.skip(name)
+}
+
+// stillThere leaves out the old names of renamed files, which no scan skipped:
+// they are gone, unless another file has the name by now and was searched.
+func (c *ci) stillThere(skipped []string) []string {
+	return slices.DeleteFunc(skipped, func(path string) bool {
+		return slices.Contains(c.renamed, path) && !slices.Contains(c.rep.Searched, path)
+	})
 }
 
 // ciFinding is one of findings and ignores.

@@ -48,6 +48,18 @@ func TestReadCIResults(t *testing.T) {
 	}
 }
 
+// TestOlderResults tells of dependencies with the results, and of renamed files.
+func TestOlderResults(t *testing.T) {
+	rep := readCI(t, `{"findings":[],"ignores":[],"searched_paths":["new.py","again.py"],"skipped_paths":["old.py","again.py","c.py"],"renamed_paths":["old.py","again.py"],"rule_ids":[],
+		"dependencies":{"yarn.lock":[{"package":"lodash","version":"4.17.20","ecosystem":"npm","transitivity":"direct"}],"go.mod":[]}}`, testKey)
+	if diff := cmp.Diff([]string{"again.py", "c.py"}, rep.Skipped); diff != "" {
+		t.Errorf("skipped (-want +got):\n%s", diff)
+	}
+	if len(rep.Inventories) != 2 || rep.Inventories[0].Lockfile != "yarn.lock" || len(rep.Inventories[0].Dependencies) != 1 || len(rep.Inventories[1].Dependencies) != 0 {
+		t.Errorf("lockfiles: %+v", rep.Inventories)
+	}
+}
+
 func readCI(t *testing.T, text string, key []byte) *redoubt.Report {
 	t.Helper()
 	reading, err := ReadCIResults(strings.NewReader(text), Options{Key: key})
