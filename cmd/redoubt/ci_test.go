@@ -14,8 +14,6 @@ import (
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
-const ciSecret = "tok_0123456789abcdef"
-
 // TestSemgrepCI runs the unmodified scanner against a process of ours, through
 // the life of a repository. The steps build on each other.
 func TestSemgrepCI(t *testing.T) {
@@ -37,8 +35,10 @@ func TestSemgrepCI(t *testing.T) {
 				{"a moved file", moveFile},
 				{"a diff scan of a branch", diffScan},
 				{"monitor, comment and block", modes},
+				{"a secret blocks until it is ignored", blockSecret},
 				{"another branch inherits triage", secondBranch},
 				{"the server killed in mid-upload and before the completion", killed},
+				{"the same secrets from reports, the server killed among them", importSecrets},
 				{"a removed rule", removedRule},
 				{"a rule that does not parse", brokenRule},
 				{"no rule at all", noRules},
@@ -126,17 +126,6 @@ func firstScan(w *ciWorld) {
 	}, packages); diff != "" {
 		w.Errorf("dependencies (-want +got):\n%s", diff)
 	}
-}
-
-func (w *ciWorld) secrets() (places []string) {
-	w.Helper()
-	for s, err := range w.client().Secrets(w.Context(), "1", api.SecretsQuery{}) {
-		if err != nil {
-			w.Fatal(err)
-		}
-		places = append(places, s.RuleHashID+" "+s.FindingPath)
-	}
-	return places
 }
 
 func sameAgain(w *ciWorld) {
@@ -306,24 +295,5 @@ func noRules(w *ciWorld) {
 	w.want(0, "main")
 	if got := w.code("main"); len(got) != 0 {
 		w.Errorf("findings without rules: %v", got)
-	}
-}
-
-// noSecret looks for the secret in everything that the server wrote.
-func noSecret(w *ciWorld) {
-	for _, dir := range []string{w.data, w.log.Name()} {
-		err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			if strings.Contains(string(text), ciSecret) {
-				w.Errorf("%s holds the secret", filepath.Base(path))
-			}
-			return err
-		})
-		if err != nil {
-			w.Error(err)
-		}
 	}
 }
