@@ -1,6 +1,10 @@
 package redoubt
 
-import "time"
+import (
+	"cmp"
+	"strings"
+	"time"
+)
 
 // SourceAdvisories is the source of the findings that follow from advisories
 // and the inventory in force, without a scan (decisions §14).
@@ -106,4 +110,49 @@ type Holding struct {
 	ScanID       int64 // of the scan that says so
 	Commit       string
 	Dependencies []Dependency // ecosystem, name, version, transitivity and line only
+}
+
+// AdvisorySource is where advisories came from, and how old they are.
+type AdvisorySource struct {
+	Location     string // an address, or a file or folder
+	Kind         string // osv, epss or kev
+	ETag         string
+	LastModified string
+	CheckedAt    time.Time // last found to be as it was loaded; zero when never
+	LoadedAt     time.Time
+	NewestAt     time.Time // of what it holds; zero when not told
+	Records      int
+	Refused      int
+	Error        string // of the last try; empty when it went well
+}
+
+// AdvisoryStatus sums up what is stored.
+type AdvisoryStatus struct {
+	Version   int64 // grows whenever advisories changed
+	ChangedAt time.Time
+	Records   int
+	Withdrawn int
+	Packages  int
+	Scores    int // of EPSS
+	Exploited int // entries of the catalogue
+	Sources   []AdvisorySource
+}
+
+// AdvisoryProgress is how far a deployment has followed the advisories.
+type AdvisoryProgress struct {
+	Version int64      // followed on all refs
+	Target  int64      // under way; Version when none is
+	After   ProjectRef // the last ref that is done
+	Scores  int64      // version of the EPSS scores
+}
+
+// ProjectRef is a ref of a project.
+type ProjectRef struct {
+	ProjectID int64
+	Ref       string
+}
+
+// Compare orders refs by project, then by name.
+func (p ProjectRef) Compare(other ProjectRef) int {
+	return cmp.Or(cmp.Compare(p.ProjectID, other.ProjectID), strings.Compare(p.Ref, other.Ref))
 }

@@ -62,8 +62,10 @@ func (a *application) follow(ctx context.Context, before []redoubt.Finding) erro
 		return fmt.Errorf("ask the advisories: %w", err)
 	}
 	sum, err := Follow(ctx, a.s, a.project, advised, a.scan.ID, a.at())
-	a.sum.Followed = &sum
-	return err
+	if a.sum.Followed = &sum; err != nil {
+		return err
+	}
+	return a.s.RefreshScores(ctx, a.project.ID, a.scan.Ref)
 }
 
 // follower is one ref on its way to what the advisories say of it.

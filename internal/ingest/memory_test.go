@@ -328,6 +328,8 @@ func (m *memory) UpdateTriage(_ context.Context, events []redoubt.TriageEvent) e
 	return nil
 }
 
+func (m *memory) RefreshScores(context.Context, int64, string) error { return nil }
+
 func (m *memory) PutInventory(_ context.Context, s redoubt.InventoryStatement) (added, removed int, _ error) {
 	key := s.Ref + " " + s.Inventory.Lockfile
 	old, known := m.inventories[key]

@@ -75,6 +75,10 @@ type Store interface {
 	// UpdateTriage writes the triage of the lineages and its trail.
 	UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error
 
+	// RefreshScores writes the EPSS scores of what the ref's supply-chain
+	// findings are about to their lineages, where they changed (decisions §14).
+	RefreshScores(ctx context.Context, projectID int64, ref string) error
+
 	// PutInventory makes the statement the one in force about its lockfile,
 	// keeping the ids of rows that stay. An older or equal statement changes
 	// nothing. It returns how many rows came and went.

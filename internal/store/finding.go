@@ -163,6 +163,9 @@ func (tx *Tx) AddFindings(ctx context.Context, findings []redoubt.FindingWrite) 
 	if err := tx.writeFindings(ctx, findings, ""); err != nil {
 		return fmt.Errorf("add findings: %w", err)
 	}
+	if err := tx.writeSubjects(ctx, findings); err != nil {
+		return fmt.Errorf("add findings: %w", err)
+	}
 	return tx.writeBodies(ctx, findings)
 }
 
@@ -195,6 +198,9 @@ func (tx *Tx) UpdateFindings(ctx context.Context, findings []redoubt.FindingWrit
 		return err
 	}
 	if err := tx.writeFindings(ctx, changed, updateFinding); err != nil {
+		return fmt.Errorf("update findings: %w", err)
+	}
+	if err := tx.writeSubjects(ctx, findings); err != nil {
 		return fmt.Errorf("update findings: %w", err)
 	}
 	return tx.writeBodies(ctx, withBody)

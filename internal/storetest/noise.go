@@ -37,6 +37,9 @@ func makeNoise(ctx context.Context, s *store.Store) error {
 			return err
 		}
 	}
+	if _, _, err := s.ClaimAdvisoryMatch(ctx, d.ID, 0); err != nil {
+		return err
+	}
 	return noisyScanners(ctx, s, d)
 }
 

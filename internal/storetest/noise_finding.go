@@ -57,7 +57,7 @@ func addNoise(ctx context.Context, tx *store.Tx, f redoubt.Finding) error {
 	if err := tx.AddIdentities(ctx, f.ProjectID, []redoubt.IdentityLink{{Identity: f.Identity, LineageID: f.LineageID}}); err != nil {
 		return err
 	}
-	if err := tx.AddFindings(ctx, []redoubt.FindingWrite{{Finding: f, Body: []byte(`"noise":true`)}}); err != nil {
+	if err := tx.AddFindings(ctx, []redoubt.FindingWrite{{Finding: f, Body: []byte(`"noise":true`), Subject: noisySubject()}}); err != nil {
 		return err
 	}
 	if err := tx.AddEvents(ctx, []redoubt.FindingEvent{{FindingID: f.ID, Kind: redoubt.EventReturned}}); err != nil {
@@ -66,6 +66,13 @@ func addNoise(ctx context.Context, tx *store.Tx, f redoubt.Finding) error {
 	return tx.UpdateTriage(ctx, []redoubt.TriageEvent{
 		{LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), Before: untriaged, After: ignored, Note: "noise"},
 	})
+}
+
+// noisySubject is what every noisy finding is about.
+func noisySubject() *redoubt.Subject {
+	return &redoubt.Subject{
+		Lockfile: "package-lock.json", Ecosystem: "npm", Package: "lodash", Version: "1.0.0", Vulnerability: "CVE-2021-0001", Group: 1,
+	}
 }
 
 // noisyDependencies states lockfiles of the noisy tenant, holding packages that

@@ -1,3 +1,67 @@
+advisory.id bigint NOT NULL
+advisory.name text NOT NULL
+advisory.digest bytea NOT NULL
+advisory.modified bigint
+advisory.withdrawn smallint NOT NULL
+advisory.facts bytea NOT NULL
+advisory.text bytea NOT NULL
+CREATE UNIQUE INDEX advisory_name_key ON public.advisory USING btree (name)
+CREATE UNIQUE INDEX advisory_pkey ON public.advisory USING btree (id)
+advisory PRIMARY KEY (id)
+advisory UNIQUE (name)
+advisory_change.version bigint NOT NULL
+advisory_change.package text NOT NULL
+CREATE UNIQUE INDEX advisory_change_pkey ON public.advisory_change USING btree (version, package)
+advisory_change PRIMARY KEY (version, package)
+advisory_former.id bigint NOT NULL
+advisory_former.into_id bigint NOT NULL
+CREATE INDEX advisory_former_into ON public.advisory_former USING btree (into_id)
+CREATE UNIQUE INDEX advisory_former_pkey ON public.advisory_former USING btree (id)
+advisory_former PRIMARY KEY (id)
+advisory_match.deployment_id bigint NOT NULL
+advisory_match.version bigint NOT NULL
+advisory_match.target bigint NOT NULL
+advisory_match.after_project bigint NOT NULL
+advisory_match.after_ref text NOT NULL
+advisory_match.scores_version bigint NOT NULL
+advisory_match.lease_until bigint
+CREATE UNIQUE INDEX advisory_match_pkey ON public.advisory_match USING btree (deployment_id)
+advisory_match PRIMARY KEY (deployment_id)
+advisory_member.advisory_id bigint NOT NULL
+advisory_member.group_id bigint NOT NULL
+CREATE INDEX advisory_member_group ON public.advisory_member USING btree (group_id)
+CREATE UNIQUE INDEX advisory_member_pkey ON public.advisory_member USING btree (advisory_id)
+advisory_member PRIMARY KEY (advisory_id)
+advisory_name.name text NOT NULL
+advisory_name.advisory_id bigint NOT NULL
+CREATE INDEX advisory_name_advisory ON public.advisory_name USING btree (advisory_id)
+CREATE UNIQUE INDEX advisory_name_pkey ON public.advisory_name USING btree (name, advisory_id)
+advisory_name PRIMARY KEY (name, advisory_id)
+advisory_package.package text NOT NULL
+advisory_package.advisory_id bigint NOT NULL
+CREATE INDEX advisory_package_advisory ON public.advisory_package USING btree (advisory_id)
+CREATE UNIQUE INDEX advisory_package_pkey ON public.advisory_package USING btree (package, advisory_id)
+advisory_package PRIMARY KEY (package, advisory_id)
+advisory_source.location text NOT NULL
+advisory_source.kind text NOT NULL
+advisory_source.etag text NOT NULL
+advisory_source.last_modified text NOT NULL
+advisory_source.checked_at bigint
+advisory_source.loaded_at bigint
+advisory_source.newest_at bigint
+advisory_source.records bigint NOT NULL
+advisory_source.refused bigint NOT NULL
+advisory_source.error text NOT NULL
+CREATE UNIQUE INDEX advisory_source_pkey ON public.advisory_source USING btree (location)
+advisory_source PRIMARY KEY (location)
+advisory_state.id smallint NOT NULL
+advisory_state.version bigint NOT NULL
+advisory_state.scores_version bigint NOT NULL
+advisory_state.changed_at bigint
+advisory_state.next_advisory_id bigint NOT NULL
+advisory_state.next_group_id bigint NOT NULL
+CREATE UNIQUE INDEX advisory_state_pkey ON public.advisory_state USING btree (id)
+advisory_state PRIMARY KEY (id)
 agent_scan.deployment_id bigint NOT NULL
 agent_scan.unique_id text NOT NULL
 agent_scan.scan_id bigint NOT NULL
@@ -70,6 +134,11 @@ CREATE UNIQUE INDEX deployment_slug_key ON public.deployment USING btree (slug)
 deployment PRIMARY KEY (id)
 deployment UNIQUE (slug)
 SEQUENCE deployment_id_seq MAXVALUE 9007199254740991
+epss.cve text NOT NULL
+epss.score double precision NOT NULL
+epss.percentile double precision NOT NULL
+CREATE UNIQUE INDEX epss_pkey ON public.epss USING btree (cve)
+epss PRIMARY KEY (cve)
 failed_attempt.deployment_id bigint NOT NULL
 failed_attempt.name text NOT NULL
 failed_attempt.at bigint NOT NULL
@@ -138,6 +207,18 @@ CREATE INDEX finding_event_finding ON public.finding_event USING btree (deployme
 CREATE UNIQUE INDEX finding_event_pkey ON public.finding_event USING btree (deployment_id, id)
 finding_event PRIMARY KEY (deployment_id, id)
 SEQUENCE finding_event_id_seq MAXVALUE 9007199254740991
+finding_subject.deployment_id bigint NOT NULL
+finding_subject.finding_id bigint NOT NULL
+finding_subject.lockfile text NOT NULL
+finding_subject.ecosystem text NOT NULL
+finding_subject.package text NOT NULL
+finding_subject.version text NOT NULL
+finding_subject.vulnerability text NOT NULL
+finding_subject.group_id bigint NOT NULL
+CREATE INDEX finding_subject_group ON public.finding_subject USING btree (deployment_id, group_id)
+CREATE INDEX finding_subject_vulnerability ON public.finding_subject USING btree (deployment_id, vulnerability)
+CREATE UNIQUE INDEX finding_subject_pkey ON public.finding_subject USING btree (deployment_id, finding_id)
+finding_subject PRIMARY KEY (deployment_id, finding_id)
 inventory.deployment_id bigint NOT NULL
 inventory.id bigint NOT NULL
 inventory.project_id bigint NOT NULL
@@ -183,6 +264,14 @@ CREATE INDEX kept_answer_at ON public.kept_answer USING btree (deployment_id, at
 CREATE INDEX kept_answer_ends ON public.kept_answer USING btree (deployment_id, ends)
 CREATE UNIQUE INDEX kept_answer_pkey ON public.kept_answer USING btree (deployment_id, idem_key)
 kept_answer PRIMARY KEY (deployment_id, idem_key)
+kev.cve text NOT NULL
+kev.added_at bigint
+kev.due_at bigint
+kev.ransomware smallint NOT NULL
+kev.name text NOT NULL
+kev.action text NOT NULL
+CREATE UNIQUE INDEX kev_pkey ON public.kev USING btree (cve)
+kev PRIMARY KEY (cve)
 lineage.deployment_id bigint NOT NULL
 lineage.id bigint NOT NULL
 lineage.project_id bigint NOT NULL

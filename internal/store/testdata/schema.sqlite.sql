@@ -1,3 +1,69 @@
+CREATE TABLE advisory (
+    id        BIGINT   PRIMARY KEY,
+    name      TEXT     NOT NULL UNIQUE, -- the record's own id
+    digest    BYTEA    NOT NULL,        -- of the record as it came
+    modified  BIGINT,
+    withdrawn SMALLINT NOT NULL,
+    facts     BYTEA    NOT NULL, -- what decides; JSON
+    text      BYTEA    NOT NULL  -- what people read; deflated JSON
+);
+CREATE TABLE advisory_change (
+    version BIGINT NOT NULL,
+    package TEXT   NOT NULL,
+    PRIMARY KEY (version, package)
+);
+CREATE TABLE advisory_former (
+    id      BIGINT PRIMARY KEY,
+    into_id BIGINT NOT NULL
+);
+CREATE INDEX advisory_former_into ON advisory_former (into_id);
+CREATE TABLE advisory_match (
+    deployment_id  BIGINT NOT NULL,
+    version        BIGINT NOT NULL, -- of the advisories, followed on all refs
+    target         BIGINT NOT NULL, -- under way; the version itself when none is
+    after_project  BIGINT NOT NULL, -- the last ref that is done
+    after_ref      TEXT   NOT NULL,
+    scores_version BIGINT NOT NULL,
+    lease_until    BIGINT,
+    PRIMARY KEY (deployment_id)
+);
+CREATE TABLE advisory_member (
+    advisory_id BIGINT PRIMARY KEY,
+    group_id    BIGINT NOT NULL
+);
+CREATE INDEX advisory_member_group ON advisory_member (group_id);
+CREATE TABLE advisory_name (
+    name        TEXT   NOT NULL,
+    advisory_id BIGINT NOT NULL,
+    PRIMARY KEY (name, advisory_id)
+);
+CREATE INDEX advisory_name_advisory ON advisory_name (advisory_id);
+CREATE TABLE advisory_package (
+    package     TEXT   NOT NULL,
+    advisory_id BIGINT NOT NULL,
+    PRIMARY KEY (package, advisory_id)
+);
+CREATE INDEX advisory_package_advisory ON advisory_package (advisory_id);
+CREATE TABLE advisory_source (
+    location      TEXT    PRIMARY KEY,
+    kind          TEXT    NOT NULL, -- osv, epss or kev
+    etag          TEXT    NOT NULL,
+    last_modified TEXT    NOT NULL,
+    checked_at    BIGINT,           -- when it was last found to be as loaded
+    loaded_at     BIGINT,           -- when it was last loaded
+    newest_at     BIGINT,           -- of what it holds
+    records       BIGINT  NOT NULL,
+    refused       BIGINT  NOT NULL,
+    error         TEXT    NOT NULL  -- of the last try; empty when it went well
+);
+CREATE TABLE advisory_state (
+    id               SMALLINT PRIMARY KEY,
+    version          BIGINT NOT NULL,
+    scores_version   BIGINT NOT NULL, -- grows with every load of EPSS scores
+    changed_at       BIGINT,
+    next_advisory_id BIGINT NOT NULL,
+    next_group_id    BIGINT NOT NULL
+);
 CREATE TABLE agent_scan (
     deployment_id BIGINT NOT NULL,
     unique_id     TEXT   NOT NULL, -- the scanner's own name of the scan
@@ -63,6 +129,11 @@ CREATE TABLE deployment (
     committed_at    BIGINT NOT NULL DEFAULT 0, -- the clock value of the newest commit
     next_finding_id BIGINT NOT NULL DEFAULT 1
 , open_rules SMALLINT NOT NULL DEFAULT 0);
+CREATE TABLE epss (
+    cve        TEXT PRIMARY KEY,
+    score      DOUBLE PRECISION NOT NULL,
+    percentile DOUBLE PRECISION NOT NULL
+);
 CREATE TABLE failed_attempt (
     deployment_id BIGINT  NOT NULL, -- 0 where no token tells which
     name          TEXT    NOT NULL, -- the scanner's own name of its run, else one of ours
@@ -133,6 +204,19 @@ CREATE TABLE finding_event (
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX finding_event_finding ON finding_event (deployment_id, finding_id);
+CREATE TABLE finding_subject (
+    deployment_id BIGINT NOT NULL,
+    finding_id    BIGINT NOT NULL,
+    lockfile      TEXT   NOT NULL,
+    ecosystem     TEXT   NOT NULL,
+    package       TEXT   NOT NULL,
+    version       TEXT   NOT NULL,
+    vulnerability TEXT   NOT NULL, -- as its source names it
+    group_id      BIGINT NOT NULL, -- of advisories' own findings; else 0
+    PRIMARY KEY (deployment_id, finding_id)
+);
+CREATE INDEX finding_subject_group ON finding_subject (deployment_id, group_id);
+CREATE INDEX finding_subject_vulnerability ON finding_subject (deployment_id, vulnerability);
 CREATE TABLE inventory (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,
@@ -177,6 +261,14 @@ CREATE TABLE kept_answer (
 );
 CREATE INDEX kept_answer_at ON kept_answer (deployment_id, at);
 CREATE INDEX kept_answer_ends ON kept_answer (deployment_id, ends);
+CREATE TABLE kev (
+    cve        TEXT     PRIMARY KEY,
+    added_at   BIGINT,
+    due_at     BIGINT,
+    ransomware SMALLINT NOT NULL,
+    name       TEXT     NOT NULL,
+    action     TEXT     NOT NULL
+);
 CREATE TABLE lineage (
     deployment_id    BIGINT   NOT NULL,
     id               BIGINT   NOT NULL,

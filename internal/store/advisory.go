@@ -1,0 +1,164 @@
+package store
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Advisories are global: what reads and writes them does not carry a tenant.
+
+const advisoryColumns = `a.id, a.name, a.digest, a.modified, a.withdrawn, m.group_id, a.facts, a.text`
+
+const advisorySelect = `SELECT ` + advisoryColumns + ` FROM advisory a JOIN advisory_member m ON m.advisory_id = a.id`
+
+func scanAdvisory(r row) (a redoubt.Advisory, err error) {
+	var text []byte
+	err = r.Scan(&a.ID, &a.Name, digest(&a.Digest), instant(&a.Modified), &a.Withdrawn, &a.Group, &a.Facts, &text)
+	if err == nil {
+		a.Text, err = inflated(text)
+	}
+	return a, err
+}
+
+// deflated packs a text; the longest that comes has some twenty kilobytes.
+func deflated(text []byte) []byte {
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.BestSpeed)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic("store: deflate in memory: " + err.Error())
+	}
+	return b.Bytes()
+}
+
+func inflated(packed []byte) ([]byte, error) {
+	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
+	if err != nil {
+		return nil, fmt.Errorf("inflate the text of an advisory: %w", err)
+	}
+	return text, nil
+}
+
+// AdvisoryVersion grows whenever a load changed advisories.
+func (tx *Tx) AdvisoryVersion(ctx context.Context) (int64, error) {
+	return tx.session.advisoryVersion(ctx)
+}
+
+func (q *session) advisoryVersion(ctx context.Context) (int64, error) {
+	return one(ctx, q, scalar[int64], `SELECT version FROM advisory_state WHERE id = 1`)
+}
+
+// AdvisoryVersions returns the version of the advisories and that of the scores.
+func (s *Store) AdvisoryVersions(ctx context.Context) (version, scores int64, err error) {
+	err = s.engine.read.QueryRowContext(ctx, `SELECT version, scores_version FROM advisory_state WHERE id = 1`).Scan(&version, &scores)
+	return version, scores, s.engine.explain(ctx, err)
+}
+
+// AdvisoryGroups returns the groups of the packages' records, with all their
+// records and these with their texts, by package and then by id.
+func (tx *Tx) AdvisoryGroups(ctx context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error) {
+	q := tx.session
+	of := map[string][]int64{}
+	var ids []int64
+	in, arg := q.in("p.package", 1, packages)
+	err := each(ctx, q, func(r row) error {
+		var key string
+		var group int64
+		err := r.Scan(&key, &group)
+		of[key], ids = append(of[key], group), append(ids, group)
+		return err
+	}, `SELECT DISTINCT p.package, m.group_id FROM advisory_package p JOIN advisory_member m ON m.advisory_id = p.advisory_id
+		WHERE `+in+` ORDER BY m.group_id`, arg)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(ids)
+	groups, err := q.advisoryGroups(ctx, slices.Compact(ids))
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string][]redoubt.AdvisoryGroup, len(of))
+	for key, list := range of {
+		for _, id := range list {
+			out[key] = append(out[key], groups[id])
+		}
+	}
+	return out, nil
+}
+
+// advisoryGroups reads groups by id, their records by id.
+func (q *session) advisoryGroups(ctx context.Context, ids []int64) (map[int64]redoubt.AdvisoryGroup, error) {
+	groups := make(map[int64]redoubt.AdvisoryGroup, len(ids))
+	in, arg := q.in("m.group_id", 1, ids)
+	err := each(ctx, q, func(r row) error {
+		a, err := scanAdvisory(r)
+		g := groups[a.Group]
+		g.ID, g.Records = a.Group, append(g.Records, a)
+		groups[a.Group] = g
+		return err
+	}, advisorySelect+` WHERE `+in+` ORDER BY a.id`, arg)
+	if err != nil {
+		return nil, err
+	}
+	in, arg = q.in("into_id", 1, ids)
+	return groups, each(ctx, q, func(r row) error {
+		var id, into int64
+		err := r.Scan(&id, &into)
+		g := groups[into]
+		g.Former = append(g.Former, id)
+		groups[into] = g
+		return err
+	}, `SELECT id, into_id FROM advisory_former WHERE `+in+` ORDER BY id`, arg)
+}
+
+// AdvisoryGroup finds the group of a record by one of its names, in any case.
+// An unknown one is redoubt.ErrNotFound.
+func (tx *Tx) AdvisoryGroup(ctx context.Context, name string) (g redoubt.AdvisoryGroup, err error) {
+	return tx.session.advisoryGroup(ctx, name)
+}
+
+func (q *session) advisoryGroup(ctx context.Context, name string) (g redoubt.AdvisoryGroup, err error) {
+	id, err := one(ctx, q, scalar[int64], `
+		SELECT m.group_id FROM advisory_name n JOIN advisory_member m ON m.advisory_id = n.advisory_id
+		WHERE n.name = UPPER(CAST($1 AS TEXT)) ORDER BY m.group_id LIMIT 1`, name)
+	if err != nil {
+		return g, fmt.Errorf("advisory %.80q: %w", name, err)
+	}
+	groups, err := q.advisoryGroups(ctx, []int64{id})
+	return groups[id], err
+}
+
+// AdvisoryGroup is Tx.AdvisoryGroup outside of a deployment.
+func (s *Store) AdvisoryGroup(ctx context.Context, name string) (g redoubt.AdvisoryGroup, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		g, err = q.advisoryGroup(ctx, name)
+		return err
+	})
+	return g, err
+}
+
+// Advisories lists records by id, after the one with the given id, limit at
+// most; of a package only, unless that is empty.
+func (s *Store) Advisories(ctx context.Context, pkg string, afterID int64, limit int) (list []redoubt.Advisory, err error) {
+	query, args := advisorySelect+` WHERE a.id > $1 ORDER BY a.id LIMIT $2`, []any{afterID, limit}
+	if pkg != "" {
+		query = advisorySelect + ` JOIN advisory_package p ON p.advisory_id = a.id WHERE a.id > $1 AND p.package = $3 ORDER BY a.id LIMIT $2`
+		args = append(args, pkg)
+	}
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		list, err = many(ctx, q, scanAdvisory, query, args...)
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Holdings returns the lockfiles in force on a ref, by path; of their
+// dependencies only those of the packages, by id, unless packages is nil.
+func (tx *Tx) Holdings(ctx context.Context, projectID int64, ref string, packages []int64) ([]redoubt.Holding, error) {
+	at := map[int64]int{}
+	list := []redoubt.Holding{}
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var h redoubt.Holding
+		err := r.Scan(&id, &h.Lockfile, &h.ScanID, &h.Commit)
+		at[id] = len(list)
+		list = append(list, h)
+		return err
+	}, `SELECT id, lockfile, scan_id, commit_hash FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3
+		ORDER BY lockfile`+tx.session.engine.byBytes, projectID, ref)
+	if err != nil || len(list) == 0 {
+		return list, err
+	}
+	rows, err := tx.heldRows(ctx, slices.Sorted(maps.Keys(at)), packages)
+	if err != nil {
+		return nil, err
+	}
+	versions := make([]int64, len(rows))
+	for i, r := range rows {
+		versions[i] = r.version
+	}
+	slices.Sort(versions)
+	names, err := tx.packageVersions(ctx, slices.Compact(versions))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		h, n := &list[at[r.inventory]], names[r.version]
+		h.Dependencies = append(h.Dependencies, redoubt.Dependency{
+			Ecosystem: n.ecosystem, Name: n.name, Version: n.version, Transitivity: r.transitivity, Line: r.line,
+		})
+	}
+	return list, nil
+}
+
+// heldRows reads the rows of inventories; see Holdings for packages.
+func (tx *Tx) heldRows(ctx context.Context, inventories, packages []int64) ([]dependencyRow, error) {
+	in, arg := tx.in("inventory_id", 2, inventories)
+	query, args := `SELECT inventory_id, package_version_id, transitivity, line FROM dependency WHERE deployment_id = $1 AND `+in, []any{arg}
+	if packages != nil {
+		in, arg := tx.in("package_id", 3, packages)
+		query += ` AND package_version_id IN (SELECT id FROM package_version WHERE deployment_id = $1 AND ` + in + `)`
+		args = append(args, arg)
+	}
+	return many(ctx, tx, func(r row) (d dependencyRow, err error) {
+		return d, r.Scan(&d.inventory, &d.version, &d.transitivity, &d.line)
+	}, query, args...)
+}
+
+// Subjects returns what the supply-chain findings of a ref are about, in any
+// state, oldest first.
+func (tx *Tx) Subjects(ctx context.Context, projectID int64, ref string) ([]redoubt.Subject, error) {
+	return many(ctx, tx, scanSubject, subjectSelect+` AND f.project_id = $2 AND f.ref = $3 ORDER BY f.id`, projectID, ref)
+}
+
+const subjectSelect = `
+	SELECT f.id, f.lineage_id, f.source, f.state, f.state_updated_at, s.lockfile, s.ecosystem, s.package, s.version, s.vulnerability, s.group_id
+	FROM finding f JOIN finding_subject s ON s.deployment_id = f.deployment_id AND s.finding_id = f.id
+	WHERE f.deployment_id = $1`
+
+func scanSubject(r row) (s redoubt.Subject, err error) {
+	return s, r.Scan(&s.FindingID, &s.LineageID, &s.Source, &s.State, instant(&s.ChangedAt),
+		&s.Lockfile, &s.Ecosystem, &s.Package, &s.Version, &s.Vulnerability, &s.Group)
+}
+
+// writeSubjects writes what findings are about, where it was told anew.
+func (tx *Tx) writeSubjects(ctx context.Context, findings []redoubt.FindingWrite) error {
+	var rows [][]any
+	for i := range findings {
+		if s := findings[i].Subject; s != nil {
+			rows = append(rows, []any{findings[i].ID, s.Lockfile, s.Ecosystem, s.Package, s.Version, s.Vulnerability, s.Group})
+		}
+	}
+	const columns = `finding_id, lockfile, ecosystem, package, version, vulnerability, group_id`
+	return tx.insert(ctx, `finding_subject (deployment_id, `+columns+`)`, rows,
+		`ON CONFLICT (deployment_id, finding_id) DO UPDATE SET `+excluded(columns, "finding_id"))
+}
+
+// EachPackage hands over the deployment's dictionary of packages.
+func (tx *Tx) EachPackage(ctx context.Context, take func(id int64, ecosystem, name string)) error {
+	return each(ctx, tx, func(r row) error {
+		var id int64
+		var k packageKey
+		err := r.Scan(&id, &k.ecosystem, &k.name)
+		take(id, k.ecosystem, k.name)
+		return err
+	}, `SELECT id, ecosystem, name FROM package WHERE deployment_id = $1`)
+}
+
+// HoldingRefs lists the refs with lockfiles in force, those only that hold one
+// of the packages unless packages is nil, in order of project and ref.
+func (tx *Tx) HoldingRefs(ctx context.Context, packages []int64) ([]redoubt.ProjectRef, error) {
+	query, args := `SELECT DISTINCT i.project_id, i.ref FROM inventory i WHERE i.deployment_id = $1`, []any{}
+	if packages != nil {
+		in, arg := tx.in("v.package_id", 2, packages)
+		query = `SELECT DISTINCT i.project_id, i.ref FROM package_version v
+			JOIN dependency d ON d.deployment_id = v.deployment_id AND d.package_version_id = v.id
+			JOIN inventory i ON i.deployment_id = d.deployment_id AND i.id = d.inventory_id
+			WHERE v.deployment_id = $1 AND ` + in
+		args = append(args, arg)
+	}
+	list, err := many(ctx, tx, func(r row) (p redoubt.ProjectRef, err error) { return p, r.Scan(&p.ProjectID, &p.Ref) }, query, args...)
+	slices.SortFunc(list, redoubt.ProjectRef.Compare)
+	return list, err
+}
+
+// TouchedPackages lists the packages that the advisories' versions after the
+// one and up to the other touched.
+func (tx *Tx) TouchedPackages(ctx context.Context, after, through int64) ([]string, error) {
+	return many(ctx, tx.session, scalar[string], `SELECT DISTINCT package FROM advisory_change WHERE version > $1 AND version <= $2`, after, through)
+}
+
+const progressColumns = `version, target, after_project, after_ref, scores_version`
+
+// ClaimAdvisoryMatch lets one worker at a time have the deployment follow the
+// advisories, for the length of the lease, and tells how far it has come. It is
+// not ok while another has it.
+func (s *Store) ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, lease time.Duration) (p redoubt.AdvisoryProgress, ok bool, err error) {
+	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		if _, err := q.tenant(ctx, deploymentID, q.engine.forUpdate); err != nil {
+			return err
+		}
+		_, err := q.exec(ctx, `INSERT INTO advisory_match (deployment_id, version, target, after_project, after_ref, scores_version)
+			VALUES ($1, 0, 0, 0, '', 0) ON CONFLICT DO NOTHING`, deploymentID)
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		n, err := q.exec(ctx, `UPDATE advisory_match SET lease_until = $2 WHERE deployment_id = $1 AND (lease_until IS NULL OR lease_until <= $3)`,
+			deploymentID, now.Add(lease), now)
+		if err != nil || n == 0 {
+			return err
+		}
+		ok = true
+		p, err = one(ctx, q, func(r row) (p redoubt.AdvisoryProgress, err error) {
+			return p, r.Scan(&p.Version, &p.Target, &p.After.ProjectID, &p.After.Ref, &p.Scores)
+		}, `SELECT `+progressColumns+` FROM advisory_match WHERE deployment_id = $1`, deploymentID)
+		return err
+	})
+	return p, ok, err
+}
+
+// SaveAdvisoryMatch notes how far the deployment has followed the advisories,
+// and holds it for another lease; none lets go of it.
+func (tx *Tx) SaveAdvisoryMatch(ctx context.Context, p redoubt.AdvisoryProgress, lease time.Duration) error {
+	var until time.Time
+	if lease > 0 {
+		until = tx.now.Add(lease)
+	}
+	_, err := tx.exec(ctx, `UPDATE advisory_match SET version = $2, target = $3, after_project = $4, after_ref = $5, scores_version = $6, lease_until = $7
+		WHERE deployment_id = $1`, p.Version, p.Target, p.After.ProjectID, p.After.Ref, p.Scores, until)
+	return err
+}
+
+// AdvisoryMatches returns how far each deployment has followed the advisories,
+// by its id; those that never did are not in the answer.
+func (s *Store) AdvisoryMatches(ctx context.Context) (map[int64]redoubt.AdvisoryProgress, error) {
+	out := map[int64]redoubt.AdvisoryProgress{}
+	return out, s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		return each(ctx, q, func(r row) error {
+			var id int64
+			var p redoubt.AdvisoryProgress
+			err := r.Scan(&id, &p.Version, &p.Target, &p.After.ProjectID, &p.After.Ref, &p.Scores)
+			out[id] = p
+			return err
+		}, `SELECT deployment_id, `+progressColumns+` FROM advisory_match`)
+	})
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+
+	"github.com/redoubt/redoubt"
+)
+
+const sourceColumns = `location, kind, etag, last_modified, checked_at, loaded_at, newest_at, records, refused, error`
+
+func scanSource(r row) (s redoubt.AdvisorySource, err error) {
+	return s, r.Scan(&s.Location, &s.Kind, &s.ETag, &s.LastModified, instant(&s.CheckedAt), instant(&s.LoadedAt), instant(&s.NewestAt),
+		&s.Records, &s.Refused, &s.Error)
+}
+
+// AdvisorySource returns what is known of a source; of one that never was, its
+// location alone.
+func (s *Store) AdvisorySource(ctx context.Context, location string) (redoubt.AdvisorySource, error) {
+	out := redoubt.AdvisorySource{Location: location}
+	err := s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		list, err := many(ctx, q, scanSource, `SELECT `+sourceColumns+` FROM advisory_source WHERE location = $1`, location)
+		if len(list) > 0 {
+			out = list[0]
+		}
+		return err
+	})
+	return out, err
+}
+
+// PutAdvisorySource notes how a source was found, in place of what was known.
+func (s *Store) PutAdvisorySource(ctx context.Context, source redoubt.AdvisorySource) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		return q.insertGlobal(ctx, `advisory_source (`+sourceColumns+`)`, [][]any{{
+			source.Location, source.Kind, source.ETag, source.LastModified, source.CheckedAt, source.LoadedAt, source.NewestAt,
+			source.Records, source.Refused, source.Error,
+		}}, `ON CONFLICT (location) DO UPDATE SET `+excluded(sourceColumns, "location"))
+	})
+}
+
+// AdvisoryStatus sums up what is stored. Counting walks keys: some hundred
+// thousand records take a part of a second.
+func (s *Store) AdvisoryStatus(ctx context.Context) (out redoubt.AdvisoryStatus, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		out, err = one(ctx, q, func(r row) (o redoubt.AdvisoryStatus, err error) {
+			return o, r.Scan(&o.Version, instant(&o.ChangedAt), &o.Records, &o.Withdrawn, &o.Packages, &o.Scores, &o.Exploited)
+		}, `SELECT version, changed_at, (SELECT COUNT(*) FROM advisory), (SELECT COUNT(*) FROM advisory WHERE withdrawn = 1),
+				(SELECT COUNT(DISTINCT package) FROM advisory_package), (SELECT COUNT(*) FROM epss), (SELECT COUNT(*) FROM kev)
+			FROM advisory_state WHERE id = 1`)
+		if err != nil {
+			return err
+		}
+		out.Sources, err = many(ctx, q, scanSource, `SELECT `+sourceColumns+` FROM advisory_source ORDER BY location`+q.engine.byBytes)
+		return err
+	})
+	return out, err
+}

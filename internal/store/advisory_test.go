@@ -1,0 +1,314 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// record is an advisory about packages, under its own name and others.
+func record(name string, packages []string, aliases ...string) redoubt.Advisory {
+	a := redoubt.Advisory{
+		Name: name, Names: append([]string{strings.ToUpper(name)}, aliases...), Packages: packages, Modified: storetest.Epoch,
+		Facts: []byte(`{"id":"` + name + `"}`), Text: []byte(`{"summary":"` + strings.Repeat("long ", 100) + `"}`),
+	}
+	a.Digest = advisory.DigestOf([]byte(fmt.Sprint(a)))
+	return a
+}
+
+func putAdvisories(t tb, s *store.Store, list ...redoubt.Advisory) {
+	t.Helper()
+	if err := s.PutAdvisories(t.Context(), list, advisory.Regroup); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func publish(t tb, s *store.Store) int64 {
+	t.Helper()
+	version, err := s.PublishAdvisories(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+// groupsOf reads the groups of a package by name of the first record.
+func (d tenant) groupsOf(key string) (list []redoubt.AdvisoryGroup) {
+	d.t.Helper()
+	d.view(func(ctx context.Context, tx *store.Tx) error {
+		groups, err := tx.AdvisoryGroups(ctx, []string{key})
+		list = groups[key]
+		return err
+	})
+	return list
+}
+
+func TestAdvisoriesAreKeptAndGrouped(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		one, two := record("GHSA-1", []string{"npm/a", "npm/b"}, "CVE-1"), record("OSV-2", []string{"npm/a"})
+		putAdvisories(t, s, one, two)
+		if groups := d.groupsOf("npm/a"); len(groups) != 2 || len(d.groupsOf("npm/b")) != 1 || len(d.groupsOf("npm/c")) != 0 {
+			t.Fatalf("%+v", groups)
+		}
+		kept := d.groupsOf("npm/b")[0].Records[0]
+		if kept.Name != one.Name || string(kept.Text) != string(one.Text) || string(kept.Facts) != string(one.Facts) || kept.Digest != one.Digest || !kept.Modified.Equal(one.Modified) {
+			t.Errorf("%+v", kept)
+		}
+		digests, err := s.AdvisoryDigests(t.Context(), []string{"GHSA-1", "GHSA-9"})
+		if err != nil || len(digests) != 1 || digests["GHSA-1"] != one.Digest {
+			t.Errorf("%v %v", digests, err)
+		}
+		putAdvisories(t, s, record("OSV-2", []string{"npm/a"}, "CVE-1"))
+		groups := d.groupsOf("npm/a")
+		if len(groups) != 1 || len(groups[0].Records) != 2 || !slices.Equal(groups[0].Former, []int64{2}) || groups[0].ID != 1 {
+			t.Fatalf("%+v", groups)
+		}
+		putAdvisories(t, s, record("OSV-2", []string{"npm/c"}))
+		if groups := d.groupsOf("npm/c"); len(groups) != 1 || groups[0].ID != 3 {
+			t.Errorf("apart again: %+v", groups)
+		}
+		if groups := d.groupsOf("npm/a"); len(groups) != 1 || len(groups[0].Records) != 1 {
+			t.Errorf("apart again: %+v", groups)
+		}
+		g, err := s.AdvisoryGroup(t.Context(), "cve-1")
+		if err != nil || g.ID != 1 {
+			t.Errorf("%+v %v", g, err)
+		}
+		_, err = s.AdvisoryGroup(t.Context(), "CVE-9")
+		fails(t, "an unknown advisory", err, redoubt.ErrNotFound)
+		if list, err := s.Advisories(t.Context(), "npm/c", 0, 10); err != nil || len(list) != 1 || list[0].Name != "OSV-2" {
+			t.Errorf("%+v %v", list, err)
+		}
+		if list, err := s.Advisories(t.Context(), "", 1, 10); err != nil || len(list) != 1 {
+			t.Errorf("%+v %v", list, err)
+		}
+	})
+}
+
+func TestAdvisoryChangesAreFollowedFromVersionToVersion(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		putAdvisories(t, s, record("A-1", []string{"npm/a"}))
+		if v, _, err := s.AdvisoryVersions(t.Context()); v != 0 || err != nil {
+			t.Errorf("before it is published: version %d, %v", v, err)
+		}
+		if v := publish(t, s); v != 1 {
+			t.Errorf("version %d", v)
+		}
+		if v := publish(t, s); v != 1 {
+			t.Errorf("nothing new, version %d", v)
+		}
+		putAdvisories(t, s, record("A-1", []string{"npm/b"}))
+		putAdvisories(t, s, record("B-1", []string{"npm/c"}, "A-1"), record("C-1", []string{"npm/d"}))
+		if v := publish(t, s); v != 2 {
+			t.Errorf("version %d", v)
+		}
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			touched, err := tx.TouchedPackages(ctx, 1, 2)
+			slices.Sort(touched)
+			same(t, "touched: old and new packages, and those of the whole group", touched, []string{"npm/a", "npm/b", "npm/c", "npm/d"})
+			return err
+		})
+	})
+}
+
+// TestAdvisoryGroupsAreTheComponents: however records come, those that share
+// names through others are in one group, and no other.
+func TestAdvisoryGroupsAreTheComponents(t *testing.T) {
+	s := storetest.New(t, "sqlite")
+	d := newTenant(t, s)
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		d := tenant{t, s, d.id}
+		name := func(i int) string { return fmt.Sprintf("R%d-%d", n, i) }
+		now := map[string]redoubt.Advisory{}
+		key := fmt.Sprint("npm/", n)
+		for range rapid.IntRange(1, 6).Draw(t, "loads") {
+			var list []redoubt.Advisory
+			for range rapid.IntRange(1, 3).Draw(t, "records") {
+				aliases := []string{}
+				for range rapid.IntRange(0, 2).Draw(t, "aliases") {
+					aliases = append(aliases, name(rapid.IntRange(0, 6).Draw(t, "alias")))
+				}
+				list = append(list, record(name(rapid.IntRange(0, 6).Draw(t, "record")), []string{key}, aliases...))
+			}
+			putAdvisories(t, s, list...)
+			for _, a := range list {
+				now[a.Name] = a
+			}
+			var members []redoubt.AdvisoryMember
+			for i, name := range slices.Sorted(maps.Keys(now)) {
+				members = append(members, redoubt.AdvisoryMember{ID: int64(i + 1), Names: now[name].Names})
+			}
+			next := int64(0)
+			groups, _, err := advisory.Regroup(members, func() (int64, error) { next++; return next, nil })
+			d.check(err)
+			want := map[int64][]string{}
+			for i, name := range slices.Sorted(maps.Keys(now)) {
+				want[groups[int64(i+1)]] = append(want[groups[int64(i+1)]], name)
+			}
+			got := map[string]bool{}
+			for _, g := range d.groupsOf(key) {
+				var names []string
+				for _, r := range g.Records {
+					names = append(names, r.Name)
+				}
+				slices.Sort(names)
+				got[strings.Join(names, " ")] = true
+			}
+			for _, names := range want {
+				if !got[strings.Join(names, " ")] || len(got) != len(want) {
+					t.Fatalf("%v are no group of %v", names, got)
+				}
+			}
+		}
+	})
+}
+
+func TestHoldingsAreWhatIsInForce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/shop")
+		d.state(statement(p, "b.lock", dep("npm", "lodash", "1.0.0"), dep("npm", "axios", "1.0.0")))
+		first := statement(p, "a.lock", dep("npm", "lodash", "2.0.0"))
+		first.Commit, first.ScanID = "abc", 7
+		d.state(first)
+		other := statement(p, "a.lock", dep("npm", "axios", "3.0.0"))
+		other.Ref = "refs/heads/dev"
+		d.state(other)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			all, err := tx.Holdings(ctx, p.ID, main, nil)
+			d.check(err)
+			if len(all) != 2 || all[0].Lockfile != "a.lock" || all[0].Commit != "abc" || all[0].ScanID != 7 || len(all[0].Dependencies) != 1 || len(all[1].Dependencies) != 2 {
+				t.Errorf("%+v", all)
+			}
+			var lodash []int64
+			d.check(tx.EachPackage(ctx, func(id int64, ecosystem, name string) {
+				if ecosystem+"/"+name == "npm/lodash" {
+					lodash = append(lodash, id)
+				}
+			}))
+			some, err := tx.Holdings(ctx, p.ID, main, lodash)
+			d.check(err)
+			if len(some) != 2 || len(some[1].Dependencies) != 1 || some[1].Dependencies[0].Version != "1.0.0" {
+				t.Errorf("%+v", some)
+			}
+			refs, err := tx.HoldingRefs(ctx, nil)
+			same(t, "refs", refs, []redoubt.ProjectRef{{ProjectID: p.ID, Ref: "refs/heads/dev"}, {ProjectID: p.ID, Ref: main}})
+			d.check(err)
+			refs, err = tx.HoldingRefs(ctx, lodash)
+			same(t, "refs with lodash", refs, []redoubt.ProjectRef{{ProjectID: p.ID, Ref: main}})
+			return err
+		})
+	})
+}
+
+func TestOneWorkerFollowsAtATime(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p, ok, err := s.ClaimAdvisoryMatch(t.Context(), d.id, time.Hour)
+		if err != nil || !ok || p != (redoubt.AdvisoryProgress{}) {
+			t.Fatalf("%+v %v %v", p, ok, err)
+		}
+		if _, ok, err := s.ClaimAdvisoryMatch(t.Context(), d.id, time.Hour); ok || err != nil {
+			t.Errorf("claimed twice: %v", err)
+		}
+		if _, ok, err := s.ClaimAdvisoryMatch(t.Context(), d.noise().id, time.Hour); !ok || err != nil {
+			t.Errorf("another deployment: %v %v", ok, err)
+		}
+		saved := redoubt.AdvisoryProgress{Version: 3, Target: 4, After: redoubt.ProjectRef{ProjectID: 5, Ref: main}, Scores: 2}
+		d.silently("progress", func(ctx context.Context, tx *store.Tx) error { return tx.SaveAdvisoryMatch(ctx, saved, 0) })
+		if p, ok, err := s.ClaimAdvisoryMatch(t.Context(), d.id, 0); err != nil || !ok || p != saved {
+			t.Errorf("%+v %v %v", p, ok, err)
+		}
+		if all, err := s.AdvisoryMatches(t.Context()); err != nil || all[d.id] != saved {
+			t.Errorf("%+v %v", all, err)
+		}
+		fails(t, "no deployment", func() error { _, _, err := s.ClaimAdvisoryMatch(t.Context(), 999, 0); return err }(), redoubt.ErrNotFound)
+	})
+}
+
+func TestScoresReachTheLineagesOfWhatTheyAreAbout(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/shop")
+		putAdvisories(t, s, record("GHSA-1", []string{"npm/a"}, "CVE-2021-0001", "CVE-2021-0002"))
+		found := d.findings(p, 3, func(i int, w *redoubt.FindingWrite) {
+			w.IssueType, w.Subject = redoubt.SCA, []*redoubt.Subject{{Group: 1, Vulnerability: "CVE-2021-0001"}, {Vulnerability: "cve-2021-0003"}, {Vulnerability: "GHSA-9"}}[i]
+		})
+		scores := func(list ...redoubt.EPSSScore) {
+			t.Helper()
+			d.check(s.PutScores(t.Context(), func(put func(redoubt.EPSSScore) error) error {
+				for _, e := range list {
+					d.check(put(e))
+				}
+				return nil
+			}))
+		}
+		scores(redoubt.EPSSScore{CVE: "CVE-2021-0001", EPSS: redoubt.EPSS{Score: 0.1}}, redoubt.EPSSScore{CVE: "CVE-2021-0002", EPSS: redoubt.EPSS{Score: 0.7, Percentile: 0.9}},
+			redoubt.EPSSScore{CVE: "CVE-2021-0003", EPSS: redoubt.EPSS{Score: 0.3}})
+		refresh := func(ctx context.Context, tx *store.Tx) error { return tx.RefreshScores(ctx, p.ID, main) }
+		d.update(refresh)
+		d.silently("the same scores", refresh)
+		d.silently("the whole deployment", func(ctx context.Context, tx *store.Tx) error { return tx.RefreshScores(ctx, 0, "") })
+		for i, want := range []*redoubt.EPSS{{Score: 0.7, Percentile: 0.9}, {Score: 0.3}, nil} {
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				o, err := tx.Finding(ctx, found[i].ID)
+				same(t, "score", o.Lineage.Annotations.EPSS, want)
+				return err
+			})
+		}
+		if _, v, err := s.AdvisoryVersions(t.Context()); v != 1 || err != nil {
+			t.Errorf("version of the scores %d, %v", v, err)
+		}
+		err := s.PutScores(t.Context(), func(func(redoubt.EPSSScore) error) error { return redoubt.ErrTooLarge })
+		fails(t, "a broken file", err, redoubt.ErrTooLarge)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			kept, err := tx.Scores(ctx, []string{"CVE-2021-0003", "CVE-2021-0009"})
+			same(t, "after a broken file", kept, map[string]redoubt.EPSS{"CVE-2021-0003": {Score: 0.3}})
+			return err
+		})
+	})
+}
+
+func TestSourcesCatalogueAndStatus(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		putAdvisories(t, s, record("GHSA-1", []string{"npm/a", "npm/b"}))
+		publish(t, s)
+		entry := redoubt.KEV{CVE: "CVE-2021-0001", Added: storetest.Epoch, Ransomware: true, Name: "n", Action: "a"}
+		d.check(s.PutExploited(t.Context(), []redoubt.KEV{entry, {CVE: "CVE-2021-0002"}}))
+		d.check(s.PutExploited(t.Context(), []redoubt.KEV{entry}))
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			known, err := tx.Exploited(ctx, []string{"CVE-2021-0001", "CVE-2021-0002"})
+			same(t, "exploited", known, map[string]redoubt.KEV{"CVE-2021-0001": entry})
+			return err
+		})
+		source := redoubt.AdvisorySource{Location: "https://example.org/a.zip", Kind: "osv", ETag: "x", LoadedAt: storetest.Epoch, Records: 1}
+		d.check(s.PutAdvisorySource(t.Context(), redoubt.AdvisorySource{Location: source.Location}))
+		d.check(s.PutAdvisorySource(t.Context(), source))
+		got, err := s.AdvisorySource(t.Context(), source.Location)
+		d.check(err)
+		same(t, "source", got, source)
+		status, err := s.AdvisoryStatus(t.Context())
+		if err != nil || status.Version != 1 || status.Records != 1 || status.Packages != 2 || status.Exploited != 1 || len(status.Sources) != 1 || status.ChangedAt.IsZero() {
+			t.Errorf("%+v %v", status, err)
+		}
+		if other, err := s.AdvisorySource(t.Context(), "b"); err != nil || other != (redoubt.AdvisorySource{Location: "b"}) {
+			t.Errorf("%+v %v", other, err)
+		}
+	})
+}

@@ -1,0 +1,321 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Regroup decides which group each record belongs to, and which groups are left
+// without records and became part of another.
+type Regroup func(members []redoubt.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error)
+
+// AdvisoryDigests returns the digests of those records that are stored, by their
+// own ids, so that only changed ones are read.
+func (s *Store) AdvisoryDigests(ctx context.Context, names []string) (map[string]redoubt.Digest, error) {
+	found := make(map[string]redoubt.Digest, len(names))
+	return found, s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		in, arg := q.in("name", 1, names)
+		return each(ctx, q, func(r row) error {
+			var name string
+			var d redoubt.Digest
+			err := r.Scan(&name, digest(&d))
+			found[name] = d
+			return err
+		}, `SELECT name, digest FROM advisory WHERE `+in, arg)
+	})
+}
+
+// PutAdvisories stores records, new ones and changed ones, in one transaction,
+// and groups them with those that share a name. Nobody follows them before
+// PublishAdvisories. Of several with one id the last counts.
+func (s *Store) PutAdvisories(ctx context.Context, list []redoubt.Advisory, regroup Regroup) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		version, err := one(ctx, q, scalar[int64], `SELECT version FROM advisory_state WHERE id = 1`+q.engine.forUpdate)
+		if err != nil {
+			return err
+		}
+		w := advisoryWriter{session: q, touched: map[string]bool{}}
+		if err := w.put(ctx, list, regroup); err != nil {
+			return fmt.Errorf("store advisories: %w", err)
+		}
+		rows := make([][]any, 0, len(w.touched))
+		for _, key := range slices.Sorted(maps.Keys(w.touched)) {
+			rows = append(rows, []any{version + 1, key})
+		}
+		return q.insertGlobal(ctx, `advisory_change (version, package)`, rows, `ON CONFLICT DO NOTHING`)
+	})
+}
+
+// PublishAdvisories lets everyone follow what was stored since the last time,
+// and returns the version. The feed forgets what every deployment has followed.
+func (s *Store) PublishAdvisories(ctx context.Context) (version int64, err error) {
+	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		version, err = one(ctx, q, scalar[int64], `SELECT version FROM advisory_state WHERE id = 1`+q.engine.forUpdate)
+		if err != nil {
+			return err
+		}
+		news, err := one(ctx, q, scalar[bool], `SELECT EXISTS (SELECT 1 FROM advisory_change WHERE version > $1)`, version)
+		if err != nil || !news {
+			return err
+		}
+		version++
+		if _, err := q.exec(ctx, `UPDATE advisory_state SET version = $1, changed_at = $2 WHERE id = 1`, version, s.now()); err != nil {
+			return err
+		}
+		_, err = q.exec(ctx, `DELETE FROM advisory_change WHERE version <= (SELECT MIN(version) FROM advisory_match)`)
+		return err
+	})
+	return version, err
+}
+
+// insertGlobal writes rows of a table that belongs to no tenant.
+func (q *session) insertGlobal(ctx context.Context, into string, rows [][]any, conflict string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	width := len(rows[0])
+	for part := range slices.Chunk(rows, max(1, maxArgs/width)) {
+		if _, err := q.exec(ctx, `INSERT INTO `+into+` VALUES `+q.engine.values(len(part), width)+` `+conflict, slices.Concat(part...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// advisoryWriter stores records within one transaction.
+type advisoryWriter struct {
+	*session
+	touched map[string]bool // packages
+}
+
+func (w *advisoryWriter) put(ctx context.Context, list []redoubt.Advisory, regroup Regroup) error {
+	list = lastOfEach(list)
+	if err := w.number(ctx, list); err != nil {
+		return err
+	}
+	ids := make([]int64, len(list))
+	rows := make([][]any, len(list))
+	for i, a := range list {
+		ids[i] = a.ID
+		rows[i] = []any{a.ID, a.Name, a.Digest, a.Modified, a.Withdrawn, a.Facts, deflated(a.Text)}
+	}
+	before, err := w.names(ctx, ids)
+	if err != nil {
+		return err
+	}
+	if err := w.touch(ctx, ids); err != nil {
+		return err
+	}
+	err = w.insertGlobal(ctx, `advisory (id, name, digest, modified, withdrawn, facts, text)`, rows, `ON CONFLICT (id) DO UPDATE SET
+		digest = excluded.digest, modified = excluded.modified, withdrawn = excluded.withdrawn, facts = excluded.facts, text = excluded.text`)
+	if err != nil {
+		return err
+	}
+	var renamed []int64
+	for _, a := range list {
+		now := slices.Clone(a.Names)
+		slices.Sort(now)
+		if !slices.Equal(slices.Compact(now), before[a.ID]) {
+			renamed = append(renamed, a.ID)
+		}
+	}
+	if err := w.link(ctx, list, ids); err != nil {
+		return err
+	}
+	return w.group(ctx, renamed, regroup)
+}
+
+// lastOfEach keeps the last record of each id, by id.
+func lastOfEach(list []redoubt.Advisory) []redoubt.Advisory {
+	last := map[string]redoubt.Advisory{}
+	for _, a := range list {
+		a.Name = cleanText(a.Name)
+		last[a.Name] = a
+	}
+	return slices.SortedFunc(maps.Values(last), func(a, b redoubt.Advisory) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// number finds the ids of records, and gives new ones theirs.
+func (w *advisoryWriter) number(ctx context.Context, list []redoubt.Advisory) error {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	known := map[string]int64{}
+	in, arg := w.in("name", 1, names)
+	err := each(ctx, w, func(r row) error {
+		var id int64
+		var name string
+		err := r.Scan(&id, &name)
+		known[name] = id
+		return err
+	}, `SELECT id, name FROM advisory WHERE `+in, arg)
+	if err != nil {
+		return err
+	}
+	next, err := w.reserve(ctx, "next_advisory_id", len(list)-len(known))
+	for i := range list {
+		if list[i].ID = known[list[i].Name]; list[i].ID == 0 {
+			list[i].ID = next
+			next++
+		}
+	}
+	return err
+}
+
+// reserve takes n ids from one of the counters of advisory_state, and returns
+// the first.
+func (w *advisoryWriter) reserve(ctx context.Context, counter string, n int) (int64, error) {
+	if n == 0 {
+		return 0, nil
+	}
+	w.wrote = true
+	after, err := one(ctx, w, scalar[int64], `UPDATE advisory_state SET `+counter+` = `+counter+` + $1 WHERE id = 1 RETURNING `+counter, n)
+	return after - int64(n), err
+}
+
+// names reads the names of records, sorted.
+func (w *advisoryWriter) names(ctx context.Context, ids []int64) (map[int64][]string, error) {
+	out := map[int64][]string{}
+	in, arg := w.in("advisory_id", 1, ids)
+	err := each(ctx, w, func(r row) error {
+		var id int64
+		var name string
+		err := r.Scan(&id, &name)
+		out[id] = append(out[id], name)
+		return err
+	}, `SELECT advisory_id, name FROM advisory_name WHERE `+in, arg)
+	for _, list := range out {
+		slices.Sort(list)
+	}
+	return out, err
+}
+
+// touch notes the packages that records are about.
+func (w *advisoryWriter) touch(ctx context.Context, ids []int64) error {
+	in, arg := w.in("advisory_id", 1, ids)
+	return each(ctx, w, func(r row) error {
+		key, err := scalar[string](r)
+		w.touched[key] = true
+		return err
+	}, `SELECT DISTINCT package FROM advisory_package WHERE `+in, arg)
+}
+
+// link writes the names and packages of records anew.
+func (w *advisoryWriter) link(ctx context.Context, list []redoubt.Advisory, ids []int64) error {
+	var names, packages [][]any
+	for _, a := range list {
+		for _, name := range a.Names {
+			names = append(names, []any{name, a.ID})
+		}
+		for _, key := range a.Packages {
+			packages = append(packages, []any{key, a.ID})
+			w.touched[key] = true
+		}
+	}
+	for into, rows := range map[string][][]any{"advisory_name (name, advisory_id)": names, "advisory_package (package, advisory_id)": packages} {
+		table, _, _ := strings.Cut(into, " ")
+		in, arg := w.in("advisory_id", 1, ids)
+		if _, err := w.exec(ctx, `DELETE FROM `+table+` WHERE `+in, arg); err != nil {
+			return err
+		}
+		if err := w.insertGlobal(ctx, into, rows, `ON CONFLICT DO NOTHING`); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group puts records into groups, with all that hang together with them through
+// names, and with those that they were together with.
+func (w *advisoryWriter) group(ctx context.Context, renamed []int64, regroup Regroup) error {
+	if len(renamed) == 0 {
+		return nil
+	}
+	members, err := w.relatives(ctx, renamed)
+	if err != nil {
+		return err
+	}
+	groups, merged, err := regroup(slices.Collect(maps.Values(members)), func() (int64, error) { return w.reserve(ctx, "next_group_id", 1) })
+	if err != nil {
+		return err
+	}
+	var rows, former [][]any
+	for _, id := range slices.Sorted(maps.Keys(groups)) {
+		if groups[id] != members[id].Group {
+			rows = append(rows, []any{id, groups[id]})
+		}
+	}
+	if err := w.insertGlobal(ctx, `advisory_member (advisory_id, group_id)`, rows, `ON CONFLICT (advisory_id) DO UPDATE SET group_id = excluded.group_id`); err != nil {
+		return err
+	}
+	for _, gone := range slices.Sorted(maps.Keys(merged)) {
+		if _, err := w.exec(ctx, `UPDATE advisory_former SET into_id = $2 WHERE into_id = $1`, gone, merged[gone]); err != nil {
+			return err
+		}
+		former = append(former, []any{gone, merged[gone]})
+	}
+	if err := w.insertGlobal(ctx, `advisory_former (id, into_id)`, former, ""); err != nil {
+		return err
+	}
+	return w.touch(ctx, slices.Collect(maps.Keys(members)))
+}
+
+// relatives reads all records that hang together with the given ones.
+func (w *advisoryWriter) relatives(ctx context.Context, ids []int64) (map[int64]redoubt.AdvisoryMember, error) {
+	members := map[int64]redoubt.AdvisoryMember{}
+	for len(ids) > 0 {
+		names, err := w.names(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		groups := map[int64]int64{}
+		in, arg := w.in("advisory_id", 1, ids)
+		err = each(ctx, w, func(r row) error {
+			var id, group int64
+			err := r.Scan(&id, &group)
+			groups[id] = group
+			return err
+		}, `SELECT advisory_id, group_id FROM advisory_member WHERE `+in, arg)
+		if err != nil {
+			return nil, err
+		}
+		var all []string
+		for _, id := range ids {
+			members[id] = redoubt.AdvisoryMember{ID: id, Names: names[id], Group: groups[id]}
+			all = append(all, names[id]...)
+		}
+		if ids, err = w.beside(ctx, all, slices.Collect(maps.Values(groups)), members); err != nil {
+			return nil, err
+		}
+	}
+	return members, nil
+}
+
+// beside finds the records with one of the names or in one of the groups, but
+// for those that are known.
+func (w *advisoryWriter) beside(ctx context.Context, names []string, groups []int64, known map[int64]redoubt.AdvisoryMember) ([]int64, error) {
+	found := map[int64]bool{}
+	take := func(r row) error {
+		id, err := scalar[int64](r)
+		if _, is := known[id]; !is {
+			found[id] = true
+		}
+		return err
+	}
+	in, arg := w.in("name", 1, names)
+	if err := each(ctx, w, take, `SELECT DISTINCT advisory_id FROM advisory_name WHERE `+in, arg); err != nil {
+		return nil, err
+	}
+	in, arg = w.in("group_id", 1, groups)
+	if err := each(ctx, w, take, `SELECT advisory_id FROM advisory_member WHERE `+in, arg); err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
