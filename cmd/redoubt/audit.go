@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -13,6 +15,8 @@ type auditCmd struct {
 	tenant
 	After int64 `help:"Only events after this id." placeholder:"ID"`
 	Limit int   `help:"At most so many, oldest first." default:"100" placeholder:"N"`
+	// What concerns no deployment, such as tries to sign in as nobody.
+	Server bool `help:"The server's own events, which are of no deployment, instead."`
 }
 
 // auditLine is one event as it is printed: a JSON object on a line of its own,
@@ -29,23 +33,38 @@ type auditLine struct {
 
 // Run prints the events of the trail.
 func (c auditCmd) Run(a *app) error {
+	if c.Server {
+		st, err := a.open(c.Storage)
+		if err != nil {
+			return err
+		}
+		events, err := st.ServerEvents(a.ctx, c.After, c.Limit)
+		if err == nil {
+			err = printEvents(a, events)
+		}
+		return errors.Join(err, st.Close())
+	}
 	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
 		events, err := tx.AuditEvents(ctx, c.After, c.Limit)
 		if err != nil {
 			return err
 		}
-		for _, e := range events {
-			line, err := json.Marshal(auditLine{
-				ID: e.ID, At: e.At, By: e.By.String(), Action: e.Action, Subject: e.Subject,
-				Before: json.RawMessage(e.Before), After: json.RawMessage(e.After),
-			})
-			if err != nil {
-				return err
-			}
-			if _, err := fmt.Fprintln(a.out, string(line)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printEvents(a, events)
 	})
+}
+
+func printEvents(a *app, events []redoubt.AuditEvent) error {
+	for _, e := range events {
+		line, err := json.Marshal(auditLine{
+			ID: e.ID, At: e.At, By: e.By.String(), Action: e.Action, Subject: e.Subject,
+			Before: json.RawMessage(e.Before), After: json.RawMessage(e.After),
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(a.out, string(line)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

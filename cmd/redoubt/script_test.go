@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 //	token-from FILE  set TOKEN to the text of a file
 //	setup NAME PASSWORD   make an admin with the setup link of the ready file
 //	sign-in          sign in with the link of the ready file
+//	sign-in-as NAME PASSWORD   sign in on the page
 //	eventually-401   ask until the token is refused, for a second at most
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -36,7 +37,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript, "setup": setupScript, "sign-in": signInScript,
+			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript, "setup": setupScript, "sign-in": signInScript, "sign-in-as": signInAsScript,
 
 			"token-from": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Setenv("TOKEN", strings.TrimSpace(ts.ReadFile(args[0])))

@@ -26,6 +26,15 @@ func signInScript(ts *testscript.TestScript, neg bool, _ []string) {
 	visit(ts, neg, func(c *http.Client) (*http.Response, error) { return c.Get(ts.Getenv("SIGN_IN_URL")) })
 }
 
+// signInAsScript signs in by name and password in a browser of its own.
+func signInAsScript(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: sign-in-as NAME PASSWORD")
+	}
+	form := url.Values{"name": {args[0]}, "password": {args[1]}}
+	visit(ts, neg, func(c *http.Client) (*http.Response, error) { return c.PostForm(ts.Getenv("URL")+"/login", form) })
+}
+
 var accountLink = regexp.MustCompile(`your account">([^<]*)</a>`)
 
 // visit prints who is signed in after a request and the redirects it led to.

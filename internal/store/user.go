@@ -44,6 +44,16 @@ func (s *Store) Users(ctx context.Context) (list []redoubt.User, err error) {
 	return list, err
 }
 
+// HasUsers reports whether the server knows anybody.
+func (s *Store) HasUsers(ctx context.Context) (has bool, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		list, err := many(ctx, q, scalar[int64], `SELECT id FROM app_user LIMIT 1`)
+		has = len(list) > 0
+		return err
+	})
+	return has, err
+}
+
 // User finds a user by name, as it is typed.
 func (s *Store) User(ctx context.Context, name string) (u redoubt.User, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {

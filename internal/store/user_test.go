@@ -42,6 +42,9 @@ func TestUsersAndTheirRoles(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		noise := deployment(t, s, storetest.Noise)
 		ada, ben := addUser(t, s, d, "ada", redoubt.RoleAdmin), addUser(t, s, d, "ben", redoubt.RoleViewer)
+		if has, err := s.HasUsers(t.Context()); err != nil || !has {
+			t.Errorf("nobody is known: %v", err)
+		}
 		got, err := s.User(t.Context(), " ADA ")
 		same(t, "by name, as it is typed", got, ada)
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
@@ -105,20 +107,24 @@ func differences(before, after string) []auditMember {
 	for name := range names {
 		list = append(list, auditMember{name, plainJSON(was[name]), plainJSON(is[name])})
 	}
-	slices.SortFunc(list, func(a, b auditMember) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(list, func(a, b auditMember) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
-// plainJSON shows a JSON text without its quotes, everything else as it is.
+// plainJSON shows a JSON text without its quotes, a time as all times here, a
+// list of texts with commas, and everything else as it is.
 func plainJSON(raw json.RawMessage) string {
+	var at time.Time
+	if json.Unmarshal(raw, &at) == nil && !at.IsZero() {
+		return at.UTC().Format("2006-01-02 15:04 UTC")
+	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text
+	}
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		return strings.Join(list, ", ")
 	}
 	return string(raw)
 }

@@ -27,6 +27,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"mayTriage": func(v Viewer) bool { return v.May(triager) },
 		"capital":   capital,
 		"browser":   browserName,
+		"day":       func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 		"lasts":     func() []int { return lasts },
 	}
 }

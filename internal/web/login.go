@@ -39,11 +39,11 @@ func (v *visit) login() error {
 }
 
 func (v *visit) showLogin(status int, s loginSheet) error {
-	users, err := v.Store.Users(v.r.Context())
+	known, err := v.Store.HasUsers(v.r.Context())
 	if err != nil {
 		return err
 	}
-	s.First = len(users) == 0
+	s.First = !known
 	if v.SignIn.Provider != nil {
 		s.Provider = v.SignIn.Provider.Title
 	}
