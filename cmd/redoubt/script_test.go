@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,9 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_PROXY", "127.0.0.1")
-			return nil
+			checkout, err := filepath.Abs("../..")
+			env.Setenv("CHECKOUT", checkout)
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript, "setup": setupScript, "sign-in": signInScript, "sign-in-as": signInAsScript,

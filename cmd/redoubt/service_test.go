@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -230,6 +231,37 @@ func TestTidyExpiresRefs(t *testing.T) {
 	s.tidy(t.Context(), now)
 	if sum := imported(now.Add(-time.Hour)); sum.Returned != 0 {
 		t.Errorf("a ref scanned today expired: %+v", sum)
+	}
+}
+
+// TestTidyForgetsAnswers keeps an answer: it goes when its day is over, and not
+// before.
+func TestTidyForgetsAnswers(t *testing.T) {
+	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second})
+	defer stop()
+	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", redoubt.Actor{Kind: "cli"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.store.Update(t.Context(), d.ID, redoubt.Actor{Kind: "token"}, func(ctx context.Context, tx *store.Tx) error {
+		return tx.KeepAnswer(ctx, redoubt.KeptAnswer{Key: "k", Request: []byte("asked"), Answer: []byte("told")})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := func() error {
+		return s.store.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.KeptAnswer(ctx, "k")
+			return err
+		})
+	}
+	s.tidy(t.Context(), time.Now().Add(redoubt.AnswerKept-time.Hour))
+	if err := kept(); err != nil {
+		t.Errorf("before its day was over: %v", err)
+	}
+	s.tidy(t.Context(), time.Now().Add(redoubt.AnswerKept+time.Hour))
+	if err := kept(); !errors.Is(err, redoubt.ErrNotFound) {
+		t.Errorf("after its day: %v", err)
 	}
 }
 
