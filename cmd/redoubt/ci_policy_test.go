@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,7 @@ func TestSemgrepCIPolicies(t *testing.T) {
 				{"a policy for some projects", policyForSome},
 				{"paths left out", pathsLeftOut},
 				{"block all", blockAll},
+				{"a trial", tryRules},
 				{"the starter rules", starterRules},
 			} {
 				ok := t.Run(step.name, func(t *testing.T) {
@@ -73,8 +75,14 @@ func policyForSome(w *ciWorld) {
 			w.Errorf("the finding of %s is of the policy %+v, want %s", repo, got, want)
 		}
 	}
-	if got := w.codeIn("", "main", api.FindingsQuery{Policies: []string{"rule-board-block"}}); len(got) != 2 {
-		w.Errorf("blocking findings: %v", got)
+	blocking := w.codeIn("", "main", api.FindingsQuery{Policies: []string{"rule-board-block"}})
+	for place, f := range blocking {
+		if f.Repository.Name != "acme/payments" || f.RuleName != "eqeq" {
+			w.Errorf("%s of %s is said to block", place, f.Repository.Name)
+		}
+	}
+	if len(blocking) != len(w.codeIn("acme/payments", "main", api.FindingsQuery{Rules: []string{"eqeq"}})) {
+		w.Errorf("%d findings are said to block", len(blocking))
 	}
 	if got := w.served("strict"); !slices.Equal(got, []string{"eqeq"}) {
 		w.Errorf("the policy serves %v", got)
@@ -168,6 +176,25 @@ func blockAll(w *ciWorld) {
 	}
 	w.redoubt("policy", "set", "code", "--no-block-all")
 	w.want(0, "main")
+}
+
+// tryRules tries a policy on a branch before it is pushed, and broken rules
+// against both checkers.
+func tryRules(w *ciWorld) {
+	w.git("checkout", "-q", "feature")
+	out := w.redoubt("policy", "test", "--semgrep", w.semgrep, "--project", "acme/shop", "--path", w.repo, "--mode", "block", "code")
+	for _, want := range []string{
+		`eqeq +more.py:2 +block +new +fails`, `eqeq +app.py:4 +block +known +-`, `eqeq +app.py:14 +block +muted +-`, `(?m)^3 rules, .* would fail a build$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			w.Errorf("%s does not fit\n%s", want, out)
+		}
+	}
+	out = w.redoubt("policy", "test", "--semgrep", w.semgrep, "--project", "acme/shop", "--path", w.repo, "secrets")
+	if !strings.Contains(out, "2 findings, 0 of them new") || strings.Contains(out, ciSecret) {
+		w.Errorf("the secrets that are known:\n%s", out)
+	}
+	w.git("checkout", "-q", "main")
 }
 
 // starterRules scans into a fresh deployment.

@@ -23,6 +23,7 @@ type policyCmd struct {
 	AddRules policyAddRulesCmd `cmd:"" help:"Serve the rules of Semgrep YAML files to scanners, each in the default policy of its product."`
 	SetMode  policySetModeCmd  `cmd:"" help:"Decide what the findings of a rule do to a build."`
 	Remove   policyRemoveCmd   `cmd:"" help:"Serve a rule no more; the next full scan of a branch removes its findings."`
+	Test     policyTestCmd     `cmd:"" help:"Try rules on a checkout before they are served: what they find, what of it is new, and what would fail a build."`
 	History  policyHistoryCmd  `cmd:"" help:"List the versions of a rule, or print one."`
 }
 

@@ -9,47 +9,92 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 )
 
-// ruleCheckTime is how long the scanner may take to parse rules.
-const ruleCheckTime = 2 * time.Minute
+// How long the scanner may take to parse rules, and to run them.
+const (
+	ruleCheckTime = 2 * time.Minute
+	ruleRunTime   = 30 * time.Minute
+)
+
+// scanner is the semgrep of this machine, run beside a server of ours: it asks
+// one for rules about rules, and waits long where nobody answers.
+type scanner struct {
+	program string
+	rules   []byte        // what p/redoubt answers: a document of rules; nil for none
+	limit   time.Duration // of a run
+}
+
+// findScanner returns nil where there is no such program here.
+func findScanner(semgrep string) (*scanner, error) {
+	program, err := exec.LookPath(semgrep)
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if program, err = filepath.Abs(program); err != nil {
+		return nil, err
+	}
+	return &scanner{program: program, limit: ruleCheckTime}, nil
+}
+
+// run runs a scan in a folder. A run that fails is an *exec.ExitError.
+func (s *scanner) run(a *app, dir string, args ...string) (stdout, stderr []byte, err error) {
+	listener, err := (&net.ListenConfig{}).Listen(a.ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	answers := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(s.answer)}
+	go func() { _ = answers.Serve(listener) }() // until it is closed
+	defer func() { err = errors.Join(err, answers.Close()) }()
+	home, err := os.MkdirTemp("", "redoubt-rules-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+
+	ctx, cancel := context.WithTimeout(a.ctx, s.limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.program, append([]string{"scan", "--metrics=off", "--disable-version-check"}, args...)...)
+	cmd.Dir = dir
+	// Any token will do for our server; without one the ids of findings are left out.
+	cmd.Env = append(os.Environ(), "SEMGREP_URL=http://"+listener.Addr().String(), "NO_PROXY=127.0.0.1", "SEMGREP_APP_TOKEN=local",
+		"SEMGREP_SETTINGS_FILE="+filepath.Join(home, "settings.yml"))
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	err = cmd.Run()
+	return out.Bytes(), complaints.Bytes(), err
+}
+
+func (s *scanner) answer(w http.ResponseWriter, r *http.Request) {
+	text := []byte(`{"rules":[]}`)
+	if strings.HasSuffix(r.URL.Path, "/p/redoubt") && s.rules != nil {
+		text = s.rules
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // the scanner says what it could not read
+}
 
 // checkRules lets the scanner itself parse files of rules, since no schema
 // knows whether a pattern parses. It returns false where there is no such
 // program here, and an error with the scanner's words where a rule is bad.
 func checkRules(a *app, semgrep string, files []string) (checked bool, err error) {
-	program, err := exec.LookPath(semgrep)
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
+	s, err := findScanner(semgrep)
+	if s == nil || err != nil {
 		return false, err
 	}
-	// It asks its server for rules about rules and waits long for an answer.
-	listener, err := (&net.ListenConfig{}).Listen(a.ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return false, err
-	}
-	lints := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"rules":[]}`))
-	})}
-	go func() { _ = lints.Serve(listener) }() // until it is closed
-	defer func() { err = errors.Join(err, lints.Close()) }()
-
-	ctx, cancel := context.WithTimeout(a.ctx, ruleCheckTime)
-	defer cancel()
-	args := []string{"scan", "--validate", "--metrics=off", "--disable-version-check"}
+	args := []string{"--validate"}
 	for _, file := range files {
 		args = append(args, "--config", file)
 	}
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = append(os.Environ(), "SEMGREP_URL=http://"+listener.Addr().String(), "NO_PROXY=127.0.0.1", "SEMGREP_APP_TOKEN=")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		return false, fmt.Errorf("%s does not take the rules (%w):\n%s", semgrep, err, bytes.TrimSpace(out.Bytes()))
+	stdout, stderr, err := s.run(a, "", args...)
+	if err != nil {
+		return false, fmt.Errorf("%s does not take the rules (%w):\n%s", semgrep, err, bytes.TrimSpace(append(stdout, stderr...)))
 	}
 	return true, nil
 }

@@ -63,7 +63,7 @@ func (c *checker) fault(member, format string, args ...any) {
 
 var (
 	idPattern  = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,512}$`)
-	severities = []string{"INFO", "WARNING", "ERROR", "LOW", "MEDIUM", "HIGH", "CRITICAL"}
+	severities = []string{"INFO", "WARNING", "ERROR", "LOW", "MEDIUM", "HIGH", "CRITICAL", "EXPERIMENT", "INVENTORY"}
 )
 
 func (c *checker) rule(members map[string]any) Rule {
@@ -86,28 +86,12 @@ func (c *checker) rule(members map[string]any) Rule {
 	}
 	c.languages(members["languages"])
 	c.patterns(members)
-	if metadata, given := members["metadata"]; given {
-		if _, ok := metadata.(map[string]any); !ok {
-			c.fault("metadata", "must be a mapping with text keys")
-		}
-	}
+	c.shapes(members)
 	text, err := json.Marshal(members)
 	if err != nil {
 		c.fault("id", "the rule cannot be written as JSON: %v", err)
 	}
 	return Rule{ID: id, Product: productOf(members), Text: text}
-}
-
-func (c *checker) languages(v any) {
-	list, _ := v.([]any)
-	for _, language := range list {
-		if _, ok := language.(string); !ok {
-			list = nil
-		}
-	}
-	if len(list) == 0 {
-		c.fault("languages", "must be a list of one language or more")
-	}
 }
 
 const dependsOn = "r2c-internal-project-depends-on"

@@ -1,0 +1,106 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// knownLanguages are the scanner's names of languages.
+var knownLanguages = strings.Fields(`aliengrep apex bash c c# c++ cairo circom clojure cpp csharp dart docker dockerfile elixir ex fga generic go golang
+	gosu hack hcl html java javascript js json jsonnet julia kotlin kt lisp lua move_on_aptos move_on_sui none ocaml openfga php powershell promql proto
+	proto3 protobuf py python python2 python3 r regex ruby rust scala scheme sh sol solidity spacegrep swift terraform tf ts typescript vue xml yaml`)
+
+var knownModes = []string{"search", "taint", "join", "extract"}
+
+// operators may stand in a list of patterns. One that is not known ends the
+// scan; a member of a rule that is not known is passed over by the scanner.
+var operators = []string{
+	"pattern", "patterns", "pattern-either", "pattern-inside", "pattern-not", "pattern-not-inside", "pattern-regex", "pattern-not-regex",
+	"pattern-where-python", "focus-metavariable", "metavariable-analysis", "metavariable-comparison", "metavariable-name", "metavariable-pattern",
+	"metavariable-regex", "metavariable-type", "semgrep-internal-metavariable-name", "semgrep-internal-pattern-anywhere",
+}
+
+func (c *checker) languages(v any) {
+	list, _ := v.([]any)
+	for _, language := range list {
+		name, ok := language.(string)
+		if !ok {
+			list = nil
+			break
+		}
+		if !slices.Contains(knownLanguages, strings.ToLower(name)) {
+			c.fault("languages", "%.80q is no language that the scanner knows", name)
+		}
+	}
+	if len(list) == 0 {
+		c.fault("languages", "must be a list of one language or more")
+	}
+}
+
+// shapes checks the members whose shape alone would end a scan.
+func (c *checker) shapes(members map[string]any) {
+	if mode, given := members["mode"]; given {
+		if word, _ := mode.(string); !slices.Contains(knownModes, word) {
+			c.fault("mode", "must be one of %s", strings.Join(knownModes, ", "))
+		}
+	}
+	for _, key := range []string{"metadata", "options", "paths", "fix-regex"} {
+		if v, given := members[key]; given {
+			if _, ok := v.(map[string]any); !ok {
+				c.fault(key, "must be a mapping with text keys")
+			}
+		}
+	}
+	if paths, ok := members["paths"].(map[string]any); ok {
+		for key, globs := range paths {
+			if key != "include" && key != "exclude" || !isTexts(globs) {
+				c.fault("paths", "holds lists of globs under include and exclude, nothing else")
+				break
+			}
+		}
+	}
+	for _, key := range []string{"fix", "min-version", "max-version"} {
+		if v, given := members[key]; given {
+			if _, ok := v.(string); !ok {
+				c.fault(key, "must be a text")
+			}
+		}
+	}
+	for _, key := range []string{"patterns", "pattern-either"} {
+		c.operators(key, members[key])
+	}
+	for _, key := range []string{"pattern-sources", "pattern-sinks", "pattern-sanitizers"} {
+		list, _ := members[key].([]any)
+		for i, element := range list {
+			of, _ := element.(map[string]any)
+			for _, inner := range []string{"patterns", "pattern-either"} {
+				c.operators(fmt.Sprintf("%s[%d].%s", key, i, inner), of[inner])
+			}
+		}
+	}
+}
+
+func isTexts(v any) bool {
+	list, ok := v.([]any)
+	return ok && !slices.ContainsFunc(list, func(e any) bool { _, text := e.(string); return !text })
+}
+
+// operators checks a list of patterns and those below it.
+func (c *checker) operators(at string, v any) {
+	list, _ := v.([]any)
+	for i, element := range list {
+		here := fmt.Sprintf("%s[%d]", at, i)
+		of, ok := element.(map[string]any)
+		if !ok || len(of) == 0 {
+			c.fault(here, "must be a mapping of an operator, as pattern")
+			continue
+		}
+		for key, below := range of {
+			if !slices.Contains(operators, key) {
+				c.fault(here, "%.80q is no operator that the scanner knows", key)
+			}
+			c.operators(here+"."+key, below)
+		}
+	}
+}
