@@ -203,3 +203,22 @@ func TestRulesOfOtherToolsAreNotMeant(t *testing.T) {
 		}
 	}
 }
+
+// TestAPolicyTeachesToo: a rule that is served as one for secrets is known with
+// the next upload, whatever that is of.
+func TestAPolicyTeachesToo(t *testing.T) {
+	m := newMemory()
+	apply(t, m, full(result(eqeq, "a.py", 3, "raw")))
+	m.secretRules[redoubt.SecretRule{Tool: "semgrep", Name: "eqeq"}] = false
+	if _, err := Settle(t.Context(), m, teaching{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range m.rows {
+		if f.IssueType != redoubt.Secrets || strings.Contains(string(f.Body)+string(f.Evidence), "raw") {
+			t.Errorf("it is %s, kept as %s %s", f.IssueType, f.Body, f.Evidence)
+		}
+	}
+	if !m.secretRules[redoubt.SecretRule{Tool: "semgrep", Name: "eqeq"}] {
+		t.Error("it is not settled")
+	}
+}
