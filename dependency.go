@@ -54,4 +54,5 @@ type PackageFilter struct {
 	Version   string // equal; beats the bounds
 	Lower     string // inclusive, in the ecosystem's order; an operator in front is honoured
 	Upper     string // inclusive, likewise
+	Ecosystem string // equal; empty for all
 }

@@ -22,6 +22,7 @@ const (
 // Group is findings that share a rule or a project.
 type Group struct {
 	Name     string
+	ID       int64 // of the project; 0 for rules
 	Total    int
 	Severity [redoubt.SeverityCritical + 1]int // how many of each
 }
@@ -44,6 +45,9 @@ func (s *state) groups(p *partition, b *roaring.Bitmap, by Grouping) []Group {
 			name := kind.values(s, uint32(number))[0]
 			if byName[name] == nil {
 				byName[name] = &Group{Name: name}
+				if by == ByProject {
+					byName[name].ID = s.projects.ids[number]
+				}
 			}
 			byName[name].Severity[severity] += n
 			byName[name].Total += n

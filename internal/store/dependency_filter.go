@@ -89,6 +89,9 @@ func (p *packageMatcher) name(name, lower string) bool {
 }
 
 func (p *packageMatcher) version(ecosystem, v string) bool {
+	if p.Ecosystem != "" && p.Ecosystem != ecosystem {
+		return false
+	}
 	if p.Version != "" {
 		return v == p.Version
 	}

@@ -168,3 +168,8 @@ func (tx *Tx) matchVersions(ctx context.Context, m *versionMatcher) (map[int64]b
 		return err
 	}, `SELECT id, package_id, version FROM package_version WHERE deployment_id = $1 AND `+in, arg)
 }
+
+// Ecosystems lists those that the deployment has packages of, by name.
+func (tx *Tx) Ecosystems(ctx context.Context) ([]string, error) {
+	return many(ctx, tx, scalar[string], `SELECT DISTINCT ecosystem FROM package WHERE deployment_id = $1 ORDER BY ecosystem`)
+}

@@ -52,6 +52,12 @@ func (tx *Tx) insertJob(ctx context.Context, j redoubt.Job, conflict string) (re
 	}}, conflict)
 }
 
+// Jobs lists the newest work of a kind, limit at most, without its results.
+func (tx *Tx) Jobs(ctx context.Context, kind string, limit int) ([]redoubt.Job, error) {
+	const columns = `deployment_id, id, kind, token, state, attempt, input_json, NULL, media_type, error, created_at, finished_at`
+	return many(ctx, tx, scanJob, `SELECT `+columns+` FROM job WHERE deployment_id = $1 AND kind = $2 ORDER BY id DESC LIMIT $3`, kind, limit)
+}
+
 // Job finds work by its token.
 func (tx *Tx) Job(ctx context.Context, token string) (redoubt.Job, error) {
 	j, err := one(ctx, tx, scanJob, `SELECT `+jobColumns+` FROM job WHERE deployment_id = $1 AND token = $2`, token)

@@ -37,6 +37,39 @@ func (tx *Tx) PolicyRules(ctx context.Context, policyID, afterID int64, limit in
 	return rules, more, err
 }
 
+// PolicyRuleCount counts the rules of a policy in one mode.
+type PolicyRuleCount struct {
+	PolicyID int64
+	Mode     redoubt.PolicyMode
+	Rules    int
+	Served   int // of these, given to scanners
+}
+
+// PolicyRuleCounts counts the rules of all policies by their modes.
+func (tx *Tx) PolicyRuleCounts(ctx context.Context) ([]PolicyRuleCount, error) {
+	return many(ctx, tx, func(r row) (c PolicyRuleCount, err error) {
+		return c, r.Scan(&c.PolicyID, &c.Mode, &c.Rules, &c.Served)
+	}, `
+		SELECT pr.policy_id, pr.mode, count(*), sum(pr.served) FROM policy_rule pr
+		WHERE pr.deployment_id = $1`+listed+` GROUP BY pr.policy_id, pr.mode ORDER BY pr.policy_id, pr.mode`)
+}
+
+// FindPolicyRules lists the rules of a policy whose name has a text, in any
+// case, and whose mode is the given one, 0 for any, by id after the given one.
+func (tx *Tx) FindPolicyRules(ctx context.Context, policyID int64, text string, mode redoubt.PolicyMode, afterID int64, limit int) ([]redoubt.PolicyRule, bool, error) {
+	w := where{tx: tx}
+	w.and(`pr.policy_id = ? AND pr.id > ?`, policyID, afterID)
+	if text != "" {
+		w.and(`lower(pr.rule_name) LIKE ? ESCAPE '!'`, "%"+strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(text))+"%")
+	}
+	if mode != 0 {
+		w.and(`pr.mode = ?`, int64(mode))
+	}
+	rules, err := many(ctx, tx, scanPolicyRule, policyRuleSelect+listed+w.text.String()+fmt.Sprintf(` ORDER BY pr.id LIMIT %d`, limit+1), w.args...)
+	rules, more := page(rules, limit)
+	return rules, more, err
+}
+
 // page cuts off the one row too many that tells whether there are more.
 func page[T any](list []T, limit int) ([]T, bool) {
 	if len(list) > limit {

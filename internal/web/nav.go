@@ -27,6 +27,13 @@ func navTable() []navGroup {
 			{Label: "Supply chain", Path: "/supply-chain/vulnerabilities", Section: "vulnerabilities", least: viewer},
 			{Label: "Secrets", Path: "/secrets", Section: "secrets", least: viewer},
 		}},
+		{"Inventory", []navItem{
+			{Label: "Projects", Path: "/projects", Section: "projects", least: viewer},
+			{Label: "Scans", Path: "/scans", Section: "scans", least: viewer},
+			{Label: "Dependencies", Path: "/supply-chain/dependencies", Section: "dependencies", least: viewer},
+			{Label: "SBOM", Path: "/sbom", Section: "sbom", least: viewer},
+			{Label: "Policies", Path: "/policies", Section: "policies", least: viewer},
+		}},
 		settingsNav,
 	}
 }

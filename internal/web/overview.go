@@ -56,8 +56,6 @@ type severityCount struct {
 
 type topRow struct {
 	Name, Address string
-	Kind          string
-	Total         int
 	Bars          []bar
 }
 
@@ -122,9 +120,8 @@ func (v *visit) stand(view *index.View, p *overviewPage, product product) error 
 	s := standing{Product: product, Address: v.to(product.Path)}
 	for _, by := range []struct {
 		groups index.Grouping
-		param  string
 		into   *[]topRow
-	}{{index.ByRule, "rules", &p.Rules}, {index.ByProject, "repos", &p.Projects}} {
+	}{{index.ByRule, &p.Rules}, {index.ByProject, &p.Projects}} {
 		answer, err := view.Ask(v.r.Context(), index.Question{Filter: filter, Groups: by.groups, Values: 5, Facets: []index.FacetAsked{{Facet: index.FacetSeverity}}})
 		if err != nil {
 			return err
@@ -132,7 +129,11 @@ func (v *visit) stand(view *index.View, p *overviewPage, product product) error 
 		s.Open = answer.Total
 		s.severities(answer.Facets[index.FacetSeverity])
 		for _, g := range answer.Groups {
-			addTop(by.into, product, g, s.Address+"?"+url.Values{by.param: {g.Name}}.Encode())
+			address := s.Address + "?rules=" + url.QueryEscape(g.Name)
+			if by.groups == index.ByProject {
+				address = v.to("/projects/" + decimal(g.ID))
+			}
+			addTop(by.into, g, address)
 		}
 	}
 	p.Open += s.Open
@@ -159,17 +160,16 @@ func (s *standing) severities(counts index.FacetCounts) {
 	}
 }
 
-// addTop gathers rows; a project has one for all products, which leads to the
-// product that has the most.
-func addTop(into *[]topRow, product product, g index.Group, address string) {
-	row := topRow{Name: g.Name, Address: address, Kind: product.Title, Total: g.Total}
+// addTop gathers a row of one product.
+func addTop(into *[]topRow, g index.Group, address string) {
+	row := topRow{Name: g.Name, Address: address}
 	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
 		row.Bars = append(row.Bars, bar{severity.String(), g.Severity[severity]})
 	}
 	*into = append(*into, row)
 }
 
-// trim joins rows of one name and keeps the worst.
+// trim joins the products' rows of one name and keeps the worst.
 func trim(rows *[]topRow) {
 	byName := map[string]*topRow{}
 	for _, r := range *rows {
@@ -178,10 +178,6 @@ func trim(rows *[]topRow) {
 			byName[r.Name] = &r
 			continue
 		}
-		if r.Total > known.Total {
-			known.Address, known.Kind = r.Address, r.Kind
-		}
-		known.Total += r.Total
 		for i := range known.Bars {
 			known.Bars[i].Count += r.Bars[i].Count
 		}

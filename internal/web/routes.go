@@ -38,5 +38,18 @@ func routes() []route {
 		{post, org + "/triage/preview", triager, (*visit).previewTriage},
 		{post, org + "/triage", triager, (*visit).decide},
 		{post, org + "/triage/undo", triager, (*visit).undo},
+
+		{get, org + "/projects", viewer, (*visit).listProjects},
+		{get, org + "/projects/{id}", viewer, (*visit).showProject},
+		{post, org + "/projects/{id}", admin, (*visit).updateProject},
+		{get, org + "/scans", viewer, (*visit).listScans},
+		{get, org + "/scans/{id}", viewer, (*visit).showScan},
+		{get, org + "/supply-chain/dependencies", viewer, (*visit).listDependencies},
+		{get, org + "/sbom", viewer, (*visit).listSBOMs},
+		{post, org + "/sbom", viewer, (*visit).requestSBOM},
+		{get, org + "/sbom/{token}/download", viewer, (*visit).downloadSBOM},
+		{get, org + "/policies", viewer, (*visit).listPolicies},
+		{get, org + "/policies/{id}", viewer, (*visit).showPolicy},
+		{post, org + "/policies/{id}/rules", admin, (*visit).setRuleMode},
 	}...)
 }

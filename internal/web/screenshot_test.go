@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -27,6 +28,17 @@ var shots = []struct {
 	{"finding-narrow", "/findings?finding=FINDING", 390, 844, true},
 	{"groups", "/findings?group=rule", 1440, 900, false},
 	{"secrets", "/secrets", 1440, 900, false},
+	{"supply-chain", "/supply-chain/vulnerabilities", 1440, 900, false},
+	{"overview-narrow", "/overview", 390, 844, false},
+	{"projects", "/projects", 1440, 900, false},
+	{"project", "/projects/PROJECT", 1440, 1100, false},
+	{"scans", "/scans", 1440, 900, true},
+	{"scan", "/scans/SCAN", 1440, 900, false},
+	{"scan-narrow", "/scans/SCAN", 390, 844, false},
+	{"dependencies", "/supply-chain/dependencies?name=e", 1440, 900, false},
+	{"policies", "/policies", 1440, 700, false},
+	{"policy", "/policies/POLICY", 1440, 900, true},
+	{"sbom", "/sbom", 1440, 700, false},
 }
 
 // Pictures for people to look at: make screenshots. Without the flag this only
@@ -36,7 +48,7 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("draws every page; not with -short")
 	}
 	s := demoSite(t)
-	id := firstFinding(s)
+	places := strings.NewReplacer("FINDING", firstFinding(s), "PROJECT", first(s, "/projects", "/projects/"), "SCAN", first(s, "/scans", "/scans/"), "POLICY", first(s, "/policies", "/policies/"))
 	b := s.browse(1440, 900)
 	for _, shot := range shots {
 		scheme := "light"
@@ -46,7 +58,7 @@ func TestScreenshots(t *testing.T) {
 		b.do(chromedp.EmulateViewport(int64(shot.width), int64(shot.height)))
 		b.open("/overview")
 		read[any](b, `localStorage.setItem("theme", "`+scheme+`")`)
-		b.open(strings.ReplaceAll(shot.path, "FINDING", id))
+		b.open(places.Replace(shot.path))
 		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		if err != nil || len(picture) < 5000 {
 			t.Fatalf("%s: %d bytes, %v", shot.name, len(picture), err)
@@ -72,4 +84,14 @@ func firstFinding(s *site) string {
 	}
 	id, _, _ := strings.Cut(rest, `"`)
 	return id
+}
+
+// first is the id in the first link of a page that leads below a path.
+func first(s *site, page, below string) string {
+	s.t.Helper()
+	m := regexp.MustCompile(`href="/orgs/acme` + below + `(\d+)"`).FindStringSubmatch(s.page(page))
+	if m == nil {
+		s.t.Fatalf("%s links to nothing below %s", page, below)
+	}
+	return m[1]
 }

@@ -26,6 +26,8 @@ type Config struct {
 	SignIn *SignIn
 	// Viewers knows who is signed in; nil asks SignIn.
 	Viewers Viewers
+	// JobAdded is told that there is work to do. It may be nil.
+	JobAdded func()
 }
 
 // Pages answers everything that people look at.

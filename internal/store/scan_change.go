@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// EventNew is what ScanChanges calls the findings that a scan saw first. The
+// history does not have it: their scan is in their row.
+const EventNew redoubt.FindingEventKind = "new"
+
+// ScanChange is what a scan did to one finding.
+type ScanChange struct {
+	Kind      redoubt.FindingEventKind
+	Detail    string // JSON, or empty
+	FindingID int64
+	IssueType redoubt.IssueType
+	Severity  redoubt.Severity
+	State     redoubt.State // now
+	RuleName  string
+	Path      string // now
+	Line      int
+}
+
+// scanChanges finds what a scan ($4) did on its ref. It starts from the rows of
+// the ref, which are found by their key, as are the events of each.
+const scanChanges = `
+	SELECT CAST('new' AS TEXT) AS kind, CAST('' AS TEXT) AS detail_json, f.id, f.issue_type, f.severity, f.state, f.rule_name, f.path, f.line
+	FROM finding f WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND f.first_scan_id = $4
+	UNION ALL
+	SELECT e.kind, e.detail_json, f.id, f.issue_type, f.severity, f.state, f.rule_name, f.path, f.line
+	FROM finding f JOIN finding_event e ON e.deployment_id = f.deployment_id AND e.finding_id = f.id
+	WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND e.scan_id = $4`
+
+func scanScanChange(r row) (c ScanChange, err error) {
+	return c, r.Scan(&c.Kind, &c.Detail, &c.FindingID, &c.IssueType, &c.Severity, &c.State, &c.RuleName, &c.Path, &c.Line)
+}
+
+// ScanChanges accounts for a scan: how many findings of its ref it did what to,
+// and the first of them, limit at most, by what was done, worst first.
+func (tx *Tx) ScanChanges(ctx context.Context, s redoubt.Scan, limit int) (changes []ScanChange, counts map[redoubt.FindingEventKind]int, err error) {
+	counts = map[redoubt.FindingEventKind]int{}
+	err = each(ctx, tx, func(r row) error {
+		var kind string
+		var n int
+		err := r.Scan(&kind, &n)
+		counts[redoubt.FindingEventKind(kind)] = n
+		return err
+	}, `SELECT kind, count(*) FROM (`+scanChanges+`) c GROUP BY kind`, s.ProjectID, s.Ref, s.ID)
+	if err != nil {
+		return nil, nil, fmt.Errorf("what scan %d changed: %w", s.ID, err)
+	}
+	changes, err = many(ctx, tx, scanScanChange,
+		`SELECT * FROM (`+scanChanges+`) c ORDER BY kind, severity DESC, id LIMIT $5`, s.ProjectID, s.Ref, s.ID, limit)
+	return changes, counts, err
+}
+
+// SourceCount is how many findings of a source are unresolved.
+type SourceCount struct {
+	Source string
+	Count  int
+}
+
+// UnresolvedBySource counts the unresolved findings of a ref by the source that
+// reports them: a scan speaks for its own only.
+func (tx *Tx) UnresolvedBySource(ctx context.Context, projectID int64, ref string) ([]SourceCount, error) {
+	return many(ctx, tx, func(r row) (c SourceCount, err error) { return c, r.Scan(&c.Source, &c.Count) }, `
+		SELECT source, count(*) FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND state = $4
+		GROUP BY source ORDER BY source`, projectID, ref, int64(redoubt.Unresolved))
+}
+
+// ScansWithUnread lists the scans since a time that could not read some of the
+// lockfiles that they found and that no later scan of their ref and source
+// followed, newest first, limit at most (decisions §15).
+func (tx *Tx) ScansWithUnread(ctx context.Context, since time.Time, limit int) ([]redoubt.Scan, error) {
+	return many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan s
+		WHERE deployment_id = $1 AND started_at >= $2 AND unread_json <> '[]' AND NOT EXISTS (
+			SELECT 1 FROM scan n WHERE n.deployment_id = $1 AND n.project_id = s.project_id AND n.ref = s.ref AND n.source = s.source
+				AND (n.started_at > s.started_at OR n.started_at = s.started_at AND n.id > s.id))
+		ORDER BY started_at DESC, id DESC LIMIT $3`, since, limit)
+}

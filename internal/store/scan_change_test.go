@@ -1,0 +1,95 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func TestScanChanges(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		var first, second redoubt.Scan
+		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			for i, scan := range []*redoubt.Scan{&first, &second} {
+				*scan = redoubt.Scan{
+					ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", Full: true, Status: redoubt.ScanCompleted,
+					StartedAt: storetest.Epoch.Add(time.Duration(i) * time.Hour), CompletedAt: storetest.Epoch, Unread: [][]string{{"old.lock"}, {"pom.xml"}}[i],
+				}
+				if scan.ID, err = tx.AddScan(ctx, *scan); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		writes := d.findings(p, 4, func(i int, w *redoubt.FindingWrite) {
+			w.Ref, w.FirstScanID, w.State = "refs/heads/main", first.ID, redoubt.Unresolved
+			if i == 3 {
+				w.FirstScanID = second.ID
+			}
+		})
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.AddEvents(ctx, []redoubt.FindingEvent{
+				{FindingID: writes[0].ID, ScanID: second.ID, Kind: redoubt.EventFixed},
+				{FindingID: writes[1].ID, ScanID: second.ID, Kind: redoubt.EventMoved, Detail: `{"from":"a"}`},
+			})
+		})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			changes, counts, err := tx.ScanChanges(ctx, second, 10)
+			d.check(err)
+			same(t, "counts", counts, map[redoubt.FindingEventKind]int{redoubt.EventFixed: 1, redoubt.EventMoved: 1, store.EventNew: 1})
+			same(t, "changes", []any{len(changes), changes[0].Kind, changes[0].FindingID, changes[1].Detail, changes[2].FindingID},
+				[]any{3, redoubt.EventFixed, writes[0].ID, `{"from":"a"}`, writes[3].ID})
+			changes, _, err = tx.ScanChanges(ctx, second, 1)
+			d.check(err)
+			same(t, "at most one", len(changes), 1)
+			sources, err := tx.UnresolvedBySource(ctx, p.ID, "refs/heads/main")
+			d.check(err)
+			same(t, "unresolved", sources, []store.SourceCount{{Source: writes[0].Source, Count: 4}})
+			unread, err := tx.ScansWithUnread(ctx, storetest.Epoch.Add(-time.Hour), 10)
+			d.check(err)
+			same(t, "scans with unread lockfiles", len(unread), 1)
+			same(t, "unread", unread[0].Unread, []string{"pom.xml"})
+			return nil
+		})
+	})
+}
+
+func TestJobsEcosystemsAndRuleCounts(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		w := d.findings(d.project("acme/payments"), 1, nil)[0]
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			for _, token := range []string{"a", "b", "c"} {
+				if _, err := tx.AddJob(ctx, redoubt.Job{Kind: map[string]string{"a": "other"}[token] + "sbom", Token: token, Input: []byte("{}")}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			jobs, err := tx.Jobs(ctx, "sbom", 5)
+			d.check(err)
+			same(t, "jobs, newest first", []string{jobs[0].Token, jobs[1].Token}, []string{"c", "b"})
+			ecosystems, err := tx.Ecosystems(ctx)
+			d.check(err)
+			same(t, "ecosystems of nothing", ecosystems, []string{})
+			counts, err := tx.PolicyRuleCounts(ctx)
+			d.check(err)
+			same(t, "rules", []any{len(counts), counts[0].Rules, counts[0].Mode}, []any{1, 1, redoubt.ModeMonitor})
+			for text, want := range map[string]int{"": 1, w.RuleName[1:4]: 1, "%": 0, "no such": 0} {
+				rules, more, err := tx.FindPolicyRules(ctx, counts[0].PolicyID, text, 0, 0, 10)
+				d.check(err)
+				same(t, "rules called "+text, []any{len(rules), more}, []any{want, false})
+			}
+			rules, _, err := tx.FindPolicyRules(ctx, counts[0].PolicyID, "", redoubt.ModeBlock, 0, 10)
+			same(t, "blocking rules", len(rules), 0)
+			return err
+		})
+	})
+}

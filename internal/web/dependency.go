@@ -1,0 +1,187 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+const dependenciesPerPage = 100
+
+// dependenciesPage searches dependencies across everything.
+type dependenciesPage struct {
+	Rows       []dependencyRow
+	Query      url.Values
+	Ecosystems []string
+	Next       string
+	First      string
+	Fault      []redoubt.FieldError
+	Unread     []unreadRow
+	Asked      bool
+	Projects   int // distinct ones on this page
+}
+
+type dependencyRow struct {
+	redoubt.Dependency
+	Project string
+	Users   string // address of everyone who uses the package
+	Risk    int    // open vulnerabilities of the package in any project
+	RiskAt  string
+}
+
+// unreadRow is a lockfile that a scanner found and could not read.
+type unreadRow struct {
+	scanRow
+	Path string
+}
+
+// listDependencies answers who uses what.
+func (v *visit) listDependencies() error {
+	q := v.r.URL.Query()
+	p := &dependenciesPage{Query: q}
+	for _, name := range []string{"name", "lower", "upper", "ecosystem", "license", "project", "lockfile", "version"} {
+		p.Asked = p.Asked || strings.TrimSpace(q.Get(name)) != ""
+	}
+	var after int64
+	if text := q.Get("after"); text != "" {
+		var err error
+		if after, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return redoubt.Invalid("after", "is no place in the list: go back to its start")
+		}
+	}
+	status := http.StatusOK
+	err := v.view(func(ctx context.Context, tx *store.Tx) error { return v.dependencies(ctx, tx, p, after) })
+	var invalid *redoubt.InvalidError
+	if errors.As(err, &invalid) {
+		status, p.Fault, err = http.StatusBadRequest, inForm(invalid.Fields), nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := v.risks(p); err != nil {
+		return err
+	}
+	return v.show(status, sheet{Template: "dependencies", Title: "Dependencies", Section: "dependencies", Data: p})
+}
+
+// inForm names faults as the form does.
+func inForm(fields []redoubt.FieldError) []redoubt.FieldError {
+	names := map[string]string{"versionLowerBound": "from", "versionUpperBound": "to"}
+	for i, f := range fields {
+		last := f.Location[strings.LastIndexByte(f.Location, '.')+1:]
+		if name := names[last]; name != "" {
+			fields[i].Location = name
+		}
+	}
+	return fields
+}
+
+func (v *visit) dependencies(ctx context.Context, tx *store.Tx, p *dependenciesPage, after int64) (err error) {
+	if p.Ecosystems, err = tx.Ecosystems(ctx); err != nil {
+		return err
+	}
+	if err := v.unread(ctx, tx, p); err != nil {
+		return err
+	}
+	f, err := dependencyFilter(ctx, tx, p.Query)
+	if err != nil {
+		return err
+	}
+	rows, more, err := tx.Dependencies(ctx, f, after, dependenciesPerPage)
+	if err != nil {
+		return err
+	}
+	ids := map[int64]bool{}
+	for _, d := range rows {
+		ids[d.ProjectID] = true
+	}
+	names, err := tx.ProjectNames(ctx, keysOf(ids))
+	p.Projects = len(ids)
+	for _, d := range rows {
+		p.Rows = append(p.Rows, dependencyRow{
+			Dependency: d, Project: names[d.ProjectID],
+			Users: v.to("/supply-chain/dependencies?" + url.Values{"name": {d.Name}, "exact": {"1"}, "ecosystem": {d.Ecosystem}}.Encode()),
+		})
+	}
+	q := url.Values{}
+	for name, values := range p.Query {
+		q[name] = values
+	}
+	q.Del("after")
+	if after > 0 {
+		p.First = v.to("/supply-chain/dependencies?" + q.Encode())
+	}
+	if more {
+		q.Set("after", decimal(rows[len(rows)-1].ID))
+		p.Next = v.to("/supply-chain/dependencies?" + q.Encode())
+	}
+	return err
+}
+
+func keysOf(set map[int64]bool) []int64 {
+	out := make([]int64, 0, len(set))
+	for id := range set {
+		out = append(out, id)
+	}
+	return out
+}
+
+// dependencyFilter reads what is searched for.
+func dependencyFilter(ctx context.Context, tx *store.Tx, q url.Values) (redoubt.DependencyFilter, error) {
+	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
+	f := redoubt.DependencyFilter{Version: get("version"), Lockfile: get("lockfile")}
+	p := redoubt.PackageFilter{Name: get("name"), ExactName: q.Get("exact") != "", Lower: get("lower"), Upper: get("upper"), Ecosystem: get("ecosystem")}
+	if p != (redoubt.PackageFilter{}) {
+		f.Packages = []redoubt.PackageFilter{p}
+	}
+	if license := get("license"); license != "" {
+		f.Licenses = []string{license}
+	}
+	if name := get("project"); name != "" {
+		project, err := tx.ProjectByName(ctx, name)
+		if err != nil {
+			return f, redoubt.Invalid("project", "there is no project called %.80q", name)
+		}
+		f.ProjectIDs = []int64{project.ID}
+	}
+	return f, nil
+}
+
+// risks counts the open vulnerabilities of the packages on the page.
+func (v *visit) risks(p *dependenciesPage) error {
+	view, err := v.findings()
+	if err != nil {
+		return err
+	}
+	known := map[string]int{}
+	for i, row := range p.Rows {
+		n, ok := known[row.Name]
+		if !ok {
+			n = view.Count(redoubt.FindingFilter{IssueType: redoubt.SCA, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Packages: []string{row.Name}})
+			known[row.Name] = n
+		}
+		p.Rows[i].Risk, p.Rows[i].RiskAt = n, v.to("/supply-chain/vulnerabilities?dependencies="+url.QueryEscape(row.Name))
+	}
+	return nil
+}
+
+// unread finds lockfiles whose content nobody knows, for want of a reader.
+func (v *visit) unread(ctx context.Context, tx *store.Tx, p *dependenciesPage) error {
+	scans, err := tx.ScansWithUnread(ctx, v.Clock().AddDate(0, 0, -7*trendWeeks), 50)
+	if err != nil {
+		return err
+	}
+	names, err := tx.ProjectNames(ctx, projectsOf(scans))
+	for _, row := range v.scanRows(scans, names) {
+		for _, path := range row.Unread {
+			p.Unread = append(p.Unread, unreadRow{row, path})
+		}
+	}
+	return err
+}

@@ -1,0 +1,267 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/sbom"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func TestProjects(t *testing.T) {
+	s := demoSite(t)
+	page := s.page("/projects")
+	says(t, page, "acme/payments", "platform/infra/terraform-modules", "team:platform")
+	if strings.Index(page, "acme/web-shop") > strings.Index(page, "acme/gateway") {
+		t.Error("the riskiest does not come first")
+	}
+	byName := s.page("/projects?sort=name")
+	if strings.Index(byName, "acme/web-shop") < strings.Index(byName, "acme/gateway") {
+		t.Error("not by name")
+	}
+	for query, want := range map[string]string{"?q=GATE": "acme/gateway", "?tag=pci": "acme/payments", "?silent=1": "acme/gateway"} {
+		narrowed := s.page("/projects" + query)
+		says(t, narrowed, want)
+		if strings.Contains(narrowed, "<b>acme/web-shop</b>") {
+			t.Errorf("%s shows everything", query)
+		}
+	}
+	says(t, s.page("/projects?q=nothing"), "No project is like that")
+	says(t, newSite(t).page("/projects"), "redoubt import --project")
+	if a := s.get("/projects?page=x"); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a bad page: %d", a.StatusCode)
+	}
+}
+
+// What a project says is open, by product and by branch, is what the lists say.
+func TestProjectCountsOpenTheirRows(t *testing.T) {
+	s := demoSite(t)
+	page := s.page("/projects/" + first(s, "/projects?q=payments", "/projects/"))
+	says(t, page, "acme/payments", "release/1.3", "requirements.txt", "All scans of this project")
+	parts := regexp.MustCompile(`<a class="(?:soft|big)" href="([^"]+)">(?:Code |Supply chain |Secrets )?([0-9]+)`).FindAllStringSubmatch(page, -1)
+	if len(parts) < 5 {
+		t.Fatalf("only %d counts", len(parts))
+	}
+	for _, m := range parts {
+		address := strings.TrimPrefix(html.UnescapeString(m[1]), "/orgs/acme")
+		if got := total(t, s.page(address)); got != m[2] {
+			t.Errorf("the project says %s, %s shows %s", m[2], address, got)
+		}
+	}
+	if a := s.get("/projects/99999999"); a.StatusCode != http.StatusNotFound {
+		t.Errorf("a project that is not there: %d", a.StatusCode)
+	}
+}
+
+func TestProjectSettings(t *testing.T) {
+	s := demoSite(t)
+	id := first(s, "/projects?q=gateway", "/projects/")
+	if a := s.post("/projects/"+id, url.Values{}); a.StatusCode != http.StatusForbidden {
+		t.Errorf("a triager: %d", a.StatusCode)
+	}
+	s.as(redoubt.RoleAdmin)
+	page := s.follow("/projects/"+id, url.Values{"tags": {"edge, tier:1,edge"}, "primary": {"release/3.1"}, "visibility": {"private"}, "managed_full": {"on"}})
+	says(t, page, "Saved.", "primary branch release/3.1", `value="edge, tier:1"`)
+	err := s.store.View(t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.ProjectByName(ctx, "acme/gateway")
+		if p.PrimaryBranch != "refs/heads/release/3.1" || !p.ManagedScan.Full || p.ManagedScan.Diff || p.Visibility != redoubt.VisibilityPrivate {
+			t.Errorf("stored: %+v", p)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := s.post("/projects/"+id, url.Values{"tags": {strings.Repeat("x", 65)}, "visibility": {"private"}}); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, "longer than 64") {
+		t.Errorf("a long tag: %d", a.StatusCode)
+	}
+}
+
+func TestScans(t *testing.T) {
+	s := demoSite(t)
+	page := s.page("/scans")
+	says(t, page, "semgrep", "gitleaks", "Completed", "acme/payments", "Older")
+	older := regexp.MustCompile(`href="([^"]+)">Older`).FindStringSubmatch(page)
+	says(t, s.page(strings.TrimPrefix(html.UnescapeString(older[1]), "/orgs/acme")), "Latest")
+	narrowed := s.page("/scans?project=acme/gateway&full=1&product=sast&status=completed&ref=main")
+	says(t, narrowed, "acme/gateway")
+	if strings.Contains(narrowed, ">acme/payments<") {
+		t.Error("other projects are shown")
+	}
+	for query, want := range map[string]int{"?status=odd": 400, "?product=dast": 400, "?after=x": 400, "?project=nobody/no": 404} {
+		if a := s.get("/scans" + query); a.StatusCode != want {
+			t.Errorf("%s: %d, want %d", query, a.StatusCode, want)
+		}
+	}
+}
+
+// A scan accounts for what it did: as many new and fixed as its page lists.
+func TestScanAccountsForItself(t *testing.T) {
+	s := demoSite(t)
+	kinds := map[string]bool{}
+	for _, m := range regexp.MustCompile(`/scans/(\d+)"`).FindAllStringSubmatch(s.page("/scans?project=acme/payments"), -1) {
+		page := s.page("/scans/" + m[1])
+		checkInline(t, page)
+		for _, c := range regexp.MustCompile(`<dt>(New|Fixed|Moved|Came back|Left the scope)</dt><dd>(\d+)</dd>`).FindAllStringSubmatch(page, -1) {
+			listed := strings.Count(page, "<tr><td>"+c[1]+"<")
+			if count(listed) != c[2] {
+				t.Errorf("scan %s says %s %s and lists %d", m[1], c[2], c[1], listed)
+			}
+			if listed > 0 {
+				kinds[c[1]] = true
+			}
+		}
+	}
+	for _, kind := range []string{"New", "Fixed", "Moved"} {
+		if !kinds[kind] {
+			t.Errorf("no scan of the demo did %q", kind)
+		}
+	}
+}
+
+func TestRunningScansAreLookedAtAgain(t *testing.T) {
+	s := demoSite(t)
+	var id int64
+	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.ProjectByName(ctx, "acme/payments")
+		if err != nil {
+			return err
+		}
+		id, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: s.clock.Now(), Status: redoubt.ScanRunning, Unread: []string{"strange.lock"}})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, s.page("/scans"), "Running", `hx-trigger="every 4s"`)
+	says(t, s.page("/scans/"+decimal(id)), "Running", `hx-trigger="every 4s"`, "strange.lock")
+	says(t, s.page("/supply-chain/dependencies"), "Lockfiles that no scanner could read", "strange.lock")
+	s.clock.Advance(2 * time.Hour)
+	page := s.page("/scans/" + decimal(id))
+	says(t, page, "Never finished")
+	if strings.Contains(page, "hx-trigger") {
+		t.Error("a scan that never finished is waited for")
+	}
+}
+
+func TestWhoUsesAPackage(t *testing.T) {
+	s := demoSite(t)
+	says(t, s.page("/supply-chain/dependencies"), "package-lock.json", "npm", "MIT")
+	page := s.page("/supply-chain/dependencies?name=LODASH")
+	says(t, page, "lodash", "acme/web-shop")
+	rows := func(query string) int {
+		return strings.Count(s.page("/supply-chain/dependencies"+query), `title="Everyone who uses it"`)
+	}
+	all := rows("?name=requests&exact=1")
+	for query, want := range map[string]int{
+		"?name=requests&exact=1&ecosystem=pypi": all, "?name=requests&exact=1&ecosystem=npm": 0, "?name=requests&exact=1&upper=<1.0": 0,
+		"?name=requests&exact=1&lower=1.0": all, "?name=reques&exact=1": 0, "?license=NO-SUCH": 0, "?project=acme/gateway&name=requests": 0,
+	} {
+		if got := rows(query); got != want {
+			t.Errorf("%s: %d rows, want %d", query, got, want)
+		}
+	}
+	if all == 0 {
+		t.Error("nobody uses requests")
+	}
+	for _, query := range []string{"?name=x&lower=%3E%3E1", "?project=nobody/none"} {
+		if a := s.get("/supply-chain/dependencies" + query); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, `role="alert"`) {
+			t.Errorf("%s: %d", query, a.StatusCode)
+		}
+	}
+	next := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(s.page("/supply-chain/dependencies"))
+	says(t, s.page(strings.TrimPrefix(html.UnescapeString(next[1]), "/orgs/acme")), "To the start")
+	says(t, newSite(t).page("/supply-chain/dependencies"), "redoubt import --project")
+}
+
+func TestPolicyModes(t *testing.T) {
+	s := demoSite(t)
+	says(t, s.page("/policies"), "Code", "default", "every project")
+	id := first(s, "/policies", "/policies/")
+	says(t, s.page("/policies/"+id+"?q=SQL-string"), "redoubt.python.sql-string-format", "Block")
+	if page := s.page("/policies/" + id + "?mode=comment"); strings.Contains(page, "sql-string-format") {
+		t.Error("a blocking rule among those that comment")
+	}
+	change := url.Values{"rule": {"redoubt.python.eval"}, "mode": {"block"}, "back": {"q=eval"}}
+	if a := s.post("/policies/"+id+"/rules", change); a.StatusCode != http.StatusForbidden {
+		t.Errorf("a triager: %d", a.StatusCode)
+	}
+	s.as(redoubt.RoleAdmin)
+	says(t, s.follow("/policies/"+id+"/rules", change), "redoubt.python.eval</code> holds", `value="block" aria-pressed="true"`, "user:Ada Lovelace")
+	filter := redoubt.FindingFilter{IssueType: redoubt.SAST, Rules: []string{"redoubt.python.eval"}, Modes: []redoubt.PolicyMode{redoubt.ModeBlock}}
+	if s.view().Count(filter) == 0 {
+		t.Error("the mode does not hold")
+	}
+	for _, bad := range []url.Values{{"rule": {"redoubt.python.eval"}, "mode": {"never"}}, {"rule": {"no such"}, "mode": {"block"}}} {
+		if a := s.post("/policies/"+id+"/rules", bad); a.StatusCode < 400 {
+			t.Errorf("%v: %d", bad, a.StatusCode)
+		}
+	}
+}
+
+func TestSBOMFromTheForm(t *testing.T) {
+	s := demoSite(t)
+	says(t, s.page("/sbom"), "CycloneDX 1.6 JSON", "SPDX 2.3 JSON", "acme/payments", "None yet")
+	project := first(s, "/projects?q=web-shop", "/projects/")
+	waiting := s.follow("/sbom", url.Values{"format": {"SBOM_FORMAT_CYCLONEDX 1.6 json"}, "project": {project}})
+	says(t, waiting, "Being made", "acme/web-shop", `hx-trigger="every 2s"`)
+	s.makeSBOM()
+	done := s.page("/sbom")
+	m := regexp.MustCompile(`href="/orgs/acme(/sbom/[^"]+/download)"`).FindStringSubmatch(done)
+	if m == nil {
+		t.Fatalf("nothing to download:\n%s", done)
+	}
+	a := s.get(m[1])
+	var document struct {
+		BOMFormat  string
+		Components []any
+	}
+	if err := json.Unmarshal([]byte(a.text), &document); err != nil || document.BOMFormat != "CycloneDX" || len(document.Components) < 100 {
+		t.Errorf("downloaded %.80s: %v", a.text, err)
+	}
+	if !strings.HasPrefix(a.Header.Get("Content-Disposition"), "attachment") {
+		t.Error("a browser would show it")
+	}
+	for _, bad := range []url.Values{{"format": {"x"}}, {"format": {"SBOM_FORMAT_CYCLONEDX 9.9 json"}}, {"format": {"SBOM_FORMAT_SPDX 2.3 xml"}}, {"format": {"SBOM_FORMAT_SPDX 2.3 json"}, "project": {"x"}}} {
+		if a := s.post("/sbom", bad); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%v: %d", bad, a.StatusCode)
+		}
+	}
+	if a := s.get("/sbom/task_none/download"); a.StatusCode != http.StatusNotFound {
+		t.Errorf("an unknown one: %d", a.StatusCode)
+	}
+}
+
+// makeSBOM does what the server's runner does with the next job.
+func (s *site) makeSBOM() {
+	s.t.Helper()
+	job, err := s.store.ClaimJob(s.t.Context(), []string{sbomJob}, time.Minute)
+	if err != nil || job == nil {
+		s.t.Fatalf("no job: %v", err)
+	}
+	var request redoubt.SBOMRequest
+	if err := json.Unmarshal(job.Input, &request); err != nil {
+		s.t.Fatal(err)
+	}
+	var text []byte
+	var mediaType string
+	err = s.store.View(s.t.Context(), job.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
+		text, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: s.clock.Now(), Tool: "test"})
+		return err
+	})
+	if err == nil {
+		err = s.store.FinishJob(s.t.Context(), *job, text, mediaType)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}

@@ -1,0 +1,176 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+const rulesPerPage = 100
+
+// policiesPage lists policies.
+type policiesPage struct{ Rows []policyRow }
+
+type policyRow struct {
+	redoubt.Policy
+	Rules, Served int
+	Modes         []modeCount
+}
+
+type modeCount struct {
+	Mode  string
+	Count int
+}
+
+func (v *visit) listPolicies() error {
+	p := &policiesPage{}
+	err := v.view(func(ctx context.Context, tx *store.Tx) error {
+		policies, err := tx.Policies(ctx)
+		if err != nil {
+			return err
+		}
+		counts, err := tx.PolicyRuleCounts(ctx)
+		for _, policy := range policies {
+			p.Rows = append(p.Rows, policyRowOf(policy, counts))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, sheet{Template: "policies", Title: "Policies", Section: "policies", Data: p})
+}
+
+func policyRowOf(policy redoubt.Policy, counts []store.PolicyRuleCount) policyRow {
+	row := policyRow{Policy: policy}
+	byMode := map[redoubt.PolicyMode]int{}
+	for _, c := range counts {
+		if c.PolicyID == policy.ID {
+			row.Rules += c.Rules
+			row.Served += c.Served
+			byMode[c.Mode] = c.Rules
+		}
+	}
+	for mode := redoubt.ModeBlock; mode > 0; mode-- {
+		row.Modes = append(row.Modes, modeCount{mode.String(), byMode[mode]})
+	}
+	return row
+}
+
+// policyPage is one policy and its rules.
+type policyPage struct {
+	policyRow
+	List    []policyRuleRow
+	Query   string
+	Mode    string
+	Next    string
+	First   string
+	Changed string // the rule whose mode was just set
+	Back    string // the query of this page, to come back to
+}
+
+type policyRuleRow struct {
+	redoubt.PolicyRule
+	Address string // of its findings
+	Open    int
+}
+
+func (v *visit) showPolicy() error {
+	id, err := v.id("id")
+	if err != nil {
+		return err
+	}
+	q := v.r.URL.Query()
+	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed")}
+	mode, ok := redoubt.ParsePolicyMode(p.Mode)
+	if p.Mode != "" && !ok {
+		return redoubt.Invalid("mode", "is monitor, comment or block")
+	}
+	after, err := strconv.ParseInt("0"+q.Get("after"), 10, 64)
+	if err != nil {
+		return redoubt.Invalid("after", "is no place in the list: go back to its start")
+	}
+	q.Del("changed")
+	p.Back = q.Encode()
+	var rules []redoubt.PolicyRule
+	var more bool
+	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+		policy, err := tx.Policy(ctx, id)
+		if err != nil {
+			return err
+		}
+		counts, err := tx.PolicyRuleCounts(ctx)
+		if err != nil {
+			return err
+		}
+		p.policyRow = policyRowOf(policy, counts)
+		rules, more, err = tx.FindPolicyRules(ctx, id, p.Query, mode, after, rulesPerPage)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := v.openOfRules(p, rules); err != nil {
+		return err
+	}
+	q.Del("after")
+	if after > 0 {
+		p.First = v.to("/policies/" + decimal(id) + "?" + q.Encode())
+	}
+	if more {
+		q.Set("after", decimal(rules[len(rules)-1].ID))
+		p.Next = v.to("/policies/" + decimal(id) + "?" + q.Encode())
+	}
+	return v.show(http.StatusOK, sheet{Template: "policy", Title: p.Name, Section: "policies", Data: p})
+}
+
+// openOfRules counts the open findings of the rules on the page.
+func (v *visit) openOfRules(p *policyPage, rules []redoubt.PolicyRule) error {
+	view, err := v.findings()
+	if err != nil {
+		return err
+	}
+	product := productOf(p.Product)
+	for _, r := range rules {
+		filter := every(product)
+		filter.Statuses, filter.Rules = []redoubt.Status{redoubt.StatusOpen}, []string{r.Rule.Name}
+		p.List = append(p.List, policyRuleRow{r, v.to(product.Path + "?rules=" + url.QueryEscape(r.Rule.Name)), view.Count(filter)})
+	}
+	return nil
+}
+
+// setRuleMode decides what a rule does to builds.
+func (v *visit) setRuleMode() error {
+	id, err := v.id("id")
+	if err != nil {
+		return err
+	}
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	mode, ok := redoubt.ParsePolicyMode(form.Get("mode"))
+	if !ok {
+		return redoubt.Invalid("mode", "is monitor, comment or block")
+	}
+	name := form.Get("rule")
+	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.SetRuleMode(ctx, id, name, mode)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	q, err := url.ParseQuery(form.Get("back"))
+	if err != nil {
+		q = url.Values{}
+	}
+	q.Set("changed", name)
+	v.redirect(v.to("/policies/" + decimal(id) + "?" + q.Encode()))
+	return nil
+}

@@ -1,0 +1,371 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// projectsPerPage is how many projects a page lists.
+const projectsPerPage = 100
+
+// projectRow is a project and what is open in it.
+type projectRow struct {
+	redoubt.Project
+	Bars   []bar // by severity, worst first, all products together
+	Open   int
+	Silent bool
+}
+
+// projectsPage lists projects.
+type projectsPage struct {
+	Rows   []projectRow
+	Total  int
+	All    int
+	Query  string
+	Tag    string
+	Silent bool
+	Sorts  []choice
+	Tags   []string
+	Pages  pager
+}
+
+// listProjects lists projects, the one with the most to lose first.
+func (v *visit) listProjects() error {
+	q := v.r.URL.Query()
+	p := &projectsPage{Query: strings.TrimSpace(q.Get("q")), Tag: q.Get("tag"), Silent: q.Get("silent") != ""}
+	bad := &redoubt.InvalidError{}
+	page := max(number(q, "page", bad), 1)
+	if len(bad.Fields) > 0 {
+		return bad
+	}
+	rows, err := v.projectRows()
+	if err != nil {
+		return err
+	}
+	p.All = len(rows)
+	p.narrow(rows)
+	address := func(name, value string) string {
+		other := url.Values{}
+		for _, key := range []string{"q", "tag", "silent", "sort"} {
+			if q.Get(key) != "" {
+				other.Set(key, q.Get(key))
+			}
+		}
+		other.Del(name)
+		if value != "" {
+			other.Set(name, value)
+		}
+		if len(other) == 0 {
+			return v.to("/projects")
+		}
+		return v.to("/projects?" + other.Encode())
+	}
+	p.sort(q.Get("sort"))
+	for _, s := range [][2]string{{"", "Riskiest"}, {"name", "By name"}, {"scan", "Latest scan"}} {
+		p.Sorts = append(p.Sorts, choice{s[1], address("sort", s[0]), q.Get("sort") == s[0]})
+	}
+	p.Total = len(p.Rows)
+	p.Pages = newPager(page, projectsPerPage, p.Total, func(n int) string { return address("page", strconv.Itoa(n)) })
+	from := min((page-1)*projectsPerPage, p.Total)
+	p.Rows = p.Rows[from:min(from+projectsPerPage, p.Total)]
+	return v.show(http.StatusOK, sheet{Template: "projects", Title: "Projects", Section: "projects", Data: p})
+}
+
+// projectRows reads all projects and counts what is open in each.
+func (v *visit) projectRows() ([]projectRow, error) {
+	var all []redoubt.Project
+	err := v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		all, err = tx.Projects(ctx, store.ProjectQuery{})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	view, err := v.findings()
+	if err != nil {
+		return nil, err
+	}
+	open := map[string]*[redoubt.SeverityCritical + 1]int{}
+	for _, p := range products {
+		filter := every(p)
+		filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
+		answer, err := view.Ask(v.r.Context(), index.Question{Filter: filter, Groups: index.ByProject})
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range answer.Groups {
+			if open[g.Name] == nil {
+				open[g.Name] = new([redoubt.SeverityCritical + 1]int)
+			}
+			for severity, n := range g.Severity {
+				open[g.Name][severity] += n
+			}
+		}
+	}
+	silent := v.Clock().AddDate(0, 0, -silentDays)
+	rows := make([]projectRow, len(all))
+	for i, p := range all {
+		rows[i] = projectRow{Project: p, Silent: p.LatestScanAt.Before(silent)}
+		if counts := open[p.Name]; counts != nil {
+			rows[i].Bars, rows[i].Open = barsOf(*counts)
+		}
+	}
+	return rows, nil
+}
+
+// barsOf lays counts by severity out, worst first.
+func barsOf(counts [redoubt.SeverityCritical + 1]int) (bars []bar, total int) {
+	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+		if n := counts[severity]; n > 0 {
+			bars = append(bars, bar{severity.String(), n})
+			total += n
+		}
+	}
+	return bars, total
+}
+
+func (p *projectsPage) narrow(rows []projectRow) {
+	tags := map[string]bool{}
+	for _, r := range rows {
+		for _, tag := range r.Tags {
+			tags[tag] = true
+		}
+		if strings.Contains(strings.ToLower(r.Name), strings.ToLower(p.Query)) && (p.Tag == "" || slices.Contains(r.Tags, p.Tag)) && (!p.Silent || r.Silent) {
+			p.Rows = append(p.Rows, r)
+		}
+	}
+	for tag := range tags {
+		p.Tags = append(p.Tags, tag)
+	}
+	slices.Sort(p.Tags)
+}
+
+func (p *projectsPage) sort(by string) {
+	slices.SortStableFunc(p.Rows, func(a, b projectRow) int {
+		switch by {
+		case "name":
+			return cmp.Compare(a.Name, b.Name)
+		case "scan":
+			return b.LatestScanAt.Compare(a.LatestScanAt)
+		}
+		return cmp.Or(riskier(a.Bars, b.Bars), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// riskier compares counts by the worst severity first.
+func riskier(a, b []bar) int {
+	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+		if c := cmp.Compare(countOf(b, severity), countOf(a, severity)); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func countOf(bars []bar, severity redoubt.Severity) int {
+	for _, b := range bars {
+		if b.Severity == severity.String() {
+			return b.Count
+		}
+	}
+	return 0
+}
+
+// projectPage is everything about one project.
+type projectPage struct {
+	redoubt.Project
+	Standing  []standing
+	Refs      []refRow
+	Scans     []scanRow
+	Lockfiles []redoubt.LockfileSummary
+	Saved     bool
+	Fault     string
+	Commit    string
+}
+
+// refRow is a branch and what is open on it.
+type refRow struct {
+	Ref     string
+	Primary bool
+	Parts   []refPart
+}
+
+// refPart is what is open of one product.
+type refPart struct {
+	Product string
+	Open    int
+	Address string
+}
+
+// showProject shows one project.
+func (v *visit) showProject() error {
+	return v.projectSheet(http.StatusOK, "")
+}
+
+func (v *visit) projectSheet(status int, fault string) error {
+	id, err := v.id("id")
+	if err != nil {
+		return err
+	}
+	p := &projectPage{Saved: v.r.URL.Query().Get("saved") != "", Fault: fault}
+	err = v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if p.Project, err = tx.Project(ctx, id); err != nil {
+			return err
+		}
+		scans, _, err := tx.Scans(ctx, redoubt.ScanFilter{ProjectID: id}, store.ScanCursor{}, 15)
+		if err != nil {
+			return err
+		}
+		p.Scans = v.scanRows(scans, map[int64]string{id: p.Name})
+		p.Lockfiles, _, err = tx.Lockfiles(ctx, id, redoubt.DependencyFilter{}, 0, 100)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := v.openIn(p); err != nil {
+		return err
+	}
+	return v.show(status, sheet{Template: "project", Title: p.Name, Section: "projects", Data: p})
+}
+
+// openIn counts what is open in a project, by product and by branch.
+func (v *visit) openIn(p *projectPage) error {
+	view, err := v.findings()
+	if err != nil {
+		return err
+	}
+	refs := map[string][]refPart{}
+	for _, product := range products {
+		filter := every(product)
+		filter.Statuses, filter.ProjectIDs = []redoubt.Status{redoubt.StatusOpen}, []int64{p.ID}
+		answer, err := view.Ask(v.r.Context(), index.Question{
+			Filter: filter, Values: 200, Facets: []index.FacetAsked{{Facet: index.FacetSeverity}, {Facet: index.FacetRef}},
+		})
+		if err != nil {
+			return err
+		}
+		s := standing{Product: product, Open: answer.Total, Address: v.to(product.Path) + "?repos=" + url.QueryEscape(p.Name)}
+		s.severities(answer.Facets[index.FacetSeverity])
+		p.Standing = append(p.Standing, s)
+		for _, ref := range answer.Facets[index.FacetRef].Values {
+			address := v.to(product.Path + "?" + url.Values{"repos": {p.Name}, "ref": {ref.Value}}.Encode())
+			refs[ref.Value] = append(refs[ref.Value], refPart{product.Title, ref.Count, address})
+		}
+	}
+	for ref, parts := range refs {
+		p.Refs = append(p.Refs, refRow{ref, ref == p.Primary(), parts})
+	}
+	slices.SortFunc(p.Refs, func(a, b refRow) int {
+		return cmp.Or(cmp.Compare(b.order(), a.order()), cmp.Compare(a.Ref, b.Ref))
+	})
+	return nil
+}
+
+// order puts the primary branch first.
+func (r refRow) order() int {
+	if r.Primary {
+		return 1
+	}
+	return 0
+}
+
+// updateProject changes what people decide about a project.
+func (v *visit) updateProject() error {
+	id, err := v.id("id")
+	if err != nil {
+		return err
+	}
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	tags, err := redoubt.NormalTags(strings.Split(form.Get("tags"), ","))
+	if err != nil {
+		return v.projectSheet(http.StatusBadRequest, err.Error())
+	}
+	primary := strings.TrimSpace(form.Get("primary"))
+	if primary != "" {
+		primary = redoubt.FullRef(primary)
+	}
+	visibility, ok := redoubt.ParseVisibility(form.Get("visibility"))
+	if !ok {
+		return redoubt.Invalid("visibility", "is public, private or unknown")
+	}
+	diff, full := form.Get("managed_diff") != "", form.Get("managed_full") != ""
+	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.UpdateProject(ctx, id, store.ProjectPatch{Tags: &tags, PrimaryBranch: &primary, Visibility: &visibility, ManagedDiff: &diff, ManagedFull: &full})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	v.redirect(v.to("/projects/" + decimal(id) + "?saved=1"))
+	return nil
+}
+
+// scanRow is a scan as lists show it.
+type scanRow struct {
+	redoubt.Scan
+	Project string
+	Status  redoubt.ScanStatus // judged now
+}
+
+func (v *visit) scanRows(scans []redoubt.Scan, names map[int64]string) []scanRow {
+	now := v.Clock()
+	rows := make([]scanRow, len(scans))
+	for i, s := range scans {
+		rows[i] = scanRow{s, names[s.ProjectID], s.StatusAt(now)}
+	}
+	return rows
+}
+
+// Word is the status as people say it.
+func (r scanRow) Word() string {
+	switch r.Status {
+	case redoubt.ScanRunning:
+		return "Running"
+	case redoubt.ScanError:
+		return "Failed"
+	case redoubt.ScanNeverFinished:
+		return "Never finished"
+	}
+	switch r.Outcome {
+	case redoubt.ScanLate:
+		return "Late"
+	case redoubt.ScanSuperseded:
+		return "Superseded"
+	}
+	return "Completed"
+}
+
+// Tone colours the status.
+func (r scanRow) Tone() string {
+	switch r.Word() {
+	case "Completed":
+		return "good"
+	case "Running":
+		return "accent"
+	case "Failed", "Never finished":
+		return "bad"
+	}
+	return "warn"
+}
+
+// Took is how long the scanner worked, or empty.
+func (r scanRow) Took() string {
+	if r.TotalTime < 0 {
+		return ""
+	}
+	return lasting(r.TotalTime.Round(time.Second))
+}

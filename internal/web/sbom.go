@@ -1,0 +1,184 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/sbom"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// sbomJob is the kind of job that makes bills of materials, as the Web API
+// queues them too.
+const sbomJob = "sbom"
+
+// sbomPage asks for a bill of materials and lists those made lately.
+type sbomPage struct {
+	Jobs     []sbomRow
+	Projects []redoubt.Project
+	Formats  []sbomFormat
+	Running  bool
+	Project  int64 // chosen beforehand
+	Self     string
+}
+
+// sbomFormat is a document that can be had, as CycloneDX 1.6 in XML.
+type sbomFormat struct {
+	Value, Label string
+	Default      bool
+}
+
+type sbomRow struct {
+	redoubt.Job
+	Of      string // the project, or everything
+	Format  string
+	Address string // to download; empty before it is done
+}
+
+// sbomFormats lists what sbom can write, newest first.
+func sbomFormats() []sbomFormat {
+	var out []sbomFormat
+	for _, f := range sbom.Formats() {
+		name := map[redoubt.SBOMFormat]string{redoubt.CycloneDX: "CycloneDX", redoubt.SPDX: "SPDX"}[f.Name]
+		for i := len(f.Versions) - 1; i >= 0; i-- {
+			version := f.Versions[i]
+			out = append(out, sbomFormat{string(f.Name) + " " + version + " json", name + " " + version + " JSON", version == "1.6"})
+			if f.XML {
+				out = append(out, sbomFormat{string(f.Name) + " " + version + " xml", name + " " + version + " XML", false})
+			}
+		}
+	}
+	return out
+}
+
+func (v *visit) listSBOMs() error {
+	p := &sbomPage{Formats: sbomFormats(), Self: v.to("/sbom")}
+	p.Project, _ = strconv.ParseInt(v.r.URL.Query().Get("project"), 10, 64) // none is everything
+	err := v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if p.Projects, err = tx.Projects(ctx, store.ProjectQuery{}); err != nil {
+			return err
+		}
+		jobs, err := tx.Jobs(ctx, sbomJob, 30)
+		for _, j := range jobs {
+			p.Jobs = append(p.Jobs, v.sbomRow(j, p.Projects))
+			p.Running = p.Running || j.State == redoubt.JobQueued || j.State == redoubt.JobRunning
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, sheet{Template: "sbom", Title: "Bills of materials", Section: "sbom", Data: p, Part: "sbomlist"})
+}
+
+func (v *visit) sbomRow(j redoubt.Job, projects []redoubt.Project) sbomRow {
+	row := sbomRow{Job: j, Of: "All projects"}
+	var r redoubt.SBOMRequest
+	if json.Unmarshal(j.Input, &r) == nil {
+		row.Format = map[redoubt.SBOMFormat]string{redoubt.CycloneDX: "CycloneDX ", redoubt.SPDX: "SPDX "}[r.Format] + r.Version
+		if r.XML {
+			row.Format += " XML"
+		}
+		if r.ProjectID != 0 {
+			row.Of = "A project that is gone"
+		}
+		for _, p := range projects {
+			if p.ID == r.ProjectID {
+				row.Of = p.Name
+			}
+		}
+		if r.Ref != "" {
+			row.Of += " on " + branch(r.Ref)
+		}
+	}
+	if j.State == redoubt.JobDone {
+		row.Address = v.to("/sbom/" + j.Token + "/download")
+	}
+	return row
+}
+
+// requestSBOM queues the making of one.
+func (v *visit) requestSBOM() error {
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	request, err := sbomRequest(form.Get("format"), form.Get("project"), form.Get("ref"))
+	if err != nil {
+		return err
+	}
+	input, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+		if request.ProjectID != 0 {
+			if _, err := tx.Project(ctx, request.ProjectID); err != nil {
+				return err
+			}
+		}
+		_, err := tx.AddJob(ctx, redoubt.Job{Kind: sbomJob, Token: auth.NewTaskToken(), Input: input})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if v.JobAdded != nil {
+		v.JobAdded()
+	}
+	v.redirect(v.to("/sbom"))
+	return nil
+}
+
+// sbomRequest reads the form.
+func sbomRequest(format, project, ref string) (redoubt.SBOMRequest, error) {
+	r := redoubt.SBOMRequest{ComponentType: "application"}
+	parts := strings.Split(format, " ")
+	if len(parts) != 3 {
+		return r, redoubt.Invalid("format", "is none of those that there are")
+	}
+	r.Format, r.Version, r.XML = redoubt.SBOMFormat(parts[0]), parts[1], parts[2] == "xml"
+	if project != "" {
+		id, err := strconv.ParseInt(project, 10, 64)
+		if err != nil || id <= 0 {
+			return r, redoubt.Invalid("project", "is none of those that there are")
+		}
+		r.ProjectID = id
+	}
+	if ref = strings.TrimSpace(ref); ref != "" {
+		r.Ref = redoubt.FullRef(ref)
+	}
+	return r, sbom.Check(r)
+}
+
+// downloadSBOM hands a finished one out.
+func (v *visit) downloadSBOM() error {
+	var job redoubt.Job
+	err := v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		job, err = tx.Job(ctx, v.r.PathValue("token"))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if job.Kind != sbomJob || job.State != redoubt.JobDone {
+		return redoubt.ErrNotFound
+	}
+	extension := ".json"
+	if strings.Contains(job.MediaType, "xml") {
+		extension = ".xml"
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", job.MediaType)
+	h.Set("Content-Disposition", `attachment; filename="sbom-`+decimal(job.ID)+extension+`"`)
+	h.Set("Content-Length", strconv.Itoa(len(job.Result)))
+	if v.r.Method != http.MethodHead {
+		_, _ = v.w.Write(job.Result) // a lost connection has nobody to tell
+	}
+	return nil
+}
