@@ -1,0 +1,78 @@
+package web
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// submitForm presses the button of the page's form and waits for what comes.
+func (b *browser) submitForm(button, then string) {
+	b.t.Helper()
+	b.do(chromedp.Click(button), chromedp.WaitVisible(then))
+}
+
+// From the setup link to a token, as the first admin does it in a real browser,
+// with its cookies, its content policy and its own idea of what another site is.
+func TestTheFirstAdminInABrowser(t *testing.T) {
+	d := newDoor(t)
+	code, hash := auth.NewCode()
+	l := redoubt.UserLink{Kind: redoubt.LinkSetup, Deployment: d.org.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	b := d.browse(1280, 900)
+	b.do(
+		chromedp.Navigate(b.url+"/setup/"+code),
+		chromedp.SendKeys("#name", "ada"), chromedp.SendKeys("#display_name", "Ada Lovelace"),
+		chromedp.SendKeys("#new-password", goodPassword), chromedp.SendKeys("#again", goodPassword),
+	)
+	b.submitForm("form .primary", ".who")
+	if got := read[string](b, "document.querySelector('.who').textContent"); !strings.Contains(got, "Ada Lovelace") {
+		t.Fatalf("signed in as %q", got)
+	}
+	if cookie := read[string](b, "document.cookie"); cookie != "" {
+		t.Errorf("scripts can read the cookie %q", cookie)
+	}
+	b.open("/settings/tokens")
+	b.do(chromedp.SendKeys("#name", "pipeline"), chromedp.Click("input[name=ci]"))
+	b.submitForm("form[action$='/settings/tokens'] .primary", "pre.command")
+	text := read[string](b, "document.querySelector('pre.command').textContent")
+	if _, sum, err := auth.ParseSecret(text); err != nil {
+		t.Errorf("the page shows %q: %v", text, err)
+	} else if _, err := d.store.TokenByHash(t.Context(), d.org.ID, sum); err != nil {
+		t.Errorf("the token is not there: %v", err)
+	}
+	b.submitForm("form[action='/logout'] button", "#password")
+	b.do(chromedp.Navigate(b.url+"/orgs/acme/settings/audit"), chromedp.WaitVisible("#password"),
+		chromedp.SendKeys("#name", "ada"), chromedp.SendKeys("#password", goodPassword))
+	b.submitForm("form .primary", "table")
+	if at := read[string](b, "location.pathname"); at != "/orgs/acme/settings/audit" {
+		t.Errorf("the sign-in leads to %s", at)
+	}
+}
+
+// Every page of people fits a small screen.
+func TestAccountPagesOnANarrowScreen(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	code, hash := auth.NewCode()
+	l := redoubt.UserLink{Kind: redoubt.LinkSignIn, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	b := d.browse(390, 844)
+	b.do(chromedp.EmulateViewport(390, 844), chromedp.Navigate(b.url+"/sign-in/"+code))
+	for _, path := range []string{"/account", "/settings/tokens", "/settings/users", "/settings/audit", "/settings/about"} {
+		b.open(path)
+		if wide := read[int](b, "document.documentElement.scrollWidth"); wide > 390 {
+			t.Errorf("%s is %d wide on a screen of 390: %s", path, wide, read[string](b, "[...document.querySelectorAll(\"*\")].filter(e => e.getBoundingClientRect().right > 390).map(e => e.tagName + \".\" + e.className).join(\" \")"))
+		}
+	}
+}
