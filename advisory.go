@@ -156,3 +156,23 @@ type ProjectRef struct {
 func (p ProjectRef) Compare(other ProjectRef) int {
 	return cmp.Or(cmp.Compare(p.ProjectID, other.ProjectID), strings.Compare(p.Ref, other.Ref))
 }
+
+// Impact is a finding of a vulnerability: who has it, where, since when, and
+// what to upgrade to.
+type Impact struct {
+	FindingID    int64
+	ProjectID    int64
+	Project      string
+	Ref          string
+	Source       string
+	State        State
+	Triage       TriageState
+	Severity     Severity
+	Transitivity Transitivity
+	Since        time.Time
+	Lockfile     string
+	Ecosystem    string
+	Package      string
+	Version      string
+	Fixes        []Fix
+}

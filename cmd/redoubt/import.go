@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/server"
@@ -78,7 +79,9 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Su
 	bar.storing()
 	var summaries []ingest.Summary
 	err = st.Update(a.ctx, deploymentID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
-		summaries, err = ingest.ApplyAll(ctx, tx, c.upload(), reading)
+		upload := c.upload()
+		upload.Advised = advisory.NewLibrary(orders).For(tx)
+		summaries, err = ingest.ApplyAll(ctx, tx, upload, reading)
 		return err
 	})
 	return summaries, err
@@ -132,6 +135,9 @@ func describe(s ingest.Summary) string {
 		s.Source, s.ScanID, s.New, s.Changed, s.Returned, s.Moved, s.Closed, s.Unchanged, len(s.Refused))
 	if s.Lockfiles > 0 {
 		text += fmt.Sprintf("; %d lockfiles, %d dependencies added, %d removed", s.Lockfiles, s.DependenciesAdded, s.DependenciesRemoved)
+	}
+	if f := s.Followed; f != nil && len(f.Items) > 0 {
+		text += fmt.Sprintf("; by advisories %d new, %d changed, %d returned, %d closed, %d removed", f.New, f.Changed+f.Moved, f.Returned, f.Closed, f.Removed)
 	}
 	return text
 }

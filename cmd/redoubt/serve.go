@@ -51,6 +51,7 @@ func (c serveCmd) serve(a *app, st *store.Store) error {
 	if err != nil {
 		return err
 	}
+	s.storage = c.Storage
 	first, err := c.firstStart(a, st)
 	if err != nil {
 		return errors.Join(err, s.close())

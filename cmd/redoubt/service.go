@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/sso"
@@ -27,16 +28,19 @@ import (
 
 // service is a server about to run: what serve and demo share.
 type service struct {
-	config   config.Server
-	store    *store.Store
-	server   *server.Server
-	scanner  *agent.Agent
-	jobs     *job.Runner
-	sessions *auth.Sessions
-	scans    *job.Runner // on their own, so that no export keeps a build waiting
-	listener net.Listener
-	metrics  net.Listener // nil without an address of its own
-	log      *slog.Logger
+	advisories *advisory.Library
+	followed   [2]int64 // versions of advisories and scores that all deployments have come to
+	storage    config.Storage
+	config     config.Server
+	store      *store.Store
+	server     *server.Server
+	scanner    *agent.Agent
+	jobs       *job.Runner
+	sessions   *auth.Sessions
+	scans      *job.Runner // on their own, so that no export keeps a build waiting
+	listener   net.Listener
+	metrics    net.Listener // nil without an address of its own
+	log        *slog.Logger
 }
 
 // newService listens already, so that the address is known and taken, and
@@ -87,6 +91,7 @@ func (s *service) wire(a *app) error {
 	if err != nil {
 		return err
 	}
+	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
 	findings := index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log})
 	signIn, err := s.signIn(a, proxies)
@@ -101,7 +106,7 @@ func (s *service) wire(a *app) error {
 		return err
 	}
 	s.server, err = server.New(server.Config{
-		Mounted: mounted(s.scanner), Collectors: s.scanner.Collectors(), Pages: pages.Handler(),
+		Mounted: mounted(s.scanner), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKey: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies,
@@ -136,7 +141,7 @@ func (s *service) signIn(a *app, proxies []netip.Prefix) (*web.SignIn, error) {
 // scanners makes what answers scanners, and the runner that applies their scans.
 func (s *service) scanners(a *app, secret []byte) *agent.Agent {
 	scanners := agent.New(agent.Config{
-		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret, MaxUpload: s.config.MaxUpload,
+		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret, MaxUpload: s.config.MaxUpload, Advisories: s.advisories,
 		Wait: s.config.ScanWait, Queued: func() { s.scans.Wake() },
 	})
 	s.scans = job.New(s.store, map[string]job.Work{agent.ScanJob: scanners.Apply}, job.Options{
@@ -190,6 +195,10 @@ func (s *service) run(a *app, ready func() error) error {
 	}
 	var background sync.WaitGroup
 	background.Go(func() { s.jobs.Run(ctx) })
+	background.Go(func() { s.followAdvisories(ctx) })
+	if s.config.AdvisoriesEvery > 0 {
+		background.Go(func() { s.updateAdvisories(ctx, a) })
+	}
 	background.Go(func() { s.housekeeping(ctx, a.clock) })
 	scans, endScans := context.WithCancel(context.WithoutCancel(ctx)) // requests under way wait for them
 	defer endScans()

@@ -3,6 +3,7 @@ package advisory
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // affects reports whether a version of the package is affected, as OSV defines
@@ -122,4 +123,27 @@ func lowestFix(o Order, version string, first, all []*Affected) string {
 		}
 	}
 	return ""
+}
+
+// Describe tells the affected versions in a line, for people.
+func (a *Affected) Describe() string {
+	var parts []string
+	for _, r := range a.Ranges {
+		for _, e := range r.Events {
+			switch {
+			case e.Introduced == "0":
+				parts = append(parts, "all")
+			case e.Introduced != "":
+				parts = append(parts, "from "+e.Introduced)
+			case e.Fixed != "":
+				parts = append(parts, "before "+e.Fixed)
+			case e.LastAffected != "":
+				parts = append(parts, "up to "+e.LastAffected)
+			}
+		}
+	}
+	if len(parts) == 0 && len(a.Versions) > 0 {
+		parts = append(parts, strings.Join(a.Versions[:min(len(a.Versions), 20)], ", "))
+	}
+	return strings.Join(parts, " ")
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/redoubt/redoubt"
 )
 
 // maxEntries bounds the packages that a library remembers, those without
@@ -25,6 +27,17 @@ type Library struct {
 
 // NewLibrary makes an empty one.
 func NewLibrary(orders Orders) *Library { return &Library{orders: orders} }
+
+// For answers for the uploads of one transaction: see ingest.Upload. Without a
+// library there is nothing to follow.
+func (l *Library) For(s Store) func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error) {
+	if l == nil {
+		return nil
+	}
+	return func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error) {
+		return l.Match(ctx, s, projectID, ref, nil)
+	}
+}
 
 // view is what a match reads: the packages with advisories, by key.
 type view map[string]*packageEntry

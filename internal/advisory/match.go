@@ -54,7 +54,12 @@ func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref strin
 	if err != nil {
 		return out, fmt.Errorf("read the advisories: %w", err)
 	}
-	m := matcher{view: view, subjects: bySite(subjects)}
+	m := matcher{view: view, subjects: bySite(subjects), held: map[site]map[string]bool{}}
+	for _, f := range subjects {
+		if f.Source == redoubt.SourceAdvisories {
+			m.held[site{f.Lockfile, Key(f.Ecosystem, f.Package)}] = map[string]bool{}
+		}
+	}
 	for _, h := range holdings {
 		out.Lockfiles = append(out.Lockfiles, h.Lockfile)
 		m.lockfile(h)
@@ -104,29 +109,27 @@ func bySite(subjects []redoubt.Subject) map[site][]redoubt.Subject {
 type matcher struct {
 	view     view
 	subjects map[site][]redoubt.Subject // of scanners
-	held     map[site]map[string]bool   // versions, of the packages that any advisory is about
+	held     map[site]map[string]bool   // versions, of what the advisories have findings of
 	matches  []redoubt.Match
 }
 
 // lockfile adds the matches of a lockfile, by package and group.
 func (m *matcher) lockfile(h redoubt.Holding) {
-	if m.held == nil {
-		m.held = map[site]map[string]bool{}
-	}
 	by := map[string][]*redoubt.Dependency{}
 	var keys []string
 	for i := range h.Dependencies {
 		d := &h.Dependencies[i]
 		key := Key(d.Ecosystem, d.Name)
+		if versions := m.held[site{h.Lockfile, key}]; versions != nil {
+			versions[d.Version] = true // whether or not an advisory is left
+		}
 		if m.view[key] == nil {
 			continue
 		}
 		if by[key] == nil {
 			keys = append(keys, key)
-			m.held[site{h.Lockfile, key}] = map[string]bool{}
 		}
 		by[key] = append(by[key], d)
-		m.held[site{h.Lockfile, key}][d.Version] = true
 	}
 	slices.Sort(keys)
 	for _, key := range keys {

@@ -55,7 +55,9 @@ func TestMatchTellsWhatFindingsNeed(t *testing.T) {
 
 func TestMatchFindsTwinsAndWhatIsHeld(t *testing.T) {
 	s := known(t)
-	s.holdings = []redoubt.Holding{{Lockfile: "a.json", Dependencies: []redoubt.Dependency{dep("npm", "lodash", "4.17.20"), dep("nuget", "newtonsoft.json", "12.0.0")}}}
+	s.holdings = []redoubt.Holding{{Lockfile: "a.json", Dependencies: []redoubt.Dependency{
+		dep("npm", "lodash", "4.17.20"), dep("nuget", "newtonsoft.json", "12.0.0"), dep("npm", "no-longer-advised", "1.0.0"),
+	}}}
 	about := func(id int64, source, lockfile, pkg, version, vulnerability string) redoubt.Subject {
 		return redoubt.Subject{FindingID: id, Source: source, Lockfile: lockfile, Ecosystem: "npm", Package: pkg, Version: version, Vulnerability: vulnerability}
 	}
@@ -64,12 +66,13 @@ func TestMatchFindsTwinsAndWhatIsHeld(t *testing.T) {
 		about(3, "semgrep", "b.json", "lodash", "4.17.20", "CVE-2021-23337"), about(4, "semgrep", "a.json", "axios", "4.17.20", "CVE-2021-23337"),
 		about(5, redoubt.SourceAdvisories, "a.json", "lodash", "4.17.20", "CVE-2021-1"), about(6, redoubt.SourceAdvisories, "a.json", "lodash", "4.17.19", "CVE-2021-1"),
 		about(7, redoubt.SourceAdvisories, "a.json", "axios", "1.0.0", "CVE-2021-1"),
+		about(8, redoubt.SourceAdvisories, "a.json", "no-longer-advised", "1.0.0", "CVE-2021-1"),
 	}
 	advised := match(t, advisory.NewLibrary(orders), s, nil)
 	if len(advised.Matches) != 2 || len(advised.Twins[0]) != 1 || advised.Twins[0][0].FindingID != 1 || len(advised.Twins[1]) != 0 {
 		t.Errorf("%+v", advised)
 	}
-	if diff := cmp.Diff(map[int64]bool{5: true, 6: false, 7: false}, advised.Held); diff != "" {
+	if diff := cmp.Diff(map[int64]bool{5: true, 6: false, 7: false, 8: true}, advised.Held); diff != "" {
 		t.Error(diff)
 	}
 	narrow := match(t, advisory.NewLibrary(orders), s, &advisory.Scope{Keys: map[string]bool{"npm/axios": true}})

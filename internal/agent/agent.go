@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -32,6 +33,8 @@ type Config struct {
 	Clock func() time.Time
 	// SecretKey hashes what identifies secrets (decisions §16).
 	SecretKey []byte
+	// Advisories are what inventories are matched against. Nil matches nothing.
+	Advisories *advisory.Library
 	// MaxUpload bounds an upload, in bytes.
 	MaxUpload int64
 	// Wait is how long a completion waits for its scan to be applied before the

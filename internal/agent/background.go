@@ -155,7 +155,7 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) error {
 		if err != nil || answer != nil { // another process was faster
 			return err
 		}
-		c.tx = tx
+		c.tx, c.advised = tx, a.Advisories.For(tx)
 		if c.scan, err = tx.Scan(ctx, known.ScanID); err != nil {
 			return err
 		}

@@ -63,6 +63,8 @@ type completion struct {
 	given policy.Given
 	rep   *redoubt.Report
 	read  *report.Reading // of the results
+	// advised tells what the advisories say of the ref; nil says nothing.
+	advised func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error)
 }
 
 // unpack takes apart what was kept of the scan's steps.
@@ -102,7 +104,7 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	}
 	_, err = ingest.Apply(ctx, c.tx, ingest.Upload{
 		Project: c.begun.Project, Ref: c.begun.Ref, Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep,
-		Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
+		Advised: c.advised, Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
 		OutOfPolicy: func(rule, path string) bool { return !listed[rule] || c.given.ExcludedFor(rule, path) },
 	})
 	if err != nil {

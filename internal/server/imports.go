@@ -55,6 +55,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		if err := c.mayTake(ctx, in.Project); err != nil {
 			return nil, err
 		}
+		upload.Advised = c.server.Advisories.For(c.tx)
 		summaries, err := ingest.ApplyAll(ctx, c.tx, upload, reading)
 		return ImportAnswer(summaries), err
 	})

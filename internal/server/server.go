@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
@@ -39,6 +40,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	Limits         Limits
 	Version        string
+	// Advisories are what uploads are matched against. Nil matches nothing.
+	Advisories *advisory.Library
 	// Mounted are the operations of other adapters.
 	Mounted []Mounted
 	// Pages answers what no operation, probe or documentation has and is not

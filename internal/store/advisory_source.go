@@ -49,8 +49,21 @@ func (s *Store) AdvisoryStatus(ctx context.Context) (out redoubt.AdvisoryStatus,
 		if err != nil {
 			return err
 		}
-		out.Sources, err = many(ctx, q, scanSource, `SELECT `+sourceColumns+` FROM advisory_source ORDER BY location`+q.engine.byBytes)
+		out.Sources, err = q.advisorySources(ctx)
 		return err
 	})
 	return out, err
+}
+
+// AdvisorySources lists where advisories came from, by location.
+func (s *Store) AdvisorySources(ctx context.Context) (list []redoubt.AdvisorySource, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		list, err = q.advisorySources(ctx)
+		return err
+	})
+	return list, err
+}
+
+func (q *session) advisorySources(ctx context.Context) ([]redoubt.AdvisorySource, error) {
+	return many(ctx, q, scanSource, `SELECT `+sourceColumns+` FROM advisory_source ORDER BY location`+q.engine.byBytes)
 }

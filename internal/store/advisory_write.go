@@ -13,7 +13,7 @@ import (
 
 // Regroup decides which group each record belongs to, and which groups are left
 // without records and became part of another.
-type Regroup func(members []redoubt.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error)
+type Regroup = func(members []redoubt.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error)
 
 // AdvisoryDigests returns the digests of those records that are stored, by their
 // own ids, so that only changed ones are read.

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/store"
+	versions "github.com/redoubt/redoubt/internal/version"
+)
+
+type advisoriesCmd struct {
+	Update advisoriesUpdateCmd `cmd:"" help:"Load advisories, EPSS scores and the catalogue of exploited vulnerabilities, and have findings follow them."`
+	List   advisoriesListCmd   `cmd:"" help:"List advisories."`
+	Show   advisoriesShowCmd   `cmd:"" help:"Show what is known of a vulnerability."`
+	Status advisoriesStatusCmd `cmd:"" help:"Show where the advisories are from, and how old they are."`
+	Impact advisoriesImpactCmd `cmd:"" help:"Show who has a vulnerable package, or any package within a range of versions."`
+}
+
+// orders are those of the house's versions.
+func orders(ecosystem string) advisory.Order { return versions.OrderOf(ecosystem) }
+
+// follow has all deployments follow the advisories. One that fails stops no
+// other.
+func follow(ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int), told func(redoubt.Deployment, advisory.Swept)) error {
+	all, err := st.Deployments(ctx)
+	if err != nil {
+		return err
+	}
+	by := redoubt.Actor{Kind: "system", Name: redoubt.SourceAdvisories}
+	sweep := advisory.Sweep[*store.Tx]{
+		Store: st, Library: library, Progress: progress,
+		Update: func(ctx context.Context, id int64, fn func(context.Context, *store.Tx) error) error {
+			return st.Update(ctx, id, by, fn)
+		},
+		Follow: func(ctx context.Context, tx *store.Tx, advised redoubt.Advised) (int, error) {
+			p, err := tx.Project(ctx, advised.ProjectID)
+			if err != nil {
+				return 0, err
+			}
+			sum, err := ingest.Follow(ctx, tx, p, advised, 0, tx.Now())
+			if err != nil {
+				return 0, err
+			}
+			return len(sum.Items), tx.RefreshScores(ctx, p.ID, advised.Ref)
+		},
+	}
+	var failed []error
+	for _, d := range all {
+		swept, err := sweep.Deployment(ctx, d.ID)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("deployment %s could not follow the advisories; it is tried again: %w", d.Slug, err))
+			continue
+		}
+		if told != nil {
+			told(d, swept)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+type advisoriesListCmd struct {
+	storageOnly
+	Package string `help:"Only of this package, as npm/lodash." placeholder:"ECOSYSTEM/NAME"`
+	After   int64  `help:"Only behind the one with this number." placeholder:"N"`
+	Limit   int    `help:"At most so many." default:"100" placeholder:"N"`
+}
+
+// Run lists records in the order in which they came.
+func (c advisoriesListCmd) Run(a *app) error {
+	return c.with(a, func(st *store.Store) error {
+		key := ""
+		if c.Package != "" {
+			ecosystem, name, err := splitPackage(c.Package)
+			if err != nil {
+				return err
+			}
+			key = advisory.Key(ecosystem, name)
+		}
+		list, err := st.Advisories(a.ctx, key, c.After, c.Limit)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, len(list))
+		for i, stored := range list {
+			r, err := advisory.Decode(stored)
+			if err != nil {
+				return err
+			}
+			state := "-"
+			if r.Withdrawn {
+				state = "withdrawn"
+			}
+			v := advisory.Vulnerability{Records: []advisory.Record{r}, Malicious: r.Malicious}
+			rows[i] = []string{fmt.Sprint(stored.ID), r.ID, day(r.Modified), v.Severity("").String(), state, v.Summary()}
+		}
+		return table(a.out, "NUMBER ID MODIFIED SEVERITY STATE SUMMARY", rows)
+	})
+}
+
+// staleAfter is the age at which advisories are warned about.
+const staleAfter = 48 * time.Hour
+
+type advisoriesStatusCmd struct{ storageOnly }
+
+// Run tells how old everything is, and warns of what is stale.
+func (c advisoriesStatusCmd) Run(a *app) error {
+	return c.with(a, func(st *store.Store) error {
+		s, err := st.AdvisoryStatus(a.ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%d advisories (%d withdrawn) about %d packages, version %d, changed %s; %d EPSS scores; %d known to be exploited\n\n",
+			s.Records, s.Withdrawn, s.Packages, s.Version, day(s.ChangedAt), s.Scores, s.Exploited)
+		rows := make([][]string, len(s.Sources))
+		for i, source := range s.Sources {
+			rows[i] = []string{
+				source.Kind, fmt.Sprint(source.Records), fmt.Sprint(source.Refused), day(source.LoadedAt), day(source.CheckedAt), ageOf(a.clock(), source), source.Location,
+			}
+		}
+		if err := table(a.out, "KIND RECORDS REFUSED LOADED CHECKED AGE LOCATION", rows); err != nil {
+			return err
+		}
+		for _, source := range s.Sources {
+			if source.Error != "" {
+				fmt.Fprintf(a.err, "warning: %s could not be loaded the last time: %s\n", source.Location, source.Error)
+			}
+		}
+		if age, known := age(a.clock(), s.Sources); !known {
+			fmt.Fprintln(a.err, "warning: no advisories were ever loaded: run redoubt advisories update")
+		} else if age > staleAfter {
+			fmt.Fprintf(a.err, "warning: the advisories are %s old: run redoubt advisories update, or serve with --advisories-every\n", age.Round(time.Hour))
+		}
+		return nil
+	})
+}
+
+// age is the time since advisories were last found to be up to date: of the
+// source of records that was checked last.
+func age(now time.Time, sources []redoubt.AdvisorySource) (time.Duration, bool) {
+	var newest time.Time
+	for _, s := range sources {
+		if at := later(s.CheckedAt, s.LoadedAt); s.Kind == "osv" && at.After(newest) {
+			newest = at
+		}
+	}
+	return now.Sub(newest), !newest.IsZero()
+}
+
+func ageOf(now time.Time, s redoubt.AdvisorySource) string {
+	at := later(s.CheckedAt, s.LoadedAt)
+	if at.IsZero() {
+		return "-"
+	}
+	return now.Sub(at).Round(time.Minute).String()
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// followEvery is how often a server looks whether advisories changed: the
+// command line, or another server, may have loaded some.
+const followEvery = time.Second
+
+// followAdvisories has findings follow the advisories until the context ends.
+// It asks for two numbers and does nothing while they stay the same.
+func (s *service) followAdvisories(ctx context.Context) {
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	wait := 0
+	for {
+		if wait--; wait < 0 {
+			switch behind, err := s.behind(ctx); {
+			case ctx.Err() != nil:
+				return
+			case err != nil:
+				s.complain(ctx, redoubt.Deployment{}, "asking for the version of the advisories", err)
+				wait = 60
+			case behind:
+				wait = s.follow(ctx)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// follow has all deployments follow, and returns how many ticks to wait then.
+func (s *service) follow(ctx context.Context) int {
+	busy := false
+	err := follow(ctx, s.store, s.advisories, nil, func(d redoubt.Deployment, swept advisory.Swept) {
+		if busy = busy || swept.Busy; swept.Refs > 0 {
+			s.log.Info("findings follow the advisories", "deployment", d.Slug, "refs", swept.Refs, "findings", swept.Changed)
+		}
+	})
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("findings could not follow the advisories; it is tried again within a minute", "error", err)
+		return 60
+	}
+	if busy {
+		return 5
+	}
+	return 0
+}
+
+// behind reports whether a deployment has not followed to the end.
+func (s *service) behind(ctx context.Context) (bool, error) {
+	version, scores, err := s.store.AdvisoryVersions(ctx)
+	if err != nil || version == 0 && scores == 0 {
+		return false, err
+	}
+	if s.followed == [2]int64{version, scores} {
+		return false, nil
+	}
+	all, err := s.store.Deployments(ctx)
+	if err != nil {
+		return false, err
+	}
+	done, err := s.store.AdvisoryMatches(ctx)
+	for _, d := range all {
+		if p := done[d.ID]; p.Version < version || p.Target != p.Version || p.Scores != scores {
+			return true, err
+		}
+	}
+	s.followed = [2]int64{version, scores}
+	return false, err
+}
+
+// updateAdvisories loads what the publishers give out, now and then again. What
+// fails is tried again the next time; the old advisories stay.
+func (s *service) updateAdvisories(ctx context.Context, a *app) {
+	tick := time.NewTicker(s.config.AdvisoriesEvery)
+	defer tick.Stop()
+	for {
+		u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}}
+		from := defaultSources(s.config.AdvisoriesArchives, s.config.AdvisoriesEcosystems, s.config.AdvisoriesScores)
+		err := u.all(ctx, from, func(source redoubt.AdvisorySource, done advisory.Loaded, unchanged bool) {
+			s.log.Info("advisories loaded", "source", source.Location, "unchanged", unchanged, "records", done.Records, "changed", done.Changed, "refused", done.Refused)
+		})
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("not all advisories could be loaded; it is tried again", "in", s.config.AdvisoriesEvery, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// advisoryCollector tells how old the advisories are when it is asked.
+type advisoryCollector struct {
+	store *store.Store
+	clock func() time.Time
+}
+
+var (
+	advisoryAge     = prometheus.NewDesc("redoubt_advisories_age_seconds", "Time since a source was last found to be up to date.", []string{"kind", "source"}, nil)
+	advisoryRecords = prometheus.NewDesc("redoubt_advisories_records", "Records of a source when it was last loaded.", []string{"kind", "source"}, nil)
+	advisoryVersion = prometheus.NewDesc("redoubt_advisories_version", "Version of the advisories; it grows with each change.", nil, nil)
+)
+
+// Describe names the series.
+func (advisoryCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{advisoryAge, advisoryRecords, advisoryVersion} {
+		ch <- d
+	}
+}
+
+// Collect reads the series.
+func (c advisoryCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	version, _, err := c.store.AdvisoryVersions(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(advisoryVersion, err)
+		return
+	}
+	ch <- prometheus.MustNewConstMetric(advisoryVersion, prometheus.GaugeValue, float64(version))
+	sources, err := c.store.AdvisorySources(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(advisoryAge, err)
+		return
+	}
+	for _, s := range sources {
+		if at := later(s.CheckedAt, s.LoadedAt); !at.IsZero() {
+			ch <- prometheus.MustNewConstMetric(advisoryAge, prometheus.GaugeValue, c.clock().Sub(at).Seconds(), s.Kind, s.Location)
+			ch <- prometheus.MustNewConstMetric(advisoryRecords, prometheus.GaugeValue, float64(s.Records), s.Kind, s.Location)
+		}
+	}
+}

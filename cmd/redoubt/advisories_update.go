@@ -1,0 +1,234 @@
+package main
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Where advisories are given out.
+const (
+	epssScores = "https://epss.empiricalsecurity.com/epss_scores-current.csv.gz"
+	kevFeed    = "https://www.cisa.gov/sites/default/files/feeds/known_exploited_vulnerabilities.json"
+)
+
+// storageOnly is what commands take that work on no deployment.
+type storageOnly struct{ config.Storage }
+
+func (c storageOnly) with(a *app, fn func(*store.Store) error) error {
+	st, err := a.open(c.Storage)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(st), st.Close())
+}
+
+type advisoriesUpdateCmd struct {
+	storageOnly
+	From       []string `help:"Load this instead: a zip or folder of OSV records, a record, EPSS scores (CSV, also as .gz), or the catalogue of exploited vulnerabilities (JSON); a file, a folder or an address. May be given several times." placeholder:"ZIP|DIR|FILE|URL"`
+	Ecosystems []string `help:"Load OSV's archives of these; by default those of the lockfiles that are read." default:"npm,PyPI,Go,crates.io,RubyGems,Packagist,Maven,NuGet,Pub,SwiftURL,Hex,ConanCenter" placeholder:"NAME"`
+	Archives   string   `help:"Where OSV's archives are, each in a folder of its ecosystem." default:"https://osv-vulnerabilities.storage.googleapis.com" env:"REDOUBT_ADVISORIES_ARCHIVES" placeholder:"URL"`
+	Scores     bool     `help:"Load EPSS scores and the catalogue of exploited vulnerabilities too." default:"true" negatable:""`
+	Force      bool     `help:"Load sources again that have not changed."`
+}
+
+// Run loads all sources, and then has all deployments follow. A source that
+// fails stops no other; the command fails then.
+func (c advisoriesUpdateCmd) Run(a *app) error {
+	st, err := a.create(c.Storage)
+	if err != nil {
+		return err
+	}
+	from := c.From
+	if len(from) == 0 {
+		from = defaultSources(c.Archives, c.Ecosystems, c.Scores)
+	}
+	bar := newSteps(a.err)
+	u := updater{app: a, store: st, cache: cacheFolder(c.Storage), force: c.Force, bar: bar}
+	err = u.all(a.ctx, from, func(s redoubt.AdvisorySource, done advisory.Loaded, unchanged bool) {
+		bar.pause(func() { printSource(a.out, s, done, unchanged) })
+	})
+	library := advisory.NewLibrary(orders)
+	err = errors.Join(err, follow(a.ctx, st, library, bar.refs, func(d redoubt.Deployment, swept advisory.Swept) {
+		bar.pause(func() {
+			if swept.Busy {
+				fmt.Fprintf(a.out, "%s: another process has its findings follow\n", d.Slug)
+				return
+			}
+			fmt.Fprintf(a.out, "%s: %d refs matched, %d findings changed\n", d.Slug, swept.Refs, swept.Changed)
+		})
+	}))
+	bar.close()
+	return errors.Join(err, st.Close())
+}
+
+func printSource(w io.Writer, s redoubt.AdvisorySource, done advisory.Loaded, unchanged bool) {
+	if unchanged {
+		fmt.Fprintf(w, "%s: as it was\n", s.Location)
+		return
+	}
+	fmt.Fprintf(w, "%s: %d records, %d new or changed, %d refused\n", s.Location, done.Records, done.Changed, done.Refused)
+	for _, r := range done.Refusals {
+		fmt.Fprintf(w, "  refused %s: %s\n", r.Item, r.Reason)
+	}
+}
+
+// defaultSources are what the publishers give out.
+func defaultSources(archives string, ecosystems []string, scores bool) (list []string) {
+	for _, e := range ecosystems {
+		list = append(list, strings.TrimSuffix(archives, "/")+"/"+strings.ReplaceAll(advisory.OSVName(e), " ", "%20")+"/all.zip")
+	}
+	if scores {
+		list = append(list, epssScores, kevFeed)
+	}
+	return list
+}
+
+// cacheFolder is where downloads lie until they are loaded, so that one that
+// broke off goes on.
+func cacheFolder(c config.Storage) string {
+	if c.DatabaseURL == "" {
+		return filepath.Join(c.Data, "advisories")
+	}
+	return filepath.Join(os.TempDir(), "redoubt-advisories")
+}
+
+// updater loads sources.
+type updater struct {
+	*app
+	store *store.Store
+	cache string
+	force bool
+	bar   *steps
+}
+
+// all loads the sources one after the other and publishes what they brought.
+func (u *updater) all(ctx context.Context, from []string, told func(redoubt.AdvisorySource, advisory.Loaded, bool)) error {
+	var failed []error
+	for _, location := range from {
+		s, done, unchanged, err := u.one(ctx, location)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", location, err))
+			s.Error = err.Error()
+		} else {
+			told(s, done, unchanged)
+		}
+		if err := u.store.PutAdvisorySource(ctx, s); err != nil {
+			return errors.Join(append(failed, err)...)
+		}
+	}
+	_, err := u.store.PublishAdvisories(ctx)
+	return errors.Join(append(failed, err)...)
+}
+
+// one loads a source. What was loaded before and has not changed is left.
+func (u *updater) one(ctx context.Context, location string) (s redoubt.AdvisorySource, done advisory.Loaded, unchanged bool, err error) {
+	isURL := strings.HasPrefix(location, "https://") || strings.HasPrefix(location, "http://")
+	if !isURL {
+		if location, err = filepath.Abs(location); err != nil {
+			return s, done, false, err
+		}
+	}
+	if s, err = u.store.AdvisorySource(ctx, location); err != nil {
+		return s, done, false, err
+	}
+	file := location
+	if isURL {
+		d := download{updater: u, source: &s}
+		if file, unchanged, err = d.run(ctx); err != nil || unchanged {
+			if s.CheckedAt = u.clock(); err != nil {
+				s.CheckedAt = time.Time{}
+			}
+			return s, done, unchanged, err
+		}
+	}
+	if done, err = u.load(ctx, file, &s); err != nil {
+		return s, done, false, err
+	}
+	s.LoadedAt, s.CheckedAt, s.Error = u.clock(), u.clock(), ""
+	s.Records, s.Refused = done.Records, done.Refused
+	s.NewestAt = later(s.NewestAt, done.Newest)
+	if isURL {
+		err = os.Remove(file)
+	}
+	return s, done, false, err
+}
+
+// load stores what a file or folder holds.
+func (u *updater) load(ctx context.Context, name string, s *redoubt.AdvisorySource) (done advisory.Loaded, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return done, err
+	}
+	s.Kind = "osv"
+	progress := u.bar.records(filepath.Base(name))
+	if info.IsDir() {
+		return advisory.Load(ctx, u.store, advisory.Folder(os.DirFS(name)), progress)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return done, err
+	}
+	defer f.Close()
+	head, err := advisory.Head(f)
+	if err != nil {
+		return done, err
+	}
+	kind, err := advisory.KindOf(head)
+	if err != nil {
+		return done, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return done, err
+	}
+	switch kind {
+	case advisory.KindZip:
+		archive, err := zip.NewReader(f, info.Size())
+		if err != nil {
+			return done, fmt.Errorf("it is no whole zip: %w", err)
+		}
+		return advisory.Load(ctx, u.store, advisory.Zip(archive), progress)
+	case advisory.KindEPSS:
+		s.Kind = "epss"
+		return u.scores(ctx, f)
+	case advisory.KindKEV:
+		s.Kind = "kev"
+		return u.exploited(ctx, f)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, advisory.MaxRecord+1))
+	if err != nil {
+		return done, err
+	}
+	return advisory.Load(ctx, u.store, advisory.One(filepath.Base(name), data), progress)
+}
+
+func (u *updater) scores(ctx context.Context, r io.Reader) (done advisory.Loaded, err error) {
+	var file advisory.EPSSFile
+	err = u.store.PutScores(ctx, func(put func(redoubt.EPSSScore) error) error {
+		file, err = advisory.ReadEPSS(r, put)
+		return err
+	})
+	return advisory.Loaded{Records: file.Scores, Changed: file.Scores, Refused: file.Broken, Newest: file.Date}, err
+}
+
+func (u *updater) exploited(ctx context.Context, r io.Reader) (advisory.Loaded, error) {
+	file, err := advisory.ReadKEV(r)
+	if err == nil {
+		err = u.store.PutExploited(ctx, file.Entries)
+	}
+	return advisory.Loaded{Records: len(file.Entries), Changed: len(file.Entries), Refused: file.Broken, Newest: file.Released}, err
+}

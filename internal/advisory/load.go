@@ -1,0 +1,238 @@
+package advisory
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// LoadStore is what loading needs.
+type LoadStore interface {
+	// AdvisoryDigests returns the digests of those records that are stored.
+	AdvisoryDigests(ctx context.Context, names []string) (map[string]redoubt.Digest, error)
+	// PutAdvisories stores records, new and changed ones, in one transaction.
+	PutAdvisories(ctx context.Context, list []redoubt.Advisory,
+		regroup func(members []redoubt.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error)) error
+}
+
+// Entry is a file that should hold one record.
+type Entry struct {
+	Name string
+	Open func() (io.ReadCloser, error)
+}
+
+// Loaded says what a load did.
+type Loaded struct {
+	Records int // read
+	Changed int // new ones and changed ones
+	Refused int
+	// Refusals say why, of the first of them.
+	Refusals []redoubt.Refusal
+	Newest   time.Time // when the newest record was modified
+}
+
+// Bounds of a load: a batch is held in memory and stored in one transaction.
+const (
+	batchRecords = 500
+	batchBytes   = 8 << 20
+	maxRefusals  = 100
+	maxFiles     = 2_000_000
+)
+
+// Zip lists the records of an archive as OSV gives them out: ID.json at its top,
+// or in folders.
+func Zip(archive *zip.Reader) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for _, f := range archive.File {
+			if path.Ext(f.Name) == ".json" && !f.FileInfo().IsDir() && !yield(Entry{f.Name, f.Open}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Folder lists the records in a folder and those below it.
+func Folder(folder fs.FS) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			open := func() (io.ReadCloser, error) { return folder.Open(name) }
+			if !entry.IsDir() && path.Ext(name) == ".json" && !yield(Entry{name, open}, nil) {
+				return fs.SkipAll
+			}
+			return nil
+		})
+		if err != nil {
+			yield(Entry{}, err)
+		}
+	}
+}
+
+// One is a single record in memory.
+func One(name string, data []byte) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		yield(Entry{name, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}, nil)
+	}
+}
+
+// Load stores the records that are new or changed, batch by batch. A record
+// that cannot be read is refused and loses no other. A load that breaks off is
+// taken up by the next one: what is stored already is known by its digest.
+// progress hears of every batch; it may be nil.
+func Load(ctx context.Context, s LoadStore, entries iter.Seq2[Entry, error], progress func(records int)) (Loaded, error) {
+	l := loader{store: s, progress: progress}
+	files := 0
+	for entry, err := range entries {
+		if err != nil {
+			return l.Loaded, err
+		}
+		if files++; files > maxFiles {
+			return l.Loaded, fmt.Errorf("there are more than %d files", maxFiles)
+		}
+		data, err := read(entry)
+		if err != nil {
+			l.refuse(entry.Name, err)
+			continue
+		}
+		l.batch = append(l.batch, raw{entry.Name, data})
+		if l.bytes += len(data); len(l.batch) >= batchRecords || l.bytes >= batchBytes {
+			if err := l.flush(ctx); err != nil {
+				return l.Loaded, err
+			}
+		}
+	}
+	return l.Loaded, l.flush(ctx)
+}
+
+func read(entry Entry) ([]byte, error) {
+	r, err := entry.Open()
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(r, MaxRecord+1))
+	return data, errors.Join(err, r.Close())
+}
+
+// raw is a record as it lies in its file.
+type raw struct {
+	name string
+	data []byte
+}
+
+type loader struct {
+	Loaded
+	store    LoadStore
+	progress func(int)
+	batch    []raw
+	bytes    int
+}
+
+func (l *loader) refuse(name string, err error) {
+	l.Refused++
+	if len(l.Refusals) < maxRefusals {
+		l.Refusals = append(l.Refusals, redoubt.Refusal{Item: cut(name, maxName), Reason: cut(err.Error(), maxSummary)})
+	}
+}
+
+// flush stores what of the batch changed. A file that is named after its record
+// is not even read where the digest is the same.
+func (l *loader) flush(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	names := make([]string, len(l.batch))
+	for i, r := range l.batch {
+		names[i] = strings.TrimSuffix(path.Base(r.name), ".json")
+	}
+	known, err := l.store.AdvisoryDigests(ctx, names)
+	if err != nil {
+		return err
+	}
+	var changed []redoubt.Advisory
+	for i, r := range l.batch {
+		if digest, is := known[names[i]]; is && digest == DigestOf(r.data) {
+			l.Records++
+			continue
+		}
+		record, err := Read(r.data)
+		if err != nil {
+			l.refuse(r.name, err)
+			continue
+		}
+		l.Records++
+		if record.Modified.After(l.Newest) {
+			l.Newest = record.Modified
+		}
+		stored, err := Stored(record, r.data)
+		if err != nil {
+			return err
+		}
+		if digest, is := known[record.ID]; !is || digest != stored.Digest {
+			changed = append(changed, stored)
+		}
+	}
+	if len(changed) > 0 {
+		if err := l.store.PutAdvisories(ctx, changed, Regroup); err != nil {
+			return err
+		}
+	}
+	l.Changed += len(changed)
+	l.batch, l.bytes = l.batch[:0], 0
+	if l.progress != nil {
+		l.progress(l.Records + l.Refused)
+	}
+	return nil
+}
+
+// Kind says what a file holds.
+type Kind string
+
+// Kinds of files.
+const (
+	KindZip  Kind = "zip" // an archive of OSV records
+	KindOSV  Kind = "osv" // one record
+	KindEPSS Kind = "epss"
+	KindKEV  Kind = "kev"
+)
+
+// KindOf tells what a file holds by how it begins: some kilobytes, inflated
+// where it is gzip.
+func KindOf(head []byte) (Kind, error) {
+	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
+	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return KindZip, nil
+	case bytes.HasPrefix(text, []byte("{")) && (bytes.Contains(text, []byte(`"catalogVersion"`)) || bytes.Contains(text, []byte(`"cveID"`))):
+		return KindKEV, nil
+	case bytes.HasPrefix(text, []byte("{")):
+		return KindOSV, nil
+	case bytes.HasPrefix(text, []byte("#model_version")), bytes.HasPrefix(bytes.ToLower(text), []byte("cve,")):
+		return KindEPSS, nil
+	}
+	return "", errors.New("it is neither a zip of OSV records, nor such a record, nor EPSS scores as CSV, nor the catalogue of exploited vulnerabilities as JSON")
+}
+
+// Head reads how a file begins, for KindOf.
+func Head(r io.Reader) ([]byte, error) {
+	plain, err := inflated(r)
+	if err != nil {
+		return nil, err
+	}
+	head, err := io.ReadAll(io.LimitReader(plain, 8<<10))
+	if len(head) > 0 {
+		return head, nil //nolint:nilerr // what follows will say what is wrong
+	}
+	return head, err
+}

@@ -1,0 +1,168 @@
+package advisory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// SweepStore is what following needs of the server.
+type SweepStore interface {
+	// AdvisoryVersions returns the version of the advisories and of the scores.
+	AdvisoryVersions(ctx context.Context) (version, scores int64, err error)
+	// ClaimAdvisoryMatch gives a deployment to one worker for a while.
+	ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, lease time.Duration) (redoubt.AdvisoryProgress, bool, error)
+}
+
+// SweepTx is what following needs of one transaction of one deployment.
+type SweepTx interface {
+	Store
+	// TouchedPackages lists what the versions after one up to another touched.
+	TouchedPackages(ctx context.Context, after, through int64) ([]string, error)
+	// EachPackage hands over the deployment's dictionary of packages.
+	EachPackage(ctx context.Context, take func(id int64, ecosystem, name string)) error
+	// HoldingRefs lists the refs with lockfiles in force that hold one of the
+	// packages, or all of them where packages is nil, in order.
+	HoldingRefs(ctx context.Context, packages []int64) ([]redoubt.ProjectRef, error)
+	// SaveAdvisoryMatch notes how far the deployment is, and holds it on.
+	SaveAdvisoryMatch(ctx context.Context, p redoubt.AdvisoryProgress, lease time.Duration) error
+	// RefreshScores brings the EPSS scores of all findings up to date.
+	RefreshScores(ctx context.Context, projectID int64, ref string) error
+}
+
+// Sweep has deployments follow the advisories: what changed is matched on every
+// ref that holds it, each ref in a transaction of its own, with the progress in
+// it. A sweep that broke off is taken up after the last ref that was done.
+type Sweep[T SweepTx] struct {
+	Store   SweepStore
+	Library *Library
+	// Update runs fn in a transaction of the deployment.
+	Update func(ctx context.Context, deploymentID int64, fn func(context.Context, T) error) error
+	// Follow brings findings in line with a match, and returns how many changed.
+	Follow func(ctx context.Context, tx T, advised redoubt.Advised) (changed int, err error)
+	// Progress hears of every ref that is done. It may be nil.
+	Progress func(done, of int)
+}
+
+// sweepLease is how long a deployment stays with a worker that says nothing.
+const sweepLease = time.Minute
+
+// Swept says what a sweep did.
+type Swept struct {
+	Busy    bool // another worker has the deployment
+	Refs    int  // matched
+	Changed int  // findings
+}
+
+// Deployment has one deployment follow the advisories until it has come up with
+// them.
+func (s *Sweep[T]) Deployment(ctx context.Context, id int64) (done Swept, err error) {
+	for {
+		version, scores, err := s.Store.AdvisoryVersions(ctx)
+		if err != nil {
+			return done, err
+		}
+		p, ok, err := s.Store.ClaimAdvisoryMatch(ctx, id, sweepLease)
+		if err != nil || !ok {
+			done.Busy = err == nil
+			return done, err
+		}
+		if p.Target == p.Version {
+			p.Target, p.After = version, redoubt.ProjectRef{}
+		}
+		if err := s.run(ctx, id, &p, scores, &done); err != nil {
+			release := func(ctx context.Context, tx T) error { return tx.SaveAdvisoryMatch(ctx, p, 0) }
+			return done, errors.Join(err, s.Update(context.WithoutCancel(ctx), id, release))
+		}
+		if p.Version >= version {
+			return done, nil
+		}
+	}
+}
+
+// run goes to the target.
+func (s *Sweep[T]) run(ctx context.Context, id int64, p *redoubt.AdvisoryProgress, scores int64, done *Swept) error {
+	if p.Target > p.Version {
+		scope, refs, err := s.plan(ctx, id, *p)
+		if err != nil {
+			return fmt.Errorf("find what the advisories touch: %w", err)
+		}
+		for i, at := range refs {
+			next := *p
+			next.After = at
+			changed := 0
+			err := s.Update(ctx, id, func(ctx context.Context, tx T) error {
+				changed, err = s.ref(ctx, tx, at, scope, next)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("match %s of project %d: %w", at.Ref, at.ProjectID, err)
+			}
+			*p = next
+			done.Refs++
+			done.Changed += changed
+			if s.Progress != nil {
+				s.Progress(i+1, len(refs))
+			}
+		}
+	}
+	stale := p.Scores != scores
+	p.Version, p.After, p.Scores = p.Target, redoubt.ProjectRef{}, scores
+	return s.Update(ctx, id, func(ctx context.Context, tx T) error {
+		if stale {
+			if err := tx.RefreshScores(ctx, 0, ""); err != nil {
+				return err
+			}
+		}
+		return tx.SaveAdvisoryMatch(ctx, *p, 0)
+	})
+}
+
+// plan finds the packages that changed since the version that was followed, and
+// the refs that hold them and are not done. A deployment that never followed
+// takes all.
+func (s *Sweep[T]) plan(ctx context.Context, id int64, p redoubt.AdvisoryProgress) (scope *Scope, refs []redoubt.ProjectRef, err error) {
+	err = s.Update(ctx, id, func(ctx context.Context, tx T) error {
+		var ids []int64
+		if p.Version > 0 {
+			touched, err := tx.TouchedPackages(ctx, p.Version, p.Target)
+			if err != nil {
+				return err
+			}
+			scope = &Scope{Keys: make(map[string]bool, len(touched)), IDs: []int64{}}
+			for _, key := range touched {
+				scope.Keys[key] = true
+			}
+			err = tx.EachPackage(ctx, func(id int64, ecosystem, name string) {
+				if scope.Keys[Key(ecosystem, name)] {
+					scope.IDs = append(scope.IDs, id)
+				}
+			})
+			if err != nil {
+				return err
+			}
+			ids = scope.IDs
+		}
+		refs, err = tx.HoldingRefs(ctx, ids)
+		refs = slices.DeleteFunc(refs, func(r redoubt.ProjectRef) bool { return r.Compare(p.After) <= 0 })
+		return err
+	})
+	return scope, refs, err
+}
+
+// ref matches one ref and notes that it is done.
+func (s *Sweep[T]) ref(ctx context.Context, tx T, at redoubt.ProjectRef, scope *Scope, next redoubt.AdvisoryProgress) (int, error) {
+	advised, err := s.Library.Match(ctx, tx, at.ProjectID, at.Ref, scope)
+	if err != nil {
+		return 0, err
+	}
+	changed, err := s.Follow(ctx, tx, advised)
+	if err != nil {
+		return 0, err
+	}
+	return changed, tx.SaveAdvisoryMatch(ctx, next, sweepLease)
+}

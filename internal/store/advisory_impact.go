@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+)
+
+// ImpactQuery asks who has a vulnerability.
+type ImpactQuery struct {
+	Group    int64
+	Names    []string // of the vulnerability, in upper case, as scanners may say it
+	All      bool     // fixed and removed findings too
+	Projects redoubt.ProjectGlobs
+	AfterID  int64 // of a finding
+	Limit    int
+}
+
+// Impact lists the findings of a vulnerability, whoever found it, on every ref,
+// by id, and tells whether there are more.
+func (tx *Tx) Impact(ctx context.Context, q ImpactQuery) ([]redoubt.Impact, bool, error) {
+	projects, all, err := tx.seenIDs(ctx, q.Projects)
+	if err != nil || !all && len(projects) == 0 {
+		return []redoubt.Impact{}, false, err
+	}
+	w := where{tx: tx}
+	w.and(`f.id > ?`, q.AfterID)
+	names, arg := tx.in("UPPER(s.vulnerability)", len(w.args)+3, q.Names)
+	w.text.WriteString(` AND (s.group_id = $` + fmt.Sprint(len(w.args)+2) + ` OR s.group_id = 0 AND ` + names + `)`)
+	w.args = append(w.args, q.Group, arg)
+	if !all {
+		w.in("f.project_id", projects)
+	}
+	if !q.All {
+		w.and(`f.state NOT IN (?, ?)`, int64(redoubt.Fixed), int64(redoubt.StateRemoved))
+	}
+	list, err := many(ctx, tx, scanImpact, `
+		SELECT f.id, f.project_id, p.name, f.ref, f.source, f.state, l.triage_state, f.severity, f.transitivity, f.relevant_since,
+			s.lockfile, s.ecosystem, s.package, s.version, b.body
+		FROM finding_subject s
+		JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id
+		JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
+		JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
+		JOIN project p ON p.deployment_id = f.deployment_id AND p.id = f.project_id
+		WHERE s.deployment_id = $1`+w.text.String()+` ORDER BY f.id LIMIT $`+fmt.Sprint(len(w.args)+2), append(w.args, q.Limit+1)...)
+	if err != nil {
+		return nil, false, err
+	}
+	list, more := page(list, q.Limit)
+	return list, more, nil
+}
+
+func scanImpact(r row) (i redoubt.Impact, err error) {
+	var body []byte
+	if err = r.Scan(&i.FindingID, &i.ProjectID, &i.Project, &i.Ref, &i.Source, &i.State, &i.Triage, &i.Severity, &i.Transitivity, instant(&i.Since),
+		&i.Lockfile, &i.Ecosystem, &i.Package, &i.Version, &body); err != nil {
+		return i, err
+	}
+	var told struct {
+		Fixes []redoubt.Fix `json:"fix_recommendations"`
+	}
+	if err = json.Unmarshal(append(append([]byte{'{'}, body...), '}'), &told); err != nil {
+		return i, fmt.Errorf("the body of finding %d: %w", i.FindingID, err)
+	}
+	i.Fixes = told.Fixes
+	return i, nil
+}
