@@ -24,6 +24,9 @@ type Report struct {
 	// the report does not tell where it looked.
 	Searched []string
 	Skipped  []string
+	// HidesMuted says that what is muted in the code may be missing from the
+	// results, so that its absence means nothing.
+	HidesMuted bool
 
 	Rules       []*Rule // all that the report describes, those without results too
 	Results     []Result

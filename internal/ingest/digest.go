@@ -94,7 +94,7 @@ func uploadDigest(u *Upload, sightings []Sighting, inventories []redoubt.Invento
 	r := u.Report
 	d.start("upload 1").str(u.Ref, u.Commit, u.source(), r.ToolVersion)
 	d.str(u.Project.Name, u.Project.RepoID, u.Project.URL).num(int64(len(u.Project.Tags))).str(u.Project.Tags...)
-	d.flag(u.Full, u.DeclaredFull, r.Failed, r.RulesRun == nil, r.Searched == nil)
+	d.flag(u.Full, u.DeclaredFull, r.Failed, r.RulesRun == nil, r.Searched == nil, r.HidesMuted)
 	d.num(unixMicro(u.At), unixMicro(r.StartedAt), int64(r.TotalTime), int64(r.Products))
 	for _, list := range [][]string{r.RulesRun, r.Searched, r.Skipped, ruleDigests(r)} {
 		list = slices.Sorted(slices.Values(list))

@@ -10,6 +10,8 @@ type Scope struct {
 	Declared bool
 	Failed   bool // closes nothing
 
+	hidesMuted bool
+
 	rules, searched, skipped map[string]bool // nil: not told
 	outOfPolicy              func(rule, path string) bool
 	// unread are the places of results that could not be taken: what stands
@@ -29,7 +31,7 @@ func scopeOf(u *Upload, sightings []Sighting) Scope {
 	s := Scope{
 		Full: u.Full, Declared: u.DeclaredFull, Failed: u.Report.Failed, outOfPolicy: u.OutOfPolicy,
 		rules: set(u.Report.RulesRun), searched: set(u.Report.Searched), skipped: set(u.Report.Skipped),
-		unread: map[place]bool{},
+		unread: map[place]bool{}, hidesMuted: u.Report.HidesMuted,
 	}
 	for i := range u.Report.Results {
 		if r := &u.Report.Results[i]; r.Rule != nil && refusal(r) != "" {
@@ -79,6 +81,8 @@ func (s Scope) absent(f *redoubt.Finding) redoubt.State {
 	case s.Full && s.outOfPolicy != nil && s.outOfPolicy(f.RuleName, f.Path):
 		return redoubt.StateRemoved
 	case !s.Full && f.SeenByFull, s.unread[place{f.RuleName, f.Path}]:
+		return f.State
+	case f.State == redoubt.Muted && s.hidesMuted && !s.gone(f.Path):
 		return f.State
 	case s.ruleRan(f.RuleName) && s.looked(f.Path):
 		return redoubt.Fixed

@@ -47,6 +47,7 @@ func drawUpload(t *rapid.T, tr *tree, now time.Time) Upload {
 	u.Commit = rapid.SampledFrom([]string{"", "", "c1", "c2", "c3"}).Draw(t, "commit")
 	u.Full = rapid.IntRange(0, 3).Draw(t, "full") > 0
 	u.DeclaredFull = u.Full && rapid.Bool().Draw(t, "declared")
+	r.HidesMuted = rapid.IntRange(0, 3).Draw(t, "hides") == 0
 	r.Failed = rapid.IntRange(0, 9).Draw(t, "failed") == 0
 	if rapid.Bool().Draw(t, "tells rules") {
 		r.RulesRun = some(t, allRules, "rules")
@@ -367,7 +368,7 @@ func TestLastFullScanDecides(t *testing.T) {
 			uploads = append(uploads, draw())
 		}
 		last := draw()
-		last.Full, last.DeclaredFull, last.Report.Failed = true, true, false
+		last.Full, last.DeclaredFull, last.Report.Failed, last.Report.HidesMuted = true, true, false, false
 		last.Report.RulesRun, last.Report.Searched, last.Report.Skipped = nil, nil, nil
 		one := statuses(t, append(slices.Clone(uploads), last))
 		other := statuses(t, append(rapid.Permutation(uploads).Draw(t, "order"), last))

@@ -182,3 +182,28 @@ func TestRuleFromAnotherFolder(t *testing.T) {
 		t.Errorf("eqeq did not run under its old name: %+v", sum)
 	}
 }
+
+// Semgrep's JSON leaves out what is muted: that says nothing of it, unless its
+// file is gone.
+func TestReportThatHidesMuted(t *testing.T) {
+	muted := matched("a.py", 3, "x")
+	muted.Muted = true
+	for name, test := range map[string]struct {
+		searched []string
+		hides    bool
+		want     redoubt.State
+	}{
+		"hidden":                   {[]string{"a.py"}, true, redoubt.Muted},
+		"told":                     {[]string{"a.py"}, false, redoubt.Fixed},
+		"hidden, the file is gone": {[]string{"b.py"}, true, redoubt.Fixed},
+	} {
+		m := newMemory()
+		apply(t, m, full(muted))
+		apply(t, m, upload(full(), func(u *Upload) {
+			u.DeclaredFull, u.Report.Searched, u.Report.HidesMuted = false, test.searched, test.hides
+		}))
+		if got := only(t, m).State; got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}

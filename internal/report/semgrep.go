@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -89,6 +90,8 @@ func (s *semgrep) finish() {
 	if rep.Products == 0 {
 		rep.Products = rep.Products.With(redoubt.SAST)
 	}
+	// Without --disable-nosem, what is muted is left out.
+	rep.HidesMuted = !slices.ContainsFunc(rep.Results, func(r redoubt.Result) bool { return r.Muted })
 	s.secrets.then = append(s.secrets.then, s.identify)
 }
 

@@ -8,6 +8,9 @@ import (
 
 // closes: the scan looked where the finding was, and may say so.
 func closes(u Upload, f *Finding) bool {
+	if f.State == redoubt.Muted && u.Report.HidesMuted && !gone(u, f.Path) {
+		return false
+	}
 	return !u.Report.Failed && !out(u, f) && looked(u, f) && (u.Full || !f.SeenByFull)
 }
 
