@@ -90,6 +90,10 @@ schema: ## Write the dumped database schemas again
 samples: ## Make the sample reports of the demo again, with the real scanners
 	@scripts/samples
 
+.PHONY: pairs
+pairs: ## Make the pairs of reports again that tell what matches (after make samples, which installs the scanners)
+	@scripts/pairs
+
 .PHONY: demo
 demo: ## Start a server on sample data in a temporary folder, and print how to call it
 	go run ./cmd/redoubt demo

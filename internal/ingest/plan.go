@@ -118,7 +118,7 @@ func (p *planner) again(known pair) {
 		if next.State == redoubt.Unresolved && !p.handed[row.ID] {
 			p.lineages.reopen(row.LineageID)
 		}
-	case known.moved && tells(&s.Finding) == tells(row), row.Path != next.Path:
+	case known.moved && s.otherRule(row), row.Path != next.Path:
 		change = ItemMoved
 		p.event(row.ID, redoubt.EventMoved, moveDetail{From: row.Path, FromLine: row.Line, To: next.Path, ToLine: next.Line})
 	case row.Content != next.Content || row.RuleID != next.RuleID || row.State != next.State || row.Severity != next.Severity:

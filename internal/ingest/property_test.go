@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +27,7 @@ var (
 
 // A hundred histories would miss much: joined lineages need several steps.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "1500"); err != nil {
+	if err := flag.Set("rapid.checks", "4000"); err != nil {
 		panic(err)
 	}
 	flag.Parse()
@@ -58,8 +60,11 @@ func drawUpload(t *rapid.T, tr *tree, now time.Time) Upload {
 	if rapid.IntRange(0, 3).Draw(t, "skips") == 0 {
 		r.Skipped = some(t, allPaths, "skipped")
 	}
-	if rapid.IntRange(0, 5).Draw(t, "policy") == 0 {
+	if rapid.IntRange(0, 3).Draw(t, "policy") == 0 {
 		u.OutOfPolicy = func(rule, path string) bool { return rule == "r3" || path == "c.py" }
+		if rapid.IntRange(0, 2).Draw(t, "served") > 0 { // the scanner does as the policy says
+			r.Results = slices.DeleteFunc(r.Results, func(r redoubt.Result) bool { return u.OutOfPolicy(r.Rule.Name, r.Path) })
+		}
 	}
 	if rapid.Bool().Draw(t, "tells start") {
 		r.StartedAt = now.Add(-time.Duration(rapid.IntRange(0, 4).Draw(t, "ago")) * time.Minute)
@@ -108,9 +113,16 @@ func (h *history) step(t *rapid.T, now time.Time) (Upload, bool) {
 // Random histories of several refs, sources and people end as the model says,
 // after every step.
 func TestHistoriesFollowTheModel(t *testing.T) {
+	table := readTable(t)
+	defer func() {
+		unmet := slices.DeleteFunc(table.Unmet(), func(row string) bool { return strings.HasSuffix(row, ", ref deleted") })
+		if len(unmet) > 0 && !t.Failed() {
+			t.Errorf("no history met the rows of the table: %v", unmet)
+		}
+	}()
 	rapid.Check(t, func(t *rapid.T) {
 		store := newMemory()
-		c := comparison{t: t, model: lifemodel.New(), store: store, ids: map[int]int64{}}
+		c := comparison{t: t, model: lifemodel.New(), store: store, ids: map[int]int64{}, table: table}
 		c.send = func(u Upload) (Summary, error) { return Apply(t.Context(), store, u) }
 		h := newHistory()
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
@@ -132,16 +144,23 @@ type comparison struct {
 	store *memory                       // what is stored
 	send  func(Upload) (Summary, error) // applies an upload, so that store has it
 	ids   map[int]int64                 // from the model's serials
+	table *lifemodel.Table              // of docs/life-of-a-finding.md
 }
 
 func (c *comparison) upload(u Upload) {
 	rows, events, writes := slices.Collect(maps.Keys(c.store.rows)), len(c.store.events), c.store.writes
+	before := c.snapshot()
 	got, err := c.send(u)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	want := c.model.Apply(modelUpload(u), c.store.clock)
 	c.pairNew(rows)
+	if want.Outcome == redoubt.ScanApplied && !want.Repeat {
+		for serial, what := range want.Happened {
+			c.transition(c.ids[serial], what, before, events)
+		}
+	}
 	gotEvents := []string{}
 	for _, e := range c.store.events[events:] {
 		gotEvents = append(gotEvents, fmt.Sprint(e.FindingID, " ", e.Kind))
@@ -168,6 +187,48 @@ func (c *comparison) upload(u Upload) {
 	}
 	if got.Repeat && c.store.writes != writes {
 		c.t.Fatalf("the latest upload again made %d writes", c.store.writes-writes)
+	}
+}
+
+// readTable reads the table that people read.
+func readTable(t testing.TB) *lifemodel.Table {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/life-of-a-finding.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := lifemodel.ReadTable(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// snapshot is what stands of each finding.
+func (c *comparison) snapshot() map[int64]redoubt.Finding {
+	out := make(map[int64]redoubt.Finding, len(c.store.rows))
+	for id, row := range c.store.rows {
+		out[id] = row.Finding
+	}
+	return out
+}
+
+// transition holds what became of a finding to the table.
+func (c *comparison) transition(id int64, what string, before map[int64]redoubt.Finding, events int) {
+	was, there := before[id]
+	from := "none"
+	if there {
+		from = was.State.String()
+	}
+	var kinds []string
+	for _, e := range c.store.events[events:] {
+		if e.FindingID == id {
+			kinds = append(kinds, string(e.Kind))
+		}
+	}
+	row := c.store.rows[id]
+	if err := c.table.Check(from, what, row.State.String(), kinds, !row.RelevantSince.Equal(was.RelevantSince)); err != nil {
+		c.t.Fatalf("finding %d: %v", id, err)
 	}
 }
 

@@ -68,6 +68,13 @@ func tells(f *redoubt.Finding) int {
 	return 1
 }
 
+// otherRule reports whether a row that is the sighting differs from it by its
+// rule: by its name, or by its text, which is in the scanner's own ids alone.
+func (s *Sighting) otherRule(row *redoubt.Finding) bool {
+	f := &s.Finding
+	return tells(f) == tells(row) && (tells(f) == 2 || f.RuleName != row.RuleName)
+}
+
 // keep lets a finding keep what a sighting that tells less does not tell, and
 // returns body and evidence where the sighting changes them.
 func (p *planner) keep(row, next *redoubt.Finding, s *Sighting) (w redoubt.FindingWrite) {

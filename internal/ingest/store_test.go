@@ -38,6 +38,7 @@ func rapidChecks(t *testing.T, n int) {
 // lists, after every upload, triage, and deletion of a ref.
 func TestHistoriesOnRealStores(t *testing.T) {
 	rapidChecks(t, *storeChecks)
+	table := readTable(t)
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
@@ -51,7 +52,7 @@ func TestHistoriesOnRealStores(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer x.Drop(d.ID)
-				r := newRealm(t, s, x, d.ID)
+				r := newRealm(t, s, x, d.ID, table)
 				for range rapid.IntRange(1, 12).Draw(t, "steps") {
 					clock.Advance(time.Minute)
 					r.step(clock.Now())
@@ -74,9 +75,9 @@ type realm struct {
 	branch  string          // the first one fully scanned
 }
 
-func newRealm(t *rapid.T, s *store.Store, x *index.Index, tenant int64) *realm {
+func newRealm(t *rapid.T, s *store.Store, x *index.Index, tenant int64, table *lifemodel.Table) *realm {
 	r := &realm{history: newHistory(), real: s, index: x, tenant: tenant}
-	r.comparison = comparison{t: t, model: lifemodel.New(), store: newMemory(), ids: map[int]int64{}, send: r.apply}
+	r.comparison = comparison{t: t, model: lifemodel.New(), store: newMemory(), ids: map[int]int64{}, send: r.apply, table: table}
 	return r
 }
 
@@ -203,10 +204,16 @@ func (r *realm) deleteRef() {
 	if !scanned || ref == r.expected() {
 		return
 	}
+	before, events := r.snapshot(), len(r.store.events)
 	if err := r.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRef(ctx, r.project.ID, ref) }); err != nil {
 		r.t.Fatal(err)
 	}
 	r.model.DeleteRef(ref, r.store.clock)
+	for id, f := range before {
+		if f.Ref == ref {
+			r.transition(id, "ref deleted", before, events)
+		}
+	}
 }
 
 // triage lets somebody decide in bulk, by way of the index, and says by the

@@ -39,6 +39,7 @@ func (tr *tree) edit(t *rapid.T) {
 			tr.items = append(tr.items, item{
 				style: rapid.IntRange(0, 6).Draw(t, "style"), rule: rapid.SampledFrom(allRules).Draw(t, "rule"),
 				path: path.Draw(t, "path"), line: rapid.IntRange(1, 5).Draw(t, "line"), code: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "code"),
+				muted: rapid.IntRange(0, 2).Draw(t, "muted") == 0,
 			})
 		case op == 4:
 			tr.items = slices.Delete(tr.items, i, i+1)

@@ -65,7 +65,7 @@ type Answer struct {
 
 	Events []string // serial and kind
 	// Happened says by serial what the scan meant for each finding of its
-	// stream: seen, muted, closed, removed or passed over.
+	// stream, in the words of docs/life-of-a-finding.md.
 	Happened map[int]string
 }
 
@@ -169,7 +169,7 @@ func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sightin
 		m.again(f, u, now, is[f], seen[is[f]], moved[f], a)
 	}
 	for _, id := range fresh {
-		m.add(s, u, now, id, seen[id])
+		m.add(s, u, now, id, seen[id], a)
 		a.Fresh++
 	}
 	m.reopen(back)
@@ -189,7 +189,7 @@ func (m *Model) absent(f *Finding, u Upload, now time.Time, closed bool, a *Answ
 		a.Closed++
 	case out(u, f):
 		f.State, f.Changed = redoubt.StateRemoved, now
-		a.happened(f, "removed", redoubt.EventRemoved)
+		a.happened(f, "out of scope", redoubt.EventRemoved)
 		a.Removed++
 	default:
 		a.Happened[f.Serial] = "passed over"
@@ -223,17 +223,14 @@ func (m *Model) again(f *Finding, u Upload, now time.Time, id string, s Sighting
 		f.Since = now
 		a.event(f, redoubt.EventReturned)
 		a.Returned++
-	case moved && s.Tells == was.Tells || s.Path != was.Path:
+	case moved && s.Tells == was.Tells && (s.Tells == 2 || s.Rule != was.Rule) || s.Path != was.Path:
 		a.event(f, redoubt.EventMoved)
 		a.Moved++
 	}
 	if before != f.State {
 		f.Changed = now
 	}
-	a.Happened[f.Serial] = "seen"
-	if f.State == redoubt.Muted {
-		a.Happened[f.Serial] = "muted"
-	}
+	a.Happened[f.Serial] = seenAs(f)
 	if f.State == redoubt.Muted && before != redoubt.Muted {
 		a.event(f, redoubt.EventMuted)
 	}
@@ -248,14 +245,23 @@ func (m *Model) again(f *Finding, u Upload, now time.Time, id string, s Sighting
 	}
 }
 
-func (m *Model) add(s *Stream, u Upload, now time.Time, id string, seen Sighting) {
+func (m *Model) add(s *Stream, u Upload, now time.Time, id string, seen Sighting, a *Answer) {
 	m.born++
 	if m.Lineages[id] == nil {
 		m.Lineages[id] = &Lineage{Born: m.born, from: m.born, Triage: redoubt.TriageUntriaged}
 	}
-	s.Findings = append(s.Findings, &Finding{
+	f := &Finding{
 		Serial: m.born, Identity: id, Lineage: m.Lineages[id], Sighting: seen, Created: now, Since: now, SeenByFull: u.Full,
-	})
+	}
+	s.Findings = append(s.Findings, f)
+	a.Happened[f.Serial] = seenAs(f)
+}
+
+func seenAs(f *Finding) string {
+	if f.State == redoubt.Muted {
+		return "seen muted"
+	}
+	return "seen"
 }
 
 // DeleteRef takes a ref, in full, out of the scope, and forgets its commits.

@@ -1,0 +1,153 @@
+package ingest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// Reports of the scanners that look at the small repository in
+// testdata/pairs/_src, which scripts/pairs makes again.
+const (
+	semgrepJSON   = "semgrep.json"             // with a token: ids and code
+	semgrepSilent = "semgrep-logged-out.json"  // neither
+	semgrepSARIF  = "semgrep-logged-out.sarif" // code
+	bandit        = "bandit.sarif"
+	gosec         = "gosec.sarif"
+	gitleaks      = "gitleaks.sarif"
+)
+
+var everyTool = []string{semgrepJSON, semgrepSilent, semgrepSARIF, bandit, gosec, gitleaks}
+
+// What must match and what must not, by what happened between two reports.
+// Findings that are not named match: they keep their id, at most at another
+// line or with other words.
+var pairsTable = []struct {
+	variant string
+	tools   []string
+	moved   string // match, and are told as moved
+	not     string // of the first report, must not match: fixed
+	new     string // of the second one
+}{
+	// Lines above, and what a function is called, are no part of a finding.
+	{"lines-above", everyTool, "", "", ""},
+	{"function-renamed", everyTool, "", "", ""},
+	// Nor is its layout.
+	{"re-indented", everyTool, "", "", ""},
+	// Nor what its rule says of it, as long as anything else tells it.
+	{"severity", everyTool, "", "", ""},
+	{"message", []string{semgrepJSON, semgrepSARIF, bandit, gosec, gitleaks}, "", "", ""},
+	{"message", []string{semgrepSilent}, "", "same app.py:6", "same app.py:6"},
+	{"rule-text", []string{semgrepJSON}, "same app.py:6", "", ""},
+	{"rule-text", []string{semgrepSilent, semgrepSARIF, bandit, gosec, gitleaks}, "", "", ""},
+	{"rules-in-folder", []string{semgrepJSON}, "md5 app.py:14, md5 main.go:10, same app.py:6, shell app.py:10, shell app.py:18, shell app.py:19", "", ""},
+	// A comment that mutes is no part of the code. Left out of the report, what is muted looks mended.
+	{"nosem", []string{semgrepJSON, semgrepSARIF, bandit, gosec, gitleaks}, "", "", ""},
+	{"nosem", []string{semgrepSilent}, "", "same app.py:6", ""},
+
+	// A variable in the code makes it other code; one that the pattern does not bind leaves the scanner's id.
+	{"variable-renamed", []string{semgrepJSON, semgrepSilent}, "", "same app.py:6", "same app.py:6"},
+	{"variable-renamed", []string{semgrepSARIF}, "", "md5 main.go:10, same app.py:6", "md5 main.go:10, same app.py:6"},
+	{"variable-renamed", []string{gosec}, "", "G401 main.go:10", "G401 main.go:10"},
+	{"variable-renamed", []string{bandit, gitleaks}, "", "", ""},
+	{"other-code", []string{semgrepJSON, semgrepSilent, semgrepSARIF}, "", "same app.py:6", "same app.py:6"},
+	{"other-code", []string{bandit, gosec, gitleaks}, "", "", ""},
+
+	// Of two equal ones in a file, one stays.
+	{"one-of-two-gone", []string{semgrepJSON, semgrepSilent, semgrepSARIF}, "", "shell app.py:19", ""},
+	{"one-of-two-gone", []string{bandit}, "", "B602 app.py:19, B607 app.py:19", ""},
+
+	// A file that moved takes its findings along, as far as their code is told. A copy is new.
+	{"file-renamed", []string{semgrepJSON, semgrepSARIF}, "md5 cmd/main.go:10, md5 service.py:14, same service.py:6, shell service.py:10, shell service.py:18, shell service.py:19", "", ""},
+	{"file-renamed", []string{bandit}, "B324 service.py:14, B404 service.py:2, B602 service.py:10, B602 service.py:18, B602 service.py:19, B607 service.py:18, B607 service.py:19", "", ""},
+	{"file-renamed", []string{gosec}, "G401 cmd/main.go:10, G501 cmd/main.go:4", "", ""},
+	{"file-renamed", []string{gitleaks}, "token conf.ini:1", "", ""},
+	{
+		"file-renamed",
+		[]string{semgrepSilent},
+		"",
+		"md5 app.py:14, md5 main.go:10, same app.py:6, shell app.py:10, shell app.py:18, shell app.py:19",
+		"md5 cmd/main.go:10, md5 service.py:14, same service.py:6, shell service.py:10, shell service.py:18, shell service.py:19",
+	},
+	{"file-copied", []string{semgrepJSON, semgrepSilent, semgrepSARIF}, "", "", "md5 copy.py:14, same copy.py:6, shell copy.py:10, shell copy.py:18, shell copy.py:19"},
+	{"file-copied", []string{bandit}, "", "", "B324 copy.py:14, B404 copy.py:2, B602 copy.py:10, B602 copy.py:18, B602 copy.py:19, B607 copy.py:18, B607 copy.py:19"},
+}
+
+func TestPairsOfRealReports(t *testing.T) {
+	for _, test := range pairsTable {
+		for _, tool := range test.tools {
+			t.Run(test.variant+" "+tool, func(t *testing.T) {
+				m := newMemory()
+				if sum := apply(t, m, pairUpload(t, "base", tool)); sum.New == 0 {
+					t.Fatalf("the first report has nothing: %+v", sum)
+				}
+				sum := apply(t, m, pairUpload(t, test.variant, tool))
+				want := map[ItemChange]string{ItemMoved: test.moved, ItemClosed: test.not, ItemNew: test.new}
+				if diff := cmp.Diff(want, changesOf(sum)); diff != "" {
+					t.Errorf("moved, closed, new (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// Reports of one commit that tell more or less are of the same findings, in
+// whatever order they come.
+func TestPairsOfOneCommit(t *testing.T) {
+	for _, variant := range []string{"base", "lines-above", "re-indented"} {
+		for _, first := range []string{semgrepJSON, semgrepSilent, semgrepSARIF} {
+			for _, second := range []string{semgrepJSON, semgrepSilent, semgrepSARIF} {
+				m := newMemory()
+				apply(t, m, pairUpload(t, "base", first))
+				for _, file := range []string{second, first, second} {
+					sum := apply(t, m, pairUpload(t, variant, file))
+					if diff := cmp.Diff(map[ItemChange]string{ItemMoved: "", ItemClosed: "", ItemNew: ""}, changesOf(sum)); diff != "" {
+						t.Errorf("%s after %s, %s (-want +got):\n%s", file, first, variant, diff)
+					}
+				}
+				if len(m.rows) != 6 || len(m.events) != 0 {
+					t.Errorf("%s and %s, %s: %d rows, events %v", first, second, variant, len(m.rows), m.events)
+				}
+			}
+		}
+	}
+}
+
+// pairUpload is a report as somebody imports it who says that it is of all.
+func pairUpload(t *testing.T, variant, file string) Upload {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata/pairs", variant, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports, err := report.Read(bytes.NewReader(data), report.Options{Name: file, Key: []byte("a key of the tests")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Upload{Project: redoubt.Project{Name: "acme/pairs"}, Ref: "main", Commit: variant + file, Full: true, DeclaredFull: true, Report: reports[0]}
+}
+
+// changesOf lists what moved, closed and is new, without the folders of rules.
+func changesOf(sum Summary) map[ItemChange]string {
+	lists := map[ItemChange][]string{ItemMoved: nil, ItemClosed: nil, ItemNew: nil}
+	for _, item := range sum.Items {
+		if _, listed := lists[item.Change]; listed || item.Change == ItemReturned || item.Change == ItemRemoved {
+			lists[item.Change] = append(lists[item.Change], fmt.Sprintf("%s %s:%d", lastPart(item.Rule), item.Path, item.Line))
+		}
+	}
+	out := map[ItemChange]string{}
+	for change, list := range lists {
+		slices.Sort(list)
+		out[change] = strings.Join(list, ", ")
+	}
+	return out
+}
