@@ -48,8 +48,8 @@ func TestPyRepr(t *testing.T) {
 
 func TestFormula(t *testing.T) {
 	for rule, want := range map[string]string{
-		`{"pattern":"$X == $X"}`:                                                                        `$X == $X`,
-		`{"patterns":[{"pattern":"b"},{"pattern-not":"a"}]}`:                                            `a b`,
+		`{"pattern":"$X == $X"}`:                             `$X == $X`,
+		`{"patterns":[{"pattern":"b"},{"pattern-not":"a"}]}`: `a b`,
 		`{"pattern-sources":[{"pattern":"input()"}],"pattern-sinks":[{"pattern":"exec(...)"}]}`:         `exec(...) input()`,
 		`{"patterns":[{"pattern":"z"},{"metavariable-regex":{"metavariable":"$A","regex":"q"}}]}`:       `$A q z`,
 		`{"patterns":[{"pattern":"z"},{"metavariable-comparison":{"metavariable":"$A","strip":true}}]}`: ``,
