@@ -19,7 +19,8 @@ import (
 func readGradleLock(l *lock) error {
 	whole := false
 	for number, line := range l.numbered {
-		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		coordinates, _, ok := strings.Cut(line, "=")

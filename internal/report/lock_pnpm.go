@@ -65,8 +65,7 @@ func wholePnpm(root *yaml.Node, importers []pair) error {
 	case strings.HasPrefix(version, "6"):
 		before = "/"
 		users = append(users[:len(users):len(users)], pairs(child(root, "packages"))...)
-	case strings.HasPrefix(version, "9"):
-		users = append(users[:len(users):len(users)], pairs(child(root, "snapshots"))...)
+	case strings.HasPrefix(version, "9"): // what packages need is in their second entries
 	default:
 		return nil
 	}
@@ -102,6 +101,7 @@ func wholeSpecifiers(root *yaml.Node) bool {
 
 // missingPnpm returns the key of a package of a registry that is needed and
 // not listed, or nothing. A list that is begun and has nothing misses it all.
+// What is optional may be left out.
 func missingPnpm(user *yaml.Node, listed map[string]bool, before, between string) string {
 	if user != nil && user.Kind != yaml.MappingNode {
 		return "all of an importer"
@@ -110,6 +110,9 @@ func missingPnpm(user *yaml.Node, listed map[string]bool, before, between string
 		wanted := child(user, list)
 		if wanted != nil && wanted.Kind != yaml.MappingNode {
 			return "one of the " + list
+		}
+		if list == "optionalDependencies" {
+			continue
 		}
 		for _, d := range pairs(wanted) {
 			version := cmp.Or(scalar(d.value), scalar(child(d.value, "version")))

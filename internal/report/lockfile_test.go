@@ -59,7 +59,6 @@ var lockfileCases = []struct {
 			"lockfileVersion: '6.0'\ndependencies:\n  a:\n    specifier: ^1\n    version: 1.0.0\n",
 			"lockfileVersion: '9.0'\nimporters:\n  .:\n    dependencies:\n      a:\n        specifier: ^1\n        version: 1.0.0(b@2.0.0)\n",
 			"lockfileVersion: '9.0'\npackages:\n  a@1.0.0: {}\n",
-			"lockfileVersion: '9.0'\npackages:\n  a@1.0.0: {}\nsnapshots:\n  a@1.0.0:\n    dependencies:\n      b: 2.0.0\n",
 		},
 		true,
 	},
@@ -316,6 +315,21 @@ func TestLockfilesGraph(t *testing.T) {
 		_, err = Read(bytes.NewReader(data[:last]), Options{Name: name})
 		if !errors.Is(err, errTruncated) {
 			t.Errorf("%s without its last package: %v", name, err)
+		}
+	}
+}
+
+// TestLockfilesEdited: what people and odd versions of tools do to a lockfile
+// does not make it another file.
+func TestLockfilesEdited(t *testing.T) {
+	for name, text := range map[string]string{
+		"gradle.lockfile": " # io.grpc:grpc-api:1.21.1=classpath\n org.springframework:spring-asm:3.1.3.RELEASE=classpath, runtimeClasspath\nempty=\n",
+		"pnpm-lock.yaml": "lockfileVersion: '9.0'\nimporters:\n  .:\n    dependencies:\n      debug:\n        specifier: 4.3.4\n        version: 4.3.4(supports-color@8.1.1)\n" +
+			"packages:\n  debug@4.3.4: {}\nsnapshots:\n  debug@4.3.4(supports-color@8.1.1):\n    optionalDependencies:\n      supports-color: 8.1.1\n",
+		"requirements.txt": "flask==2.0.1\n{% if dev %}\n",
+	} {
+		if n, err := readsAs(t, name, text); n != 1 || err != nil {
+			t.Errorf("%s: %d dependencies, %v", name, n, err)
 		}
 	}
 }
