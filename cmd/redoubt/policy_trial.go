@@ -22,7 +22,7 @@ type policyTestCmd struct {
 	Project   string `help:"Compare with what the primary branch of this project has, and leave out the paths that its policies do." placeholder:"NAME"`
 	Path      string `help:"The checkout to look at." default:"." type:"existingdir" placeholder:"FOLDER"`
 	Mode      string `help:"Judge as if all rules had this mode; by default as the policy has them, and block for a file." placeholder:"MODE"`
-	Annotated string `help:"Instead, compare with the comments \"ruleid: ID\" and \"ok: ID\" in the code of this folder." type:"existingdir" placeholder:"FOLDER"`
+	Annotated string `help:"Instead, compare with the comments \"ruleid: ID\" and \"ok: ID\" in this file of code." type:"existingfile" placeholder:"FILE"`
 	Semgrep   string `help:"The semgrep to run them with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
 }
 
@@ -249,8 +249,6 @@ func (t *trial) print(sightings []ingest.Sighting, stands stood, project string)
 	for i, s := range judged {
 		state, build := "new", "-"
 		switch {
-		case s.Finding.State == redoubt.Muted:
-			state = "muted"
 		case s.Triage == redoubt.TriageIgnored:
 			state = "ignored"
 		case s.Known:
@@ -270,6 +268,6 @@ func (t *trial) print(sightings []ingest.Sighting, stands stood, project string)
 	if project != "" {
 		against = "compared with the primary branch of " + project
 	}
-	_, err := fmt.Fprintf(t.app.out, "\n%d rules, %d findings, %d of them new (%s); %d would fail a build\n", len(t.rules), len(judged), fresh, against, len(verdict.Blocking))
+	_, err := fmt.Fprintf(t.app.out, "\nRules: %d. Findings: %d, of them new: %d (%s). Would fail a build: %d.\n", len(t.rules), len(judged), fresh, against, len(verdict.Blocking))
 	return err
 }

@@ -12,13 +12,14 @@ type Given struct {
 	Policies []redoubt.Policy
 	// Rules has each rule once, as the strictest of its policies has it, in the
 	// order of first mention.
-	Rules   []redoubt.ServedRule
-	stances map[string]redoubt.Stance
+	Rules    []redoubt.ServedRule
+	stances  map[string]redoubt.Stance
+	products map[string]redoubt.IssueType
 }
 
 // For is what a project is given of all policies and of what they serve.
 func For(p redoubt.Project, policies []redoubt.Policy, rules []redoubt.ServedRule) Given {
-	g := Given{stances: map[string]redoubt.Stance{}}
+	g := Given{stances: map[string]redoubt.Stance{}, products: map[string]redoubt.IssueType{}}
 	byID := map[int64]redoubt.Policy{}
 	for _, one := range policies {
 		if one.Scope.Covers(p) {
@@ -42,7 +43,7 @@ func For(p redoubt.Project, policies []redoubt.Policy, rules []redoubt.ServedRul
 		case best != g.stances[name]:
 			g.Rules[place] = r
 		}
-		g.stances[name] = best
+		g.stances[name], g.products[name] = best, r.Rule.IssueType
 	}
 	return g
 }
@@ -82,6 +83,6 @@ func (g Given) Excluded(product redoubt.IssueType, path string) bool {
 // ExcludedFor reports whether the policies leave out a path for a rule that they
 // serve.
 func (g Given) ExcludedFor(rule, path string) bool {
-	i := slices.IndexFunc(g.Rules, func(r redoubt.ServedRule) bool { return r.Rule.Name == rule })
-	return i >= 0 && g.Excluded(g.Rules[i].Rule.IssueType, path)
+	product, served := g.products[rule]
+	return served && g.Excluded(product, path)
 }
