@@ -42,10 +42,10 @@ const (
 // TestCredentialsOfKnownShapesAreBlanked draws them where any rule may quote
 // them: they go from every text of every finding, which stays one of code.
 func TestCredentialsOfKnownShapesAreBlanked(t *testing.T) {
-	for name, make := range shaped {
+	for name, draw := range shaped {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
-				secret := make(func(alphabet string, n int) string {
+				secret := draw(func(alphabet string, n int) string {
 					return string(rapid.SliceOfN(rapid.SampledFrom([]byte(alphabet)), n, n).Draw(rt, "random"))
 				})
 				before := rapid.SampledFrom([]string{"", "x = ", `call("`, "curl -H 'X-Key: ", "see "}).Draw(rt, "before")
