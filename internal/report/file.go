@@ -56,7 +56,7 @@ func merge(a, b *redoubt.Report) {
 	}
 	a.TotalTime += b.TotalTime
 	a.Products |= b.Products
-	a.Failed = a.Failed || b.Failed
+	a.Failed, a.HidesMuted = a.Failed || b.Failed, a.HidesMuted || b.HidesMuted
 	a.RulesRun = both(a.RulesRun, b.RulesRun)
 	a.Skipped = distinct(append(a.Skipped, b.Skipped...))
 	a.Searched = minus(both(a.Searched, b.Searched), a.Skipped)

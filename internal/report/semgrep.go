@@ -54,6 +54,8 @@ func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 		return nil, errors.New("it has no member results, so it is not Semgrep's JSON")
 	}
 	s.finish()
+	// Without --disable-nosem, what is muted is left out.
+	s.rep.HidesMuted = !slices.ContainsFunc(s.rep.Results, func(r redoubt.Result) bool { return r.Muted })
 	return []*redoubt.Report{s.rep}, nil
 }
 
@@ -90,8 +92,6 @@ func (s *semgrep) finish() {
 	if rep.Products == 0 {
 		rep.Products = rep.Products.With(redoubt.SAST)
 	}
-	// Without --disable-nosem, what is muted is left out.
-	rep.HidesMuted = !slices.ContainsFunc(rep.Results, func(r redoubt.Result) bool { return r.Muted })
 	s.secrets.then = append(s.secrets.then, s.identify)
 }
 

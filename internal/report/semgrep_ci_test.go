@@ -137,3 +137,20 @@ func FuzzReadCI(f *testing.F) {
 		}
 	})
 }
+
+// An upload tells what is muted; only plain JSON may leave it out.
+func TestUploadHidesNothing(t *testing.T) {
+	if rep := readCI(t, `{"findings":[],"ignores":[],"searched_paths":[],"rule_ids":[]}`, nil); rep.HidesMuted {
+		t.Errorf("the upload hides what is muted: %+v", rep)
+	}
+	for ignored, want := range map[string]bool{"": true, `,"is_ignored":true`: false} {
+		if r := semgrepRead(t, ignored); r.HidesMuted != want {
+			t.Errorf("with a result that has %q, HidesMuted is %v", ignored, r.HidesMuted)
+		}
+	}
+}
+
+func semgrepRead(t *testing.T, extra string) *redoubt.Report {
+	t.Helper()
+	return readOne(t, "x", `{"skipped_rules":[],"results":[{"check_id":"r","path":"a.py","extra":{"severity":"INFO","metadata":{}`+extra+`}}]}`)
+}
