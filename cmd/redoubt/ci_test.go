@@ -38,6 +38,7 @@ func TestSemgrepCI(t *testing.T) {
 				{"a secret blocks until it is ignored", blockSecret},
 				{"another branch inherits triage", secondBranch},
 				{"the server killed in mid-upload and before the completion", killed},
+				{"the server killed while it works in the background", killedLater},
 				{"the same secrets from reports, the server killed among them", importSecrets},
 				{"a removed rule", removedRule},
 				{"a rule that does not parse", brokenRule},
@@ -252,6 +253,35 @@ func killed(w *ciWorld) {
 	}
 	if times["results"] != 2 || times["complete"] != 2 {
 		w.Errorf("requests: %v; want results and complete twice", times)
+	}
+	if scan := w.newestScan(); scan.Status != "SCAN_STATUS_COMPLETED" || scan.FindingsCounts.Total == 0 {
+		w.Errorf("the scan is %+v", scan)
+	}
+}
+
+// killedLater has the server answer that results are stored later, and kills it
+// while it does so. The next one finishes, and the gate's answer is the same.
+func killedLater(w *ciWorld) {
+	w.stop()
+	w.flags = []string{"--scan-wait", "0s"}
+	w.start()
+	w.write("later.py", "def p(a):\n    return a == a\n")
+	w.commit("later")
+	before, requests := w.code("main"), len(w.requests())
+	w.mu.Lock()
+	w.later = true
+	w.mu.Unlock()
+	r := w.want(1, "main")
+	if !strings.Contains(r.stderr, "Redoubt blocks this build") {
+		w.Errorf("the scanner does not say why it blocks:\n%s", r.stderr)
+	}
+	after := w.code("main")
+	if len(after) != len(before)+1 || after["eqeq later.py:2"].Status != "open" {
+		w.Errorf("there were %d findings and are %d", len(before), len(after))
+	}
+	steps := w.requests()[requests:]
+	if n := len(slices.DeleteFunc(slices.Clone(steps), func(r string) bool { return !strings.HasSuffix(r, "/complete") })); n < 2 || w.later {
+		w.Errorf("the server was not killed in between: %v", steps)
 	}
 	if scan := w.newestScan(); scan.Status != "SCAN_STATUS_COMPLETED" || scan.FindingsCounts.Total == 0 {
 		w.Errorf("the scan is %+v", scan)

@@ -40,7 +40,9 @@ type ciWorld struct {
 
 	mu     sync.Mutex
 	target *url.URL
-	kill   map[string]bool // paths at which the server is killed, before or after
+	kill   map[string]bool // steps in the middle of which the server is killed
+	later  bool            // kill the server once it has answered that a scan is stored later
+	flags  []string        // of the next start of the server
 	seen   []string        // method and path of every request, in order
 }
 
@@ -81,7 +83,8 @@ func newCIWorld(t *testing.T, engine string) *ciWorld {
 func (w *ciWorld) start() {
 	w.Helper()
 	file := filepath.Join(w.home, fmt.Sprintf("ready-%d.json", time.Now().UnixNano()))
-	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--ready-file", file, "--deployment", "acme", "--no-starter-rules"}, w.storage...)
+	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--ready-file", file, "--deployment", "acme", "--no-starter-rules"}, slices.Concat(w.storage, w.flags)...)
+	w.flags = nil
 	w.server = exec.Command("redoubt", args...)
 	w.server.Stderr = w.log
 	if err := w.server.Start(); err != nil {
@@ -167,10 +170,26 @@ func (w *ciWorld) pass(out http.ResponseWriter, r *http.Request) {
 			if !strings.HasPrefix(r.URL.Path, "/api/v1/") && strings.Contains(res.Header.Get("Content-Type"), "json") && holdsNull(text) {
 				w.Errorf("the answer to %s %s holds a null: %s", r.Method, r.URL.Path, text)
 			}
+			if step == "complete" && bytes.Contains(text, []byte(`"success":false`)) {
+				w.diesLater()
+			}
 			return err
 		},
 	}
 	proxy.ServeHTTP(out, r)
+}
+
+// diesLater kills the server that works on a scan in the background, where the
+// test asks for it, and starts another.
+func (w *ciWorld) diesLater() {
+	w.mu.Lock()
+	dies := w.later
+	w.later = false
+	w.mu.Unlock()
+	if dies {
+		w.stop()
+		w.start()
+	}
 }
 
 // cut sends half of the request's body, kills the server while it reads, and

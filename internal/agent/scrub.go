@@ -25,7 +25,10 @@ var secretTexts = []*regexp.Regexp{
 // printable is the scanner's own words on one line, without secrets.
 func printable(s string) string {
 	// A traceback ends with what matters; nobody reads megabytes of it.
-	s = s[max(0, len(s)-16*maxCause):]
+	if len(s) > 16*maxCause {
+		s = s[len(s)-16*maxCause:]
+		s = s[strings.IndexFunc(s, unicode.IsSpace)+1:] // half of a secret would not be known for one
+	}
 	for _, secret := range secretTexts {
 		s = secret.ReplaceAllString(s, "${1}"+hidden+"${2}")
 	}

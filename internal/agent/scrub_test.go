@@ -12,15 +12,16 @@ import (
 
 func TestPrintableHidesSecrets(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain words stay, as does acme/shop@1a2b3c":                             "plain words stay, as does acme/shop@1a2b3c",
-		"Bearer abcdef0123 and Basic dXNlcjpwdw==":                               "Bearer [hidden] and Basic [hidden]",
-		"cannot clone https://user:pw@git.example/acme/shop.git":                 "cannot clone https://[hidden]@git.example/acme/shop.git",
-		"SEMGREP_APP_TOKEN=abc, password: 'hunter2'; api-key = xyz":              "SEMGREP_APP_TOKEN=[hidden], password: '[hidden]'; api-key = [hidden]",
-		`{"Authorization": "Bearer abcdef", "client_secret":"s3cr3t"}`:           `{"Authorization": "[hidden] [hidden]", "client_secret":"[hidden]"}`,
-		"ghp_0123456789abcdef and AKIAIOSFODNN7EXAMPLE":                          "[hidden] and [hidden]",
-		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef":       "[hidden]",
-		"line\nby\tline\x1b[31m and \u202ebackwards\x00":                         "line by line [31m and backwards",
-		"HTTP 401 for url: http://127.0.0.1:8080/api/cli/v2/scans (exit code 2)": "HTTP 401 for url: http://127.0.0.1:8080/api/cli/v2/scans (exit code 2)",
+		"plain words stay, as does acme/shop@1a2b3c":                                         "plain words stay, as does acme/shop@1a2b3c",
+		"Bearer abcdef0123 and Basic dXNlcjpwdw==":                                           "Bearer [hidden] and Basic [hidden]",
+		"cannot clone https://user:pw@git.example/acme/shop.git":                             "cannot clone https://[hidden]@git.example/acme/shop.git",
+		"SEMGREP_APP_TOKEN=abc, password: 'hunter2'; api-key = xyz":                          "SEMGREP_APP_TOKEN=[hidden], password: '[hidden]'; api-key = [hidden]",
+		`{"Authorization": "Bearer abcdef", "client_secret":"s3cr3t"}`:                       `{"Authorization": "[hidden] [hidden]", "client_secret":"[hidden]"}`,
+		"ghp_0123456789abcdef and AKIAIOSFODNN7EXAMPLE":                                      "[hidden] and [hidden]",
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef":                   "[hidden]",
+		"line\nby\tline\x1b[31m and \u202ebackwards\x00":                                     "line by line [31m and backwards",
+		"HTTP 401 for url: http://127.0.0.1:8080/api/cli/v2/scans (exit code 2)":             "HTTP 401 for url: http://127.0.0.1:8080/api/cli/v2/scans (exit code 2)",
+		"rdt_1_" + strings.Repeat("a", 40) + strings.Repeat(" ", 16*maxCause-20) + "the end": "the end",
 	} {
 		if got := printable(text); got != want {
 			t.Errorf("%q became\n%q, want\n%q", text, got, want)

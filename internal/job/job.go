@@ -150,7 +150,11 @@ func (r *Runner) do(ctx context.Context, j redoubt.Job) {
 		log.Warn("job failed, will be tried again", "error", err)
 		err = r.store.RetryJob(ctx, j, backoff(j.Attempt))
 	}
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case errors.Is(err, redoubt.ErrConflict):
+		log.Info("a job was taken over by another worker, its lease having run out")
+	default:
 		log.Error("cannot store how a job ended", "error", err)
 	}
 }
