@@ -98,7 +98,7 @@ func (a *Agent) note(attempt redoubt.FailedAttempt) {
 // may counts a failed step and reports whether it is kept.
 func (t *attempts) may(step redoubt.FailedStep, known int64, address string) bool {
 	t.failed.WithLabelValues(string(step)).Inc()
-	ok := false
+	var ok bool
 	if known != 0 {
 		ok = t.known.Allow(fmt.Sprint(known)).OK
 	} else {

@@ -136,7 +136,7 @@ func TestFailedScanIsOneAttempt(t *testing.T) {
 		}
 		a, scan := own[0], w.scans()[0]
 		w.same("the attempt", []any{redoubt.FailedScan, 7, fmt.Sprint(a.ScanID), "refs/heads/main", true},
-			[]any{a.Step, a.ExitCode, string(scan.ID), a.Ref, strings.HasPrefix(a.TokenID, "tok_")})
+			[]any{a.Step, a.ExitCode, scan.ID, a.Ref, strings.HasPrefix(a.TokenID, "tok_")})
 		for _, want := range []string{"exit code 7", "Rule parse error in rule bad"} {
 			if strings.Count(a.Cause, want) != 1 {
 				w.Errorf("its cause is %q, want %q once", a.Cause, want)
@@ -177,7 +177,7 @@ func TestAddressIsTheClients(t *testing.T) {
 				c.TrustedProxies = loopback
 			}
 		})
-		req, err := http.NewRequestWithContext(t.Context(), "GET", w.web.URL+"/api/agent/identity", nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.web.URL+"/api/agent/identity", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

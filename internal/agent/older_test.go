@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -93,7 +92,7 @@ func TestSideRequests(t *testing.T) {
 	w.decode([]byte(w.ok("GET", "/api/agent/deployments/scans/config", nil)), &config)
 	var document struct{ Rules []struct{ ID string } }
 	w.decode([]byte(config.Text), &document)
-	if len(document.Rules) == 0 || bytes.Contains([]byte(config.Text), []byte("redoubt.lockfiles")) {
+	if len(document.Rules) == 0 || strings.Contains(config.Text, "redoubt.lockfiles") {
 		t.Errorf("an editor gets the rules %+v", document.Rules)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // basic asks with the password, as a URL with user and password does.
 func (w *world) basic(path, password string) int {
 	w.Helper()
-	req, err := http.NewRequestWithContext(w.Context(), "GET", w.web.URL+path, nil)
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.web.URL+path, nil)
 	if err != nil {
 		w.Fatal(err)
 	}
