@@ -1,0 +1,103 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// savePolicy changes the policy of a slug, or makes it.
+func (w *world) savePolicy(slug string, change func(*redoubt.Policy)) (saved redoubt.Policy) {
+	w.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		policies, err := tx.Policies(ctx)
+		if err != nil {
+			return err
+		}
+		p := redoubt.Policy{Name: slug, Slug: slug, Product: redoubt.SAST}
+		for _, known := range policies {
+			if known.Slug == slug {
+				p = known
+			}
+		}
+		change(&p)
+		saved, _, err = policy.Save(ctx, tx, p)
+		return err
+	})
+	return saved
+}
+
+// TestPathsExcludedWhileAScanRuns excludes a folder between the results of a
+// scan and its completion, and lets a later scan look there again.
+func TestPathsExcludedWhileAScanRuns(t *testing.T) {
+	each(t, func(w *world) {
+		w.rules(redoubt.ModeMonitor)
+		path := w.begin("full")
+		w.ok("POST", path+"results", w.recorded("full/3-results.json"))
+		w.savePolicy("code", func(p *redoubt.Policy) { p.Excludes = redoubt.PathGlobs{"web/"} })
+		w.clock.Advance(1e9)
+		w.ok("POST", path+"complete", w.recorded("full/4-complete.json"))
+		want := map[string]string{"eqeq app.py:4": "open", "eqeq app.py:14": "ignored", "taint-x app.py:8": "open"}
+		got, _ := w.code("main")
+		w.same("main without the folder", want, got)
+		if text := w.ok("POST", "/api/cli/scans", w.recorded("error/1-scans.json")); !strings.Contains(text, `"engine_params":{"product_ignored_files":[["sast",["web/"]]]}`) {
+			t.Errorf("the next scan is told %s", text)
+		}
+		w.savePolicy("code", func(p *redoubt.Policy) { p.Excludes = nil })
+		w.replay("after-fix")
+		got, ids := w.code("main")
+		w.same("the folder is looked at again", "open", got["js-eval web/main.js:1"])
+		w.savePolicy("code", func(p *redoubt.Policy) { p.Excludes = redoubt.PathGlobs{"main.js"} })
+		got, _ = w.code("main")
+		w.same("and left out again", "", got["js-eval web/main.js:1"])
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			history, err := tx.History(ctx, ids["js-eval web/main.js:1"])
+			last := history[len(history)-1]
+			w.same("its history ends with", []string{"removed", `{"excluded_by":"code"}`}, []string{string(last.Kind), last.Detail})
+			return err
+		})
+	})
+}
+
+// TestAProjectThatLeavesAPolicyIsServedItsRulesNoMore serves a rule to a project
+// by a policy for some projects, and takes the project out of them. Its findings
+// wait for a full scan: a diff scan takes nothing from main.
+func TestAProjectThatLeavesAPolicyIsServedItsRulesNoMore(t *testing.T) {
+	each(t, func(w *world) {
+		w.rules(redoubt.ModeMonitor)
+		further := w.savePolicy("further", func(p *redoubt.Policy) { p.Scope.Projects = redoubt.ProjectGlobs{"**"} })
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			served, err := tx.ServedRules(ctx)
+			if err != nil {
+				return err
+			}
+			for _, r := range served {
+				if r.Rule.Name != "taint-x" {
+					continue
+				}
+				if _, err := tx.ServeRule(ctx, store.Serving{Rule: r.Rule, Text: r.Text, PolicyID: further.ID}); err != nil {
+					return err
+				}
+				if err := tx.RemoveRule(ctx, r.PolicyID, "taint-x"); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		w.replay("full")
+		got, _ := w.code("main")
+		w.same("a rule of the further policy", "open", got["taint-x app.py:8"])
+		w.savePolicy("further", func(p *redoubt.Policy) { p.Scope.Projects = redoubt.ProjectGlobs{"other/*"} })
+		text := w.ok("POST", "/api/cli/scans", w.recorded("error/1-scans.json"))
+		w.same("it is served still", false, strings.Contains(text, `"id":"taint-x"`))
+		got, _ = w.code("main")
+		w.same("before a scan", "open", got["taint-x app.py:8"])
+		w.replay("diff")
+		got, _ = w.code("main")
+		w.same("after a diff scan of a branch", "open", got["taint-x app.py:8"])
+	})
+}
