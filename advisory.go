@@ -163,6 +163,7 @@ type Impact struct {
 	FindingID    int64
 	ProjectID    int64
 	Project      string
+	ProjectURL   string
 	Ref          string
 	Source       string
 	State        State

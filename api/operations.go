@@ -163,6 +163,16 @@ func (c *Client) ListPolicies(ctx context.Context, deployment string) (*ListPoli
 	return answer[ListPoliciesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies")})
 }
 
+// GetAdvisory answers what is known of a vulnerability, by any of its ids.
+func (c *Client) GetAdvisory(ctx context.Context, deployment, id string) (*AdvisoryResponse, error) {
+	return answer[AdvisoryResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "advisories", id)})
+}
+
+// AdvisoryImpact answers a page of who has a vulnerability.
+func (c *Client) AdvisoryImpact(ctx context.Context, deployment, id string, q ImpactQuery) (*ImpactResponse, error) {
+	return answer[ImpactResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "advisories", id, "impact"), query: values(q)})
+}
+
 // ListPolicyRules answers a page of a policy's rules.
 func (c *Client) ListPolicyRules(ctx context.Context, deployment, policyID string, q PolicyRulesQuery) (*ListPolicyRulesResponse, error) {
 	return answer[ListPolicyRulesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID), query: values(q)})

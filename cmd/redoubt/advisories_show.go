@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,7 +125,7 @@ func (c advisoriesImpactCmd) ofVulnerability(ctx context.Context, a *app, tx *st
 			fixes[j] = fix.Version
 		}
 		rows[i] = []string{
-			fmt.Sprint(f.FindingID), f.Project, f.Ref, f.Lockfile, f.Package, f.Version, orDash(strings.Join(fixes, " ")), redoubt.StatusOf(f.State, f.Triage).String(), day(f.Since),
+			fmt.Sprint(f.FindingID), f.Project, f.Ref, f.Lockfile, f.Package, f.Version, orDash(strings.Join(fixes, " ")), cmp.Or(redoubt.StatusOf(f.State, f.Triage).String(), "removed"), day(f.Since),
 		}
 	}
 	return errors.Join(table(a.out, "FINDING PROJECT REF LOCKFILE PACKAGE VERSION FIX STATUS SINCE", rows), told(a, more))

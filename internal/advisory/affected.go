@@ -87,8 +87,8 @@ func (e Event) rank() int {
 	return 1
 }
 
-// fixes lists the versions that the record calls fixed.
-func (a *Affected) fixes() (out []string) {
+// Fixes lists the versions that the record calls fixed.
+func (a *Affected) Fixes() (out []string) {
 	for _, r := range a.Ranges {
 		for _, e := range r.Events {
 			if e.Fixed != "" {
@@ -109,7 +109,7 @@ func lowestFix(o Order, version string, first, all []*Affected) string {
 	for _, records := range [][]*Affected{all, first} {
 		var candidates []string
 		for _, a := range records {
-			for _, f := range a.fixes() {
+			for _, f := range a.Fixes() {
 				if o.IsVersion(f) && o.Compare(f, version) > 0 {
 					candidates = append(candidates, f)
 				}

@@ -26,7 +26,9 @@ type Library struct {
 }
 
 // NewLibrary makes an empty one.
-func NewLibrary(orders Orders) *Library { return &Library{orders: orders} }
+func NewLibrary(orders Orders) *Library {
+	return &Library{orders: orders, entries: map[string]*packageEntry{}}
+}
 
 // For answers for the uploads of one transaction: see ingest.Upload. Without a
 // library there is nothing to follow.

@@ -110,3 +110,10 @@ func TestWithdrawnRecordsMatchNothing(t *testing.T) {
 		t.Errorf("%+v", advised.Matches)
 	}
 }
+
+func TestNothingIsLoadedYet(t *testing.T) {
+	s := &shelf{holdings: []redoubt.Holding{{Lockfile: "l", Dependencies: []redoubt.Dependency{dep("npm", "a", "1.0.0")}}}}
+	if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 0 || len(advised.Lockfiles) != 1 {
+		t.Errorf("%+v", advised)
+	}
+}

@@ -53,12 +53,14 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"createSBOMExport": {body: object{}, foreign: []probe{
 			{body: object{"repositoryId": w.rivalProject}}, {body: object{"repositoryId": 4000000000}}, {body: object{"repositoryId": w.rivalProject, "ref": "main"}},
 		}},
-		"getSBOMExport":   {ours: export},
-		"downloadSBOM":    {ours: export, query: "?expires=1&signature=x"},
-		"searchScans":     {body: object{}},
-		"importReports":   {body: semgrepReport(), query: "?project=acme/imported&ref=main"},
-		"listPolicies":    {},
-		"listPolicyRules": {ours: map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SAST")}},
+		"getSBOMExport":     {ours: export},
+		"downloadSBOM":      {ours: export, query: "?expires=1&signature=x"},
+		"getAdvisory":       {ours: map[string]string{"advisoryId": "CVE-2024-0001"}},
+		"getAdvisoryImpact": {ours: map[string]string{"advisoryId": "CVE-2024-0001"}},
+		"searchScans":       {body: object{}},
+		"importReports":     {body: semgrepReport(), query: "?project=acme/imported&ref=main"},
+		"listPolicies":      {},
+		"listPolicyRules":   {ours: map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SAST")}},
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/job"
@@ -85,6 +86,7 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 	c := server.Config{
 		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 64 << 20, Clock: s.clock.Now, Logger: log}),
 		Clock: s.clock.Now, Logger: log, Version: "test", SigningKey: signingKey, SecretKey: secretKey, JobAdded: jobs.Wake,
+		Advisories: advisory.NewLibrary(orders),
 	}
 	if len(limits) > 0 {
 		c.Limits = limits[0]

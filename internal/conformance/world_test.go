@@ -50,6 +50,7 @@ func newWorld(t *testing.T, engine string) *world {
 	w := &world{site: newSite(t, engine), rules: map[string]scanRule{}, notes: map[string]object{}}
 	w.globbed = w.newToken(t, redoubt.Token{Name: "globbed", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"group/**"}})
 	w.addRival(t)
+	w.publish(t, record{id: "GHSA-0000", aliases: []string{"CVE-2024-0001"}, name: "nobody-has-it", fixed: "1.0.0"})
 	for i := range worldProjects {
 		w.addProject(t, i)
 	}

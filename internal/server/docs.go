@@ -43,6 +43,10 @@ var described = map[string]words{
 	"getSBOMExport":    {"Get the status of an SBOM export", "Once it is complete, `downloadUrl` serves the document."},
 	"downloadSBOM":     {"Download an SBOM", "Serves the document with its own media type. The address is signed and needs no token; it comes from the status of the export."},
 
+	"getAdvisory": {"Get an advisory", "What the advisories that were loaded know of a vulnerability, by any of its ids in any case (an extension)."},
+	"getAdvisoryImpact": {"Get the impact of an advisory", "Who has a vulnerability, where, since when and what to upgrade to (an extension): its findings, whoever found them, on every ref. " +
+		"Pass `cursor` to get the next page; it is absent on the last one."},
+
 	"searchScans": {"Search scans", "Scans by `started_at`, descending. Pass `cursor` to get the next page; it is absent on the last one. Beta."},
 	"importReports": {"Import reports", "Takes the reports of scanners and lockfiles in (an extension): as a multipart form with its fields before its files, or as a raw body with query parameters; either may be gzip. " +
 		"The format is detected. All files count or none; a broken item is refused and loses nothing else, unless `strict`."},
@@ -59,6 +63,7 @@ var pathWords = map[string]struct{ text, example string }{
 	"projectName":    {"Name of the project, with its slashes or with `%2F`.", "acme/payments"},
 	"repositoryId":   {"Id of the project.", "17"},
 	"policyId":       {"Id of the policy.", "3"},
+	"advisoryId":     {"CVE, GHSA or any other id of a vulnerability.", "CVE-2021-44228"},
 	"taskToken":      {"Token that starting the export answered.", "task_mfrggzdfmztwq2lk"},
 }
 

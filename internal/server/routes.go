@@ -76,6 +76,9 @@ func Routes() []Route {
 		{get, byID + "/sbom/export/{taskToken}", WebAPI, reads, "getSBOMExport", "dependencies", view((*call).getSBOMExport)},
 		{get, byID + "/sbom/export/{taskToken}/download", Anyone, reads, "downloadSBOM", "dependencies", streamed[api.DownloadQuery, document]((*call).downloadSBOM)},
 
+		{get, byID + "/advisories/{advisoryId}", WebAPI, reads, "getAdvisory", "dependencies", view((*call).getAdvisory)},
+		{get, byID + "/advisories/{advisoryId}/impact", WebAPI, reads, "getAdvisoryImpact", "dependencies", view((*call).getAdvisoryImpact)},
+
 		{post, byID + "/scans/search", WebAPI, reads, "searchScans", "scans", view((*call).searchScans)},
 		{post, byID + "/imports", Upload, writes, "importReports", "scans", keyed(plain((*call).importReports))},
 

@@ -37,7 +37,7 @@ func (tx *Tx) Impact(ctx context.Context, q ImpactQuery) ([]redoubt.Impact, bool
 		w.and(`f.state NOT IN (?, ?)`, int64(redoubt.Fixed), int64(redoubt.StateRemoved))
 	}
 	list, err := many(ctx, tx, scanImpact, `
-		SELECT f.id, f.project_id, p.name, f.ref, f.source, f.state, l.triage_state, f.severity, f.transitivity, f.relevant_since,
+		SELECT f.id, f.project_id, p.name, p.url, f.ref, f.source, f.state, l.triage_state, f.severity, f.transitivity, f.relevant_since,
 			s.lockfile, s.ecosystem, s.package, s.version, b.body
 		FROM finding_subject s
 		JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id
@@ -54,7 +54,7 @@ func (tx *Tx) Impact(ctx context.Context, q ImpactQuery) ([]redoubt.Impact, bool
 
 func scanImpact(r row) (i redoubt.Impact, err error) {
 	var body []byte
-	if err = r.Scan(&i.FindingID, &i.ProjectID, &i.Project, &i.Ref, &i.Source, &i.State, &i.Triage, &i.Severity, &i.Transitivity, instant(&i.Since),
+	if err = r.Scan(&i.FindingID, &i.ProjectID, &i.Project, &i.ProjectURL, &i.Ref, &i.Source, &i.State, &i.Triage, &i.Severity, &i.Transitivity, instant(&i.Since),
 		&i.Lockfile, &i.Ecosystem, &i.Package, &i.Version, &body); err != nil {
 		return i, err
 	}

@@ -1,0 +1,140 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// defaultImpact is how many findings an answer holds when 0 are asked for.
+const defaultImpact = 100
+
+// vulnerability finds the one that the path names.
+func (c *call) vulnerability(ctx context.Context) (*advisory.Vulnerability, error) {
+	g, err := c.tx.AdvisoryGroup(ctx, c.r.PathValue("advisoryId"))
+	if err != nil {
+		return nil, err
+	}
+	return advisory.NewVulnerability(g)
+}
+
+func (c *call) getAdvisory(ctx context.Context, _ *none) (*api.AdvisoryResponse, error) {
+	v, err := c.vulnerability(ctx)
+	if err != nil {
+		return nil, err
+	}
+	scores, err := c.tx.Scores(ctx, v.CVEs)
+	if err != nil {
+		return nil, err
+	}
+	exploited, err := c.tx.Exploited(ctx, v.CVEs)
+	if err != nil {
+		return nil, err
+	}
+	out := advisoryOf(v)
+	for _, cve := range v.CVEs {
+		if s, ok := scores[cve]; ok && (out.EPSSScore == nil || out.EPSSScore.Score < s.Score) {
+			out.EPSSScore = &api.EPSSScore{Percentile: s.Percentile, Score: s.Score}
+		}
+		if k, ok := exploited[cve]; ok && out.Exploited == nil {
+			out.Exploited = &api.Exploited{AddedAt: api.Time{Time: k.Added}, DueAt: timeOrNull(k.Due), Ransomware: k.Ransomware, Action: k.Action}
+		}
+	}
+	return &api.AdvisoryResponse{Advisory: out}, nil
+}
+
+// timeOrNull is null where there is no time.
+func timeOrNull(t time.Time) *api.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return api.NewTime(t)
+}
+
+func advisoryOf(v *advisory.Vulnerability) api.Advisory {
+	out := api.Advisory{
+		ID: v.Shown, Aliases: orEmpty(v.Called()), Summary: v.Summary(), Details: v.Details(), Severity: v.Severity("").String(),
+		Malicious: v.Malicious, Withdrawn: v.Withdrawn(), CWENames: orEmpty(v.CWEs()), References: orEmpty(v.References()),
+		Packages: []api.AdvisoryPackage{}, Records: []api.AdvisoryRecord{},
+	}
+	for i := range v.Records {
+		r := &v.Records[i]
+		out.Records = append(out.Records, api.AdvisoryRecord{
+			ID: r.ID, PublishedAt: timeOrNull(r.Published), ModifiedAt: timeOrNull(r.Modified), WithdrawnAt: timeOrNull(r.WithdrawnAt),
+		})
+		if r.Vector != "" && (out.CVSS == nil || strings.HasPrefix(r.Vector, "CVSS:4") && !strings.HasPrefix(out.CVSS.Vector, "CVSS:4")) {
+			out.CVSS = &api.CVSS{Score: r.Score, Vector: r.Vector}
+		}
+		for j := range r.Affected {
+			a := &r.Affected[j]
+			ecosystem, _, _ := strings.Cut(a.Package, "/")
+			out.Packages = append(out.Packages, api.AdvisoryPackage{
+				Ecosystem: ecosystem, Package: a.Name, Affected: a.Describe(), Fixed: orEmpty(a.Fixes()), Record: r.ID,
+			})
+		}
+	}
+	return out
+}
+
+// impactInput is a page of who has a vulnerability that is asked for.
+type impactInput struct {
+	api.ImpactQuery
+	list  list
+	after int64
+}
+
+// Resolve finds the position in the list.
+func (in *impactInput) Resolve(ctx huma.Context) []error {
+	c := callOf(ctx.Context())
+	in.list = list{"impact " + strings.ToUpper(ctx.Param("advisoryId")), c.caller.Deployment.ID, in.All}
+	position, err := c.server.cursors.decode(in.list, in.Cursor, 1)
+	if err != nil {
+		return []error{&huma.ErrorDetail{Location: "query.cursor", Message: err.Error(), Value: in.Cursor}}
+	}
+	if position != nil {
+		in.after = position[0]
+	}
+	return nil
+}
+
+func (c *call) getAdvisoryImpact(ctx context.Context, in *impactInput) (*api.ImpactResponse, error) {
+	v, err := c.vulnerability(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := c.tx.Impact(ctx, store.ImpactQuery{
+		Group: v.Group, Names: v.Names, All: in.All, Projects: c.caller.Globs(), AfterID: in.after, Limit: cmp.Or(int(in.Limit), defaultImpact),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ImpactResponse{Impact: make([]api.Impact, len(rows))}
+	for i, r := range rows {
+		out.Impact[i] = impactOf(r)
+	}
+	if more {
+		out.Cursor, err = c.server.cursors.encode(in.list, rows[len(rows)-1].FindingID)
+	}
+	return out, err
+}
+
+func impactOf(r redoubt.Impact) api.Impact {
+	out := api.Impact{
+		FindingID: r.FindingID, Repository: api.Repository{Name: r.Project, URL: r.ProjectURL}, Ref: r.Ref, Lockfile: r.Lockfile,
+		Ecosystem: r.Ecosystem, Package: r.Package, Version: r.Version, Transitivity: cmp.Or(r.Transitivity, redoubt.TransitivityUnknown).String(),
+		Severity: r.Severity.String(), Status: cmp.Or(redoubt.StatusOf(r.State, r.Triage).String(), "removed"), Since: api.Time{Time: r.Since},
+		FixRecommendations: []api.FixRecommendation{}, Source: r.Source,
+	}
+	for _, f := range r.Fixes {
+		out.FixRecommendations = append(out.FixRecommendations, api.FixRecommendation{Package: f.Package, Version: f.Version})
+	}
+	return out
+}
