@@ -65,7 +65,7 @@ func (tx *Tx) AddScan(ctx context.Context, s redoubt.Scan) (int64, error) {
 		return 0, err
 	}
 	s.ID = id
-	if err := tx.insert(ctx, `scan (deployment_id, `+scanColumns+`)`, [][]any{scanRow(s)}, ""); err != nil {
+	if err := tx.insert(ctx, `scan (deployment_id, `+scanColumns+`, applied_at)`, [][]any{append(scanRow(s), tx.appliedAt(s))}, ""); err != nil {
 		return 0, err
 	}
 	tx.audit("scan.create", subject("scan", id), nil, imageOfScan(s))
@@ -95,13 +95,22 @@ func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
 	// From the columns' order: what may change starts at completed_at.
 	_, err = tx.exec(ctx, `
 		UPDATE scan SET completed_at = $3, exit_code = $4, products = $5, status = $6, outcome = $7,
-			code = $8, secrets = $9, supply_chain = $10, total_micros = $11, digest = $12, error = $13, unread_json = $14
-		WHERE deployment_id = $1 AND id = $2`, append([]any{s.ID, args[6], args[7]}, args[9:]...)...)
+			code = $8, secrets = $9, supply_chain = $10, total_micros = $11, digest = $12, error = $13, unread_json = $14, applied_at = $15
+		WHERE deployment_id = $1 AND id = $2`, append(append([]any{s.ID, args[6], args[7]}, args[9:]...), tx.appliedAt(s))...)
 	if err != nil {
 		return err
 	}
 	tx.audit("scan.finish", subject("scan", s.ID), imageOfScan(before), imageOfScan(s))
 	return nil
+}
+
+// appliedAt places a scan among those that were applied, in the order of their
+// commits.
+func (tx *Tx) appliedAt(s redoubt.Scan) int64 {
+	if s.Outcome != redoubt.ScanApplied {
+		return 0
+	}
+	return tx.now.UnixMicro()
 }
 
 // Stream tells what stands on a project's ref as a source sees it: the order
@@ -114,7 +123,7 @@ func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit s
 	stream := []any{projectID, ref, source, redoubt.ScanApplied}
 
 	err = each(ctx, tx, func(r row) error { return r.Scan(&s.LastScanID, digest(&s.LastDigest)) },
-		`SELECT id, digest`+applied+`ORDER BY id DESC LIMIT 1`, stream...)
+		`SELECT id, digest`+applied+`ORDER BY applied_at DESC, id DESC LIMIT 1`, stream...)
 	if err != nil || s.LastScanID == 0 {
 		return s, err
 	}
@@ -125,6 +134,6 @@ func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit s
 	}
 	err = each(ctx, tx, func(r row) error { return r.Scan(&s.Superseded) },
 		`SELECT EXISTS (SELECT 1`+applied+`AND commit_hash NOT IN ('', $6) AND digest <> $7
-			AND id > (SELECT MIN(id)`+applied+`AND commit_hash = $6 AND digest <> $7))`, append(stream, commit, redoubt.Digest{})...)
+			AND (applied_at, id) > (SELECT applied_at, id`+applied+`AND commit_hash = $6 AND digest <> $7 ORDER BY applied_at, id LIMIT 1))`, append(stream, commit, redoubt.Digest{})...)
 	return s, err
 }

@@ -260,3 +260,39 @@ func land(ctx context.Context, tx *store.Tx, p redoubt.Project, c streamed) (wan
 	want.Superseded = c.superseded
 	return want, nil
 }
+
+// Scans that run at the same time count in the order in which they end.
+func TestStreamFollowsTheOrderOfEnds(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		p := addProjects(t, s, d, "acme/ends")[0]
+		var ids []int64
+		for _, commit := range []string{"c1", "c2"} {
+			update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+				id, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: main, Commit: commit, Source: "semgrep", StartedAt: tx.Now(), Status: redoubt.ScanRunning, TotalTime: -1})
+				ids = append(ids, id)
+				return err
+			})
+		}
+		for i := range 2 {
+			update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+				scan, err := tx.Scan(ctx, ids[1-i])
+				if err != nil {
+					return err
+				}
+				scan.Status, scan.Outcome, scan.Digest, scan.CompletedAt = redoubt.ScanCompleted, redoubt.ScanApplied, redoubt.Digest{byte(i + 1)}, tx.Now()
+				return tx.FinishScan(ctx, scan)
+			})
+		}
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			for commit, superseded := range map[string]bool{"c2": true, "c1": false} {
+				got, err := tx.Stream(ctx, p.ID, main, "semgrep", commit)
+				if err != nil {
+					return err
+				}
+				same(t, "the stream of "+commit, got, redoubt.ScanStream{LastScanID: ids[0], LastDigest: redoubt.Digest{2}, Superseded: superseded})
+			}
+			return nil
+		})
+	})
+}

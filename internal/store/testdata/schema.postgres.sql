@@ -426,9 +426,10 @@ scan.total_micros bigint
 scan.digest bytea NOT NULL
 scan.error text NOT NULL
 scan.unread_json text NOT NULL DEFAULT '[]'::text
+scan.applied_at bigint NOT NULL DEFAULT 0
 CREATE INDEX scan_project ON public.scan USING btree (deployment_id, project_id, started_at, id)
 CREATE INDEX scan_started ON public.scan USING btree (deployment_id, started_at, id)
-CREATE INDEX scan_stream ON public.scan USING btree (deployment_id, project_id, ref, source, outcome, id)
+CREATE INDEX scan_stream ON public.scan USING btree (deployment_id, project_id, ref, source, outcome, applied_at)
 CREATE UNIQUE INDEX scan_pkey ON public.scan USING btree (deployment_id, id)
 scan PRIMARY KEY (deployment_id, id)
 SEQUENCE scan_id_seq MAXVALUE 9007199254740991

@@ -415,12 +415,12 @@ CREATE TABLE scan (
     supply_chain  INTEGER  NOT NULL,
     total_micros  BIGINT,
     digest        BYTEA    NOT NULL,
-    error         TEXT     NOT NULL, unread_json TEXT NOT NULL DEFAULT '[]',
+    error         TEXT     NOT NULL, unread_json TEXT NOT NULL DEFAULT '[]', applied_at BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX scan_project ON scan (deployment_id, project_id, started_at, id);
 CREATE INDEX scan_started ON scan (deployment_id, started_at, id);
-CREATE INDEX scan_stream ON scan (deployment_id, project_id, ref, source, outcome, id);
+CREATE INDEX scan_stream ON scan (deployment_id, project_id, ref, source, outcome, applied_at);
 CREATE TABLE secret_rule (
     deployment_id BIGINT   NOT NULL,
     tool          TEXT     NOT NULL,
