@@ -1,0 +1,327 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/ingest/lifemodel"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// wireTree is what a checkout holds, and the text of the rules.
+type wireTree struct {
+	items   []wireItem
+	pattern string
+}
+
+type wireItem struct {
+	rule, path, code string
+	line             int
+	muted            bool
+}
+
+var wirePaths = []string{"a.py", "b.py", "lib/c.py"}
+
+// edit changes the tree as people do.
+func (tr *wireTree) edit(t *rapid.T) {
+	for range rapid.IntRange(0, 3).Draw(t, "edits") {
+		op := rapid.IntRange(0, 7).Draw(t, "edit")
+		if op <= 2 || len(tr.items) == 0 {
+			tr.items = append(tr.items, wireItem{
+				rapid.SampledFrom(wireRules).Draw(t, "rule"), rapid.SampledFrom(wirePaths).Draw(t, "path"),
+				rapid.SampledFrom([]string{"x == x", "y == y"}).Draw(t, "code"), rapid.IntRange(1, 5).Draw(t, "line"),
+				rapid.IntRange(0, 3).Draw(t, "muted") == 0,
+			})
+			continue
+		}
+		i := rapid.IntRange(0, len(tr.items)-1).Draw(t, "item")
+		switch op {
+		case 3:
+			tr.items = slices.Delete(tr.items, i, i+1)
+		case 4:
+			from, to := tr.items[i].path, rapid.SampledFrom(wirePaths).Draw(t, "to")
+			for j := range tr.items {
+				if tr.items[j].path == from {
+					tr.items[j].path = to
+				}
+			}
+		case 5:
+			tr.items[i].muted = !tr.items[i].muted
+		case 6:
+			tr.pattern = rapid.SampledFrom([]string{"p", "q"}).Draw(t, "pattern")
+		default:
+			for j := range tr.items {
+				tr.items[j].line++
+			}
+		}
+	}
+}
+
+// results is what a scanner reports of the tree.
+func (tr *wireTree) results(patterns, code bool) (out []redoubt.Result) {
+	count := map[string]int{}
+	for _, it := range tr.items {
+		column := 1 + 4*int(it.code[0]-'x')
+		r := redoubt.Result{
+			Rule: &redoubt.Rule{Name: it.rule}, Path: it.path, Message: "m " + it.code, Muted: it.muted,
+			Location: redoubt.Location{Line: it.line, Column: column, EndLine: it.line, EndColumn: column + 6},
+		}
+		if code {
+			key := hexOf(it.rule + it.path + it.code + tr.pattern)
+			r.Code, r.CodeHash, r.MatchBasedID = it.code, hexOf(it.code), fmt.Sprintf("%s_%d", key, count[key])
+			count[key]++
+		}
+		if patterns {
+			r.Code, r.PatternHash = "", hexOf(tr.pattern+it.code)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func hexOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// resultsBody is the report as semgrep ci uploads it.
+func resultsBody(u lifemodel.Upload) map[string]any {
+	lists := map[bool][]any{false: {}, true: {}}
+	for i, r := range u.Report.Results {
+		lists[r.Muted] = append(lists[r.Muted], map[string]any{
+			"check_id": r.Rule.Name, "path": r.Path, "line": r.Location.Line, "column": r.Location.Column, "end_line": r.Location.EndLine,
+			"end_column": r.Location.EndColumn, "message": r.Message, "severity": 2, "index": 0, "syntactic_id": fmt.Sprintf("%032x", i),
+			"match_based_id": r.MatchBasedID, "metadata": map[string]any{}, "is_blocking": false,
+			"hashes": map[string]any{"code_hash": r.CodeHash, "pattern_hash": r.PatternHash, "start_line_hash": "", "end_line_hash": ""},
+		})
+	}
+	return map[string]any{
+		"findings": lists[false], "ignores": lists[true], "searched_paths": u.Report.Searched, "skipped_paths": append([]string{}, u.Report.Skipped...),
+		"renamed_paths": []string{}, "rule_ids": u.Report.RulesRun,
+	}
+}
+
+// jsonBody is the report as semgrep scan --json writes it.
+func jsonBody(u lifemodel.Upload) []byte {
+	results := []any{}
+	for _, r := range u.Report.Results {
+		lines, fingerprint := r.Code, r.MatchBasedID
+		if fingerprint == "" {
+			lines, fingerprint = "requires login", "requires login"
+		}
+		results = append(results, map[string]any{
+			"check_id": r.Rule.Name, "path": r.Path, "start": map[string]any{"line": r.Location.Line, "col": r.Location.Column},
+			"end":   map[string]any{"line": r.Location.EndLine, "col": r.Location.EndColumn},
+			"extra": map[string]any{"message": r.Message, "severity": "ERROR", "metadata": map[string]any{}, "lines": lines, "fingerprint": fingerprint},
+		})
+	}
+	return mustJSON(map[string]any{
+		"version": "1.180.0", "results": results, "errors": []any{}, "skipped_rules": []any{}, "paths": map[string]any{"scanned": u.Report.Searched},
+	})
+}
+
+// sarifBody is the report as another tool writes it.
+func sarifBody(u lifemodel.Upload) []byte {
+	results := []any{}
+	for _, r := range u.Report.Results {
+		suppressions := []any{}
+		if r.Muted {
+			suppressions = append(suppressions, map[string]any{"kind": "inSource"})
+		}
+		results = append(results, map[string]any{
+			"ruleId": r.Rule.Name, "message": map[string]any{"text": r.Message}, "suppressions": suppressions,
+			"locations": []any{map[string]any{"physicalLocation": map[string]any{
+				"artifactLocation": map[string]any{"uri": r.Path},
+				"region": map[string]any{
+					"startLine": r.Location.Line, "startColumn": r.Location.Column, "endLine": r.Location.EndLine, "endColumn": r.Location.EndColumn,
+					"snippet": map[string]any{"text": r.Code},
+				},
+			}}},
+		})
+	}
+	return mustJSON(map[string]any{"version": "2.1.0", "runs": []any{map[string]any{
+		"tool": map[string]any{"driver": map[string]any{"name": "Bandit", "rules": []any{}}}, "results": results,
+	}}})
+}
+
+// failer is what of a test, random or not, ends it.
+type failer interface {
+	Context() context.Context
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// wire speaks for one project with a server.
+type wire struct {
+	*world
+	t           failer
+	name, first string // what the repository is called now, and was at first
+	number      int
+}
+
+// post sends what a scanner sends.
+func (w *wire) post(path string, body any) string {
+	status, text := w.send("POST", path, w.token, mustJSON(body))
+	if status != 200 {
+		w.t.Fatalf("POST %s answers %d %s", path, status, text)
+	}
+	return text
+}
+
+// start begins a scan, and says so twice.
+func (w *wire) start(u lifemodel.Upload, unique string) (path string, scan int64) {
+	body := map[string]any{
+		"project_metadata": map[string]any{
+			"scan_environment": "git", "repository": w.name, "repo_url": "https://git.example/" + w.first, "repo_id": fmt.Sprint(w.number),
+			"branch": u.Ref, "commit": u.Commit, "is_full_scan": u.Full,
+		},
+		"scan_metadata": map[string]any{"cli_version": "1.180.0", "unique_id": unique, "requested_products": []string{}, "dry_run": false},
+	}
+	text := w.post("/api/cli/v2/scans", body)
+	if again := w.post("/api/cli/v2/scans", body); again != text {
+		w.t.Fatalf("the scan began as %s and then as %s", text, again)
+	}
+	_, id, _ := strings.Cut(text, `"id":`)
+	id, _, _ = strings.Cut(id, ",")
+	scan, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		w.t.Fatalf("%v in %s", err, text)
+	}
+	return fmt.Sprintf("/api/agent/scans/%d/", scan), scan
+}
+
+type wireImport struct {
+	api.Import
+	scan int64
+}
+
+// imported hands in a file, under the name that the repository had at first.
+func (w *wire) imported(u lifemodel.Upload, body []byte) wireImport {
+	q := api.ImportQuery{Project: w.first, Ref: u.Ref, Commit: u.Commit, Full: u.DeclaredFull, Diff: !u.Full}
+	answer, err := w.client().ImportReport(w.t.Context(), "acme", q, bytes.NewReader(body))
+	if err != nil {
+		w.t.Fatalf("%v\n%s", err, body)
+	}
+	scan, err := strconv.ParseInt(answer.Imports[0].ScanID, 10, 64)
+	if err != nil || len(answer.Imports) != 1 || len(answer.Imports[0].Refused) > 0 {
+		w.t.Fatalf("%v: %+v", err, answer)
+	}
+	return wireImport{answer.Imports[0], scan}
+}
+
+// serve puts the rules into the policies, as they were written.
+func (w *wire) serve() {
+	w.change(func(ctx context.Context, tx *store.Tx) error {
+		for _, name := range wireRules {
+			rule := redoubt.Rule{Name: name, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
+			if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: fmt.Appendf(nil, `{"id":%q,"pattern":"$X"}`, name), Checked: true, Mode: redoubt.ModeMonitor}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (w *wire) change(fn func(ctx context.Context, tx *store.Tx) error) {
+	if err := w.store.Update(w.t.Context(), w.deployment.ID, storetest.Actor, fn); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *wire) read(fn func(ctx context.Context, tx *store.Tx) error) {
+	if err := w.store.View(w.t.Context(), w.deployment.ID, fn); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *wire) project() (p redoubt.Project, known bool) {
+	w.read(func(ctx context.Context, tx *store.Tx) (err error) {
+		p, err = tx.ProjectByName(ctx, w.first)
+		known = err == nil
+		return nil
+	})
+	return p, known
+}
+
+// outcome is how a scan counts.
+func (w *wire) outcome(id int64) (out redoubt.ScanOutcome) {
+	w.read(func(ctx context.Context, tx *store.Tx) error {
+		scan, err := tx.Scan(ctx, id)
+		out = scan.Outcome
+		return err
+	})
+	return out
+}
+
+// stored reads the findings of every stream that the model knows.
+func (w *wire) stored(m *lifemodel.Model) map[int64]redoubt.Finding {
+	out := map[int64]redoubt.Finding{}
+	project, known := w.project()
+	if !known {
+		return out
+	}
+	w.read(func(ctx context.Context, tx *store.Tx) error {
+		for _, s := range m.Streams {
+			rows, err := tx.Findings(ctx, project.ID, s.Ref, s.Source)
+			if err != nil {
+				return err
+			}
+			for _, f := range rows {
+				out[f.ID] = f
+			}
+		}
+		return nil
+	})
+	return out
+}
+
+func (h *wireHistory) lineages() (out map[int64]redoubt.Lineage) {
+	var ids []int64
+	for _, f := range h.rows {
+		ids = append(ids, f.LineageID)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.Sort(ids)
+	h.read(func(ctx context.Context, tx *store.Tx) (err error) {
+		out, err = tx.Lineages(ctx, slices.Compact(ids))
+		return err
+	})
+	return out
+}
+
+// events lists what was written into the histories of findings since it was
+// asked last.
+func (h *wireHistory) events() map[int64][]string {
+	out := map[int64][]string{}
+	h.read(func(ctx context.Context, tx *store.Tx) error {
+		newest := h.told
+		for id := range h.rows {
+			lines, err := tx.History(ctx, id)
+			if err != nil {
+				return err
+			}
+			for _, line := range lines {
+				if line.ID > h.told {
+					out[id] = append(out[id], string(line.Kind))
+					newest = max(newest, line.ID)
+				}
+			}
+		}
+		h.told = newest
+		return nil
+	})
+	return out
+}
