@@ -22,7 +22,7 @@ func (g PathGlobs) Check() error {
 		case strings.TrimSpace(glob) != glob || strings.Trim(glob, "/") == "":
 			return fmt.Errorf("%q will not do: a glob names a file or a folder, with no space around it", glob)
 		case strings.HasPrefix(glob, "#") || strings.HasPrefix(glob, "!"):
-			return fmt.Errorf("%q will not do: a # or ! in front has no meaning here", glob)
+			return fmt.Errorf("%q will not do: a glob does not start with # or !", glob)
 		case strings.HasPrefix(glob, "./") || strings.Contains(glob, "//") || strings.Contains(glob, `\`):
 			return fmt.Errorf("%q will not do: a glob has no ./ in front, no // and no backslash", glob)
 		}
@@ -92,14 +92,14 @@ func globPattern(glob string) string {
 
 func globSegment(b *strings.Builder, segment string) {
 	for segment != "" {
-		switch segment[0] {
-		case '*':
+		switch c := segment[0]; {
+		case c == '*':
 			segment = strings.TrimLeft(segment, "*")
 			b.WriteString(`[^/]*`)
 			continue
-		case '?':
+		case c == '?':
 			b.WriteString(`[^/]`)
-		case '[':
+		case c == '[':
 			if end := strings.IndexByte(segment[1:], ']'); end > 0 {
 				set := segment[1 : end+1]
 				if strings.HasPrefix(set, "!") {

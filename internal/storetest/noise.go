@@ -108,9 +108,6 @@ func noisyAgent(ctx context.Context, tx *store.Tx) error {
 	if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"served"}`), Checked: true, Mode: redoubt.ModeBlock}); err != nil {
 		return err
 	}
-	if err := tx.PutSecretRules(ctx, []redoubt.SecretRule{{Tool: "semgrep", Name: "rule-2"}}); err != nil {
-		return err
-	}
 	return tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "agent-scan", ScanID: 1, Begun: []byte(`{}`)})
 }
 
