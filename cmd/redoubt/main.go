@@ -41,6 +41,7 @@ type cli struct {
 	Backup     backupCmd     `cmd:"" help:"Copy all data to a new file, while the server runs."`
 	Advisories advisoriesCmd `cmd:"" help:"Load what is known of vulnerable packages, and ask about it."`
 	Audit      auditCmd      `cmd:"" help:"Show who changed what."`
+	Bench      benchCmd      `cmd:"" help:"Measure this machine with made-up scans."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
