@@ -30,6 +30,9 @@ func chromium(t testing.TB) string {
 	return ""
 }
 
+// limit is how long a browser has; a machine that is busy with other things needs it.
+const limit = 6 * time.Minute
+
 func (s *site) browse(width, height int, options ...chromedp.ExecAllocatorOption) *browser {
 	s.t.Helper()
 	path := chromium(s.t)
@@ -49,7 +52,7 @@ func (s *site) browse(width, height int, options ...chromedp.ExecAllocatorOption
 	s.t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocator)
 	s.t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, limit)
 	s.t.Cleanup(cancel)
 	return &browser{s.t, ctx, server.URL}
 }
@@ -76,4 +79,12 @@ func read[T any](b *browser, expression string) T {
 		b.t.Fatalf("%s: %v", expression, err)
 	}
 	return v
+}
+
+// run evaluates a script for what it does.
+func (b *browser) run(script string) {
+	b.t.Helper()
+	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[any](script+"\n;0")); err != nil {
+		b.t.Fatal(err)
+	}
 }
