@@ -50,7 +50,8 @@ type call struct {
 	query  url.Values
 	body   any       // sent as JSON; nil for none
 	raw    io.Reader // sent as it is, and therefore once
-	media  string    // of raw
+	packed []byte    // sent as it is
+	media  string    // of raw and packed
 	key    string    // Idempotency-Key
 	tag    string    // If-Match
 }
@@ -90,7 +91,7 @@ func (c *Client) do(ctx context.Context, k call, out any) error {
 // send makes a call, again where the server asks for it, and answers a response
 // that succeeded. A refusal is a *Problem.
 func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
-	var body []byte
+	body := k.packed
 	if k.body != nil {
 		var err error
 		if body, err = json.Marshal(k.body); err != nil {
@@ -130,6 +131,8 @@ func (c *Client) once(ctx context.Context, k call, body []byte) (*http.Response,
 	switch {
 	case k.raw != nil:
 		reader = k.raw
+	case k.packed != nil:
+		reader = bytes.NewReader(body)
 	case body != nil:
 		reader, media = bytes.NewReader(body), "application/json"
 	}

@@ -7,6 +7,7 @@ type ImportQuery struct {
 	Ref      string `query:"ref" maxLength:"512" doc:"Branch or other ref, full or short; HEAD when absent."`
 	Full     bool   `query:"full" doc:"The report is of everything: findings of its source that it does not hold are fixed, even where it does not tell what it looked at."`
 	Diff     bool   `query:"diff" doc:"The report is of a change only: it fixes nothing that full scans saw."`
+	Whole    bool   `query:"whole" doc:"The lockfiles are all that the checkout of the commit has: any other is gone, whoever told of it. One that cannot be read is refused, not the upload, and stays as it was. Implies full for them; there may be no file at all."`
 	Category string `query:"category" maxLength:"200" doc:"Makes a source of its own of the same tool."`
 	At       string `query:"at" format:"date-time" doc:"Back-dates the scan and what it finds (RFC 3339)."`
 	Commit   string `query:"commit" maxLength:"200" doc:"Commit that was scanned."`
@@ -18,7 +19,17 @@ type ImportQuery struct {
 
 // ImportResponse says what an upload did.
 type ImportResponse struct {
-	Imports []Import `json:"imports" doc:"One for each source in the files."`
+	Imports []Import   `json:"imports" doc:"One for each source in the files."`
+	Gate    ImportGate `json:"gate" doc:"Whether a build may pass."`
+}
+
+// ImportGate is what the policies say of the findings of an upload, as they say
+// it to scanners that report by themselves: block is for what the primary branch
+// did not have before, that nobody ignores.
+type ImportGate struct {
+	Blocked  bool         `json:"blocked" doc:"Whether a finding of a blocking rule is new, so that the build should fail."`
+	Reason   string       `json:"reason" doc:"Why, for people; empty when nothing blocks." example:""`
+	Blocking []ImportItem `json:"blocking" doc:"The findings that block, each source's worst first."`
 }
 
 // Import says what the reports of one source did.
@@ -39,6 +50,7 @@ type Import struct {
 	Unchanged int `json:"unchanged" doc:"Findings that are as they were."`
 
 	Items   []ImportItem    `json:"items" doc:"Every finding that changed."`
+	Advised []ImportItem    `json:"advisory_items" doc:"Every finding of the advisories that changed with the inventory."`
 	Refused []RefusedItem   `json:"refused" doc:"Every item that could not be taken, and why."`
 	Counts  FindingsCounts  `json:"findings_counts" doc:"Findings that the report holds."`
 	Changes InventoryChange `json:"dependencies" doc:"What happened to the inventory."`
@@ -50,7 +62,7 @@ type ImportItem struct {
 	Rule      string `json:"rule" doc:"Its rule."`
 	Path      string `json:"path" doc:"Its file." example:"src/app.py"`
 	Line      int    `json:"line" doc:"Its line; 0 when not known." example:"10"`
-	Change    string `json:"change" enum:"new,changed,returned,moved,closed,removed" doc:"What happened."`
+	Change    string `json:"change" enum:"new,changed,returned,moved,closed,removed,unchanged" doc:"What happened; unchanged only where a finding blocks."`
 }
 
 // RefusedItem is one item of a report that could not be taken.

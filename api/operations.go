@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -155,6 +157,35 @@ func (c *Client) SearchScans(ctx context.Context, deployment string, r SearchSca
 func (c *Client) ImportReport(ctx context.Context, deployment string, q ImportQuery, report io.Reader, options ...Option) (*ImportResponse, error) {
 	return answer[ImportResponse](ctx, c, call{
 		method: http.MethodPost, path: path(deployment, "imports"), query: values(q), raw: report, media: "application/octet-stream",
+	}, options...)
+}
+
+// File is a report or a lockfile to import: its name is its path in the
+// repository.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// ImportReports hands in several files as one upload: all of them or none. With
+// a key it is tried again where the connection broke or the server is busy.
+func (c *Client) ImportReports(ctx context.Context, deployment string, q ImportQuery, files []File, options ...Option) (*ImportResponse, error) {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for _, f := range files {
+		part, err := form.CreateFormFile("file", f.Name)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := part.Write(f.Data); err != nil {
+			return nil, err
+		}
+	}
+	if err := form.Close(); err != nil {
+		return nil, err
+	}
+	return answer[ImportResponse](ctx, c, call{
+		method: http.MethodPost, path: path(deployment, "imports"), query: values(q), packed: body.Bytes(), media: form.FormDataContentType(),
 	}, options...)
 }
 

@@ -21,6 +21,8 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -35,6 +37,9 @@ type Config struct {
 	SecretKey []byte
 	// Advisories are what inventories are matched against. Nil matches nothing.
 	Advisories *advisory.Library
+	// Told says what a scan came to, as JSON, for who asks later. Nil keeps
+	// nothing of it.
+	Told func(ingest.Summary, policy.Verdict) ([]byte, error)
 	// MaxUpload bounds an upload, in bytes.
 	MaxUpload int64
 	// Wait is how long a completion waits for its scan to be applied before the
@@ -86,6 +91,7 @@ func (a *Agent) Routes() []Route {
 		{Method: post, Pattern: "/api/agent/scans/{scanId}/results", Writes: true, Handle: a.results},
 		{Method: post, Pattern: "/api/agent/scans/{scanId}/complete", Writes: true, Handle: a.complete},
 		{Method: post, Pattern: "/api/agent/scans/{scanId}/error", Writes: true, Handle: a.fail},
+		{Method: get, Pattern: "/api/agent/scans/outcome", Handle: a.told},
 		{Method: post, Pattern: "/failure", Anyone: true, Handle: a.failure},
 		{Method: get, Pattern: "/api/agent/deployments/current", Handle: a.deployment},
 		{Method: get, Pattern: "/api/agent/identity", Handle: a.identity},

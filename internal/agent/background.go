@@ -146,7 +146,7 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) error {
 		return err
 	}
 	// The report is taken apart before the deployment is locked.
-	var c completion
+	c := completion{told: a.Told}
 	if err := c.unpack(known, a.SecretKey); err != nil {
 		return err
 	}

@@ -25,6 +25,12 @@ type completeResponse struct {
 	Blocking []string `json:"app_blocking_match_based_ids,omitempty"`
 }
 
+// kept is the answer as it is stored, with what the scan came to.
+type kept struct {
+	completeResponse
+	Outcome json.RawMessage `json:"outcome,omitempty"`
+}
+
 // complete keeps what a scan's end brings and has the scan applied, in one
 // transaction with the answer, which a repeated request gets again: the gate
 // looks at what stood before the scan. Where that takes longer than the bound,
@@ -46,7 +52,11 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 	case err != nil:
 		return err
 	case text != nil:
-		return write(w, "application/json", text)
+		var out completeResponse
+		if err := json.Unmarshal(text, &out); err != nil {
+			return fmt.Errorf("the answer to scan %d that was kept: %w", id, err)
+		}
+		return answer(w, out)
 	case done.FinalAttempt:
 		// Nobody will ask again, and to pass would be a guess.
 		return fmt.Errorf("scan %d is still being stored, so this build cannot be judged: run the scan again later: %w", id, redoubt.ErrConflict)
@@ -61,6 +71,8 @@ type completion struct {
 	done  report.CICompletion
 	begun begun
 	given policy.Given
+	judge *policy.Judge
+	told  func(ingest.Summary, policy.Verdict) ([]byte, error) // of Config
 	rep   *redoubt.Report
 	read  *report.Reading // of the results
 	// advised tells what the advisories say of the ref; nil says nothing.
@@ -90,7 +102,7 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.given, err = given(ctx, c.tx, project); err != nil {
+	if c.given, err = policy.GivenTo(ctx, c.tx, project); err != nil {
 		return nil, err
 	}
 	c.finish()
@@ -98,23 +110,25 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	gate, err := newGate(ctx, c, project)
-	if err != nil {
-		return nil, err
-	}
-	_, err = ingest.Apply(ctx, c.tx, ingest.Upload{
+	summary, err := ingest.Apply(ctx, c.tx, ingest.Upload{
 		Project: c.begun.Project, Ref: c.begun.Ref, Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep,
-		Advised: c.advised, Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
+		Advised: c.advised, Before: c.look, Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
 		OutOfPolicy: func(rule, path string) bool { return !listed[rule] || c.given.ExcludedFor(rule, path) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	verdict, err := gate.verdict(ctx)
+	verdict, err := c.judge.Verdict(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(responseOf(verdict))
+	out := kept{completeResponse: responseOf(verdict)}
+	if c.told != nil {
+		if out.Outcome, err = c.told(summary, verdict); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(out)
 }
 
 func responseOf(v policy.Verdict) completeResponse {

@@ -74,7 +74,7 @@ func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known redoubt.
 				return err
 			}
 		}
-		given, err := given(ctx, tx, project)
+		given, err := policy.GivenTo(ctx, tx, project)
 		if err != nil {
 			return err
 		}
@@ -83,16 +83,6 @@ func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known redoubt.
 		return err
 	})
 	return c, err
-}
-
-// given reads what a project is given of the policies as they are now.
-func given(ctx context.Context, tx *store.Tx, project redoubt.Project) (policy.Given, error) {
-	policies, err := tx.Policies(ctx)
-	if err != nil {
-		return policy.Given{}, err
-	}
-	rules, err := tx.ServedRules(ctx)
-	return policy.For(project, policies, rules), err
 }
 
 // lints answers `semgrep --validate`, which asks for rules about rules and

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -69,7 +70,7 @@ func (a *Agent) causeOf(ctx context.Context, tx *store.Tx, id int64, exitCode in
 	if err != nil {
 		return "", err
 	}
-	served, err := given(ctx, tx, project)
+	served, err := policy.GivenTo(ctx, tx, project)
 	if err != nil {
 		return "", err
 	}

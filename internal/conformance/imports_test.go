@@ -48,6 +48,8 @@ func TestImports(t *testing.T) {
 		t.Run("at", func(t *testing.T) { testImportAt(t, w) })
 		t.Run("broken items", func(t *testing.T) { testBrokenItems(t, w) })
 		t.Run("refusals", func(t *testing.T) { testImportRefusals(t, w) })
+		t.Run("whole", func(t *testing.T) { testImportWhole(t, w) })
+		t.Run("gate", func(t *testing.T) { testImportGate(t, w) })
 		t.Run("client", func(t *testing.T) { testImportClient(t, w) })
 		t.Run("secrets are kept nowhere", func(t *testing.T) { testNoSecret(t, w) })
 	})

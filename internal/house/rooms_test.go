@@ -36,6 +36,7 @@ var rooms = []room{
 	{path: "internal/version"},
 	{path: "internal/auth", imports: nouns},
 	{path: "internal/job", imports: nouns},
+	{path: "internal/ci", imports: nouns, stdOnly: true},
 	{path: "internal/demo", imports: nouns, stdOnly: true},
 
 	{path: "internal/store", imports: []string{".", "internal/version"}},
@@ -44,7 +45,7 @@ var rooms = []room{
 	{path: "internal/server", imports: adapters},
 	{path: "internal/agent", imports: adapters},
 	{path: "internal/web", imports: adapters},
-	{path: "cmd", imports: append([]string{"internal/server", "internal/agent", "internal/web", "internal/demo"}, adapters...), clock: true},
+	{path: "cmd", imports: append([]string{"internal/server", "internal/agent", "internal/web", "internal/demo", "internal/ci"}, adapters...), clock: true},
 
 	{path: "internal/storetest", imports: []string{".", "internal/store"}, clock: true},
 	{path: "internal/conformance"}, // tests only, which may import any room

@@ -9,6 +9,14 @@ func ApplyAll(ctx context.Context, s Store, upload Upload, reading Reading) ([]S
 	if err != nil {
 		return nil, err
 	}
+	if upload.Whole {
+		for _, report := range reports {
+			for _, inventory := range report.Inventories {
+				upload.named = append(upload.named, inventory.Lockfile)
+			}
+			upload.named = append(upload.named, report.Skipped...)
+		}
+	}
 	summaries := make([]Summary, 0, len(reports))
 	for _, report := range reports {
 		upload.Report = report

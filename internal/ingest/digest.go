@@ -96,6 +96,9 @@ func uploadDigest(u *Upload, sightings []Sighting, inventories []redoubt.Invento
 	d.str(u.Project.Name, u.Project.RepoID, u.Project.URL).num(int64(len(u.Project.Tags))).str(u.Project.Tags...)
 	d.flag(u.Full, u.DeclaredFull, r.Failed, r.RulesRun == nil, r.Searched == nil, r.HidesMuted)
 	d.num(unixMicro(u.At), unixMicro(r.StartedAt), int64(r.TotalTime), int64(r.Products))
+	if u.Whole {
+		d.str("whole")
+	}
 	for _, list := range [][]string{r.RulesRun, r.Searched, r.Skipped, ruleDigests(r)} {
 		list = slices.Sorted(slices.Values(list))
 		d.num(int64(len(list))).str(list...)

@@ -34,12 +34,20 @@ type Upload struct {
 	// Advised tells what the advisories say of a ref's inventory, once it is
 	// stored: see Follow. Nil follows no advisories.
 	Advised func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error)
+	// Before is shown what is about to be applied before any of it is, with the
+	// scan as far as it is known. Nil looks at nothing.
+	Before func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []Sighting) error
+	// Whole says that the lockfiles of all reports of the request are all that
+	// there are: what any source stated of another one is gone (decisions §15).
+	Whole bool
 	// Begun is the running scan that the upload ends, as AddScan stored it: its
 	// start is the upload's. Nil makes a scan that is over already, as imports do.
 	Begun *redoubt.Scan
 	// ExitCode and Unread are told of the scan that is made or ended.
 	ExitCode int
 	Unread   []string
+
+	named []string // with Whole: lockfiles of the other reports of the request
 }
 
 // Apply takes an upload in, inside one transaction: it finds the project,
@@ -71,6 +79,11 @@ func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
 	sum := Summary{
 		ProjectID: project.ID, Project: project.Name, Ref: scan.Ref, Source: scan.Source,
 		Counts: scan.Counts, Refused: refused,
+	}
+	if u.Before != nil {
+		if err := u.Before(ctx, project, scan, sightings); err != nil {
+			return Summary{}, err
+		}
 	}
 	if repeats(scan.Digest, stream) && u.Begun == nil {
 		sum.Repeat, sum.ScanID, sum.Outcome, sum.Unchanged = true, stream.LastScanID, redoubt.ScanApplied, len(sightings)

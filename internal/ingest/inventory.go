@@ -75,7 +75,8 @@ func inventoryDigest(inventory redoubt.Inventory) redoubt.Digest {
 // A lockfile that was searched or skipped and is not stated could not be read:
 // nothing is said about it. Nothing is dropped by a report whose inventories are
 // nil, which looked for none, nor by one that does not tell where it looked and
-// is not declared full.
+// is not declared full. What is stated to be the whole drops the lockfiles of
+// other sources too.
 func (a *application) putInventories(ctx context.Context, scope Scope, list []redoubt.InventoryStatement) error {
 	scan := a.scan
 	keep := make([]string, 0, len(list))
@@ -99,8 +100,12 @@ func (a *application) putInventories(ctx context.Context, scope Scope, list []re
 			keep = append(keep, path)
 		}
 	}
+	source := scan.Source
+	if a.upload.Whole {
+		source, keep = "", append(keep, a.upload.named...)
+	}
 	slices.Sort(keep)
-	dropped, err := a.s.DropInventories(ctx, scan.ProjectID, scan.Ref, scan.Source, scan.StartedAt, slices.Compact(keep))
+	dropped, err := a.s.DropInventories(ctx, scan.ProjectID, scan.Ref, source, scan.StartedAt, slices.Compact(keep))
 	a.sum.LockfilesDropped = dropped
 	return err
 }

@@ -343,7 +343,7 @@ func (m *memory) PutInventory(_ context.Context, s redoubt.InventoryStatement) (
 
 func (m *memory) DropInventories(_ context.Context, _ int64, ref, source string, until time.Time, keep []string) (dropped []string, _ error) {
 	for key, s := range m.inventories {
-		if s.Ref == ref && s.Source == source && !s.At.After(until) && !slices.Contains(keep, s.Inventory.Lockfile) {
+		if s.Ref == ref && (s.Source == source || source == "") && !s.At.After(until) && !slices.Contains(keep, s.Inventory.Lockfile) {
 			m.writes++
 			delete(m.inventories, key)
 			dropped = append(dropped, s.Inventory.Lockfile)

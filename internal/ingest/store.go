@@ -83,7 +83,8 @@ type Store interface {
 	// keeping the ids of rows that stay. An older or equal statement changes
 	// nothing. It returns how many rows came and went.
 	PutInventory(ctx context.Context, s redoubt.InventoryStatement) (added, removed int, err error)
-	// DropInventories removes what the source stated of the ref until a time, but
-	// for the lockfiles to keep, and returns the paths dropped (decisions §15).
+	// DropInventories removes what the source stated of the ref until a time, or
+	// with no source what any did, but for the lockfiles to keep, and returns the
+	// paths dropped (decisions §15).
 	DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) ([]string, error)
 }

@@ -29,6 +29,30 @@ func (r *Reading) Add(src io.Reader, o Options) error {
 	return err
 }
 
+// Whole notes that the lockfiles read are all that there are, so that there is a
+// statement where there is none.
+func (r *Reading) Whole() {
+	r.redactor(nil)
+	r.files = append(r.files, file{reports: []*redoubt.Report{{
+		Tool: lockfileTool, Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{},
+	}}})
+}
+
+// Unread notes that a lockfile is there but could not be read, so that what was
+// known of it stays in force. It returns false for what is no lockfile by its
+// name, which says nothing.
+func (r *Reading) Unread(o Options, reason string) bool {
+	if lockfileFor(o.Name) == nil {
+		return false
+	}
+	name := fileInRepository(o)
+	r.files = append(r.files, file{reports: []*redoubt.Report{{
+		Tool: lockfileTool, Category: text(o.Category).name(), Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{},
+		Skipped: []string{name}, Refused: []redoubt.Refusal{{Item: oneLine(name, maxName), Reason: oneLine(reason, maxName)}},
+	}}})
+	return true
+}
+
 func (r *Reading) redactor(key []byte) *redactor {
 	if r.secrets == nil {
 		r.secrets = newRedactor(key)

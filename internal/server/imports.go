@@ -20,7 +20,7 @@ import (
 
 // maxFiles and maxField bound a form: its files, and the bytes of one field.
 const (
-	maxFiles = 100
+	maxFiles = 1000
 	maxField = 4 << 10
 )
 
@@ -56,8 +56,15 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 			return nil, err
 		}
 		upload.Advised = c.server.Advisories.For(c.tx)
+		gate := importGate{tx: c.tx}
+		upload.Before = gate.look
 		summaries, err := ingest.ApplyAll(ctx, c.tx, upload, reading)
-		return ImportAnswer(summaries), err
+		if err != nil {
+			return nil, err
+		}
+		out := ImportAnswer(summaries)
+		out.Gate, err = gate.answer(ctx, summaries)
+		return out, err
 	})
 }
 
@@ -125,8 +132,11 @@ func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery, o report.Op
 			return nil, err
 		}
 	}
-	if files == 0 {
+	switch {
+	case files == 0 && !in.Whole:
 		return nil, redoubt.Invalid("body", "holds no file")
+	case in.Whole:
+		reading.Whole() // there may be no lockfile left
 	}
 	return reading, nil
 }
@@ -144,7 +154,14 @@ func formFileName(part *multipart.Part) string {
 // addFile reads a file as the request says to, which a form may say late.
 func (c *call) addFile(reading *report.Reading, body io.Reader, name string, in *api.ImportQuery, o report.Options) error {
 	o.Name, o.Format, o.Category = name, report.Format(in.Format), in.Category
-	return c.once.file(body, name, func(body io.Reader) error { return reading.Add(body, o) })
+	return c.once.file(body, name, func(body io.Reader) error {
+		err := reading.Add(body, o)
+		var bad *report.FileError
+		if in.Whole && !in.Strict && errors.As(err, &bad) && reading.Unread(o, bad.Reason()) {
+			return nil
+		}
+		return err
+	})
 }
 
 // setField takes a field of the form, under the name of the parameter.
@@ -161,7 +178,7 @@ func setField(in *api.ImportQuery, part *multipart.Part) error {
 		"project": &in.Project, "ref": &in.Ref, "category": &in.Category, "at": &in.At, "commit": &in.Commit,
 		"repo_url": &in.RepoURL, "format": &in.Format, "filename": &in.Filename,
 	}
-	flags := map[string]*bool{"full": &in.Full, "diff": &in.Diff, "strict": &in.Strict}
+	flags := map[string]*bool{"whole": &in.Whole, "full": &in.Full, "diff": &in.Diff, "strict": &in.Strict}
 	switch {
 	case texts[name] != nil:
 		*texts[name] = value
@@ -181,7 +198,7 @@ func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
 	}
 	u := ingest.Upload{
 		Project: redoubt.Project{Name: in.Project, URL: in.RepoURL},
-		Ref:     in.Ref, Commit: in.Commit, Full: !in.Diff, DeclaredFull: in.Full, Category: in.Category, Strict: in.Strict,
+		Ref:     in.Ref, Commit: in.Commit, Full: !in.Diff, DeclaredFull: in.Full || in.Whole, Whole: in.Whole, Category: in.Category, Strict: in.Strict,
 	}
 	if in.Project == "" {
 		fault("query.project", "is needed: the project that the report is of, as acme/payments")
@@ -190,6 +207,9 @@ func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
 	}
 	if in.Full && in.Diff {
 		fault("query.diff", "contradicts full: a report is of everything or of a change")
+	}
+	if in.Whole && in.Diff {
+		fault("query.diff", "contradicts whole: the lockfiles are all that there are, or a change")
 	}
 	if in.At != "" {
 		at, err := time.Parse(time.RFC3339, in.At)
@@ -206,7 +226,7 @@ func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
 
 // ImportAnswer says what an upload did, as the API and the command line do.
 func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
-	out := &api.ImportResponse{Imports: make([]api.Import, len(summaries))}
+	out := &api.ImportResponse{Imports: make([]api.Import, len(summaries)), Gate: api.ImportGate{Blocking: []api.ImportItem{}}}
 	for i, s := range summaries {
 		out.Imports[i] = importOf(s)
 	}
@@ -217,16 +237,24 @@ func importOf(s ingest.Summary) api.Import {
 	out := api.Import{
 		Project: s.Project, ProjectID: s.ProjectID, Ref: s.Ref, Source: s.Source, ScanID: decimal(s.ScanID), Outcome: outcomeOf(s),
 		New: s.New, Changed: s.Changed, Returned: s.Returned, Moved: s.Moved, Closed: s.Closed, Removed: s.Removed, Unchanged: s.Unchanged,
-		Items: make([]api.ImportItem, len(s.Items)), Refused: make([]api.RefusedItem, len(s.Refused)), Counts: countsOf(s.Counts),
+		Items: importItems(s.Items), Advised: []api.ImportItem{}, Refused: make([]api.RefusedItem, len(s.Refused)), Counts: countsOf(s.Counts),
 		Changes: api.InventoryChange{
 			Lockfiles: s.Lockfiles, Added: s.DependenciesAdded, Removed: s.DependenciesRemoved, LockfilesDropped: orEmpty(s.LockfilesDropped),
 		},
 	}
-	for i, item := range s.Items {
-		out.Items[i] = api.ImportItem{FindingID: item.FindingID, Rule: item.Rule, Path: item.Path, Line: item.Line, Change: string(item.Change)}
+	if s.Followed != nil {
+		out.Advised = importItems(s.Followed.Items)
 	}
 	for i, r := range s.Refused {
 		out.Refused[i] = api.RefusedItem{Item: r.Item, Reason: r.Reason}
+	}
+	return out
+}
+
+func importItems(items []ingest.Item) []api.ImportItem {
+	out := make([]api.ImportItem, len(items))
+	for i, item := range items {
+		out[i] = api.ImportItem{FindingID: item.FindingID, Rule: item.Rule, Path: item.Path, Line: item.Line, Change: string(item.Change)}
 	}
 	return out
 }
@@ -250,7 +278,7 @@ func importBody() *huma.RequestBody {
 	for _, name := range []string{"project", "ref", "category", "at", "commit", "repo_url", "format"} {
 		fields[name] = &huma.Schema{Type: huma.TypeString, Description: fmt.Sprintf("As the parameter %s; before the files.", name)}
 	}
-	for _, name := range []string{"full", "diff", "strict"} {
+	for _, name := range []string{"whole", "full", "diff", "strict"} {
 		fields[name] = &huma.Schema{Type: huma.TypeBoolean, Description: fmt.Sprintf("As the parameter %s; before the files.", name)}
 	}
 	return &huma.RequestBody{

@@ -79,9 +79,9 @@ func (tx *Tx) restate(ctx context.Context, before, now inventory) error {
 	return err
 }
 
-// DropInventories removes what the source stated of the ref until a time, but
-// for the lockfiles to keep, and returns the paths dropped, sorted by their
-// bytes (decisions §15).
+// DropInventories removes what the source stated of the ref until a time, or
+// with no source what any did, but for the lockfiles to keep, and returns the
+// paths dropped, sorted by their bytes (decisions §15).
 func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) ([]string, error) {
 	kept := make(map[string]bool, len(keep))
 	for _, path := range keep {
@@ -97,7 +97,7 @@ func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source 
 			ids, dropped = append(ids, id), append(dropped, path)
 		}
 		return err
-	}, `SELECT id, lockfile FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND stated_at <= $5`,
+	}, `SELECT id, lockfile FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND (source = $4 OR $4 = '') AND stated_at <= $5`,
 		projectID, ref, source, until)
 	if err != nil || len(ids) == 0 {
 		return dropped, err

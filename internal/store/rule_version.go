@@ -55,6 +55,12 @@ func (tx *Tx) ListedRules(ctx context.Context, policyIDs []int64) (map[string]bo
 	}, `SELECT DISTINCT rule_name FROM policy_rule WHERE deployment_id = $1 AND removed = 0 AND `+in, arg)
 }
 
+// BlockingRules lists the rules that a policy has in mode block, served or known
+// from imports, by id.
+func (tx *Tx) BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error) {
+	return many(ctx, tx, scanPolicyRule, policyRuleSelect+listed+` AND pr.mode = $2 ORDER BY pr.id`, redoubt.ModeBlock)
+}
+
 // RuleVersions lists the texts that a rule has had, the oldest first; none of a
 // rule that was never served.
 func (tx *Tx) RuleVersions(ctx context.Context, name string) ([]redoubt.RuleVersion, error) {

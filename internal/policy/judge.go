@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"context"
+
+	"github.com/redoubt/redoubt"
+)
+
+// GateStorage is what the gate reads, in the transaction that applies the scan.
+type GateStorage interface {
+	Policies(ctx context.Context) ([]redoubt.Policy, error)
+	ServedRules(ctx context.Context) ([]redoubt.ServedRule, error)
+	// BlockingRules lists the rules that a policy has in mode block, served or
+	// known from imports.
+	BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error)
+	Stream(ctx context.Context, projectID int64, ref, source, commit string) (redoubt.ScanStream, error)
+	Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)
+	LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error)
+}
+
+// GivenTo reads what a project is given of the policies as they are now, and
+// which rules that nobody serves block it (decisions §10).
+func GivenTo(ctx context.Context, s GateStorage, project redoubt.Project) (Given, error) {
+	policies, err := s.Policies(ctx)
+	if err != nil {
+		return Given{}, err
+	}
+	rules, err := s.ServedRules(ctx)
+	if err != nil {
+		return Given{}, err
+	}
+	blocking, err := s.BlockingRules(ctx)
+	if err != nil {
+		return Given{}, err
+	}
+	g := For(project, policies, rules)
+	byID := map[int64]redoubt.Policy{}
+	for _, p := range g.Policies {
+		byID[p.ID] = p
+	}
+	for _, r := range blocking {
+		if of, given := byID[r.PolicyID]; given {
+			g.stances[r.Rule.Name] = redoubt.StanceOf(of, r.Mode).Stricter(g.stances[r.Rule.Name])
+		}
+	}
+	return g, nil
+}
+
+// Judge judges one scan by what the primary branch had before it (decisions
+// §10), for scanners that report by themselves and for imports.
+type Judge struct {
+	s         GateStorage
+	given     Given
+	project   int64
+	scan      redoubt.Scan
+	first     bool               // the scan is the first full one of the primary branch
+	before    []redoubt.Identity // what the primary branch had
+	sightings []Sighting         // of blocking rules
+	advised   bool               // a rule of the advisories blocks, maybe
+}
+
+// Judge looks at what stands before a scan is applied, and at what it reports.
+func (g Given) Judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting) (*Judge, error) {
+	j := &Judge{s: s, given: g, project: project.ID, scan: scan, advised: scan.Products.Has(redoubt.SCA) && g.blocksUnserved()}
+	for _, r := range reported {
+		if g.Stance(r.Finding.RuleName).Mode == redoubt.ModeBlock {
+			j.sightings = append(j.sightings, r)
+		}
+	}
+	if len(j.sightings) == 0 && !j.advised {
+		return j, nil
+	}
+	primary := PrimaryAfter(project, scan)
+	stream, err := s.Stream(ctx, project.ID, primary, scan.Source, "")
+	if err != nil {
+		return nil, err
+	}
+	j.first = scan.Ref == primary && stream.LastFullStart.IsZero()
+	for _, source := range j.sources() {
+		rows, err := s.Findings(ctx, project.ID, primary, source)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			if rows[i].State == redoubt.Unresolved || rows[i].State == redoubt.Muted {
+				j.before = append(j.before, rows[i].Identity)
+			}
+		}
+	}
+	return j, nil
+}
+
+// blocksUnserved reports whether a rule blocks that is not served, as those of
+// the advisories are.
+func (g Given) blocksUnserved() bool {
+	for name, stance := range g.stances {
+		if _, served := g.products[name]; !served && stance.Mode == redoubt.ModeBlock {
+			return true
+		}
+	}
+	return false
+}
+
+// sources are those whose findings the scan brings.
+func (j *Judge) sources() []string {
+	if j.advised {
+		return []string{j.scan.Source, redoubt.SourceAdvisories}
+	}
+	return []string{j.scan.Source}
+}
+
+// Verdict judges once the scan is applied, when every finding has its lineage
+// and its id, which the verdict's findings carry.
+func (j *Judge) Verdict(ctx context.Context) (Verdict, error) {
+	if len(j.sightings) == 0 && !j.advised {
+		return Verdict{}, nil
+	}
+	rows := map[redoubt.Identity]redoubt.Finding{}
+	judged := j.sightings
+	for _, source := range j.sources() {
+		list, err := j.s.Findings(ctx, j.project, j.scan.Ref, source)
+		if err != nil {
+			return Verdict{}, err
+		}
+		for _, f := range list {
+			rows[f.Identity] = f
+			if source == redoubt.SourceAdvisories && f.State == redoubt.Unresolved {
+				judged = append(judged, Sighting{Finding: f})
+			}
+		}
+	}
+	had, err := j.s.LineagesOf(ctx, j.project, j.before)
+	if err != nil {
+		return Verdict{}, err
+	}
+	known := make(map[int64]bool, len(had))
+	for _, lineage := range had {
+		known[lineage.ID] = true
+	}
+	ids := make([]redoubt.Identity, len(judged))
+	for i := range judged {
+		ids[i] = judged[i].Finding.Identity
+	}
+	lineages, err := j.s.LineagesOf(ctx, j.project, ids)
+	if err != nil {
+		return Verdict{}, err
+	}
+	for i := range judged {
+		s := &judged[i]
+		lineage := lineages[s.Finding.Identity]
+		s.Triage, s.Known = lineage.Triage.State, known[lineage.ID]
+		s.Finding.ID = rows[s.Finding.Identity].ID
+	}
+	return j.given.Gate(j.first, judged), nil
+}

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// importGate judges the reports of an upload as scans are judged that report by
+// themselves (decisions §10).
+type importGate struct {
+	tx     *store.Tx
+	given  *policy.Given // to the project, once a report of it is seen
+	judges []*policy.Judge
+}
+
+// look shows the gate what stands before a report is applied.
+func (g *importGate) look(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) error {
+	if g.given == nil {
+		given, err := policy.GivenTo(ctx, g.tx, project)
+		if err != nil {
+			return err
+		}
+		g.given = &given
+	}
+	reported := make([]policy.Sighting, len(seen))
+	for i, s := range seen {
+		reported[i] = policy.Sighting{Finding: s.Finding, MatchBasedID: s.Result.MatchBasedID}
+	}
+	judge, err := g.given.Judge(ctx, g.tx, project, scan, reported)
+	g.judges = append(g.judges, judge)
+	return err
+}
+
+// answer judges once all reports are applied.
+func (g *importGate) answer(ctx context.Context, summaries []ingest.Summary) (api.ImportGate, error) {
+	verdicts := make([]policy.Verdict, len(g.judges))
+	for i, judge := range g.judges {
+		var err error
+		if verdicts[i], err = judge.Verdict(ctx); err != nil {
+			return api.ImportGate{}, err
+		}
+	}
+	return gateAnswer(summaries, verdicts), nil
+}
+
+// gateAnswer says what the verdicts on an upload's reports come to. A finding of
+// the advisories is seen with every report, and told once.
+func gateAnswer(summaries []ingest.Summary, verdicts []policy.Verdict) api.ImportGate {
+	changes := map[int64]ingest.ItemChange{}
+	note := func(items []ingest.Item) {
+		for _, item := range items {
+			changes[item.FindingID] = item.Change
+		}
+	}
+	for _, s := range summaries {
+		note(s.Items)
+		if s.Followed != nil {
+			note(s.Followed.Items)
+		}
+	}
+	out := api.ImportGate{Blocking: []api.ImportItem{}}
+	var reasons []string
+	told := map[int64]bool{}
+	for _, verdict := range verdicts {
+		before := len(out.Blocking)
+		for _, s := range verdict.Blocking {
+			f := &s.Finding
+			if f.ID != 0 && told[f.ID] {
+				continue
+			}
+			told[f.ID] = true
+			change := cmp.Or(changes[f.ID], ingest.ItemUnchanged)
+			out.Blocking = append(out.Blocking, api.ImportItem{FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line, Change: string(change)})
+		}
+		if len(out.Blocking) > before {
+			reasons = append(reasons, verdict.Reason)
+		}
+	}
+	out.Blocked, out.Reason = len(out.Blocking) > 0, strings.Join(reasons, " ")
+	return out
+}
+
+// maxTold bounds how many findings of each kind the outcome of a scan names.
+const maxTold = 1000
+
+// ScanAnswer says of a scan that reported by itself what is said of an import,
+// as JSON, with the first of its findings.
+func ScanAnswer(summary ingest.Summary, verdict policy.Verdict) ([]byte, error) {
+	summaries := []ingest.Summary{summary}
+	out := ImportAnswer(summaries)
+	out.Gate = gateAnswer(summaries, []policy.Verdict{verdict})
+	told := &out.Imports[0]
+	for _, list := range []*[]api.ImportItem{&told.Items, &told.Advised, &out.Gate.Blocking} {
+		*list = (*list)[:min(len(*list), maxTold)]
+	}
+	told.Refused = told.Refused[:min(len(told.Refused), maxTold)]
+	return json.Marshal(out)
+}
