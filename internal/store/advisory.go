@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/redoubt/redoubt"
 )
@@ -26,13 +27,23 @@ func scanAdvisory(r row) (a redoubt.Advisory, err error) {
 	return a, err
 }
 
+// packers are writers of deflated text. Making one takes as long as packing
+// thirty records.
+var packers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		panic("store: " + err.Error()) // the level is one of the package's own
+	}
+	return w
+}}
+
 // deflated packs a text; the longest that comes has some twenty kilobytes.
 func deflated(text []byte) []byte {
 	var b bytes.Buffer
-	w, err := flate.NewWriter(&b, flate.BestSpeed)
-	if err == nil {
-		_, err = w.Write(text)
-	}
+	w := packers.Get().(*flate.Writer)
+	defer packers.Put(w)
+	w.Reset(&b)
+	_, err := w.Write(text)
 	if err == nil {
 		err = w.Close()
 	}
