@@ -138,7 +138,8 @@ func forgotten(f *redoubt.FindingFilter, forget func(*redoubt.FindingFilter)) re
 // counted by their bitmaps, many by looking at each row.
 func (p *partition) tally(b *roaring.Bitmap, f field) []int {
 	counts := make([]int, len(p.values[f]))
-	if int(b.GetCardinality()) > 1024*len(counts) {
+	containers := len(p.rows)>>16 + 1 // of a bitmap; each costs about as much as a row
+	if int(b.GetCardinality()) > containers*len(counts) {
 		for v, having := range p.values[f] {
 			if having != nil {
 				counts[v] = int(having.AndCardinality(b))

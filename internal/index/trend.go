@@ -31,24 +31,22 @@ func (v *View) Trend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
 	for i, t := range ends {
 		at[i] = t.UnixMicro()
 	}
-	began, ended := make([]int, len(ends)), make([]int, len(ends)) // by the end that follows; the last falls off
+	began, ended := make([]int, len(ends)), make([]int, len(ends)) // up to each end
 	out := make([]TrendPoint, len(ends)-1)
 	v.read(f.IssueType, func(s *state, p *partition) {
-		for ordinal := range roaring.Values(s.selected(p, &f)) {
+		b := s.selected(p, &f)
+		for i, t := range ends { // rows stand in the order of their beginnings
+			began[i] = below(b, p.lowerBound(t.Truncate(time.Microsecond).Add(time.Microsecond)))
+		}
+		for ordinal := range roaring.Values(roaring.AndNot(b, p.having(byStatus, uint32(redoubt.StatusOpen)))) {
 			r := &p.rows[ordinal]
-			from, _ := slices.BinarySearch(at, r.relevant)
-			until, _ := slices.BinarySearch(at, r.closed())
-			if from < len(at) {
-				began[from]++
+			until, _ := slices.BinarySearch(at, max(r.closed(), r.relevant))
+			if until == len(at) {
+				continue
 			}
-			if until = max(until, from); until < len(at) {
-				ended[until]++
-			}
-			if from > 0 && from < len(at) {
-				out[from-1].New++
-			}
+			ended[until]++
 			switch {
-			case until == 0 || until == len(at):
+			case until == 0:
 			case redoubt.Status(r.status) == redoubt.StatusFixed:
 				out[until-1].Fixed++
 			default:
@@ -56,23 +54,18 @@ func (v *View) Trend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
 			}
 		}
 	})
-	open := began[0] - ended[0]
+	closed := ended[0]
 	for i := range out {
-		open += began[i+1] - ended[i+1]
-		out[i].At, out[i].Open = ends[i+1], open
+		closed += ended[i+1]
+		out[i].At, out[i].New, out[i].Open = ends[i+1], began[i+1]-began[i], began[i+1]-closed
 	}
 	return out
 }
 
-// endless is later than any time of a row.
-const endless = int64(1) << 62
-
-// closed is when a finding ceased to be open: by a scan, or by a decision.
+// closed is when a finding that is not open ceased to be: by a scan, or by a
+// decision.
 func (r *row) closed() int64 {
-	switch status := redoubt.Status(r.status); {
-	case status == redoubt.StatusOpen:
-		return endless
-	case status == redoubt.StatusFixed, redoubt.State(r.state) == redoubt.Muted:
+	if redoubt.Status(r.status) == redoubt.StatusFixed || redoubt.State(r.state) == redoubt.Muted {
 		return r.stateAt
 	}
 	return r.triagedAt
