@@ -215,7 +215,7 @@ func (o *observer) row(r told, id redoubt.Identity) redoubt.Finding {
 	f := redoubt.Finding{
 		IssueType: issueType(r.Result), Identity: id, RuleName: r.Rule.Name,
 		Path: r.Path, Line: r.Location.Line, Content: r.content,
-		PatternHash: o.scannerHash("pattern", r.PatternHash), CodeHash: o.codeHash(r.Result),
+		PatternHash: o.patternHash(r.Result), CodeHash: o.codeHash(r.Result),
 		State:      redoubt.Unresolved,
 		Severity:   cmp.Or(r.Severity, r.Rule.Severity, redoubt.SeverityMedium),
 		Confidence: cmp.Or(r.Confidence, r.Rule.Confidence, redoubt.ConfidenceMedium),
@@ -255,7 +255,7 @@ func issueType(r *redoubt.Result) redoubt.IssueType {
 func (o *observer) codeHash(r *redoubt.Result) redoubt.Digest {
 	switch {
 	case r.Secret != nil && r.Secret.Hash != (redoubt.Digest{}):
-		return cmp.Or(r.Secret.Value, r.Secret.Hash)
+		return r.Secret.Hash
 	case r.CodeKey != (redoubt.Digest{}):
 		return r.CodeKey
 	case r.CodeHash != "":
@@ -268,11 +268,16 @@ func (o *observer) codeHash(r *redoubt.Result) redoubt.Digest {
 	return redoubt.Digest{}
 }
 
-func (o *observer) scannerHash(domain, hash string) redoubt.Digest {
-	if hash == "" {
-		return redoubt.Digest{}
+// patternHash stands for the rule's pattern as it matched; of a secret, for the
+// secret itself where its identity is the line that holds it.
+func (o *observer) patternHash(r *redoubt.Result) redoubt.Digest {
+	switch {
+	case r.Secret != nil:
+		return r.Secret.Value
+	case r.PatternHash != "":
+		return o.d.start("pattern").str(r.PatternHash).sum()
 	}
-	return o.d.start(domain).str(hash).sum()
+	return redoubt.Digest{}
 }
 
 // shownID is the match_based_id that clients get: the scanner's, else ours. A

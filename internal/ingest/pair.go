@@ -52,12 +52,13 @@ type pass struct {
 }
 
 // passesOf lists the passes, surest first: a rule that changed its text (same
-// path, rule and code); in a full scan, a file that moved (the path is gone;
-// rule, code and pattern are the same, or one side does not tell the pattern);
-// a rule that is loaded from another folder, whose name is its name's last
-// part; a report that tells less than others of its source do, as Semgrep's
-// JSON where nobody is logged in (same rule and path, and the package, or the
-// line, or only as many on both sides).
+// path, rule and code); a secret whose line was edited (same path, rule and
+// secret); in a full scan, a file that moved (the path is gone; rule, code and
+// pattern are the same, or one side does not tell the pattern); a rule that is
+// loaded from another folder, whose name is its name's last part; a report that
+// tells less than others of its source do, as Semgrep's JSON where nobody is
+// logged in (same rule and path, and the package, or the line, or only as many
+// on both sides).
 func passesOf(scope Scope) []pass {
 	changed := func(f *redoubt.Finding) (likeness, bool) {
 		return likeness{rule: f.RuleName, path: f.Path, code: f.CodeHash}, f.CodeHash != (redoubt.Digest{})
@@ -65,7 +66,11 @@ func passesOf(scope Scope) []pass {
 	dependency := func(f *redoubt.Finding) (likeness, bool) {
 		return likeness{rule: f.RuleName, path: f.Path, pkg: f.Package}, f.Package != ""
 	}
-	passes := []pass{{changed, changed, true}}
+	edited := func(f *redoubt.Finding) (likeness, bool) {
+		known := f.Identity.Kind == redoubt.IdentitySecret && f.PatternHash != (redoubt.Digest{})
+		return likeness{rule: f.RuleName, path: f.Path, pattern: f.PatternHash}, known
+	}
+	passes := []pass{{changed, changed, true}, {edited, edited, true}}
 	if scope.Full {
 		passes = append(passes, moves(scope)...)
 	}

@@ -207,3 +207,39 @@ func TestReportThatHidesMuted(t *testing.T) {
 		}
 	}
 }
+
+// A secret is told by its line alone, or by what it is too, and by a rule that
+// may be loaded from a folder: whichever comes first, it is one finding.
+func TestSecretOfARuleFromAFolder(t *testing.T) {
+	scanned, imported := secret("a.py", 1, 1), secret("a.py", 1, 1)
+	rule := *imported.Rule
+	rule.Name = "folder.rules." + rule.Name
+	imported.Rule, imported.Secret.Value = &rule, redoubt.Digest{9}
+	for name, reports := range map[string][]redoubt.Result{
+		"scan first": {scanned, imported, scanned}, "import first": {imported, scanned, imported},
+	} {
+		m := newMemory()
+		apply(t, m, full(reports[0]))
+		id := only(t, m).ID
+		for i, r := range reports[1:] {
+			if sum := apply(t, m, full(r)); sum.New+sum.Closed+sum.Returned != 0 || only(t, m).ID != id {
+				t.Errorf("%s, step %d: %+v", name, i+2, sum)
+			}
+		}
+	}
+}
+
+// A secret whose line was edited is the same secret, where it is told.
+func TestSecretOnAnEditedLine(t *testing.T) {
+	before, after, other := secret("a.py", 1, 1), secret("a.py", 4, 2), secret("a.py", 4, 3)
+	before.Secret.Value, after.Secret.Value, other.Secret.Value = redoubt.Digest{9}, redoubt.Digest{9}, redoubt.Digest{8}
+	m := newMemory()
+	apply(t, m, full(before))
+	id := only(t, m).ID
+	if sum := apply(t, m, full(after)); sum.New+sum.Closed != 0 || only(t, m).ID != id || only(t, m).Line != 4 {
+		t.Errorf("edited: %+v", sum)
+	}
+	if sum := apply(t, m, full(other)); sum.New != 1 || sum.Closed != 1 {
+		t.Errorf("another secret in its place: %+v", sum)
+	}
+}
