@@ -230,7 +230,7 @@ func TestAdvisoryAndImpact(t *testing.T) {
 		}
 		onDev := "acme/shop refs/heads/dev package-lock.json 4.17.19 [{lodash 4.17.21}] open"
 		onMain := "acme/shop refs/heads/main package-lock.json 4.17.20 [{lodash 4.17.21}] open"
-		all, cursor := impact("")
+		all, _ := impact("")
 		wants(t, "impact", all, onDev, onMain)
 		first, cursor := impact("?limit=1")
 		second, last := impact("?limit=1&cursor=" + cursor)

@@ -47,7 +47,31 @@ func Follow(ctx context.Context, s Store, project redoubt.Project, advised redou
 		return sum, fmt.Errorf("plan what follows from the advisories: %w", f.plan.err)
 	}
 	f.credit()
-	return sum, a.write(ctx, f.plan.changes)
+	if err := a.write(ctx, f.plan.changes); err != nil {
+		return sum, err
+	}
+	return sum, unlessNone(ctx, f.fixes(), s.FillFixes)
+}
+
+// fixes are what the advisories know to upgrade to, for the findings of
+// scanners that stand for theirs.
+func (f *follower) fixes() map[int64][]redoubt.Fix {
+	out := map[int64][]redoubt.Fix{}
+	for i := range f.Matches {
+		for _, t := range f.twins(i) {
+			if fixes := f.Matches[i].Dependency.Fixes; live(t.State) && len(fixes) > 0 {
+				out[t.FindingID] = fixes
+			}
+		}
+	}
+	return out
+}
+
+func unlessNone[V any](ctx context.Context, by map[int64]V, store func(context.Context, map[int64]V) error) error {
+	if len(by) == 0 {
+		return nil
+	}
+	return store(ctx, by)
 }
 
 // follow asks the advisories where the upload can have changed their answer:

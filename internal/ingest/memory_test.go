@@ -328,6 +328,15 @@ func (m *memory) UpdateTriage(_ context.Context, events []redoubt.TriageEvent) e
 	return nil
 }
 
+func (m *memory) FillFixes(_ context.Context, fixes map[int64][]redoubt.Fix) error {
+	for id := range fixes {
+		if m.rows[id] == nil || m.rows[id].Source == redoubt.SourceAdvisories {
+			return fmt.Errorf("finding %d is no scanner's", id)
+		}
+	}
+	return nil
+}
+
 func (m *memory) RefreshScores(context.Context, int64, string) error { return nil }
 
 func (m *memory) PutInventory(_ context.Context, s redoubt.InventoryStatement) (added, removed int, _ error) {

@@ -79,6 +79,9 @@ type Store interface {
 	// findings are about to their lineages, where they changed (decisions §14).
 	RefreshScores(ctx context.Context, projectID int64, ref string) error
 
+	// FillFixes tells those of the findings what to upgrade to that do not tell.
+	FillFixes(ctx context.Context, fixes map[int64][]redoubt.Fix) error
+
 	// PutInventory makes the statement the one in force about its lockfile,
 	// keeping the ids of rows that stay. An older or equal statement changes
 	// nothing. It returns how many rows came and went.

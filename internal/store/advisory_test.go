@@ -312,3 +312,26 @@ func TestSourcesCatalogueAndStatus(t *testing.T) {
 		}
 	})
 }
+
+func TestFixesAreFilledInWhereNoneIsTold(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/shop")
+		bodies := []string{`"rule_message":"\"fix_recommendations\":[]","fix_recommendations":[],"usage":null`, `"fix_recommendations":[{"package":"a","version":"2"}]`}
+		found := d.findings(p, 2, func(i int, w *redoubt.FindingWrite) { w.IssueType, w.Body = redoubt.SCA, []byte(bodies[i]) })
+		fill := func(ctx context.Context, tx *store.Tx) error {
+			fix := []redoubt.Fix{{Package: "a", Version: "3"}}
+			return tx.FillFixes(ctx, map[int64][]redoubt.Fix{found[0].ID: fix, found[1].ID: fix})
+		}
+		d.update(fill)
+		d.silently("once more", fill)
+		bodies[0] = `"rule_message":"\"fix_recommendations\":[]","fix_recommendations":[{"package":"a","version":"3"}],"usage":null`
+		kept, err := s.Bodies(t.Context(), d.id, []int64{found[0].ID, found[1].ID})
+		d.check(err)
+		for i, want := range bodies {
+			if got := string(kept[found[i].ID]); got != want {
+				t.Errorf("body %d is %s, want %s", i, got, want)
+			}
+		}
+	})
+}
