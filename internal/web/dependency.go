@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -57,8 +58,7 @@ func (v *visit) listDependencies() error {
 	}
 	status := http.StatusOK
 	err := v.view(func(ctx context.Context, tx *store.Tx) error { return v.dependencies(ctx, tx, p, after) })
-	var invalid *redoubt.InvalidError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
 		status, p.Fault, err = http.StatusBadRequest, inForm(invalid.Fields), nil
 	}
 	if err != nil {
@@ -110,9 +110,7 @@ func (v *visit) dependencies(ctx context.Context, tx *store.Tx, p *dependenciesP
 		})
 	}
 	q := url.Values{}
-	for name, values := range p.Query {
-		q[name] = values
-	}
+	maps.Copy(q, p.Query)
 	q.Del("after")
 	if after > 0 {
 		p.First = v.to("/supply-chain/dependencies?" + q.Encode())

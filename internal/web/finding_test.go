@@ -150,7 +150,7 @@ func TestFindingTellsEverything(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
 	page := s.page("/findings/" + id)
-	says(t, page, "<h1>child-process-concatenation</h1>", "server/", "History", "First seen on main", "References", "Fingerprint", "Open", "of 2</a> findings of this rule")
+	says(t, page, "<h2>child-process-concatenation</h2>", "server/", "History", "First seen on main", "References", "Fingerprint", "Open", "of 2</a> findings of this rule")
 	if !strings.Contains(page, `class="line"`) {
 		t.Error("the code that matched is not shown")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,8 +46,7 @@ func sbomFormats() []sbomFormat {
 	var out []sbomFormat
 	for _, f := range sbom.Formats() {
 		name := map[redoubt.SBOMFormat]string{redoubt.CycloneDX: "CycloneDX", redoubt.SPDX: "SPDX"}[f.Name]
-		for i := len(f.Versions) - 1; i >= 0; i-- {
-			version := f.Versions[i]
+		for _, version := range slices.Backward(f.Versions) {
 			out = append(out, sbomFormat{string(f.Name) + " " + version + " json", name + " " + version + " JSON", version == "1.6"})
 			if f.XML {
 				out = append(out, sbomFormat{string(f.Name) + " " + version + " xml", name + " " + version + " XML", false})

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"html"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -157,9 +158,7 @@ func TestDecisionsThatAreNone(t *testing.T) {
 		}
 	}
 	ahead := url.Values{}
-	for k, v := range good {
-		ahead[k] = v
-	}
+	maps.Copy(ahead, good)
 	ahead.Set("version", "99999999")
 	if a := s.post("/triage", ahead); a.StatusCode != http.StatusConflict {
 		t.Errorf("a version to come: %d", a.StatusCode)
