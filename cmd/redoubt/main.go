@@ -31,6 +31,7 @@ type cli struct {
 
 	Serve      serveCmd      `cmd:"" help:"Run the server."`
 	Demo       demoCmd       `cmd:"" help:"Run a server with sample projects, and print how to ask it."`
+	CI         ciCmd         `cmd:"" name:"ci" help:"Check what a build checked out: inventory, scan, reports and the gate, in any CI."`
 	Import     importCmd     `cmd:"" help:"Import scanner reports, bills of materials and lockfiles."`
 	Deployment deploymentCmd `cmd:"" help:"Create and list deployments (tenants)."`
 	User       userCmd       `cmd:"" help:"Create and manage the people who sign in."`
@@ -50,7 +51,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 // run executes one command line and returns its exit code: 0 for success, 1
 // when the command failed, 2 when the line itself is wrong.
 func run(args []string) int {
-	if err := config.SecretsFromFiles("REDOUBT_DATABASE_URL", "REDOUBT_OIDC_CLIENT_SECRET"); err != nil {
+	if err := config.SecretsFromFiles("REDOUBT_DATABASE_URL", "REDOUBT_OIDC_CLIENT_SECRET", "REDOUBT_TOKEN"); err != nil {
 		return complain(err, 2)
 	}
 	exit, exited := 0, false
@@ -78,7 +79,12 @@ func run(args []string) int {
 		ctx: ctx, out: os.Stdout, err: os.Stderr, clock: time.Now,
 		log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
-	if err := line.Run(a); err != nil {
+	err = line.Run(a)
+	var ended *exitError
+	switch {
+	case errors.As(err, &ended):
+		return ended.code
+	case err != nil:
 		return complain(err, 1)
 	}
 	return 0

@@ -55,6 +55,9 @@ func init() {
 	}
 }
 
+// IsLockfile reports whether a file of this name or path is read as a lockfile.
+func IsLockfile(name string) bool { return lockfileFor(name) != nil }
+
 // lockfileFor finds the kind of a lockfile by its name or path, or nil.
 func lockfileFor(name string) *lockfileKind {
 	name = base(name)

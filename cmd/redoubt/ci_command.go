@@ -1,0 +1,173 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/redoubt/redoubt/internal/ci"
+	"github.com/redoubt/redoubt/internal/config"
+)
+
+type ciCmd struct {
+	URL         string        `help:"Address of the Redoubt server." env:"REDOUBT_URL,SEMGREP_URL,SEMGREP_APP_URL" placeholder:"URL"`
+	Token       config.Secret `help:"Token with the scope ci; better given as a variable." env:"REDOUBT_TOKEN,SEMGREP_APP_TOKEN" placeholder:"TOKEN"`
+	Report      []string      `help:"Another scanner's report of this checkout, as gitleaks.sarif; repeatable." sep:"none" placeholder:"FILE"`
+	ReportDiff  bool          `help:"The reports say only what a change adds: close nothing that a full scan has seen."`
+	NoSemgrep   bool          `help:"Run no scanner: inventory and reports only." name:"no-semgrep"`
+	Semgrep     string        `help:"The semgrep to run; by default the one on the path, where there is one." env:"REDOUBT_SEMGREP" placeholder:"FILE"`
+	NoInventory bool          `help:"Leave lockfiles and bills of materials alone." name:"no-inventory"`
+	FailOpen    bool          `help:"End with 0 where something could not be done. What a policy blocks stays blocked." name:"fail-open" env:"REDOUBT_FAIL_OPEN"`
+	SARIF       string        `help:"Write what is new or blocks as SARIF 2.1.0." name:"sarif" placeholder:"FILE"`
+	JSON        string        `help:"Write what the run came to as JSON; docs/connect-your-ci.md describes it." name:"json" placeholder:"FILE"`
+	Pass        []string      `arg:"" optional:"" name:"flag" help:"Behind --, flags for semgrep ci."`
+}
+
+// exitError ends the program with a code, once all is said.
+type exitError struct{ code int }
+
+func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// build is one run of the command.
+type build struct {
+	ciCmd
+	*app
+	env    ci.Env
+	at     ci.Context // what is under test
+	top    string     // of the checkout
+	server ciServer
+	result ci.Outcome
+}
+
+// Run sends what the checkout holds, has the scanner run, and ends as the gate
+// says: 0 passes, 1 is blocked, 2 is trouble, or 0 with --fail-open.
+func (c ciCmd) Run(a *app) error {
+	b := &build{ciCmd: c, app: a, env: ci.Environ(os.Environ())}
+	b.result = ci.Outcome{Version: 1, Trouble: []string{}, New: []ci.Finding{}, Fixed: []ci.Finding{}, Blocking: []ci.Finding{}, Sources: []ci.Source{}}
+	b.work()
+	b.result.Blocked = b.result.Blocked || len(b.result.Blocking) > 0
+	b.settle()
+	b.tell()
+	if b.result.ExitCode != 0 {
+		return &exitError{b.result.ExitCode}
+	}
+	return nil
+}
+
+// work does all steps. One that fails is noted, and keeps the next ones from
+// nothing but what needs the server's name.
+func (b *build) work() {
+	if b.URL == "" || b.Token == "" {
+		b.trouble(errors.New("the server is not named: set REDOUBT_URL to its address and REDOUBT_TOKEN to a token of it (redoubt token create --scope ci NAME)"))
+		return
+	}
+	var err error
+	if b.top, b.at, err = checkout(b.ctx, b.env); err != nil {
+		b.trouble(err)
+		return
+	}
+	fmt.Fprintf(b.out, "redoubt ci: %s at %s of %s (%s)\n", b.at.Project, shortCommit(b.at.Commit), b.at.Ref, b.at.System)
+	b.result.System, b.result.Project, b.result.Ref, b.result.Commit, b.result.PullRequest = b.at.System, b.at.Project, b.at.Ref, b.at.Commit, b.at.PullRequest
+	if b.server, err = newCIServer(b.ctx, b.ciCmd); err != nil {
+		b.trouble(err)
+		return
+	}
+	b.result.Deployment, b.result.URL = b.server.deployment, b.server.findings(b.at.Project, b.at.Ref)
+	steps := []func(context.Context) error{b.inventory, b.reports, b.scan}
+	for _, step := range steps {
+		if err := step(b.ctx); err != nil {
+			b.trouble(err)
+		}
+	}
+}
+
+func (b *build) trouble(err error) { b.result.Trouble = append(b.result.Trouble, err.Error()) }
+
+// settle decides how the run ends.
+func (b *build) settle() {
+	switch {
+	case b.result.Blocked:
+		b.result.ExitCode = 1
+	case len(b.result.Trouble) > 0 && !b.FailOpen:
+		b.result.ExitCode = 2
+	}
+}
+
+func shortCommit(commit string) string {
+	if len(commit) > 12 {
+		return commit[:12]
+	}
+	return cmp.Or(commit, "no commit")
+}
+
+// scan runs the scanner, whose output goes where ours does. It reports by
+// itself; what it reported is asked for once it is over.
+func (b *build) scan(ctx context.Context) error {
+	if b.NoSemgrep {
+		return nil
+	}
+	name, err := exec.LookPath(cmp.Or(b.Semgrep, "semgrep"))
+	if err != nil {
+		if b.Semgrep != "" || len(b.Pass) > 0 {
+			return fmt.Errorf("semgrep was to run, and is not there: %w", err)
+		}
+		fmt.Fprintln(b.out, "semgrep is not installed here: code is not scanned (pipx install semgrep)")
+		return nil
+	}
+	before, err := b.server.outcome(ctx, b.at.Project, b.at.Ref)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, name, append([]string{"ci", "--oss-only", "--no-suppress-errors"}, b.Pass...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = b.top, b.out, b.err
+	cmd.Env = append(os.Environ(), "SEMGREP_URL="+b.server.base, "SEMGREP_APP_TOKEN="+string(b.Token), "SEMGREP_FAIL_OPEN_URL="+b.server.base)
+	for name, value := range map[string]string{"SEMGREP_SEND_METRICS": "off", "SEMGREP_ENABLE_VERSION_CHECK": "0"} {
+		if b.env[name] == "" {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	err = cmd.Run()
+	if cmd.ProcessState == nil {
+		return fmt.Errorf("semgrep did not start: %w", err)
+	}
+	exit := cmd.ProcessState.ExitCode()
+	if exit > 1 || exit < 0 {
+		return fmt.Errorf("semgrep ended with exit code %d: what it says is above", exit)
+	}
+	b.result.Blocked = b.result.Blocked || exit == 1
+	after, err := b.server.outcome(ctx, b.at.Project, b.at.Ref)
+	if err == nil && after.ScanID != before.ScanID {
+		b.take(after.Outcome)
+	}
+	return err
+}
+
+// tell prints what the run came to, and writes it where it is asked for.
+func (b *build) tell() {
+	if b.result.Deployment != "" {
+		fmt.Fprint(b.out, "\n", b.result.Text())
+	}
+	if b.result.System == "github-actions" {
+		fmt.Fprint(b.out, b.result.Annotations())
+	}
+	for _, f := range b.documents() {
+		if err := f.write(); err != nil {
+			b.trouble(fmt.Errorf("%s could not be written: %w", f.name, err))
+			b.settle()
+		}
+	}
+	for _, t := range b.result.Trouble {
+		fmt.Fprintln(b.err, "redoubt ci:", t)
+	}
+	switch {
+	case b.result.ExitCode == 1:
+		fmt.Fprintln(b.err, "redoubt ci: this build is BLOCKED")
+	case len(b.result.Trouble) > 0 && b.FailOpen:
+		fmt.Fprintln(b.err, "redoubt ci: WARNING: THIS BUILD IS NOT CHECKED, AND PASSES ONLY BECAUSE OF --fail-open")
+	case len(b.result.Trouble) > 0:
+		fmt.Fprintln(b.err, "redoubt ci: this build could not be checked (--fail-open lets such builds pass)")
+	}
+}

@@ -1,0 +1,84 @@
+package ci
+
+import (
+	"fmt"
+	"html"
+	"strings"
+)
+
+// Annotations are workflow commands of GitHub that mark the lines: an error for
+// what blocks, a warning for what else is new. Whatever a name holds, it makes
+// no command of its own.
+func (o *Outcome) Annotations() string {
+	var b strings.Builder
+	blocks := map[Finding]bool{}
+	note := func(level, text string, f Finding) {
+		fmt.Fprintf(&b, "::%s file=%s", level, property(f.Path))
+		if f.Line > 0 {
+			fmt.Fprintf(&b, ",line=%d", f.Line)
+		}
+		fmt.Fprintf(&b, ",title=%s::%s\n", property(f.Rule), data(text+" "+f.URL))
+	}
+	for _, f := range o.Blocking[:min(len(o.Blocking), maxShown)] {
+		blocks[Finding{ID: f.ID}] = true
+		note("error", "Blocks this build: "+f.Rule, f)
+	}
+	for _, f := range o.New[:min(len(o.New), maxShown)] {
+		if !blocks[Finding{ID: f.ID}] {
+			note("warning", "New: "+f.Rule, f)
+		}
+	}
+	return b.String()
+}
+
+var (
+	dataEscapes     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// data and property escape as the runner reads them.
+func data(s string) string     { return dataEscapes.Replace(s) }
+func property(s string) string { return propertyEscapes.Replace(s) }
+
+// Summary is the page of a job, in Markdown.
+func (o *Outcome) Summary() string {
+	var b strings.Builder
+	verdict := "passes"
+	switch {
+	case o.Blocked:
+		verdict = "blocks this build"
+	case len(o.Trouble) > 0:
+		verdict = "could not judge this build"
+	}
+	fmt.Fprintf(&b, "## Redoubt %s\n\n%s on %s: %d new, %d fixed, %d blocking. [All findings](%s)\n",
+		verdict, code(o.Project), code(o.Ref), len(o.New), len(o.Fixed), len(o.Blocking), o.URL)
+	for _, t := range o.Trouble {
+		fmt.Fprintf(&b, "\n- %s\n", code(t))
+	}
+	for _, list := range []struct {
+		title string
+		of    []Finding
+	}{{"Blocking", o.Blocking}, {"New", o.New}, {"Fixed", o.Fixed}} {
+		if len(list.of) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n### %s\n\n| finding | rule | place |\n|---|---|---|\n", list.title)
+		for _, f := range list.of[:min(len(list.of), maxShown)] {
+			fmt.Fprintf(&b, "| [%d](%s) | %s | %s |\n", f.ID, f.URL, code(f.Rule), code(f.place()))
+		}
+		if more := len(list.of) - maxShown; more > 0 {
+			fmt.Fprintf(&b, "\nand %d more\n", more)
+		}
+	}
+	return b.String()
+}
+
+// code is text as code in HTML, in which Markdown marks mean nothing but the
+// bar of a table, which is spelt as a character reference like the others.
+func code(s string) string {
+	s = html.EscapeString(plain(s))
+	for _, mark := range []string{"|", "`", "*", "_", "[", "]", "!", "\\", "~", "@"} {
+		s = strings.ReplaceAll(s, mark, fmt.Sprintf("&#x%x;", mark[0]))
+	}
+	return "<code>" + s + "</code>"
+}

@@ -1,0 +1,116 @@
+package ci
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Outcome is what a run came to. It is the document of `redoubt ci --json`:
+// members are added to it, and keep their meaning, while Version is 1.
+type Outcome struct {
+	Version     int       `json:"version"` // 1
+	System      string    `json:"ci"`      // as github-actions, git
+	Deployment  string    `json:"deployment"`
+	Project     string    `json:"project"`
+	Ref         string    `json:"ref"` // in full
+	Commit      string    `json:"commit"`
+	PullRequest string    `json:"pull_request"` // empty for none
+	URL         string    `json:"url"`          // the project's findings, for people
+	Blocked     bool      `json:"blocked"`      // by the policies
+	Reason      string    `json:"reason"`       // why; empty where nothing blocks
+	Trouble     []string  `json:"trouble"`      // what could not be done
+	ExitCode    int       `json:"exit_code"`    // 0, 1 or 2
+	New         []Finding `json:"new"`          // that were not there, or are back
+	Fixed       []Finding `json:"fixed"`
+	Blocking    []Finding `json:"blocking"`
+	Sources     []Source  `json:"sources"` // what was handed in
+}
+
+// Finding is one that a run brought, ended or was stopped by.
+type Finding struct {
+	ID     int64  `json:"id"`
+	URL    string `json:"url"` // its page
+	Source string `json:"source"`
+	Rule   string `json:"rule"`
+	Path   string `json:"path"`
+	Line   int    `json:"line"`   // 0 when not known
+	Change string `json:"change"` // new, returned, closed, …, unchanged
+}
+
+// Source is what one tool had to say.
+type Source struct {
+	Name      string   `json:"name"`
+	ScanID    string   `json:"scan_id"`
+	Outcome   string   `json:"outcome"` // applied, repeat, late, superseded
+	New       int      `json:"new"`
+	Fixed     int      `json:"fixed"`
+	Unchanged int      `json:"unchanged"`
+	Lockfiles int      `json:"lockfiles"`
+	Added     int      `json:"dependencies_added"`
+	Removed   int      `json:"dependencies_removed"`
+	Dropped   []string `json:"lockfiles_dropped"`
+	Refused   []string `json:"refused"` // items that could not be taken, and why
+}
+
+// place is where a finding is, for people.
+func (f Finding) place() string {
+	if f.Line == 0 {
+		return f.Path
+	}
+	return fmt.Sprintf("%s:%d", f.Path, f.Line)
+}
+
+// maxShown bounds how many findings of a kind are shown to people.
+const maxShown = 50
+
+// Text tells people what a run came to. Names from reports go in on one line,
+// without what a terminal would obey.
+func (o *Outcome) Text() string {
+	var b strings.Builder
+	for _, s := range o.Sources {
+		fmt.Fprintf(&b, "%s: %d new, %d fixed, %d unchanged", plain(s.Name), s.New, s.Fixed, s.Unchanged)
+		if s.Lockfiles > 0 {
+			fmt.Fprintf(&b, "; %d lockfiles, %d dependencies added, %d removed", s.Lockfiles, s.Added, s.Removed)
+		}
+		if s.Outcome != "" && s.Outcome != "applied" {
+			fmt.Fprintf(&b, " (%s)", plain(s.Outcome))
+		}
+		b.WriteByte('\n')
+		for _, path := range s.Dropped {
+			fmt.Fprintf(&b, "  gone: %s\n", plain(path))
+		}
+		for _, why := range s.Refused {
+			fmt.Fprintf(&b, "  refused %s\n", plain(why))
+		}
+	}
+	for _, list := range []struct {
+		title string
+		of    []Finding
+	}{{"New", o.New}, {"Fixed", o.Fixed}, {"Blocking", o.Blocking}} {
+		if len(list.of) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s: %d\n", list.title, len(list.of))
+		for _, f := range list.of[:min(len(list.of), maxShown)] {
+			fmt.Fprintf(&b, "  %s  %s\n    %s\n", plain(f.place()), plain(f.Rule), f.URL)
+		}
+		if more := len(list.of) - maxShown; more > 0 {
+			fmt.Fprintf(&b, "  and %d more\n", more)
+		}
+	}
+	if o.Reason != "" {
+		fmt.Fprintf(&b, "\n%s\n", plain(o.Reason))
+	}
+	fmt.Fprintf(&b, "\nAll findings: %s\n", o.URL)
+	return b.String()
+}
+
+// plain is text on one line, free of what a terminal or a CI log would obey.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
+			return ' '
+		}
+		return r
+	}, strings.ReplaceAll(s, "::", ": :"))
+}

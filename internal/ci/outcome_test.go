@@ -1,0 +1,117 @@
+package ci_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt/internal/ci"
+)
+
+// hostile is a name as no one should choose it.
+const hostile = "a\r\n::error file=x::pwned\n| ![x](http://evil) <script> `c` ,title=y:%0A\x1b[31m\u202e"
+
+func outcome(names ...string) *ci.Outcome {
+	o := &ci.Outcome{Version: 1, System: "github-actions", Deployment: "acme", Project: "acme/app", Ref: "refs/heads/main", URL: "https://r.example/f", Blocked: true, Reason: "because " + hostile}
+	for i, name := range names {
+		f := ci.Finding{ID: int64(i + 1), URL: fmt.Sprintf("https://r.example/%d", i+1), Rule: name, Path: "src/" + name, Line: i, Change: "new"}
+		o.New = append(o.New, f)
+		if i == 0 {
+			o.Blocking = append(o.Blocking, f)
+		}
+	}
+	return o
+}
+
+func TestAnnotations(t *testing.T) {
+	got := outcome("eval", "x=y,z:100%").Annotations()
+	want := "::error file=src/eval,title=eval::Blocks this build: eval https://r.example/1\n" +
+		"::warning file=src/x=y%2Cz%3A100%25,line=1,title=x=y%2Cz%3A100%25::New: x=y,z:100%25 https://r.example/2\n"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// TestNamesMakeNoCommands holds that a name in a report, whatever it is, starts
+// no workflow command, no row and no link of its own.
+func TestNamesMakeNoCommands(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := hostile
+		if rapid.Bool().Draw(t, "drawn") {
+			name = rapid.StringOf(rapid.RuneFrom([]rune("a:%,\r\n|`<>[]!()\\\x1b\u202e"))).Draw(t, "name")
+		}
+		o := outcome(name, "other")
+		for _, line := range strings.Split(strings.TrimSuffix(o.Annotations(), "\n"), "\n") {
+			head, _, ok := strings.Cut(strings.TrimPrefix(line, "::"), "::")
+			if !ok || strings.ContainsAny(line, "\r") || strings.Count(head, ",") > 2 || !strings.HasPrefix(head, "error file=src/") && !strings.HasPrefix(head, "warning file=src/") {
+				t.Fatalf("%q", line)
+			}
+		}
+		if lines := strings.Count(o.Annotations(), "\n"); lines != 2 {
+			t.Fatalf("%d annotations", lines)
+		}
+		text := o.Text()
+		if strings.Contains(text, "\n::") || strings.ContainsAny(text, "\r\x1b\u202e") || strings.Count(text, "\n") != strings.Count(outcome("a", "other").Text(), "\n") {
+			t.Fatalf("%q", text)
+		}
+		summary := o.Summary()
+		for _, line := range strings.Split(summary, "\n") {
+			if strings.HasPrefix(line, "| [") && strings.Count(line, "|") != 4 || strings.Contains(line, "<script") || strings.Count(line, "](") > 1 {
+				t.Fatalf("%q", line)
+			}
+		}
+	})
+}
+
+func TestDocuments(t *testing.T) {
+	o := outcome(hostile, "two words")
+	o.Blocking[0].Path, o.New[0].Path = "src/a b.go", "src/a b.go"
+	text, err := o.SARIF("1.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sarif struct {
+		Version string
+		Runs    []struct {
+			Tool struct {
+				Driver struct{ Rules []struct{ ID string } }
+			}
+			Results []struct {
+				RuleID    string
+				RuleIndex int
+				Level     string
+				Locations []struct {
+					PhysicalLocation struct {
+						ArtifactLocation struct{ URI string }
+						Region           struct{ StartLine int }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &sarif); err != nil || sarif.Version != "2.1.0" || len(sarif.Runs) != 1 || len(sarif.Runs[0].Results) != 2 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	first, second := sarif.Runs[0].Results[0], sarif.Runs[0].Results[1]
+	if first.Level != "error" || second.Level != "warning" || first.Locations[0].PhysicalLocation.ArtifactLocation.URI != "src/a%20b.go" ||
+		second.Locations[0].PhysicalLocation.Region.StartLine != 1 || sarif.Runs[0].Tool.Driver.Rules[second.RuleIndex].ID != second.RuleID {
+		t.Errorf("%s", text)
+	}
+	text, err = o.CodeQuality()
+	var issues []struct {
+		Fingerprint, Severity string
+		Location              struct {
+			Path  string
+			Lines struct{ Begin int }
+		}
+	}
+	if err != nil || json.Unmarshal(text, &issues) != nil || len(issues) != 2 || issues[0].Severity != "blocker" || issues[1].Severity != "major" || issues[0].Location.Lines.Begin != 1 || issues[0].Fingerprint == issues[1].Fingerprint {
+		t.Errorf("%v: %s", err, text)
+	}
+	if got := string(o.Dotenv()); got != "REDOUBT_BLOCKED=true\nREDOUBT_NEW=2\nREDOUBT_FIXED=0\nREDOUBT_BLOCKING=1\nREDOUBT_URL_FINDINGS=https://r.example/f\n" {
+		t.Errorf("%s", got)
+	}
+}
