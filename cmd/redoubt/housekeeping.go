@@ -16,8 +16,9 @@ const (
 	feedKept = 10_000
 )
 
-// housekeeping expires refs, prunes feeds and forgets answers that were kept
-// under keys, until the context ends. Several servers may do so at once: each deployment is one transaction.
+// housekeeping expires refs, ends exceptions, prunes feeds and forgets answers
+// that were kept under keys, until the context ends. Several servers may do so
+// at once: each deployment is one transaction.
 func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
 	tick := time.NewTicker(housekeepingEvery)
 	defer tick.Stop()
@@ -46,6 +47,7 @@ func (s *service) tidy(ctx context.Context, now time.Time) {
 		if d.Version > feedKept {
 			s.complain(ctx, d, "pruning the change feed", s.store.PruneChanges(ctx, d.ID, d.Version-feedKept))
 		}
+		s.complain(ctx, d, "ending exceptions", s.endExceptions(ctx, d))
 		_, err := s.store.ForgetAnswers(ctx, d.ID, now)
 		s.complain(ctx, d, "forgetting kept answers", err)
 	}
@@ -58,6 +60,25 @@ func (s *service) expireRefs(ctx context.Context, d redoubt.Deployment, now time
 		if n > 0 {
 			s.log.Info("refs expired that no scan came to", "deployment", d.Slug, "refs", n, "after", s.config.RefRetention)
 		}
+		return err
+	})
+}
+
+// endExceptions reopens what exceptions ignored that are over. It holds the
+// deployment only where there is something to do.
+func (s *service) endExceptions(ctx context.Context, d redoubt.Deployment) error {
+	due := 0
+	err := s.store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		due, err = tx.ExceptionsDue(ctx)
+		return err
+	})
+	if err != nil || due == 0 {
+		return err
+	}
+	by := redoubt.Actor{Kind: "system", Name: "exceptions"}
+	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
+		n, err := tx.ExceptAll(ctx)
+		s.log.Info("findings brought in line with the exceptions", "deployment", d.Slug, "findings", n)
 		return err
 	})
 }

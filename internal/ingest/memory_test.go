@@ -337,6 +337,8 @@ func (m *memory) FillFixes(_ context.Context, fixes map[int64][]redoubt.Fix) err
 	return nil
 }
 
+func (m *memory) Except(context.Context, []int64) error { return nil }
+
 func (m *memory) RefreshScores(context.Context, int64, string) error { return nil }
 
 func (m *memory) PutInventory(_ context.Context, s redoubt.InventoryStatement) (added, removed int, _ error) {

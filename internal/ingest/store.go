@@ -75,6 +75,10 @@ type Store interface {
 	// UpdateTriage writes the triage of the lineages and its trail.
 	UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error
 
+	// Except brings lineages in line with the exceptions that hold, and with
+	// them all that an exception ignored that is over by now.
+	Except(ctx context.Context, lineages []int64) error
+
 	// RefreshScores writes the EPSS scores of what the ref's supply-chain
 	// findings are about to their lineages, where they changed (decisions §14).
 	RefreshScores(ctx context.Context, projectID int64, ref string) error

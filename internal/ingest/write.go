@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -25,6 +26,7 @@ func (a *application) write(ctx context.Context, c Changes) error {
 		func() error { return unlessEmpty(ctx, c.Added, a.s.AddFindings) },
 		func() error { return unlessEmpty(ctx, c.Events, a.s.AddEvents) },
 		func() error { return unlessEmpty(ctx, c.Triage, a.s.UpdateTriage) },
+		func() error { return a.s.Except(ctx, c.lineages()) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -34,6 +36,24 @@ func (a *application) write(ctx context.Context, c Changes) error {
 	a.sum.Unchanged = c.Unchanged
 	a.sum.count(c.Items)
 	return nil
+}
+
+// lineages lists those that the changes touch, each once.
+func (c *Changes) lineages() []int64 {
+	var ids []int64
+	for _, list := range [][]redoubt.FindingWrite{c.Added, c.Updated} {
+		for i := range list {
+			ids = append(ids, list[i].LineageID)
+		}
+	}
+	for i := range c.Merges {
+		ids = append(ids, c.Merges[i].Into.ID)
+	}
+	for i := range c.Triage {
+		ids = append(ids, c.Triage[i].LineageID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 func unlessEmpty[T any](ctx context.Context, list []T, store func(context.Context, []T) error) error {

@@ -129,6 +129,7 @@ const (
 	seqUser           sequence = "app_user"
 	seqUserSession    sequence = "user_session"
 	seqUserLink       sequence = "user_link"
+	seqException      sequence = "exception"
 )
 
 // newIDs reserves n ids, rising. Under the deployment's lock they rise from

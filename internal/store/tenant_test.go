@@ -20,18 +20,21 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 			scan    redoubt.Scan
 			token   redoubt.Token
 			policy  redoubt.Policy
+
+			exception redoubt.Exception
 		)
 		view(t, s, deployment(t, s, storetest.Noise), func(ctx context.Context, tx *store.Tx) error {
 			projects, err := tx.Projects(ctx, store.ProjectQuery{})
 			scans, _, err2 := tx.Scans(ctx, redoubt.ScanFilter{}, store.ScanCursor{}, 1)
 			tokens, err3 := tx.Tokens(ctx)
 			policies, err4 := tx.Policies(ctx)
-			for _, err := range []error{err, err2, err3, err4} {
+			exceptions, err5 := tx.Exceptions(ctx)
+			for _, err := range []error{err, err2, err3, err4, err5} {
 				if err != nil {
 					return err
 				}
 			}
-			project, scan, token, policy = projects[0], scans[0], tokens[0], policies[0]
+			project, scan, token, policy, exception = projects[0], scans[0], tokens[0], policies[0], exceptions[0]
 			return nil
 		})
 		noise := counts(t, s, deployment(t, s, storetest.Noise))
@@ -89,6 +92,10 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				_, err := tx.SetRuleMode(ctx, policy.ID, "rule-0", redoubt.ModeBlock)
 				return err
 			},
+			"RemoveException": func(ctx context.Context, tx *store.Tx) error {
+				_, _, err := tx.RemoveException(ctx, exception.ID)
+				return err
+			},
 			"RemoveRule": func(ctx context.Context, tx *store.Tx) error { return tx.RemoveRule(ctx, policy.ID, "served") },
 			"AgentScan":  func(ctx context.Context, tx *store.Tx) error { _, err := tx.AgentScan(ctx, "agent-scan"); return err },
 			"AgentScanOf": func(ctx context.Context, tx *store.Tx) error {
@@ -135,7 +142,9 @@ func TestListsShowNothingForeign(t *testing.T) {
 			same(t, "served rules", served, []redoubt.ServedRule{})
 			failed, err8 := tx.FailedAttempts(ctx, 10)
 			same(t, "failed attempts", failed, []redoubt.FailedAttempt{})
-			for _, err := range []error{err8, err7, err, err2, err3, err4, err5, err6} {
+			exceptions, err9 := tx.Exceptions(ctx)
+			same(t, "exceptions", exceptions, redoubt.Exceptions{})
+			for _, err := range []error{err9, err8, err7, err, err2, err3, err4, err5, err6} {
 				if err != nil {
 					return err
 				}

@@ -24,6 +24,7 @@ var noises = []func(context.Context, *store.Tx) error{
 	noisyDependencies,
 	noisyAgent,
 	noisyUser,
+	noisyException,
 }
 
 func makeNoise(ctx context.Context, s *store.Store) error {
@@ -108,6 +109,9 @@ func noisyAgent(ctx context.Context, tx *store.Tx) error {
 	if _, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"served"}`), Checked: true, Mode: redoubt.ModeBlock}); err != nil {
 		return err
 	}
+	if err := tx.PutSecretRules(ctx, []redoubt.SecretRule{{Tool: "semgrep", Name: "rule-2"}}); err != nil {
+		return err
+	}
 	return tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "agent-scan", ScanID: 1, Begun: []byte(`{}`)})
 }
 
@@ -127,6 +131,12 @@ func noisyScanners(ctx context.Context, s *store.Store, d redoubt.Deployment) er
 		return err
 	}
 	return s.AddFailedAttempt(ctx, redoubt.FailedAttempt{DeploymentID: d.ID, Name: "agent-scan", Step: redoubt.FailedScan, Cause: "noise"})
+}
+
+// noisyException would ignore what every test finds.
+func noisyException(ctx context.Context, tx *store.Tx) error {
+	_, _, err := tx.AddException(ctx, redoubt.Exception{Target: "rule-1", Reason: "noise", TriageReason: redoubt.AcceptableRisk})
+	return err
 }
 
 func noisyJobs(ctx context.Context, tx *store.Tx) error {

@@ -139,6 +139,19 @@ epss.score double precision NOT NULL
 epss.percentile double precision NOT NULL
 CREATE UNIQUE INDEX epss_pkey ON public.epss USING btree (cve)
 epss PRIMARY KEY (cve)
+exception.deployment_id bigint NOT NULL
+exception.id bigint NOT NULL
+exception.target text NOT NULL
+exception.paths_json text NOT NULL
+exception.projects_json text NOT NULL
+exception.reason text NOT NULL
+exception.triage_reason smallint NOT NULL
+exception.until_at bigint
+exception.created_at bigint NOT NULL
+exception.created_by text NOT NULL
+CREATE UNIQUE INDEX exception_pkey ON public.exception USING btree (deployment_id, id)
+exception PRIMARY KEY (deployment_id, id)
+SEQUENCE exception_id_seq MAXVALUE 9007199254740991
 failed_attempt.deployment_id bigint NOT NULL
 failed_attempt.name text NOT NULL
 failed_attempt.at bigint NOT NULL
@@ -282,6 +295,7 @@ lineage.triaged_at bigint
 lineage.triaged_by_json text NOT NULL
 lineage.automatic smallint NOT NULL
 lineage.annotations_json text NOT NULL
+CREATE INDEX lineage_automatic ON public.lineage USING btree (deployment_id, triaged_by_json) WHERE (automatic = 1)
 CREATE INDEX lineage_project ON public.lineage USING btree (deployment_id, project_id)
 CREATE UNIQUE INDEX lineage_pkey ON public.lineage USING btree (deployment_id, id)
 lineage PRIMARY KEY (deployment_id, id)
@@ -334,6 +348,7 @@ policy.is_default smallint NOT NULL
 policy.scope_json text NOT NULL DEFAULT '{}'::text
 policy.excludes_json text NOT NULL DEFAULT '[]'::text
 policy.block_all smallint NOT NULL DEFAULT 0
+policy.conditions_json text NOT NULL DEFAULT '[]'::text
 CREATE UNIQUE INDEX policy_deployment_id_slug_key ON public.policy USING btree (deployment_id, slug)
 CREATE UNIQUE INDEX policy_pkey ON public.policy USING btree (deployment_id, id)
 policy PRIMARY KEY (deployment_id, id)

@@ -134,6 +134,19 @@ CREATE TABLE epss (
     score      DOUBLE PRECISION NOT NULL,
     percentile DOUBLE PRECISION NOT NULL
 );
+CREATE TABLE exception (
+    deployment_id BIGINT   NOT NULL,
+    id            BIGINT   NOT NULL,
+    target        TEXT     NOT NULL, -- name of a rule or of a vulnerability
+    paths_json    TEXT     NOT NULL, -- globs; none is every path
+    projects_json TEXT     NOT NULL, -- globs; none is every project
+    reason        TEXT     NOT NULL,
+    triage_reason SMALLINT NOT NULL,
+    until_at      BIGINT,            -- NULL is for ever
+    created_at    BIGINT   NOT NULL,
+    created_by    TEXT     NOT NULL,
+    PRIMARY KEY (deployment_id, id)
+);
 CREATE TABLE failed_attempt (
     deployment_id BIGINT  NOT NULL, -- 0 where no token tells which
     name          TEXT    NOT NULL, -- the scanner's own name of its run, else one of ours
@@ -282,6 +295,7 @@ CREATE TABLE lineage (
     annotations_json TEXT     NOT NULL,
     PRIMARY KEY (deployment_id, id)
 );
+CREATE INDEX lineage_automatic ON lineage (deployment_id, triaged_by_json) WHERE automatic = 1;
 CREATE INDEX lineage_project ON lineage (deployment_id, project_id);
 CREATE TABLE lineage_identity (
     deployment_id BIGINT   NOT NULL,
@@ -327,7 +341,7 @@ CREATE TABLE policy (
     name          TEXT     NOT NULL,
     slug          TEXT     NOT NULL,
     product       SMALLINT NOT NULL,
-    is_default    SMALLINT NOT NULL, scope_json TEXT NOT NULL DEFAULT '{}', excludes_json TEXT NOT NULL DEFAULT '[]', block_all SMALLINT NOT NULL DEFAULT 0,
+    is_default    SMALLINT NOT NULL, scope_json TEXT NOT NULL DEFAULT '{}', excludes_json TEXT NOT NULL DEFAULT '[]', block_all SMALLINT NOT NULL DEFAULT 0, conditions_json TEXT NOT NULL DEFAULT '[]',
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, slug)
 );

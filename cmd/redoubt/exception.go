@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+type exceptionCmd struct {
+	Add    exceptionAddCmd    `cmd:"" help:"Ignore what a rule or a vulnerability finds, now and later, until a day."`
+	List   exceptionListCmd   `cmd:"" help:"List the exceptions, how many findings each ignores, and until when."`
+	Remove exceptionRemoveCmd `cmd:"" help:"End an exception now, and reopen what it ignored."`
+}
+
+type exceptionAddCmd struct {
+	tenant
+	Target       string   `arg:"" help:"A rule, by its name, or a vulnerability, by its CVE, GHSA or other id."`
+	Reason       string   `help:"Why that is accepted, for those who ask later." required:"" placeholder:"TEXT"`
+	Until        string   `help:"The last day of it, in UTC, as 2027-01-31; or an instant, as 2027-01-31T12:00:00Z." placeholder:"DAY"`
+	Forever      bool     `help:"Without an end."`
+	Path         []string `help:"Only findings on paths, or in lockfiles, that fit, as in .gitignore. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
+	Project      []string `help:"Only in projects whose name fits: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
+	TriageReason string   `help:"The reason that findings show: acceptable_risk, false_positive, no_time or no_triage_reason." enum:"acceptable_risk,false_positive,no_time,no_triage_reason" default:"acceptable_risk" placeholder:"REASON"`
+}
+
+// Run makes the exception, which ignores what is there at once.
+func (c exceptionAddCmd) Run(a *app) error {
+	e := redoubt.Exception{Target: c.Target, Paths: c.Path, Projects: c.Project, Reason: c.Reason}
+	e.TriageReason, _ = redoubt.ParseTriageReason(c.TriageReason)
+	var err error
+	switch {
+	case c.Forever == (c.Until != ""):
+		return errors.New("say until when, with --until DAY, or --forever")
+	case c.Until != "":
+		if e.Until, err = endOf(c.Until); err != nil {
+			return err
+		}
+	}
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		e, changed, err := tx.AddException(ctx, e)
+		return fmt.Sprintf("exception %d: %s is accepted in %s until %s; %s", e.ID, e.Target, whereOf(e), endText(e), decided(changed)), err
+	})
+}
+
+// decided says how many findings an exception changed.
+func decided(n int) string {
+	if n == 1 {
+		return "the triage of 1 finding changed"
+	}
+	return fmt.Sprintf("the triage of %d findings changed", n)
+}
+
+// endOf reads a day, whose end it is, or an instant.
+func endOf(text string) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.AddDate(0, 0, 1), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("--until %q is no day: write it as 2027-01-31, or as 2027-01-31T12:00:00Z", text)
+	}
+	return at.UTC(), nil
+}
+
+// endText is how endOf reads it.
+func endText(e redoubt.Exception) string {
+	switch {
+	case e.Until.IsZero():
+		return "forever"
+	case e.Until.Equal(e.Until.Truncate(24 * time.Hour)):
+		return e.Until.AddDate(0, 0, -1).Format(time.DateOnly)
+	}
+	return e.Until.Format(time.RFC3339)
+}
+
+func whereOf(e redoubt.Exception) string {
+	text := cmp.Or(strings.Join(e.Projects, " "), "all projects")
+	if len(e.Paths) > 0 {
+		text += " at " + strings.Join(e.Paths, " ")
+	}
+	return text
+}
+
+type exceptionListCmd struct{ tenant }
+
+// Run lists the exceptions.
+func (c exceptionListCmd) Run(a *app) error {
+	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Exceptions(ctx)
+		if err != nil {
+			return err
+		}
+		ignored, err := tx.Excepted(ctx)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, len(list))
+		for i, e := range list {
+			until := endText(e)
+			if !e.Active(a.clock()) {
+				until += " (over)"
+			}
+			rows[i] = []string{strconv.FormatInt(e.ID, 10), e.Target, whereOf(e), until, strconv.Itoa(ignored[e.ID]), e.CreatedBy, e.Reason}
+		}
+		return table(a.out, "ID TARGET WHERE UNTIL IGNORES BY REASON", rows)
+	})
+}
+
+type exceptionRemoveCmd struct {
+	tenant
+	ID int64 `arg:"" help:"The exception, by its id."`
+}
+
+// Run ends the exception.
+func (c exceptionRemoveCmd) Run(a *app) error {
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		e, changed, err := tx.RemoveException(ctx, c.ID)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			return "", fmt.Errorf("there is no exception %d; redoubt exception list shows what there is", c.ID)
+		}
+		return fmt.Sprintf("exception %d is gone: %s is accepted in %s no more; %s", e.ID, e.Target, whereOf(e), decided(changed)), err
+	})
+}

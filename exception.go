@@ -1,0 +1,148 @@
+package redoubt
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Exception says that what a rule or a vulnerability finds is accepted, in some
+// projects and paths, until a day. It ignores findings by a triage of its own,
+// which a person's beats, and reopens them when it ends (decisions §5).
+type Exception struct {
+	ID           int64
+	Target       string       // a rule's name, or a vulnerability's id under any of its names
+	Paths        PathGlobs    // one must fit the finding's path or its lockfile; empty is every path
+	Projects     ProjectGlobs // one must fit, whatever the case; empty is every project
+	Reason       string       // for people
+	TriageReason TriageReason // that the triage carries
+	Until        time.Time    // the first instant without it; zero is for ever
+	CreatedAt    time.Time
+	CreatedBy    string
+}
+
+// maxTarget is the longest name of a rule or vulnerability, in bytes.
+const maxTarget = 512
+
+// Check names everything that is wrong with an exception that is to be made at a
+// time as a *InvalidError, or returns nil.
+func (e *Exception) Check(now time.Time) error {
+	var bad InvalidError
+	fault := func(location, format string, args ...any) {
+		bad.Fields = append(bad.Fields, FieldError{Location: location, Message: fmt.Sprintf(format, args...)})
+	}
+	if e.Target == "" || len(e.Target) > maxTarget || !utf8.ValidString(e.Target) || strings.ContainsFunc(e.Target, func(r rune) bool { return r <= 0x20 || r == 0x7f }) {
+		fault("target", "%.80q will not do: name a rule, or a vulnerability as CVE-2021-44228, in at most %d bytes without spaces", e.Target, maxTarget)
+	}
+	if n := utf8.RuneCountInString(e.Reason); strings.TrimSpace(e.Reason) == "" || n > MaxNote || !utf8.ValidString(e.Reason) || strings.ContainsRune(e.Reason, 0) {
+		fault("reason", "say why, in 1 to %d characters", MaxNote)
+	}
+	if e.TriageReason.String() == "" {
+		fault("triage_reason", "is one of acceptable_risk, false_positive, no_time, no_triage_reason")
+	}
+	if !e.Until.IsZero() && !e.Until.After(now) {
+		fault("until", "is over already")
+	}
+	checkGlobs(e.Projects, func(format string, args ...any) { fault("projects", format, args...) })
+	checkGlobs(e.Paths, func(format string, args ...any) { fault("paths", format, args...) })
+	if err := e.Paths.Check(); err != nil {
+		fault("paths", "%v", err)
+	}
+	if len(bad.Fields) > 0 {
+		return &bad
+	}
+	return nil
+}
+
+// Active reports whether the exception holds at a time.
+func (e *Exception) Active(now time.Time) bool { return e.Until.IsZero() || now.Before(e.Until) }
+
+// actorException is the kind of actor that an exception is.
+const actorException = "exception"
+
+// Actor is the exception as the one who decides about findings.
+func (e *Exception) Actor() Actor {
+	return Actor{Kind: actorException, ID: strconv.FormatInt(e.ID, 10)}
+}
+
+// Excused is a lineage as exceptions see it.
+type Excused struct {
+	Lineage Lineage
+	Project Project // its name decides
+	Places  []ExcusedPlace
+}
+
+// ExcusedPlace is an occurrence of a lineage.
+type ExcusedPlace struct {
+	Rule  string
+	Names []string // of its vulnerability, all of them, in upper case
+	Paths []string // where it shows, and its lockfile
+	State State
+}
+
+func (e *Exception) covers(project Project, place *ExcusedPlace) bool {
+	return (place.Rule == e.Target || slices.Contains(place.Names, strings.ToUpper(e.Target))) &&
+		(len(e.Paths) == 0 || slices.ContainsFunc(place.Paths, e.Paths.Match)) && PolicyScope{Projects: e.Projects}.Covers(project)
+}
+
+// Exceptions are all of a deployment, by id.
+type Exceptions []Exception
+
+// Judge decides about a lineage at a time: what its triage should be, and
+// whether that is another than it has. A lineage is ignored while exceptions
+// cover all places where it lives, so that none hides what moved elsewhere; the
+// one that ignored it first keeps it. Where none covers it any more, what an
+// exception ignored is reopened. What a person decided stays.
+func (list Exceptions) Judge(c *Excused, now time.Time) (TriageEvent, bool) {
+	before := c.Lineage.Triage
+	ours := before.State == TriageIgnored && before.By.Kind == actorException
+	if !before.Automatic && before.State != TriageUntriaged && before.State != 0 {
+		return TriageEvent{}, false
+	}
+	by := list.covering(c, now)
+	after := before
+	var note string
+	switch {
+	case len(by) == 0 && !ours:
+		return TriageEvent{}, false
+	case len(by) == 0:
+		note = "The exception holds no more."
+		after = Triage{State: TriageReopened, Comment: before.Comment, At: now, By: before.By, Automatic: true}
+	case ours && slices.ContainsFunc(by, func(e *Exception) bool { return e.Actor() == before.By }), !ours && before.State == TriageIgnored:
+		return TriageEvent{}, false
+	default:
+		note = by[0].Reason
+		after = Triage{State: TriageIgnored, Reason: by[0].TriageReason, Comment: by[0].Reason, At: now, By: by[0].Actor(), Automatic: true}
+	}
+	return TriageEvent{LineageID: c.Lineage.ID, At: now, By: after.By, Before: before, After: after, Note: note}, true
+}
+
+// covering lists the exceptions that cover a place of a lineage, by id; none
+// where one of its places is not covered. Places where it lives count, or all
+// where it lives nowhere.
+func (list Exceptions) covering(c *Excused, now time.Time) (by []*Exception) {
+	lives := slices.ContainsFunc(c.Places, ExcusedPlace.lives)
+	for i := range c.Places {
+		place := &c.Places[i]
+		if lives && !place.lives() {
+			continue
+		}
+		covered := false
+		for j := range list {
+			if e := &list[j]; e.Active(now) && e.covers(c.Project, place) {
+				covered = true
+				by = append(by, e)
+			}
+		}
+		if !covered {
+			return nil
+		}
+	}
+	slices.SortFunc(by, func(a, b *Exception) int { return int(a.ID - b.ID) })
+	return by
+}
+
+func (p ExcusedPlace) lives() bool { return p.State == Unresolved || p.State == Muted }

@@ -1,0 +1,246 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// excusedWorld does on a real store what random people, scans and clocks do, and
+// keeps beside it what each finding's triage should be.
+type excusedWorld struct {
+	t     *rapid.T
+	s     *store.Store
+	clock *storetest.Clock
+	id    int64
+	list  redoubt.Exceptions
+	found map[string]*excusedFinding // by project, rule and path
+	scans int
+}
+
+type excusedFinding struct {
+	project, rule, path string
+	live                map[string]bool // by ref
+	state               redoubt.TriageState
+	person              bool
+	by                  int64 // the exception that ignores it; 0 where none does
+}
+
+var (
+	excusedProjects = []string{"acme/pay", "acme/shop"}
+	excusedRules    = []string{"r1", "r2"}
+	excusedPaths    = []string{"src/a.py", "tests/a.py", "tests/deep/b.py"}
+)
+
+func (w *excusedWorld) update(fn func(ctx context.Context, tx *store.Tx) error) {
+	if err := w.s.Update(w.t.Context(), w.id, storetest.Actor, fn); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func excusedKey(project, rule, path string) string { return project + " " + rule + " " + path }
+
+// upload scans a ref in full.
+func (w *excusedWorld) upload() {
+	project := rapid.SampledFrom(excusedProjects).Draw(w.t, "project")
+	ref := rapid.SampledFrom([]string{"main", "dev"}).Draw(w.t, "ref")
+	report := &redoubt.Report{Tool: "semgrep"}
+	seen := map[string]bool{}
+	for _, rule := range excusedRules {
+		for _, path := range excusedPaths {
+			if !rapid.Bool().Draw(w.t, "found") {
+				continue
+			}
+			key := excusedKey(project, rule, path)
+			seen[key] = true
+			report.Results = append(report.Results, redoubt.Result{
+				Rule: &redoubt.Rule{Name: rule, IssueType: redoubt.SAST}, Path: path, Location: redoubt.Location{Line: 1}, MatchBasedID: key, CodeHash: key,
+			})
+			if w.found[key] == nil {
+				w.found[key] = &excusedFinding{project: project, rule: rule, path: path, live: map[string]bool{}, state: redoubt.TriageUntriaged}
+			}
+		}
+	}
+	w.scans++
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := Apply(ctx, tx, Upload{
+			Project: redoubt.Project{Name: project}, Ref: ref, Commit: fmt.Sprint("c", w.scans), Full: true, DeclaredFull: true, Report: report,
+		})
+		return err
+	})
+	for key, f := range w.found {
+		if f.project != project {
+			continue
+		}
+		_, was := f.live[ref]
+		if back := was && !f.live[ref] && seen[key]; back && (f.state == redoubt.TriageReviewing || f.state == redoubt.TriageFixing) {
+			f.state, f.person = redoubt.TriageReopened, false
+		}
+		if was || seen[key] {
+			f.live[ref] = seen[key]
+		}
+	}
+	w.judge()
+}
+
+// judge is the rule, finding by finding.
+func (w *excusedWorld) judge() {
+	for _, f := range w.found {
+		var by []int64
+		for _, e := range w.list {
+			fits := e.Target == f.rule && e.Active(w.clock.Now())
+			fits = fits && (len(e.Paths) == 0 || e.Paths[0] == "tests/" && f.path != "src/a.py" || e.Paths[0] == f.path)
+			if fits && (len(e.Projects) == 0 || e.Projects[0] == "ACME/*" || e.Projects[0] == f.project) {
+				by = append(by, e.ID)
+			}
+		}
+		switch {
+		case f.person:
+		case f.by != 0 && slices.Contains(by, f.by):
+		case len(by) > 0:
+			f.state, f.by = redoubt.TriageIgnored, slices.Min(by)
+		case f.by != 0:
+			f.state, f.by = redoubt.TriageReopened, 0
+		}
+	}
+}
+
+func (w *excusedWorld) except() {
+	e := redoubt.Exception{Target: rapid.SampledFrom(excusedRules).Draw(w.t, "target"), Reason: "tested", TriageReason: redoubt.AcceptableRisk}
+	if glob := rapid.SampledFrom([]string{"", "tests/", "src/a.py"}).Draw(w.t, "path"); glob != "" {
+		e.Paths = redoubt.PathGlobs{glob}
+	}
+	if glob := rapid.SampledFrom([]string{"", "ACME/*", "acme/shop"}).Draw(w.t, "projects"); glob != "" {
+		e.Projects = redoubt.ProjectGlobs{glob}
+	}
+	if hours := rapid.IntRange(0, 3).Draw(w.t, "hours"); hours > 0 {
+		e.Until = w.clock.Now().Add(time.Duration(hours) * time.Hour)
+	}
+	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		e, _, err = tx.AddException(ctx, e)
+		return err
+	})
+	w.list = append(w.list, e)
+	w.judge()
+}
+
+func (w *excusedWorld) unexcept() {
+	if len(w.list) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(w.list)-1).Draw(w.t, "which")
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		_, _, err := tx.RemoveException(ctx, w.list[i].ID)
+		return err
+	})
+	w.list = slices.Delete(w.list, i, i+1)
+	w.judge()
+}
+
+// decide has a person triage a finding.
+func (w *excusedWorld) decide() {
+	key := excusedKey(rapid.SampledFrom(excusedProjects).Draw(w.t, "project"), rapid.SampledFrom(excusedRules).Draw(w.t, "rule"), rapid.SampledFrom(excusedPaths).Draw(w.t, "path"))
+	f := w.found[key]
+	if f == nil {
+		return
+	}
+	f.state = redoubt.TriageState(rapid.IntRange(2, 5).Draw(w.t, "state"))
+	f.person, f.by = true, 0
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		l := w.lineage(ctx, tx, f)
+		after := redoubt.Triage{State: f.state, At: tx.Now(), By: storetest.Actor}
+		return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: l.ID, At: tx.Now(), By: storetest.Actor, Before: l.Triage, After: after}})
+	})
+}
+
+func (w *excusedWorld) lineage(ctx context.Context, tx *store.Tx, f *excusedFinding) redoubt.Lineage {
+	p, err := tx.ProjectByName(ctx, f.project)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, ref := range []string{"refs/heads/main", "refs/heads/dev"} {
+		rows, err := tx.Findings(ctx, p.ID, ref, "semgrep")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, row := range rows {
+			if row.RuleName == f.rule && row.Path == f.path {
+				found, err := tx.Lineages(ctx, []int64{row.LineageID})
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				return found[row.LineageID]
+			}
+		}
+	}
+	w.t.Fatalf("%s %s %s is not stored", f.project, f.rule, f.path)
+	return redoubt.Lineage{}
+}
+
+// compare holds the store against what should be, and the trail against both.
+func (w *excusedWorld) compare(step string) {
+	err := w.s.View(w.t.Context(), w.id, func(ctx context.Context, tx *store.Tx) error {
+		due, err := tx.ExceptionsDue(ctx)
+		if err == nil && due > 0 && step != "wait" && step != "decide" {
+			w.t.Fatalf("after %s %d findings are not as the exceptions say", step, due)
+		}
+		for key, f := range w.found {
+			got := w.lineage(ctx, tx, f).Triage
+			want := redoubt.Triage{State: f.state, Automatic: !f.person && f.state != redoubt.TriageUntriaged}
+			is := redoubt.Triage{State: got.State, Automatic: got.Automatic}
+			if diff := cmp.Diff(want, is); diff != "" {
+				w.t.Fatalf("after %s %s (-want +got):\n%s", step, key, diff)
+			}
+			if by := got.By; (got.State == redoubt.TriageIgnored && by.Kind == "exception") != (f.by != 0) || f.by != 0 && by.ID != fmt.Sprint(f.by) {
+				w.t.Fatalf("after %s %s is ignored by %v, want exception %d", step, key, by, f.by)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestExceptionsFollowTheModel mixes exceptions, people, uploads and time.
+func TestExceptionsFollowTheModel(t *testing.T) {
+	rapidChecks(t, *storeChecks)
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			s := storetest.Open(t, storetest.Database(t, engine, clock))
+			tenants := 0
+			rapid.Check(t, func(t *rapid.T) {
+				tenants++
+				d, err := s.CreateDeployment(t.Context(), fmt.Sprint("tenant-", tenants), "", storetest.Actor)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := &excusedWorld{t: t, s: s, clock: clock, id: d.ID, found: map[string]*excusedFinding{}}
+				steps := map[string]func(){
+					"upload": w.upload, "except": w.except, "unexcept": w.unexcept, "decide": w.decide,
+					"wait": func() { clock.Advance(time.Hour) },
+					"tidy": func() {
+						w.update(func(ctx context.Context, tx *store.Tx) error { _, err := tx.ExceptAll(ctx); return err })
+						w.judge()
+					},
+				}
+				for range rapid.IntRange(1, 12).Draw(t, "steps") {
+					clock.Advance(time.Minute)
+					step := rapid.SampledFrom([]string{"upload", "upload", "upload", "except", "except", "unexcept", "decide", "wait", "tidy"}).Draw(t, "step")
+					steps[step]()
+					w.compare(step)
+				}
+			})
+		})
+	}
+}

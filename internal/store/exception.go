@@ -1,0 +1,272 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+const exceptionColumns = `id, target, paths_json, projects_json, reason, triage_reason, until_at, created_at, created_by`
+
+func scanException(r row) (e redoubt.Exception, err error) {
+	return e, r.Scan(&e.ID, &e.Target, decoded(&e.Paths), decoded(&e.Projects), &e.Reason, &e.TriageReason, instant(&e.Until), instant(&e.CreatedAt), &e.CreatedBy)
+}
+
+// exceptionImage is what the audit trail tells of an exception.
+type exceptionImage struct {
+	Target       string   `json:"target"`
+	Paths        []string `json:"paths,omitempty"`
+	Projects     []string `json:"projects,omitempty"`
+	Reason       string   `json:"reason"`
+	TriageReason string   `json:"triage_reason"`
+	Until        string   `json:"until"` // "forever" where it has no end
+}
+
+func imageOfException(e redoubt.Exception) exceptionImage {
+	until := "forever"
+	if !e.Until.IsZero() {
+		until = e.Until.UTC().Format(time.RFC3339)
+	}
+	return exceptionImage{e.Target, e.Paths, e.Projects, e.Reason, e.TriageReason.String(), until}
+}
+
+// Exceptions lists the deployment's exceptions by id, those too that are over.
+func (tx *Tx) Exceptions(ctx context.Context) (redoubt.Exceptions, error) {
+	return many(ctx, tx, scanException, `SELECT `+exceptionColumns+` FROM exception WHERE deployment_id = $1 ORDER BY id`)
+}
+
+// AddException makes an exception, which ignores what it covers in the same
+// transaction, and returns it with its id and how many findings' triage changed.
+func (tx *Tx) AddException(ctx context.Context, e redoubt.Exception) (_ redoubt.Exception, changed int, err error) {
+	if err := e.Check(tx.now); err != nil {
+		return e, 0, err
+	}
+	if e.ID, err = tx.newID(ctx, seqException); err != nil {
+		return e, 0, err
+	}
+	e.CreatedAt, e.CreatedBy = tx.now, tx.actor.String()
+	row := []any{
+		e.ID, e.Target, encoded(orEmpty(e.Paths)), encoded(orEmpty(e.Projects)), e.Reason, int64(e.TriageReason), e.Until, e.CreatedAt, e.CreatedBy,
+	}
+	if err := tx.insert(ctx, `exception (deployment_id, `+exceptionColumns+`)`, [][]any{row}, ""); err != nil {
+		return e, 0, fmt.Errorf("add an exception: %w", err)
+	}
+	tx.audit("exception.create", subject("exception", e.ID), nil, imageOfException(e))
+	changed, err = tx.ExceptAll(ctx)
+	return e, changed, err
+}
+
+// RemoveException ends an exception, and reopens what it ignored in the same
+// transaction. An unknown one is redoubt.ErrNotFound.
+func (tx *Tx) RemoveException(ctx context.Context, id int64) (_ redoubt.Exception, changed int, err error) {
+	e, err := one(ctx, tx, scanException, `SELECT `+exceptionColumns+` FROM exception WHERE deployment_id = $1 AND id = $2`, id)
+	if err != nil {
+		return e, 0, fmt.Errorf("exception %d: %w", id, err)
+	}
+	if _, err := tx.exec(ctx, `DELETE FROM exception WHERE deployment_id = $1 AND id = $2`, id); err != nil {
+		return e, 0, err
+	}
+	tx.audit("exception.delete", subject("exception", id), imageOfException(e), nil)
+	changed, err = tx.ExceptAll(ctx)
+	return e, changed, err
+}
+
+// Excepted counts what each exception ignores now, in lineages, by its id.
+func (tx *Tx) Excepted(ctx context.Context) (map[int64]int, error) {
+	counts := map[int64]int{}
+	return counts, each(ctx, tx, func(r row) error {
+		var by redoubt.Actor
+		var n int
+		if err := r.Scan(decoded(&by), &n); err != nil {
+			return err
+		}
+		id, err := strconv.ParseInt(by.ID, 10, 64)
+		counts[id] = n
+		return err
+	}, `SELECT triaged_by_json, COUNT(*) FROM lineage WHERE deployment_id = $1 AND automatic = 1 AND triage_state = $2
+		AND `+byException+` GROUP BY triaged_by_json`, int64(redoubt.TriageIgnored))
+}
+
+// byException picks the lineages that an exception decided about last.
+const byException = `triaged_by_json LIKE '{"kind":"exception"%'`
+
+// ExceptAll brings all findings in line with the exceptions, and returns how
+// many lineages changed. Beside exceptions that end it follows what an upload
+// does not show: new names of projects and vulnerabilities.
+func (tx *Tx) ExceptAll(ctx context.Context) (int, error) {
+	events, err := tx.exceptionEvents(ctx, nil)
+	if err != nil || len(events) == 0 {
+		return 0, err
+	}
+	return len(events), tx.UpdateTriage(ctx, events)
+}
+
+// ExceptionsDue tells how many lineages ExceptAll would change. It only reads.
+func (tx *Tx) ExceptionsDue(ctx context.Context) (int, error) {
+	events, err := tx.exceptionEvents(ctx, nil)
+	return len(events), err
+}
+
+// Except brings lineages in line with the exceptions, and with them all that an
+// exception ignored that is over by now.
+func (tx *Tx) Except(ctx context.Context, lineages []int64) error {
+	events, err := tx.exceptionEvents(ctx, orEmpty(lineages))
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	return tx.UpdateTriage(ctx, events)
+}
+
+// exceptionEvents lists what the exceptions change: of all lineages where the
+// list is nil.
+func (tx *Tx) exceptionEvents(ctx context.Context, lineages []int64) (events []redoubt.TriageEvent, err error) {
+	list, err := tx.Exceptions(ctx)
+	if err != nil || len(list) == 0 && lineages != nil {
+		return nil, err
+	}
+	known, err := tx.exceptedNames(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := tx.excusedLineages(ctx, list, known, lineages)
+	if err != nil {
+		return nil, err
+	}
+	for part := range slices.Chunk(ids, feedBatch) {
+		cases, err := tx.excused(ctx, part, known)
+		if err != nil {
+			return nil, err
+		}
+		for i := range cases {
+			if e, changed := list.Judge(&cases[i], tx.now); changed {
+				events = append(events, e)
+			}
+		}
+	}
+	return events, nil
+}
+
+// aliases are the names of vulnerabilities that exceptions name, in upper case:
+// all of a vulnerability by each of them, and by its group of advisories.
+type aliases struct {
+	byName  map[string][]string
+	byGroup map[int64][]string
+}
+
+func (tx *Tx) exceptedNames(ctx context.Context, list redoubt.Exceptions) (aliases, error) {
+	known := aliases{map[string][]string{}, map[int64][]string{}}
+	targets := make([]string, len(list))
+	for i := range list {
+		targets[i] = strings.ToUpper(list[i].Target)
+		known.byName[targets[i]] = []string{targets[i]}
+	}
+	in, arg := tx.session.in("t.name", 1, targets)
+	err := each(ctx, tx.session, func(r row) error {
+		var group int64
+		var name string
+		err := r.Scan(&group, &name)
+		known.byGroup[group] = append(known.byGroup[group], name)
+		return err
+	}, `SELECT DISTINCT m.group_id, n.name FROM advisory_name t
+		JOIN advisory_member tm ON tm.advisory_id = t.advisory_id
+		JOIN advisory_member m ON m.group_id = tm.group_id
+		JOIN advisory_name n ON n.advisory_id = m.advisory_id WHERE `+in, arg)
+	for _, names := range known.byGroup {
+		for _, name := range names {
+			known.byName[name] = names
+		}
+	}
+	return known, err
+}
+
+// excusedLineages lists the lineages that exceptions may decide about, or did:
+// those of the list, and all that one ignored that is over. Nil lists all.
+func (tx *Tx) excusedLineages(ctx context.Context, list redoubt.Exceptions, known aliases, lineages []int64) ([]int64, error) {
+	targets, over := []string{}, []string{}
+	for i := range list {
+		targets = append(targets, list[i].Target)
+		if !list[i].Active(tx.now) {
+			over = append(over, encoded(list[i].Actor()))
+		}
+	}
+	const (
+		ofFindings = `SELECT DISTINCT f.lineage_id FROM finding f WHERE f.deployment_id = $1`
+		ofSubjects = `SELECT DISTINCT f.lineage_id FROM finding_subject s
+			JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id WHERE s.deployment_id = $1`
+		ofLineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND automatic = 1`
+	)
+	found := map[int64]bool{}
+	for _, q := range []struct {
+		query   string
+		column  string // is one of values; none where it is empty
+		values  any
+		lineage string // is one of the list; any where it is empty
+	}{
+		{ofFindings, "f.rule_name", targets, "f.lineage_id"},
+		{ofSubjects, "UPPER(s.vulnerability)", slices.Collect(maps.Keys(known.byName)), "f.lineage_id"},
+		{ofSubjects, "s.group_id", slices.Collect(maps.Keys(known.byGroup)), "f.lineage_id"},
+		{ofLineages + ` AND ` + byException, "", nil, "id"},
+		{ofLineages, "triaged_by_json", over, ""},
+	} {
+		w := &where{tx: tx}
+		if q.column != "" {
+			w.in(q.column, q.values)
+		}
+		if q.lineage != "" && lineages != nil {
+			w.in(q.lineage, lineages)
+		}
+		err := each(ctx, tx, func(r row) error {
+			var id int64
+			err := r.Scan(&id)
+			found[id] = true
+			return err
+		}, q.query+w.text.String(), w.args...)
+		if err != nil {
+			return nil, fmt.Errorf("find what exceptions cover: %w", err)
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// excused reads lineages as exceptions see them.
+func (tx *Tx) excused(ctx context.Context, ids []int64, known aliases) ([]redoubt.Excused, error) {
+	lineages, err := tx.lineages(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	cases, at := make([]redoubt.Excused, len(lineages)), make(map[int64]int, len(lineages))
+	projects := map[int64]redoubt.Project{}
+	for i, l := range lineages {
+		at[l.ID] = i
+		p, known := projects[l.ProjectID]
+		if !known {
+			if p, err = tx.Project(ctx, l.ProjectID); err != nil {
+				return nil, err
+			}
+			projects[l.ProjectID] = p
+		}
+		cases[i] = redoubt.Excused{Lineage: l, Project: p}
+	}
+	in, arg := tx.in("f.lineage_id", 2, ids)
+	return cases, each(ctx, tx, func(r row) error {
+		var lineage, group int64
+		var path, lockfile, vulnerability string
+		var place redoubt.ExcusedPlace
+		err := r.Scan(&lineage, &place.Rule, &path, &place.State, &lockfile, &vulnerability, &group)
+		place.Paths, place.Names = []string{path}, slices.Concat(known.byName[strings.ToUpper(vulnerability)], known.byGroup[group])
+		if lockfile != "" && lockfile != path {
+			place.Paths = append(place.Paths, lockfile)
+		}
+		c := &cases[at[lineage]]
+		c.Places = append(c.Places, place)
+		return err
+	}, `SELECT f.lineage_id, f.rule_name, f.path, f.state, COALESCE(s.lockfile, ''), COALESCE(s.vulnerability, ''), COALESCE(s.group_id, 0)
+		FROM finding f LEFT JOIN finding_subject s ON s.deployment_id = f.deployment_id AND s.finding_id = f.id
+		WHERE f.deployment_id = $1 AND `+in+` ORDER BY f.id`, arg)
+}

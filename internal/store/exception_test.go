@@ -1,0 +1,170 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func accepted(target string) redoubt.Exception {
+	return redoubt.Exception{Target: target, Reason: "tested", TriageReason: redoubt.AcceptableRisk}
+}
+
+// except makes an exception and says how many findings it changed.
+func (d tenant) except(e redoubt.Exception) (made redoubt.Exception, changed int) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		made, changed, err = tx.AddException(ctx, e)
+		return err
+	})
+	return made, changed
+}
+
+func (d tenant) triageOf(lineage int64) (t redoubt.Triage) {
+	d.t.Helper()
+	d.view(func(ctx context.Context, tx *store.Tx) error {
+		found, err := tx.Lineages(ctx, []int64{lineage})
+		t = found[lineage].Triage
+		return err
+	})
+	return t
+}
+
+func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		w := d.findings(d.project("acme/payments"), 2, nil)
+		want := accepted("rule-1")
+		want.Paths, want.Projects = redoubt.PathGlobs{"src/0.go"}, redoubt.ProjectGlobs{"Acme/*"}
+		want.Until = storetest.Epoch.Add(48 * time.Hour)
+		made, changed := d.except(want)
+		want.ID, want.CreatedAt, want.CreatedBy = made.ID, made.CreatedAt, storetest.Actor.String()
+		same(t, "changed", changed, 1)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Exceptions(ctx)
+			same(t, "the list", list, redoubt.Exceptions{want})
+			counts, err2 := tx.Excepted(ctx)
+			same(t, "what it ignores", counts, map[int64]int{made.ID: 1})
+			d.check(err2)
+			return err
+		})
+		got := d.triageOf(w[0].LineageID)
+		same(t, "the covered one", got, redoubt.Triage{
+			State: redoubt.TriageIgnored, Reason: redoubt.AcceptableRisk, Comment: "tested", At: made.CreatedAt, By: made.Actor(), Automatic: true,
+		})
+		same(t, "the other one", d.triageOf(w[1].LineageID).State, redoubt.TriageUntriaged)
+		same(t, "fed", feedOf(d, d.version()-1).lineageIDs(), []int64{w[0].LineageID})
+
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, changed, err := tx.RemoveException(ctx, made.ID)
+			same(t, "reopened", changed, 1)
+			return err
+		})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			trail, err := tx.TriageTrail(ctx, w[0].LineageID)
+			same(t, "lines in the trail", len(trail), 2)
+			same(t, "the last one", []any{trail[1].After.State, trail[1].By, trail[1].Before}, []any{redoubt.TriageReopened, made.Actor(), got})
+			return err
+		})
+		list := events(t, s, redoubt.Deployment{ID: d.id})
+		same(t, "the audit trail", []string{list[len(list)-2].Action, list[len(list)-1].Action}, []string{"exception.create", "exception.delete"})
+		same(t, "what it tells", decodeMap(t, list[len(list)-2].After), map[string]any{
+			"target": "rule-1", "paths": []any{"src/0.go"}, "projects": []any{"Acme/*"}, "reason": "tested", "triage_reason": "acceptable_risk",
+			"until": want.Until.Format(time.RFC3339),
+		})
+	})
+}
+
+// A vulnerability has several names, and may be told by advisories or scanners.
+func TestAnExceptionKnowsAllNamesOfAVulnerability(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		putAdvisories(t, s, record("GHSA-AAAA", []string{"npm/p"}, "CVE-2026-1"))
+		group := d.groupsOf("npm/p")[0].ID
+		w := d.findings(d.project("acme/payments"), 4, func(i int, w *redoubt.FindingWrite) {
+			w.IssueType, w.RuleName = redoubt.SCA, "sca-rule"
+			subject := redoubt.Subject{Lockfile: "web/package-lock.json", Ecosystem: "npm", Package: "p", Version: "1"}
+			switch i {
+			case 0:
+				subject.Vulnerability = "cve-2026-1"
+			case 1:
+				subject.Vulnerability, subject.Group = "CVE-2026-1", group
+			case 2:
+				subject.Vulnerability, subject.Lockfile = "CVE-2026-1", "other/package-lock.json"
+			case 3:
+				subject.Vulnerability = "CVE-2026-2"
+			}
+			w.Subject = &subject
+		})
+		e := accepted("ghsa-aaaa")
+		e.Paths = redoubt.PathGlobs{"web/"}
+		_, changed := d.except(e)
+		same(t, "changed", changed, 2)
+		for i, state := range []redoubt.TriageState{redoubt.TriageIgnored, redoubt.TriageIgnored, redoubt.TriageUntriaged, redoubt.TriageUntriaged} {
+			same(t, w[i].Subject.Vulnerability, d.triageOf(w[i].LineageID).State, state)
+		}
+	})
+}
+
+// What moved away on one branch is hidden on none.
+func TestAnExceptionCoversAllPlacesOrNone(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		w := d.findings(d.project("acme/payments"), 2, func(i int, w *redoubt.FindingWrite) {
+			w.Path = []string{"tests/a.go", "src/a.go"}[i]
+			w.Ref = []string{"refs/heads/main", "refs/heads/dev"}[i]
+		})
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			into := redoubt.Lineage{ID: w[0].LineageID}
+			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: into, From: []int64{w[1].LineageID}}})
+		})
+		e := accepted("rule-1")
+		e.Paths = redoubt.PathGlobs{"tests/"}
+		_, changed := d.except(e)
+		same(t, "while it lives elsewhere", changed, 0)
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			w[1].LineageID, w[1].State = w[0].LineageID, redoubt.Fixed
+			if err := tx.UpdateFindings(ctx, w[1:]); err != nil {
+				return err
+			}
+			return tx.Except(ctx, []int64{w[0].LineageID})
+		})
+		same(t, "once it is fixed there", d.triageOf(w[0].LineageID).State, redoubt.TriageIgnored)
+		e.Paths = redoubt.PathGlobs{"src/"}
+		d.except(e)
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			w[1].State = redoubt.Unresolved
+			if err := tx.UpdateFindings(ctx, w[1:]); err != nil {
+				return err
+			}
+			return tx.Except(ctx, []int64{w[0].LineageID})
+		})
+		same(t, "two exceptions cover it together", d.triageOf(w[0].LineageID).State, redoubt.TriageIgnored)
+	})
+}
+
+func TestBadExceptionsAreRefused(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		for member, edit := range map[string]func(*redoubt.Exception){
+			"target":        func(e *redoubt.Exception) { e.Target = "" },
+			"reason":        func(e *redoubt.Exception) { e.Reason = " " },
+			"triage_reason": func(e *redoubt.Exception) { e.TriageReason = 0 },
+			"until":         func(e *redoubt.Exception) { e.Until = storetest.Epoch.Add(-time.Hour) },
+			"projects":      func(e *redoubt.Exception) { e.Projects = redoubt.ProjectGlobs{""} },
+			"paths":         func(e *redoubt.Exception) { e.Paths = redoubt.PathGlobs{"!x"} },
+		} {
+			e := accepted("rule-1")
+			edit(&e)
+			err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				_, _, err := tx.AddException(ctx, e)
+				return err
+			})
+			invalid(t, member, err, member)
+		}
+	})
+}
