@@ -16,12 +16,18 @@ type Format string
 
 // Formats of files.
 const (
-	SemgrepJSON   Format = "semgrep-json"
-	SARIF         Format = "sarif"
-	CycloneDXJSON Format = "cyclonedx-json"
-	CycloneDXXML  Format = "cyclonedx-xml"
-	SPDXJSON      Format = "spdx-json"
-	Lockfile      Format = "lockfile"
+	SemgrepJSON     Format = "semgrep-json"
+	SARIF           Format = "sarif"
+	GitleaksJSON    Format = "gitleaks-json"
+	GitLabJSON      Format = "gitlab-json"
+	TrivyJSON       Format = "trivy-json"
+	GrypeJSON       Format = "grype-json"
+	GovulncheckJSON Format = "govulncheck-json"
+	TruffleHogJSON  Format = "trufflehog-json"
+	CycloneDXJSON   Format = "cyclonedx-json"
+	CycloneDXXML    Format = "cyclonedx-xml"
+	SPDXJSON        Format = "spdx-json"
+	Lockfile        Format = "lockfile"
 )
 
 // FormatInfo describes a format to people.
@@ -37,6 +43,12 @@ func Formats() []FormatInfo {
 	return []FormatInfo{
 		{Format: SemgrepJSON, Title: "Semgrep JSON", From: "semgrep --json, opengrep --json"},
 		{Format: SARIF, Title: "SARIF 2.1.0", From: "CodeQL, gitleaks, gosec, Bandit, Trivy, Checkov and most other scanners"},
+		{Format: GitleaksJSON, Title: "gitleaks JSON", From: "gitleaks --report-format json"},
+		{Format: GitLabJSON, Title: "GitLab security report, JSON", From: "GitLab's analyzers of code, secrets, dependencies and images, semgrep --gitlab-sast"},
+		{Format: TrivyJSON, Title: "Trivy JSON", From: "trivy --format json"},
+		{Format: GrypeJSON, Title: "Grype JSON", From: "grype -o json"},
+		{Format: GovulncheckJSON, Title: "govulncheck JSON", From: "govulncheck -format json"},
+		{Format: TruffleHogJSON, Title: "TruffleHog JSON, a line each", From: "trufflehog --json"},
 		{Format: CycloneDXJSON, Title: "CycloneDX 1.2 to 1.6, JSON", From: "syft, Trivy, cdxgen and others"},
 		{Format: CycloneDXXML, Title: "CycloneDX 1.2 to 1.6, XML", From: "syft, CycloneDX plugins of build tools"},
 		{Format: SPDXJSON, Title: "SPDX 2.2 and 2.3, JSON", From: "syft, Trivy and others"},
@@ -92,19 +104,24 @@ var marks = map[string]Format{
 	"interfile_languages_used": SemgrepJSON, "engine_requested": SemgrepJSON, "skipped_rules": SemgrepJSON,
 	"check_id": SemgrepJSON, // inside results
 	"scanned":  SemgrepJSON, // inside paths: all that older versions tell without results
+	"RuleID":   GitleaksJSON, "SchemaVersion": TrivyJSON, "SourceMetadata": TruffleHogJSON, "DetectorName": TruffleHogJSON,
+	"analyzer": GitLabJSON, "identifiers": GitLabJSON, // inside scan, vulnerabilities
+	"matchDetails": GrypeJSON, "protocol_version": GovulncheckJSON, // inside matches, config
 }
 
 // inside are the marks that stand one level below the top.
-var inside = map[string]bool{"check_id": true, "scanned": true}
+var inside = map[string]bool{
+	"check_id": true, "scanned": true, "analyzer": true, "identifiers": true, "matchDetails": true, "protocol_version": true,
+}
+
+// weak marks tell documents that hold no better one, as those without results.
+var weak = map[string]Format{"vulnerabilities": GitLabJSON, "matches": GrypeJSON}
 
 // hints tell documents that are not understood by a member at the top.
 var hints = map[string]string{
 	"@graph":                "it looks like SPDX 3; export SPDX 2.3 or CycloneDX instead",
-	"SchemaVersion":         "it looks like Trivy's own JSON; run trivy with --format sarif or --format cyclonedx",
-	"RuleID":                "it looks like gitleaks' own JSON; run gitleaks with --report-format sarif",
 	"test_id":               "it looks like Bandit's own JSON; run bandit with -f sarif",
 	"generated_at":          "it looks like Bandit's own JSON; run bandit with -f sarif",
-	"vulnerabilities":       "it looks like a GitLab report; write SARIF or Semgrep JSON instead",
 	"artifactRelationships": "it looks like syft's own JSON; run syft with -o cyclonedx-json",
 }
 
@@ -112,6 +129,7 @@ var hints = map[string]string{
 // below. The head may end anywhere.
 func detectJSON(head []byte) (found Format, hint string) {
 	dec := json.NewDecoder(bytes.NewReader(head))
+	var last Format
 	for k := range keys(dec) {
 		switch {
 		case k.depth == 1 && k.name == "$schema":
@@ -125,8 +143,11 @@ func detectJSON(head []byte) (found Format, hint string) {
 		if hint == "" && k.depth <= 2 {
 			hint = hints[k.name]
 		}
+		if k.depth == 1 {
+			last = firstOf(last, weak[k.name])
+		}
 	}
-	return "", hint
+	return last, hint
 }
 
 // key is a member of an object: how many objects it is in, its name, and its
@@ -187,6 +208,8 @@ func schemas(address string) Format {
 		return SARIF
 	case strings.Contains(address, "cyclonedx"):
 		return CycloneDXJSON
+	case strings.Contains(address, "security-report-schemas"):
+		return GitLabJSON
 	}
 	return ""
 }

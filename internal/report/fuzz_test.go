@@ -51,6 +51,12 @@ func fuzzFormat(f *testing.F, format Format) {
 
 func FuzzSemgrep(f *testing.F)       { fuzzFormat(f, SemgrepJSON) }
 func FuzzSARIF(f *testing.F)         { fuzzFormat(f, SARIF) }
+func FuzzGitleaks(f *testing.F)      { fuzzFormat(f, GitleaksJSON) }
+func FuzzGitLab(f *testing.F)        { fuzzFormat(f, GitLabJSON) }
+func FuzzTrivy(f *testing.F)         { fuzzFormat(f, TrivyJSON) }
+func FuzzGrype(f *testing.F)         { fuzzFormat(f, GrypeJSON) }
+func FuzzGovulncheck(f *testing.F)   { fuzzFormat(f, GovulncheckJSON) }
+func FuzzTruffleHog(f *testing.F)    { fuzzFormat(f, TruffleHogJSON) }
 func FuzzCycloneDXJSON(f *testing.F) { fuzzFormat(f, CycloneDXJSON) }
 func FuzzCycloneDXXML(f *testing.F)  { fuzzFormat(f, CycloneDXXML) }
 func FuzzSPDX(f *testing.F)          { fuzzFormat(f, SPDXJSON) }

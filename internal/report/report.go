@@ -107,10 +107,16 @@ func readFile(r io.Reader, o Options) ([]*redoubt.Report, error) {
 type reader func(in *input, o Options) ([]*redoubt.Report, error)
 
 var readers = map[Format]reader{
-	SemgrepJSON:   readSemgrep,
-	SARIF:         readSARIF,
-	CycloneDXJSON: readCycloneDXJSON,
-	CycloneDXXML:  readCycloneDXXML,
-	SPDXJSON:      readSPDX,
-	Lockfile:      readLockfile,
+	SemgrepJSON:     readSemgrep,
+	SARIF:           readSARIF,
+	GitleaksJSON:    readGitleaks,
+	GitLabJSON:      readGitLab,
+	TrivyJSON:       readTrivy,
+	GrypeJSON:       readGrype,
+	GovulncheckJSON: readGovulncheck,
+	TruffleHogJSON:  readTruffleHog,
+	CycloneDXJSON:   readCycloneDXJSON,
+	CycloneDXXML:    readCycloneDXXML,
+	SPDXJSON:        readSPDX,
+	Lockfile:        readLockfile,
 }

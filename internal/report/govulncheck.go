@@ -1,0 +1,150 @@
+package report
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// govulncheckMessage is one of the stream: it has one member.
+type govulncheckMessage struct {
+	Config *struct {
+		Protocol text `json:"protocol_version"`
+		Version  text `json:"scanner_version"`
+		Level    text `json:"scan_level"`
+	} `json:"config"`
+	OSV     *govulncheckOSV     `json:"osv"`
+	Finding *govulncheckFinding `json:"finding"`
+}
+
+type govulncheckOSV struct {
+	ID       text  `json:"id"`
+	Aliases  texts `json:"aliases"`
+	Summary  text  `json:"summary"`
+	Details  text  `json:"details"`
+	Specific struct {
+		URL text `json:"url"`
+	} `json:"database_specific"`
+	References []struct {
+		URL text `json:"url"`
+	} `json:"references"`
+}
+
+// govulncheckFinding says that a module is vulnerable, that a package of it is
+// imported, or that a function is called. The trace leads from that function
+// to the caller in the project.
+type govulncheckFinding struct {
+	item string
+
+	OSV   text               `json:"osv"`
+	Fixed text               `json:"fixed_version"`
+	Trace []govulncheckFrame `json:"trace"`
+}
+
+type govulncheckFrame struct {
+	Module   text `json:"module"`
+	Version  text `json:"version"`
+	Package  text `json:"package"`
+	Function text `json:"function"`
+	Receiver text `json:"receiver"`
+	Position struct {
+		File   text   `json:"filename"`
+		Line   number `json:"line"`
+		Column number `json:"column"`
+	} `json:"position"`
+}
+
+// called tells whether the finding is of a function that is called.
+func (f *govulncheckFinding) called() bool { return f.Trace[0].Function != "" }
+
+// govulncheck gathers the findings of each module and vulnerability: one row of
+// go.mod, with the deepest thing that is said of it.
+type govulncheck struct {
+	*native
+	configured bool
+	level      text
+	advisories map[text]*govulncheckOSV
+	deepest    map[[2]text]*govulncheckFinding
+	order      [][2]text
+}
+
+// readGovulncheck reads a stream of messages. Nothing tells its end.
+func readGovulncheck(in *input, o Options) ([]*redoubt.Report, error) {
+	g := &govulncheck{
+		native: newNative(in, o, "govulncheck"), advisories: map[text]*govulncheckOSV{}, deepest: map[[2]text]*govulncheckFinding{},
+	}
+	if err := g.lines("messages", items(g.native, g.message)); err != nil {
+		return nil, err
+	}
+	if !g.configured {
+		return nil, errors.New("it has no message config, so it is not govulncheck's JSON; run govulncheck -format json")
+	}
+	for _, key := range g.order {
+		g.result(g.deepest[key])
+	}
+	return g.reports(redoubt.SCA), nil
+}
+
+func (g *govulncheck) message(item string, m *govulncheckMessage) {
+	switch {
+	case m.Config != nil:
+		g.configured, g.level, g.rep.ToolVersion = true, m.Config.Level, m.Config.Version.name()
+	case m.OSV != nil:
+		g.advisories[m.OSV.ID] = m.OSV
+	case m.Finding != nil:
+		f := m.Finding
+		if f.item = item; len(f.Trace) == 0 {
+			g.refuse(item, "it has no trace, which names the module")
+			return
+		}
+		key := [2]text{f.OSV, f.Trace[0].Module}
+		old := g.deepest[key]
+		if old == nil {
+			g.order = append(g.order, key)
+		}
+		if old == nil || f.called() && !old.called() {
+			g.deepest[key] = f
+		}
+	}
+}
+
+func (g *govulncheck) result(f *govulncheckFinding) {
+	a := affected{
+		item: f.item, kind: "gomod", name: f.Trace[0].Module, version: f.Trace[0].Version, location: "go.mod",
+		fixes: texts{string(f.Fixed)}, rule: redoubt.Rule{Name: f.OSV.name()}, flow: g.flow(f.Trace),
+	}
+	switch {
+	case f.called():
+		a.reachability = redoubt.Reachable
+	case g.level == "symbol": // calls were looked for
+		a.reachability = redoubt.Unreachable
+	}
+	if advisory := g.advisories[f.OSV]; advisory != nil {
+		a.aliases, a.message = advisory.Aliases, firstOf(advisory.Details, advisory.Summary).block()
+		a.rule.URL = advisory.Specific.URL.link()
+		var links texts
+		for _, reference := range advisory.References {
+			links = append(links, string(reference.URL))
+		}
+		a.rule.References = links.names()
+	}
+	g.vulnerable(a)
+}
+
+// flow leads from the project's own code to the vulnerable function.
+func (g *govulncheck) flow(trace []govulncheckFrame) []redoubt.FlowStep {
+	var steps []redoubt.FlowStep
+	for i := len(trace) - 1; i >= 0 && len(steps) < maxList; i-- {
+		frame := trace[i]
+		path, err := g.checkout.path(string(frame.Position.File))
+		if err != nil || frame.Function == "" || frame.Version != "" { // a file of another module is none of the repository
+			continue
+		}
+		name := strings.TrimPrefix(string(frame.Receiver)+"."+string(frame.Function), ".")
+		steps = append(steps, redoubt.FlowStep{
+			Path: path, Line: int(frame.Position.Line), Column: int(frame.Position.Column), Content: text(name).block(),
+		})
+	}
+	return steps
+}

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// native is a report in a tool's own JSON as it is read: what those formats
+// share. Their results are streamed, and each becomes a finding or a refusal
+// of its own.
+type native struct {
+	*walker
+	rep      *redoubt.Report
+	secrets  *redactor
+	checkout checkout
+	file     string // the report itself, for packages that tell no lockfile
+	rules    map[nativeRule]*redoubt.Rule
+}
+
+type nativeRule struct {
+	name      string
+	issueType redoubt.IssueType
+}
+
+func newNative(in *input, o Options, tool string) *native {
+	n := &native{
+		walker: in.walker(), secrets: o.secrets, file: fileInRepository(o), rules: map[nativeRule]*redoubt.Rule{},
+		rep: &redoubt.Report{Tool: tool, Category: text(o.Category).name()},
+	}
+	n.checkout.addRoot(o.Root)
+	return n
+}
+
+// finish ends a document: nothing follows it, and without any result the
+// report is about the products that the tool has.
+func (n *native) finish(otherwise redoubt.IssueType) ([]*redoubt.Report, error) {
+	if err := n.end(); err != nil {
+		return nil, err
+	}
+	return n.reports(otherwise), nil
+}
+
+func (n *native) reports(otherwise redoubt.IssueType) []*redoubt.Report {
+	for i := range n.rep.Results {
+		n.rep.Products = n.rep.Products.With(n.rep.Results[i].Rule.IssueType)
+	}
+	if n.rep.Products == 0 {
+		n.rep.Products = n.rep.Products.With(otherwise)
+	}
+	return []*redoubt.Report{n.rep}
+}
+
+func (n *native) refuse(item, format string, args ...any) {
+	(&lock{rep: n.rep}).refuse(item, format, args...)
+}
+
+// items returns an element function that decodes and passes on, or refuses.
+func items[T any](n *native, take func(item string, v *T)) func(item string) error {
+	return func(item string) error {
+		var v T
+		misfit, err := n.decode(item, &v)
+		if err != nil {
+			return err
+		}
+		if misfit != "" {
+			n.refuse(item, "%s", misfit)
+			return nil
+		}
+		take(item, &v)
+		return nil
+	}
+}
+
+// rule is the report's rule of that name; the first description counts.
+func (n *native) rule(r redoubt.Rule) *redoubt.Rule {
+	key := nativeRule{r.Name, r.IssueType}
+	if known := n.rules[key]; known != nil {
+		return known
+	}
+	r.Severity = firstOf(r.Severity, redoubt.SeverityMedium)
+	r.Confidence = firstOf(r.Confidence, redoubt.ConfidenceMedium)
+	r.Category = firstOf(r.Category, "security")
+	n.rules[key] = &r
+	n.rep.Rules = append(n.rep.Rules, &r)
+	return &r
+}
+
+// take adds a result, or refuses it where its rule or its path makes no sense.
+// Severity and confidence that are not told are the rule's.
+func (n *native) take(res redoubt.Result, rule redoubt.Rule, path string) *redoubt.Result {
+	if rule.Name == "" {
+		n.refuse(res.Item, "it names no rule")
+		return nil
+	}
+	var err error
+	if res.Path, err = n.checkout.path(path); err != nil {
+		n.refuse(res.Item, "%v", err)
+		return nil
+	}
+	res.Rule = n.rule(rule)
+	res.Severity = firstOf(res.Severity, res.Rule.Severity)
+	res.Confidence = firstOf(res.Confidence, res.Rule.Confidence)
+	res.Message = firstOf(res.Message, res.Rule.Message, res.Rule.Name)
+	res.Location.EndLine = max(res.Location.EndLine, res.Location.Line)
+	n.rep.Results = append(n.rep.Results, res)
+	return &n.rep.Results[len(n.rep.Results)-1]
+}
+
+// leak is a secret as a native report tells it.
+type leak struct {
+	item     string
+	rule     redoubt.Rule
+	path     string
+	location redoubt.Location
+	raw      string   // the secret itself, which identifies the finding
+	others   []string // other spellings and surroundings that hold it
+	commit   text
+	state    redoubt.ValidationState
+	severity redoubt.Severity
+}
+
+// leaked takes a secret, of which only a keyed hash stays (decisions §16). The
+// secret is remembered even where the finding is refused.
+func (n *native) leaked(l leak) {
+	match := &redoubt.SecretMatch{
+		Hash: n.secrets.take(l.raw), Validation: firstOf(l.state, redoubt.NoValidator), Commit: historical(l.commit),
+	}
+	for _, other := range l.others {
+		n.secrets.remember(strings.TrimSpace(other))
+	}
+	l.rule.IssueType = redoubt.Secrets
+	l.rule.SecretType = secretTypeOf(l.rule.Name)
+	l.rule.Severity = firstOf(l.rule.Severity, redoubt.SeverityHigh)
+	res := n.take(redoubt.Result{Item: l.item, Location: l.location, Severity: l.severity}, l.rule, l.path)
+	if res != nil {
+		hide(res, match)
+	}
+}
+
+// historical is a commit, unless it is the zeros that stand for none.
+func historical(commit text) string {
+	if strings.Trim(string(commit), "0") == "" {
+		return ""
+	}
+	return commit.name()
+}

@@ -1,0 +1,127 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// affected is a vulnerable package as a native report tells it.
+type affected struct {
+	item         string
+	rule         redoubt.Rule // named by the id that the tool shows
+	aliases      texts        // other ids of the same vulnerability
+	message      string
+	purl         text // beats what follows, where it can be read
+	kind         text // the tool's own word for the ecosystem or package manager
+	name         text
+	version      text
+	location     string // a file that the tool names
+	declared     bool   // that file declares the package, whatever it is called
+	line         int
+	fixes        texts
+	transitivity redoubt.Transitivity
+	reachability redoubt.Reachability
+	flow         []redoubt.FlowStep
+}
+
+// vulnerable takes a vulnerable package. It lies in the lockfile that the tool
+// names, if it is one, else in the report itself, as of an image.
+func (n *native) vulnerable(a affected) {
+	lockfile := n.lockfile(a.location, a.declared)
+	d := &redoubt.Vulnerable{
+		Package: a.name.name(), Version: realVersion(a.version.name()), Lockfile: lockfile, Line: a.line,
+		Vulnerability: knownAs(a.rule.Name, a.aliases),
+		Transitivity:  firstOf(a.transitivity, redoubt.TransitivityUnknown),
+		Reachability:  firstOf(a.reachability, redoubt.ReachabilityUnknown),
+	}
+	if ecosystem, name, version, ok := readPURL(string(a.purl)); ok {
+		d.Ecosystem, d.Package, d.Version = text(ecosystem).name(), text(name).name(), firstOf(text(version).name(), d.Version)
+	} else {
+		d.Ecosystem = ecosystemOf(a.kind, lockfile)
+		d.Package = spelling(d.Ecosystem, d.Package)
+	}
+	d.Version = spelt(d.Ecosystem, d.Version)
+	if d.Package == "" {
+		n.refuse(a.item, "it names no package")
+		return
+	}
+	for _, version := range a.fixes.names() {
+		d.Fixes = append(d.Fixes, redoubt.Fix{Package: d.Package, Version: spelt(d.Ecosystem, version)})
+	}
+	a.rule.IssueType = redoubt.SCA
+	location := redoubt.Location{}
+	if lockfile != n.file {
+		location.Line = a.line
+	}
+	n.take(redoubt.Result{
+		Item: a.item, Message: a.message, Location: location, Severity: a.rule.Severity, Dependency: d, DataFlow: a.flow,
+	}, a.rule, lockfile)
+}
+
+// lockfile is the file that a tool names, if it is a lockfile of the
+// repository, else the report. Tools write paths below the folder that they
+// scanned with a slash in front.
+func (n *native) lockfile(location string, declared bool) string {
+	if !declared && lockfileFor(location) == nil {
+		return n.file
+	}
+	for _, spelling := range []string{location, strings.TrimLeft(location, "/")} {
+		if file, err := n.checkout.path(spelling); err == nil {
+			return file
+		}
+	}
+	return n.file
+}
+
+// spelling is a name as its ecosystem spells it: GitLab has a slash between
+// the two parts of those of Maven.
+func spelling(ecosystem, name string) string {
+	if i := strings.LastIndexByte(name, '/'); i > 0 && separators[ecosystem] == ":" && !strings.Contains(name, ":") {
+		return name[:i] + ":" + name[i+1:]
+	}
+	return name
+}
+
+// knownAs is the CVE among the ids of a vulnerability, else its own
+// (decisions §14).
+func knownAs(id string, aliases texts) string {
+	ids := append([]string{id}, aliases.names()...)
+	cves := slices.DeleteFunc(slices.Clone(ids), func(s string) bool { return !strings.HasPrefix(s, "CVE-") })
+	if len(cves) == 0 {
+		return id
+	}
+	return slices.Min(cves)
+}
+
+// packageKinds are the words of scanners for package managers and kinds of
+// packages, by ecosystem.
+var packageKinds = map[string][]string{
+	"npm":      {"npm", "yarn", "pnpm", "bun", "node-pkg", "javascript"},
+	"pypi":     {"pypi", "pip", "pipenv", "poetry", "uv", "python", "python-pkg", "setuptools", "pylock"},
+	"gomod":    {"go", "gomod", "gobinary", "go-module", "golang"},
+	"cargo":    {"cargo", "rust-crate", "rustbinary", "crates.io", "rust"},
+	"gem":      {"gem", "bundler", "gemspec", "rubygems"},
+	"composer": {"composer", "packagist", "php-composer", "composer-vendor"},
+	"maven":    {"maven", "pom", "jar", "gradle", "sbt", "java-archive", "jenkins-plugin"},
+	"nuget":    {"nuget", "dotnet", "dotnet-core", "packages-props"},
+	"pub":      {"pub", "dart-pub"},
+	"swiftpm":  {"swift", "swiftpm", "swifturl"},
+	"mix":      {"hex", "mix"},
+}
+
+// ecosystemOf is the ecosystem of a tool's word for it, as "PyPI" or, of a
+// distribution, "Debian:12"; without one that of the lockfile.
+func ecosystemOf(kind text, lockfile string) string {
+	word, _, _ := strings.Cut(strings.ToLower(kind.name()), ":")
+	for ecosystem, kinds := range packageKinds {
+		if slices.Contains(kinds, word) {
+			return ecosystem
+		}
+	}
+	if l := lockfileFor(lockfile); l != nil {
+		return l.ecosystem
+	}
+	return firstOf(strings.Join(strings.Fields(word), "-"), "generic")
+}

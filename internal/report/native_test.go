@@ -1,0 +1,191 @@
+package report
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+)
+
+// readData reads a file of testdata.
+func readData(t *testing.T, name string) *redoubt.Report {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return readOne(t, filepath.Base(name), string(data))
+}
+
+// TestGitleaksAsSARIF: the same scan says the same in both formats, so that
+// findings survive a change from one to the other.
+func TestGitleaksAsSARIF(t *testing.T) {
+	for _, name := range []string{"real/gitleaks-history", "real/gitleaks-redacted"} {
+		native, sarif := readData(t, name+".json"), readData(t, name+".sarif")
+		if len(native.Results) < 3 {
+			t.Fatalf("%s: %d results", name, len(native.Results))
+		}
+		described := map[string]redoubt.Rule{}
+		for _, rule := range sarif.Rules {
+			described[rule.Name] = *rule
+		}
+		for _, rule := range native.Rules {
+			if diff := cmp.Diff(described[rule.Name], *rule); diff != "" {
+				t.Errorf("%s: rule %s (-SARIF +JSON)\n%s", name, rule.Name, diff)
+			}
+		}
+		facts := func(r *redoubt.Report) map[string]redoubt.SecretMatch {
+			all := map[string]redoubt.SecretMatch{}
+			for _, res := range r.Results {
+				all[res.Rule.Name+" "+res.Path+" "+res.Message+" "+res.Severity.String()] = *res.Secret
+			}
+			return all
+		}
+		if diff := cmp.Diff(facts(sarif), facts(native)); diff != "" {
+			t.Errorf("%s (-SARIF +JSON)\n%s", name, diff)
+		}
+	}
+}
+
+// TestOneSecretOfManyTools: a secret has one keyed hash, whoever tells it.
+func TestOneSecretOfManyTools(t *testing.T) {
+	hashes := map[redoubt.Digest][]string{}
+	for _, name := range []string{"real/gitleaks-history.json", "native/trufflehog.jsonl", "native/gl-secret-detection-report.json"} {
+		for _, res := range readData(t, name).Results {
+			if res.Path == "config/processor.yaml" {
+				hashes[res.Secret.Hash] = append(hashes[res.Secret.Hash], name)
+			}
+		}
+	}
+	if len(hashes) != 2 {
+		t.Fatalf("%d secrets, want 2: %v", len(hashes), hashes)
+	}
+	for hash, tools := range hashes {
+		if len(tools) != 3 || hash == (redoubt.Digest{}) {
+			t.Errorf("%x is told by %v, want by all three", hash, tools)
+		}
+	}
+}
+
+// TestNativeSecretsAreGone: no part of a raw secret is in a report, whatever
+// member held it.
+func TestNativeSecretsAreGone(t *testing.T) {
+	const secret = "fakeK7pl3s8Zq2vN5xR1"
+	for name, file := range map[string]string{
+		"gitleaks": `[{"RuleID":"a","Description":"is ` + secret + `","File":"a/` + secret + `","Secret":"` + secret + `","Match":"k=` + secret + `"},
+			{"RuleID":"","File":"b","Secret":"` + secret + `"},{"RuleID":"b ` + secret + `","File":"../` + secret + `"}]`,
+		"trufflehog": `{"SourceMetadata":{"Data":{"Git":{"file":"a","commit":"` + secret + `"}}},"DetectorName":"A","Raw":"x","RawV2":"` + secret + `","DetectorDescription":"` + secret + `"}`,
+		"gitlab": `{"vulnerabilities":[{"description":"` + secret + `","message":"` + secret + `","raw_source_code_extract":"` + secret + `",
+			"location":{"file":"` + secret + `"},"identifiers":[{"type":"x","value":"r-` + secret + `","url":"https://x.example/` + secret + `"}]}],"scan":{"type":"secret_detection"}}`,
+		"trivy": `{"SchemaVersion":2,"Results":[{"Target":"a","Secrets":[{"RuleID":"r","Title":"` + secret + `","Match":"` + secret + `"}]}]}`,
+	} {
+		if got := dump(read(t, name, file)); strings.Contains(got, secret) || !strings.Contains(got, redacted) {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+}
+
+// TestStreamsEnd: what is cut within a message is no report; an empty file is a
+// scan that found nothing, if it is said to be one.
+func TestStreamsEnd(t *testing.T) {
+	for _, text := range []string{`{"DetectorName":"A"}` + "\n" + `{"Det`, `{"DetectorName":"A"}]`, `{"DetectorName":"A"}}`, `{"DetectorName":"A"} x`} {
+		if _, err := Read(strings.NewReader(text), Options{Format: TruffleHogJSON}); err == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+	reports, err := Read(strings.NewReader(""), Options{Format: TruffleHogJSON})
+	if err != nil || len(reports) != 1 || !reports[0].Products.Has(redoubt.Secrets) {
+		t.Errorf("an empty file gave %v, %v", reports, err)
+	}
+	for format, text := range map[Format]string{GovulncheckJSON: `{"progress":{}}`, GitLabJSON: `{"version":"15"}`} {
+		if _, err := Read(strings.NewReader(text), Options{Format: format}); err == nil || !strings.Contains(err.Error(), "so it is no") {
+			t.Errorf("%s: %q gave %v", format, text, err)
+		}
+	}
+}
+
+// TestNativeNoResults: a scan that found nothing tells for which product.
+func TestNativeNoResults(t *testing.T) {
+	for _, test := range []struct {
+		format Format
+		text   string
+		want   redoubt.IssueType
+	}{
+		{GitleaksJSON, `[]`, redoubt.Secrets},
+		{GitLabJSON, `{"vulnerabilities":[],"scan":{"type":"dependency_scanning"}}`, redoubt.SCA},
+		{GitLabJSON, `{"vulnerabilities":null}`, redoubt.SAST},
+		{TrivyJSON, `{"SchemaVersion":2}`, redoubt.SCA},
+		{TrivyJSON, `{"Results":[{"Target":"a","Class":"config"}]}`, redoubt.SAST},
+		{GrypeJSON, `{"matches":null}`, redoubt.SCA},
+		{GovulncheckJSON, `{"config":{"protocol_version":"v1"}}`, redoubt.SCA},
+	} {
+		reports, err := Read(strings.NewReader(test.text), Options{Name: "x", Format: test.format})
+		if err != nil || reports[0].Products != redoubt.Products(0).With(test.want) || len(reports[0].Results) != 0 {
+			t.Errorf("%s %s: %v, %v", test.format, test.text, reports, err)
+		}
+	}
+}
+
+// TestEcosystemOf: scanners' words for ecosystems.
+func TestEcosystemOf(t *testing.T) {
+	for _, test := range []struct{ kind, lockfile, want string }{
+		{"npm", "", "npm"},
+		{"PyPI", "", "pypi"},
+		{"java-archive", "", "maven"},
+		{"Debian:12", "", "debian"},
+		{"", "a/go.mod", "gomod"},
+		{"strange", "go.mod", "gomod"},
+		{"Alpine Linux", "", "alpine-linux"},
+		{"", "", "generic"},
+		{"Hex", "", "mix"},
+	} {
+		if got := ecosystemOf(text(test.kind), test.lockfile); got != test.want {
+			t.Errorf("%q in %q is of %q, want %q", test.kind, test.lockfile, got, test.want)
+		}
+	}
+}
+
+// TestGitLabFixes reads versions out of sentences.
+func TestGitLabFixes(t *testing.T) {
+	for solution, want := range map[string]string{
+		"Upgrade to version 1.2.3 or above.":                     "1.2.3",
+		"Upgrade to versions 1.2.3, 2.0.1, 3.0.0-rc.1 or above.": "1.2.3 2.0.1 3.0.0-rc.1",
+		"Upgrade lodash to 4.17.21":                              "4.17.21",
+		"Unfortunately, there is no solution available yet.":     "", "": "",
+	} {
+		rep := readOne(t, "x", `{"vulnerabilities":[{"solution":"`+solution+`","identifiers":[{"type":"cve","value":"CVE-1"}],
+			"location":{"file":"Gemfile.lock","dependency":{"package":{"name":"a"},"version":"1"}}}]}`)
+		var got []string
+		for _, fix := range rep.Results[0].Dependency.Fixes {
+			got = append(got, fix.Version)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", solution, got, want)
+		}
+	}
+}
+
+// TestTrivyOrder: packages tell of vulnerabilities whether they come before or
+// after them.
+func TestTrivyOrder(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "native", "trivy.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	vulnerabilities, packages := `"Vulnerabilities":[{"VulnerabilityID":"CVE-1","PkgName":"a","InstalledVersion":"1"}]`, `"Packages":[{"Name":"a","Version":"1","Relationship":"direct"}]`
+	for _, members := range []string{vulnerabilities + "," + packages, packages + "," + vulnerabilities} {
+		rep := readOne(t, "x", `{"SchemaVersion":2,"Results":[{`+members+`,"Target":"a/yarn.lock","Type":"yarn"}]}`)
+		d := rep.Results[0].Dependency
+		if d.Transitivity != redoubt.Direct || d.Lockfile != "a/yarn.lock" || d.Ecosystem != "npm" {
+			t.Errorf("%s: %+v", members, d)
+		}
+	}
+	if _, err := Read(bytes.NewReader(data), Options{Limits: Limits{Items: 1}}); err == nil {
+		t.Error("five vulnerabilities keep within a limit of one")
+	}
+}
