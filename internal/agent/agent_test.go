@@ -161,8 +161,8 @@ func TestErrorAndFailureAreKeptWithTheirCause(t *testing.T) {
 		path := w.begin("error")
 		w.same("a running scan", "SCAN_STATUS_RUNNING", w.scans()[0].Status)
 		for range 2 {
-			w.same("the answer", "{}\n", w.ok("POST", path+"error", w.recorded("error/3-error.json")))
-			w.same("the answer", "{}\n", w.ok("POST", "/failure", w.recorded("error/4-failure.json")))
+			w.same("the answer", "{}", w.ok("POST", path+"error", w.recorded("error/3-error.json")))
+			w.same("the answer", "{}", w.ok("POST", "/failure", w.recorded("error/4-failure.json")))
 		}
 		if status, _ := w.send("POST", "/failure", "", w.recorded("error/4-failure.json")); status != 200 {
 			w.Errorf("a failure without a token is answered %d", status)

@@ -43,7 +43,7 @@ func TestScanThatTakesLongIsFinishedInTheBackground(t *testing.T) {
 		w.agent.Wait = 0
 		path, completion := w.results(), w.recorded("full/4-complete.json")
 		for range 2 {
-			w.same("the answer while it waits", `{"success":false}`+"\n", w.ok("POST", path+"complete", completion))
+			w.same("the answer while it waits", `{"success":false}`, w.ok("POST", path+"complete", completion))
 		}
 		w.ok("POST", path+"results", []byte(`{"findings":[],"ignores":[],"searched_paths":["app.py"],"rule_ids":["eqeq"]}`)) // too late to count
 		w.ok("POST", path+"error", w.recorded("error/3-error.json"))
