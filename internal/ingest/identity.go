@@ -69,8 +69,10 @@ func refusal(r *redoubt.Result) string {
 		return "its path or its rule's name holds control characters, is not UTF-8, or is longer than 4096 bytes"
 	case r.Rule.IssueType == redoubt.SCA && r.Dependency == nil:
 		return "it is of a supply-chain rule and names no dependency"
-	case r.Dependency != nil && (r.Dependency.Package == "" || !storable(r.Dependency.Package+r.Dependency.Lockfile)):
-		return "the package or lockfile it names is missing, holds control characters, is not UTF-8, or is too long"
+	case r.Dependency != nil && r.Dependency.Package == "":
+		return "it is about a package and does not say which (semgrep's and opengrep's SARIF has no place for one, their JSON has)"
+	case r.Dependency != nil && !storable(r.Dependency.Package+r.Dependency.Lockfile):
+		return "the package or lockfile it names holds control characters, is not UTF-8, or is too long"
 	}
 	return ""
 }

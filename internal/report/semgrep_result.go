@@ -84,7 +84,6 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *redoubt.Result {
 	switch rule.IssueType {
 	case redoubt.SCA:
 		res.Dependency = s.dependency(m, rule, path)
-		res.Severity = rule.severityOfDependency()
 	case redoubt.Secrets:
 		s.secret(m, rule, &res)
 	default:

@@ -130,8 +130,8 @@ func (md *semgrepMetadata) rule(name string, severity text, isSCA bool) *redoubt
 		Mode:                 md.mode(),
 	}
 	switch {
-	case isSCA:
-		r.IssueType = redoubt.SCA
+	case isSCA: // its findings are as bad as the package (decisions §4)
+		r.IssueType, r.Severity = redoubt.SCA, firstOf(severityOf(string(md.SCASeverity)), r.Severity)
 	case words.isSecret():
 		r.IssueType = redoubt.Secrets
 		r.SecretType = md.secretType()

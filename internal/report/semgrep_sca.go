@@ -72,11 +72,6 @@ func (r *semgrepRule) reachability(sca *semgrepSCA) redoubt.Reachability {
 	return redoubt.Unreachable
 }
 
-// severityOfDependency is sca-severity, else the rule's (decisions §4).
-func (r *semgrepRule) severityOfDependency() redoubt.Severity {
-	return firstOf(severityOf(string(r.meta.SCASeverity)), r.Severity)
-}
-
 func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
