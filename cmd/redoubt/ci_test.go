@@ -28,6 +28,7 @@ func TestSemgrepCI(t *testing.T) {
 				{"a bad token", badToken},
 				{"the first full scan", firstScan},
 				{"the same again", sameAgain},
+				{"what the operations answer", contract},
 				{"login", login},
 				{"rules without a scan", rulesOnly},
 				{"a fix", fixOne},
