@@ -94,6 +94,10 @@ samples: ## Make the sample reports of the demo again, with the real scanners
 pairs: ## Make the pairs of reports again that tell what matches (after make samples, which installs the scanners)
 	@scripts/pairs
 
+.PHONY: transcript
+transcript: setup ## Record docs/first-scan.md again: its commands, and what they print
+	@scripts/transcript
+
 .PHONY: demo
 demo: ## Start a server on sample data in a temporary folder, and print how to call it
 	go run ./cmd/redoubt demo

@@ -22,6 +22,7 @@ import (
 // where a CI would: in a clone of a repository, with the variables that it sets.
 // Installing is replaced by commands that put the real scanner there.
 func TestConnectYourCI(t *testing.T) {
+	t.Parallel()
 	w := newCIWorld(t, "sqlite")
 	w.redoubt("policy", "set-mode", "eqeq", "block")
 	c := newCIHost(w)
