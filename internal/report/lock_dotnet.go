@@ -1,8 +1,12 @@
 package report
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"io"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -49,4 +53,93 @@ func (l *lock) nuget(w *objectWalker) func(name string, offset int) error {
 		l.add(d)
 		return nil
 	}
+}
+
+// readPackagesConfig reads packages.config, which lists all packages of a
+// project and not which of them it asked for.
+func readPackagesConfig(l *lock) error {
+	dec := xml.NewDecoder(bytes.NewReader(l.data))
+	isRead := false // the root element
+	for depth := 0; ; {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) && isRead {
+			return nil
+		}
+		if err != nil {
+			return &fault{offset: dec.InputOffset(), err: err}
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if depth++; depth == 1 && (isRead || t.Name.Local != "packages") {
+				return notA("packages.config", "its root element is not packages, once")
+			}
+			isRead = true
+			if depth == 2 && t.Name.Local == "package" {
+				line, _ := dec.InputPos()
+				l.add(redoubt.Dependency{Name: attribute(t, "id"), Version: attribute(t, "version"), Line: line})
+			}
+		case xml.EndElement:
+			depth--
+		}
+	}
+}
+
+func attribute(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// readDepsJSON reads what a build writes beside an assembly: its libraries.
+// What projects need is direct.
+func readDepsJSON(l *lock) error {
+	w := newObjectWalker(l.data)
+	has := map[string]bool{}
+	var targets map[string]map[string]struct {
+		Dependencies map[string]text `json:"dependencies"`
+	}
+	var projects []string
+	var found []redoubt.Dependency
+	err := w.object(func(name string, _ int) error {
+		switch has[name] = true; name {
+		case "targets":
+			return w.decode(&targets)
+		case "libraries":
+			return w.object(func(key string, offset int) error {
+				var p struct {
+					Type text `json:"type"`
+				}
+				err := w.decode(&p)
+				if name, version, _ := strings.Cut(key, "/"); p.Type == "package" {
+					found = append(found, redoubt.Dependency{Name: name, Version: version, Line: l.lineAt(offset)})
+				} else if p.Type == "project" {
+					projects = append(projects, key)
+				}
+				return err
+			})
+		}
+		return w.skip()
+	})
+	switch {
+	case err != nil:
+		return err
+	case !has["runtimeTarget"] || !has["targets"] || !has["libraries"]:
+		return notA("deps.json", "it lacks runtimeTarget, targets or libraries")
+	}
+	direct := map[string]bool{}
+	for _, target := range targets {
+		for _, project := range projects {
+			for name := range target[project].Dependencies {
+				direct[name] = true
+			}
+		}
+	}
+	for _, d := range found {
+		d.Transitivity = transitivityOf(len(direct) > 0, direct[d.Name])
+		l.add(d)
+	}
+	return w.end()
 }

@@ -47,11 +47,16 @@ func init() {
 		{"gradle.lockfile", "maven", readGradleLock},
 		{"buildscript-gradle.lockfile", "maven", readGradleLock},
 		{"packages.lock.json", "nuget", readNuGetLock},
+		{"packages.config", "nuget", readPackagesConfig},
+		{"*.deps.json", "nuget", readDepsJSON},
 		{"pubspec.lock", "pub", readPubspecLock},
 		{"Package.resolved", "swiftpm", readPackageResolved},
 		{"Podfile.lock", "cocoapods", readPodfileLock},
 		{"mix.lock", "mix", readMixLock},
 		{"conan.lock", "conan", readConanLock},
+		{"renv.lock", "cran", readRenvLock},
+		{"cabal.project.freeze", "hackage", readCabalFreeze},
+		{"stack.yaml.lock", "hackage", readStackLock},
 	}
 }
 

@@ -190,6 +190,31 @@ var lockfileCases = []struct {
 		[]string{`{"version":"1.0","requires":[]}`, `{"requires":[]}`, `{"version":"0.5","name":"a"}`},
 		true,
 	},
+	{
+		"packages.config",
+		[]string{"<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<packages>\n</packages>\n", "<packages />\n"},
+		[]string{"", "<?xml version=\"1.0\"?>\n", "<configuration><packages/></configuration>", "<packages><package id=\"a\" version=\"1\" />", "<packages/><packages/>"},
+		true,
+	},
+	{
+		"App.deps.json",
+		[]string{`{"runtimeTarget":{"name":".NETCoreApp,Version=v8.0"},"targets":{".NETCoreApp,Version=v8.0":{}},"libraries":{}}`},
+		[]string{`{"targets":{},"libraries":{}}`, `{"runtimeTarget":{},"targets":{}}`, `{"runtimeTarget":{},"targets":{},"libraries":[]}`},
+		true,
+	},
+	{"renv.lock", []string{`{"R":{"Version":"4.3.1","Repositories":[]},"Packages":{}}`}, []string{`{"Packages":{}}`, `{"R":{}}`, `{"R":{},"Packages":[]}`}, true},
+	{
+		"cabal.project.freeze",
+		[]string{"active-repositories: hackage.haskell.org:merge\n", "active-repositories: hackage.haskell.org:merge\nconstraints: aeson -cffi\nindex-state: hackage.haskell.org 2026-01-01T00:00:00Z\n"},
+		[]string{"", "packages: .\n", "constraints: any.a ==1\n<<<<<<< HEAD\n"},
+		false,
+	},
+	{
+		"stack.yaml.lock",
+		[]string{"packages: []\nsnapshots:\n- completed:\n    sha256: \"00\"\n  original: lts-22\n", "packages: []\nsnapshots: []\n"},
+		[]string{"resolver: lts-22\npackages:\n- .\n", "packages: []\n", "snapshots: []\n", "packages: {}\nsnapshots: []\n"},
+		true,
+	},
 }
 
 // notLockfiles are texts that no package manager writes.

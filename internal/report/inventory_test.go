@@ -1,0 +1,95 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+)
+
+// inventoryRow is what one reader of lockfiles is seen to read out of testdata.
+type inventoryRow struct {
+	names                      []string
+	ecosystem                  string
+	read                       int
+	line, direct, license, sum bool
+}
+
+// inventoryRows reads the lockfiles of testdata, by reader.
+func inventoryRows(t *testing.T) []*inventoryRow {
+	t.Helper()
+	var rows []*inventoryRow
+	byReader := map[string]*inventoryRow{}
+	rowOf := func(kind *lockfileKind) *inventoryRow {
+		key := fmt.Sprint(kind.ecosystem, reflect.ValueOf(kind.read).Pointer())
+		if byReader[key] == nil {
+			byReader[key] = &inventoryRow{ecosystem: kind.ecosystem}
+			rows = append(rows, byReader[key])
+		}
+		return byReader[key]
+	}
+	for i := range lockfileKinds {
+		row := rowOf(&lockfileKinds[i])
+		row.names = append(row.names, "`"+lockfileKinds[i].name+"`")
+	}
+	for _, name := range inputs(t) {
+		kind := lockfileFor(name)
+		if kind == nil {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := rowOf(kind)
+		for _, d := range readOne(t, name, string(data)).Inventories[0].Dependencies {
+			row.read++
+			row.line = row.line || d.Line > 0
+			row.direct = row.direct || d.Transitivity != redoubt.TransitivityUnknown
+			row.license = row.license || len(d.Licenses) > 0
+			row.sum = row.sum || len(d.Hashes) > 0
+		}
+	}
+	return rows
+}
+
+// TestInventoryTable holds the table of docs/inventory.md against what the
+// readers read; -update writes it.
+func TestInventoryTable(t *testing.T) {
+	yes := map[bool]string{true: "yes", false: "–"}
+	var b strings.Builder
+	b.WriteString("| files | ecosystem | line | direct or transitive | licences | checksums |\n|---|---|---|---|---|---|\n")
+	for _, row := range inventoryRows(t) {
+		if row.read == 0 {
+			t.Errorf("no testdata of %v has a dependency", row.names)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", strings.Join(row.names, ", "), row.ecosystem,
+			yes[row.line], yes[row.direct], yes[row.license], yes[row.sum])
+	}
+	file := filepath.Join("..", "..", "docs", "inventory.md")
+	doc, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(doc), "| files |")
+	_, after, ok := strings.Cut("| files |"+rest, "\n\n")
+	if !ok {
+		t.Fatal("docs/inventory.md has no table that an empty line ends")
+	}
+	want := before + b.String() + "\n" + after
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(doc)); diff != "" {
+		t.Errorf("docs/inventory.md is not what the readers read (-want +got); -update writes it\n%s", diff)
+	}
+}
