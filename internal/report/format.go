@@ -24,6 +24,8 @@ const (
 	GrypeJSON       Format = "grype-json"
 	GovulncheckJSON Format = "govulncheck-json"
 	TruffleHogJSON  Format = "trufflehog-json"
+	OSVScannerJSON  Format = "osv-scanner-json"
+	PipAuditJSON    Format = "pip-audit-json"
 	CycloneDXJSON   Format = "cyclonedx-json"
 	CycloneDXXML    Format = "cyclonedx-xml"
 	SPDXJSON        Format = "spdx-json"
@@ -49,6 +51,8 @@ func Formats() []FormatInfo {
 		{Format: GrypeJSON, Title: "Grype JSON", From: "grype -o json"},
 		{Format: GovulncheckJSON, Title: "govulncheck JSON", From: "govulncheck -format json"},
 		{Format: TruffleHogJSON, Title: "TruffleHog JSON, a line each", From: "trufflehog --json"},
+		{Format: OSVScannerJSON, Title: "osv-scanner JSON", From: "osv-scanner --format json"},
+		{Format: PipAuditJSON, Title: "pip-audit JSON", From: "pip-audit -f json"},
 		{Format: CycloneDXJSON, Title: "CycloneDX 1.2 to 1.6, JSON", From: "syft, Trivy, cdxgen and others"},
 		{Format: CycloneDXXML, Title: "CycloneDX 1.2 to 1.6, XML", From: "syft, CycloneDX plugins of build tools"},
 		{Format: SPDXJSON, Title: "SPDX 2.2 and 2.3, JSON", From: "syft, Trivy and others"},
@@ -98,20 +102,18 @@ func Detect(name string, head []byte) (Format, error) {
 	return "", fmt.Errorf("the format of this file is not known; %s", hint)
 }
 
-// marks tell JSON documents by a member at the top.
+// marks tell JSON documents by a member at the top, or by one just below the
+// named member of the top. Lockfiles hold names of packages there, so the word
+// alone would not do.
 var marks = map[string]Format{
 	"runs": SARIF, "bomFormat": CycloneDXJSON, "spdxVersion": SPDXJSON, "SPDXID": SPDXJSON,
 	"interfile_languages_used": SemgrepJSON, "engine_requested": SemgrepJSON, "skipped_rules": SemgrepJSON,
-	"check_id": SemgrepJSON, // inside results
-	"scanned":  SemgrepJSON, // inside paths: all that older versions tell without results
-	"RuleID":   GitleaksJSON, "SchemaVersion": TrivyJSON, "SourceMetadata": TruffleHogJSON, "DetectorName": TruffleHogJSON,
-	"analyzer": GitLabJSON, "identifiers": GitLabJSON, // inside scan, vulnerabilities
-	"matchDetails": GrypeJSON, "protocol_version": GovulncheckJSON, // inside matches, config
-}
-
-// inside are the marks that stand one level below the top.
-var inside = map[string]bool{
-	"check_id": true, "scanned": true, "analyzer": true, "identifiers": true, "matchDetails": true, "protocol_version": true,
+	"results.check_id": SemgrepJSON,
+	"paths.scanned":    SemgrepJSON, // all that older versions tell without results
+	"RuleID":           GitleaksJSON, "SchemaVersion": TrivyJSON, "SourceMetadata": TruffleHogJSON, "DetectorName": TruffleHogJSON,
+	"scan.analyzer": GitLabJSON, "vulnerabilities.identifiers": GitLabJSON, "matches.matchDetails": GrypeJSON,
+	"config.protocol_version": GovulncheckJSON, "results.packages": OSVScannerJSON, "experimental_config": OSVScannerJSON,
+	"dependencies.vulns": PipAuditJSON,
 }
 
 // weak marks tell documents that hold no better one, as those without results.
@@ -130,12 +132,15 @@ var hints = map[string]string{
 func detectJSON(head []byte) (found Format, hint string) {
 	dec := json.NewDecoder(bytes.NewReader(head))
 	var last Format
+	parent := ""
 	for k := range keys(dec) {
 		switch {
 		case k.depth == 1 && k.name == "$schema":
 			found = schemas(k.value)
-		case k.depth == 1 && !inside[k.name], k.depth == 2 && inside[k.name]:
-			found = marks[k.name]
+		case k.depth == 1:
+			found, parent = marks[k.name], k.name
+		case k.depth == 2:
+			found = marks[parent+"."+k.name]
 		}
 		if found != "" {
 			return found, ""

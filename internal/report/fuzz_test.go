@@ -56,6 +56,8 @@ func FuzzGitLab(f *testing.F)        { fuzzFormat(f, GitLabJSON) }
 func FuzzTrivy(f *testing.F)         { fuzzFormat(f, TrivyJSON) }
 func FuzzGrype(f *testing.F)         { fuzzFormat(f, GrypeJSON) }
 func FuzzGovulncheck(f *testing.F)   { fuzzFormat(f, GovulncheckJSON) }
+func FuzzOSVScanner(f *testing.F)    { fuzzFormat(f, OSVScannerJSON) }
+func FuzzPipAudit(f *testing.F)      { fuzzFormat(f, PipAuditJSON) }
 func FuzzTruffleHog(f *testing.F)    { fuzzFormat(f, TruffleHogJSON) }
 func FuzzCycloneDXJSON(f *testing.F) { fuzzFormat(f, CycloneDXJSON) }
 func FuzzCycloneDXXML(f *testing.F)  { fuzzFormat(f, CycloneDXXML) }

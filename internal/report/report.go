@@ -115,6 +115,8 @@ var readers = map[Format]reader{
 	GrypeJSON:       readGrype,
 	GovulncheckJSON: readGovulncheck,
 	TruffleHogJSON:  readTruffleHog,
+	OSVScannerJSON:  readOSVScanner,
+	PipAuditJSON:    readPipAudit,
 	CycloneDXJSON:   readCycloneDXJSON,
 	CycloneDXXML:    readCycloneDXXML,
 	SPDXJSON:        readSPDX,
