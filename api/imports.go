@@ -63,6 +63,7 @@ type ImportItem struct {
 	Path      string `json:"path" doc:"Its file." example:"src/app.py"`
 	Line      int    `json:"line" doc:"Its line; 0 when not known." example:"10"`
 	Change    string `json:"change" enum:"new,changed,returned,moved,closed,removed,unchanged" doc:"What happened; unchanged only where a finding blocks."`
+	Muted     bool   `json:"muted" doc:"Whether a comment in the code silences it."`
 }
 
 // RefusedItem is one item of a report that could not be taken.

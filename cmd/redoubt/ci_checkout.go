@@ -25,9 +25,15 @@ const maxEvent = 8 << 20
 // checkout finds the checkout and what is under test in it.
 func checkout(ctx context.Context, env ci.Env) (top string, c ci.Context, err error) {
 	if top, err = git(ctx, "", "rev-parse", "--show-toplevel"); err != nil {
-		if top, err = os.Getwd(); err != nil {
-			return "", c, err
+		here, getErr := os.Getwd()
+		if getErr != nil {
+			return "", c, getErr
 		}
+		// In a container the checkout is often someone else's, which git refuses.
+		if _, statErr := os.Lstat(filepath.Join(here, ".git")); statErr == nil {
+			return "", c, fmt.Errorf("git does not read this checkout: %w", err)
+		}
+		top = here
 	}
 	facts := ci.Facts{Top: filepath.ToSlash(top)}
 	for fact, args := range map[*string][]string{
@@ -49,11 +55,16 @@ func checkout(ctx context.Context, env ci.Env) (top string, c ci.Context, err er
 	return top, c, nil
 }
 
-// git asks git, and returns what it answers without the line end.
+// git asks git, and returns what it answers without the line end, or why it did
+// not.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && len(ended.Stderr) > 0 {
+		err = fmt.Errorf("%s", bytes.TrimSpace(ended.Stderr))
+	}
 	return strings.TrimRight(string(out), "\r\n"), err
 }
 

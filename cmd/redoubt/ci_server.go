@@ -137,6 +137,9 @@ func (b *build) take(in api.ImportResponse) {
 	note := func(items []api.ImportItem, by string) {
 		for _, item := range items {
 			source[item.FindingID] = by
+			if item.Muted {
+				continue
+			}
 			switch item.Change {
 			case "new", "returned":
 				r.New = append(r.New, found(item, by))

@@ -56,7 +56,10 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		if err := json.Unmarshal(text, &out); err != nil {
 			return fmt.Errorf("the answer to scan %d that was kept: %w", id, err)
 		}
-		return answer(w, out)
+		if text, err = json.Marshal(out); err != nil {
+			return err
+		}
+		return write(w, "application/json", text)
 	case done.FinalAttempt:
 		// Nobody will ask again, and to pass would be a guess.
 		return fmt.Errorf("scan %d is still being stored, so this build cannot be judged: run the scan again later: %w", id, redoubt.ErrConflict)

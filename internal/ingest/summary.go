@@ -23,10 +23,11 @@ type Item struct {
 	Path      string
 	Line      int // 1-based; 0 when unknown
 	Change    ItemChange
+	Muted     bool // in the code
 }
 
 func itemOf(f *redoubt.Finding, change ItemChange) Item {
-	return Item{FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line, Change: change}
+	return Item{FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line, Change: change, Muted: f.State == redoubt.Muted}
 }
 
 // Summary says what an upload did, item by item.

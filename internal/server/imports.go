@@ -254,7 +254,7 @@ func importOf(s ingest.Summary) api.Import {
 func importItems(items []ingest.Item) []api.ImportItem {
 	out := make([]api.ImportItem, len(items))
 	for i, item := range items {
-		out[i] = api.ImportItem{FindingID: item.FindingID, Rule: item.Rule, Path: item.Path, Line: item.Line, Change: string(item.Change)}
+		out[i] = api.ImportItem{FindingID: item.FindingID, Rule: item.Rule, Path: item.Path, Line: item.Line, Change: string(item.Change), Muted: item.Muted}
 	}
 	return out
 }
