@@ -43,6 +43,8 @@ type Policy struct {
 	Scope    PolicyScope
 	Excludes PathGlobs // paths that scanners leave out for this product
 	BlockAll bool      // blocking rules block what the primary branch has too
+	// Conditions, of a policy for the supply chain, stand beside its rules.
+	Conditions []PolicyCondition
 }
 
 // PolicyScope says which projects a policy is for: those that one of the globs
@@ -93,6 +95,14 @@ func (p *Policy) Check() error {
 	}
 	if p.Product.String() == "" {
 		fault("product", "the product is one of sast, sca, secrets")
+	}
+	if len(p.Conditions) > MaxConditions || len(p.Conditions) > 0 && p.Product != SCA {
+		fault("conditions", "only a policy for the supply chain has conditions, and %d at most", MaxConditions)
+	}
+	for i := range p.Conditions {
+		if err := p.Conditions[i].Check(); err != nil {
+			fault(fmt.Sprintf("conditions[%d]", i), "%v", err)
+		}
 	}
 	if p.Default && !p.Scope.Everything() {
 		fault("scope", "the default policy of a product is for every project; make another policy for some of them")

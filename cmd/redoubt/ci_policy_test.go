@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,6 +34,7 @@ func TestSemgrepCIPolicies(t *testing.T) {
 				{"paths left out", pathsLeftOut},
 				{"block all", blockAll},
 				{"a trial", tryRules},
+				{"a condition", condition},
 				{"the starter rules", starterRules},
 			} {
 				ok := t.Run(step.name, func(t *testing.T) {
@@ -230,4 +233,28 @@ func starterRules(w *ciWorld) {
 			w.Errorf("%s is not among %v", want, found)
 		}
 	}
+}
+
+// condition fails a build on what only the advisories know of, says what to do,
+// and lets it pass once that is accepted.
+func condition(w *ciWorld) {
+	const record = `{"id":"GHSA-x-y-z","modified":"2026-05-01T00:00:00Z","aliases":["CVE-2099-0001"],"summary":"x","database_specific":{"severity":"HIGH"},
+		"affected":[{"package":{"ecosystem":"PyPI","name":"django"},"ranges":[{"type":"ECOSYSTEM","events":[{"introduced":"0"},{"fixed":"3.2.1"}]}]}]}`
+	file := filepath.Join(w.home, "GHSA-x-y-z.json")
+	if err := os.WriteFile(file, []byte(record), 0o600); err != nil {
+		w.Fatal(err)
+	}
+	w.redoubt("advisories", "update", "--from", file)
+	w.redoubt("policy", "condition", "add", "supply-chain", "--severity", "high", "--fixable")
+	w.git("checkout", "-q", "-b", "django", "main")
+	w.edit("requirements.txt", "flask==3.0.0", "flask==3.0.0\ndjango==3.2.0")
+	w.commit("depend on django")
+	const why = "django 3.2.0 has CVE-2099-0001 at requirements.txt:4 (fixed in 3.2.1; condition 1 of supply-chain: high or worse, with a fix)"
+	if r := w.scan("django", loud); r.exit != 1 || !strings.Contains(strings.Join(strings.Fields(r.stderr), " "), why) {
+		w.Errorf("it ends with %d, without %q:\n%s", r.exit, why, r.stderr)
+	}
+	w.redoubt("exception", "add", "ghsa-x-y-z", "--project", "acme/*", "--reason", "never started", "--until", "2999-12-31")
+	w.want(0, "django", loud...)
+	w.redoubt("policy", "condition", "remove", "supply-chain", "1")
+	w.git("checkout", "-q", "main")
 }

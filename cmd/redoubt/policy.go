@@ -15,16 +15,17 @@ import (
 )
 
 type policyCmd struct {
-	List     policyListCmd     `cmd:"" help:"List the policies."`
-	Show     policyShowCmd     `cmd:"" help:"Show what a policy is for, and its rules."`
-	Create   policyCreateCmd   `cmd:"" help:"Make a further policy, for some projects or all."`
-	Set      policySetCmd      `cmd:"" help:"Change what a policy is for, what it leaves out, and what it blocks."`
-	Delete   policyDeleteCmd   `cmd:"" help:"Delete a further policy; its rules stay where other policies have them."`
-	AddRules policyAddRulesCmd `cmd:"" help:"Serve the rules of Semgrep YAML files to scanners, each in the default policy of its product."`
-	SetMode  policySetModeCmd  `cmd:"" help:"Decide what the findings of a rule do to a build."`
-	Remove   policyRemoveCmd   `cmd:"" help:"Serve a rule no more; the next full scan of a branch removes its findings."`
-	Test     policyTestCmd     `cmd:"" help:"Try rules on a checkout before they are served: what they find, what of it is new, and what would fail a build."`
-	History  policyHistoryCmd  `cmd:"" help:"List the versions of a rule, or print one."`
+	List      policyListCmd      `cmd:"" help:"List the policies."`
+	Show      policyShowCmd      `cmd:"" help:"Show what a policy is for, and its rules."`
+	Create    policyCreateCmd    `cmd:"" help:"Make a further policy, for some projects or all."`
+	Set       policySetCmd       `cmd:"" help:"Change what a policy is for, what it leaves out, and what it blocks."`
+	Delete    policyDeleteCmd    `cmd:"" help:"Delete a further policy; its rules stay where other policies have them."`
+	AddRules  policyAddRulesCmd  `cmd:"" help:"Serve the rules of Semgrep YAML files to scanners, each in the default policy of its product."`
+	SetMode   policySetModeCmd   `cmd:"" help:"Decide what the findings of a rule do to a build."`
+	Remove    policyRemoveCmd    `cmd:"" help:"Serve a rule no more; the next full scan of a branch removes its findings."`
+	Test      policyTestCmd      `cmd:"" help:"Try rules on a checkout before they are served: what they find, what of it is new, and what would fail a build."`
+	Condition policyConditionCmd `cmd:"" help:"Manage which dependencies fail builds, whatever rule or advisory reports them."`
+	History   policyHistoryCmd   `cmd:"" help:"List the versions of a rule, or print one."`
 }
 
 type policyListCmd struct{ tenant }

@@ -14,6 +14,8 @@ type Sighting struct {
 	MatchBasedID string // the scanner's own; empty for secrets
 	Triage       redoubt.TriageState
 	Known        bool // the primary branch had it before the scan
+	Supply       redoubt.SupplyFacts
+	Condition    string // of a policy, that fails the build on it; empty where a rule does
 }
 
 // Verdict is what the gate answers.
@@ -25,8 +27,8 @@ type Verdict struct {
 // maxNamed is how many findings a reason names.
 const maxNamed = 5
 
-// Gate decides whether a scan fails its build: on findings of blocking rules
-// that nobody ignores and that the primary branch does not have. The first scan
+// Gate decides whether a scan fails its build: on findings of blocking rules, or
+// that a blocking condition holds for (condition.go), that nobody ignores and that the primary branch does not have. The first scan
 // of the primary branch never blocks. A policy that blocks all asks neither.
 func (g Given) Gate(firstOfPrimary bool, sightings []Sighting) Verdict {
 	var v Verdict
@@ -34,6 +36,8 @@ func (g Given) Gate(firstOfPrimary bool, sightings []Sighting) Verdict {
 		stance := g.Stance(s.Finding.RuleName)
 		fresh := !s.Known && !firstOfPrimary
 		if stance.Mode == redoubt.ModeBlock && counts(&s) && (fresh || stance.BlockAll) {
+			v.Blocking = append(v.Blocking, s)
+		} else if s.Condition = g.condition(&s, fresh); s.Condition != "" {
 			v.Blocking = append(v.Blocking, s)
 		}
 	}
@@ -56,7 +60,7 @@ func reason(blocking []Sighting) string {
 	slices.SortStableFunc(blocking, func(a, b Sighting) int { return int(b.Finding.Severity) - int(a.Finding.Severity) })
 	var named []string
 	for _, s := range blocking[:min(len(blocking), maxNamed)] {
-		named = append(named, fmt.Sprintf("%s at %s:%d", s.Finding.RuleName, s.Finding.Path, s.Finding.Line))
+		named = append(named, s.name())
 	}
 	text := fmt.Sprintf("Redoubt blocks this build: %s: %s", tally(blocking), strings.Join(named, ", "))
 	if more := len(blocking) - len(named); more > 0 {
@@ -73,10 +77,11 @@ func tally(blocking []Sighting) string {
 			old++
 		}
 	}
+	why := kinds(blocking)
 	if old == 0 {
-		return fmt.Sprintf("%d new of blocking rules", len(blocking))
+		return fmt.Sprintf("%d new of %s", len(blocking), why)
 	}
-	return fmt.Sprintf("%d of blocking rules, %d of them known, in a policy that blocks all", len(blocking), old)
+	return fmt.Sprintf("%d of %s, %d of them known, in a policy that blocks all", len(blocking), why, old)
 }
 
 func reached(f *redoubt.Finding) bool {

@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -16,6 +18,10 @@ type GateStorage interface {
 	Stream(ctx context.Context, projectID int64, ref, source, commit string) (redoubt.ScanStream, error)
 	Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)
 	LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error)
+	// SupplyFacts reads what conditions ask of supply-chain findings, by id, but
+	// for their lineages' scores and their age.
+	SupplyFacts(ctx context.Context, ids []int64) (map[int64]redoubt.SupplyFacts, error)
+	Now() time.Time
 }
 
 // GivenTo reads what a project is given of the policies as they are now, and
@@ -61,9 +67,9 @@ type Judge struct {
 
 // Judge looks at what stands before a scan is applied, and at what it reports.
 func (g Given) Judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting) (*Judge, error) {
-	j := &Judge{s: s, given: g, project: project.ID, scan: scan, advised: scan.Products.Has(redoubt.SCA) && g.blocksUnserved()}
+	j := &Judge{s: s, given: g, project: project.ID, scan: scan, advised: scan.Products.Has(redoubt.SCA) && (g.blocksUnserved() || g.conditional())}
 	for _, r := range reported {
-		if g.Stance(r.Finding.RuleName).Mode == redoubt.ModeBlock {
+		if g.Stance(r.Finding.RuleName).Mode == redoubt.ModeBlock || r.Finding.IssueType == redoubt.SCA && g.conditional() {
 			j.sightings = append(j.sightings, r)
 		}
 	}
@@ -149,7 +155,18 @@ func (j *Judge) Verdict(ctx context.Context) (Verdict, error) {
 		s := &judged[i]
 		lineage := lineages[s.Finding.Identity]
 		s.Triage, s.Known = lineage.Triage.State, known[lineage.ID]
-		s.Finding.ID = rows[s.Finding.Identity].ID
+		row := rows[s.Finding.Identity]
+		s.Finding.ID = row.ID
+		if s.Finding.Reachability == 0 || s.Finding.Reachability == redoubt.ReachabilityUnknown {
+			s.Finding.Reachability = cmp.Or(lineage.Annotations.Reachability, s.Finding.Reachability)
+		}
+		s.Supply.EPSS = lineage.Annotations.EPSS
+		if row.ID != 0 {
+			s.Supply.Age = j.s.Now().Sub(row.RelevantSince)
+		}
+	}
+	if err := j.supply(ctx, judged); err != nil {
+		return Verdict{}, err
 	}
 	return j.given.Gate(j.first, judged), nil
 }

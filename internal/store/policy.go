@@ -9,10 +9,13 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const policyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all`
+const policyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all, conditions_json`
 
 func scanPolicy(r row) (p redoubt.Policy, err error) {
-	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, decoded(&p.Scope), decoded(&p.Excludes), &p.BlockAll)
+	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, decoded(&p.Scope), decoded(&p.Excludes), &p.BlockAll, decoded(&p.Conditions))
+	if len(p.Conditions) == 0 {
+		p.Conditions = nil
+	}
 	if len(p.Excludes) == 0 {
 		p.Excludes = nil
 	}
@@ -20,7 +23,7 @@ func scanPolicy(r row) (p redoubt.Policy, err error) {
 }
 
 func policyValues(p redoubt.Policy) []any {
-	return []any{p.ID, p.Name, p.Slug, p.Product, p.Default, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll}
+	return []any{p.ID, p.Name, p.Slug, p.Product, p.Default, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions))}
 }
 
 // defaultPolicies are those that every deployment starts with, one per product
@@ -41,10 +44,17 @@ type policyImage struct {
 	Tags     []string `json:"tags,omitempty"`
 	Excludes []string `json:"excludes,omitempty"`
 	BlockAll bool     `json:"block_all,omitempty"`
+
+	Conditions []string `json:"conditions,omitempty"` // as "1 block: critical"
 }
 
 func imageOfPolicy(p redoubt.Policy) policyImage {
-	return policyImage{p.Name, p.Slug, p.Product.String(), p.Default, p.Scope.Projects, p.Scope.Tags, p.Excludes, p.BlockAll}
+	var conditions []string
+	for i := range p.Conditions {
+		c := &p.Conditions[i]
+		conditions = append(conditions, fmt.Sprintf("%d %s: %s", c.ID, c.Mode, c))
+	}
+	return policyImage{p.Name, p.Slug, p.Product.String(), p.Default, p.Scope.Projects, p.Scope.Tags, p.Excludes, p.BlockAll, conditions}
 }
 
 func (tx *Tx) addPolicies(ctx context.Context, policies []redoubt.Policy) error {
@@ -90,8 +100,8 @@ func (tx *Tx) CreatePolicy(ctx context.Context, p redoubt.Policy) (redoubt.Polic
 	return p, err
 }
 
-// UpdatePolicy gives the policy of the id another name, scope, excludes and way
-// of blocking, and returns it as it was before. Product and slug stay. What the
+// UpdatePolicy gives the policy of the id another name, scope, excludes,
+// conditions and way of blocking, and returns it as it was before. Product and slug stay. What the
 // findings then are is not decided here. An unknown policy is
 // redoubt.ErrNotFound.
 func (tx *Tx) UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoubt.Policy, err error) {
@@ -102,8 +112,8 @@ func (tx *Tx) UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoub
 	if err := p.Check(); err != nil || encoded(imageOfPolicy(before)) == encoded(imageOfPolicy(p)) {
 		return before, err
 	}
-	_, err = tx.exec(ctx, `UPDATE policy SET name = $3, scope_json = $4, excludes_json = $5, block_all = $6 WHERE deployment_id = $1 AND id = $2`,
-		p.ID, p.Name, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll)
+	_, err = tx.exec(ctx, `UPDATE policy SET name = $3, scope_json = $4, excludes_json = $5, block_all = $6, conditions_json = $7 WHERE deployment_id = $1 AND id = $2`,
+		p.ID, p.Name, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)))
 	tx.change(changePolicy, p.ID)
 	tx.audit("policy.update", subject("policy", p.ID), imageOfPolicy(before), imageOfPolicy(p))
 	return before, err

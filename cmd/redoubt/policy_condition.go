@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+type policyConditionCmd struct {
+	Add    policyConditionAddCmd    `cmd:"" help:"Fail builds on dependencies that are all that the flags say."`
+	List   policyConditionListCmd   `cmd:"" help:"List the conditions of a policy, or of all."`
+	Remove policyConditionRemoveCmd `cmd:"" help:"Drop a condition."`
+}
+
+type policyConditionAddCmd struct {
+	tenant
+	Policy    string  `arg:"" help:"A policy for the supply chain, by slug or id."`
+	Mode      string  `help:"What it does to a build: only block fails one; comment and monitor keep the condition without." enum:"monitor,comment,block" default:"block" placeholder:"MODE"`
+	Severity  string  `help:"At least so severe: low, medium, high or critical." placeholder:"SEVERITY"`
+	Reachable bool    `help:"Code reaches it, or it is dangerous without."`
+	EPSS      float64 `name:"epss" help:"An EPSS score of at least this, from 0 to 1." placeholder:"SCORE"`
+	KEV       bool    `name:"kev" help:"In the catalogue of vulnerabilities known to be exploited."`
+	Malicious bool    `help:"A malicious package."`
+	Fixable   bool    `help:"Some version fixes it."`
+	Direct    bool    `help:"The project asks for the package itself."`
+	Grace     int     `help:"Found so many days ago or more." placeholder:"DAYS"`
+}
+
+// Run adds the condition to the policy.
+func (c policyConditionAddCmd) Run(a *app) error {
+	made := redoubt.PolicyCondition{
+		Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.KEV, Malicious: c.Malicious, Fixable: c.Fixable, Direct: c.Direct, GraceDays: c.Grace,
+	}
+	made.Mode, _ = redoubt.ParsePolicyMode(c.Mode)
+	if c.Severity != "" {
+		var ok bool
+		if made.Severity, ok = redoubt.ParseSeverity(c.Severity); !ok {
+			return fmt.Errorf("there is no severity %q: take low, medium, high or critical", c.Severity)
+		}
+	}
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		p, err := policyNamed(ctx, tx, c.Policy)
+		if err != nil {
+			return "", err
+		}
+		made.ID = 1
+		for _, other := range p.Conditions {
+			made.ID = max(made.ID, other.ID+1)
+		}
+		p.Conditions = append(slices.Clip(p.Conditions), made)
+		_, _, err = policy.Save(ctx, tx, p)
+		return fmt.Sprintf("condition %d of %s, in mode %s: %s", made.ID, p.Slug, made.Mode, &made), err
+	})
+}
+
+type policyConditionListCmd struct {
+	tenant
+	Policy string `arg:"" optional:"" help:"Only of this policy, by slug or id."`
+}
+
+// Run lists the conditions.
+func (c policyConditionListCmd) Run(a *app) error {
+	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
+		policies, err := tx.Policies(ctx)
+		if err == nil && c.Policy != "" {
+			policies = make([]redoubt.Policy, 1)
+			policies[0], err = policyNamed(ctx, tx, c.Policy)
+		}
+		if err != nil {
+			return err
+		}
+		rows := [][]string{}
+		for _, p := range policies {
+			for i := range p.Conditions {
+				one := &p.Conditions[i]
+				rows = append(rows, []string{p.Slug, strconv.FormatInt(one.ID, 10), one.Mode.String(), scopeOf(p), blocksOf(p), one.String()})
+			}
+		}
+		return table(a.out, "POLICY ID MODE FOR BLOCKS CONDITION", rows)
+	})
+}
+
+type policyConditionRemoveCmd struct {
+	tenant
+	Policy string `arg:"" help:"The policy, by slug or id."`
+	ID     int64  `arg:"" help:"The condition, by its id in the policy."`
+}
+
+// Run drops the condition.
+func (c policyConditionRemoveCmd) Run(a *app) error {
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		p, err := policyNamed(ctx, tx, c.Policy)
+		if err != nil {
+			return "", err
+		}
+		left := slices.DeleteFunc(slices.Clone(p.Conditions), func(one redoubt.PolicyCondition) bool { return one.ID == c.ID })
+		if len(left) == len(p.Conditions) {
+			return "", fmt.Errorf("%s has no condition %d; redoubt policy condition list shows what there is", p.Slug, c.ID)
+		}
+		p.Conditions = left
+		_, _, err = policy.Save(ctx, tx, p)
+		return fmt.Sprintf("condition %d of %s is gone", c.ID, p.Slug), err
+	})
+}

@@ -1,0 +1,101 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+)
+
+// conditional reports whether a policy has a condition that fails builds.
+func (g Given) conditional() bool {
+	for i := range g.Policies {
+		for _, c := range g.Policies[i].Conditions {
+			if c.Mode == redoubt.ModeBlock {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// condition names the first condition that fails the build on a finding, in the
+// order of the policies; it is empty where none does. Reachability counts only
+// where a condition asks for it.
+func (g Given) condition(s *Sighting, fresh bool) string {
+	if s.Finding.IssueType != redoubt.SCA || s.Finding.State != redoubt.Unresolved || s.Triage == redoubt.TriageIgnored {
+		return ""
+	}
+	for i := range g.Policies {
+		p := &g.Policies[i]
+		for j := range p.Conditions {
+			c := &p.Conditions[j]
+			if c.Mode == redoubt.ModeBlock && (fresh || p.BlockAll) && c.Holds(&s.Finding, &s.Supply) {
+				return fmt.Sprintf("condition %d of %s: %s", c.ID, p.Slug, c)
+			}
+		}
+	}
+	return ""
+}
+
+// supply tells supply-chain findings what conditions ask of them.
+func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
+	var ids []int64
+	for i := range judged {
+		if f := &judged[i].Finding; f.IssueType == redoubt.SCA && f.ID != 0 {
+			ids = append(ids, f.ID)
+		}
+	}
+	if len(ids) == 0 || !j.given.conditional() {
+		return nil
+	}
+	facts, err := j.s.SupplyFacts(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range judged {
+		s := &judged[i]
+		if known, there := facts[s.Finding.ID]; there {
+			known.EPSS, known.Age = s.Supply.EPSS, s.Supply.Age
+			s.Supply = known
+		}
+	}
+	return nil
+}
+
+// name says for people what a finding is and where: of a dependency that a
+// condition fails the build on, what to do and why too.
+func (s *Sighting) name() string {
+	place := fmt.Sprintf("at %s:%d", s.Finding.Path, s.Finding.Line)
+	if s.Condition == "" || s.Supply.Package == "" {
+		return s.Finding.RuleName + " " + place
+	}
+	fix := "no version fixes it"
+	if len(s.Supply.Fixes) > 0 {
+		fix = "fixed in " + s.Supply.Fixes[0].Version
+	}
+	vulnerability := s.Supply.Vulnerability
+	if vulnerability == "" {
+		vulnerability = s.Finding.RuleName
+	}
+	return fmt.Sprintf("%s %s has %s %s (%s; %s)", s.Supply.Package, s.Supply.Version, vulnerability, place, fix, s.Condition)
+}
+
+// kinds says what fails the build: rules, conditions or both.
+func kinds(blocking []Sighting) string {
+	rules, conditions := false, false
+	for i := range blocking {
+		if blocking[i].Condition == "" {
+			rules = true
+		} else {
+			conditions = true
+		}
+	}
+	switch {
+	case !conditions:
+		return "blocking rules"
+	case !rules:
+		return "blocking conditions"
+	}
+	return "blocking rules and conditions"
+}

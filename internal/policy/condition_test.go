@@ -1,0 +1,90 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
+)
+
+// TestConditions judges one finding, which each row changes, by one condition.
+func TestConditions(t *testing.T) {
+	const day = 24 * time.Hour
+	type (
+		condition = redoubt.PolicyCondition
+		sighting  = policy.Sighting
+	)
+	for what, c := range map[string]struct {
+		condition condition
+		change    func(*sighting)
+		first     bool
+		blocks    bool
+	}{
+		"as severe":                   {condition{Severity: redoubt.SeverityHigh}, nil, false, true},
+		"less severe":                 {condition{Severity: redoubt.SeverityCritical}, nil, false, false},
+		"of unknown reachability":     {condition{Reachable: true}, nil, false, false},
+		"reachable":                   {condition{Reachable: true}, func(s *sighting) { s.Finding.Reachability = redoubt.Reachable }, false, true},
+		"always reachable":            {condition{Reachable: true}, func(s *sighting) { s.Finding.Reachability = redoubt.AlwaysReachable }, false, true},
+		"with the score":              {condition{EPSS: 0.5}, nil, false, true},
+		"with a lower score":          {condition{EPSS: 0.51}, nil, false, false},
+		"without a score":             {condition{EPSS: 0.1}, func(s *sighting) { s.Supply.EPSS = nil }, false, false},
+		"not exploited":               {condition{Exploited: true}, nil, false, false},
+		"exploited":                   {condition{Exploited: true}, func(s *sighting) { s.Supply.Exploited = true }, false, true},
+		"not malicious":               {condition{Malicious: true}, nil, false, false},
+		"malicious":                   {condition{Malicious: true}, func(s *sighting) { s.Finding.Malicious = true }, false, true},
+		"with a fix":                  {condition{Fixable: true}, nil, false, true},
+		"without a fix":               {condition{Fixable: true}, func(s *sighting) { s.Supply.Fixes = nil }, false, false},
+		"direct":                      {condition{Direct: true}, nil, false, true},
+		"transitive":                  {condition{Direct: true}, func(s *sighting) { s.Finding.Transitivity = redoubt.Transitive }, false, false},
+		"as old":                      {condition{GraceDays: 3}, nil, false, true},
+		"younger":                     {condition{GraceDays: 4}, nil, false, false},
+		"all but one":                 {condition{Severity: redoubt.SeverityHigh, Fixable: true, Exploited: true}, nil, false, false},
+		"known to the primary branch": {condition{Severity: redoubt.SeverityLow}, func(s *sighting) { s.Known = true }, false, false},
+		"on the first scan":           {condition{Severity: redoubt.SeverityLow}, nil, true, false},
+		"ignored":                     {condition{Severity: redoubt.SeverityLow}, func(s *sighting) { s.Triage = redoubt.TriageIgnored }, false, false},
+		"muted":                       {condition{Severity: redoubt.SeverityLow}, func(s *sighting) { s.Finding.State = redoubt.Muted }, false, false},
+		"of code":                     {condition{Severity: redoubt.SeverityLow}, func(s *sighting) { s.Finding.IssueType = redoubt.SAST }, false, false},
+		"monitored":                   {condition{Severity: redoubt.SeverityLow, Mode: redoubt.ModeMonitor}, nil, false, false},
+	} {
+		s := sighting{
+			Finding: redoubt.Finding{
+				RuleName: "CVE-2026-1", Path: "go.sum", Line: 7, IssueType: redoubt.SCA, State: redoubt.Unresolved, Severity: redoubt.SeverityHigh,
+				Reachability: redoubt.ReachabilityUnknown, Transitivity: redoubt.Direct,
+			},
+			Supply: redoubt.SupplyFacts{
+				Package: "lib", Version: "1.0", Vulnerability: "CVE-2026-1", Fixes: []redoubt.Fix{{Package: "lib", Version: "1.1"}},
+				EPSS: &redoubt.EPSS{Score: 0.5}, Age: 3 * day,
+			},
+		}
+		if c.change != nil {
+			c.change(&s)
+		}
+		c.condition.ID = 4
+		if c.condition.Mode == 0 {
+			c.condition.Mode = redoubt.ModeBlock
+		}
+		chain := redoubt.Policy{ID: 1, Slug: "chain", Product: redoubt.SCA, Conditions: []condition{c.condition}}
+		v := policy.For(redoubt.Project{Name: "acme/shop"}, []redoubt.Policy{chain}, nil).Gate(c.first, []sighting{s})
+		if blocks := len(v.Blocking) == 1; blocks != c.blocks {
+			t.Errorf("a finding %s blocks: %v, want %v", what, blocks, c.blocks)
+		}
+		if c.blocks && s.Supply.Fixes != nil {
+			want := "1 new of blocking conditions: lib 1.0 has CVE-2026-1 at go.sum:7 (fixed in 1.1; condition 4 of chain: " + c.condition.String() + ")"
+			if !strings.Contains(v.Reason, want) {
+				t.Errorf("%s: %q, want %q", what, v.Reason, want)
+			}
+		}
+		chain.Scope.Projects = redoubt.ProjectGlobs{"other/*"}
+		if v := policy.For(redoubt.Project{Name: "acme/shop"}, []redoubt.Policy{chain}, nil).Gate(false, []sighting{s}); v.Reason != "" {
+			t.Errorf("%s: a policy for other projects blocks", what)
+		}
+		chain.Scope, chain.BlockAll = redoubt.PolicyScope{}, true
+		s.Known = true
+		v = policy.For(redoubt.Project{Name: "acme/shop"}, []redoubt.Policy{chain}, nil).Gate(true, []sighting{s})
+		if c.blocks && v.Reason == "" {
+			t.Errorf("%s: a policy that blocks all does not block it once it is known", what)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package redoubt
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// PolicyCondition says which supply-chain findings a policy fails builds on,
+// whoever reports them and whatever their rule. All that it asks for must hold;
+// of several conditions of a policy, one is enough.
+type PolicyCondition struct {
+	ID        int64      `json:"id"` // within the policy, from 1
+	Mode      PolicyMode `json:"mode"`
+	Severity  Severity   `json:"severity,omitempty"`  // at least; 0 is any
+	Reachable bool       `json:"reachable,omitempty"` // code reaches it, or it is dangerous without
+	EPSS      float64    `json:"epss,omitempty"`      // score at least, from 0 to 1
+	Exploited bool       `json:"exploited,omitempty"` // in the catalogue of exploited vulnerabilities (KEV)
+	Malicious bool       `json:"malicious,omitempty"`
+	Fixable   bool       `json:"fixable,omitempty"` // some version fixes it
+	Direct    bool       `json:"direct,omitempty"`  // the project asks for the package itself
+	GraceDays int        `json:"grace_days,omitempty"`
+}
+
+// MaxConditions is how many conditions a policy has at most.
+const MaxConditions = 100
+
+// maxGraceDays is some ten years.
+const maxGraceDays = 3650
+
+// SupplyFacts is what conditions ask of a finding beside the finding itself.
+type SupplyFacts struct {
+	Package       string
+	Version       string
+	Vulnerability string
+	Exploited     bool
+	Fixes         []Fix
+	EPSS          *EPSS         // nil where there is no score
+	Age           time.Duration // since it became relevant
+}
+
+// Holds reports whether a finding is all that the condition asks for.
+func (c *PolicyCondition) Holds(f *Finding, facts *SupplyFacts) bool {
+	reachable := f.Reachability == Reachable || f.Reachability == AlwaysReachable
+	switch {
+	case f.IssueType != SCA,
+		f.Severity < c.Severity,
+		c.Reachable && !reachable,
+		c.EPSS > 0 && (facts.EPSS == nil || facts.EPSS.Score < c.EPSS),
+		c.Exploited && !facts.Exploited,
+		c.Malicious && !f.Malicious,
+		c.Fixable && len(facts.Fixes) == 0,
+		c.Direct && f.Transitivity != Direct,
+		facts.Age < time.Duration(c.GraceDays)*24*time.Hour:
+		return false
+	}
+	return true
+}
+
+// Check says what is wrong with the condition, or returns nil.
+func (c *PolicyCondition) Check() error {
+	switch {
+	case c.Mode.String() == "":
+		return fmt.Errorf("the mode is one of monitor, comment, block")
+	case c.EPSS < 0 || c.EPSS > 1:
+		return fmt.Errorf("an EPSS score is from 0 to 1")
+	case c.GraceDays < 0 || c.GraceDays > maxGraceDays:
+		return fmt.Errorf("the days of grace are from 0 to %d", maxGraceDays)
+	case c.Severity != 0 && c.Severity.String() == "":
+		return fmt.Errorf("the severity is one of low, medium, high, critical")
+	case !(c.Severity != 0 || c.Reachable || c.EPSS > 0 || c.Exploited || c.Malicious || c.Fixable || c.Direct || c.GraceDays > 0):
+		return fmt.Errorf("a condition asks for something; --severity low asks for any vulnerability")
+	}
+	return nil
+}
+
+// String says what the condition asks for, as "high or worse, with a fix".
+func (c *PolicyCondition) String() string {
+	var parts []string
+	add := func(asked bool, text string) {
+		if asked {
+			parts = append(parts, text)
+		}
+	}
+	switch {
+	case c.Severity == SeverityCritical:
+		add(true, "critical")
+	case c.Severity != 0:
+		add(true, c.Severity.String()+" or worse")
+	}
+	add(c.Reachable, "reachable")
+	add(c.EPSS > 0, "EPSS "+strconv.FormatFloat(c.EPSS, 'g', -1, 64)+" or more")
+	add(c.Exploited, "known to be exploited")
+	add(c.Malicious, "malicious")
+	add(c.Fixable, "with a fix")
+	add(c.Direct, "direct")
+	add(c.GraceDays > 0, fmt.Sprintf("known for %d days", c.GraceDays))
+	return strings.Join(parts, ", ")
+}
