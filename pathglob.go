@@ -22,7 +22,7 @@ func (g PathGlobs) Check() error {
 		case strings.TrimSpace(glob) != glob || strings.Trim(glob, "/") == "":
 			return fmt.Errorf("%q will not do: a glob names a file or a folder, with no space around it", glob)
 		case strings.HasPrefix(glob, "#") || strings.HasPrefix(glob, "!"):
-			return fmt.Errorf("%q will not do: a glob does not start with # or !", glob)
+			return fmt.Errorf("%q will not do: a glob with # or ! in front is none", glob)
 		case strings.HasPrefix(glob, "./") || strings.Contains(glob, "//") || strings.Contains(glob, `\`):
 			return fmt.Errorf("%q will not do: a glob has no ./ in front, no // and no backslash", glob)
 		}

@@ -55,11 +55,11 @@ func (s *steps) end() {
 func (s *steps) close() { s.pause(func() {}) }
 
 // pause takes the bar off while something else is printed.
-func (s *steps) pause(print func()) {
+func (s *steps) pause(say func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end()
-	print()
+	say()
 }
 
 // records counts what of a source is stored.

@@ -107,7 +107,7 @@ func (v *visit) endSession() error {
 	if err != nil {
 		return err
 	}
-	id, err := v.id("id")
+	id, err := v.id()
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ type precedent struct {
 
 // showFinding is the page of one finding, of whatever product.
 func (v *visit) showFinding() error {
-	id, err := v.id("id")
+	id, err := v.id()
 	if err != nil {
 		return err
 	}

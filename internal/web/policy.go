@@ -81,7 +81,7 @@ type policyRuleRow struct {
 }
 
 func (v *visit) showPolicy() error {
-	id, err := v.id("id")
+	id, err := v.id()
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (v *visit) openOfRules(p *policyPage, rules []redoubt.PolicyRule) error {
 
 // setRuleMode decides what a rule does to builds.
 func (v *visit) setRuleMode() error {
-	id, err := v.id("id")
+	id, err := v.id()
 	if err != nil {
 		return err
 	}

@@ -213,7 +213,7 @@ func (v *visit) showProject() error {
 }
 
 func (v *visit) projectSheet(status int, fault string) error {
-	id, err := v.id("id")
+	id, err := v.id()
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func (r refRow) order() int {
 
 // updateProject changes what people decide about a project.
 func (v *visit) updateProject() error {
-	id, err := v.id("id")
+	id, err := v.id()
 	if err != nil {
 		return err
 	}

@@ -157,7 +157,7 @@ var changeWords = []struct {
 
 // showScan shows one scan with what it changed.
 func (v *visit) showScan() error {
-	id, err := v.id("id")
+	id, err := v.id()
 	if err != nil {
 		return err
 	}

@@ -278,7 +278,7 @@ func TestOtherSitesCannotSignIn(t *testing.T) {
 		req.AddCookie(&http.Cookie{Name: "redoubt", Value: b.cookies["redoubt"]})
 		w := httptest.NewRecorder()
 		d.pages.ServeHTTP(w, req)
-		if w.Code != http.StatusForbidden || len(w.Result().Cookies()) > 0 { //nolint:bodyclose // a recorder's
+		if w.Code != http.StatusForbidden || len(w.Result().Cookies()) > 0 {
 			t.Errorf("POST %s from another site answers %d", address, w.Code)
 		}
 	}

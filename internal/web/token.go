@@ -169,7 +169,7 @@ func (f tokenForm) token(now time.Time) (redoubt.Token, error) {
 // revokeToken puts a token of the viewer out of force; an admin may do so with
 // anybody's.
 func (v *visit) revokeToken() error {
-	id, err := v.id("id")
+	id, err := v.id()
 	if err != nil {
 		return err
 	}

@@ -109,9 +109,9 @@ func (v *visit) findings() (*index.View, error) {
 	return v.Index.Deployment(v.r.Context(), v.viewer.Deployment.ID)
 }
 
-// id reads a numeric part of the path; what is not a number is not there.
-func (v *visit) id(name string) (int64, error) {
-	n, err := strconv.ParseInt(v.r.PathValue(name), 10, 64)
+// id reads the number in the path; what is not one is not there.
+func (v *visit) id() (int64, error) {
+	n, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
 	if err != nil || n <= 0 {
 		return 0, redoubt.ErrNotFound
 	}
