@@ -175,7 +175,8 @@ func (w *world) someAnnotations(t *rapid.T) (a redoubt.Annotations) {
 }
 
 // stepFinding changes a finding as scans do: it stays, comes back as of now,
-// leaves the lists, changes its text, or joins another lineage.
+// leaves the lists, changes its text, turns out to be of another type, or joins
+// another lineage.
 func (w *world) stepFinding(t *rapid.T) {
 	id, ok := key(t, "finding", w.findings)
 	if !ok {
@@ -183,7 +184,7 @@ func (w *world) stepFinding(t *rapid.T) {
 	}
 	f := w.findings[id]
 	f.StateUpdatedAt = w.now()
-	switch rapid.IntRange(0, 4).Draw(t, "life") {
+	switch rapid.IntRange(0, 5).Draw(t, "life") {
 	case 0:
 		f.State = redoubt.State(rapid.IntRange(1, 4).Draw(t, "state"))
 	case 1:
@@ -193,6 +194,12 @@ func (w *world) stepFinding(t *rapid.T) {
 	case 3:
 		w.mergeLineage(t, f.LineageID)
 		return
+	case 4:
+		f.IssueType = redoubt.IssueType(rapid.IntRange(1, 3).Draw(t, "other type"))
+		f.Reachability, f.Transitivity, f.Package, f.Malicious = 0, 0, "", false
+		f.SecretType, f.Historical, f.ValidationState = "", false, 0
+		f.Body = w.someBody(t, f.IssueType)
+		w.classify(t, &f)
 	default:
 		f.RelevantSince = f.RelevantSince.Add(-time.Duration(rapid.IntRange(1, 20).Draw(t, "back")) * time.Second)
 	}

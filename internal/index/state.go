@@ -181,8 +181,10 @@ func (s *state) putFinding(f *redoubt.IndexedFinding) error {
 	if p == nil || f.ID <= 0 || f.ID > math.MaxUint32 {
 		return fmt.Errorf("finding %d of issue type %d has no place in an index", f.ID, f.IssueType)
 	}
-	if f.IssueType == redoubt.Secrets { // and may have been one of code before its rule was known
-		s.part(redoubt.SAST).remove(uint32(f.ID))
+	for _, other := range s.parts {
+		if other != p { // its type may have been another one, until more was known of its rule
+			other.remove(uint32(f.ID))
+		}
 	}
 	if f.State == redoubt.StateRemoved {
 		p.remove(uint32(f.ID))
