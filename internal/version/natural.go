@@ -11,6 +11,11 @@ func looksNatural(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && !strings.ContainsAny(s, " \t\r\n/\\<>=*|,;@#?&")
 }
 
+// natural is a version of an unknown ecosystem, in its parts.
+type natural []string
+
+func (n natural) compare(other parsed) int { return compareNatural(n, other.(natural)) }
+
 // naturalParts splits a version into runs of digits, without leading zeros, and
 // runs of letters and everything else that is not a separator, in lower case.
 // A v before the first digit is dropped.
@@ -53,14 +58,21 @@ func compareNatural(a, b []string) int {
 			}
 			return -1
 		}
-		if numeric && len(a[i]) != len(b[i]) {
-			return cmp.Compare(len(a[i]), len(b[i])) // no leading zeros: the longer is greater
+		compareParts := strings.Compare
+		if numeric {
+			compareParts = compareDigits
 		}
-		if sign := strings.Compare(a[i], b[i]); sign != 0 {
+		if sign := compareParts(a[i], b[i]); sign != 0 {
 			return sign
 		}
 	}
 	return cmp.Compare(len(a), len(b))
+}
+
+// compareDigits compares numbers of any length by value. They have no leading
+// zeros: the longer is greater.
+func compareDigits(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
 func number(digits string) string {

@@ -1,7 +1,6 @@
 package version
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/google/osv-scalibr/semantic"
@@ -51,50 +50,44 @@ func (o Order) Compare(a, b string) int {
 
 // parsed is a version read once, ready to be compared with others of its
 // ecosystem.
-type parsed struct {
-	known   semantic.Version
-	natural []string // when the ecosystem is not known
+type parsed interface {
+	compare(other parsed) int
 }
 
 // parse reads a version, or reports that s is none.
 func (o Order) parse(s string) (parsed, bool) {
 	if len(s) > maxLength {
-		return parsed{}, false
+		return nil, false
 	}
 	if o.scheme.shape == nil {
-		return parsed{natural: naturalParts(s)}, looksNatural(s)
+		return natural(naturalParts(s)), looksNatural(s)
 	}
-	s = o.scheme.normal(s)
+	switch o.scheme.osv {
+	case "PyPI", "Packagist", "NuGet": // which do not look at case
+		s = strings.ToLower(s)
+	}
 	if !o.scheme.shape.MatchString(s) {
-		return parsed{}, false
+		return nil, false
 	}
-	known, err := semantic.Parse(s, o.scheme.osv)
-	return parsed{known: known}, err == nil
+	switch {
+	case o.scheme.osv == "Maven":
+		return parseMaven(s), true
+	case o.scheme.shape == nugetShape, o.scheme.shape == semverShape && o.scheme.osv != "Pub": // where build metadata counts
+		return parseSemver(s), true
+	}
+	v, err := semantic.Parse(s, o.scheme.osv)
+	return known{v}, err == nil
 }
 
-// dottedQualifier is a word behind a dot, as the Final of 4.1.Final.
-var dottedQualifier = regexp.MustCompile(`\.([A-Za-z])`)
-
-// normal undoes spellings that mean the same to the ecosystem and not to the
-// library: PyPI and Composer do not look at case, and Maven orders .qualifier
-// as -qualifier (the version order of the POM reference).
-func (s scheme) normal(version string) string {
-	switch s.osv {
-	case "PyPI", "Packagist":
-		return strings.ToLower(version)
-	case "Maven":
-		return dottedQualifier.ReplaceAllString(version, "-$1")
-	}
-	return version
+// known is a version that the library reads and orders.
+type known struct {
+	version semantic.Version
 }
 
-func (p parsed) compare(q parsed) int {
-	if p.known == nil {
-		return compareNatural(p.natural, q.natural)
-	}
-	sign, err := p.known.Compare(q.known)
+func (k known) compare(other parsed) int {
+	sign, err := k.version.Compare(other.(known).version)
 	if err != nil {
-		return 0 // cannot be: both have a shape that the library reads
+		return 0 // cannot be: both are of one ecosystem
 	}
 	return max(-1, min(1, sign))
 }

@@ -139,11 +139,17 @@ func checkTotalOrder(t *rapid.T, order Order, versions []string) {
 func FuzzCompare(f *testing.F) {
 	for ecosystem, ladder := range ladders {
 		f.Add(ecosystem, ladder[0], ladder[1])
+		for _, a := range garbage {
+			f.Add(ecosystem, a, ladder[0])
+		}
 	}
 	f.Fuzz(func(t *testing.T, ecosystem, a, b string) {
 		order := OrderOf(ecosystem)
 		if ab, ba := order.Compare(a, b), order.Compare(b, a); ab != -ba {
 			t.Fatalf("%s: Compare(%q, %q) = %d, the other way round %d", ecosystem, a, b, ab, ba)
+		}
+		if order.Compare(a, a) != 0 {
+			t.Fatalf("%s: %q is not equal to itself", ecosystem, a)
 		}
 	})
 }

@@ -1,0 +1,192 @@
+package version
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// mavenItem is a number, a word, or a list that a hyphen or a step between
+// letters and digits opens. The order of the kinds is that of their values.
+type mavenItem struct {
+	kind   int
+	number string // digits without leading zeros
+	word   string
+	list   *mavenVersion
+}
+
+const (
+	mavenWord = iota
+	mavenList
+	mavenNumber
+)
+
+// mavenVersion is a list of items as Maven's own library nests them, without
+// those at the ends of lists that say nothing.
+type mavenVersion struct {
+	items []mavenItem
+}
+
+// parseMaven reads any text: there is none that Maven refuses.
+func parseMaven(s string) *mavenVersion {
+	root := &mavenVersion{}
+	reader := mavenReader{list: root, lists: []*mavenVersion{root}}
+	s = strings.ToLower(s)
+	for start := 0; start <= len(s); {
+		end := start
+		for end < len(s) && s[end] != '.' && s[end] != '-' {
+			end++
+		}
+		if end < len(s) || start < end { // nothing after the last separator is no item
+			reader.segment(s[start:end], end == len(s))
+		}
+		if end < len(s) && s[end] == '-' {
+			reader.open()
+		}
+		start = end + 1
+	}
+	for _, list := range slices.Backward(reader.lists) {
+		list.trim()
+	}
+	return root
+}
+
+type mavenReader struct {
+	list  *mavenVersion   // the innermost
+	lists []*mavenVersion // all, the outer before the inner
+}
+
+func (r *mavenReader) open() {
+	inner := &mavenVersion{}
+	r.list.items = append(r.list.items, mavenItem{kind: mavenList, list: inner})
+	r.list, r.lists = inner, append(r.lists, inner)
+}
+
+func (r *mavenReader) openUnlessEmpty() {
+	if len(r.list.items) > 0 {
+		r.open()
+	}
+}
+
+// segment reads what stands between two separators: 1, rc, rc1, 1rc. A word
+// before a number, or at the very end, opens a list even after a dot.
+func (r *mavenReader) segment(s string, last bool) {
+	if s == "" {
+		s = "0"
+	}
+	for s != "" {
+		end := 1
+		for end < len(s) && isDigit(s[end]) == isDigit(s[0]) {
+			end++
+		}
+		run, rest := s[:end], s[end:]
+		switch {
+		case isDigit(run[0]):
+			r.add(mavenItem{kind: mavenNumber, number: number(run)})
+		case rest != "":
+			r.openUnlessEmpty()
+			r.add(mavenItem{kind: mavenWord, word: mavenAlias(run, true)})
+		default:
+			if last {
+				r.openUnlessEmpty()
+			}
+			r.add(mavenItem{kind: mavenWord, word: mavenAlias(run, false)})
+		}
+		if rest != "" {
+			r.open()
+		}
+		s = rest
+	}
+}
+
+func (r *mavenReader) add(item mavenItem) { r.list.items = append(r.list.items, item) }
+
+func mavenAlias(word string, beforeNumber bool) string {
+	switch word {
+	case "ga", "final", "release":
+		return ""
+	case "cr":
+		return "rc"
+	}
+	if beforeNumber {
+		switch word {
+		case "a":
+			return "alpha"
+		case "b":
+			return "beta"
+		case "m":
+			return "milestone"
+		}
+	}
+	return word
+}
+
+// trim drops what equals nothing from the end, and from before lists at the end.
+func (v *mavenVersion) trim() {
+	for i, item := range slices.Backward(v.items) {
+		switch {
+		case item.list != nil && len(item.list.items) == 0, item.list == nil && item.sign() == 0:
+			v.items = slices.Delete(v.items, i, i+1)
+		case item.list == nil:
+			return
+		}
+	}
+}
+
+// mavenWords come in this order, the empty one being the release itself; all
+// other words come after them.
+var mavenWords = []string{"alpha", "beta", "milestone", "rc", "snapshot", "", "sp"}
+
+func mavenRank(word string) int {
+	if i := slices.Index(mavenWords, word); i >= 0 {
+		return i
+	}
+	return len(mavenWords)
+}
+
+// sign compares the item with nothing.
+func (m mavenItem) sign() int {
+	switch m.kind {
+	case mavenNumber:
+		return min(1, strings.Compare(m.number, "0"))
+	case mavenWord:
+		return cmp.Compare(mavenRank(m.word), mavenRank(""))
+	}
+	return mavenSign(m.list.items)
+}
+
+// mavenSign compares a list, or the rest of one, with nothing.
+func mavenSign(items []mavenItem) int {
+	for _, item := range items {
+		if sign := item.sign(); sign != 0 {
+			return sign
+		}
+	}
+	return 0
+}
+
+func (v *mavenVersion) compare(other parsed) int {
+	a, b := v.items, other.(*mavenVersion).items
+	for i := range min(len(a), len(b)) {
+		if a[i].kind != b[i].kind {
+			// Maven compares the kinds alone and so runs in circles: 1-alpha < 1 < 1.sp.1 < 1-alpha.
+			return cmp.Or(cmp.Compare(mavenSign(a[i:]), mavenSign(b[i:])), cmp.Compare(a[i].kind, b[i].kind))
+		}
+		if sign := a[i].compare(b[i]); sign != 0 {
+			return sign
+		}
+	}
+	shorter := min(len(a), len(b))
+	return cmp.Compare(mavenSign(a[shorter:]), mavenSign(b[shorter:]))
+}
+
+// compare compares items of one kind.
+func (m mavenItem) compare(n mavenItem) int {
+	switch m.kind {
+	case mavenNumber:
+		return compareDigits(m.number, n.number)
+	case mavenWord:
+		return cmp.Or(cmp.Compare(mavenRank(m.word), mavenRank(n.word)), strings.Compare(m.word, n.word))
+	}
+	return m.list.compare(n.list)
+}
