@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -239,5 +240,27 @@ func TestLimiter(t *testing.T) {
 	}
 	if !NewLimiter(0, 0, nil).Allow("a").OK {
 		t.Error("no limit refuses")
+	}
+}
+
+// Strangers choose the keys: as many as they like, none of them twice.
+func TestLimiterRemembersNoMoreThanItsSize(t *testing.T) {
+	now := time.Unix(0, 0)
+	l := NewLimiter(1, 2, func() time.Time { return now })
+	l.Allow("drained")
+	l.Allow("drained")
+	const most = limiterShards * limiterSize
+	for i := range 2 * most {
+		l.Allow(strconv.Itoa(i))
+	}
+	kept := 0
+	for i := range l.shards {
+		kept += len(l.shards[i].buckets)
+	}
+	if kept > most {
+		t.Errorf("it remembers %d keys, more than %d", kept, most)
+	}
+	if l.Allow("drained").OK {
+		t.Error("one that is drained was forgotten before those that are not")
 	}
 }

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"hash/maphash"
+	"math"
 	"sync"
 	"time"
 
@@ -70,8 +71,7 @@ func (l *Limiter) time(tokens float64) time.Duration {
 	return time.Duration(max(tokens, 0) / l.perSecond * float64(time.Second))
 }
 
-// bucket finds the key's bucket. A shard that is full forgets the buckets that
-// have filled up again, which a new one would not differ from.
+// bucket finds the key's bucket. A shard that is full forgets another one first.
 func (l *Limiter) bucket(key string, now time.Time) *rate.Limiter {
 	s := &l.shards[maphash.String(l.seed, key)%limiterShards]
 	s.mu.Lock()
@@ -81,13 +81,28 @@ func (l *Limiter) bucket(key string, now time.Time) *rate.Limiter {
 		return b
 	}
 	if len(s.buckets) >= limiterSize {
-		for k, old := range s.buckets {
-			if old.TokensAt(now) >= float64(l.burst) {
-				delete(s.buckets, k)
-			}
-		}
+		s.forget(now)
 	}
 	b = rate.NewLimiter(rate.Limit(l.perSecond), l.burst)
 	s.buckets[key] = b
 	return b
+}
+
+// sampled is how many buckets are looked at to forget one.
+const sampled = 16
+
+// forget drops the fullest of some buckets: mostly one that has filled up again,
+// which a new one would not differ from. Whoever calls under ever new keys thus
+// costs neither memory nor time without bound, and drops none that are drained.
+func (s *shard) forget(now time.Time) {
+	fullest, most, seen := "", math.Inf(-1), 0
+	for key, b := range s.buckets { // from anywhere in it, as maps do
+		if tokens := b.TokensAt(now); tokens > most {
+			fullest, most = key, tokens
+		}
+		if seen++; seen == sampled {
+			break
+		}
+	}
+	delete(s.buckets, fullest)
 }

@@ -132,7 +132,9 @@ func (s *Sessions) Passwords() *Passwords { return s.passwords }
 // returns its secret, for the cookie. It answers ErrSignIn, a BusyError, or an
 // error of the store.
 func (s *Sessions) SignIn(ctx context.Context, name, password string, from Origin) (string, error) {
-	name = redoubt.NormalUserName(name)
+	if name = redoubt.NormalUserName(name); redoubt.CheckUserName(name) != nil {
+		name = "" // nobody's, whatever a stranger sends, megabytes of it or what is no text
+	}
 	if err := s.Admit(name, from); err != nil {
 		return "", err
 	}

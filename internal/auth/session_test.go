@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -205,5 +206,23 @@ func TestSignOutHoldsAtOnce(t *testing.T) {
 	}
 	if err := d.SignOut(t.Context(), v); err != nil || d.visits(secret) || !d.visits(other) {
 		t.Errorf("signed out: %v", err)
+	}
+}
+
+// A name goes into what limits tries, which outlives the request, so one that
+// no user can have must not: it may be megabytes long, or a password.
+func TestNamesThatNobodyHasAreNotRemembered(t *testing.T) {
+	d := newDoor(t)
+	for _, name := range []string{strings.Repeat("x", 1<<20), password, "\x00", "a\xffb"} {
+		if _, err := d.SignIn(t.Context(), name, password, home); !errors.Is(err, ErrSignIn) {
+			t.Errorf("a name of %d bytes answers %v", len(name), err)
+		}
+	}
+	for i := range d.perAccount.shards {
+		for key := range d.perAccount.shards[i].buckets {
+			if key != home.Address+" " {
+				t.Errorf("it remembers a key of %d bytes that begins with %.30q", len(key), key)
+			}
+		}
 	}
 }

@@ -54,7 +54,7 @@ func (tx *Tx) ScanChanges(ctx context.Context, s redoubt.Scan, limit int) (chang
 		return nil, nil, fmt.Errorf("what scan %d changed: %w", s.ID, err)
 	}
 	changes, err = many(ctx, tx, scanScanChange,
-		`SELECT * FROM (`+scanChanges+`) c ORDER BY kind, severity DESC, id LIMIT $5`, s.ProjectID, s.Ref, s.ID, limit)
+		`SELECT kind, detail_json, id, issue_type, severity, state, rule_name, path, line FROM (`+scanChanges+`) c ORDER BY kind, severity DESC, id LIMIT $5`, s.ProjectID, s.Ref, s.ID, limit)
 	return changes, counts, err
 }
 

@@ -209,7 +209,7 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role redoubt.Role) erro
 			return err
 		}
 	}
-	return tx.session.endSessions(ctx, userID, 0)
+	return tx.session.endSessions(ctx, userID)
 }
 
 // keepAdmin refuses to lose the deployment's last admin.
@@ -250,7 +250,7 @@ func (s *Store) DisableUser(ctx context.Context, userID int64, by redoubt.Actor)
 		if _, err := q.exec(ctx, `UPDATE app_user SET disabled_at = $2 WHERE id = $1`, userID, txs[0].now); err != nil {
 			return err
 		}
-		return errors.Join(q.endSessions(ctx, userID, 0), q.endLinks(ctx, userID))
+		return errors.Join(q.endSessions(ctx, userID), q.endLinks(ctx, userID))
 	})
 }
 
@@ -283,5 +283,5 @@ func (q *session) setPassword(ctx context.Context, u redoubt.User, hash string, 
 	if _, err := q.exec(ctx, `UPDATE app_user SET password_hash = $2 WHERE id = $1`, u.ID, hash); err != nil {
 		return err
 	}
-	return errors.Join(q.endSessions(ctx, u.ID, 0), q.endLinks(ctx, u.ID))
+	return errors.Join(q.endSessions(ctx, u.ID), q.endLinks(ctx, u.ID))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -32,7 +33,7 @@ type attemptImage struct {
 // whatever a stranger sends.
 const maxAttempt = 200
 
-func clipped(s string) string { return s[:min(len(s), maxAttempt)] }
+func clipped(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAttempt)], "") }
 
 // SignIn begins a session of a user under the hash of its secret. A user who is
 // disabled by then is redoubt.ErrNotFound. A rehash that is not empty replaces the
@@ -160,15 +161,15 @@ func (s *Store) EndSessions(ctx context.Context, userID int64, by redoubt.Actor)
 		if err != nil {
 			return err
 		}
-		if err := q.endSessions(ctx, userID, 0); err != nil {
+		if err := q.endSessions(ctx, userID); err != nil {
 			return err
 		}
 		return s.note(ctx, q, userID, by, "user.sign_out_everywhere", userSubject(u), userImage{Name: u.Name})
 	})
 }
 
-func (q *session) endSessions(ctx context.Context, userID, except int64) error {
-	_, err := q.exec(ctx, `DELETE FROM user_session WHERE user_id = $1 AND id <> $2`, userID, except)
+func (q *session) endSessions(ctx context.Context, userID int64) error {
+	_, err := q.exec(ctx, `DELETE FROM user_session WHERE user_id = $1`, userID)
 	return err
 }
 

@@ -179,3 +179,20 @@ func TestAuditIsPagedNewestFirst(t *testing.T) {
 		})
 	})
 }
+
+// A browser calls itself what it likes: bytes that are no text, or so much that
+// it is cut in the middle of a letter.
+func TestASignInWithAnyBrowserIsKept(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
+		for agent, want := range map[string]string{"a\xff": "a", "a" + strings.Repeat("é", 100): "a" + strings.Repeat("é", 99)} {
+			session, err := s.SignIn(t.Context(), redoubt.Session{
+				UserID: ada.ID, Method: "password", Address: "192.0.2.1", Agent: agent, ExpiresAt: storetest.Epoch.Add(time.Hour),
+			}, storetest.TokenHash(agent), "")
+			if err != nil || session.Agent != want {
+				t.Errorf("%.10q is kept as %q, %v", agent, session.Agent, err)
+			}
+		}
+	})
+}

@@ -90,7 +90,7 @@ func TestUserNamesAreOnePersonEach(t *testing.T) {
 		}
 		fails(t, "a name from another deployment", create(storetest.NoisyUser, ""), redoubt.ErrConflict)
 		invalid(t, "capitals", create("Ada", ""), "name")
-		invalid(t, "letters that look alike", create("аda", ""), "name") //nolint:misspell // the first letter is Cyrillic
+		invalid(t, "letters that look alike", create("аda", ""), "name") // the first letter is Cyrillic
 		invalid(t, "a display name with a line break", create("ada", "a\nb"), "display_name")
 	})
 }

@@ -219,8 +219,7 @@ func (v *visit) newPassword(password, again string, u redoubt.User) (string, err
 
 // sayable is what a form says about an error that whoever filled it in can mend.
 func sayable(err error) (string, bool) {
-	var invalid *redoubt.InvalidError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
 		return strings.ReplaceAll(invalid.Error(), "_", " "), true
 	}
 	if errors.Is(err, redoubt.ErrConflict) {

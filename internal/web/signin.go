@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -88,8 +89,8 @@ func (s *SignIn) origin(r *http.Request) auth.Origin {
 	}
 	if s.trusted(r) {
 		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-		for i := len(hops) - 1; i >= 0; i-- {
-			addr, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		for _, hop := range slices.Backward(hops) {
+			addr, err := netip.ParseAddr(strings.TrimSpace(hop))
 			if err != nil {
 				break
 			}

@@ -386,3 +386,22 @@ func TestWithoutARoleThereIsAWordOfIt(t *testing.T) {
 	b.wants("no role", a, http.StatusForbidden, "")
 	says(t, a.text, "no deployment knows you", "redoubt user role")
 }
+
+// The store keeps no zero bytes and nothing that is not UTF-8, and on one engine
+// fails when asked for it: that is a mistake of who asks, not of the server.
+func TestWhatIsNoTextIsRefused(t *testing.T) {
+	d := newDoor(t)
+	d.user(d.org, "ada", redoubt.RoleAdmin)
+	b := d.browser()
+	b.wants("a name", b.signsIn("ada\x00", goodPassword, "/"), http.StatusBadRequest, "")
+	b.wants("in", b.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
+	for address, status := range map[string]int{
+		"/orgs/acme/settings/audit?action=%00": http.StatusBadRequest,
+		"/orgs/acme/settings/audit?kind=%ff":   http.StatusBadRequest,
+		"/orgs/acme/sbom/%00/download":         http.StatusNotFound,
+		"/orgs/acme/approve/a%ff":              http.StatusNotFound,
+	} {
+		b.wants(address, b.do(http.MethodGet, address, nil), status, "")
+	}
+	b.wants("a form", b.do(http.MethodPost, "/orgs/acme/settings/users", url.Values{"name": {"bob"}, "display_name": {"B\xff"}, "role": {"viewer"}}), http.StatusBadRequest, "")
+}

@@ -42,7 +42,7 @@ func (v *visit) form() (url.Values, error) {
 	if err := v.r.ParseForm(); err != nil {
 		return nil, fmt.Errorf("read the form: %w", redoubt.Invalid("form", "cannot be read: send it again"))
 	}
-	return v.r.PostForm, nil
+	return v.r.PostForm, textualValues("form", v.r.PostForm)
 }
 
 // previewTriage captures what is selected: rows that were picked, or all that

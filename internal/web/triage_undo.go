@@ -57,7 +57,7 @@ func (v *visit) decided(done, back string) (*decision, error) {
 	for part := range strings.SplitSeq(done, "-") {
 		n, err := strconv.ParseInt(part, 10, 64)
 		if err != nil || n < 0 {
-			return nil, nil //nolint:nilerr // an address that says something else decided nothing
+			return nil, nil // an address that says something else decided nothing
 		}
 		numbers = append(numbers, n)
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
@@ -25,7 +27,11 @@ type visit struct {
 func (p *Pages) serve(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{Pages: p, w: w, r: r}
-		admitted, err := v.admit(route)
+		err := addressed(r)
+		admitted := false
+		if err == nil {
+			admitted, err = v.admit(route)
+		}
 		if err == nil && admitted {
 			err = route.handle(v)
 		}
@@ -34,6 +40,27 @@ func (p *Pages) serve(route route) http.Handler {
 		}
 	})
 }
+
+// addressed refuses an address that holds what is no text: the store keeps none
+// and is not asked for any.
+func addressed(r *http.Request) error {
+	if !textual(r.URL.Path) {
+		return redoubt.ErrNotFound
+	}
+	return textualValues("address", r.URL.Query())
+}
+
+// textualValues refuses what is no text among the values of an address or a form.
+func textualValues(place string, values url.Values) error {
+	for name, list := range values {
+		if !textual(name) || slices.ContainsFunc(list, func(s string) bool { return !textual(s) }) {
+			return redoubt.Invalid(place, "holds what is no text: a zero byte, or bytes that are not UTF-8")
+		}
+	}
+	return nil
+}
+
+func textual(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // admit finds out who looks. When it has answered already, as by leading to the
 // sign-in, admitted is false.
