@@ -24,6 +24,14 @@ func (b *bench) Policies(context.Context) ([]redoubt.Policy, error)          { r
 func (b *bench) ServedRules(context.Context) ([]redoubt.ServedRule, error)   { return nil, nil }
 func (b *bench) BlockingRules(context.Context) ([]redoubt.PolicyRule, error) { return b.blocking, nil }
 
+// Now is long after everything, so that nothing is new by its age.
+func (b *bench) Now() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// SupplyFacts knows of none: these policies ask for no conditions.
+func (b *bench) SupplyFacts(context.Context, []int64) (map[int64]redoubt.SupplyFacts, error) {
+	return nil, nil
+}
+
 func (b *bench) Stream(context.Context, int64, string, string, string) (redoubt.ScanStream, error) {
 	return redoubt.ScanStream{LastFullStart: b.started}, nil
 }
