@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -136,9 +137,14 @@ func hopeless(err error, attempt int) string {
 	return ""
 }
 
-func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) error {
+func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err error) {
+	defer func() { // a fault of ours ends the scan as others do
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
 	var known redoubt.AgentScan
-	err := a.Store.View(ctx, deployment, func(ctx context.Context, tx *store.Tx) (err error) {
+	err = a.Store.View(ctx, deployment, func(ctx context.Context, tx *store.Tx) (err error) {
 		known, err = tx.AgentScan(ctx, in.UniqueID)
 		return err
 	})

@@ -129,33 +129,38 @@ func TestLastAttemptIsNoPass(t *testing.T) {
 // TestResultsThatCannotBeStored end the scan with their cause, and the scanner
 // with an error instead of half an hour of waiting.
 func TestResultsThatCannotBeStored(t *testing.T) {
-	each(t, func(w *world) {
-		w.stop()
-		w.agent.Wait = 0
-		path := w.results()
-		w.ok("POST", path+"complete", w.recorded("full/4-complete.json"))
-		w.update(func(ctx context.Context, tx *store.Tx) error { // as a fault of the disk may
-			return tx.KeepAgentReport(ctx, "307e5059-799d-47ee-9776-4d7e93de5352", []byte(`{`))
-		})
-		j := w.claim()
-		if _, _, err := w.agent.Apply(w.Context(), j); err == nil || errors.As(err, new(job.PermanentError)) {
-			w.Errorf("the first attempt: %v, want another one", err)
-		}
-		j.Attempt = agent.Attempts
-		_, _, err := w.agent.Apply(w.Context(), j)
-		var permanent job.PermanentError
-		if !errors.As(err, &permanent) {
-			w.Fatalf("the last attempt: %v", err)
-		}
-		j.Attempt = 1
-		if err := w.store.FailJob(w.Context(), j, permanent.Reason); err != nil {
-			w.Fatal(err)
-		}
-		if status, text := w.send("POST", path+"complete", w.token, w.recorded("full/4-complete.json")); status != 409 || !strings.Contains(text, "could not be stored") {
-			w.Errorf("%d %s, want 409", status, text)
-		}
-		if scan := w.scans()[0]; scan.Status != "SCAN_STATUS_ERROR" || !strings.Contains(scan.Error, "failed 5 times") {
-			w.Errorf("the scan is %s: %s", scan.Status, scan.Error)
-		}
+	for _, kept := range []string{`{`, `{}`} { // the second makes the reader panic
+		t.Run(kept, func(t *testing.T) { each(t, func(w *world) { w.cannotBeStored(kept) }) })
+	}
+}
+
+func (w *world) cannotBeStored(kept string) {
+	w.Helper()
+	w.stop()
+	w.agent.Wait = 0
+	path := w.results()
+	w.ok("POST", path+"complete", w.recorded("full/4-complete.json"))
+	w.update(func(ctx context.Context, tx *store.Tx) error { // as a fault of the disk may
+		return tx.KeepAgentReport(ctx, "307e5059-799d-47ee-9776-4d7e93de5352", []byte(kept))
 	})
+	j := w.claim()
+	if _, _, err := w.agent.Apply(w.Context(), j); err == nil || errors.As(err, new(job.PermanentError)) {
+		w.Errorf("the first attempt: %v, want another one", err)
+	}
+	j.Attempt = agent.Attempts
+	_, _, err := w.agent.Apply(w.Context(), j)
+	var permanent job.PermanentError
+	if !errors.As(err, &permanent) {
+		w.Fatalf("the last attempt: %v", err)
+	}
+	j.Attempt = 1
+	if err := w.store.FailJob(w.Context(), j, permanent.Reason); err != nil {
+		w.Fatal(err)
+	}
+	if status, text := w.send("POST", path+"complete", w.token, w.recorded("full/4-complete.json")); status != 409 || !strings.Contains(text, "could not be stored") {
+		w.Errorf("%d %s, want 409", status, text)
+	}
+	if scan := w.scans()[0]; scan.Status != "SCAN_STATUS_ERROR" || !strings.Contains(scan.Error, "failed 5 times") {
+		w.Errorf("the scan is %s: %s", scan.Status, scan.Error)
+	}
 }

@@ -196,3 +196,24 @@ func TestASignInWithAnyBrowserIsKept(t *testing.T) {
 		}
 	})
 }
+
+// An import holds its deployment's lock for as long as it takes. On SQLite there
+// is one writer, whoever it is.
+func TestSignInDoesNotWaitForAnImport(t *testing.T) {
+	s := storetest.New(t, "postgres")
+	d := storetest.Deployment(t, s)
+	ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
+	update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/long"}); err != nil {
+			return err
+		}
+		session := signIn(t, s, ada, "cookie")
+		if err := s.SignInFailed(ctx, redoubt.Attempt{Name: "ada", Method: "password"}); err != nil {
+			return err
+		}
+		return s.EndSession(ctx, ada.ID, session.ID)
+	})
+	same(t, "the trail", actions(t, s, d), []string{
+		"user.create user:ada", "user.sign_in user:ada", "user.sign_in_failed user:ada", "user.sign_out user:ada", "project.create project:4",
+	})
+}

@@ -68,6 +68,7 @@ func (v *visit) enter() error {
 	case errors.As(err, &busy):
 		seconds := int(math.Ceil(busy.Wait.Seconds()))
 		v.w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		v.Logger.WarnContext(v.r.Context(), "too many tries to sign in", "address", v.SignIn.origin(v.r).Address)
 		s.Fault = fmt.Sprintf("There were too many tries. Wait %s, then try again.", plural(seconds, "second"))
 		return v.showLogin(http.StatusTooManyRequests, s)
 	case errors.Is(err, auth.ErrSignIn):
