@@ -145,6 +145,21 @@ func TestFailedScanIsOneAttempt(t *testing.T) {
 	})
 }
 
+// TestManyCausesOfOneScan keeps the first words about a scan, not all that a
+// token's holder may think of.
+func TestManyCausesOfOneScan(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	w.begin("error")
+	for i := range 20 {
+		body := fmt.Sprintf(`{"exit_code":2,"error":"cause %d: %s"}`, i, strings.Repeat("x", 1500))
+		w.sendAs("8c0019b7-2a37-4477-b289-ca93cdf3ffb4", "POST", "/failure", w.token, []byte(body))
+	}
+	scan := w.scans()[0]
+	if !strings.Contains(scan.Error, "cause 0") || len(scan.Error) > 4200 {
+		t.Errorf("%d bytes of causes, beginning %.40q", len(scan.Error), scan.Error)
+	}
+}
+
 // TestFloodOfFailures keeps some of what an address sends and counts the rest.
 func TestFloodOfFailures(t *testing.T) {
 	w := newWorld(t, "sqlite")

@@ -150,7 +150,8 @@ func (a *Agent) tellScan(ctx context.Context, caller auth.Caller, attempt *redou
 		if err := scanFailed(ctx, tx, attempt, scan); err != nil {
 			return err
 		}
-		if scan.Status == redoubt.ScanCompleted || known.Done != nil || strings.Contains(scan.Error, attempt.Cause) {
+		told := strings.Contains(scan.Error, attempt.Cause) || len(scan.Error) >= maxCause
+		if scan.Status == redoubt.ScanCompleted || known.Done != nil || told {
 			return nil
 		}
 		return end(ctx, tx, scan, attempt.ExitCode, strings.TrimPrefix(scan.Error+"; "+attempt.Cause, "; "))
