@@ -109,7 +109,7 @@ func (s *service) wire(a *app) error {
 		Mounted: mounted(s.scanner), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKey: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
-		PublicURL: s.config.PublicURL, TrustedProxies: proxies,
+		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
 	return err

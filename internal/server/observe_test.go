@@ -65,6 +65,23 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestMetricsHaveOnePlace: beside the API, or on a listener of their own.
+func TestMetricsHaveOnePlace(t *testing.T) {
+	h := newHarness(t)
+	if a := h.send(http.MethodGet, "/metrics", "", "Authorization", ""); a.status != http.StatusOK || !contains(a.body, "redoubt_build_info") {
+		t.Errorf("beside the API: %d", a.status)
+	}
+	elsewhere := h.server.Config
+	elsewhere.MetricsElsewhere = true
+	s, err := New(elsewhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := serve(t, s.Handler(), http.MethodGet, "/metrics"); a.status != http.StatusNotFound {
+		t.Errorf("with a listener of their own, beside the API too: %d", a.status)
+	}
+}
+
 func TestProbes(t *testing.T) {
 	h := newHarness(t)
 	for _, path := range []string{"/healthz", "/readyz", "/version"} {

@@ -29,6 +29,9 @@ func (s *Server) mux() *http.ServeMux {
 	s.page(mux, "/healthz", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, health{Status: "ok"}) })
 	s.page(mux, "/readyz", s.ready)
 	s.page(mux, "/version", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, version{Version: s.Version}) })
+	if !s.MetricsElsewhere {
+		s.page(mux, "/metrics", s.MetricsHandler().ServeHTTP)
+	}
 	s.page(mux, "/api/v1/openapi.json", serveSpec)
 	s.page(mux, "/api/docs", serveDocs)
 	s.page(mux, "/api/docs/{file}", serveDocs)

@@ -49,6 +49,8 @@ type Config struct {
 	Pages http.Handler
 	// Collectors are metrics of other adapters.
 	Collectors []prometheus.Collector
+	// MetricsElsewhere leaves /metrics out: MetricsHandler has a listener of its own.
+	MetricsElsewhere bool
 	// JobAdded is told that there is work to do. It may be nil.
 	JobAdded func()
 }
@@ -121,7 +123,7 @@ func New(c Config) (*Server, error) {
 // Handler answers all of the Web API, its documentation and the probes.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// MetricsHandler answers with the metrics, for a listener of their own.
+// MetricsHandler answers with the metrics.
 func (s *Server) MetricsHandler() http.Handler {
 	return promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})
 }
