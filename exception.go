@@ -103,7 +103,7 @@ func (list Exceptions) Judge(c *Excused, now time.Time) (TriageEvent, bool) {
 		return TriageEvent{}, false
 	}
 	by := list.covering(c, now)
-	after := before
+	var after Triage
 	var note string
 	switch {
 	case len(by) == 0 && !ours:

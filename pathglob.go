@@ -92,14 +92,14 @@ func globPattern(glob string) string {
 
 func globSegment(b *strings.Builder, segment string) {
 	for segment != "" {
-		switch c := segment[0]; {
-		case c == '*':
+		switch segment[0] {
+		case '*':
 			segment = strings.TrimLeft(segment, "*")
 			b.WriteString(`[^/]*`)
 			continue
-		case c == '?':
+		case '?':
 			b.WriteString(`[^/]`)
-		case c == '[':
+		case '[':
 			if end := strings.IndexByte(segment[1:], ']'); end > 0 {
 				set := segment[1 : end+1]
 				if strings.HasPrefix(set, "!") {

@@ -115,12 +115,12 @@ func TestKnownPackages(t *testing.T) {
 		for _, m := range advised.Matches {
 			got = append(got, s.groups[m.Group-1].Records[0].Name)
 		}
-		for _, id := range strings.Fields(strings.Trim(field[3], "-")) {
+		for id := range strings.FieldsSeq(strings.Trim(field[3], "-")) {
 			if !slices.Contains(got, id) {
 				t.Errorf("%s %s %s does not match %s", field[0], field[1], field[2], id)
 			}
 		}
-		for _, id := range strings.Fields(strings.Trim(field[4], "-")) {
+		for id := range strings.FieldsSeq(strings.Trim(field[4], "-")) {
 			if slices.Contains(got, id) {
 				t.Errorf("%s %s %s matches %s", field[0], field[1], field[2], id)
 			}

@@ -232,7 +232,7 @@ func Head(r io.Reader) ([]byte, error) {
 	}
 	head, err := io.ReadAll(io.LimitReader(plain, 8<<10))
 	if len(head) > 0 {
-		return head, nil //nolint:nilerr // what follows will say what is wrong
+		return head, nil // what follows will say what is wrong
 	}
 	return head, err
 }

@@ -27,7 +27,7 @@ func TestMatchTellsWhatFindingsNeed(t *testing.T) {
 	s.scores = map[string]redoubt.EPSS{"CVE-2021-44228": {Score: 0.94, Percentile: 0.99}}
 	s.holdings = []redoubt.Holding{{Lockfile: "pom.xml", ScanID: 3, Commit: "abc", Dependencies: []redoubt.Dependency{
 		dep("maven", "org.apache.logging.log4j:log4j-core", "2.14.1"), dep("maven", "org.apache.logging.log4j:log4j-core", "2.13.0"),
-		dep("npm", "expresss-evil", "1.0.0"), dep("npm", "left-pad", "1.0.0"),
+		dep("npm", "left-pad-evil", "1.0.0"), dep("npm", "left-pad", "1.0.0"),
 	}}}
 	advised := match(t, advisory.NewLibrary(orders), s, nil)
 	if len(advised.Matches) != 2 {

@@ -14,7 +14,7 @@ import (
 )
 
 func TestReadTakesWhatItCan(t *testing.T) {
-	r, err := Read([]byte(`{
+	_, err := Read([]byte(`{
 		"id": "GHSA-1", "modified": "2024-05-01T00:00:00Z", "published": 7, "aliases": ["CVE-2024-1", "", 5, "CVE-2024-1", "GHSA-1"],
 		"summary": "bad\u0000 things", "details": {"not": "a text"}, "severity": [{"type": "CVSS_V3", "score": "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"}, {"type": "CVSS_V4", "score": "nonsense"}],
 		"affected": ["odd", {"package": {"ecosystem": "npm"}}, {
@@ -28,7 +28,7 @@ func TestReadTakesWhatItCan(t *testing.T) {
 	if _, err = Read([]byte(`{"id": " "}`)); err == nil || !strings.Contains(err.Error(), "no id") {
 		t.Errorf("no id: %v", err)
 	}
-	r, err = Read([]byte(`{
+	r, err := Read([]byte(`{
 		"id": "GHSA-1", "modified": "2024-05-01T00:00:00Z", "aliases": ["CVE-2024-1", "", 5, "CVE-2024-1", "GHSA-1"],
 		"summary": "bad\u0000 things", "details": {"not": "a text"}, "severity": [{"type": "CVSS_V3", "score": "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"}, {"type": "CVSS_V4", "score": "nonsense"}],
 		"affected": ["odd", {"package": {"ecosystem": "npm"}}, {

@@ -62,8 +62,8 @@ type system struct {
 	branchOverrides                    bool // branch and commit know of the overriding variables themselves
 }
 
-// is reports whether a variable has a value, as most systems show themselves.
-func is(name, value string) func(Env) bool { return func(e Env) bool { return e[name] == value } }
+// on reports whether a variable is true, as most systems show themselves.
+func on(name string) func(Env) bool { return func(e Env) bool { return e[name] == "true" } }
 
 // has reports whether a variable is set, if to nothing.
 func has(name string) func(Env) bool {

@@ -44,7 +44,7 @@ func TestNamesMakeNoCommands(t *testing.T) {
 			name = rapid.StringOf(rapid.RuneFrom([]rune("a:%,\r\n|`<>[]!()\\\x1b\u202e"))).Draw(t, "name")
 		}
 		o := outcome(name, "other")
-		for _, line := range strings.Split(strings.TrimSuffix(o.Annotations(), "\n"), "\n") {
+		for line := range strings.SplitSeq(strings.TrimSuffix(o.Annotations(), "\n"), "\n") {
 			head, _, ok := strings.Cut(strings.TrimPrefix(line, "::"), "::")
 			if !ok || strings.ContainsAny(line, "\r") || strings.Count(head, ",") > 2 || !strings.HasPrefix(head, "error file=src/") && !strings.HasPrefix(head, "warning file=src/") {
 				t.Fatalf("%q", line)
@@ -58,7 +58,7 @@ func TestNamesMakeNoCommands(t *testing.T) {
 			t.Fatalf("%q", text)
 		}
 		summary := o.Summary()
-		for _, line := range strings.Split(summary, "\n") {
+		for line := range strings.SplitSeq(summary, "\n") {
 			if strings.HasPrefix(line, "| [") && strings.Count(line, "|") != 4 || strings.Contains(line, "<script") || strings.Count(line, "](") > 1 {
 				t.Fatalf("%q", line)
 			}

@@ -10,18 +10,18 @@ import (
 // for them. What is read of each follows that CLI, for a build that runs both.
 var systems = []system{
 	{
-		name: "github-actions", here: is("GITHUB_ACTIONS", "true"),
+		name: "github-actions", here: on("GITHUB_ACTIONS"),
 		project: vars("GITHUB_REPOSITORY"), url: githubURL, branch: githubBranch, commit: githubCommit, pull: githubPull,
 		branchOverrides: true,
 	},
 	{
-		name: "gitlab-ci", here: is("GITLAB_CI", "true"),
+		name: "gitlab-ci", here: on("GITLAB_CI"),
 		project: vars("CI_PROJECT_PATH"), url: vars("CI_PROJECT_URL"), commit: vars("CI_COMMIT_SHA"),
 		branch: vars("CI_COMMIT_BRANCH", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"), pull: vars("CI_MERGE_REQUEST_IID"),
 		noBranch: true,
 	},
 	{
-		name: "circleci", here: is("CIRCLECI", "true"),
+		name: "circleci", here: on("CIRCLECI"),
 		project: circleProject, url: vars("CIRCLE_REPOSITORY_URL"), branch: vars("CIRCLE_BRANCH"), commit: vars("CIRCLE_SHA1"),
 		pull: func(e Env, _ Facts) string {
 			address := e["CIRCLE_PULL_REQUEST"]
@@ -54,12 +54,12 @@ var systems = []system{
 		noBranch: true,
 	},
 	{
-		name: "buildkite", here: is("BUILDKITE", "true"),
+		name: "buildkite", here: on("BUILDKITE"),
 		project: named("BUILDKITE_REPO"), url: vars("BUILDKITE_REPO"), branch: vars("BUILDKITE_BRANCH"), commit: vars("BUILDKITE_COMMIT"),
 		pull: number("BUILDKITE_PULL_REQUEST"), noBranch: true,
 	},
 	{
-		name: "travis-ci", here: is("TRAVIS", "true"),
+		name: "travis-ci", here: on("TRAVIS"),
 		project: vars("TRAVIS_REPO_SLUG"), branch: vars("TRAVIS_PULL_REQUEST_BRANCH", "TRAVIS_BRANCH"), commit: vars("TRAVIS_COMMIT"),
 		url: func(e Env, _ Facts) string {
 			if slug := e.first("SEMGREP_REPO_NAME", "TRAVIS_REPO_SLUG"); slug != "" {

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -243,7 +244,7 @@ func TestClientKeys(t *testing.T) {
 		t.Fatalf("%+v after %+v: %v", changed, p, err)
 	}
 	_, err = c.UpdateProject(ctx, slug, "acme/lost", api.UpdateProjectRequest{Visibility: "public"}, api.IfMatch(p.ETag))
-	if problem, ok := err.(*api.Problem); !ok || problem.Code != api.CodeConflict {
+	if problem := new(api.Problem); !errors.As(err, &problem) || problem.Code != api.CodeConflict {
 		t.Errorf("a stale change: %v", err)
 	}
 	if got, err := c.GetProject(ctx, slug, "acme/lost"); err != nil || got.ETag != changed.ETag || got.Project.Visibility != "private" {

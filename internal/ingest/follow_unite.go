@@ -20,7 +20,7 @@ func (f *follower) unite(rows []redoubt.Finding) []redoubt.Finding {
 	for i := range f.Matches {
 		row := f.adopt(i, at, aside)
 		f.unitePast(i, row)
-		f.uniteTwins(i, row)
+		f.uniteTwins(i)
 		if row == nil || live(row.State) {
 			continue
 		}
@@ -95,7 +95,7 @@ func (f *follower) unitePast(i int, row *redoubt.Finding) {
 	f.know(id, lineage)
 }
 
-func (f *follower) uniteTwins(i int, row *redoubt.Finding) {
+func (f *follower) uniteTwins(i int) {
 	id := f.sightings[i].Finding.Identity
 	j := &f.plan.lineages
 	joined := map[string]bool{}

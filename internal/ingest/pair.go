@@ -93,14 +93,14 @@ func moves(scope Scope) []pass {
 		}
 	}
 	gone := func(f *redoubt.Finding) bool { return scope.gone(f.Path) }
-	any := func(*redoubt.Finding) bool { return true }
+	every := func(*redoubt.Finding) bool { return true }
 	told := func(f *redoubt.Finding) bool { return f.PatternHash != (redoubt.Digest{}) }
 	silent := func(f *redoubt.Finding) bool { return !told(f) }
 	both := func(a, b func(*redoubt.Finding) bool) func(*redoubt.Finding) bool {
 		return func(f *redoubt.Finding) bool { return a(f) && b(f) }
 	}
 	return []pass{
-		{moved(gone, true), moved(any, true), true},
+		{moved(gone, true), moved(every, true), true},
 		{moved(both(gone, silent), false), moved(told, false), true},
 		{moved(both(gone, told), false), moved(silent, false), true},
 	}

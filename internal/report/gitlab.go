@@ -256,7 +256,7 @@ func (v *gitLabVulnerability) links() []string {
 		out = append(out, string(l.URL))
 	}
 	for _, i := range v.Identifiers {
-		out = append(out, string(i.URL.link()))
+		out = append(out, i.URL.link())
 	}
 	return slices.Clip(out.names())
 }

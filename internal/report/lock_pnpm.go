@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -61,10 +62,10 @@ func wholePnpm(root *yaml.Node, importers []pair) error {
 		return cutOff("it has no importers")
 	case strings.HasPrefix(version, "5"):
 		before, between = "/", "/"
-		users = append(users[:len(users):len(users)], pairs(child(root, "packages"))...)
+		users = append(slices.Clip(users), pairs(child(root, "packages"))...)
 	case strings.HasPrefix(version, "6"):
 		before = "/"
-		users = append(users[:len(users):len(users)], pairs(child(root, "packages"))...)
+		users = append(slices.Clip(users), pairs(child(root, "packages"))...)
 	case strings.HasPrefix(version, "9"): // what packages need is in their second entries
 	default:
 		return nil

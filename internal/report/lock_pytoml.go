@@ -1,21 +1,22 @@
 package report
 
-import "github.com/redoubt/redoubt"
+import (
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
 
 // readUVLock reads uv.lock. Packages from the project's own folders are left
 // out, and what they ask for is direct.
 func readUVLock(l *lock) error {
-	type reference struct{ Name string }
 	type file struct{ Hash string }
 	var lockfile struct {
 		Version  int
 		Requires string `toml:"requires-python"`
 		Packages []struct {
+			uvNeeds
 			Name, Version string
 			Source        map[string]any
-			Dependencies  []reference
-			Optional      map[string][]reference `toml:"optional-dependencies"`
-			Dev           map[string][]reference `toml:"dev-dependencies"`
 			SDist         file
 			Wheels        []file
 		} `toml:"package"`
@@ -47,13 +48,7 @@ func readUVLock(l *lock) error {
 		if !own[i] {
 			continue
 		}
-		wanted := p.Dependencies
-		for _, group := range []map[string][]reference{p.Optional, p.Dev} {
-			for _, name := range sortedKeys(group) {
-				wanted = append(wanted, group[name]...)
-			}
-		}
-		for _, r := range wanted {
+		for _, r := range p.all() {
 			direct[pypiName(r.Name)] = true
 		}
 	}
@@ -73,6 +68,26 @@ func readUVLock(l *lock) error {
 		})
 	}
 	return nil
+}
+
+// uvNeeds is what a package of uv.lock asks for.
+type uvNeeds struct {
+	Dependencies []uvReference
+	Optional     map[string][]uvReference `toml:"optional-dependencies"`
+	Dev          map[string][]uvReference `toml:"dev-dependencies"`
+}
+
+type uvReference struct{ Name string }
+
+// all lists them, those of groups too.
+func (n uvNeeds) all() []uvReference {
+	wanted := slices.Clip(n.Dependencies)
+	for _, group := range []map[string][]uvReference{n.Optional, n.Dev} {
+		for _, name := range sortedKeys(group) {
+			wanted = append(wanted, group[name]...)
+		}
+	}
+	return wanted
 }
 
 // readPylock reads pylock.toml (PEP 751), which does not tell what is direct.

@@ -61,7 +61,7 @@ func (o *once) add(parts ...string) {
 	}
 	for _, part := range parts {
 		o.sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
-		io.WriteString(o.sum, part)
+		o.sum.Write([]byte(part))
 	}
 }
 

@@ -39,7 +39,7 @@ func ReadTable(text string) (*Table, error) {
 			cells[i] = strings.TrimSpace(cells[i])
 		}
 		row := Transition{From: cells[0], What: cells[1], To: cells[2], Now: cells[4] == "now"}
-		for _, event := range strings.Split(cells[3], ", ") {
+		for event := range strings.SplitSeq(cells[3], ", ") {
 			switch event {
 			case "":
 			case "moved?":
