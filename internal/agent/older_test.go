@@ -63,13 +63,13 @@ func TestSideRequests(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.rules(redoubt.ModeMonitor)
 	for request, want := range map[string]string{
-		"POST /api/registry/rules": `403 redoubt policy add-rules FILE`,
 		"GET /api/agent/deployments/deepbinary/manylinux?version=1.180.0": `403 run the scanner with --oss-only`,
 		"POST /api/cli/tr_cache/lookup":                                   `200 {"cached":[]}`,
 		"POST /api/cli/tr_cache":                                          `200 {}`,
 		"GET /api/agent/deployments/scans/config?repo_name=acme/demo":     `200 "rule_config":"{\"rules\":[`,
 		"GET /api/agent/deployments/scans/config?sca=true":                `200 "deployment_name":"acme"`,
 		"GET /api/agent/deployments/scans/config?repo_name=x":             `400 repo_name`,
+		"POST /api/registry/rules":                                        `403 redoubt policy add-rules FILE`,
 		"GET /api/agent/identity":                                         `200 of deployment acme`,
 	} {
 		method, path, _ := strings.Cut(request, " ")

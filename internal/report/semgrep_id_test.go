@@ -50,6 +50,7 @@ func TestFormula(t *testing.T) {
 	for rule, want := range map[string]string{
 		`{"pattern":"$X == $X"}`:                             `$X == $X`,
 		`{"patterns":[{"pattern":"b"},{"pattern-not":"a"}]}`: `a b`,
+
 		`{"pattern-sources":[{"pattern":"input()"}],"pattern-sinks":[{"pattern":"exec(...)"}]}`:         `exec(...) input()`,
 		`{"patterns":[{"pattern":"z"},{"metavariable-regex":{"metavariable":"$A","regex":"q"}}]}`:       `$A q z`,
 		`{"patterns":[{"pattern":"z"},{"metavariable-comparison":{"metavariable":"$A","strip":true}}]}`: ``,
@@ -58,6 +59,7 @@ func TestFormula(t *testing.T) {
 		`{"join":{"on":["a","b"],"refs":[{"rule":"r","as":"x"}]}}`:                                      `  a a b r x b`,
 		`{"r2c-internal-project-depends-on":{"package":"p"}}`:                                           ``,
 		`{"taint":{"sources":["s"],"sinks":["k"]},"match":{"all":["m"]}}`:                               `k s m`,
+
 		`nonsense`: ``,
 	} {
 		if got := formulaOf([]byte(rule)); got != want {
