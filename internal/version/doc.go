@@ -2,8 +2,8 @@
 // answers whether a version lies within bounds (decisions §8, §14).
 //
 // It is pure: names and versions in, answers out. It knows no dependency, no
-// filter and no storage. The orders of semantic versions and of Maven are
-// written here, held to the ecosystems' own libraries by the answers that
+// filter and no storage. The orders of semantic versions, Maven, RubyGems
+// and Composer are written here, held to the ecosystems' own libraries by the answers that
 // scripts/versions keeps in testdata. The others are those of osv-scalibr's
 // semantic package. Orders sort anything, garbage too; what is not a version of
 // its ecosystem is therefore told apart here first.

@@ -9,7 +9,7 @@ import (
 // is the natural order.
 type scheme struct {
 	osv   string         // the ecosystem's name in OSV, which semantic knows
-	shape *regexp.Regexp // what looks like a version; nil with the natural order
+	shape *regexp.Regexp // what looks like a version; nil with the natural order and Composer's
 }
 
 // Shapes of versions, each as strict as its ecosystem's own definition.
@@ -20,15 +20,13 @@ var (
 	pypiShape = regexp.MustCompile(`^v?(\d+!)?\d+(\.\d+)*([-_.]?(a|b|c|rc|alpha|beta|pre|preview)[-_.]?\d*)?` +
 		`(-\d+|[-_.]?(post|rev|r)[-_.]?\d*)?([-_.]?dev[-_.]?\d*)?(\+[a-z0-9]+([-_.][a-z0-9]+)*)?$`)
 	// mavenShape leaves out what Maven takes for a version without a number in it.
-	mavenShape = regexp.MustCompile(`^[0-9A-Za-z._+-]*\d[0-9A-Za-z._+-]*$`)
-	gemShape   = regexp.MustCompile(`^\d+(\.[0-9A-Za-z]+)*(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
-	// composerShape is a release; branches (dev-main) have no order.
-	composerShape = regexp.MustCompile(`^v?\d+(\.\d+){0,3}([._-]?(beta|b|rc|alpha|a|patch|pl|p)([.-]?\d+)*)?([.-]?dev)?$`)
-	debianShape   = regexp.MustCompile(`^(\d+:)?\d[0-9A-Za-z.+~-]*$`)
-	rpmShape      = regexp.MustCompile(`^(\d+:)?[0-9A-Za-z._+~^]+(-[0-9A-Za-z._+~^]+)?$`)
-	alpineShape   = regexp.MustCompile(`^\d+(\.\d+)*[a-z]?(_(alpha|beta|pre|rc|cvs|svn|git|hg|p)\d*)*(~[0-9a-f]+)?(-r\d+)?$`)
-	cranShape     = regexp.MustCompile(`^\d+([.-]\d+)+$`)
-	hackageShape  = regexp.MustCompile(`^\d+(\.\d+)*$`)
+	mavenShape   = regexp.MustCompile(`^[0-9A-Za-z._+-]*\d[0-9A-Za-z._+-]*$`)
+	gemShape     = regexp.MustCompile(`^\d+(\.[0-9A-Za-z]+)*(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+	debianShape  = regexp.MustCompile(`^(\d+:)?\d[0-9A-Za-z.+~-]*$`)
+	rpmShape     = regexp.MustCompile(`^(\d+:)?[0-9A-Za-z._+~^]+(-[0-9A-Za-z._+~^]+)?$`)
+	alpineShape  = regexp.MustCompile(`^\d+(\.\d+)*[a-z]?(_(alpha|beta|pre|rc|cvs|svn|git|hg|p)\d*)*(~[0-9a-f]+)?(-r\d+)?$`)
+	cranShape    = regexp.MustCompile(`^\d+([.-]\d+)+$`)
+	hackageShape = regexp.MustCompile(`^\d+(\.\d+)*$`)
 )
 
 // schemes knows ecosystems by the names of package URLs, of scanners and of
@@ -44,8 +42,8 @@ var schemes = map[string]scheme{
 	"gem":         {"RubyGems", gemShape},
 	"rubygems":    {"RubyGems", gemShape},
 	"nuget":       {"NuGet", nugetShape},
-	"composer":    {"Packagist", composerShape},
-	"packagist":   {"Packagist", composerShape},
+	"composer":    {"Packagist", nil},
+	"packagist":   {"Packagist", nil},
 	"cargo":       {"crates.io", semverShape},
 	"crates.io":   {"crates.io", semverShape},
 	"pub":         {"Pub", semverShape},

@@ -59,11 +59,14 @@ func (o Order) parse(s string) (parsed, bool) {
 	if len(s) > maxLength {
 		return nil, false
 	}
+	if o.scheme.osv == "Packagist" {
+		return parseComposer(strings.ToLower(s))
+	}
 	if o.scheme.shape == nil {
 		return natural(naturalParts(s)), looksNatural(s)
 	}
 	switch o.scheme.osv {
-	case "PyPI", "Packagist", "NuGet": // which do not look at case
+	case "PyPI", "NuGet": // which do not look at case
 		s = strings.ToLower(s)
 	}
 	if !o.scheme.shape.MatchString(s) {
@@ -72,6 +75,8 @@ func (o Order) parse(s string) (parsed, bool) {
 	switch {
 	case o.scheme.osv == "Maven":
 		return parseMaven(s), true
+	case o.scheme.osv == "RubyGems":
+		return parseGem(s), true
 	case o.scheme.shape == nugetShape, o.scheme.shape == semverShape && o.scheme.osv != "Pub": // where build metadata counts
 		return parseSemver(s), true
 	}

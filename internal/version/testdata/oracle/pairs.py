@@ -47,8 +47,22 @@ def maven_usual():
                               ".redhat-0000" + pick("1239"), "-1", "-b01", ".v20240101", "-20240101.120000-1"])
 
 
+def gem():
+    word = lambda: pick(["a", "b", "alpha", "beta", "pre", "rc", "rc1", "rc10", "beta2", "dev", "java", "x86", "1a", "A", "z"])
+    part = lambda: pick([number, number, number, word, word, lambda: word() + number(), lambda: pick(["00", "01"])])()
+    return dots(1, 4) + "".join("." + part() for _ in range(rng.randint(0, 3))) + maybe(.15, lambda: "-" + part() + maybe(.3, lambda: "." + part()))
+
+
+def composer():
+    stability = lambda: pick(["", ".", "-", "_"]) + pick(["alpha", "beta", "a", "b", "RC", "rc", "patch", "p", "pl", "Alpha", "BETA"]) + maybe(
+        .7, lambda: pick(["", ".", "-"]) + pick(["0", "1", "2", "9", "10", "99", "01"]))
+    small = lambda: pick(["0", "1", "2", "9", "10", "11", "99", "2024", "01"])
+    return (maybe(.15, lambda: "v") + ".".join(small() for _ in range(rng.randint(1, 4))) + maybe(.5, stability)
+            + maybe(.08, lambda: pick(["-dev", ".dev", "dev"])) + maybe(.05, lambda: "+" + pick(["1", "build.5", "abc"])))
+
+
 MADE = {"pypi": [pypi], "npm": [semver(lambda: dots(3, 3))], "cargo": [semver(lambda: dots(3, 3))],
-        "go": [lambda: "v" + semver(lambda: pick([dots(3, 3), dots(3, 3), dots(1, 2)]))()], "maven": [maven, maven_usual]}
+        "go": [lambda: "v" + semver(lambda: pick([dots(3, 3), dots(3, 3), dots(1, 2)]))()], "maven": [maven, maven_usual], "gem": [gem], "composer": [composer]}
 
 
 def neighbour(version, make):
