@@ -79,6 +79,20 @@ func BodyMessage(members []byte) []byte {
 	}
 }
 
+// BodyVulnerability returns the value of vulnerability_identifier, the last of
+// what Members returned, or nothing where there is none.
+func BodyVulnerability(members []byte) string {
+	at := bytes.LastIndex(members, []byte(`,"vulnerability_identifier":"`))
+	if at < 0 {
+		return ""
+	}
+	var name string
+	if json.Unmarshal(members[at+len(`,"vulnerability_identifier":`):], &name) != nil {
+		return ""
+	}
+	return name
+}
+
 func members(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -35,6 +35,7 @@ type FindingFilter struct {
 	Malicious      *bool
 	Packages       []string
 	EPSS           []EPSSBand
+	Exploited      *bool // by the catalogue of exploited vulnerabilities (KEV)
 
 	ProOnly          *bool
 	ExcludeHistoric  bool
@@ -48,10 +49,14 @@ type FindingFilter struct {
 
 	// The pages narrow further. Primary keeps what is on the primary branch of
 	// its project. Search keeps what has the text, in any case, in the name of
-	// its rule, project or package. Except leaves out what any of its lists of
+	// its rule, project or package, in its path, in what its rule says (its own
+	// message where that says nothing), or in the name of its vulnerability; and
+	// what has one of the vulnerabilities that Named lists, which are further
+	// names of the one searched for. Except leaves out what any of its lists of
 	// values has; its other members say nothing.
 	Primary bool
 	Search  string
+	Named   []string
 	Except  *FindingFilter
 }
 

@@ -91,7 +91,8 @@ type Annotations struct {
 	ClickToFixPRs      []ClickToFixPR    `json:"click_to_fix_prs,omitempty"`
 	ClickToFixFailures []ClickToFixError `json:"click_to_fix_failures,omitempty"`
 	EPSS               *EPSS             `json:"epss_score,omitempty"`
-	Reachability       Reachability      `json:"reachability,omitempty"` // shown where the scanner knows none
+	Exploited          bool              `json:"known_exploited,omitempty"` // in the catalogue of exploited vulnerabilities (KEV)
+	Reachability       Reachability      `json:"reachability,omitempty"`    // shown where the scanner knows none
 }
 
 // Verdict is the assistant's opinion of a finding.

@@ -76,6 +76,7 @@ func (d *deployment) settle(version int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.state.version = version
+	d.state.searches.forget()
 	for i, p := range fresh {
 		old := d.state.parts[i]
 		if p == old {

@@ -147,6 +147,7 @@ type rule struct {
 	rulesets []string
 	wire     []byte // categories, rule_name, rule; closed, or open for the message
 	open     bool   // no template is known: the occurrence's message closes wire
+	said     string // the message's beginning, in lower case
 
 	stances []stance // what policies say of it now, by audience
 }
@@ -156,7 +157,7 @@ func newRule(r *redoubt.Rule) (*rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &rule{name: r.Name, product: r.IssueType, category: r.Categories(), rulesets: r.Rulesets, open: r.Message == ""}
+	out := &rule{name: r.Name, product: r.IssueType, category: r.Categories(), rulesets: r.Rulesets, open: r.Message == "", said: searchable(r.Message)}
 	if !out.open {
 		if wire, err = appendJSON(wire, r.Message); err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ var facetKinds = map[Facet]facetKind{
 	FacetEPSS:           {func(f *filter) { f.EPSS = nil }, byEPSS, named[redoubt.EPSSBand]},
 	FacetValidation:     {func(f *filter) { f.ValidationStates = nil }, byValidation, named[redoubt.ValidationState]},
 	FacetMalicious:      {func(f *filter) { f.Malicious = nil }, byMalicious, flagged},
+	FacetExploited:      {func(f *filter) { f.Exploited = nil }, byExploited, flagged},
 	FacetProOnly:        {func(f *filter) { f.ProOnly = nil }, byProOnly, flagged},
 	FacetIncludeHistory: {func(f *filter) { f.ExcludeHistoric = false }, byHistorical, flagged},
 	FacetPR:             {func(f *filter) { f.PRStates = nil }, byPRs, prStates},

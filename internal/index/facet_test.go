@@ -180,6 +180,12 @@ var facetModels = map[Facet]facetModel{
 		func(_ *world, f redoubt.IndexedFinding) []string { return flagOf(f.Malicious) },
 		func(f *redoubt.FindingFilter) { f.Malicious = nil }, never,
 	},
+	FacetExploited: {
+		func(w *world, f redoubt.IndexedFinding) []string {
+			return flagOf(w.lineages[f.LineageID].Annotations.Exploited)
+		},
+		func(f *redoubt.FindingFilter) { f.Exploited = nil }, never,
+	},
 	FacetPackage: {
 		func(_ *world, f redoubt.IndexedFinding) []string { return []string{f.Package} },
 		func(f *redoubt.FindingFilter) { f.Packages = nil },

@@ -68,6 +68,7 @@ func (q *query) addSmall(f *redoubt.FindingFilter) {
 	addEnum(q, byEPSS, f.EPSS)
 	addEnum(q, byValidation, f.ValidationStates)
 	q.addFlag(byMalicious, f.Malicious)
+	q.addFlag(byExploited, f.Exploited)
 	q.addFlag(byProOnly, f.ProOnly)
 	if f.ExcludeHistoric {
 		q.add(byHistorical, []uint32{uint32(flagNo)})

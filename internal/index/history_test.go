@@ -168,6 +168,7 @@ func (w *world) someAnnotations(t *rapid.T) (a redoubt.Annotations) {
 		a.ExternalTicket = &redoubt.ExternalTicket{ExternalSlug: "ABC-1", ID: 3, LinkedIssueIDs: []int64{1}, URL: "https://tracker.example/ABC-1"}
 	}
 	if chance(t, "score", 50) {
+		a.Exploited = rapid.Bool().Draw(t, "exploited")
 		a.EPSS = &redoubt.EPSS{Percentile: 0.5, Score: one(t, "epss", 0, 0.0999, 0.1, 0.4999, 0.5, 1)}
 	}
 	a.Reachability = redoubt.Reachability(rapid.IntRange(0, 5).Draw(t, "annotated reachability"))
@@ -262,7 +263,7 @@ func (w *world) newFinding(t *rapid.T) {
 		relevant = relevant.Add(-time.Duration(rapid.IntRange(1, 30_000).Draw(t, "by")) * time.Millisecond)
 	}
 	f := redoubt.IndexedFinding{Finding: redoubt.Finding{
-		ID: id, IssueType: issueType, ProjectID: project, Ref: one(t, "ref", someRefs...), LineageID: w.someLineage(t, project),
+		ID: id, IssueType: issueType, Path: one(t, "path", "", "go.mod", "src/Ünï/main.go"), ProjectID: project, Ref: one(t, "ref", someRefs...), LineageID: w.someLineage(t, project),
 		RuleID: rule, RuleName: w.rules[rule].Name, State: redoubt.State(rapid.IntRange(1, 4).Draw(t, "state")),
 		Severity: redoubt.Severity(rapid.IntRange(1, 4).Draw(t, "severity")), Confidence: redoubt.Confidence(rapid.IntRange(1, 3).Draw(t, "confidence")),
 		CreatedAt: relevant, RelevantSince: relevant, FirstScanID: w.version,
@@ -306,6 +307,9 @@ func (w *world) someBody(t *rapid.T, issueType redoubt.IssueType) []byte {
 	}
 	if issueType == redoubt.SCA {
 		body.SCABody = &redoubt.SCABody{FixRecommendations: []redoubt.Fix{}}
+		if name := one(t, "vulnerability", "", "CVE-2021-44228", "GHSA-1"); name != "" {
+			body.VulnerabilityIdentifier = &name
+		}
 	}
 	members, err := body.Members()
 	if err != nil {

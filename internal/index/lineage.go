@@ -13,6 +13,7 @@ type lineage struct {
 	triagedAt int64
 	verdict   redoubt.Verdict
 	band      redoubt.EPSSBand
+	exploited bool
 	reach     redoubt.Reachability
 	prs       uint8
 	tag       string
@@ -41,7 +42,7 @@ func newLineage(l *redoubt.Lineage) (*lineage, error) {
 	a := &l.Annotations
 	out := &lineage{
 		triage: l.Triage.State, reason: l.Triage.Reason, triagedAt: micros(l.Triage.At),
-		band: redoubt.BandOf(a.EPSS), reach: a.Reachability,
+		band: redoubt.BandOf(a.EPSS), exploited: a.Exploited, reach: a.Reachability,
 	}
 	if out.triage == 0 {
 		out.triage = redoubt.TriageUntriaged

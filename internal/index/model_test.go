@@ -187,7 +187,8 @@ func (w *world) someFilter(t *rapid.T) redoubt.FindingFilter {
 	}
 	f.Primary = chance(t, "primary", 15)
 	if chance(t, "search", 15) {
-		f.Search = one(t, "text", "ACME", "a", "e", "no such")
+		f.Search = one(t, "text", "ACME", "a", "e", "no such", "QUOTE", "ÜNÏ", "go.mod", "cve-2021")
+		f.Named = one(t, "named", nil, []string{"GHSA-1", "GHSA-9"})
 	}
 	if chance(t, "except", 40) {
 		f.Except = &redoubt.FindingFilter{}
@@ -277,6 +278,7 @@ var filters = []func(*rapid.T, *world, *redoubt.FindingFilter){
 		f.Packages = some(t, append([]string{"no"}, somePackages[1:]...))
 	},
 	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.EPSS = someEnum(t, redoubt.EPSSHigh) },
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Exploited = someFlag(t) },
 	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.ProOnly = someFlag(t) },
 	func(_ *rapid.T, _ *world, f *redoubt.FindingFilter) { f.ExcludeHistoric = true },
 	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {

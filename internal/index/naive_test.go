@@ -60,9 +60,13 @@ func (w *world) accepts(f redoubt.FindingFilter, finding redoubt.IndexedFinding)
 func (w *world) acceptsPage(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
 	p, lower := w.projects[finding.ProjectID], strings.ToLower
 	named := false
-	for _, name := range []string{p.Name, w.rules[finding.RuleID].Name, finding.Package} {
+	vulnerability := vulnerabilityOf(finding)
+	for _, name := range []string{
+		p.Name, w.rules[finding.RuleID].Name, finding.Package, finding.Path, vulnerability, w.message(finding),
+	} {
 		named = named || strings.Contains(lower(name), lower(f.Search))
 	}
+	named = named || vulnerability != "" && slices.Contains(f.Named, vulnerability)
 	if f.Primary && finding.Ref != p.Primary() || !named {
 		return false
 	}
@@ -77,6 +81,27 @@ func (w *world) acceptsPage(f redoubt.FindingFilter, finding redoubt.IndexedFind
 		}
 	}
 	return true
+}
+
+// vulnerabilityOf and message read what the body tells, as readers do.
+func vulnerabilityOf(finding redoubt.IndexedFinding) string {
+	name, _ := bodyOf(finding)["vulnerability_identifier"].(string)
+	return name
+}
+
+func (w *world) message(finding redoubt.IndexedFinding) string {
+	if m := w.rules[finding.RuleID].Message; m != "" {
+		return m
+	}
+	own, _ := bodyOf(finding)["rule_message"].(string)
+	return own
+}
+
+func bodyOf(finding redoubt.IndexedFinding) (members map[string]any) {
+	if err := json.Unmarshal([]byte("{"+string(finding.Body)+"}"), &members); err != nil {
+		panic(err)
+	}
+	return members
 }
 
 func in[T comparable](accepted []T, value T) bool {
@@ -122,7 +147,8 @@ func acceptsLineage(f redoubt.FindingFilter, finding redoubt.IndexedFinding, l r
 		prs = append(prs, pr.State)
 	}
 	return in(f.Statuses, redoubt.StatusOf(finding.State, l.Triage.State)) && in(f.TriageReasons, l.Triage.Reason) &&
-		in(f.Verdicts, verdict) && in(f.ComponentTags, tag) && anyIn(f.PRStates, prs) && in(f.EPSS, redoubt.BandOf(l.Annotations.EPSS))
+		in(f.Verdicts, verdict) && in(f.ComponentTags, tag) && anyIn(f.PRStates, prs) && in(f.EPSS, redoubt.BandOf(l.Annotations.EPSS)) &&
+		is(f.Exploited, l.Annotations.Exploited)
 }
 
 func acceptsRow(f redoubt.FindingFilter, finding redoubt.IndexedFinding, a redoubt.Annotations) bool {

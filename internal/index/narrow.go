@@ -1,8 +1,6 @@
 package index
 
 import (
-	"strings"
-
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/redoubt/redoubt"
@@ -14,7 +12,7 @@ func (s *state) narrow(p *partition, q *query, f *redoubt.FindingFilter) {
 		q.with = append(q.with, s.onPrimary(p))
 	}
 	if f.Search != "" {
-		q.with = append(q.with, s.naming(p, strings.ToLower(f.Search)))
+		q.with = append(q.with, s.found(p, f.Search, f.Named))
 	}
 	if f.Except != nil {
 		q.without = s.exceptions(p, f.Except)
@@ -35,29 +33,6 @@ func (s *state) onPrimary(p *partition) *roaring.Bitmap {
 	}
 	return out
 }
-
-// naming returns the rows whose rule, project or package has a text in its name.
-func (s *state) naming(p *partition, lower string) *roaring.Bitmap {
-	sets := []*roaring.Bitmap{nobody}
-	for n, project := range s.projects.entries {
-		if project != nil && strings.Contains(project.folded, lower) {
-			sets = append(sets, p.having(byProject, uint32(n)))
-		}
-	}
-	for n, rule := range s.rules.entries {
-		if rule != nil && containsFold(rule.name, lower) {
-			sets = append(sets, p.having(byRule, uint32(n)))
-		}
-	}
-	for n, name := range s.packages.texts {
-		if containsFold(name, lower) {
-			sets = append(sets, p.having(byPackage, uint32(n)))
-		}
-	}
-	return roaring.FastOr(sets...)
-}
-
-func containsFold(s, lower string) bool { return strings.Contains(strings.ToLower(s), lower) }
 
 // exceptions returns, for each list of values in a filter, the rows that have
 // one of them.
@@ -82,7 +57,7 @@ func (s *state) exceptions(p *partition, f *redoubt.FindingFilter) []*roaring.Bi
 	q.addWords(byPackage, &s.packages, f.Packages)
 	q.addWords(bySecretType, &s.secrets, f.SecretTypes)
 	lists := *f
-	lists.Malicious, lists.ProOnly, lists.ExcludeHistoric = nil, nil, false
+	lists.Malicious, lists.Exploited, lists.ProOnly, lists.ExcludeHistoric = nil, nil, nil, false
 	q.addSmall(&lists)
 	var out []*roaring.Bitmap
 	if len(f.Modes) > 0 {

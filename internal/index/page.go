@@ -70,6 +70,10 @@ func (p *Page) fetch(ctx context.Context, src Source, deployment int64) error {
 // Len returns how many findings the page holds.
 func (p *Page) Len() int { return len(p.items) }
 
+// Exploited reports whether the vulnerability of the page's finding at i is
+// known to be exploited, which the contract's shape does not say.
+func (p *Page) Exploited(i int) bool { return p.items[i].row.exploited == flagYes }
+
 // pieceSize is how many bytes are gathered before they are written: they stay
 // in the processor's cache meanwhile.
 const pieceSize = 512 << 10

@@ -25,6 +25,9 @@ type row struct {
 	rule    uint32
 	pkg     uint32
 	secret  uint32
+	path    uint32
+	vuln    uint32 // name of the vulnerability
+	says    uint32 // its own message, where the rule has none
 	tag     uint32 // of the lineage
 
 	body bodyRef
@@ -35,6 +38,7 @@ type row struct {
 	malicious, proOnly, historical    uint8 // flagNo or flagYes
 	triage, reason, status            uint8 // of the lineage, as all below
 	verdict, prs, band, reach         uint8
+	exploited                         uint8 // flagNo or flagYes
 	annotated                         bool
 	representative, representativeRef uint8 // 1 when dedup keeps it: of all refs, of its ref
 }
@@ -72,6 +76,7 @@ const (
 	byMalicious
 	byPackage
 	byEPSS
+	byExploited
 	byProOnly
 	byHistorical
 	bySecretType
@@ -127,6 +132,8 @@ func (r *row) small(f field) uint8 {
 		return r.malicious
 	case byEPSS:
 		return r.band
+	case byExploited:
+		return r.exploited
 	case byProOnly:
 		return r.proOnly
 	case byHistorical:
@@ -156,7 +163,7 @@ func (r *row) inherit(l *lineage, tag uint32) {
 	r.triage, r.reason, r.triagedAt = uint8(l.triage), uint8(l.reason), l.triagedAt
 	r.status = uint8(redoubt.StatusOf(redoubt.State(r.state), l.triage))
 	r.verdict, r.prs, r.band, r.tag = uint8(l.verdict), l.prs, uint8(l.band), tag
-	r.annotated = l.note != nil
+	r.exploited, r.annotated = yesNo(l.exploited), l.note != nil
 	r.reach = r.scanned
 	if r.scanned == uint8(redoubt.ReachabilityUnknown) && l.reach != 0 {
 		r.reach = uint8(l.reach)

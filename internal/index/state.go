@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -17,6 +18,9 @@ type state struct {
 	lineages table[lineage]
 	refs     words
 	packages words
+	paths    words // in lower case, as the two below
+	vulns    words
+	says     words
 	secrets  words
 	tags     words
 
@@ -28,6 +32,8 @@ type state struct {
 	departed    map[int64]bool                  // deleted projects, kept until no row that waits to be replaced is in one
 
 	parts [redoubt.Secrets]*partition // by issue type - 1
+
+	searches searches
 }
 
 // newState returns an empty state that waits for its first rows: they become
@@ -54,6 +60,7 @@ func (s *state) part(t redoubt.IssueType) *partition {
 // apply brings what a batch says into the state. Applying it again changes
 // nothing. Rows that have no place at the end wait for settle.
 func (s *state) apply(e *encoded) error {
+	s.searches.forget()
 	for i, p := range e.projects {
 		s.putProject(e.Projects[i].ID, p)
 	}
@@ -206,7 +213,7 @@ func (s *state) row(f *redoubt.IndexedFinding) (*row, error) {
 		lineage: s.lineages.numbers[f.LineageID], project: s.projects.numbers[f.ProjectID], rule: s.rules.numbers[f.RuleID],
 		state: uint8(f.State), severity: uint8(f.Severity), confidence: uint8(f.Confidence),
 		ref: s.refs.number(f.Ref), pkg: s.packages.number(f.Package), secret: s.secrets.number(f.SecretType), validation: uint8(f.ValidationState),
-		malicious: yesNo(f.Malicious), proOnly: yesNo(f.ProOnly), historical: yesNo(f.Historical),
+		path: s.paths.number(strings.ToLower(f.Path)), malicious: yesNo(f.Malicious), proOnly: yesNo(f.ProOnly), historical: yesNo(f.Historical),
 	}
 	if r.lineage == 0 || r.project == 0 || r.rule == 0 {
 		return nil, fmt.Errorf("finding %d comes before its lineage %d, project %d or rule %d", f.ID, f.LineageID, f.ProjectID, f.RuleID)
@@ -215,6 +222,7 @@ func (s *state) row(f *redoubt.IndexedFinding) (*row, error) {
 		r.scanned = uint8(known(f.Reachability, redoubt.ReachabilityUnknown))
 		r.transitivity = uint8(known(f.Transitivity, redoubt.TransitivityUnknown))
 	}
+	s.nameRow(r, f)
 	l := s.lineages.entries[r.lineage]
 	r.inherit(l, s.tags.number(l.tag))
 	return r, nil

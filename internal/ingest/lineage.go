@@ -100,6 +100,7 @@ func fill(into *redoubt.Annotations, from redoubt.Annotations) {
 	if into.EPSS == nil {
 		into.EPSS = from.EPSS
 	}
+	into.Exploited = into.Exploited || from.Exploited
 	if into.Reachability == 0 {
 		into.Reachability = from.Reachability
 	}

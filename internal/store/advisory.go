@@ -150,6 +150,15 @@ func (q *session) advisoryGroup(ctx context.Context, name string) (g redoubt.Adv
 	return groups[id], err
 }
 
+// AdvisoryNames lists all names, in upper case, of the vulnerability that has
+// one of them; none where there is no such.
+func (tx *Tx) AdvisoryNames(ctx context.Context, name string) ([]string, error) {
+	return many(ctx, tx.session, scalar[string], `
+		SELECT DISTINCT o.name FROM advisory_name n JOIN advisory_member m ON m.advisory_id = n.advisory_id
+		JOIN advisory_member p ON p.group_id = m.group_id JOIN advisory_name o ON o.advisory_id = p.advisory_id
+		WHERE n.name = UPPER(CAST($1 AS TEXT)) ORDER BY o.name`, name)
+}
+
 // AdvisoryGroup is Tx.AdvisoryGroup outside of a deployment.
 func (s *Store) AdvisoryGroup(ctx context.Context, name string) (g redoubt.AdvisoryGroup, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {

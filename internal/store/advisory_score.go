@@ -63,7 +63,8 @@ func (s *Store) PutScores(ctx context.Context, read func(put func(redoubt.EPSSSc
 	})
 }
 
-// PutExploited replaces the catalogue of exploited vulnerabilities.
+// PutExploited replaces the catalogue of exploited vulnerabilities. Deployments
+// follow it as they follow scores.
 func (s *Store) PutExploited(ctx context.Context, list []redoubt.KEV) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		if _, err := q.exec(ctx, `DELETE FROM kev`); err != nil {
@@ -73,54 +74,115 @@ func (s *Store) PutExploited(ctx context.Context, list []redoubt.KEV) error {
 		for i, k := range list {
 			rows[i] = []any{k.CVE, k.Added, k.Due, k.Ransomware, k.Name, k.Action}
 		}
-		return q.insertGlobal(ctx, `kev (cve, added_at, due_at, ransomware, name, action)`, rows, `ON CONFLICT DO NOTHING`)
+		if err := q.insertGlobal(ctx, `kev (cve, added_at, due_at, ransomware, name, action)`, rows, `ON CONFLICT DO NOTHING`); err != nil {
+			return err
+		}
+		_, err := q.exec(ctx, `UPDATE advisory_state SET scores_version = scores_version + 1 WHERE id = 1`)
+		return err
 	})
 }
 
 // RefreshScores writes the EPSS scores of what supply-chain findings are about
-// to their lineages, where they changed, and touches nothing else of them
-// (decisions §14). Of several CVEs of one vulnerability the highest counts. Ref
-// empty means all of the deployment.
+// to their lineages, and whether it is known to be exploited, where that
+// changed, and touches nothing else of them (decisions §14). Of several CVEs of
+// one vulnerability the highest score counts. Ref empty means all of the
+// deployment.
 func (tx *Tx) RefreshScores(ctx context.Context, projectID int64, ref string) error {
-	where, args := ` WHERE s.deployment_id = $1`, []any{}
+	s := scoring{tx: tx, where: ` WHERE s.deployment_id = $1`, best: map[int64]redoubt.EPSS{}, exploited: map[int64]bool{}}
 	if ref != "" {
-		where, args = where+` AND f.project_id = $2 AND f.ref = $3`, []any{projectID, ref}
+		s.where, s.args = s.where+` AND f.project_id = $2 AND f.ref = $3`, []any{projectID, ref}
 	}
-	const from = ` FROM finding_subject s JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id `
-	best := map[int64]redoubt.EPSS{}
-	for _, query := range []string{
-		from + `JOIN epss e ON e.cve = UPPER(s.vulnerability)` + where + ` AND s.group_id = 0`,
-		from + `JOIN advisory_member m ON m.group_id = s.group_id JOIN advisory_name n ON n.advisory_id = m.advisory_id
-			JOIN epss e ON e.cve = n.name` + where + ` AND s.group_id <> 0`,
-	} {
-		err := each(ctx, tx, func(r row) error {
-			var lineage int64
-			var e redoubt.EPSS
-			err := r.Scan(&lineage, &e.Score, &e.Percentile)
-			if known, is := best[lineage]; !is || known.Score < e.Score {
-				best[lineage] = e
-			}
-			return err
-		}, `SELECT DISTINCT f.lineage_id, e.score, e.percentile`+query, args...)
-		if err != nil {
-			return fmt.Errorf("read the EPSS scores of findings: %w", err)
-		}
+	if err := s.read(ctx); err != nil {
+		return fmt.Errorf("read the scores of findings: %w", err)
 	}
-	return tx.writeScores(ctx, best)
+	return s.write(ctx)
 }
 
-func (tx *Tx) writeScores(ctx context.Context, best map[int64]redoubt.EPSS) error {
-	for ids := range slices.Chunk(slices.Sorted(maps.Keys(best)), feedBatch) {
-		lineages, err := tx.lineages(ctx, ids)
+// scoring gathers what scores say of lineages.
+type scoring struct {
+	tx        *Tx
+	where     string
+	args      []any
+	best      map[int64]redoubt.EPSS
+	exploited map[int64]bool // false: no longer
+}
+
+const scoringFrom = ` FROM finding_subject s JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id `
+
+// read asks by what scanners call a vulnerability, and by all names that the
+// advisories have of it.
+func (s *scoring) read(ctx context.Context) error {
+	marked := func(r row) error {
+		lineage, err := scalar[int64](r)
+		s.exploited[lineage] = false
+		return err
+	}
+	err := each(ctx, s.tx, marked, `SELECT DISTINCT f.lineage_id`+scoringFrom+`
+		JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id`+s.where+` AND l.annotations_json LIKE '%"known_exploited":true%'`, s.args...)
+	if err != nil {
+		return err
+	}
+	for _, by := range []struct{ name, join, where string }{
+		{`UPPER(s.vulnerability)`, ``, ` AND s.group_id = 0`},
+		{`n.name`, `JOIN advisory_member m ON m.group_id = s.group_id JOIN advisory_name n ON n.advisory_id = m.advisory_id `, ` AND s.group_id <> 0`},
+	} {
+		err := each(ctx, s.tx, s.score, `SELECT DISTINCT f.lineage_id, e.score, e.percentile`+scoringFrom+by.join+
+			`JOIN epss e ON e.cve = `+by.name+s.where+by.where, s.args...)
+		if err != nil {
+			return err
+		}
+		err = each(ctx, s.tx, func(r row) error {
+			lineage, err := scalar[int64](r)
+			s.exploited[lineage] = true
+			return err
+		}, `SELECT DISTINCT f.lineage_id`+scoringFrom+by.join+`JOIN kev k ON k.cve = `+by.name+s.where+by.where, s.args...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scoring) score(r row) error {
+	var lineage int64
+	var e redoubt.EPSS
+	err := r.Scan(&lineage, &e.Score, &e.Percentile)
+	if known, is := s.best[lineage]; !is || known.Score < e.Score {
+		s.best[lineage] = e
+	}
+	return err
+}
+
+// write changes the lineages of which something else is known.
+func (s *scoring) write(ctx context.Context) error {
+	told := map[int64]bool{}
+	for id := range s.best {
+		told[id] = true
+	}
+	for id := range s.exploited {
+		told[id] = true
+	}
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(told)), feedBatch) {
+		lineages, err := s.tx.lineages(ctx, ids)
 		if err != nil {
 			return err
 		}
 		for _, l := range lineages {
-			score := best[l.ID]
-			if l.Annotations.EPSS != nil && *l.Annotations.EPSS == score {
+			score, scored := s.best[l.ID]
+			exploited, judged := s.exploited[l.ID]
+			same := !scored || l.Annotations.EPSS != nil && *l.Annotations.EPSS == score
+			if same && (!judged || l.Annotations.Exploited == exploited) {
 				continue
 			}
-			if err := tx.Annotate(ctx, l.ID, func(a *redoubt.Annotations) { a.EPSS = &score }); err != nil {
+			err := s.tx.Annotate(ctx, l.ID, func(a *redoubt.Annotations) {
+				if scored {
+					a.EPSS = &score
+				}
+				if judged {
+					a.Exploited = exploited
+				}
+			})
+			if err != nil {
 				return err
 			}
 		}

@@ -264,6 +264,23 @@ func TestScoresReachTheLineagesOfWhatTheyAreAbout(t *testing.T) {
 		d.update(refresh)
 		d.silently("the same scores", refresh)
 		d.silently("the whole deployment", func(ctx context.Context, tx *store.Tx) error { return tx.RefreshScores(ctx, 0, "") })
+		d.check(s.PutExploited(t.Context(), []redoubt.KEV{{CVE: "CVE-2021-0002"}, {CVE: "CVE-2021-0003"}}))
+		d.update(refresh)
+		d.silently("the same catalogue", refresh)
+		exploited := func(want ...bool) {
+			t.Helper()
+			for i := range want {
+				d.view(func(ctx context.Context, tx *store.Tx) error {
+					o, err := tx.Finding(ctx, found[i].ID)
+					same(t, "exploited", o.Lineage.Annotations.Exploited, want[i])
+					return err
+				})
+			}
+		}
+		exploited(true, true, false)
+		d.check(s.PutExploited(t.Context(), []redoubt.KEV{{CVE: "CVE-2021-0003"}}))
+		d.update(refresh)
+		exploited(false, true, false)
 		for i, want := range []*redoubt.EPSS{{Score: 0.7, Percentile: 0.9}, {Score: 0.3}, nil} {
 			d.view(func(ctx context.Context, tx *store.Tx) error {
 				o, err := tx.Finding(ctx, found[i].ID)
@@ -271,7 +288,7 @@ func TestScoresReachTheLineagesOfWhatTheyAreAbout(t *testing.T) {
 				return err
 			})
 		}
-		if _, v, err := s.AdvisoryVersions(t.Context()); v != 1 || err != nil {
+		if _, v, err := s.AdvisoryVersions(t.Context()); v != 3 || err != nil {
 			t.Errorf("version of the scores %d, %v", v, err)
 		}
 		err := s.PutScores(t.Context(), func(func(redoubt.EPSSScore) error) error { return redoubt.ErrTooLarge })

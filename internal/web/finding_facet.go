@@ -32,6 +32,7 @@ var facets = []facet{
 	{index.FacetSeverity, "Severity", everything, []string{"critical", "high", "medium", "low"}, false, false, enum(func(f *filter) *[]redoubt.Severity { return &f.Severities }, redoubt.ParseSeverity)},
 	{index.FacetReachability, "Reachability", supply, []string{"always_reachable", "reachable", "conditionally_reachable", "unreachable", "unknown"}, false, false, enum(func(f *filter) *[]redoubt.Reachability { return &f.Reachabilities }, redoubt.ParseReachability)},
 	{index.FacetEPSS, "Exploit probability", supply, []string{"high", "medium", "low", "none"}, false, false, enum(func(f *filter) *[]redoubt.EPSSBand { return &f.EPSS }, redoubt.ParseEPSSBand)},
+	{index.FacetExploited, "Exploited", supply, []string{"true", "false"}, true, false, yesNo(func(f *filter) **bool { return &f.Exploited })},
 	{index.FacetTransitivity, "Dependency", supply, []string{"direct", "transitive", "unknown"}, false, false, enum(func(f *filter) *[]redoubt.Transitivity { return &f.Transitivities }, redoubt.ParseTransitivity)},
 	{index.FacetMalicious, "Malicious", supply, []string{"true", "false"}, true, true, yesNo(func(f *filter) **bool { return &f.Malicious })},
 	{index.FacetValidation, "Validation", secrets, []string{"confirmed_valid", "validation_error", "no_validator", "confirmed_invalid"}, false, false, enum(func(f *filter) *[]redoubt.ValidationState { return &f.ValidationStates }, redoubt.ParseValidationState)},

@@ -104,7 +104,7 @@ type param struct{ Name, Value string }
 // listFindings shows one of the three findings pages.
 func listFindings(t redoubt.IssueType) func(*visit) error {
 	return func(v *visit) error {
-		s, err := searchOf(productOf(t), v.to(productOf(t).Path), v.r.URL.Query(), v.Clock())
+		s, err := v.searched(productOf(t), v.r.URL.Query())
 		if err != nil {
 			return err
 		}
@@ -239,6 +239,10 @@ func valueLabel(f facet, value string) string {
 	switch {
 	case f.key == index.FacetRef:
 		return branch(value)
+	case f.key == index.FacetExploited && value == "true":
+		return "Known exploited"
+	case f.key == index.FacetExploited:
+		return "Not known"
 	case f.key == index.FacetIncludeHistory:
 		return "In the tree only"
 	case value == "true":
@@ -263,7 +267,7 @@ func (s *search) chips() []chip {
 		}
 	}
 	if s.query != "" {
-		out = append(out, chip{"Name", s.query, false, s.with(func(o *search) { o.query = "" })})
+		out = append(out, chip{"Search", s.query, false, s.with(func(o *search) { o.query = "" })})
 	}
 	if s.since != "" {
 		label := s.since

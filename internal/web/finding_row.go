@@ -13,6 +13,7 @@ import (
 // shownFinding is a finding as the Web API answers it, with what pages add.
 type shownFinding struct {
 	api.Finding
+	Exploited bool `json:"-"` // known to be (KEV)
 }
 
 // shownFindings decodes a page: what people see is what the API says.
@@ -22,7 +23,11 @@ func shownFindings(p *index.Page) ([]shownFinding, error) {
 		return nil, err
 	}
 	var out []shownFinding
-	return out, json.Unmarshal(buf.Bytes(), &out)
+	err := json.Unmarshal(buf.Bytes(), &out)
+	for i := range out {
+		out[i].Exploited = p.Exploited(i)
+	}
+	return out, err
 }
 
 // Title says in a few words what it is.
@@ -43,6 +48,10 @@ func (f shownFinding) Vulnerability() string {
 	}
 	return *f.VulnerabilityIdentifier
 }
+
+// Likely reports whether an exploit is so probable that a row says so: one in
+// ten within 30 days.
+func (f shownFinding) Likely() bool { return f.EPSSScore != nil && f.EPSSScore.Score >= 0.1 }
 
 // Message is the first paragraph of what the rule says.
 func (f shownFinding) Message() string {

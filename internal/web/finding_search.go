@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // product is one of the three findings pages.
@@ -73,6 +75,20 @@ func searchOf(p product, base string, q url.Values, now time.Time) (*search, err
 		return nil, bad
 	}
 	return s, nil
+}
+
+// searched reads an address, and learns what else a vulnerability is called
+// that it searches for: a finding may stand under another of its names.
+func (v *visit) searched(p product, q url.Values) (*search, error) {
+	s, err := searchOf(p, v.to(p.Path), q, v.Clock())
+	if err != nil || p.Type != redoubt.SCA || s.query == "" || strings.ContainsAny(s.query, " /") {
+		return s, err
+	}
+	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+		s.filter.Named, err = tx.AdvisoryNames(ctx, s.query)
+		return err
+	})
+	return s, err
 }
 
 func (s *search) readFacets(q url.Values, bad *redoubt.InvalidError) {

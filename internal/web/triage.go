@@ -60,7 +60,7 @@ func (v *visit) previewTriage() error {
 	if err != nil {
 		return redoubt.Invalid("query", "is no query")
 	}
-	s, err := searchOf(productOf(t), v.to(productOf(t).Path), q, v.Clock())
+	s, err := v.searched(productOf(t), q)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,145 @@
+package index
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/redoubt/redoubt"
+)
+
+// A search looks through the dictionaries, which are far smaller than the rows:
+// names of rules, projects and packages have a bitmap each; paths, names of
+// vulnerabilities and messages are so many that a pass over the rows is cheaper
+// than a bitmap for each. What was found is remembered until something changes,
+// because every facet of a page asks again.
+
+// searchedText is how many bytes of a message a search looks at.
+const searchedText = 2 << 10
+
+// searchable is the part of a text that is searched, in lower case.
+func searchable(text string) string {
+	return strings.Clone(strings.ToLower(text[:min(len(text), searchedText)]))
+}
+
+// nameRow tells a row what only searches look at.
+func (s *state) nameRow(r *row, f *redoubt.IndexedFinding) {
+	if f.IssueType == redoubt.SCA {
+		r.vuln = s.vulns.number(strings.ToLower(redoubt.BodyVulnerability(f.Body)))
+	}
+	if !s.rules.entries[r.rule].open {
+		return
+	}
+	var message string
+	if json.Unmarshal(redoubt.BodyMessage(f.Body), &message) == nil {
+		r.says = s.says.number(searchable(message))
+	}
+}
+
+// searches remembers what searches found. It is safe for concurrent use.
+type searches struct {
+	mu    sync.Mutex
+	known map[searched]*roaring.Bitmap
+}
+
+// searched is a search of a partition.
+type searched struct {
+	p           *partition
+	text, named string
+}
+
+// maxSearches is how many searches are remembered; then all are forgotten.
+const maxSearches = 32
+
+func (r *searches) get(key searched) *roaring.Bitmap {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known[key]
+}
+
+func (r *searches) put(key searched, b *roaring.Bitmap) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil || len(r.known) >= maxSearches {
+		r.known = map[searched]*roaring.Bitmap{}
+	}
+	r.known[key] = b
+}
+
+func (r *searches) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known = nil
+}
+
+// found returns the rows that a search selects (redoubt.FindingFilter), to be
+// read only.
+func (s *state) found(p *partition, text string, named []string) *roaring.Bitmap {
+	key := searched{p, strings.ToLower(text), strings.ToLower(strings.Join(named, "\n"))}
+	b := s.searches.get(key)
+	if b == nil {
+		b = s.search(p, key.text, strings.Split(key.named, "\n"))
+		s.searches.put(key, b)
+	}
+	return b
+}
+
+func (s *state) search(p *partition, text string, named []string) *roaring.Bitmap {
+	has := func(in string) bool { return strings.Contains(strings.ToLower(in), text) }
+	var sets []*roaring.Bitmap
+	for n, project := range s.projects.entries {
+		if project != nil && strings.Contains(project.folded, text) {
+			sets = append(sets, p.having(byProject, uint32(n)))
+		}
+	}
+	for n, rule := range s.rules.entries {
+		if rule != nil && (has(rule.name) || strings.Contains(rule.said, text)) {
+			sets = append(sets, p.having(byRule, uint32(n)))
+		}
+	}
+	for n, name := range s.packages.texts {
+		if has(name) {
+			sets = append(sets, p.having(byPackage, uint32(n)))
+		}
+	}
+	paths, says, vulns := s.paths.containing(text), s.says.containing(text), s.vulns.containing(text)
+	for _, n := range s.vulns.find(named) {
+		vulns.add(n)
+	}
+	return roaring.FastOr(append(sets, p.passing(func(r *row) bool { return paths.has(r.path) || vulns.has(r.vuln) || says.has(r.says) }))...)
+}
+
+// passing returns the rows that pass a test.
+func (p *partition) passing(test func(*row) bool) *roaring.Bitmap {
+	var ordinals []uint32
+	for i := range p.rows {
+		if test(&p.rows[i]) {
+			ordinals = append(ordinals, uint32(i))
+		}
+	}
+	return roaring.And(roaring.BitmapOf(ordinals...), p.listed)
+}
+
+// numbers is a set of numbers of a dictionary.
+type numbers []uint64
+
+func (n numbers) has(v uint32) bool { return int(v/64) < len(n) && n[v/64]>>(v%64)&1 == 1 }
+
+func (n *numbers) add(v uint32) {
+	for int(v/64) >= len(*n) {
+		*n = append(*n, 0)
+	}
+	(*n)[v/64] |= 1 << (v % 64)
+}
+
+// containing returns the words that hold a text; the empty word is none of them.
+func (w *words) containing(text string) (out numbers) {
+	for n, word := range w.texts {
+		if n > 0 && strings.Contains(word, text) {
+			out.add(uint32(n))
+		}
+	}
+	return out
+}

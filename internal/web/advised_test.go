@@ -1,0 +1,175 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/version"
+)
+
+// object is JSON.
+type object = map[string]any
+
+// osv is a record of one npm package that is affected below a version.
+func osv(id, name, fixed, severity string, aliases ...string) object {
+	return object{
+		"id": id, "modified": "2021-05-01T00:00:00Z", "published": "2021-02-15T00:00:00Z", "aliases": aliases,
+		"summary": "Trouble with " + name, "details": "Long words about **" + name + "**.",
+		"references":        []object{{"type": "WEB", "url": "https://example.org/" + id}},
+		"database_specific": object{"severity": severity, "cwe_ids": []string{"CWE-1321"}},
+		"affected": []object{{
+			"package": object{"ecosystem": "npm", "name": name},
+			"ranges":  []object{{"type": "SEMVER", "events": []object{{"introduced": "0"}, {"fixed": fixed}}}},
+		}},
+	}
+}
+
+// advise loads records as the command does, and has the deployment follow.
+func (s *site) advise(records ...object) {
+	s.t.Helper()
+	for _, r := range records {
+		text, err := json.Marshal(r)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if _, err := advisory.Load(s.t.Context(), s.store, advisory.One("record.json", text), nil); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if _, err := s.store.PublishAdvisories(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	s.sweep()
+}
+
+func (s *site) sweep() {
+	s.t.Helper()
+	sweep := advisory.Sweep[*store.Tx]{
+		Store: s.store, Library: advisory.NewLibrary(func(ecosystem string) advisory.Order { return version.OrderOf(ecosystem) }),
+		Update: func(ctx context.Context, id int64, fn func(context.Context, *store.Tx) error) error {
+			return s.store.Update(ctx, id, storetest.Actor, fn)
+		},
+		Follow: func(ctx context.Context, tx *store.Tx, advised redoubt.Advised) (int, error) {
+			p, err := tx.Project(ctx, advised.ProjectID)
+			if err != nil {
+				return 0, err
+			}
+			sum, err := ingest.Follow(ctx, tx, p, advised, 0, tx.Now())
+			if err != nil {
+				return 0, err
+			}
+			return len(sum.Items), tx.RefreshScores(ctx, p.ID, advised.Ref)
+		},
+	}
+	if _, err := sweep.Deployment(s.t.Context(), s.org.ID); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// scores loads EPSS scores and the catalogue of exploited vulnerabilities.
+func (s *site) scores(epss map[string]float64, exploited ...redoubt.KEV) {
+	s.t.Helper()
+	err := s.store.PutScores(s.t.Context(), func(put func(redoubt.EPSSScore) error) error {
+		for cve, score := range epss {
+			if err := put(redoubt.EPSSScore{CVE: cve, EPSS: redoubt.EPSS{Score: score, Percentile: score}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.store.PutExploited(s.t.Context(), exploited)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.sweep()
+}
+
+// lockfile imports the only lockfile of a project's ref.
+func (s *site) lockfile(project, ref, name, text string) {
+	s.t.Helper()
+	reading := &report.Reading{}
+	if err := reading.Add(strings.NewReader(text), report.Options{Name: name, Key: []byte("a key of the tests")}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.upload(ingest.Upload{Project: redoubt.Project{Name: project}, Ref: ref, Full: true, DeclaredFull: true, Whole: true}, reading)
+}
+
+const shopLock = `{"name":"shop","version":"1.0.0","lockfileVersion":3,"packages":{
+	"":{"name":"shop","dependencies":{"express":"*","lodash":"*"}},
+	"node_modules/express":{"version":"4.18.0","dependencies":{"body-parser":"1.20.0","qs":"6.5.0"}},
+	"node_modules/body-parser":{"version":"1.20.0","dependencies":{"qs":"6.5.0"}},
+	"node_modules/qs":{"version":"6.5.0"},
+	"node_modules/lodash":{"version":"4.17.20"}}}`
+
+// advisedSite has three vulnerabilities of which two are here: lodash, directly,
+// exploited, and qs, through express.
+func advisedSite(t testing.TB) *site {
+	t.Helper()
+	s := newSite(t)
+	s.lockfile("acme/shop", "main", "package-lock.json", shopLock)
+	s.lockfile("acme/shop", "release/1", "package-lock.json", shopLock)
+	s.advise(
+		osv("GHSA-35jh-r3h4-6jhm", "lodash", "4.17.21", "HIGH", "CVE-2021-23337"),
+		osv("GHSA-hrpp-h998-j3pp", "qs", "6.5.3", "MODERATE", "CVE-2022-24999"),
+		osv("GHSA-0000-0000-0000", "left-pad", "1.3.1", "LOW"),
+	)
+	s.scores(map[string]float64{"CVE-2021-23337": 0.42, "CVE-2022-24999": 0.01},
+		redoubt.KEV{CVE: "CVE-2021-23337", Added: storetest.Epoch, Due: storetest.Epoch.AddDate(0, 0, 21), Ransomware: true, Action: "Apply updates per vendor instructions."})
+	return s
+}
+
+// What is searched for is found under every name, wherever it stands, and
+// counted exactly.
+func TestSearchFindsByEveryName(t *testing.T) {
+	s := advisedSite(t)
+	const page = "/supply-chain/vulnerabilities"
+	for query, want := range map[string]string{
+		"CVE-2021-23337": "1", "ghsa-35jh-r3h4-6jhm": "1", "cve-202": "2", "LODASH": "1", "package-lock": "2", "acme/sh": "2", "trouble+with+qs": "1", "cve-1999": "0",
+	} {
+		if got := total(t, s.page(page+"?q="+query)); got != want {
+			t.Errorf("%s: %s findings, want %s", query, got, want)
+		}
+	}
+	says(t, s.page(page+"?q=ghsa-35jh-r3h4-6jhm"), "CVE-2021-23337", "lodash")
+	demo := demoSite(t)
+	for _, query := range []string{"sql", "src%2F"} {
+		if got := total(t, demo.page("/findings?status=any&q="+query)); got == "0" {
+			t.Errorf("%s finds no code", query)
+		}
+	}
+	preview := s.post("/triage/preview", map[string][]string{"type": {"sca"}, "query": {"q=ghsa-35jh-r3h4-6jhm"}, "all": {"1"}})
+	says(t, preview.text, "1 vulnerability")
+}
+
+// What is known to be exploited can be filtered by, is counted, and follows the
+// catalogue in both directions.
+func TestExploitedIsShownCountedAndFollowed(t *testing.T) {
+	s := advisedSite(t)
+	const page = "/supply-chain/vulnerabilities"
+	says(t, s.page(page), ">Exploited</span>", "EPSS 42", "4.17.21", "known_exploited=true")
+	for query, want := range map[string]string{"known_exploited=true": "1", "known_exploited=false": "1"} {
+		if got := total(t, s.page(page+"?"+query)); got != want {
+			t.Errorf("%s: %s findings, want %s", query, got, want)
+		}
+	}
+	if a := s.get(page + "?known_exploited=perhaps"); a.StatusCode != 400 {
+		t.Errorf("a value that is none: %d", a.StatusCode)
+	}
+	s.scores(nil)
+	if got := total(t, s.page(page+"?known_exploited=true")); got != "0" {
+		t.Errorf("%s findings are exploited by an empty catalogue", got)
+	}
+	if strings.Contains(s.page(page), ">Exploited</span>") {
+		t.Error("the row still says so")
+	}
+}
