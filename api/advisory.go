@@ -17,7 +17,7 @@ type Advisory struct {
 	Exploited  *Exploited        `json:"known_exploited" doc:"Its entry in the catalogue of vulnerabilities that are known to be exploited; null when it has none."`
 	Malicious  bool              `json:"is_malicious" doc:"Whether it is a package made to do harm."`
 	Withdrawn  bool              `json:"withdrawn" doc:"Whether all its records were withdrawn: then it matches nothing."`
-	CWENames   []string          `json:"cweNames" doc:"Weaknesses." example:"[\"CWE-502\"]"`
+	CWENames   []string          `json:"cweNames" doc:"Weaknesses." example:"[\"CWE-502: Deserialization of Untrusted Data\"]"`
 	Packages   []AdvisoryPackage `json:"packages" doc:"Affected packages."`
 	References []string          `json:"references" doc:"Pages about it."`
 	Records    []AdvisoryRecord  `json:"records" doc:"The records that it is made of."`

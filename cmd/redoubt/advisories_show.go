@@ -64,7 +64,7 @@ func printVulnerability(w io.Writer, v *advisory.Vulnerability) {
 			line("cvss", fmt.Sprintf("%.1f %s", r.Score, r.Vector))
 		}
 	}
-	line("weaknesses", strings.Join(v.CWEs(), " "))
+	line("weaknesses", strings.Join(v.CWEs(), "; "))
 	if v.Withdrawn() {
 		line("withdrawn", "it matches nothing")
 	}

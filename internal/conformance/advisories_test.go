@@ -198,7 +198,8 @@ func TestSupplyFiltersFindAdvisories(t *testing.T) {
 		}
 		f := get[api.ListFindingsResponse](t, s, "findings?issue_type=sca&severities=low").SCAFindings.Findings[0]
 		fixes := []api.FixRecommendation{{Package: "lodash", Version: "4.17.21"}}
-		if !slices.Equal(f.FixRecommendations, fixes) || f.EPSSScore == nil || f.EPSSScore.Score != 0.7 || !slices.Equal(f.Rule.CWENames, []string{"CWE-79"}) ||
+		weaknesses := []string{"CWE-79: Improper Neutralization of Input During Web Page Generation ('Cross-site Scripting')"}
+		if !slices.Equal(f.FixRecommendations, fixes) || f.EPSSScore == nil || f.EPSSScore.Score != 0.7 || !slices.Equal(f.Rule.CWENames, weaknesses) ||
 			f.Rule.Message != "Trouble with lodash\n\nLong words." || f.RuleName != "CVE-2021-23337" || f.Location.FilePath != "package-lock.json" ||
 			*f.RuleMessage != "lodash 4.17.20 is affected by CVE-2021-23337: Trouble with lodash" || f.Reachability != "unknown" || f.FirstSeenScanID == 0 {
 			t.Errorf("%+v", f)

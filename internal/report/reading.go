@@ -107,6 +107,9 @@ func (r *Reading) Reports(known func(tool, rule string) bool) []*redoubt.Report 
 	r.secrets.reveal(all, known)
 	for _, rep := range all {
 		r.secrets.number(rep)
+		for _, rule := range rep.Rules {
+			rule.CWE = redoubt.NameWeaknesses(rule.CWE)
+		}
 	}
 	r.secrets.blank(all)
 	r.secrets.scrub(all...)

@@ -161,7 +161,11 @@ func TestSARIFTags(t *testing.T) {
 		"relationships":[{"target":{"id":"CWE-611","toolComponent":{"name":"cwe"}}},{"target":{"id":"1","toolComponent":{"name":"OTHER"}}}]`, "").Rule
 	want := &redoubt.Rule{
 		Name: "r", IssueType: redoubt.SAST, Severity: redoubt.SeverityMedium, Confidence: redoubt.ConfidenceMedium, Category: "maintainability",
-		CWE:   []string{"CWE-79", "CWE-22", "CWE-89: SQL", "CWE-611"},
+		CWE: []string{
+			"CWE-79: Improper Neutralization of Input During Web Page Generation ('Cross-site Scripting')",
+			"CWE-22: Improper Limitation of a Pathname to a Restricted Directory ('Path Traversal')",
+			"CWE-89: SQL", "CWE-611: Improper Restriction of XML External Entity Reference",
+		},
 		OWASP: []string{"A01:2021 - Broken", "A3:2017"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

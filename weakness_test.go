@@ -1,0 +1,44 @@
+package redoubt
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestNameWeaknesses(t *testing.T) {
+	const xss = "CWE-79: Improper Neutralization of Input During Web Page Generation ('Cross-site Scripting')"
+	tests := []struct{ list, want []string }{
+		{nil, nil},
+		{[]string{"CWE-79"}, []string{xss}},
+		{[]string{"cwe-079"}, []string{xss}},
+		{[]string{"CWE-79:"}, []string{xss}},
+		{[]string{"CWE-79: what the tool calls it"}, []string{"CWE-79: what the tool calls it"}},
+		{[]string{"CWE-79", "CWE-79: what the tool calls it", "CWE-89"}, []string{
+			"CWE-79: what the tool calls it",
+			"CWE-89: Improper Neutralization of Special Elements used in an SQL Command ('SQL Injection')",
+		}},
+		{[]string{"CWE-79", "CWE-079"}, []string{xss}},
+		{[]string{"CWE-310"}, []string{"CWE-310: Cryptographic Issues"}}, // a category, which advisories name all the same
+		{[]string{"CWE-9999999"}, []string{"CWE-9999999"}},
+		{[]string{"NVD-CWE-noinfo", "weak", ""}, []string{"NVD-CWE-noinfo", "weak", ""}},
+	}
+	for _, test := range tests {
+		if got := NameWeaknesses(test.list); !slices.Equal(got, test.want) {
+			t.Errorf("NameWeaknesses(%q) = %q, want %q", test.list, got, test.want)
+		}
+	}
+}
+
+// MITRE's licence asks every copy to hold its copyright and the licence; the
+// list must be whole.
+func TestWeaknessList(t *testing.T) {
+	for _, line := range []string{"The MITRE Corporation", "non-exclusive, royalty-free license", "version 4."} {
+		if !strings.Contains(weaknessList, line) {
+			t.Errorf("the list does not say %q", line)
+		}
+	}
+	if got := len(weaknessNames()); got < 1300 {
+		t.Errorf("%d weaknesses have names, want all of some 1,370", got)
+	}
+}
