@@ -1,15 +1,17 @@
 package redoubt
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// PolicyCondition says which supply-chain findings a policy fails builds on,
-// whoever reports them and whatever their rule. All that it asks for must hold;
-// of several conditions of a policy, one is enough.
+// PolicyCondition says what a policy does about supply-chain findings, whoever
+// reports them and whatever their rule: block fails builds on them, comment shows
+// them with the build, monitor only records them. All that it asks for must hold;
+// of several conditions of a policy, one is enough, and the strictest counts.
 type PolicyCondition struct {
 	ID        int64      `json:"id"` // within the policy, from 1
 	Mode      PolicyMode `json:"mode"`
@@ -21,6 +23,16 @@ type PolicyCondition struct {
 	Fixable   bool       `json:"fixable,omitempty"` // some version fixes it
 	Direct    bool       `json:"direct,omitempty"`  // the project asks for the package itself
 	GraceDays int        `json:"grace_days,omitempty"`
+	// Scope leaves out projects that the policy is for.
+	Scope PolicyScope `json:"scope,omitzero"`
+	// Branches are globs as those of projects: one must fit the branch's name, or
+	// the ref in full, as refs/pull/**. None is every ref.
+	Branches ProjectGlobs `json:"branches,omitempty"`
+}
+
+// CoversRef reports whether the condition is for a ref, which is in full.
+func (c *PolicyCondition) CoversRef(ref string) bool {
+	return c.Branches.Allows(strings.TrimPrefix(ref, "refs/heads/")) || c.Branches.Allows(ref)
 }
 
 // MaxConditions is how many conditions a policy has at most.
@@ -60,10 +72,19 @@ func (c *PolicyCondition) Holds(f *Finding, facts *SupplyFacts) bool {
 
 // Check says what is wrong with the condition, or returns nil.
 func (c *PolicyCondition) Check() error {
+	var where error
+	fault := func(format string, args ...any) { where = errors.Join(where, fmt.Errorf(format, args...)) }
+	checkGlobs(c.Scope.Projects, fault)
+	checkGlobs(c.Branches, fault)
+	if _, err := NormalTags(c.Scope.Tags); err != nil {
+		fault("%w", err)
+	}
 	switch {
+	case where != nil:
+		return where
 	case c.Mode.String() == "":
 		return fmt.Errorf("the mode is one of monitor, comment, block")
-	case c.EPSS < 0 || c.EPSS > 1:
+	case !(c.EPSS >= 0 && c.EPSS <= 1):
 		return fmt.Errorf("an EPSS score is from 0 to 1")
 	case c.GraceDays < 0 || c.GraceDays > maxGraceDays:
 		return fmt.Errorf("the days of grace are from 0 to %d", maxGraceDays)
@@ -75,7 +96,8 @@ func (c *PolicyCondition) Check() error {
 	return nil
 }
 
-// String says what the condition asks for, as "high or worse, with a fix".
+// String says what the condition asks for and where, as "high or worse, with a
+// fix, in acme/*".
 func (c *PolicyCondition) String() string {
 	var parts []string
 	add := func(asked bool, text string) {
@@ -95,6 +117,55 @@ func (c *PolicyCondition) String() string {
 	add(c.Malicious, "malicious")
 	add(c.Fixable, "with a fix")
 	add(c.Direct, "direct")
-	add(c.GraceDays > 0, fmt.Sprintf("known for %d days", c.GraceDays))
-	return strings.Join(parts, ", ")
+	add(c.GraceDays == 1, "known for a day")
+	add(c.GraceDays > 1, fmt.Sprintf("known for %d days", c.GraceDays))
+	return strings.Join(append(parts, c.places()...), ", ")
+}
+
+// places says where the condition holds, where that is not everywhere.
+func (c *PolicyCondition) places() (parts []string) {
+	for _, p := range []struct {
+		word string
+		list []string
+	}{{"in", c.Scope.Projects}, {"tagged", c.Scope.Tags}, {"on", c.Branches}} {
+		if len(p.list) > 0 {
+			parts = append(parts, p.word+" "+strings.Join(p.list, " or "))
+		}
+	}
+	return parts
+}
+
+// Sentence says the same in plain language, for those who do not know the words,
+// as "blocks when severity is high or worse and a fix exists, in acme/*".
+func (c *PolicyCondition) Sentence() string {
+	verb := map[PolicyMode]string{ModeBlock: "blocks", ModeComment: "comments", ModeMonitor: "records"}[c.Mode]
+	var asks []string
+	for _, ask := range []struct {
+		asked bool
+		text  string
+	}{
+		{c.Severity == SeverityCritical, "severity is critical"},
+		{c.Severity != 0 && c.Severity != SeverityCritical, "severity is " + c.Severity.String() + " or worse"},
+		{c.Reachable, "code reaches it"},
+		{c.EPSS > 0, "the EPSS score is " + strconv.FormatFloat(c.EPSS, 'g', -1, 64) + " or more"},
+		{c.Exploited, "it is known to be exploited"},
+		{c.Malicious, "the package is malicious"},
+		{c.Fixable, "a fix exists"},
+		{c.Direct, "the project asks for the package itself"},
+		{c.GraceDays == 1, "it has been there for a day or more"},
+		{c.GraceDays > 1, fmt.Sprintf("it has been there for %d days or more", c.GraceDays)},
+	} {
+		if ask.asked {
+			asks = append(asks, ask.text)
+		}
+	}
+	text := verb + " when " + asks[0]
+	for i, ask := range asks[1:] {
+		if i == len(asks)-2 {
+			text += " and " + ask
+		} else {
+			text += ", " + ask
+		}
+	}
+	return strings.Join(append([]string{text}, c.places()...), ", ")
 }

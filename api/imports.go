@@ -30,6 +30,7 @@ type ImportGate struct {
 	Blocked  bool         `json:"blocked" doc:"Whether a finding of a blocking rule is new, so that the build should fail."`
 	Reason   string       `json:"reason" doc:"Why, for people; empty when nothing blocks." example:""`
 	Blocking []ImportItem `json:"blocking" doc:"The findings that block, each source's worst first."`
+	Noted    []ImportItem `json:"noted" doc:"The findings that conditions of policies hold for which fail no build: those in mode comment are to be shown, those in mode monitor are only recorded."`
 }
 
 // Import says what the reports of one source did.
@@ -64,6 +65,9 @@ type ImportItem struct {
 	Line      int    `json:"line" doc:"Its line; 0 when not known." example:"10"`
 	Change    string `json:"change" enum:"new,changed,returned,moved,closed,removed,unchanged" doc:"What happened; unchanged only where a finding blocks."`
 	Muted     bool   `json:"muted" doc:"Whether a comment in the code silences it."`
+	Condition string `json:"condition,omitempty" doc:"In a gate: the condition of a policy that holds for it." example:"condition 1 of supply-chain: high or worse, with a fix"`
+	Mode      string `json:"mode,omitempty" enum:"monitor,comment,block" doc:"In a gate: the mode of that condition." example:"block"`
+	Text      string `json:"text,omitempty" doc:"In a gate: the dependency, its fix and the condition, for people."`
 }
 
 // RefusedItem is one item of a report that could not be taken.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,7 +133,10 @@ func (b *build) take(in api.ImportResponse) {
 	source := map[int64]string{}
 	found := func(item api.ImportItem, by string) ci.Finding {
 		page := fmt.Sprintf("%s/orgs/%s/findings/%d", b.server.base, b.server.deployment, item.FindingID)
-		return ci.Finding{ID: item.FindingID, URL: page, Source: by, Rule: item.Rule, Path: item.Path, Line: item.Line, Change: item.Change}
+		return ci.Finding{
+			ID: item.FindingID, URL: page, Source: by, Rule: item.Rule, Path: item.Path, Line: item.Line, Change: item.Change,
+			Condition: item.Condition, Mode: item.Mode, Text: item.Text,
+		}
 	}
 	note := func(items []api.ImportItem, by string) {
 		for _, item := range items {
@@ -160,13 +164,19 @@ func (b *build) take(in api.ImportResponse) {
 		}
 		r.Sources = append(r.Sources, s)
 	}
-	for _, item := range in.Gate.Blocking {
-		f := found(item, source[item.FindingID])
-		if f.Source == "" && len(in.Imports) == 1 {
-			f.Source = in.Imports[0].Source
+	gate := func(list []ci.Finding, items []api.ImportItem) []ci.Finding {
+		for _, item := range items {
+			f := found(item, source[item.FindingID])
+			if f.Source == "" && len(in.Imports) == 1 {
+				f.Source = in.Imports[0].Source
+			}
+			if f.ID == 0 || !slices.ContainsFunc(list, func(had ci.Finding) bool { return had.ID == f.ID }) {
+				list = append(list, f) // the inventory and the scan may both tell of it
+			}
 		}
-		r.Blocking = append(r.Blocking, f)
+		return list
 	}
+	r.Blocking, r.Noted = gate(r.Blocking, in.Gate.Blocking), gate(r.Noted, in.Gate.Noted)
 	if in.Gate.Reason != "" {
 		r.Reason = strings.TrimSpace(r.Reason + " " + in.Gate.Reason)
 	}

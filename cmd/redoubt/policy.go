@@ -111,7 +111,16 @@ func (c policyShowCmd) Run(a *app) error {
 		}
 		fmt.Fprintf(a.out, "%s: for %s; blocking rules fail builds on %s findings; paths left out: %s\n\n",
 			p.Name, scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "none"))
-		return table(a.out, "RULE MODE SERVED VERSION CHECKED STARTER CHANGED", rows)
+		if err := table(a.out, "RULE MODE SERVED VERSION CHECKED STARTER CHANGED", rows); err != nil || len(p.Conditions) == 0 {
+			return err
+		}
+		fmt.Fprintln(a.out)
+		rows = make([][]string, len(p.Conditions))
+		for i := range p.Conditions {
+			c := &p.Conditions[i]
+			rows[i] = []string{strconv.FormatInt(c.ID, 10), c.Mode.String(), c.Sentence()}
+		}
+		return table(a.out, "CONDITION MODE WHAT", rows)
 	})
 }
 

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/redoubt/redoubt"
@@ -12,7 +12,7 @@ import (
 )
 
 type policyConditionCmd struct {
-	Add    policyConditionAddCmd    `cmd:"" help:"Fail builds on dependencies that are all that the flags say."`
+	Add    policyConditionAddCmd    `cmd:"" help:"Fail builds on dependencies that are all that the flags say, or only show or record them."`
 	List   policyConditionListCmd   `cmd:"" help:"List the conditions of a policy, or of all."`
 	Remove policyConditionRemoveCmd `cmd:"" help:"Drop a condition."`
 }
@@ -20,7 +20,7 @@ type policyConditionCmd struct {
 type policyConditionAddCmd struct {
 	tenant
 	Policy    string  `arg:"" help:"A policy for the supply chain, by slug or id."`
-	Mode      string  `help:"What it does to a build: only block fails one; comment and monitor keep the condition without." enum:"monitor,comment,block" default:"block" placeholder:"MODE"`
+	Mode      string  `help:"What it does to a build: block fails it; comment shows what it holds for with the build; monitor only records it." enum:"monitor,comment,block" default:"block" placeholder:"MODE"`
 	Severity  string  `help:"At least so severe: low, medium, high or critical." placeholder:"SEVERITY"`
 	Reachable bool    `help:"Code reaches it, or it is dangerous without."`
 	EPSS      float64 `name:"epss" help:"An EPSS score of at least this, from 0 to 1." placeholder:"SCORE"`
@@ -29,12 +29,17 @@ type policyConditionAddCmd struct {
 	Fixable   bool    `help:"Some version fixes it."`
 	Direct    bool    `help:"The project asks for the package itself."`
 	Grace     int     `help:"Found so many days ago or more." placeholder:"DAYS"`
+
+	Project []string `help:"Only in projects whose name fits: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
+	Tag     []string `help:"Only in projects with the tag. May be repeated: one of them is enough." sep:"none" placeholder:"TAG"`
+	Branch  []string `help:"Only on branches whose name fits, as release/*, or refs in full, as refs/pull/**. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
 }
 
 // Run adds the condition to the policy.
 func (c policyConditionAddCmd) Run(a *app) error {
 	made := redoubt.PolicyCondition{
 		Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.KEV, Malicious: c.Malicious, Fixable: c.Fixable, Direct: c.Direct, GraceDays: c.Grace,
+		Scope: redoubt.PolicyScope{Projects: c.Project, Tags: c.Tag}, Branches: c.Branch,
 	}
 	made.Mode, _ = redoubt.ParsePolicyMode(c.Mode)
 	if c.Severity != "" {
@@ -48,12 +53,7 @@ func (c policyConditionAddCmd) Run(a *app) error {
 		if err != nil {
 			return "", err
 		}
-		made.ID = 1
-		for _, other := range p.Conditions {
-			made.ID = max(made.ID, other.ID+1)
-		}
-		p.Conditions = append(slices.Clip(p.Conditions), made)
-		_, _, err = policy.Save(ctx, tx, p)
+		made, err := policy.AddCondition(ctx, tx, p, made)
 		return fmt.Sprintf("condition %d of %s, in mode %s: %s", made.ID, p.Slug, made.Mode, &made), err
 	})
 }
@@ -98,12 +98,10 @@ func (c policyConditionRemoveCmd) Run(a *app) error {
 		if err != nil {
 			return "", err
 		}
-		left := slices.DeleteFunc(slices.Clone(p.Conditions), func(one redoubt.PolicyCondition) bool { return one.ID == c.ID })
-		if len(left) == len(p.Conditions) {
+		_, err = policy.RemoveCondition(ctx, tx, p, c.ID)
+		if errors.Is(err, redoubt.ErrNotFound) {
 			return "", fmt.Errorf("%s has no condition %d; redoubt policy condition list shows what there is", p.Slug, c.ID)
 		}
-		p.Conditions = left
-		_, _, err = policy.Save(ctx, tx, p)
 		return fmt.Sprintf("condition %d of %s is gone", c.ID, p.Slug), err
 	})
 }

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// open are the findings to show a reviewer: those that block, then what is new.
+// open are the findings to show a reviewer: those that block, then what
+// conditions comment on, then what is new.
 func (o *Outcome) open() (list []Finding, blocking int) {
 	seen := map[int64]bool{}
-	for _, part := range [][]Finding{o.Blocking, o.New} {
+	for _, part := range [][]Finding{o.Blocking, o.commented(), o.New} {
 		for _, f := range part {
 			if !seen[f.ID] || f.ID == 0 {
 				seen[f.ID] = true
@@ -19,6 +20,14 @@ func (o *Outcome) open() (list []Finding, blocking int) {
 		}
 	}
 	return list, min(len(o.Blocking), len(list))
+}
+
+// said is what a reviewer is told of a finding.
+func (f Finding) said() string {
+	if f.Text != "" {
+		return f.Text + ": " + f.URL
+	}
+	return f.Rule + ": " + f.URL
 }
 
 // CodeQuality is the report that GitLab shows in merge requests.
@@ -45,7 +54,7 @@ func (o *Outcome) CodeQuality() ([]byte, error) {
 			severity = "blocker"
 		}
 		issues = append(issues, issue{
-			Description: f.Rule + ": " + f.URL, CheckName: f.Rule, Fingerprint: fmt.Sprintf("redoubt-%s-%d", o.Deployment, f.ID),
+			Description: f.said(), CheckName: f.Rule, Fingerprint: fmt.Sprintf("redoubt-%s-%d", o.Deployment, f.ID),
 			Severity: severity, Location: location{f.Path, lines{max(f.Line, 1)}},
 		})
 	}
@@ -79,7 +88,7 @@ func (o *Outcome) SARIF(version string) ([]byte, error) {
 			location["region"] = object{"startLine": f.Line}
 		}
 		results = append(results, object{
-			"ruleId": f.Rule, "ruleIndex": at, "level": level, "message": object{"text": f.Rule + ": " + f.URL}, "hostedViewerUri": f.URL,
+			"ruleId": f.Rule, "ruleIndex": at, "level": level, "message": object{"text": f.said()}, "hostedViewerUri": f.URL,
 			"locations":           []object{{"physicalLocation": location}},
 			"partialFingerprints": object{"redoubtFindingId/v1": fmt.Sprint(f.ID)},
 		})

@@ -1,17 +1,18 @@
 package ci
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"strings"
 )
 
 // Annotations are workflow commands of GitHub that mark the lines: an error for
-// what blocks, a warning for what else is new. Whatever a name holds, it makes
+// what blocks, a warning for what conditions comment on and for what else is new. Whatever a name holds, it makes
 // no command of its own.
 func (o *Outcome) Annotations() string {
 	var b strings.Builder
-	blocks := map[Finding]bool{}
+	told := map[int64]bool{}
 	note := func(level, text string, f Finding) {
 		fmt.Fprintf(&b, "::%s file=%s", level, property(f.Path))
 		if f.Line > 0 {
@@ -19,13 +20,15 @@ func (o *Outcome) Annotations() string {
 		}
 		fmt.Fprintf(&b, ",title=%s::%s\n", property(f.Rule), data(text+" "+f.URL))
 	}
-	for _, f := range o.Blocking[:min(len(o.Blocking), maxShown)] {
-		blocks[Finding{ID: f.ID}] = true
-		note("error", "Blocks this build: "+f.Rule, f)
-	}
-	for _, f := range o.New[:min(len(o.New), maxShown)] {
-		if !blocks[Finding{ID: f.ID}] {
-			note("warning", "New: "+f.Rule, f)
+	for _, kind := range []struct {
+		level, text string
+		of          []Finding
+	}{{"error", "Blocks this build: ", o.Blocking}, {"warning", "To look at: ", o.commented()}, {"warning", "New: ", o.New}} {
+		for _, f := range kind.of[:min(len(kind.of), maxShown)] {
+			if !told[f.ID] || f.ID == 0 {
+				told[f.ID] = true
+				note(kind.level, kind.text+cmp.Or(f.Text, f.Rule), f)
+			}
 		}
 	}
 	return b.String()
@@ -50,21 +53,25 @@ func (o *Outcome) Summary() string {
 	case len(o.Trouble) > 0:
 		verdict = "could not judge this build"
 	}
-	fmt.Fprintf(&b, "## Redoubt %s\n\n%s on %s: %d new, %d fixed, %d blocking. [All findings](%s)\n",
-		verdict, code(o.Project), code(o.Ref), len(o.New), len(o.Fixed), len(o.Blocking), o.URL)
+	fmt.Fprintf(&b, "## Redoubt %s\n\n%s on %s: %d new, %d fixed, %d to look at, %d blocking. [All findings](%s)\n",
+		verdict, code(o.Project), code(o.Ref), len(o.New), len(o.Fixed), len(o.commented()), len(o.Blocking), o.URL)
 	for _, t := range o.Trouble {
 		fmt.Fprintf(&b, "\n- %s\n", code(t))
 	}
 	for _, list := range []struct {
 		title string
 		of    []Finding
-	}{{"Blocking", o.Blocking}, {"New", o.New}, {"Fixed", o.Fixed}} {
+	}{{"Blocking", o.Blocking}, {"To look at", o.commented()}, {"New", o.New}, {"Fixed", o.Fixed}} {
 		if len(list.of) == 0 {
 			continue
 		}
 		fmt.Fprintf(&b, "\n### %s\n\n| finding | rule | place |\n|---|---|---|\n", list.title)
 		for _, f := range list.of[:min(len(list.of), maxShown)] {
-			fmt.Fprintf(&b, "| [%d](%s) | %s | %s |\n", f.ID, f.URL, code(f.Rule), code(f.place()))
+			rule := code(f.Rule)
+			if f.Text != "" {
+				rule += "<br>" + code(f.Text)
+			}
+			fmt.Fprintf(&b, "| [%d](%s) | %s | %s |\n", f.ID, f.URL, rule, code(f.place()))
 		}
 		if more := len(list.of) - maxShown; more > 0 {
 			fmt.Fprintf(&b, "\nand %d more\n", more)

@@ -23,6 +23,7 @@ type Outcome struct {
 	New         []Finding `json:"new"`          // that were not there, or are back
 	Fixed       []Finding `json:"fixed"`
 	Blocking    []Finding `json:"blocking"`
+	Noted       []Finding `json:"noted"`   // that conditions hold for which fail no build
 	Sources     []Source  `json:"sources"` // what was handed in
 }
 
@@ -35,6 +36,22 @@ type Finding struct {
 	Path   string `json:"path"`
 	Line   int    `json:"line"`   // 0 when not known
 	Change string `json:"change"` // new, returned, closed, …, unchanged
+	// Of what a condition of a policy holds for: the condition, its mode, and the
+	// dependency with its fix, for people.
+	Condition string `json:"condition,omitempty"`
+	Mode      string `json:"mode,omitempty"`
+	Text      string `json:"text,omitempty"`
+}
+
+// commented are the findings that conditions in mode comment hold for, which
+// people are shown.
+func (o *Outcome) commented() (list []Finding) {
+	for _, f := range o.Noted {
+		if f.Mode == "comment" {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // Source is what one tool had to say.
@@ -86,13 +103,16 @@ func (o *Outcome) Text() string {
 	for _, list := range []struct {
 		title string
 		of    []Finding
-	}{{"New", o.New}, {"Fixed", o.Fixed}, {"Blocking", o.Blocking}} {
+	}{{"New", o.New}, {"Fixed", o.Fixed}, {"To look at", o.commented()}, {"Blocking", o.Blocking}} {
 		if len(list.of) == 0 {
 			continue
 		}
 		fmt.Fprintf(&b, "\n%s: %d\n", list.title, len(list.of))
 		for _, f := range list.of[:min(len(list.of), maxShown)] {
 			fmt.Fprintf(&b, "  %s  %s\n    %s\n", plain(f.place()), plain(f.Rule), f.URL)
+			if f.Text != "" {
+				fmt.Fprintf(&b, "    %s\n", plain(f.Text))
+			}
 		}
 		if more := len(list.of) - maxShown; more > 0 {
 			fmt.Fprintf(&b, "  and %d more\n", more)

@@ -20,7 +20,10 @@ func outcome(names ...string) *ci.Outcome {
 		f := ci.Finding{ID: int64(i + 1), URL: fmt.Sprintf("https://r.example/%d", i+1), Rule: name, Path: "src/" + name, Line: i, Change: "new"}
 		o.New = append(o.New, f)
 		if i == 0 {
+			f.Text, f.Condition, f.Mode = "t"+name, name, "block"
 			o.Blocking = append(o.Blocking, f)
+			f.ID, f.Mode = 100, "comment"
+			o.Noted = append(o.Noted, f)
 		}
 	}
 	return o
@@ -28,10 +31,41 @@ func outcome(names ...string) *ci.Outcome {
 
 func TestAnnotations(t *testing.T) {
 	got := outcome("eval", "x=y,z:100%").Annotations()
-	want := "::error file=src/eval,title=eval::Blocks this build: eval https://r.example/1\n" +
+	want := "::error file=src/eval,title=eval::Blocks this build: teval https://r.example/1\n" +
+		"::warning file=src/eval,title=eval::To look at: teval https://r.example/1\n" +
 		"::warning file=src/x=y%2Cz%3A100%25,line=1,title=x=y%2Cz%3A100%25::New: x=y,z:100%25 https://r.example/2\n"
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// TestWhatConditionsSay holds that people are shown what conditions in mode
+// comment hold for, once, before what else is new; those in mode monitor only the
+// JSON has.
+func TestWhatConditionsSay(t *testing.T) {
+	o := outcome()
+	o.Blocked, o.Reason = false, ""
+	one := ci.Finding{ID: 1, URL: "https://r.example/1", Rule: "CVE-2026-1", Path: "go.sum", Line: 3, Mode: "comment", Condition: "condition 1 of sc: direct", Text: "lib 1.0 has CVE-2026-1 at go.sum:3 (fixed in 1.1; condition 1 of sc: direct)"}
+	two := ci.Finding{ID: 2, URL: "https://r.example/2", Rule: "CVE-2026-2", Path: "go.sum", Line: 4, Mode: "monitor", Condition: "condition 2 of sc: low or worse", Text: "other"}
+	o.Noted = []ci.Finding{one, two}
+	o.New = []ci.Finding{{ID: 2, URL: two.URL, Rule: two.Rule, Path: two.Path, Line: 4}, {ID: 1, URL: one.URL, Rule: one.Rule, Path: one.Path, Line: 3}}
+	want := "::warning file=go.sum,line=3,title=CVE-2026-1::To look at: lib 1.0 has CVE-2026-1 at go.sum:3 (fixed in 1.1; condition 1 of sc: direct) https://r.example/1\n" +
+		"::warning file=go.sum,line=4,title=CVE-2026-2::New: CVE-2026-2 https://r.example/2\n"
+	if got := o.Annotations(); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	sarif, err := o.SARIF("1")
+	quality, err2 := o.CodeQuality()
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	for what, text := range map[string]string{"the text": o.Text(), "the summary": o.Summary(), "SARIF": string(sarif), "code quality": string(quality)} {
+		if strings.Count(text, "fixed in 1.1; condition 1 of sc") != 1 || strings.Contains(text, "other") || strings.Contains(text, "lock") && strings.Contains(text, `"error"`) {
+			t.Errorf("%s:\n%s", what, text)
+		}
+	}
+	if !strings.Contains(o.Text(), "To look at: 1\n") || !strings.Contains(o.Summary(), "1 to look at, 0 blocking") || strings.Contains(string(quality), "blocker") {
+		t.Errorf("%s\n%s\n%s", o.Text(), o.Summary(), quality)
 	}
 }
 
@@ -50,7 +84,7 @@ func TestNamesMakeNoCommands(t *testing.T) {
 				t.Fatalf("%q", line)
 			}
 		}
-		if lines := strings.Count(o.Annotations(), "\n"); lines != 2 {
+		if lines := strings.Count(o.Annotations(), "\n"); lines != 3 {
 			t.Fatalf("%d annotations", lines)
 		}
 		text := o.Text()
@@ -92,10 +126,10 @@ func TestDocuments(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &sarif); err != nil || sarif.Version != "2.1.0" || len(sarif.Runs) != 1 || len(sarif.Runs[0].Results) != 2 {
+	if err := json.Unmarshal(text, &sarif); err != nil || sarif.Version != "2.1.0" || len(sarif.Runs) != 1 || len(sarif.Runs[0].Results) != 3 {
 		t.Fatalf("%v: %s", err, text)
 	}
-	first, second := sarif.Runs[0].Results[0], sarif.Runs[0].Results[1]
+	first, second := sarif.Runs[0].Results[0], sarif.Runs[0].Results[2]
 	if first.Level != "error" || second.Level != "warning" || first.Locations[0].PhysicalLocation.ArtifactLocation.URI != "src/a%20b.go" ||
 		second.Locations[0].PhysicalLocation.Region.StartLine != 1 || sarif.Runs[0].Tool.Driver.Rules[second.RuleIndex].ID != second.RuleID {
 		t.Errorf("%s", text)
@@ -108,7 +142,7 @@ func TestDocuments(t *testing.T) {
 			Lines struct{ Begin int }
 		}
 	}
-	if err != nil || json.Unmarshal(text, &issues) != nil || len(issues) != 2 || issues[0].Severity != "blocker" || issues[1].Severity != "major" || issues[0].Location.Lines.Begin != 1 || issues[0].Fingerprint == issues[1].Fingerprint {
+	if err != nil || json.Unmarshal(text, &issues) != nil || len(issues) != 3 || issues[0].Severity != "blocker" || issues[1].Severity != "major" || issues[0].Location.Lines.Begin != 1 || issues[0].Fingerprint == issues[1].Fingerprint {
 		t.Errorf("%v: %s", err, text)
 	}
 	if got := string(o.Dotenv()); got != "REDOUBT_BLOCKED=true\nREDOUBT_NEW=2\nREDOUBT_FIXED=0\nREDOUBT_BLOCKING=1\nREDOUBT_URL_FINDINGS=https://r.example/f\n" {

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -47,6 +48,31 @@ func Save(ctx context.Context, tx Storage, p redoubt.Policy) (_ redoubt.Policy, 
 		return p, 0, err
 	}
 	return p, len(ids), remove(ctx, tx, ids, p)
+}
+
+// AddCondition gives a policy, as it is stored, a further condition, and returns
+// that with its id.
+func AddCondition(ctx context.Context, tx Storage, p redoubt.Policy, c redoubt.PolicyCondition) (redoubt.PolicyCondition, error) {
+	c.ID = 1
+	for i := range p.Conditions {
+		c.ID = max(c.ID, p.Conditions[i].ID+1)
+	}
+	p.Conditions = append(slices.Clip(p.Conditions), c)
+	_, _, err := Save(ctx, tx, p)
+	return c, err
+}
+
+// RemoveCondition takes a condition from a policy, as it is stored, and returns
+// it. One that the policy does not have is redoubt.ErrNotFound.
+func RemoveCondition(ctx context.Context, tx Storage, p redoubt.Policy, id int64) (redoubt.PolicyCondition, error) {
+	at := slices.IndexFunc(p.Conditions, func(c redoubt.PolicyCondition) bool { return c.ID == id })
+	if at < 0 {
+		return redoubt.PolicyCondition{}, fmt.Errorf("condition %d of %s: %w", id, p.Slug, redoubt.ErrNotFound)
+	}
+	c := p.Conditions[at]
+	p.Conditions = slices.Delete(slices.Clone(p.Conditions), at, at+1)
+	_, _, err := Save(ctx, tx, p)
+	return c, err
 }
 
 func leavesOutTheSame(a, b redoubt.Policy) bool {

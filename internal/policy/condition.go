@@ -3,39 +3,34 @@ package policy
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
 
-// conditional reports whether a policy has a condition that fails builds.
+// conditional reports whether a policy has a condition.
 func (g Given) conditional() bool {
-	for i := range g.Policies {
-		for _, c := range g.Policies[i].Conditions {
-			if c.Mode == redoubt.ModeBlock {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.Policies, func(p redoubt.Policy) bool { return len(p.Conditions) > 0 })
 }
 
-// condition names the first condition that fails the build on a finding, in the
-// order of the policies; it is empty where none does. Reachability counts only
-// where a condition asks for it.
-func (g Given) condition(s *Sighting, fresh bool) string {
+// condition names the strictest condition that holds for a finding, of several
+// the first in the order of the policies, with its mode; there is none where
+// none does. Reachability counts only where a condition asks for it. Whatever
+// the mode, conditions hold for what would fail a build.
+func (g Given) condition(s *Sighting, fresh bool) (name string, mode redoubt.PolicyMode) {
 	if s.Finding.IssueType != redoubt.SCA || s.Finding.State != redoubt.Unresolved || s.Triage == redoubt.TriageIgnored {
-		return ""
+		return "", 0
 	}
 	for i := range g.Policies {
 		p := &g.Policies[i]
 		for j := range p.Conditions {
 			c := &p.Conditions[j]
-			if c.Mode == redoubt.ModeBlock && (fresh || p.BlockAll) && c.Holds(&s.Finding, &s.Supply) {
-				return fmt.Sprintf("condition %d of %s: %s", c.ID, p.Slug, c)
+			if c.Mode > mode && (fresh || p.BlockAll) && c.CoversRef(g.ref) && c.Holds(&s.Finding, &s.Supply) {
+				name, mode = fmt.Sprintf("condition %d of %s: %s", c.ID, p.Slug, c), c.Mode
 			}
 		}
 	}
-	return ""
+	return name, mode
 }
 
 // supply tells supply-chain findings what conditions ask of them.
@@ -61,6 +56,15 @@ func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
 		}
 	}
 	return nil
+}
+
+// Explained says of a finding that a condition holds for which dependency it is,
+// what to do, and why; it is empty for others.
+func (s *Sighting) Explained() string {
+	if s.Condition == "" {
+		return ""
+	}
+	return s.name()
 }
 
 // name says for people what a finding is and where: of a dependency that a

@@ -16,6 +16,7 @@ func TestConditions(t *testing.T) {
 		condition = redoubt.PolicyCondition
 		sighting  = policy.Sighting
 	)
+	shop := redoubt.Project{Name: "acme/shop", Tags: []string{"pci"}}
 	for what, c := range map[string]struct {
 		condition condition
 		change    func(*sighting)
@@ -47,6 +48,14 @@ func TestConditions(t *testing.T) {
 		"muted":                       {condition{Severity: redoubt.SeverityLow}, func(s *sighting) { s.Finding.State = redoubt.Muted }, false, false},
 		"of code":                     {condition{Severity: redoubt.SeverityLow}, func(s *sighting) { s.Finding.IssueType = redoubt.SAST }, false, false},
 		"monitored":                   {condition{Severity: redoubt.SeverityLow, Mode: redoubt.ModeMonitor}, nil, false, false},
+		"commented on":                {condition{Severity: redoubt.SeverityLow, Mode: redoubt.ModeComment}, nil, false, false},
+		"in the project":              {condition{Direct: true, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"x/*", "Acme/*"}}}, nil, false, true},
+		"in another project":          {condition{Direct: true, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"x/*"}}}, nil, false, false},
+		"tagged":                      {condition{Direct: true, Scope: redoubt.PolicyScope{Tags: []string{"PCI"}}}, nil, false, true},
+		"without the tag":             {condition{Direct: true, Scope: redoubt.PolicyScope{Tags: []string{"lab"}}}, nil, false, false},
+		"on the branch":               {condition{Direct: true, Branches: redoubt.ProjectGlobs{"main", "release/*"}}, nil, false, true},
+		"on the ref in full":          {condition{Direct: true, Branches: redoubt.ProjectGlobs{"refs/heads/**"}}, nil, false, true},
+		"on another branch":           {condition{Direct: true, Branches: redoubt.ProjectGlobs{"main", "refs/pull/**"}}, nil, false, false},
 	} {
 		s := sighting{
 			Finding: redoubt.Finding{
@@ -66,7 +75,7 @@ func TestConditions(t *testing.T) {
 			c.condition.Mode = redoubt.ModeBlock
 		}
 		chain := redoubt.Policy{ID: 1, Slug: "chain", Product: redoubt.SCA, Conditions: []condition{c.condition}}
-		v := policy.For(redoubt.Project{Name: "acme/shop"}, []redoubt.Policy{chain}, nil).Gate(c.first, []sighting{s})
+		v := policy.For(shop, []redoubt.Policy{chain}, nil).On("refs/heads/release/1").Gate(c.first, []sighting{s})
 		if blocks := len(v.Blocking) == 1; blocks != c.blocks {
 			t.Errorf("a finding %s blocks: %v, want %v", what, blocks, c.blocks)
 		}
@@ -77,14 +86,61 @@ func TestConditions(t *testing.T) {
 			}
 		}
 		chain.Scope.Projects = redoubt.ProjectGlobs{"other/*"}
-		if v := policy.For(redoubt.Project{Name: "acme/shop"}, []redoubt.Policy{chain}, nil).Gate(false, []sighting{s}); v.Reason != "" {
+		if v := policy.For(shop, []redoubt.Policy{chain}, nil).On("refs/heads/release/1").Gate(false, []sighting{s}); v.Reason != "" {
 			t.Errorf("%s: a policy for other projects blocks", what)
 		}
 		chain.Scope, chain.BlockAll = redoubt.PolicyScope{}, true
 		s.Known = true
-		v = policy.For(redoubt.Project{Name: "acme/shop"}, []redoubt.Policy{chain}, nil).Gate(true, []sighting{s})
+		v = policy.For(shop, []redoubt.Policy{chain}, nil).On("refs/heads/release/1").Gate(true, []sighting{s})
 		if c.blocks && v.Reason == "" {
 			t.Errorf("%s: a policy that blocks all does not block it once it is known", what)
+		}
+	}
+}
+
+// TestConditionModes holds two conditions against one finding: the stricter of
+// those that hold counts, and only block fails the build.
+func TestConditionModes(t *testing.T) {
+	const none, monitor, comment, block = redoubt.PolicyMode(0), redoubt.ModeMonitor, redoubt.ModeComment, redoubt.ModeBlock
+	for _, c := range []struct {
+		modes   [2]redoubt.PolicyMode // of two conditions that hold; the second is of another policy
+		ignored bool
+		want    redoubt.PolicyMode
+		id      string
+	}{
+		{[2]redoubt.PolicyMode{monitor, none}, false, monitor, "condition 1 of a"},
+		{[2]redoubt.PolicyMode{comment, none}, false, comment, "condition 1 of a"},
+		{[2]redoubt.PolicyMode{block, none}, false, block, "condition 1 of a"},
+		{[2]redoubt.PolicyMode{monitor, comment}, false, comment, "condition 1 of b"},
+		{[2]redoubt.PolicyMode{comment, block}, false, block, "condition 1 of b"},
+		{[2]redoubt.PolicyMode{block, comment}, false, block, "condition 1 of a"},
+		{[2]redoubt.PolicyMode{comment, comment}, false, comment, "condition 1 of a"},
+		{[2]redoubt.PolicyMode{comment, monitor}, true, none, ""},
+	} {
+		var policies []redoubt.Policy
+		for i, mode := range c.modes {
+			if mode != none {
+				policies = append(policies, redoubt.Policy{
+					ID: int64(i + 1), Slug: string(rune('a' + i)), Product: redoubt.SCA, Conditions: []redoubt.PolicyCondition{{ID: 1, Mode: mode, Severity: redoubt.SeverityLow}},
+				})
+			}
+		}
+		s := policy.Sighting{Finding: redoubt.Finding{IssueType: redoubt.SCA, State: redoubt.Unresolved, Severity: redoubt.SeverityHigh}}
+		s.Supply.Package, s.Supply.Vulnerability = "lib", "CVE-2026-1"
+		if c.ignored {
+			s.Triage = redoubt.TriageIgnored
+		}
+		v := policy.For(redoubt.Project{}, policies, nil).Gate(false, []policy.Sighting{s})
+		got := append(v.Blocking, v.Noted...)
+		switch {
+		case c.want == none:
+			if len(got) > 0 {
+				t.Errorf("%v: %+v", c, got)
+			}
+		case len(got) != 1 || got[0].Mode != c.want || !strings.HasPrefix(got[0].Condition, c.id+":") || !strings.Contains(got[0].Explained(), "lib"):
+			t.Errorf("%v: %+v", c, got)
+		case (c.want == block) != (v.Reason != "") || (c.want == block) != (len(v.Blocking) == 1):
+			t.Errorf("%v: blocks %d because %q", c, len(v.Blocking), v.Reason)
 		}
 	}
 }

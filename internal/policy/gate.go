@@ -15,21 +15,26 @@ type Sighting struct {
 	Triage       redoubt.TriageState
 	Known        bool // the primary branch had it before the scan
 	Supply       redoubt.SupplyFacts
-	Condition    string // of a policy, that fails the build on it; empty where a rule does
+	Condition    string             // of a policy, that holds for it; empty where a rule fails the build on it
+	Mode         redoubt.PolicyMode // of the condition
 }
 
 // Verdict is what the gate answers.
 type Verdict struct {
 	Blocking []Sighting
-	Reason   string // for people; empty when nothing blocks
+	// Noted are those that a condition holds for which fails no build: comment
+	// shows them, monitor records them.
+	Noted  []Sighting
+	Reason string // for people; empty when nothing blocks
 }
 
 // maxNamed is how many findings a reason names.
 const maxNamed = 5
 
 // Gate decides whether a scan fails its build: on findings of blocking rules, or
-// that a blocking condition holds for (condition.go), that nobody ignores and that the primary branch does not have. The first scan
-// of the primary branch never blocks. A policy that blocks all asks neither.
+// that a blocking condition holds for (condition.go), that nobody ignores and
+// that the primary branch does not have. The first scan of the primary branch
+// never blocks. A policy that blocks all asks neither.
 func (g Given) Gate(firstOfPrimary bool, sightings []Sighting) Verdict {
 	var v Verdict
 	for _, s := range sightings {
@@ -37,8 +42,13 @@ func (g Given) Gate(firstOfPrimary bool, sightings []Sighting) Verdict {
 		fresh := !s.Known && !firstOfPrimary
 		if stance.Mode == redoubt.ModeBlock && counts(&s) && (fresh || stance.BlockAll) {
 			v.Blocking = append(v.Blocking, s)
-		} else if s.Condition = g.condition(&s, fresh); s.Condition != "" {
+			continue
+		}
+		switch s.Condition, s.Mode = g.condition(&s, fresh); s.Mode {
+		case redoubt.ModeBlock:
 			v.Blocking = append(v.Blocking, s)
+		case redoubt.ModeComment, redoubt.ModeMonitor:
+			v.Noted = append(v.Noted, s)
 		}
 	}
 	if len(v.Blocking) == 0 {

@@ -15,6 +15,7 @@ type Given struct {
 	Rules    []redoubt.ServedRule
 	stances  map[string]redoubt.Stance
 	products map[string]redoubt.IssueType
+	ref      string // that is judged
 }
 
 // For is what a project is given of all policies and of what they serve.
@@ -23,6 +24,7 @@ func For(p redoubt.Project, policies []redoubt.Policy, rules []redoubt.ServedRul
 	byID := map[int64]redoubt.Policy{}
 	for _, one := range policies {
 		if one.Scope.Covers(p) {
+			one.Conditions = slices.DeleteFunc(slices.Clone(one.Conditions), func(c redoubt.PolicyCondition) bool { return !c.Scope.Covers(p) })
 			g.Policies = append(g.Policies, one)
 			byID[one.ID] = one
 		}
@@ -45,6 +47,13 @@ func For(p redoubt.Project, policies []redoubt.Policy, rules []redoubt.ServedRul
 		}
 		g.stances[name], g.products[name] = best, r.Rule.IssueType
 	}
+	return g
+}
+
+// On is the same, for judging a ref, which is in full: conditions may be for some
+// branches only.
+func (g Given) On(ref string) Given {
+	g.ref = ref
 	return g
 }
 

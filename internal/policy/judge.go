@@ -67,7 +67,7 @@ type Judge struct {
 
 // Judge looks at what stands before a scan is applied, and at what it reports.
 func (g Given) Judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting) (*Judge, error) {
-	j := &Judge{s: s, given: g, project: project.ID, scan: scan, advised: scan.Products.Has(redoubt.SCA) && (g.blocksUnserved() || g.conditional())}
+	j := &Judge{s: s, given: g.On(scan.Ref), project: project.ID, scan: scan, advised: scan.Products.Has(redoubt.SCA) && (g.blocksUnserved() || g.conditional())}
 	for _, r := range reported {
 		if g.Stance(r.Finding.RuleName).Mode == redoubt.ModeBlock || r.Finding.IssueType == redoubt.SCA && g.conditional() {
 			j.sightings = append(j.sightings, r)

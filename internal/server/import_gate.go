@@ -66,23 +66,31 @@ func gateAnswer(summaries []ingest.Summary, verdicts []policy.Verdict) api.Impor
 			note(s.Followed.Items)
 		}
 	}
-	out := api.ImportGate{Blocking: []api.ImportItem{}}
+	out := api.ImportGate{Blocking: []api.ImportItem{}, Noted: []api.ImportItem{}}
 	var reasons []string
 	told := map[int64]bool{}
-	for _, verdict := range verdicts {
-		before := len(out.Blocking)
-		for _, s := range verdict.Blocking {
-			f := &s.Finding
+	tell := func(list *[]api.ImportItem, sightings []policy.Sighting) {
+		for i := range sightings {
+			s, f := &sightings[i], &sightings[i].Finding
 			if f.ID != 0 && told[f.ID] {
 				continue
 			}
 			told[f.ID] = true
-			change := cmp.Or(changes[f.ID], ingest.ItemUnchanged)
-			out.Blocking = append(out.Blocking, api.ImportItem{FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line, Change: string(change)})
+			*list = append(*list, api.ImportItem{
+				FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line, Change: string(cmp.Or(changes[f.ID], ingest.ItemUnchanged)),
+				Condition: s.Condition, Mode: s.Mode.String(), Text: s.Explained(),
+			})
 		}
+	}
+	for _, verdict := range verdicts {
+		before := len(out.Blocking)
+		tell(&out.Blocking, verdict.Blocking)
 		if len(out.Blocking) > before {
 			reasons = append(reasons, verdict.Reason)
 		}
+	}
+	for _, verdict := range verdicts {
+		tell(&out.Noted, verdict.Noted)
 	}
 	out.Blocked, out.Reason = len(out.Blocking) > 0, strings.Join(reasons, " ")
 	return out
@@ -98,7 +106,7 @@ func ScanAnswer(summary ingest.Summary, verdict policy.Verdict) ([]byte, error) 
 	out := ImportAnswer(summaries)
 	out.Gate = gateAnswer(summaries, []policy.Verdict{verdict})
 	told := &out.Imports[0]
-	for _, list := range []*[]api.ImportItem{&told.Items, &told.Advised, &out.Gate.Blocking} {
+	for _, list := range []*[]api.ImportItem{&told.Items, &told.Advised, &out.Gate.Blocking, &out.Gate.Noted} {
 		*list = (*list)[:min(len(*list), maxTold)]
 	}
 	told.Refused = told.Refused[:min(len(told.Refused), maxTold)]

@@ -352,3 +352,47 @@ func TestFixesAreFilledInWhereNoneIsTold(t *testing.T) {
 		}
 	})
 }
+
+func TestSupplyFacts(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/shop")
+		putAdvisories(t, s, record("GHSA-1", []string{"npm/a"}, "CVE-2021-0001", "CVE-2021-0002"))
+		group := d.groupsOf("npm/a")[0].ID
+		d.check(s.PutExploited(t.Context(), []redoubt.KEV{{CVE: "CVE-2021-0002"}, {CVE: "CVE-2021-0003"}}))
+		subjects := []*redoubt.Subject{
+			{Package: "a", Version: "1", Vulnerability: "CVE-2021-0001", Group: group}, // exploited by another name
+			{Package: "b", Version: "2", Vulnerability: "cve-2021-0003"},               // told by a scanner, in lower case
+			{Package: "c", Version: "3", Vulnerability: "CVE-2021-0001"},
+			nil, // no dependency
+		}
+		found := d.findings(p, len(subjects), func(i int, w *redoubt.FindingWrite) {
+			if w.Subject = subjects[i]; w.Subject != nil {
+				w.IssueType = redoubt.SCA
+			}
+			w.Body = []byte([]string{`"fix_recommendations":[{"package":"a","version":"1.1"}]`, `"fix_recommendations":[]`, `"usage":null`, `"x":1`}[i])
+		})
+		other := d.noise()
+		foreign := other.findings(other.project("acme/shop"), 1, func(_ int, w *redoubt.FindingWrite) {
+			w.IssueType, w.Subject = redoubt.SCA, &redoubt.Subject{Package: "z", Version: "9", Vulnerability: "CVE-2021-0003"}
+		})
+		ids := []int64{foreign[0].ID + 1000}
+		for _, w := range found {
+			ids = append(ids, w.ID)
+		}
+		read := func(of tenant, ids []int64) (facts map[int64]redoubt.SupplyFacts) {
+			of.view(func(ctx context.Context, tx *store.Tx) (err error) {
+				facts, err = tx.SupplyFacts(ctx, ids)
+				return err
+			})
+			return facts
+		}
+		same(t, "facts", read(d, ids), map[int64]redoubt.SupplyFacts{
+			found[0].ID: {Package: "a", Version: "1", Vulnerability: "CVE-2021-0001", Exploited: true, Fixes: []redoubt.Fix{{Package: "a", Version: "1.1"}}},
+			found[1].ID: {Package: "b", Version: "2", Vulnerability: "cve-2021-0003", Exploited: true, Fixes: []redoubt.Fix{}},
+			found[2].ID: {Package: "c", Version: "3", Vulnerability: "CVE-2021-0001"},
+		})
+		same(t, "of the other tenant", read(other, []int64{foreign[0].ID})[foreign[0].ID].Package, "z")
+		same(t, "of none", read(d, nil), map[int64]redoubt.SupplyFacts{})
+	})
+}

@@ -1,0 +1,141 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// condition replaces the conditions of the policy for the supply chain.
+func (s *site) condition(t testing.TB, blockAll bool, conditions ...redoubt.PolicyCondition) {
+	t.Helper()
+	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		policies, err := tx.Policies(ctx)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(policies, func(p redoubt.Policy) bool { return p.Slug == "supply-chain" })
+		p := policies[at]
+		p.Conditions, p.BlockAll = conditions, blockAll
+		for i := range p.Conditions {
+			p.Conditions[i].ID = int64(i + 1)
+		}
+		_, _, err = policy.Save(ctx, tx, p)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// depend imports the lockfiles of a ref and returns what the gate says.
+func (s *site) depend(t testing.TB, ref, lodash string) api.ImportGate {
+	t.Helper()
+	s.clock.Advance(time.Second)
+	body, media := form(t, map[string]string{"project": "acme/shop", "ref": ref, "full": "true"}, file{"package-lock.json", shopLock(lodash)})
+	return read[api.ImportResponse](t, s.send(t, request{method: "POST", path: "imports", body: body, header: map[string]string{"Content-Type": media}})).Gate
+}
+
+// gateOf is which packages a gate names, as "left-pad 1.3.0 block".
+func gateOf(g api.ImportGate) (out []string) {
+	for _, item := range slices.Concat(g.Blocking, g.Noted) {
+		name, _, _ := strings.Cut(item.Text, " has ")
+		out = append(out, name+" "+item.Mode)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestEachAttributeOfAConditionGates publishes two advisories and asks with
+// one condition after the other which of what they find stops the build of a branch:
+// lodash is direct, scored, exploited and has a fix; left-pad is malicious and of
+// a package asked for by another; nothing of it is on the primary branch.
+func TestEachAttributeOfAConditionGates(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"}, record{id: "MAL-2024-1", name: "left-pad"})
+		if err := s.store.PutScores(t.Context(), func(put func(redoubt.EPSSScore) error) error {
+			return put(redoubt.EPSSScore{CVE: "CVE-2021-23337", EPSS: redoubt.EPSS{Score: 0.5}})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.store.PutExploited(t.Context(), []redoubt.KEV{{CVE: "CVE-2021-23337", Added: storetest.Epoch}}); err != nil {
+			t.Fatal(err)
+		}
+		body, media := form(t, map[string]string{"project": "acme/shop", "ref": "main", "full": "true"}, file{"package-lock.json", []byte(`{"name":"s","lockfileVersion":3,"packages":{"":{}}}`)})
+		if a := s.send(t, request{method: "POST", path: "imports", body: body, header: map[string]string{"Content-Type": media}}); a.status != 200 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		type condition = redoubt.PolicyCondition
+		const lodash, leftPad = "lodash 4.17.20 block", "left-pad 1.3.0 block"
+		for _, c := range []struct {
+			of   condition
+			want []string
+		}{
+			{condition{EPSS: 0.5}, []string{lodash}}, // in the very upload that brings it
+			{condition{Severity: redoubt.SeverityHigh}, []string{leftPad, lodash}},
+			{condition{Severity: redoubt.SeverityCritical}, []string{leftPad}},
+			{condition{Reachable: true}, []string{leftPad}},
+			{condition{EPSS: 0.6}, nil},
+			{condition{Exploited: true}, []string{lodash}},
+			{condition{Malicious: true}, []string{leftPad}},
+			{condition{Fixable: true}, []string{lodash}},
+			{condition{Direct: true}, []string{lodash}},
+			{condition{GraceDays: 1}, nil},
+			{condition{Severity: redoubt.SeverityLow, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"acme/*"}}}, []string{leftPad, lodash}},
+			{condition{Severity: redoubt.SeverityLow, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"other/*"}}}, nil},
+			{condition{Severity: redoubt.SeverityLow, Scope: redoubt.PolicyScope{Tags: []string{"pci"}}}, nil},
+			{condition{Severity: redoubt.SeverityLow, Branches: redoubt.ProjectGlobs{"topic"}}, []string{leftPad, lodash}},
+			{condition{Severity: redoubt.SeverityLow, Branches: redoubt.ProjectGlobs{"main"}}, nil},
+		} {
+			c.of.Mode = redoubt.ModeBlock
+			s.condition(t, false, c.of)
+			got := s.depend(t, "topic", "4.17.20")
+			wants(t, c.of.String(), gateOf(got), c.want...)
+			if got.Blocked != (c.want != nil) {
+				t.Errorf("%s: blocked %v because %q", &c.of, got.Blocked, got.Reason)
+			}
+		}
+	})
+}
+
+// TestConditionsByMode holds what each mode does to a build, for how long grace
+// lasts, and what an exception until a day does meanwhile.
+func TestConditionsByMode(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
+		s.depend(t, "main", "4.17.21")
+		high := func(mode redoubt.PolicyMode, days int) redoubt.PolicyCondition {
+			return redoubt.PolicyCondition{Mode: mode, Severity: redoubt.SeverityHigh, GraceDays: days}
+		}
+		s.condition(t, false, high(redoubt.ModeMonitor, 0))
+		got := s.depend(t, "topic", "4.17.20")
+		wants(t, "monitor", gateOf(got), "lodash 4.17.20 monitor")
+		if got.Blocked || got.Reason != "" || len(got.Noted) != 1 || got.Noted[0].Change != "new" {
+			t.Errorf("monitor: %+v", got)
+		}
+		s.condition(t, false, high(redoubt.ModeMonitor, 0), high(redoubt.ModeComment, 0))
+		got = s.depend(t, "topic", "4.17.20")
+		wants(t, "the stricter of two", gateOf(got), "lodash 4.17.20 comment")
+		want := fmt.Sprintf("lodash 4.17.20 has CVE-2021-23337 at package-lock.json:%d (fixed in 4.17.21; condition 2 of supply-chain: high or worse)", got.Noted[0].Line)
+		if got.Blocked || got.Noted[0].Text != want {
+			t.Errorf("comment: %+v, want %q", got, want)
+		}
+		s.condition(t, true, high(redoubt.ModeBlock, 14))
+		wants(t, "within the days of grace", gateOf(s.depend(t, "topic", "4.17.20")))
+		s.clock.Advance(14 * 24 * time.Hour)
+		got = s.depend(t, "topic", "4.17.20")
+		wants(t, "after them", gateOf(got), "lodash 4.17.20 block")
+		if !got.Blocked || !strings.Contains(got.Reason, "high or worse, known for 14 days") {
+			t.Errorf("block: %+v", got)
+		}
+	})
+}
