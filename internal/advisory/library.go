@@ -164,7 +164,7 @@ func (p *packageEntry) verdict(version string) *verdict {
 		return known
 	}
 	out := &verdict{affected: make([]bool, len(p.groups)), fixes: make([]string, len(p.groups))}
-	normal := normalVersion(p.key, version)
+	normal := redoubt.PackageVersion(p.key, version)
 	var all []*Affected
 	for i, affected := range p.affected {
 		out.affected[i] = slices.ContainsFunc(affected, func(a *Affected) bool { return a.affects(p.order, normal) })

@@ -141,7 +141,7 @@ func (m *matcher) lockfile(h redoubt.Holding) {
 // lowest affected version.
 func (m *matcher) pkg(h redoubt.Holding, p *packageEntry, versions []*redoubt.Dependency) {
 	slices.SortFunc(versions, func(a, b *redoubt.Dependency) int {
-		if sign := p.order.Compare(normalVersion(p.key, a.Version), normalVersion(p.key, b.Version)); sign != 0 {
+		if sign := p.order.Compare(redoubt.PackageVersion(p.key, a.Version), redoubt.PackageVersion(p.key, b.Version)); sign != 0 {
 			return sign
 		}
 		return strings.Compare(a.Version, b.Version)

@@ -127,10 +127,24 @@ func (tx *Tx) Except(ctx context.Context, lineages []int64) error {
 // list is nil.
 func (tx *Tx) exceptionEvents(ctx context.Context, lineages []int64) (events []redoubt.TriageEvent, err error) {
 	list, err := tx.Exceptions(ctx)
-	if err != nil || len(list) == 0 && lineages != nil {
+	if err != nil {
 		return nil, err
 	}
-	known, err := tx.exceptedNames(ctx, list)
+	held, err := tx.heldVEXes(ctx)
+	if err != nil || len(list)+len(held) == 0 && lineages != nil {
+		return nil, err
+	}
+	return tx.judge(ctx, list, held, lineages)
+}
+
+// judge lists what exceptions and documents change of lineages, of all where
+// the list is nil.
+func (tx *Tx) judge(ctx context.Context, list redoubt.Exceptions, held map[int64]*redoubt.VEXDocument, lineages []int64) (events []redoubt.TriageEvent, err error) {
+	targets := make([]string, len(list))
+	for i := range list {
+		targets[i] = strings.ToUpper(list[i].Target)
+	}
+	known, err := tx.aliasesOf(ctx, targets, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +152,11 @@ func (tx *Tx) exceptionEvents(ctx context.Context, lineages []int64) (events []r
 	if err != nil {
 		return nil, err
 	}
+	if ids, err = tx.addClaimed(ctx, ids, len(held) > 0, lineages); err != nil {
+		return nil, err
+	}
 	for part := range slices.Chunk(ids, feedBatch) {
-		cases, err := tx.excused(ctx, part, known)
+		cases, err := tx.excused(ctx, part, known, held)
 		if err != nil {
 			return nil, err
 		}
@@ -157,32 +174,6 @@ func (tx *Tx) exceptionEvents(ctx context.Context, lineages []int64) (events []r
 type aliases struct {
 	byName  map[string][]string
 	byGroup map[int64][]string
-}
-
-func (tx *Tx) exceptedNames(ctx context.Context, list redoubt.Exceptions) (aliases, error) {
-	known := aliases{map[string][]string{}, map[int64][]string{}}
-	targets := make([]string, len(list))
-	for i := range list {
-		targets[i] = strings.ToUpper(list[i].Target)
-		known.byName[targets[i]] = []string{targets[i]}
-	}
-	in, arg := tx.session.in("t.name", 1, targets)
-	err := each(ctx, tx.session, func(r row) error {
-		var group int64
-		var name string
-		err := r.Scan(&group, &name)
-		known.byGroup[group] = append(known.byGroup[group], name)
-		return err
-	}, `SELECT DISTINCT m.group_id, n.name FROM advisory_name t
-		JOIN advisory_member tm ON tm.advisory_id = t.advisory_id
-		JOIN advisory_member m ON m.group_id = tm.group_id
-		JOIN advisory_name n ON n.advisory_id = m.advisory_id WHERE `+in, arg)
-	for _, names := range known.byGroup {
-		for _, name := range names {
-			known.byName[name] = names
-		}
-	}
-	return known, err
 }
 
 // excusedLineages lists the lineages that exceptions may decide about, or did:
@@ -212,6 +203,7 @@ func (tx *Tx) excusedLineages(ctx context.Context, list redoubt.Exceptions, know
 		{ofSubjects, "UPPER(s.vulnerability)", slices.Collect(maps.Keys(known.byName)), "f.lineage_id"},
 		{ofSubjects, "s.group_id", slices.Collect(maps.Keys(known.byGroup)), "f.lineage_id"},
 		{ofLineages + ` AND ` + byException, "", nil, "id"},
+		{ofLineages + ` AND ` + byVEX, "", nil, "id"},
 		{ofLineages, "triaged_by_json", over, ""},
 	} {
 		w := &where{tx: tx}
@@ -234,16 +226,53 @@ func (tx *Tx) excusedLineages(ctx context.Context, list redoubt.Exceptions, know
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// excused reads lineages as exceptions see them.
-func (tx *Tx) excused(ctx context.Context, ids []int64, known aliases) ([]redoubt.Excused, error) {
+// excused reads lineages as exceptions and documents that are held see them.
+func (tx *Tx) excused(ctx context.Context, ids []int64, known aliases, held map[int64]*redoubt.VEXDocument) ([]redoubt.Excused, error) {
+	cases, err := tx.excusedProjects(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[int64]*redoubt.Excused, len(cases))
+	for i := range cases {
+		at[cases[i].Lineage.ID] = &cases[i]
+	}
+	var subjects []subjectAt
+	in, arg := tx.in("f.lineage_id", 2, ids)
+	err = each(ctx, tx, func(r row) error {
+		var lineage, group int64
+		var path, lockfile, vulnerability string
+		place := &redoubt.ExcusedPlace{}
+		err := r.Scan(&lineage, &place.Ref, &place.Rule, &path, &place.State, &lockfile, &vulnerability, &group,
+			&place.Ecosystem, &place.Package, &place.Version)
+		vulnerability = strings.ToUpper(vulnerability)
+		place.Paths, place.Names = []string{path}, slices.Concat(known.byName[vulnerability], known.byGroup[group])
+		if lockfile != "" && lockfile != path {
+			place.Paths = append(place.Paths, lockfile)
+		}
+		c := at[lineage]
+		c.Places = append(c.Places, place)
+		if vulnerability != "" && place.Package != "" {
+			subjects = append(subjects, subjectAt{place, vulnerability, group})
+		}
+		return err
+	}, `SELECT f.lineage_id, f.ref, f.rule_name, f.path, f.state, COALESCE(s.lockfile, ''), COALESCE(s.vulnerability, ''), COALESCE(s.group_id, 0),
+			COALESCE(s.ecosystem, ''), COALESCE(s.package, ''), COALESCE(s.version, '')
+		FROM finding f LEFT JOIN finding_subject s ON s.deployment_id = f.deployment_id AND s.finding_id = f.id
+		WHERE f.deployment_id = $1 AND `+in+` ORDER BY f.id`, arg)
+	if err != nil || len(held) == 0 || len(subjects) == 0 {
+		return cases, err
+	}
+	return cases, tx.claim(ctx, held, subjects)
+}
+
+// excusedProjects reads lineages and the projects that they are of.
+func (tx *Tx) excusedProjects(ctx context.Context, ids []int64) ([]redoubt.Excused, error) {
 	lineages, err := tx.lineages(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	cases, at := make([]redoubt.Excused, len(lineages)), make(map[int64]int, len(lineages))
-	projects := map[int64]redoubt.Project{}
+	cases, projects := make([]redoubt.Excused, len(lineages)), map[int64]redoubt.Project{}
 	for i, l := range lineages {
-		at[l.ID] = i
 		p, known := projects[l.ProjectID]
 		if !known {
 			if p, err = tx.Project(ctx, l.ProjectID); err != nil {
@@ -253,20 +282,5 @@ func (tx *Tx) excused(ctx context.Context, ids []int64, known aliases) ([]redoub
 		}
 		cases[i] = redoubt.Excused{Lineage: l, Project: p}
 	}
-	in, arg := tx.in("f.lineage_id", 2, ids)
-	return cases, each(ctx, tx, func(r row) error {
-		var lineage, group int64
-		var path, lockfile, vulnerability string
-		var place redoubt.ExcusedPlace
-		err := r.Scan(&lineage, &place.Rule, &path, &place.State, &lockfile, &vulnerability, &group)
-		place.Paths, place.Names = []string{path}, slices.Concat(known.byName[strings.ToUpper(vulnerability)], known.byGroup[group])
-		if lockfile != "" && lockfile != path {
-			place.Paths = append(place.Paths, lockfile)
-		}
-		c := &cases[at[lineage]]
-		c.Places = append(c.Places, place)
-		return err
-	}, `SELECT f.lineage_id, f.rule_name, f.path, f.state, COALESCE(s.lockfile, ''), COALESCE(s.vulnerability, ''), COALESCE(s.group_id, 0)
-		FROM finding f LEFT JOIN finding_subject s ON s.deployment_id = f.deployment_id AND s.finding_id = f.id
-		WHERE f.deployment_id = $1 AND `+in+` ORDER BY f.id`, arg)
+	return cases, nil
 }

@@ -12,6 +12,9 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	if err := tx.forgetFindings(ctx, id); err != nil {
 		return err
 	}
+	if err := tx.forgetVEXOf(ctx, id, ""); err != nil {
+		return err
+	}
 	const (
 		ofProject   = ` WHERE deployment_id = $1 AND project_id = $2`
 		inventories = ` WHERE deployment_id = $1 AND inventory_id IN (SELECT id FROM inventory` + ofProject + `)`

@@ -27,7 +27,7 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Proj
 		return target, err
 	}
 	for _, step := range []func(context.Context, int64, int64) error{
-		tx.mergeIdentities, tx.mergeOccurrences, tx.mergeInventories, tx.mergeScans, tx.mergeNames,
+		tx.mergeIdentities, tx.mergeOccurrences, tx.mergeInventories, tx.mergeScans, tx.mergeVEX, tx.mergeNames,
 	} {
 		if err := step(ctx, from, into); err != nil {
 			return target, fmt.Errorf("merge %s into %s: %w", source.Name, target.Name, err)

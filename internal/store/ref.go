@@ -42,6 +42,9 @@ func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error 
 	if err := tx.forgetUploads(ctx, projectID, ref); err != nil {
 		return err
 	}
+	if err := tx.forgetVEXOf(ctx, projectID, ref); err != nil {
+		return err
+	}
 	if findings+len(inventories) > 0 {
 		tx.audit("ref.delete", subject("project", projectID), map[string]any{"ref": ref, "findings": findings, "lockfiles": len(inventories)}, nil)
 	}

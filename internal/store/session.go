@@ -130,6 +130,7 @@ const (
 	seqUserSession    sequence = "user_session"
 	seqUserLink       sequence = "user_link"
 	seqException      sequence = "exception"
+	seqVEXDocument    sequence = "vex_document"
 )
 
 // newIDs reserves n ids, rising. Under the deployment's lock they rise from

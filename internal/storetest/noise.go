@@ -25,6 +25,7 @@ var noises = []func(context.Context, *store.Tx) error{
 	noisyAgent,
 	noisyUser,
 	noisyException,
+	noisyVEX,
 }
 
 func makeNoise(ctx context.Context, s *store.Store) error {
@@ -151,5 +152,13 @@ const NoisyUser = "noisy"
 
 func noisyUser(ctx context.Context, tx *store.Tx) error {
 	_, err := tx.CreateUser(ctx, redoubt.User{Name: NoisyUser}, redoubt.RoleAdmin)
+	return err
+}
+
+// noisyVEX would ignore all that tests find in dependencies.
+func noisyVEX(ctx context.Context, tx *store.Tx) error {
+	_, err := tx.PutVEX(ctx, redoubt.VEXDocument{Name: "urn:noise", Format: "OpenVEX", Statements: []redoubt.VEXStatement{
+		{Names: []string{"CVE-2021-44228", "CVE-2021-0001"}, Status: redoubt.VEXNotAffected},
+	}})
 	return err
 }

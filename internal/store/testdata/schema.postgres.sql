@@ -534,3 +534,33 @@ user_session FOREIGN KEY (user_id) REFERENCES app_user(id)
 user_session PRIMARY KEY (id)
 user_session UNIQUE (hash)
 SEQUENCE user_session_id_seq MAXVALUE 9007199254740991
+vex_document.deployment_id bigint NOT NULL
+vex_document.id bigint NOT NULL
+vex_document.name text NOT NULL
+vex_document.project_id bigint NOT NULL
+vex_document.ref text NOT NULL
+vex_document.projects_json text NOT NULL
+vex_document.format text NOT NULL
+vex_document.author text NOT NULL
+vex_document.file text NOT NULL
+vex_document.version bigint NOT NULL
+vex_document.issued_at bigint
+vex_document.statements bigint NOT NULL
+vex_document.received_at bigint NOT NULL
+vex_document.received_by text NOT NULL
+CREATE UNIQUE INDEX vex_document_name ON public.vex_document USING btree (deployment_id, project_id, ref, projects_json, name)
+CREATE UNIQUE INDEX vex_document_pkey ON public.vex_document USING btree (deployment_id, id)
+vex_document PRIMARY KEY (deployment_id, id)
+SEQUENCE vex_document_id_seq MAXVALUE 9007199254740991
+vex_name.deployment_id bigint NOT NULL
+vex_name.name text NOT NULL
+vex_name.document_id bigint NOT NULL
+vex_name.place bigint NOT NULL
+CREATE UNIQUE INDEX vex_name_pkey ON public.vex_name USING btree (deployment_id, name, document_id, place)
+vex_name PRIMARY KEY (deployment_id, name, document_id, place)
+vex_statement.deployment_id bigint NOT NULL
+vex_statement.document_id bigint NOT NULL
+vex_statement.place bigint NOT NULL
+vex_statement.statement_json text NOT NULL
+CREATE UNIQUE INDEX vex_statement_pkey ON public.vex_statement USING btree (deployment_id, document_id, place)
+vex_statement PRIMARY KEY (deployment_id, document_id, place)

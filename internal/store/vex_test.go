@@ -1,0 +1,161 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// vexOf is a document that says one thing of CVE-2021-44228 in npm packages p.
+func vexOf(name string, status redoubt.VEXStatus, version string) redoubt.VEXDocument {
+	return redoubt.VEXDocument{Name: name, Format: "OpenVEX", Author: "acme", Statements: []redoubt.VEXStatement{{
+		Names: []string{"CVE-2021-44228"}, Packages: []redoubt.VEXPackage{{Key: "npm/p", Version: version}}, Status: status, Detail: "looked at",
+	}}}
+}
+
+func (d tenant) putVEX(doc redoubt.VEXDocument) (r redoubt.VEXReceipt) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		r, err = tx.PutVEX(ctx, doc)
+		return err
+	})
+	return r
+}
+
+// vulnerable makes n findings in versions 1, 2, … of npm's p.
+func (d tenant) vulnerable(p redoubt.Project, n int) []redoubt.FindingWrite {
+	return d.findings(p, n, func(i int, w *redoubt.FindingWrite) {
+		w.IssueType, w.Subject = redoubt.SCA, &redoubt.Subject{
+			Lockfile: "package-lock.json", Ecosystem: "npm", Package: "p", Version: fmt.Sprint(i + 1), Vulnerability: "cve-2021-44228",
+		}
+	})
+}
+
+func (d tenant) states(w []redoubt.FindingWrite) (list []string) {
+	for i := range w {
+		list = append(list, d.triageOf(w[i].LineageID).State.String())
+	}
+	return list
+}
+
+func TestVEXDocumentsDecideAndAreSuperseded(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		w := d.vulnerable(d.project("acme/payments"), 2)
+		before := d.version()
+		first := vexOf("urn:a", redoubt.VEXNotAffected, "1")
+		first.Version, first.IssuedAt = 2, storetest.Epoch.Add(-time.Hour)
+		held := d.putVEX(first)
+		same(t, "outcome", []any{held.Outcome, held.Statements, held.Changed}, []any{redoubt.VEXHeld, 1, 1})
+		by := redoubt.Actor{Kind: "vex", ID: fmt.Sprint(held.Document.ID)}
+		same(t, "the version it names, and no other", d.states(w), []string{"ignored", "untriaged"})
+		same(t, "triage", d.triageOf(w[0].LineageID), redoubt.Triage{
+			State: redoubt.TriageIgnored, Reason: redoubt.NoTriageReason, Comment: "not_affected: looked at",
+			At: held.Document.ReceivedAt, By: by, Automatic: true,
+		})
+		same(t, "fed", feedOf(d, before).lineageIDs(), []int64{w[0].LineageID})
+		d.silently("the same again", func(ctx context.Context, tx *store.Tx) error {
+			r, err := tx.PutVEX(ctx, first)
+			same(t, "outcome", r.Outcome, redoubt.VEXSame)
+			return err
+		})
+
+		older := vexOf("urn:a", redoubt.VEXAffected, "")
+		older.Version = 1
+		same(t, "an older one", d.putVEX(older).Outcome, redoubt.VEXOlder)
+		same(t, "changed nothing", d.states(w), []string{"ignored", "untriaged"})
+		newer := vexOf("urn:a", redoubt.VEXUnderInvestigation, "")
+		newer.Version = 3
+		same(t, "a newer one", d.putVEX(newer).Changed, 2)
+		same(t, "says another thing, of every version", d.states(w), []string{"reviewing", "reviewing"})
+
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.VEXDocuments(ctx)
+			same(t, "held", len(list), 1)
+			same(t, "it", []any{list[0].ID, list[0].Version, list[0].Count, list[0].Decides}, []any{held.Document.ID, int64(3), 1, 2})
+			trail, err2 := tx.TriageTrail(ctx, w[0].LineageID)
+			d.check(err2)
+			same(t, "the trail names the document", []any{trail[0].By, trail[0].Note},
+				[]any{by, "OpenVEX urn:a by acme of " + first.IssuedAt.Format(time.DateOnly) + ": not_affected. looked at"})
+			return err
+		})
+		newer.Statements, newer.Version = nil, 4
+		gone := d.putVEX(newer)
+		same(t, "one that says nothing", []any{gone.Outcome, gone.Changed}, []any{redoubt.VEXWithdrawn, 2})
+		same(t, "what it decided", d.states(w), []string{"reopened", "reopened"})
+	})
+}
+
+func TestVEXDocumentsAreRemovedAndLeaveTheirTrail(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		w := d.vulnerable(d.project("acme/payments"), 1)
+		held := d.putVEX(vexOf("urn:a", redoubt.VEXFixed, ""))
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, changed, err := tx.RemoveVEX(ctx, held.Document.ID)
+			same(t, "reopened", changed, 1)
+			return err
+		})
+		got := d.triageOf(w[0].LineageID)
+		same(t, "triage", []any{got.State, got.Comment, got.Automatic}, []any{redoubt.TriageReopened, "", true})
+		d.silently("nothing is left to do", func(ctx context.Context, tx *store.Tx) error {
+			due, err := tx.ExceptionsDue(ctx)
+			same(t, "due", due, 0)
+			return err
+		})
+		list := events(t, s, redoubt.Deployment{ID: d.id})
+		same(t, "audit", []string{list[len(list)-2].Action, list[len(list)-1].Action}, []string{"vex.create", "vex.delete"})
+		same(t, "what it tells", decodeMap(t, list[len(list)-1].Before), map[string]any{"name": "urn:a", "format": "OpenVEX", "author": "acme", "statements": 1.0})
+	})
+}
+
+func TestVEXDocumentsStayWithTheirProjectAndRef(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p, other := d.project("acme/payments"), d.project("acme/shop")
+		w, o := d.vulnerable(p, 1), d.vulnerable(other, 1)
+		doc := vexOf("urn:a", redoubt.VEXNotAffected, "")
+		doc.ProjectID, doc.Ref = p.ID, "refs/heads/feature"
+		same(t, "of another ref", d.putVEX(doc).Changed, 0)
+		doc.Ref = ""
+		d.putVEX(doc)
+		same(t, "of the project", append(d.states(w), d.states(o)...), []string{"ignored", "untriaged"})
+
+		wide := vexOf("urn:b", redoubt.VEXUnderInvestigation, "")
+		wide.Projects = redoubt.ProjectGlobs{"ACME/*"}
+		d.putVEX(wide)
+		same(t, "the project's own counts first", append(d.states(w), d.states(o)...), []string{"ignored", "reviewing"})
+
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.VEXDocuments(ctx)
+			same(t, "held without the project", len(list), 1)
+			return err
+		})
+	})
+}
+
+func TestVEXKnowsAllNamesOfAVulnerability(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		w := d.vulnerable(d.project("acme/payments"), 1)
+		doc := vexOf("urn:a", redoubt.VEXNotAffected, "")
+		doc.Statements[0].Names = []string{"GHSA-JFH8-C2JP-5V3Q"}
+		same(t, "by an unknown name", d.putVEX(doc).Changed, 0)
+		putAdvisories(t, s, record("GHSA-JFH8-C2JP-5V3Q", []string{"npm/p"}, "CVE-2021-44228"))
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			n, err := tx.ExceptAll(ctx)
+			same(t, "once the advisories know the name", n, 1)
+			return err
+		})
+		same(t, "state", d.states(w), []string{"ignored"})
+		again := d.vulnerable(d.project("acme/shop"), 1)
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.Except(ctx, []int64{again[0].LineageID}) })
+		same(t, "what comes later", d.states(again), []string{"ignored"})
+	})
+}
