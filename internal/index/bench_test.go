@@ -54,10 +54,17 @@ const (
 	bulkRules    = 300
 )
 
+// bulkBegin is when the first finding came; others follow over two years of a
+// deployment of a million.
+var bulkBegin = time.Unix(1_700_000_000, 0)
+
+// bulkTime is when the finding of a number came: 50 with each commit.
+func bulkTime(i int) time.Time { return bulkBegin.Add(time.Duration(i/50) * 50 * time.Minute) }
+
 func bulkDictionaries(rnd *rand.Rand, n int) *redoubt.Batch {
 	b := &redoubt.Batch{Policies: []redoubt.Policy{{ID: 1, Name: "Global Policy", Slug: "global-policy", Product: redoubt.SAST, Default: true}}}
 	for i := range bulkProjects {
-		b.Projects = append(b.Projects, redoubt.Project{ID: int64(i + 1), Name: fmt.Sprintf("acme/service-%d", i), URL: "https://git.example/acme"})
+		b.Projects = append(b.Projects, redoubt.Project{ID: int64(i + 1), Name: fmt.Sprintf("acme/service-%d", i), URL: "https://git.example/acme", PrimaryBranch: "refs/heads/main"})
 	}
 	for i := range bulkRules {
 		rule := redoubt.Rule{
@@ -76,7 +83,7 @@ func bulkDictionaries(rnd *rand.Rand, n int) *redoubt.Batch {
 func bulkLineage(rnd *rand.Rand, id int64) redoubt.Lineage {
 	l := redoubt.Lineage{ID: id, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}
 	if rnd.IntN(100) < 25 {
-		l.Triage = redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.TriageReason(1 + rnd.IntN(4)), At: time.UnixMicro(1_700_000_000_000_000 + id), Comment: "known"}
+		l.Triage = redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.TriageReason(1 + rnd.IntN(4)), At: bulkTime(int(id)).Add(time.Duration(rnd.IntN(60*24)) * time.Hour), Comment: "known"}
 	}
 	if rnd.IntN(100) < 30 {
 		l.Annotations.Assistant = &redoubt.Assistant{RuleExplanation: &struct {
@@ -93,7 +100,7 @@ func bulkFindings(rnd *rand.Rand, from, to int) *redoubt.Batch {
 	rules := rand.NewZipf(rnd, 1.2, 8, bulkRules-1)
 	message := strings.Repeat("m", 60)
 	for i := from; i < to; i++ {
-		at := time.UnixMicro(1_700_000_000_000_000 + int64(i/50)*1_234_567) // one time a commit
+		at := bulkTime(i)
 		body := redoubt.Body{
 			RuleMessage: &message, Location: redoubt.WireLocation{FilePath: strings.Repeat("src/", 20), Line: i},
 			LineOfCodeURL: "https://git.example/" + strings.Repeat("x", 120), MatchBasedID: strings.Repeat("a", 160), SyntacticID: strings.Repeat("b", 64),
@@ -108,7 +115,7 @@ func bulkFindings(rnd *rand.Rand, from, to int) *redoubt.Batch {
 		}
 		b.Findings = append(b.Findings, redoubt.IndexedFinding{Body: members, Finding: redoubt.Finding{
 			ID: int64(i + 1), IssueType: redoubt.SAST, ProjectID: int64(zipf.Uint64() + 1), Ref: ref, LineageID: lineage,
-			RuleID: int64(rules.Uint64() + 1), State: []redoubt.State{1, 1, 1, 2, 3}[rnd.IntN(5)], Severity: redoubt.Severity(1 + rnd.IntN(4)),
+			RuleID: int64(rules.Uint64() + 1), State: []redoubt.State{1, 1, 1, 2, 3}[rnd.IntN(5)], StateUpdatedAt: at.Add(time.Duration(rnd.IntN(60*24)) * time.Hour), Severity: redoubt.Severity(1 + rnd.IntN(4)),
 			Confidence: redoubt.Confidence(1 + rnd.IntN(3)), CreatedAt: at, RelevantSince: at, FirstScanID: int64(i / 50),
 		}})
 	}

@@ -62,7 +62,8 @@ func (p *partition) recall(project uint32) {
 	}
 }
 
-// elect settles who stands for the lineages that were touched.
+// elect settles who stands for the lineages that were touched, and which of
+// their rows are on a primary branch.
 func (p *partition) elect(s *state) {
 	seen := map[uint32]bool{}
 	for lineage := range p.touched {
@@ -76,16 +77,20 @@ func (p *partition) elect(s *state) {
 // (decisions §4).
 func (p *partition) electOne(s *state, lineage uint32, seen map[uint32]bool) {
 	const none = ^uint32(0)
-	chosen := none
+	newest, chosen := none, none
 	for ordinal := range p.occurrences(lineage) {
 		r := &p.rows[ordinal]
-		if r.ref == s.projects.entries[r.project].primaryRef {
-			chosen = ordinal
-			break
+		primary := r.ref == s.projects.entries[r.project].primaryRef
+		p.markField(ordinal, byPrimary, &r.primary, primary)
+		if newest == none {
+			newest = ordinal
 		}
-		if chosen == none {
+		if chosen == none && primary {
 			chosen = ordinal
 		}
+	}
+	if chosen == none {
+		chosen = newest
 	}
 	clear(seen)
 	for ordinal := range p.occurrences(lineage) {

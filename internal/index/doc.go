@@ -4,14 +4,15 @@
 //
 // An Index has a state per deployment: dictionaries (projects, rules, lineages
 // and words get small numbers) and a partition per issue type. A partition
-// keeps packed rows in the order of lists, and for each value of each field a
-// bitmap of the ordinals that have it. What is said of a project or a rule is
+// keeps packed rows in the order of lists, for each value of each field a
+// bitmap of the ordinals that have it, and columns of what is counted. What is
+// said of a project or a rule is
 // looked up when a filter is read, so that changing it touches no row. A page
 // is copied out under a read lock and written without one, from JSON that was
 // encoded when it was stored.
 //
 //	Source ─ Feed ─► state.apply ─► partition ─► Page ─► io.Writer
-//	                                 rows, bitmaps, bodies
+//	                                 rows, bitmaps, columns, bodies
 //
 // It holds no SQL and no HTTP; filters exist here and nowhere else.
 package index

@@ -135,27 +135,6 @@ func forgotten(f *redoubt.FindingFilter, forget func(*redoubt.FindingFilter)) re
 	return other
 }
 
-// tally counts the rows of a set by their value of a field. Few values are
-// counted by their bitmaps, many by looking at each row.
-func (p *partition) tally(b *roaring.Bitmap, f field) []int {
-	counts := make([]int, len(p.values[f]))
-	containers := len(p.rows)>>16 + 1 // of a bitmap; each costs about as much as a row
-	if int(b.GetCardinality()) > containers*len(counts) {
-		for v, having := range p.values[f] {
-			if having != nil {
-				counts[v] = int(having.AndCardinality(b))
-			}
-		}
-		return counts
-	}
-	for ordinal := range roaring.Values(b) {
-		if v := p.rows[ordinal].value(f); v != 0 {
-			counts[v]++
-		}
-	}
-	return counts
-}
-
 // cut keeps the most frequent values, and those that are to be kept.
 func cut(counts map[string]int, limit int, keep []string) FacetCounts {
 	all := make([]FacetCount, 0, len(counts))

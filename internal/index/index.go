@@ -127,7 +127,7 @@ func (d *deployment) stats(out *Stats) {
 		}
 		out.Partitions++
 		out.Findings += len(p.where)
-		out.Bytes += int64(cap(p.rows))*int64(unsafe.Sizeof(row{})) + int64(p.listed.GetSizeInBytes())
+		out.Bytes += int64(cap(p.rows))*int64(unsafe.Sizeof(row{})) + p.columns.size() + int64(p.listed.GetSizeInBytes())
 		for _, of := range p.values {
 			for _, b := range of {
 				if b != nil {

@@ -3,57 +3,150 @@ package index
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/redoubt/redoubt"
 )
 
-// BenchmarkAsk answers a findings page with all facets of code, and an
-// overview, beside the limit: the largest page of the Web API, on the same data.
+// BenchmarkAsk answers what the pages ask: findings with all facets of code, as
+// the page opens and narrowed, and the overview. Each is beside the limit, the
+// largest page of the Web API of the same filter on the same data; and each a
+// second time after a commit that changed 100 findings, whose taking over counts.
 func BenchmarkAsk(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
-		v := bulkView(b, n)
-		f := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}}
-		q := Question{Filter: f, Order: Riskiest, Size: 50, Values: 8}
-		for _, facet := range []Facet{
-			FacetStatus, FacetSeverity, FacetConfidence, FacetProject, FacetProjectTag, FacetRef, FacetRule, FacetCategory,
-			FacetRuleset, FacetMode, FacetReason, FacetVerdict, FacetComponent, FacetPR, FacetProOnly,
-		} {
-			q.Facets = append(q.Facets, FacetAsked{Facet: facet})
-		}
-		b.Run(fmt.Sprintf("n=%d/facets/index", n), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := v.Ask(context.Background(), q); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		narrow := q
-		narrow.Filter.Severities, narrow.Filter.Projects = []redoubt.Severity{redoubt.SeverityHigh}, []string{"acme/service-3"}
-		b.Run(fmt.Sprintf("n=%d/narrowed/index", n), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := v.Ask(context.Background(), narrow); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(fmt.Sprintf("n=%d/overview/index", n), func(b *testing.B) {
-			ends := []time.Time{time.Unix(1_600_000_000, 0)}
-			for len(ends) < 14 {
-				ends = append(ends, ends[len(ends)-1].AddDate(0, 3, 0))
-			}
-			every := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true}
-			for b.Loop() {
-				v.Trend(every, ends)
-				v.FixTimes(every, ends[0])
-				for _, by := range []Grouping{ByRule, ByProject} {
-					if _, err := v.Ask(context.Background(), Question{Filter: f, Groups: by, Values: 5, Facets: []FacetAsked{{Facet: FacetSeverity}}}); err != nil {
+		b.Run(fmt.Sprintf("%d findings", n), func(b *testing.B) {
+			src := &bulk{n: n, version: 1}
+			x := New(src, Options{BodyCache: 4 << 30})
+			for _, c := range asked {
+				view := func() *View {
+					v, err := x.Deployment(b.Context(), tenant)
+					if err != nil {
 						b.Fatal(err)
 					}
+					return v
 				}
+				b.Run(c.name, func(b *testing.B) { beside(b, func() {}, func() { c.ask(b, view()) }, limitPage(b, view())) })
+				b.Run(c.name+", after a change", func(b *testing.B) {
+					beside(b, src.change, func() { c.ask(b, view()) }, limitPage(b, view()))
+				})
 			}
 		})
-		b.Run(fmt.Sprintf("n=%d/page/limit", n), func(b *testing.B) { benchPage(b, v, f, 0, 3000) })
 	}
+}
+
+// asked are the pages.
+var asked = []struct {
+	name string
+	ask  func(b *testing.B, v *View)
+}{
+	{"findings", func(b *testing.B, v *View) { ask(b, v, opened(openOnPrimary)) }},
+	{"narrowed", func(b *testing.B, v *View) {
+		q := opened(openOnPrimary)
+		q.Filter.Severities, q.Filter.Projects = []redoubt.Severity{redoubt.SeverityHigh}, []string{"acme/service-3", "acme/service-8"}
+		q.Filter.Except = &redoubt.FindingFilter{Rules: []string{"python.flask.security.rule-1"}}
+		ask(b, v, q)
+	}},
+	{"visible part", func(b *testing.B, v *View) {
+		q := opened(openOnPrimary)
+		q.Filter.Visible = []string{"acme/service-1*"}
+		ask(b, v, q)
+	}},
+	{"overview", overview},
+}
+
+// openOnPrimary is what a page of findings opens with.
+var openOnPrimary = redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Primary: true, Statuses: []redoubt.Status{redoubt.StatusOpen}}
+
+// opened asks for all facets of code.
+func opened(f redoubt.FindingFilter) Question {
+	q := Question{Filter: f, Order: Riskiest, Size: 50, Values: 8}
+	for _, facet := range []Facet{
+		FacetStatus, FacetSeverity, FacetConfidence, FacetProject, FacetProjectTag, FacetRef, FacetRule, FacetCategory,
+		FacetRuleset, FacetMode, FacetReason, FacetVerdict, FacetComponent, FacetPR, FacetProOnly,
+	} {
+		q.Facets = append(q.Facets, FacetAsked{Facet: facet})
+	}
+	return q
+}
+
+func ask(b *testing.B, v *View, q Question) {
+	b.Helper()
+	if _, err := v.Ask(context.Background(), q); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// overview asks for a year in weeks, and since the last visit, of one product.
+func overview(b *testing.B, v *View) {
+	b.Helper()
+	now := bulkBegin.AddDate(2, 0, 0)
+	ends := []time.Time{now.AddDate(-1, 0, 0)}
+	for ends[len(ends)-1].Before(now) {
+		ends = append(ends, ends[len(ends)-1].AddDate(0, 0, 28))
+	}
+	every := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true}
+	v.Trend(every, ends)
+	v.Trend(every, []time.Time{now.AddDate(0, 0, -1), now})
+	v.FixTimes(every, ends[0])
+	every.Statuses = []redoubt.Status{redoubt.StatusOpen}
+	for _, by := range []Grouping{ByRule, ByProject} {
+		ask(b, v, Question{Filter: every, Groups: by, Values: 5, Facets: []FacetAsked{{Facet: FacetSeverity}}})
+	}
+}
+
+func limitPage(b *testing.B, v *View) func() {
+	b.Helper()
+	return func() {
+		p, err := v.Page(context.Background(), redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: openOnPrimary.Statuses}, 0, 3000)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := p.WriteTo(&sink{buf: make([]byte, 2*pieceSize)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// beside runs a subject and its limit in turns, so that what else the machine
+// does weighs on both, and reports medians: the time of the subject, and how
+// many times as long as its limit it takes.
+func beside(b *testing.B, prepare, subject, limit func()) {
+	b.Helper()
+	timed := func(do func()) float64 {
+		began := time.Now()
+		do()
+		return float64(time.Since(began))
+	}
+	median := func(all []float64) float64 { return slices.Sorted(slices.Values(all))[len(all)/2] }
+	limit()
+	var times, ratios []float64
+	for b.Loop() {
+		prepare()
+		took := timed(subject)
+		times, ratios = append(times, took), append(ratios, took/timed(limit))
+	}
+	b.ReportMetric(median(times), "ns/op")
+	b.ReportMetric(median(ratios), "x-limit")
+}
+
+// change is a commit of a scan: 50 findings are fixed, and 50 are new.
+func (s *bulk) change() {
+	s.version++
+	rnd := rand.New(rand.NewPCG(uint64(s.version), 5))
+	now := bulkBegin.AddDate(2, 0, int(s.version))
+	batch := bulkFindings(rnd, s.n, s.n+50)
+	for i := range 50 {
+		f := &batch.Findings[i]
+		f.ID, f.LineageID, f.CreatedAt, f.RelevantSince = int64(s.n)+50*s.version+int64(i), int64(i)+1, now, now
+	}
+	from := rnd.IntN(s.n - 50)
+	fixed := bulkFindings(rnd, from, from+50)
+	for i := range fixed.Findings {
+		fixed.Findings[i].State, fixed.Findings[i].StateUpdatedAt = redoubt.Fixed, now
+	}
+	batch.Findings = append(batch.Findings, fixed.Findings...)
+	s.extra = []*redoubt.Batch{batch}
 }

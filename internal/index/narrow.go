@@ -9,7 +9,7 @@ import (
 // narrow adds what the pages filter by beyond the contract.
 func (s *state) narrow(p *partition, q *query, f *redoubt.FindingFilter) {
 	if f.Primary {
-		q.with = append(q.with, s.onPrimary(p))
+		q.add(byPrimary, []uint32{1})
 	}
 	if f.Search != "" {
 		q.with = append(q.with, s.found(p, f.Search, f.Named))
@@ -17,21 +17,6 @@ func (s *state) narrow(p *partition, q *query, f *redoubt.FindingFilter) {
 	if f.Except != nil {
 		q.without = s.exceptions(p, f.Except)
 	}
-}
-
-// onPrimary returns the rows on the primary branch of their project.
-func (s *state) onPrimary(p *partition) *roaring.Bitmap {
-	byBranch := map[uint32][]*roaring.Bitmap{} // few branches are primary somewhere
-	for n, project := range s.projects.entries {
-		if project != nil {
-			byBranch[project.primaryRef] = append(byBranch[project.primaryRef], p.having(byProject, uint32(n)))
-		}
-	}
-	out := roaring.New()
-	for ref, projects := range byBranch {
-		out.Or(roaring.And(p.having(byRef, ref), roaring.FastOr(projects...)))
-	}
-	return out
 }
 
 // exceptions returns, for each list of values in a filter, the rows that have

@@ -13,6 +13,7 @@ import (
 type partition struct {
 	issueType redoubt.IssueType
 	rows      []row
+	columns   columns
 	where     map[uint32]uint32 // finding id to ordinal
 	heads     []uint32          // by lineage: 1 + ordinal of its newest row
 	listed    *roaring.Bitmap   // ordinals that are not dead
@@ -103,7 +104,7 @@ func (p *partition) keepBody(old *row, body []byte) bodyRef {
 // append gives a row the last ordinal.
 func (p *partition) append(r *row) {
 	ordinal := uint32(len(p.rows))
-	r.representative, r.representativeRef = 0, 0
+	r.marks = marks{}
 	p.rows = append(p.rows, *r)
 	p.where[r.id] = ordinal
 	p.link(ordinal)
@@ -114,6 +115,7 @@ func (p *partition) append(r *row) {
 func (p *partition) index(ordinal uint32) {
 	r := &p.rows[ordinal]
 	p.listed.Add(ordinal)
+	p.columns.put(p.rows, ordinal)
 	for f := range fields {
 		if v := r.value(f); v != 0 {
 			p.bitmap(f, v).Add(ordinal)
@@ -124,7 +126,7 @@ func (p *partition) index(ordinal uint32) {
 // replace changes a row that keeps its place.
 func (p *partition) replace(ordinal uint32, r *row) {
 	old := p.rows[ordinal]
-	r.next, r.representative, r.representativeRef = old.next, old.representative, old.representativeRef
+	r.next, r.marks = old.next, old.marks
 	p.set(ordinal, r)
 	if old.lineage != r.lineage {
 		p.unlink(ordinal, old.lineage)
@@ -151,6 +153,7 @@ func (p *partition) set(ordinal uint32, r *row) {
 		}
 	}
 	*old = *r
+	p.columns.put(p.rows, ordinal)
 }
 
 // bitmap returns the bitmap of a value, a new one if need be.

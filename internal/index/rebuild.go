@@ -59,7 +59,7 @@ func (p *partition) survivors(s *state) []row {
 	for ordinal := range roaring.Values(p.listed) {
 		r := p.rows[ordinal]
 		if _, replaced := p.late.where[r.id]; !replaced {
-			r.representative, r.representativeRef = 0, 0
+			r.marks = marks{}
 			rows = append(rows, r)
 		}
 	}

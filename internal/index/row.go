@@ -32,15 +32,22 @@ type row struct {
 
 	body bodyRef
 
-	state, severity, confidence       uint8
-	scanned                           uint8 // reachability as the scanner has it
-	transitivity, validation          uint8
-	malicious, proOnly, historical    uint8 // flagNo or flagYes
-	triage, reason, status            uint8 // of the lineage, as all below
-	verdict, prs, band, reach         uint8
-	exploited                         uint8 // flagNo or flagYes
-	annotated                         bool
+	state, severity, confidence    uint8
+	scanned                        uint8 // reachability as the scanner has it
+	transitivity, validation       uint8
+	malicious, proOnly, historical uint8 // flagNo or flagYes
+	triage, reason, status         uint8 // of the lineage, as all below
+	verdict, prs, band, reach      uint8
+	exploited                      uint8 // flagNo or flagYes
+	annotated                      bool
+
+	marks
+}
+
+// marks of a row are set by partition.elect.
+type marks struct {
 	representative, representativeRef uint8 // 1 when dedup keeps it: of all refs, of its ref
+	primary                           uint8 // 1 when it is on its project's primary branch
 }
 
 // A flag is never 0, because 0 is not indexed.
@@ -61,28 +68,31 @@ func yesNo(b bool) uint8 {
 type field uint8
 
 const (
-	byProject field = iota
+	byProject field = iota // the first ones are numbers of a dictionary, and may have many values
 	byRef
 	byRule
-	bySeverity
+	byTag
+	byPackage
+	bySecretType
+	numbered // how many of them: these have columns
+
+	bySeverity field = iota - 1
 	byConfidence
 	byStatus
 	byReason
 	byVerdict
-	byTag
 	byPRs // which states its change requests have: bit set of prOpen and prMerged
 	byReachability
 	byTransitivity
 	byMalicious
-	byPackage
 	byEPSS
 	byExploited
 	byProOnly
 	byHistorical
-	bySecretType
 	byValidation
 	byRepresentative
 	byRepresentativeRef
+	byPrimary
 	fields // how many
 )
 
@@ -144,6 +154,8 @@ func (r *row) small(f field) uint8 {
 		return r.representative
 	case byRepresentativeRef:
 		return r.representativeRef
+	case byPrimary:
+		return r.primary
 	}
 	return 0
 }

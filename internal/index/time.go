@@ -32,7 +32,8 @@ func (l *lastTime) append(b []byte, at int64) []byte {
 func (l *lastTime) write(at int64) {
 	day, micros := at/dayMicros, at%dayMicros
 	if !l.set || day != l.day {
-		copy(l.buf[:], time.UnixMicro(at).UTC().Format(`"`+timeLayout+`"`))
+		var room [64]byte // AppendFormat needs more than what it appends
+		copy(l.buf[:], time.UnixMicro(at).UTC().AppendFormat(room[:0], `"`+timeLayout+`"`))
 	}
 	l.at, l.day, l.set = at, day, true
 	seconds := micros / 1_000_000

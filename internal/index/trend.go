@@ -1,7 +1,6 @@
 package index
 
 import (
-	"slices"
 	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -31,44 +30,41 @@ func (v *View) Trend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
 	for i, t := range ends {
 		at[i] = t.UnixMicro()
 	}
-	began, ended := make([]int, len(ends)), make([]int, len(ends)) // up to each end
+	began := make([]int, len(ends)) // up to each end
+	fixed, decided := make([]int, len(ends)+1), make([]int, len(ends)+1)
 	out := make([]TrendPoint, len(ends)-1)
 	v.read(f.IssueType, func(s *state, p *partition) {
 		b := s.selected(p, &f)
 		for i, t := range ends { // rows stand in the order of their beginnings
 			began[i] = below(b, p.lowerBound(t.Truncate(time.Microsecond).Add(time.Microsecond)))
 		}
-		for ordinal := range roaring.Values(roaring.AndNot(b, p.having(byStatus, uint32(redoubt.StatusOpen)))) {
-			r := &p.rows[ordinal]
-			until, _ := slices.BinarySearch(at, max(r.closed(), r.relevant))
-			if until == len(at) {
-				continue
-			}
-			ended[until]++
-			switch {
-			case until == 0:
-			case redoubt.Status(r.status) == redoubt.StatusFixed:
-				out[until-1].Fixed++
-			default:
-				out[until-1].Decided++
-			}
-		}
+		notOpen := roaring.AndNot(b, p.having(byStatus, uint32(redoubt.StatusOpen)))
+		byScan := p.having(byStatus, uint32(redoubt.StatusFixed))
+		p.endings(fixed, roaring.And(notOpen, byScan), at)
+		p.endings(decided, roaring.AndNot(notOpen, byScan), at)
 	})
-	closed := ended[0]
+	closed := fixed[0] + decided[0]
 	for i := range out {
-		closed += ended[i+1]
-		out[i].At, out[i].New, out[i].Open = ends[i+1], began[i+1]-began[i], began[i+1]-closed
+		closed += fixed[i+1] + decided[i+1]
+		out[i] = TrendPoint{At: ends[i+1], New: began[i+1] - began[i], Fixed: fixed[i+1], Decided: decided[i+1], Open: began[i+1] - closed}
 	}
 	return out
 }
 
-// closed is when a finding that is not open ceased to be: by a scan, or by a
-// decision.
-func (r *row) closed() int64 {
-	if redoubt.Status(r.status) == redoubt.StatusFixed || redoubt.State(r.state) == redoubt.Muted {
-		return r.stateAt
+// endings counts when rows that are not open ceased to be: up to each of the
+// few ends after the one before, and at last beyond all.
+func (p *partition) endings(counts []int, rows *roaring.Bitmap, ends []int64) {
+	for batch := range batches(rows) {
+		for _, ordinal := range batch {
+			at, past := p.columns.ended[ordinal], 0
+			for _, end := range ends {
+				if at > end {
+					past++
+				}
+			}
+			counts[past]++
+		}
 	}
-	return r.triagedAt
 }
 
 // FixTime is how long it took to fix findings of one severity.
@@ -88,16 +84,21 @@ func (v *View) FixTimes(f redoubt.FindingFilter, since time.Time) []FixTime {
 	f.Statuses = []redoubt.Status{redoubt.StatusFixed}
 	hours := make([][]int, redoubt.SeverityCritical+1)
 	v.read(f.IssueType, func(s *state, p *partition) {
-		for ordinal := range roaring.Values(s.selected(p, &f)) {
-			r := &p.rows[ordinal]
-			if r.stateAt < since.UnixMicro() || r.severity == 0 {
-				continue
+		for batch := range batches(s.selected(p, &f)) {
+			for _, ordinal := range batch {
+				if p.columns.ended[ordinal] < since.UnixMicro() { // not before it was fixed
+					continue
+				}
+				r := &p.rows[ordinal]
+				if r.stateAt < since.UnixMicro() || r.severity == 0 {
+					continue
+				}
+				if hours[r.severity] == nil {
+					hours[r.severity] = make([]int, fixHours+1)
+				}
+				took := time.Duration(r.stateAt-r.created) * time.Microsecond
+				hours[r.severity][min(max(int(took/time.Hour), 0), fixHours)]++
 			}
-			if hours[r.severity] == nil {
-				hours[r.severity] = make([]int, fixHours+1)
-			}
-			took := time.Duration(r.stateAt-r.created) * time.Microsecond
-			hours[r.severity][min(max(int(took/time.Hour), 0), fixHours)]++
 		}
 	})
 	var out []FixTime

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -61,6 +62,42 @@ func TestTrendAgreesWithTheNaiveModel(t *testing.T) {
 		f := w.someFilter(t)
 		if diff := cmp.Diff(w.naiveTrend(f, ends), view(t, x).Trend(f, ends)); diff != "" {
 			t.Errorf("trend of %+v at %v (-naive +got):\n%s", f, ends, diff)
+		}
+	})
+}
+
+// naiveFixTimes sorts what each fix took.
+func (w *world) naiveFixTimes(f redoubt.FindingFilter, since time.Time) (out []FixTime) {
+	took := map[redoubt.Severity][]time.Duration{}
+	f.Statuses = []redoubt.Status{redoubt.StatusFixed}
+	for _, finding := range w.list(f) {
+		if !finding.StateUpdatedAt.Before(since) {
+			d := max(finding.StateUpdatedAt.Sub(finding.CreatedAt).Truncate(time.Hour), 0)
+			took[finding.Severity] = append(took[finding.Severity], min(d, fixHours*time.Hour))
+		}
+	}
+	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+		if all := took[severity]; len(all) > 0 {
+			slices.Sort(all)
+			out = append(out, FixTime{severity, len(all), all[(len(all)+1)/2-1], all[(9*len(all)+9)/10-1]})
+		}
+	}
+	return out
+}
+
+func TestFixTimesAgreeWithTheNaiveModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		x := New(w, Options{BodyCache: 1 << 20})
+		for range rapid.IntRange(1, 10).Draw(t, "commits") {
+			w.step(t)
+			if chance(t, "look", 50) {
+				view(t, x)
+			}
+		}
+		f, since := w.someFilter(t), w.now().Add(-time.Duration(rapid.IntRange(-1, 8_000_000).Draw(t, "ago"))*time.Microsecond)
+		if diff := cmp.Diff(w.naiveFixTimes(f, since), view(t, x).FixTimes(f, since)); diff != "" {
+			t.Errorf("fix times of %+v since %v (-naive +got):\n%s", f, since, diff)
 		}
 	})
 }
