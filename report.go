@@ -24,6 +24,8 @@ type Report struct {
 	// the report does not tell where it looked.
 	Searched []string
 	Skipped  []string
+	// Gaps says more of what was not looked at, where the report tells why.
+	Gaps []ScanGap
 	// HidesMuted says that what is muted in the code may be missing from the
 	// results, so that its absence means nothing.
 	HidesMuted bool

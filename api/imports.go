@@ -31,6 +31,8 @@ type ImportGate struct {
 	Reason   string       `json:"reason" doc:"Why, for people; empty when nothing blocks." example:""`
 	Blocking []ImportItem `json:"blocking" doc:"The findings that block, each source's worst first."`
 	Noted    []ImportItem `json:"noted" doc:"The findings that conditions of policies hold for which fail no build: those in mode comment are to be shown, those in mode monitor are only recorded."`
+	// BlockingScans may be missing in what is told of older scans.
+	BlockingScans []string `json:"blocking_scans" doc:"Scans with findings that block. The page /orgs/{deployment}/scans/{scan}/blocking says of each why, what to do, and whether a re-run would pass."`
 }
 
 // Import says what the reports of one source did.

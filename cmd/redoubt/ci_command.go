@@ -46,7 +46,7 @@ type build struct {
 // says: 0 passes, 1 is blocked, 2 is trouble, or 0 with --fail-open.
 func (c ciCmd) Run(a *app) error {
 	b := &build{ciCmd: c, app: a, env: ci.Environ(os.Environ())}
-	b.result = ci.Outcome{Version: 1, Trouble: []string{}, New: []ci.Finding{}, Fixed: []ci.Finding{}, Blocking: []ci.Finding{}, Noted: []ci.Finding{}, Sources: []ci.Source{}}
+	b.result = ci.Outcome{Version: 1, Unblock: []string{}, Trouble: []string{}, New: []ci.Finding{}, Fixed: []ci.Finding{}, Blocking: []ci.Finding{}, Noted: []ci.Finding{}, Sources: []ci.Source{}}
 	b.work()
 	b.result.Blocked = b.result.Blocked || len(b.result.Blocking) > 0
 	b.settle()

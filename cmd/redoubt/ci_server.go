@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ci"
 )
@@ -177,6 +179,10 @@ func (b *build) take(in api.ImportResponse) {
 		return list
 	}
 	r.Blocking, r.Noted = gate(r.Blocking, in.Gate.Blocking), gate(r.Noted, in.Gate.Noted)
+	for _, id := range in.Gate.BlockingScans {
+		scan, _ := strconv.ParseInt(id, 10, 64) // what is no number leads to a page that says so
+		r.Unblock = append(r.Unblock, redoubt.BlockingPage(b.server.base, b.server.deployment, scan))
+	}
 	if in.Gate.Reason != "" {
 		r.Reason = strings.TrimSpace(r.Reason + " " + in.Gate.Reason)
 	}

@@ -142,6 +142,7 @@ func (s *service) signIn(a *app, proxies []netip.Prefix) (*web.SignIn, error) {
 func (s *service) scanners(a *app, secret []byte) *agent.Agent {
 	scanners := agent.New(agent.Config{
 		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret, MaxUpload: s.config.MaxUpload, Advisories: s.advisories,
+		Base: func(r *http.Request) string { return s.server.Base(r) },
 		Told: server.ScanAnswer, Wait: s.config.ScanWait, Queued: func() { s.scans.Wake() },
 	})
 	s.scans = job.New(s.store, map[string]job.Work{agent.ScanJob: scanners.Apply}, job.Options{

@@ -40,6 +40,9 @@ type Config struct {
 	// Told says what a scan came to, as JSON, for who asks later. Nil keeps
 	// nothing of it.
 	Told func(ingest.Summary, policy.Verdict) ([]byte, error)
+	// Base is the address that a request reached the server at, for links in
+	// answers to it, without a slash at the end. Nil gives none.
+	Base func(*http.Request) string
 	// MaxUpload bounds an upload, in bytes.
 	MaxUpload int64
 	// Wait is how long a completion waits for its scan to be applied before the

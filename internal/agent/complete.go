@@ -56,6 +56,9 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		if err := json.Unmarshal(text, &out); err != nil {
 			return fmt.Errorf("the answer to scan %d that was kept: %w", id, err)
 		}
+		if a.Base != nil && out.Reason != "" {
+			out.Reason += redoubt.WhatToDo + redoubt.BlockingPage(a.Base(r), caller.Deployment.Slug, id)
+		}
 		if text, err = json.Marshal(out); err != nil {
 			return err
 		}
@@ -123,6 +126,9 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	}
 	verdict, err := c.judge.Verdict(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.tx.PutScanGate(ctx, c.scan.ID, verdict.Record()); err != nil {
 		return nil, err
 	}
 	out := kept{completeResponse: responseOf(verdict)}

@@ -18,6 +18,7 @@ type Outcome struct {
 	URL         string    `json:"url"`          // the project's findings, for people
 	Blocked     bool      `json:"blocked"`      // by the policies
 	Reason      string    `json:"reason"`       // why; empty where nothing blocks
+	Unblock     []string  `json:"unblock"`      // pages about what blocks, one of each scan that it does
 	Trouble     []string  `json:"trouble"`      // what could not be done
 	ExitCode    int       `json:"exit_code"`    // 0, 1 or 2
 	New         []Finding `json:"new"`          // that were not there, or are back
@@ -120,6 +121,9 @@ func (o *Outcome) Text() string {
 	}
 	if o.Reason != "" {
 		fmt.Fprintf(&b, "\n%s\n", plain(o.Reason))
+	}
+	for _, page := range o.Unblock {
+		fmt.Fprintf(&b, "What blocks, and what to do: %s\n", page)
 	}
 	fmt.Fprintf(&b, "\nAll findings: %s\n", o.URL)
 	return b.String()

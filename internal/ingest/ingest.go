@@ -95,7 +95,7 @@ func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
 	}
 	sum.ScanID, sum.Outcome = scan.ID, scan.Outcome
 	if scan.Outcome != redoubt.ScanApplied {
-		return sum, nil
+		return sum, account(ctx, s, u, scan.ID, refused, nil)
 	}
 	if project, err = s.UpdateProjectByScan(ctx, project.ID, u.Project); err != nil {
 		return Summary{}, err

@@ -120,6 +120,9 @@ func (m *memory) FinishScan(_ context.Context, s redoubt.Scan) error {
 	return redoubt.ErrNotFound
 }
 
+// PutScanAccount keeps nothing: how findings live does not depend on it.
+func (m *memory) PutScanAccount(context.Context, redoubt.ScanAccount) error { return nil }
+
 func (m *memory) Findings(_ context.Context, projectID int64, ref, source string) (out []redoubt.Finding, _ error) {
 	for _, f := range m.rows {
 		if f.ProjectID == projectID && f.Ref == ref && f.Source == source {

@@ -45,6 +45,7 @@ type Changes struct {
 	Events    []redoubt.FindingEvent
 	Items     []Item // of Updated; those of Added are known with their ids
 	Unchanged int
+	Reported  []int64 // findings that the report holds and that are not muted
 }
 
 // Plan decides the life of findings (decisions §5): which of the report's
@@ -129,6 +130,9 @@ func (p *planner) again(known pair) {
 	}
 	p.muting(row, &next)
 	p.link(row, s.Finding.Identity)
+	if next.State == redoubt.Unresolved {
+		p.changes.Reported = append(p.changes.Reported, row.ID)
+	}
 	if next == *row {
 		p.changes.Unchanged++
 		return

@@ -32,6 +32,8 @@ type Store interface {
 
 	// FinishScan stores how a scan ended that was added while it ran.
 	FinishScan(ctx context.Context, s redoubt.Scan) error
+	// PutScanAccount keeps what the scan reported and what it did not look at.
+	PutScanAccount(ctx context.Context, a redoubt.ScanAccount) error
 	// Findings reads all occurrences of (project, ref, source), removed and
 	// fixed ones too.
 	Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)

@@ -27,6 +27,7 @@ func (a *application) write(ctx context.Context, c Changes) error {
 		func() error { return unlessEmpty(ctx, c.Events, a.s.AddEvents) },
 		func() error { return unlessEmpty(ctx, c.Triage, a.s.UpdateTriage) },
 		func() error { return a.s.Except(ctx, c.lineages()) },
+		func() error { return account(ctx, a.s, a.upload, a.scan.ID, a.sum.Refused, c.Reported) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -89,6 +90,9 @@ func (a *application) number(ctx context.Context, c *Changes) error {
 			started++
 		}
 		c.Items = append(c.Items, itemOf(f, ItemNew))
+		if f.State == redoubt.Unresolved {
+			c.Reported = append(c.Reported, f.ID)
+		}
 	}
 	return nil
 }

@@ -13,24 +13,24 @@ func (g Given) conditional() bool {
 	return slices.ContainsFunc(g.Policies, func(p redoubt.Policy) bool { return len(p.Conditions) > 0 })
 }
 
-// condition names the strictest condition that holds for a finding, of several
-// the first in the order of the policies, with its mode; there is none where
-// none does. Reachability counts only where a condition asks for it. Whatever
-// the mode, conditions hold for what would fail a build.
-func (g Given) condition(s *Sighting, fresh bool) (name string, mode redoubt.PolicyMode) {
+// condition finds the strictest condition that holds for a finding, of several
+// the first in the order of the policies, and tells the sighting of it; there is
+// none where none does. Reachability counts only where a condition asks for it.
+// Whatever the mode, conditions hold for what would fail a build.
+func (g Given) condition(s *Sighting, fresh bool) (mode redoubt.PolicyMode) {
 	if s.Finding.IssueType != redoubt.SCA || s.Finding.State != redoubt.Unresolved || s.Triage == redoubt.TriageIgnored {
-		return "", 0
+		return 0
 	}
 	for i := range g.Policies {
 		p := &g.Policies[i]
 		for j := range p.Conditions {
 			c := &p.Conditions[j]
-			if c.Mode > mode && (fresh || p.BlockAll) && c.CoversRef(g.ref) && c.Holds(&s.Finding, &s.Supply) {
-				name, mode = fmt.Sprintf("condition %d of %s: %s", c.ID, p.Slug, c), c.Mode
+			if c.Mode > s.Mode && (fresh || p.BlockAll) && c.CoversRef(g.ref) && c.Holds(&s.Finding, &s.Supply) {
+				s.Condition, s.Mode, s.PolicyID = fmt.Sprintf("condition %d of %s: %s", c.ID, p.Slug, c), c.Mode, p.ID
 			}
 		}
 	}
-	return name, mode
+	return s.Mode
 }
 
 // supply tells supply-chain findings what conditions ask of them.

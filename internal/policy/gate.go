@@ -17,6 +17,7 @@ type Sighting struct {
 	Supply       redoubt.SupplyFacts
 	Condition    string             // of a policy, that holds for it; empty where a rule fails the build on it
 	Mode         redoubt.PolicyMode // of the condition
+	PolicyID     int64              // that has the rule in mode block, or the condition
 }
 
 // Verdict is what the gate answers.
@@ -41,10 +42,11 @@ func (g Given) Gate(firstOfPrimary bool, sightings []Sighting) Verdict {
 		stance := g.Stance(s.Finding.RuleName)
 		fresh := !s.Known && !firstOfPrimary
 		if stance.Mode == redoubt.ModeBlock && counts(&s) && (fresh || stance.BlockAll) {
+			s.PolicyID = g.sources[s.Finding.RuleName]
 			v.Blocking = append(v.Blocking, s)
 			continue
 		}
-		switch s.Condition, s.Mode = g.condition(&s, fresh); s.Mode {
+		switch g.condition(&s, fresh) {
 		case redoubt.ModeBlock:
 			v.Blocking = append(v.Blocking, s)
 		case redoubt.ModeComment, redoubt.ModeMonitor:

@@ -14,13 +14,14 @@ type Given struct {
 	// order of first mention.
 	Rules    []redoubt.ServedRule
 	stances  map[string]redoubt.Stance
+	sources  map[string]int64 // policy that the stance of a rule is of
 	products map[string]redoubt.IssueType
 	ref      string // that is judged
 }
 
 // For is what a project is given of all policies and of what they serve.
 func For(p redoubt.Project, policies []redoubt.Policy, rules []redoubt.ServedRule) Given {
-	g := Given{stances: map[string]redoubt.Stance{}, products: map[string]redoubt.IssueType{}}
+	g := Given{stances: map[string]redoubt.Stance{}, sources: map[string]int64{}, products: map[string]redoubt.IssueType{}}
 	byID := map[int64]redoubt.Policy{}
 	for _, one := range policies {
 		if one.Scope.Covers(p) {
@@ -36,16 +37,16 @@ func For(p redoubt.Project, policies []redoubt.Policy, rules []redoubt.ServedRul
 			continue
 		}
 		name := r.Rule.Name
-		best := redoubt.StanceOf(of, r.Mode).Stricter(g.stances[name])
 		place, known := at[name]
+		stricter := g.take(name, of, r.Mode)
 		switch {
 		case !known:
 			at[name] = len(g.Rules)
 			g.Rules = append(g.Rules, r)
-		case best != g.stances[name]:
+		case stricter:
 			g.Rules[place] = r
 		}
-		g.stances[name], g.products[name] = best, r.Rule.IssueType
+		g.products[name] = r.Rule.IssueType
 	}
 	return g
 }
@@ -55,6 +56,18 @@ func For(p redoubt.Project, policies []redoubt.Policy, rules []redoubt.ServedRul
 func (g Given) On(ref string) Given {
 	g.ref = ref
 	return g
+}
+
+// take counts what a policy wants of a rule, and reports whether that is
+// stricter than what was known.
+func (g *Given) take(rule string, of redoubt.Policy, mode redoubt.PolicyMode) bool {
+	before := g.stances[rule]
+	best := redoubt.StanceOf(of, mode).Stricter(before)
+	if best == before {
+		return false
+	}
+	g.stances[rule], g.sources[rule] = best, of.ID
+	return true
 }
 
 // Stance is what the policies want of a rule: that of the strictest. It is zero

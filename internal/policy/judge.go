@@ -46,7 +46,7 @@ func GivenTo(ctx context.Context, s GateStorage, project redoubt.Project) (Given
 	}
 	for _, r := range blocking {
 		if of, given := byID[r.PolicyID]; given {
-			g.stances[r.Rule.Name] = redoubt.StanceOf(of, r.Mode).Stricter(g.stances[r.Rule.Name])
+			g.take(r.Rule.Name, of, r.Mode)
 		}
 	}
 	return g, nil
@@ -118,15 +118,24 @@ func (j *Judge) sources() []string {
 // Verdict judges once the scan is applied, when every finding has its lineage
 // and its id, which the verdict's findings carry.
 func (j *Judge) Verdict(ctx context.Context) (Verdict, error) {
+	judged, err := j.facts(ctx)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return j.given.Gate(j.first, judged), nil
+}
+
+// facts are the findings to judge, with all that the gate asks of them.
+func (j *Judge) facts(ctx context.Context) ([]Sighting, error) {
 	if len(j.sightings) == 0 && !j.advised {
-		return Verdict{}, nil
+		return nil, nil
 	}
 	rows := map[redoubt.Identity]redoubt.Finding{}
 	judged := j.sightings
 	for _, source := range j.sources() {
 		list, err := j.s.Findings(ctx, j.project, j.scan.Ref, source)
 		if err != nil {
-			return Verdict{}, err
+			return nil, err
 		}
 		for _, f := range list {
 			rows[f.Identity] = f
@@ -137,7 +146,7 @@ func (j *Judge) Verdict(ctx context.Context) (Verdict, error) {
 	}
 	had, err := j.s.LineagesOf(ctx, j.project, j.before)
 	if err != nil {
-		return Verdict{}, err
+		return nil, err
 	}
 	known := make(map[int64]bool, len(had))
 	for _, lineage := range had {
@@ -149,7 +158,7 @@ func (j *Judge) Verdict(ctx context.Context) (Verdict, error) {
 	}
 	lineages, err := j.s.LineagesOf(ctx, j.project, ids)
 	if err != nil {
-		return Verdict{}, err
+		return nil, err
 	}
 	for i := range judged {
 		s := &judged[i]
@@ -165,8 +174,5 @@ func (j *Judge) Verdict(ctx context.Context) (Verdict, error) {
 			s.Supply.Age = j.s.Now().Sub(row.RelevantSince)
 		}
 	}
-	if err := j.supply(ctx, judged); err != nil {
-		return Verdict{}, err
-	}
-	return j.given.Gate(j.first, judged), nil
+	return judged, j.supply(ctx, judged)
 }

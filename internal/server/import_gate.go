@@ -47,6 +47,9 @@ func (g *importGate) answer(ctx context.Context, summaries []ingest.Summary) (ap
 		if verdicts[i], err = judge.Verdict(ctx); err != nil {
 			return api.ImportGate{}, err
 		}
+		if err := g.tx.PutScanGate(ctx, summaries[i].ScanID, verdicts[i].Record()); err != nil {
+			return api.ImportGate{}, err
+		}
 	}
 	return gateAnswer(summaries, verdicts), nil
 }
@@ -66,7 +69,7 @@ func gateAnswer(summaries []ingest.Summary, verdicts []policy.Verdict) api.Impor
 			note(s.Followed.Items)
 		}
 	}
-	out := api.ImportGate{Blocking: []api.ImportItem{}, Noted: []api.ImportItem{}}
+	out := api.ImportGate{Blocking: []api.ImportItem{}, Noted: []api.ImportItem{}, BlockingScans: []string{}}
 	var reasons []string
 	told := map[int64]bool{}
 	tell := func(list *[]api.ImportItem, sightings []policy.Sighting) {
@@ -82,7 +85,10 @@ func gateAnswer(summaries []ingest.Summary, verdicts []policy.Verdict) api.Impor
 			})
 		}
 	}
-	for _, verdict := range verdicts {
+	for i, verdict := range verdicts {
+		if len(verdict.Blocking) > 0 {
+			out.BlockingScans = append(out.BlockingScans, decimal(summaries[i].ScanID))
+		}
 		before := len(out.Blocking)
 		tell(&out.Blocking, verdict.Blocking)
 		if len(out.Blocking) > before {

@@ -226,7 +226,7 @@ func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
 
 // ImportAnswer says what an upload did, as the API and the command line do.
 func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
-	out := &api.ImportResponse{Imports: make([]api.Import, len(summaries)), Gate: api.ImportGate{Blocking: []api.ImportItem{}}}
+	out := &api.ImportResponse{Imports: make([]api.Import, len(summaries)), Gate: api.ImportGate{Blocking: []api.ImportItem{}, BlockingScans: []string{}}}
 	for i, s := range summaries {
 		out.Imports[i] = importOf(s)
 	}

@@ -87,6 +87,13 @@ func requestID(r *http.Request) string {
 	return strings.ToLower(rand.Text())
 }
 
+// Base is the address that a client reached the server at, for links: without a
+// slash at the end.
+func (s *Server) Base(r *http.Request) string {
+	base, _ := s.baseOf(r)
+	return base
+}
+
 // baseOf is the address that the client reached the server at.
 func (s *Server) baseOf(r *http.Request) (base string, secure bool) {
 	scheme, host := "http", r.Host

@@ -37,3 +37,9 @@ func (tx *Tx) Count(ctx context.Context, table string) (int, error) {
 
 // ChangeProject says that a project changed, for tests of the feed.
 func (tx *Tx) ChangeProject(id int64) { tx.change(changeProject, id) }
+
+// PackRuns and UnpackRuns are how ascending numbers are kept.
+var (
+	PackRuns   = packRuns
+	UnpackRuns = unpackRuns
+)

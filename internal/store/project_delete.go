@@ -19,13 +19,14 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		ofProject   = ` WHERE deployment_id = $1 AND project_id = $2`
 		inventories = ` WHERE deployment_id = $1 AND inventory_id IN (SELECT id FROM inventory` + ofProject + `)`
 		lineages    = ` WHERE deployment_id = $1 AND lineage_id IN (SELECT id FROM lineage` + ofProject + `)`
+		scans       = ` WHERE deployment_id = $1 AND scan_id IN (SELECT id FROM scan` + ofProject + `)`
 		findings    = ` WHERE deployment_id = $1 AND finding_id IN (SELECT id FROM finding` + ofProject + `)`
 	)
 	for _, rows := range []string{
 		"finding_event" + findings, "finding_body" + findings, "finding_subject" + findings, "finding" + ofProject,
 		"triage_event" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
 		"dependency" + inventories, "inventory" + ofProject,
-		"agent_scan WHERE deployment_id = $1 AND scan_id IN (SELECT id FROM scan" + ofProject + ")",
+		"agent_scan" + scans, "scan_account" + scans,
 		"scan" + ofProject, "project_alias" + ofProject,
 	} {
 		if _, err := tx.exec(ctx, `DELETE FROM `+rows, id); err != nil {

@@ -97,7 +97,14 @@ func noisyScan(ctx context.Context, tx *store.Tx, projectID int64, j int) error 
 	if s.Status != redoubt.ScanRunning {
 		s.CompletedAt = s.StartedAt.Add(time.Minute)
 	}
-	if _, err := tx.AddScan(ctx, s); err != nil {
+	id, err := tx.AddScan(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: id, Reported: []int64{1, 2, 3}, Gaps: []redoubt.ScanGap{{Kind: redoubt.GapPath, What: "noise"}}}); err != nil {
+		return err
+	}
+	if err := tx.PutScanGate(ctx, id, &redoubt.ScanGate{Reason: "noise"}); err != nil {
 		return err
 	}
 	return tx.ScanApplied(ctx, projectID, s.Ref, s.Full, s.StartedAt)

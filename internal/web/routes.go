@@ -44,6 +44,7 @@ func routes() []route {
 		{post, org + "/projects/{id}", admin, (*visit).updateProject},
 		{get, org + "/scans", viewer, (*visit).listScans},
 		{get, org + "/scans/{id}", viewer, (*visit).showScan},
+		{get, org + "/scans/{id}/blocking", viewer, (*visit).showBlocking},
 		{get, org + "/supply-chain/dependencies", viewer, (*visit).listDependencies},
 		{get, org + "/sbom", viewer, (*visit).listSBOMs},
 		{post, org + "/sbom", viewer, (*visit).requestSBOM},

@@ -65,6 +65,9 @@ func (v *visit) previewTriage() error {
 		return err
 	}
 	p := &preview{Product: s.product, Back: s.address()}
+	if back := form.Get("back"); v.local(back) {
+		p.Back = back
+	}
 	filter := s.filter
 	if form.Get("all") == "" {
 		filter, err = picked(t, form["id"])

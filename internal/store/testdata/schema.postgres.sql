@@ -447,6 +447,14 @@ CREATE INDEX scan_started ON public.scan USING btree (deployment_id, started_at,
 CREATE INDEX scan_stream ON public.scan USING btree (deployment_id, project_id, ref, source, outcome, applied_at)
 CREATE UNIQUE INDEX scan_pkey ON public.scan USING btree (deployment_id, id)
 scan PRIMARY KEY (deployment_id, id)
+scan_account.deployment_id bigint NOT NULL
+scan_account.scan_id bigint NOT NULL
+scan_account.reported bytea NOT NULL
+scan_account.gaps_json text NOT NULL
+scan_account.all_gaps integer NOT NULL
+scan_account.gate_json text NOT NULL
+CREATE UNIQUE INDEX scan_account_pkey ON public.scan_account USING btree (deployment_id, scan_id)
+scan_account PRIMARY KEY (deployment_id, scan_id)
 SEQUENCE scan_id_seq MAXVALUE 9007199254740991
 secret_rule.deployment_id bigint NOT NULL
 secret_rule.tool text NOT NULL

@@ -435,6 +435,15 @@ CREATE TABLE scan (
 CREATE INDEX scan_project ON scan (deployment_id, project_id, started_at, id);
 CREATE INDEX scan_started ON scan (deployment_id, started_at, id);
 CREATE INDEX scan_stream ON scan (deployment_id, project_id, ref, source, outcome, applied_at);
+CREATE TABLE scan_account (
+    deployment_id BIGINT  NOT NULL,
+    scan_id       BIGINT  NOT NULL,
+    reported      BYTEA   NOT NULL, -- ids of the findings that it reported and that are not muted: runs, as distance and length
+    gaps_json     TEXT    NOT NULL, -- redoubt.ScanGap: what it did not look at, the first of them
+    all_gaps      INTEGER NOT NULL, -- how many there were
+    gate_json     TEXT    NOT NULL, -- redoubt.ScanGate; empty where it did not fail its build
+    PRIMARY KEY (deployment_id, scan_id)
+);
 CREATE TABLE secret_rule (
     deployment_id BIGINT   NOT NULL,
     tool          TEXT     NOT NULL,

@@ -1,0 +1,40 @@
+package ingest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// account keeps what a scan reported and what it did not look at.
+func account(ctx context.Context, s Store, u *Upload, scanID int64, refused []redoubt.Refusal, reported []int64) error {
+	slices.Sort(reported)
+	a := redoubt.ScanAccount{ScanID: scanID, Reported: slices.Compact(reported), Gaps: gaps(u, refused)}
+	a.AllGaps = len(a.Gaps)
+	return s.PutScanAccount(ctx, a)
+}
+
+// gaps lists what an upload says it did not look at, each once: files and rules
+// that the scanner gave up or was told to leave out, lockfiles that it could not
+// read, and what of the report could not be taken.
+func gaps(u *Upload, refused []redoubt.Refusal) []redoubt.ScanGap {
+	list := slices.Clone(u.Report.Gaps)
+	told := map[string]bool{}
+	for _, g := range list {
+		told[g.What] = true
+	}
+	for _, path := range u.Unread {
+		list = append(list, redoubt.ScanGap{Kind: redoubt.GapLockfile, What: path, Why: "the scanner could not read it"})
+		told[path] = true
+	}
+	for _, r := range refused {
+		list = append(list, redoubt.ScanGap{Kind: redoubt.GapItem, What: r.Item, Why: r.Reason})
+	}
+	for _, path := range u.Report.Skipped {
+		if !told[path] {
+			list = append(list, redoubt.ScanGap{Kind: redoubt.GapPath, What: path})
+		}
+	}
+	return list
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+)
+
+// PutScanAccount keeps what a scan reported and what it did not look at. Of the
+// gate it says nothing: see PutScanGate.
+func (tx *Tx) PutScanAccount(ctx context.Context, a redoubt.ScanAccount) error {
+	kept := a.Gaps[:min(len(a.Gaps), redoubt.MaxScanGaps)]
+	return tx.insert(ctx, `scan_account (deployment_id, scan_id, reported, gaps_json, all_gaps, gate_json)`,
+		[][]any{{a.ScanID, packRuns(a.Reported), encoded(append([]redoubt.ScanGap{}, kept...)), max(a.AllGaps, len(a.Gaps)), ""}},
+		`ON CONFLICT (deployment_id, scan_id) DO UPDATE SET reported = excluded.reported, gaps_json = excluded.gaps_json, all_gaps = excluded.all_gaps`)
+}
+
+// PutScanGate keeps why a scan failed its build; nil says that it did not.
+func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *redoubt.ScanGate) error {
+	text := ""
+	if gate != nil {
+		text = encoded(gate)
+	}
+	return tx.insert(ctx, `scan_account (deployment_id, scan_id, reported, gaps_json, all_gaps, gate_json)`,
+		[][]any{{scanID, []byte{}, "[]", 0, text}}, `ON CONFLICT (deployment_id, scan_id) DO UPDATE SET gate_json = excluded.gate_json`)
+}
+
+// ScanAccount returns what a scan says of itself. A scan that has not ended, or
+// ended before accounts were kept, is redoubt.ErrNotFound.
+func (tx *Tx) ScanAccount(ctx context.Context, scanID int64) (redoubt.ScanAccount, error) {
+	a := redoubt.ScanAccount{ScanID: scanID}
+	var runs []byte
+	var gate string
+	_, err := one(ctx, tx, func(r row) (struct{}, error) {
+		return struct{}{}, r.Scan(&runs, decoded(&a.Gaps), &a.AllGaps, &gate)
+	}, `SELECT reported, gaps_json, all_gaps, gate_json FROM scan_account WHERE deployment_id = $1 AND scan_id = $2`, scanID)
+	if err == nil {
+		a.Reported, err = unpackRuns(runs)
+	}
+	if err == nil && gate != "" {
+		err = json.Unmarshal([]byte(gate), &a.Gate)
+	}
+	if err != nil {
+		return a, fmt.Errorf("the account of scan %d: %w", scanID, err)
+	}
+	return a, nil
+}
+
+// BlockedScans tells which of the scans failed their builds.
+func (tx *Tx) BlockedScans(ctx context.Context, scanIDs []int64) (map[int64]bool, error) {
+	in, arg := tx.in("scan_id", 2, scanIDs)
+	out := map[int64]bool{}
+	return out, each(ctx, tx, func(r row) error {
+		var id int64
+		err := r.Scan(&id)
+		out[id] = true
+		return err
+	}, `SELECT scan_id FROM scan_account WHERE deployment_id = $1 AND gate_json <> '' AND `+in, arg)
+}
+
+// packRuns writes ascending numbers as runs: the distance from the end of the
+// run before, then the length. Findings that came together are one run.
+func packRuns(ids []int64) []byte {
+	out := []byte{}
+	end := int64(0)
+	for i := 0; i < len(ids); {
+		n := 1
+		for i+n < len(ids) && ids[i+n] == ids[i]+int64(n) {
+			n++
+		}
+		out = binary.AppendUvarint(out, uint64(ids[i]-end))
+		out = binary.AppendUvarint(out, uint64(n))
+		end = ids[i] + int64(n)
+		i += n
+	}
+	return out
+}
+
+func unpackRuns(text []byte) (ids []int64, err error) {
+	end := uint64(0)
+	for len(text) > 0 {
+		distance, n := binary.Uvarint(text)
+		if n <= 0 {
+			return nil, errors.New("its runs cannot be read")
+		}
+		length, m := binary.Uvarint(text[n:])
+		if m <= 0 || length > 1<<32 {
+			return nil, errors.New("its runs cannot be read")
+		}
+		text = text[n+m:]
+		for i := range length {
+			ids = append(ids, int64(end+distance+i))
+		}
+		end += distance + length
+	}
+	return ids, nil
+}

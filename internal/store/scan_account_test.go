@@ -1,0 +1,113 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func TestScanAccount(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		project := addProjects(t, s, d, "acme/app")[0]
+		want := redoubt.ScanAccount{
+			Reported: []int64{3, 4, 5, 9, 4_000_000_000},
+			Gaps:     []redoubt.ScanGap{{Kind: redoubt.GapPath, What: "vendor/x.js", Why: "too big"}}, AllGaps: 1,
+		}
+		gate := &redoubt.ScanGate{Reason: "because", Blocking: []redoubt.Blocked{{FindingID: 3, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Rule: "r", Path: "p", Line: 1, PolicyID: 2}}}
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
+			want.ScanID, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: project.ID, Ref: main, Source: "semgrep", StartedAt: tx.Now(), TotalTime: -1})
+			if err != nil {
+				return err
+			}
+			if _, err := tx.ScanAccount(ctx, want.ScanID); !errors.Is(err, redoubt.ErrNotFound) {
+				t.Errorf("the account of a scan without one: %v", err)
+			}
+			if err := tx.PutScanAccount(ctx, want); err != nil {
+				return err
+			}
+			return tx.PutScanGate(ctx, want.ScanID, gate)
+		})
+		want.Gate = gate
+		check := func(blocked bool) {
+			t.Helper()
+			view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+				got, err := tx.ScanAccount(ctx, want.ScanID)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Error(diff)
+				}
+				scans, err2 := tx.BlockedScans(ctx, []int64{want.ScanID, 77})
+				if scans[want.ScanID] != blocked || scans[77] {
+					t.Errorf("blocked are %v", scans)
+				}
+				return errors.Join(err, err2)
+			})
+		}
+		check(true)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.PutScanGate(ctx, want.ScanID, nil) })
+		want.Gate = nil
+		check(false)
+		// Another tenant has nothing under the same number, and deleting the
+		// project takes the account along.
+		view(t, s, deployment(t, s, storetest.Noise), func(ctx context.Context, tx *store.Tx) error {
+			if a, err := tx.ScanAccount(ctx, want.ScanID); !errors.Is(err, redoubt.ErrNotFound) {
+				t.Errorf("a stranger's account: %+v, %v", a, err)
+			}
+			return nil
+		})
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, project.ID) })
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			if _, err := tx.ScanAccount(ctx, want.ScanID); !errors.Is(err, redoubt.ErrNotFound) {
+				t.Errorf("the account of a deleted project: %v", err)
+			}
+			return nil
+		})
+	})
+}
+
+// Gaps beyond the bound are counted, not kept.
+func TestScanAccountIsBounded(t *testing.T) {
+	s := storetest.Open(t, storetest.Database(t, "sqlite", storetest.NewClock()))
+	d := storetest.Deployment(t, s)
+	update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: 1, Gaps: make([]redoubt.ScanGap, redoubt.MaxScanGaps+5)}); err != nil {
+			return err
+		}
+		got, err := tx.ScanAccount(ctx, 1)
+		if len(got.Gaps) != redoubt.MaxScanGaps || got.AllGaps != redoubt.MaxScanGaps+5 {
+			t.Errorf("%d of %d gaps", len(got.Gaps), got.AllGaps)
+		}
+		return err
+	})
+}
+
+func TestRunsHoldEveryNumber(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOfDistinct(rapid.OneOf(rapid.Int64Range(1, 40), rapid.Int64Range(1, 1<<32)), rapid.ID).Draw(t, "ids")
+		slices.Sort(ids)
+		got, err := store.UnpackRuns(store.PackRuns(ids))
+		if err != nil || !slices.Equal(got, ids) {
+			t.Fatalf("%v became %v, %v", ids, got, err)
+		}
+	})
+	if n := len(store.PackRuns(slices.Collect(func(yield func(int64) bool) {
+		for i := range int64(20_000) {
+			yield(i + 100_000)
+		}
+	}))); n > 8 {
+		t.Errorf("findings that came together take %d bytes", n)
+	}
+	for _, bad := range []string{"\x80", "\x01", "\x01\x80", "\x01\xff\xff\xff\xff\xff\x7f"} {
+		if ids, err := store.UnpackRuns([]byte(bad)); err == nil {
+			t.Errorf("%q is read as %v", bad, ids)
+		}
+	}
+}

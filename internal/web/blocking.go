@@ -1,0 +1,223 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// blockedInFull is how many findings the page shows with all that is known of
+// them; the others are a line each.
+const blockedInFull = 20
+
+// blockingPage is about what a scan failed its build on: why, what to do, and
+// what the gate would say to it now.
+type blockingPage struct {
+	Scan   scanRow
+	Of     redoubt.Project
+	Gate   *redoubt.ScanGate // nil where the scan did not fail its build
+	Known  bool              // an account of the scan is kept
+	Items  []blockedItem     // what still blocks first
+	Left   int               // how many still do
+	Newer  int64             // a scan that counts by now instead, or 0
+	Types  []blockedType
+	Done   *decision
+	Self   string
+	detail int // findings shown in full so far
+}
+
+// blockedItem is a finding that the scan failed its build on, or would now.
+type blockedItem struct {
+	redoubt.Blocked
+	Policy redoubt.Policy // that blocks on it; zero when it is gone
+	Blocks bool           // it would now
+	Since  bool           // it did not when the scan ran
+	Now    string         // why it does not any more
+	Detail *findingDetail // nil beyond the first, and of what is no longer stored
+	Own    string         // its page; empty where none is stored
+}
+
+// blockedType has the findings of one type that still block, to be decided about
+// together.
+type blockedType struct {
+	Product product
+	IDs     []int64
+}
+
+// Pass reports whether a re-run would pass.
+func (p *blockingPage) Pass() bool { return p.Gate != nil && p.Left == 0 }
+
+// showBlocking shows what a scan failed its build on, where builds link to.
+func (v *visit) showBlocking() error {
+	id, err := v.id()
+	if err != nil {
+		return err
+	}
+	p := &blockingPage{Self: v.r.URL.Path}
+	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+		s, err := tx.Scan(ctx, id)
+		if err != nil {
+			return err
+		}
+		if p.Of, err = tx.Project(ctx, s.ProjectID); err != nil {
+			return err
+		}
+		p.Scan = v.scanRows([]redoubt.Scan{s}, map[int64]string{s.ProjectID: p.Of.Name})[0]
+		account, err := tx.ScanAccount(ctx, id)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			return nil
+		}
+		p.Known, p.Gate = true, account.Gate
+		if err != nil || p.Gate == nil {
+			return err
+		}
+		stream, err := tx.Stream(ctx, s.ProjectID, s.Ref, s.Source, "")
+		if err != nil {
+			return err
+		}
+		if stream.LastScanID != s.ID {
+			p.Newer = stream.LastScanID
+		}
+		return p.judge(ctx, tx, s, account)
+	})
+	if err != nil {
+		return err
+	}
+	if err := v.fillBlocked(p); err != nil {
+		return err
+	}
+	if p.Done, err = v.decided(v.r.URL.Query().Get("done"), p.Self); err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, sheet{Template: "blocking", Title: "What scan " + decimal(id) + " blocks on", Section: "scans", Data: p})
+}
+
+// judge asks the gate what it would say now to the scan's own results.
+func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, account redoubt.ScanAccount) error {
+	reported, err := tx.FindingsByID(ctx, account.Reported)
+	if err != nil {
+		return err
+	}
+	again, err := policy.Again(ctx, tx, p.Of, s, reported)
+	if err != nil {
+		return err
+	}
+	policies := map[int64]redoubt.Policy{}
+	all, err := tx.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		policies[one.ID] = one
+	}
+	now := map[int64]redoubt.Blocked{}
+	if gate := again.Record(); gate != nil {
+		for _, b := range gate.Blocking {
+			now[b.FindingID] = b
+		}
+	}
+	for _, then := range account.Gate.Blocking {
+		item := blockedItem{Blocked: then, Policy: policies[then.PolicyID]}
+		if b, blocks := now[then.FindingID]; then.FindingID == 0 || blocks {
+			item.Blocks = true
+			if blocks {
+				item.Blocked, item.Policy = b, policies[b.PolicyID]
+			}
+		} else if item.Now, err = whyPasses(ctx, tx, again, then); err != nil {
+			return err
+		}
+		delete(now, then.FindingID)
+		p.Items = append(p.Items, item)
+	}
+	if gate := again.Record(); gate != nil {
+		for _, b := range gate.Blocking { // what people or policies made block since
+			if _, more := now[b.FindingID]; more {
+				p.Items = append(p.Items, blockedItem{Blocked: b, Policy: policies[b.PolicyID], Blocks: true, Since: true})
+			}
+		}
+	}
+	slices.SortStableFunc(p.Items, func(a, b blockedItem) int { return order(b.Blocks) - order(a.Blocks) })
+	return nil
+}
+
+func order(first bool) int {
+	if first {
+		return 1
+	}
+	return 0
+}
+
+// whyPasses says why a finding does not block any more.
+func whyPasses(ctx context.Context, tx *store.Tx, again policy.Rerun, then redoubt.Blocked) (string, error) {
+	o, err := tx.Finding(ctx, then.FindingID)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return "It is gone: its project or branch was deleted.", nil
+	case err != nil:
+		return "", err
+	}
+	if t := o.Lineage.Triage; t.State == redoubt.TriageIgnored {
+		by := t.By.Name
+		if by == "" {
+			by = t.By.String()
+		}
+		text := "Ignored by " + by
+		if t.Reason.String() != "" {
+			text += ": " + words(t.Reason.String())
+		}
+		return text + ".", nil
+	}
+	judged, looked := again.Judged[then.FindingID]
+	switch {
+	case looked && judged.Known:
+		return "The primary branch has it by now, and the policy blocks only what is new there.", nil
+	case again.Given.Excluded(o.IssueType, o.Path):
+		return "Its path is excluded by now.", nil
+	case then.Condition == "" && again.Given.Stance(o.RuleName).Mode != redoubt.ModeBlock:
+		return "No policy of the project has its rule in mode block any more.", nil
+	case o.State != redoubt.Unresolved && o.Source == redoubt.SourceAdvisories:
+		return "The advisories no longer say so.", nil
+	}
+	return "No condition of a policy holds for it any more.", nil
+}
+
+// fillBlocked gathers what there is to see of the findings.
+func (v *visit) fillBlocked(p *blockingPage) error {
+	view, err := v.findings()
+	if err != nil {
+		return err
+	}
+	byType := map[redoubt.IssueType][]int64{}
+	for i := range p.Items {
+		item := &p.Items[i]
+		if item.FindingID != 0 {
+			item.Own = v.to("/findings/" + decimal(item.FindingID))
+		}
+		if !item.Blocks {
+			continue
+		}
+		p.Left++
+		if item.FindingID == 0 {
+			continue
+		}
+		byType[item.IssueType] = append(byType[item.IssueType], item.FindingID)
+		if p.detail == blockedInFull {
+			continue
+		}
+		p.detail++
+		if item.Detail, err = v.detail(view, item.FindingID, p.Self); err != nil {
+			return err
+		}
+	}
+	for _, one := range products {
+		if ids := byType[one.Type]; len(ids) > 1 {
+			p.Types = append(p.Types, blockedType{one, ids})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// build applies a report and judges it, as the server does for builds.
+func (s *site) build(u ingest.Upload) (sum ingest.Summary) {
+	s.t.Helper()
+	s.clock.Advance(1)
+	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		var judge *policy.Judge
+		u.Before = func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) error {
+			given, err := policy.GivenTo(ctx, tx, project)
+			if err != nil {
+				return err
+			}
+			reported := make([]policy.Sighting, len(seen))
+			for i := range seen {
+				reported[i] = policy.Sighting{Finding: seen[i].Finding}
+			}
+			judge, err = given.Judge(ctx, tx, project, scan, reported)
+			return err
+		}
+		var err error
+		if sum, err = ingest.Apply(ctx, tx, u); err != nil {
+			return err
+		}
+		verdict, err := judge.Verdict(ctx)
+		if err != nil {
+			return err
+		}
+		return tx.PutScanGate(ctx, sum.ScanID, verdict.Record())
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return sum
+}
+
+// branchReport is a report of a branch with one finding for each rule.
+func branchReport(s *site, ref string, full bool, rules ...string) ingest.Upload {
+	r := &redoubt.Report{Tool: "gosec", Products: redoubt.Products(0).With(redoubt.SAST), StartedAt: s.clock.Now()}
+	for i, name := range rules {
+		rule := &redoubt.Rule{Name: name, Message: "Do not do **" + name + "**: " + hostile, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh}
+		r.Rules = append(r.Rules, rule)
+		r.Results = append(r.Results, redoubt.Result{
+			Item: "results[0]", Rule: rule, Path: "src/" + name + ".go", Location: redoubt.Location{Line: i + 1}, Code: "do_" + name + "()",
+			Message: rule.Message, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceHigh,
+		})
+	}
+	return ingest.Upload{Project: redoubt.Project{Name: "acme/app"}, Ref: ref, Commit: "c" + strings.Join(rules, ""), Full: full, DeclaredFull: full, Report: r}
+}
+
+// setMode has every policy with the rule take a mode.
+func (s *site) setMode(rule string, mode redoubt.PolicyMode) {
+	s.t.Helper()
+	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		policies, err := tx.Policies(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range policies {
+			if p.Product == redoubt.SAST {
+				_, err = tx.SetRuleMode(ctx, p.ID, rule, mode)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// The page about what blocks says what the gate would: as rules, people and the
+// primary branch change, without another scan.
+func TestWhatBlocks(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "old"))
+	s.build(branchReport(s, "topic", false, "one", "two", "three")) // the rules are known from now on
+	s.setMode("one", redoubt.ModeBlock)
+	s.setMode("two", redoubt.ModeBlock)
+	page := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one", "two", "three")).ScanID) + "/blocking"
+	if text := s.page(page); !strings.Contains(text, "is not blocked") {
+		// exactly the latest upload again is the scan that there was
+		says(t, text, "2 findings block this build")
+	}
+	s.as(redoubt.RoleAdmin)
+	text := s.page(page)
+	says(t, text, "2 findings block this build", "A re-run of this commit would fail on these 2", "src/one.go:1", "do_one()", "has this rule in mode block", "Decide about all 2 together")
+	if strings.Contains(text, "src/three.go") {
+		t.Error("what does not block is on the page")
+	}
+	if strings.Contains(text, "<script>window") || strings.Contains(text, "<img") {
+		t.Error("what a scanner wrote is code on the page")
+	}
+
+	// Another rule blocks by now, one does no more.
+	s.setMode("two", redoubt.ModeMonitor)
+	s.setMode("three", redoubt.ModeBlock)
+	says(t, s.page(page), "2 findings block this build", "No policy of the project has its rule in mode block any more.", "Blocks since", "src/three.go:3")
+
+	// Decided about together, from the page and back to it.
+	form := url.Values{"pick": {"1"}, "type": {"sast"}, "back": {"/orgs/acme" + page}}
+	for _, m := range regexp.MustCompile(`name="id" value="(\d+)"`).FindAllStringSubmatch(s.page(page), -1) {
+		form.Add("id", m[1])
+	}
+	preview := s.post("/triage/preview", form)
+	decision := url.Values{"state": {"ignored"}, "reason": {"acceptable_risk"}}
+	for _, m := range regexp.MustCompile(`type="hidden" name="(\w+)" value="([^"]*)"`).FindAllStringSubmatch(preview.text, -1) {
+		decision.Set(m[1], m[2])
+	}
+	done := s.post("/triage", decision)
+	if to := done.Header.Get("Location"); !strings.HasPrefix(to, "/orgs/acme"+page+"?done=") {
+		t.Fatalf("the decision leads to %q: %s\n%s", to, done.text, preview.text)
+	}
+	says(t, s.page(page), "Nothing blocks any more", "A re-run will pass.", "Ignored by Ada Lovelace: acceptable risk.")
+
+	s.as(redoubt.RoleViewer)
+	if text := s.page(page); strings.Contains(text, "<textarea") {
+		t.Error("a viewer is offered to decide")
+	}
+}
+
+// What is no blocked build says so, and what to do.
+func TestWhatDoesNotBlock(t *testing.T) {
+	s := newSite(t)
+	passed := s.build(branchReport(s, "main", true, "old"))
+	says(t, s.page("/scans/"+decimal(passed.ScanID)+"/blocking"), "This build is not blocked", "The policies let it pass")
+	var running int64
+	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
+		running, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: passed.ProjectID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: tx.Now(), Status: redoubt.ScanRunning, TotalTime: -1})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, s.page("/scans/"+decimal(running)+"/blocking"), "It has not ended yet")
+	if a := s.get("/scans/999999/blocking"); a.StatusCode != http.StatusNotFound {
+		t.Errorf("a scan that is not there answers %s", a.Status)
+	}
+}
+
+// A stranger is led to the sign-in, which keeps the address.
+func TestWhatBlocksLeadsThroughTheSignIn(t *testing.T) {
+	s := newSite(t)
+	s.viewer = nil
+	a := s.get("/scans/7/blocking")
+	if to := a.Header.Get("Location"); a.StatusCode != http.StatusSeeOther || to != "/login?next="+url.QueryEscape("/orgs/acme/scans/7/blocking") {
+		t.Errorf("%s to %q", a.Status, to)
+	}
+}
