@@ -133,7 +133,7 @@ func (list Exceptions) Judge(c *Excused, now time.Time) (TriageEvent, bool) {
 		note = "The exception holds no more."
 		after = Triage{State: TriageReopened, Comment: before.Comment, By: before.By}
 	}
-	after.Automatic, after.At = true, before.At
+	after.Automatic, after.At, after.Assignee = true, before.At, before.Assignee
 	if after == before {
 		return TriageEvent{}, false
 	}

@@ -28,7 +28,9 @@ type FindingFilter struct {
 	Categories    []string
 	Verdicts      []Verdict
 	ComponentTags []string
-	PRStates      []string // open, merged
+	PRStates      []string  // open, merged
+	Assignees     []string  // names of users, AssigneeNobody
+	EndsBy        time.Time // keeps what has a decision that ends then or before; zero does not filter
 
 	Reachabilities []Reachability
 	Transitivities []Transitivity

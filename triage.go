@@ -59,6 +59,47 @@ type Triage struct {
 	At        time.Time // zero when never triaged
 	By        Actor
 	Automatic bool // made by a worker; a person's decision beats it
+	// Until is when the decision ends and the finding is reopened; zero: never.
+	Until time.Time `json:",omitzero"`
+	// Assignee is the name of the user whose finding it is; empty: nobody's. It
+	// is beside the decision and outlives it.
+	Assignee string `json:",omitempty"`
+}
+
+// AssigneeNobody and AssigneeMe stand for names where people are filtered by:
+// no user can be called so.
+const (
+	AssigneeNobody = "@nobody"
+	AssigneeMe     = "@me"
+)
+
+// EndOfDay reads the last day of something, as 2027-01-31, and returns when it
+// is over: the end of that day in UTC, whatever the zone of the one who asks.
+func EndOfDay(day string) (time.Time, bool) {
+	t, err := time.Parse(time.DateOnly, day)
+	return t.AddDate(0, 0, 1), err == nil
+}
+
+// LastDay is the day in UTC that ends at a time, as 2027-01-31: what EndOfDay
+// reads. It is empty for the zero time.
+func LastDay(end time.Time) string {
+	if end.IsZero() {
+		return ""
+	}
+	return end.Add(-time.Microsecond).UTC().Format(time.DateOnly)
+}
+
+// Over reports that the triage's time is over, and the event that reopens the
+// finding: with its comment and assignee, and open to what workers decide.
+func (l *Lineage) Over(now time.Time) (TriageEvent, bool) {
+	before := l.Triage
+	if before.Until.IsZero() || now.Before(before.Until) {
+		return TriageEvent{}, false
+	}
+	by := Actor{Kind: "system", Name: "end of a decision"}
+	after := Triage{State: TriageReopened, Comment: before.Comment, At: now, By: by, Automatic: true, Assignee: before.Assignee}
+	note := before.State.String() + " until " + LastDay(before.Until) + " (UTC) is over"
+	return TriageEvent{LineageID: l.ID, At: now, By: by, Before: before, After: after, Note: note}, true
 }
 
 // Lineage is one finding through all its refs, moves and changed rule texts:

@@ -16,7 +16,7 @@ const (
 	feedKept = 10_000
 )
 
-// housekeeping expires refs, ends exceptions, prunes feeds and forgets answers
+// housekeeping expires refs, ends decisions and exceptions, prunes feeds and forgets answers
 // that were kept under keys, until the context ends. Several servers may do so
 // at once: each deployment is one transaction.
 func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
@@ -47,6 +47,7 @@ func (s *service) tidy(ctx context.Context, now time.Time) {
 		if d.Version > feedKept {
 			s.complain(ctx, d, "pruning the change feed", s.store.PruneChanges(ctx, d.ID, d.Version-feedKept))
 		}
+		s.complain(ctx, d, "ending decisions", s.endDecisions(ctx, d))
 		s.complain(ctx, d, "ending exceptions", s.endExceptions(ctx, d))
 		_, err := s.store.ForgetAnswers(ctx, d.ID, now)
 		s.complain(ctx, d, "forgetting kept answers", err)
@@ -60,6 +61,25 @@ func (s *service) expireRefs(ctx context.Context, d redoubt.Deployment, now time
 		if n > 0 {
 			s.log.Info("refs expired that no scan came to", "deployment", d.Slug, "refs", n, "after", s.config.RefRetention)
 		}
+		return err
+	})
+}
+
+// endDecisions reopens what people decided until a day that is over. It holds
+// the deployment only where there is something to do.
+func (s *service) endDecisions(ctx context.Context, d redoubt.Deployment) error {
+	over := 0
+	err := s.store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		over, err = tx.DecisionsOver(ctx)
+		return err
+	})
+	if err != nil || over == 0 {
+		return err
+	}
+	by := redoubt.Actor{Kind: "system", Name: "end of a decision"}
+	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
+		ended, err := tx.EndDecisions(ctx)
+		s.log.Info("findings reopened that were decided about until a day", "deployment", d.Slug, "findings", len(ended))
 		return err
 	})
 }

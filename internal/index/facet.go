@@ -40,6 +40,11 @@ const (
 	FacetSecretType     Facet = "secret_types"
 	FacetValidation     Facet = "validation_state"
 	FacetIncludeHistory Facet = "include_historical"
+
+	// Beyond the contract: names of users and redoubt.AssigneeNobody; decisions
+	// that end within 7 or 30 days, or ever (any).
+	FacetAssignee Facet = "assignees"
+	FacetEnds     Facet = "ends"
 )
 
 // FacetAsked is a facet to count.
@@ -81,8 +86,15 @@ func (s *state) facet(p *partition, b *roaring.Bitmap, q *Question, asked FacetA
 	if asked.Facet == FacetRef && q.Filter.Dedup {
 		rows = s.perRef(p, &q.Filter, kind.forget)
 	}
-	if kind.field == fields {
+	switch {
+	case kind.field == fields:
 		return cut(s.modes(p, rows), q.Values, asked.Keep)
+	case asked.Facet == FacetEnds:
+		return cut(s.ending(p, rows, q.Now), q.Values, asked.Keep)
+	case asked.Facet == FacetAssignee:
+		if n := s.assignedTo(p, []string{redoubt.AssigneeNobody}).AndCardinality(rows); n > 0 {
+			counts[redoubt.AssigneeNobody] = int(n)
+		}
 	}
 	for number, n := range p.tally(rows, kind.field) {
 		if n > 0 {

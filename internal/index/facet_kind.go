@@ -1,6 +1,10 @@
 package index
 
-import "github.com/redoubt/redoubt"
+import (
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
 
 type filter = redoubt.FindingFilter
 
@@ -25,6 +29,8 @@ var facetKinds = map[Facet]facetKind{
 	FacetComponent:  {func(f *filter) { f.ComponentTags = nil }, byTag, func(s *state, n uint32) []string { return []string{s.tags.text(n)} }},
 	FacetPackage:    {func(f *filter) { f.Packages = nil }, byPackage, func(s *state, n uint32) []string { return []string{s.packages.text(n)} }},
 	FacetSecretType: {func(f *filter) { f.SecretTypes = nil }, bySecretType, func(s *state, n uint32) []string { return []string{s.secrets.text(n)} }},
+	FacetAssignee:   {func(f *filter) { f.Assignees = nil }, byAssignee, func(s *state, n uint32) []string { return []string{s.assignees.text(n)} }},
+	FacetEnds:       {func(f *filter) { f.EndsBy = time.Time{} }, byUntil, nil}, // as seen from now: see ending
 
 	FacetProject: {func(f *filter) { f.Projects, f.ProjectIDs = nil, nil }, byProject, func(s *state, n uint32) []string {
 		return []string{s.projects.entries[n].name}

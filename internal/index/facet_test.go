@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -212,6 +213,28 @@ var facetModels = map[Facet]facetModel{
 		func(f *redoubt.FindingFilter) { f.ValidationStates = nil },
 		func(f redoubt.FindingFilter) []string { return texts(f.ValidationStates) },
 	},
+	FacetAssignee: {
+		func(w *world, f redoubt.IndexedFinding) []string {
+			return []string{assigneeOf(w.lineages[f.LineageID])}
+		},
+		func(f *redoubt.FindingFilter) { f.Assignees = nil },
+		func(f redoubt.FindingFilter) []string { return f.Assignees },
+	},
+	FacetEnds: {
+		func(w *world, f redoubt.IndexedFinding) (out []string) {
+			until := w.lineages[f.LineageID].Triage.Until
+			if until.IsZero() {
+				return nil
+			}
+			for days, value := range map[int]string{7: "7", 30: "30", 1e5: "any"} {
+				if !until.After(someDay.AddDate(0, 0, days)) {
+					out = append(out, value)
+				}
+			}
+			return out
+		},
+		func(f *redoubt.FindingFilter) { f.EndsBy = time.Time{} }, never,
+	},
 	FacetIncludeHistory: {
 		func(_ *world, f redoubt.IndexedFinding) []string { return flagOf(f.Historical) },
 		func(f *redoubt.FindingFilter) { f.ExcludeHistoric = false }, never,
@@ -260,7 +283,7 @@ func (w *world) checkListing(t *rapid.T, v *View, f redoubt.FindingFilter, want 
 	})).Draw(t, "facet")
 	q := Question{
 		Filter: f, Order: Order(rapid.IntRange(0, 2).Draw(t, "order")), Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: 3,
-		Values: 100, Facets: []FacetAsked{{facet, []string{"kept"}}}, Groups: ByRule,
+		Values: 100, Facets: []FacetAsked{{facet, []string{"kept"}}}, Groups: ByRule, Now: someDay,
 	}
 	got, err := v.Ask(context.Background(), q)
 	if err != nil {

@@ -51,6 +51,10 @@ func (s *state) query(p *partition, f *redoubt.FindingFilter) *query {
 	q.addWords(byTag, &s.tags, f.ComponentTags)
 	q.addWords(byPackage, &s.packages, f.Packages)
 	q.addWords(bySecretType, &s.secrets, f.SecretTypes)
+	s.addAssignees(p, q, f.Assignees)
+	if !f.EndsBy.IsZero() {
+		q.add(byUntil, s.untils.through(f.EndsBy))
+	}
 	q.addSmall(f)
 	s.narrow(p, q, f)
 	return q

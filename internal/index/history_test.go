@@ -135,6 +135,12 @@ func (w *world) stepLineage(t *rapid.T) {
 		if l.Triage.State == redoubt.TriageIgnored {
 			l.Triage.Reason = redoubt.TriageReason(rapid.IntRange(1, 4).Draw(t, "reason"))
 		}
+		if chance(t, "assign", 50) {
+			l.Triage.Assignee = one(t, "assignee", someUsers...)
+		}
+		if chance(t, "until", 50) {
+			l.Triage.Until = someDay.AddDate(0, 0, rapid.IntRange(1, 40).Draw(t, "days"))
+		}
 		if chance(t, "annotate", 50) {
 			l.Annotations = w.someAnnotations(t)
 		}

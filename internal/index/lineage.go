@@ -17,12 +17,14 @@ type lineage struct {
 	reach     redoubt.Reachability
 	prs       uint8
 	tag       string
+	assignee  string
+	until     int64
 	note      *note // nil when there is nothing to tell
 }
 
 // note is the lineage's part of a finding's JSON. Each ends with a comma.
 type note struct {
-	common []byte // triage_comment, external_ticket, review_comments
+	common []byte // triage_comment, triage_until, assignee, external_ticket, review_comments
 	code   []byte // click_to_fix_prs, click_to_fix_failures, assistant
 	supply []byte // epss_score
 }
@@ -42,6 +44,7 @@ func newLineage(l *redoubt.Lineage) (*lineage, error) {
 	a := &l.Annotations
 	out := &lineage{
 		triage: l.Triage.State, reason: l.Triage.Reason, triagedAt: micros(l.Triage.At),
+		assignee: l.Triage.Assignee, until: micros(l.Triage.Until),
 		band: redoubt.BandOf(a.EPSS), exploited: a.Exploited, reach: a.Reachability,
 	}
 	if out.triage == 0 {
@@ -60,27 +63,23 @@ func newLineage(l *redoubt.Lineage) (*lineage, error) {
 		out.prs |= prMerged
 	}
 	var err error
-	if out.note, err = newNote(l.Triage.Comment, a); err == nil && *out == *untouched {
+	if out.note, err = newNote(&l.Triage, a); err == nil && *out == *untouched {
 		return untouched, nil
 	}
 	return out, err
 }
 
-func newNote(comment string, a *redoubt.Annotations) (*note, error) {
+func newNote(t *redoubt.Triage, a *redoubt.Annotations) (*note, error) {
 	assistant := a.Assistant
 	if assistant != nil && *assistant == (redoubt.Assistant{}) {
 		assistant = nil
 	}
-	if comment == "" && assistant == nil && a.ExternalTicket == nil && a.EPSS == nil &&
+	if t.Comment == "" && t.Assignee == "" && t.Until.IsZero() && assistant == nil && a.ExternalTicket == nil && a.EPSS == nil &&
 		len(a.ReviewComments)+len(a.ClickToFixPRs)+len(a.ClickToFixFailures) == 0 {
 		return nil, nil
 	}
 	var m members
-	if comment == "" {
-		m.add("triage_comment", nil)
-	} else {
-		m.add("triage_comment", comment)
-	}
+	m.addTriage(t)
 	m.add("external_ticket", ticket(a.ExternalTicket))
 	m.add("review_comments", orEmpty(a.ReviewComments))
 	common := m.take()
@@ -92,6 +91,22 @@ func newNote(comment string, a *redoubt.Annotations) (*note, error) {
 	code := m.take()
 	m.add("epss_score", a.EPSS)
 	return &note{common: common, code: code, supply: m.take()}, m.err
+}
+
+// addTriage adds what there is of a decision beyond its state: what the contract
+// does not have is left out where it is not set.
+func (m *members) addTriage(t *redoubt.Triage) {
+	if t.Comment == "" {
+		m.add("triage_comment", nil)
+	} else {
+		m.add("triage_comment", t.Comment)
+	}
+	if !t.Until.IsZero() {
+		m.add("triage_until", redoubt.LastDay(t.Until))
+	}
+	if t.Assignee != "" {
+		m.add("assignee", t.Assignee)
+	}
 }
 
 // members gathers JSON members, each with a comma behind it.

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -25,8 +26,9 @@ type Question struct {
 	Skip   int
 	Size   int
 	Facets []FacetAsked
-	Values int      // how many values of a facet at most
-	Groups Grouping // none, or what to group by
+	Values int       // how many values of a facet at most
+	Groups Grouping  // none, or what to group by
+	Now    time.Time // from when on FacetEnds counts days
 }
 
 // Listing answers a Question: its numbers agree with each other and with Count.

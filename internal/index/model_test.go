@@ -239,6 +239,11 @@ func someFlag(t *rapid.T) *bool {
 	return &b
 }
 
+var (
+	someUsers = []string{"ada", "bob"}
+	someDay   = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+)
+
 // filters has one setter for each member of a FindingFilter.
 var filters = []func(*rapid.T, *world, *redoubt.FindingFilter){
 	func(t *rapid.T, w *world, f *redoubt.FindingFilter) {
@@ -309,6 +314,12 @@ var filters = []func(*rapid.T, *world, *redoubt.FindingFilter){
 	},
 	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
 		f.ValidationStates = someEnum(t, redoubt.ValidationError)
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Assignees = some(t, append([]string{"no", redoubt.AssigneeNobody}, someUsers...))
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.EndsBy, _ = EndsBy(one(t, "ends", "7", "30", "any"), someDay)
 	},
 	func(t *rapid.T, w *world, f *redoubt.FindingFilter) {
 		f.HasIDs, f.IDs = true, append(slices.Sorted(maps.Keys(w.findings)), 1<<33, -5)[rapid.IntRange(0, len(w.findings)).Draw(t, "from"):]

@@ -148,8 +148,11 @@ func acceptsLineage(f redoubt.FindingFilter, finding redoubt.IndexedFinding, l r
 	}
 	return in(f.Statuses, redoubt.StatusOf(finding.State, l.Triage.State)) && in(f.TriageReasons, l.Triage.Reason) &&
 		in(f.Verdicts, verdict) && in(f.ComponentTags, tag) && anyIn(f.PRStates, prs) && in(f.EPSS, redoubt.BandOf(l.Annotations.EPSS)) &&
-		is(f.Exploited, l.Annotations.Exploited)
+		is(f.Exploited, l.Annotations.Exploited) &&
+		in(f.Assignees, assigneeOf(l)) && (f.EndsBy.IsZero() || !l.Triage.Until.IsZero() && !l.Triage.Until.After(f.EndsBy))
 }
+
+func assigneeOf(l redoubt.Lineage) string { return cmp.Or(l.Triage.Assignee, redoubt.AssigneeNobody) }
 
 func acceptsRow(f redoubt.FindingFilter, finding redoubt.IndexedFinding, a redoubt.Annotations) bool {
 	if f.HasIDs && !slices.Contains(f.IDs, finding.ID) {
@@ -196,6 +199,12 @@ func (w *world) shown(t rapid.TB, finding redoubt.IndexedFinding) any {
 	m["state"], m["triage_state"] = finding.State.String(), l.Triage.State.String()
 	m["status"] = redoubt.StatusOf(finding.State, l.Triage.State).String()
 	m["triage_reason"], m["triage_comment"] = orNull(l.Triage.Reason.String()), orNull(l.Triage.Comment)
+	if l.Triage.Assignee != "" {
+		m["assignee"] = l.Triage.Assignee
+	}
+	if !l.Triage.Until.IsZero() {
+		m["triage_until"] = l.Triage.Until.Add(-time.Second).UTC().Format(time.DateOnly)
+	}
 	m["external_ticket"], m["review_comments"] = l.Annotations.ExternalTicket, orEmpty(l.Annotations.ReviewComments)
 	w.showRule(m, w.rules[finding.RuleID], m["rule_message"])
 	w.showByType(m, finding, l.Annotations)

@@ -48,6 +48,9 @@ func (s *state) exceptions(p *partition, f *redoubt.FindingFilter) []*roaring.Bi
 	if len(f.Modes) > 0 {
 		out = append(out, s.inModes(p, f.Modes))
 	}
+	if len(f.Assignees) > 0 {
+		out = append(out, s.assignedTo(p, f.Assignees))
+	}
 	for _, c := range q.clauses {
 		out = append(out, p.union(c))
 	}

@@ -224,10 +224,10 @@ func (p *partition) removeProject(project uint32) {
 }
 
 // inherit hands what changed on a lineage to its rows.
-func (p *partition) inherit(lineage uint32, l *lineage, tag uint32) {
+func (p *partition) inherit(lineage uint32, l *lineage, m inherited) {
 	for ordinal := range p.occurrences(lineage) {
 		r := p.rows[ordinal]
-		r.inherit(l, tag)
+		r.inherit(l, m)
 		p.set(ordinal, &r)
 	}
 }

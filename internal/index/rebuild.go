@@ -54,7 +54,7 @@ func (p *partition) survivors(s *state) []row {
 	rows := slices.DeleteFunc(p.late.rows, func(r row) bool { return r.id == 0 })
 	for i := range rows {
 		l := s.lineages.entries[rows[i].lineage]
-		rows[i].inherit(l, s.tags.number(l.tag))
+		rows[i].inherit(l, s.inheritedOf(l))
 	}
 	for ordinal := range roaring.Values(p.listed) {
 		r := p.rows[ordinal]

@@ -28,7 +28,9 @@ type row struct {
 	path    uint32
 	vuln    uint32 // name of the vulnerability
 	says    uint32 // its own message, where the rule has none
-	tag     uint32 // of the lineage
+	tag     uint32 // of the lineage, as the next two
+
+	assignee, until uint32
 
 	body bodyRef
 
@@ -74,6 +76,8 @@ const (
 	byTag
 	byPackage
 	bySecretType
+	byAssignee
+	byUntil  // when the decision ends
 	numbered // how many of them: these have columns
 
 	bySeverity field = iota - 1
@@ -116,6 +120,10 @@ func (r *row) value(f field) uint32 {
 		return r.pkg
 	case bySecretType:
 		return r.secret
+	case byAssignee:
+		return r.assignee
+	case byUntil:
+		return r.until
 	}
 	return uint32(r.small(f))
 }
@@ -171,10 +179,11 @@ func (r *row) before(other *row) bool {
 
 // inherit takes over what hangs on the lineage. An annotation tells the
 // reachability only where the scanner knows none (decisions §4).
-func (r *row) inherit(l *lineage, tag uint32) {
+func (r *row) inherit(l *lineage, m inherited) {
 	r.triage, r.reason, r.triagedAt = uint8(l.triage), uint8(l.reason), l.triagedAt
 	r.status = uint8(redoubt.StatusOf(redoubt.State(r.state), l.triage))
-	r.verdict, r.prs, r.band, r.tag = uint8(l.verdict), l.prs, uint8(l.band), tag
+	r.verdict, r.prs, r.band, r.tag = uint8(l.verdict), l.prs, uint8(l.band), m.tag
+	r.assignee, r.until = m.assignee, m.until
 	r.exploited, r.annotated = yesNo(l.exploited), l.note != nil
 	r.reach = r.scanned
 	if r.scanned == uint8(redoubt.ReachabilityUnknown) && l.reach != 0 {

@@ -24,6 +24,9 @@ type state struct {
 	secrets  words
 	tags     words
 
+	assignees words
+	untils    instants
+
 	rulesByName map[string][]uint32
 	policies    map[int64]*policy
 	policyRules map[string]map[int64]policyRule // by rule name, then policy rule id
@@ -177,9 +180,9 @@ func (s *state) putLineage(id int64, l *lineage) {
 	if old == nil || old == l {
 		return
 	}
-	tag := s.tags.number(l.tag)
+	m := s.inheritedOf(l)
 	for _, p := range s.parts {
-		p.inherit(n, l, tag)
+		p.inherit(n, l, m)
 	}
 }
 
@@ -224,7 +227,7 @@ func (s *state) row(f *redoubt.IndexedFinding) (*row, error) {
 	}
 	s.nameRow(r, f)
 	l := s.lineages.entries[r.lineage]
-	r.inherit(l, s.tags.number(l.tag))
+	r.inherit(l, s.inheritedOf(l))
 	return r, nil
 }
 

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -13,7 +14,8 @@ import (
 //
 // Of joined lineages the oldest stays, with its annotations, which the others
 // fill in where it has none. A person's triage beats an automatic one, and that
-// beats none; between equals the oldest lineage's stands.
+// beats none; between equals the oldest lineage's stands. The assignee is
+// that of the oldest lineage that has one.
 type joiner struct {
 	known    map[redoubt.Identity]redoubt.Lineage
 	lineages map[int64]redoubt.Lineage
@@ -125,12 +127,14 @@ func (j *joiner) triage(now time.Time, by redoubt.Actor) (out []redoubt.TriageEv
 		before := j.lineages[root].Triage
 		after := before
 		for _, l := range groups[root] {
+			assignee := cmp.Or(after.Assignee, l.Triage.Assignee)
 			if weight(l.Triage) > weight(after) {
 				after = l.Triage
 			}
+			after.Assignee = assignee
 		}
 		if back[root] && (after.State == redoubt.TriageReviewing || after.State == redoubt.TriageFixing) {
-			after = redoubt.Triage{State: redoubt.TriageReopened, Comment: after.Comment, At: now, By: by, Automatic: true}
+			after = redoubt.Triage{State: redoubt.TriageReopened, Comment: after.Comment, At: now, By: by, Automatic: true, Assignee: after.Assignee}
 		}
 		if after != before {
 			out = append(out, redoubt.TriageEvent{LineageID: root, At: now, By: by, Before: before, After: after})

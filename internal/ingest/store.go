@@ -78,7 +78,8 @@ type Store interface {
 	UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error
 
 	// Except brings lineages in line with the exceptions that hold, and with
-	// them all that an exception ignored that is over by now.
+	// them all that an exception ignored that is over by now. Before it reopens
+	// what people decided until a day that is over.
 	Except(ctx context.Context, lineages []int64) error
 
 	// RefreshScores writes the EPSS scores of what the ref's supply-chain

@@ -19,7 +19,6 @@ import (
 	"github.com/redoubt/redoubt/internal/ingest/lifemodel"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
-	"github.com/redoubt/redoubt/internal/triage"
 )
 
 var storeChecks = flag.Int("store.checks", 80, "random histories for each engine on real stores")
@@ -53,6 +52,7 @@ func TestHistoriesOnRealStores(t *testing.T) {
 				}
 				defer x.Drop(d.ID)
 				r := newRealm(t, s, x, d.ID, table)
+				r.people()
 				for range rapid.IntRange(1, 12).Draw(t, "steps") {
 					clock.Advance(time.Minute)
 					r.step(clock.Now())
@@ -68,6 +68,7 @@ type realm struct {
 	comparison
 	history *history
 	real    *store.Store
+	now     time.Time
 	index   *index.Index
 	tenant  int64
 	project redoubt.Project // as stored
@@ -154,11 +155,14 @@ func (r *realm) readEvents(ctx context.Context, tx *store.Tx) error {
 
 // step does one thing on both sides and compares them.
 func (r *realm) step(now time.Time) {
-	switch people := rapid.IntRange(0, 19).Draw(r.t, "people"); {
+	r.now = now
+	switch people := rapid.IntRange(0, 20).Draw(r.t, "people"); {
 	case people <= 3:
 		r.triage()
 	case people == 4:
 		r.deleteRef()
+	case people == 20:
+		r.tidy()
 	case people <= 6:
 		r.choosePrimary()
 	default:
@@ -216,49 +220,6 @@ func (r *realm) deleteRef() {
 	}
 }
 
-// triage lets somebody decide in bulk, by way of the index, and says by the
-// model which findings that is about.
-func (r *realm) triage() {
-	q := triage.Request{HasFilter: true, Filter: r.drawFilter(), Limit: rapid.IntRange(1, 4).Draw(r.t, "limit")}
-	q.State = rapid.SampledFrom([]redoubt.TriageState{0, redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing, redoubt.TriageReopened}).Draw(r.t, "state")
-	q.Automatic, q.Note = rapid.Bool().Draw(r.t, "automatic"), "seen"
-	chosen := map[*lifemodel.Lineage]bool{}
-	for _, id := range first(r.expectedIDs(q.Filter), q.Limit) {
-		l := r.finding(id).Lineage
-		if !q.Automatic || !l.Human || l.Triage == redoubt.TriageUntriaged {
-			chosen[l] = true
-		}
-	}
-	want := []int64{}
-	for _, f := range r.all() {
-		id := r.ids[f.Serial]
-		if chosen[f.Lineage] && f.State != redoubt.StateRemoved && r.store.rows[id].IssueType == q.Filter.IssueType {
-			want = append(want, id)
-		}
-	}
-	slices.Sort(want)
-	var got triage.Result
-	err := r.update(func(ctx context.Context, tx *store.Tx) error {
-		view, err := r.index.Deployment(ctx, r.tenant)
-		if err != nil {
-			return err
-		}
-		got, err = triage.Apply(ctx, tx, view, q)
-		return err
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got.IDs); diff != "" {
-		r.t.Fatalf("triaged by %+v (-model +got):\n%s", q, diff)
-	}
-	for l := range chosen {
-		if q.State != 0 {
-			l.Triage, l.Human = q.State, !q.Automatic
-		}
-	}
-}
-
 func first(ids []int64, n int) []int64 { return ids[:min(n, len(ids))] }
 
 func (r *realm) all() (out []*lifemodel.Finding) {
@@ -303,6 +264,8 @@ type listed struct {
 	State    string    `json:"state"`
 	Status   string    `json:"status"`
 	Triage   string    `json:"triage_state"`
+	Until    string    `json:"triage_until"`
+	Assignee string    `json:"assignee"`
 	Created  time.Time `json:"created_at"`
 	Since    time.Time `json:"relevant_since"`
 	Location struct {
@@ -367,6 +330,7 @@ func (r *realm) page(view *index.View, issueType redoubt.IssueType) []byte {
 func (r *realm) listedOf(id int64) (out listed) {
 	f := r.finding(id)
 	out.ID, out.Ref, out.Rule, out.State, out.Triage = id, r.store.rows[id].Ref, f.Rule, f.State.String(), f.Lineage.Triage.String()
+	out.Until, out.Assignee = redoubt.LastDay(f.Lineage.Until), f.Lineage.Assignee
 	out.Status, out.Created, out.Since = statusByModel(f).String(), f.Created, f.Since
 	out.Location.Path, out.Location.Line = f.Path, f.Line
 	return out

@@ -114,9 +114,14 @@ func (tx *Tx) ExceptionsDue(ctx context.Context) (int, error) {
 }
 
 // Except brings lineages in line with the exceptions, and with them all that an
-// exception ignored that is over by now.
+// exception ignored that is over by now. What was decided until a time that is
+// over comes first: an exception may cover what that reopens.
 func (tx *Tx) Except(ctx context.Context, lineages []int64) error {
-	events, err := tx.exceptionEvents(ctx, orEmpty(lineages))
+	ended, err := tx.EndDecisions(ctx)
+	if err != nil {
+		return err
+	}
+	events, err := tx.exceptionEvents(ctx, orEmpty(append(slices.Clip(lineages), ended...)))
 	if err != nil || len(events) == 0 {
 		return err
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const lineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triaged_by_json, automatic, annotations_json`
+const lineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triaged_by_json, automatic, triage_until, assignee, annotations_json`
 
 // lineageValues are the values of lineageColumns.
 func lineageValues(l *redoubt.Lineage) []any {
 	t := &l.Triage
 	return []any{
-		l.ID, l.ProjectID, int64(t.State), int64(t.Reason), t.Comment, t.At, encoded(t.By), t.Automatic, encoded(l.Annotations),
+		l.ID, l.ProjectID, int64(t.State), int64(t.Reason), t.Comment, t.At, encoded(t.By), t.Automatic, t.Until, t.Assignee, encoded(l.Annotations),
 	}
 }
 
@@ -22,7 +22,7 @@ func lineageValues(l *redoubt.Lineage) []any {
 func lineageFields(l *redoubt.Lineage) []any {
 	t := &l.Triage
 	return []any{
-		&l.ID, &l.ProjectID, &t.State, &t.Reason, &t.Comment, instant(&t.At), decoded(&t.By), &t.Automatic, decoded(&l.Annotations),
+		&l.ID, &l.ProjectID, &t.State, &t.Reason, &t.Comment, instant(&t.At), decoded(&t.By), &t.Automatic, instant(&t.Until), &t.Assignee, decoded(&l.Annotations),
 	}
 }
 

@@ -93,15 +93,22 @@ func (tx *Tx) hand(ctx context.Context, table string, from, into int64) error {
 }
 
 // joinLineages makes one lineage of two. What was decided or noted about the
-// first holds where nothing was about the second.
+// first, or who it was assigned to, holds where nothing was about the second.
 func (tx *Tx) joinLineages(ctx context.Context, from, into int64) error {
 	both, err := tx.Lineages(ctx, []int64{from, into})
 	if err != nil {
 		return err
 	}
 	was, is := both[from], both[into]
-	if is.Triage.State == redoubt.TriageUntriaged && was.Triage.State != redoubt.TriageUntriaged {
-		event := redoubt.TriageEvent{LineageID: into, At: tx.now, By: tx.actor, Before: is.Triage, After: was.Triage}
+	after := is.Triage
+	if after.State == redoubt.TriageUntriaged {
+		after = was.Triage
+	}
+	if after.Assignee = is.Triage.Assignee; after.Assignee == "" {
+		after.Assignee = was.Triage.Assignee
+	}
+	if after != is.Triage {
+		event := redoubt.TriageEvent{LineageID: into, At: tx.now, By: tx.actor, Before: is.Triage, After: after}
 		if err := tx.UpdateTriage(ctx, []redoubt.TriageEvent{event}); err != nil {
 			return err
 		}

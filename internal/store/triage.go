@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -33,10 +34,11 @@ func (tx *Tx) setTriage(ctx context.Context, t redoubt.Triage, ids []int64) erro
 	in, arg := tx.in("id", 2, ids)
 	tx.session.wrote = true
 	changed, err := many(ctx, tx, scalar[int64], `UPDATE lineage
-		SET triage_state = $3, triage_reason = $4, triage_comment = $5, triaged_at = $6, triaged_by_json = $7, automatic = $8
+		SET triage_state = $3, triage_reason = $4, triage_comment = $5, triaged_at = $6, triaged_by_json = $7, automatic = $8, triage_until = $9, assignee = $10
 		WHERE deployment_id = $1 AND `+in+` AND NOT (triage_state = $3 AND triage_reason = $4 AND triage_comment = $5
-			AND triaged_at IS NOT DISTINCT FROM $6 AND triaged_by_json = $7 AND automatic = $8)
-		RETURNING id`, arg, int64(t.State), int64(t.Reason), t.Comment, t.At, encoded(t.By), t.Automatic)
+			AND triaged_at IS NOT DISTINCT FROM $6 AND triaged_by_json = $7 AND automatic = $8
+			AND triage_until IS NOT DISTINCT FROM $9 AND assignee = $10)
+		RETURNING id`, arg, int64(t.State), int64(t.Reason), t.Comment, t.At, encoded(t.By), t.Automatic, t.Until, t.Assignee)
 	if err != nil {
 		return err
 	}
@@ -93,4 +95,37 @@ func (tx *Tx) TriageEvents(ctx context.Context, after, through int64) ([]redoubt
 // LastTriageEvent is the id of the newest event of the trail, 0 before the first.
 func (tx *Tx) LastTriageEvent(ctx context.Context) (int64, error) {
 	return one(ctx, tx, scalar[int64], `SELECT coalesce(max(id), 0) FROM triage_event WHERE deployment_id = $1`)
+}
+
+const overLineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND triage_until <= $2 ORDER BY id`
+
+// DecisionsOver counts the lineages that EndDecisions would reopen. It only reads.
+func (tx *Tx) DecisionsOver(ctx context.Context) (int, error) {
+	ids, err := many(ctx, tx, scalar[int64], overLineages, tx.now)
+	return len(ids), err
+}
+
+// EndDecisions reopens what was decided until a time that is over by now, with a
+// line in the trail each, and returns the lineages.
+func (tx *Tx) EndDecisions(ctx context.Context) (ended []int64, err error) {
+	ids, err := many(ctx, tx, scalar[int64], overLineages, tx.now)
+	if err != nil {
+		return nil, err
+	}
+	for part := range slices.Chunk(ids, feedBatch) {
+		lineages, err := tx.lineages(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		var events []redoubt.TriageEvent
+		for i := range lineages {
+			if e, over := lineages[i].Over(tx.now); over {
+				events = append(events, e)
+			}
+		}
+		if err := tx.UpdateTriage(ctx, events); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
 }

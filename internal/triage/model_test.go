@@ -75,23 +75,26 @@ func modelStatus(f redoubt.Finding, t redoubt.Triage) string {
 }
 
 func modelDecision(w *world, r Request, t redoubt.Triage) redoubt.Triage {
-	comment := t.Comment
+	comment, assignee := t.Comment, t.Assignee
 	if r.Note != "" {
 		comment = r.Note
 	}
-	asked := t.State == r.State && t.Reason == r.Reason && t.Automatic == r.Automatic && t.Comment == comment
+	if r.Assign != nil {
+		assignee = *r.Assign
+	}
+	asked := t.State == r.State && t.Reason == r.Reason && t.Automatic == r.Automatic && t.Comment == comment && t.Assignee == assignee && t.Until.Equal(r.Until)
 	switch {
 	case r.State == 0:
-		t.Comment = comment
+		t.Comment, t.Assignee = comment, assignee
 		return t
 	case asked: // it was so already
 		return t
 	}
-	return redoubt.Triage{State: r.State, Reason: r.Reason, Comment: comment, At: w.now, By: w.actor, Automatic: r.Automatic}
+	return redoubt.Triage{State: r.State, Reason: r.Reason, Comment: comment, At: w.now, By: w.actor, Automatic: r.Automatic, Until: r.Until, Assignee: assignee}
 }
 
 func drawWorld(t *rapid.T) *world {
-	w := &world{now: start, lineages: map[int64]redoubt.Lineage{}}
+	w := &world{now: start, lineages: map[int64]redoubt.Lineage{}, members: []redoubt.Member{{User: redoubt.User{Name: "ada"}}, {User: redoubt.User{Name: "bob"}}}}
 	for id := int64(1); id <= 5; id++ {
 		w.lineages[id] = redoubt.Lineage{ID: id, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}
 	}
@@ -120,7 +123,14 @@ func drawRequest(t *rapid.T) Request {
 	if r.State == redoubt.TriageIgnored {
 		r.Reason = redoubt.TriageReason(rapid.IntRange(0, 4).Draw(t, "reason"))
 	}
-	if r.State == 0 || rapid.Bool().Draw(t, "has note") {
+	if rapid.IntRange(0, 2).Draw(t, "assign") == 0 {
+		name := rapid.SampledFrom([]string{"", "ada", "bob"}).Draw(t, "assignee")
+		r.Assign = &name
+	}
+	if r.State != 0 && r.State != redoubt.TriageReopened && rapid.Bool().Draw(t, "ends") {
+		r.Until = start.Add(time.Duration(rapid.IntRange(7, 9).Draw(t, "until")) * time.Minute)
+	}
+	if r.State == 0 && r.Assign == nil || rapid.Bool().Draw(t, "has note") {
 		r.Note = rapid.SampledFrom([]string{"one", "two"}).Draw(t, "note")
 	}
 	f := &r.Filter
@@ -140,11 +150,34 @@ func drawRequest(t *rapid.T) Request {
 	return r
 }
 
+// endDecisions is what an upload or the housekeeping does, and what it should.
+func (w *world) endDecisions(t *rapid.T) {
+	for id, l := range w.lineages {
+		want := l.Triage
+		if !want.Until.IsZero() && !want.Until.After(w.now) {
+			want.State, want.Reason, want.Until, want.Automatic, want.At = redoubt.TriageReopened, 0, time.Time{}, true, w.now
+		}
+		e, over := l.Over(w.now)
+		if over {
+			e.After.By = want.By // the server, not who decided
+			if e.Before != l.Triage || e.LineageID != id || e.By.Kind != "system" || e.Note == "" {
+				t.Fatalf("the end of %+v is told as %+v", l.Triage, e)
+			}
+			l.Triage = e.After
+		}
+		if over != (want != w.lineages[id].Triage) || l.Triage != want {
+			t.Fatalf("%+v ends as %+v, want %+v", w.lineages[id].Triage, l.Triage, want)
+		}
+		w.lineages[id] = l
+	}
+}
+
 func TestApplyFollowsTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		for range rapid.IntRange(1, 6).Draw(t, "requests") {
 			w.now = w.now.Add(time.Minute)
+			w.endDecisions(t)
 			w.actor = redoubt.Actor{Kind: "token", ID: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "actor")}
 			r := drawRequest(t)
 			ids, after := model(w, r)

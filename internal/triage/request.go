@@ -1,6 +1,8 @@
 package triage
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -26,8 +28,8 @@ func (r *Request) Check() error {
 	}
 	switch r.State {
 	case 0:
-		if r.Note == "" {
-			fault("new_triage_state", nil, "is needed, or new_note: there is nothing to change")
+		if r.Note == "" && r.Assign == nil {
+			fault("new_triage_state", nil, "is needed, or new_note or new_assignee: there is nothing to change")
 		}
 	case redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing, redoubt.TriageReopened:
 	default:
@@ -35,6 +37,9 @@ func (r *Request) Check() error {
 	}
 	if r.Reason != 0 && r.State != redoubt.TriageIgnored {
 		fault("new_triage_reason", r.Reason.String(), "goes only with the state ignored")
+	}
+	if !r.Until.IsZero() && (r.State == 0 || r.State == redoubt.TriageReopened) {
+		fault("new_triage_until", redoubt.LastDay(r.Until), "goes only with the states ignored, reviewing and fixing: those end")
 	}
 	if n := utf8.RuneCountInString(r.Note); n > redoubt.MaxNote {
 		fault("new_note", nil, "has %d characters, at most %d", n, redoubt.MaxNote)
@@ -45,5 +50,28 @@ func (r *Request) Check() error {
 	if len(bad.Fields) > 0 {
 		return &bad
 	}
+	return nil
+}
+
+// settle checks what only the transaction knows: whether the end is still to
+// come, and that the assignee is somebody of the deployment who may sign in. The
+// error is a *redoubt.InvalidError for what is wrong with the request.
+func (r *Request) settle(ctx context.Context, s Store) error {
+	if !r.Until.IsZero() && !r.Until.After(s.Now()) {
+		return redoubt.Invalid("body.new_triage_until", "%s is over already (in UTC): name today or a day to come", redoubt.LastDay(r.Until))
+	}
+	if r.Assign == nil || *r.Assign == "" {
+		return nil
+	}
+	m, err := s.Member(ctx, *r.Assign)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return redoubt.Invalid("body.new_assignee", "%.100q is no user of this deployment: Settings → Users lists them", *r.Assign)
+	case err != nil:
+		return err
+	case !m.Enabled():
+		return redoubt.Invalid("body.new_assignee", "%s is disabled and cannot sign in: assign it to somebody else", m.Name)
+	}
+	r.Assign = &m.Name
 	return nil
 }

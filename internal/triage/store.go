@@ -13,6 +13,9 @@ type Store interface {
 	Now() time.Time
 	// Actor is who the transaction acts for.
 	Actor() redoubt.Actor
+	// Member finds a user who has a role in the deployment, by name as typed;
+	// another one is redoubt.ErrNotFound.
+	Member(ctx context.Context, name string) (redoubt.Member, error)
 	// Lineages reads lineages by id.
 	Lineages(ctx context.Context, ids []int64) (map[int64]redoubt.Lineage, error)
 	// UpdateTriage writes each event's After to its lineage and appends the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -21,6 +22,8 @@ type Request struct {
 	State  redoubt.TriageState  // 0 leaves the state: a note alone
 	Reason redoubt.TriageReason // only with ignored
 	Note   string               // redoubt.MaxNote characters at most; empty leaves the comment
+	Until  time.Time            // when the decision ends; zero: never. Only with a state, but for reopened
+	Assign *string              // name of a user; empty is nobody; nil leaves the assignee
 
 	// Automatic is a worker's decision: it passes over what a person decided.
 	Automatic bool
@@ -41,6 +44,9 @@ type Result struct {
 // faults, and nothing is written; other errors are those of store and selector.
 func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error) {
 	if err := r.Check(); err != nil {
+		return Result{}, err
+	}
+	if err := r.settle(ctx, s); err != nil {
 		return Result{}, err
 	}
 	limit := r.Limit
@@ -101,16 +107,19 @@ func decidedByPerson(t redoubt.Triage) bool {
 }
 
 // decide is the transition of one lineage. From any state to any of the four; a
-// note alone leaves the state and when it was set. A reason lasts only as long
-// as the decision to ignore that it was given with; a comment lasts until
-// another one takes its place.
+// note or an assignee alone leaves the state and when it was set. A reason and
+// an end last only as long as the decision that they were given with; a comment
+// and an assignee last until others take their place.
 func (r *Request) decide(l redoubt.Lineage, s Store) (redoubt.TriageEvent, bool) {
 	after := l.Triage
 	if r.State != 0 {
-		after.State, after.Reason, after.Automatic = r.State, r.Reason, r.Automatic
+		after.State, after.Reason, after.Until, after.Automatic = r.State, r.Reason, r.Until, r.Automatic
 	}
 	if r.Note != "" {
 		after.Comment = r.Note
+	}
+	if r.Assign != nil {
+		after.Assignee = *r.Assign
 	}
 	if after == l.Triage {
 		return redoubt.TriageEvent{}, false

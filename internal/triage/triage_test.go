@@ -14,6 +14,7 @@ import (
 // small is a world of one lineage on two refs, one on one, and one of secrets.
 func small() *world {
 	w := &world{now: start, actor: redoubt.Actor{Kind: "token", ID: "t1"}, lineages: map[int64]redoubt.Lineage{}}
+	w.members = []redoubt.Member{{User: redoubt.User{Name: "bob"}}, {User: redoubt.User{Name: "carol", DisabledAt: start}}}
 	for id := int64(1); id <= 3; id++ {
 		w.lineages[id] = redoubt.Lineage{ID: id, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}
 	}
@@ -26,6 +27,9 @@ func small() *world {
 	}
 	return w
 }
+
+// People, as requests name them.
+var nobody, bob, typed, stranger, disabled = "", "bob", " Bob ", "mallory", "carol"
 
 func onMain(r Request) Request {
 	r.HasFilter, r.Filter.IssueType, r.Filter.Ref = true, redoubt.SAST, "refs/heads/main"
@@ -62,6 +66,14 @@ func TestCheck(t *testing.T) {
 		"the highest limit":              {onMain(Request{Note: "n", Limit: redoubt.MaxTriage}), nil},
 		"a limit too high":               {onMain(Request{Note: "n", Limit: redoubt.MaxTriage + 1}), []string{"body.limit"}},
 		"a limit below zero":             {onMain(Request{Note: "n", Limit: -1}), []string{"body.limit"}},
+		"an assignee alone":              {onMain(Request{Assign: &nobody}), nil},
+		"a person of another tenant":     {onMain(Request{Assign: &stranger}), []string{"body.new_assignee"}},
+		"a person who is disabled":       {onMain(Request{Assign: &disabled}), []string{"body.new_assignee"}},
+		"until a day to come":            {onMain(Request{State: redoubt.TriageFixing, Until: start.Add(time.Hour)}), nil},
+		"until now":                      {onMain(Request{State: redoubt.TriageIgnored, Until: start}), []string{"body.new_triage_until"}},
+		"until a day that is over":       {onMain(Request{State: redoubt.TriageIgnored, Until: start.AddDate(0, 0, -1)}), []string{"body.new_triage_until"}},
+		"reopened until a day":           {onMain(Request{State: redoubt.TriageReopened, Until: start.Add(time.Hour)}), []string{"body.new_triage_until"}},
+		"an end without a decision":      {onMain(Request{Note: "n", Until: start.Add(time.Hour)}), []string{"body.new_triage_until"}},
 		"all faults at once":             {Request{State: redoubt.TriageUntriaged, Reason: redoubt.NoTime, Limit: -1}, []string{"body.issue_type", "body.issue_ids", "body.limit", "body.new_triage_state", "body.new_triage_reason"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,6 +159,24 @@ func TestTransitions(t *testing.T) {
 			Request{Note: "n"},
 			redoubt.Triage{State: redoubt.TriageUntriaged, Comment: "n"},
 		},
+		"ignored until a day, by somebody": {
+			redoubt.Triage{State: redoubt.TriageUntriaged},
+			Request{State: redoubt.TriageIgnored, Until: start.Add(time.Hour), Assign: &bob},
+			redoubt.Triage{State: redoubt.TriageIgnored, At: start, By: person, Until: start.Add(time.Hour), Assignee: "bob"},
+		},
+		"another decision has no end, and leaves the assignee": {
+			redoubt.Triage{State: redoubt.TriageIgnored, At: earlier, Until: start.Add(time.Hour), Assignee: "bob"},
+			Request{State: redoubt.TriageFixing},
+			redoubt.Triage{State: redoubt.TriageFixing, At: start, By: person, Assignee: "bob"},
+		},
+		"an assignee alone, as typed, leaves state, end and time": {
+			redoubt.Triage{State: redoubt.TriageIgnored, At: earlier, Until: start.Add(time.Hour), Automatic: true},
+			Request{Assign: &typed},
+			redoubt.Triage{State: redoubt.TriageIgnored, At: earlier, Until: start.Add(time.Hour), Automatic: true, Assignee: "bob"},
+		},
+		"taken away": {
+			redoubt.Triage{State: redoubt.TriageUntriaged, Assignee: "bob"}, Request{Assign: &nobody}, redoubt.Triage{State: redoubt.TriageUntriaged},
+		},
 		"the same again": {ignored, Request{State: redoubt.TriageIgnored, Reason: redoubt.NoTime}, ignored},
 		"a worker after a person": {
 			ignored, Request{State: redoubt.TriageFixing, Automatic: true}, ignored,
@@ -197,10 +227,10 @@ func TestAutomaticAnswersOnlyWhatItDecided(t *testing.T) {
 }
 
 func TestFailuresAreHandedOn(t *testing.T) {
-	for _, method := range []string{"Newest", "Lineages", "Occurrences", "UpdateTriage"} {
+	for _, method := range []string{"Member", "Newest", "Lineages", "Occurrences", "UpdateTriage"} {
 		w := small()
 		w.fail = method
-		if _, err := Apply(t.Context(), w, w, onMain(Request{State: redoubt.TriageIgnored})); !errors.Is(err, errBroken) {
+		if _, err := Apply(t.Context(), w, w, onMain(Request{State: redoubt.TriageIgnored, Assign: &bob})); !errors.Is(err, errBroken) {
 			t.Errorf("%s: got %v", method, err)
 		}
 		if len(w.trail) > 0 {

@@ -46,9 +46,9 @@ func Undo(ctx context.Context, s Store, events []redoubt.TriageEvent) (Undone, e
 
 // sameTriage compares decisions; one instant may be written in several ways.
 func sameTriage(a, b redoubt.Triage) bool {
-	if !a.At.Equal(b.At) {
+	if !a.At.Equal(b.At) || !a.Until.Equal(b.Until) {
 		return false
 	}
-	a.At = b.At
+	a.At, a.Until = b.At, b.Until
 	return a == b
 }

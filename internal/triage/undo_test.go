@@ -13,7 +13,7 @@ func TestUndoGivesEachItsOwnFormerState(t *testing.T) {
 	w := &world{now: start, actor: redoubt.Actor{Kind: "user", ID: "ada"}, lineages: map[int64]redoubt.Lineage{}}
 	former := map[int64]redoubt.Triage{
 		1: {State: redoubt.TriageUntriaged},
-		2: {State: redoubt.TriageIgnored, Reason: redoubt.NoTime, Comment: "later", At: start.Add(-time.Hour), By: redoubt.Actor{Kind: "token", ID: "7"}},
+		2: {State: redoubt.TriageIgnored, Reason: redoubt.NoTime, Comment: "later", Until: start.AddDate(0, 1, 0), Assignee: "bob", At: start.Add(-time.Hour), By: redoubt.Actor{Kind: "token", ID: "7"}},
 		3: {State: redoubt.TriageFixing, At: start.Add(-time.Minute)},
 	}
 	for id, triage := range former {

@@ -17,6 +17,7 @@ type world struct {
 	lineages map[int64]redoubt.Lineage
 	trail    []redoubt.TriageEvent
 	fail     string // the method that fails
+	members  []redoubt.Member
 }
 
 var errBroken = errors.New("broken on purpose")
@@ -39,6 +40,15 @@ func (w *world) Lineages(_ context.Context, ids []int64) (map[int64]redoubt.Line
 		}
 	}
 	return out, w.broken("Lineages")
+}
+
+func (w *world) Member(_ context.Context, name string) (redoubt.Member, error) {
+	for _, m := range w.members {
+		if m.Name == redoubt.NormalUserName(name) {
+			return m, w.broken("Member")
+		}
+	}
+	return redoubt.Member{}, redoubt.ErrNotFound
 }
 
 func (w *world) UpdateTriage(_ context.Context, events []redoubt.TriageEvent) error {

@@ -1,16 +1,29 @@
 package lifemodel
 
-import "github.com/redoubt/redoubt"
+import (
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// End reopens what was decided until a time that is over.
+func (m *Model) End(now time.Time) {
+	for _, l := range m.Lineages {
+		if !l.Until.IsZero() && !l.Until.After(now) {
+			l.Triage, l.Human, l.Until = redoubt.TriageReopened, false, time.Time{}
+		}
+	}
+}
 
 // reopen takes what people were at from findings that came back.
 func (m *Model) reopen(back []*Finding) {
 	for _, f := range back {
 		if l := f.Lineage; f.State == redoubt.Unresolved && (l.Triage == redoubt.TriageReviewing || l.Triage == redoubt.TriageFixing) {
-			l.Triage, l.Human = redoubt.TriageReopened, false
+			l.Triage, l.Human, l.Until = redoubt.TriageReopened, false, time.Time{}
 		}
 	}
 	for _, l := range m.Lineages {
-		l.from = l.Born
+		l.from, l.assigned = l.Born, l.Born
 	}
 }
 
@@ -30,7 +43,10 @@ func (m *Model) join(f *Finding, id string) {
 	}
 	better := weight(goes) - weight(stays)
 	if better > 0 || better == 0 && goes.from < stays.from {
-		stays.Triage, stays.Human, stays.from = goes.Triage, goes.Human, goes.from
+		stays.Triage, stays.Human, stays.Until, stays.from = goes.Triage, goes.Human, goes.Until, goes.from
+	}
+	if goes.Assignee != "" && (stays.Assignee == "" || goes.assigned < stays.assigned) {
+		stays.Assignee, stays.assigned = goes.Assignee, goes.assigned
 	}
 	for id, l := range m.Lineages {
 		if l == goes {

@@ -49,10 +49,13 @@ type Finding struct {
 
 // Lineage is what several identities share.
 type Lineage struct {
-	Born   int
-	Triage redoubt.TriageState
-	Human  bool
-	from   int // the lineage, by birth, that the triage was made on
+	Born     int
+	Triage   redoubt.TriageState
+	Human    bool
+	Until    time.Time // when the decision ends; zero: never
+	Assignee string
+	from     int // the lineage, by birth, that the triage was made on
+	assigned int // and the assignee
 }
 
 // Answer is what an upload does.
@@ -101,6 +104,7 @@ func (m *Model) Apply(u Upload, now time.Time) (a Answer) {
 		s.lastFull = started
 	}
 	m.live(s, u, now, seen, order, &a)
+	m.End(now)
 	return a
 }
 
@@ -248,7 +252,7 @@ func (m *Model) again(f *Finding, u Upload, now time.Time, id string, s Sighting
 func (m *Model) add(s *Stream, u Upload, now time.Time, id string, seen Sighting, a *Answer) {
 	m.born++
 	if m.Lineages[id] == nil {
-		m.Lineages[id] = &Lineage{Born: m.born, from: m.born, Triage: redoubt.TriageUntriaged}
+		m.Lineages[id] = &Lineage{Born: m.born, from: m.born, assigned: m.born, Triage: redoubt.TriageUntriaged}
 	}
 	f := &Finding{
 		Serial: m.born, Identity: id, Lineage: m.Lineages[id], Sighting: seen, Created: now, Since: now, SeenByFull: u.Full,

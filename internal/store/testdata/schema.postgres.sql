@@ -295,8 +295,11 @@ lineage.triaged_at bigint
 lineage.triaged_by_json text NOT NULL
 lineage.automatic smallint NOT NULL
 lineage.annotations_json text NOT NULL
+lineage.triage_until bigint
+lineage.assignee text NOT NULL DEFAULT ''::text
 CREATE INDEX lineage_automatic ON public.lineage USING btree (deployment_id, triaged_by_json) WHERE (automatic = 1)
 CREATE INDEX lineage_project ON public.lineage USING btree (deployment_id, project_id)
+CREATE INDEX lineage_until ON public.lineage USING btree (deployment_id, triage_until) WHERE (triage_until IS NOT NULL)
 CREATE UNIQUE INDEX lineage_pkey ON public.lineage USING btree (deployment_id, id)
 lineage PRIMARY KEY (deployment_id, id)
 SEQUENCE lineage_id_seq MAXVALUE 9007199254740991

@@ -292,11 +292,12 @@ CREATE TABLE lineage (
     triaged_at       BIGINT,
     triaged_by_json  TEXT     NOT NULL,
     automatic        SMALLINT NOT NULL,
-    annotations_json TEXT     NOT NULL,
+    annotations_json TEXT     NOT NULL, triage_until BIGINT, assignee     TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX lineage_automatic ON lineage (deployment_id, triaged_by_json) WHERE automatic = 1;
 CREATE INDEX lineage_project ON lineage (deployment_id, project_id);
+CREATE INDEX lineage_until ON lineage (deployment_id, triage_until) WHERE triage_until IS NOT NULL;
 CREATE TABLE lineage_identity (
     deployment_id BIGINT   NOT NULL,
     project_id    BIGINT   NOT NULL,
