@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +9,6 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
-	"github.com/redoubt/redoubt/internal/demo"
-	"github.com/redoubt/redoubt/internal/ingest"
-	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -22,7 +18,7 @@ type demoCmd struct {
 	ReadyFile string `help:"Write the address, the deployment and a token here, as JSON, once the server answers." placeholder:"FILE" type:"path"`
 }
 
-// Run fills a fresh store through the ordinary import path and serves it.
+// Run has months happen in a fresh store, and serves it.
 func (c demoCmd) Run(a *app) (err error) {
 	if c.Data == "" {
 		if c.Data, err = os.MkdirTemp("", "redoubt-demo-"); err != nil {
@@ -30,22 +26,25 @@ func (c demoCmd) Run(a *app) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(c.Data)) }()
 	}
-	st, err := a.create(config.Storage{Data: c.Data})
+	clock := &pastClock{real: a.clock}
+	inDemo := *a
+	inDemo.clock = clock.now
+	st, err := inDemo.create(config.Storage{Data: c.Data})
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.serve(a, st), st.Close())
+	return errors.Join(c.serve(&inDemo, clock, st), st.Close())
 }
 
-func (c demoCmd) serve(a *app, st *store.Store) error {
-	d, err := c.fill(a, st)
-	if err != nil {
-		return err
-	}
+func (c demoCmd) serve(a *app, clock *pastClock, st *store.Store) error {
 	defaults := config.Server{Addr: c.Addr, MaxUpload: 256 << 20, ShutdownTimeout: 20 * time.Second}
 	s, err := newService(a, defaults, st)
 	if err != nil {
 		return err
+	}
+	d, err := c.fill(a, clock, s)
+	if err != nil {
+		return errors.Join(err, s.close())
 	}
 	r, err := newToken(a, st, d, "demo")
 	if err != nil {
@@ -81,52 +80,14 @@ func demoLink(a *app, st *store.Store, d redoubt.Deployment, base string) (strin
 	return newLink(a, st, redoubt.UserLink{Kind: redoubt.LinkSignIn, UserID: u.ID}, 24*time.Hour, base)
 }
 
-// fill imports the samples in the order of their history, once.
-func (c demoCmd) fill(a *app, st *store.Store) (redoubt.Deployment, error) {
-	if d, err := st.Deployment(a.ctx, "demo"); !errors.Is(err, redoubt.ErrNotFound) {
+// fill has the history happen, once.
+func (c demoCmd) fill(a *app, clock *pastClock, s *service) (redoubt.Deployment, error) {
+	if d, err := s.store.Deployment(a.ctx, "demo"); !errors.Is(err, redoubt.ErrNotFound) {
 		return d, err
 	}
-	secret, err := key(a.ctx, st, secretKey)
-	if err != nil {
-		return redoubt.Deployment{}, err
-	}
-	d, err := st.CreateDeployment(a.ctx, "demo", "Demo", a.actor())
-	if err != nil {
-		return d, err
-	}
-	start := a.clock()
-	for _, step := range demo.Timeline() {
-		reading, err := readSamples(step, secret)
-		if err != nil {
-			return d, err
-		}
-		upload := ingest.Upload{
-			Project: redoubt.Project{Name: step.Project, URL: step.RepoURL, Tags: step.Tags},
-			Ref:     step.Ref, Commit: step.Commit, Full: step.Full, DeclaredFull: step.Full, At: start.Add(-step.Age),
-		}
-		err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
-			_, err := ingest.ApplyAll(ctx, tx, upload, reading)
-			return err
-		})
-		if err != nil {
-			return d, fmt.Errorf("import the sample of %s %s: %w", step.Project, step.Ref, err)
-		}
-	}
-	return d, nil
-}
-
-func readSamples(step demo.Step, secret []byte) (*report.Reading, error) {
-	reading := &report.Reading{}
-	for _, file := range step.Files {
-		text, err := demo.Samples.ReadFile(file.Path)
-		if err != nil {
-			return nil, err
-		}
-		if err := reading.Add(bytes.NewReader(text), report.Options{Name: file.Name, Key: secret}); err != nil {
-			return nil, err
-		}
-	}
-	return reading, nil
+	p := player{app: a, service: s, clock: clock, start: a.clock()}
+	err := p.play()
+	return p.deployment, err
 }
 
 // greet prints where the demo is and three lines to ask it with.

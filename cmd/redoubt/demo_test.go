@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"io"
+	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,16 +21,8 @@ import (
 // teach of rules is known afterwards.
 func TestDemoKeepsNoSecret(t *testing.T) {
 	dir := t.TempDir()
-	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, clock: time.Now}
-	st, err := a.create(config.Storage{Data: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := demoCmd{}.fill(a, st)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = st.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
+	d, st := playedDemo(t, dir)
+	err := st.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 		rules, err := tx.SecretRules(ctx)
 		if !rules[redoubt.SecretRule{Tool: "gitleaks", Name: "github-pat"}] {
 			t.Errorf("of gitleaks' rules %d are known", len(rules))
@@ -52,5 +46,76 @@ func TestDemoKeepsNoSecret(t *testing.T) {
 				t.Errorf("%s holds the secret %s: %v", filepath.Base(file), secret, err)
 			}
 		}
+	}
+}
+
+// playedDemo is a demo whose history has happened.
+func playedDemo(t *testing.T, dir string) (redoubt.Deployment, *store.Store) {
+	t.Helper()
+	clock := &pastClock{real: time.Now}
+	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
+	st, err := a.create(config.Storage{Data: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newService(a, config.Server{Addr: "127.0.0.1:0", MaxUpload: 256 << 20, ShutdownTimeout: time.Second}, st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.close() })
+	d, err := demoCmd{}.fill(a, clock, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, st
+}
+
+// TestDemoIsALivingSystem looks for what months of work leave: decisions of
+// several people, an exception that is over and one that is not, news without a
+// scan, builds that a policy fails, and times that are those of the history.
+func TestDemoIsALivingSystem(t *testing.T) {
+	d, st := playedDemo(t, t.TempDir())
+	defer st.Close()
+	now := time.Now()
+	if age := now.Sub(d.CreatedAt); age < 140*24*time.Hour {
+		t.Errorf("the deployment is %v old", age)
+	}
+	err := st.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
+		events, err := tx.AuditEvents(ctx, 0, 10000)
+		if err != nil {
+			return err
+		}
+		by := map[string]map[string]bool{}
+		for _, e := range events {
+			if e.At.After(now) {
+				t.Errorf("%s happens at %s, in the future", e.Action, e.At)
+			}
+			if by[e.Action] == nil {
+				by[e.Action] = map[string]bool{}
+			}
+			by[e.Action][e.By.String()] = true
+		}
+		for _, action := range []string{"exception.create", "policy.update", "project.update"} {
+			if !by[action]["user:Maya Okafor"] && !by[action]["token:Maya Okafor"] {
+				t.Errorf("%s was done by %v", action, by[action])
+			}
+		}
+		trail, err := tx.TriageEvents(ctx, 0, math.MaxInt64)
+		who := map[string]bool{}
+		for _, e := range trail {
+			who[e.By.String()] = true
+		}
+		for _, want := range []string{"token:Maya Okafor", "token:Jonas Weber", "token:Inês Duarte"} {
+			if !who[want] {
+				t.Errorf("%s decided about nothing; those who did: %v", want, who)
+			}
+		}
+		if len(who) < 5 { // two exceptions
+			t.Errorf("decided have %v", who)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

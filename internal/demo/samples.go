@@ -1,16 +1,18 @@
-// Package demo holds what `redoubt demo` shows: reports that real scanners wrote about four small projects of ours, and the
-// order in which they came. It embeds and lists; it neither parses a report nor imports one. samples/README.md says which tool
+// Package demo holds what `redoubt demo` shows: reports that real scanners wrote about four small projects of ours, records
+// of advisories, and the history in which they came and people decided about them. It embeds and lists; it neither parses a
+// report nor imports one. samples/README.md says which tool
 // made which file, `make samples` makes them again.
 package demo
 
 import (
 	"embed"
+	"io/fs"
 	"strings"
 )
 
-// Samples holds the rules and reports under samples/, not the code that they are about.
+// Samples holds the rules, reports and advisories under samples/, not the code that they are about.
 //
-//go:embed samples/rules samples/reports
+//go:embed samples/rules samples/reports samples/advisories
 var Samples embed.FS
 
 // commits maps a project and a version of it, joined by a space, to the commit the reports were made from. It is read from the
@@ -27,3 +29,6 @@ func readCommits() map[string]string {
 	}
 	return byVersion
 }
+
+// Folder is one of the folders of Samples.
+func Folder(name string) (fs.FS, error) { return fs.Sub(Samples, name) }

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/demo"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// pastClock is the demo's clock: it stands where the history is, and goes like
+// the real one once that has been told.
+type pastClock struct {
+	real func() time.Time
+	past atomic.Pointer[time.Time]
+}
+
+func (c *pastClock) now() time.Time {
+	if at := c.past.Load(); at != nil {
+		return *at
+	}
+	return c.real()
+}
+
+// stand stops the clock at an instant; letGo has it tell the real time again.
+func (c *pastClock) stand(at time.Time) { c.past.Store(&at) }
+func (c *pastClock) letGo()             { c.past.Store(nil) }
+
+// player has the demo's history happen: uploads and triage through the Web API,
+// as CI and people send them, and the rest as the commands do it.
+type player struct {
+	app        *app
+	service    *service
+	clock      *pastClock
+	start      time.Time
+	deployment redoubt.Deployment
+	people     map[string]redoubt.Actor
+	clients    map[string]*api.Client // by person; "" is CI
+	tagged     map[string]bool        // projects
+}
+
+// play makes the deployment and all that is in it.
+func (p *player) play() (err error) {
+	history := demo.History()
+	p.clock.stand(p.start.Add(-history[0].Age - time.Hour))
+	defer p.clock.letGo()
+	if p.deployment, err = p.service.store.CreateDeployment(p.app.ctx, "demo", "Demo", p.app.actor()); err != nil {
+		return err
+	}
+	p.people, p.clients, p.tagged = map[string]redoubt.Actor{}, map[string]*api.Client{}, map[string]bool{}
+	if err := p.update(p.app.actor(), p.prepare); err != nil {
+		return err
+	}
+	for _, e := range history {
+		p.clock.stand(p.start.Add(-e.Age))
+		if err := p.happen(e); err != nil {
+			return fmt.Errorf("the demo's history, %d days ago: %w", int(e.Age.Hours()/24), err)
+		}
+	}
+	return nil
+}
+
+func (p *player) update(by redoubt.Actor, fn func(context.Context, *store.Tx) error) error {
+	return p.service.store.Update(p.app.ctx, p.deployment.ID, by, fn)
+}
+
+// prepare makes the people, their tokens and the rules that scanners are given.
+func (p *player) prepare(ctx context.Context, tx *store.Tx) error {
+	for _, person := range demo.People {
+		u, err := tx.CreateUser(ctx, redoubt.User{Name: person.Name, DisplayName: person.DisplayName}, person.Role)
+		if err != nil {
+			return err
+		}
+		p.people[person.Name] = u.Actor()
+		if err := p.client(ctx, tx, person.Name, redoubt.Token{Name: person.DisplayName, UserID: u.ID, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}); err != nil {
+			return err
+		}
+	}
+	if err := p.client(ctx, tx, "", redoubt.Token{Name: "ci", Scopes: []redoubt.Scope{redoubt.ScopeCI}}); err != nil {
+		return err
+	}
+	for _, name := range demo.Rules {
+		text, err := demo.Samples.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		rules, err := policy.Parse(text)
+		if err != nil {
+			return inFile(name, err)
+		}
+		for _, r := range rules {
+			if _, err := serveRule(ctx, tx, r, store.Serving{Checked: true}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// client makes a token and who calls the Web API with it.
+func (p *player) client(ctx context.Context, tx *store.Tx, name string, t redoubt.Token) error {
+	t.Dialect = redoubt.DialectContract
+	secret, _, err := mint(ctx, tx, t)
+	p.clients[name] = api.New("http://demo", secret)
+	p.clients[name].HTTP = &http.Client{Transport: inProcess{p.service.server.Handler()}}
+	return err
+}
+
+// happen has one event happen, now by the demo's clock.
+func (p *player) happen(e demo.Event) error {
+	switch {
+	case e.Scan != nil:
+		return p.scan(e.Scan)
+	case e.Triage != nil:
+		return p.triage(e.By, e.Triage)
+	case e.Condition != nil:
+		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return addCondition(ctx, tx, *e.Condition) })
+	case e.Block != nil:
+		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return block(ctx, tx, e.Block) })
+	case e.Exception != nil:
+		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error {
+			made := *e.Exception
+			made.Until = p.clock.now().Add(e.Lasts).Truncate(24 * time.Hour)
+			_, _, err := tx.AddException(ctx, made)
+			return err
+		})
+	}
+	return p.news(e.News)
+}
+
+// addCondition adds to the policy on the supply chain.
+func addCondition(ctx context.Context, tx *store.Tx, c redoubt.PolicyCondition) error {
+	supply, err := policyNamed(ctx, tx, "supply-chain")
+	if err != nil {
+		return err
+	}
+	supply.Conditions = append(slices.Clip(supply.Conditions), c)
+	_, _, err = policy.Save(ctx, tx, supply)
+	return err
+}
+
+// block has rules fail builds, wherever they are given out.
+func block(ctx context.Context, tx *store.Tx, rules []string) error {
+	for _, rule := range rules {
+		err := inPolicies(ctx, tx, rule, "", func(policyID int64) error {
+			_, err := tx.SetRuleMode(ctx, policyID, rule, redoubt.ModeBlock)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", rule, err)
+		}
+	}
+	return nil
+}
+
+// scan hands in what a CI run found.
+func (p *player) scan(step *demo.Step) error {
+	files := make([]api.File, 0, len(step.Files))
+	for _, file := range step.Files {
+		text, err := demo.Samples.ReadFile(file.Path)
+		if err != nil {
+			return err
+		}
+		files = append(files, api.File{Name: file.Name, Data: text})
+	}
+	_, err := p.clients[""].ImportReports(p.app.ctx, p.deployment.Slug, api.ImportQuery{
+		Project: step.Project, Ref: step.Ref, Commit: step.Commit, RepoURL: step.RepoURL, Full: step.Full, Diff: !step.Full,
+	}, files)
+	if err != nil || p.tagged[step.Project] {
+		return err
+	}
+	p.tagged[step.Project] = true
+	tags := api.List[string](step.Tags)
+	_, err = p.clients[demo.Owner].UpdateProject(p.app.ctx, p.deployment.Slug, step.Project, api.UpdateProjectRequest{Tags: &tags})
+	return err
+}
+
+// triage has a person decide. That it decides about nothing is a mistake in the
+// history.
+func (p *player) triage(by string, t *demo.Triage) error {
+	r := api.TriageRequest{
+		IssueType: t.Type.String(), NewTriageState: t.State.String(), NewTriageReason: t.Reason.String(), NewNote: t.Note,
+		TriageFilter: api.TriageFilter{Repos: t.Projects, Rules: t.Rules},
+	}
+	done, err := p.clients[by].TriageFindings(p.app.ctx, p.deployment.Slug, r)
+	if err == nil && done.NumTriaged == 0 {
+		err = fmt.Errorf("%s decides about %s in %s, and there are no such findings", by, strings.Join(t.Rules, " "), strings.Join(t.Projects, " "))
+	}
+	return err
+}
+
+// news loads what the advisories say now, and has the findings follow.
+func (p *player) news(names []string) error {
+	for _, name := range names {
+		s := redoubt.AdvisorySource{Location: path.Base(name), LoadedAt: p.clock.now(), CheckedAt: p.clock.now()}
+		done, err := p.load(name, &s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		s.Records, s.Refused, s.NewestAt = done.Records, done.Refused, done.Newest
+		if err := p.service.store.PutAdvisorySource(p.app.ctx, s); err != nil {
+			return err
+		}
+	}
+	if _, err := p.service.store.PublishAdvisories(p.app.ctx); err != nil {
+		return err
+	}
+	return follow(p.app.ctx, p.service.store, p.service.advisories, nil, nil)
+}
+
+// load reads a folder of records, scores or the catalogue of what is exploited.
+func (p *player) load(name string, s *redoubt.AdvisorySource) (advisory.Loaded, error) {
+	u := updater{app: p.app, store: p.service.store}
+	switch path.Ext(name) {
+	case ".csv":
+		s.Kind = "epss"
+	case ".json":
+		s.Kind = "kev"
+	default:
+		s.Kind = "osv"
+		folder, err := demo.Folder(name)
+		if err != nil {
+			return advisory.Loaded{}, err
+		}
+		return advisory.Load(p.app.ctx, p.service.store, advisory.Folder(folder), nil)
+	}
+	f, err := demo.Samples.Open(name)
+	if err != nil {
+		return advisory.Loaded{}, err
+	}
+	read := u.scores
+	if s.Kind == "kev" {
+		read = u.exploited
+	}
+	done, err := read(p.app.ctx, f)
+	return done, errors.Join(err, f.Close())
+}
+
+// inProcess answers requests without a network, for there is none in the past.
+type inProcess struct{ handler http.Handler }
+
+func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:1"
+	w := &answerBuffer{header: http.Header{}, status: http.StatusOK}
+	t.handler.ServeHTTP(w, r)
+	return &http.Response{
+		StatusCode: w.status, Status: http.StatusText(w.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
+	}, nil
+}
+
+// answerBuffer keeps an answer.
+type answerBuffer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *answerBuffer) Header() http.Header         { return w.header }
+func (w *answerBuffer) WriteHeader(status int)      { w.status = status }
+func (w *answerBuffer) Write(b []byte) (int, error) { return w.body.Write(b) }

@@ -1,0 +1,152 @@
+package demo
+
+import (
+	"cmp"
+	"crypto/sha1"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Event is one thing that happened: one of its members is set, beside when and who.
+type Event struct {
+	Age       time.Duration // how long ago, seen from the demo's start
+	By        string        // name of the person; empty for what CI and the server do
+	Scan      *Step
+	Triage    *Triage
+	Condition *redoubt.PolicyCondition // for the policy on the supply chain
+	Exception *redoubt.Exception       // Until is to be set, Lasts from the event on
+	Lasts     time.Duration
+	Block     []string // rules whose findings fail builds from then on
+	News      []string // folders and files of Samples: what the advisories say from then on
+}
+
+// Triage is what a person decides about all findings of a few rules.
+type Triage struct {
+	Type     redoubt.IssueType
+	Projects []string
+	Rules    []string
+	State    redoubt.TriageState
+	Reason   redoubt.TriageReason
+	Note     string
+}
+
+// Person is somebody who works with the demo.
+type Person struct {
+	Name, DisplayName string
+	Role              redoubt.Role
+}
+
+// Owner is the person who looks after the projects.
+const Owner = "maya"
+
+// People are those whose names are in the history.
+var People = []Person{
+	{"maya", "Maya Okafor", redoubt.RoleAdmin},
+	{"jonas", "Jonas Weber", redoubt.RoleTriager},
+	{"ines", "Inês Duarte", redoubt.RoleTriager},
+	{"sam", "Sam Whitfield", redoubt.RoleViewer},
+}
+
+// Rules lists the files of Samples with the rules that the scanners are given.
+var Rules = []string{"samples/rules/go.yaml", "samples/rules/infrastructure.yaml", "samples/rules/javascript.yaml", "samples/rules/python.yaml"}
+
+// decisions are what people and advisories did, oldest first.
+var decisions = []Event{
+	{Age: 149 * day, News: []string{"samples/advisories/first", "samples/advisories/epss.csv", "samples/advisories/kev.json"}},
+	{Age: 146 * day, By: "jonas", Triage: &Triage{
+		Type: redoubt.SAST, Projects: []string{"acme/web-shop"}, Rules: []string{"redoubt.javascript.console-log", "redoubt.javascript.loose-equality"},
+		State: redoubt.TriageIgnored, Reason: redoubt.AcceptableRisk, Note: "Style, not security: the linter has these.",
+	}},
+	{Age: 133 * day, By: "ines", Triage: &Triage{
+		Type: redoubt.SAST, Projects: []string{"acme/payments"}, Rules: []string{"B101"},
+		State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, Note: "Only the tests assert.",
+	}},
+	{Age: 120 * day, By: "maya", Condition: &redoubt.PolicyCondition{
+		ID: 1, Mode: redoubt.ModeBlock, Severity: redoubt.SeverityCritical, Fixable: true, GraceDays: 14,
+	}},
+	{Age: 120*day - time.Minute, By: "maya", Condition: &redoubt.PolicyCondition{ID: 2, Mode: redoubt.ModeBlock, Exploited: true}},
+	{Age: 118 * day, By: "maya", Block: []string{
+		"redoubt.python.os-command-from-request", "redoubt.python.sql-string-format", "redoubt.javascript.child-process-concatenation",
+		"redoubt.javascript.sql-concatenation", "redoubt.javascript.xss", "redoubt.go.shell-command", "redoubt.go.tls-skip-verify",
+		"redoubt.terraform.public-bucket",
+	}},
+	{Age: 112 * day, By: "maya", Lasts: 150 * day, Exception: &redoubt.Exception{
+		Target: "CKV_AWS_144", Projects: []string{"platform/**"}, TriageReason: redoubt.AcceptableRisk,
+		Reason: "One region is what we promise; see the disaster recovery plan.",
+	}},
+	{Age: 98 * day, By: "maya", Lasts: 60 * day, Exception: &redoubt.Exception{
+		Target: "redoubt.python.weak-hash", Paths: []string{"payments/accounts.py"}, Projects: []string{"acme/*"}, TriageReason: redoubt.NoTime,
+		Reason: "Old passwords are hashed anew as people sign in; done in two months.",
+	}},
+	{Age: 92 * day, By: "jonas", Triage: &Triage{
+		Type: redoubt.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.insecure-random-token"},
+		State: redoubt.TriageReviewing, Note: "Are these tokens ever handed out?",
+	}},
+	{Age: 79 * day, By: "ines", Triage: &Triage{
+		Type: redoubt.SAST, Projects: []string{"acme/gateway"}, Rules: []string{"redoubt.go.tls-skip-verify", "redoubt.go.sql-sprintf"},
+		State: redoubt.TriageFixing, Note: "In the works for the next release.",
+	}},
+	{Age: 44 * day, By: "ines", Triage: &Triage{
+		Type: redoubt.SCA, Projects: []string{"platform/infra/terraform-modules"}, Rules: []string{"CVE-2021-44228"},
+		State: redoubt.TriageFixing, Note: "The new image is in review.",
+	}},
+	{Age: 60 * day, By: "ines", Triage: &Triage{
+		Type: redoubt.Secrets, Projects: []string{"acme/web-shop"}, Rules: []string{"generic-api-key"},
+		State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, Note: "The key of the public sandbox, which everybody has.",
+	}},
+	{Age: 47 * day, By: "jonas", Triage: &Triage{
+		Type: redoubt.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.requests-no-timeout"},
+		State: redoubt.TriageIgnored, Reason: redoubt.NoTime, Note: "After the move to httpx.",
+	}},
+	{Age: 15 * day, News: []string{"samples/advisories/later"}},
+	{Age: 13 * day, By: "maya", Triage: &Triage{
+		Type: redoubt.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.requests-no-timeout"},
+		State: redoubt.TriageReopened, Note: "It took the checkout down last night.",
+	}},
+	{Age: 3 * day, By: "jonas", Triage: &Triage{
+		Type: redoubt.SCA, Projects: []string{"acme/payments"}, Rules: []string{"CVE-2023-43804", "CVE-2024-3651"},
+		State: redoubt.TriageFixing, Note: "Waits for the release of Thursday.",
+	}},
+}
+
+// pause is how often a branch is scanned that nobody works on, but for the projects that nobody looks after.
+const pause = 6 * day
+
+// History returns all that happened, oldest first: the timeline's imports, scans of commits that changed nothing that scanners
+// look at, decisions and news.
+func History() []Event {
+	events := slices.Clone(decisions)
+	steps := Timeline()
+	for i, step := range steps {
+		events = append(events, Event{Age: step.Age, Scan: &steps[i]})
+		if step.Full && step.Ref == "main" && step.Project != gateway.name {
+			events = append(events, again(step, until(steps[i+1:], step))...)
+		}
+	}
+	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(b.Age, a.Age) })
+	return events
+}
+
+// until is the age of the next scan of the branch, or 0.
+func until(later []Step, step Step) time.Duration {
+	for _, s := range later {
+		if s.Project == step.Project && s.Ref == step.Ref {
+			return s.Age
+		}
+	}
+	return 0
+}
+
+// again scans what did not change, at commits of its own, while it is younger than the end.
+func again(step Step, end time.Duration) (events []Event) {
+	for age := step.Age - pause; age > end+day; age -= pause {
+		later := step
+		later.Age = age
+		later.Commit = fmt.Sprintf("%x", sha1.Sum([]byte(step.Commit+age.String()))) // as unlike as commits are
+		events = append(events, Event{Age: age, Scan: &later})
+	}
+	return events
+}
