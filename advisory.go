@@ -104,6 +104,20 @@ type AdvisoryGroup struct {
 	Records []Advisory
 }
 
+// AdvisoryCard is what lists show of a vulnerability: a group of records.
+type AdvisoryCard struct {
+	Group     int64
+	Shown     string   // what it is called
+	Names     []string // all, in upper case
+	Packages  []string // affected, as the matcher names them
+	Summary   string   // a line; empty when no database wrote one
+	Severity  Severity
+	Score     float64 // CVSS base score; 0 when none is known
+	Malicious bool
+	Withdrawn bool
+	Modified  time.Time // of its newest record
+}
+
 // Holding is a lockfile in force on a ref, and what it holds.
 type Holding struct {
 	Lockfile     string
@@ -172,6 +186,8 @@ type Impact struct {
 	Transitivity Transitivity
 	Since        time.Time
 	Lockfile     string
+	Line         int    // of the lockfile; 0 when not known
+	LineURL      string // of that line at the commit that was scanned; empty when not known
 	Ecosystem    string
 	Package      string
 	Version      string

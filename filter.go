@@ -53,8 +53,7 @@ type FindingFilter struct {
 	// its project. Search keeps what has the text, in any case, in the name of
 	// its rule, project or package, in its path, in what its rule says (its own
 	// message where that says nothing), or in the name of its vulnerability; and
-	// what has one of the vulnerabilities that Named lists, which are further
-	// names of the one searched for. Except leaves out what any of its lists of
+	// what has one of the vulnerabilities that Named lists, in any case. Except leaves out what any of its lists of
 	// values has; its other members say nothing.
 	Primary bool
 	Search  string

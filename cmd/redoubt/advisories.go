@@ -102,9 +102,6 @@ func (c advisoriesListCmd) Run(a *app) error {
 	})
 }
 
-// staleAfter is the age at which advisories are warned about.
-const staleAfter = 48 * time.Hour
-
 type advisoriesStatusCmd struct{ storageOnly }
 
 // Run tells how old everything is, and warns of what is stale.
@@ -132,7 +129,7 @@ func (c advisoriesStatusCmd) Run(a *app) error {
 		}
 		if age, known := age(a.clock(), s.Sources); !known {
 			fmt.Fprintln(a.err, "warning: no advisories were ever loaded: run redoubt advisories update")
-		} else if age > staleAfter {
+		} else if age > advisory.StaleAfter {
 			fmt.Fprintf(a.err, "warning: the advisories are %s old: run redoubt advisories update, or serve with --advisories-every\n", age.Round(time.Hour))
 		}
 		return nil

@@ -131,7 +131,10 @@ func (u *updater) all(ctx context.Context, from []string, told func(redoubt.Advi
 			return errors.Join(append(failed, err)...)
 		}
 	}
-	_, err := u.store.PublishAdvisories(ctx)
+	_, err := advisory.FillCards(ctx, u.store)
+	if err == nil {
+		_, err = u.store.PublishAdvisories(ctx)
+	}
 	return errors.Join(append(failed, err)...)
 }
 

@@ -210,7 +210,7 @@ func (w *world) someFilter(t *rapid.T) redoubt.FindingFilter {
 	}
 	f.Primary = chance(t, "primary", 15)
 	if chance(t, "search", 15) {
-		f.Search = one(t, "text", "ACME", "a", "e", "no such", "QUOTE", "ÜNÏ", "go.mod", "cve-2021")
+		f.Search = one(t, "text", "", "ACME", "a", "e", "no such", "QUOTE", "ÜNÏ", "go.mod", "cve-2021")
 		f.Named = one(t, "named", nil, []string{"GHSA-1", "GHSA-9"})
 	}
 	if chance(t, "except", 40) {

@@ -64,7 +64,7 @@ func (w *world) acceptsPage(f redoubt.FindingFilter, finding redoubt.IndexedFind
 	for _, name := range []string{
 		p.Name, w.rules[finding.RuleID].Name, finding.Package, finding.Path, vulnerability, w.message(finding),
 	} {
-		named = named || strings.Contains(lower(name), lower(f.Search))
+		named = named || strings.Contains(lower(name), lower(f.Search)) && (f.Search != "" || len(f.Named) == 0)
 	}
 	named = named || vulnerability != "" && slices.Contains(f.Named, vulnerability)
 	if f.Primary && finding.Ref != p.Primary() || !named {

@@ -11,7 +11,7 @@ func (s *state) narrow(p *partition, q *query, f *redoubt.FindingFilter) {
 	if f.Primary {
 		q.add(byPrimary, []uint32{1})
 	}
-	if f.Search != "" {
+	if f.Search != "" || len(f.Named) > 0 {
 		q.with = append(q.with, s.found(p, f.Search, f.Named))
 	}
 	if f.Except != nil {

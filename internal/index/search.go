@@ -87,6 +87,13 @@ func (s *state) found(p *partition, text string, named []string) *roaring.Bitmap
 }
 
 func (s *state) search(p *partition, text string, named []string) *roaring.Bitmap {
+	if text == "" {
+		var vulns numbers
+		for _, n := range s.vulns.find(named) {
+			vulns.add(n)
+		}
+		return p.passing(func(r *row) bool { return vulns.has(r.vuln) })
+	}
 	has := func(in string) bool { return strings.Contains(strings.ToLower(in), text) }
 	var sets []*roaring.Bitmap
 	for n, project := range s.projects.entries {

@@ -65,14 +65,14 @@ func advisoryOf(v *advisory.Vulnerability) api.Advisory {
 		Malicious: v.Malicious, Withdrawn: v.Withdrawn(), CWENames: orEmpty(v.CWEs()), References: orEmpty(v.References()),
 		Packages: []api.AdvisoryPackage{}, Records: []api.AdvisoryRecord{},
 	}
+	if score, vector := v.CVSS(); vector != "" {
+		out.CVSS = &api.CVSS{Score: score, Vector: vector}
+	}
 	for i := range v.Records {
 		r := &v.Records[i]
 		out.Records = append(out.Records, api.AdvisoryRecord{
 			ID: r.ID, PublishedAt: timeOrNull(r.Published), ModifiedAt: timeOrNull(r.Modified), WithdrawnAt: timeOrNull(r.WithdrawnAt),
 		})
-		if r.Vector != "" && (out.CVSS == nil || strings.HasPrefix(r.Vector, "CVSS:4") && !strings.HasPrefix(out.CVSS.Vector, "CVSS:4")) {
-			out.CVSS = &api.CVSS{Score: r.Score, Vector: r.Vector}
-		}
 		for j := range r.Affected {
 			a := &r.Affected[j]
 			ecosystem, _, _ := strings.Cut(a.Package, "/")

@@ -108,6 +108,12 @@ func (tx *Tx) AdvisoryGroups(ctx context.Context, packages []string) (map[string
 	return out, nil
 }
 
+// AdvisoryGroupsByID reads groups with all their records; unknown ones are not
+// in the answer.
+func (tx *Tx) AdvisoryGroupsByID(ctx context.Context, ids []int64) (map[int64]redoubt.AdvisoryGroup, error) {
+	return tx.session.advisoryGroups(ctx, ids)
+}
+
 // advisoryGroups reads groups by id, their records by id.
 func (q *session) advisoryGroups(ctx context.Context, ids []int64) (map[int64]redoubt.AdvisoryGroup, error) {
 	groups := make(map[int64]redoubt.AdvisoryGroup, len(ids))

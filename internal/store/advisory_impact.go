@@ -59,11 +59,16 @@ func scanImpact(r row) (i redoubt.Impact, err error) {
 		return i, err
 	}
 	var told struct {
-		Fixes []redoubt.Fix `json:"fix_recommendations"`
+		Fixes    []redoubt.Fix           `json:"fix_recommendations"`
+		Location redoubt.WireLocation    `json:"location"`
+		Found    redoubt.FoundDependency `json:"found_dependency"`
 	}
 	if err = json.Unmarshal(append(append([]byte{'{'}, body...), '}'), &told); err != nil {
 		return i, fmt.Errorf("the body of finding %d: %w", i.FindingID, err)
 	}
-	i.Fixes = told.Fixes
+	i.Fixes, i.Line = told.Fixes, told.Location.Line
+	if told.Found.LockfileLineURL != nil {
+		i.LineURL = *told.Found.LockfileLineURL
+	}
 	return i, nil
 }

@@ -112,6 +112,9 @@ func (w *advisoryWriter) put(ctx context.Context, list []redoubt.Advisory, regro
 	if err := w.touch(ctx, ids); err != nil {
 		return err
 	}
+	if err := w.dropCards(ctx, ids); err != nil {
+		return err
+	}
 	err = w.insertGlobal(ctx, `advisory (id, name, digest, modified, withdrawn, facts, text)`, rows, `ON CONFLICT (id) DO UPDATE SET
 		digest = excluded.digest, modified = excluded.modified, withdrawn = excluded.withdrawn, facts = excluded.facts, text = excluded.text`)
 	if err != nil {
@@ -246,6 +249,9 @@ func (w *advisoryWriter) group(ctx context.Context, renamed []int64, regroup Reg
 	if err != nil {
 		return err
 	}
+	if err := w.dropCards(ctx, slices.Collect(maps.Keys(members))); err != nil { // of the groups that they leave
+		return err
+	}
 	var rows, former [][]any
 	for _, id := range slices.Sorted(maps.Keys(groups)) {
 		if groups[id] != members[id].Group {
@@ -264,7 +270,11 @@ func (w *advisoryWriter) group(ctx context.Context, renamed []int64, regroup Reg
 	if err := w.insertGlobal(ctx, `advisory_former (id, into_id)`, former, ""); err != nil {
 		return err
 	}
-	return w.touch(ctx, slices.Collect(maps.Keys(members)))
+	all := slices.Collect(maps.Keys(members))
+	if err := w.dropCards(ctx, all); err != nil {
+		return err
+	}
+	return w.touch(ctx, all)
 }
 
 // relatives reads all records that hang together with the given ones.

@@ -74,6 +74,35 @@ func (s *site) sweep() {
 	}
 }
 
+// rematch has the findings of all refs follow what is stored, as an import does.
+func (s *site) rematch() {
+	s.t.Helper()
+	library := advisory.NewLibrary(func(ecosystem string) advisory.Order { return version.OrderOf(ecosystem) })
+	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		refs, err := tx.HoldingRefs(ctx, nil)
+		if err != nil {
+			return err
+		}
+		for _, at := range refs {
+			p, err := tx.Project(ctx, at.ProjectID)
+			if err != nil {
+				return err
+			}
+			advised, err := library.Match(ctx, tx, at.ProjectID, at.Ref, nil)
+			if err != nil {
+				return err
+			}
+			if _, err := ingest.Follow(ctx, tx, p, advised, 0, tx.Now()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // scores loads EPSS scores and the catalogue of exploited vulnerabilities.
 func (s *site) scores(epss map[string]float64, exploited ...redoubt.KEV) {
 	s.t.Helper()

@@ -102,3 +102,27 @@ func TestPreviewIsAccessible(t *testing.T) {
 		t.Error(fault)
 	}
 }
+
+// What only a site with advisories shows: their pages, and a finding of one.
+func TestAdvisoryPagesAreAccessible(t *testing.T) {
+	s := advisedSite(t)
+	source := redoubt.AdvisorySource{Location: "https://osv.example/npm/all.zip", Kind: "osv", Error: "no route to host"}
+	if err := s.store.PutAdvisorySource(t.Context(), source); err != nil {
+		t.Fatal(err)
+	}
+	b := s.browse(1440, 900)
+	for _, page := range []string{
+		"/advisories", "/advisories?q=nothing+has+this+name", "/advisories/CVE-2021-23337", "/advisories/GHSA-0000-0000-0000", "/overview",
+		"/supply-chain/vulnerabilities?finding=" + rowID(s, "/supply-chain/vulnerabilities?q=qs"),
+	} {
+		b.open(page)
+		b.run(axe)
+		for _, fault := range b.axe(allRules) {
+			t.Errorf("%s: %s", page, fault)
+		}
+		b.run(`document.documentElement.dataset.theme = "dark"`)
+		for _, fault := range b.axe(colourRules) {
+			t.Errorf("%s, dark: %s", page, fault)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -32,7 +33,9 @@ type findingDetail struct {
 	History  []moment
 	Like     precedent
 	Snapshot snapshot
-	Removed  bool // no list shows it any more
+	Removed  bool   // no list shows it any more
+	Advisory string // address of what the advisories say of it; empty for none
+	KEV      *redoubt.KEV
 	Done     *decision
 }
 
@@ -101,6 +104,9 @@ func (v *visit) detail(view *index.View, id int64, back string) (*findingDetail,
 		if d.Project, err = tx.Project(ctx, o.ProjectID); err != nil {
 			return err
 		}
+		if err := v.advised(ctx, tx, d, redoubt.BodyVulnerability(o.Body)); err != nil {
+			return err
+		}
 		return v.past(ctx, tx, d, o)
 	})
 	if err != nil {
@@ -115,6 +121,27 @@ func (v *visit) detail(view *index.View, id int64, back string) (*findingDetail,
 	d.Like = v.precedent(view, o)
 	d.Snapshot = snapshotOf(view.Version(), o.IssueType, []int64{o.ID})
 	return d, nil
+}
+
+// advised finds what the advisories say of a vulnerability.
+func (v *visit) advised(ctx context.Context, tx *store.Tx, d *findingDetail, name string) error {
+	if name == "" {
+		return nil
+	}
+	names, err := tx.AdvisoryNames(ctx, name)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		d.Advisory = v.to("/advisories/" + url.PathEscape(name))
+	}
+	exploited, err := tx.Exploited(ctx, append(names, strings.ToUpper(name)))
+	for _, k := range exploited {
+		if d.KEV == nil || k.Added.Before(d.KEV.Added) {
+			d.KEV = &k
+		}
+	}
+	return err
 }
 
 // occurrences finds the finding as lists show it, and the same on other refs.

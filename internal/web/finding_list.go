@@ -269,6 +269,9 @@ func (s *search) chips() []chip {
 	if s.query != "" {
 		out = append(out, chip{"Search", s.query, false, s.with(func(o *search) { o.query = "" })})
 	}
+	if s.about != "" {
+		out = append(out, chip{"Vulnerability", s.about, false, s.with(func(o *search) { o.about = "" })})
+	}
 	if s.since != "" {
 		label := s.since
 		if _, err := strconv.Atoi(s.since); err == nil {

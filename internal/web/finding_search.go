@@ -41,6 +41,7 @@ type search struct {
 	values  map[string][]string // what is included, by facet
 	except  map[string][]string // and excluded; as -severities=low
 	query   string
+	about   string // name of a vulnerability
 	since   string // days, or a date
 	branch  string // empty: each finding once; primary; every
 	order   string // risk, newest, oldest
@@ -57,7 +58,7 @@ const anyStatus = "any"
 // what is open. All faults are in one *redoubt.InvalidError.
 func searchOf(p product, base string, q url.Values, now time.Time) (*search, error) {
 	s := &search{
-		product: p, base: base, values: map[string][]string{}, except: map[string][]string{}, query: strings.TrimSpace(q.Get("q")),
+		product: p, base: base, values: map[string][]string{}, except: map[string][]string{}, query: strings.TrimSpace(q.Get("q")), about: strings.TrimSpace(q.Get("advisory")),
 		since: q.Get("since"), branch: q.Get("branch"), order: q.Get("sort"), group: q.Get("group"), page: 1,
 	}
 	s.filter = redoubt.FindingFilter{
@@ -81,11 +82,16 @@ func searchOf(p product, base string, q url.Values, now time.Time) (*search, err
 // that it searches for: a finding may stand under another of its names.
 func (v *visit) searched(p product, q url.Values) (*search, error) {
 	s, err := searchOf(p, v.to(p.Path), q, v.Clock())
-	if err != nil || p.Type != redoubt.SCA || s.query == "" || strings.ContainsAny(s.query, " /") {
+	if err != nil || p.Type != redoubt.SCA || s.query+s.about == "" {
 		return s, err
 	}
-	err = v.view(func(ctx context.Context, tx *store.Tx) error {
-		s.filter.Named, err = tx.AdvisoryNames(ctx, s.query)
+	err = v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if s.about == "" {
+			s.filter.Named, err = tx.AdvisoryNames(ctx, s.query)
+			return err
+		}
+		s.filter.Named, err = tx.AdvisoryNames(ctx, s.about)
+		s.filter.Named = append(s.filter.Named, s.about)
 		return err
 	})
 	return s, err
@@ -184,7 +190,7 @@ func (s *search) params() url.Values {
 	case len(s.values[status])+len(s.except[status]) == 0:
 		q.Set(status, anyStatus)
 	}
-	for name, v := range map[string]string{"q": s.query, "since": s.since, "branch": s.branch, "sort": s.order, "group": s.group} {
+	for name, v := range map[string]string{"q": s.query, "advisory": s.about, "since": s.since, "branch": s.branch, "sort": s.order, "group": s.group} {
 		if v != "" {
 			q.Set(name, v)
 		}

@@ -31,6 +31,7 @@ func navTable() []navGroup {
 			{Label: "Projects", Path: "/projects", Section: "projects", least: viewer},
 			{Label: "Scans", Path: "/scans", Section: "scans", least: viewer},
 			{Label: "Dependencies", Path: "/supply-chain/dependencies", Section: "dependencies", least: viewer},
+			{Label: "Advisories", Path: "/advisories", Section: "advisories", least: viewer},
 			{Label: "SBOM", Path: "/sbom", Section: "sbom", least: viewer},
 			{Label: "Policies", Path: "/policies", Section: "policies", least: viewer},
 		}},

@@ -36,6 +36,8 @@ type overviewPage struct {
 	SilentAll int
 	Days      int
 	Visit     *sinceVisit
+	Sources   []sourceAge
+	Stale     bool // what is known of vulnerabilities is old
 }
 
 // standing is what is open of a product.
@@ -92,6 +94,9 @@ func (v *visit) overview() error {
 	trim(&p.Rules)
 	trim(&p.Projects)
 	if err := v.health(p, now); err != nil {
+		return err
+	}
+	if p.Sources, p.Stale, err = v.sourceAges(); err != nil {
 		return err
 	}
 	p.Visit = v.lastVisit(view, now)

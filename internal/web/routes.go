@@ -46,6 +46,8 @@ func routes() []route {
 		{get, org + "/scans/{id}", viewer, (*visit).showScan},
 		{get, org + "/scans/{id}/blocking", viewer, (*visit).showBlocking},
 		{get, org + "/supply-chain/dependencies", viewer, (*visit).listDependencies},
+		{get, org + "/advisories", viewer, (*visit).listAdvisories},
+		{get, org + "/advisories/{id}", viewer, (*visit).showAdvisory},
 		{get, org + "/sbom", viewer, (*visit).listSBOMs},
 		{post, org + "/sbom", viewer, (*visit).requestSBOM},
 		{get, org + "/sbom/{token}/download", viewer, (*visit).downloadSBOM},

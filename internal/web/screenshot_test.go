@@ -76,9 +76,12 @@ func TestScreenshots(t *testing.T) {
 }
 
 // firstFinding is the id of the riskiest open code finding.
-func firstFinding(s *site) string {
+func firstFinding(s *site) string { return rowID(s, "/findings") }
+
+// rowID is the id of the first finding that a page lists.
+func rowID(s *site, page string) string {
 	s.t.Helper()
-	_, rest, found := strings.Cut(s.page("/findings"), `data-id="`)
+	_, rest, found := strings.Cut(s.page(page), `data-id="`)
 	if !found {
 		s.t.Fatal("there is no finding")
 	}

@@ -36,6 +36,7 @@ type Pages struct {
 	assets    *assets
 	templates map[string]*template.Template
 	handler   http.Handler
+	known     known
 }
 
 // New makes the pages. It starts nothing: serve Handler.

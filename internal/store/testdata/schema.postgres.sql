@@ -9,6 +9,18 @@ CREATE UNIQUE INDEX advisory_name_key ON public.advisory USING btree (name)
 CREATE UNIQUE INDEX advisory_pkey ON public.advisory USING btree (id)
 advisory PRIMARY KEY (id)
 advisory UNIQUE (name)
+advisory_card.group_id bigint NOT NULL
+advisory_card.shown text NOT NULL
+advisory_card.names text NOT NULL
+advisory_card.packages text NOT NULL
+advisory_card.summary text NOT NULL
+advisory_card.severity smallint NOT NULL
+advisory_card.score double precision NOT NULL
+advisory_card.malicious smallint NOT NULL
+advisory_card.withdrawn smallint NOT NULL
+advisory_card.modified bigint
+CREATE UNIQUE INDEX advisory_card_pkey ON public.advisory_card USING btree (group_id)
+advisory_card PRIMARY KEY (group_id)
 advisory_change.version bigint NOT NULL
 advisory_change.package text NOT NULL
 CREATE UNIQUE INDEX advisory_change_pkey ON public.advisory_change USING btree (version, package)
@@ -114,6 +126,8 @@ dependency.line integer NOT NULL
 dependency.purl text NOT NULL
 dependency.licenses_json text NOT NULL
 dependency.hashes_json text NOT NULL
+dependency.via_version_id bigint NOT NULL DEFAULT 0
+dependency.requirers integer NOT NULL DEFAULT 0
 CREATE INDEX dependency_version ON public.dependency USING btree (deployment_id, package_version_id)
 CREATE UNIQUE INDEX dependency_deployment_id_inventory_id_package_version_id_key ON public.dependency USING btree (deployment_id, inventory_id, package_version_id)
 CREATE UNIQUE INDEX dependency_pkey ON public.dependency USING btree (deployment_id, id)

@@ -7,6 +7,18 @@ CREATE TABLE advisory (
     facts     BYTEA    NOT NULL, -- what decides; JSON
     text      BYTEA    NOT NULL  -- what people read; deflated JSON
 );
+CREATE TABLE advisory_card (
+    group_id  BIGINT   PRIMARY KEY,
+    shown     TEXT     NOT NULL,
+    names     TEXT     NOT NULL, -- all, in upper case, parted by spaces
+    packages  TEXT     NOT NULL, -- as npm/lodash, parted by line ends
+    summary   TEXT     NOT NULL,
+    severity  SMALLINT NOT NULL,
+    score     DOUBLE PRECISION NOT NULL, -- CVSS; 0 where none is known
+    malicious SMALLINT NOT NULL,
+    withdrawn SMALLINT NOT NULL,
+    modified  BIGINT
+);
 CREATE TABLE advisory_change (
     version BIGINT NOT NULL,
     package TEXT   NOT NULL,
@@ -114,7 +126,7 @@ CREATE TABLE dependency (
     line               INTEGER  NOT NULL,
     purl               TEXT     NOT NULL,
     licenses_json      TEXT     NOT NULL,
-    hashes_json        TEXT     NOT NULL,
+    hashes_json        TEXT     NOT NULL, via_version_id BIGINT NOT NULL DEFAULT 0, requirers INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, inventory_id, package_version_id)
 );

@@ -1,0 +1,113 @@
+package advisory
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// CVSS returns the score and vector that a database gives, of the newest version
+// of CVSS; 0 and nothing when none does.
+func (v *Vulnerability) CVSS() (score float64, vector string) {
+	for i := range v.Records {
+		r := &v.Records[i]
+		if r.Vector != "" && (vector == "" || strings.HasPrefix(r.Vector, "CVSS:4") && !strings.HasPrefix(vector, "CVSS:4")) {
+			score, vector = r.Score, r.Vector
+		}
+	}
+	return score, vector
+}
+
+// Card is what lists show of it.
+func (v *Vulnerability) Card() redoubt.AdvisoryCard {
+	c := redoubt.AdvisoryCard{
+		Group: v.Group, Shown: v.Shown, Names: v.Names, Summary: cut(v.Summary(), maxSummary), Severity: v.Severity(""),
+		Malicious: v.Malicious, Withdrawn: v.Withdrawn(),
+	}
+	c.Score, _ = v.CVSS()
+	for i := range v.Records {
+		r := &v.Records[i]
+		if r.Modified.After(c.Modified) {
+			c.Modified = r.Modified
+		}
+		for j := range r.Affected {
+			if key := r.Affected[j].Package; !slices.Contains(c.Packages, key) {
+				c.Packages = append(c.Packages, key)
+			}
+		}
+	}
+	return c
+}
+
+// CardStore is what making cards needs.
+type CardStore interface {
+	// CardlessGroups reads groups after an id that have no card, by id.
+	CardlessGroups(ctx context.Context, after int64, limit int) ([]redoubt.AdvisoryGroup, error)
+	// PutAdvisoryCards stores cards.
+	PutAdvisoryCards(ctx context.Context, cards []redoubt.AdvisoryCard) error
+}
+
+// FillCards makes the cards that are missing, batch by batch, and returns how
+// many. One that broke off is gone on with by the next.
+func FillCards(ctx context.Context, s CardStore) (made int, err error) {
+	err = missingCards(ctx, s, func(cards []redoubt.AdvisoryCard) error {
+		made += len(cards)
+		return s.PutAdvisoryCards(ctx, cards)
+	})
+	return made, err
+}
+
+// missingCards hands over the cards of groups that have none.
+func missingCards(ctx context.Context, s interface {
+	CardlessGroups(ctx context.Context, after int64, limit int) ([]redoubt.AdvisoryGroup, error)
+}, take func([]redoubt.AdvisoryCard) error,
+) error {
+	for after := int64(0); ; {
+		groups, err := s.CardlessGroups(ctx, after, batchRecords)
+		if err != nil || len(groups) == 0 {
+			return err
+		}
+		cards := make([]redoubt.AdvisoryCard, len(groups))
+		for i, g := range groups {
+			v, err := NewVulnerability(g)
+			if err != nil {
+				return err
+			}
+			cards[i] = v.Card()
+		}
+		if err := take(cards); err != nil {
+			return err
+		}
+		after = groups[len(groups)-1].ID
+	}
+}
+
+// Cards reads the cards of groups, and makes those that are missing.
+func Cards(ctx context.Context, s interface {
+	AdvisoryCards(ctx context.Context, groups []int64) (map[int64]redoubt.AdvisoryCard, error)
+	AdvisoryGroupsByID(ctx context.Context, ids []int64) (map[int64]redoubt.AdvisoryGroup, error)
+}, groups []int64,
+) (map[int64]redoubt.AdvisoryCard, error) {
+	cards, err := s.AdvisoryCards(ctx, groups)
+	if err != nil {
+		return nil, err
+	}
+	missing := slices.DeleteFunc(slices.Clone(groups), func(id int64) bool { return cards[id].Group != 0 })
+	if len(missing) == 0 {
+		return cards, nil
+	}
+	read, err := s.AdvisoryGroupsByID(ctx, missing)
+	for id, g := range read {
+		if len(g.Records) == 0 {
+			continue
+		}
+		v, err := NewVulnerability(g)
+		if err != nil {
+			return nil, err
+		}
+		cards[id] = v.Card()
+	}
+	return cards, err
+}

@@ -1,0 +1,268 @@
+package advisory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Catalogue has all vulnerabilities in memory, packed, to search them: some
+// hundred bytes each, of which most are the text that is searched. It never
+// changes once it is made, so it is safe for concurrent use.
+type Catalogue struct {
+	entries    []entry // the newest first
+	text       []byte  // lower case: names, packages and summary of each
+	ecosystems []string
+}
+
+// entry is a vulnerability of a catalogue.
+type entry struct {
+	group      int64
+	modified   int64 // microseconds since 1970
+	from, to   uint32
+	ecosystems uint64 // bit set of Catalogue.ecosystems
+	severity   redoubt.Severity
+	exploited  bool
+	malicious  bool
+}
+
+// CatalogueStore is what a catalogue is made of.
+type CatalogueStore interface {
+	// EachAdvisoryCard hands over all cards.
+	EachAdvisoryCard(ctx context.Context, take func(redoubt.AdvisoryCard)) error
+	// CardlessGroups reads groups after an id that have no card, by id.
+	CardlessGroups(ctx context.Context, after int64, limit int) ([]redoubt.AdvisoryGroup, error)
+	// ExploitedNames lists the CVEs that are known to be exploited.
+	ExploitedNames(ctx context.Context) ([]string, error)
+}
+
+// NewCatalogue reads all vulnerabilities. Those without a card are made one of,
+// which takes longer and stores nothing.
+func NewCatalogue(ctx context.Context, s CatalogueStore) (*Catalogue, error) {
+	names, err := s.ExploitedNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	exploited := make(map[string]bool, len(names))
+	for _, name := range names {
+		exploited[name] = true
+	}
+	c := &Catalogue{}
+	if err := s.EachAdvisoryCard(ctx, func(card redoubt.AdvisoryCard) { c.add(card, exploited) }); err != nil {
+		return nil, err
+	}
+	err = missingCards(ctx, s, func(cards []redoubt.AdvisoryCard) error {
+		for _, card := range cards {
+			c.add(card, exploited)
+		}
+		return nil
+	})
+	slices.SortFunc(c.entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(b.modified, a.modified), cmp.Compare(b.group, a.group))
+	})
+	return c, err
+}
+
+func (c *Catalogue) add(card redoubt.AdvisoryCard, exploited map[string]bool) {
+	e := entry{
+		group: card.Group, from: uint32(len(c.text)), severity: card.Severity, malicious: card.Malicious,
+		exploited: slices.ContainsFunc(card.Names, func(name string) bool { return exploited[name] }),
+	}
+	if !card.Modified.IsZero() {
+		e.modified = card.Modified.UnixMicro()
+	}
+	for _, part := range [][]string{card.Names, card.Packages, {card.Summary}} {
+		for _, word := range part {
+			c.text = append(append(c.text, strings.ToLower(word)...), '\n')
+		}
+	}
+	e.to = uint32(len(c.text))
+	for _, key := range card.Packages {
+		ecosystem, _, _ := strings.Cut(key, "/")
+		e.ecosystems |= 1 << c.ecosystem(ecosystem)
+	}
+	c.entries = append(c.entries, e)
+}
+
+// maxEcosystems is how many are told apart; the last stands for all others.
+const maxEcosystems = 64
+
+// OtherEcosystems stands for those beyond the first that are told apart.
+const OtherEcosystems = "others"
+
+func (c *Catalogue) ecosystem(name string) int {
+	i := slices.Index(c.ecosystems, name)
+	switch {
+	case i >= 0:
+		return i
+	case len(c.ecosystems) == maxEcosystems-1:
+		name = OtherEcosystems
+	case len(c.ecosystems) == maxEcosystems:
+		return maxEcosystems - 1
+	}
+	c.ecosystems = append(c.ecosystems, name)
+	return len(c.ecosystems) - 1
+}
+
+// Len returns how many vulnerabilities there are.
+func (c *Catalogue) Len() int { return len(c.entries) }
+
+// Presence says how much of a vulnerability is here.
+type Presence struct {
+	Findings int
+	Projects int
+}
+
+// Search selects vulnerabilities; zero members do not filter.
+type Search struct {
+	Text      string // words, all of which a name, package or summary holds, in any case
+	Ecosystem string // as Ecosystem spells it
+	Severity  redoubt.Severity
+	Exploited bool
+	Malicious bool
+	Affecting bool // only what is here
+
+	Here map[int64]Presence // by group: what is here, which comes first
+	Skip int
+	Size int
+}
+
+// Found answers a Search. Each count is what choosing it would leave, under the
+// other filters.
+type Found struct {
+	Total      int
+	Groups     []int64 // of the page
+	Severities map[redoubt.Severity]int
+	Ecosystems map[string]int
+	Exploited  int
+	Malicious  int
+	Affecting  int
+}
+
+// The filters of a search, as bits of those that a vulnerability fails.
+const (
+	failsEcosystem = 1 << iota
+	failsSeverity
+	failsExploited
+	failsMalicious
+	failsHere
+)
+
+// Search looks through all: what is here first, the worst first, then the
+// others, the newest first.
+func (c *Catalogue) Search(s Search) Found {
+	out := Found{Severities: map[redoubt.Severity]int{}, Ecosystems: map[string]int{}}
+	var words [][]byte
+	for word := range strings.FieldsSeq(strings.ToLower(s.Text)) {
+		words = append(words, []byte(word))
+	}
+	wanted := slices.Index(c.ecosystems, s.Ecosystem)
+	perEcosystem := make([]int, len(c.ecosystems))
+	var here, others []int
+	for i := range c.entries {
+		e := &c.entries[i]
+		presence, is := s.Here[e.group]
+		is = is && presence.Findings > 0
+		fails := s.fails(e, wanted, is)
+		if fails&(fails-1) != 0 || !c.holds(e, words) {
+			continue // two filters or the text keep it out of all counts
+		}
+		out.count(e, fails, is, perEcosystem)
+		switch {
+		case fails != 0:
+		case is:
+			here = append(here, i)
+		default:
+			others = append(others, i)
+		}
+	}
+	for i, n := range perEcosystem {
+		if n > 0 {
+			out.Ecosystems[c.ecosystems[i]] = n
+		}
+	}
+	slices.SortStableFunc(here, func(a, b int) int { return c.riskier(a, b, s.Here) })
+	out.Total = len(here) + len(others)
+	for _, i := range append(here, others...)[min(s.Skip, out.Total):min(s.Skip+s.Size, out.Total)] {
+		out.Groups = append(out.Groups, c.entries[i].group)
+	}
+	return out
+}
+
+func (s *Search) fails(e *entry, ecosystem int, here bool) (fails int) {
+	if s.Ecosystem != "" && (ecosystem < 0 || e.ecosystems>>ecosystem&1 == 0) {
+		fails |= failsEcosystem
+	}
+	if s.Severity != 0 && e.severity != s.Severity {
+		fails |= failsSeverity
+	}
+	if s.Exploited && !e.exploited {
+		fails |= failsExploited
+	}
+	if s.Malicious && !e.malicious {
+		fails |= failsMalicious
+	}
+	if s.Affecting && !here {
+		fails |= failsHere
+	}
+	return fails
+}
+
+// count counts a vulnerability for each filter that alone may keep it out.
+func (f *Found) count(e *entry, fails int, here bool, perEcosystem []int) {
+	alone := func(bit int) bool { return fails&^bit == 0 }
+	if alone(failsSeverity) {
+		f.Severities[e.severity]++
+	}
+	if alone(failsExploited) && e.exploited {
+		f.Exploited++
+	}
+	if alone(failsMalicious) && e.malicious {
+		f.Malicious++
+	}
+	if alone(failsHere) && here {
+		f.Affecting++
+	}
+	for i := range perEcosystem {
+		if alone(failsEcosystem) && e.ecosystems>>i&1 == 1 {
+			perEcosystem[i]++
+		}
+	}
+}
+
+// holds reports whether the text of an entry has all words.
+func (c *Catalogue) holds(e *entry, words [][]byte) bool {
+	text := c.text[e.from:e.to]
+	return !slices.ContainsFunc(words, func(word []byte) bool { return !bytes.Contains(text, word) })
+}
+
+func (c *Catalogue) riskier(a, b int, here map[int64]Presence) int {
+	x, y := &c.entries[a], &c.entries[b]
+	exploited := func(e *entry) int {
+		if e.exploited {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(y.severity, x.severity), cmp.Compare(exploited(y), exploited(x)),
+		cmp.Compare(here[y.group].Projects, here[x.group].Projects), cmp.Compare(here[y.group].Findings, here[x.group].Findings))
+}
+
+// Exploited lists the groups of a set that are known to be exploited.
+func (c *Catalogue) Exploited(groups []int64) map[int64]bool {
+	asked := make(map[int64]bool, len(groups))
+	for _, id := range groups {
+		asked[id] = true
+	}
+	out := map[int64]bool{}
+	for i := range c.entries {
+		if e := &c.entries[i]; e.exploited && asked[e.group] {
+			out[e.group] = true
+		}
+	}
+	return out
+}

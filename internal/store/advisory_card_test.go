@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// A card stands until a record of its group changes, comes or goes; what lists
+// show is never of a group that became another.
+func TestCardsFollowTheRecords(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		cards := func() (shown []string) {
+			t.Helper()
+			d.check(s.EachAdvisoryCard(t.Context(), func(c redoubt.AdvisoryCard) { shown = append(shown, c.Shown) }))
+			return shown
+		}
+		fill := func(want int) {
+			t.Helper()
+			made, err := advisory.FillCards(t.Context(), s)
+			if err != nil || made != want {
+				t.Errorf("%d cards made, want %d: %v", made, want, err)
+			}
+		}
+		putAdvisories(t, s, record("GHSA-1", []string{"npm/a"}), record("GHSA-2", []string{"npm/b"}), record("GHSA-3", []string{"npm/c"}))
+		fill(3)
+		fill(0)
+		same(t, "cards", cards(), []string{"GHSA-1", "GHSA-2", "GHSA-3"})
+		putAdvisories(t, s, record("GHSA-2", []string{"npm/b", "npm/z"})) // changed
+		fill(1)
+		putAdvisories(t, s, record("OSV-9", []string{"npm/a"}, "GHSA-1", "GHSA-2")) // joins two groups
+		same(t, "cards", cards(), []string{"GHSA-3"})
+		fill(1)
+		same(t, "cards", cards(), []string{"GHSA-1", "GHSA-3"})
+
+		full := redoubt.AdvisoryCard{
+			Group: 1, Shown: "CVE-1", Names: []string{"CVE-1", "GHSA-1"}, Packages: []string{"npm/a", "gomod/x.org/y z"}, Summary: "Words\x00 of it",
+			Severity: redoubt.SeverityHigh, Score: 7.5, Malicious: true, Withdrawn: true, Modified: storetest.Epoch.Add(time.Hour),
+		}
+		d.check(s.PutAdvisoryCards(t.Context(), []redoubt.AdvisoryCard{full}))
+		full.Summary = "Words\uFFFD of it"
+		d.check(s.EachAdvisoryCard(t.Context(), func(c redoubt.AdvisoryCard) {
+			if c.Group == 1 {
+				same(t, "card", c, full)
+			}
+		}))
+	})
+}

@@ -1,0 +1,218 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// advisoriesPage searches what is known to be wrong with packages.
+type advisoriesPage struct {
+	Query      url.Values
+	Rows       []advisoryRow
+	All        int // vulnerabilities in the database
+	Total      int
+	Severities []option
+	Ecosystems []option
+	Exploited  int
+	Malicious  int
+	Affecting  int
+	Pages      pager
+	Clear      string
+	Sources    []sourceAge
+	Stale      bool
+}
+
+// advisoryRow is a vulnerability in a list.
+type advisoryRow struct {
+	redoubt.AdvisoryCard
+	advisory.Presence
+	Own       string
+	Open      string // address of its open findings
+	Aliases   []string
+	EPSS      *redoubt.EPSS
+	Exploited bool
+	More      int // packages that the row does not name
+}
+
+// shownPackages and shownAliases are how many a row names.
+const (
+	shownPackages = 3
+	shownAliases  = 3
+)
+
+// option is a value to choose and how much it would leave.
+type option struct {
+	Value, Label string
+	Count        int
+	Chosen       bool
+}
+
+// sourceAge is how old what came from a source is.
+type sourceAge struct {
+	redoubt.AdvisorySource
+	Name  string
+	At    time.Time // last found to be up to date
+	Stale bool
+}
+
+// listAdvisories searches all advisories, those first that are here.
+func (v *visit) listAdvisories() error {
+	p := &advisoriesPage{Query: v.r.URL.Query(), Clear: v.to("/advisories")}
+	search, page, err := advisorySearch(p.Query)
+	if err != nil {
+		return err
+	}
+	c, err := v.advisories()
+	if err != nil {
+		return err
+	}
+	if search.Here, err = v.present(); err != nil {
+		return err
+	}
+	found := c.Search(search)
+	p.All, p.Total, p.Exploited, p.Malicious, p.Affecting = c.Len(), found.Total, found.Exploited, found.Malicious, found.Affecting
+	p.options(search, found)
+	p.Pages = newPager(page, perPage, found.Total, func(n int) string { return v.to("/advisories?" + withPage(p.Query, n)) })
+	if p.Rows, err = v.advisoryRows(found.Groups, search.Here, c.Exploited(found.Groups)); err != nil {
+		return err
+	}
+	if p.Sources, p.Stale, err = v.sourceAges(); err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, sheet{Template: "advisories", Title: "Advisories", Section: "advisories", Data: p})
+}
+
+// withPage is a query that leads to another page.
+func withPage(q url.Values, n int) string {
+	other := url.Values{}
+	maps.Copy(other, q)
+	other.Set("page", strconv.Itoa(n))
+	return other.Encode()
+}
+
+// advisorySearch reads an address.
+func advisorySearch(q url.Values) (s advisory.Search, page int, err error) {
+	bad := &redoubt.InvalidError{}
+	page = max(number(q, "page", bad), 1)
+	s = advisory.Search{
+		Text: q.Get("q"), Ecosystem: q.Get("ecosystem"), Exploited: q.Get("kev") != "", Malicious: q.Get("malicious") != "",
+		Affecting: q.Get("here") != "", Skip: (page - 1) * perPage, Size: perPage,
+	}
+	if text := q.Get("severity"); text != "" {
+		var ok bool
+		if s.Severity, ok = redoubt.ParseSeverity(text); !ok {
+			bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "severity", Message: "is low, medium, high or critical", Value: text})
+		}
+	}
+	if len(bad.Fields) > 0 {
+		return s, page, bad
+	}
+	return s, page, nil
+}
+
+func (p *advisoriesPage) options(s advisory.Search, found advisory.Found) {
+	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+		p.Severities = append(p.Severities, option{severity.String(), capital(severity.String()), found.Severities[severity], s.Severity == severity})
+	}
+	for _, e := range slices.Sorted(maps.Keys(found.Ecosystems)) {
+		p.Ecosystems = append(p.Ecosystems, option{e, e, found.Ecosystems[e], s.Ecosystem == e})
+	}
+	if s.Ecosystem != "" && found.Ecosystems[s.Ecosystem] == 0 {
+		p.Ecosystems = append(p.Ecosystems, option{s.Ecosystem, s.Ecosystem, 0, true})
+	}
+}
+
+// advisoryRows reads what a page shows, in order.
+func (v *visit) advisoryRows(groups []int64, here map[int64]advisory.Presence, exploited map[int64]bool) ([]advisoryRow, error) {
+	var rows []advisoryRow
+	return rows, v.view(func(ctx context.Context, tx *store.Tx) error {
+		cards, err := advisory.Cards(ctx, tx, groups)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, c := range cards {
+			names = append(names, c.Names...)
+		}
+		scores, err := tx.Scores(ctx, names)
+		for _, id := range groups {
+			card, is := cards[id]
+			if !is {
+				continue // it became part of another meanwhile
+			}
+			rows = append(rows, v.advisoryRow(card, here[id], exploited[id], scores))
+		}
+		return err
+	})
+}
+
+func (v *visit) advisoryRow(card redoubt.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]redoubt.EPSS) advisoryRow {
+	row := advisoryRow{
+		AdvisoryCard: card, Presence: here, Own: v.to("/advisories/" + url.PathEscape(card.Shown)), Open: v.findingsOf(card.Shown),
+		Exploited: exploited, EPSS: highest(scores, card.Names),
+	}
+	for _, name := range card.Names {
+		if !strings.EqualFold(name, card.Shown) && len(row.Aliases) < shownAliases {
+			row.Aliases = append(row.Aliases, name)
+		}
+	}
+	if row.More = len(card.Packages) - shownPackages; row.More > 0 {
+		row.Packages = row.Packages[:shownPackages]
+	}
+	return row
+}
+
+// findingsOf is the address of what is open of a vulnerability.
+func (v *visit) findingsOf(name string) string {
+	return v.to(productOf(redoubt.SCA).Path + "?advisory=" + url.QueryEscape(name))
+}
+
+// highest is the highest score of a vulnerability's names, or nil.
+func highest(scores map[string]redoubt.EPSS, names []string) (best *redoubt.EPSS) {
+	for _, name := range names {
+		if s, ok := scores[name]; ok && (best == nil || best.Score < s.Score) {
+			best = &s
+		}
+	}
+	return best
+}
+
+// sourceAges tells how old everything is that was loaded, and whether something
+// is too old to rely on.
+func (v *visit) sourceAges() (list []sourceAge, stale bool, err error) {
+	sources, err := v.Store.AdvisorySources(v.r.Context())
+	for _, s := range sources {
+		a := sourceAge{AdvisorySource: s, Name: sourceName(s)}
+		a.At, a.Stale = advisory.Age(v.Clock(), s)
+		list, stale = append(list, a), stale || a.Stale
+	}
+	slices.SortStableFunc(list, func(a, b sourceAge) int { return cmp.Compare(a.Kind, b.Kind) })
+	return list, stale, err
+}
+
+// sourceName is what people call a source: OSV gives each ecosystem an archive
+// in a folder of its name.
+func sourceName(s redoubt.AdvisorySource) string {
+	switch s.Kind {
+	case "epss":
+		return "EPSS scores"
+	case "kev":
+		return "Known exploited (KEV)"
+	}
+	parts := strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.Location, "%20", " "), "/"), "/")
+	if last := len(parts) - 1; last > 0 && parts[last] == "all.zip" {
+		return parts[last-1]
+	}
+	return parts[len(parts)-1]
+}

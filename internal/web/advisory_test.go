@@ -1,0 +1,130 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// rowsOf are the names in a list of advisories, in order.
+func rowsOf(page string) (names []string) {
+	for _, part := range strings.Split(page, "<tr><td><a href=\"/orgs/acme/advisories/")[1:] {
+		name, _, _ := strings.Cut(part, `"`)
+		names = append(names, name)
+	}
+	return names
+}
+
+func TestAdvisoriesAffectingHereComeFirst(t *testing.T) {
+	s := advisedSite(t)
+	page := s.page("/advisories")
+	checkInline(t, page)
+	if got := strings.Join(rowsOf(page), " "); got != "CVE-2021-23337 CVE-2022-24999 GHSA-0000-0000-0000" {
+		t.Errorf("listed %s", got)
+	}
+	says(t, page, "Trouble with lodash", "npm/lodash", "42", "Known exploited", `in 1 project`, "npm (3)", "High (1)", "affects us (2)", "known exploited (1)")
+	for query, want := range map[string]string{
+		"q=ghsa-35jh": "CVE-2021-23337", "q=LEFT-pad": "GHSA-0000-0000-0000", "q=trouble+qs": "CVE-2022-24999", "q=npm%2Flodash": "CVE-2021-23337",
+		"severity=low": "GHSA-0000-0000-0000", "kev=1": "CVE-2021-23337", "here=1": "CVE-2021-23337 CVE-2022-24999", "ecosystem=pypi": "",
+		"ecosystem=npm&severity=medium": "CVE-2022-24999", "q=no+such": "", "malicious=1": "", "page=7": "",
+	} {
+		if got := strings.Join(rowsOf(s.page("/advisories?"+query)), " "); got != want {
+			t.Errorf("%s lists %q, want %q", query, got, want)
+		}
+	}
+	for _, bad := range []string{"severity=worst", "page=x"} {
+		if a := s.get("/advisories?" + bad); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %d", bad, a.StatusCode)
+		}
+	}
+	says(t, newSite(t).page("/advisories"), "redoubt advisories update")
+}
+
+// A list follows the advisories and the findings as they change.
+func TestAdvisoriesFollowWhatChanges(t *testing.T) {
+	s := advisedSite(t)
+	s.page("/advisories")
+	s.clock.Advance(time.Hour)
+	s.lockfile("acme/shop", "main", "package-lock.json", strings.ReplaceAll(shopLock, "4.17.20", "4.17.21"))
+	s.lockfile("acme/shop", "release/1", "package-lock.json", strings.ReplaceAll(shopLock, "4.17.20", "4.17.21"))
+	withdrawn := osv("GHSA-0000-0000-0000", "left-pad", "1.3.1", "LOW")
+	withdrawn["withdrawn"], withdrawn["modified"] = "2024-01-01T00:00:00Z", "2024-01-01T00:00:00Z"
+	s.advise(withdrawn, osv("MAL-2024-1", "evil", "9.0.0", ""))
+	s.rematch()
+	page := s.page("/advisories")
+	if got := strings.Join(rowsOf(page), " "); got != "CVE-2022-24999 GHSA-0000-0000-0000 MAL-2024-1 CVE-2021-23337" {
+		t.Errorf("listed %s", got)
+	}
+	says(t, page, "Withdrawn", "Malicious", "malicious (1)", "affects us (1)")
+}
+
+func TestAdvisoryTellsWhoHasIt(t *testing.T) {
+	s := advisedSite(t)
+	page := s.page("/advisories/CVE-2021-23337")
+	checkInline(t, page)
+	says(t, page, "Trouble with lodash", "<strong>lodash</strong>", "GHSA-35jh-r3h4-6jhm", "CWE-1321", "https://example.org/GHSA-35jh-r3h4-6jhm", "used by ransomware",
+		"to be fixed by", "all before 4.17.21", "published 2021-02-15", "acme/shop", "release/1", "package-lock.json:6", "lodash 4.17.20", "direct", "42", "1 open")
+	if strings.Count(page, `<td><a href="/orgs/acme/findings/`) != 2 {
+		t.Error("not every ref is named")
+	}
+	if a := s.get("/advisories/ghsa-35jh-r3h4-6jhm?all=1"); a.Header.Get("Location") != "/orgs/acme/advisories/CVE-2021-23337" {
+		t.Errorf("an alias: %d to %q", a.StatusCode, a.Header.Get("Location"))
+	}
+	says(t, s.page("/advisories/GHSA-0000-0000-0000"), "Nobody here", "left-pad")
+	if a := s.get("/advisories/CVE-1999-0001"); a.StatusCode != http.StatusNotFound {
+		t.Errorf("unknown: %d", a.StatusCode)
+	}
+	// From a finding to its advisory, and from there to its findings.
+	finding := s.page("/findings/" + rowID(s, "/supply-chain/vulnerabilities?q=lodash"))
+	says(t, finding, `href="/orgs/acme/advisories/CVE-2021-23337"`, "Known to be exploited")
+	if got := total(t, s.page("/supply-chain/vulnerabilities?advisory=ghsa-35jh-r3h4-6jhm")); got != "1" {
+		t.Errorf("%s findings of the advisory", got)
+	}
+}
+
+func TestHostileAdvisoryIsEscaped(t *testing.T) {
+	s := newSite(t)
+	bad := osv(`X-"><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, "2", "HIGH")
+	bad["summary"], bad["details"] = "<script>alert(2)</script>", "[click](javascript:alert(3)) <iframe>"
+	bad["references"] = []object{{"type": "WEB", "url": "javascript:alert(4)"}, {"type": "WEB", "url": "https://example.org/\"><script>"}}
+	s.advise(bad)
+	list := s.page("/advisories")
+	names := rowsOf(list)
+	if len(names) != 1 {
+		t.Fatalf("listed: %q", names)
+	}
+	page := s.page("/advisories/" + names[0])
+	for _, text := range []string{list, page} {
+		if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img src=x") || strings.Contains(text, "<iframe") || strings.Contains(text, `href="javascript`) {
+			t.Errorf("hostile text came through:\n%s", text)
+		}
+	}
+}
+
+func TestStaleAdvisoriesAreWarnedAbout(t *testing.T) {
+	s := advisedSite(t)
+	put := func(at time.Time, problem string) {
+		source := redoubt.AdvisorySource{Location: "https://osv.example/npm/all.zip", Kind: "osv", LoadedAt: at, CheckedAt: at, Records: 3, Error: problem}
+		if err := s.store.PutAdvisorySource(t.Context(), source); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const warning = "is not up to date"
+	put(s.clock.Now().Add(-time.Hour), "")
+	for _, path := range []string{"/advisories", "/advisories/CVE-2021-23337", "/overview"} {
+		if page := s.page(path); strings.Contains(page, warning) {
+			t.Errorf("%s warns of fresh data", path)
+		}
+	}
+	says(t, s.page("/advisories"), "Age of the data", "<td title=\"https://osv.example/npm/all.zip\">npm</td>")
+	for _, old := range []func(){func() { put(s.clock.Now().Add(-49*time.Hour), "") }, func() { put(s.clock.Now(), "no route to host") }} {
+		old()
+		for _, path := range []string{"/advisories", "/advisories/CVE-2021-23337", "/overview"} {
+			says(t, s.page(path), warning, "redoubt advisories update")
+		}
+	}
+	says(t, s.page("/advisories"), "no route to host", "Stale")
+}
