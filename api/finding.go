@@ -1,7 +1,7 @@
 package api
 
-// FindingsQuery are the 21 parameters of listing findings. Lists may be sent as
-// repos=a&repos=b, repos=a,b, repos[]=a or repos[0]=a.
+// FindingsQuery are the 21 parameters of listing findings, and our assignees.
+// Lists may be sent as repos=a&repos=b, repos=a,b, repos[]=a or repos[0]=a.
 type FindingsQuery struct {
 	IssueType          string         `query:"issue_type" enum:"sast,sca" default:"sast" doc:"Code (sast) or supply-chain (sca) findings."`
 	Since              float64        `query:"since" doc:"Epoch seconds; only findings relevant since then or later. Default: all."`
@@ -24,6 +24,7 @@ type FindingsQuery struct {
 	Transitivities     []string       `query:"transitivities,explode" enum:"direct,transitive,unknown" doc:"Only dependencies of these kinds. Supply chain only."`
 	IsMalicious        Optional[bool] `query:"is_malicious" doc:"true: only malicious dependencies; false: all others. Supply chain only."`
 	ClickToFixPRStates []string       `query:"click_to_fix_pr_state,explode" enum:"open,merged" doc:"Only findings with a fixing change request in one of these states."`
+	Assignees          []string       `query:"assignees,explode" doc:"Only findings of these users, by name; @nobody for those that are not assigned (an extension)."`
 }
 
 // ListFindingsResponse is one page of findings, newest first. Both members are
@@ -68,6 +69,8 @@ type FindingCore struct {
 	TriageState     string          `json:"triage_state" enum:"untriaged,ignored,reviewing,fixing,reopened" doc:"What people decided." example:"untriaged"`
 	TriageReason    *string         `json:"triage_reason" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Why it is ignored; null otherwise."`
 	TriageComment   *string         `json:"triage_comment" doc:"Note of the last triage."`
+	TriageUntil     string          `json:"triage_until,omitempty" format:"date" doc:"Last day of the decision, in UTC; absent when it has no end (an extension)." example:"2027-01-31"`
+	Assignee        string          `json:"assignee,omitempty" doc:"Name of the user whom it is assigned to; absent when nobody (an extension)." example:"ada"`
 	ExternalTicket  *ExternalTicket `json:"external_ticket" doc:"Ticket about it, or null."`
 	ReviewComments  []ReviewComment `json:"review_comments" doc:"Comments about it on change requests."`
 }

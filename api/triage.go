@@ -10,15 +10,19 @@ type TriageRequest struct {
 	IssueIDs       []Int    `json:"issue_ids,omitempty" doc:"Findings to act on; unknown ones are skipped." example:"[1234]"`
 	Limit          int64    `json:"limit,omitempty" minimum:"1" maximum:"3000" default:"3000" doc:"Most findings to select, newest first. The same findings on other refs come on top."`
 
-	NewTriageState  string `json:"new_triage_state,omitempty" enum:"ignored,reviewing,fixing,reopened" doc:"Target state. It or new_note is needed." example:"ignored"`
+	NewTriageState  string `json:"new_triage_state,omitempty" enum:"ignored,reviewing,fixing,reopened" doc:"Target state. It, new_note or new_assignee is needed." example:"ignored"`
 	NewTriageReason string `json:"new_triage_reason,omitempty" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Reason, only with ignored."`
 	NewNote         string `json:"new_note,omitempty" maxLength:"3000" doc:"Note for the findings."`
+
+	NewTriageUntil string  `json:"new_triage_until,omitempty" format:"date" doc:"Last day of the decision, in UTC; then the findings are reopened. Not with reopened (an extension)." example:"2027-01-31"`
+	NewAssignee    *string `json:"new_assignee,omitempty" maxLength:"100" doc:"Name of the user whom the findings are assigned to; empty takes the assignment away. Absent leaves it (an extension)." example:"ada"`
 
 	TriageFilter
 }
 
 // TriageFilter selects findings; members are and-ed, values of one member or-ed.
 type TriageFilter struct {
+	Assignees            []string         `json:"assignees,omitempty" doc:"Names of users; @nobody for findings that are not assigned (an extension)." example:"[\"ada\"]"`
 	AutotriageVerdict    string           `json:"autotriage_verdict,omitempty" enum:"true_positive,false_positive" doc:"Verdict of the assistant."`
 	Categories           []string         `json:"categories,omitempty" doc:"Categories."`
 	ComponentTags        []string         `json:"component_tags,omitempty" doc:"Tags of the component."`

@@ -23,7 +23,7 @@ var described = map[string]words{
 	"getFinding": {"Get one finding", "A finding of any issue type by its id (an extension). Members of other types are absent."},
 	"annotateFinding": {"Annotate a finding", "Writes what no scanner brings (an extension): assistant, ticket, review comments, fixing change requests, exploit probability, reachability. " +
 		"It is written to the finding on all its refs. Absent members stay; `null` and empty lists clear."},
-	"triageFindings": {"Triage findings in bulk", "Sets a state or adds a note to the newest findings that match, at most `limit`, and to the same findings on all other refs. Ids and filters together mean those that match both. " +
+	"triageFindings": {"Triage findings in bulk", "Sets a state, adds a note, or assigns to a user the newest findings that match, at most `limit`, and to the same findings on all other refs. Ids and filters together mean those that match both. " +
 		"Neither ids nor any filter is an error, as is any unknown member. All or nothing."},
 	"listSecrets": {"List secrets", "Credentials found in repositories, by id. The credential itself is never kept."},
 

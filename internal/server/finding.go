@@ -61,6 +61,7 @@ func findingFilter(q *api.FindingsQuery, bad *faults) redoubt.FindingFilter {
 		Verdicts:       parsed(single(q.AutotriageVerdict), redoubt.ParseVerdict),
 		ComponentTags:  q.ComponentTags,
 		PRStates:       q.ClickToFixPRStates,
+		Assignees:      q.Assignees,
 		Reachabilities: parsed(q.Exposures, redoubt.ParseReachability),
 		Transitivities: parsed(q.Transitivities, redoubt.ParseTransitivity),
 		Malicious:      q.IsMalicious.Pointer(),

@@ -30,6 +30,10 @@ func (in *triageInput) Resolve(ctx huma.Context) []error {
 	in.request = triage.Request{Limit: int(b.Limit), Note: b.NewNote, HasFilter: hasFilter(f), Filter: triageFilter(f, &bad)}
 	in.request.State, _ = redoubt.ParseTriageState(b.NewTriageState)
 	in.request.Reason, _ = redoubt.ParseTriageReason(b.NewTriageReason)
+	in.request.Assign = b.NewAssignee
+	if b.NewTriageUntil != "" { // what is no day the schema says
+		in.request.Until, _ = redoubt.EndOfDay(b.NewTriageUntil)
+	}
 	in.request.Filter.IssueType, _ = redoubt.ParseIssueType(b.IssueType)
 	in.request.Filter.Visible = callOf(ctx.Context()).caller.Globs()
 	in.request.Filter.HasIDs = b.IssueIDs != nil
@@ -74,7 +78,7 @@ func tiedFilters(f *api.TriageFilter) []tied {
 // asks for what is the case anyway, does not.
 func hasFilter(f *api.TriageFilter) bool {
 	lists := [][]string{
-		f.Categories, f.ComponentTags, f.Dependencies, f.EPSSProbability, f.Exposures, f.Policies, f.PolicyMode, f.ProjectTags,
+		f.Assignees, f.Categories, f.ComponentTags, f.Dependencies, f.EPSSProbability, f.Exposures, f.Policies, f.PolicyMode, f.ProjectTags,
 		f.Repos, f.RepositoryVisibility, f.Rules, f.Ruleset, f.SecretTypes, f.Severities, f.Transitivities, f.TriageReasons, f.ValidationState,
 	}
 	for _, list := range lists {
@@ -107,6 +111,7 @@ func triageFilter(f *api.TriageFilter, bad *faults) redoubt.FindingFilter {
 		Packages:       f.Dependencies,
 		EPSS:           parsed(f.EPSSProbability, redoubt.ParseEPSSBand),
 		ProOnly:        f.ProOnly,
+		Assignees:      f.Assignees,
 		SecretTypes:    f.SecretTypes,
 
 		ExcludeHistoric:  f.IncludeHistorical != nil && !*f.IncludeHistorical,
