@@ -1,6 +1,7 @@
 package redoubt
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -55,6 +56,48 @@ func (e *Exception) Check(now time.Time) error {
 		return &bad
 	}
 	return nil
+}
+
+// ParseUntil reads when an exception ends: a day in UTC, whose end it is, as
+// 2027-01-31, or an instant, as 2027-01-31T12:00:00Z.
+func ParseUntil(text string) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.AddDate(0, 0, 1), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("%.80q is no day: write it as 2027-01-31, or as 2027-01-31T12:00:00Z", text)
+	}
+	return at.UTC(), nil
+}
+
+// UntilText is when the exception ends, as ParseUntil reads it, or forever.
+func (e *Exception) UntilText() string {
+	switch {
+	case e.Until.IsZero():
+		return "forever"
+	case e.Until.Equal(e.Until.Truncate(24 * time.Hour)):
+		return e.Until.UTC().AddDate(0, 0, -1).Format(time.DateOnly)
+	}
+	return e.Until.UTC().Format(time.RFC3339)
+}
+
+// Where says in which projects and paths the exception holds, for people.
+func (e *Exception) Where() string {
+	text := cmp.Or(strings.Join(e.Projects, " "), "all projects")
+	if len(e.Paths) > 0 {
+		text += " at " + strings.Join(e.Paths, " ")
+	}
+	return text
+}
+
+// Within reports whether the exception is of no project beside those that the
+// globs allow: it names projects, or repeats the globs.
+func (e *Exception) Within(globs ProjectGlobs) bool {
+	outside := func(glob string) bool {
+		return !slices.Contains(globs, glob) && (strings.Contains(glob, "*") || !globs.Allows(glob))
+	}
+	return len(globs) == 0 || len(e.Projects) > 0 && !slices.ContainsFunc(e.Projects, outside)
 }
 
 // Active reports whether the exception holds at a time.

@@ -159,6 +159,9 @@ func (c *PolicyCondition) Sentence() string {
 			asks = append(asks, ask.text)
 		}
 	}
+	if len(asks) == 0 {
+		return verb + " nothing" // Check refuses it
+	}
 	text := verb + " when " + asks[0]
 	for i, ask := range asks[1:] {
 		if i == len(asks)-2 {

@@ -208,3 +208,38 @@ func (c *Client) AdvisoryImpact(ctx context.Context, deployment, id string, q Im
 func (c *Client) ListPolicyRules(ctx context.Context, deployment, policyID string, q PolicyRulesQuery) (*ListPolicyRulesResponse, error) {
 	return answer[ListPolicyRulesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID), query: values(q)})
 }
+
+// ListPolicyConditions answers the conditions of a policy.
+func (c *Client) ListPolicyConditions(ctx context.Context, deployment, policyID string) (*ListPolicyConditionsResponse, error) {
+	return answer[ListPolicyConditionsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "conditions")})
+}
+
+// CreatePolicyCondition gives a policy a further condition.
+func (c *Client) CreatePolicyCondition(ctx context.Context, deployment, policyID string, r CreatePolicyConditionRequest, options ...Option) (*PolicyConditionResponse, error) {
+	return answer[PolicyConditionResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "policies", policyID, "conditions"), body: r}, options...)
+}
+
+// DeletePolicyCondition takes a condition from a policy.
+func (c *Client) DeletePolicyCondition(ctx context.Context, deployment, policyID string, id int64, options ...Option) (*PolicyConditionResponse, error) {
+	return answer[PolicyConditionResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "policies", policyID, "conditions", strconv.FormatInt(id, 10))}, options...)
+}
+
+// ListExceptions answers all exceptions that the token may see.
+func (c *Client) ListExceptions(ctx context.Context, deployment string) (*ListExceptionsResponse, error) {
+	return answer[ListExceptionsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "exceptions")})
+}
+
+// GetException answers one exception.
+func (c *Client) GetException(ctx context.Context, deployment string, id int64) (*ExceptionResponse, error) {
+	return answer[ExceptionResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "exceptions", strconv.FormatInt(id, 10))})
+}
+
+// CreateException accepts what a rule or a vulnerability finds.
+func (c *Client) CreateException(ctx context.Context, deployment string, r CreateExceptionRequest, options ...Option) (*ExceptionChangeResponse, error) {
+	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "exceptions"), body: r}, options...)
+}
+
+// DeleteException ends an exception, and reopens what it ignored.
+func (c *Client) DeleteException(ctx context.Context, deployment string, id int64, options ...Option) (*ExceptionChangeResponse, error) {
+	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "exceptions", strconv.FormatInt(id, 10))}, options...)
+}

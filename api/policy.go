@@ -47,3 +47,53 @@ type PolicyRule struct {
 	LastChangeBy       string   `json:"lastChangeBy,omitempty" doc:"Who changed it; absent when nobody did."`
 	URL                string   `json:"url" doc:"Where the rule is explained; empty when not told."`
 }
+
+// PolicyCondition says what a policy does about supply-chain findings that are
+// all that it asks for, whoever reports them.
+type PolicyCondition struct {
+	ID        int64   `json:"id" doc:"Id within the policy." example:"1"`
+	Mode      string  `json:"mode" enum:"monitor,comment,block" doc:"What it does to a build: block fails it, comment shows what it holds for, monitor records it." example:"block"`
+	Text      string  `json:"text" doc:"The condition as a sentence." example:"blocks when severity is high or worse and a fix exists"`
+	Severity  *string `json:"severity" nullable:"true" enum:"low,medium,high,critical" doc:"At least so severe; null is any."`
+	Reachable bool    `json:"reachable" doc:"Code reaches it, or it is dangerous without."`
+	EPSS      float64 `json:"epss" doc:"EPSS score of at least this, from 0 to 1; 0 is any."`
+	Exploited bool    `json:"exploited" doc:"In the catalogue of vulnerabilities known to be exploited (KEV)."`
+	Malicious bool    `json:"malicious" doc:"A malicious package."`
+	Fixable   bool    `json:"fixable" doc:"Some version fixes it."`
+	Direct    bool    `json:"direct" doc:"The project asks for the package itself."`
+	GraceDays int64   `json:"grace_days" doc:"There for so many days or more." example:"14"`
+
+	Projects []string `json:"projects" doc:"Globs of project names; none is every project of the policy."`
+	Tags     []string `json:"tags" doc:"Tags of projects; none is every project of the policy."`
+	Branches []string `json:"branches" doc:"Globs of branch names, or of refs in full; none is every ref."`
+}
+
+// ListPolicyConditionsResponse holds the conditions of a policy.
+type ListPolicyConditionsResponse struct {
+	Policy     Policy            `json:"policy" doc:"The policy."`
+	Conditions []PolicyCondition `json:"conditions" doc:"Its conditions, by id."`
+}
+
+// CreatePolicyConditionRequest is a new condition. All that it asks for must
+// hold, and it asks for something.
+type CreatePolicyConditionRequest struct {
+	PolicyID  string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
+	Mode      string   `json:"mode" enum:"monitor,comment,block" doc:"What it does to a build." example:"block"`
+	Severity  string   `json:"severity,omitempty" enum:"low,medium,high,critical" doc:"At least so severe."`
+	Reachable bool     `json:"reachable,omitempty" doc:"Code reaches it, or it is dangerous without."`
+	EPSS      float64  `json:"epss,omitempty" minimum:"0" maximum:"1" doc:"EPSS score of at least this."`
+	Exploited bool     `json:"exploited,omitempty" doc:"In the catalogue of vulnerabilities known to be exploited (KEV)."`
+	Malicious bool     `json:"malicious,omitempty" doc:"A malicious package."`
+	Fixable   bool     `json:"fixable,omitempty" doc:"Some version fixes it."`
+	Direct    bool     `json:"direct,omitempty" doc:"The project asks for the package itself."`
+	GraceDays int64    `json:"grace_days,omitempty" minimum:"0" maximum:"3650" doc:"There for so many days or more."`
+	Projects  []string `json:"projects,omitempty" doc:"Globs of project names; none is every project of the policy."`
+	Tags      []string `json:"tags,omitempty" doc:"Tags of projects, one of which is enough; none is every project of the policy."`
+	Branches  []string `json:"branches,omitempty" doc:"Globs of branch names, as release/*, or of refs in full, as refs/pull/**; none is every ref."`
+}
+
+// PolicyConditionResponse is a condition that was made or deleted.
+type PolicyConditionResponse struct {
+	Policy    Policy          `json:"policy" doc:"The policy."`
+	Condition PolicyCondition `json:"condition" doc:"The condition, as it is or was."`
+}

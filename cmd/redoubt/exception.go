@@ -1,13 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
@@ -39,13 +36,13 @@ func (c exceptionAddCmd) Run(a *app) error {
 	case c.Forever == (c.Until != ""):
 		return errors.New("say until when, with --until DAY, or --forever")
 	case c.Until != "":
-		if e.Until, err = endOf(c.Until); err != nil {
-			return err
+		if e.Until, err = redoubt.ParseUntil(c.Until); err != nil {
+			return fmt.Errorf("--until %w", err)
 		}
 	}
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		e, changed, err := tx.AddException(ctx, e)
-		return fmt.Sprintf("exception %d: %s is accepted in %s until %s; %s", e.ID, e.Target, whereOf(e), endText(e), decided(changed)), err
+		return fmt.Sprintf("exception %d: %s is accepted in %s until %s; %s", e.ID, e.Target, e.Where(), e.UntilText(), decided(changed)), err
 	})
 }
 
@@ -55,37 +52,6 @@ func decided(n int) string {
 		return "the triage of 1 finding changed"
 	}
 	return fmt.Sprintf("the triage of %d findings changed", n)
-}
-
-// endOf reads a day, whose end it is, or an instant.
-func endOf(text string) (time.Time, error) {
-	if day, err := time.Parse(time.DateOnly, text); err == nil {
-		return day.AddDate(0, 0, 1), nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return at, fmt.Errorf("--until %q is no day: write it as 2027-01-31, or as 2027-01-31T12:00:00Z", text)
-	}
-	return at.UTC(), nil
-}
-
-// endText is how endOf reads it.
-func endText(e redoubt.Exception) string {
-	switch {
-	case e.Until.IsZero():
-		return "forever"
-	case e.Until.Equal(e.Until.Truncate(24 * time.Hour)):
-		return e.Until.AddDate(0, 0, -1).Format(time.DateOnly)
-	}
-	return e.Until.Format(time.RFC3339)
-}
-
-func whereOf(e redoubt.Exception) string {
-	text := cmp.Or(strings.Join(e.Projects, " "), "all projects")
-	if len(e.Paths) > 0 {
-		text += " at " + strings.Join(e.Paths, " ")
-	}
-	return text
 }
 
 type exceptionListCmd struct{ tenant }
@@ -103,11 +69,11 @@ func (c exceptionListCmd) Run(a *app) error {
 		}
 		rows := make([][]string, len(list))
 		for i, e := range list {
-			until := endText(e)
+			until := e.UntilText()
 			if !e.Active(a.clock()) {
 				until += " (over)"
 			}
-			rows[i] = []string{strconv.FormatInt(e.ID, 10), e.Target, whereOf(e), until, strconv.Itoa(ignored[e.ID]), e.CreatedBy, e.Reason}
+			rows[i] = []string{strconv.FormatInt(e.ID, 10), e.Target, e.Where(), until, strconv.Itoa(ignored[e.ID]), e.CreatedBy, e.Reason}
 		}
 		return table(a.out, "ID TARGET WHERE UNTIL IGNORES BY REASON", rows)
 	})
@@ -125,6 +91,6 @@ func (c exceptionRemoveCmd) Run(a *app) error {
 		if errors.Is(err, redoubt.ErrNotFound) {
 			return "", fmt.Errorf("there is no exception %d; redoubt exception list shows what there is", c.ID)
 		}
-		return fmt.Sprintf("exception %d is gone: %s is accepted in %s no more; %s", e.ID, e.Target, whereOf(e), decided(changed)), err
+		return fmt.Sprintf("exception %d is gone: %s is accepted in %s no more; %s", e.ID, e.Target, e.Where(), decided(changed)), err
 	})
 }

@@ -38,7 +38,7 @@ func (k keyedWrite) with(key string) request {
 
 // keyedWrites has every operation that changes something, by its id, in an order
 // in which they can be done.
-func keyedWrites(w *world, id int64) (ids []string, writes map[string]keyedWrite) {
+func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[string]keyedWrite) {
 	raw := map[string]string{"Content-Type": "application/octet-stream"}
 	report := func(to int) []byte { return semgrepReport(w.matches(1, 0, to)...) }
 	writes = map[string]keyedWrite{
@@ -52,8 +52,15 @@ func keyedWrites(w *world, id int64) (ids []string, writes map[string]keyedWrite
 		"deleteRef":         {request: request{method: "DELETE", path: "refs?project=acme/payments&ref=feature/x"}},
 		"deleteProject":     {request: request{method: "DELETE", path: "projects/acme/new"}},
 	}
+	conditions := "policies/" + w.policyID(t, "PRODUCT_TYPE_SCA") + "/conditions"
+	accepted := object{"target": "nobody", "reason": "once", "until": "2999-01-31"}
+	writes["createPolicyCondition"] = keyedWrite{request{method: "POST", path: conditions, body: object{"mode": "block", "malicious": true}}, object{"mode": "block", "direct": true}}
+	writes["deletePolicyCondition"] = keyedWrite{request: request{method: "DELETE", path: conditions + "/1"}}
+	writes["createException"] = keyedWrite{request{method: "POST", path: "exceptions", body: accepted}, object{"target": "nobody", "reason": "twice", "forever": true}}
+	writes["deleteException"] = keyedWrite{request: request{method: "DELETE", path: "exceptions/2"}} // the noise has the first
 	return []string{
 		"triageFindings", "annotateFinding", "importReports", "createProject", "updateProject", "toggleManagedScan", "createSBOMExport", "deleteRef", "deleteProject",
+		"createPolicyCondition", "deletePolicyCondition", "createException", "deleteException",
 	}, writes
 }
 
@@ -64,7 +71,7 @@ func TestSameKeyAgain(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		w := &world{site: s, rules: map[string]scanRule{}}
-		ids, writes := keyedWrites(w, code[0].ID)
+		ids, writes := keyedWrites(t, w, code[0].ID)
 		for _, r := range server.Routes() {
 			if r.Writes && !slices.Contains(ids, r.ID) {
 				t.Errorf("no case for %s", r.ID)

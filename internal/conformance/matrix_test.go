@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"strings"
@@ -31,6 +32,8 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 	project := map[string]string{"projectName": "acme/payments"}
 	finding := map[string]string{"findingId": fmt.Sprint(w.code[0].ID)}
 	export := map[string]string{"taskToken": task}
+	chain := map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SCA")}
+	accepted := map[string]string{"exceptionId": fmt.Sprint(w.exceptionOnly(t))}
 	return map[string]probe{
 		"ping":              {},
 		"listDeployments":   {},
@@ -61,6 +64,14 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"importReports":     {body: semgrepReport(), query: "?project=acme/imported&ref=main"},
 		"listPolicies":      {},
 		"listPolicyRules":   {ours: map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SAST")}},
+
+		"listPolicyConditions":  {ours: chain},
+		"createPolicyCondition": {ours: chain, body: object{"mode": "monitor", "malicious": true}},
+		"deletePolicyCondition": {ours: map[string]string{"policyId": chain["policyId"], "conditionId": fmt.Sprint(w.conditionOnly(t, chain["policyId"]))}},
+		"listExceptions":        {},
+		"createException": {body: object{"target": "nobody", "reason": "x", "forever": true, "projects": []string{"acme/payments"}}},
+		"getException":    {ours: accepted},
+		"deleteException": {ours: accepted},
 	}
 }
 
@@ -181,7 +192,9 @@ func testForeign(t *testing.T, w *world) {
 		}
 		for name := range p.ours {
 			for _, value := range theirs[name] {
-				same(name+" "+value, w.deployment.Slug, "", map[string]string{name: value})
+				parts := maps.Clone(p.ours)
+				parts[name] = value
+				same(name+" "+value, w.deployment.Slug, "", parts)
 			}
 			if name != "policyId" && name != "taskToken" && name != "advisoryId" { // of no project
 				same("behind the globs", w.deployment.Slug, w.globbed, p.ours)
@@ -203,6 +216,8 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 		"projectName":  {"rival/own", "nobody/none", "single"},
 		"repositoryId": {fmt.Sprint(projects[0].ID), "4000000000", "0", "x", "18446744073709551615"},
 		"policyId":     {policies[0].ID, "4000000000", "0", "x"},
+		"conditionId":  {"4000000000", "0", "x"},
+		"exceptionId":  {fmt.Sprint(rival.exceptionOnly(t)), "4000000000", "0", "x"},
 		"taskToken":    {post[api.CreateSBOMExportResponse](t, rival, "sbom/export", object{}).TaskToken, "job-token", "task_none", "1"},
 	}
 }

@@ -53,6 +53,17 @@ var described = map[string]words{
 
 	"listPolicies":    {"List policies", "All policies of the deployment, by id."},
 	"listPolicyRules": {"List the rules of a policy", "A policy with its rules, by id. Pass `cursor` to get the next page; it is absent on the last one."},
+
+	"listPolicyConditions": {"List the conditions of a policy", "What a policy for the supply chain does about findings that are all that a condition asks for, whatever their rule (an extension)."},
+	"createPolicyCondition": {"Add a condition to a policy", "Gives a policy for the supply chain a further condition (an extension). All that it asks for must hold; it asks for something. Of several conditions one is enough, and the strictest counts. " +
+		"It holds from the next build on. A token that is bound to projects may not."},
+	"deletePolicyCondition": {"Delete a condition of a policy", "Takes a condition from a policy (an extension). A token that is bound to projects may not."},
+
+	"listExceptions": {"List exceptions", "What is accepted, where, why and until when, by id (an extension). Those that are over are listed until somebody deletes them. A token that is bound to projects sees those of its projects alone."},
+	"createException": {"Create an exception", "Ignores what a rule or a vulnerability finds, now and later, until a day (an extension), by a triage that people's beats. " +
+		"Either `until` or `forever` is needed."},
+	"getException":    {"Get an exception", "An exception by its id (an extension)."},
+	"deleteException": {"Delete an exception", "Ends an exception now and reopens what it ignored (an extension), but for what people or other exceptions decide."},
 }
 
 // pathWords describe the parts of paths.
@@ -64,6 +75,8 @@ var pathWords = map[string]struct{ text, example string }{
 	"repositoryId":   {"Id of the project.", "17"},
 	"policyId":       {"Id of the policy.", "3"},
 	"advisoryId":     {"CVE, GHSA or any other id of a vulnerability.", "CVE-2021-44228"},
+	"conditionId":    {"Id of the condition within its policy.", "1"},
+	"exceptionId":    {"Id of the exception.", "7"},
 	"taskToken":      {"Token that starting the export answered.", "task_mfrggzdfmztwq2lk"},
 }
 

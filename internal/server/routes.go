@@ -47,6 +47,7 @@ const (
 // token, where one did: they change what others see or lose what scans brought.
 var managing = map[string]bool{
 	"createProject": true, "updateProject": true, "deleteProject": true, "toggleManagedScan": true, "deleteRef": true,
+	"createPolicyCondition": true, "deletePolicyCondition": true,
 }
 
 // Routes returns the table: every operation there is. docs.go says the same in
@@ -84,5 +85,13 @@ func Routes() []Route {
 
 		{get, byID + "/policies", WebAPI, reads, "listPolicies", "policies", view((*call).listPolicies)},
 		{get, byID + "/policies/{policyId}", WebAPI, reads, "listPolicyRules", "policies", view((*call).listPolicyRules)},
+		{get, byID + "/policies/{policyId}/conditions", WebAPI, reads, "listPolicyConditions", "policies", view((*call).listPolicyConditions)},
+		{post, byID + "/policies/{policyId}/conditions", WebAPI, writes, "createPolicyCondition", "policies", update((*call).createPolicyCondition)},
+		{del, byID + "/policies/{policyId}/conditions/{conditionId}", WebAPI, writes, "deletePolicyCondition", "policies", update((*call).deletePolicyCondition)},
+
+		{get, bySlug + "/exceptions", WebAPI, reads, "listExceptions", "policies", view((*call).listExceptions)},
+		{post, bySlug + "/exceptions", WebAPI, writes, "createException", "policies", update((*call).createException)},
+		{get, bySlug + "/exceptions/{exceptionId}", WebAPI, reads, "getException", "policies", view((*call).getException)},
+		{del, bySlug + "/exceptions/{exceptionId}", WebAPI, writes, "deleteException", "policies", update((*call).deleteException)},
 	}
 }

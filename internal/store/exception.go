@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,15 @@ func (tx *Tx) Exceptions(ctx context.Context) (redoubt.Exceptions, error) {
 	return many(ctx, tx, scanException, `SELECT `+exceptionColumns+` FROM exception WHERE deployment_id = $1 ORDER BY id`)
 }
 
+// Exception finds one by its id; an unknown one is redoubt.ErrNotFound.
+func (tx *Tx) Exception(ctx context.Context, id int64) (redoubt.Exception, error) {
+	e, err := one(ctx, tx, scanException, `SELECT `+exceptionColumns+` FROM exception WHERE deployment_id = $1 AND id = $2`, id)
+	if err != nil {
+		return e, fmt.Errorf("exception %d: %w", id, err)
+	}
+	return e, nil
+}
+
 // AddException makes an exception, which ignores what it covers in the same
 // transaction, and returns it with its id and how many findings' triage changed.
 func (tx *Tx) AddException(ctx context.Context, e redoubt.Exception) (_ redoubt.Exception, changed int, err error) {
@@ -65,9 +75,9 @@ func (tx *Tx) AddException(ctx context.Context, e redoubt.Exception) (_ redoubt.
 // RemoveException ends an exception, and reopens what it ignored in the same
 // transaction. An unknown one is redoubt.ErrNotFound.
 func (tx *Tx) RemoveException(ctx context.Context, id int64) (_ redoubt.Exception, changed int, err error) {
-	e, err := one(ctx, tx, scanException, `SELECT `+exceptionColumns+` FROM exception WHERE deployment_id = $1 AND id = $2`, id)
+	e, err := tx.Exception(ctx, id)
 	if err != nil {
-		return e, 0, fmt.Errorf("exception %d: %w", id, err)
+		return e, 0, err
 	}
 	if _, err := tx.exec(ctx, `DELETE FROM exception WHERE deployment_id = $1 AND id = $2`, id); err != nil {
 		return e, 0, err
@@ -105,6 +115,27 @@ func (tx *Tx) ExceptAll(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	return len(events), tx.UpdateTriage(ctx, events)
+}
+
+// ExceptionPreview tells how many lineages AddException of one, or
+// RemoveException of the other, would change; nil and 0 are none. It only reads.
+func (tx *Tx) ExceptionPreview(ctx context.Context, add *redoubt.Exception, remove int64) (int, error) {
+	list, err := tx.Exceptions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	held, err := tx.heldVEXes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	list = slices.DeleteFunc(list, func(e redoubt.Exception) bool { return e.ID == remove })
+	if add != nil {
+		e := *add
+		e.ID = math.MaxInt64 // those that are there come first, as they will
+		list = append(list, e)
+	}
+	events, err := tx.judge(ctx, list, held, nil)
+	return len(events), err
 }
 
 // ExceptionsDue tells how many lineages ExceptAll would change. It only reads.

@@ -1,0 +1,44 @@
+package api
+
+// Exception says that what a rule or a vulnerability finds is accepted, in some
+// projects and paths, until a day.
+type Exception struct {
+	ID           int64    `json:"id" doc:"Id of the exception." example:"7"`
+	Target       string   `json:"target" doc:"A rule, by its name, or a vulnerability, by any of its ids." example:"CVE-2021-23337"`
+	Paths        []string `json:"paths" doc:"Globs as in .gitignore, of which one must fit the path or the lockfile of a finding; none is every path."`
+	Projects     []string `json:"projects" doc:"Globs of which one must fit the name of the project; none is every project."`
+	Reason       string   `json:"reason" doc:"Why it is accepted, for people." example:"Build tools only."`
+	TriageReason string   `json:"triage_reason" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"The reason that the findings show."`
+	Until        *Time    `json:"until" nullable:"true" doc:"First instant without it; null is for ever."`
+	Active       bool     `json:"active" doc:"Whether it holds now; one that is over stays listed until it is deleted."`
+	Ignores      int64    `json:"ignores" doc:"Findings that it ignores now, each once whatever its refs." example:"2"`
+	CreatedAt    Time     `json:"created_at" doc:"When it was made."`
+	CreatedBy    string   `json:"created_by" doc:"Who made it." example:"user:ana"`
+}
+
+// ListExceptionsResponse holds all exceptions.
+type ListExceptionsResponse struct {
+	Exceptions []Exception `json:"exceptions" doc:"Exceptions, by id."`
+}
+
+// CreateExceptionRequest is a new exception.
+type CreateExceptionRequest struct {
+	Target       string   `json:"target" minLength:"1" maxLength:"512" doc:"A rule, by its name, or a vulnerability, by any of its ids." example:"CVE-2021-23337"`
+	Paths        []string `json:"paths,omitempty" doc:"Globs as in .gitignore; none is every path."`
+	Projects     []string `json:"projects,omitempty" doc:"Globs of project names; none is every project. A token that is bound to projects must name some of its own."`
+	Reason       string   `json:"reason" minLength:"1" maxLength:"3000" doc:"Why it is accepted, for people." example:"Build tools only."`
+	TriageReason string   `json:"triage_reason,omitempty" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"The reason that the findings show; acceptable_risk when absent."`
+	Until        string   `json:"until,omitempty" maxLength:"64" doc:"Last day of it in UTC, or the instant that it ends at (RFC 3339)." example:"2027-01-31"`
+	Forever      bool     `json:"forever,omitempty" doc:"Without an end; asked for in place of until."`
+}
+
+// ExceptionResponse is an exception alone.
+type ExceptionResponse struct {
+	Exception Exception `json:"exception" doc:"The exception."`
+}
+
+// ExceptionChangeResponse is an exception that was made or deleted.
+type ExceptionChangeResponse struct {
+	Exception Exception `json:"exception" doc:"The exception, as it is or was."`
+	Changed   int64     `json:"changed" doc:"Findings whose triage changed with it, each once whatever its refs." example:"2"`
+}

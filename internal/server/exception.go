@@ -1,0 +1,111 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+func (c *call) exceptionOf(e redoubt.Exception, ignores int) api.Exception {
+	return api.Exception{
+		ID: e.ID, Target: e.Target, Paths: orEmpty(e.Paths), Projects: orEmpty(e.Projects), Reason: e.Reason, TriageReason: e.TriageReason.String(),
+		Until: timeOrNull(e.Until), Active: e.Active(c.server.Clock()), Ignores: int64(ignores), CreatedAt: api.Time{Time: e.CreatedAt}, CreatedBy: e.CreatedBy,
+	}
+}
+
+func (c *call) listExceptions(ctx context.Context, _ *none) (*api.ListExceptionsResponse, error) {
+	list, err := c.tx.Exceptions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ignored, err := c.tx.Excepted(ctx)
+	out := &api.ListExceptionsResponse{Exceptions: []api.Exception{}}
+	for _, e := range list {
+		if e.Within(c.caller.Globs()) {
+			out.Exceptions = append(out.Exceptions, c.exceptionOf(e, ignored[e.ID]))
+		}
+	}
+	return out, err
+}
+
+// exception finds the one that the path names; one that is not of the token's
+// projects alone does not exist for it.
+func (c *call) exception(ctx context.Context) (e redoubt.Exception, err error) {
+	id, err := c.id("exceptionId")
+	if err != nil {
+		return e, err
+	}
+	e, err = c.tx.Exception(ctx, id)
+	if err == nil && !e.Within(c.caller.Globs()) {
+		err = redoubt.ErrNotFound
+	}
+	return e, err
+}
+
+func (c *call) getException(ctx context.Context, _ *none) (*api.ExceptionResponse, error) {
+	e, err := c.exception(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ignored, err := c.tx.Excepted(ctx)
+	return &api.ExceptionResponse{Exception: c.exceptionOf(e, ignored[e.ID])}, err
+}
+
+// exceptionInput is a new exception.
+type exceptionInput struct {
+	Body      api.CreateExceptionRequest
+	exception redoubt.Exception
+}
+
+// Resolve checks what the schema cannot.
+func (in *exceptionInput) Resolve(ctx huma.Context) []error {
+	var bad faults
+	b := &in.Body
+	in.exception = redoubt.Exception{Target: b.Target, Paths: b.Paths, Projects: b.Projects, Reason: b.Reason}
+	in.exception.TriageReason, _ = redoubt.ParseTriageReason(cmp.Or(b.TriageReason, redoubt.AcceptableRisk.String()))
+	switch {
+	case b.Forever == (b.Until != ""):
+		bad.add("body.until", nil, "say until when, or forever, and not both")
+	case b.Until != "":
+		var err error
+		if in.exception.Until, err = redoubt.ParseUntil(b.Until); err != nil {
+			bad.add("body.until", b.Until, err.Error())
+		}
+	}
+	var invalid *redoubt.InvalidError
+	if errors.As(in.exception.Check(callOf(ctx.Context()).server.Clock()), &invalid) {
+		for _, f := range invalid.Fields {
+			empty := f.Location == "target" && b.Target == "" || f.Location == "reason" && b.Reason == "" || f.Location == "triage_reason"
+			if !empty { // the schema told of it
+				bad.add("body."+f.Location, f.Value, f.Message)
+			}
+		}
+	}
+	return bad
+}
+
+func (c *call) createException(ctx context.Context, in *exceptionInput) (*api.ExceptionChangeResponse, error) {
+	if !in.exception.Within(c.caller.Globs()) {
+		return nil, redoubt.ErrNotFound
+	}
+	e, changed, err := c.tx.AddException(ctx, in.exception)
+	if err != nil {
+		return nil, err
+	}
+	ignored, err := c.tx.Excepted(ctx)
+	return &api.ExceptionChangeResponse{Exception: c.exceptionOf(e, ignored[e.ID]), Changed: int64(changed)}, err
+}
+
+func (c *call) deleteException(ctx context.Context, _ *none) (*api.ExceptionChangeResponse, error) {
+	e, err := c.exception(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e, changed, err := c.tx.RemoveException(ctx, e.ID)
+	return &api.ExceptionChangeResponse{Exception: c.exceptionOf(e, 0), Changed: int64(changed)}, err
+}
