@@ -27,7 +27,12 @@ func (a *application) write(ctx context.Context, c Changes) error {
 		func() error { return unlessEmpty(ctx, c.Events, a.s.AddEvents) },
 		func() error { return unlessEmpty(ctx, c.Triage, a.s.UpdateTriage) },
 		func() error { return a.s.Except(ctx, c.lineages()) },
-		func() error { return account(ctx, a.s, a.upload, a.scan.ID, a.sum.Refused, c.Reported) },
+		func() error {
+			if a.upload == nil {
+				return nil // the advisories follow: no scan reported anything
+			}
+			return account(ctx, a.s, a.upload, a.scan.ID, a.sum.Refused, c.Reported)
+		},
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
