@@ -69,9 +69,9 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"createPolicyCondition": {ours: chain, body: object{"mode": "monitor", "malicious": true}},
 		"deletePolicyCondition": {ours: map[string]string{"policyId": chain["policyId"], "conditionId": fmt.Sprint(w.conditionOnly(t, chain["policyId"]))}},
 		"listExceptions":        {},
-		"createException": {body: object{"target": "nobody", "reason": "x", "forever": true, "projects": []string{"acme/payments"}}},
-		"getException":    {ours: accepted},
-		"deleteException": {ours: accepted},
+		"createException":       {body: object{"target": "nobody", "reason": "x", "forever": true, "projects": []string{"acme/payments"}}},
+		"getException":          {ours: accepted},
+		"deleteException":       {ours: accepted},
 	}
 }
 
