@@ -33,8 +33,18 @@ type Report struct {
 	Rules       []*Rule // all that the report describes, those without results too
 	Results     []Result
 	Inventories []Inventory
-	Refused     []Refusal // what could not be read, item by item
+	// VEX are documents, and without a name what an SBOM says beside its
+	// components.
+	VEX     []VEXDocument
+	Refused []Refusal // what could not be read, item by item
 }
+
+// OnlyVEX reports whether the report says nothing but what documents do: it was
+// made by no scan.
+func (r *Report) OnlyVEX() bool { return r.Tool == ToolVEX }
+
+// ToolVEX stands for the tool of reports that are VEX documents.
+const ToolVEX = "vex"
 
 // Refusal names one item of a report that could not be taken, and why.
 type Refusal struct {

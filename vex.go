@@ -228,7 +228,7 @@ func (c *VEXClaim) covers(p Project, place *ExcusedPlace) bool {
 	if !c.Document.covers(p, place.Ref) || place.Package == "" {
 		return false
 	}
-	if len(s.Product) > 0 && !(s.Sole && c.Document.ProjectID != 0) && !slices.ContainsFunc(s.Product, p.isCalled) {
+	if len(s.Product) > 0 && !(s.Sole && c.Document.ProjectID != 0) && !slices.ContainsFunc(s.Product, p.IsCalled) {
 		return false
 	}
 	key := PackageKey(place.Ecosystem, place.Package)
@@ -237,9 +237,9 @@ func (c *VEXClaim) covers(p Project, place *ExcusedPlace) bool {
 	})
 }
 
-// isCalled reports whether a product's name is the project's: its name, its
+// IsCalled reports whether a product's name is the project's: its name, its
 // address, or a package URL of its repository, whatever the version.
-func (p Project) isCalled(product string) bool {
+func (p Project) IsCalled(product string) bool {
 	bare := func(s string) string {
 		s, _, _ = strings.Cut(strings.ToLower(s), "?")
 		s, _, _ = strings.Cut(s, "#")
@@ -253,6 +253,9 @@ func (p Project) isCalled(product string) bool {
 		rest, _, _ = strings.Cut(rest, "@")
 		kind, name, _ := strings.Cut(rest, "/")
 		name, err := url.PathUnescape(name)
+		if kind == "golang" {
+			return err == nil && p.URL != "" && name == bare(p.URL)
+		}
 		return err == nil && name == bare(p.Name) && slices.Contains([]string{"github", "gitlab", "bitbucket", "generic"}, kind)
 	}
 	return product == bare(p.Name) || p.URL != "" && product == bare(p.URL)

@@ -57,6 +57,16 @@ type Import struct {
 	Refused []RefusedItem   `json:"refused" doc:"Every item that could not be taken, and why."`
 	Counts  FindingsCounts  `json:"findings_counts" doc:"Findings that the report holds."`
 	Changes InventoryChange `json:"dependencies" doc:"What happened to the inventory."`
+	VEX     []ImportVEX     `json:"vex" doc:"What became of the VEX documents in it, and of what an SBOM says beside its components."`
+}
+
+// ImportVEX is a VEX document of an upload.
+type ImportVEX struct {
+	ID         string `json:"id,omitempty" pattern:"^[0-9]+$" doc:"Id under which it is held; absent where nothing is." example:"3"`
+	Name       string `json:"name" doc:"Its own name, by which a newer one replaces it." example:"https://acme.example/vex/payments"`
+	Outcome    string `json:"outcome" enum:"held,same,older,withdrawn" doc:"held: it counts now; same: as the one that is held; older: than that, changed nothing; withdrawn: it says nothing any more."`
+	Statements int    `json:"statements" doc:"Statements that were understood." example:"12"`
+	Triaged    int    `json:"triaged" doc:"Findings, through all refs, whose triage changed." example:"4"`
 }
 
 // ImportItem is one finding that an upload changed.

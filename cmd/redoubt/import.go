@@ -31,7 +31,7 @@ type importCmd struct {
 	Root     string    `help:"Folder of the checkout on the machine that scanned, for reports with absolute paths." placeholder:"DIR"`
 	Strict   bool      `help:"Take nothing at all when one item cannot be read."`
 	JSON     bool      `help:"Print what was done as JSON." name:"json"`
-	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, lockfiles (by their path in the repository, as seen from here)."`
+	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, VEX documents, lockfiles (by their path in the repository, as seen from here)."`
 }
 
 // Run imports the files as one upload: a scan for each source in them, all or
@@ -114,6 +114,9 @@ func (c importCmd) print(a *app, summaries []ingest.Summary) error {
 	}
 	for _, s := range summaries {
 		fmt.Fprintf(a.out, "%s %s: %s\n", s.Project, s.Ref, describe(s))
+		for _, r := range s.VEX {
+			fmt.Fprintf(a.out, "  %s\n", describeVEX(r))
+		}
 		for _, r := range s.Refused {
 			fmt.Fprintf(a.out, "  refused %s: %s\n", r.Item, r.Reason)
 		}
@@ -124,12 +127,17 @@ func (c importCmd) print(a *app, summaries []ingest.Summary) error {
 // describe tells one source's upload in a sentence.
 func describe(s ingest.Summary) string {
 	switch {
+	case s.Repeat && s.Source == redoubt.ToolVEX:
+		return fmt.Sprintf("VEX, the same as before (scan %d)", s.ScanID)
 	case s.Repeat:
 		return fmt.Sprintf("%s said the same before (scan %d), nothing changed", s.Source, s.ScanID)
 	case s.Outcome == redoubt.ScanLate:
 		return fmt.Sprintf("%s scan %d is older than the newest full scan: recorded, nothing changed", s.Source, s.ScanID)
 	case s.Outcome == redoubt.ScanSuperseded:
 		return fmt.Sprintf("%s scan %d repeats a commit that others followed: recorded, nothing changed", s.Source, s.ScanID)
+	}
+	if s.Source == redoubt.ToolVEX {
+		return fmt.Sprintf("VEX, recorded as scan %d", s.ScanID)
 	}
 	text := fmt.Sprintf("%s scan %d: %d new, %d changed, %d returned, %d moved, %d closed, %d unchanged, %d refused",
 		s.Source, s.ScanID, s.New, s.Changed, s.Returned, s.Moved, s.Closed, s.Unchanged, len(s.Refused))

@@ -40,6 +40,7 @@ type cli struct {
 	Scan       scanCmd       `cmd:"" help:"Look at what scanners report by themselves."`
 	Policy     policyCmd     `cmd:"" help:"Manage the rules that scanners are served, and what they do to builds."`
 	Exception  exceptionCmd  `cmd:"" help:"Accept what a rule or a vulnerability finds, for a while, and see what is accepted."`
+	VEX        vexCmd        `cmd:"" name:"vex" help:"Hold documents that say which vulnerabilities do not matter, and write your own."`
 	Backup     backupCmd     `cmd:"" help:"Copy all data to a new file, while the server runs."`
 	Advisories advisoriesCmd `cmd:"" help:"Load what is known of vulnerable packages, and ask about it."`
 	Audit      auditCmd      `cmd:"" help:"Show who changed what."`

@@ -18,7 +18,7 @@ func ApplyAll(ctx context.Context, s Store, upload Upload, reading Reading) ([]S
 		}
 	}
 	summaries := make([]Summary, 0, len(reports))
-	for _, report := range reports {
+	for _, report := range vexFirst(reports) {
 		upload.Report = report
 		summary, err := Apply(ctx, s, upload)
 		if err != nil {

@@ -99,6 +99,9 @@ func uploadDigest(u *Upload, sightings []Sighting, inventories []redoubt.Invento
 	if u.Whole {
 		d.str("whole")
 	}
+	if len(r.VEX) > 0 {
+		d.str("vex").str(slices.Sorted(slices.Values(vexDigests(r.VEX)))...)
+	}
 	for _, list := range [][]string{r.RulesRun, r.Searched, r.Skipped, ruleDigests(r)} {
 		list = slices.Sorted(slices.Values(list))
 		d.num(int64(len(list))).str(list...)

@@ -57,6 +57,9 @@ type Upload struct {
 // *redoubt.InvalidError and must be rolled back. Other errors are the store's.
 func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
 	u := &upload
+	if u.Report != nil && u.Report.OnlyVEX() { // which no scan made: it closes nothing and makes no branch the default
+		u.Full, u.DeclaredFull = false, false
+	}
 	if err := u.check(s.Now()); err != nil {
 		return Summary{}, err
 	}
@@ -85,9 +88,11 @@ func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
 			return Summary{}, err
 		}
 	}
+	a := application{s: s, upload: u, project: project, scan: scan, sum: &sum}
 	if repeats(scan.Digest, stream) && u.Begun == nil {
 		sum.Repeat, sum.ScanID, sum.Outcome, sum.Unchanged = true, stream.LastScanID, redoubt.ScanApplied, len(sightings)
-		return sum, nil
+		err = a.putVEX(ctx) // somebody may have removed a document since
+		return sum, err
 	}
 	scan.Outcome = outcome(scan, stream)
 	if scan.ID, err = record(ctx, s, scan); err != nil {
@@ -101,7 +106,7 @@ func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
 		return Summary{}, err
 	}
 	sum.Project = project.Name
-	a := application{s: s, upload: u, project: project, scan: scan, sum: &sum}
+	a.project, a.scan = project, scan
 	return sum, a.run(ctx, sightings, inventories)
 }
 
@@ -123,6 +128,9 @@ type application struct {
 }
 
 func (a *application) run(ctx context.Context, sightings []Sighting, inventories []redoubt.InventoryStatement) error {
+	if err := a.putVEX(ctx); err != nil {
+		return err
+	}
 	scope := scopeOf(a.upload, sightings)
 	stored, err := a.load(ctx, sightings)
 	if err != nil {

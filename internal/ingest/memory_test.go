@@ -340,6 +340,10 @@ func (m *memory) FillFixes(_ context.Context, fixes map[int64][]redoubt.Fix) err
 	return nil
 }
 
+func (m *memory) PutVEX(_ context.Context, d redoubt.VEXDocument) (redoubt.VEXReceipt, error) {
+	return redoubt.VEXReceipt{Document: d}, nil
+}
+
 func (m *memory) Except(context.Context, []int64) error { return nil }
 
 func (m *memory) RefreshScores(context.Context, int64, string) error { return nil }

@@ -82,6 +82,11 @@ type Store interface {
 	// what people decided until a day that is over.
 	Except(ctx context.Context, lineages []int64) error
 
+	// PutVEX holds a document in place of an older one of its name and scope, and
+	// brings the findings that either speaks of in line. An older one changes
+	// nothing, one without statements withdraws what is held.
+	PutVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXReceipt, error)
+
 	// RefreshScores writes the EPSS scores of what the ref's supply-chain
 	// findings are about to their lineages, where they changed (decisions §14).
 	RefreshScores(ctx context.Context, projectID int64, ref string) error

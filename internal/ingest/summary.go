@@ -58,6 +58,8 @@ type Summary struct {
 	DependenciesRemoved int      // and went, in lockfiles stated anew
 	LockfilesDropped    []string // paths that are gone
 
+	VEX []redoubt.VEXReceipt // what became of the documents of the upload
+
 	// Followed is what the advisories changed because of it; nil when they were
 	// not asked.
 	Followed *Summary

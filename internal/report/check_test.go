@@ -67,6 +67,9 @@ func checkReport(t testing.TB, r *redoubt.Report) {
 			}
 		}
 	}
+	for i := range r.VEX {
+		checkVEX(t, &r.VEX[i])
+	}
 	for _, ref := range r.Refused {
 		if ref.Item == "" || ref.Reason == "" {
 			t.Errorf("refusal says too little: %+v", ref)
@@ -125,5 +128,28 @@ func eachString(v reflect.Value, visit func(string)) {
 	case reflect.String:
 		visit(v.String())
 	default: // numbers hold no text
+	}
+}
+
+// checkVEX holds a document to what every document promises.
+func checkVEX(t testing.TB, d *redoubt.VEXDocument) {
+	t.Helper()
+	if d.Format == "" || d.Version < 0 {
+		t.Errorf("document is not whole: %+v", d)
+	}
+	for i := range d.Statements {
+		s := &d.Statements[i]
+		made := s.Triage()
+		if len(s.Names) == 0 || s.Status == 0 || made.State.String() == "" || len([]rune(made.Comment)) > redoubt.MaxNote {
+			t.Errorf("statement is not whole: %+v", s)
+		}
+		if len(s.Packages)+len(s.Product) == 0 {
+			t.Errorf("statement is about everything: %+v", s)
+		}
+		for _, name := range s.Names {
+			if name == "" || name != strings.ToUpper(name) {
+				t.Errorf("name %q is not in upper case", name)
+			}
+		}
 	}
 }

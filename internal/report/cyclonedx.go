@@ -20,12 +20,15 @@ type cycloneDX struct {
 	*bom
 	vulnerabilities []cdx.Vulnerability
 	items           []string // of vulnerabilities
+	vex             cycloneDXVEX
 }
 
 // cycloneDXVersions are those that are understood.
 var cycloneDXVersions = []string{"1.2", "1.3", "1.4", "1.5", "1.6", "1.7"}
 
-func newCycloneDX(o Options) *cycloneDX { return &cycloneDX{bom: newBOM(o, "cyclonedx")} }
+func newCycloneDX(o Options) *cycloneDX {
+	return &cycloneDX{bom: newBOM(o, "cyclonedx"), vex: cycloneDXVEX{options: o}}
+}
 
 // readCycloneDXJSON streams the components, so that one that cannot be read is
 // refused alone.
@@ -37,6 +40,12 @@ func readCycloneDXJSON(in *input, o Options) ([]*redoubt.Report, error) {
 		switch name {
 		case "specVersion":
 			_, err := w.decode(name, &version)
+			return err
+		case "serialNumber":
+			_, err := w.decode(name, &c.vex.serial)
+			return err
+		case "version":
+			_, err := w.decode(name, &c.vex.version)
 			return err
 		case "metadata":
 			var m cdx.Metadata
@@ -88,6 +97,7 @@ func readCycloneDXXML(in *input, o Options) ([]*redoubt.Report, error) {
 		return nil, err
 	}
 	c := newCycloneDX(o)
+	c.vex.serial, c.vex.version = text(doc.SerialNumber), number(max(doc.Version, 0))
 	if doc.Metadata != nil {
 		c.metadata(doc.Metadata)
 	}
@@ -137,14 +147,19 @@ func (c *cycloneDX) report(version string) ([]*redoubt.Report, error) {
 	if err := c.finish(); err != nil {
 		return nil, err
 	}
+	if c.standsAlone() {
+		return []*redoubt.Report{c.document()}, nil
+	}
 	for i := range c.vulnerabilities {
 		c.results(c.items[i], &c.vulnerabilities[i])
 	}
+	c.analyses()
 	return []*redoubt.Report{c.rep}, nil
 }
 
 func (c *cycloneDX) metadata(m *cdx.Metadata) {
 	c.rep.StartedAt = sarifTime(m.Timestamp).time()
+	c.vex.metadata(m)
 	if m.Component != nil {
 		c.root = m.Component.BOMRef
 	}

@@ -11,15 +11,14 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// results makes a finding for each component that a vulnerability affects.
-// Analysis that says that it does not matter here mutes it.
+// results makes a finding for each component that a vulnerability affects. What
+// its analysis says is a statement of its own.
 func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 	if text(v.ID).name() == "" {
 		c.refuse(item, "it has no id")
 		return
 	}
 	rule := vulnerabilityRule(v)
-	muted := v.Analysis != nil && (v.Analysis.State == cdx.IASNotAffected || v.Analysis.State == cdx.IASFalsePositive)
 	used := false
 	for i, a := range list(v.Affects) {
 		place := fmt.Sprintf("%s.affects[%d]", item, i)
@@ -32,7 +31,7 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 		c.rep.Results = append(c.rep.Results, redoubt.Result{
 			Item: place, Rule: rule, Path: p.lockfile,
 			Message:  firstOf(text(v.Description).block(), text(v.Detail).block(), rule.Name),
-			Severity: rule.Severity, Confidence: rule.Confidence, Muted: muted,
+			Severity: rule.Severity, Confidence: rule.Confidence,
 			Dependency: vulnerableOf(v, p, list(a.Range)),
 		})
 	}

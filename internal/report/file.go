@@ -1,6 +1,10 @@
 package report
 
-import "github.com/redoubt/redoubt"
+import (
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
 
 // file is what one file of an upload holds.
 type file struct {
@@ -63,7 +67,21 @@ func merge(a, b *redoubt.Report) {
 	a.Rules = append(a.Rules, b.Rules...)
 	a.Results = append(a.Results, b.Results...)
 	a.Inventories = append(a.Inventories, b.Inventories...)
+	a.VEX = mergeVEX(a.VEX, b.VEX)
 	a.Refused = append(a.Refused, b.Refused...)
+}
+
+// mergeVEX adds documents: what SBOMs of one source say is one.
+func mergeVEX(a, b []redoubt.VEXDocument) []redoubt.VEXDocument {
+	for _, d := range b {
+		i := slices.IndexFunc(a, func(have redoubt.VEXDocument) bool { return have.Name == "" })
+		if d.Name != "" || i < 0 {
+			a = append(a, d)
+			continue
+		}
+		a[i].Statements = append(a[i].Statements, d.Statements...)
+	}
+	return a
 }
 
 func both(a, b []string) []string {

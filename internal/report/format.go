@@ -29,6 +29,7 @@ const (
 	CycloneDXJSON   Format = "cyclonedx-json"
 	CycloneDXXML    Format = "cyclonedx-xml"
 	SPDXJSON        Format = "spdx-json"
+	OpenVEXJSON     Format = "openvex-json"
 	Lockfile        Format = "lockfile"
 )
 
@@ -56,6 +57,7 @@ func Formats() []FormatInfo {
 		{Format: CycloneDXJSON, Title: "CycloneDX 1.2 to 1.6, JSON", From: "syft, Trivy, cdxgen and others"},
 		{Format: CycloneDXXML, Title: "CycloneDX 1.2 to 1.6, XML", From: "syft, CycloneDX plugins of build tools"},
 		{Format: SPDXJSON, Title: "SPDX 2.2 and 2.3, JSON", From: "syft, Trivy and others"},
+		{Format: OpenVEXJSON, Title: "OpenVEX 0.0.x and 0.2.0", From: "vexctl and whoever says what is exploitable"},
 		{Format: Lockfile, Title: "lockfiles, by file name", From: "package managers", Names: lockfileNames()},
 	}
 }
@@ -135,7 +137,7 @@ func detectJSON(head []byte) (found Format, hint string) {
 	parent := ""
 	for k := range keys(dec) {
 		switch {
-		case k.depth == 1 && k.name == "$schema":
+		case k.depth == 1 && (k.name == "$schema" || k.name == "@context"):
 			found = schemas(k.value)
 		case k.depth == 1:
 			found, parent = marks[k.name], k.name
@@ -205,7 +207,7 @@ func keys(dec *json.Decoder) iter.Seq[key] {
 	}
 }
 
-// schemas tells documents by the address of their schema.
+// schemas tells documents by the address of their schema or context.
 func schemas(address string) Format {
 	address = strings.ToLower(address)
 	switch {
@@ -215,6 +217,8 @@ func schemas(address string) Format {
 		return CycloneDXJSON
 	case strings.Contains(address, "security-report-schemas"):
 		return GitLabJSON
+	case strings.Contains(address, "openvex.dev/ns"):
+		return OpenVEXJSON
 	}
 	return ""
 }

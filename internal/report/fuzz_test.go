@@ -57,6 +57,7 @@ func FuzzTrivy(f *testing.F)         { fuzzFormat(f, TrivyJSON) }
 func FuzzGrype(f *testing.F)         { fuzzFormat(f, GrypeJSON) }
 func FuzzGovulncheck(f *testing.F)   { fuzzFormat(f, GovulncheckJSON) }
 func FuzzOSVScanner(f *testing.F)    { fuzzFormat(f, OSVScannerJSON) }
+func FuzzOpenVEX(f *testing.F)       { fuzzFormat(f, OpenVEXJSON) }
 func FuzzPipAudit(f *testing.F)      { fuzzFormat(f, PipAuditJSON) }
 func FuzzTruffleHog(f *testing.F)    { fuzzFormat(f, TruffleHogJSON) }
 func FuzzCycloneDXJSON(f *testing.F) { fuzzFormat(f, CycloneDXJSON) }

@@ -100,6 +100,9 @@ func (r *Reading) Reports(known func(tool, rule string) bool) []*redoubt.Report 
 	if r.reports != nil || r.secrets == nil {
 		return r.reports
 	}
+	for _, resolve := range r.secrets.last {
+		resolve()
+	}
 	var all []*redoubt.Report
 	for _, f := range r.files {
 		all = append(all, f.reports...)

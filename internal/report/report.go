@@ -119,6 +119,7 @@ var readers = map[Format]reader{
 	PipAuditJSON:    readPipAudit,
 	CycloneDXJSON:   readCycloneDXJSON,
 	CycloneDXXML:    readCycloneDXXML,
+	OpenVEXJSON:     readOpenVEX,
 	SPDXJSON:        readSPDX,
 	Lockfile:        readLockfile,
 }

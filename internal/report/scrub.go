@@ -22,12 +22,26 @@ func (c cleaner) report(rep *redoubt.Report) {
 		c.result(&rep.Results[i])
 		c.rule(rep.Results[i].Rule)
 	}
+	for i := range rep.VEX {
+		c.vex(&rep.VEX[i])
+	}
 	for i := range rep.Refused {
 		clean(c.texts, maxName, &rep.Refused[i].Reason)
 	}
 	clean(c.names, maxName, &rep.ToolVersion, &rep.Category, &rep.Commit)
 	cleanAll(c.names, maxName, rep.RulesRun)
 	cleanAll(c.names, uncut, rep.Searched, rep.Skipped)
+}
+
+func (c cleaner) vex(d *redoubt.VEXDocument) {
+	clean(c.names, maxName, &d.Author)
+	for i := range d.Statements {
+		s := &d.Statements[i]
+		clean(c.texts, maxBlock, &s.Detail)
+		if s.Own != nil {
+			clean(c.texts, maxBlock, &s.Own.Comment)
+		}
+	}
 }
 
 func (c cleaner) result(res *redoubt.Result) {

@@ -41,10 +41,12 @@ type redactor struct {
 	parts    map[string]bool        // what may be the secret inside of a match, taken out of texts but not of paths and names
 	declared map[*redoubt.Rule]bool // rules that say themselves which product they are of
 	then     []func()               // what is left to do once secrets are gone
+	last     []func()               // what is left to do once all files are read
+	boms     boms
 }
 
 func newRedactor(key []byte) *redactor {
-	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}, declared: map[*redoubt.Rule]bool{}}
+	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}, declared: map[*redoubt.Rule]bool{}, boms: boms{}}
 }
 
 // take remembers a secret as the report spells it, and returns its keyed hash,

@@ -241,6 +241,13 @@ func importOf(s ingest.Summary) api.Import {
 		Changes: api.InventoryChange{
 			Lockfiles: s.Lockfiles, Added: s.DependenciesAdded, Removed: s.DependenciesRemoved, LockfilesDropped: orEmpty(s.LockfilesDropped),
 		},
+		VEX: make([]api.ImportVEX, len(s.VEX)),
+	}
+	for i, r := range s.VEX {
+		out.VEX[i] = api.ImportVEX{Name: r.Document.Name, Outcome: string(r.Outcome), Statements: r.Statements, Triaged: r.Changed}
+		if r.Document.ID != 0 {
+			out.VEX[i].ID = decimal(r.Document.ID)
+		}
 	}
 	if s.Followed != nil {
 		out.Advised = importItems(s.Followed.Items)

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+type vexCmd struct {
+	Add    vexAddCmd    `cmd:"" help:"Hold VEX documents for many projects; redoubt import holds them for one."`
+	List   vexListCmd   `cmd:"" help:"List the documents that are held, and how many findings each decides about."`
+	Show   vexShowCmd   `cmd:"" help:"List what a document says."`
+	Remove vexRemoveCmd `cmd:"" help:"End a document now, and reopen what it decided about."`
+}
+
+// describeVEX tells what became of a document.
+func describeVEX(r redoubt.VEXReceipt) string {
+	name := r.Document.Format + " " + r.Document.Name
+	switch r.Outcome {
+	case redoubt.VEXSame:
+		return name + " says nothing new"
+	case redoubt.VEXOlder:
+		return name + " is older than the one that is held: nothing changed"
+	case redoubt.VEXWithdrawn:
+		return fmt.Sprintf("%s says nothing any more; %s", name, decided(r.Changed))
+	}
+	statements := fmt.Sprintf("%d statements", r.Statements)
+	if r.Statements == 1 {
+		statements = "1 statement"
+	}
+	return fmt.Sprintf("%s is held as %d, %s; %s", name, r.Document.ID, statements, decided(r.Changed))
+}
+
+type vexAddCmd struct {
+	tenant
+	Project []string `help:"Only for projects whose name fits: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
+	Files   []string `arg:"" name:"file" help:"OpenVEX, or CycloneDX that lists no components."`
+}
+
+// Run holds the documents, which decide about what is there at once.
+func (c vexAddCmd) Run(a *app) error {
+	for _, glob := range c.Project {
+		if strings.TrimSpace(glob) == "" {
+			return errors.New("--project is empty; leave it out to mean all projects")
+		}
+	}
+	documents, refused, err := readVEX(c.Files)
+	if err != nil {
+		return err
+	}
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		lines := refused
+		for _, d := range documents {
+			d.Projects = c.Project
+			receipt, err := tx.PutVEX(ctx, d)
+			if err != nil {
+				return "", err
+			}
+			lines = append(lines, describeVEX(receipt))
+		}
+		return strings.Join(lines, "\n"), nil
+	})
+}
+
+// readVEX reads files that are VEX documents and nothing else, and tells what in
+// them is not understood.
+func readVEX(files []string) (documents []redoubt.VEXDocument, refused []string, err error) {
+	reading := &report.Reading{}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		err = reading.Add(f, report.Options{Name: name})
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, r := range reading.Reports(nil) {
+		if !r.OnlyVEX() {
+			return nil, nil, fmt.Errorf("one of the files is a report of %s and no VEX document of its own; redoubt import takes it, with what it says of vulnerabilities", r.Tool)
+		}
+		for _, item := range r.Refused {
+			refused = append(refused, fmt.Sprintf("  refused %s: %s", item.Item, item.Reason))
+		}
+		documents = append(documents, r.VEX...)
+	}
+	return documents, refused, nil
+}
+
+type vexListCmd struct{ tenant }
+
+// Run lists the documents.
+func (c vexListCmd) Run(a *app) error {
+	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.VEXDocuments(ctx)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, len(list))
+		for i, h := range list {
+			where, err := whereVEX(ctx, tx, h.VEXDocument)
+			if err != nil {
+				return err
+			}
+			rows[i] = []string{
+				strconv.FormatInt(h.ID, 10), h.Format, where, issuedText(h.VEXDocument), strconv.Itoa(h.Count), strconv.Itoa(h.Decides), h.ReceivedBy, h.Name,
+			}
+		}
+		return table(a.out, "ID FORMAT WHERE ISSUED STATEMENTS DECIDES BY NAME", rows)
+	})
+}
+
+// whereVEX is what a document is for.
+func whereVEX(ctx context.Context, tx *store.Tx, d redoubt.VEXDocument) (string, error) {
+	if d.ProjectID == 0 {
+		return cmp.Or(strings.Join(d.Projects, " "), "all projects"), nil
+	}
+	p, err := tx.Project(ctx, d.ProjectID)
+	if err != nil || d.Ref == "" {
+		return p.Name, err
+	}
+	return p.Name + " on " + strings.TrimPrefix(d.Ref, "refs/heads/"), nil
+}
+
+func issuedText(d redoubt.VEXDocument) string {
+	if d.IssuedAt.IsZero() {
+		return "-"
+	}
+	return d.IssuedAt.Format(time.DateOnly)
+}
+
+type vexShowCmd struct {
+	tenant
+	ID int64 `arg:"" help:"The document, by its id."`
+}
+
+// Run lists the statements of a document.
+func (c vexShowCmd) Run(a *app) error {
+	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
+		d, err := tx.VEXDocument(ctx, c.ID)
+		if err != nil {
+			return noVEX(c.ID, err)
+		}
+		where, err := whereVEX(ctx, tx, d)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%s %s\nversion %d of %s, by %s, read from %s\nfor %s, since %s by %s\n\n", d.Format, d.Name, d.Version, issuedText(d),
+			cmp.Or(d.Author, "-"), cmp.Or(d.File, "-"), where, d.ReceivedAt.Format(time.DateOnly), d.ReceivedBy)
+		rows := make([][]string, len(d.Statements))
+		for i := range d.Statements {
+			s := &d.Statements[i]
+			status := s.Status.String()
+			if s.Justification != "" {
+				status += " " + s.Justification
+			}
+			made := s.Triage()
+			rows[i] = []string{
+				strings.Join(s.Names, " "), aboutVEX(s), status, made.State.String() + strings.TrimRight(" "+made.Reason.String(), " "), strings.Join(strings.Fields(s.Detail), " "),
+			}
+		}
+		return table(a.out, "VULNERABILITY ABOUT SAYS MAKES DETAIL", rows)
+	})
+}
+
+// aboutVEX is what a statement is about.
+func aboutVEX(s *redoubt.VEXStatement) string {
+	about := make([]string, 0, len(s.Packages)+1)
+	for _, p := range s.Packages {
+		about = append(about, strings.TrimSuffix(p.Key+" "+p.Version, " "))
+	}
+	text := strings.Join(about, ", ")
+	if len(s.Product) > 0 && text != "" {
+		text += " in "
+	}
+	if len(s.Product) > 0 {
+		text += s.Product[0]
+	}
+	return text
+}
+
+func noVEX(id int64, err error) error {
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return fmt.Errorf("there is no VEX document %d; redoubt vex list shows what there is", id)
+	}
+	return err
+}
+
+type vexRemoveCmd struct {
+	tenant
+	ID int64 `arg:"" help:"The document, by its id."`
+}
+
+// Run ends the document.
+func (c vexRemoveCmd) Run(a *app) error {
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		d, changed, err := tx.RemoveVEX(ctx, c.ID)
+		if err != nil {
+			return "", noVEX(c.ID, err)
+		}
+		return fmt.Sprintf("VEX document %d is gone: %s; %s", d.ID, d.Name, decided(changed)), nil
+	})
+}

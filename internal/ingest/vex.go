@@ -1,0 +1,102 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// vexFirst puts documents before reports, which they may speak of.
+func vexFirst(reports []*redoubt.Report) []*redoubt.Report {
+	sorted := slices.Clone(reports)
+	slices.SortStableFunc(sorted, func(a, b *redoubt.Report) int {
+		switch {
+		case a.OnlyVEX() == b.OnlyVEX():
+			return 0
+		case a.OnlyVEX():
+			return -1
+		}
+		return 1
+	})
+	return sorted
+}
+
+// putVEX holds the documents of the upload for its project. One that came with
+// the primary branch, or with no ref at all, is for all refs; one of another ref
+// is for that alone, so that a change request hides nothing elsewhere. What an
+// SBOM says is replaced by what the next one of its source says, also where
+// that is nothing.
+func (a *application) putVEX(ctx context.Context) error {
+	for _, d := range a.documents() {
+		var strange []redoubt.Refusal
+		d.Statements, strange = ownStatements(d.Statements, a.project)
+		a.sum.Refused = append(a.sum.Refused, strange...)
+		if a.upload.Strict && len(strange) > 0 {
+			return invalidItems(strange)
+		}
+		receipt, err := a.s.PutVEX(ctx, d)
+		if err != nil {
+			return err
+		}
+		if len(a.upload.Report.VEX) > 0 || receipt.Outcome == redoubt.VEXWithdrawn {
+			a.sum.VEX = append(a.sum.VEX, receipt)
+		}
+	}
+	return nil
+}
+
+// documents are those of the upload as they are to be held.
+func (a *application) documents() []redoubt.VEXDocument {
+	r := a.upload.Report
+	list := slices.Clone(r.VEX)
+	said := slices.ContainsFunc(list, func(d redoubt.VEXDocument) bool { return d.Name == "" })
+	if !said && a.scan.Full && !r.Failed && r.Inventories != nil {
+		list = append(list, redoubt.VEXDocument{})
+	}
+	for i := range list {
+		d := &list[i]
+		if d.Name == "" {
+			d.Name = "SBOM of " + a.scan.Source
+			if d.IssuedAt = r.StartedAt; d.IssuedAt.IsZero() && !a.sum.Repeat {
+				d.IssuedAt = a.scan.StartedAt
+			}
+		}
+		d.ProjectID, d.Ref = a.project.ID, a.scan.Ref
+		if d.Ref == a.project.Primary() || d.Ref == redoubt.FullRef("") {
+			d.Ref = ""
+		}
+	}
+	return list
+}
+
+// ownStatements are those that are about the project, and tells of the others.
+func ownStatements(list []redoubt.VEXStatement, p redoubt.Project) (own []redoubt.VEXStatement, strange []redoubt.Refusal) {
+	own = make([]redoubt.VEXStatement, 0, len(list))
+	for i := range list {
+		s := &list[i]
+		if len(s.Product) > 0 && !s.Sole && !slices.ContainsFunc(s.Product, p.IsCalled) {
+			strange = append(strange, redoubt.Refusal{Item: "VEX statement of " + s.Names[0], Reason: fmt.Sprintf(
+				"its product %s is not known to be %s, and the document speaks of several products", strings.Join(s.Product, ", "), p.Name)})
+			continue
+		}
+		own = append(own, *s)
+	}
+	return own, strange
+}
+
+// vexDigests tell documents apart by what they say.
+func vexDigests(list []redoubt.VEXDocument) []string {
+	out := make([]string, 0, len(list))
+	for i := range list {
+		text, err := json.Marshal(list[i])
+		if err != nil {
+			text = []byte(err.Error()) // no document holds what JSON cannot
+		}
+		out = append(out, string(text))
+	}
+	return out
+}

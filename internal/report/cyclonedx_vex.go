@@ -1,0 +1,232 @@
+package report
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+
+	"github.com/redoubt/redoubt"
+)
+
+// cycloneDXVEX is what a BOM tells of itself as a VEX document.
+type cycloneDXVEX struct {
+	options Options
+	serial  text
+	version number
+	author  string
+	product []string // names of what the BOM describes
+	told    int      // affected parts
+}
+
+func (x *cycloneDXVEX) metadata(m *cdx.Metadata) {
+	for _, who := range []*cdx.OrganizationalEntity{m.Supplier, m.Manufacturer, m.Manufacture} { //nolint:staticcheck // older documents have no other
+		if who != nil && x.author == "" {
+			x.author = text(who.Name).name()
+		}
+	}
+	for _, who := range list(m.Authors) {
+		if x.author == "" {
+			x.author = firstOf(text(who.Name).name(), text(who.Email).name())
+		}
+	}
+	if c := m.Component; c != nil {
+		name := c.Name
+		if c.Group != "" {
+			name = c.Group + "/" + c.Name
+		}
+		x.product = texts{c.PackageURL, name}.names()
+	}
+}
+
+// boms are the references of the BOMs of an upload to packages, by serial
+// number without its scheme: a document refers to those of other files.
+type boms map[string]map[string]*part
+
+// standsAlone reports whether the BOM is a VEX document: it lists no packages,
+// and says something of vulnerabilities.
+func (c *cycloneDX) standsAlone() bool {
+	return len(c.rep.Inventories) == 0 && slices.ContainsFunc(c.vulnerabilities, func(v cdx.Vulnerability) bool { return v.Analysis != nil })
+}
+
+// document makes the report of a BOM that stands alone. What its references
+// mean is known when all files of the upload are read.
+func (c *cycloneDX) document() *redoubt.Report {
+	rep := vexReport(c.vex.options, redoubt.VEXDocument{
+		Name: c.vex.serial.name(), Format: "CycloneDX", Author: c.vex.author, Version: int64(c.vex.version), IssuedAt: c.rep.StartedAt.Truncate(time.Microsecond),
+	}, c.rep.Refused)
+	secrets := c.vex.options.secrets
+	secrets.last = append(secrets.last, func() {
+		c.rep = rep
+		rep.VEX[0].Statements = c.statements()
+	})
+	return rep
+}
+
+// analyses adds what an SBOM says of the vulnerabilities in it.
+func (c *cycloneDX) analyses() {
+	if serial := bomLink(c.vex.serial.name()); serial != "" {
+		c.vex.options.secrets.boms[serial] = c.byRef
+	}
+	if statements := c.statements(); len(statements) > 0 {
+		c.rep.VEX = []redoubt.VEXDocument{{
+			Format: "CycloneDX", Author: c.vex.author, File: c.file, IssuedAt: c.rep.StartedAt.Truncate(time.Microsecond), Statements: statements,
+		}}
+	}
+}
+
+// statements reads the analyses of the vulnerabilities.
+func (c *cycloneDX) statements() (out []redoubt.VEXStatement) {
+	open := c.open()
+	for i := range c.vulnerabilities {
+		v, item := &c.vulnerabilities[i], c.items[i]
+		if v.Analysis == nil {
+			continue
+		}
+		s := redoubt.VEXStatement{Names: vexNames(v.ID), At: vexTime(v.Analysis.LastUpdated, v.Analysis.FirstIssued)}
+		for _, r := range list(v.References) {
+			s.Names = distinct(append(s.Names, vexNames(r.ID)...))
+		}
+		if misfit := c.analysis(&s, v); misfit != "" {
+			c.refuse(item, "%s", misfit)
+			continue
+		}
+		for j, a := range list(v.Affects) {
+			place := fmt.Sprintf("%s.affects[%d]", item, j)
+			one, misfit := c.affected(s, a)
+			hides := one.Triage().State == redoubt.TriageIgnored
+			if misfit == "" && hides && open[[2]string{strings.ToUpper(v.ID), a.Ref}] {
+				misfit = "the same vulnerability of the same component stands in the document without an analysis too, so it does not count"
+			}
+			if misfit != "" {
+				c.refuse(place, "%s", misfit)
+				continue
+			}
+			out = append(out, one)
+		}
+	}
+	sole(out)
+	return out
+}
+
+// open has the vulnerabilities and components about which nothing is said.
+func (c *cycloneDX) open() map[[2]string]bool {
+	open := map[[2]string]bool{}
+	for i := range c.vulnerabilities {
+		if v := &c.vulnerabilities[i]; v.Analysis == nil {
+			for _, a := range list(v.Affects) {
+				open[[2]string{strings.ToUpper(v.ID), a.Ref}] = true
+			}
+		}
+	}
+	return open
+}
+
+// cycloneDXStates are the statuses of the states that an analysis has.
+var cycloneDXStates = map[cdx.ImpactAnalysisState]redoubt.VEXStatus{
+	cdx.IASResolved: redoubt.VEXFixed, cdx.IASResolvedWithPedigree: redoubt.VEXFixed, cdx.IASExploitable: redoubt.VEXAffected,
+	cdx.IASInTriage: redoubt.VEXUnderInvestigation, cdx.IASFalsePositive: redoubt.VEXFalsePositive, cdx.IASNotAffected: redoubt.VEXNotAffected,
+}
+
+// analysis reads what is said of a vulnerability, or tells why it cannot.
+func (c *cycloneDX) analysis(s *redoubt.VEXStatement, v *cdx.Vulnerability) (misfit string) {
+	a := v.Analysis
+	s.Status, s.Detail = cycloneDXStates[a.State], strings.TrimSpace(text(a.Detail).block())
+	if _, word, ok := redoubt.VEXJustification(string(a.Justification)); ok && word == string(a.Justification) && s.Status == redoubt.VEXNotAffected {
+		s.Justification = word
+	}
+	own := map[string]string{}
+	for _, p := range list(v.Properties) {
+		if name, ok := strings.CutPrefix(p.Name, "redoubt:triage"); ok {
+			own[name] = p.Value
+		}
+	}
+	switch {
+	case len(s.Names) == 0:
+		return "it has no id"
+	case a.State != "" && s.Status == 0:
+		return fmt.Sprintf("its analysis has the state %.40q, which CycloneDX does not have", text(a.State).name())
+	case a.State == "":
+		s.Status = redoubt.VEXUnclaimed
+	}
+	ownTriage(s, own[""], own["-reason"], own["-comment"])
+	if s.Own == nil && s.Status == redoubt.VEXUnclaimed {
+		if s.Status = redoubt.VEXAffected; own[""] != "fixing" {
+			return "its analysis has no state"
+		}
+		ownTriage(s, own[""], own["-reason"], own["-comment"]) // of what no code gets to
+	}
+	return ""
+}
+
+// affected adds what is affected to a statement, or tells why it cannot.
+func (c *cycloneDX) affected(s redoubt.VEXStatement, a cdx.Affects) (_ redoubt.VEXStatement, misfit string) {
+	ref, byRef, pkg, found := c.resolve(a.Ref)
+	switch p := byRef[ref]; {
+	case found:
+	case p != nil && p.skip: // software that holds packages
+		s.Product = append(texts{p.purl, p.name}.names(), text(ref).name())
+	case p != nil:
+		d := p.dependency()
+		pkg, found = vexPackageOf(d.Ecosystem, d.Name, d.Version), true
+	case ref != "" && ref == c.root:
+		s.Product = append(slices.Clone(c.vex.product), text(ref).name())
+	default:
+		return s, fmt.Sprintf("no component %q is known; send the BOM that it is of in the same upload, or refer to components by package URL", text(a.Ref).name())
+	}
+	versions := list(a.Range)
+	exact := texts{}
+	for _, v := range versions {
+		exact = append(exact, v.Version)
+	}
+	switch exact := exact.names(); {
+	case found && pkg.Version != "":
+		s.Packages = []redoubt.VEXPackage{pkg}
+	case found && len(versions) == 0:
+		s.Packages = []redoubt.VEXPackage{pkg}
+	case found && len(exact) == len(versions):
+		for _, v := range exact {
+			s.Packages = append(s.Packages, redoubt.VEXPackage{Key: pkg.Key, Version: redoubt.PackageVersion(pkg.Key, v)})
+		}
+	case found:
+		return s, "it tells versions as a range, which is not understood; list them"
+	case len(versions) > 0:
+		return s, "it is about versions of the product, which projects do not have; say it of a component"
+	}
+	if c.vex.told += 1 + len(s.Packages); c.vex.told > c.limit {
+		return s, "the document has more of them than are read"
+	}
+	return s, ""
+}
+
+// resolve follows a reference: within the document, as a BOM-Link to another of
+// the upload, or as the package URL that many tools use.
+func (c *cycloneDX) resolve(ref string) (name string, byRef map[string]*part, pkg redoubt.VEXPackage, isPURL bool) {
+	byRef = c.byRef
+	if rest, ok := strings.CutPrefix(ref, "urn:cdx:"); ok {
+		link, target, _ := strings.Cut(rest, "#")
+		serial, _, _ := strings.Cut(link, "/")
+		if decoded, err := url.PathUnescape(target); err == nil && !strings.HasPrefix(target, "pkg:") {
+			target = decoded
+		}
+		if ref = target; bomLink(c.vex.serial.name()) != strings.ToLower(serial) {
+			byRef = c.vex.options.secrets.boms[strings.ToLower(serial)]
+		}
+	}
+	if byRef[ref] == nil {
+		pkg, isPURL = vexPackage(ref)
+	}
+	return ref, byRef, pkg, isPURL
+}
+
+// bomLink is a serial number as BOM-Links have it.
+func bomLink(serial string) string {
+	rest, ok := strings.CutPrefix(strings.ToLower(serial), "urn:uuid:")
+	if !ok {
+		return ""
+	}
+	return rest
+}

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/package-url/packageurl-go"
+
+	"github.com/redoubt/redoubt"
+)
+
+// vexReport makes a report of a document that stands alone. A document that
+// does not name itself goes by its file.
+func vexReport(o Options, d redoubt.VEXDocument, refused []redoubt.Refusal) *redoubt.Report {
+	d.File = fileInRepository(o)
+	if d.Name == "" {
+		d.Name = "file " + d.File
+	}
+	return &redoubt.Report{
+		Tool: redoubt.ToolVEX, Category: text(o.Category).name(), Products: redoubt.Products(0).With(redoubt.SCA),
+		VEX: []redoubt.VEXDocument{d}, Refused: refused,
+	}
+}
+
+// vexNames cleans the names of a vulnerability.
+func vexNames(list ...string) []string {
+	names := texts(list).names()
+	for i := range names {
+		names[i] = strings.ToUpper(names[i])
+	}
+	return distinct(names)
+}
+
+// vexPackage names the package of a package URL as findings do. It is false for
+// what is none, and for what is no package but holds some.
+func vexPackage(purl string) (redoubt.VEXPackage, bool) {
+	if !strings.HasPrefix(purl, "pkg:") {
+		return redoubt.VEXPackage{}, false
+	}
+	ecosystem, name, version, ok := readPURL(purl)
+	if !ok || slices.Contains(holders, ecosystem) {
+		return redoubt.VEXPackage{}, false
+	}
+	return vexPackageOf(ecosystem, name, version), true
+}
+
+// holders are types of package URLs of what holds packages: repositories,
+// images and whatever has no registry.
+var holders = []string{
+	packageurl.TypeGithub, packageurl.TypeBitbucket, "gitlab", packageurl.TypeOCI, packageurl.TypeDocker, packageurl.TypeGeneric,
+}
+
+func vexPackageOf(ecosystem, name, version string) redoubt.VEXPackage {
+	key := redoubt.PackageKey(ecosystem, text(name).name())
+	return redoubt.VEXPackage{Key: key, Version: redoubt.PackageVersion(key, text(version).name())}
+}
+
+// sole marks the statements of a document that speaks of one product only.
+func sole(statements []redoubt.VEXStatement) {
+	products := map[string]bool{}
+	for i := range statements {
+		if s := &statements[i]; len(s.Product) > 0 {
+			products[withoutQualifiers(s.Product[0])] = true
+		}
+	}
+	for i := range statements {
+		statements[i].Sole = len(products) == 1 && len(statements[i].Product) > 0
+	}
+}
+
+// withoutQualifiers makes one of the package URLs of a product's builds.
+func withoutQualifiers(product string) string {
+	if strings.HasPrefix(product, "pkg:") {
+		product, _, _ = strings.Cut(product, "?")
+	}
+	return product
+}
+
+// ownNote is how a Redoubt tells a triage in text.
+var ownNote = regexp.MustCompile(`^Redoubt triage: ([a-z]+)(?:, ([a-z_]+))?\.(?: ([\s\S]*))?$`)
+
+// ownTriage reads a triage that a Redoubt wrote, from its words. It counts only
+// where the statement is the one that Redoubt makes of it, so that nobody hides
+// one behind another.
+func ownTriage(s *redoubt.VEXStatement, state, reason, comment string) {
+	var own redoubt.VEXTriage
+	var ok bool
+	if own.State, ok = redoubt.ParseTriageState(state); !ok {
+		return
+	}
+	if own.Reason, ok = redoubt.ParseTriageReason(reason); !ok && reason != "" || (own.Reason != 0) != (own.State == redoubt.TriageIgnored) {
+		return
+	}
+	if own.Comment = multiLine(comment, maxBlock); len([]rune(own.Comment)) > redoubt.MaxNote {
+		return
+	}
+	made, ok := redoubt.VEXOf(redoubt.Triage{State: own.State, Reason: own.Reason, Comment: own.Comment})
+	if !ok || made.Status != s.Status {
+		return
+	}
+	s.Own, s.Justification, s.Detail = &own, made.Justification, made.Detail
+}
+
+// vexTime reads the first of some times that is one.
+func vexTime(list ...string) time.Time {
+	for _, t := range list {
+		if at := sarifTime(t).time(); !at.IsZero() {
+			return at.Truncate(time.Microsecond)
+		}
+	}
+	return time.Time{}
+}
