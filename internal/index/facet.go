@@ -2,10 +2,7 @@ package index
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
-
-	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/redoubt/redoubt"
 )
@@ -72,79 +69,6 @@ type facetKind struct {
 	forget func(*redoubt.FindingFilter)
 	field  field                                  // fields: no field of a row tells
 	values func(s *state, number uint32) []string // of a value of the field
-}
-
-// facet counts a facet's values among the rows that the question selects but
-// for the facet's own filter. b is what it selects with it.
-func (s *state) facet(p *partition, b *roaring.Bitmap, q *Question, asked FacetAsked) FacetCounts {
-	kind, ok := facetKinds[asked.Facet]
-	if !ok {
-		return FacetCounts{}
-	}
-	counts := map[string]int{}
-	rows := s.without(p, b, &q.Filter, kind.forget)
-	if asked.Facet == FacetRef && q.Filter.Dedup {
-		rows = s.perRef(p, &q.Filter, kind.forget)
-	}
-	switch {
-	case kind.field == fields:
-		return cut(s.modes(p, rows), q.Values, asked.Keep)
-	case asked.Facet == FacetEnds:
-		return cut(s.ending(p, rows, q.Now), q.Values, asked.Keep)
-	case asked.Facet == FacetAssignee:
-		if n := s.assignedTo(p, []string{redoubt.AssigneeNobody}).AndCardinality(rows); n > 0 {
-			counts[redoubt.AssigneeNobody] = int(n)
-		}
-	}
-	for number, n := range p.tally(rows, kind.field) {
-		if n > 0 {
-			for _, value := range kind.values(s, uint32(number)) {
-				counts[value] += n
-			}
-		}
-	}
-	delete(counts, "")
-	return cut(counts, q.Values, asked.Keep)
-}
-
-// modes counts the rows by what policies want of their rule.
-func (s *state) modes(p *partition, rows *roaring.Bitmap) map[string]int {
-	counts := map[string]int{}
-	for _, mode := range []redoubt.PolicyMode{redoubt.ModeMonitor, redoubt.ModeComment, redoubt.ModeBlock} {
-		if n := s.inModes(p, []redoubt.PolicyMode{mode}).AndCardinality(rows); n > 0 {
-			counts[mode.String()] = int(n)
-		}
-	}
-	return counts
-}
-
-// without returns the rows that a filter selects when one facet is forgotten.
-func (s *state) without(p *partition, b *roaring.Bitmap, f *redoubt.FindingFilter, forget func(*redoubt.FindingFilter)) *roaring.Bitmap {
-	other := forgotten(f, forget)
-	if reflect.DeepEqual(&other, f) {
-		return b
-	}
-	return s.selected(p, &other)
-}
-
-// perRef returns what dedup keeps on each ref alone, which is what choosing one
-// ref would show.
-func (s *state) perRef(p *partition, f *redoubt.FindingFilter, forget func(*redoubt.FindingFilter)) *roaring.Bitmap {
-	other := forgotten(f, forget)
-	other.Dedup = false
-	return roaring.And(s.selected(p, &other), p.having(byRepresentativeRef, 1))
-}
-
-// forgotten is a filter without one of its members, as exception too.
-func forgotten(f *redoubt.FindingFilter, forget func(*redoubt.FindingFilter)) redoubt.FindingFilter {
-	other := *f
-	forget(&other)
-	if f.Except != nil {
-		except := *f.Except
-		forget(&except)
-		other.Except = &except
-	}
-	return other
 }
 
 // cut keeps the most frequent values, and those that are to be kept.

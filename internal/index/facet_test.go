@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -283,7 +284,7 @@ func (w *world) checkListing(t *rapid.T, v *View, f redoubt.FindingFilter, want 
 	})).Draw(t, "facet")
 	q := Question{
 		Filter: f, Order: Order(rapid.IntRange(0, 2).Draw(t, "order")), Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: 3,
-		Values: 100, Facets: []FacetAsked{{facet, []string{"kept"}}}, Groups: ByRule, Now: someDay,
+		Values: 100, Facets: []FacetAsked{{facet, []string{"kept"}}}, Groups: []Grouping{ByRule, ByProject}, Now: someDay,
 	}
 	got, err := v.Ask(context.Background(), q)
 	if err != nil {
@@ -308,12 +309,36 @@ func (w *world) checkListing(t *rapid.T, v *View, f redoubt.FindingFilter, want 
 	if diff := gocmp.Diff(ordered(want, q), ids); diff != "" {
 		t.Errorf("order %d of %+v (-naive +got):\n%s", q.Order, f, diff)
 	}
-	total := 0
-	for _, g := range got.Groups {
-		total += g.Total
+	w.checkGroups(t, got.Groups, f, want)
+}
+
+// checkGroups compares groups with what the findings of a list share.
+func (w *world) checkGroups(t *rapid.T, got map[Grouping][]Group, f redoubt.FindingFilter, list []redoubt.IndexedFinding) {
+	naive := map[Grouping]map[string]Group{ByRule: {}, ByProject: {}}
+	for _, finding := range list {
+		project := w.projects[finding.ProjectID]
+		for by, g := range map[Grouping]Group{ByRule: {Name: w.rules[finding.RuleID].Name}, ByProject: {Name: project.Name}} {
+			if known, ok := naive[by][g.Name]; ok {
+				g = known
+			}
+			g.Total++
+			g.Severity[finding.Severity]++
+			naive[by][g.Name] = g
+		}
 	}
-	if total != len(want) {
-		t.Errorf("groups of %+v hold %d findings, want %d", f, total, len(want))
+	for by, groups := range naive {
+		want := slices.AppendSeq([]Group{}, maps.Values(groups))
+		slices.SortFunc(want, worst)
+		for i := range got[by] {
+			g := &got[by][i]
+			if by == ByProject && w.projects[g.ID].Name != g.Name { // several may have the name here
+				t.Errorf("the project of group %+v is %+v", g, w.projects[g.ID])
+			}
+			g.ID = 0
+		}
+		if diff := gocmp.Diff(want, got[by]); diff != "" {
+			t.Errorf("groups %d of %+v (-naive +got):\n%s", by, f, diff)
+		}
 	}
 }
 

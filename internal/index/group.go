@@ -14,8 +14,7 @@ type Grouping uint8
 
 // Groupings.
 const (
-	NoGroups Grouping = iota
-	ByRule
+	ByRule Grouping = iota
 	ByProject
 )
 
@@ -28,37 +27,54 @@ type Group struct {
 }
 
 // groups counts the rows of a set by what they share, the worst first.
-func (s *state) groups(p *partition, b *roaring.Bitmap, by Grouping) []Group {
-	kind := facetKinds[FacetRule]
-	switch by {
-	case NoGroups:
-		return nil
-	case ByProject:
-		kind = facetKinds[FacetProject]
+func (s *state) groups(p *partition, b *roaring.Bitmap, by []Grouping) map[Grouping][]Group {
+	fields, byName := make([]field, len(by)), make([]map[string]*Group, len(by))
+	for i := range by {
+		fields[i], byName[i] = by[i].kind().field, map[string]*Group{}
 	}
-	byName := map[string]*Group{}
-	for severity := redoubt.SeverityLow; severity <= redoubt.SeverityCritical; severity++ {
-		for number, n := range p.tally(roaring.And(b, p.having(bySeverity, uint32(severity))), kind.field) {
-			if n == 0 {
-				continue
-			}
-			name := kind.values(s, uint32(number))[0]
-			if byName[name] == nil {
-				byName[name] = &Group{Name: name}
-				if by == ByProject {
-					byName[name].ID = s.projects.ids[number]
-				}
-			}
-			byName[name].Severity[severity] += n
-			byName[name].Total += n
+	for severity := redoubt.SeverityLow; len(by) > 0 && severity <= redoubt.SeverityCritical; severity++ {
+		for i, counts := range p.tally(roaring.And(b, p.having(bySeverity, uint32(severity))), fields...) {
+			s.group(byName[i], by[i], severity, counts)
 		}
 	}
-	out := make([]Group, 0, len(byName))
-	for _, g := range byName {
-		out = append(out, *g)
+	out := map[Grouping][]Group{}
+	for i, groups := range byName {
+		list := make([]Group, 0, len(groups))
+		for _, g := range groups {
+			list = append(list, *g)
+		}
+		slices.SortFunc(list, worst)
+		out[by[i]] = list
 	}
-	slices.SortFunc(out, worst)
 	return out
+}
+
+// kind is the facet whose values groups are of.
+func (by Grouping) kind() facetKind {
+	if by == ByProject {
+		return facetKinds[FacetProject]
+	}
+	return facetKinds[FacetRule]
+}
+
+// group adds what was counted of a severity to groups.
+func (s *state) group(byName map[string]*Group, by Grouping, severity redoubt.Severity, counts []int) {
+	for number, n := range counts {
+		if n == 0 {
+			continue
+		}
+		name := by.kind().values(s, uint32(number))[0]
+		g := byName[name]
+		if g == nil {
+			g = &Group{Name: name}
+			if by == ByProject {
+				g.ID = s.projects.ids[number]
+			}
+			byName[name] = g
+		}
+		g.Severity[severity] += n
+		g.Total += n
+	}
 }
 
 // worst orders groups by how many of the worst severity they have, then of the

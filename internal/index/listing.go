@@ -26,9 +26,9 @@ type Question struct {
 	Skip   int
 	Size   int
 	Facets []FacetAsked
-	Values int       // how many values of a facet at most
-	Groups Grouping  // none, or what to group by
-	Now    time.Time // from when on FacetEnds counts days
+	Values int        // how many values of a facet at most
+	Groups []Grouping // what to group by, each apart
+	Now    time.Time  // from when on FacetEnds counts days
 }
 
 // Listing answers a Question: its numbers agree with each other and with Count.
@@ -36,20 +36,20 @@ type Listing struct {
 	Total  int // findings that the filter selects
 	Page   *Page
 	Facets map[Facet]FacetCounts
-	Groups []Group
+	Groups map[Grouping][]Group // as asked
 }
 
 // Ask answers a question about findings. Errors are those of reading bodies.
 func (v *View) Ask(ctx context.Context, q Question) (*Listing, error) {
 	out := &Listing{Page: &Page{issueType: q.Filter.IssueType}, Facets: map[Facet]FacetCounts{}}
 	v.read(q.Filter.IssueType, func(s *state, p *partition) {
-		b := s.selected(p, &q.Filter)
-		out.Total = int(b.GetCardinality())
-		out.Page.copy(s, p, p.ordered(b, q.Order, max(q.Skip, 0), q.Size))
+		a := s.asking(p, &q)
+		out.Total = int(a.rows.GetCardinality())
+		out.Page.copy(s, p, p.ordered(a.rows, q.Order, max(q.Skip, 0), q.Size))
 		for _, asked := range q.Facets {
-			out.Facets[asked.Facet] = s.facet(p, b, &q, asked)
+			out.Facets[asked.Facet] = a.facet(asked)
 		}
-		out.Groups = s.groups(p, b, q.Groups)
+		out.Groups = s.groups(p, a.rows, q.Groups)
 	})
 	return out, out.Page.fetch(ctx, v.d.x.src, v.d.id)
 }

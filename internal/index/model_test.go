@@ -182,19 +182,13 @@ func checkInvariants(t *rapid.T, w *world, x *Index) {
 
 // checkColumns compares what the columns repeat with the rows.
 func checkColumns(t *rapid.T, s *state, p *partition) {
-	if len(p.columns.ended) != len(p.rows) {
-		t.Fatalf("%d ends of %d rows", len(p.columns.ended), len(p.rows))
-	}
 	for id, ordinal := range p.where {
 		r := &p.rows[ordinal]
 		if primary := r.ref == s.projects.entries[r.project].primaryRef; primary != (r.primary == 1) {
 			t.Fatalf("finding %d on the primary branch: %v, marked %d", id, primary, r.primary)
 		}
-		if got := p.columns.ended[ordinal]; got != r.ended() {
-			t.Fatalf("finding %d ended at %d, its column says %d", id, r.ended(), got)
-		}
 		for f := range numbered {
-			column, want := p.columns.numbers[f], r.value(f)
+			column, want := p.columns[f], r.value(f)
 			if column == nil && want != 0 || column != nil && column[ordinal] != want {
 				t.Fatalf("finding %d has %d of field %d, its column does not", id, want, f)
 			}

@@ -77,7 +77,6 @@ const (
 	byPackage
 	bySecretType
 	byAssignee
-	byUntil  // when the decision ends
 	numbered // how many of them: these have columns
 
 	bySeverity field = iota - 1
@@ -97,7 +96,9 @@ const (
 	byRepresentative
 	byRepresentativeRef
 	byPrimary
-	fields // how many
+	byUntil // when the decision ends
+	byEnded // the day on which it ceased to be open: see endedOn
+	fields  // how many
 )
 
 const (
@@ -124,6 +125,8 @@ func (r *row) value(f field) uint32 {
 		return r.assignee
 	case byUntil:
 		return r.until
+	case byEnded:
+		return r.endedOn()
 	}
 	return uint32(r.small(f))
 }

@@ -31,17 +31,16 @@ func (v *View) Trend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
 		at[i] = t.UnixMicro()
 	}
 	began := make([]int, len(ends)) // up to each end
-	fixed, decided := make([]int, len(ends)+1), make([]int, len(ends)+1)
+	fixed, decided := make([]int, len(ends)), make([]int, len(ends))
 	out := make([]TrendPoint, len(ends)-1)
 	v.read(f.IssueType, func(s *state, p *partition) {
 		b := s.selected(p, &f)
 		for i, t := range ends { // rows stand in the order of their beginnings
 			began[i] = below(b, p.lowerBound(t.Truncate(time.Microsecond).Add(time.Microsecond)))
 		}
-		notOpen := roaring.AndNot(b, p.having(byStatus, uint32(redoubt.StatusOpen)))
 		byScan := p.having(byStatus, uint32(redoubt.StatusFixed))
-		p.endings(fixed, roaring.And(notOpen, byScan), at)
-		p.endings(decided, roaring.AndNot(notOpen, byScan), at)
+		fixed = p.endings(roaring.And(b, byScan), at)
+		decided = p.endings(roaring.AndNot(roaring.AndNot(b, byScan), p.having(byStatus, uint32(redoubt.StatusOpen))), at)
 	})
 	closed := fixed[0] + decided[0]
 	for i := range out {
@@ -49,22 +48,6 @@ func (v *View) Trend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
 		out[i] = TrendPoint{At: ends[i+1], New: began[i+1] - began[i], Fixed: fixed[i+1], Decided: decided[i+1], Open: began[i+1] - closed}
 	}
 	return out
-}
-
-// endings counts when rows that are not open ceased to be: up to each of the
-// few ends after the one before, and at last beyond all.
-func (p *partition) endings(counts []int, rows *roaring.Bitmap, ends []int64) {
-	for batch := range batches(rows) {
-		for _, ordinal := range batch {
-			at, past := p.columns.ended[ordinal], 0
-			for _, end := range ends {
-				if at > end {
-					past++
-				}
-			}
-			counts[past]++
-		}
-	}
 }
 
 // FixTime is how long it took to fix findings of one severity.
@@ -84,13 +67,11 @@ func (v *View) FixTimes(f redoubt.FindingFilter, since time.Time) []FixTime {
 	f.Statuses = []redoubt.Status{redoubt.StatusFixed}
 	hours := make([][]int, redoubt.SeverityCritical+1)
 	v.read(f.IssueType, func(s *state, p *partition) {
-		for batch := range batches(s.selected(p, &f)) {
-			for _, ordinal := range batch {
-				if p.columns.ended[ordinal] < since.UnixMicro() { // not before it was fixed
-					continue
-				}
+		rows, from := s.selected(p, &f), since.UnixMicro()
+		for day := dayOf(from); int(day) < len(p.values[byEnded]); day++ { // a finding ends when it is fixed, or later
+			for ordinal := range roaring.Values(roaring.And(rows, p.having(byEnded, day))) {
 				r := &p.rows[ordinal]
-				if r.stateAt < since.UnixMicro() || r.severity == 0 {
+				if r.stateAt < from || r.severity == 0 {
 					continue
 				}
 				if hours[r.severity] == nil {

@@ -140,7 +140,9 @@ func (v *visit) findingsPage(s *search) (*findingsPage, error) {
 		p.Rows = append(p.Rows, v.findingRow(s, f))
 	}
 	p.options()
-	p.grouped(answer.Groups)
+	for _, groups := range answer.Groups { // of one kind at most
+		p.grouped(groups)
+	}
 	if s.group == "" {
 		p.Pages = newPager(s.page, perPage, answer.Total, s.onPage)
 	}

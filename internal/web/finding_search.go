@@ -282,9 +282,9 @@ func (s *search) question() index.Question {
 	}
 	switch s.group {
 	case "rule":
-		q.Groups = index.ByRule
+		q.Groups = []index.Grouping{index.ByRule}
 	case "project":
-		q.Groups = index.ByProject
+		q.Groups = []index.Grouping{index.ByProject}
 	}
 	for _, f := range facetsOf(s.product.Type) {
 		q.Facets = append(q.Facets, index.FacetAsked{Facet: f.key, Keep: s.chosen(f)})

@@ -123,23 +123,19 @@ func (v *visit) stand(view *index.View, p *overviewPage, product product) error 
 	filter := every(product)
 	filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
 	s := standing{Product: product, Address: v.to(product.Path)}
-	for _, by := range []struct {
-		groups index.Grouping
-		into   *[]topRow
-	}{{index.ByRule, &p.Rules}, {index.ByProject, &p.Projects}} {
-		answer, err := view.Ask(v.r.Context(), index.Question{Filter: filter, Groups: by.groups, Values: 5, Facets: []index.FacetAsked{{Facet: index.FacetSeverity}}})
-		if err != nil {
-			return err
-		}
-		s.Open = answer.Total
-		s.severities(answer.Facets[index.FacetSeverity])
-		for _, g := range answer.Groups {
-			address := s.Address + "?rules=" + url.QueryEscape(g.Name)
-			if by.groups == index.ByProject {
-				address = v.to("/projects/" + decimal(g.ID))
-			}
-			addTop(by.into, g, address)
-		}
+	answer, err := view.Ask(v.r.Context(), index.Question{
+		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetAsked{{Facet: index.FacetSeverity}},
+	})
+	if err != nil {
+		return err
+	}
+	s.Open = answer.Total
+	s.severities(answer.Facets[index.FacetSeverity])
+	for _, g := range answer.Groups[index.ByRule] {
+		addTop(&p.Rules, g, s.Address+"?rules="+url.QueryEscape(g.Name))
+	}
+	for _, g := range answer.Groups[index.ByProject] {
+		addTop(&p.Projects, g, v.to("/projects/"+decimal(g.ID)))
 	}
 	p.Open += s.Open
 	p.Products = append(p.Products, s)

@@ -99,11 +99,11 @@ func (v *visit) projectRows() ([]projectRow, error) {
 	for _, p := range products {
 		filter := every(p)
 		filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
-		answer, err := view.Ask(v.r.Context(), index.Question{Filter: filter, Groups: index.ByProject})
+		answer, err := view.Ask(v.r.Context(), index.Question{Filter: filter, Groups: []index.Grouping{index.ByProject}})
 		if err != nil {
 			return nil, err
 		}
-		for _, g := range answer.Groups {
+		for _, g := range answer.Groups[index.ByProject] {
 			if open[g.Name] == nil {
 				open[g.Name] = new([redoubt.SeverityCritical + 1]int)
 			}

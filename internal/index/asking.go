@@ -1,0 +1,134 @@
+package index
+
+import (
+	"reflect"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/redoubt/redoubt"
+)
+
+// asking answers one question. Facets that have no filter of their own count
+// the same rows, and some of them by the same field, so what was counted is kept
+// until the question is answered.
+type asking struct {
+	s       *state
+	p       *partition
+	q       *Question
+	rows    *roaring.Bitmap // what the question selects
+	counted map[counting][]int
+}
+
+// counting is a set of rows and what they are counted by.
+type counting struct {
+	rows  *roaring.Bitmap
+	field field
+}
+
+func (s *state) asking(p *partition, q *Question) *asking {
+	return &asking{s, p, q, s.selected(p, &q.Filter), map[counting][]int{}}
+}
+
+func (a *asking) tally(rows *roaring.Bitmap, f field) []int {
+	key := counting{rows, f}
+	if _, ok := a.counted[key]; !ok {
+		a.counted[key] = a.p.tally(rows, f)[0]
+	}
+	return a.counted[key]
+}
+
+// facet counts a facet's values among the rows that the question selects but
+// for the facet's own filter.
+func (a *asking) facet(asked FacetAsked) FacetCounts {
+	kind, ok := facetKinds[asked.Facet]
+	if !ok {
+		return FacetCounts{}
+	}
+	rows := a.without(kind.forget)
+	if asked.Facet == FacetRef && a.q.Filter.Dedup {
+		rows = a.perRef(kind.forget)
+	}
+	return cut(a.counts(asked.Facet, kind, rows), a.q.Values, asked.Keep)
+}
+
+// counts counts rows by the values of a facet.
+func (a *asking) counts(facet Facet, kind facetKind, rows *roaring.Bitmap) map[string]int {
+	switch {
+	case kind.field == fields:
+		return a.modes(rows)
+	case facet == FacetEnds:
+		return a.s.ending(a.p, rows, a.q.Now)
+	}
+	counts := map[string]int{}
+	if facet == FacetAssignee {
+		if n := a.s.assignedTo(a.p, []string{redoubt.AssigneeNobody}).AndCardinality(rows); n > 0 {
+			counts[redoubt.AssigneeNobody] = int(n)
+		}
+	}
+	for number, n := range a.tally(rows, kind.field) {
+		if n > 0 {
+			for _, value := range kind.values(a.s, uint32(number)) {
+				counts[value] += n
+			}
+		}
+	}
+	delete(counts, "")
+	return counts
+}
+
+// modes counts rows by what policies want of their rule.
+func (a *asking) modes(rows *roaring.Bitmap) map[string]int {
+	var byMode [redoubt.ModeBlock + 1]int
+	if len(a.s.audiences) == 1 {
+		for number, n := range a.tally(rows, byRule) {
+			if n > 0 {
+				byMode[a.s.rules.entries[number].stances[0].mode] += n
+			}
+		}
+	} else if a.p.columns[byRule] != nil {
+		projects, rules := a.p.columns[byProject], a.p.columns[byRule]
+		for batch := range batches(rows) {
+			for _, ordinal := range batch {
+				audience := a.s.projects.entries[projects[ordinal]].audience
+				byMode[a.s.rules.entries[rules[ordinal]].stances[audience].mode]++
+			}
+		}
+	}
+	counts := map[string]int{}
+	for mode, n := range byMode {
+		if n > 0 && mode > 0 { // 0 where there is no policy
+			counts[redoubt.PolicyMode(mode).String()] = n
+		}
+	}
+	return counts
+}
+
+// without returns the rows that the question selects when one facet is
+// forgotten.
+func (a *asking) without(forget func(*redoubt.FindingFilter)) *roaring.Bitmap {
+	other := forgotten(&a.q.Filter, forget)
+	if reflect.DeepEqual(&other, &a.q.Filter) {
+		return a.rows
+	}
+	return a.s.selected(a.p, &other)
+}
+
+// perRef returns what dedup keeps on each ref alone, which is what choosing one
+// ref would show.
+func (a *asking) perRef(forget func(*redoubt.FindingFilter)) *roaring.Bitmap {
+	other := forgotten(&a.q.Filter, forget)
+	other.Dedup = false
+	return roaring.And(a.s.selected(a.p, &other), a.p.having(byRepresentativeRef, 1))
+}
+
+// forgotten is a filter without one of its members, as exception too.
+func forgotten(f *redoubt.FindingFilter, forget func(*redoubt.FindingFilter)) redoubt.FindingFilter {
+	other := *f
+	forget(&other)
+	if f.Except != nil {
+		except := *f.Except
+		forget(&except)
+		other.Except = &except
+	}
+	return other
+}

@@ -1,0 +1,71 @@
+package index
+
+import (
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/redoubt/redoubt"
+)
+
+// What ceased to be open has a bitmap for the day on which it did. A trend looks
+// at the days that it spans, and at rows only on the few days that one of its
+// ends cuts in two: its cost is that of what happened, not of what there is.
+
+// ended is when a finding ceased to be open: by a scan, or by a decision, which
+// may be older than the finding.
+func (r *row) ended() int64 {
+	if redoubt.Status(r.status) == redoubt.StatusFixed || redoubt.State(r.state) == redoubt.Muted {
+		return max(r.stateAt, r.relevant)
+	}
+	return max(r.triagedAt, r.relevant)
+}
+
+// endedOn is the value of byEnded: the day, or 0 while the finding is open.
+func (r *row) endedOn() uint32 {
+	if redoubt.Status(r.status) == redoubt.StatusOpen {
+		return 0
+	}
+	return dayOf(r.ended())
+}
+
+// lastDay bounds the days that are told apart, in 2079. Later times are on it,
+// as those before 1970 are on the first.
+const lastDay = 40_000
+
+// dayOf numbers the day of a time in microseconds, from 1 on.
+func dayOf(at int64) uint32 { return uint32(min(max(at/dayMicros, 0), lastDay-1) + 1) }
+
+// endings counts the rows of a set, none of which is open, by when they ceased
+// to be: up to each of a few ascending ends, and after the one before it.
+func (p *partition) endings(b *roaring.Bitmap, ends []int64) []int {
+	counts := make([]int, len(ends)+1)
+	past := 0 // ends on the days before
+	for day := dayOf(ends[0]); int(day) < len(p.values[byEnded]); day++ {
+		on := past // and up to this one
+		for on < len(ends) && dayOf(ends[on]) == day {
+			on++
+		}
+		if rows := p.having(byEnded, day); on == past {
+			counts[past] += int(rows.AndCardinality(b))
+		} else {
+			p.endingsWithin(counts[past:], roaring.And(rows, b), ends[past:on])
+		}
+		past = on
+	}
+	total := int(b.GetCardinality())
+	counts[0] = total
+	for _, n := range counts[1:] {
+		counts[0] -= n
+	}
+	return counts[:len(ends)]
+}
+
+// endingsWithin counts rows of a day on which there are ends.
+func (p *partition) endingsWithin(counts []int, rows *roaring.Bitmap, ends []int64) {
+	for ordinal := range roaring.Values(rows) {
+		at, past := p.rows[ordinal].ended(), 0
+		for past < len(ends) && at > ends[past] {
+			past++
+		}
+		counts[past]++
+	}
+}
