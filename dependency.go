@@ -26,6 +26,10 @@ type Hash struct {
 type Inventory struct {
 	Lockfile     string
 	Dependencies []Dependency // ids and projects unset
+
+	// Untold names packages that whoever states this cannot tell of, as Go's
+	// standard library: what another statement said of them stays.
+	Untold []string
 }
 
 // LockfileSummary counts what a lockfile holds.

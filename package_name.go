@@ -60,13 +60,17 @@ func normalPackage(ecosystem, name string) string {
 	return name
 }
 
+// goRelease is a release of Go before the final one, as 1.22rc1, which records
+// spell 1.22-rc.1.
+var goRelease = regexp.MustCompile(`^(\d+\.\d+(?:\.\d+)?)(alpha|beta|rc)(\d+)$`)
+
 // PackageVersion spells a version of a package, named by its key, as advisories
 // do: Go's own releases are go1.22 where they are listed as a package, and
 // modules carry a v.
 func PackageVersion(key, version string) string {
 	switch {
 	case key == "gomod/stdlib" || key == "gomod/toolchain":
-		return strings.TrimPrefix(strings.TrimPrefix(version, "v"), "go")
+		return goRelease.ReplaceAllString(strings.TrimPrefix(strings.TrimPrefix(version, "v"), "go"), "$1-$2.$3")
 	case strings.HasPrefix(key, "gomod/"):
 		return strings.TrimPrefix(version, "v")
 	}

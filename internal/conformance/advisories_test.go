@@ -252,6 +252,21 @@ func TestAdvisoryAndImpact(t *testing.T) {
 
 // TestAScannerTakesOver: the scanner's finding stands for the advisory's, with
 // its triage, and gives it back.
+// Go's own library is in no list of modules, but has advisories all the same. A
+// scanner that lists the modules of go.mod knows nothing of it.
+func TestGoStdlibHasAdvisories(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.publish(t, record{id: "GO-2024-2609", aliases: []string{"CVE-2024-24784"}, ecosystem: "Go", name: "stdlib", fixed: "1.21.8", severity: "HIGH"})
+		s.uploadFiles(t, "acme/shop", "main", file{"go.mod", []byte("module a.example/b\n\ngo 1.20\n\ntoolchain go1.21.7\n\nrequire x.example/y v1.2.3\n")})
+		wants(t, "vulnerable", s.supply(t, ""), "1 stdlib@1.21.7 CVE-2024-24784 open")
+		s.uploadFiles(t, "acme/shop", "main", file{"bom.json", []byte(`{"bomFormat":"CycloneDX","specVersion":"1.6","version":1,"components":[{"type":"library",
+			"name":"x.example/y","version":"v1.2.3","purl":"pkg:golang/x.example/y@v1.2.3","properties":[{"name":"syft:location:0:path","value":"/go.mod"}]}]}`)})
+		wants(t, "after another's list of the modules", s.supply(t, ""), "1 stdlib@1.21.7 CVE-2024-24784 open")
+		s.uploadFiles(t, "acme/shop", "main", file{"go.mod", []byte("module a.example/b\n\ngo 1.22.1\n\nrequire x.example/y v1.2.3\n")})
+		wants(t, "upgraded", s.supply(t, ""), "1 stdlib@1.21.7 CVE-2024-24784 fixed")
+	})
+}
+
 func TestAScannerTakesOver(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})

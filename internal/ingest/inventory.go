@@ -33,6 +33,7 @@ func statements(report *redoubt.Report) ([]redoubt.InventoryStatement, []redoubt
 			}
 			out[i].Inventory.Dependencies = append(out[i].Inventory.Dependencies, dependency)
 		}
+		out[i].Inventory.Untold = append(out[i].Inventory.Untold, inventory.Untold...)
 	}
 	for i := range out {
 		out[i].Inventory.Dependencies = distinct(out[i].Inventory.Dependencies)

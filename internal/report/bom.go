@@ -98,7 +98,7 @@ func (b *bom) finish() error {
 	}
 	for _, file := range order {
 		if len(locks[file].deps) > 0 {
-			b.rep.Inventories = append(b.rep.Inventories, redoubt.Inventory{Lockfile: file, Dependencies: locks[file].deps})
+			b.rep.Inventories = append(b.rep.Inventories, redoubt.Inventory{Lockfile: file, Dependencies: locks[file].deps, Untold: untold(file)})
 		}
 	}
 	return nil

@@ -2,14 +2,19 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/redoubt/redoubt"
 )
 
+// goStdlib is Go's own library, as advisories name it.
+const goStdlib = "stdlib"
+
 // readGoMod reads go.mod: what is required, direct unless marked as indirect.
 // Replaced modules are listed as what they are replaced with; those replaced
-// with a folder are left out, for they are part of the repository.
+// with a folder are left out, for they are part of the repository. The release
+// of Go that it asks for is the version of Go's own library.
 func readGoMod(l *lock) error {
 	m := goMod{lock: l, replaced: map[[2]string]goModule{}}
 	for number, line := range l.numbered {
@@ -23,6 +28,7 @@ func readGoMod(l *lock) error {
 	case !m.isModule:
 		return notA("go.mod", "it has no module line")
 	}
+	l.add(m.stdlib) // without a line of go there is no version, and it is not added
 	for _, d := range m.required {
 		to, ok := m.replaced[[2]string{d.Name, d.Version}]
 		if !ok {
@@ -42,6 +48,7 @@ type goMod struct {
 	*lock
 	isModule bool
 	block    string // the directive whose parentheses are open
+	stdlib   redoubt.Dependency
 	required []redoubt.Dependency
 	replaced map[[2]string]goModule
 }
@@ -79,10 +86,34 @@ func (m *goMod) line(number int, line string) error {
 			return notA("go.mod", "line %d does not name one module", number)
 		}
 		m.isModule = true
+	case "go", "toolchain":
+		m.release(number, directive, words)
 	case "require":
 		m.require(number, words, note)
 	case "replace":
 		m.replace(words)
+	}
+	return nil
+}
+
+var goRelease = regexp.MustCompile(`^(?:go)?(\d+\.\d+(?:\.\d+)?(?:(?:alpha|beta|rc)\d+)?)(?:-.*)?$`)
+
+// release reads "go 1.22.1" or "toolchain go1.22.3", which is never older and
+// beats it. A toolchain may be called default, which is no release.
+func (m *goMod) release(number int, directive string, words []string) {
+	if len(words) != 1 || m.stdlib.Version != "" && directive == "go" {
+		return
+	}
+	if version := goRelease.FindStringSubmatch(words[0]); version != nil {
+		m.stdlib = redoubt.Dependency{Name: goStdlib, Version: version[1], Line: number, Transitivity: redoubt.Direct}
+	}
+}
+
+// untold is what a list of the modules of a lockfile cannot tell that was not
+// made by reading the lockfile here.
+func untold(lockfile string) []string {
+	if base(lockfile) == "go.mod" {
+		return []string{goStdlib}
 	}
 	return nil
 }

@@ -31,9 +31,14 @@ func (r dependencyRow) values() []any {
 }
 
 // putDependencies makes the rows of an inventory hold what it says. Rows are
-// known by package and version: one that stays keeps its id.
-func (tx *Tx) putDependencies(ctx context.Context, inventoryID int64, said []redoubt.Dependency) (added, removed int, err error) {
-	wanted, err := tx.dependencyRows(ctx, inventoryID, said)
+// known by package and version: one that stays keeps its id. Those of packages
+// that it does not tell of stay.
+func (tx *Tx) putDependencies(ctx context.Context, inventoryID int64, said redoubt.Inventory) (added, removed int, err error) {
+	wanted, err := tx.dependencyRows(ctx, inventoryID, said.Dependencies)
+	if err != nil {
+		return 0, 0, err
+	}
+	untold, err := tx.untold(ctx, inventoryID, said)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -49,6 +54,7 @@ func (tx *Tx) putDependencies(ctx context.Context, inventoryID int64, said []red
 		delete(wanted, before.version)
 		now.id = before.id
 		switch {
+		case !stays && slices.Contains(untold, before.id):
 		case !stays:
 			gone = append(gone, before.id)
 		case now != before:
@@ -60,6 +66,26 @@ func (tx *Tx) putDependencies(ctx context.Context, inventoryID int64, said []red
 	}
 	slices.SortFunc(fresh, func(a, b dependencyRow) int { return cmp.Compare(a.version, b.version) })
 	return len(fresh), len(gone), tx.writeDependencies(ctx, gone, changed, fresh)
+}
+
+// untold finds the rows of an inventory that a statement says nothing of: they
+// are of packages that it cannot tell of, and it does not.
+func (tx *Tx) untold(ctx context.Context, inventoryID int64, said redoubt.Inventory) ([]int64, error) {
+	names := make([]string, 0, len(said.Untold))
+	for _, name := range said.Untold {
+		if !slices.ContainsFunc(said.Dependencies, func(d redoubt.Dependency) bool { return d.Name == name }) {
+			names = append(names, cleanText(name))
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	in, arg := tx.in("p.name", 3, names)
+	return many(ctx, tx, func(r row) (id int64, err error) { return id, r.Scan(&id) }, `
+		SELECT d.id FROM dependency d
+		JOIN package_version v ON v.deployment_id = d.deployment_id AND v.id = d.package_version_id
+		JOIN package p ON p.deployment_id = v.deployment_id AND p.id = v.package_id
+		WHERE d.deployment_id = $1 AND d.inventory_id = $2 AND `+in, inventoryID, arg)
 }
 
 // updateDependency turns an insert of known ids into an update.

@@ -51,7 +51,7 @@ func (tx *Tx) PutInventory(ctx context.Context, s redoubt.InventoryStatement) (a
 	if err != nil || same {
 		return 0, 0, err
 	}
-	added, removed, err = tx.putDependencies(ctx, said.id, s.Inventory.Dependencies)
+	added, removed, err = tx.putDependencies(ctx, said.id, s.Inventory)
 	if err != nil {
 		return 0, 0, fmt.Errorf("store the dependencies of %.200q: %w", s.Inventory.Lockfile, err)
 	}

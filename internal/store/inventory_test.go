@@ -59,6 +59,35 @@ func byVersion(list []redoubt.Dependency) map[string]int64 {
 	return ids
 }
 
+// A scanner lists the modules of a go.mod and knows nothing of Go's own
+// library: what the lockfile's reader said of it stays, until it says another.
+func TestInventoryUntold(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		whole := func(version string) redoubt.InventoryStatement {
+			return statement(p, "go.mod", dep("gomod", "stdlib", version), dep("gomod", "a", "1"))
+		}
+		modules := statement(p, "go.mod", dep("gomod", "a", "2"))
+		modules.Inventory.Untold = []string{"stdlib"}
+		listed := func(want ...string) {
+			t.Helper()
+			same(t, "dependencies", slices.Sorted(maps.Keys(byVersion(d.dependencies(redoubt.DependencyFilter{})))), want)
+		}
+		d.state(modules)
+		listed("a@2")
+		d.state(whole("1.22"))
+		before := byVersion(d.dependencies(redoubt.DependencyFilter{}))["stdlib@1.22"]
+		d.state(modules)
+		listed("a@2", "stdlib@1.22")
+		same(t, "id", byVersion(d.dependencies(redoubt.DependencyFilter{}))["stdlib@1.22"], before)
+		d.state(whole("1.23"))
+		listed("a@1", "stdlib@1.23")
+		d.state(statement(p, "go.mod", dep("gomod", "a", "1")))
+		listed("a@1")
+	})
+}
+
 func TestInventoryRoundTrip(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
