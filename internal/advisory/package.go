@@ -13,7 +13,7 @@ func Ecosystem(name string) string { return redoubt.EcosystemName(name) }
 var osvNames = map[string]string{
 	"gomod": "Go", "cargo": "crates.io", "gem": "RubyGems", "composer": "Packagist", "maven": "Maven", "mix": "Hex",
 	"swiftpm": "SwiftURL", "conan": "ConanCenter", "github": "GitHub Actions", "npm": "npm", "pypi": "PyPI", "nuget": "NuGet",
-	"pub": "Pub", "cran": "CRAN", "hackage": "Hackage",
+	"pub": "Pub", "cran": "CRAN", "hackage": "Hackage", "julia": "Julia",
 }
 
 // OSVName returns what OSV calls an ecosystem; one that is not known is

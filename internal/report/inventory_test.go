@@ -59,6 +59,51 @@ func inventoryRows(t *testing.T) []*inventoryRow {
 	return rows
 }
 
+// TestInventoryBesideOthers holds the other table of docs/inventory.md to the
+// names that are read.
+func TestInventoryBesideOthers(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "inventory.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(doc), "| reader | files | read here |\n|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")
+	if len(rows) < 50 {
+		t.Errorf("%d rows", len(rows))
+	}
+	for _, row := range rows {
+		cells := strings.Split(row, "|")
+		if len(cells) != 5 {
+			t.Fatalf("%q has not three cells", row)
+		}
+		said := strings.HasPrefix(cells[3], " yes")
+		if !said && !strings.HasPrefix(cells[3], " no: ") {
+			t.Errorf("%q says neither yes nor why not", row)
+		}
+		for _, name := range backquoted(cells[2]) {
+			if got := IsLockfile(name); got != said {
+				t.Errorf("%s: read %v, and the table says%s", name, got, cells[3])
+			}
+		}
+		for _, name := range backquoted(cells[3]) {
+			if strings.Contains(cells[3], "`"+name+"` is read") && !IsLockfile(name) {
+				t.Errorf("%s is said to be read", name)
+			}
+		}
+	}
+}
+
+// backquoted lists the names between backquotes.
+func backquoted(cell string) (names []string) {
+	for i, part := range strings.Split(cell, "`") {
+		if i%2 == 1 {
+			names = append(names, part)
+		}
+	}
+	return names
+}
+
 // TestInventoryTable holds the table of docs/inventory.md against what the
 // readers read; -update writes it.
 func TestInventoryTable(t *testing.T) {

@@ -18,8 +18,12 @@ func readNuGetLock(l *lock) error {
 	w := newObjectWalker(l.data)
 	has := map[string]bool{}
 	err := w.object(func(name string, _ int) error {
-		has[name] = true
-		if name != "dependencies" {
+		if name == "version" {
+			isNumber, err := w.number()
+			has[name] = isNumber
+			return err
+		}
+		if has[name] = true; name != "dependencies" {
 			return w.skip()
 		}
 		return w.object(func(string, int) error { return w.object(l.nuget(w)) })

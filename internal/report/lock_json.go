@@ -59,6 +59,13 @@ func (w *objectWalker) raw() (json.RawMessage, error) {
 	return raw, w.fault(err)
 }
 
+// number reports whether the next value is a number, as versions of formats
+// are where those of packages are strings.
+func (w *objectWalker) number() (bool, error) {
+	raw, err := w.raw()
+	return len(raw) > 0 && raw[0] >= '0' && raw[0] <= '9', err
+}
+
 func (w *objectWalker) skip() error {
 	_, err := w.raw()
 	return err

@@ -26,6 +26,7 @@ func init() {
 	lockfileKinds = []lockfileKind{
 		{"package-lock.json", "npm", readPackageLock},
 		{"npm-shrinkwrap.json", "npm", readPackageLock},
+		{"deno.lock", "npm", readDenoLock}, // packages of JSR are their own ecosystem
 		{"yarn.lock", "npm", readYarnLock},
 		{"pnpm-lock.yaml", "npm", readPnpmLock},
 		{"bun.lock", "npm", readBunLock},
@@ -37,6 +38,10 @@ func init() {
 		{"pdm.lock", "pypi", readPoetryLock}, // the same shape
 		{"pylock.toml", "pypi", readPylock},
 		{"pylock.*.toml", "pypi", readPylock},
+		{"environment.yml", "conda", readCondaEnvironment},
+		{"environment.yaml", "conda", readCondaEnvironment},
+		{"conda-lock.yml", "conda", readCondaLock},
+		{"pixi.lock", "conda", readPixiLock},
 		{"go.mod", "gomod", readGoMod},
 		{"Cargo.lock", "cargo", readCargoLock},
 		{"Gemfile.lock", "gem", readGemfileLock},
@@ -46,17 +51,34 @@ func init() {
 		{"maven_dep_tree.txt", "maven", readMavenTree},
 		{"gradle.lockfile", "maven", readGradleLock},
 		{"buildscript-gradle.lockfile", "maven", readGradleLock},
+		{"verification-metadata.xml", "maven", readGradleVerification},
+		{"libs.versions.toml", "maven", readGradleCatalog},
+		{"*maven_install.json", "maven", readMavenInstall},
 		{"packages.lock.json", "nuget", readNuGetLock},
 		{"packages.config", "nuget", readPackagesConfig},
 		{"*.deps.json", "nuget", readDepsJSON},
+		{"project.assets.json", "nuget", readAssetsJSON},
+		{"paket.lock", "nuget", readPaketLock},
+		{"Directory.Packages.props", "nuget", readMSBuild},
+		{"*.csproj", "nuget", readMSBuild},
+		{"*.fsproj", "nuget", readMSBuild},
+		{"*.vbproj", "nuget", readMSBuild},
 		{"pubspec.lock", "pub", readPubspecLock},
 		{"Package.resolved", "swiftpm", readPackageResolved},
 		{"Podfile.lock", "cocoapods", readPodfileLock},
 		{"mix.lock", "mix", readMixLock},
+		{"rebar.lock", "mix", readRebarLock},
+		{"manifest.toml", "mix", readGleamManifest}, // in small letters
 		{"conan.lock", "conan", readConanLock},
 		{"renv.lock", "cran", readRenvLock},
 		{"cabal.project.freeze", "hackage", readCabalFreeze},
 		{"stack.yaml.lock", "hackage", readStackLock},
+		{"Manifest.toml", "julia", readJuliaManifest},
+		{"Manifest-v*.toml", "julia", readJuliaManifest},
+		{"cpanfile.snapshot", "cpan", readCPANSnapshot},
+		{"luarocks.lock", "luarocks", readLuaRocksLock},
+		{"nimble.lock", "nimble", readNimbleLock},
+		{"*.opam.locked", "opam", readOpamLocked},
 	}
 }
 
@@ -117,7 +139,7 @@ func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
 // comments in requirements may be in any encoding.
 func (l *lock) plain() error {
 	name := base(l.name)
-	if strings.HasSuffix(name, ".xml") {
+	if strings.HasSuffix(name, ".xml") || strings.HasSuffix(name, "proj") || strings.HasSuffix(name, ".props") {
 		return nil
 	}
 	for i, c := range l.data {

@@ -86,3 +86,12 @@ func separatorOf(ecosystem string) string {
 	}
 	return "/"
 }
+
+// purlWith makes a package URL that needs a qualifier to be whole.
+func purlWith(kind, name, version, key, value string) string {
+	p := packageurl.NewPackageURL(kind, "", name, version, packageurl.Qualifiers{{Key: key, Value: value}}, "")
+	if p.Normalize() != nil {
+		return ""
+	}
+	return p.ToString()
+}
