@@ -13,6 +13,7 @@ type Deployment struct {
 	Name      string
 	CreatedAt time.Time
 	OpenRules bool  // whether the rules are served to who shows no token
+	KeepsCode bool  // whether code around findings is taken from builds
 	Version   int64 // grows with every commit that changes an answer
 }
 

@@ -189,6 +189,16 @@ func (c *Client) ImportReports(ctx context.Context, deployment string, q ImportQ
 	}, options...)
 }
 
+// ListSnippets answers where code is wanted around findings of a scan.
+func (c *Client) ListSnippets(ctx context.Context, deployment string, scanID int64) (*ListSnippetsResponse, error) {
+	return answer[ListSnippetsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "scans", strconv.FormatInt(scanID, 10), "snippets")})
+}
+
+// PutSnippets sends code around findings of a scan.
+func (c *Client) PutSnippets(ctx context.Context, deployment string, scanID int64, r PutSnippetsRequest, options ...Option) (*PutSnippetsResponse, error) {
+	return answer[PutSnippetsResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "scans", strconv.FormatInt(scanID, 10), "snippets"), body: r}, options...)
+}
+
 // ListPolicies answers all policies.
 func (c *Client) ListPolicies(ctx context.Context, deployment string) (*ListPoliciesResponse, error) {
 	return answer[ListPoliciesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies")})

@@ -20,6 +20,7 @@ type ciCmd struct {
 	NoSemgrep   bool          `help:"Run no scanner: inventory and reports only." name:"no-semgrep"`
 	Semgrep     string        `help:"The semgrep to run; by default the one on the path, where there is one." env:"REDOUBT_SEMGREP" placeholder:"FILE"`
 	NoInventory bool          `help:"Leave lockfiles and bills of materials alone." name:"no-inventory"`
+	NoCode      bool          `help:"Send no code around findings." name:"no-code" env:"REDOUBT_NO_CODE"`
 	FailOpen    bool          `help:"End with 0 where something could not be done. What a policy blocks stays blocked." name:"fail-open" env:"REDOUBT_FAIL_OPEN"`
 	SARIF       string        `help:"Write what is new or blocks as SARIF 2.1.0." name:"sarif" placeholder:"FILE"`
 	JSON        string        `help:"Write what the run came to as JSON; docs/connect-your-ci.md describes it." name:"json" placeholder:"FILE"`
@@ -76,7 +77,7 @@ func (b *build) work() {
 		return
 	}
 	b.result.Deployment, b.result.URL = b.server.deployment, b.server.findings(b.at.Project, b.at.Ref)
-	steps := []func(context.Context) error{b.inventory, b.reports, b.scan}
+	steps := []func(context.Context) error{b.inventory, b.reports, b.scan, b.code}
 	for _, step := range steps {
 		if err := step(b.ctx); err != nil {
 			b.trouble(err)

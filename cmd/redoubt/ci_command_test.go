@@ -34,6 +34,9 @@ func TestRedoubtCI(t *testing.T) {
 				{"ignored by people", ignoredBuild},
 				{"a scan alone", scanAlone},
 				{"fixed", fixedBuild},
+				{"code around findings", codeAround},
+				{"code follows its finding", codeFollows},
+				{"no code", noCode},
 				{"trouble", troubledBuild},
 			} {
 				ok := t.Run(step.name, func(t *testing.T) {

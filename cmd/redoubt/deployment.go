@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/store"
@@ -86,19 +87,39 @@ type deploymentSetCmd struct {
 	config.Storage
 	Slug      string `arg:"" help:"The deployment, by its slug or id."`
 	OpenRules *bool  `help:"Serve its rules to who shows no token, for semgrep scan --config p/NAME and opengrep; --no-open-rules ends that." negatable:""`
+	Code      string `help:"Whether the code is kept that builds send around findings: on, or off, which deletes what there is." enum:"on,off," default:"" placeholder:"on|off"`
 }
 
 // Run changes the deployment.
 func (c deploymentSetCmd) Run(a *app) error {
-	if c.OpenRules == nil {
-		return errors.New("nothing to set: give --open-rules or --no-open-rules")
+	if c.OpenRules == nil && c.Code == "" {
+		return errors.New("nothing to set: give --open-rules, --no-open-rules or --code=on|off")
 	}
 	return tenant{Storage: c.Storage, Deployment: c.Slug}.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		done := fmt.Sprintf("the rules of %s are served with a token only", tx.Deployment().Slug)
-		if *c.OpenRules {
-			done = fmt.Sprintf("the rules of %s are served to everybody who reaches the server", tx.Deployment().Slug)
+		var done []string
+		slug := tx.Deployment().Slug
+		if c.OpenRules != nil {
+			to := "with a token only"
+			if *c.OpenRules {
+				to = "to everybody who reaches the server"
+			}
+			done = append(done, fmt.Sprintf("the rules of %s are served %s", slug, to))
+			if err := tx.OpenRules(ctx, *c.OpenRules); err != nil {
+				return "", err
+			}
 		}
-		return done, tx.OpenRules(ctx, *c.OpenRules)
+		if c.Code != "" {
+			dropped, err := tx.KeepCode(ctx, c.Code == "on")
+			if err != nil {
+				return "", err
+			}
+			text := fmt.Sprintf("%s keeps the code that builds send around findings", slug)
+			if c.Code == "off" {
+				text = fmt.Sprintf("%s keeps no code that builds send; that of %d findings is deleted", slug, dropped)
+			}
+			done = append(done, text)
+		}
+		return strings.Join(done, "; "), nil
 	})
 }
 

@@ -49,7 +49,9 @@ func (s *service) tidy(ctx context.Context, now time.Time) {
 		}
 		s.complain(ctx, d, "ending decisions", s.endDecisions(ctx, d))
 		s.complain(ctx, d, "ending exceptions", s.endExceptions(ctx, d))
-		_, err := s.store.ForgetAnswers(ctx, d.ID, now)
+		_, err := s.store.DropStaleSnippets(ctx, d.ID, redoubt.Actor{Kind: "system", Name: "code"})
+		s.complain(ctx, d, "dropping code of findings that are gone", err)
+		_, err = s.store.ForgetAnswers(ctx, d.ID, now)
 		s.complain(ctx, d, "forgetting kept answers", err)
 	}
 }

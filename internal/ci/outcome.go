@@ -26,6 +26,7 @@ type Outcome struct {
 	Blocking    []Finding `json:"blocking"`
 	Noted       []Finding `json:"noted"`   // that conditions hold for which fail no build
 	Sources     []Source  `json:"sources"` // what was handed in
+	Code        int       `json:"code"`    // findings that code was sent of
 }
 
 // Finding is one that a run brought, ended or was stopped by.
@@ -118,6 +119,9 @@ func (o *Outcome) Text() string {
 		if more := len(list.of) - maxShown; more > 0 {
 			fmt.Fprintf(&b, "  and %d more\n", more)
 		}
+	}
+	if o.Code > 0 {
+		fmt.Fprintf(&b, "\nSent the code around %d findings, without what looks like a secret (--no-code sends none).\n", o.Code)
 	}
 	if o.Reason != "" {
 		fmt.Fprintf(&b, "\n%s\n", plain(o.Reason))

@@ -40,11 +40,14 @@ func (k keyedWrite) with(key string) request {
 // in which they can be done.
 func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[string]keyedWrite) {
 	raw := map[string]string{"Content-Type": "application/octet-stream"}
+	scan := all(t, w.api().Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{}))[0].ID
+	snippet := object{"finding_id": 1, "path": "a.py", "line": 1, "first": 1, "lines": []string{"x"}}
 	report := func(to int) []byte { return semgrepReport(w.matches(1, 0, to)...) }
 	writes = map[string]keyedWrite{
 		"triageFindings":    {request{method: "POST", path: "triage", body: object{"issue_type": "sast", "issue_ids": []int64{id}, "new_note": "once"}}, object{"issue_type": "sast", "issue_ids": []int64{id}, "new_note": "twice"}},
 		"annotateFinding":   {request{method: "PATCH", path: "findings/" + itoa(id), body: object{"review_comments": []object{}, "external_ticket": object{"externalSlug": "T-1", "url": "https://t.example/1"}}}, object{"external_ticket": nil}},
 		"importReports":     {request{method: "POST", path: "imports?project=acme/once&ref=main", body: report(4), header: raw}, report(5)},
+		"putSnippets":       {request{method: "POST", path: "scans/" + scan + "/snippets", body: object{"snippets": []object{}}}, object{"snippets": []object{snippet}}},
 		"createProject":     {request{method: "POST", path: "projects", body: object{"name": "acme/new"}}, object{"name": "acme/newer"}},
 		"updateProject":     {request{method: "PATCH", path: payments, body: object{"tags": "once"}}, object{"tags": "twice"}},
 		"toggleManagedScan": {request{method: "PATCH", path: payments + "/managed-scan", body: object{"full_scan": object{"enabled": true}}}, object{"full_scan": object{"enabled": false}}},
@@ -59,7 +62,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	writes["createException"] = keyedWrite{request{method: "POST", path: "exceptions", body: accepted}, object{"target": "nobody", "reason": "twice", "forever": true}}
 	writes["deleteException"] = keyedWrite{request: request{method: "DELETE", path: "exceptions/2"}} // the noise has the first
 	return []string{
-		"triageFindings", "annotateFinding", "importReports", "createProject", "updateProject", "toggleManagedScan", "createSBOMExport", "deleteRef", "deleteProject",
+		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "updateProject", "toggleManagedScan", "createSBOMExport", "deleteRef", "deleteProject",
 		"createPolicyCondition", "deletePolicyCondition", "createException", "deleteException",
 	}, writes
 }

@@ -34,6 +34,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 	export := map[string]string{"taskToken": task}
 	chain := map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SCA")}
 	accepted := map[string]string{"exceptionId": fmt.Sprint(w.exceptionOnly(t))}
+	scan := map[string]string{"scanId": all(t, w.api().Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{}))[0].ID}
 	return map[string]probe{
 		"ping":              {},
 		"listDeployments":   {},
@@ -61,6 +62,8 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"getAdvisory":       {ours: map[string]string{"advisoryId": "CVE-2024-0001"}},
 		"getAdvisoryImpact": {ours: map[string]string{"advisoryId": "CVE-2024-0001"}},
 		"searchScans":       {body: object{}},
+		"listSnippets":      {ours: scan},
+		"putSnippets":       {ours: scan, body: object{"snippets": []object{}}},
 		"importReports":     {body: semgrepReport(), query: "?project=acme/imported&ref=main"},
 		"listPolicies":      {},
 		"listPolicyRules":   {ours: map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SAST")}},
@@ -208,6 +211,8 @@ func testForeign(t *testing.T, w *world) {
 func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 	t.Helper()
 	post[api.ProjectResponse](t, rival, "projects", object{"name": "rival/own"})
+	rival.upload(t, "rival/own", "main", "full", semgrepReport())
+	rivalScan := all(t, rival.api().Scans(t.Context(), rival.deployment.Slug, api.SearchScansRequest{}))[0].ID
 	policies := get[api.ListPoliciesResponse](t, rival, "policies").Policies
 	projects := get[api.ListProjectsResponse](t, rival, "projects").Projects
 	w.rivalProject = projects[0].ID
@@ -218,6 +223,7 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 		"policyId":     {policies[0].ID, "4000000000", "0", "x"},
 		"conditionId":  {"4000000000", "0", "x"},
 		"exceptionId":  {fmt.Sprint(rival.exceptionOnly(t)), "4000000000", "0", "x"},
+		"scanId":       {rivalScan, "4000000000", "0", "01", "x", "99999999999999999999"},
 		"taskToken":    {post[api.CreateSBOMExportResponse](t, rival, "sbom/export", object{}).TaskToken, "job-token", "task_none", "1"},
 	}
 }

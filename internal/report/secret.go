@@ -43,6 +43,8 @@ type redactor struct {
 	then     []func()               // what is left to do once secrets are gone
 	last     []func()               // what is left to do once all files are read
 	boms     boms
+
+	keepLines bool // whether texts keep their number of lines
 }
 
 func newRedactor(key []byte) *redactor {

@@ -74,7 +74,7 @@ func (r *redactor) blankShapes(s string) string {
 		if strings.Contains(s, shape.mark) {
 			s = shape.replace(s, func(secret string) string {
 				r.addPart(secret)
-				return redacted
+				return r.mark(secret)
 			})
 		}
 	}
@@ -110,6 +110,14 @@ func (h shape) replace(s string, with func(secret string) string) string {
 	}
 	b.WriteString(s[last:])
 	return b.String()
+}
+
+// mark stands where a secret was, on as many lines where lines are to stay.
+func (r *redactor) mark(secret string) string {
+	if !r.keepLines {
+		return redacted
+	}
+	return redacted + strings.Repeat("\n"+redacted, strings.Count(secret, "\n"))
 }
 
 // addPart notes a secret that a text was seen to hold, to be taken out of all

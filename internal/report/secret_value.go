@@ -73,21 +73,30 @@ const minLiteral = 4
 // quotes of them out of its message.
 func blankLiterals(res *redoubt.Result) {
 	blankIn := func(code string) string {
-		return quoted.ReplaceAllStringFunc(code, func(s string) string {
-			inner := s[1 : len(s)-1]
-			if len(inner) < minLiteral || strings.ContainsAny(inner, " \t") || isTemplate(inner) {
-				return s
-			}
+		code, found := blankStrings(code)
+		for _, inner := range found {
 			for _, quote := range []string{"'", `"`, "`"} {
 				res.Message = strings.ReplaceAll(res.Message, quote+inner+quote, quote+redacted+quote)
 			}
-			return s[:1] + redacted + s[:1]
-		})
+		}
+		return code
 	}
 	res.Code = blankIn(res.Code)
 	for i := range res.DataFlow {
 		res.DataFlow[i].Content = blankIn(res.DataFlow[i].Content)
 	}
+}
+
+// blankStrings takes the strings out of code, and returns what they held.
+func blankStrings(code string) (blanked string, found []string) {
+	return quoted.ReplaceAllStringFunc(code, func(s string) string {
+		inner := s[1 : len(s)-1]
+		if len(inner) < minLiteral || strings.ContainsAny(inner, " \t") || isTemplate(inner) {
+			return s
+		}
+		found = append(found, inner)
+		return s[:1] + redacted + s[:1]
+	}), found
 }
 
 // names end in a word for a secret, and stand before a value in quotes or, as in

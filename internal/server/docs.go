@@ -47,7 +47,10 @@ var described = map[string]words{
 	"getAdvisoryImpact": {"Get the impact of an advisory", "Who has a vulnerability, where, since when and what to upgrade to (an extension): its findings, whoever found them, on every ref. " +
 		"Pass `cursor` to get the next page; it is absent on the last one."},
 
-	"searchScans": {"Search scans", "Scans by `started_at`, descending. Pass `cursor` to get the next page; it is absent on the last one. Beta."},
+	"searchScans":  {"Search scans", "Scans by `started_at`, descending. Pass `cursor` to get the next page; it is absent on the last one. Beta."},
+	"listSnippets": {"List where code is wanted", "Where the findings of a scan are, so that the build that has the checkout can send the code around them (an extension), and where secrets are, which must not be in it."},
+	"putSnippets": {"Send code around findings", "Keeps the lines around findings of a scan in the place of what was kept of them (an extension). What looks like a secret is taken out before anything is written, though the sender should have done so. " +
+		"Findings that are no longer where the sender saw them are skipped. Refused where the deployment keeps no code."},
 	"importReports": {"Import reports", "Takes the reports of scanners and lockfiles in (an extension): as a multipart form with its fields before its files, or as a raw body with query parameters; either may be gzip. " +
 		"The format is detected. All files count or none; a broken item is refused and loses nothing else, unless `strict`."},
 
@@ -77,6 +80,7 @@ var pathWords = map[string]struct{ text, example string }{
 	"advisoryId":     {"CVE, GHSA or any other id of a vulnerability.", "CVE-2021-44228"},
 	"conditionId":    {"Id of the condition within its policy.", "1"},
 	"exceptionId":    {"Id of the exception.", "7"},
+	"scanId":         {"Id of the scan.", "42"},
 	"taskToken":      {"Token that starting the export answered.", "task_mfrggzdfmztwq2lk"},
 }
 

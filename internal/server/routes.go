@@ -81,6 +81,8 @@ func Routes() []Route {
 		{get, byID + "/advisories/{advisoryId}/impact", WebAPI, reads, "getAdvisoryImpact", "dependencies", view((*call).getAdvisoryImpact)},
 
 		{post, byID + "/scans/search", WebAPI, reads, "searchScans", "scans", view((*call).searchScans)},
+		{get, byID + "/scans/{scanId}/snippets", Upload, reads, "listSnippets", "scans", view((*call).listSnippets)},
+		{post, byID + "/scans/{scanId}/snippets", Upload, writes, "putSnippets", "scans", update((*call).putSnippets)},
 		{post, byID + "/imports", Upload, writes, "importReports", "scans", keyed(plain((*call).importReports))},
 
 		{get, byID + "/policies", WebAPI, reads, "listPolicies", "policies", view((*call).listPolicies)},

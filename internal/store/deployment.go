@@ -21,10 +21,10 @@ type tenant struct {
 	committedAt time.Time // the clock of its newest commit
 }
 
-const deploymentColumns = `id, slug, name, created_at, open_rules, version, committed_at`
+const deploymentColumns = `id, slug, name, created_at, open_rules, keeps_code, version, committed_at`
 
 func scanTenant(r row) (t tenant, err error) {
-	return t, r.Scan(&t.ID, &t.Slug, &t.Name, instant(&t.CreatedAt), &t.OpenRules, &t.Version, instant(&t.committedAt))
+	return t, r.Scan(&t.ID, &t.Slug, &t.Name, instant(&t.CreatedAt), &t.OpenRules, &t.KeepsCode, &t.Version, instant(&t.committedAt))
 }
 
 func scanDeployment(r row) (redoubt.Deployment, error) {
@@ -92,7 +92,7 @@ func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redo
 		if err != nil {
 			return err
 		}
-		d = redoubt.Deployment{ID: id, Slug: slug, Name: name, CreatedAt: s.now()}
+		d = redoubt.Deployment{ID: id, Slug: slug, Name: name, CreatedAt: s.now(), KeepsCode: true}
 		if _, err := q.exec(ctx, `INSERT INTO deployment (id, slug, name, created_at) VALUES ($1, $2, $3, $4)`, id, slug, name, d.CreatedAt); err != nil {
 			return slugTaken(slug, err)
 		}
@@ -173,7 +173,7 @@ func (tx *Tx) OpenRules(ctx context.Context, open bool) error {
 var tenantTables = []string{
 	"user_role",
 	"failed_attempt", "login_request", "job", "kept_answer", "agent_scan", "scan_account", "rule_version", "dependency", "package_version", "package", "inventory",
-	"advisory_match", "triage_event", "change", "finding_event", "finding_subject", "finding_body", "finding",
+	"advisory_match", "triage_event", "change", "finding_event", "finding_subject", "finding_snippet", "finding_body", "finding",
 	"lineage_identity", "lineage", "exception", "vex_name", "vex_statement", "vex_document", "policy_rule", "policy", "secret_rule", "rule", "scan", "project_tag", "project_alias", "project", "token",
 }
 

@@ -166,6 +166,9 @@ func (tx *Tx) AddFindings(ctx context.Context, findings []redoubt.FindingWrite) 
 	if err := tx.writeSubjects(ctx, findings); err != nil {
 		return fmt.Errorf("add findings: %w", err)
 	}
+	if err := tx.outdateSnippets(ctx, findings, nil); err != nil {
+		return fmt.Errorf("add findings: %w", err)
+	}
 	return tx.writeBodies(ctx, findings)
 }
 
@@ -201,6 +204,9 @@ func (tx *Tx) UpdateFindings(ctx context.Context, findings []redoubt.FindingWrit
 		return fmt.Errorf("update findings: %w", err)
 	}
 	if err := tx.writeSubjects(ctx, findings); err != nil {
+		return fmt.Errorf("update findings: %w", err)
+	}
+	if err := tx.outdateSnippets(ctx, findings, stored); err != nil {
 		return fmt.Errorf("update findings: %w", err)
 	}
 	return tx.writeBodies(ctx, withBody)

@@ -23,7 +23,7 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		findings    = ` WHERE deployment_id = $1 AND finding_id IN (SELECT id FROM finding` + ofProject + `)`
 	)
 	for _, rows := range []string{
-		"finding_event" + findings, "finding_body" + findings, "finding_subject" + findings, "finding" + ofProject,
+		"finding_event" + findings, "finding_body" + findings, "finding_subject" + findings, "finding_snippet" + findings, "finding" + ofProject,
 		"triage_event" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
 		"dependency" + inventories, "inventory" + ofProject,
 		"agent_scan" + scans, "scan_account" + scans,

@@ -129,7 +129,7 @@ func (tx *Tx) mergeOccurrences(ctx context.Context, from, into int64) error {
 	if err != nil {
 		return err
 	}
-	for table, column := range map[string]string{"finding_event": "finding_id", "finding_body": "finding_id", "finding_subject": "finding_id", "finding": "id"} {
+	for table, column := range map[string]string{"finding_event": "finding_id", "finding_body": "finding_id", "finding_subject": "finding_id", "finding_snippet": "finding_id", "finding": "id"} {
 		in, list := tx.in(column, 2, double)
 		if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, list); err != nil {
 			return err

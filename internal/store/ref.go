@@ -70,6 +70,9 @@ func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (
 		events[i] = redoubt.FindingEvent{FindingID: id, Kind: redoubt.EventRemoved}
 	}
 	tx.change(changeFinding, ids...)
+	if err := tx.dropSnippets(ctx, ids); err != nil {
+		return 0, err
+	}
 	return len(ids), tx.AddEvents(ctx, events)
 }
 

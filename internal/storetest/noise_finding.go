@@ -63,6 +63,10 @@ func addNoise(ctx context.Context, tx *store.Tx, f redoubt.Finding) error {
 	if err := tx.AddEvents(ctx, []redoubt.FindingEvent{{FindingID: f.ID, Kind: redoubt.EventReturned}}); err != nil {
 		return err
 	}
+	snippet := redoubt.Snippet{FindingID: f.ID, ScanID: 1, Path: f.Path, Line: f.Line, EndLine: f.Line, First: f.Line, Lines: []string{"noise"}}
+	if err := tx.PutSnippets(ctx, []redoubt.Snippet{snippet}); err != nil {
+		return err
+	}
 	return tx.UpdateTriage(ctx, []redoubt.TriageEvent{
 		{LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), Before: untriaged, After: ignored, Note: "noise"},
 	})

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -20,6 +21,7 @@ type findingDetail struct {
 	Own      string // its permalink
 	Back     string // where deciding about it leads
 	Code     []codeLine
+	CodeOf   string // where and when the code was, if that is not here and now
 	Flow     []redoubt.FlowStep
 	NoCode   string // why there is no code
 	NoLink   string // why there is no link to the code
@@ -47,10 +49,11 @@ func (d *findingDetail) Touches() string {
 	return "holds on " + plural(len(d.Others), "other branch")
 }
 
-// codeLine is a line of the code that matched.
+// codeLine is a line of code.
 type codeLine struct {
 	Number int
 	Text   string
+	Hit    bool // it is one of the finding's
 }
 
 // precedent says what was decided about other findings of the rule.
@@ -107,12 +110,15 @@ func (v *visit) detail(view *index.View, id int64, back string) (*findingDetail,
 		if err := v.advised(ctx, tx, d, redoubt.BodyVulnerability(o.Body)); err != nil {
 			return err
 		}
+		if err := d.evidence(o); err != nil {
+			return err
+		}
+		if err := d.around(ctx, tx, o); err != nil {
+			return err
+		}
 		return v.past(ctx, tx, d, o)
 	})
 	if err != nil {
-		return nil, err
-	}
-	if err := d.evidence(o); err != nil {
 		return nil, err
 	}
 	if err := v.occurrences(view, d, o); err != nil {
@@ -199,25 +205,64 @@ func (d *findingDetail) evidence(o store.Occurrence) error {
 		}
 	}
 	d.Flow, d.Commit, d.Blocking = e.DataFlow, e.Commit, e.Blocking
-	if e.Code != "" {
-		for i, text := range strings.Split(strings.TrimRight(e.Code, "\n"), "\n") {
-			line := codeLine{Text: text}
-			if o.Line > 0 {
-				line.Number = o.Line + i
-			}
-			d.Code = append(d.Code, line)
-		}
+	if e.Code == "" {
 		return nil
 	}
-	switch o.IssueType {
-	case redoubt.Secrets:
-		d.NoCode = "The code around a secret is never kept."
-	case redoubt.SCA:
-		d.NoCode = ""
-	default:
-		d.NoCode = "The report of this scan holds no code. Semgrep writes code only when it is signed in, and some tools never do."
+	for i, text := range strings.Split(strings.TrimRight(e.Code, "\n"), "\n") {
+		line := codeLine{Text: text}
+		if o.Line > 0 {
+			line.Number = o.Line + i
+		}
+		d.Code = append(d.Code, line)
 	}
 	return nil
+}
+
+// around reads the lines around the finding that a build sent, which show more
+// than a report does, or says why there are none.
+func (d *findingDetail) around(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+	s, err := tx.Snippet(ctx, o.ID)
+	switch {
+	case err == nil && (o.State == redoubt.Unresolved || o.State == redoubt.Muted):
+		d.Code = nil
+		for i, text := range s.Lines {
+			number := s.First + i
+			d.Code = append(d.Code, codeLine{Number: number, Text: text, Hit: number >= s.Line && number <= s.EndLine})
+		}
+		if s.Path != o.Path || s.Line != o.Line {
+			d.CodeOf = "As it was at " + s.Path + ":" + decimal(int64(s.Line))
+			if s.Commit != "" {
+				d.CodeOf += " in commit " + s.Commit[:min(len(s.Commit), 12)]
+			}
+			d.CodeOf += ": the finding has moved since, and no build has sent the code again."
+		}
+		return nil
+	case err != nil && !errors.Is(err, redoubt.ErrNotFound):
+		return err
+	}
+	if len(d.Code) == 0 {
+		d.NoCode = whyNoCode(tx.Deployment(), o)
+	}
+	return nil
+}
+
+// whyNoCode says why no code is shown, and how it could be.
+func whyNoCode(d redoubt.Deployment, o store.Occurrence) string {
+	switch {
+	case o.State == redoubt.Fixed:
+		return "The code around a finding goes when it is fixed."
+	case o.State == redoubt.StateRemoved:
+		return "The code around a finding goes when it leaves the scope."
+	case o.Historical:
+		return "The checkout no longer has the code: the secret is in the history."
+	case o.Line == 0:
+		return "No line is known, so there is no code to show."
+	case !d.KeepsCode:
+		return "This deployment keeps no code (redoubt deployment set " + d.Slug + " --code=on)."
+	case o.IssueType == redoubt.SCA:
+		return "No build has sent the lines around it; redoubt ci does."
+	}
+	return "No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the lines around each finding."
 }
 
 // Fingerprint is what tells the finding from all others of its project.

@@ -143,6 +143,7 @@ deployment.pruned_version bigint NOT NULL DEFAULT 0
 deployment.committed_at bigint NOT NULL DEFAULT 0
 deployment.next_finding_id bigint NOT NULL DEFAULT 1
 deployment.open_rules smallint NOT NULL DEFAULT 0
+deployment.keeps_code smallint NOT NULL DEFAULT 1
 CREATE UNIQUE INDEX deployment_pkey ON public.deployment USING btree (id)
 CREATE UNIQUE INDEX deployment_slug_key ON public.deployment USING btree (slug)
 deployment PRIMARY KEY (id)
@@ -234,6 +235,17 @@ CREATE INDEX finding_event_finding ON public.finding_event USING btree (deployme
 CREATE UNIQUE INDEX finding_event_pkey ON public.finding_event USING btree (deployment_id, id)
 finding_event PRIMARY KEY (deployment_id, id)
 SEQUENCE finding_event_id_seq MAXVALUE 9007199254740991
+finding_snippet.deployment_id bigint NOT NULL
+finding_snippet.finding_id bigint NOT NULL
+finding_snippet.scan_id bigint NOT NULL
+finding_snippet.commit_hash text NOT NULL
+finding_snippet.path text NOT NULL
+finding_snippet.line integer NOT NULL
+finding_snippet.end_line integer NOT NULL
+finding_snippet.first_line integer NOT NULL
+finding_snippet.code text NOT NULL
+CREATE UNIQUE INDEX finding_snippet_pkey ON public.finding_snippet USING btree (deployment_id, finding_id)
+finding_snippet PRIMARY KEY (deployment_id, finding_id)
 finding_subject.deployment_id bigint NOT NULL
 finding_subject.finding_id bigint NOT NULL
 finding_subject.lockfile text NOT NULL

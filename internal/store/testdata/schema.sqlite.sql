@@ -140,7 +140,7 @@ CREATE TABLE deployment (
     pruned_version  BIGINT NOT NULL DEFAULT 0, -- changes up to here are gone from the feed
     committed_at    BIGINT NOT NULL DEFAULT 0, -- the clock value of the newest commit
     next_finding_id BIGINT NOT NULL DEFAULT 1
-, open_rules SMALLINT NOT NULL DEFAULT 0);
+, open_rules SMALLINT NOT NULL DEFAULT 0, keeps_code SMALLINT NOT NULL DEFAULT 1);
 CREATE TABLE epss (
     cve        TEXT PRIMARY KEY,
     score      DOUBLE PRECISION NOT NULL,
@@ -229,6 +229,18 @@ CREATE TABLE finding_event (
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX finding_event_finding ON finding_event (deployment_id, finding_id);
+CREATE TABLE finding_snippet (
+    deployment_id BIGINT  NOT NULL,
+    finding_id    BIGINT  NOT NULL,
+    scan_id       BIGINT  NOT NULL, -- that saw the finding there
+    commit_hash   TEXT    NOT NULL,
+    path          TEXT    NOT NULL, -- where the finding was then
+    line          INTEGER NOT NULL, -- the finding's first then
+    end_line      INTEGER NOT NULL, -- and its last
+    first_line    INTEGER NOT NULL, -- of those that are kept
+    code          TEXT    NOT NULL, -- with line feeds between the lines
+    PRIMARY KEY (deployment_id, finding_id)
+);
 CREATE TABLE finding_subject (
     deployment_id BIGINT NOT NULL,
     finding_id    BIGINT NOT NULL,

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// snippets reads the code that is kept, by rule and place of its finding.
+func (w *ciWorld) snippets() map[string]redoubt.Snippet {
+	w.Helper()
+	c := store.Config{Dir: w.data, Clock: time.Now}
+	if w.storage[0] == "--database-url" {
+		c = store.Config{DatabaseURL: w.storage[1], Clock: time.Now}
+	}
+	st, err := store.Open(w.Context(), c)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer st.Close()
+	out := map[string]redoubt.Snippet{}
+	d, err := st.Deployment(w.Context(), "acme")
+	if err != nil {
+		w.Fatal(err)
+	}
+	err = st.View(w.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
+		for id := int64(1); ; id++ {
+			f, err := tx.Finding(ctx, id)
+			if errors.Is(err, redoubt.ErrNotFound) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if s, err := tx.Snippet(ctx, id); err == nil {
+				out[f.Ref[len("refs/heads/"):]+" "+f.RuleName+" "+f.Path] = s
+			}
+		}
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return out
+}
+
+// codeAround sends the lines around every finding, whoever found it, and none of
+// the secrets in them.
+func codeAround(w *ciWorld) {
+	w.write("sec.py", "# one\ndef s(a):\n    T = \""+ciSecret+"\"\n    return a == a\n\n\n# end\n")
+	w.write("leaks.json", `[{"RuleID":"generic","Description":"d","StartLine":1,"EndLine":1,"StartColumn":1,"EndColumn":9,"Match":"x","Secret":"swordfish-nine","File":"notes.txt","Commit":"","Fingerprint":"notes.txt:generic:1"}]`)
+	w.write("notes.txt", "swordfish-nine\nplain: words here\n")
+	w.write("use.py", "def u(a):\n    log(\"swordfish-nine\")\n    return a == a\n")
+	w.git("add", "sec.py", "use.py", "notes.txt")
+	w.git("commit", "-q", "-m", "secrets")
+	w.redoubt("policy", "set-mode", "eqeq", "monitor")
+	out, said := w.build(0, "main", []string{"--report", "leaks.json"})
+	if out.Code < 8 || !strings.Contains(said, "Sent the code around") {
+		w.Errorf("%d findings got code:\n%s", out.Code, said)
+	}
+	snippets := w.snippets()
+	for of, want := range map[string]string{
+		"main eqeq app.py":                    "\ndef k(y):\n    return y == y  # nosemgrep: eqeq",
+		"main taint-x app.py":                 "def g():\n    c = input()\n    os.system(c)\n\ndef h(p):",
+		"main eqeq sec.py":                    "def s(a):\n[REDACTED]\n    return a == a\n\n",
+		"main hardcoded-token sec.py":         "# one\ndef s(a):\n[REDACTED]\n    return a == a\n",
+		"main hardcoded-token conf.py":        "[REDACTED]",
+		"main eqeq use.py":                    "def u(a):\n    log(\"[REDACTED]\")\n    return a == a",
+		"main generic notes.txt":              "[REDACTED]\nplain: [REDACTED]",
+		"main sca-upgrade requirements.txt":   "requests==2.19.0\npyyaml==5.3\nflask==3.0.0",
+		"main sca-unreached requirements.txt": "requests==2.19.0\npyyaml==5.3\nflask==3.0.0",
+		"main js-eval web/main.js":            "eval(location.hash)",
+		"main sca-reached app.py":             "\ndef h(p):\n    return yaml.load(p)\n\ndef k(y):",
+	} {
+		if got := strings.Join(snippets[of].Lines, "\n"); got != want {
+			w.Errorf("%s: %q, want %q", of, got, want)
+		}
+	}
+	if got := snippets["main taint-x app.py"]; got.First != 6 || got.Line != 8 || got.Commit != out.Commit || got.Path != "app.py" {
+		w.Errorf("%+v", got)
+	}
+	w.holdNoSecret()
+}
+
+// codeFollows: the next build replaces the code, a scan alone leaves it, a fix
+// takes it along.
+func codeFollows(w *ciWorld) {
+	w.edit("use.py", "def u(a):", "import x\n\ndef u(a):")
+	w.commit("down")
+	w.want(0, "main")
+	old := w.snippets()["main eqeq use.py"]
+	if old.Line != 3 || len(old.Lines) == 0 {
+		w.Errorf("a scan alone left %+v", old)
+	}
+	w.build(0, "main", nil)
+	if got := w.snippets()["main eqeq use.py"]; got.Line != 5 || got.First != 3 || got.Lines[0] != "def u(a):" || got.Commit == old.Commit {
+		w.Errorf("%+v", got)
+	}
+	w.git("mv", "use.py", "used.py")
+	w.commit("move")
+	w.build(0, "main", nil)
+	if got := w.snippets()["main eqeq used.py"]; got.Path != "used.py" || got.Line != 5 {
+		w.Errorf("%+v", got)
+	}
+	w.edit("used.py", "a == a", "a")
+	w.edit("sec.py", "a == a", "a")
+	w.commit("fix")
+	w.want(0, "main")
+	if _, there := w.snippets()["main eqeq used.py"]; there {
+		w.Error("there is code of what is fixed")
+	}
+}
+
+// noCode: a flag or the deployment stops it, and the deployment deletes what
+// there is.
+func noCode(w *ciWorld) {
+	sends := func() (n int) {
+		for _, r := range w.requests() {
+			if strings.HasPrefix(r, "POST ") && strings.HasSuffix(r, "/snippets") {
+				n++
+			}
+		}
+		return n
+	}
+	before := sends()
+	if out, said := w.build(0, "main", []string{"--no-code"}); out.Code != 0 || sends() != before {
+		w.Errorf("%+v\n%s", out, said)
+	}
+	if said := w.redoubt("deployment", "set", "acme", "--code=off"); !strings.Contains(said, "keeps no code") {
+		w.Error(said)
+	}
+	if got := w.snippets(); len(got) != 0 {
+		w.Errorf("turned off, there is code: %v", got)
+	}
+	if out, said := w.build(0, "main", nil); out.Code != 0 || sends() != before || !strings.Contains(said, "the deployment acme keeps none") {
+		w.Errorf("%+v\n%s", out, said)
+	}
+	w.redoubt("deployment", "set", "acme", "--code=on")
+	w.build(0, "main", nil)
+	if got := w.snippets(); len(got) < 5 || sends() == before {
+		w.Errorf("turned on, there is code of %d findings", len(got))
+	}
+	if trail := w.redoubt("audit", "--limit", "1000"); strings.Count(trail, "keeps_code") < 2 || !strings.Contains(trail, "scan.code") {
+		w.Errorf("the trail does not tell:\n%s", trail)
+	}
+}
+
+// TestCodeIsOfTheCheckout: what a report calls a path may be anything.
+func TestCodeIsOfTheCheckout(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	file := func(name string, text []byte) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file(filepath.Join(outside, "passwd"), []byte("root:x\n"))
+	file(filepath.Join(dir, "a b/ü.py"), []byte("x == x\n"))
+	file(filepath.Join(dir, "latin.py"), []byte("# caf\xe9\n"))
+	file(filepath.Join(dir, "binary"), []byte("\x7fELF\x00\x01"))
+	file(filepath.Join(dir, "large"), make([]byte, maxCodeFile+1))
+	file(filepath.Join(dir, ".git/config"), []byte("[remote]\n"))
+	file(filepath.Join(dir, "sub/.GIT/config"), []byte("[remote]\n"))
+	for name, to := range map[string]string{"out": filepath.Join(outside, "passwd"), "dir": outside, "up": "../" + filepath.Base(outside) + "/passwd", "in": "a b/ü.py", "loop": "loop"} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	c := codeReader{root: root, blanker: &report.Blanker{}, left: map[string]string{}}
+	for name, want := range map[string]string{"a b/ü.py": "x == x\n", "in": "x == x\n", "latin.py": "# caf\uFFFD\n"} {
+		if got, err := c.read(name); got != want || err != nil {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{
+		"", ".", "..", "../" + filepath.Base(outside) + "/passwd", filepath.Join(outside, "passwd"), "out", "dir/passwd", "up", "loop", "a b", "a b/../../x", "no.py", "x\x00y",
+		".git/config", "sub/.GIT/config", "a b/../.git/config", "binary", "large", "/etc/passwd", `C:\x`,
+	} {
+		if text, err := c.read(name); err == nil || text != "" {
+			t.Errorf("%q was read: %.40q", name, text)
+		} else if strings.Contains(err.Error(), outside) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	places := []redoubt.SnippetPlace{{FindingID: 1, Path: "a b/ü.py", Line: 1, EndLine: 1}, {FindingID: 2, Path: "out", Line: 1, EndLine: 1}, {FindingID: 3, Path: "in", Line: 9, EndLine: 9}}
+	c.learn([]wantedCode{{1, places}})
+	got := c.snippets(places)
+	if len(got) != 1 || got[0].FindingID != 1 || !slices.Equal(got[0].Lines, []string{"x == x"}) {
+		t.Errorf("%+v", got)
+	}
+	if diff := cmp.Diff(map[string]string{"out": "path escapes from parent", "in": "it has no line 9"}, c.left); diff != "" {
+		t.Errorf("left out (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,57 @@
+package ci
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redoubt/redoubt"
+)
+
+// ellipsis stands where a line was cut.
+const ellipsis = "…"
+
+// Snippet cuts the lines around a finding out of a file: two before it, its own
+// and two behind it, within the bounds of package redoubt. It returns nothing
+// where the file has no such line.
+func Snippet(file []string, p redoubt.SnippetPlace) (first int, lines []string) {
+	if p.Line < 1 || p.Line > len(file) {
+		return 0, nil
+	}
+	first = max(p.Line-redoubt.SnippetAround, 1)
+	last := min(max(p.Line, p.EndLine)+redoubt.SnippetAround, first+redoubt.MaxSnippetLines-1, len(file))
+	for number := first; number <= last; number++ {
+		from := 0
+		if number == p.Line {
+			from = p.Column - 1
+		}
+		lines = append(lines, cutLine(strings.TrimSuffix(file[number-1], "\r"), from))
+	}
+	return first, lines
+}
+
+// cutLine bounds a line. Of a long one, as of minified code, it shows what is
+// about a byte of it.
+func cutLine(line string, about int) string {
+	if len(line) <= redoubt.MaxSnippetLine {
+		return line
+	}
+	room, from := redoubt.MaxSnippetLine-2*len(ellipsis), 0
+	if about > room/2 {
+		from = min(about-room/4, len(line)-room)
+	}
+	for from > 0 && !utf8.RuneStart(line[from]) {
+		from++
+	}
+	to := min(from+room, len(line))
+	for to < len(line) && !utf8.RuneStart(line[to]) {
+		to--
+	}
+	out := line[from:to]
+	if from > 0 {
+		out = ellipsis + out
+	}
+	if to < len(line) {
+		out += ellipsis
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Blanker takes secrets out of source code as a Reading takes them out of
+// reports (decisions §16), and leaves every line where it was. The zero Blanker
+// knows of no secret yet.
+type Blanker struct {
+	redactor *redactor
+	known    *strings.Replacer // nil until the next text
+}
+
+// Blanker knows the secrets that the files of the reading told.
+func (r *Reading) Blanker() *Blanker { return &Blanker{redactor: r.redactor(nil)} }
+
+func (b *Blanker) secrets() *redactor {
+	if b.redactor == nil {
+		b.redactor = newRedactor(nil)
+	}
+	b.known = nil
+	return b.redactor
+}
+
+// Secret notes code that holds a secret, as the lines that a finding of one
+// covers: it is taken out of all texts.
+func (b *Blanker) Secret(code string) { b.secrets().take(code) }
+
+// Learn notes what has the shape of a secret anywhere in a text, as a file.
+func (b *Blanker) Learn(text string) { b.secrets().blankText(text) }
+
+// Blank takes out of a text what looks like a secret and what is known to be
+// one. Secrets of several lines are known only where the text holds all of them.
+func (b *Blanker) Blank(text string) string {
+	if b.known == nil {
+		r := b.secrets()
+		r.keepLines = true
+		text = r.blankText(text)
+		b.known = replacer(r.whole, r.parts)
+	} else {
+		text = b.redactor.blankText(text)
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = joined(b.known.Replace(line))
+	}
+	return strings.Join(lines, "\n")
+}
+
+var (
+	anyQuoted = regexp.MustCompile("\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`")
+	anyValue  = regexp.MustCompile(`((?:^|[^=!<>])[=:]\s*)([^\s"'` + "`" + `=:][^\n]*)$`)
+)
+
+// BlankSnippet takes out of the lines around a finding, of which the first has
+// a number, what its kind and the secrets of its file ask for: of lines that
+// hold a secret all, around a secret every value, and of a rule about secrets in
+// code every string. What looks like a secret is for a Blanker to take out.
+func BlankSnippet(lines []string, first int, of redoubt.SnippetPlace, secrets []redoubt.SnippetPlace) {
+	hidden := make([]bool, len(lines))
+	for _, p := range append(secrets[:len(secrets):len(secrets)], of) {
+		for i := range lines {
+			hidden[i] = hidden[i] || (p.Secret && p.Covers(first+i))
+		}
+	}
+	for i := range lines {
+		switch {
+		case hidden[i]:
+			lines[i] = redacted
+		case of.Secret:
+			lines[i] = anyQuoted.ReplaceAllStringFunc(lines[i], func(s string) string { return s[:1] + redacted + s[:1] })
+			lines[i] = anyValue.ReplaceAllString(lines[i], "${1}"+redacted)
+		case of.Strings:
+			lines[i], _ = blankStrings(lines[i])
+		}
+	}
+}
+
+// SpeaksOfSecrets tells of a rule's name, or of a message, that it is about
+// secrets written into code: such a finding is one of code, but the strings in
+// it are suspect.
+func SpeaksOfSecrets(s string) bool { return speaksOfSecrets(s) }

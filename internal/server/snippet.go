@@ -1,0 +1,193 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// maxPlaces bounds how many findings of a scan get code.
+const maxPlaces = 10_000
+
+// snippetScan finds the scan that the path names, for tokens that see its
+// project.
+func (c *call) snippetScan(ctx context.Context) (redoubt.Scan, error) {
+	id, err := c.id("scanId")
+	if err != nil {
+		return redoubt.Scan{}, err
+	}
+	scan, err := c.tx.Scan(ctx, id)
+	if err != nil {
+		return scan, err
+	}
+	_, err = c.seen(c.tx.Project(ctx, scan.ProjectID))
+	return scan, err
+}
+
+// listSnippets says of which findings code is wanted.
+func (c *call) listSnippets(ctx context.Context, _ *none) (*api.ListSnippetsResponse, error) {
+	out := &api.ListSnippetsResponse{Kept: c.tx.Deployment().KeepsCode, Findings: []api.SnippetPlace{}, Secrets: []api.SnippetPlace{}}
+	scan, err := c.snippetScan(ctx)
+	if err != nil || !out.Kept {
+		return out, err
+	}
+	places, more, err := c.snippetPlaces(ctx, scan, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range places {
+		out.Findings = append(out.Findings, api.SnippetPlace(p))
+	}
+	out.More = more
+	secrets, err := c.secretPlaces(ctx, scan)
+	for _, p := range secrets {
+		out.Secrets = append(out.Secrets, api.SnippetPlace(p))
+	}
+	return out, err
+}
+
+// snippetPlaces are the places of the scan's findings, or of some of them.
+func (c *call) snippetPlaces(ctx context.Context, scan redoubt.Scan, ids []int64) (list []redoubt.SnippetPlace, more bool, err error) {
+	places, more, err := c.tx.SnippetPlaces(ctx, scan, ids, maxPlaces)
+	if err != nil {
+		return nil, false, err
+	}
+	about := map[int64]bool{} // rules about secrets in code
+	for _, p := range places {
+		if _, known := about[p.RuleID]; !known {
+			rule, err := c.tx.Rule(ctx, p.RuleID)
+			if err != nil {
+				return nil, false, err
+			}
+			about[p.RuleID] = report.SpeaksOfSecrets(rule.Name + " " + rule.Message)
+		}
+		p.Strings = !p.Secret && (about[p.RuleID] || report.SpeaksOfSecrets(p.Message))
+		list = append(list, p.SnippetPlace)
+	}
+	return list, more, nil
+}
+
+func (c *call) secretPlaces(ctx context.Context, scan redoubt.Scan) (list []redoubt.SnippetPlace, err error) {
+	places, err := c.tx.SecretPlaces(ctx, scan.ProjectID, scan.Ref)
+	for _, p := range places {
+		list = append(list, p.SnippetPlace)
+	}
+	return list, err
+}
+
+// putSnippets keeps code around findings that are where the sender says. What
+// looks like a secret is taken out here too, whoever sends.
+func (c *call) putSnippets(ctx context.Context, in *request[api.PutSnippetsRequest]) (*api.PutSnippetsResponse, error) {
+	scan, err := c.snippetScan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !c.tx.Deployment().KeepsCode {
+		return nil, newProblem(api.CodePermissionDenied, "This deployment keeps no code. Whoever runs the server can change that: redoubt deployment set "+c.tx.Deployment().Slug+" --code=on.", nil)
+	}
+	if err := checkSnippets(in.Body.Snippets); err != nil {
+		return nil, err
+	}
+	ids := make([]int64, len(in.Body.Snippets))
+	for i, s := range in.Body.Snippets {
+		ids[i] = s.FindingID
+	}
+	places, _, err := c.snippetPlaces(ctx, scan, ids)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := c.secretPlaces(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	keep := snippetsAt(scan, in.Body.Snippets, places, secrets)
+	out := &api.PutSnippetsResponse{Stored: len(keep), Skipped: len(ids) - len(keep)}
+	return out, c.tx.PutSnippets(ctx, keep)
+}
+
+// checkSnippets refuses what no build sends.
+func checkSnippets(list []api.Snippet) error {
+	var bad redoubt.InvalidError
+	seen := map[int64]bool{}
+	for i, s := range list {
+		fault := func(member, text string) {
+			bad.Fields = append(bad.Fields, redoubt.FieldError{Location: fmt.Sprintf("body.snippets[%d].%s", i, member), Message: text})
+		}
+		if seen[s.FindingID] {
+			fault("finding_id", "comes twice")
+		}
+		seen[s.FindingID] = true
+		if s.First > s.Line || s.First+len(s.Lines) <= s.Line {
+			fault("first", "the lines do not hold the finding's first")
+		}
+		if slices.ContainsFunc(s.Lines, func(line string) bool { return len(line) > redoubt.MaxSnippetLine }) {
+			fault("lines", fmt.Sprintf("a line has more than %d bytes", redoubt.MaxSnippetLine))
+		}
+	}
+	if len(bad.Fields) > 0 {
+		return &bad
+	}
+	return nil
+}
+
+// snippetsAt are the snippets of findings that are where they are said to be,
+// free of secrets.
+func snippetsAt(scan redoubt.Scan, sent []api.Snippet, places, secrets []redoubt.SnippetPlace) (keep []redoubt.Snippet) {
+	at := make(map[int64]redoubt.SnippetPlace, len(places))
+	for _, p := range places {
+		at[p.FindingID] = p
+	}
+	hidden := map[string][]redoubt.SnippetPlace{}
+	for _, p := range secrets {
+		hidden[p.Path] = append(hidden[p.Path], p)
+	}
+	var blanker report.Blanker
+	for _, s := range sent {
+		blanker.Learn(strings.Join(s.Lines, "\n"))
+	}
+	for _, s := range sent {
+		p, there := at[s.FindingID]
+		if !there || p.Path != s.Path || p.Line != s.Line {
+			continue
+		}
+		for i, line := range s.Lines {
+			s.Lines[i] = printable(line)
+		}
+		lines := strings.Split(blanker.Blank(strings.Join(s.Lines, "\n")), "\n")
+		report.BlankSnippet(lines, s.First, p, hidden[p.Path])
+		keep = append(keep, redoubt.Snippet{
+			FindingID: p.FindingID, ScanID: scan.ID, Commit: scan.Commit, Path: p.Path, Line: p.Line, EndLine: p.EndLine, First: s.First, Lines: lines,
+		})
+	}
+	return keep
+}
+
+// printable is a line of code as people can see it: what would end it, move
+// other text or hide it is spelt out.
+func printable(line string) string {
+	if !strings.ContainsFunc(line, isUnseen) {
+		return line
+	}
+	var b strings.Builder
+	for _, r := range line {
+		switch {
+		case r < ' ' && r != '\t', r == unicode.ReplacementChar, r == 0x7f:
+			b.WriteRune(unicode.ReplacementChar)
+		case isUnseen(r):
+			fmt.Fprintf(&b, "[U+%04X]", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func isUnseen(r rune) bool {
+	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Cf, r)
+}

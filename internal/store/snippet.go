@@ -1,0 +1,206 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// SnippetPlace is where a finding is, with what its rule's kind is judged by.
+type SnippetPlace struct {
+	redoubt.SnippetPlace
+	RuleID  int64
+	Message string // of the finding; empty where the rule's says it all
+}
+
+// SnippetPlaces lists where the findings are that are there according to a scan,
+// or those of them with the given ids where there are some, the worst first,
+// limit at most, and whether there are more: those of its source and, in
+// lockfiles that it stated, the advisories'. A scan that a newer one of its
+// stream followed knows of none. Secrets of the history are left out, and of a
+// change what full scans saw: the checkout does not have them there, or the scan
+// does not say that it does.
+func (tx *Tx) SnippetPlaces(ctx context.Context, s redoubt.Scan, ids []int64, limit int) (list []SnippetPlace, more bool, err error) {
+	stream, err := tx.Stream(ctx, s.ProjectID, s.Ref, s.Source, "")
+	if err != nil || stream.LastScanID != s.ID {
+		return nil, false, err
+	}
+	where := fmt.Sprintf(` AND (f.flags / %d) %% 2 = 0`, flagHistorical) + ` AND f.line > 0 AND (f.source = $6 OR f.source = $7 AND EXISTS (
+		SELECT 1 FROM inventory i WHERE i.deployment_id = $1 AND i.project_id = $2 AND i.ref = $3 AND i.lockfile = f.path AND i.scan_id = $8))`
+	if !s.Full {
+		where += fmt.Sprintf(` AND (f.flags / %d) %% 2 = 0`, flagSeenByFull)
+	}
+	args := []any{s.Source, redoubt.SourceAdvisories, s.ID, limit + 1}
+	if len(ids) > 0 {
+		in, arg := tx.in("f.id", 10, ids)
+		where, args = where+` AND `+in, append(args, arg)
+	}
+	list, err = tx.snippetPlaces(ctx, s.ProjectID, s.Ref, where+` ORDER BY f.severity DESC, f.id DESC LIMIT $9`, args...)
+	list, more = page(list, limit)
+	return list, more, err
+}
+
+// SecretPlaces lists where secrets are on a project's ref, whatever scan says so.
+func (tx *Tx) SecretPlaces(ctx context.Context, projectID int64, ref string) ([]SnippetPlace, error) {
+	return tx.snippetPlaces(ctx, projectID, ref, ` AND f.line > 0 AND f.issue_type = 3 ORDER BY f.path, f.line, f.id`)
+}
+
+// snippetPlaces lists findings that are there; conditions count from $6.
+func (tx *Tx) snippetPlaces(ctx context.Context, projectID int64, ref, where string, args ...any) ([]SnippetPlace, error) {
+	return many(ctx, tx, scanSnippetPlace, `SELECT f.id, f.issue_type, f.rule_id, f.path, f.line, b.body FROM finding f
+		JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
+		WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND f.state IN ($4, $5)`+where,
+		append([]any{projectID, ref, int64(redoubt.Unresolved), int64(redoubt.Muted)}, args...)...)
+}
+
+func scanSnippetPlace(r row) (p SnippetPlace, err error) {
+	var body []byte
+	var product redoubt.IssueType
+	if err := r.Scan(&p.FindingID, &product, &p.RuleID, &p.Path, &p.Line, &body); err != nil {
+		return p, err
+	}
+	var said struct {
+		Location redoubt.WireLocation `json:"location"`
+		Message  *string              `json:"rule_message"`
+	}
+	if err := json.Unmarshal(append(append([]byte("{"), body...), '}'), &said); err != nil {
+		return p, fmt.Errorf("body of finding %d: %w", p.FindingID, err)
+	}
+	p.Column, p.EndLine, p.Secret = said.Location.Column, max(p.Line, said.Location.EndLine), product == redoubt.Secrets
+	if said.Message != nil {
+		p.Message = *said.Message
+	}
+	return p, nil
+}
+
+const snippetColumns = `finding_id, scan_id, commit_hash, path, line, end_line, first_line, code`
+
+func scanSnippet(r row) (s redoubt.Snippet, err error) {
+	var code string
+	err = r.Scan(&s.FindingID, &s.ScanID, &s.Commit, &s.Path, &s.Line, &s.EndLine, &s.First, &code)
+	s.Lines = strings.Split(code, "\n")
+	return s, err
+}
+
+// Snippet reads the code around a finding. None is redoubt.ErrNotFound.
+func (tx *Tx) Snippet(ctx context.Context, findingID int64) (redoubt.Snippet, error) {
+	s, err := one(ctx, tx, scanSnippet, `SELECT `+snippetColumns+` FROM finding_snippet WHERE deployment_id = $1 AND finding_id = $2`, findingID)
+	if err != nil {
+		return s, fmt.Errorf("code of finding %d: %w", findingID, err)
+	}
+	return s, nil
+}
+
+// PutSnippets keeps code around findings of one scan in the place of what was
+// kept of them. Each is named once.
+func (tx *Tx) PutSnippets(ctx context.Context, list []redoubt.Snippet) error {
+	if !tx.deployment.KeepsCode {
+		return errors.New("store code: the deployment keeps none")
+	}
+	rows := make([][]any, len(list))
+	for i, s := range list {
+		rows[i] = []any{s.FindingID, s.ScanID, s.Commit, s.Path, s.Line, s.EndLine, s.First, strings.Join(s.Lines, "\n")}
+	}
+	if len(list) > 0 {
+		tx.audit("scan.code", subject("scan", list[0].ScanID), nil, map[string]int{"findings": len(list)})
+	}
+	return tx.insert(ctx, `finding_snippet (deployment_id, `+snippetColumns+`)`, rows,
+		`ON CONFLICT (deployment_id, finding_id) DO UPDATE SET `+excluded(snippetColumns, "finding_id"))
+}
+
+// KeepCode says whether a tenant keeps code around its findings. Where it is
+// not to, all there is goes at once; the number of findings that lost theirs is
+// returned.
+func (tx *Tx) KeepCode(ctx context.Context, keep bool) (dropped int64, err error) {
+	if _, err := tx.exec(ctx, `UPDATE deployment SET keeps_code = $2 WHERE id = $1`, keep); err != nil {
+		return 0, err
+	}
+	if !keep {
+		if err := tx.session.shred(ctx); err != nil {
+			return 0, err
+		}
+		if dropped, err = tx.exec(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1`); err != nil {
+			return 0, err
+		}
+	}
+	type image struct {
+		KeepsCode bool   `json:"keeps_code"`
+		Dropped   *int64 `json:"snippets_dropped,omitempty"`
+	}
+	after := image{KeepsCode: keep}
+	if !keep {
+		after.Dropped = &dropped
+	}
+	tx.audit("deployment.update", subject("deployment", tx.deployment.ID), image{KeepsCode: tx.deployment.KeepsCode}, after)
+	return dropped, nil
+}
+
+// outdateSnippets drops the code of findings that are no longer there and, with
+// every secret that comes, the code of its file: nobody knew then what to take
+// out of it.
+func (tx *Tx) outdateSnippets(ctx context.Context, findings []redoubt.FindingWrite, stored map[int64]redoubt.Finding) error {
+	var gone []int64
+	secrets := map[int64][]string{} // paths by project
+	for i := range findings {
+		f := &findings[i].Finding
+		before := stored[f.ID]
+		switch known := before.IssueType == redoubt.Secrets && isThere(before.State); {
+		case !isThere(f.State):
+			gone = append(gone, f.ID)
+		case f.IssueType == redoubt.Secrets && !known:
+			secrets[f.ProjectID] = append(secrets[f.ProjectID], f.Path)
+		}
+	}
+	if err := tx.dropSnippets(ctx, gone); err != nil {
+		return err
+	}
+	for project, paths := range secrets {
+		if err := tx.session.shred(ctx); err != nil {
+			return err
+		}
+		in, arg := tx.in("path", 3, paths)
+		_, err := tx.exec(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1 AND `+in+` AND EXISTS (
+			SELECT 1 FROM finding f WHERE f.deployment_id = $1 AND f.id = finding_id AND f.project_id = $2)`, project, arg)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isThere(s redoubt.State) bool { return s == redoubt.Unresolved || s == redoubt.Muted }
+
+func (tx *Tx) dropSnippets(ctx context.Context, findings []int64) error {
+	if len(findings) == 0 {
+		return nil
+	}
+	in, arg := tx.in("finding_id", 2, findings)
+	_, err := tx.exec(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1 AND `+in, arg)
+	return err
+}
+
+// staleSnippets are those whose finding is not there.
+const staleSnippets = ` FROM finding_snippet WHERE deployment_id = $1 AND NOT EXISTS (
+	SELECT 1 FROM finding f WHERE f.deployment_id = $1 AND f.id = finding_id AND f.state IN ($2, $3))`
+
+// DropStaleSnippets drops the code of findings that went with their ref or
+// otherwise without a scan. It holds the deployment only where there is some.
+func (s *Store) DropStaleSnippets(ctx context.Context, deploymentID int64, by redoubt.Actor) (dropped int64, err error) {
+	live := []any{int64(redoubt.Unresolved), int64(redoubt.Muted)}
+	some := false
+	err = s.View(ctx, deploymentID, func(ctx context.Context, tx *Tx) (err error) {
+		some, err = one(ctx, tx, scalar[bool], `SELECT EXISTS (SELECT 1`+staleSnippets+`)`, live...)
+		return err
+	})
+	if err != nil || !some {
+		return 0, err
+	}
+	return dropped, s.Update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
+		dropped, err = tx.exec(ctx, `DELETE`+staleSnippets, live...)
+		return err
+	})
+}

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// keepCode keeps code around a finding, changed by edit, as a build sends it.
+func (s *site) keepCode(id string, edit func(*redoubt.Snippet)) {
+	s.t.Helper()
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	err = s.store.Update(s.t.Context(), s.org.ID, redoubt.Actor{Kind: "token"}, func(ctx context.Context, tx *store.Tx) error {
+		f, err := tx.Finding(ctx, n)
+		if err != nil {
+			return err
+		}
+		snippet := redoubt.Snippet{
+			FindingID: n, ScanID: 1, Commit: "fd2f6e0c7b2b4a6f8f3b1d2c3e4f5a6b7c8d9e0f", Path: f.Path, Line: f.Line, EndLine: f.Line + 1, First: f.Line - 1,
+			Lines: []string{"before()", "<script>alert(1)</script>", "\t</mark></pre><img src=x>", "after()"},
+		}
+		if edit != nil {
+			edit(&snippet)
+		}
+		return tx.PutSnippets(ctx, []redoubt.Snippet{snippet})
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// TestCodeOfAFinding: with numbers, the finding's own lines marked, nothing of it
+// taken for markup; and where there is none, why.
+func TestCodeOfAFinding(t *testing.T) {
+	s := demoSite(t)
+	id := firstFinding(s)
+	s.keepCode(id, nil)
+	page := s.page("/findings/" + id)
+	says(t, page, `<mark>&lt;script&gt;alert(1)&lt;/script&gt;</mark>`, "<mark>\t&lt;/mark&gt;&lt;/pre&gt;&lt;img src=x&gt;</mark>", `before()`, `</span>after()`)
+	if strings.Count(page, `class="line hit"`) != 2 || strings.Count(page, `class="line"`) != 2 || strings.Contains(page, "As it was at") {
+		t.Errorf("the lines are not marked:\n%s", page[strings.Index(page, `<pre class="code"`):])
+	}
+	checkInline(t, page)
+	s.keepCode(id, func(snippet *redoubt.Snippet) { snippet.Path, snippet.Line = "old/<b>.py", 3 })
+	says(t, s.page("/findings/"+id), "As it was at old/&lt;b&gt;.py:3 in commit fd2f6e0c7b2b: the finding has moved since")
+}
+
+func TestWhyThereIsNoCode(t *testing.T) {
+	keeps := redoubt.Deployment{Slug: "acme", KeepsCode: true}
+	there := redoubt.Finding{IssueType: redoubt.SAST, State: redoubt.Unresolved, Line: 3}
+	for name, test := range map[string]struct {
+		in   redoubt.Deployment
+		edit func(*redoubt.Finding)
+		want string
+	}{
+		"not sent":     {keeps, func(*redoubt.Finding) {}, "redoubt ci sends the lines around each finding"},
+		"not kept":     {redoubt.Deployment{Slug: "acme"}, func(*redoubt.Finding) {}, "redoubt deployment set acme --code=on"},
+		"supply chain": {keeps, func(f *redoubt.Finding) { f.IssueType = redoubt.SCA }, "No build has sent"},
+		"fixed":        {keeps, func(f *redoubt.Finding) { f.State = redoubt.Fixed }, "when it is fixed"},
+		"removed":      {keeps, func(f *redoubt.Finding) { f.State = redoubt.StateRemoved }, "leaves the scope"},
+		"history":      {keeps, func(f *redoubt.Finding) { f.Historical = true }, "in the history"},
+		"no line":      {keeps, func(f *redoubt.Finding) { f.Line = 0 }, "No line is known"},
+	} {
+		f := there
+		test.edit(&f)
+		if got := whyNoCode(test.in, store.Occurrence{Finding: f}); !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
