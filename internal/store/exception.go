@@ -103,6 +103,33 @@ func (tx *Tx) Excepted(ctx context.Context) (map[int64]int, error) {
 		AND `+byException+` GROUP BY triaged_by_json`, int64(redoubt.TriageIgnored))
 }
 
+// ExceptedFindings lists the occurrences of what an exception ignores now, by its
+// id and by product; of all exceptions where the id is 0.
+func (tx *Tx) ExceptedFindings(ctx context.Context, id int64) (map[int64]map[redoubt.IssueType][]int64, error) {
+	out := map[int64]map[redoubt.IssueType][]int64{}
+	query, args := `SELECT l.triaged_by_json, f.issue_type, f.id FROM lineage l
+		JOIN finding f ON f.deployment_id = l.deployment_id AND f.lineage_id = l.id
+		WHERE l.deployment_id = $1 AND l.automatic = 1 AND l.triage_state = $2 AND l.`+byException, []any{int64(redoubt.TriageIgnored)}
+	if id != 0 {
+		query += ` AND l.triaged_by_json = $3`
+		args = append(args, encoded((&redoubt.Exception{ID: id}).Actor()))
+	}
+	return out, each(ctx, tx, func(r row) error {
+		var by redoubt.Actor
+		var t redoubt.IssueType
+		var finding int64
+		if err := r.Scan(decoded(&by), &t, &finding); err != nil {
+			return err
+		}
+		of, err := strconv.ParseInt(by.ID, 10, 64)
+		if out[of] == nil {
+			out[of] = map[redoubt.IssueType][]int64{}
+		}
+		out[of][t] = append(out[of][t], finding)
+		return err
+	}, query, args...)
+}
+
 // byException picks the lineages that an exception decided about last.
 const byException = `triaged_by_json LIKE '{"kind":"exception"%'`
 

@@ -34,6 +34,7 @@ func navTable() []navGroup {
 			{Label: "Advisories", Path: "/advisories", Section: "advisories", least: viewer},
 			{Label: "SBOM", Path: "/sbom", Section: "sbom", least: viewer},
 			{Label: "Policies", Path: "/policies", Section: "policies", least: viewer},
+			{Label: "Exceptions", Path: "/exceptions", Section: "exceptions", least: viewer},
 		}},
 		settingsNav,
 	}

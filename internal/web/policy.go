@@ -72,7 +72,12 @@ type policyPage struct {
 	First   string
 	Changed string // the rule whose mode was just set
 	Back    string // the query of this page, to come back to
+	Form    conditionForm
+	Said    string // what became of a condition
 }
+
+// Conditional reports whether the policy may have conditions.
+func (p *policyPage) Conditional() bool { return p.Product == redoubt.SCA }
 
 type policyRuleRow struct {
 	redoubt.PolicyRule
@@ -81,12 +86,21 @@ type policyRuleRow struct {
 }
 
 func (v *visit) showPolicy() error {
+	return v.showPolicyWith(http.StatusOK, conditionForm{Mode: redoubt.ModeBlock.String()})
+}
+
+// conditionsSaid says what became of a condition, by what the address tells.
+var conditionsSaid = map[string]string{
+	"added": "The condition holds from the next build on.", "removed": "The condition is gone; the next build is judged without it.",
+}
+
+func (v *visit) showPolicyWith(status int, form conditionForm) error {
 	id, err := v.id()
 	if err != nil {
 		return err
 	}
 	q := v.r.URL.Query()
-	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed")}
+	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"), Form: form, Said: conditionsSaid[q.Get("condition")]}
 	mode, ok := redoubt.ParsePolicyMode(p.Mode)
 	if p.Mode != "" && !ok {
 		return redoubt.Invalid("mode", "is monitor, comment or block")
@@ -96,6 +110,7 @@ func (v *visit) showPolicy() error {
 		return redoubt.Invalid("after", "is no place in the list: go back to its start")
 	}
 	q.Del("changed")
+	q.Del("condition")
 	p.Back = q.Encode()
 	var rules []redoubt.PolicyRule
 	var more bool
@@ -126,7 +141,7 @@ func (v *visit) showPolicy() error {
 		q.Set("after", decimal(rules[len(rules)-1].ID))
 		p.Next = v.to("/policies/" + decimal(id) + "?" + q.Encode())
 	}
-	return v.show(http.StatusOK, sheet{Template: "policy", Title: p.Name, Section: "policies", Data: p})
+	return v.show(status, sheet{Template: "policy", Title: p.Name, Section: "policies", Data: p})
 }
 
 // openOfRules counts the open findings of the rules on the page.

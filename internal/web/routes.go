@@ -54,5 +54,11 @@ func routes() []route {
 		{get, org + "/policies", viewer, (*visit).listPolicies},
 		{get, org + "/policies/{id}", viewer, (*visit).showPolicy},
 		{post, org + "/policies/{id}/rules", admin, (*visit).setRuleMode},
+		{post, org + "/policies/{id}/conditions", admin, (*visit).addCondition},
+		{post, org + "/policies/{id}/conditions/{condition}/remove", admin, (*visit).removeCondition},
+		{get, org + "/exceptions", viewer, (*visit).listExceptions},
+		{post, org + "/exceptions", triager, (*visit).addException},
+		{get, org + "/exceptions/{id}", viewer, (*visit).showException},
+		{post, org + "/exceptions/{id}/remove", triager, (*visit).removeException},
 	}...)
 }

@@ -1,0 +1,246 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// exceptedShown is how many findings of a product the page of an exception
+// lists; the number above them counts all.
+const exceptedShown = 200
+
+// exceptionsPage lists what is accepted.
+type exceptionsPage struct {
+	Rows []exceptionRow
+	Done string
+	exceptionForm
+}
+
+type exceptionRow struct {
+	redoubt.Exception
+	Over    bool
+	Ignores int // findings, each once
+	Address string
+}
+
+func (v *visit) exceptionRow(view *index.View, e redoubt.Exception, ids map[redoubt.IssueType][]int64) exceptionRow {
+	row := exceptionRow{Exception: e, Over: !e.Active(v.Clock()), Address: v.to("/exceptions/" + decimal(e.ID))}
+	for t, list := range ids {
+		row.Ignores += view.Count(excepted(t, list))
+	}
+	return row
+}
+
+// excepted selects the findings that an exception ignores, each once, among the
+// occurrences of them.
+func excepted(t redoubt.IssueType, ids []int64) redoubt.FindingFilter {
+	return redoubt.FindingFilter{IssueType: t, HasIDs: true, IDs: ids, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusIgnored}}
+}
+
+func (v *visit) listExceptions() error {
+	return v.showExceptions(http.StatusOK, exceptionFormFrom(v.r.URL.Query()))
+}
+
+func (v *visit) showExceptions(status int, form exceptionForm) error {
+	p := &exceptionsPage{exceptionForm: form}
+	switch q := v.r.URL.Query(); {
+	case q.Get("made") != "":
+		p.Done = "The exception holds, for what is there and for what comes."
+	case q.Get("removed") != "":
+		p.Done = "The exception is gone. What it ignored is open again, but for what people or other exceptions decide."
+	}
+	view, err := v.findings()
+	if err != nil {
+		return err
+	}
+	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Exceptions(ctx)
+		if err != nil {
+			return err
+		}
+		ids, err := tx.ExceptedFindings(ctx, 0)
+		for _, e := range list {
+			p.Rows = append(p.Rows, v.exceptionRow(view, e, ids[e.ID]))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return v.show(status, sheet{Template: "exceptions", Title: "Exceptions", Section: "exceptions", Data: p})
+}
+
+// exceptionForm is an exception on its way: what was filled in, and what came of
+// it.
+type exceptionForm struct {
+	Target, Projects, Paths, Until, Reason, TriageReason string
+	Forever                                              bool
+	Faults                                               []redoubt.FieldError
+	Preview                                              bool // it may be made, and would change
+	Changes                                              int  // so many findings
+	Where, End                                           string
+}
+
+func exceptionFormFrom(q url.Values) exceptionForm {
+	return exceptionForm{
+		Target: strings.TrimSpace(q.Get("target")), Projects: q.Get("projects"), Paths: q.Get("paths"), Until: strings.TrimSpace(q.Get("until")),
+		Reason: strings.TrimSpace(q.Get("reason")), TriageReason: cmp.Or(q.Get("triage_reason"), redoubt.AcceptableRisk.String()), Forever: q.Get("forever") != "",
+	}
+}
+
+// lines reads a list that has one entry a line.
+func lines(text string) (out []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// exception reads the form; what is wrong with it is in Faults.
+func (f *exceptionForm) exception(v *visit) redoubt.Exception {
+	e := redoubt.Exception{Target: f.Target, Projects: lines(f.Projects), Paths: lines(f.Paths), Reason: f.Reason}
+	e.TriageReason, _ = redoubt.ParseTriageReason(f.TriageReason)
+	switch {
+	case f.Forever == (f.Until != ""):
+		f.Faults = append(f.Faults, redoubt.FieldError{Location: "until", Message: "say a last day, or that it has no end, and not both"})
+	case f.Until != "":
+		var err error
+		if e.Until, err = redoubt.ParseUntil(f.Until); err != nil {
+			f.Faults = append(f.Faults, redoubt.FieldError{Location: "until", Message: err.Error()})
+		}
+	}
+	var invalid *redoubt.InvalidError
+	if errors.As(e.Check(v.Clock()), &invalid) {
+		f.Faults = append(f.Faults, invalid.Fields...)
+	}
+	f.Where, f.End = e.Where(), e.UntilText()
+	return e
+}
+
+// addException shows what an exception would do, and makes it once that was
+// seen.
+func (v *visit) addException() error {
+	values, err := v.form()
+	if err != nil {
+		return err
+	}
+	form := exceptionFormFrom(values)
+	e := form.exception(v)
+	if len(form.Faults) > 0 {
+		return v.showExceptions(http.StatusBadRequest, form)
+	}
+	if values.Get("seen") == "" {
+		form.Preview = true
+		err = v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+			form.Changes, err = tx.ExceptionPreview(ctx, &e, 0)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return v.showExceptions(http.StatusOK, form)
+	}
+	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+		_, _, err := tx.AddException(ctx, e)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	v.redirect(v.to("/exceptions?made=1"))
+	return nil
+}
+
+// exceptionPage is one exception, with what it ignores.
+type exceptionPage struct {
+	exceptionRow
+	Removing int // findings whose triage would change without it
+	Products []exceptedProduct
+}
+
+type exceptedProduct struct {
+	Product product
+	Count   int
+	Rows    []shownFinding
+}
+
+func (v *visit) showException() error {
+	id, err := v.id()
+	if err != nil {
+		return err
+	}
+	view, err := v.findings()
+	if err != nil {
+		return err
+	}
+	p := &exceptionPage{}
+	var ids map[redoubt.IssueType][]int64
+	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+		e, err := tx.Exception(ctx, id)
+		if err != nil {
+			return err
+		}
+		all, err := tx.ExceptedFindings(ctx, id)
+		if err != nil {
+			return err
+		}
+		ids = all[id]
+		p.exceptionRow = v.exceptionRow(view, e, ids)
+		p.Removing, err = tx.ExceptionPreview(ctx, nil, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, product := range products {
+		filter := excepted(product.Type, ids[product.Type])
+		page, err := view.Page(v.r.Context(), filter, 0, exceptedShown)
+		if err != nil {
+			return err
+		}
+		rows, err := shownFindings(page)
+		if err != nil {
+			return err
+		}
+		if len(rows) > 0 {
+			p.Products = append(p.Products, exceptedProduct{product, view.Count(filter), rows})
+		}
+	}
+	return v.show(http.StatusOK, sheet{Template: "exception", Title: "Exception for " + p.Target, Section: "exceptions", Data: p})
+}
+
+func (v *visit) removeException() error {
+	id, err := v.id()
+	if err != nil {
+		return err
+	}
+	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+		_, _, err := tx.RemoveException(ctx, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	v.redirect(v.to("/exceptions?removed=1"))
+	return nil
+}
+
+// asGlob writes a path as a glob that fits it alone.
+var asGlob = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", `\`, "?")
+
+// AcceptAddress is where what the finding is about is accepted, filled in: its
+// vulnerability, or its rule, in its project.
+func (d *findingDetail) AcceptAddress() string {
+	q := url.Values{"target": {cmp.Or(d.Vulnerability(), d.RuleName)}, "projects": {d.Project.Name}, "paths": {"/" + asGlob.Replace(d.Location.FilePath)}}
+	return "/exceptions?" + q.Encode() + "#add"
+}

@@ -1,0 +1,211 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// commonRule is the rule of the first finding that is listed.
+func commonRule(s *site) string {
+	s.t.Helper()
+	m := regexp.MustCompile(`href="/orgs/acme/exceptions\?[^"]*target=([^"&#]+)`).FindStringSubmatch(s.page("/findings/" + firstFinding(s)))
+	if m == nil {
+		s.t.Fatal("a finding's page does not lead to an exception")
+	}
+	name, err := url.QueryUnescape(m[1])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return name
+}
+
+// An exception from a finding's panel: filled in, previewed, made, counted, opened
+// and removed, without a script.
+func TestExceptionsOnThePages(t *testing.T) {
+	s := demoSite(t)
+	says(t, s.page("/exceptions"), "Nothing is accepted", "redoubt exception add")
+	rule := commonRule(s)
+	filled := s.page("/exceptions?target=" + url.QueryEscape(rule) + "&projects=acme%2Fx")
+	says(t, filled, `value="`+rule+`"`, ">acme/x</textarea>")
+	form := url.Values{"target": {rule}, "reason": {"<b>tests</b> only"}, "until": {"2999-01-31"}, "triage_reason": {"no_time"}}
+	seen := s.post("/exceptions", form)
+	m := regexp.MustCompile(`triage of <b>(\d+)</b>`).FindStringSubmatch(seen.text)
+	if seen.StatusCode != http.StatusOK || m == nil || m[1] == "0" {
+		t.Fatalf("the preview: %s %s", seen.Status, seen.text)
+	}
+	says(t, seen.text, "in all projects until 2999-01-31", `name="seen" value="1"`, "&lt;b&gt;tests&lt;/b&gt; only")
+	says(t, s.page("/exceptions"), "Nothing is accepted") // nothing is changed yet
+	form.Set("seen", "1")
+	if a := s.post("/exceptions", form); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/orgs/acme/exceptions?made=1" {
+		t.Fatalf("%s %s", a.Status, a.text)
+	}
+	list := s.page("/exceptions?made=1")
+	says(t, list, "The exception holds", "2999-01-31", "&lt;b&gt;tests&lt;/b&gt; only", `>`+m[1]+`<span class="hidden-text"> findings that`)
+	checkInline(t, list)
+	id := first(s, "/exceptions", "/exceptions/")
+	one := s.page("/exceptions/" + id)
+	says(t, one, m[1]+" ignored", "<b>"+m[1]+"</b>", "Remove the exception", "no time")
+	if rows := strings.Count(one, `<a href="/orgs/acme/findings/`); decimal(int64(rows)) != m[1] {
+		t.Errorf("the number %s opens %d rows", m[1], rows)
+	}
+	if a := s.post("/exceptions/"+id+"/remove", nil); a.StatusCode != http.StatusSeeOther {
+		t.Errorf("%s %s", a.Status, a.text)
+	}
+	says(t, s.page("/exceptions?removed=1"), "The exception is gone", "Nothing is accepted")
+	if a := s.post("/exceptions/"+id+"/remove", nil); a.StatusCode != http.StatusNotFound {
+		t.Errorf("removed twice: %s", a.Status)
+	}
+	if got := s.audited("exception."); strings.Join(got, " ") != "exception.create by user:ada exception.delete by user:ada" {
+		t.Errorf("in the audit log: %q", got)
+	}
+}
+
+// audited lists the events of a kind with who did them.
+func (s *site) audited(kind string) (out []string) {
+	s.t.Helper()
+	err := s.store.View(s.t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
+		events, err := tx.AuditEvents(ctx, 0, 10_000)
+		for _, e := range events {
+			if strings.HasPrefix(e.Action, kind) {
+				out = append(out, e.Action+" by "+e.By.Kind+":"+e.By.ID)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+// A path becomes a glob that fits it.
+func TestPathsAsGlobs(t *testing.T) {
+	for path, other := range map[string]string{"src/a.go": "b/src/a.go", "app/[id]/page.tsx": "app/i/page.tsx", "a*b?c.js": "aXbYc.js", `a\b`: "a/b"} {
+		globs := redoubt.PathGlobs{"/" + asGlob.Replace(path)}
+		if err := globs.Check(); err != nil || !globs.Match(path) || globs.Match(other) {
+			t.Errorf("%s as %v: %v, fits %v, fits %s %v", path, globs, err, globs.Match(path), other, globs.Match(other))
+		}
+	}
+}
+
+func TestExceptionFormsThatWillNotDo(t *testing.T) {
+	s := newSite(t)
+	for want, edit := range map[string]url.Values{
+		"<b>until</b>: say a last day": {"until": {""}},
+		"is no day":                    {"until": {"soon"}},
+		"is over already":              {"until": {"2001-01-01"}},
+		"<b>target</b>":                {"target": {"a b"}},
+		"<b>reason</b>: say why":       {"reason": {" "}},
+		"<b>paths</b>":                 {"paths": {"!x"}},
+		"<b>triage reason</b>":         {"triage_reason": {"bored"}},
+	} {
+		form := url.Values{"target": {"rule-1"}, "reason": {"kept"}, "until": {"2999-01-31"}, "seen": {"1"}}
+		for name, value := range edit {
+			form[name] = value
+		}
+		a := s.post("/exceptions", form)
+		if a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, want) || edit["target"] == nil && !strings.Contains(a.text, `value="rule-1"`) {
+			t.Errorf("%s: %s %s", want, a.Status, a.text)
+		}
+	}
+	s.as(redoubt.RoleViewer)
+	if page := s.page("/exceptions"); strings.Contains(page, "<textarea") || !strings.Contains(page, "A triager accepts") {
+		t.Errorf("a viewer is offered to add: %s", page)
+	}
+}
+
+// A condition is said as a sentence to everybody, and changed by administrators.
+func TestConditionsOnThePages(t *testing.T) {
+	s := demoSite(t)
+	id := policyOf(s, "supply-chain")
+	page := "/policies/" + id
+	says(t, s.page(page), "redoubt policy condition add supply-chain")
+	if strings.Contains(s.page(page), "Add a condition") || strings.Contains(s.page("/policies/"+policyOf(s, "code")), `id="conditions"`) {
+		t.Error("a triager, or a policy for code, is offered conditions")
+	}
+	s.as(redoubt.RoleAdmin)
+	form := url.Values{"mode": {"block"}, "severity": {"high"}, "asks": {"fixable"}, "grace": {"14"}, "projects": {"acme/*\r\n"}, "branches": {"main\nrelease/*"}}
+	if a := s.post(page+"/conditions", form); a.StatusCode != http.StatusSeeOther || !strings.HasSuffix(a.Header.Get("Location"), page+"?condition=added#conditions") {
+		t.Fatalf("%s %s", a.Status, a.text)
+	}
+	says(t, s.page(page+"?condition=added"), "holds from the next build on",
+		"Blocks when severity is high or worse, a fix exists and it has been there for 14 days or more, in acme/*, on main or release/*.")
+	says(t, s.page("/policies"), `/policies/`+id+`#conditions">1</a>`)
+	for want, edit := range map[string]url.Values{
+		"asks for something": {"severity": {""}, "asks": {""}, "grace": {""}}, "an EPSS score is": {"epss": {"half"}}, "from 0 to 1": {"epss": {"7"}}, "a whole number": {"grace": {"soon"}},
+		"the mode is one of": {"mode": {"shout"}}, "will not do": {"projects": {strings.Repeat("x", 600)}},
+	} {
+		bad := url.Values{}
+		for name, value := range form {
+			bad[name] = value
+		}
+		for name, value := range edit {
+			bad[name] = value
+		}
+		a := s.post(page+"/conditions", bad)
+		if a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, want) || !strings.Contains(a.text, "release/*</textarea>") {
+			t.Errorf("%s: %s %s", want, a.Status, a.text)
+		}
+	}
+	if a := s.post("/policies/"+policyOf(s, "code")+"/conditions", form); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a policy for code: %s", a.Status)
+	}
+	if a := s.post(page+"/conditions/1/remove", nil); a.StatusCode != http.StatusSeeOther {
+		t.Errorf("%s %s", a.Status, a.text)
+	}
+	if a := s.post(page+"/conditions/1/remove", nil); a.StatusCode != http.StatusNotFound {
+		t.Errorf("removed twice: %s", a.Status)
+	}
+	s.post("/policies/"+policyOf(s, "code")+"/rules", url.Values{"rule": {commonRule(s)}, "mode": {"block"}})
+	got := s.audited("policy.update")
+	if len(got) != 2 || got[1] != "policy.update by user:ada" || len(s.audited("policy.set_rule_mode")) == 0 {
+		t.Errorf("in the audit log: %q, of rules %q", got, s.audited("policy.set_rule_mode"))
+	}
+}
+
+// policyOf is the id of a policy by its slug.
+func policyOf(s *site, slug string) (id string) {
+	s.t.Helper()
+	err := s.store.View(s.t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
+		policies, err := tx.Policies(ctx)
+		for _, p := range policies {
+			if p.Slug == slug {
+				id = decimal(p.ID)
+			}
+		}
+		return err
+	})
+	if err != nil || id == "" {
+		s.t.Fatal(slug, err)
+	}
+	return id
+}
+
+// What only a site with exceptions and conditions shows, in both themes.
+func TestExceptionPagesAreAccessible(t *testing.T) {
+	s := demoSite(t)
+	s.post("/exceptions", url.Values{"target": {commonRule(s)}, "reason": {"tests only"}, "until": {"2999-01-31"}, "paths": {"/**"}, "seen": {"1"}})
+	s.as(redoubt.RoleAdmin)
+	chain := "/policies/" + policyOf(s, "supply-chain")
+	s.post(chain+"/conditions", url.Values{"mode": {"block"}, "severity": {"high"}})
+	b := s.browse(1440, 900)
+	for _, page := range []string{"/exceptions?made=1", "/exceptions/" + first(s, "/exceptions", "/exceptions/"), chain + "?condition=added", "/policies"} {
+		b.open(page)
+		b.run(axe)
+		b.run(`document.querySelectorAll("details").forEach(d => d.open = true)`)
+		for _, fault := range b.axe(allRules) {
+			t.Errorf("%s: %s", page, fault)
+		}
+		b.run(`document.documentElement.dataset.theme = "dark"`)
+		for _, fault := range b.axe(colourRules) {
+			t.Errorf("%s, dark: %s", page, fault)
+		}
+	}
+}

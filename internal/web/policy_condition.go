@@ -1,0 +1,108 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// conditionForm is a condition on its way, as it was filled in.
+type conditionForm struct {
+	Mode, Severity, EPSS, Grace, Projects, Tags, Branches string
+	Asked                                                 map[string]bool // reachable, exploited, malicious, fixable, direct
+	Fault                                                 string
+}
+
+func conditionFormFrom(q url.Values) conditionForm {
+	f := conditionForm{
+		Mode: q.Get("mode"), Severity: q.Get("severity"), EPSS: strings.TrimSpace(q.Get("epss")), Grace: strings.TrimSpace(q.Get("grace")),
+		Projects: q.Get("projects"), Tags: q.Get("tags"), Branches: q.Get("branches"), Asked: map[string]bool{},
+	}
+	for _, what := range q["asks"] {
+		f.Asked[what] = true
+	}
+	return f
+}
+
+// condition reads the form; an error is for whoever filled it in.
+func (f *conditionForm) condition() (c redoubt.PolicyCondition, err error) {
+	c = redoubt.PolicyCondition{
+		Reachable: f.Asked["reachable"], Exploited: f.Asked["exploited"], Malicious: f.Asked["malicious"], Fixable: f.Asked["fixable"], Direct: f.Asked["direct"],
+		Scope: redoubt.PolicyScope{Projects: lines(f.Projects), Tags: lines(f.Tags)}, Branches: lines(f.Branches),
+	}
+	c.Mode, _ = redoubt.ParsePolicyMode(f.Mode)
+	c.Severity, _ = redoubt.ParseSeverity(f.Severity)
+	if f.EPSS != "" {
+		if c.EPSS, err = strconv.ParseFloat(f.EPSS, 64); err != nil {
+			return c, redoubt.Invalid("epss", "an EPSS score is a number from 0 to 1, as 0.25")
+		}
+	}
+	if f.Grace != "" {
+		if c.GraceDays, err = strconv.Atoi(f.Grace); err != nil {
+			return c, redoubt.Invalid("grace", "the days of grace are a whole number")
+		}
+	}
+	return c, c.Check()
+}
+
+// addCondition gives a policy a further condition.
+func (v *visit) addCondition() error {
+	id, err := v.id()
+	if err != nil {
+		return err
+	}
+	values, err := v.form()
+	if err != nil {
+		return err
+	}
+	form := conditionFormFrom(values)
+	c, err := form.condition()
+	if err != nil {
+		form.Fault = err.Error()
+		return v.showPolicyWith(http.StatusBadRequest, form)
+	}
+	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.Policy(ctx, id)
+		if err != nil {
+			return err
+		}
+		_, err = policy.AddCondition(ctx, tx, p, c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	v.redirect(v.to("/policies/" + decimal(id) + "?condition=added#conditions"))
+	return nil
+}
+
+// removeCondition takes a condition from a policy.
+func (v *visit) removeCondition() error {
+	id, err := v.id()
+	if err != nil {
+		return err
+	}
+	of, err := strconv.ParseInt(v.r.PathValue("condition"), 10, 64)
+	if err != nil {
+		return redoubt.ErrNotFound
+	}
+	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.Policy(ctx, id)
+		if err != nil {
+			return err
+		}
+		_, err = policy.RemoveCondition(ctx, tx, p, of)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	v.redirect(v.to("/policies/" + decimal(id) + "?condition=removed#conditions"))
+	return nil
+}
