@@ -77,9 +77,9 @@ golden: ## Write the golden files again; read the diff before committing it
 	@git --no-pager diff --stat
 
 .PHONY: screenshots
-screenshots: ## Draw every page of the demo's data into .cache/screenshots, light, dark and narrow (needs Chromium)
+screenshots: ## Draw the demo's pages into .cache/screenshots, light, dark and narrow (needs Chromium)
 	@mkdir -p .cache/screenshots
-	go test ./internal/web -count=1 -run TestScreenshots -screenshots $(CURDIR)/.cache/screenshots
+	go test ./cmd/redoubt -count=1 -run TestScreenshots -screenshots $(CURDIR)/.cache/screenshots
 	@ls .cache/screenshots
 
 .PHONY: schema

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/demo"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -51,7 +51,7 @@ func (c demoCmd) serve(a *app, clock *pastClock, st *store.Store) error {
 		return errors.Join(err, s.close())
 	}
 	r.BaseURL = s.baseURL()
-	if r.SignInURL, err = demoLink(a, st, d, r.BaseURL); err != nil {
+	if r.SignInURL, err = demoLink(a, st, r.BaseURL); err != nil {
 		return errors.Join(err, s.close())
 	}
 	return s.run(a, func() error {
@@ -62,20 +62,11 @@ func (c demoCmd) serve(a *app, clock *pastClock, st *store.Store) error {
 	})
 }
 
-// demoAdmin is who the demo's link signs in.
-const demoAdmin = "demo"
-
-// demoLink makes a link that signs the demo's admin in.
-func demoLink(a *app, st *store.Store, d redoubt.Deployment, base string) (string, error) {
-	u, err := st.User(a.ctx, demoAdmin)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
-			u, err = tx.CreateUser(ctx, redoubt.User{Name: demoAdmin, DisplayName: "Demo Admin"}, redoubt.RoleAdmin)
-			return err
-		})
-	}
+// demoLink makes a link that signs in who looks after the demo's projects.
+func demoLink(a *app, st *store.Store, base string) (string, error) {
+	u, err := st.User(a.ctx, demo.Owner)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("the folder holds a demo without %s: start with another --data: %w", demo.Owner, err)
 	}
 	return newLink(a, st, redoubt.UserLink{Kind: redoubt.LinkSignIn, UserID: u.ID}, 24*time.Hour, base)
 }

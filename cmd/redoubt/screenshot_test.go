@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/redoubt/redoubt/internal/config"
+)
+
+var screenshots = flag.String("screenshots", "", "folder to write pictures of the demo's pages to")
+
+// shots are the pictures: a name, a page or the first link of it that leads
+// below another, and its size.
+var shots = []struct {
+	name, page, below string
+	width, height     int64
+	dark              bool
+}{
+	{"overview", "overview", "", 1440, 900, false},
+	{"overview-dark", "overview", "", 1440, 900, true},
+	{"overview-narrow", "overview", "", 390, 844, false},
+	{"findings", "findings", "", 1440, 900, false},
+	{"findings-narrow", "findings", "", 390, 844, true},
+	{"finding", "findings", "findings/", 1440, 1000, false},
+	{"groups", "findings?group=rule", "", 1440, 900, false},
+	{"supply-chain", "supply-chain/vulnerabilities", "", 1440, 900, false},
+	{"secrets", "secrets", "", 1440, 900, false},
+	{"projects", "projects", "", 1440, 900, false},
+	{"scans", "scans", "", 1440, 900, true},
+	{"scan", "scans", "scans/", 1440, 900, false},
+	{"dependencies", "supply-chain/dependencies?name=urllib3", "", 1440, 700, false},
+	{"policies", "policies", "", 1440, 700, false},
+	{"policy", "policies", "policies/", 1440, 900, false},
+	{"sbom", "sbom", "", 1440, 700, false},
+	{"audit", "settings/audit", "", 1440, 900, false},
+}
+
+// TestScreenshots draws the demo's pages, as the link that the demo prints leads
+// to them, in a browser; with -screenshots it keeps the pictures (make
+// screenshots). No page is wider than its screen.
+func TestScreenshots(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws every page; not with -short")
+	}
+	p := newPerson(t)
+	p.does(chromedp.Navigate(runDemo(t)), chromedp.WaitReady("[data-theme-toggle]:not([hidden])"))
+	base := p.reads("location.origin")
+	for _, shot := range shots {
+		scheme := "light"
+		if shot.dark {
+			scheme = "dark"
+		}
+		p.does(chromedp.EmulateViewport(shot.width, shot.height))
+		p.reads(`localStorage.setItem("theme", "` + scheme + `"), ""`)
+		p.does(chromedp.Navigate(base+"/orgs/demo/"+shot.page), chromedp.WaitReady("[data-theme-toggle]:not([hidden])"))
+		if shot.below != "" {
+			to := p.reads(`[...document.querySelectorAll("main a")].map(a => a.pathname).find(a => new RegExp("/` + shot.below + `[0-9]+$").test(a)) ||
+				"/orgs/demo/` + shot.below + `" + document.querySelector("[data-id]")?.dataset.id`)
+			p.does(chromedp.Navigate(base+to), chromedp.WaitReady("main"))
+		}
+		if wide := p.reads(`document.title.startsWith("4") || document.documentElement.scrollWidth > innerWidth ? "it is wide or not there: " + document.title : ""`); wide != "" {
+			t.Errorf("%s: %s", shot.name, wide)
+		}
+		picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+		if err != nil || len(picture) < 5000 {
+			t.Fatalf("%s: %d bytes, %v", shot.name, len(picture), err)
+		}
+		if *screenshots == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(*screenshots, shot.name+".png"), picture, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// runDemo serves a demo until the test ends and returns its link to sign in.
+func runDemo(t *testing.T) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	clock := &pastClock{real: time.Now}
+	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
+	st, err := a.create(config.Storage{Data: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "ready.json")
+	ended := make(chan error, 1)
+	go func() {
+		ended <- errors.Join(demoCmd{Addr: "127.0.0.1:0", ReadyFile: file}.serve(a, clock, st), st.Close())
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return waitReady(t, file, ended).SignInURL
+}
