@@ -163,7 +163,9 @@ func TestConditionsOnThePages(t *testing.T) {
 	if a := s.post(page+"/conditions/1/remove", nil); a.StatusCode != http.StatusNotFound {
 		t.Errorf("removed twice: %s", a.Status)
 	}
-	s.post("/policies/"+policyOf(s, "code")+"/rules", url.Values{"rule": {commonRule(s)}, "mode": {"block"}})
+	if a := s.post("/policies/"+policyOf(s, "code")+"/rules", url.Values{"rule": {commonRule(s)}, "mode": {"comment"}}); a.StatusCode != http.StatusSeeOther {
+		t.Errorf("%s %s", a.Status, a.text)
+	}
 	got := s.audited("policy.update")
 	if len(got) != 2 || got[1] != "policy.update by user:ada" || len(s.audited("policy.set_rule_mode")) == 0 {
 		t.Errorf("in the audit log: %q, of rules %q", got, s.audited("policy.set_rule_mode"))
