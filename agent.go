@@ -14,6 +14,16 @@ type AgentScan struct {
 	Answer    []byte // JSON: the answer to its completion; nil before it is applied
 }
 
+// ScanStage is how far a scan is that runs.
+type ScanStage uint8
+
+// Stages of a scan that runs.
+const (
+	StageBegun    ScanStage = iota // the scanner was told what to look for
+	StageResults                   // its results are here
+	StageApplying                  // they are complete and being applied
+)
+
 // ServedRule is a rule of a policy with the text that scanners get.
 type ServedRule struct {
 	PolicyRule

@@ -150,6 +150,21 @@ func responseOf(v policy.Verdict) completeResponse {
 	return out
 }
 
+// notRun lists the rules of the policies that the scanner did not run, as it does
+// not with some of its flags.
+func (c *completion) notRun() (gaps []redoubt.ScanGap) {
+	ran := make(map[string]bool, len(c.rep.RulesRun))
+	for _, name := range c.rep.RulesRun {
+		ran[name] = true
+	}
+	for i := range c.given.Rules {
+		if name := c.given.Rules[i].Rule.Name; !ran[name] {
+			gaps = append(gaps, redoubt.ScanGap{Kind: redoubt.GapRule, What: name, Why: "in a policy of the project, and not run"})
+		}
+	}
+	return gaps
+}
+
 // finish tells the report what only the completion and the policies know: how
 // the rules that ran look as they were written, which products they are of, and
 // what the lockfiles hold.
@@ -190,6 +205,7 @@ func (c *completion) finish() {
 	} else {
 		rep.Inventories = nil
 	}
+	rep.Gaps = append(rep.Gaps, c.notRun()...)
 	rep.Skipped = append(rep.Skipped, c.done.Unresolved...)
 	rep.TotalTime = time.Duration(c.done.Seconds * float64(time.Second))
 	rep.Failed = c.done.ExitCode > 1

@@ -23,17 +23,24 @@ func account(ctx context.Context, s Store, u *Upload, scanID int64, refused []re
 // that the scanner gave up or was told to leave out, lockfiles that it could not
 // read, and what of the report could not be taken.
 func gaps(u *Upload, refused []redoubt.Refusal) []redoubt.ScanGap {
-	list := slices.Clone(u.Report.Gaps)
-	told := map[string]bool{}
-	for _, g := range list {
-		told[g.What] = true
+	var list []redoubt.ScanGap
+	told, once := map[string]bool{}, map[redoubt.ScanGap]bool{}
+	for _, g := range u.Report.Gaps {
+		if !once[g] {
+			list = append(list, g)
+		}
+		once[g], told[g.What] = true, true
 	}
 	for _, path := range u.Unread {
 		list = append(list, redoubt.ScanGap{Kind: redoubt.GapLockfile, What: path, Why: "the scanner could not read it"})
 		told[path] = true
 	}
 	for _, r := range refused {
-		list = append(list, redoubt.ScanGap{Kind: redoubt.GapItem, What: r.Item, Why: r.Reason})
+		kind := redoubt.GapItem
+		if slices.Contains(u.Report.Skipped, r.Item) { // the item is the file itself
+			kind, told[r.Item] = redoubt.GapLockfile, true
+		}
+		list = append(list, redoubt.ScanGap{Kind: kind, What: r.Item, Why: r.Reason})
 	}
 	for _, path := range u.Report.Skipped {
 		if !told[path] {

@@ -62,6 +62,7 @@ func merge(a, b *redoubt.Report) {
 	a.Products |= b.Products
 	a.Failed, a.HidesMuted = a.Failed || b.Failed, a.HidesMuted || b.HidesMuted
 	a.RulesRun = both(a.RulesRun, b.RulesRun)
+	a.Gaps = append(a.Gaps, b.Gaps...)
 	a.Skipped = distinct(append(a.Skipped, b.Skipped...))
 	a.Searched = minus(both(a.Searched, b.Searched), a.Skipped)
 	a.Rules = append(a.Rules, b.Rules...)

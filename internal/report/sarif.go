@@ -259,16 +259,22 @@ func (r *sarifRun) readNotification(n sarifNotification) {
 	}
 	for _, l := range n.Locations {
 		if p, err := r.path(l.Physical.Artifact); err == nil {
-			r.rep.Skipped = append(r.rep.Skipped, p)
+			r.failed(p)
 		}
 	}
 	if named := r.traits.failedFile; named != nil && len(n.Locations) == 0 {
 		if m := named.FindStringSubmatch(string(n.Message.plain())); m != nil {
 			if p, err := r.checkout.path(m[1]); err == nil {
-				r.rep.Skipped = append(r.rep.Skipped, p)
+				r.failed(p)
 			}
 		}
 	}
+}
+
+// failed notes a file that the tool could not look at.
+func (r *sarifRun) failed(path string) {
+	r.rep.Skipped = append(r.rep.Skipped, path)
+	r.rep.Gaps = append(r.rep.Gaps, redoubt.ScanGap{Kind: redoubt.GapFailed, What: path})
 }
 
 // readSearched says where the tool looked, where the report really tells:

@@ -28,6 +28,9 @@ func (c cleaner) report(rep *redoubt.Report) {
 	for i := range rep.Refused {
 		clean(c.texts, maxName, &rep.Refused[i].Reason)
 	}
+	for i := range rep.Gaps {
+		clean(c.names, uncut, &rep.Gaps[i].What, &rep.Gaps[i].Rule)
+	}
 	clean(c.names, maxName, &rep.ToolVersion, &rep.Category, &rep.Commit)
 	cleanAll(c.names, maxName, rep.RulesRun)
 	cleanAll(c.names, uncut, rep.Searched, rep.Skipped)

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/redoubt/redoubt"
 )
@@ -97,8 +99,10 @@ func (s *semgrep) finish() {
 
 // semgrepError is one of errors. Spans stand in for a path in older versions.
 type semgrepError struct {
-	Level text `json:"level"`
-	Path  text `json:"path"`
+	Level text  `json:"level"`
+	Type  texts `json:"type"` // a word, or a list of a word and what it is about
+	Rule  text  `json:"rule_id"`
+	Path  text  `json:"path"`
 	Spans []struct {
 		File text `json:"file"`
 	} `json:"spans"`
@@ -113,11 +117,38 @@ func (s *semgrep) failure(item string) error {
 		e.Path = e.Spans[0].File
 	}
 	if e.Path != "" {
-		s.skipped(string(e.Path))
+		s.skipped(string(e.Path), e.gap())
 	} else if e.Level == "error" {
 		s.rep.Failed = true
 	}
+	if e.Path == "" && e.Rule != "" {
+		s.rep.Gaps = append(s.rep.Gaps, redoubt.ScanGap{Kind: redoubt.GapRule, What: e.Rule.name(), Why: reasonWord(e.Type.first())})
+	}
 	return nil
+}
+
+// gap says why a file was not looked at. The message stays behind: it may quote
+// code.
+func (e *semgrepError) gap() redoubt.ScanGap {
+	why := reasonWord(e.Type.first())
+	kind := redoubt.GapFailed
+	if strings.Contains(strings.ToLower(why), "timeout") || strings.Contains(strings.ToLower(why), "memory") {
+		kind = redoubt.GapTimeout
+	}
+	return redoubt.ScanGap{Kind: kind, Rule: e.Rule.name(), Why: why}
+}
+
+// maxReason is the longest word for a reason, in bytes.
+const maxReason = 60
+
+// reasonWord is a scanner's word for a reason as people read it; what is no
+// plain word is none.
+func reasonWord(s string) string {
+	s = strings.ReplaceAll(s, "_", " ")
+	if len(s) > maxReason || strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && r != '-' && !unicode.IsLetter(r) }) {
+		return ""
+	}
+	return s
 }
 
 func (s *semgrep) paths(name string) error {
@@ -134,21 +165,23 @@ func (s *semgrep) paths(name string) error {
 	case "skipped":
 		return s.array("paths.skipped", func(item string) error {
 			var skipped struct {
-				Path text `json:"path"`
+				Path   text `json:"path"`
+				Reason text `json:"reason"`
 			}
 			_, err := s.decode(item, &skipped)
-			s.skipped(string(skipped.Path))
+			s.skipped(string(skipped.Path), redoubt.ScanGap{Kind: redoubt.GapPath, Why: reasonWord(string(skipped.Reason))})
 			return err
 		})
 	}
 	return s.skip("paths." + name)
 }
 
-// skipped notes a path; one that is outside of the repository matters to
+// skipped notes a path, and why; one that is outside of the repository matters to
 // nobody.
-func (s *semgrep) skipped(raw string) {
+func (s *semgrep) skipped(raw string, gap redoubt.ScanGap) {
 	if p, err := s.checkout.path(raw); err == nil {
-		s.rep.Skipped = append(s.rep.Skipped, p)
+		gap.What = p
+		s.rep.Skipped, s.rep.Gaps = append(s.rep.Skipped, p), append(s.rep.Gaps, gap)
 	}
 }
 
@@ -183,7 +216,7 @@ func (s *semgrep) subproject(item string) error {
 		return nil
 	}
 	for _, source := range p.Sources {
-		s.skipped(source)
+		s.skipped(source, redoubt.ScanGap{Kind: redoubt.GapLockfile, Why: "could not be resolved"})
 	}
 	return nil
 }

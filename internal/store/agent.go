@@ -53,6 +53,27 @@ func (tx *Tx) AgentScanOf(ctx context.Context, scanID int64) (redoubt.AgentScan,
 	return a, nil
 }
 
+// AgentStages tells how far the scans are that scanners report by themselves.
+// Others, and those that ended, are not in the answer or redoubt.StageBegun.
+func (tx *Tx) AgentStages(ctx context.Context, scanIDs []int64) (map[int64]redoubt.ScanStage, error) {
+	in, arg := tx.in("scan_id", 2, scanIDs)
+	out := map[int64]redoubt.ScanStage{}
+	return out, each(ctx, tx, func(r row) error {
+		var id int64
+		var report, done bool
+		err := r.Scan(&id, &report, &done)
+		switch {
+		case done:
+			out[id] = redoubt.StageApplying
+		case report:
+			out[id] = redoubt.StageResults
+		default:
+			out[id] = redoubt.StageBegun
+		}
+		return err
+	}, `SELECT scan_id, report_json IS NOT NULL, done_json IS NOT NULL FROM agent_scan WHERE deployment_id = $1 AND `+in, arg)
+}
+
 // KeepAgentReport keeps a report until its scan is applied.
 func (tx *Tx) KeepAgentReport(ctx context.Context, uniqueID string, report []byte) error {
 	_, err := tx.exec(ctx, `UPDATE agent_scan SET report_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, report)

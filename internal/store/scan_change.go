@@ -40,8 +40,9 @@ func scanScanChange(r row) (c ScanChange, err error) {
 }
 
 // ScanChanges accounts for a scan: how many findings of its ref it did what to,
-// and the first of them, limit at most, by what was done, worst first.
-func (tx *Tx) ScanChanges(ctx context.Context, s redoubt.Scan, limit int) (changes []ScanChange, counts map[redoubt.FindingEventKind]int, err error) {
+// and a stretch of them, by what was done, worst first: of one kind, or with an
+// empty kind of all.
+func (tx *Tx) ScanChanges(ctx context.Context, s redoubt.Scan, kind redoubt.FindingEventKind, skip, limit int) (changes []ScanChange, counts map[redoubt.FindingEventKind]int, err error) {
 	counts = map[redoubt.FindingEventKind]int{}
 	err = each(ctx, tx, func(r row) error {
 		var kind string
@@ -54,7 +55,7 @@ func (tx *Tx) ScanChanges(ctx context.Context, s redoubt.Scan, limit int) (chang
 		return nil, nil, fmt.Errorf("what scan %d changed: %w", s.ID, err)
 	}
 	changes, err = many(ctx, tx, scanScanChange,
-		`SELECT kind, detail_json, id, issue_type, severity, state, rule_name, path, line FROM (`+scanChanges+`) c ORDER BY kind, severity DESC, id LIMIT $5`, s.ProjectID, s.Ref, s.ID, limit)
+		`SELECT kind, detail_json, id, issue_type, severity, state, rule_name, path, line FROM (`+scanChanges+`) c WHERE $5 IN ('', kind) ORDER BY kind, severity DESC, id LIMIT $6 OFFSET $7`, s.ProjectID, s.Ref, s.ID, string(kind), limit, skip)
 	return changes, counts, err
 }
 

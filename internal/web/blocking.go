@@ -67,7 +67,11 @@ func (v *visit) showBlocking() error {
 		if p.Of, err = tx.Project(ctx, s.ProjectID); err != nil {
 			return err
 		}
-		p.Scan = v.scanRows([]redoubt.Scan{s}, map[int64]string{s.ProjectID: p.Of.Name})[0]
+		rows, err := v.scanRows(ctx, tx, []redoubt.Scan{s}, map[int64]string{s.ProjectID: p.Of.Name})
+		if err != nil {
+			return err
+		}
+		p.Scan = rows[0]
 		account, err := tx.ScanAccount(ctx, id)
 		if errors.Is(err, redoubt.ErrNotFound) {
 			return nil

@@ -176,7 +176,11 @@ func (v *visit) unread(ctx context.Context, tx *store.Tx, p *dependenciesPage) e
 		return err
 	}
 	names, err := tx.ProjectNames(ctx, projectsOf(scans))
-	for _, row := range v.scanRows(scans, names) {
+	if err != nil {
+		return err
+	}
+	rows, err := v.scanRows(ctx, tx, scans, names)
+	for _, row := range rows {
 		for _, path := range row.Unread {
 			p.Unread = append(p.Unread, unreadRow{row, path})
 		}

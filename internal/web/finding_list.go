@@ -26,6 +26,7 @@ type findingsPage struct {
 	Detail    *findingDetail // in the panel; nil for none
 	Bare      bool           // the deployment has no finding of the product at all
 	Done      *decision      // what was decided a moment ago
+	News      news           // what came since it was opened
 	Hidden    []param        // what a search by name sends along
 	Clear     string         // the page as it starts
 	Any       string         // the same filters, whatever the status
@@ -148,6 +149,9 @@ func (v *visit) findingsPage(s *search) (*findingsPage, error) {
 	}
 	if p.Total == 0 {
 		p.Bare = view.Count(redoubt.FindingFilter{IssueType: s.filter.IssueType}) == 0
+	}
+	if p.News, err = v.newsOf(view, s, p.Total); err != nil {
+		return nil, err
 	}
 	if p.Done, err = v.decided(v.r.URL.Query().Get("done"), s.address()); err != nil {
 		return nil, err

@@ -111,7 +111,7 @@ func TestScanAccountsForItself(t *testing.T) {
 	for _, m := range regexp.MustCompile(`/scans/(\d+)"`).FindAllStringSubmatch(s.page("/scans?project=acme/payments"), -1) {
 		page := s.page("/scans/" + m[1])
 		checkInline(t, page)
-		for _, c := range regexp.MustCompile(`<dt>(New|Fixed|Moved|Came back|Left the scope)</dt><dd>(\d+)</dd>`).FindAllStringSubmatch(page, -1) {
+		for _, c := range regexp.MustCompile(`<dt>(New|Fixed|Moved|Came back|Left the scope)</dt><dd><a [^>]*>(\d+)<`).FindAllStringSubmatch(page, -1) {
 			listed := strings.Count(page, "<tr><td>"+c[1]+"<")
 			if count(listed) != c[2] {
 				t.Errorf("scan %s says %s %s and lists %d", m[1], c[2], c[1], listed)
@@ -142,8 +142,8 @@ func TestRunningScansAreLookedAtAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, s.page("/scans"), "Running", `hx-trigger="every 4s"`)
-	says(t, s.page("/scans/"+decimal(id)), "Running", `hx-trigger="every 4s"`, "strange.lock")
+	says(t, s.page("/scans"), "Registered", `hx-trigger="every 2s"`)
+	says(t, s.page("/scans/"+decimal(id)), "Registered", `hx-trigger="every 2s"`, "strange.lock")
 	says(t, s.page("/supply-chain/dependencies"), "Lockfiles that no scanner could read", "strange.lock")
 	s.clock.Advance(2 * time.Hour)
 	page := s.page("/scans/" + decimal(id))

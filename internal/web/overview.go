@@ -38,6 +38,7 @@ type overviewPage struct {
 	Visit     *sinceVisit
 	Sources   []sourceAge
 	Stale     bool // what is known of vulnerabilities is old
+	News      news
 }
 
 // standing is what is open of a product.
@@ -100,6 +101,9 @@ func (v *visit) overview() error {
 		return err
 	}
 	p.Visit = v.lastVisit(view, now)
+	if p.News, err = v.newsOf(view, nil, p.Open); err != nil {
+		return err
+	}
 	return v.show(http.StatusOK, sheet{Template: "overview", Title: "Overview", Section: "overview", Data: p})
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
@@ -226,7 +225,9 @@ func (v *visit) projectSheet(status int, fault string) error {
 		if err != nil {
 			return err
 		}
-		p.Scans = v.scanRows(scans, map[int64]string{id: p.Name})
+		if p.Scans, err = v.scanRows(ctx, tx, scans, map[int64]string{id: p.Name}); err != nil {
+			return err
+		}
 		p.Lockfiles, _, err = tx.Lockfiles(ctx, id, redoubt.DependencyFilter{}, 0, 100)
 		return err
 	})
@@ -312,60 +313,4 @@ func (v *visit) updateProject() error {
 	}
 	v.redirect(v.to("/projects/" + decimal(id) + "?saved=1"))
 	return nil
-}
-
-// scanRow is a scan as lists show it.
-type scanRow struct {
-	redoubt.Scan
-	Project string
-	Status  redoubt.ScanStatus // judged now
-}
-
-func (v *visit) scanRows(scans []redoubt.Scan, names map[int64]string) []scanRow {
-	now := v.Clock()
-	rows := make([]scanRow, len(scans))
-	for i, s := range scans {
-		rows[i] = scanRow{s, names[s.ProjectID], s.StatusAt(now)}
-	}
-	return rows
-}
-
-// Word is the status as people say it.
-func (r scanRow) Word() string {
-	switch r.Status {
-	case redoubt.ScanRunning:
-		return "Running"
-	case redoubt.ScanError:
-		return "Failed"
-	case redoubt.ScanNeverFinished:
-		return "Never finished"
-	}
-	switch r.Outcome {
-	case redoubt.ScanLate:
-		return "Late"
-	case redoubt.ScanSuperseded:
-		return "Superseded"
-	}
-	return "Completed"
-}
-
-// Tone colours the status.
-func (r scanRow) Tone() string {
-	switch r.Word() {
-	case "Completed":
-		return "good"
-	case "Running":
-		return "accent"
-	case "Failed", "Never finished":
-		return "bad"
-	}
-	return "warn"
-}
-
-// Took is how long the scanner worked, or empty.
-func (r scanRow) Took() string {
-	if r.TotalTime < 0 {
-		return ""
-	}
-	return lasting(r.TotalTime.Round(time.Second))
 }

@@ -30,6 +30,7 @@ func routes() []route {
 		{get, "/{$}", viewer, (*visit).home},
 		{get, org, viewer, (*visit).home},
 		{get, org + "/overview", viewer, (*visit).overview},
+		{get, org + "/news", viewer, (*visit).showNews},
 
 		{get, org + "/findings", viewer, listFindings(redoubt.SAST)},
 		{get, org + "/supply-chain/vulnerabilities", viewer, listFindings(redoubt.SCA)},

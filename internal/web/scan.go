@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,7 +15,7 @@ import (
 
 const (
 	scansPerPage   = 25
-	changesPerScan = 300
+	changesPerPage = 100
 )
 
 // scansPage lists scans.
@@ -25,7 +24,8 @@ type scansPage struct {
 	Next    string // address; empty on the last page
 	First   string // address, when this is not the first page
 	Query   url.Values
-	Running bool // some of them are under way, so the page looks again
+	Running bool // some of them are under way, so the page looks again soon
+	Newest  bool // it is the first page, where scans that begin show up
 	Self    string
 	Project string
 }
@@ -53,14 +53,17 @@ func (v *visit) listScans() error {
 		}
 		more = m
 		names, err := tx.ProjectNames(ctx, projectsOf(scans))
-		p.Rows = v.scanRows(scans, names)
+		if err != nil {
+			return err
+		}
+		p.Rows, err = v.scanRows(ctx, tx, scans, names)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	p.Running = slices.ContainsFunc(p.Rows, func(r scanRow) bool { return r.Status == redoubt.ScanRunning })
-	p.Self = v.r.URL.RequestURI()
+	p.Running = slices.ContainsFunc(p.Rows, scanRow.Runs)
+	p.Self, p.Newest = v.r.URL.RequestURI(), after == (store.ScanCursor{})
 	q.Del("after")
 	if after != (store.ScanCursor{}) {
 		p.First = v.to("/scans?" + q.Encode())
@@ -115,110 +118,4 @@ func scanFilter(q url.Values) (f redoubt.ScanFilter, after store.ScanCursor, err
 		after = store.ScanCursor{StartedAt: time.UnixMicro(at).UTC(), ID: n}
 	}
 	return f, after, nil
-}
-
-// scanPage accounts for one scan.
-type scanPage struct {
-	scanRow
-	Of      redoubt.Project
-	Counts  []scanCount
-	Changes []scanChange
-	More    int // changes that are not listed
-	Unread  []string
-	Others  []store.SourceCount // what is unresolved by other sources: this scan does not speak for it
-	Own     int                 // unresolved by its own source
-	List    string              // address of what is open on its branch
-}
-
-type scanCount struct {
-	Word  string
-	Count int
-}
-
-type scanChange struct {
-	store.ScanChange
-	Word string
-	Note string
-}
-
-// changeWords are what a scan may do to a finding, in the order of the page.
-var changeWords = []struct {
-	kind redoubt.FindingEventKind
-	word string
-}{
-	{store.EventNew, "New"},
-	{redoubt.EventReturned, "Came back"},
-	{redoubt.EventFixed, "Fixed"},
-	{redoubt.EventMoved, "Moved"},
-	{redoubt.EventRemoved, "Left the scope"},
-	{redoubt.EventMuted, "Silenced"},
-	{redoubt.EventUnmuted, "No longer silenced"},
-}
-
-// showScan shows one scan with what it changed.
-func (v *visit) showScan() error {
-	id, err := v.id()
-	if err != nil {
-		return err
-	}
-	p := &scanPage{}
-	err = v.view(func(ctx context.Context, tx *store.Tx) error {
-		s, err := tx.Scan(ctx, id)
-		if err != nil {
-			return err
-		}
-		if p.Of, err = tx.Project(ctx, s.ProjectID); err != nil {
-			return err
-		}
-		p.scanRow = v.scanRows([]redoubt.Scan{s}, map[int64]string{s.ProjectID: p.Of.Name})[0]
-		p.Unread = s.Unread
-		return p.account(ctx, tx, s)
-	})
-	if err != nil {
-		return err
-	}
-	p.List = v.to("/findings?" + url.Values{"repos": {p.Project}, "ref": {p.Ref}}.Encode())
-	return v.show(http.StatusOK, sheet{Template: "scan", Title: "Scan " + decimal(id), Section: "scans", Data: p, Part: "content"})
-}
-
-func (p *scanPage) account(ctx context.Context, tx *store.Tx, s redoubt.Scan) error {
-	changes, counts, err := tx.ScanChanges(ctx, s, changesPerScan)
-	if err != nil {
-		return err
-	}
-	all := 0
-	for _, w := range changeWords {
-		p.Counts = append(p.Counts, scanCount{w.word, counts[w.kind]})
-		all += counts[w.kind]
-		for _, c := range changes {
-			if c.Kind == w.kind {
-				p.Changes = append(p.Changes, scanChange{c, w.word, movedFrom(c.Detail)})
-			}
-		}
-	}
-	p.More = max(all-len(p.Changes), 0)
-	sources, err := tx.UnresolvedBySource(ctx, s.ProjectID, s.Ref)
-	for _, source := range sources {
-		if source.Source == s.Source {
-			p.Own = source.Count
-		} else {
-			p.Others = append(p.Others, source)
-		}
-	}
-	return err
-}
-
-// movedFrom says where a finding was before, or nothing.
-func movedFrom(detail string) string {
-	var d struct {
-		From string `json:"from"`
-		To   string `json:"to"`
-	}
-	if detail == "" || json.Unmarshal([]byte(detail), &d) != nil || d.From == "" {
-		return ""
-	}
-	if d.From == d.To {
-		return "its rule changed its text"
-	}
-	return "from " + d.From
 }

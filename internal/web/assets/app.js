@@ -109,6 +109,25 @@
     if (e.target.matches("[data-decision]") && current()) sessionStorage.setItem(placeKey, rows().indexOf(current()));
   });
 
+  // What refreshes by itself rests while nobody looks, and leaves alone what
+  // stayed the same.
+  const patience = 30 * 60 * 1000;
+  let seen = Date.now();
+  for (const sign of ["pointermove", "pointerdown", "keydown", "wheel", "touchstart"]) {
+    document.addEventListener(sign, () => { seen = Date.now(); }, { passive: true });
+  }
+  const polls = (el) => el.getAttribute?.("hx-trigger")?.startsWith("every");
+  const answers = new Map();
+  document.addEventListener("htmx:beforeRequest", (e) => {
+    if (polls(e.target) && (document.hidden || Date.now() - seen > patience)) e.preventDefault();
+  });
+  document.addEventListener("htmx:beforeSwap", (e) => {
+    if (!polls(e.target)) return;
+    const text = e.detail.xhr.responseText;
+    if (answers.get(e.target.id) === text || e.target.contains(document.activeElement) && document.activeElement.matches("input, select, textarea")) e.detail.shouldSwap = false;
+    answers.set(e.target.id, text);
+  });
+
   const ready = (from) => {
     localTimes(from);
     for (const el of all("[data-theme-toggle], [data-help]", from)) el.hidden = false;

@@ -1,0 +1,132 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// news tells on an open page what came since it was opened. The page itself
+// stays as it is until its reader asks for more.
+type news struct {
+	Words   string // what is new or gone; empty while nothing is
+	Self    string // address of the page
+	Address string // to ask again
+}
+
+// newsOf begins to follow a page that shows so many findings.
+func (v *visit) newsOf(view *index.View, s *search, total int) (news, error) {
+	var at time.Time // of the newest commit, or later: the clock alone may be behind it
+	err := v.view(func(_ context.Context, tx *store.Tx) error {
+		at = tx.Now()
+		return nil
+	})
+	q := url.Values{"version": {decimal(view.Version())}, "at": {decimal(at.UnixMicro() + 1)}, "had": {strconv.Itoa(total)}}
+	self := v.to("/overview")
+	if s != nil {
+		self = s.address()
+		q.Set("type", s.product.Type.String())
+		q.Set("query", s.params().Encode())
+	}
+	return news{Self: self, Address: v.to("/news?" + q.Encode())}, err
+}
+
+// showNews answers with what came since, or that there is nothing.
+func (v *visit) showNews() error {
+	if !v.partial() {
+		v.redirect(v.to("/overview"))
+		return nil
+	}
+	q, bad := v.r.URL.Query(), &redoubt.InvalidError{}
+	version, at, had := whole(q, "version", bad), whole(q, "at", bad), int(whole(q, "had", bad))
+	if len(bad.Fields) > 0 {
+		return bad
+	}
+	view, err := v.findings()
+	if err != nil {
+		return err
+	}
+	if view.Version() == version {
+		v.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	filters, s, err := v.followed(q)
+	if err != nil {
+		return err
+	}
+	n := news{Self: v.to("/overview"), Address: v.r.URL.Path + "?" + strings.Replace(v.r.URL.RawQuery, "version="+decimal(version), "version="+decimal(view.Version()), 1)}
+	if s != nil {
+		n.Self = s.address()
+	}
+	total, fresh := 0, 0
+	since := time.UnixMicro(at).UTC()
+	for _, filter := range filters {
+		total += view.Count(filter)
+		if filter.Since.Before(since) {
+			filter.Since = since
+		}
+		fresh += view.Count(filter)
+	}
+	fresh = max(fresh, total-had)
+	if had == 0 && total > 0 { // there is nothing on the page to disturb
+		v.w.Header().Set("HX-Refresh", "true")
+	}
+	n.Words = newsWords(fresh, had+fresh-total)
+	return v.show(http.StatusOK, sheet{Template: "overview", Data: n, Part: "newspart"})
+}
+
+// followed are the filters of the page that asks: a findings page, or with no
+// type the overview.
+func (v *visit) followed(q url.Values) ([]redoubt.FindingFilter, *search, error) {
+	if q.Get("type") == "" {
+		filters := make([]redoubt.FindingFilter, len(products))
+		for i, p := range products {
+			filters[i] = every(p)
+			filters[i].Statuses = []redoubt.Status{redoubt.StatusOpen}
+		}
+		return filters, nil, nil
+	}
+	t, ok := redoubt.ParseIssueType(q.Get("type"))
+	if !ok {
+		return nil, nil, redoubt.Invalid("type", "is sast, sca or secrets")
+	}
+	query, err := url.ParseQuery(q.Get("query"))
+	if err != nil {
+		return nil, nil, redoubt.Invalid("query", "is no query")
+	}
+	s, err := searchOf(productOf(t), v.to(productOf(t).Path), query, v.Clock())
+	if err != nil {
+		return nil, nil, err
+	}
+	return []redoubt.FindingFilter{s.filter}, s, nil
+}
+
+func newsWords(fresh, gone int) string {
+	var parts []string
+	if fresh > 0 {
+		parts = append(parts, count(fresh)+" new")
+	}
+	if gone > 0 {
+		parts = append(parts, count(gone)+" no longer here")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + " since you opened this page"
+}
+
+// whole reads a number that is not negative.
+func whole(q url.Values, name string, bad *redoubt.InvalidError) int64 {
+	n, err := strconv.ParseInt(q.Get(name), 10, 64)
+	if err != nil || n < 0 || n > 1<<53 {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: name, Message: "is a whole number", Value: q.Get(name)})
+	}
+	return n
+}

@@ -1,0 +1,114 @@
+package web
+
+import (
+	"context"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/triage"
+)
+
+// asks is the address that an open page asks for news at.
+func asks(t *testing.T, page string) string {
+	t.Helper()
+	m := regexp.MustCompile(`id="news"[^>]* hx-get="([^"]+)"`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("the page follows nothing:\n%s", page)
+	}
+	return html.UnescapeString(m[1])
+}
+
+// poll asks as the page's script does.
+func (s *site) poll(address string) answer {
+	s.t.Helper()
+	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, address, nil)
+	r.Header.Set("HX-Request", "true")
+	return s.send(r)
+}
+
+// An open page says how much is new and how much is gone, of what it is about,
+// and stays as it is.
+func TestNewsOfAnOpenPage(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "one", "two"))
+	s.clock.Advance(time.Minute)
+	pages := map[string]string{
+		"/overview": "2 new, 1 no longer here since", "/findings": "2 new, 1 no longer here since", "/findings?rules=three": "1 new since",
+		"/findings?rules=two": "1 no longer here since", "/findings?rules=one": "", "/secrets": "", "/findings?status=any": "2 new since",
+	}
+	ask := map[string]string{}
+	for page := range pages {
+		ask[page] = asks(t, s.page(page))
+		if a := s.poll(ask[page]); a.StatusCode != http.StatusNoContent {
+			t.Errorf("%s has news of nothing: %s %s", page, a.Status, a.text)
+		}
+	}
+	s.clock.Advance(time.Minute)
+	u := branchReport(s, "main", true, "one", "three", "four")
+	u.Commit = "later"
+	s.build(u)
+	for page, want := range pages {
+		a := s.poll(ask[page])
+		if a.StatusCode != http.StatusOK || !strings.Contains(a.text, want) || want == "" && strings.Contains(a.text, "since you") {
+			t.Errorf("%s: %s %s, want %q", page, a.Status, a.text, want)
+		}
+		// The answer asks on, and what was told is told again only with more.
+		if next := s.poll(asks(t, a.text)); next.StatusCode != http.StatusNoContent {
+			t.Errorf("%s asks again and hears %s %s", page, next.Status, next.text)
+		}
+	}
+	for _, bad := range []string{"/orgs/acme/news?version=x&at=1&had=1", "/orgs/acme/news?version=0&at=1&had=-1", "/orgs/acme/news?version=0&at=1&had=1&type=dast", "/orgs/acme/news?version=0&at=1&had=1&type=sast&query=severities%3Dodd"} {
+		if a := s.poll(bad); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", bad, a.Status)
+		}
+	}
+}
+
+// A page with nothing on it loads itself when there is something.
+func TestNewsOfAnEmptyPage(t *testing.T) {
+	s := newSite(t)
+	address := asks(t, s.page("/findings"))
+	b := s.browse(1200, 800)
+	b.open("/findings")
+	s.build(branchReport(s, "main", true, "one"))
+	if a := s.poll(address); a.Header.Get("HX-Refresh") != "true" {
+		t.Errorf("%s, %v", a.Status, a.Header)
+	}
+	b.until(`document.querySelectorAll("[data-row]").length === 1`)
+	b.press("j")
+	b.until(panelID)
+	// Now that there is something to disturb, the page only says so.
+	s.clock.Advance(time.Minute)
+	u := branchReport(s, "main", true, "one", "two")
+	u.Commit = "later"
+	s.build(u)
+	b.until(`document.querySelector("#news")?.textContent.includes("1 new since you opened this page")`)
+	if n := read[int](b, `document.querySelectorAll("[data-row]").length`); n != 1 || read[string](b, panelID) == "" {
+		t.Errorf("%d rows", n)
+	}
+	b.run(`document.querySelector("#news a").click()`)
+	b.until(`document.querySelectorAll("[data-row]").length === 2`)
+}
+
+// What somebody else decides is gone from a page about what is open.
+func TestNewsOfADecision(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "one", "two"))
+	address := asks(t, s.page("/findings"))
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		view, err := s.index.Deployment(ctx, s.org.ID)
+		if err != nil {
+			return err
+		}
+		_, err = triage.Apply(ctx, tx, view, triage.Request{State: redoubt.TriageIgnored, Filter: redoubt.FindingFilter{IssueType: redoubt.SAST, HasIDs: true, IDs: []int64{1}}})
+		return err
+	})
+	says(t, s.poll(address).text, "1 no longer here since you opened this page")
+}

@@ -1,0 +1,256 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// scanPage accounts for one scan.
+type scanPage struct {
+	scanRow
+	Of      redoubt.Project
+	Counts  []scanCount
+	Show    string // which of the counts is opened; empty for all changes
+	Title   string // of the rows
+	Changes []scanChange
+	Pages   pager
+	Gaps    []gapGroup
+	AllGaps int                 // some may not be listed
+	Others  []store.SourceCount // what is unresolved by other sources: this scan does not speak for it
+	Own     int                 // unresolved by its own source
+	List    string              // address of what is open on its branch
+	Self    string              // address with what is opened
+	account redoubt.ScanAccount
+	known   bool // the account is kept
+}
+
+// scanCount is a number about a scan, and where its rows are.
+type scanCount struct {
+	Key     string
+	Word    string
+	Count   int
+	Address string // empty where the rows are not kept
+	Current bool
+}
+
+type scanChange struct {
+	store.ScanChange
+	Word string
+	Note string
+}
+
+// reportedKey opens all that a scan reported, changed or not.
+const reportedKey = "reported"
+
+// changeWords are what a scan may do to a finding, in the order of the page.
+var changeWords = []struct {
+	kind redoubt.FindingEventKind
+	word string
+}{
+	{store.EventNew, "New"},
+	{redoubt.EventReturned, "Came back"},
+	{redoubt.EventFixed, "Fixed"},
+	{redoubt.EventMoved, "Moved"},
+	{redoubt.EventRemoved, "Left the scope"},
+	{redoubt.EventMuted, "Silenced"},
+	{redoubt.EventUnmuted, "No longer silenced"},
+}
+
+func changeWord(kind redoubt.FindingEventKind) string {
+	for _, w := range changeWords {
+		if w.kind == kind {
+			return w.word
+		}
+	}
+	return ""
+}
+
+// showScan shows one scan with what it changed.
+func (v *visit) showScan() error {
+	id, err := v.id()
+	if err != nil {
+		return err
+	}
+	q := v.r.URL.Query()
+	bad := &redoubt.InvalidError{}
+	page := max(number(q, "page", bad), 1)
+	p := &scanPage{Show: q.Get("show"), Self: v.r.URL.RequestURI()}
+	if p.Show != "" && p.Show != reportedKey && changeWord(redoubt.FindingEventKind(p.Show)) == "" {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "show", Message: "is nothing that a scan does", Value: p.Show})
+	}
+	if len(bad.Fields) > 0 {
+		return bad
+	}
+	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+		s, err := tx.Scan(ctx, id)
+		if err != nil {
+			return err
+		}
+		if p.Of, err = tx.Project(ctx, s.ProjectID); err != nil {
+			return err
+		}
+		rows, err := v.scanRows(ctx, tx, []redoubt.Scan{s}, map[int64]string{s.ProjectID: p.Of.Name})
+		if err != nil {
+			return err
+		}
+		p.scanRow = rows[0]
+		return p.read(ctx, tx, page, v.to("/scans/"+decimal(id)))
+	})
+	if err != nil {
+		return err
+	}
+	p.List = v.to("/findings?" + url.Values{"repos": {p.Project}, "ref": {p.Ref}}.Encode())
+	return v.show(http.StatusOK, sheet{Template: "scan", Title: "Scan " + decimal(id), Section: "scans", Data: p, Part: "content"})
+}
+
+// read gathers what the scan did, and one page of the rows that are opened.
+func (p *scanPage) read(ctx context.Context, tx *store.Tx, page int, base string) error {
+	account, err := tx.ScanAccount(ctx, p.ID)
+	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		return err
+	}
+	p.account, p.known = account, err == nil
+	kind := redoubt.FindingEventKind(p.Show)
+	if p.Show == reportedKey {
+		kind = ""
+	}
+	changes, counts, err := tx.ScanChanges(ctx, p.Scan, kind, (page-1)*changesPerPage, changesPerPage)
+	if err != nil {
+		return err
+	}
+	p.count(counts, base)
+	total := p.opened()
+	if p.Show == reportedKey {
+		if changes, err = p.reported(ctx, tx, page); err != nil {
+			return err
+		}
+	}
+	for _, c := range changes {
+		p.Changes = append(p.Changes, scanChange{c, changeWord(c.Kind), movedFrom(c.Detail)})
+	}
+	p.Pages = newPager(page, changesPerPage, total, func(n int) string {
+		return base + "?" + url.Values{"show": {p.Show}, "page": {decimal(int64(n))}}.Encode() + "#rows"
+	})
+	p.gaps()
+	sources, err := tx.UnresolvedBySource(ctx, p.ProjectID, p.Ref)
+	for _, source := range sources {
+		if source.Source == p.Source {
+			p.Own = source.Count
+		} else {
+			p.Others = append(p.Others, source)
+		}
+	}
+	return err
+}
+
+// count puts the numbers into the order and the words of the page.
+func (p *scanPage) count(counts map[redoubt.FindingEventKind]int, base string) {
+	add := func(key, word string, n int, opens bool) {
+		c := scanCount{Key: key, Word: word, Count: n, Current: p.Show == key}
+		if opens {
+			c.Address = base + "?show=" + key + "#rows"
+		}
+		p.Counts = append(p.Counts, c)
+	}
+	for _, w := range changeWords {
+		add(string(w.kind), w.word, counts[w.kind], true)
+	}
+	add(reportedKey, "Reported", p.Scan.Counts.Total(), p.known && p.Outcome == redoubt.ScanApplied)
+}
+
+// opened says what the rows are of, and returns how many there are.
+func (p *scanPage) opened() (total int) {
+	p.Title = "What it changed"
+	for _, c := range p.Counts {
+		switch {
+		case p.Show == c.Key && c.Key == reportedKey:
+			p.Title = "What it reported"
+			return len(p.account.Reported)
+		case p.Show == c.Key:
+			p.Title = c.Word
+			return c.Count
+		case c.Key != reportedKey:
+			total += c.Count
+		}
+	}
+	return total
+}
+
+// reported reads a page of what the scan reported.
+func (p *scanPage) reported(ctx context.Context, tx *store.Tx, page int) ([]store.ScanChange, error) {
+	ids := p.account.Reported
+	ids = ids[min((page-1)*changesPerPage, len(ids)):min(page*changesPerPage, len(ids))]
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.FindingsByID(ctx, ids)
+	out := make([]store.ScanChange, len(rows))
+	for i, f := range rows {
+		out[i] = store.ScanChange{FindingID: f.ID, IssueType: f.IssueType, Severity: f.Severity, State: f.State, RuleName: f.RuleName, Path: f.Path, Line: f.Line}
+	}
+	return out, err
+}
+
+// gapGroup has what a scan did not look at for one reason.
+type gapGroup struct {
+	Title string
+	Why   string // of all of them
+	Gaps  []redoubt.ScanGap
+	Open  bool
+}
+
+// gapKinds are the kinds of gaps as the page tells them.
+var gapKinds = []struct{ kind, title, why string }{
+	{redoubt.GapLockfile, "Lockfiles that it could not read", "About these it says nothing: what another scan knows of them stays."},
+	{redoubt.GapTimeout, "Gave up after some time", "A rule took too long there. What it found before stays as it was."},
+	{redoubt.GapFailed, "Could not be parsed", "What was known there stays as it was."},
+	{redoubt.GapRule, "Rules that did not run", "Their findings stay as they were."},
+	{redoubt.GapItem, "Items of the report that could not be taken", ""},
+	{redoubt.GapPath, "Files that it skipped", "Ignored, too big, not text, or unchanged in a diff. What was known there stays as it was."},
+}
+
+// gaps groups what the scan did not look at.
+func (p *scanPage) gaps() {
+	list := p.account.Gaps
+	if !p.known {
+		for _, path := range p.Unread {
+			list = append(list, redoubt.ScanGap{Kind: redoubt.GapLockfile, What: path})
+		}
+	}
+	p.AllGaps = max(p.account.AllGaps, len(list))
+	for _, k := range gapKinds {
+		g := gapGroup{Title: k.title, Why: k.why}
+		for _, gap := range list {
+			if gap.Kind == k.kind {
+				g.Gaps = append(g.Gaps, gap)
+			}
+		}
+		if g.Open = len(g.Gaps) <= 10; len(g.Gaps) > 0 {
+			slices.SortStableFunc(g.Gaps, func(a, b redoubt.ScanGap) int { return strings.Compare(a.What, b.What) })
+			p.Gaps = append(p.Gaps, g)
+		}
+	}
+}
+
+// movedFrom says where a finding was before, or nothing.
+func movedFrom(detail string) string {
+	var d struct {
+		From string `json:"from"`
+		To   string `json:"to"`
+	}
+	if detail == "" || json.Unmarshal([]byte(detail), &d) != nil || d.From == "" {
+		return ""
+	}
+	if d.From == d.To {
+		return "its rule changed its text"
+	}
+	return "from " + d.From
+}

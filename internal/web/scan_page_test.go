@@ -1,0 +1,163 @@
+package web
+
+import (
+	"context"
+	"html"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// change runs fn in a transaction of the deployment.
+func (s *site) change(fn func(context.Context, *store.Tx) error) {
+	s.t.Helper()
+	if err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, fn); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Every number of a scan opens exactly its rows.
+func TestEveryCountOfAScanOpensItsRows(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "stays", "goes", "moves", "falls silent"))
+	s.clock.Advance(time.Hour)
+	u := branchReport(s, "main", true, "stays", "moves", "comes", "falls silent", "comes too")
+	u.Report.Results[1].Path = "elsewhere/moves.go"
+	u.Report.Results[3].Muted = true
+	u.Commit = "second"
+	scan := "/scans/" + decimal(s.build(u).ScanID)
+	text := s.page(scan)
+	numbers := map[string]int{}
+	for _, m := range regexp.MustCompile(`<a href="([^"#]+)#rows" data-count="(\w+)"[^>]*>(\d+)<`).FindAllStringSubmatch(text, -1) {
+		n, err := strconv.Atoi(m[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers[m[2]] = n
+		opened := s.page(strings.TrimPrefix(html.UnescapeString(m[1]), "/orgs/acme"))
+		if got := opensRows(t, opened); got != n {
+			t.Errorf("%s says %d and opens %d rows", m[2], n, got)
+		}
+		if rows := strings.Count(opened, `<td><a href="/orgs/acme/findings/`); rows != n {
+			t.Errorf("%s says %d and shows %d rows", m[2], n, rows)
+		}
+	}
+	want := map[string]int{"new": 2, "fixed": 1, "moved": 1, "muted": 1, "returned": 0, "removed": 0, "unmuted": 0, "reported": 4}
+	for key, n := range want {
+		if got, there := numbers[key]; got != n || !there {
+			t.Errorf("%s: %d, want %d", key, got, n)
+		}
+	}
+	if a := s.get(scan + "?show=nothing"); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a count that there is not answers %s", a.Status)
+	}
+}
+
+// opensRows is the total that a page of a scan says.
+func opensRows(t *testing.T, page string) int {
+	t.Helper()
+	m := regexp.MustCompile(`data-total="(\d+)"`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("the page says no total:\n%s", page)
+	}
+	n, err := strconv.Atoi(m[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// What a scan did not look at is named, with the reason.
+func TestWhatAScanDidNotLookAt(t *testing.T) {
+	s := newSite(t)
+	u := branchReport(s, "main", true, "one")
+	u.Unread = []string{"uv.lock"}
+	u.Report.Skipped = []string{"vendor/big.js", "slow.py", "gone/by.py"}
+	u.Report.Gaps = []redoubt.ScanGap{
+		{Kind: redoubt.GapPath, What: "vendor/big.js", Why: "exceeded size limit"},
+		{Kind: redoubt.GapTimeout, What: "slow.py", Rule: "taint-x", Why: "Timeout"},
+		{Kind: redoubt.GapRule, What: "never-ran", Why: "in a policy of the project, and not run"},
+	}
+	u.Report.Refused = []redoubt.Refusal{{Item: "results[9]", Reason: "has no rule"}}
+	says(t, s.page("/scans/"+decimal(s.build(u).ScanID)),
+		"Lockfiles that it could not read", "uv.lock", "Files that it skipped", "vendor/big.js", "exceeded size limit", "gone/by.py",
+		"Gave up after some time", "slow.py", "taint-x", "Rules that did not run", "never-ran", "results[9]", "has no rule")
+}
+
+// A scan is seen from its start: each step, and why it failed; once it is over
+// its page asks no more.
+func TestAScanWhileItRuns(t *testing.T) {
+	s := newSite(t)
+	project := s.build(branchReport(s, "main", true, "one")).ProjectID
+	var scan redoubt.Scan
+	s.change(func(ctx context.Context, tx *store.Tx) (err error) {
+		scan = redoubt.Scan{ProjectID: project, Ref: "refs/heads/main", Source: "semgrep", StartedAt: tx.Now(), Full: true, Status: redoubt.ScanRunning, TotalTime: -1}
+		if scan.ID, err = tx.AddScan(ctx, scan); err != nil {
+			return err
+		}
+		return tx.AddAgentScan(ctx, redoubt.AgentScan{UniqueID: "u", ScanID: scan.ID, Begun: []byte("{}")})
+	})
+	page := "/scans/" + decimal(scan.ID)
+	look := func(word string, polls bool) {
+		t.Helper()
+		one, list := s.page(page), s.page("/scans")
+		says(t, one, word)
+		says(t, list, word)
+		if strings.Contains(one, `hx-trigger="every`) != polls {
+			t.Errorf("%s: the scan's page polls: %v", word, !polls)
+		}
+		if strings.Contains(list, `hx-trigger="every 2s"`) != polls {
+			t.Errorf("%s: the list polls often: %v", word, !polls)
+		}
+	}
+	look(`<span class="tag accent">Registered</span>`, true)
+	s.change(func(ctx context.Context, tx *store.Tx) error { return tx.KeepAgentReport(ctx, "u", []byte("{}")) })
+	look(`<span class="tag accent">Results received</span>`, true)
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		return tx.QueueAgentScan(ctx, "u", []byte("{}"), redoubt.Job{Kind: "scan", Token: "scan:u", Input: []byte("{}")})
+	})
+	look(`<span class="tag accent">Being applied</span>`, true)
+	says(t, s.page(page), "Not known yet: findings change all at once")
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		scan.Status, scan.CompletedAt, scan.ExitCode, scan.Error = redoubt.ScanError, tx.Now(), 2, "the results could not be stored: the disk is full"
+		return tx.FinishScan(ctx, scan)
+	})
+	look(`<span class="tag bad">Failed</span>`, false)
+	says(t, s.page(page), "the results could not be stored: the disk is full")
+}
+
+// While the page is open it follows the scan to its end, and then rests.
+func TestAScansPageFollowsIt(t *testing.T) {
+	s := newSite(t)
+	u := branchReport(s, "main", true, "one")
+	s.build(u)
+	var scan redoubt.Scan
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		project, err := tx.ProjectByName(ctx, "acme/app")
+		if err != nil {
+			return err
+		}
+		scan = redoubt.Scan{ProjectID: project.ID, Ref: "refs/heads/main", Source: "gosec", StartedAt: tx.Now(), Full: true, Status: redoubt.ScanRunning, TotalTime: -1}
+		scan.ID, err = tx.AddScan(ctx, scan)
+		return err
+	})
+	b := s.browse(1280, 800)
+	b.open("/scans/" + decimal(scan.ID))
+	b.until(`document.querySelector(".steps .now")?.textContent === "Registered"`)
+	s.clock.Advance(time.Minute)
+	next := branchReport(s, "main", true, "one", "two")
+	next.Begun = &scan
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		_, err := ingest.Apply(ctx, tx, next)
+		return err
+	})
+	b.until(`document.querySelector("[data-count=new]")?.textContent.startsWith("1") && !document.querySelector("[hx-trigger]") && document.querySelector("h1").textContent.includes("Completed")`)
+}

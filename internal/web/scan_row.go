@@ -1,0 +1,98 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// scanRow is a scan as lists show it.
+type scanRow struct {
+	redoubt.Scan
+	Project string
+	Status  redoubt.ScanStatus // judged now
+	Stage   redoubt.ScanStage  // of one that runs
+	Blocked bool               // it failed its build
+}
+
+func (v *visit) scanRows(ctx context.Context, tx *store.Tx, scans []redoubt.Scan, names map[int64]string) ([]scanRow, error) {
+	now := v.Clock()
+	rows, ids := make([]scanRow, len(scans)), make([]int64, len(scans))
+	for i, s := range scans {
+		rows[i], ids[i] = scanRow{Scan: s, Project: names[s.ProjectID], Status: s.StatusAt(now)}, s.ID
+	}
+	if len(ids) == 0 {
+		return rows, nil
+	}
+	blocked, err := tx.BlockedScans(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	stages, err := tx.AgentStages(ctx, ids)
+	for i := range rows {
+		rows[i].Blocked, rows[i].Stage = blocked[rows[i].ID], stages[rows[i].ID]
+	}
+	return rows, err
+}
+
+// Runs reports whether the scan is under way.
+func (r scanRow) Runs() bool { return r.Status == redoubt.ScanRunning }
+
+// Steps are the stages of a scan that runs, with how far it is.
+func (r scanRow) Steps() []scanStep {
+	words := []string{"Registered", "Results received", "Being applied"}
+	steps := make([]scanStep, len(words))
+	for i, word := range words {
+		steps[i] = scanStep{word, i < int(r.Stage), i == int(r.Stage)}
+	}
+	return steps
+}
+
+// scanStep is a stage of a scan that runs.
+type scanStep struct {
+	Word      string
+	Done, Now bool
+}
+
+// Word is the status as people say it.
+func (r scanRow) Word() string {
+	switch r.Status {
+	case redoubt.ScanRunning:
+		return r.Steps()[r.Stage].Word
+	case redoubt.ScanError:
+		return "Failed"
+	case redoubt.ScanNeverFinished:
+		return "Never finished"
+	}
+	switch r.Outcome {
+	case redoubt.ScanLate:
+		return "Late"
+	case redoubt.ScanSuperseded:
+		return "Superseded"
+	}
+	return "Completed"
+}
+
+// Tone colours the status.
+func (r scanRow) Tone() string {
+	switch r.Status {
+	case redoubt.ScanRunning:
+		return "accent"
+	case redoubt.ScanError, redoubt.ScanNeverFinished:
+		return "bad"
+	}
+	if r.Outcome == redoubt.ScanLate || r.Outcome == redoubt.ScanSuperseded {
+		return "warn"
+	}
+	return "good"
+}
+
+// Took is how long the scanner worked, or empty.
+func (r scanRow) Took() string {
+	if r.TotalTime < 0 {
+		return ""
+	}
+	return lasting(r.TotalTime.Round(time.Second))
+}
