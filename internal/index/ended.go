@@ -1,6 +1,8 @@
 package index
 
 import (
+	"slices"
+
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/redoubt/redoubt"
@@ -33,6 +35,13 @@ const lastDay = 40_000
 
 // dayOf numbers the day of a time in microseconds, from 1 on.
 func dayOf(at int64) uint32 { return uint32(min(max(at/dayMicros, 0), lastDay-1) + 1) }
+
+// endedFrom returns the rows that ceased to be open on a day or later.
+func (p *partition) endedFrom(day uint32) *roaring.Bitmap {
+	from := min(int(day), len(p.values[byEnded]))
+	days := slices.DeleteFunc(slices.Clone(p.values[byEnded][from:]), func(b *roaring.Bitmap) bool { return b == nil })
+	return roaring.FastOr(append(days, nobody)...)
+}
 
 // endings counts the rows of a set, none of which is open, by when they ceased
 // to be: up to each of a few ascending ends, and after the one before it.

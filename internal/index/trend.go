@@ -65,20 +65,21 @@ const fixHours = 5 * 366 * 24
 // fixed since a time, worst severity first; severities without any are left out.
 func (v *View) FixTimes(f redoubt.FindingFilter, since time.Time) []FixTime {
 	f.Statuses = []redoubt.Status{redoubt.StatusFixed}
-	hours := make([][]int, redoubt.SeverityCritical+1)
+	hours := make([][]int, redoubt.SeverityCritical+1) // how many took so many, by severity
 	v.read(f.IssueType, func(s *state, p *partition) {
-		rows, from := s.selected(p, &f), since.UnixMicro()
-		for day := dayOf(from); int(day) < len(p.values[byEnded]); day++ { // a finding ends when it is fixed, or later
-			for ordinal := range roaring.Values(roaring.And(rows, p.having(byEnded, day))) {
+		from := since.UnixMicro()
+		for batch := range batches(roaring.And(s.selected(p, &f), p.endedFrom(dayOf(from)))) { // a finding ends when it is fixed, or later
+			for _, ordinal := range batch {
 				r := &p.rows[ordinal]
 				if r.stateAt < from || r.severity == 0 {
 					continue
 				}
-				if hours[r.severity] == nil {
-					hours[r.severity] = make([]int, fixHours+1)
-				}
 				took := time.Duration(r.stateAt-r.created) * time.Microsecond
-				hours[r.severity][min(max(int(took/time.Hour), 0), fixHours)]++
+				h := min(max(int(took/time.Hour), 0), fixHours)
+				for len(hours[r.severity]) <= h {
+					hours[r.severity] = append(hours[r.severity], 0)
+				}
+				hours[r.severity][h]++
 			}
 		}
 	})
