@@ -9,12 +9,13 @@ type SBOMFormat string
 const (
 	CycloneDX SBOMFormat = "SBOM_FORMAT_CYCLONEDX"
 	SPDX      SBOMFormat = "SBOM_FORMAT_SPDX"
+	OpenVEX   SBOMFormat = "SBOM_FORMAT_OPENVEX" // no bill of materials, but what is said of one
 )
 
 // SBOMRequest is what an export was asked for; it is kept with its job.
 type SBOMRequest struct {
 	Format        SBOMFormat   `json:"format"`
-	Version       string       `json:"version"` // as 1.5, 2.3
+	Version       string       `json:"version"` // as 1.5, 2.3, 0.2.0
 	XML           bool         `json:"xml"`     // CycloneDX only
 	ProjectID     int64        `json:"project_id,omitempty"`
 	Ref           string       `json:"ref,omitempty"`

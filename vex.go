@@ -49,10 +49,20 @@ type VEXStatement struct {
 	At            time.Time    `json:"at,omitzero"`   // zero is when the document was issued
 }
 
-// VEXPackage is a package as PackageKey names it, and a version of it.
+// VEXPackage is a package, and a version of it.
 type VEXPackage struct {
-	Key     string `json:"key"`
+	Key     string `json:"key"`               // as VEXKey names it
 	Version string `json:"version,omitempty"` // as PackageVersion spells it; empty is every version
+}
+
+// VEXKey names a package as PackageKey does, but for the case of Go's modules,
+// which package URLs lose.
+func VEXKey(ecosystem, name string) string {
+	key := PackageKey(ecosystem, name)
+	if strings.HasPrefix(key, "gomod/") {
+		return strings.ToLower(key)
+	}
+	return key
 }
 
 // VEXTriage is a triage as documents of Redoubt tell it.
@@ -231,7 +241,7 @@ func (c *VEXClaim) covers(p Project, place *ExcusedPlace) bool {
 	if len(s.Product) > 0 && !(s.Sole && c.Document.ProjectID != 0) && !slices.ContainsFunc(s.Product, p.IsCalled) {
 		return false
 	}
-	key := PackageKey(place.Ecosystem, place.Package)
+	key := VEXKey(place.Ecosystem, place.Package)
 	return len(s.Packages) == 0 || slices.ContainsFunc(s.Packages, func(v VEXPackage) bool {
 		return v.Key == key && (v.Version == "" || v.Version == PackageVersion(key, place.Version))
 	})

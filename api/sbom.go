@@ -13,8 +13,8 @@ type CreateSBOMExportRequest struct {
 
 // FormatVersion is the format of a bill of materials.
 type FormatVersion struct {
-	Format           string `json:"format,omitempty" enum:"SBOM_FORMAT_CYCLONEDX,SBOM_FORMAT_SPDX" default:"SBOM_FORMAT_CYCLONEDX" doc:"Family of documents (SPDX is an extension)."`
-	Version          ID     `json:"version,omitempty" doc:"CycloneDX 1.4, 1.5 or 1.6; SPDX 2.3." example:"1.5"`
+	Format           string `json:"format,omitempty" enum:"SBOM_FORMAT_CYCLONEDX,SBOM_FORMAT_SPDX,SBOM_FORMAT_OPENVEX" default:"SBOM_FORMAT_CYCLONEDX" doc:"Family of documents (SPDX is an extension, and so is OpenVEX: what was decided about the findings, without the components)."`
+	Version          ID     `json:"version,omitempty" doc:"CycloneDX 1.4, 1.5 or 1.6; SPDX 2.3; OpenVEX 0.2.0." example:"1.5"`
 	CycloneDXVersion string `json:"cyclonedxVersion,omitempty" enum:"SBOM_CYCLONE_DX_VERSION_V1_4,SBOM_CYCLONE_DX_VERSION_V1_5,SBOM_CYCLONE_DX_VERSION_V1_6" doc:"Another spelling of version."`
 }
 

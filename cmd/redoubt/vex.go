@@ -20,6 +20,7 @@ type vexCmd struct {
 	List   vexListCmd   `cmd:"" help:"List the documents that are held, and how many findings each decides about."`
 	Show   vexShowCmd   `cmd:"" help:"List what a document says."`
 	Remove vexRemoveCmd `cmd:"" help:"End a document now, and reopen what it decided about."`
+	Export vexExportCmd `cmd:"" help:"Write what was decided about dependencies as an OpenVEX document, or with their bill of materials as CycloneDX."`
 }
 
 // describeVEX tells what became of a document.

@@ -58,7 +58,8 @@ func (w *vexWorld) imports(project, ref string, files ...string) []Summary {
 	return summaries
 }
 
-// triage tells state, reason and comment of each finding that lives, by package.
+// triage tells state, reason and comment of each finding that lives, by package in
+// lower case: package URLs lose the case of Go's modules.
 func (w *vexWorld) triage(project, ref string) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
@@ -69,7 +70,7 @@ func (w *vexWorld) triage(project, ref string) map[string]string {
 		}
 		return tx.SupplyChainFindings(ctx, p.ID, redoubt.FullRef(ref), func(f redoubt.IndexedFinding, _ redoubt.Rule, l redoubt.Lineage) error {
 			t := l.Triage
-			out[f.Package] = strings.TrimSpace(t.State.String() + " " + t.Reason.String() + " " + t.Comment)
+			out[strings.ToLower(f.Package)] = strings.TrimSpace(t.State.String() + " " + t.Reason.String() + " " + t.Comment)
 			return nil
 		})
 	})
@@ -180,8 +181,8 @@ func (w *vexWorld) person(pkg string, state redoubt.TriageState) {
 	}
 }
 
-// sbom is a BOM with django in it, and what it says of a vulnerability there.
-func sbom(serial, timestamp, analysis string) string {
+// sbomOf is a BOM with django in it, and what it says of a vulnerability there.
+func sbomOf(serial, timestamp, analysis string) string {
 	return `{"bomFormat": "CycloneDX", "specVersion": "1.6", "serialNumber": "urn:uuid:` + serial + `", "version": 1,
 	"metadata": {"timestamp": "` + timestamp + `", "component": {"type": "application", "name": "pay", "bom-ref": "pay"}},
 	"components": [{"type": "library", "bom-ref": "c-1", "name": "django", "version": "2.0", "purl": "pkg:pypi/django@2.0"}],
@@ -191,9 +192,9 @@ func sbom(serial, timestamp, analysis string) string {
 func TestVEXInAnSBOMIsReplacedByTheNextOfItsSource(t *testing.T) {
 	const first, second = "aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002"
 	eachVEXWorld(t, func(w *vexWorld) {
-		w.imports("acme/pay", "main", sbom(first, "2020-01-01T00:00:00Z", `, "analysis": {"state": "not_affected", "justification": "code_not_present"}`))
+		w.imports("acme/pay", "main", sbomOf(first, "2020-01-01T00:00:00Z", `, "analysis": {"state": "not_affected", "justification": "code_not_present"}`))
 		w.want("the analysis", "acme/pay", "main", map[string]string{"django": "ignored false_positive code_not_present"})
-		w.imports("acme/pay", "main", sbom(second, "2020-01-02T00:00:00Z", ""))
+		w.imports("acme/pay", "main", sbomOf(second, "2020-01-02T00:00:00Z", ""))
 		w.want("without one", "acme/pay", "main", map[string]string{"django": "reopened"})
 	})
 }
@@ -203,7 +204,7 @@ func TestVEXFollowsBOMLinksWithinAnUpload(t *testing.T) {
 	vex := `{"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "vulnerabilities": [{"id": "CVE-2026-1",
 		"analysis": {"state": "in_triage"}, "affects": [{"ref": "urn:cdx:` + serial + `/1#c-1"}]}]}`
 	eachVEXWorld(t, func(w *vexWorld) {
-		sums := w.imports("acme/pay", "main", vex, sbom(serial, "2020-01-01T00:00:00Z", ""))
+		sums := w.imports("acme/pay", "main", vex, sbomOf(serial, "2020-01-01T00:00:00Z", ""))
 		if len(sums[0].Refused) > 0 || sums[0].VEX[0].Statements != 1 {
 			t.Errorf("the document was not understood: %+v", sums[0])
 		}

@@ -53,7 +53,7 @@ var holders = []string{
 }
 
 func vexPackageOf(ecosystem, name, version string) redoubt.VEXPackage {
-	key := redoubt.PackageKey(ecosystem, text(name).name())
+	key := redoubt.VEXKey(ecosystem, text(name).name())
 	return redoubt.VEXPackage{Key: key, Version: redoubt.PackageVersion(key, text(version).name())}
 }
 

@@ -25,11 +25,12 @@ type Project struct {
 	Vulnerabilities []Vulnerability
 }
 
-// Vulnerability is an open supply-chain finding, as far as a bill of materials
-// tells it.
+// Vulnerability is an unresolved supply-chain finding, as far as a bill of
+// materials tells it.
 type Vulnerability struct {
 	ID           string // CVE or GHSA; the rule's name where there is neither
-	Status       redoubt.Status
+	Triage       redoubt.VEXTriage
+	DecidedAt    time.Time // when that was; zero when never
 	Severity     redoubt.Severity
 	Reachability redoubt.Reachability
 	Malicious    bool

@@ -1,6 +1,6 @@
 // Package sbom writes bills of materials: what projects depend on, and the
-// open supply-chain findings about it, as CycloneDX or SPDX documents
-// (decisions §11).
+// supply-chain findings about it, as CycloneDX or SPDX documents (decisions
+// §11); and what was decided about those findings alone, as OpenVEX.
 //
 // It is pure but for the storage that Export declares: Content goes in, a
 // document comes out, and the same content gives the same bytes whatever its
@@ -19,10 +19,15 @@
 //   - Several licences of one package all hold: they are listed, or joined
 //     with AND where the document takes a single expression. What is no SPDX
 //     licence stays as the name it came with.
-//   - A vulnerability is listed once per verdict. Reviewing is in_triage.
-//     Fixing is exploitable, and answered by an update where one is known; but
-//     where the scanner says that no code gets there, no verdict is claimed.
-//     An open finding carries no analysis.
+//   - A vulnerability is listed once per verdict. An open finding carries no
+//     analysis. Reviewing is in_triage. Fixing is exploitable, and answered by
+//     an update where one is known; but where the scanner says that no code
+//     gets there, no verdict is claimed. Ignored is what its comment and reason
+//     say (redoubt.VEXOf): a risk that is accepted claims nothing, and will not
+//     be fixed. The properties redoubt:triage… tell exactly what was decided,
+//     in OpenVEX the status_notes, for another Redoubt that reads it.
+//   - OpenVEX speaks of the projects as products, with the packages as their
+//     subcomponents. A document of its kind needs something to say.
 //   - CycloneDX 1.4 lacks four component types: platform becomes application,
 //     device-driver becomes firmware, machine-learning-model and data become
 //     file.

@@ -96,21 +96,16 @@ func collect(ctx context.Context, s Store, p redoubt.Project, ref string) (out P
 		return out, err
 	}
 	return out, s.SupplyChainFindings(ctx, p.ID, ref, func(f redoubt.IndexedFinding, rule redoubt.Rule, l redoubt.Lineage) error {
-		switch status := redoubt.StatusOf(f.State, l.Triage.State); status {
-		case redoubt.StatusOpen, redoubt.StatusReviewing, redoubt.StatusFixing:
-			v, err := vulnerabilityOf(f, rule, l)
-			v.Status = status
-			out.Vulnerabilities = append(out.Vulnerabilities, v)
-			return err
-		}
-		return nil
+		v, err := vulnerabilityOf(f, rule, l)
+		out.Vulnerabilities = append(out.Vulnerabilities, v)
+		return err
 	})
 }
 
 // vulnerabilityOf reads the parts of a finding that a document tells.
 func vulnerabilityOf(f redoubt.IndexedFinding, rule redoubt.Rule, l redoubt.Lineage) (Vulnerability, error) {
 	v := Vulnerability{
-		ID: f.RuleName, Severity: f.Severity, Reachability: f.Reachability, Malicious: f.Malicious, EPSS: l.Annotations.EPSS,
+		ID: f.RuleName, Triage: redoubt.VEXTriage{State: l.Triage.State, Reason: l.Triage.Reason, Comment: l.Triage.Comment}, DecidedAt: l.Triage.At, Severity: f.Severity, Reachability: f.Reachability, Malicious: f.Malicious, EPSS: l.Annotations.EPSS,
 		CWEs: rule.CWE, Description: rule.Message, References: rule.References, Package: f.Package, Transitivity: f.Transitivity,
 	}
 	if (v.Reachability == 0 || v.Reachability == redoubt.ReachabilityUnknown) && l.Annotations.Reachability != 0 {

@@ -137,18 +137,26 @@ func TestExportErrors(t *testing.T) {
 	}
 }
 
-func TestExportListsOpenFindings(t *testing.T) {
-	for state := redoubt.TriageUntriaged; state <= redoubt.TriageReopened; state++ {
+func TestExportListsWhatIsDecided(t *testing.T) {
+	want := map[redoubt.TriageState]string{
+		redoubt.TriageUntriaged: "", redoubt.TriageIgnored: "false_positive", redoubt.TriageReviewing: "in_triage", redoubt.TriageFixing: "exploitable", redoubt.TriageReopened: "",
+	}
+	for state, analysis := range want {
 		m, r := newMemory(), request("cyclonedx 1.5 json")
 		r.ProjectID = 1
 		m.lineage.Triage.State = state
+		if state == redoubt.TriageIgnored {
+			m.lineage.Triage.Reason = redoubt.FalsePositive
+		}
 		m.findings = []redoubt.IndexedFinding{{Finding: redoubt.Finding{ID: 9, ProjectID: 1, State: redoubt.Unresolved, RuleName: "ssc-1"}}}
-		var doc struct{ Vulnerabilities []struct{ ID string } }
+		var doc struct {
+			Vulnerabilities []struct{ Analysis struct{ State string } }
+		}
 		if err := json.Unmarshal(m.export(t, r), &doc); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := len(doc.Vulnerabilities), 1; state == redoubt.TriageIgnored && got != 0 || state != redoubt.TriageIgnored && got != want {
-			t.Errorf("%s: %d vulnerabilities", state, got)
+		if len(doc.Vulnerabilities) != 1 || doc.Vulnerabilities[0].Analysis.State != analysis {
+			t.Errorf("%s: %+v, want %q", state, doc.Vulnerabilities, analysis)
 		}
 	}
 }

@@ -45,24 +45,37 @@ func sample() Content {
 			},
 			Vulnerabilities: []Vulnerability{
 				{
-					ID: "CVE-2021-44228", Status: redoubt.StatusFixing, Severity: redoubt.SeverityCritical, Reachability: redoubt.Reachable,
+					ID: "CVE-2021-44228", Triage: redoubt.VEXTriage{State: redoubt.TriageFixing}, Severity: redoubt.SeverityCritical, Reachability: redoubt.Reachable,
 					EPSS: &score, CWEs: []string{"CWE-502: Deserialization of Untrusted Data", "CWE-20"},
 					Description: "Log4j looks names up over JNDI.", References: []string{"https://logging.apache.org/log4j/2.x/security.html", "javascript:alert(1)"},
 					Fixes:     []redoubt.Fix{{Package: "org.apache.logging.log4j:log4j-core", Version: "2.17.1"}},
 					Ecosystem: "maven", Package: "org.apache.logging.log4j:log4j-core", Version: "2.14.1", Lockfile: "pom.xml",
 				},
 				{
-					ID: "GHSA-35jh-r3h4-6jhm", Status: redoubt.StatusReviewing, Severity: redoubt.SeverityHigh, Reachability: redoubt.Unreachable,
+					ID: "GHSA-35jh-r3h4-6jhm", Triage: redoubt.VEXTriage{State: redoubt.TriageReviewing}, Severity: redoubt.SeverityHigh, Reachability: redoubt.Unreachable,
 					Ecosystem: "npm", Package: "lodash", Version: "4.17.20", Lockfile: "web/package-lock.json",
 				},
 				{
-					ID: "CVE-2020-28500", Status: redoubt.StatusFixing, Severity: redoubt.SeverityMedium, Reachability: redoubt.Unreachable,
+					ID: "CVE-2020-28500", Triage: redoubt.VEXTriage{State: redoubt.TriageFixing}, Severity: redoubt.SeverityMedium, Reachability: redoubt.Unreachable,
 					Fixes:     []redoubt.Fix{{Package: "lodash", Version: "4.17.21"}},
 					Ecosystem: "npm", Package: "lodash", Version: "4.17.20", Lockfile: "web/package-lock.json",
 				},
 				{
-					ID: "MAL-2024-1", Status: redoubt.StatusOpen, Severity: redoubt.SeverityCritical, Reachability: redoubt.AlwaysReachable, Malicious: true,
+					ID: "MAL-2024-1", Severity: redoubt.SeverityCritical, Reachability: redoubt.AlwaysReachable, Malicious: true,
 					Ecosystem: "npm", Package: "lodahs", Version: "1.0.0", Lockfile: "web/package-lock.json", Transitivity: redoubt.Transitive,
+				},
+				{
+					ID: "CVE-2021-23337", Severity: redoubt.SeverityHigh, DecidedAt: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
+					Triage:    redoubt.VEXTriage{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, Comment: "vulnerable_code_not_in_execute_path: Templates are never made of input."},
+					Ecosystem: "npm", Package: "lodash", Version: "4.17.20", Lockfile: "web/package-lock.json",
+				},
+				{
+					ID: "CVE-2025-27789", Triage: redoubt.VEXTriage{State: redoubt.TriageIgnored, Reason: redoubt.AcceptableRisk, Comment: "Runs in builds only."}, Severity: redoubt.SeverityMedium,
+					Ecosystem: "npm", Package: "@babel/core", Version: "7.24.0", Lockfile: "web/package-lock.json",
+				},
+				{
+					ID: "CVE-2024-9", Triage: redoubt.VEXTriage{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive}, Severity: redoubt.SeverityLow,
+					Ecosystem: "pypi", Package: "Zope.Interface", Version: "6.2", Lockfile: "requirements.txt",
 				},
 			},
 		}},
@@ -78,7 +91,7 @@ func sampleRequest(output string) redoubt.SBOMRequest {
 }
 
 func TestGolden(t *testing.T) {
-	for _, output := range append(jsonOutputs, xmlOutputs...) {
+	for _, output := range append(append([]string{vexOutput}, jsonOutputs...), xmlOutputs...) {
 		t.Run(output, func(t *testing.T) {
 			doc := write(t, sampleRequest(output), sample())
 			if strings.HasSuffix(output, "xml") {
@@ -98,7 +111,7 @@ func TestGoldenDeployment(t *testing.T) {
 		Name: "acme/tools", Ref: "refs/heads/trunk",
 		Dependencies: []redoubt.Dependency{{Lockfile: "package-lock.json", Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Transitivity: redoubt.Direct}},
 	})
-	for _, output := range []string{"cyclonedx 1.5 json", "spdx 2.3 json"} {
+	for _, output := range []string{vexOutput, "cyclonedx 1.5 json", "spdx 2.3 json"} {
 		t.Run(output, func(t *testing.T) {
 			r := sampleRequest(output)
 			r.ProjectID = 0

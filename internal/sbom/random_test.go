@@ -62,12 +62,23 @@ var scores = rapid.Custom(func(t *rapid.T) *redoubt.EPSS {
 	}
 })
 
+var triages = rapid.Custom(func(t *rapid.T) redoubt.VEXTriage {
+	v := redoubt.VEXTriage{
+		State:   redoubt.TriageState(rapid.IntRange(1, 5).Draw(t, "state")),
+		Comment: rapid.OneOf(anyText, rapid.SampledFrom([]string{"component_not_present: x", "code_not_reachable", "fixed: y", "not_affected", "affected: z"})).Draw(t, "comment"),
+	}
+	if v.State == redoubt.TriageIgnored {
+		v.Reason = redoubt.TriageReason(rapid.IntRange(1, 4).Draw(t, "reason"))
+	}
+	return v
+})
+
 // findings draws findings, half of them about one of the dependencies.
 func findings(known []redoubt.Dependency) *rapid.Generator[Vulnerability] {
 	return rapid.Custom(func(t *rapid.T) Vulnerability {
 		v := Vulnerability{
-			ID:           rapid.OneOf(anyText, rapid.SampledFrom([]string{"CVE-2024-1", "GHSA-a-b-c", "ssc-1"})).Draw(t, "id"),
-			Status:       rapid.SampledFrom([]redoubt.Status{redoubt.StatusOpen, redoubt.StatusReviewing, redoubt.StatusFixing}).Draw(t, "status"),
+			ID:     rapid.OneOf(anyText, rapid.SampledFrom([]string{"CVE-2024-1", "GHSA-a-b-c", "ssc-1"})).Draw(t, "id"),
+			Triage: triages.Draw(t, "triage"), DecidedAt: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "decided"), 0),
 			Severity:     redoubt.Severity(rapid.IntRange(0, 4).Draw(t, "severity")),
 			Reachability: redoubt.Reachability(rapid.IntRange(0, 5).Draw(t, "reachability")),
 			Malicious:    rapid.Bool().Draw(t, "malicious"), EPSS: scores.Draw(t, "EPSS"),

@@ -21,6 +21,7 @@ func Formats() []Format {
 	return []Format{
 		{Name: redoubt.CycloneDX, Versions: []string{"1.4", "1.5", "1.6"}, XML: true},
 		{Name: redoubt.SPDX, Versions: []string{"2.3"}},
+		{Name: redoubt.OpenVEX, Versions: []string{"0.2.0"}},
 	}
 }
 

@@ -67,7 +67,7 @@ func TestEveryFormatIsWritten(t *testing.T) {
 		"1.4 json": "application/vnd.cyclonedx+json; version=1.4", "1.4 xml": "application/vnd.cyclonedx+xml; version=1.4",
 		"1.5 json": "application/vnd.cyclonedx+json; version=1.5", "1.5 xml": "application/vnd.cyclonedx+xml; version=1.5",
 		"1.6 json": "application/vnd.cyclonedx+json; version=1.6", "1.6 xml": "application/vnd.cyclonedx+xml; version=1.6",
-		"2.3 json": "application/spdx+json",
+		"2.3 json": "application/spdx+json", "0.2.0 json": "application/json",
 	}
 	got := map[string]string{}
 	for _, f := range Formats() {

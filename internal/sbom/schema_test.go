@@ -20,14 +20,18 @@ import (
 func request(name string) redoubt.SBOMRequest {
 	words := strings.Fields(name)
 	r := redoubt.SBOMRequest{Format: redoubt.CycloneDX, Version: words[1], XML: words[2] == "xml", ProjectID: 7, ComponentType: "application"}
-	if words[0] == "spdx" {
+	switch words[0] {
+	case "spdx":
 		r.Format = redoubt.SPDX
+	case "openvex":
+		r.Format = redoubt.OpenVEX
 	}
 	return r
 }
 
 var (
 	jsonOutputs = []string{"cyclonedx 1.4 json", "cyclonedx 1.5 json", "cyclonedx 1.6 json", "spdx 2.3 json"}
+	vexOutput   = "openvex 0.2.0 json"
 	xmlOutputs  = []string{"cyclonedx 1.4 xml", "cyclonedx 1.5 xml", "cyclonedx 1.6 xml"}
 )
 
@@ -41,7 +45,10 @@ var schemaFiles = map[string]string{
 	"http://cyclonedx.org/schema/jsf-0.82.schema.json": schemas + "/jsf-0.82.schema.json",
 	"http://cyclonedx.org/schema/spdx.schema.json":     "spdx.schema.json",
 	"http://spdx.org/rdf/terms/2.3":                    schemas + "/spdx-2.3.schema.json",
+	openVEXSchema:                                      schemas + "/openvex-0.2.0.schema.json",
 }
+
+const openVEXSchema = "https://github.com/openvex/spec/openvex_json_schema_0.2.0.json"
 
 // compiled holds the schemas by the output they are for.
 var compiled = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
@@ -68,10 +75,13 @@ var compiled = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 		}
 	}
 	out := map[string]*jsonschema.Schema{}
-	for _, name := range jsonOutputs {
+	for _, name := range append([]string{vexOutput}, jsonOutputs...) {
 		address := "http://spdx.org/rdf/terms/2.3"
-		if r := request(name); r.Format == redoubt.CycloneDX {
+		switch r := request(name); r.Format {
+		case redoubt.CycloneDX:
 			address = "http://cyclonedx.org/schema/bom-" + r.Version + ".schema.json"
+		case redoubt.OpenVEX:
+			address = openVEXSchema
 		}
 		schema, err := c.Compile(address)
 		if err != nil {

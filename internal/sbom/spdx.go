@@ -151,6 +151,9 @@ func spdxAdvisories(vulnerabilities []*vulnerability) map[string][]*v2_3.Package
 	type page struct{ ref, address string }
 	seen, refs := map[page]bool{}, map[string][]*v2_3.PackageExternalReference{}
 	for _, v := range vulnerabilities {
+		if v.verdict.dismissed() {
+			continue // SPDX 2.3 cannot say why
+		}
 		comment := v.id
 		if s := v.severity.String(); s != "" {
 			comment += ", " + s

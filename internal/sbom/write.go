@@ -23,6 +23,9 @@ func Write(w io.Writer, r redoubt.SBOMRequest, c Content) (mediaType string, err
 	if r.ProjectID != 0 && len(c.Projects) != 1 {
 		return "", fmt.Errorf("the export of project %d got %d projects", r.ProjectID, len(c.Projects))
 	}
+	if r.Format == redoubt.OpenVEX {
+		return writeOpenVEX(w, r, c)
+	}
 	doc := build(c, r.ProjectID == 0)
 	if r.Format == redoubt.SPDX {
 		return writeSPDX(w, r, c, doc)

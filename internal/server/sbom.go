@@ -84,6 +84,8 @@ func formatOf(f *api.FormatVersion, bad *faults) (redoubt.SBOMFormat, string) {
 		return format, version
 	case format == redoubt.SPDX:
 		return format, "2.3"
+	case format == redoubt.OpenVEX:
+		return format, "0.2.0"
 	}
 	return format, "1.5"
 }
@@ -184,7 +186,12 @@ func (c *call) downloadSBOM(ctx context.Context, in *api.DownloadQuery) (writer,
 	if err == nil && job.State != redoubt.JobDone {
 		err = redoubt.ErrNotFound
 	}
-	return document{"sbom" + extension(job.MediaType), job.MediaType, job.Result}, err
+	name := "sbom"
+	var made redoubt.SBOMRequest
+	if json.Unmarshal(job.Input, &made) == nil && made.Format == redoubt.OpenVEX {
+		name = "openvex"
+	}
+	return document{name + extension(job.MediaType), job.MediaType, job.Result}, err
 }
 
 func extension(mediaType string) string {
@@ -197,7 +204,7 @@ func extension(mediaType string) string {
 // documentContent describes a download, which has a media type for each format.
 func documentContent() map[string]*huma.MediaType {
 	out := map[string]*huma.MediaType{}
-	for _, t := range []string{"application/vnd.cyclonedx+json", "application/vnd.cyclonedx+xml", "application/spdx+json"} {
+	for _, t := range []string{"application/vnd.cyclonedx+json", "application/vnd.cyclonedx+xml", "application/spdx+json", "application/json"} {
 		out[t] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	}
 	return out

@@ -210,7 +210,7 @@ func TestPolicyModes(t *testing.T) {
 
 func TestSBOMFromTheForm(t *testing.T) {
 	s := demoSite(t)
-	says(t, s.page("/sbom"), "CycloneDX 1.6 JSON", "SPDX 2.3 JSON", "acme/payments", "None yet")
+	says(t, s.page("/sbom"), "CycloneDX 1.6 JSON", "SPDX 2.3 JSON", "OpenVEX 0.2.0 JSON", "acme/payments", "None yet")
 	project := first(s, "/projects?q=web-shop", "/projects/")
 	waiting := s.follow("/sbom", url.Values{"format": {"SBOM_FORMAT_CYCLONEDX 1.6 json"}, "project": {project}})
 	says(t, waiting, "Being made", "acme/web-shop", `hx-trigger="every 2s"`)

@@ -41,11 +41,14 @@ type sbomRow struct {
 	Address string // to download; empty before it is done
 }
 
+// formatNames are what people call the formats.
+var formatNames = map[redoubt.SBOMFormat]string{redoubt.CycloneDX: "CycloneDX", redoubt.SPDX: "SPDX", redoubt.OpenVEX: "OpenVEX"}
+
 // sbomFormats lists what sbom can write, newest first.
 func sbomFormats() []sbomFormat {
 	var out []sbomFormat
 	for _, f := range sbom.Formats() {
-		name := map[redoubt.SBOMFormat]string{redoubt.CycloneDX: "CycloneDX", redoubt.SPDX: "SPDX"}[f.Name]
+		name := formatNames[f.Name]
 		for _, version := range slices.Backward(f.Versions) {
 			out = append(out, sbomFormat{string(f.Name) + " " + version + " json", name + " " + version + " JSON", version == "1.6"})
 			if f.XML {
@@ -80,7 +83,7 @@ func (v *visit) sbomRow(j redoubt.Job, projects []redoubt.Project) sbomRow {
 	row := sbomRow{Job: j, Of: "All projects"}
 	var r redoubt.SBOMRequest
 	if json.Unmarshal(j.Input, &r) == nil {
-		row.Format = map[redoubt.SBOMFormat]string{redoubt.CycloneDX: "CycloneDX ", redoubt.SPDX: "SPDX "}[r.Format] + r.Version
+		row.Format = formatNames[r.Format] + " " + r.Version
 		if r.XML {
 			row.Format += " XML"
 		}

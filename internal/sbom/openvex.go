@@ -1,0 +1,214 @@
+package sbom
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	packageurl "github.com/package-url/packageurl-go"
+
+	"github.com/redoubt/redoubt"
+)
+
+// openVEX is an OpenVEX document of version 0.2.0.
+type openVEX struct {
+	Context    string             `json:"@context"`
+	ID         string             `json:"@id"`
+	Author     string             `json:"author"`
+	Timestamp  string             `json:"timestamp"`
+	Version    int64              `json:"version"`
+	Tooling    string             `json:"tooling"`
+	Statements []openVEXStatement `json:"statements"`
+}
+
+type openVEXStatement struct {
+	Vulnerability struct {
+		ID   string `json:"@id,omitempty"`
+		Name string `json:"name"`
+	} `json:"vulnerability"`
+	Timestamp     string           `json:"timestamp,omitempty"`
+	Products      []openVEXProduct `json:"products"`
+	Status        string           `json:"status"`
+	StatusNotes   string           `json:"status_notes"`
+	Justification string           `json:"justification,omitempty"`
+	Impact        string           `json:"impact_statement,omitempty"` // never beside a justification
+	Action        string           `json:"action_statement,omitempty"`
+}
+
+type openVEXProduct struct {
+	ID            string             `json:"@id"`
+	Subcomponents []openVEXComponent `json:"subcomponents"`
+}
+
+type openVEXComponent struct {
+	ID string `json:"@id"`
+}
+
+// writeOpenVEX writes what was decided about the findings. Where that is
+// nothing there is no document, which is a redoubt.InvalidError.
+func writeOpenVEX(w io.Writer, r redoubt.SBOMRequest, c Content) (mediaType string, err error) {
+	doc := openVEX{
+		Context: "https://openvex.dev/ns/v0.2.0", ID: openVEXID(r, c),
+		Author:    cmp.Or(line(r.Supplier.Name), orUnnamed(line(c.Deployment))),
+		Timestamp: c.Created.UTC().Format(time.RFC3339), Version: max(1, c.Created.Unix()),
+		Tooling: strings.TrimSpace("Redoubt " + versionText(c.Tool)),
+	}
+	for _, p := range slices.SortedFunc(slices.Values(c.Projects), func(a, b Project) int { return cmp.Compare(a.Name, b.Name) }) {
+		doc.Statements = append(doc.Statements, openVEXStatements(p)...)
+	}
+	if len(doc.Statements) == 0 {
+		return "", redoubt.Invalid("body.formatVersion.format", "nothing is decided about what was found here, and an OpenVEX document needs something to say: triage findings first")
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(doc); err != nil {
+		return "", fmt.Errorf("write OpenVEX: %w", err)
+	}
+	return "application/json", nil
+}
+
+// openVEXID names the document by what it is about, so that a later one, whose
+// version is its time, takes its place.
+func openVEXID(r redoubt.SBOMRequest, c Content) string {
+	parts := []string{"urn:redoubt:vex", url.PathEscape(orUnnamed(line(c.Deployment)))}
+	if r.ProjectID != 0 {
+		parts = append(parts, url.PathEscape(orUnnamed(line(c.Projects[0].Name))))
+	}
+	if r.Ref != "" {
+		parts = append(parts, url.PathEscape(line(r.Ref)))
+	}
+	return strings.Join(parts, ":")
+}
+
+// openVEXStatements makes a statement for each vulnerability and verdict of a
+// project.
+func openVEXStatements(p Project) (list []openVEXStatement) {
+	type subject struct{ id, label string }
+	found := map[subject]*vulnerability{}
+	packages, decided := map[subject]map[string]bool{}, map[subject]time.Time{}
+	for _, f := range p.Vulnerabilities {
+		verdict, name := verdictOf(f), line(f.Package)
+		if verdict.said.Status == 0 || name == "" {
+			continue
+		}
+		key := subject{orUnnamed(line(f.ID)), verdict.label()}
+		if found[key] == nil {
+			found[key], packages[key] = &vulnerability{id: key.id, verdict: verdict, fixes: map[string][]string{}}, map[string]bool{}
+			found[key].sourceName, found[key].sourceURL = sourceOf(key.id)
+		}
+		found[key].add(f)
+		packages[key][makePURL(f.Ecosystem, name, line(f.Version))] = true
+		if f.DecidedAt.After(decided[key]) {
+			decided[key] = f.DecidedAt
+		}
+	}
+	order := func(a, b subject) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.label, b.label)) }
+	for _, key := range slices.SortedFunc(maps.Keys(found), order) {
+		s := openVEXStatementOf(found[key])
+		product := openVEXProduct{ID: productURL(p)}
+		for _, purl := range slices.Sorted(maps.Keys(packages[key])) {
+			product.Subcomponents = append(product.Subcomponents, openVEXComponent{purl})
+		}
+		s.Products = []openVEXProduct{product}
+		if at := decided[key]; !at.IsZero() {
+			s.Timestamp = at.UTC().Format(time.RFC3339)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// openVEXStatementOf says what a verdict does in the words of OpenVEX. What it
+// has no word for is affected, with what is done about it.
+func openVEXStatementOf(v *vulnerability) (s openVEXStatement) {
+	said := v.verdict.said
+	s.Vulnerability.ID, s.Vulnerability.Name = v.sourceURL, v.id
+	s.Status, s.StatusNotes = said.Status.String(), ownNote(said.Own)
+	switch said.Status {
+	case redoubt.VEXNotAffected, redoubt.VEXFalsePositive:
+		s.Status = redoubt.VEXNotAffected.String()
+		if word, _, ok := redoubt.VEXJustification(said.Justification); ok {
+			s.Justification = word
+		} else {
+			s.Impact = cmp.Or(said.Detail, unexplained(said))
+		}
+	case redoubt.VEXAffected, redoubt.VEXUnclaimed:
+		s.Status = redoubt.VEXAffected.String()
+		s.Action = cmp.Or(said.Detail, unexplained(said))
+		if advice := v.recommendation(); said.Status == redoubt.VEXAffected && advice != "" {
+			s.Action += " " + advice
+		}
+	}
+	return s
+}
+
+// ownNote tells a triage in a form that a Redoubt reads again.
+func ownNote(t *redoubt.VEXTriage) string {
+	note := "Redoubt triage: " + t.State.String()
+	if t.Reason != 0 {
+		note += ", " + t.Reason.String()
+	}
+	note += "."
+	if t.Comment != "" {
+		note += " " + t.Comment
+	}
+	return note
+}
+
+// unexplained stands where nobody said why.
+func unexplained(said redoubt.VEXStatement) string {
+	t := said.Own
+	switch {
+	case said.Justification != "" || said.Status == redoubt.VEXFixed:
+		return ""
+	case said.Status == redoubt.VEXNotAffected:
+		return "It is not affected."
+	}
+	switch t.State {
+	case redoubt.TriageFixing:
+		return "A fix is under way."
+	case redoubt.TriageReviewing:
+		return ""
+	case redoubt.TriageReopened:
+		return "It is to be fixed."
+	}
+	switch t.Reason {
+	case redoubt.AcceptableRisk:
+		return "The risk is accepted."
+	case redoubt.FalsePositive:
+		return "It was found falsely."
+	case redoubt.NoTime:
+		return "There is no time to fix it now."
+	}
+	return "It is not to be fixed."
+}
+
+// productURL names a project as a package URL: its repository where the host is
+// one that package URLs know.
+func productURL(p Project) string {
+	kind := packageurl.TypeGeneric
+	if u, err := url.Parse(p.URL); err == nil {
+		switch u.Hostname() {
+		case "github.com":
+			kind = packageurl.TypeGithub
+		case "bitbucket.org":
+			kind = packageurl.TypeBitbucket
+		}
+	}
+	name := orUnnamed(line(p.Name))
+	namespace := ""
+	if i := strings.LastIndex(name, "/"); i > 0 && i < len(name)-1 {
+		namespace, name = name[:i], name[i+1:]
+	}
+	if purl, ok := canonicalPURL(packageurl.PackageURL{Type: kind, Namespace: namespace, Name: name}); ok {
+		return purl
+	}
+	purl, _ := canonicalPURL(packageurl.PackageURL{Type: packageurl.TypeGeneric, Name: orUnnamed(line(p.Name))})
+	return purl
+}
