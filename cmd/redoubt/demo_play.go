@@ -192,8 +192,17 @@ func (p *player) scan(step *demo.Step) error {
 // history.
 func (p *player) triage(by string, t *demo.Triage) error {
 	r := api.TriageRequest{
-		IssueType: t.Type.String(), NewTriageState: t.State.String(), NewTriageReason: t.Reason.String(), NewNote: t.Note,
+		IssueType: t.Type.String(), NewNote: t.Note,
 		TriageFilter: api.TriageFilter{Repos: t.Projects, Rules: t.Rules},
+	}
+	if t.State != 0 {
+		r.NewTriageState, r.NewTriageReason = t.State.String(), t.Reason.String()
+	}
+	if t.Assignee != "" {
+		r.NewAssignee = &t.Assignee
+	}
+	if t.Lasts != 0 {
+		r.NewTriageUntil = p.clock.now().Add(t.Lasts).UTC().Format(time.DateOnly)
 	}
 	done, err := p.clients[by].TriageFindings(p.app.ctx, p.deployment.Slug, r)
 	if err == nil && done.NumTriaged == 0 {

@@ -31,6 +31,8 @@ type Triage struct {
 	State    redoubt.TriageState
 	Reason   redoubt.TriageReason
 	Note     string
+	Assignee string        // name of a person; empty leaves it
+	Lasts    time.Duration // from the event on; 0 is without an end
 }
 
 // Person is somebody who works with the demo.
@@ -87,7 +89,7 @@ var decisions = []Event{
 	}},
 	{Age: 79 * day, By: "ines", Triage: &Triage{
 		Type: redoubt.SAST, Projects: []string{"acme/gateway"}, Rules: []string{"redoubt.go.tls-skip-verify", "redoubt.go.sql-sprintf"},
-		State: redoubt.TriageFixing, Note: "In the works for the next release.",
+		State: redoubt.TriageFixing, Note: "In the works for the next release.", Assignee: "ines",
 	}},
 	{Age: 44 * day, By: "ines", Triage: &Triage{
 		Type: redoubt.SCA, Projects: []string{"platform/infra/terraform-modules"}, Rules: []string{"CVE-2021-44228"},
@@ -101,6 +103,15 @@ var decisions = []Event{
 		Type: redoubt.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.requests-no-timeout"},
 		State: redoubt.TriageIgnored, Reason: redoubt.NoTime, Note: "After the move to httpx.",
 	}},
+	{Age: 24 * day, By: "ines", Triage: &Triage{
+		Type: redoubt.SAST, Projects: []string{"acme/gateway"}, Rules: []string{"redoubt.go.http-no-timeout"},
+		State: redoubt.TriageIgnored, Reason: redoubt.NoTime, Note: "Until the new router is in.", Lasts: 50 * day,
+	}},
+	{Age: 16 * day, By: "maya", Triage: &Triage{
+		Type: redoubt.SAST, Projects: []string{"acme/web-shop", "acme/payments"},
+		Rules:    []string{"redoubt.javascript.child-process-concatenation", "redoubt.python.os-command-from-request"},
+		Assignee: "maya",
+	}},
 	{Age: 15 * day, News: []string{"samples/advisories/later"}},
 	{Age: 13 * day, By: "maya", Triage: &Triage{
 		Type: redoubt.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.requests-no-timeout"},
@@ -108,7 +119,7 @@ var decisions = []Event{
 	}},
 	{Age: 3 * day, By: "jonas", Triage: &Triage{
 		Type: redoubt.SCA, Projects: []string{"acme/payments"}, Rules: []string{"CVE-2023-43804", "CVE-2024-3651"},
-		State: redoubt.TriageFixing, Note: "Waits for the release of Thursday.",
+		State: redoubt.TriageFixing, Note: "Waits for the release of Thursday.", Assignee: "jonas",
 	}},
 }
 
@@ -145,8 +156,13 @@ func again(step Step, end time.Duration) (events []Event) {
 	for age := step.Age - pause; age > end+day; age -= pause {
 		later := step
 		later.Age = age
-		later.Commit = fmt.Sprintf("%x", sha1.Sum([]byte(step.Commit+age.String()))) // as unlike as commits are
+		later.Commit = laterCommit(step.Commit, age)
 		events = append(events, Event{Age: age, Scan: &later})
 	}
 	return events
+}
+
+// laterCommit is a commit after another, as unlike it as commits are.
+func laterCommit(commit string, age time.Duration) string {
+	return fmt.Sprintf("%x", sha1.Sum([]byte(commit+age.String())))
 }
