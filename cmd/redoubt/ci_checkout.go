@@ -91,9 +91,13 @@ func (b *build) inventory(ctx context.Context) error {
 		b.trouble(fmt.Errorf("the checkout has %d lockfiles: the first %d are sent, and none is taken for gone", len(names), maxCIFiles))
 		names, q.Whole = names[:maxCIFiles], false
 	}
+	included, err := pipIncludes(b.top, names)
+	if err != nil {
+		return err
+	}
 	files, room := []api.File{}, int64(maxCIBytes)
-	for _, name := range names {
-		f, err := b.read(name, &room)
+	for i, name := range append(names, included...) {
+		f, err := b.read(name, i >= len(names) || report.IsLockfile(name), &room)
 		if err != nil {
 			return err
 		}
@@ -115,13 +119,12 @@ func (b *build) inventory(ctx context.Context) error {
 // read reads a file of the inventory; nil is a document that is no bill of
 // materials after all. A lockfile that is too large goes without its text, so
 // that what is known of it stays in force.
-func (b *build) read(name string, room *int64) (*api.File, error) {
+func (b *build) read(name string, lockfile bool, room *int64) (*api.File, error) {
 	file := filepath.Join(b.top, filepath.FromSlash(name))
 	info, err := os.Lstat(file)
 	if err != nil {
 		return nil, err
 	}
-	lockfile := report.IsLockfile(name)
 	if info.Size() > min(maxCIFile, *room) {
 		fmt.Fprintf(b.err, "redoubt ci: %s is left out: it has %d bytes\n", name, info.Size())
 		if lockfile {

@@ -31,7 +31,7 @@ type importCmd struct {
 	Root     string    `help:"Folder of the checkout on the machine that scanned, for reports with absolute paths." placeholder:"DIR"`
 	Strict   bool      `help:"Take nothing at all when one item cannot be read."`
 	JSON     bool      `help:"Print what was done as JSON." name:"json"`
-	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, VEX documents, lockfiles (by their path in the repository, as seen from here)."`
+	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, VEX documents, lockfiles (by their path in the repository, as seen from here), or folders, of which lockfiles and bills of materials are taken."`
 }
 
 // Run imports the files as one upload: a scan for each source in them, all or
@@ -65,14 +65,22 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Su
 		Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: secret,
 		RuleText: func(name string) []byte { return texts[name] },
 	}
-	bar, err := newProgress(a.err, c.Files)
+	files, err := c.files()
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.disk
+	}
+	bar, err := newProgress(a.err, names)
 	if err != nil {
 		return nil, err
 	}
 	defer bar.close()
 	reading := &report.Reading{}
-	for _, name := range c.Files {
-		if err := addFile(reading, name, o, bar); err != nil {
+	for _, f := range files {
+		if err := addFile(reading, f, o, bar); err != nil {
 			return nil, err
 		}
 	}
@@ -87,13 +95,13 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Su
 	return summaries, err
 }
 
-func addFile(reading *report.Reading, name string, o report.Options, bar *progress) error {
-	f, err := os.Open(name)
+func addFile(reading *report.Reading, file importFile, o report.Options, bar *progress) error {
+	f, err := os.Open(file.disk)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	o.Name = name
+	o.Name = file.name
 	return reading.Add(bar.reader(f), o)
 }
 

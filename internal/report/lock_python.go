@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"regexp"
 	"strings"
 
@@ -29,15 +30,16 @@ var (
 )
 
 // readRequirements reads requirements files. Only pinned requirements tell a
-// version; others are refused with the reason. Options (-r, -c, --index-url)
-// are passed over: a file that is referred to is a lockfile of its own.
+// version; others are refused with the reason, unless a constraint does. What -r
+// and -c refer to is read as files of the same upload, see pipFiles; other
+// options are passed over.
 //
 // pip-compile and uv say in comments what each line came via, which makes
 // direct and transitive known; without such comments they are not.
 //
 // One odd line is refused; a file of which most lines are odd is something else.
 func readRequirements(l *lock) error {
-	r := requirements{lock: l}
+	r := requirements{lock: l, pip: l.secrets.addPip(l, l.options)}
 	for number, line := range l.numbered {
 		r.line(number, line)
 	}
@@ -60,6 +62,7 @@ func readRequirements(l *lock) error {
 // the comments that follow it.
 type requirements struct {
 	*lock
+	pip       *pipFile
 	number    int
 	logical   strings.Builder
 	continues bool
@@ -120,6 +123,11 @@ func (r *requirements) flush() {
 		return
 	}
 	r.current, r.inVia = "", false
+	if ref, ok := pipReferenceOf(path.Dir(r.pip.path), line, r.number); ok {
+		r.understood++
+		r.secrets.pip.refer(r.pip, ref)
+		return
+	}
 	if option.MatchString(line) {
 		r.understood++
 		if strings.HasPrefix(line, "-e") || strings.HasPrefix(line, "--editable") {
@@ -150,11 +158,15 @@ func (r *requirements) flush() {
 	r.understood++
 	version := pinned.FindStringSubmatch(strings.TrimSpace(m[2]))
 	if version == nil || strings.HasSuffix(version[1], "*") {
-		r.unpinned(line, "it is not pinned with ==, so the version is not known")
+		r.pip.wants = append(r.pip.wants, pipWant{name: pypiName(m[1]), text: line, line: r.number})
 		return
 	}
 	r.current = pypiName(m[1])
-	r.add(redoubt.Dependency{Name: r.current, Version: version[1], Line: r.number, Hashes: hashes})
+	d := redoubt.Dependency{Name: r.current, Version: version[1], Line: r.number, Hashes: hashes}
+	if _, pinned := r.pip.pins[d.Name]; !pinned {
+		r.pip.pins[d.Name] = d
+	}
+	r.add(d)
 }
 
 func (r *requirements) unpinned(line, why string) {

@@ -111,6 +111,9 @@ const lockfileTool = "lockfile"
 // readLockfile makes an inventory of one lockfile.
 func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
 	kind := lockfileFor(o.Name)
+	if kind == nil && o.secrets.included(o) {
+		kind = &pipKind
+	}
 	if kind == nil {
 		return nil, fmt.Errorf("no lockfile has this name; known are %s", strings.Join(lockfileNames(), ", "))
 	}
@@ -119,7 +122,7 @@ func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
 		return nil, err
 	}
 	l := &lock{
-		name: o.Name, ecosystem: kind.ecosystem, data: data, seen: map[[3]string]int{}, limit: o.Limits.Items,
+		name: o.Name, options: o, secrets: o.secrets, ecosystem: kind.ecosystem, data: data, seen: map[[3]string]int{}, limit: o.Limits.Items,
 		rep: &redoubt.Report{Tool: lockfileTool, Category: text(o.Category).name(), Products: redoubt.Products(0).With(redoubt.SCA)},
 	}
 	if err := l.plain(); err != nil {
@@ -167,6 +170,8 @@ func fileInRepository(o Options) string {
 // lock is a lockfile as it is read.
 type lock struct {
 	name      string
+	options   Options
+	secrets   *redactor // what the files of the upload share
 	ecosystem string
 	data      []byte
 	rep       *redoubt.Report

@@ -42,7 +42,7 @@ func (r *Reading) Whole() {
 // known of it stays in force. It returns false for what is no lockfile by its
 // name, which says nothing.
 func (r *Reading) Unread(o Options, reason string) bool {
-	if lockfileFor(o.Name) == nil {
+	if lockfileFor(o.Name) == nil && !r.redactor(nil).included(o) {
 		return false
 	}
 	name := fileInRepository(o)

@@ -83,6 +83,9 @@ func readFile(r io.Reader, o Options) ([]*redoubt.Report, error) {
 	if err != nil {
 		return nil, fileError(o, -1, err)
 	}
+	if o.Format == "" && lockfileFor(o.Name) == nil && o.secrets.included(o) {
+		o.Format = Lockfile
+	}
 	if o.Format == "" {
 		head, err := in.head()
 		if err != nil {

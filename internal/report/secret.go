@@ -43,6 +43,7 @@ type redactor struct {
 	then     []func()               // what is left to do once secrets are gone
 	last     []func()               // what is left to do once all files are read
 	boms     boms
+	pip      *pipFiles // nil before the first
 
 	keepLines bool // whether texts keep their number of lines
 }

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// importFile is a file to import: where it is, and what it is called there.
+type importFile struct{ disk, name string }
+
+// files are those that were named: of a folder what is in it, and with
+// requirements files those that they refer to.
+func (c importCmd) files() (list []importFile, err error) {
+	for _, name := range c.Files {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		found := []string{name}
+		if info.IsDir() {
+			if found, err = inventoryOf(name); err != nil {
+				return nil, err
+			}
+		}
+		for _, f := range found {
+			list = append(list, importFile{f, f})
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("nothing to import: the folder has neither lockfiles nor bills of materials")
+	}
+	if c.Format != "" {
+		return list, nil
+	}
+	top, names := ".", []string{}
+	for i, f := range list {
+		if !report.IsRequirements(f.name) {
+			continue
+		}
+		name := filepath.ToSlash(filepath.Clean(f.name))
+		if c.Root != "" || !filepath.IsLocal(f.name) {
+			if top, name, err = placeOf(f.disk, c.Root); err != nil {
+				return nil, err
+			}
+			list[i].name = name
+			included, err := pipIncludes(top, []string{name})
+			if err != nil {
+				return nil, err
+			}
+			list = appendMissing(list, top, included)
+			continue
+		}
+		names = append(names, name)
+	}
+	included, err := pipIncludes(".", names)
+	return appendMissing(list, ".", included), err
+}
+
+// placeOf finds the folder that paths in the repository start from, and that of
+// a file there: below the root that is told, else beside the file.
+func placeOf(file, root string) (top, name string, err error) {
+	if root == "" {
+		return filepath.Dir(file), filepath.Base(file), nil
+	}
+	if file, err = filepath.Abs(file); err != nil {
+		return "", "", err
+	}
+	if root, err = filepath.Abs(root); err != nil {
+		return "", "", err
+	}
+	if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) {
+		return root, filepath.ToSlash(rel), nil
+	}
+	return filepath.Dir(file), filepath.Base(file), nil
+}
+
+func appendMissing(list []importFile, top string, names []string) []importFile {
+	for _, name := range names {
+		f := importFile{filepath.Join(top, filepath.FromSlash(name)), name}
+		if !slices.ContainsFunc(list, func(has importFile) bool { return filepath.Clean(has.disk) == f.disk }) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// inventoryOf lists the lockfiles and bills of materials of a folder, but for
+// what package managers have put there. Links are left out.
+func inventoryOf(folder string) (names []string, err error) {
+	err = filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && file != folder && (entry.Name() == ".git" || unpacked(entry.Name()+"/x")):
+			return fs.SkipDir
+		case entry.Type().IsRegular() && (report.IsLockfile(entry.Name()) || isBOM(entry.Name())):
+			names = append(names, file)
+		}
+		return nil
+	})
+	return names, err
+}
+
+// maxPipFile bounds a requirements file that another refers to, in bytes.
+const maxPipFile = 4 << 20
+
+// pipIncludes lists what the requirements files among some files below a folder
+// refer to, directly and through each other, but for those files themselves.
+// What is not there, no file or outside of the folder is left out: who reads the
+// files says so.
+func pipIncludes(top string, names []string) (included []string, err error) {
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	seen := map[string]bool{}
+	for _, name := range names {
+		seen[name] = true
+	}
+	queue := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !report.IsRequirements(name) })
+	for ; len(queue) > 0; queue = queue[1:] {
+		text, err := pipText(root, queue[0])
+		if err != nil {
+			continue //nolint:nilerr // it is said where the file is read
+		}
+		for _, name := range report.PipReferences(queue[0], text) {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if _, err := pipText(root, name); err == nil {
+				included, queue = append(included, name), append(queue, name)
+			}
+		}
+	}
+	return included, nil
+}
+
+func pipText(root *os.Root, name string) ([]byte, error) {
+	info, err := root.Lstat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxPipFile {
+		return nil, errors.New("it is no file, or too large")
+	}
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxPipFile))
+}
