@@ -24,6 +24,47 @@ type advisoriesCmd struct {
 // orders are those of the house's versions.
 func orders(ecosystem string) advisory.Order { return versions.OrderOf(ecosystem) }
 
+// followers acts where findings follow the advisories, and loads what the
+// publishers give out.
+var followers = redoubt.Actor{Kind: "system", Name: redoubt.SourceAdvisories}
+
+// followRef brings the findings of a ref in line with what the advisories say.
+func followRef(ctx context.Context, tx *store.Tx, advised redoubt.Advised) (changed int, err error) {
+	p, err := tx.Project(ctx, advised.ProjectID)
+	if err != nil {
+		return 0, err
+	}
+	sum, err := ingest.Follow(ctx, tx, p, advised, 0, tx.Now())
+	if err != nil {
+		return 0, err
+	}
+	return len(sum.Items), tx.RefreshScores(ctx, p.ID, advised.Ref)
+}
+
+// followProject brings the findings of all refs of a project in line with what
+// the advisories say of its lockfiles, and returns how many changed.
+func followProject(ctx context.Context, tx *store.Tx, library *advisory.Library, projectID int64) (changed int, err error) {
+	refs, err := tx.HoldingRefs(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	for _, at := range refs {
+		if at.ProjectID != projectID {
+			continue
+		}
+		advised, err := library.Match(ctx, tx, at.ProjectID, at.Ref, nil)
+		if err != nil {
+			return changed, err
+		}
+		n, err := followRef(ctx, tx, advised)
+		if err != nil {
+			return changed, err
+		}
+		changed += n
+	}
+	return changed, nil
+}
+
 // follow has all deployments follow the advisories. One that fails stops no
 // other.
 func follow(ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int), told func(redoubt.Deployment, advisory.Swept)) error {
@@ -31,23 +72,12 @@ func follow(ctx context.Context, st *store.Store, library *advisory.Library, pro
 	if err != nil {
 		return err
 	}
-	by := redoubt.Actor{Kind: "system", Name: redoubt.SourceAdvisories}
 	sweep := advisory.Sweep[*store.Tx]{
 		Store: st, Library: library, Progress: progress,
 		Update: func(ctx context.Context, id int64, fn func(context.Context, *store.Tx) error) error {
-			return st.Update(ctx, id, by, fn)
+			return st.Update(ctx, id, followers, fn)
 		},
-		Follow: func(ctx context.Context, tx *store.Tx, advised redoubt.Advised) (int, error) {
-			p, err := tx.Project(ctx, advised.ProjectID)
-			if err != nil {
-				return 0, err
-			}
-			sum, err := ingest.Follow(ctx, tx, p, advised, 0, tx.Now())
-			if err != nil {
-				return 0, err
-			}
-			return len(sum.Items), tx.RefreshScores(ctx, p.ID, advised.Ref)
-		},
+		Follow: followRef,
 	}
 	var failed []error
 	for _, d := range all {

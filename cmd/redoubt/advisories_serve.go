@@ -88,7 +88,7 @@ func (s *service) updateAdvisories(ctx context.Context, a *app) {
 	tick := time.NewTicker(s.config.AdvisoriesEvery)
 	defer tick.Stop()
 	for {
-		u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}}
+		u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}, by: followers}
 		from := defaultSources(s.config.AdvisoriesArchives, s.config.AdvisoriesEcosystems, s.config.AdvisoriesScores)
 		err := u.all(ctx, from, func(source redoubt.AdvisorySource, done advisory.Loaded, unchanged bool) {
 			s.log.Info("advisories loaded", "source", source.Location, "unchanged", unchanged, "records", done.Records, "changed", done.Changed, "refused", done.Refused)

@@ -55,7 +55,7 @@ func (c advisoriesUpdateCmd) Run(a *app) error {
 		from = defaultSources(c.Archives, c.Ecosystems, c.Scores)
 	}
 	bar := newSteps(a.err)
-	u := updater{app: a, store: st, cache: cacheFolder(c.Storage), force: c.Force, bar: bar}
+	u := updater{app: a, store: st, cache: cacheFolder(c.Storage), force: c.Force, bar: bar, by: a.actor()}
 	err = u.all(a.ctx, from, func(s redoubt.AdvisorySource, done advisory.Loaded, unchanged bool) {
 		bar.pause(func() { printSource(a.out, s, done, unchanged) })
 	})
@@ -111,6 +111,7 @@ type updater struct {
 	cache string
 	force bool
 	bar   *steps
+	by    redoubt.Actor // who has it load
 }
 
 // all loads the sources one after the other and publishes what they brought.
@@ -127,7 +128,7 @@ func (u *updater) all(ctx context.Context, from []string, told func(redoubt.Advi
 		} else {
 			told(s, done, unchanged)
 		}
-		if err := u.store.PutAdvisorySource(ctx, s); err != nil {
+		if err := u.note(ctx, s, done, unchanged && err == nil); err != nil {
 			return errors.Join(append(failed, err)...)
 		}
 	}
@@ -136,6 +137,14 @@ func (u *updater) all(ctx context.Context, from []string, told func(redoubt.Advi
 		_, err = u.store.PublishAdvisories(ctx)
 	}
 	return errors.Join(append(failed, err)...)
+}
+
+// note keeps how a source was found, and leaves in the trail what it brought.
+func (u *updater) note(ctx context.Context, s redoubt.AdvisorySource, done advisory.Loaded, unchanged bool) error {
+	if err := u.store.PutAdvisorySource(ctx, s); err != nil || unchanged {
+		return err
+	}
+	return u.store.NoteAdvisories(ctx, u.by, s, done.Changed)
 }
 
 // one loads a source. What was loaded before and has not changed is left.

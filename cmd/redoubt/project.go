@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -97,7 +98,13 @@ func (c projectMergeCmd) Run(a *app) error {
 		if _, err := tx.MergeProjects(ctx, from.ID, into.ID); err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%s is now part of %s", from.Name, into.Name), nil
+		// Of two statements about a lockfile only the newer is left.
+		changed, err := followProject(ctx, tx, advisory.NewLibrary(orders), into.ID)
+		text := fmt.Sprintf("%s is now part of %s", from.Name, into.Name)
+		if changed > 0 {
+			text += fmt.Sprintf("; findings of the advisories that changed: %d", changed)
+		}
+		return text, err
 	})
 }
 

@@ -30,6 +30,8 @@ type SweepTx interface {
 	HoldingRefs(ctx context.Context, packages []int64) ([]redoubt.ProjectRef, error)
 	// SaveAdvisoryMatch notes how far the deployment is, and holds it on.
 	SaveAdvisoryMatch(ctx context.Context, p redoubt.AdvisoryProgress, lease time.Duration) error
+	// NoteFollowed leaves in the trail that findings of a ref follow a version.
+	NoteFollowed(at redoubt.ProjectRef, version int64, findings int)
 	// RefreshScores brings the EPSS scores of all findings up to date.
 	RefreshScores(ctx context.Context, projectID int64, ref string) error
 }
@@ -163,6 +165,9 @@ func (s *Sweep[T]) ref(ctx context.Context, tx T, at redoubt.ProjectRef, scope *
 	changed, err := s.Follow(ctx, tx, advised)
 	if err != nil {
 		return 0, err
+	}
+	if changed > 0 {
+		tx.NoteFollowed(at, next.Target, changed)
 	}
 	return changed, tx.SaveAdvisoryMatch(ctx, next, sweepLease)
 }

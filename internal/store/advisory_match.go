@@ -200,6 +200,20 @@ func (tx *Tx) SaveAdvisoryMatch(ctx context.Context, p redoubt.AdvisoryProgress,
 	return err
 }
 
+// followedImage is what the audit trail tells of a ref whose findings follow the
+// advisories.
+type followedImage struct {
+	Ref      string `json:"ref"`
+	Version  int64  `json:"advisories_version"`
+	Findings int    `json:"findings"`
+}
+
+// NoteFollowed leaves in the audit trail that findings of a ref changed with a
+// version of the advisories, and how many.
+func (tx *Tx) NoteFollowed(at redoubt.ProjectRef, version int64, findings int) {
+	tx.audit("advisories.follow", subject("project", at.ProjectID), nil, followedImage{at.Ref, version, findings})
+}
+
 // AdvisoryMatches returns how far each deployment has followed the advisories,
 // by its id; those that never did are not in the answer.
 func (s *Store) AdvisoryMatches(ctx context.Context) (map[int64]redoubt.AdvisoryProgress, error) {

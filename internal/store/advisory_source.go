@@ -37,6 +37,27 @@ func (s *Store) PutAdvisorySource(ctx context.Context, source redoubt.AdvisorySo
 	})
 }
 
+// loadedImage is what the server's trail tells of a source that was loaded.
+type loadedImage struct {
+	Source  string `json:"source"`
+	Kind    string `json:"kind,omitempty"`
+	Records int    `json:"records"`
+	Changed int    `json:"changed"`
+	Refused int    `json:"refused"`
+	Error   string `json:"error,omitempty"`
+}
+
+// NoteAdvisories leaves in the server's own trail that a source was loaded, with
+// how many of its records are new or changed, or why it could not be: advisories
+// are of no deployment.
+func (s *Store) NoteAdvisories(ctx context.Context, by redoubt.Actor, source redoubt.AdvisorySource, changed int) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		tx := newTx(q, redoubt.Deployment{}, s.now(), by)
+		tx.audit("advisories.update", "advisories", nil, loadedImage{source.Location, source.Kind, source.Records, changed, source.Refused, source.Error})
+		return tx.writeEvents(ctx)
+	})
+}
+
 // AdvisoryStatus sums up what is stored. Counting walks keys: some hundred
 // thousand records take a part of a second.
 func (s *Store) AdvisoryStatus(ctx context.Context) (out redoubt.AdvisoryStatus, err error) {
