@@ -25,7 +25,7 @@ const (
 
 // Sizes of what is measured.
 const (
-	benchRecords  = 20_000
+	benchRecords  = 100_000
 	benchDeps     = 1_000_000
 	benchPackages = 200_000 // that the dependencies are versions of
 	advised       = 20_000  // of these, that a record is about
@@ -63,7 +63,7 @@ func archiveOf(b *testing.B, n int, summary string) *zip.Reader {
 }
 
 // BenchmarkAdvisories measures the load of records, all of them changed and none
-// of them, beside reading the same bytes; and the match of a million dependencies
+// of them, beside reading the same bytes, and how far the heap rises with it; and the match of a million dependencies
 // beside one map lookup each.
 func BenchmarkAdvisories(b *testing.B) {
 	b.Run("load", func(b *testing.B) {
@@ -77,6 +77,7 @@ func BenchmarkAdvisories(b *testing.B) {
 		read := limit{unit: perRead, run: timed(func() { hashAll(b, archives[0]) })}
 		took := compare(b, timed(func() { turn++; load(archives[turn%2]) }), read)
 		b.ReportMetric(rate(benchRecords, took), records)
+		b.ReportMetric(float64(peak(func() { turn++; load(archives[turn%2]) }))/(1<<20), "MiB-heap")
 	})
 	b.Run("load unchanged", func(b *testing.B) {
 		s, z := storetest.New(b, "sqlite"), archiveOf(b, benchRecords, "one")

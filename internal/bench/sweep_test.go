@@ -1,0 +1,212 @@
+package bench
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/version"
+)
+
+var stored = flag.Int("dependencies", benchDeps, "how many stored dependencies to match; with -short a hundredth")
+
+// Sizes of what is stored: a ref has five lockfiles.
+const (
+	lockfiles     = 5
+	changedAtOnce = 100 // records of a small update
+)
+
+// followed is a store whose dependencies follow the advisories in it.
+type followed struct {
+	b          *testing.B
+	store      *store.Store
+	deployment redoubt.Deployment
+	sweep      advisory.Sweep[*store.Tx]
+	turn       int
+}
+
+// BenchmarkSweep matches a million dependencies that are stored with the
+// advisories that are, on each engine: with all records, and with 100 that
+// changed, which touch some 500 dependencies. The limit is one map lookup for
+// each of the million, without a database. "first-s" is how long the first match
+// took, which opens a finding for one dependency in forty.
+func BenchmarkSweep(b *testing.B) {
+	for _, engine := range storetest.Engines {
+		b.Run(engine, func(b *testing.B) {
+			n := *stored
+			if testing.Short() {
+				n /= 100
+			}
+			f := newFollowed(b, engine)
+			known, names := f.fill(n)
+			f.load(0, advised)
+			began := time.Now()
+			if done := f.follow(); done.Refs != n/perLockfile/lockfiles || done.Changed < n/100 {
+				b.Fatalf("the first match did %+v", done)
+			}
+			first := time.Since(began).Seconds()
+			lookup := limit{unit: perLookup, run: timed(func() { lookUp(known, names) })}
+			b.Run("all records", func(b *testing.B) {
+				took := compare(b, func() time.Duration { f.restart(); return timed(func() { f.follow() })() }, lookup)
+				b.ReportMetric(rate(n, took), matched)
+				b.ReportMetric(first, "first-s")
+			})
+			b.Run("100 changed", func(b *testing.B) {
+				compare(b, func() time.Duration {
+					f.turn++
+					f.load(f.turn*changedAtOnce, changedAtOnce)
+					return timed(func() { f.follow() })()
+				}, lookup)
+			})
+		})
+	}
+}
+
+func newFollowed(b *testing.B, engine string) *followed {
+	b.Helper()
+	c := storetest.Database(b, engine, nil)
+	c.Clock = time.Now
+	f := &followed{b: b, store: storetest.Open(b, c)}
+	f.deployment = storetest.Deployment(b, f.store)
+	f.sweep = advisory.Sweep[*store.Tx]{
+		Store: f.store, Library: advisory.NewLibrary(func(e string) advisory.Order { return version.OrderOf(e) }),
+		Update: func(ctx context.Context, id int64, fn func(context.Context, *store.Tx) error) error {
+			return f.store.Update(ctx, id, storetest.Actor, fn)
+		},
+		Follow: func(ctx context.Context, tx *store.Tx, advised redoubt.Advised) (int, error) {
+			p, err := tx.Project(ctx, advised.ProjectID)
+			if err != nil {
+				return 0, err
+			}
+			sum, err := ingest.Follow(ctx, tx, p, advised, 0, tx.Now())
+			return len(sum.Items), err
+		},
+	}
+	return f
+}
+
+func (f *followed) check(err error) {
+	f.b.Helper()
+	if err != nil {
+		f.b.Fatal(err)
+	}
+}
+
+// fill stores dependencies, and returns what the limit looks up: the packages
+// that there are records of, and the package of each dependency.
+func (f *followed) fill(n int) (known map[string]bool, names []string) {
+	f.b.Helper()
+	g := newGenerator()
+	for at := range n / perLockfile / lockfiles {
+		reading := &report.Reading{}
+		for i := range lockfiles {
+			var lock strings.Builder
+			lock.WriteString(`{"name":"app","lockfileVersion":3,"packages":{"":{"name":"app","version":"1.0.0"}`)
+			for j := range perLockfile {
+				name := fmt.Sprint("package-", g.rnd.IntN(benchPackages))
+				names = append(names, "npm/"+name)
+				fmt.Fprintf(&lock, `,"node_modules/tree-%d/node_modules/%s":{"version":"1.%d.0"}`, j, name, g.rnd.IntN(40))
+			}
+			f.check(reading.Add(strings.NewReader(lock.String()+"}}"), report.Options{Name: fmt.Sprintf("part-%d/package-lock.json", i)}))
+		}
+		project := fmt.Sprint("acme/service-", at)
+		upload := ingest.Upload{Project: redoubt.Project{Name: project, URL: "https://git.example/" + project}, Ref: "main", Commit: "1", Full: true}
+		f.check(f.store.Update(f.b.Context(), f.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := ingest.ApplyAll(ctx, tx, upload, reading)
+			return err
+		}))
+	}
+	known = map[string]bool{}
+	for i := range advised {
+		known[fmt.Sprint("npm/package-", i)] = true
+	}
+	return known, names
+}
+
+// lookUp is the least that a match must do.
+func lookUp(known map[string]bool, names []string) (found int) {
+	for _, name := range names {
+		if known[name] {
+			found++
+		}
+	}
+	return found
+}
+
+// load stores so many records from one on, which are new or changed.
+func (f *followed) load(from, n int) {
+	f.b.Helper()
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	for i := from; i < from+n; i++ {
+		w, err := z.Create(fmt.Sprintf("GHSA-%d.json", i%advised))
+		f.check(err)
+		_, err = w.Write(osv(i%advised, fmt.Sprint("turn ", f.turn)))
+		f.check(err)
+	}
+	f.check(z.Close())
+	r, err := zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+	f.check(err)
+	loaded, err := advisory.Load(f.b.Context(), f.store, advisory.Zip(r), nil)
+	f.check(err)
+	if loaded.Changed != n {
+		f.b.Fatalf("%d of %d records changed", loaded.Changed, n)
+	}
+	_, err = f.store.PublishAdvisories(f.b.Context())
+	f.check(err)
+}
+
+func (f *followed) follow() advisory.Swept {
+	f.b.Helper()
+	done, err := f.sweep.Deployment(f.b.Context(), f.deployment.ID)
+	f.check(err)
+	return done
+}
+
+// restart has the deployment follow from the beginning.
+func (f *followed) restart() {
+	f.b.Helper()
+	f.check(f.store.Update(f.b.Context(), f.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		return tx.SaveAdvisoryMatch(ctx, redoubt.AdvisoryProgress{}, 0)
+	}))
+}
+
+// peak runs something and returns how far above what is there the heap rose
+// meanwhile, in bytes, looked at every few milliseconds.
+func peak(do func()) int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	base, highest := m.HeapAlloc, m.HeapAlloc
+	done, stop := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				runtime.ReadMemStats(&m)
+				highest = max(highest, m.HeapAlloc)
+			case <-stop:
+				return
+			}
+		}
+	}()
+	do()
+	close(stop)
+	<-done
+	return int64(highest - base)
+}
