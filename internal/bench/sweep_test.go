@@ -25,7 +25,8 @@ var stored = flag.Int("dependencies", benchDeps, "how many stored dependencies t
 // Sizes of what is stored: a ref has five lockfiles.
 const (
 	lockfiles     = 5
-	changedAtOnce = 100 // records of a small update
+	inUse         = 40_000 // of all packages, in four versions each
+	changedAtOnce = 100    // records of a small update
 )
 
 // followed is a store whose dependencies follow the advisories in it.
@@ -115,9 +116,9 @@ func (f *followed) fill(n int) (known map[string]bool, names []string) {
 			var lock strings.Builder
 			lock.WriteString(`{"name":"app","lockfileVersion":3,"packages":{"":{"name":"app","version":"1.0.0"}`)
 			for j := range perLockfile {
-				name := fmt.Sprint("package-", g.rnd.IntN(benchPackages))
+				name := fmt.Sprint("package-", g.rnd.IntN(inUse)*(benchPackages/inUse))
 				names = append(names, "npm/"+name)
-				fmt.Fprintf(&lock, `,"node_modules/tree-%d/node_modules/%s":{"version":"1.%d.0"}`, j, name, g.rnd.IntN(40))
+				fmt.Fprintf(&lock, `,"node_modules/tree-%d/node_modules/%s":{"version":"1.%d.0"}`, j, name, 10*g.rnd.IntN(4))
 			}
 			f.check(reading.Add(strings.NewReader(lock.String()+"}}"), report.Options{Name: fmt.Sprintf("part-%d/package-lock.json", i)}))
 		}
