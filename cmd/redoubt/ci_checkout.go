@@ -249,6 +249,7 @@ func (b *build) reports(ctx context.Context) error {
 	}
 	out, err := b.server.send(ctx, api.ImportQuery{
 		Project: b.at.Project, Ref: b.at.Ref, Commit: b.at.Commit, RepoURL: b.at.URL, Full: !b.ReportDiff, Diff: b.ReportDiff,
+		Root: b.top,
 	}, files)
 	if err != nil {
 		return fmt.Errorf("the reports were not taken: %w", err)

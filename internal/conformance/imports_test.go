@@ -147,6 +147,14 @@ func testWaysToSend(t *testing.T, w *world) {
 	for _, i := range out.Imports {
 		said = append(said, fmt.Sprint(i.Source, " ", i.New, " ", i.Changes.Added))
 	}
+	elsewhere := w.matches(3, 0, 1)
+	elsewhere[0].path = "file:///builds/acme/" + elsewhere[0].path
+	for query, want := range map[string][2]int{"": {0, 1}, "&root=/builds/acme": {1, 0}} {
+		got := w.imported(t, "project=way/root&ref=main"+query, sarifReport("eslint", elsewhere...))
+		if got.New != want[0] || len(got.Refused) != want[1] {
+			t.Errorf("absolute paths, %q: %d new, refused %v", query, got.New, got.Refused)
+		}
+	}
 	if len(out.Imports) != 3 || out.Imports[0].New != 5 || out.Imports[1].New != 1 || out.Imports[2].Changes.Added != 1 {
 		t.Errorf("three files: %v", said)
 	}

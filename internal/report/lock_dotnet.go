@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/xml"
@@ -62,7 +61,7 @@ func (l *lock) nuget(w *objectWalker) func(name string, offset int) error {
 // readPackagesConfig reads packages.config, which lists all packages of a
 // project and not which of them it asked for.
 func readPackagesConfig(l *lock) error {
-	dec := xml.NewDecoder(bytes.NewReader(l.data))
+	dec := l.xml()
 	isRead := false // the root element
 	for depth := 0; ; {
 		token, err := dec.Token()

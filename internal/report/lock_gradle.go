@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -14,7 +13,7 @@ import (
 // readGradleVerification reads gradle/verification-metadata.xml: a component
 // for each version that was ever checked, with the checksums of its files.
 func readGradleVerification(l *lock) error {
-	dec := xml.NewDecoder(bytes.NewReader(l.data))
+	dec := l.xml()
 	isRead, depth := false, 0
 	var current redoubt.Dependency
 	for {
@@ -34,8 +33,9 @@ func readGradleVerification(l *lock) error {
 			switch {
 			case depth == 3 && t.Name.Local == "component":
 				line, _ := dec.InputPos()
-				current = redoubt.Dependency{
-					Name: attribute(t, "group") + ":" + attribute(t, "name"), Version: attribute(t, "version"), Line: line,
+				current = redoubt.Dependency{Version: attribute(t, "version"), Line: line}
+				if group, name := attribute(t, "group"), attribute(t, "name"); group != "" && name != "" {
+					current.Name = group + ":" + name // without one of them it is not added
 				}
 			case depth == 5 && strings.HasPrefix(t.Name.Local, "sha") && isHex(attribute(t, "value")) && len(current.Hashes) < maxList:
 				current.Hashes = append(current.Hashes, redoubt.Hash{Algorithm: hashName(t.Name.Local), Hex: attribute(t, "value")})

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -125,7 +124,7 @@ const maxPOMDepth = 100
 
 // parse gathers texts by the path of their element.
 func (p *pomFile) parse() error {
-	dec := xml.NewDecoder(bytes.NewReader(p.data))
+	dec := p.xml()
 	var path []string
 	var content strings.Builder
 	var current pomDependency

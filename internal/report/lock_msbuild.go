@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -56,7 +55,7 @@ var (
 
 // parse gathers properties and references.
 func (m *msbuildFile) parse() error {
-	dec := xml.NewDecoder(bytes.NewReader(m.data))
+	dec := m.xml()
 	var path []string
 	var content strings.Builder
 	isProject := false

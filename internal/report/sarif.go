@@ -234,7 +234,7 @@ func categoryOf(id string) string {
 func (r *sarifRun) readInvocations() {
 	var start, end time.Time
 	for _, v := range r.invocations {
-		if v.Successful != nil && !bool(*v.Successful) {
+		if v.Successful != nil && !bool(*v.Successful) && !r.failedByFile(v) {
 			r.rep.Failed = true
 		}
 		if t := v.Start.time(); !t.IsZero() && (start.IsZero() || t.Before(start)) {
@@ -253,8 +253,23 @@ func (r *sarifRun) readInvocations() {
 	}
 }
 
+// failedByFile tells whether a run that is called a failure failed for the files
+// that it names, and for nothing else.
+func (r *sarifRun) failedByFile(v sarifInvocation) bool {
+	named := false
+	for _, n := range append(v.Execution, v.Configuration...) {
+		if n.Level == "error" {
+			if len(n.Locations) == 0 {
+				return false
+			}
+			named = true
+		}
+	}
+	return named && r.traits.byFile
+}
+
 func (r *sarifRun) readNotification(n sarifNotification) {
-	if n.Level != "" && severityOf(string(n.Level)) < redoubt.SeverityMedium {
+	if n.Level != "" && severityOf(string(n.Level)) < redoubt.SeverityMedium || r.traits.byFile && n.Level != "error" {
 		return
 	}
 	for _, l := range n.Locations {
@@ -288,7 +303,7 @@ func (r *sarifRun) readSearched() {
 		}
 	}
 	for _, a := range r.artifacts {
-		if a.isTarget() {
+		if a.isTarget() || r.traits.listsAll {
 			add(r.path(a))
 		}
 	}

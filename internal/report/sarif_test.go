@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,6 +197,29 @@ func TestSARIFOrder(t *testing.T) {
 	for _, part := range []string{`Path: "src/b.c"`, `Path: "c.c"`, "Severity: critical"} {
 		if !strings.Contains(want, part) {
 			t.Errorf("no %s in\n%s", part, want)
+		}
+	}
+}
+
+// TestSARIFFailsByFile: ESLint calls a run a failure when one file does not
+// parse. The others were looked at all the same.
+func TestSARIFFailsByFile(t *testing.T) {
+	const broken = `{"level":"error","locations":[{"physicalLocation":{"artifactLocation":{"uri":"broken.js"}}}]}`
+	const comment = `{"level":"warning","locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.js"}}}]}`
+	for notifications, want := range map[string]struct {
+		failed            bool
+		searched, skipped []string
+	}{
+		broken + "," + comment:        {false, []string{"a.js"}, []string{"broken.js"}},
+		broken + `,{"level":"error"}`: {true, []string{"a.js"}, []string{"broken.js"}},
+		comment:                       {true, []string{"a.js", "broken.js"}, nil},
+		"":                            {true, []string{"a.js", "broken.js"}, nil},
+	} {
+		got := readOne(t, "r.sarif", `{"runs":[{"tool":{"driver":{"name":"ESLint"}},"results":[],
+			"artifacts":[{"location":{"uri":"a.js"}},{"location":{"uri":"broken.js"}}],
+			"invocations":[{"executionSuccessful":false,"toolConfigurationNotifications":[`+notifications+`]}]}]}`)
+		if got.Failed != want.failed || !slices.Equal(got.Searched, want.searched) || !slices.Equal(got.Skipped, want.skipped) {
+			t.Errorf("%s: failed %v, searched %v, skipped %v", notifications, got.Failed, got.Searched, got.Skipped)
 		}
 	}
 }

@@ -22,6 +22,12 @@ type traits struct {
 	// tagged: confidence is in a tag, "HIGH CONFIDENCE", and precision is
 	// always the same.
 	tagged bool
+	// byFile: the run is called a failure when one file could not be read, and
+	// notifications of level error name those files; others are about comments.
+	byFile bool
+	// listsAll: artifacts are the files that were looked at, those without
+	// results too, though none has a role.
+	listsAll bool
 	// failedFile finds the file in the text of a notification without location.
 	failedFile *regexp.Regexp
 }
@@ -33,6 +39,7 @@ var semgrepFailure = regexp.MustCompile(`(?:at line|when running \S+ on(?: file)
 // tools are the scanners with traits of their own.
 var tools = map[string]traits{
 	"semgrep":  {issueType: redoubt.SAST, allRules: true, template: true, tagged: true, failedFile: semgrepFailure},
+	"eslint":   {issueType: redoubt.SAST, byFile: true, listsAll: true},
 	"codeql":   {issueType: redoubt.SAST, allRules: true},
 	"gitleaks": {issueType: redoubt.Secrets, severity: redoubt.SeverityHigh, allRules: true},
 	"trivy":    {issueType: redoubt.SAST},

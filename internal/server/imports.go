@@ -154,6 +154,7 @@ func formFileName(part *multipart.Part) string {
 // addFile reads a file as the request says to, which a form may say late.
 func (c *call) addFile(reading *report.Reading, body io.Reader, name string, in *api.ImportQuery, o report.Options) error {
 	o.Name, o.Format, o.Category = name, report.Format(in.Format), in.Category
+	o.Root = in.Root
 	return c.once.file(body, name, func(body io.Reader) error {
 		err := reading.Add(body, o)
 		var bad *report.FileError
@@ -176,7 +177,7 @@ func setField(in *api.ImportQuery, part *multipart.Part) error {
 	}
 	texts := map[string]*string{
 		"project": &in.Project, "ref": &in.Ref, "category": &in.Category, "at": &in.At, "commit": &in.Commit,
-		"repo_url": &in.RepoURL, "format": &in.Format, "filename": &in.Filename,
+		"repo_url": &in.RepoURL, "format": &in.Format, "filename": &in.Filename, "root": &in.Root,
 	}
 	flags := map[string]*bool{"whole": &in.Whole, "full": &in.Full, "diff": &in.Diff, "strict": &in.Strict}
 	switch {
