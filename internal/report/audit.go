@@ -57,18 +57,22 @@ type osvResult struct {
 		} `json:"package"`
 		Vulnerabilities []osvRecord `json:"vulnerabilities"`
 		Groups          []struct {
-			IDs      texts `json:"ids"`
-			Aliases  texts `json:"aliases"`
-			Severity text  `json:"max_severity"` // a score
+			IDs      texts              `json:"ids"`
+			Aliases  texts              `json:"aliases"`
+			Severity text               `json:"max_severity"` // a score
+			Analysis map[string]osvCall `json:"experimental_analysis"`
 		} `json:"groups"`
 	} `json:"packages"`
 }
 
 type osvRecord struct {
-	ID      text  `json:"id"`
-	Aliases texts `json:"aliases"`
-	Summary text  `json:"summary"`
-	Details text  `json:"details"`
+	ID       text  `json:"id"`
+	Aliases  texts `json:"aliases"`
+	Summary  text  `json:"summary"`
+	Details  text  `json:"details"`
+	Database struct {
+		CWE texts `json:"cwe_ids"`
+	} `json:"database_specific"`
 }
 
 // readOSVScanner reads osv-scanner's JSON: a finding for each group of records
@@ -99,8 +103,32 @@ func (n *native) osvScanner(item string, r *osvResult) {
 			n.vulnerable(affected{
 				item: item, kind: p.Package.Ecosystem, name: p.Package.Name, version: p.Package.Version, location: string(r.Source.Path),
 				aliases: append(append(g.IDs, g.Aliases...), record.Aliases...), message: firstOf(record.Details, record.Summary).block(),
-				rule: redoubt.Rule{Name: text(g.IDs.first()).name(), Severity: severityOfNumber(string(g.Severity))},
+				rule: redoubt.Rule{
+					Name: text(g.IDs.first()).name(), Severity: severityOfNumber(string(g.Severity)), CWE: record.Database.CWE.names(),
+				},
+				reachability: osvReachability(g.Analysis),
 			})
 		}
 	}
+}
+
+// osvCall is what osv-scanner's analysis of calls says of one record.
+type osvCall struct {
+	Called *boolean `json:"called"`
+}
+
+// osvReachability is reachable if any record of a group is called, unreachable
+// if none is, and unknown where calls were not looked at.
+func osvReachability(analysis map[string]osvCall) redoubt.Reachability {
+	out := redoubt.ReachabilityUnknown
+	for _, call := range analysis {
+		switch {
+		case call.Called == nil:
+		case bool(*call.Called):
+			return redoubt.Reachable
+		default:
+			out = redoubt.Unreachable
+		}
+	}
+	return out
 }

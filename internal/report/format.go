@@ -26,6 +26,7 @@ const (
 	TruffleHogJSON  Format = "trufflehog-json"
 	OSVScannerJSON  Format = "osv-scanner-json"
 	PipAuditJSON    Format = "pip-audit-json"
+	NPMAuditJSON    Format = "npm-audit-json"
 	CycloneDXJSON   Format = "cyclonedx-json"
 	CycloneDXXML    Format = "cyclonedx-xml"
 	SPDXJSON        Format = "spdx-json"
@@ -54,6 +55,7 @@ func Formats() []FormatInfo {
 		{Format: TruffleHogJSON, Title: "TruffleHog JSON, a line each", From: "trufflehog --json"},
 		{Format: OSVScannerJSON, Title: "osv-scanner JSON", From: "osv-scanner --format json"},
 		{Format: PipAuditJSON, Title: "pip-audit JSON", From: "pip-audit -f json"},
+		{Format: NPMAuditJSON, Title: "npm audit JSON", From: "npm, pnpm and Yarn 1 audit --json, yarn npm audit --json"},
 		{Format: CycloneDXJSON, Title: "CycloneDX 1.2 to 1.6, JSON", From: "syft, Trivy, cdxgen and others"},
 		{Format: CycloneDXXML, Title: "CycloneDX 1.2 to 1.6, XML", From: "syft, CycloneDX plugins of build tools"},
 		{Format: SPDXJSON, Title: "SPDX 2.2 and 2.3, JSON", From: "syft, Trivy and others"},
@@ -116,10 +118,11 @@ var marks = map[string]Format{
 	"scan.analyzer": GitLabJSON, "vulnerabilities.identifiers": GitLabJSON, "matches.matchDetails": GrypeJSON,
 	"config.protocol_version": GovulncheckJSON, "results.packages": OSVScannerJSON, "experimental_config": OSVScannerJSON,
 	"dependencies.vulns": PipAuditJSON,
+	"auditReportVersion": NPMAuditJSON, "data.advisory": NPMAuditJSON, "children.Vulnerable Versions": NPMAuditJSON,
 }
 
 // weak marks tell documents that hold no better one, as those without results.
-var weak = map[string]Format{"vulnerabilities": GitLabJSON, "matches": GrypeJSON}
+var weak = map[string]Format{"vulnerabilities": GitLabJSON, "matches": GrypeJSON, "advisories": NPMAuditJSON}
 
 // hints tell documents that are not understood by a member at the top.
 var hints = map[string]string{
@@ -139,6 +142,8 @@ func detectJSON(head []byte) (found Format, hint string) {
 		switch {
 		case k.depth == 1 && (k.name == "$schema" || k.name == "@context"):
 			found = schemas(k.value)
+		case k.depth == 1 && k.name == "type" && strings.HasPrefix(k.value, "audit"):
+			found = NPMAuditJSON // a line of Yarn 1
 		case k.depth == 1:
 			found, parent = marks[k.name], k.name
 		case k.depth == 2:

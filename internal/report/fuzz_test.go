@@ -59,6 +59,7 @@ func FuzzGovulncheck(f *testing.F)   { fuzzFormat(f, GovulncheckJSON) }
 func FuzzOSVScanner(f *testing.F)    { fuzzFormat(f, OSVScannerJSON) }
 func FuzzOpenVEX(f *testing.F)       { fuzzFormat(f, OpenVEXJSON) }
 func FuzzPipAudit(f *testing.F)      { fuzzFormat(f, PipAuditJSON) }
+func FuzzNPMAudit(f *testing.F)      { fuzzFormat(f, NPMAuditJSON) }
 func FuzzTruffleHog(f *testing.F)    { fuzzFormat(f, TruffleHogJSON) }
 func FuzzCycloneDXJSON(f *testing.F) { fuzzFormat(f, CycloneDXJSON) }
 func FuzzCycloneDXXML(f *testing.F)  { fuzzFormat(f, CycloneDXXML) }

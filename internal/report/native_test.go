@@ -52,6 +52,24 @@ func TestGitleaksAsSARIF(t *testing.T) {
 	}
 }
 
+// TestNPMAuditOthers: what an audit writes that went wrong, or was cut off, is
+// an error and not a report without findings.
+func TestNPMAuditOthers(t *testing.T) {
+	for input, want := range map[string]string{
+		`{"error":{"code":"ENOLOCK","summary":"This command requires an existing lockfile."}}`: "the audit failed: ENOLOCK This command",
+		`{"message":"request to the registry failed"}`:                                         "neither vulnerabilities nor advisories",
+		`{"type":"auditAdvisory","data":{"advisory":{}}}`:                                      "auditSummary",
+		`{"auditReportVersion":2,"vulnerabilities":{`:                                          "ends too early",
+	} {
+		if _, err := Read(strings.NewReader(input), Options{Name: "x", Format: NPMAuditJSON}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", input, err, want)
+		}
+	}
+	if got := readOne(t, "x", `{"auditReportVersion":2,"vulnerabilities":{},"metadata":{}}`); len(got.Results) != 0 || got.Products.Names()[0] != "sca" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestOneSecretOfManyTools: a secret has one keyed hash, whoever tells it.
 func TestOneSecretOfManyTools(t *testing.T) {
 	hashes := map[redoubt.Digest][]string{}

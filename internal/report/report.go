@@ -120,6 +120,7 @@ var readers = map[Format]reader{
 	TruffleHogJSON:  readTruffleHog,
 	OSVScannerJSON:  readOSVScanner,
 	PipAuditJSON:    readPipAudit,
+	NPMAuditJSON:    readNPMAudit,
 	CycloneDXJSON:   readCycloneDXJSON,
 	CycloneDXXML:    readCycloneDXXML,
 	OpenVEXJSON:     readOpenVEX,

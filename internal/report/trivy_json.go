@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -67,7 +68,8 @@ func (p trivyPackage) transitivity() redoubt.Transitivity {
 }
 
 type trivyVulnerability struct {
-	item string
+	item  string
+	muted bool
 
 	ID         text  `json:"VulnerabilityID"`
 	Aliases    texts `json:"VendorIDs"`
@@ -97,7 +99,7 @@ func (n *native) trivyTarget(item string) error {
 		return err
 	}
 	for i := range t.found {
-		t.vulnerability(&t.found[i])
+		t.mutedIf(t.found[i].muted, func() { t.vulnerability(&t.found[i]) })
 	}
 	return nil
 }
@@ -124,10 +126,50 @@ func (t *trivyTarget) member(item, name string) error {
 		return t.array(where, items(t.native, t.misconfiguration))
 	case "Secrets":
 		return t.array(where, items(t.native, t.secret))
+	case "ExperimentalModifiedFindings":
+		return t.array(where, items(t.native, t.modified))
 	default:
 		err = t.skip(where)
 	}
 	return err
+}
+
+// trivyModified is a finding that a list of exceptions or a VEX document took
+// out: what --show-suppressed shows.
+type trivyModified struct {
+	Type    text            `json:"Type"`
+	Status  text            `json:"Status"`
+	Finding json.RawMessage `json:"Finding"`
+}
+
+// modified takes what was taken out as muted.
+func (t *trivyTarget) modified(item string, m *trivyModified) {
+	if m.Status == "affected" || m.Status == "under_investigation" {
+		return // it stands among the others
+	}
+	switch m.Type {
+	case "vulnerability":
+		v := trivyVulnerability{item: item, muted: true}
+		loosely(m.Finding, &v)
+		t.found = append(t.found, v)
+	case "misconfiguration":
+		var c trivyMisconfiguration
+		loosely(m.Finding, &c)
+		t.mutedIf(true, func() { t.misconfiguration(item, &c) })
+	case "secret":
+		var s trivySecret
+		loosely(m.Finding, &s)
+		t.mutedIf(true, func() { t.secret(item, &s) })
+	}
+}
+
+// mutedIf marks the results that take adds.
+func (t *trivyTarget) mutedIf(muted bool, take func()) {
+	from := len(t.rep.Results)
+	take()
+	for i := range t.rep.Results[from:] {
+		t.rep.Results[from+i].Muted = muted || t.rep.Results[from+i].Muted
+	}
 }
 
 // trivyProduct is what a class of targets was searched for.

@@ -15,14 +15,15 @@ type truffleHogLine struct {
 	Source struct {
 		Data map[string]json.RawMessage `json:"Data"` // by the kind of source, one
 	} `json:"SourceMetadata"`
-	Detector    text    `json:"DetectorName"`
-	Description text    `json:"DetectorDescription"`
-	Verified    boolean `json:"Verified"`
-	Failed      text    `json:"VerificationError"`
-	Raw         text    `json:"Raw"`
-	RawV2       text    `json:"RawV2"`
-	Level       text    `json:"level"`
-	Log         text    `json:"msg"`
+	Detector    text            `json:"DetectorName"`
+	Description text            `json:"DetectorDescription"`
+	Verified    boolean         `json:"Verified"`
+	Failed      text            `json:"VerificationError"`
+	Raw         text            `json:"Raw"`
+	RawV2       text            `json:"RawV2"`
+	Parts       map[string]text `json:"SecretParts"`
+	Level       text            `json:"level"`
+	Log         text            `json:"msg"`
 }
 
 // readTruffleHog reads lines of JSON. The end of the file is the end of the
@@ -87,6 +88,9 @@ func (n *native) truffleHog(item string, l *truffleHogLine) {
 		item: item, path: string(place.File), raw: string(firstOf(l.Raw, l.RawV2)), others: []string{string(l.RawV2)},
 		commit: place.Commit, location: redoubt.Location{Line: int(place.Line)},
 		rule: redoubt.Rule{Name: l.Detector.name(), Message: l.Description.block()},
+	}
+	for _, part := range sortedKeys(l.Parts) {
+		found.others = append(found.others, string(l.Parts[part]))
 	}
 	switch {
 	case bool(l.Verified):
