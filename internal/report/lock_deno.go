@@ -105,7 +105,7 @@ func (r *denoLock) settings(name string, _ int) error {
 		var specifiers texts
 		err := r.w.decode(&specifiers)
 		for _, s := range specifiers {
-			r.wanted[string(s)] = true
+			r.wanted[s] = true
 		}
 		return err
 	case "packageJson":

@@ -28,7 +28,7 @@ func readRebarLock(l *lock) error {
 	default:
 		return notA("rebar.lock", "it is no list of packages")
 	}
-	if !strings.HasSuffix(source, "].") && !(rest == "" && strings.HasSuffix(source, "}.")) {
+	if !strings.HasSuffix(source, "].") && (rest != "" || !strings.HasSuffix(source, "}.")) {
 		return cutOff("its last term does not end")
 	}
 	sumOf := map[string]string{}
