@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -92,8 +93,30 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err 
 		w.Header().Set("Retry-After", "1")
 	}
 	v := &visit{Pages: p, w: w, r: r, viewer: viewer}
+	if viewer.Deployment.ID == 0 {
+		v.viewer = p.ownViewer(r)
+	}
 	if err := v.show(f.Status, sheet{Template: "fault", Title: f.Title, Data: f}); err != nil {
 		p.Logger.ErrorContext(r.Context(), "page about a failure failed", "request_id", f.RequestID, "cause", err)
 		http.Error(w, f.Title, f.Status)
 	}
+}
+
+// ownViewer is who looks at a page below /orgs that is not there, or is not
+// theirs: they see it in the deployment that they have a role in, so that they
+// find out of it. It is nobody where nobody is signed in, and elsewhere.
+func (p *Pages) ownViewer(r *http.Request) Viewer {
+	rest, below := strings.CutPrefix(r.URL.Path, "/orgs/")
+	if !below {
+		return Viewer{}
+	}
+	named, _, _ := strings.Cut(rest, "/")
+	for _, deployment := range []string{named, "-"} {
+		own := r.Clone(r.Context())
+		own.SetPathValue("deployment", deployment)
+		if viewer, err := p.Viewers.Viewer(own); err == nil {
+			return viewer
+		}
+	}
+	return Viewer{}
 }

@@ -69,6 +69,7 @@ type groupRow struct {
 type bar struct {
 	Severity string
 	Count    int
+	Address  string // of its rows; empty where the row's own leads there
 }
 
 type facetView struct {
@@ -188,7 +189,7 @@ func (p *findingsPage) grouped(groups []index.Group) {
 		row := groupRow{Group: g, Address: p.with(func(o *search) { o.group, o.values[string(key)] = "", []string{g.Name} })}
 		for severity := redoubt.SeverityCritical; severity > 0; severity-- {
 			if n := g.Severity[severity]; n > 0 {
-				row.Bars = append(row.Bars, bar{severity.String(), n})
+				row.Bars = append(row.Bars, bar{Severity: severity.String(), Count: n})
 			}
 		}
 		p.Groups = append(p.Groups, row)

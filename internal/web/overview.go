@@ -151,7 +151,7 @@ func (s *standing) severities(counts index.FacetCounts) {
 	s.Severity = nil
 	offset := 0.0
 	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
-		c := severityCount{Severity: severity.String(), Address: s.Address + "?severities=" + severity.String(), Offset: offset}
+		c := severityCount{Severity: severity.String(), Address: withSeverity(s.Address, severity), Offset: offset}
 		for _, value := range counts.Values {
 			if value.Value == c.Severity {
 				c.Count = value.Count
@@ -165,11 +165,24 @@ func (s *standing) severities(counts index.FacetCounts) {
 	}
 }
 
+// withSeverity narrows the address of findings.
+func withSeverity(address string, severity redoubt.Severity) string {
+	sign := "?"
+	if strings.Contains(address, "?") {
+		sign = "&"
+	}
+	return address + sign + "severities=" + severity.String()
+}
+
 // addTop gathers a row of one product.
 func addTop(into *[]topRow, g index.Group, address string) {
 	row := topRow{Name: g.Name, Address: address}
 	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
-		row.Bars = append(row.Bars, bar{severity.String(), g.Severity[severity]})
+		b := bar{Severity: severity.String(), Count: g.Severity[severity], Address: address}
+		if strings.Contains(address, "?") { // of one product; a project's page has all of them
+			b.Address = withSeverity(address, severity)
+		}
+		row.Bars = append(row.Bars, b)
 	}
 	*into = append(*into, row)
 }

@@ -126,7 +126,7 @@ func (v *visit) projectRows() ([]projectRow, error) {
 func barsOf(counts [redoubt.SeverityCritical + 1]int) (bars []bar, total int) {
 	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
 		if n := counts[severity]; n > 0 {
-			bars = append(bars, bar{severity.String(), n})
+			bars = append(bars, bar{Severity: severity.String(), Count: n})
 			total += n
 		}
 	}

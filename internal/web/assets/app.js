@@ -74,7 +74,11 @@
   const typing = (el) => el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) && !/^(checkbox|radio|button|submit)$/.test(el.type);
   const keys = {
     "?": () => one("#help")?.showModal(),
-    "/": () => one("[data-search]")?.focus(),
+    "/": () => {
+      const field = one("[data-search]");
+      field?.closest("details")?.setAttribute("open", "");
+      field?.focus();
+    },
     j: () => move(1),
     k: () => move(-1),
     x: () => one('input[name="id"]', current() ?? document.createElement("i"))?.click(),
