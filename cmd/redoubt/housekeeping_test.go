@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestHousekeepingEndsExceptions moves the clock past the last day of an
+// exception: without an upload, what it ignored is reopened, with a line in its
+// trail, and not before.
+func TestHousekeepingEndsExceptions(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			clock := storetest.NewClock()
+			var said bytes.Buffer
+			s := &service{store: storetest.Open(t, storetest.Database(t, engine, clock)), log: slog.New(slog.NewTextHandler(&said, nil))}
+			d := storetest.Deployment(t, s.store)
+			update := func(fn func(context.Context, *store.Tx) error) {
+				t.Helper()
+				if err := s.store.Update(t.Context(), d.ID, storetest.Actor, fn); err != nil {
+					t.Fatal(err)
+				}
+			}
+			update(func(ctx context.Context, tx *store.Tx) error {
+				rule := &redoubt.Rule{Name: "eqeq", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
+				_, err := ingest.Apply(ctx, tx, ingest.Upload{
+					Project: redoubt.Project{Name: "acme/app"}, Ref: "main", Full: true, Report: &redoubt.Report{Tool: "semgrep", Rules: []*redoubt.Rule{rule}, Results: []redoubt.Result{
+						{Rule: rule, Path: "a.py", Location: redoubt.Location{Line: 1}, Code: "x == x", Severity: redoubt.SeverityHigh},
+					}},
+				})
+				return err
+			})
+			var made redoubt.Exception
+			update(func(ctx context.Context, tx *store.Tx) (err error) {
+				e := redoubt.Exception{Target: "eqeq", Reason: "for now", TriageReason: redoubt.AcceptableRisk, Until: tx.Now().Add(24 * time.Hour)}
+				made, _, err = tx.AddException(ctx, e)
+				return err
+			})
+			state := func() (now redoubt.Triage, trail []redoubt.TriageEvent) {
+				t.Helper()
+				err := s.store.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
+					o, err := tx.Finding(ctx, 1)
+					if err != nil {
+						return err
+					}
+					now = o.Lineage.Triage
+					trail, err = tx.TriageTrail(ctx, o.LineageID)
+					return err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return now, trail
+			}
+			end := func() {
+				t.Helper()
+				if err := s.endExceptions(t.Context(), d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			clock.Advance(23 * time.Hour)
+			end()
+			if now, trail := state(); now.State != redoubt.TriageIgnored || len(trail) != 1 || said.Len() > 0 {
+				t.Fatalf("before its end: %+v, %d lines, said %q", now, len(trail), &said)
+			}
+			clock.Advance(2 * time.Hour)
+			end()
+			now, trail := state()
+			if now.State != redoubt.TriageReopened || len(trail) != 2 || trail[1].By != made.Actor() || trail[1].Note != "The exception holds no more." || !strings.Contains(said.String(), "findings=1") {
+				t.Errorf("after its end: %+v, trail %+v, said %q", now, trail, &said)
+			}
+			end()
+			if _, trail := state(); len(trail) != 2 {
+				t.Errorf("once more: %d lines", len(trail))
+			}
+		})
+	}
+}
