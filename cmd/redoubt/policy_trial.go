@@ -56,9 +56,22 @@ func (t *trial) runWith(c policyTestCmd, st *store.Store, d redoubt.Deployment) 
 		return err
 	}
 	if t.rules == nil {
-		err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error { return t.readPolicy(ctx, tx, c.Rules) })
-		if err != nil {
+		var held []heldFor
+		err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
+			if err := t.readPolicy(ctx, tx, c.Rules); err != nil || len(t.of.Conditions) == 0 {
+				return err
+			}
+			held, err = t.conditions(ctx, tx, c.Project)
 			return err
+		})
+		if err == nil && len(t.of.Conditions) > 0 {
+			err = t.printConditions(held)
+		}
+		if err != nil || t.rules == nil {
+			return err
+		}
+		if len(t.of.Conditions) > 0 {
+			fmt.Fprintln(t.app.out)
 		}
 	}
 	return t.run(c, func(sightings []ingest.Sighting) (s stood, err error) {
@@ -113,8 +126,8 @@ func (t *trial) readPolicy(ctx context.Context, tx *store.Tx, name string) (err 
 			t.rules = append(t.rules, r)
 		}
 	}
-	if err == nil && t.rules == nil {
-		err = fmt.Errorf("the policy %s serves no rules", t.of.Slug)
+	if err == nil && t.rules == nil && len(t.of.Conditions) == 0 {
+		err = fmt.Errorf("the policy %s serves no rules and has no conditions", t.of.Slug)
 	}
 	return err
 }
