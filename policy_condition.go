@@ -163,12 +163,8 @@ func (c *PolicyCondition) Sentence() string {
 		return verb + " nothing" // Check refuses it
 	}
 	text := verb + " when " + asks[0]
-	for i, ask := range asks[1:] {
-		if i == len(asks)-2 {
-			text += " and " + ask
-		} else {
-			text += ", " + ask
-		}
+	if last := len(asks) - 1; last > 0 {
+		text = verb + " when " + strings.Join(asks[:last], ", ") + " and " + asks[last]
 	}
 	return strings.Join(append([]string{text}, c.places()...), ", ")
 }

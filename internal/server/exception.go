@@ -77,8 +77,7 @@ func (in *exceptionInput) Resolve(ctx huma.Context) []error {
 			bad.add("body.until", b.Until, err.Error())
 		}
 	}
-	var invalid *redoubt.InvalidError
-	if errors.As(in.exception.Check(callOf(ctx.Context()).server.Clock()), &invalid) {
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](in.exception.Check(callOf(ctx.Context()).server.Clock())); ok {
 		for _, f := range invalid.Fields {
 			empty := f.Location == "target" && b.Target == "" || f.Location == "reason" && b.Reason == "" || f.Location == "triage_reason"
 			if !empty { // the schema told of it

@@ -119,8 +119,7 @@ func (f *exceptionForm) exception(v *visit) redoubt.Exception {
 			f.Faults = append(f.Faults, redoubt.FieldError{Location: "until", Message: err.Error()})
 		}
 	}
-	var invalid *redoubt.InvalidError
-	if errors.As(e.Check(v.Clock()), &invalid) {
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](e.Check(v.Clock())); ok {
 		f.Faults = append(f.Faults, invalid.Fields...)
 	}
 	f.Where, f.End = e.Where(), e.UntilText()

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -107,9 +108,7 @@ func TestExceptionFormsThatWillNotDo(t *testing.T) {
 		"<b>triage reason</b>":         {"triage_reason": {"bored"}},
 	} {
 		form := url.Values{"target": {"rule-1"}, "reason": {"kept"}, "until": {"2999-01-31"}, "seen": {"1"}}
-		for name, value := range edit {
-			form[name] = value
-		}
+		maps.Copy(form, edit)
 		a := s.post("/exceptions", form)
 		if a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, want) || edit["target"] == nil && !strings.Contains(a.text, `value="rule-1"`) {
 			t.Errorf("%s: %s %s", want, a.Status, a.text)
@@ -142,13 +141,8 @@ func TestConditionsOnThePages(t *testing.T) {
 		"asks for something": {"severity": {""}, "asks": {""}, "grace": {""}}, "an EPSS score is": {"epss": {"half"}}, "from 0 to 1": {"epss": {"7"}}, "a whole number": {"grace": {"soon"}},
 		"the mode is one of": {"mode": {"shout"}}, "will not do": {"projects": {strings.Repeat("x", 600)}},
 	} {
-		bad := url.Values{}
-		for name, value := range form {
-			bad[name] = value
-		}
-		for name, value := range edit {
-			bad[name] = value
-		}
+		bad := maps.Clone(form)
+		maps.Copy(bad, edit)
 		a := s.post(page+"/conditions", bad)
 		if a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, want) || !strings.Contains(a.text, "release/*</textarea>") {
 			t.Errorf("%s: %s %s", want, a.Status, a.text)
