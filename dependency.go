@@ -14,6 +14,24 @@ type Dependency struct {
 	Licenses     []string // SPDX expressions; never nil
 	PURL         string
 	Hashes       []Hash
+
+	// Via is the package of the same lockfile that brings it in, on a shortest
+	// way from what the project asks for itself; zero for what it asks for, and
+	// where the lockfile does not tell.
+	Via       LockedPackage
+	Requirers int // how many packages of the lockfile ask for it
+}
+
+// LockedPackage names a version of a package.
+type LockedPackage struct {
+	Ecosystem, Name, Version string
+}
+
+// DependencyPath is how a dependency gets into a lockfile.
+type DependencyPath struct {
+	Steps  []LockedPackage // from what is nearest to the project to the package itself
+	Direct bool            // the project asks for the first step itself; else nobody is known to
+	Others int             // further packages that ask for the last step
 }
 
 // Hash is a checksum of a package's archive.

@@ -66,6 +66,9 @@ func inventoryDigest(inventory redoubt.Inventory) redoubt.Digest {
 		for _, h := range dep.Hashes {
 			d.str(h.Algorithm, h.Hex)
 		}
+		if dep.Requirers > 0 {
+			d.str("via", dep.Via.Ecosystem, dep.Via.Name, dep.Via.Version).num(int64(dep.Requirers))
+		}
 	}
 	return d.sum()
 }

@@ -91,13 +91,17 @@ func (b *bom) finish() error {
 			locks[p.lockfile] = l
 			order = append(order, p.lockfile)
 		}
-		l.add(p.dependency())
+		l.node(p.dependency(), p.ref)
+		for _, to := range b.needs[p.ref] {
+			l.ask(p.ref, to)
+		}
 		if l.full {
 			return tooMany("components", b.limit)
 		}
 	}
 	for _, file := range order {
 		if len(locks[file].deps) > 0 {
+			locks[file].trace()
 			b.rep.Inventories = append(b.rep.Inventories, redoubt.Inventory{Lockfile: file, Dependencies: locks[file].deps, Untold: untold(file)})
 		}
 	}

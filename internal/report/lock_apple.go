@@ -104,16 +104,22 @@ func readPodfileLock(l *lock) error {
 		return nil
 	}
 	for _, n := range list.Content {
-		if n.Kind == yaml.MappingNode && len(n.Content) > 0 {
-			n = n.Content[0] // a pod with what it depends on
+		var needs []*yaml.Node
+		if n.Kind == yaml.MappingNode && len(n.Content) > 1 {
+			n, needs = n.Content[0], n.Content[1].Content // a pod with what it depends on
 		}
 		m := pod.FindStringSubmatch(scalar(n))
 		if m == nil || own[m[1]] {
 			continue
 		}
-		l.add(redoubt.Dependency{
+		l.node(redoubt.Dependency{
 			Name: m[1], Version: m[2], Line: n.Line, Transitivity: transitivityOf(len(direct) > 0, direct[m[1]]),
-		})
+		}, m[1])
+		for _, to := range needs {
+			if needed := pod.FindStringSubmatch(scalar(to)); needed != nil {
+				l.ask(m[1], needed[1])
+			}
+		}
 	}
 	return nil
 }

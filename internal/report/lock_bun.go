@@ -30,7 +30,7 @@ func readBunLock(l *lock) error {
 				err := w.decode(&fields)
 				if d, ok := bunDependency(fields); ok {
 					d.Line = l.lineAt(offset)
-					found = append(found, npmEntry{key, d})
+					found = append(found, npmEntry{key, d, bunAsks(fields)})
 				}
 				return err
 			})
@@ -45,7 +45,12 @@ func readBunLock(l *lock) error {
 	}
 	for _, e := range found {
 		e.dep.Transitivity = transitivityOf(len(direct) > 0, direct[e.folder])
-		l.add(e.dep)
+		l.node(e.dep, e.folder)
+	}
+	for _, e := range found {
+		for _, name := range e.asks {
+			l.askNear(e.folder, "/", name)
+		}
 	}
 	return w.end()
 }
@@ -60,6 +65,19 @@ func markBunDirect(direct map[string]bool, folder string, p npmPackage) {
 			}
 		}
 	}
+}
+
+// bunAsks lists what a package asks for: of its fields, the details are the one
+// that is an object.
+func bunAsks(fields []json.RawMessage) []string {
+	for _, field := range fields {
+		if len(field) > 0 && field[0] == '{' {
+			var p npmPackage
+			loosely(field, &p)
+			return p.asks()
+		}
+	}
+	return nil
 }
 
 func bunDependency(fields []json.RawMessage) (redoubt.Dependency, bool) {

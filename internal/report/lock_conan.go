@@ -58,15 +58,18 @@ func (l *lock) conanGraph(w *objectWalker) error {
 			direct = node.Requires
 			return nil
 		}
-		l.conan(string(node.Reference), offset, transitivityOf(direct != nil, slices.Contains(direct, id)))
+		l.conan(string(node.Reference), offset, transitivityOf(direct != nil, slices.Contains(direct, id)), id)
+		for _, to := range node.Requires {
+			l.ask(id, string(to))
+		}
 		return nil
 	})
 }
 
 // conan takes a reference: name/version@user/channel#revision%time.
-func (l *lock) conan(reference string, offset int, t redoubt.Transitivity) {
+func (l *lock) conan(reference string, offset int, t redoubt.Transitivity, keys ...string) {
 	reference, _, _ = strings.Cut(reference, "#")
 	reference, _, _ = strings.Cut(reference, "@")
 	name, version, _ := strings.Cut(reference, "/")
-	l.add(redoubt.Dependency{Name: name, Version: version, Line: l.lineAt(offset), Transitivity: t})
+	l.node(redoubt.Dependency{Name: name, Version: version, Line: l.lineAt(offset), Transitivity: t}, keys...)
 }

@@ -49,6 +49,7 @@ var (
 // group:artifact:type:version; what is one step below it is direct.
 func readMavenTree(l *lock) error {
 	isTree := false
+	var above []string // keys of the packages on the way down to the line
 	for number, line := range l.numbered {
 		m := mavenTreeLine.FindStringSubmatch(line)
 		switch {
@@ -66,10 +67,14 @@ func readMavenTree(l *lock) error {
 			l.refuse(fmt.Sprintf("line %d", number), "%s is not group:artifact:type:version:scope", text(m[2]).name())
 			continue
 		}
-		l.add(redoubt.Dependency{
+		depth := min(len(m[1])/len("+- "), len(above)+1)
+		l.node(redoubt.Dependency{
 			Name: parts[0] + ":" + parts[1], Version: parts[len(parts)-2], Line: number,
 			Transitivity: transitivityOf(true, len(m[1]) == len("+- ")),
-		})
+		}, m[2])
+		if above = append(above[:depth-1], m[2]); depth > 1 {
+			l.ask(above[depth-2], m[2])
+		}
 	}
 	if !isTree {
 		return notA("tree of Maven", "it has no line with the coordinates of a project")

@@ -45,7 +45,12 @@ func readPackageLock(l *lock) error {
 	}
 	for _, e := range r.entries {
 		e.dep.Transitivity = transitivityOf(r.hasPackages, r.direct[e.folder])
-		l.add(e.dep)
+		l.node(e.dep, e.folder)
+	}
+	for _, e := range r.entries {
+		for _, name := range e.asks {
+			l.askNear(e.folder, "/node_modules/", name)
+		}
 	}
 	return nil
 }
@@ -58,12 +63,14 @@ type packageLock struct {
 	direct      map[string]bool // folders of packages that the project asks for itself
 	entries     []npmEntry
 	nested      []npmEntry
-	depth       int // of nested, as it is read
+	depth       int    // of nested, as it is read
+	within      string // the folder of what nested is in
 }
 
 type npmEntry struct {
 	folder string
 	dep    redoubt.Dependency
+	asks   []string // names of packages that it asks for
 }
 
 func (r *packageLock) document() error {
@@ -103,8 +110,16 @@ func (r *packageLock) packageEntry(folder string, offset int) error {
 		return nil
 	}
 	name := string(firstOf(p.Name, text(folder[module+len("node_modules/"):])))
-	r.entries = append(r.entries, npmEntry{folder, r.dependency(name, p, offset)})
+	r.entries = append(r.entries, npmEntry{folder, r.dependency(name, p, offset), p.asks()})
 	return nil
+}
+
+// asks lists what a package asks for when it is installed by another.
+func (p npmPackage) asks() (names []string) {
+	for _, wanted := range []map[string]npmLoose{p.Dependencies, p.OptionalDependencies, p.PeerDependencies} {
+		names = append(names, sortedKeys(wanted)...)
+	}
+	return names
 }
 
 // project notes what a project or workspace asks for, where npm puts it: in
@@ -131,7 +146,10 @@ func (r *packageLock) nestedEntry(name string, offset int) error {
 	defer func() { r.depth-- }()
 	var p npmPackage
 	at := len(r.nested)
-	r.nested = append(r.nested, npmEntry{})
+	before := r.within
+	r.within = strings.TrimPrefix(before+"/node_modules/"+name, "/")
+	defer func() { r.within = before }()
+	r.nested = append(r.nested, npmEntry{folder: r.within})
 	err := r.object(func(member string, _ int) error {
 		switch member {
 		case "version":
@@ -140,6 +158,12 @@ func (r *packageLock) nestedEntry(name string, offset int) error {
 			return r.decode(&p.Integrity)
 		case "dependencies":
 			return r.object(r.nestedEntry)
+		case "requires": // a list of ranges by name; at the top only that there are such lists
+			var raw json.RawMessage
+			err := r.decode(&raw)
+			loosely(raw, &p.Dependencies)
+			r.nested[at].asks = p.asks()
+			return err
 		}
 		return r.skip()
 	})

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -17,9 +18,10 @@ func readComposerLock(l *lock) error {
 		}
 		return w.array(func(raw []byte, offset int) {
 			var p struct {
-				Name    text  `json:"name"`
-				Version text  `json:"version"`
-				License texts `json:"license"`
+				Name    text                `json:"name"`
+				Version text                `json:"version"`
+				License texts               `json:"license"`
+				Require map[string]npmLoose `json:"require"`
 				Dist    struct {
 					Sum text `json:"shasum"`
 				} `json:"dist"`
@@ -35,7 +37,10 @@ func readComposerLock(l *lock) error {
 			if isHex(string(p.Dist.Sum)) {
 				d.Hashes = []redoubt.Hash{{Algorithm: "SHA-1", Hex: string(p.Dist.Sum)}}
 			}
-			l.add(d)
+			l.node(d, strings.ToLower(d.Name))
+			for _, to := range sortedKeys(p.Require) {
+				l.ask(strings.ToLower(d.Name), strings.ToLower(to))
+			}
 		})
 	})
 	if err != nil {

@@ -38,11 +38,16 @@ func readPnpmLock(l *lock) error {
 		if told := scalar(child(entry.value, "name")); told != "" { // packages from elsewhere than a registry
 			name, version = told, scalar(child(entry.value, "version"))
 		}
-		l.add(redoubt.Dependency{
+		l.node(redoubt.Dependency{
 			Name: name, Version: version, Line: entry.key.Line,
 			Transitivity: transitivityOf(len(direct) > 0, direct[[2]string{name, version}]),
 			Hashes:       integrityHashes(scalar(child(child(entry.value, "resolution"), "integrity"))),
-		})
+		}, name+"@"+version)
+		askPnpm(l, name+"@"+version, entry.value, old)
+	}
+	for _, entry := range pairs(child(root, "snapshots")) { // from version 9 on
+		name, version := splitPnpmKey(entry.key.Value, old)
+		askPnpm(l, name+"@"+version, entry.value, old)
 	}
 	return nil
 }
@@ -137,15 +142,30 @@ func markPnpmDirect(direct map[[2]string]bool, importer *yaml.Node, old bool) {
 			if d.value.Kind == yaml.MappingNode {
 				version = scalar(child(d.value, "version"))
 			}
-			name := d.key.Value
-			if n, v := splitPnpmKey(version, old); v != "" { // an alias: the key of the package
-				name, version = n, v
-			}
-			version, _, _ = strings.Cut(version, "(")
-			if old {
-				version, _, _ = strings.Cut(version, "_")
-			}
+			name, version := pnpmTarget(d.key.Value, version, old)
 			direct[[2]string{name, version}] = true
+		}
+	}
+}
+
+// pnpmTarget is the name and version of what is asked for under a name.
+func pnpmTarget(name, version string, old bool) (string, string) {
+	if n, v := splitPnpmKey(version, old); v != "" { // an alias: the key of the package
+		name, version = n, v
+	}
+	version, _, _ = strings.Cut(version, "(")
+	if old {
+		version, _, _ = strings.Cut(version, "_")
+	}
+	return name, version
+}
+
+// askPnpm notes what an entry of packages or snapshots asks for.
+func askPnpm(l *lock, from string, entry *yaml.Node, old bool) {
+	for _, list := range []string{"dependencies", "optionalDependencies"} {
+		for _, d := range pairs(child(entry, list)) {
+			name, version := pnpmTarget(d.key.Value, scalar(d.value), old)
+			l.ask(from, name+"@"+version)
 		}
 	}
 }

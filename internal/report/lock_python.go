@@ -111,6 +111,8 @@ func (r *requirements) comment(note string) {
 			r.direct = map[string]bool{}
 		}
 		r.direct[r.current] = true
+	} else if m := requirement.FindStringSubmatch(strings.TrimSpace(note)); m != nil {
+		r.ask(pypiName(m[1]), r.current)
 	}
 }
 
@@ -166,7 +168,7 @@ func (r *requirements) flush() {
 	if _, pinned := r.pip.pins[d.Name]; !pinned {
 		r.pip.pins[d.Name] = d
 	}
-	r.add(d)
+	r.node(d, r.current)
 }
 
 func (r *requirements) unpinned(line, why string) {
@@ -253,9 +255,10 @@ func readPipfileLock(l *lock) error {
 func readPoetryLock(l *lock) error {
 	var file struct {
 		Packages []struct {
-			Name    string
-			Version string
-			Files   []struct{ Hash string }
+			Name         string
+			Version      string
+			Files        []struct{ Hash string }
+			Dependencies any // Poetry: by name; PDM: requirements
 		} `toml:"package"`
 		Metadata struct {
 			Poetry  string                             `toml:"content-hash"`
@@ -286,9 +289,31 @@ func readPoetryLock(l *lock) error {
 		for _, f := range files {
 			hashes = append(hashes, f.Hash)
 		}
-		l.add(redoubt.Dependency{
-			Name: pypiName(p.Name), Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
-		})
+		name := pypiName(p.Name)
+		l.node(redoubt.Dependency{
+			Name: name, Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
+		}, name)
+		for _, to := range askedNames(p.Dependencies) {
+			l.ask(name, to)
+		}
 	}
 	return nil
+}
+
+// askedNames are the packages that an entry of poetry.lock or pdm.lock asks for.
+func askedNames(dependencies any) (names []string) {
+	switch list := dependencies.(type) {
+	case map[string]any:
+		for _, name := range sortedKeys(list) {
+			names = append(names, pypiName(name))
+		}
+	case []any:
+		for _, item := range list {
+			text, _ := item.(string)
+			if m := requirement.FindStringSubmatch(text); m != nil {
+				names = append(names, pypiName(m[1]))
+			}
+		}
+	}
+	return names
 }

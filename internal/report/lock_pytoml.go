@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -62,10 +63,13 @@ func readUVLock(l *lock) error {
 			hashes = append(hashes, wheel.Hash)
 		}
 		name := pypiName(p.Name)
-		l.add(redoubt.Dependency{
+		l.node(redoubt.Dependency{
 			Name: name, Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
 			Transitivity: transitivityOf(len(direct) > 0, direct[name]),
-		})
+		}, name+" "+p.Version, name)
+		for _, to := range p.all() {
+			l.ask(name+" "+p.Version, strings.TrimSpace(pypiName(to.Name)+" "+to.Version))
+		}
 	}
 	return nil
 }
@@ -77,7 +81,8 @@ type uvNeeds struct {
 	Dev          map[string][]uvReference `toml:"dev-dependencies"`
 }
 
-type uvReference struct{ Name string }
+// uvReference has a version where there are several of the name.
+type uvReference struct{ Name, Version string }
 
 // all lists them, those of groups too.
 func (n uvNeeds) all() []uvReference {

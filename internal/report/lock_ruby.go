@@ -9,6 +9,7 @@ import (
 
 var (
 	gemSpec   = regexp.MustCompile(`^    (\S+) \(([^)]+)\)$`)
+	gemNeeds  = regexp.MustCompile(`^      (\S+)`)
 	gemWanted = regexp.MustCompile(`^  ([^\s!]+)`)
 
 	// Bundler passes over sections that it does not know, which newer ones write.
@@ -34,6 +35,8 @@ func readGemfileLock(l *lock) error {
 		if m := gemSpec.FindStringSubmatch(line); m != nil && (section == "GEM" || section == "GIT") {
 			version, _, _ := strings.Cut(m[2], "-")
 			found = append(found, redoubt.Dependency{Name: m[1], Version: version, Line: number})
+		} else if m := gemNeeds.FindStringSubmatch(line); m != nil && len(found) > 0 && (section == "GEM" || section == "GIT") {
+			l.ask(found[len(found)-1].Name, strings.TrimSuffix(m[1], "!"))
 		}
 		if m := gemWanted.FindStringSubmatch(line); m != nil && section == "DEPENDENCIES" {
 			direct[m[1]] = true
@@ -47,7 +50,7 @@ func readGemfileLock(l *lock) error {
 	}
 	for _, d := range found {
 		d.Transitivity = transitivityOf(len(direct) > 0, direct[d.Name])
-		l.add(d)
+		l.node(d, d.Name)
 	}
 	return nil
 }

@@ -52,7 +52,12 @@ func readCargoLock(l *lock) error {
 		if isHex(p.Checksum) {
 			d.Hashes = []redoubt.Hash{{Algorithm: "SHA-256", Hex: strings.ToLower(p.Checksum)}}
 		}
-		l.add(d)
+		l.node(d, p.Name+" "+p.Version, p.Name)
+		for _, to := range p.Dependencies {
+			name, version, _ := strings.Cut(to, " ")
+			version, _, _ = strings.Cut(version, " ")
+			l.ask(p.Name+" "+p.Version, strings.TrimSpace(name+" "+version))
+		}
 	}
 	return nil
 }

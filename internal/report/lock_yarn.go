@@ -23,6 +23,8 @@ func readYarnLock(l *lock) error {
 // that they satisfy. It does not tell what is direct.
 func readYarnClassic(l *lock) error {
 	var current redoubt.Dependency
+	var keys []string // descriptors of the current entry
+	inNeeds := false
 	entries := 0
 	for number, line := range l.numbered {
 		switch {
@@ -38,21 +40,26 @@ func readYarnClassic(l *lock) error {
 			case !ended || name == "" || name == descriptor:
 				return notA("yarn.lock", "line %d is neither indented nor a package and its range", number)
 			}
-			l.add(current)
+			l.node(current, keys...)
 			entries++
-			current = redoubt.Dependency{Name: name, Line: number}
+			current, inNeeds = redoubt.Dependency{Name: name, Line: number}, false
+			keys = strings.Split(strings.ReplaceAll(descriptors, `"`, ""), ", ")
 		case strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   "):
 			key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 			if strings.Count(value, `"`)%2 != 0 {
 				return cutOff("the quotes on line %d are not closed", number)
 			}
 			value = strings.Trim(value, `"`)
+			inNeeds = key == "dependencies:" || key == "optionalDependencies:"
 			switch strings.Trim(key, `"`) {
 			case "version":
 				current.Version = value
 			case "integrity":
 				current.Hashes = integrityHashes(value)
 			}
+		case inNeeds:
+			name, wanted, _ := strings.Cut(strings.TrimSpace(line), " ")
+			l.ask(keys[0], strings.Trim(name, `"`)+"@"+strings.Trim(wanted, `"`))
 		}
 	}
 	switch {
@@ -61,7 +68,7 @@ func readYarnClassic(l *lock) error {
 	case entries > 0 && current.Version == "":
 		return cutOff("the entry on line %d has no version", current.Line)
 	}
-	l.add(current)
+	l.node(current, keys...)
 	return nil
 }
 
@@ -108,13 +115,18 @@ func readYarnBerry(l *lock) error {
 			continue
 		}
 		isDirect := false
-		for descriptor := range strings.SplitSeq(entry.key.Value, ", ") {
+		descriptors := strings.Split(entry.key.Value, ", ")
+		for _, descriptor := range descriptors {
 			isDirect = isDirect || direct[descriptor]
 		}
-		l.add(redoubt.Dependency{
+		l.node(redoubt.Dependency{
 			Name: name, Version: scalar(child(entry.value, "version")), Line: entry.key.Line,
 			Transitivity: transitivityOf(len(direct) > 0, isDirect),
-		})
+		}, descriptors...)
+		for _, d := range pairs(child(entry.value, "dependencies")) {
+			l.ask(descriptors[0], d.key.Value+"@"+scalar(d.value))
+			l.ask(descriptors[0], d.key.Value+"@npm:"+scalar(d.value)) // before version 8 of the format
+		}
 	}
 	return nil
 }

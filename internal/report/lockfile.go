@@ -134,6 +134,7 @@ func readLockfile(in *input, o Options) ([]*redoubt.Report, error) {
 	if l.full {
 		return nil, tooMany("dependencies", l.limit)
 	}
+	l.trace()
 	l.rep.Inventories = []redoubt.Inventory{{Lockfile: fileInRepository(o), Dependencies: l.deps}}
 	return []*redoubt.Report{l.rep}, nil
 }
@@ -179,17 +180,20 @@ type lock struct {
 	seen      map[[3]string]int // index in deps by ecosystem, name, version
 	limit     int
 	full      bool
+	graph     graph
 	breaks    []int // offsets of line ends, once a line is asked for
 }
 
 // add takes a dependency. The same version again counts once: as direct if it
 // is ever said to be, on the first line that names it.
-func (l *lock) add(d redoubt.Dependency) {
+//
+// It returns the index in deps, -1 for what is not taken.
+func (l *lock) add(d redoubt.Dependency) int {
 	d.Ecosystem = cmp.Or(d.Ecosystem, l.ecosystem)
 	d.Name, d.Version = text(d.Name).name(), text(d.Version).name()
 	version := spelt(d.Ecosystem, d.Version)
 	if d.Name == "" || version == "" {
-		return
+		return -1
 	}
 	if d.Transitivity == 0 {
 		d.Transitivity = redoubt.TransitivityUnknown
@@ -206,14 +210,15 @@ func (l *lock) add(d redoubt.Dependency) {
 		if d.Transitivity == redoubt.Direct {
 			l.deps[i].Transitivity = redoubt.Direct
 		}
-		return
+		return i
 	}
 	if len(l.deps) >= l.limit {
 		l.full = true
-		return
+		return -1
 	}
 	l.seen[key] = len(l.deps)
 	l.deps = append(l.deps, d)
+	return len(l.deps) - 1
 }
 
 // spelt is a version as scanners and advisories spell it: those of Go modules

@@ -18,16 +18,18 @@ type dependencyRow struct {
 	purl         string
 	licenses     string // JSON
 	hashes       string // JSON
+	via          int64  // package_version.id; 0 for none
+	requirers    int
 }
 
-const dependencyColumns = `id, inventory_id, package_version_id, transitivity, line, purl, licenses_json, hashes_json`
+const dependencyColumns = `id, inventory_id, package_version_id, transitivity, line, purl, licenses_json, hashes_json, via_version_id, requirers`
 
 func scanDependencyRow(r row) (d dependencyRow, err error) {
-	return d, r.Scan(&d.id, &d.inventory, &d.version, &d.transitivity, &d.line, &d.purl, &d.licenses, &d.hashes)
+	return d, r.Scan(&d.id, &d.inventory, &d.version, &d.transitivity, &d.line, &d.purl, &d.licenses, &d.hashes, &d.via, &d.requirers)
 }
 
 func (r dependencyRow) values() []any {
-	return []any{r.id, r.inventory, r.version, int64(r.transitivity), r.line, r.purl, r.licenses, r.hashes}
+	return []any{r.id, r.inventory, r.version, int64(r.transitivity), r.line, r.purl, r.licenses, r.hashes, r.via, r.requirers}
 }
 
 // putDependencies makes the rows of an inventory hold what it says. Rows are
@@ -143,7 +145,8 @@ func (tx *Tx) dependencyRows(ctx context.Context, inventoryID int64, said []redo
 	for version, d := range merged {
 		rows[version] = dependencyRow{
 			inventory: inventoryID, version: version, transitivity: d.Transitivity, line: d.Line, purl: cleanText(d.PURL),
-			licenses: encodedList(d.Licenses), hashes: encodedList(d.Hashes),
+			licenses: encodedList(d.Licenses), hashes: encodedList(d.Hashes), requirers: d.Requirers,
+			via: versions[packageVersion{cleanText(d.Via.Ecosystem), cleanText(d.Via.Name), cleanText(d.Via.Version)}],
 		}
 	}
 	return rows, nil
@@ -165,6 +168,12 @@ func mergeDependencies(a, b redoubt.Dependency) redoubt.Dependency {
 	}
 	if len(a.Hashes) == 0 {
 		a.Hashes = b.Hashes
+	}
+	if a.Requirers = max(a.Requirers, b.Requirers); a.Via.Name == "" {
+		a.Via = b.Via
+	}
+	if a.Transitivity == redoubt.Direct {
+		a.Via = redoubt.LockedPackage{}
 	}
 	return a
 }

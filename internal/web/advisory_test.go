@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,25 @@ func TestAdvisoriesAffectingHereComeFirst(t *testing.T) {
 		}
 	}
 	says(t, newSite(t).page("/advisories"), "redoubt advisories update")
+}
+
+// A finding and the page of a package tell how it gets in.
+func TestTheWayToAPackage(t *testing.T) {
+	s := advisedSite(t)
+	plain := func(page string) string {
+		page = regexp.MustCompile(`<span class="hidden-text">[^<]*</span>|<[^>]*>`).ReplaceAllString(page, "")
+		return strings.Join(strings.Fields(page), " ")
+	}
+	page := plain(s.page("/findings/" + rowID(s, "/supply-chain/vulnerabilities?q=qs")))
+	says(t, page, "acme/shop → express 4.18.0 → qs 6.5.0 and through 1 other package")
+	page = plain(s.page("/findings/" + rowID(s, "/supply-chain/vulnerabilities?q=lodash")))
+	says(t, page, "acme/shop → lodash 4.17.20 (direct)")
+	says(t, plain(s.page("/supply-chain/dependencies?name=qs&exact=1&ecosystem=npm")), "acme/shop → express 4.18.0 → qs 6.5.0")
+	// A lockfile that says the same but for its graph is stored anew.
+	s.clock.Advance(time.Hour)
+	s.lockfile("acme/shop", "main", "package-lock.json", strings.Replace(shopLock, `"body-parser":"1.20.0","qs":"6.5.0"`, `"body-parser":"1.20.0"`, 1))
+	page = plain(s.page("/supply-chain/dependencies?name=qs&exact=1"))
+	says(t, page, "acme/shop → express 4.18.0 → body-parser 1.20.0 → qs 6.5.0")
 }
 
 // A list follows the advisories and the findings as they change.

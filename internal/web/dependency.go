@@ -34,6 +34,7 @@ type dependencyRow struct {
 	Users   string // address of everyone who uses the package
 	Risk    int    // open vulnerabilities of the package in any project
 	RiskAt  string
+	Way     *redoubt.DependencyPath // how it gets in, where one package was asked for
 }
 
 // unreadRow is a lockfile that a scanner found and could not read.
@@ -109,6 +110,9 @@ func (v *visit) dependencies(ctx context.Context, tx *store.Tx, p *dependenciesP
 			Users: v.to("/supply-chain/dependencies?" + url.Values{"name": {d.Name}, "exact": {"1"}, "ecosystem": {d.Ecosystem}}.Encode()),
 		})
 	}
+	if err := p.ways(ctx, tx); err != nil {
+		return err
+	}
 	q := url.Values{}
 	maps.Copy(q, p.Query)
 	q.Del("after")
@@ -118,6 +122,24 @@ func (v *visit) dependencies(ctx context.Context, tx *store.Tx, p *dependenciesP
 	if more {
 		q.Set("after", decimal(rows[len(rows)-1].ID))
 		p.Next = v.to("/supply-chain/dependencies?" + q.Encode())
+	}
+	return err
+}
+
+// ways tells of each user of one package how it gets in.
+func (p *dependenciesPage) ways(ctx context.Context, tx *store.Tx) error {
+	if p.Query.Get("exact") == "" || strings.TrimSpace(p.Query.Get("name")) == "" {
+		return nil
+	}
+	ids := make([]int64, len(p.Rows))
+	for i, row := range p.Rows {
+		ids[i] = row.ID
+	}
+	ways, err := tx.DependencyPaths(ctx, ids)
+	for i, row := range p.Rows {
+		if way := ways[row.ID]; len(way.Steps) > 1 {
+			p.Rows[i].Way = &way
+		}
 	}
 	return err
 }

@@ -38,6 +38,7 @@ type findingDetail struct {
 	Removed  bool   // no list shows it any more
 	Advisory string // address of what the advisories say of it; empty for none
 	KEV      *redoubt.KEV
+	Way      *redoubt.DependencyPath // how the package gets in; nil where nobody knows
 	Done     *decision
 }
 
@@ -107,6 +108,9 @@ func (v *visit) detail(view *index.View, id int64, back string) (*findingDetail,
 		if d.Project, err = tx.Project(ctx, o.ProjectID); err != nil {
 			return err
 		}
+		if err := d.findWay(ctx, tx, o); err != nil {
+			return err
+		}
 		if err := v.advised(ctx, tx, d, redoubt.BodyVulnerability(o.Body)); err != nil {
 			return err
 		}
@@ -127,6 +131,25 @@ func (v *visit) detail(view *index.View, id int64, back string) (*findingDetail,
 	d.Like = v.precedent(view, o)
 	d.Snapshot = snapshotOf(view.Version(), o.IssueType, []int64{o.ID})
 	return d, nil
+}
+
+// findWay finds how the package of a supply-chain finding gets in.
+func (d *findingDetail) findWay(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+	if o.IssueType != redoubt.SCA {
+		return nil
+	}
+	id, err := tx.FindingDependency(ctx, o.ID)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ways, err := tx.DependencyPaths(ctx, []int64{id})
+	if way := ways[id]; way.Direct || len(way.Steps) > 1 {
+		d.Way = &way
+	}
+	return err
 }
 
 // advised finds what the advisories say of a vulnerability.

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// maxSteps bounds the ways that are followed; none that is known is as long.
+const maxSteps = 100
+
+// heldAt is a package version in a lockfile.
+type heldAt struct{ inventory, version int64 }
+
+// held is what a row says of the way to it.
+type held struct {
+	via       int64 // package_version.id; 0 for none
+	requirers int
+	direct    bool
+}
+
+// DependencyPaths tells how dependencies get into their lockfiles, by their ids.
+// Unknown ids are not in the answer.
+func (tx *Tx) DependencyPaths(ctx context.Context, ids []int64) (map[int64]redoubt.DependencyPath, error) {
+	start := map[int64]heldAt{}
+	in, arg := tx.in("id", 2, ids)
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var at heldAt
+		err := r.Scan(&id, &at.inventory, &at.version)
+		start[id] = at
+		return err
+	}, `SELECT id, inventory_id, package_version_id FROM dependency WHERE deployment_id = $1 AND `+in, arg)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.ways(ctx, slices.Collect(maps.Values(start)))
+	if err != nil {
+		return nil, err
+	}
+	versions := map[int64]bool{}
+	for at := range rows {
+		versions[at.version] = true
+	}
+	names, err := tx.packageVersions(ctx, slices.Sorted(maps.Keys(versions)))
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[int64]redoubt.DependencyPath, len(start))
+	for id, at := range start {
+		out[id] = pathOf(at, rows, names)
+	}
+	return out, nil
+}
+
+// ways reads the rows of lockfiles and all that stand above them, one step for
+// all of them at a time.
+func (tx *Tx) ways(ctx context.Context, next []heldAt) (map[heldAt]held, error) {
+	rows := map[heldAt]held{}
+	for steps := 0; len(next) > 0 && steps < maxSteps; steps++ {
+		wanted, inventories, versions := map[heldAt]bool{}, map[int64]bool{}, map[int64]bool{}
+		for _, at := range next {
+			wanted[at], inventories[at.inventory], versions[at.version] = true, true, true
+		}
+		next = nil
+		inInventory, inventoryArg := tx.in("inventory_id", 2, slices.Sorted(maps.Keys(inventories)))
+		inVersion, versionArg := tx.in("package_version_id", 3, slices.Sorted(maps.Keys(versions)))
+		err := each(ctx, tx, func(r row) error {
+			var at heldAt
+			var h held
+			var t redoubt.Transitivity
+			if err := r.Scan(&at.inventory, &at.version, &h.via, &h.requirers, &t); err != nil || !wanted[at] {
+				return err
+			}
+			h.direct = t == redoubt.Direct
+			rows[at] = h
+			above := heldAt{at.inventory, h.via}
+			if _, known := rows[above]; h.via != 0 && !known {
+				next = append(next, above)
+			}
+			return nil
+		}, `SELECT inventory_id, package_version_id, via_version_id, requirers, transitivity FROM dependency
+			WHERE deployment_id = $1 AND `+inInventory+` AND `+inVersion, inventoryArg, versionArg)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// pathOf follows a row to the top.
+func pathOf(at heldAt, rows map[heldAt]held, names map[int64]packageVersion) (p redoubt.DependencyPath) {
+	if p.Others = rows[at].requirers; rows[at].via != 0 {
+		p.Others--
+	}
+	for range maxSteps {
+		row, known := rows[at]
+		if !known {
+			break
+		}
+		n := names[at.version]
+		p.Steps = append(p.Steps, redoubt.LockedPackage{Ecosystem: n.ecosystem, Name: n.name, Version: n.version})
+		if p.Direct = row.direct; row.via == 0 {
+			break
+		}
+		at.version = row.via
+	}
+	slices.Reverse(p.Steps)
+	return p
+}
+
+// FindingDependency finds the row that a supply-chain finding is about, in the
+// lockfile that is in force on its ref. Where there is none it is
+// redoubt.ErrNotFound.
+func (tx *Tx) FindingDependency(ctx context.Context, findingID int64) (int64, error) {
+	return one(ctx, tx, scalar[int64], `SELECT d.id FROM finding f
+		JOIN finding_subject s ON s.deployment_id = f.deployment_id AND s.finding_id = f.id
+		JOIN inventory i ON i.deployment_id = f.deployment_id AND i.project_id = f.project_id AND i.ref = f.ref AND i.lockfile = s.lockfile
+		JOIN package p ON p.deployment_id = f.deployment_id AND p.ecosystem = s.ecosystem AND p.name = s.package
+		JOIN package_version v ON v.deployment_id = f.deployment_id AND v.package_id = p.id AND v.version = s.version
+		JOIN dependency d ON d.deployment_id = f.deployment_id AND d.inventory_id = i.id AND d.package_version_id = v.id
+		WHERE f.deployment_id = $1 AND f.id = $2`, findingID)
+}
