@@ -40,8 +40,8 @@ type Report struct {
 }
 
 // OnlyVEX reports whether the report says nothing but what documents do: it was
-// made by no scan.
-func (r *Report) OnlyVEX() bool { return r.Tool == ToolVEX }
+// made by no scan. One that is not there says nothing.
+func (r *Report) OnlyVEX() bool { return r != nil && r.Tool == ToolVEX }
 
 // ToolVEX stands for the tool of reports that are VEX documents.
 const ToolVEX = "vex"
