@@ -82,6 +82,7 @@ func (b *build) inventory(ctx context.Context) error {
 	if b.NoInventory {
 		return nil
 	}
+	b.doing("looking for lockfiles")
 	names, err := b.inventoried(ctx)
 	if err != nil {
 		return err
@@ -91,6 +92,7 @@ func (b *build) inventory(ctx context.Context) error {
 		b.trouble(fmt.Errorf("the checkout has %d lockfiles: the first %d are sent, and none is taken for gone", len(names), maxCIFiles))
 		names, q.Whole = names[:maxCIFiles], false
 	}
+	b.done()
 	included, err := pipIncludes(b.top, names)
 	if err != nil {
 		return err
@@ -108,6 +110,7 @@ func (b *build) inventory(ctx context.Context) error {
 	if len(files) == 0 && !q.Whole {
 		return nil
 	}
+	b.doing("handing in %d lockfiles and bills of materials", len(files))
 	out, err := b.server.send(ctx, q, files)
 	if err != nil {
 		return fmt.Errorf("the inventory was not taken: %w", err)
@@ -247,6 +250,7 @@ func (b *build) reports(ctx context.Context) error {
 		}
 		files = append(files, api.File{Name: filepath.ToSlash(name), Data: data})
 	}
+	b.doing("handing in %d reports", len(files))
 	out, err := b.server.send(ctx, api.ImportQuery{
 		Project: b.at.Project, Ref: b.at.Ref, Commit: b.at.Commit, RepoURL: b.at.URL, Full: !b.ReportDiff, Diff: b.ReportDiff,
 		Root: b.top,

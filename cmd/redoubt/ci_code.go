@@ -52,12 +52,14 @@ func (b *build) code(ctx context.Context) error {
 	}
 	defer root.Close()
 	c := codeReader{root: root, secrets: secrets, blanker: b.blanker(), left: map[string]string{}}
+	b.doing("reading the code around findings")
 	c.learn(wanted)
 	for _, w := range wanted {
 		if err := b.sendCode(ctx, w.scanID, c.snippets(w.places)); err != nil {
 			return err
 		}
 	}
+	b.done()
 	names := slices.Sorted(maps.Keys(c.left))
 	for _, name := range names[:min(len(names), maxLeftTold)] {
 		fmt.Fprintf(b.err, "redoubt ci: no code of %q is sent: %s\n", name, c.left[name])
@@ -119,7 +121,8 @@ func (b *build) blanker() *report.Blanker {
 
 // sendCode sends snippets in requests of a bounded size.
 func (b *build) sendCode(ctx context.Context, scanID int64, all []api.Snippet) error {
-	for len(all) > 0 {
+	for total := len(all); len(all) > 0; {
+		b.doing("sending the code around findings: %d of %d", total-len(all), total)
 		n, size := 0, 0
 		for n < len(all) && n < maxCodeItems && size < maxCodeBatch {
 			for _, line := range all[n].Lines {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 
+	"golang.org/x/term"
+
 	"github.com/redoubt/redoubt/internal/ci"
 	"github.com/redoubt/redoubt/internal/config"
 )
@@ -41,6 +43,8 @@ type build struct {
 	top    string     // of the checkout
 	server ciServer
 	result ci.Outcome
+
+	terminal bool // somebody watches
 }
 
 // Run sends what the checkout holds, has the scanner run, and ends as the gate
@@ -48,6 +52,9 @@ type build struct {
 func (c ciCmd) Run(a *app) error {
 	b := &build{ciCmd: c, app: a, env: ci.Environ(os.Environ())}
 	b.result = ci.Outcome{Version: 1, Unblock: []string{}, Trouble: []string{}, New: []ci.Finding{}, Fixed: []ci.Finding{}, Blocking: []ci.Finding{}, Noted: []ci.Finding{}, Sources: []ci.Source{}}
+	if f, ok := a.err.(*os.File); ok {
+		b.terminal = term.IsTerminal(int(f.Fd()))
+	}
 	b.work()
 	b.result.Blocked = b.result.Blocked || len(b.result.Blocking) > 0
 	b.settle()
@@ -79,9 +86,26 @@ func (b *build) work() {
 	b.result.Deployment, b.result.URL = b.server.deployment, b.server.findings(b.at.Project, b.at.Ref)
 	steps := []func(context.Context) error{b.inventory, b.reports, b.scan, b.code}
 	for _, step := range steps {
-		if err := step(b.ctx); err != nil {
+		err := step(b.ctx)
+		b.done()
+		if err != nil {
 			b.trouble(err)
 		}
+	}
+}
+
+// doing says on a terminal what takes its time; anywhere else, as in a log,
+// nothing.
+func (b *build) doing(format string, args ...any) {
+	if b.terminal {
+		fmt.Fprintf(b.err, "\r\x1b[K"+format+" …", args...)
+	}
+}
+
+// done takes what doing said off the terminal.
+func (b *build) done() {
+	if b.terminal {
+		fmt.Fprint(b.err, "\r\x1b[K")
 	}
 }
 

@@ -55,6 +55,9 @@ func (o *Outcome) Summary() string {
 	}
 	fmt.Fprintf(&b, "## Redoubt %s\n\n%s on %s: %d new, %d fixed, %d to look at, %d blocking. [All findings](%s)\n",
 		verdict, code(o.Project), code(o.Ref), len(o.New), len(o.Fixed), len(o.commented()), len(o.Blocking), o.URL)
+	for _, page := range o.Unblock {
+		fmt.Fprintf(&b, "\n[What blocks, and what to do](%s)\n", page)
+	}
 	for _, t := range o.Trouble {
 		fmt.Fprintf(&b, "\n- %s\n", code(t))
 	}
