@@ -50,7 +50,7 @@ func (b *build) code(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("no code is sent: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // nothing is written
 	c := codeReader{root: root, secrets: secrets, blanker: b.blanker(), left: map[string]string{}}
 	b.doing("reading the code around findings")
 	c.learn(wanted)
@@ -249,8 +249,7 @@ func (c *codeReader) read(name string) (string, error) {
 
 // reasonOf is why, without the name that was said already.
 func reasonOf(err error) error {
-	var at *os.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*os.PathError](err); ok {
 		return at.Err
 	}
 	return err

@@ -38,14 +38,15 @@ func (c importCmd) files() (list []importFile, err error) {
 	if c.Format != "" {
 		return list, nil
 	}
-	top, names := ".", []string{}
+	names := []string{}
 	for i, f := range list {
 		if !report.IsRequirements(f.name) {
 			continue
 		}
 		name := filepath.ToSlash(filepath.Clean(f.name))
 		if c.Root != "" || !filepath.IsLocal(f.name) {
-			if top, name, err = placeOf(f.disk, c.Root); err != nil {
+			top, name, err := placeOf(f.disk, c.Root)
+			if err != nil {
 				return nil, err
 			}
 			list[i].name = name
@@ -119,7 +120,7 @@ func pipIncludes(top string, names []string) (included []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // nothing is written
 	seen := map[string]bool{}
 	for _, name := range names {
 		seen[name] = true
@@ -128,7 +129,7 @@ func pipIncludes(top string, names []string) (included []string, err error) {
 	for ; len(queue) > 0; queue = queue[1:] {
 		text, err := pipText(root, queue[0])
 		if err != nil {
-			continue //nolint:nilerr // it is said where the file is read
+			continue // it is said where the file is read
 		}
 		for _, name := range report.PipReferences(queue[0], text) {
 			if seen[name] {

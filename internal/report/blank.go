@@ -2,6 +2,7 @@ package report
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -62,7 +63,7 @@ var (
 // code every string. What looks like a secret is for a Blanker to take out.
 func BlankSnippet(lines []string, first int, of redoubt.SnippetPlace, secrets []redoubt.SnippetPlace) {
 	hidden := make([]bool, len(lines))
-	for _, p := range append(secrets[:len(secrets):len(secrets)], of) {
+	for _, p := range append(slices.Clip(secrets), of) {
 		for i := range lines {
 			hidden[i] = hidden[i] || (p.Secret && p.Covers(first+i))
 		}
