@@ -238,7 +238,8 @@ func (c *VEXClaim) covers(p Project, place *ExcusedPlace) bool {
 	if !c.Document.covers(p, place.Ref) || place.Package == "" {
 		return false
 	}
-	if len(s.Product) > 0 && !(s.Sole && c.Document.ProjectID != 0) && !slices.ContainsFunc(s.Product, p.IsCalled) {
+	sole := s.Sole && c.Document.ProjectID != 0
+	if len(s.Product) > 0 && !sole && !slices.ContainsFunc(s.Product, p.IsCalled) {
 		return false
 	}
 	key := VEXKey(place.Ecosystem, place.Package)
@@ -306,7 +307,7 @@ func claimed(c *Excused) (best *VEXClaim) {
 		if here == nil {
 			return nil
 		}
-		if best == nil || cmp.Or(int(here.Statement.caution())-int(best.Statement.caution()), here.order(best)) > 0 {
+		if best == nil || cmp.Or(here.Statement.caution()-best.Statement.caution(), here.order(best)) > 0 {
 			best = here
 		}
 	}

@@ -23,7 +23,7 @@ type cycloneDXVEX struct {
 }
 
 func (x *cycloneDXVEX) metadata(m *cdx.Metadata) {
-	for _, who := range []*cdx.OrganizationalEntity{m.Supplier, m.Manufacturer, m.Manufacture} { //nolint:staticcheck // older documents have no other
+	for _, who := range []*cdx.OrganizationalEntity{m.Supplier, m.Manufacturer, m.Manufacture} {
 		if who != nil && x.author == "" {
 			x.author = text(who.Name).name()
 		}
