@@ -37,6 +37,7 @@ var shots = []struct {
 	{"projects", "projects", "", 1440, 900, false},
 	{"scans", "scans", "", 1440, 900, true},
 	{"scan", "scans", "scans/", 1440, 900, false},
+	{"scan-narrow", "scans", "scans/", 390, 844, true},
 	{"dependencies", "supply-chain/dependencies?name=urllib3", "", 1440, 700, false},
 	{"policies", "policies", "", 1440, 700, false},
 	{"policy", "policies", "policies/", 1440, 900, false},

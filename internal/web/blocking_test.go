@@ -161,3 +161,32 @@ func TestWhatBlocksLeadsThroughTheSignIn(t *testing.T) {
 		t.Errorf("%s to %q", a.Status, to)
 	}
 }
+
+// The page about what blocks, in both themes and on a small screen.
+func TestWhatBlocksIsAccessible(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "old"))
+	s.build(branchReport(s, "topic", false, "one", "two"))
+	s.setMode("one", redoubt.ModeBlock)
+	s.setMode("two", redoubt.ModeBlock)
+	u := branchReport(s, "topic", false, "one", "two")
+	u.Commit = "again"
+	page := "/scans/" + decimal(s.build(u).ScanID) + "/blocking"
+	s.setMode("two", redoubt.ModeMonitor)
+	says(t, s.page(page), "1 finding blocks this build", "Passes now")
+	b := s.browse(390, 844)
+	for _, page := range []string{page, strings.TrimSuffix(page, "/blocking") + "?show=reported"} {
+		b.open(page)
+		b.run(axe)
+		for _, fault := range b.axe(allRules) {
+			t.Errorf("%s: %s", page, fault)
+		}
+		b.run(`document.documentElement.dataset.theme = "dark"`)
+		for _, fault := range b.axe(colourRules) {
+			t.Errorf("%s, dark: %s", page, fault)
+		}
+		if wide := read[int](b, `document.documentElement.scrollWidth`); wide > read[int](b, `innerWidth`) {
+			t.Errorf("%s is %d wide", page, wide)
+		}
+	}
+}
