@@ -141,10 +141,12 @@ func (tx *Tx) HoldingRefs(ctx context.Context, packages []int64) ([]redoubt.Proj
 	query, args := `SELECT DISTINCT i.project_id, i.ref FROM inventory i WHERE i.deployment_id = $1`, []any{}
 	if packages != nil {
 		in, arg := tx.in("v.package_id", 2, packages)
-		query = `SELECT DISTINCT i.project_id, i.ref FROM package_version v
-			JOIN dependency d ON d.deployment_id = v.deployment_id AND d.package_version_id = v.id
-			JOIN inventory i ON i.deployment_id = d.deployment_id AND i.id = d.inventory_id
-			WHERE v.deployment_id = $1 AND ` + in
+		// From the few versions on: CROSS JOIN makes SQLite keep the order, and the
+		// purl, which no index holds, keeps it from reading all dependencies off
+		// the index of inventories.
+		query = `SELECT DISTINCT i.project_id, i.ref FROM package_version v CROSS JOIN dependency d CROSS JOIN inventory i
+			WHERE v.deployment_id = $1 AND d.deployment_id = v.deployment_id AND d.package_version_id = v.id AND d.purl >= ''
+			AND i.deployment_id = d.deployment_id AND i.id = d.inventory_id AND ` + in
 		args = append(args, arg)
 	}
 	list, err := many(ctx, tx, func(r row) (p redoubt.ProjectRef, err error) { return p, r.Scan(&p.ProjectID, &p.Ref) }, query, args...)
