@@ -42,11 +42,7 @@ func readUVLock(l *lock) error {
 				return cutOff("%s needs %s, which is not listed", p.Name, d.Name)
 			}
 		}
-		for _, kind := range []string{"virtual", "editable", "directory"} {
-			_, isOwn := p.Source[kind]
-			own[i] = own[i] || isOwn
-		}
-		if !own[i] {
+		if own[i] = isOwnFolder(p.Source); !own[i] {
 			continue
 		}
 		for _, r := range p.all() {
@@ -67,11 +63,19 @@ func readUVLock(l *lock) error {
 			Name: name, Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
 			Transitivity: transitivityOf(len(direct) > 0, direct[name]),
 		}, name+" "+p.Version, name)
-		for _, to := range p.all() {
-			l.ask(name+" "+p.Version, strings.TrimSpace(pypiName(to.Name)+" "+to.Version))
-		}
+		p.ask(l, name+" "+p.Version)
 	}
 	return nil
+}
+
+// isOwnFolder reports whether a package of uv.lock is in a folder of the project.
+func isOwnFolder(source map[string]any) bool {
+	for _, kind := range []string{"virtual", "editable", "directory"} {
+		if _, is := source[kind]; is {
+			return true
+		}
+	}
+	return false
 }
 
 // uvNeeds is what a package of uv.lock asks for.
@@ -83,6 +87,13 @@ type uvNeeds struct {
 
 // uvReference has a version where there are several of the name.
 type uvReference struct{ Name, Version string }
+
+// ask notes what a package asks for.
+func (n uvNeeds) ask(l *lock, from string) {
+	for _, to := range n.all() {
+		l.ask(from, strings.TrimSpace(pypiName(to.Name)+" "+to.Version))
+	}
+}
 
 // all lists them, those of groups too.
 func (n uvNeeds) all() []uvReference {
