@@ -56,7 +56,7 @@ func someCards(t *rapid.T) (s stall) {
 // fits says of a card whether a search selects it, in the plainest form.
 func (s stall) fits(q advisory.Search, c redoubt.AdvisoryCard) bool {
 	text := strings.ToLower(strings.Join(append(append(slices.Clone(c.Names), c.Packages...), c.Summary), "\n"))
-	for _, word := range strings.Fields(strings.ToLower(q.Text)) {
+	for word := range strings.FieldsSeq(strings.ToLower(q.Text)) {
 		if !strings.Contains(text, word) {
 			return false
 		}

@@ -60,7 +60,7 @@ func (l *lock) conanGraph(w *objectWalker) error {
 		}
 		l.conan(string(node.Reference), offset, transitivityOf(direct != nil, slices.Contains(direct, id)), id)
 		for _, to := range node.Requires {
-			l.ask(id, string(to))
+			l.ask(id, to)
 		}
 		return nil
 	})

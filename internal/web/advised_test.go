@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -191,7 +192,7 @@ func TestExploitedIsShownCountedAndFollowed(t *testing.T) {
 			t.Errorf("%s: %s findings, want %s", query, got, want)
 		}
 	}
-	if a := s.get(page + "?known_exploited=perhaps"); a.StatusCode != 400 {
+	if a := s.get(page + "?known_exploited=perhaps"); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a value that is none: %d", a.StatusCode)
 	}
 	s.scores(nil)

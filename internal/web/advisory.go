@@ -85,7 +85,7 @@ func (v *visit) showAdvisory() error {
 		return err
 	}
 	p.Presence, p.Open = here[p.Group], v.findingsOf(p.Shown)
-	p.Level = p.Vulnerability.Severity("")
+	p.Level = p.Severity("")
 	p.Score, p.Vector = p.CVSS()
 	p.OSVRecord = "https://osv.dev/vulnerability/" + url.PathEscape(p.Records[0].ID)
 	v.affected(p)
