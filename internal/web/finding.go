@@ -40,6 +40,9 @@ type findingDetail struct {
 	KEV      *redoubt.KEV
 	Way      *redoubt.DependencyPath // how the package gets in; nil where nobody knows
 	Done     *decision
+	People   *people
+	Today    string // in UTC
+	Mine     bool
 }
 
 // Touches says what the button does beyond the finding itself.
@@ -127,6 +130,10 @@ func (v *visit) detail(view *index.View, id int64, back string) (*findingDetail,
 	}
 	if err := v.occurrences(view, d, o); err != nil {
 		return nil, err
+	}
+	d.Today, d.Mine = v.today(), d.Triage.Assignee == v.viewer.User
+	if d.Assignee = d.Triage.Assignee; d.Assignee != "" {
+		d.Person = d.People.label(d.Assignee)
 	}
 	d.Like = v.precedent(view, o)
 	d.Snapshot = snapshotOf(view.Version(), o.IssueType, []int64{o.ID})

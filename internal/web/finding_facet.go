@@ -2,6 +2,7 @@ package web
 
 import (
 	"slices"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
@@ -48,6 +49,8 @@ var facets = []facet{
 	{index.FacetRuleset, "Ruleset", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.Rulesets })},
 	{index.FacetMode, "Policy", everything, []string{"block", "comment", "monitor"}, false, true, enum(func(f *filter) *[]redoubt.PolicyMode { return &f.Modes }, parseMode)},
 	{index.FacetReason, "Reason to ignore", everything, []string{"false_positive", "acceptable_risk", "no_time", "no_triage_reason"}, false, true, enum(func(f *filter) *[]redoubt.TriageReason { return &f.TriageReasons }, redoubt.ParseTriageReason)},
+	{index.FacetAssignee, "Assignee", everything, nil, false, false, texts(func(f *filter) *[]string { return &f.Assignees })},
+	{index.FacetEnds, "Decision ends", everything, []string{"7", "30", "any"}, true, true, ends},
 	{index.FacetVerdict, "Assistant says", code, []string{"true_positive", "false_positive"}, false, true, enum(func(f *filter) *[]redoubt.Verdict { return &f.Verdicts }, redoubt.ParseVerdict)},
 	{index.FacetComponent, "Component", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.ComponentTags })},
 	{index.FacetPR, "Fixing change request", everything, []string{"open", "merged"}, false, true, prStates},
@@ -101,6 +104,15 @@ func history(f *filter, values []string) []string {
 		return []string{last}
 	}
 	f.ExcludeHistoric = last == "false"
+	return nil
+}
+
+// ends only looks at its values: when is told by the clock, in readEnds.
+func ends(_ *filter, values []string) (bad []string) {
+	last := values[len(values)-1]
+	if _, ok := index.EndsBy(last, time.Time{}); !ok {
+		return []string{last}
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -32,12 +33,17 @@ func (v *visit) past(ctx context.Context, tx *store.Tx, d *findingDetail, o stor
 	if err != nil {
 		return err
 	}
+	people, err := membersOf(ctx, tx, v.viewer.User)
+	if err != nil {
+		return err
+	}
+	d.People = people
 	d.History = append(d.History, moment{At: o.CreatedAt, Kind: "new", What: "First seen on " + branch(o.Ref), ScanID: o.FirstScanID})
 	for _, e := range events {
 		d.History = append(d.History, scanMoment(e))
 	}
 	for _, e := range trail {
-		d.History = append(d.History, triageMoment(e))
+		d.History = append(d.History, triageMoment(e, people))
 	}
 	slices.SortStableFunc(d.History, func(a, b moment) int { return b.At.Compare(a.At) })
 	return nil
@@ -71,22 +77,39 @@ func scanMoment(e store.FindingHistory) moment {
 	return m
 }
 
-func triageMoment(e redoubt.TriageEvent) moment {
+// triageMoment tells a decision, an assignment, or both.
+func triageMoment(e redoubt.TriageEvent, p *people) moment {
 	m := moment{At: e.At, Kind: "triage", By: e.By.String(), Note: e.Note}
 	if e.By.Name != "" {
 		m.By = e.By.Name
 	}
+	before, after := e.Before, e.After
+	var said []string
 	switch {
-	case e.Before.State == e.After.State && e.Before.Reason == e.After.Reason && e.Note != "":
-		m.What = "Note"
-	case e.After.State == redoubt.TriageUntriaged:
-		m.What = "Decision taken back: untriaged again"
+	case before.State == after.State && before.Reason == after.Reason && before.Until.Equal(after.Until) && before.By == after.By:
+	case after.State == redoubt.TriageUntriaged:
+		said = append(said, "Decision taken back: untriaged again")
 	default:
-		m.What = "Set to " + e.After.State.String()
-		if e.After.Reason != 0 {
-			m.What += ", " + words(e.After.Reason.String())
+		what := "Set to " + after.State.String()
+		if after.Reason != 0 {
+			what += ", " + words(after.Reason.String())
 		}
+		if day := redoubt.LastDay(after.Until); day != "" {
+			what += ", until " + day + " (UTC)"
+		}
+		said = append(said, what)
 	}
+	switch {
+	case before.Assignee == after.Assignee:
+	case after.Assignee == "":
+		said = append(said, "Taken from "+p.Title(before.Assignee))
+	default:
+		said = append(said, "Assigned to "+p.Title(after.Assignee))
+	}
+	if len(said) == 0 {
+		said = []string{"Note"}
+	}
+	m.What = strings.Join(said, "; ")
 	return m
 }
 

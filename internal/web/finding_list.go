@@ -164,6 +164,9 @@ func (v *visit) findingsPage(s *search) (*findingsPage, error) {
 }
 
 func (v *visit) findingRow(s *search, f shownFinding) findingRow {
+	if f.Assignee != "" {
+		f.Person = s.people.label(f.Assignee)
+	}
 	return findingRow{
 		shownFinding: f, Own: v.to("/findings/" + strconv.FormatInt(f.ID, 10)), Current: f.ID == s.finding,
 		Address: s.with(func(o *search) { o.page, o.finding = s.page, f.ID }),
@@ -226,10 +229,13 @@ func (s *search) facetViews(counted map[index.Facet]index.FacetCounts) []facetVi
 				continue // that is the case anyway
 			}
 			view.Values = append(view.Values, valueView{
-				Value: c.Value, Label: valueLabel(f, c.Value), Count: c.Count,
+				Value: c.Value, Label: s.label(f, c.Value), Count: c.Count,
 				Include: s.toggle(f, c.Value, false), Exclude: s.toggle(f, c.Value, true), CanExclude: !f.single || f.key == index.FacetRef,
 				Included: slices.Contains(s.values[view.Key], c.Value), Excluded: slices.Contains(s.except[view.Key], c.Value),
 			})
+		}
+		if f.key == index.FacetAssignee {
+			view.Values = s.meFirst(view.Values)
 		}
 		if f.order != nil {
 			slices.SortStableFunc(view.Values, func(a, b valueView) int { return slices.Index(f.order, a.Value) - slices.Index(f.order, b.Value) })
@@ -241,9 +247,30 @@ func (s *search) facetViews(counted map[index.Facet]index.FacetCounts) []facetVi
 	return out
 }
 
-// valueLabel is what people call a value.
-func valueLabel(f facet, value string) string {
+// meFirst puts the viewer and nobody before the others.
+func (s *search) meFirst(values []valueView) []valueView {
+	rank := func(v valueView) int {
+		switch {
+		case s.people != nil && v.Value == s.people.me:
+			return 0
+		case v.Value == redoubt.AssigneeNobody:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(values, func(a, b valueView) int { return rank(a) - rank(b) })
+	return values
+}
+
+// label is what people call a value.
+func (s *search) label(f facet, value string) string {
 	switch {
+	case f.key == index.FacetAssignee:
+		return s.people.label(value)
+	case f.key == index.FacetEnds && value == "any":
+		return "On some day"
+	case f.key == index.FacetEnds:
+		return "Within " + value + " days"
 	case f.key == index.FacetRef:
 		return branch(value)
 	case f.key == index.FacetExploited && value == "true":
@@ -267,10 +294,10 @@ func (s *search) chips() []chip {
 	var out []chip
 	for _, f := range facetsOf(s.product.Type) {
 		for _, value := range s.values[string(f.key)] {
-			out = append(out, chip{f.label, valueLabel(f, value), false, s.toggle(f, value, false)})
+			out = append(out, chip{f.label, s.label(f, value), false, s.toggle(f, value, false)})
 		}
 		for _, value := range s.except[string(f.key)] {
-			out = append(out, chip{f.label, valueLabel(f, value), true, s.toggle(f, value, true)})
+			out = append(out, chip{f.label, s.label(f, value), true, s.toggle(f, value, true)})
 		}
 	}
 	if s.query != "" {

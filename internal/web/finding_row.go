@@ -13,7 +13,8 @@ import (
 // shownFinding is a finding as the Web API answers it, with what pages add.
 type shownFinding struct {
 	api.Finding
-	Exploited bool `json:"-"` // known to be (KEV)
+	Exploited bool   `json:"-"` // known to be (KEV)
+	Person    string `json:"-"` // whose it is, as others call them; empty: nobody's
 }
 
 // shownFindings decodes a page: what people see is what the API says.

@@ -49,6 +49,8 @@ type search struct {
 	page    int    // from 1
 	finding int64  // shown in the panel
 	filter  redoubt.FindingFilter
+	people  *people   // who findings can be assigned to; nil where nobody asks
+	now     time.Time // when it is asked
 }
 
 // anyStatus lifts the filter that a page starts with.
@@ -65,7 +67,9 @@ func searchOf(p product, base string, q url.Values, now time.Time) (*search, err
 		IssueType: p.Type, Search: s.query, Dedup: s.branch != "every", Primary: s.branch == "primary", Except: &redoubt.FindingFilter{},
 	}
 	bad := &redoubt.InvalidError{}
+	s.now = now
 	s.readFacets(q, bad)
+	s.readEnds()
 	s.readSince(now, bad)
 	s.oneOf(&s.branch, bad, "branch", "primary", "every")
 	s.oneOf(&s.order, bad, "sort", "risk", "newest", "oldest")
@@ -81,8 +85,11 @@ func searchOf(p product, base string, q url.Values, now time.Time) (*search, err
 // searched reads an address, and learns what else a vulnerability is called
 // that it searches for: a finding may stand under another of its names.
 func (v *visit) searched(p product, q url.Values) (*search, error) {
-	s, err := searchOf(p, v.to(p.Path), q, v.Clock())
-	if err != nil || p.Type != redoubt.SCA || s.query+s.about == "" {
+	s, err := searchOf(p, v.to(p.Path), v.named(q), v.Clock())
+	if err != nil {
+		return nil, err
+	}
+	if s.people, err = v.people(); err != nil || p.Type != redoubt.SCA || s.query+s.about == "" {
 		return s, err
 	}
 	err = v.view(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -95,6 +102,13 @@ func (v *visit) searched(p product, q url.Values) (*search, error) {
 		return err
 	})
 	return s, err
+}
+
+// readEnds bounds when decisions end.
+func (s *search) readEnds() {
+	for _, value := range s.values[string(index.FacetEnds)] {
+		s.filter.EndsBy, _ = index.EndsBy(value, s.now)
+	}
 }
 
 func (s *search) readFacets(q url.Values, bad *redoubt.InvalidError) {
@@ -273,7 +287,7 @@ func (s *search) narrowed() bool {
 
 // question asks the index for what the page shows.
 func (s *search) question() index.Question {
-	q := index.Question{Filter: s.filter, Order: index.Riskiest, Skip: (s.page - 1) * perPage, Size: perPage, Values: 8}
+	q := index.Question{Filter: s.filter, Now: s.now, Order: index.Riskiest, Skip: (s.page - 1) * perPage, Size: perPage, Values: 8}
 	switch s.order {
 	case "newest":
 		q.Order = index.Newest
@@ -287,7 +301,11 @@ func (s *search) question() index.Question {
 		q.Groups = []index.Grouping{index.ByProject}
 	}
 	for _, f := range facetsOf(s.product.Type) {
-		q.Facets = append(q.Facets, index.FacetAsked{Facet: f.key, Keep: s.chosen(f)})
+		keep := s.chosen(f)
+		if f.key == index.FacetAssignee && s.people != nil {
+			keep = append(keep, s.people.me, redoubt.AssigneeNobody)
+		}
+		q.Facets = append(q.Facets, index.FacetAsked{Facet: f.key, Keep: keep})
 	}
 	return q
 }

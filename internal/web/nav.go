@@ -16,12 +16,16 @@ type navItem struct {
 
 	Address string
 	Current bool
+	Count   int // beside the label, where there is something to count
 }
 
 // navTable is the navigation as an administrator sees it.
 func navTable() []navGroup {
 	return []navGroup{
-		{"", []navItem{{Label: "Overview", Path: "/overview", Section: "overview", least: viewer}}},
+		{"", []navItem{
+			{Label: "Overview", Path: "/overview", Section: "overview", least: viewer},
+			{Label: "Mine", Path: "/mine", Section: "mine", least: viewer},
+		}},
 		{"Findings", []navItem{
 			{Label: "Code", Path: "/findings", Section: "findings", least: viewer},
 			{Label: "Supply chain", Path: "/supply-chain/vulnerabilities", Section: "vulnerabilities", least: viewer},
@@ -40,14 +44,18 @@ func navTable() []navGroup {
 	}
 }
 
-// navigation is what a viewer sees of the table.
-func navigation(org, section string, v Viewer) []navGroup {
+// navigation is what a viewer sees of the table; mine is how many findings wait
+// for them.
+func navigation(org, section string, v Viewer, mine int) []navGroup {
 	var out []navGroup
 	for _, g := range navTable() {
 		shown := navGroup{Title: g.Title}
 		for _, item := range g.Items {
 			if v.May(item.least) {
 				item.Address, item.Current = org+item.Path, item.Section == section
+				if item.Section == "mine" {
+					item.Count = mine
+				}
 				shown.Items = append(shown.Items, item)
 			}
 		}

@@ -79,8 +79,12 @@ func (v *visit) show(status int, s sheet) error {
 	}
 	f := frame{sheet: s, Viewer: v.viewer, Version: v.Version, Path: v.r.URL.RequestURI()}
 	if name == "layout" || v.viewer.Deployment.ID != 0 {
+		mine, err := v.countMine()
+		if err != nil && v.r.Context().Err() == nil { // the page is worth more than the number
+			v.Logger.Warn("findings of a viewer not counted", "error", err)
+		}
 		f.Org = v.to("")
-		f.Nav = navigation(f.Org, s.Section, v.viewer)
+		f.Nav = navigation(f.Org, s.Section, v.viewer, mine)
 	}
 	var buf bytes.Buffer
 	if err := t.ExecuteTemplate(&buf, name, f); err != nil {

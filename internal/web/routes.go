@@ -31,6 +31,7 @@ func routes() []route {
 		{get, org, viewer, (*visit).home},
 		{get, org + "/overview", viewer, (*visit).overview},
 		{get, org + "/news", viewer, (*visit).showNews},
+		{get, org + "/mine", viewer, (*visit).listMine},
 
 		{get, org + "/findings", viewer, listFindings(redoubt.SAST)},
 		{get, org + "/supply-chain/vulnerabilities", viewer, listFindings(redoubt.SCA)},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
@@ -28,6 +29,8 @@ type preview struct {
 	More     [2]int // further projects, branches
 	Severity []index.FacetCount
 	Chips    []chip // the filter, exclusions included; none when rows were picked
+	People   *people
+	Today    string // in UTC
 }
 
 // ID tells the fields of the form from others of a page.
@@ -64,7 +67,7 @@ func (v *visit) previewTriage() error {
 	if err != nil {
 		return err
 	}
-	p := &preview{Product: s.product, Back: s.address()}
+	p := &preview{Product: s.product, Back: s.address(), People: s.people, Today: v.today()}
 	if back := form.Get("back"); v.local(back) {
 		p.Back = back
 	}
@@ -148,7 +151,7 @@ func (v *visit) decide() error {
 	if err != nil {
 		return err
 	}
-	request, err := decisionOf(form)
+	request, err := v.decisionOf(form)
 	if err != nil {
 		return err
 	}
@@ -172,7 +175,7 @@ func (v *visit) decide() error {
 }
 
 // decisionOf reads what is decided.
-func decisionOf(form url.Values) (triage.Request, error) {
+func (v *visit) decisionOf(form url.Values) (triage.Request, error) {
 	r := triage.Request{Note: strings.TrimSpace(form.Get("note"))}
 	if text := form.Get("state"); text != "" && text != "note" {
 		var ok bool
@@ -186,8 +189,26 @@ func decisionOf(form url.Values) (triage.Request, error) {
 			return r, redoubt.Invalid("reason", "is none of those that there are")
 		}
 	}
+	if text := form.Get("until"); text != "" {
+		var ok bool
+		if r.Until, ok = redoubt.EndOfDay(text); !ok {
+			return r, redoubt.Invalid("until", "is a day as 2027-01-31")
+		}
+	}
+	switch name := form.Get("assignee"); name {
+	case "":
+	case redoubt.AssigneeNobody:
+		r.Assign = new(string)
+	case redoubt.AssigneeMe:
+		r.Assign = &v.viewer.User
+	default:
+		r.Assign = &name
+	}
 	return r, nil
 }
+
+// today is the day in UTC, in which decisions end.
+func (v *visit) today() string { return v.Clock().UTC().Format(time.DateOnly) }
 
 // apply decides in stretches of what one triage may select, in the one
 // transaction, and returns the findings that changed meanwhile.

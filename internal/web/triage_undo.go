@@ -75,7 +75,14 @@ func (v *visit) decided(done, back string) (*decision, error) {
 	}
 	last := events[len(events)-1]
 	d.What = plural(len(events), "finding") + " set to " + last.After.State.String()
+	if day := redoubt.LastDay(last.After.Until); day != "" {
+		d.What += " until " + day + " (UTC)"
+	}
 	switch {
+	case last.Before.State == last.After.State && last.Before.Assignee != last.After.Assignee && last.After.Assignee == "":
+		d.What = plural(len(events), "finding") + " assigned to nobody"
+	case last.Before.State == last.After.State && last.Before.Assignee != last.After.Assignee:
+		d.What = plural(len(events), "finding") + " assigned to " + last.After.Assignee
 	case last.Note != "" && last.Before.State == last.After.State:
 		d.What = "Note added to " + plural(len(events), "finding")
 	case last.After.State == redoubt.TriageUntriaged:

@@ -83,6 +83,7 @@
     k: () => move(-1),
     x: () => one('input[name="id"]', current() ?? document.createElement("i"))?.click(),
     i: decide,
+    a: () => (picked().length ? one("[data-decide]") : one("[data-take]"))?.click(),
     Enter: () => { const link = current() && one("[data-open]", current()); if (link) location.href = link.dataset.open; },
     Escape: close,
   };
@@ -110,7 +111,7 @@
     if (e.target.closest("[data-rows]")) tell();
   });
   document.addEventListener("submit", (e) => {
-    if (e.target.matches("[data-decision]") && current()) sessionStorage.setItem(placeKey, rows().indexOf(current()));
+    if (e.target.matches("[data-decision], .take") && current()) sessionStorage.setItem(placeKey, rows().indexOf(current()));
   });
 
   // What refreshes by itself rests while nobody looks, and leaves alone what

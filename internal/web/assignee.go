@@ -1,0 +1,158 @@
+package web
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// person is a user as those see them who assign findings.
+type person struct {
+	Name  string // to sign in with; what is kept
+	Title string
+}
+
+// people are the users of a deployment.
+type people struct {
+	me     string
+	titles map[string]string // by name, those too who are disabled
+	Able   []person          // findings can be assigned to them, by name
+}
+
+// people reads the users of the deployment.
+func (v *visit) people() (p *people, err error) {
+	err = v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		p, err = membersOf(ctx, tx, v.viewer.User)
+		return err
+	})
+	return p, err
+}
+
+func membersOf(ctx context.Context, tx *store.Tx, me string) (*people, error) {
+	p := &people{me: me, titles: map[string]string{}}
+	members, err := tx.Members(ctx)
+	for _, m := range members {
+		p.titles[m.Name] = m.Title()
+		if !m.Enabled() {
+			p.titles[m.Name] += " (disabled)"
+		} else if m.Name != me {
+			p.Able = append(p.Able, person{m.Name, m.Title()})
+		}
+	}
+	return p, err
+}
+
+// Title is what others call a user, who may have left the deployment since.
+func (p *people) Title(name string) string {
+	switch title, ok := p.titles[name]; {
+	case name == "" || name == redoubt.AssigneeNobody:
+		return "Nobody"
+	case ok:
+		return title
+	case name == p.me:
+		return name
+	}
+	return name + " (no user here)"
+}
+
+// label is what a facet calls a user.
+func (p *people) label(name string) string {
+	if p == nil {
+		return name
+	}
+	if name == p.me {
+		return "Me"
+	}
+	return p.Title(name)
+}
+
+// named puts the viewer's name in place of @me, so that an address is the same
+// view for everybody.
+func (v *visit) named(q url.Values) url.Values {
+	q = maps.Clone(q)
+	for _, key := range []string{string(index.FacetAssignee), "-" + string(index.FacetAssignee)} {
+		if i := slices.Index(q[key], redoubt.AssigneeMe); i >= 0 {
+			q[key] = slices.Replace(slices.Clone(q[key]), i, i+1, v.viewer.User)
+		}
+	}
+	return q
+}
+
+// toDo are the statuses of findings that wait for somebody.
+var toDo = []redoubt.Status{redoubt.StatusOpen, redoubt.StatusReviewing, redoubt.StatusFixing}
+
+// mine selects what waits for the viewer, each finding once.
+func (v *visit) mine(t redoubt.IssueType) redoubt.FindingFilter {
+	return redoubt.FindingFilter{IssueType: t, Dedup: true, Statuses: toDo, Assignees: []string{v.viewer.User}}
+}
+
+// countMine is how many findings wait for the viewer, in all products.
+func (v *visit) countMine() (n int, err error) {
+	view, err := v.findings()
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range products {
+		n += view.Count(v.mine(p.Type))
+	}
+	return n, nil
+}
+
+// myPage is what is assigned to the viewer.
+type myPage struct {
+	Total int
+	Parts []myPart
+}
+
+// myPart is what of it is of one product.
+type myPart struct {
+	Product product
+	Total   int
+	All     string // address of the whole list
+	Rows    []findingRow
+}
+
+// rowsOfMine is how many findings of a product the page lists; the whole list is
+// one step away.
+const rowsOfMine = 20
+
+// listMine shows what waits for the viewer, riskiest first.
+func (v *visit) listMine() error {
+	view, err := v.findings()
+	if err != nil {
+		return err
+	}
+	page := &myPage{}
+	for _, p := range products {
+		q := url.Values{string(index.FacetAssignee): {v.viewer.User}}
+		for _, status := range toDo {
+			q.Add(string(index.FacetStatus), status.String())
+		}
+		s, err := v.searched(p, q)
+		if err != nil {
+			return err
+		}
+		answer, err := view.Ask(v.r.Context(), index.Question{Filter: v.mine(p.Type), Order: index.Riskiest, Size: rowsOfMine})
+		if err != nil {
+			return err
+		}
+		shown, err := shownFindings(answer.Page)
+		if err != nil {
+			return err
+		}
+		part := myPart{Product: p, Total: answer.Total, All: s.address()}
+		for _, f := range shown {
+			part.Rows = append(part.Rows, v.findingRow(s, f))
+		}
+		if part.Total > 0 {
+			page.Parts, page.Total = append(page.Parts, part), page.Total+part.Total
+		}
+	}
+	return v.show(http.StatusOK, sheet{Template: "mine", Title: "Mine", Section: "mine", Data: page})
+}

@@ -1,0 +1,316 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// crew makes Ada and Bob users of the deployment, so that findings can be theirs.
+func (s *site) crew() {
+	s.t.Helper()
+	s.member("ada", "Ada Lovelace", redoubt.RoleTriager)
+	s.member("bob", "Bob <Builder>", redoubt.RoleTriager)
+}
+
+func (s *site) member(name, title string, role redoubt.Role) (u redoubt.User) {
+	s.t.Helper()
+	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
+		u, err = tx.CreateUser(ctx, redoubt.User{Name: name, DisplayName: title}, role)
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return u
+}
+
+func of(names ...string) redoubt.FindingFilter {
+	return redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Assignees: names}
+}
+
+// facetCount reads what a facet of a page says of a value.
+func facetCount(t *testing.T, page, label string) string {
+	t.Helper()
+	m := regexp.MustCompile(`(?s)<span>` + regexp.QuoteMeta(label) + `</span></a>.*?<span class="n">([\d,]+)</span>`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("no facet has %q", label)
+	}
+	return m[1]
+}
+
+// A whole filter is assigned, counted, taken over and taken back.
+func TestAssignInBulk(t *testing.T) {
+	s := demoSite(t)
+	s.crew()
+	all, chosen := s.view().Count(open()), s.view().Count(open("acme/payments"))
+	form := formOf(s.previewOf("repos=acme%2Fpayments"))
+	form.Set("state", "note")
+	form.Set("assignee", "bob")
+	page := s.follow("/triage", form)
+	says(t, page, strconv.Itoa(chosen)+" findings assigned to bob", "Undo", "Bob &lt;Builder&gt;")
+	for label, want := range map[string]int{"Me": 0, "Nobody": all - chosen, "Bob &lt;Builder&gt;": chosen} {
+		if got := facetCount(t, s.page("/findings"), label); got != strconv.Itoa(want) {
+			t.Errorf("%s has %s open findings, want %d", label, got, want)
+		}
+	}
+	if got := total(t, s.page("/findings?assignees=bob&-repos=acme%2Fgateway")); got != strconv.Itoa(chosen) {
+		t.Errorf("Bob's list has %s, want %d", got, chosen)
+	}
+	// Ada takes two of them, and Bob's undo, if it were his, leaves them alone.
+	targets, err := s.view().Newest(t.Context(), open("acme/payments"), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo := formOf(page)
+	for _, target := range targets {
+		take := formOf(s.page("/findings/" + decimal(target.FindingID)))
+		take.Set("state", "note")
+		take.Set("assignee", redoubt.AssigneeMe)
+		says(t, s.follow("/triage", take), "1 finding assigned to ada", "Assigned to Ada Lovelace", "Give it up")
+	}
+	mine := s.page("/mine")
+	says(t, mine, `Mine <span class="total">2</span>`, `Mine <span class="n">2</span>`, "/findings?assignees=ada&amp;", "acme/payments")
+	if got := total(t, s.page("/findings?assignees=@me")); got != "2" {
+		t.Errorf("mine are %s", got)
+	}
+	says(t, s.follow("/triage/undo", undo), "2 changed meanwhile and were left alone")
+	for name, want := range map[string]int{"ada": 2, "bob": 0, redoubt.AssigneeNobody: s.view().Count(of()) - 2} {
+		if got := s.view().Count(of(name)); got != want {
+			t.Errorf("after the undo %s has %d, want %d", name, got, want)
+		}
+	}
+}
+
+// Who was disabled, or is no user here any more, keeps what is theirs, and shows
+// as such; all of it can be given to somebody else at once.
+func TestAssigneesWhoLeft(t *testing.T) {
+	s := demoSite(t)
+	s.crew()
+	bob := s.member("eve", "Eve", redoubt.RoleViewer)
+	id := firstFinding(s)
+	form := formOf(s.page("/findings/" + id))
+	form.Set("state", "note")
+	form.Set("assignee", "eve")
+	s.follow("/triage", form)
+	if err := s.store.DisableUser(t.Context(), bob.ID, storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	page := s.page("/findings/" + id)
+	says(t, page, "Eve (disabled)")
+	if strings.Contains(page, `<option value="eve">`) {
+		t.Error("a disabled user is offered")
+	}
+	for _, name := range []string{"eve", "mallory"} {
+		form = formOf(page)
+		form.Set("state", "note")
+		form.Set("assignee", name)
+		if a := s.post("/triage", form); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("assigned to %s: %d", name, a.StatusCode)
+		}
+	}
+	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		return tx.SetRole(ctx, bob.ID, redoubt.RoleNone)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, s.page("/findings?assignees=eve&status=any"), "eve (no user here)")
+	form = formOf(s.previewOf("assignees=eve&status=any"))
+	form.Set("state", "note")
+	form.Set("assignee", redoubt.AssigneeNobody)
+	says(t, s.follow("/triage", form), "1 finding assigned to nobody")
+}
+
+// A decision with an end says when, is counted by how soon, and comes back.
+func TestIgnoreUntilADay(t *testing.T) {
+	s := demoSite(t)
+	chosen := s.view().Count(open("acme/gateway"))
+	day := s.clock.Now().UTC().AddDate(0, 0, 5).Format(time.DateOnly)
+	form := formOf(s.previewOf("repos=acme%2Fgateway"))
+	form.Set("state", "ignored")
+	form.Set("reason", "no_time")
+	for _, bad := range []string{"2001-01-01", "tomorrow"} {
+		form.Set("until", bad)
+		if a := s.post("/triage", form); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("until %s: %d", bad, a.StatusCode)
+		}
+	}
+	form.Set("until", day)
+	says(t, s.follow("/triage", form), strconv.Itoa(chosen)+" findings set to ignored until "+day+" (UTC)")
+	list := s.page("/findings?status=ignored&repos=acme%2Fgateway")
+	says(t, list, "Ignored: no time until "+day+` <span title="The decision holds to the end of that day in UTC">(UTC)</span>`)
+	if got := facetCount(t, list, "Within 7 days"); got != strconv.Itoa(chosen) {
+		t.Errorf("%s end within a week, want %d", got, chosen)
+	}
+	if got := total(t, s.page("/findings?status=ignored&ends=7")); got != strconv.Itoa(chosen) {
+		t.Errorf("the filter keeps %s, want %d", got, chosen)
+	}
+	ids, err := s.view().Newest(t.Context(), redoubt.FindingFilter{IssueType: redoubt.SAST, EndsBy: s.clock.Now().AddDate(0, 0, 30), Dedup: true}, 1)
+	if err != nil || len(ids) != 1 {
+		t.Fatal(err, ids)
+	}
+	says(t, s.page("/findings/"+decimal(ids[0].FindingID)), "Set to ignored, no time, until "+day+" (UTC)")
+	end, _ := redoubt.EndOfDay(day)
+	s.clock.Advance(end.Sub(s.clock.Now()))
+	err = s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.EndDecisions(ctx)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.view().Count(open("acme/gateway")); n != chosen {
+		t.Errorf("%d are open again, want %d", n, chosen)
+	}
+	says(t, s.page("/findings/"+decimal(ids[0].FindingID)), "Set to reopened", "ignored until "+day+" (UTC) is over", "end of a decision")
+}
+
+// browserOf opens a browser in which somebody of a role is signed in.
+func (s *site) browserOf(name string, role redoubt.Role) *browser {
+	if s.others == nil {
+		s.others = map[string]Viewer{}
+	}
+	s.others[name] = Viewer{User: name, DisplayName: capital(name), Role: role, Deployment: s.org}
+	return s.browse(1440, 900, chromedp.Flag("user-agent", name))
+}
+
+const doneText = `(document.querySelector(".done")?.textContent ?? "")`
+
+// Ada previews a whole filter; Bob decides about three of its findings before she
+// applies, and about two of hers before she takes it back. Nothing of his is
+// touched, and all of it is listed.
+func TestTwoPeopleTriageAtOnce(t *testing.T) {
+	s := demoSite(t)
+	s.crew()
+	ada, bob := s.browserOf("ada", redoubt.RoleTriager), s.browserOf("bob", redoubt.RoleTriager)
+	chosen := s.view().Count(open("acme/payments"))
+	ignored := open("acme/payments")
+	ignored.Statuses = []redoubt.Status{redoubt.StatusIgnored}
+	before := s.view().Count(ignored)
+	filter := "/findings?repos=acme%2Fpayments&sort=newest"
+	ada.open(filter)
+	ada.do(chromedp.Click(`button[name="all"]`))
+	ada.until(`document.querySelector("h1")?.textContent === "Decide about ` + strconv.Itoa(chosen) + ` code findings"`)
+
+	bob.open(filter)
+	ids := read[[]string](bob, `[...document.querySelectorAll("[data-row]")].slice(0, 5).map(r => r.dataset.id)`)
+	his, taken := ids[:3], ids[3:]
+	bob.run(`for (const box of [...document.querySelectorAll('[data-row] input[name="id"]')].slice(0, 3)) box.click()`)
+	bob.press("a")
+	bob.until(`document.querySelector("h1")?.textContent === "Decide about 3 code findings"`)
+	bob.do(chromedp.Click(`.decide input[value="reviewing"]`), chromedp.SetValue(`.decide [data-assignee]`, redoubt.AssigneeMe), chromedp.Click(`.decide button`))
+	bob.until(doneText + `.includes("3 findings set to reviewing")`)
+
+	ada.do(chromedp.Click(`.decide input[value="ignored"]`), chromedp.Click(`.decide button`))
+	ada.until(doneText + `.includes("` + strconv.Itoa(chosen-3) + ` findings set to ignored") && ` + doneText + `.includes("3 changed meanwhile and were left alone")`)
+	for _, id := range his {
+		if read[int](ada, `document.querySelectorAll('.done a[href$="/findings/`+id+`"]').length`) != 1 {
+			t.Errorf("%s was left alone and is not listed", id)
+		}
+	}
+	reviewing := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Assignees: []string{"bob"}, Statuses: []redoubt.Status{redoubt.StatusReviewing}}
+	if n := s.view().Count(reviewing); n != 3 {
+		t.Errorf("%d of Bob's are as he left them", n)
+	}
+	if n := s.view().Count(ignored); n != before+chosen-3 {
+		t.Errorf("%d are ignored, want %d", n, before+chosen-3)
+	}
+	for _, id := range taken {
+		bob.open("/findings/" + id)
+		bob.do(chromedp.Click(`.decide input[value="fixing"]`), chromedp.Click(`.decide button`))
+		bob.until(doneText + `.includes("1 finding set to fixing")`)
+	}
+
+	ada.do(chromedp.Click(`.done button`))
+	ada.until(doneText + `.includes("Taken back for ")`)
+	if said := read[string](ada, doneText); !strings.Contains(said, "Taken back for "+strconv.Itoa(chosen-5)+" findings — 2 changed meanwhile and were left alone") {
+		t.Errorf("the undo says %q", said)
+	}
+	fixing := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Projects: []string{"acme/payments"}, Statuses: []redoubt.Status{redoubt.StatusFixing}}
+	if n := s.view().Count(fixing); n != 2 {
+		t.Errorf("%d of Bob's two are still being fixed", n)
+	}
+	if n := s.view().Count(reviewing); n != 3 {
+		t.Errorf("%d of Bob's three are still being reviewed", n)
+	}
+	if n := s.view().Count(ignored); n != before {
+		t.Errorf("%d are ignored after the undo, %d were before", n, before)
+	}
+}
+
+// Take and give up a finding with one key, and the number beside Mine follows.
+func TestTakeByKeyboard(t *testing.T) {
+	s := demoSite(t)
+	s.crew()
+	b := s.browserOf("ada", redoubt.RoleTriager)
+	b.open("/findings")
+	b.press("j")
+	b.until(panelID)
+	b.press("a")
+	b.until(doneText + `.includes("1 finding assigned to ada") && document.querySelector('nav a[href$="/mine"] .n')?.textContent === "1"`)
+	b.press("j")
+	b.until(panelID)
+	b.do(chromedp.Click(`nav a[href$="/mine"]`))
+	b.until(`document.querySelectorAll(".mine .rows li").length === 1`)
+	b.do(chromedp.Click(`.mine .title`))
+	b.until(panelID + ` && document.querySelector("[data-take]")?.value === "@nobody"`)
+	b.press("a")
+	b.until(doneText + `.includes("1 finding assigned to nobody") && !document.querySelector('nav a[href$="/mine"] .n')`)
+}
+
+// A viewer reads everything and is offered no decision; a forged one is refused.
+func TestViewersDecideNothing(t *testing.T) {
+	s := demoSite(t)
+	s.crew()
+	b := s.browserOf("bob", redoubt.RoleViewer)
+	b.open("/findings")
+	b.press("j")
+	b.until(panelID)
+	b.press("i")
+	b.press("a")
+	b.press("x")
+	if n := read[int](b, `document.querySelectorAll('.decide, [data-take], [data-decide], input[name="id"], button[name="all"], .done').length`); n != 0 {
+		t.Errorf("a viewer sees %d controls to decide with", n)
+	}
+	form := formOf(s.page("/findings/" + firstFinding(s)))
+	form.Set("state", "ignored")
+	query := url.Values{"type": {"sast"}, "query": {""}, "all": {"1"}}
+	before := s.view().Version()
+	for path, forged := range map[string]url.Values{"/triage": form, "/triage/preview": query, "/triage/undo": {"decision": {"0-1"}}} {
+		b.run(`window.answered = 0; fetch("/orgs/acme` + path + `", {method: "POST", headers: {"Content-Type": "application/x-www-form-urlencoded"}, body: "` + forged.Encode() + `"}).then(r => { window.answered = r.status })`)
+		b.until(`window.answered`)
+		if status := read[int](b, `window.answered`); status != http.StatusForbidden {
+			t.Errorf("a viewer's forged POST to %s answers %v", path, status)
+		}
+	}
+	if now := s.view().Version(); now != before {
+		t.Errorf("a viewer brought the deployment from version %d to %d", before, now)
+	}
+}
+
+// What the facet of ends offers is what the filter knows.
+func TestEndsAreFiltered(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for value, days := range map[string]int{"7": 7, "30": 30} {
+		s, err := searchOf(productOf(redoubt.SAST), "/x", url.Values{string(index.FacetEnds): {value}}, now)
+		if err != nil || !s.filter.EndsBy.Equal(now.AddDate(0, 0, days)) {
+			t.Errorf("%s: %v, %v", value, s, err)
+		}
+	}
+	if _, err := searchOf(productOf(redoubt.SAST), "/x", url.Values{string(index.FacetEnds): {"8"}}, now); err == nil {
+		t.Error("8 is taken")
+	}
+}
