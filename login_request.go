@@ -1,6 +1,9 @@
 package redoubt
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // LoginFor is how long a scanner that asks for a token may wait for somebody to
 // approve it. It gives up itself after three minutes.
@@ -23,3 +26,16 @@ type LoginRequest struct {
 
 // Approved reports whether the token may be fetched.
 func (r LoginRequest) Approved() bool { return r.DeploymentID != 0 }
+
+// Network is whose an address is taken to be where callers are counted: one
+// customer gets a whole /64 of IPv6. What is no address is its own network.
+func Network(address string) string {
+	at, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	if at = at.Unmap(); at.Is6() {
+		return netip.PrefixFrom(at.WithZone(""), 64).Masked().String()
+	}
+	return at.String()
+}

@@ -15,6 +15,12 @@ type Session struct {
 	ExpiresAt time.Time // whatever happens
 }
 
+// CheckedPassword is how a password was found right.
+type CheckedPassword struct {
+	Hash   string // that it fits; empty where the user showed something else
+	Rehash string // a stronger one to keep in its place; empty: none
+}
+
 // SessionUse says when a session was last used.
 type SessionUse struct {
 	SessionID int64
@@ -46,6 +52,10 @@ type UserLink struct {
 	Kind       LinkKind
 	UserID     int64 // whose; 0 of a setup link
 	Deployment int64 // of which the setup link makes an admin; 0 otherwise
-	CreatedAt  time.Time
-	ExpiresAt  time.Time
+	// Within are the deployments of the admin who asks for a reset link: it is
+	// for nobody with a role elsewhere. Nil: whoever runs the server asks. It is
+	// not kept: a role elsewhere ends the link.
+	Within    []int64
+	CreatedAt time.Time
+	ExpiresAt time.Time
 }

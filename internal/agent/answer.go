@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"net/netip"
 
 	"github.com/redoubt/redoubt/api"
 )
@@ -40,18 +39,4 @@ func refuse(w http.ResponseWriter, status int, code, text string) error {
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: text, Message: text,
 		Errors: []api.FieldError{}, RequestID: w.Header().Get("X-Request-Id"),
 	})
-}
-
-// network is the address of a caller, or, where one caller has many, the
-// network that they are from: what rates are counted by.
-func network(address string) string {
-	at, err := netip.ParseAddr(address)
-	if err != nil || at.Is4() || at.Is4In6() {
-		return address
-	}
-	prefix, err := at.WithZone("").Prefix(64)
-	if err != nil {
-		return address
-	}
-	return prefix.String()
 }

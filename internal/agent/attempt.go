@@ -102,7 +102,7 @@ func (t *attempts) may(step redoubt.FailedStep, known int64, address string) boo
 	if known != 0 {
 		ok = t.known.Allow(fmt.Sprint(known)).OK
 	} else {
-		ok = t.one.Allow(network(address)).OK && t.all.Allow("").OK
+		ok = t.one.Allow(redoubt.Network(address)).OK && t.all.Allow("").OK
 	}
 	if !ok {
 		t.dropped.Inc()

@@ -44,7 +44,7 @@ type loginResponse struct {
 // until it is fetched there is none. Nobody knows the caller, so how many may
 // wait, how long and how often they ask is bounded.
 func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
-	if g := a.logins.Allow(network(r.RemoteAddr)); !g.OK {
+	if g := a.logins.Allow(redoubt.Network(r.RemoteAddr)); !g.OK {
 		return tooMany(w, g.Wait, "This address asks for tokens too often. Wait as Retry-After says.")
 	}
 	var request loginRequest

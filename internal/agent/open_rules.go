@@ -41,15 +41,15 @@ func (a *Agent) readable(serve handler) handler {
 		if caller.CanUpload() && (named == "" || caller.Is(named)) {
 			return serve(w, r, caller)
 		}
+		if g := a.readers.Allow(redoubt.Network(r.RemoteAddr)); !g.OK {
+			return tooMany(w, g.Wait, "This address reads rules too often without a token. Wait as Retry-After says.")
+		}
 		d, err := a.openDeployment(r.Context(), named)
 		switch {
 		case caller.CanUpload() && errors.Is(err, auth.ErrUnauthenticated):
 			return redoubt.ErrNotFound // another tenant's is not there (decisions §1)
 		case err != nil:
 			return err
-		}
-		if g := a.readers.Allow(network(r.RemoteAddr)); !g.OK {
-			return tooMany(w, g.Wait, "This address reads rules too often without a token. Wait as Retry-After says.")
 		}
 		return serve(w, r, auth.Caller{Deployment: d})
 	}

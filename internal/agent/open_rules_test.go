@@ -84,3 +84,18 @@ func TestRulesNeedATokenUnlessTheyAreOpen(t *testing.T) {
 		w.same("refused readers are failed attempts", []bool{true, true}, []bool{len(own) == 1, len(stray) > 5})
 	})
 }
+
+// A stranger who asks for rules is counted before anything is looked up, also
+// where nothing is open; who shows a token is not.
+func TestStrangersAreCountedBeforeTheLookup(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	w.rules(redoubt.ModeMonitor)
+	count := map[int]int{}
+	for range 110 {
+		status, _ := w.send("GET", "/c/p/acme/code", "", nil)
+		count[status]++
+	}
+	w.same("answers by status", map[int]int{401: 100, 429: 10}, count)
+	status, _ := w.send("GET", "/c/p/acme/code", w.token, nil)
+	w.same("with a token", 200, status)
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"sync"
 	"time"
@@ -30,8 +29,9 @@ func (e *BusyError) Error() string {
 type SessionStore interface {
 	// User finds a user by name.
 	User(ctx context.Context, name string) (redoubt.User, error)
-	// SignIn begins a session under the hash of its secret.
-	SignIn(ctx context.Context, s redoubt.Session, hash []byte, rehash string) (redoubt.Session, error)
+	// SignIn begins a session under the hash of its secret. Where the user's
+	// password is no longer the one that was checked it is redoubt.ErrConflict.
+	SignIn(ctx context.Context, s redoubt.Session, hash []byte, p redoubt.CheckedPassword) (redoubt.Session, error)
 	// SignInFailed notes a try that failed.
 	SignInFailed(ctx context.Context, a redoubt.Attempt) error
 	// Session finds a session with its user and the user's roles.
@@ -141,6 +141,17 @@ func (s *Sessions) SignIn(ctx context.Context, name, password string, from Origi
 	if len(password) > 4*redoubt.MaxPassword { // four bytes a character at most
 		password = password[:4*redoubt.MaxPassword+1]
 	}
+	secret, err := s.signIn(ctx, name, password, from)
+	if errors.Is(err, redoubt.ErrConflict) { // the hash changed between look and entry: by a rehash, or it is another password
+		secret, err = s.signIn(ctx, name, password, from)
+	}
+	if errors.Is(err, redoubt.ErrConflict) {
+		err = ErrSignIn
+	}
+	return secret, err
+}
+
+func (s *Sessions) signIn(ctx context.Context, name, password string, from Origin) (string, error) {
 	u, err := s.store.User(ctx, name)
 	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
 		return "", err
@@ -164,13 +175,13 @@ func (s *Sessions) SignIn(ctx context.Context, name, password string, from Origi
 		attempt := redoubt.Attempt{Name: name, Method: "password", Address: from.Address, Agent: from.Agent, Reason: reason}
 		return "", errors.Join(ErrSignIn, s.store.SignInFailed(ctx, attempt))
 	}
-	return s.Begin(ctx, u.ID, "password", from, rehash)
+	return s.Begin(ctx, u.ID, "password", from, redoubt.CheckedPassword{Hash: u.PasswordHash, Rehash: rehash})
 }
 
 // Admit counts a try to get in, and answers a BusyError where there were too
 // many.
 func (s *Sessions) Admit(name string, from Origin) error {
-	address := network(from.Address)
+	address := redoubt.Network(from.Address)
 	if g := s.perAddress.Allow(address); !g.OK {
 		return &BusyError{Wait: max(g.Wait, time.Second)}
 	}
@@ -180,26 +191,14 @@ func (s *Sessions) Admit(name string, from Origin) error {
 	return nil
 }
 
-// network is whose an address is taken to be: one customer gets a whole /64 of
-// IPv6.
-func network(address string) string {
-	addr, err := netip.ParseAddr(address)
-	if err != nil {
-		return address
-	}
-	if addr = addr.Unmap(); addr.Is6() {
-		return netip.PrefixFrom(addr.WithZone(""), 64).Masked().String()
-	}
-	return addr.String()
-}
-
 // Begin begins a session of a user who has shown who they are, and returns its
 // secret: a new one each time, so none that somebody knew before. A user who is
-// disabled is ErrSignIn.
-func (s *Sessions) Begin(ctx context.Context, userID int64, method string, from Origin, rehash string) (string, error) {
+// disabled is ErrSignIn; one whose password changed since it was checked is
+// redoubt.ErrConflict.
+func (s *Sessions) Begin(ctx context.Context, userID int64, method string, from Origin, p redoubt.CheckedPassword) (string, error) {
 	return s.begin(method, from, func(n redoubt.Session, hash []byte) error {
 		n.UserID = userID
-		_, err := s.store.SignIn(ctx, n, hash, rehash)
+		_, err := s.store.SignIn(ctx, n, hash, p)
 		return err
 	})
 }

@@ -226,3 +226,49 @@ func TestNamesThatNobodyHasAreNotRemembered(t *testing.T) {
 		}
 	}
 }
+
+// racing has something happen between the look at a user and the sign-in.
+type racing struct {
+	*store.Store
+	meanwhile func(redoubt.User)
+}
+
+func (r *racing) User(ctx context.Context, name string) (redoubt.User, error) {
+	u, err := r.Store.User(ctx, name)
+	if happen := r.meanwhile; happen != nil {
+		r.meanwhile = nil
+		happen(u)
+	}
+	return u, err
+}
+
+// A session that was begun with a password does not outlive a change of it, not
+// even where both happen at once; a stronger hash of the same one is no change.
+func TestAPasswordChangedDuringTheSignIn(t *testing.T) {
+	for name, c := range map[string]struct {
+		becomes string
+		in      bool
+	}{"another password": {"another password of ada's", false}, "another hash": {password, true}} {
+		t.Run(name, func(t *testing.T) {
+			d := newDoor(t)
+			r := &racing{Store: d.store}
+			r.meanwhile = func(u redoubt.User) {
+				hash, err := d.passwords.Hash(t.Context(), c.becomes)
+				if err == nil {
+					err = d.store.SetPassword(t.Context(), u.ID, hash, storetest.Actor)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			sessions := NewSessions(r, d.passwords, d.clock.Now, SessionLimits{})
+			if _, err := sessions.SignIn(t.Context(), "ada", password, home); (err == nil) != c.in || err != nil && !errors.Is(err, ErrSignIn) {
+				t.Errorf("signed in: %v", err)
+			}
+			list, err := d.store.Sessions(t.Context(), d.ada.ID)
+			if err != nil || (len(list) == 1) != c.in {
+				t.Errorf("%d sessions, %v", len(list), err)
+			}
+		})
+	}
+}

@@ -11,7 +11,7 @@ import (
 // Bounds of requests that nobody has approved yet: anybody may ask.
 const (
 	maxLogins        = 1000
-	maxLoginsOfOne   = 20 // of one address
+	maxLoginsOfOne   = 20 // of one network: see redoubt.Network
 	pendingLogin     = 0  // the deployment of a request that is nobody's yet
 	loginCodeMissing = "there is no request for a token with the code %.40q: it may have expired (after %s), or somebody approved it already; start semgrep login again: %w"
 )
@@ -54,25 +54,25 @@ func (s *Store) login(ctx context.Context, condition string, key any) (l redoubt
 // are given, and forgets those that have expired. One that is known is left as
 // it is. It belongs to no tenant yet, so no audit event tells of it.
 //
-// It is not kept where 20 of one address, or 1,000 in all, wait already.
+// It is not kept where 20 of one network, or 1,000 in all, wait already.
 func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool, err error) {
 	now := s.now()
 	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		if _, err := q.exec(ctx, `DELETE FROM login_request WHERE expires_at <= $1`, now); err != nil {
 			return err
 		}
-		for _, bound := range []struct {
-			max  int
-			text string
-			args []any
-		}{{maxLogins, `deployment_id = $1`, []any{pendingLogin}}, {maxLoginsOfOne, `deployment_id = $1 AND address = $2`, []any{pendingLogin, l.Address}}} {
-			n, err := one(ctx, q, scalar[int], `SELECT COUNT(*) FROM login_request WHERE `+bound.text, bound.args...)
-			if err != nil {
-				return err
+		waiting, err := many(ctx, q, scalar[string], `SELECT address FROM login_request WHERE deployment_id = $1`, pendingLogin)
+		if err != nil {
+			return err
+		}
+		ofOne := 0
+		for _, address := range waiting {
+			if redoubt.Network(address) == redoubt.Network(l.Address) {
+				ofOne++
 			}
-			if n >= bound.max {
-				return nil
-			}
+		}
+		if len(waiting) >= maxLogins || ofOne >= maxLoginsOfOne {
+			return nil
 		}
 		kept = true
 		return q.insert(ctx, pendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json)`,

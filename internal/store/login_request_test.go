@@ -76,6 +76,10 @@ func TestLoginsAreBounded(t *testing.T) {
 			same(t, fmt.Sprint("request ", i+1, " of one address"), addLogin(t, s, fmt.Sprint("key", i), fmt.Sprint("CODE-", i), "192.0.2.7"), i < 20)
 		}
 		same(t, "another address", addLogin(t, s, "other", "OTHE-RRRR", "192.0.2.8"), true)
+		for i := range 21 {
+			same(t, fmt.Sprint("request ", i+1, " of one network"), addLogin(t, s, fmt.Sprint("six", i), fmt.Sprint("SIX-", i), fmt.Sprintf("2001:db8:0:1::%x", i+1)), i < 20)
+		}
+		same(t, "another network", addLogin(t, s, "six", "SIXX-XXXX", "2001:db8:0:2::1"), true)
 		waiting, err := s.Logins(t.Context())
 		if err != nil || len(waiting) < 21 || waiting[len(waiting)-1].Approved() {
 			t.Errorf("%d wait, %v", len(waiting), err)

@@ -177,7 +177,8 @@ func (tx *Tx) putRole(ctx context.Context, userID int64, role redoubt.Role) erro
 
 // SetRole gives a user another role in the deployment, or takes it away, which
 // revokes the tokens that the user made here too. The user's sessions end: who
-// holds one has to show again who they are. The last admin who may sign in
+// holds one has to show again who they are. A first role here also ends one-time
+// links, so that who made one elsewhere does not come in by it. The last admin who may sign in
 // stays one: to take that role is redoubt.ErrConflict.
 func (tx *Tx) SetRole(ctx context.Context, userID int64, role redoubt.Role) error {
 	u, err := tx.session.lockUser(ctx, userID)
@@ -204,6 +205,11 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role redoubt.Role) erro
 		return err
 	}
 	tx.audit("user.role", userSubject(u), before, userImage{Name: u.Name, Role: role.String()})
+	if len(roles) == 0 { // a link that was made elsewhere must not lead in here
+		if err := tx.session.endLinks(ctx, userID); err != nil {
+			return err
+		}
+	}
 	if role == redoubt.RoleNone {
 		if err := tx.revokeTokensOf(ctx, userID); err != nil {
 			return err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -22,7 +23,7 @@ type linkImage struct {
 
 // CreateLink stores a one-time link under the hash of its code. Those of the
 // same kind that were made before, for the same user or deployment, go out of
-// force.
+// force. For a user with a role beyond l.Within it is redoubt.ErrConflict.
 func (s *Store) CreateLink(ctx context.Context, l redoubt.UserLink, hash []byte, by redoubt.Actor) error {
 	add := func(ctx context.Context, q *session, txs []*Tx, subject string) error {
 		_, err := q.exec(ctx, `DELETE FROM user_link WHERE kind = $1 AND COALESCE(user_id, 0) = $2 AND COALESCE(deployment_id, 0) = $3`, l.Kind, l.UserID, l.Deployment)
@@ -46,6 +47,11 @@ func (s *Store) CreateLink(ctx context.Context, l redoubt.UserLink, hash []byte,
 		})
 	}
 	return s.updateUser(ctx, l.UserID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+		for _, tx := range txs {
+			if l.Within != nil && !slices.Contains(l.Within, tx.deployment.ID) {
+				return fmt.Errorf("%s has a role in a deployment that is not yours by now; whoever runs the server can reset the password: redoubt user reset %s: %w", u.Name, u.Name, redoubt.ErrConflict)
+			}
+		}
 		return add(ctx, q, txs, userSubject(u))
 	})
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -60,6 +61,35 @@ func TestAResetLinkSetsAPasswordOnce(t *testing.T) {
 		}
 		fails(t, "the link again", s.UseResetLink(t.Context(), l, "evil"), redoubt.ErrNotFound)
 		same(t, "the trail", actions(t, s, d), []string{"user.create user:ada", "user.sign_in user:ada", "user.link user:ada", "user.password user:ada"})
+	})
+}
+
+// Who could reset a password where a user is, cannot come into another
+// deployment that the user joins: an older link ends, a new one is refused.
+func TestAResetLinkStaysWithinItsDeployments(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d, other := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
+		ada := addUser(t, s, d, "ada", redoubt.RoleViewer)
+		ask := redoubt.UserLink{Kind: redoubt.LinkReset, UserID: ada.ID, Within: []int64{d.ID}}
+		l := link(t, s, ask, "code")
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, redoubt.RoleTriager) })
+		if _, _, err := s.Link(t.Context(), redoubt.LinkReset, storetest.TokenHash("code")); err != nil {
+			t.Errorf("another role in the same deployment ends the link: %v", err)
+		}
+		update(t, s, other, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, redoubt.RoleAdmin) })
+		_, _, err := s.Link(t.Context(), redoubt.LinkReset, storetest.TokenHash("code"))
+		fails(t, "the link after a role elsewhere", err, redoubt.ErrNotFound)
+		fails(t, "the link that somebody has open", s.UseResetLink(t.Context(), l, "evil"), redoubt.ErrNotFound)
+		ask.ExpiresAt = storetest.Epoch.Add(time.Hour)
+		fails(t, "a new link", s.CreateLink(t.Context(), ask, storetest.TokenHash("again"), storetest.Actor), redoubt.ErrConflict)
+		ask.Within = []int64{d.ID, other.ID}
+		if err := s.CreateLink(t.Context(), ask, storetest.TokenHash("again"), storetest.Actor); err != nil {
+			t.Errorf("an admin of both: %v", err)
+		}
+		ask.Within = nil
+		if err := s.CreateLink(t.Context(), ask, storetest.TokenHash("cli"), storetest.Actor); err != nil {
+			t.Errorf("whoever runs the server: %v", err)
+		}
 	})
 }
 

@@ -36,9 +36,10 @@ const maxAttempt = 200
 func clipped(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAttempt)], "") }
 
 // SignIn begins a session of a user under the hash of its secret. A user who is
-// disabled by then is redoubt.ErrNotFound. A rehash that is not empty replaces the
-// hash of the password that was just given.
-func (s *Store) SignIn(ctx context.Context, n redoubt.Session, hash []byte, rehash string) (redoubt.Session, error) {
+// disabled by then is redoubt.ErrNotFound, and one whose password is another by
+// then redoubt.ErrConflict: no session outlives a change of the password that it
+// was begun with. A rehash replaces the hash of the password that was just given.
+func (s *Store) SignIn(ctx context.Context, n redoubt.Session, hash []byte, p redoubt.CheckedPassword) (redoubt.Session, error) {
 	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		u, err := q.lockUser(ctx, n.UserID)
 		if err != nil {
@@ -47,7 +48,10 @@ func (s *Store) SignIn(ctx context.Context, n redoubt.Session, hash []byte, reha
 		if !u.Enabled() {
 			return fmt.Errorf("user %s is disabled: %w", u.Name, redoubt.ErrNotFound)
 		}
-		return s.signIn(ctx, q, u, &n, hash, rehash)
+		if p.Hash != "" && p.Hash != u.PasswordHash {
+			return fmt.Errorf("the password of %s changed meanwhile: %w", u.Name, redoubt.ErrConflict)
+		}
+		return s.signIn(ctx, q, u, &n, hash, p.Rehash)
 	})
 	return n, err
 }

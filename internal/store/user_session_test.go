@@ -18,7 +18,7 @@ func signIn(t testing.TB, s *store.Store, u redoubt.User, cookie string) redoubt
 	t.Helper()
 	session, err := s.SignIn(t.Context(), redoubt.Session{
 		UserID: u.ID, Method: "password", Address: "192.0.2.1", Agent: "browser", ExpiresAt: storetest.Epoch.Add(time.Hour),
-	}, storetest.TokenHash(cookie), "")
+	}, storetest.TokenHash(cookie), redoubt.CheckedPassword{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestSignInsStandInTheTrail(t *testing.T) {
 func TestAPasswordIsRehashedAtSignIn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		ada := addUser(t, s, storetest.Deployment(t, s), "ada", redoubt.RoleAdmin)
-		if _, err := s.SignIn(t.Context(), redoubt.Session{UserID: ada.ID, ExpiresAt: storetest.Epoch.Add(time.Hour)}, []byte("h"), "better"); err != nil {
+		if _, err := s.SignIn(t.Context(), redoubt.Session{UserID: ada.ID, ExpiresAt: storetest.Epoch.Add(time.Hour)}, []byte("h"), redoubt.CheckedPassword{Rehash: "better"}); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := s.User(t.Context(), "ada"); err != nil || got.PasswordHash != "better" {
@@ -189,7 +189,7 @@ func TestASignInWithAnyBrowserIsKept(t *testing.T) {
 		for agent, want := range map[string]string{"a\xff": "a", "a" + strings.Repeat("é", 100): "a" + strings.Repeat("é", 99)} {
 			session, err := s.SignIn(t.Context(), redoubt.Session{
 				UserID: ada.ID, Method: "password", Address: "192.0.2.1", Agent: agent, ExpiresAt: storetest.Epoch.Add(time.Hour),
-			}, storetest.TokenHash(agent), "")
+			}, storetest.TokenHash(agent), redoubt.CheckedPassword{})
 			if err != nil || session.Agent != want {
 				t.Errorf("%.10q is kept as %q, %v", agent, session.Agent, err)
 			}

@@ -170,7 +170,7 @@ func TestDisablingEndsAllThatAUserHas(t *testing.T) {
 		fails(t, "the session", err, redoubt.ErrNotFound)
 		_, _, err = s.Link(t.Context(), redoubt.LinkReset, storetest.TokenHash("code"))
 		fails(t, "the link", err, redoubt.ErrNotFound)
-		_, err = s.SignIn(t.Context(), redoubt.Session{UserID: ben.ID, ExpiresAt: storetest.Epoch.AddDate(1, 0, 0)}, storetest.TokenHash("new"), "")
+		_, err = s.SignIn(t.Context(), redoubt.Session{UserID: ben.ID, ExpiresAt: storetest.Epoch.AddDate(1, 0, 0)}, storetest.TokenHash("new"), redoubt.CheckedPassword{})
 		fails(t, "another sign-in", err, redoubt.ErrNotFound)
 		for _, c := range []struct {
 			token   redoubt.Token

@@ -94,7 +94,7 @@ func (v *visit) changePassword() error {
 	if err != nil {
 		return err
 	}
-	secret, err := sessions.Begin(v.r.Context(), me.User.ID, "password", from, "")
+	secret, err := sessions.Begin(v.r.Context(), me.User.ID, "password", from, redoubt.CheckedPassword{})
 	if err != nil {
 		return err
 	}

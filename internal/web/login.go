@@ -189,7 +189,7 @@ func (v *visit) useLink() error {
 	if err != nil {
 		return err
 	}
-	secret, err := v.SignIn.Sessions.Begin(v.r.Context(), u.ID, "link", v.SignIn.origin(v.r), "")
+	secret, err := v.SignIn.Sessions.Begin(v.r.Context(), u.ID, "link", v.SignIn.origin(v.r), redoubt.CheckedPassword{})
 	if err != nil {
 		return err
 	}

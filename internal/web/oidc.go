@@ -120,7 +120,7 @@ func (v *visit) letIn(who sso.Person) (string, error) {
 	if len(roles) == 0 && len(kept) == 0 {
 		return "", v.noRole(who)
 	}
-	return v.SignIn.Sessions.Begin(ctx, u.ID, "oidc", v.SignIn.origin(v.r), "")
+	return v.SignIn.Sessions.Begin(ctx, u.ID, "oidc", v.SignIn.origin(v.r), redoubt.CheckedPassword{})
 }
 
 func (v *visit) noRole(who sso.Person) error {

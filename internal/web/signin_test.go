@@ -80,7 +80,7 @@ func (d *door) browser() *browserOf {
 func (d *door) browserAs(u redoubt.User) *browserOf {
 	d.t.Helper()
 	b := d.browser()
-	secret, err := d.signIn.Sessions.Begin(d.t.Context(), u.ID, "password", auth.Origin{Address: "192.0.2.1"}, "")
+	secret, err := d.signIn.Sessions.Begin(d.t.Context(), u.ID, "password", auth.Origin{Address: "192.0.2.1"}, redoubt.CheckedPassword{})
 	if err != nil {
 		d.t.Fatal(err)
 	}

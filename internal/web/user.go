@@ -149,11 +149,34 @@ func (v *visit) addMember(s usersSheet, u redoubt.User, role redoubt.Role) error
 func (v *visit) showLink(u redoubt.User) error {
 	code, hash := auth.NewCode()
 	l := redoubt.UserLink{Kind: redoubt.LinkReset, UserID: u.ID, ExpiresAt: v.Clock().Add(resetFor)}
-	if err := v.Store.CreateLink(v.r.Context(), l, hash, v.viewer.Actor()); err != nil {
+	var err error
+	if l.Within, err = v.administers(); err != nil {
+		return err
+	}
+	err = v.Store.CreateLink(v.r.Context(), l, hash, v.viewer.Actor())
+	if said, ok := sayable(err); ok {
+		return v.showUsers(http.StatusConflict, usersSheet{Fault: said})
+	}
+	if err != nil {
 		return err
 	}
 	v.unsaved()
 	return v.showUsers(http.StatusOK, usersSheet{Link: v.base() + "/setup/" + code, LinkFor: u.Title()})
+}
+
+// administers lists the deployments in which the viewer is admin.
+func (v *visit) administers() ([]int64, error) {
+	me, err := v.me()
+	if err != nil {
+		return nil, err
+	}
+	ids := []int64{}
+	for _, m := range me.Memberships {
+		if m.Role >= redoubt.RoleAdmin {
+			ids = append(ids, m.Deployment.ID)
+		}
+	}
+	return ids, nil
 }
 
 // resetUser makes a link to set a password with.

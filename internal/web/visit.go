@@ -79,10 +79,21 @@ func (v *visit) admit(route route) (admitted bool, err error) {
 		return false, errForbidden
 	}
 	if named := v.r.PathValue("deployment"); named != "" && named != v.viewer.Deployment.Slug && v.r.Method == get {
-		v.redirect(strings.Replace(v.r.URL.RequestURI(), "/orgs/"+named, "/orgs/"+v.viewer.Deployment.Slug, 1))
+		v.redirect(under(v.r.URL, v.viewer.Deployment.Slug))
 		return false, nil
 	}
 	return true, nil
+}
+
+// under is an address below the deployment of a slug, however the address itself
+// spells the deployment.
+func under(u *url.URL, slug string) string {
+	_, below, _ := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/orgs/"), "/")
+	to := strings.TrimSuffix("/orgs/"+slug+"/"+below, "/")
+	if u.RawQuery != "" {
+		to += "?" + u.RawQuery
+	}
+	return to
 }
 
 // leadToSignIn sends people to the sign-in and, from a page, back afterwards. A

@@ -36,6 +36,10 @@ func TestAddressesAreCanonical(t *testing.T) {
 		"/":                    "/orgs/acme/overview",
 		"/orgs/-/overview?x=1": "/orgs/acme/overview?x=1",
 		"/orgs/acme":           "/orgs/acme/overview",
+
+		"/orgs/%2d/overview?x=%2F1": "/orgs/acme/overview?x=%2F1",
+		"/orgs/-/findings/%31":      "/orgs/acme/findings/%31",
+		"/orgs/%2D":                 "/orgs/acme",
 	} {
 		a := s.send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))
 		if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != want {
