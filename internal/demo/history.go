@@ -121,6 +121,9 @@ var decisions = []Event{
 		Type: redoubt.SCA, Projects: []string{"acme/payments"}, Rules: []string{"CVE-2023-43804", "CVE-2024-3651"},
 		State: redoubt.TriageFixing, Note: "Waits for the release of Thursday.", Assignee: "jonas",
 	}},
+	{Age: 5 * time.Hour, News: []string{
+		"samples/advisories/first", "samples/advisories/later", "samples/advisories/epss.csv", "samples/advisories/kev.json",
+	}},
 }
 
 // pause is how often a branch is scanned that nobody works on, but for the projects that nobody looks after.
