@@ -38,8 +38,8 @@ const (
 	FacetValidation     Facet = "validation_state"
 	FacetIncludeHistory Facet = "include_historical"
 
-	// Beyond the contract: names of users and redoubt.AssigneeNobody; decisions
-	// that end within 7 or 30 days, or ever (any).
+	// FacetAssignee and FacetEnds are beyond the contract: names of users and
+	// redoubt.AssigneeNobody; decisions that end within 7 or 30 days, or ever (any).
 	FacetAssignee Facet = "assignees"
 	FacetEnds     Facet = "ends"
 )

@@ -7,21 +7,25 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
+// uvLock is a uv.lock.
+type uvLock struct {
+	Version  int
+	Requires string `toml:"requires-python"`
+	Packages []struct {
+		uvNeeds
+		Name, Version string
+		Source        map[string]any
+		SDist         uvFile
+		Wheels        []uvFile
+	} `toml:"package"`
+}
+
+type uvFile struct{ Hash string }
+
 // readUVLock reads uv.lock. Packages from the project's own folders are left
 // out, and what they ask for is direct.
 func readUVLock(l *lock) error {
-	type file struct{ Hash string }
-	var lockfile struct {
-		Version  int
-		Requires string `toml:"requires-python"`
-		Packages []struct {
-			uvNeeds
-			Name, Version string
-			Source        map[string]any
-			SDist         file
-			Wheels        []file
-		} `toml:"package"`
-	}
+	var lockfile uvLock
 	if err := l.toml(&lockfile); err != nil {
 		return err
 	}

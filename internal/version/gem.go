@@ -2,6 +2,7 @@ package version
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +26,7 @@ func parseGem(s string) gem {
 		word++
 	}
 	release := withoutZeros(segments[:word])
-	return append(release[:len(release):len(release)], withoutZeros(segments[word:])...)
+	return append(slices.Clip(release), withoutZeros(segments[word:])...)
 }
 
 // withoutZeros leaves out the zeros at the end.
