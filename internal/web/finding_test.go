@@ -16,7 +16,7 @@ import (
 // total is the number that a findings page says.
 func total(t testing.TB, page string) string {
 	t.Helper()
-	m := regexp.MustCompile(`<span class="total">([^<]*)</span>`).FindStringSubmatch(page)
+	m := regexp.MustCompile(`<span class="total"[^>]*>([^<]*)</span>`).FindStringSubmatch(page)
 	if m == nil {
 		t.Fatalf("the page has no total:\n%s", page)
 	}
