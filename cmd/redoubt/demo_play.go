@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -246,16 +245,15 @@ func (p *player) load(name string, s *redoubt.AdvisorySource) (advisory.Loaded, 
 		}
 		return advisory.Load(p.app.ctx, p.service.store, advisory.Folder(folder), nil)
 	}
-	f, err := demo.Samples.Open(name)
+	text, err := demo.Samples.ReadFile(name)
 	if err != nil {
 		return advisory.Loaded{}, err
 	}
-	read := u.scores
 	if s.Kind == "kev" {
-		read = u.exploited
+		return u.exploited(p.app.ctx, bytes.NewReader(text))
 	}
-	done, err := read(p.app.ctx, f)
-	return done, errors.Join(err, f.Close())
+	today := []byte(p.clock.now().Format(time.DateOnly)) // scores are given out daily
+	return u.scores(p.app.ctx, bytes.NewReader(bytes.Replace(text, []byte(demo.ScoresOf), today, 1)))
 }
 
 // inProcess answers requests without a network, for there is none in the past.

@@ -18,8 +18,8 @@ import (
 
 var screenshots = flag.String("screenshots", "", "folder to write pictures of the demo's pages to")
 
-// shots are the pictures: a name, a page or the first link of it that leads
-// below another, and its size.
+// shots are the pictures: a name, a page or the first that it links to of a
+// form, or its first finding, and the size.
 var shots = []struct {
 	name, page, below string
 	width, height     int64
@@ -30,17 +30,21 @@ var shots = []struct {
 	{"overview-narrow", "overview", "", 390, 844, false},
 	{"findings", "findings", "", 1440, 900, false},
 	{"findings-narrow", "findings", "", 390, 844, true},
-	{"finding", "findings", "findings/", 1440, 1000, false},
+	{"finding", "findings", "findings/[0-9]+", 1440, 1000, false},
 	{"groups", "findings?group=rule", "", 1440, 900, false},
 	{"supply-chain", "supply-chain/vulnerabilities", "", 1440, 900, false},
 	{"secrets", "secrets", "", 1440, 900, false},
 	{"projects", "projects", "", 1440, 900, false},
 	{"scans", "scans", "", 1440, 900, true},
-	{"scan", "scans", "scans/", 1440, 900, false},
-	{"scan-narrow", "scans", "scans/", 390, 844, true},
+	{"scan", "scans", "scans/[0-9]+", 1440, 900, false},
+	{"scan-narrow", "scans", "scans/[0-9]+", 390, 844, true},
 	{"dependencies", "supply-chain/dependencies?name=urllib3", "", 1440, 700, false},
 	{"policies", "policies", "", 1440, 700, false},
-	{"policy", "policies", "policies/", 1440, 900, false},
+	{"policy", "policies", "policies/[0-9]+", 1440, 900, false},
+	{"blocking", "scans?project=acme%2Fpayments", "scans/[0-9]+/blocking", 1440, 1000, false},
+	{"advisories", "advisories", "", 1440, 900, false},
+	{"advisory", "advisories", "advisories/[^/]+", 1440, 1000, true},
+	{"exceptions", "exceptions", "", 1440, 700, false},
 	{"sbom", "sbom", "", 1440, 700, false},
 	{"audit", "settings/audit", "", 1440, 900, false},
 }
@@ -64,8 +68,8 @@ func TestScreenshots(t *testing.T) {
 		p.reads(`localStorage.setItem("theme", "` + scheme + `"), ""`)
 		p.does(chromedp.Navigate(base+"/orgs/demo/"+shot.page), chromedp.WaitReady("[data-theme-toggle]:not([hidden])"))
 		if shot.below != "" {
-			to := p.reads(`[...document.querySelectorAll("main a")].map(a => a.pathname).find(a => new RegExp("/` + shot.below + `[0-9]+$").test(a)) ||
-				"/orgs/demo/` + shot.below + `" + document.querySelector("[data-id]")?.dataset.id`)
+			to := p.reads(`[...document.querySelectorAll("main a")].map(a => a.pathname).find(a => new RegExp("/` + shot.below + `$").test(a)) ||
+				"/orgs/demo/findings/" + document.querySelector("[data-id]")?.dataset.id`)
 			p.does(chromedp.Navigate(base+to), chromedp.WaitReady("main"))
 		}
 		if wide := p.reads(`document.title.startsWith("4") || document.documentElement.scrollWidth > innerWidth ? "it is wide or not there: " + document.title : ""`); wide != "" {

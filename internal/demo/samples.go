@@ -32,3 +32,6 @@ func readCommits() map[string]string {
 
 // Folder is one of the folders of Samples.
 func Folder(name string) (fs.FS, error) { return fs.Sub(Samples, name) }
+
+// ScoresOf is the day that stands in the EPSS scores of Samples.
+const ScoresOf = "2026-01-01"

@@ -102,9 +102,9 @@ func TestSelectSearchAndHelpByKeyboard(t *testing.T) {
 	b.do(chromedp.SetValue("#find", "shell")) // the driver types the slash too, which a person's browser does not
 	b.press(kb.Enter)
 	b.until(`location.search.includes("q=shell") && document.querySelectorAll("[data-row]").length > 0`)
-	for _, title := range read[[]string](b, `[...document.querySelectorAll(".rows .title")].map(e => e.textContent)`) {
-		if !strings.Contains(title, "shell") {
-			t.Errorf("the search for shell shows %q", title)
+	for _, row := range read[[]string](b, `[...document.querySelectorAll("[data-row]")].map(e => e.textContent.toLowerCase())`) {
+		if !strings.Contains(row, "shell") {
+			t.Errorf("the search for shell shows %q", row)
 		}
 	}
 }
