@@ -192,7 +192,9 @@ func (p *findingsPage) grouped(groups []index.Group) {
 		row := groupRow{Group: g, Address: p.with(func(o *search) { o.group, o.values[string(key)] = "", []string{g.Name} })}
 		for severity := redoubt.SeverityCritical; severity > 0; severity-- {
 			if n := g.Severity[severity]; n > 0 {
-				row.Bars = append(row.Bars, bar{Severity: severity.String(), Count: n})
+				row.Bars = append(row.Bars, bar{Severity: severity.String(), Count: n, Address: p.with(func(o *search) {
+					o.group, o.values[string(key)], o.values[string(index.FacetSeverity)] = "", []string{g.Name}, []string{severity.String()}
+				})})
 			}
 		}
 		p.Groups = append(p.Groups, row)
