@@ -95,7 +95,8 @@ func (p *person) makesToken() string {
 	}
 	p.does(chromedp.SendKeys("#name", "pipeline"), chromedp.Click("input[name=ci]"), chromedp.Click("form[action$='/settings/tokens'] .primary"), chromedp.WaitVisible("pre.command"))
 	token := strings.TrimSpace(p.reads(`document.querySelector("pre.command").textContent`))
-	p.does(chromedp.Click(`nav a[href$="/settings/tokens"]`), chromedp.WaitNotPresent("pre.command"))
+	p.does(chromedp.Click(`nav a[href$="/settings/tokens"]`))
+	p.waits(`document.querySelector("main") && !document.querySelector("pre.command") && document.readyState === "complete"`)
 	text := p.reads(`document.querySelector("main").innerText`)
 	if !regexp.MustCompile(`^rdt_\w+$`).MatchString(token) || strings.Contains(text, token) || !strings.Contains(text, "scans and imports") {
 		p.Fatalf("the token %q, and the page says:\n%s", token, text)

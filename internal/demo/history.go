@@ -127,7 +127,7 @@ var decisions = []Event{
 }
 
 // pause is how often a branch is scanned that nobody works on, but for the projects that nobody looks after.
-const pause = 6 * day
+const pause = 10 * day
 
 // History returns all that happened, oldest first: the timeline's imports, scans of commits that changed nothing that scanners
 // look at, decisions and news.
