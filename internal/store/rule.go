@@ -153,7 +153,7 @@ func (tx *Tx) enterPolicies(ctx context.Context, product redoubt.IssueType, entr
 		}
 		newest[e.name] = e
 	}
-	listed, err := tx.renewPolicyRules(ctx, product, names, newest)
+	listed, err := tx.renewPolicyRules(ctx, product, names, newest, true)
 	if err != nil {
 		return err
 	}
@@ -195,19 +195,22 @@ func (tx *Tx) listRules(ctx context.Context, policyID int64, entries []policyEnt
 
 // shownRule is the content that a policy shows under a name.
 type shownRule struct {
-	policyRuleID int64
-	name         string
-	rule         redoubt.Rule
+	policyRuleID, ruleID int64
+	name                 string
+	served               bool
+	rule                 redoubt.Rule
 }
 
 // renewPolicyRules lets those of the names that policies of the product list
 // show their newest content, and tells which they are. Formats differ in what
-// they tell of a rule, so what the newest leaves out stays as it was.
-func (tx *Tx) renewPolicyRules(ctx context.Context, product redoubt.IssueType, names []string, newest map[string]policyEntry) (map[string]bool, error) {
+// they tell of a rule, so what the newest leaves out stays as it was; and what a
+// report says of a rule that is served only fills gaps, since its own text tells
+// best.
+func (tx *Tx) renewPolicyRules(ctx context.Context, product redoubt.IssueType, names []string, newest map[string]policyEntry, reported bool) (map[string]bool, error) {
 	in, arg := tx.in("p.rule_name", 3, names)
 	shown, err := many(ctx, tx, func(r row) (s shownRule, err error) {
-		return s, r.Scan(&s.policyRuleID, &s.name, decoded(&s.rule))
-	}, `SELECT p.id, p.rule_name, r.content_json FROM policy_rule p JOIN rule r ON r.deployment_id = p.deployment_id AND r.id = p.rule_id
+		return s, r.Scan(&s.policyRuleID, &s.ruleID, &s.name, &s.served, decoded(&s.rule))
+	}, `SELECT p.id, p.rule_id, p.rule_name, p.served, r.content_json FROM policy_rule p JOIN rule r ON r.deployment_id = p.deployment_id AND r.id = p.rule_id
 		WHERE p.deployment_id = $1 AND p.policy_id IN (SELECT id FROM policy WHERE deployment_id = $1 AND product = $2) AND `+in+` ORDER BY p.id`,
 		int64(product), arg)
 	if err != nil {
@@ -216,7 +219,11 @@ func (tx *Tx) renewPolicyRules(ctx context.Context, product redoubt.IssueType, n
 	listed := map[string]bool{}
 	for _, s := range shown {
 		listed[s.name] = true
-		ruleID, err := tx.completedRule(ctx, newest[s.name], s.rule)
+		first, second := newest[s.name], s.rule
+		if reported && s.served {
+			first, second = policyEntry{s.name, s.ruleID, s.rule}, first.rule
+		}
+		ruleID, err := tx.completedRule(ctx, first, second)
 		if err != nil {
 			return nil, err
 		}

@@ -128,3 +128,46 @@ func TestPoorerContentLeavesThePolicyComplete(t *testing.T) {
 		}
 	})
 }
+
+// TestAServedRuleTellsBest has a report say less, and otherwise, of a rule whose
+// text the server has: only what the text leaves out is taken from it.
+func TestAServedRuleTellsBest(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		text := redoubt.Rule{Name: "shell", IssueType: redoubt.SAST, Severity: redoubt.SeverityCritical, Message: "a shell", Mode: redoubt.ModeBlock}
+		told := redoubt.Rule{Name: "shell", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Message: "other", Technologies: []string{"go"}}
+		newer := text
+		newer.Message = "a shell runs it"
+		shows := func(want redoubt.Rule) {
+			t.Helper()
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				policies, err := tx.Policies(ctx)
+				if err != nil {
+					return err
+				}
+				shown, _, err := tx.PolicyRules(ctx, policies[0].ID, 0, 10)
+				if err != nil || len(shown) != 1 {
+					t.Fatalf("the policy shows %d rules, %v", len(shown), err)
+				}
+				got := shown[0].Rule
+				got.ID = 0
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("the policy shows (-want +got):\n%s", diff)
+				}
+				return nil
+			})
+		}
+		serve := func(r redoubt.Rule) {
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.ServeRule(ctx, store.Serving{Rule: r, Text: []byte(`{"id":"shell","message":"` + r.Message + `"}`), Checked: true})
+				return err
+			})
+		}
+		serve(text)
+		d.putRules(&told)
+		text.Technologies, newer.Technologies = told.Technologies, told.Technologies
+		shows(text)
+		serve(newer)
+		shows(newer)
+	})
+}

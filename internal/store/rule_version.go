@@ -174,7 +174,7 @@ func (tx *Tx) enlist(ctx context.Context, s *Serving) (id int64, err error) {
 		}
 		entry.ruleID = ids[0]
 	}
-	if _, err := tx.renewPolicyRules(ctx, s.Rule.IssueType, []string{entry.name}, map[string]policyEntry{entry.name: entry}); err != nil {
+	if _, err := tx.renewPolicyRules(ctx, s.Rule.IssueType, []string{entry.name}, map[string]policyEntry{entry.name: entry}, false); err != nil {
 		return 0, err
 	}
 	const place = `SELECT id FROM policy_rule WHERE deployment_id = $1 AND policy_id = $2 AND rule_name = $3`
