@@ -18,6 +18,9 @@ const followEvery = time.Second
 // followAdvisories has findings follow the advisories until the context ends.
 // It asks for two numbers and does nothing while they stay the same.
 func (s *service) followAdvisories(ctx context.Context) {
+	if _, err := advisory.FillCards(ctx, s.store); err != nil && ctx.Err() == nil { // those that an earlier version did not make
+		s.complain(ctx, redoubt.Deployment{}, "making the cards of the advisories", err)
+	}
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	wait := 0

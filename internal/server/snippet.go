@@ -94,6 +94,9 @@ func (c *call) putSnippets(ctx context.Context, in *request[api.PutSnippetsReque
 	if err := checkSnippets(in.Body.Snippets); err != nil {
 		return nil, err
 	}
+	if len(in.Body.Snippets) == 0 { // no ids would mean all findings
+		return &api.PutSnippetsResponse{}, nil
+	}
 	ids := make([]int64, len(in.Body.Snippets))
 	for i, s := range in.Body.Snippets {
 		ids[i] = s.FindingID

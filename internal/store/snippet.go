@@ -140,15 +140,15 @@ func (tx *Tx) KeepCode(ctx context.Context, keep bool) (dropped int64, err error
 }
 
 // outdateSnippets drops the code of findings that are no longer there and, with
-// every secret that comes, the code of its file: nobody knew then what to take
-// out of it.
+// every secret that comes to a place, the code of its file: nobody knew then
+// what to take out of it.
 func (tx *Tx) outdateSnippets(ctx context.Context, findings []redoubt.FindingWrite, stored map[int64]redoubt.Finding) error {
 	var gone []int64
 	secrets := map[int64][]string{} // paths by project
 	for i := range findings {
 		f := &findings[i].Finding
 		before := stored[f.ID]
-		switch known := before.IssueType == redoubt.Secrets && isThere(before.State); {
+		switch known := before.IssueType == redoubt.Secrets && isThere(before.State) && before.Path == f.Path && before.Line == f.Line; {
 		case !isThere(f.State):
 			gone = append(gone, f.ID)
 		case f.IssueType == redoubt.Secrets && !known:

@@ -139,16 +139,19 @@ func TestSnippetsGoWithTheirFindings(t *testing.T) {
 			return tx.UpdateFindings(ctx, []redoubt.FindingWrite{fixed, moved})
 		})
 		left("one is fixed, one has moved", 1, 2, 3, 4, 5)
-		d.findings(p, 1, func(_ int, w *redoubt.FindingWrite) { w.IssueType, w.Path, w.Line = redoubt.Secrets, "src/2.go", 40 })
+		came := d.findings(p, 1, func(_ int, w *redoubt.FindingWrite) { w.IssueType, w.Path, w.Line = redoubt.Secrets, "src/2.go", 40 })
 		left("a secret came to a file", 1, 3, 4, 5)
+		came[0].Path, came[0].Body = "src/1.go", nil
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, came) })
+		left("a secret that was known moved to a file", 3, 4, 5)
 		secret := writes[3]
 		secret.IssueType = redoubt.Secrets
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			return tx.ConcealFindings(ctx, []redoubt.FindingWrite{secret})
 		})
-		left("one is a secret after all", 1, 4, 5)
+		left("one is a secret after all", 4, 5)
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRef(ctx, p.ID, "refs/heads/topic") })
-		left("a branch is gone", 1, 4)
+		left("a branch is gone", 4)
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
 		left("the project is gone")
 	})

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
@@ -179,6 +180,22 @@ func TestSearchFindsByEveryName(t *testing.T) {
 	}
 	preview := s.post("/triage/preview", map[string][]string{"type": {"sca"}, "query": {"q=ghsa-35jh-r3h4-6jhm"}, "all": {"1"}})
 	says(t, preview.text, "1 vulnerability")
+}
+
+// A page of one advisory, or of a name that only the advisories know, hears of
+// its own findings alone.
+func TestNewsOfASearchedList(t *testing.T) {
+	s := advisedSite(t)
+	for i, query := range []string{"?advisory=CVE-1999-0001", "?q=ghsa-35jh-r3h4-6jhm", "?advisory=CVE-2021-23337"} {
+		ask := asks(t, s.page("/supply-chain/vulnerabilities"+query))
+		s.clock.Advance(time.Minute)
+		u := branchReport(s, "main", true, strings.Repeat("x", i+1))
+		u.Commit = strings.Repeat("c", i+1)
+		s.build(u)
+		if a := s.poll(ask); strings.Contains(a.text, "since you") || a.Header.Get("HX-Refresh") != "" {
+			t.Errorf("%s hears of the news of other lists: %s %s", query, a.Status, a.text)
+		}
+	}
 }
 
 // What is known to be exploited can be filtered by, is counted, and follows the

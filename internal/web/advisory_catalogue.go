@@ -29,12 +29,12 @@ type present struct {
 // advisories is the catalogue of all vulnerabilities, as new as the store. One
 // caller reads it, the others wait.
 func (v *visit) advisories() (*advisory.Catalogue, error) {
-	version, scores, err := v.Store.AdvisoryVersions(v.r.Context())
+	v.known.mu.Lock()
+	defer v.known.mu.Unlock()
+	version, scores, err := v.Store.AdvisoryVersions(v.r.Context()) // behind the lock: who waited needs no older one
 	if err != nil {
 		return nil, err
 	}
-	v.known.mu.Lock()
-	defer v.known.mu.Unlock()
 	if now := [2]int64{version, scores}; v.known.catalogue == nil || v.known.versions != now {
 		// It serves all who wait, so it outlives the one who happened to start it.
 		c, err := advisory.NewCatalogue(context.WithoutCancel(v.r.Context()), v.Store)

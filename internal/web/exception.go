@@ -195,7 +195,9 @@ func (v *visit) showException() error {
 		}
 		ids = all[id]
 		p.exceptionRow = v.exceptionRow(view, e, ids)
-		p.Removing, err = tx.ExceptionPreview(ctx, nil, id)
+		if v.viewer.May(triager) { // who alone sees it: it judges all that exceptions cover
+			p.Removing, err = tx.ExceptionPreview(ctx, nil, id)
+		}
 		return err
 	})
 	if err != nil {

@@ -101,7 +101,7 @@ func (v *visit) followed(q url.Values) ([]redoubt.FindingFilter, *search, error)
 	if err != nil {
 		return nil, nil, redoubt.Invalid("query", "is no query")
 	}
-	s, err := searchOf(productOf(t), v.to(productOf(t).Path), query, v.Clock())
+	s, err := v.searched(productOf(t), query)
 	if err != nil {
 		return nil, nil, err
 	}
