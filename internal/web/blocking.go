@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -24,6 +25,7 @@ type blockingPage struct {
 	Known  bool              // an account of the scan is kept
 	Items  []blockedItem     // what still blocks first
 	Left   int               // how many still do
+	Only   bool              // nothing is kept of what else it reported
 	Newer  int64             // a scan that counts by now instead, or 0
 	Types  []blockedType
 	Done   *decision
@@ -103,11 +105,12 @@ func (v *visit) showBlocking() error {
 
 // judge asks the gate what it would say now to the scan's own results.
 func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, account redoubt.ScanAccount) error {
-	reported, err := tx.FindingsByID(ctx, account.Reported)
+	known, err := readBlocked(ctx, tx, account)
 	if err != nil {
 		return err
 	}
-	again, err := policy.Again(ctx, tx, p.Of, s, reported)
+	p.Only = len(account.Reported) == 0 && s.Counts.Total() > 0
+	again, err := policy.Again(ctx, tx, p.Of, s, known.of(s.Source))
 	if err != nil {
 		return err
 	}
@@ -132,8 +135,8 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, 
 			if blocks {
 				item.Blocked, item.Policy = b, policies[b.PolicyID]
 			}
-		} else if item.Now, err = whyPasses(ctx, tx, again, then); err != nil {
-			return err
+		} else {
+			item.Now = known.whyPasses(again, then)
 		}
 		delete(now, then.FindingID)
 		p.Items = append(p.Items, item)
@@ -149,6 +152,49 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, 
 	return nil
 }
 
+// knownFindings are what is stored of the findings that a scan reported or failed
+// its build on, with the lineages of the latter.
+type knownFindings struct {
+	rows     []redoubt.Finding // by id
+	lineages map[int64]redoubt.Lineage
+}
+
+// readBlocked reads the findings of a scan's account. Of a scan that is recorded
+// only, the account has no more than what it failed on.
+func readBlocked(ctx context.Context, tx *store.Tx, account redoubt.ScanAccount) (known knownFindings, err error) {
+	failed := map[int64]bool{}
+	ids := slices.Clone(account.Reported)
+	for _, b := range account.Gate.Blocking {
+		if b.FindingID != 0 {
+			failed[b.FindingID] = true
+			ids = append(ids, b.FindingID)
+		}
+	}
+	slices.Sort(ids)
+	if known.rows, err = tx.FindingsByID(ctx, slices.Compact(ids)); err != nil {
+		return known, err
+	}
+	var lineages []int64
+	for i := range known.rows {
+		if f := &known.rows[i]; failed[f.ID] {
+			lineages = append(lineages, f.LineageID)
+		}
+	}
+	known.lineages, err = tx.Lineages(ctx, lineages)
+	return known, err
+}
+
+// of returns the findings of a source. What the advisories say is not the scan's
+// own: the gate reads it as it is now.
+func (k knownFindings) of(source string) (own []redoubt.Finding) {
+	for i := range k.rows {
+		if k.rows[i].Source == source {
+			own = append(own, k.rows[i])
+		}
+	}
+	return own
+}
+
 func order(first bool) int {
 	if first {
 		return 1
@@ -157,15 +203,13 @@ func order(first bool) int {
 }
 
 // whyPasses says why a finding does not block any more.
-func whyPasses(ctx context.Context, tx *store.Tx, again policy.Rerun, then redoubt.Blocked) (string, error) {
-	o, err := tx.Finding(ctx, then.FindingID)
-	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
-		return "It is gone: its project or branch was deleted.", nil
-	case err != nil:
-		return "", err
+func (k knownFindings) whyPasses(again policy.Rerun, then redoubt.Blocked) string {
+	at, stored := slices.BinarySearchFunc(k.rows, then.FindingID, func(f redoubt.Finding, id int64) int { return cmp.Compare(f.ID, id) })
+	if !stored {
+		return "It is gone: its project or branch was deleted."
 	}
-	if t := o.Lineage.Triage; t.State == redoubt.TriageIgnored {
+	f := &k.rows[at]
+	if t := k.lineages[f.LineageID].Triage; t.State == redoubt.TriageIgnored {
 		by := t.By.Name
 		if by == "" {
 			by = t.By.String()
@@ -174,20 +218,20 @@ func whyPasses(ctx context.Context, tx *store.Tx, again policy.Rerun, then redou
 		if t.Reason.String() != "" {
 			text += ": " + words(t.Reason.String())
 		}
-		return text + ".", nil
+		return text + "."
 	}
 	judged, looked := again.Judged[then.FindingID]
 	switch {
 	case looked && judged.Known:
-		return "The primary branch has it by now, and the policy blocks only what is new there.", nil
-	case again.Given.Excluded(o.IssueType, o.Path):
-		return "Its path is excluded by now.", nil
-	case then.Condition == "" && again.Given.Stance(o.RuleName).Mode != redoubt.ModeBlock:
-		return "No policy of the project has its rule in mode block any more.", nil
-	case o.State != redoubt.Unresolved && o.Source == redoubt.SourceAdvisories:
-		return "The advisories no longer say so.", nil
+		return "The primary branch has it by now, and the policy blocks only what is new there."
+	case again.Given.Excluded(f.IssueType, f.Path):
+		return "Its path is excluded by now."
+	case then.Condition == "" && again.Given.Stance(f.RuleName).Mode != redoubt.ModeBlock:
+		return "No policy of the project has its rule in mode block any more."
+	case f.State != redoubt.Unresolved && f.Source == redoubt.SourceAdvisories:
+		return "The advisories no longer say so."
 	}
-	return "No condition of a policy holds for it any more.", nil
+	return "No condition of a policy holds for it any more."
 }
 
 // fillBlocked gathers what there is to see of the findings.

@@ -133,6 +133,64 @@ func TestWhatBlocks(t *testing.T) {
 	}
 }
 
+// A scan that is recorded only has no account of what it reported, and fails its
+// build all the same: what it failed on is asked about.
+func TestWhatBlocksAScanThatIsRecordedOnly(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "old"))
+	s.build(branchReport(s, "topic", true, "one", "two"))
+	s.setMode("one", redoubt.ModeBlock)
+	s.setMode("two", redoubt.ModeBlock)
+	s.build(branchReport(s, "topic", true, "old"))
+	sum := s.build(branchReport(s, "topic", true, "one", "two"))
+	if sum.Outcome != redoubt.ScanSuperseded {
+		t.Fatalf("the commit that came back is %v", sum.Outcome)
+	}
+	page := "/scans/" + decimal(sum.ScanID) + "/blocking"
+	says(t, s.page(page), "2 findings block this build", "A re-run of this commit would fail on these 2", "src/one.go:1")
+	s.setMode("one", redoubt.ModeMonitor)
+	says(t, s.page(page), "1 finding blocks this build", "No policy of the project has its rule in mode block any more.")
+	s.setMode("two", redoubt.ModeMonitor)
+	text := s.page(page)
+	says(t, text, "Nothing blocks any more", "What it failed on passes by now.", "Nothing is kept of what else this scan found")
+	if strings.Contains(text, "A re-run will pass") {
+		t.Error("the page promises what nothing is known of")
+	}
+}
+
+// What passes by now says why, however many there are of it, and what is gone too.
+func TestWhyManyPass(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "old"))
+	rules := make([]string, 2*blockedInFull)
+	for i := range rules {
+		rules[i] = "rule" + decimal(int64(i))
+	}
+	s.build(branchReport(s, "topic", true, rules...))
+	for _, name := range rules {
+		s.setMode(name, redoubt.ModeBlock)
+	}
+	again := branchReport(s, "topic", true, rules...)
+	again.Commit = "again"
+	page := "/scans/" + decimal(s.build(again).ScanID) + "/blocking"
+	says(t, s.page(page), decimal(int64(len(rules)))+" findings block this build")
+	for _, name := range rules[1:] {
+		s.setMode(name, redoubt.ModeMonitor)
+	}
+	text := s.page(page)
+	says(t, text, "1 finding blocks this build")
+	if n := strings.Count(text, "has its rule in mode block any more."); n != len(rules)-1 {
+		t.Errorf("%d of %d say why they pass", n, len(rules)-1)
+	}
+	if got := (knownFindings{}).whyPasses(policy.Rerun{}, redoubt.Blocked{FindingID: 7}); !strings.Contains(got, "It is gone") {
+		t.Errorf("what is not stored any more: %q", got)
+	}
+	both := knownFindings{rows: []redoubt.Finding{{ID: 1, Source: "semgrep"}, {ID: 2, Source: redoubt.SourceAdvisories}}}
+	if own := both.of("semgrep"); len(own) != 1 || own[0].ID != 1 {
+		t.Errorf("the scan's own are %+v", own)
+	}
+}
+
 // What is no blocked build says so, and what to do.
 func TestWhatDoesNotBlock(t *testing.T) {
 	s := newSite(t)
