@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,6 +66,20 @@ func testImportGate(t *testing.T, w *world) {
 	w.triaged(t, object{"issue_type": "sast", "issue_ids": []int64{got.Blocking[0].FindingID}, "new_triage_state": "ignored"})
 	if got := w.gated(t, topic, semgrepReport(two...)); got.Blocked {
 		t.Errorf("once it is ignored: %+v", got)
+	}
+	id, err := strconv.ParseInt(got.BlockingScans[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.store.View(t.Context(), w.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		account, err := tx.ScanAccount(ctx, id)
+		if err == nil && (account.Gate == nil || len(account.Gate.Blocking) != 1) {
+			t.Errorf("the upload again takes from the failed build what it failed on: %+v", account.Gate)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

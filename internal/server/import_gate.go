@@ -47,7 +47,11 @@ func (g *importGate) answer(ctx context.Context, summaries []ingest.Summary) (ap
 		if verdicts[i], err = judge.Verdict(ctx); err != nil {
 			return api.ImportGate{}, err
 		}
-		if err := g.tx.PutScanGate(ctx, summaries[i].ScanID, verdicts[i].Record()); err != nil {
+		gate := verdicts[i].Record()
+		if gate == nil && summaries[i].Repeat {
+			continue // a build failed on this scan, maybe, and its link says why
+		}
+		if err := g.tx.PutScanGate(ctx, summaries[i].ScanID, gate); err != nil {
 			return api.ImportGate{}, err
 		}
 	}
