@@ -118,6 +118,28 @@ func (p *scanPage) read(ctx context.Context, tx *store.Tx, page int, base string
 		return err
 	}
 	p.account, p.known = account, err == nil
+	p.gaps()
+	if p.Runs() { // it changes findings all at once at its end, and its page asks often
+		p.count(nil, base)
+		p.opened()
+		return nil
+	}
+	if err := p.readChanges(ctx, tx, page, base); err != nil {
+		return err
+	}
+	sources, err := tx.UnresolvedBySource(ctx, p.ProjectID, p.Ref)
+	for _, source := range sources {
+		if source.Source == p.Source {
+			p.Own = source.Count
+		} else {
+			p.Others = append(p.Others, source)
+		}
+	}
+	return err
+}
+
+// readChanges counts what the scan did, and reads one page of the rows that are opened.
+func (p *scanPage) readChanges(ctx context.Context, tx *store.Tx, page int, base string) error {
 	kind := redoubt.FindingEventKind(p.Show)
 	if p.Show == reportedKey {
 		kind = ""
@@ -139,16 +161,7 @@ func (p *scanPage) read(ctx context.Context, tx *store.Tx, page int, base string
 	p.Pages = newPager(page, changesPerPage, total, func(n int) string {
 		return base + "?" + url.Values{"show": {p.Show}, "page": {decimal(int64(n))}}.Encode() + "#rows"
 	})
-	p.gaps()
-	sources, err := tx.UnresolvedBySource(ctx, p.ProjectID, p.Ref)
-	for _, source := range sources {
-		if source.Source == p.Source {
-			p.Own = source.Count
-		} else {
-			p.Others = append(p.Others, source)
-		}
-	}
-	return err
+	return nil
 }
 
 // count puts the numbers into the order and the words of the page.

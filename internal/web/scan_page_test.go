@@ -125,13 +125,19 @@ func TestAScanWhileItRuns(t *testing.T) {
 		return tx.QueueAgentScan(ctx, "u", []byte("{}"), redoubt.Job{Kind: "scan", Token: "scan:u", Input: []byte("{}")})
 	})
 	look(`<span class="tag accent">Being applied</span>`, true)
-	says(t, s.page(page), "Not known yet: findings change all at once")
+	const others, own = "Unresolved findings here of other sources", "findings are unresolved on this branch now"
+	running := s.page(page)
+	says(t, running, "Not known yet: findings change all at once")
+	if strings.Contains(running, others) || strings.Contains(running, own) {
+		t.Error("what a scan leaves is counted while it runs, each time that its page asks")
+	}
+	says(t, s.page(page+"?show=new"), "Not known yet")
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		scan.Status, scan.CompletedAt, scan.ExitCode, scan.Error = redoubt.ScanError, tx.Now(), 2, "the results could not be stored: the disk is full"
 		return tx.FinishScan(ctx, scan)
 	})
 	look(`<span class="tag bad">Failed</span>`, false)
-	says(t, s.page(page), "the results could not be stored: the disk is full")
+	says(t, s.page(page), "the results could not be stored: the disk is full", others, own)
 }
 
 // While the page is open it follows the scan to its end, and then rests.
