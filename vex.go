@@ -139,7 +139,9 @@ func VEXJustification(word string) (openVEX, cycloneDX string, ok bool) {
 // colon, and the text.
 func (s *VEXStatement) Triage() VEXTriage {
 	if s.Own != nil {
-		return *s.Own
+		t := *s.Own
+		t.Comment = cutNote(t.Comment) // a mark may be longer than the secret that was there
+		return t
 	}
 	t := VEXTriage{State: TriageIgnored, Reason: FalsePositive, Comment: s.Detail}
 	word := s.Status.String()
@@ -214,7 +216,16 @@ func (d *VEXDocument) Actor() Actor {
 // name: by version, then by when it was issued. It also does where it tells
 // neither apart.
 func (d *VEXDocument) Newer(than *VEXDocument) bool {
-	return cmp.Or(cmp.Compare(d.Version, than.Version), d.IssuedAt.Compare(than.IssuedAt)) >= 0
+	return cmp.Or(cmp.Compare(d.Version, than.Version), d.issued().Compare(than.issued())) >= 0
+}
+
+// issued is when the document was issued. A date ahead of its arrival, if that
+// is known, counts as that, or a wrong clock would be right for ever.
+func (d *VEXDocument) issued() time.Time {
+	if !d.ReceivedAt.IsZero() && d.IssuedAt.After(d.ReceivedAt) {
+		return d.ReceivedAt
+	}
+	return d.IssuedAt
 }
 
 // covers reports whether the document is for a project and a ref.

@@ -38,9 +38,13 @@ func TestWhatVEXStatementsMakeOfFindings(t *testing.T) {
 			t.Errorf("%q is told as %+v (%t), was %+v", tt.want, again, ok, tt.statement)
 		}
 	}
-	long := VEXStatement{Status: VEXFixed, Detail: strings.Repeat("é", MaxNote)}
-	if got := []rune(long.Triage().Comment); len(got) != MaxNote || got[MaxNote-1] != '…' {
-		t.Errorf("a long text makes a comment of %d characters", len(got))
+	for _, long := range []VEXStatement{
+		{Status: VEXFixed, Detail: strings.Repeat("é", MaxNote)},
+		{Status: VEXAffected, Own: &VEXTriage{State: TriageFixing, Comment: strings.Repeat("é", MaxNote+1)}},
+	} {
+		if got := []rune(long.Triage().Comment); len(got) != MaxNote || got[MaxNote-1] != '…' {
+			t.Errorf("a long text makes a comment of %d characters", len(got))
+		}
 	}
 }
 
@@ -83,6 +87,28 @@ func TestProjectsAnswerToTheirNames(t *testing.T) {
 	}
 	if (Project{Name: "a/b"}).IsCalled("") {
 		t.Error("a project without an address answers to nothing")
+	}
+}
+
+// TestAVEXDateAheadDoesNotLastForEver: it counts as the day when it came.
+func TestAVEXDateAheadDoesNotLastForEver(t *testing.T) {
+	day := func(n int) time.Time { return vexNow.AddDate(0, 0, n) }
+	ahead := VEXDocument{IssuedAt: vexNow.AddDate(73, 0, 0), ReceivedAt: day(0)}
+	for name, tt := range map[string]struct {
+		d, than VEXDocument
+		want    bool
+	}{
+		"issued after it came":      {VEXDocument{IssuedAt: day(1), ReceivedAt: day(1)}, ahead, true},
+		"issued before it came":     {VEXDocument{IssuedAt: day(-1), ReceivedAt: day(1)}, ahead, false},
+		"it comes again":            {VEXDocument{IssuedAt: ahead.IssuedAt, ReceivedAt: day(1)}, ahead, true},
+		"it comes with a new clock": {VEXDocument{IssuedAt: day(9), ReceivedAt: day(1)}, ahead, true},
+		"ahead of one that is not":  {ahead, VEXDocument{IssuedAt: day(-1), ReceivedAt: day(-1)}, true},
+		"the version comes first":   {VEXDocument{Version: 1, ReceivedAt: day(1)}, ahead, true},
+		"not known when they came":  {VEXDocument{IssuedAt: day(1)}, VEXDocument{IssuedAt: day(2)}, false},
+	} {
+		if got := tt.d.Newer(&tt.than); got != tt.want {
+			t.Errorf("%s: newer is %t", name, got)
+		}
 	}
 }
 
