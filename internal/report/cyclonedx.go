@@ -153,7 +153,9 @@ func (c *cycloneDX) report(version string) ([]*redoubt.Report, error) {
 	for i := range c.vulnerabilities {
 		c.results(c.items[i], &c.vulnerabilities[i])
 	}
-	c.analyses()
+	if err := c.analyses(); err != nil {
+		return nil, fmt.Errorf("vulnerabilities: %w", err)
+	}
 	return []*redoubt.Report{c.rep}, nil
 }
 

@@ -60,40 +60,50 @@ func (c *cycloneDX) document() *redoubt.Report {
 	}, c.rep.Refused)
 	secrets := c.vex.options.secrets
 	secrets.last = append(secrets.last, func() {
+		var err error
 		c.rep = rep
-		rep.VEX[0].Statements = c.statements()
+		if rep.VEX[0].Statements, err = c.statements(); err != nil {
+			rep.VEX = nil // the one that is held stays
+			c.refuse("vulnerabilities", "%s", err)
+		}
 	})
 	return rep
 }
 
 // analyses adds what an SBOM says of the vulnerabilities in it.
-func (c *cycloneDX) analyses() {
+func (c *cycloneDX) analyses() error {
 	if serial := bomLink(c.vex.serial.name()); serial != "" {
 		c.vex.options.secrets.boms[serial] = c.byRef
 	}
-	if statements := c.statements(); len(statements) > 0 {
+	statements, err := c.statements()
+	if len(statements) > 0 {
 		c.rep.VEX = []redoubt.VEXDocument{{
 			Format: "CycloneDX", Author: c.vex.author, File: c.file, IssuedAt: c.rep.StartedAt.Truncate(time.Microsecond), Statements: statements,
 		}}
 	}
+	return err
 }
 
-// statements reads the analyses of the vulnerabilities.
-func (c *cycloneDX) statements() (out []redoubt.VEXStatement) {
+// statements reads the analyses of the vulnerabilities. The error is for a
+// document that says too much.
+func (c *cycloneDX) statements() ([]redoubt.VEXStatement, error) {
 	open := c.open()
+	var said statements
 	for i := range c.vulnerabilities {
 		v, item := &c.vulnerabilities[i], c.items[i]
 		if v.Analysis == nil {
 			continue
 		}
-		s := redoubt.VEXStatement{Names: vexNames(v.ID), At: vexTime(v.Analysis.LastUpdated, v.Analysis.FirstIssued)}
+		ids := []string{v.ID}
 		for _, r := range list(v.References) {
-			s.Names = distinct(append(s.Names, vexNames(r.ID)...))
+			ids = append(ids, r.ID)
 		}
+		s := redoubt.VEXStatement{Names: vexNames(ids...), At: vexTime(v.Analysis.LastUpdated, v.Analysis.FirstIssued)}
 		if misfit := c.analysis(&s, v); misfit != "" {
 			c.refuse(item, "%s", misfit)
 			continue
 		}
+		seen := map[string]bool{} // what is told twice counts once
 		for j, a := range list(v.Affects) {
 			place := fmt.Sprintf("%s.affects[%d]", item, j)
 			one, misfit := c.affected(s, a)
@@ -105,11 +115,19 @@ func (c *cycloneDX) statements() (out []redoubt.VEXStatement) {
 				c.refuse(place, "%s", misfit)
 				continue
 			}
-			out = append(out, one)
+			if c.vex.told += 1 + len(one.Packages); c.vex.told > c.limit {
+				return nil, tooMany("affected components of vulnerabilities", c.limit)
+			}
+			if what := about(&one); !seen[what] {
+				seen[what] = true
+				if err := said.add(one); err != nil {
+					return nil, err
+				}
+			}
 		}
 	}
-	sole(out)
-	return out
+	sole(said.list)
+	return said.list, nil
 }
 
 // open has the vulnerabilities and components about which nothing is said.
@@ -195,9 +213,6 @@ func (c *cycloneDX) affected(s redoubt.VEXStatement, a cdx.Affects) (_ redoubt.V
 		return s, "it tells versions as a range, which is not understood; list them"
 	case len(versions) > 0:
 		return s, "it is about versions of the product, which projects do not have; say it of a component"
-	}
-	if c.vex.told += 1 + len(s.Packages); c.vex.told > c.limit {
-		return s, "the document has more of them than are read"
 	}
 	return s, ""
 }

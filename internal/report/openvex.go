@@ -18,6 +18,7 @@ type openVEX struct {
 	context text
 	limit   int // of what is told
 	told    int // products and subcomponents
+	said    statements
 	refused []redoubt.Refusal
 }
 
@@ -142,6 +143,7 @@ func readOpenVEX(in *input, o Options) ([]*redoubt.Report, error) {
 	if n, err := strconv.ParseInt(version.name(), 10, 64); err == nil && n > 0 {
 		d.Version = min(n, math.MaxInt32)
 	}
+	d.Statements = d.said.list
 	sole(d.Statements)
 	return []*redoubt.Report{vexReport(o, d.VEXDocument, d.refused)}, nil
 }
@@ -155,15 +157,12 @@ func (d *openVEX) element(w *walker) func(item string) error {
 			return err
 		}
 		if misfit == "" {
-			misfit = d.take(item, &s)
+			misfit, err = d.take(item, &s)
 		}
 		if misfit != "" {
 			d.refuse(item, misfit)
 		}
-		if d.told > d.limit {
-			return w.fault(item, tooMany("products and subcomponents of statements", d.limit))
-		}
-		return nil
+		return w.fault(item, err)
 	}
 }
 
@@ -175,8 +174,8 @@ func (d *openVEX) refuse(item, reason string) {
 var openVEXStatuses = []redoubt.VEXStatus{redoubt.VEXNotAffected, redoubt.VEXFixed, redoubt.VEXAffected, redoubt.VEXUnderInvestigation}
 
 // take adds what a statement says of each of its products, or tells why it
-// cannot.
-func (d *openVEX) take(item string, v *openVEXStatement) (misfit string) {
+// cannot. The error is for a document that says too much.
+func (d *openVEX) take(item string, v *openVEXStatement) (misfit string, err error) {
 	s := redoubt.VEXStatement{Names: vexNames(append([]string{string(v.Vulnerability.Name)}, v.Vulnerability.Aliases...)...)}
 	if len(s.Names) == 0 { // where only an address names it, the name is at its end
 		s.Names = vexNames(base(v.Vulnerability.ID.name()))
@@ -185,64 +184,74 @@ func (d *openVEX) take(item string, v *openVEXStatement) (misfit string) {
 	s.At = vexTime(string(v.LastUpdated), string(v.Timestamp))
 	switch {
 	case len(s.Names) == 0 || s.Names[0] == ".":
-		return "it names no vulnerability"
+		return "it names no vulnerability", nil
 	case !slices.Contains(openVEXStatuses, s.Status):
-		return fmt.Sprintf("its status is %.40q; it must be not_affected, affected, fixed or under_investigation", v.Status.name())
+		return fmt.Sprintf("its status is %.40q; it must be not_affected, affected, fixed or under_investigation", v.Status.name()), nil
 	case len(v.Products) == 0:
-		return "it names no product"
+		return "it names no product", nil
 	case v.Justification != "":
 		if openVEX, _, ok := redoubt.VEXJustification(v.Justification.name()); !ok || openVEX != v.Justification.name() {
-			return fmt.Sprintf("its justification is %.60q, which OpenVEX does not have", v.Justification.name())
+			return fmt.Sprintf("its justification is %.60q, which OpenVEX does not have", v.Justification.name()), nil
 		}
 	case s.Status == redoubt.VEXNotAffected && v.ImpactText.name() == "":
-		return "it says not_affected without a justification or an impact_statement"
+		return "it says not_affected without a justification or an impact_statement", nil
 	}
 	if s.Status == redoubt.VEXNotAffected {
 		s.Justification = v.Justification.name()
 	}
 	d.explain(&s, v)
-	packages := s
-	for i := range v.Products {
-		p := &v.Products[i].component
-		inside := append(slices.Clone(v.Products[i].subcomponents), v.Subcomponents...)
-		if d.told += 1 + len(inside); d.told > d.limit {
-			return ""
-		}
-		place, name := fmt.Sprintf("%s.products[%d]", item, i), p.names()
-		one, isPackage := p.pkg()
-		switch {
-		case len(name) == 0:
-			d.refuse(place, "it has neither an @id nor a package URL; hashes and CPEs alone are not understood")
-		case len(inside) > 0:
-			d.inside(place, s, name, inside)
-		case isPackage:
-			packages.Packages = append(packages.Packages, one)
-		default:
-			whole := s
-			whole.Product = name
-			d.Statements = append(d.Statements, whole)
-		}
-	}
-	if len(packages.Packages) > 0 {
-		d.Statements = append(d.Statements, packages)
-	}
-	return ""
+	return "", d.products(item, s, v)
 }
 
-// inside adds what a statement says of packages inside of a product.
-func (d *openVEX) inside(place string, s redoubt.VEXStatement, product []string, subcomponents []openVEXComponent) {
-	s.Product = product
+// products adds a statement for each product, and one for all that are packages.
+// What is told twice counts once.
+func (d *openVEX) products(item string, s redoubt.VEXStatement, v *openVEXStatement) error {
+	packages, seen := s, map[string]bool{}
+	for i := range v.Products {
+		p := &v.Products[i].component
+		if d.told += 1 + len(v.Products[i].subcomponents) + len(v.Subcomponents); d.told > d.limit {
+			return tooMany("products and subcomponents of statements", d.limit)
+		}
+		place, one := fmt.Sprintf("%s.products[%d]", item, i), s
+		one.Product = p.names()
+		inside := append(slices.Clone(v.Products[i].subcomponents), v.Subcomponents...)
+		pkg, isPackage := p.pkg()
+		switch {
+		case len(one.Product) == 0:
+			d.refuse(place, "it has neither an @id nor a package URL; hashes and CPEs alone are not understood")
+			continue
+		case len(inside) > 0:
+			if one.Packages = d.inside(place, inside); len(one.Packages) == 0 {
+				continue
+			}
+		case isPackage:
+			packages.Packages = append(packages.Packages, pkg)
+			continue
+		}
+		if what := about(&one); !seen[what] {
+			seen[what] = true
+			if err := d.said.add(one); err != nil {
+				return err
+			}
+		}
+	}
+	if packages.Packages = distinct(packages.Packages); len(packages.Packages) > 0 {
+		return d.said.add(packages)
+	}
+	return nil
+}
+
+// inside are the packages among subcomponents.
+func (d *openVEX) inside(place string, subcomponents []openVEXComponent) (list []redoubt.VEXPackage) {
 	for i := range subcomponents {
 		pkg, ok := subcomponents[i].pkg()
 		if !ok {
 			d.refuse(fmt.Sprintf("%s.subcomponents[%d]", place, i), "it has no package URL of a package")
 			continue
 		}
-		s.Packages = append(s.Packages, pkg)
+		list = append(list, pkg)
 	}
-	if len(s.Packages) > 0 {
-		d.Statements = append(d.Statements, s)
-	}
+	return distinct(list)
 }
 
 // explain adds the texts of a statement, or the triage that a Redoubt wrote.

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// blank takes out of the texts of all results what looks like a secret, for no
+// blank takes out of the texts of all results and VEX documents what looks like a secret, for no
 // rule needs to look for secrets to quote one (decisions §16). It goes by the
 // shape of the text and by the name that it is given to, and not by its entropy
 // alone: hashes, ids and images stay.
@@ -21,6 +21,9 @@ func (r *redactor) blank(reports []*redoubt.Report) {
 		}
 		for i := range rep.Results {
 			r.blankResult(&rep.Results[i], literal[rep.Results[i].Rule])
+		}
+		for i := range rep.VEX {
+			r.blankVEX(&rep.VEX[i])
 		}
 		for i := range rep.Refused {
 			rep.Refused[i].Reason = r.blankText(rep.Refused[i].Reason)
@@ -44,6 +47,27 @@ func (r *redactor) blankResult(res *redoubt.Result, literal bool) {
 	}
 	if res.Message != message || res.Code != code {
 		r.hideHash(res)
+	}
+}
+
+// blankVEX looks at each text once, which many statements may share.
+func (r *redactor) blankVEX(d *redoubt.VEXDocument) {
+	d.Author = r.blankText(d.Author)
+	known := map[string]string{}
+	blank := func(s *string) {
+		blanked, ok := known[*s]
+		if !ok {
+			blanked = r.blankText(*s)
+			known[*s] = blanked
+		}
+		*s = blanked
+	}
+	for i := range d.Statements {
+		s := &d.Statements[i]
+		blank(&s.Detail)
+		if s.Own != nil {
+			blank(&s.Own.Comment)
+		}
 	}
 }
 

@@ -94,8 +94,8 @@ func (l texts) names() []string {
 }
 
 // distinct drops repeats and keeps the order; the list is changed in place.
-func distinct(list []string) []string {
-	seen := make(map[string]bool, len(list))
+func distinct[T comparable](list []T) []T {
+	seen := make(map[T]bool, len(list))
 	out := list[:0]
 	for _, s := range list {
 		if !seen[s] {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -56,6 +57,47 @@ func vexPackageOf(ecosystem, name, version string) redoubt.VEXPackage {
 	key := redoubt.VEXKey(ecosystem, text(name).name())
 	return redoubt.VEXPackage{Key: key, Version: redoubt.PackageVersion(key, text(version).name())}
 }
+
+// maxVEX is how much the statements of a document may weigh, in bytes. A few
+// bytes of a document ask for a statement, with all the names and the text that
+// stand there once: without a limit a small document is a large one in memory.
+const maxVEX = 64 << 20
+
+// statements gathers those of a document while they are light enough.
+type statements struct {
+	list   []redoubt.VEXStatement
+	weight int
+}
+
+// add returns redoubt.ErrTooLarge for a statement that is too much.
+func (l *statements) add(s redoubt.VEXStatement) error {
+	if l.weight += weightOf(&s); l.weight > maxVEX {
+		return tooLarge("what the statements of the document say, told of each product and component,", maxVEX)
+	}
+	l.list = append(l.list, s)
+	return nil
+}
+
+// weightOf is about what a statement takes when it is written out.
+func weightOf(s *redoubt.VEXStatement) int {
+	n := len(s.Detail)
+	if s.Own != nil {
+		n += len(s.Own.Comment)
+	}
+	for _, name := range s.Names { // by which it is stored again
+		n += 64 + len(name)
+	}
+	for _, name := range s.Product {
+		n += 16 + len(name)
+	}
+	for _, p := range s.Packages {
+		n += 16 + len(p.Key) + len(p.Version)
+	}
+	return n
+}
+
+// about tells statements of one vulnerability apart by what they are about.
+func about(s *redoubt.VEXStatement) string { return fmt.Sprintf("%q %q", s.Product, s.Packages) }
 
 // sole marks the statements of a document that speaks of one product only.
 func sole(statements []redoubt.VEXStatement) {
