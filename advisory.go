@@ -7,12 +7,12 @@ import (
 )
 
 // SourceAdvisories is the source of the findings that follow from advisories
-// and the inventory in force, without a scan (decisions §14).
+// and the inventory in force, without a scan (semantics §14).
 const SourceAdvisories = "advisories"
 
 // Match says that a lockfile in force holds an affected version of a package:
 // one for each lockfile, package and vulnerability, however many of its
-// versions are there (decisions §14).
+// versions are there (semantics §14).
 type Match struct {
 	Group  int64   // of the vulnerability; stored, never another's
 	Former []int64 // groups that became part of it

@@ -7,7 +7,7 @@ import (
 
 // Body holds the members of a finding's JSON that only a scan changes, in the
 // contract's dialect. It is encoded once, when written, and never parsed to be
-// listed (design §3). Its message stands first, so that BodyMessage finds it.
+// listed. Its message stands first, so that BodyMessage finds it.
 type Body struct {
 	RuleMessage   *string      `json:"rule_message"`
 	Location      WireLocation `json:"location"`

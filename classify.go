@@ -19,7 +19,7 @@ func (t IssueType) String() string { return issueTypes.name(t) }
 // ParseIssueType reads a wire name.
 func ParseIssueType(s string) (IssueType, bool) { return issueTypes.parse(s) }
 
-// Severity orders findings by the harm they may do (decisions §4).
+// Severity orders findings by the harm they may do (semantics §4).
 type Severity uint8
 
 // Severities, mildest first.
@@ -98,7 +98,7 @@ func ParseTransitivity(s string) (Transitivity, bool) { return transitivities.pa
 // ValidationState says whether a secret was tried against its provider.
 type ValidationState uint8
 
-// Validation states of a secret (decisions §6).
+// Validation states of a secret (semantics §6).
 const (
 	NoValidator ValidationState = iota + 1
 	ConfirmedValid
@@ -125,7 +125,7 @@ func ParseValidationState(s string) (ValidationState, bool) {
 // EPSSBand sorts exploit probabilities into the words of the triage filter.
 type EPSSBand uint8
 
-// Bands of decisions §6.
+// Bands of semantics §6.
 const (
 	EPSSNone   EPSSBand = iota + 1 // no score
 	EPSSLow                        // below 0.1
@@ -141,7 +141,7 @@ func (b EPSSBand) String() string { return epssBands.name(b) }
 // ParseEPSSBand reads a wire name.
 func ParseEPSSBand(s string) (EPSSBand, bool) { return epssBands.parse(s) }
 
-// BandOf places a score, which is nil where none is known (decisions §6).
+// BandOf places a score, which is nil where none is known (semantics §6).
 func BandOf(score *EPSS) EPSSBand {
 	switch {
 	case score == nil:

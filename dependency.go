@@ -1,7 +1,7 @@
 package redoubt
 
 // Dependency is one package version that a lockfile of a project's primary
-// branch holds (decisions §8).
+// branch holds (semantics §8).
 type Dependency struct {
 	ID           int64
 	ProjectID    int64
@@ -40,7 +40,7 @@ type Hash struct {
 	Hex       string
 }
 
-// Inventory is a statement about one lockfile: everything it holds (decisions §15).
+// Inventory is a statement about one lockfile: everything it holds (semantics §15).
 type Inventory struct {
 	Lockfile     string
 	Dependencies []Dependency // ids and projects unset
@@ -58,7 +58,7 @@ type LockfileSummary struct {
 }
 
 // DependencyFilter selects dependencies; zero members do not filter. All are
-// and-ed, the entries of Packages or-ed among themselves (decisions §8).
+// and-ed, the entries of Packages or-ed among themselves (semantics §8).
 type DependencyFilter struct {
 	Name       string // case-insensitive substring
 	Version    string // equal

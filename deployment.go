@@ -9,7 +9,7 @@ import (
 // Deployment is the tenant: nothing is read or written without one.
 type Deployment struct {
 	ID        int64
-	Slug      string // [a-z0-9][a-z0-9-]{0,62}, holding a non-digit (decisions §1)
+	Slug      string // [a-z0-9][a-z0-9-]{0,62}, holding a non-digit (semantics §1)
 	Name      string
 	CreatedAt time.Time
 	OpenRules bool  // whether the rules are served to who shows no token
@@ -20,7 +20,7 @@ type Deployment struct {
 var slugPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 // ValidSlug reports whether s may name a deployment. An all-digit segment of a
-// path is an id, so a slug holds something else too (decisions §1).
+// path is an id, so a slug holds something else too (semantics §1).
 func ValidSlug(s string) bool {
 	return slugPattern.MatchString(s) && strings.Trim(s, "0123456789") != ""
 }

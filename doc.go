@@ -5,5 +5,5 @@
 // It is the inside of every other package and knows none of them. It imports
 // the standard library only and holds no SQL, no HTTP and no clock. What the
 // nouns mean is decided in the contract and in the decisions that fill its
-// gaps; doc comments name the section, as in "decisions §5".
+// gaps; doc comments name the section, as in "semantics §5".
 package redoubt

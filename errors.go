@@ -8,7 +8,7 @@ import (
 // Errors that callers tell apart. Wrap them with what failed and what to do.
 var (
 	// ErrNotFound means that there is none, or that it belongs to another
-	// tenant: the answer is the same (decisions §1).
+	// tenant: the answer is the same (semantics §1).
 	ErrNotFound = errors.New("not found")
 	// ErrConflict means that the write does not fit what is stored by now.
 	ErrConflict = errors.New("conflict")

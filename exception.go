@@ -12,7 +12,7 @@ import (
 
 // Exception says that what a rule or a vulnerability finds is accepted, in some
 // projects and paths, until a day. It ignores findings by a triage of its own,
-// which a person's beats, and reopens them when it ends (decisions §5).
+// which a person's beats, and reopens them when it ends (semantics §5).
 type Exception struct {
 	ID           int64
 	Target       string       // a rule's name, or a vulnerability's id under any of its names

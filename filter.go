@@ -5,12 +5,12 @@ import "time"
 // FindingFilter selects findings of one issue type: values of one member are
 // or-ed, members and-ed, and an empty member does not filter. It holds the 21
 // parameters of the listing and the 24 of bulk triage together, so filters
-// exist once (design §4); which of them an operation takes, the server checks.
+// exist once; which of them an operation takes, the server checks.
 type FindingFilter struct {
 	IssueType IssueType
 	Since     time.Time // inclusive, on relevant_since
 	Ref       string    // in full; empty for all
-	Dedup     bool      // one occurrence per lineage (decisions §4)
+	Dedup     bool      // one occurrence per lineage (semantics §4)
 
 	Visible      ProjectGlobs // what the caller may see
 	Projects     []string     // names, case-insensitive
@@ -45,7 +45,7 @@ type FindingFilter struct {
 	ValidationStates []ValidationState
 
 	// IDs restricts to these findings when HasIDs is set; unknown ones are
-	// skipped (decisions §6).
+	// skipped (semantics §6).
 	HasIDs bool
 	IDs    []int64
 
@@ -68,7 +68,7 @@ type Target struct {
 }
 
 // SecretFilter selects secrets to list; zero members do not filter. Values of
-// one member are or-ed, members and-ed (decisions §16).
+// one member are or-ed, members and-ed (semantics §16).
 type SecretFilter struct {
 	Visible          ProjectGlobs // what the caller may see
 	ProjectIDs       []int64

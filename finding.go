@@ -2,7 +2,7 @@ package redoubt
 
 import "time"
 
-// State is what the scans say of a finding (decisions §5).
+// State is what the scans say of a finding (semantics §5).
 type State uint8
 
 // States of a finding.
@@ -39,7 +39,7 @@ func (s Status) String() string { return statuses.name(s) }
 // ParseStatus reads a wire name.
 func ParseStatus(s string) (Status, bool) { return statuses.parse(s) }
 
-// StatusOf derives the status from what scans and people say (decisions §4).
+// StatusOf derives the status from what scans and people say (semantics §4).
 func StatusOf(state State, triage TriageState) Status {
 	switch {
 	case state == StateRemoved:
@@ -61,7 +61,7 @@ func StatusOf(state State, triage TriageState) Status {
 type Digest [16]byte
 
 // IdentityKind says who vouches for an identity. Kinds never mix: equal hashes
-// of two kinds are two identities (decisions §4).
+// of two kinds are two identities (semantics §4).
 type IdentityKind uint8
 
 // Kinds of identity, best first.
@@ -69,7 +69,7 @@ const (
 	IdentityMatchBased IdentityKind = iota + 1 // the scanner's match_based_id
 	IdentityTool                               // another fingerprint of the scanner's
 	IdentityOwn                                // ours, version 1: tool, rule, path, code, ordinal
-	IdentitySecret                             // rule, path, keyed hash of the secret (decisions §16)
+	IdentitySecret                             // rule, path, keyed hash of the secret (semantics §16)
 	IdentityDependency                         // rule or vulnerability, lockfile, package
 )
 
@@ -81,7 +81,7 @@ type Identity struct {
 
 // Finding is one occurrence: a finding on one ref, as one source sees it. It is
 // the narrow row that decides and filters; the members that only readers want
-// are its body (decisions §4, §5).
+// are its body (semantics §4, §5).
 type Finding struct {
 	ID        int64 // counts up per deployment, fits uint32
 	IssueType IssueType

@@ -2,7 +2,7 @@ package redoubt
 
 import "time"
 
-// ScanStream is what one source has said of one ref so far (decisions §5, order).
+// ScanStream is what one source has said of one ref so far (semantics §5, order).
 type ScanStream struct {
 	LastScanID    int64     // newest applied scan; 0 when none
 	LastDigest    Digest    // of that scan's upload
@@ -68,7 +68,7 @@ type InventoryStatement struct {
 
 // LineageMerge makes one finding of several lineages of a project, as when a
 // file that moved on one ref was first seen under its new path on another
-// (decisions §4, §5). Into keeps its id; its annotations are as given. The
+// (semantics §4, §5). Into keeps its id; its annotations are as given. The
 // identities, findings and trails of From hang on Into afterwards, and the
 // lineages of From are no more.
 type LineageMerge struct {

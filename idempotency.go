@@ -7,7 +7,7 @@ const AnswerKept = 24 * time.Hour
 
 // KeptAnswer is what a write answered. It is kept under the key that the client
 // gave the request, so that the same request again is answered and not done
-// again (decisions §3).
+// again (semantics §3).
 type KeptAnswer struct {
 	Key     string    // the client's, of 1 to 200 visible ASCII characters
 	Request []byte    // a digest of all that was asked for

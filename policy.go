@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// PolicyMode says what a finding of a rule does to a build (decisions §10).
+// PolicyMode says what a finding of a rule does to a build (semantics §10).
 type PolicyMode uint8
 
 // Policy modes, mildest first: the strictest of several wins.
@@ -30,7 +30,7 @@ func (m PolicyMode) String() string { return policyModes.name(m) }
 func ParsePolicyMode(s string) (PolicyMode, bool) { return policyModes.parse(s) }
 
 // ParseRuleBoard reads the identifiers of the policies filter, as
-// rule-board-audit (decisions §4).
+// rule-board-audit (semantics §4).
 func ParseRuleBoard(s string) (PolicyMode, bool) { return ruleBoards.parse(s) }
 
 // Policy is a set of rules for one product, and what holds for their findings.
@@ -164,7 +164,7 @@ func StanceOf(p Policy, mode PolicyMode) Stance {
 	return Stance{PolicyID: p.ID, Mode: mode, BlockAll: p.BlockAll && mode == ModeBlock}
 }
 
-// Stricter returns the stricter of two stances (decisions §10): by mode; of two
+// Stricter returns the stricter of two stances (semantics §10): by mode; of two
 // that block, the one that blocks all; else the older policy's. The zero Stance
 // is milder than any.
 func (s Stance) Stricter(o Stance) Stance {

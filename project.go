@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a project's members (decisions §7).
+// Limits of a project's members (semantics §7).
 const (
 	MaxTags      = 10
 	MaxTagLength = 64 // characters
@@ -55,7 +55,7 @@ type Project struct {
 }
 
 // Default returns the default branch, which is refs/heads/main until a branch
-// was fully scanned (decisions §7).
+// was fully scanned (semantics §7).
 func (p Project) Default() string {
 	if p.DefaultBranch == "" {
 		return "refs/heads/main"
@@ -73,7 +73,7 @@ func (p Project) Primary() string {
 
 // CheckProjectName says what is wrong with a project name, or nil. A name has
 // two segments or more, none empty, "." or "..", and no control characters
-// (decisions §1).
+// (semantics §1).
 func CheckProjectName(name string) error {
 	if len(name) > 512 || !utf8.ValidString(name) {
 		return errors.New("a project name is valid UTF-8 of at most 512 bytes")
@@ -94,7 +94,7 @@ func CheckProjectName(name string) error {
 }
 
 // NormalTags trims tags and drops empty and repeated ones, keeping the order.
-// More than MaxTags, or one longer than MaxTagLength, is an error (decisions §7).
+// More than MaxTags, or one longer than MaxTagLength, is an error (semantics §7).
 func NormalTags(tags []string) ([]string, error) {
 	out := make([]string, 0, len(tags))
 	for _, tag := range tags {

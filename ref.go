@@ -3,11 +3,11 @@ package redoubt
 import "strings"
 
 // DefaultRefFilter is the spelling that some clients send for "no filter"
-// (decisions §4).
+// (semantics §4).
 const DefaultRefFilter = "_default"
 
 // FullRef returns a branch or ref in full: main becomes refs/heads/main, what
-// starts with refs/ stays, and none is HEAD (decisions §4).
+// starts with refs/ stays, and none is HEAD (semantics §4).
 func FullRef(ref string) string {
 	switch {
 	case ref == "" || ref == "HEAD":

@@ -7,7 +7,7 @@ import (
 )
 
 // Report is what one scanner run says, freed of its file format. Secrets in it
-// are redacted already (decisions §16).
+// are redacted already (semantics §16).
 type Report struct {
 	Tool        string // as semgrep, gitleaks; lower case
 	ToolVersion string
@@ -87,7 +87,7 @@ type Result struct {
 	DataFlow   []FlowStep   // from source to sink; empty when not told
 }
 
-// SecretMatch is what may be kept of a secret (decisions §16).
+// SecretMatch is what may be kept of a secret (semantics §16).
 type SecretMatch struct {
 	// Hash is keyed and tells the secret from others in its file: that of the
 	// secret itself or, of Semgrep, whose uploads do not hold it, of its line.
@@ -113,7 +113,7 @@ type Vulnerable struct {
 	Fixes         []Fix
 	InCode        bool // the result's path is code that uses the package, not the lockfile
 	EPSS          *EPSS
-	Group         int64 // of advisories (decisions §14); 0 from scanners
+	Group         int64 // of advisories (semantics §14); 0 from scanners
 }
 
 // CodeDigest is what is kept of a scanner's hash of code, which is hex.

@@ -2,7 +2,7 @@ package redoubt
 
 import "cmp"
 
-// SecretRule names a rule of a tool that looks for secrets (decisions §16).
+// SecretRule names a rule of a tool that looks for secrets (semantics §16).
 type SecretRule struct{ Tool, Name string }
 
 // Rule is what a scanner tells about the rule behind its results. A stored rule

@@ -5,7 +5,7 @@ import "time"
 // SBOMFormat is a family of bill-of-materials documents.
 type SBOMFormat string
 
-// Formats of an export (decisions §11).
+// Formats of an export (semantics §11).
 const (
 	CycloneDX SBOMFormat = "SBOM_FORMAT_CYCLONEDX"
 	SPDX      SBOMFormat = "SBOM_FORMAT_SPDX"
@@ -35,7 +35,7 @@ type SBOMSupplier struct {
 	} `json:"contact"`
 }
 
-// Job is durable work that outlives the request and the process (decisions §11).
+// Job is durable work that outlives the request and the process (semantics §11).
 type Job struct {
 	ID           int64
 	DeploymentID int64

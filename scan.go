@@ -6,7 +6,7 @@ import (
 )
 
 // ScanTimeout is how long a scan may run before it counts as never finished
-// (decisions §9).
+// (semantics §9).
 const ScanTimeout = time.Hour
 
 // Products is a set of issue types.
@@ -53,7 +53,7 @@ func ParseScanStatus(s string) (ScanStatus, bool) { return scanStatuses.parse(s)
 // ScanOutcome says what a completed scan did to the findings of its ref.
 type ScanOutcome uint8
 
-// Outcomes of a scan (decisions §5, order).
+// Outcomes of a scan (semantics §5, order).
 const (
 	ScanPending    ScanOutcome = iota // nothing decided yet
 	ScanApplied                       // its findings count
@@ -61,7 +61,7 @@ const (
 	ScanSuperseded                    // a re-run of a commit that others followed: recorded only
 )
 
-// FindingCounts counts distinct unmuted occurrences by product (decisions §9).
+// FindingCounts counts distinct unmuted occurrences by product (semantics §9).
 type FindingCounts struct {
 	Code        int
 	Secrets     int
@@ -90,12 +90,12 @@ type Scan struct {
 	Digest      Digest        // of the upload's meaning, by which a repeat is known
 	Error       string        // why it failed, for people
 	// Unread names the lockfiles that the scanner found and could not read: it
-	// says nothing about them (decisions §15).
+	// says nothing about them (semantics §15).
 	Unread []string
 }
 
 // StatusAt returns the status at the given time: a scan still running after
-// ScanTimeout shows as never finished (decisions §9).
+// ScanTimeout shows as never finished (semantics §9).
 func (s Scan) StatusAt(now time.Time) ScanStatus {
 	if s.Status == ScanRunning && now.Sub(s.StartedAt) > ScanTimeout {
 		return ScanNeverFinished
@@ -110,7 +110,7 @@ type ScanFilter struct {
 	Full      *bool
 	Products  []IssueType  // any of them enabled
 	Statuses  []ScanStatus // any of them, judged now
-	Since     time.Time    // exclusive, on the start (decisions §9)
+	Since     time.Time    // exclusive, on the start (semantics §9)
 	MinTime   *float64     // seconds, inclusive
 	MaxTime   *float64     // seconds, inclusive
 	Projects  ProjectGlobs // what the caller may see

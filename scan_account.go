@@ -30,7 +30,7 @@ const (
 )
 
 // ScanGap is something that a scan did not look at, or not to its end: there it
-// says nothing, and closes nothing (decisions §5, §15).
+// says nothing, and closes nothing (semantics §5, §15).
 type ScanGap struct {
 	Kind string `json:"kind"`           // one of the kinds above
 	What string `json:"what"`           // a path, or the name of a rule
@@ -38,7 +38,7 @@ type ScanGap struct {
 	Why  string `json:"why,omitempty"`  // as the scanner says; empty when it does not
 }
 
-// ScanGate is what the policies said to a scan that failed its build (decisions
+// ScanGate is what the policies said to a scan that failed its build (semantics
 // §10).
 type ScanGate struct {
 	Reason   string    `json:"reason"` // for people, as the build was told

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Scope is something that a token may do (decisions §12).
+// Scope is something that a token may do (semantics §12).
 type Scope string
 
 // Scopes of a token.
@@ -15,7 +15,7 @@ const (
 	ScopeReadOnly Scope = "read_only" // with web_api: refuses writes
 )
 
-// Dialect is the shape of the answers that a token's bearer gets (decisions §13).
+// Dialect is the shape of the answers that a token's bearer gets (semantics §13).
 type Dialect string
 
 // Dialects.
@@ -25,7 +25,7 @@ const (
 )
 
 // Token is a credential of one deployment. Its secret is shown once and kept
-// as a hash (decisions §12).
+// as a hash (semantics §12).
 type Token struct {
 	ID           int64
 	PublicID     string // names the token in lists and logs

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// MaxNote is the longest triage note, in characters (decisions §6).
+// MaxNote is the longest triage note, in characters (semantics §6).
 const MaxNote = 3000
 
 // MaxTriage is the most findings that one bulk triage selects, before their
@@ -104,7 +104,7 @@ func (l *Lineage) Over(now time.Time) (TriageEvent, bool) {
 
 // Lineage is one finding through all its refs, moves and changed rule texts:
 // the identities that are one thing. Triage and annotations hang here, so every
-// ref shows them and a new occurrence inherits them (decisions §4).
+// ref shows them and a new occurrence inherits them (semantics §4).
 type Lineage struct {
 	ID          int64
 	ProjectID   int64
@@ -123,7 +123,7 @@ type TriageEvent struct {
 	Note      string
 }
 
-// Annotations are what no scanner brings (decisions §4). A nil or empty member
+// Annotations are what no scanner brings (semantics §4). A nil or empty member
 // was never written.
 type Annotations struct {
 	Assistant          *Assistant        `json:"assistant,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// timeLayout is RFC 3339 in UTC with six fractional digits (decisions §2).
+// timeLayout is RFC 3339 in UTC with six fractional digits (semantics §2).
 const timeLayout = "2006-01-02T15:04:05.000000Z"
 
 // Time is a date-time: written in UTC with six fractional digits, read as any
@@ -46,7 +46,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 }
 
 // ID is a member that requests may give as a string or as a number, as clients
-// do with ids, cursors and epoch seconds (decisions §2). It is sent as a string.
+// do with ids, cursors and epoch seconds (semantics §2). It is sent as a string.
 type ID string
 
 // UnmarshalJSON reads either form.
@@ -77,7 +77,7 @@ func (n *Int) UnmarshalJSON(b []byte) error {
 }
 
 // Flag is a truth value that the contract types as an integer: sent as 0 or 1,
-// read as 0, 1, false or true (decisions §9).
+// read as 0, 1, false or true (semantics §9).
 type Flag bool
 
 // MarshalJSON writes 0 or 1.

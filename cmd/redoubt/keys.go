@@ -10,7 +10,7 @@ import (
 // The keys that a store's first process makes and all others share.
 const (
 	signingKey = "signing key" // of download addresses and cursors
-	secretKey  = "secret key"  // of the hashes of secrets in reports (decisions §16)
+	secretKey  = "secret key"  // of the hashes of secrets in reports (semantics §16)
 )
 
 // key reads a key, and makes it the first time.

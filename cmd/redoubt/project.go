@@ -114,7 +114,7 @@ type projectDeleteCmd struct {
 	Yes  bool   `help:"Really delete it; there is no way back." required:""`
 }
 
-// Run deletes the project and all of it but its audit events (decisions §5).
+// Run deletes the project and all of it but its audit events (semantics §5).
 func (c projectDeleteCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		p, err := named(ctx, tx, c.Name)

@@ -37,7 +37,7 @@ func ReadCVSS(vector string) (score float64, evidence Evidence, ok bool) {
 	return 0, NoEvidence, false
 }
 
-// ofScore places a base score (decisions §14).
+// ofScore places a base score (semantics §14).
 func ofScore(score float64) redoubt.Severity {
 	switch {
 	case score >= 9:

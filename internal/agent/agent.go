@@ -33,7 +33,7 @@ type Config struct {
 	Logger *slog.Logger
 	// Clock tells the time.
 	Clock func() time.Time
-	// SecretKey hashes what identifies secrets (decisions §16).
+	// SecretKey hashes what identifies secrets (semantics §16).
 	SecretKey []byte
 	// Advisories are what inventories are matched against. Nil matches nothing.
 	Advisories *advisory.Library

@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// source is what all uploads here are: semgrep's (decisions §4).
+// source is what all uploads here are: semgrep's (semantics §4).
 const source = policy.Source
 
 // beginRequest is what a scanner says when it starts.
@@ -96,7 +96,7 @@ func (b *beginRequest) begun() (begun, error) {
 	return out, nil
 }
 
-// ref is the branch in full. Jenkins names the branch of the remote (decisions
+// ref is the branch in full. Jenkins names the branch of the remote (semantics
 // §4).
 func ref(environment, branch string) string {
 	if environment == "jenkins" {
@@ -207,7 +207,7 @@ func add(ctx context.Context, tx *store.Tx, caller auth.Caller, id string, b beg
 }
 
 // mayTake refuses a name that the token's globs allow but that is an old one of
-// a project which they leave out, as if there were none (decisions §12).
+// a project which they leave out, as if there were none (semantics §12).
 func mayTake(ctx context.Context, tx *store.Tx, caller auth.Caller, name string) error {
 	p, err := tx.ProjectByName(ctx, name)
 	switch {

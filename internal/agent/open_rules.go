@@ -47,7 +47,7 @@ func (a *Agent) readable(serve handler) handler {
 		d, err := a.openDeployment(r.Context(), named)
 		switch {
 		case caller.CanUpload() && errors.Is(err, auth.ErrUnauthenticated):
-			return redoubt.ErrNotFound // another tenant's is not there (decisions §1)
+			return redoubt.ErrNotFound // another tenant's is not there (semantics §1)
 		case err != nil:
 			return err
 		}

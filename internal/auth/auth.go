@@ -26,7 +26,7 @@ const CacheFor = time.Second
 const cacheSize = 4096
 
 // ErrUnauthenticated means no, an unknown, an expired or a revoked token: one
-// answer for all of them (decisions §3).
+// answer for all of them (semantics §3).
 var ErrUnauthenticated = errors.New("unauthenticated")
 
 // Store is the storage that authentication needs.
@@ -57,7 +57,7 @@ func (c Caller) Actor() redoubt.Actor {
 func (c Caller) Globs() redoubt.ProjectGlobs { return c.Token.ProjectGlobs }
 
 // Is reports whether the id or slug names the caller's own deployment. All
-// others, existing or not, are the same to it (decisions §1).
+// others, existing or not, are the same to it (semantics §1).
 func (c Caller) Is(idOrSlug string) bool {
 	return idOrSlug != "" && (idOrSlug == c.Deployment.Slug || idOrSlug == strconv.FormatInt(c.Deployment.ID, 10))
 }
@@ -70,7 +70,7 @@ func (c Caller) CanUpload() bool {
 	return c.Token.Has(redoubt.ScopeCI) || c.Token.Has(redoubt.ScopeWebAPI)
 }
 
-// CanWrite reports whether the token may change anything (decisions §12). That
+// CanWrite reports whether the token may change anything (semantics §12). That
 // of a user needs the role for it, too.
 func (c Caller) CanWrite() bool {
 	return !c.Token.Has(redoubt.ScopeReadOnly) && c.Has(redoubt.RoleTriager)

@@ -98,7 +98,7 @@ func Detect(e Env, f Facts) Context {
 		branch = f.Branch
 	}
 	if s.name == "jenkins" {
-		branch = strings.TrimPrefix(branch, "origin/") // of the remote (decisions §4)
+		branch = strings.TrimPrefix(branch, "origin/") // of the remote (semantics §4)
 	}
 	c.Ref = redoubt.FullRef(branch)
 	return c

@@ -40,7 +40,7 @@ func testDeployments(t *testing.T, w *world) {
 }
 
 // testCompression holds that answers are compressed as the client asks
-// (decisions §2), and say the same.
+// (semantics §2), and say the same.
 func testCompression(t *testing.T, w *world) {
 	plain := w.send(t, request{method: "GET", path: "projects"})
 	for encoding, open := range map[string]func(io.Reader) (io.Reader, error){

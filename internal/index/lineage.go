@@ -128,7 +128,7 @@ func (m *members) take() []byte {
 	return out
 }
 
-// ticket gives the list in a ticket, which is never null (decisions §2).
+// ticket gives the list in a ticket, which is never null (semantics §2).
 func ticket(t *redoubt.ExternalTicket) *redoubt.ExternalTicket {
 	if t == nil {
 		return nil

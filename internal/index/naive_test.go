@@ -13,7 +13,7 @@ import (
 )
 
 // list is what the filter selects, newest first, found by looking at every
-// finding: the rules of decisions §4 in their plainest form.
+// finding: the rules of semantics §4 in their plainest form.
 func (w *world) list(f redoubt.FindingFilter) []redoubt.IndexedFinding {
 	var out []redoubt.IndexedFinding
 	for _, finding := range w.findings {
@@ -183,7 +183,7 @@ func reachability(finding redoubt.IndexedFinding, a redoubt.Annotations) redoubt
 	return redoubt.ReachabilityUnknown
 }
 
-// shown is the finding's JSON by the contract's tables and decisions §2, built
+// shown is the finding's JSON by the contract's tables and semantics §2, built
 // as a map and decoded again.
 func (w *world) shown(t rapid.TB, finding redoubt.IndexedFinding) any {
 	t.Helper()

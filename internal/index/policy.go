@@ -74,7 +74,7 @@ func (s *state) removePolicies(ids []int64) {
 }
 
 // source finds what policies say of a rule: the strictest that has it and is
-// for the project (decisions §4, §10). Where none is, as once a rule is removed,
+// for the project (semantics §4, §10). Where none is, as once a rule is removed,
 // the default policy of its product speaks, and monitors.
 func (s *state) source(name string) {
 	for _, n := range s.rulesByName[name] {

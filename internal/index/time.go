@@ -2,7 +2,7 @@ package index
 
 import "time"
 
-// timeLayout is how this API writes times, in UTC (decisions §2).
+// timeLayout is how this API writes times, in UTC (semantics §2).
 const timeLayout = "2006-01-02T15:04:05.000000Z"
 
 const dayMicros = 24 * 3600 * 1_000_000

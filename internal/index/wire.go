@@ -13,7 +13,7 @@ type encoder struct {
 }
 
 // finding appends one finding in the contract's shape: what changes, then the
-// scan's body, then the rule's part (decisions §2).
+// scan's body, then the rule's part (semantics §2).
 func (e *encoder) finding(b []byte, t redoubt.IssueType, it *item) []byte {
 	r := &it.row
 	b = strconv.AppendUint(append(b, `{"id":`...), uint64(r.id), 10)

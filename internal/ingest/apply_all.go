@@ -3,7 +3,7 @@ package ingest
 import "context"
 
 // ApplyAll takes in all that was read of one request, a scan for each source
-// (decisions §9), in one transaction: all or none.
+// (semantics §9), in one transaction: all or none.
 func ApplyAll(ctx context.Context, s Store, upload Upload, reading Reading) ([]Summary, error) {
 	reports, err := Settle(ctx, s, reading)
 	if err != nil {

@@ -87,7 +87,7 @@ func (d *digester) dependency(v *redoubt.Vulnerable) {
 }
 
 // uploadDigest tells uploads apart by what they mean, by which an exact repeat
-// is known (decisions §5, order). The order in which a report lists its
+// is known (semantics §5, order). The order in which a report lists its
 // results, rules and paths is no part of it.
 func uploadDigest(u *Upload, sightings []Sighting, inventories []redoubt.InventoryStatement) redoubt.Digest {
 	var d, item digester

@@ -11,7 +11,7 @@ import (
 
 // Follow brings the advisories' findings of a ref in line with what the
 // advisories say of its inventory, through the ordinary life of findings
-// (decisions §5, §14). It runs after an upload to the ref, with the scan, and
+// (semantics §5, §14). It runs after an upload to the ref, with the scan, and
 // when advisories changed, with scan 0; at is when findings come and go.
 //
 //   - A match is a finding, unless a live one of a scanner says the same: then

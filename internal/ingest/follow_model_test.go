@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// shelf is decisions §14 said once more, for one project, as plainly as
+// shelf is semantics §14 said once more, for one project, as plainly as
 // possible: advisories, what lockfiles hold, what a scanner says, and the
 // findings that follow. Versions are small numbers.
 type shelf struct {
@@ -214,7 +214,7 @@ func (s *shelf) names(group int) (all []string, shown string) {
 	return all, all[0]
 }
 
-// scan is the life of a scanner's findings: see decisions §5.
+// scan is the life of a scanner's findings: see semantics §5.
 func (s *shelf) scan(ref string, told []string, full bool) {
 	for _, r := range s.rows {
 		if r.scanner && r.ref == ref && r.live() && !slices.Contains(told, r.place()) && full {

@@ -249,7 +249,7 @@ var shelfHistories = []shelfHistory{
 		1 advisory dev a.lock lodash CVE-1@1 ignored L1`},
 }
 
-// TestFollowModel shows what decisions §14 means, event by event.
+// TestFollowModel shows what semantics §14 means, event by event.
 func TestFollowModel(t *testing.T) {
 	for _, h := range shelfHistories {
 		t.Run(h.what, func(t *testing.T) {

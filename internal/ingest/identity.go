@@ -104,7 +104,7 @@ func version(r *redoubt.Result) string {
 }
 
 // canonicalTool spells the tool as its source does: the editions of semgrep and
-// opengrep are one (decisions §4).
+// opengrep are one (semantics §4).
 func canonicalTool(tool string) string {
 	tool = strings.ToLower(strings.TrimSpace(tool))
 	if strings.HasPrefix(tool, "semgrep") || strings.HasPrefix(tool, "opengrep") {
@@ -154,7 +154,7 @@ func rank(r *redoubt.Result) int {
 	return rank
 }
 
-// identity decides what tells the finding from all others (decisions §4, §16).
+// identity decides what tells the finding from all others (semantics §4, §16).
 //
 // A secret is its rule, path and keyed hash. Else the scanner's match_based_id
 // counts, then its other fingerprint with tool, rule and path, which not every

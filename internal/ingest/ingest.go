@@ -18,7 +18,7 @@ type Upload struct {
 	Commit  string // empty takes the report's
 	Full    bool   // a scan of all, not only of what a change request touches
 	// DeclaredFull lets a full report that does not tell where it looked assert
-	// all of its source (decisions §5).
+	// all of its source (semantics §5).
 	DeclaredFull bool
 	Category     string // empty takes the report's
 	// At back-dates the scan and what it finds; zero is now.
@@ -38,7 +38,7 @@ type Upload struct {
 	// scan as far as it is known. Nil looks at nothing.
 	Before func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []Sighting) error
 	// Whole says that the lockfiles of all reports of the request are all that
-	// there are: what any source stated of another one is gone (decisions §15).
+	// there are: what any source stated of another one is gone (semantics §15).
 	Whole bool
 	// Begun is the running scan that the upload ends, as AddScan stored it: its
 	// start is the upload's. Nil makes a scan that is over already, as imports do.
@@ -51,7 +51,7 @@ type Upload struct {
 }
 
 // Apply takes an upload in, inside one transaction: it finds the project,
-// records a scan, and writes what the report changes (decisions §4, §5, §15).
+// records a scan, and writes what the report changes (semantics §4, §5, §15).
 //
 // A malformed upload, or with Strict one that holds a broken item, is a
 // *redoubt.InvalidError and must be rolled back. Other errors are the store's.

@@ -74,7 +74,7 @@ func inventoryDigest(inventory redoubt.Inventory) redoubt.Digest {
 }
 
 // putInventories states what the lockfiles hold, and drops those that the
-// source brought before and a full scan no longer finds (decisions §15).
+// source brought before and a full scan no longer finds (semantics §15).
 //
 // A lockfile that was searched or skipped and is not stated could not be read:
 // nothing is said about it. Nothing is dropped by a report whose inventories are

@@ -17,8 +17,8 @@ import (
 )
 
 // What is in force is the newest statement about each lockfile, whatever came
-// in what order (decisions §15); rows that stay keep their ids, and new ones
-// have greater ids than all before (decisions §8).
+// in what order (semantics §15); rows that stay keep their ids, and new ones
+// have greater ids than all before (semantics §8).
 func TestInventoriesOnRealStores(t *testing.T) {
 	rapidChecks(t, *storeChecks)
 	for _, engine := range storetest.Engines {

@@ -2,7 +2,7 @@ package ingest
 
 import "github.com/redoubt/redoubt"
 
-// Scope is where a scan looked: what it may close (decisions §5).
+// Scope is where a scan looked: what it may close (semantics §5).
 type Scope struct {
 	Full bool
 	// Declared says that the report asserts all of its source, where it does

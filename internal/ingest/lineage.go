@@ -112,7 +112,7 @@ func fill(into *redoubt.Annotations, from redoubt.Annotations) {
 }
 
 // triage lists the decisions that changed: the best one of joined lineages, and
-// what people were at when a finding came back, which is reopened (decisions §5).
+// what people were at when a finding came back, which is reopened (semantics §5).
 func (j *joiner) triage(now time.Time, by redoubt.Actor) (out []redoubt.TriageEvent) {
 	groups := j.groups()
 	touched := map[int64]bool{}

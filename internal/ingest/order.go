@@ -2,7 +2,7 @@ package ingest
 
 import "github.com/redoubt/redoubt"
 
-// outcome decides whether a scan counts (decisions §5, order): a re-run of a
+// outcome decides whether a scan counts (semantics §5, order): a re-run of a
 // commit that others followed is superseded, one that started before the newest
 // applied full scan is late. Both are recorded and change nothing.
 func outcome(scan redoubt.Scan, stream redoubt.ScanStream) redoubt.ScanOutcome {

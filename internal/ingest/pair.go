@@ -28,7 +28,7 @@ type likeness struct {
 type trait func(f *redoubt.Finding) (likeness, bool)
 
 // pairUp finds among what a scan would close and what it sees first those that
-// are one finding (decisions §5), and returns the others too, in their order.
+// are one finding (semantics §5), and returns the others too, in their order.
 //
 // Where both sides of a likeness count the same they pair by path, then line;
 // otherwise nobody can tell which is which, and none pairs.

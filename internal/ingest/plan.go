@@ -48,7 +48,7 @@ type Changes struct {
 	Reported  []int64 // findings that the report holds and that are not muted
 }
 
-// Plan decides the life of findings (decisions §5): which of the report's
+// Plan decides the life of findings (semantics §5): which of the report's
 // sightings are new, still there, back, or moved, and which stored findings it
 // closes. It is pure: the same arguments give the same changes, in the same
 // order. Its time is linear in rows and sightings, but for sorting what pairs.

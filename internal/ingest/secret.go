@@ -12,7 +12,7 @@ import (
 )
 
 // Reading is what was read of an upload, while not all of its secrets are known
-// to be some: only the store tells which rules look for them (decisions §16).
+// to be some: only the store tells which rules look for them (semantics §16).
 type Reading interface {
 	// Reports returns a report for each source, freed of secrets. Known tells
 	// which rules of a tool look for some, beyond what the upload tells.

@@ -11,11 +11,11 @@ import (
 // writes of an import are in it, so an upload counts whole or not at all.
 type Store interface {
 	// Now is the commit's clock value: the same throughout, rising from commit
-	// to commit (decisions §4).
+	// to commit (semantics §4).
 	Now() time.Time
 
 	// ProjectForScan finds the project by its host's id, then by name or old
-	// name; unknown, it creates it (decisions §7).
+	// name; unknown, it creates it (semantics §7).
 	ProjectForScan(ctx context.Context, p redoubt.Project) (redoubt.Project, error)
 	// UpdateProjectByScan takes over what a scan that counts tells of its
 	// project: its new name where the host's id is known, and the URL, id and
@@ -46,7 +46,7 @@ type Store interface {
 
 	// PutRules stores contents not seen before and returns the id of each, in
 	// the order given. New names enter the default policy of their product,
-	// with the mode they ask for, else monitor, not served (decisions §10).
+	// with the mode they ask for, else monitor, not served (semantics §10).
 	PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error)
 
 	// SecretRules tells which rules look for secrets, as uploads or policies
@@ -88,7 +88,7 @@ type Store interface {
 	PutVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXReceipt, error)
 
 	// RefreshScores writes the EPSS scores of what the ref's supply-chain
-	// findings are about to their lineages, where they changed (decisions §14).
+	// findings are about to their lineages, where they changed (semantics §14).
 	RefreshScores(ctx context.Context, projectID int64, ref string) error
 
 	// FillFixes tells those of the findings what to upgrade to that do not tell.
@@ -100,6 +100,6 @@ type Store interface {
 	PutInventory(ctx context.Context, s redoubt.InventoryStatement) (added, removed int, err error)
 	// DropInventories removes what the source stated of the ref until a time, or
 	// with no source what any did, but for the lockfiles to keep, and returns the
-	// paths dropped (decisions §15).
+	// paths dropped (semantics §15).
 	DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) ([]string, error)
 }

@@ -336,7 +336,7 @@ func (r *realm) listedOf(id int64) (out listed) {
 	return out
 }
 
-// statusByModel is the table of decisions §4, row by row.
+// statusByModel is the table of semantics §4, row by row.
 func statusByModel(f *lifemodel.Finding) redoubt.Status {
 	switch {
 	case f.State == redoubt.Fixed:

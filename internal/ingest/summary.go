@@ -41,7 +41,7 @@ type Summary struct {
 	ScanID  int64
 	Outcome redoubt.ScanOutcome
 	// Repeat means that the upload is exactly the latest one that was applied,
-	// so that nothing at all was written (decisions §5).
+	// so that nothing at all was written (semantics §5).
 	Repeat bool
 
 	New, Changed, Returned, Moved, Closed, Removed, Unchanged int
@@ -77,7 +77,7 @@ func (s *Summary) count(items []Item) {
 	}
 }
 
-// countSightings counts distinct unmuted occurrences by product (decisions §9).
+// countSightings counts distinct unmuted occurrences by product (semantics §9).
 func countSightings(sightings []Sighting) (c redoubt.FindingCounts) {
 	for i := range sightings {
 		f := &sightings[i].Finding

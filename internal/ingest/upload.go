@@ -52,7 +52,7 @@ func (u *Upload) check(now time.Time) error {
 }
 
 // source is the tool and the category: a scan closes only findings of its own
-// (decisions §4).
+// (semantics §4).
 func (u *Upload) source() string {
 	tool := canonicalTool(u.Report.Tool)
 	if u.Category == "" {
@@ -93,7 +93,7 @@ func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) redo
 	return scan
 }
 
-// products are those of the rules that ran (decisions §9): as the report says,
+// products are those of the rules that ran (semantics §9): as the report says,
 // else as its rules and inventories show.
 func products(r *redoubt.Report, sightings []Sighting) redoubt.Products {
 	p := r.Products

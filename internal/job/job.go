@@ -1,5 +1,5 @@
 // Package job runs durable work: what a request stored and answered for, and
-// what must survive a crash and a restart (decisions §11).
+// what must survive a crash and a restart (semantics §11).
 //
 // A job is a row with a lease. A worker claims it, renews the lease while it
 // works, and stores the result; a lease that ran out frees the job for another

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Source is that of what scanners report that are served policies (decisions
+// Source is that of what scanners report that are served policies (semantics
 // §4): only its findings follow what policies leave out.
 const Source = "semgrep"
 
@@ -29,7 +29,7 @@ type Storage interface {
 }
 
 // Save makes a policy, or changes the one of the id. In the same transaction it
-// removes the findings on paths that the policy now leaves out (decisions §10),
+// removes the findings on paths that the policy now leaves out (semantics §10),
 // on every ref of the projects that it is for, and returns how many there were:
 // a scan that follows does not look there, and would take them for fixed.
 func Save(ctx context.Context, tx Storage, p redoubt.Policy) (_ redoubt.Policy, removed int, err error) {

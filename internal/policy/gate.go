@@ -105,7 +105,7 @@ func reached(f *redoubt.Finding) bool {
 }
 
 // PrimaryAfter is the primary branch as it is once the scan is applied: the
-// first branch fully scanned becomes it (decisions §7).
+// first branch fully scanned becomes it (semantics §7).
 func PrimaryAfter(p redoubt.Project, scan redoubt.Scan) string {
 	if p.PrimaryBranch == "" && p.DefaultBranch == "" && scan.Full && strings.HasPrefix(scan.Ref, "refs/heads/") {
 		return scan.Ref

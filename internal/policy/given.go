@@ -7,7 +7,7 @@ import (
 )
 
 // Given is what a project is given: the policies that are for it, and their
-// rules (decisions §10).
+// rules (semantics §10).
 type Given struct {
 	Policies []redoubt.Policy
 	// Rules has each rule once, as the strictest of its policies has it, in the

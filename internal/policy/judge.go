@@ -25,7 +25,7 @@ type GateStorage interface {
 }
 
 // GivenTo reads what a project is given of the policies as they are now, and
-// which rules that nobody serves block it (decisions §10).
+// which rules that nobody serves block it (semantics §10).
 func GivenTo(ctx context.Context, s GateStorage, project redoubt.Project) (Given, error) {
 	policies, err := s.Policies(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func GivenTo(ctx context.Context, s GateStorage, project redoubt.Project) (Given
 	return g, nil
 }
 
-// Judge judges one scan by what the primary branch had before it (decisions
+// Judge judges one scan by what the primary branch had before it (semantics
 // §10), for scanners that report by themselves and for imports.
 type Judge struct {
 	s         GateStorage

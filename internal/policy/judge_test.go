@@ -50,7 +50,7 @@ func (b *bench) LineagesOf(_ context.Context, _ int64, ids []redoubt.Identity) (
 
 // TestJudge holds what a scan of a branch is compared with: the primary branch
 // before it, in its own source and among what the advisories say, by rules that
-// nobody serves as by others (decisions §10).
+// nobody serves as by others (semantics §10).
 func TestJudge(t *testing.T) {
 	finding := func(n byte, rule string, change func(*redoubt.Finding)) redoubt.Finding {
 		f := redoubt.Finding{ID: int64(n) + 100, Identity: redoubt.Identity{Hash: redoubt.Digest{n}}, RuleName: rule, Path: "p", State: redoubt.Unresolved, IssueType: redoubt.SAST}

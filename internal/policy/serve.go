@@ -44,7 +44,7 @@ func (g Given) Ignored() [][2]any {
 }
 
 // Document is the rules of the products as scanners get them: as they were
-// added, but for the actions, since the gate is the server's (decisions §10),
+// added, but for the actions, since the gate is the server's (semantics §10),
 // and with their policy and version. Where only is not empty, no others are in
 // it.
 func Document(rules []redoubt.ServedRule, policies []redoubt.Policy, products redoubt.Products, only []string) (json.RawMessage, error) {

@@ -90,7 +90,7 @@ func vulnerableOf(v *cdx.Vulnerability, p *part, versions []cdx.AffectedVersions
 // upgradeTo is how Trivy recommends: "Upgrade lodash to version 4.17.21".
 var upgradeTo = regexp.MustCompile(`(?i)^upgrade \S+ to versions? ([0-9A-Za-z][^;\s]*(?:, [^;\s]+)*)`)
 
-// shownID is the CVE among the vulnerability's ids, else its own (decisions §14).
+// shownID is the CVE among the vulnerability's ids, else its own (semantics §14).
 func shownID(v *cdx.Vulnerability) string {
 	if !strings.HasPrefix(v.ID, "CVE-") {
 		for _, r := range list(v.References) {
@@ -102,7 +102,7 @@ func shownID(v *cdx.Vulnerability) string {
 	return text(v.ID).name()
 }
 
-// severityOfRatings follows decisions §14: the score of CVSS 4, else of 3,
+// severityOfRatings follows semantics §14: the score of CVSS 4, else of 3,
 // else the word of any rating, else medium.
 func severityOfRatings(ratings []cdx.VulnerabilityRating) redoubt.Severity {
 	for _, method := range []cdx.ScoringMethod{cdx.ScoringMethodCVSSv4, cdx.ScoringMethodCVSSv31, cdx.ScoringMethodCVSSv3} {

@@ -6,7 +6,7 @@
 // streamed item by item; bills of materials and lockfiles, which are small,
 // are read whole. Every input is taken to be hostile: sizes, nesting, strings
 // and paths are bounded (see Limits), and raw secrets never leave the package
-// (decisions §16).
+// (semantics §16).
 //
 // A file that is not whole is an error and gives no report at all, for half a
 // report would close findings that the other half holds. One bad item of a

@@ -70,7 +70,7 @@ var (
 
 // alien says why a file is not what its name says: an empty list of
 // dependencies would be taken for the truth, and drop those that are known
-// (decisions §15).
+// (semantics §15).
 type alien struct{ reason string }
 
 func (a *alien) Error() string { return a.reason }

@@ -66,7 +66,7 @@ func TestLockfilesEmpty(t *testing.T) {
 }
 
 // TestLockfilesOfOthers: what is no lockfile of that name is an error, and not
-// a statement that there are no dependencies (decisions §15).
+// a statement that there are no dependencies (semantics §15).
 func TestLockfilesOfOthers(t *testing.T) {
 	for _, c := range lockfileCases {
 		for what, text := range notLockfiles() {

@@ -120,7 +120,7 @@ type leak struct {
 	severity redoubt.Severity
 }
 
-// leaked takes a secret, of which only a keyed hash stays (decisions §16). The
+// leaked takes a secret, of which only a keyed hash stays (semantics §16). The
 // secret is remembered even where the finding is refused.
 func (n *native) leaked(l leak) {
 	match := &redoubt.SecretMatch{

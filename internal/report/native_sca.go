@@ -85,7 +85,7 @@ func spelling(ecosystem, name string) string {
 }
 
 // knownAs is the CVE among the ids of a vulnerability, else its own
-// (decisions §14).
+// (semantics §14).
 func knownAs(id string, aliases texts) string {
 	ids := append([]string{id}, aliases.names()...)
 	cves := slices.DeleteFunc(slices.Clone(ids), func(s string) bool { return !strings.HasPrefix(s, "CVE-") })

@@ -8,7 +8,7 @@ import (
 
 // Reading reads the files of one upload. The zero Reading is ready to use.
 //
-// Its files share what they know of secrets (decisions §16): one that any of
+// Its files share what they know of secrets (semantics §16): one that any of
 // them tells is taken out of all, and a rule that any of them calls one for
 // secrets is one in all, whichever came first. So a reading gives nothing out
 // before all of it is read. All of its options must have the same key.

@@ -15,19 +15,19 @@ type Options struct {
 	Name string
 	// Format is what to read the file as; empty detects it.
 	Format Format
-	// Category makes a source of its own of the same tool (decisions §4). It
+	// Category makes a source of its own of the same tool (semantics §4). It
 	// beats the category that a report names itself.
 	Category string
 	// Root is the folder of the checkout on the machine that scanned. Absolute
 	// paths below it become paths of the repository; those below roots that
 	// the report itself tells do so anyway.
 	Root string
-	// Key is the server's key for hashes of secrets (decisions §16). Without
+	// Key is the server's key for hashes of secrets (semantics §16). Without
 	// one no secret is hashed, and equal ones cannot be told from others.
 	Key []byte
 	// RuleText returns a rule of that exact name as Semgrep has it, in JSON, or
 	// nil. With it, ids that Semgrep's JSON lacks are computed where it tells
-	// what goes into them (decisions §4). It may be nil.
+	// what goes into them (semantics §4). It may be nil.
 	RuleText func(name string) []byte
 	// Limits bound the file; zero members take their default.
 	Limits Limits

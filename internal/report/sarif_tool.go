@@ -71,7 +71,7 @@ func traitsOf(driver text) traits {
 }
 
 // toolName is a driver's name in lower case with hyphens. semgrep and opengrep
-// are one tool (decisions §4), whatever the engine.
+// are one tool (semantics §4), whatever the engine.
 func toolName(driver text) string {
 	name := strings.ToLower(strings.Join(strings.Fields(driver.name()), "-"))
 	switch {

@@ -34,7 +34,7 @@ const (
 const maxPiece = 128
 
 // redactor remembers the raw secrets of a report to take them out of all of it
-// (decisions §16).
+// (semantics §16).
 type redactor struct {
 	key      []byte
 	whole    map[string]bool        // secrets, taken out of everything

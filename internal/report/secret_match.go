@@ -12,7 +12,7 @@ import (
 // takeOf remembers a secret and says what identifies it: itself or, of
 // Semgrep's, the lines that hold it. A scan that Semgrep uploads itself does not
 // hold the secret but the same hash of those lines, and the two are one source
-// (decisions §4, §16).
+// (semantics §4, §16).
 func (r *redactor) takeOf(tool string, match *redoubt.SecretMatch, secret string, lines redoubt.Digest) {
 	match.Hash = r.take(secret)
 	if tool == semgrepTool && match.Hash != (redoubt.Digest{}) {

@@ -9,7 +9,7 @@ import (
 )
 
 // ruleTraits are what a rule says of itself that may tell that it looks for
-// secrets (decisions §16).
+// secrets (semantics §16).
 type ruleTraits struct {
 	name                       string
 	product                    text

@@ -12,7 +12,7 @@ import (
 )
 
 // semgrep reads the JSON of semgrep and opengrep, which are one tool to us
-// (decisions §4).
+// (semantics §4).
 //
 // What the run looked at comes from paths.scanned. Taken out of it, and told
 // as skipped, are files with an error of their own, be it a timeout or a

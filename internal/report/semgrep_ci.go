@@ -15,7 +15,7 @@ import (
 // A secret is not in the upload, and the scanner's ids and hashes of it are
 // unkeyed, so they could be guessed: kept is only its code_hash under the
 // server's key, which identifies it as long as its line stays. A report of
-// Semgrep's has the line, and so gives the same identity (decisions §16).
+// Semgrep's has the line, and so gives the same identity (semantics §16).
 func ReadCIResults(r io.Reader, o Options) (*Reading, error) {
 	var one Reading
 	o.secrets = one.redactor(o.Key)
@@ -44,7 +44,7 @@ type CICompletion struct {
 	// whether the scan looked for lockfiles at all its rules tell.
 	Inventories []redoubt.Inventory
 	// Unresolved names the lockfiles, or manifests without one, that the
-	// scanner found and says nothing about (decisions §15). Unread are those of
+	// scanner found and says nothing about (semantics §15). Unread are those of
 	// them that it could not read; it did not try the others, as of a part of
 	// the repository that a diff scan found unchanged.
 	Unresolved, Unread []string

@@ -115,7 +115,7 @@ func (md *semgrepMetadata) rule(name string, severity text, isSCA bool) *redoubt
 		Name:      name,
 		IssueType: redoubt.SAST,
 		Severity:  firstOf(severityOf(string(severity)), redoubt.SeverityMedium),
-		// The contract has no word for a confidence not told (decisions §2).
+		// The contract has no word for a confidence not told (semantics §2).
 		Confidence:           firstOf(confidenceOf(string(md.Confidence)), redoubt.ConfidenceMedium),
 		Category:             text(md.Category.first()).name(),
 		Subcategories:        md.Subcategory.names(),
@@ -130,7 +130,7 @@ func (md *semgrepMetadata) rule(name string, severity text, isSCA bool) *redoubt
 		Mode:                 md.mode(),
 	}
 	switch {
-	case isSCA: // its findings are as bad as the package (decisions §4)
+	case isSCA: // its findings are as bad as the package (semantics §4)
 		r.IssueType, r.Severity = redoubt.SCA, firstOf(severityOf(string(md.SCASeverity)), r.Severity)
 	case words.isSecret():
 		r.IssueType = redoubt.Secrets

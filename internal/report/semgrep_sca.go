@@ -52,7 +52,7 @@ func (s *semgrep) dependency(m *semgrepResult, rule *semgrepRule, path string) *
 	}
 }
 
-// reachability follows decisions §4: what kind of rule it is comes first, then
+// reachability follows semantics §4: what kind of rule it is comes first, then
 // what the scanner found.
 func (r *semgrepRule) reachability(sca *semgrepSCA) redoubt.Reachability {
 	switch r.meta.SCAKind {

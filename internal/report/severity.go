@@ -8,7 +8,7 @@ import (
 )
 
 // severityWords are the words of all tools. Semgrep's are INFO, WARNING, ERROR
-// and, newer, the four names (decisions §4); SARIF's are note, warning, error.
+// and, newer, the four names (semantics §4); SARIF's are note, warning, error.
 var severityWords = map[string]redoubt.Severity{
 	"critical": redoubt.SeverityCritical,
 	"high":     redoubt.SeverityHigh, "error": redoubt.SeverityHigh, "important": redoubt.SeverityHigh,
@@ -23,7 +23,7 @@ func severityOf(word string) redoubt.Severity {
 }
 
 // severityOfScore places a score from 0 to 10 as CVSS does: critical from 9,
-// high from 7, medium from 4 (decisions §14).
+// high from 7, medium from 4 (semantics §14).
 func severityOfScore(score float64) redoubt.Severity {
 	switch {
 	case score >= 9:
@@ -59,7 +59,7 @@ func confidenceOf(word string) redoubt.Confidence {
 }
 
 // firstOf returns the first value that says something. Severities and
-// confidences are never empty in an answer (decisions §2), so the last one is a
+// confidences are never empty in an answer (semantics §2), so the last one is a
 // default.
 func firstOf[T comparable](values ...T) T {
 	var zero T

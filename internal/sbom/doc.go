@@ -1,5 +1,5 @@
 // Package sbom writes bills of materials: what projects depend on, and the
-// supply-chain findings about it, as CycloneDX or SPDX documents (decisions
+// supply-chain findings about it, as CycloneDX or SPDX documents (semantics
 // §11); and what was decided about those findings alone, as OpenVEX.
 //
 // It is pure but for the storage that Export declares: Content goes in, a

@@ -14,7 +14,7 @@ import (
 // cursors makes and reads positions in lists. Each carries a checksum, under a
 // key of the server, over the list it belongs to: operation, deployment, filter
 // and what the caller may see. Altered, or with other filters, it is refused
-// (decisions §3).
+// (semantics §3).
 type cursors struct{ key []byte }
 
 // list is what a cursor belongs to. The filter is any value that encodes the

@@ -191,7 +191,7 @@ var indexed = regexp.MustCompile(`\[\d*\]$`)
 
 // canonicalQuery writes the parameters that an operation knows in one spelling:
 // lists repeated, whether they came so, joined by commas, or as name[] or
-// name[0] (decisions §2). Others are left out: they are ignored.
+// name[0] (semantics §2). Others are left out: they are ignored.
 func canonicalQuery(raw string, known map[string]param) (string, error) {
 	sent, err := url.ParseQuery(raw)
 	if err != nil {

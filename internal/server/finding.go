@@ -20,7 +20,7 @@ type findingsInput struct {
 }
 
 // Resolve turns the parameters into a filter, and refuses those that the
-// contract ties to the other issue type (decisions §4).
+// contract ties to the other issue type (semantics §4).
 func (in *findingsInput) Resolve(ctx huma.Context) []error {
 	var bad faults
 	q := &in.FindingsQuery
@@ -104,7 +104,7 @@ func (c *call) listFindings(ctx context.Context, in *findingsInput) (writer, err
 	return findingsPage{page, in.filter.IssueType}, nil
 }
 
-// findingsPage writes both lists, one of which is empty (decisions §2).
+// findingsPage writes both lists, one of which is empty (semantics §2).
 type findingsPage struct {
 	page      *index.Page
 	issueType redoubt.IssueType

@@ -14,7 +14,7 @@ import (
 )
 
 // importGate judges the reports of an upload as scans are judged that report by
-// themselves (decisions §10).
+// themselves (semantics §10).
 type importGate struct {
 	tx     *store.Tx
 	given  *policy.Given // to the project, once a report of it is seen

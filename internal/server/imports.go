@@ -26,7 +26,7 @@ const (
 
 // importReports reads reports from the body as it comes in, and takes all of
 // them in within one transaction. Nothing is kept of the body on the way, and
-// secrets in it are gone before anything is written (decisions §16). With a key,
+// secrets in it are gone before anything is written (semantics §16). With a key,
 // what is compared is the files and fields, not how the form puts them.
 func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
 	room := &portion{of: &c.server.intake}
@@ -69,7 +69,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 }
 
 // mayTake refuses a name that the token's globs allow but that is an old one of
-// a project which they leave out, as if there were none (decisions §12).
+// a project which they leave out, as if there were none (semantics §12).
 func (c *call) mayTake(ctx context.Context, name string) error {
 	p, err := c.tx.ProjectByName(ctx, name)
 	switch {

@@ -34,7 +34,7 @@ func (f *faults) addInvalid(err error, known func(location string) bool) {
 }
 
 // copies checks the members of a body that repeat a part of the path: they may
-// be absent, but not differ (decisions §1).
+// be absent, but not differ (semantics §1).
 func copies(ctx huma.Context, body any) []error {
 	c := callOf(ctx.Context())
 	var bad faults
@@ -80,7 +80,7 @@ func single(value string) []string {
 	return []string{value}
 }
 
-// refFilter is a ref in full; empty where it sets no filter (decisions §4).
+// refFilter is a ref in full; empty where it sets no filter (semantics §4).
 func refFilter(ref string) string {
 	if ref == "" || ref == redoubt.DefaultRefFilter {
 		return ""

@@ -35,7 +35,7 @@ func (p *problem) ContentType(string) string { return problemType }
 
 const problemType = "application/problem+json"
 
-// statusOf is decisions §3, row by row.
+// statusOf is semantics §3, row by row.
 var statusOf = map[string]int{
 	api.CodeInvalidArgument:      http.StatusBadRequest,
 	api.CodeUnauthenticated:      http.StatusUnauthorized,
@@ -51,7 +51,7 @@ var statusOf = map[string]int{
 }
 
 // notFound is the one text for what is missing and for what is another tenant's
-// (decisions §1).
+// (semantics §1).
 const notFound = "Not found: there is none, or this token may not see it. Check the address and the deployment of the token."
 
 // retryAfter is what a busy server asks for.

@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// deleteRef takes a ref out of a project (decisions §5). Once it is gone, the
+// deleteRef takes a ref out of a project (semantics §5). Once it is gone, the
 // same request answers the same again.
 func (c *call) deleteRef(ctx context.Context, in *api.DeleteRefQuery) (*api.DeleteRefResponse, error) {
 	if redoubt.CheckProjectName(in.Project) != nil {

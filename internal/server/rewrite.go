@@ -9,7 +9,7 @@ import (
 // canonicalPath lets one plain pattern serve all spellings of a path: it
 // collapses repeated slashes, without a redirect that would lose a body, and
 // turns the slashes of a project's name into %2F, which no router does
-// (decisions §1).
+// (semantics §1).
 func canonicalPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		escaped := r.URL.EscapedPath()

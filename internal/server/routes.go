@@ -6,7 +6,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// Scope is what a token must carry to use a route (decisions §12).
+// Scope is what a token must carry to use a route (semantics §12).
 type Scope string
 
 // Scopes of routes.

@@ -90,7 +90,7 @@ func formatOf(f *api.FormatVersion, bad *faults) (redoubt.SBOMFormat, string) {
 	return format, "1.5"
 }
 
-// createSBOMExport stores the job and answers at once (decisions §11).
+// createSBOMExport stores the job and answers at once (semantics §11).
 func (c *call) createSBOMExport(ctx context.Context, in *sbomInput) (*api.CreateSBOMExportResponse, error) {
 	input, err := json.Marshal(in.request)
 	if err != nil {

@@ -105,7 +105,7 @@ type secretModes struct {
 }
 
 // of is what a rule does to a build of a project; the strictest of several
-// policies counts (decisions §10).
+// policies counts (semantics §10).
 func (m secretModes) of(p redoubt.Project, rule string) redoubt.PolicyMode {
 	var best redoubt.Stance
 	for _, s := range m.stances[rule] {

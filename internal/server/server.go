@@ -31,7 +31,7 @@ type Config struct {
 	// SigningKey signs download addresses and cursors; all servers of one
 	// store have the same. At least 16 bytes.
 	SigningKey []byte
-	// SecretKey hashes secrets in imported reports (decisions §16).
+	// SecretKey hashes secrets in imported reports (semantics §16).
 	SecretKey []byte
 	// PublicURL is how others reach the server, without a slash at the end.
 	// Empty takes what each request asked for.

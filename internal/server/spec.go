@@ -94,7 +94,7 @@ func specConfig() huma.Config {
 		Formats:       map[string]huma.Format{"application/json": format, "json": format},
 		DefaultFormat: "application/json",
 	}
-	c.AllowAdditionalPropertiesByDefault = true // unknown members are ignored (decisions §2)
+	c.AllowAdditionalPropertiesByDefault = true // unknown members are ignored (semantics §2)
 	for _, t := range tags {
 		c.Tags = append(c.Tags, &huma.Tag{Name: t.name, Description: t.words})
 	}

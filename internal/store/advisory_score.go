@@ -84,7 +84,7 @@ func (s *Store) PutExploited(ctx context.Context, list []redoubt.KEV) error {
 
 // RefreshScores writes the EPSS scores of what supply-chain findings are about
 // to their lineages, and whether it is known to be exploited, where that
-// changed, and touches nothing else of them (decisions §14). Of several CVEs of
+// changed, and touches nothing else of them (semantics §14). Of several CVEs of
 // one vulnerability the highest score counts. Ref empty means all of the
 // deployment.
 func (tx *Tx) RefreshScores(ctx context.Context, projectID int64, ref string) error {

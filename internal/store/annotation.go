@@ -9,7 +9,7 @@ import (
 )
 
 // Annotate changes what no scanner brings of a lineage, with an audit event of
-// what it was and is (decisions §4). What edit leaves as it was changes
+// what it was and is (semantics §4). What edit leaves as it was changes
 // nothing. An unknown lineage is redoubt.ErrNotFound.
 func (tx *Tx) Annotate(ctx context.Context, lineageID int64, edit func(*redoubt.Annotations)) error {
 	l, err := one(ctx, tx, scanLineage, `SELECT `+lineageColumns+` FROM lineage WHERE deployment_id = $1 AND id = $2`, lineageID)

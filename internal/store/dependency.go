@@ -22,7 +22,7 @@ const (
 
 // Dependencies lists what is in force on the primary branches, by id, after the
 // one with the given id, limit at most, and tells whether there are more
-// (decisions §8). Ids only grow, so a boundary between pages repeats and loses
+// (semantics §8). Ids only grow, so a boundary between pages repeats and loses
 // no row that stays. Version bounds that are none are a redoubt.InvalidError.
 func (tx *Tx) Dependencies(ctx context.Context, f redoubt.DependencyFilter, afterID int64, limit int) ([]redoubt.Dependency, bool, error) {
 	q, err := tx.newDependencyQuery(ctx, f)

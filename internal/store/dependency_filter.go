@@ -9,7 +9,7 @@ import (
 )
 
 // versionMatcher is what a filter asks of a package's name and version
-// (decisions §8). It looks at names before it looks at versions.
+// (semantics §8). It looks at names before it looks at versions.
 type versionMatcher struct {
 	part     string // of the name, in lower case; empty for any
 	exact    string // the version; empty for any

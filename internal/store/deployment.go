@@ -51,7 +51,7 @@ func (s *Store) Deployments(ctx context.Context) (list []redoubt.Deployment, err
 }
 
 // Deployment finds a tenant: all digits are an id, anything else is a slug
-// (decisions §1).
+// (semantics §1).
 func (s *Store) Deployment(ctx context.Context, idOrSlug string) (d redoubt.Deployment, err error) {
 	column, key := "slug", any(idOrSlug)
 	if idOrSlug != "" && strings.Trim(idOrSlug, "0123456789") == "" {
@@ -77,7 +77,7 @@ type deploymentImage struct {
 }
 
 // CreateDeployment makes a tenant with one default policy per product
-// (decisions §10), and does first what is to be done in it, all in one
+// (semantics §10), and does first what is to be done in it, all in one
 // transaction. No name means the slug. A slug that is taken is
 // redoubt.ErrConflict.
 func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redoubt.Actor, first ...func(context.Context, *Tx) error) (d redoubt.Deployment, err error) {

@@ -137,7 +137,7 @@ func (tx *Tx) Finding(ctx context.Context, id int64) (Occurrence, error) {
 }
 
 // NewFindingIDs reserves n ids, which count up per deployment and fit uint32
-// (decisions §4). A deployment that used them up gets redoubt.ErrTooLarge.
+// (semantics §4). A deployment that used them up gets redoubt.ErrTooLarge.
 func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
 	if n <= 0 {
 		return nil, nil

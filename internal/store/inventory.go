@@ -25,7 +25,7 @@ func scanInventory(r row) (i inventory, err error) {
 
 // PutInventory makes the statement the one in force about its lockfile, keeping
 // the ids of rows that stay, and returns how many rows came and went
-// (decisions §15). A statement older than the one in force changes nothing. One
+// (semantics §15). A statement older than the one in force changes nothing. One
 // that says the same, as its digest tells, takes over as source and changes no
 // row.
 func (tx *Tx) PutInventory(ctx context.Context, s redoubt.InventoryStatement) (added, removed int, err error) {
@@ -81,7 +81,7 @@ func (tx *Tx) restate(ctx context.Context, before, now inventory) error {
 
 // DropInventories removes what the source stated of the ref until a time, or
 // with no source what any did, but for the lockfiles to keep, and returns the
-// paths dropped, sorted by their bytes (decisions §15).
+// paths dropped, sorted by their bytes (semantics §15).
 func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) ([]string, error) {
 	kept := make(map[string]bool, len(keep))
 	for _, path := range keep {

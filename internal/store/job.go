@@ -25,7 +25,7 @@ type jobImage struct {
 	Input string `json:"input"`
 }
 
-// AddJob queues work, due at once, and returns it with its id (decisions §11).
+// AddJob queues work, due at once, and returns it with its id (semantics §11).
 // Kind, token and input are the caller's; the token must be unguessable.
 func (tx *Tx) AddJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error) {
 	j, err := tx.insertJob(ctx, j, "")

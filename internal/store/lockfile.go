@@ -14,7 +14,7 @@ const lockfileStep = 100
 // Lockfiles lists the lockfiles of a project's primary branch that hold
 // dependencies which the filter keeps, with their count, by id, after the one
 // with the given id, limit at most, and tells whether there are more
-// (decisions §8). An unknown project has none.
+// (semantics §8). An unknown project has none.
 func (tx *Tx) Lockfiles(ctx context.Context, projectID int64, f redoubt.DependencyFilter, afterID int64, limit int) ([]redoubt.LockfileSummary, bool, error) {
 	list := []redoubt.LockfileSummary{}
 	if len(f.ProjectIDs) > 0 && !slices.Contains(f.ProjectIDs, projectID) {

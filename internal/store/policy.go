@@ -27,7 +27,7 @@ func policyValues(p redoubt.Policy) []any {
 }
 
 // defaultPolicies are those that every deployment starts with, one per product
-// (decisions §10).
+// (semantics §10).
 var defaultPolicies = []redoubt.Policy{
 	{Name: "Code", Slug: "code", Product: redoubt.SAST, Default: true},
 	{Name: "Supply chain", Slug: "supply-chain", Product: redoubt.SCA, Default: true},
@@ -121,7 +121,7 @@ func (tx *Tx) UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoub
 
 // DeletePolicy drops a policy with its list of rules; the rules' versions stay,
 // and the next full scan removes the findings of those that no other policy of
-// a project has (decisions §5). The default policy of a product stays:
+// a project has (semantics §5). The default policy of a product stays:
 // redoubt.ErrConflict.
 func (tx *Tx) DeletePolicy(ctx context.Context, id int64) error {
 	p, err := tx.Policy(ctx, id)

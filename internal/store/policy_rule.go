@@ -82,7 +82,7 @@ type ruleModeImage struct {
 	Mode string `json:"mode"`
 }
 
-// SetRuleMode decides what a rule of a policy does to builds (decisions §10).
+// SetRuleMode decides what a rule of a policy does to builds (semantics §10).
 // The rule now answers who changed it; a mode that it has already changes
 // nothing. An unknown policy or rule is redoubt.ErrNotFound.
 func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, mode redoubt.PolicyMode) (redoubt.PolicyRule, error) {

@@ -71,7 +71,7 @@ func (tx *Tx) Project(ctx context.Context, id int64) (redoubt.Project, error) {
 }
 
 // ProjectByName finds the project of a name, else the one that last had it
-// (decisions §7). Names are compared exactly.
+// (semantics §7). Names are compared exactly.
 func (tx *Tx) ProjectByName(ctx context.Context, name string) (redoubt.Project, error) {
 	p, err := tx.projectWhere(ctx, `AND name = $2`, name)
 	if errors.Is(err, redoubt.ErrNotFound) {

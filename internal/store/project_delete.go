@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// DeleteProject drops a project and all of it but the audit trail (decisions
+// DeleteProject drops a project and all of it but the audit trail (semantics
 // §5). Its names are free again.
 func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	p, err := tx.Project(ctx, id)

@@ -11,7 +11,7 @@ import (
 )
 
 // ProjectForScan finds the project that a scan is of: by its host's id, then by
-// name, then by old name; unknown, it makes one (decisions §7). One that is
+// name, then by old name; unknown, it makes one (semantics §7). One that is
 // known stays as it is: whether the scan counts is not decided yet.
 func (tx *Tx) ProjectForScan(ctx context.Context, scan redoubt.Project) (redoubt.Project, error) {
 	if err := redoubt.CheckProjectName(scan.Name); err != nil {
@@ -26,7 +26,7 @@ func (tx *Tx) ProjectForScan(ctx context.Context, scan redoubt.Project) (redoubt
 
 // UpdateProjectByScan takes over what a scan that counts tells of its project.
 // Known by its host's id under another name, the project is renamed, unless
-// another one has that name (decisions §7). A URL, an id or tags that the scan
+// another one has that name (semantics §7). A URL, an id or tags that the scan
 // brings replace what is stored; what it does not tell stays.
 func (tx *Tx) UpdateProjectByScan(ctx context.Context, projectID int64, scan redoubt.Project) (redoubt.Project, error) {
 	known, err := tx.Project(ctx, projectID)
@@ -83,7 +83,7 @@ func (tx *Tx) nameFor(ctx context.Context, p redoubt.Project, name string) (stri
 }
 
 // ScanApplied notes on the project that a scan was applied. The first branch
-// fully scanned becomes the default branch (decisions §7). The time of the
+// fully scanned becomes the default branch (semantics §7). The time of the
 // latest scan is told by the scan itself: it is neither a change of the index
 // nor an audit event.
 func (tx *Tx) ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error {

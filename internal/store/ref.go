@@ -10,7 +10,7 @@ import (
 
 // DeleteRef takes a branch that is no more out of a project: its occurrences
 // become removed and its inventory is dropped, triage stays with the lineages,
-// and all returns with the next scan of it (decisions §5). The primary branch is
+// and all returns with the next scan of it (semantics §5). The primary branch is
 // refused; a ref that no scan told of is redoubt.ErrNotFound.
 func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error {
 	p, err := tx.Project(ctx, projectID)
@@ -77,7 +77,7 @@ func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (
 }
 
 // forgetUploads lets no coming upload pass for a repeat of one before: what it
-// says again returns (decisions §5).
+// says again returns (semantics §5).
 func (tx *Tx) forgetUploads(ctx context.Context, projectID int64, ref string) error {
 	_, err := tx.exec(ctx, `UPDATE scan SET digest = $4 WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest <> $4`,
 		projectID, ref, redoubt.Digest{})
@@ -92,7 +92,7 @@ type staleRef struct {
 
 // ExpireRefs deletes, as DeleteRef does, the refs whose newest scan started
 // before the given time, but for primary branches, and returns how many there
-// were (decisions §5).
+// were (semantics §5).
 func (tx *Tx) ExpireRefs(ctx context.Context, before time.Time) (int, error) {
 	scanStale := func(r row) (s staleRef, err error) { return s, r.Scan(&s.projectID, &s.ref) }
 	stale, err := many(ctx, tx, scanStale, `SELECT project_id, ref FROM scan AS s WHERE deployment_id = $1

@@ -48,7 +48,7 @@ func (tx *Tx) Rule(ctx context.Context, id int64) (redoubt.Rule, error) {
 // order given. Names that no policy lists enter the default one of their product
 // with the mode they ask for, else monitor, not served; a new content of a known
 // name becomes what the policies show, completed with what only the one before
-// tells (decisions §10).
+// tells (semantics §10).
 func (tx *Tx) PutRules(ctx context.Context, rules []*redoubt.Rule) ([]int64, error) {
 	contents := make([]ruleContent, len(rules))
 	names := make([]string, len(rules))

@@ -85,7 +85,7 @@ type Serving struct {
 	Text     []byte             // JSON, in the scanner's own rule language
 	Checked  bool               // whether the scanner itself has parsed the text
 	Starter  bool               // it comes with the server
-	Mode     redoubt.PolicyMode // 0 keeps that of a rule which the policy serves; else monitor (decisions §10)
+	Mode     redoubt.PolicyMode // 0 keeps that of a rule which the policy serves; else monitor (semantics §10)
 	PolicyID int64              // 0 for the default policy of its product
 }
 
@@ -216,7 +216,7 @@ func (tx *Tx) addVersion(ctx context.Context, s *Serving) error {
 
 // RemoveRule takes a rule out of a policy: it serves it no more, and the next
 // full scan of a project that no other policy gives it removes its findings
-// (decisions §5). An unknown one is redoubt.ErrNotFound.
+// (semantics §5). An unknown one is redoubt.ErrNotFound.
 func (tx *Tx) RemoveRule(ctx context.Context, policyID int64, name string) error {
 	p, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+listed+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, name)
 	if err != nil {

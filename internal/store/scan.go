@@ -114,7 +114,7 @@ func (tx *Tx) appliedAt(s redoubt.Scan) int64 {
 }
 
 // Stream tells what stands on a project's ref as a source sees it: the order
-// of decisions §5. The commit is that of the upload to judge: superseded is one
+// of semantics §5. The commit is that of the upload to judge: superseded is one
 // that was applied here before another one was. An upload that tells no commit
 // neither is superseded nor supersedes, nor does one that the deletion of its
 // ref made forgotten: what is scanned again returns.

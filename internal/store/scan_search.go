@@ -18,7 +18,7 @@ type ScanCursor struct {
 }
 
 // Scans lists the scans that a filter selects after the cursor, latest start
-// first, then highest id (decisions §9), limit at most, and tells whether there
+// first, then highest id (semantics §9), limit at most, and tells whether there
 // are more. Statuses are judged at Now; those of the scans returned are as
 // stored, see redoubt.Scan.StatusAt.
 func (tx *Tx) Scans(ctx context.Context, f redoubt.ScanFilter, after ScanCursor, limit int) (scans []redoubt.Scan, more bool, err error) {

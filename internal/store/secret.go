@@ -14,7 +14,7 @@ const secretStep = 5000
 
 // SecretsPage lists secrets with all that is kept of them, by id, after the one
 // with the given id, limit at most, and tells whether there are more. Removed
-// ones are not listed (decisions §4).
+// ones are not listed (semantics §4).
 func (tx *Tx) SecretsPage(ctx context.Context, f redoubt.SecretFilter, afterID int64, limit int) ([]Occurrence, bool, error) {
 	seen, all, err := tx.seenIDs(ctx, f.Visible)
 	if err != nil {

@@ -105,7 +105,7 @@ func (q *session) in(column string, n int, values any) (condition string, arg an
 }
 
 // sequence names a run of ids that nothing ever repeats, across all tenants
-// (decisions §4: global, and below 2^53; projects' fit uint32).
+// (semantics §4: global, and below 2^53; projects' fit uint32).
 type sequence string
 
 // The sequences, one per table with such ids.

@@ -10,7 +10,7 @@
 // All work on a tenant happens inside View or Update, which carry the
 // deployment: every statement of a Tx gets its id as $1, so one that forgets
 // the tenant does not run. What belongs to another tenant answers
-// redoubt.ErrNotFound, as if it did not exist (decisions §1).
+// redoubt.ErrNotFound, as if it did not exist (semantics §1).
 package store
 
 import (

@@ -9,7 +9,7 @@ import (
 )
 
 // UpdateTriage writes each event's After to its lineage and appends the event
-// to the trail, which nothing rewrites (decisions §6). Several events of one
+// to the trail, which nothing rewrites (semantics §6). Several events of one
 // lineage count in the order given. A lineage that already has that triage is
 // left alone; an unknown one is redoubt.ErrNotFound.
 func (tx *Tx) UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error {

@@ -44,7 +44,7 @@ func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Co
 // not at all. It locks the deployment first, so the writers of one tenant come
 // one after the other, wherever they run, and the clock rises strictly from
 // commit to commit even where the server's stands still or steps back
-// (decisions §4). If any answer changed, the deployment's version grows by one.
+// (semantics §4). If any answer changed, the deployment's version grows by one.
 //
 // An unknown deployment is redoubt.ErrNotFound; a database that is busy, gone
 // or closed is redoubt.ErrUnavailable. fn must not call Update again.

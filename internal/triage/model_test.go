@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// model says what a valid request does, from decisions §6, finding by finding:
+// model says what a valid request does, from semantics §6, finding by finding:
 // the ids it answers, and the triage of every lineage afterwards.
 func model(w *world, r Request) (ids []int64, after map[int64]redoubt.Triage) {
 	after = map[int64]redoubt.Triage{}

@@ -38,7 +38,7 @@ type Result struct {
 }
 
 // Apply makes the decision, whole or not at all: the store's transaction is one
-// (decisions §6). Triage hangs on the lineage, so it holds on every ref, also
+// (semantics §6). Triage hangs on the lineage, so it holds on every ref, also
 // where a ref was filtered for. Each lineage that changes gets one line in the
 // trail. A request that is not allowed is a *redoubt.InvalidError, with all its
 // faults, and nothing is written; other errors are those of store and selector.

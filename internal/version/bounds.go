@@ -21,7 +21,7 @@ var operators = []string{">=", "<=", "==", ">", "<", "="}
 
 // ParseRange reads a lower and an upper bound; empty ones do not bound. Both
 // are inclusive unless an operator in front says otherwise: >= > <= < = ==, on
-// either side (decisions §8). An operator without a version is an error.
+// either side (semantics §8). An operator without a version is an error.
 func ParseRange(lower, upper string) (Range, error) {
 	var r Range
 	for _, side := range []struct{ text, operator string }{{lower, ">="}, {upper, "<="}} {

@@ -1,4 +1,4 @@
-// Package lifemodel is decisions §4 and §5 said once more, for one project, as
+// Package lifemodel is semantics §4 and §5 said once more, for one project, as
 // slowly and plainly as possible: identities are strings, everything is
 // searched for. Tests drive it beside the real thing.
 //

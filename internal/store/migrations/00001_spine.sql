@@ -60,7 +60,7 @@ CREATE TABLE project (
 );
 CREATE INDEX project_repo_id ON project (deployment_id, repo_id);
 
--- project_alias keeps old names answering (decisions §7).
+-- project_alias keeps old names answering (semantics §7).
 CREATE TABLE project_alias (
     deployment_id BIGINT NOT NULL,
     name          TEXT   NOT NULL,
@@ -101,7 +101,7 @@ CREATE TABLE scan (
 );
 CREATE INDEX scan_started ON scan (deployment_id, started_at, id);
 CREATE INDEX scan_project ON scan (deployment_id, project_id, started_at, id);
--- scan_applied finds what stands on a stream: the order of decisions §5.
+-- scan_applied finds what stands on a stream: the order of semantics §5.
 CREATE INDEX scan_stream ON scan (deployment_id, project_id, ref, source, outcome, id);
 
 -- rule has one row per content of a rule: its part of a finding's JSON, once.
@@ -142,7 +142,7 @@ CREATE TABLE policy_rule (
 );
 
 -- lineage is one finding through refs, moves and changed rule texts; triage and
--- annotations hang here (decisions §4).
+-- annotations hang here (semantics §4).
 CREATE TABLE lineage (
     deployment_id    BIGINT   NOT NULL,
     id               BIGINT   NOT NULL,
@@ -265,7 +265,7 @@ CREATE TABLE audit_event (
     PRIMARY KEY (deployment_id, id)
 );
 
--- inventory is what is in force about one lockfile of one ref (decisions §15).
+-- inventory is what is in force about one lockfile of one ref (semantics §15).
 CREATE TABLE inventory (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,
@@ -300,7 +300,7 @@ CREATE TABLE package_version (
 );
 
 -- dependency is a narrow row per lockfile and package version. Ids grow within
--- a deployment in the order of commits, so they serve as cursor (decisions §8).
+-- a deployment in the order of commits, so they serve as cursor (semantics §8).
 CREATE TABLE dependency (
     deployment_id      BIGINT   NOT NULL,
     id                 BIGINT   NOT NULL,

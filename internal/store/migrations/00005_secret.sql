@@ -1,4 +1,4 @@
--- Secrets: what is known of rules (decisions §16).
+-- Secrets: what is known of rules (semantics §16).
 
 -- +goose Up
 

@@ -43,7 +43,7 @@ CREATE TABLE advisory_package (
 );
 CREATE INDEX advisory_package_advisory ON advisory_package (advisory_id);
 
--- advisory_member puts records that share names into one group (decisions §14).
+-- advisory_member puts records that share names into one group (semantics §14).
 CREATE TABLE advisory_member (
     advisory_id BIGINT PRIMARY KEY,
     group_id    BIGINT NOT NULL
