@@ -142,8 +142,8 @@ func (s *service) signIn(a *app, proxies []netip.Prefix) (*web.SignIn, error) {
 func (s *service) scanners(a *app, secret []byte) *agent.Agent {
 	scanners := agent.New(agent.Config{
 		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret, MaxUpload: s.config.MaxUpload, Advisories: s.advisories,
-		Base: func(r *http.Request) string { return s.server.Base(r) },
-		Told: server.ScanAnswer, Wait: s.config.ScanWait, Queued: func() { s.scans.Wake() },
+		Base:          func(r *http.Request) string { return s.server.Base(r) },
+		EncodeOutcome: server.ScanAnswer, Wait: s.config.ScanWait, Queued: func() { s.scans.Wake() },
 	})
 	s.scans = job.New(s.store, map[string]job.Work{agent.ScanJob: scanners.Apply}, job.Options{
 		Logger: a.log, Attempts: agent.Attempts, Lease: scanLease,

@@ -37,9 +37,9 @@ type Config struct {
 	SecretKey []byte
 	// Advisories are what inventories are matched against. Nil matches nothing.
 	Advisories *advisory.Library
-	// Told says what a scan came to, as JSON, for who asks later. Nil keeps
+	// EncodeOutcome says what a scan came to, as JSON, for who asks later. Nil keeps
 	// nothing of it.
-	Told func(ingest.Summary, policy.Verdict) ([]byte, error)
+	EncodeOutcome func(ingest.Summary, policy.Verdict) ([]byte, error)
 	// Base is the address that a request reached the server at, for links in
 	// answers to it, without a slash at the end. Nil gives none.
 	Base func(*http.Request) string
@@ -94,7 +94,7 @@ func (a *Agent) Routes() []Route {
 		{Method: post, Pattern: "/api/agent/scans/{scanId}/results", Writes: true, Handle: a.results},
 		{Method: post, Pattern: "/api/agent/scans/{scanId}/complete", Writes: true, Handle: a.complete},
 		{Method: post, Pattern: "/api/agent/scans/{scanId}/error", Writes: true, Handle: a.fail},
-		{Method: get, Pattern: "/api/agent/scans/outcome", Handle: a.told},
+		{Method: get, Pattern: "/api/agent/scans/outcome", Handle: a.outcome},
 		{Method: post, Pattern: "/failure", Anyone: true, Handle: a.failure},
 		{Method: get, Pattern: "/api/agent/deployments/current", Handle: a.deployment},
 		{Method: get, Pattern: "/api/agent/identity", Handle: a.identity},

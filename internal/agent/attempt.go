@@ -82,9 +82,9 @@ func (a *Agent) keep(ctx context.Context, attempt redoubt.FailedAttempt) {
 	}
 }
 
-// note takes down a failed attempt. Its deployment is 0 where the caller is not
-// known; may is asked first, for what is looked up costs more than a refusal.
-func (a *Agent) note(attempt redoubt.FailedAttempt) {
+// enqueue takes down a failed attempt. Its deployment is 0 where the caller is not
+// known; allow is asked first, for what is looked up costs more than a refusal.
+func (a *Agent) enqueue(attempt redoubt.FailedAttempt) {
 	if !uniqueID.MatchString(attempt.Name) {
 		attempt.Name = "run_" + strings.ToLower(rand.Text())
 	}
@@ -95,8 +95,8 @@ func (a *Agent) note(attempt redoubt.FailedAttempt) {
 	}
 }
 
-// may counts a failed step and reports whether it is kept.
-func (t *attempts) may(step redoubt.FailedStep, known int64, address string) bool {
+// allow counts a failed step and reports whether it is kept.
+func (t *attempts) allow(step redoubt.FailedStep, known int64, address string) bool {
 	t.failed.WithLabelValues(string(step)).Inc()
 	var ok bool
 	if known != 0 {
@@ -117,7 +117,7 @@ func (a *Agent) Refused(r *http.Request, cause error, status int) {
 	if status == http.StatusForbidden {
 		step = redoubt.FailedScope
 	}
-	if !a.attempts.may(step, 0, r.RemoteAddr) {
+	if !a.attempts.allow(step, 0, r.RemoteAddr) {
 		return
 	}
 	attempt := a.attemptOf(r, step)
@@ -128,7 +128,7 @@ func (a *Agent) Refused(r *http.Request, cause error, status int) {
 	}
 	attempt.Cause = r.Method + " " + brief(r.URL.Path, maxAgent) + ": " + why
 	attempt.Repository, attempt.Ref = beginning(r)
-	a.note(attempt)
+	a.enqueue(attempt)
 }
 
 // attemptOf is what every request tells.

@@ -74,7 +74,7 @@ func (a *Agent) await(ctx context.Context, deployment int64, uniqueID string) ([
 	defer look.Stop()
 	for {
 		next := a.applied.next()
-		answer, err := a.outcome(ctx, deployment, uniqueID)
+		answer, err := a.appliedAnswer(ctx, deployment, uniqueID)
 		if answer != nil || err != nil {
 			return answer, err
 		}
@@ -89,9 +89,9 @@ func (a *Agent) await(ctx context.Context, deployment int64, uniqueID string) ([
 	}
 }
 
-// outcome is the answer to a scan that was applied, nil while it is not, or why
+// appliedAnswer is the answer to a scan that was applied, nil while it is not, or why
 // it never will be.
-func (a *Agent) outcome(ctx context.Context, deployment int64, uniqueID string) (answer []byte, err error) {
+func (a *Agent) appliedAnswer(ctx context.Context, deployment int64, uniqueID string) (answer []byte, err error) {
 	err = a.Store.View(ctx, deployment, func(ctx context.Context, tx *store.Tx) error {
 		if answer, err = tx.AgentAnswer(ctx, uniqueID); err != nil || answer != nil {
 			return err
@@ -112,7 +112,7 @@ func (a *Agent) Apply(ctx context.Context, j redoubt.Job) (result []byte, media 
 	if err := json.Unmarshal(j.Input, &in); err != nil {
 		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
 	}
-	defer a.applied.tell()
+	defer a.applied.notifyAll()
 	err = a.apply(ctx, j.DeploymentID, in)
 	if reason := hopeless(err, j.Attempt); reason != "" && ctx.Err() == nil {
 		a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID, "unique_id", in.UniqueID, "error", err)
@@ -152,7 +152,7 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err er
 		return err
 	}
 	// The report is taken apart before the deployment is locked.
-	c := completion{told: a.Told}
+	c := completion{encodeOutcome: a.EncodeOutcome}
 	if err := c.unpack(known, a.SecretKey); err != nil {
 		return err
 	}
@@ -190,8 +190,8 @@ func (a *Agent) giveUp(ctx context.Context, deployment int64, in scanJob, reason
 		if err := scanFailed(ctx, tx, &attempt, scan); err != nil {
 			return err
 		}
-		if a.attempts.may(attempt.Step, deployment, "") {
-			a.note(attempt)
+		if a.attempts.allow(attempt.Step, deployment, "") {
+			a.enqueue(attempt)
 		}
 		return end(ctx, tx, scan, failedToStore, attempt.Cause)
 	})
@@ -226,7 +226,7 @@ func (b *broadcast) next() <-chan struct{} {
 	return b.ch
 }
 
-func (b *broadcast) tell() {
+func (b *broadcast) notifyAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ch != nil {

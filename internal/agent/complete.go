@@ -72,15 +72,15 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 
 // completion is the end of a scan, on its way into the store.
 type completion struct {
-	tx    *store.Tx
-	scan  redoubt.Scan
-	done  report.CICompletion
-	begun begun
-	given policy.Given
-	judge *policy.Judge
-	told  func(ingest.Summary, policy.Verdict) ([]byte, error) // of Config
-	rep   *redoubt.Report
-	read  *report.Reading // of the results
+	tx            *store.Tx
+	scan          redoubt.Scan
+	done          report.CICompletion
+	begun         begun
+	given         policy.Given
+	judge         *policy.Judge
+	encodeOutcome func(ingest.Summary, policy.Verdict) ([]byte, error) // of Config
+	rep           *redoubt.Report
+	read          *report.Reading // of the results
 	// advised tells what the advisories say of the ref; nil says nothing.
 	advised func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error)
 }
@@ -132,8 +132,8 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 		return nil, err
 	}
 	out := kept{completeResponse: responseOf(verdict)}
-	if c.told != nil {
-		if out.Outcome, err = c.told(summary, verdict); err != nil {
+	if c.encodeOutcome != nil {
+		if out.Outcome, err = c.encodeOutcome(summary, verdict); err != nil {
 			return nil, err
 		}
 	}

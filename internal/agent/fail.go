@@ -49,8 +49,8 @@ func (a *Agent) fail(w http.ResponseWriter, r *http.Request, caller auth.Caller)
 		return err
 	}
 	attempt.DeploymentID, attempt.TokenID, attempt.ExitCode = caller.Deployment.ID, caller.Token.PublicID, request.ExitCode
-	if a.attempts.may(attempt.Step, attempt.DeploymentID, attempt.Address) {
-		a.note(attempt)
+	if a.attempts.allow(attempt.Step, attempt.DeploymentID, attempt.Address) {
+		a.enqueue(attempt)
 	}
 	return answer(w, struct{}{})
 }
@@ -118,11 +118,11 @@ func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Call
 			a.Logger.WarnContext(r.Context(), "the cause of a failed scan was not kept", "unique_id", brief(attempt.Name, maxAgent), "error", err)
 		}
 	}
-	if a.attempts.may(attempt.Step, attempt.DeploymentID, attempt.Address) {
+	if a.attempts.allow(attempt.Step, attempt.DeploymentID, attempt.Address) {
 		if !known {
 			attempt.DeploymentID, attempt.TokenID, _ = a.presented(r.Context(), r)
 		}
-		a.note(attempt)
+		a.enqueue(attempt)
 	}
 	return answer(w, struct{}{})
 }

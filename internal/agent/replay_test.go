@@ -60,7 +60,7 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 	key := []byte("0123456789abcdef0123456789abcdef")
 	w.agent = agent.New(agent.Config{
 		Store: w.store, Logger: logger, Clock: w.clock.Now, SecretKey: key, MaxUpload: 1 << 20, Wait: time.Minute, Queued: func() { w.work.Wake() },
-		Told: server.ScanAnswer,
+		EncodeOutcome: server.ScanAnswer,
 	})
 	w.work = job.New(w.store, map[string]job.Work{agent.ScanJob: w.agent.Apply}, job.Options{Attempts: agent.Attempts, Logger: logger})
 	w.run()

@@ -67,16 +67,16 @@ type Origin struct {
 	Agent   string // the browser, as it calls itself
 }
 
-// Visit is what a session's cookie stands for.
-type Visit struct {
+// SessionInfo is what a session's cookie stands for.
+type SessionInfo struct {
 	Session     redoubt.Session
 	User        redoubt.User
 	Memberships []redoubt.Membership
 }
 
 // Role returns what the visitor may do in a deployment.
-func (v Visit) Role(idOrSlug string) (redoubt.Deployment, redoubt.Role) {
-	for _, m := range v.Memberships {
+func (i SessionInfo) Role(idOrSlug string) (redoubt.Deployment, redoubt.Role) {
+	for _, m := range i.Memberships {
 		if idOrSlug == m.Deployment.Slug || idOrSlug == strconv.FormatInt(m.Deployment.ID, 10) {
 			return m.Deployment, m.Role
 		}
@@ -95,12 +95,12 @@ type Sessions struct {
 	perAddress *Limiter // whatever the account
 
 	mu    sync.Mutex
-	cache map[string]visit             // by hash
+	cache map[string]cacheEntry        // by hash
 	used  map[int64]redoubt.SessionUse // not yet written
 }
 
-type visit struct {
-	Visit
+type cacheEntry struct {
+	SessionInfo
 	err   error
 	until time.Time
 }
@@ -118,7 +118,7 @@ func NewSessions(store SessionStore, passwords *Passwords, clock func() time.Tim
 	return &Sessions{
 		store: store, passwords: passwords, clock: clock, limits: limits.OrDefault(),
 		perAccount: NewLimiter(accountRate, accountBurst, clock), perAddress: NewLimiter(addressRate, addressBurst, clock),
-		cache: map[string]visit{}, used: map[int64]redoubt.SessionUse{},
+		cache: map[string]cacheEntry{}, used: map[int64]redoubt.SessionUse{},
 	}
 }
 
@@ -224,43 +224,43 @@ func (s *Sessions) begin(method string, from Origin, store func(redoubt.Session,
 	return secret, nil
 }
 
-// Visit finds who presents the secret of a session, or answers
+// Authenticate finds who presents the secret of a session, or answers
 // ErrUnauthenticated. Any other error is the store's.
-func (s *Sessions) Visit(ctx context.Context, secret string) (Visit, error) {
+func (s *Sessions) Authenticate(ctx context.Context, secret string) (SessionInfo, error) {
 	if len(secret) != encoding.EncodedLen(secretBytes) {
-		return Visit{}, ErrUnauthenticated
+		return SessionInfo{}, ErrUnauthenticated
 	}
 	sum, now := hash(secret), s.clock()
 	found, ok := s.cached(string(sum), now)
 	if !ok {
 		var err error
 		if found, err = s.look(ctx, sum, now); err != nil {
-			return Visit{}, err
+			return SessionInfo{}, err
 		}
 	}
 	if found.err != nil || !now.Before(found.Session.ExpiresAt) || now.Sub(found.Session.SeenAt) > s.limits.Idle {
-		return Visit{}, ErrUnauthenticated
+		return SessionInfo{}, ErrUnauthenticated
 	}
 	s.touch(found.Session, now)
-	return found.Visit, nil
+	return found.SessionInfo, nil
 }
 
-func (s *Sessions) cached(key string, now time.Time) (visit, bool) {
+func (s *Sessions) cached(key string, now time.Time) (cacheEntry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, ok := s.cache[key]
 	return v, ok && now.Before(v.until)
 }
 
-func (s *Sessions) look(ctx context.Context, sum []byte, now time.Time) (visit, error) {
-	v := visit{until: now.Add(CacheFor)}
+func (s *Sessions) look(ctx context.Context, sum []byte, now time.Time) (cacheEntry, error) {
+	v := cacheEntry{until: now.Add(CacheFor)}
 	var err error
 	v.Session, v.User, v.Memberships, err = s.store.Session(ctx, sum)
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound):
 		v.err = ErrUnauthenticated
 	case err != nil:
-		return visit{}, fmt.Errorf("look up the session: %w", err)
+		return cacheEntry{}, fmt.Errorf("look up the session: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -281,8 +281,8 @@ func (s *Sessions) touch(session redoubt.Session, now time.Time) {
 }
 
 // SignOut ends a session.
-func (s *Sessions) SignOut(ctx context.Context, v Visit) error {
-	err := s.store.EndSession(ctx, v.User.ID, v.Session.ID)
+func (s *Sessions) SignOut(ctx context.Context, i SessionInfo) error {
+	err := s.store.EndSession(ctx, i.User.ID, i.Session.ID)
 	s.Forget()
 	return err
 }

@@ -62,7 +62,7 @@ func (d *door) signIn(name string) string {
 
 func (d *door) visits(secret string) bool {
 	d.t.Helper()
-	_, err := d.Visit(d.t.Context(), secret)
+	_, err := d.Authenticate(d.t.Context(), secret)
 	if err != nil && !errors.Is(err, ErrUnauthenticated) {
 		d.t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestSignInAndVisit(t *testing.T) {
 	if one == two || len(one) != 52 {
 		t.Errorf("the secrets are %d long, the same: %v", len(one), one == two)
 	}
-	v, err := d.Visit(t.Context(), one)
+	v, err := d.Authenticate(t.Context(), one)
 	if err != nil || v.User.ID != d.ada.ID || v.Session.Address != home.Address || v.Session.Method != "password" {
 		t.Errorf("the visit is %v, %v", v, err)
 	}
@@ -200,7 +200,7 @@ func TestDisablingIsSeenWithinASecond(t *testing.T) {
 func TestSignOutHoldsAtOnce(t *testing.T) {
 	d := newDoor(t)
 	secret, other := d.signIn("ada"), d.signIn("ada")
-	v, err := d.Visit(t.Context(), secret)
+	v, err := d.Authenticate(t.Context(), secret)
 	if err != nil {
 		t.Fatal(err)
 	}

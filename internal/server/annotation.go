@@ -52,7 +52,7 @@ func (c *call) annotateFinding(ctx context.Context, in *annotateInput) (writer, 
 	if err != nil {
 		return nil, err
 	}
-	_, err = doOnce(ctx, c, func(ctx context.Context) (*none, error) {
+	_, err = runIdempotent(ctx, c, func(ctx context.Context) (*none, error) {
 		found, err := c.shownFinding(ctx, id)
 		if err != nil {
 			return nil, err

@@ -10,11 +10,11 @@ var tags = []struct{ name, words string }{
 	{"policies", "Rules, and what their findings do to a build."},
 }
 
-// words describe an operation: a title of a few words, and what to know.
-type words struct{ summary, text string }
+// routeDoc describes an operation: a title of a few words, and what to know.
+type routeDoc struct{ summary, text string }
 
-// described are the words of every route, by its id.
-var described = map[string]words{
+// described are the texts of every route, by its id.
+var described = map[string]routeDoc{
 	"ping":            {"Ping", "Answers an empty object. Needs no token."},
 	"listDeployments": {"List deployments", "Answers the one deployment that the token belongs to: its id and slug are what all other paths take, in either place."},
 

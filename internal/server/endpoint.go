@@ -29,13 +29,13 @@ type call struct {
 	secure    bool   // the client came over TLS
 	route     string // pattern, for the log
 
-	w      http.ResponseWriter
-	r      *http.Request
-	caller auth.Caller
-	tx     *store.Tx // of operations that the table gives one
-	once   *once     // nil without a key
-	tag    string    // of the answer; empty for none
-	cause  error     // why it failed, for the log
+	w          http.ResponseWriter
+	r          *http.Request
+	caller     auth.Caller
+	tx         *store.Tx          // of operations that the table gives one
+	idempotent *idempotentRequest // nil without a key
+	tag        string             // of the answer; empty for none
+	cause      error              // why it failed, for the log
 }
 
 type callKey struct{}
@@ -144,7 +144,7 @@ func (e *endpoint) canonical(c *call) error {
 		return err
 	}
 	if e.op.keyed {
-		if c.once, err = onceOf(c.r); err != nil {
+		if c.idempotent, err = newIdempotentRequest(c.r); err != nil {
 			return err
 		}
 	}
@@ -162,7 +162,7 @@ func (e *endpoint) canonical(c *call) error {
 	if body, err = canonicalJSON(body, e.op.members); err != nil {
 		return err
 	}
-	c.once.add(string(body))
+	c.idempotent.add(string(body))
 	c.r.Body = memory(body)
 	c.r.Header = c.r.Header.Clone()
 	c.r.Header.Set("Content-Type", "application/json")

@@ -35,14 +35,14 @@ const keyPattern = `^[!-~]{1,200}$`
 
 var goodKey = regexp.MustCompile(keyPattern)
 
-// once is a request that came with a key.
-type once struct {
+// idempotentRequest is a request that came with a key.
+type idempotentRequest struct {
 	key string
 	sum hash.Hash // of what is asked for, so far
 }
 
-// onceOf reads the key of a request; nil is none.
-func onceOf(r *http.Request) (*once, error) {
+// newIdempotentRequest reads the key of a request; nil is none.
+func newIdempotentRequest(r *http.Request) (*idempotentRequest, error) {
 	sent := r.Header.Values(idempotencyKey)
 	switch {
 	case len(sent) == 0:
@@ -50,12 +50,12 @@ func onceOf(r *http.Request) (*once, error) {
 	case len(sent) > 1 || !goodKey.MatchString(sent[0]):
 		return nil, redoubt.Invalid("header."+idempotencyKey, "expected one key of 1 to 200 visible ASCII characters, as a UUID")
 	}
-	return &once{key: sent[0], sum: sha256.New()}, nil
+	return &idempotentRequest{key: sent[0], sum: sha256.New()}, nil
 }
 
 // add counts parts of the request in, each with its length, so that no two
 // requests are the same text. There may be no key.
-func (o *once) add(parts ...string) {
+func (o *idempotentRequest) add(parts ...string) {
 	if o == nil {
 		return
 	}
@@ -66,7 +66,7 @@ func (o *once) add(parts ...string) {
 }
 
 // members counts in what a struct holds, in whatever order it was sent.
-func (o *once) members(v any) error {
+func (o *idempotentRequest) members(v any) error {
 	if o == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (o *once) members(v any) error {
 
 // file reads a file of the request through, and counts it in once it was read
 // to its end: read may leave some of it.
-func (o *once) file(body io.Reader, name string, read func(io.Reader) error) error {
+func (o *idempotentRequest) file(body io.Reader, name string, read func(io.Reader) error) error {
 	if o == nil {
 		return read(body)
 	}
@@ -97,7 +97,7 @@ func (o *once) file(body io.Reader, name string, read func(io.Reader) error) err
 }
 
 // keyed is a handler that takes a key. It changes the deployment by one call of
-// doOnce.
+// runIdempotent.
 func keyed(h handler) handler {
 	return func(a huma.API, o *operation) {
 		o.keyed = true
@@ -121,12 +121,12 @@ type kept struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// doOnce runs fn in a transaction of the deployment, whole or not at all. Where
+// runIdempotent runs fn in a transaction of the deployment, whole or not at all. Where
 // the request came before, under the same key, it does not, and returns what was
 // answered then.
-func doOnce[Out any](ctx context.Context, c *call, fn func(context.Context) (*Out, error)) (out *Out, err error) {
+func runIdempotent[Out any](ctx context.Context, c *call, fn func(context.Context) (*Out, error)) (out *Out, err error) {
 	err = c.update(ctx, func(ctx context.Context) error {
-		if c.once == nil {
+		if c.idempotent == nil {
 			out, err = fn(ctx)
 			return err
 		}
@@ -144,7 +144,7 @@ func doOnce[Out any](ctx context.Context, c *call, fn func(context.Context) (*Ou
 
 // replay looks for the answer to the request.
 func (c *call) replay(ctx context.Context, out any) (replayed bool, err error) {
-	before, err := c.tx.KeptAnswer(ctx, c.once.key)
+	before, err := c.tx.KeptAnswer(ctx, c.idempotent.key)
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound):
 		return false, nil
@@ -173,14 +173,14 @@ func (c *call) keep(ctx context.Context, out any) error {
 	if err != nil {
 		return err
 	}
-	return c.tx.KeepAnswer(ctx, redoubt.KeptAnswer{Key: c.once.key, Request: c.asked(), Answer: answer})
+	return c.tx.KeepAnswer(ctx, redoubt.KeptAnswer{Key: c.idempotent.key, Request: c.asked(), Answer: answer})
 }
 
 // asked is the digest of all that was asked for, and of what the token may see:
 // an answer must not reach one that sees less.
 func (c *call) asked() []byte {
-	all := &once{sum: sha256.New()}
-	all.add(c.r.Method, c.r.URL.Path, c.r.URL.RawQuery, strings.Join(c.caller.Globs(), "\n"), string(c.once.sum.Sum(nil)))
+	all := &idempotentRequest{sum: sha256.New()}
+	all.add(c.r.Method, c.r.URL.Path, c.r.URL.RawQuery, strings.Join(c.caller.Globs(), "\n"), string(c.idempotent.sum.Sum(nil)))
 	return all.sum.Sum(nil)
 }
 

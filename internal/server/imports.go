@@ -29,19 +29,19 @@ const (
 // secrets in it are gone before anything is written (semantics §16). With a key,
 // what is compared is the files and fields, not how the form puts them.
 func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
-	room := &portion{of: &c.server.intake}
-	defer room.release()
+	reserved := &reservation{of: &c.server.intake}
+	defer reserved.release()
 	texts, err := c.ruleTexts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	reading, err := c.readReports(in, report.Options{
-		Key: c.server.SecretKey, RuleText: texts, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.take,
+		Key: c.server.SecretKey, RuleText: texts, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: reserved.reserve,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := c.once.members(in); err != nil {
+	if err := c.idempotent.members(in); err != nil {
 		return nil, err
 	}
 	upload, err := uploadOf(in)
@@ -51,7 +51,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	if !c.caller.Globs().Allows(in.Project) {
 		return nil, redoubt.ErrNotFound
 	}
-	return doOnce(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
+	return runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
 		if err := c.mayTake(ctx, in.Project); err != nil {
 			return nil, err
 		}
@@ -155,7 +155,7 @@ func formFileName(part *multipart.Part) string {
 func (c *call) addFile(reading *report.Reading, body io.Reader, name string, in *api.ImportQuery, o report.Options) error {
 	o.Name, o.Format, o.Category = name, report.Format(in.Format), in.Category
 	o.Root = in.Root
-	return c.once.file(body, name, func(body io.Reader) error {
+	return c.idempotent.file(body, name, func(body io.Reader) error {
 		err := reading.Add(body, o)
 		var bad *report.FileError
 		if in.Whole && !in.Strict && errors.As(err, &bad) && reading.Unread(o, bad.Reason()) {

@@ -15,24 +15,24 @@ type intake struct {
 	used      atomic.Int64
 }
 
-// portion is what one request has of an intake, until it is released.
-type portion struct {
+// reservation is what one request has of an intake, until it is released.
+type reservation struct {
 	of   *intake
 	held int64
 }
 
-// take adds bytes to the portion. It refuses a request that has had its share,
+// reserve adds bytes to the reservation. It refuses a request that has had its share,
 // and one that finds too much of others at work.
-func (p *portion) take(bytes int) error {
-	p.held += int64(bytes)
-	all := p.of.used.Add(int64(bytes))
+func (r *reservation) reserve(bytes int) error {
+	r.held += int64(bytes)
+	all := r.of.used.Add(int64(bytes))
 	switch {
-	case p.held > p.of.each:
-		return fmt.Errorf("the upload is %w (limit %d bytes, all files together, after inflating)", redoubt.ErrTooLarge, p.of.each)
-	case all > p.of.all:
+	case r.held > r.of.each:
+		return fmt.Errorf("the upload is %w (limit %d bytes, all files together, after inflating)", redoubt.ErrTooLarge, r.of.each)
+	case all > r.of.all:
 		return fmt.Errorf("%w: the reports of other uploads take all the room that there is", redoubt.ErrUnavailable)
 	}
 	return nil
 }
 
-func (p *portion) release() { p.of.used.Add(-p.held) }
+func (r *reservation) release() { r.of.used.Add(-r.held) }

@@ -74,9 +74,9 @@ func (m Mounted) serve(e *endpoint, c *call) error {
 	if err != nil {
 		return err
 	}
-	room := &portion{of: &e.server.intake}
-	defer room.release()
-	c.r.Body = io.NopCloser(metered{body, room})
+	reserved := &reservation{of: &e.server.intake}
+	defer reserved.release()
+	c.r.Body = io.NopCloser(metered{body, reserved})
 	return m.Handle(c.w, c.r, c.caller)
 }
 
@@ -88,16 +88,16 @@ func asBearer(r *http.Request) {
 	}
 }
 
-// metered is a body that takes room as it is read.
+// metered is a body that reserves its room as it is read.
 type metered struct {
 	io.Reader
-	room *portion
+	reserved *reservation
 }
 
 // Read implements io.Reader.
 func (m metered) Read(p []byte) (int, error) {
 	n, err := m.Reader.Read(p)
-	if full := m.room.take(n); full != nil {
+	if full := m.reserved.reserve(n); full != nil {
 		return n, full
 	}
 	return n, err

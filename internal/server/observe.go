@@ -27,7 +27,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		s.metrics.inFlight.Inc()
 		defer func() {
 			s.metrics.inFlight.Dec()
-			s.tell(r, c, out, s.Clock().Sub(started))
+			s.logRequest(r, c, out, s.Clock().Sub(started))
 		}()
 		c.w = out
 		next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
@@ -45,7 +45,8 @@ func header(h http.Header, c *call) {
 	}
 }
 
-func (s *Server) tell(r *http.Request, c *call, out *recorder, took time.Duration) {
+// logRequest writes the line about a request that is over, and counts it.
+func (s *Server) logRequest(r *http.Request, c *call, out *recorder, took time.Duration) {
 	status := out.status
 	if status == 0 {
 		status = http.StatusOK

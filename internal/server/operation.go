@@ -53,7 +53,7 @@ func view[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handl
 // update is a handler that changes the deployment.
 func update[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handler {
 	return keyed(plain(func(c *call, ctx context.Context, in *In) (*Out, error) {
-		return doOnce(ctx, c, func(ctx context.Context) (*Out, error) { return fn(c, ctx, in) })
+		return runIdempotent(ctx, c, func(ctx context.Context) (*Out, error) { return fn(c, ctx, in) })
 	}))
 }
 
@@ -66,7 +66,7 @@ func plain[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) hand
 			if err != nil {
 				return nil, c.failed(err)
 			}
-			c.tell()
+			c.setETag()
 			return &reply[Out]{Body: out}, nil
 		})
 	}
@@ -98,7 +98,7 @@ func streamed[In, Out any](fn func(*call, context.Context, *In) (writer, error))
 // write sends an answer. Once it has begun, a failure is the connection's, and
 // breaking off is all that is left to say so.
 func (c *call) write(out writer) {
-	c.tell()
+	c.setETag()
 	out.header(c.w.Header())
 	if _, err := out.WriteTo(c.w); err != nil {
 		c.cause = err
@@ -106,8 +106,8 @@ func (c *call) write(out writer) {
 	}
 }
 
-// tell sets the header of the answer's tag, where it has one.
-func (c *call) tell() {
+// setETag sets the header of the answer's tag, where it has one.
+func (c *call) setETag() {
 	if c.tag != "" {
 		c.w.Header().Set("ETag", `"`+c.tag+`"`)
 	}

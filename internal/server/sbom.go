@@ -96,7 +96,7 @@ func (c *call) createSBOMExport(ctx context.Context, in *sbomInput) (*api.Create
 	if err != nil {
 		return nil, fmt.Errorf("encode the export: %w", err)
 	}
-	out, err := doOnce(ctx, c, func(ctx context.Context) (*api.CreateSBOMExportResponse, error) {
+	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.CreateSBOMExportResponse, error) {
 		if in.request.ProjectID != 0 {
 			if _, err := c.seen(c.tx.Project(ctx, in.request.ProjectID)); err != nil {
 				return nil, err

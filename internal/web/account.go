@@ -34,11 +34,11 @@ var done = map[string]string{
 }
 
 // me is the session of the viewer.
-func (v *visit) me() (auth.Visit, error) {
+func (v *visit) me() (auth.SessionInfo, error) {
 	if v.SignIn == nil {
-		return auth.Visit{}, redoubt.ErrNotFound
+		return auth.SessionInfo{}, redoubt.ErrNotFound
 	}
-	return v.SignIn.visit(v.r)
+	return v.SignIn.session(v.r)
 }
 
 func (v *visit) account() error { return v.showAccount(http.StatusOK, "") }

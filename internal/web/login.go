@@ -27,7 +27,7 @@ func (v *visit) login() error {
 		return redoubt.ErrNotFound
 	}
 	next := v.r.URL.Query().Get("next")
-	_, err := v.SignIn.visit(v.r)
+	_, err := v.SignIn.session(v.r)
 	switch {
 	case err == nil:
 		v.redirect(safeNext(next))
@@ -86,7 +86,7 @@ func (v *visit) leave() error {
 	if v.SignIn == nil {
 		return redoubt.ErrNotFound
 	}
-	who, err := v.SignIn.visit(v.r)
+	who, err := v.SignIn.session(v.r)
 	if err == nil {
 		err = v.SignIn.Sessions.SignOut(v.r.Context(), who)
 	}

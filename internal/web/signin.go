@@ -31,7 +31,7 @@ type members struct{ *SignIn }
 
 // Viewer says who sends a request.
 func (m members) Viewer(r *http.Request) (Viewer, error) {
-	v, err := m.visit(r)
+	v, err := m.session(r)
 	if err != nil {
 		return Viewer{}, err
 	}
@@ -47,13 +47,13 @@ func (m members) Viewer(r *http.Request) (Viewer, error) {
 	return Viewer{User: v.User.Name, DisplayName: v.User.DisplayName, Role: role, Deployment: d}, nil
 }
 
-// visit finds the session of a request.
-func (s *SignIn) visit(r *http.Request) (auth.Visit, error) {
+// session finds the session of a request.
+func (s *SignIn) session(r *http.Request) (auth.SessionInfo, error) {
 	cookie, err := r.Cookie(s.cookieName(r))
 	if err != nil {
-		return auth.Visit{}, ErrNotSignedIn
+		return auth.SessionInfo{}, ErrNotSignedIn
 	}
-	v, err := s.Sessions.Visit(r.Context(), cookie.Value)
+	v, err := s.Sessions.Authenticate(r.Context(), cookie.Value)
 	if errors.Is(err, auth.ErrUnauthenticated) {
 		err = ErrNotSignedIn
 	}
@@ -121,7 +121,7 @@ func (s *SignIn) keep(w http.ResponseWriter, r *http.Request, secret string, sec
 // welcome ends the session that was, if any, and begins the new one in the
 // browser.
 func (v *visit) welcome(secret, next string) error {
-	if old, err := v.SignIn.visit(v.r); err == nil {
+	if old, err := v.SignIn.session(v.r); err == nil {
 		if err := v.SignIn.Sessions.SignOut(v.r.Context(), old); err != nil {
 			return err
 		}

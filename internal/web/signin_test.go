@@ -211,7 +211,7 @@ func TestNoSessionIsOneThatSomebodyKnewBefore(t *testing.T) {
 	if b.cookies["redoubt"] == planted {
 		t.Error("the session keeps a secret that was known before")
 	}
-	if v, err := d.signIn.Sessions.Visit(t.Context(), planted); err == nil {
+	if v, err := d.signIn.Sessions.Authenticate(t.Context(), planted); err == nil {
 		t.Errorf("the planted session goes on as %s", v.User.Name)
 	}
 	first := b.cookies["redoubt"]

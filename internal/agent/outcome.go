@@ -11,22 +11,22 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// toldResponse is what the latest scan of a ref came to.
-type toldResponse struct {
+// outcomeResponse is what the latest scan of a ref came to.
+type outcomeResponse struct {
 	ScanID  int64           `json:"scan_id"` // 0 where there is none
 	Commit  string          `json:"commit"`
-	Outcome json.RawMessage `json:"outcome,omitempty"` // as Config.Told said
+	Outcome json.RawMessage `json:"outcome,omitempty"` // as Config.EncodeOutcome made it
 }
 
-// told answers what the latest scan of a project's ref came to that was applied.
+// outcome answers what the latest scan of a project's ref came to that was applied.
 // `redoubt ci` asks before and after it has the scanner run: the scanner itself
 // is told only whether the build may pass.
-func (a *Agent) told(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+func (a *Agent) outcome(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	name, branch := r.URL.Query().Get("project"), redoubt.FullRef(r.URL.Query().Get("ref"))
 	if name == "" {
 		return redoubt.Invalid("query.project", "is needed: the project that was scanned")
 	}
-	var out toldResponse
+	var out outcomeResponse
 	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		project, err := tx.ProjectByName(ctx, name)
 		if err != nil || !caller.Globs().Allows(project.Name) {

@@ -1,0 +1,44 @@
+package agent
+
+import (
+	"net/http"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+)
+
+// What scanners ask beside a scan and cannot have here is answered with what to
+// do instead; their users read it.
+const (
+	noEngine = "This server has no engine of its own to download: run the scanner with --oss-only, which uses the open one."
+	noUpload = "Rules are not published here by the scanner: whoever runs this server adds them with redoubt policy add-rules FILE."
+)
+
+// engine refuses the download of another engine, which a scanner wants that was
+// started without --oss-only. Its scan ends there and tells nobody.
+func (a *Agent) engine(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	attempt := a.attemptOf(r, redoubt.FailedScope)
+	attempt.DeploymentID, attempt.TokenID, attempt.Cause = caller.Deployment.ID, caller.Token.PublicID, noEngine
+	if a.attempts.allow(attempt.Step, attempt.DeploymentID, attempt.Address) {
+		a.enqueue(attempt)
+	}
+	return refuse(w, http.StatusForbidden, api.CodePermissionDenied, noEngine)
+}
+
+// publish refuses `semgrep publish`.
+func (a *Agent) publish(w http.ResponseWriter, _ *http.Request, _ auth.Caller) error {
+	return refuse(w, http.StatusForbidden, api.CodePermissionDenied, noUpload)
+}
+
+// reachabilityCache has nothing: it is of an analysis that the open engine does
+// not have.
+func (a *Agent) reachabilityCache(w http.ResponseWriter, _ *http.Request, _ auth.Caller) error {
+	return answer(w, struct {
+		Cached []string `json:"cached"`
+	}{[]string{}})
+}
+
+func (a *Agent) keepReachability(w http.ResponseWriter, _ *http.Request, _ auth.Caller) error {
+	return answer(w, struct{}{})
+}
