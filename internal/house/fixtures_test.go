@@ -156,6 +156,38 @@ func TestRules(t *testing.T) {
 			},
 			broken: []string{"a.go:2: ", "a_test.go:1: "},
 		},
+		{
+			name:  "citations",
+			check: citationsLeadSomewhere,
+			files: map[string]string{
+				"docs/semantics.md": "# Semantics\n## §4 Findings\nAs in §9.\n## §5 Life\n### §6 no section\n",
+				"a.go":              "package redoubt // semantics §4, §5\n// (semantics\n// §5 and\n// §6)\n// semantics §4,\n// §7",
+				"b_test.go":         "package redoubt\n\n// decisions" + " §4",
+				"c.sql":             "-- semantics §5\n-- (design" + ".md §3)",
+			},
+			broken: []string{"a.go:2: cites §6", "a.go:5: cites §7", "b_test.go:3: ", "c.sql:2: "},
+		},
+		{
+			name:  "links",
+			check: linksLeadSomewhere,
+			files: map[string]string{
+				"README.md":     "# A house\n[a](docs/a.md#two-words-at-2) [b](docs) [c](https://x.example/y) [d](#a-house)\n```\n[e](none.md)\n```\n[f](none.md)",
+				"docs/a.md":     "## Two `words`, at §2\n[up](../README.md#another)\n[side](a.go)",
+				"internal/a.go": "package redoubt // [a](none.md)",
+			},
+			broken: []string{"README.md:6: links to none.md", "docs/a.md:2: links to #another of README.md", "docs/a.md:3: links to docs/a.go"},
+		},
+		{
+			name:  "words",
+			check: wordsHaveTypes,
+			files: map[string]string{
+				"docs/semantics.md":    "| word | means | type |\n|---|---|---|\n| a | one | `redoubt.A` |\n| b | two | `ingest.b` |\n| c | three | `redoubt.C` |\n| d | four | `redoubt.D` |\n",
+				"a.go":                 "package redoubt\ntype A int\nfunc (A) D() {}\nfunc (A) A() {}",
+				"internal/ingest/b.go": "package ingest\nfunc b() {}",
+				"c_test.go":            "package redoubt\ntype C int",
+			},
+			broken: []string{"docs/semantics.md: no redoubt.C", "docs/semantics.md: no redoubt.D"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -33,6 +33,9 @@ var rules = []rule{
 	{"functions are short", functionsAreShort},
 	{"no path of somebody's machine", noMachinePaths},
 	{"nothing is left for later", nothingLeftForLater},
+	{"citations lead somewhere", citationsLeadSomewhere},
+	{"links lead somewhere", linksLeadSomewhere},
+	{"words have types", wordsHaveTypes},
 }
 
 func everyPackageHasARoom(src *source) (broken []string) {

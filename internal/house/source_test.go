@@ -17,6 +17,8 @@ import (
 type source struct {
 	files []*file // Go files, by path
 	texts []text  // what else a rule may read: every tracked file that is text
+
+	tracked []string // the names of all tracked files
 }
 
 // file is a Go file.
@@ -35,7 +37,7 @@ type text struct {
 
 // readSource reads all Go files of a module but those the go command passes over, and the tracked files among its texts.
 func readSource(module fs.FS, tracked []string) (*source, error) {
-	src := &source{}
+	src := &source{tracked: tracked}
 	err := fs.WalkDir(module, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
