@@ -21,9 +21,9 @@ type aboutSheet struct {
 	License string
 }
 
-func (v *visit) about() error {
-	s := aboutSheet{Version: v.Version, Go: runtime.Version(), Engine: v.Store.Engine(), Parts: parts(), License: redoubt.License}
-	return v.show(http.StatusOK, sheet{Template: "about", Title: "About", Section: "about", Data: s})
+func (req *request) about() error {
+	s := aboutSheet{Version: req.Version, Go: runtime.Version(), Engine: req.Store.Engine(), Parts: parts(), License: redoubt.License}
+	return req.show(http.StatusOK, pageView{Template: "about", Title: "About", Section: "about", Data: s})
 }
 
 // parts reads the table of THIRD_PARTY.md: name, licence, and "binary" for what

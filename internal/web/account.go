@@ -34,103 +34,103 @@ var done = map[string]string{
 }
 
 // me is the session of the viewer.
-func (v *visit) me() (auth.SessionInfo, error) {
-	if v.SignIn == nil {
+func (req *request) me() (auth.SessionInfo, error) {
+	if req.SignIn == nil {
 		return auth.SessionInfo{}, redoubt.ErrNotFound
 	}
-	return v.SignIn.session(v.r)
+	return req.SignIn.session(req.r)
 }
 
-func (v *visit) account() error { return v.showAccount(http.StatusOK, "") }
+func (req *request) account() error { return req.showAccount(http.StatusOK, "") }
 
-func (v *visit) showAccount(status int, fault string) error {
-	me, err := v.me()
+func (req *request) showAccount(status int, fault string) error {
+	me, err := req.me()
 	if err != nil {
 		return err
 	}
 	s := accountSheet{
 		User: me.User, Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "",
-		Least: redoubt.MinPassword, Done: done[v.r.URL.Query().Get("done")], Fault: fault,
+		Least: redoubt.MinPassword, Done: done[req.r.URL.Query().Get("done")], Fault: fault,
 	}
-	if s.Sessions, err = v.Store.Sessions(v.r.Context(), me.User.ID); err != nil {
+	if s.Sessions, err = req.Store.Sessions(req.r.Context(), me.User.ID); err != nil {
 		return err
 	}
-	return v.show(status, sheet{Template: "account", Title: "Your account", Section: "account", Data: s})
+	return req.show(status, pageView{Template: "account", Title: "Your account", Section: "account", Data: s})
 }
 
 // changePassword asks for the old one first, as often as sign-in does.
-func (v *visit) changePassword() error {
-	me, err := v.me()
+func (req *request) changePassword() error {
+	me, err := req.me()
 	if err != nil {
 		return err
 	}
-	form, err := v.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
-	sessions, from := v.SignIn.Sessions, v.SignIn.origin(v.r)
+	sessions, from := req.SignIn.Sessions, req.SignIn.origin(req.r)
 	var busy *auth.BusyError
 	if err := sessions.Admit(me.User.Name, from); errors.As(err, &busy) {
-		return v.showAccount(http.StatusTooManyRequests, strings.ToUpper(busy.Error()[:1])+busy.Error()[1:]+".")
+		return req.showAccount(http.StatusTooManyRequests, strings.ToUpper(busy.Error()[:1])+busy.Error()[1:]+".")
 	}
-	ok, _, err := sessions.Passwords().Check(v.r.Context(), me.User.PasswordHash, form.Get("current"))
+	ok, _, err := sessions.Passwords().Check(req.r.Context(), me.User.PasswordHash, form.Get("current"))
 	if err != nil {
 		return err
 	}
 	if !ok {
 		attempt := redoubt.Attempt{Name: me.User.Name, Method: "password", Address: from.Address, Agent: from.Agent, Reason: "wrong password, to change it"}
-		if err := v.Store.SignInFailed(v.r.Context(), attempt); err != nil {
+		if err := req.Store.SignInFailed(req.r.Context(), attempt); err != nil {
 			return err
 		}
-		return v.showAccount(http.StatusBadRequest, "That is not your current password.")
+		return req.showAccount(http.StatusBadRequest, "That is not your current password.")
 	}
-	hash, err := v.newPassword(form.Get("password"), form.Get("again"), me.User)
+	hash, err := req.newPassword(form.Get("password"), form.Get("again"), me.User)
 	if said, ok := sayable(err); ok {
-		return v.showAccount(http.StatusBadRequest, said)
+		return req.showAccount(http.StatusBadRequest, said)
 	}
 	if err == nil {
-		err = v.Store.SetPassword(v.r.Context(), me.User.ID, hash, v.viewer.Actor())
+		err = req.Store.SetPassword(req.r.Context(), me.User.ID, hash, req.viewer.Actor())
 	}
 	if err != nil {
 		return err
 	}
-	secret, err := sessions.Begin(v.r.Context(), me.User.ID, "password", from, redoubt.CheckedPassword{})
+	secret, err := sessions.Begin(req.r.Context(), me.User.ID, "password", from, redoubt.CheckedPassword{})
 	if err != nil {
 		return err
 	}
-	return v.welcome(secret, v.to("/account?done=password"))
+	return req.welcome(secret, req.to("/account?done=password"))
 }
 
 // endSession ends another session of the viewer.
-func (v *visit) endSession() error {
-	me, err := v.me()
+func (req *request) endSession() error {
+	me, err := req.me()
 	if err != nil {
 		return err
 	}
-	id, err := v.id()
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	if err := v.Store.EndSession(v.r.Context(), me.User.ID, id); err != nil {
+	if err := req.Store.EndSession(req.r.Context(), me.User.ID, id); err != nil {
 		return err
 	}
-	v.SignIn.Sessions.Forget()
-	v.redirect(v.to("/account?done=session"))
+	req.SignIn.Sessions.Forget()
+	req.redirect(req.to("/account?done=session"))
 	return nil
 }
 
 // signOutEverywhere ends all sessions of the viewer, this one too.
-func (v *visit) signOutEverywhere() error {
-	me, err := v.me()
+func (req *request) signOutEverywhere() error {
+	me, err := req.me()
 	if err != nil {
 		return err
 	}
-	if err := v.Store.EndSessions(v.r.Context(), me.User.ID, v.viewer.Actor()); err != nil {
+	if err := req.Store.EndSessions(req.r.Context(), me.User.ID, req.viewer.Actor()); err != nil {
 		return err
 	}
-	v.SignIn.Sessions.Forget()
-	v.SignIn.keep(v.w, v.r, "", -1)
-	v.redirect("/login")
+	req.SignIn.Sessions.Forget()
+	req.SignIn.keep(req.w, req.r, "", -1)
+	req.redirect("/login")
 	return nil
 }
 

@@ -52,16 +52,16 @@ const impactPerPage = 100
 
 // showAdvisory is a vulnerability with its impact. Another of its names leads
 // to the one that it is shown under.
-func (v *visit) showAdvisory() error {
-	q := v.r.URL.Query()
+func (req *request) showAdvisory() error {
+	q := req.r.URL.Query()
 	bad := &redoubt.InvalidError{}
 	after := int64(number(q, "after", bad))
 	if len(bad.Fields) > 0 {
 		return bad
 	}
 	p := &advisoryPage{All: q.Get("all") != ""}
-	err := v.view(func(ctx context.Context, tx *store.Tx) error {
-		g, err := tx.AdvisoryGroup(ctx, v.r.PathValue("id"))
+	err := req.view(func(ctx context.Context, tx *store.Tx) error {
+		g, err := tx.AdvisoryGroup(ctx, req.r.PathValue("id"))
 		if err != nil {
 			return err
 		}
@@ -71,28 +71,28 @@ func (v *visit) showAdvisory() error {
 		if err := p.scores(ctx, tx); err != nil {
 			return err
 		}
-		return v.impact(ctx, tx, p, after)
+		return req.impact(ctx, tx, p, after)
 	})
 	if err != nil {
 		return err
 	}
-	if !strings.EqualFold(p.Shown, v.r.PathValue("id")) {
-		v.redirect(v.to("/advisories/" + url.PathEscape(p.Shown)))
+	if !strings.EqualFold(p.Shown, req.r.PathValue("id")) {
+		req.redirect(req.to("/advisories/" + url.PathEscape(p.Shown)))
 		return nil
 	}
-	here, err := v.present()
+	here, err := req.present()
 	if err != nil {
 		return err
 	}
-	p.Presence, p.Open = here[p.Group], v.findingsOf(p.Shown)
+	p.Presence, p.Open = here[p.Group], req.findingsOf(p.Shown)
 	p.Level = p.Severity("")
 	p.Score, p.Vector = p.CVSS()
 	p.OSVRecord = "https://osv.dev/vulnerability/" + url.PathEscape(p.Records[0].ID)
-	v.affected(p)
-	if p.Sources, p.Stale, err = v.sourceAges(); err != nil {
+	req.affected(p)
+	if p.Sources, p.Stale, err = req.sourceAges(); err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, sheet{Template: "advisory", Title: p.Shown, Section: "advisories", Data: p})
+	return req.show(http.StatusOK, pageView{Template: "advisory", Title: p.Shown, Section: "advisories", Data: p})
 }
 
 // scores reads what says how likely it is to be exploited.
@@ -112,7 +112,7 @@ func (p *advisoryPage) scores(ctx context.Context, tx *store.Tx) error {
 }
 
 // impact lists who has it, a page behind the finding with an id.
-func (v *visit) impact(ctx context.Context, tx *store.Tx, p *advisoryPage, after int64) error {
+func (req *request) impact(ctx context.Context, tx *store.Tx, p *advisoryPage, after int64) error {
 	rows, more, err := tx.Impact(ctx, store.ImpactQuery{Group: p.Group, Names: p.Names, All: p.All, AfterID: after, Limit: impactPerPage})
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (v *visit) impact(ctx context.Context, tx *store.Tx, p *advisoryPage, after
 		if after > 0 {
 			q.Set("after", strconv.FormatInt(after, 10))
 		}
-		own := v.to("/advisories/" + url.PathEscape(p.Shown))
+		own := req.to("/advisories/" + url.PathEscape(p.Shown))
 		if len(q) > 0 {
 			own += "?" + q.Encode()
 		}
@@ -154,7 +154,7 @@ func (v *visit) impact(ctx context.Context, tx *store.Tx, p *advisoryPage, after
 }
 
 // affected lists the versions that are affected, record by record.
-func (v *visit) affected(p *advisoryPage) {
+func (req *request) affected(p *advisoryPage) {
 	for i := range p.Records {
 		r := &p.Records[i]
 		for j := range r.Affected {
@@ -162,7 +162,7 @@ func (v *visit) affected(p *advisoryPage) {
 			ecosystem, name, _ := strings.Cut(a.Package, "/")
 			p.Affected = append(p.Affected, affectedRow{
 				Ecosystem: ecosystem, Package: a.Name, Affected: a.Describe(), Fixed: strings.Join(a.Fixes(), ", "), Record: r.ID, Withdrawn: r.Withdrawn,
-				Users: v.to("/supply-chain/dependencies?" + url.Values{"name": {name}, "exact": {"1"}, "ecosystem": {ecosystem}}.Encode()),
+				Users: req.to("/supply-chain/dependencies?" + url.Values{"name": {name}, "exact": {"1"}, "ecosystem": {ecosystem}}.Encode()),
 			})
 		}
 	}

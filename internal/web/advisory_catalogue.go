@@ -28,38 +28,38 @@ type present struct {
 
 // advisories is the catalogue of all vulnerabilities, as new as the store. One
 // caller reads it, the others wait.
-func (v *visit) advisories() (*advisory.Catalogue, error) {
-	v.known.mu.Lock()
-	defer v.known.mu.Unlock()
-	version, scores, err := v.Store.AdvisoryVersions(v.r.Context()) // behind the lock: who waited needs no older one
+func (req *request) advisories() (*advisory.Catalogue, error) {
+	req.known.mu.Lock()
+	defer req.known.mu.Unlock()
+	version, scores, err := req.Store.AdvisoryVersions(req.r.Context()) // behind the lock: who waited needs no older one
 	if err != nil {
 		return nil, err
 	}
-	if now := [2]int64{version, scores}; v.known.catalogue == nil || v.known.versions != now {
+	if now := [2]int64{version, scores}; req.known.catalogue == nil || req.known.versions != now {
 		// It serves all who wait, so it outlives the one who happened to start it.
-		c, err := advisory.NewCatalogue(context.WithoutCancel(v.r.Context()), v.Store)
+		c, err := advisory.NewCatalogue(context.WithoutCancel(req.r.Context()), req.Store)
 		if err != nil {
 			return nil, err
 		}
-		v.known.versions, v.known.catalogue = now, c
+		req.known.versions, req.known.catalogue = now, c
 	}
-	return v.known.catalogue, nil
+	return req.known.catalogue, nil
 }
 
 // present counts what is open of each vulnerability, by its group.
-func (v *visit) present() (map[int64]advisory.Presence, error) {
-	view, err := v.findings()
+func (req *request) present() (map[int64]advisory.Presence, error) {
+	view, err := req.findings()
 	if err != nil {
 		return nil, err
 	}
-	advisories, _, err := v.Store.AdvisoryVersions(v.r.Context())
+	advisories, _, err := req.Store.AdvisoryVersions(req.r.Context())
 	if err != nil {
 		return nil, err
 	}
-	id := v.viewer.Deployment.ID
-	v.known.mu.Lock()
-	last := v.known.present[id]
-	v.known.mu.Unlock()
+	id := req.viewer.Deployment.ID
+	req.known.mu.Lock()
+	last := req.known.present[id]
+	req.known.mu.Unlock()
 	if last.here != nil && last.version == view.Version() && last.advisories == advisories {
 		return last.here, nil
 	}
@@ -71,7 +71,7 @@ func (v *visit) present() (map[int64]advisory.Presence, error) {
 		names = append(names, strings.ToUpper(name))
 	}
 	now := present{version: view.Version(), advisories: advisories, here: map[int64]advisory.Presence{}}
-	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		groups, err := tx.AdvisoryGroupsNamed(ctx, names)
 		for name, group := range groups {
 			c, before := counts[strings.ToLower(name)], now.here[group]
@@ -82,11 +82,11 @@ func (v *visit) present() (map[int64]advisory.Presence, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.known.mu.Lock()
-	defer v.known.mu.Unlock()
-	if v.known.present == nil {
-		v.known.present = map[int64]present{}
+	req.known.mu.Lock()
+	defer req.known.mu.Unlock()
+	if req.known.present == nil {
+		req.known.present = map[int64]present{}
 	}
-	v.known.present[id] = now
+	req.known.present[id] = now
 	return now.here, nil
 }

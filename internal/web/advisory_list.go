@@ -67,30 +67,30 @@ type sourceAge struct {
 }
 
 // listAdvisories searches all advisories, those first that are here.
-func (v *visit) listAdvisories() error {
-	p := &advisoriesPage{Query: v.r.URL.Query(), Clear: v.to("/advisories")}
+func (req *request) listAdvisories() error {
+	p := &advisoriesPage{Query: req.r.URL.Query(), Clear: req.to("/advisories")}
 	search, page, err := advisorySearch(p.Query)
 	if err != nil {
 		return err
 	}
-	c, err := v.advisories()
+	c, err := req.advisories()
 	if err != nil {
 		return err
 	}
-	if search.Here, err = v.present(); err != nil {
+	if search.Here, err = req.present(); err != nil {
 		return err
 	}
 	found := c.Search(search)
 	p.All, p.Total, p.Exploited, p.Malicious, p.Affecting = c.Len(), found.Total, found.Exploited, found.Malicious, found.Affecting
 	p.options(search, found)
-	p.Pages = newPager(page, perPage, found.Total, func(n int) string { return v.to("/advisories?" + withPage(p.Query, n)) })
-	if p.Rows, err = v.advisoryRows(found.Groups, search.Here, c.Exploited(found.Groups)); err != nil {
+	p.Pages = newPager(page, perPage, found.Total, func(n int) string { return req.to("/advisories?" + withPage(p.Query, n)) })
+	if p.Rows, err = req.advisoryRows(found.Groups, search.Here, c.Exploited(found.Groups)); err != nil {
 		return err
 	}
-	if p.Sources, p.Stale, err = v.sourceAges(); err != nil {
+	if p.Sources, p.Stale, err = req.sourceAges(); err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, sheet{Template: "advisories", Title: "Advisories", Section: "advisories", Data: p})
+	return req.show(http.StatusOK, pageView{Template: "advisories", Title: "Advisories", Section: "advisories", Data: p})
 }
 
 // withPage is a query that leads to another page.
@@ -134,9 +134,9 @@ func (p *advisoriesPage) options(s advisory.Search, found advisory.Found) {
 }
 
 // advisoryRows reads what a page shows, in order.
-func (v *visit) advisoryRows(groups []int64, here map[int64]advisory.Presence, exploited map[int64]bool) ([]advisoryRow, error) {
+func (req *request) advisoryRows(groups []int64, here map[int64]advisory.Presence, exploited map[int64]bool) ([]advisoryRow, error) {
 	var rows []advisoryRow
-	return rows, v.view(func(ctx context.Context, tx *store.Tx) error {
+	return rows, req.view(func(ctx context.Context, tx *store.Tx) error {
 		cards, err := advisory.Cards(ctx, tx, groups)
 		if err != nil {
 			return err
@@ -151,15 +151,15 @@ func (v *visit) advisoryRows(groups []int64, here map[int64]advisory.Presence, e
 			if !is {
 				continue // it became part of another meanwhile
 			}
-			rows = append(rows, v.advisoryRow(card, here[id], exploited[id], scores))
+			rows = append(rows, req.advisoryRow(card, here[id], exploited[id], scores))
 		}
 		return err
 	})
 }
 
-func (v *visit) advisoryRow(card redoubt.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]redoubt.EPSS) advisoryRow {
+func (req *request) advisoryRow(card redoubt.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]redoubt.EPSS) advisoryRow {
 	row := advisoryRow{
-		AdvisoryCard: card, Presence: here, Own: v.to("/advisories/" + url.PathEscape(card.Shown)), Open: v.findingsOf(card.Shown),
+		AdvisoryCard: card, Presence: here, Own: req.to("/advisories/" + url.PathEscape(card.Shown)), Open: req.findingsOf(card.Shown),
 		Exploited: exploited, EPSS: highest(scores, card.Names),
 	}
 	for _, name := range card.Names {
@@ -174,8 +174,8 @@ func (v *visit) advisoryRow(card redoubt.AdvisoryCard, here advisory.Presence, e
 }
 
 // findingsOf is the address of what is open of a vulnerability.
-func (v *visit) findingsOf(name string) string {
-	return v.to(productOf(redoubt.SCA).Path + "?advisory=" + url.QueryEscape(name))
+func (req *request) findingsOf(name string) string {
+	return req.to(productOf(redoubt.SCA).Path + "?advisory=" + url.QueryEscape(name))
 }
 
 // highest is the highest score of a vulnerability's names, or nil.
@@ -190,11 +190,11 @@ func highest(scores map[string]redoubt.EPSS, names []string) (best *redoubt.EPSS
 
 // sourceAges tells how old everything is that was loaded, and whether something
 // is too old to rely on.
-func (v *visit) sourceAges() (list []sourceAge, stale bool, err error) {
-	sources, err := v.Store.AdvisorySources(v.r.Context())
+func (req *request) sourceAges() (list []sourceAge, stale bool, err error) {
+	sources, err := req.Store.AdvisorySources(req.r.Context())
 	for _, s := range sources {
 		a := sourceAge{AdvisorySource: s, Name: sourceName(s)}
-		a.At, a.Stale = advisory.Age(v.Clock(), s)
+		a.At, a.Stale = advisory.Age(req.Clock(), s)
 		list, stale = append(list, a), stale || a.Stale
 	}
 	slices.SortStableFunc(list, func(a, b sourceAge) int { return cmp.Compare(a.Kind, b.Kind) })

@@ -26,9 +26,9 @@ type people struct {
 }
 
 // people reads the users of the deployment.
-func (v *visit) people() (p *people, err error) {
-	err = v.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		p, err = membersOf(ctx, tx, v.viewer.User)
+func (req *request) people() (p *people, err error) {
+	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		p, err = membersOf(ctx, tx, req.viewer.User)
 		return err
 	})
 	return p, err
@@ -74,11 +74,11 @@ func (p *people) label(name string) string {
 
 // named puts the viewer's name in place of @me, so that an address is the same
 // view for everybody.
-func (v *visit) named(q url.Values) url.Values {
+func (req *request) named(q url.Values) url.Values {
 	q = maps.Clone(q)
 	for _, key := range []string{string(index.FacetAssignee), "-" + string(index.FacetAssignee)} {
 		if i := slices.Index(q[key], redoubt.AssigneeMe); i >= 0 {
-			q[key] = slices.Replace(slices.Clone(q[key]), i, i+1, v.viewer.User)
+			q[key] = slices.Replace(slices.Clone(q[key]), i, i+1, req.viewer.User)
 		}
 	}
 	return q
@@ -88,18 +88,18 @@ func (v *visit) named(q url.Values) url.Values {
 var toDo = []redoubt.Status{redoubt.StatusOpen, redoubt.StatusReviewing, redoubt.StatusFixing}
 
 // mine selects what waits for the viewer, each finding once.
-func (v *visit) mine(t redoubt.IssueType) redoubt.FindingFilter {
-	return redoubt.FindingFilter{IssueType: t, Dedup: true, Statuses: toDo, Assignees: []string{v.viewer.User}}
+func (req *request) mine(t redoubt.IssueType) redoubt.FindingFilter {
+	return redoubt.FindingFilter{IssueType: t, Dedup: true, Statuses: toDo, Assignees: []string{req.viewer.User}}
 }
 
 // countMine is how many findings wait for the viewer, in all products.
-func (v *visit) countMine() (n int, err error) {
-	view, err := v.findings()
+func (req *request) countMine() (n int, err error) {
+	view, err := req.findings()
 	if err != nil {
 		return 0, err
 	}
 	for _, p := range products {
-		n += view.Count(v.mine(p.Type))
+		n += view.Count(req.mine(p.Type))
 	}
 	return n, nil
 }
@@ -123,22 +123,22 @@ type myPart struct {
 const rowsOfMine = 20
 
 // listMine shows what waits for the viewer, riskiest first.
-func (v *visit) listMine() error {
-	view, err := v.findings()
+func (req *request) listMine() error {
+	view, err := req.findings()
 	if err != nil {
 		return err
 	}
 	page := &myPage{}
 	for _, p := range products {
-		q := url.Values{string(index.FacetAssignee): {v.viewer.User}}
+		q := url.Values{string(index.FacetAssignee): {req.viewer.User}}
 		for _, status := range toDo {
 			q.Add(string(index.FacetStatus), status.String())
 		}
-		s, err := v.searched(p, q)
+		s, err := req.searched(p, q)
 		if err != nil {
 			return err
 		}
-		answer, err := view.Ask(v.r.Context(), index.Question{Filter: v.mine(p.Type), Order: index.Riskiest, Size: rowsOfMine})
+		answer, err := view.Ask(req.r.Context(), index.Question{Filter: req.mine(p.Type), Order: index.Riskiest, Size: rowsOfMine})
 		if err != nil {
 			return err
 		}
@@ -148,11 +148,11 @@ func (v *visit) listMine() error {
 		}
 		part := myPart{Product: p, Total: answer.Total, All: s.address()}
 		for _, f := range shown {
-			part.Rows = append(part.Rows, v.findingRow(s, f))
+			part.Rows = append(part.Rows, req.findingRow(s, f))
 		}
 		if part.Total > 0 {
 			page.Parts, page.Total = append(page.Parts, part), page.Total+part.Total
 		}
 	}
-	return v.show(http.StatusOK, sheet{Template: "mine", Title: "Mine", Section: "mine", Data: page})
+	return req.show(http.StatusOK, pageView{Template: "mine", Title: "Mine", Section: "mine", Data: page})
 }

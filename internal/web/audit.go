@@ -38,8 +38,8 @@ type auditSheet struct {
 }
 
 // audit shows who changed what, newest first.
-func (v *visit) audit() error {
-	q := v.r.URL.Query()
+func (req *request) audit() error {
+	q := req.r.URL.Query()
 	f := store.AuditFilter{Action: q.Get("action"), By: redoubt.Actor{Kind: q.Get("kind"), ID: q.Get("id"), Name: q.Get("name")}}
 	if text := q.Get("before"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -50,7 +50,7 @@ func (v *visit) audit() error {
 	}
 	s := auditSheet{Action: f.Action, By: f.By}
 	var events []redoubt.AuditEvent
-	err := v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if s.Actions, err = tx.AuditActions(ctx); err != nil {
 			return err
 		}
@@ -61,20 +61,20 @@ func (v *visit) audit() error {
 		return err
 	}
 	if f.Before > 0 {
-		s.Newest = v.auditAddress(f.Action, f.By, 0)
+		s.Newest = req.auditAddress(f.Action, f.By, 0)
 	}
 	if len(events) > auditPage {
 		events = events[:auditPage]
-		s.Older = v.auditAddress(f.Action, f.By, events[auditPage-1].ID)
+		s.Older = req.auditAddress(f.Action, f.By, events[auditPage-1].ID)
 	}
 	for _, e := range events {
-		s.Rows = append(s.Rows, auditRow{e, differences(e.Before, e.After), v.auditAddress(f.Action, e.By, 0)})
+		s.Rows = append(s.Rows, auditRow{e, differences(e.Before, e.After), req.auditAddress(f.Action, e.By, 0)})
 	}
-	return v.show(http.StatusOK, sheet{Template: "audit", Title: "Audit log", Section: "audit", Data: s})
+	return req.show(http.StatusOK, pageView{Template: "audit", Title: "Audit log", Section: "audit", Data: s})
 }
 
 // auditAddress is the address of a page of the trail.
-func (v *visit) auditAddress(action string, by redoubt.Actor, before int64) string {
+func (req *request) auditAddress(action string, by redoubt.Actor, before int64) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"action": action, "kind": by.Kind, "id": by.ID, "name": by.Name} {
 		if value != "" {
@@ -84,7 +84,7 @@ func (v *visit) auditAddress(action string, by redoubt.Actor, before int64) stri
 	if before > 0 {
 		q.Set("before", strconv.FormatInt(before, 10))
 	}
-	address := v.to("/settings/audit")
+	address := req.to("/settings/audit")
 	if len(q) > 0 {
 		address += "?" + q.Encode()
 	}

@@ -55,13 +55,13 @@ type blockedType struct {
 func (p *blockingPage) Pass() bool { return p.Gate != nil && p.Left == 0 }
 
 // showBlocking shows what a scan failed its build on, where builds link to.
-func (v *visit) showBlocking() error {
-	id, err := v.id()
+func (req *request) showBlocking() error {
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	p := &blockingPage{Self: v.r.URL.Path}
-	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+	p := &blockingPage{Self: req.r.URL.Path}
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		s, err := tx.Scan(ctx, id)
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ func (v *visit) showBlocking() error {
 		if p.Of, err = tx.Project(ctx, s.ProjectID); err != nil {
 			return err
 		}
-		rows, err := v.scanRows(ctx, tx, []redoubt.Scan{s}, map[int64]string{s.ProjectID: p.Of.Name})
+		rows, err := req.scanRows(ctx, tx, []redoubt.Scan{s}, map[int64]string{s.ProjectID: p.Of.Name})
 		if err != nil {
 			return err
 		}
@@ -94,13 +94,13 @@ func (v *visit) showBlocking() error {
 	if err != nil {
 		return err
 	}
-	if err := v.fillBlocked(p); err != nil {
+	if err := req.fillBlocked(p); err != nil {
 		return err
 	}
-	if p.Done, err = v.decided(v.r.URL.Query().Get("done"), p.Self); err != nil {
+	if p.Done, err = req.decided(req.r.URL.Query().Get("done"), p.Self); err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, sheet{Template: "blocking", Title: "What scan " + decimal(id) + " blocks on", Section: "scans", Data: p})
+	return req.show(http.StatusOK, pageView{Template: "blocking", Title: "What scan " + decimal(id) + " blocks on", Section: "scans", Data: p})
 }
 
 // judge asks the gate what it would say now to the scan's own results.
@@ -235,8 +235,8 @@ func (k knownFindings) whyPasses(again policy.Rerun, then redoubt.Blocked) strin
 }
 
 // fillBlocked gathers what there is to see of the findings.
-func (v *visit) fillBlocked(p *blockingPage) error {
-	view, err := v.findings()
+func (req *request) fillBlocked(p *blockingPage) error {
+	view, err := req.findings()
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (v *visit) fillBlocked(p *blockingPage) error {
 	for i := range p.Items {
 		item := &p.Items[i]
 		if item.FindingID != 0 {
-			item.Own = v.to("/findings/" + decimal(item.FindingID))
+			item.Own = req.to("/findings/" + decimal(item.FindingID))
 		}
 		if !item.Blocks {
 			continue
@@ -258,7 +258,7 @@ func (v *visit) fillBlocked(p *blockingPage) error {
 			continue
 		}
 		p.detail++
-		if item.Detail, err = v.detail(view, item.FindingID, p.Self); err != nil {
+		if item.Detail, err = req.detail(view, item.FindingID, p.Self); err != nil {
 			return err
 		}
 	}

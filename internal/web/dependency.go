@@ -44,8 +44,8 @@ type unreadRow struct {
 }
 
 // listDependencies answers who uses what.
-func (v *visit) listDependencies() error {
-	q := v.r.URL.Query()
+func (req *request) listDependencies() error {
+	q := req.r.URL.Query()
 	p := &dependenciesPage{Query: q}
 	for _, name := range []string{"name", "lower", "upper", "ecosystem", "license", "project", "lockfile", "version"} {
 		p.Asked = p.Asked || strings.TrimSpace(q.Get(name)) != ""
@@ -58,17 +58,17 @@ func (v *visit) listDependencies() error {
 		}
 	}
 	status := http.StatusOK
-	err := v.view(func(ctx context.Context, tx *store.Tx) error { return v.dependencies(ctx, tx, p, after) })
+	err := req.view(func(ctx context.Context, tx *store.Tx) error { return req.dependencies(ctx, tx, p, after) })
 	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
 		status, p.Fault, err = http.StatusBadRequest, inForm(invalid.Fields), nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := v.risks(p); err != nil {
+	if err := req.risks(p); err != nil {
 		return err
 	}
-	return v.show(status, sheet{Template: "dependencies", Title: "Dependencies", Section: "dependencies", Data: p})
+	return req.show(status, pageView{Template: "dependencies", Title: "Dependencies", Section: "dependencies", Data: p})
 }
 
 // inForm names faults as the form does.
@@ -83,11 +83,11 @@ func inForm(fields []redoubt.FieldError) []redoubt.FieldError {
 	return fields
 }
 
-func (v *visit) dependencies(ctx context.Context, tx *store.Tx, p *dependenciesPage, after int64) (err error) {
+func (req *request) dependencies(ctx context.Context, tx *store.Tx, p *dependenciesPage, after int64) (err error) {
 	if p.Ecosystems, err = tx.Ecosystems(ctx); err != nil {
 		return err
 	}
-	if err := v.unread(ctx, tx, p); err != nil {
+	if err := req.unread(ctx, tx, p); err != nil {
 		return err
 	}
 	f, err := dependencyFilter(ctx, tx, p.Query)
@@ -107,7 +107,7 @@ func (v *visit) dependencies(ctx context.Context, tx *store.Tx, p *dependenciesP
 	for _, d := range rows {
 		p.Rows = append(p.Rows, dependencyRow{
 			Dependency: d, Project: names[d.ProjectID],
-			Users: v.to("/supply-chain/dependencies?" + url.Values{"name": {d.Name}, "exact": {"1"}, "ecosystem": {d.Ecosystem}}.Encode()),
+			Users: req.to("/supply-chain/dependencies?" + url.Values{"name": {d.Name}, "exact": {"1"}, "ecosystem": {d.Ecosystem}}.Encode()),
 		})
 	}
 	if err := p.ways(ctx, tx); err != nil {
@@ -117,11 +117,11 @@ func (v *visit) dependencies(ctx context.Context, tx *store.Tx, p *dependenciesP
 	maps.Copy(q, p.Query)
 	q.Del("after")
 	if after > 0 {
-		p.First = v.to("/supply-chain/dependencies?" + q.Encode())
+		p.First = req.to("/supply-chain/dependencies?" + q.Encode())
 	}
 	if more {
 		q.Set("after", decimal(rows[len(rows)-1].ID))
-		p.Next = v.to("/supply-chain/dependencies?" + q.Encode())
+		p.Next = req.to("/supply-chain/dependencies?" + q.Encode())
 	}
 	return err
 }
@@ -174,8 +174,8 @@ func dependencyFilter(ctx context.Context, tx *store.Tx, q url.Values) (redoubt.
 }
 
 // risks counts the open vulnerabilities of the packages on the page.
-func (v *visit) risks(p *dependenciesPage) error {
-	view, err := v.findings()
+func (req *request) risks(p *dependenciesPage) error {
+	view, err := req.findings()
 	if err != nil {
 		return err
 	}
@@ -186,14 +186,14 @@ func (v *visit) risks(p *dependenciesPage) error {
 			n = view.Count(redoubt.FindingFilter{IssueType: redoubt.SCA, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Packages: []string{row.Name}})
 			known[row.Name] = n
 		}
-		p.Rows[i].Risk, p.Rows[i].RiskAt = n, v.to("/supply-chain/vulnerabilities?dependencies="+url.QueryEscape(row.Name))
+		p.Rows[i].Risk, p.Rows[i].RiskAt = n, req.to("/supply-chain/vulnerabilities?dependencies="+url.QueryEscape(row.Name))
 	}
 	return nil
 }
 
 // unread finds lockfiles whose content nobody knows, for want of a reader.
-func (v *visit) unread(ctx context.Context, tx *store.Tx, p *dependenciesPage) error {
-	scans, err := tx.ScansWithUnread(ctx, v.Clock().AddDate(0, 0, -7*trendWeeks), 50)
+func (req *request) unread(ctx context.Context, tx *store.Tx, p *dependenciesPage) error {
+	scans, err := tx.ScansWithUnread(ctx, req.Clock().AddDate(0, 0, -7*trendWeeks), 50)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (v *visit) unread(ctx context.Context, tx *store.Tx, p *dependenciesPage) e
 	if err != nil {
 		return err
 	}
-	rows, err := v.scanRows(ctx, tx, scans, names)
+	rows, err := req.scanRows(ctx, tx, scans, names)
 	for _, row := range rows {
 		for _, path := range row.Unread {
 			p.Unread = append(p.Unread, unreadRow{row, path})

@@ -31,8 +31,8 @@ type exceptionRow struct {
 	Address string
 }
 
-func (v *visit) exceptionRow(view *index.View, e redoubt.Exception, ids map[redoubt.IssueType][]int64) exceptionRow {
-	row := exceptionRow{Exception: e, Over: !e.Active(v.Clock()), Address: v.to("/exceptions/" + decimal(e.ID))}
+func (req *request) exceptionRow(view *index.View, e redoubt.Exception, ids map[redoubt.IssueType][]int64) exceptionRow {
+	row := exceptionRow{Exception: e, Over: !e.Active(req.Clock()), Address: req.to("/exceptions/" + decimal(e.ID))}
 	for t, list := range ids {
 		row.Ignores += view.Count(excepted(t, list))
 	}
@@ -45,37 +45,37 @@ func excepted(t redoubt.IssueType, ids []int64) redoubt.FindingFilter {
 	return redoubt.FindingFilter{IssueType: t, HasIDs: true, IDs: ids, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusIgnored}}
 }
 
-func (v *visit) listExceptions() error {
-	return v.showExceptions(http.StatusOK, exceptionFormFrom(v.r.URL.Query()))
+func (req *request) listExceptions() error {
+	return req.showExceptions(http.StatusOK, exceptionFormFrom(req.r.URL.Query()))
 }
 
-func (v *visit) showExceptions(status int, form exceptionForm) error {
+func (req *request) showExceptions(status int, form exceptionForm) error {
 	p := &exceptionsPage{exceptionForm: form}
-	switch q := v.r.URL.Query(); {
+	switch q := req.r.URL.Query(); {
 	case q.Get("made") != "":
 		p.Done = "The exception holds, for what is there and for what comes."
 	case q.Get("removed") != "":
 		p.Done = "The exception is gone. What it ignored is open again, but for what people or other exceptions decide."
 	}
-	view, err := v.findings()
+	view, err := req.findings()
 	if err != nil {
 		return err
 	}
-	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Exceptions(ctx)
 		if err != nil {
 			return err
 		}
 		ids, err := tx.ExceptedFindings(ctx, 0)
 		for _, e := range list {
-			p.Rows = append(p.Rows, v.exceptionRow(view, e, ids[e.ID]))
+			p.Rows = append(p.Rows, req.exceptionRow(view, e, ids[e.ID]))
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return v.show(status, sheet{Template: "exceptions", Title: "Exceptions", Section: "exceptions", Data: p})
+	return req.show(status, pageView{Template: "exceptions", Title: "Exceptions", Section: "exceptions", Data: p})
 }
 
 // exceptionForm is an exception on its way: what was filled in, and what came of
@@ -107,7 +107,7 @@ func lines(text string) (out []string) {
 }
 
 // exception reads the form; what is wrong with it is in Faults.
-func (f *exceptionForm) exception(v *visit) redoubt.Exception {
+func (f *exceptionForm) exception(req *request) redoubt.Exception {
 	e := redoubt.Exception{Target: f.Target, Projects: lines(f.Projects), Paths: lines(f.Paths), Reason: f.Reason}
 	e.TriageReason, _ = redoubt.ParseTriageReason(f.TriageReason)
 	switch {
@@ -119,7 +119,7 @@ func (f *exceptionForm) exception(v *visit) redoubt.Exception {
 			f.Faults = append(f.Faults, redoubt.FieldError{Location: "until", Message: err.Error()})
 		}
 	}
-	if invalid, ok := errors.AsType[*redoubt.InvalidError](e.Check(v.Clock())); ok {
+	if invalid, ok := errors.AsType[*redoubt.InvalidError](e.Check(req.Clock())); ok {
 		f.Faults = append(f.Faults, invalid.Fields...)
 	}
 	f.Where, f.End = e.Where(), e.UntilText()
@@ -128,35 +128,35 @@ func (f *exceptionForm) exception(v *visit) redoubt.Exception {
 
 // addException shows what an exception would do, and makes it once that was
 // seen.
-func (v *visit) addException() error {
-	values, err := v.form()
+func (req *request) addException() error {
+	values, err := req.form()
 	if err != nil {
 		return err
 	}
 	form := exceptionFormFrom(values)
-	e := form.exception(v)
+	e := form.exception(req)
 	if len(form.Faults) > 0 {
-		return v.showExceptions(http.StatusBadRequest, form)
+		return req.showExceptions(http.StatusBadRequest, form)
 	}
 	if values.Get("seen") == "" {
 		form.Preview = true
-		err = v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 			form.Changes, err = tx.ExceptionPreview(ctx, &e, 0)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		return v.showExceptions(http.StatusOK, form)
+		return req.showExceptions(http.StatusOK, form)
 	}
-	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		_, _, err := tx.AddException(ctx, e)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	v.redirect(v.to("/exceptions?made=1"))
+	req.redirect(req.to("/exceptions?made=1"))
 	return nil
 }
 
@@ -173,18 +173,18 @@ type exceptedProduct struct {
 	Rows    []shownFinding
 }
 
-func (v *visit) showException() error {
-	id, err := v.id()
+func (req *request) showException() error {
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	view, err := v.findings()
+	view, err := req.findings()
 	if err != nil {
 		return err
 	}
 	p := &exceptionPage{}
 	var ids map[redoubt.IssueType][]int64
-	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		e, err := tx.Exception(ctx, id)
 		if err != nil {
 			return err
@@ -194,8 +194,8 @@ func (v *visit) showException() error {
 			return err
 		}
 		ids = all[id]
-		p.exceptionRow = v.exceptionRow(view, e, ids)
-		if v.viewer.May(triager) { // who alone sees it: it judges all that exceptions cover
+		p.exceptionRow = req.exceptionRow(view, e, ids)
+		if req.viewer.May(triager) { // who alone sees it: it judges all that exceptions cover
 			p.Removing, err = tx.ExceptionPreview(ctx, nil, id)
 		}
 		return err
@@ -205,7 +205,7 @@ func (v *visit) showException() error {
 	}
 	for _, product := range products {
 		filter := excepted(product.Type, ids[product.Type])
-		page, err := view.Page(v.r.Context(), filter, 0, exceptedShown)
+		page, err := view.Page(req.r.Context(), filter, 0, exceptedShown)
 		if err != nil {
 			return err
 		}
@@ -217,22 +217,22 @@ func (v *visit) showException() error {
 			p.Products = append(p.Products, exceptedProduct{product, view.Count(filter), rows})
 		}
 	}
-	return v.show(http.StatusOK, sheet{Template: "exception", Title: "Exception for " + p.Target, Section: "exceptions", Data: p})
+	return req.show(http.StatusOK, pageView{Template: "exception", Title: "Exception for " + p.Target, Section: "exceptions", Data: p})
 }
 
-func (v *visit) removeException() error {
-	id, err := v.id()
+func (req *request) removeException() error {
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		_, _, err := tx.RemoveException(ctx, id)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	v.redirect(v.to("/exceptions?removed=1"))
+	req.redirect(req.to("/exceptions?removed=1"))
 	return nil
 }
 

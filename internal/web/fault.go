@@ -92,11 +92,11 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err 
 	if f.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
-	v := &visit{Pages: p, w: w, r: r, viewer: viewer}
+	req := &request{Pages: p, w: w, r: r, viewer: viewer}
 	if viewer.Deployment.ID == 0 {
-		v.viewer = p.ownViewer(r)
+		req.viewer = p.ownViewer(r)
 	}
-	if err := v.show(f.Status, sheet{Template: "fault", Title: f.Title, Data: f}); err != nil {
+	if err := req.show(f.Status, pageView{Template: "fault", Title: f.Title, Data: f}); err != nil {
 		p.Logger.ErrorContext(r.Context(), "page about a failure failed", "request_id", f.RequestID, "cause", err)
 		http.Error(w, f.Title, f.Status)
 	}

@@ -67,40 +67,40 @@ type precedent struct {
 }
 
 // showFinding is the page of one finding, of whatever product.
-func (v *visit) showFinding() error {
-	id, err := v.id()
+func (req *request) showFinding() error {
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	view, err := v.findings()
+	view, err := req.findings()
 	if err != nil {
 		return err
 	}
-	back := v.r.URL.Query().Get("back")
-	if !v.local(back) {
-		back = v.r.URL.Path
+	back := req.r.URL.Query().Get("back")
+	if !req.local(back) {
+		back = req.r.URL.Path
 	}
-	d, err := v.detail(view, id, back)
+	d, err := req.detail(view, id, back)
 	if err != nil {
 		return err
 	}
-	if d.Done, err = v.decided(v.r.URL.Query().Get("done"), d.Own); err != nil {
+	if d.Done, err = req.decided(req.r.URL.Query().Get("done"), d.Own); err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, sheet{Template: "finding", Title: d.Title(), Section: d.Product.Section, Data: d, Part: "panel"})
+	return req.show(http.StatusOK, pageView{Template: "finding", Title: d.Title(), Section: d.Product.Section, Data: d, Part: "panel"})
 }
 
 // local reports whether an address is below the viewer's deployment.
-func (v *visit) local(address string) bool {
-	return strings.HasPrefix(address, v.to("/")) && !strings.ContainsAny(address, "\\\r\n")
+func (req *request) local(address string) bool {
+	return strings.HasPrefix(address, req.to("/")) && !strings.ContainsAny(address, "\\\r\n")
 }
 
 // detail gathers what there is of a finding. One that no list shows any more,
 // as its rule or branch is gone, still answers to its id.
-func (v *visit) detail(view *index.View, id int64, back string) (*findingDetail, error) {
-	d := &findingDetail{Back: back, Own: v.to("/findings/" + decimal(id))}
+func (req *request) detail(view *index.View, id int64, back string) (*findingDetail, error) {
+	d := &findingDetail{Back: back, Own: req.to("/findings/" + decimal(id))}
 	var o store.Occurrence
-	err := v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if o, err = tx.Finding(ctx, id); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (v *visit) detail(view *index.View, id int64, back string) (*findingDetail,
 		if err := d.findWay(ctx, tx, o); err != nil {
 			return err
 		}
-		if err := v.advised(ctx, tx, d, redoubt.BodyVulnerability(o.Body)); err != nil {
+		if err := req.advised(ctx, tx, d, redoubt.BodyVulnerability(o.Body)); err != nil {
 			return err
 		}
 		if err := d.evidence(o); err != nil {
@@ -123,19 +123,19 @@ func (v *visit) detail(view *index.View, id int64, back string) (*findingDetail,
 		if err := d.around(ctx, tx, o); err != nil {
 			return err
 		}
-		return v.past(ctx, tx, d, o)
+		return req.past(ctx, tx, d, o)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := v.occurrences(view, d, o); err != nil {
+	if err := req.occurrences(view, d, o); err != nil {
 		return nil, err
 	}
-	d.Today, d.Mine = v.today(), d.Triage.Assignee == v.viewer.User
+	d.Today, d.Mine = req.today(), d.Triage.Assignee == req.viewer.User
 	if d.Assignee = d.Triage.Assignee; d.Assignee != "" {
 		d.Person = d.People.label(d.Assignee)
 	}
-	d.Like = v.precedent(view, o)
+	d.Like = req.precedent(view, o)
 	d.Snapshot = snapshotOf(view.Version(), o.IssueType, []int64{o.ID})
 	return d, nil
 }
@@ -160,7 +160,7 @@ func (d *findingDetail) findWay(ctx context.Context, tx *store.Tx, o store.Occur
 }
 
 // advised finds what the advisories say of a vulnerability.
-func (v *visit) advised(ctx context.Context, tx *store.Tx, d *findingDetail, name string) error {
+func (req *request) advised(ctx context.Context, tx *store.Tx, d *findingDetail, name string) error {
 	if name == "" {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (v *visit) advised(ctx context.Context, tx *store.Tx, d *findingDetail, nam
 		return err
 	}
 	if len(names) > 0 {
-		d.Advisory = v.to("/advisories/" + url.PathEscape(name))
+		d.Advisory = req.to("/advisories/" + url.PathEscape(name))
 	}
 	exploited, err := tx.Exploited(ctx, append(names, strings.ToUpper(name)))
 	for _, k := range exploited {
@@ -181,12 +181,12 @@ func (v *visit) advised(ctx context.Context, tx *store.Tx, d *findingDetail, nam
 }
 
 // occurrences finds the finding as lists show it, and the same on other refs.
-func (v *visit) occurrences(view *index.View, d *findingDetail, o store.Occurrence) error {
-	ids, err := view.Occurrences(v.r.Context(), o.IssueType, []int64{o.LineageID})
+func (req *request) occurrences(view *index.View, d *findingDetail, o store.Occurrence) error {
+	ids, err := view.Occurrences(req.r.Context(), o.IssueType, []int64{o.LineageID})
 	if err != nil {
 		return err
 	}
-	page, err := view.Page(v.r.Context(), redoubt.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: ids}, 0, max(len(ids), 1))
+	page, err := view.Page(req.r.Context(), redoubt.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: ids}, 0, max(len(ids), 1))
 	if err != nil {
 		return err
 	}
@@ -304,9 +304,9 @@ func (d *findingDetail) Fingerprint() string {
 }
 
 // precedent counts what was decided about the rule elsewhere.
-func (v *visit) precedent(view *index.View, o store.Occurrence) precedent {
+func (req *request) precedent(view *index.View, o store.Occurrence) precedent {
 	p := productOf(o.IssueType)
-	s := &search{product: p, base: v.to(p.Path), values: map[string][]string{string(index.FacetRule): {o.RuleName}}, except: map[string][]string{}}
+	s := &search{product: p, base: req.to(p.Path), values: map[string][]string{string(index.FacetRule): {o.RuleName}}, except: map[string][]string{}}
 	filter := redoubt.FindingFilter{IssueType: o.IssueType, Dedup: true, Rules: []string{o.RuleName}}
 	out := precedent{Total: view.Count(filter), Address: s.address()}
 	ignored, fixed := filter, filter

@@ -24,7 +24,7 @@ type moment struct {
 }
 
 // past reads the history of a finding, newest first.
-func (v *visit) past(ctx context.Context, tx *store.Tx, d *findingDetail, o store.Occurrence) error {
+func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o store.Occurrence) error {
 	events, err := tx.History(ctx, o.ID)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (v *visit) past(ctx context.Context, tx *store.Tx, d *findingDetail, o stor
 	if err != nil {
 		return err
 	}
-	people, err := membersOf(ctx, tx, v.viewer.User)
+	people, err := membersOf(ctx, tx, req.viewer.User)
 	if err != nil {
 		return err
 	}

@@ -104,26 +104,26 @@ type choice struct {
 type param struct{ Name, Value string }
 
 // listFindings shows one of the three findings pages.
-func listFindings(t redoubt.IssueType) func(*visit) error {
-	return func(v *visit) error {
-		s, err := v.searched(productOf(t), v.r.URL.Query())
+func listFindings(t redoubt.IssueType) func(*request) error {
+	return func(req *request) error {
+		s, err := req.searched(productOf(t), req.r.URL.Query())
 		if err != nil {
 			return err
 		}
-		page, err := v.findingsPage(s)
+		page, err := req.findingsPage(s)
 		if err != nil {
 			return err
 		}
-		return v.show(http.StatusOK, sheet{Template: "findings", Title: s.product.Title, Section: s.product.Section, Data: page})
+		return req.show(http.StatusOK, pageView{Template: "findings", Title: s.product.Title, Section: s.product.Section, Data: page})
 	}
 }
 
-func (v *visit) findingsPage(s *search) (*findingsPage, error) {
-	view, err := v.findings()
+func (req *request) findingsPage(s *search) (*findingsPage, error) {
+	view, err := req.findings()
 	if err != nil {
 		return nil, err
 	}
-	answer, err := view.Ask(v.r.Context(), s.question())
+	answer, err := view.Ask(req.r.Context(), s.question())
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (v *visit) findingsPage(s *search) (*findingsPage, error) {
 		}),
 	}
 	for _, f := range shown {
-		p.Rows = append(p.Rows, v.findingRow(s, f))
+		p.Rows = append(p.Rows, req.findingRow(s, f))
 	}
 	p.options()
 	for _, groups := range answer.Groups { // of one kind at most
@@ -151,24 +151,24 @@ func (v *visit) findingsPage(s *search) (*findingsPage, error) {
 	if p.Total == 0 {
 		p.Bare = view.Count(redoubt.FindingFilter{IssueType: s.filter.IssueType}) == 0
 	}
-	if p.News, err = v.newsOf(view, s, p.Total); err != nil {
+	if p.News, err = req.newsOf(view, s, p.Total); err != nil {
 		return nil, err
 	}
-	if p.Done, err = v.decided(v.r.URL.Query().Get("done"), s.address()); err != nil {
+	if p.Done, err = req.decided(req.r.URL.Query().Get("done"), s.address()); err != nil {
 		return nil, err
 	}
 	if s.finding != 0 {
-		p.Detail, err = v.detail(view, s.finding, s.address())
+		p.Detail, err = req.detail(view, s.finding, s.address())
 	}
 	return p, err
 }
 
-func (v *visit) findingRow(s *search, f shownFinding) findingRow {
+func (req *request) findingRow(s *search, f shownFinding) findingRow {
 	if f.Assignee != "" {
 		f.Person = s.people.label(f.Assignee)
 	}
 	return findingRow{
-		shownFinding: f, Own: v.to("/findings/" + strconv.FormatInt(f.ID, 10)), Current: f.ID == s.finding,
+		shownFinding: f, Own: req.to("/findings/" + strconv.FormatInt(f.ID, 10)), Current: f.ID == s.finding,
 		Address: s.with(func(o *search) { o.page, o.finding = s.page, f.ID }),
 	}
 }

@@ -84,15 +84,15 @@ func searchOf(p product, base string, q url.Values, now time.Time) (*search, err
 
 // searched reads an address, and learns what else a vulnerability is called
 // that it searches for: a finding may stand under another of its names.
-func (v *visit) searched(p product, q url.Values) (*search, error) {
-	s, err := searchOf(p, v.to(p.Path), v.named(q), v.Clock())
+func (req *request) searched(p product, q url.Values) (*search, error) {
+	s, err := searchOf(p, req.to(p.Path), req.named(q), req.Clock())
 	if err != nil {
 		return nil, err
 	}
-	if s.people, err = v.people(); err != nil || p.Type != redoubt.SCA || s.query+s.about == "" {
+	if s.people, err = req.people(); err != nil || p.Type != redoubt.SCA || s.query+s.about == "" {
 		return s, err
 	}
-	err = v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if s.about == "" {
 			s.filter.Named, err = tx.AdvisoryNames(ctx, s.query)
 			return err

@@ -11,7 +11,7 @@ type navGroup struct {
 type navItem struct {
 	Label   string
 	Path    string // below the deployment
-	Section string // sheets with it are below this entry
+	Section string // pages with it are below this entry
 	least   redoubt.Role
 
 	Address string

@@ -22,46 +22,46 @@ type news struct {
 }
 
 // newsOf begins to follow a page that shows so many findings.
-func (v *visit) newsOf(view *index.View, s *search, total int) (news, error) {
+func (req *request) newsOf(view *index.View, s *search, total int) (news, error) {
 	var at time.Time // of the newest commit, or later: the clock alone may be behind it
-	err := v.view(func(_ context.Context, tx *store.Tx) error {
+	err := req.view(func(_ context.Context, tx *store.Tx) error {
 		at = tx.Now()
 		return nil
 	})
 	q := url.Values{"version": {decimal(view.Version())}, "at": {decimal(at.UnixMicro() + 1)}, "had": {strconv.Itoa(total)}}
-	self := v.to("/overview")
+	self := req.to("/overview")
 	if s != nil {
 		self = s.address()
 		q.Set("type", s.product.Type.String())
 		q.Set("query", s.params().Encode())
 	}
-	return news{Self: self, Address: v.to("/news?" + q.Encode())}, err
+	return news{Self: self, Address: req.to("/news?" + q.Encode())}, err
 }
 
 // showNews answers with what came since, or that there is nothing.
-func (v *visit) showNews() error {
-	if !v.partial() {
-		v.redirect(v.to("/overview"))
+func (req *request) showNews() error {
+	if !req.partial() {
+		req.redirect(req.to("/overview"))
 		return nil
 	}
-	q, bad := v.r.URL.Query(), &redoubt.InvalidError{}
+	q, bad := req.r.URL.Query(), &redoubt.InvalidError{}
 	version, at, had := whole(q, "version", bad), whole(q, "at", bad), int(whole(q, "had", bad))
 	if len(bad.Fields) > 0 {
 		return bad
 	}
-	view, err := v.findings()
+	view, err := req.findings()
 	if err != nil {
 		return err
 	}
 	if view.Version() == version {
-		v.w.WriteHeader(http.StatusNoContent)
+		req.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	filters, s, err := v.followed(q)
+	filters, s, err := req.followed(q)
 	if err != nil {
 		return err
 	}
-	n := news{Self: v.to("/overview"), Address: v.r.URL.Path + "?" + strings.Replace(v.r.URL.RawQuery, "version="+decimal(version), "version="+decimal(view.Version()), 1)}
+	n := news{Self: req.to("/overview"), Address: req.r.URL.Path + "?" + strings.Replace(req.r.URL.RawQuery, "version="+decimal(version), "version="+decimal(view.Version()), 1)}
 	if s != nil {
 		n.Self = s.address()
 	}
@@ -76,15 +76,15 @@ func (v *visit) showNews() error {
 	}
 	fresh = max(fresh, total-had)
 	if had == 0 && total > 0 { // there is nothing on the page to disturb
-		v.w.Header().Set("HX-Refresh", "true")
+		req.w.Header().Set("HX-Refresh", "true")
 	}
 	n.Words = newsWords(fresh, had+fresh-total)
-	return v.show(http.StatusOK, sheet{Template: "overview", Data: n, Part: "newspart"})
+	return req.show(http.StatusOK, pageView{Template: "overview", Data: n, Part: "newspart"})
 }
 
 // followed are the filters of the page that asks: a findings page, or with no
 // type the overview.
-func (v *visit) followed(q url.Values) ([]redoubt.FindingFilter, *search, error) {
+func (req *request) followed(q url.Values) ([]redoubt.FindingFilter, *search, error) {
 	if q.Get("type") == "" {
 		filters := make([]redoubt.FindingFilter, len(products))
 		for i, p := range products {
@@ -101,7 +101,7 @@ func (v *visit) followed(q url.Values) ([]redoubt.FindingFilter, *search, error)
 	if err != nil {
 		return nil, nil, redoubt.Invalid("query", "is no query")
 	}
-	s, err := v.searched(productOf(t), query)
+	s, err := req.searched(productOf(t), query)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -29,83 +29,83 @@ func (s *SignIn) awayName(r *http.Request) string { return s.cookieName(r) + "-o
 
 // remember sets the cookie for the time at the provider, or takes it away. What
 // it holds is of use to nobody but this browser.
-func (v *visit) remember(a away, seconds int) error {
+func (req *request) remember(a away, seconds int) error {
 	text, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}
-	http.SetCookie(v.w, &http.Cookie{
-		Name: v.SignIn.awayName(v.r), Value: base64.RawURLEncoding.EncodeToString(text), Path: "/", MaxAge: seconds,
-		HttpOnly: true, Secure: v.SignIn.secure(v.r), SameSite: http.SameSiteLaxMode,
+	http.SetCookie(req.w, &http.Cookie{
+		Name: req.SignIn.awayName(req.r), Value: base64.RawURLEncoding.EncodeToString(text), Path: "/", MaxAge: seconds,
+		HttpOnly: true, Secure: req.SignIn.secure(req.r), SameSite: http.SameSiteLaxMode,
 	})
 	return nil
 }
 
 // goToProvider sends the browser to the provider.
-func (v *visit) goToProvider() error {
-	if v.SignIn == nil || v.SignIn.Provider == nil {
+func (req *request) goToProvider() error {
+	if req.SignIn == nil || req.SignIn.Provider == nil {
 		return redoubt.ErrNotFound
 	}
-	v.unsaved()
-	next := safeNext(v.r.URL.Query().Get("next"))
-	address, flow, err := v.SignIn.Provider.Start(v.r.Context(), v.base()+comeBack)
+	req.unsaved()
+	next := safeNext(req.r.URL.Query().Get("next"))
+	address, flow, err := req.SignIn.Provider.Start(req.r.Context(), req.base()+comeBack)
 	if err != nil {
-		return v.providerFailed(next, err)
+		return req.providerFailed(next, err)
 	}
-	if err := v.remember(away{flow, next}, awaySeconds); err != nil {
+	if err := req.remember(away{flow, next}, awaySeconds); err != nil {
 		return err
 	}
-	v.redirect(address)
+	req.redirect(address)
 	return nil
 }
 
 // comeFromProvider lets in whom the provider has signed in.
-func (v *visit) comeFromProvider() error {
-	if v.SignIn == nil || v.SignIn.Provider == nil {
+func (req *request) comeFromProvider() error {
+	if req.SignIn == nil || req.SignIn.Provider == nil {
 		return redoubt.ErrNotFound
 	}
-	v.unsaved()
+	req.unsaved()
 	var a away
-	if cookie, err := v.r.Cookie(v.SignIn.awayName(v.r)); err == nil {
+	if cookie, err := req.r.Cookie(req.SignIn.awayName(req.r)); err == nil {
 		if text, err := base64.RawURLEncoding.DecodeString(cookie.Value); err == nil {
 			_ = json.Unmarshal(text, &a) // what cannot be read has no state, which is refused
 		}
 	}
-	if err := v.remember(away{}, -1); err != nil {
+	if err := req.remember(away{}, -1); err != nil {
 		return err
 	}
-	q := v.r.URL.Query()
-	who, err := v.SignIn.Provider.Finish(v.r.Context(), v.base()+comeBack, a.Flow,
+	q := req.r.URL.Query()
+	who, err := req.SignIn.Provider.Finish(req.r.Context(), req.base()+comeBack, a.Flow,
 		sso.Back{State: q.Get("state"), Code: q.Get("code"), Fault: q.Get("error"), Description: q.Get("error_description")})
 	var secret string
 	if err == nil {
-		secret, err = v.letIn(who)
+		secret, err = req.letIn(who)
 	}
 	if err != nil {
-		return v.providerFailed(a.Next, err)
+		return req.providerFailed(a.Next, err)
 	}
-	return v.welcome(secret, a.Next)
+	return req.welcome(secret, a.Next)
 }
 
 // letIn makes or updates the user, gives them the roles that their groups mean,
 // and begins a session.
-func (v *visit) letIn(who sso.Person) (string, error) {
-	ctx := v.r.Context()
-	all, err := v.Store.Deployments(ctx)
+func (req *request) letIn(who sso.Person) (string, error) {
+	ctx := req.r.Context()
+	all, err := req.Store.Deployments(ctx)
 	if err != nil {
 		return "", err
 	}
-	roles := v.SignIn.Provider.Roles(who.Groups, all)
-	known, err := v.Store.UserByIdentity(ctx, who.Identity)
+	roles := req.SignIn.Provider.Roles(who.Groups, all)
+	known, err := req.Store.UserByIdentity(ctx, who.Identity)
 	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
 		return "", err
 	}
 	if known.ID == 0 && len(roles) == 0 {
-		return "", v.noRole(who)
+		return "", req.noRole(who)
 	}
-	u, kept, err := v.Store.Provision(ctx, who.Identity, who.User, roles)
+	u, kept, err := req.Store.Provision(ctx, who.Identity, who.User, roles)
 	if errors.Is(err, redoubt.ErrConflict) { // made by another request meanwhile
-		u, kept, err = v.Store.Provision(ctx, who.Identity, who.User, roles)
+		u, kept, err = req.Store.Provision(ctx, who.Identity, who.User, roles)
 	}
 	if errors.Is(err, redoubt.ErrNotFound) {
 		return "", &sso.RefusedError{User: known.Name, As: who.User.Name, Reason: "Your user is disabled here. Ask an admin."}
@@ -113,50 +113,50 @@ func (v *visit) letIn(who sso.Person) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	v.SignIn.Sessions.Forget()
+	req.SignIn.Sessions.Forget()
 	if len(kept) > 0 {
-		v.Logger.WarnContext(ctx, "the provider's groups would take away the last admin, who stays", "user", u.Name, "deployments", kept)
+		req.Logger.WarnContext(ctx, "the provider's groups would take away the last admin, who stays", "user", u.Name, "deployments", kept)
 	}
 	if len(roles) == 0 && len(kept) == 0 {
-		return "", v.noRole(who)
+		return "", req.noRole(who)
 	}
-	return v.SignIn.Sessions.Begin(ctx, u.ID, "oidc", v.SignIn.origin(v.r), redoubt.CheckedPassword{})
+	return req.SignIn.Sessions.Begin(ctx, u.ID, "oidc", req.SignIn.origin(req.r), redoubt.CheckedPassword{})
 }
 
-func (v *visit) noRole(who sso.Person) error {
+func (req *request) noRole(who sso.Person) error {
 	groups := slices.Clone(who.Groups)
 	slices.Sort(groups)
 	said := "none"
 	if len(groups) > 0 {
 		said = strings.Join(groups[:min(len(groups), 20)], ", ")
 	}
-	return &sso.RefusedError{As: who.User.Name, Reason: "None of your groups has a role here. " + v.SignIn.Provider.Title + " says they are: " + said + "."}
+	return &sso.RefusedError{As: who.User.Name, Reason: "None of your groups has a role here. " + req.SignIn.Provider.Title + " says they are: " + said + "."}
 }
 
 // providerFailed says on the sign-in page what went wrong.
-func (v *visit) providerFailed(next string, err error) error {
+func (req *request) providerFailed(next string, err error) error {
 	s, status := loginSheet{Next: safeNext(next)}, http.StatusForbidden
 	var refused *sso.RefusedError
 	switch {
 	case errors.As(err, &refused):
 		s.Fault = refused.Reason
-		from := v.SignIn.origin(v.r)
+		from := req.SignIn.origin(req.r)
 		attempt := redoubt.Attempt{Name: refused.User, Method: "oidc", Address: from.Address, Agent: from.Agent, Reason: refused.Reason}
 		if refused.As != "" {
 			attempt.Reason += " (" + refused.As + ")"
 		}
 		var busy *auth.BusyError
-		if limited := v.SignIn.Sessions.Admit("", from); !errors.As(limited, &busy) {
-			if noted := v.Store.SignInFailed(v.r.Context(), attempt); noted != nil {
+		if limited := req.SignIn.Sessions.Admit("", from); !errors.As(limited, &busy) {
+			if noted := req.Store.SignInFailed(req.r.Context(), attempt); noted != nil {
 				return noted
 			}
 		}
 	case errors.Is(err, redoubt.ErrUnavailable):
-		v.Logger.WarnContext(v.r.Context(), "single sign-on failed", "cause", err)
-		s.Fault, status = v.SignIn.Provider.Title+" does not answer right now. Try again in a moment; an admin finds the cause in the server's log.", http.StatusServiceUnavailable
+		req.Logger.WarnContext(req.r.Context(), "single sign-on failed", "cause", err)
+		s.Fault, status = req.SignIn.Provider.Title+" does not answer right now. Try again in a moment; an admin finds the cause in the server's log.", http.StatusServiceUnavailable
 	default:
-		v.Logger.ErrorContext(v.r.Context(), "single sign-on failed", "cause", err)
-		s.Fault, status = v.SignIn.Provider.Title+" answered in a way that does not hold. Try again; an admin finds the cause in the server's log.", http.StatusBadGateway
+		req.Logger.ErrorContext(req.r.Context(), "single sign-on failed", "cause", err)
+		s.Fault, status = req.SignIn.Provider.Title+" answered in a way that does not hold. Try again; an admin finds the cause in the server's log.", http.StatusBadGateway
 	}
-	return v.showLogin(status, s)
+	return req.showLogin(status, s)
 }

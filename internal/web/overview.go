@@ -75,17 +75,17 @@ type sinceVisit struct {
 }
 
 // overview shows where the deployment stands.
-func (v *visit) overview() error {
-	view, err := v.findings()
+func (req *request) overview() error {
+	view, err := req.findings()
 	if err != nil {
 		return err
 	}
-	now := v.Clock()
+	now := req.Clock()
 	p := &overviewPage{Days: silentDays}
 	ends := weeks(now, trendWeeks)
 	points := make([]index.TrendPoint, len(ends)-1)
 	for _, product := range products {
-		if err := v.stand(view, p, product); err != nil {
+		if err := req.stand(view, p, product); err != nil {
 			return err
 		}
 		sum(points, view.Trend(every(product), ends))
@@ -94,17 +94,17 @@ func (v *visit) overview() error {
 	p.Fix = view.FixTimes(every(products[0]), ends[0])
 	trim(&p.Rules)
 	trim(&p.Projects)
-	if err := v.health(p, now); err != nil {
+	if err := req.health(p, now); err != nil {
 		return err
 	}
-	if p.Sources, p.Stale, err = v.sourceAges(); err != nil {
+	if p.Sources, p.Stale, err = req.sourceAges(); err != nil {
 		return err
 	}
-	p.Visit = v.lastVisit(view, now)
-	if p.News, err = v.newsOf(view, nil, p.Open); err != nil {
+	p.Visit = req.lastVisit(view, now)
+	if p.News, err = req.newsOf(view, nil, p.Open); err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, sheet{Template: "overview", Title: "Overview", Section: "overview", Data: p})
+	return req.show(http.StatusOK, pageView{Template: "overview", Title: "Overview", Section: "overview", Data: p})
 }
 
 // every selects each finding of a product once.
@@ -123,11 +123,11 @@ func sum(into, add []index.TrendPoint) {
 }
 
 // stand counts what is open of a product, and in which rules and projects.
-func (v *visit) stand(view *index.View, p *overviewPage, product product) error {
+func (req *request) stand(view *index.View, p *overviewPage, product product) error {
 	filter := every(product)
 	filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
-	s := standing{Product: product, Address: v.to(product.Path)}
-	answer, err := view.Ask(v.r.Context(), index.Question{
+	s := standing{Product: product, Address: req.to(product.Path)}
+	answer, err := view.Ask(req.r.Context(), index.Question{
 		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetAsked{{Facet: index.FacetSeverity}},
 	})
 	if err != nil {
@@ -139,7 +139,7 @@ func (v *visit) stand(view *index.View, p *overviewPage, product product) error 
 		addTop(&p.Rules, g, s.Address+"?rules="+url.QueryEscape(g.Name))
 	}
 	for _, g := range answer.Groups[index.ByProject] {
-		addTop(&p.Projects, g, v.to("/projects/"+decimal(g.ID)))
+		addTop(&p.Projects, g, req.to("/projects/"+decimal(g.ID)))
 	}
 	p.Open += s.Open
 	p.Products = append(p.Products, s)
@@ -216,8 +216,8 @@ func trim(rows *[]topRow) {
 }
 
 // health reads which projects fail or are silent.
-func (v *visit) health(p *overviewPage, now time.Time) error {
-	return v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+func (req *request) health(p *overviewPage, now time.Time) error {
+	return req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if p.Silent, p.SilentAll, err = tx.SilentProjects(ctx, now.AddDate(0, 0, -silentDays), topRows); err != nil {
 			return err
 		}
@@ -251,9 +251,9 @@ const newVisit = 30 * time.Minute
 
 // lastVisit tells what happened since the viewer was here last. It is the
 // browser's memory, not the server's.
-func (v *visit) lastVisit(view *index.View, now time.Time) *sinceVisit {
+func (req *request) lastVisit(view *index.View, now time.Time) *sinceVisit {
 	var before, latest int64
-	if c, err := v.r.Cookie(seenCookie); err == nil {
+	if c, err := req.r.Cookie(seenCookie); err == nil {
 		a, b, _ := strings.Cut(c.Value, ".")
 		before, _ = strconv.ParseInt(a, 10, 64)
 		latest, _ = strconv.ParseInt(b, 10, 64)
@@ -261,15 +261,15 @@ func (v *visit) lastVisit(view *index.View, now time.Time) *sinceVisit {
 	if latest == 0 || now.Sub(time.Unix(latest, 0)) > newVisit {
 		before = latest
 	}
-	http.SetCookie(v.w, &http.Cookie{
-		Name: seenCookie, Value: decimal(before) + "." + decimal(now.Unix()), Path: v.to("/overview"), MaxAge: 400 * 24 * 3600,
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: v.r.TLS != nil || strings.HasPrefix(v.PublicURL, "https:"),
+	http.SetCookie(req.w, &http.Cookie{
+		Name: seenCookie, Value: decimal(before) + "." + decimal(now.Unix()), Path: req.to("/overview"), MaxAge: 400 * 24 * 3600,
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: req.r.TLS != nil || strings.HasPrefix(req.PublicURL, "https:"),
 	})
 	at := time.Unix(before, 0).UTC()
 	if before <= 0 || !at.Before(now) {
 		return nil
 	}
-	out := &sinceVisit{At: at, Address: v.to("/findings?since=" + at.Format(time.DateOnly))}
+	out := &sinceVisit{At: at, Address: req.to("/findings?since=" + at.Format(time.DateOnly))}
 	for _, p := range products {
 		for _, point := range view.Trend(every(p), []time.Time{at, now}) {
 			out.New += point.New

@@ -27,9 +27,9 @@ type modeCount struct {
 	Count int
 }
 
-func (v *visit) listPolicies() error {
+func (req *request) listPolicies() error {
 	p := &policiesPage{}
-	err := v.view(func(ctx context.Context, tx *store.Tx) error {
+	err := req.view(func(ctx context.Context, tx *store.Tx) error {
 		policies, err := tx.Policies(ctx)
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func (v *visit) listPolicies() error {
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, sheet{Template: "policies", Title: "Policies", Section: "policies", Data: p})
+	return req.show(http.StatusOK, pageView{Template: "policies", Title: "Policies", Section: "policies", Data: p})
 }
 
 func policyRowOf(policy redoubt.Policy, counts []store.PolicyRuleCount) policyRow {
@@ -85,8 +85,8 @@ type policyRuleRow struct {
 	Open    int
 }
 
-func (v *visit) showPolicy() error {
-	return v.showPolicyWith(http.StatusOK, conditionForm{Mode: redoubt.ModeBlock.String()})
+func (req *request) showPolicy() error {
+	return req.showPolicyWith(http.StatusOK, conditionForm{Mode: redoubt.ModeBlock.String()})
 }
 
 // conditionsSaid says what became of a condition, by what the address tells.
@@ -94,12 +94,12 @@ var conditionsSaid = map[string]string{
 	"added": "The condition holds from the next build on.", "removed": "The condition is gone; the next build is judged without it.",
 }
 
-func (v *visit) showPolicyWith(status int, form conditionForm) error {
-	id, err := v.id()
+func (req *request) showPolicyWith(status int, form conditionForm) error {
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	q := v.r.URL.Query()
+	q := req.r.URL.Query()
 	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"), Form: form, Said: conditionsSaid[q.Get("condition")]}
 	mode, ok := redoubt.ParsePolicyMode(p.Mode)
 	if p.Mode != "" && !ok {
@@ -114,7 +114,7 @@ func (v *visit) showPolicyWith(status int, form conditionForm) error {
 	p.Back = q.Encode()
 	var rules []redoubt.PolicyRule
 	var more bool
-	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		policy, err := tx.Policy(ctx, id)
 		if err != nil {
 			return err
@@ -130,23 +130,23 @@ func (v *visit) showPolicyWith(status int, form conditionForm) error {
 	if err != nil {
 		return err
 	}
-	if err := v.openOfRules(p, rules); err != nil {
+	if err := req.openOfRules(p, rules); err != nil {
 		return err
 	}
 	q.Del("after")
 	if after > 0 {
-		p.First = v.to("/policies/" + decimal(id) + "?" + q.Encode())
+		p.First = req.to("/policies/" + decimal(id) + "?" + q.Encode())
 	}
 	if more {
 		q.Set("after", decimal(rules[len(rules)-1].ID))
-		p.Next = v.to("/policies/" + decimal(id) + "?" + q.Encode())
+		p.Next = req.to("/policies/" + decimal(id) + "?" + q.Encode())
 	}
-	return v.show(status, sheet{Template: "policy", Title: p.Name, Section: "policies", Data: p})
+	return req.show(status, pageView{Template: "policy", Title: p.Name, Section: "policies", Data: p})
 }
 
 // openOfRules counts the open findings of the rules on the page.
-func (v *visit) openOfRules(p *policyPage, rules []redoubt.PolicyRule) error {
-	view, err := v.findings()
+func (req *request) openOfRules(p *policyPage, rules []redoubt.PolicyRule) error {
+	view, err := req.findings()
 	if err != nil {
 		return err
 	}
@@ -154,18 +154,18 @@ func (v *visit) openOfRules(p *policyPage, rules []redoubt.PolicyRule) error {
 	for _, r := range rules {
 		filter := every(product)
 		filter.Statuses, filter.Rules = []redoubt.Status{redoubt.StatusOpen}, []string{r.Rule.Name}
-		p.List = append(p.List, policyRuleRow{r, v.to(product.Path + "?rules=" + url.QueryEscape(r.Rule.Name)), view.Count(filter)})
+		p.List = append(p.List, policyRuleRow{r, req.to(product.Path + "?rules=" + url.QueryEscape(r.Rule.Name)), view.Count(filter)})
 	}
 	return nil
 }
 
 // setRuleMode decides what a rule does to builds.
-func (v *visit) setRuleMode() error {
-	id, err := v.id()
+func (req *request) setRuleMode() error {
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	form, err := v.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (v *visit) setRuleMode() error {
 		return redoubt.Invalid("mode", "is monitor, comment or block")
 	}
 	name := form.Get("rule")
-	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.SetRuleMode(ctx, id, name, mode)
 		return err
 	})
@@ -186,6 +186,6 @@ func (v *visit) setRuleMode() error {
 		q = url.Values{}
 	}
 	q.Set("changed", name)
-	v.redirect(v.to("/policies/" + decimal(id) + "?" + q.Encode()))
+	req.redirect(req.to("/policies/" + decimal(id) + "?" + q.Encode()))
 	return nil
 }

@@ -52,12 +52,12 @@ func (f *conditionForm) condition() (c redoubt.PolicyCondition, err error) {
 }
 
 // addCondition gives a policy a further condition.
-func (v *visit) addCondition() error {
-	id, err := v.id()
+func (req *request) addCondition() error {
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	values, err := v.form()
+	values, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -65,9 +65,9 @@ func (v *visit) addCondition() error {
 	c, err := form.condition()
 	if err != nil {
 		form.Fault = err.Error()
-		return v.showPolicyWith(http.StatusBadRequest, form)
+		return req.showPolicyWith(http.StatusBadRequest, form)
 	}
-	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.Policy(ctx, id)
 		if err != nil {
 			return err
@@ -78,21 +78,21 @@ func (v *visit) addCondition() error {
 	if err != nil {
 		return err
 	}
-	v.redirect(v.to("/policies/" + decimal(id) + "?condition=added#conditions"))
+	req.redirect(req.to("/policies/" + decimal(id) + "?condition=added#conditions"))
 	return nil
 }
 
 // removeCondition takes a condition from a policy.
-func (v *visit) removeCondition() error {
-	id, err := v.id()
+func (req *request) removeCondition() error {
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	of, err := strconv.ParseInt(v.r.PathValue("condition"), 10, 64)
+	of, err := strconv.ParseInt(req.r.PathValue("condition"), 10, 64)
 	if err != nil {
 		return redoubt.ErrNotFound
 	}
-	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.Policy(ctx, id)
 		if err != nil {
 			return err
@@ -103,6 +103,6 @@ func (v *visit) removeCondition() error {
 	if err != nil {
 		return err
 	}
-	v.redirect(v.to("/policies/" + decimal(id) + "?condition=removed#conditions"))
+	req.redirect(req.to("/policies/" + decimal(id) + "?condition=removed#conditions"))
 	return nil
 }

@@ -39,15 +39,15 @@ type projectsPage struct {
 }
 
 // listProjects lists projects, the one with the most to lose first.
-func (v *visit) listProjects() error {
-	q := v.r.URL.Query()
+func (req *request) listProjects() error {
+	q := req.r.URL.Query()
 	p := &projectsPage{Query: strings.TrimSpace(q.Get("q")), Tag: q.Get("tag"), Silent: q.Get("silent") != ""}
 	bad := &redoubt.InvalidError{}
 	page := max(number(q, "page", bad), 1)
 	if len(bad.Fields) > 0 {
 		return bad
 	}
-	rows, err := v.projectRows()
+	rows, err := req.projectRows()
 	if err != nil {
 		return err
 	}
@@ -65,9 +65,9 @@ func (v *visit) listProjects() error {
 			other.Set(name, value)
 		}
 		if len(other) == 0 {
-			return v.to("/projects")
+			return req.to("/projects")
 		}
-		return v.to("/projects?" + other.Encode())
+		return req.to("/projects?" + other.Encode())
 	}
 	p.sort(q.Get("sort"))
 	for _, s := range [][2]string{{"", "Riskiest"}, {"name", "By name"}, {"scan", "Latest scan"}} {
@@ -77,20 +77,20 @@ func (v *visit) listProjects() error {
 	p.Pages = newPager(page, projectsPerPage, p.Total, func(n int) string { return address("page", strconv.Itoa(n)) })
 	from := min((page-1)*projectsPerPage, p.Total)
 	p.Rows = p.Rows[from:min(from+projectsPerPage, p.Total)]
-	return v.show(http.StatusOK, sheet{Template: "projects", Title: "Projects", Section: "projects", Data: p})
+	return req.show(http.StatusOK, pageView{Template: "projects", Title: "Projects", Section: "projects", Data: p})
 }
 
 // projectRows reads all projects and counts what is open in each.
-func (v *visit) projectRows() ([]projectRow, error) {
+func (req *request) projectRows() ([]projectRow, error) {
 	var all []redoubt.Project
-	err := v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		all, err = tx.Projects(ctx, store.ProjectQuery{})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	view, err := v.findings()
+	view, err := req.findings()
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (v *visit) projectRows() ([]projectRow, error) {
 	for _, p := range products {
 		filter := every(p)
 		filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
-		answer, err := view.Ask(v.r.Context(), index.Question{Filter: filter, Groups: []index.Grouping{index.ByProject}})
+		answer, err := view.Ask(req.r.Context(), index.Question{Filter: filter, Groups: []index.Grouping{index.ByProject}})
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func (v *visit) projectRows() ([]projectRow, error) {
 			}
 		}
 	}
-	silent := v.Clock().AddDate(0, 0, -silentDays)
+	silent := req.Clock().AddDate(0, 0, -silentDays)
 	rows := make([]projectRow, len(all))
 	for i, p := range all {
 		rows[i] = projectRow{Project: p, Silent: p.LatestScanAt.Before(silent)}
@@ -207,17 +207,17 @@ type refPart struct {
 }
 
 // showProject shows one project.
-func (v *visit) showProject() error {
-	return v.projectSheet(http.StatusOK, "")
+func (req *request) showProject() error {
+	return req.projectSheet(http.StatusOK, "")
 }
 
-func (v *visit) projectSheet(status int, fault string) error {
-	id, err := v.id()
+func (req *request) projectSheet(status int, fault string) error {
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	p := &projectPage{Saved: v.r.URL.Query().Get("saved") != "", Fault: fault}
-	err = v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+	p := &projectPage{Saved: req.r.URL.Query().Get("saved") != "", Fault: fault}
+	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if p.Project, err = tx.Project(ctx, id); err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (v *visit) projectSheet(status int, fault string) error {
 		if err != nil {
 			return err
 		}
-		if p.Scans, err = v.scanRows(ctx, tx, scans, map[int64]string{id: p.Name}); err != nil {
+		if p.Scans, err = req.scanRows(ctx, tx, scans, map[int64]string{id: p.Name}); err != nil {
 			return err
 		}
 		p.Lockfiles, _, err = tx.Lockfiles(ctx, id, redoubt.DependencyFilter{}, 0, 100)
@@ -234,15 +234,15 @@ func (v *visit) projectSheet(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	if err := v.openIn(p); err != nil {
+	if err := req.openIn(p); err != nil {
 		return err
 	}
-	return v.show(status, sheet{Template: "project", Title: p.Name, Section: "projects", Data: p})
+	return req.show(status, pageView{Template: "project", Title: p.Name, Section: "projects", Data: p})
 }
 
 // openIn counts what is open in a project, by product and by branch.
-func (v *visit) openIn(p *projectPage) error {
-	view, err := v.findings()
+func (req *request) openIn(p *projectPage) error {
+	view, err := req.findings()
 	if err != nil {
 		return err
 	}
@@ -250,17 +250,17 @@ func (v *visit) openIn(p *projectPage) error {
 	for _, product := range products {
 		filter := every(product)
 		filter.Statuses, filter.ProjectIDs = []redoubt.Status{redoubt.StatusOpen}, []int64{p.ID}
-		answer, err := view.Ask(v.r.Context(), index.Question{
+		answer, err := view.Ask(req.r.Context(), index.Question{
 			Filter: filter, Values: 200, Facets: []index.FacetAsked{{Facet: index.FacetSeverity}, {Facet: index.FacetRef}},
 		})
 		if err != nil {
 			return err
 		}
-		s := standing{Product: product, Open: answer.Total, Address: v.to(product.Path) + "?repos=" + url.QueryEscape(p.Name)}
+		s := standing{Product: product, Open: answer.Total, Address: req.to(product.Path) + "?repos=" + url.QueryEscape(p.Name)}
 		s.severities(answer.Facets[index.FacetSeverity])
 		p.Standing = append(p.Standing, s)
 		for _, ref := range answer.Facets[index.FacetRef].Values {
-			address := v.to(product.Path + "?" + url.Values{"repos": {p.Name}, "ref": {ref.Value}}.Encode())
+			address := req.to(product.Path + "?" + url.Values{"repos": {p.Name}, "ref": {ref.Value}}.Encode())
 			refs[ref.Value] = append(refs[ref.Value], refPart{product.Title, ref.Count, address})
 		}
 	}
@@ -282,18 +282,18 @@ func (r refRow) order() int {
 }
 
 // updateProject changes what people decide about a project.
-func (v *visit) updateProject() error {
-	id, err := v.id()
+func (req *request) updateProject() error {
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	form, err := v.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
 	tags, err := redoubt.NormalTags(strings.Split(form.Get("tags"), ","))
 	if err != nil {
-		return v.projectSheet(http.StatusBadRequest, err.Error())
+		return req.projectSheet(http.StatusBadRequest, err.Error())
 	}
 	primary := strings.TrimSpace(form.Get("primary"))
 	if primary != "" {
@@ -304,13 +304,13 @@ func (v *visit) updateProject() error {
 		return redoubt.Invalid("visibility", "is public, private or unknown")
 	}
 	diff, full := form.Get("managed_diff") != "", form.Get("managed_full") != ""
-	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.UpdateProject(ctx, id, store.ProjectPatch{Tags: &tags, PrimaryBranch: &primary, Visibility: &visibility, ManagedDiff: &diff, ManagedFull: &full})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	v.redirect(v.to("/projects/" + decimal(id) + "?saved=1"))
+	req.redirect(req.to("/projects/" + decimal(id) + "?saved=1"))
 	return nil
 }

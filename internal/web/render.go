@@ -39,8 +39,8 @@ func (p *Pages) parse() (map[string]*template.Template, error) {
 	return all, nil
 }
 
-// sheet is a page to show: which template, and what it is about.
-type sheet struct {
+// pageView is a page to show: which template, and what it is about.
+type pageView struct {
 	Template string // file in templates, without .html
 	Title    string // of the window; also the heading where the template does not say another
 	Section  string // key of the entry in the navigation that it belongs to
@@ -51,9 +51,9 @@ type sheet struct {
 	Part string
 }
 
-// frame is what templates see.
-type frame struct {
-	sheet
+// layoutData is what templates see.
+type layoutData struct {
+	pageView
 	Viewer  Viewer
 	Org     string // as /orgs/acme: in front of every link
 	Nav     []navGroup
@@ -62,40 +62,40 @@ type frame struct {
 }
 
 // show writes a page: as a whole, or its content alone when a script asks.
-func (v *visit) show(status int, s sheet) error {
-	t := v.templates[s.Template]
+func (req *request) show(status int, s pageView) error {
+	t := req.templates[s.Template]
 	if t == nil {
 		return fmt.Errorf("there is no template %q", s.Template)
 	}
 	name := "layout"
-	if v.viewer.Deployment.ID == 0 {
+	if req.viewer.Deployment.ID == 0 {
 		name = "bare"
 	}
-	if v.partial() {
+	if req.partial() {
 		name = "content"
 		if s.Part != "" {
 			name = s.Part
 		}
 	}
-	f := frame{sheet: s, Viewer: v.viewer, Version: v.Version, Path: v.r.URL.RequestURI()}
-	if name == "layout" || v.viewer.Deployment.ID != 0 {
-		mine, err := v.countMine()
-		if err != nil && v.r.Context().Err() == nil { // the page is worth more than the number
-			v.Logger.Warn("findings of a viewer not counted", "error", err)
+	f := layoutData{pageView: s, Viewer: req.viewer, Version: req.Version, Path: req.r.URL.RequestURI()}
+	if name == "layout" || req.viewer.Deployment.ID != 0 {
+		mine, err := req.countMine()
+		if err != nil && req.r.Context().Err() == nil { // the page is worth more than the number
+			req.Logger.Warn("findings of a viewer not counted", "error", err)
 		}
-		f.Org = v.to("")
-		f.Nav = navigation(f.Org, s.Section, v.viewer, mine)
+		f.Org = req.to("")
+		f.Nav = navigation(f.Org, s.Section, req.viewer, mine)
 	}
 	var buf bytes.Buffer
 	if err := t.ExecuteTemplate(&buf, name, f); err != nil {
 		return fmt.Errorf("render %s: %w", s.Template, err)
 	}
-	h := v.w.Header()
+	h := req.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Add("Vary", "HX-Request")
-	v.w.WriteHeader(status)
-	if v.r.Method != http.MethodHead {
-		_, _ = v.w.Write(buf.Bytes()) // a lost connection has nobody to tell
+	req.w.WriteHeader(status)
+	if req.r.Method != http.MethodHead {
+		_, _ = req.w.Write(buf.Bytes()) // a lost connection has nobody to tell
 	}
 	return nil
 }

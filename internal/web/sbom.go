@@ -59,16 +59,16 @@ func sbomFormats() []sbomFormat {
 	return out
 }
 
-func (v *visit) listSBOMs() error {
-	p := &sbomPage{Formats: sbomFormats(), Self: v.to("/sbom")}
-	p.Project, _ = strconv.ParseInt(v.r.URL.Query().Get("project"), 10, 64) // none is everything
-	err := v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+func (req *request) listSBOMs() error {
+	p := &sbomPage{Formats: sbomFormats(), Self: req.to("/sbom")}
+	p.Project, _ = strconv.ParseInt(req.r.URL.Query().Get("project"), 10, 64) // none is everything
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if p.Projects, err = tx.Projects(ctx, store.ProjectQuery{}); err != nil {
 			return err
 		}
 		jobs, err := tx.Jobs(ctx, sbomJob, 30)
 		for _, j := range jobs {
-			p.Jobs = append(p.Jobs, v.sbomRow(j, p.Projects))
+			p.Jobs = append(p.Jobs, req.sbomRow(j, p.Projects))
 			p.Running = p.Running || j.State == redoubt.JobQueued || j.State == redoubt.JobRunning
 		}
 		return err
@@ -76,10 +76,10 @@ func (v *visit) listSBOMs() error {
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, sheet{Template: "sbom", Title: "Bills of materials", Section: "sbom", Data: p, Part: "sbomlist"})
+	return req.show(http.StatusOK, pageView{Template: "sbom", Title: "Bills of materials", Section: "sbom", Data: p, Part: "sbomlist"})
 }
 
-func (v *visit) sbomRow(j redoubt.Job, projects []redoubt.Project) sbomRow {
+func (req *request) sbomRow(j redoubt.Job, projects []redoubt.Project) sbomRow {
 	row := sbomRow{Job: j, Of: "All projects"}
 	var r redoubt.SBOMRequest
 	if json.Unmarshal(j.Input, &r) == nil {
@@ -100,14 +100,14 @@ func (v *visit) sbomRow(j redoubt.Job, projects []redoubt.Project) sbomRow {
 		}
 	}
 	if j.State == redoubt.JobDone {
-		row.Address = v.to("/sbom/" + j.Token + "/download")
+		row.Address = req.to("/sbom/" + j.Token + "/download")
 	}
 	return row
 }
 
 // requestSBOM queues the making of one.
-func (v *visit) requestSBOM() error {
-	form, err := v.form()
+func (req *request) requestSBOM() error {
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (v *visit) requestSBOM() error {
 	if err != nil {
 		return err
 	}
-	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		if request.ProjectID != 0 {
 			if _, err := tx.Project(ctx, request.ProjectID); err != nil {
 				return err
@@ -131,10 +131,10 @@ func (v *visit) requestSBOM() error {
 	if err != nil {
 		return err
 	}
-	if v.JobAdded != nil {
-		v.JobAdded()
+	if req.JobAdded != nil {
+		req.JobAdded()
 	}
-	v.redirect(v.to("/sbom"))
+	req.redirect(req.to("/sbom"))
 	return nil
 }
 
@@ -160,10 +160,10 @@ func sbomRequest(format, project, ref string) (redoubt.SBOMRequest, error) {
 }
 
 // downloadSBOM hands a finished one out.
-func (v *visit) downloadSBOM() error {
+func (req *request) downloadSBOM() error {
 	var job redoubt.Job
-	err := v.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		job, err = tx.Job(ctx, v.r.PathValue("token"))
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		job, err = tx.Job(ctx, req.r.PathValue("token"))
 		return err
 	})
 	if err != nil {
@@ -176,12 +176,12 @@ func (v *visit) downloadSBOM() error {
 	if strings.Contains(job.MediaType, "xml") {
 		extension = ".xml"
 	}
-	h := v.w.Header()
+	h := req.w.Header()
 	h.Set("Content-Type", job.MediaType)
 	h.Set("Content-Disposition", `attachment; filename="sbom-`+decimal(job.ID)+extension+`"`)
 	h.Set("Content-Length", strconv.Itoa(len(job.Result)))
-	if v.r.Method != http.MethodHead {
-		_, _ = v.w.Write(job.Result) // a lost connection has nobody to tell
+	if req.r.Method != http.MethodHead {
+		_, _ = req.w.Write(job.Result) // a lost connection has nobody to tell
 	}
 	return nil
 }

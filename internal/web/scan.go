@@ -31,15 +31,15 @@ type scansPage struct {
 }
 
 // listScans lists scans, the latest first.
-func (v *visit) listScans() error {
-	q := v.r.URL.Query()
+func (req *request) listScans() error {
+	q := req.r.URL.Query()
 	filter, after, err := scanFilter(q)
 	if err != nil {
 		return err
 	}
 	p := &scansPage{Query: q, Project: q.Get("project")}
 	var more bool
-	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		if p.Project != "" {
 			project, err := tx.ProjectByName(ctx, p.Project)
 			if err != nil {
@@ -56,24 +56,24 @@ func (v *visit) listScans() error {
 		if err != nil {
 			return err
 		}
-		p.Rows, err = v.scanRows(ctx, tx, scans, names)
+		p.Rows, err = req.scanRows(ctx, tx, scans, names)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	p.Running = slices.ContainsFunc(p.Rows, scanRow.Runs)
-	p.Self, p.Newest = v.r.URL.RequestURI(), after == (store.ScanCursor{})
+	p.Self, p.Newest = req.r.URL.RequestURI(), after == (store.ScanCursor{})
 	q.Del("after")
 	if after != (store.ScanCursor{}) {
-		p.First = v.to("/scans?" + q.Encode())
+		p.First = req.to("/scans?" + q.Encode())
 	}
 	if more {
 		last := p.Rows[len(p.Rows)-1]
 		q.Set("after", decimal(last.StartedAt.UnixMicro())+"-"+decimal(last.ID))
-		p.Next = v.to("/scans?" + q.Encode())
+		p.Next = req.to("/scans?" + q.Encode())
 	}
-	return v.show(http.StatusOK, sheet{Template: "scans", Title: "Scans", Section: "scans", Data: p, Part: "scanlist"})
+	return req.show(http.StatusOK, pageView{Template: "scans", Title: "Scans", Section: "scans", Data: p, Part: "scanlist"})
 }
 
 func projectsOf(scans []redoubt.Scan) []int64 {

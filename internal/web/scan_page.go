@@ -74,22 +74,22 @@ func changeWord(kind redoubt.FindingEventKind) string {
 }
 
 // showScan shows one scan with what it changed.
-func (v *visit) showScan() error {
-	id, err := v.id()
+func (req *request) showScan() error {
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	q := v.r.URL.Query()
+	q := req.r.URL.Query()
 	bad := &redoubt.InvalidError{}
 	page := max(number(q, "page", bad), 1)
-	p := &scanPage{Show: q.Get("show"), Self: v.r.URL.RequestURI()}
+	p := &scanPage{Show: q.Get("show"), Self: req.r.URL.RequestURI()}
 	if p.Show != "" && p.Show != reportedKey && changeWord(redoubt.FindingEventKind(p.Show)) == "" {
 		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "show", Message: "is nothing that a scan does", Value: p.Show})
 	}
 	if len(bad.Fields) > 0 {
 		return bad
 	}
-	err = v.view(func(ctx context.Context, tx *store.Tx) error {
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		s, err := tx.Scan(ctx, id)
 		if err != nil {
 			return err
@@ -97,18 +97,18 @@ func (v *visit) showScan() error {
 		if p.Of, err = tx.Project(ctx, s.ProjectID); err != nil {
 			return err
 		}
-		rows, err := v.scanRows(ctx, tx, []redoubt.Scan{s}, map[int64]string{s.ProjectID: p.Of.Name})
+		rows, err := req.scanRows(ctx, tx, []redoubt.Scan{s}, map[int64]string{s.ProjectID: p.Of.Name})
 		if err != nil {
 			return err
 		}
 		p.scanRow = rows[0]
-		return p.read(ctx, tx, page, v.to("/scans/"+decimal(id)))
+		return p.read(ctx, tx, page, req.to("/scans/"+decimal(id)))
 	})
 	if err != nil {
 		return err
 	}
-	p.List = v.to("/findings?" + url.Values{"repos": {p.Project}, "ref": {p.Ref}}.Encode())
-	return v.show(http.StatusOK, sheet{Template: "scan", Title: "Scan " + decimal(id), Section: "scans", Data: p, Part: "content"})
+	p.List = req.to("/findings?" + url.Values{"repos": {p.Project}, "ref": {p.Ref}}.Encode())
+	return req.show(http.StatusOK, pageView{Template: "scan", Title: "Scan " + decimal(id), Section: "scans", Data: p, Part: "content"})
 }
 
 // read gathers what the scan did, and one page of the rows that are opened.

@@ -17,8 +17,8 @@ type scanRow struct {
 	Blocked bool               // it failed its build
 }
 
-func (v *visit) scanRows(ctx context.Context, tx *store.Tx, scans []redoubt.Scan, names map[int64]string) ([]scanRow, error) {
-	now := v.Clock()
+func (req *request) scanRows(ctx context.Context, tx *store.Tx, scans []redoubt.Scan, names map[int64]string) ([]scanRow, error) {
+	now := req.Clock()
 	rows, ids := make([]scanRow, len(scans)), make([]int64, len(scans))
 	for i, s := range scans {
 		rows[i], ids[i] = scanRow{Scan: s, Project: names[s.ProjectID], Status: s.StatusAt(now)}, s.ID

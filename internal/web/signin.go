@@ -120,15 +120,15 @@ func (s *SignIn) keep(w http.ResponseWriter, r *http.Request, secret string, sec
 
 // welcome ends the session that was, if any, and begins the new one in the
 // browser.
-func (v *visit) welcome(secret, next string) error {
-	if old, err := v.SignIn.session(v.r); err == nil {
-		if err := v.SignIn.Sessions.SignOut(v.r.Context(), old); err != nil {
+func (req *request) welcome(secret, next string) error {
+	if old, err := req.SignIn.session(req.r); err == nil {
+		if err := req.SignIn.Sessions.SignOut(req.r.Context(), old); err != nil {
 			return err
 		}
 	}
-	v.SignIn.Sessions.Forget()
-	v.SignIn.keep(v.w, v.r, secret, int(v.SignIn.Sessions.Limits().Max.Seconds()))
-	v.redirect(safeNext(next))
+	req.SignIn.Sessions.Forget()
+	req.SignIn.keep(req.w, req.r, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
+	req.redirect(safeNext(next))
 	return nil
 }
 
@@ -145,4 +145,4 @@ func safeNext(next string) string {
 }
 
 // unsaved has no cache keep what is shown once.
-func (v *visit) unsaved() { v.w.Header().Set("Cache-Control", "no-store") }
+func (req *request) unsaved() { req.w.Header().Set("Cache-Control", "no-store") }

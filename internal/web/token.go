@@ -46,13 +46,13 @@ type tokenForm struct {
 // lasts are the lives of a token that can be chosen, in days.
 var lasts = []int{30, 90, 365, 0}
 
-func (v *visit) tokens() error {
-	return v.showTokens(http.StatusOK, tokensSheet{Form: tokenForm{Days: 90, ReadOnly: !v.viewer.May(triager)}, Done: done[v.r.URL.Query().Get("done")]})
+func (req *request) tokens() error {
+	return req.showTokens(http.StatusOK, tokensSheet{Form: tokenForm{Days: 90, ReadOnly: !req.viewer.May(triager)}, Done: done[req.r.URL.Query().Get("done")]})
 }
 
-func (v *visit) showTokens(status int, s tokensSheet) error {
-	s.All, s.Address = v.viewer.May(admin), v.base()
-	err := v.view(func(ctx context.Context, tx *store.Tx) error {
+func (req *request) showTokens(status int, s tokensSheet) error {
+	s.All, s.Address = req.viewer.May(admin), req.base()
+	err := req.view(func(ctx context.Context, tx *store.Tx) error {
 		all, err := tx.Tokens(ctx)
 		if err != nil {
 			return err
@@ -62,9 +62,9 @@ func (v *visit) showTokens(status int, s tokensSheet) error {
 		for _, m := range members {
 			names[m.ID] = m.Name
 		}
-		now := v.Clock()
+		now := req.Clock()
 		for _, t := range all {
-			mine := t.UserID != 0 && names[t.UserID] == v.viewer.User
+			mine := t.UserID != 0 && names[t.UserID] == req.viewer.User
 			if mine || s.All {
 				s.Rows = append(s.Rows, tokenRow{t, names[t.UserID], tokenState(t, now), t.Active(now)})
 			}
@@ -75,7 +75,7 @@ func (v *visit) showTokens(status int, s tokensSheet) error {
 	if err != nil {
 		return err
 	}
-	return v.show(status, sheet{Template: "tokens", Title: "Tokens", Section: "tokens", Data: s})
+	return req.show(status, pageView{Template: "tokens", Title: "Tokens", Section: "tokens", Data: s})
 }
 
 func tokenState(t redoubt.Token, now time.Time) string {
@@ -89,19 +89,19 @@ func tokenState(t redoubt.Token, now time.Time) string {
 }
 
 // base is the address of the server, as browsers know it.
-func (v *visit) base() string {
-	if v.PublicURL != "" {
-		return v.PublicURL
+func (req *request) base() string {
+	if req.PublicURL != "" {
+		return req.PublicURL
 	}
-	if v.SignIn != nil && v.SignIn.secure(v.r) {
-		return "https://" + v.r.Host
+	if req.SignIn != nil && req.SignIn.secure(req.r) {
+		return "https://" + req.r.Host
 	}
-	return "http://" + v.r.Host
+	return "http://" + req.r.Host
 }
 
 // createToken makes a token of the viewer, which can do no more than they can.
-func (v *visit) createToken() error {
-	form, err := v.form()
+func (req *request) createToken() error {
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -112,15 +112,15 @@ func (v *visit) createToken() error {
 	s := tokensSheet{Form: tokenForm{
 		Name: strings.TrimSpace(form.Get("name")), WebAPI: form.Has("web_api"), ReadOnly: form.Has("read_only"), CI: form.Has("ci"), Days: days, Globs: form.Get("globs"),
 	}}
-	token, err := s.Form.token(v.Clock())
+	token, err := s.Form.token(req.Clock())
 	if said, ok := sayable(err); ok {
 		s.Fault = said
-		return v.showTokens(http.StatusBadRequest, s)
+		return req.showTokens(http.StatusBadRequest, s)
 	}
-	secret := auth.NewSecret(v.viewer.Deployment.ID)
+	secret := auth.NewSecret(req.viewer.Deployment.ID)
 	token.PublicID = secret.PublicID
-	err = v.update(func(ctx context.Context, tx *store.Tx) error {
-		owner, err := tx.Member(ctx, v.viewer.User)
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		owner, err := tx.Member(ctx, req.viewer.User)
 		if err != nil {
 			return err
 		}
@@ -131,8 +131,8 @@ func (v *visit) createToken() error {
 	if err != nil {
 		return err
 	}
-	v.unsaved()
-	return v.showTokens(http.StatusOK, tokensSheet{Made: secret.Text, MadeAs: token, Form: tokenForm{Days: 90}})
+	req.unsaved()
+	return req.showTokens(http.StatusOK, tokensSheet{Made: secret.Text, MadeAs: token, Form: tokenForm{Days: 90}})
 }
 
 // Bounds of a token's name and globs.
@@ -168,22 +168,22 @@ func (f tokenForm) token(now time.Time) (redoubt.Token, error) {
 
 // revokeToken puts a token of the viewer out of force; an admin may do so with
 // anybody's.
-func (v *visit) revokeToken() error {
-	id, err := v.id()
+func (req *request) revokeToken() error {
+	id, err := req.id()
 	if err != nil {
 		return err
 	}
-	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		all, err := tx.Tokens(ctx)
 		if err != nil {
 			return err
 		}
-		me, err := tx.Member(ctx, v.viewer.User)
+		me, err := tx.Member(ctx, req.viewer.User)
 		if err != nil {
 			return err
 		}
 		at := slices.IndexFunc(all, func(t redoubt.Token) bool { return t.ID == id })
-		if at < 0 || all[at].UserID != me.ID && !v.viewer.May(admin) {
+		if at < 0 || all[at].UserID != me.ID && !req.viewer.May(admin) {
 			return redoubt.ErrNotFound
 		}
 		return tx.RevokeToken(ctx, id)
@@ -191,6 +191,6 @@ func (v *visit) revokeToken() error {
 	if err != nil {
 		return err
 	}
-	v.redirect(v.to("/settings/tokens?done=token-revoked"))
+	req.redirect(req.to("/settings/tokens?done=token-revoked"))
 	return nil
 }

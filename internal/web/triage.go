@@ -40,18 +40,18 @@ func (p *preview) ID() string { return "all" }
 func (p *preview) Touches() string { return "changes " + plural(p.Selected, p.Product.Noun) }
 
 // form reads a form of bounded size.
-func (v *visit) form() (url.Values, error) {
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 2<<20)
-	if err := v.r.ParseForm(); err != nil {
+func (req *request) form() (url.Values, error) {
+	req.r.Body = http.MaxBytesReader(req.w, req.r.Body, 2<<20)
+	if err := req.r.ParseForm(); err != nil {
 		return nil, fmt.Errorf("read the form: %w", redoubt.Invalid("form", "cannot be read: send it again"))
 	}
-	return v.r.PostForm, textualValues("form", v.r.PostForm)
+	return req.r.PostForm, textualValues("form", req.r.PostForm)
 }
 
 // previewTriage captures what is selected: rows that were picked, or all that
 // the filter matches, not only those of the page.
-func (v *visit) previewTriage() error {
-	form, err := v.form()
+func (req *request) previewTriage() error {
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -63,12 +63,12 @@ func (v *visit) previewTriage() error {
 	if err != nil {
 		return redoubt.Invalid("query", "is no query")
 	}
-	s, err := v.searched(productOf(t), q)
+	s, err := req.searched(productOf(t), q)
 	if err != nil {
 		return err
 	}
-	p := &preview{Product: s.product, Back: s.address(), People: s.people, Today: v.today()}
-	if back := form.Get("back"); v.local(back) {
+	p := &preview{Product: s.product, Back: s.address(), People: s.people, Today: req.today()}
+	if back := form.Get("back"); req.local(back) {
 		p.Back = back
 	}
 	filter := s.filter
@@ -80,14 +80,14 @@ func (v *visit) previewTriage() error {
 	} else {
 		p.Chips = s.chips()
 	}
-	view, err := v.findings()
+	view, err := req.findings()
 	if err != nil {
 		return err
 	}
-	if err := v.capture(view, p, filter); err != nil {
+	if err := req.capture(view, p, filter); err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, sheet{Template: "triage", Title: "Decide about " + plural(p.Selected, p.Product.Noun), Section: s.product.Section, Data: p})
+	return req.show(http.StatusOK, pageView{Template: "triage", Title: "Decide about " + plural(p.Selected, p.Product.Noun), Section: s.product.Section, Data: p})
 }
 
 // picked selects rows by their ids.
@@ -107,8 +107,8 @@ func picked(t redoubt.IssueType, ids []string) (redoubt.FindingFilter, error) {
 }
 
 // capture counts what a filter selects and what hangs on it.
-func (v *visit) capture(view *index.View, p *preview, filter redoubt.FindingFilter) error {
-	targets, err := view.Newest(v.r.Context(), filter, maxDecision)
+func (req *request) capture(view *index.View, p *preview, filter redoubt.FindingFilter) error {
+	targets, err := view.Newest(req.r.Context(), filter, maxDecision)
 	if err != nil {
 		return err
 	}
@@ -122,12 +122,12 @@ func (v *visit) capture(view *index.View, p *preview, filter redoubt.FindingFilt
 	p.Snapshot, p.Selected = snapshotOf(view.Version(), filter.IssueType, ids), len(ids)
 	p.Beyond = max(view.Count(filter)-len(ids), 0)
 	slices.Sort(lineages)
-	touched, err := view.Occurrences(v.r.Context(), filter.IssueType, slices.Compact(lineages))
+	touched, err := view.Occurrences(req.r.Context(), filter.IssueType, slices.Compact(lineages))
 	if err != nil {
 		return err
 	}
 	p.Touched = len(touched)
-	answer, err := view.Ask(v.r.Context(), index.Question{
+	answer, err := view.Ask(req.r.Context(), index.Question{
 		Filter: redoubt.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: touched}, Values: 12,
 		Facets: []index.FacetAsked{{Facet: index.FacetProject}, {Facet: index.FacetRef}, {Facet: index.FacetSeverity}},
 	})
@@ -142,8 +142,8 @@ func (v *visit) capture(view *index.View, p *preview, filter redoubt.FindingFilt
 
 // decide changes exactly what the snapshot names, but for what changed since:
 // that stays as it is, and the page that follows lists it.
-func (v *visit) decide() error {
-	form, err := v.form()
+func (req *request) decide() error {
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -151,17 +151,17 @@ func (v *visit) decide() error {
 	if err != nil {
 		return err
 	}
-	request, err := v.decisionOf(form)
+	request, err := req.decisionOf(form)
 	if err != nil {
 		return err
 	}
 	var left []int64
 	var first, last int64
-	err = v.update(func(ctx context.Context, tx *store.Tx) (err error) {
+	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		if first, err = tx.LastTriageEvent(ctx); err != nil {
 			return err
 		}
-		if left, err = v.apply(ctx, tx, s, request); err != nil {
+		if left, err = req.apply(ctx, tx, s, request); err != nil {
 			return err
 		}
 		last, err = tx.LastTriageEvent(ctx)
@@ -170,12 +170,12 @@ func (v *visit) decide() error {
 	if err != nil {
 		return err
 	}
-	v.redirect(withDone(v.backTo(form, s.IssueType), first, last, left))
+	req.redirect(withDone(req.backTo(form, s.IssueType), first, last, left))
 	return nil
 }
 
 // decisionOf reads what is decided.
-func (v *visit) decisionOf(form url.Values) (triage.Request, error) {
+func (req *request) decisionOf(form url.Values) (triage.Request, error) {
 	r := triage.Request{Note: strings.TrimSpace(form.Get("note"))}
 	if text := form.Get("state"); text != "" && text != "note" {
 		var ok bool
@@ -200,7 +200,7 @@ func (v *visit) decisionOf(form url.Values) (triage.Request, error) {
 	case redoubt.AssigneeNobody:
 		r.Assign = new(string)
 	case redoubt.AssigneeMe:
-		r.Assign = &v.viewer.User
+		r.Assign = &req.viewer.User
 	default:
 		r.Assign = &name
 	}
@@ -208,16 +208,16 @@ func (v *visit) decisionOf(form url.Values) (triage.Request, error) {
 }
 
 // today is the day in UTC, in which decisions end.
-func (v *visit) today() string { return v.Clock().UTC().Format(time.DateOnly) }
+func (req *request) today() string { return req.Clock().UTC().Format(time.DateOnly) }
 
 // apply decides in stretches of what one triage may select, in the one
 // transaction, and returns the findings that changed meanwhile.
-func (v *visit) apply(ctx context.Context, tx *store.Tx, s snapshot, request triage.Request) (left []int64, err error) {
+func (req *request) apply(ctx context.Context, tx *store.Tx, s snapshot, request triage.Request) (left []int64, err error) {
 	changed, err := tx.ChangedSince(ctx, s.Version)
 	if err != nil {
 		return nil, err
 	}
-	view, err := v.Index.Deployment(ctx, v.viewer.Deployment.ID)
+	view, err := req.Index.Deployment(ctx, req.viewer.Deployment.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -254,9 +254,9 @@ func (v *visit) apply(ctx context.Context, tx *store.Tx, s snapshot, request tri
 }
 
 // backTo is the list that the decision was made on.
-func (v *visit) backTo(form url.Values, t redoubt.IssueType) string {
-	if back := form.Get("back"); v.local(back) {
+func (req *request) backTo(form url.Values, t redoubt.IssueType) string {
+	if back := form.Get("back"); req.local(back) {
 		return back
 	}
-	return v.to(productOf(t).Path)
+	return req.to(productOf(t).Path)
 }

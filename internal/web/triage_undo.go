@@ -52,7 +52,7 @@ func withDone(address string, first, last int64, left []int64) string {
 }
 
 // decided reads what withDone wrote; anything else says nothing.
-func (v *visit) decided(done, back string) (*decision, error) {
+func (req *request) decided(done, back string) (*decision, error) {
 	var numbers []int64
 	for part := range strings.SplitSeq(done, "-") {
 		n, err := strconv.ParseInt(part, 10, 64)
@@ -64,11 +64,11 @@ func (v *visit) decided(done, back string) (*decision, error) {
 	if len(numbers) < 3 || len(numbers) > 3+maxNamed {
 		return nil, nil
 	}
-	events, err := v.eventsOf(numbers[0], numbers[1])
+	events, err := req.eventsOf(numbers[0], numbers[1])
 	if err != nil {
 		return nil, err
 	}
-	d := &decision{Count: len(events), Left: numbers[3:], MoreLeft: max(int(numbers[2])-len(numbers[3:]), 0), Back: back, Action: v.to("/triage/undo"), org: v.to("")}
+	d := &decision{Count: len(events), Left: numbers[3:], MoreLeft: max(int(numbers[2])-len(numbers[3:]), 0), Back: back, Action: req.to("/triage/undo"), org: req.to("")}
 	if len(events) == 0 {
 		d.What = "Nothing was changed: everything was so already."
 		return d, nil
@@ -94,16 +94,16 @@ func (v *visit) decided(done, back string) (*decision, error) {
 
 // eventsOf reads a stretch of the trail as far as it is one decision of the
 // viewer's: a forged address shows and undoes nothing of others.
-func (v *visit) eventsOf(after, through int64) (events []redoubt.TriageEvent, err error) {
+func (req *request) eventsOf(after, through int64) (events []redoubt.TriageEvent, err error) {
 	if through <= after || through-after > maxDecision*4 {
 		return nil, nil
 	}
-	err = v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		events, err = tx.TriageEvents(ctx, after, through)
 		return err
 	})
 	for _, e := range events {
-		if e.By != v.viewer.Actor() || !e.At.Equal(events[0].At) {
+		if e.By != req.viewer.Actor() || !e.At.Equal(events[0].At) {
 			return nil, err
 		}
 	}
@@ -111,8 +111,8 @@ func (v *visit) eventsOf(after, through int64) (events []redoubt.TriageEvent, er
 }
 
 // undo takes a decision of the viewer's back.
-func (v *visit) undo() error {
-	form, err := v.form()
+func (req *request) undo() error {
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (v *visit) undo() error {
 	if err1 != nil || err2 != nil {
 		return redoubt.Invalid("decision", "is none that can be taken back")
 	}
-	events, err := v.eventsOf(after, through)
+	events, err := req.eventsOf(after, through)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (v *visit) undo() error {
 	}
 	var left int
 	var from, to int64
-	err = v.update(func(ctx context.Context, tx *store.Tx) error {
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		if from, err = tx.LastTriageEvent(ctx); err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (v *visit) undo() error {
 	if err != nil {
 		return err
 	}
-	v.redirect(withLeft(v.backTo(form, redoubt.SAST), from, to, left))
+	req.redirect(withLeft(req.backTo(form, redoubt.SAST), from, to, left))
 	return nil
 }
 

@@ -35,17 +35,17 @@ type usersSheet struct {
 	Done    string
 }
 
-func (v *visit) users() error {
-	return v.showUsers(http.StatusOK, usersSheet{Done: done[v.r.URL.Query().Get("done")]})
+func (req *request) users() error {
+	return req.showUsers(http.StatusOK, usersSheet{Done: done[req.r.URL.Query().Get("done")]})
 }
 
-func (v *visit) showUsers(status int, s usersSheet) error {
+func (req *request) showUsers(status int, s usersSheet) error {
 	s.Roles = redoubt.Roles()
 	if s.Form.Role == redoubt.RoleNone {
 		s.Form.Role = redoubt.RoleViewer
 	}
 	var list []redoubt.Member
-	err := v.view(func(ctx context.Context, tx *store.Tx) (err error) {
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.Members(ctx)
 		return err
 	})
@@ -53,16 +53,16 @@ func (v *visit) showUsers(status int, s usersSheet) error {
 		return err
 	}
 	for _, m := range list {
-		ours := v.ours(m) == nil
-		s.Rows = append(s.Rows, memberRow{Member: m, Self: m.Name == v.viewer.User, Ours: ours})
+		ours := req.ours(m) == nil
+		s.Rows = append(s.Rows, memberRow{Member: m, Self: m.Name == req.viewer.User, Ours: ours})
 	}
-	return v.show(status, sheet{Template: "users", Title: "Users", Section: "users", Data: s})
+	return req.show(status, pageView{Template: "users", Title: "Users", Section: "users", Data: s})
 }
 
 // member finds the user that the address names.
-func (v *visit) member() (m redoubt.Member, err error) {
-	err = v.view(func(ctx context.Context, tx *store.Tx) error {
-		m, err = tx.Member(ctx, v.r.PathValue("name"))
+func (req *request) member() (m redoubt.Member, err error) {
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
+		m, err = tx.Member(ctx, req.r.PathValue("name"))
 		return err
 	})
 	return m, err
@@ -71,15 +71,15 @@ func (v *visit) member() (m redoubt.Member, err error) {
 // ours refuses what concerns a whole account unless the viewer is admin in
 // every deployment that the user has a role in: a tenant's admin must not come
 // into another tenant through its users.
-func (v *visit) ours(m redoubt.Member) error {
+func (req *request) ours(m redoubt.Member) error {
 	if !m.Foreign {
 		return nil
 	}
-	me, err := v.me()
+	me, err := req.me()
 	if err != nil {
 		return err
 	}
-	theirs, err := v.Store.Memberships(v.r.Context(), m.ID)
+	theirs, err := req.Store.Memberships(req.r.Context(), m.ID)
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func (v *visit) ours(m redoubt.Member) error {
 }
 
 // createUser makes a user, or gives one of another deployment a role here.
-func (v *visit) createUser() error {
-	form, err := v.form()
+func (req *request) createUser() error {
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -104,31 +104,31 @@ func (v *visit) createUser() error {
 	s := usersSheet{Form: redoubt.Member{User: redoubt.User{
 		Name: redoubt.NormalUserName(form.Get("name")), DisplayName: strings.TrimSpace(form.Get("display_name")),
 	}, Role: role}}
-	known, err := v.Store.User(v.r.Context(), s.Form.Name)
+	known, err := req.Store.User(req.r.Context(), s.Form.Name)
 	if err == nil {
-		return v.addMember(s, known, role)
+		return req.addMember(s, known, role)
 	}
 	if !errors.Is(err, redoubt.ErrNotFound) {
 		return err
 	}
 	u := s.Form.User
-	err = v.update(func(ctx context.Context, tx *store.Tx) (err error) {
+	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		u, err = tx.CreateUser(ctx, u, role)
 		return err
 	})
 	if said, ok := sayable(err); ok {
 		s.Fault = said
-		return v.showUsers(http.StatusBadRequest, s)
+		return req.showUsers(http.StatusBadRequest, s)
 	}
 	if err != nil {
 		return err
 	}
-	return v.showLink(u)
+	return req.showLink(u)
 }
 
 // addMember gives a user who is known to the server a role here.
-func (v *visit) addMember(s usersSheet, u redoubt.User, role redoubt.Role) error {
-	err := v.update(func(ctx context.Context, tx *store.Tx) error {
+func (req *request) addMember(s usersSheet, u redoubt.User, role redoubt.Role) error {
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.Member(ctx, u.Name); err == nil {
 			return redoubt.Invalid("name", "%s is in the list below already", u.Name)
 		}
@@ -136,37 +136,37 @@ func (v *visit) addMember(s usersSheet, u redoubt.User, role redoubt.Role) error
 	})
 	if said, ok := sayable(err); ok {
 		s.Fault = said
-		return v.showUsers(http.StatusBadRequest, s)
+		return req.showUsers(http.StatusBadRequest, s)
 	}
 	if err != nil {
 		return err
 	}
-	v.SignIn.Sessions.Forget()
-	return v.showUsers(http.StatusOK, usersSheet{Done: "The server knows a user " + u.Name + " from elsewhere, who now has a role here too."})
+	req.SignIn.Sessions.Forget()
+	return req.showUsers(http.StatusOK, usersSheet{Done: "The server knows a user " + u.Name + " from elsewhere, who now has a role here too."})
 }
 
 // showLink makes a link to set a password with and shows it, this once.
-func (v *visit) showLink(u redoubt.User) error {
+func (req *request) showLink(u redoubt.User) error {
 	code, hash := auth.NewCode()
-	l := redoubt.UserLink{Kind: redoubt.LinkReset, UserID: u.ID, ExpiresAt: v.Clock().Add(resetFor)}
+	l := redoubt.UserLink{Kind: redoubt.LinkReset, UserID: u.ID, ExpiresAt: req.Clock().Add(resetFor)}
 	var err error
-	if l.Within, err = v.administers(); err != nil {
+	if l.Within, err = req.administers(); err != nil {
 		return err
 	}
-	err = v.Store.CreateLink(v.r.Context(), l, hash, v.viewer.Actor())
+	err = req.Store.CreateLink(req.r.Context(), l, hash, req.viewer.Actor())
 	if said, ok := sayable(err); ok {
-		return v.showUsers(http.StatusConflict, usersSheet{Fault: said})
+		return req.showUsers(http.StatusConflict, usersSheet{Fault: said})
 	}
 	if err != nil {
 		return err
 	}
-	v.unsaved()
-	return v.showUsers(http.StatusOK, usersSheet{Link: v.base() + "/setup/" + code, LinkFor: u.Title()})
+	req.unsaved()
+	return req.showUsers(http.StatusOK, usersSheet{Link: req.base() + "/setup/" + code, LinkFor: u.Title()})
 }
 
 // administers lists the deployments in which the viewer is admin.
-func (v *visit) administers() ([]int64, error) {
-	me, err := v.me()
+func (req *request) administers() ([]int64, error) {
+	me, err := req.me()
 	if err != nil {
 		return nil, err
 	}
@@ -180,24 +180,24 @@ func (v *visit) administers() ([]int64, error) {
 }
 
 // resetUser makes a link to set a password with.
-func (v *visit) resetUser() error {
-	m, err := v.member()
+func (req *request) resetUser() error {
+	m, err := req.member()
 	if err == nil {
-		err = v.ours(m)
+		err = req.ours(m)
 	}
 	if err != nil {
 		return err
 	}
-	return v.showLink(m.User)
+	return req.showLink(m.User)
 }
 
 // setUserRole gives a user another role here, or none.
-func (v *visit) setUserRole() error {
-	m, err := v.member()
+func (req *request) setUserRole() error {
+	m, err := req.member()
 	if err != nil {
 		return err
 	}
-	form, err := v.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -209,42 +209,42 @@ func (v *visit) setUserRole() error {
 	} else {
 		return redoubt.Invalid("role", "%.20q is no role", form.Get("role"))
 	}
-	return v.changed(word, v.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, m.ID, role) }))
+	return req.changed(word, req.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, m.ID, role) }))
 }
 
-func (v *visit) disableUser() error {
-	m, err := v.member()
+func (req *request) disableUser() error {
+	m, err := req.member()
 	if err == nil {
-		err = v.ours(m)
+		err = req.ours(m)
 	}
 	if err != nil {
 		return err
 	}
-	return v.changed("user-disabled", v.Store.DisableUser(v.r.Context(), m.ID, v.viewer.Actor()))
+	return req.changed("user-disabled", req.Store.DisableUser(req.r.Context(), m.ID, req.viewer.Actor()))
 }
 
-func (v *visit) enableUser() error {
-	m, err := v.member()
+func (req *request) enableUser() error {
+	m, err := req.member()
 	if err == nil {
-		err = v.ours(m)
+		err = req.ours(m)
 	}
 	if err != nil {
 		return err
 	}
-	return v.changed("user-enabled", v.Store.EnableUser(v.r.Context(), m.ID, v.viewer.Actor()))
+	return req.changed("user-enabled", req.Store.EnableUser(req.r.Context(), m.ID, req.viewer.Actor()))
 }
 
 // changed goes back to the list after a change, which holds at once.
-func (v *visit) changed(word string, err error) error {
+func (req *request) changed(word string, err error) error {
 	if said, ok := sayable(err); ok {
-		return v.showUsers(http.StatusConflict, usersSheet{Fault: said})
+		return req.showUsers(http.StatusConflict, usersSheet{Fault: said})
 	}
 	if err != nil {
 		return err
 	}
-	if v.SignIn != nil {
-		v.SignIn.Sessions.Forget()
+	if req.SignIn != nil {
+		req.SignIn.Sessions.Forget()
 	}
-	v.redirect(v.to("/settings/users?done=" + word))
+	req.redirect(req.to("/settings/users?done=" + word))
 	return nil
 }

@@ -112,6 +112,6 @@ func (p *Pages) mux() *http.ServeMux {
 		mux.Handle(route.method+" "+route.pattern, p.serve(route))
 	}
 	mux.HandleFunc("GET /assets/{file}", p.assets.serve)
-	mux.Handle("/", p.serve(route{pattern: "/", handle: (*visit).missing}))
+	mux.Handle("/", p.serve(route{pattern: "/", handle: (*request).missing}))
 	return mux
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// visit is one request on its way through the pages.
-type visit struct {
+// request is one HTTP request on its way through the pages.
+type request struct {
 	*Pages
 	w      http.ResponseWriter
 	r      *http.Request
@@ -26,17 +26,17 @@ type visit struct {
 // serve lets those through who may see a page, and turns errors into pages.
 func (p *Pages) serve(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{Pages: p, w: w, r: r}
+		req := &request{Pages: p, w: w, r: r}
 		err := addressed(r)
 		admitted := false
 		if err == nil {
-			admitted, err = v.admit(route)
+			admitted, err = req.admit(route)
 		}
 		if err == nil && admitted {
-			err = route.handle(v)
+			err = route.handle(req)
 		}
 		if err != nil {
-			p.fail(w, r, v.viewer, err)
+			p.fail(w, r, req.viewer, err)
 		}
 	})
 }
@@ -64,22 +64,22 @@ func textual(s string) bool { return utf8.ValidString(s) && !strings.ContainsRun
 
 // admit finds out who looks. When it has answered already, as by leading to the
 // sign-in, admitted is false.
-func (v *visit) admit(route route) (admitted bool, err error) {
+func (req *request) admit(route route) (admitted bool, err error) {
 	if route.least == anyone {
 		return true, nil
 	}
-	v.viewer, err = v.Viewers.Viewer(v.r)
+	req.viewer, err = req.Viewers.Viewer(req.r)
 	switch {
 	case errors.Is(err, ErrNotSignedIn):
-		v.leadToSignIn()
+		req.leadToSignIn()
 		return false, nil
 	case err != nil:
 		return false, err
-	case !v.viewer.May(route.least):
+	case !req.viewer.May(route.least):
 		return false, errForbidden
 	}
-	if named := v.r.PathValue("deployment"); named != "" && named != v.viewer.Deployment.Slug && v.r.Method == get {
-		v.redirect(under(v.r.URL, v.viewer.Deployment.Slug))
+	if named := req.r.PathValue("deployment"); named != "" && named != req.viewer.Deployment.Slug && req.r.Method == get {
+		req.redirect(under(req.r.URL, req.viewer.Deployment.Slug))
 		return false, nil
 	}
 	return true, nil
@@ -98,20 +98,20 @@ func under(u *url.URL, slug string) string {
 
 // leadToSignIn sends people to the sign-in and, from a page, back afterwards. A
 // part of a page that is loaded by script has the whole page go there.
-func (v *visit) leadToSignIn() {
-	next := v.r.URL.RequestURI()
-	if v.r.Method != get {
+func (req *request) leadToSignIn() {
+	next := req.r.URL.RequestURI()
+	if req.r.Method != get {
 		next = "/"
 	}
-	if v.partial() {
-		if at, err := url.Parse(v.r.Header.Get("HX-Current-URL")); err == nil && at.Path != "" {
+	if req.partial() {
+		if at, err := url.Parse(req.r.Header.Get("HX-Current-URL")); err == nil && at.Path != "" {
 			next = at.RequestURI()
 		}
-		v.w.Header().Set("HX-Redirect", signIn(next))
-		v.w.WriteHeader(http.StatusNoContent)
+		req.w.Header().Set("HX-Redirect", signIn(next))
+		req.w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	v.redirect(signIn(next))
+	req.redirect(signIn(next))
 }
 
 func signIn(next string) string {
@@ -122,34 +122,34 @@ func signIn(next string) string {
 }
 
 // redirect sends the browser on by GET.
-func (v *visit) redirect(to string) { http.Redirect(v.w, v.r, to, http.StatusSeeOther) }
+func (req *request) redirect(to string) { http.Redirect(req.w, req.r, to, http.StatusSeeOther) }
 
 // partial reports whether a script asks for a part of a page.
-func (v *visit) partial() bool {
-	return v.r.Header.Get("HX-Request") == "true" && v.r.Header.Get("HX-History-Restore-Request") != "true"
+func (req *request) partial() bool {
+	return req.r.Header.Get("HX-Request") == "true" && req.r.Header.Get("HX-History-Restore-Request") != "true"
 }
 
 // to is the address of a page of the viewer's deployment, as to("/scans").
-func (v *visit) to(path string) string { return "/orgs/" + v.viewer.Deployment.Slug + path }
+func (req *request) to(path string) string { return "/orgs/" + req.viewer.Deployment.Slug + path }
 
 // view runs fn on one state of the deployment.
-func (v *visit) view(fn func(context.Context, *store.Tx) error) error {
-	return v.Store.View(v.r.Context(), v.viewer.Deployment.ID, fn)
+func (req *request) view(fn func(context.Context, *store.Tx) error) error {
+	return req.Store.View(req.r.Context(), req.viewer.Deployment.ID, fn)
 }
 
 // update runs fn in a transaction of the deployment that acts for the viewer.
-func (v *visit) update(fn func(context.Context, *store.Tx) error) error {
-	return v.Store.Update(v.r.Context(), v.viewer.Deployment.ID, v.viewer.Actor(), fn)
+func (req *request) update(fn func(context.Context, *store.Tx) error) error {
+	return req.Store.Update(req.r.Context(), req.viewer.Deployment.ID, req.viewer.Actor(), fn)
 }
 
 // findings returns the deployment's findings, as new as its newest commit.
-func (v *visit) findings() (*index.View, error) {
-	return v.Index.Deployment(v.r.Context(), v.viewer.Deployment.ID)
+func (req *request) findings() (*index.View, error) {
+	return req.Index.Deployment(req.r.Context(), req.viewer.Deployment.ID)
 }
 
 // id reads the number in the path; what is not one is not there.
-func (v *visit) id() (int64, error) {
-	n, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
+func (req *request) id() (int64, error) {
+	n, err := strconv.ParseInt(req.r.PathValue("id"), 10, 64)
 	if err != nil || n <= 0 {
 		return 0, redoubt.ErrNotFound
 	}
@@ -157,10 +157,10 @@ func (v *visit) id() (int64, error) {
 }
 
 // home leads to the overview.
-func (v *visit) home() error {
-	v.redirect(v.to("/overview"))
+func (req *request) home() error {
+	req.redirect(req.to("/overview"))
 	return nil
 }
 
 // missing answers every address that the table does not have.
-func (v *visit) missing() error { return redoubt.ErrNotFound }
+func (req *request) missing() error { return redoubt.ErrNotFound }
