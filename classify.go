@@ -11,7 +11,7 @@ const (
 	Secrets
 )
 
-var issueTypes = words[IssueType]{"", "sast", "sca", "secrets"}
+var issueTypes = enumNames[IssueType]{"", "sast", "sca", "secrets"}
 
 // String returns the wire name: sast, sca or secrets.
 func (t IssueType) String() string { return issueTypes.name(t) }
@@ -30,7 +30,7 @@ const (
 	SeverityCritical
 )
 
-var severities = words[Severity]{"", "low", "medium", "high", "critical"}
+var severities = enumNames[Severity]{"", "low", "medium", "high", "critical"}
 
 // String returns the wire name, lower case.
 func (s Severity) String() string { return severities.name(s) }
@@ -48,7 +48,7 @@ const (
 	ConfidenceHigh
 )
 
-var confidences = words[Confidence]{"", "low", "medium", "high"}
+var confidences = enumNames[Confidence]{"", "low", "medium", "high"}
 
 // String returns the wire name, lower case.
 func (c Confidence) String() string { return confidences.name(c) }
@@ -69,7 +69,7 @@ const (
 	ReachabilityUnknown
 )
 
-var reachabilities = words[Reachability]{"", "reachable", "always_reachable", "conditionally_reachable", "unreachable", "unknown"}
+var reachabilities = enumNames[Reachability]{"", "reachable", "always_reachable", "conditionally_reachable", "unreachable", "unknown"}
 
 // String returns the wire name.
 func (r Reachability) String() string { return reachabilities.name(r) }
@@ -87,7 +87,7 @@ const (
 	TransitivityUnknown
 )
 
-var transitivities = words[Transitivity]{"", "direct", "transitive", "unknown"}
+var transitivities = enumNames[Transitivity]{"", "direct", "transitive", "unknown"}
 
 // String returns the wire name.
 func (t Transitivity) String() string { return transitivities.name(t) }
@@ -106,7 +106,7 @@ const (
 	ValidationError
 )
 
-var validationStates = words[ValidationState]{"", "no_validator", "confirmed_valid", "confirmed_invalid", "validation_error"}
+var validationStates = enumNames[ValidationState]{"", "no_validator", "confirmed_valid", "confirmed_invalid", "validation_error"}
 
 // String returns the wire name of the triage filter, as confirmed_valid.
 func (v ValidationState) String() string { return validationStates.name(v) }
@@ -133,7 +133,7 @@ const (
 	EPSSHigh                       // from 0.5
 )
 
-var epssBands = words[EPSSBand]{"", "none", "low", "medium", "high"}
+var epssBands = enumNames[EPSSBand]{"", "none", "low", "medium", "high"}
 
 // String returns the wire name.
 func (b EPSSBand) String() string { return epssBands.name(b) }

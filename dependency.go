@@ -45,9 +45,9 @@ type Inventory struct {
 	Lockfile     string
 	Dependencies []Dependency // ids and projects unset
 
-	// Untold names packages that whoever states this cannot tell of, as Go's
+	// UnknownPackages names packages that whoever states this cannot tell of, as Go's
 	// standard library: what another statement said of them stays.
-	Untold []string
+	UnknownPackages []string
 }
 
 // LockfileSummary counts what a lockfile holds.

@@ -1,12 +1,12 @@
 package redoubt
 
-// words gives a small enumeration its names on the wire. The zero value of
+// enumNames gives a small enumeration its names on the wire. The zero value of
 // every enumeration here means "not said" and has the empty name, so a
 // forgotten field never passes for a real one.
-type words[T ~uint8] []string
+type enumNames[T ~uint8] []string
 
 // name returns the wire name of v, or "" for a value out of range.
-func (w words[T]) name(v T) string {
+func (w enumNames[T]) name(v T) string {
 	if int(v) >= len(w) {
 		return ""
 	}
@@ -14,7 +14,7 @@ func (w words[T]) name(v T) string {
 }
 
 // parse finds the value with the wire name s. The empty name is not found.
-func (w words[T]) parse(s string) (T, bool) {
+func (w enumNames[T]) parse(s string) (T, bool) {
 	for i, name := range w {
 		if name == s && s != "" {
 			return T(i), true

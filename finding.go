@@ -13,7 +13,7 @@ const (
 	StateRemoved                  // its rule, ref or path left the scope; never listed
 )
 
-var states = words[State]{"", "unresolved", "fixed", "muted", "removed"}
+var states = enumNames[State]{"", "unresolved", "fixed", "muted", "removed"}
 
 // String returns the wire name.
 func (s State) String() string { return states.name(s) }
@@ -31,7 +31,7 @@ const (
 	StatusFixing
 )
 
-var statuses = words[Status]{"", "open", "fixed", "ignored", "reviewing", "fixing"}
+var statuses = enumNames[Status]{"", "open", "fixed", "ignored", "reviewing", "fixing"}
 
 // String returns the wire name.
 func (s Status) String() string { return statuses.name(s) }

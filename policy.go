@@ -19,8 +19,8 @@ const (
 )
 
 var (
-	policyModes = words[PolicyMode]{"", "monitor", "comment", "block"}
-	ruleBoards  = words[PolicyMode]{"", "rule-board-audit", "rule-board-pr-comments", "rule-board-block"}
+	policyModes = enumNames[PolicyMode]{"", "monitor", "comment", "block"}
+	ruleBoards  = enumNames[PolicyMode]{"", "rule-board-audit", "rule-board-pr-comments", "rule-board-block"}
 )
 
 // String returns the wire name of the policy_mode filter.

@@ -25,7 +25,7 @@ const (
 	VisibilityPrivate
 )
 
-var visibilities = words[Visibility]{"unknown", "public", "private"}
+var visibilities = enumNames[Visibility]{"unknown", "public", "private"}
 
 // String returns the wire name.
 func (v Visibility) String() string { return visibilities.name(v) }

@@ -12,7 +12,7 @@ const (
 	RoleAdmin               // and manages projects, policies, tokens and people
 )
 
-var roleNames = words[Role]{"", "viewer", "triager", "admin"}
+var roleNames = enumNames[Role]{"", "viewer", "triager", "admin"}
 
 // String returns the name, lower case; empty for none.
 func (r Role) String() string { return roleNames.name(r) }

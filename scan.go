@@ -40,7 +40,7 @@ const (
 	ScanNeverFinished
 )
 
-var scanStatuses = words[ScanStatus]{
+var scanStatuses = enumNames[ScanStatus]{
 	"", "SCAN_STATUS_RUNNING", "SCAN_STATUS_COMPLETED", "SCAN_STATUS_ERROR", "SCAN_STATUS_NEVER_FINISHED",
 }
 

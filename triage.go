@@ -24,7 +24,7 @@ const (
 	TriageReopened
 )
 
-var triageStates = words[TriageState]{"", "untriaged", "ignored", "reviewing", "fixing", "reopened"}
+var triageStates = enumNames[TriageState]{"", "untriaged", "ignored", "reviewing", "fixing", "reopened"}
 
 // String returns the wire name.
 func (s TriageState) String() string { return triageStates.name(s) }
@@ -43,7 +43,7 @@ const (
 	NoTriageReason
 )
 
-var triageReasons = words[TriageReason]{"", "acceptable_risk", "false_positive", "no_time", "no_triage_reason"}
+var triageReasons = enumNames[TriageReason]{"", "acceptable_risk", "false_positive", "no_time", "no_triage_reason"}
 
 // String returns the wire name.
 func (r TriageReason) String() string { return triageReasons.name(r) }
@@ -145,7 +145,7 @@ const (
 	VerdictFalsePositive
 )
 
-var verdicts = words[Verdict]{"", "true_positive", "false_positive"}
+var verdicts = enumNames[Verdict]{"", "true_positive", "false_positive"}
 
 // String returns the wire name.
 func (v Verdict) String() string { return verdicts.name(v) }

@@ -85,7 +85,7 @@ const (
 	VEXUnclaimed // nothing but what Own says
 )
 
-var vexStatuses = words[VEXStatus]{"", "false_positive", "not_affected", "fixed", "under_investigation", "affected", "unclaimed"}
+var vexStatuses = enumNames[VEXStatus]{"", "false_positive", "not_affected", "fixed", "under_investigation", "affected", "unclaimed"}
 
 // String returns the word of OpenVEX, or of CycloneDX where that has none.
 func (s VEXStatus) String() string { return vexStatuses.name(s) }

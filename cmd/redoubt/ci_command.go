@@ -57,8 +57,8 @@ func (c ciCmd) Run(a *app) error {
 	}
 	b.work()
 	b.result.Blocked = b.result.Blocked || len(b.result.Blocking) > 0
-	b.settle()
-	b.tell()
+	b.setExitCode()
+	b.printResult()
 	if b.result.ExitCode != 0 {
 		return &exitError{b.result.ExitCode}
 	}
@@ -111,8 +111,8 @@ func (b *build) done() {
 
 func (b *build) trouble(err error) { b.result.Trouble = append(b.result.Trouble, err.Error()) }
 
-// settle decides how the run ends.
-func (b *build) settle() {
+// setExitCode decides how the run ends.
+func (b *build) setExitCode() {
 	switch {
 	case b.result.Blocked:
 		b.result.ExitCode = 1
@@ -170,8 +170,8 @@ func (b *build) scan(ctx context.Context) error {
 	return err
 }
 
-// tell prints what the run came to, and writes it where it is asked for.
-func (b *build) tell() {
+// printResult prints what the run came to, and writes it where it is asked for.
+func (b *build) printResult() {
 	if b.result.Deployment != "" {
 		fmt.Fprint(b.out, "\n", b.result.Text())
 	}
@@ -181,7 +181,7 @@ func (b *build) tell() {
 	for _, f := range b.documents() {
 		if err := f.write(); err != nil {
 			b.trouble(fmt.Errorf("%s could not be written: %w", f.name, err))
-			b.settle()
+			b.setExitCode()
 		}
 	}
 	for _, t := range b.result.Trouble {

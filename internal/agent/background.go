@@ -114,15 +114,15 @@ func (a *Agent) Apply(ctx context.Context, j redoubt.Job) (result []byte, media 
 	}
 	defer a.applied.notifyAll()
 	err = a.apply(ctx, j.DeploymentID, in)
-	if reason := hopeless(err, j.Attempt); reason != "" && ctx.Err() == nil {
+	if reason := permanentReason(err, j.Attempt); reason != "" && ctx.Err() == nil {
 		a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID, "unique_id", in.UniqueID, "error", err)
 		return nil, "", errors.Join(a.giveUp(ctx, j.DeploymentID, in, reason), job.PermanentError{Reason: reason})
 	}
 	return nil, "", err
 }
 
-// hopeless says why another try mends nothing; it is empty where one may.
-func hopeless(err error, attempt int) string {
+// permanentReason says why another try mends nothing; it is empty where one may.
+func permanentReason(err error, attempt int) string {
 	var invalid *redoubt.InvalidError
 	switch {
 	case err == nil:

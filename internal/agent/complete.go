@@ -99,7 +99,7 @@ func (c *completion) unpack(known redoubt.AgentScan, secretKey []byte) (err erro
 
 // apply writes what the scan changes and returns the answer.
 func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
-	reports, err := ingest.Settle(ctx, c.tx, c.read)
+	reports, err := ingest.ResolveSecrets(ctx, c.tx, c.read)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		if err != nil || known.Done != nil || known.Answer != nil {
 			return err // completed: the request was repeated
 		}
-		reports, err := ingest.Settle(ctx, tx, reading)
+		reports, err := ingest.ResolveSecrets(ctx, tx, reading)
 		if err != nil {
 			return err
 		}

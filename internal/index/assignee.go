@@ -37,7 +37,7 @@ func (s *state) assignedTo(p *partition, names []string) *roaring.Bitmap {
 }
 
 // all returns every number.
-func (w *words) all() []uint32 {
+func (w *interner) all() []uint32 {
 	out := make([]uint32, len(w.numbers))
 	for i := range out {
 		out[i] = uint32(i + 1)

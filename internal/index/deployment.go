@@ -65,14 +65,14 @@ func (d *deployment) follow(ctx context.Context, since int64) (stale bool, err e
 	if err != nil || stale {
 		return stale, err
 	}
-	d.settle(version)
+	d.publish(version)
 	return false, nil
 }
 
-// settle sorts late rows in, clears dead ones out, and makes the version known.
-func (d *deployment) settle(version int64) {
+// publish sorts late rows in, clears dead ones out, and makes the version known.
+func (d *deployment) publish(version int64) {
 	began := d.x.clock()
-	fresh := d.state.settle()
+	fresh := d.state.compact()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.state.version = version
@@ -112,7 +112,7 @@ func (d *deployment) load(ctx context.Context) error {
 		return err
 	}
 	s.version = version
-	copy(s.parts[:], s.settle())
+	copy(s.parts[:], s.compact())
 	d.swap(s)
 	d.x.loads.Add(1)
 	findings := 0

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// words numbers strings from 1 on. The empty string is 0: none.
-type words struct {
+// interner numbers strings from 1 on. The empty string is 0: none.
+type interner struct {
 	numbers map[string]uint32
 	texts   []string // by number; the first is the empty one
 	member  string   // of a finding that holds a word, when it is written from here
@@ -17,7 +17,7 @@ type words struct {
 }
 
 // number returns the number of a word, a new one if need be.
-func (w *words) number(s string) uint32 {
+func (w *interner) number(s string) uint32 {
 	if s == "" {
 		return 0
 	}
@@ -35,7 +35,7 @@ func (w *words) number(s string) uint32 {
 }
 
 // text returns the word of a number, or nothing.
-func (w *words) text(n uint32) string {
+func (w *interner) text(n uint32) string {
 	if int(n) < len(w.texts) {
 		return w.texts[n]
 	}
@@ -43,11 +43,11 @@ func (w *words) text(n uint32) string {
 }
 
 // newWire returns words that are written as that member.
-func newWire(member string) words {
-	return words{member: member, wire: []string{`"` + member + `":"",`}}
+func newWire(member string) interner {
+	return interner{member: member, wire: []string{`"` + member + `":"",`}}
 }
 
-func (w *words) write(s string) {
+func (w *interner) write(s string) {
 	if w.member == "" {
 		return
 	}
@@ -56,7 +56,7 @@ func (w *words) write(s string) {
 }
 
 // find returns the numbers of those words that are known.
-func (w *words) find(all []string) []uint32 {
+func (w *interner) find(all []string) []uint32 {
 	var out []uint32
 	for _, s := range all {
 		if n := w.numbers[s]; n != 0 {

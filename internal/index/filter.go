@@ -86,7 +86,7 @@ func (q *query) add(f field, values []uint32) {
 	q.clauses = append(q.clauses, clause{f, values})
 }
 
-func (q *query) addWords(f field, w *words, names []string) {
+func (q *query) addWords(f field, w *interner, names []string) {
 	if len(names) > 0 {
 		q.add(f, w.find(names))
 	}

@@ -10,10 +10,10 @@ import (
 // fewRows is a size below which dead ordinals do not matter.
 const fewRows = 256
 
-// unsettled reports whether the partition should be built anew: rows wait for
+// needsCompaction reports whether the partition should be built anew: rows wait for
 // their place, or more than a fifth of the ordinals is dead, or more than half
 // of the arena.
-func (p *partition) unsettled() bool {
+func (p *partition) needsCompaction() bool {
 	dead := len(p.rows) - len(p.where)
 	return p.empty || len(p.late.rows) > 0 || len(p.rows) > fewRows && dead > len(p.rows)/5 || p.bodies.wasteful()
 }

@@ -142,7 +142,7 @@ func (n *numbers) add(v uint32) {
 }
 
 // containing returns the words that hold a text; the empty word is none of them.
-func (w *words) containing(text string) (out numbers) {
+func (w *interner) containing(text string) (out numbers) {
 	for n, word := range w.texts {
 		if n > 0 && strings.Contains(word, text) {
 			out.add(uint32(n))

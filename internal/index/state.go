@@ -16,15 +16,15 @@ type state struct {
 	projects table[project]
 	rules    table[rule]
 	lineages table[lineage]
-	refs     words
-	packages words
-	paths    words // in lower case, as the two below
-	vulns    words
-	says     words
-	secrets  words
-	tags     words
+	refs     interner
+	packages interner
+	paths    interner // in lower case, as the two below
+	vulns    interner
+	says     interner
+	secrets  interner
+	tags     interner
 
-	assignees words
+	assignees interner
 	untils    instants
 
 	rulesByName map[string][]uint32
@@ -40,7 +40,7 @@ type state struct {
 }
 
 // newState returns an empty state that waits for its first rows: they become
-// visible with settle.
+// visible with compact.
 func newState(b *budget) *state {
 	s := &state{
 		refs: newWire("ref"), secrets: newWire("secret_type"), rulesByName: map[string][]uint32{},
@@ -61,7 +61,7 @@ func (s *state) part(t redoubt.IssueType) *partition {
 }
 
 // apply brings what a batch says into the state. Applying it again changes
-// nothing. Rows that have no place at the end wait for settle.
+// nothing. Rows that have no place at the end wait for compact.
 func (s *state) apply(e *encoded) error {
 	s.searches.forget()
 	for i, p := range e.projects {
@@ -239,11 +239,11 @@ func known[T ~uint8](v, unknown T) T {
 	return v
 }
 
-// settle rebuilds the partitions that need it off to the side, while readers go
+// compact rebuilds the partitions that need it off to the side, while readers go
 // on with what is there, and returns them; the others are left as they are.
-func (s *state) settle() (fresh []*partition) {
+func (s *state) compact() (fresh []*partition) {
 	for i, p := range s.parts {
-		if p.unsettled() {
+		if p.needsCompaction() {
 			if fresh == nil {
 				fresh = slices.Clone(s.parts[:])
 			}

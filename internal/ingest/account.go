@@ -7,9 +7,9 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// account keeps what a scan reported and what it did not look at. What the
+// recordAccount keeps what a scan reported and what it did not look at. What the
 // advisories change without an upload is no scan.
-func account(ctx context.Context, s Store, u *Upload, scanID int64, refused []redoubt.Refusal, reported []int64) error {
+func recordAccount(ctx context.Context, s Store, u *Upload, scanID int64, refused []redoubt.Refusal, reported []int64) error {
 	if u == nil {
 		return nil
 	}

@@ -5,7 +5,7 @@ import "context"
 // ApplyAll takes in all that was read of one request, a scan for each source
 // (semantics §9), in one transaction: all or none.
 func ApplyAll(ctx context.Context, s Store, upload Upload, reading Reading) ([]Summary, error) {
-	reports, err := Settle(ctx, s, reading)
+	reports, err := ResolveSecrets(ctx, s, reading)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ type Evidence struct {
 	Blocking bool               `json:"blocking,omitempty"`
 }
 
-// encode writes what readers see of a sighting: its body and its evidence.
-func encode(s *Sighting, links Links) (body, evidence []byte, err error) {
+// encodeBody writes what readers see of a sighting: its body and its evidence.
+func encodeBody(s *Sighting, links Links) (body, evidence []byte, err error) {
 	r, b := s.Result, bodyOf(s, links)
 	e := Evidence{DataFlow: r.DataFlow, Blocking: r.Blocking}
 	switch {

@@ -71,7 +71,7 @@ func TestEncode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := observe("semgrep", test.result)[0]
-			body, evidence, err := encode(&s, test.links)
+			body, evidence, err := encodeBody(&s, test.links)
 			if err != nil {
 				t.Fatal(err)
 			}

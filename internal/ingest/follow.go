@@ -28,29 +28,29 @@ func Follow(ctx context.Context, s Store, project redoubt.Project, advised redou
 	if err != nil || len(rows)+len(advised.Matches) == 0 {
 		return sum, err
 	}
-	f.see()
+	f.observeMatches()
 	stored, err := f.load(ctx, rows)
 	if err != nil {
 		return sum, err
 	}
 	a := application{s: s, project: project, sum: &sum}
-	f.plan = planner{lineages: newJoiner(stored), handed: map[int64]bool{}, Facts: Facts{
+	f.plan = planner{lineages: newJoiner(stored), handedOver: map[int64]bool{}, Facts: Facts{
 		ProjectID: project.ID, Ref: advised.Ref, Source: redoubt.SourceAdvisories, ScanID: scanID, Scope: f.scope(), At: at, Now: s.Now(),
 		Links: NewLinks(project.URL, "", advised.Ref),
 	}}
 	if f.plan.RuleIDs, err = f.rules(ctx); err != nil {
 		return sum, err
 	}
-	stored.Findings = f.unite(rows)
-	f.plan.run(stored, f.wanted())
+	stored.Findings = f.uniteLineages(rows)
+	f.plan.run(stored, f.uncoveredSightings())
 	if f.plan.err != nil {
 		return sum, fmt.Errorf("plan what follows from the advisories: %w", f.plan.err)
 	}
-	f.credit()
+	f.attributeToScans()
 	if err := a.write(ctx, f.plan.changes); err != nil {
 		return sum, err
 	}
-	return sum, unlessNone(ctx, f.fixes(), s.FillFixes)
+	return sum, unlessEmptyMap(ctx, f.fixes(), s.FillFixes)
 }
 
 // fixes are what the advisories know to upgrade to, for the findings of
@@ -67,16 +67,16 @@ func (f *follower) fixes() map[int64][]redoubt.Fix {
 	return out
 }
 
-func unlessNone[V any](ctx context.Context, by map[int64]V, store func(context.Context, map[int64]V) error) error {
+func unlessEmptyMap[V any](ctx context.Context, by map[int64]V, store func(context.Context, map[int64]V) error) error {
 	if len(by) == 0 {
 		return nil
 	}
 	return store(ctx, by)
 }
 
-// follow asks the advisories where the upload can have changed their answer:
+// followAdvisories asks the advisories where the upload can have changed their answer:
 // by what lockfiles hold, or by what a scanner says of dependencies.
-func (a *application) follow(ctx context.Context, before []redoubt.Finding) error {
+func (a *application) followAdvisories(ctx context.Context, before []redoubt.Finding) error {
 	sca := func(f redoubt.Finding) bool { return f.IssueType == redoubt.SCA }
 	if a.upload.Advised == nil || !a.scan.Products.Has(redoubt.SCA) && a.sum.Lockfiles == 0 && !slices.ContainsFunc(before, sca) {
 		return nil
@@ -100,15 +100,15 @@ type follower struct {
 	plan    planner
 
 	sightings []Sighting // one for each match
-	hidden    map[redoubt.Identity]bool
+	covered   map[redoubt.Identity]bool
 	scans     map[redoubt.Identity]int64 // that brought the lockfile
 }
 
-// see makes a sighting of each match.
-func (f *follower) see() {
+// observeMatches makes a sighting of each match.
+func (f *follower) observeMatches() {
 	o := observer{tool: redoubt.SourceAdvisories}
 	f.sightings = make([]Sighting, len(f.Matches))
-	f.hidden, f.scans = map[redoubt.Identity]bool{}, map[redoubt.Identity]int64{}
+	f.covered, f.scans = map[redoubt.Identity]bool{}, map[redoubt.Identity]int64{}
 	for i := range f.Matches {
 		m := &f.Matches[i]
 		r := &redoubt.Result{
@@ -117,9 +117,9 @@ func (f *follower) see() {
 		}
 		id := o.d.advised(m, m.Group)
 		links := NewLinks(f.project.URL, m.Commit, f.Ref)
-		f.sightings[i] = Sighting{Result: r, Finding: o.row(told{r, o.d.content(r)}, id), links: &links}
+		f.sightings[i] = Sighting{Result: r, Finding: o.row(digestedResult{r, o.d.content(r)}, id), links: &links}
 		f.scans[id] = m.ScanID
-		f.hidden[id] = slices.ContainsFunc(f.twins(i), func(t redoubt.Subject) bool { return live(t.State) })
+		f.covered[id] = slices.ContainsFunc(f.twins(i), func(t redoubt.Subject) bool { return live(t.State) })
 	}
 }
 
@@ -201,7 +201,7 @@ func (f *follower) scope() Scope {
 	return Scope{Full: true, searched: set(searched), judge: func(row *redoubt.Finding) redoubt.State {
 		held, asked := f.Held[row.ID]
 		switch {
-		case f.hidden[row.Identity]:
+		case f.covered[row.Identity]:
 			return redoubt.StateRemoved
 		case !asked:
 			return row.State
@@ -212,14 +212,14 @@ func (f *follower) scope() Scope {
 	}}
 }
 
-// wanted are the sightings that no finding of a scanner stands for.
-func (f *follower) wanted() []Sighting {
-	return slices.DeleteFunc(slices.Clone(f.sightings), func(s Sighting) bool { return f.hidden[s.Finding.Identity] })
+// uncoveredSightings are the sightings that no finding of a scanner stands for.
+func (f *follower) uncoveredSightings() []Sighting {
+	return slices.DeleteFunc(slices.Clone(f.sightings), func(s Sighting) bool { return f.covered[s.Finding.Identity] })
 }
 
-// credit names the scan that brought the lockfile as the one that saw a new
+// attributeToScans names the scan that brought the lockfile as the one that saw a new
 // finding first: advisories make no scan.
-func (f *follower) credit() {
+func (f *follower) attributeToScans() {
 	for i := range f.plan.changes.Added {
 		w := &f.plan.changes.Added[i]
 		if w.FirstScanID == 0 {

@@ -6,35 +6,35 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// unite makes one lineage of what each match stands for: its finding, those of
+// uniteLineages makes one lineage of what each match stands for: its finding, those of
 // groups that became part of it, and the oldest finding of each scanner that
 // says the same, unless another of that scanner's is part of it already: a
 // scanner may see several uses of one package, which are triaged apart. It
 // returns the rows that the plan goes on with.
-func (f *follower) unite(rows []redoubt.Finding) []redoubt.Finding {
+func (f *follower) uniteLineages(rows []redoubt.Finding) []redoubt.Finding {
 	at := make(map[redoubt.Identity]*redoubt.Finding, len(rows))
 	for i := range rows {
 		at[rows[i].Identity] = &rows[i]
 	}
 	aside := map[int64]bool{}
 	for i := range f.Matches {
-		row := f.adopt(i, at, aside)
-		f.unitePast(i, row)
+		row := f.adoptExisting(i, at, aside)
+		f.uniteFormerLineages(i, row)
 		f.uniteTwins(i)
 		if row == nil || live(row.State) {
 			continue
 		}
-		f.plan.handed[row.ID] = slices.ContainsFunc(f.twins(i), func(t redoubt.Subject) bool {
+		f.plan.handedOver[row.ID] = slices.ContainsFunc(f.twins(i), func(t redoubt.Subject) bool {
 			return !live(t.State) && t.ChangedAt.Equal(f.plan.At)
 		})
 	}
 	return slices.DeleteFunc(rows, func(r redoubt.Finding) bool { return aside[r.ID] })
 }
 
-// adopt finds the finding of a match under any of its groups. Of several the
+// adoptExisting finds the finding of a match under any of its groups. Of several the
 // oldest stays; the others are removed, and lend it their identity if it is the
 // match's.
-func (f *follower) adopt(i int, at map[redoubt.Identity]*redoubt.Finding, aside map[int64]bool) *redoubt.Finding {
+func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding, aside map[int64]bool) *redoubt.Finding {
 	var d digester
 	m, id := &f.Matches[i], f.sightings[i].Finding.Identity
 	var found []*redoubt.Finding
@@ -57,7 +57,7 @@ func (f *follower) adopt(i int, at map[redoubt.Identity]*redoubt.Finding, aside 
 		}
 		if live(other.State) {
 			next.State, next.StateUpdatedAt = redoubt.StateRemoved, f.plan.At
-			f.plan.event(other.ID, redoubt.EventRemoved, nil)
+			f.plan.addEvent(other.ID, redoubt.EventRemoved, nil)
 		}
 		if next != *other {
 			f.plan.changes.Updated = append(f.plan.changes.Updated, redoubt.FindingWrite{Finding: next})
@@ -69,15 +69,15 @@ func (f *follower) adopt(i int, at map[redoubt.Identity]*redoubt.Finding, aside 
 	}
 	if was != id {
 		stays.Identity, stays.Content = id, redoubt.Digest{} // its body tells the identity: written anew
-		if f.hidden[id] && !live(stays.State) {
+		if f.covered[id] && !live(stays.State) {
 			f.plan.changes.Updated = append(f.plan.changes.Updated, redoubt.FindingWrite{Finding: *stays}) // no plan would
 		}
 	}
 	return stays
 }
 
-// unitePast joins the lineages under which a match was known on any ref.
-func (f *follower) unitePast(i int, row *redoubt.Finding) {
+// uniteFormerLineages joins the lineages under which a match was known on any ref.
+func (f *follower) uniteFormerLineages(i int, row *redoubt.Finding) {
 	var d digester
 	m, id := &f.Matches[i], f.sightings[i].Finding.Identity
 	lineage := int64(0)
@@ -92,7 +92,7 @@ func (f *follower) unitePast(i int, row *redoubt.Finding) {
 			lineage = known.ID
 		}
 	}
-	f.know(id, lineage)
+	f.addIdentity(id, lineage)
 }
 
 func (f *follower) uniteTwins(i int) {
@@ -111,12 +111,12 @@ func (f *follower) uniteTwins(i int) {
 		if own := j.known[id].ID; own != 0 {
 			j.unite(own, t.LineageID)
 		}
-		f.know(id, t.LineageID)
+		f.addIdentity(id, t.LineageID)
 	}
 }
 
-// know puts the identity into the lineage, unless it is in one.
-func (f *follower) know(id redoubt.Identity, lineage int64) {
+// addIdentity puts the identity into the lineage, unless it is in one.
+func (f *follower) addIdentity(id redoubt.Identity, lineage int64) {
 	j := &f.plan.lineages
 	if _, known := j.known[id]; known || lineage == 0 {
 		return

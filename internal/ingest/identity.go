@@ -30,14 +30,14 @@ type Sighting struct {
 func Observe(report *redoubt.Report) ([]Sighting, []redoubt.Refusal) {
 	o := observer{tool: canonicalTool(report.Tool), ordinals: map[redoubt.Digest]int64{}, at: map[redoubt.Identity]int{}}
 	var refused []redoubt.Refusal
-	results := make([]told, 0, len(report.Results))
+	results := make([]digestedResult, 0, len(report.Results))
 	for i := range report.Results {
 		r := &report.Results[i]
 		if reason := refusal(r); reason != "" {
 			refused = append(refused, redoubt.Refusal{Item: r.Item, Reason: reason})
 			continue
 		}
-		results = append(results, told{r, o.d.content(r)})
+		results = append(results, digestedResult{r, o.d.content(r)})
 	}
 	slices.SortFunc(results, byPosition)
 	o.sightings = make([]Sighting, 0, len(results))
@@ -52,8 +52,8 @@ func Observe(report *redoubt.Report) ([]Sighting, []redoubt.Refusal) {
 	return o.sightings, refused
 }
 
-// told is a result and the digest of what it says.
-type told struct {
+// digestedResult is a result and the digest of what it says.
+type digestedResult struct {
 	*redoubt.Result
 	content redoubt.Digest
 }
@@ -85,7 +85,7 @@ func storable(s string) bool {
 
 // byPosition orders results by file and place. What stands in one place is
 // ordered by what it says, so the order of the report means nothing.
-func byPosition(a, b told) int {
+func byPosition(a, b digestedResult) int {
 	x, y := a.Location, b.Location
 	return cmp.Or(
 		strings.Compare(a.Path, b.Path),
@@ -124,7 +124,7 @@ type observer struct {
 
 // add appends the result's sighting, or puts it to the one of the same
 // identity, and returns its place.
-func (o *observer) add(r told) int {
+func (o *observer) add(r digestedResult) int {
 	id := o.identity(r.Result)
 	if i, known := o.at[id]; known {
 		o.prefer(i, r)
@@ -137,7 +137,7 @@ func (o *observer) add(r told) int {
 
 // prefer lets a later result of the same identity speak where the earlier one
 // is muted or only in the history.
-func (o *observer) prefer(i int, r told) {
+func (o *observer) prefer(i int, r digestedResult) {
 	if s := &o.sightings[i]; rank(r.Result) < rank(s.Result) {
 		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity)}
 	}
@@ -213,7 +213,7 @@ var position = regexp.MustCompile(`(?i)\b(?:lines?|cols?|columns?)[ :#]*\d+|:\d+
 func normalMessage(message string) string { return normalCode(position.ReplaceAllString(message, "")) }
 
 // row sets the members of a finding that the scanner decides.
-func (o *observer) row(r told, id redoubt.Identity) redoubt.Finding {
+func (o *observer) row(r digestedResult, id redoubt.Identity) redoubt.Finding {
 	f := redoubt.Finding{
 		IssueType: issueType(r.Result), Identity: id, RuleName: r.Rule.Name,
 		Path: r.Path, Line: r.Location.Line, Content: r.content,

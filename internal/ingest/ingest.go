@@ -95,12 +95,12 @@ func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
 		return sum, err
 	}
 	scan.Outcome = outcome(scan, stream)
-	if scan.ID, err = record(ctx, s, scan); err != nil {
+	if scan.ID, err = recordScan(ctx, s, scan); err != nil {
 		return Summary{}, err
 	}
 	sum.ScanID, sum.Outcome = scan.ID, scan.Outcome
 	if scan.Outcome != redoubt.ScanApplied {
-		return sum, account(ctx, s, u, scan.ID, refused, nil)
+		return sum, recordAccount(ctx, s, u, scan.ID, refused, nil)
 	}
 	if project, err = s.UpdateProjectByScan(ctx, project.ID, u.Project); err != nil {
 		return Summary{}, err
@@ -110,8 +110,8 @@ func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
 	return sum, a.run(ctx, sightings, inventories)
 }
 
-// record stores the scan, or how it ended where it had begun before.
-func record(ctx context.Context, s Store, scan redoubt.Scan) (int64, error) {
+// recordScan stores the scan, or how it ended where it had begun before.
+func recordScan(ctx context.Context, s Store, scan redoubt.Scan) (int64, error) {
 	if scan.ID != 0 {
 		return scan.ID, s.FinishScan(ctx, scan)
 	}
@@ -154,7 +154,7 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	if err := a.putInventories(ctx, scope, inventories); err != nil {
 		return err
 	}
-	if err := a.follow(ctx, stored.Findings); err != nil {
+	if err := a.followAdvisories(ctx, stored.Findings); err != nil {
 		return err
 	}
 	branchScanned := a.scan.Full && !scope.Failed && strings.HasPrefix(a.scan.Ref, "refs/heads/")
@@ -196,7 +196,7 @@ func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, e
 		}
 	}
 	stored := Stored{Findings: rows}
-	if stored.Said, err = a.loadSaid(ctx, rows, reported, fresh); err != nil {
+	if stored.Bodies, err = a.loadBodies(ctx, rows, reported, fresh); err != nil {
 		return Stored{}, err
 	}
 	if len(lineages) > 0 {

@@ -33,7 +33,7 @@ func statements(report *redoubt.Report) ([]redoubt.InventoryStatement, []redoubt
 			}
 			out[i].Inventory.Dependencies = append(out[i].Inventory.Dependencies, dependency)
 		}
-		out[i].Inventory.Untold = append(out[i].Inventory.Untold, inventory.Untold...)
+		out[i].Inventory.UnknownPackages = append(out[i].Inventory.UnknownPackages, inventory.UnknownPackages...)
 	}
 	for i := range out {
 		out[i].Inventory.Dependencies = distinct(out[i].Inventory.Dependencies)

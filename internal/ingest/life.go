@@ -67,12 +67,12 @@ func set(list []string) map[string]bool {
 	return out
 }
 
-// absent decides what becomes of a live finding that the scan did not report:
+// absentState decides what becomes of a live finding that the scan did not report:
 // Fixed, StateRemoved, or its state as it is.
 //
 // A skipped path closes nothing even if it is also among the searched ones:
 // scanners list a file there on which they gave up.
-func (s Scope) absent(f *redoubt.Finding) redoubt.State {
+func (s Scope) absentState(f *redoubt.Finding) redoubt.State {
 	switch {
 	case s.judge != nil:
 		return s.judge(f)
@@ -82,9 +82,9 @@ func (s Scope) absent(f *redoubt.Finding) redoubt.State {
 		return redoubt.StateRemoved
 	case !s.Full && f.SeenByFull, s.unread[place{f.RuleName, f.Path}]:
 		return f.State
-	case f.State == redoubt.Muted && s.hidesMuted && !s.gone(f.Path):
+	case f.State == redoubt.Muted && s.hidesMuted && !s.isGone(f.Path):
 		return f.State
-	case s.ruleRan(f.RuleName) && s.looked(f.Path):
+	case s.ruleRan(f.RuleName) && s.wasSearched(f.Path):
 		return redoubt.Fixed
 	}
 	return f.State
@@ -99,10 +99,10 @@ func (s Scope) ruleRan(rule string) bool {
 	return s.rules[rule]
 }
 
-// looked reports whether the path was searched or is gone.
-func (s Scope) looked(path string) bool { return s.searched != nil && !s.skipped[path] }
+// wasSearched reports whether the path was searched or is gone.
+func (s Scope) wasSearched(path string) bool { return s.searched != nil && !s.skipped[path] }
 
-// gone reports whether the path is in neither list.
-func (s Scope) gone(path string) bool { return s.looked(path) && !s.searched[path] }
+// isGone reports whether the path is in neither list.
+func (s Scope) isGone(path string) bool { return s.wasSearched(path) && !s.searched[path] }
 
 func live(state redoubt.State) bool { return state == redoubt.Unresolved || state == redoubt.Muted }

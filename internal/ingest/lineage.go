@@ -84,15 +84,15 @@ func (j *joiner) merges() (out []redoubt.LineageMerge) {
 		merge := redoubt.LineageMerge{Into: j.lineages[root]}
 		for _, l := range groups[root] {
 			merge.From = append(merge.From, l.ID)
-			fill(&merge.Into.Annotations, l.Annotations)
+			fillAnnotations(&merge.Into.Annotations, l.Annotations)
 		}
 		out = append(out, merge)
 	}
 	return out
 }
 
-// fill takes over annotations where there are none.
-func fill(into *redoubt.Annotations, from redoubt.Annotations) {
+// fillAnnotations takes over annotations where there are none.
+func fillAnnotations(into *redoubt.Annotations, from redoubt.Annotations) {
 	if into.Assistant == nil {
 		into.Assistant = from.Assistant
 	}
@@ -128,7 +128,7 @@ func (j *joiner) triage(now time.Time, by redoubt.Actor) (out []redoubt.TriageEv
 		after := before
 		for _, l := range groups[root] {
 			assignee := cmp.Or(after.Assignee, l.Triage.Assignee)
-			if weight(l.Triage) > weight(after) {
+			if triageWeight(l.Triage) > triageWeight(after) {
 				after = l.Triage
 			}
 			after.Assignee = assignee
@@ -143,7 +143,7 @@ func (j *joiner) triage(now time.Time, by redoubt.Actor) (out []redoubt.TriageEv
 	return out
 }
 
-func weight(t redoubt.Triage) int {
+func triageWeight(t redoubt.Triage) int {
 	switch {
 	case t.State == redoubt.TriageUntriaged || t.State == 0:
 		return 0

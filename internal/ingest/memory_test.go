@@ -133,7 +133,7 @@ func (m *memory) Findings(_ context.Context, projectID int64, ref, source string
 	return out, nil
 }
 
-func (m *memory) Said(_ context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error) {
+func (m *memory) FindingBodies(_ context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error) {
 	out := map[int64]redoubt.FindingWrite{}
 	for _, id := range ids {
 		out[id] = redoubt.FindingWrite{Body: m.rows[id].Body, Evidence: m.rows[id].Evidence}

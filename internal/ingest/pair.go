@@ -16,42 +16,42 @@ type pair struct {
 	moved    bool
 }
 
-// likeness is what a finding keeps when its identity changes. The members that
+// matchKey is what a finding keeps when its identity changes. The members that
 // a change does not keep are left out.
-type likeness struct {
+type matchKey struct {
 	rule, path, pkg string
 	line            int
 	code, pattern   redoubt.Digest
 }
 
-// trait tells the likeness of a finding, if it takes part.
-type trait func(f *redoubt.Finding) (likeness, bool)
+// keyFunc returns the key of a finding, if it takes part.
+type keyFunc func(f *redoubt.Finding) (matchKey, bool)
 
 // pairUp finds among what a scan would close and what it sees first those that
 // are one finding (semantics §5), and returns the others too, in their order.
 //
-// Where both sides of a likeness count the same they pair by path, then line;
+// Where both sides of a key count the same they pair by path, then line;
 // otherwise nobody can tell which is which, and none pairs.
 func pairUp(scope Scope, closing []*redoubt.Finding, unseen []*Sighting) (pairs []pair, _ []*redoubt.Finding, _ []*Sighting) {
-	for _, pass := range passesOf(scope) {
+	for _, pass := range matchPasses(scope) {
 		if len(closing) == 0 || len(unseen) == 0 {
 			break
 		}
 		var found []pair
-		found, closing, unseen = match(closing, unseen, pass)
+		found, closing, unseen = matchCandidates(closing, unseen, pass)
 		pairs = append(pairs, found...)
 	}
 	return pairs, closing, unseen
 }
 
-// pass is one way in which findings are alike; from is asked about what a scan
+// matchPass is one way in which findings are alike; from is asked about what a scan
 // would close, to about what it sees first.
-type pass struct {
-	from, to trait
+type matchPass struct {
+	from, to keyFunc
 	moved    bool
 }
 
-// passesOf lists the passes, surest first: a rule that changed its text (same
+// matchPasses lists the passes, surest first: a rule that changed its text (same
 // path, rule and code); a secret whose line was edited (same path, rule and
 // secret); in a full scan, a file that moved (the path is gone; rule, code and
 // pattern are the same, or one side does not tell the pattern); a rule that is
@@ -59,105 +59,105 @@ type pass struct {
 // tells less than others of its source do, as Semgrep's JSON where nobody is
 // logged in (same rule and path, and the package, or the line, or only as many
 // on both sides).
-func passesOf(scope Scope) []pass {
-	changed := func(f *redoubt.Finding) (likeness, bool) {
-		return likeness{rule: f.RuleName, path: f.Path, code: f.CodeHash}, f.CodeHash != (redoubt.Digest{})
+func matchPasses(scope Scope) []matchPass {
+	changed := func(f *redoubt.Finding) (matchKey, bool) {
+		return matchKey{rule: f.RuleName, path: f.Path, code: f.CodeHash}, f.CodeHash != (redoubt.Digest{})
 	}
-	dependency := func(f *redoubt.Finding) (likeness, bool) {
-		return likeness{rule: f.RuleName, path: f.Path, pkg: f.Package}, f.Package != ""
+	dependency := func(f *redoubt.Finding) (matchKey, bool) {
+		return matchKey{rule: f.RuleName, path: f.Path, pkg: f.Package}, f.Package != ""
 	}
-	edited := func(f *redoubt.Finding) (likeness, bool) {
+	edited := func(f *redoubt.Finding) (matchKey, bool) {
 		known := f.Identity.Kind == redoubt.IdentitySecret && f.PatternHash != (redoubt.Digest{})
-		return likeness{rule: f.RuleName, path: f.Path, pattern: f.PatternHash}, known
+		return matchKey{rule: f.RuleName, path: f.Path, pattern: f.PatternHash}, known
 	}
-	passes := []pass{{changed, changed, true}, {edited, edited, true}}
+	passes := []matchPass{{changed, changed, true}, {edited, edited, true}}
 	if scope.Full {
-		passes = append(passes, moves(scope)...)
+		passes = append(passes, movePasses(scope)...)
 	}
-	passes = append(passes, pass{fromFolder, fromFolder, true}, pass{dependency, dependency, false})
+	passes = append(passes, matchPass{ruleNameKey, ruleNameKey, true}, matchPass{dependency, dependency, false})
 	for _, byLine := range []bool{true, false} {
-		passes = append(passes, pass{telling(1, byLine), telling(0, byLine), false}, pass{telling(0, byLine), telling(1, byLine), false})
+		passes = append(passes, matchPass{detailKey(1, byLine), detailKey(0, byLine), false}, matchPass{detailKey(0, byLine), detailKey(1, byLine), false})
 	}
 	return passes
 }
 
-// moves are the passes of files that moved.
-func moves(scope Scope) []pass {
-	moved := func(only func(f *redoubt.Finding) bool, pattern bool) trait {
-		return func(f *redoubt.Finding) (likeness, bool) {
-			like := likeness{rule: f.RuleName, code: f.CodeHash}
+// movePasses are the passes of files that moved.
+func movePasses(scope Scope) []matchPass {
+	moved := func(only func(f *redoubt.Finding) bool, pattern bool) keyFunc {
+		return func(f *redoubt.Finding) (matchKey, bool) {
+			like := matchKey{rule: f.RuleName, code: f.CodeHash}
 			if pattern {
 				like.pattern = f.PatternHash
 			}
 			return like, f.CodeHash != (redoubt.Digest{}) && only(f)
 		}
 	}
-	gone := func(f *redoubt.Finding) bool { return scope.gone(f.Path) }
+	gone := func(f *redoubt.Finding) bool { return scope.isGone(f.Path) }
 	every := func(*redoubt.Finding) bool { return true }
 	told := func(f *redoubt.Finding) bool { return f.PatternHash != (redoubt.Digest{}) }
 	silent := func(f *redoubt.Finding) bool { return !told(f) }
 	both := func(a, b func(*redoubt.Finding) bool) func(*redoubt.Finding) bool {
 		return func(f *redoubt.Finding) bool { return a(f) && b(f) }
 	}
-	return []pass{
+	return []matchPass{
 		{moved(gone, true), moved(every, true), true},
 		{moved(both(gone, silent), false), moved(told, false), true},
 		{moved(both(gone, told), false), moved(silent, false), true},
 	}
 }
 
-// telling is the likeness of findings of which something is known (1), or of
-// whose code nothing is (0). Dependencies have a likeness of their own.
-func telling(much int, byLine bool) trait {
-	return func(f *redoubt.Finding) (likeness, bool) {
-		like := likeness{rule: f.RuleName, path: f.Path}
+// detailKey is the key of findings of which something is known (1), or of
+// whose code nothing is (0). Dependencies have a key of their own.
+func detailKey(much int, byLine bool) keyFunc {
+	return func(f *redoubt.Finding) (matchKey, bool) {
+		like := matchKey{rule: f.RuleName, path: f.Path}
 		if byLine {
 			like.line = f.Line
 		}
-		return like, f.Package == "" && min(tells(f), 1) == much
+		return like, f.Package == "" && min(detailLevel(f), 1) == much
 	}
 }
 
-// fromFolder is the likeness of findings of a rule, from whichever folder it
+// ruleNameKey is the key of findings of a rule, from whichever folder it
 // was loaded.
-func fromFolder(f *redoubt.Finding) (likeness, bool) {
-	return likeness{rule: lastPart(f.RuleName), path: f.Path, code: f.CodeHash}, f.CodeHash != (redoubt.Digest{})
+func ruleNameKey(f *redoubt.Finding) (matchKey, bool) {
+	return matchKey{rule: lastPart(f.RuleName), path: f.Path, code: f.CodeHash}, f.CodeHash != (redoubt.Digest{})
 }
 
-// renamed pairs findings that a full scan leaves alone, because it names the
+// pairRenamedRules pairs findings that a full scan leaves alone, because it names the
 // rules that ran and theirs is not among them, with those of a rule that ran
 // and is the same from another folder.
-func (s Scope) renamed(staying []*redoubt.Finding, unseen []*Sighting) (pairs []pair, others []*Sighting) {
+func (s Scope) pairRenamedRules(staying []*redoubt.Finding, unseen []*Sighting) (pairs []pair, others []*Sighting) {
 	if !s.Full || s.Failed {
 		return nil, unseen
 	}
-	searched := func(f *redoubt.Finding) (likeness, bool) {
-		like, ok := fromFolder(f)
-		return like, ok && !s.ruleRan(f.RuleName) && s.looked(f.Path)
+	searched := func(f *redoubt.Finding) (matchKey, bool) {
+		like, ok := ruleNameKey(f)
+		return like, ok && !s.ruleRan(f.RuleName) && s.wasSearched(f.Path)
 	}
-	pairs, _, others = match(staying, unseen, pass{searched, fromFolder, true})
+	pairs, _, others = matchCandidates(staying, unseen, matchPass{searched, ruleNameKey, true})
 	return pairs, others
 }
 
 // lastPart is the name of a rule without the folders that it was loaded from.
 func lastPart(rule string) string { return rule[strings.LastIndexByte(rule, '.')+1:] }
 
-// group is the findings of one likeness on both sides.
-type group struct {
+// candidateGroup is the findings of one key on both sides.
+type candidateGroup struct {
 	rows      []*redoubt.Finding
 	sightings []*Sighting
 }
 
-// match pairs what is alike in a pass and returns what stays alone.
-func match(closing []*redoubt.Finding, unseen []*Sighting, by pass) (pairs []pair, rows []*redoubt.Finding, sightings []*Sighting) {
-	groups := map[likeness]*group{}
+// matchCandidates pairs what is alike in a pass and returns what stays alone.
+func matchCandidates(closing []*redoubt.Finding, unseen []*Sighting, by matchPass) (pairs []pair, rows []*redoubt.Finding, sightings []*Sighting) {
+	groups := map[matchKey]*candidateGroup{}
 	for _, row := range closing {
 		like, ok := by.from(row)
 		if !ok {
 			continue
 		}
 		if groups[like] == nil {
-			groups[like] = &group{}
+			groups[like] = &candidateGroup{}
 		}
 		groups[like].rows = append(groups[like].rows, row)
 	}
@@ -185,7 +185,7 @@ func match(closing []*redoubt.Finding, unseen []*Sighting, by pass) (pairs []pai
 	return pairs, rows, sightings
 }
 
-func (g *group) pairs(moved bool) []pair {
+func (g *candidateGroup) pairs(moved bool) []pair {
 	slices.SortFunc(g.rows, func(a, b *redoubt.Finding) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.ID, b.ID))
 	})

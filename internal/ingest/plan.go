@@ -15,9 +15,9 @@ type Stored struct {
 	Known map[redoubt.Identity]redoubt.Lineage
 	// Lineages holds those of rows that may come back or be paired.
 	Lineages map[int64]redoubt.Lineage
-	// Said holds body and evidence of rows that a sighting may be of that tells
+	// Bodies holds body and evidence of rows that a sighting may be of that tells
 	// less, by their ids.
-	Said map[int64]redoubt.FindingWrite
+	Bodies map[int64]redoubt.FindingWrite
 }
 
 // Facts is what a plan needs to know beside the rows and the report.
@@ -53,7 +53,7 @@ type Changes struct {
 // closes. It is pure: the same arguments give the same changes, in the same
 // order. Its time is linear in rows and sightings, but for sorting what pairs.
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
-	p := planner{Facts: facts, lineages: newJoiner(stored), said: stored.Said, reports: true}
+	p := planner{Facts: facts, lineages: newJoiner(stored), bodies: stored.Bodies, reports: true}
 	p.run(stored, report)
 	return p.changes, p.err
 }
@@ -73,12 +73,12 @@ func (p *planner) run(stored Stored, report []Sighting) {
 			continue
 		}
 		seen[row.ID] = true
-		p.again(pair{row: row, sighting: s})
+		p.matchExisting(pair{row: row, sighting: s})
 	}
 	known, unseen := p.recognise(stored.Findings, seen, unseen)
 	for _, k := range known {
 		seen[k.row.ID] = true
-		p.again(k)
+		p.matchExisting(k)
 	}
 	var missing []*redoubt.Finding
 	for i := range stored.Findings {
@@ -86,49 +86,49 @@ func (p *planner) run(stored Stored, report []Sighting) {
 			missing = append(missing, row)
 		}
 	}
-	p.absent(missing, unseen)
+	p.closeAbsent(missing, unseen)
 	p.finish()
 }
 
 // planner gathers changes; err keeps the first failure to encode.
 type planner struct {
 	Facts
-	changes  Changes
-	lineages joiner
-	handed   map[int64]bool // findings that a scanner hands over in this very commit
-	said     map[int64]redoubt.FindingWrite
-	reports  bool // sightings are a scanner's, which may name a finding in several ways
-	err      error
+	changes    Changes
+	lineages   joiner
+	handedOver map[int64]bool // findings that a scanner hands over in this very commit
+	bodies     map[int64]redoubt.FindingWrite
+	reports    bool // sightings are a scanner's, which may name a finding in several ways
+	err        error
 }
 
-// again takes a sighting of a finding that is known: by its identity, by its
+// matchExisting takes a sighting of a finding that is known: by its identity, by its
 // lineage, or because it is paired.
-func (p *planner) again(known pair) {
+func (p *planner) matchExisting(known pair) {
 	row, s := known.row, known.sighting
-	next := p.follow(row, s)
+	next := p.updatedRow(row, s)
 	w := redoubt.FindingWrite{}
-	if tells(&s.Finding) < tells(row) {
-		w = p.keep(row, &next, s)
+	if detailLevel(&s.Finding) < detailLevel(row) {
+		w = p.keepDetails(row, &next, s)
 	}
 	change := ItemUnchanged
 	switch {
 	case !live(row.State):
 		change = ItemReturned
 		next.RelevantSince, next.StateUpdatedAt = p.At, p.At
-		p.event(row.ID, redoubt.EventReturned, nil)
-		if next.State == redoubt.Unresolved && !p.handed[row.ID] {
+		p.addEvent(row.ID, redoubt.EventReturned, nil)
+		if next.State == redoubt.Unresolved && !p.handedOver[row.ID] {
 			p.lineages.reopen(row.LineageID)
 		}
 	case known.moved && s.otherRule(row), row.Path != next.Path:
 		change = ItemMoved
-		p.event(row.ID, redoubt.EventMoved, moveDetail{From: row.Path, FromLine: row.Line, To: next.Path, ToLine: next.Line})
+		p.addEvent(row.ID, redoubt.EventMoved, moveDetail{From: row.Path, FromLine: row.Line, To: next.Path, ToLine: next.Line})
 	case row.Content != next.Content || row.RuleID != next.RuleID || row.State != next.State || row.Severity != next.Severity:
 		change = ItemChanged
 	}
 	if live(row.State) && row.State != next.State {
 		next.StateUpdatedAt = p.At
 	}
-	p.muting(row, &next)
+	p.recordMuting(row, &next)
 	p.link(row, s.Finding.Identity)
 	if next.State == redoubt.Unresolved {
 		p.changes.Reported = append(p.changes.Reported, row.ID)
@@ -138,10 +138,10 @@ func (p *planner) again(known pair) {
 		return
 	}
 	if w.Body == nil {
-		w = p.write(next, s, row.Content != next.Content)
+		w = p.findingWrite(next, s, row.Content != next.Content)
 	}
 	w.Finding = next
-	p.update(w, change)
+	p.addUpdate(w, change)
 }
 
 // link puts the identity that a finding was seen under into its lineage.
@@ -151,19 +151,19 @@ func (p *planner) link(row *redoubt.Finding, id redoubt.Identity) {
 	}
 }
 
-// muting tells when a finding was silenced in the code, and when no more.
-func (p *planner) muting(row, next *redoubt.Finding) {
+// recordMuting tells when a finding was silenced in the code, and when no more.
+func (p *planner) recordMuting(row, next *redoubt.Finding) {
 	switch {
 	case next.State == redoubt.Muted && row.State != redoubt.Muted:
-		p.event(row.ID, redoubt.EventMuted, nil)
+		p.addEvent(row.ID, redoubt.EventMuted, nil)
 	case next.State == redoubt.Unresolved && row.State == redoubt.Muted:
-		p.event(row.ID, redoubt.EventUnmuted, nil)
+		p.addEvent(row.ID, redoubt.EventUnmuted, nil)
 	}
 }
 
-// follow returns the row with the members that the scanner decides taken from
+// updatedRow returns the row with the members that the scanner decides taken from
 // the sighting.
-func (p *planner) follow(row *redoubt.Finding, s *Sighting) redoubt.Finding {
+func (p *planner) updatedRow(row *redoubt.Finding, s *Sighting) redoubt.Finding {
 	next := s.Finding
 	next.ID, next.ProjectID, next.Ref, next.Source = row.ID, row.ProjectID, row.Ref, row.Source
 	next.LineageID, next.FirstScanID = row.LineageID, row.FirstScanID
@@ -177,41 +177,41 @@ func (p *planner) follow(row *redoubt.Finding, s *Sighting) redoubt.Finding {
 	return next
 }
 
-// absent closes what the scan no longer sees, after pairing it with what it
+// closeAbsent closes what the scan no longer sees, after pairing it with what it
 // sees for the first time; the rest of that is new.
-func (p *planner) absent(missing []*redoubt.Finding, unseen []*Sighting) {
+func (p *planner) closeAbsent(missing []*redoubt.Finding, unseen []*Sighting) {
 	var closing, staying []*redoubt.Finding
 	for _, row := range missing {
-		switch p.Scope.absent(row) {
+		switch p.Scope.absentState(row) {
 		case redoubt.Fixed:
 			closing = append(closing, row)
 		case redoubt.StateRemoved:
-			p.leave(row, redoubt.StateRemoved, redoubt.EventRemoved, ItemRemoved)
+			p.closeFinding(row, redoubt.StateRemoved, redoubt.EventRemoved, ItemRemoved)
 		default:
 			staying = append(staying, row)
 		}
 	}
 	pairs, closing, unseen := pairUp(p.Scope, closing, unseen)
-	renamed, unseen := p.Scope.renamed(staying, unseen)
+	renamed, unseen := p.Scope.pairRenamedRules(staying, unseen)
 	for _, pair := range slices.Concat(pairs, renamed) {
-		p.again(pair)
+		p.matchExisting(pair)
 	}
 	for _, row := range closing {
-		p.leave(row, redoubt.Fixed, redoubt.EventFixed, ItemClosed)
+		p.closeFinding(row, redoubt.Fixed, redoubt.EventFixed, ItemClosed)
 	}
 	p.changes.Added = make([]redoubt.FindingWrite, 0, len(unseen))
 	p.changes.Lineages = make([]redoubt.Lineage, 0, len(unseen))
 	for _, s := range unseen {
-		p.added(s)
+		p.addFinding(s)
 	}
 }
 
-// leave takes a finding out of the live ones.
-func (p *planner) leave(row *redoubt.Finding, state redoubt.State, kind redoubt.FindingEventKind, change ItemChange) {
+// closeFinding takes a finding out of the live ones.
+func (p *planner) closeFinding(row *redoubt.Finding, state redoubt.State, kind redoubt.FindingEventKind, change ItemChange) {
 	next := *row
 	next.State, next.StateUpdatedAt = state, p.At
-	p.event(row.ID, kind, nil)
-	p.update(redoubt.FindingWrite{Finding: next}, change)
+	p.addEvent(row.ID, kind, nil)
+	p.addUpdate(redoubt.FindingWrite{Finding: next}, change)
 }
 
 // moveDetail says from where to where a finding moved. Equal paths mean that
@@ -223,16 +223,16 @@ type moveDetail struct {
 	ToLine   int    `json:"to_line"`
 }
 
-// added starts an occurrence, in the lineage that has its identity if one has.
-func (p *planner) added(s *Sighting) {
-	next := p.follow(&redoubt.Finding{
+// addFinding starts an occurrence, in the lineage that has its identity if one has.
+func (p *planner) addFinding(s *Sighting) {
+	next := p.updatedRow(&redoubt.Finding{
 		ProjectID: p.ProjectID, Ref: p.Ref, Source: p.Source, FirstScanID: p.ScanID,
 		CreatedAt: p.At, RelevantSince: p.At, LineageID: p.lineages.of(s.Finding.Identity),
 	}, s)
 	if next.LineageID == 0 {
 		p.changes.Lineages = append(p.changes.Lineages, newLineage(p.ProjectID, s.Result))
 	}
-	p.changes.Added = append(p.changes.Added, p.write(next, s, true))
+	p.changes.Added = append(p.changes.Added, p.findingWrite(next, s, true))
 }
 
 func newLineage(projectID int64, r *redoubt.Result) redoubt.Lineage {
@@ -243,7 +243,7 @@ func newLineage(projectID int64, r *redoubt.Result) redoubt.Lineage {
 	return l
 }
 
-func (p *planner) update(w redoubt.FindingWrite, change ItemChange) {
+func (p *planner) addUpdate(w redoubt.FindingWrite, change ItemChange) {
 	p.changes.Updated = append(p.changes.Updated, w)
 	if change == ItemUnchanged {
 		p.changes.Unchanged++
@@ -252,11 +252,11 @@ func (p *planner) update(w redoubt.FindingWrite, change ItemChange) {
 	p.changes.Items = append(p.changes.Items, itemOf(&w.Finding, change))
 }
 
-// write encodes what readers see, where it changed.
-func (p *planner) write(f redoubt.Finding, s *Sighting, body bool) redoubt.FindingWrite {
+// findingWrite encodes what readers see, where it changed.
+func (p *planner) findingWrite(f redoubt.Finding, s *Sighting, body bool) redoubt.FindingWrite {
 	w := redoubt.FindingWrite{Finding: f}
 	if body && p.err == nil {
-		w.Body, w.Evidence, p.err = encode(s, p.linksOf(s))
+		w.Body, w.Evidence, p.err = encodeBody(s, p.linksOf(s))
 	}
 	if s != nil {
 		w.Subject = subjectOf(s.Result)
@@ -264,7 +264,7 @@ func (p *planner) write(f redoubt.Finding, s *Sighting, body bool) redoubt.Findi
 	return w
 }
 
-func (p *planner) event(findingID int64, kind redoubt.FindingEventKind, detail any) {
+func (p *planner) addEvent(findingID int64, kind redoubt.FindingEventKind, detail any) {
 	e := redoubt.FindingEvent{FindingID: findingID, ScanID: p.ScanID, Kind: kind}
 	if detail != nil && p.err == nil {
 		e.Detail, p.err = toJSON(detail)

@@ -26,7 +26,7 @@ func (p *planner) recognise(rows []redoubt.Finding, seen map[int64]bool, unseen 
 	for _, s := range unseen {
 		var best *redoubt.Finding
 		for _, row := range absent[p.lineages.of(s.Finding.Identity)] {
-			if !taken[row.ID] && p.Scope.same(row, &s.Finding) && (best == nil || closer(row, best, s.Finding.Path)) {
+			if !taken[row.ID] && p.Scope.mayBeSame(row, &s.Finding) && (best == nil || closer(row, best, s.Finding.Path)) {
 				best = row
 			}
 		}
@@ -40,11 +40,11 @@ func (p *planner) recognise(rows []redoubt.Finding, seen map[int64]bool, unseen 
 	return known, others
 }
 
-// same reports whether a row that the scan did not see under its own identity
+// mayBeSame reports whether a row that the scan did not see under its own identity
 // may be what it saw under another one of the lineage: the row is closed, or
 // would be, or lies where the sighting does.
-func (s Scope) same(row, sighting *redoubt.Finding) bool {
-	return !live(row.State) || s.absent(row) == redoubt.Fixed ||
+func (s Scope) mayBeSame(row, sighting *redoubt.Finding) bool {
+	return !live(row.State) || s.absentState(row) == redoubt.Fixed ||
 		row.Path == sighting.Path && (s.Full || row.RuleName == sighting.RuleName)
 }
 
@@ -56,9 +56,9 @@ func closer(row, best *redoubt.Finding, path string) bool {
 	return row.Path == path && best.Path != path
 }
 
-// tells ranks how much is known of a finding: nothing of its code, its code, or
+// detailLevel ranks how much is known of a finding: nothing of its code, its code, or
 // the scanner's own match_based_id.
-func tells(f *redoubt.Finding) int {
+func detailLevel(f *redoubt.Finding) int {
 	switch {
 	case f.Identity.Kind == redoubt.IdentityMatchBased:
 		return 2
@@ -72,14 +72,14 @@ func tells(f *redoubt.Finding) int {
 // rule: by its name, or by its text, which is in the scanner's own ids alone.
 func (s *Sighting) otherRule(row *redoubt.Finding) bool {
 	f := &s.Finding
-	return tells(f) == tells(row) && (tells(f) == 2 || f.RuleName != row.RuleName)
+	return detailLevel(f) == detailLevel(row) && (detailLevel(f) == 2 || f.RuleName != row.RuleName)
 }
 
-// keep lets a finding keep what a sighting that tells less does not tell, and
+// keepDetails lets a finding keep what a sighting that tells less does not tell, and
 // returns body and evidence where the sighting changes them.
-func (p *planner) keep(row, next *redoubt.Finding, s *Sighting) (w redoubt.FindingWrite) {
+func (p *planner) keepDetails(row, next *redoubt.Finding, s *Sighting) (w redoubt.FindingWrite) {
 	next.Identity, next.CodeHash, next.PatternHash, next.RuleID = row.Identity, row.CodeHash, row.PatternHash, row.RuleID
-	was := p.said[row.ID]
+	was := p.bodies[row.ID]
 	var body redoubt.Body
 	if err := json.Unmarshal(fmt.Appendf(nil, "{%s}", was.Body), &body); err != nil {
 		p.err = fmt.Errorf("the body of finding %d: %w", row.ID, err)
@@ -102,23 +102,23 @@ func (p *planner) keep(row, next *redoubt.Finding, s *Sighting) (w redoubt.Findi
 	return w
 }
 
-// loadSaid reads body and evidence of the rows that a sighting may be of that
+// loadBodies reads body and evidence of the rows that a sighting may be of that
 // tells less: of its rule, and not reported under their own identity.
-func (a *application) loadSaid(ctx context.Context, rows []redoubt.Finding, reported map[redoubt.Identity]bool, unseen []*redoubt.Finding) (map[int64]redoubt.FindingWrite, error) {
+func (a *application) loadBodies(ctx context.Context, rows []redoubt.Finding, reported map[redoubt.Identity]bool, unseen []*redoubt.Finding) (map[int64]redoubt.FindingWrite, error) {
 	least := map[string]int{}
 	for _, f := range unseen {
-		if known, told := least[f.RuleName]; !told || tells(f) < known {
-			least[f.RuleName] = tells(f)
+		if known, told := least[f.RuleName]; !told || detailLevel(f) < known {
+			least[f.RuleName] = detailLevel(f)
 		}
 	}
 	var ids []int64
 	for i := range rows {
-		if n, told := least[rows[i].RuleName]; told && n < tells(&rows[i]) && !reported[rows[i].Identity] {
+		if n, told := least[rows[i].RuleName]; told && n < detailLevel(&rows[i]) && !reported[rows[i].Identity] {
 			ids = append(ids, rows[i].ID)
 		}
 	}
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return a.s.Said(ctx, ids)
+	return a.s.FindingBodies(ctx, ids)
 }

@@ -23,12 +23,12 @@ type Reading interface {
 	Conceal(tool string, results []redoubt.Result, codes []redoubt.Digest)
 }
 
-// Settle ends a reading by what is known of rules, and rewrites what is stored
+// ResolveSecrets ends a reading by what is known of rules, and rewrites what is stored
 // by what it tells of them: findings of code of a rule that proves to look for
 // secrets become secrets, with their ids, dates and triage, and nothing that
 // could be guessed from stays of them. Every upload is read through it, in the
 // transaction that takes it in.
-func Settle(ctx context.Context, s Store, reading Reading) ([]*redoubt.Report, error) {
+func ResolveSecrets(ctx context.Context, s Store, reading Reading) ([]*redoubt.Report, error) {
 	known, err := s.SecretRules(ctx)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (c *concealment) identify(list []*concealed, beside []redoubt.Finding) erro
 	o := observer{tool: toolOf(list[0].Source), ordinals: map[redoubt.Digest]int64{}}
 	slices.SortFunc(list, func(a, b *concealed) int {
 		return cmp.Or(compareFlags(live(b.State), live(a.State)),
-			byPosition(told{&a.result, redoubt.Digest{}}, told{&b.result, redoubt.Digest{}}), cmp.Compare(a.ID, b.ID))
+			byPosition(digestedResult{&a.result, redoubt.Digest{}}, digestedResult{&b.result, redoubt.Digest{}}), cmp.Compare(a.ID, b.ID))
 	})
 	taken := make(map[redoubt.Identity]bool, len(beside))
 	for i := range beside {
@@ -191,7 +191,7 @@ func (c *concealment) identify(list []*concealed, beside []redoubt.Finding) erro
 		if taken[id] {
 			f.State = redoubt.StateRemoved
 		}
-		if err := f.become(&o, id, taken[id]); err != nil {
+		if err := f.rewriteAs(&o, id, taken[id]); err != nil {
 			return err
 		}
 		taken[id] = true
@@ -209,10 +209,10 @@ func compareFlags(a, b bool) int {
 	return -1
 }
 
-// become rewrites the row and what readers see of it. The identity of one that
+// rewriteAs rewrites the row and what readers see of it. The identity of one that
 // another row has stays with that, and the row gets one of its own.
-func (f *concealed) become(o *observer, id redoubt.Identity, again bool) error {
-	next := o.row(told{&f.result, o.d.content(&f.result)}, id)
+func (f *concealed) rewriteAs(o *observer, id redoubt.Identity, again bool) error {
+	next := o.row(digestedResult{&f.result, o.d.content(&f.result)}, id)
 	was := &f.Finding
 	next.ID, next.ProjectID, next.Ref, next.Source, next.State = was.ID, was.ProjectID, was.Ref, was.Source, was.State
 	next.LineageID, next.RuleID, next.FirstScanID, next.SeenByFull = was.LineageID, was.RuleID, was.FirstScanID, was.SeenByFull

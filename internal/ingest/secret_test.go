@@ -59,7 +59,7 @@ func TestSettleRewritesFindings(t *testing.T) {
 		decided := m.decide(rt)
 		before := m.secretsOfLive()
 		m.tick(time.Minute)
-		reports, err := Settle(t.Context(), m, taught("eqeq"))
+		reports, err := ResolveSecrets(t.Context(), m, taught("eqeq"))
 		if err != nil || len(reports) != 1 || !m.secretRules[redoubt.SecretRule{Tool: "semgrep", Name: "eqeq"}] {
 			rt.Fatalf("%d reports, %v, %v", len(reports), m.secretRules, err)
 		}
@@ -77,13 +77,13 @@ func TestSettleRewritesFindings(t *testing.T) {
 			for _, f := range m.rows {
 				if key := placeOf(f); key.ref == "" || code != (secretOfPath{key.path, key.code}) || !live(f.State) {
 					continue
-				} else if got := m.lineages[f.LineageID].Triage; weight(got) < weight(triage) {
+				} else if got := m.lineages[f.LineageID].Triage; triageWeight(got) < triageWeight(triage) {
 					rt.Fatalf("%v was decided as %+v and is %+v", code, triage, got)
 				}
 			}
 		}
 		writes := m.writes
-		if _, err := Settle(t.Context(), m, taught("eqeq")); err != nil || m.writes != writes {
+		if _, err := ResolveSecrets(t.Context(), m, taught("eqeq")); err != nil || m.writes != writes {
 			rt.Fatalf("told again, it writes: %v", err)
 		}
 	})
@@ -121,10 +121,10 @@ func (m *memory) decide(rt *rapid.T) map[secretOfPath]redoubt.Triage {
 			continue
 		}
 		triage := redoubt.Triage{State: redoubt.TriageIgnored, Automatic: rapid.Bool().Draw(rt, "automatic")}
-		if at := (secretOfPath{f.Path, f.CodeHash}); weight(triage) >= weight(decided[at]) {
+		if at := (secretOfPath{f.Path, f.CodeHash}); triageWeight(triage) >= triageWeight(decided[at]) {
 			decided[at] = triage
 		}
-		if l := m.lineages[f.LineageID]; weight(triage) > weight(l.Triage) {
+		if l := m.lineages[f.LineageID]; triageWeight(triage) > triageWeight(l.Triage) {
 			l.Triage = triage
 		}
 	}
@@ -171,7 +171,7 @@ func TestASecretThatIsThereAlreadyTakesOver(t *testing.T) {
 	if sum.New != 1 {
 		t.Fatalf("%+v", sum)
 	}
-	if _, err := Settle(t.Context(), m, one); err != nil {
+	if _, err := ResolveSecrets(t.Context(), m, one); err != nil {
 		t.Fatal(err)
 	}
 	if row = m.rows[row.ID]; row.State != redoubt.StateRemoved || row.IssueType != redoubt.Secrets {
@@ -194,7 +194,7 @@ func TestRulesOfOtherToolsAreNotMeant(t *testing.T) {
 	nightly := full(result(eqeq, "b.py", 3, "raw"))
 	nightly.Category = "nightly"
 	apply(t, m, nightly)
-	if _, err := Settle(t.Context(), m, taught("eqeq")); err != nil {
+	if _, err := ResolveSecrets(t.Context(), m, taught("eqeq")); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range m.rows {
@@ -210,7 +210,7 @@ func TestAPolicyTeachesToo(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(result(eqeq, "a.py", 3, "raw")))
 	m.secretRules[redoubt.SecretRule{Tool: "semgrep", Name: "eqeq"}] = false
-	if _, err := Settle(t.Context(), m, teaching{}); err != nil {
+	if _, err := ResolveSecrets(t.Context(), m, teaching{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range m.rows {

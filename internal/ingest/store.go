@@ -37,8 +37,8 @@ type Store interface {
 	// Findings reads all occurrences of (project, ref, source), removed and
 	// fixed ones too.
 	Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)
-	// Said reads body and evidence of findings by id.
-	Said(ctx context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error)
+	// FindingBodies reads body and evidence of findings by id.
+	FindingBodies(ctx context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error)
 	// LineagesOf finds the lineages that hold the identities, in the project.
 	LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error)
 	// Lineages reads lineages by id.

@@ -102,7 +102,7 @@ func (b *bom) finish() error {
 	for _, file := range order {
 		if len(locks[file].deps) > 0 {
 			locks[file].trace()
-			b.rep.Inventories = append(b.rep.Inventories, redoubt.Inventory{Lockfile: file, Dependencies: locks[file].deps, Untold: untold(file)})
+			b.rep.Inventories = append(b.rep.Inventories, redoubt.Inventory{Lockfile: file, Dependencies: locks[file].deps, UnknownPackages: untold(file)})
 		}
 	}
 	return nil

@@ -288,7 +288,7 @@ func (c *ci) lockfile(name string) error {
 	if err != nil {
 		return c.skip(name)
 	}
-	inventory := redoubt.Inventory{Lockfile: path, Dependencies: []redoubt.Dependency{}, Untold: untold(path)}
+	inventory := redoubt.Inventory{Lockfile: path, Dependencies: []redoubt.Dependency{}, UnknownPackages: untold(path)}
 	err = c.array("dependencies."+name, func(item string) error {
 		var d ciDependency
 		if _, err := c.decode(item, &d); err != nil {

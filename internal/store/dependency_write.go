@@ -40,7 +40,7 @@ func (tx *Tx) putDependencies(ctx context.Context, inventoryID int64, said redou
 	if err != nil {
 		return 0, 0, err
 	}
-	untold, err := tx.untold(ctx, inventoryID, said)
+	untold, err := tx.unknownPackageRows(ctx, inventoryID, said)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -70,11 +70,11 @@ func (tx *Tx) putDependencies(ctx context.Context, inventoryID int64, said redou
 	return len(fresh), len(gone), tx.writeDependencies(ctx, gone, changed, fresh)
 }
 
-// untold finds the rows of an inventory that a statement says nothing of: they
+// unknownPackageRows finds the rows of an inventory that a statement says nothing of: they
 // are of packages that it cannot tell of, and it does not.
-func (tx *Tx) untold(ctx context.Context, inventoryID int64, said redoubt.Inventory) ([]int64, error) {
-	names := make([]string, 0, len(said.Untold))
-	for _, name := range said.Untold {
+func (tx *Tx) unknownPackageRows(ctx context.Context, inventoryID int64, said redoubt.Inventory) ([]int64, error) {
+	names := make([]string, 0, len(said.UnknownPackages))
+	for _, name := range said.UnknownPackages {
 		if !slices.ContainsFunc(said.Dependencies, func(d redoubt.Dependency) bool { return d.Name == name }) {
 			names = append(names, cleanText(name))
 		}

@@ -92,8 +92,8 @@ func (tx *Tx) FindingsByID(ctx context.Context, ids []int64) ([]redoubt.Finding,
 	return many(ctx, tx, scanFinding, `SELECT `+findingColumns+` FROM finding WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }
 
-// Said reads body and evidence of findings by id.
-func (tx *Tx) Said(ctx context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error) {
+// FindingBodies reads body and evidence of findings by id.
+func (tx *Tx) FindingBodies(ctx context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error) {
 	in, arg := tx.in("finding_id", 2, ids)
 	out := make(map[int64]redoubt.FindingWrite, len(ids))
 	return out, each(ctx, tx, func(r row) error {

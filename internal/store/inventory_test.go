@@ -69,7 +69,7 @@ func TestInventoryUntold(t *testing.T) {
 			return statement(p, "go.mod", dep("gomod", "stdlib", version), dep("gomod", "a", "1"))
 		}
 		modules := statement(p, "go.mod", dep("gomod", "a", "2"))
-		modules.Inventory.Untold = []string{"stdlib"}
+		modules.Inventory.UnknownPackages = []string{"stdlib"}
 		listed := func(want ...string) {
 			t.Helper()
 			same(t, "dependencies", slices.Sorted(maps.Keys(byVersion(d.dependencies(redoubt.DependencyFilter{})))), want)

@@ -74,7 +74,7 @@ func (tx *Tx) mergeIdentities(ctx context.Context, from, into int64) error {
 	}
 	tx.change(changeLineage, moved...)
 	for _, table := range []string{"lineage_identity", "lineage"} {
-		if err := tx.hand(ctx, table, from, into); err != nil {
+		if err := tx.reassign(ctx, table, from, into); err != nil {
 			return err
 		}
 	}
@@ -86,8 +86,8 @@ func (tx *Tx) mergeIdentities(ctx context.Context, from, into int64) error {
 	return nil
 }
 
-// hand gives all rows of a table that are one project's to another.
-func (tx *Tx) hand(ctx context.Context, table string, from, into int64) error {
+// reassign gives all rows of a table that are one project's to another.
+func (tx *Tx) reassign(ctx context.Context, table string, from, into int64) error {
 	_, err := tx.exec(ctx, `UPDATE `+table+` SET project_id = $3 WHERE deployment_id = $1 AND project_id = $2`, from, into)
 	return err
 }
@@ -157,12 +157,12 @@ func (tx *Tx) mergeInventories(ctx context.Context, from, into int64) error {
 	if err := tx.deleteInventories(ctx, older); err != nil {
 		return err
 	}
-	return tx.hand(ctx, "inventory", from, into)
+	return tx.reassign(ctx, "inventory", from, into)
 }
 
 // mergeScans brings the scans over, and the time of the latest.
 func (tx *Tx) mergeScans(ctx context.Context, from, into int64) error {
-	if err := tx.hand(ctx, "scan", from, into); err != nil {
+	if err := tx.reassign(ctx, "scan", from, into); err != nil {
 		return err
 	}
 	_, err := tx.exec(ctx, `
@@ -173,7 +173,7 @@ func (tx *Tx) mergeScans(ctx context.Context, from, into int64) error {
 
 // mergeNames lets the names of one project answer for the other.
 func (tx *Tx) mergeNames(ctx context.Context, from, into int64) error {
-	if err := tx.hand(ctx, "project_alias", from, into); err != nil {
+	if err := tx.reassign(ctx, "project_alias", from, into); err != nil {
 		return err
 	}
 	_, err := tx.exec(ctx, `INSERT INTO project_alias (deployment_id, name, project_id)

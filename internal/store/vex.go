@@ -248,7 +248,7 @@ func (tx *Tx) mergeVEX(ctx context.Context, from, into int64) error {
 			return err
 		}
 	}
-	return tx.hand(ctx, "vex_document", from, into)
+	return tx.reassign(ctx, "vex_document", from, into)
 }
 
 // namesOf lists the names of the vulnerabilities of statements, each once.

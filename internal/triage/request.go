@@ -53,10 +53,10 @@ func (r *Request) Check() error {
 	return nil
 }
 
-// settle checks what only the transaction knows: whether the end is still to
+// validateStored checks what only the transaction knows: whether the end is still to
 // come, and that the assignee is somebody of the deployment who may sign in. The
 // error is a *redoubt.InvalidError for what is wrong with the request.
-func (r *Request) settle(ctx context.Context, s Store) error {
+func (r *Request) validateStored(ctx context.Context, s Store) error {
 	if !r.Until.IsZero() && !r.Until.After(s.Now()) {
 		return redoubt.Invalid("body.new_triage_until", "%s is over already (in UTC): name today or a day to come", redoubt.LastDay(r.Until))
 	}

@@ -46,7 +46,7 @@ func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error
 	if err := r.Check(); err != nil {
 		return Result{}, err
 	}
-	if err := r.settle(ctx, s); err != nil {
+	if err := r.validateStored(ctx, s); err != nil {
 		return Result{}, err
 	}
 	limit := r.Limit
