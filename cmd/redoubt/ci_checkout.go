@@ -17,6 +17,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ci"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
 // maxEvent bounds the file that tells of a workflow's event, in bytes.
@@ -99,7 +100,7 @@ func (b *build) inventory(ctx context.Context) error {
 	}
 	files, room := []api.File{}, int64(maxCIBytes)
 	for i, name := range append(names, included...) {
-		f, err := b.read(name, i >= len(names) || report.IsLockfile(name), &room)
+		f, err := b.read(name, i >= len(names) || lockfile.Is(name), &room)
 		if err != nil {
 			return err
 		}
@@ -169,7 +170,7 @@ func (b *build) inventoried(ctx context.Context) ([]string, error) {
 	}
 	var out []string
 	for _, name := range all {
-		if !report.IsLockfile(name) && !isBOM(name) || unpacked(name) || ignored.Match(name) {
+		if !lockfile.Is(name) && !isBOM(name) || unpacked(name) || ignored.Match(name) {
 			continue
 		}
 		// A link may lead anywhere.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
 // importFile is a file to import: where it is, and what it is called there.
@@ -40,7 +40,7 @@ func (c importCmd) files() (list []importFile, err error) {
 	}
 	names := []string{}
 	for i, f := range list {
-		if !report.IsRequirements(f.name) {
+		if !lockfile.IsRequirements(f.name) {
 			continue
 		}
 		name := filepath.ToSlash(filepath.Clean(f.name))
@@ -100,7 +100,7 @@ func inventoryOf(folder string) (names []string, err error) {
 			return err
 		case entry.IsDir() && file != folder && (entry.Name() == ".git" || unpacked(entry.Name()+"/x")):
 			return fs.SkipDir
-		case entry.Type().IsRegular() && (report.IsLockfile(entry.Name()) || isBOM(entry.Name())):
+		case entry.Type().IsRegular() && (lockfile.Is(entry.Name()) || isBOM(entry.Name())):
 			names = append(names, file)
 		}
 		return nil
@@ -125,13 +125,13 @@ func pipIncludes(top string, names []string) (included []string, err error) {
 	for _, name := range names {
 		seen[name] = true
 	}
-	queue := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !report.IsRequirements(name) })
+	queue := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !lockfile.IsRequirements(name) })
 	for ; len(queue) > 0; queue = queue[1:] {
 		text, err := pipText(root, queue[0])
 		if err != nil {
 			continue // it is said where the file is read
 		}
-		for _, name := range report.PipReferences(queue[0], text) {
+		for _, name := range lockfile.PipReferences(queue[0], text) {
 			if seen[name] {
 				continue
 			}

@@ -26,7 +26,7 @@ var rooms = []room{
 	{path: ".", stdOnly: true},
 	{path: "api", stdOnly: true},
 
-	{path: "internal/report", imports: nouns},
+	{path: "internal/report", imports: []string{".", "internal/purl"}},
 	{path: "internal/ingest", imports: nouns},
 	{path: "internal/triage", imports: nouns},
 	{path: "internal/index", imports: nouns},
@@ -34,6 +34,7 @@ var rooms = []room{
 	{path: "internal/policy", imports: nouns},
 	{path: "internal/sbom", imports: nouns},
 	{path: "internal/version"},
+	{path: "internal/purl"},
 	{path: "internal/auth", imports: nouns},
 	{path: "internal/job", imports: nouns},
 	{path: "internal/ci", imports: nouns, stdOnly: true},

@@ -1,17 +1,23 @@
 package report
 
-import "github.com/redoubt/redoubt"
+import (
+	"cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
 
 // pipAuditPackage is one of dependencies: a package and what is known of it.
 type pipAuditPackage struct {
-	Name            text `json:"name"`
-	Version         text `json:"version"`
-	Skipped         text `json:"skip_reason"`
+	Name            read.Text `json:"name"`
+	Version         read.Text `json:"version"`
+	Skipped         read.Text `json:"skip_reason"`
 	Vulnerabilities []struct {
-		ID          text  `json:"id"`
-		Aliases     texts `json:"aliases"`
-		Fixes       texts `json:"fix_versions"`
-		Description text  `json:"description"`
+		ID          read.Text  `json:"id"`
+		Aliases     read.Texts `json:"aliases"`
+		Fixes       read.Texts `json:"fix_versions"`
+		Description read.Text  `json:"description"`
 	} `json:"vulns"`
 }
 
@@ -33,13 +39,13 @@ func readPipAudit(in *input, o Options) ([]*redoubt.Report, error) {
 
 func (n *native) pipAudit(item string, p *pipAuditPackage) {
 	if p.Skipped != "" {
-		n.refuse(item, "pip-audit skipped %s: %s", p.Name.name(), p.Skipped.name())
+		n.refuse(item, "pip-audit skipped %s: %s", p.Name.Name(), p.Skipped.Name())
 		return
 	}
 	for _, v := range p.Vulnerabilities {
 		n.vulnerable(affected{
-			item: item, kind: "pypi", name: text(pypiName(p.Name.name())), version: p.Version, aliases: v.Aliases, fixes: v.Fixes,
-			message: v.Description.block(), rule: redoubt.Rule{Name: v.ID.name()},
+			item: item, kind: "pypi", name: read.Text(purl.PyPIName(p.Name.Name())), version: p.Version, aliases: v.Aliases, fixes: v.Fixes,
+			message: v.Description.Block(), rule: redoubt.Rule{Name: v.ID.Name()},
 		})
 	}
 }
@@ -47,31 +53,31 @@ func (n *native) pipAudit(item string, p *pipAuditPackage) {
 // osvResult is one of osv-scanner's results: a lockfile and its packages.
 type osvResult struct {
 	Source struct {
-		Path text `json:"path"`
+		Path read.Text `json:"path"`
 	} `json:"source"`
 	Packages []struct {
 		Package struct {
-			Name      text `json:"name"`
-			Version   text `json:"version"`
-			Ecosystem text `json:"ecosystem"`
+			Name      read.Text `json:"name"`
+			Version   read.Text `json:"version"`
+			Ecosystem read.Text `json:"ecosystem"`
 		} `json:"package"`
 		Vulnerabilities []osvRecord `json:"vulnerabilities"`
 		Groups          []struct {
-			IDs      texts              `json:"ids"`
-			Aliases  texts              `json:"aliases"`
-			Severity text               `json:"max_severity"` // a score
+			IDs      read.Texts         `json:"ids"`
+			Aliases  read.Texts         `json:"aliases"`
+			Severity read.Text          `json:"max_severity"` // a score
 			Analysis map[string]osvCall `json:"experimental_analysis"`
 		} `json:"groups"`
 	} `json:"packages"`
 }
 
 type osvRecord struct {
-	ID       text  `json:"id"`
-	Aliases  texts `json:"aliases"`
-	Summary  text  `json:"summary"`
-	Details  text  `json:"details"`
+	ID       read.Text  `json:"id"`
+	Aliases  read.Texts `json:"aliases"`
+	Summary  read.Text  `json:"summary"`
+	Details  read.Text  `json:"details"`
 	Database struct {
-		CWE texts `json:"cwe_ids"`
+		CWE read.Texts `json:"cwe_ids"`
 	} `json:"database_specific"`
 }
 
@@ -99,12 +105,12 @@ func (n *native) osvScanner(item string, r *osvResult) {
 			records[string(v.ID)] = v
 		}
 		for _, g := range p.Groups {
-			record := records[g.IDs.first()]
+			record := records[g.IDs.First()]
 			n.vulnerable(affected{
 				item: item, kind: p.Package.Ecosystem, name: p.Package.Name, version: p.Package.Version, location: string(r.Source.Path),
-				aliases: append(append(g.IDs, g.Aliases...), record.Aliases...), message: firstOf(record.Details, record.Summary).block(),
+				aliases: append(append(g.IDs, g.Aliases...), record.Aliases...), message: cmp.Or(record.Details, record.Summary).Block(),
 				rule: redoubt.Rule{
-					Name: text(g.IDs.first()).name(), Severity: severityOfNumber(string(g.Severity)), CWE: record.Database.CWE.names(),
+					Name: read.Text(g.IDs.First()).Name(), Severity: severityOfNumber(string(g.Severity)), CWE: record.Database.CWE.Names(),
 				},
 				reachability: osvReachability(g.Analysis),
 			})
@@ -114,7 +120,7 @@ func (n *native) osvScanner(item string, r *osvResult) {
 
 // osvCall is what osv-scanner's analysis of calls says of one record.
 type osvCall struct {
-	Called *boolean `json:"called"`
+	Called *read.Boolean `json:"called"`
 }
 
 // osvReachability is reachable if any record of a group is called, unreachable

@@ -1,11 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // bom is a bill of materials, whatever its format: packages, and which of them
@@ -40,7 +44,7 @@ type part struct {
 
 func newBOM(o Options, tool string) *bom {
 	return &bom{
-		rep:   &redoubt.Report{Tool: tool, Category: text(o.Category).name(), Products: redoubt.Products(0).With(redoubt.SCA)},
+		rep:   &redoubt.Report{Tool: tool, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA)},
 		limit: o.Limits.Items, file: fileInRepository(o), byRef: map[string]*part{},
 		needs: map[string][]string{}, needed: map[string]bool{},
 	}
@@ -48,8 +52,8 @@ func newBOM(o Options, tool string) *bom {
 
 // tool notes who made the BOM; the format's name stays where it is not told.
 func (b *bom) tool(name, version string) {
-	if name = strings.ToLower(strings.Join(strings.Fields(text(name).name()), "-")); name != "" && name != "unknown" {
-		b.rep.Tool, b.rep.ToolVersion = name, text(version).name()
+	if name = strings.ToLower(strings.Join(strings.Fields(read.Text(name).Name()), "-")); name != "" && name != "unknown" {
+		b.rep.Tool, b.rep.ToolVersion = name, read.Text(version).Name()
 	}
 }
 
@@ -68,14 +72,14 @@ func (b *bom) link(from, to string) {
 }
 
 func (b *bom) refuse(item, format string, args ...any) {
-	b.rep.Refused = append(b.rep.Refused, redoubt.Refusal{Item: item, Reason: cut(fmt.Sprintf(format, args...), maxName)})
+	b.rep.Refused = append(b.rep.Refused, redoubt.Refusal{Item: item, Reason: read.Cut(fmt.Sprintf(format, args...), read.MaxName)})
 }
 
 // finish makes inventories of the parts, one for each lockfile, in the order
 // in which they come.
 func (b *bom) finish() error {
 	b.classify()
-	locks := map[string]*lock{}
+	locks := map[string]*lockfile.Packages{}
 	var order []string
 	for _, p := range b.parts {
 		p.lockfile = b.lockfileOf(p)
@@ -87,22 +91,21 @@ func (b *bom) finish() error {
 		}
 		l := locks[p.lockfile]
 		if l == nil {
-			l = &lock{rep: b.rep, seen: map[[3]string]int{}, limit: b.limit}
+			l = lockfile.NewPackages(b.limit)
 			locks[p.lockfile] = l
 			order = append(order, p.lockfile)
 		}
-		l.node(p.dependency(), p.ref)
+		l.Node(p.dependency(), p.ref)
 		for _, to := range b.needs[p.ref] {
-			l.ask(p.ref, to)
+			l.Ask(p.ref, to)
 		}
-		if l.full {
+		if l.Full() {
 			return tooMany("components", b.limit)
 		}
 	}
 	for _, file := range order {
-		if len(locks[file].deps) > 0 {
-			locks[file].trace()
-			b.rep.Inventories = append(b.rep.Inventories, redoubt.Inventory{Lockfile: file, Dependencies: locks[file].deps, UnknownPackages: untold(file)})
+		if deps := locks[file].Traced(); len(deps) > 0 {
+			b.rep.Inventories = append(b.rep.Inventories, redoubt.Inventory{Lockfile: file, Dependencies: deps, UnknownPackages: lockfile.UnknownPackages(file)})
 		}
 	}
 	return nil
@@ -112,15 +115,15 @@ func (b *bom) finish() error {
 // ecosystem is that of the lockfile, else generic.
 func (p *part) dependency() redoubt.Dependency {
 	d := redoubt.Dependency{
-		Name: p.name, Version: p.version, PURL: text(p.purl).name(), Transitivity: p.transitivity,
+		Name: p.name, Version: p.version, PURL: read.Text(p.purl).Name(), Transitivity: p.transitivity,
 		Licenses: p.licenses, Hashes: p.hashes,
 	}
-	ecosystem, name, version, ok := readPURL(p.purl)
-	switch kind := lockfileFor(p.lockfile); {
+	ecosystem, name, version, ok := purl.Parse(p.purl)
+	switch kind := lockfile.Ecosystem(p.lockfile); {
 	case ok:
-		d.Ecosystem, d.Name, d.Version = ecosystem, name, firstOf(version, d.Version)
-	case kind != nil:
-		d.Ecosystem, d.PURL = kind.ecosystem, ""
+		d.Ecosystem, d.Name, d.Version = ecosystem, name, cmp.Or(version, d.Version)
+	case kind != "":
+		d.Ecosystem, d.PURL = kind, ""
 	default:
 		d.Ecosystem, d.PURL = "generic", ""
 	}
@@ -133,7 +136,7 @@ func (b *bom) lockfileOf(p *part) string {
 	if p.listsOwn {
 		location = p.name
 	}
-	if lockfileFor(location) != nil {
+	if lockfile.Is(location) {
 		if file, err := b.checkout.path(strings.TrimLeft(location, "/")); err == nil {
 			return file
 		}
@@ -178,7 +181,7 @@ func (b *bom) classify() {
 		own = []string{b.root}
 	}
 	b.walk(own, map[string]bool{}, func(p *part, depth int) {
-		p.transitivity = transitivityOf(true, depth == 1)
+		p.transitivity = lockfile.TransitivityOf(true, depth == 1)
 	})
 }
 
@@ -189,7 +192,7 @@ func (b *bom) isOwn(p *part, ofRoot bool) bool {
 	if p.ref == "" || len(b.needs[p.ref]) == 0 || b.needed[p.ref] && !ofRoot {
 		return false
 	}
-	_, _, version, ok := readPURL(p.purl)
+	_, _, version, ok := purl.Parse(p.purl)
 	return !ok || version == ""
 }
 
@@ -222,7 +225,7 @@ var noLicense = []string{"", "NOASSERTION", "NONE", "UNKNOWN"}
 
 // licensesOf drops words that are no licence.
 func licensesOf(list ...string) []string {
-	return slices.DeleteFunc(texts(list).names(), func(s string) bool {
+	return slices.DeleteFunc(read.Texts(list).Names(), func(s string) bool {
 		return slices.Contains(noLicense, strings.ToUpper(s))
 	})
 }
@@ -238,12 +241,12 @@ func realVersion(s string) string {
 
 // archiveHash spells an algorithm in one way: SHA256, sha-256 are SHA-256.
 func archiveHash(algorithm, sum string) (redoubt.Hash, bool) {
-	algorithm = strings.ToUpper(text(algorithm).name())
+	algorithm = strings.ToUpper(read.Text(algorithm).Name())
 	if rest, ok := strings.CutPrefix(algorithm, "SHA"); ok && !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "3") {
 		algorithm = "SHA-" + rest
 	}
 	if algorithm == "SHA384" {
 		algorithm = "SHA-384"
 	}
-	return redoubt.Hash{Algorithm: algorithm, Hex: strings.ToLower(sum)}, algorithm != "" && isHex(sum)
+	return redoubt.Hash{Algorithm: algorithm, Hex: strings.ToLower(sum)}, algorithm != "" && read.IsHex(sum)
 }

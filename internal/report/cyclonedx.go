@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // cycloneDX gathers a CycloneDX BOM of either encoding. Components that are no
@@ -35,7 +38,7 @@ func newCycloneDX(o Options) *cycloneDX {
 func readCycloneDXJSON(in *input, o Options) ([]*redoubt.Report, error) {
 	c := newCycloneDX(o)
 	w := in.walker()
-	version := text("")
+	version := read.Text("")
 	err := w.object("", func(name string) error {
 		switch name {
 		case "specVersion":
@@ -97,7 +100,7 @@ func readCycloneDXXML(in *input, o Options) ([]*redoubt.Report, error) {
 		return nil, err
 	}
 	c := newCycloneDX(o)
-	c.vex.serial, c.vex.version = text(doc.SerialNumber), number(max(doc.Version, 0))
+	c.vex.serial, c.vex.version = read.Text(doc.SerialNumber), read.Number(max(doc.Version, 0))
 	if doc.Metadata != nil {
 		c.metadata(doc.Metadata)
 	}
@@ -117,7 +120,7 @@ func readCycloneDXXML(in *input, o Options) ([]*redoubt.Report, error) {
 func decodeXML(data []byte, v any) error {
 	dec := xml.NewDecoder(bytes.NewReader(data))
 	if err := dec.Decode(v); err != nil {
-		return &fault{offset: dec.InputOffset(), err: err}
+		return &read.Fault{Offset: dec.InputOffset(), Err: err}
 	}
 	for {
 		token, err := dec.Token()
@@ -125,7 +128,7 @@ func decodeXML(data []byte, v any) error {
 			return nil
 		}
 		if _, isElement := token.(xml.StartElement); isElement || err != nil {
-			return &fault{offset: dec.InputOffset(), err: errTrailing}
+			return &read.Fault{Offset: dec.InputOffset(), Err: read.ErrTrailing}
 		}
 	}
 }
@@ -142,7 +145,7 @@ func list[T any](p *[]T) []T {
 func (c *cycloneDX) report(version string) ([]*redoubt.Report, error) {
 	if !slices.Contains(cycloneDXVersions, version) {
 		return nil, fmt.Errorf("CycloneDX %q is not understood; write one of %s",
-			text(version).name(), strings.Join(cycloneDXVersions, ", "))
+			read.Text(version).Name(), strings.Join(cycloneDXVersions, ", "))
 	}
 	if err := c.finish(); err != nil {
 		return nil, err
@@ -189,7 +192,7 @@ func (c *cycloneDX) component(item string, v *cdx.Component) {
 	switch v.Type {
 	case cdx.ComponentTypeLibrary, cdx.ComponentTypeFramework:
 	case cdx.ComponentTypeApplication:
-		p.listsOwn = v.PackageURL == "" && lockfileFor(v.Name) != nil
+		p.listsOwn = v.PackageURL == "" && lockfile.Is(v.Name)
 	default:
 		p.skip = true
 	}
@@ -217,7 +220,7 @@ func locationOf(v *cdx.Component) string {
 		return ""
 	}
 	for _, o := range list(v.Evidence.Occurrences) {
-		if lockfileFor(o.Location) != nil {
+		if lockfile.Is(o.Location) {
 			return o.Location
 		}
 	}
@@ -231,7 +234,7 @@ func licenseNames(choices *cdx.Licenses) []string {
 	}
 	for _, choice := range *choices {
 		if choice.License != nil {
-			out = append(out, firstOf(choice.License.ID, choice.License.Name))
+			out = append(out, cmp.Or(choice.License.ID, choice.License.Name))
 		}
 		out = append(out, choice.Expression)
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -10,13 +11,14 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // cycloneDXVEX is what a BOM tells of itself as a VEX document.
 type cycloneDXVEX struct {
 	options Options
-	serial  text
-	version number
+	serial  read.Text
+	version read.Number
 	author  string
 	product []string // names of what the BOM describes
 	told    int      // affected parts
@@ -25,12 +27,12 @@ type cycloneDXVEX struct {
 func (x *cycloneDXVEX) metadata(m *cdx.Metadata) {
 	for _, who := range []*cdx.OrganizationalEntity{m.Supplier, m.Manufacturer, m.Manufacture} {
 		if who != nil && x.author == "" {
-			x.author = text(who.Name).name()
+			x.author = read.Text(who.Name).Name()
 		}
 	}
 	for _, who := range list(m.Authors) {
 		if x.author == "" {
-			x.author = firstOf(text(who.Name).name(), text(who.Email).name())
+			x.author = cmp.Or(read.Text(who.Name).Name(), read.Text(who.Email).Name())
 		}
 	}
 	if c := m.Component; c != nil {
@@ -38,7 +40,7 @@ func (x *cycloneDXVEX) metadata(m *cdx.Metadata) {
 		if c.Group != "" {
 			name = c.Group + "/" + c.Name
 		}
-		x.product = texts{c.PackageURL, name}.names()
+		x.product = read.Texts{c.PackageURL, name}.Names()
 	}
 }
 
@@ -56,7 +58,7 @@ func (c *cycloneDX) standsAlone() bool {
 // mean is known when all files of the upload are read.
 func (c *cycloneDX) document() *redoubt.Report {
 	rep := vexReport(c.vex.options, redoubt.VEXDocument{
-		Name: c.vex.serial.name(), Format: "CycloneDX", Author: c.vex.author, Version: int64(c.vex.version), IssuedAt: c.rep.StartedAt.Truncate(time.Microsecond),
+		Name: c.vex.serial.Name(), Format: "CycloneDX", Author: c.vex.author, Version: int64(c.vex.version), IssuedAt: c.rep.StartedAt.Truncate(time.Microsecond),
 	}, c.rep.Refused)
 	secrets := c.vex.options.secrets
 	secrets.last = append(secrets.last, func() {
@@ -72,7 +74,7 @@ func (c *cycloneDX) document() *redoubt.Report {
 
 // analyses adds what an SBOM says of the vulnerabilities in it.
 func (c *cycloneDX) analyses() error {
-	if serial := bomLink(c.vex.serial.name()); serial != "" {
+	if serial := bomLink(c.vex.serial.Name()); serial != "" {
 		c.vex.options.secrets.boms[serial] = c.byRef
 	}
 	statements, err := c.statements()
@@ -152,7 +154,7 @@ var cycloneDXStates = map[cdx.ImpactAnalysisState]redoubt.VEXStatus{
 // analysis reads what is said of a vulnerability, or tells why it cannot.
 func (c *cycloneDX) analysis(s *redoubt.VEXStatement, v *cdx.Vulnerability) (misfit string) {
 	a := v.Analysis
-	s.Status, s.Detail = cycloneDXStates[a.State], strings.TrimSpace(text(a.Detail).block())
+	s.Status, s.Detail = cycloneDXStates[a.State], strings.TrimSpace(read.Text(a.Detail).Block())
 	if _, word, ok := redoubt.VEXJustification(string(a.Justification)); ok && word == string(a.Justification) && s.Status == redoubt.VEXNotAffected {
 		s.Justification = word
 	}
@@ -166,7 +168,7 @@ func (c *cycloneDX) analysis(s *redoubt.VEXStatement, v *cdx.Vulnerability) (mis
 	case len(s.Names) == 0:
 		return "it has no id"
 	case a.State != "" && s.Status == 0:
-		return fmt.Sprintf("its analysis has the state %.40q, which CycloneDX does not have", text(a.State).name())
+		return fmt.Sprintf("its analysis has the state %.40q, which CycloneDX does not have", read.Text(a.State).Name())
 	case a.State == "":
 		s.Status = redoubt.VEXUnclaimed
 	}
@@ -186,21 +188,21 @@ func (c *cycloneDX) affected(s redoubt.VEXStatement, a cdx.Affects) (_ redoubt.V
 	switch p := byRef[ref]; {
 	case found:
 	case p != nil && p.skip: // software that holds packages
-		s.Product = append(texts{p.purl, p.name}.names(), text(ref).name())
+		s.Product = append(read.Texts{p.purl, p.name}.Names(), read.Text(ref).Name())
 	case p != nil:
 		d := p.dependency()
 		pkg, found = vexPackageOf(d.Ecosystem, d.Name, d.Version), true
 	case ref != "" && ref == c.root:
-		s.Product = append(slices.Clone(c.vex.product), text(ref).name())
+		s.Product = append(slices.Clone(c.vex.product), read.Text(ref).Name())
 	default:
-		return s, fmt.Sprintf("no component %q is known; send the BOM that it is of in the same upload, or refer to components by package URL", text(a.Ref).name())
+		return s, fmt.Sprintf("no component %q is known; send the BOM that it is of in the same upload, or refer to components by package URL", read.Text(a.Ref).Name())
 	}
 	versions := list(a.Range)
-	exact := texts{}
+	exact := read.Texts{}
 	for _, v := range versions {
 		exact = append(exact, v.Version)
 	}
-	switch exact := exact.names(); {
+	switch exact := exact.Names(); {
 	case found && pkg.Version != "":
 		s.Packages = []redoubt.VEXPackage{pkg}
 	case found && len(versions) == 0:
@@ -227,7 +229,7 @@ func (c *cycloneDX) resolve(ref string) (name string, byRef map[string]*part, pk
 		if decoded, err := url.PathUnescape(target); err == nil && !strings.HasPrefix(target, "pkg:") {
 			target = decoded
 		}
-		if ref = target; bomLink(c.vex.serial.name()) != strings.ToLower(serial) {
+		if ref = target; bomLink(c.vex.serial.Name()) != strings.ToLower(serial) {
 			byRef = c.vex.options.secrets.boms[strings.ToLower(serial)]
 		}
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -9,12 +10,14 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // results makes a finding for each component that a vulnerability affects. What
 // its analysis says is a statement of its own.
 func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
-	if text(v.ID).name() == "" {
+	if read.Text(v.ID).Name() == "" {
 		c.refuse(item, "it has no id")
 		return
 	}
@@ -24,13 +27,13 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 		place := fmt.Sprintf("%s.affects[%d]", item, i)
 		p := c.byRef[a.Ref[strings.LastIndexByte(a.Ref, '#')+1:]] // urn:cdx:serial/version#ref is allowed too
 		if p == nil {
-			c.refuse(place, "the BOM has no component %q", text(a.Ref).name())
+			c.refuse(place, "the BOM has no component %q", read.Text(a.Ref).Name())
 			continue
 		}
 		used = true
 		c.rep.Results = append(c.rep.Results, redoubt.Result{
 			Item: place, Rule: rule, Path: p.lockfile,
-			Message:  firstOf(text(v.Description).block(), text(v.Detail).block(), rule.Name),
+			Message:  cmp.Or(read.Text(v.Description).Block(), read.Text(v.Detail).Block(), rule.Name),
 			Severity: rule.Severity, Confidence: rule.Confidence,
 			Dependency: vulnerableOf(v, p, list(a.Range)),
 		})
@@ -45,19 +48,19 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 
 func vulnerabilityRule(v *cdx.Vulnerability) *redoubt.Rule {
 	r := &redoubt.Rule{
-		Name: text(v.ID).name(), IssueType: redoubt.SCA, Category: "security",
+		Name: read.Text(v.ID).Name(), IssueType: redoubt.SCA, Category: "security",
 		Severity: severityOfRatings(list(v.Ratings)), Confidence: redoubt.ConfidenceMedium,
 	}
 	for _, id := range list(v.CWEs) {
 		r.CWE = append(r.CWE, fmt.Sprintf("CWE-%d", id))
 	}
-	var references texts
+	var references read.Texts
 	for _, a := range list(v.Advisories) {
 		references = append(references, a.URL)
 	}
-	r.References = references.names()
+	r.References = references.Names()
 	if v.Source != nil {
-		r.URL = text(v.Source.URL).link()
+		r.URL = read.Text(v.Source.URL).Link()
 	}
 	return r
 }
@@ -66,11 +69,11 @@ func vulnerabilityRule(v *cdx.Vulnerability) *redoubt.Rule {
 func vulnerableOf(v *cdx.Vulnerability, p *part, versions []cdx.AffectedVersions) *redoubt.Vulnerable {
 	d := p.dependency()
 	out := &redoubt.Vulnerable{
-		Ecosystem: d.Ecosystem, Package: text(d.Name).name(), Version: spelt(d.Ecosystem, text(d.Version).name()),
-		Transitivity: firstOf(p.transitivity, redoubt.TransitivityUnknown), Lockfile: p.lockfile,
+		Ecosystem: d.Ecosystem, Package: read.Text(d.Name).Name(), Version: lockfile.SpellVersion(d.Ecosystem, read.Text(d.Version).Name()),
+		Transitivity: cmp.Or(p.transitivity, redoubt.TransitivityUnknown), Lockfile: p.lockfile,
 		Vulnerability: shownID(v), Reachability: redoubt.ReachabilityUnknown,
 	}
-	var fixed texts
+	var fixed read.Texts
 	for _, version := range versions {
 		if version.Status == cdx.VulnerabilityStatusNotAffected {
 			fixed = append(fixed, version.Version)
@@ -81,7 +84,7 @@ func vulnerableOf(v *cdx.Vulnerability, p *part, versions []cdx.AffectedVersions
 			fixed = strings.Split(m[1], ",")
 		}
 	}
-	for _, version := range fixed.names() {
+	for _, version := range fixed.Names() {
 		out.Fixes = append(out.Fixes, redoubt.Fix{Package: out.Package, Version: version})
 	}
 	return out
@@ -95,11 +98,11 @@ func shownID(v *cdx.Vulnerability) string {
 	if !strings.HasPrefix(v.ID, "CVE-") {
 		for _, r := range list(v.References) {
 			if strings.HasPrefix(r.ID, "CVE-") {
-				return text(r.ID).name()
+				return read.Text(r.ID).Name()
 			}
 		}
 	}
-	return text(v.ID).name()
+	return read.Text(v.ID).Name()
 }
 
 // severityOfRatings follows semantics §14: the score of CVSS 4, else of 3,

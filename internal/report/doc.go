@@ -2,7 +2,8 @@
 // redoubt.Report out.
 //
 // It knows formats and nothing else: no store, no HTTP, no clock, no idea what
-// is new or fixed. A file per format holds its reader. Scanner reports are
+// is new or fixed. A file per format holds its reader; those of lockfiles are a
+// package of their own, lockfile. Scanner reports are
 // streamed item by item; bills of materials and lockfiles, which are small,
 // are read whole. Every input is taken to be hostile: sizes, nesting, strings
 // and paths are bounded (see Limits), and raw secrets never leave the package

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // FileError says that a file as a whole cannot be taken, where, why and what
@@ -51,62 +52,29 @@ func (e *FileError) Reason() string {
 // Unwrap returns the cause: redoubt.ErrTooLarge for a file over a limit.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// fault is an error with its place in the file, before the file is known.
-type fault struct {
-	where  string
-	offset int64
-	err    error
-}
-
-func (f *fault) Error() string { return f.err.Error() }
-func (f *fault) Unwrap() error { return f.err }
-
-var (
-	errTruncated = errors.New("the file ends too early")
-	errTrailing  = errors.New("more text follows the end of the report")
-	errNotList   = errors.New("a list was expected")
-	errUTF16     = errors.New("the file is UTF-16, not UTF-8")
-)
-
-// alien says why a file is not what its name says: an empty list of
-// dependencies would be taken for the truth, and drop those that are known
-// (semantics §15).
-type alien struct{ reason string }
-
-func (a *alien) Error() string { return a.reason }
-
-// notA is the error for a file that is not what its name says, with what it
-// lacks or has.
-func notA(what, format string, args ...any) error {
-	return &alien{oneLine(fmt.Sprintf(format, args...), maxName) + ", so it is no " + what}
-}
-
-// cutOff is the error for a file that ends before what its tool always writes.
-func cutOff(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", oneLine(fmt.Sprintf(format, args...), maxName), errTruncated)
-}
+var errUTF16 = errors.New("the file is UTF-16, not UTF-8")
 
 // fileError completes an error with what is known of the file.
 func fileError(o Options, offset int64, err error) error {
-	out := &FileError{Name: text(o.Name).name(), Format: o.Format, Offset: offset, Err: err}
-	if f := (*fault)(nil); errors.As(err, &f) {
-		out.Where, out.Offset, out.Err = f.where, f.offset, f.err
+	out := &FileError{Name: read.Text(o.Name).Name(), Format: o.Format, Offset: offset, Err: err}
+	if f := (*read.Fault)(nil); errors.As(err, &f) {
+		out.Where, out.Offset, out.Err = f.Where, f.Offset, f.Err
 	}
 	if errors.Is(out.Err, io.ErrUnexpectedEOF) || errors.Is(out.Err, io.EOF) {
-		out.Err = errTruncated
+		out.Err = read.ErrTruncated
 	}
 	out.Advice = advice(out.Err)
 	return out
 }
 
 func advice(err error) string {
-	other := (*alien)(nil)
+	other := (*read.FormatError)(nil)
 	switch {
 	case errors.As(err, &other):
 		return "nothing was taken from it: see what wrote this file, and send the whole file as the package manager wrote it"
-	case errors.Is(err, errTruncated):
+	case errors.Is(err, read.ErrTruncated):
 		return "nothing was taken from it: see whether the scanner or the upload was cut off, and send the whole file"
-	case errors.Is(err, errTrailing):
+	case errors.Is(err, read.ErrTrailing):
 		return "send one report per file"
 	case errors.Is(err, errUTF16):
 		return "write it as UTF-8 (let the scanner write the file itself; PowerShell's > writes UTF-16)"

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // file is what one file of an upload holds.
@@ -63,7 +64,7 @@ func merge(a, b *redoubt.Report) {
 	a.Failed, a.HidesMuted = a.Failed || b.Failed, a.HidesMuted || b.HidesMuted
 	a.RulesRun = both(a.RulesRun, b.RulesRun)
 	a.Gaps = append(a.Gaps, b.Gaps...)
-	a.Skipped = distinct(append(a.Skipped, b.Skipped...))
+	a.Skipped = read.Distinct(append(a.Skipped, b.Skipped...))
 	a.Searched = minus(both(a.Searched, b.Searched), a.Skipped)
 	a.Rules = append(a.Rules, b.Rules...)
 	a.Results = append(a.Results, b.Results...)
@@ -89,5 +90,5 @@ func both(a, b []string) []string {
 	if a == nil || b == nil {
 		return nil
 	}
-	return distinct(append(a, b...))
+	return read.Distinct(append(a, b...))
 }

@@ -2,13 +2,15 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"iter"
-	"path"
 	"strings"
+
+	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
 // Format is a kind of file that Read understands.
@@ -60,7 +62,7 @@ func Formats() []FormatInfo {
 		{Format: CycloneDXXML, Title: "CycloneDX 1.2 to 1.6, XML", From: "syft, CycloneDX plugins of build tools"},
 		{Format: SPDXJSON, Title: "SPDX 2.2 and 2.3, JSON", From: "syft, Trivy and others"},
 		{Format: OpenVEXJSON, Title: "OpenVEX 0.0.x and 0.2.0", From: "vexctl and whoever says what is exploitable"},
-		{Format: Lockfile, Title: "lockfiles, by file name", From: "package managers", Names: lockfileNames()},
+		{Format: Lockfile, Title: "lockfiles, by file name", From: "package managers", Names: lockfile.Names()},
 	}
 }
 
@@ -94,7 +96,7 @@ func Detect(name string, head []byte) (Format, error) {
 			return found, nil
 		}
 	}
-	if lockfileFor(name) != nil {
+	if lockfile.Is(name) {
 		return Lockfile, nil
 	}
 	if hint == "" {
@@ -156,7 +158,7 @@ func detectJSON(head []byte) (found Format, hint string) {
 			hint = hints[k.name]
 		}
 		if k.depth == 1 {
-			last = firstOf(last, weak[k.name])
+			last = cmp.Or(last, weak[k.name])
 		}
 	}
 	return last, hint
@@ -243,9 +245,4 @@ func detectXML(head []byte) Format {
 			return ""
 		}
 	}
-}
-
-// base returns the last element of a name, with either kind of slash.
-func base(name string) string {
-	return path.Base(strings.ReplaceAll(name, `\`, "/"))
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // small are limits under which a fuzzer finds the edges.
@@ -37,7 +39,7 @@ func fuzzFormat(f *testing.F, format Format) {
 			return
 		}
 		for _, r := range reports {
-			checkReport(t, r)
+			reporttest.Check(t, r)
 		}
 		short := bytes.TrimRight(data, " \t\r\n")
 		if len(short) == 0 || bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
@@ -65,44 +67,16 @@ func FuzzCycloneDXJSON(f *testing.F) { fuzzFormat(f, CycloneDXJSON) }
 func FuzzCycloneDXXML(f *testing.F)  { fuzzFormat(f, CycloneDXXML) }
 func FuzzSPDX(f *testing.F)          { fuzzFormat(f, SPDXJSON) }
 
-// FuzzLockfile reads anything as any kind of lockfile.
-func FuzzLockfile(f *testing.F) {
-	names := lockfileNames()
-	for i, name := range names {
-		f.Add(i, []byte("\n"))
-		for _, file := range inputs(f) {
-			data, err := os.ReadFile(filepath.Join("testdata", file))
-			if ok, _ := filepath.Match(name, filepath.Base(file)); err == nil && ok && len(data) < 8<<10 {
-				f.Add(i, data)
-			}
-		}
-	}
-	f.Fuzz(func(t *testing.T, i int, data []byte) {
-		if i < 0 || i >= len(names) {
-			return
-		}
-		name := "sub/" + strings.ReplaceAll(names[i], "*", "")
-		reports, err := Read(bytes.NewReader(data), Options{Name: name, Format: Lockfile, Limits: small})
-		if err != nil {
-			return
-		}
-		for _, r := range reports {
-			checkReport(t, r)
-			if len(r.Inventories) != 1 || r.Inventories[0].Lockfile != name {
-				t.Errorf("%s: not one inventory of it", name)
-			}
-		}
-	})
-}
-
 // FuzzDetect never panics, and what it finds there is a reader for.
 func FuzzDetect(f *testing.F) {
-	for _, name := range inputs(f) {
-		data, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			f.Fatal(err)
+	for _, folder := range []string{"testdata", "lockfile/testdata"} {
+		for _, name := range reporttest.Inputs(f, folder) {
+			data, err := os.ReadFile(filepath.Join(folder, name))
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(name, data[:min(len(data), 4<<10)])
 		}
-		f.Add(name, data[:min(len(data), 4<<10)])
 	}
 	f.Fuzz(func(t *testing.T, name string, head []byte) {
 		format, err := Detect(name, head)

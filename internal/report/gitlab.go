@@ -1,12 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // gitLab reads the security reports of GitLab's analyzers, of code, secrets,
@@ -16,72 +19,72 @@ type gitLab struct {
 	*native
 	isReport bool
 	scan     gitLabScan
-	managers map[string]text // package managers by lockfile
+	managers map[string]read.Text // package managers by lockfile
 	found    []gitLabVulnerability
 }
 
 type gitLabScan struct {
-	Type    text `json:"type"`
-	Status  text `json:"status"`
+	Type    read.Text `json:"type"`
+	Status  read.Text `json:"status"`
 	Scanner struct {
-		ID      text `json:"id"`
-		Version text `json:"version"`
+		ID      read.Text `json:"id"`
+		Version read.Text `json:"version"`
 		Vendor  struct {
-			Name text `json:"name"`
+			Name read.Text `json:"name"`
 		} `json:"vendor"`
 	} `json:"scanner"`
-	Start   text               `json:"start_time"`
+	Start   read.Text          `json:"start_time"`
 	Primary []gitLabIdentifier `json:"primary_identifiers"` // the rules that ran
 }
 
 type gitLabIdentifier struct {
-	Type  text `json:"type"`
-	Name  text `json:"name"`
-	Value text `json:"value"`
-	URL   text `json:"url"`
+	Type  read.Text `json:"type"`
+	Name  read.Text `json:"name"`
+	Value read.Text `json:"value"`
+	URL   read.Text `json:"url"`
 }
 
 type gitLabVulnerability struct {
 	item string
 
-	ID          text `json:"id"`
-	Category    text `json:"category"`
-	Name        text `json:"name"`
-	Message     text `json:"message"`
-	Description text `json:"description"`
-	Severity    text `json:"severity"`
-	Confidence  text `json:"confidence"`
-	Solution    text `json:"solution"`
-	Raw         text `json:"raw_source_code_extract"`
+	ID          read.Text `json:"id"`
+	Category    read.Text `json:"category"`
+	Name        read.Text `json:"name"`
+	Message     read.Text `json:"message"`
+	Description read.Text `json:"description"`
+	Severity    read.Text `json:"severity"`
+	Confidence  read.Text `json:"confidence"`
+	Solution    read.Text `json:"solution"`
+	Raw         read.Text `json:"raw_source_code_extract"`
 	Location    struct {
-		File      text   `json:"file"`
-		StartLine number `json:"start_line"`
-		EndLine   number `json:"end_line"`
+		File      read.Text   `json:"file"`
+		StartLine read.Number `json:"start_line"`
+		EndLine   read.Number `json:"end_line"`
 		Commit    struct {
-			SHA text `json:"sha"`
+			SHA read.Text `json:"sha"`
 		} `json:"commit"`
 		Dependency *struct {
 			Package struct {
-				Name text `json:"name"`
+				Name read.Text `json:"name"`
 			} `json:"package"`
-			Version text     `json:"version"`
-			Direct  *boolean `json:"direct"`
+			Version read.Text     `json:"version"`
+			Direct  *read.Boolean `json:"direct"`
 		} `json:"dependency"`
-		OperatingSystem text `json:"operating_system"`
+		OperatingSystem read.Text `json:"operating_system"`
 	} `json:"location"`
 	Identifiers []gitLabIdentifier `json:"identifiers"`
 	Links       []struct {
-		URL text `json:"url"`
+		URL read.Text `json:"url"`
 	} `json:"links"`
 	Details struct {
 		Confidence, Exposure struct {
-			Value text `json:"value"`
+			Value read.Text `json:"value"`
 		}
 	} `json:"details"`
 }
 
 func readGitLab(in *input, o Options) ([]*redoubt.Report, error) {
-	g := &gitLab{native: newNative(in, o, "gitlab"), managers: map[string]text{}}
+	g := &gitLab{native: newNative(in, o, "gitlab"), managers: map[string]read.Text{}}
 	if err := g.object("", g.member); err != nil {
 		return nil, err
 	}
@@ -109,8 +112,8 @@ func (g *gitLab) member(name string) error {
 		}))
 	case "dependency_files":
 		type file struct {
-			Path    text `json:"path"`
-			Manager text `json:"package_manager"`
+			Path    read.Text `json:"path"`
+			Manager read.Text `json:"package_manager"`
 		}
 		return g.array(name, items(g.native, func(_ string, f *file) { g.managers[string(f.Path)] = f.Manager }))
 	}
@@ -123,13 +126,13 @@ func (g *gitLab) describe() {
 	if g.scan.Scanner.ID != "" {
 		g.rep.Tool = toolName(g.scan.Scanner.ID)
 	}
-	g.rep.ToolVersion = g.scan.Scanner.Version.name()
+	g.rep.ToolVersion = g.scan.Scanner.Version.Name()
 	g.rep.Failed = g.scan.Status == "failure"
 	g.rep.StartedAt = sarifTime(g.scan.Start + "Z").time() // GitLab's times are in UTC and do not say so
 	for _, rule := range g.scan.Primary {
 		g.rep.RulesRun = append(g.rep.RulesRun, rule.rule())
 	}
-	g.rep.RulesRun = distinct(g.rep.RulesRun)
+	g.rep.RulesRun = read.Distinct(g.rep.RulesRun)
 }
 
 func (g *gitLab) product() redoubt.IssueType {
@@ -146,9 +149,9 @@ func (g *gitLab) product() redoubt.IssueType {
 // the like are mere numbers.
 func (i gitLabIdentifier) rule() string {
 	if i.Type == "cwe" || i.Type == "owasp" {
-		return i.Name.name()
+		return i.Name.Name()
 	}
-	return firstOf(i.Value, i.Name).name()
+	return cmp.Or(i.Value, i.Name).Name()
 }
 
 func (g *gitLab) result(v *gitLabVulnerability) {
@@ -157,8 +160,8 @@ func (g *gitLab) result(v *gitLabVulnerability) {
 		return
 	}
 	rule := redoubt.Rule{
-		Name: v.Identifiers[0].rule(), URL: v.Identifiers[0].URL.link(), CWE: v.cwe(), Severity: severityOf(string(v.Severity)),
-		Confidence: confidenceOf(string(firstOf(v.Details.Confidence.Value, v.Confidence))), References: v.links(),
+		Name: v.Identifiers[0].rule(), URL: v.Identifiers[0].URL.Link(), CWE: v.cwe(), Severity: severityOf(string(v.Severity)),
+		Confidence: confidenceOf(string(cmp.Or(v.Details.Confidence.Value, v.Confidence))), References: v.links(),
 	}
 	location := redoubt.Location{Line: int(v.Location.StartLine), EndLine: int(v.Location.EndLine)}
 	words := ruleTraits{name: rule.Name}
@@ -166,7 +169,7 @@ func (g *gitLab) result(v *gitLabVulnerability) {
 	case v.Location.Dependency != nil:
 		g.dependency(v, rule)
 	case g.product() == redoubt.Secrets || v.Category == "secret_detection":
-		rule.Message = firstOf(v.Description, v.Message, v.Name).block()
+		rule.Message = cmp.Or(v.Description, v.Message, v.Name).Block()
 		g.leaked(leak{
 			item: v.item, rule: rule, path: string(v.Location.File), location: location, raw: string(v.Raw), commit: v.Location.Commit.SHA,
 		})
@@ -181,8 +184,8 @@ func (g *gitLab) result(v *gitLabVulnerability) {
 func (g *gitLab) code(v *gitLabVulnerability, rule redoubt.Rule, location redoubt.Location) {
 	rule.IssueType = redoubt.SAST
 	res := redoubt.Result{
-		Item: v.item, Location: location, Message: firstOf(v.Message, v.Description, v.Name).block(),
-		Severity: rule.Severity, Confidence: rule.Confidence, Code: v.Raw.block(),
+		Item: v.item, Location: location, Message: cmp.Or(v.Message, v.Description, v.Name).Block(),
+		Severity: rule.Severity, Confidence: rule.Confidence, Code: v.Raw.Block(),
 	}
 	if v.Details.Exposure.Value != "" { // semgrep's, which does not name the package
 		reachability, ok := redoubt.ParseReachability(string(v.Details.Exposure.Value))
@@ -192,7 +195,7 @@ func (g *gitLab) code(v *gitLabVulnerability, rule redoubt.Rule, location redoub
 		rule.IssueType = redoubt.SCA
 		res.Dependency = &redoubt.Vulnerable{
 			Line: location.Line, Transitivity: redoubt.TransitivityUnknown, Reachability: reachability,
-			InCode: lockfileFor(string(v.Location.File)) == nil,
+			InCode: !lockfile.Is(string(v.Location.File)),
 		}
 	} else if g.rep.Tool == semgrepTool && g.scan.Scanner.Vendor.Name == "Semgrep" && uuid.MatchString(string(v.ID)) {
 		res.SyntacticID = strings.ReplaceAll(string(v.ID), "-", "")
@@ -211,24 +214,24 @@ var upgrade = regexp.MustCompile(`(?i)\bupgrade (?:\S+ )?to (?:versions? )?v?(\d
 
 func (g *gitLab) dependency(v *gitLabVulnerability, rule redoubt.Rule) {
 	d := v.Location.Dependency
-	var aliases texts
-	for _, kind := range []text{"cve", "ghsa", "osvdb", "usn", "rhsa"} {
+	var aliases read.Texts
+	for _, kind := range []read.Text{"cve", "ghsa", "osvdb", "usn", "rhsa"} {
 		for _, i := range v.Identifiers {
 			if i.Type == kind {
-				aliases = append(aliases, string(firstOf(i.Value, i.Name)))
+				aliases = append(aliases, string(cmp.Or(i.Value, i.Name)))
 			}
 		}
 	}
 	if len(aliases) > 0 { // the analyzer's own ids name the file of a database
-		rule.Name = text(aliases[0]).name()
+		rule.Name = read.Text(aliases[0]).Name()
 	}
 	a := affected{
-		item: v.item, rule: rule, aliases: aliases, message: firstOf(v.Description, v.Message, v.Name).block(),
+		item: v.item, rule: rule, aliases: aliases, message: cmp.Or(v.Description, v.Message, v.Name).Block(),
 		name: d.Package.Name, version: d.Version, location: string(v.Location.File), declared: v.Location.File != "",
-		kind: firstOf(g.managers[string(v.Location.File)], v.Location.OperatingSystem),
+		kind: cmp.Or(g.managers[string(v.Location.File)], v.Location.OperatingSystem),
 	}
 	if d.Direct != nil {
-		a.transitivity = transitivityOf(true, bool(*d.Direct))
+		a.transitivity = lockfile.TransitivityOf(true, bool(*d.Direct))
 	}
 	if m := upgrade.FindStringSubmatch(string(v.Solution)); m != nil {
 		for _, version := range strings.FieldsFunc(m[1], func(c rune) bool { return c == ',' || c == ' ' }) {
@@ -244,19 +247,19 @@ func (v *gitLabVulnerability) cwe() []string {
 	var out []string
 	for _, i := range v.Identifiers {
 		if i.Type == "cwe" {
-			out = append(out, "CWE-"+strings.TrimPrefix(i.Value.name(), "CWE-"))
+			out = append(out, "CWE-"+strings.TrimPrefix(i.Value.Name(), "CWE-"))
 		}
 	}
-	return distinct(out)
+	return read.Distinct(out)
 }
 
 func (v *gitLabVulnerability) links() []string {
-	var out texts
+	var out read.Texts
 	for _, l := range v.Links {
 		out = append(out, string(l.URL))
 	}
 	for _, i := range v.Identifiers {
-		out = append(out, i.URL.link())
+		out = append(out, i.URL.Link())
 	}
-	return slices.Clip(out.names())
+	return slices.Clip(out.Names())
 }

@@ -1,21 +1,26 @@
 package report
 
-import "github.com/redoubt/redoubt"
+import (
+	"cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
 
 // gitleaksFinding is one of the list that gitleaks writes. It is the same
 // finding as in its SARIF, with the same rule and the same identity.
 type gitleaksFinding struct {
-	Rule        text   `json:"RuleID"`
-	Description text   `json:"Description"`
-	StartLine   number `json:"StartLine"`
-	EndLine     number `json:"EndLine"`
-	StartColumn number `json:"StartColumn"`
-	EndColumn   number `json:"EndColumn"`
-	Match       text   `json:"Match"`
-	Secret      text   `json:"Secret"`
-	File        text   `json:"File"`
-	Symlink     text   `json:"SymlinkFile"`
-	Commit      text   `json:"Commit"`
+	Rule        read.Text   `json:"RuleID"`
+	Description read.Text   `json:"Description"`
+	StartLine   read.Number `json:"StartLine"`
+	EndLine     read.Number `json:"EndLine"`
+	StartColumn read.Number `json:"StartColumn"`
+	EndColumn   read.Number `json:"EndColumn"`
+	Match       read.Text   `json:"Match"`
+	Secret      read.Text   `json:"Secret"`
+	File        read.Text   `json:"File"`
+	Symlink     read.Text   `json:"SymlinkFile"`
+	Commit      read.Text   `json:"Commit"`
 }
 
 // readGitleaks reads gitleaks' JSON, a list of findings.
@@ -29,8 +34,8 @@ func readGitleaks(in *input, o Options) ([]*redoubt.Report, error) {
 
 func (n *native) gitleaks(item string, f *gitleaksFinding) {
 	n.leaked(leak{
-		item: item, path: string(firstOf(f.Symlink, f.File)), raw: string(firstOf(f.Secret, f.Match)), commit: f.Commit,
-		rule: redoubt.Rule{Name: f.Rule.name(), Message: f.Description.block()},
+		item: item, path: string(cmp.Or(f.Symlink, f.File)), raw: string(cmp.Or(f.Secret, f.Match)), commit: f.Commit,
+		rule: redoubt.Rule{Name: f.Rule.Name(), Message: f.Description.Block()},
 		location: redoubt.Location{
 			Line: int(f.StartLine), Column: int(f.StartColumn), EndLine: int(f.EndLine), EndColumn: int(f.EndColumn),
 		},

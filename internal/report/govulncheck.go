@@ -1,33 +1,35 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // govulncheckMessage is one of the stream: it has one member.
 type govulncheckMessage struct {
 	Config *struct {
-		Protocol text `json:"protocol_version"`
-		Version  text `json:"scanner_version"`
-		Level    text `json:"scan_level"`
+		Protocol read.Text `json:"protocol_version"`
+		Version  read.Text `json:"scanner_version"`
+		Level    read.Text `json:"scan_level"`
 	} `json:"config"`
 	OSV     *govulncheckOSV     `json:"osv"`
 	Finding *govulncheckFinding `json:"finding"`
 }
 
 type govulncheckOSV struct {
-	ID       text  `json:"id"`
-	Aliases  texts `json:"aliases"`
-	Summary  text  `json:"summary"`
-	Details  text  `json:"details"`
+	ID       read.Text  `json:"id"`
+	Aliases  read.Texts `json:"aliases"`
+	Summary  read.Text  `json:"summary"`
+	Details  read.Text  `json:"details"`
 	Specific struct {
-		URL text `json:"url"`
+		URL read.Text `json:"url"`
 	} `json:"database_specific"`
 	References []struct {
-		URL text `json:"url"`
+		URL read.Text `json:"url"`
 	} `json:"references"`
 }
 
@@ -37,21 +39,21 @@ type govulncheckOSV struct {
 type govulncheckFinding struct {
 	item string
 
-	OSV   text               `json:"osv"`
-	Fixed text               `json:"fixed_version"`
+	OSV   read.Text          `json:"osv"`
+	Fixed read.Text          `json:"fixed_version"`
 	Trace []govulncheckFrame `json:"trace"`
 }
 
 type govulncheckFrame struct {
-	Module   text `json:"module"`
-	Version  text `json:"version"`
-	Package  text `json:"package"`
-	Function text `json:"function"`
-	Receiver text `json:"receiver"`
+	Module   read.Text `json:"module"`
+	Version  read.Text `json:"version"`
+	Package  read.Text `json:"package"`
+	Function read.Text `json:"function"`
+	Receiver read.Text `json:"receiver"`
 	Position struct {
-		File   text   `json:"filename"`
-		Line   number `json:"line"`
-		Column number `json:"column"`
+		File   read.Text   `json:"filename"`
+		Line   read.Number `json:"line"`
+		Column read.Number `json:"column"`
 	} `json:"position"`
 }
 
@@ -63,16 +65,16 @@ func (f *govulncheckFinding) called() bool { return f.Trace[0].Function != "" }
 type govulncheck struct {
 	*native
 	configured bool
-	level      text
-	advisories map[text]*govulncheckOSV
-	deepest    map[[2]text]*govulncheckFinding
-	order      [][2]text
+	level      read.Text
+	advisories map[read.Text]*govulncheckOSV
+	deepest    map[[2]read.Text]*govulncheckFinding
+	order      [][2]read.Text
 }
 
 // readGovulncheck reads a stream of messages. Nothing tells its end.
 func readGovulncheck(in *input, o Options) ([]*redoubt.Report, error) {
 	g := &govulncheck{
-		native: newNative(in, o, "govulncheck"), advisories: map[text]*govulncheckOSV{}, deepest: map[[2]text]*govulncheckFinding{},
+		native: newNative(in, o, "govulncheck"), advisories: map[read.Text]*govulncheckOSV{}, deepest: map[[2]read.Text]*govulncheckFinding{},
 	}
 	if err := g.lines("messages", items(g.native, g.message)); err != nil {
 		return nil, err
@@ -89,7 +91,7 @@ func readGovulncheck(in *input, o Options) ([]*redoubt.Report, error) {
 func (g *govulncheck) message(item string, m *govulncheckMessage) {
 	switch {
 	case m.Config != nil:
-		g.configured, g.level, g.rep.ToolVersion = true, m.Config.Level, m.Config.Version.name()
+		g.configured, g.level, g.rep.ToolVersion = true, m.Config.Level, m.Config.Version.Name()
 	case m.OSV != nil:
 		g.advisories[m.OSV.ID] = m.OSV
 	case m.Finding != nil:
@@ -98,7 +100,7 @@ func (g *govulncheck) message(item string, m *govulncheckMessage) {
 			g.refuse(item, "it has no trace, which names the module")
 			return
 		}
-		key := [2]text{f.OSV, f.Trace[0].Module}
+		key := [2]read.Text{f.OSV, f.Trace[0].Module}
 		old := g.deepest[key]
 		if old == nil {
 			g.order = append(g.order, key)
@@ -112,7 +114,7 @@ func (g *govulncheck) message(item string, m *govulncheckMessage) {
 func (g *govulncheck) result(f *govulncheckFinding) {
 	a := affected{
 		item: f.item, kind: "gomod", name: f.Trace[0].Module, version: f.Trace[0].Version, location: "go.mod",
-		fixes: texts{string(f.Fixed)}, rule: redoubt.Rule{Name: f.OSV.name()}, flow: g.flow(f.Trace),
+		fixes: read.Texts{string(f.Fixed)}, rule: redoubt.Rule{Name: f.OSV.Name()}, flow: g.flow(f.Trace),
 	}
 	switch {
 	case f.called():
@@ -121,13 +123,13 @@ func (g *govulncheck) result(f *govulncheckFinding) {
 		a.reachability = redoubt.Unreachable
 	}
 	if advisory := g.advisories[f.OSV]; advisory != nil {
-		a.aliases, a.message = advisory.Aliases, firstOf(advisory.Details, advisory.Summary).block()
-		a.rule.URL = advisory.Specific.URL.link()
-		var links texts
+		a.aliases, a.message = advisory.Aliases, cmp.Or(advisory.Details, advisory.Summary).Block()
+		a.rule.URL = advisory.Specific.URL.Link()
+		var links read.Texts
 		for _, reference := range advisory.References {
 			links = append(links, string(reference.URL))
 		}
-		a.rule.References = links.names()
+		a.rule.References = links.Names()
 	}
 	g.vulnerable(a)
 }
@@ -135,7 +137,7 @@ func (g *govulncheck) result(f *govulncheckFinding) {
 // flow leads from the project's own code to the vulnerable function.
 func (g *govulncheck) flow(trace []govulncheckFrame) []redoubt.FlowStep {
 	var steps []redoubt.FlowStep
-	for i := len(trace) - 1; i >= 0 && len(steps) < maxList; i-- {
+	for i := len(trace) - 1; i >= 0 && len(steps) < read.MaxList; i-- {
 		frame := trace[i]
 		path, err := g.checkout.path(string(frame.Position.File))
 		if err != nil || frame.Function == "" || frame.Version != "" { // a file of another module is none of the repository
@@ -143,7 +145,7 @@ func (g *govulncheck) flow(trace []govulncheckFrame) []redoubt.FlowStep {
 		}
 		name := strings.TrimPrefix(string(frame.Receiver)+"."+string(frame.Function), ".")
 		steps = append(steps, redoubt.FlowStep{
-			Path: path, Line: int(frame.Position.Line), Column: int(frame.Position.Column), Content: text(name).block(),
+			Path: path, Line: int(frame.Position.Line), Column: int(frame.Position.Column), Content: read.Text(name).Block(),
 		})
 	}
 	return steps

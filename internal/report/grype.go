@@ -1,33 +1,39 @@
 package report
 
-import "github.com/redoubt/redoubt"
+import (
+	"cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
 
 // grypeMatch is one of matches: a vulnerability and the package that has it.
 type grypeMatch struct {
 	Vulnerability struct {
-		ID          text  `json:"id"`
-		DataSource  text  `json:"dataSource"`
-		Severity    text  `json:"severity"`
-		URLs        texts `json:"urls"`
-		Description text  `json:"description"`
+		ID          read.Text  `json:"id"`
+		DataSource  read.Text  `json:"dataSource"`
+		Severity    read.Text  `json:"severity"`
+		URLs        read.Texts `json:"urls"`
+		Description read.Text  `json:"description"`
 		Fix         struct {
-			Versions texts `json:"versions"`
+			Versions read.Texts `json:"versions"`
 		} `json:"fix"`
 		CWEs []struct {
-			CWE text `json:"cwe"`
+			CWE read.Text `json:"cwe"`
 		} `json:"cwes"`
 	} `json:"vulnerability"`
 	Related []struct {
-		ID          text `json:"id"`
-		Description text `json:"description"`
+		ID          read.Text `json:"id"`
+		Description read.Text `json:"description"`
 	} `json:"relatedVulnerabilities"`
 	Artifact struct {
-		Name      text `json:"name"`
-		Version   text `json:"version"`
-		Type      text `json:"type"`
-		PURL      text `json:"purl"`
+		Name      read.Text `json:"name"`
+		Version   read.Text `json:"version"`
+		Type      read.Text `json:"type"`
+		PURL      read.Text `json:"purl"`
 		Locations []struct {
-			Path text `json:"path"`
+			Path read.Text `json:"path"`
 		} `json:"locations"`
 	} `json:"artifact"`
 }
@@ -36,7 +42,7 @@ type grypeMatch struct {
 func readGrype(in *input, o Options) ([]*redoubt.Report, error) {
 	n := newNative(in, o, "grype")
 	var descriptor struct {
-		Version   text      `json:"version"`
+		Version   read.Text `json:"version"`
 		Timestamp sarifTime `json:"timestamp"`
 	}
 	err := n.object("", func(name string) error {
@@ -59,7 +65,7 @@ func readGrype(in *input, o Options) ([]*redoubt.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.rep.ToolVersion, n.rep.StartedAt = descriptor.Version.name(), descriptor.Timestamp.time()
+	n.rep.ToolVersion, n.rep.StartedAt = descriptor.Version.Name(), descriptor.Timestamp.time()
 	return n.finish(redoubt.SCA)
 }
 
@@ -67,21 +73,21 @@ func (n *native) grype(item string, m *grypeMatch) {
 	v := m.Vulnerability
 	a := affected{
 		item: item, purl: m.Artifact.PURL, kind: m.Artifact.Type, name: m.Artifact.Name, version: m.Artifact.Version,
-		fixes: v.Fix.Versions, message: v.Description.block(),
+		fixes: v.Fix.Versions, message: v.Description.Block(),
 		rule: redoubt.Rule{
-			Name: v.ID.name(), Severity: severityOf(string(v.Severity)), URL: v.DataSource.link(), References: v.URLs.names(),
+			Name: v.ID.Name(), Severity: severityOf(string(v.Severity)), URL: v.DataSource.Link(), References: v.URLs.Names(),
 		},
 	}
 	for _, cwe := range v.CWEs {
-		a.rule.CWE = append(a.rule.CWE, cwe.CWE.name())
+		a.rule.CWE = append(a.rule.CWE, cwe.CWE.Name())
 	}
-	a.rule.CWE = texts(a.rule.CWE).names()
+	a.rule.CWE = read.Texts(a.rule.CWE).Names()
 	for _, related := range m.Related {
 		a.aliases = append(a.aliases, string(related.ID))
-		a.message = firstOf(a.message, related.Description.block())
+		a.message = cmp.Or(a.message, related.Description.Block())
 	}
 	for _, l := range m.Artifact.Locations {
-		if a.location = string(l.Path); lockfileFor(a.location) != nil {
+		if a.location = string(l.Path); lockfile.Is(a.location) {
 			break
 		}
 	}

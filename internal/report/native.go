@@ -1,9 +1,12 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // native is a report in a tool's own JSON as it is read: what those formats
@@ -26,7 +29,7 @@ type nativeRule struct {
 func newNative(in *input, o Options, tool string) *native {
 	n := &native{
 		walker: in.walker(), secrets: o.secrets, file: fileInRepository(o), rules: map[nativeRule]*redoubt.Rule{},
-		rep: &redoubt.Report{Tool: tool, Category: text(o.Category).name()},
+		rep: &redoubt.Report{Tool: tool, Category: read.Text(o.Category).Name()},
 	}
 	n.checkout.addRoot(o.Root)
 	return n
@@ -52,7 +55,7 @@ func (n *native) reports(otherwise redoubt.IssueType) []*redoubt.Report {
 }
 
 func (n *native) refuse(item, format string, args ...any) {
-	(&lock{rep: n.rep}).refuse(item, format, args...)
+	n.rep.Refused = append(n.rep.Refused, redoubt.Refusal{Item: read.OneLine(item, read.MaxName), Reason: read.OneLine(fmt.Sprintf(format, args...), read.MaxName)})
 }
 
 // items returns an element function that decodes and passes on, or refuses.
@@ -78,9 +81,9 @@ func (n *native) rule(r redoubt.Rule) *redoubt.Rule {
 	if known := n.rules[key]; known != nil {
 		return known
 	}
-	r.Severity = firstOf(r.Severity, redoubt.SeverityMedium)
-	r.Confidence = firstOf(r.Confidence, redoubt.ConfidenceMedium)
-	r.Category = firstOf(r.Category, "security")
+	r.Severity = cmp.Or(r.Severity, redoubt.SeverityMedium)
+	r.Confidence = cmp.Or(r.Confidence, redoubt.ConfidenceMedium)
+	r.Category = cmp.Or(r.Category, "security")
 	n.rules[key] = &r
 	n.rep.Rules = append(n.rep.Rules, &r)
 	return &r
@@ -99,9 +102,9 @@ func (n *native) take(res redoubt.Result, rule redoubt.Rule, path string) *redou
 		return nil
 	}
 	res.Rule = n.rule(rule)
-	res.Severity = firstOf(res.Severity, res.Rule.Severity)
-	res.Confidence = firstOf(res.Confidence, res.Rule.Confidence)
-	res.Message = firstOf(res.Message, res.Rule.Message, res.Rule.Name)
+	res.Severity = cmp.Or(res.Severity, res.Rule.Severity)
+	res.Confidence = cmp.Or(res.Confidence, res.Rule.Confidence)
+	res.Message = cmp.Or(res.Message, res.Rule.Message, res.Rule.Name)
 	res.Location.EndLine = max(res.Location.EndLine, res.Location.Line)
 	n.rep.Results = append(n.rep.Results, res)
 	return &n.rep.Results[len(n.rep.Results)-1]
@@ -115,7 +118,7 @@ type leak struct {
 	location redoubt.Location
 	raw      string   // the secret itself, which identifies the finding
 	others   []string // other spellings and surroundings that hold it
-	commit   text
+	commit   read.Text
 	state    redoubt.ValidationState
 	severity redoubt.Severity
 }
@@ -124,14 +127,14 @@ type leak struct {
 // secret is remembered even where the finding is refused.
 func (n *native) leaked(l leak) {
 	match := &redoubt.SecretMatch{
-		Hash: n.secrets.take(l.raw), Validation: firstOf(l.state, redoubt.NoValidator), Commit: historical(l.commit),
+		Hash: n.secrets.take(l.raw), Validation: cmp.Or(l.state, redoubt.NoValidator), Commit: historical(l.commit),
 	}
 	for _, other := range l.others {
 		n.secrets.remember(strings.TrimSpace(other))
 	}
 	l.rule.IssueType = redoubt.Secrets
 	l.rule.SecretType = secretTypeOf(l.rule.Name)
-	l.rule.Severity = firstOf(l.rule.Severity, redoubt.SeverityHigh)
+	l.rule.Severity = cmp.Or(l.rule.Severity, redoubt.SeverityHigh)
 	res := n.take(redoubt.Result{Item: l.item, Location: l.location, Severity: l.severity}, l.rule, l.path)
 	if res != nil {
 		hide(res, match)
@@ -139,9 +142,9 @@ func (n *native) leaked(l leak) {
 }
 
 // historical is a commit, unless it is the zeros that stand for none.
-func historical(commit text) string {
+func historical(commit read.Text) string {
 	if strings.Trim(string(commit), "0") == "" {
 		return ""
 	}
-	return commit.name()
+	return commit.Name()
 }

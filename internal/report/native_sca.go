@@ -1,26 +1,30 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // affected is a vulnerable package as a native report tells it.
 type affected struct {
 	item         string
 	rule         redoubt.Rule // named by the id that the tool shows
-	aliases      texts        // other ids of the same vulnerability
+	aliases      read.Texts   // other ids of the same vulnerability
 	message      string
-	purl         text // beats what follows, where it can be read
-	kind         text // the tool's own word for the ecosystem or package manager
-	name         text
-	version      text
+	purl         read.Text // beats what follows, where it can be read
+	kind         read.Text // the tool's own word for the ecosystem or package manager
+	name         read.Text
+	version      read.Text
 	location     string // a file that the tool names
 	declared     bool   // that file declares the package, whatever it is called
 	line         int
-	fixes        texts
+	fixes        read.Texts
 	transitivity redoubt.Transitivity
 	reachability redoubt.Reachability
 	flow         []redoubt.FlowStep
@@ -29,42 +33,42 @@ type affected struct {
 // vulnerable takes a vulnerable package. It lies in the lockfile that the tool
 // names, if it is one, else in the report itself, as of an image.
 func (n *native) vulnerable(a affected) {
-	lockfile := n.lockfile(a.location, a.declared)
+	file := n.lockfile(a.location, a.declared)
 	d := &redoubt.Vulnerable{
-		Package: a.name.name(), Version: realVersion(a.version.name()), Lockfile: lockfile, Line: a.line,
+		Package: a.name.Name(), Version: realVersion(a.version.Name()), Lockfile: file, Line: a.line,
 		Vulnerability: knownAs(a.rule.Name, a.aliases),
-		Transitivity:  firstOf(a.transitivity, redoubt.TransitivityUnknown),
-		Reachability:  firstOf(a.reachability, redoubt.ReachabilityUnknown),
+		Transitivity:  cmp.Or(a.transitivity, redoubt.TransitivityUnknown),
+		Reachability:  cmp.Or(a.reachability, redoubt.ReachabilityUnknown),
 	}
-	if ecosystem, name, version, ok := readPURL(string(a.purl)); ok {
-		d.Ecosystem, d.Package, d.Version = text(ecosystem).name(), text(name).name(), firstOf(text(version).name(), d.Version)
+	if ecosystem, name, version, ok := purl.Parse(string(a.purl)); ok {
+		d.Ecosystem, d.Package, d.Version = read.Text(ecosystem).Name(), read.Text(name).Name(), cmp.Or(read.Text(version).Name(), d.Version)
 	} else {
-		d.Ecosystem = ecosystemOf(a.kind, lockfile)
+		d.Ecosystem = ecosystemOf(a.kind, file)
 		d.Package = spelling(d.Ecosystem, d.Package)
 	}
-	d.Version = spelt(d.Ecosystem, d.Version)
+	d.Version = lockfile.SpellVersion(d.Ecosystem, d.Version)
 	if d.Package == "" {
 		n.refuse(a.item, "it names no package")
 		return
 	}
-	for _, version := range a.fixes.names() {
-		d.Fixes = append(d.Fixes, redoubt.Fix{Package: d.Package, Version: spelt(d.Ecosystem, version)})
+	for _, version := range a.fixes.Names() {
+		d.Fixes = append(d.Fixes, redoubt.Fix{Package: d.Package, Version: lockfile.SpellVersion(d.Ecosystem, version)})
 	}
 	a.rule.IssueType = redoubt.SCA
 	location := redoubt.Location{}
-	if lockfile != n.file {
+	if file != n.file {
 		location.Line = a.line
 	}
 	n.take(redoubt.Result{
 		Item: a.item, Message: a.message, Location: location, Severity: a.rule.Severity, Dependency: d, DataFlow: a.flow,
-	}, a.rule, lockfile)
+	}, a.rule, file)
 }
 
 // lockfile is the file that a tool names, if it is a lockfile of the
 // repository, else the report. Tools write paths below the folder that they
 // scanned with a slash in front.
 func (n *native) lockfile(location string, declared bool) string {
-	if !declared && lockfileFor(location) == nil {
+	if !declared && !lockfile.Is(location) {
 		return n.file
 	}
 	for _, spelling := range []string{location, strings.TrimLeft(location, "/")} {
@@ -78,7 +82,7 @@ func (n *native) lockfile(location string, declared bool) string {
 // spelling is a name as its ecosystem spells it: GitLab has a slash between
 // the two parts of those of Maven.
 func spelling(ecosystem, name string) string {
-	if i := strings.LastIndexByte(name, '/'); i > 0 && separators[ecosystem] == ":" && !strings.Contains(name, ":") {
+	if i := strings.LastIndexByte(name, '/'); i > 0 && purl.Separator(ecosystem) == ":" && !strings.Contains(name, ":") {
 		return name[:i] + ":" + name[i+1:]
 	}
 	return name
@@ -86,8 +90,8 @@ func spelling(ecosystem, name string) string {
 
 // knownAs is the CVE among the ids of a vulnerability, else its own
 // (semantics §14).
-func knownAs(id string, aliases texts) string {
-	ids := append([]string{id}, aliases.names()...)
+func knownAs(id string, aliases read.Texts) string {
+	ids := append([]string{id}, aliases.Names()...)
 	cves := slices.DeleteFunc(slices.Clone(ids), func(s string) bool { return !strings.HasPrefix(s, "CVE-") })
 	if len(cves) == 0 {
 		return id
@@ -113,15 +117,12 @@ var packageKinds = map[string][]string{
 
 // ecosystemOf is the ecosystem of a tool's word for it, as "PyPI" or, of a
 // distribution, "Debian:12"; without one that of the lockfile.
-func ecosystemOf(kind text, lockfile string) string {
-	word, _, _ := strings.Cut(strings.ToLower(kind.name()), ":")
+func ecosystemOf(kind read.Text, file string) string {
+	word, _, _ := strings.Cut(strings.ToLower(kind.Name()), ":")
 	for ecosystem, kinds := range packageKinds {
 		if slices.Contains(kinds, word) {
 			return ecosystem
 		}
 	}
-	if l := lockfileFor(lockfile); l != nil {
-		return l.ecosystem
-	}
-	return firstOf(strings.Join(strings.Fields(word), "-"), "generic")
+	return cmp.Or(lockfile.Ecosystem(file), strings.Join(strings.Fields(word), "-"), "generic")
 }

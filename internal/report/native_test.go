@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // readData reads a file of testdata.
@@ -102,7 +104,7 @@ func TestNativeSecretsAreGone(t *testing.T) {
 			"location":{"file":"` + secret + `"},"identifiers":[{"type":"x","value":"r-` + secret + `","url":"https://x.example/` + secret + `"}]}],"scan":{"type":"secret_detection"}}`,
 		"trivy": `{"SchemaVersion":2,"Results":[{"Target":"a","Secrets":[{"RuleID":"r","Title":"` + secret + `","Match":"` + secret + `"}]}]}`,
 	} {
-		if got := dump(read(t, name, file)); strings.Contains(got, secret) || !strings.Contains(got, redacted) {
+		if got := reporttest.Dump(readText(t, name, file)); strings.Contains(got, secret) || !strings.Contains(got, redacted) {
 			t.Errorf("%s:\n%s", name, got)
 		}
 	}
@@ -162,7 +164,7 @@ func TestEcosystemOf(t *testing.T) {
 		{"", "", "generic"},
 		{"Hex", "", "mix"},
 	} {
-		if got := ecosystemOf(text(test.kind), test.lockfile); got != test.want {
+		if got := ecosystemOf(read.Text(test.kind), test.lockfile); got != test.want {
 			t.Errorf("%q in %q is of %q, want %q", test.kind, test.lockfile, got, test.want)
 		}
 	}

@@ -1,12 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"path"
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // npmAudit reads what npm, pnpm and Yarn write with --json. npm 7 and later
@@ -26,18 +29,18 @@ func readNPMAudit(in *input, o Options) ([]*redoubt.Report, error) {
 		return nil, err
 	}
 	if a.lines && !a.ended {
-		return nil, a.fault("report", cutOff("it has no line of the type auditSummary, with which Yarn ends"))
+		return nil, a.fault("report", read.CutOff("it has no line of the type auditSummary, with which Yarn ends"))
 	}
 	return a.reports(redoubt.SCA), nil
 }
 
 // document reads all, or a line.
 func (a *npmAudit) document(item string) error {
-	var value text // of Yarn 4: the package
+	var value read.Text // of Yarn 4: the package
 	var children *yarnAdvisory
 	var failed *struct {
-		Code    text `json:"code"`
-		Summary text `json:"summary"`
+		Code    read.Text `json:"code"`
+		Summary read.Text `json:"summary"`
 	}
 	known := false
 	err := a.object(item, func(name string) error {
@@ -45,7 +48,7 @@ func (a *npmAudit) document(item string) error {
 		switch name {
 		case "auditReportVersion", "metadata", "type":
 			known = true
-			var kind text
+			var kind read.Text
 			_, err := a.decode(where, &kind)
 			a.lines = a.lines || name == "type" && strings.HasPrefix(string(kind), "audit")
 			a.ended = a.ended || kind == "auditSummary"
@@ -71,11 +74,11 @@ func (a *npmAudit) document(item string) error {
 	case err != nil:
 		return err
 	case failed != nil:
-		return errors.New("the audit failed: " + oneLine(string(failed.Code+" "+failed.Summary), maxName))
+		return errors.New("the audit failed: " + read.OneLine(string(failed.Code+" "+failed.Summary), read.MaxName))
 	case children != nil:
 		a.yarn(item, value, children)
 	case !known:
-		return notA("audit of npm, pnpm or Yarn", "it has neither vulnerabilities nor advisories")
+		return read.NotA("audit of npm, pnpm or Yarn", "it has neither vulnerabilities nor advisories")
 	}
 	return nil
 }
@@ -91,7 +94,7 @@ func (a *npmAudit) members(where string, take func(item string) error) error {
 		if len(a.rep.Results)+len(a.rep.Refused) >= a.in.limits.Items {
 			return a.fault(where, tooMany(where, a.in.limits.Items))
 		}
-		return take(where + "." + text(name).name())
+		return take(where + "." + read.Text(name).Name())
 	})
 }
 
@@ -108,44 +111,44 @@ func (a *npmAudit) yarnData(where string) error {
 }
 
 type npmVulnerability struct {
-	Name   text              `json:"name"`
-	Direct boolean           `json:"isDirect"`
+	Name   read.Text         `json:"name"`
+	Direct read.Boolean      `json:"isDirect"`
 	Via    []json.RawMessage `json:"via"` // advisories, and names of packages that have them
 	Fix    json.RawMessage   `json:"fixAvailable"`
 }
 
 type npmAdvisory struct {
-	Source   text  `json:"source"`
-	Title    text  `json:"title"`
-	URL      text  `json:"url"`
-	Severity text  `json:"severity"`
-	CWE      texts `json:"cwe"`
+	Source   read.Text  `json:"source"`
+	Title    read.Text  `json:"title"`
+	URL      read.Text  `json:"url"`
+	Severity read.Text  `json:"severity"`
+	CWE      read.Texts `json:"cwe"`
 	CVSS     struct {
-		Score text `json:"score"`
+		Score read.Text `json:"score"`
 	} `json:"cvss"`
-	Range text `json:"range"`
+	Range read.Text `json:"range"`
 }
 
 func (a *npmAudit) vulnerability(item string, v *npmVulnerability) {
 	var fix struct {
-		Name    text `json:"name"`
-		Version text `json:"version"`
+		Name    read.Text `json:"name"`
+		Version read.Text `json:"version"`
 	}
-	loosely(v.Fix, &fix)
-	var fixes texts
+	read.Loosely(v.Fix, &fix)
+	var fixes read.Texts
 	if fix.Name == v.Name {
-		fixes = texts{string(fix.Version)}
+		fixes = read.Texts{string(fix.Version)}
 	}
-	for _, raw := range v.Via[:min(len(v.Via), maxList)] {
+	for _, raw := range v.Via[:min(len(v.Via), read.MaxList)] {
 		var by npmAdvisory
-		if loosely(raw, &by); by.Title == "" && by.URL == "" {
+		if read.Loosely(raw, &by); by.Title == "" && by.URL == "" {
 			continue // a package that has it
 		}
 		a.vulnerable(affected{
-			item: item, kind: "npm", name: v.Name, fixes: fixes, transitivity: transitivityOf(true, bool(v.Direct)),
+			item: item, kind: "npm", name: v.Name, fixes: fixes, transitivity: lockfile.TransitivityOf(true, bool(v.Direct)),
 			message: npmMessage(by.Title, by.Range),
 			rule: redoubt.Rule{
-				Name: npmRule(by.URL, by.Source), URL: by.URL.link(), CWE: by.CWE.names(),
+				Name: npmRule(by.URL, by.Source), URL: by.URL.Link(), CWE: by.CWE.Names(),
 				Severity: npmSeverity(&by),
 			},
 		})
@@ -153,24 +156,24 @@ func (a *npmAudit) vulnerability(item string, v *npmVulnerability) {
 }
 
 // npmRule is the id of an advisory: GitHub's where the address tells it.
-func npmRule(address, number text) string {
+func npmRule(address, number read.Text) string {
 	if last := path.Base(string(address)); strings.HasPrefix(last, "GHSA-") {
-		return text(last).name()
+		return read.Text(last).Name()
 	}
-	if number.name() == "" {
+	if number.Name() == "" {
 		return ""
 	}
-	return "NPM-" + number.name()
+	return "NPM-" + number.Name()
 }
 
 // npmSeverity is GitHub's rating; a score of 0 stands for none.
 func npmSeverity(v *npmAdvisory) redoubt.Severity {
-	return firstOf(severityOf(string(v.Severity)), severityOfNumber(string(v.CVSS.Score)))
+	return cmp.Or(severityOf(string(v.Severity)), severityOfNumber(string(v.CVSS.Score)))
 }
 
-func npmMessage(title, versions text) string {
-	s := title.block()
-	if v := versions.name(); v != "" && s != "" {
+func npmMessage(title, versions read.Text) string {
+	s := title.Block()
+	if v := versions.Name(); v != "" && s != "" {
 		s += " (" + v + ")"
 	}
 	return s
@@ -179,30 +182,30 @@ func npmMessage(title, versions text) string {
 // oldAdvisory is one of advisories, which tells where it was found.
 type oldAdvisory struct {
 	npmAdvisory
-	ID       text  `json:"id"`
-	Module   text  `json:"module_name"`
-	GitHub   text  `json:"github_advisory_id"`
-	CVEs     texts `json:"cves"`
-	Overview text  `json:"overview"`
-	Patched  text  `json:"patched_versions"`
+	ID       read.Text  `json:"id"`
+	Module   read.Text  `json:"module_name"`
+	GitHub   read.Text  `json:"github_advisory_id"`
+	CVEs     read.Texts `json:"cves"`
+	Overview read.Text  `json:"overview"`
+	Patched  read.Text  `json:"patched_versions"`
 	Findings []struct {
-		Version text  `json:"version"`
-		Paths   texts `json:"paths"`
+		Version read.Text  `json:"version"`
+		Paths   read.Texts `json:"paths"`
 	} `json:"findings"`
 }
 
 func (a *npmAudit) old(item string, v *oldAdvisory) {
 	found := affected{
-		item: item, kind: "npm", name: v.Module, aliases: v.CVEs, message: firstOf(v.Overview.block(), v.Title.block()),
+		item: item, kind: "npm", name: v.Module, aliases: v.CVEs, message: cmp.Or(v.Overview.Block(), v.Title.Block()),
 		rule: redoubt.Rule{
-			Name: firstOf(v.GitHub.name(), npmRule(v.URL, v.ID)), URL: v.URL.link(), CWE: v.CWE.names(),
+			Name: cmp.Or(v.GitHub.Name(), npmRule(v.URL, v.ID)), URL: v.URL.Link(), CWE: v.CWE.Names(),
 			Severity: npmSeverity(&v.npmAdvisory),
 		},
 	}
 	if version, ok := strings.CutPrefix(string(v.Patched), ">="); ok && !strings.ContainsAny(version, " |<>") {
-		found.fixes = texts{version}
+		found.fixes = read.Texts{version}
 	}
-	for _, f := range v.Findings[:min(len(v.Findings), maxList)] {
+	for _, f := range v.Findings[:min(len(v.Findings), read.MaxList)] {
 		found.version, found.transitivity = f.Version, pathsTransitivity(f.Paths)
 		a.vulnerable(found)
 	}
@@ -213,7 +216,7 @@ func (a *npmAudit) old(item string, v *oldAdvisory) {
 
 // pathsTransitivity tells direct from transitive by the ways that lead to a
 // package: a > b, and with pnpm a workspace in front, as . > a > b.
-func pathsTransitivity(paths texts) redoubt.Transitivity {
+func pathsTransitivity(paths read.Texts) redoubt.Transitivity {
 	for _, p := range paths {
 		steps := strings.Split(p, ">")
 		if strings.HasPrefix(p, ".") {
@@ -223,31 +226,31 @@ func pathsTransitivity(paths texts) redoubt.Transitivity {
 			return redoubt.Direct
 		}
 	}
-	return transitivityOf(len(paths) > 0, false)
+	return lockfile.TransitivityOf(len(paths) > 0, false)
 }
 
 // yarnAdvisory is children of a line of Yarn 4.
 type yarnAdvisory struct {
-	ID       text  `json:"ID"`
-	Issue    text  `json:"Issue"`
-	URL      text  `json:"URL"`
-	Severity text  `json:"Severity"`
-	Range    text  `json:"Vulnerable Versions"`
-	Versions texts `json:"Tree Versions"`
+	ID       read.Text  `json:"ID"`
+	Issue    read.Text  `json:"Issue"`
+	URL      read.Text  `json:"URL"`
+	Severity read.Text  `json:"Severity"`
+	Range    read.Text  `json:"Vulnerable Versions"`
+	Versions read.Texts `json:"Tree Versions"`
 }
 
-func (a *npmAudit) yarn(item string, name text, v *yarnAdvisory) {
+func (a *npmAudit) yarn(item string, name read.Text, v *yarnAdvisory) {
 	if v.URL == "" && strings.HasSuffix(string(v.ID), "(deprecation)") {
 		return // old, not vulnerable
 	}
 	versions := v.Versions
 	if len(versions) == 0 {
-		versions = texts{""}
+		versions = read.Texts{""}
 	}
-	for _, version := range versions[:min(len(versions), maxList)] {
+	for _, version := range versions[:min(len(versions), read.MaxList)] {
 		a.vulnerable(affected{
-			item: item, kind: "npm", name: name, version: text(version), message: npmMessage(v.Issue, v.Range),
-			rule: redoubt.Rule{Name: npmRule(v.URL, v.ID), URL: v.URL.link(), Severity: severityOf(string(v.Severity))},
+			item: item, kind: "npm", name: name, version: read.Text(version), message: npmMessage(v.Issue, v.Range),
+			rule: redoubt.Rule{Name: npmRule(v.URL, v.ID), URL: v.URL.Link(), Severity: severityOf(string(v.Severity))},
 		})
 	}
 }

@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // openVEX gathers an OpenVEX document, of 0.2.0 or of 0.0.x, where names stand
 // in place of objects.
 type openVEX struct {
 	redoubt.VEXDocument
-	context text
+	context read.Text
 	limit   int // of what is told
 	told    int // products and subcomponents
 	said    statements
@@ -25,56 +26,56 @@ type openVEX struct {
 // openVEXStatement is one of statements.
 type openVEXStatement struct {
 	Vulnerability openVEXVulnerability `json:"vulnerability"`
-	Timestamp     text                 `json:"timestamp"`
-	LastUpdated   text                 `json:"last_updated"`
+	Timestamp     read.Text            `json:"timestamp"`
+	LastUpdated   read.Text            `json:"last_updated"`
 	Products      []openVEXProduct     `json:"products"`
 	Subcomponents []openVEXComponent   `json:"subcomponents"` // of 0.0.x: of all products
-	Status        text                 `json:"status"`
-	StatusNotes   text                 `json:"status_notes"`
-	Justification text                 `json:"justification"`
-	ImpactText    text                 `json:"impact_statement"`
-	ActionText    text                 `json:"action_statement"`
+	Status        read.Text            `json:"status"`
+	StatusNotes   read.Text            `json:"status_notes"`
+	Justification read.Text            `json:"justification"`
+	ImpactText    read.Text            `json:"impact_statement"`
+	ActionText    read.Text            `json:"action_statement"`
 }
 
 // openVEXVulnerability is an object, or its name.
 type openVEXVulnerability struct {
-	ID      text  `json:"@id"`
-	Name    text  `json:"name"`
-	Aliases texts `json:"aliases"`
+	ID      read.Text  `json:"@id"`
+	Name    read.Text  `json:"name"`
+	Aliases read.Texts `json:"aliases"`
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *openVEXVulnerability) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
-		*v = openVEXVulnerability{Name: text(unquote(b))}
+		*v = openVEXVulnerability{Name: read.Text(read.Unquote(b))}
 		return nil
 	}
 	type plain openVEXVulnerability
-	loosely(b, (*plain)(v))
+	read.Loosely(b, (*plain)(v))
 	return nil
 }
 
 // openVEXComponent is a subcomponent: an object, or its name.
 type openVEXComponent struct {
-	ID          text `json:"@id"`
+	ID          read.Text `json:"@id"`
 	Identifiers struct {
-		PURL text `json:"purl"`
+		PURL read.Text `json:"purl"`
 	} `json:"identifiers"`
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *openVEXComponent) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
-		*c = openVEXComponent{ID: text(unquote(b))}
+		*c = openVEXComponent{ID: read.Text(read.Unquote(b))}
 		return nil
 	}
 	type plain openVEXComponent
-	loosely(b, (*plain)(c))
+	read.Loosely(b, (*plain)(c))
 	return nil
 }
 
 func (c *openVEXComponent) names() []string {
-	return texts{string(c.Identifiers.PURL), string(c.ID)}.names()
+	return read.Texts{string(c.Identifiers.PURL), string(c.ID)}.Names()
 }
 
 // pkg is the package that a component is.
@@ -99,7 +100,7 @@ func (p *openVEXProduct) UnmarshalJSON(b []byte) error {
 		Subcomponents []openVEXComponent `json:"subcomponents"`
 	}
 	if len(b) > 0 && b[0] == '{' {
-		loosely(b, &inside)
+		read.Loosely(b, &inside)
 	}
 	p.subcomponents = inside.Subcomponents
 	return p.component.UnmarshalJSON(b)
@@ -108,20 +109,20 @@ func (p *openVEXProduct) UnmarshalJSON(b []byte) error {
 // readOpenVEX reads an OpenVEX document, statement by statement.
 func readOpenVEX(in *input, o Options) ([]*redoubt.Report, error) {
 	d := openVEX{VEXDocument: redoubt.VEXDocument{Format: "OpenVEX"}, limit: o.Limits.Items}
-	var timestamp, updated, version text
-	fields := map[string]*text{"@context": &d.context, "timestamp": &timestamp, "last_updated": &updated, "version": &version}
+	var timestamp, updated, version read.Text
+	fields := map[string]*read.Text{"@context": &d.context, "timestamp": &timestamp, "last_updated": &updated, "version": &version}
 	w := in.walker()
 	err := w.object("", func(name string) error {
-		var other text
+		var other read.Text
 		switch {
 		case name == "statements":
 			return w.array(name, d.element(w))
 		case name == "@id" || name == "author":
 			_, err := w.decode(name, &other)
 			if name == "author" {
-				d.Author = other.name()
+				d.Author = other.Name()
 			} else {
-				d.Name = other.name()
+				d.Name = other.Name()
 			}
 			return err
 		case fields[name] != nil:
@@ -140,7 +141,7 @@ func readOpenVEX(in *input, o Options) ([]*redoubt.Report, error) {
 		return nil, errors.New("it is no OpenVEX document: @context does not name openvex.dev/ns")
 	}
 	d.IssuedAt = vexTime(string(updated), string(timestamp))
-	if n, err := strconv.ParseInt(version.name(), 10, 64); err == nil && n > 0 {
+	if n, err := strconv.ParseInt(version.Name(), 10, 64); err == nil && n > 0 {
 		d.Version = min(n, math.MaxInt32)
 	}
 	d.Statements = d.said.list
@@ -167,7 +168,7 @@ func (d *openVEX) element(w *walker) func(item string) error {
 }
 
 func (d *openVEX) refuse(item, reason string) {
-	d.refused = append(d.refused, redoubt.Refusal{Item: item, Reason: cut(reason, maxName)})
+	d.refused = append(d.refused, redoubt.Refusal{Item: item, Reason: read.Cut(reason, read.MaxName)})
 }
 
 // openVEXStatuses are the statuses that OpenVEX has.
@@ -178,26 +179,26 @@ var openVEXStatuses = []redoubt.VEXStatus{redoubt.VEXNotAffected, redoubt.VEXFix
 func (d *openVEX) take(item string, v *openVEXStatement) (misfit string, err error) {
 	s := redoubt.VEXStatement{Names: vexNames(append([]string{string(v.Vulnerability.Name)}, v.Vulnerability.Aliases...)...)}
 	if len(s.Names) == 0 { // where only an address names it, the name is at its end
-		s.Names = vexNames(base(v.Vulnerability.ID.name()))
+		s.Names = vexNames(read.Base(v.Vulnerability.ID.Name()))
 	}
-	s.Status, _ = redoubt.ParseVEXStatus(v.Status.name())
+	s.Status, _ = redoubt.ParseVEXStatus(v.Status.Name())
 	s.At = vexTime(string(v.LastUpdated), string(v.Timestamp))
 	switch {
 	case len(s.Names) == 0 || s.Names[0] == ".":
 		return "it names no vulnerability", nil
 	case !slices.Contains(openVEXStatuses, s.Status):
-		return fmt.Sprintf("its status is %.40q; it must be not_affected, affected, fixed or under_investigation", v.Status.name()), nil
+		return fmt.Sprintf("its status is %.40q; it must be not_affected, affected, fixed or under_investigation", v.Status.Name()), nil
 	case len(v.Products) == 0:
 		return "it names no product", nil
 	case v.Justification != "":
-		if openVEX, _, ok := redoubt.VEXJustification(v.Justification.name()); !ok || openVEX != v.Justification.name() {
-			return fmt.Sprintf("its justification is %.60q, which OpenVEX does not have", v.Justification.name()), nil
+		if openVEX, _, ok := redoubt.VEXJustification(v.Justification.Name()); !ok || openVEX != v.Justification.Name() {
+			return fmt.Sprintf("its justification is %.60q, which OpenVEX does not have", v.Justification.Name()), nil
 		}
-	case s.Status == redoubt.VEXNotAffected && v.ImpactText.name() == "":
+	case s.Status == redoubt.VEXNotAffected && v.ImpactText.Name() == "":
 		return "it says not_affected without a justification or an impact_statement", nil
 	}
 	if s.Status == redoubt.VEXNotAffected {
-		s.Justification = v.Justification.name()
+		s.Justification = v.Justification.Name()
 	}
 	d.explain(&s, v)
 	return "", d.products(item, s, v)
@@ -235,7 +236,7 @@ func (d *openVEX) products(item string, s redoubt.VEXStatement, v *openVEXStatem
 			}
 		}
 	}
-	if packages.Packages = distinct(packages.Packages); len(packages.Packages) > 0 {
+	if packages.Packages = read.Distinct(packages.Packages); len(packages.Packages) > 0 {
 		return d.said.add(packages)
 	}
 	return nil
@@ -251,7 +252,7 @@ func (d *openVEX) inside(place string, subcomponents []openVEXComponent) (list [
 		}
 		list = append(list, pkg)
 	}
-	return distinct(list)
+	return read.Distinct(list)
 }
 
 // explain adds the texts of a statement, or the triage that a Redoubt wrote.
@@ -260,8 +261,8 @@ func (d *openVEX) explain(s *redoubt.VEXStatement, v *openVEXStatement) {
 	if s.Status == redoubt.VEXAffected {
 		first = v.ActionText
 	}
-	notes := strings.TrimSpace(v.StatusNotes.block())
-	s.Detail = multiLine(strings.TrimSpace(strings.TrimSpace(first.block())+"\n"+notes), maxBlock)
+	notes := strings.TrimSpace(v.StatusNotes.Block())
+	s.Detail = read.MultiLine(strings.TrimSpace(strings.TrimSpace(first.Block())+"\n"+notes), read.MaxBlock)
 	if m := ownNote.FindStringSubmatch(notes); m != nil {
 		status := s.Status
 		for _, own := range []redoubt.VEXStatus{status, ownStatuses[status]} {

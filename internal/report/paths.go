@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // checkout knows where the repository lay when it was scanned, and turns the
@@ -38,8 +40,8 @@ func (c *checkout) resolve(raw string, isURI bool) (string, error) {
 		return "", err
 	case p == "":
 		return "", errors.New("it names no file")
-	case len(p) > maxPath:
-		return "", fmt.Errorf("its path is longer than %d bytes", maxPath)
+	case len(p) > read.MaxPath:
+		return "", fmt.Errorf("its path is longer than %d bytes", read.MaxPath)
 	}
 	p = path.Clean(p)
 	if path.IsAbs(p) {
@@ -75,14 +77,14 @@ var (
 // slashed undoes the spellings of a path: file URIs, percent-encoding,
 // backslashes, drive letters (C:\x becomes /c:/x).
 func slashed(raw string, isURI bool) (string, error) {
-	p := withoutControls(strings.TrimSpace(raw), "")
+	p := read.WithoutControls(strings.TrimSpace(raw), "")
 	if isURI {
 		if scheme.MatchString(p) && !strings.HasPrefix(strings.ToLower(p), "file:/") {
-			return "", fmt.Errorf("its address %q is not of a file in the repository", cut(p, maxName))
+			return "", fmt.Errorf("its address %q is not of a file in the repository", read.Cut(p, read.MaxName))
 		}
 		p = filePath(p)
 		if decoded, err := url.PathUnescape(p); err == nil {
-			p = withoutControls(decoded, "")
+			p = read.WithoutControls(decoded, "")
 		}
 	}
 	p = strings.ReplaceAll(p, `\`, "/")
@@ -105,4 +107,15 @@ func filePath(uri string) string {
 		return "/" + p
 	}
 	return rest
+}
+
+// fileInRepository is the path of the file that is read, or its mere name when
+// it lies elsewhere.
+func fileInRepository(o Options) string {
+	var c checkout
+	c.addRoot(o.Root)
+	if p, err := c.path(o.Name); err == nil {
+		return p
+	}
+	return read.Base(read.Text(o.Name).Name())
 }

@@ -1,11 +1,13 @@
 package report
 
 import (
-	"path"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt/internal/report/read"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 func TestPaths(t *testing.T) {
@@ -47,7 +49,7 @@ func TestPaths(t *testing.T) {
 		{raw: "a\x00b\n.py", want: "ab.py"},
 		{raw: "a%00b.py", isURI: true, want: "ab.py"},
 		{raw: "a\xffb.py", want: "a\ufffdb.py"},
-		{raw: strings.Repeat("a/", maxPath)},
+		{raw: strings.Repeat("a/", read.MaxPath)},
 	}
 	for _, test := range tests {
 		got, err := c.resolve(test.raw, test.isURI)
@@ -66,14 +68,8 @@ func TestPathsStayInside(t *testing.T) {
 		c := &checkout{}
 		c.addRoot(strings.Join(rapid.SliceOfN(piece, 0, 5).Draw(t, "root"), ""))
 		got, err := c.resolve(raw, rapid.Bool().Draw(t, "uri"))
-		if err == nil && !isInside(got) {
+		if err == nil && !reporttest.IsInside(got) {
 			t.Fatalf("resolve(%q) = %q", raw, got)
 		}
 	})
-}
-
-// isInside tells whether a path is one that a report may hold.
-func isInside(p string) bool {
-	return p != "" && p != "." && p != ".." && p == path.Clean(p) && !path.IsAbs(p) && !strings.HasPrefix(p, "../") &&
-		!strings.ContainsAny(p, "\x00\\\n")
 }

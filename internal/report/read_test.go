@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 func TestDetect(t *testing.T) {
@@ -79,17 +81,20 @@ func TestFormatsNameEveryReader(t *testing.T) {
 	}
 }
 
-// wholeFiles are the files of testdata that can be read, by name.
+// wholeFiles are the files of testdata that can be read, lockfiles included, by
+// name.
 func wholeFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	for _, name := range inputs(t) {
-		data, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Read(bytes.NewReader(data), Options{Name: name}); err == nil {
-			files[name] = data
+	for _, folder := range []string{"testdata", "lockfile/testdata"} {
+		for _, name := range reporttest.Inputs(t, folder) {
+			data, err := os.ReadFile(filepath.Join(folder, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Read(bytes.NewReader(data), Options{Name: name}); err == nil {
+				files[folder+"/"+name] = data
+			}
 		}
 	}
 	return files
@@ -141,7 +146,7 @@ func TestReaders(t *testing.T) {
 			got, err := Read(r, Options{Name: name, Key: testKey})
 			if err != nil {
 				t.Errorf("%s, %s: %v", name, how, err)
-			} else if diff := cmp.Diff(dump(want), dump(got)); diff != "" {
+			} else if diff := cmp.Diff(reporttest.Dump(want), reporttest.Dump(got)); diff != "" {
 				t.Errorf("%s, %s: differs\n%s", name, how, diff)
 			}
 		}
@@ -163,14 +168,14 @@ func TestFileErrors(t *testing.T) {
 		want   []string // all in the message
 		cause  error
 	}{
-		{"cut", `{"runs":[{"results":[` + result, Limits{}, []string{"ends too early", "byte", "runs[0].results", "whole file"}, errTruncated},
-		{"two reports", `{"runs":[]}{"runs":[]}`, Limits{}, []string{"more text follows", "one report per file"}, errTrailing},
-		{"garbage after", `{"runs":[]} x`, Limits{}, []string{"more text follows"}, errTrailing},
+		{"cut", `{"runs":[{"results":[` + result, Limits{}, []string{"ends too early", "byte", "runs[0].results", "whole file"}, read.ErrTruncated},
+		{"two reports", `{"runs":[]}{"runs":[]}`, Limits{}, []string{"more text follows", "one report per file"}, read.ErrTrailing},
+		{"garbage after", `{"runs":[]} x`, Limits{}, []string{"more text follows"}, read.ErrTrailing},
 		{"not JSON", `{"runs":[{"results":[{"ruleId" 7}]}]}`, Limits{}, []string{"invalid character", "runs[0].results[0]", "byte"}, nil},
 		{"wrong shape", `{"runs":{}}`, Limits{}, []string{"a list was expected", "runs"}, nil},
 		{"UTF-16", "\xff\xfe{\x00}\x00", Limits{}, []string{"UTF-16", "PowerShell"}, errUTF16},
 		{"damaged gzip", string(damaged), Limits{}, []string{"gzip stream is damaged"}, gzip.ErrChecksum},
-		{"cut gzip", packed.String()[:packed.Len()-3], Limits{}, []string{"ends too early"}, errTruncated},
+		{"cut gzip", packed.String()[:packed.Len()-3], Limits{}, []string{"ends too early"}, read.ErrTruncated},
 		{"inflated over the limit", packed.String(), Limits{Input: 1 << 16}, []string{"the file is too large", "65536"}, redoubt.ErrTooLarge},
 		{
 			"item over the limit", `{"runs":[{"results":[{"x":"` + strings.Repeat("x", 1<<20) + `"}]}]}`,
@@ -236,13 +241,13 @@ func TestDeep(t *testing.T) {
 // TestLongStrings: strings are cut, paths and lists bounded, and nothing
 // fails.
 func TestLongStrings(t *testing.T) {
-	long := strings.Repeat("é", maxBlock)
+	long := strings.Repeat("é", read.MaxBlock)
 	r := readOne(t, "x", `{"results":[{"check_id":"`+long+`","path":"a.py","extra":{"message":"`+long+`","lines":"`+long+`","metadata":{}}},
 		{"check_id":"a","path":"`+long+`","extra":{"metadata":{}}}],"skipped_rules":[]}`)
 	if len(r.Results) != 1 || len(r.Refused) != 1 {
 		t.Fatalf("%d results, %d refused", len(r.Results), len(r.Refused))
 	}
-	if got := r.Results[0]; len(got.Message) != maxBlock || len(got.Code) != maxBlock || len(got.Rule.Name) != maxName {
+	if got := r.Results[0]; len(got.Message) != read.MaxBlock || len(got.Code) != read.MaxBlock || len(got.Rule.Name) != read.MaxName {
 		t.Errorf("message %d, code %d, name %d bytes", len(got.Message), len(got.Code), len(got.Rule.Name))
 	}
 }
@@ -273,7 +278,7 @@ func TestMerge(t *testing.T) {
 		return `{"tool":{"driver":{"name":"` + tool + `"}},"results":[{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":"a"}}}]}]` + rest + `}`
 	}
 	looked := `,"artifacts":[{"location":{"uri":"a"},"roles":["analysisTarget"]}]`
-	reports := read(t, "x.sarif", `{"runs":[`+strings.Join([]string{
+	reports := readText(t, "x.sarif", `{"runs":[`+strings.Join([]string{
 		run("One", looked), run("Two", looked), run("one", looked), run("Two", ""),
 		run("Two", `,"automationDetails":{"id":"nightly/1"}`),
 	}, ",")+`]}`)

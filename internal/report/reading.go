@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // Reading reads the files of one upload. The zero Reading is ready to use.
@@ -34,7 +36,7 @@ func (r *Reading) Add(src io.Reader, o Options) error {
 func (r *Reading) Whole() {
 	r.redactor(nil)
 	r.files = append(r.files, file{reports: []*redoubt.Report{{
-		Tool: lockfileTool, Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{},
+		Tool: lockfile.Tool, Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{},
 	}}})
 }
 
@@ -42,15 +44,20 @@ func (r *Reading) Whole() {
 // known of it stays in force. It returns false for what is no lockfile by its
 // name, which says nothing.
 func (r *Reading) Unread(o Options, reason string) bool {
-	if lockfileFor(o.Name) == nil && !r.redactor(nil).included(o) {
+	if !lockfile.Is(o.Name) && !r.redactor(nil).included(o) {
 		return false
 	}
 	name := fileInRepository(o)
 	r.files = append(r.files, file{reports: []*redoubt.Report{{
-		Tool: lockfileTool, Category: text(o.Category).name(), Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{},
-		Skipped: []string{name}, Refused: []redoubt.Refusal{{Item: oneLine(name, maxName), Reason: oneLine(reason, maxName)}},
+		Tool: lockfile.Tool, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{},
+		Skipped: []string{name}, Refused: []redoubt.Refusal{{Item: read.OneLine(name, read.MaxName), Reason: read.OneLine(reason, read.MaxName)}},
 	}}})
 	return true
+}
+
+// included reports whether a requirements file that was read refers to this one.
+func (r *redactor) included(o Options) bool {
+	return r != nil && r.locks.Includes(fileInRepository(o))
 }
 
 func (r *Reading) redactor(key []byte) *redactor {
@@ -88,7 +95,7 @@ func (r *Reading) Declared() []string {
 			}
 		}
 	}
-	return distinct(names)
+	return read.Distinct(names)
 }
 
 // Reports ends the reading: it returns a report for each source in the files,
@@ -100,6 +107,7 @@ func (r *Reading) Reports(known func(tool, rule string) bool) []*redoubt.Report 
 	if r.reports != nil || r.secrets == nil {
 		return r.reports
 	}
+	r.secrets.locks.Resolve()
 	for _, resolve := range r.secrets.last {
 		resolve()
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // TestFilesOfOneUploadShareWhatTheyKnow reads a file that tells a secret, and
@@ -30,12 +31,12 @@ func TestFilesOfOneUploadShareWhatTheyKnow(t *testing.T) {
 			}
 		}
 		reports := one.Reports(nil)
-		if text := dump(reports); strings.Contains(text, secret) || strings.Contains(text, other) {
+		if text := reporttest.Dump(reports); strings.Contains(text, secret) || strings.Contains(text, other) {
 			t.Errorf("from %s on, a secret is kept: %s", files[0].name, text)
 		}
 		products := map[string]redoubt.IssueType{}
 		for _, rep := range reports {
-			checkReport(t, rep)
+			reporttest.Check(t, rep)
 			for _, res := range rep.Results {
 				products[rep.Tool+" "+res.Rule.Name] = res.Rule.IssueType
 			}
@@ -43,7 +44,7 @@ func TestFilesOfOneUploadShareWhatTheyKnow(t *testing.T) {
 		if len(reports) != 2 || products["semgrep acme.tokens"] != redoubt.Secrets || products["semgrep acme.code"] != redoubt.SAST {
 			t.Errorf("from %s on: %d reports, %v", files[0].name, len(reports), products)
 		}
-		if again := one.Reports(nil); dump(again) != dump(reports) {
+		if again := one.Reports(nil); reporttest.Dump(again) != reporttest.Dump(reports) {
 			t.Error("asked again, the reading says something else")
 		}
 	}
@@ -94,7 +95,7 @@ func TestAReportThatWaitedIsReadAgain(t *testing.T) {
 		t.Fatalf("at first: %+v", rep.Results[0])
 	}
 	again := Again(testKey, rep, reading.Declared()).Reports(func(tool, _ string) bool { return tool == "semgrep" })[0]
-	checkReport(t, again)
+	reporttest.Check(t, again)
 	silent, declared := again.Results[0], again.Results[1]
 	if silent.Secret == nil || silent.Secret.Hash == (redoubt.Digest{}) || silent.MatchBasedID != "" || silent.Message != "silent" {
 		t.Errorf("once it is known: %+v", silent)

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
 // Options tell Read about a file. The zero value reads any format with the
@@ -83,7 +84,7 @@ func readFile(r io.Reader, o Options) ([]*redoubt.Report, error) {
 	if err != nil {
 		return nil, fileError(o, -1, err)
 	}
-	if o.Format == "" && lockfileFor(o.Name) == nil && o.secrets.included(o) {
+	if o.Format == "" && !lockfile.Is(o.Name) && o.secrets.included(o) {
 		o.Format = Lockfile
 	}
 	if o.Format == "" {

@@ -1,13 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // sarifFile reads SARIF 2.1.0: a report for each run.
@@ -57,7 +60,7 @@ type sarifRun struct {
 
 	components  []*component // the driver, then the extensions
 	traits      traits       // of the tool
-	category    text         // automationDetails.id
+	category    read.Text    // automationDetails.id
 	bases       map[string]sarifArtifact
 	artifacts   []sarifArtifact
 	checkout    checkout
@@ -105,18 +108,18 @@ func (r *sarifRun) member(name string) error {
 		return r.decodeMember(where, &r.bases)
 	case "automationDetails":
 		var details struct {
-			ID text `json:"id"`
+			ID read.Text `json:"id"`
 		}
 		err := r.decodeMember(where, &details)
 		r.category = details.ID
 		return err
 	case "versionControlProvenance":
 		var repositories []struct {
-			Revision text `json:"revisionId"`
+			Revision read.Text `json:"revisionId"`
 		}
 		err := r.decodeMember(where, &repositories)
 		if len(repositories) > 0 {
-			r.rep.Commit = repositories[0].Revision.name()
+			r.rep.Commit = repositories[0].Revision.Name()
 		}
 		return err
 	case "properties":
@@ -183,8 +186,8 @@ func (r *sarifRun) finish(o Options) {
 	driver := r.components[0]
 	r.traits = traitsOf(driver.name)
 	r.rep.Tool = r.traits.tool
-	r.rep.ToolVersion = firstOf(driver.semanticVersion, driver.version).name()
-	r.rep.Category = text(firstOf(o.Category, categoryOf(string(r.category)))).name()
+	r.rep.ToolVersion = cmp.Or(driver.semanticVersion, driver.version).Name()
+	r.rep.Category = read.Text(cmp.Or(o.Category, categoryOf(string(r.category)))).Name()
 	r.findRoots()
 	r.describeRules()
 	r.readInvocations()
@@ -194,9 +197,9 @@ func (r *sarifRun) finish(o Options) {
 		r.results[i] = sarifResult{} // half of the memory goes as the other half comes
 	}
 	r.readSearched()
-	r.rep.Skipped = distinct(r.rep.Skipped)
+	r.rep.Skipped = read.Distinct(r.rep.Skipped)
 	if r.rep.Searched != nil {
-		r.rep.Searched = minus(distinct(r.rep.Searched), r.rep.Skipped)
+		r.rep.Searched = minus(read.Distinct(r.rep.Searched), r.rep.Skipped)
 	}
 	r.rep.Products = r.products()
 }
@@ -310,7 +313,7 @@ func (r *sarifRun) readSearched() {
 	if r.traits.tool != "bandit" {
 		return
 	}
-	for _, file := range sortedKeys(r.properties.Metrics) {
+	for _, file := range slices.Sorted(maps.Keys(r.properties.Metrics)) {
 		if file != "_totals" {
 			add(r.checkout.path(file))
 		}
@@ -319,5 +322,5 @@ func (r *sarifRun) readSearched() {
 
 // refuse notes an item that could not be taken.
 func (r *sarifRun) refuse(item, format string, args ...any) {
-	r.rep.Refused = append(r.rep.Refused, redoubt.Refusal{Item: item, Reason: cut(fmt.Sprintf(format, args...), maxName)})
+	r.rep.Refused = append(r.rep.Refused, redoubt.Refusal{Item: item, Reason: read.Cut(fmt.Sprintf(format, args...), read.MaxName)})
 }

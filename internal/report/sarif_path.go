@@ -2,7 +2,9 @@ package report
 
 import (
 	"errors"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +22,7 @@ func (r *sarifRun) findRoots() {
 			named = true
 		}
 	}
-	for _, name := range sortedKeys(r.bases) {
+	for _, name := range slices.Sorted(maps.Keys(r.bases)) {
 		if folder := r.folder(name, 0); !named && path.IsAbs(folder) {
 			r.checkout.addRoot(folder)
 		}

@@ -1,12 +1,16 @@
 package report
 
 import (
+	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // convert makes a finding of a result, or refuses it, or passes over one that
@@ -17,7 +21,7 @@ func (r *sarifRun) convert(res *sarifResult) {
 	}
 	rule := r.ruleOf(res)
 	if rule.Name == "" {
-		r.refuse(res.item, "it names no rule: give ruleId, rule or ruleIndex; %s", firstOf(res.misfit, "none of them is there"))
+		r.refuse(res.item, "it names no rule: give ruleId, rule or ruleIndex; %s", cmp.Or(res.misfit, "none of them is there"))
 		return
 	}
 	place := res.place()
@@ -27,14 +31,14 @@ func (r *sarifRun) convert(res *sarifResult) {
 		return
 	}
 	var props sarifResultProperties
-	loosely(res.Properties, &props)
+	read.Loosely(res.Properties, &props)
 	region := place.Physical.Region
 	out := redoubt.Result{
 		Item: res.item, Rule: rule.Rule, Path: path, Location: region.location(),
-		Message: firstOf(res.message(rule.from), rule.Name),
-		Severity: firstOf(severityOfNumber(string(props.Score)), rule.byScore, severityOf(string(res.Level)),
+		Message: cmp.Or(res.message(rule.from), rule.Name),
+		Severity: cmp.Or(severityOfNumber(string(props.Score)), rule.byScore, severityOf(string(res.Level)),
 			rule.byLevel, r.traits.severity),
-		Confidence: firstOf(confidenceOf(string(props.Confidence)), rule.Confidence),
+		Confidence: cmp.Or(confidenceOf(string(props.Confidence)), rule.Confidence),
 		Muted:      res.isSuppressed(),
 	}
 	r.fingerprint(res, &out)
@@ -103,7 +107,7 @@ func (res *sarifResult) message(rule *sarifRule) string {
 	}
 	s := string(t)
 	if len(res.Message.Arguments) > 0 {
-		room := maxBlock
+		room := read.MaxBlock
 		s = argument.ReplaceAllStringFunc(s, func(placeholder string) string {
 			i, err := strconv.Atoi(placeholder[1 : len(placeholder)-1])
 			if err != nil || i >= len(res.Message.Arguments) || room <= 0 {
@@ -116,7 +120,7 @@ func (res *sarifResult) message(rule *sarifRule) string {
 	if strings.Contains(s, "](") {
 		s = link.ReplaceAllString(s, "$1")
 	}
-	return text(strings.TrimSpace(s)).block() // cut last, or a secret might lose its end before it is looked for
+	return read.Text(strings.TrimSpace(s)).Block() // cut last, or a secret might lose its end before it is looked for
 }
 
 // fingerprint takes the tool's own: semgrep's is match-based; of others the
@@ -124,21 +128,21 @@ func (res *sarifResult) message(rule *sarifRule) string {
 // is in there is no fingerprint: gitleaks puts author and date of the commit.
 func (r *sarifRun) fingerprint(res *sarifResult, out *redoubt.Result) {
 	if r.traits.tool == "semgrep" {
-		out.MatchBasedID = unlessGated(res.Fingerprints["matchBasedId/v1"]).name()
+		out.MatchBasedID = unlessGated(res.Fingerprints["matchBasedId/v1"]).Name()
 		return
 	}
-	for _, key := range sortedKeys(res.Fingerprints) {
-		if out.Fingerprint = res.Fingerprints[key].name(); out.Fingerprint != "" {
+	for _, key := range slices.Sorted(maps.Keys(res.Fingerprints)) {
+		if out.Fingerprint = res.Fingerprints[key].Name(); out.Fingerprint != "" {
 			return
 		}
 	}
-	out.Fingerprint = res.Partial["primaryLocationLineHash"].name()
+	out.Fingerprint = res.Partial["primaryLocationLineHash"].Name()
 }
 
 // code fills in what results about code have.
 func (r *sarifRun) code(res *sarifResult, props sarifResultProperties, out *redoubt.Result) {
 	lines := unlessGated(res.place().Physical.Region.Snippet.Text)
-	out.Code = lines.block()
+	out.Code = lines.Block()
 	if r.traits.tool == "bandit" && slices.Contains(guesses, out.Rule.Name) {
 		r.secrets.hideGuess(out)
 	}
@@ -164,7 +168,7 @@ func (r *sarifRun) exposed(exposure string, out *redoubt.Result) {
 	out.Rule.IssueType = redoubt.SCA
 	out.Dependency = &redoubt.Vulnerable{
 		Lockfile: out.Path, Line: out.Location.Line, Transitivity: redoubt.TransitivityUnknown, Reachability: reachability,
-		InCode: lockfileFor(out.Path) == nil,
+		InCode: !lockfile.Is(out.Path),
 	}
 }
 
@@ -176,13 +180,13 @@ func (r *sarifRun) flow(flows []sarifCodeFlow) []redoubt.FlowStep {
 	var steps []redoubt.FlowStep
 	for _, l := range flows[0].ThreadFlows[0].Locations {
 		path, err := r.path(l.Location.Physical.Artifact)
-		if err != nil || len(steps) >= maxList {
+		if err != nil || len(steps) >= read.MaxList {
 			continue
 		}
 		region := l.Location.Physical.Region
-		content := unlessGated(firstOf(region.Snippet.Text, l.Location.Message.plain()))
+		content := unlessGated(cmp.Or(region.Snippet.Text, l.Location.Message.plain()))
 		steps = append(steps, redoubt.FlowStep{
-			Path: path, Line: int(region.StartLine), Column: int(region.StartColumn), Content: content.block(),
+			Path: path, Line: int(region.StartLine), Column: int(region.StartColumn), Content: content.Block(),
 		})
 	}
 	return steps
@@ -197,17 +201,17 @@ func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *redoubt.Result)
 	snippet := string(unlessGated(g.Snippet.Text))
 	match := snippet
 	if r.traits.tool == "semgrep" {
-		match = region(snippet, semgrepPlace{g.StartLine, g.StartColumn}, semgrepPlace{number(out.Location.EndLine), g.EndColumn})
+		match = region(snippet, semgrepPlace{g.StartLine, g.StartColumn}, semgrepPlace{read.Number(out.Location.EndLine), g.EndColumn})
 		r.secrets.remember(strings.TrimSpace(snippet))
 	}
 	secret := &redoubt.SecretMatch{Validation: redoubt.NoValidator}
 	r.secrets.takeOf(r.traits.tool, secret, match, redoubt.CodeDigest(codeHash(syntacticContext(snippet))))
 	if r.traits.tool == "gitleaks" {
-		secret.Commit = res.Partial["commitSha"].name()
+		secret.Commit = res.Partial["commitSha"].Name()
 	}
 	for _, l := range res.Locations[min(1, len(res.Locations)):] {
 		r.secrets.take(string(l.Physical.Region.Snippet.Text))
 	}
-	out.Message = firstOf(rule.Message, rule.Name)
+	out.Message = cmp.Or(rule.Message, rule.Name)
 	hide(out, secret)
 }

@@ -1,11 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // madeRule is a rule as the report holds it, with what its results go by.
@@ -22,7 +24,7 @@ func (r *sarifRun) describeRules() {
 	for _, c := range r.components {
 		c.byID = make(map[string]*sarifRule, len(c.rules))
 		for _, d := range c.rules {
-			id := d.ID.name()
+			id := d.ID.Name()
 			if id == "" || c.byID[id] != nil {
 				continue
 			}
@@ -34,7 +36,7 @@ func (r *sarifRun) describeRules() {
 			}
 		}
 	}
-	r.rep.RulesRun = distinct(r.rep.RulesRun)
+	r.rep.RulesRun = read.Distinct(r.rep.RulesRun)
 	if len(r.rep.RulesRun) == 0 {
 		r.rep.RulesRun = nil // not told
 	}
@@ -48,7 +50,7 @@ func (r *sarifRun) ruleOf(res *sarifResult) *madeRule {
 	id, index := res.RuleID, res.RuleIndex
 	scope := r.components
 	if ref := res.Rule; ref != nil {
-		id = firstOf(id, ref.ID)
+		id = cmp.Or(id, ref.ID)
 		if index == nil {
 			index = ref.Index
 		}
@@ -56,7 +58,7 @@ func (r *sarifRun) ruleOf(res *sarifResult) *madeRule {
 			scope = r.components[*i+1 : *i+2]
 		}
 	}
-	if d := findRule(scope, id.name()); d != nil {
+	if d := findRule(scope, id.Name()); d != nil {
 		return d.made
 	}
 	if index != nil && len(scope) > 0 && int(*index) < len(scope[0].rules) && id == "" {
@@ -81,46 +83,46 @@ func findRule(scope []*component, id string) *sarifRule {
 }
 
 // bareRule describes a rule that the report only names.
-func (r *sarifRun) bareRule(id text) *madeRule {
-	if id.name() == "" {
+func (r *sarifRun) bareRule(id read.Text) *madeRule {
+	if id.Name() == "" {
 		return &madeRule{Rule: &redoubt.Rule{}}
 	}
 	d := &sarifRule{ID: id}
 	d.made = r.makeRule(d)
 	d.made.from = nil
-	r.components[0].byID[id.name()] = d
+	r.components[0].byID[id.Name()] = d
 	r.rep.Rules = append(r.rep.Rules, d.made.Rule)
 	return d.made
 }
 
 func (r *sarifRun) makeRule(d *sarifRule) *madeRule {
-	tags := d.Properties.Tags.names()
+	tags := d.Properties.Tags.Names()
 	m := &madeRule{
 		Rule: &redoubt.Rule{
-			Name:      d.ID.name(),
+			Name:      d.ID.Name(),
 			IssueType: r.issueType(d, tags),
 			Category:  categoryOfTags(tags),
 			OWASP:     owaspOf(tags),
 			CWE:       cweOf(d, tags),
-			URL:       d.HelpURI.link(),
+			URL:       d.HelpURI.Link(),
 		},
 		from:    d,
-		byScore: firstOf(severityOfNumber(string(d.Properties.Score)), severityOfTags(tags)),
+		byScore: cmp.Or(severityOfNumber(string(d.Properties.Score)), severityOfTags(tags)),
 		byLevel: severityOf(string(d.Default.Level)),
 	}
 	m.isSecret = m.IssueType == redoubt.Secrets
 	if d.Properties.Product != "" {
 		r.secrets.declared[m.Rule] = true
 	}
-	m.Severity = firstOf(m.byScore, m.byLevel, r.traits.severity)
-	m.Confidence = firstOf(r.confidence(d, tags), redoubt.ConfidenceMedium)
+	m.Severity = cmp.Or(m.byScore, m.byLevel, r.traits.severity)
+	m.Confidence = cmp.Or(r.confidence(d, tags), redoubt.ConfidenceMedium)
 	switch {
 	case m.isSecret:
-		m.Message = firstOf(d.Full.plain(), d.Short.plain()).block()
+		m.Message = cmp.Or(d.Full.plain(), d.Short.plain()).Block()
 		m.Category = "security"
 		m.SecretType = secretTypeOf(m.Name)
 	case r.traits.template:
-		m.Message = d.Full.plain().block()
+		m.Message = d.Full.plain().Block()
 	}
 	return m
 }
@@ -135,7 +137,7 @@ func (r *sarifRun) issueType(d *sarifRule, tags []string) redoubt.IssueType {
 	case r.traits.tool == "trivy" && strings.HasSuffix(string(d.Name), "PackageVulnerability"):
 		return redoubt.SCA
 	}
-	words := ruleTraits{d.ID.name(), d.Properties.Product, d.Properties.Category, d.Properties.Technology, tags}
+	words := ruleTraits{d.ID.Name(), d.Properties.Product, d.Properties.Category, d.Properties.Technology, tags}
 	if words.isSecret() {
 		return redoubt.Secrets
 	}
@@ -194,14 +196,14 @@ func cweOf(d *sarifRule, tags []string) []string {
 			out = append(out, tag)
 		}
 	}
-	for _, rel := range d.Relationships[:min(len(d.Relationships), maxList)] {
+	for _, rel := range d.Relationships[:min(len(d.Relationships), read.MaxList)] {
 		if strings.EqualFold(string(rel.Target.ToolComponent.Name), "CWE") {
-			if id := strings.TrimLeft(strings.TrimPrefix(rel.Target.ID.name(), "CWE-"), "0"); id != "" {
+			if id := strings.TrimLeft(strings.TrimPrefix(rel.Target.ID.Name(), "CWE-"), "0"); id != "" {
 				out = append(out, "CWE-"+id)
 			}
 		}
 	}
-	return distinct(out)
+	return read.Distinct(out)
 }
 
 func owaspOf(tags []string) []string {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	stdcmp "cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // sarifOne reads a run of one result of one rule.
@@ -139,7 +141,7 @@ func TestSARIFIsFinding(t *testing.T) {
 		`"baselineState":"unchanged"`: true,
 	} {
 		r := readOne(t, "x.sarif", `{"runs":[{"results":[{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":"a"}}}],`+
-			firstOf(result, `"x":0`)+`}]}]}`)
+			stdcmp.Or(result, `"x":0`)+`}]}]}`)
 		if (len(r.Results) == 1) != want || len(r.Refused) != 0 {
 			t.Errorf("%s: %d results, refused %v", result, len(r.Results), r.Refused)
 		}
@@ -186,7 +188,7 @@ func TestSARIFOrder(t *testing.T) {
 	var want string
 	for i := range members {
 		rotated := append(append([]string{}, members[i:]...), members[:i]...)
-		got := dump(read(t, "x.sarif", `{"runs":[{`+strings.Join(rotated, ",")+`}]}`))
+		got := reporttest.Dump(readText(t, "x.sarif", `{"runs":[{`+strings.Join(rotated, ",")+`}]}`))
 		if i == 0 {
 			want = got
 		}
@@ -249,7 +251,7 @@ func TestSARIFRoots(t *testing.T) {
 			got = reports[0].Results[0].Path
 		}
 		if i == 5 { // a circle ends somewhere, inside
-			if !isInside(got) {
+			if !reporttest.IsInside(got) {
 				t.Errorf("a circle of bases gave %q", got)
 			}
 			continue

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // traits are what one tool does in its own way.
@@ -52,7 +53,7 @@ var secretTools = []string{
 }
 
 // traitsOf looks a tool up by the name that its driver gives.
-func traitsOf(driver text) traits {
+func traitsOf(driver read.Text) traits {
 	name := toolName(driver)
 	t, known := tools[name]
 	for _, secret := range secretTools {
@@ -72,8 +73,8 @@ func traitsOf(driver text) traits {
 
 // toolName is a driver's name in lower case with hyphens. semgrep and opengrep
 // are one tool (semantics §4), whatever the engine.
-func toolName(driver text) string {
-	name := strings.ToLower(strings.Join(strings.Fields(driver.name()), "-"))
+func toolName(driver read.Text) string {
+	name := strings.ToLower(strings.Join(strings.Fields(driver.Name()), "-"))
 	switch {
 	case strings.HasPrefix(name, "semgrep"), strings.HasPrefix(name, "opengrep"):
 		return "semgrep"

@@ -1,9 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // The parts of SARIF 2.1.0 that are read. Members of another type than the
@@ -11,32 +14,32 @@ import (
 
 // sarifMessage is a message object, or, as some tools have it, a string.
 type sarifMessage struct {
-	Text      text  `json:"text"`
-	Markdown  text  `json:"markdown"`
-	ID        text  `json:"id"`
-	Arguments texts `json:"arguments"`
+	Text      read.Text  `json:"text"`
+	Markdown  read.Text  `json:"markdown"`
+	ID        read.Text  `json:"id"`
+	Arguments read.Texts `json:"arguments"`
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (m *sarifMessage) UnmarshalJSON(b []byte) error {
 	if b[0] == '"' {
-		m.Text = text(unquote(b))
+		m.Text = read.Text(read.Unquote(b))
 		return nil
 	}
 	type plain sarifMessage
-	loosely(b, (*plain)(m))
+	read.Loosely(b, (*plain)(m))
 	return nil
 }
 
 // plain returns the message as text.
-func (m sarifMessage) plain() text { return firstOf(m.Text, m.Markdown) }
+func (m sarifMessage) plain() read.Text { return cmp.Or(m.Text, m.Markdown) }
 
 // sarifArtifact says where a file is: by URI, or by an index of artifacts.
 type sarifArtifact struct {
-	URI   text    `json:"uri"`
-	Base  text    `json:"uriBaseId"`
-	Index *number `json:"index"`
-	roles texts
+	URI   read.Text    `json:"uri"`
+	Base  read.Text    `json:"uriBaseId"`
+	Index *read.Number `json:"index"`
+	roles read.Texts
 }
 
 // isTarget tells whether the tool was told to scan the file.
@@ -44,7 +47,7 @@ func (a sarifArtifact) isTarget() bool { return slices.Contains(a.roles, "analys
 
 type sarifArtifactEntry struct {
 	Location sarifArtifact `json:"location"`
-	Roles    texts         `json:"roles"`
+	Roles    read.Texts    `json:"roles"`
 }
 
 type sarifLocation struct {
@@ -56,12 +59,12 @@ type sarifLocation struct {
 }
 
 type sarifRegion struct {
-	StartLine   number `json:"startLine"`
-	StartColumn number `json:"startColumn"`
-	EndLine     number `json:"endLine"`
-	EndColumn   number `json:"endColumn"`
+	StartLine   read.Number `json:"startLine"`
+	StartColumn read.Number `json:"startColumn"`
+	EndLine     read.Number `json:"endLine"`
+	EndColumn   read.Number `json:"endColumn"`
 	Snippet     struct {
-		Text text `json:"text"`
+		Text read.Text `json:"text"`
 	} `json:"snippet"`
 }
 
@@ -69,33 +72,33 @@ type sarifRegion struct {
 type sarifResult struct {
 	item, misfit string
 
-	RuleID        text                `json:"ruleId"`
-	RuleIndex     *number             `json:"ruleIndex"`
-	Rule          *sarifRuleReference `json:"rule"`
-	Kind          text                `json:"kind"`
-	Level         text                `json:"level"`
-	Message       sarifMessage        `json:"message"`
-	Locations     []sarifLocation     `json:"locations"`
-	Target        *sarifArtifact      `json:"analysisTarget"`
-	Fingerprints  map[string]text     `json:"fingerprints"`
-	Partial       map[string]text     `json:"partialFingerprints"`
-	Suppressions  []sarifSuppression  `json:"suppressions"`
-	BaselineState text                `json:"baselineState"`
-	CodeFlows     []sarifCodeFlow     `json:"codeFlows"`
-	Properties    json.RawMessage     `json:"properties"`
+	RuleID        read.Text            `json:"ruleId"`
+	RuleIndex     *read.Number         `json:"ruleIndex"`
+	Rule          *sarifRuleReference  `json:"rule"`
+	Kind          read.Text            `json:"kind"`
+	Level         read.Text            `json:"level"`
+	Message       sarifMessage         `json:"message"`
+	Locations     []sarifLocation      `json:"locations"`
+	Target        *sarifArtifact       `json:"analysisTarget"`
+	Fingerprints  map[string]read.Text `json:"fingerprints"`
+	Partial       map[string]read.Text `json:"partialFingerprints"`
+	Suppressions  []sarifSuppression   `json:"suppressions"`
+	BaselineState read.Text            `json:"baselineState"`
+	CodeFlows     []sarifCodeFlow      `json:"codeFlows"`
+	Properties    json.RawMessage      `json:"properties"`
 }
 
 type sarifRuleReference struct {
-	ID            text    `json:"id"`
-	Index         *number `json:"index"`
+	ID            read.Text    `json:"id"`
+	Index         *read.Number `json:"index"`
 	ToolComponent struct {
-		Name  text    `json:"name"`
-		Index *number `json:"index"`
+		Name  read.Text    `json:"name"`
+		Index *read.Number `json:"index"`
 	} `json:"toolComponent"`
 }
 
 type sarifSuppression struct {
-	Status text `json:"status"`
+	Status read.Text `json:"status"`
 }
 
 type sarifCodeFlow struct {
@@ -108,51 +111,51 @@ type sarifCodeFlow struct {
 
 // sarifResultProperties are those that single tools set.
 type sarifResultProperties struct {
-	Exposure   text `json:"exposure"`         // semgrep, supply chain
-	Confidence text `json:"issue_confidence"` // Bandit
-	Score      text `json:"security-severity"`
+	Exposure   read.Text `json:"exposure"`         // semgrep, supply chain
+	Confidence read.Text `json:"issue_confidence"` // Bandit
+	Score      read.Text `json:"security-severity"`
 }
 
 // component is the driver or an extension of a tool.
 type component struct {
-	name, version, semanticVersion text
+	name, version, semanticVersion read.Text
 	rules                          []*sarifRule
 	byID                           map[string]*sarifRule
 }
 
 // sarifRule is a reportingDescriptor.
 type sarifRule struct {
-	ID      text         `json:"id"`
-	Name    text         `json:"name"`
+	ID      read.Text    `json:"id"`
+	Name    read.Text    `json:"name"`
 	Short   sarifMessage `json:"shortDescription"`
 	Full    sarifMessage `json:"fullDescription"`
-	HelpURI text         `json:"helpUri"`
+	HelpURI read.Text    `json:"helpUri"`
 	Default struct {
-		Level text `json:"level"`
+		Level read.Text `json:"level"`
 	} `json:"defaultConfiguration"`
 	Messages      map[string]sarifMessage `json:"messageStrings"`
 	Relationships []struct {
 		Target struct {
-			ID            text `json:"id"`
+			ID            read.Text `json:"id"`
 			ToolComponent struct {
-				Name text `json:"name"`
+				Name read.Text `json:"name"`
 			} `json:"toolComponent"`
 		} `json:"target"`
 	} `json:"relationships"`
 	Properties struct {
-		Tags       texts `json:"tags"`
-		Precision  text  `json:"precision"`
-		Score      text  `json:"security-severity"`
-		Product    text  `json:"product"`
-		Category   texts `json:"category"`
-		Technology texts `json:"technology"`
+		Tags       read.Texts `json:"tags"`
+		Precision  read.Text  `json:"precision"`
+		Score      read.Text  `json:"security-severity"`
+		Product    read.Text  `json:"product"`
+		Category   read.Texts `json:"category"`
+		Technology read.Texts `json:"technology"`
 	} `json:"properties"`
 
 	made *madeRule // once it is needed
 }
 
 type sarifInvocation struct {
-	Successful    *boolean            `json:"executionSuccessful"`
+	Successful    *read.Boolean       `json:"executionSuccessful"`
 	Start         sarifTime           `json:"startTimeUtc"`
 	End           sarifTime           `json:"endTimeUtc"`
 	Folder        sarifArtifact       `json:"workingDirectory"`
@@ -161,15 +164,15 @@ type sarifInvocation struct {
 }
 
 type sarifNotification struct {
-	Level     text            `json:"level"`
+	Level     read.Text       `json:"level"`
 	Message   sarifMessage    `json:"message"`
 	Locations []sarifLocation `json:"locations"`
 }
 
-type sarifTime text
+type sarifTime read.Text
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (t *sarifTime) UnmarshalJSON(b []byte) error { return (*text)(t).UnmarshalJSON(b) }
+func (t *sarifTime) UnmarshalJSON(b []byte) error { return (*read.Text)(t).UnmarshalJSON(b) }
 
 // time returns the time in UTC, or zero when it is none.
 func (t sarifTime) time() time.Time {

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // cleaner takes secrets out of what a report holds.
@@ -26,47 +27,47 @@ func (c cleaner) report(rep *redoubt.Report) {
 		c.vex(&rep.VEX[i])
 	}
 	for i := range rep.Refused {
-		clean(c.texts, maxName, &rep.Refused[i].Reason)
+		clean(c.texts, read.MaxName, &rep.Refused[i].Reason)
 	}
 	for i := range rep.Gaps {
 		clean(c.names, uncut, &rep.Gaps[i].What, &rep.Gaps[i].Rule)
 	}
-	clean(c.names, maxName, &rep.ToolVersion, &rep.Category, &rep.Commit)
-	cleanAll(c.names, maxName, rep.RulesRun)
+	clean(c.names, read.MaxName, &rep.ToolVersion, &rep.Category, &rep.Commit)
+	cleanAll(c.names, read.MaxName, rep.RulesRun)
 	cleanAll(c.names, uncut, rep.Searched, rep.Skipped)
 }
 
 func (c cleaner) vex(d *redoubt.VEXDocument) {
-	clean(c.names, maxName, &d.Author)
+	clean(c.names, read.MaxName, &d.Author)
 	for i := range d.Statements {
 		s := &d.Statements[i]
-		clean(c.texts, maxBlock, &s.Detail)
+		clean(c.texts, read.MaxBlock, &s.Detail)
 		if s.Own != nil {
-			clean(c.texts, maxBlock, &s.Own.Comment)
+			clean(c.texts, read.MaxBlock, &s.Own.Comment)
 		}
 	}
 }
 
 func (c cleaner) result(res *redoubt.Result) {
 	code := res.Code
-	clean(c.texts, maxBlock, &res.Message, &res.Code)
+	clean(c.texts, read.MaxBlock, &res.Message, &res.Code)
 	if res.Code != code {
 		c.redactor.hideHash(res)
 	}
 	clean(c.names, uncut, &res.Path)
-	clean(c.names, maxName, &res.MatchBasedID, &res.Fingerprint)
+	clean(c.names, read.MaxName, &res.MatchBasedID, &res.Fingerprint)
 	for i := range res.DataFlow {
 		clean(c.names, uncut, &res.DataFlow[i].Path)
-		clean(c.texts, maxBlock, &res.DataFlow[i].Content)
+		clean(c.texts, read.MaxBlock, &res.DataFlow[i].Content)
 	}
 	if res.Secret != nil {
-		clean(c.names, maxName, &res.Secret.Commit)
+		clean(c.names, read.MaxName, &res.Secret.Commit)
 	}
 	if d := res.Dependency; d != nil {
 		clean(c.names, uncut, &d.Lockfile)
-		clean(c.names, maxName, &d.Package, &d.Version, &d.Vulnerability, &d.Condition)
+		clean(c.names, read.MaxName, &d.Package, &d.Version, &d.Vulnerability, &d.Condition)
 		for i := range d.Fixes {
-			clean(c.names, maxName, &d.Fixes[i].Package, &d.Fixes[i].Version)
+			clean(c.names, read.MaxName, &d.Fixes[i].Package, &d.Fixes[i].Version)
 		}
 	}
 }
@@ -77,10 +78,10 @@ func (c cleaner) rule(rule *redoubt.Rule) {
 	}
 	c.rules[rule] = true
 	name := rule.Name
-	clean(c.names, maxBlock, &rule.Message)
-	clean(c.names, maxName, &rule.Name, &rule.Category, &rule.URL, &rule.SecretType)
+	clean(c.names, read.MaxBlock, &rule.Message)
+	clean(c.names, read.MaxName, &rule.Name, &rule.Category, &rule.URL, &rule.SecretType)
 	cleanAll(
-		c.names, maxName, rule.Subcategories, rule.VulnerabilityClasses, rule.CWE, rule.OWASP, rule.Technologies,
+		c.names, read.MaxName, rule.Subcategories, rule.VulnerabilityClasses, rule.CWE, rule.OWASP, rule.Technologies,
 		rule.Languages, rule.References, rule.Rulesets,
 	)
 	if rule.Name != name && rule.SecretType != "" {
@@ -99,7 +100,7 @@ func clean(r *strings.Replacer, limit int, fields ...*string) {
 		reached := len(*s) > limit-utf8.UTFMax
 		*s = joined(r.Replace(*s))
 		if reached {
-			*s = cut(*s, max(len(*s)-maxPiece, 0)) + redacted
+			*s = read.Cut(*s, max(len(*s)-maxPiece, 0)) + redacted
 		}
 	}
 }

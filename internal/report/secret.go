@@ -15,6 +15,8 @@ import (
 	"unicode"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // redacted stands where a secret was.
@@ -43,7 +45,7 @@ type redactor struct {
 	then     []func()               // what is left to do once secrets are gone
 	last     []func()               // what is left to do once all files are read
 	boms     boms
-	pip      *pipFiles // nil before the first
+	locks    lockfile.Upload // the lockfiles of the upload
 
 	keepLines bool // whether texts keep their number of lines
 }
@@ -58,7 +60,7 @@ func (r *redactor) take(raw string) redoubt.Digest {
 	raw = strings.TrimSpace(raw)
 	r.remember(raw)
 	for _, quoted := range literal.FindAllStringSubmatch(raw, -1) {
-		r.suspect(firstOf(quoted[1], quoted[2], quoted[3]))
+		r.suspect(cmp.Or(quoted[1], quoted[2], quoted[3]))
 	}
 	if isRedacted(raw) {
 		return redoubt.Digest{}
@@ -102,7 +104,7 @@ func (r *redactor) remember(raw string) {
 		return
 	}
 	for line := range strings.Lines(raw) {
-		if line = oneLine(line, len(line)); len(line) >= minSecretLine && !strings.HasPrefix(line, "-----") {
+		if line = read.OneLine(line, len(line)); len(line) >= minSecretLine && !strings.HasPrefix(line, "-----") {
 			for piece := range pieces(line) {
 				r.whole[piece] = true
 			}
@@ -113,10 +115,10 @@ func (r *redactor) remember(raw string) {
 // spellings are the ways in which texts, names, paths and refusals of a report
 // end up with a secret in them.
 func spellings(raw string) []string {
-	line := oneLine(raw, len(raw))
-	out := []string{raw, multiLine(raw, len(raw)), line}
+	line := read.OneLine(raw, len(raw))
+	out := []string{raw, read.MultiLine(raw, len(raw)), line}
 	if unescaped, err := url.PathUnescape(line); err == nil {
-		out = append(out, withoutControls(unescaped, ""))
+		out = append(out, read.WithoutControls(unescaped, ""))
 	}
 	for _, s := range slices.Clone(out[2:]) {
 		out = append(out, path.Clean(strings.ReplaceAll(s, `\`, "/")))
@@ -133,7 +135,7 @@ func spellings(raw string) []string {
 func pieces(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for len(s) > maxPiece {
-			piece := cut(s, maxPiece/2)
+			piece := read.Cut(s, maxPiece/2)
 			if !yield(piece) {
 				return
 			}
@@ -146,7 +148,7 @@ func pieces(s string) iter.Seq[string] {
 // suspect notes a part of a match that looks like the secret itself: longer
 // than most words, and with a digit or sign that words do not have.
 func (r *redactor) suspect(part string) {
-	part = oneLine(part, len(part))
+	part = read.OneLine(part, len(part))
 	if len(part) < minSecretPart || !strings.ContainsFunc(part, isUnlikeWords) || placeholder.MatchString(part) {
 		return
 	}

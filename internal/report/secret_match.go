@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // takeOf remembers a secret and says what identifies it: itself or, of
@@ -85,8 +86,8 @@ func (r *redactor) conceal(tool string, res *redoubt.Result, lines redoubt.Diges
 	match := &redoubt.SecretMatch{Validation: redoubt.NoValidator}
 	secret := res.Code
 	if tool == semgrepTool {
-		from := semgrepPlace{number(res.Location.Line), number(res.Location.Column)}
-		secret = region(res.Code, from, semgrepPlace{number(res.Location.EndLine), number(res.Location.EndColumn)})
+		from := semgrepPlace{read.Number(res.Location.Line), read.Number(res.Location.Column)}
+		secret = region(res.Code, from, semgrepPlace{read.Number(res.Location.EndLine), read.Number(res.Location.EndColumn)})
 	}
 	switch {
 	case tool == semgrepTool && strings.Contains(res.Code, redacted):
@@ -96,7 +97,7 @@ func (r *redactor) conceal(tool string, res *redoubt.Result, lines redoubt.Diges
 	default:
 		r.takeOf(tool, match, secret, lines)
 	}
-	res.Message = firstOf(res.Rule.Message, res.Rule.Name)
+	res.Message = cmp.Or(res.Rule.Message, res.Rule.Name)
 	hide(res, match)
 }
 

@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // ruleTraits are what a rule says of itself that may tell that it looks for
 // secrets (semantics §16).
 type ruleTraits struct {
 	name                       string
-	product                    text
-	category, technology, tags texts
+	product                    read.Text
+	category, technology, tags read.Texts
 }
 
 // isSecret tells whether a rule that no format calls a secrets rule is one

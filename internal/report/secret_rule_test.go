@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // TestWhichRulesLookForSecrets sorts rules of formats that do not tell.
@@ -39,11 +40,11 @@ func TestWhichRulesLookForSecrets(t *testing.T) {
 					t.Fatal(err)
 				}
 				reports := one.Reports(known)
-				checkReport(t, reports[0])
+				reporttest.Check(t, reports[0])
 				if got := reports[0].Results[0].Rule.IssueType; got != test.want {
 					t.Errorf("%s: the rule is one of %s, want %s", name, got, test.want)
 				}
-				if kept := strings.Contains(dump(reports), secret); kept != (test.want == redoubt.SAST) {
+				if kept := strings.Contains(reporttest.Dump(reports), secret); kept != (test.want == redoubt.SAST) {
 					t.Errorf("%s: the secret was kept: %v", name, kept)
 				}
 			}

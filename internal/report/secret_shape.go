@@ -1,7 +1,9 @@
 package report
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -59,7 +61,7 @@ const awsSecret = `(?i)secret_?access_?key["']?\s*[=:]\s*["']?([0-9a-z/+]{40})\b
 
 func compileShapes(of map[string]string) []shape {
 	out := make([]shape, 0, len(of))
-	for _, mark := range sortedKeys(of) {
+	for _, mark := range slices.Sorted(maps.Keys(of)) {
 		out = append(out, shape{mark, regexp.MustCompile(of[mark])})
 	}
 	return out

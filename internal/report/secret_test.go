@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // TestNoSecretSurvives puts a secret wherever a report of a secrets scanner may
@@ -41,7 +43,7 @@ func assertGone(t *testing.T, rt *rapid.T, name, file, secret string) {
 	}
 	found := 0
 	for _, r := range reports {
-		checkReport(t, r)
+		reporttest.Check(t, r)
 		for _, res := range r.Results {
 			if res.Secret != nil {
 				found++
@@ -54,13 +56,13 @@ func assertGone(t *testing.T, rt *rapid.T, name, file, secret string) {
 	if found == 0 {
 		rt.Fatalf("no secret was found in %s", file)
 	}
-	needles := []string{secret, multiLine(secret, maxBlock), oneLine(secret, maxBlock)}
+	needles := []string{secret, read.MultiLine(secret, read.MaxBlock), read.OneLine(secret, read.MaxBlock)}
 	for line := range strings.SplitSeq(secret, "\n") {
 		if len(line) >= minSecretLine && !strings.HasPrefix(line, "-----") {
 			needles = append(needles, line)
 		}
 	}
-	eachString(reflect.ValueOf(reports), func(s string) {
+	reporttest.EachString(reflect.ValueOf(reports), func(s string) {
 		for _, needle := range needles {
 			if strings.Contains(s, needle) {
 				rt.Fatalf("%q holds the secret %q", s, needle)
@@ -82,19 +84,19 @@ func TestNoSecretSurvivesACut(t *testing.T) {
 				{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":%[4]q}}}]}]},
 				{"tool":{"driver":{"name":"bandit"}},"results":[
 				{"ruleId":%[2]q,"message":{"text":%[5]q,"arguments":[%[3]q]},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a"},"region":{"snippet":{"text":%[3]q}}}}],"fingerprints":{"a":%[2]q}}]}]}`,
-				secret, fill(maxName), fill(maxBlock), "../"+fill(maxName-20), strings.Repeat("[a](1)", 10)+"{0}"),
+				secret, fill(read.MaxName), fill(read.MaxBlock), "../"+fill(read.MaxName-20), strings.Repeat("[a](1)", 10)+"{0}"),
 			fmt.Sprintf(`{"skipped_rules":[],"version":"1","results":[
 				{"check_id":"s","path":"a","start":{"line":1,"col":1},"end":{"line":1,"col":%[4]d},"extra":{"lines":%[1]q,"metadata":{"product":"secrets"}}},
 				{"check_id":%[2]q,"path":"a","extra":{"message":%[3]q,"lines":%[3]q,"fingerprint":%[2]q,"metadata":{"cwe":[%[2]q]},
 				 "dataflow_trace":{"intermediate_vars":[{"location":{"path":"a"},"content":%[3]q}]}}}]}`,
-				secret, fill(maxName), fill(maxBlock), len(secret)+1),
+				secret, fill(read.MaxName), fill(read.MaxBlock), len(secret)+1),
 		}
 		for _, file := range reports {
 			got, err := Read(strings.NewReader(file), Options{Name: "x", Key: testKey})
 			if err != nil {
 				rt.Fatal(err)
 			}
-			eachString(reflect.ValueOf(got), func(s string) {
+			reporttest.EachString(reflect.ValueOf(got), func(s string) {
 				for i := range len(secret) - minSecretPart {
 					if part := secret[i : i+minSecretPart]; strings.Contains(s, part) {
 						rt.Fatalf("…%q holds %q of the secret", s[max(len(s)-200, 0):], part)
@@ -212,11 +214,11 @@ func TestCommonWordsStay(t *testing.T) {
 }
 
 func TestLinks(t *testing.T) {
-	for address, want := range map[text]string{
+	for address, want := range map[read.Text]string{
 		"https://example.com/r?x=1#y": "https://example.com/r?x=1#y", " http://h ": "http://h", "javascript:alert(1)": "", "java\nscript://h/%0aalert(1)": "",
 		"data:text/html,x": "", "//h/x": "", "/x": "", "https:": "", "https://h\x00/": "https://h/", "%": "", "": "",
 	} {
-		if got := address.link(); got != want {
+		if got := address.Link(); got != want {
 			t.Errorf("link(%q) = %q, want %q", address, got, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 // shaped makes credentials of known shapes out of random bytes. They are put
@@ -57,8 +58,8 @@ func TestCredentialsOfKnownShapesAreBlanked(t *testing.T) {
 				if got != before+redacted+after {
 					rt.Fatalf("%q became %q", before+secret+after, got)
 				}
-				rep := read(t, "x.json", semgrepWithLine("any.rule", "", secret))
-				if res := rep[0].Results[0]; strings.Contains(dump(rep), secret) != (name == "Slack, webhook") || res.Rule.IssueType != redoubt.SAST {
+				rep := readText(t, "x.json", semgrepWithLine("any.rule", "", secret))
+				if res := rep[0].Results[0]; strings.Contains(reporttest.Dump(rep), secret) != (name == "Slack, webhook") || res.Rule.IssueType != redoubt.SAST {
 					rt.Fatalf("a finding of %s is %+v", res.Rule.IssueType, res)
 				}
 			})
@@ -176,7 +177,7 @@ func TestRulesAboutSecretsInCodeQuoteNone(t *testing.T) {
 		"python.jwt.security.jwt-hardcode.jwt-python-hardcoded-secret": "found 'letmein'", "G101": "Potential hardcoded credentials: 'letmein'", "x.hard-coded-token": "m",
 	} {
 		rep := readOne(t, "x", file(rule, message))
-		if text := dump([]*redoubt.Report{rep}); strings.Contains(text, "letmein") {
+		if text := reporttest.Dump([]*redoubt.Report{rep}); strings.Contains(text, "letmein") {
 			t.Errorf("%s keeps it: %s", rule, text)
 		}
 		if rep.Results[0].Rule.IssueType != redoubt.SAST || rep.Results[0].CodeHash != "" || rep.Results[0].CodeKey == (redoubt.Digest{}) {

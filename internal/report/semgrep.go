@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // semgrep reads the JSON of semgrep and opengrep, which are one tool to us
@@ -39,7 +40,7 @@ type semgrep struct {
 func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 	s := &semgrep{
 		walker:  in.walker(),
-		rep:     &redoubt.Report{Tool: "semgrep", Category: text(o.Category).name()},
+		rep:     &redoubt.Report{Tool: "semgrep", Category: read.Text(o.Category).Name()},
 		secrets: o.secrets,
 		rules:   map[string]*semgrepRule{},
 
@@ -64,9 +65,9 @@ func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 func (s *semgrep) member(name string) error {
 	switch name {
 	case "version":
-		var v text
+		var v read.Text
 		_, err := s.decode(name, &v)
-		s.rep.ToolVersion = v.name()
+		s.rep.ToolVersion = v.Name()
 		return err
 	case "results":
 		s.results = true
@@ -86,8 +87,8 @@ func (s *semgrep) member(name string) error {
 // finish says what only the whole report tells.
 func (s *semgrep) finish() {
 	rep := s.rep
-	rep.Skipped = distinct(rep.Skipped)
-	rep.Searched = minus(distinct(rep.Searched), rep.Skipped)
+	rep.Skipped = read.Distinct(rep.Skipped)
+	rep.Searched = minus(read.Distinct(rep.Searched), rep.Skipped)
 	for _, r := range rep.Rules {
 		rep.Products = rep.Products.With(r.IssueType)
 	}
@@ -99,12 +100,12 @@ func (s *semgrep) finish() {
 
 // semgrepError is one of errors. Spans stand in for a path in older versions.
 type semgrepError struct {
-	Level text  `json:"level"`
-	Type  texts `json:"type"` // a word, or a list of a word and what it is about
-	Rule  text  `json:"rule_id"`
-	Path  text  `json:"path"`
+	Level read.Text  `json:"level"`
+	Type  read.Texts `json:"type"` // a word, or a list of a word and what it is about
+	Rule  read.Text  `json:"rule_id"`
+	Path  read.Text  `json:"path"`
 	Spans []struct {
-		File text `json:"file"`
+		File read.Text `json:"file"`
 	} `json:"spans"`
 }
 
@@ -122,7 +123,7 @@ func (s *semgrep) failure(item string) error {
 		s.rep.Failed = true
 	}
 	if e.Path == "" && e.Rule != "" {
-		s.rep.Gaps = append(s.rep.Gaps, redoubt.ScanGap{Kind: redoubt.GapRule, What: e.Rule.name(), Why: reasonWord(e.Type.first())})
+		s.rep.Gaps = append(s.rep.Gaps, redoubt.ScanGap{Kind: redoubt.GapRule, What: e.Rule.Name(), Why: reasonWord(e.Type.First())})
 	}
 	return nil
 }
@@ -130,12 +131,12 @@ func (s *semgrep) failure(item string) error {
 // gap says why a file was not looked at. The message stays behind: it may quote
 // code.
 func (e *semgrepError) gap() redoubt.ScanGap {
-	why := reasonWord(e.Type.first())
+	why := reasonWord(e.Type.First())
 	kind := redoubt.GapFailed
 	if strings.Contains(strings.ToLower(why), "timeout") || strings.Contains(strings.ToLower(why), "memory") {
 		kind = redoubt.GapTimeout
 	}
-	return redoubt.ScanGap{Kind: kind, Rule: e.Rule.name(), Why: why}
+	return redoubt.ScanGap{Kind: kind, Rule: e.Rule.Name(), Why: why}
 }
 
 // maxReason is the longest word for a reason, in bytes.
@@ -165,8 +166,8 @@ func (s *semgrep) paths(name string) error {
 	case "skipped":
 		return s.array("paths.skipped", func(item string) error {
 			var skipped struct {
-				Path   text `json:"path"`
-				Reason text `json:"reason"`
+				Path   read.Text `json:"path"`
+				Reason read.Text `json:"reason"`
 			}
 			_, err := s.decode(item, &skipped)
 			s.skipped(string(skipped.Path), redoubt.ScanGap{Kind: redoubt.GapPath, Why: reasonWord(string(skipped.Reason))})
@@ -205,8 +206,8 @@ func seconds(s float64) time.Duration {
 // subproject notes lockfiles. One that was not resolved was not searched.
 func (s *semgrep) subproject(item string) error {
 	var p struct {
-		Sources  texts   `json:"dependency_sources"`
-		Resolved boolean `json:"resolved"`
+		Sources  read.Texts   `json:"dependency_sources"`
+		Resolved read.Boolean `json:"resolved"`
 	}
 	if _, err := s.decode(item, &p); err != nil {
 		return err
@@ -223,7 +224,7 @@ func (s *semgrep) subproject(item string) error {
 
 // refuse notes an item that could not be taken.
 func (s *semgrep) refuse(item, format string, args ...any) {
-	s.rep.Refused = append(s.rep.Refused, redoubt.Refusal{Item: item, Reason: cut(fmt.Sprintf(format, args...), maxName)})
+	s.rep.Refused = append(s.rep.Refused, redoubt.Refusal{Item: item, Reason: read.Cut(fmt.Sprintf(format, args...), read.MaxName)})
 }
 
 // minus returns the list without those in another one.

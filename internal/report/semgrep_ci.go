@@ -1,11 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // ReadCIResults reads what `semgrep ci` posts as its results: its own finding
@@ -60,7 +65,7 @@ func ReadCICompletion(r io.Reader, o Options) (*CICompletion, error) {
 	if err := c.document(c.completion); err != nil {
 		return nil, fileError(o, -1, err)
 	}
-	c.done.Unresolved, c.done.Unread = distinct(c.done.Unresolved), distinct(c.done.Unread)
+	c.done.Unresolved, c.done.Unread = read.Distinct(c.done.Unresolved), read.Distinct(c.done.Unread)
 	return &c.done, nil
 }
 
@@ -112,7 +117,7 @@ func (c *ci) results(name string) error {
 	case "dependencies": // of older versions; others tell of them at the end
 		return c.object(name, c.lockfile)
 	case "rule_ids":
-		return c.strings(name, func(rule string) { c.rep.RulesRun = append(c.rep.RulesRun, text(rule).name()) })
+		return c.strings(name, func(rule string) { c.rep.RulesRun = append(c.rep.RulesRun, read.Text(rule).Name()) })
 	}
 	return c.skip(name)
 }
@@ -127,18 +132,18 @@ func (c *ci) stillThere(skipped []string) []string {
 
 // ciFinding is one of findings and ignores.
 type ciFinding struct {
-	CheckID      text   `json:"check_id"`
-	Path         text   `json:"path"`
-	Line         number `json:"line"`
-	Column       number `json:"column"`
-	EndLine      number `json:"end_line"`
-	EndColumn    number `json:"end_column"`
-	Severity     number `json:"severity"`
-	SyntacticID  text   `json:"syntactic_id"`
-	MatchBasedID text   `json:"match_based_id"`
+	CheckID      read.Text   `json:"check_id"`
+	Path         read.Text   `json:"path"`
+	Line         read.Number `json:"line"`
+	Column       read.Number `json:"column"`
+	EndLine      read.Number `json:"end_line"`
+	EndColumn    read.Number `json:"end_column"`
+	Severity     read.Number `json:"severity"`
+	SyntacticID  read.Text   `json:"syntactic_id"`
+	MatchBasedID read.Text   `json:"match_based_id"`
 	Hashes       struct {
-		Code    text `json:"code_hash"`
-		Pattern text `json:"pattern_hash"`
+		Code    read.Text `json:"code_hash"`
+		Pattern read.Text `json:"pattern_hash"`
 	} `json:"hashes"`
 	Metadata json.RawMessage `json:"metadata"`
 	semgrepCIExtra
@@ -146,18 +151,18 @@ type ciFinding struct {
 
 // semgrepCIExtra are the members that a report has in extra.
 type semgrepCIExtra struct {
-	Message    text            `json:"message"`
+	Message    read.Text       `json:"message"`
 	SCA        *semgrepSCA     `json:"sca_info"`
-	Validation text            `json:"validation_state"`
+	Validation read.Text       `json:"validation_state"`
 	Trace      *semgrepTrace   `json:"dataflow_trace"`
 	Engine     json.RawMessage `json:"engine_kind"`
 	Historical *struct {
-		Commit text `json:"git_commit"`
+		Commit read.Text `json:"git_commit"`
 	} `json:"historical_info"`
 }
 
 // ciSeverities spell the numbers of severity.
-var ciSeverities = []text{"INFO", "WARNING", "ERROR", "CRITICAL"}
+var ciSeverities = []read.Text{"INFO", "WARNING", "ERROR", "CRITICAL"}
 
 // result is the finding as a report would tell it.
 func (f *ciFinding) result(muted bool) *semgrepResult {
@@ -168,7 +173,7 @@ func (f *ciFinding) result(muted bool) *semgrepResult {
 	return &semgrepResult{
 		CheckID: f.CheckID, Path: f.Path, Start: semgrepPlace{f.Line, f.Column}, End: semgrepPlace{f.EndLine, f.EndColumn},
 		Extra: &semgrepExtra{
-			Message: f.Message, Severity: severity, Metadata: f.Metadata, Fingerprint: f.MatchBasedID, Ignored: boolean(muted),
+			Message: f.Message, Severity: severity, Metadata: f.Metadata, Fingerprint: f.MatchBasedID, Ignored: read.Boolean(muted),
 			SCA: f.SCA, Validation: f.Validation, Trace: f.Trace, Engine: f.Engine, Historical: f.Historical,
 		},
 	}
@@ -180,15 +185,15 @@ func (c *ci) finding(item string, muted bool) error {
 	if err != nil {
 		return err
 	}
-	if f.CheckID.name() == "" {
-		c.refuse(item, "a finding needs check_id and path; %s", firstOf(misfit, "one of them is missing"))
+	if f.CheckID.Name() == "" {
+		c.refuse(item, "a finding needs check_id and path; %s", cmp.Or(misfit, "one of them is missing"))
 		return nil
 	}
 	res := c.resultOf(item, f.result(muted))
 	if res == nil {
 		return nil
 	}
-	res.SyntacticID, res.CodeHash, res.PatternHash = f.SyntacticID.name(), f.Hashes.Code.name(), f.Hashes.Pattern.name()
+	res.SyntacticID, res.CodeHash, res.PatternHash = f.SyntacticID.Name(), f.Hashes.Code.Name(), f.Hashes.Pattern.Name()
 	if res.Secret != nil {
 		res.Secret.Hash = c.secrets.keyedCode(redoubt.CodeDigest(res.CodeHash))
 		hide(res, res.Secret)
@@ -200,12 +205,12 @@ func (c *ci) finding(item string, muted bool) error {
 func (c *ci) completion(name string) error {
 	switch name {
 	case "exit_code":
-		var code number
+		var code read.Number
 		_, err := c.decode(name, &code)
 		c.done.ExitCode = int(code)
 		return err
 	case "final_attempt":
-		var final boolean
+		var final read.Boolean
 		_, err := c.decode(name, &final)
 		c.done.FinalAttempt = bool(final)
 		return err
@@ -242,11 +247,11 @@ func (c *ci) stats(name string) error {
 func (c *ci) subproject(item string) error {
 	var p struct {
 		Sources []struct {
-			Kind texts `json:"kind"`
-			Path text  `json:"path"`
+			Kind read.Texts `json:"kind"`
+			Path read.Text  `json:"path"`
 		} `json:"dependency_sources"`
 		Resolved json.RawMessage `json:"resolved_stats"`
-		Reason   text            `json:"unresolved_reason"`
+		Reason   read.Text       `json:"unresolved_reason"`
 	}
 	if _, err := c.decode(item, &p); err != nil || len(p.Resolved) > 0 && string(p.Resolved) != "null" {
 		return err
@@ -256,7 +261,7 @@ func (c *ci) subproject(item string) error {
 		path, err := c.checkout.path(string(source.Path))
 		switch {
 		case err != nil: // outside of the repository
-		case source.Kind.first() == "Lockfile":
+		case source.Kind.First() == "Lockfile":
 			lockfiles = append(lockfiles, path)
 		default:
 			manifests = append(manifests, path)
@@ -274,12 +279,12 @@ func (c *ci) subproject(item string) error {
 
 // ciDependency is one of a lockfile's dependencies.
 type ciDependency struct {
-	Package      text             `json:"package"`
-	Version      text             `json:"version"`
-	Ecosystem    text             `json:"ecosystem"`
-	Transitivity text             `json:"transitivity"`
-	Line         number           `json:"line_number"`
-	Hashes       map[string]texts `json:"allowed_hashes"`
+	Package      read.Text             `json:"package"`
+	Version      read.Text             `json:"version"`
+	Ecosystem    read.Text             `json:"ecosystem"`
+	Transitivity read.Text             `json:"transitivity"`
+	Line         read.Number           `json:"line_number"`
+	Hashes       map[string]read.Texts `json:"allowed_hashes"`
 }
 
 // lockfile reads the dependencies under a lockfile's path.
@@ -288,7 +293,7 @@ func (c *ci) lockfile(name string) error {
 	if err != nil {
 		return c.skip(name)
 	}
-	inventory := redoubt.Inventory{Lockfile: path, Dependencies: []redoubt.Dependency{}, UnknownPackages: untold(path)}
+	inventory := redoubt.Inventory{Lockfile: path, Dependencies: []redoubt.Dependency{}, UnknownPackages: lockfile.UnknownPackages(path)}
 	err = c.array("dependencies."+name, func(item string) error {
 		var d ciDependency
 		if _, err := c.decode(item, &d); err != nil {
@@ -303,13 +308,13 @@ func (c *ci) lockfile(name string) error {
 
 func (d *ciDependency) dependency() redoubt.Dependency {
 	out := redoubt.Dependency{
-		Ecosystem: d.Ecosystem.name(), Name: d.Package.name(), Version: d.Version.name(), Line: int(d.Line), Licenses: []string{},
+		Ecosystem: d.Ecosystem.Name(), Name: d.Package.Name(), Version: d.Version.Name(), Line: int(d.Line), Licenses: []string{},
 	}
-	out.PURL = purlOf(out.Ecosystem, out.Name, out.Version)
+	out.PURL = purl.Of(out.Ecosystem, out.Name, out.Version)
 	out.Transitivity, _ = redoubt.ParseTransitivity(string(d.Transitivity))
-	for _, algorithm := range sortedKeys(d.Hashes) {
-		for _, hex := range d.Hashes[algorithm].names() {
-			out.Hashes = append(out.Hashes, redoubt.Hash{Algorithm: hashName(algorithm), Hex: hex})
+	for _, algorithm := range slices.Sorted(maps.Keys(d.Hashes)) {
+		for _, hex := range d.Hashes[algorithm].Names() {
+			out.Hashes = append(out.Hashes, redoubt.Hash{Algorithm: read.HashName(algorithm), Hex: hex})
 		}
 	}
 	return out

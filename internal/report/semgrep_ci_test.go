@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
 
 const ciResults = `{"token":"ghp_never_kept","findings":[
@@ -23,7 +24,7 @@ const ciResults = `{"token":"ghp_never_kept","findings":[
 
 func TestReadCIResults(t *testing.T) {
 	rep := readCI(t, ciResults, testKey)
-	checkReport(t, rep)
+	reporttest.Check(t, rep)
 	if diff := cmp.Diff([][]string{{"a.py", "b.py"}, {"c.py"}, {"r", "k"}}, [][]string{rep.Searched, rep.Skipped, rep.RulesRun}); diff != "" {
 		t.Errorf("searched, skipped, rules (-want +got):\n%s", diff)
 	}
@@ -130,7 +131,7 @@ func FuzzReadCI(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o := Options{Name: "results", Key: testKey, Limits: small}
 		if reading, err := ReadCIResults(bytes.NewReader(data), o); err == nil {
-			checkReport(t, reading.Reports(nil)[0])
+			reporttest.Check(t, reading.Reports(nil)[0])
 		}
 		if done, err := ReadCICompletion(bytes.NewReader(data), o); err == nil && done.Inventories == nil {
 			t.Error("a completion without inventories: nil means that it looked for none")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // codeOmitted stands for code that the scanner was told to keep to itself.
@@ -18,11 +19,11 @@ type semgrepTrace struct {
 
 type semgrepVar struct {
 	Location semgrepLocation `json:"location"`
-	Content  text            `json:"content"`
+	Content  read.Text       `json:"content"`
 }
 
 type semgrepLocation struct {
-	Path  text         `json:"path"`
+	Path  read.Text    `json:"path"`
 	Start semgrepPlace `json:"start"`
 }
 
@@ -51,22 +52,22 @@ const maxCalls = 20
 // ["CliCall", [[location, code], [variables], call]].
 func (f *flow) call(raw json.RawMessage, depth int) {
 	var variant []json.RawMessage
-	loosely(raw, &variant)
+	read.Loosely(raw, &variant)
 	if len(variant) != 2 || depth > maxCalls {
 		return
 	}
-	var kind text
+	var kind read.Text
 	var args []json.RawMessage
-	loosely(variant[0], &kind)
-	loosely(variant[1], &args)
+	read.Loosely(variant[0], &kind)
+	read.Loosely(variant[1], &args)
 	switch {
 	case kind == "CliLoc" && len(args) == 2:
 		f.place(args)
 	case kind == "CliCall" && len(args) == 3:
 		var place []json.RawMessage
 		var vars []semgrepVar
-		loosely(args[0], &place)
-		loosely(args[1], &vars)
+		read.Loosely(args[0], &place)
+		read.Loosely(args[1], &vars)
 		f.place(place)
 		f.vars(vars)
 		f.call(args[2], depth+1)
@@ -79,8 +80,8 @@ func (f *flow) place(pair []json.RawMessage) {
 		return
 	}
 	var v semgrepVar
-	loosely(pair[0], &v.Location)
-	loosely(pair[1], &v.Content)
+	read.Loosely(pair[0], &v.Location)
+	read.Loosely(pair[1], &v.Content)
 	f.add(v)
 }
 
@@ -92,10 +93,10 @@ func (f *flow) vars(vars []semgrepVar) {
 
 func (f *flow) add(v semgrepVar) {
 	path, err := f.checkout.path(string(v.Location.Path))
-	if err != nil || len(f.steps) >= maxList {
+	if err != nil || len(f.steps) >= read.MaxList {
 		return
 	}
-	content := v.Content.block()
+	content := v.Content.Block()
 	if content == codeOmitted || content == requiresLogin {
 		content = ""
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // semgrepMatch is what the ids of a result are made of.
@@ -63,7 +64,7 @@ func metavars(raw json.RawMessage) (out []metavar) {
 			return out
 		}
 		var value struct {
-			Content text `json:"abstract_content"`
+			Content read.Text `json:"abstract_content"`
 		}
 		if err := dec.Decode(&value); err != nil {
 			return out

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // requiresLogin stands for fingerprints and code where nobody was logged in.
@@ -12,30 +14,30 @@ const requiresLogin = "requires login"
 
 // semgrepResult is one of results.
 type semgrepResult struct {
-	CheckID text          `json:"check_id"`
-	Path    text          `json:"path"`
+	CheckID read.Text     `json:"check_id"`
+	Path    read.Text     `json:"path"`
 	Start   semgrepPlace  `json:"start"`
 	End     semgrepPlace  `json:"end"`
 	Extra   *semgrepExtra `json:"extra"`
 }
 
 type semgrepPlace struct {
-	Line number `json:"line"`
-	Col  number `json:"col"`
+	Line read.Number `json:"line"`
+	Col  read.Number `json:"col"`
 }
 
 type semgrepExtra struct {
-	Message     text            `json:"message"`
-	Severity    text            `json:"severity"`
+	Message     read.Text       `json:"message"`
+	Severity    read.Text       `json:"severity"`
 	Metadata    json.RawMessage `json:"metadata"`
 	Metavars    json.RawMessage `json:"metavars"`
-	Fingerprint text            `json:"fingerprint"`
-	Lines       text            `json:"lines"`
-	Ignored     boolean         `json:"is_ignored"`
+	Fingerprint read.Text       `json:"fingerprint"`
+	Lines       read.Text       `json:"lines"`
+	Ignored     read.Boolean    `json:"is_ignored"`
 	SCA         *semgrepSCA     `json:"sca_info"`
-	Validation  text            `json:"validation_state"`
+	Validation  read.Text       `json:"validation_state"`
 	Historical  *struct {
-		Commit text `json:"git_commit"`
+		Commit read.Text `json:"git_commit"`
 	} `json:"historical_info"`
 	Trace  *semgrepTrace   `json:"dataflow_trace"`
 	Engine json.RawMessage `json:"engine_kind"`
@@ -47,8 +49,8 @@ func (s *semgrep) result(item string) error {
 	if err != nil {
 		return err
 	}
-	if m.CheckID.name() == "" || m.Extra == nil {
-		s.refuse(item, "a result needs check_id, path and extra; %s", firstOf(misfit, "one of them is missing"))
+	if m.CheckID.Name() == "" || m.Extra == nil {
+		s.refuse(item, "a result needs check_id, path and extra; %s", cmp.Or(misfit, "one of them is missing"))
 		return nil
 	}
 	if res := s.resultOf(item, &m); res != nil {
@@ -72,13 +74,13 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *redoubt.Result {
 		Location: redoubt.Location{
 			Line: int(m.Start.Line), Column: int(m.Start.Col), EndLine: int(m.End.Line), EndColumn: int(m.End.Col),
 		},
-		Message:      m.Extra.Message.block(),
-		MatchBasedID: unlessGated(m.Extra.Fingerprint).name(),
+		Message:      m.Extra.Message.Block(),
+		MatchBasedID: unlessGated(m.Extra.Fingerprint).Name(),
 		Severity:     rule.Severity, Confidence: rule.Confidence,
 		Muted: bool(m.Extra.Ignored),
 	}
 	if lines := string(unlessGated(m.Extra.Lines)); lines != "" {
-		res.Code = multiLine(lines, maxBlock)
+		res.Code = read.MultiLine(lines, read.MaxBlock)
 		res.CodeHash = codeHash(syntacticContext(lines))
 	}
 	switch rule.IssueType {
@@ -93,7 +95,7 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *redoubt.Result {
 	return &res
 }
 
-func unlessGated(t text) text {
+func unlessGated(t read.Text) read.Text {
 	if t == requiresLogin {
 		return ""
 	}
@@ -108,15 +110,15 @@ func (s *semgrep) secret(m *semgrepResult, rule *semgrepRule, res *redoubt.Resul
 		match.Validation = v
 	}
 	if m.Extra.Historical != nil {
-		match.Commit = m.Extra.Historical.Commit.name()
+		match.Commit = m.Extra.Historical.Commit.Name()
 	}
 	if lines := string(unlessGated(m.Extra.Lines)); lines != "" {
 		s.secrets.takeOf(s.rep.Tool, match, region(lines, m.Start, m.End), redoubt.CodeDigest(res.CodeHash))
 	}
 	var metavars map[string]struct {
-		Content text `json:"abstract_content"`
+		Content read.Text `json:"abstract_content"`
 	}
-	loosely(m.Extra.Metavars, &metavars)
+	read.Loosely(m.Extra.Metavars, &metavars)
 	for _, v := range metavars {
 		s.secrets.suspect(string(v.Content))
 	}

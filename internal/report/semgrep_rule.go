@@ -2,46 +2,49 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // semgrepMetadata is what a rule says of itself, in each of its results.
 type semgrepMetadata struct {
-	Product          text  `json:"product"`
-	Category         texts `json:"category"`
-	Subcategory      texts `json:"subcategory"`
-	Confidence       text  `json:"confidence"`
-	CWE              texts `json:"cwe"`
-	OWASP            texts `json:"owasp"`
-	Technology       texts `json:"technology"`
-	Class            texts `json:"vulnerability_class"`
-	Tags             texts `json:"tags"`
-	References       texts `json:"references"`
-	Rulesets         texts `json:"rulesets"`
-	Ruleset          texts `json:"semgrep.ruleset"`
-	Source           text  `json:"source"`
-	Shortlink        text  `json:"shortlink"`
-	SecretType       text  `json:"secret_type"`
-	SCAKind          text  `json:"sca-kind"`
-	SCASeverity      text  `json:"sca-severity"`
-	SCAFixes         fixes `json:"sca-fix-versions"`
-	SCAVulnerability text  `json:"sca-vuln-database-identifier"`
+	Product          read.Text  `json:"product"`
+	Category         read.Texts `json:"category"`
+	Subcategory      read.Texts `json:"subcategory"`
+	Confidence       read.Text  `json:"confidence"`
+	CWE              read.Texts `json:"cwe"`
+	OWASP            read.Texts `json:"owasp"`
+	Technology       read.Texts `json:"technology"`
+	Class            read.Texts `json:"vulnerability_class"`
+	Tags             read.Texts `json:"tags"`
+	References       read.Texts `json:"references"`
+	Rulesets         read.Texts `json:"rulesets"`
+	Ruleset          read.Texts `json:"semgrep.ruleset"`
+	Source           read.Text  `json:"source"`
+	Shortlink        read.Text  `json:"shortlink"`
+	SecretType       read.Text  `json:"secret_type"`
+	SCAKind          read.Text  `json:"sca-kind"`
+	SCASeverity      read.Text  `json:"sca-severity"`
+	SCAFixes         fixes      `json:"sca-fix-versions"`
+	SCAVulnerability read.Text  `json:"sca-vuln-database-identifier"`
 
-	Actions           *texts          `json:"dev.semgrep.actions"` // nil when absent, which blocks
-	ValidationActions map[string]text `json:"dev.semgrep.validation_state.actions"`
+	Actions           *read.Texts          `json:"dev.semgrep.actions"` // nil when absent, which blocks
+	ValidationActions map[string]read.Text `json:"dev.semgrep.validation_state.actions"`
 	Dev               struct {
 		Rule struct {
-			Origin    text `json:"origin"`
-			URL       text `json:"url"`
-			Shortlink text `json:"shortlink"`
-			Name      text `json:"rule_name"`
+			Origin    read.Text `json:"origin"`
+			URL       read.Text `json:"url"`
+			Shortlink read.Text `json:"shortlink"`
+			Name      read.Text `json:"rule_name"`
 		} `json:"rule"`
-		Source text `json:"src"`
+		Source read.Text `json:"src"`
 	} `json:"semgrep.dev"`
 }
 
@@ -51,12 +54,12 @@ type fixes []redoubt.Fix
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (f *fixes) UnmarshalJSON(b []byte) error {
-	var list []map[string]texts
-	loosely(b, &list)
-	for _, entry := range list[:min(len(list), maxList)] {
-		for _, name := range sortedKeys(entry) {
+	var list []map[string]read.Texts
+	read.Loosely(b, &list)
+	for _, entry := range list[:min(len(list), read.MaxList)] {
+		for _, name := range slices.Sorted(maps.Keys(entry)) {
 			for _, version := range entry[name] {
-				*f = append(*f, redoubt.Fix{Package: text(name).name(), Version: text(version).name()})
+				*f = append(*f, redoubt.Fix{Package: read.Text(name).Name(), Version: read.Text(version).Name()})
 			}
 		}
 	}
@@ -97,8 +100,8 @@ func (s *semgrep) rule(m *semgrepResult) *semgrepRule {
 		return known
 	}
 	rule := &semgrepRule{}
-	loosely(m.Extra.Metadata, &rule.meta)
-	rule.Rule = rule.meta.rule(m.CheckID.name(), m.Extra.Severity, m.Extra.SCA != nil)
+	read.Loosely(m.Extra.Metadata, &rule.meta)
+	rule.Rule = rule.meta.rule(m.CheckID.Name(), m.Extra.Severity, m.Extra.SCA != nil)
 	if rule.meta.Product != "" {
 		s.secrets.declared[rule.Rule] = true
 	}
@@ -109,29 +112,29 @@ func (s *semgrep) rule(m *semgrepResult) *semgrepRule {
 }
 
 // rule returns the rule without its message: results hold only expanded ones.
-func (md *semgrepMetadata) rule(name string, severity text, isSCA bool) *redoubt.Rule {
+func (md *semgrepMetadata) rule(name string, severity read.Text, isSCA bool) *redoubt.Rule {
 	words := ruleTraits{name, md.Product, md.Category, md.Technology, md.Tags}
 	r := &redoubt.Rule{
 		Name:      name,
 		IssueType: redoubt.SAST,
-		Severity:  firstOf(severityOf(string(severity)), redoubt.SeverityMedium),
+		Severity:  cmp.Or(severityOf(string(severity)), redoubt.SeverityMedium),
 		// The contract has no word for a confidence not told (semantics §2).
-		Confidence:           firstOf(confidenceOf(string(md.Confidence)), redoubt.ConfidenceMedium),
-		Category:             text(md.Category.first()).name(),
-		Subcategories:        md.Subcategory.names(),
-		VulnerabilityClasses: md.Class.names(),
-		CWE:                  md.CWE.names(),
-		OWASP:                md.OWASP.names(),
-		Technologies:         md.Technology.names(),
-		References:           md.References.names(),
-		Rulesets:             append(md.Ruleset, md.Rulesets...).names(),
-		URL:                  firstOf(md.Dev.Rule.URL.link(), md.Source.link(), md.Dev.Rule.Shortlink.link(), md.Shortlink.link()),
+		Confidence:           cmp.Or(confidenceOf(string(md.Confidence)), redoubt.ConfidenceMedium),
+		Category:             read.Text(md.Category.First()).Name(),
+		Subcategories:        md.Subcategory.Names(),
+		VulnerabilityClasses: md.Class.Names(),
+		CWE:                  md.CWE.Names(),
+		OWASP:                md.OWASP.Names(),
+		Technologies:         md.Technology.Names(),
+		References:           md.References.Names(),
+		Rulesets:             append(md.Ruleset, md.Rulesets...).Names(),
+		URL:                  cmp.Or(md.Dev.Rule.URL.Link(), md.Source.Link(), md.Dev.Rule.Shortlink.Link(), md.Shortlink.Link()),
 		Origin:               originOf(string(md.Dev.Rule.Origin)),
 		Mode:                 md.mode(),
 	}
 	switch {
 	case isSCA: // its findings are as bad as the package (semantics §4)
-		r.IssueType, r.Severity = redoubt.SCA, firstOf(severityOf(string(md.SCASeverity)), r.Severity)
+		r.IssueType, r.Severity = redoubt.SCA, cmp.Or(severityOf(string(md.SCASeverity)), r.Severity)
 	case words.isSecret():
 		r.IssueType = redoubt.Secrets
 		r.SecretType = md.secretType()
@@ -156,11 +159,11 @@ func (md *semgrepMetadata) mode() redoubt.PolicyMode {
 // just "secrets".
 func (md *semgrepMetadata) secretType() string {
 	if md.SecretType != "" {
-		return md.SecretType.name()
+		return md.SecretType.Name()
 	}
 	for _, technology := range md.Technology {
 		if !strings.EqualFold(technology, "secrets") {
-			return text(technology).name()
+			return read.Text(technology).Name()
 		}
 	}
 	return ""
@@ -188,7 +191,7 @@ func (r *semgrepRule) blocks(m *semgrepResult, d *redoubt.Vulnerable) bool {
 		deep := r.meta.SCAKind == "upgrade-only" && d.Transitivity == redoubt.Transitive
 		return byActions && reached && !deep
 	}
-	state := map[text]string{
+	state := map[read.Text]string{
 		"CONFIRMED_VALID": "valid", "CONFIRMED_INVALID": "invalid", "VALIDATION_ERROR": "error",
 	}[m.Extra.Validation]
 	if state != "" {
@@ -207,17 +210,17 @@ func isProOnly(engine json.RawMessage) bool {
 // do not tell.
 func SemgrepRule(rule []byte) (*redoubt.Rule, error) {
 	var r struct {
-		ID        text            `json:"id"`
-		Message   text            `json:"message"`
-		Severity  text            `json:"severity"`
-		Languages texts           `json:"languages"`
+		ID        read.Text       `json:"id"`
+		Message   read.Text       `json:"message"`
+		Severity  read.Text       `json:"severity"`
+		Languages read.Texts      `json:"languages"`
 		Metadata  semgrepMetadata `json:"metadata"`
 		DependsOn json.RawMessage `json:"r2c-internal-project-depends-on"`
 	}
 	if err := json.Unmarshal(rule, &r); err != nil {
 		return nil, fmt.Errorf("the rule does not decode: %w", err)
 	}
-	out := r.Metadata.rule(r.ID.name(), r.Severity, r.DependsOn != nil)
-	out.Message, out.Languages = r.Message.block(), r.Languages.names()
+	out := r.Metadata.rule(r.ID.Name(), r.Severity, r.DependsOn != nil)
+	out.Message, out.Languages = r.Message.Block(), r.Languages.Names()
 	return out, nil
 }

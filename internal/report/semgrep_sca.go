@@ -1,26 +1,26 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
-	"maps"
-	"slices"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // semgrepSCA is what makes a result one of the supply chain.
 type semgrepSCA struct {
-	Reachable boolean `json:"reachable"`
+	Reachable read.Boolean `json:"reachable"`
 	Match     struct {
 		Found struct {
-			Package      text   `json:"package"`
-			Version      text   `json:"version"`
-			Ecosystem    text   `json:"ecosystem"`
-			Transitivity text   `json:"transitivity"`
-			Lockfile     text   `json:"lockfile_path"`
-			Line         number `json:"line_number"`
+			Package      read.Text   `json:"package"`
+			Version      read.Text   `json:"version"`
+			Ecosystem    read.Text   `json:"ecosystem"`
+			Transitivity read.Text   `json:"transitivity"`
+			Lockfile     read.Text   `json:"lockfile_path"`
+			Line         read.Number `json:"line_number"`
 		} `json:"found_dependency"`
-		Lockfile text `json:"lockfile"`
+		Lockfile read.Text `json:"lockfile"`
 	} `json:"dependency_match"`
 	Kind json.RawMessage `json:"kind"` // a word, or a list of a word and details
 }
@@ -29,7 +29,7 @@ type semgrepSCA struct {
 func (s *semgrep) dependency(m *semgrepResult, rule *semgrepRule, path string) *redoubt.Vulnerable {
 	sca := m.Extra.SCA
 	found := sca.Match.Found
-	lockfile, err := s.checkout.path(string(firstOf(sca.Match.Lockfile, found.Lockfile)))
+	lockfile, err := s.checkout.path(string(cmp.Or(sca.Match.Lockfile, found.Lockfile)))
 	if err != nil {
 		lockfile = path
 	}
@@ -38,13 +38,13 @@ func (s *semgrep) dependency(m *semgrepResult, rule *semgrepRule, path string) *
 		transitivity = redoubt.TransitivityUnknown
 	}
 	return &redoubt.Vulnerable{
-		Ecosystem:     found.Ecosystem.name(),
-		Package:       found.Package.name(),
-		Version:       found.Version.name(),
+		Ecosystem:     found.Ecosystem.Name(),
+		Package:       found.Package.Name(),
+		Version:       found.Version.Name(),
 		Transitivity:  transitivity,
 		Lockfile:      lockfile,
 		Line:          int(found.Line),
-		Vulnerability: rule.meta.SCAVulnerability.name(),
+		Vulnerability: rule.meta.SCAVulnerability.Name(),
 		Reachability:  rule.reachability(sca),
 		Malicious:     rule.meta.SCAKind == "malicious",
 		Fixes:         rule.meta.SCAFixes,
@@ -61,17 +61,13 @@ func (r *semgrepRule) reachability(sca *semgrepSCA) redoubt.Reachability {
 	case "legacy":
 		return redoubt.ReachabilityUnknown
 	}
-	var kind texts
-	loosely(sca.Kind, &kind)
+	var kind read.Texts
+	read.Loosely(sca.Kind, &kind)
 	switch {
-	case kind.first() == "TransitiveUndetermined":
+	case kind.First() == "TransitiveUndetermined":
 		return redoubt.ReachabilityUnknown
 	case bool(sca.Reachable):
 		return redoubt.Reachable
 	}
 	return redoubt.Unreachable
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	return slices.Sorted(maps.Keys(m))
 }

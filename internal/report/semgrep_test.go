@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // TestSemgrepCodeHash: the hash is what the scanner itself uploads, as far as
@@ -153,17 +154,17 @@ func TestSemgrepOneRulePerContent(t *testing.T) {
 }
 
 func TestLooseTypes(t *testing.T) {
-	for in, want := range map[string]number{
+	for in, want := range map[string]read.Number{
 		`1`: 1, `1.0`: 1, `"12"`: 12, `" 7 "`: 7, `1e3`: 1000, `null`: 0, `-3`: 0, `"x"`: 0, `{}`: 0, `[1]`: 0, `true`: 0,
 		`99999999999999999999`: 1<<31 - 1, `1e400`: 0,
 	} {
-		var n number
+		var n read.Number
 		if err := json.Unmarshal([]byte(in), &n); err != nil || n != want {
 			t.Errorf("number %s = %d, %v; want %d", in, n, err, want)
 		}
 	}
 	for in, want := range map[string]int{`"a"`: 1, `["a","b",null,3]`: 3, `null`: 0, `{}`: 0, `[["x"],{}]`: 0, `7`: 1} {
-		var l texts
+		var l read.Texts
 		if err := json.Unmarshal([]byte(in), &l); err != nil || len(l) != want {
 			t.Errorf("texts %s = %q, %v; want %d", in, l, err, want)
 		}

@@ -57,16 +57,3 @@ func confidenceOf(word string) redoubt.Confidence {
 	}
 	return 0
 }
-
-// firstOf returns the first value that says something. Severities and
-// confidences are never empty in an answer (semantics §2), so the last one is a
-// default.
-func firstOf[T comparable](values ...T) T {
-	var zero T
-	for _, v := range values {
-		if v != zero {
-			return v
-		}
-	}
-	return zero
-}

@@ -5,39 +5,41 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // spdxPackage is one of packages. Only what is needed is read, so that a
 // mistake in any other member does not cost the package.
 type spdxPackage struct {
-	ID         text `json:"SPDXID"`
-	Name       text `json:"name"`
-	Version    text `json:"versionInfo"`
-	SourceInfo text `json:"sourceInfo"`
-	Concluded  text `json:"licenseConcluded"`
-	Declared   text `json:"licenseDeclared"`
-	Purpose    text `json:"primaryPackagePurpose"`
+	ID         read.Text `json:"SPDXID"`
+	Name       read.Text `json:"name"`
+	Version    read.Text `json:"versionInfo"`
+	SourceInfo read.Text `json:"sourceInfo"`
+	Concluded  read.Text `json:"licenseConcluded"`
+	Declared   read.Text `json:"licenseDeclared"`
+	Purpose    read.Text `json:"primaryPackagePurpose"`
 	References []struct {
-		Type    text `json:"referenceType"`
-		Locator text `json:"referenceLocator"`
+		Type    read.Text `json:"referenceType"`
+		Locator read.Text `json:"referenceLocator"`
 	} `json:"externalRefs"`
 	Checksums []struct {
-		Algorithm text `json:"algorithm"`
-		Value     text `json:"checksumValue"`
+		Algorithm read.Text `json:"algorithm"`
+		Value     read.Text `json:"checksumValue"`
 	} `json:"checksums"`
 }
 
 type spdxRelationship struct {
-	From text `json:"spdxElementId"`
-	Type text `json:"relationshipType"`
-	To   text `json:"relatedSpdxElement"`
+	From read.Text `json:"spdxElementId"`
+	Type read.Text `json:"relationshipType"`
+	To   read.Text `json:"relatedSpdxElement"`
 }
 
 // readSPDX reads SPDX 2.x JSON, package by package.
 func readSPDX(in *input, o Options) ([]*redoubt.Report, error) {
 	s := &spdx{bom: newBOM(o, "spdx")}
 	w := in.walker()
-	version := text("")
+	version := read.Text("")
 	err := w.object("", func(name string) error {
 		switch name {
 		case "spdxVersion":
@@ -45,8 +47,8 @@ func readSPDX(in *input, o Options) ([]*redoubt.Report, error) {
 			return err
 		case "creationInfo":
 			var info struct {
-				Creators texts     `json:"creators"`
-				Created  sarifTime `json:"created"`
+				Creators read.Texts `json:"creators"`
+				Created  sarifTime  `json:"created"`
 			}
 			_, err := w.decode(name, &info)
 			s.rep.StartedAt = info.Created.time()
@@ -68,7 +70,7 @@ func readSPDX(in *input, o Options) ([]*redoubt.Report, error) {
 		return nil, err
 	}
 	if !strings.HasPrefix(string(version), "SPDX-2.") {
-		return nil, fmt.Errorf("spdxVersion %q is not understood; write SPDX-2.3", version.name())
+		return nil, fmt.Errorf("spdxVersion %q is not understood; write SPDX-2.3", version.Name())
 	}
 	s.describe()
 	if err := s.finish(); err != nil {
@@ -94,7 +96,7 @@ func (s *spdx) describe() {
 }
 
 // creators finds the tool among "Tool: syft-1.2.0", "Organization: …".
-func (s *spdx) creators(list texts) {
+func (s *spdx) creators(list read.Texts) {
 	for _, creator := range list {
 		tool, ok := strings.CutPrefix(creator, "Tool: ")
 		if !ok {
@@ -139,7 +141,7 @@ func (s *spdx) pkg(_ string, v *spdxPackage) {
 func sourceFile(info string) string {
 	_, files, _ := strings.Cut(info, ": ")
 	for file := range strings.SplitSeq(files, ", ") {
-		if lockfileFor(file) != nil {
+		if lockfile.Is(file) {
 			return file
 		}
 	}

@@ -1,11 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // walker goes through a JSON document item by item, so that only one item is
@@ -21,10 +24,10 @@ func (in *input) walker() *walker {
 
 // fault places a decoder's error.
 func (w *walker) fault(where string, err error) error {
-	if f := (*fault)(nil); err == nil || errors.As(err, &f) {
+	if f := (*read.Fault)(nil); err == nil || errors.As(err, &f) {
 		return err
 	}
-	return &fault{where: where, offset: w.dec.InputOffset(), err: err}
+	return &read.Fault{Where: where, Offset: w.dec.InputOffset(), Err: err}
 }
 
 // token reads the next token within the limit of an item.
@@ -88,11 +91,11 @@ func (w *walker) decode(where string, v any) (misfit string, err error) {
 	case err == nil:
 		return "", nil
 	case errors.As(err, &wrong):
-		return fmt.Sprintf("%s is a %s, which does not fit", firstOf(wrong.Field, "it"), wrong.Value), nil
+		return fmt.Sprintf("%s is a %s, which does not fit", cmp.Or(wrong.Field, "it"), wrong.Value), nil
 	case w.isBroken(err):
 		return "", w.fault(where, err)
 	}
-	return oneLine(err.Error(), maxName), nil // of a type that decodes itself; the JSON was sound
+	return read.OneLine(err.Error(), read.MaxName), nil // of a type that decodes itself; the JSON was sound
 }
 
 // isBroken tells whether the document cannot be read on after an error.
@@ -135,10 +138,10 @@ func (w *walker) end() error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err == nil:
-		return w.fault("", errTrailing)
+		return w.fault("", read.ErrTrailing)
 	}
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-		return w.fault("", errTrailing)
+		return w.fault("", read.ErrTrailing)
 	}
 	return w.fault("", err)
 }
@@ -146,7 +149,7 @@ func (w *walker) end() error {
 // strings reads a list of strings, item by item.
 func (w *walker) strings(where string, add func(s string)) error {
 	return w.array(where, func(item string) error {
-		var s text
+		var s read.Text
 		if _, err := w.decode(item, &s); err != nil {
 			return err
 		}

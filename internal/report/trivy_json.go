@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // readTrivy reads Trivy's own JSON. Its packages are no inventory: Trivy leaves
@@ -13,9 +15,9 @@ import (
 func readTrivy(in *input, o Options) ([]*redoubt.Report, error) {
 	n := newNative(in, o, "trivy")
 	var version struct {
-		Version text `json:"Version"`
+		Version read.Text `json:"Version"`
 	}
-	var created text
+	var created read.Text
 	err := n.object("", func(name string) error {
 		var err error
 		switch name {
@@ -33,7 +35,7 @@ func readTrivy(in *input, o Options) ([]*redoubt.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.rep.ToolVersion = version.Version.name()
+	n.rep.ToolVersion = version.Version.Name()
 	n.rep.StartedAt = sarifTime(created).time()
 	return n.finish(redoubt.SCA)
 }
@@ -42,18 +44,18 @@ func readTrivy(in *input, o Options) ([]*redoubt.Report, error) {
 // tell more of its vulnerabilities, and may come before or after them.
 type trivyTarget struct {
 	*native
-	target, class, kind text
-	packages            map[[2]text]trivyPackage // by name and version
+	target, class, kind read.Text
+	packages            map[[2]read.Text]trivyPackage // by name and version
 	found               []trivyVulnerability
 }
 
 type trivyPackage struct {
-	Name         text    `json:"Name"`
-	Version      text    `json:"Version"`
-	Relationship text    `json:"Relationship"`
-	Indirect     boolean `json:"Indirect"`
+	Name         read.Text    `json:"Name"`
+	Version      read.Text    `json:"Version"`
+	Relationship read.Text    `json:"Relationship"`
+	Indirect     read.Boolean `json:"Indirect"`
 	Locations    []struct {
-		StartLine number `json:"StartLine"`
+		StartLine read.Number `json:"StartLine"`
 	} `json:"Locations"`
 }
 
@@ -71,30 +73,30 @@ type trivyVulnerability struct {
 	item  string
 	muted bool
 
-	ID         text  `json:"VulnerabilityID"`
-	Aliases    texts `json:"VendorIDs"`
-	Package    text  `json:"PkgName"`
-	Path       text  `json:"PkgPath"`
-	Installed  text  `json:"InstalledVersion"`
-	Fixed      text  `json:"FixedVersion"`
+	ID         read.Text  `json:"VulnerabilityID"`
+	Aliases    read.Texts `json:"VendorIDs"`
+	Package    read.Text  `json:"PkgName"`
+	Path       read.Text  `json:"PkgPath"`
+	Installed  read.Text  `json:"InstalledVersion"`
+	Fixed      read.Text  `json:"FixedVersion"`
 	Identifier struct {
-		PURL text `json:"PURL"`
+		PURL read.Text `json:"PURL"`
 	} `json:"PkgIdentifier"`
 	trivyText
-	CWE texts `json:"CweIDs"`
+	CWE read.Texts `json:"CweIDs"`
 }
 
 // trivyText is what all of Trivy's findings have.
 type trivyText struct {
-	Title       text  `json:"Title"`
-	Description text  `json:"Description"`
-	Severity    text  `json:"Severity"`
-	URL         text  `json:"PrimaryURL"`
-	References  texts `json:"References"`
+	Title       read.Text  `json:"Title"`
+	Description read.Text  `json:"Description"`
+	Severity    read.Text  `json:"Severity"`
+	URL         read.Text  `json:"PrimaryURL"`
+	References  read.Texts `json:"References"`
 }
 
 func (n *native) trivyTarget(item string) error {
-	t := &trivyTarget{native: n, packages: map[[2]text]trivyPackage{}}
+	t := &trivyTarget{native: n, packages: map[[2]read.Text]trivyPackage{}}
 	if err := n.object(item, func(name string) error { return t.member(item, name) }); err != nil {
 		return err
 	}
@@ -116,7 +118,7 @@ func (t *trivyTarget) member(item, name string) error {
 	case "Type":
 		_, err = t.decode(where, &t.kind)
 	case "Packages":
-		return t.array(where, items(t.native, func(_ string, p *trivyPackage) { t.packages[[2]text{p.Name, p.Version}] = *p }))
+		return t.array(where, items(t.native, func(_ string, p *trivyPackage) { t.packages[[2]read.Text{p.Name, p.Version}] = *p }))
 	case "Vulnerabilities":
 		return t.array(where, items(t.native, func(item string, v *trivyVulnerability) {
 			v.item = item
@@ -137,8 +139,8 @@ func (t *trivyTarget) member(item, name string) error {
 // trivyModified is a finding that a list of exceptions or a VEX document took
 // out: what --show-suppressed shows.
 type trivyModified struct {
-	Type    text            `json:"Type"`
-	Status  text            `json:"Status"`
+	Type    read.Text       `json:"Type"`
+	Status  read.Text       `json:"Status"`
 	Finding json.RawMessage `json:"Finding"`
 }
 
@@ -150,15 +152,15 @@ func (t *trivyTarget) modified(item string, m *trivyModified) {
 	switch m.Type {
 	case "vulnerability":
 		v := trivyVulnerability{item: item, muted: true}
-		loosely(m.Finding, &v)
+		read.Loosely(m.Finding, &v)
 		t.found = append(t.found, v)
 	case "misconfiguration":
 		var c trivyMisconfiguration
-		loosely(m.Finding, &c)
+		read.Loosely(m.Finding, &c)
 		t.mutedIf(true, func() { t.misconfiguration(item, &c) })
 	case "secret":
 		var s trivySecret
-		loosely(m.Finding, &s)
+		read.Loosely(m.Finding, &s)
 		t.mutedIf(true, func() { t.secret(item, &s) })
 	}
 }
@@ -173,7 +175,7 @@ func (t *trivyTarget) mutedIf(muted bool, take func()) {
 }
 
 // trivyProduct is what a class of targets was searched for.
-func trivyProduct(class text) redoubt.IssueType {
+func trivyProduct(class read.Text) redoubt.IssueType {
 	switch class {
 	case "config":
 		return redoubt.SAST
@@ -184,37 +186,37 @@ func trivyProduct(class text) redoubt.IssueType {
 }
 
 func (t *trivyTarget) vulnerability(v *trivyVulnerability) {
-	p := t.packages[[2]text{v.Package, v.Installed}]
+	p := t.packages[[2]read.Text{v.Package, v.Installed}]
 	line := 0
 	if len(p.Locations) > 0 {
 		line = int(p.Locations[0].StartLine)
 	}
 	t.vulnerable(affected{
 		item: v.item, aliases: v.Aliases, purl: v.Identifier.PURL, kind: t.kind, name: v.Package, version: v.Installed,
-		location: string(firstOf(v.Path, t.target)), line: line, fixes: strings.Split(string(v.Fixed), ","), transitivity: p.transitivity(),
-		message: firstOf(v.Description, v.Title).block(),
+		location: string(cmp.Or(v.Path, t.target)), line: line, fixes: strings.Split(string(v.Fixed), ","), transitivity: p.transitivity(),
+		message: cmp.Or(v.Description, v.Title).Block(),
 		rule: redoubt.Rule{
-			Name: v.ID.name(), CWE: v.CWE.names(), Severity: severityOf(string(v.Severity)), URL: v.URL.link(), References: v.References.names(),
+			Name: v.ID.Name(), CWE: v.CWE.Names(), Severity: severityOf(string(v.Severity)), URL: v.URL.Link(), References: v.References.Names(),
 		},
 	})
 }
 
 type trivyMisconfiguration struct {
-	ID      text `json:"ID"`
-	Status  text `json:"Status"`
-	Message text `json:"Message"`
+	ID      read.Text `json:"ID"`
+	Status  read.Text `json:"Status"`
+	Message read.Text `json:"Message"`
 	Cause   struct {
-		StartLine number    `json:"StartLine"`
-		EndLine   number    `json:"EndLine"`
-		Code      trivyCode `json:"Code"`
+		StartLine read.Number `json:"StartLine"`
+		EndLine   read.Number `json:"EndLine"`
+		Code      trivyCode   `json:"Code"`
 	} `json:"CauseMetadata"`
 	trivyText
 }
 
 type trivyCode struct {
 	Lines []struct {
-		Content text    `json:"Content"`
-		IsCause boolean `json:"IsCause"`
+		Content read.Text    `json:"Content"`
+		IsCause read.Boolean `json:"IsCause"`
 	} `json:"Lines"`
 }
 
@@ -226,7 +228,7 @@ func (c trivyCode) cause() string {
 			lines = append(lines, string(l.Content))
 		}
 	}
-	return text(strings.Join(lines, "\n")).block()
+	return read.Text(strings.Join(lines, "\n")).Block()
 }
 
 func (t *trivyTarget) misconfiguration(item string, m *trivyMisconfiguration) {
@@ -235,26 +237,26 @@ func (t *trivyTarget) misconfiguration(item string, m *trivyMisconfiguration) {
 	}
 	t.take(redoubt.Result{
 		Item: item, Location: redoubt.Location{Line: int(m.Cause.StartLine), EndLine: int(m.Cause.EndLine)},
-		Message: firstOf(m.Message, m.Title).block(), Severity: severityOf(string(m.Severity)), Code: m.Cause.Code.cause(),
+		Message: cmp.Or(m.Message, m.Title).Block(), Severity: severityOf(string(m.Severity)), Code: m.Cause.Code.cause(),
 		Muted: m.Status == "EXCEPTION",
 	}, redoubt.Rule{
-		Name: m.ID.name(), IssueType: redoubt.SAST, Message: m.Description.block(), Severity: severityOf(string(m.Severity)),
-		URL: m.URL.link(), References: m.References.names(),
+		Name: m.ID.Name(), IssueType: redoubt.SAST, Message: m.Description.Block(), Severity: severityOf(string(m.Severity)),
+		URL: m.URL.Link(), References: m.References.Names(),
 	}, string(t.target))
 }
 
 type trivySecret struct {
-	Rule      text   `json:"RuleID"`
-	StartLine number `json:"StartLine"`
-	EndLine   number `json:"EndLine"`
-	Match     text   `json:"Match"` // the line, with asterisks for the secret
+	Rule      read.Text   `json:"RuleID"`
+	StartLine read.Number `json:"StartLine"`
+	EndLine   read.Number `json:"EndLine"`
+	Match     read.Text   `json:"Match"` // the line, with asterisks for the secret
 	trivyText
 }
 
 func (t *trivyTarget) secret(item string, s *trivySecret) {
 	t.leaked(leak{
 		item: item, path: string(t.target), raw: string(s.Match),
-		rule:     redoubt.Rule{Name: s.Rule.name(), Message: s.Title.block(), Severity: severityOf(string(s.Severity))},
+		rule:     redoubt.Rule{Name: s.Rule.Name(), Message: s.Title.Block(), Severity: severityOf(string(s.Severity))},
 		location: redoubt.Location{Line: int(s.StartLine), EndLine: int(s.EndLine)},
 	})
 }

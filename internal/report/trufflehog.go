@@ -1,12 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // truffleHogLine is one line of what TruffleHog writes: a finding, or, where
@@ -15,15 +19,15 @@ type truffleHogLine struct {
 	Source struct {
 		Data map[string]json.RawMessage `json:"Data"` // by the kind of source, one
 	} `json:"SourceMetadata"`
-	Detector    text            `json:"DetectorName"`
-	Description text            `json:"DetectorDescription"`
-	Verified    boolean         `json:"Verified"`
-	Failed      text            `json:"VerificationError"`
-	Raw         text            `json:"Raw"`
-	RawV2       text            `json:"RawV2"`
-	Parts       map[string]text `json:"SecretParts"`
-	Level       text            `json:"level"`
-	Log         text            `json:"msg"`
+	Detector    read.Text            `json:"DetectorName"`
+	Description read.Text            `json:"DetectorDescription"`
+	Verified    read.Boolean         `json:"Verified"`
+	Failed      read.Text            `json:"VerificationError"`
+	Raw         read.Text            `json:"Raw"`
+	RawV2       read.Text            `json:"RawV2"`
+	Parts       map[string]read.Text `json:"SecretParts"`
+	Level       read.Text            `json:"level"`
+	Log         read.Text            `json:"msg"`
 }
 
 // readTruffleHog reads lines of JSON. The end of the file is the end of the
@@ -46,7 +50,7 @@ func (w *walker) lines(where string, element func(item string) error) error {
 		w.in.meter.allow(w.in.limits.Item)
 		if !w.dec.More() {
 			if _, err := w.dec.Token(); !errors.Is(err, io.EOF) {
-				return w.fault(item, firstError(err, errTrailing))
+				return w.fault(item, firstError(err, read.ErrTrailing))
 			}
 			return nil
 		}
@@ -77,19 +81,19 @@ func (n *native) truffleHog(item string, l *truffleHogLine) {
 		return
 	}
 	var place struct {
-		File   text   `json:"file"`
-		Line   number `json:"line"`
-		Commit text   `json:"commit"`
+		File   read.Text   `json:"file"`
+		Line   read.Number `json:"line"`
+		Commit read.Text   `json:"commit"`
 	}
-	for _, kind := range sortedKeys(l.Source.Data) {
-		loosely(l.Source.Data[kind], &place)
+	for _, kind := range slices.Sorted(maps.Keys(l.Source.Data)) {
+		read.Loosely(l.Source.Data[kind], &place)
 	}
 	found := leak{
-		item: item, path: string(place.File), raw: string(firstOf(l.Raw, l.RawV2)), others: []string{string(l.RawV2)},
+		item: item, path: string(place.File), raw: string(cmp.Or(l.Raw, l.RawV2)), others: []string{string(l.RawV2)},
 		commit: place.Commit, location: redoubt.Location{Line: int(place.Line)},
-		rule: redoubt.Rule{Name: l.Detector.name(), Message: l.Description.block()},
+		rule: redoubt.Rule{Name: l.Detector.Name(), Message: l.Description.Block()},
 	}
-	for _, part := range sortedKeys(l.Parts) {
+	for _, part := range slices.Sorted(maps.Keys(l.Parts)) {
 		found.others = append(found.others, string(l.Parts[part]))
 	}
 	switch {

@@ -10,6 +10,8 @@ import (
 	"github.com/package-url/packageurl-go"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // vexReport makes a report of a document that stands alone. A document that
@@ -20,27 +22,27 @@ func vexReport(o Options, d redoubt.VEXDocument, refused []redoubt.Refusal) *red
 		d.Name = "file " + d.File
 	}
 	return &redoubt.Report{
-		Tool: redoubt.ToolVEX, Category: text(o.Category).name(), Products: redoubt.Products(0).With(redoubt.SCA),
+		Tool: redoubt.ToolVEX, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA),
 		VEX: []redoubt.VEXDocument{d}, Refused: refused,
 	}
 }
 
 // vexNames cleans the names of a vulnerability.
 func vexNames(list ...string) []string {
-	names := texts(list).names()
+	names := read.Texts(list).Names()
 	for i := range names {
 		names[i] = strings.ToUpper(names[i])
 	}
-	return distinct(names)
+	return read.Distinct(names)
 }
 
 // vexPackage names the package of a package URL as findings do. It is false for
 // what is none, and for what is no package but holds some.
-func vexPackage(purl string) (redoubt.VEXPackage, bool) {
-	if !strings.HasPrefix(purl, "pkg:") {
+func vexPackage(address string) (redoubt.VEXPackage, bool) {
+	if !strings.HasPrefix(address, "pkg:") {
 		return redoubt.VEXPackage{}, false
 	}
-	ecosystem, name, version, ok := readPURL(purl)
+	ecosystem, name, version, ok := purl.Parse(address)
 	if !ok || slices.Contains(holders, ecosystem) {
 		return redoubt.VEXPackage{}, false
 	}
@@ -54,8 +56,8 @@ var holders = []string{
 }
 
 func vexPackageOf(ecosystem, name, version string) redoubt.VEXPackage {
-	key := redoubt.VEXKey(ecosystem, text(name).name())
-	return redoubt.VEXPackage{Key: key, Version: redoubt.PackageVersion(key, text(version).name())}
+	key := redoubt.VEXKey(ecosystem, read.Text(name).Name())
+	return redoubt.VEXPackage{Key: key, Version: redoubt.PackageVersion(key, read.Text(version).Name())}
 }
 
 // maxVEX is how much the statements of a document may weigh, in bytes. A few
@@ -135,7 +137,7 @@ func ownTriage(s *redoubt.VEXStatement, state, reason, comment string) {
 	if own.Reason, ok = redoubt.ParseTriageReason(reason); !ok && reason != "" || (own.Reason != 0) != (own.State == redoubt.TriageIgnored) {
 		return
 	}
-	if own.Comment = multiLine(comment, maxBlock); len([]rune(own.Comment)) > redoubt.MaxNote {
+	if own.Comment = read.MultiLine(comment, read.MaxBlock); len([]rune(own.Comment)) > redoubt.MaxNote {
 		return
 	}
 	made, ok := redoubt.VEXOf(redoubt.Triage{State: own.State, Reason: own.Reason, Comment: own.Comment})

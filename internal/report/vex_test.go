@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // openVEXOf has one statement about products, with a text.
@@ -60,7 +61,7 @@ func TestVEXSaidTwiceIsSaidOnce(t *testing.T) {
 		"of an SBOM":    {cycloneDXOf(libP, nil, repeated(500, "p"), "x"), []string{`[] [{"npm/p" "1"}]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reports := read(t, "x.json", test.text)
+			reports := readText(t, "x.json", test.text)
 			var got []string
 			for i := range reports[0].VEX[0].Statements {
 				got = append(got, about(&reports[0].VEX[0].Statements[i]))
@@ -75,7 +76,7 @@ func TestVEXSaidTwiceIsSaidOnce(t *testing.T) {
 // TestVEXThatSaysTooMuch: a text of 64 KiB told of a thousand products is the
 // limit.
 func TestVEXThatSaysTooMuch(t *testing.T) {
-	long := strings.Repeat("x ", maxBlock/2-1)
+	long := strings.Repeat("x ", read.MaxBlock/2-1)
 	for name, text := range map[string]string{
 		"OpenVEX": openVEXOf(numbered(1100, `"urn:x:%d"`), long),
 		"an SBOM": cycloneDXOf(libP, nil, numbered(1100, "pkg:npm/p%d"), long),
@@ -85,14 +86,14 @@ func TestVEXThatSaysTooMuch(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
-	alone := read(t, "x.json", cycloneDXOf("", nil, numbered(1100, "pkg:npm/p%d"), long))[0]
+	alone := readText(t, "x.json", cycloneDXOf("", nil, numbered(1100, "pkg:npm/p%d"), long))[0]
 	if len(alone.VEX) != 0 || len(alone.Refused) != 1 || !strings.Contains(alone.Refused[0].Reason, "what the statements of the document say") {
 		t.Errorf("a document alone has %d documents, refused %v", len(alone.VEX), alone.Refused)
 	}
 	for name, text := range map[string]string{
 		"OpenVEX": openVEXOf(numbered(900, `"urn:x:%d"`), long), "alone": cycloneDXOf("", nil, numbered(900, "pkg:npm/p%d"), long),
 	} {
-		if got := read(t, "x.json", text)[0]; len(got.VEX) != 1 || len(got.VEX[0].Statements) != 900 {
+		if got := readText(t, "x.json", text)[0]; len(got.VEX) != 1 || len(got.VEX[0].Statements) != 900 {
 			t.Errorf("%s: 900 products were not read", name)
 		}
 	}
@@ -110,9 +111,9 @@ func TestCycloneDXThatAffectsTooMuch(t *testing.T) {
 }
 
 func TestNamesOfAVulnerabilityAreBounded(t *testing.T) {
-	rep := read(t, "x.json", cycloneDXOf("", append([]string{"cve-1", "ghsa-1"}, numbered(20_000, "GHSA-%d")...), []string{"pkg:npm/p"}, "x"))[0]
+	rep := readText(t, "x.json", cycloneDXOf("", append([]string{"cve-1", "ghsa-1"}, numbered(20_000, "GHSA-%d")...), []string{"pkg:npm/p"}, "x"))[0]
 	names := rep.VEX[0].Statements[0].Names
-	if len(names) < maxList-5 || len(names) > maxList || names[0] != "CVE-1" || names[1] != "GHSA-1" {
+	if len(names) < read.MaxList-5 || len(names) > read.MaxList || names[0] != "CVE-1" || names[1] != "GHSA-1" {
 		t.Errorf("it has %d names, %q first", len(names), names[:2])
 	}
 }
@@ -129,7 +130,7 @@ func TestNoSecretStaysInVEX(t *testing.T) {
 		"CycloneDX":  cycloneDXOf("", nil, []string{"pkg:npm/p"}, "test with "+secret),
 		"of an SBOM": cycloneDXOf(libP, nil, []string{"p"}, "test with "+secret),
 	} {
-		d := read(t, "x.json", text)[0].VEX[0]
+		d := readText(t, "x.json", text)[0].VEX[0]
 		if name == "own" && d.Statements[0].Own == nil {
 			t.Error("own: the triage was not read")
 		}

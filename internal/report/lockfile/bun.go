@@ -1,0 +1,144 @@
+package lockfile
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// readBunLock reads bun.lock, the text form: JSON with comments and trailing
+// commas. Packages are lists of name@version, registry, details, integrity.
+func readBunLock(l *lock) error {
+	w := newObjectWalker(plainJSON(l.Data))
+	direct := map[string]bool{}
+	has := map[string]bool{}
+	var found []npmEntry
+	err := w.object(func(name string, _ int) error {
+		has[name] = true
+		switch name {
+		case "workspaces":
+			return w.object(func(folder string, _ int) error {
+				var p npmPackage
+				err := w.decode(&p)
+				markBunDirect(direct, folder, p)
+				return err
+			})
+		case "packages":
+			return w.object(func(key string, offset int) error {
+				var fields []json.RawMessage
+				err := w.decode(&fields)
+				if d, ok := bunDependency(fields); ok {
+					d.Line = l.lineAt(offset)
+					found = append(found, npmEntry{key, d, bunAsks(fields)})
+				}
+				return err
+			})
+		}
+		return w.skip()
+	})
+	if err != nil {
+		return err
+	}
+	if !has["lockfileVersion"] || !has["workspaces"] && !has["packages"] {
+		return read.NotA("bun.lock", "it lacks lockfileVersion, or both workspaces and packages")
+	}
+	for _, e := range found {
+		e.dep.Transitivity = TransitivityOf(len(direct) > 0, direct[e.folder])
+		l.Node(e.dep, e.folder)
+	}
+	for _, e := range found {
+		for _, name := range e.asks {
+			l.askNear(e.folder, "/", name)
+		}
+	}
+	return w.end()
+}
+
+// markBunDirect notes the keys under which what a workspace asks for is.
+func markBunDirect(direct map[string]bool, folder string, p npmPackage) {
+	for _, wanted := range []map[string]npmLoose{p.Dependencies, p.DevDependencies, p.OptionalDependencies, p.PeerDependencies} {
+		for name := range wanted {
+			direct[name] = true
+			if folder != "" {
+				direct[string(p.Name)+"/"+name] = true
+			}
+		}
+	}
+}
+
+// bunAsks lists what a package asks for: of its fields, the details are the one
+// that is an object.
+func bunAsks(fields []json.RawMessage) []string {
+	for _, field := range fields {
+		if len(field) > 0 && field[0] == '{' {
+			var p npmPackage
+			read.Loosely(field, &p)
+			return p.asks()
+		}
+	}
+	return nil
+}
+
+func bunDependency(fields []json.RawMessage) (redoubt.Dependency, bool) {
+	if len(fields) == 0 {
+		return redoubt.Dependency{}, false
+	}
+	var resolved, integrity read.Text
+	read.Loosely(fields[0], &resolved)
+	read.Loosely(fields[len(fields)-1], &integrity)
+	name, version := splitResolution(string(resolved))
+	if name == "" || strings.HasPrefix(version, "workspace:") || strings.HasPrefix(version, "link:") {
+		return redoubt.Dependency{}, false
+	}
+	return redoubt.Dependency{Name: name, Version: version, Hashes: integrityHashes(string(integrity))}, true
+}
+
+// plainJSON blanks comments and trailing commas out; nothing moves.
+func plainJSON(data []byte) []byte {
+	out := []byte(string(data))
+	comma := -1 // of the last comma, if only space came after it
+	for i := 0; i < len(out); i++ {
+		switch c := out[i]; {
+		case c == '"':
+			comma = -1
+			for i++; i < len(out) && out[i] != '"'; i++ {
+				if out[i] == '\\' {
+					i++
+				}
+			}
+		case c == '/' && i+1 < len(out) && (out[i+1] == '/' || out[i+1] == '*'):
+			i = blankComment(out, i)
+		case c == ',':
+			comma = i
+		case c == '}' || c == ']':
+			if comma >= 0 {
+				out[comma] = ' '
+			}
+			comma = -1
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			comma = -1
+		}
+	}
+	return out
+}
+
+// blankComment overwrites the comment at i, but for line ends, and returns the
+// index of its last byte.
+func blankComment(out []byte, i int) int {
+	block := out[i+1] == '*'
+	out[i], out[i+1] = ' ', ' '
+	for i += 2; i < len(out); i++ {
+		switch {
+		case out[i] == '\n' && !block:
+			return i
+		case block && out[i] == '*' && i+1 < len(out) && out[i+1] == '/':
+			out[i], out[i+1] = ' ', ' '
+			return i + 1
+		case out[i] != '\n':
+			out[i] = ' '
+		}
+	}
+	return i
+}

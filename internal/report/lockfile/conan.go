@@ -1,0 +1,76 @@
+package lockfile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// readConanLock reads conan.lock of Conan 2, lists of references, and of
+// Conan 1, a graph whose first node is the project.
+func readConanLock(l *lock) error {
+	w := newObjectWalker(l.Data)
+	var version read.Text
+	has := map[string]bool{}
+	err := w.object(func(name string, _ int) error {
+		has[name] = true
+		switch name {
+		case "version":
+			return w.decode(&version)
+		case "requires", "build_requires", "python_requires":
+			return w.array(func(raw []byte, offset int) {
+				var reference read.Text
+				read.Loosely(raw, &reference)
+				l.conan(string(reference), offset, redoubt.TransitivityUnknown)
+			})
+		case "graph_lock":
+			return w.object(func(name string, _ int) error {
+				if name != "nodes" {
+					return w.skip()
+				}
+				return l.conanGraph(w)
+			})
+		}
+		return w.skip()
+	})
+	lists := has["requires"] || has["build_requires"] || has["python_requires"] || has["graph_lock"]
+	switch {
+	case err != nil:
+		return err
+	case !strings.HasPrefix(string(version), "0.") || !lists && len(has) > 1: // without dependencies it may be all there is
+		return read.NotA("conan.lock", "it lacks a version 0.x, or requires and graph_lock")
+	}
+	return w.end()
+}
+
+func (l *lock) conanGraph(w *objectWalker) error {
+	var direct read.Texts
+	return w.object(func(id string, offset int) error {
+		var node struct {
+			Reference read.Text  `json:"ref"`
+			Requires  read.Texts `json:"requires"`
+		}
+		if err := w.decode(&node); err != nil {
+			return err
+		}
+		if id == "0" {
+			direct = node.Requires
+			return nil
+		}
+		l.conan(string(node.Reference), offset, TransitivityOf(direct != nil, slices.Contains(direct, id)), id)
+		for _, to := range node.Requires {
+			l.Ask(id, to)
+		}
+		return nil
+	})
+}
+
+// conan takes a reference: name/version@user/channel#revision%time.
+func (l *lock) conan(reference string, offset int, t redoubt.Transitivity, keys ...string) {
+	reference, _, _ = strings.Cut(reference, "#")
+	reference, _, _ = strings.Cut(reference, "@")
+	name, version, _ := strings.Cut(reference, "/")
+	l.Node(redoubt.Dependency{Name: name, Version: version, Line: l.lineAt(offset), Transitivity: t}, keys...)
+}

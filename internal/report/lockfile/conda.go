@@ -1,0 +1,129 @@
+package lockfile
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+var condaPinned = regexp.MustCompile(`^(?:[^\s:]+::?)?([A-Za-z0-9_][A-Za-z0-9_.-]*)\s*==?\s*([A-Za-z0-9_.!+-]+)(?:=\S+)?$`)
+
+// readCondaEnvironment reads environment.yml, as conda env export writes it:
+// name=version=build. What names no version, or several, is a wish and left
+// out. Packages of PyPI stand in a list of their own.
+func readCondaEnvironment(l *lock) error {
+	root, err := l.yaml()
+	if err != nil {
+		return err
+	}
+	list := child(root, "dependencies")
+	if list == nil || list.Kind != yaml.SequenceNode && (list.Kind != yaml.ScalarNode || scalar(list) != "") {
+		return read.NotA("environment.yml", "it has no list of dependencies")
+	}
+	for _, entry := range elements(list) {
+		if m := condaPinned.FindStringSubmatch(strings.TrimSpace(scalar(entry))); m != nil {
+			l.Add(redoubt.Dependency{Name: strings.ToLower(m[1]), Version: m[2], Line: entry.Line})
+		}
+		for _, pip := range elements(child(entry, "pip")) {
+			if m := requirement.FindStringSubmatch(scalar(pip)); m != nil && pinnedPip.MatchString(m[2]) {
+				l.Add(redoubt.Dependency{Ecosystem: "pypi", Name: purl.PyPIName(m[1]), Version: pinnedPip.FindStringSubmatch(m[2])[1], Line: pip.Line})
+			}
+		}
+	}
+	return nil
+}
+
+var pinnedPip = regexp.MustCompile(`^={2,3}\s*([A-Za-z0-9_.!+-]+)(?:\s*;.*)?$`)
+
+// elements lists the elements of a sequence; other nodes have none.
+func elements(n *yaml.Node) []*yaml.Node {
+	if n == nil || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	return n.Content
+}
+
+// readCondaLock reads conda-lock.yml, which lists packages of conda and of
+// PyPI for each platform.
+func readCondaLock(l *lock) error {
+	root, err := l.yaml()
+	if err != nil {
+		return err
+	}
+	list := child(root, "package")
+	if list == nil || list.Kind != yaml.SequenceNode || child(root, "metadata") == nil {
+		return read.NotA("conda-lock.yml", "it lacks metadata, or package, a list")
+	}
+	for i, entry := range list.Content {
+		name, line := child(entry, "name"), entry.Line
+		if scalar(name) == "" || child(entry, "manager") == nil {
+			return read.CutOff("package %d lacks its name or manager", i+1)
+		}
+		d := redoubt.Dependency{Name: scalar(name), Version: scalar(child(entry, "version")), Line: line}
+		if scalar(child(entry, "manager")) == "pip" {
+			d.Ecosystem, d.Name = "pypi", purl.PyPIName(d.Name)
+		}
+		hash := child(entry, "hash")
+		d.Hashes = sums(map[string]string{"MD5": scalar(child(hash, "md5")), "SHA-256": scalar(child(hash, "sha256"))})
+		l.Add(d)
+	}
+	return nil
+}
+
+// sums lists checksums in hexadecimal digits, by algorithm.
+func sums(byAlgorithm map[string]string) []redoubt.Hash {
+	var out []redoubt.Hash
+	for _, algorithm := range slices.Sorted(maps.Keys(byAlgorithm)) {
+		if sum := byAlgorithm[algorithm]; read.IsHex(sum) {
+			out = append(out, redoubt.Hash{Algorithm: algorithm, Hex: strings.ToLower(sum)})
+		}
+	}
+	return out
+}
+
+var condaFile = regexp.MustCompile(`^(.+)-([^-]+)-[^-]+?(?:\.conda|\.tar\.bz2)$`)
+
+// readPixiLock reads pixi.lock. Packages of conda are named by their file, as
+// name-version-build.conda, or in older locks by members; those of folders are
+// part of the repository.
+func readPixiLock(l *lock) error {
+	root, err := l.yaml()
+	if err != nil {
+		return err
+	}
+	list := child(root, "packages")
+	if list == nil || list.Kind != yaml.SequenceNode || child(root, "environments") == nil || child(root, "version") == nil {
+		return read.NotA("pixi.lock", "it lacks version, environments, or packages, a list")
+	}
+	for i, entry := range list.Content {
+		kind := cmp.Or(scalar(child(entry, "kind")), map[bool]string{true: "conda"}[child(entry, "conda") != nil], "pypi")
+		d := redoubt.Dependency{Name: scalar(child(entry, "name")), Version: scalar(child(entry, "version")), Line: entry.Line}
+		location := cmp.Or(scalar(child(entry, kind)), scalar(child(entry, "url")), scalar(child(entry, "path")))
+		if location == "" {
+			return read.CutOff("package %d lacks its location", i+1)
+		}
+		if m := condaFile.FindStringSubmatch(path.Base(location)); m != nil && kind == "conda" {
+			d.Name, d.Version = cmp.Or(d.Name, m[1]), cmp.Or(d.Version, m[2])
+		}
+		if kind == "pypi" {
+			d.Ecosystem, d.Name = "pypi", purl.PyPIName(d.Name)
+		}
+		if license := scalar(child(entry, "license")); license != "" && license != "None" {
+			d.Licenses = []string{license}
+		}
+		d.Hashes = sums(map[string]string{"MD5": scalar(child(entry, "md5")), "SHA-256": scalar(child(entry, "sha256"))})
+		if strings.Contains(location, "://") {
+			l.Add(d)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package lockfile
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// denoLock is a deno.lock as it is read, of any format.
+type denoLock struct {
+	*lock
+	w         *objectWalker
+	has       map[string]bool
+	resolved  map[string]string // what a specifier became: a version, or in older formats name@version
+	wanted    map[string]bool   // specifiers of the project
+	found     []redoubt.Dependency
+	workspace bool
+}
+
+// readDenoLock reads deno.lock: packages of npm and JSR. Files of addresses
+// have no version. What the project asked for is told where it has a file of
+// settings, as deno.json.
+func readDenoLock(l *lock) error {
+	r := &denoLock{lock: l, w: newObjectWalker(l.Data), has: map[string]bool{}, resolved: map[string]string{}, wanted: map[string]bool{}}
+	if err := r.w.object(r.member); err != nil {
+		return err
+	}
+	if !r.has["version"] {
+		return read.NotA("deno.lock", "it has no version, 2 or later")
+	}
+	direct := map[string]bool{}
+	for specifier := range r.wanted {
+		kind, rest, _ := strings.Cut(specifier, ":")
+		name, _ := splitResolution(rest)
+		version := r.resolved[specifier]
+		if older, ok := strings.CutPrefix(version, kind+":"); ok {
+			_, version = splitResolution(older)
+		}
+		version, _, _ = strings.Cut(version, "_")
+		direct[kind+":"+cmp.Or(name, rest)+"@"+version] = true
+	}
+	for _, d := range r.found {
+		d.Transitivity = TransitivityOf(r.workspace, direct[d.Ecosystem+":"+d.Name+"@"+d.Version])
+		l.Add(d)
+	}
+	return r.w.end()
+}
+
+// member reads one of the top. Format 3 has packages around npm and jsr,
+// format 2 has npm around specifiers and packages.
+func (r *denoLock) member(name string, _ int) error {
+	switch r.has[name] = true; name {
+	case "packages":
+		return r.w.object(r.member)
+	case "specifiers":
+		var specifiers map[string]read.Text
+		err := r.w.decode(&specifiers)
+		for specifier, version := range specifiers {
+			r.resolved[specifier] = string(version)
+		}
+		return err
+	case "npm", "jsr":
+		return r.w.object(func(key string, offset int) error {
+			if key == "packages" {
+				return r.w.object(func(key string, offset int) error { return r.entry(name, key, offset) })
+			}
+			if key == "specifiers" {
+				return r.w.skip()
+			}
+			return r.entry(name, key, offset)
+		})
+	case "workspace":
+		r.workspace = true
+		return r.w.object(r.settings)
+	case "version":
+		var version read.Text
+		err := r.w.decode(&version)
+		r.has[name] = len(version) == 1 && version >= "2"
+		return err
+	case "remote", "redirects":
+		return r.w.skip()
+	}
+	return read.NotA("deno.lock", "it has a member %s, which none has", read.Text(name).Name())
+}
+
+func (r *denoLock) entry(ecosystem, key string, offset int) error {
+	var p struct {
+		Integrity read.Text `json:"integrity"`
+	}
+	err := r.w.decode(&p)
+	name, version := splitResolution(key)
+	version, _, _ = strings.Cut(version, "_") // peers follow
+	d := redoubt.Dependency{Ecosystem: ecosystem, Name: name, Version: version, Line: r.lineAt(offset)}
+	if d.Hashes = integrityHashes(string(p.Integrity)); read.IsHex(string(p.Integrity)) && len(p.Integrity) == 64 {
+		d.Hashes = sums(map[string]string{"SHA-256": string(p.Integrity)})
+	}
+	r.found = append(r.found, d)
+	return err
+}
+
+// settings reads what the workspace and its members ask for.
+func (r *denoLock) settings(name string, _ int) error {
+	switch name {
+	case "dependencies":
+		var specifiers read.Texts
+		err := r.w.decode(&specifiers)
+		for _, s := range specifiers {
+			r.wanted[s] = true
+		}
+		return err
+	case "packageJson":
+		return r.w.object(r.settings)
+	case "members":
+		return r.w.object(func(string, int) error { return r.w.object(r.settings) })
+	}
+	return r.w.skip()
+}

@@ -1,0 +1,53 @@
+package lockfile
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+var (
+	mixEntry  = regexp.MustCompile(`^\s*"([^"]+)":\s*\{:(\w+),\s*(.*)$`)
+	mixHex    = regexp.MustCompile(`^:"?([^",\s]+)"?,\s*"([^"]+)"`)
+	mixSHA256 = regexp.MustCompile(`"([0-9a-f]{64})"`)
+)
+
+// readMixLock reads mix.lock, an Elixir term with an entry on each line. What
+// is direct is in mix.exs. The last checksum of an entry is the archive's.
+func readMixLock(l *lock) error {
+	opened, closed := false, false
+	for number, line := range l.numbered {
+		m := mixEntry.FindStringSubmatch(line)
+		switch bare := strings.TrimSpace(line); {
+		case bare == "" || strings.HasPrefix(bare, "#"):
+			continue
+		case !opened && (bare == "%{" || bare == "%{}"):
+			opened, closed = true, bare == "%{}"
+			continue
+		case opened && !closed && bare == "}":
+			closed = true
+			continue
+		case !opened || closed || m == nil || !strings.HasSuffix(strings.TrimSuffix(bare, ","), "}"):
+			return read.NotA("mix.lock", "line %d is neither %%{, } nor an entry", number)
+		}
+		hex := mixHex.FindStringSubmatch(m[3])
+		if m[2] != "hex" || hex == nil {
+			l.refuse(m[1], "it comes from %s, not from Hex, so its version is not known", m[2])
+			continue
+		}
+		d := redoubt.Dependency{Name: strings.TrimSpace(hex[1]), Version: hex[2], Line: number}
+		if sums := mixSHA256.FindAllStringSubmatch(m[3], -1); sums != nil {
+			d.Hashes = []redoubt.Hash{{Algorithm: "SHA-256", Hex: sums[len(sums)-1][1]}}
+		}
+		l.Add(d)
+	}
+	switch {
+	case !opened:
+		return read.NotA("mix.lock", "it has no line %%{")
+	case !closed:
+		return read.CutOff("the map that it opens is not closed")
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package lockfile_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/reporttest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// inputs lists the files of testdata, by their path in it.
+func inputs(t testing.TB) []string {
+	t.Helper()
+	return reporttest.Inputs(t, "testdata")
+}
+
+// readOne reads a text as a file of that name, which is all of its upload.
+func readOne(t testing.TB, name, text string) *redoubt.Report {
+	t.Helper()
+	reports, err := report.Read(strings.NewReader(text), report.Options{Name: name})
+	if err != nil {
+		t.Fatalf("Read(%s): %v", name, err)
+	}
+	if len(reports) != 1 {
+		t.Fatalf("%d reports, want 1", len(reports))
+	}
+	reporttest.Check(t, reports[0])
+	return reports[0]
+}
+
+// TestGolden reads each file of testdata and compares all of the report, or
+// the error, with a golden file.
+func TestGolden(t *testing.T) {
+	for _, name := range inputs(t) {
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(filepath.Join("testdata", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, inside, _ := strings.Cut(name, "/")
+			reports, err := report.Read(bytes.NewReader(data), report.Options{Name: inside})
+			got := reporttest.Dump(reports)
+			if err != nil {
+				got = "error: " + err.Error() + "\n"
+			}
+			reporttest.Golden(t, name, got, *update)
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package lockfile
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// readGradleVerification reads gradle/verification-metadata.xml: a component
+// for each version that was ever checked, with the checksums of its files.
+func readGradleVerification(l *lock) error {
+	dec := l.xml()
+	isRead, depth := false, 0
+	var current redoubt.Dependency
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) && isRead {
+			return nil
+		}
+		if err != nil {
+			return &read.Fault{Offset: dec.InputOffset(), Err: err}
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if depth++; depth == 1 && (isRead || t.Name.Local != "verification-metadata") {
+				return read.NotA("verification-metadata.xml", "its root element is not verification-metadata, once")
+			}
+			isRead = true
+			switch {
+			case depth == 3 && t.Name.Local == "component":
+				line, _ := dec.InputPos()
+				current = redoubt.Dependency{Version: attribute(t, "version"), Line: line}
+				if group, name := attribute(t, "group"), attribute(t, "name"); group != "" && name != "" {
+					current.Name = group + ":" + name // without one of them it is not added
+				}
+			case depth == 5 && strings.HasPrefix(t.Name.Local, "sha") && read.IsHex(attribute(t, "value")) && len(current.Hashes) < read.MaxList:
+				current.Hashes = append(current.Hashes, redoubt.Hash{Algorithm: read.HashName(t.Name.Local), Hex: attribute(t, "value")})
+			}
+		case xml.EndElement:
+			if depth == 3 && t.Name.Local == "component" {
+				l.Add(current)
+			}
+			depth--
+		}
+	}
+}
+
+// readGradleCatalog reads libs.versions.toml: libraries that the project's
+// build files may use, so all of them direct. A range is no version.
+func readGradleCatalog(l *lock) error {
+	var catalog struct {
+		Versions  map[string]any
+		Libraries map[string]any
+		Plugins   map[string]any
+	}
+	if err := l.toml(&catalog); err != nil {
+		return err
+	}
+	if catalog.Versions == nil && catalog.Libraries == nil && catalog.Plugins == nil {
+		return read.NotA("version catalogue", "it has none of versions, libraries and plugins")
+	}
+	lines := l.keyLines("[libraries]")
+	for _, alias := range slices.Sorted(maps.Keys(catalog.Libraries)) {
+		module, version := catalogEntry(catalog.Libraries[alias], catalog.Versions)
+		switch {
+		case !strings.Contains(module, ":"):
+			l.refuse(alias, "it does not name group and artifact")
+		case version == "": // a platform sets it
+		case strings.ContainsAny(version, "[](),+") || strings.HasPrefix(version, "latest."):
+			l.refuse(module, "its version %s is a range", version)
+		default:
+			l.Add(redoubt.Dependency{Name: module, Version: version, Line: lines[alias], Transitivity: redoubt.Direct})
+		}
+	}
+	return nil
+}
+
+// catalogEntry returns module and version of a library in any of its forms.
+func catalogEntry(entry any, versions map[string]any) (module, version string) {
+	if short, ok := entry.(string); ok {
+		parts := strings.SplitN(short, ":", 3)
+		if len(parts) < 3 {
+			return short, ""
+		}
+		return parts[0] + ":" + parts[1], parts[2]
+	}
+	long, _ := entry.(map[string]any)
+	module, _ = long["module"].(string)
+	if group, ok := long["group"].(string); ok {
+		name, _ := long["name"].(string)
+		module = group + ":" + name
+	}
+	told := long["version"]
+	if reference, ok := told.(map[string]any); ok && reference["ref"] != nil {
+		name, _ := reference["ref"].(string)
+		told = versions[name]
+	}
+	return module, richVersion(told)
+}
+
+// richVersion is a version, or of a rich one what is chosen first.
+func richVersion(told any) string {
+	if version, ok := told.(string); ok {
+		return version
+	}
+	rich, _ := told.(map[string]any)
+	for _, member := range []string{"prefer", "strictly", "require"} {
+		if version, ok := rich[member].(string); ok && version != "" {
+			return version
+		}
+	}
+	return ""
+}
+
+var tomlKey = regexp.MustCompile(`^\s*["']?([A-Za-z0-9_.-]+?)["']?\s*=`)
+
+// keyLines returns the lines of the keys below a header.
+func (l *lock) keyLines(header string) map[string]int {
+	lines := map[string]int{}
+	inside := false
+	for number, line := range l.numbered {
+		trimmed := strings.TrimSpace(line)
+		switch m := tomlKey.FindStringSubmatch(line); {
+		case strings.HasPrefix(trimmed, "["):
+			inside = trimmed == header
+		case inside && m != nil:
+			key, _, _ := strings.Cut(m[1], ".")
+			if lines[key] == 0 {
+				lines[key] = number
+			}
+		}
+	}
+	return lines
+}

@@ -1,0 +1,69 @@
+package lockfile
+
+import (
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+var (
+	cabalField  = regexp.MustCompile(`^([A-Za-z][A-Za-z-]*):(.*)$`)
+	cabalPinned = regexp.MustCompile(`^(?:any\.)?([A-Za-z0-9-]+)\s*==\s*([0-9.]+)$`)
+)
+
+// readCabalFreeze reads cabal.project.freeze: constraints, of which those on
+// flags tell no version. Packages of the compiler are in it too.
+func readCabalFreeze(l *lock) error {
+	field := ""
+	has := map[string]bool{}
+	for number, line := range l.numbered {
+		rest := line
+		switch m := cabalField.FindStringSubmatch(line); {
+		case strings.TrimSpace(line) == "", strings.HasPrefix(strings.TrimSpace(line), "--"):
+			continue
+		case m != nil:
+			field, rest = strings.ToLower(m[1]), m[2]
+			has[field] = true
+		case line[0] != ' ' && line[0] != '\t':
+			return read.NotA("cabal.project.freeze", "line %d is neither a field nor indented", number)
+		}
+		if field != "constraints" {
+			continue
+		}
+		for constraint := range strings.SplitSeq(rest, ",") {
+			if m := cabalPinned.FindStringSubmatch(strings.TrimSpace(constraint)); m != nil {
+				l.Add(redoubt.Dependency{Name: m[1], Version: m[2], Line: number})
+			}
+		}
+	}
+	if !has["constraints"] && !has["active-repositories"] && !has["index-state"] {
+		return read.NotA("cabal.project.freeze", "it has none of constraints, active-repositories and index-state")
+	}
+	return nil
+}
+
+var stackPackage = regexp.MustCompile(`^([A-Za-z0-9-]+)-([0-9]+(?:\.[0-9]+)*)(?:@.*)?$`)
+
+// readStackLock reads stack.yaml.lock: the packages beside those of the
+// snapshot, which it names but does not list.
+func readStackLock(l *lock) error {
+	root, err := l.yaml()
+	if err != nil {
+		return err
+	}
+	packages := child(root, "packages")
+	if packages == nil || packages.Kind != yaml.SequenceNode || child(root, "snapshots") == nil {
+		return read.NotA("stack.yaml.lock", "it lacks packages, a list, or snapshots")
+	}
+	for _, entry := range packages.Content {
+		reference := child(child(entry, "completed"), "hackage")
+		if m := stackPackage.FindStringSubmatch(scalar(reference)); m != nil {
+			l.Add(redoubt.Dependency{Name: m[1], Version: m[2], Line: reference.Line})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package lockfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// objectWalker goes through a JSON text that is in memory, and knows where
+// members begin.
+type objectWalker struct {
+	dec *json.Decoder
+}
+
+func newObjectWalker(data []byte) *objectWalker {
+	return &objectWalker{json.NewDecoder(bytes.NewReader(data))}
+}
+
+// object calls member, which must consume the value, for each member of the
+// object that comes next, with the offset of its name.
+func (w *objectWalker) object(member func(name string, offset int) error) error {
+	start, err := w.dec.Token()
+	if err != nil {
+		return w.fault(err)
+	}
+	if start == nil {
+		return nil
+	}
+	if start != json.Delim('{') {
+		return w.fault(errors.New("an object was expected"))
+	}
+	for w.dec.More() {
+		name, err := w.dec.Token()
+		if err != nil {
+			return w.fault(err)
+		}
+		offset := int(w.dec.InputOffset()) - 1 // its closing quote, which is on the same line
+		if err := member(name.(string), offset); err != nil {
+			return err
+		}
+	}
+	_, err = w.dec.Token()
+	return w.fault(err)
+}
+
+// decode decodes what fits of the next value.
+func (w *objectWalker) decode(v any) error {
+	raw, err := w.raw()
+	if err == nil {
+		read.Loosely(raw, v)
+	}
+	return err
+}
+
+func (w *objectWalker) raw() (json.RawMessage, error) {
+	var raw json.RawMessage
+	err := w.dec.Decode(&raw)
+	return raw, w.fault(err)
+}
+
+// number reports whether the next value is a number, as versions of formats
+// are where those of packages are strings.
+func (w *objectWalker) number() (bool, error) {
+	raw, err := w.raw()
+	return len(raw) > 0 && raw[0] >= '0' && raw[0] <= '9', err
+}
+
+func (w *objectWalker) skip() error {
+	_, err := w.raw()
+	return err
+}
+
+// end makes sure that nothing follows.
+func (w *objectWalker) end() error {
+	if _, err := w.dec.Token(); !errors.Is(err, io.EOF) {
+		return w.fault(read.ErrTrailing)
+	}
+	return nil
+}
+
+func (w *objectWalker) fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &read.Fault{Offset: w.dec.InputOffset(), Err: err}
+}
+
+// array calls element for each element of the array that comes next, with its
+// text and the offset of that.
+func (w *objectWalker) array(element func(raw []byte, offset int)) error {
+	start, err := w.dec.Token()
+	if err != nil || start == nil {
+		return w.fault(err)
+	}
+	if start != json.Delim('[') {
+		return w.fault(read.ErrNotList)
+	}
+	for w.dec.More() {
+		raw, err := w.raw()
+		if err != nil {
+			return err
+		}
+		element(raw, int(w.dec.InputOffset())-len(raw))
+	}
+	_, err = w.dec.Token()
+	return w.fault(err)
+}

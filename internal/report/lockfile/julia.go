@@ -1,0 +1,55 @@
+package lockfile
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+var juliaEntry = regexp.MustCompile(`^\[\[(?:deps\.)?"?([A-Za-z0-9_]+)"?\]\]\s*$`)
+
+// readJuliaManifest reads Manifest.toml of either format. Packages of Julia
+// itself have no version, nor have those of folders.
+func readJuliaManifest(l *lock) error {
+	var manifest map[string]any
+	if err := l.toml(&manifest); err != nil {
+		return err
+	}
+	lines := map[string]int{}
+	for number, line := range l.numbered {
+		if m := juliaEntry.FindStringSubmatch(line); m != nil && lines[m[1]] == 0 {
+			lines[m[1]] = number
+		}
+	}
+	packages, isSecond := manifest["deps"].(map[string]any)
+	if _, told := manifest["manifest_format"]; told && !isSecond {
+		packages = map[string]any{}
+	} else if !isSecond {
+		packages = manifest
+	}
+	known := isSecond || manifest["manifest_format"] != nil
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
+		entries, _ := packages[name].([]map[string]any)
+		for _, entry := range entries {
+			uuid, _ := entry["uuid"].(string)
+			version, _ := entry["version"].(string)
+			if known = known || uuid != ""; uuid == "" {
+				return read.CutOff("the package %s lacks its uuid", name)
+			}
+			if entry["path"] == nil {
+				l.Add(redoubt.Dependency{
+					Name: name, Version: version, Line: lines[name],
+					PURL: purl.With("julia", name, version, "uuid", uuid),
+				})
+			}
+		}
+	}
+	if !known {
+		return read.NotA("Manifest.toml", "it has no manifest_format and no package with a uuid")
+	}
+	return nil
+}

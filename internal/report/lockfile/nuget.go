@@ -1,0 +1,97 @@
+package lockfile
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// readAssetsJSON reads project.assets.json, which a restore writes: libraries,
+// and what the project asked for by framework.
+func readAssetsJSON(l *lock) error {
+	w := newObjectWalker(l.Data)
+	has := map[string]bool{}
+	var groups map[string][]read.Text
+	var found []redoubt.Dependency
+	err := w.object(func(name string, _ int) error {
+		switch has[name] = true; name {
+		case "projectFileDependencyGroups":
+			return w.decode(&groups)
+		case "libraries":
+			return w.object(func(key string, offset int) error {
+				var p struct {
+					Type read.Text `json:"type"`
+					Sum  read.Text `json:"sha512"`
+				}
+				err := w.decode(&p)
+				if name, version, ok := strings.Cut(key, "/"); ok && p.Type == "package" {
+					found = append(found, redoubt.Dependency{Name: name, Version: version, Line: l.lineAt(offset), Hashes: base64SHA512(string(p.Sum))})
+				}
+				return err
+			})
+		}
+		return w.skip()
+	})
+	switch {
+	case err != nil:
+		return err
+	case !has["targets"] || !has["libraries"]:
+		return read.NotA("project.assets.json", "it lacks targets or libraries")
+	}
+	direct := map[string]bool{}
+	for _, group := range groups {
+		for _, wanted := range group {
+			name, _, _ := strings.Cut(string(wanted), " ")
+			direct[strings.ToLower(name)] = true
+		}
+	}
+	for _, d := range found {
+		d.Transitivity = TransitivityOf(has["projectFileDependencyGroups"], direct[strings.ToLower(d.Name)])
+		l.Add(d)
+	}
+	return w.end()
+}
+
+// base64SHA512 is a checksum as NuGet spells it.
+func base64SHA512(s string) []redoubt.Hash {
+	sum, err := base64.StdEncoding.DecodeString(s)
+	if err != nil || len(sum) != 64 {
+		return nil
+	}
+	return []redoubt.Hash{{Algorithm: "SHA-512", Hex: hex.EncodeToString(sum)}}
+}
+
+var (
+	paketSection = regexp.MustCompile(`^(?:NUGET|GITHUB|GIST|HTTP|GIT|GROUP \S+|[A-Z][A-Z_-]*: \S.*)$`)
+	paketOwn     = regexp.MustCompile(`^(?:NUGET|GITHUB|GIST|HTTP|GIT|GROUP .*|(?:STORAGE|RESTRICTION|REFERENCES|FRAMEWORK|CONTENT|STRATEGY|LOWEST_MATCHING): .*)$`)
+	paketPackage = regexp.MustCompile(`^ {4}([A-Za-z0-9_.-]+) \(([^()\s]+)\)(?: .*)?$`)
+)
+
+// readPaketLock reads paket.lock: packages at four spaces, what they need at
+// six. What is direct is in paket.dependencies. Files of GitHub, gists and
+// addresses have no version.
+func readPaketLock(l *lock) error {
+	section, isPaket := "", false
+	for number, line := range l.numbered {
+		trimmed := strings.TrimSpace(line)
+		switch m := paketPackage.FindStringSubmatch(line); {
+		case trimmed == "":
+		case paketSection.MatchString(line):
+			section, isPaket = line, isPaket || paketOwn.MatchString(line)
+		case section == "" || line[0] != ' ':
+			return read.NotA("paket.lock", "line %d is neither a section nor below one", number)
+		case m != nil && section == "NUGET":
+			l.Add(redoubt.Dependency{Name: m[1], Version: m[2], Line: number})
+		case section == "NUGET" && !strings.HasPrefix(line, "      ") && !strings.HasPrefix(trimmed, "remote: ") && !strings.HasPrefix(trimmed, "specs:"):
+			return read.NotA("paket.lock", "line %d is neither a remote nor a package and its version", number)
+		}
+	}
+	if !isPaket {
+		return read.NotA("paket.lock", "it has no section of it")
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package lockfile
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+var cpanDistribution = regexp.MustCompile(`^  ([A-Za-z0-9_.+-]+?)-(v?[0-9][0-9A-Za-z._]*(?:-TRIAL)?)$`)
+
+// readCPANSnapshot reads cpanfile.snapshot of Carton: distributions at two
+// spaces, what is known of them further in.
+func readCPANSnapshot(l *lock) error {
+	listed := false
+	for number, line := range l.numbered {
+		m := cpanDistribution.FindStringSubmatch(line)
+		switch {
+		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#"):
+		case line == "DISTRIBUTIONS":
+			listed = true
+		case !listed:
+			return read.NotA("cpanfile.snapshot", "line %d comes before DISTRIBUTIONS", number)
+		case m != nil:
+			l.Add(redoubt.Dependency{Name: m[1], Version: m[2], Line: number})
+		case !strings.HasPrefix(line, "    "):
+			return read.NotA("cpanfile.snapshot", "line %d is neither a distribution and its version nor about one", number)
+		}
+	}
+	if !listed {
+		return read.NotA("cpanfile.snapshot", "it has no line DISTRIBUTIONS")
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package lockfile
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// pipFiles are the requirements files of an upload and how they refer to each
+// other. A file that one read before it includes is one of them, whatever its
+// name.
+//
+// What -r includes is part of what includes it. What -c names only says which
+// version is meant where a requirement says none: a pin that nothing asks for is
+// no dependency.
+type pipFiles struct {
+	byPath map[string]*pipFile
+	order  []*pipFile
+	known  map[string]bool // paths that were referred to; true of those that are included
+}
+
+// pipFile is one requirements file.
+type pipFile struct {
+	lock   *lock
+	path   string
+	named  bool // a lockfile by its name
+	refers []pipReference
+	wants  []pipWant                     // requirements without a version
+	pins   map[string]redoubt.Dependency // by name, the first
+}
+
+// pipReference is a line that refers to another file.
+type pipReference struct {
+	line       int
+	constraint bool
+	text       string // as written
+	path       string // in the repository; empty where there is none
+	fault      string // why there is none
+}
+
+// pipWant is a requirement that says no version.
+type pipWant struct {
+	name, text string
+	line       int
+	met        bool
+}
+
+var (
+	pipOption  = regexp.MustCompile(`^(-r|-c|--requirement|--constraint)(?:\s*=\s*|\s+|)(\S.*)$`)
+	pipAddress = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`)
+)
+
+// pipReferenceOf reads a line that refers to another file, as one of a file in
+// a folder of the repository.
+func pipReferenceOf(folder, line string, number int) (r pipReference, ok bool) {
+	m := pipOption.FindStringSubmatch(line)
+	if m == nil || strings.HasPrefix(m[1], "--") && strings.HasPrefix(line[len(m[1]):], m[2]) {
+		return r, false // as --requirements
+	}
+	r = pipReference{line: number, constraint: strings.HasPrefix(strings.TrimLeft(m[1], "-"), "c"), text: line}
+	name := strings.Trim(strings.TrimSpace(m[2]), `"'`)
+	switch {
+	case pipAddress.MatchString(name):
+		r.fault = "an address is not fetched"
+	case strings.Contains(name, "${"):
+		r.fault = "it depends on the environment"
+	case name == "", strings.HasPrefix(name, "/"), strings.HasPrefix(name, "~"), strings.ContainsAny(name, "\\\x00"):
+		r.fault = "it is not in the checkout"
+	default:
+		r.path = path.Join(folder, name)
+		if r.path == ".." || strings.HasPrefix(r.path, "../") {
+			r.path, r.fault = "", "it is outside of the checkout"
+		}
+	}
+	return r, true
+}
+
+// PipReferences lists the paths in the repository that a requirements file with
+// a path there refers to, by -r and -c: who has the checkout at hand reads them
+// too, behind the file. Addresses and what is outside are left out.
+func PipReferences(name string, data []byte) (paths []string) {
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(comment.ReplaceAllString(strings.TrimRight(line, "\r\n"), ""))
+		if r, ok := pipReferenceOf(path.Dir(name), line, 0); ok && r.path != "" && !slices.Contains(paths, r.path) {
+			paths = append(paths, r.path)
+		}
+	}
+	return paths
+}
+
+// IsRequirements reports whether a file of this name or path is read as a
+// requirements file of pip.
+func IsRequirements(name string) bool {
+	name = read.Base(name)
+	return strings.HasSuffix(name, ".txt") && Ecosystem(name) == "pypi"
+}
+
+// pipKind is how a file is read that a requirements file refers to.
+var pipKind = format{ecosystem: "pypi", read: readRequirements}
+
+// add notes a requirements file of the upload.
+func (p *pipFiles) add(l *lock) *pipFile {
+	if p.byPath == nil {
+		p.byPath, p.known = map[string]*pipFile{}, map[string]bool{}
+	}
+	f := &pipFile{lock: l, path: l.Path, named: formatOf(l.Name) != nil, pins: map[string]redoubt.Dependency{}}
+	p.byPath[f.path] = f
+	p.order = append(p.order, f)
+	return f
+}
+
+// refer notes what the file refers to.
+func (p *pipFiles) refer(f *pipFile, r pipReference) {
+	f.refers = append(f.refers, r)
+	if r.path != "" {
+		p.known[r.path] = p.known[r.path] || !r.constraint
+	}
+}
+
+// resolve says, once all files are read, which versions are meant where a
+// constraint says it, and refuses what is still without one.
+func (p *pipFiles) resolve() {
+	for _, f := range p.order {
+		if !f.named && !p.known[f.path] {
+			// A file of constraints alone asks for nothing.
+			f.wants, f.lock.deps, f.lock.seen = nil, nil, nil
+		}
+	}
+	for _, root := range p.order {
+		files, constraints := p.reach(root)
+		for _, f := range files {
+			for i := range f.wants {
+				for _, c := range constraints {
+					if pin, ok := c.pins[f.wants[i].name]; ok {
+						f.wants[i].met = true
+						c.lock.Add(pin)
+						break
+					}
+				}
+			}
+		}
+	}
+	for _, f := range p.order {
+		for _, r := range f.refers {
+			if r.path != "" && p.byPath[r.path] == nil {
+				r.fault = "it is not among the files that were handed in"
+			}
+			if r.fault != "" {
+				f.lock.refuse(fmt.Sprintf("line %d", r.line), "%s: %s", r.text, r.fault)
+			}
+		}
+		for _, w := range f.wants {
+			if !w.met {
+				f.lock.refuse(fmt.Sprintf("line %d", w.line), "%s: it is not pinned with ==, so the version is not known", w.text)
+			}
+		}
+		slices.SortStableFunc(f.lock.rep.Refused, func(a, b redoubt.Refusal) int { return cmp.Compare(lineItem(a.Item), lineItem(b.Item)) })
+		f.lock.rep.Inventories[0].Dependencies = f.lock.deps
+	}
+}
+
+// lineItem reads what refuse was given.
+func lineItem(item string) (line int) {
+	_, _ = fmt.Sscanf(item, "line %d", &line) // what is no line goes first
+	return line
+}
+
+// reach follows -r from a file, itself included, and collects what these files
+// and those of constraints name by -c; of a constraint, -r is one too.
+func (p *pipFiles) reach(root *pipFile) (files, constraints []*pipFile) {
+	seen := map[[2]any]bool{}
+	var walk func(f *pipFile, constraint bool)
+	walk = func(f *pipFile, constraint bool) {
+		if f == nil || seen[[2]any{f, constraint}] {
+			return
+		}
+		seen[[2]any{f, constraint}] = true
+		if constraint {
+			constraints = append(constraints, f)
+		} else {
+			files = append(files, f)
+		}
+		for _, r := range f.refers {
+			if r.path != "" {
+				walk(p.byPath[r.path], constraint || r.constraint)
+			}
+		}
+	}
+	walk(root, false)
+	return files, constraints
+}

@@ -1,0 +1,118 @@
+package lockfile_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/report/lockfile"
+)
+
+// readAll reads files of one upload in their order, and lists dependencies as
+// path:line name version, and what was refused.
+func readAll(t *testing.T, files *txtar.Archive) (deps, refused []string) {
+	t.Helper()
+	var reading report.Reading
+	for _, f := range files.Files {
+		if err := reading.Add(strings.NewReader(string(f.Data)), report.Options{Name: f.Name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, rep := range reading.Reports(nil) {
+		for _, i := range rep.Inventories {
+			for _, d := range i.Dependencies {
+				deps = append(deps, fmt.Sprintf("%s:%d %s %s", i.Lockfile, d.Line, d.Name, d.Version))
+			}
+		}
+		for _, r := range rep.Refused {
+			refused = append(refused, r.Item+": "+r.Reason)
+		}
+	}
+	return deps, refused
+}
+
+func TestPipIncludes(t *testing.T) {
+	for name, test := range map[string]struct {
+		files         string
+		deps, refused []string
+	}{
+		"relative to the file, through each other": {
+			"-- requirements.txt --\n-r deps/base.txt\nflask==3.0.0\n-- deps/base.txt --\n# of all\n-rmore/web.txt\nrequests==2.31.0\n-- deps/more/web.txt --\n--requirement ../../last.txt\naiohttp==3.9.0\n-- last.txt --\n--requirement=\"deps/base.txt\"\nattrs==23.1.0\n",
+			[]string{"requirements.txt:2 flask 3.0.0", "deps/base.txt:3 requests 2.31.0", "deps/more/web.txt:2 aiohttp 3.9.0", "last.txt:2 attrs 23.1.0"},
+			nil,
+		},
+		"a cycle": {
+			"-- requirements.txt --\n-r requirements.txt\n-r b.txt\na==1\n-- b.txt --\n-r requirements.txt\nb==2\n",
+			[]string{"requirements.txt:3 a 1", "b.txt:2 b 2"},
+			nil,
+		},
+		"constraints tell versions, and bring nothing": {
+			"-- requirements.txt --\n-c constraints.txt\nFlask\nrequests>=2\nown==1\n-r base.txt\n-- base.txt --\nclick\n-- constraints.txt --\n-r more.txt\nflask==3.0.0\nunused==9\nown==2\n-- more.txt --\nrequests==2.31.0\nclick == 8.1.7\n",
+			[]string{"requirements.txt:4 own 1", "constraints.txt:2 flask 3.0.0", "more.txt:1 requests 2.31.0", "more.txt:2 click 8.1.7"},
+			nil,
+		},
+		"constraints of others do not count": {
+			"-- a/requirements.txt --\n-c ../c.txt\nflask\n-- b/requirements.txt --\nflask\n-- c.txt --\nflask==3.0.0\n",
+			[]string{"c.txt:1 flask 3.0.0"},
+			[]string{"b/requirements.txt: line 1: flask: it is not pinned with ==, so the version is not known"},
+		},
+		"a file that is both": {
+			"-- requirements.txt --\n-c both.txt\n-r both.txt\n-- both.txt --\nflask==3.0.0\n",
+			[]string{"both.txt:1 flask 3.0.0"},
+			nil,
+		},
+		"what is not followed": {
+			"-- sub/requirements.txt --\n-r https://e.example/r.txt\n-c file:///etc/passwd\n-r ../../out.txt\n-r /etc/passwd\n-r ${HOME}/x.txt\n-r gone.txt\n-c ~/c.txt\n-r ..\\x.txt\nflask==3.0.0 # -r no.txt\n",
+			[]string{"sub/requirements.txt:9 flask 3.0.0"},
+			[]string{
+				"line 1: -r https://e.example/r.txt: an address is not fetched", "line 2: -c file:///etc/passwd: an address is not fetched",
+				"line 3: -r ../../out.txt: it is outside of the checkout", "line 4: -r /etc/passwd: it is not in the checkout", "line 5: -r ${HOME}/x.txt: it depends on the environment",
+				"line 6: -r gone.txt: it is not among the files that were handed in", "line 7: -c ~/c.txt: it is not in the checkout", `line 8: -r ..\x.txt: it is not in the checkout`,
+			},
+		},
+		"a lockfile of another kind": {
+			"-- requirements.txt --\n-r uv.lock\nflask==3.0.0\n-- uv.lock --\nversion = 1\nrequires-python = \">=3.12\"\n\n[[package]]\nname = \"urllib3\"\nversion = \"1.24.1\"\nsource = { registry = \"https://pypi.org/simple\" }\n",
+			[]string{"requirements.txt:2 flask 3.0.0", "uv.lock:5 urllib3 1.24.1"},
+			[]string{"requirements.txt: line 1: -r uv.lock: it is not among the files that were handed in"},
+		},
+	} {
+		deps, refused := readAll(t, txtar.Parse([]byte(test.files)))
+		if diff := cmp.Diff(test.deps, deps); diff != "" {
+			t.Errorf("%s: dependencies (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(test.refused, refused); diff != "" {
+			t.Errorf("%s: refused (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestPipReferences: whoever has the checkout reads what these name.
+func TestPipReferences(t *testing.T) {
+	text := "-r base.txt\r\n  -c ../constraints.txt # why\n--requirement=x/y.txt\n-rbase.txt\n--requirements no.txt\n--require-hashes\n-r https://e.example/r.txt\n-r ../../out.txt\n# -r no.txt\nflask==1 -r\n"
+	got := lockfile.PipReferences("sub/requirements.txt", []byte(text))
+	if want := []string{"sub/base.txt", "constraints.txt", "sub/x/y.txt"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestPipIncludesNeedTheirIncluder: nothing else tells what a file of any name is.
+func TestPipIncludesNeedTheirIncluder(t *testing.T) {
+	var reading report.Reading
+	if err := reading.Add(strings.NewReader("flask==3.0.0\n"), report.Options{Name: "base.txt"}); err == nil {
+		t.Error("base.txt is read as a lockfile")
+	}
+	if reading.Unread(report.Options{Name: "base.txt"}, "why") {
+		t.Error("base.txt is taken for a lockfile")
+	}
+	if err := reading.Add(strings.NewReader("-r base.txt\n"), report.Options{Name: "requirements.txt"}); err != nil {
+		t.Fatal(err)
+	}
+	if !reading.Unread(report.Options{Name: "base.txt"}, "why") {
+		t.Error("base.txt is not taken for a lockfile")
+	}
+}

@@ -1,0 +1,192 @@
+package lockfile
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// readPnpmLock reads pnpm-lock.yaml of versions 5 to 9. Packages are under
+// keys like /name/1.0.0_peers (5), /name@1.0.0(peers) (6) and name@1.0.0 (9);
+// those that an importer asks for are direct.
+func readPnpmLock(l *lock) error {
+	root, err := l.yaml()
+	if err != nil {
+		return err
+	}
+	if child(root, "lockfileVersion") == nil {
+		return read.NotA("pnpm-lock.yaml", "it has no lockfileVersion")
+	}
+	old := strings.HasPrefix(scalar(child(root, "lockfileVersion")), "5")
+	direct := map[[2]string]bool{}
+	importers := pairs(child(root, "importers"))
+	if importers == nil {
+		importers = []pair{{value: root}} // a project without workspaces
+	}
+	for _, importer := range importers {
+		markPnpmDirect(direct, importer.value, old)
+	}
+	if err := wholePnpm(root, importers); err != nil {
+		return err
+	}
+	for _, entry := range pairs(child(root, "packages")) {
+		name, version := splitPnpmKey(entry.key.Value, old)
+		if told := scalar(child(entry.value, "name")); told != "" { // packages from elsewhere than a registry
+			name, version = told, scalar(child(entry.value, "version"))
+		}
+		l.Node(redoubt.Dependency{
+			Name: name, Version: version, Line: entry.key.Line,
+			Transitivity: TransitivityOf(len(direct) > 0, direct[[2]string{name, version}]),
+			Hashes:       integrityHashes(scalar(child(child(entry.value, "resolution"), "integrity"))),
+		}, name+"@"+version)
+		askPnpm(l, name+"@"+version, entry.value, old)
+	}
+	for _, entry := range pairs(child(root, "snapshots")) { // from version 9 on
+		name, version := splitPnpmKey(entry.key.Value, old)
+		askPnpm(l, name+"@"+version, entry.value, old)
+	}
+	return nil
+}
+
+// wholePnpm makes sure that what is asked for is there, as pnpm does: what the
+// importers and packages need has an entry, and from version 9 on each entry
+// has a second one, further down.
+func wholePnpm(root *yaml.Node, importers []pair) error {
+	before, between := "", "@"
+	users := importers
+	switch version := scalar(child(root, "lockfileVersion")); {
+	case version == "":
+		return read.CutOff("its lockfileVersion is empty")
+	case strings.HasPrefix(version, "5") && !wholeSpecifiers(root) && pairs(child(root, "importers")) == nil:
+		return read.CutOff("it has no specifiers, or nothing for them")
+	case strings.HasPrefix(version, "9") && pairs(child(root, "importers")) == nil:
+		return read.CutOff("it has no importers")
+	case strings.HasPrefix(version, "5"):
+		before, between = "/", "/"
+		users = append(slices.Clip(users), pairs(child(root, "packages"))...)
+	case strings.HasPrefix(version, "6"):
+		before = "/"
+		users = append(slices.Clip(users), pairs(child(root, "packages"))...)
+	case strings.HasPrefix(version, "9"): // what packages need is in their second entries
+	default:
+		return nil
+	}
+	listed, again := map[string]bool{}, map[string]bool{}
+	for _, entry := range pairs(child(root, "snapshots")) {
+		key, _, _ := strings.Cut(entry.key.Value, "(")
+		again[key] = true
+	}
+	for _, entry := range pairs(child(root, "packages")) {
+		listed[entry.key.Value] = true
+		if before == "" && !again[entry.key.Value] {
+			return read.CutOff("the package %s has no snapshot", entry.key.Value)
+		}
+	}
+	for _, user := range users {
+		if missing := missingPnpm(user.value, listed, before, between); missing != "" {
+			return read.CutOff("%s is needed and not listed", missing)
+		}
+	}
+	return nil
+}
+
+// wholeSpecifiers tells whether a project of version 5 says what it wants, and
+// where it wants something, what it got.
+func wholeSpecifiers(root *yaml.Node) bool {
+	specifiers := child(root, "specifiers")
+	if specifiers == nil || specifiers.Kind != yaml.MappingNode {
+		return false
+	}
+	return len(specifiers.Content) == 0 || child(root, "dependencies") != nil || child(root, "devDependencies") != nil ||
+		child(root, "optionalDependencies") != nil
+}
+
+// missingPnpm returns the key of a package of a registry that is needed and
+// not listed, or nothing. A list that is begun and has nothing misses it all.
+// What is optional may be left out.
+func missingPnpm(user *yaml.Node, listed map[string]bool, before, between string) string {
+	if user != nil && user.Kind != yaml.MappingNode {
+		return "all of an importer"
+	}
+	for _, list := range []string{"dependencies", "devDependencies", "optionalDependencies"} {
+		wanted := child(user, list)
+		if wanted != nil && wanted.Kind != yaml.MappingNode {
+			return "one of the " + list
+		}
+		if list == "optionalDependencies" {
+			continue
+		}
+		for _, d := range pairs(wanted) {
+			version := cmp.Or(scalar(d.value), scalar(child(d.value, "version")))
+			if before == "" { // keys tell no peers from version 9 on
+				version, _, _ = strings.Cut(version, "(")
+			}
+			key := before + d.key.Value + between + version
+			isVersion := version != "" && version[0] >= '0' && version[0] <= '9'
+			if !strings.ContainsAny(version, ".:/@") || isVersion && !listed[key] {
+				return key
+			}
+		}
+	}
+	return ""
+}
+
+func markPnpmDirect(direct map[[2]string]bool, importer *yaml.Node, old bool) {
+	for _, list := range []string{"dependencies", "devDependencies", "optionalDependencies"} {
+		for _, d := range pairs(child(importer, list)) {
+			version := scalar(d.value)
+			if d.value.Kind == yaml.MappingNode {
+				version = scalar(child(d.value, "version"))
+			}
+			name, version := pnpmTarget(d.key.Value, version, old)
+			direct[[2]string{name, version}] = true
+		}
+	}
+}
+
+// pnpmTarget is the name and version of what is asked for under a name.
+func pnpmTarget(name, version string, old bool) (string, string) {
+	if n, v := splitPnpmKey(version, old); v != "" { // an alias: the key of the package
+		name, version = n, v
+	}
+	version, _, _ = strings.Cut(version, "(")
+	if old {
+		version, _, _ = strings.Cut(version, "_")
+	}
+	return name, version
+}
+
+// askPnpm notes what an entry of packages or snapshots asks for.
+func askPnpm(l *lock, from string, entry *yaml.Node, old bool) {
+	for _, list := range []string{"dependencies", "optionalDependencies"} {
+		for _, d := range pairs(child(entry, list)) {
+			name, version := pnpmTarget(d.key.Value, scalar(d.value), old)
+			l.Ask(from, name+"@"+version)
+		}
+	}
+}
+
+// splitPnpmKey splits a key into name and version; the version is empty when
+// it is no key of a package of a registry.
+func splitPnpmKey(key string, old bool) (name, version string) {
+	key, hasSlash := strings.CutPrefix(key, "/")
+	key, _, _ = strings.Cut(key, "(")
+	separator := "@"
+	if old {
+		if !hasSlash {
+			return "", ""
+		}
+		separator = "/"
+		key, _, _ = strings.Cut(key, "_")
+	}
+	i := strings.LastIndex(key, separator)
+	if i <= 0 || strings.ContainsAny(key[i+1:], "/:") {
+		return "", ""
+	}
+	return key[:i], key[i+1:]
+}

@@ -1,0 +1,299 @@
+package lockfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+var (
+	requirement = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(.*)$`)
+	wanted      = regexp.MustCompile(`^(?:$|\(|[=~<>!]=|[<>])`)
+	option      = regexp.MustCompile(`^-(?:-[a-z]|[a-z]\b)`)
+	address     = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]*://\S|\.{0,2}[/\\]\S|[A-Za-z]:[/\\]|\S+\.(?:whl|zip|tar\.gz|tgz)$|\.$)`)
+	pinned      = regexp.MustCompile(`^\(?\s*={2,3}\s*([^\s,;)]+)\s*\)?$`)
+	hashOption  = regexp.MustCompile(`--hash[= ](sha\d+):([0-9a-fA-F]+)`)
+	comment     = regexp.MustCompile(`(^|\s)#.*$`)
+	viaRoot     = regexp.MustCompile(`(?:^|\s)(?:-r\s+\S+|\S+\s*\(pyproject\.toml\)|\S+\s*\(setup\.(?:py|cfg)\))`)
+)
+
+// readRequirements reads requirements files. Only pinned requirements tell a
+// version; others are refused with the reason, unless a constraint does. What -r
+// and -c refer to is read as files of the same upload, see pipFiles; other
+// options are passed over.
+//
+// pip-compile and uv say in comments what each line came via, which makes
+// direct and transitive known; without such comments they are not.
+//
+// One odd line is refused; a file of which most lines are odd is something else.
+func readRequirements(l *lock) error {
+	r := requirements{lock: l, pip: l.upload.pip.add(l)}
+	for number, line := range l.numbered {
+		r.line(number, line)
+	}
+	if r.continues {
+		return read.CutOff("its last line says that it goes on")
+	}
+	r.flush()
+	if r.strange > r.understood {
+		return read.NotA("requirements file", "line %d and %d others are neither requirements, options nor addresses", r.firstStrange, r.strange-1)
+	}
+	if r.annotated {
+		for i := range l.deps {
+			l.deps[i].Transitivity = TransitivityOf(true, r.direct[l.deps[i].Name])
+		}
+	}
+	return nil
+}
+
+// requirements joins the physical lines of a requirement with its hashes and
+// the comments that follow it.
+type requirements struct {
+	*lock
+	pip       *pipFile
+	number    int
+	logical   strings.Builder
+	continues bool
+	current   string // the name of the last requirement, for its comments
+	inVia     bool
+	annotated bool
+	direct    map[string]bool
+
+	understood   int // requirements, options and addresses, pinned or not
+	strange      int // what is none of them
+	firstStrange int // the line of the first
+}
+
+func (r *requirements) line(number int, line string) {
+	if note, ok := strings.CutPrefix(strings.TrimSpace(line), "#"); ok && !r.continues {
+		r.flush()
+		r.comment(note)
+		return
+	}
+	if !r.continues {
+		r.flush()
+		r.number = number
+	}
+	if _, note, found := strings.Cut(line, "# via"); found && !r.continues {
+		defer func() { r.flush(); r.comment(" via" + note) }()
+	}
+	line = comment.ReplaceAllString(line, "")
+	stripped := strings.TrimRight(line, " \t")
+	r.continues = strings.HasSuffix(stripped, `\`)
+	r.logical.WriteString(strings.TrimSuffix(stripped, `\`) + " ")
+}
+
+// comment reads "via -r requirements.in", "via flask", and lists of these on
+// the lines that follow.
+func (r *requirements) comment(note string) {
+	note = strings.TrimSpace(note)
+	if via, ok := strings.CutPrefix(note, "via"); ok {
+		note, r.inVia = via, true
+	}
+	if !r.inVia || r.current == "" {
+		return
+	}
+	r.annotated = true
+	if viaRoot.MatchString(note) {
+		if r.direct == nil {
+			r.direct = map[string]bool{}
+		}
+		r.direct[r.current] = true
+	} else if m := requirement.FindStringSubmatch(strings.TrimSpace(note)); m != nil {
+		r.Ask(purl.PyPIName(m[1]), r.current)
+	}
+}
+
+// flush takes the requirement that is complete.
+func (r *requirements) flush() {
+	line := strings.TrimSpace(r.logical.String())
+	r.logical.Reset()
+	r.continues = false
+	if line == "" {
+		return
+	}
+	r.current, r.inVia = "", false
+	if ref, ok := pipReferenceOf(path.Dir(r.pip.path), line, r.number); ok {
+		r.understood++
+		r.upload.pip.refer(r.pip, ref)
+		return
+	}
+	if option.MatchString(line) {
+		r.understood++
+		if strings.HasPrefix(line, "-e") || strings.HasPrefix(line, "--editable") {
+			r.unpinned(line, "an editable install has no version")
+		}
+		return
+	}
+	var hashes []redoubt.Hash
+	for _, m := range hashOption.FindAllStringSubmatch(line, read.MaxList) {
+		hashes = append(hashes, redoubt.Hash{Algorithm: read.HashName(m[1]), Hex: strings.ToLower(m[2])})
+	}
+	line, _, _ = strings.Cut(line, " --")
+	line, _, _ = strings.Cut(line, ";") // what follows says where it applies
+	line = strings.TrimSpace(line)
+	m := requirement.FindStringSubmatch(line)
+	switch {
+	case m != nil && strings.HasPrefix(m[2], "@"), address.MatchString(line):
+		r.understood++
+		r.unpinned(line, "an address has no version")
+		return
+	case m == nil, !wanted.MatchString(m[2]):
+		if r.strange++; r.strange == 1 {
+			r.firstStrange = r.number
+		}
+		r.unpinned(line, "it is no requirement")
+		return
+	}
+	r.understood++
+	version := pinned.FindStringSubmatch(strings.TrimSpace(m[2]))
+	if version == nil || strings.HasSuffix(version[1], "*") {
+		r.pip.wants = append(r.pip.wants, pipWant{name: purl.PyPIName(m[1]), text: line, line: r.number})
+		return
+	}
+	r.current = purl.PyPIName(m[1])
+	d := redoubt.Dependency{Name: r.current, Version: version[1], Line: r.number, Hashes: hashes}
+	if _, pinned := r.pip.pins[d.Name]; !pinned {
+		r.pip.pins[d.Name] = d
+	}
+	r.Node(d, r.current)
+}
+
+func (r *requirements) unpinned(line, why string) {
+	r.refuse(fmt.Sprintf("line %d", r.number), "%s: %s", strings.TrimSpace(line), why)
+}
+
+// prefixedHash reads "sha256:0123…".
+func prefixedHash(s string) (redoubt.Hash, bool) {
+	algorithm, sum, ok := strings.Cut(strings.TrimSpace(s), ":")
+	if !ok || !read.IsHex(sum) {
+		return redoubt.Hash{}, false
+	}
+	return redoubt.Hash{Algorithm: read.HashName(read.Text(algorithm).Name()), Hex: strings.ToLower(sum)}, true
+}
+
+// prefixedHashes reads a list of "sha256:0123…".
+func prefixedHashes(list []string) []redoubt.Hash {
+	var out []redoubt.Hash
+	for _, s := range list[:min(len(list), read.MaxList)] {
+		if h, ok := prefixedHash(s); ok {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// readPipfileLock reads Pipfile.lock, which holds direct and transitive
+// packages without telling them apart.
+func readPipfileLock(l *lock) error {
+	w := newObjectWalker(l.Data)
+	has := map[string]bool{}
+	err := w.object(func(group string, _ int) error {
+		has[group] = true
+		if group == "_meta" {
+			return w.skip()
+		}
+		return w.object(func(name string, offset int) error {
+			var p struct {
+				Version read.Text       `json:"version"`
+				Hashes  read.Texts      `json:"hashes"`
+				Git     json.RawMessage `json:"git"`
+			}
+			if err := w.decode(&p); err != nil {
+				return err
+			}
+			version, ok := strings.CutPrefix(strings.TrimSpace(string(p.Version)), "==")
+			if !ok {
+				l.refuse(group+"."+name, "it has no version with ==, so none is known")
+				return nil
+			}
+			l.Add(redoubt.Dependency{
+				Name: purl.PyPIName(name), Version: version, Line: l.lineAt(offset), Hashes: prefixedHashes(p.Hashes),
+			})
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if !has["_meta"] || !has["default"] {
+		return read.NotA("Pipfile.lock", "it lacks _meta or default")
+	}
+	return w.end()
+}
+
+// readPoetryLock reads poetry.lock. Which packages are direct is in
+// pyproject.toml, not here.
+func readPoetryLock(l *lock) error {
+	var file struct {
+		Packages []struct {
+			Name         string
+			Version      string
+			Files        []struct{ Hash string }
+			Dependencies any // Poetry: by name; PDM: requirements
+		} `toml:"package"`
+		Metadata struct {
+			Poetry  string                             `toml:"content-hash"`
+			PDM     string                             `toml:"content_hash"`
+			Version string                             `toml:"lock_version"` // of PDM too
+			Files   map[string][]struct{ Hash string } // before Poetry 1.5
+		}
+	}
+	if err := l.toml(&file); err != nil {
+		return err
+	}
+	if m := file.Metadata; m.Poetry == "" && m.PDM == "" && m.Version == "" {
+		if len(file.Packages) > 0 {
+			return read.CutOff("it has no content-hash among its metadata, which is the last that Poetry writes")
+		}
+		return read.NotA(read.Base(l.Name), "it has neither packages nor a content-hash")
+	}
+	lines := l.nameLines("[[package]]")
+	for i, p := range file.Packages {
+		if p.Name == "" || p.Version == "" {
+			return read.CutOff("package %d lacks its name or version", i+1)
+		}
+		files := p.Files
+		if len(files) == 0 {
+			files = file.Metadata.Files[p.Name]
+		}
+		var hashes []string
+		for _, f := range files {
+			hashes = append(hashes, f.Hash)
+		}
+		name := purl.PyPIName(p.Name)
+		l.Node(redoubt.Dependency{
+			Name: name, Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
+		}, name)
+		for _, to := range askedNames(p.Dependencies) {
+			l.Ask(name, to)
+		}
+	}
+	return nil
+}
+
+// askedNames are the packages that an entry of poetry.lock or pdm.lock asks for.
+func askedNames(dependencies any) (names []string) {
+	switch list := dependencies.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			names = append(names, purl.PyPIName(name))
+		}
+	case []any:
+		for _, item := range list {
+			text, _ := item.(string)
+			if m := requirement.FindStringSubmatch(text); m != nil {
+				names = append(names, purl.PyPIName(m[1]))
+			}
+		}
+	}
+	return names
+}

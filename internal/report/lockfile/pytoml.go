@@ -1,0 +1,150 @@
+package lockfile
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// uvLock is a uv.lock.
+type uvLock struct {
+	Version  int
+	Requires string `toml:"requires-python"`
+	Packages []struct {
+		uvNeeds
+		Name, Version string
+		Source        map[string]any
+		SDist         uvFile
+		Wheels        []uvFile
+	} `toml:"package"`
+}
+
+type uvFile struct{ Hash string }
+
+// readUVLock reads uv.lock. Packages from the project's own folders are left
+// out, and what they ask for is direct.
+func readUVLock(l *lock) error {
+	var lockfile uvLock
+	if err := l.toml(&lockfile); err != nil {
+		return err
+	}
+	if lockfile.Version == 0 || lockfile.Requires == "" {
+		return read.NotA("uv.lock", "it lacks version or requires-python")
+	}
+	direct, listed := map[string]bool{}, map[string]bool{}
+	for _, p := range lockfile.Packages {
+		listed[p.Name] = true
+	}
+	own := map[int]bool{}
+	for i, p := range lockfile.Packages {
+		if p.Name == "" || p.Source == nil {
+			return read.CutOff("package %d lacks its name or source", i+1)
+		}
+		for _, d := range p.Dependencies {
+			if !listed[d.Name] { // uv writes whole graphs only
+				return read.CutOff("%s needs %s, which is not listed", p.Name, d.Name)
+			}
+		}
+		if own[i] = isOwnFolder(p.Source); !own[i] {
+			continue
+		}
+		for _, r := range p.all() {
+			direct[purl.PyPIName(r.Name)] = true
+		}
+	}
+	lines := l.nameLines("[[package]]")
+	for i, p := range lockfile.Packages {
+		if own[i] {
+			continue
+		}
+		hashes := []string{p.SDist.Hash}
+		for _, wheel := range p.Wheels {
+			hashes = append(hashes, wheel.Hash)
+		}
+		name := purl.PyPIName(p.Name)
+		l.Node(redoubt.Dependency{
+			Name: name, Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
+			Transitivity: TransitivityOf(len(direct) > 0, direct[name]),
+		}, name+" "+p.Version, name)
+		p.ask(l, name+" "+p.Version)
+	}
+	return nil
+}
+
+// isOwnFolder reports whether a package of uv.lock is in a folder of the project.
+func isOwnFolder(source map[string]any) bool {
+	for _, kind := range []string{"virtual", "editable", "directory"} {
+		if _, is := source[kind]; is {
+			return true
+		}
+	}
+	return false
+}
+
+// uvNeeds is what a package of uv.lock asks for.
+type uvNeeds struct {
+	Dependencies []uvReference
+	Optional     map[string][]uvReference `toml:"optional-dependencies"`
+	Dev          map[string][]uvReference `toml:"dev-dependencies"`
+}
+
+// uvReference has a version where there are several of the name.
+type uvReference struct{ Name, Version string }
+
+// ask notes what a package asks for.
+func (n uvNeeds) ask(l *lock, from string) {
+	for _, to := range n.all() {
+		l.Ask(from, strings.TrimSpace(purl.PyPIName(to.Name)+" "+to.Version))
+	}
+}
+
+// all lists them, those of groups too.
+func (n uvNeeds) all() []uvReference {
+	wanted := slices.Clip(n.Dependencies)
+	for _, group := range []map[string][]uvReference{n.Optional, n.Dev} {
+		for _, name := range slices.Sorted(maps.Keys(group)) {
+			wanted = append(wanted, group[name]...)
+		}
+	}
+	return wanted
+}
+
+// readPylock reads pylock.toml (PEP 751), which does not tell what is direct.
+func readPylock(l *lock) error {
+	type file struct{ Hashes map[string]string }
+	var lockfile struct {
+		Version  string `toml:"lock-version"`
+		Packages []struct {
+			Name, Version string
+			SDist         file
+			Archive       file
+			Wheels        []file
+		}
+	}
+	if err := l.toml(&lockfile); err != nil {
+		return err
+	}
+	if lockfile.Version == "" || lockfile.Packages == nil {
+		return read.NotA("pylock.toml", "it lacks lock-version or packages")
+	}
+	lines := l.nameLines("[[packages]]")
+	for i, p := range lockfile.Packages {
+		if p.Name == "" {
+			return read.CutOff("package %d lacks its name", i+1)
+		}
+		d := redoubt.Dependency{Name: purl.PyPIName(p.Name), Version: p.Version, Line: lineOf(lines, i)}
+		for _, f := range append([]file{p.SDist, p.Archive}, p.Wheels...) {
+			for _, algorithm := range slices.Sorted(maps.Keys(f.Hashes)) {
+				if sum := f.Hashes[algorithm]; read.IsHex(sum) {
+					d.Hashes = append(d.Hashes, redoubt.Hash{Algorithm: read.HashName(algorithm), Hex: sum})
+				}
+			}
+		}
+		l.Add(d)
+	}
+	return nil
+}

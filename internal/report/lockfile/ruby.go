@@ -1,0 +1,57 @@
+package lockfile
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+var (
+	gemSpec   = regexp.MustCompile(`^    (\S+) \(([^)]+)\)$`)
+	gemNeeds  = regexp.MustCompile(`^      (\S+)`)
+	gemWanted = regexp.MustCompile(`^  ([^\s!]+)`)
+
+	// Bundler passes over sections that it does not know, which newer ones write.
+	gemSection = regexp.MustCompile(`^[A-Z]+(?: [A-Z]+)*$`)
+)
+
+// readGemfileLock reads Gemfile.lock. Gems below PATH are the project's own;
+// those below DEPENDENCIES are direct. A platform after the version, as
+// 1.13.0-x86_64-linux, is dropped: gem versions hold no hyphen.
+func readGemfileLock(l *lock) error {
+	section := ""
+	has := map[string]bool{} // sections
+	direct := map[string]bool{}
+	var found []redoubt.Dependency
+	for number, line := range l.numbered {
+		if line != "" && line[0] != ' ' {
+			if section = line; !gemSection.MatchString(line) {
+				return read.NotA("Gemfile.lock", "line %d is neither indented nor the name of a section", number)
+			}
+			has[section] = true
+			continue
+		}
+		if m := gemSpec.FindStringSubmatch(line); m != nil && (section == "GEM" || section == "GIT") {
+			version, _, _ := strings.Cut(m[2], "-")
+			found = append(found, redoubt.Dependency{Name: m[1], Version: version, Line: number})
+		} else if m := gemNeeds.FindStringSubmatch(line); m != nil && len(found) > 0 && (section == "GEM" || section == "GIT") {
+			l.Ask(found[len(found)-1].Name, strings.TrimSuffix(m[1], "!"))
+		}
+		if m := gemWanted.FindStringSubmatch(line); m != nil && section == "DEPENDENCIES" {
+			direct[m[1]] = true
+		}
+	}
+	switch {
+	case !has["GEM"] && !has["GIT"] && !has["PATH"] && !has["PLUGIN SOURCE"] && !has["PLATFORMS"] && !has["DEPENDENCIES"]:
+		return read.NotA("Gemfile.lock", "it has none of the sections GEM, GIT, PATH, PLATFORMS and DEPENDENCIES")
+	case !has["DEPENDENCIES"]:
+		return read.CutOff("it has no section DEPENDENCIES, which comes after the gems")
+	}
+	for _, d := range found {
+		d.Transitivity = TransitivityOf(len(direct) > 0, direct[d.Name])
+		l.Node(d, d.Name)
+	}
+	return nil
+}

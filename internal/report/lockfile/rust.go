@@ -1,0 +1,102 @@
+package lockfile
+
+import (
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// readCargoLock reads Cargo.lock. Packages without a source are the project's
+// own crates: they are left out, and what they depend on is direct.
+func readCargoLock(l *lock) error {
+	var file struct {
+		Version  int // of the format; none before 3
+		Root     *cargoPackage
+		Packages []cargoPackage `toml:"package"`
+		Metadata map[string]any // before version 2 of the format: checksums
+	}
+	if err := l.toml(&file); err != nil {
+		return err
+	}
+	if len(file.Packages) == 0 && file.Root == nil && file.Version == 0 {
+		return read.NotA("Cargo.lock", "it has neither packages nor a version")
+	}
+	versions := map[string][]string{} // by name
+	direct := map[[2]string]bool{}
+	for _, p := range file.Packages {
+		versions[p.Name] = append(versions[p.Name], p.Version)
+	}
+	if file.Root != nil { // before version 1 of the format, the project
+		versions[file.Root.Name] = append(versions[file.Root.Name], file.Root.Version)
+	}
+	if err := wholeCargo(file.Packages, versions); err != nil {
+		return err
+	}
+	for _, p := range file.Packages {
+		if p.Source == "" {
+			p.markDirect(direct, versions)
+		}
+	}
+	lines := l.nameLines("[[package]]")
+	for i, p := range file.Packages {
+		if p.Source == "" {
+			continue
+		}
+		d := redoubt.Dependency{
+			Name: p.Name, Version: p.Version, Line: lineOf(lines, i),
+			Transitivity: TransitivityOf(len(direct) > 0, direct[[2]string{p.Name, p.Version}]),
+		}
+		if p.Checksum == "" {
+			p.Checksum, _ = file.Metadata["checksum "+p.Name+" "+p.Version+" ("+p.Source+")"].(string)
+		}
+		if read.IsHex(p.Checksum) {
+			d.Hashes = []redoubt.Hash{{Algorithm: "SHA-256", Hex: strings.ToLower(p.Checksum)}}
+		}
+		l.Node(d, p.Name+" "+p.Version, p.Name)
+		for _, to := range p.Dependencies {
+			name, version, _ := strings.Cut(to, " ")
+			version, _, _ = strings.Cut(version, " ")
+			l.Ask(p.Name+" "+p.Version, strings.TrimSpace(name+" "+version))
+		}
+	}
+	return nil
+}
+
+// wholeCargo makes sure that all is listed that a package needs, as Cargo does.
+func wholeCargo(packages []cargoPackage, versions map[string][]string) error {
+	for i, p := range packages {
+		if p.Name == "" || p.Version == "" {
+			return read.CutOff("package %d lacks its name or version", i+1)
+		}
+		for _, d := range p.Dependencies {
+			if name, _, _ := strings.Cut(d, " "); versions[name] == nil {
+				return read.CutOff("%s needs %s, which is not listed", p.Name, name)
+			}
+		}
+	}
+	return nil
+}
+
+type cargoPackage struct {
+	Name, Version, Source, Checksum string
+	Dependencies                    []string // name, or name and version, or those and source
+}
+
+// markDirect notes what a crate of the project depends on. A name without a
+// version is only written where there is one version of it.
+func (p cargoPackage) markDirect(direct map[[2]string]bool, versions map[string][]string) {
+	for _, d := range p.Dependencies {
+		words := strings.Fields(d)
+		if len(words) == 0 {
+			continue
+		}
+		name, wanted := words[0], versions[words[0]]
+		if len(words) > 1 {
+			wanted = words[1:2]
+		}
+		for _, version := range wanted {
+			direct[[2]string{name, version}] = true
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package lockfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// readYarnLock reads yarn.lock, of Yarn 1 and, where it has __metadata, of
+// later ones.
+func readYarnLock(l *lock) error {
+	if bytes.Contains(l.Data, []byte("\n__metadata:")) || bytes.HasPrefix(l.Data, []byte("__metadata:")) {
+		return readYarnBerry(l)
+	}
+	return readYarnClassic(l)
+}
+
+// readYarnClassic reads the format of Yarn 1: entries under the descriptors
+// that they satisfy. It does not tell what is direct.
+func readYarnClassic(l *lock) error {
+	var current redoubt.Dependency
+	var keys []string // descriptors of the current entry
+	inNeeds := false
+	entries := 0
+	for number, line := range l.numbered {
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case !strings.HasPrefix(line, " "):
+			descriptors, ended := strings.CutSuffix(line, ":")
+			descriptor, _, _ := strings.Cut(descriptors, ", ")
+			descriptor = strings.Trim(descriptor, `"`)
+			name, _ := splitDescriptor(descriptor)
+			switch {
+			case entries > 0 && current.Version == "":
+				return read.CutOff("the entry on line %d has no version", current.Line)
+			case !ended || name == "" || name == descriptor:
+				return read.NotA("yarn.lock", "line %d is neither indented nor a package and its range", number)
+			}
+			l.Node(current, keys...)
+			entries++
+			current, inNeeds = redoubt.Dependency{Name: name, Line: number}, false
+			keys = strings.Split(strings.ReplaceAll(descriptors, `"`, ""), ", ")
+		case strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   "):
+			key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if strings.Count(value, `"`)%2 != 0 {
+				return read.CutOff("the quotes on line %d are not closed", number)
+			}
+			value = strings.Trim(value, `"`)
+			inNeeds = key == "dependencies:" || key == "optionalDependencies:"
+			switch strings.Trim(key, `"`) {
+			case "version":
+				current.Version = value
+			case "integrity":
+				current.Hashes = integrityHashes(value)
+			}
+		case inNeeds:
+			name, wanted, _ := strings.Cut(strings.TrimSpace(line), " ")
+			l.Ask(keys[0], strings.Trim(name, `"`)+"@"+strings.Trim(wanted, `"`))
+		}
+	}
+	switch {
+	case entries == 0 && !bytes.Contains(l.Data, []byte("# yarn lockfile v")):
+		return read.NotA("yarn.lock", "it has neither entries nor the comment with which Yarn begins one")
+	case entries > 0 && current.Version == "":
+		return read.CutOff("the entry on line %d has no version", current.Line)
+	}
+	l.Node(current, keys...)
+	return nil
+}
+
+// splitDescriptor splits name@range; a scope begins with @. An alias,
+// name@npm:other@range, is the other package.
+func splitDescriptor(s string) (name, wanted string) {
+	i := strings.IndexByte(s[min(1, len(s)):], '@')
+	if i < 0 {
+		return s, ""
+	}
+	name, wanted = s[:i+1], s[i+2:]
+	if alias, ok := strings.CutPrefix(wanted, "npm:"); ok && strings.Contains(alias[min(1, len(alias)):], "@") {
+		return splitDescriptor(alias)
+	}
+	return name, wanted
+}
+
+// readYarnBerry reads the format of Yarn 2 and later, which is YAML. Workspaces
+// are the project's own; what they ask for is direct.
+func readYarnBerry(l *lock) error {
+	root, err := l.yaml()
+	if err != nil {
+		return err
+	}
+	direct := map[string]bool{} // descriptors
+	for _, entry := range pairs(root) {
+		if entry.key.Value != "__metadata" && (child(entry.value, "version") == nil || child(entry.value, "linkType") == nil) {
+			return read.CutOff("the entry on line %d lacks its version or linkType", entry.key.Line)
+		}
+		if !strings.Contains(scalar(child(entry.value, "resolution")), "@workspace:") {
+			continue
+		}
+		for _, list := range []string{"dependencies", "devDependencies", "optionalDependencies"} {
+			for _, d := range pairs(child(entry.value, list)) {
+				wanted := scalar(d.value)
+				direct[d.key.Value+"@"+wanted] = true
+				direct[d.key.Value+"@npm:"+wanted] = true // before version 8 of the format
+			}
+		}
+	}
+	for _, entry := range pairs(root) {
+		name, reference := splitResolution(scalar(child(entry.value, "resolution")))
+		if name == "" || strings.HasPrefix(reference, "workspace:") || strings.HasPrefix(reference, "patch:") {
+			continue
+		}
+		isDirect := false
+		descriptors := strings.Split(entry.key.Value, ", ")
+		for _, descriptor := range descriptors {
+			isDirect = isDirect || direct[descriptor]
+		}
+		l.Node(redoubt.Dependency{
+			Name: name, Version: scalar(child(entry.value, "version")), Line: entry.key.Line,
+			Transitivity: TransitivityOf(len(direct) > 0, isDirect),
+		}, descriptors...)
+		for _, d := range pairs(child(entry.value, "dependencies")) {
+			l.Ask(descriptors[0], d.key.Value+"@"+scalar(d.value))
+			l.Ask(descriptors[0], d.key.Value+"@npm:"+scalar(d.value)) // before version 8 of the format
+		}
+	}
+	return nil
+}
+
+// splitResolution splits name@protocol:reference.
+func splitResolution(s string) (name, reference string) {
+	i := strings.IndexByte(s[min(1, len(s)):], '@')
+	if i < 0 {
+		return "", ""
+	}
+	return s[:i+1], s[i+2:]
+}
+
+// maxYAML is how large a YAML lockfile may be, for its tree takes many times
+// the room of its text.
+const maxYAML = 16 << 20
+
+// yaml parses the file and returns its root mapping.
+func (l *lock) yaml() (*yaml.Node, error) {
+	if len(l.Data) > maxYAML {
+		return nil, fmt.Errorf("the YAML file is %w (limit %d bytes)", redoubt.ErrTooLarge, maxYAML)
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(l.Data, &doc); err != nil {
+		return nil, errors.New("it is not YAML: " + read.OneLine(strings.TrimPrefix(err.Error(), "yaml: "), read.MaxName))
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("a mapping was expected at the top of the file")
+	}
+	return doc.Content[0], nil
+}
+
+// pair is a member of a mapping.
+type pair struct{ key, value *yaml.Node }
+
+// pairs lists the members of a mapping; other nodes have none. Aliases are not
+// followed: lockfiles have none, and hostile files have many.
+func pairs(n *yaml.Node) []pair {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	out := make([]pair, 0, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		out = append(out, pair{n.Content[i], n.Content[i+1]})
+	}
+	return out
+}
+
+// child returns a member of a mapping, or nil.
+func child(n *yaml.Node, name string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// scalar returns the text of a scalar; "" for other nodes.
+func scalar(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return ""
+	}
+	return n.Value
+}

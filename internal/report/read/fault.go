@@ -1,0 +1,45 @@
+package read
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Fault is an error with its place in the file, before the file is known.
+type Fault struct {
+	Where  string // the member at fault, as runs[0].results[17]; empty when not known
+	Offset int64  // in bytes of the inflated file
+	Err    error  // never nil
+}
+
+// Error says what is wrong, without the place.
+func (f *Fault) Error() string { return f.Err.Error() }
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// What can be wrong with a file of any format.
+var (
+	ErrTruncated = errors.New("the file ends too early")
+	ErrTrailing  = errors.New("more text follows the end of the report")
+	ErrNotList   = errors.New("a list was expected")
+)
+
+// FormatError says why a file is not what its name says: an empty list of
+// dependencies would be taken for the truth, and drop those that are known
+// (semantics §15).
+type FormatError struct{ reason string }
+
+// Error says what the file lacks or has, and what it therefore is not.
+func (a *FormatError) Error() string { return a.reason }
+
+// NotA is the error for a file that is not what its name says, with what it
+// lacks or has.
+func NotA(what, format string, args ...any) error {
+	return &FormatError{OneLine(fmt.Sprintf(format, args...), MaxName) + ", so it is no " + what}
+}
+
+// CutOff is the error for a file that ends before what its tool always writes.
+func CutOff(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", OneLine(fmt.Sprintf(format, args...), MaxName), ErrTruncated)
+}

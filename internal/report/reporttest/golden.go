@@ -1,0 +1,111 @@
+package reporttest
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Inputs lists the report files of a folder of test data, by their path in it.
+func Inputs(t testing.TB, folder string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "golden" || d.Name() == "fuzz" || d.Name() == "scanner"):
+			return filepath.SkipDir
+		case !d.IsDir() && filepath.Ext(path) != ".md":
+			files = append(files, filepath.ToSlash(strings.TrimPrefix(path, folder+string(filepath.Separator))))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// Golden compares a text with the golden file of that name in testdata, which it
+// writes first where update says so.
+func Golden(t testing.TB, name, got string, update bool) {
+	t.Helper()
+	golden := filepath.Join("testdata", "golden", name+".txt")
+	if update {
+		if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatalf("%v: run the test with -update and look at what it writes", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("report changed (-want +got); -update accepts it\n%s", diff)
+	}
+}
+
+// Dump writes a value as indented text, without empty members.
+func Dump(v any) string {
+	var b strings.Builder
+	dumpValue(&b, reflect.ValueOf(v), 0)
+	return b.String()
+}
+
+func dumpValue(b *strings.Builder, v reflect.Value, depth int) {
+	indent := strings.Repeat("  ", depth)
+	switch value := v.Interface().(type) {
+	case *redoubt.Rule:
+		if depth > 3 { // a result's rule is told by its name
+			fmt.Fprintf(b, " %s (%s)\n", value.Name, value.IssueType)
+			return
+		}
+	case redoubt.Products:
+		fmt.Fprintf(b, " %v\n", value.Names())
+		return
+	case redoubt.Digest:
+		fmt.Fprintf(b, " %x\n", value)
+		return
+	case time.Time:
+		fmt.Fprintf(b, " %s\n", value.Format(time.RFC3339Nano))
+		return
+	case fmt.Stringer:
+		fmt.Fprintf(b, " %s\n", value)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		dumpValue(b, v.Elem(), depth)
+	case reflect.Slice:
+		b.WriteString("\n")
+		for i := range v.Len() {
+			fmt.Fprintf(b, "%s-", indent)
+			dumpValue(b, v.Index(i), depth+1)
+		}
+	case reflect.Struct:
+		b.WriteString("\n")
+		for i := range v.NumField() {
+			if f := v.Field(i); !f.IsZero() {
+				fmt.Fprintf(b, "%s%s:", indent, v.Type().Field(i).Name)
+				dumpValue(b, f, depth+1)
+			}
+		}
+	case reflect.String:
+		fmt.Fprintf(b, " %q\n", v.String())
+	default:
+		fmt.Fprintf(b, " %v\n", v.Interface())
+	}
+}
