@@ -6,6 +6,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 	"github.com/redoubt/redoubt/internal/report/read"
+	"github.com/redoubt/redoubt/internal/weakness"
 )
 
 // Reading reads the files of one upload. The zero Reading is ready to use.
@@ -119,7 +120,7 @@ func (r *Reading) Reports(known func(tool, rule string) bool) []*redoubt.Report 
 	for _, rep := range all {
 		r.secrets.number(rep)
 		for _, rule := range rep.Rules {
-			rule.CWE = redoubt.NameWeaknesses(rule.CWE)
+			rule.CWE = weakness.Name(rule.CWE)
 		}
 	}
 	r.secrets.blank(all)

@@ -1,4 +1,4 @@
-package redoubt
+package weakness
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestNameWeaknesses(t *testing.T) {
+func TestName(t *testing.T) {
 	const xss = "CWE-79: Improper Neutralization of Input During Web Page Generation ('Cross-site Scripting')"
 	tests := []struct{ list, want []string }{
 		{nil, nil},
@@ -24,8 +24,8 @@ func TestNameWeaknesses(t *testing.T) {
 		{[]string{"NVD-CWE-noinfo", "weak", ""}, []string{"NVD-CWE-noinfo", "weak", ""}},
 	}
 	for _, test := range tests {
-		if got := NameWeaknesses(test.list); !slices.Equal(got, test.want) {
-			t.Errorf("NameWeaknesses(%q) = %q, want %q", test.list, got, test.want)
+		if got := Name(test.list); !slices.Equal(got, test.want) {
+			t.Errorf("Name(%q) = %q, want %q", test.list, got, test.want)
 		}
 	}
 }
@@ -34,11 +34,11 @@ func TestNameWeaknesses(t *testing.T) {
 // list must be whole.
 func TestWeaknessList(t *testing.T) {
 	for _, line := range []string{"The MITRE Corporation", "non-exclusive, royalty-free license", "version 4."} {
-		if !strings.Contains(weaknessList, line) {
+		if !strings.Contains(catalogue, line) {
 			t.Errorf("the list does not say %q", line)
 		}
 	}
-	if got := len(weaknessNames()); got < 1300 {
+	if got := len(names()); got < 1300 {
 		t.Errorf("%d weaknesses have names, want all of some 1,370", got)
 	}
 }
