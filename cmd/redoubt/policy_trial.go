@@ -136,7 +136,7 @@ func (t *trial) readPolicy(ctx context.Context, tx *store.Tx, name string) (err 
 type stood struct {
 	known   map[redoubt.Identity]bool
 	ignored map[redoubt.Identity]bool
-	given   policy.Given // what leaves paths out
+	given   policy.EffectivePolicy // what leaves paths out
 }
 
 func onPrimary(ctx context.Context, tx *store.Tx, name string, sightings []ingest.Sighting) (s stood, err error) {

@@ -76,7 +76,7 @@ type completion struct {
 	scan          redoubt.Scan
 	done          report.CICompletion
 	begun         begun
-	given         policy.Given
+	given         policy.EffectivePolicy
 	judge         *policy.Judge
 	encodeOutcome func(ingest.Summary, policy.Verdict) ([]byte, error) // of Config
 	rep           *redoubt.Report
@@ -108,7 +108,7 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.given, err = policy.GivenTo(ctx, c.tx, project); err != nil {
+	if c.given, err = policy.LoadEffectivePolicy(ctx, c.tx, project); err != nil {
 		return nil, err
 	}
 	c.finish()

@@ -74,7 +74,7 @@ func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known redoubt.
 				return err
 			}
 		}
-		given, err := policy.GivenTo(ctx, tx, project)
+		given, err := policy.LoadEffectivePolicy(ctx, tx, project)
 		if err != nil {
 			return err
 		}

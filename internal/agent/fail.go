@@ -70,7 +70,7 @@ func (a *Agent) causeOf(ctx context.Context, tx *store.Tx, id int64, exitCode in
 	if err != nil {
 		return "", err
 	}
-	served, err := policy.GivenTo(ctx, tx, project)
+	served, err := policy.LoadEffectivePolicy(ctx, tx, project)
 	if err != nil {
 		return "", err
 	}

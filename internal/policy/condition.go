@@ -9,23 +9,23 @@ import (
 )
 
 // conditional reports whether a policy has a condition.
-func (g Given) conditional() bool {
-	return slices.ContainsFunc(g.Policies, func(p redoubt.Policy) bool { return len(p.Conditions) > 0 })
+func (e EffectivePolicy) conditional() bool {
+	return slices.ContainsFunc(e.Policies, func(p redoubt.Policy) bool { return len(p.Conditions) > 0 })
 }
 
 // condition finds the strictest condition that holds for a finding, of several
 // the first in the order of the policies, and tells the sighting of it; there is
 // none where none does. Reachability counts only where a condition asks for it.
 // Whatever the mode, conditions hold for what would fail a build.
-func (g Given) condition(s *Sighting, fresh bool) (mode redoubt.PolicyMode) {
+func (e EffectivePolicy) condition(s *Sighting, fresh bool) (mode redoubt.PolicyMode) {
 	if s.Finding.IssueType != redoubt.SCA || s.Finding.State != redoubt.Unresolved || s.Triage == redoubt.TriageIgnored {
 		return 0
 	}
-	for i := range g.Policies {
-		p := &g.Policies[i]
+	for i := range e.Policies {
+		p := &e.Policies[i]
 		for j := range p.Conditions {
 			c := &p.Conditions[j]
-			if c.Mode > s.Mode && (fresh || p.BlockAll) && c.CoversRef(g.ref) && c.Holds(&s.Finding, &s.Supply) {
+			if c.Mode > s.Mode && (fresh || p.BlockAll) && c.CoversRef(e.ref) && c.Holds(&s.Finding, &s.Supply) {
 				s.Condition, s.Mode, s.PolicyID = fmt.Sprintf("condition %d of %s: %s", c.ID, p.Slug, c), c.Mode, p.ID
 			}
 		}
@@ -41,7 +41,7 @@ func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
 			ids = append(ids, f.ID)
 		}
 	}
-	if len(ids) == 0 || !j.given.conditional() {
+	if len(ids) == 0 || !j.effective.conditional() {
 		return nil
 	}
 	facts, err := j.s.SupplyFacts(ctx, ids)

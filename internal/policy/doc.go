@@ -5,6 +5,7 @@
 // works on the storage that it declares (change.go). HTTP and the scanner itself
 // are elsewhere; so is what a rule's metadata means to findings (report).
 //
-// What a project is given is decided in one place, Given; which of its findings
-// fail a build in another, Given.Gate, whose conditions stand in counts.
+// What holds for a project is decided in one place, EffectivePolicy; which of its
+// findings fail a build in another, EffectivePolicy.Gate, whose conditions stand
+// in counts.
 package policy

@@ -36,17 +36,17 @@ const maxNamed = 5
 // that a blocking condition holds for (condition.go), that nobody ignores and
 // that the primary branch does not have. The first scan of the primary branch
 // never blocks. A policy that blocks all asks neither.
-func (g Given) Gate(firstOfPrimary bool, sightings []Sighting) Verdict {
+func (e EffectivePolicy) Gate(firstOfPrimary bool, sightings []Sighting) Verdict {
 	var v Verdict
 	for _, s := range sightings {
-		stance := g.Stance(s.Finding.RuleName)
+		stance := e.Stance(s.Finding.RuleName)
 		fresh := !s.Known && !firstOfPrimary
 		if stance.Mode == redoubt.ModeBlock && counts(&s) && (fresh || stance.BlockAll) {
-			s.PolicyID = g.sources[s.Finding.RuleName]
+			s.PolicyID = e.sources[s.Finding.RuleName]
 			v.Blocking = append(v.Blocking, s)
 			continue
 		}
-		switch g.condition(&s, fresh) {
+		switch e.condition(&s, fresh) {
 		case redoubt.ModeBlock:
 			v.Blocking = append(v.Blocking, s)
 		case redoubt.ModeComment, redoubt.ModeMonitor:

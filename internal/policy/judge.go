@@ -24,39 +24,39 @@ type GateStorage interface {
 	Now() time.Time
 }
 
-// GivenTo reads what a project is given of the policies as they are now, and
-// which rules that nobody serves block it (semantics §10).
-func GivenTo(ctx context.Context, s GateStorage, project redoubt.Project) (Given, error) {
+// LoadEffectivePolicy reads what holds for a project by the policies as they are
+// now, and which rules that nobody serves block it (semantics §10).
+func LoadEffectivePolicy(ctx context.Context, s GateStorage, project redoubt.Project) (EffectivePolicy, error) {
 	policies, err := s.Policies(ctx)
 	if err != nil {
-		return Given{}, err
+		return EffectivePolicy{}, err
 	}
 	rules, err := s.ServedRules(ctx)
 	if err != nil {
-		return Given{}, err
+		return EffectivePolicy{}, err
 	}
 	blocking, err := s.BlockingRules(ctx)
 	if err != nil {
-		return Given{}, err
+		return EffectivePolicy{}, err
 	}
-	g := For(project, policies, rules)
+	e := For(project, policies, rules)
 	byID := map[int64]redoubt.Policy{}
-	for _, p := range g.Policies {
+	for _, p := range e.Policies {
 		byID[p.ID] = p
 	}
 	for _, r := range blocking {
-		if of, given := byID[r.PolicyID]; given {
-			g.take(r.Rule.Name, of, r.Mode)
+		if of, covers := byID[r.PolicyID]; covers {
+			e.take(r.Rule.Name, of, r.Mode)
 		}
 	}
-	return g, nil
+	return e, nil
 }
 
 // Judge judges one scan by what the primary branch had before it (semantics
 // §10), for scanners that report by themselves and for imports.
 type Judge struct {
 	s         GateStorage
-	given     Given
+	effective EffectivePolicy
 	project   int64
 	scan      redoubt.Scan
 	first     bool               // the scan is the first full one of the primary branch
@@ -66,10 +66,10 @@ type Judge struct {
 }
 
 // Judge looks at what stands before a scan is applied, and at what it reports.
-func (g Given) Judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting) (*Judge, error) {
-	j := &Judge{s: s, given: g.On(scan.Ref), project: project.ID, scan: scan, advised: scan.Products.Has(redoubt.SCA) && (g.blocksUnserved() || g.conditional())}
+func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting) (*Judge, error) {
+	j := &Judge{s: s, effective: e.On(scan.Ref), project: project.ID, scan: scan, advised: scan.Products.Has(redoubt.SCA) && (e.blocksUnserved() || e.conditional())}
 	for _, r := range reported {
-		if g.Stance(r.Finding.RuleName).Mode == redoubt.ModeBlock || r.Finding.IssueType == redoubt.SCA && g.conditional() {
+		if e.Stance(r.Finding.RuleName).Mode == redoubt.ModeBlock || r.Finding.IssueType == redoubt.SCA && e.conditional() {
 			j.sightings = append(j.sightings, r)
 		}
 	}
@@ -98,9 +98,9 @@ func (g Given) Judge(ctx context.Context, s GateStorage, project redoubt.Project
 
 // blocksUnserved reports whether a rule blocks that is not served, as those of
 // the advisories are.
-func (g Given) blocksUnserved() bool {
-	for name, stance := range g.stances {
-		if _, served := g.products[name]; !served && stance.Mode == redoubt.ModeBlock {
+func (e EffectivePolicy) blocksUnserved() bool {
+	for name, stance := range e.stances {
+		if _, served := e.products[name]; !served && stance.Mode == redoubt.ModeBlock {
 			return true
 		}
 	}
@@ -122,7 +122,7 @@ func (j *Judge) Verdict(ctx context.Context) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	return j.given.Gate(j.first, judged), nil
+	return j.effective.Gate(j.first, judged), nil
 }
 
 // facts are the findings to judge, with all that the gate asks of them.

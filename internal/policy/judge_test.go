@@ -112,7 +112,7 @@ func TestJudge(t *testing.T) {
 				b.findings[main+" gosec"] = nil
 			}
 			project := redoubt.Project{ID: 1, Name: "acme/app", DefaultBranch: main}
-			given, err := policy.GivenTo(t.Context(), b, project)
+			given, err := policy.LoadEffectivePolicy(t.Context(), b, project)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,10 +33,10 @@ func Products(requested []string) redoubt.Products {
 
 // Ignored are the paths that scanners leave out, as pairs of a product and its
 // globs; nil where there are none.
-func (g Given) Ignored() [][2]any {
+func (e EffectivePolicy) Ignored() [][2]any {
 	var pairs [][2]any
 	for _, product := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
-		if globs := g.Excludes(product); len(globs) > 0 {
+		if globs := e.Excludes(product); len(globs) > 0 {
 			pairs = append(pairs, [2]any{product.String(), globs})
 		}
 	}

@@ -17,14 +17,14 @@ import (
 // themselves (semantics §10).
 type importGate struct {
 	tx     *store.Tx
-	given  *policy.Given // to the project, once a report of it is seen
+	given  *policy.EffectivePolicy // to the project, once a report of it is seen
 	judges []*policy.Judge
 }
 
 // look shows the gate what stands before a report is applied.
 func (g *importGate) look(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) error {
 	if g.given == nil {
-		given, err := policy.GivenTo(ctx, g.tx, project)
+		given, err := policy.LoadEffectivePolicy(ctx, g.tx, project)
 		if err != nil {
 			return err
 		}

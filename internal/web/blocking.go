@@ -110,7 +110,7 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, 
 		return err
 	}
 	p.Only = len(account.Reported) == 0 && s.Counts.Total() > 0
-	again, err := policy.Again(ctx, tx, p.Of, s, known.of(s.Source))
+	again, err := policy.Reevaluate(ctx, tx, p.Of, s, known.of(s.Source))
 	if err != nil {
 		return err
 	}
@@ -224,9 +224,9 @@ func (k knownFindings) whyPasses(again policy.Rerun, then redoubt.Blocked) strin
 	switch {
 	case looked && judged.Known:
 		return "The primary branch has it by now, and the policy blocks only what is new there."
-	case again.Given.Excluded(f.IssueType, f.Path):
+	case again.Policy.Excluded(f.IssueType, f.Path):
 		return "Its path is excluded by now."
-	case then.Condition == "" && again.Given.Stance(f.RuleName).Mode != redoubt.ModeBlock:
+	case then.Condition == "" && again.Policy.Stance(f.RuleName).Mode != redoubt.ModeBlock:
 		return "No policy of the project has its rule in mode block any more."
 	case f.State != redoubt.Unresolved && f.Source == redoubt.SourceAdvisories:
 		return "The advisories no longer say so."

@@ -22,7 +22,7 @@ func (s *site) build(u ingest.Upload) (sum ingest.Summary) {
 	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		var judge *policy.Judge
 		u.Before = func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) error {
-			given, err := policy.GivenTo(ctx, tx, project)
+			given, err := policy.LoadEffectivePolicy(ctx, tx, project)
 			if err != nil {
 				return err
 			}

@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// TestAgain holds that a scan is judged again as a re-run of it would be: by
+// TestReevaluate holds that a scan is judged again as a re-run of it would be: by
 // what people, policies and the primary branch say by now.
-func TestAgain(t *testing.T) {
+func TestReevaluate(t *testing.T) {
 	const main, topic = "refs/heads/main", "refs/heads/topic"
 	finding := func(n byte, rule string) redoubt.Finding {
 		return redoubt.Finding{ID: int64(n) + 100, Identity: redoubt.Identity{Hash: redoubt.Digest{n}}, RuleName: rule, Path: "src/p", Line: int(n), State: redoubt.Unresolved, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
@@ -52,7 +52,7 @@ func TestAgain(t *testing.T) {
 				c.change(b)
 			}
 			scan := redoubt.Scan{ID: 7, Ref: topic, Source: "gosec", Products: redoubt.Products(0).With(redoubt.SAST)}
-			again, err := policy.Again(t.Context(), b, redoubt.Project{ID: 1, Name: "acme/app", DefaultBranch: main}, scan, b.findings[topic+" gosec"])
+			again, err := policy.Reevaluate(t.Context(), b, redoubt.Project{ID: 1, Name: "acme/app", DefaultBranch: main}, scan, b.findings[topic+" gosec"])
 			if err != nil {
 				t.Fatal(err)
 			}

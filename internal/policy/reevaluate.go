@@ -28,29 +28,29 @@ func (v Verdict) Record() *redoubt.ScanGate {
 // same.
 type Rerun struct {
 	Verdict
-	Given Given
+	Policy EffectivePolicy
 	// Judged has what the gate looked at, by the ids of the findings. What no
 	// policy would block on anyway is not in it.
 	Judged map[int64]Sighting
 }
 
-// Again judges a scan that was applied once more: the findings that it reported
-// by the policies, the triage and the primary branch of now, as Judge does with
-// a scan that comes in.
-func Again(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []redoubt.Finding) (Rerun, error) {
-	given, err := GivenTo(ctx, s, project)
+// Reevaluate judges a scan that was applied once more: the findings that it
+// reported by the policies, the triage and the primary branch of now, as Judge
+// does with a scan that comes in.
+func Reevaluate(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []redoubt.Finding) (Rerun, error) {
+	effective, err := LoadEffectivePolicy(ctx, s, project)
 	if err != nil {
 		return Rerun{}, err
 	}
-	out := Rerun{Given: given, Judged: map[int64]Sighting{}}
+	out := Rerun{Policy: effective, Judged: map[int64]Sighting{}}
 	// Scanners are not served what is excluded by now.
-	reported = slices.DeleteFunc(slices.Clone(reported), func(f redoubt.Finding) bool { return given.Excluded(f.IssueType, f.Path) })
+	reported = slices.DeleteFunc(slices.Clone(reported), func(f redoubt.Finding) bool { return effective.Excluded(f.IssueType, f.Path) })
 	sightings := make([]Sighting, len(reported))
 	for i, f := range reported {
 		f.State = redoubt.Unresolved // as the scan saw it, and would again
 		sightings[i] = Sighting{Finding: f}
 	}
-	judge, err := given.Judge(ctx, s, project, scan, sightings)
+	judge, err := effective.Judge(ctx, s, project, scan, sightings)
 	if err != nil {
 		return Rerun{}, err
 	}
@@ -61,6 +61,6 @@ func Again(ctx context.Context, s GateStorage, project redoubt.Project, scan red
 	for i := range judged {
 		out.Judged[judged[i].Finding.ID] = judged[i]
 	}
-	out.Verdict = judge.given.Gate(judge.first, judged)
+	out.Verdict = judge.effective.Gate(judge.first, judged)
 	return out, nil
 }
