@@ -30,11 +30,6 @@ type PolicyCondition struct {
 	Branches ProjectGlobs `json:"branches,omitempty"`
 }
 
-// CoversRef reports whether the condition is for a ref, which is in full.
-func (c *PolicyCondition) CoversRef(ref string) bool {
-	return c.Branches.Allows(strings.TrimPrefix(ref, "refs/heads/")) || c.Branches.Allows(ref)
-}
-
 // MaxConditions is how many conditions a policy has at most.
 const MaxConditions = 100
 
@@ -50,24 +45,6 @@ type SupplyFacts struct {
 	Fixes         []Fix
 	EPSS          *EPSS         // nil where there is no score
 	Age           time.Duration // since it became relevant
-}
-
-// Holds reports whether a finding is all that the condition asks for.
-func (c *PolicyCondition) Holds(f *Finding, facts *SupplyFacts) bool {
-	reachable := f.Reachability == Reachable || f.Reachability == AlwaysReachable
-	switch {
-	case f.IssueType != SCA,
-		f.Severity < c.Severity,
-		c.Reachable && !reachable,
-		c.EPSS > 0 && (facts.EPSS == nil || facts.EPSS.Score < c.EPSS),
-		c.Exploited && !facts.Exploited,
-		c.Malicious && !f.Malicious,
-		c.Fixable && len(facts.Fixes) == 0,
-		c.Direct && f.Transitivity != Direct,
-		facts.Age < time.Duration(c.GraceDays)*24*time.Hour:
-		return false
-	}
-	return true
 }
 
 // Check says what is wrong with the condition, or returns nil.

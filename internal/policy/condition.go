@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -25,12 +27,35 @@ func (e EffectivePolicy) condition(s *Sighting, fresh bool) (mode redoubt.Policy
 		p := &e.Policies[i]
 		for j := range p.Conditions {
 			c := &p.Conditions[j]
-			if c.Mode > s.Mode && (fresh || p.BlockAll) && c.CoversRef(e.ref) && c.Holds(&s.Finding, &s.Supply) {
+			if c.Mode > s.Mode && (fresh || p.BlockAll) && coversRef(c, e.ref) && holds(c, &s.Finding, &s.Supply) {
 				s.Condition, s.Mode, s.PolicyID = fmt.Sprintf("condition %d of %s: %s", c.ID, p.Slug, c), c.Mode, p.ID
 			}
 		}
 	}
 	return s.Mode
+}
+
+// coversRef reports whether a condition is for a ref, which is in full.
+func coversRef(c *redoubt.PolicyCondition, ref string) bool {
+	return c.Branches.Allows(strings.TrimPrefix(ref, "refs/heads/")) || c.Branches.Allows(ref)
+}
+
+// holds reports whether a finding is all that a condition asks for.
+func holds(c *redoubt.PolicyCondition, f *redoubt.Finding, facts *redoubt.SupplyFacts) bool {
+	reachable := f.Reachability == redoubt.Reachable || f.Reachability == redoubt.AlwaysReachable
+	switch {
+	case f.IssueType != redoubt.SCA,
+		f.Severity < c.Severity,
+		c.Reachable && !reachable,
+		c.EPSS > 0 && (facts.EPSS == nil || facts.EPSS.Score < c.EPSS),
+		c.Exploited && !facts.Exploited,
+		c.Malicious && !f.Malicious,
+		c.Fixable && len(facts.Fixes) == 0,
+		c.Direct && f.Transitivity != redoubt.Direct,
+		facts.Age < time.Duration(c.GraceDays)*24*time.Hour:
+		return false
+	}
+	return true
 }
 
 // supply tells supply-chain findings what conditions ask of them.
