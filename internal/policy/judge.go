@@ -3,6 +3,8 @@ package policy
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -16,7 +18,17 @@ type GateStorage interface {
 	// known from imports.
 	BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error)
 	Stream(ctx context.Context, projectID int64, ref, source, commit string) (redoubt.ScanStream, error)
-	Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)
+	// LiveIdentities lists the identities of the unresolved and muted findings of
+	// a ref.
+	LiveIdentities(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Identity, error)
+	// OpenFindings reads the unresolved findings of a ref, with no more of them
+	// than the gate asks for.
+	OpenFindings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)
+	// Occurrences finds what a ref has of some identities, in whatever state: ids,
+	// and since when they are relevant.
+	Occurrences(ctx context.Context, projectID int64, ref, source string, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Finding, error)
+	// LineageIDs finds the lineages that hold the identities, each once.
+	LineageIDs(ctx context.Context, projectID int64, ids []redoubt.Identity) ([]int64, error)
 	LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error)
 	// SupplyFacts reads what conditions ask of supply-chain findings, by id, but
 	// for their lineages' scores and their age.
@@ -83,15 +95,11 @@ func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redou
 	}
 	j.first = scan.Ref == primary && stream.LastFullStart.IsZero()
 	for _, source := range j.sources() {
-		rows, err := s.Findings(ctx, project.ID, primary, source)
+		live, err := s.LiveIdentities(ctx, project.ID, primary, source)
 		if err != nil {
 			return nil, err
 		}
-		for i := range rows {
-			if rows[i].State == redoubt.Unresolved || rows[i].State == redoubt.Muted {
-				j.before = append(j.before, rows[i].Identity)
-			}
-		}
+		j.before = append(j.before, live...)
 	}
 	return j, nil
 }
@@ -130,41 +138,40 @@ func (j *Judge) facts(ctx context.Context) ([]Sighting, error) {
 	if len(j.sightings) == 0 && !j.advised {
 		return nil, nil
 	}
-	rows := map[redoubt.Identity]redoubt.Finding{}
-	judged := j.sightings
-	for _, source := range j.sources() {
-		list, err := j.s.Findings(ctx, j.project, j.scan.Ref, source)
+	judged := slices.Clone(j.sightings)
+	if j.advised {
+		open, err := j.s.OpenFindings(ctx, j.project, j.scan.Ref, redoubt.SourceAdvisories)
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range list {
-			rows[f.Identity] = f
-			if source == redoubt.SourceAdvisories && f.State == redoubt.Unresolved {
-				judged = append(judged, Sighting{Finding: f})
-			}
+		for i := range open {
+			judged = append(judged, Sighting{Finding: open[i]})
 		}
-	}
-	had, err := j.s.LineagesOf(ctx, j.project, j.before)
-	if err != nil {
-		return nil, err
-	}
-	known := make(map[int64]bool, len(had))
-	for _, lineage := range had {
-		known[lineage.ID] = true
 	}
 	ids := make([]redoubt.Identity, len(judged))
 	for i := range judged {
 		ids[i] = judged[i].Finding.Identity
 	}
+	had, err := j.s.LineageIDs(ctx, j.project, j.before)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[int64]bool, len(had))
+	for _, id := range had {
+		known[id] = true
+	}
 	lineages, err := j.s.LineagesOf(ctx, j.project, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := j.occurrences(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	for i := range judged {
 		s := &judged[i]
-		lineage := lineages[s.Finding.Identity]
+		lineage, row := lineages[s.Finding.Identity], rows[s.Finding.Identity]
 		s.Triage, s.Known = lineage.Triage.State, known[lineage.ID]
-		row := rows[s.Finding.Identity]
 		s.Finding.ID = row.ID
 		if s.Finding.Reachability == 0 || s.Finding.Reachability == redoubt.ReachabilityUnknown {
 			s.Finding.Reachability = cmp.Or(lineage.Annotations.Reachability, s.Finding.Reachability)
@@ -175,4 +182,18 @@ func (j *Judge) facts(ctx context.Context) ([]Sighting, error) {
 		}
 	}
 	return judged, j.supply(ctx, judged)
+}
+
+// occurrences finds what the scan's ref has of identities by now, of any of the
+// sources.
+func (j *Judge) occurrences(ctx context.Context, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Finding, error) {
+	found := make(map[redoubt.Identity]redoubt.Finding, len(ids))
+	for _, source := range j.sources() {
+		rows, err := j.s.Occurrences(ctx, j.project, j.scan.Ref, source, ids)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(found, rows)
+	}
+	return found, nil
 }

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ type bench struct {
 	started  time.Time                    // of the last full scan of any ref
 	findings map[string][]redoubt.Finding // by ref and source
 	triage   map[redoubt.Identity]redoubt.TriageState
+	asked    []redoubt.Identity // whose occurrences were asked for
 }
 
 func (b *bench) Policies(context.Context) ([]redoubt.Policy, error)          { return b.policies, nil }
@@ -36,8 +38,40 @@ func (b *bench) Stream(context.Context, int64, string, string, string) (redoubt.
 	return redoubt.ScanStream{LastFullStart: b.started}, nil
 }
 
-func (b *bench) Findings(_ context.Context, _ int64, ref, source string) ([]redoubt.Finding, error) {
-	return b.findings[ref+" "+source], nil
+func (b *bench) LiveIdentities(_ context.Context, _ int64, ref, source string) (ids []redoubt.Identity, err error) {
+	for _, f := range b.findings[ref+" "+source] {
+		if f.State == redoubt.Unresolved || f.State == redoubt.Muted {
+			ids = append(ids, f.Identity)
+		}
+	}
+	return ids, nil
+}
+
+func (b *bench) OpenFindings(_ context.Context, _ int64, ref, source string) (open []redoubt.Finding, err error) {
+	for _, f := range b.findings[ref+" "+source] {
+		if f.State == redoubt.Unresolved {
+			open = append(open, f)
+		}
+	}
+	return open, nil
+}
+
+func (b *bench) Occurrences(_ context.Context, _ int64, ref, source string, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Finding, error) {
+	b.asked = append(b.asked, ids...)
+	found := map[redoubt.Identity]redoubt.Finding{}
+	for _, f := range b.findings[ref+" "+source] {
+		if slices.Contains(ids, f.Identity) {
+			found[f.Identity] = redoubt.Finding{ID: f.ID, Identity: f.Identity, RelevantSince: f.RelevantSince}
+		}
+	}
+	return found, nil
+}
+
+func (b *bench) LineageIDs(_ context.Context, _ int64, ids []redoubt.Identity) (lineages []int64, err error) {
+	for _, id := range ids {
+		lineages = append(lineages, int64(id.Hash[0]))
+	}
+	return lineages, nil
 }
 
 func (b *bench) LineagesOf(_ context.Context, _ int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error) {
@@ -102,7 +136,7 @@ func TestJudge(t *testing.T) {
 				policies: []redoubt.Policy{{ID: 1}, {ID: 2, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"other/*"}}}},
 				blocking: []redoubt.PolicyRule{rule(1, "r"), rule(1, "MAL-1"), rule(1, "CVE-1")},
 				started:  time.Unix(1, 0), triage: map[redoubt.Identity]redoubt.TriageState{},
-				findings: map[string][]redoubt.Finding{topic + " gosec": {finding(1, "r", nil)}},
+				findings: map[string][]redoubt.Finding{topic + " gosec": {finding(1, "r", nil), finding(9, "monitored", nil)}},
 			}
 			scan := redoubt.Scan{Ref: topic, Source: "gosec", Full: true, Products: redoubt.Products(0).With(redoubt.SAST).With(redoubt.SCA)}
 			if c.change != nil {
@@ -128,6 +162,9 @@ func TestJudge(t *testing.T) {
 			}
 			if err != nil || fmt.Sprint(got) != fmt.Sprint(c.want) || (verdict.Reason != "") != (len(c.want) > 0) {
 				t.Errorf("%v block, want %v: %q, %v", got, c.want, verdict.Reason, err)
+			}
+			if slices.Contains(b.asked, redoubt.Identity{Hash: redoubt.Digest{9}}) {
+				t.Error("it reads a finding that no policy would fail a build on")
 			}
 		})
 	}

@@ -31,12 +31,8 @@ func scanLineage(r row) (l redoubt.Lineage, err error) { return l, r.Scan(lineag
 // LineagesOf finds the lineages that hold the identities, in the project.
 // Identities that no lineage holds are not in the answer.
 func (tx *Tx) LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error) {
-	byKind := map[redoubt.IdentityKind][]redoubt.Digest{}
-	for _, id := range ids {
-		byKind[id.Kind] = append(byKind[id.Kind], id.Hash)
-	}
 	found := make(map[redoubt.Identity]redoubt.Lineage, len(ids))
-	for kind, hashes := range byKind {
+	for kind, hashes := range hashesByKind(ids) {
 		in, arg := tx.in("i.hash", 4, hashes)
 		err := each(ctx, tx, func(r row) error {
 			id := redoubt.Identity{Kind: kind}

@@ -1,0 +1,82 @@
+package store_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestTheGateReadsNarrowly holds that each of the gate's questions is answered
+// with the rows that it is about, among others of the project, and with no more
+// of them than the gate asks for.
+func TestTheGateReadsNarrowly(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/app")
+		states := []redoubt.State{redoubt.Unresolved, redoubt.Muted, redoubt.Fixed, redoubt.StateRemoved, redoubt.Unresolved, redoubt.Unresolved, redoubt.Unresolved}
+		writes := d.findings(p, len(states), func(i int, w *redoubt.FindingWrite) {
+			w.Ref, w.Source, w.State, w.Malicious = "refs/heads/main", "gosec", states[i], i == 0
+			switch i {
+			case 5:
+				w.Ref = "refs/heads/topic"
+			case 6:
+				w.Source = "bandit"
+			}
+		})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			all, err := tx.Findings(ctx, p.ID, "refs/heads/main", "gosec")
+			if err != nil {
+				return err
+			}
+			live, err := tx.LiveIdentities(ctx, p.ID, "refs/heads/main", "gosec")
+			if err != nil {
+				return err
+			}
+			want := map[redoubt.Identity]bool{writes[0].Identity: true, writes[1].Identity: true, writes[4].Identity: true}
+			got := map[redoubt.Identity]bool{}
+			for _, id := range live {
+				got[id] = true
+			}
+			same(t, "live identities", got, want)
+
+			open, err := tx.OpenFindings(ctx, p.ID, "refs/heads/main", "gosec")
+			if err != nil {
+				return err
+			}
+			same(t, "open findings", open, []redoubt.Finding{asked(all[0]), asked(all[4])})
+
+			there, err := tx.Occurrences(ctx, p.ID, "refs/heads/main", "gosec", []redoubt.Identity{
+				writes[0].Identity, writes[2].Identity, writes[5].Identity, {Kind: writes[1].Identity.Kind + 1, Hash: writes[1].Identity.Hash},
+			})
+			if err != nil {
+				return err
+			}
+			place := func(f redoubt.Finding) redoubt.Finding {
+				return redoubt.Finding{ID: f.ID, Identity: f.Identity, RelevantSince: f.RelevantSince}
+			}
+			same(t, "occurrences", there, map[redoubt.Identity]redoubt.Finding{writes[0].Identity: place(all[0]), writes[2].Identity: place(all[2])})
+			none, err := tx.Occurrences(ctx, p.ID, "refs/heads/main", "gosec", nil)
+			same(t, "occurrences of nothing", none, map[redoubt.Identity]redoubt.Finding{})
+			if err != nil {
+				return err
+			}
+
+			lineages, err := tx.LineageIDs(ctx, p.ID, []redoubt.Identity{writes[3].Identity, writes[6].Identity, {Kind: redoubt.IdentityOwn}})
+			slices.Sort(lineages)
+			same(t, "lineages", lineages, []int64{writes[3].LineageID, writes[6].LineageID})
+			return err
+		})
+	})
+}
+
+// asked is what the gate asks of a finding.
+func asked(f redoubt.Finding) redoubt.Finding {
+	return redoubt.Finding{
+		ID: f.ID, Identity: f.Identity, IssueType: f.IssueType, RuleName: f.RuleName, Path: f.Path, Line: f.Line, State: f.State,
+		Severity: f.Severity, Reachability: f.Reachability, Transitivity: f.Transitivity, Malicious: f.Malicious,
+	}
+}
