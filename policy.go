@@ -45,6 +45,9 @@ type Policy struct {
 	BlockAll bool      // blocking rules block what the primary branch has too
 	// Conditions, of a policy for the supply chain, stand beside its rules.
 	Conditions []PolicyCondition
+	// LastCondition is the highest id that a condition of it has or had, 0 where
+	// it never had one. The store keeps it, whatever a change of the policy says.
+	LastCondition int64
 }
 
 // PolicyScope says which projects a policy is for: those that one of the globs

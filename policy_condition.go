@@ -13,7 +13,7 @@ import (
 // them with the build, monitor only records them. All that it asks for must hold;
 // of several conditions of a policy, one is enough, and the strictest counts.
 type PolicyCondition struct {
-	ID        int64      `json:"id"` // within the policy, from 1
+	ID        int64      `json:"id"` // within the policy, from 1; none comes back
 	Mode      PolicyMode `json:"mode"`
 	Severity  Severity   `json:"severity,omitempty"`  // at least; 0 is any
 	Reachable bool       `json:"reachable,omitempty"` // code reaches it, or it is dangerous without

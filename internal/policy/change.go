@@ -51,12 +51,9 @@ func Save(ctx context.Context, tx Storage, p redoubt.Policy) (_ redoubt.Policy, 
 }
 
 // AddCondition gives a policy, as it is stored, a further condition, and returns
-// that with its id.
+// that with its id, which no other condition of the policy had.
 func AddCondition(ctx context.Context, tx Storage, p redoubt.Policy, c redoubt.PolicyCondition) (redoubt.PolicyCondition, error) {
-	c.ID = 1
-	for i := range p.Conditions {
-		c.ID = max(c.ID, p.Conditions[i].ID+1)
-	}
+	c.ID = p.LastCondition + 1
 	p.Conditions = append(slices.Clip(p.Conditions), c)
 	_, _, err := Save(ctx, tx, p)
 	return c, err

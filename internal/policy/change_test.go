@@ -130,3 +130,63 @@ func TestFindingsOnExcludedPathsAreRemoved(t *testing.T) {
 		}
 	})
 }
+
+// TestIDsOfConditionsNeverComeBack holds that what logs and builds say of a
+// condition stays true of it: the id of one that was removed is not given again,
+// even where the policy changed since or has no condition left.
+func TestIDsOfConditionsNeverComeBack(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		var id int64
+		step := func(fn func(context.Context, *store.Tx, redoubt.Policy) error) {
+			t.Helper()
+			err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				p, err := tx.Policy(ctx, id)
+				if err != nil {
+					return err
+				}
+				return fn(ctx, tx, p)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		add := func(want int64) {
+			t.Helper()
+			step(func(ctx context.Context, tx *store.Tx, p redoubt.Policy) error {
+				made, err := policy.AddCondition(ctx, tx, p, redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Severity: redoubt.SeverityHigh})
+				if made.ID != want {
+					t.Errorf("a further condition is %d, want %d", made.ID, want)
+				}
+				return err
+			})
+		}
+		remove := func(condition int64) {
+			t.Helper()
+			step(func(ctx context.Context, tx *store.Tx, p redoubt.Policy) error {
+				_, err := policy.RemoveCondition(ctx, tx, p, condition)
+				return err
+			})
+		}
+		err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			p, err := tx.CreatePolicy(ctx, redoubt.Policy{Name: "Shop", Product: redoubt.SCA, Conditions: []redoubt.PolicyCondition{{ID: 3, Mode: redoubt.ModeBlock, Direct: true}}})
+			id = p.ID
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(4)
+		remove(4)
+		add(5)
+		remove(3)
+		remove(5)
+		step(func(ctx context.Context, tx *store.Tx, p redoubt.Policy) error {
+			p.Name = "Store"
+			_, _, err := policy.Save(ctx, tx, p)
+			return err
+		})
+		add(6)
+		add(7)
+	})
+}

@@ -9,10 +9,11 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const policyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all, conditions_json`
+const policyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all, conditions_json, last_condition`
 
 func scanPolicy(r row) (p redoubt.Policy, err error) {
-	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, decoded(&p.Scope), decoded(&p.Excludes), &p.BlockAll, decoded(&p.Conditions))
+	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, decoded(&p.Scope), decoded(&p.Excludes), &p.BlockAll, decoded(&p.Conditions), &p.LastCondition)
+	p.LastCondition = max(p.LastCondition, lastCondition(p))
 	if len(p.Conditions) == 0 {
 		p.Conditions = nil
 	}
@@ -22,8 +23,16 @@ func scanPolicy(r row) (p redoubt.Policy, err error) {
 	return p, err
 }
 
+// lastCondition is the highest id of the conditions that a policy has.
+func lastCondition(p redoubt.Policy) (last int64) {
+	for i := range p.Conditions {
+		last = max(last, p.Conditions[i].ID)
+	}
+	return last
+}
+
 func policyValues(p redoubt.Policy) []any {
-	return []any{p.ID, p.Name, p.Slug, p.Product, p.Default, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions))}
+	return []any{p.ID, p.Name, p.Slug, p.Product, p.Default, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)), lastCondition(p)}
 }
 
 // defaultPolicies are those that every deployment starts with, one per product
@@ -101,9 +110,9 @@ func (tx *Tx) CreatePolicy(ctx context.Context, p redoubt.Policy) (redoubt.Polic
 }
 
 // UpdatePolicy gives the policy of the id another name, scope, excludes,
-// conditions and way of blocking, and returns it as it was before. Product and slug stay. What the
-// findings then are is not decided here. An unknown policy is
-// redoubt.ErrNotFound.
+// conditions and way of blocking, and returns it as it was before. Product and
+// slug stay, and the highest id of a condition only grows. What the findings then
+// are is not decided here. An unknown policy is redoubt.ErrNotFound.
 func (tx *Tx) UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoubt.Policy, err error) {
 	if before, err = tx.Policy(ctx, p.ID); err != nil {
 		return before, err
@@ -112,8 +121,8 @@ func (tx *Tx) UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoub
 	if err := p.Check(); err != nil || encoded(imageOfPolicy(before)) == encoded(imageOfPolicy(p)) {
 		return before, err
 	}
-	_, err = tx.exec(ctx, `UPDATE policy SET name = $3, scope_json = $4, excludes_json = $5, block_all = $6, conditions_json = $7 WHERE deployment_id = $1 AND id = $2`,
-		p.ID, p.Name, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)))
+	_, err = tx.exec(ctx, `UPDATE policy SET name = $3, scope_json = $4, excludes_json = $5, block_all = $6, conditions_json = $7, last_condition = $8 WHERE deployment_id = $1 AND id = $2`,
+		p.ID, p.Name, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)), max(before.LastCondition, lastCondition(p)))
 	tx.change(changePolicy, p.ID)
 	tx.audit("policy.update", subject("policy", p.ID), imageOfPolicy(before), imageOfPolicy(p))
 	return before, err

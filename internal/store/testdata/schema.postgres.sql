@@ -378,6 +378,7 @@ policy.scope_json text NOT NULL DEFAULT '{}'::text
 policy.excludes_json text NOT NULL DEFAULT '[]'::text
 policy.block_all smallint NOT NULL DEFAULT 0
 policy.conditions_json text NOT NULL DEFAULT '[]'::text
+policy.last_condition bigint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX policy_deployment_id_slug_key ON public.policy USING btree (deployment_id, slug)
 CREATE UNIQUE INDEX policy_pkey ON public.policy USING btree (deployment_id, id)
 policy PRIMARY KEY (deployment_id, id)

@@ -366,7 +366,7 @@ CREATE TABLE policy (
     name          TEXT     NOT NULL,
     slug          TEXT     NOT NULL,
     product       SMALLINT NOT NULL,
-    is_default    SMALLINT NOT NULL, scope_json TEXT NOT NULL DEFAULT '{}', excludes_json TEXT NOT NULL DEFAULT '[]', block_all SMALLINT NOT NULL DEFAULT 0, conditions_json TEXT NOT NULL DEFAULT '[]',
+    is_default    SMALLINT NOT NULL, scope_json TEXT NOT NULL DEFAULT '{}', excludes_json TEXT NOT NULL DEFAULT '[]', block_all SMALLINT NOT NULL DEFAULT 0, conditions_json TEXT NOT NULL DEFAULT '[]', last_condition BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, slug)
 );
