@@ -32,8 +32,12 @@ test: setup ## Run every test, on SQLite and PostgreSQL; PKG=./internal/store na
 	@scripts/test $(PKG)
 
 .PHONY: test-fast
-test-fast: ## Run the tests without setting anything up; what is missing is skipped
-	go test $(PKG)
+test-fast: ## Run the tests that need no scanner, setting nothing up; what is missing is skipped
+	@scripts/test -fast $(PKG)
+
+.PHONY: cover
+cover: setup ## Run every test and tell how much of the code ran; the profile is .cache/cover.out
+	@scripts/test -cover $(PKG)
 
 .PHONY: check
 check: formatted vet staticcheck tidy house ## The fast gate: format, vet, staticcheck, tidy go.mod, house rules

@@ -1,5 +1,5 @@
 // Testreport makes the stream of `go test -json` readable and judges it: a line per package, the output of what failed, the
-// tests that were skipped and why, and last the line "N passed, N failed, N skipped".
+// tests that were skipped and why, the ten slowest, and last the line "N passed, N failed, N skipped".
 //
 // It exits with status 1 when anything failed, when no test ran at all, and, with -no-skips, when a test was skipped: in
 // continuous integration a test that is not run must not look as if it had been checked.

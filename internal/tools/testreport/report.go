@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,15 @@ type skip struct {
 	reason string
 }
 
+// slowest is how many tests are named with their time at the end.
+const slowest = 10
+
+// timed is a test and the seconds that it ran.
+type timed struct {
+	name    testName
+	seconds float64
+}
+
 // report sums up a stream of events. Output of a test is kept only until the test ends, so memory follows what is running.
 type report struct {
 	out    io.Writer
@@ -40,6 +50,7 @@ type report struct {
 
 	passed, failed int
 	skips          []skip
+	times          []timed         // of tests that are no part of another
 	failedIn       map[string]bool // packages in which a test failed
 }
 
@@ -87,6 +98,9 @@ func (r *report) line(line []byte) {
 			r.endPackage(e)
 		} else {
 			r.endTest(name, e.Action)
+			if !strings.Contains(e.Test, "/") && e.Elapsed > 0 {
+				r.times = append(r.times, timed{name, e.Elapsed})
+			}
 		}
 		delete(r.output, name)
 	}
@@ -155,8 +169,22 @@ func (r *report) finish(noSkips bool) bool {
 	if ran == 0 {
 		fmt.Fprintln(r.out, "No test ran.")
 	}
+	r.printSlowest()
 	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped\n", r.passed, r.failed, len(r.skips))
 	return r.failed == 0 && ran > 0 && (!noSkips || len(r.skips) == 0)
+}
+
+// printSlowest names the tests that took longest, the parts of a test counted with it. A test that runs beside others waits
+// for the processor too, so the times say where to look, not what a test costs.
+func (r *report) printSlowest() {
+	if len(r.times) == 0 {
+		return
+	}
+	slices.SortStableFunc(r.times, func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
+	fmt.Fprintln(r.out, "\nslowest:")
+	for _, t := range r.times[:min(slowest, len(r.times))] {
+		fmt.Fprintf(r.out, "  %7.2fs  %s\n", t.seconds, t.name)
+	}
 }
 
 // reason is what a skipped test said: its output without the lines that go test wraps around it.

@@ -100,6 +100,14 @@ func TestReport(t *testing.T) {
 			want:   "No test ran.\n\n0 passed, 0 failed, 0 skipped\n",
 		},
 		{
+			name:   "the ten slowest tests are named, the slowest first, each with its parts",
+			events: elevenTimed,
+			ok:     true,
+			want: "\nslowest:\n    12.50s  m/a TestB\n" + "     9.00s  m/a TestJ\n" + "     8.00s  m/a TestI\n" + "     7.00s  m/a TestH\n" + "     6.00s  m/a TestG\n" +
+				"     5.00s  m/a TestF\n" + "     4.00s  m/a TestE\n" + "     3.00s  m/a TestD\n" + "     2.00s  m/a TestC\n" + "     1.00s  m/a TestA\n" +
+				"\n12 passed, 0 failed, 0 skipped\n",
+		},
+		{
 			name:   "what is no event is passed on",
 			events: []string{"go: no such tool", `{"Action":"pass","Package":"m/a","Test":"TestX"}`, `{not json`},
 			ok:     true,
@@ -130,6 +138,21 @@ var oneSkipped = []string{
 	`{"Action":"skip","Package":"m/a","Test":"TestX"}`,
 	`{"Action":"pass","Package":"m/a","Test":"TestY"}`,
 	`{"Action":"pass","Package":"m/a"}`,
+}
+
+var elevenTimed = []string{
+	`{"Action":"pass","Package":"m/a","Test":"TestA","Elapsed":1}`,
+	`{"Action":"pass","Package":"m/a","Test":"TestB/part","Elapsed":12.25}`,
+	`{"Action":"pass","Package":"m/a","Test":"TestB","Elapsed":12.5}`,
+	`{"Action":"pass","Package":"m/a","Test":"TestC","Elapsed":2}`,
+	`{"Action":"pass","Package":"m/a","Test":"TestD","Elapsed":3}`,
+	`{"Action":"pass","Package":"m/a","Test":"TestE","Elapsed":4}`,
+	`{"Action":"pass","Package":"m/a","Test":"TestF","Elapsed":5}`,
+	`{"Action":"pass","Package":"m/a","Test":"TestG","Elapsed":6}`,
+	`{"Action":"pass","Package":"m/a","Test":"TestH","Elapsed":7}`,
+	`{"Action":"pass","Package":"m/a","Test":"TestI","Elapsed":8}`,
+	`{"Action":"pass","Package":"m/a","Test":"TestJ","Elapsed":9}`,
+	`{"Action":"pass","Package":"m/a","Test":"TestFast","Elapsed":0.5}`,
 }
 
 // A stream that breaks off must not be reported as a short run in which all is well.
