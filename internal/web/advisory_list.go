@@ -210,7 +210,11 @@ func sourceName(s redoubt.AdvisorySource) string {
 	case "kev":
 		return "Known exploited (KEV)"
 	}
-	parts := strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.Location, "%20", " "), "/"), "/")
+	location := s.Location
+	if plain, err := url.PathUnescape(location); err == nil {
+		location = plain
+	}
+	parts := strings.Split(strings.TrimSuffix(location, "/"), "/")
 	if last := len(parts) - 1; last > 0 && parts[last] == "all.zip" {
 		return parts[last-1]
 	}

@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 
@@ -62,26 +61,15 @@ func (req *request) showBlocking() error {
 	}
 	p := &blockingPage{Self: req.r.URL.Path}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
-		s, err := tx.Scan(ctx, id)
+		r, err := req.scanRecord(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if p.Of, err = tx.Project(ctx, s.ProjectID); err != nil {
-			return err
-		}
-		rows, err := req.scanRows(ctx, tx, []redoubt.Scan{s}, map[int64]string{s.ProjectID: p.Of.Name})
-		if err != nil {
-			return err
-		}
-		p.Scan = rows[0]
-		account, err := tx.ScanAccount(ctx, id)
-		if errors.Is(err, redoubt.ErrNotFound) {
+		p.Scan, p.Of, p.Known, p.Gate = r.scanRow, r.Of, r.known, r.account.Gate
+		if p.Gate == nil {
 			return nil
 		}
-		p.Known, p.Gate = true, account.Gate
-		if err != nil || p.Gate == nil {
-			return err
-		}
+		s := r.Scan
 		stream, err := tx.Stream(ctx, s.ProjectID, s.Ref, s.Source, "")
 		if err != nil {
 			return err
@@ -89,7 +77,7 @@ func (req *request) showBlocking() error {
 		if stream.LastScanID != s.ID {
 			p.Newer = stream.LastScanID
 		}
-		return p.judge(ctx, tx, s, account)
+		return p.judge(ctx, tx, s, r.account)
 	})
 	if err != nil {
 		return err
@@ -210,11 +198,7 @@ func (k knownFindings) whyPasses(again policy.Rerun, then redoubt.Blocked) strin
 	}
 	f := &k.rows[at]
 	if t := k.lineages[f.LineageID].Triage; t.State == redoubt.TriageIgnored {
-		by := t.By.Name
-		if by == "" {
-			by = t.By.String()
-		}
-		text := "Ignored by " + by
+		text := "Ignored by " + titleOf(t.By)
 		if t.Reason.String() != "" {
 			text += ": " + words(t.Reason.String())
 		}

@@ -26,7 +26,7 @@ type findingDetail struct {
 	NoCode   string // why there is no code
 	NoLink   string // why there is no link to the code
 	Commit   string // where a secret of the history was found
-	Blocking bool
+	Blocking bool   // a policy has its rule in mode block
 	Rule     redoubt.Rule
 	Project  redoubt.Project
 	Scan     redoubt.Scan // that saw it first
@@ -92,7 +92,8 @@ func (req *request) showFinding() error {
 
 // local reports whether an address is below the viewer's deployment.
 func (req *request) local(address string) bool {
-	return strings.HasPrefix(address, req.to("/")) && !strings.ContainsAny(address, "\\\r\n")
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(address, req.to("/")) && !strings.ContainsAny(address, "\\\r\n")
 }
 
 // detail gathers what there is of a finding. One that no list shows any more,
@@ -135,6 +136,7 @@ func (req *request) detail(view *index.View, id int64, back string) (*findingDet
 	if d.Assignee = d.Triage.Assignee; d.Assignee != "" {
 		d.Person = d.People.label(d.Assignee)
 	}
+	d.Blocking = view.Count(redoubt.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: []int64{o.ID}, Modes: []redoubt.PolicyMode{redoubt.ModeBlock}}) > 0
 	d.Like = req.precedent(view, o)
 	d.Snapshot = snapshotOf(view.Version(), o.IssueType, []int64{o.ID})
 	return d, nil
@@ -234,7 +236,7 @@ func (d *findingDetail) evidence(o store.Occurrence) error {
 			return err
 		}
 	}
-	d.Flow, d.Commit, d.Blocking = e.DataFlow, e.Commit, e.Blocking
+	d.Flow, d.Commit = e.DataFlow, e.Commit
 	if e.Code == "" {
 		return nil
 	}

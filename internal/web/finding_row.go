@@ -54,6 +54,9 @@ func (f shownFinding) Vulnerability() string {
 // ten within 30 days.
 func (f shownFinding) Likely() bool { return f.EPSSScore != nil && f.EPSSScore.Score >= 0.1 }
 
+// Malicious reports whether the package itself is an attack.
+func (f shownFinding) Malicious() bool { return f.IsMalicious != nil && *f.IsMalicious }
+
 // Message is the first paragraph of what the rule says.
 func (f shownFinding) Message() string {
 	text := f.Rule.Message

@@ -181,3 +181,48 @@ func TestEveryFindingHasAPage(t *testing.T) {
 		}
 	}
 }
+
+// What the page of a finding says of malice and of blocking is what the API
+// answers, for every supply-chain finding.
+func TestTagsAreWhatTheAPISays(t *testing.T) {
+	s := demoSite(t)
+	s.setMode(commonRule(s), redoubt.ModeBlock)
+	said, blocked := map[string]int{}, 0
+	for _, p := range products {
+		filter := redoubt.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}}
+		page, err := s.view().Page(t.Context(), filter, 0, 400)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := shownFindings(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, err := s.view().Newest(t.Context(), redoubt.FindingFilter{IssueType: p.Type, Modes: []redoubt.PolicyMode{redoubt.ModeBlock}}, 10_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocking := map[int64]bool{}
+		for _, b := range blocks {
+			blocking[b.FindingID] = true
+		}
+		for i, f := range all {
+			if p.Type != redoubt.SCA && i%5 != 0 && !blocking[f.ID] {
+				continue
+			}
+			text := s.page("/findings/" + decimal(f.ID))
+			for tag, want := range map[string]bool{"Malicious package": f.IsMalicious != nil && *f.IsMalicious, "Rule in mode block": blocking[f.ID]} {
+				if got := strings.Contains(text, ">"+tag+"</span>"); got != want {
+					t.Errorf("#%d says %q: %v, the API: %v", f.ID, tag, got, want)
+				}
+			}
+			said[p.Section]++
+			if blocking[f.ID] {
+				blocked++
+			}
+		}
+	}
+	if said["vulnerabilities"] < 2 || said["findings"] < 5 || blocked == 0 {
+		t.Errorf("looked at %v, of which %d block", said, blocked)
+	}
+}

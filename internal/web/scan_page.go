@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,8 +14,7 @@ import (
 
 // scanPage accounts for one scan.
 type scanPage struct {
-	scanRow
-	Of      redoubt.Project
+	scanRecord
 	Counts  []scanCount
 	Show    string // which of the counts is opened; empty for all changes
 	Title   string // of the rows
@@ -28,8 +26,6 @@ type scanPage struct {
 	Own     int                 // unresolved by its own source
 	List    string              // address of what is open on its branch
 	Self    string              // address with what is opened
-	account redoubt.ScanAccount
-	known   bool // the account is kept
 }
 
 // scanCount is a number about a scan, and where its rows are.
@@ -90,18 +86,9 @@ func (req *request) showScan() error {
 		return bad
 	}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
-		s, err := tx.Scan(ctx, id)
-		if err != nil {
+		if p.scanRecord, err = req.scanRecord(ctx, tx, id); err != nil {
 			return err
 		}
-		if p.Of, err = tx.Project(ctx, s.ProjectID); err != nil {
-			return err
-		}
-		rows, err := req.scanRows(ctx, tx, []redoubt.Scan{s}, map[int64]string{s.ProjectID: p.Of.Name})
-		if err != nil {
-			return err
-		}
-		p.scanRow = rows[0]
 		return p.read(ctx, tx, page, req.to("/scans/"+decimal(id)))
 	})
 	if err != nil {
@@ -113,11 +100,6 @@ func (req *request) showScan() error {
 
 // read gathers what the scan did, and one page of the rows that are opened.
 func (p *scanPage) read(ctx context.Context, tx *store.Tx, page int, base string) error {
-	account, err := tx.ScanAccount(ctx, p.ID)
-	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
-		return err
-	}
-	p.account, p.known = account, err == nil
 	p.gaps()
 	if p.Runs() { // it changes findings all at once at its end, and its page asks often
 		p.count(nil, base)

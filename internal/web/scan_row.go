@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -35,6 +36,36 @@ func (req *request) scanRows(ctx context.Context, tx *store.Tx, scans []redoubt.
 		rows[i].Blocked, rows[i].Stage = blocked[rows[i].ID], stages[rows[i].ID]
 	}
 	return rows, err
+}
+
+// scanRecord is a scan with what is kept of it.
+type scanRecord struct {
+	scanRow
+	Of      redoubt.Project
+	account redoubt.ScanAccount
+	known   bool // the account is kept
+}
+
+// scanRecord reads a scan with its project and, where one is kept, its account.
+func (req *request) scanRecord(ctx context.Context, tx *store.Tx, id int64) (r scanRecord, err error) {
+	s, err := tx.Scan(ctx, id)
+	if err != nil {
+		return r, err
+	}
+	if r.Of, err = tx.Project(ctx, s.ProjectID); err != nil {
+		return r, err
+	}
+	rows, err := req.scanRows(ctx, tx, []redoubt.Scan{s}, map[int64]string{s.ProjectID: r.Of.Name})
+	if err != nil {
+		return r, err
+	}
+	r.scanRow = rows[0]
+	r.account, err = tx.ScanAccount(ctx, id)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return r, nil
+	}
+	r.known = err == nil
+	return r, err
 }
 
 // Runs reports whether the scan is under way.

@@ -26,9 +26,9 @@ type preview struct {
 	Beyond   int // further findings that match and that this decision leaves alone
 	Projects []index.FacetCount
 	Branches []index.FacetCount
-	More     [2]int // further projects, branches
-	Severity []index.FacetCount
-	Chips    []chip // the filter, exclusions included; none when rows were picked
+	More     [2]int             // further projects, branches
+	Severity []index.FacetCount // of the findings selected, the worst first
+	Chips    []chip             // the filter, exclusions included; none when rows were picked
 	People   *people
 	Today    string // in UTC
 }
@@ -129,14 +129,19 @@ func (req *request) capture(view *index.View, p *preview, filter redoubt.Finding
 	p.Touched = len(touched)
 	answer, err := view.Ask(req.r.Context(), index.Question{
 		Filter: redoubt.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: touched}, Values: 12,
-		Facets: []index.FacetAsked{{Facet: index.FacetProject}, {Facet: index.FacetRef}, {Facet: index.FacetSeverity}},
+		Facets: []index.FacetAsked{{Facet: index.FacetProject}, {Facet: index.FacetRef}},
 	})
 	if err != nil {
 		return err
 	}
 	projects, refs := answer.Facets[index.FacetProject], answer.Facets[index.FacetRef]
-	p.Projects, p.Branches, p.Severity = projects.Values, refs.Values, answer.Facets[index.FacetSeverity].Values
-	p.More = [2]int{projects.More, refs.More}
+	p.Projects, p.Branches, p.More = projects.Values, refs.Values, [2]int{projects.More, refs.More}
+	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+		n := view.Count(redoubt.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: p.Snapshot.IDs, Severities: []redoubt.Severity{severity}})
+		if n > 0 {
+			p.Severity = append(p.Severity, index.FacetCount{Value: severity.String(), Count: n})
+		}
+	}
 	return nil
 }
 
@@ -155,22 +160,22 @@ func (req *request) decide() error {
 	if err != nil {
 		return err
 	}
-	var left []int64
-	var first, last int64
+	var o outcome
 	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		if first, err = tx.LastTriageEvent(ctx); err != nil {
+		if o.first, err = tx.LastTriageEvent(ctx); err != nil {
 			return err
 		}
-		if left, err = req.apply(ctx, tx, s, request); err != nil {
+		if o.named, err = req.apply(ctx, tx, s, request); err != nil {
 			return err
 		}
-		last, err = tx.LastTriageEvent(ctx)
+		o.last, err = tx.LastTriageEvent(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	req.redirect(withDone(req.backTo(form, s.IssueType), first, last, left))
+	o.left = len(o.named)
+	req.redirect(o.addTo(req.backTo(form, s.IssueType)))
 	return nil
 }
 
@@ -189,7 +194,7 @@ func (req *request) decisionOf(form url.Values) (triage.Request, error) {
 			return r, redoubt.Invalid("reason", "is none of those that there are")
 		}
 	}
-	if text := form.Get("until"); text != "" {
+	if text := form.Get("until"); text != "" && r.State != 0 && r.State != redoubt.TriageReopened { // the form hides it for others
 		var ok bool
 		if r.Until, ok = redoubt.EndOfDay(text); !ok {
 			return r, redoubt.Invalid("until", "is a day as 2027-01-31")

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -203,4 +204,94 @@ func TestSnapshotsComeBackWhole(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// The link to a list after a decision says the same to a colleague who opens it,
+// and who decided; only the latter may undo.
+func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
+	s := demoSite(t)
+	form := formOf(s.page("/findings/" + firstFinding(s)))
+	form.Set("state", "fixing")
+	to := strings.TrimPrefix(s.post("/triage", form).Header.Get("Location"), "/orgs/acme")
+	says(t, s.page(to), "1 finding set to fixing", "Undo")
+	s.viewer.User, s.viewer.DisplayName = "eve", "Eve"
+	page := s.page(to)
+	says(t, page, "1 finding set to fixing by Ada Lovelace just now")
+	lacks(t, page, "Nothing was changed", `action="/orgs/acme/triage/undo"`)
+	// An address that names more than one decision says nothing of any.
+	form = formOf(s.page("/findings/" + firstFinding(s)))
+	form.Set("state", "reviewing")
+	s.clock.Advance(time.Minute)
+	s.follow("/triage", form)
+	lacks(t, s.page("/findings?done=0-2-0"), `role="status"><span>`, "set to", "Nothing was changed")
+	says(t, s.page("/findings?done=2-2-0"), "Nothing was changed: everything was so already.")
+}
+
+// What a decision did is added to an address as it is, whatever that holds.
+func TestTheOutcomeIsAddedToAnAddress(t *testing.T) {
+	for _, c := range []struct {
+		o          outcome
+		from, want string
+	}{
+		{outcome{first: 1, last: 2, left: 3}, "/orgs/acme/findings?q=1-2-0", "/orgs/acme/findings?done=1-2-3&q=1-2-0"},
+		{outcome{first: 1, last: 2, left: 3}, "/orgs/acme/findings?a=x&done=1-2-0", "/orgs/acme/findings?a=x&done=1-2-3"},
+		{outcome{first: 4, last: 9, left: 1, named: []int64{7}}, "/orgs/acme/advisories/a%2Fb#impact", "/orgs/acme/advisories/a%2Fb?done=4-9-1-7#impact"},
+	} {
+		got := c.o.addTo(c.from)
+		if got != c.want {
+			t.Errorf("%s becomes %s, want %s", c.from, got, c.want)
+		}
+		u, err := url.Parse(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, ok := outcomeFrom(u.Query().Get("done"))
+		if !ok || back.left != c.o.left || back.first != c.o.first || back.last != c.o.last || !slices.Equal(back.named, c.o.named) {
+			t.Errorf("%s reads as %+v, %v", got, back, ok)
+		}
+	}
+	for _, bad := range []string{"", "1", "1-2", "x-1-0", "9-2-0", "1-2--1", "1-2-99999999999"} {
+		if _, ok := outcomeFrom(bad); ok {
+			t.Errorf("%q is an outcome", bad)
+		}
+	}
+}
+
+// A day left over in the form says nothing about a decision that has no end.
+func TestReopeningIgnoresAHiddenDay(t *testing.T) {
+	s := demoSite(t)
+	for _, state := range []string{"reopened", "note"} {
+		form := formOf(s.page("/findings/" + firstFinding(s)))
+		form.Set("state", state)
+		form.Set("until", "2999-01-31")
+		form.Set("note", "as it was")
+		lacks(t, s.follow("/triage", form), "2999-01-31", "new_triage_until")
+	}
+}
+
+var previewSeverity = regexp.MustCompile(`<span class="tag (critical|high|medium|low)">(\d+) `)
+
+// The severities of a preview are those of the findings selected, the worst
+// first, as the API counts them.
+func TestPreviewCountsSeveritiesOfWhatIsSelected(t *testing.T) {
+	s := demoSite(t)
+	filter := open("acme/payments")
+	var want []string
+	sum := 0
+	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
+		filter.Severities = []redoubt.Severity{severity}
+		if n := s.view().Count(filter); n > 0 {
+			want = append(want, severity.String()+" "+strconv.Itoa(n))
+			sum += n
+		}
+	}
+	page := s.previewOf("repos=acme%2Fpayments")
+	var got []string
+	for _, m := range previewSeverity.FindAllStringSubmatch(page, -1) {
+		got = append(got, m[1]+" "+m[2])
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(want) < 2 {
+		t.Errorf("severities of the preview (-API +page):\n%s", diff)
+	}
+	says(t, page, "<strong>"+strconv.Itoa(sum)+"</strong>")
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,65 +36,107 @@ func (d *decision) Named() bool { return len(d.Left) > 0 }
 // Own is the page of a finding.
 func (d *decision) Own(id int64) string { return d.org + "/findings/" + decimal(id) }
 
-// withDone adds to an address what was decided: which stretch of the trail, and
-// what was left alone. The page behind reads the rest from the trail.
-func withDone(address string, first, last int64, left []int64) string {
-	path, query, _ := strings.Cut(address, "?")
-	q, err := url.ParseQuery(query)
-	if err != nil {
-		q = url.Values{}
-	}
-	parts := []string{decimal(first), decimal(last), strconv.Itoa(len(left))}
-	for _, id := range left[:min(len(left), maxNamed)] {
-		parts = append(parts, decimal(id))
-	}
-	q.Set("done", strings.Join(parts, "-"))
-	return path + "?" + q.Encode()
+// outcome is what a decision did, as the address of the page behind it says: a
+// stretch of the trail, and how much was left alone. The page reads the rest
+// from the trail.
+type outcome struct {
+	first, last int64   // events after first, through last
+	left        int     // findings that changed meanwhile and were left alone
+	named       []int64 // these, as far as it is known which; maxNamed at most
 }
 
-// decided reads what withDone wrote; anything else says nothing.
-func (req *request) decided(done, back string) (*decision, error) {
+// addTo adds the outcome to an address below the deployment.
+func (o outcome) addTo(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address // none that local lets through
+	}
+	parts := []string{decimal(o.first), decimal(o.last), strconv.Itoa(o.left)}
+	for _, id := range o.named[:min(len(o.named), maxNamed)] {
+		parts = append(parts, decimal(id))
+	}
+	q := u.Query()
+	q.Set("done", strings.Join(parts, "-"))
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// outcomeFrom reads what addTo wrote.
+func outcomeFrom(done string) (o outcome, ok bool) {
 	var numbers []int64
 	for part := range strings.SplitSeq(done, "-") {
 		n, err := strconv.ParseInt(part, 10, 64)
 		if err != nil || n < 0 {
-			return nil, nil // an address that says something else decided nothing
+			return o, false
 		}
 		numbers = append(numbers, n)
 	}
-	if len(numbers) < 3 || len(numbers) > 3+maxNamed {
+	if len(numbers) < 3 || len(numbers) > 3+maxNamed || numbers[2] > maxDecision || numbers[1] < numbers[0] {
+		return o, false
+	}
+	return outcome{first: numbers[0], last: numbers[1], left: int(numbers[2]), named: numbers[3:]}, true
+}
+
+// decided says what an address tells of a decision, to whoever opens it: the
+// link of a colleague says what they changed, and only who decided may undo it.
+// An address that names no decision says nothing.
+func (req *request) decided(done, back string) (*decision, error) {
+	o, ok := outcomeFrom(done)
+	if !ok {
 		return nil, nil
 	}
-	events, err := req.eventsOf(numbers[0], numbers[1])
-	if err != nil {
-		return nil, err
-	}
-	d := &decision{Count: len(events), Left: numbers[3:], MoreLeft: max(int(numbers[2])-len(numbers[3:]), 0), Back: back, Action: req.to("/triage/undo"), org: req.to("")}
-	if len(events) == 0 {
-		d.What = "Nothing was changed: everything was so already."
+	d := &decision{Left: o.named, MoreLeft: max(o.left-len(o.named), 0), Back: back, Action: req.to("/triage/undo"), org: req.to("")}
+	if o.first == o.last {
+		d.What = "Nothing was changed"
+		if o.left == 0 {
+			d.What += ": everything was so already"
+		}
 		return d, nil
 	}
-	last := events[len(events)-1]
-	d.What = plural(len(events), "finding") + " set to " + last.After.State.String()
-	if day := redoubt.LastDay(last.After.Until); day != "" {
-		d.What += " until " + day + " (UTC)"
+	events, err := req.eventsOf(o.first, o.last)
+	if err != nil || len(events) == 0 {
+		return nil, err
 	}
-	switch {
-	case last.Before.State == last.After.State && last.Before.Assignee != last.After.Assignee && last.After.Assignee == "":
-		d.What = plural(len(events), "finding") + " assigned to nobody"
-	case last.Before.State == last.After.State && last.Before.Assignee != last.After.Assignee:
-		d.What = plural(len(events), "finding") + " assigned to " + last.After.Assignee
-	case last.Note != "" && last.Before.State == last.After.State:
-		d.What = "Note added to " + plural(len(events), "finding")
-	case last.After.State == redoubt.TriageUntriaged:
-		d.What = "Taken back for " + plural(len(events), "finding")
+	d.Count, d.What = len(events), whatWasDecided(events)
+	if by := events[0].By; by != req.viewer.Actor() {
+		d.What += " by " + titleOf(by) + " " + ago(req.Clock().Sub(events[0].At))
+		return d, nil
 	}
-	d.Token = decimal(numbers[0]) + "-" + decimal(numbers[1])
+	d.Token = decimal(o.first) + "-" + decimal(o.last)
 	return d, nil
 }
 
-// eventsOf reads a stretch of the trail as far as it is one decision of the
-// viewer's: a forged address shows and undoes nothing of others.
+// titleOf is what people call who did something.
+func titleOf(by redoubt.Actor) string {
+	if by.Name != "" {
+		return by.Name
+	}
+	return by.String()
+}
+
+// whatWasDecided says in a few words what the events of one decision changed.
+func whatWasDecided(events []redoubt.TriageEvent) string {
+	last, findings := events[len(events)-1], plural(len(events), "finding")
+	stays := last.Before.State == last.After.State
+	switch {
+	case stays && last.Before.Assignee != last.After.Assignee && last.After.Assignee == "":
+		return findings + " assigned to nobody"
+	case stays && last.Before.Assignee != last.After.Assignee:
+		return findings + " assigned to " + last.After.Assignee
+	case stays && last.Note != "":
+		return "Note added to " + findings
+	case last.After.State == redoubt.TriageUntriaged:
+		return "Taken back for " + findings
+	}
+	what := findings + " set to " + last.After.State.String()
+	if day := redoubt.LastDay(last.After.Until); day != "" {
+		what += " until " + day + " (UTC)"
+	}
+	return what
+}
+
+// eventsOf reads a stretch of the trail that is one decision; of anything else,
+// as a forged address may name it, it returns nothing.
 func (req *request) eventsOf(after, through int64) (events []redoubt.TriageEvent, err error) {
 	if through <= after || through-after > maxDecision*4 {
 		return nil, nil
@@ -102,10 +145,8 @@ func (req *request) eventsOf(after, through int64) (events []redoubt.TriageEvent
 		events, err = tx.TriageEvents(ctx, after, through)
 		return err
 	})
-	for _, e := range events {
-		if e.By != req.viewer.Actor() || !e.At.Equal(events[0].At) {
-			return nil, err
-		}
+	if slices.ContainsFunc(events, func(e redoubt.TriageEvent) bool { return e.By != events[0].By || !e.At.Equal(events[0].At) }) {
+		return nil, err
 	}
 	return events, err
 }
@@ -126,31 +167,25 @@ func (req *request) undo() error {
 	if err != nil {
 		return err
 	}
-	if len(events) == 0 {
+	if len(events) == 0 || events[0].By != req.viewer.Actor() {
 		return redoubt.Invalid("decision", "is none of yours, or none that can be taken back")
 	}
-	var left int
-	var from, to int64
+	var o outcome
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		if from, err = tx.LastTriageEvent(ctx); err != nil {
+		if o.first, err = tx.LastTriageEvent(ctx); err != nil {
 			return err
 		}
 		undone, err := triage.Undo(ctx, tx, events)
 		if err != nil {
 			return err
 		}
-		left = len(undone.Kept)
-		to, err = tx.LastTriageEvent(ctx)
+		o.left = len(undone.Kept)
+		o.last, err = tx.LastTriageEvent(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	req.redirect(withLeft(req.backTo(form, redoubt.SAST), from, to, left))
+	req.redirect(o.addTo(req.backTo(form, redoubt.SAST)))
 	return nil
-}
-
-// withLeft is withDone where only the number of those left alone is known.
-func withLeft(address string, first, last int64, left int) string {
-	return strings.Replace(withDone(address, first, last, nil), decimal(first)+"-"+decimal(last)+"-0", decimal(first)+"-"+decimal(last)+"-"+strconv.Itoa(left), 1)
 }
