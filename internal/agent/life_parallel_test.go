@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/ingest/lifemodel"
+	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -22,19 +22,19 @@ func TestReportsOfOneRefAtOnce(t *testing.T) {
 		p := &wire{world: w, t: w.T, name: "acme/busy", first: "acme/busy", number: 1}
 		p.serve()
 		const scans = 6
-		uploads, paths, ids := make([]lifemodel.Upload, scans), make([]string, scans), make([]int64, scans)
+		uploads, paths, ids := make([]lifetest.Upload, scans), make([]string, scans), make([]int64, scans)
 		for i := range scans {
 			w.clock.Advance(time.Second)
 			tree := wireTree{pattern: "p", items: []wireItem{
 				{"r1", "a.py", "x == x", 1, false}, {"r2", "b.py", "y == y", i + 1, i%2 == 0}, {wireRules[i%3], wirePaths[i%3], "x == x", 9, false},
 			}}
-			u := lifemodel.Upload{Ref: "main", Commit: fmt.Sprint("c", i), Full: i%3 != 1, Begun: w.clock.Now()}
+			u := lifetest.Upload{Ref: "main", Commit: fmt.Sprint("c", i), Full: i%3 != 1, Begun: w.clock.Now()}
 			u.Report = &redoubt.Report{Tool: "semgrep", RulesRun: wireRules, Searched: wirePaths, Results: tree.results(true, true)}
 			uploads[i] = u
 			paths[i], ids[i] = p.start(u, fmt.Sprint("busy", i))
 		}
 		w.clock.Advance(time.Second)
-		other := lifemodel.Upload{Ref: "main", Full: true, DeclaredFull: true, Report: &redoubt.Report{Tool: "bandit"}}
+		other := lifetest.Upload{Ref: "main", Full: true, DeclaredFull: true, Report: &redoubt.Report{Tool: "bandit"}}
 		other.Report.Results = (&wireTree{items: []wireItem{{"r1", "a.py", "x == x", 1, false}}}).results(false, false)
 		for i := range other.Report.Results {
 			other.Report.Results[i].Code = "x == x"
@@ -67,8 +67,8 @@ func TestReportsOfOneRefAtOnce(t *testing.T) {
 
 // serial applies the uploads by the model in the order in which they ended, and
 // compares.
-func (w *wire) serial(uploads []lifemodel.Upload, ids []int64, other lifemodel.Upload) {
-	model := lifemodel.New()
+func (w *wire) serial(uploads []lifetest.Upload, ids []int64, other lifetest.Upload) {
+	model := lifetest.New()
 	ended := make([]redoubt.Scan, len(ids))
 	w.read(func(ctx context.Context, tx *store.Tx) (err error) {
 		for i, id := range ids {

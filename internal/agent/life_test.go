@@ -17,7 +17,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/ingest/lifemodel"
+	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -35,7 +35,7 @@ func TestHistoriesOverTheWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := lifemodel.ReadTable(string(text))
+	table, err := lifetest.ReadTable(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +67,8 @@ func TestHistoriesOverTheWire(t *testing.T) {
 type wireHistory struct {
 	*wire
 	t       *rapid.T
-	model   *lifemodel.Model
-	table   *lifemodel.Table
+	model   *lifetest.Model
+	table   *lifetest.Table
 	trees   map[string]*wireTree // by ref
 	pending []*wireScan
 	scans   int
@@ -81,15 +81,15 @@ type wireHistory struct {
 // wireScan is a scan that has begun.
 type wireScan struct {
 	path   string
-	upload lifemodel.Upload
+	upload lifetest.Upload
 	scan   int64
 }
 
 var wireRules = []string{"r1", "r2", "r3"}
 
-func newWireHistory(t *rapid.T, w *world, number int, table *lifemodel.Table) *wireHistory {
+func newWireHistory(t *rapid.T, w *world, number int, table *lifetest.Table) *wireHistory {
 	h := &wireHistory{
-		wire: &wire{world: w, t: t, name: fmt.Sprintf("acme/p%d", number), number: number}, t: t, model: lifemodel.New(), table: table,
+		wire: &wire{world: w, t: t, name: fmt.Sprintf("acme/p%d", number), number: number}, t: t, model: lifetest.New(), table: table,
 		ids: map[int]int64{}, rows: map[int64]redoubt.Finding{}, trees: map[string]*wireTree{},
 	}
 	h.first = h.name
@@ -140,7 +140,7 @@ func (h *wireHistory) tree() (string, *wireTree) {
 func (h *wireHistory) begin() {
 	ref, tree := h.tree()
 	h.scans++
-	u := lifemodel.Upload{Ref: ref, Full: rapid.IntRange(0, 2).Draw(h.t, "full") > 0 && ref != "refs/pull/7/merge", Report: &redoubt.Report{Tool: "semgrep"}}
+	u := lifetest.Upload{Ref: ref, Full: rapid.IntRange(0, 2).Draw(h.t, "full") > 0 && ref != "refs/pull/7/merge", Report: &redoubt.Report{Tool: "semgrep"}}
 	u.Commit = rapid.SampledFrom([]string{"", "c1", "c2", "c3", fmt.Sprint("c", h.scans)}).Draw(h.t, "commit")
 	served := slices.DeleteFunc(slices.Clone(wireRules), func(r string) bool { return h.removed && r == "r3" })
 	u.Report.RulesRun = some(h.t, served, "rule")
@@ -185,7 +185,7 @@ func (h *wireHistory) finish(i int) {
 // imports hands in plain JSON of the tree, or what another tool says.
 func (h *wireHistory) imports() {
 	ref, tree := h.tree()
-	u := lifemodel.Upload{Ref: ref, Full: rapid.IntRange(0, 3).Draw(h.t, "full") > 0, Report: &redoubt.Report{Tool: "semgrep"}}
+	u := lifetest.Upload{Ref: ref, Full: rapid.IntRange(0, 3).Draw(h.t, "full") > 0, Report: &redoubt.Report{Tool: "semgrep"}}
 	u.Commit = rapid.SampledFrom([]string{"", "c1", "c2", "c3"}).Draw(h.t, "commit")
 	u.DeclaredFull = u.Full && rapid.IntRange(0, 3).Draw(h.t, "declared") == 0
 	var body []byte
@@ -220,7 +220,7 @@ func (h *wireHistory) imports() {
 
 // applied lets the model take an upload, and holds every transition to the
 // table.
-func (h *wireHistory) applied(u lifemodel.Upload, scan int64) {
+func (h *wireHistory) applied(u lifetest.Upload, scan int64) {
 	want := h.model.Apply(u, h.clock.Now())
 	before := h.rows
 	h.load()
@@ -249,7 +249,7 @@ func (h *wireHistory) applied(u lifemodel.Upload, scan int64) {
 
 // triage decides on a finding that is listed.
 func (h *wireHistory) triage() {
-	var listed []*lifemodel.Finding
+	var listed []*lifetest.Finding
 	for _, f := range h.findings() {
 		if f.State != redoubt.StateRemoved {
 			listed = append(listed, f)
@@ -288,14 +288,14 @@ func (h *wireHistory) policy() {
 func (h *wireHistory) deleteRef() {
 	ref := redoubt.FullRef(rapid.SampledFrom([]string{"dev", "refs/pull/7/merge"}).Draw(h.t, "deleted"))
 	project, known := h.project()
-	if !known || project.Primary() == ref || !slices.ContainsFunc(slices.Collect(maps.Values(h.model.Streams)), func(s *lifemodel.Stream) bool { return s.Ref == ref }) {
+	if !known || project.Primary() == ref || !slices.ContainsFunc(slices.Collect(maps.Values(h.model.Streams)), func(s *lifetest.Stream) bool { return s.Ref == ref }) {
 		return
 	}
 	h.change(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRef(ctx, project.ID, ref) })
 	h.model.DeleteRef(ref, h.clock.Now())
 }
 
-func (h *wireHistory) findings() (out []*lifemodel.Finding) {
+func (h *wireHistory) findings() (out []*lifetest.Finding) {
 	for _, key := range slices.Sorted(maps.Keys(h.model.Streams)) {
 		out = append(out, h.model.Streams[key].Findings...)
 	}
@@ -360,7 +360,7 @@ func (h *wireHistory) load() {
 	}
 }
 
-func exitCode(u lifemodel.Upload) int {
+func exitCode(u lifetest.Upload) int {
 	if u.Report.Failed {
 		return 2
 	}

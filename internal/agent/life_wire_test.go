@@ -14,7 +14,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/ingest/lifemodel"
+	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -96,7 +96,7 @@ func hexOf(s string) string {
 }
 
 // resultsBody is the report as semgrep ci uploads it.
-func resultsBody(u lifemodel.Upload) map[string]any {
+func resultsBody(u lifetest.Upload) map[string]any {
 	lists := map[bool][]any{false: {}, true: {}}
 	for i, r := range u.Report.Results {
 		lists[r.Muted] = append(lists[r.Muted], map[string]any{
@@ -113,7 +113,7 @@ func resultsBody(u lifemodel.Upload) map[string]any {
 }
 
 // jsonBody is the report as semgrep scan --json writes it.
-func jsonBody(u lifemodel.Upload) []byte {
+func jsonBody(u lifetest.Upload) []byte {
 	results := []any{}
 	for _, r := range u.Report.Results {
 		lines, fingerprint := r.Code, r.MatchBasedID
@@ -132,7 +132,7 @@ func jsonBody(u lifemodel.Upload) []byte {
 }
 
 // sarifBody is the report as another tool writes it.
-func sarifBody(u lifemodel.Upload) []byte {
+func sarifBody(u lifetest.Upload) []byte {
 	results := []any{}
 	for _, r := range u.Report.Results {
 		suppressions := []any{}
@@ -180,7 +180,7 @@ func (w *wire) post(path string, body any) string {
 }
 
 // start begins a scan, and says so twice.
-func (w *wire) start(u lifemodel.Upload, unique string) (path string, scan int64) {
+func (w *wire) start(u lifetest.Upload, unique string) (path string, scan int64) {
 	body := map[string]any{
 		"project_metadata": map[string]any{
 			"scan_environment": "git", "repository": w.name, "repo_url": "https://git.example/" + w.first, "repo_id": fmt.Sprint(w.number),
@@ -207,7 +207,7 @@ type wireImport struct {
 }
 
 // imported hands in a file, under the name that the repository had at first.
-func (w *wire) imported(u lifemodel.Upload, body []byte) wireImport {
+func (w *wire) imported(u lifetest.Upload, body []byte) wireImport {
 	q := api.ImportQuery{Project: w.first, Ref: u.Ref, Commit: u.Commit, Full: u.DeclaredFull, Diff: !u.Full}
 	answer, err := w.client().ImportReport(w.t.Context(), "acme", q, bytes.NewReader(body))
 	if err != nil {
@@ -265,7 +265,7 @@ func (w *wire) outcome(id int64) (out redoubt.ScanOutcome) {
 }
 
 // stored reads the findings of every stream that the model knows.
-func (w *wire) stored(m *lifemodel.Model) map[int64]redoubt.Finding {
+func (w *wire) stored(m *lifetest.Model) map[int64]redoubt.Finding {
 	out := map[int64]redoubt.Finding{}
 	project, known := w.project()
 	if !known {

@@ -26,6 +26,7 @@ var rules = []rule{
 	{"every package has a room", everyPackageHasARoom},
 	{"rooms import only what the table allows", importsFollowTheTable},
 	{"some imports are confined to a few rooms", confinedImports},
+	{"only tests import what is for tests", testPackagesAreForTests},
 	{"clock and environment are handed in", clockIsHandedIn},
 	{"the import graph is shallow", importsAreShallow},
 	{"every package has a doc comment", packagesAreDocumented},
@@ -81,6 +82,21 @@ func confinedImports(src *source) (broken []string) {
 	}
 	return broken
 }
+
+// testPackagesAreForTests holds apart what ships and what only judges it: oracles, fixtures, set-ups. Their packages' names end in test.
+func testPackagesAreForTests(src *source) (broken []string) {
+	for _, f := range src.code() {
+		for _, imported := range f.imports() {
+			if dir, local := localDir(imported); local && isForTests(dir) && !isForTests(f.dir()) {
+				broken = append(broken, fmt.Sprintf("%s: %s is for tests: import it in a _test.go file, or move what this needs of it to code that ships", f.path, dir))
+			}
+		}
+	}
+	return broken
+}
+
+// isForTests tells a package by its name, as those of the standard library: httptest, iotest.
+func isForTests(dir string) bool { return strings.HasSuffix(dir, "test") }
 
 // outside lists the functions through which the clock and the environment come in.
 var outside = map[string][]string{

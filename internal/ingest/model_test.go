@@ -2,12 +2,12 @@ package ingest
 
 import (
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/ingest/lifemodel"
+	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 )
 
 // modelUpload is an upload as the model takes it.
-func modelUpload(u Upload) lifemodel.Upload {
-	out := lifemodel.Upload{
+func modelUpload(u Upload) lifetest.Upload {
+	out := lifetest.Upload{
 		Ref: u.Ref, Commit: u.Commit, Category: u.Category, Full: u.Full, DeclaredFull: u.DeclaredFull,
 		OutOfPolicy: u.OutOfPolicy, Report: u.Report,
 	}

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/ingest/lifemodel"
+	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/triage"
 )
@@ -49,7 +49,7 @@ func (r *realm) triage() {
 		q.Assign = &name
 	}
 	q.Automatic, q.Note = rapid.Bool().Draw(r.t, "automatic"), "seen"
-	chosen := map[*lifemodel.Lineage]bool{}
+	chosen := map[*lifetest.Lineage]bool{}
 	for _, id := range first(r.expectedIDs(q.Filter), q.Limit) {
 		l := r.finding(id).Lineage
 		if !q.Automatic || !l.Human || l.Triage == redoubt.TriageUntriaged {

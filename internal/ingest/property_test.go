@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/ingest/lifemodel"
+	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
@@ -122,7 +122,7 @@ func TestHistoriesFollowTheModel(t *testing.T) {
 	}()
 	rapid.Check(t, func(t *rapid.T) {
 		store := newMemory()
-		c := comparison{t: t, model: lifemodel.New(), store: store, ids: map[int]int64{}, table: table}
+		c := comparison{t: t, model: lifetest.New(), store: store, ids: map[int]int64{}, table: table}
 		c.send = func(u Upload) (Summary, error) { return Apply(t.Context(), store, u) }
 		h := newHistory()
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
@@ -140,11 +140,11 @@ func TestHistoriesFollowTheModel(t *testing.T) {
 // comparison drives the model and the implementation side by side.
 type comparison struct {
 	t     *rapid.T
-	model *lifemodel.Model
+	model *lifetest.Model
 	store *memory                       // what is stored
 	send  func(Upload) (Summary, error) // applies an upload, so that store has it
 	ids   map[int]int64                 // from the model's serials
-	table *lifemodel.Table              // of docs/life-of-a-finding.md
+	table *lifetest.Table               // of docs/life-of-a-finding.md
 }
 
 func (c *comparison) upload(u Upload) {
@@ -191,13 +191,13 @@ func (c *comparison) upload(u Upload) {
 }
 
 // readTable reads the table that people read.
-func readTable(t testing.TB) *lifemodel.Table {
+func readTable(t testing.TB) *lifetest.Table {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/life-of-a-finding.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := lifemodel.ReadTable(string(text))
+	table, err := lifetest.ReadTable(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func (c *comparison) pairNew(before []int64) {
 func (c *comparison) triage() {
 	state := rapid.SampledFrom([]redoubt.TriageState{redoubt.TriageIgnored, redoubt.TriageReviewing, redoubt.TriageFixing}).Draw(c.t, "state")
 	human := rapid.Bool().Draw(c.t, "human")
-	var all []*lifemodel.Finding
+	var all []*lifetest.Finding
 	for _, key := range slices.Sorted(maps.Keys(c.model.Streams)) {
 		all = append(all, c.model.Streams[key].Findings...)
 	}
@@ -286,7 +286,7 @@ type view struct {
 
 func (c *comparison) check() {
 	want, got := map[int64]view{}, map[int64]view{}
-	here, there := map[*lifemodel.Lineage]int64{}, map[int64]*lifemodel.Lineage{}
+	here, there := map[*lifetest.Lineage]int64{}, map[int64]*lifetest.Lineage{}
 	for _, s := range c.model.Streams {
 		for _, f := range s.Findings {
 			id := c.ids[f.Serial]

@@ -16,7 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
-	"github.com/redoubt/redoubt/internal/ingest/lifemodel"
+	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -76,9 +76,9 @@ type realm struct {
 	branch  string          // the first one fully scanned
 }
 
-func newRealm(t *rapid.T, s *store.Store, x *index.Index, tenant int64, table *lifemodel.Table) *realm {
+func newRealm(t *rapid.T, s *store.Store, x *index.Index, tenant int64, table *lifetest.Table) *realm {
 	r := &realm{history: newHistory(), real: s, index: x, tenant: tenant}
-	r.comparison = comparison{t: t, model: lifemodel.New(), store: newMemory(), ids: map[int]int64{}, send: r.apply, table: table}
+	r.comparison = comparison{t: t, model: lifetest.New(), store: newMemory(), ids: map[int]int64{}, send: r.apply, table: table}
 	return r
 }
 
@@ -222,14 +222,14 @@ func (r *realm) deleteRef() {
 
 func first(ids []int64, n int) []int64 { return ids[:min(n, len(ids))] }
 
-func (r *realm) all() (out []*lifemodel.Finding) {
+func (r *realm) all() (out []*lifetest.Finding) {
 	for _, s := range r.model.Streams {
 		out = append(out, s.Findings...)
 	}
 	return out
 }
 
-func (r *realm) finding(id int64) *lifemodel.Finding {
+func (r *realm) finding(id int64) *lifetest.Finding {
 	for _, f := range r.all() {
 		if r.ids[f.Serial] == id {
 			return f
@@ -337,7 +337,7 @@ func (r *realm) listedOf(id int64) (out listed) {
 }
 
 // statusByModel is the table of semantics §4, row by row.
-func statusByModel(f *lifemodel.Finding) redoubt.Status {
+func statusByModel(f *lifetest.Finding) redoubt.Status {
 	switch {
 	case f.State == redoubt.Fixed:
 		return redoubt.StatusFixed
@@ -354,14 +354,14 @@ func statusByModel(f *lifemodel.Finding) redoubt.Status {
 // expectedIDs is the list of a filter by the model: newest first, of each
 // lineage one where it is asked for, chosen before all but ref counts.
 func (r *realm) expectedIDs(q redoubt.FindingFilter) []int64 {
-	var rows []*lifemodel.Finding
+	var rows []*lifetest.Finding
 	for _, f := range r.all() {
 		row := r.store.rows[r.ids[f.Serial]]
 		if f.State != redoubt.StateRemoved && row.IssueType == q.IssueType && (q.Ref == "" || row.Ref == q.Ref) {
 			rows = append(rows, f)
 		}
 	}
-	slices.SortFunc(rows, func(a, b *lifemodel.Finding) int {
+	slices.SortFunc(rows, func(a, b *lifetest.Finding) int {
 		if c := b.Since.Compare(a.Since); c != 0 {
 			return c
 		}
@@ -380,7 +380,7 @@ func (r *realm) expectedIDs(q redoubt.FindingFilter) []int64 {
 
 // represents reports whether dedup chooses the finding among rows that come
 // newest first.
-func (r *realm) represents(f *lifemodel.Finding, rows []*lifemodel.Finding) bool {
+func (r *realm) represents(f *lifetest.Finding, rows []*lifetest.Finding) bool {
 	chosen := -1
 	for i, other := range rows {
 		if other.Lineage != f.Lineage {

@@ -1,4 +1,4 @@
-package lifemodel
+package lifetest
 
 import (
 	"cmp"
