@@ -117,5 +117,5 @@ func unpack(text, key []byte) (*report.Reading, error) {
 	for i := range p.Report.Results {
 		p.Report.Results[i].Rule = p.Report.Rules[p.RuleOf[i]]
 	}
-	return report.Again(key, p.Report, p.Declared), nil
+	return report.RestoreReading(key, p.Report, p.Declared), nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 )
 
 // bigSARIF is a report of so many results, some 480 bytes each.
@@ -64,4 +65,46 @@ func benchmarkResults(b *testing.B, read func(data []byte, results int) error) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/results, "ns/result")
+}
+
+// BenchmarkCIResultsGrowth reads results of a scan that renamed, skipped and
+// searched ten times as many files as another one, and compares the two: reading
+// them grows with what is uploaded, so ten times as long, and twenty is the limit.
+func BenchmarkCIResultsGrowth(b *testing.B) {
+	const few = 2_000
+	small, large := renamedFiles(few), renamedFiles(10*few)
+	read := func(text []byte, paths int) time.Duration {
+		begun := time.Now()
+		reading, err := ReadCIResults(bytes.NewReader(text), Options{})
+		took := time.Since(begun)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if kept := len(reading.Reports(nil)[0].Skipped); kept != paths/2 {
+			b.Fatalf("%d skipped, want %d", kept, paths/2)
+		}
+		return took
+	}
+	ofSmall, ofLarge := time.Hour, time.Hour // the shortest, which least else disturbed
+	for b.Loop() {
+		ofSmall = min(ofSmall, read(small, few))
+		ofLarge = min(ofLarge, read(large, 10*few))
+	}
+	growth := ofLarge.Seconds() / ofSmall.Seconds()
+	b.ReportMetric(growth, "x-of-a-tenth")
+	b.ReportMetric(growth/20, "x-limit")
+}
+
+// renamedFiles are results that skipped so many files, all of them renamed, of
+// which the second half have been searched under their old name.
+func renamedFiles(count int) []byte {
+	list := func(from int) []byte {
+		var paths []string
+		for i := from; i < count; i++ {
+			paths = append(paths, fmt.Sprintf("src/of/some/length/file_%06d.py", i))
+		}
+		text, _ := json.Marshal(paths) // strings only
+		return text
+	}
+	return fmt.Appendf(nil, `{"findings":[],"renamed_paths":%s,"skipped_paths":%s,"searched_paths":%s}`, list(0), list(0), list(count/2))
 }

@@ -68,16 +68,19 @@ func (r *Reading) redactor(key []byte) *redactor {
 	return r.secrets
 }
 
-// Again is the reading of a report that another one gave out, and that was kept
-// until more is known of its rules. Declared is what that one's Declared said.
-func Again(key []byte, rep *redoubt.Report, declared []string) *Reading {
+// RestoreReading is the reading of a report that another one gave out, and that
+// was kept until more is known of its rules. Declared is what that one's Declared
+// said.
+func RestoreReading(key []byte, rep *redoubt.Report, declared []string) *Reading {
 	r := &Reading{files: []file{{reports: []*redoubt.Report{rep}}}}
 	secrets := r.redactor(key)
+	names := make(map[string]bool, len(declared))
+	for _, name := range declared {
+		names[name] = true
+	}
 	for _, rule := range rep.Rules {
-		for _, name := range declared {
-			if rule.Name == name {
-				secrets.declared[rule] = true
-			}
+		if names[rule.Name] {
+			secrets.declared[rule] = true
 		}
 	}
 	return r

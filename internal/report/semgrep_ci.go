@@ -125,9 +125,17 @@ func (c *ci) results(name string) error {
 // stillThere leaves out the old names of renamed files, which no scan skipped:
 // they are gone, unless another file has the name by now and was searched.
 func (c *ci) stillThere(skipped []string) []string {
-	return slices.DeleteFunc(skipped, func(path string) bool {
-		return slices.Contains(c.renamed, path) && !slices.Contains(c.rep.Searched, path)
-	})
+	if len(c.renamed) == 0 {
+		return skipped
+	}
+	gone := make(map[string]bool, len(c.renamed))
+	for _, path := range c.renamed {
+		gone[path] = true
+	}
+	for _, path := range c.rep.Searched {
+		delete(gone, path)
+	}
+	return slices.DeleteFunc(skipped, func(path string) bool { return gone[path] })
 }
 
 // ciFinding is one of findings and ignores.

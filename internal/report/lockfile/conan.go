@@ -1,7 +1,6 @@
 package lockfile
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -46,7 +45,7 @@ func readConanLock(l *lock) error {
 }
 
 func (l *lock) conanGraph(w *objectWalker) error {
-	var direct read.Texts
+	var direct map[string]bool // nil where the project does not tell
 	return w.object(func(id string, offset int) error {
 		var node struct {
 			Reference read.Text  `json:"ref"`
@@ -56,10 +55,15 @@ func (l *lock) conanGraph(w *objectWalker) error {
 			return err
 		}
 		if id == "0" {
-			direct = node.Requires
+			if node.Requires != nil {
+				direct = make(map[string]bool, len(node.Requires))
+			}
+			for _, to := range node.Requires {
+				direct[to] = true
+			}
 			return nil
 		}
-		l.conan(string(node.Reference), offset, TransitivityOf(direct != nil, slices.Contains(direct, id)), id)
+		l.conan(string(node.Reference), offset, TransitivityOf(direct != nil, direct[id]), id)
 		for _, to := range node.Requires {
 			l.Ask(id, to)
 		}

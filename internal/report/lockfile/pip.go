@@ -85,9 +85,11 @@ func pipReferenceOf(folder, line string, number int) (r pipReference, ok bool) {
 // a path there refers to, by -r and -c: who has the checkout at hand reads them
 // too, behind the file. Addresses and what is outside are left out.
 func PipReferences(name string, data []byte) (paths []string) {
+	seen := map[string]bool{}
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(comment.ReplaceAllString(strings.TrimRight(line, "\r\n"), ""))
-		if r, ok := pipReferenceOf(path.Dir(name), line, 0); ok && r.path != "" && !slices.Contains(paths, r.path) {
+		if r, ok := pipReferenceOf(path.Dir(name), line, 0); ok && r.path != "" && !seen[r.path] {
+			seen[r.path] = true
 			paths = append(paths, r.path)
 		}
 	}
