@@ -89,9 +89,9 @@ func LastDay(end time.Time) string {
 	return end.Add(-time.Microsecond).UTC().Format(time.DateOnly)
 }
 
-// Over reports that the triage's time is over, and the event that reopens the
+// Expire reports that the triage's time is over, and the event that reopens the
 // finding: with its comment and assignee, and open to what workers decide.
-func (l *Lineage) Over(now time.Time) (TriageEvent, bool) {
+func (l *Lineage) Expire(now time.Time) (TriageEvent, bool) {
 	before := l.Triage
 	if before.Until.IsZero() || now.Before(before.Until) {
 		return TriageEvent{}, false

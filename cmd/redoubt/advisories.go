@@ -24,9 +24,9 @@ type advisoriesCmd struct {
 // orders are those of the house's versions.
 func orders(ecosystem string) advisory.Order { return versions.OrderOf(ecosystem) }
 
-// followers acts where findings follow the advisories, and loads what the
+// advisoriesActor acts where findings follow the advisories, and loads what the
 // publishers give out.
-var followers = redoubt.Actor{Kind: "system", Name: redoubt.SourceAdvisories}
+var advisoriesActor = redoubt.Actor{Kind: "system", Name: redoubt.SourceAdvisories}
 
 // followRef brings the findings of a ref in line with what the advisories say.
 func followRef(ctx context.Context, tx *store.Tx, advised redoubt.Advised) (changed int, err error) {
@@ -65,9 +65,9 @@ func followProject(ctx context.Context, tx *store.Tx, library *advisory.Library,
 	return changed, nil
 }
 
-// follow has all deployments follow the advisories. One that fails stops no
+// matchDeployments has all deployments follow the advisories. One that fails stops no
 // other.
-func follow(ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int), told func(redoubt.Deployment, advisory.Swept)) error {
+func matchDeployments(ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int), told func(redoubt.Deployment, advisory.SweepResult)) error {
 	all, err := st.Deployments(ctx)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func follow(ctx context.Context, st *store.Store, library *advisory.Library, pro
 	sweep := advisory.Sweep[*store.Tx]{
 		Store: st, Library: library, Progress: progress,
 		Update: func(ctx context.Context, id int64, fn func(context.Context, *store.Tx) error) error {
-			return st.Update(ctx, id, followers, fn)
+			return st.Update(ctx, id, advisoriesActor, fn)
 		},
 		Follow: followRef,
 	}

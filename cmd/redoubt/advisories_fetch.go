@@ -50,7 +50,7 @@ func (d *download) run(ctx context.Context) (file string, unchanged bool, err er
 	if err != nil {
 		return "", false, err
 	}
-	have := d.ask(req, part, tag)
+	have := d.prepareRequest(req, part, tag)
 	res, err := fetcher.Do(req)
 	if err != nil {
 		return "", false, err
@@ -75,9 +75,9 @@ func (d *download) run(ctx context.Context) (file string, unchanged bool, err er
 	return file, false, errors.Join(os.Rename(part, file), remove(tag))
 }
 
-// ask says what is here already: the part of a download, else what was loaded.
+// prepareRequest says what is here already: the part of a download, else what was loaded.
 // It returns how much of a part there is.
-func (d *download) ask(req *http.Request, part, tag string) int64 {
+func (d *download) prepareRequest(req *http.Request, part, tag string) int64 {
 	info, err := os.Stat(part)
 	etag, tagErr := os.ReadFile(tag)
 	if err == nil && tagErr == nil && info.Size() > 0 && strings.HasPrefix(string(etag), `"`) {
@@ -111,7 +111,7 @@ func (d *download) save(part string, have int64, res *http.Response, giveUp cont
 	watch := time.AfterFunc(silence, giveUp)
 	defer watch.Stop()
 	body := d.bar.bytes(filepath.Base(d.source.Location), have, have+res.ContentLength, res.Body)
-	n, err := io.Copy(f, io.LimitReader(heard{body, watch}, maxDownload-have+1))
+	n, err := io.Copy(f, io.LimitReader(watchedReader{body, watch}, maxDownload-have+1))
 	if err == nil && have+n > maxDownload {
 		err = fmt.Errorf("it is longer than %d bytes", int64(maxDownload))
 	}
@@ -121,14 +121,14 @@ func (d *download) save(part string, have int64, res *http.Response, giveUp cont
 	return errors.Join(err, f.Close())
 }
 
-// heard puts the watch back whenever something comes.
-type heard struct {
+// watchedReader puts the watch back whenever something comes.
+type watchedReader struct {
 	io.Reader
 	watch *time.Timer
 }
 
 // Read reads on.
-func (h heard) Read(p []byte) (int, error) {
+func (h watchedReader) Read(p []byte) (int, error) {
 	n, err := h.Reader.Read(p)
 	h.watch.Reset(silence)
 	return n, err

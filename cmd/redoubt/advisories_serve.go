@@ -19,21 +19,21 @@ const followEvery = time.Second
 // It asks for two numbers and does nothing while they stay the same.
 func (s *service) followAdvisories(ctx context.Context) {
 	if _, err := advisory.FillCards(ctx, s.store); err != nil && ctx.Err() == nil { // those that an earlier version did not make
-		s.complain(ctx, redoubt.Deployment{}, "making the cards of the advisories", err)
+		s.logFailure(ctx, redoubt.Deployment{}, "making the cards of the advisories", err)
 	}
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	wait := 0
 	for {
 		if wait--; wait < 0 {
-			switch behind, err := s.behind(ctx); {
+			switch behind, err := s.matchingPending(ctx); {
 			case ctx.Err() != nil:
 				return
 			case err != nil:
-				s.complain(ctx, redoubt.Deployment{}, "asking for the version of the advisories", err)
+				s.logFailure(ctx, redoubt.Deployment{}, "asking for the version of the advisories", err)
 				wait = 60
 			case behind:
-				wait = s.follow(ctx)
+				wait = s.matchAll(ctx)
 			}
 		}
 		select {
@@ -44,10 +44,10 @@ func (s *service) followAdvisories(ctx context.Context) {
 	}
 }
 
-// follow has all deployments follow, and returns how many ticks to wait then.
-func (s *service) follow(ctx context.Context) int {
+// matchAll has all deployments follow, and returns how many ticks to wait then.
+func (s *service) matchAll(ctx context.Context) int {
 	busy := false
-	err := follow(ctx, s.store, s.advisories, nil, func(d redoubt.Deployment, swept advisory.Swept) {
+	err := matchDeployments(ctx, s.store, s.advisories, nil, func(d redoubt.Deployment, swept advisory.SweepResult) {
 		if busy = busy || swept.Busy; swept.Refs > 0 {
 			s.log.Info("findings follow the advisories", "deployment", d.Slug, "refs", swept.Refs, "findings", swept.Changed)
 		}
@@ -62,8 +62,8 @@ func (s *service) follow(ctx context.Context) int {
 	return 0
 }
 
-// behind reports whether a deployment has not followed to the end.
-func (s *service) behind(ctx context.Context) (bool, error) {
+// matchingPending reports whether a deployment has not followed to the end.
+func (s *service) matchingPending(ctx context.Context) (bool, error) {
 	version, scores, err := s.store.AdvisoryVersions(ctx)
 	if err != nil || version == 0 && scores == 0 {
 		return false, err
@@ -91,9 +91,9 @@ func (s *service) updateAdvisories(ctx context.Context, a *app) {
 	tick := time.NewTicker(s.config.AdvisoriesEvery)
 	defer tick.Stop()
 	for {
-		u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}, by: followers}
+		u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}, by: advisoriesActor}
 		from := defaultSources(s.config.AdvisoriesArchives, s.config.AdvisoriesEcosystems, s.config.AdvisoriesScores)
-		err := u.all(ctx, from, func(source redoubt.AdvisorySource, done advisory.Loaded, unchanged bool) {
+		err := u.all(ctx, from, func(source redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
 			s.log.Info("advisories loaded", "source", source.Location, "unchanged", unchanged, "records", done.Records, "changed", done.Changed, "refused", done.Refused)
 		})
 		if err != nil && ctx.Err() == nil {

@@ -57,7 +57,7 @@ func printVulnerability(w io.Writer, v *advisory.Vulnerability) {
 			fmt.Fprintf(w, "%-12s %s\n", what, value)
 		}
 	}
-	line("also", strings.Join(v.Called(), " "))
+	line("also", strings.Join(v.OtherNames(), " "))
 	line("severity", v.Severity("").String())
 	for _, r := range v.Records {
 		if r.Vector != "" {
@@ -128,7 +128,7 @@ func (c advisoriesImpactCmd) ofVulnerability(ctx context.Context, a *app, tx *st
 			fmt.Sprint(f.FindingID), f.Project, f.Ref, f.Lockfile, f.Package, f.Version, orDash(strings.Join(fixes, " ")), cmp.Or(redoubt.StatusOf(f.State, f.Triage).String(), "removed"), day(f.Since),
 		}
 	}
-	return errors.Join(table(a.out, "FINDING PROJECT REF LOCKFILE PACKAGE VERSION FIX STATUS SINCE", rows), told(a, more))
+	return errors.Join(table(a.out, "FINDING PROJECT REF LOCKFILE PACKAGE VERSION FIX STATUS SINCE", rows), warnTruncated(a, more))
 }
 
 func (c advisoriesImpactCmd) ofPackage(ctx context.Context, a *app, tx *store.Tx) error {
@@ -153,7 +153,7 @@ func (c advisoriesImpactCmd) ofPackage(ctx context.Context, a *app, tx *store.Tx
 		}
 		rows[i] = []string{projects[d.ProjectID], d.Lockfile, d.Ecosystem, d.Name, d.Version, d.Transitivity.String()}
 	}
-	return errors.Join(table(a.out, "PROJECT LOCKFILE ECOSYSTEM PACKAGE VERSION TRANSITIVITY", rows), told(a, more))
+	return errors.Join(table(a.out, "PROJECT LOCKFILE ECOSYSTEM PACKAGE VERSION TRANSITIVITY", rows), warnTruncated(a, more))
 }
 
 // bounds takes '>=2.0,<2.17' apart: a lower bound, an upper bound, or both.
@@ -175,7 +175,7 @@ func bounds(text string) (lower, upper string, err error) {
 	return lower, upper, nil
 }
 
-func told(a *app, more bool) error {
+func warnTruncated(a *app, more bool) error {
 	if more {
 		_, err := fmt.Fprintln(a.err, "there are more: raise --limit")
 		return err

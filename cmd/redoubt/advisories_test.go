@@ -223,8 +223,8 @@ func TestAMatchThatWasKilledIsTakenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer next.Close()
-	var swept advisory.Swept
-	if err := follow(t.Context(), next, advisory.NewLibrary(orders), nil, func(_ redoubt.Deployment, s advisory.Swept) { swept = s }); err != nil {
+	var swept advisory.SweepResult
+	if err := matchDeployments(t.Context(), next, advisory.NewLibrary(orders), nil, func(_ redoubt.Deployment, s advisory.SweepResult) { swept = s }); err != nil {
 		t.Fatal(err)
 	}
 	if got := matched(t, next, d); got != refs || swept.Refs != refs-before {

@@ -56,11 +56,11 @@ func (c advisoriesUpdateCmd) Run(a *app) error {
 	}
 	bar := newSteps(a.err)
 	u := updater{app: a, store: st, cache: cacheFolder(c.Storage), force: c.Force, bar: bar, by: a.actor()}
-	err = u.all(a.ctx, from, func(s redoubt.AdvisorySource, done advisory.Loaded, unchanged bool) {
+	err = u.all(a.ctx, from, func(s redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
 		bar.pause(func() { printSource(a.out, s, done, unchanged) })
 	})
 	library := advisory.NewLibrary(orders)
-	err = errors.Join(err, follow(a.ctx, st, library, bar.refs, func(d redoubt.Deployment, swept advisory.Swept) {
+	err = errors.Join(err, matchDeployments(a.ctx, st, library, bar.refs, func(d redoubt.Deployment, swept advisory.SweepResult) {
 		bar.pause(func() {
 			if swept.Busy {
 				fmt.Fprintf(a.out, "%s: another process has its findings follow\n", d.Slug)
@@ -73,7 +73,7 @@ func (c advisoriesUpdateCmd) Run(a *app) error {
 	return errors.Join(err, st.Close())
 }
 
-func printSource(w io.Writer, s redoubt.AdvisorySource, done advisory.Loaded, unchanged bool) {
+func printSource(w io.Writer, s redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
 	if unchanged {
 		fmt.Fprintf(w, "%s: as it was\n", s.Location)
 		return
@@ -115,7 +115,7 @@ type updater struct {
 }
 
 // all loads the sources one after the other and publishes what they brought.
-func (u *updater) all(ctx context.Context, from []string, told func(redoubt.AdvisorySource, advisory.Loaded, bool)) error {
+func (u *updater) all(ctx context.Context, from []string, told func(redoubt.AdvisorySource, advisory.LoadResult, bool)) error {
 	var failed []error
 	for _, location := range from {
 		s, done, unchanged, err := u.one(ctx, location)
@@ -140,15 +140,15 @@ func (u *updater) all(ctx context.Context, from []string, told func(redoubt.Advi
 }
 
 // note keeps how a source was found, and leaves in the trail what it brought.
-func (u *updater) note(ctx context.Context, s redoubt.AdvisorySource, done advisory.Loaded, unchanged bool) error {
+func (u *updater) note(ctx context.Context, s redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) error {
 	if err := u.store.PutAdvisorySource(ctx, s); err != nil || unchanged {
 		return err
 	}
-	return u.store.NoteAdvisories(ctx, u.by, s, done.Changed)
+	return u.store.AuditAdvisoryLoad(ctx, u.by, s, done.Changed)
 }
 
 // one loads a source. What was loaded before and has not changed is left.
-func (u *updater) one(ctx context.Context, location string) (s redoubt.AdvisorySource, done advisory.Loaded, unchanged bool, err error) {
+func (u *updater) one(ctx context.Context, location string) (s redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool, err error) {
 	isURL := strings.HasPrefix(location, "https://") || strings.HasPrefix(location, "http://")
 	if !isURL {
 		if location, err = filepath.Abs(location); err != nil {
@@ -181,7 +181,7 @@ func (u *updater) one(ctx context.Context, location string) (s redoubt.AdvisoryS
 }
 
 // load stores what a file or folder holds.
-func (u *updater) load(ctx context.Context, name string, s *redoubt.AdvisorySource) (done advisory.Loaded, err error) {
+func (u *updater) load(ctx context.Context, name string, s *redoubt.AdvisorySource) (done advisory.LoadResult, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return done, err
@@ -225,22 +225,22 @@ func (u *updater) load(ctx context.Context, name string, s *redoubt.AdvisorySour
 	if err != nil {
 		return done, err
 	}
-	return advisory.Load(ctx, u.store, advisory.One(filepath.Base(name), data), progress)
+	return advisory.Load(ctx, u.store, advisory.SingleFile(filepath.Base(name), data), progress)
 }
 
-func (u *updater) scores(ctx context.Context, r io.Reader) (done advisory.Loaded, err error) {
+func (u *updater) scores(ctx context.Context, r io.Reader) (done advisory.LoadResult, err error) {
 	var file advisory.EPSSFile
 	err = u.store.PutScores(ctx, func(put func(redoubt.EPSSScore) error) error {
 		file, err = advisory.ReadEPSS(r, put)
 		return err
 	})
-	return advisory.Loaded{Records: file.Scores, Changed: file.Scores, Refused: file.Broken, Newest: file.Date}, err
+	return advisory.LoadResult{Records: file.Scores, Changed: file.Scores, Refused: file.Broken, Newest: file.Date}, err
 }
 
-func (u *updater) exploited(ctx context.Context, r io.Reader) (advisory.Loaded, error) {
+func (u *updater) exploited(ctx context.Context, r io.Reader) (advisory.LoadResult, error) {
 	file, err := advisory.ReadKEV(r)
 	if err == nil {
 		err = u.store.PutExploited(ctx, file.Entries)
 	}
-	return advisory.Loaded{Records: len(file.Entries), Changed: len(file.Entries), Refused: file.Broken, Newest: file.Released}, err
+	return advisory.LoadResult{Records: len(file.Entries), Changed: len(file.Entries), Refused: file.Broken, Newest: file.Released}, err
 }

@@ -83,17 +83,17 @@ func (b *build) inventory(ctx context.Context) error {
 	if b.NoInventory {
 		return nil
 	}
-	b.doing("looking for lockfiles")
-	names, err := b.inventoried(ctx)
+	b.showStep("looking for lockfiles")
+	names, err := b.inventoryPaths(ctx)
 	if err != nil {
 		return err
 	}
 	q := api.ImportQuery{Project: b.at.Project, Ref: b.at.Ref, Commit: b.at.Commit, RepoURL: b.at.URL, Whole: true}
 	if len(names) > maxCIFiles {
-		b.trouble(fmt.Errorf("the checkout has %d lockfiles: the first %d are sent, and none is taken for gone", len(names), maxCIFiles))
+		b.addTrouble(fmt.Errorf("the checkout has %d lockfiles: the first %d are sent, and none is taken for gone", len(names), maxCIFiles))
 		names, q.Whole = names[:maxCIFiles], false
 	}
-	b.done()
+	b.clearStep()
 	included, err := pipIncludes(b.top, names)
 	if err != nil {
 		return err
@@ -111,12 +111,12 @@ func (b *build) inventory(ctx context.Context) error {
 	if len(files) == 0 && !q.Whole {
 		return nil
 	}
-	b.doing("handing in %d lockfiles and bills of materials", len(files))
+	b.showStep("handing in %d lockfiles and bills of materials", len(files))
 	out, err := b.server.send(ctx, q, files)
 	if err != nil {
 		return fmt.Errorf("the inventory was not taken: %w", err)
 	}
-	b.take(*out)
+	b.addOutcome(*out)
 	return nil
 }
 
@@ -157,9 +157,9 @@ func (b *build) read(name string, lockfile bool, room *int64) (*api.File, error)
 	return &api.File{Name: name, Data: data}, nil
 }
 
-// inventoried lists what is to be read, sorted: what git has or would add, but
+// inventoryPaths lists what is to be read, sorted: what git has or would add, but
 // for what .semgrepignore names and what package managers unpacked.
-func (b *build) inventoried(ctx context.Context) ([]string, error) {
+func (b *build) inventoryPaths(ctx context.Context) ([]string, error) {
 	all, err := b.paths(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the files of the checkout: %w", err)
@@ -170,7 +170,7 @@ func (b *build) inventoried(ctx context.Context) ([]string, error) {
 	}
 	var out []string
 	for _, name := range all {
-		if !lockfile.Is(name) && !isBOM(name) || unpacked(name) || ignored.Match(name) {
+		if !lockfile.Is(name) && !isBOM(name) || isDependencyFolder(name) || ignored.Match(name) {
 			continue
 		}
 		// A link may lead anywhere.
@@ -192,7 +192,7 @@ func (b *build) paths(ctx context.Context) ([]string, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (entry.Name() == ".git" || unpacked(entry.Name()+"/x")):
+		case entry.IsDir() && (entry.Name() == ".git" || isDependencyFolder(entry.Name()+"/x")):
 			return fs.SkipDir
 		case entry.IsDir():
 			return nil
@@ -204,8 +204,8 @@ func (b *build) paths(ctx context.Context) ([]string, error) {
 	return all, err
 }
 
-// unpacked reports whether a path is of what a package manager has put there.
-func unpacked(name string) bool {
+// isDependencyFolder reports whether a path is of what a package manager has put there.
+func isDependencyFolder(name string) bool {
 	folders := strings.Split(path.Dir(name), "/")
 	return slices.Contains(folders, "node_modules") || slices.Contains(folders, "vendor")
 }
@@ -251,7 +251,7 @@ func (b *build) reports(ctx context.Context) error {
 		}
 		files = append(files, api.File{Name: filepath.ToSlash(name), Data: data})
 	}
-	b.doing("handing in %d reports", len(files))
+	b.showStep("handing in %d reports", len(files))
 	out, err := b.server.send(ctx, api.ImportQuery{
 		Project: b.at.Project, Ref: b.at.Ref, Commit: b.at.Commit, RepoURL: b.at.URL, Full: !b.ReportDiff, Diff: b.ReportDiff,
 		Root: b.top,
@@ -259,6 +259,6 @@ func (b *build) reports(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the reports were not taken: %w", err)
 	}
-	b.take(*out)
+	b.addOutcome(*out)
 	return nil
 }

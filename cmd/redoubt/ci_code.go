@@ -52,14 +52,14 @@ func (b *build) code(ctx context.Context) error {
 	}
 	defer func() { _ = root.Close() }() // nothing is written
 	c := codeReader{root: root, secrets: secrets, blanker: b.blanker(), left: map[string]string{}}
-	b.doing("reading the code around findings")
-	c.learn(wanted)
+	b.showStep("reading the code around findings")
+	c.readSecrets(wanted)
 	for _, w := range wanted {
 		if err := b.sendCode(ctx, w.scanID, c.snippets(w.places)); err != nil {
 			return err
 		}
 	}
-	b.done()
+	b.clearStep()
 	names := slices.Sorted(maps.Keys(c.left))
 	for _, name := range names[:min(len(names), maxLeftTold)] {
 		fmt.Fprintf(b.err, "redoubt ci: no code of %q is sent: %s\n", name, c.left[name])
@@ -83,7 +83,7 @@ func (b *build) wantedCode(ctx context.Context) (wanted []wantedCode, secrets ma
 		asked[s.ScanID] = true
 		answer, err := b.server.client.ListSnippets(ctx, b.server.deployment, id)
 		if err != nil {
-			return nil, nil, fmt.Errorf("the server does not say of what code is wanted: %w", advised(err))
+			return nil, nil, fmt.Errorf("the server does not say of what code is wanted: %w", withAdvice(err))
 		}
 		if !answer.Kept {
 			fmt.Fprintf(b.out, "no code is sent: the deployment %s keeps none\n", b.server.deployment)
@@ -122,7 +122,7 @@ func (b *build) blanker() *report.Blanker {
 // sendCode sends snippets in requests of a bounded size.
 func (b *build) sendCode(ctx context.Context, scanID int64, all []api.Snippet) error {
 	for total := len(all); len(all) > 0; {
-		b.doing("sending the code around findings: %d of %d", total-len(all), total)
+		b.showStep("sending the code around findings: %d of %d", total-len(all), total)
 		n, size := 0, 0
 		for n < len(all) && n < maxCodeItems && size < maxCodeBatch {
 			for _, line := range all[n].Lines {
@@ -132,7 +132,7 @@ func (b *build) sendCode(ctx context.Context, scanID int64, all []api.Snippet) e
 		}
 		out, err := b.server.client.PutSnippets(ctx, b.server.deployment, scanID, api.PutSnippetsRequest{Snippets: all[:n]})
 		if err != nil {
-			return fmt.Errorf("the code around findings was not taken: %w", advised(err))
+			return fmt.Errorf("the code around findings was not taken: %w", withAdvice(err))
 		}
 		b.result.Code += out.Stored
 		all = all[n:]
@@ -149,9 +149,9 @@ type codeReader struct {
 	files   int
 }
 
-// learn reads all files once, for the secrets in them: what one file tells is
+// readSecrets reads all files once, for the secrets in them: what one file tells is
 // taken out of all.
-func (c *codeReader) learn(wanted []wantedCode) {
+func (c *codeReader) readSecrets(wanted []wantedCode) {
 	names := map[string]bool{}
 	for _, w := range wanted {
 		for _, p := range w.places {

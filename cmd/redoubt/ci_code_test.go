@@ -200,7 +200,7 @@ func TestCodeIsOfTheCheckout(t *testing.T) {
 		}
 	}
 	places := []redoubt.SnippetPlace{{FindingID: 1, Path: "a b/ü.py", Line: 1, EndLine: 1}, {FindingID: 2, Path: "out", Line: 1, EndLine: 1}, {FindingID: 3, Path: "in", Line: 9, EndLine: 9}}
-	c.learn([]wantedCode{{1, places}})
+	c.readSecrets([]wantedCode{{1, places}})
 	got := c.snippets(places)
 	if len(got) != 1 || got[0].FindingID != 1 || !slices.Equal(got[0].Lines, []string{"x == x"}) {
 		t.Errorf("%+v", got)

@@ -55,7 +55,7 @@ func (c ciCmd) Run(a *app) error {
 	if f, ok := a.err.(*os.File); ok {
 		b.terminal = term.IsTerminal(int(f.Fd()))
 	}
-	b.work()
+	b.runSteps()
 	b.result.Blocked = b.result.Blocked || len(b.result.Blocking) > 0
 	b.setExitCode()
 	b.printResult()
@@ -65,51 +65,51 @@ func (c ciCmd) Run(a *app) error {
 	return nil
 }
 
-// work does all steps. One that fails is noted, and keeps the next ones from
+// runSteps does all steps. One that fails is noted, and keeps the next ones from
 // nothing but what needs the server's name.
-func (b *build) work() {
+func (b *build) runSteps() {
 	if b.URL == "" || b.Token == "" {
-		b.trouble(errors.New("the server is not named: set REDOUBT_URL to its address and REDOUBT_TOKEN to a token of it (redoubt token create --scope ci NAME)"))
+		b.addTrouble(errors.New("the server is not named: set REDOUBT_URL to its address and REDOUBT_TOKEN to a token of it (redoubt token create --scope ci NAME)"))
 		return
 	}
 	var err error
 	if b.top, b.at, err = checkout(b.ctx, b.env); err != nil {
-		b.trouble(err)
+		b.addTrouble(err)
 		return
 	}
 	fmt.Fprintf(b.out, "redoubt ci: %s at %s of %s (%s)\n", b.at.Project, shortCommit(b.at.Commit), b.at.Ref, b.at.System)
 	b.result.System, b.result.Project, b.result.Ref, b.result.Commit, b.result.PullRequest = b.at.System, b.at.Project, b.at.Ref, b.at.Commit, b.at.PullRequest
 	if b.server, err = newCIServer(b.ctx, b.ciCmd); err != nil {
-		b.trouble(err)
+		b.addTrouble(err)
 		return
 	}
 	b.result.Deployment, b.result.URL = b.server.deployment, b.server.findings(b.at.Project, b.at.Ref)
 	steps := []func(context.Context) error{b.inventory, b.reports, b.scan, b.code}
 	for _, step := range steps {
 		err := step(b.ctx)
-		b.done()
+		b.clearStep()
 		if err != nil {
-			b.trouble(err)
+			b.addTrouble(err)
 		}
 	}
 }
 
-// doing says on a terminal what takes its time; anywhere else, as in a log,
+// showStep says on a terminal what takes its time; anywhere else, as in a log,
 // nothing.
-func (b *build) doing(format string, args ...any) {
+func (b *build) showStep(format string, args ...any) {
 	if b.terminal {
 		fmt.Fprintf(b.err, "\r\x1b[K"+format+" …", args...)
 	}
 }
 
-// done takes what doing said off the terminal.
-func (b *build) done() {
+// clearStep takes what showStep wrote off the terminal.
+func (b *build) clearStep() {
 	if b.terminal {
 		fmt.Fprint(b.err, "\r\x1b[K")
 	}
 }
 
-func (b *build) trouble(err error) { b.result.Trouble = append(b.result.Trouble, err.Error()) }
+func (b *build) addTrouble(err error) { b.result.Trouble = append(b.result.Trouble, err.Error()) }
 
 // setExitCode decides how the run ends.
 func (b *build) setExitCode() {
@@ -165,7 +165,7 @@ func (b *build) scan(ctx context.Context) error {
 	b.result.Blocked = b.result.Blocked || exit == 1
 	after, err := b.server.outcome(ctx, b.at.Project, b.at.Ref)
 	if err == nil && after.ScanID != before.ScanID {
-		b.take(after.Outcome)
+		b.addOutcome(after.Outcome)
 	}
 	return err
 }
@@ -180,7 +180,7 @@ func (b *build) printResult() {
 	}
 	for _, f := range b.documents() {
 		if err := f.write(); err != nil {
-			b.trouble(fmt.Errorf("%s could not be written: %w", f.name, err))
+			b.addTrouble(fmt.Errorf("%s could not be written: %w", f.name, err))
 			b.setExitCode()
 		}
 	}

@@ -71,7 +71,7 @@ func (s ciServer) get(ctx context.Context, path string, out any) error {
 	case err != nil:
 		return fmt.Errorf("the answer of %s broke off: %w", s.base, err)
 	case resp.StatusCode != http.StatusOK:
-		return refusedBy(resp.StatusCode, text)
+		return statusError(resp.StatusCode, text)
 	}
 	if err := json.Unmarshal(text, out); err != nil {
 		return fmt.Errorf("what answers at %s is no Redoubt server: %w", s.base, err)
@@ -79,19 +79,19 @@ func (s ciServer) get(ctx context.Context, path string, out any) error {
 	return nil
 }
 
-// refusedBy says why the server refused, and what to do.
-func refusedBy(status int, text []byte) error {
+// statusError says why the server refused, and what to do.
+func statusError(status int, text []byte) error {
 	var p api.Problem
 	_ = json.Unmarshal(text, &p) // what is no problem document has no detail
 	p.Status = status
 	if p.Detail == "" {
 		p.Detail = "the server answered " + http.StatusText(status)
 	}
-	return advised(&p)
+	return withAdvice(&p)
 }
 
-// advised adds to a refusal what a person can do about it.
-func advised(err error) error {
+// withAdvice adds to a refusal what a person can do about it.
+func withAdvice(err error) error {
 	var p *api.Problem
 	if !errors.As(err, &p) {
 		return err
@@ -107,13 +107,13 @@ func advised(err error) error {
 	return err
 }
 
-// toldScan is what the latest scan of a ref came to.
-type toldScan struct {
+// scanOutcome is what the latest scan of a ref came to.
+type scanOutcome struct {
 	ScanID  int64              `json:"scan_id"`
 	Outcome api.ImportResponse `json:"outcome"`
 }
 
-func (s ciServer) outcome(ctx context.Context, project, ref string) (out toldScan, err error) {
+func (s ciServer) outcome(ctx context.Context, project, ref string) (out scanOutcome, err error) {
 	q := url.Values{"project": {project}, "ref": {ref}}
 	return out, s.get(ctx, "/api/agent/scans/outcome?"+q.Encode(), &out)
 }
@@ -121,7 +121,7 @@ func (s ciServer) outcome(ctx context.Context, project, ref string) (out toldSca
 // send hands files in under a key of its own, so that it may be tried again.
 func (s ciServer) send(ctx context.Context, q api.ImportQuery, files []api.File) (*api.ImportResponse, error) {
 	out, err := s.client.ImportReports(ctx, s.deployment, q, files, api.WithKey("ci-"+rand.Text()))
-	return out, advised(err)
+	return out, withAdvice(err)
 }
 
 // findings is the page of a project's findings on a ref.
@@ -129,8 +129,8 @@ func (s ciServer) findings(project, ref string) string {
 	return s.base + "/orgs/" + s.deployment + "/findings?" + url.Values{"repo": {project}, "ref": {ref}}.Encode()
 }
 
-// take adds what an upload did to what the run came to.
-func (b *build) take(in api.ImportResponse) {
+// addOutcome adds what an upload did to what the run came to.
+func (b *build) addOutcome(in api.ImportResponse) {
 	r := &b.result
 	source := map[int64]string{}
 	found := func(item api.ImportItem, by string) ci.Finding {

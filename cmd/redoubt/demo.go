@@ -18,7 +18,7 @@ type demoCmd struct {
 	ReadyFile string `help:"Write the address, the deployment and a token here, as JSON, once the server answers." placeholder:"FILE" type:"path"`
 }
 
-// Run has months happen in a fresh store, and serves it.
+// Run fills a fresh store with months of history, and serves it.
 func (c demoCmd) Run(a *app) (err error) {
 	if c.Data == "" {
 		if c.Data, err = os.MkdirTemp("", "redoubt-demo-"); err != nil {
@@ -26,7 +26,7 @@ func (c demoCmd) Run(a *app) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(c.Data)) }()
 	}
-	clock := &pastClock{real: a.clock}
+	clock := &demoClock{real: a.clock}
 	inDemo := *a
 	inDemo.clock = clock.now
 	st, err := inDemo.create(config.Storage{Data: c.Data})
@@ -36,7 +36,7 @@ func (c demoCmd) Run(a *app) (err error) {
 	return errors.Join(c.serve(&inDemo, clock, st), st.Close())
 }
 
-func (c demoCmd) serve(a *app, clock *pastClock, st *store.Store) error {
+func (c demoCmd) serve(a *app, clock *demoClock, st *store.Store) error {
 	defaults := config.Server{Addr: c.Addr, MaxUpload: 256 << 20, ShutdownTimeout: 20 * time.Second}
 	s, err := newService(a, defaults, st)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c demoCmd) serve(a *app, clock *pastClock, st *store.Store) error {
 		return errors.Join(err, s.close())
 	}
 	return s.run(a, func() error {
-		if err := c.greet(a, r); err != nil || c.ReadyFile == "" {
+		if err := c.printWelcome(a, r); err != nil || c.ReadyFile == "" {
 			return err
 		}
 		return r.write(s, c.ReadyFile)
@@ -72,7 +72,7 @@ func demoLink(a *app, st *store.Store, base string) (string, error) {
 }
 
 // fill has the history happen, once.
-func (c demoCmd) fill(a *app, clock *pastClock, s *service) (redoubt.Deployment, error) {
+func (c demoCmd) fill(a *app, clock *demoClock, s *service) (redoubt.Deployment, error) {
 	if d, err := s.store.Deployment(a.ctx, "demo"); !errors.Is(err, redoubt.ErrNotFound) {
 		return d, err
 	}
@@ -81,8 +81,8 @@ func (c demoCmd) fill(a *app, clock *pastClock, s *service) (redoubt.Deployment,
 	return p.deployment, err
 }
 
-// greet prints where the demo is and three lines to ask it with.
-func (c demoCmd) greet(a *app, r ready) error {
+// printWelcome prints where the demo is and three lines to ask it with.
+func (c demoCmd) printWelcome(a *app, r ready) error {
 	api := r.BaseURL + "/api/v1/deployments/" + r.DeploymentSlug
 	_, err := fmt.Fprintf(a.out, `Redoubt answers at %[1]s with the deployment %[2]s (id %[3]s). Its API is described at %[1]s/api/docs
 Open it, signed in as an admin (works once, for a day):

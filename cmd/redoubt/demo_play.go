@@ -20,30 +20,30 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// pastClock is the demo's clock: it stands where the history is, and goes like
+// demoClock is the demo's clock: it stands where the history is, and goes like
 // the real one once that has been told.
-type pastClock struct {
+type demoClock struct {
 	real func() time.Time
 	past atomic.Pointer[time.Time]
 }
 
-func (c *pastClock) now() time.Time {
+func (c *demoClock) now() time.Time {
 	if at := c.past.Load(); at != nil {
 		return *at
 	}
 	return c.real()
 }
 
-// stand stops the clock at an instant; letGo has it tell the real time again.
-func (c *pastClock) stand(at time.Time) { c.past.Store(&at) }
-func (c *pastClock) letGo()             { c.past.Store(nil) }
+// freeze stops the clock at an instant; unfreeze has it tell the real time again.
+func (c *demoClock) freeze(at time.Time) { c.past.Store(&at) }
+func (c *demoClock) unfreeze()           { c.past.Store(nil) }
 
 // player has the demo's history happen: uploads and triage through the Web API,
 // as CI and people send them, and the rest as the commands do it.
 type player struct {
 	app        *app
 	service    *service
-	clock      *pastClock
+	clock      *demoClock
 	start      time.Time
 	deployment redoubt.Deployment
 	people     map[string]redoubt.Actor
@@ -54,8 +54,8 @@ type player struct {
 // play makes the deployment and all that is in it.
 func (p *player) play() (err error) {
 	history := demo.History()
-	p.clock.stand(p.start.Add(-history[0].Age - time.Hour))
-	defer p.clock.letGo()
+	p.clock.freeze(p.start.Add(-history[0].Age - time.Hour))
+	defer p.clock.unfreeze()
 	if p.deployment, err = p.service.store.CreateDeployment(p.app.ctx, "demo", "Demo", p.app.actor()); err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (p *player) play() (err error) {
 		return err
 	}
 	for _, e := range history {
-		p.clock.stand(p.start.Add(-e.Age))
-		if err := p.happen(e); err != nil {
+		p.clock.freeze(p.start.Add(-e.Age))
+		if err := p.apply(e); err != nil {
 			return fmt.Errorf("the demo's history, %d days ago: %w", int(e.Age.Hours()/24), err)
 		}
 	}
@@ -118,8 +118,8 @@ func (p *player) client(ctx context.Context, tx *store.Tx, name string, t redoub
 	return err
 }
 
-// happen has one event happen, now by the demo's clock.
-func (p *player) happen(e demo.Event) error {
+// apply carries out one event, now by the demo's clock.
+func (p *player) apply(e demo.Event) error {
 	switch {
 	case e.Scan != nil:
 		return p.scan(e.Scan)
@@ -137,7 +137,7 @@ func (p *player) happen(e demo.Event) error {
 			return err
 		})
 	}
-	return p.news(e.News)
+	return p.publishAdvisories(e.News)
 }
 
 // addCondition adds to the policy on the supply chain.
@@ -210,8 +210,8 @@ func (p *player) triage(by string, t *demo.Triage) error {
 	return err
 }
 
-// news loads what the advisories say now, and has the findings follow.
-func (p *player) news(names []string) error {
+// publishAdvisories loads what the advisories say now, and has the findings follow.
+func (p *player) publishAdvisories(names []string) error {
 	for _, name := range names {
 		s := redoubt.AdvisorySource{Location: path.Base(name), LoadedAt: p.clock.now(), CheckedAt: p.clock.now()}
 		done, err := p.load(name, &s)
@@ -226,11 +226,11 @@ func (p *player) news(names []string) error {
 	if _, err := p.service.store.PublishAdvisories(p.app.ctx); err != nil {
 		return err
 	}
-	return follow(p.app.ctx, p.service.store, p.service.advisories, nil, nil)
+	return matchDeployments(p.app.ctx, p.service.store, p.service.advisories, nil, nil)
 }
 
 // load reads a folder of records, scores or the catalogue of what is exploited.
-func (p *player) load(name string, s *redoubt.AdvisorySource) (advisory.Loaded, error) {
+func (p *player) load(name string, s *redoubt.AdvisorySource) (advisory.LoadResult, error) {
 	u := updater{app: p.app, store: p.service.store}
 	switch path.Ext(name) {
 	case ".csv":
@@ -241,13 +241,13 @@ func (p *player) load(name string, s *redoubt.AdvisorySource) (advisory.Loaded, 
 		s.Kind = "osv"
 		folder, err := demo.Folder(name)
 		if err != nil {
-			return advisory.Loaded{}, err
+			return advisory.LoadResult{}, err
 		}
 		return advisory.Load(p.app.ctx, p.service.store, advisory.Folder(folder), nil)
 	}
 	text, err := demo.Samples.ReadFile(name)
 	if err != nil {
-		return advisory.Loaded{}, err
+		return advisory.LoadResult{}, err
 	}
 	if s.Kind == "kev" {
 		return u.exploited(p.app.ctx, bytes.NewReader(text))

@@ -52,7 +52,7 @@ func TestDemoKeepsNoSecret(t *testing.T) {
 // playedDemo is a demo whose history has happened.
 func playedDemo(t *testing.T, dir string) (redoubt.Deployment, *store.Store) {
 	t.Helper()
-	clock := &pastClock{real: time.Now}
+	clock := &demoClock{real: time.Now}
 	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
 	st, err := a.create(config.Storage{Data: dir})
 	if err != nil {

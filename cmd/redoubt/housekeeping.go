@@ -23,7 +23,7 @@ func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
 	tick := time.NewTicker(housekeepingEvery)
 	defer tick.Stop()
 	for {
-		s.tidy(ctx, clock())
+		s.cleanDeployments(ctx, clock())
 		select {
 		case <-ctx.Done():
 			return
@@ -32,27 +32,27 @@ func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
 	}
 }
 
-// tidy goes through the deployments once. What fails is tried again next time.
-func (s *service) tidy(ctx context.Context, now time.Time) {
+// cleanDeployments goes through the deployments once. What fails is tried again next time.
+func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 	all, err := s.store.Deployments(ctx)
 	if err != nil {
-		s.complain(ctx, redoubt.Deployment{}, "listing the deployments", err)
+		s.logFailure(ctx, redoubt.Deployment{}, "listing the deployments", err)
 		return
 	}
-	s.complain(ctx, redoubt.Deployment{}, "ending sessions", s.store.ExpireSessions(ctx, s.sessions.IdleSince()))
+	s.logFailure(ctx, redoubt.Deployment{}, "ending sessions", s.store.ExpireSessions(ctx, s.sessions.IdleSince()))
 	for _, d := range all {
 		if s.config.RefRetention > 0 {
-			s.complain(ctx, d, "expiring refs", s.expireRefs(ctx, d, now))
+			s.logFailure(ctx, d, "expiring refs", s.expireRefs(ctx, d, now))
 		}
 		if d.Version > feedKept {
-			s.complain(ctx, d, "pruning the change feed", s.store.PruneChanges(ctx, d.ID, d.Version-feedKept))
+			s.logFailure(ctx, d, "pruning the change feed", s.store.PruneChanges(ctx, d.ID, d.Version-feedKept))
 		}
-		s.complain(ctx, d, "ending decisions", s.endDecisions(ctx, d))
-		s.complain(ctx, d, "ending exceptions", s.endExceptions(ctx, d))
+		s.logFailure(ctx, d, "ending decisions", s.endDecisions(ctx, d))
+		s.logFailure(ctx, d, "ending exceptions", s.endExceptions(ctx, d))
 		_, err := s.store.DropStaleSnippets(ctx, d.ID, redoubt.Actor{Kind: "system", Name: "code"})
-		s.complain(ctx, d, "dropping code of findings that are gone", err)
-		_, err = s.store.ForgetAnswers(ctx, d.ID, now)
-		s.complain(ctx, d, "forgetting kept answers", err)
+		s.logFailure(ctx, d, "dropping code of findings that are gone", err)
+		_, err = s.store.DropKeptAnswers(ctx, d.ID, now)
+		s.logFailure(ctx, d, "forgetting kept answers", err)
 	}
 }
 
@@ -72,7 +72,7 @@ func (s *service) expireRefs(ctx context.Context, d redoubt.Deployment, now time
 func (s *service) endDecisions(ctx context.Context, d redoubt.Deployment) error {
 	over := 0
 	err := s.store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-		over, err = tx.DecisionsOver(ctx)
+		over, err = tx.CountExpiredDecisions(ctx)
 		return err
 	})
 	if err != nil || over == 0 {
@@ -80,7 +80,7 @@ func (s *service) endDecisions(ctx context.Context, d redoubt.Deployment) error 
 	}
 	by := redoubt.Actor{Kind: "system", Name: "end of a decision"}
 	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
-		ended, err := tx.EndDecisions(ctx)
+		ended, err := tx.ExpireDecisions(ctx)
 		s.log.Info("findings reopened that were decided about until a day", "deployment", d.Slug, "findings", len(ended))
 		return err
 	})
@@ -105,20 +105,20 @@ func (s *service) endExceptions(ctx context.Context, d redoubt.Deployment) error
 	})
 }
 
-// complain logs a failure, unless it is only that the server stops.
-func (s *service) complain(ctx context.Context, d redoubt.Deployment, task string, err error) {
+// logFailure logs a failure, unless it is only that the server stops.
+func (s *service) logFailure(ctx context.Context, d redoubt.Deployment, task string, err error) {
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("housekeeping failed; it is tried again within the hour", "task", task, "deployment", d.Slug, "error", err)
 	}
 }
 
-// noteEvery is how often the last use of sessions is written: one statement for
+// sessionUseEvery is how often the last use of sessions is written: one statement for
 // many requests.
-const noteEvery = 30 * time.Second
+const sessionUseEvery = 30 * time.Second
 
-// noteVisits writes when people were last here, until the context ends.
-func (s *service) noteVisits(ctx context.Context) {
-	tick := time.NewTicker(noteEvery)
+// recordSessionUse writes when people were last here, until the context ends.
+func (s *service) recordSessionUse(ctx context.Context) {
+	tick := time.NewTicker(sessionUseEvery)
 	defer tick.Stop()
 	for {
 		stopped := false

@@ -98,7 +98,7 @@ func inventoryOf(folder string) (names []string, err error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && file != folder && (entry.Name() == ".git" || unpacked(entry.Name()+"/x")):
+		case entry.IsDir() && file != folder && (entry.Name() == ".git" || isDependencyFolder(entry.Name()+"/x")):
 			return fs.SkipDir
 		case entry.Type().IsRegular() && (lockfile.Is(entry.Name()) || isBOM(entry.Name())):
 			names = append(names, file)

@@ -54,7 +54,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 // when the command failed, 2 when the line itself is wrong.
 func run(args []string) int {
 	if err := config.SecretsFromFiles("REDOUBT_DATABASE_URL", "REDOUBT_OIDC_CLIENT_SECRET", "REDOUBT_TOKEN"); err != nil {
-		return complain(err, 2)
+		return printError(err, 2)
 	}
 	exit, exited := 0, false
 	parser, err := kong.New(&cli{},
@@ -65,14 +65,14 @@ func run(args []string) int {
 		kong.Exit(func(code int) { exit, exited = code, true }),
 	)
 	if err != nil {
-		return complain(err, 2)
+		return printError(err, 2)
 	}
 	line, err := parser.Parse(args)
 	if exited { // --help
 		return exit
 	}
 	if err != nil {
-		return complain(err, 2)
+		return printError(err, 2)
 	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -87,7 +87,7 @@ func run(args []string) int {
 	case errors.As(err, &ended):
 		return ended.code
 	case err != nil:
-		return complain(err, 1)
+		return printError(err, 1)
 	}
 	return 0
 }
@@ -101,8 +101,8 @@ func formats() string {
 	return strings.Join(words, ", ")
 }
 
-// complain prints an error for a person, each bad field on a line of its own.
-func complain(err error, code int) int {
+// printError prints an error for a person, each bad field on a line of its own.
+func printError(err error, code int) int {
 	var invalid *redoubt.InvalidError
 	if errors.As(err, &invalid) && len(invalid.Fields) > 1 {
 		fmt.Fprintln(os.Stderr, "redoubt: the input has several faults:")

@@ -15,8 +15,8 @@ type pace struct {
 	second int64         // bytes that go through in a second of it at least
 }
 
-// usualPace is kept up by a telephone.
-func usualPace(clock func() time.Time) pace {
+// defaultPace is the slowest that a client may be: one that a telephone keeps up.
+func defaultPace(clock func() time.Time) pace {
 	return pace{clock: clock, grace: 30 * time.Second, second: 8 << 10}
 }
 

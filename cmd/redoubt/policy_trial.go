@@ -56,7 +56,7 @@ func (t *trial) runWith(c policyTestCmd, st *store.Store, d redoubt.Deployment) 
 		return err
 	}
 	if t.rules == nil {
-		var held []heldFor
+		var held []conditionMatches
 		err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
 			if err := t.readPolicy(ctx, tx, c.Rules); err != nil || len(t.of.Conditions) == 0 {
 				return err
@@ -74,7 +74,7 @@ func (t *trial) runWith(c policyTestCmd, st *store.Store, d redoubt.Deployment) 
 			fmt.Fprintln(t.app.out)
 		}
 	}
-	return t.run(c, func(sightings []ingest.Sighting) (s stood, err error) {
+	return t.run(c, func(sightings []ingest.Sighting) (s primaryFindings, err error) {
 		err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
 			s, err = onPrimary(ctx, tx, c.Project, sightings)
 			return err
@@ -132,14 +132,14 @@ func (t *trial) readPolicy(ctx context.Context, tx *store.Tx, name string) (err 
 	return err
 }
 
-// stood is what the primary branch of a project has.
-type stood struct {
+// primaryFindings is what the primary branch of a project has.
+type primaryFindings struct {
 	known   map[redoubt.Identity]bool
 	ignored map[redoubt.Identity]bool
 	given   policy.EffectivePolicy // what leaves paths out
 }
 
-func onPrimary(ctx context.Context, tx *store.Tx, name string, sightings []ingest.Sighting) (s stood, err error) {
+func onPrimary(ctx context.Context, tx *store.Tx, name string, sightings []ingest.Sighting) (s primaryFindings, err error) {
 	if name == "" {
 		return s, nil
 	}
@@ -151,7 +151,7 @@ func onPrimary(ctx context.Context, tx *store.Tx, name string, sightings []inges
 	if err != nil {
 		return s, err
 	}
-	s = stood{map[redoubt.Identity]bool{}, map[redoubt.Identity]bool{}, policy.For(p, policies, nil)}
+	s = primaryFindings{map[redoubt.Identity]bool{}, map[redoubt.Identity]bool{}, policy.For(p, policies, nil)}
 	rows, err := tx.Findings(ctx, p.ID, p.Primary(), policy.Source)
 	if err != nil {
 		return s, err
@@ -174,7 +174,7 @@ func onPrimary(ctx context.Context, tx *store.Tx, name string, sightings []inges
 }
 
 // run runs the rules and prints what they find.
-func (t *trial) run(c policyTestCmd, compare func([]ingest.Sighting) (stood, error)) error {
+func (t *trial) run(c policyTestCmd, compare func([]ingest.Sighting) (primaryFindings, error)) error {
 	s, err := findScanner(c.Semgrep)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (t *trial) run(c policyTestCmd, compare func([]ingest.Sighting) (stood, err
 	if err != nil {
 		return err
 	}
-	var stands stood
+	var stands primaryFindings
 	if compare != nil {
 		if stands, err = compare(sightings); err != nil {
 			return err
@@ -243,7 +243,7 @@ func (t *trial) scan(s *scanner, dir string) ([]ingest.Sighting, error) {
 }
 
 // print lists the findings and judges them as the gate would.
-func (t *trial) print(sightings []ingest.Sighting, stands stood, project string) error {
+func (t *trial) print(sightings []ingest.Sighting, stands primaryFindings, project string) error {
 	given := policy.For(redoubt.Project{}, []redoubt.Policy{{ID: t.of.ID, BlockAll: t.of.BlockAll}}, t.rules)
 	var judged []policy.Sighting
 	for _, s := range sightings {

@@ -11,15 +11,15 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// heldFor is a dependency that a condition of the policy holds for.
-type heldFor struct {
+// conditionMatches is a dependency that a condition of the policy holds for.
+type conditionMatches struct {
 	ref string
 	policy.Sighting
 }
 
 // conditions finds what the policy's conditions hold for now, on every branch of
 // the project: what is stored, since conditions need no scan.
-func (t *trial) conditions(ctx context.Context, tx *store.Tx, name string) (held []heldFor, err error) {
+func (t *trial) conditions(ctx context.Context, tx *store.Tx, name string) (held []conditionMatches, err error) {
 	if name == "" {
 		return nil, errors.New("conditions are tried on what a project has: name it with --project")
 	}
@@ -63,14 +63,14 @@ func (t *trial) conditions(ctx context.Context, tx *store.Tx, name string) (held
 			return nil, err
 		}
 		for _, s := range slices.Concat(verdict.Blocking, verdict.Noted) {
-			held = append(held, heldFor{at.Ref, s})
+			held = append(held, conditionMatches{at.Ref, s})
 		}
 	}
 	return held, nil
 }
 
 // printConditions tells what conditions hold for, and what that does to a build.
-func (t *trial) printConditions(held []heldFor) error {
+func (t *trial) printConditions(held []conditionMatches) error {
 	rows, fails := make([][]string, len(held)), 0
 	for i := range held {
 		s := &held[i]

@@ -67,7 +67,7 @@ type projectRenameCmd struct {
 // Run renames the project.
 func (c projectRenameCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		p, err := named(ctx, tx, c.Name)
+		p, err := projectNamed(ctx, tx, c.Name)
 		if err != nil {
 			return "", err
 		}
@@ -87,11 +87,11 @@ type projectMergeCmd struct {
 // Run merges one project into another.
 func (c projectMergeCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		from, err := named(ctx, tx, c.Name)
+		from, err := projectNamed(ctx, tx, c.Name)
 		if err != nil {
 			return "", err
 		}
-		into, err := named(ctx, tx, c.Into)
+		into, err := projectNamed(ctx, tx, c.Into)
 		if err != nil {
 			return "", err
 		}
@@ -117,7 +117,7 @@ type projectDeleteCmd struct {
 // Run deletes the project and all of it but its audit events (semantics §5).
 func (c projectDeleteCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		p, err := named(ctx, tx, c.Name)
+		p, err := projectNamed(ctx, tx, c.Name)
 		if err != nil {
 			return "", err
 		}
@@ -128,7 +128,7 @@ func (c projectDeleteCmd) Run(a *app) error {
 	})
 }
 
-func named(ctx context.Context, tx *store.Tx, name string) (redoubt.Project, error) {
+func projectNamed(ctx context.Context, tx *store.Tx, name string) (redoubt.Project, error) {
 	p, err := tx.ProjectByName(ctx, name)
 	if errors.Is(err, redoubt.ErrNotFound) {
 		return p, fmt.Errorf("there is no project %q; redoubt project list shows what there is", name)

@@ -31,7 +31,7 @@ func (c scanFailuresCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	list, err := st.StrayAttempts(a.ctx, c.Limit)
+	list, err := st.UnattributedAttempts(a.ctx, c.Limit)
 	if err == nil {
 		err = st.View(a.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
 			own, err := tx.FailedAttempts(ctx, c.Limit)

@@ -92,7 +92,7 @@ func TestScreenshots(t *testing.T) {
 func runDemo(t *testing.T) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	clock := &pastClock{real: time.Now}
+	clock := &demoClock{real: time.Now}
 	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
 	st, err := a.create(config.Storage{Data: t.TempDir()})
 	if err != nil {

@@ -96,7 +96,7 @@ func (r ready) write(s *service, file string) error {
 	if err != nil {
 		return err
 	}
-	return s.announce(file, append(text, '\n'))
+	return s.writeReadyFile(file, append(text, '\n'))
 }
 
 // setupFor is how long the setup link of a start is good for.

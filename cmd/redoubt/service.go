@@ -206,7 +206,7 @@ func (s *service) run(a *app, ready func() error) error {
 	background.Go(func() { s.scans.Run(scans) })
 	background.Go(func() { s.scanner.Background(scans) })
 	background.Go(func() { s.server.Background(ctx) })
-	background.Go(func() { s.noteVisits(ctx) })
+	background.Go(func() { s.recordSessionUse(ctx) })
 
 	err := ready()
 	if err == nil {
@@ -228,18 +228,18 @@ func (s *service) run(a *app, ready func() error) error {
 func (s *service) serve(ctx context.Context, a *app, h http.Handler) *http.Server {
 	return &http.Server{
 		BaseContext: func(net.Listener) context.Context { return ctx },
-		Handler:     usualPace(a.clock).handler(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler:     defaultPace(a.clock).handler(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 }
 
-// lastWord is how long requests that may not go on have to answer so.
-const lastWord = 2 * time.Second
+// responseGrace is how long requests that may not go on have to answer so.
+const responseGrace = 2 * time.Second
 
 // stop lets requests finish; after a while it has them give up, which answers
 // 503, and cuts off those that do not.
 func (s *service) stop(servers []*http.Server, giveUp context.CancelFunc) error {
-	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout+lastWord)
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout+responseGrace)
 	defer cancel()
 	defer time.AfterFunc(s.config.ShutdownTimeout, giveUp).Stop()
 	var errs []error
@@ -273,9 +273,9 @@ func (s *service) close() error {
 	return err
 }
 
-// announce writes the ready file, whole or not at all: who waits for it never
+// writeReadyFile writes the ready file, whole or not at all: who waits for it never
 // reads half of one. It holds a token, so only its owner may read it.
-func (s *service) announce(file string, text []byte) error {
+func (s *service) writeReadyFile(file string, text []byte) error {
 	if file == "" {
 		return nil
 	}

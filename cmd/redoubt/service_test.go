@@ -224,11 +224,11 @@ func TestTidyExpiresRefs(t *testing.T) {
 		t.Fatal(err)
 	}
 	imported(now.Add(-48 * time.Hour))
-	s.tidy(t.Context(), now)
+	s.cleanDeployments(t.Context(), now)
 	if sum := imported(time.Time{}); sum.Returned != 1 || sum.Repeat {
 		t.Errorf("scanned again after its ref expired, the finding did not return: %+v", sum)
 	}
-	s.tidy(t.Context(), now)
+	s.cleanDeployments(t.Context(), now)
 	if sum := imported(now.Add(-time.Hour)); sum.Returned != 0 {
 		t.Errorf("a ref scanned today expired: %+v", sum)
 	}
@@ -255,11 +255,11 @@ func TestTidyForgetsAnswers(t *testing.T) {
 			return err
 		})
 	}
-	s.tidy(t.Context(), time.Now().Add(redoubt.AnswerKept-time.Hour))
+	s.cleanDeployments(t.Context(), time.Now().Add(redoubt.AnswerKept-time.Hour))
 	if err := kept(); err != nil {
 		t.Errorf("before its day was over: %v", err)
 	}
-	s.tidy(t.Context(), time.Now().Add(redoubt.AnswerKept+time.Hour))
+	s.cleanDeployments(t.Context(), time.Now().Add(redoubt.AnswerKept+time.Hour))
 	if err := kept(); !errors.Is(err, redoubt.ErrNotFound) {
 		t.Errorf("after its day: %v", err)
 	}

@@ -91,7 +91,7 @@ func (c tokenListCmd) Run(a *app) error {
 		}
 		rows := make([][]string, len(tokens))
 		for i, t := range tokens {
-			rows[i] = []string{t.PublicID, t.Name, scopes(t), globs(t), standing(t, a.clock()), day(t.CreatedAt), day(t.LastUsedAt)}
+			rows[i] = []string{t.PublicID, t.Name, scopes(t), globs(t), tokenStatus(t, a.clock()), day(t.CreatedAt), day(t.LastUsedAt)}
 		}
 		return table(a.out, "ID NAME SCOPES PROJECTS STATE CREATED USED", rows)
 	})
@@ -112,7 +112,7 @@ func globs(t redoubt.Token) string {
 	return strings.Join(t.ProjectGlobs, ",")
 }
 
-func standing(t redoubt.Token, now time.Time) string {
+func tokenStatus(t redoubt.Token, now time.Time) string {
 	switch {
 	case !t.RevokedAt.IsZero():
 		return "revoked"

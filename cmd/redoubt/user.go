@@ -125,7 +125,7 @@ func (c userListCmd) Run(a *app) error {
 		if !u.Enabled() {
 			state = "disabled"
 		}
-		rows[i] = []string{u.Name, state, listed(words), day(u.CreatedAt), day(u.SignedInAt), u.DisplayName}
+		rows[i] = []string{u.Name, state, joinAnd(words), day(u.CreatedAt), day(u.SignedInAt), u.DisplayName}
 	}
 	if err == nil {
 		err = table(a.out, "USER STATE ROLES CREATED SIGNED-IN NAME", rows)
@@ -133,20 +133,20 @@ func (c userListCmd) Run(a *app) error {
 	return errors.Join(err, st.Close())
 }
 
-// listed joins words for a column, - for none.
-func listed(words []string) string {
+// joinAnd joins words for a column, - for none.
+func joinAnd(words []string) string {
 	if len(words) == 0 {
 		return "-"
 	}
 	return strings.Join(words, ",")
 }
 
-// existing is what the commands that work on one user take.
-type existing struct {
+// userArg is what the commands that work on one user take.
+type userArg struct {
 	Name string `arg:"" help:"The user's name, as redoubt user list shows it."`
 }
 
-func (e existing) lookUp(a *app, st *store.Store) (redoubt.User, error) {
+func (e userArg) loadUser(a *app, st *store.Store) (redoubt.User, error) {
 	u, err := st.User(a.ctx, e.Name)
 	if errors.Is(err, redoubt.ErrNotFound) {
 		return u, fmt.Errorf("there is no user %q; redoubt user list shows who there is", e.Name)
@@ -156,7 +156,7 @@ func (e existing) lookUp(a *app, st *store.Store) (redoubt.User, error) {
 
 type userRoleCmd struct {
 	tenant
-	existing
+	userArg
 	Role string `arg:"" help:"viewer, triager, admin or none." enum:"viewer,triager,admin,none"`
 }
 
@@ -166,7 +166,7 @@ func (c userRoleCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	u, err := c.lookUp(a, st)
+	u, err := c.loadUser(a, st)
 	if err == nil {
 		role, _ := redoubt.ParseRole(c.Role)
 		err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, role) })
@@ -178,12 +178,12 @@ func (c userRoleCmd) Run(a *app) error {
 }
 
 // onUser runs fn on a user of the server.
-func (e existing) onUser(a *app, c config.Storage, fn func(*store.Store, redoubt.User) error) error {
+func (e userArg) onUser(a *app, c config.Storage, fn func(*store.Store, redoubt.User) error) error {
 	st, err := a.open(c)
 	if err != nil {
 		return err
 	}
-	u, err := e.lookUp(a, st)
+	u, err := e.loadUser(a, st)
 	if err == nil {
 		err = fn(st, u)
 	}
@@ -193,7 +193,7 @@ func (e existing) onUser(a *app, c config.Storage, fn func(*store.Store, redoubt
 type userResetCmd struct {
 	config.Storage
 	linkFlags
-	existing
+	userArg
 	Link bool `help:"Print a one-time link to set the password with, instead of asking for it."`
 }
 
@@ -217,7 +217,7 @@ func (c userResetCmd) Run(a *app) error {
 
 type userDisableCmd struct {
 	config.Storage
-	existing
+	userArg
 }
 
 // Run disables the user.
@@ -233,7 +233,7 @@ func (c userDisableCmd) Run(a *app) error {
 
 type userEnableCmd struct {
 	config.Storage
-	existing
+	userArg
 }
 
 // Run enables the user.

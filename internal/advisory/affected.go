@@ -16,7 +16,7 @@ func (a *Affected) affects(o Order, version string) bool {
 	if !o.IsVersion(version) {
 		return false
 	}
-	if slices.ContainsFunc(a.Ranges, func(r Range) bool { return r.holds(o, version) }) {
+	if slices.ContainsFunc(a.Ranges, func(r Range) bool { return r.contains(o, version) }) {
 		return true
 	}
 	// Spellings of a listed version, as 1.0 of 1.0.0, matter only where no range
@@ -24,11 +24,11 @@ func (a *Affected) affects(o Order, version string) bool {
 	return len(a.Ranges) == 0 && slices.ContainsFunc(a.Versions, func(v string) bool { return o.IsVersion(v) && o.Compare(v, version) == 0 })
 }
 
-// holds walks the events in the order of their versions: an introduction that
+// contains walks the events in the order of their versions: an introduction that
 // is not later than the version opens, a fix that is not later closes, and so
 // does a last affected version before it. A limit bounds all of it. A range
 // with an event that is no version holds nothing.
-func (r Range) holds(o Order, version string) bool {
+func (r Range) contains(o Order, version string) bool {
 	events, limits, ok := r.sorted(o)
 	if !ok || len(limits) > 0 && !slices.ContainsFunc(limits, func(l string) bool { return l == "*" || o.Compare(version, l) < 0 }) {
 		return false

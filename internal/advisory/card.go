@@ -23,7 +23,7 @@ func (v *Vulnerability) CVSS() (score float64, vector string) {
 // Card is what lists show of it.
 func (v *Vulnerability) Card() redoubt.AdvisoryCard {
 	c := redoubt.AdvisoryCard{
-		Group: v.Group, Shown: v.Shown, Names: v.Names, Summary: cut(v.Summary(), maxSummary), Severity: v.Severity(""),
+		Group: v.Group, Shown: v.Shown, Names: v.Names, Summary: truncate(v.Summary(), maxSummary), Severity: v.Severity(""),
 		Malicious: v.Malicious, Withdrawn: v.Withdrawn(),
 	}
 	c.Score, _ = v.CVSS()
@@ -43,8 +43,8 @@ func (v *Vulnerability) Card() redoubt.AdvisoryCard {
 
 // CardStore is what making cards needs.
 type CardStore interface {
-	// CardlessGroups reads groups after an id that have no card, by id.
-	CardlessGroups(ctx context.Context, after int64, limit int) ([]redoubt.AdvisoryGroup, error)
+	// GroupsWithoutCard reads groups after an id that have no card, by id.
+	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]redoubt.AdvisoryGroup, error)
 	// PutAdvisoryCards stores cards.
 	PutAdvisoryCards(ctx context.Context, cards []redoubt.AdvisoryCard) error
 }
@@ -61,11 +61,11 @@ func FillCards(ctx context.Context, s CardStore) (made int, err error) {
 
 // missingCards hands over the cards of groups that have none.
 func missingCards(ctx context.Context, s interface {
-	CardlessGroups(ctx context.Context, after int64, limit int) ([]redoubt.AdvisoryGroup, error)
+	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]redoubt.AdvisoryGroup, error)
 }, take func([]redoubt.AdvisoryCard) error,
 ) error {
 	for after := int64(0); ; {
-		groups, err := s.CardlessGroups(ctx, after, batchRecords)
+		groups, err := s.GroupsWithoutCard(ctx, after, batchRecords)
 		if err != nil || len(groups) == 0 {
 			return err
 		}

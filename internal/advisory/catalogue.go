@@ -34,8 +34,8 @@ type entry struct {
 type CatalogueStore interface {
 	// EachAdvisoryCard hands over all cards.
 	EachAdvisoryCard(ctx context.Context, take func(redoubt.AdvisoryCard)) error
-	// CardlessGroups reads groups after an id that have no card, by id.
-	CardlessGroups(ctx context.Context, after int64, limit int) ([]redoubt.AdvisoryGroup, error)
+	// GroupsWithoutCard reads groups after an id that have no card, by id.
+	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]redoubt.AdvisoryGroup, error)
 	// ExploitedNames lists the CVEs that are known to be exploited.
 	ExploitedNames(ctx context.Context) ([]string, error)
 }
@@ -131,9 +131,9 @@ type Search struct {
 	Size int
 }
 
-// Found answers a Search. Each count is what choosing it would leave, under the
+// SearchResult answers a Search. Each count is what choosing it would leave, under the
 // other filters.
-type Found struct {
+type SearchResult struct {
 	Total      int
 	Groups     []int64 // of the page
 	Severities map[redoubt.Severity]int
@@ -154,8 +154,8 @@ const (
 
 // Search looks through all: what is here first, the worst first, then the
 // others, the newest first.
-func (c *Catalogue) Search(s Search) Found {
-	out := Found{Severities: map[redoubt.Severity]int{}, Ecosystems: map[string]int{}}
+func (c *Catalogue) Search(s Search) SearchResult {
+	out := SearchResult{Severities: map[redoubt.Severity]int{}, Ecosystems: map[string]int{}}
 	var words [][]byte
 	for word := range strings.FieldsSeq(strings.ToLower(s.Text)) {
 		words = append(words, []byte(word))
@@ -167,8 +167,8 @@ func (c *Catalogue) Search(s Search) Found {
 		e := &c.entries[i]
 		presence, is := s.Here[e.group]
 		is = is && presence.Findings > 0
-		fails := s.fails(e, wanted, is)
-		if fails&(fails-1) != 0 || !c.holds(e, words) {
+		fails := s.failedFilters(e, wanted, is)
+		if fails&(fails-1) != 0 || !c.matchesText(e, words) {
 			continue // two filters or the text keep it out of all counts
 		}
 		out.count(e, fails, is, perEcosystem)
@@ -193,7 +193,7 @@ func (c *Catalogue) Search(s Search) Found {
 	return out
 }
 
-func (s *Search) fails(e *entry, ecosystem int, here bool) (fails int) {
+func (s *Search) failedFilters(e *entry, ecosystem int, here bool) (fails int) {
 	if s.Ecosystem != "" && (ecosystem < 0 || e.ecosystems>>ecosystem&1 == 0) {
 		fails |= failsEcosystem
 	}
@@ -213,7 +213,7 @@ func (s *Search) fails(e *entry, ecosystem int, here bool) (fails int) {
 }
 
 // count counts a vulnerability for each filter that alone may keep it out.
-func (f *Found) count(e *entry, fails int, here bool, perEcosystem []int) {
+func (f *SearchResult) count(e *entry, fails int, here bool, perEcosystem []int) {
 	alone := func(bit int) bool { return fails&^bit == 0 }
 	if alone(failsSeverity) {
 		f.Severities[e.severity]++
@@ -234,8 +234,8 @@ func (f *Found) count(e *entry, fails int, here bool, perEcosystem []int) {
 	}
 }
 
-// holds reports whether the text of an entry has all words.
-func (c *Catalogue) holds(e *entry, words [][]byte) bool {
+// matchesText reports whether the text of an entry has all words.
+func (c *Catalogue) matchesText(e *entry, words [][]byte) bool {
 	text := c.text[e.from:e.to]
 	return !slices.ContainsFunc(words, func(word []byte) bool { return !bytes.Contains(text, word) })
 }

@@ -29,7 +29,7 @@ func (s stall) EachAdvisoryCard(_ context.Context, take func(redoubt.AdvisoryCar
 	return nil
 }
 
-func (s stall) CardlessGroups(context.Context, int64, int) ([]redoubt.AdvisoryGroup, error) {
+func (s stall) GroupsWithoutCard(context.Context, int64, int) ([]redoubt.AdvisoryGroup, error) {
 	return nil, nil
 }
 
@@ -123,7 +123,7 @@ func TestCatalogueAgreesWithTheNaiveModel(t *testing.T) {
 		}
 		want := s.matching(q)
 		slices.SortFunc(want, s.order(q))
-		found := advisory.Found{Total: len(want), Severities: map[redoubt.Severity]int{}, Ecosystems: map[string]int{}}
+		found := advisory.SearchResult{Total: len(want), Severities: map[redoubt.Severity]int{}, Ecosystems: map[string]int{}}
 		for _, card := range want[min(q.Skip, len(want)):min(q.Skip+q.Size, len(want))] {
 			found.Groups = append(found.Groups, card.Group)
 		}
@@ -134,7 +134,7 @@ func TestCatalogueAgreesWithTheNaiveModel(t *testing.T) {
 	})
 }
 
-func (s stall) counts(q advisory.Search, out *advisory.Found) {
+func (s stall) counts(q advisory.Search, out *advisory.SearchResult) {
 	for severity := redoubt.SeverityLow; severity <= redoubt.SeverityCritical; severity++ {
 		q := q
 		q.Severity = severity

@@ -35,7 +35,7 @@ var cveID = regexp.MustCompile(`^CVE-\d{4}-\d{4,19}$`)
 // over score by score. Broken lines are counted and skipped; a file without the
 // columns cve, epss and percentile is an error.
 func ReadEPSS(r io.Reader, take func(redoubt.EPSSScore) error) (f EPSSFile, err error) {
-	plain, err := inflated(r)
+	plain, err := gunzip(r)
 	if err != nil {
 		return f, err
 	}
@@ -47,7 +47,7 @@ func ReadEPSS(r io.Reader, take func(redoubt.EPSSScore) error) (f EPSSFile, err 
 		switch {
 		case line == "":
 		case strings.HasPrefix(line, "#"):
-			f.head(line)
+			f.readHeader(line)
 		case columns == nil:
 			if columns, err = epssColumns(line); err != nil {
 				return f, err
@@ -75,8 +75,8 @@ func ReadEPSS(r io.Reader, take func(redoubt.EPSSScore) error) (f EPSSFile, err 
 	return f, nil
 }
 
-// inflated undoes gzip, where a stream is that.
-func inflated(r io.Reader) (io.Reader, error) {
+// gunzip undoes gzip, where a stream is that.
+func gunzip(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
 	if magic, err := b.Peek(2); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		return b, nil //nolint:nilerr // shorter than two bytes: whoever reads it says so
@@ -84,13 +84,13 @@ func inflated(r io.Reader) (io.Reader, error) {
 	return gzip.NewReader(b)
 }
 
-// head reads "#model_version:v2025.03.14,score_date:2026-08-01T12:00:00Z".
-func (f *EPSSFile) head(line string) {
+// readHeader reads "#model_version:v2025.03.14,score_date:2026-08-01T12:00:00Z".
+func (f *EPSSFile) readHeader(line string) {
 	for part := range strings.SplitSeq(strings.TrimPrefix(line, "#"), ",") {
 		name, value, _ := strings.Cut(part, ":")
 		switch strings.TrimSpace(name) {
 		case "model_version":
-			f.Model = cut(value, maxName)
+			f.Model = truncate(value, maxName)
 		case "score_date":
 			for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05-0700", time.DateOnly} {
 				if t, err := time.Parse(layout, strings.TrimSpace(value)); err == nil {
@@ -124,13 +124,13 @@ func epssLine(line string, columns map[string]int) (redoubt.EPSSScore, bool) {
 	}
 	score := redoubt.EPSSScore{CVE: strings.ToUpper(field("cve"))}
 	var okScore, okPercentile bool
-	score.Score, okScore = share(field("epss"))
-	score.Percentile, okPercentile = share(field("percentile"))
+	score.Score, okScore = parseProbability(field("epss"))
+	score.Percentile, okPercentile = parseProbability(field("percentile"))
 	return score, okScore && okPercentile && cveID.MatchString(score.CVE)
 }
 
-// share reads a number from 0 to 1.
-func share(s string) (float64, bool) {
+// parseProbability reads a number from 0 to 1.
+func parseProbability(s string) (float64, bool) {
 	v, err := strconv.ParseFloat(s, 64)
 	return v, err == nil && v >= 0 && v <= 1
 }

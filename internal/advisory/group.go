@@ -98,9 +98,9 @@ func (f *Facts) Names() []string {
 	return out
 }
 
-// Shown returns what of the names a vulnerability is shown as: the lowest CVE,
+// PreferredID returns what of the names a vulnerability is shown as: the lowest CVE,
 // else the lowest GHSA, else the lowest that the records have as their own.
-func Shown(own, aliases []string) string {
+func PreferredID(own, aliases []string) string {
 	best := func(list []string, prefix string) (lowest string) {
 		for _, id := range list {
 			if strings.HasPrefix(strings.ToUpper(id), prefix) && (lowest == "" || compareIDs(id, lowest) < 0) {

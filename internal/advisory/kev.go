@@ -27,7 +27,7 @@ type KEVFile struct {
 // Broken entries are counted and skipped; a file without a list of them is an
 // error.
 func ReadKEV(r io.Reader) (f KEVFile, err error) {
-	plain, err := inflated(r)
+	plain, err := gunzip(r)
 	if err != nil {
 		return f, err
 	}
@@ -49,7 +49,7 @@ func ReadKEV(r io.Reader) (f KEVFile, err error) {
 	if w.Entries == nil {
 		return f, errors.New("it has no list of vulnerabilities, so it is no catalogue of exploited ones")
 	}
-	f.Version, f.Released = cut(str(w.Version), maxName), instant(str(w.Released))
+	f.Version, f.Released = truncate(jsonString(w.Version), maxName), parseTime(jsonString(w.Released))
 	seen := map[string]bool{}
 	for _, raw := range w.Entries {
 		entry, ok := kevEntry(raw)
@@ -80,7 +80,7 @@ func kevEntry(raw json.RawMessage) (redoubt.KEV, bool) {
 	added, err := time.Parse(time.DateOnly, strings.TrimSpace(w.Added))
 	entry := redoubt.KEV{
 		CVE: strings.ToUpper(strings.TrimSpace(w.CVE)), Added: added, Ransomware: strings.EqualFold(w.Ransomware, "known"),
-		Name: cut(w.Name, maxSummary), Action: cut(w.Action, maxURL),
+		Name: truncate(w.Name, maxSummary), Action: truncate(w.Action, maxURL),
 	}
 	if due, err := time.Parse(time.DateOnly, strings.TrimSpace(w.Due)); err == nil {
 		entry.Due = due

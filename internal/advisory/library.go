@@ -51,11 +51,11 @@ type packageEntry struct {
 	groups   []*Vulnerability // by id
 	affected [][]*Affected    // of each group, what its live records say of the package
 	mu       sync.Mutex
-	verdicts map[string]*verdict // by version
+	verdicts map[string]*versionVerdict // by version
 }
 
-// verdict is what holds of one version of a package, by group.
-type verdict struct {
+// versionVerdict is what holds of one version of a package, by group.
+type versionVerdict struct {
 	affected []bool
 	fixes    []string
 }
@@ -112,13 +112,13 @@ func (l *Library) read(ctx context.Context, s Store, packages []string) (map[str
 	out := map[string]*packageEntry{}
 	for _, key := range slices.Sorted(maps.Keys(stored)) {
 		ecosystem, _, _ := strings.Cut(key, "/")
-		entry := &packageEntry{key: key, order: l.orders(ecosystem), verdicts: map[string]*verdict{}}
+		entry := &packageEntry{key: key, order: l.orders(ecosystem), verdicts: map[string]*versionVerdict{}}
 		for _, g := range stored[key] {
 			if known[g.ID] == nil {
 				if known[g.ID], err = NewVulnerability(g); err != nil {
 					return nil, err
 				}
-				known[g.ID].forget()
+				known[g.ID].dropText()
 			}
 			entry.add(known[g.ID])
 		}
@@ -129,8 +129,8 @@ func (l *Library) read(ctx context.Context, s Store, packages []string) (map[str
 	return out, nil
 }
 
-// forget lets go of the texts, which the rule has.
-func (v *Vulnerability) forget() {
+// dropText lets go of the texts, which the rule has.
+func (v *Vulnerability) dropText() {
 	summary := v.Summary()
 	for i := range v.Records {
 		v.Records[i].Text = Text{}
@@ -156,14 +156,14 @@ func (p *packageEntry) add(v *Vulnerability) {
 // maxVerdicts bounds the versions of a package that are remembered.
 const maxVerdicts = 10_000
 
-// verdict judges a version once.
-func (p *packageEntry) verdict(version string) *verdict {
+// verdictOn judges a version once.
+func (p *packageEntry) verdictOn(version string) *versionVerdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known := p.verdicts[version]; known != nil {
 		return known
 	}
-	out := &verdict{affected: make([]bool, len(p.groups)), fixes: make([]string, len(p.groups))}
+	out := &versionVerdict{affected: make([]bool, len(p.groups)), fixes: make([]string, len(p.groups))}
 	normal := redoubt.PackageVersion(p.key, version)
 	var all []*Affected
 	for i, affected := range p.affected {
@@ -178,7 +178,7 @@ func (p *packageEntry) verdict(version string) *verdict {
 		}
 	}
 	if len(p.verdicts) >= maxVerdicts {
-		p.verdicts = map[string]*verdict{}
+		p.verdicts = map[string]*versionVerdict{}
 	}
 	p.verdicts[version] = out
 	return out

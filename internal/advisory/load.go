@@ -31,8 +31,8 @@ type Entry struct {
 	Open func() (io.ReadCloser, error)
 }
 
-// Loaded says what a load did.
-type Loaded struct {
+// LoadResult says what a load did.
+type LoadResult struct {
 	Records int // read
 	Changed int // new ones and changed ones
 	Refused int
@@ -80,8 +80,8 @@ func Folder(folder fs.FS) iter.Seq2[Entry, error] {
 	}
 }
 
-// One is a single record in memory.
-func One(name string, data []byte) iter.Seq2[Entry, error] {
+// SingleFile is a single record in memory.
+func SingleFile(name string, data []byte) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		yield(Entry{name, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}, nil)
 	}
@@ -91,29 +91,29 @@ func One(name string, data []byte) iter.Seq2[Entry, error] {
 // that cannot be read is refused and loses no other. A load that breaks off is
 // taken up by the next one: what is stored already is known by its digest.
 // progress hears of every batch; it may be nil.
-func Load(ctx context.Context, s LoadStore, entries iter.Seq2[Entry, error], progress func(records int)) (Loaded, error) {
+func Load(ctx context.Context, s LoadStore, entries iter.Seq2[Entry, error], progress func(records int)) (LoadResult, error) {
 	l := loader{store: s, progress: progress}
 	files := 0
 	for entry, err := range entries {
 		if err != nil {
-			return l.Loaded, err
+			return l.LoadResult, err
 		}
 		if files++; files > maxFiles {
-			return l.Loaded, fmt.Errorf("there are more than %d files", maxFiles)
+			return l.LoadResult, fmt.Errorf("there are more than %d files", maxFiles)
 		}
 		data, err := read(entry)
 		if err != nil {
 			l.refuse(entry.Name, err)
 			continue
 		}
-		l.batch = append(l.batch, raw{entry.Name, data})
+		l.batch = append(l.batch, rawRecord{entry.Name, data})
 		if l.bytes += len(data); len(l.batch) >= batchRecords || l.bytes >= batchBytes {
 			if err := l.flush(ctx); err != nil {
-				return l.Loaded, err
+				return l.LoadResult, err
 			}
 		}
 	}
-	return l.Loaded, l.flush(ctx)
+	return l.LoadResult, l.flush(ctx)
 }
 
 func read(entry Entry) ([]byte, error) {
@@ -125,24 +125,24 @@ func read(entry Entry) ([]byte, error) {
 	return data, errors.Join(err, r.Close())
 }
 
-// raw is a record as it lies in its file.
-type raw struct {
+// rawRecord is a record as it lies in its file.
+type rawRecord struct {
 	name string
 	data []byte
 }
 
 type loader struct {
-	Loaded
+	LoadResult
 	store    LoadStore
 	progress func(int)
-	batch    []raw
+	batch    []rawRecord
 	bytes    int
 }
 
 func (l *loader) refuse(name string, err error) {
 	l.Refused++
 	if len(l.Refusals) < maxRefusals {
-		l.Refusals = append(l.Refusals, redoubt.Refusal{Item: cut(name, maxName), Reason: cut(err.Error(), maxSummary)})
+		l.Refusals = append(l.Refusals, redoubt.Refusal{Item: truncate(name, maxName), Reason: truncate(err.Error(), maxSummary)})
 	}
 }
 
@@ -226,7 +226,7 @@ func KindOf(head []byte) (Kind, error) {
 
 // Head reads how a file begins, for KindOf.
 func Head(r io.Reader) ([]byte, error) {
-	plain, err := inflated(r)
+	plain, err := gunzip(r)
 	if err != nil {
 		return nil, err
 	}

@@ -54,10 +54,10 @@ func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref strin
 	if err != nil {
 		return out, fmt.Errorf("read the advisories: %w", err)
 	}
-	m := matcher{view: view, subjects: bySite(subjects), held: map[site]map[string]bool{}}
+	m := matcher{view: view, subjects: byLockfilePackage(subjects), held: map[lockfilePackage]map[string]bool{}}
 	for _, f := range subjects {
 		if f.Source == redoubt.SourceAdvisories {
-			m.held[site{f.Lockfile, Key(f.Ecosystem, f.Package)}] = map[string]bool{}
+			m.held[lockfilePackage{f.Lockfile, Key(f.Ecosystem, f.Package)}] = map[string]bool{}
 		}
 	}
 	for _, h := range holdings {
@@ -70,7 +70,7 @@ func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref strin
 	}
 	for _, f := range subjects {
 		if key := Key(f.Ecosystem, f.Package); f.Source == redoubt.SourceAdvisories && scope.has(key) {
-			out.Held[f.FindingID] = m.held[site{f.Lockfile, key}][f.Version]
+			out.Held[f.FindingID] = m.held[lockfilePackage{f.Lockfile, key}][f.Version]
 		}
 	}
 	return out, m.score(ctx, s)
@@ -91,14 +91,14 @@ func packagesOf(holdings []redoubt.Holding) []string {
 	return out
 }
 
-// site is a package in a lockfile.
-type site struct{ lockfile, key string }
+// lockfilePackage is a package in a lockfile.
+type lockfilePackage struct{ lockfile, key string }
 
-func bySite(subjects []redoubt.Subject) map[site][]redoubt.Subject {
-	out := map[site][]redoubt.Subject{}
+func byLockfilePackage(subjects []redoubt.Subject) map[lockfilePackage][]redoubt.Subject {
+	out := map[lockfilePackage][]redoubt.Subject{}
 	for _, s := range subjects {
 		if s.Source != redoubt.SourceAdvisories && s.Vulnerability != "" {
-			at := site{s.Lockfile, Key(s.Ecosystem, s.Package)}
+			at := lockfilePackage{s.Lockfile, Key(s.Ecosystem, s.Package)}
 			out[at] = append(out[at], s)
 		}
 	}
@@ -108,8 +108,8 @@ func bySite(subjects []redoubt.Subject) map[site][]redoubt.Subject {
 // matcher goes through the lockfiles of one ref.
 type matcher struct {
 	view     view
-	subjects map[site][]redoubt.Subject // of scanners
-	held     map[site]map[string]bool   // versions, of what the advisories have findings of
+	subjects map[lockfilePackage][]redoubt.Subject // of scanners
+	held     map[lockfilePackage]map[string]bool   // versions, of what the advisories have findings of
 	matches  []redoubt.Match
 }
 
@@ -120,7 +120,7 @@ func (m *matcher) lockfile(h redoubt.Holding) {
 	for i := range h.Dependencies {
 		d := &h.Dependencies[i]
 		key := Key(d.Ecosystem, d.Name)
-		if versions := m.held[site{h.Lockfile, key}]; versions != nil {
+		if versions := m.held[lockfilePackage{h.Lockfile, key}]; versions != nil {
 			versions[d.Version] = true // whether or not an advisory is left
 		}
 		if m.view[key] == nil {
@@ -148,7 +148,7 @@ func (m *matcher) pkg(h redoubt.Holding, p *packageEntry, versions []*redoubt.De
 	})
 	for i, v := range p.groups {
 		for _, d := range versions {
-			verdict := p.verdict(d.Version)
+			verdict := p.verdictOn(d.Version)
 			if verdict.affected[i] {
 				m.matches = append(m.matches, newMatch(h, p, v, d, verdict.fixes[i]))
 				break
@@ -181,7 +181,7 @@ func newMatch(h redoubt.Holding, p *packageEntry, v *Vulnerability, d *redoubt.D
 
 // twins are the findings of scanners that say the same.
 func (m *matcher) twins(match *redoubt.Match) (out []redoubt.Subject) {
-	for _, s := range m.subjects[site{match.Dependency.Lockfile, match.Package}] {
+	for _, s := range m.subjects[lockfilePackage{match.Dependency.Lockfile, match.Package}] {
 		if slices.Contains(match.IDs, strings.ToUpper(s.Vulnerability)) {
 			out = append(out, s)
 		}

@@ -69,7 +69,7 @@ func Read(data []byte) (Record, error) {
 		return Record{}, fmt.Errorf("it is no OSV record: %w", err)
 	}
 	w.ID = strings.TrimSpace(w.ID)
-	if w.ID == "" || !usable(w.ID) {
+	if w.ID == "" || !isUsableName(w.ID) {
 		return Record{}, errors.New("it has no id, so it is no OSV record")
 	}
 	if len(w.Affected) > maxAffected {
@@ -78,8 +78,8 @@ func Read(data []byte) (Record, error) {
 	r := Record{
 		Facts: Facts{ID: w.ID, Withdrawn: strings.TrimSpace(w.Withdrawn) != "", Malicious: strings.HasPrefix(w.ID, "MAL-")},
 		Text: Text{
-			Summary: cut(str(w.Summary), maxSummary), Details: cut(str(w.Details), maxDetails),
-			Published: instant(w.Published), Modified: instant(w.Modified), WithdrawnAt: instant(w.Withdrawn),
+			Summary: truncate(jsonString(w.Summary), maxSummary), Details: truncate(jsonString(w.Details), maxDetails),
+			Published: parseTime(w.Published), Modified: parseTime(w.Modified), WithdrawnAt: parseTime(w.Withdrawn),
 		},
 	}
 	r.Aliases = names(w.Aliases, maxAliases)
@@ -94,21 +94,21 @@ func Read(data []byte) (Record, error) {
 	return r, nil
 }
 
-// usable reports whether a name can be stored and compared.
-func usable(s string) bool {
+// isUsableName reports whether a name can be stored and compared.
+func isUsableName(s string) bool {
 	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
 }
 
-// str is a JSON string, or nothing.
-func str(raw json.RawMessage) (s string) {
+// jsonString is a JSON string, or nothing.
+func jsonString(raw json.RawMessage) (s string) {
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
 	}
 	return s
 }
 
-// cut shortens a text to at most n bytes, between characters.
-func cut(s string, n int) string {
+// truncate shortens a text to at most n bytes, between characters.
+func truncate(s string, n int) string {
 	s = strings.ToValidUTF8(strings.TrimSpace(strings.ReplaceAll(s, "\x00", "")), "\uFFFD")
 	if len(s) <= n {
 		return s
@@ -119,7 +119,7 @@ func cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-func instant(s string) time.Time {
+func parseTime(s string) time.Time {
 	t, err := time.Parse(time.RFC3339, strings.TrimSpace(s))
 	if err != nil || t.Year() < 1970 {
 		return time.Time{}
@@ -135,7 +135,7 @@ func names(raw json.RawMessage, limit int) (out []string) {
 	}
 	seen := map[string]bool{}
 	for _, item := range list {
-		if s := strings.TrimSpace(str(item)); usable(s) && !seen[s] && len(out) < limit {
+		if s := strings.TrimSpace(jsonString(item)); isUsableName(s) && !seen[s] && len(out) < limit {
 			seen[s] = true
 			out = append(out, s)
 		}
@@ -146,7 +146,7 @@ func names(raw json.RawMessage, limit int) (out []string) {
 // affected reads what a record says of one package.
 func affected(raw json.RawMessage) (Affected, bool) {
 	var w wireAffected
-	if json.Unmarshal(raw, &w) != nil || !usable(w.Package.Name) || !usable(w.Package.Ecosystem) {
+	if json.Unmarshal(raw, &w) != nil || !isUsableName(w.Package.Name) || !isUsableName(w.Package.Ecosystem) {
 		return Affected{}, false
 	}
 	a := Affected{Package: Key(w.Package.Ecosystem, w.Package.Name), Name: strings.TrimSpace(w.Package.Name)}
@@ -171,7 +171,7 @@ func eventsOf(list []map[string]string) (out []Event) {
 	for _, e := range list {
 		for _, member := range []string{"introduced", "fixed", "last_affected", "limit"} {
 			version := strings.TrimSpace(e[member])
-			if !usable(version) {
+			if !isUsableName(version) {
 				continue
 			}
 			switch member {
@@ -198,7 +198,7 @@ func rating(severity, database json.RawMessage) (best Rating, vector string, sco
 	if json.Unmarshal(severity, &list) == nil {
 		for _, one := range list {
 			points, evidence, ok := ReadCVSS(one.Score)
-			next := Rating{evidence, ofScore(points)}
+			next := Rating{evidence, severityOfScore(points)}
 			if ok && best.better(next) != best {
 				best, vector, score = next, strings.TrimSpace(one.Score), points
 			}
@@ -209,7 +209,7 @@ func rating(severity, database json.RawMessage) (best Rating, vector string, sco
 			Severity json.RawMessage `json:"severity"`
 		}
 		if json.Unmarshal(database, &own) == nil {
-			best = ofWord(str(own.Severity))
+			best = ratingOfWord(jsonString(own.Severity))
 		}
 	}
 	return best, vector, score
@@ -250,7 +250,7 @@ func references(raw json.RawMessage) (out []string) {
 	}
 	for _, r := range list {
 		web := strings.HasPrefix(r.URL, "https://") || strings.HasPrefix(r.URL, "http://")
-		if web && len(r.URL) <= maxURL && usable(r.URL[:min(len(r.URL), maxName)]) && len(out) < maxReferences && !slices.Contains(out, r.URL) {
+		if web && len(r.URL) <= maxURL && isUsableName(r.URL[:min(len(r.URL), maxName)]) && len(out) < maxReferences && !slices.Contains(out, r.URL) {
 			out = append(out, strings.ToValidUTF8(r.URL, "%FFFD"))
 		}
 	}

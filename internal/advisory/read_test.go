@@ -93,7 +93,7 @@ func TestShown(t *testing.T) {
 		"PYSEC-2021-1":  {"PYSEC-2021-1"},
 		"MAL-2021-1":    {"MAL-2021-1", "SNYK-1"},
 	} {
-		if got := Shown(names[:1], names[1:]); got != want {
+		if got := PreferredID(names[:1], names[1:]); got != want {
 			t.Errorf("%v is shown as %s, not %s", names, got, want)
 		}
 	}

@@ -37,8 +37,8 @@ func ReadCVSS(vector string) (score float64, evidence Evidence, ok bool) {
 	return 0, NoEvidence, false
 }
 
-// ofScore places a base score (semantics §14).
-func ofScore(score float64) redoubt.Severity {
+// severityOfScore places a base score (semantics §14).
+func severityOfScore(score float64) redoubt.Severity {
 	switch {
 	case score >= 9:
 		return redoubt.SeverityCritical
@@ -50,16 +50,16 @@ func ofScore(score float64) redoubt.Severity {
 	return redoubt.SeverityLow
 }
 
-// words are what databases call severities, in lower case.
-var words = map[string]redoubt.Severity{
+// severityWords are what databases call severities, in lower case.
+var severityWords = map[string]redoubt.Severity{
 	"critical": redoubt.SeverityCritical, "high": redoubt.SeverityHigh, "important": redoubt.SeverityHigh,
 	"moderate": redoubt.SeverityMedium, "medium": redoubt.SeverityMedium,
 	"low": redoubt.SeverityLow, "minor": redoubt.SeverityLow, "negligible": redoubt.SeverityLow, "unimportant": redoubt.SeverityLow,
 }
 
-// ofWord rates by the database's own word, or not at all.
-func ofWord(word string) Rating {
-	if s := words[strings.ToLower(strings.TrimSpace(word))]; s != 0 {
+// ratingOfWord rates by the database's own word, or not at all.
+func ratingOfWord(word string) Rating {
+	if s := severityWords[strings.ToLower(strings.TrimSpace(word))]; s != 0 {
 		return Rating{DatabaseWord, s}
 	}
 	return Rating{}

@@ -30,8 +30,8 @@ type SweepTx interface {
 	HoldingRefs(ctx context.Context, packages []int64) ([]redoubt.ProjectRef, error)
 	// SaveAdvisoryMatch notes how far the deployment is, and holds it on.
 	SaveAdvisoryMatch(ctx context.Context, p redoubt.AdvisoryProgress, lease time.Duration) error
-	// NoteFollowed leaves in the trail that findings of a ref follow a version.
-	NoteFollowed(at redoubt.ProjectRef, version int64, findings int)
+	// AuditFollowed leaves in the trail that findings of a ref follow a version.
+	AuditFollowed(at redoubt.ProjectRef, version int64, findings int)
 	// RefreshScores brings the EPSS scores of all findings up to date.
 	RefreshScores(ctx context.Context, projectID int64, ref string) error
 }
@@ -53,8 +53,8 @@ type Sweep[T SweepTx] struct {
 // sweepLease is how long a deployment stays with a worker that says nothing.
 const sweepLease = time.Minute
 
-// Swept says what a sweep did.
-type Swept struct {
+// SweepResult says what a sweep did.
+type SweepResult struct {
 	Busy    bool // another worker has the deployment
 	Refs    int  // matched
 	Changed int  // findings
@@ -62,7 +62,7 @@ type Swept struct {
 
 // Deployment has one deployment follow the advisories until it has come up with
 // them.
-func (s *Sweep[T]) Deployment(ctx context.Context, id int64) (done Swept, err error) {
+func (s *Sweep[T]) Deployment(ctx context.Context, id int64) (done SweepResult, err error) {
 	for {
 		version, scores, err := s.Store.AdvisoryVersions(ctx)
 		if err != nil {
@@ -87,7 +87,7 @@ func (s *Sweep[T]) Deployment(ctx context.Context, id int64) (done Swept, err er
 }
 
 // run goes to the target.
-func (s *Sweep[T]) run(ctx context.Context, id int64, p *redoubt.AdvisoryProgress, scores int64, done *Swept) error {
+func (s *Sweep[T]) run(ctx context.Context, id int64, p *redoubt.AdvisoryProgress, scores int64, done *SweepResult) error {
 	if p.Target > p.Version {
 		scope, refs, err := s.plan(ctx, id, *p)
 		if err != nil {
@@ -167,7 +167,7 @@ func (s *Sweep[T]) ref(ctx context.Context, tx T, at redoubt.ProjectRef, scope *
 		return 0, err
 	}
 	if changed > 0 {
-		tx.NoteFollowed(at, next.Target, changed)
+		tx.AuditFollowed(at, next.Target, changed)
 	}
 	return changed, tx.SaveAdvisoryMatch(ctx, next, sweepLease)
 }

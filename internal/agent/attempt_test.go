@@ -29,7 +29,7 @@ func (w *world) attempts() (own, stray []redoubt.FailedAttempt) {
 		own, err = tx.FailedAttempts(ctx, 1000)
 		return err
 	})
-	stray, err := w.store.StrayAttempts(w.Context(), 1000)
+	stray, err := w.store.UnattributedAttempts(w.Context(), 1000)
 	if err != nil {
 		w.Fatal(err)
 	}

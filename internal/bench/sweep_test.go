@@ -169,7 +169,7 @@ func (f *followed) load(from, n int) {
 	f.check(err)
 }
 
-func (f *followed) follow() advisory.Swept {
+func (f *followed) follow() advisory.SweepResult {
 	f.b.Helper()
 	done, err := f.sweep.Deployment(f.b.Context(), f.deployment.ID)
 	f.check(err)

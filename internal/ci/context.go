@@ -56,27 +56,27 @@ type Context struct {
 // or finds nothing, git is asked.
 type system struct {
 	name                               string
-	here                               func(e Env) bool
+	detects                            func(e Env) bool
 	project, url, branch, commit, pull func(e Env, f Facts) string
 	noBranch                           bool // without one there is none, whatever git has checked out
 	branchOverrides                    bool // branch and commit know of the overriding variables themselves
 }
 
-// on reports whether a variable is true, as most systems show themselves.
-func on(name string) func(Env) bool { return func(e Env) bool { return e[name] == "true" } }
+// isTrue reports whether a variable is true, as most systems show themselves.
+func isTrue(name string) func(Env) bool { return func(e Env) bool { return e[name] == "true" } }
 
-// has reports whether a variable is set, if to nothing.
-func has(name string) func(Env) bool {
+// isSet reports whether a variable is set, if to nothing.
+func isSet(name string) func(Env) bool {
 	return func(e Env) bool { _, ok := e[name]; return ok }
 }
 
-// vars reads the first of some variables that says something.
-func vars(names ...string) func(Env, Facts) string {
+// fromVariables reads the first of some variables that says something.
+func fromVariables(names ...string) func(Env, Facts) string {
 	return func(e Env, _ Facts) string { return e.first(names...) }
 }
 
-// named reads a project's name from the address in the first of some variables.
-func named(names ...string) func(Env, Facts) string {
+// nameFrom reads a project's name from the address in the first of some variables.
+func nameFrom(names ...string) func(Env, Facts) string {
 	return func(e Env, _ Facts) string { return NameOf(e.first(names...)) }
 }
 
@@ -84,15 +84,15 @@ func named(names ...string) func(Env, Facts) string {
 // override go first, as they do there.
 func Detect(e Env, f Facts) Context {
 	s := systemOf(e)
-	c := Context{System: s.name, PullRequest: cmp.Or(e["SEMGREP_PR_ID"], ask(s.pull, e, f))}
-	repository := cmp.Or(e["SEMGREP_REPO_NAME"], ask(s.project, e, f), "local_scan/"+path.Base(f.Top))
+	c := Context{System: s.name, PullRequest: cmp.Or(e["SEMGREP_PR_ID"], readVariable(s.pull, e, f))}
+	repository := cmp.Or(e["SEMGREP_REPO_NAME"], readVariable(s.project, e, f), "local_scan/"+path.Base(f.Top))
 	c.Project = cmp.Or(e["SEMGREP_REPO_DISPLAY_NAME"], repository)
-	c.URL = cmp.Or(e["SEMGREP_REPO_URL"], ask(s.url, e, f), f.Remote)
-	c.Commit = cmp.Or(e["SEMGREP_COMMIT"], ask(s.commit, e, f), f.Commit)
-	branch := cmp.Or(e["SEMGREP_BRANCH"], ask(s.branch, e, f))
+	c.URL = cmp.Or(e["SEMGREP_REPO_URL"], readVariable(s.url, e, f), f.Remote)
+	c.Commit = cmp.Or(e["SEMGREP_COMMIT"], readVariable(s.commit, e, f), f.Commit)
+	branch := cmp.Or(e["SEMGREP_BRANCH"], readVariable(s.branch, e, f))
 	if s.branchOverrides {
-		branch = ask(s.branch, e, f)
-		c.Commit = cmp.Or(ask(s.commit, e, f), f.Commit)
+		branch = readVariable(s.branch, e, f)
+		c.Commit = cmp.Or(readVariable(s.commit, e, f), f.Commit)
 	}
 	if branch == "" && !s.noBranch {
 		branch = f.Branch
@@ -104,7 +104,7 @@ func Detect(e Env, f Facts) Context {
 	return c
 }
 
-func ask(read func(Env, Facts) string, e Env, f Facts) string {
+func readVariable(read func(Env, Facts) string, e Env, f Facts) string {
 	if read == nil {
 		return ""
 	}
@@ -113,7 +113,7 @@ func ask(read func(Env, Facts) string, e Env, f Facts) string {
 
 func systemOf(e Env) system {
 	for _, s := range systems {
-		if s.here(e) {
+		if s.detects(e) {
 			return s
 		}
 	}

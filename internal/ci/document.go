@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// open are the findings to show a reviewer: those that block, then what
+// reviewFindings are the findings to show a reviewer: those that block, then what
 // conditions comment on, then what is new.
-func (o *Outcome) open() (list []Finding, blocking int) {
+func (o *Outcome) reviewFindings() (list []Finding, blocking int) {
 	seen := map[int64]bool{}
-	for _, part := range [][]Finding{o.Blocking, o.commented(), o.New} {
+	for _, part := range [][]Finding{o.Blocking, o.commentFindings(), o.New} {
 		for _, f := range part {
 			if !seen[f.ID] || f.ID == 0 {
 				seen[f.ID] = true
@@ -22,8 +22,8 @@ func (o *Outcome) open() (list []Finding, blocking int) {
 	return list, min(len(o.Blocking), len(list))
 }
 
-// said is what a reviewer is told of a finding.
-func (f Finding) said() string {
+// reviewText is what a reviewer is told of a finding.
+func (f Finding) reviewText() string {
 	if f.Text != "" {
 		return f.Text + ": " + f.URL
 	}
@@ -47,14 +47,14 @@ func (o *Outcome) CodeQuality() ([]byte, error) {
 		Location    location `json:"location"`
 	}
 	issues := []issue{}
-	list, blocking := o.open()
+	list, blocking := o.reviewFindings()
 	for i, f := range list {
 		severity := "major"
 		if i < blocking {
 			severity = "blocker"
 		}
 		issues = append(issues, issue{
-			Description: f.said(), CheckName: f.Rule, Fingerprint: fmt.Sprintf("redoubt-%s-%d", o.Deployment, f.ID),
+			Description: f.reviewText(), CheckName: f.Rule, Fingerprint: fmt.Sprintf("redoubt-%s-%d", o.Deployment, f.ID),
 			Severity: severity, Location: location{f.Path, lines{max(f.Line, 1)}},
 		})
 	}
@@ -64,14 +64,14 @@ func (o *Outcome) CodeQuality() ([]byte, error) {
 // Dotenv are variables for the jobs that follow.
 func (o *Outcome) Dotenv() []byte {
 	return fmt.Appendf(nil, "REDOUBT_BLOCKED=%t\nREDOUBT_NEW=%d\nREDOUBT_FIXED=%d\nREDOUBT_BLOCKING=%d\nREDOUBT_URL_FINDINGS=%s\n",
-		o.Blocked, len(o.New), len(o.Fixed), len(o.Blocking), plain(o.URL))
+		o.Blocked, len(o.New), len(o.Fixed), len(o.Blocking), singleLine(o.URL))
 }
 
 // SARIF is what is new or blocks, as SARIF 2.1.0: an error blocks.
 func (o *Outcome) SARIF(version string) ([]byte, error) {
 	type object = map[string]any
 	rules, results, known := []object{}, []object{}, map[string]int{}
-	list, blocking := o.open()
+	list, blocking := o.reviewFindings()
 	for i, f := range list {
 		at, ok := known[f.Rule]
 		if !ok {
@@ -88,7 +88,7 @@ func (o *Outcome) SARIF(version string) ([]byte, error) {
 			location["region"] = object{"startLine": f.Line}
 		}
 		results = append(results, object{
-			"ruleId": f.Rule, "ruleIndex": at, "level": level, "message": object{"text": f.said()}, "hostedViewerUri": f.URL,
+			"ruleId": f.Rule, "ruleIndex": at, "level": level, "message": object{"text": f.reviewText()}, "hostedViewerUri": f.URL,
 			"locations":           []object{{"physicalLocation": location}},
 			"partialFingerprints": object{"redoubtFindingId/v1": fmt.Sprint(f.ID)},
 		})

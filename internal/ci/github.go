@@ -14,16 +14,16 @@ func (o *Outcome) Annotations() string {
 	var b strings.Builder
 	told := map[int64]bool{}
 	note := func(level, text string, f Finding) {
-		fmt.Fprintf(&b, "::%s file=%s", level, property(f.Path))
+		fmt.Fprintf(&b, "::%s file=%s", level, escapeProperty(f.Path))
 		if f.Line > 0 {
 			fmt.Fprintf(&b, ",line=%d", f.Line)
 		}
-		fmt.Fprintf(&b, ",title=%s::%s\n", property(f.Rule), data(text+" "+f.URL))
+		fmt.Fprintf(&b, ",title=%s::%s\n", escapeProperty(f.Rule), escapeData(text+" "+f.URL))
 	}
 	for _, kind := range []struct {
 		level, text string
 		of          []Finding
-	}{{"error", "Blocks this build: ", o.Blocking}, {"warning", "To look at: ", o.commented()}, {"warning", "New: ", o.New}} {
+	}{{"error", "Blocks this build: ", o.Blocking}, {"warning", "To look at: ", o.commentFindings()}, {"warning", "New: ", o.New}} {
 		for _, f := range kind.of[:min(len(kind.of), maxShown)] {
 			if !told[f.ID] || f.ID == 0 {
 				told[f.ID] = true
@@ -39,9 +39,9 @@ var (
 	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// data and property escape as the runner reads them.
-func data(s string) string     { return dataEscapes.Replace(s) }
-func property(s string) string { return propertyEscapes.Replace(s) }
+// escapeData and escapeProperty escape as the runner reads them.
+func escapeData(s string) string     { return dataEscapes.Replace(s) }
+func escapeProperty(s string) string { return propertyEscapes.Replace(s) }
 
 // Summary is the page of a job, in Markdown.
 func (o *Outcome) Summary() string {
@@ -54,27 +54,27 @@ func (o *Outcome) Summary() string {
 		verdict = "could not judge this build"
 	}
 	fmt.Fprintf(&b, "## Redoubt %s\n\n%s on %s: %d new, %d fixed, %d to look at, %d blocking. [All findings](%s)\n",
-		verdict, code(o.Project), code(o.Ref), len(o.New), len(o.Fixed), len(o.commented()), len(o.Blocking), o.URL)
+		verdict, codeSpan(o.Project), codeSpan(o.Ref), len(o.New), len(o.Fixed), len(o.commentFindings()), len(o.Blocking), o.URL)
 	for _, page := range o.Unblock {
 		fmt.Fprintf(&b, "\n[What blocks, and what to do](%s)\n", page)
 	}
 	for _, t := range o.Trouble {
-		fmt.Fprintf(&b, "\n- %s\n", code(t))
+		fmt.Fprintf(&b, "\n- %s\n", codeSpan(t))
 	}
 	for _, list := range []struct {
 		title string
 		of    []Finding
-	}{{"Blocking", o.Blocking}, {"To look at", o.commented()}, {"New", o.New}, {"Fixed", o.Fixed}} {
+	}{{"Blocking", o.Blocking}, {"To look at", o.commentFindings()}, {"New", o.New}, {"Fixed", o.Fixed}} {
 		if len(list.of) == 0 {
 			continue
 		}
 		fmt.Fprintf(&b, "\n### %s\n\n| finding | rule | place |\n|---|---|---|\n", list.title)
 		for _, f := range list.of[:min(len(list.of), maxShown)] {
-			rule := code(f.Rule)
+			rule := codeSpan(f.Rule)
 			if f.Text != "" {
-				rule += "<br>" + code(f.Text)
+				rule += "<br>" + codeSpan(f.Text)
 			}
-			fmt.Fprintf(&b, "| [%d](%s) | %s | %s |\n", f.ID, f.URL, rule, code(f.place()))
+			fmt.Fprintf(&b, "| [%d](%s) | %s | %s |\n", f.ID, f.URL, rule, codeSpan(f.place()))
 		}
 		if more := len(list.of) - maxShown; more > 0 {
 			fmt.Fprintf(&b, "\nand %d more\n", more)
@@ -83,10 +83,10 @@ func (o *Outcome) Summary() string {
 	return b.String()
 }
 
-// code is text as code in HTML, in which Markdown marks mean nothing but the
+// codeSpan is text as code in HTML, in which Markdown marks mean nothing but the
 // bar of a table, which is spelt as a character reference like the others.
-func code(s string) string {
-	s = html.EscapeString(plain(s))
+func codeSpan(s string) string {
+	s = html.EscapeString(singleLine(s))
 	for _, mark := range []string{"|", "`", "*", "_", "[", "]", "!", "\\", "~", "@"} {
 		s = strings.ReplaceAll(s, mark, fmt.Sprintf("&#x%x;", mark[0]))
 	}

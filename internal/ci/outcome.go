@@ -45,9 +45,9 @@ type Finding struct {
 	Text      string `json:"text,omitempty"`
 }
 
-// commented are the findings that conditions in mode comment hold for, which
+// commentFindings are the findings that conditions in mode comment hold for, which
 // people are shown.
-func (o *Outcome) commented() (list []Finding) {
+func (o *Outcome) commentFindings() (list []Finding) {
 	for _, f := range o.Noted {
 		if f.Mode == "comment" {
 			list = append(list, f)
@@ -87,33 +87,33 @@ const maxShown = 50
 func (o *Outcome) Text() string {
 	var b strings.Builder
 	for _, s := range o.Sources {
-		fmt.Fprintf(&b, "%s: %d new, %d fixed, %d unchanged", plain(s.Name), s.New, s.Fixed, s.Unchanged)
+		fmt.Fprintf(&b, "%s: %d new, %d fixed, %d unchanged", singleLine(s.Name), s.New, s.Fixed, s.Unchanged)
 		if s.Lockfiles > 0 {
 			fmt.Fprintf(&b, "; %d lockfiles, %d dependencies added, %d removed", s.Lockfiles, s.Added, s.Removed)
 		}
 		if s.Outcome != "" && s.Outcome != "applied" {
-			fmt.Fprintf(&b, " (%s)", plain(s.Outcome))
+			fmt.Fprintf(&b, " (%s)", singleLine(s.Outcome))
 		}
 		b.WriteByte('\n')
 		for _, path := range s.Dropped {
-			fmt.Fprintf(&b, "  gone: %s\n", plain(path))
+			fmt.Fprintf(&b, "  gone: %s\n", singleLine(path))
 		}
 		for _, why := range s.Refused {
-			fmt.Fprintf(&b, "  refused %s\n", plain(why))
+			fmt.Fprintf(&b, "  refused %s\n", singleLine(why))
 		}
 	}
 	for _, list := range []struct {
 		title string
 		of    []Finding
-	}{{"New", o.New}, {"Fixed", o.Fixed}, {"To look at", o.commented()}, {"Blocking", o.Blocking}} {
+	}{{"New", o.New}, {"Fixed", o.Fixed}, {"To look at", o.commentFindings()}, {"Blocking", o.Blocking}} {
 		if len(list.of) == 0 {
 			continue
 		}
 		fmt.Fprintf(&b, "\n%s: %d\n", list.title, len(list.of))
 		for _, f := range list.of[:min(len(list.of), maxShown)] {
-			fmt.Fprintf(&b, "  %s  %s\n    %s\n", plain(f.place()), plain(f.Rule), f.URL)
+			fmt.Fprintf(&b, "  %s  %s\n    %s\n", singleLine(f.place()), singleLine(f.Rule), f.URL)
 			if f.Text != "" {
-				fmt.Fprintf(&b, "    %s\n", plain(f.Text))
+				fmt.Fprintf(&b, "    %s\n", singleLine(f.Text))
 			}
 		}
 		if more := len(list.of) - maxShown; more > 0 {
@@ -124,7 +124,7 @@ func (o *Outcome) Text() string {
 		fmt.Fprintf(&b, "\nSent the code around %d findings, without what looks like a secret (--no-code sends none).\n", o.Code)
 	}
 	if o.Reason != "" {
-		fmt.Fprintf(&b, "\n%s\n", plain(o.Reason))
+		fmt.Fprintf(&b, "\n%s\n", singleLine(o.Reason))
 	}
 	for _, page := range o.Unblock {
 		fmt.Fprintf(&b, "What blocks, and what to do: %s\n", page)
@@ -133,8 +133,8 @@ func (o *Outcome) Text() string {
 	return b.String()
 }
 
-// plain is text on one line, free of what a terminal or a CI log would obey.
-func plain(s string) string {
+// singleLine is text on one line, free of what a terminal or a CI log would obey.
+func singleLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
 			return ' '

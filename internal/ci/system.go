@@ -10,19 +10,19 @@ import (
 // for them. What is read of each follows that CLI, for a build that runs both.
 var systems = []system{
 	{
-		name: "github-actions", here: on("GITHUB_ACTIONS"),
-		project: vars("GITHUB_REPOSITORY"), url: githubURL, branch: githubBranch, commit: githubCommit, pull: githubPull,
+		name: "github-actions", detects: isTrue("GITHUB_ACTIONS"),
+		project: fromVariables("GITHUB_REPOSITORY"), url: githubURL, branch: githubBranch, commit: githubCommit, pull: githubPull,
 		branchOverrides: true,
 	},
 	{
-		name: "gitlab-ci", here: on("GITLAB_CI"),
-		project: vars("CI_PROJECT_PATH"), url: vars("CI_PROJECT_URL"), commit: vars("CI_COMMIT_SHA"),
-		branch: vars("CI_COMMIT_BRANCH", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"), pull: vars("CI_MERGE_REQUEST_IID"),
+		name: "gitlab-ci", detects: isTrue("GITLAB_CI"),
+		project: fromVariables("CI_PROJECT_PATH"), url: fromVariables("CI_PROJECT_URL"), commit: fromVariables("CI_COMMIT_SHA"),
+		branch: fromVariables("CI_COMMIT_BRANCH", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"), pull: fromVariables("CI_MERGE_REQUEST_IID"),
 		noBranch: true,
 	},
 	{
-		name: "circleci", here: on("CIRCLECI"),
-		project: circleProject, url: vars("CIRCLE_REPOSITORY_URL"), branch: vars("CIRCLE_BRANCH"), commit: vars("CIRCLE_SHA1"),
+		name: "circleci", detects: isTrue("CIRCLECI"),
+		project: circleProject, url: fromVariables("CIRCLE_REPOSITORY_URL"), branch: fromVariables("CIRCLE_BRANCH"), commit: fromVariables("CIRCLE_SHA1"),
 		pull: func(e Env, _ Facts) string {
 			address := e["CIRCLE_PULL_REQUEST"]
 			return address[strings.LastIndexByte(address, '/')+1:]
@@ -30,37 +30,37 @@ var systems = []system{
 		noBranch: true,
 	},
 	{
-		name: "jenkins", here: has("JENKINS_URL"),
-		project: named("GIT_URL"), url: vars("GIT_URL", "GIT_URL_1"), branch: noTag("GIT_BRANCH"), commit: vars("GIT_COMMIT"), pull: vars("CHANGE_ID"),
+		name: "jenkins", detects: isSet("JENKINS_URL"),
+		project: nameFrom("GIT_URL"), url: fromVariables("GIT_URL", "GIT_URL_1"), branch: noTag("GIT_BRANCH"), commit: fromVariables("GIT_COMMIT"), pull: fromVariables("CHANGE_ID"),
 		noBranch: true,
 	},
 	{
-		name: "bitbucket", here: has("BITBUCKET_BUILD_NUMBER"),
+		name: "bitbucket", detects: isSet("BITBUCKET_BUILD_NUMBER"),
 		project: func(e Env, _ Facts) string {
 			if name := e["BITBUCKET_REPO_FULL_NAME"]; name != "" {
 				return name
 			}
 			return NameOf(e["BITBUCKET_GIT_HTTP_ORIGIN"])
 		},
-		url: vars("BITBUCKET_GIT_HTTP_ORIGIN"), branch: vars("BITBUCKET_BRANCH"), commit: vars("BITBUCKET_COMMIT"), pull: vars("BITBUCKET_PR_ID"),
+		url: fromVariables("BITBUCKET_GIT_HTTP_ORIGIN"), branch: fromVariables("BITBUCKET_BRANCH"), commit: fromVariables("BITBUCKET_COMMIT"), pull: fromVariables("BITBUCKET_PR_ID"),
 		noBranch: true,
 	},
 	{
-		name: "azure-pipelines", here: has("BUILD_BUILDID"),
-		project: named("SEMGREP_REPO_URL", "SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI", "BUILD_REPOSITORY_URI"),
-		url:     vars("SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI", "BUILD_REPOSITORY_URI"),
+		name: "azure-pipelines", detects: isSet("BUILD_BUILDID"),
+		project: nameFrom("SEMGREP_REPO_URL", "SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI", "BUILD_REPOSITORY_URI"),
+		url:     fromVariables("SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI", "BUILD_REPOSITORY_URI"),
 		branch:  noTag("SYSTEM_PULLREQUEST_SOURCEBRANCH", "BUILD_SOURCEBRANCH", "BUILD_SOURCEBRANCHNAME"),
-		commit:  vars("SYSTEM_PULLREQUEST_SOURCECOMMITID", "BUILD_SOURCEVERSION"), pull: vars("SYSTEM_PULLREQUEST_PULLREQUESTNUMBER"),
+		commit:  fromVariables("SYSTEM_PULLREQUEST_SOURCECOMMITID", "BUILD_SOURCEVERSION"), pull: fromVariables("SYSTEM_PULLREQUEST_PULLREQUESTNUMBER"),
 		noBranch: true,
 	},
 	{
-		name: "buildkite", here: on("BUILDKITE"),
-		project: named("BUILDKITE_REPO"), url: vars("BUILDKITE_REPO"), branch: vars("BUILDKITE_BRANCH"), commit: vars("BUILDKITE_COMMIT"),
+		name: "buildkite", detects: isTrue("BUILDKITE"),
+		project: nameFrom("BUILDKITE_REPO"), url: fromVariables("BUILDKITE_REPO"), branch: fromVariables("BUILDKITE_BRANCH"), commit: fromVariables("BUILDKITE_COMMIT"),
 		pull: number("BUILDKITE_PULL_REQUEST"), noBranch: true,
 	},
 	{
-		name: "travis-ci", here: on("TRAVIS"),
-		project: vars("TRAVIS_REPO_SLUG"), branch: vars("TRAVIS_PULL_REQUEST_BRANCH", "TRAVIS_BRANCH"), commit: vars("TRAVIS_COMMIT"),
+		name: "travis-ci", detects: isTrue("TRAVIS"),
+		project: fromVariables("TRAVIS_REPO_SLUG"), branch: fromVariables("TRAVIS_PULL_REQUEST_BRANCH", "TRAVIS_BRANCH"), commit: fromVariables("TRAVIS_COMMIT"),
 		url: func(e Env, _ Facts) string {
 			if slug := e.first("SEMGREP_REPO_NAME", "TRAVIS_REPO_SLUG"); slug != "" {
 				return "https://github.com/" + slug

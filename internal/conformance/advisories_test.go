@@ -58,7 +58,7 @@ func (r record) json(t testing.TB) []byte {
 func (s *site) publish(t testing.TB, records ...record) {
 	t.Helper()
 	for _, r := range records {
-		if _, err := advisory.Load(t.Context(), s.store, advisory.One(r.id+".json", r.json(t)), nil); err != nil {
+		if _, err := advisory.Load(t.Context(), s.store, advisory.SingleFile(r.id+".json", r.json(t)), nil); err != nil {
 			t.Fatal(err)
 		}
 	}

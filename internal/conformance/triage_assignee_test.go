@@ -176,7 +176,7 @@ func (s *site) readTrailOfEnd(t *testing.T, id int64) {
 		if len(trail) != 2 || last.By.Kind != "system" || last.Note != "ignored until "+redoubt.LastDay(last.Before.Until)+" (UTC) is over" {
 			t.Errorf("the trail ends with %+v", last)
 		}
-		over, err := tx.DecisionsOver(ctx)
+		over, err := tx.CountExpiredDecisions(ctx)
 		if over != 0 {
 			t.Errorf("%d decisions are over and stand", over)
 		}

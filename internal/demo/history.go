@@ -126,8 +126,8 @@ var decisions = []Event{
 	}},
 }
 
-// pause is how often a branch is scanned that nobody works on, but for the projects that nobody looks after.
-const pause = 10 * day
+// rescanEvery is how often a branch is scanned that nobody works on, but for the projects that nobody looks after.
+const rescanEvery = 10 * day
 
 // History returns all that happened, oldest first: the timeline's imports, scans of commits that changed nothing that scanners
 // look at, decisions and news.
@@ -137,15 +137,15 @@ func History() []Event {
 	for i, step := range steps {
 		events = append(events, Event{Age: step.Age, Scan: &steps[i]})
 		if step.Full && step.Ref == "main" && step.Project != gateway.name {
-			events = append(events, again(step, until(steps[i+1:], step))...)
+			events = append(events, rescans(step, nextScanAge(steps[i+1:], step))...)
 		}
 	}
 	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(b.Age, a.Age) })
 	return events
 }
 
-// until is the age of the next scan of the branch, or 0.
-func until(later []Step, step Step) time.Duration {
+// nextScanAge is the age of the next scan of the branch, or 0.
+func nextScanAge(later []Step, step Step) time.Duration {
 	for _, s := range later {
 		if s.Project == step.Project && s.Ref == step.Ref {
 			return s.Age
@@ -154,9 +154,9 @@ func until(later []Step, step Step) time.Duration {
 	return 0
 }
 
-// again scans what did not change, at commits of its own, while it is younger than the end.
-func again(step Step, end time.Duration) (events []Event) {
-	for age := step.Age - pause; age > end+day; age -= pause {
+// rescans scans what did not change, at commits of its own, while it is younger than the end.
+func rescans(step Step, end time.Duration) (events []Event) {
+	for age := step.Age - rescanEvery; age > end+day; age -= rescanEvery {
 		later := step
 		later.Age = age
 		later.Commit = laterCommit(step.Commit, age)

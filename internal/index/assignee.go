@@ -29,9 +29,9 @@ func (s *state) addAssignees(p *partition, q *query, names []string) {
 
 // assignedTo returns the rows of any of some people, nobody among them.
 func (s *state) assignedTo(p *partition, names []string) *roaring.Bitmap {
-	out := roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.find(names)), nobody)...)
+	out := roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.find(names)), emptyBitmap)...)
 	if slices.Contains(names, redoubt.AssigneeNobody) {
-		out.Or(roaring.AndNot(p.listed, roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.all()), nobody)...)))
+		out.Or(roaring.AndNot(p.listed, roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.all()), emptyBitmap)...)))
 	}
 	return out
 }
@@ -98,12 +98,12 @@ func EndsBy(value string, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// ending counts the rows by how soon their decision ends.
-func (s *state) ending(p *partition, rows *roaring.Bitmap, now time.Time) map[string]int {
+// countByHorizon counts the rows by how soon their decision ends.
+func (s *state) countByHorizon(p *partition, rows *roaring.Bitmap, now time.Time) map[string]int {
 	counts := map[string]int{}
 	for _, h := range endHorizons {
 		end, _ := EndsBy(h.value, now)
-		if n := roaring.FastOr(append(p.bitmaps(byUntil, s.untils.through(end)), nobody)...).AndCardinality(rows); n > 0 {
+		if n := roaring.FastOr(append(p.bitmaps(byUntil, s.untils.through(end)), emptyBitmap)...).AndCardinality(rows); n > 0 {
 			counts[h.value] = int(n)
 		}
 	}

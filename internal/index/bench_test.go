@@ -190,7 +190,7 @@ func benchLimit(b *testing.B, v *View, f redoubt.FindingFilter, page, size int) 
 	var sink sink
 	for b.Loop() {
 		for rest := ready.Bytes(); len(rest) > 0; {
-			n := min(len(rest), pieceSize)
+			n := min(len(rest), bufferSize)
 			if _, err := sink.Write(rest[:n]); err != nil {
 				b.Fatal(err)
 			}

@@ -54,10 +54,10 @@ func (p *partition) unlink(ordinal, lineage uint32) {
 	p.touched[lineage] = true
 }
 
-// recall has the lineages of a project elected anew: its primary branch is
+// reelectProject has the lineages of a project elected anew: its primary branch is
 // another one.
-func (p *partition) recall(project uint32) {
-	for ordinal := range roaring.Values(p.having(byProject, project)) {
+func (p *partition) reelectProject(project uint32) {
+	for ordinal := range roaring.Values(p.readBitmap(byProject, project)) {
 		p.touched[p.rows[ordinal].lineage] = true
 	}
 }

@@ -43,7 +43,7 @@ func (d *deployment) refresh(ctx context.Context, version int64) error {
 	// A load serves all who wait, so it outlives the one who happened to start it.
 	ctx = context.WithoutCancel(ctx)
 	if now > 0 { // from 0 on, the feed is everything
-		stale, err := d.follow(ctx, now)
+		stale, err := d.applyFeed(ctx, now)
 		if err != nil || !stale {
 			return err
 		}
@@ -51,8 +51,8 @@ func (d *deployment) refresh(ctx context.Context, version int64) error {
 	return d.load(ctx)
 }
 
-// follow applies what changed since a version, unless the feed no longer knows.
-func (d *deployment) follow(ctx context.Context, since int64) (stale bool, err error) {
+// applyFeed applies what changed since a version, unless the feed no longer knows.
+func (d *deployment) applyFeed(ctx context.Context, since int64) (stale bool, err error) {
 	version, stale, err := d.x.src.Feed(ctx, d.id, since, func(b *redoubt.Batch) error {
 		e, err := encode(b)
 		if err != nil {

@@ -44,8 +44,8 @@ const (
 	FacetEnds     Facet = "ends"
 )
 
-// FacetAsked is a facet to count.
-type FacetAsked struct {
+// FacetRequest is a facet to count.
+type FacetRequest struct {
 	Facet Facet
 	Keep  []string // values to tell in any case
 }

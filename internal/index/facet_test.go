@@ -282,11 +282,11 @@ func (w *world) checkListing(t *rapid.T, v *View, f redoubt.FindingFilter, want 
 			}
 		}
 	})).Draw(t, "facet")
-	q := Question{
+	q := ListQuery{
 		Filter: f, Order: Order(rapid.IntRange(0, 2).Draw(t, "order")), Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: 3,
-		Values: 100, Facets: []FacetAsked{{facet, []string{"kept"}}}, Groups: []Grouping{ByRule, ByProject}, Now: someDay,
+		Values: 100, Facets: []FacetRequest{{facet, []string{"kept"}}}, Groups: []Grouping{ByRule, ByProject}, Now: someDay,
 	}
-	got, err := v.Ask(context.Background(), q)
+	got, err := v.List(context.Background(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +343,7 @@ func (w *world) checkGroups(t *rapid.T, got map[Grouping][]Group, f redoubt.Find
 }
 
 // ordered is the page of a list that a question asks for.
-func ordered(list []redoubt.IndexedFinding, q Question) (ids []int64) {
+func ordered(list []redoubt.IndexedFinding, q ListQuery) (ids []int64) {
 	list = slices.Clone(list)
 	switch q.Order {
 	case Oldest:

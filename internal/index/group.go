@@ -33,7 +33,7 @@ func (s *state) groups(p *partition, b *roaring.Bitmap, by []Grouping) map[Group
 		fields[i], byName[i] = by[i].kind().field, map[string]*Group{}
 	}
 	for severity := redoubt.SeverityLow; len(by) > 0 && severity <= redoubt.SeverityCritical; severity++ {
-		for i, counts := range p.tally(roaring.And(b, p.having(bySeverity, uint32(severity))), fields...) {
+		for i, counts := range p.tally(roaring.And(b, p.readBitmap(bySeverity, uint32(severity))), fields...) {
 			s.group(byName[i], by[i], severity, counts)
 		}
 	}

@@ -19,26 +19,26 @@ type lineage struct {
 	tag       string
 	assignee  string
 	until     int64
-	note      *note // nil when there is nothing to tell
+	note      *lineageJSON // nil when there is nothing to tell
 }
 
-// note is the lineage's part of a finding's JSON. Each ends with a comma.
-type note struct {
+// lineageJSON is the lineage's part of a finding's JSON. Each ends with a comma.
+type lineageJSON struct {
 	common []byte // triage_comment, triage_until, assignee, external_ticket, review_comments
 	code   []byte // click_to_fix_prs, click_to_fix_failures, assistant
 	supply []byte // epss_score
 }
 
-// noNote is the note of a lineage that nobody annotated.
-var noNote = &note{
+// emptyLineageJSON is that of a lineage that nobody annotated.
+var emptyLineageJSON = &lineageJSON{
 	common: []byte(`"triage_comment":null,"external_ticket":null,"review_comments":[],`),
 	code:   []byte(`"click_to_fix_prs":[],"click_to_fix_failures":[],`),
 	supply: []byte(`"epss_score":null,`),
 }
 
-// untouched stands for every lineage that nobody triaged or annotated, which
+// untriagedLineage stands for every lineage that nobody triaged or annotated, which
 // most are.
-var untouched = &lineage{triage: redoubt.TriageUntriaged, band: redoubt.EPSSNone}
+var untriagedLineage = &lineage{triage: redoubt.TriageUntriaged, band: redoubt.EPSSNone}
 
 func newLineage(l *redoubt.Lineage) (*lineage, error) {
 	a := &l.Annotations
@@ -63,13 +63,13 @@ func newLineage(l *redoubt.Lineage) (*lineage, error) {
 		out.prs |= prMerged
 	}
 	var err error
-	if out.note, err = newNote(&l.Triage, a); err == nil && *out == *untouched {
-		return untouched, nil
+	if out.note, err = newLineageJSON(&l.Triage, a); err == nil && *out == *untriagedLineage {
+		return untriagedLineage, nil
 	}
 	return out, err
 }
 
-func newNote(t *redoubt.Triage, a *redoubt.Annotations) (*note, error) {
+func newLineageJSON(t *redoubt.Triage, a *redoubt.Annotations) (*lineageJSON, error) {
 	assistant := a.Assistant
 	if assistant != nil && *assistant == (redoubt.Assistant{}) {
 		assistant = nil
@@ -90,7 +90,7 @@ func newNote(t *redoubt.Triage, a *redoubt.Annotations) (*note, error) {
 	}
 	code := m.take()
 	m.add("epss_score", a.EPSS)
-	return &note{common: common, code: code, supply: m.take()}, m.err
+	return &lineageJSON{common: common, code: code, supply: m.take()}, m.err
 }
 
 // addTriage adds what there is of a decision beyond its state: what the contract

@@ -19,19 +19,19 @@ const (
 	Riskiest // by severity
 )
 
-// Question asks for everything that a page of findings shows, of one state.
-type Question struct {
+// ListQuery asks for everything that a page of findings shows, of one state.
+type ListQuery struct {
 	Filter redoubt.FindingFilter
 	Order  Order
 	Skip   int
 	Size   int
-	Facets []FacetAsked
+	Facets []FacetRequest
 	Values int        // how many values of a facet at most
 	Groups []Grouping // what to group by, each apart
 	Now    time.Time  // from when on FacetEnds counts days
 }
 
-// Listing answers a Question: its numbers agree with each other and with Count.
+// Listing answers a ListQuery: its numbers agree with each other and with Count.
 type Listing struct {
 	Total  int // findings that the filter selects
 	Page   *Page
@@ -39,11 +39,11 @@ type Listing struct {
 	Groups map[Grouping][]Group // as asked
 }
 
-// Ask answers a question about findings. Errors are those of reading bodies.
-func (v *View) Ask(ctx context.Context, q Question) (*Listing, error) {
+// List answers a query about findings. Errors are those of reading bodies.
+func (v *View) List(ctx context.Context, q ListQuery) (*Listing, error) {
 	out := &Listing{Page: &Page{issueType: q.Filter.IssueType}, Facets: map[Facet]FacetCounts{}}
 	v.read(q.Filter.IssueType, func(s *state, p *partition) {
-		a := s.asking(p, &q)
+		a := s.newFacetCounter(p, &q)
 		out.Total = int(a.rows.GetCardinality())
 		out.Page.copy(s, p, p.ordered(a.rows, q.Order, max(q.Skip, 0), q.Size))
 		for _, asked := range q.Facets {
@@ -84,7 +84,7 @@ func (p *partition) riskiest(b *roaring.Bitmap, skip, size int) []uint32 {
 	for severity := redoubt.SeverityCritical; len(out) < size; severity-- {
 		set := rest
 		if severity > 0 {
-			set = roaring.And(rest, p.having(bySeverity, uint32(severity)))
+			set = roaring.And(rest, p.readBitmap(bySeverity, uint32(severity)))
 			rest = roaring.AndNot(rest, set)
 		}
 		out = append(out, descending(set, skip, size-len(out))...)

@@ -61,20 +61,20 @@ var asked = []struct {
 var openOnPrimary = redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Primary: true, Statuses: []redoubt.Status{redoubt.StatusOpen}}
 
 // opened asks for all facets of code.
-func opened(f redoubt.FindingFilter) Question {
-	q := Question{Filter: f, Order: Riskiest, Size: 50, Values: 8}
+func opened(f redoubt.FindingFilter) ListQuery {
+	q := ListQuery{Filter: f, Order: Riskiest, Size: 50, Values: 8}
 	for _, facet := range []Facet{
 		FacetStatus, FacetSeverity, FacetConfidence, FacetProject, FacetProjectTag, FacetRef, FacetRule, FacetCategory,
 		FacetRuleset, FacetMode, FacetReason, FacetVerdict, FacetComponent, FacetPR, FacetProOnly,
 	} {
-		q.Facets = append(q.Facets, FacetAsked{Facet: facet})
+		q.Facets = append(q.Facets, FacetRequest{Facet: facet})
 	}
 	return q
 }
 
-func ask(b *testing.B, v *View, q Question) {
+func ask(b *testing.B, v *View, q ListQuery) {
 	b.Helper()
-	if _, err := v.Ask(context.Background(), q); err != nil {
+	if _, err := v.List(context.Background(), q); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -92,7 +92,7 @@ func overview(b *testing.B, v *View) {
 	v.Trend(every, []time.Time{now.AddDate(0, 0, -1), now})
 	v.FixTimes(every, ends[0])
 	every.Statuses = []redoubt.Status{redoubt.StatusOpen}
-	ask(b, v, Question{Filter: every, Groups: []Grouping{ByRule, ByProject}, Values: 5, Facets: []FacetAsked{{Facet: FacetSeverity}}})
+	ask(b, v, ListQuery{Filter: every, Groups: []Grouping{ByRule, ByProject}, Values: 5, Facets: []FacetRequest{{Facet: FacetSeverity}}})
 }
 
 func limitPage(b *testing.B, v *View) func() {
@@ -102,7 +102,7 @@ func limitPage(b *testing.B, v *View) func() {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := p.WriteTo(&sink{buf: make([]byte, 2*pieceSize)}); err != nil {
+		if _, err := p.WriteTo(&sink{buf: make([]byte, 2*bufferSize)}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -166,7 +166,7 @@ func checkInvariants(t *rapid.T, w *world, x *Index) {
 			}
 			for id, ordinal := range p.where {
 				v := p.rows[ordinal].value(f)
-				if p.rows[ordinal].id != id || v != 0 && !p.having(f, v).Contains(ordinal) {
+				if p.rows[ordinal].id != id || v != 0 && !p.readBitmap(f, v).Contains(ordinal) {
 					t.Fatalf("row %d of finding %d is not in the bitmap of field %d, value %d", ordinal, id, f, v)
 				}
 				if v != 0 {

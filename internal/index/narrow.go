@@ -12,7 +12,7 @@ func (s *state) narrow(p *partition, q *query, f *redoubt.FindingFilter) {
 		q.add(byPrimary, []uint32{1})
 	}
 	if f.Search != "" || len(f.Named) > 0 {
-		q.with = append(q.with, s.found(p, f.Search, f.Named))
+		q.with = append(q.with, s.cachedSearch(p, f.Search, f.Named))
 	}
 	if f.Except != nil {
 		q.without = s.exceptions(p, f.Except)

@@ -22,7 +22,7 @@ type item struct {
 	secret  string // of secrets only: its type
 	project *project
 	rule    *rule
-	note    *note
+	note    *lineageJSON
 	body    []byte // nil when it is not in memory
 }
 
@@ -33,7 +33,7 @@ func (p *Page) copy(s *state, from *partition, ordinals []uint32) {
 		it := &p.items[i]
 		it.row = from.rows[ordinal]
 		r := &it.row
-		it.ref, it.project, it.rule, it.note = s.refs.wire[r.ref], s.projects.entries[r.project], s.rules.entries[r.rule], noNote
+		it.ref, it.project, it.rule, it.note = s.refs.wire[r.ref], s.projects.entries[r.project], s.rules.entries[r.rule], emptyLineageJSON
 		if r.annotated {
 			it.note = s.lineages.entries[r.lineage].note
 		}
@@ -74,13 +74,13 @@ func (p *Page) Len() int { return len(p.items) }
 // known to be exploited, which the contract's shape does not say.
 func (p *Page) Exploited(i int) bool { return p.items[i].row.exploited == flagYes }
 
-// pieceSize is how many bytes are gathered before they are written: they stay
+// bufferSize is how many bytes are gathered before they are written: they stay
 // in the processor's cache meanwhile.
-const pieceSize = 512 << 10
+const bufferSize = 512 << 10
 
-// pieces holds buffers of pieceSize with room for the finding that goes over it.
-var pieces = sync.Pool{New: func() any {
-	b := make([]byte, 0, pieceSize+64<<10)
+// buffers holds buffers of bufferSize with room for the finding that goes over it.
+var buffers = sync.Pool{New: func() any {
+	b := make([]byte, 0, bufferSize+64<<10)
 	return &b
 }}
 
@@ -88,12 +88,12 @@ var pieces = sync.Pool{New: func() any {
 // in pieces of about half a megabyte. It holds no lock, and allocates nothing
 // for a finding.
 func (p *Page) WriteTo(w io.Writer) (written int64, err error) {
-	pooled := pieces.Get().(*[]byte)
+	pooled := buffers.Get().(*[]byte)
 	buf := append(*pooled, '[')
 	defer func() {
-		if cap(buf) <= 2*pieceSize { // a huge finding does not stay in memory
+		if cap(buf) <= 2*bufferSize { // a huge finding does not stay in memory
 			*pooled = buf[:0]
-			pieces.Put(pooled)
+			buffers.Put(pooled)
 		}
 	}()
 	var e encoder
@@ -102,7 +102,7 @@ func (p *Page) WriteTo(w io.Writer) (written int64, err error) {
 			buf = append(buf, ',')
 		}
 		buf = e.finding(buf, p.issueType, &p.items[i])
-		if len(buf) >= pieceSize {
+		if len(buf) >= bufferSize {
 			n, err := w.Write(buf)
 			if written += int64(n); err != nil {
 				return written, err

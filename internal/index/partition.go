@@ -21,25 +21,25 @@ type partition struct {
 	bodies    *arena
 
 	touched map[uint32]bool // lineages whose representatives are to be elected
-	late    late
+	late    lateRows
 	empty   bool // nothing was built yet: every row is late
 }
 
 func newPartition(t redoubt.IssueType, bodies *arena) *partition {
 	return &partition{
 		issueType: t, where: map[uint32]uint32{}, listed: roaring.New(), bodies: bodies,
-		touched: map[uint32]bool{}, late: late{where: map[uint32]int{}}, empty: true,
+		touched: map[uint32]bool{}, late: lateRows{where: map[uint32]int{}}, empty: true,
 	}
 }
 
-// late holds the rows that belong before the last one, until a rebuild sorts
+// lateRows holds the rows that belong before the last one, until a rebuild sorts
 // them in. Meanwhile lists show the row that one of them replaces.
-type late struct {
+type lateRows struct {
 	rows  []row
 	where map[uint32]int // finding id to position
 }
 
-func (l *late) put(r *row) {
+func (l *lateRows) put(r *row) {
 	i, ok := l.where[r.id]
 	if !ok {
 		i = len(l.rows)
@@ -50,7 +50,7 @@ func (l *late) put(r *row) {
 }
 
 // remove leaves a hole, a row without an id.
-func (l *late) remove(id uint32) {
+func (l *lateRows) remove(id uint32) {
 	if i, ok := l.where[id]; ok {
 		l.rows[i] = row{}
 		delete(l.where, id)
@@ -72,7 +72,7 @@ func (p *partition) put(r *row, body []byte) {
 		p.late.put(r)
 	default:
 		if exists {
-			p.kill(ordinal)
+			p.markDead(ordinal)
 		}
 		p.append(r)
 	}
@@ -169,19 +169,19 @@ func (p *partition) bitmap(f field, v uint32) *roaring.Bitmap {
 	return b
 }
 
-// nobody is the bitmap of a value that no row has. It is never changed.
-var nobody = roaring.New()
+// emptyBitmap is the bitmap of a value that no row has. It is never changed.
+var emptyBitmap = roaring.New()
 
-// having returns the bitmap of a value to be read only.
-func (p *partition) having(f field, v uint32) *roaring.Bitmap {
+// readBitmap returns the bitmap of a value to be read only.
+func (p *partition) readBitmap(f field, v uint32) *roaring.Bitmap {
 	if int(v) < len(p.values[f]) && p.values[f][v] != nil {
 		return p.values[f][v]
 	}
-	return nobody
+	return emptyBitmap
 }
 
-// kill takes a row out of everything. Its order stays, for binary searches.
-func (p *partition) kill(ordinal uint32) {
+// markDead takes a row out of everything. Its order stays, for binary searches.
+func (p *partition) markDead(ordinal uint32) {
 	r := &p.rows[ordinal]
 	p.unlink(ordinal, r.lineage)
 	for f := range fields {
@@ -200,7 +200,7 @@ func (p *partition) remove(id uint32) {
 	}
 	p.late.remove(id)
 	if ordinal, ok := p.where[id]; ok {
-		p.kill(ordinal)
+		p.markDead(ordinal)
 	}
 }
 
@@ -208,7 +208,7 @@ func (p *partition) remove(id uint32) {
 // another project by now stays.
 func (p *partition) removeProject(project uint32) {
 	var ids []uint32
-	for ordinal := range roaring.Values(p.having(byProject, project)) {
+	for ordinal := range roaring.Values(p.readBitmap(byProject, project)) {
 		if id := p.rows[ordinal].id; p.get(id).project == project {
 			ids = append(ids, id)
 		}

@@ -47,12 +47,12 @@ func (s *state) gatherAudiences() {
 			s.projects.entries[n] = &changed
 		}
 	}
-	s.sourceAll()
+	s.updateAllStances()
 }
 
-func (s *state) sourceAll() {
+func (s *state) updateAllStances() {
 	for name := range s.rulesByName {
-		s.source(name)
+		s.updateStances(name)
 	}
 }
 
@@ -73,10 +73,10 @@ func (s *state) removePolicies(ids []int64) {
 	s.gatherAudiences()
 }
 
-// source finds what policies say of a rule: the strictest that has it and is
+// updateStances finds what policies say of a rule: the strictest that has it and is
 // for the project (semantics §4, §10). Where none is, as once a rule is removed,
 // the default policy of its product speaks, and monitors.
-func (s *state) source(name string) {
+func (s *state) updateStances(name string) {
 	for _, n := range s.rulesByName[name] {
 		changed := *s.rules.entries[n]
 		changed.stances = make([]stance, len(s.audiences))

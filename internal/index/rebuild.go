@@ -23,7 +23,7 @@ func (p *partition) needsCompaction() bool {
 func (p *partition) rebuild(s *state) *partition {
 	q := newPartition(p.issueType, p.bodies)
 	q.empty = false
-	q.rows = p.survivors(s)
+	q.rows = p.liveRows(s)
 	if p.bodies.wasteful() {
 		q.bodies = &arena{budget: p.bodies.budget}
 		for i := range q.rows {
@@ -49,8 +49,8 @@ func (p *partition) rebuild(s *state) *partition {
 	return q
 }
 
-// survivors returns the rows that live, the late ones among them, in order.
-func (p *partition) survivors(s *state) []row {
+// liveRows returns the rows that live, the late ones among them, in order.
+func (p *partition) liveRows(s *state) []row {
 	rows := slices.DeleteFunc(p.late.rows, func(r row) bool { return r.id == 0 })
 	for i := range rows {
 		l := s.lineages.entries[rows[i].lineage]

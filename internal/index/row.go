@@ -96,9 +96,9 @@ const (
 	byRepresentative
 	byRepresentativeRef
 	byPrimary
-	byUntil // when the decision ends
-	byEnded // the day on which it ceased to be open: see endedOn
-	fields  // how many
+	byUntil     // when the decision ends
+	byClosedDay // the day on which it ceased to be open: see closedDay
+	fields      // how many
 )
 
 const (
@@ -125,8 +125,8 @@ func (r *row) value(f field) uint32 {
 		return r.assignee
 	case byUntil:
 		return r.until
-	case byEnded:
-		return r.endedOn()
+	case byClosedDay:
+		return r.closedDay()
 	}
 	return uint32(r.small(f))
 }

@@ -38,14 +38,14 @@ func (s *state) nameRow(r *row, f *redoubt.IndexedFinding) {
 	}
 }
 
-// searches remembers what searches found. It is safe for concurrent use.
-type searches struct {
+// searchCache remembers what searches found. It is safe for concurrent use.
+type searchCache struct {
 	mu    sync.Mutex
-	known map[searched]*roaring.Bitmap
+	known map[searchKey]*roaring.Bitmap
 }
 
-// searched is a search of a partition.
-type searched struct {
+// searchKey is a search of a partition.
+type searchKey struct {
 	p           *partition
 	text, named string
 }
@@ -53,31 +53,31 @@ type searched struct {
 // maxSearches is how many searches are remembered; then all are forgotten.
 const maxSearches = 32
 
-func (r *searches) get(key searched) *roaring.Bitmap {
+func (r *searchCache) get(key searchKey) *roaring.Bitmap {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.known[key]
 }
 
-func (r *searches) put(key searched, b *roaring.Bitmap) {
+func (r *searchCache) put(key searchKey, b *roaring.Bitmap) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known == nil || len(r.known) >= maxSearches {
-		r.known = map[searched]*roaring.Bitmap{}
+		r.known = map[searchKey]*roaring.Bitmap{}
 	}
 	r.known[key] = b
 }
 
-func (r *searches) forget() {
+func (r *searchCache) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known = nil
 }
 
-// found returns the rows that a search selects (redoubt.FindingFilter), to be
+// cachedSearch returns the rows that a search selects (redoubt.FindingFilter), to be
 // read only.
-func (s *state) found(p *partition, text string, named []string) *roaring.Bitmap {
-	key := searched{p, strings.ToLower(text), strings.ToLower(strings.Join(named, "\n"))}
+func (s *state) cachedSearch(p *partition, text string, named []string) *roaring.Bitmap {
+	key := searchKey{p, strings.ToLower(text), strings.ToLower(strings.Join(named, "\n"))}
 	b := s.searches.get(key)
 	if b == nil {
 		b = s.search(p, key.text, strings.Split(key.named, "\n"))
@@ -88,38 +88,38 @@ func (s *state) found(p *partition, text string, named []string) *roaring.Bitmap
 
 func (s *state) search(p *partition, text string, named []string) *roaring.Bitmap {
 	if text == "" {
-		var vulns numbers
+		var vulns numberSet
 		for _, n := range s.vulns.find(named) {
 			vulns.add(n)
 		}
-		return p.passing(func(r *row) bool { return vulns.has(r.vuln) })
+		return p.rowsWhere(func(r *row) bool { return vulns.has(r.vuln) })
 	}
 	has := func(in string) bool { return strings.Contains(strings.ToLower(in), text) }
 	var sets []*roaring.Bitmap
 	for n, project := range s.projects.entries {
 		if project != nil && strings.Contains(project.folded, text) {
-			sets = append(sets, p.having(byProject, uint32(n)))
+			sets = append(sets, p.readBitmap(byProject, uint32(n)))
 		}
 	}
 	for n, rule := range s.rules.entries {
 		if rule != nil && (has(rule.name) || strings.Contains(rule.said, text)) {
-			sets = append(sets, p.having(byRule, uint32(n)))
+			sets = append(sets, p.readBitmap(byRule, uint32(n)))
 		}
 	}
 	for n, name := range s.packages.texts {
 		if has(name) {
-			sets = append(sets, p.having(byPackage, uint32(n)))
+			sets = append(sets, p.readBitmap(byPackage, uint32(n)))
 		}
 	}
 	paths, says, vulns := s.paths.containing(text), s.says.containing(text), s.vulns.containing(text)
 	for _, n := range s.vulns.find(named) {
 		vulns.add(n)
 	}
-	return roaring.FastOr(append(sets, p.passing(func(r *row) bool { return paths.has(r.path) || vulns.has(r.vuln) || says.has(r.says) }))...)
+	return roaring.FastOr(append(sets, p.rowsWhere(func(r *row) bool { return paths.has(r.path) || vulns.has(r.vuln) || says.has(r.says) }))...)
 }
 
-// passing returns the rows that pass a test.
-func (p *partition) passing(test func(*row) bool) *roaring.Bitmap {
+// rowsWhere returns the rows that pass a test.
+func (p *partition) rowsWhere(test func(*row) bool) *roaring.Bitmap {
 	var ordinals []uint32
 	for i := range p.rows {
 		if test(&p.rows[i]) {
@@ -129,12 +129,12 @@ func (p *partition) passing(test func(*row) bool) *roaring.Bitmap {
 	return roaring.And(roaring.BitmapOf(ordinals...), p.listed)
 }
 
-// numbers is a set of numbers of a dictionary.
-type numbers []uint64
+// numberSet is a set of numbers of a dictionary.
+type numberSet []uint64
 
-func (n numbers) has(v uint32) bool { return int(v/64) < len(n) && n[v/64]>>(v%64)&1 == 1 }
+func (n numberSet) has(v uint32) bool { return int(v/64) < len(n) && n[v/64]>>(v%64)&1 == 1 }
 
-func (n *numbers) add(v uint32) {
+func (n *numberSet) add(v uint32) {
 	for int(v/64) >= len(*n) {
 		*n = append(*n, 0)
 	}
@@ -142,7 +142,7 @@ func (n *numbers) add(v uint32) {
 }
 
 // containing returns the words that hold a text; the empty word is none of them.
-func (w *interner) containing(text string) (out numbers) {
+func (w *interner) containing(text string) (out numberSet) {
 	for n, word := range w.texts {
 		if n > 0 && strings.Contains(word, text) {
 			out.add(uint32(n))

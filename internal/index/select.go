@@ -40,9 +40,9 @@ func (p *partition) allOf(sets []*roaring.Bitmap) *roaring.Bitmap {
 func (p *partition) union(c clause) *roaring.Bitmap {
 	switch len(c.values) {
 	case 0:
-		return nobody
+		return emptyBitmap
 	case 1:
-		return p.having(c.field, c.values[0])
+		return p.readBitmap(c.field, c.values[0])
 	}
 	if known := len(p.values[c.field]); (c.field == byProject || c.field == byRule) && len(c.values) > known/2 {
 		return roaring.AndNot(p.listed, roaring.FastOr(p.bitmaps(c.field, others(c.values, known))...))
@@ -53,7 +53,7 @@ func (p *partition) union(c clause) *roaring.Bitmap {
 func (p *partition) bitmaps(f field, values []uint32) []*roaring.Bitmap {
 	out := make([]*roaring.Bitmap, len(values))
 	for i, v := range values {
-		out[i] = p.having(f, v)
+		out[i] = p.readBitmap(f, v)
 	}
 	return out
 }

@@ -36,7 +36,7 @@ type state struct {
 
 	parts [redoubt.Secrets]*partition // by issue type - 1
 
-	searches searches
+	searches searchCache
 }
 
 // newState returns an empty state that waits for its first rows: they become
@@ -98,13 +98,13 @@ func (s *state) putProject(id int64, p *project) {
 	p.primaryRef = s.refs.number(p.primary)
 	var fresh bool
 	if p.audience, fresh = s.audienceOf(p); fresh {
-		s.sourceAll()
+		s.updateAllStances()
 	}
 	n, old := s.projects.put(id, p)
 	delete(s.departed, id)
 	if old != nil && old.primaryRef != p.primaryRef {
 		for _, part := range s.parts {
-			part.recall(n)
+			part.reelectProject(n)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func (s *state) putRules(e *encoded) {
 		return
 	}
 	for name := range touched {
-		s.source(name)
+		s.updateStances(name)
 	}
 }
 

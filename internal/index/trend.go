@@ -38,9 +38,9 @@ func (v *View) Trend(f redoubt.FindingFilter, ends []time.Time) []TrendPoint {
 		for i, t := range ends { // rows stand in the order of their beginnings
 			began[i] = below(b, p.lowerBound(t.Truncate(time.Microsecond).Add(time.Microsecond)))
 		}
-		byScan := p.having(byStatus, uint32(redoubt.StatusFixed))
-		fixed = p.endings(roaring.And(b, byScan), at)
-		decided = p.endings(roaring.AndNot(roaring.AndNot(b, byScan), p.having(byStatus, uint32(redoubt.StatusOpen))), at)
+		byScan := p.readBitmap(byStatus, uint32(redoubt.StatusFixed))
+		fixed = p.countClosures(roaring.And(b, byScan), at)
+		decided = p.countClosures(roaring.AndNot(roaring.AndNot(b, byScan), p.readBitmap(byStatus, uint32(redoubt.StatusOpen))), at)
 	})
 	closed := fixed[0] + decided[0]
 	for i := range out {
@@ -68,7 +68,7 @@ func (v *View) FixTimes(f redoubt.FindingFilter, since time.Time) []FixTime {
 	hours := make([][]int, redoubt.SeverityCritical+1) // how many took so many, by severity
 	v.read(f.IssueType, func(s *state, p *partition) {
 		from := since.UnixMicro()
-		for batch := range batches(roaring.And(s.selected(p, &f), p.endedFrom(dayOf(from)))) { // a finding ends when it is fixed, or later
+		for batch := range batches(roaring.And(s.selected(p, &f), p.closedSince(dayOf(from)))) { // a finding ends when it is fixed, or later
 			for _, ordinal := range batch {
 				r := &p.rows[ordinal]
 				if r.stateAt < from || r.severity == 0 {

@@ -56,22 +56,22 @@ func (e *encoder) finding(b []byte, t redoubt.IssueType, it *item) []byte {
 	return append(b, `""}}`...)
 }
 
-// wording holds the member of an enumeration, comma included, for each value.
-type wording []string
+// memberTexts holds the member of an enumeration, comma included, for each value.
+type memberTexts []string
 
-func (w wording) of(v uint8) string {
+func (w memberTexts) of(v uint8) string {
 	if int(v) < len(w) {
 		return w[v]
 	}
 	return w[0]
 }
 
-// wordings spells a member out for the values 0 to last.
-func wordings[T interface {
+// newMemberTexts spells a member out for the values 0 to last.
+func newMemberTexts[T interface {
 	~uint8
 	String() string
-}](member string, last T) wording {
-	out := make(wording, last+1)
+}](member string, last T) memberTexts {
+	out := make(memberTexts, last+1)
 	for v := range out {
 		out[v] = `"` + member + `":"` + T(v).String() + `",`
 	}
@@ -79,19 +79,19 @@ func wordings[T interface {
 }
 
 // orNull makes the member null where there is no value.
-func (w wording) orNull(member string) wording {
+func (w memberTexts) orNull(member string) memberTexts {
 	w[0] = `"` + member + `":null,`
 	return w
 }
 
 var (
-	confidences    = wordings("confidence", redoubt.ConfidenceHigh)
-	severities     = wordings("severity", redoubt.SeverityCritical)
-	states         = wordings("state", redoubt.StateRemoved)
-	statuses       = wordings("status", redoubt.StatusFixing)
-	triageStates   = wordings("triage_state", redoubt.TriageReopened)
-	triageReasons  = wordings("triage_reason", redoubt.NoTriageReason).orNull("triage_reason")
-	reachabilities = wordings("reachability", redoubt.ReachabilityUnknown)
-	validations    = wordings("validation_state", redoubt.ValidationError)
-	historical     = wording{flagNo: `"historical":false,`, flagYes: `"historical":true,`}
+	confidences    = newMemberTexts("confidence", redoubt.ConfidenceHigh)
+	severities     = newMemberTexts("severity", redoubt.SeverityCritical)
+	states         = newMemberTexts("state", redoubt.StateRemoved)
+	statuses       = newMemberTexts("status", redoubt.StatusFixing)
+	triageStates   = newMemberTexts("triage_state", redoubt.TriageReopened)
+	triageReasons  = newMemberTexts("triage_reason", redoubt.NoTriageReason).orNull("triage_reason")
+	reachabilities = newMemberTexts("reachability", redoubt.ReachabilityUnknown)
+	validations    = newMemberTexts("validation_state", redoubt.ValidationError)
+	historical     = memberTexts{flagNo: `"historical":false,`, flagYes: `"historical":true,`}
 )

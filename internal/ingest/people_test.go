@@ -92,7 +92,7 @@ func (r *realm) triage() {
 // tidy is what the housekeeping does about decisions that are over.
 func (r *realm) tidy() {
 	err := r.update(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.EndDecisions(ctx)
+		_, err := tx.ExpireDecisions(ctx)
 		return err
 	})
 	if err != nil {

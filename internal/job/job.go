@@ -56,33 +56,33 @@ type Options struct {
 
 // Runner takes jobs from the store and has them done.
 type Runner struct {
-	store Store
-	work  map[string]Work
-	kinds []string
-	o     Options
-	wake  chan struct{}
+	store   Store
+	work    map[string]Work
+	kinds   []string
+	options Options
+	wake    chan struct{}
 }
 
 // New makes a runner for the given kinds of work.
 func New(store Store, work map[string]Work, o Options) *Runner {
-	r := &Runner{store: store, work: work, o: o, wake: make(chan struct{}, 1)}
+	r := &Runner{store: store, work: work, options: o, wake: make(chan struct{}, 1)}
 	for kind := range work {
 		r.kinds = append(r.kinds, kind)
 	}
-	if r.o.Workers == 0 {
-		r.o.Workers = 2
+	if r.options.Workers == 0 {
+		r.options.Workers = 2
 	}
-	if r.o.Lease == 0 {
-		r.o.Lease = time.Minute
+	if r.options.Lease == 0 {
+		r.options.Lease = time.Minute
 	}
-	if r.o.Poll == 0 {
-		r.o.Poll = time.Second
+	if r.options.Poll == 0 {
+		r.options.Poll = time.Second
 	}
-	if r.o.Attempts == 0 {
-		r.o.Attempts = 5
+	if r.options.Attempts == 0 {
+		r.options.Attempts = 5
 	}
-	if r.o.Logger == nil {
-		r.o.Logger = slog.New(slog.DiscardHandler)
+	if r.options.Logger == nil {
+		r.options.Logger = slog.New(slog.DiscardHandler)
 	}
 	return r
 }
@@ -99,22 +99,22 @@ func (r *Runner) Wake() {
 // go; what they did not finish is claimed again later.
 func (r *Runner) Run(ctx context.Context) {
 	var workers sync.WaitGroup
-	for range r.o.Workers {
+	for range r.options.Workers {
 		workers.Go(func() { r.worker(ctx) })
 	}
 	workers.Wait()
 }
 
 func (r *Runner) worker(ctx context.Context) {
-	tick := time.NewTicker(r.o.Poll)
+	tick := time.NewTicker(r.options.Poll)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		j, err := r.store.ClaimJob(ctx, r.kinds, r.o.Lease)
+		j, err := r.store.ClaimJob(ctx, r.kinds, r.options.Lease)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			r.o.Logger.Error("cannot claim a job", "error", err)
+			r.options.Logger.Error("cannot claim a job", "error", err)
 		case j != nil:
-			r.do(ctx, *j)
+			r.process(ctx, *j)
 			continue
 		}
 		select {
@@ -125,13 +125,13 @@ func (r *Runner) worker(ctx context.Context) {
 	}
 }
 
-// do has one job done and stores how it ended. Losing the lease cancels the
+// process has one job done and stores how it ended. Losing the lease cancels the
 // work: another worker has it by then.
-func (r *Runner) do(ctx context.Context, j redoubt.Job) {
-	log := r.o.Logger.With("job", j.ID, "kind", j.Kind, "deployment", j.DeploymentID, "attempt", j.Attempt)
+func (r *Runner) process(ctx context.Context, j redoubt.Job) {
+	log := r.options.Logger.With("job", j.ID, "kind", j.Kind, "deployment", j.DeploymentID, "attempt", j.Attempt)
 	held, release := context.WithCancel(ctx)
 	defer release()
-	go r.hold(held, release, j)
+	go r.renewLease(held, release, j)
 
 	result, media, err := r.attempt(held, j)
 	var permanent PermanentError
@@ -143,7 +143,7 @@ func (r *Runner) do(ctx context.Context, j redoubt.Job) {
 	case errors.As(err, &permanent):
 		log.Warn("job failed", "error", err)
 		err = r.store.FailJob(ctx, j, permanent.Reason)
-	case j.Attempt >= r.o.Attempts:
+	case j.Attempt >= r.options.Attempts:
 		log.Error("job failed, no further attempt", "error", err)
 		err = r.store.FailJob(ctx, j, fmt.Sprintf("failed %d times; the server's log has the cause under job %d", j.Attempt, j.ID))
 	default:
@@ -169,9 +169,9 @@ func (r *Runner) attempt(ctx context.Context, j redoubt.Job) (result []byte, med
 	return r.work[j.Kind](ctx, j)
 }
 
-// hold renews the lease until the work is over.
-func (r *Runner) hold(ctx context.Context, lost context.CancelFunc, j redoubt.Job) {
-	tick := time.NewTicker(r.o.Lease / 3)
+// renewLease renews the lease until the work is over.
+func (r *Runner) renewLease(ctx context.Context, lost context.CancelFunc, j redoubt.Job) {
+	tick := time.NewTicker(r.options.Lease / 3)
 	defer tick.Stop()
 	for {
 		select {
@@ -179,7 +179,7 @@ func (r *Runner) hold(ctx context.Context, lost context.CancelFunc, j redoubt.Jo
 			return
 		case <-tick.C:
 		}
-		if err := r.store.RenewJob(ctx, j, r.o.Lease); errors.Is(err, redoubt.ErrConflict) {
+		if err := r.store.RenewJob(ctx, j, r.options.Lease); errors.Is(err, redoubt.ErrConflict) {
 			lost()
 			return
 		}

@@ -107,11 +107,11 @@ func cdxSupplier(s redoubt.SBOMSupplier) *cdx.OrganizationalEntity {
 	if s == (redoubt.SBOMSupplier{}) {
 		return nil
 	}
-	entity := &cdx.OrganizationalEntity{Name: line(s.Name)}
+	entity := &cdx.OrganizationalEntity{Name: singleLine(s.Name)}
 	if u := webAddress(s.URL); u != "" {
 		entity.URL = &[]string{u}
 	}
-	contact := cdx.OrganizationalContact{Name: line(s.Contact.Name), Email: s.Contact.Email, Phone: line(s.Contact.Phone)}
+	contact := cdx.OrganizationalContact{Name: singleLine(s.Contact.Name), Email: s.Contact.Email, Phone: singleLine(s.Contact.Phone)}
 	if contact != (cdx.OrganizationalContact{}) {
 		entity.Contact = &[]cdx.OrganizationalContact{contact}
 	}

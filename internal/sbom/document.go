@@ -64,7 +64,7 @@ type scope struct {
 func build(c Content, deployment bool) document {
 	b := builder{components: map[string]*component{}, vulnerabilities: map[string]*vulnerability{}, deployment: deployment}
 	projects := slices.SortedFunc(slices.Values(c.Projects), func(a, b Project) int { return cmp.Compare(a.Name, b.Name) })
-	doc := document{root: part{ref: rootRef, name: orUnnamed(line(c.Deployment))}}
+	doc := document{root: part{ref: rootRef, name: orUnnamed(singleLine(c.Deployment))}}
 	for _, p := range projects {
 		part := b.project(p)
 		if !deployment {
@@ -89,7 +89,7 @@ func orUnnamed(name string) string {
 // project gathers a project's dependencies first, so that its findings see
 // them all.
 func (b *builder) project(p Project) part {
-	at := scope{ref: rootRef, name: orUnnamed(line(p.Name)), uses: map[string]bool{}, held: map[string][]string{}}
+	at := scope{ref: rootRef, name: orUnnamed(singleLine(p.Name)), uses: map[string]bool{}, held: map[string][]string{}}
 	if b.deployment {
 		at.ref = "project:" + at.name
 	}
@@ -100,7 +100,7 @@ func (b *builder) project(p Project) part {
 	for _, v := range p.Vulnerabilities {
 		b.vulnerability(at, v)
 	}
-	branch := line(strings.TrimPrefix(p.Ref, "refs/heads/"))
+	branch := singleLine(strings.TrimPrefix(p.Ref, "refs/heads/"))
 	return part{
 		ref: at.ref, name: at.name, branch: branch, url: webAddress(p.URL),
 		version: versionText(cmp.Or(p.Commit, branch)), uses: slices.Sorted(maps.Keys(at.uses)),
@@ -109,23 +109,23 @@ func (b *builder) project(p Project) part {
 
 // dependency adds a package version, or another place of a known one.
 func (b *builder) dependency(at scope, d redoubt.Dependency) (ref string) {
-	name, version := line(d.Name), line(d.Version)
+	name, version := singleLine(d.Name), singleLine(d.Version)
 	purl := cmp.Or(readPURL(d.PURL), makePURL(d.Ecosystem, name, version))
-	ref = cmp.Or(purl, "component:"+line(d.Ecosystem)+"/"+name+"@"+version)
+	ref = cmp.Or(purl, "component:"+singleLine(d.Ecosystem)+"/"+name+"@"+version)
 	c := b.components[ref]
 	if c == nil {
 		c = &component{ref: ref, purl: purl, direct: redoubt.TransitivityUnknown}
 		b.components[ref] = c
 	}
 	at.uses[ref] = true
-	c.call(d.Ecosystem, name, versionText(version))
-	c.found(d, b.place(at, d.Lockfile))
+	c.addName(d.Ecosystem, name, versionText(version))
+	c.addOccurrence(d, b.place(at, d.Lockfile))
 	return ref
 }
 
-// call names the component. Where one package URL came under several names,
+// addName names the component. Where one package URL came under several names,
 // the first in order stands, whatever came first.
-func (c *component) call(ecosystem, name, version string) {
+func (c *component) addName(ecosystem, name, version string) {
 	t := typeOf(ecosystem)
 	group := ""
 	if t.group {
@@ -138,8 +138,8 @@ func (c *component) call(ecosystem, name, version string) {
 	}
 }
 
-// found adds what one place tells.
-func (c *component) found(d redoubt.Dependency, place string) {
+// addOccurrence adds what one place tells.
+func (c *component) addOccurrence(d redoubt.Dependency, place string) {
 	for _, text := range d.Licenses {
 		if l, ok := readLicense(text); ok {
 			c.licenses = append(c.licenses, l)
@@ -153,7 +153,7 @@ func (c *component) found(d redoubt.Dependency, place string) {
 	if d.Transitivity != 0 {
 		c.direct = min(c.direct, d.Transitivity)
 	}
-	if e := line(d.Ecosystem); e != "" {
+	if e := singleLine(d.Ecosystem); e != "" {
 		c.ecosystem = append(c.ecosystem, e)
 	}
 	if place != "" {
@@ -163,7 +163,7 @@ func (c *component) found(d redoubt.Dependency, place string) {
 
 // place is a lockfile's path, which among several projects begins with its own.
 func (b *builder) place(at scope, lockfile string) string {
-	lockfile = line(lockfile)
+	lockfile = singleLine(lockfile)
 	if lockfile == "" || !b.deployment {
 		return lockfile
 	}

@@ -42,7 +42,7 @@ type license struct {
 // readLicense sorts a text into what the formats tell apart. Texts that say
 // that nobody knows are none.
 func readLicense(s string) (license, bool) {
-	s = line(s)
+	s = singleLine(s)
 	switch strings.ToUpper(s) {
 	case "", "NOASSERTION", "NONE", "UNKNOWN":
 		return license{}, false

@@ -55,7 +55,7 @@ type openVEXComponent struct {
 func writeOpenVEX(w io.Writer, r redoubt.SBOMRequest, c Content) (mediaType string, err error) {
 	doc := openVEX{
 		Context: "https://openvex.dev/ns/v0.2.0", ID: openVEXID(r, c),
-		Author:    cmp.Or(line(r.Supplier.Name), orUnnamed(line(c.Deployment))),
+		Author:    cmp.Or(singleLine(r.Supplier.Name), orUnnamed(singleLine(c.Deployment))),
 		Timestamp: c.Created.UTC().Format(time.RFC3339), Version: max(1, c.Created.Unix()),
 		Tooling: strings.TrimSpace("Redoubt " + versionText(c.Tool)),
 	}
@@ -76,12 +76,12 @@ func writeOpenVEX(w io.Writer, r redoubt.SBOMRequest, c Content) (mediaType stri
 // openVEXID names the document by what it is about, so that a later one, whose
 // version is its time, takes its place.
 func openVEXID(r redoubt.SBOMRequest, c Content) string {
-	parts := []string{"urn:redoubt:vex", url.PathEscape(orUnnamed(line(c.Deployment)))}
+	parts := []string{"urn:redoubt:vex", url.PathEscape(orUnnamed(singleLine(c.Deployment)))}
 	if r.ProjectID != 0 {
-		parts = append(parts, url.PathEscape(orUnnamed(line(c.Projects[0].Name))))
+		parts = append(parts, url.PathEscape(orUnnamed(singleLine(c.Projects[0].Name))))
 	}
 	if r.Ref != "" {
-		parts = append(parts, url.PathEscape(line(r.Ref)))
+		parts = append(parts, url.PathEscape(singleLine(r.Ref)))
 	}
 	return strings.Join(parts, ":")
 }
@@ -93,17 +93,17 @@ func openVEXStatements(p Project) (list []openVEXStatement) {
 	found := map[subject]*vulnerability{}
 	packages, decided := map[subject]map[string]bool{}, map[subject]time.Time{}
 	for _, f := range p.Vulnerabilities {
-		verdict, name := verdictOf(f), line(f.Package)
+		verdict, name := verdictOf(f), singleLine(f.Package)
 		if verdict.said.Status == 0 || name == "" {
 			continue
 		}
-		key := subject{orUnnamed(line(f.ID)), verdict.label()}
+		key := subject{orUnnamed(singleLine(f.ID)), verdict.label()}
 		if found[key] == nil {
 			found[key], packages[key] = &vulnerability{id: key.id, verdict: verdict, fixes: map[string][]string{}}, map[string]bool{}
 			found[key].sourceName, found[key].sourceURL = sourceOf(key.id)
 		}
 		found[key].add(f)
-		packages[key][makePURL(f.Ecosystem, name, line(f.Version))] = true
+		packages[key][makePURL(f.Ecosystem, name, singleLine(f.Version))] = true
 		if f.DecidedAt.After(decided[key]) {
 			decided[key] = f.DecidedAt
 		}
@@ -201,7 +201,7 @@ func productURL(p Project) string {
 			kind = packageurl.TypeBitbucket
 		}
 	}
-	name := orUnnamed(line(p.Name))
+	name := orUnnamed(singleLine(p.Name))
 	namespace := ""
 	if i := strings.LastIndex(name, "/"); i > 0 && i < len(name)-1 {
 		namespace, name = name[:i], name[i+1:]
@@ -209,6 +209,6 @@ func productURL(p Project) string {
 	if purl, ok := canonicalPURL(packageurl.PackageURL{Type: kind, Namespace: namespace, Name: name}); ok {
 		return purl
 	}
-	purl, _ := canonicalPURL(packageurl.PackageURL{Type: packageurl.TypeGeneric, Name: orUnnamed(line(p.Name))})
+	purl, _ := canonicalPURL(packageurl.PackageURL{Type: packageurl.TypeGeneric, Name: orUnnamed(singleLine(p.Name))})
 	return purl
 }

@@ -48,7 +48,7 @@ var purlTypes = map[string]purlType{
 // colon, as in Debian:12, does not matter.
 func typeOf(ecosystem string) purlType {
 	name, _, _ := strings.Cut(ecosystem, ":")
-	name = strings.ToLower(line(name))
+	name = strings.ToLower(singleLine(name))
 	if t, known := purlTypes[name]; known {
 		return t
 	}
@@ -90,7 +90,7 @@ func makePURL(ecosystem, name, version string) string {
 // readPURL returns the canonical form of a package URL that others wrote, or
 // nothing when it is none.
 func readPURL(s string) string {
-	p, err := packageurl.FromString(line(s))
+	p, err := packageurl.FromString(singleLine(s))
 	if err != nil {
 		return ""
 	}

@@ -80,13 +80,13 @@ func checkFormat(r redoubt.SBOMRequest, fault func(location, message string, val
 // isEmail takes a bare address, in the plain form that schemas know.
 func isEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
-	return err == nil && a.Name == "" && a.Address == s && line(s) == s && !strings.ContainsAny(s, "\" <>")
+	return err == nil && a.Name == "" && a.Address == s && singleLine(s) == s && !strings.ContainsAny(s, "\" <>")
 }
 
 // webAddress returns the canonical form of an absolute http or https URL, or
 // nothing for any other text.
 func webAddress(s string) string {
-	u, err := url.Parse(line(s))
+	u, err := url.Parse(singleLine(s))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !plainHost(u.Host) {
 		return ""
 	}

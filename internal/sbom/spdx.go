@@ -78,9 +78,9 @@ func spdxCreation(c Content) *v2_3.CreationInfo {
 
 // spdxSupplier names the organisation, or else the person to be reached.
 func spdxSupplier(s redoubt.SBOMSupplier) *common.Supplier {
-	kind, name := "Organization", line(s.Name)
+	kind, name := "Organization", singleLine(s.Name)
 	if name == "" {
-		kind, name = "Person", line(s.Contact.Name)
+		kind, name = "Person", singleLine(s.Contact.Name)
 	}
 	if name == "" {
 		return nil
@@ -151,7 +151,7 @@ func spdxAdvisories(vulnerabilities []*vulnerability) map[string][]*v2_3.Package
 	type page struct{ ref, address string }
 	seen, refs := map[page]bool{}, map[string][]*v2_3.PackageExternalReference{}
 	for _, v := range vulnerabilities {
-		if v.verdict.dismissed() {
+		if v.verdict.suppressed() {
 			continue // SPDX 2.3 cannot say why
 		}
 		comment := v.id

@@ -8,14 +8,14 @@ import (
 // maxVersion is the longest version that the schemas take, in characters.
 const maxVersion = 1024
 
-// line makes a single line of a text that others wrote: valid UTF-8 without
+// singleLine makes a single line of a text that others wrote: valid UTF-8 without
 // control characters, which XML could not hold, and without space around it.
-func line(s string) string {
+func singleLine(s string) string {
 	return strings.TrimSpace(strings.Map(oneLine, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
-// prose is line for longer texts, which keep their line breaks and tabs.
-func prose(s string) string {
+// multiLine is singleLine for longer texts, which keep their line breaks and tabs.
+func multiLine(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -37,7 +37,7 @@ func oneLine(r rune) rune {
 
 // versionText is line for versions, cut to what the schemas take.
 func versionText(s string) string {
-	s = line(s)
+	s = singleLine(s)
 	if len(s) <= maxVersion {
 		return s
 	}

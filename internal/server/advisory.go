@@ -61,7 +61,7 @@ func timeOrNull(t time.Time) *api.Time {
 
 func advisoryOf(v *advisory.Vulnerability) api.Advisory {
 	out := api.Advisory{
-		ID: v.Shown, Aliases: orEmpty(v.Called()), Summary: v.Summary(), Details: v.Details(), Severity: v.Severity("").String(),
+		ID: v.Shown, Aliases: orEmpty(v.OtherNames()), Summary: v.Summary(), Details: v.Details(), Severity: v.Severity("").String(),
 		Malicious: v.Malicious, Withdrawn: v.Withdrawn(), CWENames: orEmpty(v.CWEs()), References: orEmpty(v.References()),
 		Packages: []api.AdvisoryPackage{}, Records: []api.AdvisoryRecord{},
 	}

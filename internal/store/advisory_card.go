@@ -46,9 +46,9 @@ func (s *Store) EachAdvisoryCard(ctx context.Context, take func(redoubt.Advisory
 	})
 }
 
-// CardlessGroups reads groups that changed since their card was made, or never
+// GroupsWithoutCard reads groups that changed since their card was made, or never
 // had one, after the group with an id, limit at most, by id.
-func (s *Store) CardlessGroups(ctx context.Context, after int64, limit int) (list []redoubt.AdvisoryGroup, err error) {
+func (s *Store) GroupsWithoutCard(ctx context.Context, after int64, limit int) (list []redoubt.AdvisoryGroup, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		ids, err := many(ctx, q, scalar[int64], `SELECT DISTINCT m.group_id FROM advisory_member m
 			WHERE m.group_id > $1 AND NOT EXISTS (SELECT 1 FROM advisory_card c WHERE c.group_id = m.group_id) ORDER BY m.group_id LIMIT $2`, after, limit)

@@ -21,7 +21,7 @@ type ImpactQuery struct {
 // Impact lists the findings of a vulnerability, whoever found it, on every ref,
 // by id, and tells whether there are more.
 func (tx *Tx) Impact(ctx context.Context, q ImpactQuery) ([]redoubt.Impact, bool, error) {
-	projects, all, err := tx.seenIDs(ctx, q.Projects)
+	projects, all, err := tx.visibleProjectIDs(ctx, q.Projects)
 	if err != nil || !all && len(projects) == 0 {
 		return []redoubt.Impact{}, false, err
 	}

@@ -210,9 +210,9 @@ type followedImage struct {
 	Findings int    `json:"findings"`
 }
 
-// NoteFollowed leaves in the audit trail that findings of a ref changed with a
+// AuditFollowed leaves in the audit trail that findings of a ref changed with a
 // version of the advisories, and how many.
-func (tx *Tx) NoteFollowed(at redoubt.ProjectRef, version int64, findings int) {
+func (tx *Tx) AuditFollowed(at redoubt.ProjectRef, version int64, findings int) {
 	tx.audit("advisories.follow", subject("project", at.ProjectID), nil, followedImage{at.Ref, version, findings})
 }
 

@@ -47,10 +47,10 @@ type loadedImage struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// NoteAdvisories leaves in the server's own trail that a source was loaded, with
+// AuditAdvisoryLoad leaves in the server's own trail that a source was loaded, with
 // how many of its records are new or changed, or why it could not be: advisories
 // are of no deployment.
-func (s *Store) NoteAdvisories(ctx context.Context, by redoubt.Actor, source redoubt.AdvisorySource, changed int) error {
+func (s *Store) AuditAdvisoryLoad(ctx context.Context, by redoubt.Actor, source redoubt.AdvisorySource, changed int) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		tx := newTx(q, redoubt.Deployment{}, s.now(), by)
 		tx.audit("advisories.update", "advisories", nil, loadedImage{source.Location, source.Kind, source.Records, changed, source.Refused, source.Error})

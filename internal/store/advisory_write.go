@@ -96,7 +96,7 @@ type advisoryWriter struct {
 
 func (w *advisoryWriter) put(ctx context.Context, list []redoubt.Advisory, regroup Regroup) error {
 	list = lastOfEach(list)
-	if err := w.number(ctx, list); err != nil {
+	if err := w.assignIDs(ctx, list); err != nil {
 		return err
 	}
 	ids := make([]int64, len(list))
@@ -109,7 +109,7 @@ func (w *advisoryWriter) put(ctx context.Context, list []redoubt.Advisory, regro
 	if err != nil {
 		return err
 	}
-	if err := w.touch(ctx, ids); err != nil {
+	if err := w.markTouched(ctx, ids); err != nil {
 		return err
 	}
 	if err := w.dropCards(ctx, ids); err != nil {
@@ -144,8 +144,8 @@ func lastOfEach(list []redoubt.Advisory) []redoubt.Advisory {
 	return slices.SortedFunc(maps.Values(last), func(a, b redoubt.Advisory) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// number finds the ids of records, and gives new ones theirs.
-func (w *advisoryWriter) number(ctx context.Context, list []redoubt.Advisory) error {
+// assignIDs finds the ids of records, and gives new ones theirs.
+func (w *advisoryWriter) assignIDs(ctx context.Context, list []redoubt.Advisory) error {
 	names := make([]string, len(list))
 	for i := range list {
 		names[i] = list[i].Name
@@ -200,8 +200,8 @@ func (w *advisoryWriter) names(ctx context.Context, ids []int64) (map[int64][]st
 	return out, err
 }
 
-// touch notes the packages that records are about.
-func (w *advisoryWriter) touch(ctx context.Context, ids []int64) error {
+// markTouched notes the packages that records are about.
+func (w *advisoryWriter) markTouched(ctx context.Context, ids []int64) error {
 	in, arg := w.in("advisory_id", 1, ids)
 	return each(ctx, w, func(r row) error {
 		key, err := scalar[string](r)
@@ -241,7 +241,7 @@ func (w *advisoryWriter) group(ctx context.Context, renamed []int64, regroup Reg
 	if len(renamed) == 0 {
 		return nil
 	}
-	members, err := w.relatives(ctx, renamed)
+	members, err := w.connected(ctx, renamed)
 	if err != nil {
 		return err
 	}
@@ -274,11 +274,11 @@ func (w *advisoryWriter) group(ctx context.Context, renamed []int64, regroup Reg
 	if err := w.dropCards(ctx, all); err != nil {
 		return err
 	}
-	return w.touch(ctx, all)
+	return w.markTouched(ctx, all)
 }
 
-// relatives reads all records that hang together with the given ones.
-func (w *advisoryWriter) relatives(ctx context.Context, ids []int64) (map[int64]redoubt.AdvisoryMember, error) {
+// connected reads all records that hang together with the given ones.
+func (w *advisoryWriter) connected(ctx context.Context, ids []int64) (map[int64]redoubt.AdvisoryMember, error) {
 	members := map[int64]redoubt.AdvisoryMember{}
 	for len(ids) > 0 {
 		names, err := w.names(ctx, ids)
@@ -301,16 +301,16 @@ func (w *advisoryWriter) relatives(ctx context.Context, ids []int64) (map[int64]
 			members[id] = redoubt.AdvisoryMember{ID: id, Names: names[id], Group: groups[id]}
 			all = append(all, names[id]...)
 		}
-		if ids, err = w.beside(ctx, all, slices.Collect(maps.Values(groups)), members); err != nil {
+		if ids, err = w.neighbours(ctx, all, slices.Collect(maps.Values(groups)), members); err != nil {
 			return nil, err
 		}
 	}
 	return members, nil
 }
 
-// beside finds the records with one of the names or in one of the groups, but
+// neighbours finds the records with one of the names or in one of the groups, but
 // for those that are known.
-func (w *advisoryWriter) beside(ctx context.Context, names []string, groups []int64, known map[int64]redoubt.AdvisoryMember) ([]int64, error) {
+func (w *advisoryWriter) neighbours(ctx context.Context, names []string, groups []int64, known map[int64]redoubt.AdvisoryMember) ([]int64, error) {
 	found := map[int64]bool{}
 	take := func(r row) error {
 		id, err := scalar[int64](r)

@@ -11,11 +11,11 @@ import (
 // maxSteps bounds the ways that are followed; none that is known is as long.
 const maxSteps = 100
 
-// heldAt is a package version in a lockfile.
-type heldAt struct{ inventory, version int64 }
+// versionInLockfile is a package version in a lockfile.
+type versionInLockfile struct{ inventory, version int64 }
 
-// held is what a row says of the way to it.
-type held struct {
+// parentEdge is what a row says of the way to it.
+type parentEdge struct {
 	via       int64 // package_version.id; 0 for none
 	requirers int
 	direct    bool
@@ -24,11 +24,11 @@ type held struct {
 // DependencyPaths tells how dependencies get into their lockfiles, by their ids.
 // Unknown ids are not in the answer.
 func (tx *Tx) DependencyPaths(ctx context.Context, ids []int64) (map[int64]redoubt.DependencyPath, error) {
-	start := map[int64]heldAt{}
+	start := map[int64]versionInLockfile{}
 	in, arg := tx.in("id", 2, ids)
 	err := each(ctx, tx, func(r row) error {
 		var id int64
-		var at heldAt
+		var at versionInLockfile
 		err := r.Scan(&id, &at.inventory, &at.version)
 		start[id] = at
 		return err
@@ -36,7 +36,7 @@ func (tx *Tx) DependencyPaths(ctx context.Context, ids []int64) (map[int64]redou
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.ways(ctx, slices.Collect(maps.Values(start)))
+	rows, err := tx.parentEdges(ctx, slices.Collect(maps.Values(start)))
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +55,12 @@ func (tx *Tx) DependencyPaths(ctx context.Context, ids []int64) (map[int64]redou
 	return out, nil
 }
 
-// ways reads the rows of lockfiles and all that stand above them, one step for
+// parentEdges reads the rows of lockfiles and all that stand above them, one step for
 // all of them at a time.
-func (tx *Tx) ways(ctx context.Context, next []heldAt) (map[heldAt]held, error) {
-	rows := map[heldAt]held{}
+func (tx *Tx) parentEdges(ctx context.Context, next []versionInLockfile) (map[versionInLockfile]parentEdge, error) {
+	rows := map[versionInLockfile]parentEdge{}
 	for steps := 0; len(next) > 0 && steps < maxSteps; steps++ {
-		wanted, inventories, versions := map[heldAt]bool{}, map[int64]bool{}, map[int64]bool{}
+		wanted, inventories, versions := map[versionInLockfile]bool{}, map[int64]bool{}, map[int64]bool{}
 		for _, at := range next {
 			wanted[at], inventories[at.inventory], versions[at.version] = true, true, true
 		}
@@ -68,15 +68,15 @@ func (tx *Tx) ways(ctx context.Context, next []heldAt) (map[heldAt]held, error) 
 		inInventory, inventoryArg := tx.in("inventory_id", 2, slices.Sorted(maps.Keys(inventories)))
 		inVersion, versionArg := tx.in("package_version_id", 3, slices.Sorted(maps.Keys(versions)))
 		err := each(ctx, tx, func(r row) error {
-			var at heldAt
-			var h held
+			var at versionInLockfile
+			var h parentEdge
 			var t redoubt.Transitivity
 			if err := r.Scan(&at.inventory, &at.version, &h.via, &h.requirers, &t); err != nil || !wanted[at] {
 				return err
 			}
 			h.direct = t == redoubt.Direct
 			rows[at] = h
-			above := heldAt{at.inventory, h.via}
+			above := versionInLockfile{at.inventory, h.via}
 			if _, known := rows[above]; h.via != 0 && !known {
 				next = append(next, above)
 			}
@@ -91,7 +91,7 @@ func (tx *Tx) ways(ctx context.Context, next []heldAt) (map[heldAt]held, error) 
 }
 
 // pathOf follows a row to the top.
-func pathOf(at heldAt, rows map[heldAt]held, names map[int64]packageVersion) (p redoubt.DependencyPath) {
+func pathOf(at versionInLockfile, rows map[versionInLockfile]parentEdge, names map[int64]packageVersion) (p redoubt.DependencyPath) {
 	if p.Others = rows[at].requirers; rows[at].via != 0 {
 		p.Others--
 	}

@@ -37,25 +37,25 @@ func (tx *Tx) newDependencyQuery(ctx context.Context, f redoubt.DependencyFilter
 		}
 		q.nothing = len(q.versions) == 0
 		if len(q.versions) <= drivingVersions {
-			q.drive("package_version_id", slices.Sorted(maps.Keys(q.versions)))
+			q.restrictTo("package_version_id", slices.Sorted(maps.Keys(q.versions)))
 		}
 	}
 	if q.nothing {
 		return q, nil
 	}
-	return q, q.driveByPlace(ctx)
+	return q, q.restrictToLockfiles(ctx)
 }
 
-// drive lets candidates be looked up by a set of ids.
-func (q *dependencyQuery) drive(column string, ids []int64) {
+// restrictTo lets candidates be looked up by a set of ids.
+func (q *dependencyQuery) restrictTo(column string, ids []int64) {
 	in, arg := q.tx.in(column, len(q.args)+4, ids)
 	q.condition += " AND " + in
 	q.args = append(q.args, arg)
 }
 
-// driveByPlace looks candidates up by their lockfiles, where the filter names
+// restrictToLockfiles looks candidates up by their lockfiles, where the filter names
 // projects or a lockfile, and these are few.
-func (q *dependencyQuery) driveByPlace(ctx context.Context) error {
+func (q *dependencyQuery) restrictToLockfiles(ctx context.Context) error {
 	projects, err := q.projects(ctx)
 	if err != nil || q.nothing || len(projects) > drivingInventories || len(projects) == 0 && q.filter.Lockfile == "" {
 		return err
@@ -72,10 +72,10 @@ func (q *dependencyQuery) driveByPlace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	maps.DeleteFunc(places, func(_ int64, p place) bool { return !q.admits(p) })
+	maps.DeleteFunc(places, func(_ int64, p place) bool { return !q.acceptsPlace(p) })
 	q.nothing = len(places) == 0
 	if len(places) <= drivingInventories {
-		q.drive("inventory_id", slices.Sorted(maps.Keys(places)))
+		q.restrictTo("inventory_id", slices.Sorted(maps.Keys(places)))
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (q *dependencyQuery) projects(ctx context.Context) ([]int64, error) {
 	if len(q.filter.ProjectIDs) > 0 {
 		return q.filter.ProjectIDs, nil
 	}
-	ids, all, err := q.tx.seenIDs(ctx, q.filter.Projects)
+	ids, all, err := q.tx.visibleProjectIDs(ctx, q.filter.Projects)
 	q.nothing = q.nothing || !all && len(ids) == 0
 	return ids, err
 }
@@ -108,7 +108,7 @@ func (q *dependencyQuery) keep(ctx context.Context, candidates []dependencyRow) 
 	}
 	var kept []dependencyRow
 	for _, r := range candidates {
-		if (q.versions == nil || q.versions[r.version]) && q.admits(q.places[r.inventory]) {
+		if (q.versions == nil || q.versions[r.version]) && q.acceptsPlace(q.places[r.inventory]) {
 			licensed, err := q.isLicensed(r.licenses)
 			if err != nil {
 				return nil, err
@@ -138,8 +138,8 @@ func (q *dependencyQuery) locate(ctx context.Context, candidates []dependencyRow
 	return err
 }
 
-// admits reports whether the dependencies of a place may pass.
-func (q *dependencyQuery) admits(p place) bool {
+// acceptsPlace reports whether the dependencies of a place may pass.
+func (q *dependencyQuery) acceptsPlace(p place) bool {
 	f := q.filter
 	return p.inForce() && f.Projects.Allows(p.project.Name) &&
 		(f.Lockfile == "" || f.Lockfile == p.lockfile) &&

@@ -113,7 +113,7 @@ func putMissing[K comparable](ctx context.Context, tx *Tx, s sequence, into stri
 // packageVersions tells the names of package versions by id.
 func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packageVersion, error) {
 	remembered := &tx.session.engine.names
-	found, others := remembered.of(ids)
+	found, others := remembered.get(ids)
 	if len(others) == 0 {
 		return found, nil
 	}
@@ -132,7 +132,7 @@ func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packa
 		return nil, err
 	}
 	if !tx.session.wrote {
-		remembered.keep(read)
+		remembered.put(read)
 	}
 	maps.Copy(found, read)
 	return found, nil

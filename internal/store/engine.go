@@ -38,7 +38,7 @@ type engine struct {
 	dialect database.Dialect
 	locker  lock.SessionLocker // lets one process migrate at a time
 
-	names  names
+	names  packageVersionCache
 	closed atomic.Bool
 }
 

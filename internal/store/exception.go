@@ -175,7 +175,7 @@ func (tx *Tx) ExceptionsDue(ctx context.Context) (int, error) {
 // exception ignored that is over by now. What was decided until a time that is
 // over comes first: an exception may cover what that reopens.
 func (tx *Tx) Except(ctx context.Context, lineages []int64) error {
-	ended, err := tx.EndDecisions(ctx)
+	ended, err := tx.ExpireDecisions(ctx)
 	if err != nil {
 		return err
 	}

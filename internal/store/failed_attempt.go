@@ -98,9 +98,9 @@ func (tx *Tx) FailedAttempts(ctx context.Context, limit int) ([]redoubt.FailedAt
 	return many(ctx, tx, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = $1 ORDER BY at DESC, name LIMIT $2`, limit)
 }
 
-// StrayAttempts lists the newest failed attempts that no token tells the
+// UnattributedAttempts lists the newest failed attempts that no token tells the
 // deployment of, newest first: for who runs the server, not for a tenant.
-func (s *Store) StrayAttempts(ctx context.Context, limit int) (list []redoubt.FailedAttempt, err error) {
+func (s *Store) UnattributedAttempts(ctx context.Context, limit int) (list []redoubt.FailedAttempt, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		list, err = many(ctx, q, scanAttempt, `SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = 0 ORDER BY at DESC, name LIMIT $1`, limit)
 		return err

@@ -36,7 +36,7 @@ func TestFailedAttemptGathersItsSteps(t *testing.T) {
 			same(t, "one run, its steps together", list[0], want)
 			return err
 		})
-		stray, err := s.StrayAttempts(t.Context(), 10)
+		stray, err := s.UnattributedAttempts(t.Context(), 10)
 		if err != nil || len(stray) != 1 || stray[0].Cause != "unknown" {
 			t.Errorf("of nobody: %+v, %v", stray, err)
 		}

@@ -47,9 +47,9 @@ func (tx *Tx) KeepAnswer(ctx context.Context, a redoubt.KeptAnswer) error {
 		`ON CONFLICT (deployment_id, idem_key) DO UPDATE SET request = excluded.request, answer = excluded.answer, at = excluded.at, ends = excluded.ends`)
 }
 
-// ForgetAnswers drops the answers of a deployment that have had their time, and
+// DropKeptAnswers drops the answers of a deployment that have had their time, and
 // returns how many there were.
-func (s *Store) ForgetAnswers(ctx context.Context, deploymentID int64, now time.Time) (gone int64, err error) {
+func (s *Store) DropKeptAnswers(ctx context.Context, deploymentID int64, now time.Time) (gone int64, err error) {
 	by := redoubt.Actor{Kind: "system", Name: "prune"}
 	err = s.Update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
 		gone, err = tx.exec(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND at <= $2`, now.Add(-redoubt.AnswerKept))

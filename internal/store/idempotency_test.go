@@ -71,7 +71,7 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 		w.expectKeys("used again", []string{"a", "b"}, "a", "b")
 		w.clock.Advance(redoubt.AnswerKept/2 + time.Second)
 		for _, want := range []int64{1, 0} {
-			if gone, err := w.ForgetAnswers(t.Context(), w.d.ID, w.clock.Now()); gone != want || err != nil {
+			if gone, err := w.DropKeptAnswers(t.Context(), w.d.ID, w.clock.Now()); gone != want || err != nil {
 				t.Errorf("%d forgotten, want %d: %v", gone, want, err)
 			}
 		}

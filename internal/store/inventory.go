@@ -44,7 +44,7 @@ func (tx *Tx) PutInventory(ctx context.Context, s redoubt.InventoryStatement) (a
 		}
 		said.id = before.id
 		same = s.Digest == before.digest && s.Digest != redoubt.Digest{}
-		err = tx.restate(ctx, before, said)
+		err = tx.updateStatement(ctx, before, said)
 	} else {
 		said.id, err = tx.addInventory(ctx, s)
 	}
@@ -68,8 +68,8 @@ func (tx *Tx) addInventory(ctx context.Context, s redoubt.InventoryStatement) (i
 		[][]any{{id, s.ProjectID, s.Ref, s.Inventory.Lockfile, s.Source, s.ScanID, s.Commit, s.Digest, s.At}}, "")
 }
 
-// restate notes who says so now.
-func (tx *Tx) restate(ctx context.Context, before, now inventory) error {
+// updateStatement notes who says so now.
+func (tx *Tx) updateStatement(ctx context.Context, before, now inventory) error {
 	if before == now {
 		return nil
 	}

@@ -28,7 +28,7 @@ func (tx *Tx) Lockfiles(ctx context.Context, projectID int64, f redoubt.Dependen
 	if q.places, err = tx.places(ctx, `AND i.project_id = $2 AND i.id > $3`, projectID, afterID); err != nil {
 		return nil, false, err
 	}
-	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(q.places)), func(id int64) bool { return !q.admits(q.places[id]) })
+	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(q.places)), func(id int64) bool { return !q.acceptsPlace(q.places[id]) })
 	for part := range slices.Chunk(ids, lockfileStep) {
 		counts, err := q.count(ctx, part)
 		if err != nil {

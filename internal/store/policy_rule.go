@@ -14,8 +14,8 @@ const policyRuleSelect = `
 	FROM policy_rule pr JOIN rule r ON r.deployment_id = pr.deployment_id AND r.id = pr.rule_id
 	WHERE pr.deployment_id = $1`
 
-// listed leaves out the rules that were removed from their policy.
-const listed = ` AND pr.removed = 0`
+// notRemoved leaves out the rules that were removed from their policy.
+const notRemoved = ` AND pr.removed = 0`
 
 func scanPolicyRule(r row) (p redoubt.PolicyRule, err error) {
 	var ruleID int64
@@ -31,7 +31,7 @@ func (tx *Tx) PolicyRules(ctx context.Context, policyID, afterID int64, limit in
 	if _, err := tx.Policy(ctx, policyID); err != nil {
 		return nil, false, err
 	}
-	rules, err = many(ctx, tx, scanPolicyRule, policyRuleSelect+listed+` AND pr.policy_id = $2 AND pr.id > $3 ORDER BY pr.id LIMIT $4`,
+	rules, err = many(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.id > $3 ORDER BY pr.id LIMIT $4`,
 		policyID, afterID, limit+1)
 	rules, more = page(rules, limit)
 	return rules, more, err
@@ -51,7 +51,7 @@ func (tx *Tx) PolicyRuleCounts(ctx context.Context) ([]PolicyRuleCount, error) {
 		return c, r.Scan(&c.PolicyID, &c.Mode, &c.Rules, &c.Served)
 	}, `
 		SELECT pr.policy_id, pr.mode, count(*), sum(pr.served) FROM policy_rule pr
-		WHERE pr.deployment_id = $1`+listed+` GROUP BY pr.policy_id, pr.mode ORDER BY pr.policy_id, pr.mode`)
+		WHERE pr.deployment_id = $1`+notRemoved+` GROUP BY pr.policy_id, pr.mode ORDER BY pr.policy_id, pr.mode`)
 }
 
 // FindPolicyRules lists the rules of a policy whose name has a text, in any
@@ -65,7 +65,7 @@ func (tx *Tx) FindPolicyRules(ctx context.Context, policyID int64, text string, 
 	if mode != 0 {
 		w.and(`pr.mode = ?`, int64(mode))
 	}
-	rules, err := many(ctx, tx, scanPolicyRule, policyRuleSelect+listed+w.text.String()+fmt.Sprintf(` ORDER BY pr.id LIMIT %d`, limit+1), w.args...)
+	rules, err := many(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+w.text.String()+fmt.Sprintf(` ORDER BY pr.id LIMIT %d`, limit+1), w.args...)
 	rules, more := page(rules, limit)
 	return rules, more, err
 }
@@ -89,7 +89,7 @@ func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, 
 	if mode.String() == "" {
 		return redoubt.PolicyRule{}, redoubt.Invalid("mode", "the mode is one of monitor, comment, block")
 	}
-	p, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+listed+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, ruleName)
+	p, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, ruleName)
 	if err != nil {
 		return p, fmt.Errorf("rule %.80q of policy %d: %w", ruleName, policyID, err)
 	}

@@ -93,7 +93,7 @@ type ProjectQuery struct {
 // Projects lists a page of projects in the order of their names' bytes. Where
 // globs bound what may be seen, the page is one of the projects seen.
 func (tx *Tx) Projects(ctx context.Context, q ProjectQuery) ([]redoubt.Project, error) {
-	refs, err := tx.seen(ctx, q.Globs)
+	refs, err := tx.visibleProjects(ctx, q.Globs)
 	if err != nil {
 		return nil, err
 	}
@@ -114,20 +114,20 @@ type projectRef struct {
 	name string
 }
 
-// seen lists the projects that globs allow, by name.
-func (tx *Tx) seen(ctx context.Context, globs redoubt.ProjectGlobs) ([]projectRef, error) {
+// visibleProjects lists the projects that globs allow, by name.
+func (tx *Tx) visibleProjects(ctx context.Context, globs redoubt.ProjectGlobs) ([]projectRef, error) {
 	refs, err := many(ctx, tx, func(r row) (p projectRef, err error) { return p, r.Scan(&p.id, &p.name) },
 		`SELECT id, name FROM project WHERE deployment_id = $1 ORDER BY name`+tx.session.engine.byBytes)
 	return slices.DeleteFunc(refs, func(p projectRef) bool { return !globs.Allows(p.name) }), err
 }
 
-// seenIDs lists the ids of the projects that globs allow; all is true, and the
+// visibleProjectIDs lists the ids of the projects that globs allow; all is true, and the
 // list empty, when the globs bound nothing.
-func (tx *Tx) seenIDs(ctx context.Context, globs redoubt.ProjectGlobs) (ids []int64, all bool, err error) {
+func (tx *Tx) visibleProjectIDs(ctx context.Context, globs redoubt.ProjectGlobs) (ids []int64, all bool, err error) {
 	if len(globs) == 0 {
 		return nil, true, nil
 	}
-	refs, err := tx.seen(ctx, globs)
+	refs, err := tx.visibleProjects(ctx, globs)
 	ids = make([]int64, len(refs))
 	for i, p := range refs {
 		ids[i] = p.id

@@ -9,7 +9,7 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.forgetFindings(ctx, id); err != nil {
+	if err := tx.announceDeletedFindings(ctx, id); err != nil {
 		return err
 	}
 	if err := tx.forgetVEXOf(ctx, id, ""); err != nil {
@@ -37,9 +37,9 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	return tx.dropProject(ctx, id)
 }
 
-// forgetFindings tells the readers of the feed that a project's findings and
+// announceDeletedFindings tells the readers of the feed that a project's findings and
 // lineages are about to go.
-func (tx *Tx) forgetFindings(ctx context.Context, projectID int64) error {
+func (tx *Tx) announceDeletedFindings(ctx context.Context, projectID int64) error {
 	for kind, table := range map[changeKind]string{changeFinding: "finding", changeLineage: "lineage"} {
 		ids, err := many(ctx, tx, scalar[int64], `SELECT id FROM `+table+` WHERE deployment_id = $1 AND project_id = $2`, projectID)
 		if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// SilentProjects lists the projects that no scan came of since a time, the
+// ProjectsWithoutScan lists the projects that no scan came of since a time, the
 // longest silent first, limit at most, and how many there are.
-func (tx *Tx) SilentProjects(ctx context.Context, since time.Time, limit int) (projects []redoubt.Project, total int, err error) {
+func (tx *Tx) ProjectsWithoutScan(ctx context.Context, since time.Time, limit int) (projects []redoubt.Project, total int, err error) {
 	const silent = `AND (latest_scan_at IS NULL OR latest_scan_at < $2)`
 	if total, err = one(ctx, tx, scalar[int], `SELECT count(*) FROM project WHERE deployment_id = $1 `+silent, since); err != nil {
 		return nil, 0, err

@@ -29,10 +29,10 @@ func TestProjectHealth(t *testing.T) {
 		scan(fresh, now.Add(-time.Hour), redoubt.ScanCompleted)
 		failed := scan(old, now.AddDate(0, 0, -20), redoubt.ScanError)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			silent, total, err := tx.SilentProjects(ctx, now.AddDate(0, 0, -14), 10)
+			silent, total, err := tx.ProjectsWithoutScan(ctx, now.AddDate(0, 0, -14), 10)
 			d.check(err)
 			same(t, "silent", []any{len(silent), total, silent[0].Name, silent[1].Name}, []any{2, 2, never.Name, old.Name})
-			silent, total, err = tx.SilentProjects(ctx, now.AddDate(0, 0, -14), 1)
+			silent, total, err = tx.ProjectsWithoutScan(ctx, now.AddDate(0, 0, -14), 1)
 			d.check(err)
 			same(t, "at most one", []any{len(silent), total}, []any{1, 2})
 			failing, err := tx.FailingScans(ctx, now.AddDate(0, 0, -60), 10)

@@ -35,7 +35,7 @@ func (tx *Tx) UpdateProjectByScan(ctx context.Context, projectID int64, scan red
 	}
 	after := known
 	if scan.RepoID != "" && scan.RepoID == known.RepoID {
-		if after.Name, err = tx.nameFor(ctx, known, scan.Name); err != nil {
+		if after.Name, err = tx.freeName(ctx, known, scan.Name); err != nil {
 			return known, err
 		}
 	}
@@ -67,9 +67,9 @@ func (tx *Tx) matchProject(ctx context.Context, scan redoubt.Project) (redoubt.P
 	return p, err
 }
 
-// nameFor returns the name that a project has from now on: the new one where it
+// freeName returns the name that a project has from now on: the new one where it
 // is free. Where two repositories swap names, the second scan frees it.
-func (tx *Tx) nameFor(ctx context.Context, p redoubt.Project, name string) (string, error) {
+func (tx *Tx) freeName(ctx context.Context, p redoubt.Project, name string) (string, error) {
 	if name == p.Name {
 		return name, nil
 	}

@@ -58,7 +58,7 @@ func (tx *Tx) ListedRules(ctx context.Context, policyIDs []int64) (map[string]bo
 // BlockingRules lists the rules that a policy has in mode block, served or known
 // from imports, by id.
 func (tx *Tx) BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error) {
-	return many(ctx, tx, scanPolicyRule, policyRuleSelect+listed+` AND pr.mode = $2 ORDER BY pr.id`, redoubt.ModeBlock)
+	return many(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.mode = $2 ORDER BY pr.id`, redoubt.ModeBlock)
 }
 
 // RuleVersions lists the texts that a rule has had, the oldest first; none of a
@@ -97,7 +97,7 @@ func (tx *Tx) ServeRule(ctx context.Context, s Serving) (after redoubt.ServedRul
 	if err := tx.choosePolicy(ctx, &s); err != nil {
 		return after, err
 	}
-	listing, err := tx.enlist(ctx, &s)
+	listing, err := tx.addToPolicy(ctx, &s)
 	if err != nil {
 		return after, err
 	}
@@ -158,9 +158,9 @@ func (tx *Tx) choosePolicy(ctx context.Context, s *Serving) (err error) {
 	return err
 }
 
-// enlist stores the rule's content, shows it where the rule is listed, and lists
+// addToPolicy stores the rule's content, shows it where the rule is listed, and lists
 // it in the policy. It returns the id of its place there.
-func (tx *Tx) enlist(ctx context.Context, s *Serving) (id int64, err error) {
+func (tx *Tx) addToPolicy(ctx context.Context, s *Serving) (id int64, err error) {
 	c := contentOf(&s.Rule)
 	known, err := tx.ruleIDs(ctx, []string{c.key.name})
 	if err != nil {
@@ -218,7 +218,7 @@ func (tx *Tx) addVersion(ctx context.Context, s *Serving) error {
 // full scan of a project that no other policy gives it removes its findings
 // (semantics §5). An unknown one is redoubt.ErrNotFound.
 func (tx *Tx) RemoveRule(ctx context.Context, policyID int64, name string) error {
-	p, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+listed+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, name)
+	p, err := one(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, name)
 	if err != nil {
 		return fmt.Errorf("rule %.80q of policy %d: %w", name, policyID, err)
 	}

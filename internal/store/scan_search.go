@@ -23,7 +23,7 @@ type ScanCursor struct {
 // stored, see redoubt.Scan.StatusAt.
 func (tx *Tx) Scans(ctx context.Context, f redoubt.ScanFilter, after ScanCursor, limit int) (scans []redoubt.Scan, more bool, err error) {
 	w := where{tx: tx}
-	ids, all, err := tx.seenIDs(ctx, f.Projects)
+	ids, all, err := tx.visibleProjectIDs(ctx, f.Projects)
 	if err != nil {
 		return nil, false, err
 	}

@@ -16,7 +16,7 @@ const secretStep = 5000
 // with the given id, limit at most, and tells whether there are more. Removed
 // ones are not listed (semantics §4).
 func (tx *Tx) SecretsPage(ctx context.Context, f redoubt.SecretFilter, afterID int64, limit int) ([]Occurrence, bool, error) {
-	seen, all, err := tx.seenIDs(ctx, f.Visible)
+	seen, all, err := tx.visibleProjectIDs(ctx, f.Visible)
 	if err != nil {
 		return nil, false, err
 	}

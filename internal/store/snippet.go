@@ -148,8 +148,8 @@ func (tx *Tx) outdateSnippets(ctx context.Context, findings []redoubt.FindingWri
 	for i := range findings {
 		f := &findings[i].Finding
 		before := stored[f.ID]
-		switch known := before.IssueType == redoubt.Secrets && isThere(before.State) && before.Path == f.Path && before.Line == f.Line; {
-		case !isThere(f.State):
+		switch known := before.IssueType == redoubt.Secrets && isPresent(before.State) && before.Path == f.Path && before.Line == f.Line; {
+		case !isPresent(f.State):
 			gone = append(gone, f.ID)
 		case f.IssueType == redoubt.Secrets && !known:
 			secrets[f.ProjectID] = append(secrets[f.ProjectID], f.Path)
@@ -172,7 +172,7 @@ func (tx *Tx) outdateSnippets(ctx context.Context, findings []redoubt.FindingWri
 	return nil
 }
 
-func isThere(s redoubt.State) bool { return s == redoubt.Unresolved || s == redoubt.Muted }
+func isPresent(s redoubt.State) bool { return s == redoubt.Unresolved || s == redoubt.Muted }
 
 func (tx *Tx) dropSnippets(ctx context.Context, findings []int64) error {
 	if len(findings) == 0 {

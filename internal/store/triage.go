@@ -97,18 +97,18 @@ func (tx *Tx) LastTriageEvent(ctx context.Context) (int64, error) {
 	return one(ctx, tx, scalar[int64], `SELECT coalesce(max(id), 0) FROM triage_event WHERE deployment_id = $1`)
 }
 
-const overLineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND triage_until <= $2 ORDER BY id`
+const expiredLineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND triage_until <= $2 ORDER BY id`
 
-// DecisionsOver counts the lineages that EndDecisions would reopen. It only reads.
-func (tx *Tx) DecisionsOver(ctx context.Context) (int, error) {
-	ids, err := many(ctx, tx, scalar[int64], overLineages, tx.now)
+// CountExpiredDecisions counts the lineages that ExpireDecisions would reopen. It only reads.
+func (tx *Tx) CountExpiredDecisions(ctx context.Context) (int, error) {
+	ids, err := many(ctx, tx, scalar[int64], expiredLineages, tx.now)
 	return len(ids), err
 }
 
-// EndDecisions reopens what was decided until a time that is over by now, with a
+// ExpireDecisions reopens what was decided until a time that is over by now, with a
 // line in the trail each, and returns the lineages.
-func (tx *Tx) EndDecisions(ctx context.Context) (ended []int64, err error) {
-	ids, err := many(ctx, tx, scalar[int64], overLineages, tx.now)
+func (tx *Tx) ExpireDecisions(ctx context.Context) (ended []int64, err error) {
+	ids, err := many(ctx, tx, scalar[int64], expiredLineages, tx.now)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (tx *Tx) EndDecisions(ctx context.Context) (ended []int64, err error) {
 		}
 		var events []redoubt.TriageEvent
 		for i := range lineages {
-			if e, over := lineages[i].Over(tx.now); over {
+			if e, over := lineages[i].Expire(tx.now); over {
 				events = append(events, e)
 			}
 		}

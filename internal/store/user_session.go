@@ -33,7 +33,7 @@ type attemptImage struct {
 // whatever a stranger sends.
 const maxAttempt = 200
 
-func clipped(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAttempt)], "") }
+func truncated(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAttempt)], "") }
 
 // SignIn begins a session of a user under the hash of its secret. A user who is
 // disabled by then is redoubt.ErrNotFound, and one whose password is another by
@@ -62,7 +62,7 @@ func (s *Store) signIn(ctx context.Context, q *session, u redoubt.User, n *redou
 		return err
 	}
 	n.ID, n.UserID, n.CreatedAt = id, u.ID, s.now()
-	n.SeenAt, n.Agent = n.CreatedAt, clipped(n.Agent)
+	n.SeenAt, n.Agent = n.CreatedAt, truncated(n.Agent)
 	n.ExpiresAt = n.ExpiresAt.UTC().Truncate(time.Microsecond)
 	_, err = q.exec(ctx, `
 		INSERT INTO user_session (id, hash, user_id, method, address, agent, created_at, seen_at, expires_at)
@@ -74,13 +74,13 @@ func (s *Store) signIn(ctx context.Context, q *session, u redoubt.User, n *redou
 		u.ID, n.CreatedAt, cmp.Or(rehash, u.PasswordHash)); err != nil {
 		return err
 	}
-	return s.note(ctx, q, u.ID, u.Actor(), "user.sign_in", userSubject(u), attemptImage{Method: n.Method, Address: n.Address, Agent: n.Agent})
+	return s.auditUser(ctx, q, u.ID, u.Actor(), "user.sign_in", userSubject(u), attemptImage{Method: n.Method, Address: n.Address, Agent: n.Agent})
 }
 
 // SignInFailed notes a try to sign in that failed, in the trail of the user it
 // was made for, or else in the server's own.
 func (s *Store) SignInFailed(ctx context.Context, a redoubt.Attempt) error {
-	name := redoubt.NormalUserName(clipped(a.Name))
+	name := redoubt.NormalUserName(truncated(a.Name))
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		u, err := one(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.name = $1`, name)
 		if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
@@ -92,8 +92,8 @@ func (s *Store) SignInFailed(ctx context.Context, a redoubt.Attempt) error {
 			subject = userSubject(u)
 		}
 		by := redoubt.Actor{Kind: "system", Name: "sign-in"}
-		return s.note(ctx, q, u.ID, by, "user.sign_in_failed", subject,
-			attemptImage{Method: a.Method, Address: a.Address, Agent: clipped(a.Agent), Reason: a.Reason})
+		return s.auditUser(ctx, q, u.ID, by, "user.sign_in_failed", subject,
+			attemptImage{Method: a.Method, Address: a.Address, Agent: truncated(a.Agent), Reason: a.Reason})
 	})
 }
 
@@ -154,7 +154,7 @@ func (s *Store) EndSession(ctx context.Context, userID, sessionID int64) error {
 		if err != nil || n == 0 {
 			return err
 		}
-		return s.note(ctx, q, userID, u.Actor(), "user.sign_out", userSubject(u), userImage{Name: u.Name})
+		return s.auditUser(ctx, q, userID, u.Actor(), "user.sign_out", userSubject(u), userImage{Name: u.Name})
 	})
 }
 
@@ -168,7 +168,7 @@ func (s *Store) EndSessions(ctx context.Context, userID int64, by redoubt.Actor)
 		if err := q.endSessions(ctx, userID); err != nil {
 			return err
 		}
-		return s.note(ctx, q, userID, by, "user.sign_out_everywhere", userSubject(u), userImage{Name: u.Name})
+		return s.auditUser(ctx, q, userID, by, "user.sign_out_everywhere", userSubject(u), userImage{Name: u.Name})
 	})
 }
 

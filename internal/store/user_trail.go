@@ -86,10 +86,10 @@ func finishAll(ctx context.Context, txs []*Tx) error {
 	return nil
 }
 
-// note writes what changes nothing that others depend on, such as a sign-in,
+// auditUser writes what changes nothing that others depend on, such as a sign-in,
 // into the trails of a user. It takes no lock of the deployments, so that nobody
 // waits for an import to sign in.
-func (s *Store) note(ctx context.Context, q *session, userID int64, by redoubt.Actor, action, subject string, what any) error {
+func (s *Store) auditUser(ctx context.Context, q *session, userID int64, by redoubt.Actor, action, subject string, what any) error {
 	ids, err := q.deploymentsOf(ctx, userID)
 	if err != nil {
 		return err

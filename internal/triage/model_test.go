@@ -157,7 +157,7 @@ func (w *world) endDecisions(t *rapid.T) {
 		if !want.Until.IsZero() && !want.Until.After(w.now) {
 			want.State, want.Reason, want.Until, want.Automatic, want.At = redoubt.TriageReopened, 0, time.Time{}, true, w.now
 		}
-		e, over := l.Over(w.now)
+		e, over := l.Expire(w.now)
 		if over {
 			e.After.By = want.By // the server, not who decided
 			if e.Before != l.Triage || e.LineageID != id || e.By.Kind != "system" || e.Note == "" {

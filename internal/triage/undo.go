@@ -6,8 +6,8 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Undone says what an undo did.
-type Undone struct {
+// UndoResult says what an undo did.
+type UndoResult struct {
 	Restored []int64 // lineages that have again what they had
 	Kept     []int64 // lineages that somebody decided about meanwhile, or that are gone
 }
@@ -16,8 +16,8 @@ type Undone struct {
 // made it gets its own former triage, with a line in the trail. One that was
 // decided about meanwhile stays as it is. Events are those of one decision, one
 // for a lineage.
-func Undo(ctx context.Context, s Store, events []redoubt.TriageEvent) (Undone, error) {
-	var out Undone
+func Undo(ctx context.Context, s Store, events []redoubt.TriageEvent) (UndoResult, error) {
+	var out UndoResult
 	ids := make([]int64, len(events))
 	for i, e := range events {
 		ids[i] = e.LineageID

@@ -35,7 +35,7 @@ func TestUndoGivesEachItsOwnFormerState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Undone{Restored: []int64{1, 2}, Kept: []int64{3, 99}}, got); diff != "" {
+	if diff := cmp.Diff(UndoResult{Restored: []int64{1, 2}, Kept: []int64{3, 99}}, got); diff != "" {
 		t.Errorf("undone (-want +got):\n%s", diff)
 	}
 	for id, want := range map[int64]redoubt.Triage{1: former[1], 2: former[2], 3: bobs} {

@@ -42,7 +42,7 @@ func (s *site) advise(records ...object) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if _, err := advisory.Load(s.t.Context(), s.store, advisory.One("record.json", text), nil); err != nil {
+		if _, err := advisory.Load(s.t.Context(), s.store, advisory.SingleFile("record.json", text), nil); err != nil {
 			s.t.Fatal(err)
 		}
 	}

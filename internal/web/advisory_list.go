@@ -121,7 +121,7 @@ func advisorySearch(q url.Values) (s advisory.Search, page int, err error) {
 	return s, page, nil
 }
 
-func (p *advisoriesPage) options(s advisory.Search, found advisory.Found) {
+func (p *advisoriesPage) options(s advisory.Search, found advisory.SearchResult) {
 	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
 		p.Severities = append(p.Severities, option{severity.String(), capital(severity.String()), found.Severities[severity], s.Severity == severity})
 	}

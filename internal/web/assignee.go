@@ -138,7 +138,7 @@ func (req *request) listMine() error {
 		if err != nil {
 			return err
 		}
-		answer, err := view.Ask(req.r.Context(), index.Question{Filter: req.mine(p.Type), Order: index.Riskiest, Size: rowsOfMine})
+		answer, err := view.List(req.r.Context(), index.ListQuery{Filter: req.mine(p.Type), Order: index.Riskiest, Size: rowsOfMine})
 		if err != nil {
 			return err
 		}

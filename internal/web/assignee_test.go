@@ -166,7 +166,7 @@ func TestIgnoreUntilADay(t *testing.T) {
 	end, _ := redoubt.EndOfDay(day)
 	s.clock.Advance(end.Sub(s.clock.Now()))
 	err = s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.EndDecisions(ctx)
+		_, err := tx.ExpireDecisions(ctx)
 		return err
 	})
 	if err != nil {

@@ -123,7 +123,7 @@ func (req *request) findingsPage(s *search) (*findingsPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := view.Ask(req.r.Context(), s.question())
+	answer, err := view.List(req.r.Context(), s.question())
 	if err != nil {
 		return nil, err
 	}

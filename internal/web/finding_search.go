@@ -286,8 +286,8 @@ func (s *search) narrowed() bool {
 }
 
 // question asks the index for what the page shows.
-func (s *search) question() index.Question {
-	q := index.Question{Filter: s.filter, Now: s.now, Order: index.Riskiest, Skip: (s.page - 1) * perPage, Size: perPage, Values: 8}
+func (s *search) question() index.ListQuery {
+	q := index.ListQuery{Filter: s.filter, Now: s.now, Order: index.Riskiest, Skip: (s.page - 1) * perPage, Size: perPage, Values: 8}
 	switch s.order {
 	case "newest":
 		q.Order = index.Newest
@@ -305,7 +305,7 @@ func (s *search) question() index.Question {
 		if f.key == index.FacetAssignee && s.people != nil {
 			keep = append(keep, s.people.me, redoubt.AssigneeNobody)
 		}
-		q.Facets = append(q.Facets, index.FacetAsked{Facet: f.key, Keep: keep})
+		q.Facets = append(q.Facets, index.FacetRequest{Facet: f.key, Keep: keep})
 	}
 	return q
 }

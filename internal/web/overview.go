@@ -127,8 +127,8 @@ func (req *request) stand(view *index.View, p *overviewPage, product product) er
 	filter := every(product)
 	filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
 	s := standing{Product: product, Address: req.to(product.Path)}
-	answer, err := view.Ask(req.r.Context(), index.Question{
-		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetAsked{{Facet: index.FacetSeverity}},
+	answer, err := view.List(req.r.Context(), index.ListQuery{
+		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}},
 	})
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func trim(rows *[]topRow) {
 // health reads which projects fail or are silent.
 func (req *request) health(p *overviewPage, now time.Time) error {
 	return req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		if p.Silent, p.SilentAll, err = tx.SilentProjects(ctx, now.AddDate(0, 0, -silentDays), topRows); err != nil {
+		if p.Silent, p.SilentAll, err = tx.ProjectsWithoutScan(ctx, now.AddDate(0, 0, -silentDays), topRows); err != nil {
 			return err
 		}
 		scans, err := tx.FailingScans(ctx, now.AddDate(0, 0, -7*trendWeeks), topRows)

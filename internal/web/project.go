@@ -98,7 +98,7 @@ func (req *request) projectRows() ([]projectRow, error) {
 	for _, p := range products {
 		filter := every(p)
 		filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
-		answer, err := view.Ask(req.r.Context(), index.Question{Filter: filter, Groups: []index.Grouping{index.ByProject}})
+		answer, err := view.List(req.r.Context(), index.ListQuery{Filter: filter, Groups: []index.Grouping{index.ByProject}})
 		if err != nil {
 			return nil, err
 		}
@@ -250,8 +250,8 @@ func (req *request) openIn(p *projectPage) error {
 	for _, product := range products {
 		filter := every(product)
 		filter.Statuses, filter.ProjectIDs = []redoubt.Status{redoubt.StatusOpen}, []int64{p.ID}
-		answer, err := view.Ask(req.r.Context(), index.Question{
-			Filter: filter, Values: 200, Facets: []index.FacetAsked{{Facet: index.FacetSeverity}, {Facet: index.FacetRef}},
+		answer, err := view.List(req.r.Context(), index.ListQuery{
+			Filter: filter, Values: 200, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetRef}},
 		})
 		if err != nil {
 			return err

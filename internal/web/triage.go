@@ -127,9 +127,9 @@ func (req *request) capture(view *index.View, p *preview, filter redoubt.Finding
 		return err
 	}
 	p.Touched = len(touched)
-	answer, err := view.Ask(req.r.Context(), index.Question{
+	answer, err := view.List(req.r.Context(), index.ListQuery{
 		Filter: redoubt.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: touched}, Values: 12,
-		Facets: []index.FacetAsked{{Facet: index.FacetProject}, {Facet: index.FacetRef}},
+		Facets: []index.FacetRequest{{Facet: index.FacetProject}, {Facet: index.FacetRef}},
 	})
 	if err != nil {
 		return err

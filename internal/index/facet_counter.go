@@ -8,29 +8,29 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// asking answers one question. Facets that have no filter of their own count
+// facetCounter answers one question. Facets that have no filter of their own count
 // the same rows, and some of them by the same field, so what was counted is kept
 // until the question is answered.
-type asking struct {
+type facetCounter struct {
 	s       *state
 	p       *partition
-	q       *Question
+	q       *ListQuery
 	rows    *roaring.Bitmap // what the question selects
-	counted map[counting][]int
+	counted map[tallyKey][]int
 }
 
-// counting is a set of rows and what they are counted by.
-type counting struct {
+// tallyKey is a set of rows and what they are counted by.
+type tallyKey struct {
 	rows  *roaring.Bitmap
 	field field
 }
 
-func (s *state) asking(p *partition, q *Question) *asking {
-	return &asking{s, p, q, s.selected(p, &q.Filter), map[counting][]int{}}
+func (s *state) newFacetCounter(p *partition, q *ListQuery) *facetCounter {
+	return &facetCounter{s, p, q, s.selected(p, &q.Filter), map[tallyKey][]int{}}
 }
 
-func (a *asking) tally(rows *roaring.Bitmap, f field) []int {
-	key := counting{rows, f}
+func (a *facetCounter) tally(rows *roaring.Bitmap, f field) []int {
+	key := tallyKey{rows, f}
 	if _, ok := a.counted[key]; !ok {
 		a.counted[key] = a.p.tally(rows, f)[0]
 	}
@@ -39,25 +39,25 @@ func (a *asking) tally(rows *roaring.Bitmap, f field) []int {
 
 // facet counts a facet's values among the rows that the question selects but
 // for the facet's own filter.
-func (a *asking) facet(asked FacetAsked) FacetCounts {
+func (a *facetCounter) facet(asked FacetRequest) FacetCounts {
 	kind, ok := facetKinds[asked.Facet]
 	if !ok {
 		return FacetCounts{}
 	}
-	rows := a.without(kind.forget)
+	rows := a.rowsWithout(kind.forget)
 	if asked.Facet == FacetRef && a.q.Filter.Dedup {
-		rows = a.perRef(kind.forget)
+		rows = a.dedupPerRef(kind.forget)
 	}
-	return cut(a.counts(asked.Facet, kind, rows), a.q.Values, asked.Keep)
+	return cut(a.countByValue(asked.Facet, kind, rows), a.q.Values, asked.Keep)
 }
 
-// counts counts rows by the values of a facet.
-func (a *asking) counts(facet Facet, kind facetKind, rows *roaring.Bitmap) map[string]int {
+// countByValue counts rows by the values of a facet.
+func (a *facetCounter) countByValue(facet Facet, kind facetKind, rows *roaring.Bitmap) map[string]int {
 	switch {
 	case kind.field == fields:
-		return a.modes(rows)
+		return a.countByMode(rows)
 	case facet == FacetEnds:
-		return a.s.ending(a.p, rows, a.q.Now)
+		return a.s.countByHorizon(a.p, rows, a.q.Now)
 	}
 	counts := map[string]int{}
 	if facet == FacetAssignee {
@@ -76,8 +76,8 @@ func (a *asking) counts(facet Facet, kind facetKind, rows *roaring.Bitmap) map[s
 	return counts
 }
 
-// modes counts rows by what policies want of their rule.
-func (a *asking) modes(rows *roaring.Bitmap) map[string]int {
+// countByMode counts rows by what policies want of their rule.
+func (a *facetCounter) countByMode(rows *roaring.Bitmap) map[string]int {
 	var byMode [redoubt.ModeBlock + 1]int
 	if len(a.s.audiences) == 1 {
 		for number, n := range a.tally(rows, byRule) {
@@ -103,26 +103,26 @@ func (a *asking) modes(rows *roaring.Bitmap) map[string]int {
 	return counts
 }
 
-// without returns the rows that the question selects when one facet is
+// rowsWithout returns the rows that the question selects when one facet is
 // forgotten.
-func (a *asking) without(forget func(*redoubt.FindingFilter)) *roaring.Bitmap {
-	other := forgotten(&a.q.Filter, forget)
+func (a *facetCounter) rowsWithout(forget func(*redoubt.FindingFilter)) *roaring.Bitmap {
+	other := filterWithout(&a.q.Filter, forget)
 	if reflect.DeepEqual(&other, &a.q.Filter) {
 		return a.rows
 	}
 	return a.s.selected(a.p, &other)
 }
 
-// perRef returns what dedup keeps on each ref alone, which is what choosing one
+// dedupPerRef returns what dedup keeps on each ref alone, which is what choosing one
 // ref would show.
-func (a *asking) perRef(forget func(*redoubt.FindingFilter)) *roaring.Bitmap {
-	other := forgotten(&a.q.Filter, forget)
+func (a *facetCounter) dedupPerRef(forget func(*redoubt.FindingFilter)) *roaring.Bitmap {
+	other := filterWithout(&a.q.Filter, forget)
 	other.Dedup = false
-	return roaring.And(a.s.selected(a.p, &other), a.p.having(byRepresentativeRef, 1))
+	return roaring.And(a.s.selected(a.p, &other), a.p.readBitmap(byRepresentativeRef, 1))
 }
 
-// forgotten is a filter without one of its members, as exception too.
-func forgotten(f *redoubt.FindingFilter, forget func(*redoubt.FindingFilter)) redoubt.FindingFilter {
+// filterWithout is a filter without one of its members, as exception too.
+func filterWithout(f *redoubt.FindingFilter, forget func(*redoubt.FindingFilter)) redoubt.FindingFilter {
 	other := *f
 	forget(&other)
 	if f.Except != nil {

@@ -12,21 +12,21 @@ import (
 // at the days that it spans, and at rows only on the few days that one of its
 // ends cuts in two: its cost is that of what happened, not of what there is.
 
-// ended is when a finding ceased to be open: by a scan, or by a decision, which
+// closedAt is when a finding ceased to be open: by a scan, or by a decision, which
 // may be older than the finding.
-func (r *row) ended() int64 {
+func (r *row) closedAt() int64 {
 	if redoubt.Status(r.status) == redoubt.StatusFixed || redoubt.State(r.state) == redoubt.Muted {
 		return max(r.stateAt, r.relevant)
 	}
 	return max(r.triagedAt, r.relevant)
 }
 
-// endedOn is the value of byEnded: the day, or 0 while the finding is open.
-func (r *row) endedOn() uint32 {
+// closedDay is the value of byClosedDay: the day, or 0 while the finding is open.
+func (r *row) closedDay() uint32 {
 	if redoubt.Status(r.status) == redoubt.StatusOpen {
 		return 0
 	}
-	return dayOf(r.ended())
+	return dayOf(r.closedAt())
 }
 
 // lastDay bounds the days that are told apart, in 2079. Later times are on it,
@@ -36,27 +36,27 @@ const lastDay = 40_000
 // dayOf numbers the day of a time in microseconds, from 1 on.
 func dayOf(at int64) uint32 { return uint32(min(max(at/dayMicros, 0), lastDay-1) + 1) }
 
-// endedFrom returns the rows that ceased to be open on a day or later.
-func (p *partition) endedFrom(day uint32) *roaring.Bitmap {
-	from := min(int(day), len(p.values[byEnded]))
-	days := slices.DeleteFunc(slices.Clone(p.values[byEnded][from:]), func(b *roaring.Bitmap) bool { return b == nil })
-	return roaring.FastOr(append(days, nobody)...)
+// closedSince returns the rows that ceased to be open on a day or later.
+func (p *partition) closedSince(day uint32) *roaring.Bitmap {
+	from := min(int(day), len(p.values[byClosedDay]))
+	days := slices.DeleteFunc(slices.Clone(p.values[byClosedDay][from:]), func(b *roaring.Bitmap) bool { return b == nil })
+	return roaring.FastOr(append(days, emptyBitmap)...)
 }
 
-// endings counts the rows of a set, none of which is open, by when they ceased
+// countClosures counts the rows of a set, none of which is open, by when they ceased
 // to be: up to each of a few ascending ends, and after the one before it.
-func (p *partition) endings(b *roaring.Bitmap, ends []int64) []int {
+func (p *partition) countClosures(b *roaring.Bitmap, ends []int64) []int {
 	counts := make([]int, len(ends)+1)
 	past := 0 // ends on the days before
-	for day := dayOf(ends[0]); int(day) < len(p.values[byEnded]); day++ {
+	for day := dayOf(ends[0]); int(day) < len(p.values[byClosedDay]); day++ {
 		on := past // and up to this one
 		for on < len(ends) && dayOf(ends[on]) == day {
 			on++
 		}
-		if rows := p.having(byEnded, day); on == past {
+		if rows := p.readBitmap(byClosedDay, day); on == past {
 			counts[past] += int(rows.AndCardinality(b))
 		} else {
-			p.endingsWithin(counts[past:], roaring.And(rows, b), ends[past:on])
+			p.countClosuresWithin(counts[past:], roaring.And(rows, b), ends[past:on])
 		}
 		past = on
 	}
@@ -68,10 +68,10 @@ func (p *partition) endings(b *roaring.Bitmap, ends []int64) []int {
 	return counts[:len(ends)]
 }
 
-// endingsWithin counts rows of a day on which there are ends.
-func (p *partition) endingsWithin(counts []int, rows *roaring.Bitmap, ends []int64) {
+// countClosuresWithin counts rows of a day on which there are ends.
+func (p *partition) countClosuresWithin(counts []int, rows *roaring.Bitmap, ends []int64) {
 	for ordinal := range roaring.Values(rows) {
-		at, past := p.rows[ordinal].ended(), 0
+		at, past := p.rows[ordinal].closedAt(), 0
 		for past < len(ends) && at > ends[past] {
 			past++
 		}
