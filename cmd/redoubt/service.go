@@ -146,7 +146,7 @@ func (s *service) scanners(a *app, secret []byte) *agent.Agent {
 		EncodeOutcome: server.ScanAnswer, Wait: s.config.ScanWait, Queued: func() { s.scans.Wake() },
 	})
 	s.scans = job.New(s.store, map[string]job.Work{agent.ScanJob: scanners.Apply}, job.Options{
-		Logger: a.log, Attempts: agent.Attempts, Lease: scanLease,
+		Logger: a.log, Attempts: agent.Attempts, Lease: scanLease, Abandoned: scanners.Abandoned,
 	})
 	return scanners
 }

@@ -121,6 +121,18 @@ func (a *Agent) Apply(ctx context.Context, j redoubt.Job) (result []byte, media 
 	return nil, "", err
 }
 
+// Abandoned is that of job.Options: it ends a scan whose last attempt to be
+// applied was cut off, so that its scanner is told, and people see it as failed.
+func (a *Agent) Abandoned(ctx context.Context, j redoubt.Job, reason string) error {
+	var in scanJob
+	if err := json.Unmarshal(j.Input, &in); err != nil {
+		return nil // as Apply: its job cannot be read, and ends all the same
+	}
+	defer a.applied.notifyAll()
+	a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID, "unique_id", in.UniqueID, "error", reason)
+	return a.giveUp(ctx, j.DeploymentID, in, reason)
+}
+
 // permanentReason says why another try mends nothing; it is empty where one may.
 func permanentReason(err error, attempt int) string {
 	var invalid *redoubt.InvalidError

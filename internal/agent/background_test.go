@@ -164,3 +164,36 @@ func (w *world) cannotBeStored(kept string) {
 		w.Errorf("the scan is %s: %s", scan.Status, scan.Error)
 	}
 }
+
+// TestScanThatKillsItsServer has each process die while it applies the scan, as
+// one that the results make run out of memory: after the last attempt nobody
+// tries again, the scan has failed, and its scanner is told.
+func TestScanThatKillsItsServer(t *testing.T) {
+	each(t, func(w *world) {
+		w.stop()
+		w.agent.Wait = 0
+		path, completion := w.results(), w.recorded("full/4-complete.json")
+		w.ok("POST", path+"complete", completion)
+		for range agent.Attempts {
+			w.claim()
+			w.clock.Advance(2 * time.Minute)
+		}
+		w.agent.Wait = time.Minute
+		w.run()
+		status, text := w.send("POST", path+"complete", w.token, completion)
+		if status != 409 || !strings.Contains(text, "could not be stored: tried 5 times, and the last attempt was cut off") {
+			w.Errorf("%d %s, want 409 and why", status, text)
+		}
+		w.stop()
+		if scan := w.scans()[0]; scan.Status != "SCAN_STATUS_ERROR" || !strings.Contains(scan.Error, "tried 5 times, and the last attempt was cut off") {
+			w.Errorf("the scan is %s: %s", scan.Status, scan.Error)
+		}
+		if list, _ := w.code("main"); len(list) > 0 {
+			w.Errorf("it was applied after all: %v", list)
+		}
+		w.clock.Advance(time.Hour)
+		if j, err := w.store.ClaimJob(w.Context(), []string{agent.ScanJob}, time.Minute); j != nil || err != nil {
+			w.Errorf("the job is due again: %v, %v", j, err)
+		}
+	})
+}

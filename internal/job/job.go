@@ -50,8 +50,13 @@ type Options struct {
 	Workers  int           // at once; 2
 	Lease    time.Duration // 1 minute
 	Poll     time.Duration // how often idle workers look; 1 second
-	Attempts int           // before a job fails for good; 5
+	Attempts int           // before a job fails for good, those that a dead process left among them; 5
 	Logger   *slog.Logger
+	// Abandoned is called before a job fails for good whose work could not say so:
+	// its last attempt lost its lease, as when the job kills its process. It ends
+	// what waits for the job, with a reason for people, and may be called again.
+	// Nil does nothing; after an error the job is claimed once more.
+	Abandoned func(ctx context.Context, j redoubt.Job, reason string) error
 }
 
 // Runner takes jobs from the store and has them done.
@@ -126,13 +131,18 @@ func (r *Runner) worker(ctx context.Context) {
 }
 
 // process has one job done and stores how it ended. Losing the lease cancels the
-// work: another worker has it by then.
+// work: another worker has it by then. A job whose attempts are used up already
+// is not tried again, or one that kills its process would do so for ever.
 func (r *Runner) process(ctx context.Context, j redoubt.Job) {
 	log := r.options.Logger.With("job", j.ID, "kind", j.Kind, "deployment", j.DeploymentID, "attempt", j.Attempt)
 	held, release := context.WithCancel(ctx)
 	defer release()
 	go r.renewLease(held, release, j)
-
+	if j.Attempt > r.options.Attempts {
+		log.Error("job failed, no further attempt: the last one was cut off")
+		logOutcome(ctx, log, r.abandon(held, j))
+		return
+	}
 	result, media, err := r.attempt(held, j)
 	var permanent PermanentError
 	switch {
@@ -150,6 +160,11 @@ func (r *Runner) process(ctx context.Context, j redoubt.Job) {
 		log.Warn("job failed, will be tried again", "error", err)
 		err = r.store.RetryJob(ctx, j, backoff(j.Attempt))
 	}
+	logOutcome(ctx, log, err)
+}
+
+// logOutcome logs that the end of a job could not be stored, if so.
+func logOutcome(ctx context.Context, log *slog.Logger, err error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case errors.Is(err, redoubt.ErrConflict):
@@ -159,14 +174,30 @@ func (r *Runner) process(ctx context.Context, j redoubt.Job) {
 	}
 }
 
+// abandon fails a job for good that was claimed once more than it may be tried.
+func (r *Runner) abandon(ctx context.Context, j redoubt.Job) (err error) {
+	defer recoverTo(&err)
+	reason := fmt.Sprintf("tried %d times, and the last attempt was cut off before it ended: the server stopped, crashed or ran out of memory; its log has the rest under job %d",
+		r.options.Attempts, j.ID)
+	if r.options.Abandoned != nil {
+		if err := r.options.Abandoned(ctx, j, reason); err != nil {
+			return err
+		}
+	}
+	return r.store.FailJob(ctx, j, reason)
+}
+
 // attempt turns a panic into an error, so that one bad job stops nothing else.
 func (r *Runner) attempt(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer recoverTo(&err)
 	return r.work[j.Kind](ctx, j)
+}
+
+// recoverTo makes a panic an error; it is to be deferred.
+func recoverTo(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	}
 }
 
 // renewLease renews the lease until the work is over.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -170,6 +171,51 @@ func TestAbandonedJobIsClaimedAgain(t *testing.T) {
 		run(m, 5*time.Minute, done, Options{Workers: 1, Lease: time.Minute})
 		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 2 {
 			t.Errorf("the next process left the job at %+v", j)
+		}
+	})
+}
+
+// A job that kills its process returns no error that could be counted: what
+// bounds it is how often it was claimed.
+func TestJobThatKillsItsProcessFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory("deadly", "other")
+		var runs, abandoned int
+		o := Options{Workers: 1, Lease: time.Minute, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
+			if abandoned++; abandoned == 1 {
+				return errors.New("the disk is full")
+			}
+			if abandoned == 2 {
+				panic("boom")
+			}
+			if j.ID != 1 || reason == "" {
+				t.Errorf("abandoned job %d because of %q", j.ID, reason)
+			}
+			return nil
+		}}
+		for runs < 3 {
+			ctx, die := context.WithCancel(t.Context())
+			New(m, map[string]Work{"deadly": func(context.Context, redoubt.Job) ([]byte, string, error) {
+				runs++
+				die()
+				return nil, "", ctx.Err()
+			}}, o).Run(ctx)
+		}
+		run(m, time.Hour, map[string]Work{
+			"deadly": func(context.Context, redoubt.Job) ([]byte, string, error) {
+				runs++
+				return nil, "", nil
+			},
+			"other": func(context.Context, redoubt.Job) ([]byte, string, error) { return []byte("x"), "", nil },
+		}, o)
+		if j := m.job(1); runs != 3 || j.State != redoubt.JobFailed || !strings.HasPrefix(j.Error, "tried 3 times, and the last attempt was cut off") {
+			t.Errorf("it was tried %d times, want 3, and ended in state %d: %q", runs, j.State, j.Error)
+		}
+		if abandoned != 3 {
+			t.Errorf("what waits for it was ended %d times, want 3: the first two failed", abandoned)
+		}
+		if j := m.job(2); j.State != redoubt.JobDone {
+			t.Errorf("the next job is in state %d", j.State)
 		}
 	})
 }
