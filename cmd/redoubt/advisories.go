@@ -14,11 +14,11 @@ import (
 )
 
 type advisoriesCmd struct {
-	Update advisoriesUpdateCmd `cmd:"" help:"Load advisories, EPSS scores and the catalogue of exploited vulnerabilities, and have findings follow them."`
+	Update advisoriesUpdateCmd `cmd:"" help:"Load advisories, EPSS scores and the KEV catalogue of exploited vulnerabilities, and match all dependencies with them."`
 	List   advisoriesListCmd   `cmd:"" help:"List advisories."`
-	Show   advisoriesShowCmd   `cmd:"" help:"Show what is known of a vulnerability."`
-	Status advisoriesStatusCmd `cmd:"" help:"Show where the advisories are from, and how old they are."`
-	Impact advisoriesImpactCmd `cmd:"" help:"Show who has a vulnerable package, or any package within a range of versions."`
+	Show   advisoriesShowCmd   `cmd:"" help:"Show a vulnerability: its severity, its affected packages and their fixes."`
+	Status advisoriesStatusCmd `cmd:"" help:"Show the sources of the advisories, and their age."`
+	Impact advisoriesImpactCmd `cmd:"" help:"List the projects that use a vulnerable package, or any package in a range of versions."`
 }
 
 // orders are those of the house's versions.
@@ -83,7 +83,7 @@ func matchDeployments(ctx context.Context, st *store.Store, library *advisory.Li
 	for _, d := range all {
 		swept, err := sweep.Deployment(ctx, d.ID)
 		if err != nil {
-			failed = append(failed, fmt.Errorf("deployment %s could not follow the advisories; it is tried again: %w", d.Slug, err))
+			failed = append(failed, fmt.Errorf("deployment %s could not be matched with the advisories; it is tried again: %w", d.Slug, err))
 			continue
 		}
 		if told != nil {
@@ -95,9 +95,9 @@ func matchDeployments(ctx context.Context, st *store.Store, library *advisory.Li
 
 type advisoriesListCmd struct {
 	storageOnly
-	Package string `help:"Only of this package, as npm/lodash." placeholder:"ECOSYSTEM/NAME"`
-	After   int64  `help:"Only behind the one with this number." placeholder:"N"`
-	Limit   int    `help:"At most so many." default:"100" placeholder:"N"`
+	Package string `help:"Only advisories for this package, as npm/lodash." placeholder:"ECOSYSTEM/NAME"`
+	After   int64  `help:"Only advisories after this number." placeholder:"N"`
+	Limit   int    `help:"List at most this many." default:"100" placeholder:"N"`
 }
 
 // Run lists records in the order in which they came.

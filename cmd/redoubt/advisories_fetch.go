@@ -69,7 +69,7 @@ func (d *download) run(ctx context.Context) (file string, unchanged bool, err er
 		return "", false, err
 	}
 	if err := d.save(part, have, res, cancel); err != nil {
-		return "", false, fmt.Errorf("the download broke off; the next update goes on with it: %w", err)
+		return "", false, fmt.Errorf("the download was cut off; the next update resumes it: %w", err)
 	}
 	d.source.ETag, d.source.LastModified = res.Header.Get("ETag"), res.Header.Get("Last-Modified")
 	return file, false, errors.Join(os.Rename(part, file), remove(tag))

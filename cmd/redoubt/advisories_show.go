@@ -17,14 +17,14 @@ import (
 func splitPackage(s string) (ecosystem, name string, err error) {
 	ecosystem, name, ok := strings.Cut(s, "/")
 	if !ok || ecosystem == "" || name == "" {
-		return "", "", fmt.Errorf("%q is no package: write ECOSYSTEM/NAME, as npm/lodash or maven/org.slf4j:slf4j-api", s)
+		return "", "", fmt.Errorf("%q is not a package: write ECOSYSTEM/NAME, as npm/lodash or maven/org.slf4j:slf4j-api", s)
 	}
 	return ecosystem, name, nil
 }
 
 type advisoriesShowCmd struct {
 	storageOnly
-	ID string `arg:"" help:"CVE, GHSA or any other id of it."`
+	ID string `arg:"" help:"CVE, GHSA or another id of the vulnerability."`
 }
 
 // Run prints all that is known of a vulnerability.
@@ -42,7 +42,7 @@ func (c advisoriesShowCmd) Run(a *app) error {
 func vulnerability(ctx context.Context, st *store.Store, id string) (*advisory.Vulnerability, error) {
 	g, err := st.AdvisoryGroup(ctx, id)
 	if errors.Is(err, redoubt.ErrNotFound) {
-		return nil, fmt.Errorf("no advisory is known as %s; redoubt advisories status tells which are loaded", id)
+		return nil, fmt.Errorf("no advisory is known as %s; redoubt advisories status shows which are loaded", id)
 	}
 	if err != nil {
 		return nil, err
@@ -87,9 +87,9 @@ func printVulnerability(w io.Writer, v *advisory.Vulnerability) {
 type advisoriesImpactCmd struct {
 	tenant
 	What  string `arg:"" name:"id or package" help:"A vulnerability, as CVE-2021-44228, or the name of a package, as log4j-core."`
-	Range string `arg:"" optional:"" help:"Of a package: only versions within, as '<2.17' or '>=2.0,<2.17'."`
-	All   bool   `help:"Of a vulnerability: findings that are fixed or removed too."`
-	Limit int    `help:"At most so many lines." default:"1000" placeholder:"N"`
+	Range string `arg:"" optional:"" help:"For a package: only versions in this range, as '<2.17' or '>=2.0,<2.17'."`
+	All   bool   `help:"For a vulnerability: include fixed and removed findings."`
+	Limit int    `help:"Print at most this many lines." default:"1000" placeholder:"N"`
 }
 
 // Run tells who has a vulnerability, or a package.
@@ -166,11 +166,11 @@ func bounds(text string) (lower, upper string, err error) {
 		case upper == "":
 			upper = part
 		default:
-			return "", "", fmt.Errorf("%q is no range of versions: give '<2.17', '>=2.0' or '>=2.0,<2.17'", text)
+			return "", "", fmt.Errorf("%q is not a range of versions: give '<2.17', '>=2.0' or '>=2.0,<2.17'", text)
 		}
 	}
 	if upper != "" && strings.Trim(upper[:1], "0123456789v") == "" {
-		return "", "", fmt.Errorf("%q is no range of versions: give '<2.17', '=2.17', '>=2.0' or '>=2.0,<2.17'", text)
+		return "", "", fmt.Errorf("%q is not a range of versions: give '<2.17', '=2.17', '>=2.0' or '>=2.0,<2.17'", text)
 	}
 	return lower, upper, nil
 }

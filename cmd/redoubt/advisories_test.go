@@ -111,7 +111,7 @@ func TestUpdateFromAPublisher(t *testing.T) {
 	}
 	says("the first update", "/npm/all.zip: 2 records, 2 new or changed, 1 refused", "refused bad.json: it is no OSV record", "/crates.io/all.zip: 1 records")
 	p.asked = nil
-	says("nothing new", "/npm/all.zip: as it was", "/crates.io/all.zip: as it was")
+	says("nothing new", "/npm/all.zip: unchanged", "/crates.io/all.zip: unchanged")
 	if tag := p.asked[0].Get("If-None-Match"); tag != `"one"` || p.asked[0].Get("If-Modified-Since") == "" {
 		t.Errorf("asked with %v", p.asked[0])
 	}

@@ -36,10 +36,10 @@ func (c storageOnly) with(a *app, fn func(*store.Store) error) error {
 
 type advisoriesUpdateCmd struct {
 	storageOnly
-	From       []string `help:"Load this instead: a zip or folder of OSV records, a record, EPSS scores (CSV, also as .gz), or the catalogue of exploited vulnerabilities (JSON); a file, a folder or an address. May be given several times." placeholder:"ZIP|DIR|FILE|URL"`
+	From       []string `help:"Load this instead: a zip or folder of OSV records, a record, EPSS scores (CSV, also as .gz), or the KEV catalogue of exploited vulnerabilities (JSON); a file, a folder or an address. May be given several times." placeholder:"ZIP|DIR|FILE|URL"`
 	Ecosystems []string `help:"Load OSV's archives of these; by default those of the lockfiles that are read." default:"npm,PyPI,Go,crates.io,RubyGems,Packagist,Maven,NuGet,Pub,SwiftURL,Hex,ConanCenter" placeholder:"NAME"`
 	Archives   string   `help:"Where OSV's archives are, each in a folder of its ecosystem." default:"https://osv-vulnerabilities.storage.googleapis.com" env:"REDOUBT_ADVISORIES_ARCHIVES" placeholder:"URL"`
-	Scores     bool     `help:"Load EPSS scores and the catalogue of exploited vulnerabilities too." default:"true" negatable:""`
+	Scores     bool     `help:"Load EPSS scores and the KEV catalogue of exploited vulnerabilities too." default:"true" negatable:""`
 	Force      bool     `help:"Load sources again that have not changed."`
 }
 
@@ -63,7 +63,7 @@ func (c advisoriesUpdateCmd) Run(a *app) error {
 	err = errors.Join(err, matchDeployments(a.ctx, st, library, bar.refs, func(d redoubt.Deployment, swept advisory.SweepResult) {
 		bar.pause(func() {
 			if swept.Busy {
-				fmt.Fprintf(a.out, "%s: another process has its findings follow\n", d.Slug)
+				fmt.Fprintf(a.out, "%s: another process is matching it\n", d.Slug)
 				return
 			}
 			fmt.Fprintf(a.out, "%s: %d refs matched, %d findings changed\n", d.Slug, swept.Refs, swept.Changed)
@@ -75,7 +75,7 @@ func (c advisoriesUpdateCmd) Run(a *app) error {
 
 func printSource(w io.Writer, s redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
 	if unchanged {
-		fmt.Fprintf(w, "%s: as it was\n", s.Location)
+		fmt.Fprintf(w, "%s: unchanged\n", s.Location)
 		return
 	}
 	fmt.Fprintf(w, "%s: %d records, %d new or changed, %d refused\n", s.Location, done.Records, done.Changed, done.Refused)

@@ -14,9 +14,9 @@ import (
 type auditCmd struct {
 	tenant
 	After int64 `help:"Only events after this id." placeholder:"ID"`
-	Limit int   `help:"At most so many, oldest first." default:"100" placeholder:"N"`
+	Limit int   `help:"List at most this many events, the oldest first." default:"100" placeholder:"N"`
 	// What concerns no deployment, such as tries to sign in as nobody.
-	Server bool `help:"The server's own events, which are of no deployment, instead."`
+	Server bool `help:"List the server's own events instead, which belong to no deployment."`
 }
 
 // auditLine is one event as it is printed: a JSON object on a line of its own,

@@ -9,7 +9,7 @@ import (
 
 type backupCmd struct {
 	config.Storage
-	File string `arg:"" help:"New file to copy to; one that is there is left alone." type:"path"`
+	File string `arg:"" help:"File to write; an existing file is not overwritten." type:"path"`
 }
 
 // Run copies the database.

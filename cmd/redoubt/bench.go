@@ -18,12 +18,12 @@ import (
 )
 
 type benchCmd struct {
-	Ingest benchIngestCmd `cmd:"" help:"Measure how many findings of a scan this machine stores a second."`
+	Ingest benchIngestCmd `cmd:"" help:"Measure how many findings per second this machine stores."`
 }
 
 type benchIngestCmd struct {
 	Findings    int           `help:"Findings of the scan; 10000 by default." default:"10000" placeholder:"N"`
-	Rounds      int           `help:"How often to measure; the medians are told." default:"5" placeholder:"N"`
+	Rounds      int           `help:"Number of rounds; the medians are printed." default:"5" placeholder:"N"`
 	DatabaseURL config.Secret `help:"PostgreSQL to measure instead of SQLite in a temporary folder: an empty database, which the findings stay in." placeholder:"URL"`
 }
 

@@ -90,7 +90,7 @@ func (b *build) inventory(ctx context.Context) error {
 	}
 	q := api.ImportQuery{Project: b.at.Project, Ref: b.at.Ref, Commit: b.at.Commit, RepoURL: b.at.URL, Whole: true}
 	if len(names) > maxCIFiles {
-		b.addTrouble(fmt.Errorf("the checkout has %d lockfiles: the first %d are sent, and none is taken for gone", len(names), maxCIFiles))
+		b.addTrouble(fmt.Errorf("the checkout has %d lockfiles: the first %d are sent, and no other counts as removed", len(names), maxCIFiles))
 		names, q.Whole = names[:maxCIFiles], false
 	}
 	b.clearStep()
@@ -114,7 +114,7 @@ func (b *build) inventory(ctx context.Context) error {
 	b.showStep("handing in %d lockfiles and bills of materials", len(files))
 	out, err := b.server.send(ctx, q, files)
 	if err != nil {
-		return fmt.Errorf("the inventory was not taken: %w", err)
+		return fmt.Errorf("the inventory was not imported: %w", err)
 	}
 	b.addOutcome(*out)
 	return nil
@@ -130,7 +130,7 @@ func (b *build) read(name string, lockfile bool, room *int64) (*api.File, error)
 		return nil, err
 	}
 	if info.Size() > min(maxCIFile, *room) {
-		fmt.Fprintf(b.err, "redoubt ci: %s is left out: it has %d bytes\n", name, info.Size())
+		fmt.Fprintf(b.err, "redoubt ci: %s is skipped: it has %d bytes\n", name, info.Size())
 		if lockfile {
 			return &api.File{Name: name}, nil
 		}
@@ -147,7 +147,7 @@ func (b *build) read(name string, lockfile bool, room *int64) (*api.File, error)
 	// whole request with it.
 	format, err := report.Detect(name, data[:min(len(data), 64<<10)])
 	if err != nil || !slices.Contains(bomFormats, format) {
-		fmt.Fprintf(b.err, "redoubt ci: %s is left out: it is neither CycloneDX nor SPDX\n", name)
+		fmt.Fprintf(b.err, "redoubt ci: %s is skipped: it is neither CycloneDX nor SPDX\n", name)
 		return nil, nil //nolint:nilerr // what it is not was said
 	}
 	if err := new(report.Reading).Add(bytes.NewReader(data), report.Options{Name: name, Key: []byte(name)}); err != nil {
@@ -257,7 +257,7 @@ func (b *build) reports(ctx context.Context) error {
 		Root: b.top,
 	}, files)
 	if err != nil {
-		return fmt.Errorf("the reports were not taken: %w", err)
+		return fmt.Errorf("the reports were not imported: %w", err)
 	}
 	b.addOutcome(*out)
 	return nil

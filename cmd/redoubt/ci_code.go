@@ -83,7 +83,7 @@ func (b *build) wantedCode(ctx context.Context) (wanted []wantedCode, secrets ma
 		asked[s.ScanID] = true
 		answer, err := b.server.client.ListSnippets(ctx, b.server.deployment, id)
 		if err != nil {
-			return nil, nil, fmt.Errorf("the server does not say of what code is wanted: %w", withAdvice(err))
+			return nil, nil, fmt.Errorf("the server did not say which code it wants: %w", withAdvice(err))
 		}
 		if !answer.Kept {
 			fmt.Fprintf(b.out, "no code is sent: the deployment %s keeps none\n", b.server.deployment)
@@ -221,16 +221,16 @@ func (c *codeReader) read(name string) (string, error) {
 	case name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\x00"):
 		return "", errors.New("it is not in the checkout")
 	case slices.ContainsFunc(strings.Split(path.Clean(name), "/"), func(part string) bool { return strings.EqualFold(part, ".git") }):
-		return "", errors.New("what git keeps for itself is never sent")
+		return "", errors.New("files of git itself are never sent")
 	}
 	info, err := c.root.Stat(filepath.FromSlash(name))
 	switch {
 	case err != nil:
 		return "", reasonOf(err)
 	case !info.Mode().IsRegular():
-		return "", errors.New("it is no file")
+		return "", errors.New("it is not a file")
 	case info.Size() > maxCodeFile:
-		return "", fmt.Errorf("it has %d bytes, and %d are the most", info.Size(), maxCodeFile)
+		return "", fmt.Errorf("it has %d bytes; the limit is %d", info.Size(), maxCodeFile)
 	}
 	f, err := c.root.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -242,7 +242,7 @@ func (c *codeReader) read(name string) (string, error) {
 	case err != nil:
 		return "", reasonOf(err)
 	case bytes.IndexByte(data, 0) >= 0:
-		return "", errors.New("it is no text")
+		return "", errors.New("it is not text")
 	}
 	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
 }

@@ -18,15 +18,15 @@ type ciCmd struct {
 	URL         string        `help:"Address of the Redoubt server." env:"REDOUBT_URL,SEMGREP_URL,SEMGREP_APP_URL" placeholder:"URL"`
 	Token       config.Secret `help:"Token with the scope ci; better given as a variable." env:"REDOUBT_TOKEN,SEMGREP_APP_TOKEN" placeholder:"TOKEN"`
 	Report      []string      `help:"Another scanner's report of this checkout, as gitleaks.sarif; repeatable." sep:"none" placeholder:"FILE"`
-	ReportDiff  bool          `help:"The reports say only what a change adds: close nothing that a full scan has seen."`
-	NoSemgrep   bool          `help:"Run no scanner: inventory and reports only." name:"no-semgrep"`
+	ReportDiff  bool          `help:"The reports are of a diff scan: close nothing that a full scan has found."`
+	NoSemgrep   bool          `help:"Do not run semgrep: send the inventory and reports only." name:"no-semgrep"`
 	Semgrep     string        `help:"The semgrep to run; by default the one on the path, where there is one." env:"REDOUBT_SEMGREP" placeholder:"FILE"`
-	NoInventory bool          `help:"Leave lockfiles and bills of materials alone." name:"no-inventory"`
+	NoInventory bool          `help:"Send no lockfiles and no bills of materials." name:"no-inventory"`
 	NoCode      bool          `help:"Send no code around findings." name:"no-code" env:"REDOUBT_NO_CODE"`
-	FailOpen    bool          `help:"End with 0 where something could not be done. What a policy blocks stays blocked." name:"fail-open" env:"REDOUBT_FAIL_OPEN"`
-	SARIF       string        `help:"Write what is new or blocks as SARIF 2.1.0." name:"sarif" placeholder:"FILE"`
-	JSON        string        `help:"Write what the run came to as JSON; docs/connect-your-ci.md describes it." name:"json" placeholder:"FILE"`
-	Pass        []string      `arg:"" optional:"" name:"flag" help:"Behind --, flags for semgrep ci."`
+	FailOpen    bool          `help:"Exit with 0 when a step failed. What a policy blocks still fails." name:"fail-open" env:"REDOUBT_FAIL_OPEN"`
+	SARIF       string        `help:"Write new and blocking findings as SARIF 2.1.0." name:"sarif" placeholder:"FILE"`
+	JSON        string        `help:"Write the result as JSON; docs/connect-your-ci.md describes it." name:"json" placeholder:"FILE"`
+	Pass        []string      `arg:"" optional:"" name:"flag" help:"After --: flags for semgrep ci."`
 }
 
 // exitError ends the program with a code, once all is said.
@@ -137,7 +137,7 @@ func (b *build) scan(ctx context.Context) error {
 	name, err := exec.LookPath(cmp.Or(b.Semgrep, "semgrep"))
 	if err != nil {
 		if b.Semgrep != "" || len(b.Pass) > 0 {
-			return fmt.Errorf("semgrep was to run, and is not there: %w", err)
+			return fmt.Errorf("semgrep is not installed: %w", err)
 		}
 		fmt.Fprintln(b.out, "semgrep is not installed here: code is not scanned (pipx install semgrep)")
 		return nil
@@ -160,7 +160,7 @@ func (b *build) scan(ctx context.Context) error {
 	}
 	exit := cmd.ProcessState.ExitCode()
 	if exit > 1 || exit < 0 {
-		return fmt.Errorf("semgrep ended with exit code %d: what it says is above", exit)
+		return fmt.Errorf("semgrep failed with exit code %d; its output is above", exit)
 	}
 	b.result.Blocked = b.result.Blocked || exit == 1
 	after, err := b.server.outcome(ctx, b.at.Project, b.at.Ref)

@@ -45,7 +45,7 @@ func newCIServer(ctx context.Context, c ciCmd) (ciServer, error) {
 	err = s.get(ctx, "/api/agent/deployments/current", &out)
 	s.deployment = out.Deployment.Slug
 	if err == nil && s.deployment == "" {
-		err = fmt.Errorf("what answers at %s is no Redoubt server", s.base)
+		err = fmt.Errorf("%s is not a Redoubt server", s.base)
 	}
 	return s, err
 }
@@ -69,12 +69,12 @@ func (s ciServer) get(ctx context.Context, path string, out any) error {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxCIAnswer))
 	switch {
 	case err != nil:
-		return fmt.Errorf("the answer of %s broke off: %w", s.base, err)
+		return fmt.Errorf("the response of %s was cut off: %w", s.base, err)
 	case resp.StatusCode != http.StatusOK:
 		return statusError(resp.StatusCode, text)
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("what answers at %s is no Redoubt server: %w", s.base, err)
+		return fmt.Errorf("%s is not a Redoubt server: %w", s.base, err)
 	}
 	return nil
 }

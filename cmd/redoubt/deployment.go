@@ -14,9 +14,9 @@ import (
 type deploymentCmd struct {
 	Create deploymentCreateCmd `cmd:"" help:"Create a deployment."`
 	List   deploymentListCmd   `cmd:"" help:"List the deployments."`
-	Rename deploymentRenameCmd `cmd:"" help:"Give a deployment another slug or name."`
-	Set    deploymentSetCmd    `cmd:"" help:"Change how a deployment answers."`
-	Delete deploymentDeleteCmd `cmd:"" help:"Delete a deployment with all that is in it."`
+	Rename deploymentRenameCmd `cmd:"" help:"Rename a deployment."`
+	Set    deploymentSetCmd    `cmd:"" help:"Change the settings of a deployment."`
+	Delete deploymentDeleteCmd `cmd:"" help:"Delete a deployment and everything in it."`
 }
 
 type deploymentCreateCmd struct {
@@ -64,7 +64,7 @@ func (c deploymentListCmd) Run(a *app) error {
 type deploymentRenameCmd struct {
 	tenant
 	Slug string `arg:"" help:"Its new slug."`
-	Name string `help:"Its new full name; as it is by default."`
+	Name string `help:"Its new full name; unchanged by default."`
 }
 
 // Run renames the deployment. Addresses with the old slug stop working.
@@ -86,7 +86,7 @@ func (c deploymentRenameCmd) Run(a *app) error {
 type deploymentSetCmd struct {
 	config.Storage
 	Slug      string `arg:"" help:"The deployment, by its slug or id."`
-	OpenRules *bool  `help:"Serve its rules to who shows no token, for semgrep scan --config p/NAME and opengrep; --no-open-rules ends that." negatable:""`
+	OpenRules *bool  `help:"Serve its rules without a token, for semgrep scan --config p/NAME and opengrep; --no-open-rules ends that." negatable:""`
 	Code      string `help:"Whether the code is kept that builds send around findings: on, or off, which deletes what there is." enum:"on,off," default:"" placeholder:"on|off"`
 }
 
@@ -125,7 +125,7 @@ func (c deploymentSetCmd) Run(a *app) error {
 
 type deploymentDeleteCmd struct {
 	tenant
-	Yes bool `help:"Really delete it; there is no way back." required:""`
+	Yes bool `help:"Confirm the deletion; it cannot be undone." required:""`
 }
 
 // Run deletes the deployment.

@@ -18,19 +18,19 @@ import (
 
 type importCmd struct {
 	tenant
-	Project  string    `help:"Project, as acme/payments; made if there is none." required:"" placeholder:"NAME"`
+	Project  string    `help:"Project, as acme/payments; created if it does not exist." required:"" placeholder:"NAME"`
 	Ref      string    `help:"Branch or ref that was scanned; HEAD by default." placeholder:"REF"`
 	Commit   string    `help:"Commit that was scanned; by default what the report says." placeholder:"SHA"`
 	RepoURL  string    `help:"Address of the repository, for links to the code." placeholder:"URL"`
 	Tag      []string  `help:"Tags of the project." placeholder:"TAG"`
-	Category string    `help:"Keeps several runs of one tool apart, each closing only its own." placeholder:"NAME"`
-	Format   string    `help:"What the files are; found out by default (${formats})." placeholder:"FORMAT"`
-	Full     bool      `help:"The files say all there is: close what they no longer name, even where a report does not tell where it looked." xor:"extent"`
-	Diff     bool      `help:"The files say only what a change adds: close nothing that a full scan has seen." xor:"extent"`
-	At       time.Time `help:"Date the scan back, as 2026-01-31T12:00:00Z." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	Category string    `help:"Category that keeps several runs of one tool apart: each closes only its own findings." placeholder:"NAME"`
+	Format   string    `help:"Format of the files; detected by default (${formats})." placeholder:"FORMAT"`
+	Full     bool      `help:"The files are of a full scan: close what they no longer contain, even where a report does not say what it scanned." xor:"extent"`
+	Diff     bool      `help:"The files are of a diff scan: close nothing that a full scan has found." xor:"extent"`
+	At       time.Time `help:"Backdate the scan, as 2026-01-31T12:00:00Z." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
 	Root     string    `help:"Folder of the checkout on the machine that scanned, for reports with absolute paths." placeholder:"DIR"`
-	Strict   bool      `help:"Take nothing at all when one item cannot be read."`
-	JSON     bool      `help:"Print what was done as JSON." name:"json"`
+	Strict   bool      `help:"Refuse the whole import when one item cannot be read."`
+	JSON     bool      `help:"Print the result as JSON." name:"json"`
 	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, VEX documents, lockfiles (by their path in the repository, as seen from here), or folders, of which lockfiles and bills of materials are taken."`
 }
 

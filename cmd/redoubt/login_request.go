@@ -36,8 +36,8 @@ type tokenApproveCmd struct {
 	tenant
 	Code    string        `arg:"" help:"The code that the page of semgrep login shows, as ABCD-2345."`
 	Name    string        `help:"What the token is for; semgrep login and the code by default."`
-	Project []string      `help:"Bind it to the projects that match; * stands for one segment, ** for any." placeholder:"GLOB"`
-	Expires time.Duration `help:"How long the token is good for, as 720h; forever by default."`
+	Project []string      `help:"Limit the token to projects that match: * matches one segment, ** any number." placeholder:"GLOB"`
+	Expires time.Duration `help:"Lifetime of the token, as 720h; by default it does not expire."`
 }
 
 // Run approves the request; the scanner fetches its token within seconds.

@@ -27,24 +27,24 @@ import (
 var version = "dev"
 
 type cli struct {
-	Config kong.ConfigFlag `help:"Read settings from this YAML file; flags and environment beat it." env:"REDOUBT_CONFIG" placeholder:"FILE"`
+	Config kong.ConfigFlag `help:"Read settings from this YAML file; flags and environment variables override it." env:"REDOUBT_CONFIG" placeholder:"FILE"`
 
 	Serve      serveCmd      `cmd:"" help:"Run the server."`
-	Demo       demoCmd       `cmd:"" help:"Run a server with sample projects, and print how to ask it."`
-	CI         ciCmd         `cmd:"" name:"ci" help:"Check what a build checked out: inventory, scan, reports and the gate, in any CI."`
+	Demo       demoCmd       `cmd:"" help:"Run a server with sample projects."`
+	CI         ciCmd         `cmd:"" name:"ci" help:"Check a build in any CI: inventory, scan, reports and gate."`
 	Import     importCmd     `cmd:"" help:"Import scanner reports, bills of materials and lockfiles."`
 	Deployment deploymentCmd `cmd:"" help:"Create and list deployments (tenants)."`
 	User       userCmd       `cmd:"" help:"Create and manage the people who sign in."`
 	Token      tokenCmd      `cmd:"" help:"Create, list and revoke API tokens."`
 	Project    projectCmd    `cmd:"" help:"List and manage projects."`
-	Scan       scanCmd       `cmd:"" help:"Look at what scanners report by themselves."`
-	Policy     policyCmd     `cmd:"" help:"Manage the rules that scanners are served, and what they do to builds."`
+	Scan       scanCmd       `cmd:"" help:"Inspect the runs of scanners."`
+	Policy     policyCmd     `cmd:"" help:"Manage policies: the rules that scanners run, and what fails a build."`
 	Exception  exceptionCmd  `cmd:"" help:"Accept what a rule or a vulnerability finds, for a while, and see what is accepted."`
 	VEX        vexCmd        `cmd:"" name:"vex" help:"Hold documents that say which vulnerabilities do not matter, and write your own."`
-	Backup     backupCmd     `cmd:"" help:"Copy all data to a new file, while the server runs."`
-	Advisories advisoriesCmd `cmd:"" help:"Load what is known of vulnerable packages, and ask about it."`
-	Audit      auditCmd      `cmd:"" help:"Show who changed what."`
-	Bench      benchCmd      `cmd:"" help:"Measure this machine with made-up scans."`
+	Backup     backupCmd     `cmd:"" help:"Back up all data to a file while the server runs."`
+	Advisories advisoriesCmd `cmd:"" help:"Load and query advisories about vulnerable packages."`
+	Audit      auditCmd      `cmd:"" help:"Show the audit trail: who changed what."`
+	Bench      benchCmd      `cmd:"" help:"Benchmark this machine with generated scans."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
@@ -105,7 +105,7 @@ func formats() string {
 func printError(err error, code int) int {
 	var invalid *redoubt.InvalidError
 	if errors.As(err, &invalid) && len(invalid.Fields) > 1 {
-		fmt.Fprintln(os.Stderr, "redoubt: the input has several faults:")
+		fmt.Fprintln(os.Stderr, "redoubt: the input has several errors:")
 		for _, f := range invalid.Fields {
 			fmt.Fprintf(os.Stderr, "  %s: %s\n", f.Location, f.Message)
 		}

@@ -16,15 +16,15 @@ import (
 
 type policyCmd struct {
 	List      policyListCmd      `cmd:"" help:"List the policies."`
-	Show      policyShowCmd      `cmd:"" help:"Show what a policy is for, and its rules."`
-	Create    policyCreateCmd    `cmd:"" help:"Make a further policy, for some projects or all."`
-	Set       policySetCmd       `cmd:"" help:"Change what a policy is for, what it leaves out, and what it blocks."`
-	Delete    policyDeleteCmd    `cmd:"" help:"Delete a further policy; its rules stay where other policies have them."`
+	Show      policyShowCmd      `cmd:"" help:"Show a policy: its scope and its rules."`
+	Create    policyCreateCmd    `cmd:"" help:"Create a policy for some projects or all."`
+	Set       policySetCmd       `cmd:"" help:"Change the scope, the excluded paths and the gate of a policy."`
+	Delete    policyDeleteCmd    `cmd:"" help:"Delete a policy that is not a default one; its rules stay in other policies that have them."`
 	AddRules  policyAddRulesCmd  `cmd:"" help:"Serve the rules of Semgrep YAML files to scanners, each in the default policy of its product."`
-	SetMode   policySetModeCmd   `cmd:"" help:"Decide what the findings of a rule do to a build."`
-	Remove    policyRemoveCmd    `cmd:"" help:"Serve a rule no more; the next full scan of a branch removes its findings."`
+	SetMode   policySetModeCmd   `cmd:"" help:"Set the mode of a rule: monitor, comment or block."`
+	Remove    policyRemoveCmd    `cmd:"" help:"Stop serving a rule; the next full scan of a branch removes its findings."`
 	Test      policyTestCmd      `cmd:"" help:"Try rules on a checkout before they are served: what they find, what of it is new, and what would fail a build."`
-	Condition policyConditionCmd `cmd:"" help:"Manage which dependencies fail builds, whatever rule or advisory reports them."`
+	Condition policyConditionCmd `cmd:"" help:"Manage conditions: which dependencies fail builds, whatever rule or advisory reports them."`
 	History   policyHistoryCmd   `cmd:"" help:"List the versions of a rule, or print one."`
 }
 
@@ -148,7 +148,7 @@ type policyCreateCmd struct {
 	tenant
 	Name     string   `arg:"" help:"Its name; its slug is made of it."`
 	Product  string   `help:"What its rules look for: sast, sca or secrets." required:"" enum:"sast,sca,secrets" placeholder:"PRODUCT"`
-	Project  []string `help:"Only for projects whose name fits: * for anything but /, ** for anything. May be repeated." sep:"none" placeholder:"GLOB"`
+	Project  []string `help:"Only for projects whose name matches: * for anything but /, ** for anything. May be repeated." sep:"none" placeholder:"GLOB"`
 	Tag      []string `help:"Only for projects with the tag. May be repeated: one of them is enough." sep:"none" placeholder:"TAG"`
 	Exclude  []string `help:"Paths that scanners leave out for the product, as in .gitignore. May be repeated." sep:"none" placeholder:"GLOB"`
 	BlockAll bool     `help:"Blocking rules fail builds on findings that the primary branch has too."`
@@ -178,10 +178,10 @@ type policySetCmd struct {
 	tenant
 	Policy   string   `arg:"" help:"The policy, by slug or id."`
 	Name     string   `help:"Another name; the slug stays." placeholder:"NAME"`
-	Project  []string `help:"Only for projects whose name fits, in place of those before." sep:"none" placeholder:"GLOB"`
+	Project  []string `help:"Only for projects whose name matches, in place of those before." sep:"none" placeholder:"GLOB"`
 	Tag      []string `help:"Only for projects with one of the tags, in place of those before." sep:"none" placeholder:"TAG"`
 	Exclude  []string `help:"Paths that scanners leave out, in place of those before." sep:"none" placeholder:"GLOB"`
-	Clear    []string `help:"Have none of these any more: project, tag, exclude." enum:"project,tag,exclude" placeholder:"WHAT"`
+	Clear    []string `help:"Clear these: project, tag, exclude." enum:"project,tag,exclude" placeholder:"WHAT"`
 	BlockAll *bool    `help:"Blocking rules fail builds on findings that the primary branch has too; --no-block-all: on new ones only." negatable:""`
 }
 

@@ -12,27 +12,27 @@ import (
 )
 
 type policyConditionCmd struct {
-	Add    policyConditionAddCmd    `cmd:"" help:"Fail builds on dependencies that are all that the flags say, or only show or record them."`
+	Add    policyConditionAddCmd    `cmd:"" help:"Add a condition: dependencies that match all flags fail builds, or are only shown or recorded."`
 	List   policyConditionListCmd   `cmd:"" help:"List the conditions of a policy, or of all."`
-	Remove policyConditionRemoveCmd `cmd:"" help:"Drop a condition."`
+	Remove policyConditionRemoveCmd `cmd:"" help:"Remove a condition."`
 }
 
 type policyConditionAddCmd struct {
 	tenant
 	Policy    string  `arg:"" help:"A policy for the supply chain, by slug or id."`
-	Mode      string  `help:"What it does to a build: block fails it; comment shows what it holds for with the build; monitor only records it." enum:"monitor,comment,block" default:"block" placeholder:"MODE"`
-	Severity  string  `help:"At least so severe: low, medium, high or critical." placeholder:"SEVERITY"`
+	Mode      string  `help:"What a match does to a build: block fails it; comment shows the match with the build; monitor only records it." enum:"monitor,comment,block" default:"block" placeholder:"MODE"`
+	Severity  string  `help:"Minimum severity: low, medium, high or critical." placeholder:"SEVERITY"`
 	Reachable bool    `help:"Code reaches it, or it is dangerous without."`
 	EPSS      float64 `name:"epss" help:"An EPSS score of at least this, from 0 to 1." placeholder:"SCORE"`
 	KEV       bool    `name:"kev" help:"In the catalogue of vulnerabilities known to be exploited."`
 	Malicious bool    `help:"A malicious package."`
-	Fixable   bool    `help:"Some version fixes it."`
-	Direct    bool    `help:"The project asks for the package itself."`
-	Grace     int     `help:"Found so many days ago or more." placeholder:"DAYS"`
+	Fixable   bool    `help:"A fixed version exists."`
+	Direct    bool    `help:"A direct dependency, not a transitive one."`
+	Grace     int     `help:"Found at least this many days ago." placeholder:"DAYS"`
 
-	Project []string `help:"Only in projects whose name fits: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
+	Project []string `help:"Only in projects whose name matches: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
 	Tag     []string `help:"Only in projects with the tag. May be repeated: one of them is enough." sep:"none" placeholder:"TAG"`
-	Branch  []string `help:"Only on branches whose name fits, as release/*, or refs in full, as refs/pull/**. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
+	Branch  []string `help:"Only on branches whose name matches, as release/*, or refs in full, as refs/pull/**. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
 }
 
 // Run adds the condition to the policy.

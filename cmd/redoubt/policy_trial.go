@@ -222,7 +222,7 @@ func (t *trial) annotated(s *scanner, c policyTestCmd) error {
 func (t *trial) scan(s *scanner, dir string) ([]ingest.Sighting, error) {
 	stdout, stderr, err := s.run(t.app, dir, "--oss-only", "--json", "--quiet", "--config", "p/redoubt", ".")
 	if err != nil {
-		return nil, fmt.Errorf("the scanner ended with %w:\n%s", err, bytes.TrimSpace(append(stderr, stdout[:min(len(stdout), 2000)]...)))
+		return nil, fmt.Errorf("the scanner failed with %w:\n%s", err, bytes.TrimSpace(append(stderr, stdout[:min(len(stdout), 2000)]...)))
 	}
 	texts := map[string][]byte{}
 	for _, r := range t.rules {

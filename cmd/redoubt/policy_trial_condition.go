@@ -87,6 +87,6 @@ func (t *trial) printConditions(held []conditionMatches) error {
 	if err := table(t.app.out, "REF MODE FINDING BUILD WHAT", rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(t.app.out, "\nConditions: %d. They hold for: %d. Would fail a build: %d.\n", len(t.of.Conditions), len(held), fails)
+	_, err := fmt.Fprintf(t.app.out, "\nConditions: %d. Matches: %d. Would fail a build: %d.\n", len(t.of.Conditions), len(held), fails)
 	return err
 }

@@ -15,8 +15,8 @@ import (
 type projectCmd struct {
 	List   projectListCmd   `cmd:"" help:"List the projects."`
 	Create projectCreateCmd `cmd:"" help:"Create a project before its first scan."`
-	Rename projectRenameCmd `cmd:"" help:"Rename a project; the old name keeps answering."`
-	Merge  projectMergeCmd  `cmd:"" help:"Put all of one project into another."`
+	Rename projectRenameCmd `cmd:"" help:"Rename a project; the old name keeps working."`
+	Merge  projectMergeCmd  `cmd:"" help:"Merge one project into another."`
 	Delete projectDeleteCmd `cmd:"" help:"Delete a project with its findings, scans and dependencies."`
 }
 
@@ -60,7 +60,7 @@ func (c projectCreateCmd) Run(a *app) error {
 
 type projectRenameCmd struct {
 	tenant
-	Name string `arg:"" help:"Its name today."`
+	Name string `arg:"" help:"Its current name."`
 	To   string `arg:"" help:"Its new name."`
 }
 
@@ -80,8 +80,8 @@ func (c projectRenameCmd) Run(a *app) error {
 
 type projectMergeCmd struct {
 	tenant
-	Name string `arg:"" help:"The project that goes."`
-	Into string `arg:"" help:"The project that stays."`
+	Name string `arg:"" help:"The project to merge; it is deleted."`
+	Into string `arg:"" help:"The project to merge into."`
 }
 
 // Run merges one project into another.
@@ -111,7 +111,7 @@ func (c projectMergeCmd) Run(a *app) error {
 type projectDeleteCmd struct {
 	tenant
 	Name string `arg:"" help:"The project's name."`
-	Yes  bool   `help:"Really delete it; there is no way back." required:""`
+	Yes  bool   `help:"Confirm the deletion; it cannot be undone." required:""`
 }
 
 // Run deletes the project and all of it but its audit events (semantics §5).

@@ -94,7 +94,7 @@ func checkRules(a *app, semgrep string, files []string) (checked bool, err error
 	}
 	stdout, stderr, err := s.run(a, "", args...)
 	if err != nil {
-		return false, fmt.Errorf("%s does not take the rules (%w):\n%s", semgrep, err, bytes.TrimSpace(append(stdout, stderr...)))
+		return false, fmt.Errorf("%s rejects the rules (%w):\n%s", semgrep, err, bytes.TrimSpace(append(stdout, stderr...)))
 	}
 	return true, nil
 }

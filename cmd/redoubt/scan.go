@@ -13,12 +13,12 @@ import (
 )
 
 type scanCmd struct {
-	Failures scanFailuresCmd `cmd:"" help:"List the runs of scanners that failed, which a build may have hidden."`
+	Failures scanFailuresCmd `cmd:"" help:"List failed runs of scanners, which a build may have hidden."`
 }
 
 type scanFailuresCmd struct {
 	tenant
-	Limit int `help:"At most so many, the newest first." default:"50" placeholder:"N"`
+	Limit int `help:"List at most this many, the newest first." default:"50" placeholder:"N"`
 }
 
 // Run lists failed runs: those of the deployment, and those that no token tells

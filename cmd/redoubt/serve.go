@@ -17,9 +17,9 @@ import (
 type serveCmd struct {
 	config.Storage
 	config.Server
-	Deployment string `help:"Deployment to make at the first start, by its slug." default:"default" env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
+	Deployment string `help:"Slug of the deployment to create at the first start." default:"default" env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
 	starterFlag
-	LogFormat string `help:"How to log: json or text." enum:"json,text" default:"json" env:"REDOUBT_LOG_FORMAT"`
+	LogFormat string `help:"Log format: json or text." enum:"json,text" default:"json" env:"REDOUBT_LOG_FORMAT"`
 }
 
 // Run serves until it is told to stop.

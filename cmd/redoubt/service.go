@@ -261,7 +261,7 @@ func wait(group *sync.WaitGroup, limit time.Duration) error {
 	case <-done:
 		return nil
 	case <-time.After(limit):
-		return fmt.Errorf("background work did not end within %s; it is taken up again at the next start", limit)
+		return fmt.Errorf("background work did not end within %s; it resumes at the next start", limit)
 	}
 }
 

@@ -13,21 +13,21 @@ import (
 )
 
 type tokenCmd struct {
-	Create tokenCreateCmd `cmd:"" help:"Create a token and print it, this once."`
+	Create tokenCreateCmd `cmd:"" help:"Create a token and print it once."`
 	List   tokenListCmd   `cmd:"" help:"List the tokens."`
 	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token; servers refuse it within a second."`
 
 	Requests tokenRequestsCmd `cmd:"" help:"List the scanners that wait for a token after semgrep login."`
-	Approve  tokenApproveCmd  `cmd:"" help:"Let a scanner that waits after semgrep login have a token."`
+	Approve  tokenApproveCmd  `cmd:"" help:"Approve a scanner that waits for a token after semgrep login."`
 }
 
 type tokenCreateCmd struct {
 	tenant
 	Name    string        `arg:"" help:"What the token is for."`
-	Scope   []string      `help:"What it may do: web_api (the Web API), ci (hand in scans and imports), read_only (with web_api: change nothing)." enum:"web_api,ci,read_only" required:"" placeholder:"SCOPE"`
-	Project []string      `help:"Bind it to the projects that match; * stands for one segment, ** for any. Elsewhere it finds nothing." placeholder:"GLOB"`
-	Expires time.Duration `help:"How long it is good for, as 720h; forever by default."`
-	User    string        `help:"Whose it is: it can do no more than this user, and goes with them." placeholder:"NAME"`
+	Scope   []string      `help:"Scopes: web_api (the Web API), ci (upload scans and imports), read_only (with web_api: no changes)." enum:"web_api,ci,read_only" required:"" placeholder:"SCOPE"`
+	Project []string      `help:"Limit the token to projects that match: * matches one segment, ** any number. It sees no other project." placeholder:"GLOB"`
+	Expires time.Duration `help:"Lifetime of the token, as 720h; by default it does not expire."`
+	User    string        `help:"Owner of the token: it can do no more than this user, and is revoked with them." placeholder:"NAME"`
 }
 
 // Run creates the token; its text alone goes to standard output.
@@ -64,7 +64,7 @@ func (c tokenCreateCmd) token(now time.Time) (redoubt.Token, error) {
 		return token, errors.New("read_only narrows web_api: give both, as --scope web_api,read_only")
 	}
 	if c.Expires < 0 {
-		return token, errors.New("--expires lies in the past")
+		return token, errors.New("--expires is in the past")
 	}
 	if c.Expires > 0 {
 		token.ExpiresAt = now.Add(c.Expires)

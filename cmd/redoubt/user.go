@@ -18,7 +18,7 @@ type userCmd struct {
 	List      userListCmd      `cmd:"" help:"List the users, with their roles."`
 	Role      userRoleCmd      `cmd:"" help:"Give a user another role in a deployment, or none."`
 	Reset     userResetCmd     `cmd:"" help:"Set a user's password, or print a one-time link to set it."`
-	Disable   userDisableCmd   `cmd:"" help:"Keep a user out: ends sessions and revokes tokens within a second."`
+	Disable   userDisableCmd   `cmd:"" help:"Disable a user: sessions end and tokens are revoked within a second."`
 	Enable    userEnableCmd    `cmd:"" help:"Let a disabled user sign in again."`
 	SetupLink userSetupLinkCmd `cmd:"" help:"Print a one-time link that makes an admin of a deployment."`
 }
@@ -26,13 +26,13 @@ type userCmd struct {
 // linkFlags are those of the commands that print a one-time link.
 type linkFlags struct {
 	PublicURL string        `help:"How browsers reach the server; the link starts with it." default:"http://127.0.0.1:8080" env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
-	LinkFor   time.Duration `help:"How long the link is good for; a day by default." default:"24h"`
+	LinkFor   time.Duration `help:"Lifetime of the link; a day by default." default:"24h"`
 }
 
 // print makes a link and prints it.
 func (f linkFlags) print(a *app, st *store.Store, l redoubt.UserLink) error {
 	if f.LinkFor <= 0 {
-		return errors.New("--link-for must be longer than nothing")
+		return errors.New("--link-for must be positive")
 	}
 	text, err := newLink(a, st, l, f.LinkFor, f.PublicURL)
 	if err == nil {

@@ -46,7 +46,7 @@ func readPassword(a *app) (string, error) {
 	second, err := term.ReadPassword(in)
 	fmt.Fprintln(a.err)
 	if err == nil && string(first) != string(second) {
-		err = errors.New("the two differ; nothing was changed")
+		err = errors.New("the passwords do not match; nothing was changed")
 	}
 	return string(first), err
 }

@@ -43,7 +43,7 @@ func describeVEX(r redoubt.VEXReceipt) string {
 
 type vexAddCmd struct {
 	tenant
-	Project []string `help:"Only for projects whose name fits: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
+	Project []string `help:"Only for projects whose name matches: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
 	Files   []string `arg:"" name:"file" help:"OpenVEX, or CycloneDX that lists no components."`
 }
 

@@ -67,9 +67,9 @@ type Server struct {
 	OIDCRole         []string      `name:"oidc-role" help:"What a group means, as GROUP=ROLE or GROUP=DEPLOYMENT:ROLE; the group * is everybody." env:"REDOUBT_OIDC_ROLE" placeholder:"RULE"`
 	OIDCDomain       []string      `name:"oidc-domain" help:"Let in only people with a confirmed address of this domain." env:"REDOUBT_OIDC_DOMAIN" placeholder:"DOMAIN"`
 
-	AdvisoriesEvery      time.Duration `help:"Load advisories, EPSS scores and the catalogue of exploited vulnerabilities this often; never by default, as on a server without the internet." default:"0s" env:"REDOUBT_ADVISORIES_EVERY"`
+	AdvisoriesEvery      time.Duration `help:"Load advisories, EPSS scores and the KEV catalogue of exploited vulnerabilities this often; never by default, as on a server without the internet." default:"0s" env:"REDOUBT_ADVISORIES_EVERY"`
 	AdvisoriesEcosystems []string      `help:"Ecosystems whose advisories are loaded; by default those of the lockfiles that are read." default:"npm,PyPI,Go,crates.io,RubyGems,Packagist,Maven,NuGet,Pub,SwiftURL,Hex,ConanCenter" env:"REDOUBT_ADVISORIES_ECOSYSTEMS" placeholder:"NAME"`
-	AdvisoriesScores     bool          `help:"Load EPSS scores and the catalogue of exploited vulnerabilities too." default:"true" negatable:"" env:"REDOUBT_ADVISORIES_SCORES"`
+	AdvisoriesScores     bool          `help:"Load EPSS scores and the KEV catalogue of exploited vulnerabilities too." default:"true" negatable:"" env:"REDOUBT_ADVISORIES_SCORES"`
 	AdvisoriesArchives   string        `help:"Where OSV's archives are, each in a folder of its ecosystem." default:"https://osv-vulnerabilities.storage.googleapis.com" env:"REDOUBT_ADVISORIES_ARCHIVES" placeholder:"URL"`
 
 	SessionIdle     time.Duration `help:"How long people stay signed in without doing anything; 12h by default." default:"12h" env:"REDOUBT_SESSION_IDLE"`
