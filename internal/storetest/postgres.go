@@ -113,7 +113,7 @@ func hasPostgres(dir string) bool {
 // startCluster makes a cluster and the database that the tests' are copies of.
 // Its locale sorts unlike bytes do, so a query that forgets to say how is found.
 func startCluster(bin string) (*cluster, error) {
-	dir, err := os.MkdirTemp("", "pg") // short: a socket's path has at most 107 bytes
+	dir, err := os.MkdirTemp(scratch(), "pg") // short: a socket's path has at most 107 bytes
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,8 @@ func (c *cluster) start(bin string) error {
 	}
 	c.server = exec.Command(filepath.Join(bin, "postgres"), "-D", filepath.Join(c.dir, "data"),
 		"-c", "listen_addresses=", "-c", "unix_socket_directories="+c.dir,
-		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=300")
+		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=300",
+		"-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c", "max_wal_size=128MB")
 	c.server.Dir, c.server.SysProcAttr = c.dir, how
 	if err := c.run(); err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)

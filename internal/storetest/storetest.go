@@ -11,6 +11,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -35,8 +36,40 @@ type Tests struct{ *testing.M }
 
 // Run runs them, stops the cluster they started and returns the exit code.
 func (t Tests) Run() int {
+	defer removeScratch()
 	defer stopCluster()
 	return t.M.Run()
+}
+
+// scratch is the folder that this test binary's databases are in. Making one
+// writes hundreds of files, which on a disk takes a second and in memory twenty
+// milliseconds; where there is no memory for it, it is the usual temporary one.
+var scratch = sync.OnceValue(memoryDir)
+
+func removeScratch() {
+	if dir := scratch(); dir != "" {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, "storetest:", err)
+		}
+	}
+}
+
+// folder makes an empty folder for a test's database.
+func folder(t testing.TB) string {
+	t.Helper()
+	if scratch() == "" {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp(scratch(), "db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // Each runs a test on a fresh store of each engine.
@@ -86,7 +119,7 @@ func Database(t testing.TB, engine string, clock *Clock) store.Config {
 // Empty makes a database that no store was ever opened on.
 func Empty(t testing.TB, engine string) store.Config {
 	t.Helper()
-	c := store.Config{Dir: t.TempDir()}
+	c := store.Config{Dir: folder(t)}
 	if engine == "postgres" {
 		c = freshPostgres(t, "template0")
 	}
@@ -106,7 +139,7 @@ func Deployment(t testing.TB, s *store.Store) redoubt.Deployment {
 
 // sqliteTemplate is the bytes of a migrated database with the noise in it.
 var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "storetest")
+	dir, err := os.MkdirTemp(scratch(), "storetest")
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +156,7 @@ func freshSQLite(t testing.TB) store.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir := folder(t)
 	if err := os.WriteFile(filepath.Join(dir, "redoubt.db"), template, 0o600); err != nil {
 		t.Fatal(err)
 	}
