@@ -68,7 +68,10 @@ func TestUnreadAnswerIsCutOff(t *testing.T) {
 func TestWorkIsNotPaced(t *testing.T) {
 	conn := paced(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		time.Sleep(300 * time.Millisecond)
+		if r.URL.Path == "/silent" {
+			return
+		}
+		outlast(t, r.Host)
 		if err := r.Context().Err(); err != nil {
 			t.Errorf("the request was given up: %v", err)
 		}
@@ -76,7 +79,7 @@ func TestWorkIsNotPaced(t *testing.T) {
 	})
 	answers := bufio.NewReader(conn)
 	for range 2 {
-		fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nabc")
+		fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nabc", conn.RemoteAddr())
 		answer, err := http.ReadResponse(answers, nil)
 		for err == nil && answer.StatusCode == http.StatusContinue {
 			answer, err = http.ReadResponse(answers, nil)
@@ -87,6 +90,20 @@ func TestWorkIsNotPaced(t *testing.T) {
 		if body, _ := io.ReadAll(answer.Body); string(body) != "done" {
 			t.Errorf("%d %s", answer.StatusCode, body)
 		}
-		time.Sleep(300 * time.Millisecond)
+		outlast(t, conn.RemoteAddr().String())
 	}
+}
+
+// outlast waits until the server has cut off somebody who fell silent after
+// the call.
+func outlast(t *testing.T, server string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", server)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "POST /silent HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc")
+	_, _ = io.Copy(io.Discard, conn) // ends with the connection, however that is told
 }

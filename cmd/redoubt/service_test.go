@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"strings"
@@ -158,17 +159,22 @@ func TestStopAnswersWhatItCutsOff(t *testing.T) {
 		})
 	}()
 	<-held
-	go func() {
-		time.Sleep(100 * time.Millisecond) // the request is on its way by then
-		stop()
-		close(stopped)
-	}()
+	stopping := func() { // the server asks for the body: it is at work
+		go func() {
+			stop()
+			close(stopped)
+		}()
+	}
 	r, err := http.NewRequest(http.MethodPost, s.baseURL()+"/api/v1/deployments/acme/projects", strings.NewReader(`{"name":"acme/a"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+token.Token)
-	res, err := http.DefaultClient.Do(r)
+	r.Header.Set("Expect", "100-continue")
+	r = r.WithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: stopping}))
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
+	defer client.CloseIdleConnections()
+	res, err := client.Do(r)
 	close(answered)
 	if err := <-wrote; err != nil {
 		t.Error(err)
