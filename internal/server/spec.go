@@ -42,8 +42,8 @@ func newSpec() *spec {
 	s := &spec{operations: map[string]*operation{}}
 	s.api = huma.NewAPI(specConfig(), adapter{s.operations})
 	registry := s.api.OpenAPI().Components.Schemas
-	for from, to := range aliases {
-		registry.RegisterTypeAlias(from, to)
+	for _, form := range ownForms {
+		registry.RegisterTypeAlias(form.of, form.as)
 	}
 	for status := range errorWords {
 		s.api.OpenAPI().Components.Responses[responseName(status)] = s.failure(status)
