@@ -38,6 +38,20 @@ func (s Severity) String() string { return severities.name(s) }
 // ParseSeverity reads a lower-case wire name.
 func ParseSeverity(s string) (Severity, bool) { return severities.parse(s) }
 
+// SeverityOfScore places a score from 0 to 10 as CVSS does: critical from 9, high
+// from 7, medium from 4, else low (semantics §14).
+func SeverityOfScore(score float64) Severity {
+	switch {
+	case score >= 9:
+		return SeverityCritical
+	case score >= 7:
+		return SeverityHigh
+	case score >= 4:
+		return SeverityMedium
+	}
+	return SeverityLow
+}
+
 // Confidence says how sure the rule's author is of its matches.
 type Confidence uint8
 

@@ -101,3 +101,13 @@ func TestBandOf(t *testing.T) {
 		}
 	}
 }
+
+func TestSeverityOfScore(t *testing.T) {
+	for score, want := range map[float64]Severity{
+		0: SeverityLow, 3.9: SeverityLow, 4: SeverityMedium, 6.9: SeverityMedium, 7: SeverityHigh, 8.9: SeverityHigh, 9: SeverityCritical, 10: SeverityCritical,
+	} {
+		if got := SeverityOfScore(score); got != want {
+			t.Errorf("%v is %v, want %v", score, got, want)
+		}
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/redoubt/redoubt"
 )
 
 // Limits of a record: what is beyond them is cut off, or the record refused.
@@ -198,7 +200,7 @@ func rating(severity, database json.RawMessage) (best Rating, vector string, sco
 	if json.Unmarshal(severity, &list) == nil {
 		for _, one := range list {
 			points, evidence, ok := ReadCVSS(one.Score)
-			next := Rating{evidence, severityOfScore(points)}
+			next := Rating{evidence, redoubt.SeverityOfScore(points)}
 			if ok && best.better(next) != best {
 				best, vector, score = next, strings.TrimSpace(one.Score), points
 			}

@@ -37,19 +37,6 @@ func ReadCVSS(vector string) (score float64, evidence Evidence, ok bool) {
 	return 0, NoEvidence, false
 }
 
-// severityOfScore places a base score (semantics §14).
-func severityOfScore(score float64) redoubt.Severity {
-	switch {
-	case score >= 9:
-		return redoubt.SeverityCritical
-	case score >= 7:
-		return redoubt.SeverityHigh
-	case score >= 4:
-		return redoubt.SeverityMedium
-	}
-	return redoubt.SeverityLow
-}
-
 // severityWords are what databases call severities, in lower case.
 var severityWords = map[string]redoubt.Severity{
 	"critical": redoubt.SeverityCritical, "high": redoubt.SeverityHigh, "important": redoubt.SeverityHigh,

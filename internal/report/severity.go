@@ -22,27 +22,13 @@ func severityOf(word string) redoubt.Severity {
 	return severityWords[strings.ToLower(strings.TrimSpace(word))]
 }
 
-// severityOfScore places a score from 0 to 10 as CVSS does: critical from 9,
-// high from 7, medium from 4 (semantics §14).
-func severityOfScore(score float64) redoubt.Severity {
-	switch {
-	case score >= 9:
-		return redoubt.SeverityCritical
-	case score >= 7:
-		return redoubt.SeverityHigh
-	case score >= 4:
-		return redoubt.SeverityMedium
-	}
-	return redoubt.SeverityLow
-}
-
 // severityOfNumber reads a score spelt out; 0 when it is none.
 func severityOfNumber(s string) redoubt.Severity {
 	score, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || !(score >= 0 && score <= 10) {
 		return 0
 	}
-	return severityOfScore(score)
+	return redoubt.SeverityOfScore(score)
 }
 
 // confidenceOf reads a word; 0 when it says nothing.
