@@ -2,6 +2,7 @@ package report
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/twmb/murmur3"
 	"golang.org/x/crypto/blake2b"
 )
 
@@ -19,10 +21,11 @@ import (
 // one could be guessed (semantics §16).
 
 // syntacticID is the scanner's syntactic_id: of the rule, the file, the code
-// and the ordinal among equal ones.
+// and the ordinal among equal ones, in MurmurHash3 for x64 with 128 bits and seed
+// 0.
 func syntacticID(rule, path, context string, index int) string {
-	low, high := murmur3([]byte("(" + pyRepr(rule) + ", " + pyRepr(path) + ", " + pyRepr(context) + ", " + strconv.Itoa(index) + ")"))
-	return hex.EncodeToString(append(bigEndian(high), bigEndian(low)...))
+	low, high := murmur3.StringSum128("(" + pyRepr(rule) + ", " + pyRepr(path) + ", " + pyRepr(context) + ", " + strconv.Itoa(index) + ")")
+	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
 }
 
 // matchBasedID is the scanner's match_based_id: of the rule, the file and the
