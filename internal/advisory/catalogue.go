@@ -113,9 +113,13 @@ func (c *Catalogue) Len() int { return len(c.entries) }
 
 // Presence says how much of a vulnerability is here.
 type Presence struct {
-	Findings int
-	Projects int
+	Findings  int // open, as lists count them: each once, on its primary branch where it is there
+	Projects  int
+	Elsewhere int // further ones that are open on other branches only
 }
+
+// Here reports whether anything of it is open, on whatever branch.
+func (p Presence) Here() bool { return p.Findings+p.Elsewhere > 0 }
 
 // Search selects vulnerabilities; zero members do not filter.
 type Search struct {
@@ -166,7 +170,7 @@ func (c *Catalogue) Search(s Search) SearchResult {
 	for i := range c.entries {
 		e := &c.entries[i]
 		presence, is := s.Here[e.group]
-		is = is && presence.Findings > 0
+		is = is && presence.Here()
 		fails := s.failedFilters(e, wanted, is)
 		if fails&(fails-1) != 0 || !c.matchesText(e, words) {
 			continue // two filters or the text keep it out of all counts

@@ -17,6 +17,7 @@ type accountSheet struct {
 	Sessions    []redoubt.Session
 	Current     int64 // the session that looks
 	HasPassword bool
+	ByLink      bool // the session began with a link
 	Least       int
 	Done        string
 	Fault       string
@@ -49,7 +50,7 @@ func (req *request) showAccount(status int, fault string) error {
 		return err
 	}
 	s := accountSheet{
-		User: me.User, Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "",
+		User: me.User, Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "", ByLink: me.Session.Method == "link",
 		Least: redoubt.MinPassword, Done: done[req.r.URL.Query().Get("done")], Fault: fault,
 	}
 	if s.Sessions, err = req.Store.Sessions(req.r.Context(), me.User.ID); err != nil {

@@ -26,6 +26,7 @@ type advisoryPage struct {
 	All       bool   // fixed and removed findings too
 	Other     string // address with, or without, those
 	Open      string // address of its open findings
+	OpenAny   string // the same on every branch
 	Next      string
 	First     string
 	Sources   []sourceAge
@@ -84,7 +85,7 @@ func (req *request) showAdvisory() error {
 	if err != nil {
 		return err
 	}
-	p.Presence, p.Open = here[p.Group], req.findingsOf(p.Shown)
+	p.Presence, p.Open, p.OpenAny = here[p.Group], req.findingsOf(p.Shown), req.findingsOf(p.Shown)+"&branch=every"
 	p.Level = p.Severity("")
 	p.Score, p.Vector = p.CVSS()
 	p.OSVRecord = "https://osv.dev/vulnerability/" + url.PathEscape(p.Records[0].ID)

@@ -66,16 +66,22 @@ func (req *request) present() (map[int64]advisory.Presence, error) {
 	f := every(productOf(redoubt.SCA))
 	f.Statuses = []redoubt.Status{redoubt.StatusOpen}
 	counts := view.Vulnerabilities(f)
-	names := make([]string, 0, len(counts))
-	for name := range counts {
+	f.Dedup = false
+	anywhere := view.Vulnerabilities(f)
+	names := make([]string, 0, len(anywhere))
+	for name := range anywhere {
 		names = append(names, strings.ToUpper(name))
 	}
 	now := present{version: view.Version(), advisories: advisories, here: map[int64]advisory.Presence{}}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		groups, err := tx.AdvisoryGroupsNamed(ctx, names)
 		for name, group := range groups {
-			c, before := counts[strings.ToLower(name)], now.here[group]
-			now.here[group] = advisory.Presence{Findings: before.Findings + c.Findings, Projects: before.Projects + c.Projects}
+			name = strings.ToLower(name)
+			c, before := counts[name], now.here[group]
+			now.here[group] = advisory.Presence{
+				Findings: before.Findings + c.Findings, Projects: before.Projects + c.Projects,
+				Elsewhere: before.Elsewhere + max(anywhere[name].Findings-c.Findings, 0),
+			}
 		}
 		return err
 	})

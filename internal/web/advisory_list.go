@@ -39,6 +39,8 @@ type advisoryRow struct {
 	advisory.Presence
 	Own       string
 	Open      string // address of its open findings
+	OpenAny   string // the same on every branch
+	Unrated   bool   // no database rates it
 	Aliases   []string
 	EPSS      *redoubt.EPSS
 	Exploited bool
@@ -153,13 +155,46 @@ func (req *request) advisoryRows(groups []int64, here map[int64]advisory.Presenc
 			}
 			rows = append(rows, req.advisoryRow(card, here[id], exploited[id], scores))
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return findUnrated(ctx, tx, rows)
 	})
+}
+
+// findUnrated finds the rows that no database rates: cards have them as medium,
+// which their findings are.
+func findUnrated(ctx context.Context, tx *store.Tx, rows []advisoryRow) error {
+	var maybe []int64
+	for _, row := range rows {
+		if row.Severity == redoubt.SeverityMedium && row.Score == 0 {
+			maybe = append(maybe, row.Group)
+		}
+	}
+	if len(maybe) == 0 {
+		return nil
+	}
+	groups, err := tx.AdvisoryGroupsByID(ctx, maybe)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		g, is := groups[rows[i].Group]
+		if !is || len(g.Records) == 0 {
+			continue
+		}
+		v, err := advisory.NewVulnerability(g)
+		if err != nil {
+			return err
+		}
+		rows[i].Unrated = !v.Rated()
+	}
+	return nil
 }
 
 func (req *request) advisoryRow(card redoubt.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]redoubt.EPSS) advisoryRow {
 	row := advisoryRow{
-		AdvisoryCard: card, Presence: here, Own: req.to("/advisories/" + url.PathEscape(card.Shown)), Open: req.findingsOf(card.Shown),
+		AdvisoryCard: card, Presence: here, Own: req.to("/advisories/" + url.PathEscape(card.Shown)), Open: req.findingsOf(card.Shown), OpenAny: req.findingsOf(card.Shown) + "&branch=every",
 		Exploited: exploited, EPSS: highest(scores, card.Names),
 	}
 	for _, name := range card.Names {

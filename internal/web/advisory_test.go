@@ -148,3 +148,68 @@ func TestStaleAdvisoriesAreWarnedAbout(t *testing.T) {
 	}
 	says(t, s.page("/advisories"), "no route to host", "Stale")
 }
+
+// What is open on another branch only is counted, filtered by and found.
+func TestWhatIsOpenOnOtherBranchesOnlyIsTold(t *testing.T) {
+	s := advisedSite(t)
+	s.clock.Advance(time.Hour)
+	s.lockfile("acme/shop", "main", "package-lock.json", strings.ReplaceAll(shopLock, "4.17.20", "4.17.21"))
+	s.rematch()
+	everywhere := redoubt.FindingFilter{IssueType: redoubt.SCA, Statuses: []redoubt.Status{redoubt.StatusOpen}, Packages: []string{"lodash"}}
+	each := everywhere
+	each.Dedup = true
+	if s.view().Count(everywhere) != 1 || s.view().Count(each) != 0 {
+		t.Fatalf("the API counts %d and %d", s.view().Count(everywhere), s.view().Count(each))
+	}
+	list := s.page("/advisories?here=1")
+	if got := strings.Join(rowsOf(list), " "); got != "CVE-2021-23337 CVE-2022-24999" {
+		t.Errorf("listed %s", got)
+	}
+	const address = "/supply-chain/vulnerabilities?advisory=CVE-2021-23337&amp;branch=every"
+	says(t, list, `href="/orgs/acme`+address+`">1 on other branches</a>`, "affects us (2)")
+	says(t, s.page("/advisories/CVE-2021-23337"), `href="/orgs/acme`+address+`">1 open on other branches only</a>`)
+	if got := total(t, s.page(strings.ReplaceAll(address, "&amp;", "&"))); got != "1" {
+		t.Errorf("%s are listed there", got)
+	}
+	page := s.page("/supply-chain/vulnerabilities?q=lodash")
+	says(t, page, `branch=every&amp;q=lodash">1 on other branches</a> matches`)
+	lacks(t, s.page("/supply-chain/vulnerabilities?q=no-such"), "on other branches</a>")
+}
+
+// A vulnerability that nothing rates is not called medium.
+func TestAnUnratedAdvisorySaysSo(t *testing.T) {
+	s := advisedSite(t)
+	s.advise(osv("GHSA-1111-1111-1111", "unknown-pad", "2.0.0", ""))
+	for path, unrated := range map[string]bool{
+		"/advisories?q=unknown-pad": true, "/advisories/GHSA-1111-1111-1111": true, "/advisories?q=qs": false, "/advisories/CVE-2022-24999": false,
+	} {
+		page := s.page(path)
+		if got := strings.Contains(page, ">Not rated</span>"); got != unrated || strings.Contains(page, `<span class="tag medium">`) == unrated {
+			t.Errorf("%s says that it is not rated: %v", path, got)
+		}
+	}
+}
+
+// Each dependency counts what is open of its own version in its own project, as
+// the API lists it.
+func TestDependenciesCountTheirOwnVersion(t *testing.T) {
+	s := advisedSite(t)
+	s.lockfile("acme/fixed", "main", "package-lock.json", strings.ReplaceAll(shopLock, "4.17.20", "4.17.21"))
+	s.rematch()
+	rows := regexp.MustCompile(`(?s)<td class="mono">([0-9.]+)</td><td><a href="[^"]*">([^<]+)</a>.*?<td class="num">(.*?)</td></tr>`).FindAllStringSubmatch(s.page("/supply-chain/dependencies?name=lodash&exact=1"), -1)
+	got := map[string]string{}
+	for _, m := range rows {
+		got[m[2]+" "+m[1]] = regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[3], "")
+	}
+	if len(got) != 2 || got["acme/shop 4.17.20"] != "1" || got["acme/fixed 4.17.21"] != "0" {
+		t.Errorf("the page counts %v", got)
+	}
+	page, err := s.view().Page(t.Context(), redoubt.FindingFilter{IssueType: redoubt.SCA, Primary: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Packages: []string{"lodash"}}, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := shownFindings(page)
+	if err != nil || len(all) != 1 || all[0].FoundDependency.Version != "4.17.20" || all[0].Repository.Name != "acme/shop" {
+		t.Errorf("the API has %+v, %v", all, err)
+	}
+}

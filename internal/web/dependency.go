@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,9 +32,9 @@ type dependenciesPage struct {
 type dependencyRow struct {
 	redoubt.Dependency
 	Project string
-	Users   string // address of everyone who uses the package
-	Risk    int    // open vulnerabilities of the package in any project
-	RiskAt  string
+	Users   string                  // address of everyone who uses the package
+	Risk    int                     // open vulnerabilities of this version in the project
+	RiskAt  string                  // address of those of the package in the project
 	Way     *redoubt.DependencyPath // how it gets in, where one package was asked for
 }
 
@@ -173,20 +174,47 @@ func dependencyFilter(ctx context.Context, tx *store.Tx, q url.Values) (redoubt.
 	return f, nil
 }
 
-// risks counts the open vulnerabilities of the packages on the page.
+// holding is a version of a package in a project.
+type holding struct {
+	project                  int64
+	ecosystem, name, version string
+}
+
+// risks counts the open vulnerabilities of each dependency on the page: those of
+// its version, in its project, on the primary branch.
 func (req *request) risks(p *dependenciesPage) error {
 	view, err := req.findings()
+	if err != nil || len(p.Rows) == 0 {
+		return err
+	}
+	f := redoubt.FindingFilter{IssueType: redoubt.SCA, Primary: true, Statuses: []redoubt.Status{redoubt.StatusOpen}}
+	for _, row := range p.Rows {
+		f.Packages, f.ProjectIDs = append(f.Packages, row.Name), append(f.ProjectIDs, row.ProjectID)
+	}
+	slices.Sort(f.Packages)
+	slices.Sort(f.ProjectIDs)
+	f.Packages, f.ProjectIDs = slices.Compact(f.Packages), slices.Compact(f.ProjectIDs)
+	page, err := view.Page(req.r.Context(), f, 0, max(view.Count(f), 1))
 	if err != nil {
 		return err
 	}
-	known := map[string]int{}
-	for i, row := range p.Rows {
-		n, ok := known[row.Name]
-		if !ok {
-			n = view.Count(redoubt.FindingFilter{IssueType: redoubt.SCA, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Packages: []string{row.Name}})
-			known[row.Name] = n
+	found, err := shownFindings(page)
+	if err != nil {
+		return err
+	}
+	ids := map[string]int64{}
+	for _, row := range p.Rows {
+		ids[row.Project] = row.ProjectID
+	}
+	open := map[holding]int{}
+	for _, finding := range found {
+		if d := finding.FoundDependency; d != nil {
+			open[holding{ids[finding.Repository.Name], d.Ecosystem, d.Package, d.Version}]++
 		}
-		p.Rows[i].Risk, p.Rows[i].RiskAt = n, req.to("/supply-chain/vulnerabilities?dependencies="+url.QueryEscape(row.Name))
+	}
+	for i, row := range p.Rows {
+		p.Rows[i].Risk = open[holding{row.ProjectID, row.Ecosystem, row.Name, row.Version}]
+		p.Rows[i].RiskAt = req.to("/supply-chain/vulnerabilities?" + url.Values{"branch": {"primary"}, "dependencies": {row.Name}, "repos": {row.Project}}.Encode())
 	}
 	return nil
 }

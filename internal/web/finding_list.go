@@ -30,6 +30,8 @@ type findingsPage struct {
 	Hidden    []param        // what a search by name sends along
 	Clear     string         // the page as it starts
 	Any       string         // the same filters, whatever the status
+	Elsewhere int            // occurrences on other branches that match, where nothing else does
+	Every     string         // address of these
 }
 
 // What the template asks of the state.
@@ -150,6 +152,9 @@ func (req *request) findingsPage(s *search) (*findingsPage, error) {
 	}
 	if p.Total == 0 {
 		p.Bare = view.Count(redoubt.FindingFilter{IssueType: s.filter.IssueType}) == 0
+		f := s.filter
+		f.Dedup, f.Primary = false, false
+		p.Elsewhere, p.Every = view.Count(f), s.with(func(o *search) { o.branch = "every" })
 	}
 	if p.News, err = req.newsOf(view, s, p.Total); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -41,11 +42,9 @@ func (req *request) listScans() error {
 	var more bool
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		if p.Project != "" {
-			project, err := tx.ProjectByName(ctx, p.Project)
-			if err != nil {
+			if filter.Projects, err = projectsCalled(ctx, tx, p.Project); err != nil {
 				return err
 			}
-			filter.ProjectID = project.ID
 		}
 		scans, m, err := tx.Scans(ctx, filter, after, scansPerPage)
 		if err != nil {
@@ -74,6 +73,34 @@ func (req *request) listScans() error {
 		p.Next = req.to("/scans?" + q.Encode())
 	}
 	return req.show(http.StatusOK, pageView{Template: "scans", Title: "Scans", Section: "scans", Data: p, Part: "scanlist"})
+}
+
+// projectsCalled names the project of a name, or of a former one, else all that
+// have the text in their name, in any case. None is redoubt.ErrNotFound.
+func projectsCalled(ctx context.Context, tx *store.Tx, text string) (redoubt.ProjectGlobs, error) {
+	text = strings.TrimSpace(text)
+	project, err := tx.ProjectByName(ctx, text)
+	if err == nil {
+		return redoubt.ProjectGlobs{project.Name}, nil
+	}
+	if !errors.Is(err, redoubt.ErrNotFound) {
+		return nil, err
+	}
+	none := err
+	all, err := tx.Projects(ctx, store.ProjectQuery{})
+	if err != nil {
+		return nil, err
+	}
+	var names redoubt.ProjectGlobs
+	for _, one := range all {
+		if strings.Contains(strings.ToLower(one.Name), strings.ToLower(text)) {
+			names = append(names, one.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, none
+	}
+	return names, nil
 }
 
 func projectsOf(scans []redoubt.Scan) []int64 {

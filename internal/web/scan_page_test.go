@@ -167,3 +167,18 @@ func TestAScansPageFollowsIt(t *testing.T) {
 	})
 	b.until(`document.querySelector("[data-count=new]")?.textContent.startsWith("1") && !document.querySelector("[hx-trigger]") && document.querySelector("h1").textContent.includes("Completed")`)
 }
+
+// A part of a project's name finds its scans.
+func TestScansAreFoundByPartOfAName(t *testing.T) {
+	s := demoSite(t)
+	rows := func(query string) int {
+		return strings.Count(s.page("/scans?project="+query), `href="/orgs/acme/scans/`)
+	}
+	whole := rows("acme%2Fpayments")
+	if whole == 0 || rows("acme%2Fpay") != whole || rows("PAYMENTS") != whole {
+		t.Errorf("%d scans by name, %d and %d by parts of it", whole, rows("acme%2Fpay"), rows("PAYMENTS"))
+	}
+	if all := rows("acme"); all <= whole {
+		t.Errorf("all of acme have %d", all)
+	}
+}

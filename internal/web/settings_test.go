@@ -102,6 +102,35 @@ func TestASignInLinkWorksOnce(t *testing.T) {
 	b.wants("the link", b.do(http.MethodGet, "/sign-in/"+code, nil), http.StatusSeeOther, "/")
 	says(t, b.page("/account"), "ada", "by link", "this one")
 	b.wants("the link again", d.browser().do(http.MethodGet, "/sign-in/"+code, nil), http.StatusNotFound, "")
+	if err := d.store.SetPassword(t.Context(), ada.ID, "", storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	l.ExpiresAt = d.clock.Now().Add(time.Hour)
+	code, hash = auth.NewCode()
+	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	b = d.browser()
+	b.wants("a link without a password", b.do(http.MethodGet, "/sign-in/"+code, nil), http.StatusSeeOther, "/")
+	page := b.page("/account")
+	says(t, page, "you came by a link", "redoubt user reset --link ada")
+	lacks(t, page, "you sign in elsewhere")
+}
+
+// What a page says to try with a token is what the token may do, and what cannot
+// be undone is asked for first.
+func TestATokenIsToldWhatItMayDo(t *testing.T) {
+	d := newDoor(t)
+	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	made := func(scope string) string {
+		return b.submit("/settings/tokens", url.Values{"name": {"of " + scope}, scope: {"on"}, "days": {"30"}}).text
+	}
+	ci, reads := made("ci"), made("web_api")
+	says(t, ci, "semgrep ci", "SEMGREP_APP_TOKEN")
+	lacks(t, ci, "/api/v1/deployments")
+	says(t, reads, "/api/v1/deployments")
+	says(t, b.page("/settings/tokens"), "<summary class=\"danger\" aria-label=\"Revoke of ci\">Revoke…</summary>", "This cannot be undone")
+	says(t, b.page("/settings/users"), "<summary class=\"danger\" aria-label=\"Disable ada\">Disable…</summary>", "tokens are revoked for good")
 }
 
 func TestChangingThePasswordEndsOtherSessions(t *testing.T) {

@@ -33,6 +33,9 @@ type tokensSheet struct {
 	Done    string
 }
 
+// Reads reports whether the new token may use the Web API.
+func (s tokensSheet) Reads() bool { return s.MadeAs.Has(redoubt.ScopeWebAPI) }
+
 // tokenForm is what was asked for.
 type tokenForm struct {
 	Name     string
