@@ -25,6 +25,9 @@ type Exception struct {
 	CreatedBy    string
 }
 
+// MaxExceptions is how many exceptions a deployment may have, expired ones too.
+const MaxExceptions = 10_000
+
 // maxTarget is the longest name of a rule or vulnerability, in bytes.
 const maxTarget = 512
 
@@ -103,122 +106,14 @@ func (e *Exception) Within(globs ProjectGlobs) bool {
 // Active reports whether the exception holds at a time.
 func (e *Exception) Active(now time.Time) bool { return e.Until.IsZero() || now.Before(e.Until) }
 
-// actorException is the kind of actor that an exception is.
-const actorException = "exception"
+// ActorException and ActorVEX are the kinds of actor that decide as exceptions and
+// as VEX documents.
+const (
+	ActorException = "exception"
+	ActorVEX       = "vex"
+)
 
 // Actor is the exception as the one who decides about findings.
 func (e *Exception) Actor() Actor {
-	return Actor{Kind: actorException, ID: strconv.FormatInt(e.ID, 10)}
+	return Actor{Kind: ActorException, ID: strconv.FormatInt(e.ID, 10)}
 }
-
-// Excused is a lineage as exceptions see it.
-type Excused struct {
-	Lineage Lineage
-	Project Project // its name decides
-	Places  []*ExcusedPlace
-}
-
-// ExcusedPlace is an occurrence of a lineage.
-type ExcusedPlace struct {
-	Ref   string
-	Rule  string
-	Names []string // of its vulnerability, all of them, in upper case
-	Paths []string // where it shows, and its lockfile
-	State State
-
-	Ecosystem, Package, Version string // of what is vulnerable; empty in code
-	Claims                      []VEXClaim
-}
-
-func (e *Exception) covers(project Project, place *ExcusedPlace) bool {
-	return (place.Rule == e.Target || slices.Contains(place.Names, strings.ToUpper(e.Target))) &&
-		(len(e.Paths) == 0 || slices.ContainsFunc(place.Paths, e.Paths.Match)) && PolicyScope{Projects: e.Projects}.Covers(project)
-}
-
-// Exceptions are all of a deployment, by id.
-type Exceptions []Exception
-
-// Judge decides about a lineage at a time: what its triage should be, and
-// whether that is another than it has. A lineage is ignored while exceptions
-// cover all places where it lives, so that none hides what moved elsewhere; the
-// one that ignored it first keeps it. Where none covers it, what VEX documents
-// say of it counts. Where those say nothing either, what one of them decided is
-// reopened. What a person decided stays.
-func (list Exceptions) Judge(c *Excused, now time.Time) (TriageEvent, bool) {
-	before := c.Lineage.Triage
-	undecided := before.State == TriageUntriaged || before.State == 0
-	if !before.Automatic && !undecided {
-		return TriageEvent{}, false
-	}
-	ours := before.By.Kind == actorException || before.By.Kind == actorVEX
-	by, claim := list.covering(c, now), claimed(c)
-	var after Triage
-	var note string
-	switch {
-	case before.State == TriageIgnored && !ours: // another worker's
-		return TriageEvent{}, false
-	case len(by) > 0:
-		if before.State == TriageIgnored && slices.ContainsFunc(by, func(e *Exception) bool { return e.Actor() == before.By }) {
-			return TriageEvent{}, false
-		}
-		note = by[0].Reason
-		after = Triage{State: TriageIgnored, Reason: by[0].TriageReason, Comment: by[0].Reason, By: by[0].Actor()}
-	case claim != nil:
-		t := claim.Statement.Triage()
-		note = claim.note()
-		after = Triage{State: t.State, Reason: t.Reason, Comment: t.Comment, By: claim.Document.Actor()}
-	case !ours || before.over():
-		return TriageEvent{}, false
-	case before.By.Kind == actorVEX:
-		note = "The VEX statement holds no more."
-		after = Triage{State: TriageReopened, By: before.By}
-	default:
-		note = "The exception holds no more."
-		after = Triage{State: TriageReopened, Comment: before.Comment, By: before.By}
-	}
-	after.Automatic, after.At, after.Assignee = true, before.At, before.Assignee
-	if after == before {
-		return TriageEvent{}, false
-	}
-	after.At = now
-	return TriageEvent{LineageID: c.Lineage.ID, At: now, By: after.By, Before: before, After: after, Note: note}, true
-}
-
-// over reports whether a triage is what an exception or a VEX statement leaves
-// behind: reopened, and by a statement without a word.
-func (t Triage) over() bool {
-	return t.State == TriageReopened && (t.By.Kind == actorException || t.Comment == "")
-}
-
-// covering lists the exceptions that cover a place of a lineage, by id; none
-// where one of its places is not covered.
-func (list Exceptions) covering(c *Excused, now time.Time) (by []*Exception) {
-	for _, place := range c.living() {
-		covered := false
-		for j := range list {
-			if e := &list[j]; e.Active(now) && e.covers(c.Project, place) {
-				covered = true
-				by = append(by, e)
-			}
-		}
-		if !covered {
-			return nil
-		}
-	}
-	slices.SortFunc(by, func(a, b *Exception) int { return int(a.ID - b.ID) })
-	return by
-}
-
-// living lists the places that count: those where it lives, or all where it
-// lives nowhere.
-func (c *Excused) living() (places []*ExcusedPlace) {
-	lives := slices.ContainsFunc(c.Places, (*ExcusedPlace).lives)
-	for _, place := range c.Places {
-		if !lives || place.lives() {
-			places = append(places, place)
-		}
-	}
-	return places
-}
-
-func (p *ExcusedPlace) lives() bool { return p.State == Unresolved || p.State == Muted }

@@ -1,7 +1,6 @@
 package redoubt
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -31,6 +30,9 @@ type VEXDocument struct {
 	ReceivedAt time.Time
 	ReceivedBy string
 }
+
+// MaxVEXDocuments is how many documents a deployment may hold.
+const MaxVEXDocuments = 20_000
 
 // VEXStatement says one thing of one vulnerability in one product.
 type VEXStatement struct {
@@ -140,7 +142,7 @@ func VEXJustification(word string) (openVEX, cycloneDX string, ok bool) {
 func (s *VEXStatement) Triage() VEXTriage {
 	if s.Own != nil {
 		t := *s.Own
-		t.Comment = cutNote(t.Comment) // a mark may be longer than the secret that was there
+		t.Comment = CutNote(t.Comment) // a mark may be longer than the secret that was there
 		return t
 	}
 	t := VEXTriage{State: TriageIgnored, Reason: FalsePositive, Comment: s.Detail}
@@ -164,12 +166,12 @@ func (s *VEXStatement) Triage() VEXTriage {
 	if word+t.Comment != s.Detail {
 		t.Comment = word + t.Comment
 	}
-	t.Comment = cutNote(t.Comment)
+	t.Comment = CutNote(t.Comment)
 	return t
 }
 
-// cutNote bounds a comment as those of people are.
-func cutNote(s string) string {
+// CutNote bounds a comment as those of people are.
+func CutNote(s string) string {
 	if runes := []rune(s); len(runes) > MaxNote {
 		return string(runes[:MaxNote-1]) + "…"
 	}
@@ -204,59 +206,9 @@ func VEXOf(t Triage) (VEXStatement, bool) {
 	return s, true
 }
 
-// actorVEX is the kind of actor that a document is.
-const actorVEX = "vex"
-
 // Actor is the document as the one who decides about findings.
 func (d *VEXDocument) Actor() Actor {
-	return Actor{Kind: actorVEX, ID: strconv.FormatInt(d.ID, 10)}
-}
-
-// Newer reports whether the document is to take the place of another of its
-// name: by version, then by when it was issued. It also does where it tells
-// neither apart.
-func (d *VEXDocument) Newer(than *VEXDocument) bool {
-	return cmp.Or(cmp.Compare(d.Version, than.Version), d.issued().Compare(than.issued())) >= 0
-}
-
-// issued is when the document was issued. A date ahead of its arrival, if that
-// is known, counts as that, or a wrong clock would be right for ever.
-func (d *VEXDocument) issued() time.Time {
-	if !d.ReceivedAt.IsZero() && d.IssuedAt.After(d.ReceivedAt) {
-		return d.ReceivedAt
-	}
-	return d.IssuedAt
-}
-
-// covers reports whether the document is for a project and a ref.
-func (d *VEXDocument) covers(p Project, ref string) bool {
-	if d.ProjectID != 0 {
-		return d.ProjectID == p.ID && (d.Ref == "" || d.Ref == ref)
-	}
-	return PolicyScope{Projects: d.Projects}.Covers(p)
-}
-
-// VEXClaim is a statement and the document that makes it.
-type VEXClaim struct {
-	Document  *VEXDocument
-	Statement *VEXStatement
-}
-
-// covers reports whether the claim, which is about the vulnerability, is about
-// the place too.
-func (c *VEXClaim) covers(p Project, place *ExcusedPlace) bool {
-	s := c.Statement
-	if !c.Document.covers(p, place.Ref) || place.Package == "" {
-		return false
-	}
-	sole := s.Sole && c.Document.ProjectID != 0
-	if len(s.Product) > 0 && !sole && !slices.ContainsFunc(s.Product, p.IsCalled) {
-		return false
-	}
-	key := VEXKey(place.Ecosystem, place.Package)
-	return len(s.Packages) == 0 || slices.ContainsFunc(s.Packages, func(v VEXPackage) bool {
-		return v.Key == key && (v.Version == "" || v.Version == PackageVersion(key, place.Version))
-	})
+	return Actor{Kind: ActorVEX, ID: strconv.FormatInt(d.ID, 10)}
 }
 
 // IsCalled reports whether a product's name is the project's: its name, its
@@ -281,83 +233,6 @@ func (p Project) IsCalled(product string) bool {
 		return err == nil && name == bare(p.Name) && slices.Contains([]string{"github", "gitlab", "bitbucket", "generic"}, kind)
 	}
 	return product == bare(p.Name) || p.URL != "" && product == bare(p.URL)
-}
-
-// at is when the claim was made. A date ahead of the document's arrival counts
-// as that, or a wrong clock would be right for ever.
-func (c *VEXClaim) at() time.Time {
-	at := c.Statement.At
-	if at.IsZero() {
-		at = c.Document.IssuedAt
-	}
-	if at.IsZero() || at.After(c.Document.ReceivedAt) {
-		return c.Document.ReceivedAt
-	}
-	return at
-}
-
-// order is positive where c counts before b: one of a project before one for
-// many, the newer before the older, then the more cautious, then the one that
-// came later.
-func (c *VEXClaim) order(b *VEXClaim) int {
-	own := func(c *VEXClaim) int { return min(1, int(c.Document.ProjectID)) }
-	return cmp.Or(own(c)-own(b), c.at().Compare(b.at()), int(c.Statement.Status)-int(b.Statement.Status), int(c.Document.ID-b.Document.ID))
-}
-
-// claimed is what documents say of a lineage: of each place what counts there,
-// and of these the most cautious. It is nil where they say nothing of one of the
-// places where it lives, so that none hides what is somewhere else.
-func claimed(c *Excused) (best *VEXClaim) {
-	for _, place := range c.living() {
-		var here *VEXClaim
-		for i := range place.Claims {
-			if claim := &place.Claims[i]; claim.covers(c.Project, place) && (here == nil || claim.order(here) > 0) {
-				here = claim
-			}
-		}
-		if here == nil {
-			return nil
-		}
-		if best == nil || cmp.Or(here.Statement.caution()-best.Statement.caution(), here.order(best)) > 0 {
-			best = here
-		}
-	}
-	return best
-}
-
-// caution ranks what a statement makes of a finding: the less it hides, the higher.
-func (s *VEXStatement) caution() int {
-	switch s.Triage().State {
-	case TriageIgnored:
-		return 0
-	case TriageReviewing:
-		return 1
-	case TriageFixing:
-		return 2
-	}
-	return 3
-}
-
-// note is the line that a claim leaves in a trail.
-func (c *VEXClaim) note() string {
-	d, s := c.Document, c.Statement
-	text := d.Format + " " + d.Name
-	if d.Author != "" {
-		text += " by " + d.Author
-	}
-	text += " of " + c.at().UTC().Format(time.DateOnly) + ": "
-	if s.Status == VEXUnclaimed {
-		text += s.Triage().State.String()
-	} else {
-		text += s.Status.String()
-	}
-	if s.Justification != "" {
-		text += ", " + s.Justification
-	}
-	if s.Detail != "" {
-		text += ". " + s.Detail
-	}
-	return cutNote(text)
 }
 
 // VEXOutcome is what became of a document that came.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
 	versions "github.com/redoubt/redoubt/internal/version"
@@ -34,7 +35,7 @@ func followRef(ctx context.Context, tx *store.Tx, advised redoubt.Advised) (chan
 	if err != nil {
 		return 0, err
 	}
-	sum, err := ingest.Follow(ctx, tx, p, advised, 0, tx.Now())
+	sum, err := ingest.Follow(ctx, tx, exemption.ForImport{Store: tx}, p, advised, 0, tx.Now())
 	if err != nil {
 		return 0, err
 	}

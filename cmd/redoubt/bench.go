@@ -12,6 +12,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -137,7 +138,7 @@ func (b *ingestBench) scan(project string, text []byte, want ingest.Summary) (ti
 			return err
 		}
 		return b.st.Update(b.a.ctx, b.deployment.ID, b.a.actor(), func(ctx context.Context, tx *store.Tx) error {
-			summaries, err = ingest.ApplyAll(ctx, tx, upload, reading)
+			summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reading)
 			return err
 		})
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/demo"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -133,7 +134,7 @@ func (p *player) apply(e demo.Event) error {
 		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error {
 			made := *e.Exception
 			made.Until = p.clock.now().Add(e.Lasts).Truncate(24 * time.Hour)
-			_, _, err := tx.AddException(ctx, made)
+			_, _, err := exemption.AddException(ctx, tx, made)
 			return err
 		})
 	}

@@ -7,13 +7,14 @@ import (
 	"strconv"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
 type exceptionCmd struct {
 	Add    exceptionAddCmd    `cmd:"" help:"Ignore what a rule or a vulnerability finds, now and later, until a day."`
 	List   exceptionListCmd   `cmd:"" help:"List the exceptions, how many findings each ignores, and until when."`
-	Remove exceptionRemoveCmd `cmd:"" help:"End an exception now, and reopen what it ignored."`
+	Remove exceptionRemoveCmd `cmd:"" help:"Remove an exception, and reopen what it ignored."`
 }
 
 type exceptionAddCmd struct {
@@ -21,7 +22,7 @@ type exceptionAddCmd struct {
 	Target       string   `arg:"" help:"A rule, by its name, or a vulnerability, by its CVE, GHSA or other id."`
 	Reason       string   `help:"Why that is accepted, for those who ask later." required:"" placeholder:"TEXT"`
 	Until        string   `help:"The last day of it, in UTC, as 2027-01-31; or an instant, as 2027-01-31T12:00:00Z." placeholder:"DAY"`
-	Forever      bool     `help:"Without an end."`
+	Forever      bool     `help:"It never expires."`
 	Path         []string `help:"Only findings on paths, or in lockfiles, that fit, as in .gitignore. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
 	Project      []string `help:"Only in projects whose name matches: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
 	TriageReason string   `help:"The reason that findings show: acceptable_risk, false_positive, no_time or no_triage_reason." enum:"acceptable_risk,false_positive,no_time,no_triage_reason" default:"acceptable_risk" placeholder:"REASON"`
@@ -41,7 +42,7 @@ func (c exceptionAddCmd) Run(a *app) error {
 		}
 	}
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		e, changed, err := tx.AddException(ctx, e)
+		e, changed, err := exemption.AddException(ctx, tx, e)
 		return fmt.Sprintf("exception %d: %s is accepted in %s until %s; %s", e.ID, e.Target, e.Where(), e.UntilText(), decided(changed)), err
 	})
 }
@@ -63,7 +64,7 @@ func (c exceptionListCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		ignored, err := tx.Excepted(ctx)
+		ignored, err := tx.CountByException(ctx, 0)
 		if err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func (c exceptionListCmd) Run(a *app) error {
 		for i, e := range list {
 			until := e.UntilText()
 			if !e.Active(a.clock()) {
-				until += " (over)"
+				until += " (expired)"
 			}
 			rows[i] = []string{strconv.FormatInt(e.ID, 10), e.Target, e.Where(), until, strconv.Itoa(ignored[e.ID]), e.CreatedBy, e.Reason}
 		}
@@ -87,10 +88,10 @@ type exceptionRemoveCmd struct {
 // Run ends the exception.
 func (c exceptionRemoveCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		e, changed, err := tx.RemoveException(ctx, c.ID)
+		e, changed, err := exemption.RemoveException(ctx, tx, c.ID)
 		if errors.Is(err, redoubt.ErrNotFound) {
 			return "", fmt.Errorf("there is no exception %d; redoubt exception list shows what there is", c.ID)
 		}
-		return fmt.Sprintf("exception %d is gone: %s is accepted in %s no more; %s", e.ID, e.Target, e.Where(), decided(changed)), err
+		return fmt.Sprintf("exception %d is removed: %s is no longer accepted in %s; %s", e.ID, e.Target, e.Where(), decided(changed)), err
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -48,7 +49,7 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 			s.logFailure(ctx, d, "pruning the change feed", s.store.PruneChanges(ctx, d.ID, d.Version-feedKept))
 		}
 		s.logFailure(ctx, d, "ending decisions", s.endDecisions(ctx, d))
-		s.logFailure(ctx, d, "ending exceptions", s.endExceptions(ctx, d))
+		s.logFailure(ctx, d, "following exceptions", s.followExemptions(ctx, d))
 		_, err := s.store.DropStaleSnippets(ctx, d.ID, redoubt.Actor{Kind: "system", Name: "code"})
 		s.logFailure(ctx, d, "dropping code of findings that are gone", err)
 		_, err = s.store.DropKeptAnswers(ctx, d.ID, now)
@@ -86,21 +87,25 @@ func (s *service) endDecisions(ctx context.Context, d redoubt.Deployment) error 
 	})
 }
 
-// endExceptions reopens what exceptions ignored that are over. It holds the
-// deployment only where there is something to do.
-func (s *service) endExceptions(ctx context.Context, d redoubt.Deployment) error {
-	due := 0
+// followExemptions brings findings in line with what changed about exceptions and
+// VEX documents without an upload: those that expired, renamed projects, other
+// aliases. It looks without holding the deployment, and holds it only for what is
+// to be changed.
+func (s *service) followExemptions(ctx context.Context, d redoubt.Deployment) error {
+	var due exemption.Due
 	err := s.store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-		due, err = tx.ExceptionsDue(ctx)
+		due, err = exemption.FindDue(ctx, tx)
 		return err
 	})
-	if err != nil || due == 0 {
+	if err != nil || !due.Moved {
 		return err
 	}
 	by := redoubt.Actor{Kind: "system", Name: "exceptions"}
 	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
-		n, err := tx.ExceptAll(ctx)
-		s.log.Info("findings brought in line with the exceptions", "deployment", d.Slug, "findings", n)
+		n, err := exemption.Settle(ctx, tx, due)
+		if n > 0 {
+			s.log.Info("findings brought in line with exceptions and VEX documents", "deployment", d.Slug, "findings", n)
+		}
 		return err
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -33,7 +34,7 @@ func TestHousekeepingEndsExceptions(t *testing.T) {
 			}
 			update(func(ctx context.Context, tx *store.Tx) error {
 				rule := &redoubt.Rule{Name: "eqeq", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
-				_, err := ingest.Apply(ctx, tx, ingest.Upload{
+				_, err := ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, ingest.Upload{
 					Project: redoubt.Project{Name: "acme/app"}, Ref: "main", Full: true, Report: &redoubt.Report{Tool: "semgrep", Rules: []*redoubt.Rule{rule}, Results: []redoubt.Result{
 						{Rule: rule, Path: "a.py", Location: redoubt.Location{Line: 1}, Code: "x == x", Severity: redoubt.SeverityHigh},
 					}},
@@ -43,7 +44,7 @@ func TestHousekeepingEndsExceptions(t *testing.T) {
 			var made redoubt.Exception
 			update(func(ctx context.Context, tx *store.Tx) (err error) {
 				e := redoubt.Exception{Target: "eqeq", Reason: "for now", TriageReason: redoubt.AcceptableRisk, Until: tx.Now().Add(24 * time.Hour)}
-				made, _, err = tx.AddException(ctx, e)
+				made, _, err = exemption.AddException(ctx, tx, e)
 				return err
 			})
 			state := func() (now redoubt.Triage, trail []redoubt.TriageEvent) {
@@ -64,7 +65,7 @@ func TestHousekeepingEndsExceptions(t *testing.T) {
 			}
 			end := func() {
 				t.Helper()
-				if err := s.endExceptions(t.Context(), d); err != nil {
+				if err := s.followExemptions(t.Context(), d); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -76,7 +77,7 @@ func TestHousekeepingEndsExceptions(t *testing.T) {
 			clock.Advance(2 * time.Hour)
 			end()
 			now, trail := state()
-			if now.State != redoubt.TriageReopened || len(trail) != 2 || trail[1].By != made.Actor() || trail[1].Note != "The exception holds no more." || !strings.Contains(said.String(), "findings=1") {
+			if now.State != redoubt.TriageReopened || len(trail) != 2 || trail[1].By != made.Actor() || trail[1].Note != "The exception expired or no longer covers it." || !strings.Contains(said.String(), "findings=1") {
 				t.Errorf("after its end: %+v, trail %+v, said %q", now, trail, &said)
 			}
 			end()

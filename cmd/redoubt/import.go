@@ -10,6 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/server"
@@ -89,7 +90,7 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Su
 	err = st.Update(a.ctx, deploymentID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
 		upload := c.upload()
 		upload.Advised = advisory.NewLibrary(orders).For(tx)
-		summaries, err = ingest.ApplyAll(ctx, tx, upload, reading)
+		summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reading)
 		return err
 	})
 	return summaries, err

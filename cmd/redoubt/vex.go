@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -19,7 +20,7 @@ type vexCmd struct {
 	Add    vexAddCmd    `cmd:"" help:"Hold VEX documents for many projects; redoubt import holds them for one."`
 	List   vexListCmd   `cmd:"" help:"List the documents that are held, and how many findings each decides about."`
 	Show   vexShowCmd   `cmd:"" help:"List what a document says."`
-	Remove vexRemoveCmd `cmd:"" help:"End a document now, and reopen what it decided about."`
+	Remove vexRemoveCmd `cmd:"" help:"Remove a document, and reopen what it decided about."`
 	Export vexExportCmd `cmd:"" help:"Write what was decided about dependencies as an OpenVEX document, or with their bill of materials as CycloneDX."`
 }
 
@@ -62,7 +63,7 @@ func (c vexAddCmd) Run(a *app) error {
 		lines := refused
 		for _, d := range documents {
 			d.Projects = c.Project
-			receipt, err := tx.PutVEX(ctx, d)
+			receipt, err := exemption.PutVEX(ctx, tx, d)
 			if err != nil {
 				return "", err
 			}
@@ -205,10 +206,10 @@ type vexRemoveCmd struct {
 // Run ends the document.
 func (c vexRemoveCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		d, changed, err := tx.RemoveVEX(ctx, c.ID)
+		d, changed, err := exemption.RemoveVEX(ctx, tx, c.ID)
 		if err != nil {
 			return "", noVEX(c.ID, err)
 		}
-		return fmt.Sprintf("VEX document %d is gone: %s; %s", d.ID, d.Name, decided(changed)), nil
+		return fmt.Sprintf("VEX document %d is removed: %s; %s", d.ID, d.Name, decided(changed)), nil
 	})
 }

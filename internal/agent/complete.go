@@ -10,6 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
@@ -116,7 +117,7 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	summary, err := ingest.Apply(ctx, c.tx, ingest.Upload{
+	summary, err := ingest.Apply(ctx, c.tx, exemption.ForImport{Store: c.tx}, ingest.Upload{
 		Project: c.begun.Project, Ref: c.begun.Ref, Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep,
 		Advised: c.advised, Before: c.look, Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
 		OutOfPolicy: func(rule, path string) bool { return !listed[rule] || c.given.ExcludedFor(rule, path) },

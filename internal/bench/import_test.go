@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -67,7 +68,7 @@ func (in *intake) apply(project, commit string) time.Duration {
 	}
 	return timed(func() {
 		w.check(w.store.Update(w.tb.Context(), w.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ingest.ApplyAll(ctx, tx, upload, reading)
+			_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reading)
 			return err
 		}))
 	})()

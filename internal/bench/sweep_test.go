@@ -13,6 +13,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -91,7 +92,7 @@ func newFollowed(b *testing.B, engine string) *followed {
 			if err != nil {
 				return 0, err
 			}
-			sum, err := ingest.Follow(ctx, tx, p, advised, 0, tx.Now())
+			sum, err := ingest.Follow(ctx, tx, exemption.ForImport{Store: tx}, p, advised, 0, tx.Now())
 			return len(sum.Items), err
 		},
 	}
@@ -125,7 +126,7 @@ func (f *followed) fill(n int) (known map[string]bool, names []string) {
 		project := fmt.Sprint("acme/service-", at)
 		upload := ingest.Upload{Project: redoubt.Project{Name: project, URL: "https://git.example/" + project}, Ref: "main", Commit: "1", Full: true}
 		f.check(f.store.Update(f.b.Context(), f.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ingest.ApplyAll(ctx, tx, upload, reading)
+			_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reading)
 			return err
 		}))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -81,7 +82,7 @@ func (s *site) sweep(t testing.TB) {
 			if err != nil {
 				return 0, err
 			}
-			sum, err := ingest.Follow(ctx, tx, p, advised, 0, tx.Now())
+			sum, err := ingest.Follow(ctx, tx, exemption.ForImport{Store: tx}, p, advised, 0, tx.Now())
 			if err != nil {
 				return 0, err
 			}

@@ -17,7 +17,7 @@ var nouns = []string{"."}
 
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
-	".", "api", "internal/auth", "internal/report", "internal/ingest", "internal/triage", "internal/index", "internal/advisory",
+	".", "api", "internal/auth", "internal/report", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
 	"internal/policy", "internal/sbom", "internal/store", "internal/config", "internal/job", "internal/version",
 }
 
@@ -29,6 +29,7 @@ var rooms = []room{
 	{path: "internal/report", imports: []string{".", "internal/purl", "internal/weakness"}},
 	{path: "internal/ingest", imports: nouns},
 	{path: "internal/triage", imports: nouns},
+	{path: "internal/exemption", imports: nouns},
 	{path: "internal/index", imports: nouns},
 	{path: "internal/advisory", imports: []string{".", "internal/weakness"}},
 	{path: "internal/policy", imports: nouns},

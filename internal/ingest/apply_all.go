@@ -4,7 +4,7 @@ import "context"
 
 // ApplyAll takes in all that was read of one request, a scan for each source
 // (semantics §9), in one transaction: all or none.
-func ApplyAll(ctx context.Context, s Store, upload Upload, reading Reading) ([]Summary, error) {
+func ApplyAll(ctx context.Context, s Store, ex Exemptions, upload Upload, reading Reading) ([]Summary, error) {
 	reports, err := ResolveSecrets(ctx, s, reading)
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func ApplyAll(ctx context.Context, s Store, upload Upload, reading Reading) ([]S
 	summaries := make([]Summary, 0, len(reports))
 	for _, report := range vexFirst(reports) {
 		upload.Report = report
-		summary, err := Apply(ctx, s, upload)
+		summary, err := Apply(ctx, s, ex, upload)
 		if err != nil {
 			return nil, err
 		}

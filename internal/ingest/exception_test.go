@@ -11,23 +11,24 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
-// excusedWorld does on a real store what random people, scans and clocks do, and
+// exemptWorld does on a real store what random people, scans and clocks do, and
 // keeps beside it what each finding's triage should be.
-type excusedWorld struct {
+type exemptWorld struct {
 	t     *rapid.T
 	s     *store.Store
 	clock *storetest.Clock
 	id    int64
-	list  redoubt.Exceptions
-	found map[string]*excusedFinding // by project, rule and path
+	list  []redoubt.Exception
+	found map[string]*exemptFinding // by project, rule and path
 	scans int
 }
 
-type excusedFinding struct {
+type exemptFinding struct {
 	project, rule, path string
 	live                map[string]bool // by ref
 	state               redoubt.TriageState
@@ -36,43 +37,43 @@ type excusedFinding struct {
 }
 
 var (
-	excusedProjects = []string{"acme/pay", "acme/shop"}
-	excusedRules    = []string{"r1", "r2"}
-	excusedPaths    = []string{"src/a.py", "tests/a.py", "tests/deep/b.py"}
+	exemptProjects = []string{"acme/pay", "acme/shop"}
+	exemptRules    = []string{"r1", "r2"}
+	exemptPaths    = []string{"src/a.py", "tests/a.py", "tests/deep/b.py"}
 )
 
-func (w *excusedWorld) update(fn func(ctx context.Context, tx *store.Tx) error) {
+func (w *exemptWorld) update(fn func(ctx context.Context, tx *store.Tx) error) {
 	if err := w.s.Update(w.t.Context(), w.id, storetest.Actor, fn); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func excusedKey(project, rule, path string) string { return project + " " + rule + " " + path }
+func exemptKey(project, rule, path string) string { return project + " " + rule + " " + path }
 
 // upload scans a ref in full.
-func (w *excusedWorld) upload() {
-	project := rapid.SampledFrom(excusedProjects).Draw(w.t, "project")
+func (w *exemptWorld) upload() {
+	project := rapid.SampledFrom(exemptProjects).Draw(w.t, "project")
 	ref := rapid.SampledFrom([]string{"main", "dev"}).Draw(w.t, "ref")
 	report := &redoubt.Report{Tool: "semgrep"}
 	seen := map[string]bool{}
-	for _, rule := range excusedRules {
-		for _, path := range excusedPaths {
+	for _, rule := range exemptRules {
+		for _, path := range exemptPaths {
 			if !rapid.Bool().Draw(w.t, "found") {
 				continue
 			}
-			key := excusedKey(project, rule, path)
+			key := exemptKey(project, rule, path)
 			seen[key] = true
 			report.Results = append(report.Results, redoubt.Result{
 				Rule: &redoubt.Rule{Name: rule, IssueType: redoubt.SAST}, Path: path, Location: redoubt.Location{Line: 1}, MatchBasedID: key, CodeHash: key,
 			})
 			if w.found[key] == nil {
-				w.found[key] = &excusedFinding{project: project, rule: rule, path: path, live: map[string]bool{}, state: redoubt.TriageUntriaged}
+				w.found[key] = &exemptFinding{project: project, rule: rule, path: path, live: map[string]bool{}, state: redoubt.TriageUntriaged}
 			}
 		}
 	}
 	w.scans++
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		_, err := Apply(ctx, tx, Upload{
+		_, err := Apply(ctx, tx, exemption.ForImport{Store: tx}, Upload{
 			Project: redoubt.Project{Name: project}, Ref: ref, Commit: fmt.Sprint("c", w.scans), Full: true, DeclaredFull: true, Report: report,
 		})
 		return err
@@ -93,7 +94,7 @@ func (w *excusedWorld) upload() {
 }
 
 // judge is the rule, finding by finding.
-func (w *excusedWorld) judge() {
+func (w *exemptWorld) judge() {
 	for _, f := range w.found {
 		var by []int64
 		for _, e := range w.list {
@@ -114,8 +115,8 @@ func (w *excusedWorld) judge() {
 	}
 }
 
-func (w *excusedWorld) except() {
-	e := redoubt.Exception{Target: rapid.SampledFrom(excusedRules).Draw(w.t, "target"), Reason: "tested", TriageReason: redoubt.AcceptableRisk}
+func (w *exemptWorld) except() {
+	e := redoubt.Exception{Target: rapid.SampledFrom(exemptRules).Draw(w.t, "target"), Reason: "tested", TriageReason: redoubt.AcceptableRisk}
 	if glob := rapid.SampledFrom([]string{"", "tests/", "src/a.py"}).Draw(w.t, "path"); glob != "" {
 		e.Paths = redoubt.PathGlobs{glob}
 	}
@@ -126,20 +127,20 @@ func (w *excusedWorld) except() {
 		e.Until = w.clock.Now().Add(time.Duration(hours) * time.Hour)
 	}
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		e, _, err = tx.AddException(ctx, e)
+		e, _, err = exemption.AddException(ctx, tx, e)
 		return err
 	})
 	w.list = append(w.list, e)
 	w.judge()
 }
 
-func (w *excusedWorld) unexcept() {
+func (w *exemptWorld) unexcept() {
 	if len(w.list) == 0 {
 		return
 	}
 	i := rapid.IntRange(0, len(w.list)-1).Draw(w.t, "which")
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		_, _, err := tx.RemoveException(ctx, w.list[i].ID)
+		_, _, err := exemption.RemoveException(ctx, tx, w.list[i].ID)
 		return err
 	})
 	w.list = slices.Delete(w.list, i, i+1)
@@ -147,8 +148,8 @@ func (w *excusedWorld) unexcept() {
 }
 
 // decide has a person triage a finding.
-func (w *excusedWorld) decide() {
-	key := excusedKey(rapid.SampledFrom(excusedProjects).Draw(w.t, "project"), rapid.SampledFrom(excusedRules).Draw(w.t, "rule"), rapid.SampledFrom(excusedPaths).Draw(w.t, "path"))
+func (w *exemptWorld) decide() {
+	key := exemptKey(rapid.SampledFrom(exemptProjects).Draw(w.t, "project"), rapid.SampledFrom(exemptRules).Draw(w.t, "rule"), rapid.SampledFrom(exemptPaths).Draw(w.t, "path"))
 	f := w.found[key]
 	if f == nil {
 		return
@@ -162,7 +163,7 @@ func (w *excusedWorld) decide() {
 	})
 }
 
-func (w *excusedWorld) lineage(ctx context.Context, tx *store.Tx, f *excusedFinding) redoubt.Lineage {
+func (w *exemptWorld) lineage(ctx context.Context, tx *store.Tx, f *exemptFinding) redoubt.Lineage {
 	p, err := tx.ProjectByName(ctx, f.project)
 	if err != nil {
 		w.t.Fatal(err)
@@ -187,11 +188,11 @@ func (w *excusedWorld) lineage(ctx context.Context, tx *store.Tx, f *excusedFind
 }
 
 // compare holds the store against what should be, and the trail against both.
-func (w *excusedWorld) compare(step string) {
+func (w *exemptWorld) compare(step string) {
 	err := w.s.View(w.t.Context(), w.id, func(ctx context.Context, tx *store.Tx) error {
-		due, err := tx.ExceptionsDue(ctx)
-		if err == nil && due > 0 && step != "wait" && step != "decide" {
-			w.t.Fatalf("after %s %d findings are not as the exceptions say", step, due)
+		due, err := exemption.FindDue(ctx, tx)
+		if len(due.Lineages) > 0 && step != "wait" && step != "decide" {
+			w.t.Fatalf("after %s %d findings are not as the exceptions say", step, len(due.Lineages))
 		}
 		for key, f := range w.found {
 			got := w.lineage(ctx, tx, f).Triage
@@ -225,12 +226,18 @@ func TestExceptionsFollowTheModel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				w := &excusedWorld{t: t, s: s, clock: clock, id: d.ID, found: map[string]*excusedFinding{}}
+				w := &exemptWorld{t: t, s: s, clock: clock, id: d.ID, found: map[string]*exemptFinding{}}
 				steps := map[string]func(){
 					"upload": w.upload, "except": w.except, "unexcept": w.unexcept, "decide": w.decide,
 					"wait": func() { clock.Advance(time.Hour) },
 					"tidy": func() {
-						w.update(func(ctx context.Context, tx *store.Tx) error { _, err := tx.ExceptAll(ctx); return err })
+						w.update(func(ctx context.Context, tx *store.Tx) error {
+							due, err := exemption.FindDue(ctx, tx)
+							if err == nil {
+								_, err = exemption.Settle(ctx, tx, due)
+							}
+							return err
+						})
 						w.judge()
 					},
 				}

@@ -21,7 +21,7 @@ import (
 //   - Groups that became one keep their oldest finding.
 //   - What people were at goes on when a scanner's finding ends in the same
 //     commit as the advisories' takes its place.
-func Follow(ctx context.Context, s Store, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time) (Summary, error) {
+func Follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time) (Summary, error) {
 	sum := Summary{ProjectID: project.ID, Project: project.Name, Ref: advised.Ref, Source: redoubt.SourceAdvisories, ScanID: scanID, Outcome: redoubt.ScanApplied}
 	f := follower{Advised: advised, s: s, project: project}
 	rows, err := s.Findings(ctx, project.ID, advised.Ref, redoubt.SourceAdvisories)
@@ -33,7 +33,7 @@ func Follow(ctx context.Context, s Store, project redoubt.Project, advised redou
 	if err != nil {
 		return sum, err
 	}
-	a := application{s: s, project: project, sum: &sum}
+	a := application{s: s, exemptions: ex, project: project, sum: &sum}
 	f.plan = planner{lineages: newJoiner(stored), handedOver: map[int64]bool{}, Facts: Facts{
 		ProjectID: project.ID, Ref: advised.Ref, Source: redoubt.SourceAdvisories, ScanID: scanID, Scope: f.scope(), At: at, Now: s.Now(),
 		Links: NewLinks(project.URL, "", advised.Ref),
@@ -85,7 +85,7 @@ func (a *application) followAdvisories(ctx context.Context, before []redoubt.Fin
 	if err != nil {
 		return fmt.Errorf("ask the advisories: %w", err)
 	}
-	sum, err := Follow(ctx, a.s, a.project, advised, a.scan.ID, a.at())
+	sum, err := Follow(ctx, a.s, a.exemptions, a.project, advised, a.scan.ID, a.at())
 	if a.sum.Followed = &sum; err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (f *followed) event(line string) error {
 
 func (f *followed) upload(ref string, full, declared bool, report redoubt.Report) error {
 	report.Products = redoubt.Products(0).With(redoubt.SCA)
-	_, err := Apply(context.Background(), f, Upload{
+	_, err := Apply(context.Background(), f, f, Upload{
 		Project: redoubt.Project{Name: followedProject}, Ref: ref, Full: full, DeclaredFull: declared, Report: &report, Advised: f.advised,
 	})
 	return err
@@ -102,7 +102,7 @@ func (f *followed) sweep() error {
 		if err != nil {
 			return err
 		}
-		if _, err := Follow(context.Background(), f, f.projects[0], advised, 0, f.clock); err != nil {
+		if _, err := Follow(context.Background(), f, f, f.projects[0], advised, 0, f.clock); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,7 @@ type Upload struct {
 //
 // A malformed upload, or with Strict one that holds a broken item, is a
 // *redoubt.InvalidError and must be rolled back. Other errors are the store's.
-func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
+func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary, error) {
 	u := &upload
 	if u.Report != nil && u.Report.OnlyVEX() { // which no scan made: it closes nothing and makes no branch the default
 		u.Full, u.DeclaredFull = false, false
@@ -88,7 +88,7 @@ func Apply(ctx context.Context, s Store, upload Upload) (Summary, error) {
 			return Summary{}, err
 		}
 	}
-	a := application{s: s, upload: u, project: project, scan: scan, sum: &sum}
+	a := application{s: s, exemptions: ex, upload: u, project: project, scan: scan, sum: &sum}
 	if repeats(scan.Digest, stream) && u.Begun == nil {
 		sum.Repeat, sum.ScanID, sum.Outcome, sum.Unchanged = true, stream.LastScanID, redoubt.ScanApplied, len(sightings)
 		err = a.putVEX(ctx) // somebody may have removed a document since
@@ -120,11 +120,12 @@ func recordScan(ctx context.Context, s Store, scan redoubt.Scan) (int64, error) 
 
 // application is an upload that counts, on its way into the store.
 type application struct {
-	s       Store
-	upload  *Upload
-	project redoubt.Project
-	scan    redoubt.Scan
-	sum     *Summary
+	s          Store
+	exemptions Exemptions
+	upload     *Upload
+	project    redoubt.Project
+	scan       redoubt.Scan
+	sum        *Summary
 }
 
 func (a *application) run(ctx context.Context, sightings []Sighting, inventories []redoubt.InventoryStatement) error {

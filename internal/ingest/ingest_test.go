@@ -26,7 +26,7 @@ func full(results ...redoubt.Result) Upload {
 func apply(t *testing.T, m *memory, u Upload) Summary {
 	t.Helper()
 	m.tick(time.Minute)
-	sum, err := Apply(t.Context(), m, u)
+	sum, err := Apply(t.Context(), m, m, u)
 	if err != nil {
 		t.Fatal(err)
 	}

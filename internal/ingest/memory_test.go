@@ -344,7 +344,7 @@ func (m *memory) PutVEX(_ context.Context, d redoubt.VEXDocument) (redoubt.VEXRe
 	return redoubt.VEXReceipt{Document: d}, nil
 }
 
-func (m *memory) Except(context.Context, []int64) error { return nil }
+func (m *memory) Reevaluate(context.Context, []int64) error { return nil }
 
 func (m *memory) RefreshScores(context.Context, int64, string) error { return nil }
 

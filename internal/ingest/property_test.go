@@ -123,7 +123,7 @@ func TestHistoriesFollowTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := newMemory()
 		c := comparison{t: t, model: lifetest.New(), store: store, ids: map[int]int64{}, table: table}
-		c.send = func(u Upload) (Summary, error) { return Apply(t.Context(), store, u) }
+		c.send = func(u Upload) (Summary, error) { return Apply(t.Context(), store, store, u) }
 		h := newHistory()
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			now := c.store.tick(time.Minute)
@@ -364,7 +364,7 @@ func TestOrderOfResultsMeansNothing(t *testing.T) {
 		m := newMemory()
 		u := drawUpload(t, &tr, m.clock)
 		u.Ref = "main"
-		if _, err := Apply(t.Context(), m, u); err != nil {
+		if _, err := Apply(t.Context(), m, m, u); err != nil {
 			t.Fatal(err)
 		}
 		shuffled := *u.Report
@@ -376,7 +376,7 @@ func TestOrderOfResultsMeansNothing(t *testing.T) {
 		u.Report = &shuffled
 		writes := m.writes
 		m.tick(time.Minute)
-		if sum, err := Apply(t.Context(), m, u); err != nil || !sum.Repeat || m.writes != writes {
+		if sum, err := Apply(t.Context(), m, m, u); err != nil || !sum.Repeat || m.writes != writes {
 			t.Fatalf("shuffled: %+v, %v, %d writes", sum, err, m.writes-writes)
 		}
 	})
@@ -393,13 +393,13 @@ func TestSameFindingsWriteNothing(t *testing.T) {
 		u := drawUpload(t, &tr, m.clock)
 		u.Ref, u.Commit, u.OutOfPolicy = "main", "c1", nil
 		u.Report.StartedAt = time.Time{}
-		if _, err := Apply(t.Context(), m, u); err != nil {
+		if _, err := Apply(t.Context(), m, m, u); err != nil {
 			t.Fatal(err)
 		}
 		before, writes, events := maps.Clone(m.rows), m.writes, len(m.events)
 		m.tick(time.Minute)
 		u.Commit = "c2"
-		sum, err := Apply(t.Context(), m, u)
+		sum, err := Apply(t.Context(), m, m, u)
 		if err != nil || sum.Repeat || len(sum.Items) > 0 || len(m.events) != events {
 			t.Fatalf("again at another commit: %+v, %v", sum, err)
 		}
@@ -449,7 +449,7 @@ func statuses(t *rapid.T, uploads []Upload) (out []string) {
 	m := newMemory()
 	for _, u := range uploads {
 		m.tick(time.Minute)
-		if _, err := Apply(t.Context(), m, u); err != nil {
+		if _, err := Apply(t.Context(), m, m, u); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -52,7 +52,7 @@ func TestSettleRewritesFindings(t *testing.T) {
 			u := full(results...)
 			u.Ref = draw("ref", "main", "topic")
 			m.tick(time.Minute)
-			if _, err := Apply(t.Context(), m, u); err != nil {
+			if _, err := Apply(t.Context(), m, m, u); err != nil {
 				rt.Fatal(err)
 			}
 		}

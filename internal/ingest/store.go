@@ -77,16 +77,6 @@ type Store interface {
 	// UpdateTriage writes the triage of the lineages and its trail.
 	UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) error
 
-	// Except brings lineages in line with the exceptions that hold, and with
-	// them all that an exception ignored that is over by now. Before it reopens
-	// what people decided until a day that is over.
-	Except(ctx context.Context, lineages []int64) error
-
-	// PutVEX holds a document in place of an older one of its name and scope, and
-	// brings the findings that either speaks of in line. An older one changes
-	// nothing, one without statements withdraws what is held.
-	PutVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXReceipt, error)
-
 	// RefreshScores writes the EPSS scores of what the ref's supply-chain
 	// findings are about to their lineages, where they changed (semantics §14).
 	RefreshScores(ctx context.Context, projectID int64, ref string) error
@@ -102,4 +92,17 @@ type Store interface {
 	// with no source what any did, but for the lockfiles to keep, and returns the
 	// paths dropped (semantics §15).
 	DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) ([]string, error)
+}
+
+// Exemptions is what an import needs of exceptions and VEX documents, in the
+// transaction of its Store. It decides what both do to findings.
+type Exemptions interface {
+	// Reevaluate brings lineages in line with the exceptions and documents that
+	// hold, and with them all that an exception ignores that has expired. Before it
+	// reopens what people decided until a day that is over.
+	Reevaluate(ctx context.Context, lineages []int64) error
+	// PutVEX holds a document in place of an older one of its name and scope, and
+	// brings the findings that either speaks of in line. An older one changes
+	// nothing, one without statements withdraws what is held.
+	PutVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXReceipt, error)
 }

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/ingest/lifetest"
 	"github.com/redoubt/redoubt/internal/store"
@@ -94,7 +95,7 @@ func (r *realm) update(fn func(ctx context.Context, tx *store.Tx) error) error {
 
 func (r *realm) apply(u Upload) (sum Summary, err error) {
 	err = r.update(func(ctx context.Context, tx *store.Tx) error {
-		sum, err = Apply(ctx, tx, u)
+		sum, err = Apply(ctx, tx, exemption.ForImport{Store: tx}, u)
 		return err
 	})
 	if r.branch == "" && sum.Outcome == redoubt.ScanApplied && !sum.Repeat && u.Full && !u.Report.Failed {

@@ -36,7 +36,7 @@ func TestUploadFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()
 			m.tick(time.Minute)
-			_, err := Apply(t.Context(), m, upload(full(), test.change))
+			_, err := Apply(t.Context(), m, m, upload(full(), test.change))
 			var invalid *redoubt.InvalidError
 			if !errors.As(err, &invalid) {
 				t.Fatalf("got %v", err)
@@ -252,7 +252,7 @@ func TestFailuresAreHandedOn(t *testing.T) {
 	u := full(matched("a.py", 1, "x"))
 	u.Report.Inventories = []redoubt.Inventory{{Lockfile: "go.sum"}}
 	for _, at := range []string{"Stream", "Findings", "AddFindings", "PutInventory"} {
-		if _, err := Apply(t.Context(), failing{newMemory(), at}, u); !errors.Is(err, errBroken) {
+		if _, err := Apply(t.Context(), failing{newMemory(), at}, newMemory(), u); !errors.Is(err, errBroken) {
 			t.Errorf("%s: got %v", at, err)
 		}
 	}
@@ -262,11 +262,11 @@ func TestApplyAll(t *testing.T) {
 	one, other := full(matched("a.py", 1, "x")), full(secret("a.py", 1, 1))
 	other.Report.Tool = "gitleaks"
 	m := newMemory()
-	sums, err := ApplyAll(t.Context(), m, one, reading{one.Report, other.Report})
+	sums, err := ApplyAll(t.Context(), m, m, one, reading{one.Report, other.Report})
 	if err != nil || len(sums) != 2 || sums[0].Source != "semgrep" || sums[1].Source != "gitleaks" || sums[0].ScanID == sums[1].ScanID {
 		t.Fatalf("%+v, %v", sums, err)
 	}
-	if sums, err := ApplyAll(t.Context(), m, one, reading{one.Report, nil}); err == nil || sums != nil {
+	if sums, err := ApplyAll(t.Context(), m, m, one, reading{one.Report, nil}); err == nil || sums != nil {
 		t.Errorf("with a broken one: %+v, %v", sums, err)
 	}
 }

@@ -38,7 +38,7 @@ func (a *application) putVEX(ctx context.Context) error {
 		if a.upload.Strict && len(strange) > 0 {
 			return invalidItems(strange)
 		}
-		receipt, err := a.s.PutVEX(ctx, d)
+		receipt, err := a.exemptions.PutVEX(ctx, d)
 		if err != nil {
 			return err
 		}

@@ -134,7 +134,7 @@ func TestVEXThatIsExportedGivesTheSameTriage(t *testing.T) {
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			other := &vexWorld{w.t, w.s, w.clock, d.ID}
+			other := &vexWorld{t: w.t, s: w.s, clock: w.clock, id: d.ID}
 			other.imports("acme/pay", "main", manyFound(len(decisions)))
 			sums := other.imports("acme/pay", "main", doc)
 			for _, s := range sums {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -20,6 +21,19 @@ type vexWorld struct {
 	s     *store.Store
 	clock *storetest.Clock
 	id    int64
+
+	judged int // lineages that the last import looked at
+}
+
+// countingTx counts the lineages that are judged.
+type countingTx struct {
+	*store.Tx
+	judged int
+}
+
+func (c *countingTx) ExemptionCases(ctx context.Context, lineages []int64) ([]redoubt.ExemptionCase, error) {
+	c.judged += len(lineages)
+	return c.Tx.ExemptionCases(ctx, lineages)
 }
 
 func eachVEXWorld(t *testing.T, test func(w *vexWorld)) {
@@ -31,7 +45,7 @@ func eachVEXWorld(t *testing.T, test func(w *vexWorld)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			test(&vexWorld{t, s, clock, d.ID})
+			test(&vexWorld{t: t, s: s, clock: clock, id: d.ID})
 		})
 	}
 }
@@ -49,7 +63,9 @@ func (w *vexWorld) imports(project, ref string, files ...string) []Summary {
 	var summaries []Summary
 	err := w.s.Update(w.t.Context(), w.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
 		upload := Upload{Project: redoubt.Project{Name: project}, Ref: ref, Full: true, DeclaredFull: true}
-		summaries, err = ApplyAll(ctx, tx, upload, reading)
+		counted := &countingTx{Tx: tx}
+		summaries, err = ApplyAll(ctx, tx, exemption.ForImport{Store: counted}, upload, reading)
+		w.judged = counted.judged
 		return err
 	})
 	if err != nil {
@@ -150,6 +166,28 @@ func TestVEXIsSupersededByVersionAndNeverOverrulesPeople(t *testing.T) {
 		}
 		w.imports("acme/pay", "main", openVEX("3", ""))
 		w.want("a version that says nothing", "acme/pay", "main", map[string]string{"django": "reopened", "flask": "fixing"})
+	})
+}
+
+// TestVEXUploadsJudgeWhatTheySpeakOf has documents decide about findings of five
+// projects. An upload to one of them looks at that project's alone.
+func TestVEXUploadsJudgeWhatTheySpeakOf(t *testing.T) {
+	eachVEXWorld(t, func(w *vexWorld) {
+		both := statement("CVE-2026-1", `{"@id": "pkg:pypi/django"}`, notReached) + "," + statement("CVE-2026-2", `{"@id": "pkg:pypi/flask"}`, notReached)
+		for _, project := range []string{"acme/a", "acme/b", "acme/c", "acme/d", "acme/pay"} {
+			w.imports(project, "main", found)
+			w.imports(project, "main", openVEX("1", both))
+		}
+		w.imports("acme/pay", "main", openVEX("2", statement("CVE-2026-1", `{"@id": "pkg:pypi/django"}`, `"status": "under_investigation"`)))
+		if w.judged != 2 {
+			t.Errorf("a newer document had %d findings judged, want the 2 that it spoke of", w.judged)
+		}
+		w.want("what became of them", "acme/pay", "main", map[string]string{"django": "reviewing", "flask": "reopened"})
+		w.want("of others", "acme/a", "main", map[string]string{"django": isIgnored, "flask": isIgnored})
+		w.imports("acme/pay", "main", openVEX("2", statement("CVE-2026-1", `{"@id": "pkg:pypi/django"}`, `"status": "under_investigation"`)))
+		if w.judged != 0 {
+			t.Errorf("the same again had %d findings judged", w.judged)
+		}
 	})
 }
 

@@ -26,7 +26,7 @@ func (a *application) write(ctx context.Context, c Changes) error {
 		func() error { return unlessEmpty(ctx, c.Added, a.s.AddFindings) },
 		func() error { return unlessEmpty(ctx, c.Events, a.s.AddEvents) },
 		func() error { return unlessEmpty(ctx, c.Triage, a.s.UpdateTriage) },
-		func() error { return a.s.Except(ctx, c.lineages()) },
+		func() error { return a.exemptions.Reevaluate(ctx, c.lineages()) },
 		func() error {
 			if a.upload == nil {
 				return nil // the advisories follow: no scan reported anything

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/exemption"
 )
 
 func (c *call) exceptionOf(e redoubt.Exception, ignores int) api.Exception {
@@ -23,7 +24,7 @@ func (c *call) listExceptions(ctx context.Context, _ *none) (*api.ListExceptions
 	if err != nil {
 		return nil, err
 	}
-	ignored, err := c.tx.Excepted(ctx)
+	ignored, err := c.tx.CountByException(ctx, 0)
 	out := &api.ListExceptionsResponse{Exceptions: []api.Exception{}}
 	for _, e := range list {
 		if e.Within(c.caller.Globs()) {
@@ -52,7 +53,7 @@ func (c *call) getException(ctx context.Context, _ *none) (*api.ExceptionRespons
 	if err != nil {
 		return nil, err
 	}
-	ignored, err := c.tx.Excepted(ctx)
+	ignored, err := c.tx.CountByException(ctx, e.ID)
 	return &api.ExceptionResponse{Exception: c.exceptionOf(e, ignored[e.ID])}, err
 }
 
@@ -92,11 +93,11 @@ func (c *call) createException(ctx context.Context, in *exceptionInput) (*api.Ex
 	if !in.exception.Within(c.caller.Globs()) {
 		return nil, redoubt.ErrNotFound
 	}
-	e, changed, err := c.tx.AddException(ctx, in.exception)
+	e, changed, err := exemption.AddException(ctx, c.tx, in.exception)
 	if err != nil {
 		return nil, err
 	}
-	ignored, err := c.tx.Excepted(ctx)
+	ignored, err := c.tx.CountByException(ctx, e.ID)
 	return &api.ExceptionChangeResponse{Exception: c.exceptionOf(e, ignored[e.ID]), Changed: int64(changed)}, err
 }
 
@@ -105,6 +106,6 @@ func (c *call) deleteException(ctx context.Context, _ *none) (*api.ExceptionChan
 	if err != nil {
 		return nil, err
 	}
-	e, changed, err := c.tx.RemoveException(ctx, e.ID)
+	e, changed, err := exemption.RemoveException(ctx, c.tx, e.ID)
 	return &api.ExceptionChangeResponse{Exception: c.exceptionOf(e, 0), Changed: int64(changed)}, err
 }

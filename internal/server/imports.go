@@ -14,6 +14,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 )
@@ -58,7 +59,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		upload.Advised = c.server.Advisories.For(c.tx)
 		gate := importGate{tx: c.tx}
 		upload.Before = gate.look
-		summaries, err := ingest.ApplyAll(ctx, c.tx, upload, reading)
+		summaries, err := ingest.ApplyAll(ctx, c.tx, exemption.ForImport{Store: c.tx}, upload, reading)
 		if err != nil {
 			return nil, err
 		}

@@ -40,15 +40,20 @@ func (s *Store) PutAdvisories(ctx context.Context, list []redoubt.Advisory, regr
 		if err != nil {
 			return err
 		}
-		w := advisoryWriter{session: q, touched: map[string]bool{}}
+		w := advisoryWriter{session: q, touched: map[string]bool{}, realiased: map[string]bool{}}
 		if err := w.put(ctx, list, regroup); err != nil {
 			return fmt.Errorf("store advisories: %w", err)
 		}
-		rows := make([][]any, 0, len(w.touched))
-		for _, key := range slices.Sorted(maps.Keys(w.touched)) {
-			rows = append(rows, []any{version + 1, key})
+		for into, keys := range map[string]map[string]bool{"advisory_change (version, package)": w.touched, "advisory_alias_change (version, name)": w.realiased} {
+			rows := make([][]any, 0, len(keys))
+			for _, key := range slices.Sorted(maps.Keys(keys)) {
+				rows = append(rows, []any{version + 1, key})
+			}
+			if err := q.insertGlobal(ctx, into, rows, `ON CONFLICT DO NOTHING`); err != nil {
+				return err
+			}
 		}
-		return q.insertGlobal(ctx, `advisory_change (version, package)`, rows, `ON CONFLICT DO NOTHING`)
+		return nil
 	})
 }
 
@@ -68,7 +73,10 @@ func (s *Store) PublishAdvisories(ctx context.Context) (version int64, err error
 		if _, err := q.exec(ctx, `UPDATE advisory_state SET version = $1, changed_at = $2 WHERE id = 1`, version, s.now()); err != nil {
 			return err
 		}
-		_, err = q.exec(ctx, `DELETE FROM advisory_change WHERE version <= (SELECT MIN(version) FROM advisory_match)`)
+		if _, err = q.exec(ctx, `DELETE FROM advisory_change WHERE version <= (SELECT MIN(version) FROM advisory_match)`); err != nil {
+			return err
+		}
+		_, err = q.exec(ctx, `DELETE FROM advisory_alias_change WHERE version <= COALESCE((SELECT MIN(advisories) FROM exemption_mark), $1)`, version)
 		return err
 	})
 	return version, err
@@ -91,7 +99,8 @@ func (q *session) insertGlobal(ctx context.Context, into string, rows [][]any, c
 // advisoryWriter stores records within one transaction.
 type advisoryWriter struct {
 	*session
-	touched map[string]bool // packages
+	touched   map[string]bool // packages
+	realiased map[string]bool // names of vulnerabilities
 }
 
 func (w *advisoryWriter) put(ctx context.Context, list []redoubt.Advisory, regroup Regroup) error {
@@ -124,8 +133,15 @@ func (w *advisoryWriter) put(ctx context.Context, list []redoubt.Advisory, regro
 	for _, a := range list {
 		now := slices.Clone(a.Names)
 		slices.Sort(now)
-		if !slices.Equal(slices.Compact(now), before[a.ID]) {
-			renamed = append(renamed, a.ID)
+		now = slices.Compact(now)
+		if slices.Equal(now, before[a.ID]) {
+			continue
+		}
+		renamed = append(renamed, a.ID)
+		if len(now) > 1 || len(before[a.ID]) > 1 { // one name is nobody's alias
+			for _, name := range append(now, before[a.ID]...) {
+				w.realiased[name] = true
+			}
 		}
 	}
 	if err := w.link(ctx, list, ids); err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -18,7 +19,7 @@ func accepted(target string) redoubt.Exception {
 func (d tenant) except(e redoubt.Exception) (made redoubt.Exception, changed int) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		made, changed, err = tx.AddException(ctx, e)
+		made, changed, err = exemption.AddException(ctx, tx, e)
 		return err
 	})
 	return made, changed
@@ -46,8 +47,8 @@ func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
 		same(t, "changed", changed, 1)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Exceptions(ctx)
-			same(t, "the list", list, redoubt.Exceptions{want})
-			counts, err2 := tx.Excepted(ctx)
+			same(t, "the list", list, []redoubt.Exception{want})
+			counts, err2 := tx.CountByException(ctx, 0)
 			same(t, "what it ignores", counts, map[int64]int{made.ID: 1})
 			d.check(err2)
 			return err
@@ -60,7 +61,7 @@ func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
 		same(t, "fed", feedOf(d, d.version()-1).lineageIDs(), []int64{w[0].LineageID})
 
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, changed, err := tx.RemoveException(ctx, made.ID)
+			_, changed, err := exemption.RemoveException(ctx, tx, made.ID)
 			same(t, "reopened", changed, 1)
 			return err
 		})
@@ -131,7 +132,7 @@ func TestAnExceptionCoversAllPlacesOrNone(t *testing.T) {
 			if err := tx.UpdateFindings(ctx, w[1:]); err != nil {
 				return err
 			}
-			return tx.Except(ctx, []int64{w[0].LineageID})
+			return exemption.Reevaluate(ctx, tx, []int64{w[0].LineageID})
 		})
 		same(t, "once it is fixed there", d.triageOf(w[0].LineageID).State, redoubt.TriageIgnored)
 		e.Paths = redoubt.PathGlobs{"src/"}
@@ -141,7 +142,7 @@ func TestAnExceptionCoversAllPlacesOrNone(t *testing.T) {
 			if err := tx.UpdateFindings(ctx, w[1:]); err != nil {
 				return err
 			}
-			return tx.Except(ctx, []int64{w[0].LineageID})
+			return exemption.Reevaluate(ctx, tx, []int64{w[0].LineageID})
 		})
 		same(t, "two exceptions cover it together", d.triageOf(w[0].LineageID).State, redoubt.TriageIgnored)
 	})
@@ -161,10 +162,19 @@ func TestBadExceptionsAreRefused(t *testing.T) {
 			e := accepted("rule-1")
 			edit(&e)
 			err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-				_, _, err := tx.AddException(ctx, e)
+				_, _, err := exemption.AddException(ctx, tx, e)
 				return err
 			})
 			invalid(t, member, err, member)
 		}
 	})
+}
+
+// follow brings in line what changed without an upload.
+func follow(ctx context.Context, tx *store.Tx) (int, error) {
+	due, err := exemption.FindDue(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	return exemption.Settle(ctx, tx, due)
 }

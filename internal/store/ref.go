@@ -45,6 +45,9 @@ func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error 
 	if err := tx.forgetVEXOf(ctx, projectID, ref); err != nil {
 		return err
 	}
+	if findings > 0 {
+		tx.change(changeProject, projectID) // what is left may be exempt now
+	}
 	if findings+len(inventories) > 0 {
 		tx.audit("ref.delete", subject("project", projectID), map[string]any{"ref": ref, "findings": findings, "lockfiles": len(inventories)}, nil)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -93,7 +94,7 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				return err
 			},
 			"RemoveException": func(ctx context.Context, tx *store.Tx) error {
-				_, _, err := tx.RemoveException(ctx, exception.ID)
+				_, _, err := exemption.RemoveException(ctx, tx, exception.ID)
 				return err
 			},
 			"RemoveRule": func(ctx context.Context, tx *store.Tx) error { return tx.RemoveRule(ctx, policy.ID, "served") },
@@ -143,7 +144,7 @@ func TestListsShowNothingForeign(t *testing.T) {
 			failed, err8 := tx.FailedAttempts(ctx, 10)
 			same(t, "failed attempts", failed, []redoubt.FailedAttempt{})
 			exceptions, err9 := tx.Exceptions(ctx)
-			same(t, "exceptions", exceptions, redoubt.Exceptions{})
+			same(t, "exceptions", exceptions, []redoubt.Exception{})
 			for _, err := range []error{err9, err8, err7, err, err2, err3, err4, err5, err6} {
 				if err != nil {
 					return err

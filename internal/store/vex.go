@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -91,55 +89,14 @@ func (tx *Tx) VEXDocument(ctx context.Context, id int64) (redoubt.VEXDocument, e
 	return d, err
 }
 
-// PutVEX holds a document in place of an older one of its name and scope, and
-// brings the findings that either speaks of in line in the same transaction. An
-// older document than the one held changes nothing; one without statements
-// withdraws what is held.
-func (tx *Tx) PutVEX(ctx context.Context, d redoubt.VEXDocument) (out redoubt.VEXReceipt, err error) {
-	d.ReceivedAt, d.ReceivedBy, d.IssuedAt = tx.now, tx.actor.String(), d.IssuedAt.UTC().Truncate(time.Microsecond)
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("hold VEX document %q: %w", d.Name, err)
-		}
-		out.Document = d
-		out.Document.Statements = nil
-	}()
-	out.Statements = len(d.Statements)
-	held, err := tx.heldVEX(ctx, d)
-	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
-	case err != nil:
-		return out, err
-	case !d.Newer(&held):
-		d.ID, out.Outcome = held.ID, redoubt.VEXOlder
-		return out, nil
-	default:
-		d.ID = held.ID
-		if encoded(held.Statements) == encoded(d.Statements) && held.Version == d.Version && held.IssuedAt.Equal(d.IssuedAt) {
-			out.Outcome = redoubt.VEXSame
-			return out, nil
-		}
-	}
-	switch {
-	case len(d.Statements) > 0:
-		out.Outcome = redoubt.VEXHeld
-		err = tx.writeVEX(ctx, &d, held)
-	case d.ID != 0:
-		out.Outcome = redoubt.VEXWithdrawn
-		err = tx.dropVEX(ctx, held)
-	default:
-		out.Outcome = redoubt.VEXSame
-		return out, nil
-	}
-	if err != nil {
-		return out, err
-	}
-	out.Changed, err = tx.claimAll(ctx, append(held.Statements, d.Statements...))
-	return out, err
+// CountVEX counts the documents that are held.
+func (tx *Tx) CountVEX(ctx context.Context) (int, error) {
+	return one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM vex_document WHERE deployment_id = $1`)
 }
 
-// heldVEX reads the document of the same name and scope.
-func (tx *Tx) heldVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXDocument, error) {
+// HeldVEX finds the document of the same name and scope, with its statements;
+// where there is none it is redoubt.ErrNotFound.
+func (tx *Tx) HeldVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXDocument, error) {
 	id, err := one(ctx, tx, scalar[int64], `SELECT id FROM vex_document
 		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND projects_json = $4 AND name = $5`,
 		d.ProjectID, d.Ref, encoded(orEmpty(d.Projects)), d.Name)
@@ -149,24 +106,25 @@ func (tx *Tx) heldVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXDo
 	return tx.VEXDocument(ctx, id)
 }
 
-// writeVEX stores a document in place of the one that is held, if there is one.
-func (tx *Tx) writeVEX(ctx context.Context, d *redoubt.VEXDocument, held redoubt.VEXDocument) (err error) {
+// SaveVEX stores a document, in place of the one that is held where that has an
+// id, and returns its id.
+func (tx *Tx) SaveVEX(ctx context.Context, d, held redoubt.VEXDocument) (id int64, err error) {
 	action, before := "vex.create", any(nil)
-	if d.ID == 0 {
+	if d.ID = held.ID; d.ID == 0 {
 		d.ID, err = tx.newID(ctx, seqVEXDocument)
 	} else {
 		action, before = "vex.update", imageOfVEX(held, len(held.Statements))
 		err = tx.forgetVEX(ctx, d.ID)
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	row := []any{
 		d.ID, d.Name, d.ProjectID, d.Ref, encoded(orEmpty(d.Projects)), d.Format, d.Author, d.File, d.Version, d.IssuedAt,
 		d.ReceivedAt, d.ReceivedBy, len(d.Statements),
 	}
 	if err := tx.insert(ctx, `vex_document (deployment_id, `+vexColumns+`, statements)`, [][]any{row}, ""); err != nil {
-		return err
+		return 0, err
 	}
 	var statements, names [][]any
 	for place := range d.Statements {
@@ -176,16 +134,17 @@ func (tx *Tx) writeVEX(ctx context.Context, d *redoubt.VEXDocument, held redoubt
 		}
 	}
 	if err := tx.insert(ctx, `vex_statement (deployment_id, document_id, place, statement_json)`, statements, ""); err != nil {
-		return err
+		return 0, err
 	}
 	if err := tx.insert(ctx, `vex_name (deployment_id, name, document_id, place)`, names, "ON CONFLICT DO NOTHING"); err != nil {
-		return err
+		return 0, err
 	}
-	tx.audit(action, subject("vex", d.ID), before, imageOfVEX(*d, len(d.Statements)))
-	return nil
+	tx.audit(action, subject("vex", d.ID), before, imageOfVEX(d, len(d.Statements)))
+	return d.ID, nil
 }
 
-func (tx *Tx) dropVEX(ctx context.Context, d redoubt.VEXDocument) error {
+// DeleteVEX forgets a document.
+func (tx *Tx) DeleteVEX(ctx context.Context, d redoubt.VEXDocument) error {
 	tx.audit("vex.delete", subject("vex", d.ID), imageOfVEX(d, len(d.Statements)), nil)
 	return tx.forgetVEX(ctx, d.ID)
 }
@@ -200,19 +159,6 @@ func (tx *Tx) forgetVEX(ctx context.Context, ids ...int64) error {
 	return nil
 }
 
-// RemoveVEX ends a document, and reopens what it decided about in the same
-// transaction. An unknown one is redoubt.ErrNotFound.
-func (tx *Tx) RemoveVEX(ctx context.Context, id int64) (d redoubt.VEXDocument, changed int, err error) {
-	if d, err = tx.VEXDocument(ctx, id); err != nil {
-		return d, 0, err
-	}
-	if err := tx.dropVEX(ctx, d); err != nil {
-		return d, 0, err
-	}
-	changed, err = tx.claimAll(ctx, d.Statements)
-	return d, changed, err
-}
-
 // forgetVEXOf ends what was sent for a project, or for one ref of it.
 func (tx *Tx) forgetVEXOf(ctx context.Context, projectID int64, ref string) error {
 	query, args := `SELECT `+vexColumns+` FROM vex_document WHERE deployment_id = $1 AND project_id = $2`, []any{projectID}
@@ -223,11 +169,14 @@ func (tx *Tx) forgetVEXOf(ctx context.Context, projectID int64, ref string) erro
 	if err != nil {
 		return err
 	}
+	if len(list) > 0 {
+		tx.change(changeProject, projectID) // what they decided about is judged again
+	}
 	for _, d := range list {
 		if d, err = tx.VEXDocument(ctx, d.ID); err != nil {
 			return err
 		}
-		if err := tx.dropVEX(ctx, d); err != nil {
+		if err := tx.DeleteVEX(ctx, d); err != nil {
 			return err
 		}
 	}
@@ -249,14 +198,4 @@ func (tx *Tx) mergeVEX(ctx context.Context, from, into int64) error {
 		}
 	}
 	return tx.reassign(ctx, "vex_document", from, into)
-}
-
-// namesOf lists the names of the vulnerabilities of statements, each once.
-func namesOf(statements []redoubt.VEXStatement) []string {
-	var names []string
-	for i := range statements {
-		names = append(names, statements[i].Names...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

@@ -143,8 +143,11 @@ func noisyScanners(ctx context.Context, s *store.Store, d redoubt.Deployment) er
 
 // noisyException would ignore what every test finds.
 func noisyException(ctx context.Context, tx *store.Tx) error {
-	_, _, err := tx.AddException(ctx, redoubt.Exception{Target: "rule-1", Reason: "noise", TriageReason: redoubt.AcceptableRisk})
-	return err
+	_, err := tx.InsertException(ctx, redoubt.Exception{Target: "rule-1", Reason: "noise", TriageReason: redoubt.AcceptableRisk, CreatedAt: tx.Now()})
+	if err != nil {
+		return err
+	}
+	return tx.SaveExemptionMark(ctx, redoubt.ExemptionMark{At: tx.Now()})
 }
 
 func noisyJobs(ctx context.Context, tx *store.Tx) error {
@@ -164,8 +167,8 @@ func noisyUser(ctx context.Context, tx *store.Tx) error {
 
 // noisyVEX would ignore all that tests find in dependencies.
 func noisyVEX(ctx context.Context, tx *store.Tx) error {
-	_, err := tx.PutVEX(ctx, redoubt.VEXDocument{Name: "urn:noise", Format: "OpenVEX", Statements: []redoubt.VEXStatement{
+	_, err := tx.SaveVEX(ctx, redoubt.VEXDocument{Name: "urn:noise", Format: "OpenVEX", ReceivedAt: tx.Now(), Statements: []redoubt.VEXStatement{
 		{Names: []string{"CVE-2021-44228", "CVE-2021-0001"}, Status: redoubt.VEXNotAffected},
-	}})
+	}}, redoubt.VEXDocument{})
 	return err
 }

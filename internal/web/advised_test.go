@@ -10,6 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -64,7 +65,7 @@ func (s *site) sweep() {
 			if err != nil {
 				return 0, err
 			}
-			sum, err := ingest.Follow(ctx, tx, p, advised, 0, tx.Now())
+			sum, err := ingest.Follow(ctx, tx, exemption.ForImport{Store: tx}, p, advised, 0, tx.Now())
 			if err != nil {
 				return 0, err
 			}
@@ -94,7 +95,7 @@ func (s *site) rematch() {
 			if err != nil {
 				return err
 			}
-			if _, err := ingest.Follow(ctx, tx, p, advised, 0, tx.Now()); err != nil {
+			if _, err := ingest.Follow(ctx, tx, exemption.ForImport{Store: tx}, p, advised, 0, tx.Now()); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
@@ -34,7 +35,7 @@ func (s *site) build(u ingest.Upload) (sum ingest.Summary) {
 			return err
 		}
 		var err error
-		if sum, err = ingest.Apply(ctx, tx, u); err != nil {
+		if sum, err = ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, u); err != nil {
 			return err
 		}
 		verdict, err := judge.Verdict(ctx)

@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// exceptedShown is how many findings of a product the page of an exception
+// ignoredShown is how many findings of a product the page of an exception
 // lists; the number above them counts all.
-const exceptedShown = 200
+const ignoredShown = 200
 
 // exceptionsPage lists what is accepted.
 type exceptionsPage struct {
@@ -26,22 +27,22 @@ type exceptionsPage struct {
 
 type exceptionRow struct {
 	redoubt.Exception
-	Over    bool
+	Expired bool
 	Ignores int // findings, each once
 	Address string
 }
 
 func (req *request) exceptionRow(view *index.View, e redoubt.Exception, ids map[redoubt.IssueType][]int64) exceptionRow {
-	row := exceptionRow{Exception: e, Over: !e.Active(req.Clock()), Address: req.to("/exceptions/" + decimal(e.ID))}
+	row := exceptionRow{Exception: e, Expired: !e.Active(req.Clock()), Address: req.to("/exceptions/" + decimal(e.ID))}
 	for t, list := range ids {
-		row.Ignores += view.Count(excepted(t, list))
+		row.Ignores += view.Count(ignoredFindings(t, list))
 	}
 	return row
 }
 
-// excepted selects the findings that an exception ignores, each once, among the
+// ignoredFindings selects the findings that an exception ignores, each once, among the
 // occurrences of them.
-func excepted(t redoubt.IssueType, ids []int64) redoubt.FindingFilter {
+func ignoredFindings(t redoubt.IssueType, ids []int64) redoubt.FindingFilter {
 	return redoubt.FindingFilter{IssueType: t, HasIDs: true, IDs: ids, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusIgnored}}
 }
 
@@ -53,9 +54,9 @@ func (req *request) showExceptions(status int, form exceptionForm) error {
 	p := &exceptionsPage{exceptionForm: form}
 	switch q := req.r.URL.Query(); {
 	case q.Get("made") != "":
-		p.Done = "The exception holds, for what is there and for what comes."
+		p.Done = "The exception is active. It covers findings that are there and those that come."
 	case q.Get("removed") != "":
-		p.Done = "The exception is gone. What it ignored is open again, but for what people or other exceptions decide."
+		p.Done = "The exception was removed. What it ignored is open again, unless a person or another exception decided about it."
 	}
 	view, err := req.findings()
 	if err != nil {
@@ -66,7 +67,7 @@ func (req *request) showExceptions(status int, form exceptionForm) error {
 		if err != nil {
 			return err
 		}
-		ids, err := tx.ExceptedFindings(ctx, 0)
+		ids, err := tx.FindingsByException(ctx, 0)
 		for _, e := range list {
 			p.Rows = append(p.Rows, req.exceptionRow(view, e, ids[e.ID]))
 		}
@@ -112,7 +113,7 @@ func (f *exceptionForm) exception(req *request) redoubt.Exception {
 	e.TriageReason, _ = redoubt.ParseTriageReason(f.TriageReason)
 	switch {
 	case f.Forever == (f.Until != ""):
-		f.Faults = append(f.Faults, redoubt.FieldError{Location: "until", Message: "say a last day, or that it has no end, and not both"})
+		f.Faults = append(f.Faults, redoubt.FieldError{Location: "until", Message: "say a last day, or that it never expires, and not both"})
 	case f.Until != "":
 		var err error
 		if e.Until, err = redoubt.ParseUntil(f.Until); err != nil {
@@ -141,7 +142,7 @@ func (req *request) addException() error {
 	if values.Get("seen") == "" {
 		form.Preview = true
 		err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-			form.Changes, err = tx.ExceptionPreview(ctx, &e, 0)
+			form.Changes, err = exemption.PreviewAdding(ctx, tx, e)
 			return err
 		})
 		if err != nil {
@@ -150,7 +151,7 @@ func (req *request) addException() error {
 		return req.showExceptions(http.StatusOK, form)
 	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		_, _, err := tx.AddException(ctx, e)
+		_, _, err := exemption.AddException(ctx, tx, e)
 		return err
 	})
 	if err != nil {
@@ -164,10 +165,10 @@ func (req *request) addException() error {
 type exceptionPage struct {
 	exceptionRow
 	Removing int // findings whose triage would change without it
-	Products []exceptedProduct
+	Products []ignoredProduct
 }
 
-type exceptedProduct struct {
+type ignoredProduct struct {
 	Product product
 	Count   int
 	Rows    []shownFinding
@@ -189,14 +190,14 @@ func (req *request) showException() error {
 		if err != nil {
 			return err
 		}
-		all, err := tx.ExceptedFindings(ctx, id)
+		all, err := tx.FindingsByException(ctx, id)
 		if err != nil {
 			return err
 		}
 		ids = all[id]
 		p.exceptionRow = req.exceptionRow(view, e, ids)
-		if req.viewer.May(triager) { // who alone sees it: it judges all that exceptions cover
-			p.Removing, err = tx.ExceptionPreview(ctx, nil, id)
+		if req.viewer.May(triager) { // who alone sees it
+			p.Removing, err = exemption.PreviewRemoving(ctx, tx, e)
 		}
 		return err
 	})
@@ -204,8 +205,8 @@ func (req *request) showException() error {
 		return err
 	}
 	for _, product := range products {
-		filter := excepted(product.Type, ids[product.Type])
-		page, err := view.Page(req.r.Context(), filter, 0, exceptedShown)
+		filter := ignoredFindings(product.Type, ids[product.Type])
+		page, err := view.Page(req.r.Context(), filter, 0, ignoredShown)
 		if err != nil {
 			return err
 		}
@@ -214,7 +215,7 @@ func (req *request) showException() error {
 			return err
 		}
 		if len(rows) > 0 {
-			p.Products = append(p.Products, exceptedProduct{product, view.Count(filter), rows})
+			p.Products = append(p.Products, ignoredProduct{product, view.Count(filter), rows})
 		}
 	}
 	return req.show(http.StatusOK, pageView{Template: "exception", Title: "Exception for " + p.Target, Section: "exceptions", Data: p})
@@ -226,7 +227,7 @@ func (req *request) removeException() error {
 		return err
 	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		_, _, err := tx.RemoveException(ctx, id)
+		_, _, err := exemption.RemoveException(ctx, tx, id)
 		return err
 	})
 	if err != nil {

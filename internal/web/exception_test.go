@@ -48,7 +48,7 @@ func TestExceptionsOnThePages(t *testing.T) {
 		t.Fatalf("%s %s", a.Status, a.text)
 	}
 	list := s.page("/exceptions?made=1")
-	says(t, list, "The exception holds", "2999-01-31", "&lt;b&gt;tests&lt;/b&gt; only", `>`+m[1]+`<span class="hidden-text"> findings that`)
+	says(t, list, "The exception is active", "2999-01-31", "&lt;b&gt;tests&lt;/b&gt; only", `>`+m[1]+`<span class="hidden-text"> findings that`)
 	checkInline(t, list)
 	id := first(s, "/exceptions", "/exceptions/")
 	one := s.page("/exceptions/" + id)
@@ -59,7 +59,7 @@ func TestExceptionsOnThePages(t *testing.T) {
 	if a := s.post("/exceptions/"+id+"/remove", nil); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("%s %s", a.Status, a.text)
 	}
-	says(t, s.page("/exceptions?removed=1"), "The exception is gone", "Nothing is accepted")
+	says(t, s.page("/exceptions?removed=1"), "The exception was removed", "Nothing is accepted")
 	if a := s.post("/exceptions/"+id+"/remove", nil); a.StatusCode != http.StatusNotFound {
 		t.Errorf("removed twice: %s", a.Status)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/demo"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
@@ -102,7 +103,7 @@ func demoSite(t testing.TB) *site {
 func (s *site) upload(u ingest.Upload, reading ingest.Reading) {
 	s.t.Helper()
 	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		_, err := ingest.ApplyAll(ctx, tx, u, reading)
+		_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, u, reading)
 		return err
 	})
 	if err != nil {

@@ -9,6 +9,10 @@ CREATE UNIQUE INDEX advisory_name_key ON public.advisory USING btree (name)
 CREATE UNIQUE INDEX advisory_pkey ON public.advisory USING btree (id)
 advisory PRIMARY KEY (id)
 advisory UNIQUE (name)
+advisory_alias_change.version bigint NOT NULL
+advisory_alias_change.name text NOT NULL
+CREATE UNIQUE INDEX advisory_alias_change_pkey ON public.advisory_alias_change USING btree (version, name)
+advisory_alias_change PRIMARY KEY (version, name)
 advisory_card.group_id bigint NOT NULL
 advisory_card.shown text NOT NULL
 advisory_card.names text NOT NULL
@@ -167,6 +171,13 @@ exception.created_by text NOT NULL
 CREATE UNIQUE INDEX exception_pkey ON public.exception USING btree (deployment_id, id)
 exception PRIMARY KEY (deployment_id, id)
 SEQUENCE exception_id_seq MAXVALUE 9007199254740991
+exemption_mark.deployment_id bigint NOT NULL
+exemption_mark.version bigint NOT NULL
+exemption_mark.triage_event bigint NOT NULL
+exemption_mark.advisories bigint NOT NULL
+exemption_mark.marked_at bigint NOT NULL
+CREATE UNIQUE INDEX exemption_mark_pkey ON public.exemption_mark USING btree (deployment_id)
+exemption_mark PRIMARY KEY (deployment_id)
 failed_attempt.deployment_id bigint NOT NULL
 failed_attempt.name text NOT NULL
 failed_attempt.at bigint NOT NULL
@@ -255,7 +266,7 @@ finding_subject.version text NOT NULL
 finding_subject.vulnerability text NOT NULL
 finding_subject.group_id bigint NOT NULL
 CREATE INDEX finding_subject_group ON public.finding_subject USING btree (deployment_id, group_id)
-CREATE INDEX finding_subject_vulnerability ON public.finding_subject USING btree (deployment_id, vulnerability)
+CREATE INDEX finding_subject_vulnerability ON public.finding_subject USING btree (deployment_id, upper(vulnerability))
 CREATE UNIQUE INDEX finding_subject_pkey ON public.finding_subject USING btree (deployment_id, finding_id)
 finding_subject PRIMARY KEY (deployment_id, finding_id)
 inventory.deployment_id bigint NOT NULL

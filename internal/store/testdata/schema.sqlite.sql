@@ -7,6 +7,11 @@ CREATE TABLE advisory (
     facts     BYTEA    NOT NULL, -- what decides; JSON
     text      BYTEA    NOT NULL  -- what people read; deflated JSON
 );
+CREATE TABLE advisory_alias_change (
+    version BIGINT NOT NULL,
+    name    TEXT   NOT NULL, -- in upper case
+    PRIMARY KEY (version, name)
+);
 CREATE TABLE advisory_card (
     group_id  BIGINT   PRIMARY KEY,
     shown     TEXT     NOT NULL,
@@ -159,6 +164,14 @@ CREATE TABLE exception (
     created_by    TEXT     NOT NULL,
     PRIMARY KEY (deployment_id, id)
 );
+CREATE TABLE exemption_mark (
+    deployment_id BIGINT NOT NULL,
+    version       BIGINT NOT NULL, -- of the deployment
+    triage_event  BIGINT NOT NULL, -- the newest of the trail
+    advisories    BIGINT NOT NULL, -- version of the advisories
+    marked_at     BIGINT NOT NULL,
+    PRIMARY KEY (deployment_id)
+);
 CREATE TABLE failed_attempt (
     deployment_id BIGINT  NOT NULL, -- 0 where no token tells which
     name          TEXT    NOT NULL, -- the scanner's own name of its run, else one of ours
@@ -253,7 +266,7 @@ CREATE TABLE finding_subject (
     PRIMARY KEY (deployment_id, finding_id)
 );
 CREATE INDEX finding_subject_group ON finding_subject (deployment_id, group_id);
-CREATE INDEX finding_subject_vulnerability ON finding_subject (deployment_id, vulnerability);
+CREATE INDEX finding_subject_vulnerability ON finding_subject (deployment_id, UPPER(vulnerability));
 CREATE TABLE inventory (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,

@@ -1,0 +1,38 @@
+package exemption
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// full is a store that holds as much as there may be.
+type full struct{ Store }
+
+func (full) Now() time.Time       { return now }
+func (full) Actor() redoubt.Actor { return redoubt.Actor{} }
+
+func (full) Exceptions(context.Context) ([]redoubt.Exception, error) {
+	return make([]redoubt.Exception, redoubt.MaxExceptions), nil
+}
+
+func (full) CountVEX(context.Context) (int, error) { return redoubt.MaxVEXDocuments, nil }
+
+func (full) HeldVEX(context.Context, redoubt.VEXDocument) (redoubt.VEXDocument, error) {
+	return redoubt.VEXDocument{}, redoubt.ErrNotFound
+}
+
+func TestOneTooManyIsRefused(t *testing.T) {
+	_, _, err := AddException(t.Context(), full{}, redoubt.Exception{Target: "x", Reason: "y", TriageReason: redoubt.AcceptableRisk})
+	if _, ok := errors.AsType[*redoubt.InvalidError](err); !ok || !strings.Contains(err.Error(), "10000 exceptions") {
+		t.Errorf("an exception: %v", err)
+	}
+	_, err = PutVEX(t.Context(), full{}, redoubt.VEXDocument{Name: "urn:x", Statements: []redoubt.VEXStatement{{Names: []string{"CVE-1"}}}})
+	if _, ok := errors.AsType[*redoubt.InvalidError](err); !ok || !strings.Contains(err.Error(), "20000 VEX documents") {
+		t.Errorf("a document: %v", err)
+	}
+}

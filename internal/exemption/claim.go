@@ -1,0 +1,119 @@
+package exemption
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// claim is what a VEX document says of a vulnerability.
+type claim struct{ redoubt.VEXClaim }
+
+// claimed is what documents say of occurrences: of each what counts there, and
+// of these the most cautious. It is nil where they say nothing of one of them, so
+// that none hides what is somewhere else.
+func claimed(p redoubt.Project, active []*redoubt.ExemptionOccurrence) (best *claim) {
+	for _, o := range active {
+		here := claimedOf(p, o)
+		if here == nil {
+			return nil
+		}
+		if best == nil || cmp.Or(here.caution()-best.caution(), here.order(best)) > 0 {
+			best = here
+		}
+	}
+	return best
+}
+
+// claimedOf is the claim that counts for one occurrence, or nil.
+func claimedOf(p redoubt.Project, o *redoubt.ExemptionOccurrence) (best *claim) {
+	for _, said := range o.Claims {
+		if c := (&claim{said}); c.covers(p, o) && (best == nil || c.order(best) > 0) {
+			best = c
+		}
+	}
+	return best
+}
+
+// covers reports whether the claim, which is about the vulnerability, is about
+// the occurrence too.
+func (c *claim) covers(p redoubt.Project, o *redoubt.ExemptionOccurrence) bool {
+	d, s := c.Document, c.Statement
+	if !isFor(d, p, o.Ref) || o.Package == "" {
+		return false
+	}
+	sole := s.Sole && d.ProjectID != 0
+	if len(s.Product) > 0 && !sole && !slices.ContainsFunc(s.Product, p.IsCalled) {
+		return false
+	}
+	key := redoubt.VEXKey(o.Ecosystem, o.Package)
+	return len(s.Packages) == 0 || slices.ContainsFunc(s.Packages, func(v redoubt.VEXPackage) bool {
+		return v.Key == key && (v.Version == "" || v.Version == redoubt.PackageVersion(key, o.Version))
+	})
+}
+
+// isFor reports whether a document is for a project and a ref.
+func isFor(d *redoubt.VEXDocument, p redoubt.Project, ref string) bool {
+	if d.ProjectID != 0 {
+		return d.ProjectID == p.ID && (d.Ref == "" || d.Ref == ref)
+	}
+	return redoubt.PolicyScope{Projects: d.Projects}.Covers(p)
+}
+
+// at is when the claim was made. A date ahead of the document's arrival counts
+// as that, or a wrong clock would be right for ever.
+func (c *claim) at() time.Time {
+	at := c.Statement.At
+	if at.IsZero() {
+		at = c.Document.IssuedAt
+	}
+	if at.IsZero() || at.After(c.Document.ReceivedAt) {
+		return c.Document.ReceivedAt
+	}
+	return at
+}
+
+// order is positive where c counts before b: one of a project before one for
+// many, the newer before the older, then the more cautious, then the one that
+// came later.
+func (c *claim) order(b *claim) int {
+	own := func(c *claim) int { return min(1, int(c.Document.ProjectID)) }
+	return cmp.Or(own(c)-own(b), c.at().Compare(b.at()), int(c.Statement.Status)-int(b.Statement.Status), cmp.Compare(c.Document.ID, b.Document.ID))
+}
+
+// caution ranks what a claim makes of a finding: the less it hides, the higher.
+func (c *claim) caution() int {
+	switch c.Statement.Triage().State {
+	case redoubt.TriageIgnored:
+		return 0
+	case redoubt.TriageReviewing:
+		return 1
+	case redoubt.TriageFixing:
+		return 2
+	}
+	return 3
+}
+
+// note is the line that a claim leaves in a trail.
+func (c *claim) note() string {
+	d, s := c.Document, c.Statement
+	text := d.Format + " " + d.Name
+	if d.Author != "" {
+		text += " by " + d.Author
+	}
+	text += " of " + c.at().UTC().Format(time.DateOnly) + ": "
+	if s.Status == redoubt.VEXUnclaimed {
+		text += s.Triage().State.String()
+	} else {
+		text += s.Status.String()
+	}
+	if s.Justification != "" {
+		text += ", " + s.Justification
+	}
+	if s.Detail != "" {
+		text += ". " + s.Detail
+	}
+	return redoubt.CutNote(text)
+}

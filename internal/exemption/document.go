@@ -1,0 +1,143 @@
+package exemption
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// PutVEX holds a document in place of an older one of its name and scope, and
+// brings the findings that either speaks of in line in the same transaction. An
+// older document than the one held changes nothing; one without statements
+// withdraws what is held. One document too many is a *redoubt.InvalidError.
+func PutVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoubt.VEXReceipt, err error) {
+	d.ReceivedAt, d.ReceivedBy = s.Now(), s.Actor().String()
+	d.IssuedAt = d.IssuedAt.UTC().Truncate(time.Microsecond) // as it is stored
+	held, err := s.HeldVEX(ctx, d)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		held, err = redoubt.VEXDocument{}, nil
+	}
+	d.ID = held.ID
+	receipt = redoubt.VEXReceipt{Outcome: outcome(&d, &held), Statements: len(d.Statements)}
+	if err == nil {
+		d.ID, receipt.Changed, err = replace(ctx, s, receipt.Outcome, d, held)
+	}
+	if err != nil {
+		return receipt, fmt.Errorf("hold VEX document %q: %w", d.Name, err)
+	}
+	receipt.Document, receipt.Document.Statements = d, nil
+	return receipt, nil
+}
+
+// replace makes the outcome true, and returns the document's id and how many
+// lineages changed.
+func replace(ctx context.Context, s Store, o redoubt.VEXOutcome, d, held redoubt.VEXDocument) (id int64, changed int, err error) {
+	switch o {
+	case redoubt.VEXHeld:
+		d.ID, err = save(ctx, s, d, held)
+	case redoubt.VEXWithdrawn:
+		err = s.DeleteVEX(ctx, held)
+	default:
+		return d.ID, 0, nil
+	}
+	if err == nil {
+		changed, err = applyVEX(ctx, s, d, held.Statements)
+	}
+	return d.ID, changed, err
+}
+
+// RemoveVEX ends a document, and reopens what it decided about in the same
+// transaction. An unknown one is redoubt.ErrNotFound.
+func RemoveVEX(ctx context.Context, s Store, id int64) (d redoubt.VEXDocument, changed int, err error) {
+	if d, err = s.VEXDocument(ctx, id); err != nil {
+		return d, 0, err
+	}
+	if err := s.DeleteVEX(ctx, d); err != nil {
+		return d, 0, err
+	}
+	changed, err = applyVEX(ctx, s, d, nil)
+	return d, changed, err
+}
+
+// outcome is what becomes of a document beside the one that is held, whose id is
+// 0 where there is none.
+func outcome(d, held *redoubt.VEXDocument) redoubt.VEXOutcome {
+	switch {
+	case held.ID == 0 && len(d.Statements) == 0:
+		return redoubt.VEXSame
+	case held.ID == 0:
+		return redoubt.VEXHeld
+	case !newer(d, held):
+		return redoubt.VEXOlder
+	case d.Version == held.Version && d.IssuedAt.Equal(held.IssuedAt) && sayTheSame(d.Statements, held.Statements):
+		return redoubt.VEXSame
+	case len(d.Statements) == 0:
+		return redoubt.VEXWithdrawn
+	}
+	return redoubt.VEXHeld
+}
+
+// newer reports whether a document is to take the place of another of its name:
+// by version, then by when it was issued. It also does where that tells neither
+// apart.
+func newer(d, than *redoubt.VEXDocument) bool {
+	return cmp.Or(cmp.Compare(d.Version, than.Version), issued(d).Compare(issued(than))) >= 0
+}
+
+// issued is when a document was issued. A date ahead of its arrival, if that is
+// known, counts as that, or a wrong clock would be right for ever.
+func issued(d *redoubt.VEXDocument) time.Time {
+	if !d.ReceivedAt.IsZero() && d.IssuedAt.After(d.ReceivedAt) {
+		return d.ReceivedAt
+	}
+	return d.IssuedAt
+}
+
+// sayTheSame compares statements as they are stored.
+func sayTheSame(a, b []redoubt.VEXStatement) bool {
+	textA, errA := json.Marshal(a)
+	textB, errB := json.Marshal(b)
+	return errA == nil && errB == nil && bytes.Equal(textA, textB)
+}
+
+// save stores a document unless it is one too many.
+func save(ctx context.Context, s Store, d, held redoubt.VEXDocument) (int64, error) {
+	if held.ID == 0 {
+		n, err := s.CountVEX(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if n >= redoubt.MaxVEXDocuments {
+			return 0, redoubt.Invalid("vex", "there are %d VEX documents, as many as there may be: remove one first (redoubt vex list, redoubt vex remove)", n)
+		}
+	}
+	return s.SaveVEX(ctx, d, held)
+}
+
+// applyVEX brings all in line that a document speaks of or decided about, or that
+// earlier statements of it spoke of.
+func applyVEX(ctx context.Context, s Store, d redoubt.VEXDocument, earlier []redoubt.VEXStatement) (changed int, err error) {
+	scope := redoubt.ExemptionScope{Actors: []redoubt.Actor{d.Actor()}}
+	for _, list := range [][]redoubt.VEXStatement{d.Statements, earlier} {
+		for i := range list {
+			scope.Names = append(scope.Names, list[i].Names...)
+		}
+	}
+	slices.Sort(scope.Names)
+	scope.Names = slices.Compact(scope.Names)
+	if d.ProjectID != 0 {
+		scope.Projects = []int64{d.ProjectID}
+	}
+	list, err := s.Exceptions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return apply(ctx, s, list, scope)
+}

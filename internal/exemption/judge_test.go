@@ -1,0 +1,138 @@
+package exemption
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// TestAVEXDateAheadDoesNotLastForEver: it counts as the day when it came.
+func TestAVEXDateAheadDoesNotLastForEver(t *testing.T) {
+	day := func(n int) time.Time { return now.AddDate(0, 0, n) }
+	ahead := redoubt.VEXDocument{IssuedAt: now.AddDate(73, 0, 0), ReceivedAt: day(0)}
+	for name, tt := range map[string]struct {
+		d, than redoubt.VEXDocument
+		want    bool
+	}{
+		"issued after it came":      {redoubt.VEXDocument{IssuedAt: day(1), ReceivedAt: day(1)}, ahead, true},
+		"issued before it came":     {redoubt.VEXDocument{IssuedAt: day(-1), ReceivedAt: day(1)}, ahead, false},
+		"it comes again":            {redoubt.VEXDocument{IssuedAt: ahead.IssuedAt, ReceivedAt: day(1)}, ahead, true},
+		"it comes with a new clock": {redoubt.VEXDocument{IssuedAt: day(9), ReceivedAt: day(1)}, ahead, true},
+		"ahead of one that is not":  {ahead, redoubt.VEXDocument{IssuedAt: day(-1), ReceivedAt: day(-1)}, true},
+		"the version comes first":   {redoubt.VEXDocument{Version: 1, ReceivedAt: day(1)}, ahead, true},
+		"not known when they came":  {redoubt.VEXDocument{IssuedAt: day(1)}, redoubt.VEXDocument{IssuedAt: day(2)}, false},
+	} {
+		if got := newer(&tt.d, &tt.than); got != tt.want {
+			t.Errorf("%s: newer is %t", name, got)
+		}
+	}
+}
+
+// judged is what happens to a finding of npm's p, version 1, of CVE-1 on main.
+type judged struct {
+	before     redoubt.Triage
+	exceptions []redoubt.Exception
+	claims     []redoubt.VEXClaim
+	elsewhere  []redoubt.VEXClaim // of the same finding on dev; nil is where it does not live
+}
+
+var now = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+
+func (j judged) judge() (redoubt.TriageEvent, bool) {
+	occurrence := func(ref string, claims []redoubt.VEXClaim) *redoubt.ExemptionOccurrence {
+		return &redoubt.ExemptionOccurrence{Ref: ref, Rule: "CVE-1", Names: []string{"CVE-1"}, State: redoubt.Unresolved, Ecosystem: "npm", Package: "p", Version: "1", Claims: claims}
+	}
+	c := redoubt.ExemptionCase{Lineage: redoubt.Lineage{ID: 7, Triage: j.before}, Project: redoubt.Project{ID: 3, Name: "acme/pay"}}
+	c.Occurrences = append(c.Occurrences, occurrence("refs/heads/main", j.claims))
+	if j.elsewhere != nil {
+		c.Occurrences = append(c.Occurrences, occurrence("refs/heads/dev", j.elsewhere))
+	}
+	return NewJudge(j.exceptions, now).Decide(&c)
+}
+
+// says is a claim of a document, made some days ago.
+func says(document int64, status redoubt.VEXStatus, days int, edit ...func(*redoubt.VEXDocument, *redoubt.VEXStatement)) redoubt.VEXClaim {
+	d := &redoubt.VEXDocument{ID: document, Name: "urn:d", Format: "OpenVEX", ReceivedAt: now}
+	s := &redoubt.VEXStatement{Names: []string{"CVE-1"}, Status: status, At: now.AddDate(0, 0, -days)}
+	for _, e := range edit {
+		e(d, s)
+	}
+	return redoubt.VEXClaim{Document: d, Statement: s}
+}
+
+func ofProject(d *redoubt.VEXDocument, _ *redoubt.VEXStatement) { d.ProjectID = 3 }
+func inProduct(_ *redoubt.VEXDocument, s *redoubt.VEXStatement) { s.Product = []string{"pkg:oci/x"} }
+
+func inSoleProduct(_ *redoubt.VEXDocument, s *redoubt.VEXStatement) {
+	s.Product, s.Sole = []string{"pkg:oci/x"}, true
+}
+
+func pkg(key, version string) func(*redoubt.VEXDocument, *redoubt.VEXStatement) {
+	return func(_ *redoubt.VEXDocument, s *redoubt.VEXStatement) {
+		s.Packages = []redoubt.VEXPackage{{Key: key, Version: version}}
+	}
+}
+
+func TestDecide(t *testing.T) {
+	by := func(kind string, id int, state redoubt.TriageState) redoubt.Triage {
+		return redoubt.Triage{State: state, By: redoubt.Actor{Kind: kind, ID: fmt.Sprint(id)}, Automatic: true}
+	}
+	ignored := by("vex", 1, redoubt.TriageIgnored)
+	except := []redoubt.Exception{{ID: 5, Target: "CVE-1", Reason: "why", TriageReason: redoubt.AcceptableRisk}}
+	tests := map[string]struct {
+		judged judged
+		want   string // state and actor; empty where nothing changes
+	}{
+		"it says so":                          {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXNotAffected, 1)}}, "ignored vex:1"},
+		"a person decided":                    {judged{before: redoubt.Triage{State: redoubt.TriageReopened, By: redoubt.Actor{Kind: "user"}}, claims: []redoubt.VEXClaim{says(1, redoubt.VEXNotAffected, 1)}}, ""},
+		"another worker ignored it":           {judged{before: by("autotriage", 1, redoubt.TriageIgnored), claims: []redoubt.VEXClaim{says(1, redoubt.VEXAffected, 1)}}, ""},
+		"the newer counts":                    {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXNotAffected, 1), says(2, redoubt.VEXAffected, 2)}}, "ignored vex:1"},
+		"whatever their order":                {judged{claims: []redoubt.VEXClaim{says(2, redoubt.VEXAffected, 2), says(1, redoubt.VEXNotAffected, 1)}}, "ignored vex:1"},
+		"of two alike the more cautious":      {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXAffected, 1), says(2, redoubt.VEXNotAffected, 1)}}, "reopened vex:1"},
+		"a day ahead counts as its arrival":   {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXNotAffected, -9), says(2, redoubt.VEXAffected, 0)}}, "reopened vex:2"},
+		"that of the project comes first":     {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXAffected, 9, ofProject), says(2, redoubt.VEXNotAffected, 1)}}, "reopened vex:1"},
+		"of another project":                  {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1, func(d *redoubt.VEXDocument, _ *redoubt.VEXStatement) { d.ProjectID = 4 })}}, ""},
+		"of other projects":                   {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1, func(d *redoubt.VEXDocument, _ *redoubt.VEXStatement) { d.Projects = redoubt.ProjectGlobs{"other/*"} })}}, ""},
+		"of another branch":                   {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1, ofProject, func(d *redoubt.VEXDocument, _ *redoubt.VEXStatement) { d.Ref = "refs/heads/dev" })}}, ""},
+		"of the package":                      {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1, pkg("npm/p", ""))}}, "ignored vex:1"},
+		"of the version":                      {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1, pkg("npm/p", "1"))}}, "ignored vex:1"},
+		"of another version":                  {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1, pkg("npm/p", "2"))}}, ""},
+		"of another package":                  {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1, pkg("pypi/p", ""))}}, ""},
+		"in an unknown product":               {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1, ofProject, inProduct)}}, ""},
+		"in the only one of the document":     {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1, ofProject, inSoleProduct)}}, "ignored vex:1"},
+		"in the only one, for many projects":  {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1, inSoleProduct)}}, ""},
+		"it lives elsewhere too":              {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1)}, elsewhere: []redoubt.VEXClaim{}}, ""},
+		"elsewhere another says another":      {judged{claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1)}, elsewhere: []redoubt.VEXClaim{says(2, redoubt.VEXUnderInvestigation, 1)}}, "reviewing vex:2"},
+		"an exception comes first":            {judged{exceptions: except, claims: []redoubt.VEXClaim{says(1, redoubt.VEXAffected, 1)}}, "ignored exception:5"},
+		"also where a document ignored it":    {judged{before: ignored, exceptions: except, claims: []redoubt.VEXClaim{says(1, redoubt.VEXNotAffected, 1)}}, "ignored exception:5"},
+		"an exception ended":                  {judged{before: by("exception", 5, redoubt.TriageIgnored), claims: []redoubt.VEXClaim{says(1, redoubt.VEXFixed, 1)}}, "ignored vex:1"},
+		"nothing holds any more":              {judged{before: ignored}, "reopened vex:1"},
+		"nothing of a review holds":           {judged{before: by("vex", 1, redoubt.TriageReviewing)}, "reopened vex:1"},
+		"nothing holds, and that is told":     {judged{before: by("vex", 1, redoubt.TriageReopened)}, ""},
+		"nothing holds of an ended exception": {judged{before: by("exception", 5, redoubt.TriageReopened)}, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			e, changed := tt.judged.judge()
+			got := ""
+			if changed {
+				got = e.After.State.String() + " " + e.By.String()
+			}
+			if got != tt.want {
+				t.Fatalf("it becomes %q, want %q", got, tt.want)
+			}
+			if !changed {
+				return
+			}
+			if e.LineageID != 7 || !e.After.Automatic || !e.After.At.Equal(now) || e.Note == "" || e.Before != tt.judged.before {
+				t.Errorf("the event is %+v", e)
+			}
+			tt.judged.before = e.After
+			if again, changed := tt.judged.judge(); changed {
+				t.Errorf("judged again it changes again: %+v", again)
+			}
+		})
+	}
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// byException and byVEX pick the lineages that an exception, or a VEX document,
+// decided about last.
+const (
+	byException = `triaged_by_json LIKE '{"kind":"exception"%'`
+	byVEX       = `triaged_by_json LIKE '{"kind":"vex"%'`
+)
+
+// ExemptionCandidates lists the lineages of a scope, ascending, each once. Those
+// that an exception left reopened are decided about by none.
+func (tx *Tx) ExemptionCandidates(ctx context.Context, scope redoubt.ExemptionScope) ([]int64, error) {
+	known, err := tx.aliasesOf(ctx, orEmpty(scope.Names), nil)
+	if err != nil {
+		return nil, err
+	}
+	actors := make([]string, len(scope.Actors))
+	for i, a := range scope.Actors {
+		actors[i] = encoded(a)
+	}
+	const (
+		findings = `SELECT DISTINCT f.lineage_id FROM finding f WHERE f.deployment_id = $1`
+		subjects = `SELECT DISTINCT f.lineage_id FROM finding_subject s
+			JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id WHERE s.deployment_id = $1`
+		lineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND automatic = 1 AND NOT (` + byException + ` AND triage_state = $2)`
+		anyVEX   = ` AND EXISTS (SELECT 1 FROM vex_document WHERE deployment_id = $1)`
+	)
+	found := map[int64]bool{}
+	for _, q := range []struct {
+		wanted  bool
+		query   string
+		column  string // is one of values; none where it is empty
+		values  any
+		bounded [2]string // columns of the lineage and of its project
+	}{
+		{len(scope.Rules) > 0, findings, "f.rule_name", scope.Rules, ofFinding},
+		{len(scope.Names) > 0, subjects, "UPPER(s.vulnerability)", slices.Collect(maps.Keys(known.byName)), ofFinding},
+		{len(known.byGroup) > 0, subjects, "s.group_id", slices.Collect(maps.Keys(known.byGroup)), ofFinding},
+		{scope.Dependencies, subjects + anyVEX, "", nil, ofFinding},
+		{scope.Exempted, lineages + ` AND (` + byException + ` OR ` + byVEX + `)`, "", nil, ofLineage},
+		{len(actors) > 0, lineages, "triaged_by_json", actors, ofLineage},
+	} {
+		if !q.wanted {
+			continue
+		}
+		w := &where{tx: tx}
+		if q.bounded == ofLineage {
+			w.args = append(w.args, int64(redoubt.TriageReopened))
+		}
+		if q.column != "" {
+			w.in(q.column, q.values)
+		}
+		w.within(q.bounded, scope)
+		ids, err := many(ctx, tx, scalar[int64], q.query+w.text.String(), w.args...)
+		if err != nil {
+			return nil, fmt.Errorf("find what may be exempt: %w", err)
+		}
+		for _, id := range ids {
+			found[id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+var ofFinding, ofLineage = [2]string{"f.lineage_id", "f.project_id"}, [2]string{"id", "project_id"}
+
+// within adds the bounds of a scope.
+func (w *where) within(columns [2]string, scope redoubt.ExemptionScope) {
+	for i, bound := range [][]int64{scope.Lineages, scope.Projects} {
+		if bound != nil {
+			w.in(columns[i], bound)
+		}
+	}
+}
+
+// ExemptionCases reads lineages with what decides whether they are exempt;
+// unknown ones are not in the answer.
+func (tx *Tx) ExemptionCases(ctx context.Context, ids []int64) ([]redoubt.ExemptionCase, error) {
+	cases, err := tx.exemptionProjects(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[int64]*redoubt.ExemptionCase, len(cases))
+	for i := range cases {
+		at[cases[i].Lineage.ID] = &cases[i]
+	}
+	var subjects []vulnerableOccurrence
+	in, arg := tx.in("f.lineage_id", 2, ids)
+	err = each(ctx, tx, func(r row) error {
+		var lineage int64
+		var path, lockfile string
+		o := &redoubt.ExemptionOccurrence{}
+		s := vulnerableOccurrence{ExemptionOccurrence: o}
+		err := r.Scan(&lineage, &o.Ref, &o.Rule, &path, &o.State, &lockfile, &s.vulnerability, &s.group, &o.Ecosystem, &o.Package, &o.Version)
+		o.Paths = []string{path}
+		if lockfile != "" && lockfile != path {
+			o.Paths = append(o.Paths, lockfile)
+		}
+		at[lineage].Occurrences = append(at[lineage].Occurrences, o)
+		if s.vulnerability != "" || s.group != 0 {
+			s.vulnerability = strings.ToUpper(s.vulnerability)
+			subjects = append(subjects, s)
+		}
+		return err
+	}, `SELECT f.lineage_id, f.ref, f.rule_name, f.path, f.state, COALESCE(s.lockfile, ''), COALESCE(s.vulnerability, ''), COALESCE(s.group_id, 0),
+			COALESCE(s.ecosystem, ''), COALESCE(s.package, ''), COALESCE(s.version, '')
+		FROM finding f LEFT JOIN finding_subject s ON s.deployment_id = f.deployment_id AND s.finding_id = f.id
+		WHERE f.deployment_id = $1 AND `+in+` ORDER BY f.id`, arg)
+	if err != nil || len(subjects) == 0 {
+		return cases, err
+	}
+	if err := tx.nameSubjects(ctx, subjects); err != nil {
+		return nil, err
+	}
+	return cases, tx.claim(ctx, subjects)
+}
+
+// exemptionProjects reads lineages and the projects that they are of.
+func (tx *Tx) exemptionProjects(ctx context.Context, ids []int64) ([]redoubt.ExemptionCase, error) {
+	lineages, err := tx.lineages(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	cases, projects := make([]redoubt.ExemptionCase, len(lineages)), map[int64]redoubt.Project{}
+	for i, l := range lineages {
+		p, known := projects[l.ProjectID]
+		if !known {
+			if p, err = tx.Project(ctx, l.ProjectID); err != nil {
+				return nil, err
+			}
+			projects[l.ProjectID] = p
+		}
+		cases[i] = redoubt.ExemptionCase{Lineage: l, Project: p}
+	}
+	return cases, nil
+}
+
+// vulnerableOccurrence is an occurrence of a vulnerability, as its source names
+// it, in upper case.
+type vulnerableOccurrence struct {
+	*redoubt.ExemptionOccurrence
+	vulnerability string
+	group         int64 // of advisories, or 0
+}
+
+// nameSubjects tells occurrences all names of their vulnerabilities.
+func (tx *Tx) nameSubjects(ctx context.Context, subjects []vulnerableOccurrence) error {
+	names, groups := map[string]bool{}, map[int64]bool{}
+	for _, s := range subjects {
+		names[s.vulnerability], groups[s.group] = true, true
+	}
+	known, err := tx.aliasesOf(ctx, slices.Collect(maps.Keys(names)), slices.Collect(maps.Keys(groups)))
+	if err != nil {
+		return err
+	}
+	for _, s := range subjects {
+		s.Names = slices.Concat(known.byName[s.vulnerability], known.byGroup[s.group])
+		slices.Sort(s.Names)
+		s.Names = slices.Compact(s.Names)
+	}
+	return nil
+}
+
+// claim tells occurrences what the documents that are held say of their
+// vulnerability, whatever the package.
+func (tx *Tx) claim(ctx context.Context, subjects []vulnerableOccurrence) error {
+	names := map[string]bool{}
+	for _, s := range subjects {
+		for _, name := range s.Names {
+			names[name] = true
+		}
+	}
+	byName, err := tx.claimsOf(ctx, slices.Collect(maps.Keys(names)))
+	if err != nil || len(byName) == 0 {
+		return err
+	}
+	for _, s := range subjects {
+		seen := map[*redoubt.VEXStatement]bool{}
+		for _, name := range s.Names {
+			for _, c := range byName[name] {
+				if !seen[c.Statement] {
+					seen[c.Statement] = true
+					s.Claims = append(s.Claims, c)
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redoubt/redoubt"
+)
+
+// ExemptionChanges tells what happened since the mark that SaveExemptionMark saved
+// last. Without one, or where the feed does not reach back to it, that is unknown.
+func (tx *Tx) ExemptionChanges(ctx context.Context) (c redoubt.ExemptionChanges, err error) {
+	c.Now = redoubt.ExemptionMark{Version: tx.Version(), At: tx.now}
+	if c.Now.TriageEvent, err = tx.LastTriageEvent(ctx); err != nil {
+		return c, err
+	}
+	if c.Now.Advisories, err = tx.AdvisoryVersion(ctx); err != nil {
+		return c, err
+	}
+	c.Since, err = one(ctx, tx, func(r row) (m redoubt.ExemptionMark, err error) {
+		return m, r.Scan(&m.Version, &m.TriageEvent, &m.Advisories, instant(&m.At))
+	}, `SELECT version, triage_event, advisories, marked_at FROM exemption_mark WHERE deployment_id = $1`)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		c.Unknown = true
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	pruned, err := one(ctx, tx, scalar[int64], `SELECT pruned_version FROM deployment WHERE id = $1`)
+	if c.Unknown = c.Since.Version < pruned; err != nil || c.Unknown {
+		return c, err
+	}
+	c.Projects, err = many(ctx, tx, scalar[int64], `SELECT DISTINCT id FROM change WHERE deployment_id = $1 AND version > $2 AND kind = $3`,
+		c.Since.Version, changeProject)
+	if err != nil {
+		return c, err
+	}
+	// What exemptions decided themselves they need not look at again.
+	c.Lineages, err = many(ctx, tx, scalar[int64], `SELECT DISTINCT lineage_id FROM triage_event WHERE deployment_id = $1 AND id > $2
+		AND actor_json NOT LIKE '{"kind":"exception"%' AND actor_json NOT LIKE '{"kind":"vex"%'`, c.Since.TriageEvent)
+	if err != nil {
+		return c, err
+	}
+	// Names count as soon as they are stored: before their version is published.
+	c.Names, err = many(ctx, tx.session, scalar[string], `SELECT DISTINCT name FROM advisory_alias_change WHERE version > $1`, c.Since.Advisories)
+	return c, err
+}
+
+// SaveExemptionMark notes how far the deployment's findings are in line.
+func (tx *Tx) SaveExemptionMark(ctx context.Context, m redoubt.ExemptionMark) error {
+	_, err := tx.exec(ctx, `INSERT INTO exemption_mark (deployment_id, version, triage_event, advisories, marked_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (deployment_id) DO UPDATE SET version = excluded.version, triage_event = excluded.triage_event,
+			advisories = excluded.advisories, marked_at = excluded.marked_at`, m.Version, m.TriageEvent, m.Advisories, m.At)
+	return err
+}
