@@ -23,6 +23,9 @@ const patience = 6 * time.Minute
 // newPerson opens Debian's Chromium, or skips the test.
 func newPerson(t testing.TB) *person {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds: make test starts it, and go test without -short")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil && path == "" {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ci"
-	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // uvLock is a lockfile that the scanner's open engine cannot read.
@@ -67,12 +66,7 @@ func (w *ciWorld) say() (list []string) {
 // to its dependencies, with the unmodified scanner and the command that builds
 // run.
 func TestSupplyChainFollowsTheNews(t *testing.T) {
-	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			followNews(newCIWorld(t, engine))
-		})
-	}
+	onEngines(t, followNews)
 }
 
 func followNews(w *ciWorld) {

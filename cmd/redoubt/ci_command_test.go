@@ -13,44 +13,26 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ci"
-	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // TestRedoubtCI runs the command with the unmodified scanner, as a build does.
 // The steps build on each other.
 func TestRedoubtCI(t *testing.T) {
-	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			w := newCIWorld(t, engine)
-			w.write("api/uv.lock", "version = 1\nrequires-python = \">=3.12\"\n\n[[package]]\nname = \"urllib3\"\nversion = \"1.24.1\"\nsource = { registry = \"https://pypi.org/simple\" }\n")
-			w.commit("a lockfile that the open engine cannot read")
-			for _, step := range []struct {
-				name string
-				run  func(*ciWorld)
-			}{
-				{"the first build", firstBuild},
-				{"a build that is blocked", blockedBuild},
-				{"ignored by people", ignoredBuild},
-				{"a scan alone", scanAlone},
-				{"fixed", fixedBuild},
-				{"code around findings", codeAround},
-				{"code follows its finding", codeFollows},
-				{"no code", noCode},
-				{"trouble", troubledBuild},
-			} {
-				ok := t.Run(step.name, func(t *testing.T) {
-					outer := w.T
-					w.T = t
-					defer func() { w.T = outer }()
-					step.run(w)
-				})
-				if !ok {
-					return
-				}
-			}
-		})
-	}
+	onEngines(t, func(w *ciWorld) {
+		w.write("api/uv.lock", "version = 1\nrequires-python = \">=3.12\"\n\n[[package]]\nname = \"urllib3\"\nversion = \"1.24.1\"\nsource = { registry = \"https://pypi.org/simple\" }\n")
+		w.commit("a lockfile that the open engine cannot read")
+		w.steps(
+			ciStep{"the first build", firstBuild},
+			ciStep{"a build that is blocked", blockedBuild},
+			ciStep{"ignored by people", ignoredBuild},
+			ciStep{"a scan alone", scanAlone},
+			ciStep{"fixed", fixedBuild},
+			ciStep{"code around findings", codeAround},
+			ciStep{"code follows its finding", codeFollows},
+			ciStep{"no code", noCode},
+			ciStep{"trouble", troubledBuild},
+		)
+	})
 }
 
 // build runs redoubt ci on what is checked out, and checks its exit code.
@@ -166,7 +148,7 @@ func troubledBuild(w *ciWorld) {
 	if out, said := w.build(2, "main", nil, "REDOUBT_TOKEN=rdt_1_wrong"); len(out.Trouble) != 1 || !strings.Contains(said, "the token is not valid here") {
 		w.Errorf("%+v\n%s", out, said)
 	}
-	if out, said := w.build(2, "main", []string{"--no-inventory", "--", "--no-such-flag"}); len(out.Trouble) != 1 || !strings.Contains(said, "semgrep ended with exit code 2") {
+	if out, said := w.build(2, "main", []string{"--no-inventory", "--", "--no-such-flag"}); len(out.Trouble) != 1 || !strings.Contains(said, "semgrep failed with exit code 2") {
 		w.Errorf("%+v\n%s", out, said)
 	}
 	if _, said := w.build(0, "main", []string{"--fail-open", "--no-inventory", "--", "--no-such-flag"}); !strings.Contains(said, "NOT CHECKED") {

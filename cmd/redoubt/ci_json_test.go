@@ -13,26 +13,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // TestPlainJSONMeetsCI imports the plain JSON of a commit and lets semgrep ci
 // scan it, in both orders: the findings are the same ones. Nobody being logged
 // in, the JSON has neither ids nor code; from a folder, rules have other names.
 func TestPlainJSONMeetsCI(t *testing.T) {
-	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			w := newCIWorld(t, engine)
-			w.write("twice.py", "def a(x):\n    return x == x\n\n\ndef b(x):\n    return x == x\n\n\ndef c(y):\n    if y == y:\n        return 1\n")
-			w.commit("twice")
-			reports := w.plainReports()
-			for _, kind := range slices.Sorted(keysOf(reports)) {
-				w.meet("acme/ci-then-"+kind, reports[kind], true)
-				w.meet("acme/"+kind+"-then-ci", reports[kind], false)
-			}
-		})
-	}
+	onEngines(t, func(w *ciWorld) {
+		w.twice()
+		reports := w.plainReports()
+		for _, kind := range slices.Sorted(keysOf(reports)) {
+			w.meet("acme/ci-then-"+kind, reports[kind], true)
+			w.meet("acme/"+kind+"-then-ci", reports[kind], false)
+		}
+	})
+}
+
+// twice adds a file with the same finding in several places.
+func (w *ciWorld) twice() {
+	w.Helper()
+	w.write("twice.py", "def a(x):\n    return x == x\n\n\ndef b(x):\n    return x == x\n\n\ndef c(y):\n    if y == y:\n        return 1\n")
+	w.commit("twice")
 }
 
 func keysOf(m map[string]string) func(yield func(string) bool) {
@@ -47,10 +48,16 @@ func keysOf(m map[string]string) func(yield func(string) bool) {
 
 // meet brings a project's findings twice, and compares. What an import cannot
 // tell of the rules named so, only semgrep ci brings; no import takes it away.
+// The projects of a test are all of the same code: the scanner scans the first.
 func (w *ciWorld) meet(project, report string, ciFirst bool, untold ...string) {
 	w.Helper()
 	ci := func() {
-		if r := w.scan("main", loud, "SEMGREP_REPO_NAME="+project); r.exit > 1 {
+		variables := []string{"SEMGREP_REPO_NAME=" + project}
+		if w.met {
+			variables = append(variables, same)
+		}
+		w.met = true
+		if r := w.scan("main", loud, variables...); r.exit > 1 {
 			w.Fatalf("semgrep ci ended with %d:\n%s", r.exit, r.stderr)
 		}
 	}
@@ -115,9 +122,10 @@ func (w *ciWorld) plainReports() map[string]string {
 	w.write("scan-rules.yaml", string(text))
 	w.write("folder/rules/scan-rules.yaml", string(text))
 	out := map[string]string{}
-	for kind, run := range map[string]struct{ token, config string }{
-		"logged-in": {"any token", "scan-rules.yaml"}, "logged-out": {"", "scan-rules.yaml"}, "from-a-folder": {"any token", "folder/rules"},
+	for _, run := range []struct{ kind, token, config string }{
+		{"logged-in", "any token", "scan-rules.yaml"}, {"logged-out", "", "scan-rules.yaml"}, {"from-a-folder", "any token", "folder/rules"},
 	} {
+		kind := run.kind
 		out[kind] = filepath.Join(w.home, kind+".json")
 		cmd := exec.Command(w.semgrep, "scan", "--oss-only", "--config", run.config, "--json-output", out[kind])
 		cmd.Dir = w.repo

@@ -13,42 +13,24 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // TestSemgrepCIPolicies runs the unmodified scanner under several policies. The
 // steps build on each other.
 func TestSemgrepCIPolicies(t *testing.T) {
-	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			w := newCIWorld(t, engine)
-			w.write("legacy/old.py", "def o(a):\n    return a == a\n")
-			w.write("legacy/conf.py", "T = \""+ciSecret+"\"\n")
-			w.commit("legacy")
-			for _, step := range []struct {
-				name string
-				run  func(*ciWorld)
-			}{
-				{"a policy for some projects", policyForSome},
-				{"paths left out", pathsLeftOut},
-				{"block all", blockAll},
-				{"a trial", tryRules},
-				{"a condition", condition},
-				{"the starter rules", starterRules},
-			} {
-				ok := t.Run(step.name, func(t *testing.T) {
-					outer := w.T
-					w.T = t
-					defer func() { w.T = outer }()
-					step.run(w)
-				})
-				if !ok {
-					return
-				}
-			}
-		})
-	}
+	onEngines(t, func(w *ciWorld) {
+		w.write("legacy/old.py", "def o(a):\n    return a == a\n")
+		w.write("legacy/conf.py", "T = \""+ciSecret+"\"\n")
+		w.commit("legacy")
+		w.steps(
+			ciStep{"a policy for some projects", policyForSome},
+			ciStep{"paths left out", pathsLeftOut},
+			ciStep{"block all", blockAll},
+			ciStep{"a trial", tryRules},
+			ciStep{"a condition", condition},
+			ciStep{"the starter rules", starterRules},
+		)
+	})
 }
 
 const payments = "SEMGREP_REPO_NAME=acme/payments"

@@ -17,8 +17,8 @@ import (
 func TestSARIFMeetsCI(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
-	w.write("twice.py", "def a(x):\n    return x == x\n\n\ndef b(x):\n    return x == x\n\n\ndef c(y):\n    if y == y:\n        return 1\n")
-	w.commit("twice")
+	w.record(t.TempDir())
+	w.twice()
 	reports := w.sarifReports()
 	for _, format := range []string{"sarif", "json"} {
 		reports["opengrep-"+format] = filepath.Join("testdata", "ci", "opengrep."+format)

@@ -11,54 +11,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/api"
-	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // TestSemgrepCI runs the unmodified scanner against a process of ours, through
 // the life of a repository. The steps build on each other.
 func TestSemgrepCI(t *testing.T) {
-	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			w := newCIWorld(t, engine)
-			for _, step := range []struct {
-				name string
-				run  func(*ciWorld)
-			}{
-				{"a bad token", badToken},
-				{"the first full scan", firstScan},
-				{"the same again", sameAgain},
-				{"what the operations answer", contract},
-				{"login", login},
-				{"rules without a scan", rulesOnly},
-				{"a fix", fixOne},
-				{"its return", returnOne},
-				{"a moved file", moveFile},
-				{"a diff scan of a branch", diffScan},
-				{"monitor, comment and block", modes},
-				{"a secret blocks until it is ignored", blockSecret},
-				{"another branch inherits triage", secondBranch},
-				{"the server killed in mid-upload and before the completion", killed},
-				{"the server killed while it works in the background", killedLater},
-				{"the same secrets from reports, the server killed among them", importSecrets},
-				{"a removed rule", removedRule},
-				{"a rule that does not parse", brokenRule},
-				{"no rule at all", noRules},
-				{"no secret anywhere", noSecret},
-			} {
-				ok := t.Run(step.name, func(t *testing.T) {
-					outer := w.T
-					w.T = t
-					defer func() { w.T = outer }()
-					step.run(w)
-				})
-				if !ok {
-					log, _ := os.ReadFile(w.log.Name())
-					t.Fatalf("the server's log ends with\n%s", log[max(0, len(log)-4000):])
-				}
-			}
-		})
-	}
+	onEngines(t, func(w *ciWorld) {
+		w.steps(
+			ciStep{"a bad token", badToken},
+			ciStep{"the first full scan", firstScan},
+			ciStep{"the same again", sameAgain},
+			ciStep{"what the operations answer", contract},
+			ciStep{"login", login},
+			ciStep{"rules without a scan", rulesOnly},
+			ciStep{"a fix", fixOne},
+			ciStep{"its return", returnOne},
+			ciStep{"a moved file", moveFile},
+			ciStep{"a diff scan of a branch", diffScan},
+			ciStep{"monitor, comment and block", modes},
+			ciStep{"a secret blocks until it is ignored", blockSecret},
+			ciStep{"another branch inherits triage", secondBranch},
+			ciStep{"the server killed in mid-upload and before the completion", killed},
+			ciStep{"the server killed while it works in the background", killedLater},
+			ciStep{"the same secrets from reports, the server killed among them", importSecrets},
+			ciStep{"a removed rule", removedRule},
+			ciStep{"a rule that does not parse", brokenRule},
+			ciStep{"no rule at all", noRules},
+			ciStep{"no secret anywhere", noSecret},
+		)
+	})
 }
 
 func badToken(w *ciWorld) {
@@ -132,7 +113,7 @@ func firstScan(w *ciWorld) {
 
 func sameAgain(w *ciWorld) {
 	before := w.code("main")
-	w.want(0, "main")
+	w.again(0, "main")
 	if diff := cmp.Diff(before, w.code("main")); diff != "" {
 		w.Errorf("the same scan again changed findings (-before +after):\n%s", diff)
 	}
@@ -216,11 +197,13 @@ func diffScan(w *ciWorld) {
 func modes(w *ciWorld) {
 	w.write("web/more.js", "eval(location.search)\n")
 	w.commit("more")
-	for mode, exit := range map[string]int{"monitor": 0, "comment": 0, "block": 1} {
-		w.redoubt("policy", "set-mode", "js-eval", mode)
-		w.want(exit, "feature", "--baseline-commit", "main")
+	for _, m := range []struct {
+		mode string
+		exit int
+	}{{"comment", 0}, {"block", 1}, {"monitor", 0}} {
+		w.redoubt("policy", "set-mode", "js-eval", m.mode)
+		w.want(m.exit, "feature", "--baseline-commit", "main")
 	}
-	w.redoubt("policy", "set-mode", "js-eval", "monitor")
 }
 
 func secondBranch(w *ciWorld) {

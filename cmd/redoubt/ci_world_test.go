@@ -44,6 +44,9 @@ type ciWorld struct {
 	later  bool            // kill the server once it has answered that a scan is stored later
 	flags  []string        // of the next start of the server
 	seen   []string        // method and path of every request, in order
+
+	met     bool // a scan of the code that several projects share
+	commits int  // numbers what git was asked, so that the same commits have the same hash
 }
 
 func newCIWorld(t *testing.T, engine string) *ciWorld {
@@ -66,7 +69,7 @@ func newCIWorld(t *testing.T, engine string) *ciWorld {
 	t.Cleanup(func() { w.stop() })
 	w.proxy = httptest.NewServer(http.HandlerFunc(w.pass))
 	t.Cleanup(w.proxy.Close)
-	w.rules("testdata/ci/rules.yaml")
+	w.startRules()
 	archive, err := txtar.ParseFile("testdata/ci/repo.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +93,7 @@ func (w *ciWorld) start() {
 	if err := w.server.Start(); err != nil {
 		w.Fatal(err)
 	}
-	for range 400 {
+	for end := time.Now().Add(waitAtMost); time.Now().Before(end); {
 		if text, err := os.ReadFile(file); err == nil {
 			var r ready
 			if err := json.Unmarshal(text, &r); err != nil {
@@ -109,9 +112,9 @@ func (w *ciWorld) start() {
 			w.mu.Unlock()
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 	}
-	w.Fatal("no server was ready within 20 seconds")
+	w.Fatalf("no server was ready within %v", waitAtMost)
 }
 
 // ciToken makes a token that every start of the server knows.
@@ -137,13 +140,6 @@ func (w *ciWorld) redoubt(args ...string) string {
 		w.Fatalf("redoubt %v: %v\n%s", args, err, stderr.Bytes())
 	}
 	return string(out)
-}
-
-func (w *ciWorld) rules(file string) {
-	w.Helper()
-	if out := w.redoubt("policy", "add-rules", "--semgrep", w.semgrep, file); !strings.Contains(out, "semgrep has parsed them") {
-		w.Fatalf("the rules were not checked: %s", out)
-	}
 }
 
 // pass hands a request on. It notes nulls in answers to scanners, and kills the
@@ -276,10 +272,24 @@ func (w *ciWorld) env(branch string) []string {
 // loud keeps the scanner from hiding its errors.
 var loud = []string{"--no-suppress-errors"}
 
+// same has the scanner's part of an earlier run played back, where nothing that
+// the scanner sees has changed.
+const same = "REDOUBT_TEST_SAME=1"
+
 // want scans and checks the exit code.
 func (w *ciWorld) want(exit int, branch string, args ...string) printed {
 	w.Helper()
-	r := w.scan(branch, append(slices.Clone(loud), args...))
+	return w.exits(exit, branch, w.scan(branch, append(slices.Clone(loud), args...)))
+}
+
+// again is want for what was scanned before, by the same rules.
+func (w *ciWorld) again(exit int, branch string, args ...string) printed {
+	w.Helper()
+	return w.exits(exit, branch, w.scan(branch, append(slices.Clone(loud), args...), same))
+}
+
+func (w *ciWorld) exits(exit int, branch string, r printed) printed {
+	w.Helper()
 	if r.exit != exit {
 		w.Fatalf("the scan of %s ended with %d, want %d:\n%s", branch, r.exit, exit, r.stderr)
 	}
@@ -312,7 +322,9 @@ func (r printed) places(t *testing.T) []string {
 func (w *ciWorld) git(args ...string) {
 	w.Helper()
 	cmd := exec.Command("git", append([]string{"-c", "user.name=dev", "-c", "user.email=dev@example.com"}, args...)...)
-	cmd.Dir = w.repo
+	w.commits++
+	at := storetest.Epoch.Add(time.Duration(w.commits) * time.Second).Format(time.RFC3339)
+	cmd.Dir, cmd.Env = w.repo, append(os.Environ(), "GIT_AUTHOR_DATE="+at, "GIT_COMMITTER_DATE="+at)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.Fatalf("git %v: %v\n%s", args, err, out)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(storetest.Tests{M: m}, map[string]func(){"redoubt": main})
+	testscript.Main(storetest.Tests{M: m}, map[string]func(){"redoubt": main, "recorded-semgrep": recordedSemgrep})
 }
 
 // TestScripts runs the command lines of testdata/script as a person would type

@@ -21,6 +21,9 @@ type browser struct {
 // chromium finds the browser, or skips the test.
 func chromium(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds: make test starts it, and go test without -short")
+	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
