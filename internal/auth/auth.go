@@ -12,18 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redoubt/redoubt"
 )
-
-// CacheFor is how long an answer of the store is believed. A revocation is
-// therefore seen within a second, on every server and after every command.
-const CacheFor = time.Second
-
-// cacheSize bounds the cache; beyond it, it starts anew.
-const cacheSize = 4096
 
 // ErrUnauthenticated means no, an unknown, an expired or a revoked token: one
 // answer for all of them (semantics §3).
@@ -84,24 +76,15 @@ func (c Caller) Has(r redoubt.Role) bool { return c.Token.UserID == 0 || c.Role 
 type Authenticator struct {
 	store Store
 	clock func() time.Time
-
-	mu    sync.Mutex
-	cache map[string]entry              // by hash
-	used  map[tokenKey]redoubt.TokenUse // not yet written
+	known cache[Caller]
+	used  lastUses[tokenKey, redoubt.TokenUse]
 }
 
 type tokenKey struct{ deployment, token int64 }
 
-// entry is one answer of the store; err is ErrUnauthenticated or nil.
-type entry struct {
-	caller Caller
-	err    error
-	until  time.Time
-}
-
 // New makes an authenticator.
 func New(store Store, clock func() time.Time) *Authenticator {
-	return &Authenticator{store: store, clock: clock, cache: map[string]entry{}, used: map[tokenKey]redoubt.TokenUse{}}
+	return &Authenticator{store: store, clock: clock}
 }
 
 // Authenticate finds who presents the secret, or answers ErrUnauthenticated.
@@ -112,82 +95,41 @@ func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Caller
 		return Caller{}, ErrUnauthenticated
 	}
 	now := a.clock()
-	found, ok := a.cached(string(sum), now)
+	found, ok := a.known.get(sum, now)
 	if !ok {
-		if found, err = a.look(ctx, deploymentID, sum, now); err != nil {
+		if found, err = a.look(ctx, deploymentID, sum); err != nil {
 			return Caller{}, err
 		}
+		a.known.put(sum, found, now)
 	}
-	if found.err != nil || !found.caller.Token.Active(now) {
+	if !found.Token.Active(now) || !found.Has(redoubt.RoleViewer) {
 		return Caller{}, ErrUnauthenticated
 	}
-	a.touch(found.caller.Token, now)
-	return found.caller, nil
+	a.used.note(tokenKey{found.Token.DeploymentID, found.Token.ID}, redoubt.TokenUse{
+		DeploymentID: found.Token.DeploymentID, TokenID: found.Token.ID, At: now,
+	})
+	return found, nil
 }
 
-func (a *Authenticator) cached(key string, now time.Time) (entry, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	e, ok := a.cache[key]
-	return e, ok && now.Before(e.until)
-}
-
-// look asks the store, and remembers what it answers.
-func (a *Authenticator) look(ctx context.Context, deploymentID int64, sum []byte, now time.Time) (entry, error) {
-	e := entry{until: now.Add(CacheFor)}
-	var err error
-	e.caller.Token, err = a.store.TokenByHash(ctx, deploymentID, sum)
+// look asks the store.
+func (a *Authenticator) look(ctx context.Context, deploymentID int64, sum []byte) (c Caller, err error) {
+	c.Token, err = a.store.TokenByHash(ctx, deploymentID, sum)
 	if err == nil {
-		e.caller.Deployment, err = a.store.Deployment(ctx, strconv.FormatInt(deploymentID, 10))
+		c.Deployment, err = a.store.Deployment(ctx, strconv.FormatInt(deploymentID, 10))
 	}
-	if err == nil && e.caller.Token.UserID != 0 {
-		e.caller.Role, err = a.store.UserRole(ctx, deploymentID, e.caller.Token.UserID)
+	if err == nil && c.Token.UserID != 0 {
+		c.Role, err = a.store.UserRole(ctx, deploymentID, c.Token.UserID)
 	}
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound), err == nil && !e.caller.Has(redoubt.RoleViewer):
-		e.err = ErrUnauthenticated
+	case errors.Is(err, redoubt.ErrNotFound):
+		err = ErrUnauthenticated
 	case err != nil:
-		return entry{}, fmt.Errorf("look up the token: %w", err)
+		err = fmt.Errorf("look up the token: %w", err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.cache) >= cacheSize {
-		clear(a.cache)
-	}
-	a.cache[string(sum)] = e
-	return e, nil
+	return c, err
 }
 
-func (a *Authenticator) touch(t redoubt.Token, now time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.used[tokenKey{t.DeploymentID, t.ID}] = redoubt.TokenUse{DeploymentID: t.DeploymentID, TokenID: t.ID, At: now}
-}
-
-// Flush writes when tokens were last used: one statement for many requests.
-// What could not be written is kept for the next time.
+// Flush writes when tokens were last used.
 func (a *Authenticator) Flush(ctx context.Context) error {
-	a.mu.Lock()
-	used := a.used
-	a.used = map[tokenKey]redoubt.TokenUse{}
-	a.mu.Unlock()
-	if len(used) == 0 {
-		return nil
-	}
-	list := make([]redoubt.TokenUse, 0, len(used))
-	for _, use := range used {
-		list = append(list, use)
-	}
-	err := a.store.TouchTokens(ctx, list)
-	if err == nil {
-		return nil
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for key, use := range used {
-		if _, newer := a.used[key]; !newer {
-			a.used[key] = use
-		}
-	}
-	return fmt.Errorf("note when tokens were used: %w", err)
+	return a.used.flush(func(used []redoubt.TokenUse) error { return a.store.TouchTokens(ctx, used) })
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -94,15 +93,8 @@ type Sessions struct {
 	perAccount *Limiter // by account and address
 	perAddress *Limiter // whatever the account
 
-	mu    sync.Mutex
-	cache map[string]cacheEntry        // by hash
-	used  map[int64]redoubt.SessionUse // not yet written
-}
-
-type cacheEntry struct {
-	SessionInfo
-	err   error
-	until time.Time
+	known cache[SessionInfo]
+	used  lastUses[int64, redoubt.SessionUse]
 }
 
 // How often one may try to sign in: ten times at once and then every half
@@ -118,7 +110,6 @@ func NewSessions(store SessionStore, passwords *Passwords, clock func() time.Tim
 	return &Sessions{
 		store: store, passwords: passwords, clock: clock, limits: limits.OrDefault(),
 		perAccount: NewLimiter(accountRate, accountBurst, clock), perAddress: NewLimiter(addressRate, addressBurst, clock),
-		cache: map[string]cacheEntry{}, used: map[int64]redoubt.SessionUse{},
 	}
 }
 
@@ -231,53 +222,34 @@ func (s *Sessions) Authenticate(ctx context.Context, secret string) (SessionInfo
 		return SessionInfo{}, ErrUnauthenticated
 	}
 	sum, now := hash(secret), s.clock()
-	found, ok := s.cached(string(sum), now)
+	found, ok := s.known.get(sum, now)
 	if !ok {
 		var err error
-		if found, err = s.look(ctx, sum, now); err != nil {
+		if found, err = s.look(ctx, sum); err != nil {
 			return SessionInfo{}, err
 		}
+		s.known.put(sum, found, now)
 	}
-	if found.err != nil || !now.Before(found.Session.ExpiresAt) || now.Sub(found.Session.SeenAt) > s.limits.Idle {
+	if !now.Before(found.Session.ExpiresAt) || now.Sub(found.Session.SeenAt) > s.limits.Idle {
 		return SessionInfo{}, ErrUnauthenticated
 	}
-	s.touch(found.Session, now)
-	return found.SessionInfo, nil
+	s.used.note(found.Session.ID, redoubt.SessionUse{SessionID: found.Session.ID, At: now})
+	return found, nil
 }
 
-func (s *Sessions) cached(key string, now time.Time) (cacheEntry, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v, ok := s.cache[key]
-	return v, ok && now.Before(v.until)
-}
-
-func (s *Sessions) look(ctx context.Context, sum []byte, now time.Time) (cacheEntry, error) {
-	v := cacheEntry{until: now.Add(CacheFor)}
-	var err error
-	v.Session, v.User, v.Memberships, err = s.store.Session(ctx, sum)
+// look asks the store, which may not know yet of the last requests.
+func (s *Sessions) look(ctx context.Context, sum []byte) (i SessionInfo, err error) {
+	i.Session, i.User, i.Memberships, err = s.store.Session(ctx, sum)
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound):
-		v.err = ErrUnauthenticated
+		return i, ErrUnauthenticated
 	case err != nil:
-		return cacheEntry{}, fmt.Errorf("look up the session: %w", err)
+		return i, fmt.Errorf("look up the session: %w", err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if use, ok := s.used[v.Session.ID]; ok && use.At.After(v.Session.SeenAt) {
-		v.Session.SeenAt = use.At
+	if use, ok := s.used.of(i.Session.ID); ok && use.At.After(i.Session.SeenAt) {
+		i.Session.SeenAt = use.At
 	}
-	if len(s.cache) >= cacheSize {
-		clear(s.cache)
-	}
-	s.cache[string(sum)] = v
-	return v, nil
-}
-
-func (s *Sessions) touch(session redoubt.Session, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.used[session.ID] = redoubt.SessionUse{SessionID: session.ID, At: now}
+	return i, nil
 }
 
 // SignOut ends a session.
@@ -289,42 +261,15 @@ func (s *Sessions) SignOut(ctx context.Context, i SessionInfo) error {
 
 // Forget has everybody looked up anew: after a change that shall hold at once,
 // not only in a second.
-func (s *Sessions) Forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.cache)
-}
+func (s *Sessions) Forget() { s.known.forget() }
 
 // IdleSince is how long ago the last request of a session must lie for it to
 // be over.
 func (s *Sessions) IdleSince() time.Time { return s.clock().Add(-s.limits.Idle) }
 
-// Flush writes when sessions were last used. What could not be written is kept
-// for the next time.
+// Flush writes when sessions were last used.
 func (s *Sessions) Flush(ctx context.Context) error {
-	s.mu.Lock()
-	used := s.used
-	s.used = map[int64]redoubt.SessionUse{}
-	s.mu.Unlock()
-	list := make([]redoubt.SessionUse, 0, len(used))
-	for _, use := range used {
-		list = append(list, use)
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	err := s.store.TouchSessions(ctx, list)
-	if err == nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for id, use := range used {
-		if _, newer := s.used[id]; !newer {
-			s.used[id] = use
-		}
-	}
-	return fmt.Errorf("note when sessions were used: %w", err)
+	return s.used.flush(func(used []redoubt.SessionUse) error { return s.store.TouchSessions(ctx, used) })
 }
 
 // NewCode makes the code of a one-time link, and the hash to store.
