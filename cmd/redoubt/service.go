@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/agent"
 	"github.com/redoubt/redoubt/internal/auth"
@@ -106,7 +107,7 @@ func (s *service) wire(a *app) error {
 		return err
 	}
 	s.server, err = server.New(server.Config{
-		Mounted: mounted(s.scanner), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
+		Mounted: s.scanner.Routes(), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKey: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
@@ -142,7 +143,6 @@ func (s *service) signIn(a *app, proxies []netip.Prefix) (*web.SignIn, error) {
 func (s *service) scanners(a *app, secret []byte) *agent.Agent {
 	scanners := agent.New(agent.Config{
 		Store: s.store, Logger: a.log, Clock: a.clock, SecretKey: secret, MaxUpload: s.config.MaxUpload, Advisories: s.advisories,
-		Base:          func(r *http.Request) string { return s.server.Base(r) },
 		EncodeOutcome: server.ScanAnswer, Wait: s.config.ScanWait, Queued: func() { s.scans.Wake() },
 	})
 	s.scans = job.New(s.store, map[string]job.Work{agent.ScanJob: scanners.Apply}, job.Options{
@@ -154,19 +154,6 @@ func (s *service) scanners(a *app, secret []byte) *agent.Agent {
 // scanLease is how long a scan waits for a process that died while it applied
 // it: not long, for a build waits with it.
 const scanLease = 15 * time.Second
-
-// mounted lets the server answer scanners too.
-func mounted(a *agent.Agent) []server.Mounted {
-	var list []server.Mounted
-	for _, r := range a.Routes() {
-		scope := server.Upload
-		if r.Anyone {
-			scope = server.Anyone
-		}
-		list = append(list, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, When: r.When, Basic: r.Basic, Refused: a.Refused, Handle: r.Handle})
-	}
-	return list
-}
 
 // baseURL is how others reach the server.
 func (s *service) baseURL() string {
@@ -185,7 +172,8 @@ func (s *service) baseURL() string {
 func (s *service) run(a *app, ready func() error) error {
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
-	requests, giveUp := context.WithCancel(context.WithoutCancel(a.ctx))
+	requests, end := context.WithCancelCause(context.WithoutCancel(a.ctx))
+	giveUp := func() { end(redoubt.ErrUnavailable) } // which tells them from requests whose client is gone
 	defer giveUp()
 	servers := []*http.Server{s.serve(requests, a, s.server.Handler())}
 	failed := make(chan error, 2)
@@ -238,7 +226,7 @@ const responseGrace = 2 * time.Second
 
 // stop lets requests finish; after a while it has them give up, which answers
 // 503, and cuts off those that do not.
-func (s *service) stop(servers []*http.Server, giveUp context.CancelFunc) error {
+func (s *service) stop(servers []*http.Server, giveUp func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout+responseGrace)
 	defer cancel()
 	defer time.AfterFunc(s.config.ShutdownTimeout, giveUp).Stop()

@@ -21,6 +21,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
@@ -40,9 +41,6 @@ type Config struct {
 	// EncodeOutcome says what a scan came to, as JSON, for who asks later. Nil keeps
 	// nothing of it.
 	EncodeOutcome func(ingest.Summary, policy.Verdict) ([]byte, error)
-	// Base is the address that a request reached the server at, for links in
-	// answers to it, without a slash at the end. Nil gives none.
-	Base func(*http.Request) string
 	// MaxUpload bounds an upload, in bytes.
 	MaxUpload int64
 	// Wait is how long a completion waits for its scan to be applied before the
@@ -71,42 +69,41 @@ func New(c Config) *Agent {
 	}
 }
 
-// Route is one operation of the protocol.
-type Route struct {
-	Method  string
-	Pattern string // of http.ServeMux
-	Anyone  bool   // answered without a token
-	Writes  bool   // refused to read-only tokens
-	// When leaves requests that it denies to the pages; nil takes all.
-	When func(*http.Request) bool
-	// Basic takes the token as the password of Basic authentication too.
-	Basic  bool
-	Handle func(w http.ResponseWriter, r *http.Request, caller auth.Caller) error
-}
+// Routes returns the table: every operation there is.
+func (a *Agent) Routes() []edge.Mounted {
+	const (
+		get, post       = http.MethodGet, http.MethodPost
+		anyone, ci      = edge.Anyone, edge.Upload
+		nobody          = redoubt.RoleNone
+		viewer, triager = redoubt.RoleViewer, redoubt.RoleTriager
+		reads, writes   = edge.Reads, edge.Writes
 
-// Routes returns every operation there is.
-func (a *Agent) Routes() []Route {
-	const get, post = http.MethodGet, http.MethodPost
-	return append([]Route{
-		{Method: post, Pattern: "/api/cli/v2/scans", Writes: true, Handle: a.begin},
-		{Method: get, Pattern: "/api/cli/v2/scans/{uniqueId}/config", Handle: a.config},
-		{Method: post, Pattern: "/api/cli/scans", Writes: true, Handle: a.beginAtOnce},
-		{Method: post, Pattern: "/api/agent/scans/{scanId}/results", Writes: true, Handle: a.results},
-		{Method: post, Pattern: "/api/agent/scans/{scanId}/complete", Writes: true, Handle: a.complete},
-		{Method: post, Pattern: "/api/agent/scans/{scanId}/error", Writes: true, Handle: a.fail},
-		{Method: get, Pattern: "/api/agent/scans/outcome", Handle: a.outcome},
-		{Method: post, Pattern: "/failure", Anyone: true, Handle: a.failure},
-		{Method: get, Pattern: "/api/agent/deployments/current", Handle: a.deployment},
-		{Method: get, Pattern: "/api/agent/identity", Handle: a.identity},
-		{Method: post, Pattern: "/api/agent/tokens/requests", Anyone: true, Handle: a.login},
-		{Method: get, Pattern: "/login", Anyone: true, When: isLogin, Handle: a.loginPage},
-		{Method: get, Pattern: "/api/agent/deployments/scans/config", Handle: a.editor},
-		{Method: get, Pattern: "/api/agent/deployments/deepbinary/{platform}", Handle: a.engine},
-		{Method: post, Pattern: "/api/registry/rules", Handle: a.publish},
-		{Method: post, Pattern: "/api/cli/tr_cache/lookup", Handle: a.reachabilityCache},
-		{Method: post, Pattern: "/api/cli/tr_cache", Handle: a.keepReachability},
-		{Method: get, Pattern: "/c/p/semgrep-rule-lints", Anyone: true, Handle: a.lints},
+		byName, byProject, unbound = edge.ByName, edge.ByProject, edge.Unbound
+	)
+	routes := append([]edge.Mounted{
+		{Route: edge.Row(post, "/api/cli/v2/scans", ci, triager, writes, byName), Handle: a.begin},
+		{Route: edge.Row(get, "/api/cli/v2/scans/{uniqueId}/config", ci, viewer, reads, byProject), Handle: a.config},
+		{Route: edge.Row(post, "/api/cli/scans", ci, triager, writes, byName), Handle: a.beginAtOnce},
+		{Route: edge.Row(post, "/api/agent/scans/{scanId}/results", ci, triager, writes, byProject), Handle: a.results},
+		{Route: edge.Row(post, "/api/agent/scans/{scanId}/complete", ci, triager, writes, byProject), Handle: a.complete},
+		{Route: edge.Row(post, "/api/agent/scans/{scanId}/error", ci, triager, writes, byProject), Handle: a.fail},
+		{Route: edge.Row(get, "/api/agent/scans/outcome", ci, viewer, reads, byName), Handle: a.outcome},
+		{Route: edge.Row(post, "/failure", anyone, nobody, reads, unbound), Handle: a.failure},
+		{Route: edge.Row(get, "/api/agent/deployments/current", ci, viewer, reads, unbound), Handle: a.deployment},
+		{Route: edge.Row(get, "/api/agent/identity", ci, viewer, reads, unbound), Handle: a.identity},
+		{Route: edge.Row(post, "/api/agent/tokens/requests", anyone, nobody, reads, unbound), Handle: a.login},
+		{Route: edge.Row(get, "/login", anyone, nobody, reads, unbound), When: isLogin, Handle: a.loginPage},
+		{Route: edge.Row(get, "/api/agent/deployments/scans/config", ci, viewer, reads, byName), Handle: a.editor},
+		{Route: edge.Row(get, "/api/agent/deployments/deepbinary/{platform}", ci, viewer, reads, unbound), Handle: a.engine},
+		{Route: edge.Row(post, "/api/registry/rules", ci, viewer, reads, unbound), Handle: a.publish},
+		{Route: edge.Row(post, "/api/cli/tr_cache/lookup", ci, viewer, reads, unbound), Handle: a.reachabilityCache},
+		{Route: edge.Row(post, "/api/cli/tr_cache", ci, viewer, reads, unbound), Handle: a.keepReachability},
+		{Route: edge.Row(get, "/c/p/semgrep-rule-lints", anyone, nobody, reads, unbound), Handle: a.lints},
 	}, a.ruleRoutes()...)
+	for i := range routes {
+		routes[i].Refused = a.refused
+	}
+	return routes
 }
 
 // maxSmall bounds the bodies that are not uploads, in bytes.

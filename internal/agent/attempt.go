@@ -17,6 +17,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -110,14 +111,14 @@ func (t *attempts) allow(step redoubt.FailedStep, known int64, address string) b
 	return ok
 }
 
-// Refused takes down a caller who is not known, or may not do what was asked,
+// refused takes down a caller who is not known, or may not do what was asked,
 // with what the request tells of the run. The token itself is never kept.
-func (a *Agent) Refused(r *http.Request, cause error, status int) {
+func (a *Agent) refused(r *http.Request, cause error, status int) {
 	step := redoubt.FailedSignIn
 	if status == http.StatusForbidden {
 		step = redoubt.FailedScope
 	}
-	if !a.attempts.allow(step, 0, r.RemoteAddr) {
+	if !a.attempts.allow(step, 0, edge.OriginOf(r).Address) {
 		return
 	}
 	attempt := a.attemptOf(r, step)
@@ -133,14 +134,14 @@ func (a *Agent) Refused(r *http.Request, cause error, status int) {
 
 // attemptOf is what every request tells.
 func (a *Agent) attemptOf(r *http.Request, step redoubt.FailedStep) redoubt.FailedAttempt {
-	return redoubt.FailedAttempt{Name: r.Header.Get("X-Semgrep-Scan-ID"), Step: step, Agent: userAgent(r), Address: r.RemoteAddr}
+	return redoubt.FailedAttempt{Name: r.Header.Get("X-Semgrep-Scan-ID"), Step: step, Agent: userAgent(r), Address: edge.OriginOf(r).Address}
 }
 
 // presented looks up the token of a request that was refused: whose it is, where
 // that is known, and what is wrong with it. One that only looks like a token of
 // a deployment says nothing, for anybody can make it up.
 func (a *Agent) presented(ctx context.Context, r *http.Request) (deployment int64, tokenID, why string) {
-	secret := credential(r)
+	secret := edge.Credential(r)
 	if secret == "" {
 		return 0, "", "no token was sent; set SEMGREP_APP_TOKEN"
 	}
@@ -162,18 +163,6 @@ func (a *Agent) presented(ctx context.Context, r *http.Request) (deployment int6
 		why = "the token is valid, but only rules take it as a password: it must be sent as a bearer's"
 	}
 	return t.DeploymentID, t.PublicID, why
-}
-
-// credential is the token that a request carries, in whatever way.
-func credential(r *http.Request) string {
-	if _, password, ok := r.BasicAuth(); ok {
-		return password
-	}
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(secret)
 }
 
 // maxBeginning bounds what is read of a request that was refused, in bytes.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
@@ -84,9 +85,9 @@ func (b *beginRequest) begun() (begun, error) {
 	if err != nil {
 		fault("project_config.tags", err.Error())
 	}
-	for location, value := range map[string]string{"project_metadata.branch": out.Ref, "project_metadata.commit": out.Commit, "project_metadata.repo_id": p.RepoID} {
-		if len(value) > 512 || strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '\uFFFD' }) {
-			fault(location, "must be UTF-8 without control characters, of at most 512 bytes")
+	for _, member := range []struct{ name, value string }{{"branch", out.Ref}, {"commit", out.Commit}, {"repo_id", p.RepoID}} {
+		if len(member.value) > 512 || strings.ContainsFunc(member.value, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '\uFFFD' }) {
+			fault("project_metadata."+member.name, "must be UTF-8 without control characters, of at most 512 bytes")
 		}
 	}
 	if len(bad.Fields) > 0 {
@@ -164,11 +165,11 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 	if err != nil {
 		return info, known, err
 	}
-	if !caller.Globs().Allows(b.Project.Name) {
-		return info, known, redoubt.ErrNotFound
-	}
 	id := request.Scan.UniqueID
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
+		if err := edge.MayTake(ctx, tx, caller.Globs(), b.Project.Name); err != nil {
+			return err
+		}
 		known, err = tx.AgentScan(ctx, id)
 		if errors.Is(err, redoubt.ErrNotFound) {
 			known, err = add(ctx, tx, caller, id, b, request.Scan.DryRun)
@@ -188,11 +189,8 @@ func add(ctx context.Context, tx *store.Tx, caller auth.Caller, id string, b beg
 		return known, err
 	}
 	if !dry {
-		if err := mayTake(ctx, tx, caller, b.Project.Name); err != nil {
-			return known, err
-		}
 		project, err := tx.ProjectForScan(ctx, b.Project)
-		if err != nil {
+		if project, err = edge.Seen(caller.Globs(), project, err); err != nil { // the host's id may lead elsewhere
 			return known, err
 		}
 		known.ScanID, err = tx.AddScan(ctx, redoubt.Scan{
@@ -204,19 +202,6 @@ func add(ctx context.Context, tx *store.Tx, caller auth.Caller, id string, b beg
 		}
 	}
 	return known, tx.AddAgentScan(ctx, known)
-}
-
-// mayTake refuses a name that the token's globs allow but that is an old one of
-// a project which they leave out, as if there were none (semantics §12).
-func mayTake(ctx context.Context, tx *store.Tx, caller auth.Caller, name string) error {
-	p, err := tx.ProjectByName(ctx, name)
-	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
-		return nil
-	case err == nil && !caller.Globs().Allows(p.Name):
-		return redoubt.ErrNotFound
-	}
-	return err
 }
 
 // enabled are the products that the open engine has a name for: secrets are

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -57,8 +58,8 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		if err := json.Unmarshal(text, &out); err != nil {
 			return fmt.Errorf("the answer to scan %d that was kept: %w", id, err)
 		}
-		if a.Base != nil && out.Reason != "" {
-			out.Reason += redoubt.WhatToDo + redoubt.BlockingPage(a.Base(r), caller.Deployment.Slug, id)
+		if out.Reason != "" {
+			out.Reason += redoubt.WhatToDo + redoubt.BlockingPage(edge.OriginOf(r).Base, caller.Deployment.Slug, id)
 		}
 		if text, err = json.Marshal(out); err != nil {
 			return err
@@ -139,6 +140,12 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 		}
 	}
 	return json.Marshal(out)
+}
+
+// look shows the gate what stands before the scan is applied.
+func (c *completion) look(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (err error) {
+	c.judge, err = edge.Judge(ctx, c.tx, &c.given, project, scan, seen)
+	return err
 }
 
 func responseOf(v policy.Verdict) completeResponse {

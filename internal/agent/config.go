@@ -10,6 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -58,11 +59,11 @@ func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known redoubt.
 	if err := json.Unmarshal(known.Begun, &b); err != nil {
 		return c, err
 	}
-	if !caller.Globs().Allows(b.Project.Name) {
-		return c, redoubt.ErrNotFound
-	}
 	err = a.Store.View(ctx, caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		c.Config.IgnoredMatchIDs, c.Config.IgnoredSyntacticIDs = []string{}, []string{}
+		if err := edge.MayTake(ctx, tx, caller.Globs(), b.Project.Name); err != nil {
+			return err
+		}
 		project, err := tx.ProjectByName(ctx, b.Project.Name)
 		switch {
 		case errors.Is(err, redoubt.ErrNotFound): // a dry run of something new

@@ -6,16 +6,14 @@ import (
 	"encoding/base64"
 	"errors"
 	"html/template"
-	"math"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -44,8 +42,8 @@ type loginResponse struct {
 // until it is fetched there is none. Nobody knows the caller, so how many may
 // wait, how long and how often they ask is bounded.
 func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
-	if g := a.logins.Allow(redoubt.Network(r.RemoteAddr)); !g.OK {
-		return tooMany(w, g.Wait, "This address asks for tokens too often. Wait as Retry-After says.")
+	if g := a.logins.Allow(redoubt.Network(edge.OriginOf(r).Address)); !g.OK {
+		return edge.Busy(g, "This address asks for tokens too often.")
 	}
 	var request loginRequest
 	if err := decode(r, &request); err != nil {
@@ -59,10 +57,10 @@ func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) err
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound):
 		kept, err := a.Store.AddLogin(r.Context(), redoubt.LoginRequest{
-			KeyHash: sum[:], Code: auth.LoginCode(a.SecretKey, request.Key), Address: r.RemoteAddr, Agent: userAgent(r),
+			KeyHash: sum[:], Code: auth.LoginCode(a.SecretKey, request.Key), Address: edge.OriginOf(r).Address, Agent: userAgent(r),
 		})
 		if err == nil && !kept {
-			return tooMany(w, time.Minute, "Too many requests for a token wait to be approved. Try again in some minutes, or ask for a token that is made by hand.")
+			return &edge.BusyError{Wait: time.Minute, Text: "Too many requests for a token wait to be approved. Try again in some minutes, or ask for a token that is made by hand."}
 		}
 		return errors.Join(err, redoubt.ErrNotFound)
 	case err == nil && !waiting.Approved():
@@ -145,10 +143,4 @@ func userAgent(r *http.Request) string { return brief(r.UserAgent(), maxAgent) }
 func brief(s string, limit int) string {
 	s = printable(s)
 	return strings.ToValidUTF8(s[:min(len(s), limit)], "")
-}
-
-// tooMany answers 429 with the time to wait.
-func tooMany(w http.ResponseWriter, wait time.Duration, text string) error {
-	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(max(wait, time.Second).Seconds()))))
-	return refuse(w, http.StatusTooManyRequests, api.CodeRateLimited, text)
 }

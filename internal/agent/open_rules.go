@@ -7,6 +7,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 )
 
 // How fast an address may read rules without a token.
@@ -19,10 +20,11 @@ type handler func(w http.ResponseWriter, r *http.Request, caller auth.Caller) er
 
 // ruleRoutes are the addresses of rules, as scanners ask for them now and as
 // older ones do.
-func (a *Agent) ruleRoutes() (routes []Route) {
+func (a *Agent) ruleRoutes() (routes []edge.Mounted) {
 	for _, prefix := range []string{"/c", ""} {
 		add := func(place string, serve handler) {
-			routes = append(routes, Route{Method: http.MethodGet, Pattern: prefix + place, Anyone: true, Basic: true, Handle: a.readable(serve)})
+			row := edge.Row(http.MethodGet, prefix+place, edge.Anyone, redoubt.RoleNone, edge.Reads, edge.Unbound)
+			routes = append(routes, edge.Mounted{Route: row, Basic: true, Handle: a.readable(serve)})
 		}
 		add("/p/{policy}", a.policy)
 		add("/p/{deployment}/{policy}", a.policy)
@@ -41,8 +43,8 @@ func (a *Agent) readable(serve handler) handler {
 		if caller.CanUpload() && (named == "" || caller.Is(named)) {
 			return serve(w, r, caller)
 		}
-		if g := a.readers.Allow(redoubt.Network(r.RemoteAddr)); !g.OK {
-			return tooMany(w, g.Wait, "This address reads rules too often without a token. Wait as Retry-After says.")
+		if g := a.readers.Allow(redoubt.Network(edge.OriginOf(r).Address)); !g.OK {
+			return edge.Busy(g, "This address reads rules too often without a token.")
 		}
 		d, err := a.openDeployment(r.Context(), named)
 		switch {

@@ -67,14 +67,7 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 	a := w.agent
 	c := server.Config{
 		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now,
-		Logger: logger, SigningKey: key, SecretKey: key, Version: "test", Limits: server.Limits{Upload: 1 << 20}, Collectors: a.Collectors(),
-	}
-	for _, r := range a.Routes() {
-		scope := server.Upload
-		if r.Anyone {
-			scope = server.Anyone
-		}
-		c.Mounted = append(c.Mounted, server.Mounted{Method: r.Method, Pattern: r.Pattern, Scope: scope, Writes: r.Writes, When: r.When, Basic: r.Basic, Refused: a.Refused, Handle: r.Handle})
+		Logger: logger, SigningKey: key, SecretKey: key, Version: "test", Limits: server.Limits{Upload: 1 << 20}, Collectors: a.Collectors(), Mounted: a.Routes(),
 	}
 	for _, f := range change {
 		f(&c)

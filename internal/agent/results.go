@@ -8,6 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -81,13 +82,12 @@ func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (redo
 		return known, scan, err
 	}
 	project, err := tx.Project(ctx, scan.ProjectID)
-	if err == nil && !caller.Globs().Allows(project.Name) {
-		err = redoubt.ErrNotFound
-	}
+	_, err = edge.Seen(caller.Globs(), project, err)
 	return known, scan, err
 }
 
-// packed is a report as it is kept: results name their rule by its place.
+// packed is a report as it is kept: results name their rule by its place. A rule
+// that only a result has gets one.
 type packed struct {
 	Report   *redoubt.Report
 	RuleOf   []int
@@ -101,8 +101,13 @@ func pack(rep *redoubt.Report, declared []string) ([]byte, error) {
 	}
 	p := packed{Report: rep, RuleOf: make([]int, len(rep.Results)), Declared: declared}
 	for i := range rep.Results {
-		p.RuleOf[i] = places[rep.Results[i].Rule]
-		rep.Results[i].Rule = nil
+		rule := rep.Results[i].Rule
+		place, known := places[rule]
+		if !known {
+			place = len(rep.Rules)
+			places[rule], rep.Rules = place, append(rep.Rules, rule)
+		}
+		p.RuleOf[i], rep.Results[i].Rule = place, nil
 	}
 	return json.Marshal(p)
 }

@@ -264,3 +264,24 @@ func TestLimiterRemembersNoMoreThanItsSize(t *testing.T) {
 		t.Error("one that is drained was forgotten before those that are not")
 	}
 }
+
+// TestMadeUpTokensPushOutNone: strangers can make up any number of tokens that
+// look like ours.
+func TestMadeUpTokensPushOutNone(t *testing.T) {
+	store, a, secret, _ := setup(t)
+	if _, err := a.Authenticate(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	for range cacheSize + 1 {
+		if _, err := a.Authenticate(t.Context(), NewSecret(7).Text); !errors.Is(err, ErrUnauthenticated) {
+			t.Fatal(err)
+		}
+	}
+	before := store.looks
+	if _, err := a.Authenticate(t.Context(), secret); err != nil || store.looks != before {
+		t.Errorf("the store was asked anew for a token that is in use: %d, %v", store.looks-before, err)
+	}
+	if n := len(a.known.entries); n != 1 {
+		t.Errorf("%d tokens are remembered, and there is one", n)
+	}
+}

@@ -272,3 +272,40 @@ func TestAPasswordChangedDuringTheSignIn(t *testing.T) {
 		})
 	}
 }
+
+// TestASessionEndsThoughItIsUsed: to the second, and whatever is remembered of it.
+func TestASessionEndsThoughItIsUsed(t *testing.T) {
+	d := newDoor(t)
+	secret := d.signIn("ada")
+	limits := SessionLimits{}.OrDefault()
+	for left := limits.Max - CacheFor/2; left > 0; left -= min(left, limits.Idle) {
+		d.clock.Advance(min(left, limits.Idle))
+		if !d.visits(secret) {
+			t.Fatalf("it ended %v early", left)
+		}
+	}
+	d.clock.Advance(CacheFor/2 - time.Millisecond)
+	if !d.visits(secret) {
+		t.Error("it ended a millisecond early")
+	}
+	d.clock.Advance(time.Millisecond)
+	if d.visits(secret) {
+		t.Errorf("it goes on after %v", limits.Max)
+	}
+}
+
+// TestMadeUpCookiesPushOutNoSession, however many a stranger sends.
+func TestMadeUpCookiesPushOutNoSession(t *testing.T) {
+	d := newDoor(t)
+	if !d.visits(d.signIn("ada")) {
+		t.Fatal("not signed in")
+	}
+	for range 20 {
+		if d.visits(random(secretBytes)) {
+			t.Fatal("a made-up session")
+		}
+	}
+	if n := len(d.known.entries); n != 1 {
+		t.Errorf("%d sessions are remembered, and there is one", n)
+	}
+}

@@ -3,19 +3,17 @@ package server
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -61,7 +59,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
 	c.w, c.r = w, r
 	w.Header().Set("Cache-Control", "no-store")
-	if err := e.admit(c); err != nil {
+	if err := e.admit(c, edge.Bearer(r)); err != nil {
 		writeProblem(w, r, problemOf(err))
 		return
 	}
@@ -74,17 +72,14 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // admit answers who calls and whether they may: 401, 429, 403, 404, in this
 // order, so that nobody learns what is there before being known.
-func (e *endpoint) admit(c *call) (err error) {
-	if !textual(c.r) {
+func (e *endpoint) admit(c *call, token string) (err error) {
+	if !edge.IsText(c.r.URL.Path) {
 		return redoubt.ErrNotFound
 	}
 	if e.route.Scope == Anyone {
 		return nil
 	}
-	if c.caller, err = e.server.auth.Authenticate(c.r.Context(), bearer(c.r)); err != nil {
-		return err
-	}
-	if err := e.server.grant(c); err != nil {
+	if c.caller, err = e.server.callers.Find(c.w.Header(), c.r, token); err != nil {
 		return err
 	}
 	switch may := c.caller.CanUse() || e.route.Scope == Upload && c.caller.CanUpload(); {
@@ -96,45 +91,13 @@ func (e *endpoint) admit(c *call) (err error) {
 		return newProblem(api.CodePermissionDenied, "Whoever made this token may only look. Ask an admin for the role triager to change anything.", nil)
 	case e.route.Writes && !c.caller.CanWrite():
 		return newProblem(api.CodePermissionDenied, "This token is read-only. Ask for a token without the scope read_only to change anything.", nil)
-	case managing[e.route.ID] && !c.caller.Has(redoubt.RoleAdmin):
+	case !c.caller.Has(e.route.Role):
 		return newProblem(api.CodePermissionDenied, "Whoever made this token is no admin. Ask an admin to do this, or for the role.", nil)
 	}
-	if d := c.deployment(); d != "" && !c.caller.Is(d) {
+	if d := c.deployment(); d != "" && !c.caller.Is(d) || e.route.Bound == refused && len(c.caller.Globs()) > 0 {
 		return redoubt.ErrNotFound
 	}
 	return nil
-}
-
-// textual reports whether the path is text that the store can hold; nothing
-// else is there.
-func textual(r *http.Request) bool {
-	return utf8.ValidString(r.URL.Path) && !strings.ContainsRune(r.URL.Path, 0)
-}
-
-func bearer(r *http.Request) string {
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(secret)
-}
-
-// grant counts the call against the token's rate, and tells how much is left.
-func (s *Server) grant(c *call) error {
-	if !s.limiter.Limited() {
-		return nil
-	}
-	g := s.limiter.Allow(c.caller.Token.PublicID)
-	h := c.w.Header()
-	h.Set("RateLimit-Limit", strconv.Itoa(g.Limit))
-	h.Set("RateLimit-Remaining", strconv.Itoa(g.Remaining))
-	h.Set("RateLimit-Reset", strconv.Itoa(int(math.Ceil(g.Reset.Seconds()))))
-	if g.OK {
-		return nil
-	}
-	p := newProblem(api.CodeRateLimited, "This token sends too many requests. Wait as Retry-After says.", nil)
-	p.wait = max(g.Wait, time.Second)
-	return p
 }
 
 // canonical brings query and body into the one spelling that is decoded.
@@ -211,10 +174,7 @@ func (c *call) id(name string) (int64, error) {
 
 // seen answers as if a project that the token's globs leave out did not exist.
 func (c *call) seen(p redoubt.Project, err error) (redoubt.Project, error) {
-	if err == nil && !c.caller.Globs().Allows(p.Name) {
-		return redoubt.Project{}, redoubt.ErrNotFound
-	}
-	return p, err
+	return edge.Seen(c.caller.Globs(), p, err)
 }
 
 // project finds the project that the path names.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
@@ -30,11 +31,7 @@ func (g *importGate) look(ctx context.Context, project redoubt.Project, scan red
 		}
 		g.given = &given
 	}
-	reported := make([]policy.Sighting, len(seen))
-	for i, s := range seen {
-		reported[i] = policy.Sighting{Finding: s.Finding, MatchBasedID: s.Result.MatchBasedID}
-	}
-	judge, err := g.given.Judge(ctx, g.tx, project, scan, reported)
+	judge, err := edge.Judge(ctx, g.tx, g.given, project, scan, seen)
 	g.judges = append(g.judges, judge)
 	return err
 }

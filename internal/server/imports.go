@@ -14,6 +14,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
@@ -30,14 +31,14 @@ const (
 // secrets in it are gone before anything is written (semantics §16). With a key,
 // what is compared is the files and fields, not how the form puts them.
 func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
-	reserved := &reservation{of: &c.server.intake}
-	defer reserved.release()
+	room := c.server.intake.Reserve()
+	defer room.Release()
 	texts, err := c.ruleTexts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	reading, err := c.readReports(in, report.Options{
-		Key: c.server.SecretKey, RuleText: texts, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: reserved.reserve,
+		Key: c.server.SecretKey, RuleText: texts, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.Add,
 	})
 	if err != nil {
 		return nil, err
@@ -49,11 +50,8 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	if err != nil {
 		return nil, err
 	}
-	if !c.caller.Globs().Allows(in.Project) {
-		return nil, redoubt.ErrNotFound
-	}
 	return runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
-		if err := c.mayTake(ctx, in.Project); err != nil {
+		if err := edge.MayTake(ctx, c.tx, c.caller.Globs(), in.Project); err != nil {
 			return nil, err
 		}
 		upload.Advised = c.server.Advisories.For(c.tx)
@@ -67,19 +65,6 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		out.Gate, err = gate.answer(ctx, summaries)
 		return out, err
 	})
-}
-
-// mayTake refuses a name that the token's globs allow but that is an old one of
-// a project which they leave out, as if there were none (semantics §12).
-func (c *call) mayTake(ctx context.Context, name string) error {
-	p, err := c.tx.ProjectByName(ctx, name)
-	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
-		return nil
-	case err == nil && !c.caller.Globs().Allows(p.Name):
-		return redoubt.ErrNotFound
-	}
-	return err
 }
 
 // ruleTexts tells the texts of the rules that the deployment serves.

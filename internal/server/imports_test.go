@@ -74,17 +74,20 @@ func TestImportsAreBounded(t *testing.T) {
 	body, media := form(t, "project", "acme/payments", "@a.json", padded, "@b.json", padded)
 	h.wantProblem(h.send(http.MethodPost, imports, body, "Content-Type", media), api.CodeTooLarge)
 
-	h.server.intake.used.Add(2 << 20) // of others
+	others := h.server.intake.Reserve()
+	if err := others.Add(2 << 20); err == nil {
+		t.Error("one request may have all the room")
+	}
 	a := h.send(http.MethodPost, imports+"?project=acme/payments", padded)
 	h.wantProblem(a, api.CodeUnavailable)
 	if a.header.Get("Retry-After") == "" {
 		t.Error("the client does not learn when to try again")
 	}
-	h.server.intake.used.Add(-2 << 20)
+	others.Release()
 	if a := h.send(http.MethodPost, imports+"?project=acme/payments", padded); a.status != http.StatusOK {
 		t.Errorf("once there is room: %d %s", a.status, a.body)
 	}
-	if used := h.server.intake.used.Load(); used != 0 {
+	if used := h.server.intake.InUse(); used != 0 {
 		t.Errorf("%d bytes are not given back", used)
 	}
 }

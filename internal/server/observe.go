@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/redoubt/redoubt/internal/edge"
 )
 
 // observe gives every request its id and its place in the context, and writes
@@ -22,7 +22,8 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		started := s.Clock()
 		out := &recorder{ResponseWriter: w}
 		c := &call{server: s, requestID: requestID(r), path: r.URL.Path, route: "unmatched"}
-		c.base, c.secure = s.baseOf(r)
+		origin := edge.Trust{Proxies: s.TrustedProxies, PublicURL: s.PublicURL}.Origin(r)
+		c.base, c.secure = origin.Base, origin.Secure
 		header(w.Header(), c)
 		s.metrics.inFlight.Inc()
 		defer func() {
@@ -30,7 +31,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 			s.logRequest(r, c, out, s.Clock().Sub(started))
 		}()
 		c.w = out
-		next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+		next.ServeHTTP(out, r.WithContext(context.WithValue(edge.WithOrigin(r.Context(), origin), callKey{}, c)))
 	})
 }
 
@@ -50,6 +51,9 @@ func (s *Server) logRequest(r *http.Request, c *call, out *recorder, took time.D
 	status := out.status
 	if status == 0 {
 		status = http.StatusOK
+	}
+	if status == http.StatusServiceUnavailable && edge.HungUp(r, c.cause) {
+		status = edge.StatusHungUp
 	}
 	attrs := []slog.Attr{
 		slog.String("request_id", c.requestID), slog.String("method", method(r.Method)), slog.String("route", c.route),
@@ -86,70 +90,6 @@ func requestID(r *http.Request) string {
 		return id
 	}
 	return strings.ToLower(rand.Text())
-}
-
-// Base is the address that a client reached the server at, for links: without a
-// slash at the end.
-func (s *Server) Base(r *http.Request) string {
-	base, _ := s.baseOf(r)
-	return base
-}
-
-// baseOf is the address that the client reached the server at.
-func (s *Server) baseOf(r *http.Request) (base string, secure bool) {
-	scheme, host := "http", r.Host
-	if r.TLS != nil {
-		scheme = "https"
-	}
-	if s.trusted(r.RemoteAddr) {
-		if p := strings.ToLower(r.Header.Get("X-Forwarded-Proto")); p == "http" || p == "https" {
-			scheme = p
-		}
-		if h := r.Header.Get("X-Forwarded-Host"); h != "" && !strings.ContainsAny(h, "/\\ ,@?#") {
-			host = h
-		}
-	}
-	secure = scheme == "https"
-	if s.PublicURL != "" {
-		return s.PublicURL, secure
-	}
-	return scheme + "://" + host, secure
-}
-
-// clientAddress is the address that a request comes from, without a port: the
-// last one that is not a trusted proxy's.
-func (s *Server) clientAddress(r *http.Request) string {
-	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return ""
-	}
-	address := at.Addr().Unmap()
-	if !s.trusted(r.RemoteAddr) {
-		return address.String()
-	}
-	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for _, hop := range slices.Backward(hops) {
-		next, err := netip.ParseAddr(strings.TrimSpace(hop))
-		if err != nil {
-			break // what stands before it may be made up
-		}
-		if address = next.Unmap(); !s.isProxy(address) {
-			break
-		}
-	}
-	return address.WithZone("").String()
-}
-
-func (s *Server) trusted(remote string) bool {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return false
-	}
-	return s.isProxy(at.Addr().Unmap())
-}
-
-func (s *Server) isProxy(address netip.Addr) bool {
-	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
 // recorder counts what is sent.

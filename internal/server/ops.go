@@ -24,7 +24,7 @@ func (s *Server) mux() *http.ServeMux {
 		patterns[route.Pattern][route.Method] = &endpoint{server: s, route: route, op: theSpec().operations[route.ID]}
 	}
 	for _, m := range s.Mounted {
-		mux.Handle(m.Pattern, m.handler(s, s.pages()))
+		mux.Handle(m.Pattern, s.mounted(m))
 	}
 	s.page(mux, "/healthz", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, health{Status: "ok"}) })
 	s.page(mux, "/readyz", s.ready)

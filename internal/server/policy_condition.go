@@ -31,15 +31,6 @@ func (c *call) conditional(ctx context.Context) (redoubt.Policy, error) {
 	return c.tx.Policy(ctx, id)
 }
 
-// governed is the same, for a change: policies are of all projects, so who may
-// see some only may change none.
-func (c *call) governed(ctx context.Context) (redoubt.Policy, error) {
-	if len(c.caller.Globs()) > 0 {
-		return redoubt.Policy{}, redoubt.ErrNotFound
-	}
-	return c.conditional(ctx)
-}
-
 func (c *call) listPolicyConditions(ctx context.Context, _ *none) (*api.ListPolicyConditionsResponse, error) {
 	p, err := c.conditional(ctx)
 	if err != nil {
@@ -79,7 +70,7 @@ func (in *conditionInput) Resolve(ctx huma.Context) []error {
 }
 
 func (c *call) createPolicyCondition(ctx context.Context, in *conditionInput) (*api.PolicyConditionResponse, error) {
-	p, err := c.governed(ctx)
+	p, err := c.conditional(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +79,7 @@ func (c *call) createPolicyCondition(ctx context.Context, in *conditionInput) (*
 }
 
 func (c *call) deletePolicyCondition(ctx context.Context, _ *none) (*api.PolicyConditionResponse, error) {
-	p, err := c.governed(ctx)
+	p, err := c.conditional(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -71,12 +72,17 @@ func problemOf(err error) *problem {
 	var (
 		ready     *problem
 		invalid   *redoubt.InvalidError
+		busy      *edge.BusyError
 		oversize  *http.MaxBytesError
 		badReport *report.FileError
 	)
 	switch {
 	case errors.As(err, &ready):
 		return ready
+	case errors.As(err, &busy):
+		p := newProblem(api.CodeRateLimited, busy.Text, err)
+		p.wait = busy.Wait
+		return p
 	case errors.As(err, &oversize):
 		return newProblem(api.CodeTooLarge, "The body is larger than the "+strconv.FormatInt(oversize.Limit, 10)+" bytes that are taken here. Send less at once.", err)
 	case errors.As(err, &invalid):
@@ -189,7 +195,7 @@ func (c *call) complete(p *problem) {
 		c.w.Header().Set("WWW-Authenticate", `Bearer realm="redoubt"`)
 	}
 	if p.wait > 0 {
-		c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.wait.Seconds()))))
+		edge.RetryAfter(c.w.Header(), p.wait)
 	}
 }
 

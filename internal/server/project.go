@@ -10,6 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -120,10 +121,7 @@ func branchOf(text string, bad *faults) string {
 }
 
 func (c *call) createProject(ctx context.Context, in *createInput) (*api.ProjectResponse, error) {
-	if !c.caller.Globs().Allows(in.project.Name) {
-		return nil, redoubt.ErrNotFound
-	}
-	if err := c.mayTake(ctx, in.project.Name); err != nil {
+	if err := edge.MayTake(ctx, c.tx, c.caller.Globs(), in.project.Name); err != nil {
 		return nil, err
 	}
 	p, err := c.tx.CreateProject(ctx, in.project)

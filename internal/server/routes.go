@@ -3,97 +3,95 @@ package server
 import (
 	"net/http"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
 )
-
-// Scope is what a token must carry to use a route (semantics §12).
-type Scope string
 
 // Scopes of routes.
 const (
-	Anyone Scope = "none"    // no token at all
-	WebAPI Scope = "web_api" // Web API access
-	Upload Scope = "ci"      // ci, or Web API access
+	Anyone = edge.Anyone
+	WebAPI = edge.WebAPI
+	Upload = edge.Upload
 )
 
 // Route is one operation: a row of the table.
 type Route struct {
-	Method  string
-	Pattern string // of http.ServeMux, and the path template of openapi.json
-	Scope   Scope
-	Writes  bool // refused to read-only tokens
-	ID      string
-	Tag     string
-	handler handler
+	edge.Route // Pattern is also the path template of openapi.json
+	ID         string
+	Tag        string
+	handler    handler
 }
 
-// reads and writes say which of a route in the table.
-const (
-	reads  = false
-	writes = true
-)
-
+// The words of the table.
 const (
 	get   = http.MethodGet
 	post  = http.MethodPost
 	patch = http.MethodPatch
 	del   = http.MethodDelete
 
+	nobody  = redoubt.RoleNone
+	viewer  = redoubt.RoleViewer
+	triager = redoubt.RoleTriager
+	admin   = redoubt.RoleAdmin // for what changes what others see, or loses what scans brought
+
+	reads  = edge.Reads
+	writes = edge.Writes
+
+	byName    = edge.ByName
+	byProject = edge.ByProject
+	filtered  = edge.Filtered
+	refused   = edge.Refused
+	unbound   = edge.Unbound
+
 	byID   = "/api/v1/deployments/{deploymentId}"
 	bySlug = "/api/v1/deployments/{deploymentSlug}"
 )
-
-// managing are the operations that need the role admin of the user who made the
-// token, where one did: they change what others see or lose what scans brought.
-var managing = map[string]bool{
-	"createProject": true, "updateProject": true, "deleteProject": true, "toggleManagedScan": true, "deleteRef": true,
-	"createPolicyCondition": true, "deletePolicyCondition": true,
-}
 
 // Routes returns the table: every operation there is. docs.go says the same in
 // words.
 func Routes() []Route {
 	return []Route{
-		{get, "/api/v1/ping", Anyone, reads, "ping", "deployments", plain((*call).ping)},
-		{get, "/api/v1/deployments", WebAPI, reads, "listDeployments", "deployments", plain((*call).listDeployments)},
+		{edge.Row(get, "/api/v1/ping", Anyone, nobody, reads, unbound), "ping", "deployments", plain((*call).ping)},
+		{edge.Row(get, "/api/v1/deployments", WebAPI, viewer, reads, unbound), "listDeployments", "deployments", plain((*call).listDeployments)},
 
-		{get, bySlug + "/findings", WebAPI, reads, "listFindings", "findings", streamed[findingsInput, api.ListFindingsResponse]((*call).listFindings)},
-		{get, bySlug + "/findings/{findingId}", WebAPI, reads, "getFinding", "findings", tagged(streamed[none, api.FindingResponse]((*call).getFinding))},
-		{patch, bySlug + "/findings/{findingId}", WebAPI, writes, "annotateFinding", "findings", tagged(keyed(streamed[annotateInput, api.FindingResponse]((*call).annotateFinding)))},
-		{post, bySlug + "/triage", WebAPI, writes, "triageFindings", "findings", update((*call).triageFindings)},
-		{get, byID + "/secrets", WebAPI, reads, "listSecrets", "findings", view((*call).listSecrets)},
+		{edge.Row(get, bySlug+"/findings", WebAPI, viewer, reads, filtered), "listFindings", "findings", streamed[findingsInput, api.ListFindingsResponse]((*call).listFindings)},
+		{edge.Row(get, bySlug+"/findings/{findingId}", WebAPI, viewer, reads, byProject), "getFinding", "findings", tagged(streamed[none, api.FindingResponse]((*call).getFinding))},
+		{edge.Row(patch, bySlug+"/findings/{findingId}", WebAPI, triager, writes, byProject), "annotateFinding", "findings", tagged(keyed(streamed[annotateInput, api.FindingResponse]((*call).annotateFinding)))},
+		{edge.Row(post, bySlug+"/triage", WebAPI, triager, writes, filtered), "triageFindings", "findings", update((*call).triageFindings)},
+		{edge.Row(get, byID+"/secrets", WebAPI, viewer, reads, filtered), "listSecrets", "findings", view((*call).listSecrets)},
 
-		{get, bySlug + "/projects", WebAPI, reads, "listProjects", "projects", view((*call).listProjects)},
-		{post, bySlug + "/projects", WebAPI, writes, "createProject", "projects", tagged(update((*call).createProject))},
-		{get, bySlug + "/projects/{projectName}", WebAPI, reads, "getProject", "projects", tagged(view((*call).getProject))},
-		{patch, bySlug + "/projects/{projectName}", WebAPI, writes, "updateProject", "projects", tagged(update((*call).updateProject))},
-		{del, bySlug + "/projects/{projectName}", WebAPI, writes, "deleteProject", "projects", update((*call).deleteProject)},
-		{patch, bySlug + "/projects/{projectName}/managed-scan", WebAPI, writes, "toggleManagedScan", "projects", tagged(update((*call).toggleManagedScan))},
-		{del, bySlug + "/refs", WebAPI, writes, "deleteRef", "projects", update((*call).deleteRef)},
+		{edge.Row(get, bySlug+"/projects", WebAPI, viewer, reads, filtered), "listProjects", "projects", view((*call).listProjects)},
+		{edge.Row(post, bySlug+"/projects", WebAPI, admin, writes, byName), "createProject", "projects", tagged(update((*call).createProject))},
+		{edge.Row(get, bySlug+"/projects/{projectName}", WebAPI, viewer, reads, byName), "getProject", "projects", tagged(view((*call).getProject))},
+		{edge.Row(patch, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName), "updateProject", "projects", tagged(update((*call).updateProject))},
+		{edge.Row(del, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName), "deleteProject", "projects", update((*call).deleteProject)},
+		{edge.Row(patch, bySlug+"/projects/{projectName}/managed-scan", WebAPI, admin, writes, byName), "toggleManagedScan", "projects", tagged(update((*call).toggleManagedScan))},
+		{edge.Row(del, bySlug+"/refs", WebAPI, admin, writes, byName), "deleteRef", "projects", update((*call).deleteRef)},
 
-		{post, byID + "/dependencies", WebAPI, reads, "listDependencies", "dependencies", view((*call).listDependencies)},
-		{post, byID + "/dependencies/repositories/{repositoryId}/lockfiles", WebAPI, reads, "listLockfiles", "dependencies", view((*call).listLockfiles)},
-		{post, byID + "/sbom/export", WebAPI, reads, "createSBOMExport", "dependencies", keyed(plain((*call).createSBOMExport))},
-		{get, byID + "/sbom/export/{taskToken}", WebAPI, reads, "getSBOMExport", "dependencies", view((*call).getSBOMExport)},
-		{get, byID + "/sbom/export/{taskToken}/download", Anyone, reads, "downloadSBOM", "dependencies", streamed[api.DownloadQuery, document]((*call).downloadSBOM)},
+		{edge.Row(post, byID+"/dependencies", WebAPI, viewer, reads, filtered), "listDependencies", "dependencies", view((*call).listDependencies)},
+		{edge.Row(post, byID+"/dependencies/repositories/{repositoryId}/lockfiles", WebAPI, viewer, reads, byProject), "listLockfiles", "dependencies", view((*call).listLockfiles)},
+		{edge.Row(post, byID+"/sbom/export", WebAPI, viewer, reads, filtered), "createSBOMExport", "dependencies", keyed(plain((*call).createSBOMExport))},
+		{edge.Row(get, byID+"/sbom/export/{taskToken}", WebAPI, viewer, reads, filtered), "getSBOMExport", "dependencies", view((*call).getSBOMExport)},
+		{edge.Row(get, byID+"/sbom/export/{taskToken}/download", Anyone, nobody, reads, unbound), "downloadSBOM", "dependencies", streamed[api.DownloadQuery, document]((*call).downloadSBOM)},
 
-		{get, byID + "/advisories/{advisoryId}", WebAPI, reads, "getAdvisory", "dependencies", view((*call).getAdvisory)},
-		{get, byID + "/advisories/{advisoryId}/impact", WebAPI, reads, "getAdvisoryImpact", "dependencies", view((*call).getAdvisoryImpact)},
+		{edge.Row(get, byID+"/advisories/{advisoryId}", WebAPI, viewer, reads, unbound), "getAdvisory", "dependencies", view((*call).getAdvisory)},
+		{edge.Row(get, byID+"/advisories/{advisoryId}/impact", WebAPI, viewer, reads, filtered), "getAdvisoryImpact", "dependencies", view((*call).getAdvisoryImpact)},
 
-		{post, byID + "/scans/search", WebAPI, reads, "searchScans", "scans", view((*call).searchScans)},
-		{get, byID + "/scans/{scanId}/snippets", Upload, reads, "listSnippets", "scans", view((*call).listSnippets)},
-		{post, byID + "/scans/{scanId}/snippets", Upload, writes, "putSnippets", "scans", update((*call).putSnippets)},
-		{post, byID + "/imports", Upload, writes, "importReports", "scans", keyed(plain((*call).importReports))},
+		{edge.Row(post, byID+"/scans/search", WebAPI, viewer, reads, filtered), "searchScans", "scans", view((*call).searchScans)},
+		{edge.Row(get, byID+"/scans/{scanId}/snippets", Upload, viewer, reads, byProject), "listSnippets", "scans", view((*call).listSnippets)},
+		{edge.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject), "putSnippets", "scans", update((*call).putSnippets)},
+		{edge.Row(post, byID+"/imports", Upload, triager, writes, byName), "importReports", "scans", keyed(plain((*call).importReports))},
 
-		{get, byID + "/policies", WebAPI, reads, "listPolicies", "policies", view((*call).listPolicies)},
-		{get, byID + "/policies/{policyId}", WebAPI, reads, "listPolicyRules", "policies", view((*call).listPolicyRules)},
-		{get, byID + "/policies/{policyId}/conditions", WebAPI, reads, "listPolicyConditions", "policies", view((*call).listPolicyConditions)},
-		{post, byID + "/policies/{policyId}/conditions", WebAPI, writes, "createPolicyCondition", "policies", update((*call).createPolicyCondition)},
-		{del, byID + "/policies/{policyId}/conditions/{conditionId}", WebAPI, writes, "deletePolicyCondition", "policies", update((*call).deletePolicyCondition)},
+		{edge.Row(get, byID+"/policies", WebAPI, viewer, reads, unbound), "listPolicies", "policies", view((*call).listPolicies)},
+		{edge.Row(get, byID+"/policies/{policyId}", WebAPI, viewer, reads, unbound), "listPolicyRules", "policies", view((*call).listPolicyRules)},
+		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, unbound), "listPolicyConditions", "policies", view((*call).listPolicyConditions)},
+		{edge.Row(post, byID+"/policies/{policyId}/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", update((*call).createPolicyCondition)},
+		{edge.Row(del, byID+"/policies/{policyId}/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", update((*call).deletePolicyCondition)},
 
-		{get, bySlug + "/exceptions", WebAPI, reads, "listExceptions", "policies", view((*call).listExceptions)},
-		{post, bySlug + "/exceptions", WebAPI, writes, "createException", "policies", update((*call).createException)},
-		{get, bySlug + "/exceptions/{exceptionId}", WebAPI, reads, "getException", "policies", view((*call).getException)},
-		{del, bySlug + "/exceptions/{exceptionId}", WebAPI, writes, "deleteException", "policies", update((*call).deleteException)},
+		{edge.Row(get, bySlug+"/exceptions", WebAPI, viewer, reads, filtered), "listExceptions", "policies", view((*call).listExceptions)},
+		{edge.Row(post, bySlug+"/exceptions", WebAPI, triager, writes, byProject), "createException", "policies", update((*call).createException)},
+		{edge.Row(get, bySlug+"/exceptions/{exceptionId}", WebAPI, viewer, reads, byProject), "getException", "policies", view((*call).getException)},
+		{edge.Row(del, bySlug+"/exceptions/{exceptionId}", WebAPI, triager, writes, byProject), "deleteException", "policies", update((*call).deleteException)},
 	}
 }

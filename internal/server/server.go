@@ -18,6 +18,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -42,8 +43,8 @@ type Config struct {
 	Version        string
 	// Advisories are what uploads are matched against. Nil matches nothing.
 	Advisories *advisory.Library
-	// Mounted are the operations of other adapters.
-	Mounted []Mounted
+	// Mounted are the operations of other rooms.
+	Mounted []edge.Mounted
 	// Pages answers what no operation, probe or documentation has and is not
 	// below /api. Nil leaves such addresses unanswered.
 	Pages http.Handler
@@ -84,8 +85,8 @@ func (l Limits) orDefault() Limits {
 type Server struct {
 	Config
 	auth    *auth.Authenticator
-	limiter *auth.Limiter
-	intake  intake
+	callers *edge.Callers
+	intake  edge.Intake
 	cursors cursors
 	metrics *metrics
 	handler http.Handler
@@ -102,11 +103,11 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		Config:  c,
 		auth:    auth.New(c.Store, c.Clock),
-		limiter: auth.NewLimiter(c.Limits.Rate, c.Limits.Burst, c.Clock),
-		intake:  intake{each: c.Limits.Upload, all: c.Limits.Intake},
+		intake:  edge.Intake{Each: c.Limits.Upload, All: c.Limits.Intake},
 		cursors: cursors{key: derived(c.SigningKey, "cursor")},
 		metrics: newMetrics(c.Index, c.Version),
 	}
+	s.callers = edge.NewCallers(s.auth, c.Limits.Rate, c.Limits.Burst, c.Clock)
 	for _, collector := range c.Collectors {
 		if err := s.metrics.registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("make the server: %w", err)

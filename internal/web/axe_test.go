@@ -35,8 +35,8 @@ func pagesOf(s *site) []string {
 	wildcard := regexp.MustCompile(`/(\w+)/\{\w+\}`)
 	out := []string{"/findings?finding=" + ids["findings"], "/findings?group=rule", "/findings?q=nothing+has+this+name", "/supply-chain/dependencies?name=e"}
 	for _, route := range routes() {
-		path, below := strings.CutPrefix(route.pattern, org)
-		if route.method != get || !below {
+		path, below := strings.CutPrefix(route.Pattern, org)
+		if route.Method != get || !below {
 			continue
 		}
 		known := true

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/edge"
 )
 
 var (
@@ -84,6 +85,10 @@ func faultOf(err error) fault {
 
 // fail answers with a page about an error.
 func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err error) {
+	if edge.HungUp(r, err) {
+		w.WriteHeader(edge.StatusHungUp)
+		return
+	}
 	f := faultOf(err)
 	f.RequestID = w.Header().Get("X-Request-Id")
 	if f.Status >= http.StatusInternalServerError {

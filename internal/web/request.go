@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -44,7 +44,7 @@ func (p *Pages) serve(route route) http.Handler {
 // addressed refuses an address that holds what is no text: the store keeps none
 // and is not asked for any.
 func addressed(r *http.Request) error {
-	if !textual(r.URL.Path) {
+	if !edge.IsText(r.URL.Path) {
 		return redoubt.ErrNotFound
 	}
 	return textualValues("address", r.URL.Query())
@@ -53,19 +53,17 @@ func addressed(r *http.Request) error {
 // textualValues refuses what is no text among the values of an address or a form.
 func textualValues(place string, values url.Values) error {
 	for name, list := range values {
-		if !textual(name) || slices.ContainsFunc(list, func(s string) bool { return !textual(s) }) {
+		if !edge.IsText(name) || slices.ContainsFunc(list, func(s string) bool { return !edge.IsText(s) }) {
 			return redoubt.Invalid(place, "holds what is no text: a zero byte, or bytes that are not UTF-8")
 		}
 	}
 	return nil
 }
 
-func textual(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
-
 // admit finds out who looks. When it has answered already, as by leading to the
 // sign-in, admitted is false.
 func (req *request) admit(route route) (admitted bool, err error) {
-	if route.least == anyone {
+	if route.Role == anyone {
 		return true, nil
 	}
 	req.viewer, err = req.Viewers.Viewer(req.r)
@@ -75,7 +73,7 @@ func (req *request) admit(route route) (admitted bool, err error) {
 		return false, nil
 	case err != nil:
 		return false, err
-	case !req.viewer.May(route.least):
+	case !req.viewer.May(route.Role):
 		return false, errForbidden
 	}
 	if named := req.r.PathValue("deployment"); named != "" && named != req.viewer.Deployment.Slug && req.r.Method == get {

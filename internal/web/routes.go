@@ -1,16 +1,34 @@
 package web
 
-import "github.com/redoubt/redoubt"
+import (
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/edge"
+)
 
 // anyone is the least role of pages for people who are not signed in.
-const anyone redoubt.Role = 0
+const anyone = redoubt.RoleNone
 
-// route is one page, or one thing to do: a row of the table.
+// route is one page, or one thing to do: a row of the table. {deployment} in a
+// pattern is a slug, an id, or - for the viewer's own.
 type route struct {
-	method  string
-	pattern string // of http.ServeMux; {deployment} is a slug, an id, or - for the viewer's own
-	least   redoubt.Role
-	handle  func(*request) error
+	edge.Route
+	handle func(*request) error
+}
+
+// row says of a page what all tables say of their rows. No page takes a token.
+func row(method, pattern string, least redoubt.Role, writes bool) edge.Route {
+	if least == anyone {
+		return edge.Row(method, pattern, edge.Anyone, least, writes, edge.Unbound)
+	}
+	return edge.Row(method, pattern, edge.Person, least, writes, edge.Unbound)
+}
+
+// Routes returns what the table says of every page.
+func Routes() (rows []edge.Route) {
+	for _, r := range routes() {
+		rows = append(rows, r.Route)
+	}
+	return rows
 }
 
 const (
@@ -22,45 +40,48 @@ const (
 	viewer  = redoubt.RoleViewer
 	triager = redoubt.RoleTriager
 	admin   = redoubt.RoleAdmin
+
+	reads  = edge.Reads
+	writes = edge.Writes
 )
 
 // routes returns the table: every page there is.
 func routes() []route {
 	return append(accountRoutes(), []route{
-		{get, "/{$}", viewer, (*request).home},
-		{get, org, viewer, (*request).home},
-		{get, org + "/overview", viewer, (*request).overview},
-		{get, org + "/news", viewer, (*request).showNews},
-		{get, org + "/mine", viewer, (*request).listMine},
+		{row(get, "/{$}", viewer, reads), (*request).home},
+		{row(get, org, viewer, reads), (*request).home},
+		{row(get, org+"/overview", viewer, reads), (*request).overview},
+		{row(get, org+"/news", viewer, reads), (*request).showNews},
+		{row(get, org+"/mine", viewer, reads), (*request).listMine},
 
-		{get, org + "/findings", viewer, listFindings(redoubt.SAST)},
-		{get, org + "/supply-chain/vulnerabilities", viewer, listFindings(redoubt.SCA)},
-		{get, org + "/secrets", viewer, listFindings(redoubt.Secrets)},
-		{get, org + "/findings/{id}", viewer, (*request).showFinding},
-		{post, org + "/triage/preview", triager, (*request).previewTriage},
-		{post, org + "/triage", triager, (*request).decide},
-		{post, org + "/triage/undo", triager, (*request).undo},
+		{row(get, org+"/findings", viewer, reads), listFindings(redoubt.SAST)},
+		{row(get, org+"/supply-chain/vulnerabilities", viewer, reads), listFindings(redoubt.SCA)},
+		{row(get, org+"/secrets", viewer, reads), listFindings(redoubt.Secrets)},
+		{row(get, org+"/findings/{id}", viewer, reads), (*request).showFinding},
+		{row(post, org+"/triage/preview", triager, reads), (*request).previewTriage},
+		{row(post, org+"/triage", triager, writes), (*request).decide},
+		{row(post, org+"/triage/undo", triager, writes), (*request).undo},
 
-		{get, org + "/projects", viewer, (*request).listProjects},
-		{get, org + "/projects/{id}", viewer, (*request).showProject},
-		{post, org + "/projects/{id}", admin, (*request).updateProject},
-		{get, org + "/scans", viewer, (*request).listScans},
-		{get, org + "/scans/{id}", viewer, (*request).showScan},
-		{get, org + "/scans/{id}/blocking", viewer, (*request).showBlocking},
-		{get, org + "/supply-chain/dependencies", viewer, (*request).listDependencies},
-		{get, org + "/advisories", viewer, (*request).listAdvisories},
-		{get, org + "/advisories/{id}", viewer, (*request).showAdvisory},
-		{get, org + "/sbom", viewer, (*request).listSBOMs},
-		{post, org + "/sbom", viewer, (*request).requestSBOM},
-		{get, org + "/sbom/{token}/download", viewer, (*request).downloadSBOM},
-		{get, org + "/policies", viewer, (*request).listPolicies},
-		{get, org + "/policies/{id}", viewer, (*request).showPolicy},
-		{post, org + "/policies/{id}/rules", admin, (*request).setRuleMode},
-		{post, org + "/policies/{id}/conditions", admin, (*request).addCondition},
-		{post, org + "/policies/{id}/conditions/{condition}/remove", admin, (*request).removeCondition},
-		{get, org + "/exceptions", viewer, (*request).listExceptions},
-		{post, org + "/exceptions", triager, (*request).addException},
-		{get, org + "/exceptions/{id}", viewer, (*request).showException},
-		{post, org + "/exceptions/{id}/remove", triager, (*request).removeException},
+		{row(get, org+"/projects", viewer, reads), (*request).listProjects},
+		{row(get, org+"/projects/{id}", viewer, reads), (*request).showProject},
+		{row(post, org+"/projects/{id}", admin, writes), (*request).updateProject},
+		{row(get, org+"/scans", viewer, reads), (*request).listScans},
+		{row(get, org+"/scans/{id}", viewer, reads), (*request).showScan},
+		{row(get, org+"/scans/{id}/blocking", viewer, reads), (*request).showBlocking},
+		{row(get, org+"/supply-chain/dependencies", viewer, reads), (*request).listDependencies},
+		{row(get, org+"/advisories", viewer, reads), (*request).listAdvisories},
+		{row(get, org+"/advisories/{id}", viewer, reads), (*request).showAdvisory},
+		{row(get, org+"/sbom", viewer, reads), (*request).listSBOMs},
+		{row(post, org+"/sbom", viewer, reads), (*request).requestSBOM},
+		{row(get, org+"/sbom/{token}/download", viewer, reads), (*request).downloadSBOM},
+		{row(get, org+"/policies", viewer, reads), (*request).listPolicies},
+		{row(get, org+"/policies/{id}", viewer, reads), (*request).showPolicy},
+		{row(post, org+"/policies/{id}/rules", admin, writes), (*request).setRuleMode},
+		{row(post, org+"/policies/{id}/conditions", admin, writes), (*request).addCondition},
+		{row(post, org+"/policies/{id}/conditions/{condition}/remove", admin, writes), (*request).removeCondition},
+		{row(get, org+"/exceptions", viewer, reads), (*request).listExceptions},
+		{row(post, org+"/exceptions", triager, writes), (*request).addException},
+		{row(get, org+"/exceptions/{id}", viewer, reads), (*request).showException},
+		{row(post, org+"/exceptions/{id}/remove", triager, writes), (*request).removeException},
 	}...)
 }

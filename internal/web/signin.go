@@ -2,17 +2,16 @@ package web
 
 import (
 	"errors"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/sso"
+	"github.com/redoubt/redoubt/internal/edge"
 )
 
 // SignIn is what the pages need to let people in themselves.
@@ -60,46 +59,17 @@ func (s *SignIn) session(r *http.Request) (auth.SessionInfo, error) {
 	return v, err
 }
 
-// trusted reports whether a request comes through a proxy of ours.
-func (s *SignIn) trusted(r *http.Request) bool {
-	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && s.isProxy(at.Addr())
-}
-
-func (s *SignIn) isProxy(addr netip.Addr) bool {
-	for _, p := range s.TrustedProxies {
-		if p.Contains(addr.Unmap()) {
-			return true
-		}
-	}
-	return false
+// from is where a request comes from.
+func (s *SignIn) from(r *http.Request) edge.Origin {
+	return edge.Trust{Proxies: s.TrustedProxies}.Origin(r)
 }
 
 // secure reports whether the browser came by https.
-func (s *SignIn) secure(r *http.Request) bool {
-	return s.Secure || r.TLS != nil || s.trusted(r) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
-}
+func (s *SignIn) secure(r *http.Request) bool { return s.Secure || s.from(r).Secure }
 
-// origin is where a request comes from: the last address that a proxy of ours
-// vouches for, not what a stranger put in front.
+// origin is where a request comes from, as sign-in wants it.
 func (s *SignIn) origin(r *http.Request) auth.Origin {
-	address, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		address = r.RemoteAddr
-	}
-	if s.trusted(r) {
-		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-		for _, hop := range slices.Backward(hops) {
-			addr, err := netip.ParseAddr(strings.TrimSpace(hop))
-			if err != nil {
-				break
-			}
-			if address = addr.Unmap().String(); !s.isProxy(addr) {
-				break
-			}
-		}
-	}
-	return auth.Origin{Address: address, Agent: r.UserAgent()}
+	return auth.Origin{Address: s.from(r).Address, Agent: r.UserAgent()}
 }
 
 // cookieName begins with __Host- over https, which browsers take from this very

@@ -268,11 +268,11 @@ func TestOtherSitesCannotSignIn(t *testing.T) {
 	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
 	b := d.browserAs(ada)
 	for _, r := range routes() {
-		if r.method != http.MethodPost {
+		if r.Method != http.MethodPost {
 			continue
 		}
-		address := fill(r.pattern)
-		req := httptest.NewRequestWithContext(t.Context(), r.method, address, strings.NewReader("name=ada"))
+		address := fill(r.Pattern)
+		req := httptest.NewRequestWithContext(t.Context(), r.Method, address, strings.NewReader("name=ada"))
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Sec-Fetch-Site", "cross-site")
 		req.AddCookie(&http.Cookie{Name: "redoubt", Value: b.cookies["redoubt"]})
@@ -308,28 +308,28 @@ func TestRoleMatrix(t *testing.T) {
 	}
 	stranger := d.user(noise, "stranger", redoubt.RoleAdmin)
 	for _, r := range routes() {
-		if r.least == anyone {
+		if r.Role == anyone {
 			continue
 		}
-		address := fill(r.pattern)
+		address := fill(r.Pattern)
 		ask := func(b *browserOf) answer {
-			if r.method == http.MethodPost {
-				return b.do(r.method, address, url.Values{})
+			if r.Method == http.MethodPost {
+				return b.do(r.Method, address, url.Values{})
 			}
-			return b.do(r.method, address, nil)
+			return b.do(r.Method, address, nil)
 		}
 		if a := ask(d.browser()); !strings.HasPrefix(a.Header.Get("Location"), "/login") {
-			t.Errorf("%s %s answers %d to nobody", r.method, address, a.StatusCode)
+			t.Errorf("%s %s answers %d to nobody", r.Method, address, a.StatusCode)
 		}
 		for role, u := range users {
 			a := ask(d.browserAs(u))
 			refused := a.StatusCode == http.StatusForbidden
-			if refused != (role < r.least) || a.StatusCode >= http.StatusInternalServerError {
-				t.Errorf("%s %s answers %d to a %s, its least role is %s\n%s", r.method, address, a.StatusCode, role, r.least, d.log.String())
+			if refused != (role < r.Role) || a.StatusCode >= http.StatusInternalServerError {
+				t.Errorf("%s %s answers %d to a %s, its least role is %s\n%s", r.Method, address, a.StatusCode, role, r.Role, d.log.String())
 			}
 		}
-		if a := ask(d.browserAs(stranger)); strings.Contains(r.pattern, "{deployment}") && a.StatusCode != http.StatusNotFound {
-			t.Errorf("%s %s answers %d to the admin of another deployment", r.method, address, a.StatusCode)
+		if a := ask(d.browserAs(stranger)); strings.Contains(r.Pattern, "{deployment}") && a.StatusCode != http.StatusNotFound {
+			t.Errorf("%s %s answers %d to the admin of another deployment", r.Method, address, a.StatusCode)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -93,13 +94,11 @@ func tokenState(t redoubt.Token, now time.Time) string {
 
 // base is the address of the server, as browsers know it.
 func (req *request) base() string {
-	if req.PublicURL != "" {
-		return req.PublicURL
+	trust := edge.Trust{PublicURL: req.PublicURL}
+	if req.SignIn != nil {
+		trust.Proxies = req.SignIn.TrustedProxies
 	}
-	if req.SignIn != nil && req.SignIn.secure(req.r) {
-		return "https://" + req.r.Host
-	}
-	return "http://" + req.r.Host
+	return trust.Origin(req.r).Base
 }
 
 // createToken makes a token of the viewer, which can do no more than they can.

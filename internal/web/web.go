@@ -109,9 +109,9 @@ func origin(address string) string {
 func (p *Pages) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, route := range routes() {
-		mux.Handle(route.method+" "+route.pattern, p.serve(route))
+		mux.Handle(route.Method+" "+route.Pattern, p.serve(route))
 	}
 	mux.HandleFunc("GET /assets/{file}", p.assets.serve)
-	mux.Handle("/", p.serve(route{pattern: "/", handle: (*request).missing}))
+	mux.Handle("/", p.serve(route{row(get, "/", anyone, reads), (*request).missing}))
 	return mux
 }

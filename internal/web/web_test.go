@@ -64,23 +64,23 @@ func TestEveryRouteAsksWhoLooks(t *testing.T) {
 	open := regexp.MustCompile(`^/(login|logout|setup|oidc|sign-in)`)
 	wildcard := regexp.MustCompile(`\{[^}]*\}`)
 	for _, route := range routes() {
-		if route.least == anyone {
-			if !open.MatchString(route.pattern) {
-				t.Errorf("%s %s is open to everybody", route.method, route.pattern)
+		if route.Role == anyone {
+			if !open.MatchString(route.Pattern) {
+				t.Errorf("%s %s is open to everybody", route.Method, route.Pattern)
 			}
 			continue
 		}
-		address := wildcard.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(route.pattern, "{$}", ""), "{deployment}", "acme"), "1")
+		address := wildcard.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(route.Pattern, "{$}", ""), "{deployment}", "acme"), "1")
 		s.viewer = nil
-		if a := s.send(httptest.NewRequestWithContext(t.Context(), route.method, address, nil)); !strings.HasPrefix(a.Header.Get("Location"), "/login") {
-			t.Errorf("%s %s answers %d to nobody", route.method, address, a.StatusCode)
+		if a := s.send(httptest.NewRequestWithContext(t.Context(), route.Method, address, nil)); !strings.HasPrefix(a.Header.Get("Location"), "/login") {
+			t.Errorf("%s %s answers %d to nobody", route.Method, address, a.StatusCode)
 		}
-		if route.least == viewer {
+		if route.Role == viewer {
 			continue
 		}
-		s.as(route.least - 1)
-		if a := s.send(httptest.NewRequestWithContext(t.Context(), route.method, address, nil)); a.StatusCode != http.StatusForbidden {
-			t.Errorf("%s %s answers %d to a %s", route.method, address, a.StatusCode, s.viewer.Role)
+		s.as(route.Role - 1)
+		if a := s.send(httptest.NewRequestWithContext(t.Context(), route.Method, address, nil)); a.StatusCode != http.StatusForbidden {
+			t.Errorf("%s %s answers %d to a %s", route.Method, address, a.StatusCode, s.viewer.Role)
 		}
 	}
 }

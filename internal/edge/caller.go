@@ -1,0 +1,98 @@
+package edge
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+)
+
+// Bearer is the token that a request carries as a bearer; empty for none.
+func Bearer(r *http.Request) string {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(secret)
+}
+
+// Credential is the token that a request carries in whatever way: as a bearer,
+// or as the password of Basic authentication. Only what changes nothing may take
+// it so, since browsers send passwords along by themselves.
+func Credential(r *http.Request) string {
+	if _, password, ok := r.BasicAuth(); ok {
+		return password
+	}
+	return Bearer(r)
+}
+
+// How often tokens that are not valid are taken from one network: an address, or
+// the /64 of one of IPv6 (redoubt.Network). A fleet of builds whose token has
+// expired gets its 401; who tries tokens is told to wait.
+const (
+	failedPerSecond = 5
+	failedAtOnce    = 300
+)
+
+// BusyError means that a client asks too often.
+type BusyError struct {
+	Text string        // for people: who does what too often
+	Wait time.Duration // until the next request may pass; a second at least
+}
+
+// Error is the text.
+func (e *BusyError) Error() string { return e.Text }
+
+// Busy answers what a limiter did not grant.
+func Busy(g auth.Grant, text string) *BusyError {
+	return &BusyError{Text: text + " Wait as Retry-After says.", Wait: max(g.Wait, time.Second)}
+}
+
+// RetryAfter tells a client how long to wait.
+func RetryAfter(h http.Header, wait time.Duration) {
+	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+}
+
+// Callers finds who sends a request, and bounds how often they may. It is safe
+// for concurrent use.
+type Callers struct {
+	tokens *auth.Authenticator
+	rate   *auth.Limiter // of valid tokens, by public id
+	failed *auth.Limiter // of others, by network
+}
+
+// NewCallers makes it: rate and burst bound the requests of one token, in
+// requests a second and at once; a rate of 0 sets no limit.
+func NewCallers(tokens *auth.Authenticator, rate float64, burst int, clock func() time.Time) *Callers {
+	return &Callers{tokens, auth.NewLimiter(rate, burst, clock), auth.NewLimiter(failedPerSecond, failedAtOnce, clock)}
+}
+
+// Find finds the caller by a token, counts the request against the token's rate
+// and tells in the answer's header how much of that is left. It answers
+// auth.ErrUnauthenticated, a *BusyError, or an error of the store. A valid token
+// is found however many others came from its address: only those that fail are
+// counted there, and a request without any tried nothing.
+func (c *Callers) Find(h http.Header, r *http.Request, token string) (auth.Caller, error) {
+	caller, err := c.tokens.Authenticate(r.Context(), token)
+	if errors.Is(err, auth.ErrUnauthenticated) && token != "" {
+		if g := c.failed.Allow(redoubt.Network(OriginOf(r).Address)); !g.OK {
+			err = errors.Join(Busy(g, "Too many requests from this address bring a token that is not valid. Check the token."), err)
+		}
+	}
+	if err != nil || !c.rate.Limited() {
+		return caller, err
+	}
+	g := c.rate.Allow(caller.Token.PublicID)
+	h.Set("RateLimit-Limit", strconv.Itoa(g.Limit))
+	h.Set("RateLimit-Remaining", strconv.Itoa(g.Remaining))
+	h.Set("RateLimit-Reset", strconv.Itoa(int(math.Ceil(g.Reset.Seconds()))))
+	if !g.OK {
+		return caller, Busy(g, "This token sends too many requests.")
+	}
+	return caller, nil
+}

@@ -1,0 +1,144 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+)
+
+func TestCredentials(t *testing.T) {
+	for _, c := range []struct{ header, bearer, credential string }{
+		{"", "", ""},
+		{"Bearer rdt_x", "rdt_x", "rdt_x"},
+		{"bEARER   rdt_x ", "rdt_x", "rdt_x"},
+		{"Bearer", "", ""},
+		{"rdt_x", "", ""},
+		{"Token rdt_x", "", ""},
+		{"Basic dTpyZHRfeA==", "", "rdt_x"}, // u:rdt_x
+		{"Basic nonsense!", "", ""},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", c.header)
+		if got := Bearer(r); got != c.bearer {
+			t.Errorf("%q: bearer %q", c.header, got)
+		}
+		if got := Credential(r); got != c.credential {
+			t.Errorf("%q: credential %q", c.header, got)
+		}
+	}
+}
+
+// oneToken is a store with one token.
+type oneToken struct{ hash string }
+
+func (s oneToken) Deployment(context.Context, string) (redoubt.Deployment, error) {
+	return redoubt.Deployment{ID: 1}, nil
+}
+
+func (s oneToken) TokenByHash(_ context.Context, _ int64, hash []byte) (redoubt.Token, error) {
+	if string(hash) != s.hash {
+		return redoubt.Token{}, redoubt.ErrNotFound
+	}
+	return redoubt.Token{ID: 1, DeploymentID: 1, PublicID: "tok_a"}, nil
+}
+
+func (s oneToken) TouchTokens(context.Context, []redoubt.TokenUse) error { return nil }
+
+func (s oneToken) UserRole(context.Context, int64, int64) (redoubt.Role, error) {
+	return redoubt.RoleNone, nil
+}
+
+func TestFailedTokensAreSlowedByNetwork(t *testing.T) {
+	good, now := auth.NewSecret(1), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	callers := NewCallers(auth.New(oneToken{string(good.Hash)}, clock), 0, 0, clock)
+	find := func(address, token string) error {
+		r := httptest.NewRequestWithContext(WithOrigin(t.Context(), Origin{Address: address}), http.MethodGet, "/", nil)
+		_, err := callers.Find(http.Header{}, r, token)
+		return err
+	}
+	busy := func(err error) bool {
+		b, ok := errors.AsType[*BusyError](err)
+		return ok && b.Wait >= time.Second && errors.Is(err, auth.ErrUnauthenticated)
+	}
+	for i := range failedAtOnce {
+		token := auth.NewSecret(1).Text
+		if i%2 == 0 {
+			token = "garbage"
+		}
+		if err := find("2001:db8::1", token); busy(err) || !errors.Is(err, auth.ErrUnauthenticated) {
+			t.Fatalf("try %d: %v", i, err)
+		}
+	}
+	for address, want := range map[string]bool{"2001:db8::1": true, "2001:db8::ffff": true, "2001:db8:0:1::1": false, "203.0.113.5": false} {
+		if err := find(address, "garbage"); busy(err) != want {
+			t.Errorf("another from %s: %v", address, err)
+		}
+	}
+	if err := find("2001:db8::1", good.Text); err != nil {
+		t.Errorf("a valid token from there: %v", err)
+	}
+	if err := find("2001:db8::1", ""); busy(err) || !errors.Is(err, auth.ErrUnauthenticated) {
+		t.Errorf("no token from there: %v", err)
+	}
+	now = now.Add(time.Second)
+	if err := find("2001:db8::1", "garbage"); busy(err) {
+		t.Errorf("a second later: %v", err)
+	}
+}
+
+func TestIntake(t *testing.T) {
+	in := &Intake{Each: 4, All: 6}
+	one, two := in.Reserve(), in.Reserve()
+	read := func(r *Reservation, text string) error {
+		_, err := io.ReadAll(r.Body(strings.NewReader(text)))
+		return err
+	}
+	if err := read(one, "1234"); err != nil {
+		t.Errorf("what fits: %v", err)
+	}
+	if err := read(two, "123"); !errors.Is(err, redoubt.ErrUnavailable) {
+		t.Errorf("with others at work: %v", err)
+	}
+	one.Release()
+	if err := read(two, "45"); !errors.Is(err, redoubt.ErrTooLarge) {
+		t.Errorf("over its share: %v", err)
+	}
+	two.Release()
+	if in.InUse() != 0 {
+		t.Errorf("%d bytes are not given back", in.InUse())
+	}
+}
+
+type names map[string]string // to the name that the project has now
+
+func (n names) ProjectByName(_ context.Context, name string) (redoubt.Project, error) {
+	if now, ok := n[name]; ok {
+		return redoubt.Project{Name: now}, nil
+	}
+	return redoubt.Project{}, redoubt.ErrNotFound
+}
+
+func TestMayTake(t *testing.T) {
+	projects := names{"acme/a": "acme/a", "acme/old": "other/new", "other/old": "acme/a"}
+	globs := redoubt.ProjectGlobs{"acme/*"}
+	for name, want := range map[string]error{
+		"acme/a": nil, "acme/unheard-of": nil,
+		"other/x": redoubt.ErrNotFound, "acme/old": redoubt.ErrNotFound, "other/old": redoubt.ErrNotFound,
+	} {
+		if err := MayTake(t.Context(), projects, globs, name); !errors.Is(err, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := MayTake(t.Context(), projects, nil, name); err != nil {
+			t.Errorf("%s, with a token of all projects: %v", name, err)
+		}
+	}
+}
