@@ -120,7 +120,7 @@ func TestUpdateFromAPublisher(t *testing.T) {
 	p.tag, p.breaks = `"two"`, true
 	p.files["/npm/all.zip"] = archive(t, map[string]string{"A-1": osvRecord("A-1", "a", "1.0.0"), "A-2": osvRecord("A-2", "b", "2.0.0"), "A-3": osvRecord("A-3", "c", "1.0.0")})
 	c.Ecosystems = []string{"npm"}
-	if out, err := c.output(t); err == nil || !strings.Contains(err.Error(), "the next update goes on with it") {
+	if out, err := c.output(t); err == nil || !strings.Contains(err.Error(), "the next update resumes it") {
 		t.Errorf("a download that breaks off: %q %v", out, err)
 	}
 	p.breaks, p.asked = false, nil

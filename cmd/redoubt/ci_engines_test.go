@@ -92,3 +92,12 @@ func (w *ciWorld) startRules() {
 		w.Fatalf("the rules were not checked: %s", out)
 	}
 }
+
+// covered has a program of ours that is started with an environment of its own
+// tell what it ran, where somebody measures that.
+func covered() []string {
+	if dir := os.Getenv("GOCOVERDIR"); dir != "" {
+		return []string{"GOCOVERDIR=" + dir}
+	}
+	return nil
+}

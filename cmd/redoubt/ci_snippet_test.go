@@ -175,6 +175,7 @@ func (c *ciHost) build(t *testing.T, dir string, steps []string, variables ...ma
 		// The address of the host leads to its repository.
 		"GIT_CONFIG_KEY_0=url.file://" + c.origin + ".insteadOf", "GIT_CONFIG_VALUE_0=https://gitlab-ci-token:job-token@git.example/" + c.project,
 	}
+	env = append(env, covered()...)
 	for _, set := range variables {
 		for _, name := range slices.Sorted(maps.Keys(set)) {
 			env = append(env, name+"="+set[name])

@@ -261,12 +261,12 @@ func (w *ciWorld) scan(branch string, args []string, variables ...string) printe
 
 // env is what the scanner is told beside its flags.
 func (w *ciWorld) env(branch string) []string {
-	return []string{
-		"PATH=" + filepath.Dir(w.semgrep) + ":" + os.Getenv("PATH"), "HOME=" + w.home, "NO_PROXY=127.0.0.1",
-		"SEMGREP_URL=" + w.proxy.URL, "SEMGREP_FAIL_OPEN_URL=" + w.proxy.URL, "SEMGREP_APP_TOKEN=" + w.ready.Token,
-		"SEMGREP_SETTINGS_FILE=" + filepath.Join(w.home, "settings.yml"), "SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0",
-		"SEMGREP_REPO_NAME=acme/shop", "SEMGREP_REPO_URL=https://git.example/acme/shop", "SEMGREP_BRANCH=" + branch,
-	}
+	return append(covered(),
+		"PATH="+filepath.Dir(w.semgrep)+":"+os.Getenv("PATH"), "HOME="+w.home, "NO_PROXY=127.0.0.1",
+		"SEMGREP_URL="+w.proxy.URL, "SEMGREP_FAIL_OPEN_URL="+w.proxy.URL, "SEMGREP_APP_TOKEN="+w.ready.Token,
+		"SEMGREP_SETTINGS_FILE="+filepath.Join(w.home, "settings.yml"), "SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0",
+		"SEMGREP_REPO_NAME=acme/shop", "SEMGREP_REPO_URL=https://git.example/acme/shop", "SEMGREP_BRANCH="+branch,
+	)
 }
 
 // loud keeps the scanner from hiding its errors.

@@ -111,7 +111,7 @@ func newTranscript(t *testing.T, semgrep string) *transcript {
 			t.Fatal(err)
 		}
 	}
-	s.env = []string{"PATH=" + tools + ":/usr/local/bin:/usr/bin:/bin", "HOME=" + s.home, "NO_PROXY=127.0.0.1", "LC_ALL=C.UTF-8"}
+	s.env = append(covered(), "PATH="+tools+":/usr/local/bin:/usr/bin:/bin", "HOME="+s.home, "NO_PROXY=127.0.0.1", "LC_ALL=C.UTF-8")
 	return s
 }
 

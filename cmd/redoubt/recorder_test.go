@@ -32,7 +32,7 @@ import (
 // With REDOUBT_TEST_SAME=1 the run is the same as an earlier one of the world,
 // of another project perhaps, and is played back from there.
 func recordedSemgrep() {
-	r := &recorder{recordings: os.Args[1], scanner: os.Args[3], args: os.Args[4:]}
+	r := &recorder{recordings: os.Args[1], scanner: os.Args[3], args: os.Args[4:], patience: waitAtMost}
 	exit, err := r.run(os.Args[2])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "recorded-semgrep:", err)
@@ -44,6 +44,7 @@ func recordedSemgrep() {
 type recorder struct {
 	recordings, scanner string
 	args                []string
+	patience            time.Duration // with a server whose answer is not the recorded one yet
 	is                  scannerRun
 	values              volatileValues
 	scan                string // its number, once the server has told it
@@ -225,7 +226,7 @@ func (r *recorder) pass(w http.ResponseWriter, req *http.Request) {
 	if m := scanPath.FindStringSubmatch(e.URI); m != nil {
 		e.URI = strings.Replace(e.URI, "/scans/"+m[1], "/scans/@@SCAN@@", 1)
 	}
-	e.Answer = comparable(e.Status, e.Answer, r.scan)
+	e.Answer = steady(e.Status, e.Answer, r.scan)
 	r.exchanges = append(r.exchanges, e)
 	r.mu.Unlock()
 	if err != nil {
@@ -304,14 +305,14 @@ func (r *recorder) repeat(e exchange, want string, times int) error {
 	e.URI, e.Body, e.Header = r.values.values(e.URI), r.values.values(e.Body), header(e.Header, r.values.values)
 	e.URI = strings.Replace(e.URI, "@@SCAN@@", r.scan, 1)
 	var got string
-	for end := time.Now().Add(waitAtMost); ; {
+	for end := time.Now().Add(r.patience); ; {
 		res, answer, err := r.send(e)
 		status := 0
 		if err == nil {
 			status = res.StatusCode
 		}
 		r.learn(exchange{URI: e.URI, Header: e.Header, Answer: string(answer)})
-		if got = r.values.names(comparable(status, string(answer), r.scan)); got == want {
+		if got = r.values.names(steady(status, string(answer), r.scan)); got == want {
 			return nil
 		}
 		if later := strings.Contains(got, `"success":false`); times == 0 && !later || time.Now().After(end) {

@@ -89,9 +89,9 @@ func header(h http.Header, change func(string) string) http.Header {
 	return out
 }
 
-// comparable is an answer without what may differ between two servers: the
+// steady is an answer without what may differ between two servers: the
 // addresses, the times, and the numbers of the request and of the scan.
-func comparable(status int, answer, scan string) string {
+func steady(status int, answer, scan string) string {
 	answer = requests.ReplaceAllString(answer, `"request_id":"@@REQUEST@@"`)
 	answer = times.ReplaceAllString(addresses.ReplaceAllString(answer, "@@ADDRESS@@"), "@@TIME@@")
 	if scan != "" {

@@ -60,7 +60,7 @@ func folder(t testing.TB) string {
 	if scratch() == "" {
 		return t.TempDir()
 	}
-	dir, err := os.MkdirTemp(scratch(), "db")
+	dir, err := os.MkdirTemp(scratch(), "db") //nolint:usetesting // it is in memory, and removed below
 	if err != nil {
 		t.Fatal(err)
 	}
