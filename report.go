@@ -24,6 +24,10 @@ type Report struct {
 	// the report does not tell where it looked.
 	Searched []string
 	Skipped  []string
+	// Unresolved names lockfiles, and manifests without one, that the scanner
+	// could not or did not read as such. That says nothing of code and secrets in
+	// them: dependencies there and findings about them stay as they are.
+	Unresolved []string
 	// Gaps says more of what was not looked at, where the report tells why.
 	Gaps []ScanGap
 	// HidesMuted says that what is muted in the code may be missing from the

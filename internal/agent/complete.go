@@ -214,7 +214,7 @@ func (c *completion) finish() {
 		rep.Inventories = nil
 	}
 	rep.Gaps = append(rep.Gaps, c.notRun()...)
-	rep.Skipped = append(rep.Skipped, c.done.Unresolved...)
+	rep.Unresolved = append(rep.Unresolved, c.done.Unresolved...)
 	rep.TotalTime = time.Duration(c.done.Seconds * float64(time.Second))
 	rep.Failed = c.done.ExitCode > 1
 }

@@ -42,7 +42,7 @@ func gaps(u *Upload, refused []redoubt.Refusal) []redoubt.ScanGap {
 		}
 		list = append(list, redoubt.ScanGap{Kind: kind, What: r.Item, Why: r.Reason})
 	}
-	for _, path := range u.Report.Skipped {
+	for _, path := range slices.Concat(u.Report.Skipped, u.Report.Unresolved) {
 		if !told[path] {
 			list = append(list, redoubt.ScanGap{Kind: redoubt.GapPath, What: path})
 		}

@@ -1,6 +1,9 @@
 package ingest
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // ApplyAll takes in all that was read of one request, a scan for each source
 // (semantics §9), in one transaction: all or none.
@@ -14,7 +17,7 @@ func ApplyAll(ctx context.Context, s Store, ex Exemptions, upload Upload, readin
 			for _, inventory := range report.Inventories {
 				upload.named = append(upload.named, inventory.Lockfile)
 			}
-			upload.named = append(upload.named, report.Skipped...)
+			upload.named = slices.Concat(upload.named, report.Skipped, report.Unresolved)
 		}
 	}
 	summaries := make([]Summary, 0, len(reports))

@@ -99,6 +99,9 @@ func uploadDigest(u *Upload, sightings []Sighting, inventories []redoubt.Invento
 	if u.Whole {
 		d.str("whole")
 	}
+	if len(r.Unresolved) > 0 {
+		d.str("unresolved").str(slices.Sorted(slices.Values(r.Unresolved))...)
+	}
 	if len(r.VEX) > 0 {
 		d.str("vex").str(slices.Sorted(slices.Values(vexDigests(r.VEX)))...)
 	}

@@ -76,7 +76,7 @@ func inventoryDigest(inventory redoubt.Inventory) redoubt.Digest {
 // putInventories states what the lockfiles hold, and drops those that the
 // source brought before and a full scan no longer finds (semantics §15).
 //
-// A lockfile that was searched or skipped and is not stated could not be read:
+// A lockfile that was searched, skipped or unresolved and is not stated could not be read:
 // nothing is said about it. Nothing is dropped by a report whose inventories are
 // nil, which looked for none, nor by one that does not tell where it looked and
 // is not declared full. What is stated to be the whole drops the lockfiles of
@@ -99,7 +99,7 @@ func (a *application) putInventories(ctx context.Context, scope Scope, list []re
 	if !scope.Full || scope.Failed || scope.searched == nil || !scan.Products.Has(redoubt.SCA) || a.upload.Report.Inventories == nil {
 		return nil
 	}
-	for _, paths := range []map[string]bool{scope.searched, scope.skipped} {
+	for _, paths := range []map[string]bool{scope.searched, scope.skipped, scope.unresolved} {
 		for path := range paths {
 			keep = append(keep, path)
 		}

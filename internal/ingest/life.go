@@ -13,6 +13,7 @@ type Scope struct {
 	hidesMuted bool
 
 	rules, searched, skipped map[string]bool // nil: not told
+	unresolved               map[string]bool // lockfiles and manifests: they hide dependencies, no code
 	outOfPolicy              func(rule, path string) bool
 	// unread are the places of results that could not be taken: what stands
 	// there was seen, so it stays as it is.
@@ -30,7 +31,7 @@ type place struct{ rule, path string }
 func scopeOf(u *Upload, sightings []Sighting) Scope {
 	s := Scope{
 		Full: u.Full, Declared: u.DeclaredFull, Failed: u.Report.Failed, outOfPolicy: u.OutOfPolicy,
-		rules: set(u.Report.RulesRun), searched: set(u.Report.Searched), skipped: set(u.Report.Skipped),
+		rules: set(u.Report.RulesRun), searched: set(u.Report.Searched), skipped: set(u.Report.Skipped), unresolved: set(u.Report.Unresolved),
 		unread: map[place]bool{}, hidesMuted: u.Report.HidesMuted,
 	}
 	for i := range u.Report.Results {
@@ -84,7 +85,7 @@ func (s Scope) absentState(f *redoubt.Finding) redoubt.State {
 		return f.State
 	case f.State == redoubt.Muted && s.hidesMuted && !s.isGone(f.Path):
 		return f.State
-	case s.ruleRan(f.RuleName) && s.wasSearched(f.Path):
+	case s.ruleRan(f.RuleName) && s.lookedFor(f):
 		return redoubt.Fixed
 	}
 	return f.State
@@ -97,6 +98,12 @@ func (s Scope) ruleRan(rule string) bool {
 		return s.Declared || s.searched != nil
 	}
 	return s.rules[rule]
+}
+
+// lookedFor reports whether the finding's path was searched or is gone, and, of a
+// finding about a dependency, whether the file was read for dependencies.
+func (s Scope) lookedFor(f *redoubt.Finding) bool {
+	return s.wasSearched(f.Path) && !(f.IssueType == redoubt.SCA && s.unresolved[f.Path])
 }
 
 // wasSearched reports whether the path was searched or is gone.

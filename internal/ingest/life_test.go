@@ -55,6 +55,7 @@ func TestClosing(t *testing.T) {
 		"gone, and the rule ran":                  {func(u *Upload) { tells(u); u.Report.Searched = []string{"a.py"} }, "fixed"},
 		"skipped":                                 {func(u *Upload) { tells(u); u.Report.Searched, u.Report.Skipped = []string{"a.py"}, []string{"b.py"} }, "unresolved"},
 		"searched, and skipped for an error":      {func(u *Upload) { tells(u); u.Report.Skipped = []string{"b.py"} }, "unresolved"},
+		"a manifest that was not resolved":        {func(u *Upload) { tells(u); u.Report.Unresolved = []string{"b.py"} }, "fixed"},
 		"the rule did not run":                    {func(u *Upload) { tells(u); u.Report.Results, u.Report.RulesRun = nil, []string{"other"} }, "unresolved"},
 		"no rule ran":                             {func(u *Upload) { tells(u); u.Report.Results, u.Report.RulesRun = nil, []string{} }, "unresolved"},
 		"reported, and refused":                   {func(u *Upload) { u.Report.Results = append(u.Report.Results, refused("eqeq")) }, "unresolved"},
@@ -87,6 +88,33 @@ func TestClosing(t *testing.T) {
 				t.Errorf("b.py is %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// What could not be read as a manifest says nothing of the packages in it, and
+// everything of its code.
+func TestAManifestThatWasNotResolved(t *testing.T) {
+	vulnerable := func(path string) redoubt.Result {
+		return redoubt.Result{
+			Rule: &redoubt.Rule{Name: "old-lodash", IssueType: redoubt.SCA}, Path: path, Location: redoubt.Location{Line: 3}, Message: "m",
+			Dependency: &redoubt.Vulnerable{Ecosystem: "npm", Package: "lodash", Version: "4.0.0", Lockfile: path},
+		}
+	}
+	m := newMemory()
+	apply(t, m, full(matched("package-lock.json", 1, "x"), vulnerable("package-lock.json"), vulnerable("web/yarn.lock")))
+	again := upload(full(), func(u *Upload) {
+		u.DeclaredFull = false
+		u.Report.RulesRun, u.Report.Searched = []string{"eqeq", "old-lodash"}, []string{"package-lock.json", "web/yarn.lock"}
+		u.Report.Unresolved = []string{"package-lock.json"}
+	})
+	apply(t, m, again)
+	got := map[string]string{}
+	for _, f := range m.rows {
+		got[f.RuleName+" "+f.Path] = f.State.String()
+	}
+	want := map[string]string{"eqeq package-lock.json": "fixed", "old-lodash package-lock.json": "unresolved", "old-lodash web/yarn.lock": "fixed"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("states (-want +got):\n%s", diff)
 	}
 }
 

@@ -133,7 +133,7 @@ func (s Scope) pairRenamedRules(staying []*redoubt.Finding, unseen []*Sighting) 
 	}
 	searched := func(f *redoubt.Finding) (matchKey, bool) {
 		like, ok := ruleNameKey(f)
-		return like, ok && !s.ruleRan(f.RuleName) && s.wasSearched(f.Path)
+		return like, ok && !s.ruleRan(f.RuleName) && s.lookedFor(f)
 	}
 	pairs, _, others = matchCandidates(staying, unseen, matchPass{searched, ruleNameKey, true})
 	return pairs, others

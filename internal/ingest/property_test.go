@@ -60,6 +60,9 @@ func drawUpload(t *rapid.T, tr *tree, now time.Time) Upload {
 	if rapid.IntRange(0, 3).Draw(t, "skips") == 0 {
 		r.Skipped = some(t, allPaths, "skipped")
 	}
+	if rapid.IntRange(0, 3).Draw(t, "unresolved") == 0 {
+		r.Unresolved = some(t, allPaths, "unresolved paths")
+	}
 	if rapid.IntRange(0, 3).Draw(t, "policy") == 0 {
 		u.OutOfPolicy = func(rule, path string) bool { return rule == "r3" || path == "c.py" }
 		if rapid.IntRange(0, 2).Draw(t, "served") > 0 { // the scanner does as the policy says

@@ -34,7 +34,7 @@ func (c cleaner) report(rep *redoubt.Report) {
 	}
 	clean(c.names, read.MaxName, &rep.ToolVersion, &rep.Category, &rep.Commit)
 	cleanAll(c.names, read.MaxName, rep.RulesRun)
-	cleanAll(c.names, uncut, rep.Searched, rep.Skipped)
+	cleanAll(c.names, uncut, rep.Searched, rep.Skipped, rep.Unresolved)
 }
 
 func (c cleaner) vex(d *redoubt.VEXDocument) {

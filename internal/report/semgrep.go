@@ -87,7 +87,7 @@ func (s *semgrep) member(name string) error {
 // finish says what only the whole report tells.
 func (s *semgrep) finish() {
 	rep := s.rep
-	rep.Skipped = read.Distinct(rep.Skipped)
+	rep.Skipped, rep.Unresolved = read.Distinct(rep.Skipped), read.Distinct(rep.Unresolved)
 	rep.Searched = minus(read.Distinct(rep.Searched), rep.Skipped)
 	for _, r := range rep.Rules {
 		rep.Products = rep.Products.With(r.IssueType)
@@ -203,7 +203,8 @@ func seconds(s float64) time.Duration {
 	return time.Duration(min(max(s, 0), 24*60*60) * float64(time.Second))
 }
 
-// subproject notes lockfiles. One that was not resolved was not searched.
+// subproject notes lockfiles. One that was not resolved was not searched for
+// dependencies; for code and secrets the other lists tell.
 func (s *semgrep) subproject(item string) error {
 	var p struct {
 		Sources  read.Texts   `json:"dependency_sources"`
@@ -217,7 +218,10 @@ func (s *semgrep) subproject(item string) error {
 		return nil
 	}
 	for _, source := range p.Sources {
-		s.skipped(source, redoubt.ScanGap{Kind: redoubt.GapLockfile, Why: "could not be resolved"})
+		if p, err := s.checkout.path(source); err == nil {
+			s.rep.Unresolved = append(s.rep.Unresolved, p)
+			s.rep.Gaps = append(s.rep.Gaps, redoubt.ScanGap{Kind: redoubt.GapLockfile, What: p, Why: "could not be resolved"})
+		}
 	}
 	return nil
 }

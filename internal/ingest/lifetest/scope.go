@@ -30,6 +30,9 @@ func ran(u Upload, f *Finding) bool {
 }
 
 func told(u Upload, f *Finding) bool {
+	if f.Package != "" && slices.Contains(u.Report.Unresolved, f.Path) {
+		return false
+	}
 	return (u.Report.Searched != nil || u.DeclaredFull) && !slices.Contains(u.Report.Skipped, f.Path)
 }
 

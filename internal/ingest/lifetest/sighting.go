@@ -107,7 +107,7 @@ func textOf(u Upload) string {
 	slices.Sort(results)
 	r := u.Report
 	return fmt.Sprint(u.Commit, u.Full, u.DeclaredFull, r.Failed, r.HidesMuted, r.StartedAt.UnixMicro(), r.RulesRun == nil, r.Searched == nil,
-		slices.Sorted(slices.Values(r.RulesRun)), slices.Sorted(slices.Values(r.Searched)), slices.Sorted(slices.Values(r.Skipped)), results)
+		slices.Sorted(slices.Values(r.RulesRun)), slices.Sorted(slices.Values(r.Searched)), slices.Sorted(slices.Values(r.Skipped)), slices.Sorted(slices.Values(r.Unresolved)), results)
 }
 
 func resultText(r redoubt.Result) string {
