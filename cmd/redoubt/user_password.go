@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 )
 
@@ -22,7 +21,7 @@ func askPassword(a *app, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := redoubt.CheckPassword(password, name); err != nil {
+	if err := auth.CheckPassword(password, name); err != nil {
 		return "", err
 	}
 	return auth.NewPasswords().Hash(a.ctx, password)

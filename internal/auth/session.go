@@ -129,8 +129,8 @@ func (s *Sessions) SignIn(ctx context.Context, name, password string, from Origi
 	if err := s.Admit(name, from); err != nil {
 		return "", err
 	}
-	if len(password) > 4*redoubt.MaxPassword { // four bytes a character at most
-		password = password[:4*redoubt.MaxPassword+1]
+	if len(password) > 4*MaxPassword { // four bytes a character at most
+		password = password[:4*MaxPassword+1]
 	}
 	secret, err := s.signIn(ctx, name, password, from)
 	if errors.Is(err, redoubt.ErrConflict) { // the hash changed between look and entry: by a rehash, or it is another password

@@ -51,7 +51,7 @@ func (req *request) showAccount(status int, fault string) error {
 	}
 	s := accountSheet{
 		User: me.User, Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "", ByLink: me.Session.Method == "link",
-		Least: redoubt.MinPassword, Done: done[req.r.URL.Query().Get("done")], Fault: fault,
+		Least: auth.MinPassword, Done: done[req.r.URL.Query().Get("done")], Fault: fault,
 	}
 	if s.Sessions, err = req.Store.Sessions(req.r.Context(), me.User.ID); err != nil {
 		return err

@@ -153,7 +153,7 @@ func (req *request) setup() error {
 }
 
 func (req *request) showSetup(status int, s setupSheet) error {
-	s.Least = redoubt.MinPassword
+	s.Least = auth.MinPassword
 	title := "Set your password"
 	if s.Setup {
 		title = "Make the first admin"
@@ -212,7 +212,7 @@ func (req *request) newPassword(password, again string, u redoubt.User) (string,
 	if password != again {
 		return "", redoubt.Invalid("again", "the two passwords differ")
 	}
-	if err := redoubt.CheckPassword(password, u.Name); err != nil {
+	if err := auth.CheckPassword(password, u.Name); err != nil {
 		return "", err
 	}
 	return req.SignIn.Sessions.Passwords().Hash(req.r.Context(), password)

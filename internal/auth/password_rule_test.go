@@ -1,0 +1,45 @@
+package auth
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestPasswordRules(t *testing.T) {
+	for password, why := range map[string]string{
+		"short":                         "at least 12",
+		"elevenchars":                   "at least 12",
+		"äöüäöüäöüäö":                   "at least 12", // characters, not bytes
+		strings.Repeat("ab", 129):       "at most 256",
+		"anna.schmidt":                  "it is the name",
+		"ANNA.SCHMIDT":                  "it is the name",
+		"anna.schmidt2024!":             "it is the name",
+		"aaaaaaaaaaaaaaaa":              "one character",
+		"            ":                  "",
+		"correct horse battery":         "",
+		"äöüäöüäöüäöü":                  "",
+		"my anna.schmidt is no secret ": "",
+	} {
+		err := CheckPassword(password, "anna.schmidt")
+		if password == "            " {
+			why = "it is" // spaces alone are no password, whichever rule says so
+		}
+		if (err == nil) != (why == "") || err != nil && !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v, want %q", password, err, why)
+		}
+		if err != nil && strings.Contains(err.Error(), password) {
+			t.Errorf("the error shows the password %q", password)
+		}
+	}
+}
+
+func FuzzCheckPassword(f *testing.F) {
+	f.Add("correct horse battery", "anna")
+	f.Add("            ", "")
+	f.Add("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "a")
+	f.Fuzz(func(t *testing.T, password, name string) {
+		if CheckPassword(password, name) == nil && len(password) < MinPassword {
+			t.Errorf("took %q", password)
+		}
+	})
+}
