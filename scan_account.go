@@ -1,7 +1,5 @@
 package redoubt
 
-import "strconv"
-
 // ScanAccount is what a scan says of itself beside its row: what it reported,
 // what it did not look at, and what it failed its build on.
 type ScanAccount struct {
@@ -56,13 +54,4 @@ type Blocked struct {
 	PolicyID  int64     `json:"policy_id"` // that made it fail; 0 when not known
 	Condition string    `json:"condition"` // of that policy; empty where it has the rule in mode block
 	Known     bool      `json:"known"`     // the primary branch had it: the policy blocks all
-}
-
-// WhatToDo leads from the reason of a failed build to its page.
-const WhatToDo = " What blocks, and what to do: "
-
-// BlockingPage is the address of the page about what a scan failed its build on,
-// on the server at base.
-func BlockingPage(base, deployment string, scanID int64) string {
-	return base + "/orgs/" + deployment + "/scans/" + strconv.FormatInt(scanID, 10) + "/blocking"
 }

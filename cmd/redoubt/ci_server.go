@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ci"
 )
@@ -181,7 +180,7 @@ func (b *build) addOutcome(in api.ImportResponse) {
 	r.Blocking, r.Noted = gate(r.Blocking, in.Gate.Blocking), gate(r.Noted, in.Gate.Noted)
 	for _, id := range in.Gate.BlockingScans {
 		scan, _ := strconv.ParseInt(id, 10, 64) // what is no number leads to a page that says so
-		r.Unblock = append(r.Unblock, redoubt.BlockingPage(b.server.base, b.server.deployment, scan))
+		r.Unblock = append(r.Unblock, api.BlockingPage(b.server.base, b.server.deployment, scan))
 	}
 	if in.Gate.Reason != "" {
 		r.Reason = strings.TrimSpace(r.Reason + " " + in.Gate.Reason)

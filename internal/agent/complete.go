@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exemption"
@@ -17,6 +18,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
+
+// whatToDo leads from the reason of a failed build to its page.
+const whatToDo = " What blocks, and what to do: "
 
 // completeResponse tells the scanner whether the build may pass. A secret's own
 // id is never stored, so only the override and its reason speak for it.
@@ -59,7 +63,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 			return fmt.Errorf("the answer to scan %d that was kept: %w", id, err)
 		}
 		if out.Reason != "" {
-			out.Reason += redoubt.WhatToDo + redoubt.BlockingPage(edge.OriginOf(r).Base, caller.Deployment.Slug, id)
+			out.Reason += whatToDo + api.BlockingPage(edge.OriginOf(r).Base, caller.Deployment.Slug, id)
 		}
 		if text, err = json.Marshal(out); err != nil {
 			return err
