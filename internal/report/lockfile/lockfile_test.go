@@ -99,6 +99,10 @@ func TestLockfilesOfOthers(t *testing.T) {
 // TestLockfilesCut cuts lockfiles at every byte. Where the format lets it be
 // told, a cut file is an error or still has all dependencies.
 func TestLockfilesCut(t *testing.T) {
+	cuts := 500 // of each file
+	if testing.Short() {
+		cuts = 50
+	}
 	whole := map[string]bool{}
 	for _, c := range lockfileCases {
 		whole[lockfile.KindOf(c.name).Name] = c.cut
@@ -112,7 +116,7 @@ func TestLockfilesCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := len(readOne(t, name, string(data)).Inventories[0].Dependencies)
-		for i := 0; i < len(data); i += 1 + len(data)/500 {
+		for i := 0; i < len(data); i += 1 + len(data)/cuts {
 			reports, err := report.Read(bytes.NewReader(data[:i]), report.Options{Name: name, Format: report.Lockfile})
 			if err != nil {
 				continue
