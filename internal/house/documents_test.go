@@ -12,17 +12,22 @@ import (
 // semantics is the page whose sections comments and docs cite.
 const semantics = "docs/semantics.md"
 
+// architecture is the page that says where to change what.
+const architecture = "ARCHITECTURE.md"
+
 var (
 	// A citation names one section or several, and may go on behind the mark of a comment on the next line.
-	citation   = regexp.MustCompile(`\bsemantics[\s/#*-]+(§\d+(?:(?:,|\s+and)[\s/#*-]+§\d+)*)`)
-	cited      = regexp.MustCompile(`§\d+`)
-	section    = regexp.MustCompile(`(?m)^## (§\d+) \S`)
-	elsewhere  = regexp.MustCompile(`\b(decisions|design)(\.md)?[\s/#*-]+§\d`)
-	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	fence      = regexp.MustCompile("(?ms)^```.*?^```")
-	heading    = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	notInSlugs = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
-	term       = regexp.MustCompile("(?m)^\\| [^|]+ \\| [^|]+ \\| `(\\w+)\\.(\\w+)` \\|$")
+	citation    = regexp.MustCompile(`\bsemantics[\s/#*-]+(§\d+(?:(?:,|\s+and)[\s/#*-]+§\d+)*)`)
+	cited       = regexp.MustCompile(`§\d+`)
+	section     = regexp.MustCompile(`(?m)^## (§\d+) \S`)
+	elsewhere   = regexp.MustCompile(`\b(decisions|design)(\.md)?[\s/#*-]+§\d`)
+	link        = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	fence       = regexp.MustCompile("(?ms)^```.*?^```")
+	heading     = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	notInSlugs  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+	quoted      = regexp.MustCompile("`([^`\\s]+)`")
+	placeholder = regexp.MustCompile(`<[a-z]+>`)
+	term        = regexp.MustCompile("(?m)^\\| [^|]+ \\| [^|]+ \\| `(\\w+)\\.(\\w+)` \\|$")
 )
 
 // citationsLeadSomewhere finds citations of sections that the page does not have, and of documents that are not here.
@@ -91,6 +96,33 @@ func anchors(document string) (list []string) {
 	return list
 }
 
+// waysLeadSomewhere finds paths in the tables of "Where do I change X?" that are not there, and rows without one.
+func waysLeadSomewhere(src *source) (broken []string) {
+	_, rest, _ := strings.Cut(src.text(architecture), "\n## Where do I change X?\n")
+	tables, _, _ := strings.Cut(rest, "\n## ")
+	for line := range strings.Lines(tables) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| to change |") {
+			continue
+		}
+		paths := 0
+		for _, found := range quoted.FindAllStringSubmatch(line, -1) {
+			if name := found[1]; strings.Contains(name, "/") || path.Ext(name) == ".go" {
+				paths++
+				if !src.matches(placeholder.ReplaceAllString(name, "*")) {
+					broken = append(broken, fmt.Sprintf("%s: names %s, which is not there: say where it is now", architecture, name))
+				}
+			}
+		}
+		if paths == 0 {
+			broken = append(broken, fmt.Sprintf("%s: %q names no path from the top of the repository", architecture, clip(strings.TrimSpace(line))))
+		}
+	}
+	if tables == "" && src.text(architecture) != "" {
+		broken = append(broken, architecture+": no section \"Where do I change X?\"")
+	}
+	return broken
+}
+
 // wordsHaveTypes finds words of the glossary whose type or function the code does not have.
 func wordsHaveTypes(src *source) (broken []string) {
 	declared := map[string]bool{}
@@ -130,4 +162,12 @@ func (t text) at(offset int) string {
 // has reports whether a file is tracked, or a folder holds one that is.
 func (s *source) has(name string) bool {
 	return slices.ContainsFunc(s.tracked, func(tracked string) bool { return within(tracked, name) })
+}
+
+// matches reports whether a file is tracked that a path, or a pattern of path.Match, names; or a folder that holds one.
+func (s *source) matches(pattern string) bool {
+	return s.has(pattern) || slices.ContainsFunc(s.tracked, func(tracked string) bool {
+		fits, err := path.Match(pattern, tracked)
+		return err == nil && fits
+	})
 }

@@ -193,6 +193,20 @@ func TestRules(t *testing.T) {
 			broken: []string{"README.md:6: links to none.md", "docs/a.md:2: links to #another of README.md", "docs/a.md:3: links to docs/a.go"},
 		},
 		{
+			name:  "ways",
+			check: waysLeadSomewhere,
+			files: map[string]string{
+				"ARCHITECTURE.md": "# A\n`x/none.go`\n## Where do I change X?\n| to change | go to |\n|---|---|\n" +
+					"| a | `api/<noun>.go`, `api`, `Ask` |\n| b | `api/b*.go`; then `finding.go` |\n| c | `finding` |\n| d | `pi/finding.go` and `lost.go` |\n## Data\n| e | `none.go` |",
+				"api/finding.go": "package api",
+				"finding.go":     "package redoubt",
+			},
+			broken: []string{
+				"ARCHITECTURE.md: names api/b*.go", "ARCHITECTURE.md: \"| c | `finding` |\" names no path",
+				"ARCHITECTURE.md: names pi/finding.go", "ARCHITECTURE.md: names lost.go",
+			},
+		},
+		{
 			name:  "words",
 			check: wordsHaveTypes,
 			files: map[string]string{

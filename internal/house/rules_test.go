@@ -36,6 +36,7 @@ var rules = []rule{
 	{"nothing is left for later", nothingLeftForLater},
 	{"citations lead somewhere", citationsLeadSomewhere},
 	{"links lead somewhere", linksLeadSomewhere},
+	{"ways lead somewhere", waysLeadSomewhere},
 	{"words have types", wordsHaveTypes},
 }
 
