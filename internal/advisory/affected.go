@@ -2,80 +2,136 @@ package advisory
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 )
 
-// affects reports whether a version of the package is affected, as OSV defines
-// the evaluation: it is listed, or one of the ranges holds it. What is not a
-// version of its ecosystem is affected only where it is listed.
-func (a *Affected) affects(o Order, version string) bool {
-	if slices.Contains(a.Versions, version) {
-		return true
-	}
-	if !o.IsVersion(version) {
-		return false
-	}
-	if slices.ContainsFunc(a.Ranges, func(r Range) bool { return r.contains(o, version) }) {
-		return true
-	}
-	// Spellings of a listed version, as 1.0 of 1.0.0, matter only where no range
-	// says the same more exactly.
-	return len(a.Ranges) == 0 && slices.ContainsFunc(a.Versions, func(v string) bool { return o.IsVersion(v) && o.Compare(v, version) == 0 })
-}
+// placer tells where a version stands on the scale of a package: see Order.
+type placer func(version string) (place int, ok bool)
 
-// contains walks the events in the order of their versions: an introduction that
-// is not later than the version opens, a fix that is not later closes, and so
-// does a last affected version before it. A limit bounds all of it. A range
-// with an event that is no version holds nothing.
-func (r Range) contains(o Order, version string) bool {
-	events, limits, ok := r.sorted(o)
-	if !ok || len(limits) > 0 && !slices.ContainsFunc(limits, func(l string) bool { return l == "*" || o.Compare(version, l) < 0 }) {
-		return false
-	}
-	inside := false
-	for _, e := range events {
-		switch {
-		case e.Introduced == "0", e.Introduced != "" && o.Compare(version, e.Introduced) >= 0:
-			inside = true
-		case e.Fixed != "" && o.Compare(version, e.Fixed) >= 0:
-			inside = false
-		case e.LastAffected != "" && o.Compare(version, e.LastAffected) > 0:
-			inside = false
-		}
-	}
-	return inside
-}
+// span is a stretch of a scale: the places from one up to another, without it.
+type span struct{ from, to int }
 
-// sorted returns the events in the order of their versions, introductions
-// before what closes at the same version, and the limits.
-func (r Range) sorted(o Order) (events []Event, limits []string, ok bool) {
-	for _, e := range r.Events {
-		v := e.version()
-		if e.Limit != "" {
-			limits = append(limits, e.Limit)
-		} else {
-			events = append(events, e)
-		}
-		if v != "0" && v != "*" && !o.IsVersion(v) {
-			return nil, nil, false
-		}
+// forever is behind every place.
+const forever = math.MaxInt
+
+// spans are the affected places as OSV defines the evaluation, apart from the
+// versions that are listed letter by letter. Other spellings of a listed
+// version, as 1.0 of 1.0.0, matter only where no range says the same more exactly.
+func (a *Affected) spans(place placer) (out []span) {
+	for _, r := range a.Ranges {
+		out = append(out, r.spans(place)...)
 	}
-	slices.SortStableFunc(events, func(a, b Event) int {
-		x, y := a.version(), b.version()
-		switch {
-		case x == "0" && y != "0":
-			return -1
-		case y == "0" && x != "0":
-			return 1
-		case x != "0":
-			if sign := o.Compare(x, y); sign != 0 {
-				return sign
+	if len(a.Ranges) == 0 {
+		for _, v := range a.Versions {
+			if at, ok := place(v); ok {
+				out = append(out, span{at, at + 1})
 			}
 		}
-		return cmp.Compare(a.rank(), b.rank())
-	})
-	return events, limits, true
+	}
+	return out
+}
+
+// onScale lists the versions whose places spans asks for.
+func (a *Affected) onScale() (out []string) {
+	for _, r := range a.Ranges {
+		for _, e := range r.Events {
+			out = append(out, e.version())
+		}
+	}
+	if len(a.Ranges) == 0 {
+		out = append(out, a.Versions...)
+	}
+	return out
+}
+
+// step is an event on a scale: from a place on it decides, until a later step
+// does.
+type step struct {
+	order, rank int // of the walk
+	from        int
+	opens       bool
+}
+
+// spans walks the events in the order of their versions: from an introduction on
+// versions are affected, from a fix on they are not, nor behind a last affected
+// version. The last event that is not later than a version decides. A limit
+// bounds all of it. A range with an event that is no version holds nothing.
+func (r Range) spans(place placer) (out []span) {
+	steps, end, ok := r.steps(place)
+	if !ok {
+		return nil
+	}
+	for _, s := range slices.Backward(steps) {
+		if s.from >= end {
+			continue // later events decide there
+		}
+		if s.opens {
+			out = append(out, span{s.from, end})
+		}
+		end = s.from
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// steps returns the events in the order of their versions, introductions before
+// what closes at the same version, and the place of the highest limit. The
+// version 0 comes before all.
+func (r Range) steps(place placer) (steps []step, end int, ok bool) {
+	limits, limited := 0, false
+	for _, e := range r.Events {
+		v := e.version()
+		at, ok := place(v)
+		if !ok && v != "0" && v != "*" {
+			return nil, 0, false
+		}
+		if e.Limit != "" {
+			limited = true
+			if e.Limit == "*" {
+				at = forever
+			}
+			limits = max(limits, at)
+			continue
+		}
+		s := step{order: at, from: at, opens: e.Introduced != "", rank: e.rank()}
+		switch {
+		case e.Introduced == "0":
+			s.from = 0
+		case e.LastAffected != "" && ok:
+			s.from = at + 1
+		}
+		if v == "0" {
+			s.order = -1
+		}
+		steps = append(steps, s)
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.rank, b.rank)) })
+	if !limited {
+		limits = forever
+	}
+	return steps, limits, true
+}
+
+// union returns stretches of a scale in order, those that touch as one.
+func union(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	out := spans[:0]
+	for _, s := range spans {
+		if last := len(out) - 1; last >= 0 && s.from <= out[last].to {
+			out[last].to = max(out[last].to, s.to)
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// contains reports whether a place lies in one of the spans, which are a union.
+func contains(spans []span, place int) bool {
+	i, found := slices.BinarySearchFunc(spans, place, func(s span, place int) int { return cmp.Compare(s.from, place) })
+	return found || i > 0 && place < spans[i-1].to
 }
 
 func (e Event) version() string { return cmp.Or(e.Introduced, e.Fixed, e.LastAffected, e.Limit) }
@@ -97,32 +153,6 @@ func (a *Affected) Fixes() (out []string) {
 		}
 	}
 	return out
-}
-
-// lowestFix returns the lowest fixed version above one that none of the records
-// affects: of all of them where there is one that fixes them all, else of the
-// first group alone. It is empty where none is known.
-func lowestFix(o Order, version string, first, all []*Affected) string {
-	if !o.IsVersion(version) {
-		return ""
-	}
-	for _, records := range [][]*Affected{all, first} {
-		var candidates []string
-		for _, a := range records {
-			for _, f := range a.Fixes() {
-				if o.IsVersion(f) && o.Compare(f, version) > 0 {
-					candidates = append(candidates, f)
-				}
-			}
-		}
-		slices.SortFunc(candidates, o.Compare)
-		for _, c := range candidates {
-			if !slices.ContainsFunc(records, func(a *Affected) bool { return a.affects(o, c) }) {
-				return c
-			}
-		}
-	}
-	return ""
 }
 
 // Describe tells the affected versions in a line, for people.

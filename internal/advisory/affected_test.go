@@ -1,10 +1,6 @@
 package advisory
 
-import (
-	"testing"
-
-	"github.com/redoubt/redoubt/internal/version"
-)
+import "testing"
 
 func ranged(events ...Event) *Affected { return &Affected{Ranges: []Range{{events}}} }
 
@@ -38,14 +34,15 @@ func TestAffectedAsOSVEvaluates(t *testing.T) {
 		{"maven", "maven", ranged(from("2.0-beta9"), fixedAt("2.3.1")), []string{"2.0-beta9", "2.0", "2.3"}, []string{"2.0-beta8", "2.3.1"}},
 		{"go", "gomod", ranged(from("0"), fixedAt("0.0.0-20200131201213-2ca718b1ad77")), []string{"0.0.0-20190101000000-aaaaaaaaaaaa"}, []string{"0.0.0-20210101000000-aaaaaaaaaaaa", "1.0.0+incompatible"}},
 	} {
-		o := version.OrderOf(c.ecosystem)
+		entry := entryOf(c.ecosystem, []*Affected{c.affected})
+		affects := func(v string) bool { return len(entry.verdictOn(v).groups) > 0 }
 		for _, v := range c.yes {
-			if !c.affected.affects(o, v) {
+			if !affects(v) {
 				t.Errorf("%s: %q is not affected", c.what, v)
 			}
 		}
 		for _, v := range c.no {
-			if c.affected.affects(o, v) {
+			if affects(v) {
 				t.Errorf("%s: %q is affected", c.what, v)
 			}
 		}
@@ -68,7 +65,15 @@ func TestLowestFix(t *testing.T) {
 		{"none that is known", "1.0.0", []*Affected{never}, ""},
 		{"no version", "latest", []*Affected{one}, ""},
 	} {
-		if got := lowestFix(version.OrderOf("npm"), c.version, c.all[:1], c.all); got != c.want {
+		var groups [][]*Affected
+		for _, a := range c.all {
+			groups = append(groups, []*Affected{a})
+		}
+		got := ""
+		if verdict := entryOf("npm", groups...).verdictOn(c.version); len(verdict.fixes) > 0 {
+			got = verdict.fixes[0]
+		}
+		if got != c.want {
 			t.Errorf("%s: %q, not %q", c.what, got, c.want)
 		}
 	}

@@ -8,12 +8,15 @@
 // order of versions is handed in, as Orders.
 package advisory
 
-// Order compares the versions of one ecosystem.
+// Order orders the versions of one ecosystem.
 type Order interface {
-	// IsVersion reports whether s is a version there.
-	IsVersion(s string) bool
 	// Compare returns -1, 0 or 1 as a comes before b, is it, or comes after.
 	Compare(a, b string) int
+	// Scale parses versions, each distinct one once, and returns where any
+	// version stands among them: 2i+1 if it is the i-th lowest, 2i if it lies
+	// below that and above the one before. What is not a version there has place
+	// 0 and is not ok.
+	Scale(versions []string) func(version string) (place int, ok bool)
 }
 
 // Orders gives the order of an ecosystem.

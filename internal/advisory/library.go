@@ -44,22 +44,6 @@ func (l *Library) For(s Store) func(ctx context.Context, projectID int64, ref st
 // view is what a match reads: the packages with advisories, by key.
 type view map[string]*packageEntry
 
-// packageEntry is what is known of a package.
-type packageEntry struct {
-	key      string
-	order    Order
-	groups   []*Vulnerability // by id
-	affected [][]*Affected    // of each group, what its live records say of the package
-	mu       sync.Mutex
-	verdicts map[string]*versionVerdict // by version
-}
-
-// versionVerdict is what holds of one version of a package, by group.
-type versionVerdict struct {
-	affected []bool
-	fixes    []string
-}
-
 // view returns what is known of the packages, and reads what is not yet.
 func (l *Library) view(ctx context.Context, s Store, packages []string) (view, error) {
 	version, err := s.AdvisoryVersion(ctx)
@@ -111,8 +95,10 @@ func (l *Library) read(ctx context.Context, s Store, packages []string) (map[str
 	known := map[int64]*Vulnerability{}
 	out := map[string]*packageEntry{}
 	for _, key := range slices.Sorted(maps.Keys(stored)) {
-		ecosystem, _, _ := strings.Cut(key, "/")
-		entry := &packageEntry{key: key, order: l.orders(ecosystem), verdicts: map[string]*versionVerdict{}}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var vulnerabilities []*Vulnerability
 		for _, g := range stored[key] {
 			if known[g.ID] == nil {
 				if known[g.ID], err = NewVulnerability(g); err != nil {
@@ -120,9 +106,10 @@ func (l *Library) read(ctx context.Context, s Store, packages []string) (map[str
 				}
 				known[g.ID].dropText()
 			}
-			entry.add(known[g.ID])
+			vulnerabilities = append(vulnerabilities, known[g.ID])
 		}
-		if len(entry.groups) > 0 {
+		ecosystem, _, _ := strings.Cut(key, "/")
+		if entry := newPackageEntry(key, l.orders(ecosystem), vulnerabilities); len(entry.groups) > 0 {
 			out[key] = entry
 		}
 	}
@@ -136,50 +123,4 @@ func (v *Vulnerability) dropText() {
 		v.Records[i].Text = Text{}
 	}
 	v.Records[0].Summary = summary
-}
-
-func (p *packageEntry) add(v *Vulnerability) {
-	var affected []*Affected
-	for i := range v.Records {
-		r := &v.Records[i]
-		for j := range r.Affected {
-			if !r.Withdrawn && r.Affected[j].Package == p.key {
-				affected = append(affected, &r.Affected[j])
-			}
-		}
-	}
-	if len(affected) > 0 {
-		p.groups, p.affected = append(p.groups, v), append(p.affected, affected)
-	}
-}
-
-// maxVerdicts bounds the versions of a package that are remembered.
-const maxVerdicts = 10_000
-
-// verdictOn judges a version once.
-func (p *packageEntry) verdictOn(version string) *versionVerdict {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if known := p.verdicts[version]; known != nil {
-		return known
-	}
-	out := &versionVerdict{affected: make([]bool, len(p.groups)), fixes: make([]string, len(p.groups))}
-	normal := redoubt.PackageVersion(p.key, version)
-	var all []*Affected
-	for i, affected := range p.affected {
-		out.affected[i] = slices.ContainsFunc(affected, func(a *Affected) bool { return a.affects(p.order, normal) })
-		if out.affected[i] {
-			all = append(all, affected...)
-		}
-	}
-	for i, affected := range p.affected {
-		if out.affected[i] {
-			out.fixes[i] = lowestFix(p.order, normal, affected, all)
-		}
-	}
-	if len(p.verdicts) >= maxVerdicts {
-		p.verdicts = map[string]*versionVerdict{}
-	}
-	p.verdicts[version] = out
-	return out
 }

@@ -62,7 +62,9 @@ func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref strin
 	}
 	for _, h := range holdings {
 		out.Lockfiles = append(out.Lockfiles, h.Lockfile)
-		m.lockfile(h)
+		if err := m.lockfile(ctx, h); err != nil {
+			return out, err
+		}
 	}
 	out.Matches = m.matches
 	for i := range m.matches {
@@ -113,8 +115,9 @@ type matcher struct {
 	matches  []redoubt.Match
 }
 
-// lockfile adds the matches of a lockfile, by package and group.
-func (m *matcher) lockfile(h redoubt.Holding) {
+// lockfile adds the matches of a lockfile, by package and group. It breaks off
+// when the context ends.
+func (m *matcher) lockfile(ctx context.Context, h redoubt.Holding) error {
 	by := map[string][]*redoubt.Dependency{}
 	var keys []string
 	for i := range h.Dependencies {
@@ -133,26 +136,33 @@ func (m *matcher) lockfile(h redoubt.Holding) {
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		m.pkg(h, m.view[key], by[key])
 	}
+	return nil
 }
 
 // pkg adds the matches of a package in a lockfile: of each vulnerability the
 // lowest affected version.
 func (m *matcher) pkg(h redoubt.Holding, p *packageEntry, versions []*redoubt.Dependency) {
-	slices.SortFunc(versions, func(a, b *redoubt.Dependency) int {
-		if sign := p.order.Compare(redoubt.PackageVersion(p.key, a.Version), redoubt.PackageVersion(p.key, b.Version)); sign != 0 {
-			return sign
-		}
-		return strings.Compare(a.Version, b.Version)
-	})
-	for i, v := range p.groups {
-		for _, d := range versions {
-			verdict := p.verdictOn(d.Version)
-			if verdict.affected[i] {
-				m.matches = append(m.matches, newMatch(h, p, v, d, verdict.fixes[i]))
-				break
+	type hit struct {
+		dependency *redoubt.Dependency
+		fix        string
+	}
+	hits := make([]hit, len(p.groups))
+	for _, d := range p.lowestFirst(versions) {
+		verdict := p.verdictOn(d.Version)
+		for at, group := range verdict.groups {
+			if hits[group].dependency == nil {
+				hits[group] = hit{d, verdict.fixes[at]}
 			}
+		}
+	}
+	for group, found := range hits {
+		if found.dependency != nil {
+			m.matches = append(m.matches, newMatch(h, p, p.groups[group], found.dependency, found.fix))
 		}
 	}
 }

@@ -1,0 +1,235 @@
+package advisory
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/redoubt/redoubt"
+)
+
+// packageEntry is what is known of a package. Its versions are parsed and
+// sorted once, to a scale; what follows compares places on that. A verdict on a
+// version is one walk over the records in the order of the scale.
+type packageEntry struct {
+	key     string
+	order   Order
+	place   placer
+	groups  []*Vulnerability // by id
+	extents []extent         // of each group
+	listed  map[string][]int // groups whose records list a version letter by letter
+
+	mu       sync.Mutex
+	verdicts map[verdictKey]*versionVerdict
+}
+
+// extent is what the live records of a group say of a package.
+type extent struct {
+	spans []span // affected, a union
+	fixes []fix  // that none of its records affects, lowest first, each spelling once
+}
+
+// fix is a version that a record calls fixed.
+type fix struct {
+	version string
+	place   int
+}
+
+// verdictKey is what a verdict hangs on: where the version stands, and which it
+// is only where a record lists it.
+type verdictKey struct {
+	place   int // 0 also of what is not a version
+	version bool
+	listed  string
+}
+
+// versionVerdict is what holds of one version of a package.
+type versionVerdict struct {
+	groups []int    // that affect it, by number, in order
+	fixes  []string // of each of these what to upgrade to, empty where none is known
+}
+
+// newPackageEntry makes the entry of those vulnerabilities whose live records
+// say something of the package.
+func newPackageEntry(key string, order Order, vulnerabilities []*Vulnerability) *packageEntry {
+	p := &packageEntry{key: key, order: order, listed: map[string][]int{}, verdicts: map[verdictKey]*versionVerdict{}}
+	var affected [][]*Affected // of each group
+	var versions []string
+	for _, v := range vulnerabilities {
+		about := v.about(key)
+		if len(about) == 0 {
+			continue
+		}
+		for _, a := range about {
+			versions = append(versions, a.onScale()...)
+			p.list(a.Versions, len(p.groups))
+		}
+		p.groups, affected = append(p.groups, v), append(affected, about)
+	}
+	p.place = order.Scale(versions)
+	for group := range p.groups {
+		p.extents = append(p.extents, p.extent(group, affected[group]))
+	}
+	return p
+}
+
+// about is what the live records say of a package.
+func (v *Vulnerability) about(key string) (out []*Affected) {
+	for i := range v.Records {
+		r := &v.Records[i]
+		for j := range r.Affected {
+			if !r.Withdrawn && r.Affected[j].Package == key {
+				out = append(out, &r.Affected[j])
+			}
+		}
+	}
+	return out
+}
+
+func (p *packageEntry) list(versions []string, group int) {
+	for _, v := range versions {
+		if by := p.listed[v]; len(by) == 0 || by[len(by)-1] != group {
+			p.listed[v] = append(by, group)
+		}
+	}
+}
+
+func (p *packageEntry) extent(group int, affected []*Affected) (e extent) {
+	for _, a := range affected {
+		e.spans = append(e.spans, a.spans(p.place)...)
+	}
+	e.spans = slices.Clip(union(e.spans))
+	seen := map[string]bool{}
+	for _, a := range affected {
+		for _, v := range a.Fixes() {
+			at, ok := p.place(v)
+			if seen[v] || !ok || contains(e.spans, at) {
+				continue
+			}
+			seen[v] = true
+			if _, listed := slices.BinarySearch(p.listed[v], group); !listed {
+				e.fixes = append(e.fixes, fix{v, at})
+			}
+		}
+	}
+	slices.SortStableFunc(e.fixes, byPlace)
+	return e
+}
+
+func byPlace(a, b fix) int { return cmp.Compare(a.place, b.place) }
+
+// maxVerdicts bounds the verdicts on a package that are remembered.
+const maxVerdicts = 10_000
+
+// verdictOn judges a version, those between the same neighbours on the scale
+// once.
+func (p *packageEntry) verdictOn(version string) *versionVerdict {
+	version = redoubt.PackageVersion(p.key, version)
+	key := verdictKey{}
+	key.place, key.version = p.place(version)
+	if len(p.listed[version]) > 0 {
+		key.listed = version
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.verdicts[key]; known != nil {
+		return known
+	}
+	if len(p.verdicts) >= maxVerdicts {
+		p.verdicts = map[verdictKey]*versionVerdict{}
+	}
+	out := p.judge(key)
+	p.verdicts[key] = out
+	return out
+}
+
+// judge finds the groups that affect a version, as OSV defines the evaluation:
+// it is listed, or one of the ranges holds it. What is not a version of its
+// ecosystem is affected only where it is listed, and nothing is above it.
+func (p *packageEntry) judge(v verdictKey) *versionVerdict {
+	affected := make([]bool, len(p.groups))
+	if v.listed != "" {
+		for _, group := range p.listed[v.listed] {
+			affected[group] = true
+		}
+	}
+	out := &versionVerdict{}
+	for group := range p.groups {
+		if affected[group] = affected[group] || v.version && contains(p.extents[group].spans, v.place); affected[group] {
+			out.groups = append(out.groups, group)
+		}
+	}
+	out.fixes = make([]string, len(out.groups))
+	if !v.version {
+		return out
+	}
+	common := p.commonFix(v.place, out.groups, affected)
+	for i, group := range out.groups {
+		out.fixes[i] = cmp.Or(common, p.extents[group].fixAbove(v.place))
+	}
+	return out
+}
+
+// fixAbove returns the lowest fix above a place, empty where there is none.
+func (e *extent) fixAbove(place int) string {
+	for _, f := range e.fixes {
+		if f.place > place {
+			return f.version
+		}
+	}
+	return ""
+}
+
+// commonFix returns the lowest version above a place that one of the groups
+// calls fixed and none of them affects, empty where there is none. The groups
+// are told twice, as a list and by number.
+func (p *packageEntry) commonFix(place int, groups []int, affected []bool) string {
+	var spans []span
+	var candidates []fix
+	seen := map[string]bool{}
+	for _, group := range groups {
+		e := &p.extents[group]
+		spans = append(spans, e.spans...)
+		for _, f := range e.fixes {
+			if f.place > place && !seen[f.version] {
+				seen[f.version] = true
+				candidates = append(candidates, f)
+			}
+		}
+	}
+	spans = union(spans)
+	slices.SortStableFunc(candidates, byPlace)
+	for _, c := range candidates {
+		lists := func(group int) bool { return affected[group] }
+		if !contains(spans, c.place) && !slices.ContainsFunc(p.listed[c.version], lists) {
+			return c.version
+		}
+	}
+	return ""
+}
+
+// lowestFirst returns the dependencies whose version is affected, the lowest
+// version first; what is not a version comes before all that are.
+func (p *packageEntry) lowestFirst(dependencies []*redoubt.Dependency) []*redoubt.Dependency {
+	dependencies = slices.DeleteFunc(dependencies, func(d *redoubt.Dependency) bool { return len(p.verdictOn(d.Version).groups) == 0 })
+	if len(dependencies) < 2 {
+		return dependencies
+	}
+	versions := make([]string, len(dependencies))
+	for i, d := range dependencies {
+		versions[i] = redoubt.PackageVersion(p.key, d.Version)
+	}
+	place := p.order.Scale(versions)
+	slices.SortFunc(dependencies, func(a, b *redoubt.Dependency) int {
+		x, y := redoubt.PackageVersion(p.key, a.Version), redoubt.PackageVersion(p.key, b.Version)
+		left, isLeft := place(x)
+		right, isRight := place(y)
+		sign := cmp.Compare(left, right) // 0 is what is not a version
+		if !isLeft && !isRight {
+			sign = p.order.Compare(x, y)
+		}
+		return cmp.Or(sign, strings.Compare(a.Version, b.Version))
+	})
+	return dependencies
+}
