@@ -124,17 +124,6 @@ func (p *Policy) Check() error {
 	return nil
 }
 
-func checkGlobs(globs []string, fault func(format string, args ...any)) {
-	if len(globs) > MaxPolicyGlobs {
-		fault("%d globs are given; %d are allowed", len(globs), MaxPolicyGlobs)
-	}
-	for _, glob := range globs {
-		if glob == "" || len(glob) > maxGlob || !utf8.ValidString(glob) || strings.ContainsFunc(glob, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
-			fault("%.80q will not do: a glob is UTF-8 without control characters, of 1 to %d bytes", glob, maxGlob)
-		}
-	}
-}
-
 // SlugOf makes the slug of a name: its letters and digits in lower case,
 // anything else a hyphen. It is empty where nothing is left.
 func SlugOf(name string) string {

@@ -1,9 +1,6 @@
 package redoubt
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // ScanTimeout is how long a scan may run before it counts as never finished
 // (semantics §9).
@@ -114,51 +111,4 @@ type ScanFilter struct {
 	MinTime   *float64     // seconds, inclusive
 	MaxTime   *float64     // seconds, inclusive
 	Projects  ProjectGlobs // what the caller may see
-}
-
-// ProjectGlobs bounds what a token sees; an empty list bounds nothing. In a
-// glob, * stands for any run of characters but /, ** for any run at all.
-type ProjectGlobs []string
-
-// Allows reports whether a project of that name may be seen.
-func (g ProjectGlobs) Allows(name string) bool {
-	if len(g) == 0 {
-		return true
-	}
-	for _, glob := range g {
-		if globMatch(glob, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// globMatch walks the glob once and keeps every place of the name that the part
-// walked so far can end at, so no glob takes more than their product in time.
-func globMatch(glob, name string) bool {
-	ends := make([]bool, len(name)+1)
-	ends[0] = true
-	for len(glob) > 0 {
-		stars := len(glob) - len(strings.TrimLeft(glob, "*"))
-		if stars > 0 {
-			spread(ends, name, stars > 1)
-			glob = glob[stars:]
-			continue
-		}
-		for i := len(name); i > 0; i-- {
-			ends[i] = ends[i-1] && name[i-1] == glob[0]
-		}
-		ends[0] = false
-		glob = glob[1:]
-	}
-	return ends[len(name)]
-}
-
-// spread lets every end reach on, past slashes only when deep.
-func spread(ends []bool, name string, deep bool) {
-	for i := range len(name) {
-		if ends[i] && (deep || name[i] != '/') {
-			ends[i+1] = true
-		}
-	}
 }

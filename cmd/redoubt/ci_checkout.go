@@ -16,6 +16,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/ci"
+	"github.com/redoubt/redoubt/internal/glob"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
@@ -170,7 +171,7 @@ func (b *build) inventoryPaths(ctx context.Context) ([]string, error) {
 	}
 	var out []string
 	for _, name := range all {
-		if !lockfile.Is(name) && !isBOM(name) || isDependencyFolder(name) || ignored.Match(name) {
+		if !lockfile.Is(name) && !isBOM(name) || isDependencyFolder(name) || glob.Match(ignored, name) {
 			continue
 		}
 		// A link may lead anywhere.
@@ -216,8 +217,8 @@ var bomFormats = []report.Format{report.CycloneDXJSON, report.CycloneDXXML, repo
 var bomNames = []string{"bom.json", "bom.xml", "sbom.json", "sbom.xml", "*.cdx.json", "*.cdx.xml", "*.bom.json", "*.sbom.json", "*.spdx.json"}
 
 func isBOM(name string) bool {
-	return slices.ContainsFunc(bomNames, func(glob string) bool {
-		ok, err := path.Match(glob, strings.ToLower(path.Base(name)))
+	return slices.ContainsFunc(bomNames, func(pattern string) bool {
+		ok, err := path.Match(pattern, strings.ToLower(path.Base(name)))
 		return ok && err == nil
 	})
 }
@@ -231,7 +232,7 @@ func semgrepIgnore(name string) (globs redoubt.PathGlobs, err error) {
 	}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
-		if glob := (redoubt.PathGlobs{line}); !strings.HasPrefix(line, ":") && glob.Check() == nil {
+		if !strings.HasPrefix(line, ":") && (redoubt.PathGlobs{line}).Check() == nil {
 			globs = append(globs, line)
 		}
 	}

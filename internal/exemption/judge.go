@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/glob"
 )
 
 // Judge decides about lineages at a time, by all exceptions of a deployment and
@@ -122,7 +123,8 @@ func (j *Judge) named(o *redoubt.ExemptionOccurrence) []*redoubt.Exception {
 // covers reports whether an exception whose target the occurrence is covers its
 // place.
 func covers(e *redoubt.Exception, p redoubt.Project, o *redoubt.ExemptionOccurrence) bool {
-	return (len(e.Paths) == 0 || slices.ContainsFunc(o.Paths, e.Paths.Match)) && redoubt.PolicyScope{Projects: e.Projects}.Covers(p)
+	return (len(e.Paths) == 0 || slices.ContainsFunc(o.Paths, func(path string) bool { return glob.Match(e.Paths, path) })) &&
+		redoubt.PolicyScope{Projects: e.Projects}.Covers(p)
 }
 
 // activeOccurrences lists the occurrences that count: those that are unresolved

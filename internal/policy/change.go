@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/glob"
 )
 
 // Source is that of what scanners report that are served policies (semantics
@@ -82,7 +83,7 @@ func leftOut(ctx context.Context, tx Storage, p redoubt.Policy) (ids []int64, er
 	if err != nil {
 		return nil, err
 	}
-	places = slices.DeleteFunc(places, func(l redoubt.Place) bool { return !p.Excludes.Match(l.Path) })
+	places = slices.DeleteFunc(places, func(l redoubt.Place) bool { return !glob.Match(p.Excludes, l.Path) })
 	in := make([]int64, len(places))
 	for i, l := range places {
 		in[i] = l.ProjectID

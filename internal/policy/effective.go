@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/glob"
 )
 
 // EffectivePolicy is what holds for a project: the policies that are for it, and
@@ -99,7 +100,7 @@ func (e EffectivePolicy) Excludes(product redoubt.IssueType) redoubt.PathGlobs {
 // Excluded reports whether the policies leave out a finding of a product at a
 // path.
 func (e EffectivePolicy) Excluded(product redoubt.IssueType, path string) bool {
-	return slices.ContainsFunc(e.Policies, func(p redoubt.Policy) bool { return p.Product == product && p.Excludes.Match(path) })
+	return slices.ContainsFunc(e.Policies, func(p redoubt.Policy) bool { return p.Product == product && glob.Match(p.Excludes, path) })
 }
 
 // ExcludedFor reports whether the policies leave out a path for a rule that they

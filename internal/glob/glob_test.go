@@ -1,4 +1,4 @@
-package redoubt_test
+package glob
 
 import (
 	"os"
@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// TestPathGlobsLeaveOutWhatTheScannerDoes compares with what the real scanner
+// TestMatchLeavesOutWhatTheScannerDoes compares with what the real scanner
 // left out.
-func TestPathGlobsLeaveOutWhatTheScannerDoes(t *testing.T) {
+func TestMatchLeavesOutWhatTheScannerDoes(t *testing.T) {
 	text, err := os.ReadFile("testdata/path_globs.tsv")
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestPathGlobsLeaveOutWhatTheScannerDoes(t *testing.T) {
 		if err := globs.Check(); err != nil {
 			t.Error(err)
 		}
-		got := slices.DeleteFunc(slices.Clone(files), func(path string) bool { return !globs.Match(path) })
+		got := slices.DeleteFunc(slices.Clone(files), func(path string) bool { return !Match(globs, path) })
 		if diff := cmp.Diff(fields[1:], got); diff != "" {
 			t.Errorf("%s (-scanner +ours):\n%s", fields[0], diff)
 		}
@@ -43,17 +43,8 @@ func TestPathGlobsLeaveOutWhatTheScannerDoes(t *testing.T) {
 	}
 }
 
-func TestPathGlobsThatWillNotDo(t *testing.T) {
-	for _, glob := range []string{"", " ", "/", "//", " a", "a ", "#a", "!a", "./a", "a//b", `a\b`, "[z-a]"} {
-		globs := redoubt.PathGlobs{"ok", glob}
-		if globs.Check() == nil {
-			t.Errorf("%q will do", glob)
-		}
-	}
-}
-
 // Whatever a glob is, what fits a folder fits all that is in it.
-func TestPathGlobsFitWhatIsBelow(t *testing.T) {
+func TestMatchFitsWhatIsBelow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[ab*?/\[\]!-]{1,8}`)
 		globs := redoubt.PathGlobs{word.Draw(t, "glob")}
@@ -61,8 +52,22 @@ func TestPathGlobsFitWhatIsBelow(t *testing.T) {
 		if globs.Check() != nil {
 			return
 		}
-		if globs.Match(path) && !globs.Match(path+"/x") {
+		if Match(globs, path) && !Match(globs, path+"/x") {
 			t.Errorf("%q fits %s and not %s/x", globs, path, path)
+		}
+	})
+}
+
+// What redoubt.PathGlobs allows is what can be read, brackets above all.
+func TestWhatPathGlobsAllowCanBeRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		glob := rapid.StringMatching(`[ab\[\]!^ä/*-]{1,10}`).Draw(t, "glob")
+		err := redoubt.PathGlobs{glob}.Check()
+		if err != nil && !strings.Contains(err.Error(), "brackets") {
+			return
+		}
+		if readable := expression(glob) != nil; readable != (err == nil) {
+			t.Errorf("%q can be read: %v, and is checked: %v", glob, readable, err)
 		}
 	})
 }

@@ -1,0 +1,96 @@
+// Package glob tells which paths of a repository the globs of policies and
+// exceptions fit.
+//
+// It is pure: globs and a path in, an answer out. How a glob is written, and
+// which ones will do, redoubt.PathGlobs says.
+package glob
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Match reports whether a path, relative to the top of the repository, fits one
+// of the globs. One that redoubt.PathGlobs.Check refuses may fit nothing.
+func Match(globs []string, path string) bool {
+	for _, glob := range globs {
+		if e := expression(glob); e != nil && e.MatchString(path) {
+			return true
+		}
+	}
+	return false
+}
+
+var expressions sync.Map // by glob: *regexp.Regexp; policies have few
+
+func expression(glob string) *regexp.Regexp {
+	if known, ok := expressions.Load(glob); ok {
+		return known.(*regexp.Regexp)
+	}
+	e, err := regexp.Compile(pattern(glob))
+	if err != nil {
+		return nil
+	}
+	expressions.Store(glob, e)
+	return e
+}
+
+// pattern writes a glob as a regular expression on whole paths.
+func pattern(glob string) string {
+	body := strings.Trim(glob, "/")
+	var b strings.Builder
+	b.WriteString(`(?s)\A`)
+	if !strings.HasPrefix(glob, "/") && !strings.Contains(body, "/") {
+		b.WriteString(`(?:.*/)?`)
+	}
+	segments := strings.Split(body, "/")
+	for i, segment := range segments {
+		last := i == len(segments)-1
+		switch {
+		case segment == "**" && last:
+			b.WriteString(`.+`)
+		case segment == "**":
+			b.WriteString(`(?:.*/)?`)
+		default:
+			writeSegment(&b, segment)
+			if !last {
+				b.WriteByte('/')
+			}
+		}
+	}
+	if strings.HasSuffix(glob, "/") {
+		b.WriteString(`/.*`)
+	} else {
+		b.WriteString(`(?:/.*)?`)
+	}
+	b.WriteString(`\z`)
+	return b.String()
+}
+
+func writeSegment(b *strings.Builder, segment string) {
+	for segment != "" {
+		switch segment[0] {
+		case '*':
+			segment = strings.TrimLeft(segment, "*")
+			b.WriteString(`[^/]*`)
+			continue
+		case '?':
+			b.WriteString(`[^/]`)
+		case '[':
+			if end := strings.IndexByte(segment[1:], ']'); end > 0 {
+				set := segment[1 : end+1]
+				if strings.HasPrefix(set, "!") {
+					set = "^" + set[1:]
+				}
+				b.WriteString("[" + strings.ReplaceAll(set, "[", `\[`) + "]")
+				segment = segment[end+2:]
+				continue
+			}
+			b.WriteString(`\[`)
+		default:
+			b.WriteString(regexp.QuoteMeta(segment[:1]))
+		}
+		segment = segment[1:]
+	}
+}
