@@ -30,6 +30,8 @@ type Store interface {
 	FinishJob(ctx context.Context, j redoubt.Job, result []byte, mediaType string) error
 	// RetryJob makes a leased job due again after the wait.
 	RetryJob(ctx context.Context, j redoubt.Job, wait time.Duration) error
+	// ReleaseJob makes a leased job due at once, as if this attempt had not been.
+	ReleaseJob(ctx context.Context, j redoubt.Job) error
 	// FailJob ends a leased job for good, with a text for people.
 	FailJob(ctx context.Context, j redoubt.Job, text string) error
 }
@@ -101,7 +103,7 @@ func (r *Runner) Wake() {
 }
 
 // Run works until the context ends, then waits for the jobs under way to let
-// go; what they did not finish is claimed again later.
+// go; what they did not finish is due again at once, and no attempt is used up.
 func (r *Runner) Run(ctx context.Context) {
 	var workers sync.WaitGroup
 	for range r.options.Workers {
@@ -149,7 +151,8 @@ func (r *Runner) process(ctx context.Context, j redoubt.Job) {
 	case err == nil:
 		err = r.store.FinishJob(ctx, j, result, media)
 	case ctx.Err() != nil:
-		return // stopping: the lease runs out and the job is claimed again
+		r.letGo(ctx, log, j)
+		return
 	case errors.As(err, &permanent):
 		log.Warn("job failed", "error", err)
 		err = r.store.FailJob(ctx, j, permanent.Reason)
@@ -161,6 +164,20 @@ func (r *Runner) process(ctx context.Context, j redoubt.Job) {
 		err = r.store.RetryJob(ctx, j, backoff(j.Attempt))
 	}
 	logOutcome(ctx, log, err)
+}
+
+// releaseWithin bounds how long a runner that stops waits to let go of a job.
+const releaseWithin = 5 * time.Second
+
+// letGo gives a job back that a runner which stops could not finish. It is no
+// fault of the job, so that a few restarts in a row do not fail it. Where even
+// that cannot be stored, the lease runs out, and the attempt counts.
+func (r *Runner) letGo(ctx context.Context, log *slog.Logger, j redoubt.Job) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
+	defer cancel()
+	if err := r.store.ReleaseJob(ctx, j); err != nil && !errors.Is(err, redoubt.ErrConflict) {
+		log.Warn("cannot let go of a job; it is claimed again once its lease ran out", "error", err)
+	}
 }
 
 // logOutcome logs that the end of a job could not be stored, if so.

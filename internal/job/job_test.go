@@ -20,6 +20,7 @@ type memory struct {
 	jobs  []*redoubt.Job
 	due   map[int64]time.Time
 	lease map[int64]time.Time
+	dead  bool // processes die: they let go of nothing
 }
 
 func newMemory(kinds ...string) *memory {
@@ -68,6 +69,16 @@ func (m *memory) FinishJob(_ context.Context, j redoubt.Job, result []byte, medi
 
 func (m *memory) RetryJob(_ context.Context, j redoubt.Job, wait time.Duration) error {
 	return m.leased(j, func(row *redoubt.Job) { row.State, m.due[j.ID] = redoubt.JobQueued, time.Now().Add(wait) })
+}
+
+func (m *memory) ReleaseJob(ctx context.Context, j redoubt.Job) error {
+	if m.dead || ctx.Err() != nil {
+		return errors.Join(errors.New("nobody is there to let go"), ctx.Err())
+	}
+	return m.leased(j, func(row *redoubt.Job) {
+		row.State, m.due[j.ID] = redoubt.JobQueued, time.Time{}
+		row.Attempt--
+	})
 }
 
 func (m *memory) FailJob(_ context.Context, j redoubt.Job, text string) error {
@@ -163,7 +174,8 @@ func TestAbandonedJobIsClaimedAgain(t *testing.T) {
 			<-ctx.Done()
 			return nil, "", ctx.Err()
 		}}
-		run(m, time.Second, hang, Options{Workers: 1, Lease: time.Minute}) // the process stops in mid-work
+		m.dead = true
+		run(m, time.Second, hang, Options{Workers: 1, Lease: time.Minute}) // the process dies in mid-work
 		if j := m.job(1); j.State != redoubt.JobRunning {
 			t.Fatalf("after the stop the job is in state %d, want running under its lease", j.State)
 		}
@@ -175,11 +187,41 @@ func TestAbandonedJobIsClaimedAgain(t *testing.T) {
 	})
 }
 
+// A server that is told to stop lets go of its jobs: the next process goes on at
+// once, and however often that happens, no attempt is used up.
+func TestStoppingUsesUpNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory("long")
+		var runs int
+		long := map[string]Work{"long": func(ctx context.Context, _ redoubt.Job) ([]byte, string, error) {
+			runs++
+			select {
+			case <-ctx.Done():
+				return nil, "", ctx.Err()
+			case <-time.After(10 * time.Second):
+				return []byte("x"), "", nil
+			}
+		}}
+		o := Options{Workers: 1, Lease: time.Minute, Abandoned: func(context.Context, redoubt.Job, string) error {
+			t.Error("the job was given up")
+			return nil
+		}}
+		for range 20 {
+			run(m, 5*time.Second, long, o)
+		}
+		run(m, 11*time.Second, long, o)
+		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 1 || runs != 21 {
+			t.Errorf("after 20 restarts the job is %+v, begun %d times", j, runs)
+		}
+	})
+}
+
 // A job that kills its process returns no error that could be counted: what
 // bounds it is how often it was claimed.
 func TestJobThatKillsItsProcessFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory("deadly", "other")
+		m.dead = true
 		var runs, abandoned int
 		o := Options{Workers: 1, Lease: time.Minute, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
 			if abandoned++; abandoned == 1 {

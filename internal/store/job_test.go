@@ -157,6 +157,30 @@ func TestJobIsRetriedAndFails(t *testing.T) {
 	})
 }
 
+func TestReleasedJobIsDueAsBefore(t *testing.T) {
+	eachWorkplace(t, func(w workplace) {
+		w.add("a")
+		first := w.claim()
+		if err := w.ReleaseJob(w.t.Context(), *first); err != nil {
+			w.t.Fatal(err)
+		}
+		fails(w.t, "releasing it twice", w.ReleaseJob(w.t.Context(), *first), redoubt.ErrConflict)
+		again := w.claim()
+		if again == nil || again.ID != first.ID || again.Attempt != 1 {
+			w.t.Fatalf("claimed %v, want the first attempt again, at once", again)
+		}
+		w.clock.Advance(2 * time.Minute)
+		heir := w.claim()
+		if heir == nil || heir.Attempt != 2 {
+			w.t.Fatalf("claimed %v, want the second attempt", heir)
+		}
+		fails(w.t, "release by one that lost its lease", w.ReleaseJob(w.t.Context(), *again), redoubt.ErrConflict)
+		if got := w.read("a"); got.State != redoubt.JobRunning || got.Attempt != 2 {
+			w.t.Errorf("it is %v", got)
+		}
+	})
+}
+
 func TestEveryJobIsClaimedOnceByManyWorkers(t *testing.T) {
 	const jobs, workers = 40, 6
 	for _, engine := range storetest.Engines {
