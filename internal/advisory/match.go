@@ -35,7 +35,8 @@ type Scope struct {
 func (s *Scope) has(key string) bool { return s == nil || s.Keys[key] }
 
 // Match tells what the advisories say of what the lockfiles of a ref hold. The
-// answer is for ingest.Follow.
+// answer is for ingest.Follow. It breaks off with the context's error when that
+// ends.
 func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref string, scope *Scope) (redoubt.Advised, error) {
 	out := redoubt.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}}
 	var ids []int64
@@ -68,6 +69,9 @@ func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref strin
 	}
 	out.Matches = m.matches
 	for i := range m.matches {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
 		out.Twins = append(out.Twins, m.twins(&m.matches[i]))
 	}
 	for _, f := range subjects {

@@ -12,7 +12,8 @@ import (
 // Follow brings the advisories' findings of a ref in line with what the
 // advisories say of its inventory, through the ordinary life of findings
 // (semantics §5, §14). It runs after an upload to the ref, with the scan, and
-// when advisories changed, with scan 0; at is when findings come and go.
+// when advisories changed, with scan 0; at is when findings come and go. It breaks off with the
+// context's error when that ends.
 //
 //   - A match is a finding, unless a live one of a scanner says the same: then
 //     the advisories' own is removed. Both are one lineage either way.
@@ -28,7 +29,9 @@ func Follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project
 	if err != nil || len(rows)+len(advised.Matches) == 0 {
 		return sum, err
 	}
-	f.observeMatches()
+	if err := f.observeMatches(ctx); err != nil {
+		return sum, err
+	}
 	stored, err := f.load(ctx, rows)
 	if err != nil {
 		return sum, err
@@ -41,7 +44,9 @@ func Follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project
 	if f.plan.RuleIDs, err = f.rules(ctx); err != nil {
 		return sum, err
 	}
-	stored.Findings = f.uniteLineages(rows)
+	if stored.Findings, err = f.uniteLineages(ctx, rows); err != nil {
+		return sum, err
+	}
 	f.plan.run(stored, f.uncoveredSightings())
 	if f.plan.err != nil {
 		return sum, fmt.Errorf("plan what follows from the advisories: %w", f.plan.err)
@@ -104,12 +109,16 @@ type follower struct {
 	scans     map[redoubt.Identity]int64 // that brought the lockfile
 }
 
-// observeMatches makes a sighting of each match.
-func (f *follower) observeMatches() {
+// observeMatches makes a sighting of each match. It breaks off when the context
+// ends.
+func (f *follower) observeMatches(ctx context.Context) error {
 	o := observer{tool: redoubt.SourceAdvisories}
 	f.sightings = make([]Sighting, len(f.Matches))
 	f.covered, f.scans = map[redoubt.Identity]bool{}, map[redoubt.Identity]int64{}
 	for i := range f.Matches {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		m := &f.Matches[i]
 		r := &redoubt.Result{
 			Rule: m.Rule, Path: m.Dependency.Lockfile, Location: redoubt.Location{Line: m.Dependency.Line, EndLine: m.Dependency.Line},
@@ -121,6 +130,7 @@ func (f *follower) observeMatches() {
 		f.scans[id] = m.ScanID
 		f.covered[id] = slices.ContainsFunc(f.twins(i), func(t redoubt.Subject) bool { return live(t.State) })
 	}
+	return nil
 }
 
 func (f *follower) twins(i int) []redoubt.Subject {

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"slices"
 
 	"github.com/redoubt/redoubt"
@@ -10,14 +11,18 @@ import (
 // groups that became part of it, and the oldest finding of each scanner that
 // says the same, unless another of that scanner's is part of it already: a
 // scanner may see several uses of one package, which are triaged apart. It
-// returns the rows that the plan goes on with.
-func (f *follower) uniteLineages(rows []redoubt.Finding) []redoubt.Finding {
+// returns the rows that the plan goes on with, or the context's error where that
+// ends meanwhile.
+func (f *follower) uniteLineages(ctx context.Context, rows []redoubt.Finding) ([]redoubt.Finding, error) {
 	at := make(map[redoubt.Identity]*redoubt.Finding, len(rows))
 	for i := range rows {
 		at[rows[i].Identity] = &rows[i]
 	}
 	aside := map[int64]bool{}
 	for i := range f.Matches {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		row := f.adoptExisting(i, at, aside)
 		f.uniteFormerLineages(i, row)
 		f.uniteTwins(i)
@@ -28,7 +33,7 @@ func (f *follower) uniteLineages(rows []redoubt.Finding) []redoubt.Finding {
 			return !live(t.State) && t.ChangedAt.Equal(f.plan.At)
 		})
 	}
-	return slices.DeleteFunc(rows, func(r redoubt.Finding) bool { return aside[r.ID] })
+	return slices.DeleteFunc(rows, func(r redoubt.Finding) bool { return aside[r.ID] }), nil
 }
 
 // adoptExisting finds the finding of a match under any of its groups. Of several the

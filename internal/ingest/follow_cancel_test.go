@@ -1,0 +1,77 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// advisedMatch is what the advisories say of npm a 1 in a.lock.
+func advisedMatch(projectID int64, ref string) redoubt.Advised {
+	return redoubt.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}, Lockfiles: []string{"a.lock"}, Matches: []redoubt.Match{{
+		Group: 1, Package: "npm/a", Severity: redoubt.SeverityHigh, Rule: &redoubt.Rule{Name: "CVE-2024-1", IssueType: redoubt.SCA}, Message: "affected",
+		Dependency: redoubt.Vulnerable{Ecosystem: "npm", Package: "a", Version: "1", Lockfile: "a.lock", Vulnerability: "CVE-2024-1", Group: 1},
+	}}}
+}
+
+// asking is an upload of a lockfile that asks the advisories.
+func asking(project string, advised func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error)) Upload {
+	report := redoubt.Report{Tool: "inventory", Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{
+		{Lockfile: "a.lock", Dependencies: []redoubt.Dependency{{Ecosystem: "npm", Name: "a", Version: "1"}}},
+	}}
+	return Upload{Project: redoubt.Project{Name: project}, Ref: "refs/heads/main", Full: true, Report: &report, Advised: advised}
+}
+
+// TestFollowEndsWithItsContext has a store that does not look at contexts.
+func TestFollowEndsWithItsContext(t *testing.T) {
+	f := newFollowed()
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Apply(ctx, f, f, asking(followedProject, func(_ context.Context, id int64, ref string) (redoubt.Advised, error) {
+		cancel()
+		return advisedMatch(id, ref), nil
+	}))
+	if !errors.Is(err, context.Canceled) || len(f.rows) != 0 {
+		t.Errorf("%v, and %d findings", err, len(f.rows))
+	}
+}
+
+// TestAnUploadWhoseRequestEndsLeavesNothing ends the request while advisories
+// are followed: nothing of the upload stays, and the next one finds the
+// database free.
+func TestAnUploadWhoseRequestEndsLeavesNothing(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		for turn := range 3 {
+			ctx, cancel := context.WithCancel(t.Context())
+			project := fmt.Sprint("acme/left-", turn)
+			upload := func(ctx context.Context, leave func()) error {
+				return s.Update(ctx, d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+					_, err := Apply(ctx, tx, exemption.ForImport{Store: tx}, asking(project, func(_ context.Context, id int64, ref string) (redoubt.Advised, error) {
+						leave()
+						return advisedMatch(id, ref), nil
+					}))
+					return err
+				})
+			}
+			if err := upload(ctx, cancel); !errors.Is(err, context.Canceled) {
+				t.Fatalf("the upload ended with %v", err)
+			}
+			err := s.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.ProjectByName(ctx, project)
+				return err
+			})
+			if !errors.Is(err, redoubt.ErrNotFound) {
+				t.Errorf("the project of the upload: %v", err)
+			}
+			if err := upload(t.Context(), func() {}); err != nil {
+				t.Errorf("the next upload: %v", err)
+			}
+		}
+	})
+}
