@@ -53,18 +53,8 @@ type VEXStatement struct {
 
 // VEXPackage is a package, and a version of it.
 type VEXPackage struct {
-	Key     string `json:"key"`               // as VEXKey names it
-	Version string `json:"version,omitempty"` // as PackageVersion spells it; empty is every version
-}
-
-// VEXKey names a package as PackageKey does, but for the case of Go's modules,
-// which package URLs lose.
-func VEXKey(ecosystem, name string) string {
-	key := PackageKey(ecosystem, name)
-	if strings.HasPrefix(key, "gomod/") {
-		return strings.ToLower(key)
-	}
-	return key
+	Key     string `json:"key"`               // as purl.VEXKey names it
+	Version string `json:"version,omitempty"` // as purl.Version spells it; empty is every version
 }
 
 // VEXTriage is a triage as documents of Redoubt tell it.

@@ -10,6 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/store"
 	versions "github.com/redoubt/redoubt/internal/version"
 )
@@ -110,7 +111,7 @@ func (c advisoriesListCmd) Run(a *app) error {
 			if err != nil {
 				return err
 			}
-			key = advisory.Key(ecosystem, name)
+			key = purl.Key(ecosystem, name)
 		}
 		list, err := st.Advisories(a.ctx, key, c.After, c.Limit)
 		if err != nil {

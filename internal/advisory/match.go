@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
 )
 
 // Store is what matching needs of one transaction of one deployment.
@@ -28,7 +29,7 @@ type Store interface {
 
 // Scope restricts a match to some packages. Nil is all.
 type Scope struct {
-	Keys map[string]bool // as Key names them
+	Keys map[string]bool // as purl.Key names them
 	IDs  []int64         // of the deployment's dictionary
 }
 
@@ -58,7 +59,7 @@ func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref strin
 	m := matcher{view: view, subjects: byLockfilePackage(subjects), held: map[lockfilePackage]map[string]bool{}}
 	for _, f := range subjects {
 		if f.Source == redoubt.SourceAdvisories {
-			m.held[lockfilePackage{f.Lockfile, Key(f.Ecosystem, f.Package)}] = map[string]bool{}
+			m.held[lockfilePackage{f.Lockfile, purl.Key(f.Ecosystem, f.Package)}] = map[string]bool{}
 		}
 	}
 	for _, h := range holdings {
@@ -75,7 +76,7 @@ func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref strin
 		out.Twins = append(out.Twins, m.twins(&m.matches[i]))
 	}
 	for _, f := range subjects {
-		if key := Key(f.Ecosystem, f.Package); f.Source == redoubt.SourceAdvisories && scope.has(key) {
+		if key := purl.Key(f.Ecosystem, f.Package); f.Source == redoubt.SourceAdvisories && scope.has(key) {
 			out.Held[f.FindingID] = m.held[lockfilePackage{f.Lockfile, key}][f.Version]
 		}
 	}
@@ -88,7 +89,7 @@ func packagesOf(holdings []redoubt.Holding) []string {
 	var out []string
 	for _, h := range holdings {
 		for i := range h.Dependencies {
-			if key := Key(h.Dependencies[i].Ecosystem, h.Dependencies[i].Name); !seen[key] {
+			if key := purl.Key(h.Dependencies[i].Ecosystem, h.Dependencies[i].Name); !seen[key] {
 				seen[key] = true
 				out = append(out, key)
 			}
@@ -104,7 +105,7 @@ func byLockfilePackage(subjects []redoubt.Subject) map[lockfilePackage][]redoubt
 	out := map[lockfilePackage][]redoubt.Subject{}
 	for _, s := range subjects {
 		if s.Source != redoubt.SourceAdvisories && s.Vulnerability != "" {
-			at := lockfilePackage{s.Lockfile, Key(s.Ecosystem, s.Package)}
+			at := lockfilePackage{s.Lockfile, purl.Key(s.Ecosystem, s.Package)}
 			out[at] = append(out[at], s)
 		}
 	}
@@ -126,7 +127,7 @@ func (m *matcher) lockfile(ctx context.Context, h redoubt.Holding) error {
 	var keys []string
 	for i := range h.Dependencies {
 		d := &h.Dependencies[i]
-		key := Key(d.Ecosystem, d.Name)
+		key := purl.Key(d.Ecosystem, d.Name)
 		if versions := m.held[lockfilePackage{h.Lockfile, key}]; versions != nil {
 			versions[d.Version] = true // whether or not an advisory is left
 		}

@@ -8,6 +8,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/version"
 )
 
@@ -115,7 +116,7 @@ func (m model) verdict(groups [][]*Affected, v string) (out versionVerdict) {
 
 // entryOf makes an entry of a package from what groups of records say of it.
 func entryOf(ecosystem string, groups ...[]*Affected) *packageEntry {
-	key := Key(ecosystem, "a")
+	key := purl.Key(ecosystem, "a")
 	var vulnerabilities []*Vulnerability
 	for _, affected := range groups {
 		v := &Vulnerability{}

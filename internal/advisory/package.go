@@ -3,11 +3,8 @@ package advisory
 import (
 	"strings"
 
-	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
 )
-
-// Ecosystem returns the one name of an ecosystem, whoever spells it.
-func Ecosystem(name string) string { return redoubt.EcosystemName(name) }
 
 // osvNames are the folders of OSV's archives, by the one name.
 var osvNames = map[string]string{
@@ -19,12 +16,8 @@ var osvNames = map[string]string{
 // OSVName returns what OSV calls an ecosystem; one that is not known is
 // returned as it is.
 func OSVName(ecosystem string) string {
-	if name := osvNames[Ecosystem(ecosystem)]; name != "" {
+	if name := osvNames[purl.Ecosystem(ecosystem)]; name != "" {
 		return name
 	}
 	return strings.TrimSpace(ecosystem)
 }
-
-// Key names a package so that all spellings of it are equal: see
-// redoubt.PackageKey.
-func Key(ecosystem, name string) string { return redoubt.PackageKey(ecosystem, name) }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
 )
 
 // Limits of a record: what is beyond them is cut off, or the record refused.
@@ -151,7 +152,7 @@ func affected(raw json.RawMessage) (Affected, bool) {
 	if json.Unmarshal(raw, &w) != nil || !isUsableName(w.Package.Name) || !isUsableName(w.Package.Ecosystem) {
 		return Affected{}, false
 	}
-	a := Affected{Package: Key(w.Package.Ecosystem, w.Package.Name), Name: strings.TrimSpace(w.Package.Name)}
+	a := Affected{Package: purl.Key(w.Package.Ecosystem, w.Package.Name), Name: strings.TrimSpace(w.Package.Name)}
 	a.Versions = names(w.Versions, maxVersions)
 	for _, one := range w.Ranges {
 		var r wireRange

@@ -37,7 +37,7 @@ type Text struct {
 
 // Affected is what a record says of one package.
 type Affected struct {
-	Package  string   `json:"package"` // see Key
+	Package  string   `json:"package"` // see purl.Key
 	Name     string   `json:"name"`    // as the record spells it
 	Versions []string `json:"versions,omitempty"`
 	Ranges   []Range  `json:"ranges,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
 )
 
 // SweepStore is what following needs of the server.
@@ -140,7 +141,7 @@ func (s *Sweep[T]) plan(ctx context.Context, id int64, p redoubt.AdvisoryProgres
 				scope.Keys[key] = true
 			}
 			err = tx.EachPackage(ctx, func(id int64, ecosystem, name string) {
-				if scope.Keys[Key(ecosystem, name)] {
+				if scope.Keys[purl.Key(ecosystem, name)] {
 					scope.IDs = append(scope.IDs, id)
 				}
 			})

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
 )
 
 // packageEntry is what is known of a package. Its versions are parsed and
@@ -125,7 +126,7 @@ const maxVerdicts = 10_000
 // verdictOn judges a version, those between the same neighbours on the scale
 // once.
 func (p *packageEntry) verdictOn(version string) *versionVerdict {
-	version = redoubt.PackageVersion(p.key, version)
+	version = purl.Version(p.key, version)
 	key := verdictKey{}
 	key.place, key.version = p.place(version)
 	if len(p.listed[version]) > 0 {
@@ -218,11 +219,11 @@ func (p *packageEntry) lowestFirst(dependencies []*redoubt.Dependency) []*redoub
 	}
 	versions := make([]string, len(dependencies))
 	for i, d := range dependencies {
-		versions[i] = redoubt.PackageVersion(p.key, d.Version)
+		versions[i] = purl.Version(p.key, d.Version)
 	}
 	place := p.order.Scale(versions)
 	slices.SortFunc(dependencies, func(a, b *redoubt.Dependency) int {
-		x, y := redoubt.PackageVersion(p.key, a.Version), redoubt.PackageVersion(p.key, b.Version)
+		x, y := purl.Version(p.key, a.Version), purl.Version(p.key, b.Version)
 		left, isLeft := place(x)
 		right, isRight := place(y)
 		sign := cmp.Compare(left, right) // 0 is what is not a version

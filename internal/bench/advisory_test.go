@@ -11,6 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/storetest"
 	"github.com/redoubt/redoubt/internal/version"
 )
@@ -145,7 +146,7 @@ func benchMatch(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		key := advisory.Key("npm", fmt.Sprint("package-", i))
+		key := purl.Key("npm", fmt.Sprint("package-", i))
 		s.groups[key] = []redoubt.AdvisoryGroup{{ID: int64(i + 1), Records: []redoubt.Advisory{stored}}}
 	}
 	for i := range benchDeps / perLockfile {

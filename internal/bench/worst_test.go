@@ -8,6 +8,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/version"
 )
 
@@ -169,7 +170,7 @@ func worstShelf(b *testing.B) (*shelf, []redoubt.Advisory) {
 			all = append(all, stored)
 			groups = append(groups, redoubt.AdvisoryGroup{ID: int64(len(all)), Records: []redoubt.Advisory{stored}})
 		}
-		s.groups[advisory.Key(ecosystem, name)] = groups
+		s.groups[purl.Key(ecosystem, name)] = groups
 		for _, v := range []string{"0.0.0", "1.0.0"} {
 			h.Dependencies = append(h.Dependencies, redoubt.Dependency{Ecosystem: ecosystem, Name: name, Version: v})
 		}

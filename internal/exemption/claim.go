@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
 )
 
 // claim is what a VEX document says of a vulnerability.
@@ -48,9 +49,9 @@ func (c *claim) covers(p redoubt.Project, o *redoubt.ExemptionOccurrence) bool {
 	if len(s.Product) > 0 && !sole && !slices.ContainsFunc(s.Product, p.IsCalled) {
 		return false
 	}
-	key := redoubt.VEXKey(o.Ecosystem, o.Package)
+	key := purl.VEXKey(o.Ecosystem, o.Package)
 	return len(s.Packages) == 0 || slices.ContainsFunc(s.Packages, func(v redoubt.VEXPackage) bool {
-		return v.Key == key && (v.Version == "" || v.Version == redoubt.PackageVersion(key, o.Version))
+		return v.Key == key && (v.Version == "" || v.Version == purl.Version(key, o.Version))
 	})
 }
 

@@ -18,7 +18,7 @@ var nouns = []string{"."}
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
 	".", "api", "internal/auth", "internal/report", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
-	"internal/policy", "internal/sbom", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob",
+	"internal/policy", "internal/sbom", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl",
 }
 
 // rooms is the import table of ARCHITECTURE.md. A room may stand here before it is built.
@@ -29,9 +29,9 @@ var rooms = []room{
 	{path: "internal/report", imports: []string{".", "internal/purl", "internal/weakness"}},
 	{path: "internal/ingest", imports: nouns},
 	{path: "internal/triage", imports: nouns},
-	{path: "internal/exemption", imports: []string{".", "internal/glob"}},
+	{path: "internal/exemption", imports: []string{".", "internal/glob", "internal/purl"}},
 	{path: "internal/index", imports: nouns},
-	{path: "internal/advisory", imports: []string{".", "internal/weakness"}},
+	{path: "internal/advisory", imports: []string{".", "internal/purl", "internal/weakness"}},
 	{path: "internal/policy", imports: []string{".", "internal/glob"}},
 	{path: "internal/sbom", imports: nouns},
 	{path: "internal/glob", stdOnly: true},

@@ -7,7 +7,6 @@ package purl
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/package-url/packageurl-go"
@@ -103,11 +102,3 @@ func With(kind, name, version, key, value string) string {
 	}
 	return p.ToString()
 }
-
-// PyPIName is a name as the index compares it: lower case, runs of . _ - are
-// one hyphen (PEP 503).
-func PyPIName(name string) string {
-	return strings.ToLower(separatorRuns.ReplaceAllString(strings.TrimSpace(name), "-"))
-}
-
-var separatorRuns = regexp.MustCompile(`[-_.]+`)

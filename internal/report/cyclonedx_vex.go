@@ -11,6 +11,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
@@ -209,7 +210,7 @@ func (c *cycloneDX) affected(s redoubt.VEXStatement, a cdx.Affects) (_ redoubt.V
 		s.Packages = []redoubt.VEXPackage{pkg}
 	case found && len(exact) == len(versions):
 		for _, v := range exact {
-			s.Packages = append(s.Packages, redoubt.VEXPackage{Key: pkg.Key, Version: redoubt.PackageVersion(pkg.Key, v)})
+			s.Packages = append(s.Packages, redoubt.VEXPackage{Key: pkg.Key, Version: purl.Version(pkg.Key, v)})
 		}
 	case found:
 		return s, "it tells versions as a range, which is not understood; list them"

@@ -56,8 +56,8 @@ var holders = []string{
 }
 
 func vexPackageOf(ecosystem, name, version string) redoubt.VEXPackage {
-	key := redoubt.VEXKey(ecosystem, read.Text(name).Name())
-	return redoubt.VEXPackage{Key: key, Version: redoubt.PackageVersion(key, read.Text(version).Name())}
+	key := purl.VEXKey(ecosystem, read.Text(name).Name())
+	return redoubt.VEXPackage{Key: key, Version: purl.Version(key, read.Text(version).Name())}
 }
 
 // maxVEX is how much the statements of a document may weigh, in bytes. A few

@@ -1,4 +1,4 @@
-package redoubt
+package purl
 
 import (
 	"regexp"
@@ -19,8 +19,8 @@ var ecosystemNames = map[string]string{
 	"github actions": "github", "githubactions": "github",
 }
 
-// EcosystemName returns the one name of an ecosystem, whoever spells it.
-func EcosystemName(name string) string {
+// Ecosystem returns the one name of an ecosystem, whoever spells it.
+func Ecosystem(name string) string {
 	lower := strings.ToLower(strings.TrimSpace(name))
 	if known := ecosystemNames[lower]; known != "" {
 		return known
@@ -28,24 +28,29 @@ func EcosystemName(name string) string {
 	return lower
 }
 
-// PackageKey names a package so that all spellings of it are equal: its
+// Key names a package so that all spellings of it are equal: its
 // ecosystem, a slash, and its name as the ecosystem compares names.
-func PackageKey(ecosystem, name string) string {
-	ecosystem = EcosystemName(ecosystem)
+func Key(ecosystem, name string) string {
+	ecosystem = Ecosystem(ecosystem)
 	return ecosystem + "/" + normalPackage(ecosystem, strings.TrimSpace(name))
 }
 
-var pypiSeparators = regexp.MustCompile(`[-_.]+`)
+// VEXKey names a package as Key does, but for the case of Go's modules,
+// which package URLs lose.
+func VEXKey(ecosystem, name string) string {
+	key := Key(ecosystem, name)
+	if strings.HasPrefix(key, "gomod/") {
+		return strings.ToLower(key)
+	}
+	return key
+}
 
 // normalPackage spells a name as the ecosystem compares it. Where the ecosystem
 // tells case apart, or forbids it, the name stays.
 func normalPackage(ecosystem, name string) string {
 	switch ecosystem {
 	case "pypi": // PEP 503
-		if strings.ContainsAny(name, "-_.") {
-			name = pypiSeparators.ReplaceAllString(name, "-")
-		}
-		return strings.ToLower(name)
+		return PyPIName(name)
 	case "nuget", "composer", "pub", "mix", "github":
 		return strings.ToLower(name)
 	case "maven":
@@ -64,10 +69,10 @@ func normalPackage(ecosystem, name string) string {
 // spell 1.22-rc.1.
 var goRelease = regexp.MustCompile(`^(\d+\.\d+(?:\.\d+)?)(alpha|beta|rc)(\d+)$`)
 
-// PackageVersion spells a version of a package, named by its key, as advisories
+// Version spells a version of a package, named by its key, as advisories
 // do: Go's own releases are go1.22 where they are listed as a package, and
 // modules carry a v.
-func PackageVersion(key, version string) string {
+func Version(key, version string) string {
 	switch {
 	case key == "gomod/stdlib" || key == "gomod/toolchain":
 		return goRelease.ReplaceAllString(strings.TrimPrefix(strings.TrimPrefix(version, "v"), "go"), "$1-$2.$3")
@@ -76,3 +81,15 @@ func PackageVersion(key, version string) string {
 	}
 	return version
 }
+
+// PyPIName is a name as the index compares it: lower case, runs of . _ - are
+// one hyphen (PEP 503).
+func PyPIName(name string) string {
+	name = strings.TrimSpace(name)
+	if strings.ContainsAny(name, "-_.") {
+		name = separatorRuns.ReplaceAllString(name, "-")
+	}
+	return strings.ToLower(name)
+}
+
+var separatorRuns = regexp.MustCompile(`[-_.]+`)
