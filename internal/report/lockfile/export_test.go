@@ -32,3 +32,9 @@ func kindOf(f *format) Kind {
 
 // GoStdlib is the name of Go's own library, for tests.
 const GoStdlib = goStdlib
+
+// MaxPipSteps and PipSteps are how far requirements files are followed, for tests.
+const MaxPipSteps = maxPipSteps
+
+// PipSteps is how many lines Resolve looked at.
+func (u *Upload) PipSteps() int { return u.pip.steps }

@@ -23,7 +23,15 @@ type pipFiles struct {
 	byPath map[string]*pipFile
 	order  []*pipFile
 	known  map[string]bool // paths that were referred to; true of those that are included
+	steps  int             // that resolve took: lines looked at
 }
+
+// maxPipSteps is how many lines resolve looks at before it begins with no
+// further file. Each file has those that it reaches looked at once, so that a
+// few megabytes of files that all refer to the same ones would ask for hours.
+// A thousand files that include a thousand requirements and pins each need a
+// half of it.
+const maxPipSteps = 4 << 20
 
 // pipFile is one requirements file.
 type pipFile struct {
@@ -135,18 +143,13 @@ func (p *pipFiles) resolve() {
 		}
 	}
 	for _, root := range p.order {
-		files, constraints := p.reach(root)
-		for _, f := range files {
-			for i := range f.wants {
-				for _, c := range constraints {
-					if pin, ok := c.pins[f.wants[i].name]; ok {
-						f.wants[i].met = true
-						c.lock.Add(pin)
-						break
-					}
-				}
-			}
+		if p.steps < maxPipSteps {
+			p.meet(root)
 		}
+	}
+	unmet := "it is not pinned with ==, so the version is not known"
+	if p.steps >= maxPipSteps {
+		unmet = "the files refer to each other too often to tell the version"
 	}
 	for _, f := range p.order {
 		for _, r := range f.refers {
@@ -159,11 +162,39 @@ func (p *pipFiles) resolve() {
 		}
 		for _, w := range f.wants {
 			if !w.met {
-				f.lock.refuse(fmt.Sprintf("line %d", w.line), "%s: it is not pinned with ==, so the version is not known", w.text)
+				f.lock.refuse(fmt.Sprintf("line %d", w.line), "%s: %s", w.text, unmet)
 			}
 		}
 		slices.SortStableFunc(f.lock.rep.Refused, func(a, b redoubt.Refusal) int { return cmp.Compare(lineItem(a.Item), lineItem(b.Item)) })
 		f.lock.rep.Inventories[0].Dependencies = f.lock.deps
+	}
+}
+
+// meet finds the versions that the constraints of a file tell of what it and
+// the files in it want: of several constraints, the first one's.
+func (p *pipFiles) meet(root *pipFile) {
+	files, constraints := p.reach(root)
+	files = slices.DeleteFunc(files, func(f *pipFile) bool { return len(f.wants) == 0 })
+	if len(files) == 0 {
+		return
+	}
+	first := map[string]*pipFile{}
+	for _, c := range constraints {
+		p.steps += len(c.pins)
+		for name := range c.pins {
+			if first[name] == nil {
+				first[name] = c
+			}
+		}
+	}
+	for _, f := range files {
+		p.steps += len(f.wants)
+		for i := range f.wants {
+			if c := first[f.wants[i].name]; c != nil {
+				f.wants[i].met = true
+				c.lock.Add(c.pins[f.wants[i].name])
+			}
+		}
 	}
 }
 
@@ -183,6 +214,7 @@ func (p *pipFiles) reach(root *pipFile) (files, constraints []*pipFile) {
 			return
 		}
 		seen[[2]any{f, constraint}] = true
+		p.steps += 1 + len(f.refers)
 		if constraint {
 			constraints = append(constraints, f)
 		} else {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
@@ -114,5 +115,42 @@ func TestPipIncludesNeedTheirIncluder(t *testing.T) {
 	}
 	if !reading.Unread(report.Options{Name: "base.txt"}, "why") {
 		t.Error("base.txt is not taken for a lockfile")
+	}
+}
+
+// TestPipFollowsSoManyLines: a few kilobytes of files that all refer to the same
+// ones take no more than the bound and one file's share of it, and what was not
+// followed any more is refused.
+func TestPipFollowsSoManyLines(t *testing.T) {
+	const files, lines = 1500, 2000
+	var upload lockfile.Upload
+	give := func(name, text string) *redoubt.Report {
+		rep, err := upload.Read(lockfile.File{Name: name, Path: name, Data: []byte(text), Limit: 10 * lines})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep
+	}
+	for i := range files {
+		give(fmt.Sprintf("%d/requirements.txt", i), "-r ../all.txt\n-c ../pins.txt\n")
+	}
+	late := give("late/requirements.txt", "-c ../pins.txt\np0\n")
+	var all, pins strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&all, "p%d\n", i)
+		fmt.Fprintf(&pins, "p%d==1.%d\n", i, i)
+	}
+	included := give("all.txt", all.String())
+	pinned := give("pins.txt", pins.String())
+	upload.Resolve()
+	if most := lockfile.MaxPipSteps + 2*lines + 10; upload.PipSteps() > most {
+		t.Errorf("%d lines were looked at, more than %d", upload.PipSteps(), most)
+	}
+	if got := len(pinned.Inventories[0].Dependencies); got != lines || len(included.Refused) > 0 {
+		t.Errorf("%d of %d pins are meant, %d requirements are refused", got, lines, len(included.Refused))
+	}
+	want := []redoubt.Refusal{{Item: "line 2", Reason: "p0: the files refer to each other too often to tell the version"}}
+	if diff := cmp.Diff(want, late.Refused); diff != "" {
+		t.Errorf("what was not followed (-want +got):\n%s", diff)
 	}
 }
