@@ -58,6 +58,8 @@ type Advised struct {
 	// the very version that they show is still in its lockfile: then nobody
 	// fixed anything where there is no match any more.
 	Held map[int64]bool
+	// Withdrawn are those of Held whose advisories have all been taken back.
+	Withdrawn map[int64]bool
 }
 
 // KEV is an entry of the catalogue of vulnerabilities known to be exploited.

@@ -109,7 +109,7 @@ func (l *Library) read(ctx context.Context, s Store, packages []string) (map[str
 			vulnerabilities = append(vulnerabilities, known[g.ID])
 		}
 		ecosystem, _, _ := strings.Cut(key, "/")
-		if entry := newPackageEntry(key, l.orders(ecosystem), vulnerabilities); len(entry.groups) > 0 {
+		if entry := newPackageEntry(key, l.orders(ecosystem), vulnerabilities); len(entry.groups)+len(entry.withdrawn) > 0 {
 			out[key] = entry
 		}
 	}

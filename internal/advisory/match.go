@@ -39,7 +39,7 @@ func (s *Scope) has(key string) bool { return s == nil || s.Keys[key] }
 // answer is for ingest.Follow. It breaks off with the context's error when that
 // ends.
 func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref string, scope *Scope) (redoubt.Advised, error) {
-	out := redoubt.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}}
+	out := redoubt.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}, Withdrawn: map[int64]bool{}}
 	var ids []int64
 	if scope != nil {
 		ids = append([]int64{}, scope.IDs...)
@@ -78,6 +78,9 @@ func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref strin
 	for _, f := range subjects {
 		if key := purl.Key(f.Ecosystem, f.Package); f.Source == redoubt.SourceAdvisories && scope.has(key) {
 			out.Held[f.FindingID] = m.held[lockfilePackage{f.Lockfile, key}][f.Version]
+			if p := view[key]; p != nil && p.withdrawn[f.Group] {
+				out.Withdrawn[f.FindingID] = true
+			}
 		}
 	}
 	return out, m.score(ctx, s)

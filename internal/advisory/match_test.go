@@ -111,6 +111,17 @@ func TestWithdrawnRecordsMatchNothing(t *testing.T) {
 	if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 0 {
 		t.Errorf("%+v", advised.Matches)
 	}
+	s.subjects = []redoubt.Subject{{FindingID: 5, Source: redoubt.SourceAdvisories, Lockfile: "l", Ecosystem: "npm", Package: "a", Version: "2.0.0", Group: 1}}
+	if advised := match(t, advisory.NewLibrary(orders), s, nil); advised.Withdrawn[5] || !advised.Held[5] {
+		t.Errorf("one record is live: %+v", advised)
+	}
+	s.groups = append(s.groups, redoubt.AdvisoryGroup{ID: 2, Former: []int64{3}, Records: []redoubt.Advisory{gone}})
+	for group, withdrawn := range map[int64]bool{1: false, 2: true, 3: true} {
+		s.subjects[0].Group = group
+		if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 0 || advised.Withdrawn[5] != withdrawn || !advised.Held[5] {
+			t.Errorf("group %d: %+v", group, advised)
+		}
+	}
 	s.holdings[0].Dependencies[0].Version = "1.0.0"
 	if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 1 {
 		t.Errorf("%+v", advised.Matches)

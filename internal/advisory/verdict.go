@@ -21,6 +21,8 @@ type packageEntry struct {
 	extents []extent         // of each group
 	listed  map[string][]int // groups whose records list a version letter by letter
 
+	withdrawn map[int64]bool // groups, by id, of which no record is live
+
 	mu       sync.Mutex
 	verdicts map[verdictKey]*versionVerdict
 }
@@ -52,12 +54,16 @@ type versionVerdict struct {
 }
 
 // newPackageEntry makes the entry of those vulnerabilities whose live records
-// say something of the package.
+// say something of the package. Of those that are withdrawn it knows so much.
 func newPackageEntry(key string, order Order, vulnerabilities []*Vulnerability) *packageEntry {
-	p := &packageEntry{key: key, order: order, listed: map[string][]int{}, verdicts: map[verdictKey]*versionVerdict{}}
+	p := &packageEntry{key: key, order: order, listed: map[string][]int{}, withdrawn: map[int64]bool{}, verdicts: map[verdictKey]*versionVerdict{}}
 	var affected [][]*Affected // of each group
 	var versions []string
 	for _, v := range vulnerabilities {
+		if v.Withdrawn() {
+			p.withdraw(v)
+			continue
+		}
 		about := v.about(key)
 		if len(about) == 0 {
 			continue
@@ -73,6 +79,13 @@ func newPackageEntry(key string, order Order, vulnerabilities []*Vulnerability) 
 		p.extents = append(p.extents, p.extent(group, affected[group]))
 	}
 	return p
+}
+
+func (p *packageEntry) withdraw(v *Vulnerability) {
+	p.withdrawn[v.Group] = true
+	for _, former := range v.Former {
+		p.withdrawn[former] = true
+	}
 }
 
 // about is what the live records say of a package.

@@ -52,6 +52,9 @@ func Follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project
 		return sum, fmt.Errorf("plan what follows from the advisories: %w", f.plan.err)
 	}
 	f.attributeToScans()
+	if err := f.explainRemovals(stored.Findings); err != nil {
+		return sum, err
+	}
 	if err := a.write(ctx, f.plan.changes); err != nil {
 		return sum, err
 	}
@@ -104,9 +107,9 @@ type follower struct {
 	project redoubt.Project
 	plan    planner
 
-	sightings []Sighting // one for each match
-	covered   map[redoubt.Identity]bool
-	scans     map[redoubt.Identity]int64 // that brought the lockfile
+	sightings []Sighting                           // one for each match
+	covered   map[redoubt.Identity]redoubt.Subject // the finding of a scanner that stands for the match
+	scans     map[redoubt.Identity]int64           // that brought the lockfile
 }
 
 // observeMatches makes a sighting of each match. It breaks off when the context
@@ -114,7 +117,7 @@ type follower struct {
 func (f *follower) observeMatches(ctx context.Context) error {
 	o := observer{tool: redoubt.SourceAdvisories}
 	f.sightings = make([]Sighting, len(f.Matches))
-	f.covered, f.scans = map[redoubt.Identity]bool{}, map[redoubt.Identity]int64{}
+	f.covered, f.scans = map[redoubt.Identity]redoubt.Subject{}, map[redoubt.Identity]int64{}
 	for i := range f.Matches {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -128,7 +131,10 @@ func (f *follower) observeMatches(ctx context.Context) error {
 		links := NewLinks(f.project.URL, m.Commit, f.Ref)
 		f.sightings[i] = Sighting{Result: r, Finding: o.row(digestedResult{r, o.d.content(r)}, id), links: &links}
 		f.scans[id] = m.ScanID
-		f.covered[id] = slices.ContainsFunc(f.twins(i), func(t redoubt.Subject) bool { return live(t.State) })
+		twins := f.twins(i)
+		if at := slices.IndexFunc(twins, func(t redoubt.Subject) bool { return live(t.State) }); at >= 0 {
+			f.covered[id] = twins[at]
+		}
 	}
 	return nil
 }
@@ -211,7 +217,7 @@ func (f *follower) scope() Scope {
 	return Scope{Full: true, searched: set(searched), judge: func(row *redoubt.Finding) redoubt.State {
 		held, asked := f.Held[row.ID]
 		switch {
-		case f.covered[row.Identity]:
+		case f.isCovered(row.Identity):
 			return redoubt.StateRemoved
 		case !asked:
 			return row.State
@@ -224,7 +230,12 @@ func (f *follower) scope() Scope {
 
 // uncoveredSightings are the sightings that no finding of a scanner stands for.
 func (f *follower) uncoveredSightings() []Sighting {
-	return slices.DeleteFunc(slices.Clone(f.sightings), func(s Sighting) bool { return f.covered[s.Finding.Identity] })
+	return slices.DeleteFunc(slices.Clone(f.sightings), func(s Sighting) bool { return f.isCovered(s.Finding.Identity) })
+}
+
+func (f *follower) isCovered(id redoubt.Identity) bool {
+	_, covered := f.covered[id]
+	return covered
 }
 
 // attributeToScans names the scan that brought the lockfile as the one that saw a new

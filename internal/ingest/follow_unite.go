@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/redoubt/redoubt"
@@ -62,7 +63,9 @@ func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding
 		}
 		if live(other.State) {
 			next.State, next.StateUpdatedAt = redoubt.StateRemoved, f.plan.At
-			f.plan.addEvent(other.ID, redoubt.EventRemoved, nil)
+			f.plan.addEvent(other.ID, redoubt.EventRemoved, removalDetail{
+				Reason: fmt.Sprintf("merged into #%d: the advisories name one vulnerability", stays.ID), MergedInto: stays.ID,
+			})
 		}
 		if next != *other {
 			f.plan.changes.Updated = append(f.plan.changes.Updated, redoubt.FindingWrite{Finding: next})
@@ -74,7 +77,7 @@ func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding
 	}
 	if was != id {
 		stays.Identity, stays.Content = id, redoubt.Digest{} // its body tells the identity: written anew
-		if f.covered[id] && !live(stays.State) {
+		if f.isCovered(id) && !live(stays.State) {
 			f.plan.changes.Updated = append(f.plan.changes.Updated, redoubt.FindingWrite{Finding: *stays}) // no plan would
 		}
 	}

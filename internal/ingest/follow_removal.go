@@ -1,0 +1,41 @@
+package ingest
+
+import (
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+)
+
+// removalDetail says why a finding of the advisories went that nobody fixed.
+type removalDetail struct {
+	Reason     string `json:"reason"` // for people
+	MergedInto int64  `json:"merged_into,omitempty"`
+}
+
+// explainRemovals gives the removals that the plan found their reasons.
+func (f *follower) explainRemovals(rows []redoubt.Finding) (err error) {
+	identities := make(map[int64]redoubt.Identity, len(rows))
+	for i := range rows {
+		identities[rows[i].ID] = rows[i].Identity
+	}
+	for i := range f.plan.changes.Events {
+		e := &f.plan.changes.Events[i]
+		if e.Kind != redoubt.EventRemoved || e.Detail != "" {
+			continue
+		}
+		if e.Detail, err = toJSON(f.removal(e.FindingID, identities[e.FindingID])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) removal(findingID int64, id redoubt.Identity) removalDetail {
+	if by, covered := f.covered[id]; covered {
+		return removalDetail{Reason: fmt.Sprintf("merged into #%d, which %s reports", by.FindingID, by.Source), MergedInto: by.FindingID}
+	}
+	if f.Withdrawn[findingID] {
+		return removalDetail{Reason: "withdrawn: the advisory was taken back"}
+	}
+	return removalDetail{Reason: "no longer affected: the advisory changed"}
+}
