@@ -98,9 +98,9 @@ func (m *markdownWriter) node(n ast.Node, entering bool) (ast.WalkStatus, error)
 			m.out.WriteString("<pre>" + html.EscapeString(string(n.Lines().Value(m.source))) + "</pre>")
 		}
 	case *ast.Link:
-		m.link(n, string(n.Destination), "[", entering)
+		m.link(n, n.Destination, "[", entering)
 	case *ast.Image:
-		m.link(n, string(n.Destination), "![", entering)
+		m.link(n, n.Destination, "![", entering)
 	case *ast.AutoLink:
 		if entering {
 			m.autoLink(n)
@@ -161,19 +161,22 @@ func (m *markdownWriter) text(n *ast.Text) {
 }
 
 // escape writes text as HTML, after what Markdown escapes in it is read.
-func escape(value []byte) string {
-	return html.EscapeString(html.UnescapeString(string(util.UnescapePunctuations(value))))
+func escape(value []byte) string { return html.EscapeString(unescaped(value)) }
+
+// unescaped reads what Markdown escapes, in text and in the addresses of links.
+func unescaped(value []byte) string {
+	return html.UnescapeString(string(util.UnescapePunctuations(value)))
 }
 
 // link begins or ends an anchor to another site. Where the address is none that
 // a browser may follow it is shown as it was written.
-func (m *markdownWriter) link(n ast.Node, address, bracket string, begins bool) {
-	safe := safeURL(address)
+func (m *markdownWriter) link(n ast.Node, address []byte, bracket string, begins bool) {
+	safe := safeURL(unescaped(address))
 	switch {
 	case safe == "" && begins:
 		m.out.WriteString(bracket)
 	case safe == "":
-		m.out.WriteString("](" + html.EscapeString(address) + ")")
+		m.out.WriteString("](" + html.EscapeString(string(address)) + ")")
 	case begins && m.within == nil:
 		m.within = n
 		m.out.WriteString(anchor(safe))
