@@ -76,7 +76,9 @@ func (s *Store) PublishAdvisories(ctx context.Context) (version int64, err error
 		if _, err = q.exec(ctx, `DELETE FROM advisory_change WHERE version <= (SELECT MIN(version) FROM advisory_match)`); err != nil {
 			return err
 		}
-		_, err = q.exec(ctx, `DELETE FROM advisory_alias_change WHERE version <= COALESCE((SELECT MIN(advisories) FROM exemption_mark), $1)`, version)
+		// A deployment without a mark may be about to set its first, at what it saw.
+		_, err = q.exec(ctx, `DELETE FROM advisory_alias_change WHERE version <= COALESCE((SELECT MIN(COALESCE(m.advisories, 0))
+			FROM deployment d LEFT JOIN exemption_mark m ON m.deployment_id = d.id), $1)`, version)
 		return err
 	})
 	return version, err
