@@ -34,6 +34,7 @@ type call struct {
 	idempotent *idempotentRequest // nil without a key
 	tag        string             // of the answer; empty for none
 	cause      error              // why it failed, for the log
+	panicked   bool               // the cause is a panic, however much was sent by then
 }
 
 type callKey struct{}

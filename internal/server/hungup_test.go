@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/redoubt/redoubt"
@@ -49,6 +50,34 @@ func TestAClientThatHangsUpIsNoFailure(t *testing.T) {
 				t.Errorf("the metrics do not count a %d", c.status)
 			}
 		})
+	}
+}
+
+// TestAPanicWithinAnAnswerIsAFailure: the status is sent by then, so the line in
+// the log has to say it, whether or not the client is still there.
+func TestAPanicWithinAnAnswerIsAFailure(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		h := newHarness(t)
+		broken := h.server.observe(recovering(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("half"))
+			panic("boom")
+		})))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if gone {
+			cancel()
+		}
+		func() {
+			defer func() {
+				if v := recover(); v != http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
+					t.Errorf("the answer is not broken off: %v", v)
+				}
+			}()
+			broken.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/x", nil))
+		}()
+		if log := h.log.String(); !strings.Contains(log, `"level":"ERROR"`) || !strings.Contains(log, "boom") {
+			t.Errorf("client gone: %v, the log has %s", gone, log)
+		}
 	}
 }
 

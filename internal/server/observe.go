@@ -66,7 +66,7 @@ func (s *Server) logRequest(r *http.Request, c *call, out *recorder, took time.D
 	if c.cause != nil {
 		attrs = append(attrs, slog.String("cause", c.cause.Error()))
 	}
-	if status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError || c.panicked {
 		level = slog.LevelError
 	}
 	s.Logger.LogAttrs(r.Context(), level, "request", attrs...)
@@ -135,6 +135,7 @@ func recovering(next http.Handler) http.Handler {
 			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(v)
 			}
+			c.panicked = true
 			c.cause = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 			if begun.status != 0 {
 				panic(http.ErrAbortHandler)
