@@ -1,0 +1,43 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestAliasesThatChangeMeanwhileAreFollowed: a deployment looks for the first
+// time, and before it notes how far, aliases change and others forget that.
+func TestAliasesThatChangeMeanwhileAreFollowed(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		made, err := s.CreateDeployment(t.Context(), "second", "", storetest.Actor)
+		d.check(err)
+		others := func() {
+			tenant{t, s, made.ID}.followAll()
+			d.noise().followAll()
+		}
+		others()
+		w := d.vulnerable(d.project("acme/payments"), 1)
+		d.except(accepted("GHSA-AAAA"))
+		var due exemption.Due
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			due, err = exemption.FindDue(ctx, tx)
+			return err
+		})
+		putAdvisories(t, s, record("GHSA-AAAA", []string{"npm/p"}, "CVE-2021-44228"))
+		publish(t, s)
+		others()
+		putAdvisories(t, s, record("GHSA-BBBB", []string{"npm/q"}))
+		publish(t, s) // which prunes what all who are marked have followed
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := exemption.Settle(ctx, tx, due)
+			return err
+		})
+		d.followAll()
+		same(t, "the finding with another alias", d.states(w), []string{"ignored"})
+	})
+}
