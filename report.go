@@ -78,7 +78,10 @@ type Result struct {
 	Fingerprint  string // another stable id of the scanner's; empty when none
 	CodeHash     string // hex, the scanner's; empty when none
 	CodeKey      Digest // keyed hash in place of CodeHash where Code held a secret
+	CodeNumber   int    // among equal code of the rule in the file, from 1, as the scanner counts; 0 when not told
 	PatternHash  string // hex, the scanner's; empty when none
+	StartHash    string // hex, the scanner's hash of the first line; empty when none
+	EndHash      string // hex, of the last line
 	Code         string // the matched lines; empty for secrets and when unknown
 
 	Severity   Severity

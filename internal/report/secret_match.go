@@ -28,7 +28,7 @@ const semgrepTool = "semgrep"
 func hide(res *redoubt.Result, match *redoubt.SecretMatch) {
 	res.Secret = match
 	res.Code, res.CodeHash, res.CodeKey, res.DataFlow = "", "", redoubt.Digest{}, nil
-	res.MatchBasedID, res.SyntacticID, res.PatternHash = "", "", ""
+	res.MatchBasedID, res.SyntacticID, res.PatternHash, res.StartHash, res.EndHash = "", "", "", "", ""
 }
 
 // hideHash puts a keyed hash of code that held a secret in the place of the
@@ -37,7 +37,7 @@ func (r *redactor) hideHash(res *redoubt.Result) {
 	if res.CodeKey == (redoubt.Digest{}) {
 		res.CodeKey = r.keyedCode(redoubt.CodeDigest(res.CodeHash))
 	}
-	res.CodeHash = ""
+	res.CodeHash, res.StartHash, res.EndHash = "", "", ""
 }
 
 // reveal makes secrets of the results of rules that do not say what they are,

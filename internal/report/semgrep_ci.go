@@ -149,9 +149,12 @@ type ciFinding struct {
 	Severity     read.Number `json:"severity"`
 	SyntacticID  read.Text   `json:"syntactic_id"`
 	MatchBasedID read.Text   `json:"match_based_id"`
+	Index        read.Number `json:"index"`
 	Hashes       struct {
 		Code    read.Text `json:"code_hash"`
 		Pattern read.Text `json:"pattern_hash"`
+		Start   read.Text `json:"start_line_hash"`
+		End     read.Text `json:"end_line_hash"`
 	} `json:"hashes"`
 	Metadata json.RawMessage `json:"metadata"`
 	semgrepCIExtra
@@ -168,6 +171,9 @@ type semgrepCIExtra struct {
 		Commit read.Text `json:"git_commit"`
 	} `json:"historical_info"`
 }
+
+// maxCodeNumber bounds how often one code is in a file.
+const maxCodeNumber = 1 << 20
 
 // ciSeverities spell the numbers of severity.
 var ciSeverities = []read.Text{"INFO", "WARNING", "ERROR", "CRITICAL"}
@@ -202,6 +208,10 @@ func (c *ci) finding(item string, muted bool) error {
 		return nil
 	}
 	res.SyntacticID, res.CodeHash, res.PatternHash = f.SyntacticID.Name(), f.Hashes.Code.Name(), f.Hashes.Pattern.Name()
+	res.StartHash, res.EndHash = f.Hashes.Start.Name(), f.Hashes.End.Name()
+	if f.Index >= 0 && f.Index < maxCodeNumber {
+		res.CodeNumber = int(f.Index) + 1
+	}
 	if res.Secret != nil {
 		res.Secret.Hash = c.secrets.keyedCode(redoubt.CodeDigest(res.CodeHash))
 		hide(res, res.Secret)

@@ -111,7 +111,8 @@ func (s *semgrep) identify() {
 	}
 	for same, list := range alike {
 		for n, ordinal := range s.ordinals(list) {
-			results[s.matches[list[n]].result].SyntacticID = syntacticID(same.rule, same.path, same.text, ordinal)
+			res := &results[s.matches[list[n]].result]
+			res.SyntacticID, res.CodeNumber = syntacticID(same.rule, same.path, same.text, ordinal), min(ordinal, maxCodeNumber)+1
 		}
 	}
 	s.matches = nil
