@@ -66,7 +66,7 @@ type IdentityKind uint8
 
 // Kinds of identity, best first.
 const (
-	IdentityMatchBased IdentityKind = iota + 1 // the scanner's match_based_id
+	IdentityMatchBased IdentityKind = iota + 1 // the scanner's formula group, the code and its number
 	IdentityTool                               // another fingerprint of the scanner's
 	IdentityOwn                                // ours, version 1: tool, rule, path, code, ordinal
 	IdentitySecret                             // rule, path, keyed hash of the secret (semantics §16)
@@ -97,6 +97,7 @@ type Finding struct {
 	Line        int    // 1-based; 0 when unknown
 	CodeHash    Digest // of the matched code; zero when unknown
 	PatternHash Digest // of the pattern as it matched; zero when unknown
+	EdgeHash    Digest // of formula group, first and last line of a match of several lines; zero otherwise
 	Content     Digest // of all that the scanner said; equal content writes nothing
 
 	State           State

@@ -60,10 +60,10 @@ func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known redoubt.
 		return c, err
 	}
 	err = a.Store.View(ctx, caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
-		c.Config.IgnoredMatchIDs, c.Config.IgnoredSyntacticIDs = []string{}, []string{}
 		if err := edge.MayTake(ctx, tx, caller.Globs(), b.Project.Name); err != nil {
 			return err
 		}
+		var ignored []store.IgnoredMatch
 		project, err := tx.ProjectByName(ctx, b.Project.Name)
 		switch {
 		case errors.Is(err, redoubt.ErrNotFound): // a dry run of something new
@@ -71,7 +71,7 @@ func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known redoubt.
 		case err != nil:
 			return err
 		default:
-			if c.Config.IgnoredMatchIDs, c.Config.IgnoredSyntacticIDs, err = tx.IgnoredIDs(ctx, project.ID); err != nil {
+			if ignored, err = tx.IgnoredMatches(ctx, project.ID); err != nil {
 				return err
 			}
 		}
@@ -79,11 +79,31 @@ func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known redoubt.
 		if err != nil {
 			return err
 		}
+		c.Config.ignore(ignored, given.Rules)
 		c.Engine.Ignored = given.Ignored()
 		c.Config.Rules, err = policy.Document(given.Rules, given.Policies, policy.Products(b.Products), b.OnlyRules)
 		return err
 	})
 	return c, err
+}
+
+// ignore tells the scanner what people ignore, by ids that cannot hide other code:
+// syntactic ids, which the code is part of, and a match_based_id only where
+// metavariables bind it to code and nothing else is in its formula group.
+func (c *scanConfig) ignore(list []store.IgnoredMatch, rules []redoubt.ServedRule) {
+	c.IgnoredMatchIDs, c.IgnoredSyntacticIDs = []string{}, []string{}
+	binds := map[string]bool{}
+	for i := range rules {
+		binds[rules[i].Rule.Name] = policy.HasMetavariables(rules[i].Text)
+	}
+	for _, m := range list {
+		if m.SyntacticID != "" {
+			c.IgnoredSyntacticIDs = append(c.IgnoredSyntacticIDs, m.SyntacticID)
+		}
+		if m.Alone && binds[m.RuleName] {
+			c.IgnoredMatchIDs = append(c.IgnoredMatchIDs, m.MatchBasedID)
+		}
+	}
 }
 
 // lints answers `semgrep --validate`, which asks for rules about rules and

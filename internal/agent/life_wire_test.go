@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -71,7 +72,9 @@ func (tr *wireTree) edit(t *rapid.T) {
 // results is what a scanner reports of the tree.
 func (tr *wireTree) results(patterns, code bool) (out []redoubt.Result) {
 	count := map[string]int{}
-	for _, it := range tr.items {
+	items := slices.Clone(tr.items)
+	slices.SortStableFunc(items, func(a, b wireItem) int { return cmp.Or(a.line-b.line, strings.Compare(a.code, b.code)) }) // as the scanner counts
+	for _, it := range items {
 		column := 1 + 4*int(it.code[0]-'x')
 		r := redoubt.Result{
 			Rule: &redoubt.Rule{Name: it.rule}, Path: it.path, Message: "m " + it.code, Muted: it.muted,
@@ -81,6 +84,7 @@ func (tr *wireTree) results(patterns, code bool) (out []redoubt.Result) {
 			key := hexOf(it.rule + it.path + it.code + tr.pattern)
 			r.Code, r.CodeHash, r.MatchBasedID = it.code, hexOf(it.code), fmt.Sprintf("%s_%d", key, count[key])
 			count[key]++
+			r.CodeNumber = count[key]
 		}
 		if patterns {
 			r.Code, r.PatternHash = "", hexOf(tr.pattern+it.code)
@@ -101,7 +105,7 @@ func resultsBody(u lifetest.Upload) map[string]any {
 	for i, r := range u.Report.Results {
 		lists[r.Muted] = append(lists[r.Muted], map[string]any{
 			"check_id": r.Rule.Name, "path": r.Path, "line": r.Location.Line, "column": r.Location.Column, "end_line": r.Location.EndLine,
-			"end_column": r.Location.EndColumn, "message": r.Message, "severity": 2, "index": 0, "syntactic_id": fmt.Sprintf("%032x", i),
+			"end_column": r.Location.EndColumn, "message": r.Message, "severity": 2, "index": max(r.CodeNumber-1, 0), "syntactic_id": fmt.Sprintf("%032x", i),
 			"match_based_id": r.MatchBasedID, "metadata": map[string]any{}, "is_blocking": false,
 			"hashes": map[string]any{"code_hash": r.CodeHash, "pattern_hash": r.PatternHash, "start_line_hash": "", "end_line_hash": ""},
 		})

@@ -71,6 +71,9 @@ func (d *digester) content(r *redoubt.Result) redoubt.Digest {
 	if v := r.Dependency; v != nil {
 		d.dependency(v)
 	}
+	if r.StartHash != "" || r.EndHash != "" {
+		d.str(r.StartHash, r.EndHash)
+	}
 	for _, step := range r.DataFlow {
 		d.str(step.Path, step.Content).num(int64(step.Line), int64(step.Column))
 	}

@@ -129,7 +129,7 @@ func (f *follower) observeMatches(ctx context.Context) error {
 		}
 		id := o.d.advised(m, m.Group)
 		links := NewLinks(f.project.URL, m.Commit, f.Ref)
-		f.sightings[i] = Sighting{Result: r, Finding: o.row(digestedResult{r, o.d.content(r)}, id), links: &links}
+		f.sightings[i] = Sighting{Result: r, Finding: o.row(digestedResult{r, o.d.content(r)}, id, o.codeHash(r)), links: &links}
 		f.scans[id] = m.ScanID
 		twins := f.twins(i)
 		if at := slices.IndexFunc(twins, func(t redoubt.Subject) bool { return live(t.State) }); at >= 0 {

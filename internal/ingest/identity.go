@@ -125,13 +125,14 @@ type observer struct {
 // add appends the result's sighting, or puts it to the one of the same
 // identity, and returns its place.
 func (o *observer) add(r digestedResult) int {
-	id := o.identity(r.Result)
+	code := o.codeHash(r.Result)
+	id := o.identity(r.Result, code)
 	if i, known := o.at[id]; known {
 		o.prefer(i, r)
 		return i
 	}
 	o.at[id] = len(o.sightings)
-	o.sightings = append(o.sightings, Sighting{Result: r.Result, Finding: o.row(r, id)})
+	o.sightings = append(o.sightings, Sighting{Result: r.Result, Finding: o.row(r, id, code)})
 	return len(o.sightings) - 1
 }
 
@@ -139,7 +140,7 @@ func (o *observer) add(r digestedResult) int {
 // is muted or only in the history.
 func (o *observer) prefer(i int, r digestedResult) {
 	if s := &o.sightings[i]; rank(r.Result) < rank(s.Result) {
-		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity)}
+		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity, o.codeHash(r.Result))}
 	}
 }
 
@@ -157,16 +158,20 @@ func rank(r *redoubt.Result) int {
 // identity decides what tells the finding from all others (semantics §4, §16).
 //
 // A secret is its rule, path and keyed hash. Else the scanner's match_based_id
-// counts, then its other fingerprint with tool, rule and path, which not every
-// scanner puts into it; then our own, which lines do not enter. A dependency is
-// its vulnerability (or rule), lockfile and package, and the using file where
-// the match is in code; its version is no part.
-func (o *observer) identity(r *redoubt.Result) redoubt.Identity {
+// counts, of which matches of code take the formula group and the code: the
+// ordinal behind it stands for the code only where nothing of that is told. Then
+// comes its other fingerprint with tool, rule and path, which not every scanner
+// puts into it; then our own, which lines do not enter. A dependency is its
+// vulnerability (or rule), lockfile and package, and the using file where the
+// match is in code; its version is no part.
+func (o *observer) identity(r *redoubt.Result, code redoubt.Digest) redoubt.Identity {
 	d, rule := &o.d, r.Rule.Name
 	fingerprint := cmp.Or(r.Fingerprint, r.SyntacticID)
 	switch {
 	case r.Secret != nil && r.Secret.Hash != (redoubt.Digest{}):
 		return redoubt.Identity{Kind: redoubt.IdentitySecret, Hash: d.start("secret 1").str(rule, r.Path).digest(r.Secret.Hash).sum()}
+	case r.MatchBasedID != "" && code != (redoubt.Digest{}) && (r.Dependency == nil || r.Dependency.InCode):
+		return o.matched(r, code)
 	case r.MatchBasedID != "":
 		return o.numbered(redoubt.IdentityMatchBased, d.start("match 1").str(r.MatchBasedID).sum())
 	case isSecret(r):
@@ -185,7 +190,25 @@ func (o *observer) identity(r *redoubt.Result) redoubt.Identity {
 func (o *observer) numbered(kind redoubt.IdentityKind, key redoubt.Digest) redoubt.Identity {
 	n := o.ordinals[key]
 	o.ordinals[key]++
-	return redoubt.Identity{Kind: kind, Hash: o.d.start("ordinal").digest(key).num(n).sum()}
+	return redoubt.NumberedIdentity(kind, key, n)
+}
+
+// matched numbers equal code of one formula group. A report may hold only some of
+// it, as that of a diff scan does, so the scanner's own number goes first.
+func (o *observer) matched(r *redoubt.Result, code redoubt.Digest) redoubt.Identity {
+	key := redoubt.MatchKey(redoubt.FormulaGroup(r.MatchBasedID), code)
+	if r.CodeNumber > 0 {
+		id := redoubt.NumberedIdentity(redoubt.IdentityMatchBased, key, int64(r.CodeNumber-1))
+		if _, taken := o.at[id]; !taken {
+			return id
+		}
+	}
+	for {
+		id := o.numbered(redoubt.IdentityMatchBased, key)
+		if _, taken := o.at[id]; !taken {
+			return id
+		}
+	}
 }
 
 func (d *digester) vulnerability(r *redoubt.Result) redoubt.Digest {
@@ -213,11 +236,11 @@ var position = regexp.MustCompile(`(?i)\b(?:lines?|cols?|columns?)[ :#]*\d+|:\d+
 func normalMessage(message string) string { return normalCode(position.ReplaceAllString(message, "")) }
 
 // row sets the members of a finding that the scanner decides.
-func (o *observer) row(r digestedResult, id redoubt.Identity) redoubt.Finding {
+func (o *observer) row(r digestedResult, id redoubt.Identity, code redoubt.Digest) redoubt.Finding {
 	f := redoubt.Finding{
 		IssueType: issueType(r.Result), Identity: id, RuleName: r.Rule.Name,
 		Path: r.Path, Line: r.Location.Line, Content: r.content,
-		PatternHash: o.patternHash(r.Result), CodeHash: o.codeHash(r.Result),
+		PatternHash: o.patternHash(r.Result), CodeHash: code, EdgeHash: o.edgeHash(r.Result),
 		State:      redoubt.Unresolved,
 		Severity:   cmp.Or(r.Severity, r.Rule.Severity, redoubt.SeverityMedium),
 		Confidence: cmp.Or(r.Confidence, r.Rule.Confidence, redoubt.ConfidenceMedium),
@@ -280,6 +303,15 @@ func (o *observer) patternHash(r *redoubt.Result) redoubt.Digest {
 		return o.d.start("pattern").str(r.PatternHash).sum()
 	}
 	return redoubt.Digest{}
+}
+
+// edgeHash stands for a match of several lines when something within it is
+// edited: its formula group, first and last line.
+func (o *observer) edgeHash(r *redoubt.Result) redoubt.Digest {
+	if r.MatchBasedID == "" || r.StartHash == "" || r.EndHash == "" || r.Location.EndLine <= r.Location.Line || r.Dependency != nil || isSecret(r) {
+		return redoubt.Digest{}
+	}
+	return o.d.start("edges").str(redoubt.FormulaGroup(r.MatchBasedID), r.StartHash, r.EndHash).sum()
 }
 
 // shownID is the match_based_id that clients get: the scanner's, else ours. A

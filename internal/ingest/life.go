@@ -103,7 +103,7 @@ func (s Scope) ruleRan(rule string) bool {
 // lookedFor reports whether the finding's path was searched or is gone, and, of a
 // finding about a dependency, whether the file was read for dependencies.
 func (s Scope) lookedFor(f *redoubt.Finding) bool {
-	return s.wasSearched(f.Path) && !(f.IssueType == redoubt.SCA && s.unresolved[f.Path])
+	return s.wasSearched(f.Path) && (f.IssueType != redoubt.SCA || !s.unresolved[f.Path])
 }
 
 // wasSearched reports whether the path was searched or is gone.

@@ -22,6 +22,7 @@ type matchKey struct {
 	rule, path, pkg string
 	line            int
 	code, pattern   redoubt.Digest
+	edges           redoubt.Digest
 }
 
 // keyFunc returns the key of a finding, if it takes part.
@@ -53,7 +54,8 @@ type matchPass struct {
 
 // matchPasses lists the passes, surest first: a rule that changed its text (same
 // path, rule and code); a secret whose line was edited (same path, rule and
-// secret); in a full scan, a file that moved (the path is gone; rule, code and
+// secret); a match of several lines that was edited within (same formula group,
+// first and last line); in a full scan, a file that moved (the path is gone; rule, code and
 // pattern are the same, or one side does not tell the pattern); a rule that is
 // loaded from another folder, whose name is its name's last part; a report that
 // tells less than others of its source do, as Semgrep's JSON where nobody is
@@ -70,7 +72,10 @@ func matchPasses(scope Scope) []matchPass {
 		known := f.Identity.Kind == redoubt.IdentitySecret && f.PatternHash != (redoubt.Digest{})
 		return matchKey{rule: f.RuleName, path: f.Path, pattern: f.PatternHash}, known
 	}
-	passes := []matchPass{{changed, changed, true}, {edited, edited, true}}
+	within := func(f *redoubt.Finding) (matchKey, bool) {
+		return matchKey{rule: f.RuleName, path: f.Path, edges: f.EdgeHash}, f.EdgeHash != (redoubt.Digest{})
+	}
+	passes := []matchPass{{changed, changed, true}, {edited, edited, true}, {within, within, false}}
 	if scope.Full {
 		passes = append(passes, movePasses(scope)...)
 	}

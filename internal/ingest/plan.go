@@ -174,6 +174,9 @@ func (p *planner) updatedRow(row *redoubt.Finding, s *Sighting) redoubt.Finding 
 	if next.PatternHash == (redoubt.Digest{}) && next.Identity == row.Identity {
 		next.PatternHash = row.PatternHash // which is the same and was not told
 	}
+	if next.EdgeHash == (redoubt.Digest{}) && next.Identity == row.Identity {
+		next.EdgeHash = row.EdgeHash
+	}
 	return next
 }
 

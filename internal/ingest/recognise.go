@@ -57,10 +57,10 @@ func closer(row, best *redoubt.Finding, path string) bool {
 }
 
 // detailLevel ranks how much is known of a finding: nothing of its code, its code, or
-// the scanner's own match_based_id.
+// the scanner's own match_based_id beside it.
 func detailLevel(f *redoubt.Finding) int {
 	switch {
-	case f.Identity.Kind == redoubt.IdentityMatchBased:
+	case f.Identity.Kind == redoubt.IdentityMatchBased && f.CodeHash != (redoubt.Digest{}):
 		return 2
 	case f.CodeHash == (redoubt.Digest{}), f.Identity.Kind == redoubt.IdentityDependency:
 		return 0
@@ -79,6 +79,7 @@ func (s *Sighting) otherRule(row *redoubt.Finding) bool {
 // returns body and evidence where the sighting changes them.
 func (p *planner) keepDetails(row, next *redoubt.Finding, s *Sighting) (w redoubt.FindingWrite) {
 	next.Identity, next.CodeHash, next.PatternHash, next.RuleID = row.Identity, row.CodeHash, row.PatternHash, row.RuleID
+	next.EdgeHash = row.EdgeHash
 	was := p.bodies[row.ID]
 	var body redoubt.Body
 	if err := json.Unmarshal(fmt.Appendf(nil, "{%s}", was.Body), &body); err != nil {

@@ -187,7 +187,7 @@ func (c *concealment) identify(list []*concealed, beside []redoubt.Finding) erro
 		taken[beside[i].Identity] = true
 	}
 	for _, f := range list {
-		id := o.identity(&f.result)
+		id := o.identity(&f.result, o.codeHash(&f.result))
 		if taken[id] {
 			f.State = redoubt.StateRemoved
 		}
@@ -212,7 +212,7 @@ func compareFlags(a, b bool) int {
 // rewriteAs rewrites the row and what readers see of it. The identity of one that
 // another row has stays with that, and the row gets one of its own.
 func (f *concealed) rewriteAs(o *observer, id redoubt.Identity, again bool) error {
-	next := o.row(digestedResult{&f.result, o.d.content(&f.result)}, id)
+	next := o.row(digestedResult{&f.result, o.d.content(&f.result)}, id, o.codeHash(&f.result))
 	was := &f.Finding
 	next.ID, next.ProjectID, next.Ref, next.Source, next.State = was.ID, was.ProjectID, was.Ref, was.Source, was.State
 	next.LineageID, next.RuleID, next.FirstScanID, next.SeenByFull = was.LineageID, was.RuleID, was.FirstScanID, was.SeenByFull

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -20,6 +21,9 @@ type item struct {
 	version int // of a package
 }
 
+// column tells apart what may be in one line.
+func (it item) column() int { return 2*it.style + int(it.code[0]-'w') }
+
 // tree is what a branch holds, and the texts of the rules that look at it.
 type tree struct {
 	items   []item
@@ -34,10 +38,10 @@ func (tr *tree) edit(t *rapid.T) {
 		if len(tr.items) > 0 {
 			i = rapid.IntRange(0, len(tr.items)-1).Draw(t, "item")
 		}
-		switch op := rapid.IntRange(0, 8).Draw(t, "edit"); {
+		switch op := rapid.IntRange(0, 9).Draw(t, "edit"); {
 		case op <= 3 || i < 0:
 			tr.items = append(tr.items, item{
-				style: rapid.IntRange(0, 6).Draw(t, "style"), rule: rapid.SampledFrom(allRules).Draw(t, "rule"),
+				style: rapid.IntRange(0, 8).Draw(t, "style"), rule: rapid.SampledFrom(allRules).Draw(t, "rule"),
 				path: path.Draw(t, "path"), line: rapid.IntRange(1, 5).Draw(t, "line"), code: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "code"),
 				muted: rapid.IntRange(0, 2).Draw(t, "muted") == 0,
 			})
@@ -59,6 +63,8 @@ func (tr *tree) edit(t *rapid.T) {
 			}
 		case op == 7:
 			tr.pattern = rapid.SampledFrom([]string{"p", "q"}).Draw(t, "pattern")
+		case op == 8:
+			tr.items[i].code = map[string]string{"x": "y", "y": "x"}[tr.items[i].code]
 		default:
 			tr.items[i].version++
 			for j := range tr.items {
@@ -78,12 +84,20 @@ const (
 // results is what a scanner reports of the items, in any order.
 func (tr *tree) results(telling int) (out []redoubt.Result) {
 	count := map[string]int{}
-	for _, it := range tr.items {
+	items := slices.Clone(tr.items)
+	slices.SortStableFunc(items, func(a, b item) int { return cmp.Or(a.line-b.line, a.column()-b.column()) }) // as ordinals count
+	for _, it := range items {
 		r := redoubt.Result{Rule: rulesBy[it.rule], Path: it.path, Message: "m " + it.code, Muted: it.muted}
-		r.Location = redoubt.Location{Line: it.line, Column: 2*it.style + int(it.code[0]-'w')}
+		r.Location = redoubt.Location{Line: it.line, Column: it.column()}
 		switch it.style {
-		case 0, 1: // as semgrep ci
+		case 0, 1, 7, 8: // as semgrep ci
 			key := fmt.Sprint(it.rule, it.path, it.code, tr.pattern)
+			if it.style >= 7 { // a pattern without metavariables
+				key = fmt.Sprint(it.rule, it.path, tr.pattern)
+			}
+			if it.style == 8 && telling == tellsAll {
+				r.StartHash, r.EndHash, r.Location.EndLine = "first", "last", it.line+2
+			}
 			r.MatchBasedID = fmt.Sprint(key, "_", count[key])
 			r.CodeHash, r.PatternHash = it.code, tr.pattern
 			count[key]++

@@ -120,31 +120,53 @@ func (tx *Tx) AnswerAgentScan(ctx context.Context, uniqueID string, answer []byt
 	return err
 }
 
-// IgnoredIDs returns the scanner's own ids of a project's findings that people
-// decided to ignore, on whatever ref.
-func (tx *Tx) IgnoredIDs(ctx context.Context, projectID int64) (matchBased, syntactic []string, err error) {
-	matchBased, syntactic = []string{}, []string{}
+// IgnoredMatch is a finding that people decided to ignore, by the scanner's own
+// ids.
+type IgnoredMatch struct {
+	RuleName     string
+	MatchBasedID string
+	SyntacticID  string // empty where the scanner told none
+	Alone        bool   // nothing else in its formula group, on any ref
+}
+
+// IgnoredMatches lists a project's findings with ids of the scanner's own that
+// people decided to ignore, on whatever ref.
+func (tx *Tx) IgnoredMatches(ctx context.Context, projectID int64) (list []IgnoredMatch, err error) {
+	members := map[string]map[redoubt.Identity]bool{}
 	err = each(ctx, tx, func(r row) error {
-		var members []byte
-		if err := r.Scan(&members); err != nil {
+		var rule string
+		var ignored bool
+		var text []byte
+		id := redoubt.Identity{Kind: redoubt.IdentityMatchBased}
+		if err := r.Scan(&rule, digest(&id.Hash), &ignored, &text); err != nil {
 			return err
 		}
 		var body struct {
 			MatchBasedID string `json:"match_based_id"`
 			SyntacticID  string `json:"syntactic_id"`
 		}
-		if err := json.Unmarshal([]byte("{"+string(members)+"}"), &body); err != nil {
+		if err := json.Unmarshal([]byte("{"+string(text)+"}"), &body); err != nil {
 			return fmt.Errorf("a finding's body: %w", err)
 		}
-		matchBased = append(matchBased, body.MatchBasedID)
-		if body.SyntacticID != "" {
-			syntactic = append(syntactic, body.SyntacticID)
+		group := redoubt.FormulaGroup(body.MatchBasedID)
+		if members[group] == nil {
+			members[group] = map[redoubt.Identity]bool{}
+		}
+		members[group][id] = true
+		if ignored {
+			list = append(list, IgnoredMatch{RuleName: rule, MatchBasedID: body.MatchBasedID, SyntacticID: body.SyntacticID})
 		}
 		return nil
-	}, `SELECT b.body FROM lineage l
+	}, `SELECT f.rule_name, f.identity_hash, l.triage_state = $3, b.body FROM lineage l
 		JOIN finding f ON f.deployment_id = l.deployment_id AND f.lineage_id = l.id
 		JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
-		WHERE l.deployment_id = $1 AND l.project_id = $2 AND l.triage_state = $3 AND f.identity_kind = $4 AND f.state <> $5 ORDER BY f.id`,
+		WHERE l.deployment_id = $1 AND l.project_id = $2 AND f.identity_kind = $4 AND f.state <> $5
+		AND f.rule_name IN (SELECT g.rule_name FROM lineage k JOIN finding g ON g.deployment_id = k.deployment_id AND g.lineage_id = k.id
+			WHERE k.deployment_id = $1 AND k.project_id = $2 AND k.triage_state = $3)
+		ORDER BY f.id`,
 		projectID, redoubt.TriageIgnored, int64(redoubt.IdentityMatchBased), redoubt.StateRemoved)
-	return matchBased, syntactic, err
+	for i := range list {
+		list[i].Alone = len(members[redoubt.FormulaGroup(list[i].MatchBasedID)]) == 1
+	}
+	return list, err
 }

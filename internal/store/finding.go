@@ -20,7 +20,7 @@ type Occurrence struct {
 
 // findingColumns are those of table finding but for deployment_id and version.
 const findingColumns = `id, issue_type, project_id, ref, source, identity_kind, identity_hash, lineage_id, rule_id, rule_name,
-	path, line, code_hash, pattern_hash, content, state, severity, confidence, reachability, transitivity, package, flags,
+	path, line, code_hash, pattern_hash, edge_hash, content, state, severity, confidence, reachability, transitivity, package, flags,
 	validation_state, secret_type, created_at, relevant_since, state_updated_at, first_scan_id`
 
 // Bits of finding.flags. The numbers are stored: never give one another meaning.
@@ -44,7 +44,7 @@ func findingFlags(f *redoubt.Finding) (bits int64) {
 func findingValues(f *redoubt.Finding) []any {
 	return []any{
 		f.ID, int64(f.IssueType), f.ProjectID, f.Ref, f.Source, int64(f.Identity.Kind), f.Identity.Hash, f.LineageID, f.RuleID, f.RuleName,
-		f.Path, f.Line, f.CodeHash, f.PatternHash, f.Content, int64(f.State), int64(f.Severity), int64(f.Confidence),
+		f.Path, f.Line, f.CodeHash, f.PatternHash, f.EdgeHash, f.Content, int64(f.State), int64(f.Severity), int64(f.Confidence),
 		int64(f.Reachability), int64(f.Transitivity), f.Package, findingFlags(f),
 		int64(f.ValidationState), f.SecretType, f.CreatedAt, f.RelevantSince, f.StateUpdatedAt, f.FirstScanID,
 	}
@@ -63,7 +63,7 @@ func findingFields(f *redoubt.Finding) []any {
 	})
 	return []any{
 		&f.ID, &f.IssueType, &f.ProjectID, &f.Ref, &f.Source, &f.Identity.Kind, digest(&f.Identity.Hash), &f.LineageID, &f.RuleID, &f.RuleName,
-		&f.Path, &f.Line, digest(&f.CodeHash), digest(&f.PatternHash), digest(&f.Content), &f.State, &f.Severity, &f.Confidence,
+		&f.Path, &f.Line, digest(&f.CodeHash), digest(&f.PatternHash), digest(&f.EdgeHash), digest(&f.Content), &f.State, &f.Severity, &f.Confidence,
 		&f.Reachability, &f.Transitivity, &f.Package, flags,
 		&f.ValidationState, &f.SecretType, instant(&f.CreatedAt), instant(&f.RelevantSince), instant(&f.StateUpdatedAt), &f.FirstScanID,
 	}

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"embed"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"strings"
@@ -27,13 +29,13 @@ func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	provider, err := goose.NewProvider(e.dialect, e.write, files,
-		goose.WithExcludeNames(foreign), goose.WithSessionLocker(e.locker), goose.WithDisableGlobalRegistry(true))
+		goose.WithExcludeNames(foreign), goose.WithGoMigrations(e.goMigrations()...), goose.WithSessionLocker(e.locker), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
 	}
 	applied, err := provider.Up(ctx)
 	for _, m := range applied {
-		log.InfoContext(ctx, "migrated the database", "engine", e.name, "migration", m.Source.Path)
+		log.InfoContext(ctx, "migrated the database", "engine", e.name, "migration", cmp.Or(m.Source.Path, fmt.Sprint(m.Source.Version)))
 	}
 	return err
 }

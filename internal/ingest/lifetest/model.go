@@ -219,6 +219,9 @@ func (m *Model) again(f *Finding, u Upload, now time.Time, id string, s Sighting
 	if s.Pattern == "" && id == f.Identity || less {
 		f.Pattern = was.Pattern
 	}
+	if s.Edges == "" && id == f.Identity || less {
+		f.Edges = was.Edges
+	}
 	if less {
 		f.Code, f.Tells = was.Code, was.Tells
 	}

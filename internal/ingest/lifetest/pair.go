@@ -102,6 +102,7 @@ func sameRuleOfAFolder(a, b Sighting) bool {
 func ways(u Upload) (out []way) {
 	pass := func(moved bool, alike func(old, now Sighting) bool) { out = append(out, way{moved, alike}) }
 	pass(true, func(a, b Sighting) bool { return place(a, b) && code(a, b) })
+	pass(false, func(a, b Sighting) bool { return place(a, b) && a.Edges != "" && a.Edges == b.Edges })
 	if u.Full {
 		file := func(a, b Sighting) bool { return a.Rule == b.Rule && code(a, b) && gone(u, a.Path) }
 		pass(true, func(a, b Sighting) bool { return file(a, b) && a.Pattern == b.Pattern })

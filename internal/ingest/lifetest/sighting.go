@@ -11,7 +11,7 @@ import (
 
 // Sighting is what a report tells of a finding.
 type Sighting struct {
-	Rule, Path, Code, Pattern, Package string
+	Rule, Path, Code, Pattern, Package, Edges string
 
 	Line  int
 	State redoubt.State
@@ -32,11 +32,7 @@ func sightings(u Upload) (map[string]Sighting, []string) {
 		said.Muted = false
 		id, again := told[resultText(said)]
 		if !again {
-			key, numbered := identityOf(u, r)
-			id = key
-			for n := 1; numbered && slices.Contains(order, id); n++ {
-				id = fmt.Sprint(key, "#", n)
-			}
+			id = nameOf(u, r, order)
 			told[resultText(said)] = id
 		}
 		before, known := seen[id]
@@ -48,6 +44,26 @@ func sightings(u Upload) (map[string]Sighting, []string) {
 		}
 	}
 	return seen, order
+}
+
+// nameOf is a result's identity: its key and the number among equal ones, the
+// scanner's own where code of a formula group has one, else the first free.
+func nameOf(u Upload, r redoubt.Result, taken []string) string {
+	key, numbered := identityOf(u, r)
+	name := func(n int) string {
+		if n == 0 {
+			return key
+		}
+		return fmt.Sprint(key, "#", n)
+	}
+	if strings.HasPrefix(key, "match ") && strings.Contains(key, " code ") && r.CodeNumber > 0 && !slices.Contains(taken, name(r.CodeNumber-1)) {
+		return name(r.CodeNumber - 1)
+	}
+	n := 0
+	for numbered && slices.Contains(taken, name(n)) {
+		n++
+	}
+	return name(n)
 }
 
 func see(r redoubt.Result) Sighting {
@@ -66,8 +82,11 @@ func see(r redoubt.Result) Sighting {
 	if r.Dependency != nil {
 		s.Package = r.Dependency.Package
 	}
+	if r.MatchBasedID != "" && r.StartHash != "" && r.EndHash != "" && r.Location.EndLine > r.Location.Line {
+		s.Edges = group(r) + " " + r.StartHash + " " + r.EndHash
+	}
 	switch {
-	case r.MatchBasedID != "":
+	case r.MatchBasedID != "" && s.Code != "":
 		s.Tells = 2
 	case s.Code != "" && r.Dependency == nil:
 		s.Tells = 1
@@ -84,6 +103,8 @@ func identityOf(u Upload, r redoubt.Result) (key string, numbered bool) {
 	switch {
 	case r.Secret != nil && r.Secret.Hash != redoubt.Digest{}:
 		return fmt.Sprint("secret ", place, r.Secret.Hash), false
+	case r.MatchBasedID != "" && r.Dependency == nil && see(r).Code != "":
+		return "match " + group(r) + " code " + see(r).Code, true
 	case r.MatchBasedID != "":
 		return "match " + r.MatchBasedID, true
 	case r.Secret != nil:
@@ -96,6 +117,12 @@ func identityOf(u Upload, r redoubt.Result) (key string, numbered bool) {
 		return fmt.Sprint("own ", tool, " ", place, r.Code), true
 	}
 	return fmt.Sprint("said ", tool, " ", place, r.Message), true
+}
+
+// group is the rule, path and pattern of a match: its id without the ordinal.
+func group(r redoubt.Result) string {
+	parts := strings.Split(r.MatchBasedID, "_")
+	return strings.Join(parts[:len(parts)-1], "_")
 }
 
 // textOf says everything that an upload means.
@@ -111,7 +138,7 @@ func textOf(u Upload) string {
 }
 
 func resultText(r redoubt.Result) string {
-	text := fmt.Sprint(r.Rule.Name, r.Path, r.Location, r.Message, r.MatchBasedID, r.Fingerprint, r.CodeHash, r.PatternHash, r.Code, r.Muted)
+	text := fmt.Sprint(r.Rule.Name, r.Path, r.Location, r.Message, r.MatchBasedID, r.Fingerprint, r.CodeHash, r.PatternHash, r.Code, r.Muted, r.StartHash, r.EndHash)
 	if r.Secret != nil {
 		text += fmt.Sprint(" secret ", r.Secret.Hash)
 	}

@@ -223,6 +223,7 @@ finding.relevant_since bigint NOT NULL
 finding.state_updated_at bigint
 finding.first_scan_id bigint NOT NULL
 finding.version bigint NOT NULL
+finding.edge_hash bytea NOT NULL DEFAULT '\x00000000000000000000000000000000'::bytea
 CREATE INDEX finding_lineage ON public.finding USING btree (deployment_id, lineage_id)
 CREATE INDEX finding_secret ON public.finding USING btree (deployment_id, id) WHERE (issue_type = 3)
 CREATE UNIQUE INDEX finding_deployment_id_project_id_ref_source_identity_kind_i_key ON public.finding USING btree (deployment_id, project_id, ref, source, identity_kind, identity_hash)

@@ -218,7 +218,7 @@ CREATE TABLE finding (
     relevant_since   BIGINT   NOT NULL,
     state_updated_at BIGINT,
     first_scan_id    BIGINT   NOT NULL,
-    version          BIGINT   NOT NULL, -- of the deployment at its last change
+    version          BIGINT   NOT NULL, edge_hash BYTEA NOT NULL DEFAULT X'00000000000000000000000000000000', -- of the deployment at its last change
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, project_id, ref, source, identity_kind, identity_hash)
 );

@@ -1,0 +1,102 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/ingest/lifetest"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// evalCalls is what a rule without metavariables matches in a file, as the
+// scanner numbers it: by order alone.
+func evalCalls(calls ...string) (out []redoubt.Result) {
+	for i, call := range calls {
+		out = append(out, redoubt.Result{
+			Rule: &redoubt.Rule{Name: "eval"}, Path: "a.js", Message: "eval", Location: redoubt.Location{Line: 10 + 2*i, Column: 1, EndLine: 10 + 2*i, EndColumn: 9},
+			MatchBasedID: fmt.Sprintf("%s_%d", hexOf("eval a.js"), i), CodeHash: hexOf(call), PatternHash: hexOf("eval(...)"),
+		})
+	}
+	return out
+}
+
+// evalScan reports some of the calls of a file, as a diff scan does.
+func (w *wire) evalScan(ref, unique string, full bool, results []redoubt.Result) (blocked bool) {
+	w.clock.Advance(1e9)
+	u := lifetest.Upload{Ref: ref, Full: full, Commit: unique, Report: &redoubt.Report{RulesRun: []string{"eval"}, Searched: []string{"a.js"}, Results: results}}
+	path, _ := w.start(u, unique)
+	w.post(path+"results", resultsBody(u))
+	return strings.Contains(w.post(path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{"total_time": 1}}), `"app_block_override":true`)
+}
+
+// TestALinePutAboveOthersIsNotOneOfThem puts a call above three that main has, in
+// a rule without metavariables: the scanner calls it by the id of the first.
+func TestALinePutAboveOthersIsNotOneOfThem(t *testing.T) {
+	each(t, func(w *world) {
+		h := &wire{world: w, t: w, name: "acme/eval", first: "acme/eval", number: 11}
+		h.change(func(ctx context.Context, tx *store.Tx) error {
+			rule := redoubt.Rule{Name: "eval", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
+			_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: redoubt.ModeBlock})
+			return err
+		})
+		main := []string{"eval(a)", "eval(b)", "eval(c)"}
+		h.evalScan("main", "m1", true, evalCalls(main...))
+		_, ids := w.code("main")
+		reviewed := ids["eval a.js:10"]
+		decide := api.TriageRequest{IssueType: "sast", IssueIDs: []api.Int{api.Int(reviewed)}, NewTriageState: "ignored", NewTriageReason: "false_positive"}
+		if _, err := w.client().TriageFindings(t.Context(), "acme", decide); err != nil {
+			t.Fatal(err)
+		}
+
+		above, below := evalCalls("eval(evil)", "eval(a)", "eval(b)", "eval(c)"), evalCalls("eval(a)", "eval(b)", "eval(c)", "eval(evil)")
+		w.same("above, all told", true, h.evalScan("above", "b1", true, above))
+		w.same("above, in a diff", true, h.evalScan("above-diff", "b2", false, above[:1]))
+		w.same("below, all told", true, h.evalScan("below", "b3", true, below))
+		w.same("below, in a diff", true, h.evalScan("below-diff", "b4", false, below[3:]))
+		w.same("nothing new", false, h.evalScan("same", "b5", true, evalCalls(main...)))
+		got, _ := w.code("above")
+		w.same("the branch", map[string]string{"eval a.js:10": "open", "eval a.js:12": "ignored", "eval a.js:14": "open", "eval a.js:16": "open"}, got)
+
+		w.same("merged", true, h.evalScan("main", "m2", true, above))
+		got, ids = w.code("main")
+		w.same("main", map[string]string{"eval a.js:10": "open", "eval a.js:12": "ignored", "eval a.js:14": "open", "eval a.js:16": "open"}, got)
+		w.same("the reviewed one keeps its id", reviewed, ids["eval a.js:12"])
+
+		var told struct {
+			Config struct {
+				Match     []string `json:"triage_ignored_match_based_ids"`
+				Syntactic []string `json:"triage_ignored_syntactic_ids"`
+			}
+		}
+		if err := json.Unmarshal([]byte(w.ok("GET", "/api/cli/v2/scans/m2/config", nil)), &told); err != nil {
+			t.Fatal(err)
+		}
+		w.same("ids by which the scanner would ignore other code", []string{}, told.Config.Match)
+		if len(told.Config.Syntactic) == 0 {
+			t.Error("the scanner is not told what is ignored")
+		}
+	})
+}
+
+// TestTheSameCodeOnceMoreIsNew adds what main has once: a diff scan tells only
+// that, by the scanner's own number among equal code.
+func TestTheSameCodeOnceMoreIsNew(t *testing.T) {
+	each(t, func(w *world) {
+		h := &wire{world: w, t: w, name: "acme/twice", first: "acme/twice", number: 12}
+		h.change(func(ctx context.Context, tx *store.Tx) error {
+			rule := redoubt.Rule{Name: "eval", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
+			_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: redoubt.ModeBlock})
+			return err
+		})
+		h.evalScan("main", "m1", true, evalCalls("eval(a)"))
+		twice := evalCalls("eval(a)", "eval(a)")
+		twice[1].CodeNumber = 2
+		w.same("in a diff", true, h.evalScan("diff", "d1", false, twice[1:]))
+		w.same("all told", true, h.evalScan("full", "d2", true, twice))
+	})
+}

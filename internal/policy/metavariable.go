@@ -1,0 +1,38 @@
+package policy
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// metavariable is one as patterns write it: $X, $...ARGS.
+var metavariable = regexp.MustCompile(`\$(?:\.\.\.)?[A-Z_]`)
+
+// HasMetavariables reports whether every pattern of a rule, given as JSON, has a
+// metavariable, so that what the scanner makes a match_based_id of holds some of
+// the code that matched.
+func HasMetavariables(rule []byte) bool {
+	var members map[string]any
+	if json.Unmarshal(rule, &members) != nil {
+		return false
+	}
+	maps.DeleteFunc(members, func(name string, _ any) bool {
+		return !strings.HasPrefix(name, "pattern") && name != "match" && name != "taint" && name != "join"
+	})
+	return len(members) > 0 && bound(slices.Collect(maps.Values(members)))
+}
+
+func bound(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return metavariable.MatchString(v)
+	case []any:
+		return !slices.ContainsFunc(v, func(inner any) bool { return !bound(inner) })
+	case map[string]any:
+		return bound(slices.Collect(maps.Values(v)))
+	}
+	return true
+}
