@@ -28,6 +28,8 @@ var done = map[string]string{
 	"password":      "Your password is changed. Everywhere else you are signed out.",
 	"session":       "That session is over.",
 	"token-revoked": "The token is revoked; it is refused within a second.",
+	"scanner":       "Approved. The scanner gets its token within seconds and goes on by itself. The token is in the list once it is fetched.",
+	"user-known":    "The server knows that user from elsewhere, who now has a role here too.",
 	"user-role":     "The role is changed. The user has to sign in again.",
 	"user-removed":  "The user has no role here any more; tokens made here are revoked.",
 	"user-disabled": "The user is disabled: sessions ended, tokens are revoked.",

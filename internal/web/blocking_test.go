@@ -134,6 +134,29 @@ func TestWhatBlocks(t *testing.T) {
 	}
 }
 
+// A viewer is told whom to ask, not to decide.
+func TestABlockedBuildTellsAViewerWhomToAsk(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "old"))
+	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known from now on
+	s.setMode("one", redoubt.ModeBlock)
+	s.setMode("two", redoubt.ModeBlock)
+	page := "/scans/" + decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
+	const ask, role, decide = "Fix the code and push, or ask a triager or an admin to decide.", "Your role may look, not decide.", "or decide here and start the build again"
+	for _, c := range []struct {
+		role        redoubt.Role
+		says, lacks []string
+	}{
+		{redoubt.RoleViewer, []string{ask, role}, []string{decide, "Decide about all", "<textarea", `action="/orgs/acme/triage`}},
+		{redoubt.RoleTriager, []string{decide, "Decide about all 2 together", "<textarea"}, []string{ask, role}},
+	} {
+		s.as(c.role)
+		text := s.page(page)
+		says(t, text, append(c.says, "2 findings block this build")...)
+		lacks(t, text, c.lacks...)
+	}
+}
+
 // A scan that is recorded only has no account of what it reported, and fails its
 // build all the same: what it failed on is asked about.
 func TestWhatBlocksAScanThatIsRecordedOnly(t *testing.T) {

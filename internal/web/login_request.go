@@ -12,7 +12,6 @@ import (
 // approveSheet is a scanner that waits for a token after semgrep login.
 type approveSheet struct {
 	Request redoubt.LoginRequest
-	Done    bool
 }
 
 // code is the one that the address names, as the scanner's page shows it.
@@ -24,19 +23,18 @@ func (req *request) scannerWaits() error {
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "approve", Title: "A scanner asks for a token", Section: "tokens", Data: approveSheet{Request: l}})
+	return req.show(http.StatusOK, pageView{Template: "approve", Title: "A scanner asks for a token", Section: "tokens", Data: approveSheet{l}})
 }
 
 // approveScanner lets it have one of the viewer, which can hand in scans and can
 // do no more than the viewer.
 func (req *request) approveScanner() error {
-	var l redoubt.LoginRequest
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		me, err := tx.Member(ctx, req.viewer.User)
 		if err != nil {
 			return err
 		}
-		l, err = tx.ApproveLogin(ctx, req.code(), redoubt.Token{
+		_, err = tx.ApproveLogin(ctx, req.code(), redoubt.Token{
 			Name: "semgrep login " + req.code(), Scopes: []redoubt.Scope{redoubt.ScopeCI}, Dialect: redoubt.DialectContract, UserID: me.ID,
 		})
 		return err
@@ -44,5 +42,6 @@ func (req *request) approveScanner() error {
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "approve", Title: "The scanner gets its token", Section: "tokens", Data: approveSheet{l, true}})
+	req.redirect(req.to(tokensPath + "?done=scanner"))
+	return nil
 }

@@ -39,7 +39,7 @@ func newDoor(t testing.TB, change ...func(*SignIn)) *door {
 	}
 	pages, err := New(Config{
 		Store: d.store, Index: index.New(d.store, index.Options{BodyCache: 1 << 20}), Clock: d.clock.Now,
-		Logger: slog.New(slog.NewTextHandler(&d.log, nil)), Version: "test", SignIn: d.signIn,
+		Logger: slog.New(slog.NewTextHandler(&d.log, nil)), Version: "test", SignIn: d.signIn, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
 	})
 	if err != nil {
 		t.Fatal(err)

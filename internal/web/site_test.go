@@ -61,7 +61,7 @@ func newSite(t testing.TB) *site {
 	s.index = index.New(s.store, index.Options{BodyCache: 32 << 20})
 	s.as(redoubt.RoleTriager)
 	pages, err := New(Config{
-		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s,
+		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -25,10 +25,10 @@ type tokenRow struct {
 // tokensSheet is the tokens of the deployment, and the form for another.
 type tokensSheet struct {
 	Rows    []tokenRow
-	All     bool   // those of others too
-	Made    string // the text of a new token, this once
-	MadeAs  redoubt.Token
-	Address string // of the server, for the command to try it with
+	All     bool          // those of others too
+	Made    string        // the text of a new token, this once
+	MadeAs  redoubt.Token // the new one; zero where none was made just now
+	Address string        // of the server, for the command to try it with
 	Form    tokenForm
 	Fault   string
 	Done    string
@@ -51,7 +51,39 @@ type tokenForm struct {
 var lasts = []int{30, 90, 365, 0}
 
 func (req *request) tokens() error {
-	return req.showTokens(http.StatusOK, tokensSheet{Form: tokenForm{Days: 90, ReadOnly: !req.viewer.May(triager)}, Done: done[req.r.URL.Query().Get("done")]})
+	s := tokensSheet{Form: tokenForm{Days: 90, ReadOnly: !req.viewer.May(triager)}, Done: done[req.r.URL.Query().Get("done")]}
+	if err := req.madeToken(&s); err != nil {
+		return err
+	}
+	return req.showTokens(http.StatusOK, s)
+}
+
+// tokensPath is the page of the tokens.
+const tokensPath = "/settings/tokens"
+
+// madeToken fills in the token that was made just now. Its text is there only for
+// whom it belongs to, the first time.
+func (req *request) madeToken(s *tokensSheet) error {
+	id, text := req.shownOnce(tokensPath)
+	if id == 0 {
+		return nil
+	}
+	return req.view(func(ctx context.Context, tx *store.Tx) error {
+		me, err := tx.Member(ctx, req.viewer.User)
+		if err != nil {
+			return err
+		}
+		all, err := tx.Tokens(ctx)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(all, func(t redoubt.Token) bool { return t.ID == id && t.UserID == me.ID })
+		if at < 0 || !all[at].Active(req.Clock()) {
+			return nil
+		}
+		s.MadeAs, s.Made = all[at], text // which was sealed for this id
+		return nil
+	})
 }
 
 func (req *request) showTokens(status int, s tokensSheet) error {
@@ -133,8 +165,8 @@ func (req *request) createToken() error {
 	if err != nil {
 		return err
 	}
-	req.unsaved()
-	return req.showTokens(http.StatusOK, tokensSheet{Made: secret.Text, MadeAs: token, Form: tokenForm{Days: 90}})
+	req.showOnce(tokensPath, token.ID, secret.Text)
+	return nil
 }
 
 // Bounds of a token's name and globs.
@@ -193,6 +225,6 @@ func (req *request) revokeToken() error {
 	if err != nil {
 		return err
 	}
-	req.redirect(req.to("/settings/tokens?done=token-revoked"))
+	req.redirect(req.to(tokensPath + "?done=token-revoked"))
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,14 +30,59 @@ type usersSheet struct {
 	Rows    []memberRow
 	Roles   []redoubt.Role
 	Link    string // to set a password with, this once
-	LinkFor string
+	LinkFor string // whom a link was made for just now; empty where none was
 	Form    redoubt.Member
 	Fault   string
 	Done    string
 }
 
 func (req *request) users() error {
-	return req.showUsers(http.StatusOK, usersSheet{Done: done[req.r.URL.Query().Get("done")]})
+	s := usersSheet{Done: done[req.r.URL.Query().Get("done")]}
+	if err := req.madeLink(&s); err != nil {
+		return err
+	}
+	return req.showUsers(http.StatusOK, s)
+}
+
+// usersPath is the page of the users.
+const usersPath = "/settings/users"
+
+// madeLink fills in the link that was made just now. It is there only for who made
+// it, the first time, and while it works.
+func (req *request) madeLink(s *usersSheet) error {
+	id, code := req.shownOnce(usersPath)
+	if id == 0 {
+		return nil
+	}
+	var members []redoubt.Member
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		members, err = tx.Members(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(members, func(m redoubt.Member) bool { return m.ID == id })
+	if at < 0 {
+		return nil
+	}
+	if err := req.ours(members[at]); errors.Is(err, errForeign) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	s.LinkFor = members[at].Title()
+	if code == "" {
+		return nil
+	}
+	_, u, err := req.Store.Link(req.r.Context(), redoubt.LinkReset, auth.CodeHash(code))
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil
+	}
+	if err == nil && u.ID == id {
+		s.Link = req.base() + "/setup/" + code
+	}
+	return err
 }
 
 func (req *request) showUsers(status int, s usersSheet) error {
@@ -123,7 +169,7 @@ func (req *request) createUser() error {
 	if err != nil {
 		return err
 	}
-	return req.showLink(u)
+	return req.createLink(u)
 }
 
 // addMember gives a user who is known to the server a role here.
@@ -142,11 +188,13 @@ func (req *request) addMember(s usersSheet, u redoubt.User, role redoubt.Role) e
 		return err
 	}
 	req.SignIn.Sessions.Forget()
-	return req.showUsers(http.StatusOK, usersSheet{Done: "The server knows a user " + u.Name + " from elsewhere, who now has a role here too."})
+	req.redirect(req.to(usersPath + "?done=user-known"))
+	return nil
 }
 
-// showLink makes a link to set a password with and shows it, this once.
-func (req *request) showLink(u redoubt.User) error {
+// createLink makes a link to set a password with, and leads to the page that shows
+// it, once.
+func (req *request) createLink(u redoubt.User) error {
 	code, hash := auth.NewCode()
 	l := redoubt.UserLink{Kind: redoubt.LinkReset, UserID: u.ID, ExpiresAt: req.Clock().Add(resetFor)}
 	var err error
@@ -160,8 +208,8 @@ func (req *request) showLink(u redoubt.User) error {
 	if err != nil {
 		return err
 	}
-	req.unsaved()
-	return req.showUsers(http.StatusOK, usersSheet{Link: req.base() + "/setup/" + code, LinkFor: u.Title()})
+	req.showOnce(usersPath, u.ID, code)
+	return nil
 }
 
 // administers lists the deployments in which the viewer is admin.
@@ -188,7 +236,7 @@ func (req *request) resetUser() error {
 	if err != nil {
 		return err
 	}
-	return req.showLink(m.User)
+	return req.createLink(m.User)
 }
 
 // setUserRole gives a user another role here, or none.
@@ -245,6 +293,6 @@ func (req *request) changed(word string, err error) error {
 	if req.SignIn != nil {
 		req.SignIn.Sessions.Forget()
 	}
-	req.redirect(req.to("/settings/users?done=" + word))
+	req.redirect(req.to(usersPath + "?done=" + word))
 	return nil
 }

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"crypto/cipher"
 	"errors"
+	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -22,6 +24,9 @@ type Config struct {
 	// empty takes what each request asked for.
 	PublicURL string
 	Version   string
+	// SigningKey is the key that all servers of one store share, of at least 16
+	// bytes. The pages derive their own of it.
+	SigningKey []byte
 	// SignIn lets people sign in here; nil where somebody else does.
 	SignIn *SignIn
 	// Viewers knows who is signed in; nil asks SignIn.
@@ -37,6 +42,7 @@ type Pages struct {
 	templates map[string]*template.Template
 	handler   http.Handler
 	known     known
+	once      cipher.AEAD // seals secrets on their way to the page that shows them
 }
 
 // New makes the pages. It starts nothing: serve Handler.
@@ -54,6 +60,9 @@ func New(c Config) (*Pages, error) {
 	}
 	p := &Pages{Config: c}
 	var err error
+	if p.once, err = newOnce(c.SigningKey); err != nil {
+		return nil, fmt.Errorf("make the pages: %w", err)
+	}
 	if p.assets, err = newAssets(); err != nil {
 		return nil, err
 	}

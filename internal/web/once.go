@@ -1,0 +1,123 @@
+package web
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/edge"
+)
+
+// onceFor is how long a browser has to load the page that shows a secret.
+const onceFor = time.Minute
+
+// minKey is how many bytes the key of the server has at least.
+const minKey = 16
+
+// newOnce makes what seals the secrets that a browser carries from the form that
+// made them to the page that shows them, under a key of its own.
+func newOnce(key []byte) (cipher.AEAD, error) {
+	if len(key) < minKey {
+		return nil, fmt.Errorf("the key has %d bytes and needs %d", len(key), minKey)
+	}
+	own, err := hkdf.Key(sha256.New, key, nil, "secrets shown once", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(own)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// showOnce sends the browser on to a page of the deployment, which shows a secret
+// of the thing that was just made. The address says which thing that is; the
+// secret travels in a cookie for that page alone, sealed, so that neither the
+// server, a log nor the history of the browser keeps it, and a reload makes no
+// second one.
+func (req *request) showOnce(path string, id int64, secret string) {
+	sealed := binary.BigEndian.AppendUint64(nil, uint64(req.Clock().Add(onceFor).Unix())) //nolint:gosec // a time after 1970
+	sealed = req.once.Seal(nil, nil, append(sealed, secret...), req.onceScope(path, id))
+	req.setOnce(path, id, base64.RawURLEncoding.EncodeToString(sealed), int(onceFor.Seconds()))
+	req.unsaved()
+	req.redirect(req.to(path) + "?made=" + strconv.FormatInt(id, 10))
+}
+
+// shownOnce is the secret that the browser brings to the page, and which thing
+// the address says it is of; id is 0 where it says none. The secret is empty when
+// it was shown before, its time is over, or it was made for another viewer, page
+// or thing. The browser forgets it.
+func (req *request) shownOnce(path string) (id int64, secret string) {
+	id, err := strconv.ParseInt(req.r.URL.Query().Get("made"), 10, 64)
+	if err != nil || id <= 0 {
+		return 0, ""
+	}
+	cookie, err := req.r.Cookie(req.onceName(id))
+	if err != nil || req.r.Method == http.MethodHead {
+		return id, ""
+	}
+	req.setOnce(path, id, "", -1)
+	req.unsaved()
+	secret, err = req.unseal(cookie.Value, req.onceScope(path, id))
+	if err != nil {
+		return id, ""
+	}
+	return id, secret
+}
+
+// unseal reads a cookie of showOnce.
+func (req *request) unseal(value string, scope []byte) (string, error) {
+	sealed, err := base64.RawURLEncoding.DecodeString(value)
+	if err != nil {
+		return "", err
+	}
+	text, err := req.once.Open(nil, nil, sealed, scope)
+	if err != nil {
+		return "", err
+	}
+	const stamp = 8
+	if len(text) < stamp || uint64(req.Clock().Unix()) >= binary.BigEndian.Uint64(text) { //nolint:gosec // a time after 1970
+		return "", errors.New("too old")
+	}
+	return string(text[stamp:]), nil
+}
+
+// onceScope is what a sealed secret is bound to: it opens for no other user,
+// deployment, page or thing.
+func (req *request) onceScope(path string, id int64) []byte {
+	return fmt.Appendf(nil, "%q %d %q %d", req.viewer.User, req.viewer.Deployment.ID, path, id)
+}
+
+// setOnce sets the cookie of a thing, or takes it away.
+func (req *request) setOnce(path string, id int64, value string, seconds int) {
+	http.SetCookie(req.w, &http.Cookie{
+		Name: req.onceName(id), Value: value, Path: req.to(path), MaxAge: seconds, HttpOnly: true, Secure: req.secure(), SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// onceName has the number of the thing in it, so that two tabs do not take each
+// other's. Browsers refuse the prefix __Host- for a path, so it is the next best.
+func (req *request) onceName(id int64) string {
+	name := "redoubt-once-" + strconv.FormatInt(id, 10)
+	if req.secure() {
+		return "__Secure-" + name
+	}
+	return name
+}
+
+// secure reports whether the browser came by https.
+func (req *request) secure() bool {
+	if req.SignIn != nil {
+		return req.SignIn.secure(req.r)
+	}
+	return edge.Trust{}.Origin(req.r).Secure
+}
