@@ -136,7 +136,7 @@ func TestIteratorsWalkToTheEnd(t *testing.T) {
 		func(w http.ResponseWriter, r *http.Request) {
 			var sent SearchScansRequest
 			_ = json.NewDecoder(r.Body).Decode(&sent)
-			says(http.StatusOK, `{"scans":[{"id":"`+sent.Cursor+`"}]}`)(w, r)
+			says(http.StatusOK, `{"scans":[{"id":"`+string(sent.Cursor)+`"}]}`)(w, r)
 		})
 	var ids []string
 	for s, err := range c.Scans(t.Context(), "acme", SearchScansRequest{}) {

@@ -51,7 +51,7 @@ type Dependency struct {
 type ListLockfilesRequest struct {
 	DeploymentID     ID                `json:"deploymentId,omitempty" doc:"Same as in the path."`
 	RepositoryID     ID                `json:"repositoryId,omitempty" doc:"Same as in the path."`
-	Cursor           string            `json:"cursor,omitempty" doc:"Cursor of the previous answer."`
+	Cursor           ID                `json:"cursor,omitempty" doc:"Cursor of the previous answer."`
 	DependencyFilter *DependencyFilter `json:"dependencyFilter,omitempty" doc:"Count only these dependencies; lockfiles without any are left out."`
 	PageSize         int64             `json:"pageSize,omitempty" minimum:"1" maximum:"100" default:"5" doc:"Lockfiles in one answer."`
 }

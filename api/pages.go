@@ -58,8 +58,8 @@ func (c *Client) Dependencies(ctx context.Context, deployment string, r ListDepe
 
 // Lockfiles yields all lockfiles of a project.
 func (c *Client) Lockfiles(ctx context.Context, deployment, repositoryID string, r ListLockfilesRequest) iter.Seq2[LockfileSummary, error] {
-	return cursored(r.Cursor, func(cursor string) ([]LockfileSummary, string, error) {
-		r.Cursor = cursor
+	return cursored(string(r.Cursor), func(cursor string) ([]LockfileSummary, string, error) {
+		r.Cursor = ID(cursor)
 		answer, err := c.ListLockfiles(ctx, deployment, repositoryID, r)
 		if err != nil {
 			return nil, "", err
@@ -70,8 +70,8 @@ func (c *Client) Lockfiles(ctx context.Context, deployment, repositoryID string,
 
 // Scans yields all scans of a search, newest first.
 func (c *Client) Scans(ctx context.Context, deployment string, r SearchScansRequest) iter.Seq2[Scan, error] {
-	return cursored(r.Cursor, func(cursor string) ([]Scan, string, error) {
-		r.Cursor = cursor
+	return cursored(string(r.Cursor), func(cursor string) ([]Scan, string, error) {
+		r.Cursor = ID(cursor)
 		answer, err := c.SearchScans(ctx, deployment, r)
 		if err != nil {
 			return nil, "", err

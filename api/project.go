@@ -31,9 +31,20 @@ type ManagedScan struct {
 	FullScan *Enabled `json:"full_scan,omitempty" doc:"Scans of everything."`
 }
 
-// Enabled is a switch.
+// Enabled says whether a switch is on.
 type Enabled struct {
 	Enabled bool `json:"enabled" doc:"Whether it is on." example:"true"`
+}
+
+// ManagedScanUpdate switches scans that the server starts by itself.
+type ManagedScanUpdate struct {
+	DiffScan *Switch `json:"diff_scan,omitempty" doc:"Scans of changes; absent leaves them."`
+	FullScan *Switch `json:"full_scan,omitempty" doc:"Scans of everything; absent leaves them."`
+}
+
+// Switch turns something on or off.
+type Switch struct {
+	Enabled *bool `json:"enabled,omitempty" doc:"Whether it is to be on; absent leaves it." example:"true"`
 }
 
 // ProjectResponse is one project.
@@ -56,20 +67,20 @@ type CreateProjectRequest struct {
 
 // UpdateProjectRequest changes a project; absent members stay as they are.
 type UpdateProjectRequest struct {
-	DeploymentSlug    ID            `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
-	ProjectName       string        `json:"projectName,omitempty" doc:"Same as in the path."`
-	ManagedScanConfig *ManagedScan  `json:"managed_scan_config,omitempty" doc:"Scans that the server starts by itself; beta."`
-	PrimaryBranch     *string       `json:"primary_branch,omitempty" maxLength:"512" doc:"Full or short branch name; None follows the default branch again." example:"refs/heads/main"`
-	Tags              *List[string] `json:"tags,omitempty" doc:"Replaces the tags: a list, or one string split at commas; at most 10 of 64 characters."`
-	Visibility        string        `json:"visibility,omitempty" enum:"public,private,unknown" doc:"Who can see the repository at its host (an extension)."`
+	DeploymentSlug    ID                 `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
+	ProjectName       string             `json:"projectName,omitempty" doc:"Same as in the path."`
+	ManagedScanConfig *ManagedScanUpdate `json:"managed_scan_config,omitempty" doc:"Scans that the server starts by itself; beta."`
+	PrimaryBranch     *string            `json:"primary_branch,omitempty" maxLength:"512" doc:"Full or short branch name; None follows the default branch again." example:"refs/heads/main"`
+	Tags              *List[string]      `json:"tags,omitempty" doc:"Replaces the tags: a list, or one string split at commas; at most 10 of 64 characters."`
+	Visibility        string             `json:"visibility,omitempty" enum:"public,private,unknown" doc:"Who can see the repository at its host (an extension)."`
 }
 
 // ToggleManagedScanRequest switches managed scans; absent members stay.
 type ToggleManagedScanRequest struct {
-	DeploymentSlug ID       `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
-	ProjectName    string   `json:"projectName,omitempty" doc:"Same as in the path."`
-	DiffScan       *Enabled `json:"diff_scan,omitempty" doc:"Scans of changes."`
-	FullScan       *Enabled `json:"full_scan,omitempty" doc:"Scans of everything."`
+	DeploymentSlug ID      `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
+	ProjectName    string  `json:"projectName,omitempty" doc:"Same as in the path."`
+	DiffScan       *Switch `json:"diff_scan,omitempty" doc:"Scans of changes."`
+	FullScan       *Switch `json:"full_scan,omitempty" doc:"Scans of everything."`
 }
 
 // DeleteRefQuery names a ref of a project.

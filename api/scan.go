@@ -4,7 +4,7 @@ package api
 type SearchScansRequest struct {
 	DeploymentID ID               `json:"deploymentId,omitempty" doc:"Same as in the path."`
 	Branch       string           `json:"branch,omitempty" maxLength:"512" doc:"Only scans of this branch, full or short." example:"main"`
-	Cursor       string           `json:"cursor,omitempty" doc:"Cursor of the previous answer."`
+	Cursor       ID               `json:"cursor,omitempty" doc:"Cursor of the previous answer."`
 	IsFullScan   *Flag            `json:"is_full_scan,omitempty" doc:"1: only full scans; 0: only diff scans."`
 	Limit        int64            `json:"limit,omitempty" minimum:"0" maximum:"500" default:"100" doc:"Scans in one answer; 0 takes the default."`
 	Products     List[Product]    `json:"products,omitempty" doc:"Only scans with one of these products enabled; PRODUCT_UNSPECIFIED sets no filter."`

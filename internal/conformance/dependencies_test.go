@@ -90,6 +90,9 @@ func testDependencyShape(t *testing.T, w *world) {
 	}
 }
 
+// beginnings are the cursors that start a list (semantics §3).
+var beginnings = []any{0, "0", ""}
+
 // testDependencyWalk walks by pages of all sizes; cursors are decimal numbers.
 func testDependencyWalk(t *testing.T, w *world) {
 	want := w.dependencies(t, api.DependencyFilter{}, 10000)
@@ -101,6 +104,11 @@ func testDependencyWalk(t *testing.T, w *world) {
 	page := post[api.ListDependenciesResponse](t, w.site, "dependencies", object{"pageSize": 5})
 	if len(page.Dependencies) != 5 || !page.HasMore || !regexp.MustCompile(`^\d{1,19}$`).MatchString(page.Cursor) {
 		t.Errorf("a page of 5 is %+v", page)
+	}
+	for _, cursor := range beginnings {
+		if diff := cmp.Diff(page, post[api.ListDependenciesResponse](t, w.site, "dependencies", object{"cursor": cursor, "pageSize": 5})); diff != "" {
+			t.Errorf("from cursor %#v (-want +got):\n%s", cursor, diff)
+		}
 	}
 	for _, cursor := range []any{page.Cursor, json.Number(page.Cursor)} {
 		next := post[api.ListDependenciesResponse](t, w.site, "dependencies", object{"cursor": cursor, "pageSize": 5, "deploymentId": w.deployment.ID})
@@ -123,7 +131,8 @@ func testDependencyRefusals(t *testing.T, w *world) {
 		{object{"pageSize": -1}, "body.pageSize"},
 		{object{"pageSize": "x"}, "body.pageSize"},
 		{object{"cursor": string(altered)}, "body.cursor"},
-		{object{"cursor": "0"}, "body.cursor"},
+		{object{"cursor": "00"}, "body.cursor"},
+		{object{"cursor": 0.5}, "body.cursor"},
 		{object{"cursor": "-1"}, "body.cursor"},
 		{object{"cursor": "18446744073709551615"}, "body.cursor"},
 		{object{"cursor": "abc"}, "body.cursor"},

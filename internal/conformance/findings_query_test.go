@@ -32,6 +32,7 @@ func testSpellings(t *testing.T, w *world) {
 		for _, spelling := range []string{
 			name + "=" + a + "&" + name + "=" + b,
 			name + "=" + a + "," + b,
+			name + "=+" + a + ",%20" + b + "+",
 			name + "[]=" + a + "&" + name + "[]=" + b,
 			name + "[0]=" + a + "&" + name + "[1]=" + b,
 			name + "=" + a + "&" + name + "%5B%5D=" + b + "," + a,

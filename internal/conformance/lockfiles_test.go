@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/redoubt/redoubt/api"
 )
 
@@ -133,6 +135,11 @@ func testLockfiles(t *testing.T, w *world) {
 	first := post[api.ListLockfilesResponse](t, w.site, w.lockfilesOf("acme/payments"), object{})
 	if len(first.LockfileSummaries) != 5 || !first.HasMore || first.Cursor == "" {
 		t.Errorf("a page by default is %+v", first)
+	}
+	for _, cursor := range beginnings {
+		if diff := cmp.Diff(first, post[api.ListLockfilesResponse](t, w.site, w.lockfilesOf("acme/payments"), object{"cursor": cursor})); diff != "" {
+			t.Errorf("from cursor %#v (-want +got):\n%s", cursor, diff)
+		}
 	}
 	some := object{"dependencyFilter": object{"name": "REQUEST"}, "pageSize": 100}
 	if got := post[api.ListLockfilesResponse](t, w.site, w.lockfilesOf("acme/payments"), some).LockfileSummaries; len(got) != 1 || got[0] != (api.LockfileSummary{LockfilePath: "api/requirements.txt", NumDependencies: 1}) {

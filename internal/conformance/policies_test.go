@@ -75,6 +75,9 @@ func testPolicyWalk(t *testing.T, w *world) {
 		invalid(t, w.send(t, request{method: "GET", path: "policies/" + id + "?" + query}), bad)
 	}
 	first := get[api.ListPolicyRulesResponse](t, w.site, "policies/"+id+"?limit=1")
+	if again := get[api.ListPolicyRulesResponse](t, w.site, "policies/"+id+"?limit=1&cursor=0"); fmt.Sprint(again) != fmt.Sprint(first) {
+		t.Errorf("from cursor 0: %+v, want %+v", again, first)
+	}
 	other := w.policyID(t, "PRODUCT_TYPE_SCA")
 	invalid(t, w.send(t, request{method: "GET", path: "policies/" + other + "?cursor=" + first.Cursor}), "query.cursor")
 	for i := range first.Cursor {

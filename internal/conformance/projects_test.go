@@ -146,6 +146,9 @@ func testManagedScans(t *testing.T, s *site) {
 		{payments + "/managed-scan", object{"diff_scan": on}, "true false"},
 		{payments + "/managed-scan", object{"full_scan": on}, "true true"},
 		{payments + "/managed-scan", object{}, "true true"},
+		{payments + "/managed-scan", object{"diff_scan": object{}}, "true true"},
+		{payments + "/managed-scan", object{"diff_scan": object{}, "full_scan": object{}}, "true true"},
+		{payments, object{"managed_scan_config": object{"full_scan": object{}}}, "true true"},
 		{payments, object{"managed_scan_config": object{"diff_scan": off}}, "false true"},
 		{"projects/acme%2Fpayments/managed-scan", object{"diff_scan": on, "full_scan": off, "projectName": "acme/payments", "deploymentSlug": "acme"}, "true false"},
 	} {

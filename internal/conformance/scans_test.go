@@ -177,6 +177,12 @@ func testScanWalk(t *testing.T, s *site, rows []api.Scan) {
 			t.Errorf("by %d (-want +got):\n%s", limit, diff)
 		}
 	}
+	for _, cursor := range beginnings {
+		got := post[api.SearchScansResponse](t, s, "scans/search", object{"limit": 5, "cursor": cursor})
+		if diff := cmp.Diff(rows[:5], got.Scans); diff != "" {
+			t.Errorf("from cursor %#v (-want +got):\n%s", cursor, diff)
+		}
+	}
 	if a := s.send(t, request{method: "POST", path: "scans/search", body: object{"limit": 23}}); strings.Contains(string(a.body), `"cursor"`) {
 		t.Errorf("the last page has a cursor: %s", a.body)
 	}

@@ -55,6 +55,7 @@ func TestTriage(t *testing.T) {
 		t.Run("limit and unknown ids", func(t *testing.T) { testTriageLimit(t, s, code) })
 		t.Run("fixed stays fixed", func(t *testing.T) { testTriageFixed(t, s) })
 		t.Run("trail", func(t *testing.T) { testTriageTrail(t, s) })
+		t.Run("since is a filter", func(t *testing.T) { testTriageSince(t, s) })
 		t.Run("whole or not at all", func(t *testing.T) { testTriageWhole(t, s) })
 	})
 }
@@ -229,6 +230,23 @@ func testTriageLimit(t *testing.T, s *site, code []codeRow) {
 	}
 	if got := s.triaged(t, object{"issue_type": "sast", "issue_ids": []int64{code[0].ID}, "rules": []string{"no-such-rule"}, "new_triage_state": "ignored"}); len(got) != 0 {
 		t.Errorf("ids and a filter that they do not match reach %v", got)
+	}
+}
+
+// testTriageSince holds that a time is a filter whatever it is, also the first.
+func testTriageSince(t *testing.T, s *site) {
+	supply := slices.Sorted(slices.Values(mapped(s.allSupply(t), func(f api.SupplyChainFinding) int64 { return f.ID })))
+	for _, since := range []any{"0", 0, "1", -1, 0.5} {
+		if got := s.triaged(t, object{"issue_type": "sca", "since": since, "new_note": fmt.Sprint("since ", since)}); len(supply) == 0 || !slices.Equal(got, supply) {
+			t.Errorf("since %#v reaches %v, want all of %v", since, got, supply)
+		}
+	}
+	if got := s.triaged(t, object{"issue_type": "sca", "since": "99999999999", "new_note": "later"}); len(got) != 0 {
+		t.Errorf("since a later day reaches %v", got)
+	}
+	for _, none := range []object{{}, {"since": nil}, {"since": ""}} {
+		none["issue_type"], none["new_note"] = "sca", "all"
+		invalid(t, s.triage(t, none), "body.issue_ids")
 	}
 }
 

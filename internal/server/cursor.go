@@ -37,6 +37,10 @@ const (
 
 var errCursor = errors.New("is not a cursor of this list: it was altered, or the filters are not those that it was made with; start over without a cursor")
 
+// starts reports whether a cursor asks for the beginning of a list: it is empty,
+// or 0, as clients send that count from there (semantics §3).
+func starts(cursor string) bool { return cursor == "" || cursor == "0" }
+
 // encode writes a position as text.
 func (c cursors) encode(l list, position ...int64) (string, error) {
 	b := []byte{cursorVersion}
@@ -50,9 +54,10 @@ func (c cursors) encode(l list, position ...int64) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(append(b, sum[:cursorSum]...)), nil
 }
 
-// decode reads a position of n numbers; none at all for the empty cursor.
+// decode reads a position of n numbers; none at all for one
+// that starts the list.
 func (c cursors) decode(l list, text string, n int) ([]int64, error) {
-	if text == "" {
+	if starts(text) {
 		return nil, nil
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
@@ -93,9 +98,10 @@ func (c cursors) encodeNumber(l list, position int64) (string, error) {
 	return strconv.FormatUint(sum<<numberBits|uint64(position), 10), err
 }
 
-// decodeNumber reads what encodeNumber wrote; 0 for the empty cursor.
+// decodeNumber reads what encodeNumber wrote; 0 for one that starts
+// the list.
 func (c cursors) decodeNumber(l list, text string) (int64, error) {
-	if text == "" {
+	if starts(text) {
 		return 0, nil
 	}
 	n, err := strconv.ParseUint(text, 10, 63)

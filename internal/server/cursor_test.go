@@ -72,7 +72,7 @@ func TestNumericCursorIsChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []string{"4711", "0", text + "0", "0" + text, "-" + text, "+" + text, " " + text, "x", "18446744073709551615", text[:len(text)-1] + "x"} {
+	for _, bad := range []string{"4711", "00", text + "0", "0" + text, "-" + text, "+" + text, " " + text, "x", "18446744073709551615", text[:len(text)-1] + "x"} {
 		if _, err := testCursors.decodeNumber(l, bad); !errors.Is(err, errCursor) {
 			t.Errorf("%q was taken: %v", bad, err)
 		}
@@ -114,4 +114,16 @@ func FuzzCursor(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestCursorsThatBegin(t *testing.T) {
+	l := list{"dependencies", 1, "a"}
+	for _, begin := range []string{"", "0"} {
+		if n, err := testCursors.decodeNumber(l, begin); n != 0 || err != nil {
+			t.Errorf("%q is position %d, %v", begin, n, err)
+		}
+		if position, err := testCursors.decode(l, begin, 2); position != nil || err != nil {
+			t.Errorf("%q is position %v, %v", begin, position, err)
+		}
+	}
 }

@@ -215,7 +215,7 @@ func canonicalQuery(raw string, known map[string]param) (string, error) {
 				continue
 			}
 			for part := range strings.SplitSeq(value, ",") {
-				if part != "" {
+				if part = strings.TrimSpace(part); part != "" {
 					out.Add(name, part)
 				}
 			}

@@ -101,9 +101,9 @@ func (in *lockfilesInput) Resolve(ctx huma.Context) []error {
 	c := callOf(ctx.Context())
 	in.filter = dependencyFilter(in.Body.DependencyFilter, c.caller.Globs(), &bad)
 	in.list = list{"lockfiles " + ctx.Param("repositoryId"), c.caller.Deployment.ID, in.filter}
-	position, err := c.server.cursors.decode(in.list, in.Body.Cursor, 1)
+	position, err := c.server.cursors.decode(in.list, string(in.Body.Cursor), 1)
 	if err != nil {
-		bad.add("body.cursor", in.Body.Cursor, err.Error())
+		bad.add("body.cursor", string(in.Body.Cursor), err.Error())
 	}
 	if position != nil {
 		in.after = position[0]

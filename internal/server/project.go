@@ -153,11 +153,12 @@ func (in *updateInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-func switched(e *api.Enabled) *bool {
-	if e == nil {
+// switched is what a switch is to be; nil leaves it.
+func switched(s *api.Switch) *bool {
+	if s == nil {
 		return nil
 	}
-	return &e.Enabled
+	return s.Enabled
 }
 
 func (c *call) updateProject(ctx context.Context, in *updateInput) (*api.ProjectResponse, error) {

@@ -42,7 +42,7 @@ func TestProjectFromCreationToDeletion(t *testing.T) {
 	if err != nil || got.Project.PrimaryBranch != "refs/heads/main" {
 		t.Errorf("following again: %+v, %v", got, err)
 	}
-	got, err = h.client.ToggleManagedScan(ctx, d, "group/sub/repo", api.ToggleManagedScanRequest{DiffScan: &api.Enabled{Enabled: true}})
+	got, err = h.client.ToggleManagedScan(ctx, d, "group/sub/repo", api.ToggleManagedScanRequest{DiffScan: &api.Switch{Enabled: new(true)}})
 	if err != nil || !got.Project.ManagedScanConfig.DiffScan.Enabled || got.Project.ManagedScanConfig.FullScan.Enabled {
 		t.Errorf("toggled: %+v, %v", got, err)
 	}

@@ -47,9 +47,9 @@ func (in *scansInput) Resolve(ctx huma.Context) []error {
 		}
 	}
 	in.list = list{"scans", c.caller.Deployment.ID, []any{in.filter, in.none}}
-	position, err := c.server.cursors.decode(in.list, b.Cursor, 2)
+	position, err := c.server.cursors.decode(in.list, string(b.Cursor), 2)
 	if err != nil {
-		bad.add("body.cursor", b.Cursor, err.Error())
+		bad.add("body.cursor", string(b.Cursor), err.Error())
 	}
 	if position != nil {
 		in.after = store.ScanCursor{StartedAt: time.UnixMicro(position[0]).UTC(), ID: position[1]}

@@ -74,8 +74,9 @@ func tiedFilters(f *api.TriageFilter) []tied {
 	}
 }
 
-// hasFilter reports whether anything narrows the selection: what is empty, or
-// asks for what is the case anyway, does not.
+// hasFilter reports whether anything selects findings: what is empty, or asks
+// for what is the case anyway, does not. A time does, whatever it is: who sends
+// one has said since when (semantics §6).
 func hasFilter(f *api.TriageFilter) bool {
 	lists := [][]string{
 		f.Assignees, f.Categories, f.ComponentTags, f.Dependencies, f.EPSSProbability, f.Exposures, f.Policies, f.PolicyMode, f.ProjectTags,
@@ -87,7 +88,7 @@ func hasFilter(f *api.TriageFilter) bool {
 		}
 	}
 	return f.AutotriageVerdict != "" || len(f.Confidence) > 0 || len(f.Status) > 0 || refFilter(f.Ref) != "" ||
-		f.ProOnly != nil || f.IncludeHistorical != nil && !*f.IncludeHistorical || f.Since != "" && f.Since != "0"
+		f.ProOnly != nil || f.IncludeHistorical != nil && !*f.IncludeHistorical || f.Since != ""
 }
 
 func triageFilter(f *api.TriageFilter, bad *faults) redoubt.FindingFilter {
