@@ -33,7 +33,7 @@ var rooms = []room{
 	{path: "internal/index", imports: nouns},
 	{path: "internal/advisory", imports: []string{".", "internal/purl", "internal/weakness"}},
 	{path: "internal/policy", imports: []string{".", "internal/glob"}},
-	{path: "internal/sbom", imports: nouns},
+	{path: "internal/sbom", imports: []string{".", "internal/purl"}},
 	{path: "internal/glob", stdOnly: true},
 	{path: "internal/version"},
 	{path: "internal/purl"},

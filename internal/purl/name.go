@@ -1,31 +1,15 @@
 package purl
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
 
-// ecosystemNames gives one name to what reports, package URLs and OSV call an
-// ecosystem, in lower case. Others are called as they call themselves.
-var ecosystemNames = map[string]string{
-	"go": "gomod", "golang": "gomod", "gomod": "gomod",
-	"crates.io": "cargo", "cargo": "cargo",
-	"rubygems": "gem", "gem": "gem",
-	"packagist": "composer", "composer": "composer",
-	"gradle": "maven", "maven": "maven",
-	"hex": "mix", "mix": "mix",
-	"swifturl": "swiftpm", "swift": "swiftpm", "swiftpm": "swiftpm",
-	"conancenter": "conan", "conan": "conan",
-	"github actions": "github", "githubactions": "github",
-}
-
 // Ecosystem returns the one name of an ecosystem, whoever spells it.
 func Ecosystem(name string) string {
 	lower := strings.ToLower(strings.TrimSpace(name))
-	if known := ecosystemNames[lower]; known != "" {
-		return known
-	}
-	return lower
+	return cmp.Or(ecosystems[lower].name, lower)
 }
 
 // Key names a package so that all spellings of it are equal: its

@@ -6,47 +6,45 @@
 package purl
 
 import (
+	"cmp"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/package-url/packageurl-go"
 )
 
-// ecosystems maps the types of package URLs to the ecosystems of the contract.
-// Types that are not here, as deb or github, are their own ecosystem.
-var ecosystems = map[string]string{
-	packageurl.TypeGolang: "gomod",
-	packageurl.TypeSwift:  "swiftpm",
-	packageurl.TypeHex:    "mix",
-}
-
-// purlTypes is the other way round.
-var purlTypes = map[string]string{
-	"gomod":   packageurl.TypeGolang,
-	"swiftpm": packageurl.TypeSwift,
-	"mix":     packageurl.TypeHex,
-}
-
-// separators stand between namespace and name of a package in each ecosystem;
-// a slash elsewhere.
-var separators = map[string]string{"maven": ":"}
-
-// Of makes the package URL of a package, or "" if it cannot have one.
+// Of makes the package URL of a package, its version as it is spelt, or "" if
+// it cannot have one. A type that the specification does not know is the
+// ecosystem's name.
 func Of(ecosystem, name, version string) string {
-	separator := Separator(ecosystem)
-	namespace := ""
-	if i := strings.LastIndex(name, separator); i >= 0 {
-		namespace, name = name[:i], name[i+len(separator):]
-	}
-	kind := ecosystem
-	if purlTypes[ecosystem] != "" {
-		kind = purlTypes[ecosystem]
-	}
-	p := packageurl.NewPackageURL(kind, namespace, name, version, nil, "")
+	e, _ := ecosystemOf(ecosystem)
+	p := packageurl.PackageURL{Type: e.kind, Version: version}
+	p.Namespace, p.Name = e.split(name)
 	if p.Normalize() != nil {
 		return ""
 	}
 	return p.ToString()
+}
+
+// Make writes the canonical package URL of a package version, of no type but
+// those that the specification knows: generic is that of all others. It is
+// empty for a package without a name.
+func Make(ecosystem, name, version string) string {
+	e, known := ecosystemOf(ecosystem)
+	if !known {
+		e.kind = packageurl.TypeGeneric
+	}
+	p := packageurl.PackageURL{Type: e.kind, Version: version}
+	p.Namespace, p.Name = e.split(name)
+	if e.lower {
+		p.Namespace, p.Name = strings.ToLower(p.Namespace), strings.ToLower(p.Name)
+	}
+	if text, ok := Canonicalize(p); ok {
+		return text
+	}
+	text, _ := Canonicalize(packageurl.PackageURL{Type: packageurl.TypeGeneric, Name: name, Version: version})
+	return text
 }
 
 // Parse returns ecosystem, name and version of a package URL, spelt as the
@@ -56,10 +54,7 @@ func Parse(s string) (ecosystem, name, version string, ok bool) {
 	if err != nil {
 		return "", "", "", false
 	}
-	ecosystem = p.Type
-	if ecosystems[p.Type] != "" {
-		ecosystem = ecosystems[p.Type]
-	}
+	ecosystem = cmp.Or(ofType[p.Type], p.Type)
 	name = p.Name
 	if p.Namespace != "" {
 		name = p.Namespace + Separator(ecosystem) + p.Name
@@ -85,15 +80,6 @@ func goPath(purl, lower string) string {
 	return lower
 }
 
-// Separator is what stands between namespace and name of a package of an
-// ecosystem: a slash but for that of Maven.
-func Separator(ecosystem string) string {
-	if s := separators[ecosystem]; s != "" {
-		return s
-	}
-	return "/"
-}
-
 // With makes a package URL that needs a qualifier to be whole.
 func With(kind, name, version, key, value string) string {
 	p := packageurl.NewPackageURL(kind, "", name, version, packageurl.Qualifiers{{Key: key, Value: value}}, "")
@@ -101,4 +87,48 @@ func With(kind, name, version, key, value string) string {
 		return ""
 	}
 	return p.ToString()
+}
+
+var bareGoVersion = regexp.MustCompile(`^\d+\.\d+\.\d+`)
+
+// Canonical returns the canonical form of a package URL that others wrote, or
+// nothing when it is none.
+func Canonical(s string) string {
+	p, err := packageurl.FromString(s)
+	if err != nil {
+		return ""
+	}
+	text, _ := Canonicalize(p)
+	return text
+}
+
+// Canonicalize writes a package URL by the rules of its type, and by two that
+// the specification leaves open and everybody who writes them follows: runs of
+// -, _ and . in Python names are one - (PEP 503), and versions of Go modules
+// begin with v, as the modules' own do. It is false for what cannot be one.
+func Canonicalize(p packageurl.PackageURL) (text string, ok bool) {
+	switch p.Type {
+	case packageurl.TypePyPi:
+		p.Name = PyPIName(p.Name)
+	case packageurl.TypeGolang:
+		if bareGoVersion.MatchString(p.Version) {
+			p.Version = "v" + p.Version
+		}
+	}
+	if err := p.Normalize(); err != nil {
+		return "", false
+	}
+	again, err := packageurl.FromString(p.String())
+	if err != nil {
+		return "", false
+	}
+	return again.String(), true
+}
+
+// Bare leaves out qualifiers and subpath: the package version alone, by
+// which a finding names it.
+func Bare(purl string) string {
+	bare, _, _ := strings.Cut(purl, "#")
+	bare, _, _ = strings.Cut(bare, "?")
+	return bare
 }

@@ -121,13 +121,23 @@ func (p *part) dependency() redoubt.Dependency {
 	ecosystem, name, version, ok := purl.Parse(p.purl)
 	switch kind := lockfile.Ecosystem(p.lockfile); {
 	case ok:
-		d.Ecosystem, d.Name, d.Version = ecosystem, name, cmp.Or(version, d.Version)
+		d.Ecosystem, d.Name, d.Version = ecosystem, p.spelling(ecosystem, name), cmp.Or(version, d.Version)
 	case kind != "":
 		d.Ecosystem, d.PURL = kind, ""
 	default:
 		d.Ecosystem, d.PURL = "generic", ""
 	}
 	return d
+}
+
+// spelling is the name of a part whose package URL has that one. The
+// specification has URLs of Go modules in lower case, which tell case apart: the
+// part's own name then says how the module is spelt.
+func (p *part) spelling(ecosystem, name string) string {
+	if own := read.Text(p.name).Name(); ecosystem == "gomod" && name == strings.ToLower(name) && strings.EqualFold(own, name) {
+		return own
+	}
+	return name
 }
 
 // lockfileOf is the file that a tool names, if it is a lockfile, else the BOM.

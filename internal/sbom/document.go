@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
 )
 
 // document is a Content without doubles, sorted, and with every text fit for
@@ -57,7 +58,7 @@ type scope struct {
 	ref  string
 	name string
 	uses map[string]bool     // refs of its components
-	held map[string][]string // refs of those that lockfiles hold, by barePURL
+	held map[string][]string // refs of those that lockfiles hold, by purl.Bare
 }
 
 // build turns a content into a document; of one project unless deployment is set.
@@ -95,7 +96,7 @@ func (b *builder) project(p Project) part {
 	}
 	for _, d := range p.Dependencies {
 		ref := b.dependency(at, d)
-		at.held[barePURL(ref)] = append(at.held[barePURL(ref)], ref)
+		at.held[purl.Bare(ref)] = append(at.held[purl.Bare(ref)], ref)
 	}
 	for _, v := range p.Vulnerabilities {
 		b.vulnerability(at, v)
@@ -110,11 +111,11 @@ func (b *builder) project(p Project) part {
 // dependency adds a package version, or another place of a known one.
 func (b *builder) dependency(at scope, d redoubt.Dependency) (ref string) {
 	name, version := singleLine(d.Name), singleLine(d.Version)
-	purl := cmp.Or(readPURL(d.PURL), makePURL(d.Ecosystem, name, version))
-	ref = cmp.Or(purl, "component:"+singleLine(d.Ecosystem)+"/"+name+"@"+version)
+	address := cmp.Or(purl.Canonical(singleLine(d.PURL)), purl.Make(singleLine(d.Ecosystem), name, version))
+	ref = cmp.Or(address, "component:"+singleLine(d.Ecosystem)+"/"+name+"@"+version)
 	c := b.components[ref]
 	if c == nil {
-		c = &component{ref: ref, purl: purl, direct: redoubt.TransitivityUnknown}
+		c = &component{ref: ref, purl: address, direct: redoubt.TransitivityUnknown}
 		b.components[ref] = c
 	}
 	at.uses[ref] = true
@@ -126,11 +127,7 @@ func (b *builder) dependency(at scope, d redoubt.Dependency) (ref string) {
 // addName names the component. Where one package URL came under several names,
 // the first in order stands, whatever came first.
 func (c *component) addName(ecosystem, name, version string) {
-	t := typeOf(ecosystem)
-	group := ""
-	if t.group {
-		group, name = t.split(name)
-	}
+	group, name := purl.Group(singleLine(ecosystem), name)
 	name = orUnnamed(name)
 	mine := []string{group, name, version}
 	if c.name == "" || slices.Compare(mine, []string{c.group, c.name, c.version}) < 0 {

@@ -14,6 +14,7 @@ import (
 	packageurl "github.com/package-url/packageurl-go"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
 )
 
 // openVEX is an OpenVEX document of version 0.2.0.
@@ -103,7 +104,7 @@ func openVEXStatements(p Project) (list []openVEXStatement) {
 			found[key].sourceName, found[key].sourceURL = sourceOf(key.id)
 		}
 		found[key].add(f)
-		packages[key][makePURL(f.Ecosystem, name, singleLine(f.Version))] = true
+		packages[key][purl.Make(singleLine(f.Ecosystem), name, singleLine(f.Version))] = true
 		if f.DecidedAt.After(decided[key]) {
 			decided[key] = f.DecidedAt
 		}
@@ -206,9 +207,9 @@ func productURL(p Project) string {
 	if i := strings.LastIndex(name, "/"); i > 0 && i < len(name)-1 {
 		namespace, name = name[:i], name[i+1:]
 	}
-	if purl, ok := canonicalPURL(packageurl.PackageURL{Type: kind, Namespace: namespace, Name: name}); ok {
-		return purl
+	if address, ok := purl.Canonicalize(packageurl.PackageURL{Type: kind, Namespace: namespace, Name: name}); ok {
+		return address
 	}
-	purl, _ := canonicalPURL(packageurl.PackageURL{Type: packageurl.TypeGeneric, Name: orUnnamed(singleLine(p.Name))})
-	return purl
+	address, _ := purl.Canonicalize(packageurl.PackageURL{Type: packageurl.TypeGeneric, Name: orUnnamed(singleLine(p.Name))})
+	return address
 }

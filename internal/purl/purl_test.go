@@ -1,8 +1,8 @@
-package sbom
+package purl
 
 import "testing"
 
-func TestMakePURL(t *testing.T) {
+func TestMake(t *testing.T) {
 	tests := []struct{ ecosystem, name, version, want string }{
 		{"npm", "lodash", "4.17.21", "pkg:npm/lodash@4.17.21"},
 		{"npm", "@angular/core", "17.0.0", "pkg:npm/%40angular/core@17.0.0"},
@@ -25,17 +25,18 @@ func TestMakePURL(t *testing.T) {
 		{"deb", "debian/curl", "1", "pkg:deb/debian/curl@1"},
 		{"GitHub Actions", "Actions/Checkout", "v4", "pkg:githubactions/actions/checkout@v4"},
 		{"in-house", "par ser", "1/2", "pkg:generic/par%20ser@1%2F2"},
+		{"in-house", "acme/parser", "1", "pkg:generic/acme/parser@1"},
 		{"", "x", "", "pkg:generic/x"},
 		{"npm", "", "1", ""},
 	}
 	for _, tt := range tests {
-		if got := makePURL(tt.ecosystem, tt.name, tt.version); got != tt.want {
-			t.Errorf("makePURL(%q, %q, %q) = %q, want %q", tt.ecosystem, tt.name, tt.version, got, tt.want)
+		if got := Make(tt.ecosystem, tt.name, tt.version); got != tt.want {
+			t.Errorf("Make(%q, %q, %q) = %q, want %q", tt.ecosystem, tt.name, tt.version, got, tt.want)
 		}
 	}
 }
 
-func TestReadPURL(t *testing.T) {
+func TestCanonical(t *testing.T) {
 	tests := map[string]string{
 		"pkg:npm/@a/b@1":                               "pkg:npm/%40a/b@1",
 		"pkg:PyPI/Foo.Bar@1":                           "pkg:pypi/foo-bar@1",
@@ -48,8 +49,8 @@ func TestReadPURL(t *testing.T) {
 		"pkg:swift/x@": "", // no namespace
 	}
 	for in, want := range tests {
-		if got := readPURL(in); got != want {
-			t.Errorf("readPURL(%q) = %q, want %q", in, got, want)
+		if got := Canonical(in); got != want {
+			t.Errorf("Canonical(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

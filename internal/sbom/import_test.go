@@ -1,0 +1,62 @@
+package sbom
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// TestExportsAreImportedAsTheSamePackages: what Redoubt writes of a package, it
+// reads as that package again, Go modules in their own case above all, which the
+// specification of package URLs has in lower case.
+func TestExportsAreImportedAsTheSamePackages(t *testing.T) {
+	packages := []redoubt.LockedPackage{
+		{Ecosystem: "cargo", Name: "serde_json", Version: "1.0.100"},
+		{Ecosystem: "gomod", Name: "github.com/Azure/go-autorest", Version: "14.2.0"},
+		{Ecosystem: "gomod", Name: "github.com/Masterminds/semver/v3", Version: "3.2.1"},
+		{Ecosystem: "gomod", Name: "github.com/gorilla/mux", Version: "1.8.1"},
+		{Ecosystem: "maven", Name: "org.slf4j:slf4j-api", Version: "2.0.9"},
+		{Ecosystem: "mix", Name: "phoenix", Version: "1.7.0"},
+		{Ecosystem: "npm", Name: "@babel/core", Version: "7.24.0"},
+		{Ecosystem: "nuget", Name: "Newtonsoft.Json", Version: "13.0.3"},
+		{Ecosystem: "pypi", Name: "zope-interface", Version: "6.2"},
+		{Ecosystem: "swiftpm", Name: "github.com/apple/swift-log", Version: "1.5.3"},
+	}
+	p := Project{Name: "acme/web", Ref: "refs/heads/main"}
+	for _, k := range packages {
+		p.Dependencies = append(p.Dependencies, redoubt.Dependency{Ecosystem: k.Ecosystem, Name: k.Name, Version: k.Version, Transitivity: redoubt.Direct})
+	}
+	for _, r := range []redoubt.SBOMRequest{
+		{Format: redoubt.CycloneDX, Version: "1.6", ComponentType: "application", ProjectID: 1},
+		{Format: redoubt.CycloneDX, Version: "1.4", ComponentType: "application", ProjectID: 1, XML: true},
+		{Format: redoubt.SPDX, Version: "2.3", ComponentType: "application", ProjectID: 1},
+	} {
+		var out bytes.Buffer
+		if _, err := Write(&out, r, Content{Serial: sample().Serial, Created: sample().Created, Projects: []Project{p}}); err != nil {
+			t.Fatal(err)
+		}
+		reports, err := report.Read(&out, report.Options{Name: "bom"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []redoubt.LockedPackage
+		for _, rep := range reports {
+			for _, i := range rep.Inventories {
+				for _, d := range i.Dependencies {
+					got = append(got, redoubt.LockedPackage{Ecosystem: d.Ecosystem, Name: d.Name, Version: d.Version})
+				}
+			}
+		}
+		slices.SortFunc(got, func(a, b redoubt.LockedPackage) int {
+			return bytes.Compare([]byte(a.Ecosystem+a.Name), []byte(b.Ecosystem+b.Name))
+		})
+		if diff := cmp.Diff(packages, got); diff != "" {
+			t.Errorf("%v %s, XML %v (-written +read):\n%s", r.Format, r.Version, r.XML, diff)
+		}
+	}
+}
