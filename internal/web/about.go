@@ -12,8 +12,8 @@ import (
 // part is a module that the binary is made of.
 type part struct{ Name, Version, License string }
 
-// aboutSheet is what runs here, and whose work it is.
-type aboutSheet struct {
+// aboutView is what runs here, and whose work it is.
+type aboutView struct {
 	Version string
 	Go      string
 	Engine  string
@@ -22,7 +22,7 @@ type aboutSheet struct {
 }
 
 func (req *request) about() error {
-	s := aboutSheet{Version: req.Version, Go: runtime.Version(), Engine: req.Store.Engine(), Parts: parts(), License: redoubt.License}
+	s := aboutView{Version: req.Version, Go: runtime.Version(), Engine: req.Store.Engine(), Parts: parts(), License: redoubt.License}
 	return req.show(http.StatusOK, pageView{Template: "about", Title: "About", Section: "about", Data: s})
 }
 

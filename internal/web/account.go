@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 )
 
-// accountSheet is what people see of their own account.
-type accountSheet struct {
+// accountView is what people see of their own account.
+type accountView struct {
 	User        redoubt.User
 	Memberships []redoubt.Membership
 	Sessions    []redoubt.Session
@@ -51,7 +51,7 @@ func (req *request) showAccount(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	s := accountSheet{
+	s := accountView{
 		User: me.User, Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "", ByLink: me.Session.Method == "link",
 		Least: auth.MinPassword, Done: done[req.r.URL.Query().Get("done")], Fault: fault,
 	}

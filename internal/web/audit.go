@@ -27,8 +27,8 @@ type auditRow struct {
 // auditMember is one thing that an event changed.
 type auditMember struct{ Name, Before, After string }
 
-// auditSheet is a page of the trail.
-type auditSheet struct {
+// auditView is a page of the trail.
+type auditView struct {
 	Rows    []auditRow
 	Actions []string
 	Action  string
@@ -48,7 +48,7 @@ func (req *request) audit() error {
 		}
 		f.Before = n
 	}
-	s := auditSheet{Action: f.Action, By: f.By}
+	s := auditView{Action: f.Action, By: f.By}
 	var events []redoubt.AuditEvent
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
 		if s.Actions, err = tx.AuditActions(ctx); err != nil {

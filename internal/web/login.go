@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 )
 
-// loginSheet is the page to sign in on.
-type loginSheet struct {
+// loginView is the page to sign in on.
+type loginView struct {
 	Name     string // as typed
 	Next     string // where to go afterwards
 	Fault    string
@@ -35,10 +35,10 @@ func (req *request) login() error {
 	case !errors.Is(err, ErrNotSignedIn):
 		return err
 	}
-	return req.showLogin(http.StatusOK, loginSheet{Next: safeNext(next)})
+	return req.showLogin(http.StatusOK, loginView{Next: safeNext(next)})
 }
 
-func (req *request) showLogin(status int, s loginSheet) error {
+func (req *request) showLogin(status int, s loginView) error {
 	known, err := req.Store.HasUsers(req.r.Context())
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (req *request) enter() error {
 	if err != nil {
 		return err
 	}
-	s := loginSheet{Name: form.Get("name"), Next: safeNext(form.Get("next"))}
+	s := loginView{Name: form.Get("name"), Next: safeNext(form.Get("next"))}
 	secret, err := req.SignIn.Sessions.SignIn(req.r.Context(), s.Name, form.Get("password"), req.SignIn.origin(req.r))
 	var busy *auth.BusyError
 	switch {
@@ -117,9 +117,9 @@ func (req *request) enterByLink() error {
 	return err
 }
 
-// setupSheet is the page behind a one-time link: to make the first admin, or to
+// setupView is the page behind a one-time link: to make the first admin, or to
 // set a password.
-type setupSheet struct {
+type setupView struct {
 	Setup       bool // make an admin, not only a password
 	Name        string
 	DisplayName string
@@ -149,10 +149,10 @@ func (req *request) setup() error {
 	if err != nil {
 		return err
 	}
-	return req.showSetup(http.StatusOK, setupSheet{Setup: l.Kind == redoubt.LinkSetup, Name: u.Name})
+	return req.showSetup(http.StatusOK, setupView{Setup: l.Kind == redoubt.LinkSetup, Name: u.Name})
 }
 
-func (req *request) showSetup(status int, s setupSheet) error {
+func (req *request) showSetup(status int, s setupView) error {
 	s.Least = auth.MinPassword
 	title := "Set your password"
 	if s.Setup {
@@ -171,7 +171,7 @@ func (req *request) useLink() error {
 	if err != nil {
 		return err
 	}
-	s := setupSheet{Setup: l.Kind == redoubt.LinkSetup, Name: u.Name}
+	s := setupView{Setup: l.Kind == redoubt.LinkSetup, Name: u.Name}
 	if s.Setup {
 		s.Name, s.DisplayName = redoubt.NormalUserName(form.Get("name")), strings.TrimSpace(form.Get("display_name"))
 		u = redoubt.User{Name: s.Name, DisplayName: s.DisplayName}

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// approveSheet is a scanner that waits for a token after semgrep login.
-type approveSheet struct {
+// approveView is a scanner that waits for a token after semgrep login.
+type approveView struct {
 	Request redoubt.LoginRequest
 }
 
@@ -23,7 +23,7 @@ func (req *request) scannerWaits() error {
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "approve", Title: "A scanner asks for a token", Section: "tokens", Data: approveSheet{l}})
+	return req.show(http.StatusOK, pageView{Template: "approve", Title: "A scanner asks for a token", Section: "tokens", Data: approveView{l}})
 }
 
 // approveScanner lets it have one of the viewer, which can hand in scans and can

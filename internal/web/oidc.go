@@ -135,7 +135,7 @@ func (req *request) noRole(who sso.Person) error {
 
 // providerFailed says on the sign-in page what went wrong.
 func (req *request) providerFailed(next string, err error) error {
-	s, status := loginSheet{Next: safeNext(next)}, http.StatusForbidden
+	s, status := loginView{Next: safeNext(next)}, http.StatusForbidden
 	var refused *sso.RefusedError
 	switch {
 	case errors.As(err, &refused):

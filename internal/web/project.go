@@ -208,10 +208,10 @@ type refPart struct {
 
 // showProject shows one project.
 func (req *request) showProject() error {
-	return req.projectSheet(http.StatusOK, "")
+	return req.showProjectWith(http.StatusOK, "")
 }
 
-func (req *request) projectSheet(status int, fault string) error {
+func (req *request) showProjectWith(status int, fault string) error {
 	id, err := req.id()
 	if err != nil {
 		return err
@@ -293,7 +293,7 @@ func (req *request) updateProject() error {
 	}
 	tags, err := redoubt.NormalTags(strings.Split(form.Get("tags"), ","))
 	if err != nil {
-		return req.projectSheet(http.StatusBadRequest, err.Error())
+		return req.showProjectWith(http.StatusBadRequest, err.Error())
 	}
 	primary := strings.TrimSpace(form.Get("primary"))
 	if primary != "" {

@@ -22,8 +22,8 @@ type tokenRow struct {
 	Revoker bool // whether the viewer may revoke it
 }
 
-// tokensSheet is the tokens of the deployment, and the form for another.
-type tokensSheet struct {
+// tokensView is the tokens of the deployment, and the form for another.
+type tokensView struct {
 	Rows    []tokenRow
 	All     bool          // those of others too
 	Made    string        // the text of a new token, this once
@@ -35,7 +35,7 @@ type tokensSheet struct {
 }
 
 // Reads reports whether the new token may use the Web API.
-func (s tokensSheet) Reads() bool { return s.MadeAs.Has(redoubt.ScopeWebAPI) }
+func (s tokensView) Reads() bool { return s.MadeAs.Has(redoubt.ScopeWebAPI) }
 
 // tokenForm is what was asked for.
 type tokenForm struct {
@@ -51,7 +51,7 @@ type tokenForm struct {
 var lasts = []int{30, 90, 365, 0}
 
 func (req *request) tokens() error {
-	s := tokensSheet{Form: tokenForm{Days: 90, ReadOnly: !req.viewer.May(triager)}, Done: done[req.r.URL.Query().Get("done")]}
+	s := tokensView{Form: tokenForm{Days: 90, ReadOnly: !req.viewer.May(triager)}, Done: done[req.r.URL.Query().Get("done")]}
 	if err := req.madeToken(&s); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ const tokensPath = "/settings/tokens"
 
 // madeToken fills in the token that was made just now. Its text is there only for
 // whom it belongs to, the first time.
-func (req *request) madeToken(s *tokensSheet) error {
+func (req *request) madeToken(s *tokensView) error {
 	id, text := req.shownOnce(tokensPath)
 	if id == 0 {
 		return nil
@@ -86,7 +86,7 @@ func (req *request) madeToken(s *tokensSheet) error {
 	})
 }
 
-func (req *request) showTokens(status int, s tokensSheet) error {
+func (req *request) showTokens(status int, s tokensView) error {
 	s.All, s.Address = req.viewer.May(admin), req.base()
 	err := req.view(func(ctx context.Context, tx *store.Tx) error {
 		all, err := tx.Tokens(ctx)
@@ -143,7 +143,7 @@ func (req *request) createToken() error {
 	if err != nil || !slices.Contains(lasts, days) {
 		return redoubt.Invalid("days", "%.20q is none of the choices", form.Get("days"))
 	}
-	s := tokensSheet{Form: tokenForm{
+	s := tokensView{Form: tokenForm{
 		Name: strings.TrimSpace(form.Get("name")), WebAPI: form.Has("web_api"), ReadOnly: form.Has("read_only"), CI: form.Has("ci"), Days: days, Globs: form.Get("globs"),
 	}}
 	token, err := s.Form.token(req.Clock())

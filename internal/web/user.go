@@ -25,8 +25,8 @@ type memberRow struct {
 	Ours bool
 }
 
-// usersSheet is the users of the deployment.
-type usersSheet struct {
+// usersView is the users of the deployment.
+type usersView struct {
 	Rows    []memberRow
 	Roles   []redoubt.Role
 	Link    string // to set a password with, this once
@@ -37,7 +37,7 @@ type usersSheet struct {
 }
 
 func (req *request) users() error {
-	s := usersSheet{Done: done[req.r.URL.Query().Get("done")]}
+	s := usersView{Done: done[req.r.URL.Query().Get("done")]}
 	if err := req.madeLink(&s); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ const usersPath = "/settings/users"
 
 // madeLink fills in the link that was made just now. It is there only for who made
 // it, the first time, and while it works.
-func (req *request) madeLink(s *usersSheet) error {
+func (req *request) madeLink(s *usersView) error {
 	id, code := req.shownOnce(usersPath)
 	if id == 0 {
 		return nil
@@ -85,7 +85,7 @@ func (req *request) madeLink(s *usersSheet) error {
 	return err
 }
 
-func (req *request) showUsers(status int, s usersSheet) error {
+func (req *request) showUsers(status int, s usersView) error {
 	s.Roles = redoubt.Roles()
 	if s.Form.Role == redoubt.RoleNone {
 		s.Form.Role = redoubt.RoleViewer
@@ -147,7 +147,7 @@ func (req *request) createUser() error {
 	if !ok {
 		return redoubt.Invalid("role", "%.20q is no role", form.Get("role"))
 	}
-	s := usersSheet{Form: redoubt.Member{User: redoubt.User{
+	s := usersView{Form: redoubt.Member{User: redoubt.User{
 		Name: redoubt.NormalUserName(form.Get("name")), DisplayName: strings.TrimSpace(form.Get("display_name")),
 	}, Role: role}}
 	known, err := req.Store.User(req.r.Context(), s.Form.Name)
@@ -173,7 +173,7 @@ func (req *request) createUser() error {
 }
 
 // addMember gives a user who is known to the server a role here.
-func (req *request) addMember(s usersSheet, u redoubt.User, role redoubt.Role) error {
+func (req *request) addMember(s usersView, u redoubt.User, role redoubt.Role) error {
 	err := req.update(func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.Member(ctx, u.Name); err == nil {
 			return redoubt.Invalid("name", "%s is in the list below already", u.Name)
@@ -203,7 +203,7 @@ func (req *request) createLink(u redoubt.User) error {
 	}
 	err = req.Store.CreateLink(req.r.Context(), l, hash, req.viewer.Actor())
 	if said, ok := sayable(err); ok {
-		return req.showUsers(http.StatusConflict, usersSheet{Fault: said})
+		return req.showUsers(http.StatusConflict, usersView{Fault: said})
 	}
 	if err != nil {
 		return err
@@ -285,7 +285,7 @@ func (req *request) enableUser() error {
 // changed goes back to the list after a change, which holds at once.
 func (req *request) changed(word string, err error) error {
 	if said, ok := sayable(err); ok {
-		return req.showUsers(http.StatusConflict, usersSheet{Fault: said})
+		return req.showUsers(http.StatusConflict, usersView{Fault: said})
 	}
 	if err != nil {
 		return err
