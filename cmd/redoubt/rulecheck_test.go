@@ -30,6 +30,8 @@ func TestBothCheckersOfRules(t *testing.T) {
 		{"a regular expression that does not parse", "id: a, " + rest + ", pattern-regex: '((('", true, false},
 		{"a language that is none", "id: a, languages: [pyton], severity: ERROR, message: m, pattern: x", false, false},
 		{"an operator that is none", "id: a, " + rest + ", patterns: [{pattern: x}, {metavariable-regexp: {metavariable: $X, regex: a}}]", false, false},
+		{"a focus on several metavariables", "id: a, " + rest + ", patterns: [{pattern: 'f($X, $Y)'}, {focus-metavariable: [$X, $Y]}]", true, true},
+		{"a focus that is no metavariable", "id: a, " + rest + ", patterns: [{pattern: 'f($X)'}, {focus-metavariable: [{pattern: $X}]}]", false, false},
 		{"a mode that is none", "id: a, " + rest + ", mode: tainted, pattern: x", false, false},
 		{"paths of another shape", "id: a, " + rest + ", pattern: x, paths: [src]", false, false},
 		{"no message", "id: a, languages: [python], severity: ERROR, pattern: x", false, false},

@@ -17,6 +17,7 @@ const good = `rules:
 - {id: chain, languages: [generic], severity: LOW, message: m, r2c-internal-project-depends-on: {namespace: pypi, package: p, version: "< 1"}}
 - {id: secret, languages: [regex], severity: CRITICAL, message: m, pattern-regex: "tok_[a-z]+", metadata: {product: secrets}}
 - {id: taint, languages: [go], severity: INFO, message: m, mode: taint, pattern-sources: [{pattern: a()}], pattern-sinks: [{pattern: b(...)}]}
+- {id: focused, languages: [go], severity: LOW, message: m, patterns: [{pattern: f($X, $Y)}, {focus-metavariable: [$X, $Y]}, {focus-metavariable: $X}]}
 - {id: newer, languages: [go], severity: HIGH, message: m, match: {any: [a, b]}}
 `
 
@@ -32,7 +33,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s keeps a null: %s", r.ID, r.Text)
 		}
 	}
-	want := map[string]redoubt.IssueType{"code": redoubt.SAST, "chain": redoubt.SCA, "secret": redoubt.Secrets, "taint": redoubt.SAST, "newer": redoubt.SAST}
+	want := map[string]redoubt.IssueType{"code": redoubt.SAST, "chain": redoubt.SCA, "secret": redoubt.Secrets, "taint": redoubt.SAST, "focused": redoubt.SAST, "newer": redoubt.SAST}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("products (-want +got):\n%s", diff)
 	}
@@ -66,6 +67,8 @@ func TestParseNamesEveryFault(t *testing.T) {
 		{rule("id: a, " + rest + ", pattern: x, options: yes"), "rules[0].options"},
 		{rule("id: a, " + rest + ", patterns: [x]"), "rules[0].patterns[0]"},
 		{rule("id: a, " + rest + ", patterns: [{pattern: x}, {patern-not: y}]"), "rules[0].patterns[1]"},
+		{rule("id: a, " + rest + ", patterns: [{pattern: x}, {focus-metavariable: [{pattern: y}]}]"), "rules[0].patterns[1].focus-metavariable"},
+		{rule("id: a, " + rest + ", patterns: [{pattern: x}, {focus-metavariable: {pattern: y}}]"), "rules[0].patterns[1].focus-metavariable"},
 		{rule("id: a, " + rest + ", patterns: [{pattern-either: [{patterns: [{wrong: y}]}]}]"), "rules[0].patterns[0].pattern-either[0].patterns[0]"},
 		{rule("id: a, " + rest + ", mode: taint, pattern-sources: [{patterns: [{wrong: y}]}], pattern-sinks: [{pattern: x}]"), "rules[0].pattern-sources[0].patterns[0]"},
 		{rule("id: a, " + rest), "rules[0].pattern"},

@@ -100,6 +100,12 @@ func (c *checker) operators(at string, v any) {
 			if !slices.Contains(operators, key) {
 				c.fault(here, "%.80q is no operator that the scanner knows", key)
 			}
+			if key == "focus-metavariable" {
+				if _, text := below.(string); !text && !isTexts(below) {
+					c.fault(here+"."+key, "must be a metavariable, as $X, or a list of them")
+				}
+				continue
+			}
 			c.operators(here+"."+key, below)
 		}
 	}
