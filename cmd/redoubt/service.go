@@ -167,6 +167,10 @@ func (s *service) baseURL() string {
 	return s.config.Scheme() + "://" + net.JoinHostPort(host, port)
 }
 
+// addressSetting is how others reach the server that started last, for the
+// commands beside it that print links.
+const addressSetting = "address"
+
 // run answers until the context ends, then lets what is under way finish.
 // ready is called once the server answers.
 func (s *service) run(a *app, ready func() error) error {
@@ -196,7 +200,10 @@ func (s *service) run(a *app, ready func() error) error {
 	background.Go(func() { s.server.Background(ctx) })
 	background.Go(func() { s.recordSessionUse(ctx) })
 
-	err := ready()
+	err := s.store.PutSetting(ctx, addressSetting, []byte(s.baseURL()))
+	if err == nil {
+		err = ready()
+	}
 	if err == nil {
 		select {
 		case err = <-failed:

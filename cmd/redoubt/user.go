@@ -25,21 +25,41 @@ type userCmd struct {
 
 // linkFlags are those of the commands that print a one-time link.
 type linkFlags struct {
-	PublicURL string        `help:"How browsers reach the server; the link starts with it." default:"http://127.0.0.1:8080" env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
+	PublicURL string        `help:"How browsers reach the server; the link starts with it. By default the address of the server that started last." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
 	LinkFor   time.Duration `help:"Lifetime of the link; a day by default." default:"24h"`
 }
+
+// defaultAddress is that of a server which is told none.
+const defaultAddress = "http://127.0.0.1:8080"
 
 // print makes a link and prints it.
 func (f linkFlags) print(a *app, st *store.Store, l redoubt.UserLink) error {
 	if f.LinkFor <= 0 {
 		return errors.New("--link-for must be positive")
 	}
-	text, err := newLink(a, st, l, f.LinkFor, f.PublicURL)
+	base, err := f.base(a, st)
+	if err != nil {
+		return err
+	}
+	text, err := newLink(a, st, l, f.LinkFor, base)
 	if err == nil {
 		fmt.Fprintln(a.out, text)
 		fmt.Fprintf(a.err, "the link works once, until %s\n", day(a.clock().Add(f.LinkFor)))
 	}
 	return err
+}
+
+// base is what links start with: as told, else as the server said that started
+// last, else as one that is told nothing.
+func (f linkFlags) base(a *app, st *store.Store) (string, error) {
+	if f.PublicURL != "" {
+		return f.PublicURL, nil
+	}
+	address, err := st.StoredSetting(a.ctx, addressSetting)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return defaultAddress, nil
+	}
+	return string(address), err
 }
 
 // newLink stores a one-time link and returns its address.

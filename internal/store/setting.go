@@ -13,7 +13,7 @@ import (
 // do so at once, all get the value of the first. It belongs to no tenant, so no
 // audit event tells of it.
 func (s *Store) Setting(ctx context.Context, name string, create func() ([]byte, error)) ([]byte, error) {
-	value, err := s.setting(ctx, name)
+	value, err := s.StoredSetting(ctx, name)
 	if !errors.Is(err, redoubt.ErrNotFound) {
 		return value, err
 	}
@@ -27,10 +27,21 @@ func (s *Store) Setting(ctx context.Context, name string, create func() ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	return s.setting(ctx, name)
+	return s.StoredSetting(ctx, name)
 }
 
-func (s *Store) setting(ctx context.Context, name string) (value []byte, err error) {
+// PutSetting stores what the server says of itself, in place of what it said
+// before. It belongs to no tenant, so no audit event tells of it.
+func (s *Store) PutSetting(ctx context.Context, name string, value []byte) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		_, err := q.exec(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+		return err
+	})
+}
+
+// StoredSetting reads what was stored of a setting, or fails with
+// redoubt.ErrNotFound.
+func (s *Store) StoredSetting(ctx context.Context, name string) (value []byte, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
 		value, err = one(ctx, q, scalar[[]byte], `SELECT value FROM setting WHERE name = $1`, name)
 		return err
