@@ -53,6 +53,8 @@ type Import struct {
 	Removed   int `json:"removed" doc:"Findings that are no longer looked for."`
 	Unchanged int `json:"unchanged" doc:"Findings that are as they were."`
 
+	MorePlaces int `json:"more_places" doc:"Further places of secrets that stand in a file more than once: a secret is one finding of a file."`
+
 	Items   []ImportItem    `json:"items" doc:"Every finding that changed."`
 	Advised []ImportItem    `json:"advisory_items" doc:"Every finding of the advisories that changed with the inventory."`
 	Refused []RefusedItem   `json:"refused" doc:"Every item that could not be taken, and why."`

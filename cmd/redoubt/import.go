@@ -150,6 +150,9 @@ func describe(s ingest.Summary) string {
 	}
 	text := fmt.Sprintf("%s scan %d: %d new, %d changed, %d returned, %d moved, %d closed, %d unchanged, %d refused",
 		s.Source, s.ScanID, s.New, s.Changed, s.Returned, s.Moved, s.Closed, s.Unchanged, len(s.Refused))
+	if s.MorePlaces > 0 {
+		text += fmt.Sprintf("; %d more places of the same secrets", s.MorePlaces)
+	}
 	if s.Lockfiles > 0 {
 		text += fmt.Sprintf("; %d lockfiles, %d dependencies added, %d removed", s.Lockfiles, s.DependenciesAdded, s.DependenciesRemoved)
 	}

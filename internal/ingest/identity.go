@@ -18,6 +18,7 @@ type Sighting struct {
 	Result  *redoubt.Result
 	Finding redoubt.Finding
 
+	more  int    // further places of the same secret in the same file
 	links *Links // into another commit than the plan's; mostly nil
 }
 
@@ -128,6 +129,9 @@ func (o *observer) add(r digestedResult) int {
 	code := o.codeHash(r.Result)
 	id := o.identity(r.Result, code)
 	if i, known := o.at[id]; known {
+		if id.Kind == redoubt.IdentitySecret {
+			o.sightings[i].more++
+		}
 		o.prefer(i, r)
 		return i
 	}
@@ -140,7 +144,7 @@ func (o *observer) add(r digestedResult) int {
 // is muted or only in the history.
 func (o *observer) prefer(i int, r digestedResult) {
 	if s := &o.sightings[i]; rank(r.Result) < rank(s.Result) {
-		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity, o.codeHash(r.Result))}
+		*s = Sighting{Result: r.Result, Finding: o.row(r, s.Finding.Identity, o.codeHash(r.Result)), more: s.more}
 	}
 }
 

@@ -81,7 +81,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	scan.Digest = uploadDigest(u, sightings, inventories)
 	sum := Summary{
 		ProjectID: project.ID, Project: project.Name, Ref: scan.Ref, Source: scan.Source,
-		Counts: scan.Counts, Refused: refused,
+		Counts: scan.Counts, Refused: refused, MorePlaces: morePlaces(sightings),
 	}
 	if u.Before != nil {
 		if err := u.Before(ctx, project, scan, sightings); err != nil {

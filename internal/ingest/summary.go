@@ -46,6 +46,11 @@ type Summary struct {
 
 	New, Changed, Returned, Moved, Closed, Removed, Unchanged int
 
+	// MorePlaces counts what no item stands for: further places of secrets that a
+	// file holds more than once, since a secret is one finding of a file
+	// (semantics §16).
+	MorePlaces int
+
 	// Items lists every finding that changed, so it is bounded by what is
 	// stored and uploaded: closed and changed ones by their stored order, then
 	// new ones by position.
@@ -75,6 +80,13 @@ func (s *Summary) count(items []Item) {
 	for _, item := range items {
 		*counter[item.Change]++
 	}
+}
+
+func morePlaces(sightings []Sighting) (n int) {
+	for i := range sightings {
+		n += sightings[i].more
+	}
+	return n
 }
 
 // countSightings counts distinct unmuted occurrences by product (semantics §9).
