@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 
@@ -41,7 +40,7 @@ type policyAddRulesCmd struct {
 	Mode    string   `help:"What their findings do to a build: monitor, comment or block; by default what they did before, monitor for new ones." placeholder:"MODE"`
 	Semgrep string   `help:"The semgrep to check the rules with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
 	Starter bool     `help:"The rules that come with the server, as this version has them; those that were removed come back."`
-	Files   []string `arg:"" name:"file" optional:"" help:"Files of rules."`
+	Files   []string `arg:"" name:"file" optional:"" help:"Files of rules, or folders, of which all .yaml and .yml files are taken."`
 }
 
 // Run adds all rules of all files, or none.
@@ -65,7 +64,7 @@ func (c policyAddRulesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	checked, err := checkRules(a, c.Semgrep, c.Files)
+	checked, err := checkRules(a, c.Semgrep, rules)
 	if err != nil {
 		return err
 	}
@@ -101,40 +100,6 @@ func serveRule(ctx context.Context, tx *store.Tx, r policy.Rule, s store.Serving
 	content.IssueType = r.Product
 	s.Rule, s.Text = *content, r.Text
 	return tx.ServeRule(ctx, s)
-}
-
-func readRules(files []string) (rules []policy.Rule, err error) {
-	from := map[string]string{}
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		parsed, err := policy.Parse(text)
-		if err != nil {
-			return nil, inFile(name, err)
-		}
-		for _, r := range parsed {
-			if from[r.ID] != "" {
-				return nil, fmt.Errorf("the rule %s is in %s and in %s", r.ID, from[r.ID], name)
-			}
-			from[r.ID] = name
-		}
-		rules = append(rules, parsed...)
-	}
-	return rules, nil
-}
-
-// inFile names the file in front of each fault.
-func inFile(name string, err error) error {
-	var invalid *redoubt.InvalidError
-	if !errors.As(err, &invalid) {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	for i := range invalid.Fields {
-		invalid.Fields[i].Location = name + ": " + invalid.Fields[i].Location
-	}
-	return invalid
 }
 
 type policySetModeCmd struct {

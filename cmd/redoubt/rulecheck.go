@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,20 +13,21 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/term"
+
+	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// How long the scanner may take to parse rules, and to run them.
-const (
-	ruleCheckTime = 2 * time.Minute
-	ruleRunTime   = 30 * time.Minute
-)
+// ruleRunTime is how long the scanner may take to run rules.
+const ruleRunTime = 30 * time.Minute
 
 // scanner is the semgrep of this machine, run beside a server of ours: it asks
 // one for rules about rules, and waits long where nobody answers.
 type scanner struct {
 	program string
 	rules   []byte        // what p/redoubt answers: a document of rules; nil for none
-	limit   time.Duration // of a run
+	limit   time.Duration // of a run; 0 is none but that of the command itself
 }
 
 // findScanner returns nil where there is no such program here.
@@ -40,7 +42,7 @@ func findScanner(semgrep string) (*scanner, error) {
 	if program, err = filepath.Abs(program); err != nil {
 		return nil, err
 	}
-	return &scanner{program: program, limit: ruleCheckTime}, nil
+	return &scanner{program: program}, nil
 }
 
 // run runs a scan in a folder. A run that fails is an *exec.ExitError.
@@ -58,8 +60,12 @@ func (s *scanner) run(a *app, dir string, args ...string) (stdout, stderr []byte
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 
-	ctx, cancel := context.WithTimeout(a.ctx, s.limit)
-	defer cancel()
+	ctx := a.ctx
+	if s.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.limit)
+		defer cancel()
+	}
 	cmd := exec.CommandContext(ctx, s.program, append([]string{"scan", "--metrics=off", "--disable-version-check"}, args...)...)
 	cmd.Dir = dir
 	// Any token will do for our server; without one the ids of findings are left out.
@@ -80,19 +86,37 @@ func (s *scanner) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text) // the scanner says what it could not read
 }
 
-// checkRules lets the scanner itself parse files of rules, since no schema
-// knows whether a pattern parses. It returns false where there is no such
-// program here, and an error with the scanner's words where a rule is bad.
-func checkRules(a *app, semgrep string, files []string) (checked bool, err error) {
+// checkRules lets the scanner itself parse rules, since no schema knows whether
+// a pattern parses. It is given all of them as one file: each file more costs it
+// a start of its own. It takes as long as that needs; an interrupt ends it. It
+// returns false where there is no such program here, and an error with the
+// scanner's words where a rule is bad.
+func checkRules(a *app, semgrep string, rules []policy.Rule) (checked bool, err error) {
 	s, err := findScanner(semgrep)
 	if s == nil || err != nil {
 		return false, err
 	}
-	args := []string{"--validate"}
-	for _, file := range files {
-		args = append(args, "--config", file)
+	dir, err := os.MkdirTemp("", "redoubt-rules-")
+	if err != nil {
+		return false, err
 	}
-	stdout, stderr, err := s.run(a, "", args...)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	texts := make([]json.RawMessage, len(rules))
+	for i, r := range rules {
+		texts[i] = r.Text
+	}
+	document, err := json.Marshal(map[string]any{"rules": texts})
+	if err != nil {
+		return false, err
+	}
+	file := filepath.Join(dir, "rules.yaml") // JSON is YAML; of a .json the scanner does not parse the patterns
+	if err := os.WriteFile(file, document, 0o600); err != nil {
+		return false, err
+	}
+	if f, ok := a.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintf(f, "%s parses %d rules; interrupt it to stop\n", semgrep, len(rules))
+	}
+	stdout, stderr, err := s.run(a, dir, "--validate", "--config", file)
 	if err != nil {
 		return false, fmt.Errorf("%s rejects the rules (%w):\n%s", semgrep, err, bytes.TrimSpace(append(stdout, stderr...)))
 	}

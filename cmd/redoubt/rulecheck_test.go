@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/policy"
@@ -47,11 +49,15 @@ func TestBothCheckersOfRules(t *testing.T) {
 			if err != nil && !errors.As(err, &invalid) {
 				t.Errorf("the fault is not placed: %v", err)
 			}
-			file := filepath.Join(t.TempDir(), "rules.yaml")
-			if err := os.WriteFile(file, text, 0o600); err != nil {
+			var rule map[string]any
+			if err := yaml.Unmarshal([]byte("{"+c.rule+"}"), &rule); err != nil {
 				t.Fatal(err)
 			}
-			checked, err := checkRules(a, semgrep, []string{file})
+			asJSON, err := json.Marshal(rule)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checked, err := checkRules(a, semgrep, []policy.Rule{{Text: asJSON}})
 			if checked != c.scanner || (err == nil) != c.scanner {
 				t.Errorf("the scanner takes it: %v (%v)", checked, err)
 			}
