@@ -57,9 +57,29 @@ func newSpec() *spec {
 	for _, schema := range registry.Map() {
 		admitNull(schema)
 	}
+	for _, name := range []string{"ErrorModel", "ErrorDetail"} { // the library's own, which no answer has
+		delete(registry.Map(), name)
+	}
+	for _, o := range s.operations {
+		s.settleBody(o.described)
+	}
+	s.operations["annotateFinding"].described.RequestBody.Required = true // an empty one is refused
 	s.operations["importReports"].described.RequestBody = importBody()
 	s.operations["downloadSBOM"].described.Responses["200"].Content = documentContent()
 	return s
+}
+
+// settleBody says of a JSON body what is taken: no other media type, which the
+// library adds for raw bytes, and no body at all unless a member is needed,
+// since that is the empty object (semantics §2).
+func (s *spec) settleBody(op *huma.Operation) {
+	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+		return
+	}
+	body := op.RequestBody.Content["application/json"]
+	op.RequestBody.Content = map[string]*huma.MediaType{"application/json": body}
+	schema := s.resolve(body.Schema)
+	op.RequestBody.Required = len(schema.Required) > 0
 }
 
 // admitNull adds null to the words of members that may be null: in JSON Schema
