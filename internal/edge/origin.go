@@ -7,8 +7,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-
-	"github.com/redoubt/redoubt"
 )
 
 // Trust is whose word about a request counts beside that of its connection.
@@ -117,8 +115,7 @@ const StatusHungUp = 499
 
 // HungUp reports whether a request failed because its client is gone. A server
 // that stops gives its requests a cause of their own, and a time that runs out
-// is another, so both stay the server's.
+// is another, so both stay the server's, as does what breaks while a client goes.
 func HungUp(r *http.Request, cause error) bool {
-	gone := errors.Is(cause, context.Canceled) || errors.Is(cause, redoubt.ErrUnavailable)
-	return gone && errors.Is(context.Cause(r.Context()), context.Canceled)
+	return errors.Is(cause, context.Canceled) && errors.Is(context.Cause(r.Context()), context.Canceled)
 }

@@ -108,7 +108,7 @@ func TestHungUp(t *testing.T) {
 		want  bool
 	}{
 		{"the client is gone", gone(nil), fmt.Errorf("read: %w", context.Canceled), true},
-		{"the client is gone, and the store said so in its way", gone(nil), redoubt.ErrUnavailable, true},
+		{"the disk is full, and the client is gone too", gone(nil), redoubt.ErrUnavailable, false},
 		{"something broke while the client went", gone(nil), broken, false},
 		{"the server stops", gone(redoubt.ErrUnavailable), context.Canceled, false},
 		{"time ran out", gone(context.DeadlineExceeded), context.DeadlineExceeded, false},

@@ -34,6 +34,7 @@ type engine struct {
 	mark     func(n int) string // stands for the n-th argument of a bulk insert
 	list     func(column string, n int, values any) (string, any)
 	classify func(error) error // one of redoubt's errors, or nil
+	broken   func(error) bool  // the database failed by itself: a full or broken disk, a file that is none
 
 	dialect database.Dialect
 	locker  lock.SessionLocker // lets one process migrate at a time
@@ -109,7 +110,7 @@ func (e *engine) explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !e.broken(err): // a full disk is one, whoever still waits
 		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	case errors.Is(err, sql.ErrNoRows):
 		return redoubt.ErrNotFound

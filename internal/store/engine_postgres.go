@@ -45,7 +45,7 @@ func openPostgres(ctx context.Context, databaseURL string) (*engine, error) {
 		byBytes:    ` COLLATE "C"`,
 		nextIDs:    `SELECT nextval(CAST(CAST($1 AS TEXT) || '_id_seq' AS regclass)) FROM generate_series(1, CAST($2 AS BIGINT))`,
 		mark:       func(n int) string { return "$" + strconv.Itoa(n) },
-		list:       postgresList, classify: classifyPostgres,
+		list:       postgresList, classify: classifyPostgres, broken: postgresIsBroken,
 	}
 	if err := e.write.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to PostgreSQL at %s:%d, database %s: %w", config.Host, config.Port, config.Database, err), e.close())
@@ -85,4 +85,16 @@ func classifyPostgres(err error) error {
 		return redoubt.ErrUnavailable
 	}
 	return nil
+}
+
+func postgresIsBroken(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || len(e.Code) < 2 {
+		return false
+	}
+	switch e.Code[:2] { // insufficient resources, system errors, internal errors
+	case "53", "58", "XX":
+		return true
+	}
+	return false
 }

@@ -50,7 +50,7 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 		// SQLite looks every $N up in a list of those before it: some thousand of
 		// them took fifty times as long as some thousand of these.
 		mark: func(int) string { return "?" },
-		list: sqliteList, classify: classifySQLite,
+		list: sqliteList, classify: classifySQLite, broken: sqliteIsBroken,
 	}
 	// FULL: an acknowledged write survives the loss of power, not just of the process.
 	e.write, err = sqlitePool(path, 1, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "cache_size(-65536)")
@@ -147,6 +147,18 @@ func classifySQLite(err error) error {
 	return nil
 }
 
+func sqliteIsBroken(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOTADB:
+		return true
+	}
+	return false
+}
+
 // sqliteLock lets one process open and migrate at a time. SQLite has no lock that
 // outlives a transaction, so it is a transaction on a file of its own, which
 // the system ends with the process.
@@ -165,7 +177,7 @@ func (l *sqliteLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
 	if l.db, err = sqlitePool(path, 1); err != nil {
 		return err
 	}
-	e := engine{attempts: busyAttempts, classify: classifySQLite}
+	e := engine{attempts: busyAttempts, classify: classifySQLite, broken: sqliteIsBroken}
 	if l.tx, err = e.begin(ctx, l.db, nil); err != nil {
 		return errors.Join(fmt.Errorf("another process is opening or migrating the database: %w", err), l.db.Close())
 	}
