@@ -35,15 +35,15 @@ func jobToken(uniqueID string) string { return "scan:" + uniqueID }
 
 // queue keeps a completion with the job that applies it, or returns the answer
 // where there is one already. What was queued is applied whether or not the
-// scanner asks again. The first of two completions counts.
-func (a *Agent) queue(ctx context.Context, caller auth.Caller, id int64, done *report.CICompletion) (uniqueID string, answer []byte, err error) {
+// scanner asks again. The first of two completions counts: only it is queued.
+func (a *Agent) queue(ctx context.Context, caller auth.Caller, id int64, done *report.CICompletion) (uniqueID string, answer []byte, queued bool, err error) {
 	kept, err := json.Marshal(done)
 	if err != nil {
-		return "", nil, err
+		return "", nil, false, err
 	}
 	err = a.Store.Update(ctx, caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		known, _, err := find(ctx, tx, caller, id)
-		uniqueID, answer = known.UniqueID, known.Answer
+		uniqueID, answer, queued = known.UniqueID, known.Answer, false
 		switch {
 		case err != nil, known.Answer != nil, known.Done != nil:
 			return err
@@ -54,12 +54,13 @@ func (a *Agent) queue(ctx context.Context, caller auth.Caller, id int64, done *r
 		if err != nil {
 			return err
 		}
+		queued = true
 		return tx.QueueAgentScan(ctx, known.UniqueID, kept, redoubt.Job{Kind: ScanJob, Token: jobToken(known.UniqueID), Input: input})
 	})
 	if err == nil && a.Queued != nil {
 		a.Queued()
 	}
-	return uniqueID, answer, err
+	return uniqueID, answer, queued, err
 }
 
 // lookEvery is how often a waiting request looks whether another process has

@@ -50,8 +50,9 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 	if err != nil {
 		return err
 	}
-	uniqueID, text, err := a.queue(r.Context(), caller, id, done)
-	if err == nil && text == nil {
+	uniqueID, text, queued, err := a.queue(r.Context(), caller, id, done)
+	waits := a.Wait > 0 || !queued // a bound of zero answers at once, however quick the job is
+	if err == nil && text == nil && waits {
 		text, err = a.await(r.Context(), caller.Deployment.ID, uniqueID)
 	}
 	switch {
