@@ -102,7 +102,7 @@ func (s *service) followExemptions(ctx context.Context, d redoubt.Deployment) er
 	}
 	by := redoubt.Actor{Kind: "system", Name: "exceptions"}
 	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
-		n, err := exemption.Settle(ctx, tx, due)
+		n, err := exemption.ApplyDue(ctx, tx, due)
 		if n > 0 {
 			s.log.Info("findings brought in line with exceptions and VEX documents", "deployment", d.Slug, "findings", n)
 		}

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 )
@@ -95,9 +96,7 @@ func (l *lastUses[K, Use]) flush(write func([]Use) error) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for key, use := range l.noted {
-		noted[key] = use
-	}
+	maps.Copy(noted, l.noted)
 	l.noted = noted
 	return fmt.Errorf("note when credentials were used: %w", err)
 }

@@ -64,9 +64,9 @@ func FindDue(ctx context.Context, s Store) (Due, error) {
 	return due, err
 }
 
-// Settle brings in line what FindDue found, notes how far that is, and returns
+// ApplyDue brings in line what FindDue found, notes how far that is, and returns
 // how many lineages changed.
-func Settle(ctx context.Context, s Store, due Due) (changed int, err error) {
+func ApplyDue(ctx context.Context, s Store, due Due) (changed int, err error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return 0, err

@@ -234,7 +234,7 @@ func TestExceptionsFollowTheModel(t *testing.T) {
 						w.update(func(ctx context.Context, tx *store.Tx) error {
 							due, err := exemption.FindDue(ctx, tx)
 							if err == nil {
-								_, err = exemption.Settle(ctx, tx, due)
+								_, err = exemption.ApplyDue(ctx, tx, due)
 							}
 							return err
 						})

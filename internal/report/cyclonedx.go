@@ -120,7 +120,7 @@ func readCycloneDXXML(in *input, o Options) ([]*redoubt.Report, error) {
 func decodeXML(data []byte, v any) error {
 	dec := xml.NewDecoder(bytes.NewReader(data))
 	if err := dec.Decode(v); err != nil {
-		return &read.Fault{Offset: dec.InputOffset(), Err: err}
+		return &read.PlaceError{Offset: dec.InputOffset(), Err: err}
 	}
 	for {
 		token, err := dec.Token()
@@ -128,7 +128,7 @@ func decodeXML(data []byte, v any) error {
 			return nil
 		}
 		if _, isElement := token.(xml.StartElement); isElement || err != nil {
-			return &read.Fault{Offset: dec.InputOffset(), Err: read.ErrTrailing}
+			return &read.PlaceError{Offset: dec.InputOffset(), Err: read.ErrTrailing}
 		}
 	}
 }

@@ -57,7 +57,7 @@ var errUTF16 = errors.New("the file is UTF-16, not UTF-8")
 // fileError completes an error with what is known of the file.
 func fileError(o Options, offset int64, err error) error {
 	out := &FileError{Name: read.Text(o.Name).Name(), Format: o.Format, Offset: offset, Err: err}
-	if f := (*read.Fault)(nil); errors.As(err, &f) {
+	if f := (*read.PlaceError)(nil); errors.As(err, &f) {
 		out.Where, out.Offset, out.Err = f.Where, f.Offset, f.Err
 	}
 	if errors.Is(out.Err, io.ErrUnexpectedEOF) || errors.Is(out.Err, io.EOF) {

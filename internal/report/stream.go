@@ -24,10 +24,10 @@ func (in *input) walker() *walker {
 
 // fault places a decoder's error.
 func (w *walker) fault(where string, err error) error {
-	if f := (*read.Fault)(nil); err == nil || errors.As(err, &f) {
+	if f := (*read.PlaceError)(nil); err == nil || errors.As(err, &f) {
 		return err
 	}
-	return &read.Fault{Where: where, Offset: w.dec.InputOffset(), Err: err}
+	return &read.PlaceError{Where: where, Offset: w.dec.InputOffset(), Err: err}
 }
 
 // token reads the next token within the limit of an item.

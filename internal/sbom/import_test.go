@@ -3,6 +3,7 @@ package sbom
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,7 +54,7 @@ func TestExportsAreImportedAsTheSamePackages(t *testing.T) {
 			}
 		}
 		slices.SortFunc(got, func(a, b redoubt.LockedPackage) int {
-			return bytes.Compare([]byte(a.Ecosystem+a.Name), []byte(b.Ecosystem+b.Name))
+			return strings.Compare(a.Ecosystem+a.Name, b.Ecosystem+b.Name)
 		})
 		if diff := cmp.Diff(packages, got); diff != "" {
 			t.Errorf("%v %s, XML %v (-written +read):\n%s", r.Format, r.Version, r.XML, diff)

@@ -176,5 +176,5 @@ func follow(ctx context.Context, tx *store.Tx) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return exemption.Settle(ctx, tx, due)
+	return exemption.ApplyDue(ctx, tx, due)
 }

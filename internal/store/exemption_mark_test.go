@@ -34,7 +34,7 @@ func TestAliasesThatChangeMeanwhileAreFollowed(t *testing.T) {
 		putAdvisories(t, s, record("GHSA-BBBB", []string{"npm/q"}))
 		publish(t, s) // which prunes what all who are marked have followed
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := exemption.Settle(ctx, tx, due)
+			_, err := exemption.ApplyDue(ctx, tx, due)
 			return err
 		})
 		d.followAll()

@@ -438,7 +438,7 @@ func (f followed) run(t *testing.T, d tenant, clock *storetest.Clock, what strin
 		t.Errorf("%d findings were looked at", due.Judged)
 	}
 	judged := d.judgedIn(func(ctx context.Context, tx *judging) error {
-		_, err := exemption.Settle(ctx, tx, due)
+		_, err := exemption.ApplyDue(ctx, tx, due)
 		return err
 	})
 	same(t, "judged again to be written", len(judged), len(due.Lineages))

@@ -154,5 +154,5 @@ func (req *request) listMine() error {
 			page.Parts, page.Total = append(page.Parts, part), page.Total+part.Total
 		}
 	}
-	return req.show(http.StatusOK, pageView{Template: "mine", Title: "Mine", Section: "mine", Data: page})
+	return req.show(http.StatusOK, pageView{Template: "mine", Title: "Assigned to me", Section: "mine", Data: page})
 }

@@ -79,10 +79,10 @@ func TestAssignInBulk(t *testing.T) {
 		take := formOf(s.page("/findings/" + decimal(target.FindingID)))
 		take.Set("state", "note")
 		take.Set("assignee", redoubt.AssigneeMe)
-		says(t, s.follow("/triage", take), "1 finding assigned to ada", "Assigned to Ada Lovelace", "Give it up")
+		says(t, s.follow("/triage", take), "1 finding assigned to ada", "Assigned to Ada Lovelace", "Unassign me")
 	}
 	mine := s.page("/mine")
-	says(t, mine, `Mine <span class="total">2</span>`, `Mine <span class="n">2</span>`, "/findings?assignees=ada&amp;", "acme/payments")
+	says(t, mine, `Assigned to me <span class="total">2</span>`, `Assigned to me <span class="n">2</span>`, "/findings?assignees=ada&amp;", "acme/payments")
 	if got := total(t, s.page("/findings?assignees=@me")); got != "2" {
 		t.Errorf("mine are %s", got)
 	}
@@ -235,8 +235,8 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	}
 
 	ada.do(chromedp.Click(`.done button`))
-	ada.until(doneText + `.includes("Taken back for ")`)
-	if said := read[string](ada, doneText); !strings.Contains(said, "Taken back for "+strconv.Itoa(chosen-5)+" findings — 2 changed meanwhile and were left alone") {
+	ada.until(doneText + `.includes("Undone for ")`)
+	if said := read[string](ada, doneText); !strings.Contains(said, "Undone for "+strconv.Itoa(chosen-5)+" findings — 2 changed meanwhile and were left alone") {
 		t.Errorf("the undo says %q", said)
 	}
 	fixing := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Projects: []string{"acme/payments"}, Statuses: []redoubt.Status{redoubt.StatusFixing}}

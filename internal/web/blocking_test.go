@@ -99,7 +99,7 @@ func TestWhatBlocks(t *testing.T) {
 	}
 	s.as(redoubt.RoleAdmin)
 	text := s.page(page)
-	says(t, text, "2 findings block this build", "A re-run of this commit would fail on these 2", "src/one.go:1", "do_one()", "has this rule in mode block", "Decide about all 2 together")
+	says(t, text, "2 findings block this build", "A re-run of this commit would fail on these 2", "src/one.go:1", "do_one()", "has this rule in mode block", "Triage all 2 together")
 	if strings.Contains(text, "src/three.go") {
 		t.Error("what does not block is on the page")
 	}
@@ -147,8 +147,8 @@ func TestABlockedBuildTellsAViewerWhomToAsk(t *testing.T) {
 		role        redoubt.Role
 		says, lacks []string
 	}{
-		{redoubt.RoleViewer, []string{ask, role}, []string{decide, "Decide about all", "<textarea", `action="/orgs/acme/triage`}},
-		{redoubt.RoleTriager, []string{decide, "Decide about all 2 together", "<textarea"}, []string{ask, role}},
+		{redoubt.RoleViewer, []string{ask, role}, []string{decide, "Triage all", "<textarea", `action="/orgs/acme/triage`}},
+		{redoubt.RoleTriager, []string{decide, "Triage all 2 together", "<textarea"}, []string{ask, role}},
 	} {
 		s.as(c.role)
 		text := s.page(page)

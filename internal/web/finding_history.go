@@ -50,8 +50,8 @@ func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o 
 }
 
 var scanWords = map[redoubt.FindingEventKind]string{
-	redoubt.EventFixed: "Fixed: a scan looked and no longer saw it", redoubt.EventReturned: "Came back", redoubt.EventRemoved: "Left the scope",
-	redoubt.EventMoved: "Moved", redoubt.EventMuted: "Silenced in the code", redoubt.EventUnmuted: "No longer silenced in the code",
+	redoubt.EventFixed: "Fixed: a scan looked and no longer saw it", redoubt.EventReturned: "Came back", redoubt.EventRemoved: "Out of scope",
+	redoubt.EventMoved: "Moved", redoubt.EventMuted: "Suppressed in the code", redoubt.EventUnmuted: "No longer suppressed in the code",
 }
 
 func scanMoment(e store.FindingHistory) moment {

@@ -75,7 +75,7 @@ func TestLandsOnOpenRiskiestFirst(t *testing.T) {
 	if len(tags) != perPage {
 		t.Errorf("%d rows on the first page", len(tags))
 	}
-	says(t, page, "Page 1 of 2", "Decide about all")
+	says(t, page, "Page 1 of 2", "Triage all")
 	checkInline(t, page)
 }
 

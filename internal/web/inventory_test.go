@@ -111,7 +111,7 @@ func TestScanAccountsForItself(t *testing.T) {
 	for _, m := range regexp.MustCompile(`/scans/(\d+)"`).FindAllStringSubmatch(s.page("/scans?project=acme/payments"), -1) {
 		page := s.page("/scans/" + m[1])
 		checkInline(t, page)
-		for _, c := range regexp.MustCompile(`<dt>(New|Fixed|Moved|Came back|Left the scope)</dt><dd><a [^>]*>(\d+)<`).FindAllStringSubmatch(page, -1) {
+		for _, c := range regexp.MustCompile(`<dt>(New|Fixed|Moved|Came back|Out of scope)</dt><dd><a [^>]*>(\d+)<`).FindAllStringSubmatch(page, -1) {
 			listed := strings.Count(page, "<tr><td>"+c[1]+"<")
 			if count(listed) != c[2] {
 				t.Errorf("scan %s says %s %s and lists %d", m[1], c[2], c[1], listed)

@@ -73,7 +73,7 @@ func TestTriageByKeyboard(t *testing.T) {
 	b.press("j")
 	b.until(currentID + ` === "` + rows[2] + `"`)
 	b.do(chromedp.Click(`.done button`))
-	b.until(`document.querySelector(".done")?.textContent.includes("Taken back for 1 finding")`)
+	b.until(`document.querySelector(".done")?.textContent.includes("Undone for 1 finding")`)
 	if n := read[int](b, `document.querySelectorAll('[data-row][data-id="`+rows[1]+`"]').length`); n != 1 {
 		t.Error("the undo did not bring it back")
 	}

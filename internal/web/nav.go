@@ -24,7 +24,7 @@ func navTable() []navGroup {
 	return []navGroup{
 		{"", []navItem{
 			{Label: "Overview", Path: "/overview", Section: "overview", least: viewer},
-			{Label: "Mine", Path: "/mine", Section: "mine", least: viewer},
+			{Label: "Assigned to me", Path: "/mine", Section: "mine", least: viewer},
 		}},
 		{"Findings", []navItem{
 			{Label: "Code", Path: "/findings", Section: "findings", least: viewer},

@@ -55,8 +55,8 @@ var changeWords = []struct {
 	{redoubt.EventReturned, "Came back"},
 	{redoubt.EventFixed, "Fixed"},
 	{redoubt.EventMoved, "Moved"},
-	{redoubt.EventRemoved, "Left the scope"},
-	{redoubt.EventMuted, "Silenced"},
+	{redoubt.EventRemoved, "Out of scope"},
+	{redoubt.EventMuted, "Suppressed"},
 	{redoubt.EventUnmuted, "No longer silenced"},
 }
 

@@ -182,7 +182,7 @@ func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
 	chief, b := d.browserAs(ada), d.browserAs(ben)
 	says(t, b.page("/settings/tokens"), "No tokens yet", "Web API access")
 	for form, say := range map[string]string{
-		"name=&web_api=on&days=90": "what the token is for", "name=x&days=90": "could do nothing", "name=x&ci=on&read_only=on&days=90": "narrows",
+		"name=&web_api=on&days=90": "what the token is for", "name=x&days=90": "choose at least one permission", "name=x&ci=on&read_only=on&days=90": "narrows",
 	} {
 		values, _ := url.ParseQuery(form)
 		a := b.submit("/settings/tokens", values)

@@ -74,7 +74,7 @@ func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 		t.Errorf("%d are open in all, want %d", n, before-chosen)
 	}
 	undone := s.follow("/triage/undo", formOf(after))
-	says(t, undone, "Taken back for "+strconv.Itoa(chosen))
+	says(t, undone, "Undone for "+strconv.Itoa(chosen))
 	if n := s.view().Count(open()); n != before {
 		t.Errorf("%d are open after the undo, want %d", n, before)
 	}
@@ -106,7 +106,7 @@ func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.decide(one[0].FindingID, redoubt.TriageReviewing)
-	says(t, s.follow("/triage/undo", undo), "Taken back for "+strconv.Itoa(chosen-2)+" findings", "1 changed meanwhile and was left alone")
+	says(t, s.follow("/triage/undo", undo), "Undone for "+strconv.Itoa(chosen-2)+" findings", "1 changed meanwhile and was left alone")
 }
 
 // decide is somebody else's decision.

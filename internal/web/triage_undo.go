@@ -126,7 +126,7 @@ func whatWasDecided(events []redoubt.TriageEvent) string {
 	case stays && last.Note != "":
 		return "Note added to " + findings
 	case last.After.State == redoubt.TriageUntriaged:
-		return "Taken back for " + findings
+		return "Undone for " + findings
 	}
 	what := findings + " set to " + last.After.State.String()
 	if day := redoubt.LastDay(last.After.Until); day != "" {

@@ -25,7 +25,7 @@ func readGradleVerification(l *lock) error {
 			return nil
 		}
 		if err != nil {
-			return &read.Fault{Offset: dec.InputOffset(), Err: err}
+			return &read.PlaceError{Offset: dec.InputOffset(), Err: err}
 		}
 		switch t := token.(type) {
 		case xml.StartElement:

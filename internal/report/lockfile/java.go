@@ -141,12 +141,12 @@ func (p *pomFile) parse() error {
 			return p.whole()
 		}
 		if err != nil {
-			return &read.Fault{Offset: dec.InputOffset(), Err: err}
+			return &read.PlaceError{Offset: dec.InputOffset(), Err: err}
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
 			if len(path) == 0 && isPOM {
-				return &read.Fault{Offset: dec.InputOffset(), Err: read.ErrTrailing}
+				return &read.PlaceError{Offset: dec.InputOffset(), Err: read.ErrTrailing}
 			}
 			if len(path) == 0 && t.Name.Local != "project" {
 				return read.NotA("pom.xml", "its root element is not project")

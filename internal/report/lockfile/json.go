@@ -85,7 +85,7 @@ func (w *objectWalker) fault(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &read.Fault{Offset: w.dec.InputOffset(), Err: err}
+	return &read.PlaceError{Offset: w.dec.InputOffset(), Err: err}
 }
 
 // array calls element for each element of the array that comes next, with its

@@ -141,7 +141,7 @@ func (u *Upload) Includes(path string) bool {
 // Read makes a report of the inventory of one lockfile, of no category yet. Resolve
 // completes it, once all files are read.
 //
-// The error is a *read.Fault where the place is known, a *read.FormatError for a
+// The error is a *read.PlaceError where the place is known, a *read.FormatError for a
 // file that is none of its name, and wraps redoubt.ErrTooLarge over a limit.
 func (u *Upload) Read(f File) (*redoubt.Report, error) {
 	kind := formatOf(f.Name)
@@ -181,7 +181,7 @@ func (l *lock) plain() error {
 	}
 	for i, c := range l.Data {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
-			return &read.Fault{Offset: int64(i), Err: read.NotA("lockfile", "it holds a control character on line %d", l.lineAt(i))}
+			return &read.PlaceError{Offset: int64(i), Err: read.NotA("lockfile", "it holds a control character on line %d", l.lineAt(i))}
 		}
 	}
 	if !strings.HasSuffix(name, ".txt") && !utf8.Valid(l.Data) {

@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// Fault is an error with its place in the file, before the file is known.
-type Fault struct {
+// PlaceError is an error with its place in the file, before the file is known.
+type PlaceError struct {
 	Where  string // the member at fault, as runs[0].results[17]; empty when not known
 	Offset int64  // in bytes of the inflated file
 	Err    error  // never nil
 }
 
 // Error says what is wrong, without the place.
-func (f *Fault) Error() string { return f.Err.Error() }
+func (f *PlaceError) Error() string { return f.Err.Error() }
 
 // Unwrap returns the cause.
-func (f *Fault) Unwrap() error { return f.Err }
+func (f *PlaceError) Unwrap() error { return f.Err }
 
 // What can be wrong with a file of any format.
 var (
