@@ -119,7 +119,7 @@ func TestHistoriesFollowTheModel(t *testing.T) {
 	table := readTable(t)
 	defer func() {
 		unmet := slices.DeleteFunc(table.Unmet(), func(row string) bool { return strings.HasSuffix(row, ", ref deleted") })
-		if len(unmet) > 0 && !t.Failed() {
+		if len(unmet) > 0 && !t.Failed() && !testing.Short() { // a fifth of the histories may miss a rare row
 			t.Errorf("no history met the rows of the table: %v", unmet)
 		}
 	}()
