@@ -113,8 +113,8 @@ type AdvisoryCard struct {
 	Names     []string // all, in upper case
 	Packages  []string // affected, as the matcher names them
 	Summary   string   // a line; empty when no database wrote one
-	Severity  Severity
-	Score     float64 // CVSS base score; 0 when none is known
+	Severity  Severity // 0 where no database rates it: its findings count as medium
+	Score     float64  // CVSS base score; 0 when none is known
 	Malicious bool
 	Withdrawn bool
 	Modified  time.Time // of its newest record

@@ -104,6 +104,7 @@ func (s Scan) StatusAt(now time.Time) ScanStatus {
 type ScanFilter struct {
 	Ref       string
 	ProjectID int64
+	AnyOf     []int64 // projects; none are all
 	Full      *bool
 	Products  []IssueType  // any of them enabled
 	Statuses  []ScanStatus // any of them, judged now

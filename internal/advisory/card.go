@@ -23,8 +23,10 @@ func (v *Vulnerability) CVSS() (score float64, vector string) {
 // Card is what lists show of it.
 func (v *Vulnerability) Card() redoubt.AdvisoryCard {
 	c := redoubt.AdvisoryCard{
-		Group: v.Group, Shown: v.Shown, Names: v.Names, Summary: truncate(v.Summary(), maxSummary), Severity: v.Severity(""),
-		Malicious: v.Malicious, Withdrawn: v.Withdrawn(),
+		Group: v.Group, Shown: v.Shown, Names: v.Names, Summary: truncate(v.Summary(), maxSummary), Malicious: v.Malicious, Withdrawn: v.Withdrawn(),
+	}
+	if v.Rated() {
+		c.Severity = v.Severity("")
 	}
 	c.Score, _ = v.CVSS()
 	for i := range v.Records {

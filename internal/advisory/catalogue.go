@@ -126,6 +126,7 @@ type Search struct {
 	Text      string // words, all of which a name, package or summary holds, in any case
 	Ecosystem string // as Ecosystem spells it
 	Severity  redoubt.Severity
+	Unrated   bool // only what no database rates
 	Exploited bool
 	Malicious bool
 	Affecting bool // only what is here
@@ -139,8 +140,8 @@ type Search struct {
 // other filters.
 type SearchResult struct {
 	Total      int
-	Groups     []int64 // of the page
-	Severities map[redoubt.Severity]int
+	Groups     []int64                  // of the page
+	Severities map[redoubt.Severity]int // 0 has those that no database rates
 	Ecosystems map[string]int
 	Exploited  int
 	Malicious  int
@@ -201,7 +202,7 @@ func (s *Search) failedFilters(e *entry, ecosystem int, here bool) (fails int) {
 	if s.Ecosystem != "" && (ecosystem < 0 || e.ecosystems>>ecosystem&1 == 0) {
 		fails |= failsEcosystem
 	}
-	if s.Severity != 0 && e.severity != s.Severity {
+	if s.Severity != 0 && e.severity != s.Severity || s.Unrated && e.severity != 0 {
 		fails |= failsSeverity
 	}
 	if s.Exploited && !e.exploited {
@@ -252,7 +253,8 @@ func (c *Catalogue) riskier(a, b int, here map[int64]Presence) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(y.severity, x.severity), cmp.Compare(exploited(y), exploited(x)),
+	severity := func(e *entry) redoubt.Severity { return Rating{Severity: e.severity}.Or() } // as their findings count
+	return cmp.Or(cmp.Compare(severity(y), severity(x)), cmp.Compare(exploited(y), exploited(x)),
 		cmp.Compare(here[y.group].Projects, here[x.group].Projects), cmp.Compare(here[y.group].Findings, here[x.group].Findings))
 }
 

@@ -38,7 +38,7 @@ func (s stall) ExploitedNames(context.Context) ([]string, error) { return s.expl
 func someCards(t *rapid.T) (s stall) {
 	for i := range rapid.IntRange(0, 12).Draw(t, "cards") {
 		c := redoubt.AdvisoryCard{
-			Group: int64(i + 1), Names: []string{fmt.Sprintf("CVE-2021-%04d", i)}, Severity: redoubt.Severity(rapid.IntRange(1, 4).Draw(t, "severity")),
+			Group: int64(i + 1), Names: []string{fmt.Sprintf("CVE-2021-%04d", i)}, Severity: redoubt.Severity(rapid.IntRange(0, 4).Draw(t, "severity")),
 			Malicious: rapid.Bool().Draw(t, "malicious"), Summary: rapid.SampledFrom([]string{"", "Remote code", "ReDoS in a Parser"}).Draw(t, "summary"),
 			Packages: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"npm/lodash", "npm/qs", "pypi/jinja2", "gomod/x/text"}), 0, 3, func(s string) string { return s }).Draw(t, "packages"),
 		}
@@ -62,7 +62,7 @@ func (s stall) fits(q advisory.Search, c redoubt.AdvisoryCard) bool {
 		}
 	}
 	ecosystem := slices.ContainsFunc(c.Packages, func(p string) bool { return strings.HasPrefix(p, q.Ecosystem+"/") })
-	return (q.Ecosystem == "" || ecosystem) && (q.Severity == 0 || q.Severity == c.Severity) && (!q.Malicious || c.Malicious) &&
+	return (q.Ecosystem == "" || ecosystem) && (q.Severity == 0 || q.Severity == c.Severity) && (!q.Unrated || c.Severity == 0) && (!q.Malicious || c.Malicious) &&
 		(!q.Exploited || slices.Contains(s.exploited, c.Names[0])) && (!q.Affecting || q.Here[c.Group].Findings > 0)
 }
 
@@ -94,7 +94,8 @@ func (s stall) order(q advisory.Search) func(a, b redoubt.AdvisoryCard) int {
 		by := cmp.Compare(flag(y.Findings > 0), flag(x.Findings > 0))
 		if by == 0 && x.Findings > 0 {
 			known := func(c redoubt.AdvisoryCard) int { return flag(slices.Contains(s.exploited, c.Names[0])) }
-			by = cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(known(b), known(a)), cmp.Compare(y.Projects, x.Projects), cmp.Compare(y.Findings, x.Findings))
+			severity := func(c redoubt.AdvisoryCard) redoubt.Severity { return cmp.Or(c.Severity, redoubt.SeverityMedium) }
+			by = cmp.Or(cmp.Compare(severity(b), severity(a)), cmp.Compare(known(b), known(a)), cmp.Compare(y.Projects, x.Projects), cmp.Compare(y.Findings, x.Findings))
 		}
 		return cmp.Or(by, cmp.Compare(micros(b), micros(a)), cmp.Compare(b.Group, a.Group))
 	}
@@ -113,6 +114,7 @@ func TestCatalogueAgreesWithTheNaiveModel(t *testing.T) {
 			Text:      rapid.SampledFrom([]string{"", "cve-2021-0001", "LODASH", "redos parser", "npm/", "code cve", "none"}).Draw(t, "text"),
 			Ecosystem: rapid.SampledFrom([]string{"", "", "npm", "pypi", "cargo"}).Draw(t, "ecosystem"),
 			Severity:  redoubt.Severity(rapid.SampledFrom([]int{0, 0, 2, 4}).Draw(t, "by severity")),
+			Unrated:   rapid.Bool().Draw(t, "by unrated"),
 			Exploited: rapid.Bool().Draw(t, "by exploited"), Malicious: rapid.Bool().Draw(t, "by malicious"), Affecting: rapid.Bool().Draw(t, "affecting"),
 			Here: map[int64]advisory.Presence{}, Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: rapid.IntRange(1, 5).Draw(t, "size"),
 		}
@@ -135,9 +137,9 @@ func TestCatalogueAgreesWithTheNaiveModel(t *testing.T) {
 }
 
 func (s stall) counts(q advisory.Search, out *advisory.SearchResult) {
-	for severity := redoubt.SeverityLow; severity <= redoubt.SeverityCritical; severity++ {
+	for severity := redoubt.Severity(0); severity <= redoubt.SeverityCritical; severity++ {
 		q := q
-		q.Severity = severity
+		q.Severity, q.Unrated = severity, severity == 0
 		if n := len(s.matching(q)); n > 0 {
 			out.Severities[severity] = n
 		}

@@ -47,6 +47,9 @@ func (w *where) scanFilter(f redoubt.ScanFilter, now time.Time) {
 	if f.ProjectID != 0 {
 		w.and(`project_id = ?`, f.ProjectID)
 	}
+	if len(f.AnyOf) > 0 {
+		w.in("project_id", f.AnyOf)
+	}
 	if f.Full != nil {
 		w.and(`is_full = ?`, *f.Full)
 	}

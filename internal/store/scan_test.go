@@ -80,6 +80,7 @@ func drawScanFilter(r *rapid.T, projects []redoubt.Project) redoubt.ScanFilter {
 	return redoubt.ScanFilter{
 		Ref:       rapid.SampledFrom([]string{"", "refs/heads/main", "refs/heads/none"}).Draw(r, "ref"),
 		ProjectID: rapid.SampledFrom([]int64{0, 0, projects[0].ID, projects[1].ID, 1}).Draw(r, "project"),
+		AnyOf:     rapid.SampledFrom([][]int64{nil, nil, {projects[1].ID}, {projects[0].ID, projects[2].ID, 1}}).Draw(r, "any of"),
 		Full:      rapid.Ptr(rapid.Bool(), true).Draw(r, "full"),
 		Products:  rapid.SliceOfN(rapid.SampledFrom([]redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets}), 0, 2).Draw(r, "products"),
 		Statuses: rapid.SliceOfN(rapid.SampledFrom([]redoubt.ScanStatus{
@@ -95,7 +96,7 @@ func drawScanFilter(r *rapid.T, projects []redoubt.Project) redoubt.ScanFilter {
 // scanKept is the filter as the decisions word it.
 func scanKept(f redoubt.ScanFilter, s redoubt.Scan, names map[int64]string, now time.Time) bool {
 	total := s.TotalTime.Seconds()
-	return (f.Ref == "" || f.Ref == s.Ref) && (f.ProjectID == 0 || f.ProjectID == s.ProjectID) && (f.Full == nil || *f.Full == s.Full) &&
+	return (f.Ref == "" || f.Ref == s.Ref) && (f.ProjectID == 0 || f.ProjectID == s.ProjectID) && (len(f.AnyOf) == 0 || slices.Contains(f.AnyOf, s.ProjectID)) && (f.Full == nil || *f.Full == s.Full) &&
 		(len(f.Products) == 0 || slices.ContainsFunc(f.Products, s.Products.Has)) &&
 		(len(f.Statuses) == 0 || slices.Contains(f.Statuses, s.StatusAt(now))) &&
 		(f.Since.IsZero() || s.StartedAt.After(f.Since)) &&

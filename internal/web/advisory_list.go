@@ -40,7 +40,6 @@ type advisoryRow struct {
 	Own       string
 	Open      string // address of its open findings
 	OpenAny   string // the same on every branch
-	Unrated   bool   // no database rates it
 	Aliases   []string
 	EPSS      *redoubt.EPSS
 	Exploited bool
@@ -52,6 +51,9 @@ const (
 	shownPackages = 3
 	shownAliases  = 3
 )
+
+// notRated selects what no database rates.
+const notRated = "not_rated"
 
 // option is a value to choose and how much it would leave.
 type option struct {
@@ -111,10 +113,14 @@ func advisorySearch(q url.Values) (s advisory.Search, page int, err error) {
 		Text: q.Get("q"), Ecosystem: q.Get("ecosystem"), Exploited: q.Get("kev") != "", Malicious: q.Get("malicious") != "",
 		Affecting: q.Get("here") != "", Skip: (page - 1) * perPage, Size: perPage,
 	}
-	if text := q.Get("severity"); text != "" {
+	switch text := q.Get("severity"); text {
+	case "":
+	case notRated:
+		s.Unrated = true
+	default:
 		var ok bool
 		if s.Severity, ok = redoubt.ParseSeverity(text); !ok {
-			bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "severity", Message: "is low, medium, high or critical", Value: text})
+			bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "severity", Message: "is low, medium, high, critical or " + notRated, Value: text})
 		}
 	}
 	if len(bad.Fields) > 0 {
@@ -127,6 +133,7 @@ func (p *advisoriesPage) options(s advisory.Search, found advisory.SearchResult)
 	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
 		p.Severities = append(p.Severities, option{severity.String(), capital(severity.String()), found.Severities[severity], s.Severity == severity})
 	}
+	p.Severities = append(p.Severities, option{notRated, capital(notRated), found.Severities[0], s.Unrated})
 	for _, e := range slices.Sorted(maps.Keys(found.Ecosystems)) {
 		p.Ecosystems = append(p.Ecosystems, option{e, e, found.Ecosystems[e], s.Ecosystem == e})
 	}
@@ -155,42 +162,12 @@ func (req *request) advisoryRows(groups []int64, here map[int64]advisory.Presenc
 			}
 			rows = append(rows, req.advisoryRow(card, here[id], exploited[id], scores))
 		}
-		if err != nil {
-			return err
-		}
-		return findUnrated(ctx, tx, rows)
+		return err
 	})
 }
 
-// findUnrated finds the rows that no database rates: cards have them as medium,
-// which their findings are.
-func findUnrated(ctx context.Context, tx *store.Tx, rows []advisoryRow) error {
-	var maybe []int64
-	for _, row := range rows {
-		if row.Severity == redoubt.SeverityMedium && row.Score == 0 {
-			maybe = append(maybe, row.Group)
-		}
-	}
-	if len(maybe) == 0 {
-		return nil
-	}
-	groups, err := tx.AdvisoryGroupsByID(ctx, maybe)
-	if err != nil {
-		return err
-	}
-	for i := range rows {
-		g, is := groups[rows[i].Group]
-		if !is || len(g.Records) == 0 {
-			continue
-		}
-		v, err := advisory.NewVulnerability(g)
-		if err != nil {
-			return err
-		}
-		rows[i].Unrated = !v.Rated()
-	}
-	return nil
-}
+// Unrated reports whether no database rates it.
+func (r advisoryRow) Unrated() bool { return r.Severity == 0 }
 
 func (req *request) advisoryRow(card redoubt.AdvisoryCard, here advisory.Presence, exploited bool, scores map[string]redoubt.EPSS) advisoryRow {
 	row := advisoryRow{

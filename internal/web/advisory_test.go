@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -186,6 +188,20 @@ func TestAnUnratedAdvisorySaysSo(t *testing.T) {
 		page := s.page(path)
 		if got := strings.Contains(page, ">Not rated</span>"); got != unrated || strings.Contains(page, `<span class="tag medium">`) == unrated {
 			t.Errorf("%s says that it is not rated: %v", path, got)
+		}
+	}
+	options := regexp.MustCompile(`<option value="(low|medium|high|critical|not_rated)"[^>]*>[^(]*\((\d+)\)`).FindAllStringSubmatch(s.page("/advisories"), -1)
+	if len(options) != 5 {
+		t.Fatalf("the severities to choose are %v", options)
+	}
+	for _, o := range options {
+		page := s.page("/advisories?severity=" + o[1])
+		listed := rowsOf(page)
+		if strconv.Itoa(len(listed)) != o[2] || slices.Contains(listed, "GHSA-1111-1111-1111") != (o[1] == "not_rated") {
+			t.Errorf("%s says %s and lists %v", o[1], o[2], listed)
+		}
+		if tags := strings.Count(page, `<span class="tag `+o[1]+`">`) + strings.Count(page, ">Not rated</span>"); tags != len(listed) {
+			t.Errorf("%s lists %d, of which %d say so", o[1], len(listed), tags)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func TestScans(t *testing.T) {
 	if strings.Contains(narrowed, ">acme/payments<") {
 		t.Error("other projects are shown")
 	}
-	for query, want := range map[string]int{"?status=odd": 400, "?product=dast": 400, "?after=x": 400, "?project=nobody/no": 404} {
+	for query, want := range map[string]int{"?status=odd": 400, "?product=dast": 400, "?after=x": 400} {
 		if a := s.get("/scans" + query); a.StatusCode != want {
 			t.Errorf("%s: %d, want %d", query, a.StatusCode, want)
 		}

@@ -28,7 +28,8 @@ type scansPage struct {
 	Running bool // some of them are under way, so the page looks again soon
 	Newest  bool // it is the first page, where scans that begin show up
 	Self    string
-	Project string
+	Project string // what is searched for in their names; empty for all
+	Nobody  bool   // no project is called so
 }
 
 // listScans lists scans, the latest first.
@@ -38,12 +39,15 @@ func (req *request) listScans() error {
 	if err != nil {
 		return err
 	}
-	p := &scansPage{Query: q, Project: q.Get("project")}
+	p := &scansPage{Query: q, Project: strings.TrimSpace(q.Get("project"))}
 	var more bool
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		if p.Project != "" {
-			if filter.Projects, err = projectsCalled(ctx, tx, p.Project); err != nil {
+			if filter.AnyOf, err = projectsCalled(ctx, tx, p.Project); err != nil {
 				return err
+			}
+			if p.Nobody = len(filter.AnyOf) == 0; p.Nobody {
+				return nil
 			}
 		}
 		scans, m, err := tx.Scans(ctx, filter, after, scansPerPage)
@@ -75,32 +79,27 @@ func (req *request) listScans() error {
 	return req.show(http.StatusOK, pageView{Template: "scans", Title: "Scans", Section: "scans", Data: p, Part: "scanlist"})
 }
 
-// projectsCalled names the project of a name, or of a former one, else all that
-// have the text in their name, in any case. None is redoubt.ErrNotFound.
-func projectsCalled(ctx context.Context, tx *store.Tx, text string) (redoubt.ProjectGlobs, error) {
-	text = strings.TrimSpace(text)
+// projectsCalled finds the project of a name, or of a former one, else all that
+// have the text in their name, in any case. A text is no glob: names may hold
+// whatever globs are written with.
+func projectsCalled(ctx context.Context, tx *store.Tx, text string) (ids []int64, err error) {
 	project, err := tx.ProjectByName(ctx, text)
 	if err == nil {
-		return redoubt.ProjectGlobs{project.Name}, nil
+		return []int64{project.ID}, nil
 	}
 	if !errors.Is(err, redoubt.ErrNotFound) {
 		return nil, err
 	}
-	none := err
 	all, err := tx.Projects(ctx, store.ProjectQuery{})
 	if err != nil {
 		return nil, err
 	}
-	var names redoubt.ProjectGlobs
 	for _, one := range all {
 		if strings.Contains(strings.ToLower(one.Name), strings.ToLower(text)) {
-			names = append(names, one.Name)
+			ids = append(ids, one.ID)
 		}
 	}
-	if len(names) == 0 {
-		return nil, none
-	}
-	return names, nil
+	return ids, nil
 }
 
 func projectsOf(scans []redoubt.Scan) []int64 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"html"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -181,5 +182,28 @@ func TestScansAreFoundByPartOfAName(t *testing.T) {
 	}
 	if all := rows("acme"); all <= whole {
 		t.Errorf("all of acme have %d", all)
+	}
+	says(t, s.page("/scans?project=nobody%2Fno"), "No project is called “nobody/no”")
+}
+
+// Names of projects may hold what globs are written with.
+func TestScansOfOddlyNamedProjects(t *testing.T) {
+	s := newSite(t)
+	names := []string{"acme/*", "acme/a", "acme/[a]", "acme/**", "acme/?", "acme/%", "acme/a_b"}
+	for _, name := range names {
+		s.change(func(ctx context.Context, tx *store.Tx) error {
+			p, err := tx.CreateProject(ctx, redoubt.Project{Name: name})
+			if err != nil {
+				return err
+			}
+			_, err = tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", StartedAt: s.clock.Now(), Status: redoubt.ScanError})
+			return err
+		})
+	}
+	for _, name := range names {
+		page := s.page("/scans?project=" + url.QueryEscape(name))
+		if got := strings.Count(page, `href="/orgs/acme/scans/`); got != 1 || !strings.Contains(page, ">"+html.EscapeString(name)+"</a>") {
+			t.Errorf("%d scans of %s", got, name)
+		}
 	}
 }
