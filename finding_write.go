@@ -7,6 +7,7 @@ type ScanStream struct {
 	LastScanID    int64     // newest applied scan; 0 when none
 	LastDigest    Digest    // of that scan's upload
 	LastFullStart time.Time // start of the newest applied full scan; zero when none
+	LastDiffStart time.Time // start of the newest applied diff scan; zero when none
 	// Superseded is true when the commit was applied here before and others
 	// were applied since.
 	Superseded bool

@@ -54,9 +54,25 @@ type ScanOutcome uint8
 const (
 	ScanPending    ScanOutcome = iota // nothing decided yet
 	ScanApplied                       // its findings count
-	ScanLate                          // started before the newest applied full scan: recorded only
+	ScanLate                          // started before a newer one that was applied: recorded only
 	ScanSuperseded                    // a re-run of a commit that others followed: recorded only
 )
+
+// String is the outcome as answers have it, empty where nothing is decided.
+func (o ScanOutcome) String() string {
+	switch o {
+	case ScanApplied:
+		return "applied"
+	case ScanLate:
+		return "late"
+	case ScanSuperseded:
+		return "superseded"
+	}
+	return ""
+}
+
+// Recorded reports whether the scan was recorded only and changed nothing.
+func (o ScanOutcome) Recorded() bool { return o == ScanLate || o == ScanSuperseded }
 
 // FindingCounts counts distinct unmuted occurrences by product (semantics §9).
 type FindingCounts struct {

@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -142,13 +144,15 @@ func (b *build) scan(ctx context.Context) error {
 		fmt.Fprintln(b.out, "semgrep is not installed here: code is not scanned (pipx install semgrep)")
 		return nil
 	}
-	before, err := b.server.outcome(ctx, b.at.Project, b.at.Ref)
+	before, err := b.server.outcome(ctx, b.at.Project, b.at.Ref, "")
 	if err != nil {
 		return err
 	}
+	run := rand.Text() // which scan is this run's: another of the ref may end meanwhile
 	cmd := exec.CommandContext(ctx, name, append([]string{"ci", "--oss-only", "--no-suppress-errors"}, b.Pass...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = b.top, b.out, b.err
-	cmd.Env = append(os.Environ(), "SEMGREP_URL="+b.server.base, "SEMGREP_APP_TOKEN="+string(b.Token), "SEMGREP_FAIL_OPEN_URL="+b.server.base)
+	cmd.Env = append(os.Environ(), "SEMGREP_URL="+b.server.base, "SEMGREP_APP_TOKEN="+string(b.Token), "SEMGREP_FAIL_OPEN_URL="+b.server.base,
+		"SEMGREP_USER_AGENT_APPEND="+strings.TrimSpace(b.env["SEMGREP_USER_AGENT_APPEND"]+" redoubt-ci/"+run))
 	for name, value := range map[string]string{"SEMGREP_SEND_METRICS": "off", "SEMGREP_ENABLE_VERSION_CHECK": "0"} {
 		if b.env[name] == "" {
 			cmd.Env = append(cmd.Env, name+"="+value)
@@ -163,7 +167,7 @@ func (b *build) scan(ctx context.Context) error {
 		return fmt.Errorf("semgrep failed with exit code %d; its output is above", exit)
 	}
 	b.result.Blocked = b.result.Blocked || exit == 1
-	after, err := b.server.outcome(ctx, b.at.Project, b.at.Ref)
+	after, err := b.server.outcome(ctx, b.at.Project, b.at.Ref, run)
 	if err == nil && after.ScanID != before.ScanID {
 		b.addOutcome(after.Outcome)
 	}

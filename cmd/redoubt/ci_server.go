@@ -112,8 +112,9 @@ type scanOutcome struct {
 	Outcome api.ImportResponse `json:"outcome"`
 }
 
-func (s ciServer) outcome(ctx context.Context, project, ref string) (out scanOutcome, err error) {
-	q := url.Values{"project": {project}, "ref": {ref}}
+// outcome asks for the scan that a run began, else for the latest that was applied.
+func (s ciServer) outcome(ctx context.Context, project, ref, run string) (out scanOutcome, err error) {
+	q := url.Values{"project": {project}, "ref": {ref}, "run": {run}}
 	return out, s.get(ctx, "/api/agent/scans/outcome?"+q.Encode(), &out)
 }
 

@@ -58,7 +58,7 @@ func (t *trial) conditions(ctx context.Context, tx *store.Tx, name string) (held
 		if err != nil {
 			return nil, err
 		}
-		verdict, err := judge.Verdict(ctx)
+		verdict, err := judge.Verdict(ctx, redoubt.ScanApplied)
 		if err != nil {
 			return nil, err
 		}

@@ -57,7 +57,12 @@ type begun struct {
 	Full      bool            `json:"full"`
 	Products  []string        `json:"products"`
 	OnlyRules []string        `json:"only_rules"`
+	Run       string          `json:"run,omitempty"` // see runName
 }
+
+// runName is how `redoubt ci` has the scanner name the run that it is part of,
+// among what it says of itself.
+var runName = regexp.MustCompile(`\bredoubt-ci/([0-9A-Za-z]{8,64})\b`)
 
 var uniqueID = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
 
@@ -164,6 +169,9 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 	b, err := request.begun()
 	if err != nil {
 		return info, known, err
+	}
+	if found := runName.FindStringSubmatch(r.UserAgent()); found != nil {
+		b.Run = found[1]
 	}
 	id := request.Scan.UniqueID
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {

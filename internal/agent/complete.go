@@ -29,6 +29,10 @@ type completeResponse struct {
 	Override bool     `json:"app_block_override,omitempty"`
 	Reason   string   `json:"app_block_reason,omitempty"`
 	Blocking []string `json:"app_blocking_match_based_ids,omitempty"`
+	// Outcome and Note are ours, and passed over by scanners: how the scan counts,
+	// where it was recorded only, and why.
+	Outcome string `json:"scan_outcome,omitempty"`
+	Note    string `json:"scan_note,omitempty"`
 }
 
 // kept is the answer as it is stored, with what the scan came to.
@@ -131,7 +135,7 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	verdict, err := c.judge.Verdict(ctx)
+	verdict, err := c.judge.Verdict(ctx, summary.Outcome)
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +143,9 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 		return nil, err
 	}
 	out := kept{completeResponse: responseOf(verdict)}
+	if summary.Outcome.Recorded() {
+		out.completeResponse.Outcome, out.Note = summary.Outcome.String(), policy.Recorded(summary.Outcome)
+	}
 	if c.encodeOutcome != nil {
 		if out.Outcome, err = c.encodeOutcome(summary, verdict); err != nil {
 			return nil, err

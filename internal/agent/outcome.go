@@ -18,11 +18,13 @@ type outcomeResponse struct {
 	Outcome json.RawMessage `json:"outcome,omitempty"` // as Config.EncodeOutcome made it
 }
 
-// outcome answers what the latest scan of a project's ref came to that was applied.
-// `redoubt ci` asks before and after it has the scanner run: the scanner itself
-// is told only whether the build may pass.
+// outcome answers what a scan of a project's ref came to: the one that the run
+// of `redoubt ci` began that asks, applied or recorded only, else the latest that
+// was applied. `redoubt ci` asks before and after it has the scanner run: the
+// scanner itself is told only whether the build may pass.
 func (a *Agent) outcome(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
-	name, branch := r.URL.Query().Get("project"), redoubt.FullRef(r.URL.Query().Get("ref"))
+	q := r.URL.Query()
+	name, branch := q.Get("project"), redoubt.FullRef(q.Get("ref"))
 	if name == "" {
 		return redoubt.Invalid("query.project", "is needed: the project that was scanned")
 	}
@@ -32,19 +34,8 @@ func (a *Agent) outcome(w http.ResponseWriter, r *http.Request, caller auth.Call
 		if err != nil || !caller.Globs().Allows(project.Name) {
 			return ignoreMissing(err)
 		}
-		stream, err := tx.Stream(ctx, project.ID, branch, source, "")
-		if err != nil || stream.LastScanID == 0 {
-			return err
-		}
-		known, err := tx.AgentScanOf(ctx, stream.LastScanID)
-		if errors.Is(err, redoubt.ErrNotFound) {
-			return nil // an import, or long ago
-		}
-		if err != nil {
-			return err
-		}
-		scan, err := tx.Scan(ctx, stream.LastScanID)
-		if err != nil {
+		scan, known, err := scanOfRun(ctx, tx, project.ID, branch, q.Get("run"))
+		if err != nil || scan.ID == 0 {
 			return err
 		}
 		var answer kept
@@ -61,4 +52,43 @@ func (a *Agent) outcome(w http.ResponseWriter, r *http.Request, caller auth.Call
 		return err
 	}
 	return answer(w, out)
+}
+
+// newestScans is among how many of a ref's scans that of a run is looked for.
+const newestScans = 50
+
+// scanOfRun finds the scan that a run began, else the latest of the ref that was
+// applied; the zero scan where there is none, or an import was the latest.
+func scanOfRun(ctx context.Context, tx *store.Tx, projectID int64, ref, run string) (scan redoubt.Scan, known redoubt.AgentScan, err error) {
+	var scans []redoubt.Scan
+	if run != "" {
+		if scans, _, err = tx.Scans(ctx, redoubt.ScanFilter{ProjectID: projectID, Ref: ref}, store.ScanCursor{}, newestScans); err != nil {
+			return scan, known, err
+		}
+	}
+	for _, s := range scans {
+		known, err := tx.AgentScanOf(ctx, s.ID)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			continue
+		}
+		var b begun
+		if err == nil {
+			err = json.Unmarshal(known.Begun, &b)
+		}
+		if err != nil || b.Run == run {
+			return s, known, err
+		}
+	}
+	stream, err := tx.Stream(ctx, projectID, ref, source, "")
+	if err != nil || stream.LastScanID == 0 {
+		return scan, known, err
+	}
+	known, err = tx.AgentScanOf(ctx, stream.LastScanID)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return scan, known, nil // an import, or long ago
+	}
+	if err == nil {
+		scan, err = tx.Scan(ctx, stream.LastScanID)
+	}
+	return scan, known, err
 }

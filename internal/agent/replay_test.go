@@ -48,6 +48,7 @@ type world struct {
 	work       *job.Runner
 	stop       func() // the runner
 	token      string
+	userAgent  string
 }
 
 func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *world {
@@ -147,6 +148,9 @@ func (w *world) send(method, path, token string, body []byte) (int, string) {
 	req, err := http.NewRequestWithContext(w.Context(), method, w.web.URL+path, bytes.NewReader(body))
 	if err != nil {
 		w.Fatal(err)
+	}
+	if w.userAgent != "" {
+		req.Header.Set("User-Agent", w.userAgent)
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)

@@ -10,6 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -21,6 +22,14 @@ type message struct {
 
 type resultsResponse struct {
 	Errors []message `json:"errors"`
+}
+
+// warning tells the scanner, which can be told nothing at its completion but
+// what fails the build, that a newer scan counts already; it is empty where this
+// one counts.
+func warning(ctx context.Context, tx *store.Tx, scan redoubt.Scan) (string, error) {
+	stream, err := tx.Stream(ctx, scan.ProjectID, scan.Ref, scan.Source, scan.Commit)
+	return policy.Recorded(ingest.OutcomeOf(scan, stream)), err
 }
 
 // maxWarnings bounds the warnings of an answer.
@@ -45,8 +54,9 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		return err
 	}
 	var refused []redoubt.Refusal
+	var older string
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		known, _, err := find(ctx, tx, caller, id)
+		known, scan, err := find(ctx, tx, caller, id)
 		if err != nil || known.Done != nil || known.Answer != nil {
 			return err // completed: the request was repeated
 		}
@@ -55,6 +65,9 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 			return err
 		}
 		refused = reports[0].Refused
+		if older, err = warning(ctx, tx, scan); err != nil {
+			return err
+		}
 		kept, err := pack(reports[0], reading.Declared())
 		if err != nil {
 			return err
@@ -65,6 +78,9 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		return err
 	}
 	out := resultsResponse{Errors: []message{}}
+	if older != "" {
+		out.Errors = append(out.Errors, message{older})
+	}
 	for _, item := range refused[:min(len(refused), maxWarnings)] {
 		out.Errors = append(out.Errors, message{fmt.Sprintf("%s was not taken: %s", item.Item, item.Reason)})
 	}

@@ -91,7 +91,13 @@ func (o *Outcome) Text() string {
 		if s.Lockfiles > 0 {
 			fmt.Fprintf(&b, "; %d lockfiles, %d dependencies added, %d removed", s.Lockfiles, s.Added, s.Removed)
 		}
-		if s.Outcome != "" && s.Outcome != "applied" {
+		switch s.Outcome {
+		case "", "applied":
+		case "late":
+			b.WriteString(" (late: a scan of this branch that started later counts already; this one is recorded and changes no finding)")
+		case "superseded":
+			b.WriteString(" (superseded: the branch had this commit before and others since; this scan is recorded and changes no finding)")
+		default:
 			fmt.Fprintf(&b, " (%s)", singleLine(s.Outcome))
 		}
 		b.WriteByte('\n')

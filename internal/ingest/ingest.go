@@ -94,7 +94,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 		err = a.putVEX(ctx) // somebody may have removed a document since
 		return sum, err
 	}
-	scan.Outcome = outcome(scan, stream)
+	scan.Outcome = OutcomeOf(scan, stream)
 	if scan.ID, err = recordScan(ctx, s, scan); err != nil {
 		return Summary{}, err
 	}

@@ -94,8 +94,12 @@ func (m *memory) Stream(_ context.Context, projectID int64, ref, source, commit 
 			continue
 		}
 		s.LastScanID, s.LastDigest = scan.ID, scan.Digest
-		if scan.Full && scan.StartedAt.After(s.LastFullStart) {
-			s.LastFullStart = scan.StartedAt
+		last := &s.LastDiffStart
+		if scan.Full {
+			last = &s.LastFullStart
+		}
+		if scan.StartedAt.After(*last) {
+			*last = scan.StartedAt
 		}
 		had = had || scan.Commit == commit
 		s.Superseded = s.Superseded || commit != "" && had && scan.Commit != "" && scan.Commit != commit

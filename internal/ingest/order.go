@@ -2,14 +2,15 @@ package ingest
 
 import "github.com/redoubt/redoubt"
 
-// outcome decides whether a scan counts (semantics §5, order): a re-run of a
+// OutcomeOf decides whether a scan counts (semantics §5, order): a re-run of a
 // commit that others followed is superseded, one that started before the newest
-// applied full scan is late. Both are recorded and change nothing.
-func outcome(scan redoubt.Scan, stream redoubt.ScanStream) redoubt.ScanOutcome {
+// applied full scan is late, and a diff scan before the newest applied diff scan
+// too. They are recorded and change nothing.
+func OutcomeOf(scan redoubt.Scan, stream redoubt.ScanStream) redoubt.ScanOutcome {
 	switch {
 	case stream.Superseded && scan.Commit != "":
 		return redoubt.ScanSuperseded
-	case scan.StartedAt.Before(stream.LastFullStart):
+	case scan.StartedAt.Before(stream.LastFullStart), !scan.Full && scan.StartedAt.Before(stream.LastDiffStart):
 		return redoubt.ScanLate
 	}
 	return redoubt.ScanApplied

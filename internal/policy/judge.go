@@ -71,6 +71,7 @@ type Judge struct {
 	effective EffectivePolicy
 	project   int64
 	scan      redoubt.Scan
+	primary   string             // the project's primary branch
 	first     bool               // the scan is the first full one of the primary branch
 	before    []redoubt.Identity // what the primary branch had
 	sightings []Sighting         // of blocking rules
@@ -79,7 +80,7 @@ type Judge struct {
 
 // Judge looks at what stands before a scan is applied, and at what it reports.
 func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting) (*Judge, error) {
-	j := &Judge{s: s, effective: e.On(scan.Ref), project: project.ID, scan: scan, advised: scan.Products.Has(redoubt.SCA) && (e.blocksUnserved() || e.conditional())}
+	j := &Judge{s: s, effective: e.On(scan.Ref), project: project.ID, scan: scan, primary: PrimaryAfter(project, scan), advised: scan.Products.Has(redoubt.SCA) && (e.blocksUnserved() || e.conditional())}
 	for _, r := range reported {
 		if e.Stance(r.Finding.RuleName).Mode == redoubt.ModeBlock || r.Finding.IssueType == redoubt.SCA && e.conditional() {
 			j.sightings = append(j.sightings, r)
@@ -88,7 +89,7 @@ func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redou
 	if len(j.sightings) == 0 && !j.advised {
 		return j, nil
 	}
-	primary := PrimaryAfter(project, scan)
+	primary := j.primary
 	stream, err := s.Stream(ctx, project.ID, primary, scan.Source, "")
 	if err != nil {
 		return nil, err
@@ -123,14 +124,38 @@ func (j *Judge) sources() []string {
 	return []string{j.scan.Source}
 }
 
-// Verdict judges once the scan is applied, when every finding has its lineage
-// and its id, which the verdict's findings carry.
-func (j *Judge) Verdict(ctx context.Context) (Verdict, error) {
+// Verdict judges once the scan is applied, or recorded, when every finding has
+// its lineage and its id, which the verdict's findings carry.
+//
+// A scan that was recorded only fails no build, since a newer one has spoken of
+// its ref, with one exception: a commit that a branch had before is judged as
+// what it is. Who sets a branch back to it looks just like who runs its old
+// pipeline again, and may merge it.
+func (j *Judge) Verdict(ctx context.Context, outcome redoubt.ScanOutcome) (Verdict, error) {
+	if outcome == redoubt.ScanLate || outcome == redoubt.ScanSuperseded && j.scan.Ref == j.primary {
+		return Verdict{}, nil
+	}
 	judged, err := j.facts(ctx)
 	if err != nil {
 		return Verdict{}, err
 	}
-	return j.effective.Gate(j.first, judged), nil
+	v := j.effective.Gate(j.first, judged)
+	if outcome.Recorded() && v.Reason != "" {
+		v.Reason = Recorded(outcome) + " " + v.Reason
+	}
+	return v, nil
+}
+
+// Recorded says to people why a scan was recorded only; it is empty for one that
+// counts.
+func Recorded(outcome redoubt.ScanOutcome) string {
+	switch outcome {
+	case redoubt.ScanLate:
+		return "A scan of this branch that started later counts already, so this one is recorded, changes no finding and fails no build."
+	case redoubt.ScanSuperseded:
+		return "The branch had this commit before and others since, as in a re-run of an old pipeline, so this scan is recorded and changes no finding."
+	}
+	return ""
 }
 
 // facts are the findings to judge, with all that the gate asks of them.

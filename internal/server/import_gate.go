@@ -41,7 +41,7 @@ func (g *importGate) answer(ctx context.Context, summaries []ingest.Summary) (ap
 	verdicts := make([]policy.Verdict, len(g.judges))
 	for i, judge := range g.judges {
 		var err error
-		if verdicts[i], err = judge.Verdict(ctx); err != nil {
+		if verdicts[i], err = judge.Verdict(ctx, summaries[i].Outcome); err != nil {
 			return api.ImportGate{}, err
 		}
 		gate := verdicts[i].Record()

@@ -103,6 +103,9 @@ func (c *call) scanOf(s redoubt.Scan) api.Scan {
 		IsFullScan: s.Full, EnabledProducts: s.Products.Names(), FindingsCounts: countsOf(s.Counts), Status: s.StatusAt(c.tx.Now()).String(),
 		UnreadLockfiles: s.Unread, Error: s.Error,
 	}
+	if s.Outcome.Recorded() {
+		out.Outcome = s.Outcome.String()
+	}
 	if !s.CompletedAt.IsZero() {
 		out.ExitCode = new(int64(s.ExitCode))
 	}

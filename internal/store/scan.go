@@ -127,8 +127,8 @@ func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit s
 	if err != nil || s.LastScanID == 0 {
 		return s, err
 	}
-	err = each(ctx, tx, func(r row) error { return r.Scan(instant(&s.LastFullStart)) },
-		`SELECT MAX(started_at)`+applied+`AND is_full = 1`, stream...)
+	err = each(ctx, tx, func(r row) error { return r.Scan(instant(&s.LastFullStart), instant(&s.LastDiffStart)) },
+		`SELECT MAX(CASE WHEN is_full = 1 THEN started_at END), MAX(CASE WHEN is_full = 0 THEN started_at END)`+applied, stream...)
 	if err != nil || commit == "" {
 		return s, err
 	}

@@ -202,21 +202,22 @@ type streamed struct {
 	last       int // which of before, 1-based; 0 for none
 	lastFull   int
 	superseded bool
+	lastDiff   int
 }
 
 const main = "refs/heads/main"
 
 var streams = []streamed{
-	{"nothing yet", nil, "a", 0, 0, false},
-	{"other refs and sources", []applied{{"refs/heads/x", "semgrep", "a", true, redoubt.ScanApplied}, {main, "bandit", "a", true, redoubt.ScanApplied}}, "a", 0, 0, false},
-	{"scans that were not applied", []applied{{main, "semgrep", "a", true, redoubt.ScanLate}, {main, "semgrep", "b", true, redoubt.ScanPending}}, "a", 0, 0, false},
-	{"the same commit again", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}}, "a", 1, 1, false},
-	{"a commit that another followed", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", false, redoubt.ScanApplied}}, "a", 2, 1, true},
-	{"the one that followed", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", false, redoubt.ScanApplied}}, "b", 2, 1, false},
-	{"a new one", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", true, redoubt.ScanApplied}}, "c", 2, 1, false},
-	{"no commit", []applied{{main, "semgrep", "", true, redoubt.ScanApplied}, {main, "semgrep", "b", true, redoubt.ScanApplied}}, "", 2, 1, false},
-	{"one that no commit followed", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "", true, redoubt.ScanApplied}}, "a", 2, 1, false},
-	{"one that was only followed in vain", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", true, redoubt.ScanSuperseded}}, "a", 1, 1, false},
+	{"nothing yet", nil, "a", 0, 0, false, 0},
+	{"other refs and sources", []applied{{"refs/heads/x", "semgrep", "a", true, redoubt.ScanApplied}, {main, "bandit", "a", true, redoubt.ScanApplied}}, "a", 0, 0, false, 0},
+	{"scans that were not applied", []applied{{main, "semgrep", "a", true, redoubt.ScanLate}, {main, "semgrep", "b", true, redoubt.ScanPending}}, "a", 0, 0, false, 0},
+	{"the same commit again", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}}, "a", 1, 1, false, 0},
+	{"a commit that another followed", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", false, redoubt.ScanApplied}}, "a", 2, 1, true, 2},
+	{"the one that followed", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", false, redoubt.ScanApplied}}, "b", 2, 1, false, 2},
+	{"a new one", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", true, redoubt.ScanApplied}}, "c", 2, 1, false, 0},
+	{"no commit", []applied{{main, "semgrep", "", true, redoubt.ScanApplied}, {main, "semgrep", "b", true, redoubt.ScanApplied}}, "", 2, 1, false, 0},
+	{"one that no commit followed", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "", true, redoubt.ScanApplied}}, "a", 2, 1, false, 0},
+	{"one that was only followed in vain", []applied{{main, "semgrep", "a", true, redoubt.ScanApplied}, {main, "semgrep", "b", true, redoubt.ScanSuperseded}}, "a", 1, 1, false, 0},
 }
 
 func TestStreamTellsWhatStands(t *testing.T) {
@@ -257,6 +258,9 @@ func land(ctx context.Context, tx *store.Tx, p redoubt.Project, c streamed) (wan
 		if c.lastFull == i+1 {
 			want.LastFullStart = started
 		}
+		if c.lastDiff == i+1 {
+			want.LastDiffStart = started
+		}
 	}
 	want.Superseded = c.superseded
 	return want, nil
@@ -268,8 +272,10 @@ func TestStreamFollowsTheOrderOfEnds(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		p := addProjects(t, s, d, "acme/ends")[0]
 		var ids []int64
+		var newest time.Time
 		for _, commit := range []string{"c1", "c2"} {
 			update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+				newest = tx.Now()
 				id, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: main, Commit: commit, Source: "semgrep", StartedAt: tx.Now(), Status: redoubt.ScanRunning, TotalTime: -1})
 				ids = append(ids, id)
 				return err
@@ -291,7 +297,7 @@ func TestStreamFollowsTheOrderOfEnds(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				same(t, "the stream of "+commit, got, redoubt.ScanStream{LastScanID: ids[0], LastDigest: redoubt.Digest{2}, Superseded: superseded})
+				same(t, "the stream of "+commit, got, redoubt.ScanStream{LastScanID: ids[0], LastDigest: redoubt.Digest{2}, LastDiffStart: newest, Superseded: superseded})
 			}
 			return nil
 		})

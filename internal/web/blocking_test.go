@@ -38,7 +38,7 @@ func (s *site) build(u ingest.Upload) (sum ingest.Summary) {
 		if sum, err = ingest.Apply(ctx, tx, exemption.ForImport{Store: tx}, u); err != nil {
 			return err
 		}
-		verdict, err := judge.Verdict(ctx)
+		verdict, err := judge.Verdict(ctx, redoubt.ScanApplied)
 		if err != nil {
 			return err
 		}

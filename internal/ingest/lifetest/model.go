@@ -34,6 +34,7 @@ type Stream struct {
 	Findings    []*Finding
 	last        string    // the latest applied upload, in full
 	lastFull    time.Time // start of the newest applied full scan
+	lastDiff    time.Time // and of the newest applied diff scan
 	commits     []string  // applied, in order
 }
 
@@ -94,14 +95,18 @@ func (m *Model) Apply(u Upload, now time.Time) (a Answer) {
 	case u.Commit != "" && commit >= 0 && slices.ContainsFunc(s.commits[commit:], func(c string) bool { return c != "" && c != u.Commit }):
 		a.Outcome = redoubt.ScanSuperseded
 		return a
-	case started.Before(s.lastFull):
+	case started.Before(s.lastFull), !u.Full && started.Before(s.lastDiff):
 		a.Outcome = redoubt.ScanLate
 		return a
 	}
 	a.Outcome = redoubt.ScanApplied
 	s.last, s.commits = textOf(u), append(s.commits, u.Commit)
-	if u.Full && started.After(s.lastFull) {
-		s.lastFull = started
+	last := &s.lastDiff
+	if u.Full {
+		last = &s.lastFull
+	}
+	if started.After(*last) {
+		*last = started
 	}
 	m.live(s, u, now, seen, order, &a)
 	m.End(now)
