@@ -66,7 +66,10 @@ type DependencyFilter struct {
 	Licenses   []string
 	ProjectIDs []int64
 	Packages   []PackageFilter
-	Projects   ProjectGlobs // what the caller may see
+	Ecosystems []string // equal to one of them
+
+	Transitivities []Transitivity // one of them; what no scan told is TransitivityUnknown
+	Projects       ProjectGlobs   // what the caller may see
 }
 
 // PackageFilter selects versions of packages.

@@ -1,26 +1,32 @@
 package api
 
-// DependencyFilter selects dependencies; members are and-ed.
+// DependencyFilter selects dependencies; members are and-ed. Unknown ones are
+// refused: a misspelt filter must not widen the selection.
 type DependencyFilter struct {
+	_              struct{}        `additionalProperties:"false"`
 	License        []string        `json:"license,omitempty" doc:"Licences, any of them." example:"[\"MIT\"]"`
 	LockfilePath   string          `json:"lockfilePath,omitempty" doc:"Path of the lockfile." example:"package-lock.json"`
 	Name           string          `json:"name,omitempty" doc:"Part of the name, in any case." example:"lodash"`
 	PackageFilters []PackageFilter `json:"packageFilters,omitempty" maxItems:"1000" doc:"Packages and versions; any of them."`
 	RepositoryID   []Int           `json:"repositoryId,omitempty" doc:"Projects, by id."`
 	Version        string          `json:"version,omitempty" doc:"Exact version." example:"4.17.20"`
+	Ecosystem      []string        `json:"ecosystem,omitempty" maxItems:"100" minLength:"1" maxLength:"64" doc:"Ecosystems, any of them, in any case, as the answers or package URLs spell them; one that nothing here is of and nobody knows is an error." example:"[\"npm\"]"`
+	Transitivity   []string        `json:"transitivity,omitempty" maxItems:"100" enum:"direct,transitive,unknown,DIRECT,TRANSITIVE,UNKNOWN_TRANSITIVITY" doc:"Whether the project asks for it itself, any of them, in either spelling." example:"[\"direct\"]"`
 }
 
-// PackageFilter selects versions of packages.
+// PackageFilter selects versions of packages. Unknown members are refused.
 type PackageFilter struct {
-	ExactNameMatch    bool   `json:"exactNameMatch,omitempty" doc:"Whether name is the whole name rather than a part of it in any case."`
-	ExactVersion      string `json:"exactVersion,omitempty" doc:"Exact version; it beats the bounds."`
-	Name              string `json:"name,omitempty" doc:"Name, or a part of it." example:"lodash"`
-	VersionLowerBound string `json:"versionLowerBound,omitempty" doc:"Lowest version, included; an operator in front is honoured." example:">=4.0.0"`
-	VersionUpperBound string `json:"versionUpperBound,omitempty" doc:"Highest version, included; an operator in front is honoured." example:"<5.0.0"`
+	_                 struct{} `additionalProperties:"false"`
+	ExactNameMatch    bool     `json:"exactNameMatch,omitempty" doc:"Whether name is the whole name rather than a part of it in any case."`
+	ExactVersion      string   `json:"exactVersion,omitempty" doc:"Exact version; it beats the bounds."`
+	Name              string   `json:"name,omitempty" doc:"Name, or a part of it." example:"lodash"`
+	VersionLowerBound string   `json:"versionLowerBound,omitempty" doc:"Lowest version, included; an operator in front is honoured." example:">=4.0.0"`
+	VersionUpperBound string   `json:"versionUpperBound,omitempty" doc:"Highest version, included; an operator in front is honoured." example:"<5.0.0"`
 }
 
 // ListDependenciesRequest asks for dependencies on the primary branches.
 type ListDependenciesRequest struct {
+	_                struct{}          `additionalProperties:"false"`
 	DeploymentID     ID                `json:"deploymentId,omitempty" doc:"Same as in the path."`
 	Cursor           ID                `json:"cursor,omitempty" doc:"Cursor of the previous answer."`
 	DependencyFilter *DependencyFilter `json:"dependencyFilter,omitempty" doc:"What to list; everything when absent."`
@@ -49,6 +55,7 @@ type Dependency struct {
 
 // ListLockfilesRequest asks for the lockfiles of a project's primary branch.
 type ListLockfilesRequest struct {
+	_                struct{}          `additionalProperties:"false"`
 	DeploymentID     ID                `json:"deploymentId,omitempty" doc:"Same as in the path."`
 	RepositoryID     ID                `json:"repositoryId,omitempty" doc:"Same as in the path."`
 	Cursor           ID                `json:"cursor,omitempty" doc:"Cursor of the previous answer."`

@@ -21,8 +21,10 @@ type ListExceptionsResponse struct {
 	Exceptions []Exception `json:"exceptions" doc:"Exceptions, by id."`
 }
 
-// CreateExceptionRequest is a new exception.
+// CreateExceptionRequest is a new exception. Unknown members are refused: a
+// misspelt one must not widen what it covers.
 type CreateExceptionRequest struct {
+	_            struct{} `additionalProperties:"false"`
 	Target       string   `json:"target" minLength:"1" maxLength:"512" doc:"A rule, by its name, or a vulnerability, by any of its ids." example:"CVE-2021-23337"`
 	Paths        []string `json:"paths,omitempty" doc:"Globs as in .gitignore; none is every path."`
 	Projects     []string `json:"projects,omitempty" doc:"Globs of project names; none is every project. A token that is bound to projects must name some of its own."`

@@ -75,8 +75,10 @@ type ListPolicyConditionsResponse struct {
 }
 
 // CreatePolicyConditionRequest is a new condition. All that it asks for must
-// hold, and it asks for something.
+// hold, and it asks for something. Unknown members are refused: a misspelt one
+// must not widen what it holds for.
 type CreatePolicyConditionRequest struct {
+	_         struct{} `additionalProperties:"false"`
 	PolicyID  string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
 	Mode      string   `json:"mode" enum:"monitor,comment,block" doc:"What it does to a build." example:"block"`
 	Severity  string   `json:"severity,omitempty" enum:"low,medium,high,critical" doc:"At least so severe."`

@@ -1,7 +1,9 @@
 package api
 
-// CreateSBOMExportRequest asks for a software bill of materials.
+// CreateSBOMExportRequest asks for a software bill of materials. Unknown members
+// are refused: a misspelt one must not widen what is exported.
 type CreateSBOMExportRequest struct {
+	_                     struct{}       `additionalProperties:"false"`
 	DeploymentID          ID             `json:"deploymentId,omitempty" doc:"Same as in the path."`
 	FormatVersion         *FormatVersion `json:"formatVersion,omitempty" doc:"Format and version; CycloneDX 1.5 when absent."`
 	MetadataComponentType string         `json:"metadataComponentType,omitempty" default:"SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_APPLICATION" enum:"SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_APPLICATION,SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_FRAMEWORK,SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_LIBRARY,SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_CONTAINER,SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_PLATFORM,SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_OPERATING_SYSTEM,SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_DEVICE,SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_DEVICE_DRIVER,SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_FIRMWARE,SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_FILE,SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_MACHINE_LEARNING_MODEL,SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_DATA" doc:"What the described thing is."`
@@ -13,9 +15,10 @@ type CreateSBOMExportRequest struct {
 
 // FormatVersion is the format of a bill of materials.
 type FormatVersion struct {
-	Format           string `json:"format,omitempty" enum:"SBOM_FORMAT_CYCLONEDX,SBOM_FORMAT_SPDX,SBOM_FORMAT_OPENVEX" default:"SBOM_FORMAT_CYCLONEDX" doc:"Family of documents (SPDX is an extension, and so is OpenVEX: what was decided about the findings, without the components)."`
-	Version          ID     `json:"version,omitempty" doc:"CycloneDX 1.4, 1.5 or 1.6; SPDX 2.3; OpenVEX 0.2.0." example:"1.5"`
-	CycloneDXVersion string `json:"cyclonedxVersion,omitempty" enum:"SBOM_CYCLONE_DX_VERSION_V1_4,SBOM_CYCLONE_DX_VERSION_V1_5,SBOM_CYCLONE_DX_VERSION_V1_6" doc:"Another spelling of version."`
+	_                struct{} `additionalProperties:"false"`
+	Format           string   `json:"format,omitempty" enum:"SBOM_FORMAT_CYCLONEDX,SBOM_FORMAT_SPDX,SBOM_FORMAT_OPENVEX" default:"SBOM_FORMAT_CYCLONEDX" doc:"Family of documents (SPDX is an extension, and so is OpenVEX: what was decided about the findings, without the components)."`
+	Version          ID       `json:"version,omitempty" doc:"CycloneDX 1.4, 1.5 or 1.6; SPDX 2.3; OpenVEX 0.2.0." example:"1.5"`
+	CycloneDXVersion string   `json:"cyclonedxVersion,omitempty" enum:"SBOM_CYCLONE_DX_VERSION_V1_4,SBOM_CYCLONE_DX_VERSION_V1_5,SBOM_CYCLONE_DX_VERSION_V1_6" doc:"Another spelling of version."`
 }
 
 // Supplier is who gives software out.

@@ -1,12 +1,15 @@
 package api
 
-// SearchScansRequest asks for scans, newest first. Beta.
+// SearchScansRequest asks for scans, newest first. Unknown members are refused.
+// Beta.
 type SearchScansRequest struct {
+	_            struct{}         `additionalProperties:"false"`
 	DeploymentID ID               `json:"deploymentId,omitempty" doc:"Same as in the path."`
 	Branch       string           `json:"branch,omitempty" maxLength:"512" doc:"Only scans of this branch, full or short." example:"main"`
 	Cursor       ID               `json:"cursor,omitempty" doc:"Cursor of the previous answer."`
 	IsFullScan   *Flag            `json:"is_full_scan,omitempty" doc:"1: only full scans; 0: only diff scans."`
 	Limit        int64            `json:"limit,omitempty" minimum:"0" maximum:"500" default:"100" doc:"Scans in one answer; 0 takes the default."`
+	PageSize     int64            `json:"pageSize,omitempty" minimum:"0" maximum:"500" doc:"Another name of limit, which it beats (an extension)."`
 	Products     List[Product]    `json:"products,omitempty" doc:"Only scans with one of these products enabled; PRODUCT_UNSPECIFIED sets no filter."`
 	RepositoryID Int              `json:"repository_id,omitempty" doc:"Only scans of this project."`
 	Since        *Time            `json:"since,omitempty" doc:"Only scans created after this time."`
@@ -22,6 +25,7 @@ type ScanStatus string
 
 // TotalTimeRange is a range of seconds; an absent end is open.
 type TotalTimeRange struct {
+	_   struct{} `additionalProperties:"false"`
 	Min *float64 `json:"min,omitempty" doc:"Fewest seconds." example:"1.5"`
 	Max *float64 `json:"max,omitempty" doc:"Most seconds." example:"60"`
 }

@@ -57,6 +57,12 @@ func (w *world) dependencyCases() map[string]dependencyCase {
 		"between":              {packages(api.PackageFilter{Name: "ranged", VersionLowerBound: "1.3", VersionUpperBound: "1.10.0"}), ranged("1.9.0", "1.10.0")},
 		"with operators":       {packages(api.PackageFilter{Name: "ranged", VersionLowerBound: ">1.9.0", VersionUpperBound: "<2.0.0"}), ranged("1.10.0", "2.0.0-rc.1")},
 		"with equal operators": {packages(api.PackageFilter{Name: "ranged", VersionLowerBound: ">=1.9.0", VersionUpperBound: "<=1.9.0"}), ranged("1.9.0")},
+		"ecosystem":            {api.DependencyFilter{Ecosystem: []string{"PyPI"}}, func(d api.Dependency) bool { return d.Ecosystem == "pypi" }},
+		"ecosystems":           {api.DependencyFilter{Ecosystem: []string{"pypi", "cargo", "golang"}}, func(d api.Dependency) bool { return slices.Contains([]string{"pypi", "cargo", "gomod"}, d.Ecosystem) }},
+		"ecosystem and name":   {api.DependencyFilter{Ecosystem: []string{"npm"}, Name: "LODA"}, lodash},
+		"in no case at all":    {api.DependencyFilter{Ecosystem: []string{"cocoapods"}}, func(api.Dependency) bool { return false }},
+		"transitivity":         {api.DependencyFilter{Transitivity: []string{"direct"}}, func(d api.Dependency) bool { return d.Transitivity == "direct" }},
+		"transitivities":       {api.DependencyFilter{Transitivity: []string{"TRANSITIVE", "UNKNOWN_TRANSITIVITY"}}, func(d api.Dependency) bool { return d.Transitivity != "direct" }},
 		"other ecosystems":     {packages(api.PackageFilter{Name: "django", VersionLowerBound: "4.2", VersionUpperBound: "4.10"}), func(d api.Dependency) bool { return d.Name == "django" }},
 	}
 }
@@ -143,10 +149,20 @@ func testDependencyRefusals(t *testing.T, w *world) {
 		{object{"dependencyFilter": object{"packageFilters": []object{{}}}}, "body.dependencyFilter.packageFilters[0]"},
 		{object{"dependencyFilter": object{"packageFilters": []object{{"exactNameMatch": "yes", "name": "x"}}}}, "body.dependencyFilter.packageFilters[0].exactNameMatch"},
 		{object{"deploymentId": "1"}, "body.deploymentId"},
+		{object{"unknown": true}, "body.unknown"},
+		{object{"ecosystem": []string{"npm"}}, "body.ecosystem"},
+		{object{"dependencyFilter": object{"other": 1}}, "body.dependencyFilter.other"},
+		{object{"dependencyFilter": object{"includeArchived": true}}, "body.dependencyFilter.includeArchived"},
+		{object{"dependencyFilter": object{"packageFilters": []object{{"name": "x", "versions": "1"}}}}, "body.dependencyFilter.packageFilters[0].versions"},
+		{object{"dependencyFilter": object{"ecosystem": "npm"}}, "body.dependencyFilter.ecosystem"},
+		{object{"dependencyFilter": object{"ecosystem": []string{"npm", "nmp"}}}, "body.dependencyFilter.ecosystem[1]"},
+		{object{"dependencyFilter": object{"ecosystem": []string{""}}}, "body.dependencyFilter.ecosystem[0]"},
+		{object{"dependencyFilter": object{"transitivity": []string{"direct", "indirect"}}}, "body.dependencyFilter.transitivity[1]"},
+		{object{"cursor": cursor, "dependencyFilter": object{"ecosystem": []string{"npm"}}}, "body.cursor"},
 	} {
 		invalid(t, w.send(t, request{method: "POST", path: "dependencies", body: c.body}), c.bad)
 	}
-	for _, body := range []any{nil, object{}, object{"unknown": true, "dependencyFilter": object{"other": 1}}, object{"pageSize": 10000}, object{"pageSize": 1}} {
+	for _, body := range []any{nil, object{}, object{"dependencyFilter": object{}}, object{"dependencyFilter": object{"ecosystem": []string{"OPAM", "no_package_manager", "mix", "hex"}}}, object{"pageSize": 10000}, object{"pageSize": 1}} {
 		if a := w.send(t, request{method: "POST", path: "dependencies", body: body}); a.status != 200 {
 			t.Errorf("%v answers %s", body, a.body)
 		}

@@ -12,6 +12,16 @@ func Ecosystem(name string) string {
 	return cmp.Or(ecosystems[lower].name, lower)
 }
 
+// IsEcosystem reports whether a name is one that package URLs, OSV or the
+// package managers of developers give an ecosystem, whoever spells it.
+func IsEcosystem(name string) bool {
+	_, known := ecosystemOf(name)
+	return known || others[Ecosystem(name)]
+}
+
+// others are ecosystems that scanners name and package URLs do not.
+var others = map[string]bool{"no_package_manager": true, "opam": true}
+
 // Key names a package so that all spellings of it are equal: its
 // ecosystem, a slash, and its name as the ecosystem compares names.
 func Key(ecosystem, name string) string {

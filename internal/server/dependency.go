@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/purl"
 )
 
 // dependenciesInput is a page of dependencies that is asked for.
@@ -39,6 +41,12 @@ func dependencyFilter(f *api.DependencyFilter, visible redoubt.ProjectGlobs, bad
 		return out
 	}
 	out.Name, out.Version, out.Lockfile, out.Licenses = f.Name, f.Version, f.LockfilePath, f.License
+	for _, t := range f.Transitivity {
+		if kind, ok := redoubt.ParseTransitivity(strings.ToLower(strings.TrimSuffix(t, "_TRANSITIVITY"))); ok { // what is none the schema says
+			out.Transitivities = append(out.Transitivities, kind)
+		}
+	}
+	out.Ecosystems = f.Ecosystem // spelt as they are kept by settleEcosystems
 	for _, id := range f.RepositoryID {
 		out.ProjectIDs = append(out.ProjectIDs, int64(id))
 	}
@@ -54,7 +62,46 @@ func dependencyFilter(f *api.DependencyFilter, visible redoubt.ProjectGlobs, bad
 	return out
 }
 
+// settleEcosystems spells the ecosystems of a filter as they are kept. One that
+// nothing is of and nobody knows is an error: it would select nothing, which
+// reads as if there were nothing.
+func (c *call) settleEcosystems(ctx context.Context, f *redoubt.DependencyFilter) error {
+	if len(f.Ecosystems) == 0 {
+		return nil
+	}
+	kept, err := c.tx.Ecosystems(ctx)
+	if err != nil {
+		return err
+	}
+	var bad redoubt.InvalidError
+	settled := slices.Clone(f.Ecosystems)
+	for i, sent := range f.Ecosystems {
+		found := false
+		for _, name := range kept {
+			whole := purl.Ecosystem(name)
+			release, _, _ := strings.Cut(whole, ":") // debian is debian:12 too
+			if want := purl.Ecosystem(sent); want == whole || want == release {
+				settled, found = append(settled, name), true
+			}
+		}
+		if !found && !purl.IsEcosystem(sent) {
+			bad.Fields = append(bad.Fields, redoubt.FieldError{
+				Location: fmt.Sprintf("body.dependencyFilter.ecosystem[%d]", i), Value: sent,
+				Message: "is no ecosystem that is known, as npm or pypi, and nothing here is of it",
+			})
+		}
+	}
+	f.Ecosystems = settled
+	if len(bad.Fields) > 0 {
+		return &bad
+	}
+	return nil
+}
+
 func (c *call) listDependencies(ctx context.Context, in *dependenciesInput) (*api.ListDependenciesResponse, error) {
+	if err := c.settleEcosystems(ctx, &in.filter); err != nil {
+		return nil, err
+	}
 	rows, more, err := c.tx.Dependencies(ctx, in.filter, in.after, int(in.Body.PageSize))
 	if err != nil {
 		return nil, err
@@ -117,6 +164,9 @@ func (c *call) listLockfiles(ctx context.Context, in *lockfilesInput) (*api.List
 		return nil, err
 	}
 	if _, err := c.seen(c.tx.Project(ctx, id)); err != nil {
+		return nil, err
+	}
+	if err := c.settleEcosystems(ctx, &in.filter); err != nil {
 		return nil, err
 	}
 	rows, more, err := c.tx.Lockfiles(ctx, id, in.filter, in.after, int(in.Body.PageSize))

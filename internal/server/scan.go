@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -20,6 +21,7 @@ const defaultScans = 100
 type scansInput struct {
 	Body   api.SearchScansRequest
 	filter redoubt.ScanFilter
+	limit  int
 	list   list
 	after  store.ScanCursor
 	none   bool // nothing can match
@@ -29,9 +31,7 @@ type scansInput struct {
 func (in *scansInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	c, b := callOf(ctx.Context()), &in.Body
-	if b.Limit == 0 {
-		b.Limit = defaultScans
-	}
+	in.limit = int(cmp.Or(b.PageSize, b.Limit, defaultScans))
 	in.filter = redoubt.ScanFilter{
 		Ref: refFilter(b.Branch), ProjectID: int64(b.RepositoryID), Full: (*bool)(b.IsFullScan),
 		Statuses: parsed(b.Statuses, redoubt.ParseScanStatus), Projects: c.caller.Globs(),
@@ -81,7 +81,7 @@ func (c *call) searchScans(ctx context.Context, in *scansInput) (*api.SearchScan
 	if in.none {
 		return out, nil
 	}
-	rows, more, err := c.tx.Scans(ctx, in.filter, in.after, int(in.Body.Limit))
+	rows, more, err := c.tx.Scans(ctx, in.filter, in.after, in.limit)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -11,9 +12,10 @@ import (
 // versionMatcher is what a filter asks of a package's name and version
 // (semantics §8). It looks at names before it looks at versions.
 type versionMatcher struct {
-	part     string // of the name, in lower case; empty for any
-	exact    string // the version; empty for any
-	packages []packageMatcher
+	ecosystems []string // none for any
+	part       string   // of the name, in lower case; empty for any
+	exact      string   // the version; empty for any
+	packages   []packageMatcher
 }
 
 // packageMatcher is one entry of a filter's packages.
@@ -24,13 +26,13 @@ type packageMatcher struct {
 	in     map[string]func(string) bool // the bounds as each ecosystem met so far reads them
 }
 
-// newVersionMatcher reads the names and versions of a filter; nil when it asks
-// for none. Bounds that are none are an error that names each of them.
+// newVersionMatcher reads the ecosystems, names and versions of a filter; nil when
+// it asks for none. Bounds that are none are an error that names each of them.
 func newVersionMatcher(f redoubt.DependencyFilter) (*versionMatcher, error) {
-	if f.Name == "" && f.Version == "" && len(f.Packages) == 0 {
+	if f.Name == "" && f.Version == "" && len(f.Packages) == 0 && len(f.Ecosystems) == 0 {
 		return nil, nil
 	}
-	m := &versionMatcher{part: strings.ToLower(f.Name), exact: f.Version}
+	m := &versionMatcher{ecosystems: f.Ecosystems, part: strings.ToLower(f.Name), exact: f.Version}
 	var bad redoubt.InvalidError
 	for i, p := range f.Packages {
 		pm := packageMatcher{PackageFilter: p, part: strings.ToLower(p.Name), in: map[string]func(string) bool{}}
@@ -53,8 +55,11 @@ func newVersionMatcher(f redoubt.DependencyFilter) (*versionMatcher, error) {
 	return m, nil
 }
 
-// name reports whether versions of a package of that name may pass.
-func (m *versionMatcher) name(name string) bool {
+// name reports whether versions of a package may pass.
+func (m *versionMatcher) name(ecosystem, name string) bool {
+	if len(m.ecosystems) > 0 && !slices.Contains(m.ecosystems, ecosystem) {
+		return false
+	}
 	lower := strings.ToLower(name)
 	if !strings.Contains(lower, m.part) {
 		return false

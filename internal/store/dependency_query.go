@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -108,7 +109,7 @@ func (q *dependencyQuery) keep(ctx context.Context, candidates []dependencyRow) 
 	}
 	var kept []dependencyRow
 	for _, r := range candidates {
-		if (q.versions == nil || q.versions[r.version]) && q.acceptsPlace(q.places[r.inventory]) {
+		if (q.versions == nil || q.versions[r.version]) && q.isAskedFor(r.transitivity) && q.acceptsPlace(q.places[r.inventory]) {
 			licensed, err := q.isLicensed(r.licenses)
 			if err != nil {
 				return nil, err
@@ -119,6 +120,11 @@ func (q *dependencyQuery) keep(ctx context.Context, candidates []dependencyRow) 
 		}
 	}
 	return kept, nil
+}
+
+// isAskedFor reports whether dependencies of the kind pass.
+func (q *dependencyQuery) isAskedFor(t redoubt.Transitivity) bool {
+	return len(q.filter.Transitivities) == 0 || slices.Contains(q.filter.Transitivities, cmp.Or(t, redoubt.TransitivityUnknown))
 }
 
 // locate reads the places of candidates that were not met before.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ func (d tenant) world() (inForce []redoubt.Dependency, names map[int64]string) {
 		s := statement(p, lockfile)
 		for range count {
 			entry := dep([]string{"npm", "pypi", "opam"}[n%3], worldNames[n%len(worldNames)], worldVersions[n%len(worldVersions)], worldLicenses[n%len(worldLicenses)]...)
+			entry.Transitivity = []redoubt.Transitivity{0, redoubt.Direct, redoubt.Transitive, redoubt.TransitivityUnknown}[n%4]
 			s.Inventory.Dependencies = append(s.Inventory.Dependencies, entry)
 			n++
 		}
@@ -77,6 +79,12 @@ func (d tenant) world() (inForce []redoubt.Dependency, names map[int64]string) {
 func keeps(f redoubt.DependencyFilter, d redoubt.Dependency, project string) bool {
 	holds := func(text, part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
 	if !holds(d.Name, f.Name) || f.Version != "" && f.Version != d.Version || f.Lockfile != "" && f.Lockfile != d.Lockfile {
+		return false
+	}
+	if len(f.Ecosystems) > 0 && !slices.Contains(f.Ecosystems, d.Ecosystem) {
+		return false
+	}
+	if len(f.Transitivities) > 0 && !slices.Contains(f.Transitivities, cmp.Or(d.Transitivity, redoubt.TransitivityUnknown)) {
 		return false
 	}
 	if len(f.ProjectIDs) > 0 && !slices.Contains(f.ProjectIDs, d.ProjectID) || !f.Projects.Allows(project) {
@@ -122,6 +130,12 @@ func anyFilter(projects map[int64]string) *rapid.Generator[redoubt.DependencyFil
 		}
 		if rapid.IntRange(0, 2).Draw(t, "bound") == 0 {
 			f.Projects = redoubt.ProjectGlobs{rapid.SampledFrom([]string{"acme/*", "other/p1*", "nobody/*", "**"}).Draw(t, "glob")}
+		}
+		if rapid.IntRange(0, 3).Draw(t, "of ecosystems") == 0 {
+			f.Ecosystems = rapid.SliceOfN(rapid.SampledFrom([]string{"npm", "pypi", "opam", "cargo"}), 1, 2).Draw(t, "ecosystems")
+		}
+		if rapid.IntRange(0, 3).Draw(t, "of kinds") == 0 {
+			f.Transitivities = rapid.SliceOfN(rapid.SampledFrom([]redoubt.Transitivity{redoubt.Direct, redoubt.Transitive, redoubt.TransitivityUnknown}), 1, 2).Draw(t, "kinds")
 		}
 		for range rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "packages") {
 			p := redoubt.PackageFilter{

@@ -147,7 +147,7 @@ func (tx *Tx) matchVersions(ctx context.Context, m *versionMatcher) (map[int64]b
 		var id int64
 		var k packageKey
 		err := r.Scan(&id, &k.ecosystem, &k.name)
-		if m.name(k.name) {
+		if m.name(k.ecosystem, k.name) {
 			packages[id] = k
 			ids = append(ids, id)
 		}

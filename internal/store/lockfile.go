@@ -58,16 +58,17 @@ func (q *dependencyQuery) count(ctx context.Context, inventories []int64) (map[i
 	}
 	return counts, each(ctx, q.tx, func(r row) error {
 		var id int64
+		var transitivity redoubt.Transitivity
 		var licenses string
 		var rows int
-		if err := r.Scan(&id, &licenses, &rows); err != nil {
+		if err := r.Scan(&id, &transitivity, &licenses, &rows); err != nil {
 			return err
 		}
 		licensed, err := q.isLicensed(licenses)
-		if licensed {
+		if licensed && q.isAskedFor(transitivity) {
 			counts[id] += rows
 		}
 		return err
-	}, `SELECT inventory_id, licenses_json, count(*) FROM dependency
-		WHERE deployment_id = $1 AND `+in+` GROUP BY inventory_id, licenses_json`, args...)
+	}, `SELECT inventory_id, transitivity, licenses_json, count(*) FROM dependency
+		WHERE deployment_id = $1 AND `+in+` GROUP BY inventory_id, transitivity, licenses_json`, args...)
 }
