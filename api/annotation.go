@@ -5,13 +5,13 @@ package api
 type AnnotateRequest struct {
 	_                  struct{}             `additionalProperties:"false"`
 	DeploymentSlug     ID                   `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
-	Assistant          *Assistant           `json:"assistant,omitempty" doc:"What an assistant says of it; its members are replaced one by one. Code findings show it; the tag of its component and its verdict are filtered on."`
+	Assistant          *Assistant           `json:"assistant,omitempty" doc:"What an assistant says of it; its members are replaced one by one, null takes all away. Code findings show it; the tag of its component and its verdict are filtered on."`
 	ExternalTicket     *ExternalTicket      `json:"external_ticket,omitempty" doc:"Ticket about it; null takes it away."`
-	ReviewComments     *[]ReviewComment     `json:"review_comments,omitempty" maxItems:"100" doc:"Replaces the comments about it on change requests."`
-	ClickToFixPRs      *[]ClickToFixPR      `json:"click_to_fix_prs,omitempty" maxItems:"100" doc:"Replaces the change requests that fix it."`
-	ClickToFixFailures *[]ClickToFixFailure `json:"click_to_fix_failures,omitempty" maxItems:"100" doc:"Replaces the failed tries to open one."`
+	ReviewComments     *[]ReviewComment     `json:"review_comments,omitempty" nullable:"true" maxItems:"100" doc:"Replaces the comments about it on change requests; null takes them away."`
+	ClickToFixPRs      *[]ClickToFixPR      `json:"click_to_fix_prs,omitempty" nullable:"true" maxItems:"100" doc:"Replaces the change requests that fix it; null takes them away."`
+	ClickToFixFailures *[]ClickToFixFailure `json:"click_to_fix_failures,omitempty" nullable:"true" maxItems:"100" doc:"Replaces the failed tries to open one; null takes them away."`
 	EPSSScore          *EPSSScore           `json:"epss_score,omitempty" doc:"Supply chain only: probability of exploitation; null takes it away."`
-	Reachability       string               `json:"reachability,omitempty" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Supply chain only: shown where the scanner knows none; unknown takes it away."`
+	Reachability       string               `json:"reachability,omitempty" nullable:"true" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Supply chain only: shown where the scanner knows none; unknown and null take it away."`
 }
 
 // Assistant gathers what an assistant said of a finding; absent members were
@@ -60,7 +60,7 @@ type ExternalTicket struct {
 	_              struct{} `nullable:"true"`
 	ExternalSlug   string   `json:"externalSlug" maxLength:"200" doc:"The ticket's own name." example:"SEC-123"`
 	ID             int64    `json:"id" required:"false" doc:"Id of the ticket." example:"7"`
-	LinkedIssueIDs []int64  `json:"linkedIssueIds" required:"false" maxItems:"3000" doc:"Findings that the ticket is about." example:"[1234]"`
+	LinkedIssueIDs []int64  `json:"linkedIssueIds,omitzero" required:"false" maxItems:"3000" doc:"Findings that the ticket is about." example:"[1234]"`
 	URL            string   `json:"url" maxLength:"2048" doc:"Address of the ticket." example:"https://tracker.example.com/browse/SEC-123"`
 }
 

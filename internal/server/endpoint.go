@@ -30,11 +30,12 @@ type call struct {
 	w          http.ResponseWriter
 	r          *http.Request
 	caller     auth.Caller
-	tx         *store.Tx          // of operations that the table gives one
-	idempotent *idempotentRequest // nil without a key
-	tag        string             // of the answer; empty for none
-	cause      error              // why it failed, for the log
-	panicked   bool               // the cause is a panic, however much was sent by then
+	tx         *store.Tx            // of operations that the table gives one
+	nulls      []redoubt.FieldError // of the body, where none may be
+	idempotent *idempotentRequest   // nil without a key
+	tag        string               // of the answer; empty for none
+	cause      error                // why it failed, for the log
+	panicked   bool                 // the cause is a panic, however much was sent by then
 }
 
 type callKey struct{}
@@ -126,6 +127,7 @@ func (e *endpoint) canonical(c *call) error {
 	if body, err = canonicalJSON(body, e.op.members); err != nil {
 		return err
 	}
+	c.nulls = e.op.nulls(body)
 	c.idempotent.add(string(body))
 	c.r.Body = memory(body)
 	c.r.Header = c.r.Header.Clone()

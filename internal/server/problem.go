@@ -147,15 +147,17 @@ func shown(v any) any {
 // only a variable for it, and no other package imports it.
 func init() {
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, detail string, faults ...error) huma.StatusError {
-		p := humaProblem(ctx.Operation(), status, detail, faults)
-		callOf(ctx.Context()).complete(p)
+		c := callOf(ctx.Context())
+		p := humaProblem(ctx.Operation(), status, detail, faults, c.nulls)
+		c.complete(p)
 		return p
 	}
 }
 
 // humaProblem translates what huma found. It decodes and validates, so all it
-// finds is the client's, but for faults that it has no words for.
-func humaProblem(op *huma.Operation, status int, detail string, faults []error) *problem {
+// finds is the client's, but for faults that it has no words for. Nulls are what
+// it does not look for.
+func humaProblem(op *huma.Operation, status int, detail string, faults []error, nulls []redoubt.FieldError) *problem {
 	if status >= http.StatusInternalServerError {
 		return newProblem(api.CodeInternal, problemOf(errors.New(detail)).Detail, errors.Join(append(faults, errors.New(detail))...))
 	}
@@ -168,7 +170,7 @@ func humaProblem(op *huma.Operation, status int, detail string, faults []error) 
 	if len(fields) == 0 {
 		fields = []redoubt.FieldError{{Location: "body", Message: detail}}
 	}
-	return invalidProblem(fields)
+	return invalidProblem(withNulls(nulls, fields))
 }
 
 // writeProblem answers a request that failed before or beside huma.

@@ -62,6 +62,9 @@ func newSpec() *spec {
 	}
 	for _, o := range s.operations {
 		s.settleBody(o.described)
+		if o.members != nil {
+			o.body = s.resolve(o.described.RequestBody.Content["application/json"].Schema)
+		}
 	}
 	s.operations["annotateFinding"].described.RequestBody.Required = true // an empty one is refused
 	s.operations["importReports"].described.RequestBody = importBody()
