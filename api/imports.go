@@ -7,12 +7,12 @@ type ImportQuery struct {
 	Ref      string `query:"ref" maxLength:"512" doc:"Branch or other ref, full or short; HEAD when absent."`
 	Full     bool   `query:"full" doc:"The report is of everything: findings of its source that it does not hold are fixed, even where it does not tell what it looked at."`
 	Diff     bool   `query:"diff" doc:"The report is of a change only: it fixes nothing that full scans saw."`
-	Whole    bool   `query:"whole" doc:"The lockfiles are all that the checkout of the commit has: any other is gone, whoever told of it. One that cannot be read is refused, not the upload, and stays as it was. Implies full for them; there may be no file at all."`
+	Whole    bool   `query:"whole" doc:"The lockfiles are all that the checkout of the commit has: any other is gone, whoever told of it. Implies full for them; there may be no file at all."`
 	Category string `query:"category" maxLength:"200" doc:"Makes a source of its own of the same tool."`
 	At       string `query:"at" format:"date-time" doc:"Back-dates the scan and what it finds (RFC 3339)."`
 	Commit   string `query:"commit" maxLength:"200" doc:"Commit that was scanned."`
 	RepoURL  string `query:"repo_url" maxLength:"2048" doc:"Address of the repository, for links."`
-	Strict   bool   `query:"strict" doc:"Refuse everything when one item cannot be taken."`
+	Strict   bool   `query:"strict" doc:"Refuse everything when one item, or one lockfile among several files, cannot be taken."`
 	Format   string `query:"format" enum:"semgrep-json,sarif,gitleaks-json,gitlab-json,trivy-json,grype-json,govulncheck-json,trufflehog-json,osv-scanner-json,pip-audit-json,npm-audit-json,cyclonedx-json,cyclonedx-xml,spdx-json,lockfile" doc:"What the report is; detected when absent."`
 	Root     string `query:"root" maxLength:"1024" doc:"Folder of the checkout on the machine that scanned, for reports with absolute paths."`
 	Filename string `query:"filename" maxLength:"1024" doc:"Name of a raw body: its path in the repository, for lockfiles."`
@@ -20,8 +20,16 @@ type ImportQuery struct {
 
 // ImportResponse says what an upload did.
 type ImportResponse struct {
-	Imports []Import   `json:"imports" doc:"One for each source in the files."`
-	Gate    ImportGate `json:"gate" doc:"Whether a build may pass."`
+	Imports []Import     `json:"imports" doc:"One for each source in the files."`
+	Files   int          `json:"files" doc:"Files that were read." example:"137"`
+	Unread  []UnreadFile `json:"unread" doc:"Lockfiles that could not be read. Nothing was taken from them, and what was known of them stays."`
+	Gate    ImportGate   `json:"gate" doc:"Whether a build may pass."`
+}
+
+// UnreadFile is a file of an upload that could not be read.
+type UnreadFile struct {
+	Name   string `json:"name" doc:"Its path in the repository." example:"web/package-lock.json"`
+	Reason string `json:"reason" doc:"Why, for people."`
 }
 
 // ImportGate is what the policies say of the findings of an upload, as they say
@@ -95,6 +103,6 @@ type RefusedItem struct {
 type InventoryChange struct {
 	Lockfiles        int      `json:"lockfiles" doc:"Lockfiles that the report states."`
 	Added            int      `json:"added" doc:"Dependencies that came."`
-	Removed          int      `json:"removed" doc:"Dependencies that went."`
+	Removed          int      `json:"removed" doc:"Dependencies that went, those of lockfiles that are gone among them."`
 	LockfilesDropped []string `json:"lockfiles_dropped" doc:"Lockfiles that are gone."`
 }

@@ -165,19 +165,28 @@ func (c *Client) ImportReport(ctx context.Context, deployment string, q ImportQu
 type File struct {
 	Name string
 	Data []byte
+	// Unread says why a lockfile is there and not sent, as that it is too large:
+	// what is known of it stays. Data is not sent then. Empty for all that is.
+	Unread string
 }
 
-// ImportReports hands in several files as one upload: all of them or none. With
+// ImportReports hands in several files as one upload. A lockfile among them that
+// cannot be read is told in the answer; any other file that cannot be, or none
+// that can, is an error, and nothing is taken. With
 // a key it is tried again where the connection broke or the server is busy.
 func (c *Client) ImportReports(ctx context.Context, deployment string, q ImportQuery, files []File, options ...Option) (*ImportResponse, error) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for _, f := range files {
-		part, err := form.CreateFormFile("file", f.Name)
+		field, text := "file", f.Data
+		if f.Unread != "" {
+			field, text = "unread", []byte(f.Unread)
+		}
+		part, err := form.CreateFormFile(field, f.Name)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := part.Write(f.Data); err != nil {
+		if _, err := part.Write(text); err != nil {
 			return nil, err
 		}
 	}

@@ -49,19 +49,32 @@ type build struct {
 	terminal bool // somebody watches
 }
 
+// How a run ends; docs/connect-your-ci.md tells people.
+const (
+	ciPasses  = 0
+	ciBlocked = 1
+	ciTrouble = 2 // 0 with --fail-open
+)
+
 // Run sends what the checkout holds, has the scanner run, and ends as the gate
-// says: 0 passes, 1 is blocked, 2 is trouble, or 0 with --fail-open.
+// says.
 func (c ciCmd) Run(a *app) error {
 	b := &build{ciCmd: c, app: a, env: ci.Environ(os.Environ())}
-	b.result = ci.Outcome{Version: 1, Unblock: []string{}, Trouble: []string{}, New: []ci.Finding{}, Fixed: []ci.Finding{}, Blocking: []ci.Finding{}, Noted: []ci.Finding{}, Sources: []ci.Source{}}
+	b.result = ci.Outcome{Version: 1, Unblock: []string{}, Trouble: []string{}, Unread: []ci.UnreadFile{}, New: []ci.Finding{}, Fixed: []ci.Finding{}, Blocking: []ci.Finding{}, Noted: []ci.Finding{}, Sources: []ci.Source{}}
 	if f, ok := a.err.(*os.File); ok {
 		b.terminal = term.IsTerminal(int(f.Fd()))
 	}
 	b.runSteps()
+	return b.end()
+}
+
+// end says and writes what the run came to; an *exitError tells with which code it
+// ends.
+func (b *build) end() error {
 	b.result.Blocked = b.result.Blocked || len(b.result.Blocking) > 0
 	b.setExitCode()
 	b.printResult()
-	if b.result.ExitCode != 0 {
+	if b.result.ExitCode != ciPasses {
 		return &exitError{b.result.ExitCode}
 	}
 	return nil
@@ -117,9 +130,9 @@ func (b *build) addTrouble(err error) { b.result.Trouble = append(b.result.Troub
 func (b *build) setExitCode() {
 	switch {
 	case b.result.Blocked:
-		b.result.ExitCode = 1
+		b.result.ExitCode = ciBlocked
 	case len(b.result.Trouble) > 0 && !b.FailOpen:
-		b.result.ExitCode = 2
+		b.result.ExitCode = ciTrouble
 	}
 }
 
@@ -192,8 +205,12 @@ func (b *build) printResult() {
 		fmt.Fprintln(b.err, "redoubt ci:", t)
 	}
 	switch {
-	case b.result.ExitCode == 1:
+	case b.result.ExitCode == ciBlocked:
 		fmt.Fprintln(b.err, "redoubt ci: this build is BLOCKED")
+	case len(b.result.Trouble) > 0 && len(b.result.Trouble) == len(b.result.Unread) && b.FailOpen:
+		fmt.Fprintln(b.err, "redoubt ci: WARNING: NOT ALL OF THIS BUILD IS CHECKED, AND IT PASSES ONLY BECAUSE OF --fail-open")
+	case len(b.result.Trouble) > 0 && len(b.result.Trouble) == len(b.result.Unread):
+		fmt.Fprintln(b.err, "redoubt ci: not all of this build could be checked (--fail-open lets such builds pass)")
 	case len(b.result.Trouble) > 0 && b.FailOpen:
 		fmt.Fprintln(b.err, "redoubt ci: WARNING: THIS BUILD IS NOT CHECKED, AND PASSES ONLY BECAUSE OF --fail-open")
 	case len(b.result.Trouble) > 0:

@@ -154,6 +154,10 @@ func (b *build) addOutcome(in api.ImportResponse) {
 			}
 		}
 	}
+	for _, f := range in.Unread {
+		r.Unread = append(r.Unread, ci.UnreadFile(f))
+		b.addTrouble(fmt.Errorf("%s could not be read, and what was known of it stays: %s (.semgrepignore leaves files out)", f.Name, f.Reason))
+	}
 	for _, i := range in.Imports {
 		note(i.Items, i.Source)
 		note(i.Advised, "advisories")

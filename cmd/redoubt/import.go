@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -30,29 +30,40 @@ type importCmd struct {
 	Diff     bool      `help:"The files are of a diff scan: close nothing that a full scan has found." xor:"extent"`
 	At       time.Time `help:"Backdate the scan, as 2026-01-31T12:00:00Z." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
 	Root     string    `help:"Folder of the checkout on the machine that scanned, for reports with absolute paths." placeholder:"DIR"`
-	Strict   bool      `help:"Refuse the whole import when one item cannot be read."`
+	Strict   bool      `help:"Refuse the whole import when one item or file cannot be read."`
 	JSON     bool      `help:"Print the result as JSON." name:"json"`
 	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, VEX documents, lockfiles (by their path in the repository, as seen from here), or folders, of which lockfiles and bills of materials are taken."`
 }
 
+// exitPartly is how an import ends that could not read all of its files: beside
+// the codes of run, it tells that the others were taken.
+const exitPartly = 3
+
 // Run imports the files as one upload: a scan for each source in them, all or
-// none.
+// none. Lockfiles that cannot be read are told, and keep no others out.
 func (c importCmd) Run(a *app) error {
 	st, d, err := c.use(a)
 	if err != nil {
 		return err
 	}
-	summaries, err := c.run(a, st, d.ID)
+	files, summaries, err := c.run(a, st, d.ID)
 	if err == nil {
-		err = c.print(a, summaries)
+		err = c.print(a, summaries, files)
 	}
-	return errors.Join(err, st.Close())
+	if err = errors.Join(err, st.Close()); err != nil {
+		return err
+	}
+	files.tell(a.err)
+	if len(files.unread) > 0 {
+		return &exitError{exitPartly}
+	}
+	return nil
 }
 
-func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Summary, error) {
+func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importReader, []ingest.Summary, error) {
 	secret, err := key(a.ctx, st, secretKey)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var texts map[string][]byte
 	err = st.View(a.ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -60,68 +71,56 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) ([]ingest.Su
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	o := report.Options{
+	files := &importReader{strict: c.Strict, o: report.Options{
 		Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: secret,
 		RuleText: func(name string) []byte { return texts[name] },
-	}
-	files, err := c.files()
+	}}
+	list, err := c.files(files)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	names := make([]string, len(files))
-	for i, f := range files {
-		names[i] = f.disk
-	}
-	bar, err := newProgress(a.err, names)
-	if err != nil {
-		return nil, err
-	}
+	bar := newProgress(a.err, list)
 	defer bar.close()
-	reading := &report.Reading{}
-	for _, f := range files {
-		if err := addFile(reading, f, o, bar); err != nil {
-			return nil, err
-		}
+	if err := files.readAll(a.ctx, list, bar); err != nil {
+		return nil, nil, err
 	}
 	bar.storing()
 	var summaries []ingest.Summary
 	err = st.Update(a.ctx, deploymentID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
 		upload := c.upload()
+		upload.DeclaredFull = c.Full && !files.blind
 		upload.Advised = advisory.NewLibrary(orders).For(tx)
-		summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reading)
+		summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, &files.reading)
 		return err
 	})
-	return summaries, err
-}
-
-func addFile(reading *report.Reading, file importFile, o report.Options, bar *progress) error {
-	f, err := os.Open(file.disk)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	o.Name = file.name
-	return reading.Add(bar.reader(f), o)
+	return files, summaries, err
 }
 
 func (c importCmd) upload() ingest.Upload {
 	return ingest.Upload{
 		Project: redoubt.Project{Name: c.Project, URL: c.RepoURL, Tags: c.Tag},
 		Ref:     c.Ref, Commit: c.Commit, Category: c.Category,
-		Full: !c.Diff, DeclaredFull: c.Full, At: c.At, Strict: c.Strict,
+		Full: !c.Diff, At: c.At, Strict: c.Strict,
 	}
 }
 
 // print says what was done: a line for each source, then every item refused.
-func (c importCmd) print(a *app, summaries []ingest.Summary) error {
+// Files that could not be read are told apart.
+func (c importCmd) print(a *app, summaries []ingest.Summary, files *importReader) error {
 	if c.JSON {
 		enc := json.NewEncoder(a.out)
 		enc.SetIndent("", "  ")
-		return enc.Encode(server.ImportAnswer(summaries))
+		out := server.ImportAnswer(summaries)
+		out.Files = files.read
+		for _, f := range files.unread {
+			out.Unread = append(out.Unread, f.UnreadFile)
+		}
+		return enc.Encode(out)
 	}
 	for _, s := range summaries {
+		s.Refused = slices.DeleteFunc(slices.Clone(s.Refused), files.tells)
 		fmt.Fprintf(a.out, "%s %s: %s\n", s.Project, s.Ref, describe(s))
 		for _, r := range s.VEX {
 			fmt.Fprintf(a.out, "  %s\n", describeVEX(r))
@@ -129,6 +128,9 @@ func (c importCmd) print(a *app, summaries []ingest.Summary) error {
 		for _, r := range s.Refused {
 			fmt.Fprintf(a.out, "  refused %s: %s\n", r.Item, r.Reason)
 		}
+	}
+	if all := files.read + len(files.unread); all > 1 {
+		fmt.Fprintf(a.out, "%d of %d files read\n", files.read, all)
 	}
 	return nil
 }

@@ -7,37 +7,50 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
 // importFile is a file to import: where it is, and what it is called there.
-type importFile struct{ disk, name string }
+type importFile struct {
+	disk, name string
+	found      bool // in a folder, or by another file: nobody named it
+}
 
 // files are those that were named: of a folder what is in it, and with
-// requirements files those that they refer to.
-func (c importCmd) files() (list []importFile, err error) {
+// requirements files those that they refer to. What of a folder cannot be looked
+// at is noted with the reader.
+func (c importCmd) files(reader *importReader) (list []importFile, err error) {
 	for _, name := range c.Files {
 		info, err := os.Stat(name)
 		if err != nil {
 			return nil, err
 		}
-		found := []string{name}
-		if info.IsDir() {
-			if found, err = inventoryOf(name); err != nil {
-				return nil, err
-			}
+		if !info.IsDir() {
+			list = append(list, importFile{disk: name, name: name})
+			continue
+		}
+		found, err := inventoryOf(name, reader)
+		if err != nil {
+			return nil, err
 		}
 		for _, f := range found {
-			list = append(list, importFile{f, f})
+			list = append(list, importFile{disk: f, name: f, found: true})
 		}
 	}
 	if len(list) == 0 {
-		return nil, errors.New("nothing to import: the folder has neither lockfiles nor bills of materials")
+		return nil, reader.none("nothing to import: the folder has neither lockfiles nor bills of materials")
 	}
 	if c.Format != "" {
 		return list, nil
 	}
+	return c.withPipIncludes(list)
+}
+
+// withPipIncludes adds the files that requirements files refer to, and names
+// these as their repository does.
+func (c importCmd) withPipIncludes(list []importFile) ([]importFile, error) {
 	names := []string{}
 	for i, f := range list {
 		if !lockfile.IsRequirements(f.name) {
@@ -83,7 +96,7 @@ func placeOf(file, root string) (top, name string, err error) {
 
 func appendMissing(list []importFile, top string, names []string) []importFile {
 	for _, name := range names {
-		f := importFile{filepath.Join(top, filepath.FromSlash(name)), name}
+		f := importFile{filepath.Join(top, filepath.FromSlash(name)), name, true}
 		if !slices.ContainsFunc(list, func(has importFile) bool { return filepath.Clean(has.disk) == f.disk }) {
 			list = append(list, f)
 		}
@@ -92,18 +105,24 @@ func appendMissing(list []importFile, top string, names []string) []importFile {
 }
 
 // inventoryOf lists the lockfiles and bills of materials of a folder, but for
-// what package managers have put there. Links are left out.
-func inventoryOf(folder string) (names []string, err error) {
-	err = filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
+// what package managers have put there. Links and what else is no file, which may
+// lead anywhere or never end, are noted and left out.
+func inventoryOf(folder string, reader *importReader) (names []string, err error) {
+	top := strings.TrimRight(folder, "/") + "/" // so that a link that was named is followed
+	err = filepath.WalkDir(top, func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return err
-		case entry.IsDir() && file != folder && (entry.Name() == ".git" || isDependencyFolder(entry.Name()+"/x")):
+			reader.leaveOut(file, file, unreadable(err), false)
 			return fs.SkipDir
-		case entry.Type().IsRegular() && (lockfile.Is(entry.Name()) || isBOM(entry.Name())):
-			names = append(names, file)
+		case entry.IsDir() && file != top && (entry.Name() == ".git" || isDependencyFolder(entry.Name()+"/x")):
+			return fs.SkipDir
+		case entry.IsDir() || !lockfile.Is(entry.Name()) && !isBOM(entry.Name()):
+		case entry.Type().IsRegular():
+			names = append(names, filepath.Clean(file))
+		default:
+			reader.passed = append(reader.passed, filepath.Clean(file))
 		}
-		return nil
+		return reader.strictly()
 	})
 	return names, err
 }

@@ -19,20 +19,18 @@ type progress struct {
 	stage     atomic.Value // string
 }
 
-// newProgress starts a bar over the bytes of the files.
-func newProgress(w io.Writer, files []string) (*progress, error) {
+// newProgress starts a bar over the bytes of the files, as far as they can be told.
+func newProgress(w io.Writer, files []importFile) *progress {
 	p := &progress{}
 	p.stage.Store("reading ")
-	var total int64
-	for _, name := range files {
-		info, err := os.Stat(name)
-		if err != nil {
-			return nil, fmt.Errorf("cannot import: %w", err)
-		}
-		total += info.Size()
-	}
 	if f, ok := w.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
-		return p, nil
+		return p
+	}
+	var total int64
+	for _, file := range files {
+		if info, err := os.Stat(file.disk); err == nil {
+			total += info.Size()
+		}
 	}
 	p.container = mpb.New(mpb.WithOutput(w), mpb.WithWidth(48))
 	p.bar = p.container.AddBar(total,
@@ -42,7 +40,14 @@ func newProgress(w io.Writer, files []string) (*progress, error) {
 	)
 	p.bar.EnableTriggerComplete()
 	p.bar.SetTotal(total+1, false) // the last step is storing
-	return p, nil
+	return p
+}
+
+// reading says which of the files is being read.
+func (p *progress) reading(file, of int) {
+	if of > 1 {
+		p.stage.Store(fmt.Sprintf("reading %d of %d ", file, of))
+	}
 }
 
 // reader counts what is read through it.

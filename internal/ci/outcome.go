@@ -8,25 +8,33 @@ import (
 // Outcome is what a run came to. It is the document of `redoubt ci --json`:
 // members are added to it, and keep their meaning, while Version is 1.
 type Outcome struct {
-	Version     int       `json:"version"` // 1
-	System      string    `json:"ci"`      // as github-actions, git
-	Deployment  string    `json:"deployment"`
-	Project     string    `json:"project"`
-	Ref         string    `json:"ref"` // in full
-	Commit      string    `json:"commit"`
-	PullRequest string    `json:"pull_request"` // empty for none
-	URL         string    `json:"url"`          // the project's findings, for people
-	Blocked     bool      `json:"blocked"`      // by the policies
-	Reason      string    `json:"reason"`       // why; empty where nothing blocks
-	Unblock     []string  `json:"unblock"`      // pages about what blocks, one of each scan that it does
-	Trouble     []string  `json:"trouble"`      // what could not be done
-	ExitCode    int       `json:"exit_code"`    // 0, 1 or 2
-	New         []Finding `json:"new"`          // that were not there, or are back
-	Fixed       []Finding `json:"fixed"`
-	Blocking    []Finding `json:"blocking"`
-	Noted       []Finding `json:"noted"`   // that conditions hold for which fail no build
-	Sources     []Source  `json:"sources"` // what was handed in
-	Code        int       `json:"code"`    // findings that code was sent of
+	Version     int          `json:"version"` // 1
+	System      string       `json:"ci"`      // as github-actions, git
+	Deployment  string       `json:"deployment"`
+	Project     string       `json:"project"`
+	Ref         string       `json:"ref"` // in full
+	Commit      string       `json:"commit"`
+	PullRequest string       `json:"pull_request"` // empty for none
+	URL         string       `json:"url"`          // the project's findings, for people
+	Blocked     bool         `json:"blocked"`      // by the policies
+	Reason      string       `json:"reason"`       // why; empty where nothing blocks
+	Unblock     []string     `json:"unblock"`      // pages about what blocks, one of each scan that it does
+	Trouble     []string     `json:"trouble"`      // what could not be done
+	Unread      []UnreadFile `json:"unread"`       // lockfiles that could not be read, each a trouble too
+	ExitCode    int          `json:"exit_code"`    // 0, 1 or 2
+	New         []Finding    `json:"new"`          // that were not there, or are back
+	Fixed       []Finding    `json:"fixed"`
+	Blocking    []Finding    `json:"blocking"`
+	Noted       []Finding    `json:"noted"`   // that conditions hold for which fail no build
+	Sources     []Source     `json:"sources"` // what was handed in
+	Code        int          `json:"code"`    // findings that code was sent of
+}
+
+// UnreadFile is a lockfile of which nothing could be taken, so that what was known
+// of it stays.
+type UnreadFile struct {
+	Name   string `json:"name"` // its path in the repository
+	Reason string `json:"reason"`
 }
 
 // Finding is one that a run brought, ended or was stopped by.
@@ -66,7 +74,7 @@ type Source struct {
 	Unchanged int      `json:"unchanged"`
 	Lockfiles int      `json:"lockfiles"`
 	Added     int      `json:"dependencies_added"`
-	Removed   int      `json:"dependencies_removed"`
+	Removed   int      `json:"dependencies_removed"` // those of lockfiles that are gone too
 	Dropped   []string `json:"lockfiles_dropped"`
 	Refused   []string `json:"refused"` // items that could not be taken, and why
 }

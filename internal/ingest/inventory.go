@@ -109,7 +109,8 @@ func (a *application) putInventories(ctx context.Context, scope Scope, list []re
 		source, keep = "", append(keep, a.upload.named...)
 	}
 	slices.Sort(keep)
-	dropped, err := a.s.DropInventories(ctx, scan.ProjectID, scan.Ref, source, scan.StartedAt, slices.Compact(keep))
+	dropped, dependencies, err := a.s.DropInventories(ctx, scan.ProjectID, scan.Ref, source, scan.StartedAt, slices.Compact(keep))
 	a.sum.LockfilesDropped = dropped
+	a.sum.DependenciesRemoved += dependencies
 	return err
 }

@@ -363,14 +363,15 @@ func (m *memory) PutInventory(_ context.Context, s redoubt.InventoryStatement) (
 	return len(s.Inventory.Dependencies), len(old.Inventory.Dependencies), nil
 }
 
-func (m *memory) DropInventories(_ context.Context, _ int64, ref, source string, until time.Time, keep []string) (dropped []string, _ error) {
+func (m *memory) DropInventories(_ context.Context, _ int64, ref, source string, until time.Time, keep []string) (dropped []string, dependencies int, _ error) {
 	for key, s := range m.inventories {
 		if s.Ref == ref && (s.Source == source || source == "") && !s.At.After(until) && !slices.Contains(keep, s.Inventory.Lockfile) {
 			m.writes++
 			delete(m.inventories, key)
 			dropped = append(dropped, s.Inventory.Lockfile)
+			dependencies += len(s.Inventory.Dependencies)
 		}
 	}
 	slices.Sort(dropped)
-	return dropped, nil
+	return dropped, dependencies, nil
 }

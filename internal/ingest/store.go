@@ -89,9 +89,9 @@ type Store interface {
 	// nothing. It returns how many rows came and went.
 	PutInventory(ctx context.Context, s redoubt.InventoryStatement) (added, removed int, err error)
 	// DropInventories removes what the source stated of the ref until a time, or
-	// with no source what any did, but for the lockfiles to keep, and returns the
-	// paths dropped (semantics §15).
-	DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) ([]string, error)
+	// with no source what any did, but for the lockfiles to keep. It returns the
+	// paths dropped, and how many dependencies went with them (semantics §15).
+	DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) (paths []string, dependencies int, err error)
 }
 
 // Exemptions is what an import needs of exceptions and VEX documents, in the

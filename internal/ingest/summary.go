@@ -60,7 +60,7 @@ type Summary struct {
 
 	Lockfiles           int      // stated by the upload
 	DependenciesAdded   int      // rows of the inventory that came
-	DependenciesRemoved int      // and went, in lockfiles stated anew
+	DependenciesRemoved int      // and went, in lockfiles stated anew or dropped
 	LockfilesDropped    []string // paths that are gone
 
 	VEX []redoubt.VEXReceipt // what became of the documents of the upload

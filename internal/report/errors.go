@@ -64,6 +64,9 @@ func fileError(o Options, offset int64, err error) error {
 		out.Err = read.ErrTruncated
 	}
 	out.Advice = advice(out.Err)
+	if o.Format == Lockfile && errors.Is(out.Err, redoubt.ErrTooLarge) {
+		out.Advice = "nothing was taken from it: see what wrote it, or leave it out and hand in a bill of materials in its place"
+	}
 	return out
 }
 

@@ -42,18 +42,18 @@ func (r *Reading) Whole() {
 }
 
 // Unread notes that a lockfile is there but could not be read, so that what was
-// known of it stays in force. It returns false for what is no lockfile by its
-// name, which says nothing.
-func (r *Reading) Unread(o Options, reason string) bool {
-	if !lockfile.Is(o.Name) && !r.redactor(nil).included(o) {
-		return false
+// known of it stays in force, and returns its path in the repository. It returns
+// false for what is no lockfile by its name, which says nothing.
+func (r *Reading) Unread(o Options, reason string) (name string, ok bool) {
+	if !lockfile.Is(o.Name) && !r.redactor(o.Key).included(o) {
+		return "", false
 	}
-	name := fileInRepository(o)
+	name = fileInRepository(o)
 	r.files = append(r.files, file{reports: []*redoubt.Report{{
 		Tool: lockfile.Tool, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{},
 		Skipped: []string{name}, Refused: []redoubt.Refusal{{Item: read.OneLine(name, read.MaxName), Reason: read.OneLine(reason, read.MaxName)}},
 	}}})
-	return true
+	return name, true
 }
 
 // included reports whether a requirements file that was read refers to this one.

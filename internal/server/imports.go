@@ -2,12 +2,7 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"mime"
-	"mime/multipart"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,12 +13,6 @@ import (
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
-)
-
-// maxFiles and maxField bound a form: its files, and the bytes of one field.
-const (
-	maxFiles = 1000
-	maxField = 4 << 10
 )
 
 // importReports reads reports from the body as it comes in, and takes all of
@@ -37,10 +26,10 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	if err != nil {
 		return nil, err
 	}
-	reading, err := c.readReports(in, report.Options{
+	files := &importFiles{call: c, in: in, o: report.Options{
 		Key: c.server.SecretKey, RuleText: texts, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.Add,
-	})
-	if err != nil {
+	}}
+	if err := files.readBody(); err != nil {
 		return nil, err
 	}
 	if err := c.idempotent.members(in); err != nil {
@@ -57,11 +46,12 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		upload.Advised = c.server.Advisories.For(c.tx)
 		gate := importGate{tx: c.tx}
 		upload.Before = gate.look
-		summaries, err := ingest.ApplyAll(ctx, c.tx, exemption.ForImport{Store: c.tx}, upload, reading)
+		summaries, err := ingest.ApplyAll(ctx, c.tx, exemption.ForImport{Store: c.tx}, upload, &files.reading)
 		if err != nil {
 			return nil, err
 		}
 		out := ImportAnswer(summaries)
+		out.Files, out.Unread = files.read, append(out.Unread, files.unread...)
 		out.Gate, err = gate.answer(ctx, summaries)
 		return out, err
 	})
@@ -75,106 +65,6 @@ func (c *call) ruleTexts(ctx context.Context) (func(name string) []byte, error) 
 		return err
 	})
 	return func(name string) []byte { return texts[name] }, err
-}
-
-// readReports reads the body: a form with files, or one raw file.
-func (c *call) readReports(in *api.ImportQuery, o report.Options) (*report.Reading, error) {
-	body, err := inflate(c.r, c.server.Limits.Upload)
-	if err != nil {
-		return nil, err
-	}
-	media, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
-	if err == nil && media == "multipart/form-data" {
-		return c.readForm(multipart.NewReader(body, params["boundary"]), in, o)
-	}
-	reading := &report.Reading{}
-	return reading, c.addFile(reading, body, in.Filename, in, o)
-}
-
-// readForm reads fields, which must come first since they say how files are to
-// be read, and then files.
-func (c *call) readForm(form *multipart.Reader, in *api.ImportQuery, o report.Options) (*report.Reading, error) {
-	reading, files := &report.Reading{}, 0
-	for {
-		part, err := form.NextPart()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, bodyFault(err)
-		}
-		switch {
-		case part.FileName() == "" && files > 0:
-			return nil, redoubt.Invalid("body."+part.FormName(), "comes behind a file: put the fields of the form before its files")
-		case part.FileName() == "":
-			err = setField(in, part)
-		case files == maxFiles:
-			err = redoubt.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
-		default:
-			err = c.addFile(reading, part, formFileName(part), in, o)
-			files++
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case files == 0 && !in.Whole:
-		return nil, redoubt.Invalid("body", "holds no file")
-	case in.Whole:
-		reading.Whole() // there may be no lockfile left
-	}
-	return reading, nil
-}
-
-// formFileName is the whole name that a client gave: FileName cuts folders off,
-// and for a lockfile they are its path in the repository.
-func formFileName(part *multipart.Part) string {
-	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
-	if err != nil {
-		return part.FileName()
-	}
-	return params["filename"]
-}
-
-// addFile reads a file as the request says to, which a form may say late.
-func (c *call) addFile(reading *report.Reading, body io.Reader, name string, in *api.ImportQuery, o report.Options) error {
-	o.Name, o.Format, o.Category = name, report.Format(in.Format), in.Category
-	o.Root = in.Root
-	return c.idempotent.file(body, name, func(body io.Reader) error {
-		err := reading.Add(body, o)
-		var bad *report.FileError
-		if in.Whole && !in.Strict && errors.As(err, &bad) && reading.Unread(o, bad.Reason()) {
-			return nil
-		}
-		return err
-	})
-}
-
-// setField takes a field of the form, under the name of the parameter.
-func setField(in *api.ImportQuery, part *multipart.Part) error {
-	data, err := io.ReadAll(io.LimitReader(part, maxField+1))
-	if err != nil {
-		return bodyFault(err)
-	}
-	name, value := part.FormName(), string(data)
-	if len(data) > maxField {
-		return redoubt.Invalid("body."+name, "is longer than %d bytes", maxField)
-	}
-	texts := map[string]*string{
-		"project": &in.Project, "ref": &in.Ref, "category": &in.Category, "at": &in.At, "commit": &in.Commit,
-		"repo_url": &in.RepoURL, "format": &in.Format, "filename": &in.Filename, "root": &in.Root,
-	}
-	flags := map[string]*bool{"whole": &in.Whole, "full": &in.Full, "diff": &in.Diff, "strict": &in.Strict}
-	switch {
-	case texts[name] != nil:
-		*texts[name] = value
-	case flags[name] != nil:
-		if *flags[name], err = strconv.ParseBool(value); err != nil {
-			return redoubt.Invalid("body."+name, "expected true or false, got %.20q", value)
-		}
-	}
-	return nil
 }
 
 // uploadOf says of the reports what the request says of them.
@@ -213,7 +103,7 @@ func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
 
 // ImportAnswer says what an upload did, as the API and the command line do.
 func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
-	out := &api.ImportResponse{Imports: make([]api.Import, len(summaries)), Gate: api.ImportGate{Blocking: []api.ImportItem{}, BlockingScans: []string{}}}
+	out := &api.ImportResponse{Imports: make([]api.Import, len(summaries)), Unread: []api.UnreadFile{}, Gate: api.ImportGate{Blocking: []api.ImportItem{}, BlockingScans: []string{}}}
 	for i, s := range summaries {
 		out.Imports[i] = importOf(s)
 	}
@@ -270,6 +160,7 @@ func outcomeOf(s ingest.Summary) string {
 func importBody() *huma.RequestBody {
 	binary := &huma.Schema{Type: huma.TypeString, Format: "binary"}
 	fields := map[string]*huma.Schema{"file": {Type: huma.TypeArray, Items: binary, Description: "Reports or lockfiles; lockfiles are known by their name, which is their path in the repository."}}
+	fields["unread"] = &huma.Schema{Type: huma.TypeArray, Items: binary, Description: "Lockfiles that are there and are not sent, as they are too large: the file name is the path in the repository, the content says why, in a line. What is known of them stays."}
 	for _, name := range []string{"project", "ref", "category", "at", "commit", "repo_url", "format"} {
 		fields[name] = &huma.Schema{Type: huma.TypeString, Description: fmt.Sprintf("As the parameter %s; before the files.", name)}
 	}

@@ -80,16 +80,17 @@ func (tx *Tx) updateStatement(ctx context.Context, before, now inventory) error 
 }
 
 // DropInventories removes what the source stated of the ref until a time, or
-// with no source what any did, but for the lockfiles to keep, and returns the
-// paths dropped, sorted by their bytes (semantics §15).
-func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) ([]string, error) {
+// with no source what any did, but for the lockfiles to keep. It returns the paths
+// dropped, sorted by their bytes, and how many dependencies went with them
+// (semantics §15).
+func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) (dropped []string, dependencies int, err error) {
 	kept := make(map[string]bool, len(keep))
 	for _, path := range keep {
 		kept[cleanText(path)] = true
 	}
 	var ids []int64
-	dropped := []string{}
-	err := each(ctx, tx, func(r row) error {
+	dropped = []string{}
+	err = each(ctx, tx, func(r row) error {
 		var id int64
 		var path string
 		err := r.Scan(&id, &path)
@@ -100,18 +101,22 @@ func (tx *Tx) DropInventories(ctx context.Context, projectID int64, ref, source 
 	}, `SELECT id, lockfile FROM inventory WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND (source = $4 OR $4 = '') AND stated_at <= $5`,
 		projectID, ref, source, until)
 	if err != nil || len(ids) == 0 {
-		return dropped, err
+		return dropped, 0, err
 	}
 	slices.Sort(dropped)
-	return dropped, tx.deleteInventories(ctx, ids)
+	dependencies, err = tx.deleteInventories(ctx, ids)
+	return dropped, dependencies, err
 }
 
-func (tx *Tx) deleteInventories(ctx context.Context, ids []int64) error {
+// deleteInventories removes statements with their dependencies, and returns how
+// many of those there were.
+func (tx *Tx) deleteInventories(ctx context.Context, ids []int64) (dependencies int, err error) {
 	in, arg := tx.in("inventory_id", 2, ids)
-	if _, err := tx.exec(ctx, `DELETE FROM dependency WHERE deployment_id = $1 AND `+in, arg); err != nil {
-		return err
+	n, err := tx.exec(ctx, `DELETE FROM dependency WHERE deployment_id = $1 AND `+in, arg)
+	if err != nil {
+		return 0, err
 	}
 	in, arg = tx.in("id", 2, ids)
-	_, err := tx.exec(ctx, `DELETE FROM inventory WHERE deployment_id = $1 AND `+in, arg)
-	return err
+	_, err = tx.exec(ctx, `DELETE FROM inventory WHERE deployment_id = $1 AND `+in, arg)
+	return int(n), err
 }

@@ -179,7 +179,11 @@ func TestInventoryInForce(t *testing.T) {
 func (d tenant) drop(p redoubt.Project, source string, keep ...string) (paths []string) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		paths, err = tx.DropInventories(ctx, p.ID, "refs/heads/main", source, tx.Now(), keep)
+		var dependencies int
+		paths, dependencies, err = tx.DropInventories(ctx, p.ID, "refs/heads/main", source, tx.Now(), keep)
+		if dependencies != len(paths) { // each of the tests' lockfiles holds one
+			d.t.Errorf("%d dependencies went with %v", dependencies, paths)
+		}
 		return err
 	})
 	return paths

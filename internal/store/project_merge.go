@@ -155,7 +155,7 @@ func (tx *Tx) mergeInventories(ctx context.Context, from, into int64) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.deleteInventories(ctx, older); err != nil {
+	if _, err := tx.deleteInventories(ctx, older); err != nil {
 		return err
 	}
 	return tx.reassign(ctx, "inventory", from, into)

@@ -36,7 +36,7 @@ func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error 
 	if err != nil {
 		return err
 	}
-	if err := tx.deleteInventories(ctx, inventories); err != nil {
+	if _, err := tx.deleteInventories(ctx, inventories); err != nil {
 		return err
 	}
 	if err := tx.forgetUploads(ctx, projectID, ref); err != nil {

@@ -158,11 +158,13 @@ func (u *Upload) Read(f File) (*redoubt.Report, error) {
 	if err := l.plain(); err != nil {
 		return nil, err
 	}
-	if err := kind.read(l); err != nil {
-		return nil, err
+	err := kind.read(l)
+	if err == nil && l.full {
+		err = fmt.Errorf("dependencies: the list is %w (limit %d)", redoubt.ErrTooLarge, l.limit)
 	}
-	if l.full {
-		return nil, fmt.Errorf("dependencies: the list is %w (limit %d)", redoubt.ErrTooLarge, l.limit)
+	if err != nil {
+		u.pip.drop(l)
+		return nil, err
 	}
 	l.rep.Inventories = []redoubt.Inventory{{Lockfile: f.Path, Dependencies: l.Traced()}}
 	return l.rep, nil

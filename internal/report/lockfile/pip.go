@@ -125,6 +125,16 @@ func (p *pipFiles) add(l *lock) *pipFile {
 	return f
 }
 
+// drop forgets a file that proved to be none: it wants and pins nothing.
+func (p *pipFiles) drop(l *lock) {
+	p.order = slices.DeleteFunc(p.order, func(f *pipFile) bool {
+		if f.lock == l && p.byPath[f.path] == f {
+			delete(p.byPath, f.path)
+		}
+		return f.lock == l
+	})
+}
+
 // refer notes what the file refers to.
 func (p *pipFiles) refer(f *pipFile, r pipReference) {
 	f.refers = append(f.refers, r)

@@ -107,13 +107,13 @@ func TestPipIncludesNeedTheirIncluder(t *testing.T) {
 	if err := reading.Add(strings.NewReader("flask==3.0.0\n"), report.Options{Name: "base.txt"}); err == nil {
 		t.Error("base.txt is read as a lockfile")
 	}
-	if reading.Unread(report.Options{Name: "base.txt"}, "why") {
+	if _, ok := reading.Unread(report.Options{Name: "base.txt"}, "why"); ok {
 		t.Error("base.txt is taken for a lockfile")
 	}
 	if err := reading.Add(strings.NewReader("-r base.txt\n"), report.Options{Name: "requirements.txt"}); err != nil {
 		t.Fatal(err)
 	}
-	if !reading.Unread(report.Options{Name: "base.txt"}, "why") {
+	if name, ok := reading.Unread(report.Options{Name: "base.txt"}, "why"); !ok || name != "base.txt" {
 		t.Error("base.txt is not taken for a lockfile")
 	}
 }
@@ -152,5 +152,35 @@ func TestPipFollowsSoManyLines(t *testing.T) {
 	want := []redoubt.Refusal{{Item: "line 2", Reason: "p0: the files refer to each other too often to tell the version"}}
 	if diff := cmp.Diff(want, late.Refused); diff != "" {
 		t.Errorf("what was not followed (-want +got):\n%s", diff)
+	}
+}
+
+// TestAnUnreadableRequirementsFile holds that one that is cut off, or holds too
+// much, leaves what refers to it and what it refers to as they are.
+func TestAnUnreadableRequirementsFile(t *testing.T) {
+	var reading report.Reading
+	add := func(name, text string, limits report.Limits) error {
+		return reading.Add(strings.NewReader(text), report.Options{Name: name, Limits: limits})
+	}
+	if err := add("requirements.txt", "-r base.txt\nflask==3.0.0\n", report.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := add("base.txt", "-r more.txt\nrequests==2.31.0 \\\n", report.Limits{}); err == nil {
+		t.Error("a file that says it goes on is read")
+	}
+	if err := add("dev-requirements.txt", "a==1\nb==2\n", report.Limits{Items: 1}); err == nil {
+		t.Error("a file over the limit is read")
+	}
+	if err := add("more.txt", "attrs==23.1.0\n", report.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, rep := range reading.Reports(nil) {
+		for _, i := range rep.Inventories {
+			found = append(found, fmt.Sprint(i.Lockfile, len(i.Dependencies)))
+		}
+	}
+	if diff := cmp.Diff([]string{"requirements.txt1", "more.txt1"}, found); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

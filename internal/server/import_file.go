@@ -1,0 +1,194 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// maxFiles and maxField bound a form: its files, and the bytes of one field.
+const (
+	maxFiles = 1000
+	maxField = 4 << 10
+)
+
+// importFiles reads the files of an upload. One lockfile among several that
+// cannot be read keeps none of the others out (semantics §15).
+type importFiles struct {
+	call    *call
+	in      *api.ImportQuery
+	o       report.Options
+	reading report.Reading
+	named   int // files that the form has so far; 0 without one
+	read    int
+	unread  []api.UnreadFile
+	fault   error // of the first that could not be read
+}
+
+// readBody reads the body: a form with files, or one raw file.
+func (f *importFiles) readBody() error {
+	body, err := inflate(f.call.r, f.call.server.Limits.Upload)
+	if err != nil {
+		return err
+	}
+	media, params, err := mime.ParseMediaType(f.call.r.Header.Get("Content-Type"))
+	if err == nil && media == "multipart/form-data" {
+		return f.readForm(multipart.NewReader(body, params["boundary"]))
+	}
+	return f.add(body, f.in.Filename)
+}
+
+// readForm reads fields, which must come first since they say how files are to
+// be read, and then files.
+func (f *importFiles) readForm(form *multipart.Reader) error {
+	for {
+		part, err := form.NextPart()
+		if err == io.EOF { //nolint:errorlint // a form that is cut off wraps it, and would pass for one that ended
+			break
+		}
+		if err != nil {
+			return bodyFault(err)
+		}
+		switch {
+		case part.FileName() == "" && f.named > 0:
+			return redoubt.Invalid("body."+part.FormName(), "comes behind a file: put the fields of the form before its files")
+		case part.FileName() == "":
+			err = setField(f.in, part)
+		case f.named == maxFiles:
+			err = redoubt.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
+		default:
+			f.named++
+			err = f.addPart(part)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.named == 0 && !f.in.Whole:
+		return redoubt.Invalid("body", "holds no file")
+	case f.in.Whole:
+		f.reading.Whole() // there may be no lockfile left
+	case f.read == 0:
+		return f.fault
+	}
+	return nil
+}
+
+// formFileName is the whole name that a client gave: FileName cuts folders off,
+// and for a lockfile they are its path in the repository.
+func formFileName(part *multipart.Part) string {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	if err != nil {
+		return part.FileName()
+	}
+	return params["filename"]
+}
+
+// addPart reads a file of a form, or why it was not sent.
+func (f *importFiles) addPart(part *multipart.Part) error {
+	name := formFileName(part)
+	if part.FormName() == "unread" {
+		return f.addUnsent(part, name)
+	}
+	return f.add(part, name)
+}
+
+// add reads a file as the request says to, which a form may say late.
+func (f *importFiles) add(body io.Reader, name string) error {
+	o := f.options(name)
+	return f.call.idempotent.file(body, name, func(body io.Reader) error {
+		err := f.reading.Add(body, o)
+		switch {
+		case err == nil:
+			f.read++
+		case f.named > 0 && !f.in.Strict && f.isFileFault(err) && f.leaveOut(o, err):
+			return nil
+		}
+		return err
+	})
+}
+
+func (f *importFiles) options(name string) report.Options {
+	o := f.o
+	o.Name, o.Format, o.Category, o.Root = name, report.Format(f.in.Format), f.in.Category, f.in.Root
+	return o
+}
+
+// isFileFault reports whether the file is to blame: not the connection, nor the
+// room that there is.
+func (f *importFiles) isFileFault(err error) bool {
+	var bad *report.FileError
+	var oversize *http.MaxBytesError
+	return errors.As(err, &bad) && !errors.As(err, &oversize) && !errors.Is(err, errCutOff) && !errors.Is(err, context.Canceled) && f.o.Take(0) == nil
+}
+
+// leaveOut notes that a lockfile cannot be read, and returns false for any other
+// file: what a report says without it might close what it holds.
+func (f *importFiles) leaveOut(o report.Options, err error) bool {
+	reason := err.Error()
+	if bad := (*report.FileError)(nil); errors.As(err, &bad) {
+		reason = bad.Reason()
+	}
+	path, ok := f.reading.Unread(o, reason)
+	if !ok {
+		return false
+	}
+	f.unread = append(f.unread, api.UnreadFile{Name: path, Reason: reason})
+	if f.fault == nil {
+		f.fault = err
+	}
+	return true
+}
+
+// addUnsent takes why a lockfile is not sent.
+func (f *importFiles) addUnsent(part *multipart.Part, name string) error {
+	var why []byte
+	err := f.call.idempotent.file(part, name+"\x00unread", func(body io.Reader) (err error) {
+		why, err = io.ReadAll(io.LimitReader(body, maxField+1))
+		return err
+	})
+	switch {
+	case err != nil:
+		return bodyFault(err)
+	case len(why) == 0 || len(why) > maxField:
+		return redoubt.Invalid("body.unread", "expected in a line why %.200q is not sent, of at most %d bytes", name, maxField)
+	case !f.leaveOut(f.options(name), &report.FileError{Name: name, Offset: -1, Err: errors.New(string(why))}):
+		return redoubt.Invalid("body.unread", "names %.200q, which is no lockfile", name)
+	}
+	return nil
+}
+
+// setField takes a field of the form, under the name of the parameter.
+func setField(in *api.ImportQuery, part *multipart.Part) error {
+	data, err := io.ReadAll(io.LimitReader(part, maxField+1))
+	if err != nil {
+		return bodyFault(err)
+	}
+	name, value := part.FormName(), string(data)
+	if len(data) > maxField {
+		return redoubt.Invalid("body."+name, "is longer than %d bytes", maxField)
+	}
+	texts := map[string]*string{
+		"project": &in.Project, "ref": &in.Ref, "category": &in.Category, "at": &in.At, "commit": &in.Commit,
+		"repo_url": &in.RepoURL, "format": &in.Format, "filename": &in.Filename, "root": &in.Root,
+	}
+	flags := map[string]*bool{"whole": &in.Whole, "full": &in.Full, "diff": &in.Diff, "strict": &in.Strict}
+	switch {
+	case texts[name] != nil:
+		*texts[name] = value
+	case flags[name] != nil:
+		if *flags[name], err = strconv.ParseBool(value); err != nil {
+			return redoubt.Invalid("body."+name, "expected true or false, got %.20q", value)
+		}
+	}
+	return nil
+}
