@@ -46,8 +46,9 @@ const (
 
 // FacetRequest is a facet to count.
 type FacetRequest struct {
-	Facet Facet
-	Keep  []string // values to tell in any case
+	Facet  Facet
+	Keep   []string // values to tell in any case
+	Values int      // how many to tell; 0 is as many as of the others
 }
 
 // FacetCounts are the values of a facet.

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"reflect"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -48,7 +49,7 @@ func (a *facetCounter) facet(asked FacetRequest) FacetCounts {
 	if asked.Facet == FacetRef && a.q.Filter.Dedup {
 		rows = a.dedupPerRef(kind.forget)
 	}
-	return cut(a.countByValue(asked.Facet, kind, rows), a.q.Values, asked.Keep)
+	return cut(a.countByValue(asked.Facet, kind, rows), cmp.Or(asked.Values, a.q.Values), asked.Keep)
 }
 
 // countByValue counts rows by the values of a facet.

@@ -284,7 +284,7 @@ func (w *world) checkListing(t *rapid.T, v *View, f redoubt.FindingFilter, want 
 	})).Draw(t, "facet")
 	q := ListQuery{
 		Filter: f, Order: Order(rapid.IntRange(0, 2).Draw(t, "order")), Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: 3,
-		Values: 100, Facets: []FacetRequest{{facet, []string{"kept"}}}, Groups: []Grouping{ByRule, ByProject}, Now: someDay,
+		Values: 100, Facets: []FacetRequest{{Facet: facet, Keep: []string{"kept"}}}, Groups: []Grouping{ByRule, ByProject}, Now: someDay,
 	}
 	got, err := v.List(context.Background(), q)
 	if err != nil {

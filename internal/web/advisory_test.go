@@ -190,6 +190,14 @@ func TestAnUnratedAdvisorySaysSo(t *testing.T) {
 			t.Errorf("%s says that it is not rated: %v", path, got)
 		}
 	}
+	s.lockfile("acme/pad", "main", "package-lock.json", strings.ReplaceAll(strings.ReplaceAll(shopLock, "lodash", "unknown-pad"), "4.17.20", "1.0.0"))
+	s.rematch()
+	for q, unrated := range map[string]bool{"unknown-pad": true, "qs": false} {
+		page := s.page("/findings/" + rowID(s, "/supply-chain/vulnerabilities?q="+q))
+		if got := strings.Contains(page, ">Not rated</span>"); got != unrated {
+			t.Errorf("the finding in %s says that it is not rated: %v", q, got)
+		}
+	}
 	options := regexp.MustCompile(`<option value="(low|medium|high|critical|not_rated)"[^>]*>[^(]*\((\d+)\)`).FindAllStringSubmatch(s.page("/advisories"), -1)
 	if len(options) != 5 {
 		t.Fatalf("the severities to choose are %v", options)

@@ -44,7 +44,7 @@ func of(names ...string) redoubt.FindingFilter {
 // facetCount reads what a facet of a page says of a value.
 func facetCount(t *testing.T, page, label string) string {
 	t.Helper()
-	m := regexp.MustCompile(`(?s)<span>` + regexp.QuoteMeta(label) + `</span></a>.*?<span class="n">([\d,]+)</span>`).FindStringSubmatch(page)
+	m := regexp.MustCompile(`(?s)<span class="mid"><span>` + regexp.QuoteMeta(label) + `</span></span></a>.*?<span class="n">([\d,]+)</span>`).FindStringSubmatch(page)
 	if m == nil {
 		t.Fatalf("no facet has %q", label)
 	}
@@ -151,7 +151,7 @@ func TestIgnoreUntilADay(t *testing.T) {
 	form.Set("until", day)
 	says(t, s.follow("/triage", form), strconv.Itoa(chosen)+" findings set to ignored until "+day+" (UTC)")
 	list := s.page("/findings?status=ignored&repos=acme%2Fgateway")
-	says(t, list, "Ignored: no time until "+day+` <span title="The decision holds to the end of that day in UTC">(UTC)</span>`)
+	says(t, list, "Ignored: Won’t fix now until "+day+` <span title="The decision holds to the end of that day in UTC">(UTC)</span>`)
 	if got := facetCount(t, list, "Within 7 days"); got != strconv.Itoa(chosen) {
 		t.Errorf("%s end within a week, want %d", got, chosen)
 	}
@@ -162,7 +162,7 @@ func TestIgnoreUntilADay(t *testing.T) {
 	if err != nil || len(ids) != 1 {
 		t.Fatal(err, ids)
 	}
-	says(t, s.page("/findings/"+decimal(ids[0].FindingID)), "Set to ignored, no time, until "+day+" (UTC)")
+	says(t, s.page("/findings/"+decimal(ids[0].FindingID)), "Set to ignored, Won’t fix now, until "+day+" (UTC)")
 	end, _ := redoubt.EndOfDay(day)
 	s.clock.Advance(end.Sub(s.clock.Now()))
 	err = s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -203,14 +203,14 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	filter := "/findings?repos=acme%2Fpayments&sort=newest"
 	ada.open(filter)
 	ada.do(chromedp.Click(`button[name="all"]`))
-	ada.until(`document.querySelector("h1")?.textContent === "Decide about ` + strconv.Itoa(chosen) + ` code findings"`)
+	ada.until(`document.querySelector("h1")?.textContent === "Triage ` + strconv.Itoa(chosen) + ` code findings"`)
 
 	bob.open(filter)
 	ids := read[[]string](bob, `[...document.querySelectorAll("[data-row]")].slice(0, 5).map(r => r.dataset.id)`)
 	his, taken := ids[:3], ids[3:]
 	bob.run(`for (const box of [...document.querySelectorAll('[data-row] input[name="id"]')].slice(0, 3)) box.click()`)
 	bob.press("a")
-	bob.until(`document.querySelector("h1")?.textContent === "Decide about 3 code findings"`)
+	bob.until(`document.querySelector("h1")?.textContent === "Triage 3 code findings"`)
 	bob.do(chromedp.Click(`.decide input[value="reviewing"]`), chromedp.SetValue(`.decide [data-assignee]`, redoubt.AssigneeMe), chromedp.Click(`.decide button`))
 	bob.until(doneText + `.includes("3 findings set to reviewing")`)
 

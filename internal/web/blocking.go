@@ -200,7 +200,7 @@ func (k knownFindings) whyPasses(again policy.Rerun, then redoubt.Blocked) strin
 	if t := k.lineages[f.LineageID].Triage; t.State == redoubt.TriageIgnored {
 		text := "Ignored by " + titleOf(t.By)
 		if t.Reason.String() != "" {
-			text += ": " + words(t.Reason.String())
+			text += ": " + reasonWord(t.Reason.String())
 		}
 		return text + "."
 	}

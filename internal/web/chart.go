@@ -12,7 +12,7 @@ import (
 const (
 	chartWidth  = 720.0
 	chartHeight = 190.0
-	chartLeft   = 40.0
+	chartLeft   = 56.0
 	chartTop    = 8.0
 	chartBottom = 22.0
 )
@@ -29,6 +29,7 @@ type chart struct {
 	Width  float64
 	Height float64
 	Floor  float64
+	Left   float64
 }
 
 type chartBar struct {
@@ -45,7 +46,7 @@ type chartTick struct {
 
 // newChart lays a trend out.
 func newChart(points []index.TrendPoint) chart {
-	c := chart{Points: points, Width: chartWidth, Height: chartHeight, Floor: chartHeight - chartBottom}
+	c := chart{Points: points, Width: chartWidth, Height: chartHeight, Floor: chartHeight - chartBottom, Left: chartLeft}
 	most := 1
 	for _, p := range points {
 		most = max(most, p.Open, p.New, p.Fixed)

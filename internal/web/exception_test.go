@@ -53,7 +53,7 @@ func TestExceptionsOnThePages(t *testing.T) {
 	checkInline(t, list)
 	id := first(s, "/exceptions", "/exceptions/")
 	one := s.page("/exceptions/" + id)
-	says(t, one, m[1]+" ignored", "<b>"+m[1]+"</b>", "Remove the exception", "no time")
+	says(t, one, m[1]+" ignored", "<b>"+m[1]+"</b>", "Remove the exception", "Won’t fix now")
 	if rows := strings.Count(one, `<a href="/orgs/acme/findings/`); decimal(int64(rows)) != m[1] {
 		t.Errorf("the number %s opens %d rows", m[1], rows)
 	}

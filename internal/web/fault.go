@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -34,7 +35,7 @@ func faultOf(err error) fault {
 	case errors.As(err, &invalid):
 		return fault{
 			Status: http.StatusBadRequest, Title: "This cannot be done as asked",
-			Text: "Something in the address or in the form is not as it must be:", Fields: invalid.Fields,
+			Text: "Something in the address or in the form is not as it must be:", Fields: asFilledIn(invalid.Fields),
 		}
 	case errors.Is(err, redoubt.ErrNotFound):
 		return fault{
@@ -81,6 +82,16 @@ func faultOf(err error) fault {
 		Status: http.StatusInternalServerError, Title: "Something went wrong here",
 		Text: "It is not your fault, and nothing was changed. The server's log has the cause under the number below.",
 	}
+}
+
+// asFilledIn names fields as forms do: body.new_triage_until is until.
+func asFilledIn(fields []redoubt.FieldError) []redoubt.FieldError {
+	out := slices.Clone(fields)
+	for i, f := range out {
+		name := f.Location[strings.LastIndexByte(f.Location, '.')+1:]
+		out[i].Location = words(strings.TrimPrefix(strings.TrimPrefix(name, "new_"), "triage_"))
+	}
+	return out
 }
 
 // fail answers with a page about an error.

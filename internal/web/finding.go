@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
@@ -23,10 +24,11 @@ type findingDetail struct {
 	Code     []codeLine
 	CodeOf   string // where and when the code was, if that is not here and now
 	Flow     []redoubt.FlowStep
-	NoCode   string // why there is no code
-	NoLink   string // why there is no link to the code
-	Commit   string // where a secret of the history was found
-	Blocking bool   // a policy has its rule in mode block
+	NoCode   string      // why there is no code
+	NoLink   string      // why there is no link to the code
+	Commit   string      // where a secret of the history was found
+	Unrated  bool        // no database rates the vulnerability: it counts as medium
+	Gate     *gateSaying // nil where builds do not fail on it
 	Rule     redoubt.Rule
 	Project  redoubt.Project
 	Scan     redoubt.Scan // that saw it first
@@ -84,6 +86,9 @@ func (req *request) showFinding() error {
 	if err != nil {
 		return err
 	}
+	if err := req.askGate(view, d); err != nil {
+		return err
+	}
 	if d.Done, err = req.decided(req.r.URL.Query().Get("done"), d.Own); err != nil {
 		return err
 	}
@@ -136,7 +141,6 @@ func (req *request) detail(view *index.View, id int64, back string) (*findingDet
 	if d.Assignee = d.Triage.Assignee; d.Assignee != "" {
 		d.Person = d.People.label(d.Assignee)
 	}
-	d.Blocking = view.Count(redoubt.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: []int64{o.ID}, Modes: []redoubt.PolicyMode{redoubt.ModeBlock}}) > 0
 	d.Like = req.precedent(view, o)
 	d.Snapshot = snapshotOf(view.Version(), o.IssueType, []int64{o.ID})
 	return d, nil
@@ -172,6 +176,9 @@ func (req *request) advised(ctx context.Context, tx *store.Tx, d *findingDetail,
 	}
 	if len(names) > 0 {
 		d.Advisory = req.to("/advisories/" + url.PathEscape(name))
+		if d.Unrated, err = unrated(ctx, tx, name); err != nil {
+			return err
+		}
 	}
 	exploited, err := tx.Exploited(ctx, append(names, strings.ToUpper(name)))
 	for _, k := range exploited {
@@ -180,6 +187,19 @@ func (req *request) advised(ctx context.Context, tx *store.Tx, d *findingDetail,
 		}
 	}
 	return err
+}
+
+// unrated reports whether no database rates a vulnerability.
+func unrated(ctx context.Context, tx *store.Tx, name string) (bool, error) {
+	g, err := tx.AdvisoryGroup(ctx, name)
+	if errors.Is(err, redoubt.ErrNotFound) || err == nil && len(g.Records) == 0 {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	v, err := advisory.NewVulnerability(g)
+	return err == nil && !v.Rated(), err
 }
 
 // occurrences finds the finding as lists show it, and the same on other refs.

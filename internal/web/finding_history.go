@@ -79,20 +79,17 @@ func scanMoment(e store.FindingHistory) moment {
 
 // triageMoment tells a decision, an assignment, or both.
 func triageMoment(e redoubt.TriageEvent, p *people) moment {
-	m := moment{At: e.At, Kind: "triage", By: e.By.String(), Note: e.Note}
-	if e.By.Name != "" {
-		m.By = e.By.Name
-	}
+	m := moment{At: e.At, Kind: "triage", By: who(e.By), Note: e.Note}
 	before, after := e.Before, e.After
 	var said []string
 	switch {
 	case before.State == after.State && before.Reason == after.Reason && before.Until.Equal(after.Until) && before.By == after.By:
 	case after.State == redoubt.TriageUntriaged:
-		said = append(said, "Decision taken back: untriaged again")
+		said = append(said, "Undone: untriaged again")
 	default:
 		what := "Set to " + after.State.String()
 		if after.Reason != 0 {
-			what += ", " + words(after.Reason.String())
+			what += ", " + reasonWord(after.Reason.String())
 		}
 		if day := redoubt.LastDay(after.Until); day != "" {
 			what += ", until " + day + " (UTC)"
@@ -102,12 +99,12 @@ func triageMoment(e redoubt.TriageEvent, p *people) moment {
 	switch {
 	case before.Assignee == after.Assignee:
 	case after.Assignee == "":
-		said = append(said, "Taken from "+p.Title(before.Assignee))
+		said = append(said, "Unassigned from "+p.Title(before.Assignee))
 	default:
 		said = append(said, "Assigned to "+p.Title(after.Assignee))
 	}
 	if len(said) == 0 {
-		said = []string{"Note"}
+		said = []string{"Comment"}
 	}
 	m.What = strings.Join(said, "; ")
 	return m

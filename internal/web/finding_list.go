@@ -79,7 +79,10 @@ type facetView struct {
 	Key    string
 	Open   bool
 	Values []valueView
-	More   int
+	More   int    // further values that are not listed
+	Wide   bool   // it lists all that it can
+	All    string // address with all of them
+	Fewer  string // and with the first again
 }
 
 type valueView struct {
@@ -163,7 +166,10 @@ func (req *request) findingsPage(s *search) (*findingsPage, error) {
 		return nil, err
 	}
 	if s.finding != 0 {
-		p.Detail, err = req.detail(view, s.finding, s.address())
+		if p.Detail, err = req.detail(view, s.finding, s.address()); err != nil {
+			return nil, err
+		}
+		err = req.askGate(view, p.Detail)
 	}
 	return p, err
 }
@@ -221,7 +227,7 @@ func (p *findingsPage) options() {
 	p.Orders = pick(order, func(o *search, w string) { o.order = w }, "", "Riskiest", "newest", "Newest", "oldest", "Oldest")
 	p.Groupings = pick(p.group, func(o *search, w string) { o.group = w }, "", "Not grouped", "rule", "By rule", "project", "By project")
 	p.Branches = pick(p.branch, func(o *search, w string) { o.branch = w },
-		"", "Each once, primary branch first", "primary", "On primary branches only", "every", "On every branch")
+		"", "Deduplicated (primary first)", "primary", "On primary branches only", "every", "On every branch")
 }
 
 // facetViews puts counts into the order and the words of the page.
@@ -230,7 +236,9 @@ func (s *search) facetViews(counted map[index.Facet]index.FacetCounts) []facetVi
 	for _, f := range facetsOf(s.product.Type) {
 		counts := counted[f.key]
 		chosen := s.chosen(f)
-		view := facetView{Label: f.label, Key: string(f.key), Open: !f.folded || len(chosen) > 0, More: counts.More}
+		view := facetView{Label: f.label, Key: string(f.key), Open: !f.folded || len(chosen) > 0, More: counts.More, Wide: s.wide == string(f.key)}
+		view.Open = view.Open || view.Wide
+		view.All, view.Fewer = s.widened(view.Key), s.widened("")
 		for _, c := range counts.Values {
 			if f.key == index.FacetIncludeHistory && c.Value == "true" {
 				continue // that is the case anyway
@@ -252,6 +260,11 @@ func (s *search) facetViews(counted map[index.Facet]index.FacetCounts) []facetVi
 		}
 	}
 	return out
+}
+
+// widened is the address with all values of a facet; the list stays as it is.
+func (s *search) widened(key string) string {
+	return s.with(func(o *search) { o.wide, o.page, o.finding = key, s.page, s.finding })
 }
 
 // meFirst puts the viewer and nobody before the others.
@@ -280,6 +293,8 @@ func (s *search) label(f facet, value string) string {
 		return "Within " + value + " days"
 	case f.key == index.FacetRef:
 		return branch(value)
+	case f.key == index.FacetReason:
+		return reasonWord(value)
 	case f.key == index.FacetExploited && value == "true":
 		return "Known exploited"
 	case f.key == index.FacetExploited:

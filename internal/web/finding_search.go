@@ -48,6 +48,7 @@ type search struct {
 	group   string // empty, rule, project
 	page    int    // from 1
 	finding int64  // shown in the panel
+	wide    string // key of the facet that shows all its values; empty for none
 	filter  redoubt.FindingFilter
 	people  *people   // who findings can be assigned to; nil where nobody asks
 	now     time.Time // when it is asked
@@ -76,6 +77,9 @@ func searchOf(p product, base string, q url.Values, now time.Time) (*search, err
 	s.oneOf(&s.group, bad, "group", "rule", "project")
 	s.page = max(number(q, "page", bad), 1)
 	s.finding = int64(number(q, "finding", bad))
+	if s.wide = q.Get("facet"); !slices.ContainsFunc(facetsOf(p.Type), func(f facet) bool { return string(f.key) == s.wide }) {
+		s.wide = "" // a facet of another product, maybe: it selects nothing
+	}
 	if len(bad.Fields) > 0 {
 		return nil, bad
 	}
@@ -204,7 +208,7 @@ func (s *search) params() url.Values {
 	case len(s.values[status])+len(s.except[status]) == 0:
 		q.Set(status, anyStatus)
 	}
-	for name, v := range map[string]string{"q": s.query, "advisory": s.about, "since": s.since, "branch": s.branch, "sort": s.order, "group": s.group} {
+	for name, v := range map[string]string{"q": s.query, "advisory": s.about, "since": s.since, "branch": s.branch, "sort": s.order, "group": s.group, "facet": s.wide} {
 		if v != "" {
 			q.Set(name, v)
 		}
@@ -279,11 +283,15 @@ func (s *search) chosen(f facet) []string {
 // narrowed reports whether the state asks for anything but what a page starts with.
 func (s *search) narrowed() bool {
 	q := s.params()
-	for _, name := range []string{"sort", "group", "page", "finding"} {
+	for _, name := range []string{"sort", "group", "page", "finding", "facet"} {
 		q.Del(name)
 	}
 	return len(q) > 0
 }
+
+// wideFacet is how many values a facet lists that shows all: more are no list to
+// look through.
+const wideFacet = 1000
 
 // question asks the index for what the page shows.
 func (s *search) question() index.ListQuery {
@@ -305,7 +313,11 @@ func (s *search) question() index.ListQuery {
 		if f.key == index.FacetAssignee && s.people != nil {
 			keep = append(keep, s.people.me, redoubt.AssigneeNobody)
 		}
-		q.Facets = append(q.Facets, index.FacetRequest{Facet: f.key, Keep: keep})
+		asked := index.FacetRequest{Facet: f.key, Keep: keep}
+		if string(f.key) == s.wide {
+			asked.Values = wideFacet
+		}
+		q.Facets = append(q.Facets, asked)
 	}
 	return q
 }

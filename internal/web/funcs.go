@@ -1,11 +1,14 @@
 package web
 
 import (
+	"fmt"
 	"html/template"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redoubt/redoubt"
 )
 
 // funcs are what templates may call.
@@ -29,6 +32,9 @@ func (p *Pages) funcs() template.FuncMap {
 		"capital":   capital,
 		"browser":   browserName,
 		"day":       func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+		"who":       who,
+		"reason":    reasonWord,
+		"middle":    middle,
 		"lasts":     func() []int { return lasts },
 	}
 }
@@ -101,6 +107,51 @@ func plural(n int, noun string) string {
 		return count(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
 	}
 	return count(n) + " " + noun + "s"
+}
+
+// who is what people call an actor, which may be written as text: a user by the
+// name alone, all others by their kind too.
+func who(actor any) string {
+	kind, name, _ := strings.Cut(fmt.Sprint(actor), ":")
+	switch {
+	case name == "":
+		return kind
+	case kind == "user":
+		return name
+	}
+	return kind + " " + name
+}
+
+// reasonWord is what people call a reason to ignore, by its word on the wire.
+func reasonWord(wire string) string {
+	switch wire {
+	case redoubt.NoTime.String():
+		return "Won’t fix now"
+	case redoubt.NoTriageReason.String():
+		return "Not specified"
+	}
+	return capital(wire)
+}
+
+// shownEnd is how much of the end of a long name is always to be seen.
+const shownEnd = 20
+
+// middle parts a name so that what is too long can be cut in its middle: names
+// of rules and files begin alike and differ at their ends. The end starts at a
+// part of the name where that is near.
+func middle(name string) [2]string {
+	runes := []rune(name)
+	if len(runes) <= shownEnd {
+		return [2]string{"", name}
+	}
+	at := len(runes) - shownEnd
+	for i := at; i < len(runes)-8; i++ {
+		if strings.ContainsRune("./-_", runes[i]) {
+			at = i
+			break
+		}
+	}
+	return [2]string{string(runes[:at]), string(runes[at:])}
 }
 
 // words writes a word of the wire with spaces.

@@ -96,7 +96,7 @@ func TestSelectSearchAndHelpByKeyboard(t *testing.T) {
 	b.press(kb.Escape)
 	b.until(`!document.querySelector("#panel").firstElementChild && !location.search.includes("finding=")`)
 	b.press("i")
-	b.until(`document.querySelector("h1")?.textContent.includes("Decide about 2 code findings")`)
+	b.until(`document.querySelector("h1")?.textContent.includes("Triage 2 code findings")`)
 	b.open("/findings")
 	b.press("/")
 	b.until(`document.activeElement.id === "find"`)

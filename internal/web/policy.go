@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,6 +75,15 @@ type policyPage struct {
 	Back    string // the query of this page, to come back to
 	Form    conditionForm
 	Said    string // what became of a condition
+}
+
+// ChangedElsewhere is the rule whose mode was just set, where the list no longer
+// has it.
+func (p *policyPage) ChangedElsewhere() string {
+	if slices.ContainsFunc(p.List, func(r policyRuleRow) bool { return r.Rule.Name == p.Changed }) {
+		return ""
+	}
+	return p.Changed
 }
 
 // Conditional reports whether the policy may have conditions.
@@ -174,8 +184,9 @@ func (req *request) setRuleMode() error {
 		return redoubt.Invalid("mode", "is monitor, comment or block")
 	}
 	name := form.Get("rule")
-	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.SetRuleMode(ctx, id, name, mode)
+	var set redoubt.PolicyRule
+	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		set, err = tx.SetRuleMode(ctx, id, name, mode)
 		return err
 	})
 	if err != nil {
@@ -186,6 +197,6 @@ func (req *request) setRuleMode() error {
 		q = url.Values{}
 	}
 	q.Set("changed", name)
-	req.redirect(req.to("/policies/" + decimal(id) + "?" + q.Encode()))
+	req.redirect(req.to("/policies/" + decimal(id) + "?" + q.Encode() + "#rule-" + decimal(set.ID)))
 	return nil
 }

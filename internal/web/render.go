@@ -61,6 +61,18 @@ type layoutData struct {
 	Path    string // of the request, with its query
 }
 
+// Here is the entry of the navigation that the page belongs to; empty for none.
+func (d layoutData) Here() string {
+	for _, g := range d.Nav {
+		for _, item := range g.Items {
+			if item.Current {
+				return item.Label
+			}
+		}
+	}
+	return ""
+}
+
 // show writes a page: as a whole, or its content alone when a script asks.
 func (req *request) show(status int, s pageView) error {
 	t := req.templates[s.Template]

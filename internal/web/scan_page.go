@@ -57,7 +57,7 @@ var changeWords = []struct {
 	{redoubt.EventMoved, "Moved"},
 	{redoubt.EventRemoved, "Out of scope"},
 	{redoubt.EventMuted, "Suppressed"},
-	{redoubt.EventUnmuted, "No longer silenced"},
+	{redoubt.EventUnmuted, "No longer suppressed"},
 }
 
 func changeWord(kind redoubt.FindingEventKind) string {

@@ -182,9 +182,9 @@ func (f tokenForm) token(now time.Time) (redoubt.Token, error) {
 	case f.Name == "" || len([]rune(f.Name)) > maxTokenName:
 		return t, redoubt.Invalid("name", "say what the token is for, in %d characters at most", maxTokenName)
 	case !f.WebAPI && !f.CI:
-		return t, redoubt.Invalid("scopes", "choose at least one permission: Web API access, or scans and imports")
+		return t, redoubt.Invalid("permissions", "choose at least one permission: Web API access, or scans and imports")
 	case f.ReadOnly && !f.WebAPI:
-		return t, redoubt.Invalid("scopes", "read-only narrows the Web API access: choose that too")
+		return t, redoubt.Invalid("permissions", "read-only narrows the Web API access: choose that too")
 	case len(t.ProjectGlobs) > maxGlobs:
 		return t, redoubt.Invalid("projects", "%d patterns are too many; %d are allowed", len(t.ProjectGlobs), maxGlobs)
 	}

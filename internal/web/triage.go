@@ -21,11 +21,11 @@ type preview struct {
 	Snapshot snapshot
 	Product  product
 	Back     string
-	Selected int // findings selected
-	Touched  int // these and the same findings on other branches
-	Beyond   int // further findings that match and that this decision leaves alone
-	Projects []index.FacetCount
-	Branches []index.FacetCount
+	Selected int                // findings selected, each once
+	Touched  int                // occurrences of these that are not fixed, on whatever branch
+	Beyond   int                // further rows that match and that this decision leaves alone
+	Projects []index.FacetCount // of the findings
+	Branches []index.FacetCount // of the occurrences
 	More     [2]int             // further projects, branches
 	Severity []index.FacetCount // of the findings selected, the worst first
 	Chips    []chip             // the filter, exclusions included; none when rows were picked
@@ -87,7 +87,7 @@ func (req *request) previewTriage() error {
 	if err := req.capture(view, p, filter); err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "triage", Title: "Decide about " + plural(p.Selected, p.Product.Noun), Section: s.product.Section, Data: p})
+	return req.show(http.StatusOK, pageView{Template: "triage", Title: "Triage " + plural(p.Selected, p.Product.Noun), Section: s.product.Section, Data: p})
 }
 
 // picked selects rows by their ids.
@@ -115,34 +115,51 @@ func (req *request) capture(view *index.View, p *preview, filter redoubt.Finding
 	if len(targets) == 0 {
 		return redoubt.Invalid("query", "matches nothing any more: go back to the list and look again")
 	}
-	ids, lineages := make([]int64, len(targets)), make([]int64, len(targets))
-	for i, t := range targets {
-		ids[i], lineages[i] = t.FindingID, t.LineageID
+	var ids, once, lineages []int64
+	seen := map[int64]bool{}
+	for _, t := range targets {
+		ids = append(ids, t.FindingID)
+		if !seen[t.LineageID] { // a list of every branch has a finding more than once
+			seen[t.LineageID] = true
+			once, lineages = append(once, t.FindingID), append(lineages, t.LineageID)
+		}
 	}
-	p.Snapshot, p.Selected = snapshotOf(view.Version(), filter.IssueType, ids), len(ids)
+	p.Snapshot, p.Selected = snapshotOf(view.Version(), filter.IssueType, ids), len(once)
 	p.Beyond = max(view.Count(filter)-len(ids), 0)
 	slices.Sort(lineages)
-	touched, err := view.Occurrences(req.r.Context(), filter.IssueType, slices.Compact(lineages))
+	touched, err := view.Occurrences(req.r.Context(), filter.IssueType, lineages)
 	if err != nil {
 		return err
 	}
-	p.Touched = len(touched)
-	answer, err := view.List(req.r.Context(), index.ListQuery{
-		Filter: redoubt.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: touched}, Values: 12,
-		Facets: []index.FacetRequest{{Facet: index.FacetProject}, {Facet: index.FacetRef}},
-	})
+	there := redoubt.FindingFilter{ // what is fixed is nothing to decide about
+		IssueType: filter.IssueType, HasIDs: true, IDs: touched, Except: &redoubt.FindingFilter{Statuses: []redoubt.Status{redoubt.StatusFixed}},
+	}
+	p.Touched = view.Count(there)
+	projects, err := req.spread(view, redoubt.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: once}, index.FacetProject)
 	if err != nil {
 		return err
 	}
-	projects, refs := answer.Facets[index.FacetProject], answer.Facets[index.FacetRef]
+	refs, err := req.spread(view, there, index.FacetRef)
+	if err != nil {
+		return err
+	}
 	p.Projects, p.Branches, p.More = projects.Values, refs.Values, [2]int{projects.More, refs.More}
 	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
-		n := view.Count(redoubt.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: p.Snapshot.IDs, Severities: []redoubt.Severity{severity}})
+		n := view.Count(redoubt.FindingFilter{IssueType: filter.IssueType, HasIDs: true, IDs: once, Severities: []redoubt.Severity{severity}})
 		if n > 0 {
 			p.Severity = append(p.Severity, index.FacetCount{Value: severity.String(), Count: n})
 		}
 	}
 	return nil
+}
+
+// spread counts rows by the values of a facet.
+func (req *request) spread(view *index.View, rows redoubt.FindingFilter, f index.Facet) (index.FacetCounts, error) {
+	answer, err := view.List(req.r.Context(), index.ListQuery{Filter: rows, Values: 12, Facets: []index.FacetRequest{{Facet: f}}})
+	if err != nil {
+		return index.FacetCounts{}, err
+	}
+	return answer.Facets[f], nil
 }
 
 // decide changes exactly what the snapshot names, but for what changed since:
@@ -208,6 +225,9 @@ func (req *request) decisionOf(form url.Values) (triage.Request, error) {
 		r.Assign = &req.viewer.User
 	default:
 		r.Assign = &name
+	}
+	if r.State == 0 && r.Note == "" && r.Assign == nil {
+		return r, redoubt.Invalid("state", "nothing is asked for: choose a state, write a comment, or assign it to somebody")
 	}
 	return r, nil
 }

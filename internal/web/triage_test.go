@@ -48,7 +48,8 @@ func (s *site) follow(path string, form url.Values) string {
 	if a.StatusCode != http.StatusSeeOther {
 		s.t.Fatalf("%s: %s\n%s\n%s", path, a.Status, a.text, s.log.String())
 	}
-	return s.page(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme"))
+	to, _, _ := strings.Cut(a.Header.Get("Location"), "#")
+	return s.page(strings.TrimPrefix(to, "/orgs/acme"))
 }
 
 func open(projects ...string) redoubt.FindingFilter {
@@ -60,7 +61,7 @@ func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 	before := s.view().Count(open())
 	chosen := s.view().Count(open("acme/payments"))
 	preview := s.previewOf("repos=acme%2Fpayments")
-	says(t, preview, "Decide about "+strconv.Itoa(chosen)+" code findings", "acme/payments", "main", "release/1.3", "With other branches")
+	says(t, preview, "Triage "+strconv.Itoa(chosen)+" code findings", "acme/payments", "main", "release/1.3", "Occurrences")
 	form := formOf(preview)
 	form.Set("state", "ignored")
 	form.Set("reason", "acceptable_risk")
@@ -125,11 +126,11 @@ func TestPickedRowsAndOneFinding(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
 	a := s.post("/triage/preview", url.Values{"type": {"sast"}, "pick": {"1"}, "id": {id}})
-	says(t, a.text, "Decide about 1 code finding", "The rows that you picked")
+	says(t, a.text, "Triage 1 code finding", "The rows that you picked")
 	form := formOf(s.page("/findings/" + id))
 	form.Set("state", "note")
 	form.Set("note", "looked at it")
-	says(t, s.follow("/triage", form), "Note added to 1 finding", "looked at it", "Ada Lovelace")
+	says(t, s.follow("/triage", form), "Comment added to 1 finding", "looked at it", "Ada Lovelace")
 	form = formOf(s.page("/findings/" + id))
 	form.Set("state", "reviewing")
 	says(t, s.follow("/triage", form), "1 finding set to reviewing", "Set to reviewing")
@@ -147,6 +148,7 @@ func TestDecisionsThatAreNone(t *testing.T) {
 		"damaged ids":      func(f url.Values) { f.Set("ids", "!!!") },
 		"no version":       func(f url.Values) { f.Del("version") },
 		"no type":          func(f url.Values) { f.Set("type", "dast") },
+		"a day gone by":    func(f url.Values) { f.Set("until", "2000-01-01") },
 		"a long note":      func(f url.Values) { f.Set("note", strings.Repeat("x", redoubt.MaxNote+1)) },
 	} {
 		form := url.Values{}
@@ -154,9 +156,11 @@ func TestDecisionsThatAreNone(t *testing.T) {
 			form[k] = slices.Clone(v)
 		}
 		change(form)
-		if a := s.post("/triage", form); a.StatusCode != http.StatusBadRequest {
+		a := s.post("/triage", form)
+		if a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %d", name, a.StatusCode)
 		}
+		lacks(t, a.text, "body.", "new_", "triage_") // the form has no such fields
 	}
 	ahead := url.Values{}
 	maps.Copy(ahead, good)

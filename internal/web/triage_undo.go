@@ -124,7 +124,7 @@ func whatWasDecided(events []redoubt.TriageEvent) string {
 	case stays && last.Before.Assignee != last.After.Assignee:
 		return findings + " assigned to " + last.After.Assignee
 	case stays && last.Note != "":
-		return "Note added to " + findings
+		return "Comment added to " + findings
 	case last.After.State == redoubt.TriageUntriaged:
 		return "Undone for " + findings
 	}
@@ -161,14 +161,14 @@ func (req *request) undo() error {
 	after, err1 := strconv.ParseInt(first, 10, 64)
 	through, err2 := strconv.ParseInt(second, 10, 64)
 	if err1 != nil || err2 != nil {
-		return redoubt.Invalid("decision", "is none that can be taken back")
+		return redoubt.Invalid("decision", "is none that can be undone")
 	}
 	events, err := req.eventsOf(after, through)
 	if err != nil {
 		return err
 	}
 	if len(events) == 0 || events[0].By != req.viewer.Actor() {
-		return redoubt.Invalid("decision", "is none of yours, or none that can be taken back")
+		return redoubt.Invalid("decision", "is none of yours, or none that can be undone")
 	}
 	var o outcome
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {

@@ -27,6 +27,47 @@
   const rows = () => all("[data-row]");
   const current = () => one("[data-row].current");
   const placeKey = "row:" + location.pathname;
+  // What the panel shows and what is current are two things while the network is
+  // slow: nothing can be decided about in between, and a sign says that it loads.
+  let loading;
+  const fill = (panel, ...content) => {
+    panel.replaceChildren(...content);
+    panel.scrollTop = 0;
+    ready(panel);
+  };
+  const unreachable = (row) => {
+    const said = document.createElement("div"), again = document.createElement("button");
+    said.className = "say bad";
+    said.setAttribute("role", "alert");
+    said.textContent = "This finding could not be loaded: the server does not answer. ";
+    again.type = "button";
+    again.textContent = "Try again";
+    again.addEventListener("click", () => show(row));
+    said.append(again);
+    return said;
+  };
+  const load = async (panel, row, address) => {
+    loading?.abort();
+    const mine = loading = new AbortController();
+    panel.setAttribute("aria-busy", "true");
+    const slow = setTimeout(() => { one(".explore").classList.add("open"); panel.classList.add("slow"); }, 200);
+    try {
+      const answer = await fetch(address, { headers: { "HX-Request": "true", "HX-Current-URL": location.href }, signal: mine.signal });
+      const elsewhere = answer.headers.get("HX-Redirect");
+      if (elsewhere) { location.href = elsewhere; return; }
+      const part = document.createElement("template");
+      part.innerHTML = await answer.text();
+      fill(panel, part.content);
+    } catch {
+      if (mine.signal.aborted) return;
+      fill(panel, unreachable(row));
+    } finally {
+      clearTimeout(slow);
+      if (loading === mine) { panel.removeAttribute("aria-busy"); panel.classList.remove("slow"); }
+    }
+    one(".explore").classList.add("open");
+  };
+  const busy = () => one("#panel[aria-busy]");
   const show = async (row) => {
     const link = one("[data-open]", row);
     for (const other of rows()) { other.classList.remove("current"); other.removeAttribute("aria-current"); }
@@ -35,9 +76,7 @@
     row.scrollIntoView({ block: "nearest" });
     history.replaceState(null, "", link.href);
     const address = new URL(link.href);
-    await htmx.ajax("GET", `${link.dataset.open}?back=${encodeURIComponent(address.pathname + address.search)}`, { target: "#panel", swap: "innerHTML" });
-    one(".explore").classList.add("open");
-    one("#panel").scrollTop = 0;
+    await load(one("#panel"), row, `${link.dataset.open}?back=${encodeURIComponent(address.pathname + address.search)}`);
   };
   const move = (step) => {
     const list = rows();
@@ -53,7 +92,10 @@
   };
   const close = () => {
     const panel = one("#panel");
-    if (!panel?.firstElementChild) return;
+    if (!panel?.firstElementChild && !busy()) return;
+    loading?.abort();
+    panel.removeAttribute("aria-busy");
+    panel.classList.remove("slow");
     panel.replaceChildren();
     one(".explore").classList.remove("open");
     const address = new URL(location.href);
@@ -68,6 +110,7 @@
   };
   const decide = () => {
     if (picked().length) return one("[data-decide]").click();
+    if (busy()) return;
     (one('[data-decision] input[name="state"]') ?? one('.decide input[name="state"]'))?.focus();
   };
 
@@ -83,7 +126,7 @@
     k: () => move(-1),
     x: () => one('input[name="id"]', current() ?? document.createElement("i"))?.click(),
     i: decide,
-    a: () => (picked().length ? one("[data-decide]") : one("[data-take]"))?.click(),
+    a: () => (picked().length ? one("[data-decide]") : busy() ? null : one("[data-take]"))?.click(),
     Enter: () => { const link = current() && one("[data-open]", current()); if (link) location.href = link.dataset.open; },
     Escape: close,
   };
@@ -106,11 +149,42 @@
     }
     for (const menu of all("details.menu[open]")) if (!menu.contains(e.target)) menu.open = false;
   });
+  // A long facet is narrowed to the values that hold what is typed.
+  document.addEventListener("input", (e) => {
+    if (!e.target.matches("[data-narrow]")) return;
+    const text = e.target.value.trim().toLowerCase();
+    for (const item of all("li:has(.take)", e.target.closest(".facet"))) item.hidden = !item.textContent.toLowerCase().includes(text);
+  });
   document.addEventListener("change", (e) => {
     if (e.target.matches("[data-all]")) for (const box of all('[data-rows] input[name="id"]')) box.checked = e.target.checked;
     if (e.target.closest("[data-rows]")) tell();
   });
+  // A second press on a button sends nothing twice. A page that comes back by the
+  // back button may send again.
   document.addEventListener("submit", (e) => {
+    if (e.defaultPrevented || e.target.method !== "post") return;
+    if (e.target.hasAttribute("data-sent") || e.target.closest("[aria-busy]")) e.preventDefault();
+    else e.target.setAttribute("data-sent", "");
+  });
+  addEventListener("pageshow", () => { for (const form of all("[data-sent]")) form.removeAttribute("data-sent"); });
+
+  // A form in a long list leads back to its row, which stays where it was on the
+  // screen; without scripts it is in the middle.
+  const stayKey = "stay:" + location.pathname;
+  document.addEventListener("submit", (e) => {
+    const row = e.target.closest("tr[id]");
+    if (row && !e.defaultPrevented) sessionStorage.setItem(stayKey, row.getBoundingClientRect().top);
+  });
+  const stay = () => {
+    const row = location.hash && document.getElementById(location.hash.slice(1));
+    const top = sessionStorage.getItem(stayKey);
+    if (row && row.matches("tr") && top !== null) scrollBy({ top: row.getBoundingClientRect().top - Number(top), behavior: "instant" });
+  };
+  stay();
+  addEventListener("load", () => { stay(); sessionStorage.removeItem(stayKey); });
+
+  document.addEventListener("submit", (e) => {
+    if (e.defaultPrevented) return;
     if (e.target.matches("[data-decision], .take") && current()) sessionStorage.setItem(placeKey, rows().indexOf(current()));
   });
 
@@ -135,7 +209,7 @@
 
   const ready = (from) => {
     localTimes(from);
-    for (const el of all("[data-theme-toggle], [data-help]", from)) el.hidden = false;
+    for (const el of all("[data-theme-toggle], [data-help], [data-narrow]", from)) el.hidden = false;
   };
   ready(document);
   tell();

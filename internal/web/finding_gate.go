@@ -1,0 +1,80 @@
+package web
+
+import (
+	"context"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// gateSaying is what the gate does about a finding, as its page says.
+type gateSaying struct {
+	Word string // a tag
+	Why  string // a sentence: which policy, and by what
+}
+
+// askGate asks the gate about a finding on its own branch: whether a build that
+// reports it fails. It is not asked where no policy can want that, for it reads
+// what the primary branch has.
+func (req *request) askGate(view *index.View, d *findingDetail) error {
+	return req.view(func(ctx context.Context, tx *store.Tx) error {
+		o, err := tx.Finding(ctx, d.ID)
+		if err != nil || o.State != redoubt.Unresolved {
+			return err
+		}
+		policies, err := tx.Policies(ctx)
+		if err != nil || !mayBlock(view, o, policies) {
+			return err
+		}
+		scan := redoubt.Scan{ProjectID: o.ProjectID, Ref: o.Ref, Source: o.Source, Products: redoubt.Products(0).With(o.IssueType)}
+		again, err := policy.Reevaluate(ctx, tx, d.Project, scan, []redoubt.Finding{o.Finding})
+		if err != nil {
+			return err
+		}
+		d.Gate = sayingOf(again, o)
+		return nil
+	})
+}
+
+// mayBlock reports whether a policy has the finding's rule in mode block, or
+// conditions for such findings.
+func mayBlock(view *index.View, o store.Occurrence, policies []redoubt.Policy) bool {
+	byRule := redoubt.FindingFilter{IssueType: o.IssueType, HasIDs: true, IDs: []int64{o.ID}, Modes: []redoubt.PolicyMode{redoubt.ModeBlock}}
+	return view.Count(byRule) > 0 ||
+		o.IssueType == redoubt.SCA && slices.ContainsFunc(policies, func(p redoubt.Policy) bool { return len(p.Conditions) > 0 })
+}
+
+// sayingOf words the gate's answer. What fails no build only because the primary
+// branch has it is told apart: the next branch that brings it to another project
+// does fail.
+func sayingOf(again policy.Rerun, o store.Occurrence) *gateSaying {
+	is := func(s policy.Sighting) bool { return s.Finding.ID == o.ID }
+	if at := slices.IndexFunc(again.Blocking, is); at >= 0 {
+		return &gateSaying{"Blocks builds", "Builds of " + branch(o.Ref) + " that have it fail: " + whyBlocked(again.Policy, &again.Blocking[at]) + "."}
+	}
+	s, judged := again.Judged[o.ID]
+	if !judged {
+		return nil
+	}
+	s.Known = false
+	fresh := again.Policy.On(o.Ref).Gate(false, []policy.Sighting{s})
+	if len(fresh.Blocking) == 0 {
+		return nil
+	}
+	return &gateSaying{"Blocks where new", "Builds fail on it only where it is new, and the primary branch has it: " + whyBlocked(again.Policy, &fresh.Blocking[0]) + "."}
+}
+
+// whyBlocked says which policy fails builds on a finding, and by what.
+func whyBlocked(effective policy.EffectivePolicy, s *policy.Sighting) string {
+	if s.Condition != "" {
+		return s.Condition
+	}
+	at := slices.IndexFunc(effective.Policies, func(p redoubt.Policy) bool { return p.ID == s.PolicyID })
+	if at < 0 {
+		return "a policy has its rule in mode block"
+	}
+	return "policy " + effective.Policies[at].Name + " has its rule in mode block"
+}

@@ -1,0 +1,115 @@
+package web
+
+import (
+	"html"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// formerWords are what the pages said before they spoke as the trade does. None
+// comes back.
+var formerWords = regexp.MustCompile(`(?i)with the most to lose|each finding once, on|decide about|give it up|accept this here|\bnot told\b|as it is\b|\bno decision\b|note for those|\bno time\b|` +
+	`take away|taken back|9 of 10 within|through another|\bmake it\b|made lately|before it holds|findings show|they hold for what|left the scope|\bsilenced\b|what it did not look at|` +
+	`it may:|only read there|given to scanners|not served|asked for by the project|\buser:|could do nothing|what others made`)
+
+var tags = regexp.MustCompile(`<(?:[^>"']|"[^"]*"|'[^']*')*>`)
+
+// Every page that there is speaks the trade's words, in what is to be seen.
+func TestPagesSpeakTheTradesWords(t *testing.T) {
+	s := demoSite(t)
+	s.as(redoubt.RoleAdmin)
+	s.crew()
+	id := firstFinding(s)
+	form := formOf(s.page("/findings/" + id))
+	form.Set("state", "ignored")
+	form.Set("reason", "no_time")
+	form.Set("assignee", redoubt.AssigneeMe)
+	done := s.follow("/triage", form)
+	undo := formOf(done)
+	pages := append(pagesOf(s), "/findings/"+id, "/findings?statuses=ignored&triage_reasons=no_time", "/findings?statuses=any&finding="+id)
+	said := map[string]string{"the preview": s.previewOf(""), "what was decided": done, "what was undone": s.follow("/triage/undo", undo)}
+	for _, page := range pages {
+		said[page] = s.page(page)
+	}
+	for page, text := range said {
+		text = html.UnescapeString(tags.ReplaceAllString(text, " "))
+		if word := formerWords.FindStringIndex(text); word != nil {
+			t.Errorf("%s says %q", page, text[max(word[0]-60, 0):min(word[1]+30, len(text))])
+		}
+	}
+	says(t, said["/findings/"+id], "Set to ignored, Won’t fix now", "Undone: untriaged again", "Comment or assign only")
+	says(t, said["what was undone"], "Undone for 1 finding")
+	says(t, said["/findings?statuses=ignored&triage_reasons=no_time"], "Won’t fix now")
+}
+
+// A facet with more values than it shows lists all of them when asked, each with
+// as many findings as the API counts, and keeps them in sight while one is chosen.
+func TestAllValuesOfAFacet(t *testing.T) {
+	s := demoSite(t)
+	facet := func(page string) (values map[string]string, text string) {
+		_, text, _ = strings.Cut(page, `id="facet-rules"`)
+		text, _, _ = strings.Cut(text, "</details>")
+		values = map[string]string{}
+		for _, m := range regexp.MustCompile(`title="([^"]+)"(?: aria-current="true")?><span class="mid">.*?<span class="n">(\d+)</span>`).FindAllStringSubmatch(strings.ReplaceAll(text, "\n", ""), -1) {
+			values[html.UnescapeString(m[1])] = m[2]
+		}
+		return values, text
+	}
+	few, text := facet(s.page("/findings"))
+	more := regexp.MustCompile(`href="/orgs/acme([^"]+)#facet-rules">Show (\d+) more`).FindStringSubmatch(text)
+	if len(few) != 8 || more == nil {
+		t.Fatalf("%d rules and %v", len(few), more)
+	}
+	wide := html.UnescapeString(more[1])
+	all, text := facet(s.page(wide))
+	if strconv.Itoa(len(all)-len(few)) != more[2] || strings.Contains(text, " more") {
+		t.Errorf("%d rules are listed, and there were %s more than %d", len(all), more[2], len(few))
+	}
+	for rule, n := range all {
+		if got := s.view().Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true, Statuses: []redoubt.Status{redoubt.StatusOpen}, Rules: []string{rule}}); strconv.Itoa(got) != n {
+			t.Errorf("%s has %s findings, by the API %d", rule, n, got)
+		}
+		if chosen, _ := facet(s.page(wide + "&rules=" + url.QueryEscape(rule))); len(chosen) != len(all) {
+			t.Errorf("with %s chosen %d rules are listed", rule, len(chosen))
+		}
+		break
+	}
+	says(t, text, "Show fewer", "data-narrow")
+}
+
+// What a preview says is what the decision then does: so many findings, each
+// once, and so many occurrences of them on all branches.
+func TestThePreviewSaysWhatTheDecisionDoes(t *testing.T) {
+	for _, query := range []string{"repos=acme%2Fpayments", "repos=acme%2Fpayments&branch=every", "repos=acme%2Fpayments&ref=release%2F1.3"} {
+		s := demoSite(t)
+		preview := s.previewOf(query)
+		numbers := regexp.MustCompile(`<dt>(Findings|Occurrences)</dt><dd><strong>(\d+)<`).FindAllStringSubmatch(preview, -1)
+		if len(numbers) != 2 {
+			t.Fatalf("%s: the preview says %v", query, numbers)
+		}
+		severities := 0
+		for _, m := range previewSeverity.FindAllStringSubmatch(preview, -1) {
+			n, _ := strconv.Atoi(m[2])
+			severities += n
+		}
+		ignored := func() int {
+			return s.view().Count(redoubt.FindingFilter{IssueType: redoubt.SAST, Statuses: []redoubt.Status{redoubt.StatusIgnored}, TriageReasons: []redoubt.TriageReason{redoubt.NoTime}})
+		}
+		before := ignored()
+		form := formOf(preview)
+		form.Set("state", "ignored")
+		form.Set("reason", "no_time")
+		says(t, s.follow("/triage", form), numbers[0][2]+" findings set to ignored") // as the trail has it
+		if strconv.Itoa(severities) != numbers[0][2] {
+			t.Errorf("%s: the preview says %s findings, of severities %d", query, numbers[0][2], severities)
+		}
+		if got := strconv.Itoa(ignored() - before); got != numbers[1][2] {
+			t.Errorf("%s: the preview says %s occurrences, %s are ignored now", query, numbers[1][2], got)
+		}
+	}
+}
