@@ -32,7 +32,7 @@ test: setup ## Run every test, on SQLite and PostgreSQL; PKG=./internal/store na
 	@scripts/test $(PKG)
 
 .PHONY: test-fast
-test-fast: ## Run the tests that need neither scanner nor browser, setting nothing up
+test-fast: ## Run the tests that need neither scanner, browser nor PostgreSQL, setting nothing up
 	@scripts/test -fast $(PKG)
 
 .PHONY: cover

@@ -54,7 +54,7 @@ func readyScript(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: ready FILE")
 	}
 	var r ready
-	for range 400 {
+	for end := time.Now().Add(waitAtMost); time.Now().Before(end); {
 		text, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err == nil {
 			ts.Check(json.Unmarshal(text, &r))
@@ -68,7 +68,7 @@ func readyScript(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	ts.Fatalf("no server was ready within 20 seconds")
+	ts.Fatalf("no server was ready within %v", waitAtMost)
 }
 
 func apiScript(ts *testscript.TestScript, neg bool, args []string) {

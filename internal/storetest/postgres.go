@@ -43,9 +43,13 @@ var theCluster struct {
 
 const templateDatabase = "redoubt_template"
 
-// freshPostgres makes a database that is a copy of another one.
+// freshPostgres makes a database that is a copy of another one. Short tests go
+// without: half their time would be the same tests on the second engine.
 func freshPostgres(t testing.TB, template string) store.Config {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("on SQLite only: make test takes PostgreSQL too, and go test without -short")
+	}
 	theCluster.Do(func() {
 		bin, missing := findPostgres()
 		if theCluster.missing = missing; missing == "" {

@@ -11,6 +11,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -147,7 +148,7 @@ var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 	if err := makeTemplate(store.Config{Dir: dir}); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(filepath.Join(dir, "redoubt.db"))
+	return os.ReadFile(filepath.Join(dir, databaseFile))
 })
 
 func freshSQLite(t testing.TB) store.Config {
@@ -157,11 +158,51 @@ func freshSQLite(t testing.TB) store.Config {
 		t.Fatal(err)
 	}
 	dir := folder(t)
-	if err := os.WriteFile(filepath.Join(dir, "redoubt.db"), template, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, databaseFile), template, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return store.Config{Dir: dir}
 }
+
+// Template is a SQLite database that the first test which wants it fills, and
+// that every test gets a copy of: a world that takes long to make is made once a
+// package. The zero value is ready to use.
+type Template struct {
+	once sync.Once
+	file []byte
+	err  error
+}
+
+// Database makes a copy of what fill made of a fresh database, to be opened with
+// the configuration it returns. Fill runs at Epoch, in the first test only; the
+// clock is that of the copy.
+func (m *Template) Database(t testing.TB, clock *Clock, fill func(*store.Store) error) store.Config {
+	t.Helper()
+	m.once.Do(func() { m.file, m.err = filled(Database(t, "sqlite", NewClock()), fill) })
+	if m.err != nil {
+		t.Fatal(m.err)
+	}
+	dir := folder(t)
+	if err := os.WriteFile(filepath.Join(dir, databaseFile), m.file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return store.Config{Dir: dir, Clock: clock.Now}
+}
+
+// filled opens a database, fills it and returns the bytes of its file.
+func filled(c store.Config, fill func(*store.Store) error) ([]byte, error) {
+	s, err := store.Open(context.Background(), c)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(fill(s), s.Close()); err != nil { // closed, its log has moved into the file
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(c.Dir, databaseFile))
+}
+
+// databaseFile is the name of SQLite's file in the folder of its database.
+const databaseFile = "redoubt.db"
 
 // makeTemplate migrates an empty database and makes the noise in it.
 func makeTemplate(c store.Config) error {

@@ -55,9 +55,15 @@ func (s *site) Viewer(r *http.Request) (Viewer, error) {
 // newSite makes an empty deployment and signs a triager in.
 func newSite(t testing.TB) *site {
 	t.Helper()
-	s := &site{t: t, clock: storetest.NewClock()}
-	s.store = storetest.Open(t, storetest.Database(t, "sqlite", s.clock))
-	s.org = storetest.Deployment(t, s.store)
+	clock := storetest.NewClock()
+	s := storetest.Open(t, storetest.Database(t, "sqlite", clock))
+	return siteOf(t, clock, s, storetest.Deployment(t, s))
+}
+
+// siteOf is the pages of a deployment in a store, and a triager at them.
+func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org redoubt.Deployment) *site {
+	t.Helper()
+	s := &site{t: t, clock: clock, store: st, org: org}
 	s.index = index.New(s.store, index.Options{BodyCache: 32 << 20})
 	s.as(redoubt.RoleTriager)
 	pages, err := New(Config{
@@ -75,40 +81,63 @@ func (s *site) as(role redoubt.Role) {
 	s.viewer = &Viewer{User: "ada", DisplayName: "Ada Lovelace", Role: role, Deployment: s.org}
 }
 
+// theDemo is a deployment with the history of the demo in it.
+var theDemo storetest.Template
+
 // demoSite is a site with the history of the demo in it.
 func demoSite(t testing.TB) *site {
 	t.Helper()
-	s := newSite(t)
-	start := s.clock.Now()
+	clock := storetest.NewClock()
+	s := storetest.Open(t, theDemo.Database(t, clock, fillDemo))
+	org, err := s.Deployment(t.Context(), "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return siteOf(t, clock, s, org)
+}
+
+// fillDemo makes a deployment and uploads the demo's reports to it.
+func fillDemo(s *store.Store) error {
+	ctx := context.Background()
+	org, err := s.CreateDeployment(ctx, "acme", "Acme", storetest.Actor)
+	if err != nil {
+		return err
+	}
 	for _, step := range demo.Timeline() {
 		reading := &report.Reading{}
 		for _, file := range step.Files {
 			text, err := demo.Samples.ReadFile(file.Path)
 			if err != nil {
-				t.Fatal(err)
+				return err
 			}
 			if err := reading.Add(bytes.NewReader(text), report.Options{Name: file.Name, Key: []byte("a key of the tests")}); err != nil {
-				t.Fatal(err)
+				return err
 			}
 		}
-		s.upload(ingest.Upload{
+		err := applyTo(ctx, s, org, ingest.Upload{
 			Project: redoubt.Project{Name: step.Project, URL: step.RepoURL, Tags: step.Tags},
-			Ref:     step.Ref, Commit: step.Commit, Full: step.Full, DeclaredFull: step.Full, At: start.Add(-step.Age),
+			Ref:     step.Ref, Commit: step.Commit, Full: step.Full, DeclaredFull: step.Full, At: storetest.Epoch.Add(-step.Age),
 		}, reading)
+		if err != nil {
+			return err
+		}
 	}
-	return s
+	return nil
 }
 
 // upload applies reports as an import does.
 func (s *site) upload(u ingest.Upload, reading ingest.Reading) {
 	s.t.Helper()
-	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+	if err := applyTo(s.t.Context(), s.store, s.org, u, reading); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func applyTo(ctx context.Context, s *store.Store, org redoubt.Deployment, u ingest.Upload, reading ingest.Reading) error {
+	return s.Update(ctx, org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, u, reading)
 		return err
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
 }
 
 // answer is what came back.
