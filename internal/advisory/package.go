@@ -10,7 +10,7 @@ import (
 var osvNames = map[string]string{
 	"gomod": "Go", "cargo": "crates.io", "gem": "RubyGems", "composer": "Packagist", "maven": "Maven", "mix": "Hex",
 	"swiftpm": "SwiftURL", "conan": "ConanCenter", "github": "GitHub Actions", "npm": "npm", "pypi": "PyPI", "nuget": "NuGet",
-	"pub": "Pub", "cran": "CRAN", "hackage": "Hackage", "julia": "Julia",
+	"pub": "Pub", "cran": "CRAN", "bioconductor": "Bioconductor", "hackage": "Hackage", "julia": "Julia",
 }
 
 // OSVName returns what OSV calls an ecosystem; one that is not known is

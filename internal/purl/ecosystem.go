@@ -48,7 +48,9 @@ var ecosystems = map[string]ecosystem{
 	"debian":  {kind: packageurl.TypeDebian, namespace: "debian", lower: true},
 	"ubuntu":  {kind: packageurl.TypeDebian, namespace: "ubuntu", lower: true},
 	"red hat": {kind: packageurl.TypeRPM, namespace: "redhat"},
-	"alpine":  {kind: packageurl.TypeApk, namespace: "alpine", lower: true},
+	// As OSV writes them; the specification of package URLs does not list the type.
+	"bioconductor": {kind: "bioconductor"},
+	"alpine":       {kind: packageurl.TypeApk, namespace: "alpine", lower: true},
 }
 
 // ofType are the names of ecosystems whose package URLs are of another type.

@@ -63,7 +63,9 @@ var schemes = map[string]scheme{
 	"apk":         {"Alpine", alpineShape},
 	"alpine":      {"Alpine", alpineShape},
 	"cran":        {"CRAN", cranShape},
-	"hackage":     {"Hackage", hackageShape},
+	// Its packages are R's too, and count their versions as CRAN's do.
+	"bioconductor": {"CRAN", cranShape},
+	"hackage":      {"Hackage", hackageShape},
 }
 
 // schemeOf finds the scheme of an ecosystem. A release behind a colon, as in

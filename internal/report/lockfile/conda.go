@@ -92,9 +92,14 @@ func sums(byAlgorithm map[string]string) []redoubt.Hash {
 
 var condaFile = regexp.MustCompile(`^(.+)-([^-]+)-[^-]+?(?:\.conda|\.tar\.bz2)$`)
 
+// condaSource is how pixi.lock names what is built from source, from version 7 on:
+// name[digest] @ place.
+var condaSource = regexp.MustCompile(`^(\S+?)(?:\[[^\]]*\])? @ (\S.*)$`)
+
 // readPixiLock reads pixi.lock. Packages of conda are named by their file, as
 // name-version-build.conda, or in older locks by members; those of folders are
-// part of the repository.
+// part of the repository. What is built from another repository is of no channel,
+// so what is known of a package of its name does not hold for it: it is refused.
 func readPixiLock(l *lock) error {
 	root, err := l.yaml()
 	if err != nil {
@@ -108,6 +113,12 @@ func readPixiLock(l *lock) error {
 		kind := cmp.Or(scalar(child(entry, "kind")), map[bool]string{true: "conda"}[child(entry, "conda") != nil], "pypi")
 		d := redoubt.Dependency{Name: scalar(child(entry, "name")), Version: scalar(child(entry, "version")), Line: entry.Line}
 		location := cmp.Or(scalar(child(entry, kind)), scalar(child(entry, "url")), scalar(child(entry, "path")))
+		if source := condaSource.FindStringSubmatch(scalar(child(entry, "conda_source"))); source != nil {
+			if strings.Contains(source[2], "://") {
+				l.refuse(source[1], "it is built from %s, so it is the package of no channel", source[2])
+			}
+			continue
+		}
 		if location == "" {
 			return read.CutOff("package %d lacks its location", i+1)
 		}
@@ -121,7 +132,12 @@ func readPixiLock(l *lock) error {
 			d.Licenses = []string{license}
 		}
 		d.Hashes = sums(map[string]string{"MD5": scalar(child(entry, "md5")), "SHA-256": scalar(child(entry, "sha256"))})
-		if strings.Contains(location, "://") {
+		isFile := strings.HasSuffix(location, ".whl") || strings.HasSuffix(location, ".tar.gz") || strings.HasSuffix(location, ".conda") || strings.HasSuffix(location, ".tar.bz2")
+		switch {
+		case !isFile && !strings.Contains(location, "://"): // a folder of the repository
+		case d.Name == "" || d.Version == "":
+			l.refuse(cmp.Or(d.Name, location), "line %d: it has no version", d.Line)
+		default:
 			l.Add(d)
 		}
 	}

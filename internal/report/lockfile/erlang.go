@@ -72,7 +72,10 @@ func readGleamManifest(l *lock) error {
 		switch {
 		case p.Name == "" || p.Source == "":
 			return read.CutOff("package %d lacks its name or source", i+1)
+		case p.Source == "local": // a folder of the repository
+			continue
 		case p.Source != "hex":
+			l.refuse(p.Name, "it comes from %s, not from Hex, so its version is not known", p.Source)
 			continue
 		}
 		_, direct := manifest.Requirements[p.Name]

@@ -72,7 +72,8 @@ func readGradleCatalog(l *lock) error {
 		switch {
 		case !strings.Contains(module, ":"):
 			l.refuse(alias, "it does not name group and artifact")
-		case version == "": // a platform sets it
+		case version == "":
+			l.refuse(module, "it has no version here; that of a platform is not known")
 		case strings.ContainsAny(version, "[](),+") || strings.HasPrefix(version, "latest."):
 			l.refuse(module, "its version %s is a range", version)
 		default:

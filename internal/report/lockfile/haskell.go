@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -63,7 +64,11 @@ func readStackLock(l *lock) error {
 		reference := child(child(entry, "completed"), "hackage")
 		if m := stackPackage.FindStringSubmatch(scalar(reference)); m != nil {
 			l.Add(redoubt.Dependency{Name: m[1], Version: m[2], Line: reference.Line})
+			continue
 		}
+		completed := child(entry, "completed")
+		place := cmp.Or(scalar(child(completed, "git")), scalar(child(completed, "url")), scalar(child(completed, "archive")), "elsewhere")
+		l.refuse(cmp.Or(scalar(child(completed, "name")), "packages"), "line %d: it comes from %s, not from Hackage", entry.Line, place)
 	}
 	return nil
 }

@@ -36,21 +36,46 @@ func readPnpmLock(l *lock) error {
 	}
 	for _, entry := range pairs(child(root, "packages")) {
 		name, version := splitPnpmKey(entry.key.Value, old)
+		isDirect := direct[[2]string{name, version}]
+		key := name + "@" + version
 		if told := scalar(child(entry.value, "name")); told != "" { // packages from elsewhere than a registry
 			name, version = told, scalar(child(entry.value, "version"))
+			isDirect, key = direct[[2]string{name, version}], name+"@"+version
+		} else if of, address := splitPnpmAddress(entry.key.Value); of != "" && name == "" { // from version 9 on
+			if scalar(child(child(entry.value, "resolution"), "type")) == "directory" {
+				continue // of the repository
+			}
+			name, version = of, scalar(child(entry.value, "version"))
+			isDirect, key = direct[[2]string{name, address}], name+"@"+address
+		}
+		if version == "" {
+			l.refuse(cmp.Or(name, entry.key.Value), "line %d: it has no version", entry.key.Line)
+			continue
 		}
 		l.Node(redoubt.Dependency{
-			Name: name, Version: version, Line: entry.key.Line,
-			Transitivity: TransitivityOf(len(direct) > 0, direct[[2]string{name, version}]),
-			Hashes:       integrityHashes(scalar(child(child(entry.value, "resolution"), "integrity"))),
-		}, name+"@"+version)
-		askPnpm(l, name+"@"+version, entry.value, old)
+			Name: name, Version: version, Line: entry.key.Line, Transitivity: TransitivityOf(len(direct) > 0, isDirect),
+			Hashes: integrityHashes(scalar(child(child(entry.value, "resolution"), "integrity"))),
+		}, key)
+		askPnpm(l, key, entry.value, old)
 	}
 	for _, entry := range pairs(child(root, "snapshots")) { // from version 9 on
 		name, version := splitPnpmKey(entry.key.Value, old)
+		if name == "" {
+			name, version = splitPnpmAddress(entry.key.Value)
+		}
 		askPnpm(l, name+"@"+version, entry.value, old)
 	}
 	return nil
+}
+
+// splitPnpmAddress splits the key of a package from elsewhere than a registry,
+// name@https://codeload.github.com/… or name@file:…; other keys give nothing.
+func splitPnpmAddress(key string) (name, address string) {
+	key, _, _ = strings.Cut(key, "(")
+	if name, address = splitResolution(key); !strings.Contains(address, ":") {
+		return "", ""
+	}
+	return name, address
 }
 
 // wholePnpm makes sure that what is asked for is there, as pnpm does: what the

@@ -123,6 +123,7 @@ func readPylock(l *lock) error {
 			SDist         file
 			Archive       file
 			Wheels        []file
+			Directory     map[string]any
 		}
 	}
 	if err := l.toml(&lockfile); err != nil {
@@ -143,6 +144,9 @@ func readPylock(l *lock) error {
 					d.Hashes = append(d.Hashes, redoubt.Hash{Algorithm: read.HashName(algorithm), Hex: sum})
 				}
 			}
+		}
+		if d.Version == "" && p.Directory == nil { // a folder is the project's own
+			l.refuse(d.Name, "it has no version: it is of a repository or an address")
 		}
 		l.Add(d)
 	}

@@ -1,12 +1,15 @@
 package lockfile
 
 import (
+	"strings"
+
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
 // readRenvLock reads renv.lock: all packages of an R project's library, which
-// does not tell which of them it asked for.
+// does not tell which of them it asked for. Those of Bioconductor are an ecosystem
+// of their own, as OSV has it.
 func readRenvLock(l *lock) error {
 	w := newObjectWalker(l.Data)
 	has := map[string]bool{}
@@ -16,10 +19,17 @@ func readRenvLock(l *lock) error {
 		}
 		return w.object(func(name string, offset int) error {
 			var p struct {
-				Version read.Text `json:"Version"`
+				Version    read.Text `json:"Version"`
+				Source     read.Text `json:"Source"`
+				Repository read.Text `json:"Repository"`
+				Remote     read.Text `json:"RemoteType"`
 			}
 			err := w.decode(&p)
-			l.Add(redoubt.Dependency{Name: name, Version: string(p.Version), Line: l.lineAt(offset)})
+			d := redoubt.Dependency{Name: name, Version: string(p.Version), Line: l.lineAt(offset)}
+			if p.Source == "Bioconductor" || p.Remote == "bioconductor" || strings.HasPrefix(string(p.Repository), "Bioc") {
+				d.Ecosystem = "bioconductor"
+			}
+			l.Add(d)
 			return err
 		})
 	})
