@@ -24,6 +24,7 @@ const axeFaults = `axe.run(document, {resultTypes: ["violations"], runOnly: RULE
 const (
 	allRules    = `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]`
 	colourRules = `["color-contrast"]`
+	sizeRules   = `["wcag22aa"]` // the size of targets, for fingers
 )
 
 // pagesOf lists an address for each page of the table that there is to see.
@@ -77,7 +78,7 @@ func TestPagesAreAccessible(t *testing.T) {
 			t.Errorf("%s: touch or are cut off: %s", page, fault)
 		}
 		b.run(axe)
-		for _, fault := range b.axe(allRules) {
+		for _, fault := range append(b.axe(allRules), b.axe(sizeRules)...) {
 			t.Errorf("%s: %s", page, fault)
 		}
 		b.run(`document.documentElement.dataset.theme = "dark"`)
