@@ -30,8 +30,8 @@ type CreateExceptionRequest struct {
 	Projects     []string `json:"projects,omitempty" doc:"Globs of project names; none is every project. A token that is bound to projects must name some of its own."`
 	Reason       string   `json:"reason" minLength:"1" maxLength:"3000" doc:"Why it is accepted, for people." example:"Build tools only."`
 	TriageReason string   `json:"triage_reason,omitempty" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"The reason that the findings show; acceptable_risk when absent."`
-	Until        string   `json:"until,omitempty" maxLength:"64" doc:"Last day of it in UTC, or the instant that it ends at (RFC 3339)." example:"2027-01-31"`
-	Forever      bool     `json:"forever,omitempty" doc:"Without an end; asked for in place of until."`
+	Until        string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?)?$" patternDescription:"a day or an instant, as 2027-01-31 or 2027-01-31T12:00:00Z" maxLength:"64" doc:"Last day of it in UTC, or the instant that it ends at (RFC 3339); in the future. It or forever is needed, and not both." example:"2027-01-31"`
+	Forever      bool     `json:"forever,omitempty" doc:"Without an end; true in place of until."`
 }
 
 // ExceptionResponse is an exception alone.

@@ -47,8 +47,8 @@ type SupplyChainFindings struct {
 // FindingCore is what code and supply-chain findings have in common.
 type FindingCore struct {
 	ID              int64           `json:"id" doc:"Id of the finding." example:"1234"`
-	CreatedAt       Time            `json:"created_at" doc:"When it was first seen on its ref." example:"\"2024-05-28T06:38:54.962941Z\""`
-	RelevantSince   Time            `json:"relevant_since" doc:"When it was first seen, or came back last." example:"\"2024-05-28T06:38:54.962941Z\""`
+	CreatedAt       Time            `json:"created_at" doc:"When it was first seen on its ref." example:"2024-05-28T06:38:54.962941Z"`
+	RelevantSince   Time            `json:"relevant_since" doc:"When it was first seen, or came back last." example:"2024-05-28T06:38:54.962941Z"`
 	StateUpdatedAt  *Time           `json:"state_updated_at" nullable:"true" doc:"When its state last changed; null before any change."`
 	TriagedAt       *Time           `json:"triaged_at" nullable:"true" doc:"When it was last triaged; null before."`
 	FirstSeenScanID int64           `json:"first_seen_scan_id" doc:"Scan that found it." example:"42"`

@@ -17,8 +17,8 @@ type Project struct {
 	Name              string       `json:"name" doc:"Name as a path." example:"acme/payments"`
 	URL               string       `json:"url" doc:"Address of the repository; empty when no scan told it." example:"https://github.com/acme/payments"`
 	Tags              []string     `json:"tags" doc:"Tags of the project." example:"[\"pci\",\"team-money\"]"`
-	CreatedAt         Time         `json:"created_at" doc:"When the project came to be." example:"\"2024-05-28T06:38:54.962941Z\""`
-	LatestScanAt      *Time        `json:"latest_scan_at" nullable:"true" doc:"When it was last scanned; null before the first scan." example:"\"2024-05-28T06:38:54.962941Z\""`
+	CreatedAt         Time         `json:"created_at" doc:"When the project came to be." example:"2024-05-28T06:38:54.962941Z"`
+	LatestScanAt      *Time        `json:"latest_scan_at" nullable:"true" doc:"When it was last scanned; null before the first scan." example:"2024-05-28T06:38:54.962941Z"`
 	DefaultBranch     string       `json:"default_branch" doc:"First branch that was fully scanned, in full." example:"refs/heads/main"`
 	PrimaryBranch     string       `json:"primary_branch" doc:"Branch that dependencies and deduplication look at, in full." example:"refs/heads/main"`
 	Visibility        string       `json:"visibility" enum:"public,private,unknown" doc:"Who can see the repository at its host (an extension)." example:"private"`
@@ -59,7 +59,7 @@ func (r *ProjectResponse) setTag(tag string) { r.ETag = tag }
 type CreateProjectRequest struct {
 	DeploymentSlug ID           `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
 	Name           string       `json:"name" minLength:"3" maxLength:"512" doc:"Name of two segments or more." example:"acme/payments"`
-	URL            string       `json:"url,omitempty" maxLength:"2048" doc:"Address of the repository, http or https." example:"https://github.com/acme/payments"`
+	URL            string       `json:"url,omitempty" maxLength:"2048" doc:"Address of the repository: an absolute http or https URL without a user or password." example:"https://github.com/acme/payments"`
 	Tags           List[string] `json:"tags,omitempty" doc:"Tags, at most 10 of 64 characters."`
 	PrimaryBranch  string       `json:"primary_branch,omitempty" maxLength:"512" doc:"Primary branch; follows the default branch when absent." example:"refs/heads/main"`
 	Visibility     string       `json:"visibility,omitempty" enum:"public,private,unknown" doc:"Who can see the repository at its host."`

@@ -12,7 +12,7 @@ type SearchScansRequest struct {
 	PageSize     int64            `json:"pageSize,omitempty" minimum:"0" maximum:"500" doc:"Another name of limit, which it beats (an extension)."`
 	Products     List[Product]    `json:"products,omitempty" doc:"Only scans with one of these products enabled; PRODUCT_UNSPECIFIED sets no filter."`
 	RepositoryID Int              `json:"repository_id,omitempty" doc:"Only scans of this project."`
-	Since        *Time            `json:"since,omitempty" doc:"Only scans created after this time."`
+	Since        Instant          `json:"since,omitempty" doc:"Only scans created after this time: an ISO 8601 date, which is its first instant, or date and time, in UTC where no zone stands." example:"2024-05-28"`
 	Statuses     List[ScanStatus] `json:"statuses,omitempty" doc:"Only scans with one of these statuses: one value or a list."`
 	TotalTime    *TotalTimeRange  `json:"total_time,omitempty" doc:"Only scans that took this long."`
 }
@@ -43,7 +43,7 @@ type Scan struct {
 	RepositoryID    string         `json:"repository_id" pattern:"^[0-9]+$" doc:"Id of the project." example:"17"`
 	Branch          string         `json:"branch" doc:"Ref that was scanned, in full." example:"refs/heads/main"`
 	Commit          string         `json:"commit" doc:"Commit that was scanned; empty when not told." example:"fd2f6e0c7b2b4a6f8f3b1d2c3e4f5a6b7c8d9e0f"`
-	StartedAt       Time           `json:"started_at" doc:"When it started." example:"\"2024-05-28T06:38:54.962941Z\""`
+	StartedAt       Time           `json:"started_at" doc:"When it started." example:"2024-05-28T06:38:54.962941Z"`
 	CompletedAt     *Time          `json:"completed_at" nullable:"true" doc:"When it ended; null while it runs."`
 	ExitCode        *int64         `json:"exit_code" doc:"0 or 1: completed; others: failed; null while it runs." example:"0"`
 	IsFullScan      bool           `json:"is_full_scan" doc:"Whether it looked at everything rather than at a change."`
@@ -51,9 +51,9 @@ type Scan struct {
 	FindingsCounts  FindingsCounts `json:"findings_counts" doc:"Findings that it reported."`
 	Status          string         `json:"status" enum:"SCAN_STATUS_RUNNING,SCAN_STATUS_COMPLETED,SCAN_STATUS_ERROR,SCAN_STATUS_NEVER_FINISHED" doc:"How far it came." example:"SCAN_STATUS_COMPLETED"`
 	TotalTime       *float64       `json:"total_time" doc:"Seconds that the scanner took; null when not told." example:"12.5"`
-	UnreadLockfiles []string       `json:"unread_lockfiles,omitempty" doc:"Lockfiles that the scanner found and could not read: it says nothing about them. Absent when there are none." example:"[\"web/package-lock.json\"]"`
+	UnreadLockfiles []string       `json:"unread_lockfiles,omitempty" doc:"Lockfiles that the scanner found and could not read: it says nothing about them. Absent when there are none (an extension)." example:"[\"web/package-lock.json\"]"`
 	Outcome         string         `json:"outcome,omitempty" enum:"late,superseded" doc:"Why it was recorded only and changed no finding. late: a scan of the ref that started later counts already; superseded: the ref had this commit before and others since. Absent where it counts, or runs." example:"late"`
-	Error           string         `json:"error,omitempty" doc:"Why it failed; absent when it did not." example:"the scanner ended with exit code 7"`
+	Error           string         `json:"error,omitempty" doc:"Why it failed; absent when it did not (an extension)." example:"the scanner ended with exit code 7"`
 }
 
 // FindingsCounts counts the findings of a scan by product.

@@ -45,6 +45,30 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// Instant is a point in time as requests give it: an ISO 8601 date, which is its
+// first instant, or date and time, in UTC where no zone stands (semantics §9).
+type Instant string
+
+// instantLayouts are the forms of an Instant. Go reads fractions of seconds
+// behind a point or a comma whether the layout has them or not.
+var instantLayouts = []string{
+	time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05",
+	"2006-01-02T15:04Z07:00", time.RFC3339, "2006-01-02T15:04Z0700", "2006-01-02T15:04:05Z0700",
+}
+
+// Time reads the instant, in UTC; an empty one is the zero time.
+func (i Instant) Time() (time.Time, error) {
+	if i == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range instantLayouts {
+		if t, err := time.Parse(layout, string(i)); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("expected an ISO 8601 date or date and time, as 2024-05-28 or 2024-05-28T06:38:54Z, got %.80q", string(i))
+}
+
 // ID is a member that requests may give as a string or as a number, as clients
 // do with ids, cursors and epoch seconds (semantics §2). It is sent as a string.
 type ID string

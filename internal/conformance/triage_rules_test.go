@@ -244,10 +244,11 @@ func testTriageSince(t *testing.T, s *site) {
 	if got := s.triaged(t, object{"issue_type": "sca", "since": "99999999999", "new_note": "later"}); len(got) != 0 {
 		t.Errorf("since a later day reaches %v", got)
 	}
-	for _, none := range []object{{}, {"since": nil}, {"since": ""}} {
+	for _, none := range []object{{}, {"since": ""}} {
 		none["issue_type"], none["new_note"] = "sca", "all"
 		invalid(t, s.triage(t, none), "body.issue_ids")
 	}
+	invalid(t, s.triage(t, object{"issue_type": "sca", "new_note": "all", "repos": nil}), "body.issue_ids", "body.repos")
 }
 
 func containsAll(list, part []int64) bool {

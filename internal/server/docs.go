@@ -41,7 +41,7 @@ var described = map[string]routeDoc{
 	"listLockfiles":    {"List lockfiles of a project", "The lockfiles of a project's primary branch with dependencies that pass the filter, and how many."},
 	"createSBOMExport": {"Start an SBOM export", "Stores the job and answers at once. Ask for its status with the task token."},
 	"getSBOMExport":    {"Get the status of an SBOM export", "Once it is complete, `downloadUrl` serves the document."},
-	"downloadSBOM":     {"Download an SBOM", "Serves the document with its own media type. The address is signed and needs no token; it comes from the status of the export."},
+	"downloadSBOM":     {"Download an SBOM", "Serves the document with its own media type. The address is signed and needs no token; it comes from the status of the export, with its `expires` and `signature`: one that is altered or over is a 403."},
 
 	"getAdvisory": {"Get an advisory", "What the advisories that were loaded know of a vulnerability, by any of its ids in any case (an extension)."},
 	"getAdvisoryImpact": {"Get the impact of an advisory", "Who has a vulnerability, where, since when and what to upgrade to (an extension): its findings, whoever found them, on every ref. " +
@@ -59,12 +59,14 @@ var described = map[string]routeDoc{
 
 	"listPolicyConditions": {"List the conditions of a policy", "What a policy for the supply chain does about findings that are all that a condition asks for, whatever their rule (an extension)."},
 	"createPolicyCondition": {"Add a condition to a policy", "Gives a policy for the supply chain a further condition (an extension). All that it asks for must hold; it asks for something. Of several conditions one is enough, and the strictest counts. " +
+		"`projects` and `branches` are at most 100 globs each, of 1 to 512 bytes without control characters; `tags` at most 10 of 64 characters. " +
 		"It holds from the next build on. A token that is bound to projects may not."},
 	"deletePolicyCondition": {"Delete a condition of a policy", "Takes a condition from a policy (an extension). A token that is bound to projects may not."},
 
 	"listExceptions": {"List exceptions", "What is accepted, where, why and until when, by id (an extension). Those that are over are listed until somebody deletes them. A token that is bound to projects sees those of its projects alone."},
 	"createException": {"Create an exception", "Ignores what a rule or a vulnerability finds, now and later, until a day (an extension), by a triage that people's beats. " +
-		"Either `until` or `forever` is needed."},
+		"Either `until` or `forever` is needed. `projects` and `paths` are at most 100 globs each, of 1 to 512 bytes without control characters; " +
+		"a path glob has no `!` or `#` and no `./` in front, no `//`, no backslash and no space around it. `target` has no spaces."},
 	"getException":    {"Get an exception", "An exception by its id (an extension)."},
 	"deleteException": {"Delete an exception", "Ends an exception now and reopens what it ignored (an extension), but for what people or other exceptions decide."},
 }

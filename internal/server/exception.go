@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"regexp"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -57,6 +58,9 @@ func (c *call) getException(ctx context.Context, _ *none) (*api.ExceptionRespons
 	return &api.ExceptionResponse{Exception: c.exceptionOf(e, ignored[e.ID])}, err
 }
 
+// dayLike begins as a day does, of the calendar or not.
+var dayLike = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
+
 // exceptionInput is a new exception.
 type exceptionInput struct {
 	Body      api.CreateExceptionRequest
@@ -74,7 +78,7 @@ func (in *exceptionInput) Resolve(ctx huma.Context) []error {
 		bad.add("body.until", nil, "say until when, or forever, and not both")
 	case b.Until != "":
 		var err error
-		if in.exception.Until, err = redoubt.ParseUntil(b.Until); err != nil {
+		if in.exception.Until, err = redoubt.ParseUntil(b.Until); err != nil && dayLike.MatchString(b.Until) { // else the schema says so
 			bad.add("body.until", b.Until, err.Error())
 		}
 	}

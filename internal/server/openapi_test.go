@@ -1,13 +1,18 @@
 package server
 
 import (
+	"encoding/json"
 	"flag"
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt/api"
 )
 
 var updateGolden = flag.Bool("update", false, "write golden files")
@@ -63,6 +68,93 @@ func TestDescribedBodiesAreTaken(t *testing.T) {
 		}
 		if a := h.send(r.Method, path, ""); body.Required != (a.status == http.StatusBadRequest) && a.status != http.StatusNotFound {
 			t.Errorf("%s without a body answers %d, and says that one is needed: %t", r.ID, a.status, body.Required)
+		}
+	}
+}
+
+// TestOpenAPISaysWhatIsSo holds openapi.json to what the library that makes it
+// does not say by itself.
+func TestOpenAPISaysWhatIsSo(t *testing.T) {
+	text, err := OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths      map[string]map[string]struct{ Security *[]map[string][]string }
+		Components struct {
+			Responses map[string]struct{ Headers map[string]any }
+			Schemas   map[string]struct {
+				Properties map[string]struct {
+					Format   string
+					Default  any
+					Examples []any
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Routes() {
+		if s := doc.Paths[r.Pattern][strings.ToLower(r.Method)].Security; s == nil || (len(*s) == 0) != (r.Scope == Anyone) {
+			t.Errorf("%s says of its security: %v", r.ID, s)
+		}
+	}
+	limited := doc.Components.Responses["TooManyRequests"].Headers
+	for _, name := range []string{"Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+		if limited[name] == nil {
+			t.Errorf("429 does not tell of %s", name)
+		}
+	}
+	if d := doc.Components.Schemas["TriageRequest"].Properties["include_historical"].Default; d != true {
+		t.Errorf("include_historical is %v by default", d)
+	}
+	dates := 0
+	for schema, object := range doc.Components.Schemas {
+		for name, member := range object.Properties {
+			if member.Format != "date-time" {
+				continue
+			}
+			for _, example := range member.Examples {
+				dates++
+				if _, err := time.Parse(time.RFC3339, fmt.Sprint(example)); err != nil {
+					t.Errorf("%s.%s: %v", schema, name, err)
+				}
+			}
+		}
+	}
+	if dates < 5 {
+		t.Errorf("only %d dates have examples", dates)
+	}
+}
+
+// TestBoundsAreWrittenOut: no bound is told with an exponent.
+func TestBoundsAreWrittenOut(t *testing.T) {
+	h := newHarness(t)
+	for query, want := range map[string]string{
+		"repository_ids=4294967296": "expected number <= 4294967295",
+		"page_size=99":              "expected number >= 100",
+	} {
+		a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings?"+query, "")
+		h.wantProblem(a, "invalid_argument")
+		if len(a.problem.Errors) != 1 || a.problem.Errors[0].Message != want {
+			t.Errorf("%s: %s", query, a.body)
+		}
+	}
+}
+
+// TestSchemaFormsOfInstants: what the schema takes for an instant is read, but
+// for days that the calendar does not have.
+func TestSchemaFormsOfInstants(t *testing.T) {
+	for _, day := range []string{"2024-05-28", "0000-01-01", "9999-12-31"} {
+		for _, clock := range []string{"", "T00:00", "T23:59:59", "T06:38:54.9", "T06:38:54,962941123"} {
+			for _, zone := range []string{"", "Z", "+02:00", "-2359", "+00:00"} {
+				text := day + clock + zone
+				_, err := api.Instant(text).Time()
+				if taken := instantPattern.MatchString(text); taken != (err == nil) || taken == (clock == "" && zone != "") {
+					t.Errorf("%s: the schema takes it: %t, and it reads as %v", text, taken, err)
+				}
+			}
 		}
 	}
 }

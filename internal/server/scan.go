@@ -37,8 +37,9 @@ func (in *scansInput) Resolve(ctx huma.Context) []error {
 		Statuses: parsed(b.Statuses, redoubt.ParseScanStatus), Projects: c.caller.Globs(),
 	}
 	in.filter.Products, in.none = products(b.Products)
-	if b.Since != nil {
-		in.filter.Since = b.Since.UTC()
+	var err error
+	if in.filter.Since, err = b.Since.Time(); err != nil && instantPattern.MatchString(string(b.Since)) { // else the schema says so
+		bad.add("body.since", string(b.Since), "is no day of the calendar")
 	}
 	if t := b.TotalTime; t != nil {
 		in.filter.MinTime, in.filter.MaxTime = t.Min, t.Max

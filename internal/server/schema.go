@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -24,9 +26,16 @@ func own[T any](schema huma.Schema) ownForm {
 	return ownForm{reflect.TypeFor[T](), reflect.TypeFor[wireForm[T]](), schema}
 }
 
+// instantPattern is what an api.Instant looks like.
+var instantPattern = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?$`)
+
 // ownForms are those of package api, which knows no schemas.
 var ownForms = []ownForm{
 	own[api.Time](huma.Schema{Type: huma.TypeString, Format: "date-time"}),
+	own[api.Instant](huma.Schema{
+		Type: huma.TypeString, Pattern: instantPattern.String(),
+		PatternDescription: "an ISO 8601 date or date and time, as 2024-05-28, 2024-05-28T06:38:54 or 2024-05-28T06:38:54Z",
+	}),
 	own[api.ID](either(&huma.Schema{Type: huma.TypeString, MaxLength: new(256)}, &huma.Schema{Type: huma.TypeNumber})),
 	own[api.Int](either(
 		&huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0), Maximum: new(float64(1 << 53))}, &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9]{1,15}$"},
@@ -71,7 +80,7 @@ func fieldError(op *huma.Operation, d *huma.ErrorDetail) redoubt.FieldError {
 	if strings.HasPrefix(d.Message, "json: ") {
 		return redoubt.FieldError{Location: d.Location, Message: "holds a number out of range, or a value of another type than its member has"}
 	}
-	out := redoubt.FieldError{Location: d.Location, Message: d.Message, Value: d.Value}
+	out := redoubt.FieldError{Location: d.Location, Message: plainNumber(d.Message), Value: d.Value}
 	if d.Message != validation.MsgExpectedMatchExactlyOneSchema {
 		return out
 	}
@@ -83,6 +92,19 @@ func fieldError(op *huma.Operation, d *huma.ErrorDetail) redoubt.FieldError {
 		out.Message = "expected " + strings.Join(forms, "; or ")
 	}
 	return out
+}
+
+// plainNumber writes the bound of a message without an exponent.
+func plainNumber(message string) string {
+	words := strings.Fields(message)
+	if len(words) == 0 || !strings.HasPrefix(message, "expected number") {
+		return message
+	}
+	last := &words[len(words)-1]
+	if n, err := strconv.ParseFloat(*last, 64); err == nil {
+		*last = strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return strings.Join(words, " ")
 }
 
 // formOf describes a simple schema.

@@ -55,8 +55,9 @@ func newSpec() *spec {
 		o.params, o.members = s.params(o.described), s.members(o.described)
 	}
 	for _, schema := range registry.Map() {
-		admitNull(schema)
+		settleMembers(schema)
 	}
+	tellDefaults(registry)
 	for _, name := range []string{"ErrorModel", "ErrorDetail"} { // the library's own, which no answer has
 		delete(registry.Map(), name)
 	}
@@ -85,13 +86,20 @@ func (s *spec) settleBody(op *huma.Operation) {
 	op.RequestBody.Required = len(schema.Required) > 0
 }
 
-// admitNull adds null to the words of members that may be null: in JSON Schema
+// tellDefaults says of members what is the case without them, where absent is
+// not the same as that value: the library would put a default in their place.
+func tellDefaults(registry huma.Registry) {
+	registry.Map()["TriageRequest"].Properties["include_historical"].Default = true
+}
+
+// settleMembers adds null to the words of members that may be null: in JSON Schema
 // a type that admits it does not make an enumeration do so.
-func admitNull(object *huma.Schema) {
+func settleMembers(object *huma.Schema) {
 	for _, member := range object.Properties {
 		if member.Nullable && len(member.Enum) > 0 {
 			member.Enum = append(member.Enum, nil)
 		}
+		member.PatternDescription = "" // its message is made; JSON Schema has no such word
 	}
 }
 
@@ -133,7 +141,9 @@ func (s *spec) describe(route Route) *huma.Operation {
 		MaxBodyBytes: -1, BodyReadTimeout: -1, // the body was read before huma sees it
 		Responses: map[string]*huma.Response{},
 	}
-	if route.Scope != Anyone {
+	if route.Scope == Anyone {
+		op.Extensions = map[string]any{"security": []any{}} // says that none is needed; the library leaves an empty list out
+	} else {
 		op.Security = []map[string][]string{{"token": {}}}
 		op.Description += " Scope: " + scopeWords(route) + "."
 	}
@@ -196,6 +206,11 @@ func (s *spec) failure(status int) *huma.Response {
 	}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		out.Headers["Retry-After"] = textHeader("Seconds to wait.")
+	}
+	if status == http.StatusTooManyRequests {
+		out.Headers["RateLimit-Limit"] = textHeader("Requests that the token may make at once.")
+		out.Headers["RateLimit-Remaining"] = textHeader("Requests that are left of them.")
+		out.Headers["RateLimit-Reset"] = textHeader("Seconds until all of them are there again.")
 	}
 	if status == http.StatusUnauthorized {
 		out.Headers["WWW-Authenticate"] = textHeader("How to authenticate: Bearer.")
