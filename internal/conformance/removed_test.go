@@ -1,0 +1,38 @@
+package conformance
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// TestARemovedFindingSaysWhy asks for findings that were withdrawn and merged.
+func TestARemovedFindingSaysWhy(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		one := record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21", severity: "HIGH"}
+		two := record{id: "CVE-2026-0001", name: "lodash", fixed: "4.17.21", severity: "HIGH"}
+		python := record{id: "GHSA-2222-2222-2222", ecosystem: "PyPI", name: "jinja2", fixed: "3.0.0", severity: "HIGH"}
+		s.publish(t, one, two, python)
+		s.inventory(t, "main", "4.17.20")
+		if before := s.supply(t, ""); len(before) != 3 {
+			t.Fatalf("findings %q, want three", before)
+		}
+		one.aliases, python.withdrawn = []string{two.id}, true
+		s.publish(t, one, python)
+		told := []string{}
+		for _, id := range []string{"1", "2", "3"} {
+			if a := s.send(t, request{method: "GET", path: "findings/" + id}); a.status != 200 {
+				told = append(told, refused(t, a, 404, api.CodeNotFound).Detail)
+			}
+		}
+		text := strings.Join(told, "\n")
+		if len(told) != 2 || !strings.Contains(text, "was removed: withdrawn: ") || !strings.Contains(text, "was removed: merged into #") {
+			t.Errorf("removed findings answer %q", told)
+		}
+		unknown := refused(t, s.send(t, request{method: "GET", path: "findings/99"}), 404, api.CodeNotFound)
+		if strings.Contains(unknown.Detail, "removed") {
+			t.Errorf("an unknown one answers %q", unknown.Detail)
+		}
+	})
+}
