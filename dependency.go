@@ -14,6 +14,7 @@ type Dependency struct {
 	Licenses     []string // SPDX expressions; never nil
 	PURL         string
 	Hashes       []Hash
+	Supplier     string // who gives the package out, where a bill of materials told; else empty
 
 	// Via is the package of the same lockfile that brings it in, on a shortest
 	// way from what the project asks for itself; zero for what it asks for, and
@@ -25,6 +26,11 @@ type Dependency struct {
 // LockedPackage names a version of a package.
 type LockedPackage struct {
 	Ecosystem, Name, Version string
+}
+
+// DependencyEdge says that one dependency asks for another of the same lockfile.
+type DependencyEdge struct {
+	From, To int64 // Dependency.ID
 }
 
 // DependencyPath is how a dependency gets into a lockfile.
@@ -44,6 +50,10 @@ type Hash struct {
 type Inventory struct {
 	Lockfile     string
 	Dependencies []Dependency // ids and projects unset
+
+	// Edges are pairs of places in Dependencies: the first asks for the second. There are
+	// none where the lockfile does not tell.
+	Edges [][2]int
 
 	// UnknownPackages names packages that whoever states this cannot tell of, as Go's
 	// standard library: what another statement said of them stays.

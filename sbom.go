@@ -12,6 +12,21 @@ const (
 	OpenVEX   SBOMFormat = "SBOM_FORMAT_OPENVEX" // no bill of materials, but what is said of one
 )
 
+// SBOMNote begins the names of what components of an export carry for another
+// Redoubt that reads it: properties in CycloneDX; in SPDX, without it, parts of
+// sourceInfo (semantics §11).
+const SBOMNote = "redoubt:"
+
+// Notes of an export. Lockfiles are paths in the repository, in an export of all
+// projects behind the project's name and a colon.
+const (
+	SBOMEcosystem       = SBOMNote + "ecosystem"        // as gomod
+	SBOMTransitivity    = SBOMNote + "transitivity"     // the closest of all lockfiles: direct, transitive, unknown
+	SBOMLockfile        = SBOMNote + "lockfile"         // one that holds it, as web/yarn.lock or web/yarn.lock#L12; of a vulnerability, where it was found
+	SBOMFindingLockfile = SBOMNote + "finding-lockfile" // one that a finding tells, and no inventory
+	SBOMNoEdge          = SBOMNote + "no-edge"          // bom-ref, space, lockfile: the edge to it is not of that lockfile, which holds both
+)
+
 // SBOMRequest is what an export was asked for; it is kept with its job.
 type SBOMRequest struct {
 	Format        SBOMFormat   `json:"format"`

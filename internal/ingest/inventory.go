@@ -26,35 +26,70 @@ func statements(report *redoubt.Report) ([]redoubt.InventoryStatement, []redoubt
 			place[inventory.Lockfile] = i
 			out = append(out, redoubt.InventoryStatement{Inventory: redoubt.Inventory{Lockfile: inventory.Lockfile}})
 		}
-		for _, dependency := range inventory.Dependencies {
-			if dependency.Name == "" || !storable(dependency.Ecosystem+dependency.Name+dependency.Version) {
-				refused = append(refused, redoubt.Refusal{Item: inventory.Lockfile, Reason: "one of its packages has no name that can be stored"})
-				continue
-			}
-			out[i].Inventory.Dependencies = append(out[i].Inventory.Dependencies, dependency)
-		}
+		refused = append(refused, appendInventory(&out[i].Inventory, inventory)...)
 		out[i].Inventory.UnknownPackages = append(out[i].Inventory.UnknownPackages, inventory.UnknownPackages...)
 	}
 	for i := range out {
-		out[i].Inventory.Dependencies = distinct(out[i].Inventory.Dependencies)
+		makeDistinct(&out[i].Inventory)
 		out[i].Digest = inventoryDigest(out[i].Inventory)
 	}
 	return out, refused
 }
 
-// distinct orders dependencies and keeps one for each package version: the one
-// that the project asked for itself, then the first in the lockfile.
-func distinct(list []redoubt.Dependency) []redoubt.Dependency {
+// appendInventory adds what another inventory says of the same lockfile, and refuses
+// what cannot be stored.
+func appendInventory(to *redoubt.Inventory, from redoubt.Inventory) (refused []redoubt.Refusal) {
+	place := make([]int, len(from.Dependencies)) // in to.Dependencies; -1 for none
+	for i, dependency := range from.Dependencies {
+		place[i] = len(to.Dependencies)
+		if dependency.Name == "" || !storable(dependency.Ecosystem+dependency.Name+dependency.Version) {
+			refused = append(refused, redoubt.Refusal{Item: from.Lockfile, Reason: "one of its packages has no name that can be stored"})
+			place[i] = -1
+			continue
+		}
+		to.Dependencies = append(to.Dependencies, dependency)
+	}
+	for _, e := range from.Edges {
+		if place[e[0]] >= 0 && place[e[1]] >= 0 {
+			to.Edges = append(to.Edges, [2]int{place[e[0]], place[e[1]]})
+		}
+	}
+	return refused
+}
+
+// makeDistinct orders dependencies and keeps one for each package version: the one
+// that the project asked for itself, then the first in the lockfile. What asked
+// for any of them asks for the one that is kept.
+func makeDistinct(inventory *redoubt.Inventory) {
+	list := inventory.Dependencies
+	order := make([]int, len(list))
 	for i := range list {
+		order[i] = i
 		list[i].Transitivity = cmp.Or(list[i].Transitivity, redoubt.TransitivityUnknown)
 	}
 	key := func(a, b redoubt.Dependency) int {
 		return cmp.Or(strings.Compare(a.Ecosystem, b.Ecosystem), strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version))
 	}
-	slices.SortStableFunc(list, func(a, b redoubt.Dependency) int {
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := list[i], list[j]
 		return cmp.Or(key(a, b), cmp.Compare(a.Transitivity, b.Transitivity), cmp.Compare(a.Line, b.Line))
 	})
-	return slices.CompactFunc(list, func(a, b redoubt.Dependency) bool { return key(a, b) == 0 })
+	kept := make([]redoubt.Dependency, 0, len(list))
+	place := make([]int, len(list)) // in kept
+	for _, i := range order {
+		if n := len(kept); n == 0 || key(kept[n-1], list[i]) != 0 {
+			kept = append(kept, list[i])
+		}
+		place[i] = len(kept) - 1
+	}
+	var edges [][2]int
+	for _, e := range inventory.Edges {
+		if from, to := place[e[0]], place[e[1]]; from != to {
+			edges = append(edges, [2]int{from, to})
+		}
+	}
+	slices.SortFunc(edges, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	inventory.Dependencies, inventory.Edges = kept, slices.Compact(edges)
 }
 
 func inventoryDigest(inventory redoubt.Inventory) redoubt.Digest {
@@ -68,6 +103,15 @@ func inventoryDigest(inventory redoubt.Inventory) redoubt.Digest {
 		}
 		if dep.Requirers > 0 {
 			d.str("via", dep.Via.Ecosystem, dep.Via.Name, dep.Via.Version).num(int64(dep.Requirers))
+		}
+		if dep.Supplier != "" {
+			d.str("supplier", dep.Supplier)
+		}
+	}
+	if len(inventory.Edges) > 0 {
+		d.str("edges")
+		for _, e := range inventory.Edges {
+			d.num(int64(e[0]), int64(e[1]))
 		}
 	}
 	return d.sum()

@@ -23,6 +23,9 @@ type bom struct {
 	byRef    map[string]*part
 	needs    map[string][]string // references by reference
 	needed   map[string]bool     // references that some other part needs
+	absent   map[absentEdge]bool // edges to leave out
+	asked    int                 // lookups for edges
+	found    int                 // lookups for vulnerabilities
 	root     string              // reference to what the BOM describes; empty when not told
 }
 
@@ -34,19 +37,23 @@ type part struct {
 	purl     string
 	location string // a file that the tool found it in; empty when not told
 	listsOwn bool   // stands for a lockfile, as Trivy writes them
+	software bool   // an application, which may be what the BOM is about
 	skip     bool   // a file, an operating system, the subject itself
 	licenses []string
 	hashes   []redoubt.Hash
+	supplier string
+	noted    noted
 
-	lockfile     string // the file that its inventory is of
+	lockfile     string // the file that its inventory is of, unless places are noted
 	transitivity redoubt.Transitivity
+	places       []partPlace // by lockfile; at least one once all is read
 }
 
 func newBOM(o Options, tool string) *bom {
 	return &bom{
 		rep:   &redoubt.Report{Tool: tool, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA)},
 		limit: o.Limits.Items, file: fileInRepository(o), byRef: map[string]*part{},
-		needs: map[string][]string{}, needed: map[string]bool{},
+		needs: map[string][]string{}, needed: map[string]bool{}, absent: map[absentEdge]bool{},
 	}
 }
 
@@ -79,47 +86,75 @@ func (b *bom) refuse(item, format string, args ...any) {
 // in which they come.
 func (b *bom) finish() error {
 	b.classify()
-	locks := map[string]*lockfile.Packages{}
-	var order []string
 	for _, p := range b.parts {
 		p.lockfile = b.lockfileOf(p)
 	}
 	b.inheritLockfiles()
+	locks := map[string]*lockfile.Packages{}
+	var order []string
+	taken := 0
 	for _, p := range b.parts {
-		if p.skip || p.listsOwn {
-			continue
-		}
-		l := locks[p.lockfile]
-		if l == nil {
-			l = lockfile.NewPackages(b.limit)
-			locks[p.lockfile] = l
-			order = append(order, p.lockfile)
-		}
-		l.Node(p.dependency(), p.ref)
-		for _, to := range b.needs[p.ref] {
-			l.Ask(p.ref, to)
-		}
-		if l.Full() {
-			return tooMany("components", b.limit)
+		p.settlePlaces()
+		for _, at := range p.places {
+			if !p.holds(at.lockfile) {
+				continue
+			}
+			l := locks[at.lockfile]
+			if l == nil {
+				l = lockfile.NewPackages(b.limit)
+				locks[at.lockfile] = l
+				order = append(order, at.lockfile)
+			}
+			l.Node(p.dependency(at), p.ref)
+			if taken++; l.Full() || taken > b.limit {
+				return tooMany("components", b.limit)
+			}
 		}
 	}
+	b.ask(locks)
 	for _, file := range order {
-		if deps := locks[file].Traced(); len(deps) > 0 {
-			b.rep.Inventories = append(b.rep.Inventories, redoubt.Inventory{Lockfile: file, Dependencies: deps, UnknownPackages: lockfile.UnknownPackages(file)})
+		inventory := locks[file].Inventory(file)
+		if inventory.UnknownPackages = lockfile.UnknownPackages(file); len(inventory.Dependencies) > 0 {
+			b.rep.Inventories = append(b.rep.Inventories, inventory)
 		}
 	}
 	return nil
 }
 
+// ask notes the edges between parts, in each lockfile that holds both ends and is not
+// said to lack them. Ways beyond what may be looked up stay unknown.
+func (b *bom) ask(locks map[string]*lockfile.Packages) {
+	for _, p := range b.parts {
+		for _, to := range b.needs[p.ref] {
+			other := b.byRef[to]
+			if other == nil {
+				continue
+			}
+			if !b.spend(&b.asked, len(p.places)) {
+				return
+			}
+			for _, at := range p.places {
+				if p.holds(at.lockfile) && other.holds(at.lockfile) && !b.absent[absentEdge{p.ref, other.purl, at.lockfile}] {
+					locks[at.lockfile].Ask(p.ref, to)
+				}
+			}
+		}
+	}
+}
+
 // dependency spells a part as its ecosystem does. Without a package URL the
 // ecosystem is that of the lockfile, else generic.
-func (p *part) dependency() redoubt.Dependency {
+func (p *part) dependency(at partPlace) redoubt.Dependency {
 	d := redoubt.Dependency{
-		Name: p.name, Version: p.version, PURL: read.Text(p.purl).Name(), Transitivity: p.transitivity,
-		Licenses: p.licenses, Hashes: p.hashes,
+		Name: p.name, Version: p.version, PURL: read.Text(p.purl).Name(), Transitivity: at.transitivity, Line: at.line,
+		Licenses: p.licenses, Hashes: p.hashes, Supplier: p.supplier,
+	}
+	if own, ok := p.notedPackage(); ok {
+		d.Ecosystem, d.Name, d.Version = own.Ecosystem, own.Name, own.Version
+		return d
 	}
 	ecosystem, name, version, ok := purl.Parse(p.purl)
-	switch kind := lockfile.Ecosystem(p.lockfile); {
+	switch kind := lockfile.Ecosystem(at.lockfile); {
 	case ok:
 		d.Ecosystem, d.Name, d.Version = ecosystem, p.spelling(ecosystem, name), cmp.Or(version, d.Version)
 	case kind != "":
@@ -199,7 +234,7 @@ func (b *bom) isOwn(p *part, ofRoot bool) bool {
 	if p.listsOwn {
 		return true
 	}
-	if p.ref == "" || len(b.needs[p.ref]) == 0 || b.needed[p.ref] && !ofRoot {
+	if p.ref == "" || p.isNoted() || len(b.needs[p.ref]) == 0 || b.needed[p.ref] && !ofRoot {
 		return false
 	}
 	_, _, version, ok := purl.Parse(p.purl)
@@ -230,14 +265,22 @@ func (b *bom) walk(from []string, seen map[string]bool, visit func(p *part, dept
 	}
 }
 
-// noLicense are the words for none or an unknown one.
-var noLicense = []string{"", "NOASSERTION", "NONE", "UNKNOWN"}
+// nothing are the words for no licence or supplier, or an unknown one.
+var nothing = []string{"", "NOASSERTION", "NONE", "UNKNOWN"}
 
 // licensesOf drops words that are no licence.
 func licensesOf(list ...string) []string {
 	return slices.DeleteFunc(read.Texts(list).Names(), func(s string) bool {
-		return slices.Contains(noLicense, strings.ToUpper(s))
+		return slices.Contains(nothing, strings.ToUpper(s))
 	})
+}
+
+// supplierOf drops words for an unknown supplier.
+func supplierOf(s string) string {
+	if s = read.Text(s).Name(); slices.Contains(nothing, strings.ToUpper(s)) {
+		return ""
+	}
+	return s
 }
 
 // realVersion is "" for what tools write when they know none.

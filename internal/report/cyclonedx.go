@@ -24,6 +24,7 @@ type cycloneDX struct {
 	vulnerabilities []cdx.Vulnerability
 	items           []string // of vulnerabilities
 	vex             cycloneDXVEX
+	related         bool // it tells which components need which, if none
 }
 
 // cycloneDXVersions are those that are understood.
@@ -192,9 +193,14 @@ func (c *cycloneDX) component(item string, v *cdx.Component) {
 	switch v.Type {
 	case cdx.ComponentTypeLibrary, cdx.ComponentTypeFramework:
 	case cdx.ComponentTypeApplication:
+		p.software = true
 		p.listsOwn = v.PackageURL == "" && lockfile.Is(v.Name)
 	default:
 		p.skip = true
+	}
+	p.supplier = cdxSupplier(v.Supplier)
+	for _, property := range list(v.Properties) {
+		c.note(p, property.Name, property.Value)
 	}
 	for _, h := range list(v.Hashes) {
 		if hash, ok := archiveHash(string(h.Algorithm), h.Value); ok {
@@ -205,6 +211,22 @@ func (c *cycloneDX) component(item string, v *cdx.Component) {
 	for i := range list(v.Components) {
 		c.component(fmt.Sprintf("%s.components[%d]", item, i), &(*v.Components)[i])
 	}
+}
+
+// cdxSupplier names an organisation, or else a person as SPDX does.
+func cdxSupplier(who *cdx.OrganizationalEntity) string {
+	if who == nil {
+		return ""
+	}
+	if name := supplierOf(who.Name); name != "" {
+		return name
+	}
+	for _, contact := range list(who.Contact) {
+		if name := supplierOf(contact.Name); name != "" {
+			return "Person: " + name
+		}
+	}
+	return ""
 }
 
 // locationOf is the file that a component was found in: a property of syft,
@@ -242,6 +264,7 @@ func licenseNames(choices *cdx.Licenses) []string {
 }
 
 func (c *cycloneDX) dependency(_ string, v *cdx.Dependency) {
+	c.related = true
 	for _, to := range list(v.Dependencies) {
 		c.link(v.Ref, to)
 	}

@@ -49,10 +49,33 @@ func (x *cycloneDXVEX) metadata(m *cdx.Metadata) {
 // number without its scheme: a document refers to those of other files.
 type boms map[string]map[string]*part
 
-// standsAlone reports whether the BOM is a VEX document: it lists no packages,
-// and says something of vulnerabilities.
+// standsAlone reports whether the BOM is a VEX document: it says something of
+// vulnerabilities, and lists no packages or only those that it speaks of. An SBOM is
+// what tells which packages need which, what lists others too, and what leaves a
+// vulnerability without an analysis (semantics §15).
 func (c *cycloneDX) standsAlone() bool {
-	return len(c.rep.Inventories) == 0 && slices.ContainsFunc(c.vulnerabilities, func(v cdx.Vulnerability) bool { return v.Analysis != nil })
+	analysed := 0
+	spokenOf := map[*part]bool{}
+	for i := range c.vulnerabilities {
+		v := &c.vulnerabilities[i]
+		if v.Analysis != nil {
+			analysed++
+		}
+		for _, a := range list(v.Affects) {
+			if ref, byRef, _, _ := c.resolve(a.Ref); byRef[ref] != nil {
+				spokenOf[byRef[ref]] = true
+			}
+		}
+	}
+	if analysed == 0 || len(c.rep.Inventories) == 0 {
+		return analysed > 0
+	}
+	if analysed < len(c.vulnerabilities) || c.related {
+		return false
+	}
+	return !slices.ContainsFunc(c.parts, func(p *part) bool {
+		return p.isNoted() || !p.skip && !p.software && !spokenOf[p]
+	})
 }
 
 // document makes the report of a BOM that stands alone. What its references
@@ -191,7 +214,7 @@ func (c *cycloneDX) affected(s redoubt.VEXStatement, a cdx.Affects) (_ redoubt.V
 	case p != nil && p.skip: // software that holds packages
 		s.Product = append(read.Texts{p.purl, p.name}.Names(), read.Text(ref).Name())
 	case p != nil:
-		d := p.dependency()
+		d := p.dependency(p.places[0])
 		pkg, found = vexPackageOf(d.Ecosystem, d.Name, d.Version), true
 	case ref != "" && ref == c.root:
 		s.Product = append(slices.Clone(c.vex.product), read.Text(ref).Name())

@@ -22,21 +22,29 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 		return
 	}
 	rule := vulnerabilityRule(v)
+	files := c.foundIn(v)
 	used := false
 	for i, a := range list(v.Affects) {
 		place := fmt.Sprintf("%s.affects[%d]", item, i)
 		p := c.byRef[a.Ref[strings.LastIndexByte(a.Ref, '#')+1:]] // urn:cdx:serial/version#ref is allowed too
 		if p == nil {
-			c.refuse(place, "the BOM has no component %q", read.Text(a.Ref).Name())
+			if v.Analysis == nil { // else what it says is followed on its own, and refused there
+				c.refuse(place, "the BOM has no component %q", read.Text(a.Ref).Name())
+			}
 			continue
 		}
-		used = true
-		c.rep.Results = append(c.rep.Results, redoubt.Result{
-			Item: place, Rule: rule, Path: p.lockfile,
-			Message:  cmp.Or(read.Text(v.Description).Block(), read.Text(v.Detail).Block(), rule.Name),
-			Severity: rule.Severity, Confidence: rule.Confidence,
-			Dependency: vulnerableOf(v, p, list(a.Range)),
-		})
+		if used = true; !c.spend(&c.found, len(p.places)) || len(c.rep.Results)+len(p.places) > c.limit {
+			c.refuse(place, "%s", tooMany("places of vulnerabilities", c.limit))
+			return
+		}
+		for _, at := range p.placesIn(files) {
+			c.rep.Results = append(c.rep.Results, redoubt.Result{
+				Item: place, Rule: rule, Path: at.lockfile,
+				Message:  cmp.Or(read.Text(v.Description).Block(), read.Text(v.Detail).Block(), rule.Name),
+				Severity: rule.Severity, Confidence: rule.Confidence,
+				Dependency: vulnerableOf(v, p, at, list(a.Range)),
+			})
+		}
 	}
 	switch {
 	case used:
@@ -44,6 +52,32 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 	case len(list(v.Affects)) == 0:
 		c.refuse(item, "%s affects no component of the BOM", rule.Name)
 	}
+}
+
+// foundIn are the lockfiles in which a document of Redoubt's says that the
+// vulnerability was found; none where it does not say.
+func (c *cycloneDX) foundIn(v *cdx.Vulnerability) map[string]bool {
+	files := map[string]bool{}
+	for _, p := range list(v.Properties) {
+		if path, err := c.checkout.path(p.Value); err == nil && p.Name == redoubt.SBOMLockfile {
+			files[path] = true
+		}
+	}
+	return files
+}
+
+// placesIn are the places of a part in some lockfiles; all of them if there is none.
+func (p *part) placesIn(files map[string]bool) []partPlace {
+	var in []partPlace
+	for _, at := range p.places {
+		if files[at.lockfile] {
+			in = append(in, at)
+		}
+	}
+	if len(in) == 0 {
+		return p.places
+	}
+	return in
 }
 
 func vulnerabilityRule(v *cdx.Vulnerability) *redoubt.Rule {
@@ -66,11 +100,11 @@ func vulnerabilityRule(v *cdx.Vulnerability) *redoubt.Rule {
 }
 
 // vulnerableOf is the component that is affected.
-func vulnerableOf(v *cdx.Vulnerability, p *part, versions []cdx.AffectedVersions) *redoubt.Vulnerable {
-	d := p.dependency()
+func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.AffectedVersions) *redoubt.Vulnerable {
+	d := p.dependency(at)
 	out := &redoubt.Vulnerable{
 		Ecosystem: d.Ecosystem, Package: read.Text(d.Name).Name(), Version: lockfile.SpellVersion(d.Ecosystem, read.Text(d.Version).Name()),
-		Transitivity: cmp.Or(p.transitivity, redoubt.TransitivityUnknown), Lockfile: p.lockfile,
+		Transitivity: cmp.Or(at.transitivity, redoubt.TransitivityUnknown), Lockfile: at.lockfile, Line: at.line,
 		Vulnerability: shownID(v), Reachability: redoubt.ReachabilityUnknown,
 	}
 	var fixed read.Texts

@@ -16,6 +16,7 @@ type spdxPackage struct {
 	Name       read.Text `json:"name"`
 	Version    read.Text `json:"versionInfo"`
 	SourceInfo read.Text `json:"sourceInfo"`
+	Supplier   read.Text `json:"supplier"`
 	Concluded  read.Text `json:"licenseConcluded"`
 	Declared   read.Text `json:"licenseDeclared"`
 	Purpose    read.Text `json:"primaryPackagePurpose"`
@@ -119,6 +120,10 @@ func (s *spdx) pkg(_ string, v *spdxPackage) {
 	if len(p.licenses) == 0 {
 		p.licenses = licensesOf(string(v.Declared))
 	}
+	if name, ok := strings.CutPrefix(string(v.Supplier), "Organization: "); ok || strings.HasPrefix(name, "Person: ") {
+		p.supplier = supplierOf(name)
+	}
+	s.noteSourceInfo(p, string(v.SourceInfo))
 	for _, r := range v.References {
 		if r.Type == "purl" && p.purl == "" {
 			p.purl = string(r.Locator)
@@ -139,7 +144,10 @@ func (s *spdx) pkg(_ string, v *spdxPackage) {
 // sourceFile is the file at the end of syft's "acquired package info from rust
 // cargo manifest: /Cargo.lock, /x".
 func sourceFile(info string) string {
-	_, files, _ := strings.Cut(info, ": ")
+	origin, files, _ := strings.Cut(info, ": ")
+	if !strings.HasPrefix(origin, "acquired package info from ") {
+		return ""
+	}
 	for file := range strings.SplitSeq(files, ", ") {
 		if lockfile.Is(file) {
 			return file
@@ -151,6 +159,7 @@ func sourceFile(info string) string {
 func (s *spdx) relationship(_ string, r *spdxRelationship) {
 	from, to := string(r.From), string(r.To)
 	switch {
+	case to == "NONE" || to == "NOASSERTION": // it needs nothing, or nobody knows what
 	case r.Type == "DESCRIBES":
 		s.described = append(s.described, to)
 	case r.Type == "DESCRIBED_BY":

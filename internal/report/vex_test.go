@@ -139,3 +139,44 @@ func TestNoSecretStaysInVEX(t *testing.T) {
 		}
 	}
 }
+
+// A document that lists only what it speaks of is no SBOM: its components are in the
+// inventory already, of which it says nothing.
+func TestWhatMakesADocumentAVEX(t *testing.T) {
+	const (
+		libQ    = `{"type":"library","bom-ref":"q","name":"q","version":"1","purl":"pkg:npm/q@1"}`
+		product = `{"type":"application","bom-ref":"app","name":"acme/pay","version":"1","purl":"pkg:github/acme/pay@1"}`
+		said    = `{"id":"CVE-1","analysis":{"state":"not_affected"},"affects":[{"ref":"p"},{"ref":"pkg:npm/other@2"}]}`
+		open    = `{"id":"CVE-2","affects":[{"ref":"p"}]}`
+		noted   = `{"type":"library","bom-ref":"p","name":"p","version":"1","purl":"pkg:npm/p@1","properties":[{"name":"redoubt:lockfile","value":"yarn.lock"}]}`
+	)
+	for name, test := range map[string]struct {
+		components, vulnerabilities, more string
+		vex                               bool
+	}{
+		"nothing but statements":              {"", strings.Replace(said, `"p"`, `"pkg:npm/p@1"`, 1), "", true},
+		"the component it speaks of":          {libP, said, "", true},
+		"the product too":                     {libP + "," + product, said, "", true},
+		"another component":                   {libP + "," + libQ, said, "", false},
+		"a vulnerability without an analysis": {libP, said + "," + open, "", false},
+		"which component needs which":         {libP, said, `,"dependencies":[{"ref":"p"}]`, false},
+		"no statement":                        {libP, open, "", false},
+		"a component of Redoubt's":            {noted, said, "", false},
+	} {
+		text := `{"bomFormat":"CycloneDX","specVersion":"1.6","version":1,"components":[` + test.components + `],"vulnerabilities":[` + test.vulnerabilities + `]` + test.more + `}`
+		reports, err := Read(strings.NewReader(text), Options{Name: "x.cdx.json"})
+		if err != nil || len(reports) != 1 {
+			t.Fatalf("%s: %v, %d reports", name, err, len(reports))
+		}
+		r := reports[0]
+		if vex := r.Tool == redoubt.ToolVEX; vex != test.vex || vex != (len(r.Inventories) == 0) || vex && len(r.Results) > 0 {
+			t.Errorf("%s: a VEX %v, with %d inventories and %d findings", name, vex, len(r.Inventories), len(r.Results))
+		}
+		if len(r.Refused) > 0 {
+			t.Errorf("%s: refused %v, though the package URL has an effect", name, r.Refused)
+		}
+		if strings.Contains(test.vulnerabilities, "analysis") && (len(r.VEX) != 1 || len(r.VEX[0].Statements) != 2) {
+			t.Errorf("%s: the statements are %+v", name, r.VEX)
+		}
+	}
+}

@@ -58,6 +58,28 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
+// BenchmarkEdges compares an export that names who asks for whom with one of the same
+// components that does not.
+func BenchmarkEdges(b *testing.B) {
+	for _, n := range []int{3_000, 50_000} {
+		with := Content{Serial: sample().Serial, Projects: []Project{npmProject(n)}}
+		without := Content{Serial: sample().Serial, Projects: []Project{npmProject(n)}}
+		without.Projects[0].Edges = nil
+		for name, c := range map[string]Content{"edges": with, "limit=none": without} {
+			for _, output := range []string{"cyclonedx 1.6 json", "spdx 2.3 json"} {
+				b.Run(fmt.Sprintf("n=%d/%s/%s", n, strings.ReplaceAll(output, " ", "-"), name), func(b *testing.B) {
+					for b.Loop() {
+						if _, err := Write(io.Discard, request(output), c); err != nil {
+							b.Fatal(err)
+						}
+					}
+					b.ReportMetric(float64(len(c.Projects[0].Edges)), "edges")
+				})
+			}
+		}
+	}
+}
+
 // A large export allocates in proportion to what it writes.
 func TestMemoryOfALargeExport(t *testing.T) {
 	for output, n := range map[string]int{"cyclonedx 1.6 json": 50_000, "cyclonedx 1.6 xml": 10_000, "spdx 2.3 json": 10_000} {

@@ -22,6 +22,7 @@ type Project struct {
 	Ref             string // in full
 	Commit          string // empty when unknown
 	Dependencies    []redoubt.Dependency
+	Edges           []redoubt.DependencyEdge // which of them ask for which, of one lockfile each
 	Vulnerabilities []Vulnerability
 }
 

@@ -3,6 +3,7 @@ package sbom
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
@@ -67,6 +68,7 @@ func cycloneDX(r redoubt.SBOMRequest, c Content, doc document) *cdx.BOM {
 		SerialNumber:    c.Serial,
 		Version:         1,
 		Metadata:        cdxMetadata(r, c, doc.root),
+		Compositions:    cdxCompositions(doc),
 		Components:      &components,
 		Dependencies:    cdxDependencies(doc),
 		Vulnerabilities: nonEmpty(vulnerabilities),
@@ -83,7 +85,13 @@ func nonEmpty[T any](list []T) *[]T {
 
 func cdxMetadata(r redoubt.SBOMRequest, c Content, root part) *cdx.Metadata {
 	component := cdxPart(root, cdxType(r))
+	component.Supplier = cdxSupplier(r.Supplier)
+	var authors []cdx.OrganizationalContact
+	if name := singleLine(c.Deployment); name != "" {
+		authors = append(authors, cdx.OrganizationalContact{Name: name})
+	}
 	return &cdx.Metadata{
+		Authors:   nonEmpty(authors),
 		Timestamp: c.Created.UTC().Format(time.RFC3339),
 		Tools:     cdxTools(r.Version, versionText(c.Tool)),
 		Component: &component,
@@ -141,14 +149,16 @@ func cdxComponent(c *component) cdx.Component {
 		}
 	}
 	out.Hashes = nonEmpty(hashes)
-	properties := make([]cdx.Property, 0, 3)
-	for _, e := range c.ecosystem {
-		properties = append(properties, cdx.Property{Name: "redoubt:ecosystem", Value: e})
+	if person, isPerson := strings.CutPrefix(c.supplier, personal); isPerson {
+		out.Supplier = &cdx.OrganizationalEntity{Contact: &[]cdx.OrganizationalContact{{Name: person}}}
+	} else if c.supplier != "" {
+		out.Supplier = &cdx.OrganizationalEntity{Name: c.supplier}
 	}
-	for _, path := range c.lockfiles {
-		properties = append(properties, cdx.Property{Name: "redoubt:lockfile", Value: path})
+	notes := c.notes()
+	properties := make([]cdx.Property, len(notes))
+	for i, n := range notes {
+		properties[i] = cdx.Property{Name: n.name, Value: n.value}
 	}
-	properties = append(properties, cdx.Property{Name: "redoubt:transitivity", Value: c.direct.String()})
 	out.Properties = &properties
 	return out
 }
@@ -172,11 +182,41 @@ func cdxLicenses(licenses []license) *cdx.Licenses {
 	return &list
 }
 
-// cdxDependencies writes the edges that are known; see the package comment.
+// cdxDependencies writes the edges that are known. A component that asks for
+// nothing stands there empty; one of which that is not told does not.
 func cdxDependencies(doc document) *[]cdx.Dependency {
-	list := make([]cdx.Dependency, 0, 1+len(doc.parts))
+	list := make([]cdx.Dependency, 0, 1+len(doc.parts)+len(doc.components))
 	for _, p := range append([]part{doc.root}, doc.parts...) {
 		list = append(list, cdx.Dependency{Ref: p.ref, Dependencies: nonEmpty(p.uses)})
 	}
+	for _, c := range doc.components {
+		if !c.known {
+			continue
+		}
+		uses := make([]string, len(c.needs))
+		for i, n := range c.needs {
+			uses[i] = n.ref
+		}
+		list = append(list, cdx.Dependency{Ref: c.ref, Dependencies: nonEmpty(uses)})
+	}
 	return &list
+}
+
+// cdxCompositions names what may ask for more than the document tells.
+func cdxCompositions(doc document) *[]cdx.Composition {
+	var unknown []cdx.BOMReference
+	for _, p := range append([]part{doc.root}, doc.parts...) {
+		if p.open {
+			unknown = append(unknown, cdx.BOMReference(p.ref))
+		}
+	}
+	for _, c := range doc.components {
+		if !c.known {
+			unknown = append(unknown, cdx.BOMReference(c.ref))
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	return &[]cdx.Composition{{Aggregate: cdx.CompositionAggregateUnknown, Dependencies: &unknown}}
 }

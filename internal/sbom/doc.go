@@ -11,11 +11,18 @@
 //   - Components are merged by package URL. One that no scanner named is made
 //     from ecosystem, name and version; an ecosystem without a type of its own
 //     becomes pkg:generic.
-//   - Lockfiles tell no edges between packages, so the root (of an export of a
-//     whole deployment: the project) depends on all its components, transitive
-//     ones too, and the property redoubt:transitivity tells them apart. The
-//     components themselves stand outside the dependency graph, which in
-//     CycloneDX means that their own dependencies are unknown.
+//   - The root (of an export of a whole deployment: the project) depends on what
+//     it asks for itself, and components on what a lockfile says that they ask
+//     for. Where no lockfile tells, that is said: in CycloneDX such a component
+//     stands outside of the graph, in a composition that is unknown; in SPDX it
+//     depends on NOASSERTION. One that asks for nothing stands in the graph
+//     without edges, or depends on NONE. So does the root where some of its
+//     packages may be its own or others'. Nothing claims to be complete.
+//   - A component is merged over lockfiles, and so are its edges. What differs
+//     between them is noted, so that a document comes back as what it was; see
+//     redoubt.SBOMNote.
+//   - A supplier is told where a bill of materials told it. Nobody's name is made
+//     of a scope, a group or a host: SPDX says NOASSERTION, CycloneDX nothing.
 //   - Several licences of one package all hold: they are listed, or joined
 //     with AND where the document takes a single expression. What is no SPDX
 //     licence stays as the name it came with.

@@ -3,6 +3,7 @@ package sbom
 import (
 	"cmp"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -26,7 +27,8 @@ type part struct {
 	version string // commit, or else branch; empty of a deployment
 	branch  string
 	url     string
-	uses    []string // refs of components, or of the parts of a deployment
+	uses    []string // refs of the components that it asks for itself, or of the parts of a deployment
+	open    bool     // it may ask for more of them: of some that is not told
 }
 
 // component is one package version, wherever it was found.
@@ -38,9 +40,14 @@ type component struct {
 	version   string
 	licenses  []license
 	hashes    []hash
+	supplier  string
 	direct    redoubt.Transitivity // the closest of all places
 	ecosystem []string
-	lockfiles []string // as acme/payments:go.sum where there are several projects
+	places    []place  // the lockfiles that hold it
+	seen      []string // lockfiles that findings saw it in, and that do not hold it
+	needs     []need   // what it asks for, by ref
+	known     bool     // what it asks for is told
+	order     int      // among the components
 }
 
 // rootRef names what the document is about.
@@ -51,19 +58,22 @@ type builder struct {
 	components      map[string]*component
 	vulnerabilities map[string]*vulnerability
 	deployment      bool
+	edges           []edge
+	told            map[string]bool // lockfiles that tell of edges
 }
 
 // scope is the project that a builder is at.
 type scope struct {
 	ref  string
 	name string
-	uses map[string]bool     // refs of its components
+	uses map[string]bool     // refs of the components that it asks for itself
 	held map[string][]string // refs of those that lockfiles hold, by purl.Bare
+	open bool                // of some it is not told whether it asks for them itself
 }
 
 // build turns a content into a document; of one project unless deployment is set.
 func build(c Content, deployment bool) document {
-	b := builder{components: map[string]*component{}, vulnerabilities: map[string]*vulnerability{}, deployment: deployment}
+	b := builder{components: map[string]*component{}, vulnerabilities: map[string]*vulnerability{}, deployment: deployment, told: map[string]bool{}}
 	projects := slices.SortedFunc(slices.Values(c.Projects), func(a, b Project) int { return cmp.Compare(a.Name, b.Name) })
 	doc := document{root: part{ref: rootRef, name: orUnnamed(singleLine(c.Deployment))}}
 	for _, p := range projects {
@@ -76,6 +86,7 @@ func build(c Content, deployment bool) document {
 		doc.parts = append(doc.parts, part)
 	}
 	doc.components = b.sortedComponents()
+	b.connect(doc.components)
 	doc.vulnerabilities = b.sortedVulnerabilities()
 	return doc
 }
@@ -90,38 +101,57 @@ func orUnnamed(name string) string {
 // project gathers a project's dependencies first, so that its findings see
 // them all.
 func (b *builder) project(p Project) part {
-	at := scope{ref: rootRef, name: orUnnamed(singleLine(p.Name)), uses: map[string]bool{}, held: map[string][]string{}}
+	at := &scope{ref: rootRef, name: orUnnamed(singleLine(p.Name)), uses: map[string]bool{}, held: map[string][]string{}}
 	if b.deployment {
 		at.ref = "project:" + at.name
 	}
+	by := make(map[int64]*component, len(p.Dependencies))
 	for _, d := range p.Dependencies {
-		ref := b.dependency(at, d)
-		at.held[purl.Bare(ref)] = append(at.held[purl.Bare(ref)], ref)
+		c := b.component(d)
+		c.addOccurrence(d, b.place(at, d.Lockfile))
+		by[d.ID] = c
+		bare := purl.Bare(c.ref)
+		at.held[bare] = append(at.held[bare], c.ref)
+		at.use(c, d.Transitivity)
 	}
+	b.relate(at, p, by)
 	for _, v := range p.Vulnerabilities {
 		b.vulnerability(at, v)
 	}
 	branch := singleLine(strings.TrimPrefix(p.Ref, "refs/heads/"))
 	return part{
 		ref: at.ref, name: at.name, branch: branch, url: webAddress(p.URL),
-		version: versionText(cmp.Or(p.Commit, branch)), uses: slices.Sorted(maps.Keys(at.uses)),
+		version: versionText(cmp.Or(p.Commit, branch)), uses: slices.Sorted(maps.Keys(at.uses)), open: at.open,
 	}
 }
 
-// dependency adds a package version, or another place of a known one.
-func (b *builder) dependency(at scope, d redoubt.Dependency) (ref string) {
+// use notes that the project holds a component: what it asks for itself is an edge,
+// what others ask for is none of its own.
+func (at *scope) use(c *component, t redoubt.Transitivity) {
+	switch t {
+	case redoubt.Direct:
+		at.uses[c.ref] = true
+	case redoubt.Transitive:
+	default:
+		at.open = true
+	}
+}
+
+// component finds the component of a package version, or adds it.
+func (b *builder) component(d redoubt.Dependency) *component {
 	name, version := singleLine(d.Name), singleLine(d.Version)
 	address := cmp.Or(purl.Canonical(singleLine(d.PURL)), purl.Make(singleLine(d.Ecosystem), name, version))
-	ref = cmp.Or(address, "component:"+singleLine(d.Ecosystem)+"/"+name+"@"+version)
+	ref := cmp.Or(address, "component:"+url.PathEscape(singleLine(d.Ecosystem)+"/"+name+"@"+version))
 	c := b.components[ref]
 	if c == nil {
 		c = &component{ref: ref, purl: address, direct: redoubt.TransitivityUnknown}
 		b.components[ref] = c
 	}
-	at.uses[ref] = true
 	c.addName(d.Ecosystem, name, versionText(version))
-	c.addOccurrence(d, b.place(at, d.Lockfile))
-	return ref
+	if e := singleLine(d.Ecosystem); e != "" {
+		c.ecosystem = append(c.ecosystem, e)
+	}
+	return c
 }
 
 // addName names the component. Where one package URL came under several names,
@@ -136,7 +166,7 @@ func (c *component) addName(ecosystem, name, version string) {
 }
 
 // addOccurrence adds what one place tells.
-func (c *component) addOccurrence(d redoubt.Dependency, place string) {
+func (c *component) addOccurrence(d redoubt.Dependency, lockfile string) {
 	for _, text := range d.Licenses {
 		if l, ok := readLicense(text); ok {
 			c.licenses = append(c.licenses, l)
@@ -147,19 +177,18 @@ func (c *component) addOccurrence(d redoubt.Dependency, place string) {
 			c.hashes = append(c.hashes, h)
 		}
 	}
-	if d.Transitivity != 0 {
-		c.direct = min(c.direct, d.Transitivity)
+	if s := strings.TrimPrefix(singleLine(d.Supplier), "Organization: "); s != "" && s+" " != personal && (c.supplier == "" || s < c.supplier) {
+		c.supplier = s
 	}
-	if e := singleLine(d.Ecosystem); e != "" {
-		c.ecosystem = append(c.ecosystem, e)
-	}
-	if place != "" {
-		c.lockfiles = append(c.lockfiles, place)
+	transitivity := cmp.Or(d.Transitivity, redoubt.TransitivityUnknown)
+	c.direct = min(c.direct, transitivity)
+	if lockfile != "" {
+		c.places = append(c.places, place{lockfile, transitivity, max(d.Line, 0)})
 	}
 }
 
 // place is a lockfile's path, which among several projects begins with its own.
-func (b *builder) place(at scope, lockfile string) string {
+func (b *builder) place(at *scope, lockfile string) string {
 	lockfile = singleLine(lockfile)
 	if lockfile == "" || !b.deployment {
 		return lockfile
@@ -171,7 +200,8 @@ func (b *builder) sortedComponents() []*component {
 	list := slices.SortedFunc(maps.Values(b.components), func(x, y *component) int { return cmp.Compare(x.ref, y.ref) })
 	for _, c := range list {
 		c.licenses, c.hashes = sortLicenses(c.licenses), sortHashes(c.hashes)
-		c.ecosystem, c.lockfiles = sortTexts(c.ecosystem), sortTexts(c.lockfiles)
+		c.ecosystem = sortTexts(c.ecosystem)
+		c.settlePlaces()
 	}
 	return list
 }

@@ -18,8 +18,8 @@ type Store interface {
 	Project(ctx context.Context, id int64) (redoubt.Project, error)
 	// VisibleProjects lists the projects that the globs allow.
 	VisibleProjects(ctx context.Context, globs redoubt.ProjectGlobs) ([]redoubt.Project, error)
-	// AllDependencies lists what is in force on a ref.
-	AllDependencies(ctx context.Context, projectID int64, ref string) ([]redoubt.Dependency, error)
+	// DependencyGraph lists what is in force on a ref, and which of it ask for which.
+	DependencyGraph(ctx context.Context, projectID int64, ref string) ([]redoubt.Dependency, []redoubt.DependencyEdge, error)
 	// InventoryCommit is the commit that the newest inventory of a ref is of;
 	// empty when unknown.
 	InventoryCommit(ctx context.Context, projectID int64, ref string) (string, error)
@@ -92,7 +92,7 @@ func collect(ctx context.Context, s Store, p redoubt.Project, ref string) (out P
 	if out.Commit, err = s.InventoryCommit(ctx, p.ID, ref); err != nil {
 		return out, err
 	}
-	if out.Dependencies, err = s.AllDependencies(ctx, p.ID, ref); err != nil {
+	if out.Dependencies, out.Edges, err = s.DependencyGraph(ctx, p.ID, ref); err != nil {
 		return out, err
 	}
 	return out, s.SupplyChainFindings(ctx, p.ID, ref, func(f redoubt.IndexedFinding, rule redoubt.Rule, l redoubt.Lineage) error {

@@ -51,9 +51,9 @@ func (m *memory) VisibleProjects(_ context.Context, globs redoubt.ProjectGlobs) 
 	return list, nil
 }
 
-func (m *memory) AllDependencies(_ context.Context, projectID int64, ref string) ([]redoubt.Dependency, error) {
+func (m *memory) DependencyGraph(_ context.Context, projectID int64, ref string) ([]redoubt.Dependency, []redoubt.DependencyEdge, error) {
 	m.refs = append(m.refs, fmt.Sprintf("%d %s", projectID, ref))
-	return []redoubt.Dependency{{Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Lockfile: "package-lock.json", Transitivity: redoubt.Direct}}, m.err
+	return []redoubt.Dependency{{Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Lockfile: "package-lock.json", Transitivity: redoubt.Direct}}, nil, m.err
 }
 
 func (m *memory) InventoryCommit(context.Context, int64, string) (string, error) { return "abc", nil }

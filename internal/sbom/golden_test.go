@@ -23,26 +23,31 @@ func sample() Content {
 	return Content{
 		Created: time.Date(2026, 3, 1, 12, 30, 0, 0, time.FixedZone("", 3600)),
 		Serial:  "urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79",
-		Tool:    "1.2.0",
+		Tool:    "1.2.0", Deployment: "Acme",
 		Projects: []Project{{
 			Name: "acme/payments", URL: "https://token@git.example.com/acme/payments", Ref: "refs/heads/main",
 			Commit: "5a1dc6c84b8eb10accdeeaf62961208035f16e95",
 			Dependencies: []redoubt.Dependency{
 				{
-					Lockfile: "web/package-lock.json", Ecosystem: "npm", Name: "@babel/core", Version: "7.24.0", Transitivity: redoubt.Direct,
+					ID: 1, Lockfile: "web/package-lock.json", Ecosystem: "npm", Name: "@babel/core", Version: "7.24.0", Transitivity: redoubt.Direct, Line: 12, Supplier: "The Babel Team",
 					Licenses: []string{"mit"}, Hashes: []redoubt.Hash{
 						{Algorithm: "sha256", Hex: strings.Repeat("AB", 32)},
 						{Algorithm: "SHA-512", Hex: "cut"},
 						{Algorithm: "SHA-224", Hex: strings.Repeat("01", 28)},
 					},
 				},
-				{Lockfile: "web/package-lock.json", Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Transitivity: redoubt.Transitive, Licenses: []string{"MIT"}},
-				{Lockfile: "admin/package-lock.json", Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Transitivity: redoubt.Direct, Licenses: []string{"MIT", "(mit or Apache-2.0)"}},
-				{Lockfile: "go.mod", Ecosystem: "gomod", Name: "github.com/gorilla/mux", Version: "1.8.1", Transitivity: redoubt.Direct, Licenses: []string{"BSD-3-Clause"}},
-				{Lockfile: "requirements.txt", Ecosystem: "pypi", Name: "Zope.Interface", Version: "6.2", Transitivity: redoubt.TransitivityUnknown, Licenses: []string{"ZPL 2.1, see file", "MIT"}},
-				{Lockfile: "pom.xml", Ecosystem: "maven", Name: "org.apache.logging.log4j:log4j-core", Version: "2.14.1", Transitivity: redoubt.Direct, PURL: "pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1?type=jar", Licenses: []string{"Apache-2.0 OR LicenseRef-acme"}},
-				{Lockfile: "vendor.txt", Ecosystem: "in-house", Name: "parser", Version: "3", Transitivity: redoubt.Direct},
+				{ID: 2, Lockfile: "web/package-lock.json", Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Transitivity: redoubt.Transitive, Licenses: []string{"MIT"}},
+				{ID: 3, Lockfile: "admin/package-lock.json", Ecosystem: "npm", Name: "lodash", Version: "4.17.20", Transitivity: redoubt.Direct, Licenses: []string{"MIT", "(mit or Apache-2.0)"}},
+				{ID: 4, Lockfile: "go.mod", Ecosystem: "gomod", Name: "github.com/gorilla/mux", Version: "1.8.1", Transitivity: redoubt.Direct, Supplier: "Person: Jane Doe (jane@example.com)", Licenses: []string{"BSD-3-Clause"}},
+				{ID: 5, Lockfile: "requirements.txt", Ecosystem: "pypi", Name: "Zope.Interface", Version: "6.2", Transitivity: redoubt.TransitivityUnknown, Licenses: []string{"ZPL 2.1, see file", "MIT"}},
+				{ID: 6, Lockfile: "pom.xml", Ecosystem: "maven", Name: "org.apache.logging.log4j:log4j-core", Version: "2.14.1", Transitivity: redoubt.Direct, PURL: "pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1?type=jar", Licenses: []string{"Apache-2.0 OR LicenseRef-acme"}},
+				{ID: 7, Lockfile: "vendor.txt", Ecosystem: "in-house", Name: "parser", Version: "3", Transitivity: redoubt.Direct},
+				// Both of web's packages are in admin too, where the one does not ask for the other.
+				{ID: 8, Lockfile: "web/package-lock.json", Ecosystem: "npm", Name: "semver", Version: "6.3.1", Transitivity: redoubt.Transitive, Line: 40},
+				{ID: 9, Lockfile: "admin/package-lock.json", Ecosystem: "npm", Name: "@babel/core", Version: "7.24.0", Transitivity: redoubt.Transitive},
+				{ID: 10, Lockfile: "admin/package-lock.json", Ecosystem: "npm", Name: "semver", Version: "6.3.1", Transitivity: redoubt.Transitive},
 			},
+			Edges: []redoubt.DependencyEdge{{From: 1, To: 2}, {From: 1, To: 8}, {From: 9, To: 10}},
 			Vulnerabilities: []Vulnerability{
 				{
 					ID: "CVE-2021-44228", Triage: redoubt.VEXTriage{State: redoubt.TriageFixing}, Severity: redoubt.SeverityCritical, Reachability: redoubt.Reachable,

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
 )
 
 func TestAnyContentIsValidJSON(t *testing.T) {
@@ -80,8 +82,16 @@ func TestReferencesLeadSomewhere(t *testing.T) {
 			}
 		}
 		for _, c := range doc.components {
-			if !used[c.ref] {
-				t.Fatalf("nothing uses the component %q", c.ref)
+			if c.direct == redoubt.Direct && !used[c.ref] {
+				t.Fatalf("nothing uses the direct component %q", c.ref)
+			}
+			if len(c.needs) > 0 && !c.known {
+				t.Fatalf("%q asks for something, and it is not known what", c.ref)
+			}
+			for i, n := range c.needs {
+				if !known[n.ref] || n.ref == c.ref || i > 0 && n.ref <= c.needs[i-1].ref {
+					t.Fatalf("%q asks for %q", c.ref, n.ref)
+				}
 			}
 		}
 		for _, v := range doc.vulnerabilities {

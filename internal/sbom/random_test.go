@@ -49,7 +49,13 @@ var dependencies = rapid.Custom(func(t *rapid.T) redoubt.Dependency {
 		Licenses:     rapid.SliceOfN(licenseTexts, 0, 3).Draw(t, "licenses"),
 		PURL:         rapid.OneOf(rapid.Just(""), anyText, rapid.SampledFrom([]string{"pkg:npm/%40a/b@1?x=y#z", "pkg:golang/Example.com/a@1.2.3", "pkg:deb/debian/curl@1?arch=i386"})).Draw(t, "purl"),
 		Hashes:       rapid.SliceOfN(hashes, 0, 3).Draw(t, "hashes"),
+		Supplier:     anyText.Draw(t, "supplier"), Line: rapid.IntRange(-1, 9).Draw(t, "line"),
 	}
+})
+
+// edges between the dependencies of a project, and some that lead nowhere.
+var edges = rapid.Custom(func(t *rapid.T) redoubt.DependencyEdge {
+	return redoubt.DependencyEdge{From: rapid.Int64Range(1, 6).Draw(t, "from"), To: rapid.Int64Range(1, 6).Draw(t, "to")}
 })
 
 var scores = rapid.Custom(func(t *rapid.T) *redoubt.EPSS {
@@ -111,6 +117,10 @@ func contents(single bool) *rapid.Generator[Content] {
 		for i := range n {
 			p := Project{Name: "acme/" + strings.Repeat("<&'\"é", i), URL: anyText.Draw(t, "URL"), Ref: anyText.Draw(t, "ref"), Commit: anyText.Draw(t, "commit")}
 			p.Dependencies = rapid.SliceOfN(dependencies, 0, 5).Draw(t, "dependencies")
+			for j := range p.Dependencies {
+				p.Dependencies[j].ID = int64(j + 1)
+			}
+			p.Edges = rapid.SliceOfN(edges, 0, 8).Draw(t, "edges")
 			p.Vulnerabilities = rapid.SliceOfN(findings(p.Dependencies), 0, 4).Draw(t, "findings")
 			c.Projects = append(c.Projects, p)
 		}
@@ -148,6 +158,7 @@ func shuffled(c Content, seed uint64) Content {
 	for i := range c.Projects {
 		p := &c.Projects[i]
 		p.Dependencies, p.Vulnerabilities = shuffle(random, p.Dependencies), shuffle(random, p.Vulnerabilities)
+		p.Edges = shuffle(random, p.Edges)
 		for j := range p.Dependencies {
 			d := &p.Dependencies[j]
 			d.Licenses, d.Hashes = shuffle(random, d.Licenses), shuffle(random, d.Hashes)

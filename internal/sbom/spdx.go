@@ -70,8 +70,12 @@ func spdxCreation(c Content) *v2_3.CreationInfo {
 	if v := versionText(c.Tool); v != "" {
 		tool += "-" + v
 	}
+	creators := []common.Creator{{CreatorType: "Tool", Creator: tool}}
+	if name := singleLine(c.Deployment); name != "" {
+		creators = append(creators, common.Creator{CreatorType: "Organization", Creator: name})
+	}
 	return &v2_3.CreationInfo{
-		Creators: []common.Creator{{CreatorType: "Tool", Creator: tool}},
+		Creators: creators,
 		Created:  c.Created.UTC().Format(time.RFC3339),
 	}
 }
@@ -119,7 +123,7 @@ func spdxPackage(c *component, advisories map[string][]*v2_3.PackageExternalRefe
 		PackageName: name, PackageSPDXIdentifier: spdxID(c.ref), PackageVersion: c.version,
 		PackageDownloadLocation: noAssertion, PackageLicenseConcluded: noAssertion,
 		PackageLicenseDeclared: others.declared(c.licenses), PackageCopyrightText: noAssertion,
-		PrimaryPackagePurpose: "LIBRARY", PackageSourceInfo: sourceInfo(c),
+		PrimaryPackagePurpose: "LIBRARY", PackageSourceInfo: sourceInfo(c.notes()), PackageSupplier: spdxSupplierOf(c),
 	}
 	for _, h := range c.hashes {
 		p.PackageChecksums = append(p.PackageChecksums, common.Checksum{Algorithm: common.ChecksumAlgorithm(h.spdx), Value: h.hex})
@@ -133,16 +137,19 @@ func spdxPackage(c *component, advisories map[string][]*v2_3.PackageExternalRefe
 	return p
 }
 
-// sourceInfo tells what CycloneDX has properties for.
-func sourceInfo(c *component) string {
-	info := "transitivity: " + c.direct.String()
-	if len(c.ecosystem) > 0 {
-		info = "ecosystem: " + strings.Join(c.ecosystem, ", ") + "; " + info
+// personal begins the name of a supplier that is a person.
+const personal = "Person: "
+
+// spdxSupplierOf names who gives a package out, or says that nobody knows.
+func spdxSupplierOf(c *component) *common.Supplier {
+	person, isPerson := strings.CutPrefix(c.supplier, personal)
+	switch {
+	case c.supplier == "":
+		return &common.Supplier{Supplier: noAssertion}
+	case isPerson:
+		return &common.Supplier{SupplierType: "Person", Supplier: person}
 	}
-	if len(c.lockfiles) > 0 {
-		info += "; lockfiles: " + strings.Join(c.lockfiles, ", ")
-	}
-	return info
+	return &common.Supplier{SupplierType: "Organization", Supplier: c.supplier}
 }
 
 // spdxAdvisories collects the pages of the vulnerabilities by the ref of what
@@ -173,17 +180,41 @@ func spdxAdvisories(vulnerabilities []*vulnerability) map[string][]*v2_3.Package
 	return refs
 }
 
+// spdxRelationships writes the edges that are known: NONE where a package asks for
+// nothing, NOASSERTION where that is not told.
 func spdxRelationships(doc document) []*v2_3.Relationship {
-	relate := func(from common.ElementID, kind string, to common.ElementID) *v2_3.Relationship {
-		return &v2_3.Relationship{
-			RefA: common.DocElementID{ElementRefID: from}, Relationship: kind, RefB: common.DocElementID{ElementRefID: to},
+	var list []*v2_3.Relationship
+	relate := func(from common.DocElementID, kind string, to common.DocElementID, comment string) {
+		list = append(list, &v2_3.Relationship{RefA: from, Relationship: kind, RefB: to, RelationshipComment: comment})
+	}
+	ids := map[string]common.ElementID{} // each is made once, and stands in many edges
+	element := func(ref string) common.DocElementID {
+		id, made := ids[ref]
+		if !made {
+			id = spdxID(ref)
+			ids[ref] = id
+		}
+		return common.DocElementID{ElementRefID: id}
+	}
+	nobody := func(word string) common.DocElementID { return common.DocElementID{SpecialID: word} }
+	relate(common.DocElementID{ElementRefID: "DOCUMENT"}, common.TypeRelationshipDescribe, element(rootRef), "")
+	for _, p := range append([]part{doc.root}, doc.parts...) {
+		for _, used := range p.uses {
+			relate(element(p.ref), common.TypeRelationshipDependsOn, element(used), "")
+		}
+		if p.open {
+			relate(element(p.ref), common.TypeRelationshipDependsOn, nobody(noAssertion), "it may ask for packages itself of which that is not told")
 		}
 	}
-	list := []*v2_3.Relationship{relate("DOCUMENT", common.TypeRelationshipDescribe, spdxID(rootRef))}
-	for _, p := range append([]part{doc.root}, doc.parts...) {
-		from := spdxID(p.ref)
-		for _, used := range p.uses {
-			list = append(list, relate(from, common.TypeRelationshipDependsOn, spdxID(used)))
+	for _, c := range doc.components {
+		for _, n := range c.needs {
+			relate(element(c.ref), common.TypeRelationshipDependsOn, element(n.ref), "")
+		}
+		switch {
+		case !c.known:
+			relate(element(c.ref), common.TypeRelationshipDependsOn, nobody(noAssertion), "")
+		case len(c.needs) == 0:
+			relate(element(c.ref), common.TypeRelationshipDependsOn, nobody("NONE"), "")
 		}
 	}
 	return list

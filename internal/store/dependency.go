@@ -54,24 +54,30 @@ func (tx *Tx) Dependencies(ctx context.Context, f redoubt.DependencyFilter, afte
 // primary branch when ref is empty, by id. An unknown project is
 // redoubt.ErrNotFound.
 func (tx *Tx) AllDependencies(ctx context.Context, projectID int64, ref string) ([]redoubt.Dependency, error) {
-	p, err := tx.Project(ctx, projectID)
+	rows, places, err := tx.dependenciesOn(ctx, projectID, ref)
 	if err != nil {
 		return nil, err
+	}
+	return tx.dependencies(ctx, rows, places)
+}
+
+// dependenciesOn reads the rows in force on a ref, by id, with their places.
+func (tx *Tx) dependenciesOn(ctx context.Context, projectID int64, ref string) ([]dependencyRow, map[int64]place, error) {
+	p, err := tx.Project(ctx, projectID)
+	if err != nil {
+		return nil, nil, err
 	}
 	if ref == "" {
 		ref = p.Primary()
 	}
 	places, err := tx.places(ctx, `AND i.project_id = $2 AND i.ref = $3`, projectID, ref)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	in, arg := tx.in("inventory_id", 2, slices.Sorted(maps.Keys(places)))
 	rows, err := many(ctx, tx, scanDependencyRow,
 		`SELECT `+dependencyColumns+` FROM dependency WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
-	if err != nil {
-		return nil, err
-	}
-	return tx.dependencies(ctx, rows, places)
+	return rows, places, err
 }
 
 // dependencies fills rows with the names that the dictionary has.
@@ -92,7 +98,7 @@ func (tx *Tx) dependencies(ctx context.Context, rows []dependencyRow, places map
 		list[i] = redoubt.Dependency{
 			ID: r.id, ProjectID: at.project.ID, Lockfile: at.lockfile,
 			Ecosystem: name.ecosystem, Name: name.name, Version: name.version,
-			Transitivity: r.transitivity, Line: r.line, PURL: r.purl,
+			Transitivity: r.transitivity, Line: r.line, PURL: r.purl, Supplier: r.supplier,
 		}
 		if err := r.decodeLists(&list[i], lists); err != nil {
 			return nil, fmt.Errorf("dependency %d: %w", r.id, err)

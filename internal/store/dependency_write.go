@@ -20,24 +20,28 @@ type dependencyRow struct {
 	hashes       string // JSON
 	via          int64  // package_version.id; 0 for none
 	requirers    int
+	supplier     string
 }
 
-const dependencyColumns = `id, inventory_id, package_version_id, transitivity, line, purl, licenses_json, hashes_json, via_version_id, requirers`
+const dependencyColumns = `id, inventory_id, package_version_id, transitivity, line, purl, licenses_json, hashes_json, via_version_id, requirers, supplier`
 
 func scanDependencyRow(r row) (d dependencyRow, err error) {
-	return d, r.Scan(&d.id, &d.inventory, &d.version, &d.transitivity, &d.line, &d.purl, &d.licenses, &d.hashes, &d.via, &d.requirers)
+	return d, r.Scan(&d.id, &d.inventory, &d.version, &d.transitivity, &d.line, &d.purl, &d.licenses, &d.hashes, &d.via, &d.requirers, &d.supplier)
 }
 
 func (r dependencyRow) values() []any {
-	return []any{r.id, r.inventory, r.version, int64(r.transitivity), r.line, r.purl, r.licenses, r.hashes, r.via, r.requirers}
+	return []any{r.id, r.inventory, r.version, int64(r.transitivity), r.line, r.purl, r.licenses, r.hashes, r.via, r.requirers, r.supplier}
 }
 
 // putDependencies makes the rows of an inventory hold what it says. Rows are
 // known by package and version: one that stays keeps its id. Those of packages
 // that it does not tell of stay.
 func (tx *Tx) putDependencies(ctx context.Context, inventoryID int64, said redoubt.Inventory) (added, removed int, err error) {
-	wanted, err := tx.dependencyRows(ctx, inventoryID, said.Dependencies)
+	wanted, versions, err := tx.dependencyRows(ctx, inventoryID, said.Dependencies)
 	if err != nil {
+		return 0, 0, err
+	}
+	if err := tx.putInventoryGraph(ctx, inventoryID, said.Edges, versions); err != nil {
 		return 0, 0, err
 	}
 	untold, err := tx.unknownPackageRows(ctx, inventoryID, said)
@@ -124,32 +128,35 @@ func rowValues(list []dependencyRow) [][]any {
 
 // dependencyRows turns what a lockfile says into rows by package version,
 // without ids. A package version that it holds several times is one row: the
-// first, with what only others tell.
-func (tx *Tx) dependencyRows(ctx context.Context, inventoryID int64, said []redoubt.Dependency) (map[int64]dependencyRow, error) {
+// first, with what only others tell. versions has the package version of each
+// that it says.
+func (tx *Tx) dependencyRows(ctx context.Context, inventoryID int64, said []redoubt.Dependency) (rows map[int64]dependencyRow, versions []int64, err error) {
 	names := make([]packageVersion, len(said))
 	for i, d := range said {
 		names[i] = packageVersion{cleanText(d.Ecosystem), cleanText(d.Name), cleanText(d.Version)}
 	}
-	versions, err := tx.putPackageVersions(ctx, names)
+	ids, err := tx.putPackageVersions(ctx, names)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	merged := make(map[int64]redoubt.Dependency, len(said))
+	versions = make([]int64, len(said))
 	for i, d := range said {
-		if first, again := merged[versions[names[i]]]; again {
+		versions[i] = ids[names[i]]
+		if first, again := merged[versions[i]]; again {
 			d = mergeDependencies(first, d)
 		}
-		merged[versions[names[i]]] = d
+		merged[versions[i]] = d
 	}
-	rows := make(map[int64]dependencyRow, len(merged))
+	rows = make(map[int64]dependencyRow, len(merged))
 	for version, d := range merged {
 		rows[version] = dependencyRow{
 			inventory: inventoryID, version: version, transitivity: d.Transitivity, line: d.Line, purl: cleanText(d.PURL),
-			licenses: encodedList(d.Licenses), hashes: encodedList(d.Hashes), requirers: d.Requirers,
-			via: versions[packageVersion{cleanText(d.Via.Ecosystem), cleanText(d.Via.Name), cleanText(d.Via.Version)}],
+			licenses: encodedList(d.Licenses), hashes: encodedList(d.Hashes), requirers: d.Requirers, supplier: cleanText(d.Supplier),
+			via: ids[packageVersion{cleanText(d.Via.Ecosystem), cleanText(d.Via.Name), cleanText(d.Via.Version)}],
 		}
 	}
-	return rows, nil
+	return rows, versions, nil
 }
 
 // mergeDependencies fills into a what only b tells; direct beats transitive.
@@ -169,6 +176,7 @@ func mergeDependencies(a, b redoubt.Dependency) redoubt.Dependency {
 	if len(a.Hashes) == 0 {
 		a.Hashes = b.Hashes
 	}
+	a.Supplier = cmp.Or(a.Supplier, b.Supplier)
 	if a.Requirers = max(a.Requirers, b.Requirers); a.Via.Name == "" {
 		a.Via = b.Via
 	}

@@ -43,3 +43,9 @@ var (
 	PackRuns   = packRuns
 	UnpackRuns = unpackRuns
 )
+
+// EncodeGraph is encodeGraph, DecodeGraph decodeGraph.
+var (
+	EncodeGraph = encodeGraph
+	DecodeGraph = decodeGraph
+)

@@ -116,6 +116,9 @@ func (tx *Tx) deleteInventories(ctx context.Context, ids []int64) (dependencies 
 	if err != nil {
 		return 0, err
 	}
+	if _, err := tx.exec(ctx, `DELETE FROM inventory_graph WHERE deployment_id = $1 AND `+in, arg); err != nil {
+		return 0, err
+	}
 	in, arg = tx.in("id", 2, ids)
 	_, err = tx.exec(ctx, `DELETE FROM inventory WHERE deployment_id = $1 AND `+in, arg)
 	return int(n), err

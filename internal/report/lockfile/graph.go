@@ -20,6 +20,14 @@ type graph struct {
 	asks  [][2]string    // from, to
 }
 
+// Inventory is what was taken, as the statement about a lockfile: each package with
+// the way by which it gets in.
+func (p *Packages) Inventory(lockfile string) redoubt.Inventory {
+	edges := p.edges()
+	p.trace(edges)
+	return redoubt.Inventory{Lockfile: lockfile, Dependencies: p.deps, Edges: edges}
+}
+
 // Node takes a dependency, as add does, and knows it by keys from then on. A key
 // that stands for one already keeps it.
 func (p *Packages) Node(d redoubt.Dependency, keys ...string) {
@@ -44,20 +52,24 @@ func (p *Packages) Ask(from, to string) {
 	}
 }
 
+// edges are which of the packages ask for which, each once, in order; nil for none.
+func (p *Packages) edges() [][2]int {
+	var edges [][2]int
+	for _, a := range p.graph.asks {
+		from, to := p.graph.nodes[a[0]]-1, p.graph.nodes[a[1]]-1
+		if from >= 0 && to >= 0 && from != to {
+			edges = append(edges, [2]int{from, to})
+		}
+	}
+	slices.SortFunc(edges, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	return slices.Compact(edges)
+}
+
 // trace tells each dependency through which other one it gets in, on a shortest
 // way from what the project asks for itself, and how many ask for it. Where a
 // lockfile does not tell what the project asks for, ways begin at what nothing
 // else asks for.
-func (p *Packages) trace() {
-	asks := make([][2]int, 0, len(p.graph.asks))
-	for _, a := range p.graph.asks {
-		from, to := p.graph.nodes[a[0]]-1, p.graph.nodes[a[1]]-1
-		if from >= 0 && to >= 0 && from != to {
-			asks = append(asks, [2]int{from, to})
-		}
-	}
-	slices.SortFunc(asks, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-	asks = slices.Compact(asks)
+func (p *Packages) trace(asks [][2]int) {
 	first := make([]int, len(p.deps)+1) // of each package's in asks
 	for _, a := range asks {
 		first[a[0]+1]++

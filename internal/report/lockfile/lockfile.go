@@ -166,7 +166,7 @@ func (u *Upload) Read(f File) (*redoubt.Report, error) {
 		u.pip.drop(l)
 		return nil, err
 	}
-	l.rep.Inventories = []redoubt.Inventory{{Lockfile: f.Path, Dependencies: l.Traced()}}
+	l.rep.Inventories = []redoubt.Inventory{l.Inventory(f.Path)}
 	return l.rep, nil
 }
 

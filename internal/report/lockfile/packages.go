@@ -26,12 +26,6 @@ func NewPackages(limit int) *Packages { return &Packages{limit: limit} }
 // Full reports whether there were more packages than may be taken.
 func (p *Packages) Full() bool { return p.full }
 
-// Traced returns what was taken, each with the way by which it gets in.
-func (p *Packages) Traced() []redoubt.Dependency {
-	p.trace()
-	return p.deps
-}
-
 // Add takes a dependency. The same version again counts once: as direct if it
 // is ever said to be, on the first line that names it.
 //

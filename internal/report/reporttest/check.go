@@ -44,6 +44,7 @@ func Check(t testing.TB, r *redoubt.Report) {
 				t.Errorf("dependency is not whole: %+v", d)
 			}
 		}
+		checkEdges(t, inv)
 	}
 	for i := range r.VEX {
 		checkVEX(t, &r.VEX[i])
@@ -58,6 +59,25 @@ func Check(t testing.TB, r *redoubt.Report) {
 			t.Errorf("string is not clean: %d bytes, %.80q", len(s), s)
 		}
 	})
+}
+
+// checkEdges holds the edges of a lockfile against the number of packages that are
+// said to ask for each.
+func checkEdges(t testing.TB, inv redoubt.Inventory) {
+	t.Helper()
+	requirers := make([]int, len(inv.Dependencies))
+	for _, e := range inv.Edges {
+		if min(e[0], e[1]) < 0 || max(e[0], e[1]) >= len(requirers) || e[0] == e[1] {
+			t.Errorf("an edge of %s leads nowhere: %v of %d", inv.Lockfile, e, len(requirers))
+			continue
+		}
+		requirers[e[1]]++
+	}
+	for i, d := range inv.Dependencies {
+		if d.Requirers != requirers[i] {
+			t.Errorf("%s: %d packages ask for %s, and %d edges lead to it", inv.Lockfile, d.Requirers, d.Name, requirers[i])
+		}
+	}
 }
 
 func checkResult(t testing.TB, res *redoubt.Result, described map[*redoubt.Rule]bool) {

@@ -98,7 +98,7 @@ func dumpValue(b *strings.Builder, v reflect.Value, depth int) {
 	case reflect.Struct:
 		b.WriteString("\n")
 		for i := range v.NumField() {
-			if f := v.Field(i); !f.IsZero() {
+			if f := v.Field(i); !f.IsZero() && v.Type().Field(i).Name != "Edges" { // which Check counts
 				fmt.Fprintf(b, "%s%s:", indent, v.Type().Field(i).Name)
 				dumpValue(b, f, depth+1)
 			}

@@ -131,7 +131,7 @@ CREATE TABLE dependency (
     line               INTEGER  NOT NULL,
     purl               TEXT     NOT NULL,
     licenses_json      TEXT     NOT NULL,
-    hashes_json        TEXT     NOT NULL, via_version_id BIGINT NOT NULL DEFAULT 0, requirers INTEGER NOT NULL DEFAULT 0,
+    hashes_json        TEXT     NOT NULL, via_version_id BIGINT NOT NULL DEFAULT 0, requirers INTEGER NOT NULL DEFAULT 0, supplier TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, inventory_id, package_version_id)
 );
@@ -280,6 +280,12 @@ CREATE TABLE inventory (
     stated_at     BIGINT NOT NULL, -- when the scan that says so started
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, project_id, ref, lockfile)
+);
+CREATE TABLE inventory_graph (
+    deployment_id BIGINT NOT NULL,
+    inventory_id  BIGINT NOT NULL,
+    edges         BYTEA  NOT NULL, -- pairs of package_version.id
+    PRIMARY KEY (deployment_id, inventory_id)
 );
 CREATE TABLE job (
     deployment_id BIGINT   NOT NULL,

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/sbom"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// supplyChain is what a bill of materials may change of a project: a line for each
+// dependency, edge and unresolved finding.
+func (p *player) supplyChain(t *testing.T, project string) (dependencies, findings []string) {
+	t.Helper()
+	err := p.service.store.View(t.Context(), p.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		found, err := tx.ProjectByName(ctx, project)
+		if err != nil {
+			return err
+		}
+		list, edges, err := tx.DependencyGraph(ctx, found.ID, "")
+		if err != nil {
+			return err
+		}
+		names := map[int64]string{}
+		for _, d := range list {
+			names[d.ID] = fmt.Sprintf("%s:%d %s %s@%s", d.Lockfile, d.Line, d.Ecosystem, d.Name, d.Version)
+			dependencies = append(dependencies, fmt.Sprintf("%s %v %v", names[d.ID], d.Transitivity, d.Supplier))
+		}
+		for _, e := range edges {
+			dependencies = append(dependencies, names[e.From]+" > "+names[e.To])
+		}
+		return tx.SupplyChainFindings(ctx, found.ID, found.Primary(), func(f redoubt.IndexedFinding, r redoubt.Rule, l redoubt.Lineage) error {
+			findings = append(findings, fmt.Sprintf("%s %s %v %s", f.Path, f.Package, l.Triage.State, f.RuleName))
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(dependencies)
+	slices.Sort(findings)
+	return dependencies, findings
+}
+
+func (p *player) bill(t *testing.T, r redoubt.SBOMRequest, project string) (doc []byte) {
+	t.Helper()
+	r.ComponentType = "application"
+	err := p.service.store.View(t.Context(), p.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		found, err := tx.ProjectByName(ctx, project)
+		if err != nil {
+			return err
+		}
+		r.ProjectID = found.ID
+		doc, _, err = sbom.Export(ctx, tx, r, sbom.Options{Created: p.clock.now()})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// importBill hands a document in as the whole of a project's primary branch.
+func (p *player) importBill(t *testing.T, project string, doc []byte) {
+	t.Helper()
+	_, err := p.clients[""].ImportReports(t.Context(), p.deployment.Slug, api.ImportQuery{Project: project, Ref: "main", Full: true}, []api.File{{Name: "bom", Data: doc}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// scannedByTrivy is a bill of materials of a scanner, whose findings no advisory knows.
+const scannedByTrivy = `{"bomFormat":"CycloneDX","specVersion":"1.6","metadata":{"tools":{"components":[{"type":"application","name":"trivy","version":"0.60"}]}},
+	"components":[{"type":"application","bom-ref":"lock","name":"yarn.lock"},
+		{"type":"library","bom-ref":"a","name":"a","version":"1.0.0","purl":"pkg:npm/a@1.0.0","supplier":{"name":"Acme"}},
+		{"type":"library","bom-ref":"b","name":"b","version":"2.0.0","purl":"pkg:npm/b@2.0.0"}],
+	"dependencies":[{"ref":"lock","dependsOn":["a"]},{"ref":"a","dependsOn":["b"]}],
+	"vulnerabilities":[{"id":"CVE-2099-1","ratings":[{"severity":"high"}],"affects":[{"ref":"b"}]}]}`
+
+// TestBillsOfTheDemoComeBack imports bills of materials where they came from, which
+// changes nothing, and into new projects, which are the same then.
+func TestBillsOfTheDemoComeBack(t *testing.T) {
+	clock := &demoClock{real: time.Now}
+	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
+	st, err := a.create(config.Storage{Data: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	s, err := newService(a, config.Server{Addr: "127.0.0.1:0", MaxUpload: 256 << 20, ShutdownTimeout: time.Second}, st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.close() }()
+	p := &player{app: a, service: s, clock: clock, start: time.Now()}
+	if err := p.play(); err != nil {
+		t.Fatal(err)
+	}
+	p.importBill(t, "acme/scanned", []byte(scannedByTrivy))
+	for _, project := range []string{"acme/web-shop", "acme/payments", "acme/gateway", "acme/scanned"} {
+		for i, r := range []redoubt.SBOMRequest{
+			{Format: redoubt.CycloneDX, Version: "1.6"}, {Format: redoubt.SPDX, Version: "2.3"}, {Format: redoubt.CycloneDX, Version: "1.4", XML: true},
+		} {
+			dependencies, findings := p.supplyChain(t, project)
+			if len(dependencies) < 2 || len(findings) == 0 {
+				t.Fatalf("%s has %d dependencies and %d findings", project, len(dependencies), len(findings))
+			}
+			doc := p.bill(t, r, project)
+			same := func(where string, alsoFindings bool) {
+				t.Helper()
+				nowDependencies, nowFindings := p.supplyChain(t, where)
+				if diff := cmp.Diff(dependencies, nowDependencies); diff != "" {
+					t.Errorf("%s %s, into %s: dependencies (-before +after):\n%s", project, r.Format, where, diff)
+				}
+				if diff := cmp.Diff(findings, nowFindings); diff != "" && alsoFindings {
+					t.Errorf("%s %s, into %s: findings (-before +after):\n%s", project, r.Format, where, diff)
+				}
+			}
+			fresh := fmt.Sprintf("%s-%d", project, i)
+			p.importBill(t, fresh, doc)
+			same(fresh, false)
+			p.importBill(t, project, doc)
+			same(project, project == "acme/web-shop") // no scanner but the advisories tells its findings
+			p.importBill(t, fresh, p.bill(t, r, fresh))
+			same(fresh, false)
+		}
+	}
+}

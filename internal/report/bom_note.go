@@ -1,0 +1,180 @@
+package report
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// lookupsPerItem bounds how often places are looked at for edges, and as often for
+// vulnerabilities, of which a document names many with few words: so often for each
+// item that it may have.
+const lookupsPerItem = 4
+
+// spend counts lookups, and reports whether there may be as many.
+func (b *bom) spend(count *int, n int) bool {
+	*count += n
+	return *count <= lookupsPerItem*b.limit
+}
+
+// noted is what a bill of materials that Redoubt wrote tells of a component
+// (semantics §11). Others may hold the same: what it says is no more than whoever
+// sends a document can say anyway, and it is cleaned and bounded as that is.
+type noted struct {
+	ecosystems   []string
+	transitivity redoubt.Transitivity // 0 when not told
+	places       []notedPlace
+	findingOnly  []string // lockfiles
+	transitive   []string // lockfiles in which it is transitive, though not in all
+	unknown      []string // likewise
+}
+
+type notedPlace struct {
+	lockfile string
+	line     int
+}
+
+// absentEdge is an edge that a lockfile lacks, though it holds both ends: from a
+// reference to a package URL.
+type absentEdge struct{ from, to, lockfile string }
+
+// note takes a property of a component, or a part of its sourceInfo; names that
+// are none of ours are passed over.
+func (b *bom) note(p *part, name, value string) {
+	n := &p.noted
+	switch name {
+	case redoubt.SBOMEcosystem:
+		if e := read.Text(value).Name(); e != "" && len(n.ecosystems) < read.MaxList {
+			n.ecosystems = append(n.ecosystems, e)
+		}
+	case redoubt.SBOMTransitivity:
+		n.transitivity, _ = redoubt.ParseTransitivity(value)
+	case redoubt.SBOMLockfile:
+		file, line := cutLine(value)
+		if path, err := b.checkout.path(file); err == nil {
+			n.places = append(n.places, notedPlace{path, line})
+		}
+	case redoubt.SBOMFindingLockfile:
+		b.notePath(&n.findingOnly, value)
+	case redoubt.SBOMLockfile + "-" + redoubt.Transitive.String():
+		b.notePath(&n.transitive, value)
+	case redoubt.SBOMLockfile + "-" + redoubt.TransitivityUnknown.String():
+		b.notePath(&n.unknown, value)
+	case redoubt.SBOMNoEdge:
+		to, lockfile, _ := strings.Cut(value, " ")
+		if path, err := b.checkout.path(lockfile); err == nil {
+			b.absent[absentEdge{p.ref, to, path}] = true
+		}
+	}
+}
+
+func (b *bom) notePath(list *[]string, value string) {
+	if path, err := b.checkout.path(value); err == nil {
+		*list = append(*list, path)
+	}
+}
+
+var lineBehindPath = regexp.MustCompile(`^(.*)#L([0-9]{1,9})$`)
+
+// cutLine parts web/yarn.lock#L12 into path and line.
+func cutLine(s string) (file string, line int) {
+	match := lineBehindPath.FindStringSubmatch(s)
+	if match == nil {
+		return s, 0
+	}
+	line, _ = strconv.Atoi(match[2])
+	return match[1], line
+}
+
+// outOfSourceInfo undoes what the writer escapes.
+var outOfSourceInfo = strings.NewReplacer("%25", "%", "%2C", ",", "%3B", ";")
+
+// noteSourceInfo reads what Redoubt writes into SPDX's sourceInfo, as
+// "ecosystem: npm; transitivity: direct; lockfile: a, b"; other texts hold none of it.
+func (b *bom) noteSourceInfo(p *part, info string) {
+	if !strings.HasPrefix(info, "ecosystem: ") && !strings.HasPrefix(info, "transitivity: ") {
+		return
+	}
+	for member := range strings.SplitSeq(info, "; ") {
+		name, values, _ := strings.Cut(member, ": ")
+		for value := range strings.SplitSeq(values, ", ") {
+			b.note(p, redoubt.SBOMNote+name, outOfSourceInfo.Replace(value))
+		}
+	}
+}
+
+// isNoted reports whether a document of Redoubt's tells of the part.
+func (p *part) isNoted() bool {
+	return len(p.noted.places)+len(p.noted.findingOnly) > 0 || p.noted.transitivity != 0
+}
+
+// partPlace is where a part stands.
+type partPlace struct {
+	lockfile     string
+	line         int
+	transitivity redoubt.Transitivity
+	findingOnly  bool // no inventory holds it
+}
+
+// settlePlaces tells the places of a part: those that a document of Redoubt's notes,
+// else the one lockfile that was found for it. Each lockfile counts once.
+func (p *part) settlePlaces() {
+	n := &p.noted
+	for _, at := range n.places {
+		t := p.transitivity
+		switch {
+		case slices.Contains(n.transitive, at.lockfile):
+			t = redoubt.Transitive
+		case slices.Contains(n.unknown, at.lockfile):
+			t = redoubt.TransitivityUnknown
+		case n.transitivity != 0:
+			t = n.transitivity
+		}
+		p.places = append(p.places, partPlace{lockfile: at.lockfile, line: at.line, transitivity: t})
+	}
+	for _, lockfile := range n.findingOnly {
+		p.places = append(p.places, partPlace{lockfile: lockfile, transitivity: p.transitivity, findingOnly: true})
+	}
+	if len(p.places) == 0 {
+		if n.transitivity != 0 {
+			p.transitivity = n.transitivity
+		}
+		p.places = []partPlace{{lockfile: p.lockfile, transitivity: p.transitivity}}
+	}
+	slices.SortStableFunc(p.places, func(a, b partPlace) int { return strings.Compare(a.lockfile, b.lockfile) })
+	p.places = slices.CompactFunc(p.places, func(a, b partPlace) bool { return a.lockfile == b.lockfile })
+}
+
+// holds reports whether the part is in the inventory of a lockfile.
+func (p *part) holds(lockfile string) bool {
+	i, found := slices.BinarySearchFunc(p.places, lockfile, func(at partPlace, name string) int { return strings.Compare(at.lockfile, name) })
+	return found && !p.places[i].findingOnly && !p.skip && !p.listsOwn
+}
+
+// notedPackage is the package as Redoubt had it, where the notes and the package URL
+// agree on it: URLs lose case, and ecosystems that their specification does not know.
+func (p *part) notedPackage() (d redoubt.Dependency, ok bool) {
+	address := purl.Bare(purl.Canonical(p.purl))
+	for _, ecosystem := range p.noted.ecosystems {
+		name := read.Text(p.name).Name()
+		if i := strings.LastIndexByte(name, '/'); i > 0 {
+			if own := name[:i] + purl.Separator(ecosystem) + name[i+1:]; own != name {
+				if group, _ := purl.Group(ecosystem, own); group == name[:i] {
+					name = own
+				}
+			}
+		}
+		version := read.Text(p.version).Name()
+		for _, made := range []string{purl.Make(ecosystem, name, version), purl.Canonical(purl.Of(ecosystem, name, version))} {
+			if made != "" && made == address {
+				return redoubt.Dependency{Ecosystem: ecosystem, Name: name, Version: version}, true
+			}
+		}
+	}
+	return d, false
+}

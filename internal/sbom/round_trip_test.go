@@ -1,0 +1,168 @@
+package sbom
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// billOutputs are the documents that come back, without the versions between.
+var billOutputs = []string{"cyclonedx 1.4 xml", "cyclonedx 1.6 json", "spdx 2.3 json"}
+
+// heldBy tells of each dependency by lockfile and name what has to come back, and whom
+// it asks for.
+func heldBy(dependencies []redoubt.Dependency, edges []redoubt.DependencyEdge) map[string]string {
+	name := func(d redoubt.Dependency) string {
+		return d.Lockfile + ": " + d.Ecosystem + " " + d.Name + "@" + d.Version
+	}
+	needs, by := map[int64][]string{}, map[int64]redoubt.Dependency{}
+	for _, d := range dependencies {
+		by[d.ID] = d
+	}
+	for _, e := range edges {
+		needs[e.From] = append(needs[e.From], name(by[e.To]))
+	}
+	held := map[string]string{}
+	for _, d := range dependencies {
+		asks := needs[d.ID]
+		slices.Sort(asks)
+		held[name(d)] = fmt.Sprintf("line %d, %v, supplied by %q, asks for %q", d.Line, d.Transitivity, d.Supplier, slices.Compact(asks))
+	}
+	return held
+}
+
+// comeBack reads a document that was written of a project, as what it says of lockfiles.
+func comeBack(t rapid.TB, output string, doc []byte) Project {
+	t.Helper()
+	reports, err := report.Read(bytes.NewReader(doc), report.Options{Name: "bom"})
+	if err != nil {
+		t.Fatalf("%s: %v", output, err)
+	}
+	p := Project{Name: "acme/web", Ref: "refs/heads/main"}
+	for _, r := range reports {
+		if len(r.Refused) > 0 {
+			t.Errorf("%s: refused %v", output, r.Refused)
+		}
+		for _, inventory := range r.Inventories {
+			first := int64(len(p.Dependencies))
+			for i, d := range inventory.Dependencies {
+				d.ID, d.Lockfile = first+int64(i)+1, inventory.Lockfile
+				p.Dependencies = append(p.Dependencies, d)
+			}
+			for _, e := range inventory.Edges {
+				p.Edges = append(p.Edges, redoubt.DependencyEdge{From: first + int64(e[0]) + 1, To: first + int64(e[1]) + 1})
+			}
+		}
+	}
+	return p
+}
+
+// checkRoundTrip writes a project, reads that, and writes it again.
+func checkRoundTrip(t rapid.TB, p Project) {
+	t.Helper()
+	want := heldBy(p.Dependencies, p.Edges)
+	for _, output := range billOutputs {
+		c := Content{Serial: sample().Serial, Created: sample().Created, Deployment: "Acme", Projects: []Project{p}}
+		first := write(t, request(output), c)
+		c.Projects = []Project{comeBack(t, output, first)}
+		if diff := gocmp.Diff(want, heldBy(c.Projects[0].Dependencies, c.Projects[0].Edges)); diff != "" {
+			t.Fatalf("%s: something else came back (-had +read):\n%s", output, diff)
+		}
+		if again := write(t, request(output), c); !bytes.Equal(first, again) {
+			t.Fatalf("%s: written again, it differs (-first +again):\n%s", output, gocmp.Diff(string(first), string(again)))
+		}
+	}
+}
+
+// projects draws a project of a few packages in several lockfiles: the same ones in
+// more than one, several versions of a name, edges in circles, names of all kinds.
+var projects = rapid.Custom(func(t *rapid.T) Project {
+	p := Project{Name: "acme/web", Ref: "refs/heads/main"}
+	seen := map[string]int64{}
+	lockfiles := []string{"web/yarn.lock", "a, b; c: d%2C/yarn.lock", "yarn.lock#L7", "sbom.json", "ü/go.mod"}
+	names := []redoubt.LockedPackage{
+		{Ecosystem: "npm", Name: "@babel/core"},
+		{Ecosystem: "npm", Name: "a"},
+		{Ecosystem: "npm", Name: "b%20c"},
+		{Ecosystem: "gomod", Name: "github.com/Azure/x"},
+		{Ecosystem: "maven", Name: "org.slf4j:slf4j-api"},
+		{Ecosystem: "in-house", Name: "par ser, 2; x: y"},
+		{Ecosystem: "pypi", Name: "zope-interface"},
+		{Ecosystem: "nimble", Name: "É#L3"},
+	}
+	for range rapid.IntRange(1, 14).Draw(t, "dependencies") {
+		k := rapid.SampledFrom(names).Draw(t, "package")
+		d := redoubt.Dependency{
+			ID: int64(len(p.Dependencies) + 1), Lockfile: rapid.SampledFrom(lockfiles).Draw(t, "lockfile"), Ecosystem: k.Ecosystem, Name: k.Name,
+			Version:      rapid.SampledFrom([]string{"1.0.0", "2.0.0+x y"}).Draw(t, "version"),
+			Transitivity: redoubt.Transitivity(rapid.IntRange(1, 3).Draw(t, "transitivity")), Line: rapid.IntRange(0, 2).Draw(t, "line"),
+		}
+		d.Supplier = map[string]string{"a": "Person: Jane", "@babel/core": "Babel, Inc. (x@example.com)"}[d.Name]
+		if key := d.Lockfile + d.Name + d.Version; seen[key] == 0 {
+			seen[key] = d.ID
+			p.Dependencies = append(p.Dependencies, d)
+		}
+	}
+	for range rapid.IntRange(0, 20).Draw(t, "edges") {
+		from, to := rapid.SampledFrom(p.Dependencies).Draw(t, "from"), rapid.SampledFrom(p.Dependencies).Draw(t, "to")
+		if from.Lockfile == to.Lockfile && from.ID != to.ID {
+			p.Edges = append(p.Edges, redoubt.DependencyEdge{From: from.ID, To: to.ID})
+		}
+	}
+	return p
+})
+
+func TestWhatIsWrittenComesBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { checkRoundTrip(t, projects.Draw(t, "project")) })
+}
+
+// npmProject is a project whose graph has the shape of npm's: few direct packages, of
+// the others most are asked for by one or two and some by hundreds, a tenth there in
+// two versions, and circles.
+func npmProject(n int) Project {
+	random := rand.New(rand.NewPCG(1, uint64(n)))
+	p := Project{Name: "acme/web", Ref: "refs/heads/main"}
+	for i := range n {
+		name, t := fmt.Sprintf("package-%d", i), redoubt.Transitive
+		if i%10 == 9 {
+			name = fmt.Sprintf("package-%d", i-1) // in another version
+		}
+		if i < n/50+1 {
+			t = redoubt.Direct
+		}
+		p.Dependencies = append(p.Dependencies, redoubt.Dependency{
+			ID: int64(i + 1), Lockfile: "web/package-lock.json", Ecosystem: "npm", Name: name, Version: fmt.Sprintf("%d.%d.0", i%7, i), Transitivity: t, Line: 3 * i,
+			PURL: purl.Of("npm", name, fmt.Sprintf("%d.%d.0", i%7, i)), Licenses: []string{"MIT"},
+		})
+		asked := 1 + random.IntN(2)
+		if i%100 == 50 {
+			asked = 150
+		}
+		for range min(asked, i) {
+			p.Edges = append(p.Edges, redoubt.DependencyEdge{From: int64(random.IntN(i) + 1), To: int64(i + 1)})
+		}
+		if i%40 == 39 {
+			p.Edges = append(p.Edges, redoubt.DependencyEdge{From: int64(i + 1), To: int64(random.IntN(i) + 1)})
+		}
+	}
+	slices.SortFunc(p.Edges, func(a, b redoubt.DependencyEdge) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	p.Edges = slices.Compact(p.Edges)
+	return p
+}
+
+func TestAProjectOf3000ComponentsComesBack(t *testing.T) {
+	p := npmProject(3000)
+	checkRoundTrip(t, p)
+}

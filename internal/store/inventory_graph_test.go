@@ -1,0 +1,116 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// graphOf tells who asks for whom on the primary branch, as file: a > b.
+func (d tenant) graphOf(projectID int64) []string {
+	d.t.Helper()
+	said := []string{}
+	d.view(func(ctx context.Context, tx *store.Tx) error {
+		list, edges, err := tx.DependencyGraph(ctx, projectID, "")
+		d.check(err)
+		by := map[int64]redoubt.Dependency{}
+		for _, dep := range list {
+			by[dep.ID] = dep
+		}
+		for _, e := range edges {
+			from, to := by[e.From], by[e.To]
+			if from.Lockfile != to.Lockfile || from.Name == "" {
+				d.t.Errorf("an edge leads from %+v to %+v", from, to)
+			}
+			said = append(said, fmt.Sprintf("%s: %s > %s@%s", from.Lockfile, from.Name, to.Name, to.Version))
+		}
+		return nil
+	})
+	slices.Sort(said)
+	return said
+}
+
+func TestWhichDependenciesAskForWhich(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/graph")
+		state := 0
+		put := func(lockfile string, edges [][2]int, names ...string) {
+			var held []redoubt.Dependency
+			for i, name := range names {
+				held = append(held, redoubt.Dependency{Ecosystem: "npm", Name: name, Version: fmt.Sprint(i), Transitivity: redoubt.Transitive, Supplier: "Acme"})
+			}
+			state++
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				_, _, err := tx.PutInventory(ctx, redoubt.InventoryStatement{
+					ProjectID: p.ID, Ref: p.Primary(), Source: "lockfile", At: tx.Now(), Digest: redoubt.Digest{byte(state)},
+					Inventory: redoubt.Inventory{Lockfile: lockfile, Dependencies: held, Edges: edges},
+				})
+				return err
+			})
+		}
+		told := func(want ...string) {
+			t.Helper()
+			if diff := cmp.Diff(append([]string{}, want...), d.graphOf(p.ID)); diff != "" {
+				t.Errorf("who asks for whom (-want +got):\n%s", diff)
+			}
+		}
+		put("a/yarn.lock", [][2]int{{0, 1}, {1, 2}, {2, 0}}, "x", "y", "z") // in a circle
+		put("b/yarn.lock", [][2]int{{1, 0}}, "x", "y")
+		put("go.mod", nil, "x", "y")
+		told("a/yarn.lock: x > y@1", "a/yarn.lock: y > z@2", "a/yarn.lock: z > x@0", "b/yarn.lock: y > x@0")
+		put("a/yarn.lock", [][2]int{{0, 2}, {0, 2}}, "x", "y", "z")
+		told("a/yarn.lock: x > z@2", "b/yarn.lock: y > x@0")
+		put("b/yarn.lock", nil, "x", "y")
+		told("a/yarn.lock: x > z@2")
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.AllDependencies(ctx, p.ID, "")
+			for _, dep := range list {
+				if dep.Supplier != "Acme" {
+					t.Errorf("%s is supplied by %q", dep.Name, dep.Supplier)
+				}
+			}
+			d.check(err)
+			_, _, err = tx.DropInventories(ctx, p.ID, p.Primary(), "", tx.Now(), []string{"go.mod"})
+			return err
+		})
+		told()
+	})
+}
+
+func TestGraphsAreReadAsTheyWereWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := rapid.Int64Range(1, 1<<53)
+		pairs := rapid.SliceOf(rapid.Map(rapid.SliceOfN(id, 2, 2), func(p []int64) [2]int64 { return [2]int64(p) })).Draw(t, "pairs")
+		want := map[[2]int64]bool{}
+		for _, p := range pairs {
+			want[p] = true
+		}
+		written := store.EncodeGraph(pairs)
+		read, err := store.DecodeGraph(written)
+		got := map[[2]int64]bool{}
+		for _, p := range read {
+			got[p] = true
+		}
+		if err != nil || len(read) != len(want) || !maps.Equal(want, got) {
+			t.Fatalf("%v: wrote %v, read %v", err, want, read)
+		}
+		if cut := rapid.IntRange(0, len(written)).Draw(t, "cut"); cut < len(written) {
+			if read, err := store.DecodeGraph(written[:cut]); err == nil && len(read) >= len(want) {
+				t.Fatalf("cut to %d of %d bytes, and nothing is missed", cut, len(written))
+			}
+		}
+	})
+	if _, err := store.DecodeGraph([]byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}); err == nil {
+		t.Error("more pairs than bytes pass")
+	}
+}
