@@ -10,6 +10,7 @@ VERSION ?= $(shell git describe --tags --always --dirty)
 PKG ?= ./...
 BENCH ?= .
 FUZZTIME ?= 10s
+EXAMPLES ?= 50
 DATA ?= .cache/data
 
 # The packages whose tests match a pattern: where the benchmarks are, or the golden files.
@@ -17,7 +18,7 @@ packages_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n1 dirna
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## Install what the tests need and is not here yet (as root on Debian: PostgreSQL, semgrep)
@@ -74,6 +75,10 @@ bench: ## Run the benchmarks, each beside its limit, and end with a table; BENCH
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME=10s
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz
+
+.PHONY: schemathesis
+schemathesis: ## Hold a demo server to openapi.json, EXAMPLES=50 for each operation (needs Python and the network once)
+	@EXAMPLES=$(EXAMPLES) scripts/schemathesis
 
 .PHONY: golden
 golden: ## Write the golden files again; read the diff before committing it
