@@ -16,12 +16,19 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestDemoKeepsNoSecret fills a demo and looks for the made-up secrets of its
-// samples, which one of their scanners writes as they are. What the samples
-// teach of rules is known afterwards.
-func TestDemoKeepsNoSecret(t *testing.T) {
+// TestDemo fills one demo, which takes seconds, and looks at it twice. The second
+// look closes it.
+func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	d, st := playedDemo(t, dir)
+	t.Run("is a living system", func(t *testing.T) { testDemoLives(t, d, st) })
+	t.Run("keeps no secret", func(t *testing.T) { testDemoKeepsNoSecret(t, dir, d, st) })
+}
+
+// testDemoKeepsNoSecret looks for the made-up secrets of the demo's samples,
+// which one of their scanners writes as they are. What the samples teach of
+// rules is known afterwards.
+func testDemoKeepsNoSecret(t *testing.T, dir string, d redoubt.Deployment, st *store.Store) {
 	err := st.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 		rules, err := tx.SecretRules(ctx)
 		if !rules[redoubt.SecretRule{Tool: "gitleaks", Name: "github-pat"}] {
@@ -70,12 +77,10 @@ func playedDemo(t *testing.T, dir string) (redoubt.Deployment, *store.Store) {
 	return d, st
 }
 
-// TestDemoIsALivingSystem looks for what months of work leave: decisions of
+// testDemoLives looks for what months of work leave: decisions of
 // several people, an exception that is over and one that is not, news without a
 // scan, builds that a policy fails, and times that are those of the history.
-func TestDemoIsALivingSystem(t *testing.T) {
-	d, st := playedDemo(t, t.TempDir())
-	defer st.Close()
+func testDemoLives(t *testing.T, d redoubt.Deployment, st *store.Store) {
 	now := time.Now()
 	if age := now.Sub(d.CreatedAt); age < 140*24*time.Hour {
 		t.Errorf("the deployment is %v old", age)
