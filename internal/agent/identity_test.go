@@ -100,3 +100,58 @@ func TestTheSameCodeOnceMoreIsNew(t *testing.T) {
 		w.same("all told", true, h.evalScan("full", "d2", true, twice))
 	})
 }
+
+// TestUnmutedOnABranchIsJudged takes a nosemgrep away that main has: what it
+// silenced is new to those who look at the branch.
+func TestUnmutedOnABranchIsJudged(t *testing.T) {
+	each(t, func(w *world) {
+		h := &wire{world: w, t: w, name: "acme/muted", first: "acme/muted", number: 13}
+		h.change(func(ctx context.Context, tx *store.Tx) error {
+			rule := redoubt.Rule{Name: "eval", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
+			_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: redoubt.ModeBlock})
+			return err
+		})
+		muted := evalCalls("eval(a)", "eval(b)")
+		muted[0].Muted = true
+		h.evalScan("main", "m1", true, muted)
+		w.same("with the comment", false, h.evalScan("dev", "b1", true, muted))
+		w.same("without it", true, h.evalScan("dev", "b2", true, evalCalls("eval(a)", "eval(b)")))
+		w.same("without it, in a diff", true, h.evalScan("pull", "b3", false, evalCalls("eval(a)")))
+		w.same("on main", true, h.evalScan("main", "m2", true, evalCalls("eval(a)", "eval(b)")))
+	})
+}
+
+// TestADecisionComesBackWithItsCode edits a line that was decided, and reverts
+// the edit: the decision is the one of before, though nothing had it meanwhile.
+func TestADecisionComesBackWithItsCode(t *testing.T) {
+	each(t, func(w *world) {
+		h := &wire{world: w, t: w, name: "acme/revert", first: "acme/revert", number: 14}
+		h.evalScan("main", "m1", true, evalCalls("eval(a)", "eval(b)"))
+		_, ids := w.code("main")
+		decided := ids["eval a.js:10"]
+		decide := api.TriageRequest{IssueType: "sast", IssueIDs: []api.Int{api.Int(decided)}, NewTriageState: "ignored", NewTriageReason: "false_positive"}
+		if _, err := w.client().TriageFindings(t.Context(), "acme", decide); err != nil {
+			t.Fatal(err)
+		}
+		h.evalScan("main", "m2", true, evalCalls("eval(changed)", "eval(b)"))
+		listed := func() map[string]int64 {
+			list := map[string]int64{}
+			for f, err := range w.client().Findings(t.Context(), "acme", api.FindingsQuery{Ref: "main", Status: []string{"ignored", "open"}}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				list[fmt.Sprint(f.Status, f.Location.Line)] = f.ID
+			}
+			return list
+		}
+		edited := listed()
+		if edited["open10"] == 0 || edited["open10"] == decided || edited["ignored10"] != 0 {
+			t.Errorf("with the line edited main has %v", edited)
+		}
+		h.evalScan("dev", "d1", true, evalCalls("eval(a)")) // and on a branch that has it still
+		branch, _ := w.code("dev")
+		w.same("on a branch", "ignored", branch["eval a.js:10"])
+		h.evalScan("main", "m3", true, evalCalls("eval(a)", "eval(b)"))
+		w.same("the decision is back", decided, listed()["ignored10"])
+	})
+}

@@ -18,9 +18,10 @@ type GateStorage interface {
 	// known from imports.
 	BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error)
 	Stream(ctx context.Context, projectID int64, ref, source, commit string) (redoubt.ScanStream, error)
-	// LiveIdentities lists the identities of the unresolved and muted findings of
-	// a ref.
-	LiveIdentities(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Identity, error)
+	// UnresolvedIdentities lists the identities of the unresolved findings of a ref.
+	// What is muted in the code there is not among them: where the comment is
+	// taken away, the finding is new to those who look.
+	UnresolvedIdentities(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Identity, error)
 	// OpenFindings reads the unresolved findings of a ref, with no more of them
 	// than the gate asks for.
 	OpenFindings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)
@@ -96,7 +97,7 @@ func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redou
 	}
 	j.first = scan.Ref == primary && stream.LastFullStart.IsZero()
 	for _, source := range j.sources() {
-		live, err := s.LiveIdentities(ctx, project.ID, primary, source)
+		live, err := s.UnresolvedIdentities(ctx, project.ID, primary, source)
 		if err != nil {
 			return nil, err
 		}

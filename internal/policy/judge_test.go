@@ -38,9 +38,9 @@ func (b *bench) Stream(context.Context, int64, string, string, string) (redoubt.
 	return redoubt.ScanStream{LastFullStart: b.started}, nil
 }
 
-func (b *bench) LiveIdentities(_ context.Context, _ int64, ref, source string) (ids []redoubt.Identity, err error) {
+func (b *bench) UnresolvedIdentities(_ context.Context, _ int64, ref, source string) (ids []redoubt.Identity, err error) {
 	for _, f := range b.findings[ref+" "+source] {
-		if f.State == redoubt.Unresolved || f.State == redoubt.Muted {
+		if f.State == redoubt.Unresolved {
 			ids = append(ids, f.Identity)
 		}
 	}
@@ -108,6 +108,9 @@ func TestJudge(t *testing.T) {
 	}{
 		{"new on a branch", nil, []int64{101}},
 		{"main has it", func(b *bench, _ *redoubt.Scan) { b.findings[main+" gosec"] = []redoubt.Finding{finding(1, "r", nil)} }, nil},
+		{"main has it muted", func(b *bench, _ *redoubt.Scan) {
+			b.findings[main+" gosec"] = []redoubt.Finding{finding(1, "r", func(f *redoubt.Finding) { f.State = redoubt.Muted })}
+		}, []int64{101}},
 		{"main had it", func(b *bench, _ *redoubt.Scan) {
 			b.findings[main+" gosec"] = []redoubt.Finding{finding(1, "r", func(f *redoubt.Finding) { f.State = redoubt.Fixed })}
 		}, []int64{101}},

@@ -26,6 +26,16 @@ type Rule struct {
 // asks for, not whether patterns parse: only the scanner knows that. All faults
 // come back at once as a *redoubt.InvalidError, placed as rules[3].message.
 func Parse(file []byte) ([]Rule, error) {
+	rules, err := ParseValid(file)
+	if err != nil {
+		return nil, err
+	}
+	return rules, nil
+}
+
+// ParseValid is Parse, but returns the rules that have no faults beside the
+// faults of the others.
+func ParseValid(file []byte) ([]Rule, error) {
 	if len(file) > maxFile {
 		return nil, fmt.Errorf("a file of rules has at most %d bytes: %w", maxFile, redoubt.ErrTooLarge)
 	}
@@ -42,12 +52,48 @@ func Parse(file []byte) ([]Rule, error) {
 	out := make([]Rule, 0, len(document.Rules))
 	for i, members := range document.Rules {
 		c.at = fmt.Sprintf("rules[%d]", i)
-		out = append(out, c.rule(members))
+		before := len(c.faults.Fields)
+		if rule := c.rule(members); len(c.faults.Fields) == before {
+			out = append(out, rule)
+		}
 	}
 	if len(c.faults.Fields) > 0 {
-		return nil, &c.faults
+		return out, &c.faults
 	}
 	return out, nil
+}
+
+// Renamed returns the rule under another id, or false where that is none.
+func (r Rule) Renamed(id string) (Rule, bool) {
+	var members map[string]any
+	if !idPattern.MatchString(id) || id == InertID || json.Unmarshal(r.Text, &members) != nil {
+		return r, false
+	}
+	members["id"] = id
+	text, err := json.Marshal(members)
+	return Rule{ID: id, Product: r.Product, Text: text}, err == nil
+}
+
+// written is how many bytes of text are in members, more or less, counted up to
+// a limit: what a file names again and again is written out each time.
+func written(v any, limit int) (n int) {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case map[string]any:
+		for key, member := range v {
+			if n += len(key) + 4 + written(member, limit-n); n > limit {
+				break
+			}
+		}
+	case []any:
+		for _, element := range v {
+			if n += 1 + written(element, limit-n); n > limit {
+				break
+			}
+		}
+	}
+	return n
 }
 
 // checker gathers the faults of a file.
@@ -67,6 +113,10 @@ var (
 )
 
 func (c *checker) rule(members map[string]any) Rule {
+	if written(members, maxFile) > maxFile {
+		c.fault("id", "the rule is too large: with its anchors written out it has more than %d bytes", maxFile)
+		return Rule{}
+	}
 	members, _ = withoutNulls(members).(map[string]any)
 	id, _ := members["id"].(string)
 	switch {

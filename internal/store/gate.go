@@ -8,13 +8,13 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// LiveIdentities lists the identities of the unresolved and muted findings of
-// (project, ref, source).
-func (tx *Tx) LiveIdentities(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Identity, error) {
+// UnresolvedIdentities lists the identities of the unresolved findings of (project,
+// ref, source).
+func (tx *Tx) UnresolvedIdentities(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Identity, error) {
 	return many(ctx, tx, func(r row) (id redoubt.Identity, err error) { return id, r.Scan(&id.Kind, digest(&id.Hash)) },
 		`SELECT identity_kind, identity_hash FROM finding
-		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND state IN ($5, $6)
-		ORDER BY identity_kind, identity_hash`, projectID, ref, source, int64(redoubt.Unresolved), int64(redoubt.Muted))
+		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND state = $5
+		ORDER BY identity_kind, identity_hash`, projectID, ref, source, int64(redoubt.Unresolved))
 }
 
 // OpenFindings reads the unresolved findings of (project, ref, source) by id,
