@@ -1,51 +1,123 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
+// ruleSet is what was read of files of rules.
+type ruleSet struct {
+	rules []policy.Rule
+	files []string             // of each rule, as the user names it
+	left  []redoubt.FieldError // what could not be taken, each with its file in front
+}
+
 // readRules reads the rules of files and folders. What is wrong with any of them
-// comes back at once, each fault with the file in front.
-func readRules(names []string) (rules []policy.Rule, err error) {
+// comes back at once, each fault with the file in front; skip leaves it out.
+func readRules(names []string, skip bool) (*ruleSet, error) {
 	files, err := ruleFiles(names)
 	if err != nil {
 		return nil, err
 	}
-	var faults redoubt.InvalidError
-	from := map[string]string{}
-	for _, name := range files {
-		text, err := os.ReadFile(name)
+	set := &ruleSet{}
+	var prefixes []string
+	for _, file := range files {
+		text, err := readRuleFile(file.name)
 		if err != nil {
 			return nil, err
 		}
-		parsed, err := policy.Parse(text)
+		parsed, err := policy.ParseValid(text)
 		var invalid *redoubt.InvalidError
-		if err = inFile(name, err); errors.As(err, &invalid) {
-			faults.Fields = append(faults.Fields, invalid.Fields...)
+		if err = inFile(file.name, err); errors.As(err, &invalid) {
+			set.left = append(set.left, invalid.Fields...)
 		} else if err != nil {
 			return nil, err
 		}
 		for _, r := range parsed {
-			if first := from[r.ID]; first != "" {
-				faults.Fields = append(faults.Fields, redoubt.FieldError{Location: name, Message: fmt.Sprintf("the rule %s is in %s and in %s", r.ID, first, name)})
-				continue
-			}
-			from[r.ID] = name
+			set.rules, set.files, prefixes = append(set.rules, r), append(set.files, file.name), append(prefixes, file.prefix)
 		}
-		rules = append(rules, parsed...)
 	}
-	if len(faults.Fields) > 0 {
-		return nil, &faults
+	set.tellApart(prefixes)
+	if len(set.left) > 0 && !skip {
+		return nil, &redoubt.InvalidError{Fields: set.left}
 	}
-	return rules, nil
+	return set, nil
+}
+
+// maxRuleFile bounds how much of a file is read, in bytes: more than the rules
+// may have.
+const maxRuleFile = 17 << 20
+
+func readRuleFile(name string) (text []byte, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxRuleFile))
+}
+
+// tellApart puts the path in front of ids that stand in several files, as the
+// scanner does, and leaves out what still has the id of another rule. The same
+// rule twice under one id is one.
+func (s *ruleSet) tellApart(prefixes []string) {
+	files := map[string]map[string]bool{}
+	for i, r := range s.rules {
+		if files[r.ID] == nil {
+			files[r.ID] = map[string]bool{}
+		}
+		files[r.ID][s.files[i]] = true
+	}
+	all := *s
+	s.rules, s.files = nil, nil
+	first := map[string]int{}
+	for i, r := range all.rules {
+		name, fits := r, true
+		if len(files[r.ID]) > 1 && prefixes[i] != "" {
+			name, fits = r.Renamed(prefixes[i] + r.ID)
+		}
+		at, taken := first[name.ID]
+		switch {
+		case !fits:
+			s.leaveOut(all.files[i], "the rule %s is in several files, and with its path in front its id is too long", r.ID)
+		case !taken:
+			first[name.ID] = len(s.rules)
+			s.rules, s.files = append(s.rules, name), append(s.files, all.files[i])
+		case !bytes.Equal(s.rules[at].Text, name.Text):
+			s.leaveOut(all.files[i], "the rule %s is in %s and in %s", name.ID, s.files[at], all.files[i])
+		}
+	}
+}
+
+func (s *ruleSet) leaveOut(file, format string, args ...any) {
+	s.left = append(s.left, redoubt.FieldError{Location: file, Message: fmt.Sprintf(format, args...)})
+}
+
+// withoutBad drops the rules that the scanner rejects, and reports whether it
+// named any. What it says of them names the user's files.
+func (s *ruleSet) withoutBad(bad *badRulesError) bool {
+	kept := ruleSet{left: s.left}
+	for i, r := range s.rules {
+		if why, rejected := bad.why[r.ID]; rejected {
+			kept.leaveOut(s.files[i], "the scanner rejects the rule %s: %s", r.ID, why)
+			continue
+		}
+		kept.rules, kept.files = append(kept.rules, r), append(kept.files, s.files[i])
+	}
+	dropped := len(kept.rules) < len(s.rules)
+	*s = kept
+	return dropped
 }
 
 // inFile names the file in front of each fault.
@@ -63,16 +135,26 @@ func inFile(name string, err error) error {
 	return invalid
 }
 
+// ruleFile is a file of rules, with what the scanner puts in front of its ids:
+// the folders that lead to it.
+type ruleFile struct{ name, prefix string }
+
 // ruleFiles are those that were named, and of a folder what ends in .yaml or
 // .yml, at any depth. Links in a folder are left out, and so are hidden folders.
-func ruleFiles(names []string) (files []string, err error) {
+// The path of a file in a folder begins with that folder's own name, from
+// wherever it is named, so that its ids stay.
+func ruleFiles(names []string) (files []ruleFile, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
 			return nil, err
 		}
+		whole, err := filepath.Abs(name)
+		if err != nil {
+			return nil, err
+		}
 		if !info.IsDir() {
-			files = append(files, name)
+			files = append(files, ruleFile{name, idPrefix(fromHere(whole))})
 			continue
 		}
 		before := len(files)
@@ -83,7 +165,11 @@ func ruleFiles(names []string) (files []string, err error) {
 			case entry.IsDir() && file != name && entry.Name()[0] == '.':
 				return fs.SkipDir
 			case entry.Type().IsRegular() && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(file)):
-				files = append(files, file)
+				below, err := filepath.Rel(name, file)
+				if err != nil {
+					return err
+				}
+				files = append(files, ruleFile{file, idPrefix(filepath.Join(filepath.Base(whole), below))})
 			}
 			return nil
 		})
@@ -95,4 +181,28 @@ func ruleFiles(names []string) (files []string, err error) {
 		}
 	}
 	return files, nil
+}
+
+// fromHere is a path as seen from the working folder, where it is below that.
+func fromHere(whole string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return whole
+	}
+	if below, err := filepath.Rel(here, whole); err == nil && filepath.IsLocal(below) {
+		return below
+	}
+	return whole
+}
+
+var noID = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
+
+// idPrefix is what the scanner puts in front of the ids of a file: a/b.yml has a.
+func idPrefix(path string) string {
+	folders := filepath.ToSlash(filepath.Dir(path))
+	prefix := strings.TrimLeft(strings.ReplaceAll(folders, "/", "."), ".")
+	if prefix == "" {
+		return ""
+	}
+	return noID.ReplaceAllString(prefix, "") + "."
 }

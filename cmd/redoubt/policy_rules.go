@@ -40,10 +40,11 @@ type policyAddRulesCmd struct {
 	Mode    string   `help:"What their findings do to a build: monitor, comment or block; by default what they did before, monitor for new ones." placeholder:"MODE"`
 	Semgrep string   `help:"The semgrep to check the rules with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
 	Starter bool     `help:"The rules that come with the server, as this version has them; those that were removed come back."`
+	Skip    bool     `help:"Take the rest where some rules are invalid, and say what was left out and why." name:"skip-invalid"`
 	Files   []string `arg:"" name:"file" optional:"" help:"Files of rules, or folders, of which all .yaml and .yml files are taken."`
 }
 
-// Run adds all rules of all files, or none.
+// Run adds all rules of all files, or none; with --skip-invalid those that will do.
 func (c policyAddRulesCmd) Run(a *app) error {
 	mode, ok := redoubt.ParsePolicyMode(c.Mode)
 	if c.Mode != "" && !ok {
@@ -60,13 +61,19 @@ func (c policyAddRulesCmd) Run(a *app) error {
 	case len(c.Files) == 0:
 		return errors.New("name a file of rules, or --starter for those that come with the server")
 	}
-	rules, err := readRules(c.Files)
+	set, err := readRules(c.Files, c.Skip)
 	if err != nil {
 		return err
 	}
-	checked, err := checkRules(a, c.Semgrep, rules)
+	checked, err := c.check(a, set)
 	if err != nil {
 		return err
+	}
+	for _, f := range set.left {
+		fmt.Fprintf(a.err, "left out: %s: %s\n", f.Location, f.Message)
+	}
+	if len(set.rules) == 0 {
+		return errors.New("no rule is left to be served")
 	}
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		var policyID int64
@@ -77,18 +84,61 @@ func (c policyAddRulesCmd) Run(a *app) error {
 			}
 			policyID = p.ID
 		}
-		for _, r := range rules {
+		for _, r := range set.rules {
 			s, err := serveRule(ctx, tx, r, store.Serving{Checked: checked, Mode: mode, PolicyID: policyID})
 			if err != nil {
 				return "", err
 			}
 			fmt.Fprintf(a.err, "%s: %s, version %d\n", r.ID, s.Mode, s.Version)
 		}
-		if !checked {
-			return fmt.Sprintf("%d rules are served; NOT checked, since there is no %s here: one that does not parse ends every scan with exit code 7", len(rules), c.Semgrep), nil
+		left := ""
+		if len(set.left) > 0 {
+			left = fmt.Sprintf("; %d faults, see above, left rules out", len(set.left))
 		}
-		return fmt.Sprintf("%d rules are served; semgrep has parsed them", len(rules)), nil
+		if !checked {
+			return fmt.Sprintf("%d rules are served; NOT checked, since there is no %s here: one that does not parse ends every scan with exit code 7%s", len(set.rules), c.Semgrep, left), nil
+		}
+		return fmt.Sprintf("%d rules are served; semgrep has parsed them%s", len(set.rules), left), nil
 	})
+}
+
+// maxRounds bounds how often the scanner is asked for further faults where
+// nothing will be taken.
+const maxRounds = 20
+
+// check lets the scanner parse the rules. It tells of one that it rejects and
+// stops, mostly, so the rest is parsed again without that one: all faults are
+// told at once, or with --skip-invalid left out.
+func (c policyAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err error) {
+	before := len(set.left)
+	for round := 1; len(set.rules) > 0; round++ {
+		var bad *badRulesError
+		if checked, err = checkRules(a, c.Semgrep, set.rules); !errors.As(err, &bad) {
+			break
+		}
+		if !set.withoutBad(bad) {
+			return false, err
+		}
+		if round == maxRounds && !c.Skip {
+			set.leaveOut("the other rules", "may have faults too: the scanner tells of one at a time, and was asked %d times", round)
+			break
+		}
+		err = nil
+	}
+	if found := set.left[before:]; len(found) > 0 && !c.Skip && a.ctx.Err() == nil {
+		return false, errors.Join(unlessRejected(err), &redoubt.InvalidError{Fields: found})
+	}
+	return checked, err
+}
+
+// unlessRejected drops the error that tells of rules, which are told with their
+// files.
+func unlessRejected(err error) error {
+	var bad *badRulesError
+	if errors.As(err, &bad) {
+		return nil
+	}
+	return err
 }
 
 // serveRule serves a rule as s says.

@@ -94,11 +94,11 @@ type trial struct {
 
 // readFile takes the rules of a file, which would block unless a mode is given.
 func (t *trial) readFile(name string) error {
-	rules, err := readRules([]string{name})
+	set, err := readRules([]string{name}, false)
 	if err != nil {
 		return err
 	}
-	for _, r := range rules {
+	for _, r := range set.rules {
 		content, err := report.SemgrepRule(r.Text)
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -68,6 +69,7 @@ func (s *scanner) run(a *app, dir string, args ...string) (stdout, stderr []byte
 	}
 	cmd := exec.CommandContext(ctx, s.program, append([]string{"scan", "--metrics=off", "--disable-version-check"}, args...)...)
 	cmd.Dir = dir
+	endWithChildren(cmd)
 	// Any token will do for our server; without one the ids of findings are left out.
 	cmd.Env = append(os.Environ(), "SEMGREP_URL=http://"+listener.Addr().String(), "NO_PROXY=127.0.0.1", "SEMGREP_APP_TOKEN=local",
 		"SEMGREP_SETTINGS_FILE="+filepath.Join(home, "settings.yml"))
@@ -109,7 +111,7 @@ func checkRules(a *app, semgrep string, rules []policy.Rule) (checked bool, err 
 	if err != nil {
 		return false, err
 	}
-	file := filepath.Join(dir, "rules.yaml") // JSON is YAML; of a .json the scanner does not parse the patterns
+	file := filepath.Join(dir, mergedFile) // JSON is YAML; of a .json the scanner does not parse the patterns
 	if err := os.WriteFile(file, document, 0o600); err != nil {
 		return false, err
 	}
@@ -117,8 +119,50 @@ func checkRules(a *app, semgrep string, rules []policy.Rule) (checked bool, err 
 		fmt.Fprintf(f, "%s parses %d rules; interrupt it to stop\n", semgrep, len(rules))
 	}
 	stdout, stderr, err := s.run(a, dir, "--validate", "--config", file)
-	if err != nil {
-		return false, fmt.Errorf("%s rejects the rules (%w):\n%s", semgrep, err, bytes.TrimSpace(append(stdout, stderr...)))
+	var ended *exec.ExitError
+	switch {
+	case a.ctx.Err() != nil:
+		return false, errors.New("interrupted: nothing was added")
+	case errors.As(err, &ended):
+		text := strings.NewReplacer(file, "the rules", mergedFile, "the rules").Replace(string(append(stdout, stderr...)))
+		return false, rejected(rules, fmt.Errorf("%s rejects the rules (%w):\n%s", semgrep, err, strings.TrimSpace(text)), text)
 	}
-	return true, nil
+	return err == nil, err
 }
+
+// mergedFile is what all rules are written to for the scanner. Nobody is told of it.
+const mergedFile = "redoubt-rules-as-one-file.yaml"
+
+// badRulesError is what the scanner says of rules that it rejects, by their ids.
+type badRulesError struct {
+	error
+	why map[string]string
+}
+
+var inRule = regexp.MustCompile(`\bin rule '?([a-zA-Z0-9._-]+?)'?(?:[:,\s]|$)`)
+
+// rejected reads which rules the scanner complains of: from where it names one
+// to where it names the next.
+func rejected(rules []policy.Rule, err error, text string) error {
+	known, why := map[string]bool{}, map[string]string{}
+	for _, r := range rules {
+		known[r.ID] = true
+	}
+	named := inRule.FindAllStringSubmatchIndex(text, -1)
+	for i, at := range named {
+		id, end := text[at[2]:at[3]], len(text)
+		if i+1 < len(named) {
+			end = named[i+1][0]
+		}
+		if words := strings.Join(strings.Fields(text[at[1]:end]), " "); known[id] && why[id] == "" {
+			why[id] = words[:min(len(words), maxComplaint)]
+		}
+	}
+	if len(why) == 0 {
+		return err
+	}
+	return &badRulesError{err, why}
+}
+
+// maxComplaint bounds what is shown of the scanner's words on a rule, in bytes.
+const maxComplaint = 400
