@@ -103,6 +103,10 @@ samples: ## Make the sample reports of the demo again, with the real scanners
 pairs: ## Make the pairs of reports again that tell what matches (after make samples, which installs the scanners)
 	@scripts/pairs
 
+.PHONY: histories
+histories: setup ## Replay releases of real repositories with the real scanner, and compare (needs the network; not in make test)
+	@scripts/histories
+
 .PHONY: transcript
 transcript: setup ## Record docs/first-scan.md again: its commands, and what they print
 	@scripts/transcript

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxFile bounds a file of an archive, in bytes.
+const maxFile = 16 << 20
+
+// readSteps sorts the archives, named as REPOSITORY=FILE, by repository.
+func readSteps(dir string, named []string) (steps map[string][]string, names []string, err error) {
+	steps = map[string][]string{}
+	for _, arg := range named {
+		name, file, ok := strings.Cut(arg, "=")
+		if !ok || !filepath.IsLocal(name) || strings.ContainsAny(name, `/\`) {
+			return nil, nil, fmt.Errorf("%q is not REPOSITORY=FILE", arg)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		steps[name] = append(steps[name], filepath.Join(dir, file))
+	}
+	if len(names) == 0 {
+		return nil, nil, errors.New("name archives as REPOSITORY=FILE: scripts/histories does")
+	}
+	return steps, names, nil
+}
+
+// unpack writes the files of an archive into a folder: .zip and .whl, else .tgz.
+// What all packers put in front of names, and what describes a wheel, is left
+// out: both hold the version.
+func unpack(archive, dir string) error {
+	put := func(name string, content io.Reader) error {
+		name, ok := inRepository(name)
+		if !ok {
+			return nil
+		}
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		text, err := io.ReadAll(io.LimitReader(content, maxFile))
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(file, text, 0o600)
+	}
+	if strings.HasSuffix(archive, ".tgz") {
+		return unpackTar(archive, put)
+	}
+	return unpackZip(archive, put)
+}
+
+// inRepository is the name of a file as its repository has it.
+func inRepository(name string) (string, bool) {
+	if module, rest, ok := strings.Cut(name, "@"); ok && strings.Contains(module, "/") {
+		_, name, _ = strings.Cut(rest, "/") // of a Go module: path@version/
+	}
+	name = strings.TrimPrefix(name, "package/") // of npm
+	top, _, _ := strings.Cut(name, "/")
+	return name, filepath.IsLocal(name) && !strings.HasSuffix(name, "/") && !strings.HasSuffix(top, ".dist-info")
+}
+
+func unpackZip(archive string, put func(name string, content io.Reader) error) error {
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	for _, f := range z.File {
+		if !f.Mode().IsRegular() {
+			continue
+		}
+		content, err := f.Open()
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(put(f.Name, content), content.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unpackTar(archive string, put func(name string, content io.Reader) error) error {
+	f, err := os.Open(archive)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	inflated, err := gzip.NewReader(f)
+	if err != nil {
+		return err
+	}
+	for files := tar.NewReader(inflated); ; {
+		header, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if header.Typeflag != tar.TypeReg {
+			continue
+		}
+		if err := put(header.Name, files); err != nil {
+			return err
+		}
+	}
+}
