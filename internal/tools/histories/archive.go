@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"compress/gzip"
+	"crypto/sha256"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -16,13 +18,22 @@ import (
 // maxFile bounds a file of an archive, in bytes.
 const maxFile = 16 << 20
 
-// readSteps sorts the archives, named as REPOSITORY=FILE, by repository.
+// archiveSums are the SHA-256 of the archives, as sha256sum writes them.
+//
+//go:embed archives.sha256
+var archiveSums string
+
+// readSteps sorts the archives, named as REPOSITORY=FILE, by repository. Each must
+// be the very one that the results are of.
 func readSteps(dir string, named []string) (steps map[string][]string, names []string, err error) {
 	steps = map[string][]string{}
 	for _, arg := range named {
 		name, file, ok := strings.Cut(arg, "=")
 		if !ok || !filepath.IsLocal(name) || strings.ContainsAny(name, `/\`) {
 			return nil, nil, fmt.Errorf("%q is not REPOSITORY=FILE", arg)
+		}
+		if err := checkSum(filepath.Join(dir, file)); err != nil {
+			return nil, nil, err
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -33,6 +44,19 @@ func readSteps(dir string, named []string) (steps map[string][]string, names []s
 		return nil, nil, errors.New("name archives as REPOSITORY=FILE: scripts/histories does")
 	}
 	return steps, names, nil
+}
+
+// checkSum refuses an archive whose SHA-256 is not the one on the list.
+func checkSum(archive string) error {
+	text, err := os.ReadFile(archive)
+	if err != nil {
+		return err
+	}
+	line := fmt.Sprintf("%x  %s", sha256.Sum256(text), filepath.Base(archive))
+	if !slices.Contains(strings.Split(archiveSums, "\n"), line) {
+		return fmt.Errorf("%q is not in archives.sha256: another archive than the one that the results are of", line)
+	}
+	return nil
 }
 
 // unpack writes the files of an archive into a folder: .zip and .whl, else .tgz.

@@ -1,16 +1,18 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// place is what a finding is compared by.
+// place is what a finding is compared by. Line and column count from 1.
 type place struct {
-	rule, path string
-	line       int
+	rule, path   string
+	line, column int
 }
 
 // finding is an open one, by its id, with the text that it matched.
@@ -34,15 +36,14 @@ func (r *result) compare(server map[int64]finding, scanner map[place]bool) {
 	open := map[place]bool{}
 	for _, f := range server {
 		open[f.place] = true
-		if !scanner[f.place] {
-			scanner[f.place] = false
+	}
+	for p := range scanner {
+		if !open[p] {
+			r.missing++
 		}
 	}
-	for p, told := range scanner {
-		switch {
-		case told && !open[p]:
-			r.missing++
-		case !told:
+	for p := range open {
+		if !scanner[p] {
 			r.extra++
 		}
 	}
@@ -79,15 +80,18 @@ func (r *result) follow(before, after map[int64]finding) {
 
 // matchedText is what stands at a place of a checkout, without layout. Lines and
 // columns count from 1; the end is behind the last column.
-func matchedText(dir, path string, line, column, endLine, endColumn int) string {
-	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
-	lines := strings.Split(string(text), "\n")
-	if err != nil || line < 1 || endLine < line || endLine > len(lines) {
-		return ""
+func matchedText(dir string, from place, endLine, endColumn int) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(from.path)))
+	if err != nil {
+		return "", err
 	}
-	lines = append([]string{}, lines[line-1:endLine]...)
+	lines := strings.Split(string(text), "\n")
+	if from.line < 1 || endLine < from.line || endLine > len(lines) {
+		return "", fmt.Errorf("%s has no lines %d to %d", from.path, from.line, endLine)
+	}
+	lines = slices.Clone(lines[from.line-1 : endLine])
 	last := len(lines) - 1
 	lines[last] = lines[last][:min(max(endColumn-1, 0), len(lines[last]))]
-	lines[0] = lines[0][min(max(column-1, 0), len(lines[0])):]
-	return strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
+	lines[0] = lines[0][min(max(from.column-1, 0), len(lines[0])):]
+	return strings.Join(strings.Fields(strings.Join(lines, " ")), " "), nil
 }

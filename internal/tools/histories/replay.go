@@ -26,6 +26,10 @@ type server struct {
 	cmd        *exec.Cmd
 }
 
+// ruleTimeout is how many seconds the scanner may take for a rule and a file, which
+// it otherwise leaves out: on a loaded machine one of both runs would.
+const ruleTimeout = "60"
+
 // startTime is how long a server may take to answer.
 const startTime = time.Minute
 
@@ -86,7 +90,7 @@ func (t tools) replay(ctx context.Context, s *server, dir, name string, archives
 			"SEMGREP_URL=" + s.Address, "SEMGREP_FAIL_OPEN_URL=" + s.Address, "SEMGREP_APP_TOKEN=" + s.Token, "SEMGREP_SEND_METRICS=off",
 			"SEMGREP_ENABLE_VERSION_CHECK=0", "SEMGREP_SETTINGS_FILE=" + dir + ".yml", "SEMGREP_REPO_NAME=" + project, "SEMGREP_BRANCH=main",
 		}
-		if _, err := output(ctx, dir, env, t.semgrep, "ci", "--oss-only", "--no-suppress-errors", "--quiet", "--timeout", "60"); err != nil {
+		if _, err := output(ctx, dir, env, t.semgrep, "ci", "--oss-only", "--no-suppress-errors", "--quiet", "--timeout", ruleTimeout); err != nil {
 			return r, err
 		}
 		scanner, err := t.scan(ctx, dir)
@@ -138,7 +142,7 @@ func commit(ctx context.Context, dir, archive string) error {
 
 // scan asks the scanner itself.
 func (t tools) scan(ctx context.Context, dir string) (map[place]bool, error) {
-	text, err := output(ctx, dir, nil, t.semgrep, "scan", "--oss-only", "--quiet", "--metrics=off", "--disable-version-check", "--json", "--timeout", "60", "--config", t.rules)
+	text, err := output(ctx, dir, nil, t.semgrep, "scan", "--oss-only", "--quiet", "--metrics=off", "--disable-version-check", "--json", "--timeout", ruleTimeout, "--config", t.rules)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +151,8 @@ func (t tools) scan(ctx context.Context, dir string) (map[place]bool, error) {
 			Rule  string `json:"check_id"`
 			Path  string `json:"path"`
 			Start struct {
-				Line int `json:"line"`
+				Line   int `json:"line"`
+				Column int `json:"col"`
 			} `json:"start"`
 		} `json:"results"`
 	}
@@ -156,7 +161,7 @@ func (t tools) scan(ctx context.Context, dir string) (map[place]bool, error) {
 	}
 	told := map[place]bool{}
 	for _, r := range report.Results {
-		told[place{r.Rule[strings.LastIndexByte(r.Rule, '.')+1:], r.Path, r.Start.Line}] = true // without the folder of the rules
+		told[place{r.Rule[strings.LastIndexByte(r.Rule, '.')+1:], r.Path, r.Start.Line, r.Start.Column}] = true // without the folder of the rules
 	}
 	return told, nil
 }
@@ -171,10 +176,12 @@ func (s *server) open(ctx context.Context, dir, project string) (map[int64]findi
 			return nil, err
 		}
 		l := f.Location
-		open[f.ID] = finding{
-			place: place{f.RuleName, l.FilePath, int(l.Line)},
-			text:  matchedText(dir, l.FilePath, int(l.Line), int(l.Column), int(l.EndLine), int(l.EndColumn)),
+		at := place{f.RuleName, l.FilePath, int(l.Line), int(l.Column)}
+		text, err := matchedText(dir, at, int(l.EndLine), int(l.EndColumn))
+		if err != nil {
+			return nil, fmt.Errorf("finding %d: %w", f.ID, err)
 		}
+		open[f.ID] = finding{at, text}
 	}
 	return open, nil
 }
