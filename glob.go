@@ -1,6 +1,8 @@
 package redoubt
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"regexp"
 	"slices"
@@ -71,6 +73,24 @@ func (g ProjectGlobs) Allows(name string) bool {
 		}
 	}
 	return false
+}
+
+// Claim is the id of a repository as a token says it that is bound by the globs:
+// another text for other globs, so that it is nobody else's. It is empty where
+// the globs bound nothing, or there is no id.
+func (g ProjectGlobs) Claim(repoID string) string {
+	if len(g) == 0 || repoID == "" {
+		return ""
+	}
+	globs := slices.Compact(slices.Sorted(slices.Values(g)))
+	sum := sha256.Sum256([]byte(strings.Join(globs, "\x00"))) // which no glob holds
+	return hex.EncodeToString(sum[:16]) + " " + repoID
+}
+
+// Claims reports whether a claim was made under these globs.
+func (g ProjectGlobs) Claims(claim string) bool {
+	before, _, _ := strings.Cut(g.Claim("x"), " ")
+	return before != "" && strings.HasPrefix(claim, before+" ")
 }
 
 // globMatch walks the glob once and keeps every place of the name that the part

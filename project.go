@@ -52,6 +52,9 @@ type Project struct {
 	Visibility    Visibility
 	ManagedScan   ManagedScan
 	RepoID        string // the host's own id, by which a renamed repository is known
+	// BoundRepoID is the id as tokens tell it that are bound to projects: it
+	// counts among them alone. See ProjectGlobs.Claim.
+	BoundRepoID string
 }
 
 // Default returns the default branch, which is refs/heads/main until a branch

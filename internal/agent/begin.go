@@ -3,6 +3,8 @@ package agent
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -51,13 +53,16 @@ type projectMetadata struct {
 
 // begun is what is remembered of it.
 type begun struct {
-	Project   redoubt.Project `json:"project"`
-	Ref       string          `json:"ref"`
-	Commit    string          `json:"commit"`
-	Full      bool            `json:"full"`
-	Products  []string        `json:"products"`
-	OnlyRules []string        `json:"only_rules"`
-	Run       string          `json:"run,omitempty"` // see runName
+	Project redoubt.Project `json:"project"`
+	// Globs bind the token that began it: what it says of its repository counts
+	// among their projects (semantics §12).
+	Globs     redoubt.ProjectGlobs `json:"globs,omitempty"`
+	Ref       string               `json:"ref"`
+	Commit    string               `json:"commit"`
+	Full      bool                 `json:"full"`
+	Products  []string             `json:"products"`
+	OnlyRules []string             `json:"only_rules"`
+	Run       string               `json:"run,omitempty"` // see runName
 }
 
 // runName is how `redoubt ci` has the scanner name the run that it is part of,
@@ -173,14 +178,14 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 	if found := runName.FindStringSubmatch(r.UserAgent()); found != nil {
 		b.Run = found[1]
 	}
-	id := request.Scan.UniqueID
+	b.Globs = caller.Globs()
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		if err := edge.MayTake(ctx, tx, caller.Globs(), b.Project.Name); err != nil {
+		if err := edge.MayTake(b.Globs, b.Project.Name); err != nil {
 			return err
 		}
-		known, err = tx.AgentScan(ctx, id)
+		known, err = findRun(ctx, tx, caller, request.Scan.UniqueID)
 		if errors.Is(err, redoubt.ErrNotFound) {
-			known, err = add(ctx, tx, caller, id, b, request.Scan.DryRun)
+			known, err = add(ctx, tx, known.UniqueID, b, request.Scan.DryRun)
 		}
 		return err
 	})
@@ -189,16 +194,61 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 	}, known, err
 }
 
+// findRun finds the run of a caller by the scanner's name of it. What it answers
+// has the name to store it under, also where there is none: the name of a run
+// that the caller may not see is as free as any, so its own run of that name has
+// another in the store.
+func findRun(ctx context.Context, tx *store.Tx, caller auth.Caller, name string) (redoubt.AgentScan, error) {
+	globs := caller.Globs()
+	known, err := tx.AgentScan(ctx, name)
+	if err == nil && len(globs) > 0 {
+		if _, _, err = projectOfRun(ctx, tx, caller, known); errors.Is(err, redoubt.ErrNotFound) {
+			sum := sha256.Sum256([]byte(globs.Claim(name)))
+			name = "run_" + hex.EncodeToString(sum[:16])
+			known, err = tx.AgentScan(ctx, name)
+		}
+	}
+	if errors.Is(err, redoubt.ErrNotFound) {
+		known = redoubt.AgentScan{UniqueID: name}
+	}
+	return known, err
+}
+
+// projectOfRun is the project that a run is of, and what was said as it began.
+// That of a dry run is what a scan would be of: one without an id would be made.
+func projectOfRun(ctx context.Context, tx *store.Tx, caller auth.Caller, known redoubt.AgentScan) (project redoubt.Project, b begun, err error) {
+	if err := json.Unmarshal(known.Begun, &b); err != nil {
+		return project, b, err
+	}
+	if known.ScanID != 0 {
+		scan, err := tx.Scan(ctx, known.ScanID)
+		if err != nil {
+			return project, b, err
+		}
+		project, err = tx.Project(ctx, scan.ProjectID)
+		project, err = edge.Seen(caller.Globs(), project, err)
+		return project, b, err
+	}
+	if err := edge.MayTake(caller.Globs(), b.Project.Name); err != nil {
+		return project, b, err
+	}
+	project, err = tx.FindProjectForScan(ctx, caller.Globs(), b.Project)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return b.Project, b, nil
+	}
+	return project, b, err
+}
+
 // add makes the scan, running from now on; a dry run leaves none.
-func add(ctx context.Context, tx *store.Tx, caller auth.Caller, id string, b begun, dry bool) (redoubt.AgentScan, error) {
+func add(ctx context.Context, tx *store.Tx, id string, b begun, dry bool) (redoubt.AgentScan, error) {
 	known := redoubt.AgentScan{UniqueID: id}
 	var err error
 	if known.Begun, err = json.Marshal(b); err != nil {
 		return known, err
 	}
 	if !dry {
-		project, err := tx.ProjectForScan(ctx, b.Project)
-		if project, err = edge.Seen(caller.Globs(), project, err); err != nil { // the host's id may lead elsewhere
+		project, err := tx.ProjectForScan(ctx, b.Globs, b.Project)
+		if err != nil {
 			return known, err
 		}
 		known.ScanID, err = tx.AddScan(ctx, redoubt.Scan{

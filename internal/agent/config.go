@@ -3,14 +3,12 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
-	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -38,7 +36,7 @@ type scanConfig struct {
 func (a *Agent) config(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	var known redoubt.AgentScan
 	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-		known, err = tx.AgentScan(ctx, r.PathValue("uniqueId"))
+		known, err = findRun(ctx, tx, caller, r.PathValue("uniqueId"))
 		return err
 	})
 	if err != nil {
@@ -55,22 +53,13 @@ func (a *Agent) config(w http.ResponseWriter, r *http.Request, caller auth.Calle
 }
 
 func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known redoubt.AgentScan) (c configuration, err error) {
-	var b begun
-	if err := json.Unmarshal(known.Begun, &b); err != nil {
-		return c, err
-	}
 	err = a.Store.View(ctx, caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
-		if err := edge.MayTake(ctx, tx, caller.Globs(), b.Project.Name); err != nil {
+		project, b, err := projectOfRun(ctx, tx, caller, known)
+		if err != nil {
 			return err
 		}
 		var ignored []store.IgnoredMatch
-		project, err := tx.ProjectByName(ctx, b.Project.Name)
-		switch {
-		case errors.Is(err, redoubt.ErrNotFound): // a dry run of something new
-			project = b.Project
-		case err != nil:
-			return err
-		default:
+		if project.ID != 0 {
 			if ignored, err = tx.IgnoredMatches(ctx, project.ID); err != nil {
 				return err
 			}

@@ -73,13 +73,13 @@ func TestTriedTokensAreSlowed(t *testing.T) {
 }
 
 // TestOldNamesOpenNothing: a project that moved out of a token's globs is not
-// there for it, under its old name neither.
+// there for it: its old name is as free as any, whatever is asked of it.
 func TestOldNamesOpenNothing(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		p, err := tx.ProjectForScan(ctx, redoubt.Project{Name: "acme/old", RepoID: "github.com:7"})
+		p, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/old", RepoID: "github.com:7"})
 		if err == nil {
-			p, err = tx.UpdateProjectByScan(ctx, p.ID, redoubt.Project{Name: "secret/new", RepoID: "github.com:7"})
+			p, err = tx.UpdateProjectByScan(ctx, nil, p.ID, redoubt.Project{Name: "secret/new", RepoID: "github.com:7"})
 		}
 		if err == nil && p.Name != "secret/new" {
 			t.Errorf("the project is %s", p.Name)
@@ -89,11 +89,16 @@ func TestOldNamesOpenNothing(t *testing.T) {
 	bound := w.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ProjectGlobs: []string{"acme/*"}})
 	const editor = "/api/agent/deployments/scans/config?repo_name="
 	w.same("another name", http.StatusOK, w.sendAs("run", "GET", editor+"acme/other", bound, nil))
-	w.same("its old name", http.StatusNotFound, w.sendAs("run", "GET", editor+"acme/old", bound, nil))
+	w.same("its old name", http.StatusOK, w.sendAs("run", "GET", editor+"acme/old", bound, nil))
 	dry := strings.Replace(string(w.recorded("full/1-scans.json")), `"dry_run": false`, `"dry_run": true`, 1)
 	begin := `{"project_metadata":{"repository":"acme/old"},"scan_metadata":{"unique_id":"u","dry_run":true}}`
-	w.same("a dry run under its old name", http.StatusNotFound, w.sendAs("run", "POST", "/api/cli/v2/scans", bound, []byte(begin)))
-	claim := `{"project_metadata":{"repository":"acme/mine","repo_id":"7","repo_url":"https://github.com/acme/mine"},"scan_metadata":{"unique_id":"v"}}`
-	w.same("a name of its own with the id of that repository", http.StatusNotFound, w.sendAs("run", "POST", "/api/cli/v2/scans", bound, []byte(claim)))
+	w.same("a dry run under its old name", http.StatusOK, w.sendAs("run", "POST", "/api/cli/v2/scans", bound, []byte(begin)))
+	own := `{"project_metadata":{"repository":"acme/mine","repo_id":"7","repo_url":"https://github.com/acme/mine"},"scan_metadata":{"unique_id":"v"}}`
+	w.same("a name of its own with the id of that repository", http.StatusOK, w.sendAs("run", "POST", "/api/cli/v2/scans", bound, []byte(own)))
+	w.same("the old name for the token of all", "secret/new", w.named("acme/old").Name)
+	moved := w.named("secret/new")
+	w.scanAs(bound, claim{name: "acme/old", id: "7"})
+	w.same("the project that has the id", moved, w.named("secret/new"))
+	w.same("a project of the token's own, which it is that has the name now", true, w.named("acme/old").ID > moved.ID)
 	w.same("a dry run of all projects' token", http.StatusOK, w.sendAs("run", "POST", "/api/cli/v2/scans", w.token, []byte(dry)))
 }

@@ -140,7 +140,7 @@ func orNever(s string) string {
 // the attempt what the scan knows. A run of no scan is none to tell.
 func (a *Agent) tellScan(ctx context.Context, caller auth.Caller, attempt *redoubt.FailedAttempt) error {
 	return a.Store.Update(ctx, caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
-		known, err := tx.AgentScan(ctx, attempt.Name)
+		known, err := findRun(ctx, tx, caller, attempt.Name)
 		if err != nil || known.ScanID == 0 {
 			return ignoreMissing(err)
 		}

@@ -49,6 +49,7 @@ type world struct {
 	stop       func() // the runner
 	token      string
 	userAgent  string
+	runs       int // that beginAs named
 }
 
 func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *world {

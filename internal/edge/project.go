@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"errors"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/ingest"
@@ -19,25 +18,14 @@ func Seen(globs redoubt.ProjectGlobs, p redoubt.Project, err error) (redoubt.Pro
 	return p, err
 }
 
-// Projects finds projects.
-type Projects interface {
-	// ProjectByName finds a project by its name or an old one.
-	ProjectByName(ctx context.Context, name string) (redoubt.Project, error)
-}
-
-// MayTake refuses the name of a project that a token's globs leave out, and one
-// that they allow but that is an old name of such a project: both as if there
-// were none (semantics §12). A name that nobody has may be taken.
-func MayTake(ctx context.Context, projects Projects, globs redoubt.ProjectGlobs, name string) error {
+// MayTake refuses a name that a token's globs leave out, as if there were none.
+// One that they allow may be taken, though it be an old name of a project that
+// they leave out: that is not there for the token (semantics §12).
+func MayTake(globs redoubt.ProjectGlobs, name string) error {
 	if !globs.Allows(name) {
 		return redoubt.ErrNotFound
 	}
-	p, err := projects.ProjectByName(ctx, name)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		return nil
-	}
-	_, err = Seen(globs, p, err)
-	return err
+	return nil
 }
 
 // Judge shows the gate what stands before a report is applied.

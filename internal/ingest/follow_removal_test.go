@@ -67,7 +67,7 @@ func (f *followed) occurrences() (out []redoubt.Finding) {
 func (f *followed) follow(t *testing.T, advised redoubt.Advised) {
 	t.Helper()
 	if len(f.projects) == 0 {
-		if _, err := f.ProjectForScan(t.Context(), redoubt.Project{Name: followedProject}); err != nil {
+		if _, err := f.ProjectForScan(t.Context(), nil, redoubt.Project{Name: followedProject}); err != nil {
 			t.Fatal(err)
 		}
 	}

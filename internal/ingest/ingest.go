@@ -14,9 +14,11 @@ import (
 type Upload struct {
 	// Project is found or made by its name or RepoID; URL and Tags are filled in.
 	Project redoubt.Project
-	Ref     string // branch or ref, short or in full; empty is HEAD
-	Commit  string // empty takes the report's
-	Full    bool   // a scan of all, not only of what a change request touches
+	// Globs bind the token that hands it in to projects; none is all of them.
+	Globs  redoubt.ProjectGlobs
+	Ref    string // branch or ref, short or in full; empty is HEAD
+	Commit string // empty takes the report's
+	Full   bool   // a scan of all, not only of what a change request touches
 	// DeclaredFull lets a full report that does not tell where it looked assert
 	// all of its source (semantics §5).
 	DeclaredFull bool
@@ -69,7 +71,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	if u.Strict && len(refused) > 0 {
 		return Summary{}, invalidItems(refused)
 	}
-	project, err := s.ProjectForScan(ctx, u.Project)
+	project, err := u.project(ctx, s)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -102,12 +104,21 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	if scan.Outcome != redoubt.ScanApplied {
 		return sum, recordAccount(ctx, s, u, scan.ID, refused, nil)
 	}
-	if project, err = s.UpdateProjectByScan(ctx, project.ID, u.Project); err != nil {
+	if project, err = s.UpdateProjectByScan(ctx, u.Globs, project.ID, u.Project); err != nil {
 		return Summary{}, err
 	}
 	sum.Project = project.Name
 	a.project, a.scan = project, scan
 	return sum, a.run(ctx, sightings, inventories)
+}
+
+// project finds the project. A scan that began has its own: what its sender
+// says of names and ids may lead elsewhere by now.
+func (u *Upload) project(ctx context.Context, s Store) (redoubt.Project, error) {
+	if u.Begun != nil {
+		return s.Project(ctx, u.Begun.ProjectID)
+	}
+	return s.ProjectForScan(ctx, u.Globs, u.Project)
 }
 
 // recordScan stores the scan, or how it ended where it had begun before.

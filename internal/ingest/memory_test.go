@@ -47,7 +47,7 @@ func (m *memory) id() int64 { m.nextID++; return m.nextID }
 
 func (m *memory) Now() time.Time { return m.clock }
 
-func (m *memory) ProjectForScan(_ context.Context, p redoubt.Project) (redoubt.Project, error) {
+func (m *memory) ProjectForScan(_ context.Context, _ redoubt.ProjectGlobs, p redoubt.Project) (redoubt.Project, error) {
 	for i := range m.projects {
 		if m.projects[i].Name == p.Name {
 			return m.projects[i], nil
@@ -59,7 +59,16 @@ func (m *memory) ProjectForScan(_ context.Context, p redoubt.Project) (redoubt.P
 	return p, nil
 }
 
-func (m *memory) UpdateProjectByScan(_ context.Context, projectID int64, scan redoubt.Project) (redoubt.Project, error) {
+func (m *memory) Project(_ context.Context, id int64) (redoubt.Project, error) {
+	for _, p := range m.projects {
+		if p.ID == id {
+			return p, nil
+		}
+	}
+	return redoubt.Project{}, redoubt.ErrNotFound
+}
+
+func (m *memory) UpdateProjectByScan(_ context.Context, _ redoubt.ProjectGlobs, projectID int64, scan redoubt.Project) (redoubt.Project, error) {
 	for i := range m.projects {
 		if p := &m.projects[i]; p.ID == projectID {
 			if scan.URL != "" && scan.URL != p.URL {

@@ -15,12 +15,15 @@ type Store interface {
 	Now() time.Time
 
 	// ProjectForScan finds the project by its host's id, then by name or old
-	// name; unknown, it creates it (semantics §7).
-	ProjectForScan(ctx context.Context, p redoubt.Project) (redoubt.Project, error)
+	// name; unknown, it creates it (semantics §7). What the globs of the token
+	// leave out is as if it were not there, here and in UpdateProjectByScan.
+	ProjectForScan(ctx context.Context, globs redoubt.ProjectGlobs, p redoubt.Project) (redoubt.Project, error)
+	// Project finds the project of a scan that was added while it ran.
+	Project(ctx context.Context, id int64) (redoubt.Project, error)
 	// UpdateProjectByScan takes over what a scan that counts tells of its
 	// project: its new name where the host's id is known, and the URL, id and
 	// tags that it brings.
-	UpdateProjectByScan(ctx context.Context, projectID int64, p redoubt.Project) (redoubt.Project, error)
+	UpdateProjectByScan(ctx context.Context, globs redoubt.ProjectGlobs, projectID int64, p redoubt.Project) (redoubt.Project, error)
 	// ScanApplied notes on the project that a scan was applied: when, and the
 	// default branch if this is the first branch fully scanned.
 	ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error

@@ -40,9 +40,10 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		return nil, err
 	}
 	return runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
-		if err := edge.MayTake(ctx, c.tx, c.caller.Globs(), in.Project); err != nil {
+		if err := edge.MayTake(c.caller.Globs(), in.Project); err != nil {
 			return nil, err
 		}
+		upload.Globs = c.caller.Globs()
 		upload.Advised = c.server.Advisories.For(c.tx)
 		gate := importGate{tx: c.tx}
 		upload.Before = gate.look

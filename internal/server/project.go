@@ -121,10 +121,10 @@ func branchOf(text string, bad *faults) string {
 }
 
 func (c *call) createProject(ctx context.Context, in *createInput) (*api.ProjectResponse, error) {
-	if err := edge.MayTake(ctx, c.tx, c.caller.Globs(), in.project.Name); err != nil {
+	if err := edge.MayTake(c.caller.Globs(), in.project.Name); err != nil {
 		return nil, err
 	}
-	p, err := c.tx.CreateProject(ctx, in.project)
+	p, err := c.tx.CreateProjectWithin(ctx, c.caller.Globs(), in.project)
 	return c.projectResponse(p), err
 }
 

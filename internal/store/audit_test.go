@@ -77,7 +77,7 @@ func TestEveryWriteLeavesAnEvent(t *testing.T) {
 				return tx.RevokeToken(ctx, token.ID)
 			}},
 			{"project.create", func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.ProjectForScan(ctx, redoubt.Project{Name: "acme/new"})
+				_, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/new"})
 				return err
 			}},
 			{"project.update", func(ctx context.Context, tx *store.Tx) error {

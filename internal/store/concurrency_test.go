@@ -84,7 +84,7 @@ const counted = "acme/counted"
 // addCounted makes a project and counts it: the read and the write of the
 // count would lose some if two updates went on at once.
 func addCounted(ctx context.Context, tx *store.Tx, name string) error {
-	p, err := tx.ProjectForScan(ctx, redoubt.Project{Name: counted})
+	p, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: counted})
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (d tenant) world() (inForce []redoubt.Dependency, names map[int64]string) {
 	}
 	d.update(func(ctx context.Context, tx *store.Tx) error {
 		for i := range 70 {
-			p, err := tx.ProjectForScan(ctx, redoubt.Project{Name: fmt.Sprintf("%s/p%d", []string{"acme", "other"}[i%2], i)})
+			p, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: fmt.Sprintf("%s/p%d", []string{"acme", "other"}[i%2], i)})
 			if err != nil {
 				return err
 			}

@@ -154,7 +154,7 @@ func (h history) commit() {
 
 func (h history) add(ctx context.Context, tx *store.Tx, _ replica) error {
 	name := rapid.SampledFrom([]string{"acme/a", "acme/b", "acme/c"}).Draw(h.rt, "project")
-	p, err := tx.ProjectForScan(ctx, redoubt.Project{Name: name, Tags: []string{}})
+	p, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: name, Tags: []string{}})
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (h history) tag(ctx context.Context, tx *store.Tx, all replica) error {
 		return nil
 	}
 	p := all.Projects[h.anyID("tagged", all.Projects)]
-	_, err := tx.UpdateProjectByScan(ctx, p.ID, redoubt.Project{Name: p.Name, Tags: []string{rapid.SampledFrom([]string{"x", "y"}).Draw(h.rt, "tag")}})
+	_, err := tx.UpdateProjectByScan(ctx, nil, p.ID, redoubt.Project{Name: p.Name, Tags: []string{rapid.SampledFrom([]string{"x", "y"}).Draw(h.rt, "tag")}})
 	return err
 }
 

@@ -79,7 +79,7 @@ func (d tenant) silently(what string, write func(ctx context.Context, tx *store.
 func (d tenant) project(name string) (p redoubt.Project) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		p, err = tx.ProjectForScan(ctx, redoubt.Project{Name: name, Tags: []string{}})
+		p, err = tx.ProjectForScan(ctx, nil, redoubt.Project{Name: name, Tags: []string{}})
 		return err
 	})
 	return p

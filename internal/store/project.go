@@ -10,12 +10,12 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const projectColumns = `id, name, url, created_at, default_branch, primary_branch, latest_scan_at, visibility, managed_diff, managed_full, repo_id`
+const projectColumns = `id, name, url, created_at, default_branch, primary_branch, latest_scan_at, visibility, managed_diff, managed_full, repo_id, bound_repo_id`
 
 func scanProject(r row) (p redoubt.Project, err error) {
 	p.Tags = []string{}
 	return p, r.Scan(&p.ID, &p.Name, &p.URL, instant(&p.CreatedAt), &p.DefaultBranch, &p.PrimaryBranch, instant(&p.LatestScanAt),
-		&p.Visibility, &p.ManagedScan.Diff, &p.ManagedScan.Full, &p.RepoID)
+		&p.Visibility, &p.ManagedScan.Diff, &p.ManagedScan.Full, &p.RepoID, &p.BoundRepoID)
 }
 
 // projectsWhere reads the projects of the deployment that meet a condition,
@@ -75,12 +75,16 @@ func (tx *Tx) Project(ctx context.Context, id int64) (redoubt.Project, error) {
 func (tx *Tx) ProjectByName(ctx context.Context, name string) (redoubt.Project, error) {
 	p, err := tx.projectWhere(ctx, `AND name = $2`, name)
 	if errors.Is(err, redoubt.ErrNotFound) {
-		p, err = tx.projectWhere(ctx, `AND id IN (SELECT project_id FROM project_alias WHERE deployment_id = $1 AND name = $2)`, name)
+		p, err = tx.projectOnceNamed(ctx, name)
 	}
 	if err != nil {
 		return p, fmt.Errorf("project %.80q: %w", name, err)
 	}
 	return p, nil
+}
+
+func (tx *Tx) projectOnceNamed(ctx context.Context, name string) (redoubt.Project, error) {
+	return tx.projectWhere(ctx, `AND id IN (SELECT project_id FROM project_alias WHERE deployment_id = $1 AND name = $2)`, name)
 }
 
 // ProjectQuery is a page of the projects that a caller may see, by name.
@@ -139,6 +143,13 @@ func (tx *Tx) visibleProjectIDs(ctx context.Context, globs redoubt.ProjectGlobs)
 // creation. A name or host's id that another project has is
 // redoubt.ErrConflict; another project's old name is taken from it.
 func (tx *Tx) CreateProject(ctx context.Context, p redoubt.Project) (redoubt.Project, error) {
+	return tx.CreateProjectWithin(ctx, nil, p)
+}
+
+// CreateProjectWithin is CreateProject for a token that globs bind: the old name
+// of a project that they leave out is as free as any, and stays with that one
+// behind the new name.
+func (tx *Tx) CreateProjectWithin(ctx context.Context, globs redoubt.ProjectGlobs, p redoubt.Project) (redoubt.Project, error) {
 	if p.RepoID != "" {
 		switch twin, err := tx.projectWhere(ctx, `AND repo_id = $2`, p.RepoID); {
 		case err == nil:
@@ -147,10 +158,10 @@ func (tx *Tx) CreateProject(ctx context.Context, p redoubt.Project) (redoubt.Pro
 			return p, err
 		}
 	}
-	return tx.addProject(ctx, p)
+	return tx.addProject(ctx, globs, p)
 }
 
-func (tx *Tx) addProject(ctx context.Context, p redoubt.Project) (_ redoubt.Project, err error) {
+func (tx *Tx) addProject(ctx context.Context, globs redoubt.ProjectGlobs, p redoubt.Project) (_ redoubt.Project, err error) {
 	if err := redoubt.CheckProjectName(p.Name); err != nil {
 		return p, redoubt.Invalid("name", "%v", err)
 	}
@@ -161,11 +172,11 @@ func (tx *Tx) addProject(ctx context.Context, p redoubt.Project) (_ redoubt.Proj
 		return p, err
 	}
 	p.CreatedAt, p.LatestScanAt = tx.now, time.Time{}
-	if err := tx.takeName(ctx, p.Name); err != nil {
+	if err := tx.takeName(ctx, globs, p.Name); err != nil {
 		return p, err
 	}
 	err = tx.insert(ctx, `project (deployment_id, `+projectColumns+`)`, [][]any{{
-		p.ID, p.Name, p.URL, p.CreatedAt, p.DefaultBranch, p.PrimaryBranch, nil, p.Visibility, p.ManagedScan.Diff, p.ManagedScan.Full, p.RepoID,
+		p.ID, p.Name, p.URL, p.CreatedAt, p.DefaultBranch, p.PrimaryBranch, nil, p.Visibility, p.ManagedScan.Diff, p.ManagedScan.Full, p.RepoID, p.BoundRepoID,
 	}}, "")
 	if err != nil {
 		return p, nameTaken(p.Name, err)
@@ -208,7 +219,7 @@ func (tx *Tx) UpdateProject(ctx context.Context, id int64, patch ProjectPatch) (
 	set(&after.Visibility, patch.Visibility)
 	set(&after.ManagedScan.Diff, patch.ManagedDiff)
 	set(&after.ManagedScan.Full, patch.ManagedFull)
-	return tx.saveProject(ctx, before, after)
+	return tx.saveProject(ctx, nil, before, after)
 }
 
 func set[T any](member, value *T) {
@@ -229,11 +240,12 @@ func (tx *Tx) RenameProject(ctx context.Context, id int64, name string) (redoubt
 	}
 	after := before
 	after.Name = name
-	return tx.saveProject(ctx, before, after)
+	return tx.saveProject(ctx, nil, before, after)
 }
 
-// saveProject writes what changed of a project, and tells of it.
-func (tx *Tx) saveProject(ctx context.Context, before, after redoubt.Project) (_ redoubt.Project, err error) {
+// saveProject writes what changed of a project, and tells of it. A new name is
+// taken as takeName does within the globs.
+func (tx *Tx) saveProject(ctx context.Context, globs redoubt.ProjectGlobs, before, after redoubt.Project) (_ redoubt.Project, err error) {
 	if after.Tags, err = redoubt.NormalTags(after.Tags); err != nil {
 		return before, redoubt.Invalid("tags", "%v", err)
 	}
@@ -241,14 +253,14 @@ func (tx *Tx) saveProject(ctx context.Context, before, after redoubt.Project) (_
 		return before, nil
 	}
 	if after.Name != before.Name {
-		if err := tx.swapName(ctx, before.ID, before.Name, after.Name); err != nil {
+		if err := tx.swapName(ctx, globs, before.ID, before.Name, after.Name); err != nil {
 			return before, err
 		}
 	}
 	_, err = tx.exec(ctx, `
-		UPDATE project SET name = $3, url = $4, default_branch = $5, primary_branch = $6, visibility = $7, managed_diff = $8, managed_full = $9, repo_id = $10
+		UPDATE project SET name = $3, url = $4, default_branch = $5, primary_branch = $6, visibility = $7, managed_diff = $8, managed_full = $9, repo_id = $10, bound_repo_id = $11
 		WHERE deployment_id = $1 AND id = $2`, after.ID, after.Name, after.URL, after.DefaultBranch, after.PrimaryBranch,
-		after.Visibility, after.ManagedScan.Diff, after.ManagedScan.Full, after.RepoID)
+		after.Visibility, after.ManagedScan.Diff, after.ManagedScan.Full, after.RepoID, after.BoundRepoID)
 	if err != nil {
 		return before, nameTaken(after.Name, err)
 	}
@@ -273,15 +285,24 @@ func (tx *Tx) putTags(ctx context.Context, projectID int64, tags []string) error
 	return tx.insert(ctx, "project_tag (deployment_id, project_id, position, tag)", rows, "")
 }
 
-// takeName ends the answering of an old name that a project now has.
-func (tx *Tx) takeName(ctx context.Context, name string) error {
+// takeName ends the answering of an old name that a project now has, unless it
+// is one of a project that globs leave out: that does not change by it.
+func (tx *Tx) takeName(ctx context.Context, globs redoubt.ProjectGlobs, name string) error {
+	switch owner, err := tx.projectOnceNamed(ctx, name); {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case !globs.Allows(owner.Name):
+		return nil
+	}
 	_, err := tx.exec(ctx, `DELETE FROM project_alias WHERE deployment_id = $1 AND name = $2`, name)
 	return err
 }
 
 // swapName keeps a project's old name answering and takes the new one.
-func (tx *Tx) swapName(ctx context.Context, id int64, old, name string) error {
-	if err := tx.takeName(ctx, name); err != nil {
+func (tx *Tx) swapName(ctx context.Context, globs redoubt.ProjectGlobs, id int64, old, name string) error {
+	if err := tx.takeName(ctx, globs, name); err != nil {
 		return err
 	}
 	return tx.insert(ctx, "project_alias (deployment_id, name, project_id)", [][]any{{old, id}},
@@ -299,12 +320,13 @@ type projectImage struct {
 	ManagedDiff   bool     `json:"managed_diff_scan"`
 	ManagedFull   bool     `json:"managed_full_scan"`
 	RepoID        string   `json:"repo_id"`
+	BoundRepoID   string   `json:"bound_repo_id,omitempty"`
 }
 
 func imageOfProject(p redoubt.Project) projectImage {
 	return projectImage{
 		p.Name, p.URL, orEmpty(p.Tags), p.DefaultBranch, p.PrimaryBranch,
-		p.Visibility.String(), p.ManagedScan.Diff, p.ManagedScan.Full, p.RepoID,
+		p.Visibility.String(), p.ManagedScan.Diff, p.ManagedScan.Full, p.RepoID, p.BoundRepoID,
 	}
 }
 

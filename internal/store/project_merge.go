@@ -41,12 +41,13 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Proj
 	merged := target
 	merged.URL = cmp.Or(target.URL, source.URL)
 	merged.RepoID = cmp.Or(target.RepoID, source.RepoID)
+	merged.BoundRepoID = cmp.Or(target.BoundRepoID, source.BoundRepoID)
 	merged.DefaultBranch = cmp.Or(target.DefaultBranch, source.DefaultBranch)
 	merged.Visibility = cmp.Or(target.Visibility, source.Visibility)
 	if len(merged.Tags) == 0 {
 		merged.Tags = source.Tags
 	}
-	if _, err = tx.saveProject(ctx, target, merged); err != nil {
+	if _, err = tx.saveProject(ctx, nil, target, merged); err != nil {
 		return target, err
 	}
 	return tx.Project(ctx, into)

@@ -13,33 +13,95 @@ import (
 // ProjectForScan finds the project that a scan is of: by its host's id, then by
 // name, then by old name; unknown, it makes one (semantics §7). One that is
 // known stays as it is: whether the scan counts is not decided yet.
-func (tx *Tx) ProjectForScan(ctx context.Context, scan redoubt.Project) (redoubt.Project, error) {
+//
+// The globs bound the token that hands the scan in. A project that they leave
+// out is as if there were none, and a name that they leave out is
+// redoubt.ErrNotFound (semantics §12).
+func (tx *Tx) ProjectForScan(ctx context.Context, globs redoubt.ProjectGlobs, scan redoubt.Project) (redoubt.Project, error) {
+	known, err := tx.FindProjectForScan(ctx, globs, scan)
+	if !errors.Is(err, redoubt.ErrNotFound) || !globs.Allows(scan.Name) {
+		return known, err
+	}
+	if claim := globs.Claim(scan.RepoID); claim != "" {
+		scan.RepoID, scan.BoundRepoID = "", claim
+	}
+	return tx.addProject(ctx, globs, scan)
+}
+
+// FindProjectForScan is ProjectForScan that makes none: one that is not known is
+// redoubt.ErrNotFound.
+func (tx *Tx) FindProjectForScan(ctx context.Context, globs redoubt.ProjectGlobs, scan redoubt.Project) (redoubt.Project, error) {
 	if err := redoubt.CheckProjectName(scan.Name); err != nil {
 		return redoubt.Project{}, redoubt.Invalid("project", "%v", err)
 	}
-	known, err := tx.matchProject(ctx, scan)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		return tx.addProject(ctx, scan)
+	if !globs.Allows(scan.Name) {
+		return redoubt.Project{}, redoubt.ErrNotFound
 	}
-	return known, err
+	if scan.RepoID != "" {
+		p, err := tx.projectOfRepo(ctx, globs, scan.RepoID)
+		if !errors.Is(err, redoubt.ErrNotFound) {
+			return p, err
+		}
+	}
+	p, err := tx.ProjectByName(ctx, scan.Name)
+	if err != nil {
+		return p, err
+	}
+	// An old name is no match for a repository that is known to be another: had
+	// it this id, it had been found by it.
+	another := p.Name != scan.Name && p.RepoID != "" && scan.RepoID != ""
+	if claim := globs.Claim(scan.RepoID); claim != "" && p.Name != scan.Name {
+		another = another || globs.Claims(p.BoundRepoID)
+	}
+	if another || !globs.Allows(p.Name) {
+		return redoubt.Project{}, redoubt.ErrNotFound
+	}
+	return p, nil
+}
+
+// projectOfRepo finds a project by its host's id, or by what tokens of the same
+// globs said of it. What the globs leave out is not there.
+func (tx *Tx) projectOfRepo(ctx context.Context, globs redoubt.ProjectGlobs, repoID string) (redoubt.Project, error) {
+	for _, by := range []struct{ column, id string }{{"repo_id", repoID}, {"bound_repo_id", globs.Claim(repoID)}} {
+		if by.id == "" {
+			continue
+		}
+		list, err := tx.projectsWhere(ctx, `AND `+by.column+` = $2 ORDER BY id`, by.id)
+		if err != nil {
+			return redoubt.Project{}, err
+		}
+		for _, p := range list {
+			if globs.Allows(p.Name) { // a claimed one may have been renamed since
+				return p, nil
+			}
+		}
+	}
+	return redoubt.Project{}, redoubt.ErrNotFound
 }
 
 // UpdateProjectByScan takes over what a scan that counts tells of its project.
 // Known by its host's id under another name, the project is renamed, unless
 // another one has that name (semantics §7). A URL, an id or tags that the scan
 // brings replace what is stored; what it does not tell stays.
-func (tx *Tx) UpdateProjectByScan(ctx context.Context, projectID int64, scan redoubt.Project) (redoubt.Project, error) {
+//
+// The globs bound the token that handed the scan in: it renames only from and
+// to names that they allow, its id is a claim (see redoubt.Project.BoundRepoID),
+// and a project that was renamed out of them stays as it is.
+func (tx *Tx) UpdateProjectByScan(ctx context.Context, globs redoubt.ProjectGlobs, projectID int64, scan redoubt.Project) (redoubt.Project, error) {
 	known, err := tx.Project(ctx, projectID)
-	if err != nil {
+	if err != nil || !globs.Allows(known.Name) {
 		return known, err
 	}
-	after := known
-	if scan.RepoID != "" && scan.RepoID == known.RepoID {
+	after, claim := known, globs.Claim(scan.RepoID)
+	byID := scan.RepoID != "" && scan.RepoID == known.RepoID || claim != "" && claim == known.BoundRepoID
+	switch {
+	case byID && globs.Allows(scan.Name):
 		if after.Name, err = tx.freeName(ctx, known, scan.Name); err != nil {
 			return known, err
 		}
-	}
-	if scan.RepoID != "" {
+	case claim != "" && scan.RepoID != known.RepoID:
+		after.BoundRepoID = claim
+	case claim == "" && scan.RepoID != "":
 		after.RepoID = scan.RepoID
 	}
 	if scan.URL != "" {
@@ -48,23 +110,7 @@ func (tx *Tx) UpdateProjectByScan(ctx context.Context, projectID int64, scan red
 	if len(scan.Tags) > 0 {
 		after.Tags = scan.Tags
 	}
-	return tx.saveProject(ctx, known, after)
-}
-
-// matchProject finds the project of a scan, or redoubt.ErrNotFound. An old name
-// is no match for a repository that is known to be another.
-func (tx *Tx) matchProject(ctx context.Context, scan redoubt.Project) (redoubt.Project, error) {
-	if scan.RepoID != "" {
-		p, err := tx.projectWhere(ctx, `AND repo_id = $2 ORDER BY id`, scan.RepoID)
-		if !errors.Is(err, redoubt.ErrNotFound) {
-			return p, err
-		}
-	}
-	p, err := tx.ProjectByName(ctx, scan.Name)
-	if err == nil && p.Name != scan.Name && p.RepoID != "" && scan.RepoID != "" {
-		return p, redoubt.ErrNotFound // it has another id, else it had been found by it
-	}
-	return p, err
+	return tx.saveProject(ctx, globs, known, after)
 }
 
 // freeName returns the name that a project has from now on: the new one where it
@@ -105,6 +151,6 @@ func (tx *Tx) ScanApplied(ctx context.Context, projectID int64, ref string, full
 	}
 	after := before
 	after.DefaultBranch = ref
-	_, err = tx.saveProject(ctx, before, after)
+	_, err = tx.saveProject(ctx, nil, before, after)
 	return err
 }

@@ -82,11 +82,11 @@ func findsProject(t *testing.T, s *store.Store, slug string, c scanned) {
 	})
 	var got redoubt.Project
 	find := func(ctx context.Context, tx *store.Tx) (err error) {
-		found, err := tx.ProjectForScan(ctx, c.scan)
+		found, err := tx.ProjectForScan(ctx, nil, c.scan)
 		if err != nil {
 			return err
 		}
-		got, err = tx.UpdateProjectByScan(ctx, found.ID, c.scan)
+		got, err = tx.UpdateProjectByScan(ctx, nil, found.ID, c.scan)
 		return err
 	}
 	update(t, s, d, find)
@@ -108,7 +108,7 @@ func TestProjectForScanRefusesBadNames(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		invalid(t, "one segment", s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.ProjectForScan(ctx, redoubt.Project{Name: "acme"})
+			_, err := tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme"})
 			return err
 		}), "project")
 	})

@@ -68,7 +68,7 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 			"DeleteProject": func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, project.ID) },
 			"DeleteRef":     func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRef(ctx, project.ID, "refs/heads/x") },
 			"UpdateProjectByScan": func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.UpdateProjectByScan(ctx, project.ID, redoubt.Project{Name: project.Name, Tags: []string{"x"}})
+				_, err := tx.UpdateProjectByScan(ctx, nil, project.ID, redoubt.Project{Name: project.Name, Tags: []string{"x"}})
 				return err
 			},
 			"ScanApplied": func(ctx context.Context, tx *store.Tx) error {

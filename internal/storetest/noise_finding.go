@@ -10,7 +10,7 @@ import (
 
 // noiseProject is a project of the noisy tenant, under a name that tests use.
 func noiseProject(ctx context.Context, tx *store.Tx) (redoubt.Project, error) {
-	return tx.ProjectForScan(ctx, redoubt.Project{Name: "acme/payments", Tags: []string{}})
+	return tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/payments", Tags: []string{}})
 }
 
 // noisyFindings fills the noisy tenant with findings of every product, under

@@ -430,6 +430,8 @@ project.visibility smallint NOT NULL
 project.managed_diff smallint NOT NULL
 project.managed_full smallint NOT NULL
 project.repo_id text NOT NULL
+project.bound_repo_id text NOT NULL DEFAULT ''::text
+CREATE INDEX project_bound_repo_id ON public.project USING btree (deployment_id, bound_repo_id)
 CREATE INDEX project_repo_id ON public.project USING btree (deployment_id, repo_id)
 CREATE UNIQUE INDEX project_deployment_id_name_key ON public.project USING btree (deployment_id, name)
 CREATE UNIQUE INDEX project_pkey ON public.project USING btree (deployment_id, id)

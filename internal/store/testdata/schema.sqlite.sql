@@ -415,10 +415,11 @@ CREATE TABLE project (
     visibility     SMALLINT NOT NULL,
     managed_diff   SMALLINT NOT NULL,
     managed_full   SMALLINT NOT NULL,
-    repo_id        TEXT     NOT NULL, -- the host's own id; empty when unknown
+    repo_id        TEXT     NOT NULL, bound_repo_id TEXT NOT NULL DEFAULT '', -- the host's own id; empty when unknown
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, name)
 );
+CREATE INDEX project_bound_repo_id ON project (deployment_id, bound_repo_id);
 CREATE INDEX project_repo_id ON project (deployment_id, repo_id);
 CREATE TABLE project_alias (
     deployment_id BIGINT NOT NULL,
