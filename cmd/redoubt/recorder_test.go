@@ -126,6 +126,7 @@ func (r *recorder) same(n int) (is recording, err error) {
 func (r *recorder) describe() {
 	settings, _ := os.ReadFile(os.Getenv("SEMGREP_SETTINGS_FILE"))
 	r.values = volatileValues{"URL": os.Getenv("SEMGREP_URL"), "REPO": os.Getenv("SEMGREP_REPO_NAME"), "HOME": os.Getenv("HOME")}
+	_, r.values["RUN"], _ = strings.Cut(os.Getenv("SEMGREP_USER_AGENT_APPEND"), "redoubt-ci/")
 	text := strings.Join(r.args, "\n") + "\n" + os.Getenv("SEMGREP_APP_TOKEN") + "\n"
 	found := tokens.FindAllString(text, -1)
 	if len(found) == 0 && os.Getenv("SEMGREP_APP_TOKEN") == "" {

@@ -71,7 +71,7 @@ func TestUnblock(t *testing.T) {
 	}
 	p.ignores(second)
 	p.waits(`document.querySelector("[data-verdict=pass]")?.innerText.includes("A re-run will pass")`)
-	if page := p.reads(`document.querySelector("main").innerText`); strings.Count(page, "Ignored by tess: false positive.") != 2 {
+	if page := p.reads(`document.querySelector("main").innerText`); strings.Count(page, "Ignored by tess: False positive.") != 2 {
 		t.Errorf("the page does not say who decided:\n%s", page)
 	}
 	w.want(0, "topic", diff...)

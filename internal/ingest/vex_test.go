@@ -220,10 +220,12 @@ func (w *vexWorld) person(pkg string, state redoubt.TriageState) {
 }
 
 // sbomOf is a BOM with django in it, and what it says of a vulnerability there.
+// Of the other package it says nothing, so it is an inventory and no mere VEX.
 func sbomOf(serial, timestamp, analysis string) string {
 	return `{"bomFormat": "CycloneDX", "specVersion": "1.6", "serialNumber": "urn:uuid:` + serial + `", "version": 1,
 	"metadata": {"timestamp": "` + timestamp + `", "component": {"type": "application", "name": "pay", "bom-ref": "pay"}},
-	"components": [{"type": "library", "bom-ref": "c-1", "name": "django", "version": "2.0", "purl": "pkg:pypi/django@2.0"}],
+	"components": [{"type": "library", "bom-ref": "c-1", "name": "django", "version": "2.0", "purl": "pkg:pypi/django@2.0"},
+		{"type": "library", "bom-ref": "c-2", "name": "pytz", "version": "2020.1", "purl": "pkg:pypi/pytz@2020.1"}],
 	"vulnerabilities": [{"id": "CVE-2026-1", "affects": [{"ref": "c-1"}]` + analysis + `}]}`
 }
 
