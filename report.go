@@ -39,8 +39,8 @@ type Report struct {
 	Inventories []Inventory
 	// VEX are documents, and without a name what an SBOM says beside its
 	// components.
-	VEX     []VEXDocument
-	Refused []Refusal // what could not be read, item by item
+	VEX []VEXDocument
+	Refusals
 }
 
 // OnlyVEX reports whether the report says nothing but what documents do: it was
@@ -49,12 +49,6 @@ func (r *Report) OnlyVEX() bool { return r != nil && r.Tool == ToolVEX }
 
 // ToolVEX stands for the tool of reports that are VEX documents.
 const ToolVEX = "vex"
-
-// Refusal names one item of a report that could not be taken, and why.
-type Refusal struct {
-	Item   string // where in the file, as results[17]
-	Reason string
-}
 
 // Location is where in a file a result is. Lines and columns are 1-based; zero
 // is unknown.

@@ -63,12 +63,14 @@ type Import struct {
 
 	MorePlaces int `json:"more_places" doc:"Further places of secrets that stand in a file more than once: a secret is one finding of a file."`
 
-	Items   []ImportItem    `json:"items" doc:"Every finding that changed."`
-	Advised []ImportItem    `json:"advisory_items" doc:"Every finding of the advisories that changed with the inventory."`
-	Refused []RefusedItem   `json:"refused" doc:"Every item that could not be taken, and why."`
-	Counts  FindingsCounts  `json:"findings_counts" doc:"Findings that the report holds."`
-	Changes InventoryChange `json:"dependencies" doc:"What happened to the inventory."`
-	VEX     []ImportVEX     `json:"vex" doc:"What became of the VEX documents in it, and of what an SBOM says beside its components."`
+	Items   []ImportItem  `json:"items" doc:"Every finding that changed."`
+	Advised []ImportItem  `json:"advisory_items" doc:"Every finding of the advisories that changed with the inventory."`
+	Refused []RefusedItem `json:"refused" doc:"The first 100 items that could not be taken, and why."`
+	// RefusedCount is 0 of servers that list every item.
+	RefusedCount int             `json:"refused_count" doc:"How many items could not be taken, listed or not."`
+	Counts       FindingsCounts  `json:"findings_counts" doc:"Findings that the report holds."`
+	Changes      InventoryChange `json:"dependencies" doc:"What happened to the inventory."`
+	VEX          []ImportVEX     `json:"vex" doc:"What became of the VEX documents in it, and of what an SBOM says beside its components."`
 }
 
 // ImportVEX is a VEX document of an upload.

@@ -168,6 +168,7 @@ func (b *build) addOutcome(in api.ImportResponse) {
 		for _, refused := range i.Refused {
 			s.Refused = append(s.Refused, refused.Item+": "+refused.Reason)
 		}
+		s.MoreRefused = max(i.RefusedCount-len(i.Refused), 0)
 		r.Sources = append(r.Sources, s)
 	}
 	gate := func(list []ci.Finding, items []api.ImportItem) []ci.Finding {

@@ -128,6 +128,9 @@ func (c importCmd) print(a *app, summaries []ingest.Summary, files *importReader
 		for _, r := range s.Refused {
 			fmt.Fprintf(a.out, "  refused %s: %s\n", r.Item, r.Reason)
 		}
+		if s.MoreRefused > 0 {
+			fmt.Fprintf(a.out, "  refused %d more\n", s.MoreRefused)
+		}
 	}
 	if all := files.read + len(files.unread); all > 1 {
 		fmt.Fprintf(a.out, "%d of %d files read\n", files.read, all)
@@ -151,7 +154,7 @@ func describe(s ingest.Summary) string {
 		return fmt.Sprintf("VEX, recorded as scan %d", s.ScanID)
 	}
 	text := fmt.Sprintf("%s scan %d: %d new, %d changed, %d returned, %d moved, %d closed, %d unchanged, %d refused",
-		s.Source, s.ScanID, s.New, s.Changed, s.Returned, s.Moved, s.Closed, s.Unchanged, len(s.Refused))
+		s.Source, s.ScanID, s.New, s.Changed, s.Returned, s.Moved, s.Closed, s.Unchanged, s.CountRefused())
 	if s.MorePlaces > 0 {
 		text += fmt.Sprintf("; %d more places of the same secrets", s.MorePlaces)
 	}

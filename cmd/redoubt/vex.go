@@ -94,6 +94,9 @@ func readVEX(files []string) (documents []redoubt.VEXDocument, refused []string,
 		for _, item := range r.Refused {
 			refused = append(refused, fmt.Sprintf("  refused %s: %s", item.Item, item.Reason))
 		}
+		if r.MoreRefused > 0 {
+			refused = append(refused, fmt.Sprintf("  refused %d more", r.MoreRefused))
+		}
 		documents = append(documents, r.VEX...)
 	}
 	return documents, refused, nil

@@ -53,7 +53,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 	if err != nil {
 		return err
 	}
-	var refused []redoubt.Refusal
+	var refused redoubt.Refusals
 	var older string
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		known, scan, err := find(ctx, tx, caller, id)
@@ -64,7 +64,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		if err != nil {
 			return err
 		}
-		refused = reports[0].Refused
+		refused = reports[0].Refusals
 		if older, err = warning(ctx, tx, scan); err != nil {
 			return err
 		}
@@ -81,8 +81,11 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 	if older != "" {
 		out.Errors = append(out.Errors, message{older})
 	}
-	for _, item := range refused[:min(len(refused), maxWarnings)] {
+	for _, item := range refused.Refused[:min(len(refused.Refused), maxWarnings)] {
 		out.Errors = append(out.Errors, message{fmt.Sprintf("%s was not taken: %s", item.Item, item.Reason)})
+	}
+	if more := refused.CountRefused() - maxWarnings; more > 0 {
+		out.Errors = append(out.Errors, message{fmt.Sprintf("%d more items were not taken", more)})
 	}
 	return answer(w, out)
 }

@@ -77,6 +77,8 @@ type Source struct {
 	Removed   int      `json:"dependencies_removed"` // those of lockfiles that are gone too
 	Dropped   []string `json:"lockfiles_dropped"`
 	Refused   []string `json:"refused"` // items that could not be taken, and why
+	// MoreRefused counts those beyond the ones that are listed.
+	MoreRefused int `json:"more_refused,omitempty"`
 }
 
 // place is where a finding is, for people.
@@ -114,6 +116,9 @@ func (o *Outcome) Text() string {
 		}
 		for _, why := range s.Refused {
 			fmt.Fprintf(&b, "  refused %s\n", singleLine(why))
+		}
+		if s.MoreRefused > 0 {
+			fmt.Fprintf(&b, "  refused %d more\n", s.MoreRefused)
 		}
 	}
 	for _, list := range []struct {

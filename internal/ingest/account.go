@@ -9,20 +9,20 @@ import (
 
 // recordAccount keeps what a scan reported and what it did not look at. What the
 // advisories change without an upload is no scan.
-func recordAccount(ctx context.Context, s Store, u *Upload, scanID int64, refused []redoubt.Refusal, reported []int64) error {
+func recordAccount(ctx context.Context, s Store, u *Upload, scanID int64, refused redoubt.Refusals, reported []int64) error {
 	if u == nil {
 		return nil
 	}
 	slices.Sort(reported)
 	a := redoubt.ScanAccount{ScanID: scanID, Reported: slices.Compact(reported), Gaps: gaps(u, refused)}
-	a.AllGaps = len(a.Gaps)
+	a.AllGaps = len(a.Gaps) + refused.MoreRefused
 	return s.PutScanAccount(ctx, a)
 }
 
 // gaps lists what an upload says it did not look at, each once: files and rules
 // that the scanner gave up or was told to leave out, lockfiles that it could not
 // read, and what of the report could not be taken.
-func gaps(u *Upload, refused []redoubt.Refusal) []redoubt.ScanGap {
+func gaps(u *Upload, refused redoubt.Refusals) []redoubt.ScanGap {
 	var list []redoubt.ScanGap
 	told, once := map[string]bool{}, map[redoubt.ScanGap]bool{}
 	for _, g := range u.Report.Gaps {
@@ -35,7 +35,7 @@ func gaps(u *Upload, refused []redoubt.Refusal) []redoubt.ScanGap {
 		list = append(list, redoubt.ScanGap{Kind: redoubt.GapLockfile, What: path, Why: "the scanner could not read it"})
 		told[path] = true
 	}
-	for _, r := range refused {
+	for _, r := range refused.Refused {
 		kind := redoubt.GapItem
 		if slices.Contains(u.Report.Skipped, r.Item) { // the item is the file itself
 			kind, told[r.Item] = redoubt.GapLockfile, true

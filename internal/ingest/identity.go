@@ -28,14 +28,14 @@ type Sighting struct {
 // A result that is told twice counts once. Where one identity stands for
 // several results by its nature (a secret that a file repeats, a package in
 // several versions), the first in the tree that is not muted speaks for them.
-func Observe(report *redoubt.Report) ([]Sighting, []redoubt.Refusal) {
+func Observe(report *redoubt.Report) ([]Sighting, redoubt.Refusals) {
 	o := observer{tool: canonicalTool(report.Tool), ordinals: map[redoubt.Digest]int64{}, at: map[redoubt.Identity]int{}}
-	var refused []redoubt.Refusal
+	var refused redoubt.Refusals
 	results := make([]digestedResult, 0, len(report.Results))
 	for i := range report.Results {
 		r := &report.Results[i]
 		if reason := refusal(r); reason != "" {
-			refused = append(refused, redoubt.Refusal{Item: r.Item, Reason: reason})
+			refused.Refuse(redoubt.Refusal{Item: r.Item, Reason: reason})
 			continue
 		}
 		results = append(results, digestedResult{r, o.d.content(r)})

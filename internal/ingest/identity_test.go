@@ -194,7 +194,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bad.Item = "results[3]"
 			sightings, refused := Observe(&redoubt.Report{Tool: "semgrep", Results: []redoubt.Result{bad, matched("a.py", 1, "x")}})
-			if len(sightings) != 1 || len(refused) != 1 || refused[0].Item != "results[3]" || refused[0].Reason == "" {
+			if len(sightings) != 1 || refused.CountRefused() != 1 || refused.Refused[0].Item != "results[3]" || refused.Refused[0].Reason == "" {
 				t.Errorf("%d sightings, refused %v", len(sightings), refused)
 			}
 		})

@@ -67,9 +67,12 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	}
 	sightings, refused := Observe(u.Report)
 	inventories, more := statements(u.Report)
-	refused = slices.Concat(u.Report.Refused, refused, more)
-	if u.Strict && len(refused) > 0 {
-		return Summary{}, invalidItems(refused)
+	all := u.Report.Refusals
+	all.Refused = slices.Clone(all.Refused)
+	all.RefuseAll(refused)
+	all.RefuseAll(more)
+	if u.Strict && all.CountRefused() > 0 {
+		return Summary{}, invalidItems(all)
 	}
 	project, err := u.project(ctx, s)
 	if err != nil {
@@ -83,7 +86,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	scan.Digest = uploadDigest(u, sightings, inventories)
 	sum := Summary{
 		ProjectID: project.ID, Project: project.Name, Ref: scan.Ref, Source: scan.Source,
-		Counts: scan.Counts, Refused: refused, MorePlaces: morePlaces(sightings),
+		Counts: scan.Counts, Refusals: all, MorePlaces: morePlaces(sightings),
 	}
 	if u.Before != nil {
 		if err := u.Before(ctx, project, scan, sightings); err != nil {
@@ -102,7 +105,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	}
 	sum.ScanID, sum.Outcome = scan.ID, scan.Outcome
 	if scan.Outcome != redoubt.ScanApplied {
-		return sum, recordAccount(ctx, s, u, scan.ID, refused, nil)
+		return sum, recordAccount(ctx, s, u, scan.ID, all, nil)
 	}
 	if project, err = s.UpdateProjectByScan(ctx, u.Globs, project.ID, u.Project); err != nil {
 		return Summary{}, err

@@ -11,13 +11,13 @@ import (
 
 // statements turns the inventories of a report into one statement for each
 // lockfile, each package version once, and refuses what cannot be stored.
-func statements(report *redoubt.Report) ([]redoubt.InventoryStatement, []redoubt.Refusal) {
+func statements(report *redoubt.Report) ([]redoubt.InventoryStatement, redoubt.Refusals) {
 	var out []redoubt.InventoryStatement
-	var refused []redoubt.Refusal
+	var refused redoubt.Refusals
 	place := map[string]int{}
 	for _, inventory := range report.Inventories {
 		if inventory.Lockfile == "" || !storable(inventory.Lockfile) {
-			refused = append(refused, redoubt.Refusal{Item: "an inventory", Reason: "its lockfile has no name that can be stored"})
+			refused.Refuse(redoubt.Refusal{Item: "an inventory", Reason: "its lockfile has no name that can be stored"})
 			continue
 		}
 		i, known := place[inventory.Lockfile]
@@ -26,7 +26,7 @@ func statements(report *redoubt.Report) ([]redoubt.InventoryStatement, []redoubt
 			place[inventory.Lockfile] = i
 			out = append(out, redoubt.InventoryStatement{Inventory: redoubt.Inventory{Lockfile: inventory.Lockfile}})
 		}
-		refused = append(refused, appendInventory(&out[i].Inventory, inventory)...)
+		refused.RefuseAll(appendInventory(&out[i].Inventory, inventory))
 		out[i].Inventory.UnknownPackages = append(out[i].Inventory.UnknownPackages, inventory.UnknownPackages...)
 	}
 	for i := range out {
@@ -38,12 +38,12 @@ func statements(report *redoubt.Report) ([]redoubt.InventoryStatement, []redoubt
 
 // appendInventory adds what another inventory says of the same lockfile, and refuses
 // what cannot be stored.
-func appendInventory(to *redoubt.Inventory, from redoubt.Inventory) (refused []redoubt.Refusal) {
+func appendInventory(to *redoubt.Inventory, from redoubt.Inventory) (refused redoubt.Refusals) {
 	place := make([]int, len(from.Dependencies)) // in to.Dependencies; -1 for none
 	for i, dependency := range from.Dependencies {
 		place[i] = len(to.Dependencies)
 		if dependency.Name == "" || !storable(dependency.Ecosystem+dependency.Name+dependency.Version) {
-			refused = append(refused, redoubt.Refusal{Item: from.Lockfile, Reason: "one of its packages has no name that can be stored"})
+			refused.Refuse(redoubt.Refusal{Item: from.Lockfile, Reason: "one of its packages has no name that can be stored"})
 			place[i] = -1
 			continue
 		}

@@ -54,9 +54,9 @@ type Summary struct {
 	// Items lists every finding that changed, so it is bounded by what is
 	// stored and uploaded: closed and changed ones by their stored order, then
 	// new ones by position.
-	Items   []Item
-	Refused []redoubt.Refusal // what the report holds and could not be taken
-	Counts  redoubt.FindingCounts
+	Items []Item
+	redoubt.Refusals
+	Counts redoubt.FindingCounts
 
 	Lockfiles           int      // stated by the upload
 	DependenciesAdded   int      // rows of the inventory that came

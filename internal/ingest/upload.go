@@ -114,10 +114,13 @@ func products(r *redoubt.Report, sightings []Sighting) redoubt.Products {
 }
 
 // invalidItems refuses an upload for its broken items.
-func invalidItems(refused []redoubt.Refusal) error {
+func invalidItems(refused redoubt.Refusals) error {
 	bad := &redoubt.InvalidError{}
-	for _, r := range refused {
+	for _, r := range refused.Refused {
 		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: r.Item, Message: r.Reason})
+	}
+	if refused.MoreRefused > 0 {
+		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "report", Message: fmt.Sprintf("%d more of its items cannot be taken", refused.MoreRefused)})
 	}
 	return bad
 }

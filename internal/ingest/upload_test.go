@@ -77,6 +77,28 @@ func TestBrokenItemsLoseNothingElse(t *testing.T) {
 	}
 }
 
+// TestManyBrokenItemsAreCounted keeps the first refusals of a report and counts
+// the others: in the summary, in what is kept of the scan, and where the upload
+// is refused for them.
+func TestManyBrokenItemsAreCounted(t *testing.T) {
+	report := full(matched("a.py", 1, "x"))
+	for range 1000 {
+		report.Report.Refuse(redoubt.Refusal{Item: "results[1]", Reason: "no line"})
+		report.Report.Results = append(report.Report.Results, redoubt.Result{Item: "results[2]", Path: "b.py"})
+	}
+	m := newMemory()
+	sum := apply(t, m, report)
+	if len(sum.Refused) != redoubt.MaxRefused || sum.CountRefused() != 2000 || sum.New != 1 {
+		t.Errorf("%d refusals are kept of %d, %d findings are new", len(sum.Refused), sum.CountRefused(), sum.New)
+	}
+	report.Strict = true
+	_, err := Apply(t.Context(), m, m, report)
+	var invalid *redoubt.InvalidError
+	if !errors.As(err, &invalid) || len(invalid.Fields) != redoubt.MaxRefused+1 {
+		t.Errorf("strict: %.200v", err)
+	}
+}
+
 func TestScanRow(t *testing.T) {
 	clock := newMemory().clock.Add(time.Minute)
 	earlier := clock.Add(-time.Hour)

@@ -32,10 +32,10 @@ func vexFirst(reports []*redoubt.Report) []*redoubt.Report {
 // that is nothing.
 func (a *application) putVEX(ctx context.Context) error {
 	for _, d := range a.documents() {
-		var strange []redoubt.Refusal
+		var strange redoubt.Refusals
 		d.Statements, strange = ownStatements(d.Statements, a.project)
-		a.sum.Refused = append(a.sum.Refused, strange...)
-		if a.upload.Strict && len(strange) > 0 {
+		a.sum.RefuseAll(strange)
+		if a.upload.Strict && strange.CountRefused() > 0 {
 			return invalidItems(strange)
 		}
 		receipt, err := a.exemptions.PutVEX(ctx, d)
@@ -74,12 +74,12 @@ func (a *application) documents() []redoubt.VEXDocument {
 }
 
 // ownStatements are those that are about the project, and tells of the others.
-func ownStatements(list []redoubt.VEXStatement, p redoubt.Project) (own []redoubt.VEXStatement, strange []redoubt.Refusal) {
+func ownStatements(list []redoubt.VEXStatement, p redoubt.Project) (own []redoubt.VEXStatement, strange redoubt.Refusals) {
 	own = make([]redoubt.VEXStatement, 0, len(list))
 	for i := range list {
 		s := &list[i]
 		if len(s.Product) > 0 && !s.Sole && !slices.ContainsFunc(s.Product, p.IsCalled) {
-			strange = append(strange, redoubt.Refusal{Item: "VEX statement of " + s.Names[0], Reason: fmt.Sprintf(
+			strange.Refuse(redoubt.Refusal{Item: "VEX statement of " + s.Names[0], Reason: fmt.Sprintf(
 				"its product %s is not known to be %s, and the document speaks of several products", strings.Join(s.Product, ", "), p.Name)})
 			continue
 		}

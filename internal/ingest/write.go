@@ -31,7 +31,7 @@ func (a *application) write(ctx context.Context, c Changes) error {
 			if a.upload == nil {
 				return nil // the advisories follow: no scan reported anything
 			}
-			return recordAccount(ctx, a.s, a.upload, a.scan.ID, a.sum.Refused, c.Reported)
+			return recordAccount(ctx, a.s, a.upload, a.scan.ID, a.sum.Refusals, c.Reported)
 		},
 	}
 	for _, step := range steps {

@@ -79,7 +79,7 @@ func (b *bom) link(from, to string) {
 }
 
 func (b *bom) refuse(item, format string, args ...any) {
-	b.rep.Refused = append(b.rep.Refused, redoubt.Refusal{Item: item, Reason: read.Cut(fmt.Sprintf(format, args...), read.MaxName)})
+	b.rep.Refuse(redoubt.Refusal{Item: item, Reason: read.Cut(fmt.Sprintf(format, args...), read.MaxName)})
 }
 
 // finish makes inventories of the parts, one for each lockfile, in the order

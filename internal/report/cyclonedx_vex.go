@@ -83,7 +83,7 @@ func (c *cycloneDX) standsAlone() bool {
 func (c *cycloneDX) document() *redoubt.Report {
 	rep := vexReport(c.vex.options, redoubt.VEXDocument{
 		Name: c.vex.serial.Name(), Format: "CycloneDX", Author: c.vex.author, Version: int64(c.vex.version), IssuedAt: c.rep.StartedAt.Truncate(time.Microsecond),
-	}, c.rep.Refused)
+	}, c.rep.Refusals)
 	secrets := c.vex.options.secrets
 	secrets.last = append(secrets.last, func() {
 		var err error

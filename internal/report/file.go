@@ -71,7 +71,7 @@ func merge(a, b *redoubt.Report) {
 	a.Results = append(a.Results, b.Results...)
 	a.Inventories = append(a.Inventories, b.Inventories...)
 	a.VEX = mergeVEX(a.VEX, b.VEX)
-	a.Refused = append(a.Refused, b.Refused...)
+	a.RefuseAll(b.Refusals)
 }
 
 // mergeVEX adds documents: what SBOMs of one source say is one.

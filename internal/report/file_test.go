@@ -10,7 +10,7 @@ import (
 
 func TestJoinMakesOneReportOfEachSource(t *testing.T) {
 	lock := func(path string) *redoubt.Report {
-		return &redoubt.Report{Tool: "lockfile", Inventories: []redoubt.Inventory{{Lockfile: path}}, Refused: []redoubt.Refusal{{Item: "line 3", Reason: "no version"}}}
+		return &redoubt.Report{Tool: "lockfile", Inventories: []redoubt.Inventory{{Lockfile: path}}, Refusals: redoubt.Refusals{Refused: []redoubt.Refusal{{Item: "line 3", Reason: "no version"}}}}
 	}
 	got := join([]file{
 		{name: "a/go.mod", reports: []*redoubt.Report{lock("a/go.mod")}},
@@ -20,7 +20,7 @@ func TestJoinMakesOneReportOfEachSource(t *testing.T) {
 	want := []*redoubt.Report{
 		{
 			Tool: "lockfile", Inventories: []redoubt.Inventory{{Lockfile: "a/go.mod"}, {Lockfile: "b/go.mod"}},
-			Refused: []redoubt.Refusal{{Item: "a/go.mod: line 3", Reason: "no version"}, {Item: "b/go.mod: line 3", Reason: "no version"}},
+			Refusals: redoubt.Refusals{Refused: []redoubt.Refusal{{Item: "a/go.mod: line 3", Reason: "no version"}, {Item: "b/go.mod: line 3", Reason: "no version"}}},
 		},
 		{Tool: "semgrep"},
 	}
@@ -30,7 +30,7 @@ func TestJoinMakesOneReportOfEachSource(t *testing.T) {
 }
 
 func TestJoinOfOneFileTellsItemsAsTheyAre(t *testing.T) {
-	got := join([]file{{name: "x", reports: []*redoubt.Report{{Tool: "t", Refused: []redoubt.Refusal{{Item: "results[0]"}}}}}})
+	got := join([]file{{name: "x", reports: []*redoubt.Report{{Tool: "t", Refusals: redoubt.Refusals{Refused: []redoubt.Refusal{{Item: "results[0]"}}}}}}})
 	if item := got[0].Refused[0].Item; item != "results[0]" {
 		t.Errorf("the only file's item is told as %q", item)
 	}

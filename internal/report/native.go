@@ -55,7 +55,7 @@ func (n *native) reports(otherwise redoubt.IssueType) []*redoubt.Report {
 }
 
 func (n *native) refuse(item, format string, args ...any) {
-	n.rep.Refused = append(n.rep.Refused, redoubt.Refusal{Item: read.OneLine(item, read.MaxName), Reason: read.OneLine(fmt.Sprintf(format, args...), read.MaxName)})
+	n.rep.Refuse(redoubt.Refusal{Item: read.OneLine(item, read.MaxName), Reason: read.OneLine(fmt.Sprintf(format, args...), read.MaxName)})
 }
 
 // items returns an element function that decodes and passes on, or refuses.

@@ -91,7 +91,7 @@ func (a *npmAudit) decodeMember(where string, v any) error {
 // members reads each member of an object in turn.
 func (a *npmAudit) members(where string, take func(item string) error) error {
 	return a.object(where, func(name string) error {
-		if len(a.rep.Results)+len(a.rep.Refused) >= a.in.limits.Items {
+		if len(a.rep.Results)+a.rep.CountRefused() >= a.in.limits.Items {
 			return a.fault(where, tooMany(where, a.in.limits.Items))
 		}
 		return take(where + "." + read.Text(name).Name())

@@ -20,7 +20,7 @@ type openVEX struct {
 	limit   int // of what is told
 	told    int // products and subcomponents
 	said    statements
-	refused []redoubt.Refusal
+	refused redoubt.Refusals
 }
 
 // openVEXStatement is one of statements.
@@ -168,7 +168,7 @@ func (d *openVEX) element(w *walker) func(item string) error {
 }
 
 func (d *openVEX) refuse(item, reason string) {
-	d.refused = append(d.refused, redoubt.Refusal{Item: item, Reason: read.Cut(reason, read.MaxName)})
+	d.refused.Refuse(redoubt.Refusal{Item: item, Reason: read.Cut(reason, read.MaxName)})
 }
 
 // openVEXStatuses are the statuses that OpenVEX has.

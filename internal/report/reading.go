@@ -49,10 +49,12 @@ func (r *Reading) Unread(o Options, reason string) (name string, ok bool) {
 		return "", false
 	}
 	name = fileInRepository(o)
-	r.files = append(r.files, file{reports: []*redoubt.Report{{
+	rep := &redoubt.Report{
 		Tool: lockfile.Tool, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{},
-		Skipped: []string{name}, Refused: []redoubt.Refusal{{Item: read.OneLine(name, read.MaxName), Reason: read.OneLine(reason, read.MaxName)}},
-	}}})
+		Skipped: []string{name},
+	}
+	rep.Refuse(redoubt.Refusal{Item: read.OneLine(name, read.MaxName), Reason: read.OneLine(reason, read.MaxName)})
+	r.files = append(r.files, file{reports: []*redoubt.Report{rep}})
 	return name, true
 }
 

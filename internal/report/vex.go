@@ -16,14 +16,14 @@ import (
 
 // vexReport makes a report of a document that stands alone. A document that
 // does not name itself goes by its file.
-func vexReport(o Options, d redoubt.VEXDocument, refused []redoubt.Refusal) *redoubt.Report {
+func vexReport(o Options, d redoubt.VEXDocument, refused redoubt.Refusals) *redoubt.Report {
 	d.File = fileInRepository(o)
 	if d.Name == "" {
 		d.Name = "file " + d.File
 	}
 	return &redoubt.Report{
 		Tool: redoubt.ToolVEX, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA),
-		VEX: []redoubt.VEXDocument{d}, Refused: refused,
+		VEX: []redoubt.VEXDocument{d}, Refusals: refused,
 	}
 }
 

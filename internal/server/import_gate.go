@@ -116,6 +116,5 @@ func ScanAnswer(summary ingest.Summary, verdict policy.Verdict) ([]byte, error) 
 	for _, list := range []*[]api.ImportItem{&told.Items, &told.Advised, &out.Gate.Blocking, &out.Gate.Noted} {
 		*list = (*list)[:min(len(*list), maxTold)]
 	}
-	told.Refused = told.Refused[:min(len(told.Refused), maxTold)]
 	return json.Marshal(out)
 }

@@ -116,7 +116,7 @@ func importOf(s ingest.Summary) api.Import {
 		Project: s.Project, ProjectID: s.ProjectID, Ref: s.Ref, Source: s.Source, ScanID: decimal(s.ScanID), Outcome: outcomeOf(s),
 		New: s.New, Changed: s.Changed, Returned: s.Returned, Moved: s.Moved, Closed: s.Closed, Removed: s.Removed, Unchanged: s.Unchanged,
 		MorePlaces: s.MorePlaces,
-		Items:      importItems(s.Items), Advised: []api.ImportItem{}, Refused: make([]api.RefusedItem, len(s.Refused)), Counts: countsOf(s.Counts),
+		Items:      importItems(s.Items), Advised: []api.ImportItem{}, Refused: make([]api.RefusedItem, len(s.Refused)), RefusedCount: s.CountRefused(), Counts: countsOf(s.Counts),
 		Changes: api.InventoryChange{
 			Lockfiles: s.Lockfiles, Added: s.DependenciesAdded, Removed: s.DependenciesRemoved, LockfilesDropped: orEmpty(s.LockfilesDropped),
 		},

@@ -22,6 +22,7 @@ type scanPage struct {
 	Pages   pager
 	Gaps    []gapGroup
 	AllGaps int                 // some may not be listed
+	AnyLeft bool                // some are not
 	Others  []store.SourceCount // what is unresolved by other sources: this scan does not speak for it
 	Own     int                 // unresolved by its own source
 	List    string              // address of what is open on its branch
@@ -221,6 +222,7 @@ func (p *scanPage) gaps() {
 		}
 	}
 	p.AllGaps = max(p.account.AllGaps, len(list))
+	p.AnyLeft = p.AllGaps > len(list)
 	for _, k := range gapKinds {
 		g := gapGroup{Title: k.title, Why: k.why}
 		for _, gap := range list {

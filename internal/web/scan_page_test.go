@@ -89,7 +89,8 @@ func TestWhatAScanDidNotLookAt(t *testing.T) {
 		{Kind: redoubt.GapRule, What: "never-ran", Why: "in a policy of the project, and not run"},
 	}
 	u.Report.Refused = []redoubt.Refusal{{Item: "results[9]", Reason: "has no rule"}}
-	says(t, s.page("/scans/"+decimal(s.build(u).ScanID)),
+	u.Report.MoreRefused = 12_000
+	says(t, s.page("/scans/"+decimal(s.build(u).ScanID)), "006 in all; the first of them are named",
 		"Lockfiles that it could not read", "uv.lock", "Files that it skipped", "vendor/big.js", "exceeded size limit", "gone/by.py",
 		"Gave up after some time", "slow.py", "taint-x", "Rules that did not run", "never-ran", "results[9]", "has no rule")
 }

@@ -204,7 +204,7 @@ type lock struct {
 // refuse notes an entry that names no version, or none that can be read.
 func (l *lock) refuse(item, format string, args ...any) {
 	reason := read.OneLine(fmt.Sprintf(format, args...), read.MaxName)
-	l.rep.Refused = append(l.rep.Refused, redoubt.Refusal{Item: read.OneLine(item, read.MaxName), Reason: reason})
+	l.rep.Refuse(redoubt.Refusal{Item: read.OneLine(item, read.MaxName), Reason: reason})
 }
 
 // lineAt returns the line of a byte, from 1.

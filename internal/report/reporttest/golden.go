@@ -97,15 +97,25 @@ func dumpValue(b *strings.Builder, v reflect.Value, depth int) {
 		}
 	case reflect.Struct:
 		b.WriteString("\n")
-		for i := range v.NumField() {
-			if f := v.Field(i); !f.IsZero() && v.Type().Field(i).Name != "Edges" { // which Check counts
-				fmt.Fprintf(b, "%s%s:", indent, v.Type().Field(i).Name)
-				dumpValue(b, f, depth+1)
-			}
-		}
+		dumpMembers(b, v, depth)
 	case reflect.String:
 		fmt.Fprintf(b, " %q\n", v.String())
 	default:
 		fmt.Fprintf(b, " %v\n", v.Interface())
+	}
+}
+
+// dumpMembers writes those of a struct, and of one that it embeds as its own.
+func dumpMembers(b *strings.Builder, v reflect.Value, depth int) {
+	for i := range v.NumField() {
+		member := v.Type().Field(i)
+		switch f := v.Field(i); {
+		case f.IsZero() || member.Name == "Edges": // which Check counts
+		case member.Anonymous:
+			dumpMembers(b, f, depth)
+		default:
+			fmt.Fprintf(b, "%s%s:", strings.Repeat("  ", depth), member.Name)
+			dumpValue(b, f, depth+1)
+		}
 	}
 }
