@@ -69,6 +69,10 @@ func testTriageRefusals(t *testing.T, s *site, code []codeRow) {
 			t.Errorf("%d is %s after refusals only", f.ID, f.TriageState)
 		}
 	}
+	defaults := object{"issue_type": "sast", "issue_ids": []int64{code[0].ID}, "new_note": "n", "include_historical": true, "limit": 3000}
+	if got := s.triaged(t, defaults); !slices.Contains(got, code[0].ID) {
+		t.Errorf("with the schema's own defaults %v are triaged", got)
+	}
 }
 
 // triageRefusal is a request that is not allowed, and the members at fault.
@@ -110,7 +114,7 @@ func triageRefusals(id int64) map[string]triageRefusal {
 		"a misspelt filter":      {set("severity", []string{"low"}), []string{"body.severity"}},
 		"several faults":         {set("issue_type", "x", "limit", 0, "wrong", 1), []string{"body.issue_type", "body.limit", "body.wrong"}},
 		"sca of sast":            {set("dependencies", []string{"a"}, "epss_probability", []string{"low"}, "exposures", []string{"reachable"}, "transitivities", []string{"direct"}), []string{"body.dependencies", "body.epss_probability", "body.exposures", "body.transitivities"}},
-		"secrets of sast":        {set("include_historical", true, "repository_visibility", []string{"public"}, "secret_types", []string{"AWS"}, "validation_state", []string{"valid"}), []string{"body.include_historical", "body.repository_visibility", "body.secret_types", "body.validation_state"}},
+		"secrets of sast":        {set("include_historical", false, "repository_visibility", []string{"public"}, "secret_types", []string{"AWS"}, "validation_state", []string{"valid"}), []string{"body.include_historical", "body.repository_visibility", "body.secret_types", "body.validation_state"}},
 		"sast of sca":            {set("issue_type", "sca", "pro_only", true), []string{"body.pro_only"}},
 		"sast of secrets":        {set("issue_type", "secrets", "pro_only", false), []string{"body.pro_only"}},
 		"unknown words":          {set("severities", []string{"low", "urgent"}, "status", "gone"), []string{"body.severities[1]", "body.status"}},

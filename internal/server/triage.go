@@ -66,7 +66,7 @@ func tiedFilters(f *api.TriageFilter) []tied {
 			{"transitivities", len(f.Transitivities) > 0},
 		}},
 		{"secrets", []member{
-			{"include_historical", f.IncludeHistorical != nil},
+			{"include_historical", f.IncludeHistorical != nil && !*f.IncludeHistorical}, // true is what holds anyway
 			{"repository_visibility", len(f.RepositoryVisibility) > 0},
 			{"secret_types", len(f.SecretTypes) > 0},
 			{"validation_state", len(f.ValidationState) > 0},
