@@ -128,12 +128,12 @@ func (j *Judge) sources() []string {
 // Verdict judges once the scan is applied, or recorded, when every finding has
 // its lineage and its id, which the verdict's findings carry.
 //
-// A scan that was recorded only fails no build, since a newer one has spoken of
-// its ref, with one exception: a commit that a branch had before is judged as
-// what it is. Who sets a branch back to it looks just like who runs its old
-// pipeline again, and may merge it.
+// A scan of the primary branch that was recorded only fails no build, since a
+// newer one has spoken of it. On any other branch it is judged as the commit that
+// it is: who sets the branch back to that commit may merge it, and a machine whose
+// clock is behind makes late what is the newest.
 func (j *Judge) Verdict(ctx context.Context, outcome redoubt.ScanOutcome) (Verdict, error) {
-	if outcome == redoubt.ScanLate || outcome == redoubt.ScanSuperseded && j.scan.Ref == j.primary {
+	if outcome.Recorded() && j.scan.Ref == j.primary {
 		return Verdict{}, nil
 	}
 	judged, err := j.facts(ctx)
@@ -152,7 +152,7 @@ func (j *Judge) Verdict(ctx context.Context, outcome redoubt.ScanOutcome) (Verdi
 func Recorded(outcome redoubt.ScanOutcome) string {
 	switch outcome {
 	case redoubt.ScanLate:
-		return "A scan of this branch that started later counts already, so this one is recorded, changes no finding and fails no build."
+		return "A scan of this branch that started later counts already, so this one is recorded and changes no finding."
 	case redoubt.ScanSuperseded:
 		return "The branch had this commit before and others since, as in a re-run of an old pipeline, so this scan is recorded and changes no finding."
 	}
