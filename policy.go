@@ -72,6 +72,37 @@ func (s PolicyScope) Covers(p Project) bool {
 	}))
 }
 
+// Of is the scope as who sees only these projects may read it, without globs and
+// tags that fit none of them. It is false where it covers none of them.
+func (s PolicyScope) Of(projects []Project) (PolicyScope, bool) {
+	if s.Everything() {
+		return s, true
+	}
+	covered := slices.DeleteFunc(slices.Clone(projects), func(p Project) bool { return !s.Covers(p) })
+	fitsNone := func(part PolicyScope) bool { return !slices.ContainsFunc(covered, part.Covers) }
+	return PolicyScope{
+		Projects: slices.DeleteFunc(slices.Clone(s.Projects), func(glob string) bool { return fitsNone(PolicyScope{Projects: ProjectGlobs{glob}}) }),
+		Tags:     slices.DeleteFunc(slices.Clone(s.Tags), func(tag string) bool { return fitsNone(PolicyScope{Tags: []string{tag}}) }),
+	}, len(covered) > 0
+}
+
+// Of is the policy as who sees only these projects may read it, as
+// PolicyScope.Of: of the projects that it and its conditions name, theirs. It is
+// false where it covers none of them.
+func (p Policy) Of(projects []Project) (_ Policy, covers bool) {
+	if p.Scope, covers = p.Scope.Of(projects); !covers {
+		return Policy{}, false
+	}
+	conditions := p.Conditions
+	p.Conditions = nil
+	for _, c := range conditions {
+		if c.Scope, covers = c.Scope.Of(projects); covers {
+			p.Conditions = append(p.Conditions, c)
+		}
+	}
+	return p, true
+}
+
 // Limits of a policy's members.
 const (
 	MaxPolicyName  = 200 // characters

@@ -23,7 +23,7 @@ type handler func(w http.ResponseWriter, r *http.Request, caller auth.Caller) er
 func (a *Agent) ruleRoutes() (routes []edge.Mounted) {
 	for _, prefix := range []string{"/c", ""} {
 		add := func(place string, serve handler) {
-			row := edge.Row(http.MethodGet, prefix+place, edge.Anyone, redoubt.RoleNone, edge.Reads, edge.Unbound)
+			row := edge.Row(http.MethodGet, prefix+place, edge.Anyone, redoubt.RoleNone, edge.Reads, edge.Filtered)
 			routes = append(routes, edge.Mounted{Route: row, Basic: true, Handle: a.readable(serve)})
 		}
 		add("/p/{policy}", a.policy)

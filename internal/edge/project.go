@@ -28,6 +28,47 @@ func MayTake(globs redoubt.ProjectGlobs, name string) error {
 	return nil
 }
 
+// Policies reads policies, and the projects that they are for.
+type Policies interface {
+	Projects(ctx context.Context, q store.ProjectQuery) ([]redoubt.Project, error)
+	Policies(ctx context.Context) ([]redoubt.Policy, error)
+	Policy(ctx context.Context, id int64) (redoubt.Policy, error)
+}
+
+// SeenPolicies lists the policies that a token bound by globs may see: those that
+// cover one of its projects, without what they say of others.
+func SeenPolicies(ctx context.Context, s Policies, globs redoubt.ProjectGlobs) ([]redoubt.Policy, error) {
+	all, err := s.Policies(ctx)
+	if err != nil || len(globs) == 0 {
+		return all, err
+	}
+	own, err := s.Projects(ctx, store.ProjectQuery{Globs: globs})
+	var seen []redoubt.Policy
+	for _, p := range all {
+		if p, covers := p.Of(own); covers {
+			seen = append(seen, p)
+		}
+	}
+	return seen, err
+}
+
+// SeenPolicy is the one of them that has the id, or redoubt.ErrNotFound.
+func SeenPolicy(ctx context.Context, s Policies, globs redoubt.ProjectGlobs, id int64) (redoubt.Policy, error) {
+	p, err := s.Policy(ctx, id)
+	if err != nil || len(globs) == 0 {
+		return p, err
+	}
+	own, err := s.Projects(ctx, store.ProjectQuery{Globs: globs})
+	if err != nil {
+		return p, err
+	}
+	p, covers := p.Of(own)
+	if !covers {
+		return p, redoubt.ErrNotFound
+	}
+	return p, nil
+}
+
 // Judge shows the gate what stands before a report is applied.
 func Judge(ctx context.Context, tx *store.Tx, effective *policy.EffectivePolicy, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (*policy.Judge, error) {
 	reported := make([]policy.Sighting, len(seen))

@@ -71,7 +71,8 @@ func (r Route) Faults() (faults []string) {
 	fault(token && r.Writes && r.Role < redoubt.RoleTriager, "is a write, and open to those who may only look")
 	fault(token && r.Method != http.MethodGet && r.Method != http.MethodPost && !r.Writes, "changes something by its method, and is said to read")
 	fault(!slices.Contains([]Bound{ByName, ByProject, Filtered, Refused, Unbound}, r.Bound), "does not say how a bound token is held to its projects")
-	fault(!token && r.Bound != Unbound, "holds a token to its projects, and asks for none")
+	shown := r.Scope == Anyone && r.Bound == Filtered // to a token that is sent all the same
+	fault(!token && r.Bound != Unbound && !shown, "holds a token to its projects, and asks for none")
 	fault(token && strings.Contains(r.Pattern, "{projectName}") && r.Bound != ByName, "names a project, and does not hold a bound token to the name")
 	return faults
 }

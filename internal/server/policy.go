@@ -8,13 +8,14 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
 )
 
 // defaultRules is how many rules an answer holds when 0 are asked for.
 const defaultRules = 500
 
 func (c *call) listPolicies(ctx context.Context, _ *none) (*api.ListPoliciesResponse, error) {
-	policies, err := c.tx.Policies(ctx)
+	policies, err := edge.SeenPolicies(ctx, c.tx, c.caller.Globs())
 	out := &api.ListPoliciesResponse{Policies: []api.Policy{}}
 	for _, p := range policies {
 		out.Policies = append(out.Policies, policyOf(p))
@@ -54,7 +55,7 @@ func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListP
 	if err != nil {
 		return nil, err
 	}
-	policy, err := c.tx.Policy(ctx, id)
+	policy, err := edge.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListP
 	if limit == 0 {
 		limit = defaultRules
 	}
-	rows, more, err := c.tx.PolicyRules(ctx, id, in.after, limit)
+	rows, more, err := c.tx.PolicyRulesWithin(ctx, c.caller.Globs(), id, in.after, limit)
 	if err != nil {
 		return nil, err
 	}

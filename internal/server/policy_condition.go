@@ -7,6 +7,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
@@ -28,7 +29,7 @@ func (c *call) conditional(ctx context.Context) (redoubt.Policy, error) {
 	if err != nil {
 		return redoubt.Policy{}, err
 	}
-	return c.tx.Policy(ctx, id)
+	return edge.SeenPolicy(ctx, c.tx, c.caller.Globs(), id)
 }
 
 func (c *call) listPolicyConditions(ctx context.Context, _ *none) (*api.ListPolicyConditionsResponse, error) {

@@ -83,9 +83,9 @@ func Routes() []Route {
 		{edge.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject), "putSnippets", "scans", update((*call).putSnippets)},
 		{edge.Row(post, byID+"/imports", Upload, triager, writes, byName), "importReports", "scans", keyed(plain((*call).importReports))},
 
-		{edge.Row(get, byID+"/policies", WebAPI, viewer, reads, unbound), "listPolicies", "policies", view((*call).listPolicies)},
-		{edge.Row(get, byID+"/policies/{policyId}", WebAPI, viewer, reads, unbound), "listPolicyRules", "policies", view((*call).listPolicyRules)},
-		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, unbound), "listPolicyConditions", "policies", view((*call).listPolicyConditions)},
+		{edge.Row(get, byID+"/policies", WebAPI, viewer, reads, filtered), "listPolicies", "policies", view((*call).listPolicies)},
+		{edge.Row(get, byID+"/policies/{policyId}", WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", view((*call).listPolicyRules)},
+		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", view((*call).listPolicyConditions)},
 		{edge.Row(post, byID+"/policies/{policyId}/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", update((*call).createPolicyCondition)},
 		{edge.Row(del, byID+"/policies/{policyId}/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", update((*call).deletePolicyCondition)},
 

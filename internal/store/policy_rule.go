@@ -28,11 +28,26 @@ func scanPolicyRule(r row) (p redoubt.PolicyRule, err error) {
 // at most, and tells whether there are more. An unknown policy is
 // redoubt.ErrNotFound.
 func (tx *Tx) PolicyRules(ctx context.Context, policyID, afterID int64, limit int) (rules []redoubt.PolicyRule, more bool, err error) {
+	return tx.PolicyRulesWithin(ctx, nil, policyID, afterID, limit)
+}
+
+// PolicyRulesWithin is PolicyRules for a token that globs bind: of the rules that
+// are not served, those that its projects have or had findings of.
+func (tx *Tx) PolicyRulesWithin(ctx context.Context, globs redoubt.ProjectGlobs, policyID, afterID int64, limit int) (rules []redoubt.PolicyRule, more bool, err error) {
 	if _, err := tx.Policy(ctx, policyID); err != nil {
 		return nil, false, err
 	}
-	rules, err = many(ctx, tx, scanPolicyRule, policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.id > $3 ORDER BY pr.id LIMIT $4`,
-		policyID, afterID, limit+1)
+	own, all, err := tx.visibleProjectIDs(ctx, globs)
+	if err != nil {
+		return nil, false, err
+	}
+	text, args := policyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.id > $3`, []any{policyID, afterID, limit + 1}
+	if !all {
+		in, list := tx.in("f.project_id", 5, own)
+		text += ` AND (pr.served = 1 OR pr.rule_name IN (SELECT f.rule_name FROM finding f WHERE f.deployment_id = $1 AND ` + in + `))`
+		args = append(args, list)
+	}
+	rules, err = many(ctx, tx, scanPolicyRule, text+` ORDER BY pr.id LIMIT $4`, args...)
 	rules, more = page(rules, limit)
 	return rules, more, err
 }

@@ -1,0 +1,334 @@
+package agent_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// asked is how a route is asked of a project that a bound token may not see, and
+// of one that nobody has: parts of the path, query and body have the ways to name
+// a project in braces.
+type asked struct{ query, body string }
+
+// begin is the body of a scan's start.
+func begin(name, id, url, run, dry string) string {
+	return `{"project_metadata":{"repository":"` + name + `","repo_id":"` + id + `","repo_url":"` + url + `","branch":"main","is_full_scan":true},` +
+		`"scan_metadata":{"unique_id":"` + run + `","dry_run":` + dry + `}}`
+}
+
+// beginnings name a project in all the ways in which a scanner may.
+var beginnings = []asked{
+	{body: begin("{name}", "", "", "{fresh}", "false")},
+	{body: begin("{name}", "{repoID}", repoURL, "{fresh}", "true")},
+	{body: begin("{oldName}", "", "", "{fresh}", "true")},
+	{body: begin("{oldName}", "", "", "{fresh}", "false")},
+	{body: begin("platform/{fresh}", "{repoID}", repoURL, "{fresh}", "false")},
+	{body: begin("platform/{fresh}", "{repoID}", repoURL, "{fresh}", "true")},
+	{body: begin("platform/{fresh}", "{repoID}", "git@github.com:acme/gateway.git", "{fresh}", "false")},
+	{body: begin("platform/{fresh}", "", "{url}", "{fresh}", "false")},
+	{body: begin("platform/own", "{repoID}", repoURL, "{fresh}", "false")},
+	{body: begin("platform/own", "", "", "{uniqueId}", "false")},
+}
+
+// plain are asked as they are: what they name is in their path, or nothing.
+var plain = []asked{{}}
+
+// boundAsks says how to ask each route of both tables.
+var boundAsks = map[string][]asked{
+	"POST /api/cli/v2/scans": beginnings, "POST /api/cli/scans": beginnings,
+	"GET /api/cli/v2/scans/{uniqueId}/config":          plain,
+	"POST /api/agent/scans/{scanId}/results":           {{body: `{"findings":[]}`}},
+	"POST /api/agent/scans/{scanId}/complete":          {{body: `{"exit_code":0}`}},
+	"POST /api/agent/scans/{scanId}/error":             {{body: `{"exit_code":2}`}},
+	"GET /api/agent/scans/outcome":                     {{query: "?project={name}&ref=main"}, {query: "?project={oldName}&ref=main"}, {query: "?project={name}&ref=main&run={uniqueId}"}},
+	"POST /failure":                                    {{body: `{"error":"x","request_id":"{uniqueId}","exit_code":2}`}},
+	"GET /api/agent/deployments/current":               plain,
+	"GET /api/agent/identity":                          plain,
+	"POST /api/agent/tokens/requests":                  {{body: `{"token_request_key":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}`}},
+	"GET /login":                                       plain,
+	"GET /api/agent/deployments/scans/config":          {{query: "?repo_name={name}"}, {query: "?repo_name={oldName}"}},
+	"GET /api/agent/deployments/deepbinary/{platform}": plain,
+	"POST /api/registry/rules":                         {{body: `{}`}},
+	"POST /api/cli/tr_cache/lookup":                    {{body: `{}`}},
+	"POST /api/cli/tr_cache":                           {{body: `{}`}},
+	"GET /c/p/semgrep-rule-lints":                      plain,
+	"GET /c/p/{policy}":                                plain,
+	"GET /c/p/{deployment}/{policy}":                   plain,
+	"GET /c/r/{rule}":                                  plain,
+	"GET /c/r/{deployment}/{rule}":                     plain,
+	"GET /p/{policy}":                                  plain,
+	"GET /p/{deployment}/{policy}":                     plain,
+	"GET /r/{rule}":                                    plain,
+	"GET /r/{deployment}/{rule}":                       plain,
+	"ping":                                             plain,
+	"listDeployments":                                  plain,
+	"listFindings":                                     {{query: "?repos={name}"}, {query: "?repos={oldName}"}, {query: "?repository_ids={repositoryId}"}},
+	"getFinding":                                       plain,
+	"annotateFinding":                                  {{body: `{"review_comments":[]}`}},
+	"triageFindings":                                   {{body: `{"issue_type":"sast","issue_ids":[{findingId}],"new_triage_state":"ignored"}`}},
+	"listSecrets":                                      {{query: "?repo={name}"}, {query: "?repo={oldName}"}},
+	"listProjects":                                     plain,
+	"createProject":                                    {{body: `{"name":"{name}"}`}},
+	"getProject":                                       plain,
+	"updateProject":                                    {{body: `{"tags":["x"]}`}},
+	"deleteProject":                                    plain,
+	"toggleManagedScan":                                {{body: `{"diff_scan":{"enabled":true}}`}},
+	"deleteRef":                                        {{query: "?project={name}&ref=topic"}, {query: "?project={oldName}&ref=topic"}},
+	"listDependencies":                                 {{body: `{"dependencyFilter":{"repositoryId":["{repositoryId}"]}}`}},
+	"listLockfiles":                                    {{body: `{}`}},
+	"createSBOMExport":                                 {{body: `{"repositoryId":"{repositoryId}"}`}},
+	"getSBOMExport":                                    plain,
+	"downloadSBOM":                                     {{query: "?expires=1&signature=x"}},
+	"getAdvisory":                                      plain,
+	"getAdvisoryImpact":                                plain,
+	"searchScans":                                      {{body: `{"repositoryId":"{repositoryId}"}`}},
+	"listSnippets":                                     plain,
+	"putSnippets":                                      {{body: `{"snippets":[]}`}},
+	"importReports":                                    {{query: "?project={name}&ref=main", body: `{"results":[],"errors":[],"paths":{"scanned":[]}}`}, {query: "?project={oldName}-2&repo_url={url}", body: `{"results":[],"errors":[],"paths":{"scanned":[]}}`}},
+	"listPolicies":                                     plain,
+	"listPolicyRules":                                  plain,
+	"listPolicyConditions":                             plain,
+	"createPolicyCondition":                            {{body: `{"mode":"block","malicious":true}`}},
+	"deletePolicyCondition":                            plain,
+	"listExceptions":                                   plain,
+	"createException":                                  {{body: `{"target":"r","reason":"x","forever":true,"projects":["{name}"]}`}},
+	"getException":                                     plain,
+	"deleteException":                                  plain,
+}
+
+// hidden are the ways to name a project that a token bound to platform/** may not
+// see, beside those to name one that nobody has.
+func hidden(w *world) (theirs, nobodys map[string][]string) {
+	w.Helper()
+	w.rules(redoubt.ModeBlock)
+	w.scanAs(w.token, claim{name: "platform/old", id: "777"})
+	w.scanAs(w.token, claim{name: "secret/shop", id: "777", run: "their-run"})
+	shop := w.named("secret/shop")
+	var policyID, ruleless, exceptionID int64
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.CreatePolicy(ctx, redoubt.Policy{
+			Name: "Secret", Slug: "secret", Product: redoubt.SCA, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"secret/*"}},
+			Conditions: []redoubt.PolicyCondition{{ID: 1, Mode: redoubt.ModeBlock, Malicious: true}}, LastCondition: 1,
+		})
+		policyID, ruleless = p.ID, p.ID+1000
+		if err != nil {
+			return err
+		}
+		exceptionID, err = tx.InsertException(ctx, redoubt.Exception{Target: "nothing", Reason: "theirs", Projects: []string{"secret/shop"}, TriageReason: redoubt.AcceptableRisk, CreatedAt: tx.Now()})
+		return err
+	})
+	finding := w.read(fmt.Sprint(`SELECT MIN(id) FROM finding WHERE project_id = `, shop.ID))
+	scan := fmt.Sprint(w.scans()[0].ID)
+	fixed := map[string][]string{"platform": {"linux"}, "deployment": {"acme"}, "deploymentId": {fmt.Sprint(w.deployment.ID)}, "deploymentSlug": {"acme"}, "advisoryId": {"CVE-1"}, "taskToken": {"none"}}
+	theirs = map[string][]string{
+		"name": {"secret/shop", "SECRET/shop"}, "oldName": {"platform/old"}, "projectName": {"secret/shop", "platform/old"}, "repoID": {"777"}, "url": {repoURL, repoURL + "/", "git@github.com:acme/gateway.git"},
+		"repositoryId": {fmt.Sprint(shop.ID)}, "findingId": finding, "scanId": {scan}, "uniqueId": {"their-run"},
+		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "exceptionId": {fmt.Sprint(exceptionID)}, "policy": {"secret"}, "rule": {"nothing"},
+	}
+	nobodys = map[string][]string{
+		"name": {"secret/none", "SECRET/none"}, "oldName": {"platform/none"}, "projectName": {"secret/none", "platform/none"}, "repoID": {"4711"}, "url": {"https://github.com/acme/none", "https://github.com/acme/none/", "git@github.com:acme/none.git"},
+		"repositoryId": {"4000000000"}, "findingId": {"4000000000"}, "scanId": {"4000000000"}, "uniqueId": {"nobodys-run"},
+		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "exceptionId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"},
+	}
+	for name, values := range fixed {
+		theirs[name], nobodys[name] = values, values
+	}
+	return theirs, nobodys
+}
+
+var braces = regexp.MustCompile(`{(\w+)}`)
+
+// ask sends what an ask comes to with the i-th way of each name, and returns the
+// answer without what names the one request.
+func (w *world) ask(token string, r edge.Route, a asked, names map[string][]string, i int) string {
+	w.Helper()
+	w.runs++
+	fresh := fmt.Sprint("fresh-", w.runs)
+	used := []string{fresh}
+	fill := func(text string) string {
+		return braces.ReplaceAllStringFunc(text, func(part string) string {
+			values, known := names[part[1:len(part)-1]]
+			switch {
+			case part == "{fresh}":
+				return fresh
+			case !known:
+				w.Errorf("%s %s has %s, of which the matrix knows none", r.Method, r.Pattern, part)
+				return part
+			}
+			value := values[i%len(values)]
+			used = append(used, value)
+			return value
+		})
+	}
+	path, body := fill(r.Pattern+a.query), fill(a.body)
+	status, text := w.send(r.Method, path, token, []byte(body))
+	slices.SortFunc(used, func(a, b string) int { return len(b) - len(a) })
+	for _, value := range used {
+		if strings.ContainsAny(value, "-/") { // a word of ours; numbers go with all others
+			text = strings.ReplaceAll(text, value, "X")
+		}
+	}
+	text = regexp.MustCompile(`"(request_id|instance|created_at|createdAt|started_at|task_?[tT]oken)":"[^"]*"`).ReplaceAllString(text, "")
+	return fmt.Sprint(status, " ", regexp.MustCompile(`\d+`).ReplaceAllString(text, "#"))
+}
+
+// TestABoundTokenSeesNoTraceOfOthers asks every route of the tables, in every way
+// to name a project, of one behind the globs and of one that nobody has: the
+// answers are the same, and nothing of the project changes.
+func TestABoundTokenSeesNoTraceOfOthers(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	theirs, nobodys := hidden(w)
+	token := w.bound("platform/**")
+	w.scanAs(token, claim{name: "platform/own"})
+	watch := w.watch(w.named("secret/shop").ID)
+	before := watch()
+	if len(before) < 20 {
+		t.Fatalf("only %d rows are watched", len(before))
+	}
+	rows := map[string]edge.Route{}
+	for _, r := range server.Routes() {
+		rows[r.ID] = r.Route
+	}
+	for _, r := range w.agent.Routes() {
+		rows[r.Method+" "+r.Pattern] = r.Route
+	}
+	for _, key := range slices.Sorted(maps.Keys(rows)) { // what one makes, others find
+		r := rows[key]
+		asks, known := boundAsks[key]
+		if !known {
+			t.Errorf("the matrix does not know %s: say in boundAsks how to ask it of a project", key)
+		}
+		for _, a := range asks {
+			for i := range 3 {
+				if i > 0 && !strings.Contains(r.Pattern+a.query+a.body, "ame}") && !strings.Contains(a.query+a.body, "{url}") {
+					continue // one way only
+				}
+				got, want := w.ask(token, r, a, theirs, i), w.ask(token, r, a, nobodys, i)
+				if got != want {
+					t.Errorf("%s %v tells: %s\nof one that nobody has: %s", key, a, got, want)
+				}
+				if strings.HasPrefix(got, "400") || strings.HasPrefix(got, "5") { // asked wrongly, which holds nothing
+					t.Errorf("%s %v: %s", key, a, got)
+				}
+			}
+		}
+		w.same("rows of the project after "+key, before, watch())
+	}
+}
+
+// watch returns what reads all rows that are a project's.
+func (w *world) watch(id int64) (rows func() []string) {
+	w.Helper()
+	const of = ` IN (SELECT id FROM %s WHERE project_id = %d)`
+	var queries []string
+	for _, table := range w.read(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' ORDER BY name`) {
+		columns := w.read(`SELECT name FROM pragma_table_info('` + table + `') ORDER BY cid`)
+		where := ""
+		for _, c := range [][2]string{
+			{"project_id", fmt.Sprint(" = ", id)},
+			{"finding_id", fmt.Sprintf(of, "finding", id)},
+			{"lineage_id", fmt.Sprintf(of, "lineage", id)},
+			{"scan_id", fmt.Sprintf(of, "scan", id)},
+			{"inventory_id", fmt.Sprintf(of, "inventory", id)},
+		} {
+			if where == "" && slices.Contains(columns, c[0]) {
+				where = c[0] + c[1]
+			}
+		}
+		if table == "project" {
+			where = fmt.Sprint("id = ", id)
+		}
+		if where == "" {
+			continue
+		}
+		for i := range columns {
+			columns[i] = "quote(" + columns[i] + ")"
+		}
+		queries = append(queries, `SELECT '`+table+` ' || `+strings.Join(columns, " || ' ' || ")+` FROM `+table+` WHERE `+where)
+	}
+	return func() []string { return w.read(strings.Join(queries, " UNION ALL ") + " ORDER BY 1") }
+}
+
+// read reads one column.
+func (w *world) read(query string) (list []string) {
+	w.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(w.config.Dir, store.FileName)+"?mode=ro")
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(w.Context(), query)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			w.Fatal(err)
+		}
+		list = append(list, text)
+	}
+	if err := rows.Err(); err != nil {
+		w.Fatal(err)
+	}
+	return list
+}
+
+// TestABoundTokenReadsPoliciesOfItsProjects, and of those of all: no name of what
+// is elsewhere stands in them, be it of a project, a tag or a rule.
+func TestABoundTokenReadsPoliciesOfItsProjects(t *testing.T) {
+	each(t, func(w *world) {
+		w.rules(redoubt.ModeMonitor)
+		token := w.bound("platform/**")
+		w.scanAs(token, claim{name: "platform/own"})
+		report := `{"results":[{"check_id":"%s","path":"a.py","start":{"line":1,"col":1},"end":{"line":1,"col":2},"extra":{"message":"m","severity":"ERROR","lines":"x"}}],"errors":[],"paths":{"scanned":["a.py"]}}`
+		w.ok("POST", "/api/v1/deployments/acme/imports?ref=main&project=secret/shop", []byte(fmt.Sprintf(report, "their-rule")))
+		w.ok("POST", "/api/v1/deployments/acme/imports?ref=main&project=platform/own", []byte(fmt.Sprintf(report, "own-rule")))
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			scoped := func(projects, tags []string) redoubt.PolicyCondition {
+				return redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Malicious: true, Scope: redoubt.PolicyScope{Projects: projects, Tags: tags}}
+			}
+			_, err := tx.CreatePolicy(ctx, redoubt.Policy{
+				Name: "Mixed", Slug: "mixed", Product: redoubt.SCA, Scope: redoubt.PolicyScope{Projects: []string{"secret/*", "platform/*"}},
+				Conditions: []redoubt.PolicyCondition{scoped([]string{"secret/shop", "platform/own"}, nil), scoped([]string{"secret/merger"}, nil), scoped(nil, []string{"secret-tag"})},
+			})
+			if err == nil {
+				_, err = tx.CreatePolicy(ctx, redoubt.Policy{Name: "Other", Slug: "secret", Product: redoubt.SCA, Scope: redoubt.PolicyScope{Projects: []string{"secret/*"}}})
+			}
+			return err
+		})
+		read := func(token string) (all string) {
+			base := fmt.Sprintf("/api/v1/deployments/%d/policies", w.deployment.ID)
+			_, text := w.send("GET", base, token, nil)
+			ids := regexp.MustCompile(`"id":"(\d+)"`).FindAllStringSubmatch(text, -1)
+			for _, id := range ids {
+				for _, path := range []string{"", "/conditions"} {
+					_, more := w.send("GET", base+"/"+id[1]+path, token, nil)
+					text += more
+				}
+			}
+			return text
+		}
+		own, all := read(token), read(w.token)
+		for _, word := range []string{"their-rule", "secret/shop", "secret/merger", "secret-tag", `"secret"`} {
+			w.same(word+" for the token of all", true, strings.Contains(all, word))
+			w.same(word+" for the bound one", false, strings.Contains(own, word))
+		}
+		for _, word := range []string{"own-rule", "js-eval", "in platform/own", `"Mixed"`} {
+			w.same(word+" for the bound one", true, strings.Contains(own, word))
+		}
+	})
+}
