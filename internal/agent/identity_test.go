@@ -155,3 +155,31 @@ func TestADecisionComesBackWithItsCode(t *testing.T) {
 		w.same("the decision is back", decided, listed()["ignored10"])
 	})
 }
+
+// TestCodeBeforeAnEditIsNew edits within a long match on main, and brings back on
+// branches what stood there before: main does not have that code, though it is of
+// the same lineage.
+func TestCodeBeforeAnEditIsNew(t *testing.T) {
+	each(t, func(w *world) {
+		h := &wire{world: w, t: w, name: "acme/within", first: "acme/within", number: 15}
+		h.change(func(ctx context.Context, tx *store.Tx) error {
+			rule := redoubt.Rule{Name: "eval", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
+			_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: redoubt.ModeBlock})
+			return err
+		})
+		long := func(calls ...string) []redoubt.Result {
+			out := evalCalls(calls...)
+			for i := range out {
+				out[i].Location.Line, out[i].Location.EndLine = 10+10*i, 14+10*i
+				out[i].StartHash, out[i].EndHash = hexOf("eval("), hexOf(")")
+			}
+			return out
+		}
+		h.evalScan("main", "m1", true, long("eval(user)"))
+		w.same("edited within on main", false, h.evalScan("main", "m2", true, long("eval(fixed)")))
+		w.same("as main has it", false, h.evalScan("same", "b1", true, long("eval(fixed)")))
+		w.same("as main had it, in a diff", true, h.evalScan("back-diff", "b2", false, long("eval(user)")))
+		w.same("as main had it, all told", true, h.evalScan("back", "b3", true, long("eval(user)")))
+		w.same("both", true, h.evalScan("both", "b4", true, long("eval(user)", "eval(fixed)")))
+	})
+}

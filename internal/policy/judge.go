@@ -31,6 +31,9 @@ type GateStorage interface {
 	// LineageIDs finds the lineages that hold the identities, each once.
 	LineageIDs(ctx context.Context, projectID int64, ids []redoubt.Identity) ([]int64, error)
 	LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error)
+	// CodeOfLineages reads which code the unresolved findings of a ref are, by their
+	// lineages: of code matches that the scanner vouches for.
+	CodeOfLineages(ctx context.Context, projectID int64, ref, source string, lineages []int64) (map[int64][]redoubt.Digest, error)
 	// SupplyFacts reads what conditions ask of supply-chain findings, by id, but
 	// for their lineages' scores and their age.
 	SupplyFacts(ctx context.Context, ids []int64) (map[int64]redoubt.SupplyFacts, error)
@@ -207,7 +210,43 @@ func (j *Judge) facts(ctx context.Context) ([]Sighting, error) {
 			s.Supply.Age = j.s.Now().Sub(row.RelevantSince)
 		}
 	}
+	if err := j.compareCode(ctx, judged, lineages); err != nil {
+		return nil, err
+	}
 	return judged, j.supply(ctx, judged)
+}
+
+// compareCode takes for new what the primary branch has under another identity of
+// the lineage with other code: a long match that was edited within has what it
+// was before in its lineage, which a branch may bring back or have beside it
+// (semantics §10). What moved, or whose rule changed, has the same code.
+func (j *Judge) compareCode(ctx context.Context, judged []Sighting, lineages map[redoubt.Identity]redoubt.Lineage) error {
+	if j.scan.Ref == j.primary {
+		return nil // its findings are what this scan made of them
+	}
+	had := make(map[redoubt.Identity]bool, len(j.before))
+	for _, id := range j.before {
+		had[id] = true
+	}
+	var doubtful []*Sighting
+	var ids []int64
+	for i := range judged {
+		s := &judged[i]
+		f := &s.Finding
+		if s.Known && !had[f.Identity] && f.IssueType == redoubt.SAST && f.Identity.Kind == redoubt.IdentityMatchBased && f.CodeHash != (redoubt.Digest{}) {
+			doubtful, ids = append(doubtful, s), append(ids, lineages[f.Identity].ID)
+		}
+	}
+	if len(doubtful) == 0 {
+		return nil
+	}
+	code, err := j.s.CodeOfLineages(ctx, j.project, j.primary, j.scan.Source, ids)
+	for i, s := range doubtful {
+		if there := code[ids[i]]; len(there) > 0 {
+			s.Known = slices.Contains(there, s.Finding.CodeHash)
+		}
+	}
+	return err
 }
 
 // occurrences finds what the scan's ref has of identities by now, of any of the

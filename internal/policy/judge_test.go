@@ -67,6 +67,11 @@ func (b *bench) Occurrences(_ context.Context, _ int64, ref, source string, ids 
 	return found, nil
 }
 
+// CodeOfLineages is asked for nothing: each identity is a lineage of its own.
+func (b *bench) CodeOfLineages(context.Context, int64, string, string, []int64) (map[int64][]redoubt.Digest, error) {
+	return nil, nil
+}
+
 func (b *bench) LineageIDs(_ context.Context, _ int64, ids []redoubt.Identity) (lineages []int64, err error) {
 	for _, id := range ids {
 		lineages = append(lineages, int64(id.Hash[0]))

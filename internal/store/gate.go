@@ -73,6 +73,24 @@ func (tx *Tx) LineageIDs(ctx context.Context, projectID int64, ids []redoubt.Ide
 	return slices.Collect(maps.Keys(found)), nil
 }
 
+// CodeOfLineages reads the code hashes of the unresolved findings of (project, ref,
+// source) in some lineages, by lineage: of those whose code the scanner told with
+// a match_based_id. Lineages that have none there are not in the answer.
+func (tx *Tx) CodeOfLineages(ctx context.Context, projectID int64, ref, source string, lineages []int64) (map[int64][]redoubt.Digest, error) {
+	found := map[int64][]redoubt.Digest{}
+	in, arg := tx.in("lineage_id", 8, lineages)
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var code redoubt.Digest
+		err := r.Scan(&id, digest(&code))
+		found[id] = append(found[id], code)
+		return err
+	}, `SELECT DISTINCT lineage_id, code_hash FROM finding
+		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND state = $5 AND identity_kind = $6 AND code_hash <> $7 AND `+in,
+		projectID, ref, source, int64(redoubt.Unresolved), int64(redoubt.IdentityMatchBased), redoubt.Digest{}, arg)
+	return found, err
+}
+
 // hashesByKind sorts identities by who vouches for them, as they are looked up.
 func hashesByKind(ids []redoubt.Identity) map[redoubt.IdentityKind][]redoubt.Digest {
 	byKind := map[redoubt.IdentityKind][]redoubt.Digest{}

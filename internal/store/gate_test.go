@@ -19,7 +19,7 @@ func TestTheGateReadsNarrowly(t *testing.T) {
 		p := d.project("acme/app")
 		states := []redoubt.State{redoubt.Unresolved, redoubt.Muted, redoubt.Fixed, redoubt.StateRemoved, redoubt.Unresolved, redoubt.Unresolved, redoubt.Unresolved}
 		writes := d.findings(p, len(states), func(i int, w *redoubt.FindingWrite) {
-			w.Ref, w.Source, w.State, w.Malicious = "refs/heads/main", "gosec", states[i], i == 0
+			w.Ref, w.Source, w.State, w.Malicious, w.CodeHash = "refs/heads/main", "gosec", states[i], i == 0, redoubt.Digest{byte(i + 1)}
 			switch i {
 			case 5:
 				w.Ref = "refs/heads/topic"
@@ -68,6 +68,11 @@ func TestTheGateReadsNarrowly(t *testing.T) {
 			lineages, err := tx.LineageIDs(ctx, p.ID, []redoubt.Identity{writes[3].Identity, writes[6].Identity, {Kind: redoubt.IdentityOwn}})
 			slices.Sort(lineages)
 			same(t, "lineages", lineages, []int64{writes[3].LineageID, writes[6].LineageID})
+			if err != nil {
+				return err
+			}
+			code, err := tx.CodeOfLineages(ctx, p.ID, "refs/heads/main", "gosec", []int64{writes[0].LineageID, writes[1].LineageID, writes[5].LineageID, writes[6].LineageID})
+			same(t, "code of lineages", code, map[int64][]redoubt.Digest{writes[0].LineageID: {{1}}})
 			return err
 		})
 	})
