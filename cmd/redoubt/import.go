@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
@@ -112,7 +113,7 @@ func (c importCmd) print(a *app, summaries []ingest.Summary, files *importReader
 	if c.JSON {
 		enc := json.NewEncoder(a.out)
 		enc.SetIndent("", "  ")
-		out := server.ImportAnswer(summaries)
+		out := ungated{ImportResponse: server.ImportAnswer(summaries)}
 		out.Files = files.read
 		for _, f := range files.unread {
 			out.Unread = append(out.Unread, f.UnreadFile)
@@ -136,6 +137,13 @@ func (c importCmd) print(a *app, summaries []ingest.Summary, files *importReader
 		fmt.Fprintf(a.out, "%d of %d files read\n", files.read, all)
 	}
 	return nil
+}
+
+// ungated is what the upload API answers without the verdict of the gate, which an
+// import into the database does not ask: it would read as if nothing blocked.
+type ungated struct {
+	*api.ImportResponse
+	Gate *api.ImportGate `json:"gate,omitempty"`
 }
 
 // describe tells one source's upload in a sentence.

@@ -73,6 +73,9 @@ func (w *importer) run(c importCmd, files ...string) (out api.ImportResponse, sa
 	case err != nil:
 		return out, err.Error(), 1
 	}
+	if bytes.Contains(stdout.Bytes(), []byte(`"gate"`)) {
+		w.Error("it tells of a gate that nobody asked")
+	}
 	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
 		w.Fatalf("%v in %s", err, stdout.Bytes())
 	}
