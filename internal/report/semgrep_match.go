@@ -105,12 +105,16 @@ func (s *semgrep) identify() {
 		}
 	}
 	alike := map[key][]int{}
+	groups := map[key]int{} // matches of a formula group, whatever their code
 	for i := range s.matches {
-		same := key{s.matches[i].rule, s.matches[i].path, s.matches[i].context}
+		m := &s.matches[i]
+		same := key{m.rule, m.path, m.context}
 		alike[same] = append(alike[same], i)
+		groups[key{m.rule, m.path, made(results[m.result].MatchBasedID)}]++
 	}
 	for same, list := range alike {
-		for n, ordinal := range s.ordinals(list) {
+		group := key{same.rule, same.path, made(results[s.matches[list[0]].result].MatchBasedID)}
+		for n, ordinal := range s.ordinals(list, groups[group] == len(list)) {
 			res := &results[s.matches[list[n]].result]
 			res.SyntacticID, res.CodeNumber = syntacticID(same.rule, same.path, same.text, ordinal), min(ordinal, maxCodeNumber)+1
 		}
@@ -120,8 +124,9 @@ func (s *semgrep) identify() {
 
 // ordinals numbers matches of equal code. One that a nosemgrep comment mutes is
 // mostly missing in a report, though the scanner counted it: the numbers in
-// the match_based_ids tell, where all are made of the same.
-func (s *semgrep) ordinals(list []int) []int {
+// the match_based_ids tell, where all are made of the same and nothing else is;
+// where other code is, they count that too.
+func (s *semgrep) ordinals(list []int, alone bool) []int {
 	counted, told := make([]int, len(list)), make([]int, len(list))
 	for n := range list {
 		counted[n] = n
@@ -129,7 +134,7 @@ func (s *semgrep) ordinals(list []int) []int {
 	id := func(n int) string { return s.rep.Results[s.matches[list[n]].result].MatchBasedID }
 	for n := range list {
 		number, err := strconv.Atoi(strings.TrimPrefix(id(n), made(id(n))+"_"))
-		if err != nil || number < n || made(id(n)) != made(id(0)) {
+		if err != nil || !alone || number < n || made(id(n)) != made(id(0)) {
 			return counted
 		}
 		told[n] = number

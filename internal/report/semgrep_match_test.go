@@ -291,3 +291,22 @@ func TestMutedMatchIsCounted(t *testing.T) {
 		}
 	}
 }
+
+// Among other code of one formula group the number behind a match_based_id is the
+// order in the file, and says nothing of how often the code is there.
+func TestOtherCodeOfTheGroupIsNotCounted(t *testing.T) {
+	result := func(line, code, number string) string {
+		return `{"check_id":"r","path":"a.py","start":{"line":` + line + `,"col":1},"end":{"line":` + line + `,"col":7},
+			"extra":{"severity":"INFO","metadata":{},"lines":"` + code + `","fingerprint":"f_` + number + `"}}`
+	}
+	r := readOne(t, "x", `{"skipped_rules":[],"results":[`+result("1", "eval(a)", "0")+","+result("2", "eval(b)", "1")+","+result("3", "eval(a)", "2")+`]}`)
+	for i, want := range []struct {
+		code   string
+		number int
+	}{{"eval(a)", 0}, {"eval(b)", 0}, {"eval(a)", 1}} {
+		got := r.Results[i]
+		if got.CodeNumber != want.number+1 || got.SyntacticID != syntacticID("r", "a.py", want.code, want.number) {
+			t.Errorf("line %d: %q is number %d", i+1, want.code, got.CodeNumber)
+		}
+	}
+}
