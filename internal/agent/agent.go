@@ -13,6 +13,7 @@ package agent
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -134,6 +135,6 @@ func scanID(r *http.Request) (int64, error) {
 }
 
 // options tell how an upload is read.
-func (a *Agent) options(name string) report.Options {
-	return report.Options{Name: name, Key: a.SecretKey, Limits: report.Limits{Input: a.MaxUpload}}
+func (a *Agent) options(name string, body io.Reader) report.Options {
+	return report.Options{Name: name, Built: edge.Build(body), Key: a.SecretKey, Limits: report.Limits{Input: a.MaxUpload}}
 }

@@ -330,15 +330,16 @@ func TestPartsOfARepositoryAreProjectsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestBusyServerAsksToTryAgain refuses uploads for which there is no room with
-// the status that the scanner repeats on, and keeps nothing of them.
-func TestBusyServerAsksToTryAgain(t *testing.T) {
+// TestUploadsBeyondAllRoomAreRefused refuses what no waiting makes room for, the
+// results and the completion, by the memory that they build, and keeps nothing of
+// them. Where others take the room, edge's Reservation says so, and it is a 503.
+func TestUploadsBeyondAllRoomAreRefused(t *testing.T) {
 	w := newWorld(t, "sqlite", func(c *server.Config) { c.Limits.Intake = 8 << 10 })
 	path := w.begin("full")
-	if status, text := w.send("POST", path+"results", w.token, w.recorded("full/3-results.json")); status != 503 {
-		t.Errorf("%d %s, want 503", status, text)
+	if status, text := w.send("POST", path+"results", w.token, w.recorded("full/3-results.json")); status != 413 {
+		t.Errorf("%d %s, want 413", status, text)
 	}
-	if status, text := w.send("POST", path+"complete", w.token, w.recorded("full/4-complete.json")); status != 409 {
-		t.Errorf("%d %s, want 409: the results were not taken", status, text)
+	if status, text := w.send("POST", path+"complete", w.token, w.recorded("full/4-complete.json")); status != 413 {
+		t.Errorf("%d %s, want 413", status, text)
 	}
 }

@@ -50,7 +50,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 	if err != nil {
 		return err
 	}
-	done, err := report.ReadCICompletion(r.Body, a.options("completion"))
+	done, err := report.ReadCICompletion(r.Body, a.options("completion", r.Body))
 	if err != nil {
 		return err
 	}

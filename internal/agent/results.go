@@ -49,7 +49,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 	}); err != nil {
 		return err // before reading a body that is not wanted
 	}
-	reading, err := report.ReadCIResults(r.Body, a.options("results"))
+	reading, err := report.ReadCIResults(r.Body, a.options("results", r.Body))
 	if err != nil {
 		return err
 	}

@@ -113,6 +113,17 @@ func TestIntake(t *testing.T) {
 		t.Errorf("over its share: %v", err)
 	}
 	two.Release()
+	if err := Build(one.Body(nil))(5); err != nil {
+		t.Errorf("memory that fits: %v", err)
+	}
+	if err := two.Build(2); !errors.Is(err, redoubt.ErrUnavailable) {
+		t.Errorf("memory with others at work: %v", err)
+	}
+	if err := one.Build(9); !errors.Is(err, redoubt.ErrTooLarge) {
+		t.Errorf("memory that there never is: %v", err)
+	}
+	one.Release()
+	two.Release()
 	if in.InUse() != 0 {
 		t.Errorf("%d bytes are not given back", in.InUse())
 	}

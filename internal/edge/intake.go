@@ -8,13 +8,12 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Intake bounds the reports that are worked on at a time, in bytes after
-// inflating: a report takes some ten times its size in memory, so without a
-// bound a few uploads at once would end the process for everybody. It is safe
-// for concurrent use.
+// Intake bounds the reports that are worked on at a time: without a bound a few
+// uploads at once would end the process for everybody. It is safe for concurrent
+// use.
 type Intake struct {
-	Each int64 // bytes of one request
-	All  int64 // bytes of all requests together
+	Each int64 // bytes of one request, after inflating
+	All  int64 // bytes of all requests together, and of the memory that is built of them
 	used atomic.Int64
 }
 
@@ -23,8 +22,9 @@ func (i *Intake) InUse() int64 { return i.used.Load() }
 
 // Reservation is what one request has of an intake, until it is released.
 type Reservation struct {
-	of   *Intake
-	held int64
+	of    *Intake
+	held  int64 // bytes read and built
+	built int64
 }
 
 // Reserve begins a reservation of nothing yet.
@@ -36,24 +36,55 @@ func (r *Reservation) Add(bytes int) error {
 	r.held += int64(bytes)
 	all := r.of.used.Add(int64(bytes))
 	switch {
-	case r.held > r.of.Each:
+	case r.held-r.built > r.of.Each:
 		return fmt.Errorf("the upload is %w (limit %d bytes, all files together, after inflating)", redoubt.ErrTooLarge, r.of.Each)
 	case all > r.of.All:
-		return fmt.Errorf("%w: the reports of other uploads take all the room that there is", redoubt.ErrUnavailable)
+		return errFull
 	}
 	return nil
 }
 
+// Build adds memory that is built of what was read, in bytes, to what all uploads
+// share. It answers redoubt.ErrUnavailable where others leave no room.
+func (r *Reservation) Build(bytes int) error {
+	r.held += int64(bytes)
+	r.built += int64(bytes)
+	if all := r.of.used.Add(int64(bytes)); all > r.of.All {
+		if r.held > r.of.All { // alone, so that waiting would not help
+			return fmt.Errorf("what the upload holds is %w: more than the %d bytes of memory that all uploads have", redoubt.ErrTooLarge, r.of.All)
+		}
+		return errFull
+	}
+	return nil
+}
+
+var errFull = fmt.Errorf("%w: the reports of other uploads take all the room that there is", redoubt.ErrUnavailable)
+
 // Release gives back all that was added.
-func (r *Reservation) Release() { r.of.used.Add(-r.held) }
+func (r *Reservation) Release() {
+	r.of.used.Add(-r.held)
+	r.held, r.built = 0, 0
+}
 
 // Body is a body that reserves its room as it is read.
-func (r *Reservation) Body(body io.Reader) io.ReadCloser { return io.NopCloser(reserving{body, r}) }
+func (r *Reservation) Body(body io.Reader) io.ReadCloser { return reserving{body, r} }
+
+// Build is where the memory is counted that is built of a body of a Reservation;
+// nil for any other body.
+func Build(body io.Reader) func(bytes int) error {
+	if b, ok := body.(reserving); ok {
+		return b.room.Build
+	}
+	return nil
+}
 
 type reserving struct {
 	io.Reader
 	room *Reservation
 }
+
+// Close does nothing: the server closes what it opened.
+func (b reserving) Close() error { return nil }
 
 // Read implements io.Reader.
 func (b reserving) Read(p []byte) (int, error) {

@@ -16,6 +16,8 @@ import (
 // need which.
 type bom struct {
 	rep      *redoubt.Report
+	room     *room
+	built    func(bytes int) error // of Options
 	limit    int
 	file     string   // the BOM itself, for packages that tell no lockfile
 	checkout checkout // to clean paths with
@@ -51,8 +53,8 @@ type part struct {
 
 func newBOM(o Options, tool string) *bom {
 	return &bom{
-		rep:   &redoubt.Report{Tool: tool, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA)},
-		limit: o.Limits.Items, file: fileInRepository(o), byRef: map[string]*part{},
+		rep:  &redoubt.Report{Tool: tool, Category: read.Text(o.Category).Name(), Products: redoubt.Products(0).With(redoubt.SCA)},
+		room: o.room, built: o.Built, limit: o.Limits.Items, file: fileInRepository(o), byRef: map[string]*part{},
 		needs: map[string][]string{}, needed: map[string]bool{}, absent: map[absentEdge]bool{},
 	}
 }
@@ -65,6 +67,7 @@ func (b *bom) tool(name, version string) {
 }
 
 func (b *bom) add(p *part) {
+	b.room.build(partSize, b.built)
 	b.parts = append(b.parts, p)
 	if p.ref != "" && b.byRef[p.ref] == nil {
 		b.byRef[p.ref] = p
@@ -85,6 +88,9 @@ func (b *bom) refuse(item, format string, args ...any) {
 // finish makes inventories of the parts, one for each lockfile, in the order
 // in which they come.
 func (b *bom) finish() error {
+	if b.room.err != nil {
+		return b.room.err
+	}
 	b.classify()
 	for _, p := range b.parts {
 		p.lockfile = b.lockfileOf(p)

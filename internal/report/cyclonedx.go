@@ -78,7 +78,8 @@ func readCycloneDXJSON(in *input, o Options) ([]*redoubt.Report, error) {
 func each[T any](w *walker, b *bom, take func(item string, v *T)) func(item string) error {
 	return func(item string) error {
 		var v T
-		misfit, err := w.decode(item, &v)
+		w.in.build(edgeSize)
+		misfit, err := w.parse(item, &v)
 		if err != nil {
 			return err
 		}
@@ -182,6 +183,10 @@ func (c *cycloneDX) metadata(m *cdx.Metadata) {
 	}
 }
 
+// maxComponentDepth is how deep components may stand inside of others. Tools write
+// two or three levels; each more makes the place of all below it longer.
+const maxComponentDepth = 64
+
 func (c *cycloneDX) component(item string, v *cdx.Component) {
 	p := &part{
 		ref: v.BOMRef, name: v.Name, version: realVersion(v.Version), purl: v.PackageURL, location: locationOf(v),
@@ -208,6 +213,10 @@ func (c *cycloneDX) component(item string, v *cdx.Component) {
 		}
 	}
 	c.add(p)
+	if nested := len(list(v.Components)); nested > 0 && strings.Count(item, ".") >= maxComponentDepth {
+		c.refuse(item, "it has components more than %d levels deep, which are not read", maxComponentDepth)
+		return
+	}
 	for i := range list(v.Components) {
 		c.component(fmt.Sprintf("%s.components[%d]", item, i), &(*v.Components)[i])
 	}
@@ -271,6 +280,7 @@ func (c *cycloneDX) dependency(_ string, v *cdx.Dependency) {
 }
 
 func (c *cycloneDX) vulnerability(item string, v *cdx.Vulnerability) {
+	c.room.build(sizeOf(v)+edgeSize*len(list(v.Affects)), c.built)
 	c.vulnerabilities = append(c.vulnerabilities, *v)
 	c.items = append(c.items, item)
 }

@@ -19,10 +19,13 @@ type input struct {
 	*bufio.Reader
 	meter  *meter
 	limits Limits
+	room   *room
+	built  func(bytes int) error // nil for none
 }
 
 // open looks for gzip and byte order marks and puts the limits in place.
-func open(r io.Reader, limits Limits, take func(int) error) (*input, error) {
+func open(r io.Reader, o Options) (*input, error) {
+	limits := o.Limits
 	raw := bufio.NewReader(r)
 	r = raw
 	if magic, _ := raw.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -32,8 +35,8 @@ func open(r io.Reader, limits Limits, take func(int) error) (*input, error) {
 		}
 		r = gzipReader{inflated}
 	}
-	m := &meter{r: r, left: limits.Input, limit: limits.Input, take: take}
-	in := &input{Reader: bufio.NewReaderSize(m, headSize), meter: m, limits: limits}
+	m := &meter{r: r, left: limits.Input, limit: limits.Input, take: o.Take, room: o.room}
+	in := &input{Reader: bufio.NewReaderSize(m, headSize), meter: m, limits: limits, room: o.room, built: o.Built}
 	mark, _ := in.Peek(3)
 	switch {
 	case bytes.HasPrefix(mark, []byte("\xef\xbb\xbf")):
@@ -63,7 +66,15 @@ func (in *input) all() ([]byte, error) {
 	if int64(len(data)) > in.limits.Document {
 		return nil, tooLarge("the file", in.limits.Document)
 	}
-	return data, nil
+	in.build(len(data) + weightOfMarks(data))
+	return data, in.room.err
+}
+
+// weightOfMarks is about what a document builds that is decoded whole: each line,
+// member and element a value, each component of a bill of materials a large one.
+func weightOfMarks(data []byte) int {
+	n := markSize * (bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte(",")) + bytes.Count(data, []byte("{")) + bytes.Count(data, []byte("<")))
+	return n + partSize*(bytes.Count(data, []byte("<component"))+bytes.Count(data, []byte("<vulnerability")))
 }
 
 // tooLarge is the error for what is over a limit of so many bytes.
@@ -84,14 +95,20 @@ type meter struct {
 	limit     int64
 	item      int64                 // bytes left for the item
 	itemLimit int64                 // 0 for none
+	values    int                   // left for the item, by its commas
 	take      func(bytes int) error // nil for none
-	err       error                 // that ended it before its time
+	room      *room
+	err       error // that ended it before its time
 }
+
+// maxValues bounds the values of one item, each of which may be some hundred bytes
+// once it is decoded.
+const maxValues = 400_000
 
 // allow bounds what may be read until the next call, on top of what is
 // buffered already.
 func (m *meter) allow(limit int64) {
-	m.item, m.itemLimit = limit, limit
+	m.item, m.itemLimit, m.values = limit, limit, maxValues
 }
 
 // Read implements io.Reader.
@@ -101,11 +118,15 @@ func (m *meter) Read(p []byte) (n int, err error) {
 		err = tooLarge("the file", m.limit)
 	case m.itemLimit > 0 && m.item < 0:
 		err = tooLarge("one item of the file", m.itemLimit)
+	case m.itemLimit > 0 && m.values < 0:
+		err = tooMany("the values of one item of the file", maxValues)
 	default:
 		n, err = m.r.Read(p)
 	}
 	m.left -= int64(n)
 	m.item -= int64(n)
+	m.values -= bytes.Count(p[:n], []byte{','})
+	m.room.read += int64(n)
 	if m.take != nil && n > 0 {
 		if refused := m.take(n); refused != nil {
 			err = refused

@@ -106,6 +106,7 @@ func (n *native) take(res redoubt.Result, rule redoubt.Rule, path string) *redou
 	res.Confidence = cmp.Or(res.Confidence, res.Rule.Confidence)
 	res.Message = cmp.Or(res.Message, res.Rule.Message, res.Rule.Name)
 	res.Location.EndLine = max(res.Location.EndLine, res.Location.Line)
+	n.in.build(resultSize)
 	n.rep.Results = append(n.rep.Results, res)
 	return &n.rep.Results[len(n.rep.Results)-1]
 }

@@ -16,6 +16,7 @@ import (
 // secrets is one in all, whichever came first. So a reading gives nothing out
 // before all of it is read. All of its options must have the same key.
 type Reading struct {
+	room    room
 	secrets *redactor
 	files   []file
 	reports []*redoubt.Report // once they were given out
@@ -24,7 +25,7 @@ type Reading struct {
 // Add reads one file, gzipped or not. The error is a *FileError; there is none
 // for single bad items, which the reports list as refused.
 func (r *Reading) Add(src io.Reader, o Options) error {
-	o.secrets = r.redactor(o.Key)
+	o.secrets, o.room = r.redactor(o.Key), &r.room
 	reports, err := readFile(src, o)
 	if err == nil {
 		r.files = append(r.files, file{o.Name, reports})

@@ -35,7 +35,11 @@ type Options struct {
 	// Take is told of each part that is read, in bytes after inflating, and ends
 	// the reading by an error; it bounds several files together. It may be nil.
 	Take func(bytes int) error
+	// Built is told of the memory that is built of what was read, in bytes as
+	// estimated, and ends the reading by an error. It may be nil.
+	Built func(bytes int) error
 
+	room    *room     // of the Reading
 	secrets *redactor // of the Reading
 }
 
@@ -80,7 +84,10 @@ func Read(r io.Reader, o Options) ([]*redoubt.Report, error) {
 // that it holds.
 func readFile(r io.Reader, o Options) ([]*redoubt.Report, error) {
 	o.Limits = o.Limits.orDefault()
-	in, err := open(r, o.Limits, o.Take)
+	if o.room == nil {
+		o.room = &room{}
+	}
+	in, err := open(r, o)
 	if err != nil {
 		return nil, fileError(o, -1, err)
 	}
@@ -101,6 +108,9 @@ func readFile(r io.Reader, o Options) ([]*redoubt.Report, error) {
 		return nil, fileError(o, -1, errors.New("no such format; known are "+understood()))
 	}
 	reports, err := read(in, o)
+	if err == nil {
+		err = in.room.err
+	}
 	if err != nil {
 		return nil, fileError(o, -1, err)
 	}

@@ -75,6 +75,7 @@ func (f *sarifFile) run(item string) error {
 		components: []*component{{}}, bases: map[string]sarifArtifact{},
 	}
 	r.checkout.addRoot(f.o.Root)
+	f.in.build(runSize)
 	if err := f.object(item, r.member); err != nil {
 		return err
 	}
@@ -144,6 +145,7 @@ func (r *sarifRun) tool(name string) error {
 	case "extensions":
 		return r.array(where, func(item string) error {
 			c := &component{}
+			r.in.build(sizeOf(c))
 			r.components = append(r.components, c)
 			return r.object(item, func(name string) error { return r.component(item, name, c) })
 		})
@@ -176,7 +178,12 @@ func (r *sarifRun) result(item string) error {
 	if err != nil {
 		return err
 	}
+	if res.RuleID == "" && res.RuleIndex == nil && res.Rule == nil && res.isFinding() { // whatever comes after it
+		r.refuse(item, "it names no rule: give ruleId, rule or ruleIndex; %s", cmp.Or(misfit, "none of them is there"))
+		return nil
+	}
 	res.item, res.misfit = item, misfit
+	r.in.build(res.nestedSize())
 	r.results = append(r.results, res)
 	return nil
 }

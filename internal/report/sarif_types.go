@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/redoubt/redoubt/internal/report/read"
 )
@@ -86,6 +87,18 @@ type sarifResult struct {
 	BaselineState read.Text            `json:"baselineState"`
 	CodeFlows     []sarifCodeFlow      `json:"codeFlows"`
 	Properties    json.RawMessage      `json:"properties"`
+}
+
+// nestedSize is what the lists of a result take, in bytes.
+func (res *sarifResult) nestedSize() int {
+	locations := len(res.Locations)
+	for _, flow := range res.CodeFlows {
+		locations++
+		for _, thread := range flow.ThreadFlows {
+			locations += 1 + len(thread.Locations)
+		}
+	}
+	return locations*int(unsafe.Sizeof(sarifLocation{})) + len(res.Suppressions)*16 + (len(res.Fingerprints)+len(res.Partial))*64
 }
 
 type sarifRuleReference struct {

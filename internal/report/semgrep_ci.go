@@ -79,7 +79,8 @@ type ci struct {
 
 func newCI(r io.Reader, o *Options) (*ci, error) {
 	o.Limits = o.Limits.orDefault()
-	in, err := open(r, o.Limits, o.Take)
+	o.room = &room{}
+	in, err := open(r, *o)
 	if err != nil {
 		return nil, err
 	}
@@ -216,6 +217,7 @@ func (c *ci) finding(item string, muted bool) error {
 		res.Secret.Hash = c.secrets.keyedCode(redoubt.CodeDigest(res.CodeHash))
 		hide(res, res.Secret)
 	}
+	c.in.build(resultSize)
 	c.rep.Results = append(c.rep.Results, *res)
 	return nil
 }

@@ -54,6 +54,7 @@ func (s *semgrep) result(item string) error {
 		return nil
 	}
 	if res := s.resultOf(item, &m); res != nil {
+		s.in.build(resultSize)
 		s.rep.Results = append(s.rep.Results, *res)
 		s.matched(&m, res)
 	}

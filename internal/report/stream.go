@@ -32,6 +32,9 @@ func (w *walker) fault(where string, err error) error {
 
 // token reads the next token within the limit of an item.
 func (w *walker) token(where string) (json.Token, error) {
+	if full := w.in.room.err; full != nil {
+		return nil, w.fault(where, full)
+	}
 	w.in.meter.allow(w.in.limits.Item)
 	token, err := w.dec.Token()
 	return token, w.fault(where, err)
@@ -59,6 +62,9 @@ func (w *walker) array(where string, element func(item string) error) error {
 		}
 		item := where + "[" + strconv.Itoa(i) + "]"
 		i++
+		if full := w.in.room.err; full != nil {
+			return w.fault(item, full)
+		}
 		return element(item)
 	})
 }
@@ -83,9 +89,18 @@ func (w *walker) inside(where string, opening json.Delim, kind string, step func
 
 // decode reads the next value into v. A value that does not fit is no error:
 // what fits is in v, and misfit says what does not.
+//
+// It counts the value as memory that is kept; parse is for one that is not.
 func (w *walker) decode(where string, v any) (misfit string, err error) {
+	w.in.build(sizeOf(v))
+	return w.parse(where, v)
+}
+
+func (w *walker) parse(where string, v any) (misfit string, err error) {
 	w.in.meter.allow(w.in.limits.Item)
+	begun := w.dec.InputOffset()
 	err = w.dec.Decode(v)
+	w.in.build(int(w.dec.InputOffset() - begun))
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case err == nil:

@@ -96,6 +96,7 @@ type trivyText struct {
 }
 
 func (n *native) trivyTarget(item string) error {
+	n.in.build(runSize)
 	t := &trivyTarget{native: n, packages: map[[2]read.Text]trivyPackage{}}
 	if err := n.object(item, func(name string) error { return t.member(item, name) }); err != nil {
 		return err

@@ -57,6 +57,9 @@ func (w *walker) lines(where string, element func(item string) error) error {
 		if i >= w.in.limits.Items {
 			return w.fault(where, tooMany(where, w.in.limits.Items))
 		}
+		if full := w.in.room.err; full != nil {
+			return w.fault(item, full)
+		}
 		var next [1]byte
 		if _, err := w.dec.Buffered().Read(next[:]); err != nil || next[0] != '{' {
 			return w.fault(item, errors.New("an object was expected"))

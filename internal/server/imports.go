@@ -27,7 +27,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		return nil, err
 	}
 	files := &importFiles{call: c, in: in, o: report.Options{
-		Key: c.server.SecretKey, RuleText: texts, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.Add,
+		Key: c.server.SecretKey, RuleText: texts, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.Add, Built: room.Build,
 	}}
 	if err := files.readBody(); err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func TestImportsAreBounded(t *testing.T) {
 	h.wantProblem(h.send(http.MethodPost, imports, body, "Content-Type", media), api.CodeTooLarge)
 
 	others := h.server.intake.Reserve()
-	if err := others.Add(2 << 20); err == nil {
+	if err := others.Add(4 << 20); err == nil {
 		t.Error("one request may have all the room")
 	}
 	a := h.send(http.MethodPost, imports+"?project=acme/payments", padded)

@@ -60,7 +60,7 @@ type Config struct {
 type Limits struct {
 	Body   int64   // bytes of a JSON body, before and after inflating; 2 MiB
 	Upload int64   // bytes of an upload, before and after inflating; 256 MiB
-	Intake int64   // bytes of all uploads that are worked on at a time, after inflating; twice Upload
+	Intake int64   // bytes of all uploads that are worked on at a time, after inflating, and of the memory that is built of them; four times Upload
 	Rate   float64 // requests a second of one token; 0 sets no limit
 	Burst  int     // requests at once of one token; ten seconds' worth
 }
@@ -73,7 +73,7 @@ func (l Limits) orDefault() Limits {
 		l.Upload = 256 << 20
 	}
 	if l.Intake <= 0 {
-		l.Intake = 2 * l.Upload
+		l.Intake = 4 * l.Upload
 	}
 	if l.Burst <= 0 {
 		l.Burst = int(10 * l.Rate)

@@ -1,0 +1,52 @@
+package report
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/redoubt/redoubt"
+)
+
+// An upload may build perByte times its bytes in memory, after inflating, and
+// free beside them. A report of a scanner builds one to four times its size: ten
+// million empty results build two hundred times theirs.
+const (
+	perByte = 8
+	free    = 32 << 20
+)
+
+// room is the memory that the files of one upload build, in all their lists and
+// runs together, as estimated from the sizes of what is decoded and kept.
+type room struct {
+	read  int64 // bytes so far, after inflating
+	built int64
+	err   error // once it was too much
+}
+
+// build counts memory of so many bytes. What is too much stays an error: the
+// next token is not read.
+func (r *room) build(bytes int, built func(bytes int) error) {
+	r.built += int64(bytes)
+	switch limit := perByte*r.read + free; {
+	case r.err != nil:
+	case r.built > limit:
+		r.err = fmt.Errorf("what the upload holds is %w: it takes more than %d times its %d bytes in memory, as lists of empty items do", redoubt.ErrTooLarge, perByte, r.read)
+	case built != nil:
+		r.err = built(bytes)
+	}
+}
+
+// build counts what is kept of the file.
+func (in *input) build(bytes int) { in.room.build(bytes, in.built) }
+
+// sizeOf is what a decoded value takes, but for its texts.
+func sizeOf(v any) int { return int(reflect.TypeOf(v).Elem().Size()) }
+
+// What is made of an item beside what was decoded, in bytes, on the large side.
+const (
+	resultSize = 768  // a redoubt.Result with its dependency
+	partSize   = 768  // a component, its reference and its dependency
+	runSize    = 2048 // a run or target with its maps
+	edgeSize   = 128  // which of two packages needs which
+	markSize   = 64   // a value of a document that is decoded whole
+)

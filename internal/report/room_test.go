@@ -1,0 +1,87 @@
+package report
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// TestUploadsOfSmallestItems hands in many of the smallest item of each list, a
+// megabyte or two that would build hundreds, and wants it refused for what it
+// builds.
+func TestUploadsOfSmallestItems(t *testing.T) {
+	const many = 400_000
+	list := func(head, item, tail string) string {
+		return head + item + strings.Repeat(","+item, many-1) + tail
+	}
+	for name, test := range map[string]struct {
+		format Format
+		text   string
+	}{
+		"SARIF runs":               {SARIF, list(`{"runs":[`, `{}`, `]}`)},
+		"SARIF invocations":        {SARIF, list(`{"runs":[{"invocations":[`, `{}`, `]}]}`)},
+		"SARIF rules":              {SARIF, list(`{"runs":[{"tool":{"driver":{"rules":[`, `{}`, `]}}}]}`)},
+		"SARIF results of one run": {SARIF, list(`{"runs":[{"results":[`, `{"ruleId":"a"}`, `]}]}`)},
+		"semgrep":                  {SemgrepJSON, list(`{"results":[`, `{"check_id":"a","path":"b","extra":{}}`, `]}`)},
+		"gitleaks":                 {GitleaksJSON, list(`[`, `{"RuleID":"a","File":"b"}`, `]`)},
+		"Trivy targets":            {TrivyJSON, list(`{"SchemaVersion":2,"Results":[`, `{}`, `]}`)},
+		"CycloneDX":                {CycloneDXJSON, list(`{"bomFormat":"CycloneDX","specVersion":"1.5","components":[`, `{"name":"a"}`, `]}`)},
+		"CycloneDX in XML":         {CycloneDXXML, `<bom xmlns="http://cyclonedx.org/schema/bom/1.5"><components>` + strings.Repeat(`<component/>`, many) + `</components></bom>`},
+		"SPDX":                     {SPDXJSON, list(`{"spdxVersion":"SPDX-2.3","packages":[`, `{}`, `]}`)},
+		"OpenVEX":                  {OpenVEXJSON, list(`{"@context":"https://openvex.dev/ns","statements":[`, `{}`, `]}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Read(strings.NewReader(test.text), Options{Name: "x", Format: test.format})
+			if !errors.Is(err, redoubt.ErrTooLarge) || !strings.Contains(err.Error(), "times its") {
+				t.Errorf("%d bytes: %v", len(test.text), err)
+			}
+		})
+	}
+}
+
+// TestFilesShareTheRoom refuses in later files what fits in the first alone.
+func TestFilesShareTheRoom(t *testing.T) {
+	text := `{"runs":[{"results":[{"ruleId":"a"}` + strings.Repeat(`,{"ruleId":"a"}`, 50_000) + `]}]}`
+	var r Reading
+	told := 0
+	o := Options{Name: "x.sarif", Built: func(n int) error { told += n; return nil }}
+	if err := r.Add(strings.NewReader(text), o); err != nil {
+		t.Fatalf("the first: %v", err)
+	}
+	if int64(told) != r.room.built || told < 10<<20 {
+		t.Errorf("%d bytes were told of %d", told, r.room.built)
+	}
+	var err error
+	for range 5 {
+		err = errors.Join(err, r.Add(strings.NewReader(text), o))
+	}
+	if !errors.Is(err, redoubt.ErrTooLarge) {
+		t.Errorf("six together: %v", err)
+	}
+}
+
+// TestEmptyResultsAreNotKept refuses at once what names no rule.
+func TestEmptyResultsAreNotKept(t *testing.T) {
+	text := `{"runs":[{"results":[{}` + strings.Repeat(`,{}`, 20_000) + `]}]}`
+	reports, err := Read(strings.NewReader(text), Options{Name: "x.sarif"})
+	if err != nil || len(reports[0].Refused) != redoubt.MaxRefused || reports[0].CountRefused() != 20_001 {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestDeepComponents reads a tree of components to a depth that tools write.
+func TestDeepComponents(t *testing.T) {
+	const deep = 500
+	text := `{"bomFormat":"CycloneDX","specVersion":"1.5","components":[` + strings.Repeat(`{"type":"library","name":"a","version":"1","components":[`, deep) +
+		strings.Repeat(`]}`, deep) + `]}`
+	reports, err := Read(strings.NewReader(text), Options{Name: "x.cdx.json"})
+	if err != nil || reports[0].CountRefused() != 1 || !strings.Contains(reports[0].Refused[0].Reason, "levels deep") {
+		t.Fatalf("%v, %d refused", err, reports[0].CountRefused())
+	}
+	if place := reports[0].Refused[0].Item; strings.Count(place, ".") != maxComponentDepth {
+		t.Errorf("refused at %s", place)
+	}
+}
