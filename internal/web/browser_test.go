@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,14 +37,57 @@ func chromium(t testing.TB) string {
 // limit is how long a browser has; a machine that is busy with other things needs it.
 const limit = 6 * time.Minute
 
+// theBrowser is shared: starting one takes longer than most tests need it for.
+var theBrowser struct {
+	sync.Once
+	ctx  context.Context
+	stop func()
+	err  error
+}
+
+// stopBrowser ends the shared one, where a test has started it.
+func stopBrowser() {
+	if theBrowser.stop != nil {
+		theBrowser.stop()
+	}
+}
+
+// browse opens a window, with cookies of its own, in the shared browser; with
+// options of its own it is another browser.
 func (s *site) browse(width, height int, options ...chromedp.ExecAllocatorOption) *browser {
 	s.t.Helper()
 	path := chromium(s.t)
 	server := httptest.NewServer(s.pages)
 	s.t.Cleanup(server.Close)
+	var parent context.Context
+	var in []chromedp.ContextOption
+	if len(options) == 0 {
+		theBrowser.Do(func() {
+			theBrowser.ctx, theBrowser.stop = startBrowser(context.Background(), path)
+			theBrowser.err = chromedp.Do(theBrowser.ctx) // the first thing that is done starts it
+		})
+		if theBrowser.err != nil {
+			s.t.Fatal(theBrowser.err)
+		}
+		parent, in = theBrowser.ctx, []chromedp.ContextOption{chromedp.WithNewBrowserContext()}
+	} else {
+		var stop func()
+		parent, stop = startBrowser(s.t.Context(), path, options...)
+		s.t.Cleanup(stop)
+	}
+	ctx, cancel := chromedp.NewContext(parent, in...)
+	s.t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, limit)
+	s.t.Cleanup(cancel)
+	b := &browser{s.t, ctx, server.URL}
+	b.do(chromedp.EmulateViewport(int64(width), int64(height)))
+	return b
+}
+
+// startBrowser prepares a browser that starts with the first thing it is to do.
+func startBrowser(ctx context.Context, path string, options ...chromedp.ExecAllocatorOption) (context.Context, func()) {
 	flags := append([]chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
-		chromedp.WindowSize(width, height), chromedp.UserDataDir(s.t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", true),
 		chromedp.WSURLReadTimeout(time.Minute),
@@ -51,13 +95,12 @@ func (s *site) browse(width, height int, options ...chromedp.ExecAllocatorOption
 	if os.Geteuid() == 0 {
 		flags = append(flags, chromedp.NoSandbox)
 	}
-	allocator, cancel := chromedp.NewExecAllocator(s.t.Context(), flags...)
-	s.t.Cleanup(cancel)
-	ctx, cancel := chromedp.NewContext(allocator)
-	s.t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, limit)
-	s.t.Cleanup(cancel)
-	return &browser{s.t, ctx, server.URL}
+	ctx, end := chromedp.NewExecAllocator(ctx, flags...)
+	ctx, closed := chromedp.NewContext(ctx)
+	return ctx, func() {
+		closed()
+		end()
+	}
 }
 
 // do takes steps one after the other.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -21,7 +22,11 @@ import (
 	"github.com/redoubt/redoubt/internal/storetest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) {
+	code := storetest.Tests{M: m}.Run()
+	stopBrowser()
+	os.Exit(code)
+}
 
 // site is the pages of a deployment, and who looks at them.
 type site struct {
