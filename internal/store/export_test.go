@@ -3,10 +3,23 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 )
 
 // DB is the database itself, for what no method answers.
 func (s *Store) DB() *sql.DB { return s.engine.read }
+
+// PairMatchesAnew runs the migration of that name once more.
+func (s *Store) PairMatchesAnew(ctx context.Context) error {
+	tx, err := s.engine.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := s.engine.pairMatchesAnew(ctx, tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
 
 // TenantTables is tenantTables.
 var TenantTables = tenantTables
