@@ -53,6 +53,9 @@ const (
 	EventMoved    FindingEventKind = "moved"
 	EventMuted    FindingEventKind = "muted"
 	EventUnmuted  FindingEventKind = "unmuted"
+	// EventPrecedent names a finding that closed where this one is new, and what
+	// people had decided on it.
+	EventPrecedent FindingEventKind = "precedent"
 )
 
 // InventoryStatement is one lockfile's inventory as a scan tells it.

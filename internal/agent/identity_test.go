@@ -148,6 +148,13 @@ func TestADecisionComesBackWithItsCode(t *testing.T) {
 		if edited["open10"] == 0 || edited["open10"] == decided || edited["ignored10"] != 0 {
 			t.Errorf("with the line edited main has %v", edited)
 		}
+		h.view(func(ctx context.Context, tx *store.Tx) error {
+			past, err := tx.History(ctx, edited["open10"])
+			if err == nil && (len(past) != 1 || past[0].Kind != redoubt.EventPrecedent || !strings.Contains(past[0].Detail, fmt.Sprintf(`"finding_id":%d,"state":"ignored","reason":"false_positive"`, decided))) {
+				t.Errorf("the history of the edited line is %+v, want that %d was ignored", past, decided)
+			}
+			return err
+		})
 		h.evalScan("dev", "d1", true, evalCalls("eval(a)")) // and on a branch that has it still
 		branch, _ := w.code("dev")
 		w.same("on a branch", "ignored", branch["eval a.js:10"])

@@ -36,13 +36,16 @@ type Facts struct {
 // Changes is what an applied scan writes: the differences only. New findings
 // have no id yet, and no lineage where they start one.
 type Changes struct {
-	Added     []redoubt.FindingWrite
-	Lineages  []redoubt.Lineage // one for each of Added without a lineage, in that order
-	Updated   []redoubt.FindingWrite
-	Links     []redoubt.IdentityLink
-	Merges    []redoubt.LineageMerge
-	Triage    []redoubt.TriageEvent
-	Events    []redoubt.FindingEvent
+	Added    []redoubt.FindingWrite
+	Lineages []redoubt.Lineage // one for each of Added without a lineage, in that order
+	Updated  []redoubt.FindingWrite
+	Links    []redoubt.IdentityLink
+	Merges   []redoubt.LineageMerge
+	Triage   []redoubt.TriageEvent
+	Events   []redoubt.FindingEvent
+	// Precedents are events of Added, which get their ids with them.
+	Precedents []newPrecedent
+
 	Items     []Item // of Updated; those of Added are known with their ids
 	Unchanged int
 	Reported  []int64 // findings that the report holds and that are not muted
@@ -202,10 +205,12 @@ func (p *planner) closeAbsent(missing []*redoubt.Finding, unseen []*Sighting) {
 	for _, row := range closing {
 		p.closeFinding(row, redoubt.Fixed, redoubt.EventFixed, ItemClosed)
 	}
+	decided := newPrecedents(closing, func(lineage int64) redoubt.Triage { return p.lineages.lineages[lineage].Triage })
 	p.changes.Added = make([]redoubt.FindingWrite, 0, len(unseen))
 	p.changes.Lineages = make([]redoubt.Lineage, 0, len(unseen))
 	for _, s := range unseen {
 		p.addFinding(s)
+		p.addPrecedent(decided)
 	}
 }
 

@@ -99,5 +99,9 @@ func (a *application) number(ctx context.Context, c *Changes) error {
 			c.Reported = append(c.Reported, f.ID)
 		}
 	}
+	for _, p := range c.Precedents {
+		p.event.FindingID = ids[p.added]
+		c.Events = append(c.Events, p.event)
+	}
 	return nil
 }

@@ -37,6 +37,7 @@ func TestScanChanges(t *testing.T) {
 			return tx.AddEvents(ctx, []redoubt.FindingEvent{
 				{FindingID: writes[0].ID, ScanID: second.ID, Kind: redoubt.EventFixed},
 				{FindingID: writes[1].ID, ScanID: second.ID, Kind: redoubt.EventMoved, Detail: `{"from":"a"}`},
+				{FindingID: writes[3].ID, ScanID: second.ID, Kind: redoubt.EventPrecedent, Detail: `{"finding_id":1}`}, // which is no change
 			})
 		})
 		d.view(func(ctx context.Context, tx *store.Tx) error {

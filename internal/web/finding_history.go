@@ -21,6 +21,7 @@ type moment struct {
 	By     string // a person or a token; empty for scans
 	ScanID int64
 	Note   string
+	Other  int64 // another finding that the note is about; 0: none
 }
 
 // past reads the history of a finding, newest first.
@@ -52,6 +53,7 @@ func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o 
 var scanWords = map[redoubt.FindingEventKind]string{
 	redoubt.EventFixed: "Fixed: a scan looked and no longer saw it", redoubt.EventReturned: "Came back", redoubt.EventRemoved: "Out of scope",
 	redoubt.EventMoved: "Moved", redoubt.EventMuted: "Suppressed in the code", redoubt.EventUnmuted: "No longer suppressed in the code",
+	redoubt.EventPrecedent: "Here in place of a finding that was decided",
 }
 
 func scanMoment(e store.FindingHistory) moment {
@@ -62,6 +64,9 @@ func scanMoment(e store.FindingHistory) moment {
 	var detail struct {
 		From, To, Reason string
 		FromLine, ToLine int
+		FindingID        int64 `json:"finding_id"`
+		State            string
+		At               time.Time
 	}
 	if e.Detail != "" && json.Unmarshal([]byte(e.Detail), &detail) == nil {
 		switch {
@@ -70,11 +75,26 @@ func scanMoment(e store.FindingHistory) moment {
 		case detail.From != "":
 			m.Note = "from " + detail.From
 		}
-		if detail.Reason != "" {
+		switch {
+		case e.Kind == redoubt.EventPrecedent:
+			m.Other, m.Note = detail.FindingID, precedentNote(detail.State, detail.Reason, detail.At)
+		case detail.Reason != "":
 			m.Note = detail.Reason
 		}
 	}
 	return m
+}
+
+// precedentNote tells what was decided on a finding that this one is in place of.
+func precedentNote(state, reason string, at time.Time) string {
+	note := "that one was set to " + state
+	if reason != "" {
+		note += ", " + reasonWord(reason)
+	}
+	if !at.IsZero() {
+		note += " on " + at.UTC().Format(time.DateOnly)
+	}
+	return note + "; this one is not, unless somebody says so"
 }
 
 // triageMoment tells a decision, an assignment, or both.

@@ -135,6 +135,11 @@ func sourceOf(u Upload) string {
 // live is the life of the findings of a stream through one applied scan.
 func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sighting, order []string, a *Answer) {
 	is := map[*Finding]string{} // the identity under which each is seen
+	decided := map[*Finding]bool{}
+	for _, f := range s.Findings {
+		l := f.Lineage
+		decided[f] = l.Human && (l.Triage == redoubt.TriageIgnored || l.Triage == redoubt.TriageReviewing || l.Triage == redoubt.TriageFixing)
+	}
 	var fresh []string
 	for _, id := range order {
 		at := slices.IndexFunc(s.Findings, func(f *Finding) bool { return f.Identity == id })
@@ -178,7 +183,10 @@ func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sightin
 		m.again(f, u, now, is[f], seen[is[f]], moved[f], a)
 	}
 	for _, id := range fresh {
-		m.add(s, u, now, id, seen[id], a)
+		f := m.add(s, u, now, id, seen[id], a)
+		if slices.ContainsFunc(closing, func(old *Finding) bool { return is[old] == "" && decided[old] && precedes(old, f) }) {
+			a.event(f, redoubt.EventPrecedent)
+		}
 		a.Fresh++
 	}
 	m.reopen(back)
@@ -257,7 +265,7 @@ func (m *Model) again(f *Finding, u Upload, now time.Time, id string, s Sighting
 	}
 }
 
-func (m *Model) add(s *Stream, u Upload, now time.Time, id string, seen Sighting, a *Answer) {
+func (m *Model) add(s *Stream, u Upload, now time.Time, id string, seen Sighting, a *Answer) *Finding {
 	m.born++
 	if m.Lineages[id] == nil {
 		m.Lineages[id] = &Lineage{Born: m.born, from: m.born, assigned: m.born, Triage: redoubt.TriageUntriaged}
@@ -267,6 +275,12 @@ func (m *Model) add(s *Stream, u Upload, now time.Time, id string, seen Sighting
 	}
 	s.Findings = append(s.Findings, f)
 	a.Happened[f.Serial] = seenAs(f)
+	return f
+}
+
+// precedes: of one place, and of one pattern where both tell it.
+func precedes(old, f *Finding) bool {
+	return place(old.Sighting, f.Sighting) && (old.Pattern == "" || f.Pattern == "" || old.Pattern == f.Pattern)
 }
 
 func seenAs(f *Finding) string {

@@ -9,10 +9,9 @@ import (
 // Transition is one row of the table of the life of a finding.
 type Transition struct {
 	From, What, To string
-	// History are the events that it leaves, Moved whether one more says that
-	// the finding moved, where it did.
-	History []string
-	Moved   bool
+	// History are the events that it leaves, Maybe those of which one more may be,
+	// as moved, where it did.
+	History, Maybe []string
 	// Now: relevant_since becomes the commit's time.
 	Now bool
 }
@@ -40,11 +39,9 @@ func ReadTable(text string) (*Table, error) {
 		}
 		row := Transition{From: cells[0], What: cells[1], To: cells[2], Now: cells[4] == "now"}
 		for event := range strings.SplitSeq(cells[3], ", ") {
-			switch event {
-			case "":
-			case "moved?":
-				row.Moved = true
-			default:
+			if maybe, ok := strings.CutSuffix(event, "?"); ok {
+				row.Maybe = append(row.Maybe, maybe)
+			} else if event != "" {
 				row.History = append(row.History, event)
 			}
 		}
@@ -70,8 +67,10 @@ func (t *Table) Check(from, what, to string, events []string, now bool) error {
 	}
 	t.met[key]++
 	events = slices.Clone(events)
-	if row.Moved {
-		events = slices.DeleteFunc(events, func(e string) bool { return e == "moved" })
+	for _, maybe := range row.Maybe {
+		if at := slices.Index(events, maybe); at >= 0 {
+			events = slices.Delete(events, at, at+1)
+		}
 	}
 	slices.Sort(events)
 	want := slices.Sorted(slices.Values(row.History))

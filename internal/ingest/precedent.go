@@ -1,0 +1,123 @@
+package ingest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// precedent is what the history of a new finding tells of one that this scan
+// closes in its place, and that people had decided on (semantics §5). It says
+// what the decision was then; it decides nothing.
+type precedent struct {
+	FindingID int64     `json:"finding_id"`
+	State     string    `json:"state"`
+	Reason    string    `json:"reason,omitempty"`
+	At        time.Time `json:"at,omitzero"` // of the decision
+}
+
+// precedentKey is a place: rule, path and, unless any will do, the pattern. The
+// zero pattern is one that was not told.
+type precedentKey struct {
+	rule, path string
+	pattern    redoubt.Digest
+	any        bool
+}
+
+// closedDecision is a finding that closes, and what was decided on it.
+type closedDecision struct {
+	row    *redoubt.Finding
+	triage redoubt.Triage
+}
+
+// precedents holds what closes by its place: of each place those of the latest
+// decision, by line. A bulk decision has many of one time.
+type precedents map[precedentKey][]closedDecision
+
+// decidedByPeople reports whether somebody decided. What an exception or a VEX
+// statement decided, it decides on the new finding by itself.
+func decidedByPeople(t redoubt.Triage) bool {
+	return !t.Automatic && (t.State == redoubt.TriageIgnored || t.State == redoubt.TriageReviewing || t.State == redoubt.TriageFixing)
+}
+
+// newPrecedents gathers those of the findings that close.
+func newPrecedents(closing []*redoubt.Finding, triage func(lineage int64) redoubt.Triage) precedents {
+	out := precedents{}
+	for _, row := range closing {
+		d := closedDecision{row, triage(row.LineageID)}
+		if !decidedByPeople(d.triage) {
+			continue
+		}
+		for _, key := range []precedentKey{{row.RuleName, row.Path, row.PatternHash, false}, {row.RuleName, row.Path, redoubt.Digest{}, true}} {
+			switch held := out[key]; {
+			case len(held) == 0 || held[0].triage.At.Before(d.triage.At):
+				out[key] = []closedDecision{d}
+			case held[0].triage.At.Equal(d.triage.At):
+				out[key] = append(held, d)
+			}
+		}
+	}
+	for _, held := range out {
+		slices.SortFunc(held, func(a, b closedDecision) int {
+			return cmp.Or(cmp.Compare(a.row.Line, b.row.Line), cmp.Compare(a.row.ID, b.row.ID))
+		})
+	}
+	return out
+}
+
+// of returns the one precedent of a new finding: the latest decision, the nearest
+// line. Patterns must agree where both tell theirs.
+func (ps precedents) of(f *redoubt.Finding) (precedent, bool) {
+	keys := []precedentKey{{f.RuleName, f.Path, redoubt.Digest{}, true}}
+	if f.PatternHash != (redoubt.Digest{}) {
+		keys = []precedentKey{{f.RuleName, f.Path, f.PatternHash, false}, {f.RuleName, f.Path, redoubt.Digest{}, false}}
+	}
+	var best closedDecision
+	for _, key := range keys {
+		if d, ok := nearest(ps[key], f.Line); ok && (best.row == nil || best.triage.At.Before(d.triage.At)) {
+			best = d
+		}
+	}
+	if best.row == nil {
+		return precedent{}, false
+	}
+	p := precedent{FindingID: best.row.ID, State: best.triage.State.String(), At: best.triage.At}
+	if best.triage.Reason != 0 {
+		p.Reason = best.triage.Reason.String()
+	}
+	return p, true
+}
+
+// nearest finds the one nearest to a line, of those in the order of lines; the
+// upper of two.
+func nearest(held []closedDecision, line int) (closedDecision, bool) {
+	if len(held) == 0 {
+		return closedDecision{}, false
+	}
+	at, _ := slices.BinarySearchFunc(held, line, func(d closedDecision, line int) int { return cmp.Compare(d.row.Line, line) })
+	if at == len(held) || at > 0 && line-held[at-1].row.Line <= held[at].row.Line-line {
+		at--
+	}
+	return held[at], true
+}
+
+// addPrecedent notes the precedent of the finding that was added last, which has
+// no id yet.
+func (p *planner) addPrecedent(ps precedents) {
+	last := len(p.changes.Added) - 1
+	found, ok := ps.of(&p.changes.Added[last].Finding)
+	if !ok || p.err != nil {
+		return
+	}
+	e := redoubt.FindingEvent{ScanID: p.ScanID, Kind: redoubt.EventPrecedent}
+	e.Detail, p.err = toJSON(found)
+	p.changes.Precedents = append(p.changes.Precedents, newPrecedent{last, e})
+}
+
+// newPrecedent is the event of one of Added, by its place there.
+type newPrecedent struct {
+	added int
+	event redoubt.FindingEvent
+}

@@ -1,0 +1,77 @@
+package ingest
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Lines are edited on which people had decided: the new findings inherit nothing,
+// and each names one old finding, by the latest decision, then the nearest line.
+func TestNewFindingsNameTheirPrecedent(t *testing.T) {
+	day := func(n int) time.Time { return time.Date(2026, 5, n, 9, 0, 0, 0, time.UTC) }
+	ignored := func(n int) redoubt.Triage {
+		return redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.FalsePositive, At: day(n)}
+	}
+	group := func(results []redoubt.Result, id string) []redoubt.Result {
+		for i := range results {
+			results[i].MatchBasedID, results[i].PatternHash = id, id
+		}
+		return results
+	}
+	for name, test := range map[string]struct {
+		triage []redoubt.Triage // of the lines a, b and c
+		now    []redoubt.Result
+		want   map[int]int // lines, now and then
+	}{
+		"edited":              {[]redoubt.Triage{ignored(1), {}, {}}, calls("new", "b", "c"), map[int]int{1: 1}},
+		"put above it":        {[]redoubt.Triage{ignored(1), {}, {}}, calls("new", "a", "b", "c"), map[int]int{}},
+		"nobody decided":      {[]redoubt.Triage{{}, {}, {State: redoubt.TriageReopened, At: day(1)}}, calls("new 1", "new 2", "new 3"), map[int]int{}},
+		"an exception did":    {[]redoubt.Triage{{State: redoubt.TriageIgnored, Automatic: true, At: day(1)}, {}, {}}, calls("new", "b", "c"), map[int]int{}},
+		"somebody is at it":   {[]redoubt.Triage{{}, {State: redoubt.TriageFixing, At: day(1)}, {}}, calls("a", "new", "c"), map[int]int{2: 2}},
+		"the latest decision": {[]redoubt.Triage{ignored(1), ignored(3), ignored(2)}, calls("new 1", "new 2", "new 3"), map[int]int{1: 2, 2: 2, 3: 2}},
+		"decided in bulk":     {[]redoubt.Triage{ignored(1), ignored(1), ignored(1)}, calls("new 1", "new 2", "new 3", "new 4"), map[int]int{1: 1, 2: 2, 3: 3, 4: 3}},
+		"another pattern":     {[]redoubt.Triage{ignored(1), {}, {}}, group(calls("new"), "exec_0"), map[int]int{}},
+		"pattern not told":    {[]redoubt.Triage{ignored(1), {}, {}}, group(calls("new", "more"), ""), map[int]int{1: 1, 2: 1}},
+	} {
+		m := newMemory()
+		apply(t, m, full(calls("a", "b", "c")...))
+		old := map[int64]int{}
+		for id, row := range m.rows {
+			old[id] = row.Line
+			if d := test.triage[row.Line-1]; d.State != 0 {
+				m.lineages[row.LineageID].Triage = d
+			}
+		}
+		m.tick(time.Minute)
+		apply(t, m, upload(full(test.now...), func(u *Upload) { u.Commit = "c2" }))
+		got := map[int]int{}
+		for _, e := range m.events {
+			if e.Kind != redoubt.EventPrecedent {
+				continue
+			}
+			var p precedent
+			if err := json.Unmarshal([]byte(e.Detail), &p); err != nil {
+				t.Fatal(err)
+			}
+			row, before := m.rows[e.FindingID], old[p.FindingID]
+			if d := test.triage[before-1]; p.State != d.State.String() || !p.At.Equal(d.At) || (p.Reason != "") != (d.Reason != 0) {
+				t.Errorf("%s: the precedent of line %d is %+v", name, row.Line, p)
+			}
+			if s := m.lineages[row.LineageID].Triage.State; s != redoubt.TriageUntriaged {
+				t.Errorf("%s: the new finding of line %d is %s", name, row.Line, s)
+			}
+			if got[row.Line] != 0 {
+				t.Errorf("%s: line %d has two precedents", name, row.Line)
+			}
+			got[row.Line] = before
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: lines and those of their precedents (-want +got):\n%s", name, diff)
+		}
+	}
+}

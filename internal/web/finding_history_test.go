@@ -1,0 +1,30 @@
+package web
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// A line is edited that somebody had decided on: the page of the new finding says
+// so and leads to the old one.
+func TestHistoryNamesThePrecedent(t *testing.T) {
+	s := newSite(t)
+	s.build(branchReport(s, "main", true, "eval"))
+	old := firstFinding(s)
+	view := s.view()
+	o, err := view.Newest(t.Context(), redoubt.FindingFilter{IssueType: redoubt.SAST}, 1)
+	if err != nil || len(o) != 1 {
+		t.Fatal(o, err)
+	}
+	s.decide(o[0].FindingID, redoubt.TriageFixing)
+	s.clock.Advance(time.Hour)
+	u := branchReport(s, "main", true, "eval")
+	u.Commit, u.Report.Results[0].Code = "second", "do_eval(edited)"
+	scan := s.build(u).ScanID
+	page := s.page("/findings/" + firstFinding(s))
+	says(t, page, "Here in place of a finding that was decided", `<a href="/orgs/acme/findings/`+old+`">finding `+old+`</a>`,
+		"that one was set to fixing on ", "; this one is not, unless somebody says so")
+	says(t, s.page("/scans/"+decimal(scan)), `data-count="new"`, `data-count="fixed"`)
+}
