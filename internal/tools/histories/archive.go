@@ -99,7 +99,7 @@ func unpackZip(archive string, put func(name string, content io.Reader) error) e
 	if err != nil {
 		return err
 	}
-	defer z.Close()
+	defer func() { _ = z.Close() }() // it was only read
 	for _, f := range z.File {
 		if !f.Mode().IsRegular() {
 			continue
