@@ -34,6 +34,7 @@ type Subject struct {
 	FindingID     int64
 	LineageID     int64
 	Source        string
+	Rule          string
 	State         State
 	ChangedAt     time.Time // of its state; zero before any change
 	Lockfile      string

@@ -12,6 +12,10 @@ const (
 	OpenVEX   SBOMFormat = "SBOM_FORMAT_OPENVEX" // no bill of materials, but what is said of one
 )
 
+// SBOMTool is the tool that exports name as their writer, and so the source of what is
+// read from them (semantics §4).
+const SBOMTool = "redoubt"
+
 // SBOMNote begins the names of what components of an export carry for another
 // Redoubt that reads it: properties in CycloneDX; in SPDX, without it, parts of
 // sourceInfo (semantics §11).

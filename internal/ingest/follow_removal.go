@@ -30,9 +30,13 @@ func (f *follower) explainRemovals(rows []redoubt.Finding) (err error) {
 	return nil
 }
 
+func mergedInto(by redoubt.Subject) removalDetail {
+	return removalDetail{Reason: fmt.Sprintf("merged into #%d, which %s reports", by.FindingID, by.Source), MergedInto: by.FindingID}
+}
+
 func (f *follower) removal(findingID int64, id redoubt.Identity) removalDetail {
 	if by, covered := f.covered[id]; covered {
-		return removalDetail{Reason: fmt.Sprintf("merged into #%d, which %s reports", by.FindingID, by.Source), MergedInto: by.FindingID}
+		return mergedInto(by)
 	}
 	if f.Withdrawn[findingID] {
 		return removalDetail{Reason: "withdrawn: the advisory was taken back"}

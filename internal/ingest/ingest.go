@@ -147,7 +147,12 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 		return err
 	}
 	scope := scopeOf(a.upload, sightings)
-	stored, err := a.load(ctx, sightings)
+	sightings, echoes, err := a.separateEchoes(ctx, sightings)
+	if err != nil {
+		return err
+	}
+	scope.echoes = echoesByIdentity(echoes)
+	stored, err := a.load(ctx, sightings, echoes)
 	if err != nil {
 		return err
 	}
@@ -163,9 +168,13 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	if err != nil {
 		return fmt.Errorf("plan the changes of scan %d: %w", a.scan.ID, err)
 	}
+	if err := explainEchoes(changes.Events, stored.Findings, echoes); err != nil {
+		return err
+	}
 	if err := a.write(ctx, changes); err != nil {
 		return err
 	}
+	a.sum.Unchanged += len(echoes)
 	if err := a.putInventories(ctx, scope, inventories); err != nil {
 		return err
 	}
@@ -185,8 +194,9 @@ func (a *application) at() time.Time {
 }
 
 // load reads what the plan needs: all rows of the stream, the lineages of
-// identities without a row, and those of rows that come back or may be paired.
-func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, error) {
+// identities without a row, and those of rows that come back, may be paired, or
+// are echoes.
+func (a *application) load(ctx context.Context, sightings []Sighting, echoes []echo) (Stored, error) {
 	rows, err := a.s.Findings(ctx, a.project.ID, a.scan.Ref, a.scan.Source)
 	if err != nil {
 		return Stored{}, err
@@ -196,10 +206,11 @@ func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, e
 		reported[sightings[i].Finding.Identity] = true
 	}
 	var lineages []int64
+	isEcho := echoesByIdentity(echoes)
 	known := make(map[redoubt.Identity]bool, len(rows))
 	for i := range rows {
 		known[rows[i].Identity] = true
-		if live(rows[i].State) != reported[rows[i].Identity] {
+		if _, is := isEcho[rows[i].Identity]; is || live(rows[i].State) != reported[rows[i].Identity] {
 			lineages = append(lineages, rows[i].LineageID)
 		}
 	}
@@ -210,11 +221,18 @@ func (a *application) load(ctx context.Context, sightings []Sighting) (Stored, e
 			unseen, fresh = append(unseen, f.Identity), append(fresh, f)
 		}
 	}
-	stored := Stored{Findings: rows}
+	for _, e := range echoes {
+		lineages = append(lineages, e.of.LineageID)
+		if !known[e.id] {
+			unseen = append(unseen, e.id)
+		}
+	}
+	stored := Stored{Findings: rows, echoes: echoes}
 	if stored.Bodies, err = a.loadBodies(ctx, rows, reported, fresh); err != nil {
 		return Stored{}, err
 	}
-	if len(lineages) > 0 {
+	slices.Sort(lineages)
+	if lineages = slices.Compact(lineages); len(lineages) > 0 {
 		if stored.Lineages, err = a.s.Lineages(ctx, lineages); err != nil {
 			return Stored{}, err
 		}

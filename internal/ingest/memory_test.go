@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,6 +25,7 @@ type memory struct {
 
 	secretRules map[redoubt.SecretRule]bool
 	inventories map[string]redoubt.InventoryStatement // by ref and lockfile
+	groups      map[string]int64                      // of advisories, by name
 	nextID      int64
 	writes      int     // calls that wrote something
 	started     []int64 // lineages, in order, those too that were merged since
@@ -143,6 +145,27 @@ func (m *memory) Findings(_ context.Context, projectID int64, ref, source string
 		}
 	}
 	slices.SortFunc(out, func(a, b redoubt.Finding) int { return int(a.ID - b.ID) })
+	return out, nil
+}
+
+func (m *memory) Subjects(_ context.Context, projectID int64, ref string) (out []redoubt.Subject, _ error) {
+	for _, id := range slices.Sorted(maps.Keys(m.rows)) {
+		if f := m.rows[id]; f.ProjectID == projectID && f.Ref == ref && f.Subject != nil {
+			s := *f.Subject
+			s.FindingID, s.LineageID, s.Source, s.Rule, s.State, s.ChangedAt = f.ID, f.LineageID, f.Source, f.RuleName, f.State, f.StateUpdatedAt
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) AdvisoryGroupsNamed(_ context.Context, names []string) (map[string]int64, error) {
+	out := map[string]int64{}
+	for _, name := range names {
+		if group := m.groups[name]; group != 0 {
+			out[name] = group
+		}
+	}
 	return out, nil
 }
 

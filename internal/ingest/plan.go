@@ -18,6 +18,8 @@ type Stored struct {
 	// Bodies holds body and evidence of rows that a sighting may be of that tells
 	// less, by their ids.
 	Bodies map[int64]redoubt.FindingWrite
+
+	echoes []echo
 }
 
 // Facts is what a plan needs to know beside the rows and the report.
@@ -57,6 +59,7 @@ type Changes struct {
 // order. Its time is linear in rows and sightings, but for sorting what pairs.
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
 	p := planner{Facts: facts, lineages: newJoiner(stored), bodies: stored.Bodies, reports: true}
+	p.uniteEchoes(stored)
 	p.run(stored, report)
 	return p.changes, p.err
 }

@@ -44,6 +44,12 @@ type Store interface {
 	FindingBodies(ctx context.Context, ids []int64) (map[int64]redoubt.FindingWrite, error)
 	// LineagesOf finds the lineages that hold the identities, in the project.
 	LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error)
+	// Subjects returns what the supply-chain findings of a ref are about, in any
+	// state, oldest first.
+	Subjects(ctx context.Context, projectID int64, ref string) ([]redoubt.Subject, error)
+	// AdvisoryGroupsNamed finds the groups of vulnerabilities by their names, in
+	// upper case; unknown ones are not in the answer.
+	AdvisoryGroupsNamed(ctx context.Context, names []string) (map[string]int64, error)
 	// Lineages reads lineages by id.
 	Lineages(ctx context.Context, ids []int64) (map[int64]redoubt.Lineage, error)
 

@@ -39,6 +39,7 @@ type spdxRelationship struct {
 // readSPDX reads SPDX 2.x JSON, package by package.
 func readSPDX(in *input, o Options) ([]*redoubt.Report, error) {
 	s := &spdx{bom: newBOM(o, "spdx")}
+	s.rep.RulesRun = []string{} // it has no place for vulnerabilities, so it says of none that it is gone
 	w := in.walker()
 	version := read.Text("")
 	err := w.object("", func(name string) error {

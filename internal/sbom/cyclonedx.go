@@ -103,11 +103,11 @@ func cdxMetadata(r redoubt.SBOMRequest, c Content, root part) *cdx.Metadata {
 func cdxTools(format, version string) *cdx.ToolsChoice {
 	if format == "1.4" {
 		//lint:ignore SA1019 deprecated since 1.5, and all that 1.4 has
-		tools := []cdx.Tool{{Vendor: "Redoubt", Name: "redoubt", Version: version}} //nolint:staticcheck // deprecated since 1.5, all that 1.4 has
+		tools := []cdx.Tool{{Vendor: "Redoubt", Name: redoubt.SBOMTool, Version: version}} //nolint:staticcheck // deprecated since 1.5, all that 1.4 has
 		return &cdx.ToolsChoice{Tools: &tools}
 	}
 	return &cdx.ToolsChoice{Components: &[]cdx.Component{{
-		Type: cdx.ComponentTypeApplication, Name: "redoubt", Version: version,
+		Type: cdx.ComponentTypeApplication, Name: redoubt.SBOMTool, Version: version,
 	}}}
 }
 

@@ -66,7 +66,7 @@ func orOther(purpose string) string {
 }
 
 func spdxCreation(c Content) *v2_3.CreationInfo {
-	tool := "redoubt"
+	tool := redoubt.SBOMTool
 	if v := versionText(c.Tool); v != "" {
 		tool += "-" + v
 	}

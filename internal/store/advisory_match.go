@@ -70,12 +70,12 @@ func (tx *Tx) Subjects(ctx context.Context, projectID int64, ref string) ([]redo
 }
 
 const subjectSelect = `
-	SELECT f.id, f.lineage_id, f.source, f.state, f.state_updated_at, s.lockfile, s.ecosystem, s.package, s.version, s.vulnerability, s.group_id
+	SELECT f.id, f.lineage_id, f.source, f.rule_name, f.state, f.state_updated_at, s.lockfile, s.ecosystem, s.package, s.version, s.vulnerability, s.group_id
 	FROM finding f JOIN finding_subject s ON s.deployment_id = f.deployment_id AND s.finding_id = f.id
 	WHERE f.deployment_id = $1`
 
 func scanSubject(r row) (s redoubt.Subject, err error) {
-	return s, r.Scan(&s.FindingID, &s.LineageID, &s.Source, &s.State, instant(&s.ChangedAt),
+	return s, r.Scan(&s.FindingID, &s.LineageID, &s.Source, &s.Rule, &s.State, instant(&s.ChangedAt),
 		&s.Lockfile, &s.Ecosystem, &s.Package, &s.Version, &s.Vulnerability, &s.Group)
 }
 
