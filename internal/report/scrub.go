@@ -23,6 +23,9 @@ func (c cleaner) report(rep *redoubt.Report) {
 		c.result(&rep.Results[i])
 		c.rule(rep.Results[i].Rule)
 	}
+	for i := range rep.Inventories {
+		c.inventory(&rep.Inventories[i])
+	}
 	for i := range rep.VEX {
 		c.vex(&rep.VEX[i])
 	}
@@ -35,6 +38,16 @@ func (c cleaner) report(rep *redoubt.Report) {
 	clean(c.names, read.MaxName, &rep.ToolVersion, &rep.Category, &rep.Commit)
 	cleanAll(c.names, read.MaxName, rep.RulesRun)
 	cleanAll(c.names, uncut, rep.Searched, rep.Skipped, rep.Unresolved)
+}
+
+func (c cleaner) inventory(inventory *redoubt.Inventory) {
+	clean(c.names, uncut, &inventory.Lockfile)
+	for i := range inventory.Dependencies {
+		cleanDependency(&inventory.Dependencies[i], func(s string) string {
+			clean(c.names, read.MaxName, &s)
+			return s
+		})
+	}
 }
 
 func (c cleaner) vex(d *redoubt.VEXDocument) {

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/package-url/packageurl-go"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// minShape is the length, in bytes, below which no text has the shape of a
+// credential: most names and versions are shorter.
+const minShape = 15
+
+// blankInventory takes out of names and versions what has the shape of a credential:
+// lockfiles and bills of materials hold the addresses that packages came from,
+// with what signs in there.
+func (r *redactor) blankInventory(inventory *redoubt.Inventory) {
+	known := map[string]string{}
+	blank := func(s string) string {
+		if len(s) < minShape && !strings.Contains(s, userInfo.mark) {
+			return s
+		}
+		blanked, ok := known[s]
+		if !ok {
+			blanked = r.blankName(s)
+			known[s] = blanked
+		}
+		return blanked
+	}
+	for i := range inventory.Dependencies {
+		cleanDependency(&inventory.Dependencies[i], blank)
+	}
+}
+
+// cleanDependency has all texts of a dependency that come from outside cleaned.
+func cleanDependency(d *redoubt.Dependency, clean func(string) string) {
+	name, version := d.Name, d.Version
+	for _, s := range []*string{&d.Name, &d.Version, &d.Supplier, &d.Via.Name, &d.Via.Version} {
+		*s = clean(*s)
+	}
+	for i := range d.Licenses {
+		d.Licenses[i] = clean(d.Licenses[i])
+	}
+	if d.Name != name || d.Version != version || strings.ContainsAny(d.PURL, "?#") {
+		d.PURL = cleanPURL(d.PURL, clean)
+	}
+}
+
+// cleanPURL cleans the parts of a package URL, which escapes them. One that cannot be
+// read and needs it is dropped.
+func cleanPURL(s string, clean func(string) string) string {
+	p, err := packageurl.FromString(s)
+	if err != nil {
+		if clean(s) != s || strings.Contains(s, "%") {
+			return ""
+		}
+		return s
+	}
+	changed := false
+	part := func(s *string) {
+		if cleaned := clean(*s); cleaned != *s {
+			*s, changed = cleaned, true
+		}
+	}
+	for _, s := range []*string{&p.Namespace, &p.Name, &p.Version, &p.Subpath} {
+		part(s)
+	}
+	for i := range p.Qualifiers {
+		part(&p.Qualifiers[i].Value)
+	}
+	if !changed {
+		return s
+	}
+	return read.Text(p.ToString()).Name()
+}
+
+// signedInAs is who signs in at an address without a password, as hosts of code
+// have it done with a token.
+var signedInAs = shape{"://", regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://([^\s/:@"'<>]{16,})@[0-9A-Za-z\[]`)}
+
+// inQuery is a value of an address's query or fragment that is given to a name for secrets.
+var inQuery = shape{"=", regexp.MustCompile(`(?i)[?&#;]` + `[a-z0-9_.-]*` + names + `=([^\s&#;"'<>]{8,})`)}
+
+// blankName takes credentials out of a name or version, which has no assignments
+// as code has, but may be an address.
+func (r *redactor) blankName(s string) string {
+	s = r.blankShapes(s)
+	if strings.Contains(s, userInfo.mark) {
+		for _, shape := range []shape{signedInAs, inQuery} {
+			s = shape.replace(s, func(secret string) string {
+				if secret == redacted || !isSecretValue(secret) || !isRandom(secret) && shape.mark == signedInAs.mark {
+					return secret
+				}
+				r.addPart(secret)
+				return redacted
+			})
+		}
+	}
+	return joined(s)
+}
