@@ -27,7 +27,7 @@ var rooms = []room{
 	{path: "api", stdOnly: true},
 
 	{path: "internal/report", imports: []string{".", "internal/purl", "internal/weakness"}},
-	{path: "internal/ingest", imports: nouns},
+	{path: "internal/ingest", imports: []string{".", "internal/purl"}},
 	{path: "internal/triage", imports: nouns},
 	{path: "internal/exemption", imports: []string{".", "internal/glob", "internal/purl"}},
 	{path: "internal/index", imports: nouns},
