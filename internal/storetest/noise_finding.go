@@ -97,7 +97,7 @@ func noisyDependencies(ctx context.Context, tx *store.Tx) error {
 		}
 		_, _, err := tx.PutInventory(ctx, redoubt.InventoryStatement{
 			ProjectID: project.ID, Ref: project.Primary(), Source: "semgrep", At: tx.Now(), Digest: redoubt.Digest{byte(i + 1)},
-			Inventory: redoubt.Inventory{Lockfile: lockfile, Dependencies: held},
+			Inventory: redoubt.Inventory{Lockfile: lockfile, Dependencies: held, Edges: [][2]int{{0, 1}, {1, 2}}},
 		})
 		if err != nil {
 			return err
