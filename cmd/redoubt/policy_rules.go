@@ -134,8 +134,7 @@ func (c policyAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err error)
 // unlessRejected drops the error that tells of rules, which are told with their
 // files.
 func unlessRejected(err error) error {
-	var bad *badRulesError
-	if errors.As(err, &bad) {
+	if _, rejected := errors.AsType[*badRulesError](err); rejected {
 		return nil
 	}
 	return err

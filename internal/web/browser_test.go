@@ -40,6 +40,11 @@ const limit = 6 * time.Minute
 // theBrowser is shared: starting one takes longer than most tests need it for.
 var theBrowser struct {
 	sync.Once
+	*runningBrowser
+}
+
+// runningBrowser is a browser that runs, or why it does not.
+type runningBrowser struct {
 	ctx  context.Context
 	stop func()
 	err  error
@@ -47,7 +52,7 @@ var theBrowser struct {
 
 // stopBrowser ends the shared one, where a test has started it.
 func stopBrowser() {
-	if theBrowser.stop != nil {
+	if theBrowser.runningBrowser != nil {
 		theBrowser.stop()
 	}
 }
@@ -63,8 +68,8 @@ func (s *site) browse(width, height int, options ...chromedp.ExecAllocatorOption
 	var in []chromedp.ContextOption
 	if len(options) == 0 {
 		theBrowser.Do(func() {
-			theBrowser.ctx, theBrowser.stop = startBrowser(context.Background(), path)
-			theBrowser.err = chromedp.Do(theBrowser.ctx) // the first thing that is done starts it
+			ctx, stop := startBrowser(context.Background(), path)
+			theBrowser.runningBrowser = &runningBrowser{ctx, stop, chromedp.Do(ctx)} // the first thing that is done starts it
 		})
 		if theBrowser.err != nil {
 			s.t.Fatal(theBrowser.err)
