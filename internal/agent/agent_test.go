@@ -342,4 +342,7 @@ func TestUploadsBeyondAllRoomAreRefused(t *testing.T) {
 	if status, text := w.send("POST", path+"complete", w.token, w.recorded("full/4-complete.json")); status != 413 {
 		t.Errorf("%d %s, want 413", status, text)
 	}
+	if status, text := w.send("POST", path+"complete", w.token, []byte(`{}`)); status != 409 {
+		t.Errorf("%d %s, want 409: the results were not taken", status, text)
+	}
 }

@@ -119,6 +119,12 @@ func TestIntake(t *testing.T) {
 	if err := two.Build(2); !errors.Is(err, redoubt.ErrUnavailable) {
 		t.Errorf("memory with others at work: %v", err)
 	}
+	if err := two.Add(2); !errors.Is(err, redoubt.ErrUnavailable) {
+		t.Errorf("bytes with others at work: %v", err)
+	}
+	if err := one.Add(2); !errors.Is(err, redoubt.ErrTooLarge) {
+		t.Errorf("bytes on top of memory that take more than there ever is: %v", err)
+	}
 	if err := one.Build(9); !errors.Is(err, redoubt.ErrTooLarge) {
 		t.Errorf("memory that there never is: %v", err)
 	}

@@ -39,7 +39,7 @@ func (r *Reservation) Add(bytes int) error {
 	case r.held-r.built > r.of.Each:
 		return fmt.Errorf("the upload is %w (limit %d bytes, all files together, after inflating)", redoubt.ErrTooLarge, r.of.Each)
 	case all > r.of.All:
-		return errFull
+		return r.full()
 	}
 	return nil
 }
@@ -50,15 +50,19 @@ func (r *Reservation) Build(bytes int) error {
 	r.held += int64(bytes)
 	r.built += int64(bytes)
 	if all := r.of.used.Add(int64(bytes)); all > r.of.All {
-		if r.held > r.of.All { // alone, so that waiting would not help
-			return fmt.Errorf("what the upload holds is %w: more than the %d bytes of memory that all uploads have", redoubt.ErrTooLarge, r.of.All)
-		}
-		return errFull
+		return r.full()
 	}
 	return nil
 }
 
-var errFull = fmt.Errorf("%w: the reports of other uploads take all the room that there is", redoubt.ErrUnavailable)
+// full says why there is no room: others take it, or this one alone needs more
+// than there is, so that waiting would not help.
+func (r *Reservation) full() error {
+	if r.held > r.of.All {
+		return fmt.Errorf("what the upload holds is %w: more than the %d bytes of memory that all uploads have", redoubt.ErrTooLarge, r.of.All)
+	}
+	return fmt.Errorf("%w: the reports of other uploads take all the room that there is", redoubt.ErrUnavailable)
+}
 
 // Release gives back all that was added.
 func (r *Reservation) Release() {
