@@ -2,6 +2,7 @@ package redoubt
 
 import (
 	"cmp"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -141,6 +142,17 @@ type AdvisorySource struct {
 	Records      int
 	Refused      int
 	Error        string // of the last try; empty when it went well
+}
+
+// Shown is the location as people may see it: an address without user, password,
+// query and fragment, which may hold what opens the feed.
+func (s AdvisorySource) Shown() string {
+	u, err := url.Parse(s.Location)
+	if err != nil || u.Host == "" {
+		return s.Location // a file or folder
+	}
+	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
+	return u.String()
 }
 
 // AdvisoryStatus sums up what is stored.

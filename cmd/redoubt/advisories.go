@@ -148,7 +148,7 @@ func (c advisoriesStatusCmd) Run(a *app) error {
 		rows := make([][]string, len(s.Sources))
 		for i, source := range s.Sources {
 			rows[i] = []string{
-				source.Kind, fmt.Sprint(source.Records), fmt.Sprint(source.Refused), day(source.LoadedAt), day(source.CheckedAt), ageOf(a.clock(), source), source.Location,
+				source.Kind, fmt.Sprint(source.Records), fmt.Sprint(source.Refused), day(source.LoadedAt), day(source.CheckedAt), ageOf(a.clock(), source), source.Shown(),
 			}
 		}
 		if err := table(a.out, "KIND RECORDS REFUSED LOADED CHECKED AGE LOCATION", rows); err != nil {
@@ -156,7 +156,7 @@ func (c advisoriesStatusCmd) Run(a *app) error {
 		}
 		for _, source := range s.Sources {
 			if source.Error != "" {
-				fmt.Fprintf(a.err, "warning: %s could not be loaded the last time: %s\n", source.Location, source.Error)
+				fmt.Fprintf(a.err, "warning: %s could not be loaded the last time: %s\n", source.Shown(), source.Error)
 			}
 		}
 		if age, known := age(a.clock(), s.Sources); !known {

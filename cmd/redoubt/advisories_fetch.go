@@ -110,7 +110,7 @@ func (d *download) save(part string, have int64, res *http.Response, giveUp cont
 	}
 	watch := time.AfterFunc(silence, giveUp)
 	defer watch.Stop()
-	body := d.bar.bytes(filepath.Base(d.source.Location), have, have+res.ContentLength, res.Body)
+	body := d.bar.bytes(filepath.Base(d.source.Shown()), have, have+res.ContentLength, res.Body)
 	n, err := io.Copy(f, io.LimitReader(watchedReader{body, watch}, maxDownload-have+1))
 	if err == nil && have+n > maxDownload {
 		err = fmt.Errorf("it is longer than %d bytes", int64(maxDownload))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -94,7 +95,7 @@ func (s *service) updateAdvisories(ctx context.Context, a *app) {
 		u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}, by: advisoriesActor}
 		from := defaultSources(s.config.AdvisoriesArchives, s.config.AdvisoriesEcosystems, s.config.AdvisoriesScores)
 		err := u.all(ctx, from, func(source redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
-			s.log.Info("advisories loaded", "source", source.Location, "unchanged", unchanged, "records", done.Records, "changed", done.Changed, "refused", done.Refused)
+			s.log.Info("advisories loaded", "source", source.Shown(), "unchanged", unchanged, "records", done.Records, "changed", done.Changed, "refused", done.Refused)
 		})
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("not all advisories could be loaded; it is tried again", "in", s.config.AdvisoriesEvery, "error", err)
@@ -141,10 +142,15 @@ func (c advisoryCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.NewInvalidMetric(advisoryAge, err)
 		return
 	}
+	shown := map[string]int{} // feeds that only their query tells apart are one name, which a series may have once
 	for _, s := range sources {
+		name := s.Shown()
+		if shown[name]++; shown[name] > 1 {
+			name += fmt.Sprintf(" (%d)", shown[name])
+		}
 		if at := later(s.CheckedAt, s.LoadedAt); !at.IsZero() {
-			ch <- prometheus.MustNewConstMetric(advisoryAge, prometheus.GaugeValue, c.clock().Sub(at).Seconds(), s.Kind, s.Location)
-			ch <- prometheus.MustNewConstMetric(advisoryRecords, prometheus.GaugeValue, float64(s.Records), s.Kind, s.Location)
+			ch <- prometheus.MustNewConstMetric(advisoryAge, prometheus.GaugeValue, c.clock().Sub(at).Seconds(), s.Kind, name)
+			ch <- prometheus.MustNewConstMetric(advisoryRecords, prometheus.GaugeValue, float64(s.Records), s.Kind, name)
 		}
 	}
 }

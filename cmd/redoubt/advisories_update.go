@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,10 +76,10 @@ func (c advisoriesUpdateCmd) Run(a *app) error {
 
 func printSource(w io.Writer, s redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
 	if unchanged {
-		fmt.Fprintf(w, "%s: unchanged\n", s.Location)
+		fmt.Fprintf(w, "%s: unchanged\n", s.Shown())
 		return
 	}
-	fmt.Fprintf(w, "%s: %d records, %d new or changed, %d refused\n", s.Location, done.Records, done.Changed, done.Refused)
+	fmt.Fprintf(w, "%s: %d records, %d new or changed, %d refused\n", s.Shown(), done.Records, done.Changed, done.Refused)
 	for _, r := range done.Refusals {
 		fmt.Fprintf(w, "  refused %s: %s\n", r.Item, r.Reason)
 	}
@@ -114,6 +115,22 @@ type updater struct {
 	by    redoubt.Actor // who has it load
 }
 
+// shownError is an error of a source whose address it tells as people may see it.
+type shownError struct {
+	error
+	of redoubt.AdvisorySource
+}
+
+func (e shownError) Unwrap() error { return e.error }
+
+func (e shownError) Error() string {
+	text := e.error.Error()
+	if failed, is := errors.AsType[*url.Error](e.error); is {
+		text = strings.ReplaceAll(text, failed.URL, e.of.Shown()) // it starred the password and kept the rest
+	}
+	return strings.ReplaceAll(text, e.of.Location, e.of.Shown())
+}
+
 // all loads the sources one after the other and publishes what they brought.
 func (u *updater) all(ctx context.Context, from []string, told func(redoubt.AdvisorySource, advisory.LoadResult, bool)) error {
 	var failed []error
@@ -123,7 +140,8 @@ func (u *updater) all(ctx context.Context, from []string, told func(redoubt.Advi
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", location, err))
+			err = shownError{err, redoubt.AdvisorySource{Location: location}}
+			failed = append(failed, fmt.Errorf("%s: %w", redoubt.AdvisorySource{Location: location}.Shown(), err))
 			s.Error = err.Error()
 		} else {
 			told(s, done, unchanged)

@@ -53,7 +53,7 @@ type loadedImage struct {
 func (s *Store) AuditAdvisoryLoad(ctx context.Context, by redoubt.Actor, source redoubt.AdvisorySource, changed int) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		tx := newTx(q, redoubt.Deployment{}, s.now(), by)
-		tx.audit("advisories.update", "advisories", nil, loadedImage{source.Location, source.Kind, source.Records, changed, source.Refused, source.Error})
+		tx.audit("advisories.update", "advisories", nil, loadedImage{source.Shown(), source.Kind, source.Records, changed, source.Refused, source.Error})
 		return tx.writeEvents(ctx)
 	})
 }

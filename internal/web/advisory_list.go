@@ -222,7 +222,7 @@ func sourceName(s redoubt.AdvisorySource) string {
 	case "kev":
 		return "Known exploited (KEV)"
 	}
-	location := s.Location
+	location := s.Shown()
 	if plain, err := url.PathUnescape(location); err == nil {
 		location = plain
 	}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// TestWhatOpensAFeedIsNotShown loads a feed by an address with a password, once
+// with success and once from a server that is gone, and looks for it wherever
+// the feed is named.
+func TestWhatOpensAFeedIsNotShown(t *testing.T) {
+	h := httptest.NewServer(&publisher{tag: `"one"`, files: map[string][]byte{"/npm/all.zip": archive(t, map[string]string{"A-1": osvRecord("A-1", "a", "1.0.0")})}})
+	defer h.Close()
+	c := advisoriesUpdateCmd{Archives: strings.Replace(h.URL, "://", "://reader:opensesame@", 1), Ecosystems: []string{"npm"}}
+	c.Data = t.TempDir()
+	out, err := c.output(t)
+	if err != nil || !strings.Contains(out, h.URL+"/npm/all.zip: 1 records") {
+		t.Fatalf("%q %v", out, err)
+	}
+	h.Close()
+	gone, err := c.output(t)
+	if err == nil || !strings.Contains(err.Error(), h.URL+"/npm/all.zip") {
+		t.Errorf("a publisher that is gone: %q %v", gone, err)
+	}
+	st, openErr := store.Open(t.Context(), store.Config{Dir: c.Data, Clock: time.Now})
+	if openErr != nil {
+		t.Fatal(openErr)
+	}
+	defer st.Close()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(advisoryCollector{st, time.Now})
+	metrics := httptest.NewRecorder()
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(metrics, httptest.NewRequest("GET", "/metrics", nil))
+	if !strings.Contains(metrics.Body.String(), `source="`+h.URL+`/npm/all.zip"`) {
+		t.Errorf("the metrics do not name the feed:\n%s", metrics.Body)
+	}
+	sources, readErr := st.AdvisorySources(t.Context())
+	if readErr != nil || len(sources) != 1 || sources[0].Error == "" {
+		t.Fatal(sources, readErr)
+	}
+	for where, text := range map[string]string{"output": out + gone, "error": fmt.Sprint(err), "metrics": metrics.Body.String(), "last error": sources[0].Error} {
+		if strings.Contains(text, "opensesame") || strings.Contains(text, "reader") {
+			t.Errorf("the %s tells what opens the feed: %s", where, text)
+		}
+	}
+}
