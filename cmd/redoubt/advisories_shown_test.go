@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func TestWhatOpensAFeedIsNotShown(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(advisoryCollector{st, time.Now})
 	metrics := httptest.NewRecorder()
-	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(metrics, httptest.NewRequest("GET", "/metrics", nil))
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(metrics, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if !strings.Contains(metrics.Body.String(), `source="`+h.URL+`/npm/all.zip"`) {
 		t.Errorf("the metrics do not name the feed:\n%s", metrics.Body)
 	}
