@@ -3,6 +3,7 @@ package redoubt
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Errors that callers tell apart. Wrap them with what failed and what to do.
@@ -17,6 +18,16 @@ var (
 	// ErrTooLarge means that the input is over a limit.
 	ErrTooLarge = errors.New("too large")
 )
+
+// BusyError means that somebody asks too often, or for too much at once: 429 with
+// Retry-After (semantics §3).
+type BusyError struct {
+	Text string        // for people: who does what too often
+	Wait time.Duration // until the next request may pass; a second at least
+}
+
+// Error is the text.
+func (e *BusyError) Error() string { return e.Text }
 
 // FieldError is one bad member of a request or of an input file.
 type FieldError struct {

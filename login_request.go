@@ -39,3 +39,18 @@ func Network(address string) string {
 	}
 	return at.String()
 }
+
+// WideNetwork is the network around an address that one owner may well have all of:
+// the /48 of IPv6, the /24 of IPv4. What is no address is its own network.
+func WideNetwork(address string) string {
+	at, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	at = at.Unmap().WithZone("")
+	bits := 24
+	if at.Is6() {
+		bits = 48
+	}
+	return netip.PrefixFrom(at, bits).Masked().String()
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -54,6 +55,8 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 		s.logFailure(ctx, d, "dropping code of findings that are gone", err)
 		_, err = s.store.DropKeptAnswers(ctx, d.ID, now)
 		s.logFailure(ctx, d, "forgetting kept answers", err)
+		_, err = s.store.DropRequestedJobs(ctx, d.ID, server.SBOMJob)
+		s.logFailure(ctx, d, "forgetting exports", err)
 	}
 }
 

@@ -40,13 +40,7 @@ const (
 )
 
 // BusyError means that a client asks too often.
-type BusyError struct {
-	Text string        // for people: who does what too often
-	Wait time.Duration // until the next request may pass; a second at least
-}
-
-// Error is the text.
-func (e *BusyError) Error() string { return e.Text }
+type BusyError = redoubt.BusyError
 
 // Busy answers what a limiter did not grant.
 func Busy(g auth.Grant, text string) *BusyError {

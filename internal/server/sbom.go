@@ -102,9 +102,8 @@ func (c *call) createSBOMExport(ctx context.Context, in *sbomInput) (*api.Create
 				return nil, err
 			}
 		}
-		token := auth.NewTaskToken()
-		_, err := c.tx.AddJob(ctx, redoubt.Job{Kind: SBOMJob, Token: token, Input: input})
-		return &api.CreateSBOMExportResponse{TaskToken: token}, err
+		job, err := c.tx.RequestJob(ctx, redoubt.Job{Kind: SBOMJob, Token: auth.NewTaskToken(), Input: input})
+		return &api.CreateSBOMExportResponse{TaskToken: job.Token}, err
 	})
 	if err == nil && c.server.JobAdded != nil {
 		c.server.JobAdded()

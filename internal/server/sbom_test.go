@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -84,4 +85,26 @@ func (h *harness) projectID() string {
 		h.t.Fatal(err)
 	}
 	return decimal(p.Project.ID)
+}
+
+// TestSBOMExportsOfOneTokenAreBounded: past the bound it is a 429 that says when to
+// come again, and the same once more is the same job.
+func TestSBOMExportsOfOneTokenAreBounded(t *testing.T) {
+	h := newHarness(t)
+	h.token = h.newToken(redoubt.Token{Name: "reader", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}})
+	const target = "/api/v1/deployments/acme/sbom/export"
+	first := h.send(http.MethodPost, target, `{}`)
+	if again := h.send(http.MethodPost, target, `{}`); again.status != http.StatusOK || again.body != first.body {
+		t.Errorf("the same again: %d %s, want %s", again.status, again.body, first.body)
+	}
+	for i := range 19 {
+		if a := h.send(http.MethodPost, target, fmt.Sprintf(`{"ref":"r%d"}`, i)); a.status != http.StatusOK {
+			t.Fatalf("export %d: %d %s", i, a.status, a.body)
+		}
+	}
+	refused := h.send(http.MethodPost, target, `{"ref":"one-more"}`)
+	h.wantProblem(refused, api.CodeRateLimited)
+	if refused.header.Get("Retry-After") == "" {
+		t.Error("it does not say when to come again")
+	}
 }

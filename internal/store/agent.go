@@ -108,7 +108,7 @@ func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, 
 	if err != nil {
 		return err
 	}
-	_, err = tx.insertJob(ctx, j, "ON CONFLICT (deployment_id, token) DO NOTHING")
+	_, err = tx.insertJob(ctx, j, "", "ON CONFLICT (deployment_id, token) DO NOTHING")
 	return err
 }
 

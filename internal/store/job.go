@@ -26,9 +26,10 @@ type jobImage struct {
 }
 
 // AddJob queues work, due at once, and returns it with its id (semantics §11).
-// Kind, token and input are the caller's; the token must be unguessable.
+// Kind, token and input are the caller's; the token must be unguessable. The
+// actor of the transaction is who asked for it, within the bounds of RequestJob.
 func (tx *Tx) AddJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error) {
-	j, err := tx.insertJob(ctx, j, "")
+	j, err := tx.insertJob(ctx, j, requesterOf(tx.actor), "")
 	if err == nil {
 		tx.audit("job.create", subject("job", j.ID), nil, jobImage{j.Kind, string(j.Input)})
 	}
@@ -38,7 +39,7 @@ func (tx *Tx) AddJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error) {
 // dueAtOnce is when new work is due: now, even by a clock that steps back.
 var dueAtOnce = time.UnixMicro(0)
 
-func (tx *Tx) insertJob(ctx context.Context, j redoubt.Job, conflict string) (redoubt.Job, error) {
+func (tx *Tx) insertJob(ctx context.Context, j redoubt.Job, requester, conflict string) (redoubt.Job, error) {
 	id, err := tx.newID(ctx, seqJob)
 	if err != nil {
 		return j, err
@@ -47,8 +48,8 @@ func (tx *Tx) insertJob(ctx context.Context, j redoubt.Job, conflict string) (re
 		ID: id, DeploymentID: tx.deployment.ID, Kind: j.Kind, Token: j.Token, Input: j.Input,
 		State: redoubt.JobQueued, CreatedAt: tx.now,
 	}
-	return j, tx.insert(ctx, "job (deployment_id, id, kind, token, state, attempt, run_at, input_json, media_type, error, created_at)", [][]any{{
-		id, j.Kind, j.Token, j.State, 0, dueAtOnce, string(j.Input), "", "", tx.now,
+	return j, tx.insert(ctx, "job (deployment_id, id, kind, token, state, attempt, run_at, input_json, media_type, error, created_at, requester)", [][]any{{
+		id, j.Kind, j.Token, j.State, 0, dueAtOnce, string(j.Input), "", "", tx.now, requester,
 	}}, conflict)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -54,31 +55,62 @@ func (s *Store) login(ctx context.Context, condition string, key any) (l redoubt
 // are given, and forgets those that have expired. One that is known is left as
 // it is. It belongs to no tenant yet, so no audit event tells of it.
 //
-// It is not kept where 20 of one network, or 1,000 in all, wait already.
+// It is not kept where 20 of one network wait already. Where 1,000 wait in all, it
+// takes the place of the oldest of the wider network that has most of them, unless
+// its own has as many: one attacker's networks do not lock the others out.
 func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool, err error) {
 	now := s.now()
 	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		if _, err := q.exec(ctx, `DELETE FROM login_request WHERE expires_at <= $1`, now); err != nil {
 			return err
 		}
-		waiting, err := many(ctx, q, scalar[string], `SELECT address FROM login_request WHERE deployment_id = $1`, pendingLogin)
+		waiting, err := many(ctx, q, func(r row) (l redoubt.LoginRequest, err error) { return l, r.Scan(&l.KeyHash, &l.Address) },
+			`SELECT key_hash, address FROM login_request WHERE deployment_id = $1 ORDER BY asked_at, code`, pendingLogin)
 		if err != nil {
 			return err
 		}
-		ofOne := 0
-		for _, address := range waiting {
-			if redoubt.Network(address) == redoubt.Network(l.Address) {
-				ofOne++
-			}
-		}
-		if len(waiting) >= maxLogins || ofOne >= maxLoginsOfOne {
+		room, gone := roomFor(waiting, l.Address)
+		if !room {
 			return nil
+		}
+		if gone != nil {
+			if _, err := q.exec(ctx, `DELETE FROM login_request WHERE deployment_id = $1 AND key_hash = $2`, pendingLogin, gone); err != nil {
+				return err
+			}
 		}
 		kept = true
 		return q.insert(ctx, pendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json)`,
 			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(redoubt.LoginFor), "", ""}}, `ON CONFLICT DO NOTHING`)
 	})
 	return kept && err == nil, err
+}
+
+// roomFor reports whether a request from an address may wait beside those that do,
+// the oldest first, and the key of the one that it takes the place of, if any.
+func roomFor(waiting []redoubt.LoginRequest, address string) (room bool, gone []byte) {
+	network, ofOne := redoubt.Network(address), 0
+	for _, w := range waiting {
+		if redoubt.Network(w.Address) == network {
+			ofOne++
+		}
+	}
+	if ofOne >= maxLoginsOfOne {
+		return false, nil
+	}
+	if len(waiting) < maxLogins {
+		return true, nil
+	}
+	of, most := map[string]int{}, 0
+	for _, w := range waiting {
+		wide := redoubt.WideNetwork(w.Address)
+		of[wide]++
+		most = max(most, of[wide])
+	}
+	if of[redoubt.WideNetwork(address)]+1 >= most { // taking its place would only turn the two around
+		return false, nil
+	}
+	i := slices.IndexFunc(waiting, func(w redoubt.LoginRequest) bool { return of[redoubt.WideNetwork(w.Address)] == most })
+	return true, waiting[i].KeyHash
 }
 
 // loginImage is what the audit trail tells of an approval.

@@ -104,3 +104,34 @@ func TestLoginsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestNetworksOfOneLockNobodyOut fills the line from fifty networks of one owner:
+// strangers still get in, in place of the owner's oldest, and what they asked for
+// stays, whatever else comes from there.
+func TestNetworksOfOneLockNobodyOut(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		attackers := make([]string, 1000)
+		for i := range attackers {
+			attackers[i] = fmt.Sprintf("2001:db8:7:%x::%x", i%50, i+1)
+		}
+		if err := s.FillLogins(t.Context(), attackers); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "one more from there", addLogin(t, s, "more", "MORE-MORE", "2001:db8:7:ff::1"), false)
+		for i, stranger := range []string{"192.0.2.7", "192.0.2.8", "2001:db8:8::1"} {
+			same(t, stranger, addLogin(t, s, stranger, fmt.Sprint("OTHER-", i), stranger), true)
+		}
+		for i := range 10 {
+			addLogin(t, s, fmt.Sprint("again", i), fmt.Sprint("AGAIN-", i), fmt.Sprintf("2001:db8:7:%x::%x", 100+i, i+1))
+		}
+		for _, stranger := range []string{"192.0.2.7", "192.0.2.8", "2001:db8:8::1"} {
+			if _, err := s.LoginByKey(t.Context(), storetest.TokenHash(stranger)); err != nil {
+				t.Errorf("the request of %s: %v", stranger, err)
+			}
+		}
+		waiting, err := s.Logins(t.Context())
+		if err != nil || len(waiting) != 1000 {
+			t.Errorf("%d wait, %v", len(waiting), err)
+		}
+	})
+}

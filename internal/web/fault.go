@@ -31,7 +31,10 @@ type fault struct {
 // gets into it.
 func faultOf(err error) fault {
 	var invalid *redoubt.InvalidError
+	var busy *redoubt.BusyError
 	switch {
+	case errors.As(err, &busy):
+		return fault{Status: http.StatusTooManyRequests, Title: "Too much at once", Text: busy.Text}
 	case errors.As(err, &invalid):
 		return fault{
 			Status: http.StatusBadRequest, Title: "This cannot be done as asked",
@@ -107,6 +110,9 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err 
 	}
 	if f.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
+	}
+	if busy, ok := errors.AsType[*redoubt.BusyError](err); ok {
+		edge.RetryAfter(w.Header(), busy.Wait)
 	}
 	req := &request{Pages: p, w: w, r: r, viewer: viewer}
 	if viewer.Deployment.ID == 0 {

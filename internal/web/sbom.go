@@ -125,7 +125,7 @@ func (req *request) requestSBOM() error {
 				return err
 			}
 		}
-		_, err := tx.AddJob(ctx, redoubt.Job{Kind: sbomJob, Token: auth.NewTaskToken(), Input: input})
+		_, err := tx.RequestJob(ctx, redoubt.Job{Kind: sbomJob, Token: auth.NewTaskToken(), Input: input})
 		return err
 	})
 	if err != nil {

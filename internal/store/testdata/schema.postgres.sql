@@ -305,6 +305,8 @@ job.media_type text NOT NULL
 job.error text NOT NULL
 job.created_at bigint NOT NULL
 job.finished_at bigint
+job.requester text NOT NULL DEFAULT ''::text
+CREATE INDEX job_kind ON public.job USING btree (deployment_id, kind, requester)
 CREATE INDEX job_state ON public.job USING btree (state, run_at, id)
 CREATE UNIQUE INDEX job_deployment_id_token_key ON public.job USING btree (deployment_id, token)
 CREATE UNIQUE INDEX job_pkey ON public.job USING btree (deployment_id, id)

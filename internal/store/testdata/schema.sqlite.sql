@@ -301,10 +301,11 @@ CREATE TABLE job (
     media_type    TEXT     NOT NULL,
     error         TEXT     NOT NULL,
     created_at    BIGINT   NOT NULL,
-    finished_at   BIGINT,
+    finished_at   BIGINT, requester TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, token)
 );
+CREATE INDEX job_kind ON job (deployment_id, kind, requester);
 CREATE INDEX job_state ON job (state, run_at, id);
 CREATE TABLE kept_answer (
     deployment_id BIGINT NOT NULL,

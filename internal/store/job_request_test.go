@@ -1,0 +1,98 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// request asks for a job with an input, as a token.
+func (w workplace) request(token, input string) (j redoubt.Job, err error) {
+	err = w.Update(w.t.Context(), w.d.ID, redoubt.Actor{Kind: "token", ID: token}, func(ctx context.Context, tx *store.Tx) (err error) {
+		j, err = tx.RequestJob(ctx, redoubt.Job{Kind: "sbom", Token: "task-" + token + input, Input: []byte(`"` + input + `"`)})
+		return err
+	})
+	w.clock.Advance(time.Millisecond)
+	return j, err
+}
+
+func (w workplace) jobs() (n int) {
+	w.t.Helper()
+	view(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Jobs(ctx, "sbom", 5000)
+		n = len(list)
+		return err
+	})
+	return n
+}
+
+// TestRequestedJobsAreBounded holds M7 of a review: a token that may only read
+// filled the table.
+func TestRequestedJobsAreBounded(t *testing.T) {
+	eachWorkplace(t, func(w workplace) {
+		first, err := w.request("1", "a")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for range 30 {
+			again, err := w.request("1", "a")
+			if err != nil || again.Token != first.Token {
+				w.t.Fatalf("the same again is %q, %v; want %q", again.Token, err, first.Token)
+			}
+		}
+		same(w.t, "jobs of the same request", w.jobs(), 1)
+		for i := range 30 {
+			_, err := w.request("1", fmt.Sprint(i))
+			busy, is := errors.AsType[*redoubt.BusyError](err)
+			if is != (i >= 19) || is && busy.Wait < time.Second {
+				w.t.Fatalf("request %d: %v", i, err)
+			}
+		}
+		same(w.t, "jobs of one token", w.jobs(), 20)
+		for i := range 300 {
+			_, err := w.request(fmt.Sprint(2+i/20), fmt.Sprint("other", i))
+			if _, is := errors.AsType[*redoubt.BusyError](err); is != (i >= 180) {
+				w.t.Fatalf("request %d of others: %v", i, err)
+			}
+		}
+		same(w.t, "jobs of all", w.jobs(), 200)
+
+		claimed := w.claim()
+		again, err := w.request("2", "a")
+		if _, is := errors.AsType[*redoubt.BusyError](err); !is {
+			w.t.Errorf("a job that runs already looked before what is asked now: %+v, %v", again, err)
+		}
+		if err := w.FinishJob(w.t.Context(), *claimed, []byte("document"), "application/json"); err != nil {
+			w.t.Fatal(err)
+		}
+		if _, err := w.request("1", "one more"); err != nil {
+			w.t.Errorf("after one has finished: %v", err)
+		}
+		w.clock.Advance(store.RequestedJobKept)
+		if gone, err := w.DropRequestedJobs(w.t.Context(), w.d.ID, "sbom"); gone != 1 || err != nil {
+			w.t.Errorf("%d went after a day, %v", gone, err)
+		}
+		same(w.t, "unfinished ones after a day", w.jobs(), 200)
+	})
+}
+
+// TestDocumentsAreBounded: the oldest of who has too much go, then of who has most.
+func TestDocumentsAreBounded(t *testing.T) {
+	const mib = 1 << 20
+	doc := func(id int64, of string, size int64) store.KeptDocument { return store.NewKeptDocument(id, of, size) }
+	for name, c := range map[string]struct {
+		kept []store.KeptDocument
+		gone []int64
+	}{
+		"within":       {[]store.KeptDocument{doc(1, "a", 256*mib), doc(2, "b", 256*mib)}, nil},
+		"one's share":  {[]store.KeptDocument{doc(1, "b", mib), doc(2, "a", 100*mib), doc(3, "a", 100*mib), doc(4, "a", 100*mib)}, []int64{2}},
+		"all, of most": {[]store.KeptDocument{doc(1, "a", 200*mib), doc(2, "b", 200*mib), doc(3, "c", 250*mib), doc(4, "d", 200*mib), doc(5, "e", 200*mib)}, []int64{3}},
+	} {
+		same(t, name, store.TooMany(c.kept), c.gone)
+	}
+}
