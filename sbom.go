@@ -28,6 +28,9 @@ const (
 	SBOMTransitivity    = SBOMNote + "transitivity"     // the closest of all lockfiles: direct, transitive, unknown
 	SBOMLockfile        = SBOMNote + "lockfile"         // one that holds it, as web/yarn.lock or web/yarn.lock#L12; of a vulnerability, where it was found
 	SBOMFindingLockfile = SBOMNote + "finding-lockfile" // one that a finding tells, and no inventory
+	SBOMFinding         = SBOMNote + "finding-"         // and direct or transitive: a lockfile that tells otherwise than the findings in it
+	SBOMMalicious       = SBOMNote + "malicious"        // of a vulnerability: true where the package is there to do harm
+	SBOMReachability    = SBOMNote + "reachability"     // of a vulnerability, of each finding
 	SBOMNoEdge          = SBOMNote + "no-edge"          // bom-ref, space, lockfile: the edge to it is not of that lockfile, which holds both
 )
 

@@ -1,21 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // supplyChain is what a bill of materials may change of a project: a line for each
@@ -87,12 +91,67 @@ const scannedByTrivy = `{"bomFormat":"CycloneDX","specVersion":"1.6","metadata":
 	"dependencies":[{"ref":"lock","dependsOn":["a"]},{"ref":"a","dependsOn":["b"]}],
 	"vulnerabilities":[{"id":"CVE-2099-1","ratings":[{"severity":"high"}],"affects":[{"ref":"b"}]}]}`
 
+// vulnerable lists which advisories speak of which package versions in which
+// lockfiles of a project, whoever found that.
+func (p *player) vulnerable(t *testing.T, project string) (list []string) {
+	t.Helper()
+	err := p.service.store.View(t.Context(), p.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		found, err := tx.ProjectByName(ctx, project)
+		if err != nil {
+			return err
+		}
+		subjects, err := tx.Subjects(ctx, found.ID, found.Primary())
+		if err != nil {
+			return err
+		}
+		groups, err := tx.AdvisoryGroupsNamed(ctx, namesOf(subjects))
+		if err != nil {
+			return err
+		}
+		transitivity := map[int64]redoubt.Transitivity{}
+		err = tx.SupplyChainFindings(ctx, found.ID, found.Primary(), func(f redoubt.IndexedFinding, _ redoubt.Rule, _ redoubt.Lineage) error {
+			transitivity[f.ID] = f.Transitivity
+			return nil
+		})
+		for i := range subjects {
+			s := &subjects[i]
+			if t, live := transitivity[s.FindingID]; live {
+				name := cmp.Or(s.Vulnerability, s.Rule)
+				if group := cmp.Or(s.Group, groups[strings.ToUpper(name)]); group != 0 {
+					name = fmt.Sprint("advisories of group ", group)
+				}
+				list = append(list, fmt.Sprintf("%s %s %s@%s %v: %s", s.Lockfile, s.Ecosystem, s.Package, s.Version, t, name))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func namesOf(subjects []redoubt.Subject) (names []string) {
+	for i := range subjects {
+		names = append(names, strings.ToUpper(cmp.Or(subjects[i].Vulnerability, subjects[i].Rule)))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // TestBillsOfTheDemoComeBack imports bills of materials where they came from, which
 // changes nothing, and into new projects, which are the same then.
 func TestBillsOfTheDemoComeBack(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) { billsComeBack(t, storetest.Empty(t, engine)) })
+	}
+}
+
+func billsComeBack(t *testing.T, at store.Config) {
 	clock := &demoClock{real: time.Now}
 	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
-	st, err := a.create(config.Storage{Data: t.TempDir()})
+	st, err := a.create(config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,19 +175,31 @@ func TestBillsOfTheDemoComeBack(t *testing.T) {
 				t.Fatalf("%s has %d dependencies and %d findings", project, len(dependencies), len(findings))
 			}
 			doc := p.bill(t, r, project)
+			vulnerable := p.vulnerable(t, project)
+			advised := func(where string) {
+				t.Helper()
+				want := vulnerable
+				if r.Format == redoubt.SPDX { // which has no place for what advisories do not know
+					want = slices.DeleteFunc(slices.Clone(want), func(s string) bool { return !strings.Contains(s, ": advisories ") })
+				}
+				if diff := gocmp.Diff(want, p.vulnerable(t, where), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("%s %s, into %s: what is vulnerable (-there +here):\n%s", project, r.Format, where, diff)
+				}
+			}
 			same := func(where string, alsoFindings bool) {
 				t.Helper()
 				nowDependencies, nowFindings := p.supplyChain(t, where)
-				if diff := cmp.Diff(dependencies, nowDependencies); diff != "" {
+				if diff := gocmp.Diff(dependencies, nowDependencies); diff != "" {
 					t.Errorf("%s %s, into %s: dependencies (-before +after):\n%s", project, r.Format, where, diff)
 				}
-				if diff := cmp.Diff(findings, nowFindings); diff != "" && alsoFindings {
+				if diff := gocmp.Diff(findings, nowFindings); diff != "" && alsoFindings {
 					t.Errorf("%s %s, into %s: findings (-before +after):\n%s", project, r.Format, where, diff)
 				}
 			}
 			fresh := fmt.Sprintf("%s-%d", project, i)
 			p.importBill(t, fresh, doc)
 			same(fresh, false)
+			advised(fresh)
 			p.importBill(t, project, doc)
 			same(project, true)
 			p.importBill(t, fresh, p.bill(t, r, fresh))

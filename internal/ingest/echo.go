@@ -27,10 +27,15 @@ func affectedBy(s *redoubt.Subject) affectedPackage {
 	return affectedPackage{s.Lockfile, key, purl.Version(key, s.Version)}
 }
 
+// repeatsOurs reports whether the upload is a bill of materials of ours.
+func (a *application) repeatsOurs() bool {
+	return canonicalTool(a.upload.Report.Tool) == redoubt.SBOMTool
+}
+
 // separateEchoes takes the echoes out of the sightings of a bill of materials of
-// ours. All others' are what their scanner saw itself.
+// ours, and notes them in the summary. All others' are what their scanner saw itself.
 func (a *application) separateEchoes(ctx context.Context, sightings []Sighting) (rest []Sighting, echoes []echo, err error) {
-	if canonicalTool(a.upload.Report.Tool) != redoubt.SBOMTool || len(sightings) == 0 {
+	if !a.repeatsOurs() || len(sightings) == 0 {
 		return sightings, nil, nil
 	}
 	subjects, err := a.s.Subjects(ctx, a.project.ID, a.scan.Ref)
@@ -54,6 +59,7 @@ func (a *application) separateEchoes(ctx context.Context, sightings []Sighting) 
 		}
 		if of := a.original(said, by[affectedBy(said)], groups); of != nil {
 			echoes = append(echoes, echo{sightings[i].Finding.Identity, *of})
+			a.sum.Echoes = append(a.sum.Echoes, sightings[i].Finding.Identity)
 			continue
 		}
 		rest = append(rest, sightings[i])

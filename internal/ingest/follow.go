@@ -23,8 +23,14 @@ import (
 //   - What people were at goes on when a scanner's finding ends in the same
 //     commit as the advisories' takes its place.
 func Follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time) (Summary, error) {
+	return follow(ctx, s, ex, project, advised, scanID, at, "")
+}
+
+// follow is Follow while a source only repeats what others say (semantics §15): none of
+// its findings stands for a match.
+func follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project, advised redoubt.Advised, scanID int64, at time.Time, repeating string) (Summary, error) {
 	sum := Summary{ProjectID: project.ID, Project: project.Name, Ref: advised.Ref, Source: redoubt.SourceAdvisories, ScanID: scanID, Outcome: redoubt.ScanApplied}
-	f := follower{Advised: advised, s: s, project: project}
+	f := follower{Advised: advised, s: s, project: project, repeating: repeating}
 	rows, err := s.Findings(ctx, project.ID, advised.Ref, redoubt.SourceAdvisories)
 	if err != nil || len(rows)+len(advised.Matches) == 0 {
 		return sum, err
@@ -67,7 +73,7 @@ func (f *follower) fixes() map[int64][]redoubt.Fix {
 	out := map[int64][]redoubt.Fix{}
 	for i := range f.Matches {
 		for _, t := range f.twins(i) {
-			if fixes := f.Matches[i].Dependency.Fixes; live(t.State) && len(fixes) > 0 {
+			if fixes := f.Matches[i].Dependency.Fixes; live(t.State) && t.Source != f.repeating && len(fixes) > 0 {
 				out[t.FindingID] = fixes
 			}
 		}
@@ -93,7 +99,11 @@ func (a *application) followAdvisories(ctx context.Context, before []redoubt.Fin
 	if err != nil {
 		return fmt.Errorf("ask the advisories: %w", err)
 	}
-	sum, err := Follow(ctx, a.s, a.exemptions, a.project, advised, a.scan.ID, a.at())
+	repeating := ""
+	if a.repeatsOurs() {
+		repeating = a.scan.Source
+	}
+	sum, err := follow(ctx, a.s, a.exemptions, a.project, advised, a.scan.ID, a.at(), repeating)
 	if a.sum.Followed = &sum; err != nil {
 		return err
 	}
@@ -106,6 +116,8 @@ type follower struct {
 	s       Store
 	project redoubt.Project
 	plan    planner
+	// repeating is the source whose findings stand for no match; empty for none.
+	repeating string
 
 	sightings []Sighting                           // one for each match
 	covered   map[redoubt.Identity]redoubt.Subject // the finding of a scanner that stands for the match
@@ -132,7 +144,7 @@ func (f *follower) observeMatches(ctx context.Context) error {
 		f.sightings[i] = Sighting{Result: r, Finding: o.row(digestedResult{r, o.d.content(r)}, id, o.codeHash(r)), links: &links}
 		f.scans[id] = m.ScanID
 		twins := f.twins(i)
-		if at := slices.IndexFunc(twins, func(t redoubt.Subject) bool { return live(t.State) }); at >= 0 {
+		if at := slices.IndexFunc(twins, func(t redoubt.Subject) bool { return live(t.State) && t.Source != f.repeating }); at >= 0 {
 			f.covered[id] = twins[at]
 		}
 	}

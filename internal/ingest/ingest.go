@@ -96,7 +96,10 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	a := application{s: s, exemptions: ex, upload: u, project: project, scan: scan, sum: &sum}
 	if repeats(scan.Digest, stream) && u.Begun == nil {
 		sum.Repeat, sum.ScanID, sum.Outcome, sum.Unchanged = true, stream.LastScanID, redoubt.ScanApplied, len(sightings)
-		err = a.putVEX(ctx) // somebody may have removed a document since
+		if err := a.putVEX(ctx); err != nil { // somebody may have removed a document since
+			return sum, err
+		}
+		_, _, err = a.separateEchoes(ctx, sightings)
 		return sum, err
 	}
 	scan.Outcome = OutcomeOf(scan, stream)
@@ -105,6 +108,9 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	}
 	sum.ScanID, sum.Outcome = scan.ID, scan.Outcome
 	if scan.Outcome != redoubt.ScanApplied {
+		if _, _, err := a.separateEchoes(ctx, sightings); err != nil {
+			return sum, err
+		}
 		return sum, recordAccount(ctx, s, u, scan.ID, all, nil)
 	}
 	if project, err = s.UpdateProjectByScan(ctx, u.Globs, project.ID, u.Project); err != nil {
@@ -147,6 +153,12 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 		return err
 	}
 	scope := scopeOf(a.upload, sightings)
+	repeats := a.repeatsOurs()
+	if repeats { // what the advisories say of its lockfiles is theirs to say
+		if err := a.follow(ctx, scope, inventories, nil); err != nil {
+			return err
+		}
+	}
 	sightings, echoes, err := a.separateEchoes(ctx, sightings)
 	if err != nil {
 		return err
@@ -175,14 +187,22 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 		return err
 	}
 	a.sum.Unchanged += len(echoes)
-	if err := a.putInventories(ctx, scope, inventories); err != nil {
-		return err
-	}
-	if err := a.followAdvisories(ctx, stored.Findings); err != nil {
-		return err
+	if !repeats {
+		if err := a.follow(ctx, scope, inventories, stored.Findings); err != nil {
+			return err
+		}
 	}
 	branchScanned := a.scan.Full && !scope.Failed && strings.HasPrefix(a.scan.Ref, "refs/heads/")
 	return a.s.ScanApplied(ctx, a.project.ID, a.scan.Ref, branchScanned, a.scan.StartedAt)
+}
+
+// follow states what the lockfiles hold, and has the advisories' findings follow
+// that. before are the findings of the source before the upload.
+func (a *application) follow(ctx context.Context, scope Scope, inventories []redoubt.InventoryStatement, before []redoubt.Finding) error {
+	if err := a.putInventories(ctx, scope, inventories); err != nil {
+		return err
+	}
+	return a.followAdvisories(ctx, before)
 }
 
 // at is when findings come, change and go.

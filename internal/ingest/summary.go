@@ -58,6 +58,10 @@ type Summary struct {
 	redoubt.Refusals
 	Counts redoubt.FindingCounts
 
+	// Echoes are the identities under which the upload says what a finding of another
+	// source says, of which it has none itself (semantics §15).
+	Echoes []redoubt.Identity
+
 	Lockfiles           int      // stated by the upload
 	DependenciesAdded   int      // rows of the inventory that came
 	DependenciesRemoved int      // and went, in lockfiles stated anew or dropped

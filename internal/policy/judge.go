@@ -162,6 +162,16 @@ func Recorded(outcome redoubt.ScanOutcome) string {
 	return ""
 }
 
+// Without takes out of what the scan reports what it has no finding for: it only
+// repeats what others say, whose findings are judged.
+func (j *Judge) Without(ids []redoubt.Identity) {
+	repeated := make(map[redoubt.Identity]bool, len(ids))
+	for _, id := range ids {
+		repeated[id] = true
+	}
+	j.sightings = slices.DeleteFunc(j.sightings, func(s Sighting) bool { return repeated[s.Finding.Identity] })
+}
+
 // facts are the findings to judge, with all that the gate asks of them.
 func (j *Judge) facts(ctx context.Context) ([]Sighting, error) {
 	if len(j.sightings) == 0 && !j.advised {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,9 +30,10 @@ type noted struct {
 	ecosystems   []string
 	transitivity redoubt.Transitivity // 0 when not told
 	places       []notedPlace
-	findingOnly  []string // lockfiles
-	transitive   []string // lockfiles in which it is transitive, though not in all
-	unknown      []string // likewise
+	findingOnly  []string                          // lockfiles
+	transitive   []string                          // lockfiles in which it is transitive, though not in all
+	unknown      []string                          // likewise
+	findings     map[redoubt.Transitivity][]string // lockfiles in which findings say so, whatever those say
 }
 
 type notedPlace struct {
@@ -65,6 +67,10 @@ func (b *bom) note(p *part, name, value string) {
 		b.notePath(&n.transitive, value)
 	case redoubt.SBOMLockfile + "-" + redoubt.TransitivityUnknown.String():
 		b.notePath(&n.unknown, value)
+	case redoubt.SBOMFinding + redoubt.Direct.String():
+		b.noteFinding(n, redoubt.Direct, value)
+	case redoubt.SBOMFinding + redoubt.Transitive.String():
+		b.noteFinding(n, redoubt.Transitive, value)
 	case redoubt.SBOMNoEdge:
 		to, lockfile, _ := strings.Cut(value, " ")
 		if path, err := b.checkout.path(lockfile); err == nil {
@@ -77,6 +83,26 @@ func (b *bom) notePath(list *[]string, value string) {
 	if path, err := b.checkout.path(value); err == nil {
 		*list = append(*list, path)
 	}
+}
+
+func (b *bom) noteFinding(n *noted, t redoubt.Transitivity, value string) {
+	list := n.findings[t]
+	b.notePath(&list, value)
+	if n.findings == nil {
+		n.findings = map[redoubt.Transitivity][]string{}
+	}
+	n.findings[t] = list
+}
+
+// byFindings is the transitivity that findings of the part in a lockfile have, where a
+// document of Redoubt's notes one; else that of the place.
+func (p *part) byFindings(at partPlace) redoubt.Transitivity {
+	for _, t := range []redoubt.Transitivity{redoubt.Direct, redoubt.Transitive} {
+		if slices.Contains(p.noted.findings[t], at.lockfile) {
+			return t
+		}
+	}
+	return at.transitivity
 }
 
 var lineBehindPath = regexp.MustCompile(`^(.*)#L([0-9]{1,9})$`)
@@ -126,19 +152,10 @@ type partPlace struct {
 func (p *part) settlePlaces() {
 	n := &p.noted
 	for _, at := range n.places {
-		t := p.transitivity
-		switch {
-		case slices.Contains(n.transitive, at.lockfile):
-			t = redoubt.Transitive
-		case slices.Contains(n.unknown, at.lockfile):
-			t = redoubt.TransitivityUnknown
-		case n.transitivity != 0:
-			t = n.transitivity
-		}
-		p.places = append(p.places, partPlace{lockfile: at.lockfile, line: at.line, transitivity: t})
+		p.places = append(p.places, partPlace{lockfile: at.lockfile, line: at.line, transitivity: p.transitivityIn(at.lockfile)})
 	}
 	for _, lockfile := range n.findingOnly {
-		p.places = append(p.places, partPlace{lockfile: lockfile, transitivity: p.transitivity, findingOnly: true})
+		p.places = append(p.places, partPlace{lockfile: lockfile, transitivity: p.transitivityIn(lockfile), findingOnly: true})
 	}
 	if len(p.places) == 0 {
 		if n.transitivity != 0 {
@@ -148,6 +165,19 @@ func (p *part) settlePlaces() {
 	}
 	slices.SortStableFunc(p.places, func(a, b partPlace) int { return strings.Compare(a.lockfile, b.lockfile) })
 	p.places = slices.CompactFunc(p.places, func(a, b partPlace) bool { return a.lockfile == b.lockfile })
+}
+
+// transitivityIn is what a document of Redoubt's notes of the part in a lockfile,
+// else what its edges tell.
+func (p *part) transitivityIn(lockfile string) redoubt.Transitivity {
+	n := &p.noted
+	switch {
+	case slices.Contains(n.transitive, lockfile):
+		return redoubt.Transitive
+	case slices.Contains(n.unknown, lockfile):
+		return redoubt.TransitivityUnknown
+	}
+	return cmp.Or(n.transitivity, p.transitivity)
 }
 
 // holds reports whether the part is in the inventory of a lockfile.

@@ -104,9 +104,10 @@ func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.Af
 	d := p.dependency(at)
 	out := &redoubt.Vulnerable{
 		Ecosystem: d.Ecosystem, Package: read.Text(d.Name).Name(), Version: lockfile.SpellVersion(d.Ecosystem, read.Text(d.Version).Name()),
-		Transitivity: cmp.Or(at.transitivity, redoubt.TransitivityUnknown), Lockfile: at.lockfile, Line: at.line,
+		Transitivity: cmp.Or(p.byFindings(at), redoubt.TransitivityUnknown), Lockfile: at.lockfile, Line: at.line,
 		Vulnerability: shownID(v), Reachability: redoubt.ReachabilityUnknown,
 	}
+	notedOfVulnerability(v, out)
 	var fixed read.Texts
 	for _, version := range versions {
 		if version.Status == cdx.VulnerabilityStatusNotAffected {
@@ -118,6 +119,9 @@ func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.Af
 			fixed = strings.Split(m[1], ",")
 		}
 	}
+	if m := updateTo.FindStringSubmatch(v.Recommendation); m != nil && len(fixed) == 0 && m[1] == out.Package {
+		fixed = strings.Split(m[2], " or ")
+	}
 	for _, version := range fixed.Names() {
 		out.Fixes = append(out.Fixes, redoubt.Fix{Package: out.Package, Version: version})
 	}
@@ -126,6 +130,28 @@ func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.Af
 
 // upgradeTo is how Trivy recommends: "Upgrade lodash to version 4.17.21".
 var upgradeTo = regexp.MustCompile(`(?i)^upgrade \S+ to versions? ([0-9A-Za-z][^;\s]*(?:, [^;\s]+)*)`)
+
+// updateTo is how Redoubt recommends: "Update lodash to 4.17.21 or 5.0.0."
+var updateTo = regexp.MustCompile(`^Update (.+?) to (\S+(?: or \S+)*)\.$`)
+
+// notedOfVulnerability takes what Redoubt notes of a vulnerability. Where findings of
+// one vulnerability differ in reachability, there are several, and none counts.
+func notedOfVulnerability(v *cdx.Vulnerability, out *redoubt.Vulnerable) {
+	var told []redoubt.Reachability
+	for _, p := range list(v.Properties) {
+		switch p.Name {
+		case redoubt.SBOMMalicious:
+			out.Malicious = out.Malicious || p.Value == "true"
+		case redoubt.SBOMReachability:
+			if r, ok := redoubt.ParseReachability(p.Value); ok {
+				told = append(told, r)
+			}
+		}
+	}
+	if len(told) == 1 {
+		out.Reachability = told[0]
+	}
+}
 
 // shownID is the CVE among the vulnerability's ids, else its own (semantics §14).
 func shownID(v *cdx.Vulnerability) string {

@@ -48,11 +48,17 @@ func (b *builder) relate(at *scope, p Project, by map[int64]*component) {
 // settlePlaces puts the places of a component in order, one for each lockfile: the
 // closest transitivity and the first line of it count.
 func (c *component) settlePlaces() {
-	slices.SortFunc(c.places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.lockfile, b.lockfile), cmp.Compare(a.transitivity, b.transitivity), cmp.Compare(a.line, b.line))
+	for _, list := range []*[]place{&c.places, &c.seen, &c.findings} {
+		slices.SortFunc(*list, func(a, b place) int {
+			return cmp.Or(cmp.Compare(a.lockfile, b.lockfile), cmp.Compare(a.transitivity, b.transitivity), cmp.Compare(a.line, b.line))
+		})
+		*list = slices.CompactFunc(*list, func(a, b place) bool { return a.lockfile == b.lockfile })
+	}
+	c.findings = slices.DeleteFunc(c.findings, func(f place) bool {
+		return f.transitivity == redoubt.TransitivityUnknown || slices.ContainsFunc(c.places, func(p place) bool {
+			return p.lockfile == f.lockfile && p.transitivity == f.transitivity
+		})
 	})
-	c.places = slices.CompactFunc(c.places, func(a, b place) bool { return a.lockfile == b.lockfile })
-	c.seen = sortTexts(c.seen)
 }
 
 // connect gives components, in their order, what they ask for. What one asks for

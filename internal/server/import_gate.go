@@ -41,6 +41,7 @@ func (g *importGate) answer(ctx context.Context, summaries []ingest.Summary) (ap
 	verdicts := make([]policy.Verdict, len(g.judges))
 	for i, judge := range g.judges {
 		var err error
+		judge.Without(summaries[i].Echoes)
 		if verdicts[i], err = judge.Verdict(ctx, summaries[i].Outcome); err != nil {
 			return api.ImportGate{}, err
 		}

@@ -1,0 +1,111 @@
+package conformance
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+// importBill hands a document in as all of a ref of acme/shop.
+func (s *site) importBill(t testing.TB, ref string, doc []byte) api.ImportResponse {
+	t.Helper()
+	s.clock.Advance(time.Second)
+	return read[api.ImportResponse](t, s.importing(t, "project=acme/shop&full=true&ref="+ref, doc))
+}
+
+// download exports the bill of materials of a ref of acme/shop.
+func (s *site) download(t testing.TB, ref string, format object) []byte {
+	t.Helper()
+	project, err := s.api().GetProject(t.Context(), s.deployment.Slug, "acme/shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, _, err := s.api().DownloadSBOM(t.Context(), s.exported(t, object{"repositoryId": project.Project.ID, "ref": ref, "formatVersion": format}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// belittled are the words of a document for how bad vulnerabilities are.
+var belittled = regexp.MustCompile(`"(severity)": ?"[a-z]+"`)
+
+// TestOurBillsAreJudgedAsLockfiles imports on a branch what a bill of materials says
+// of another one's lockfile: the gate says the same of both, also the second time,
+// and tells each finding once.
+func TestOurBillsAreJudgedAsLockfiles(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"}, record{id: "MAL-2024-1", name: "left-pad"})
+		s.depend(t, "main", "4.17.21")
+		s.depend(t, "lock", "4.17.20")
+		for i, c := range []redoubt.PolicyCondition{
+			{Malicious: true}, {Reachable: true}, {Fixable: true}, {Direct: true}, {Severity: redoubt.SeverityHigh}, {Severity: redoubt.SeverityCritical}, {GraceDays: 1, Severity: redoubt.SeverityLow},
+		} {
+			c.Mode = redoubt.ModeBlock
+			s.condition(t, false, c)
+			want := gateOf(s.depend(t, fmt.Sprint("lock", i), "4.17.20"))
+			for _, format := range []object{{"format": "SBOM_FORMAT_CYCLONEDX", "version": "1.6"}, {"format": "SBOM_FORMAT_SPDX", "version": "2.3"}} {
+				ref := fmt.Sprint("bill", i, format["version"])
+				doc := s.download(t, "lock", format)
+				if format["version"] == "1.6" { // whoever wrote it belittles what it finds: the advisories know better
+					doc = belittled.ReplaceAll(doc, []byte(`"${1}": "low"`))
+				}
+				for _, what := range []string{"first", "again"} {
+					got := s.importBill(t, ref, doc).Gate
+					if diff := cmp.Diff(want, gateOf(got)); diff != "" {
+						t.Errorf("%s, %s %s (-lockfile +bill):\n%s", &c, format["format"], what, diff)
+					}
+					for _, item := range slices.Concat(got.Blocking, got.Noted) {
+						if item.FindingID == 0 {
+							t.Errorf("%s, %s %s: nobody finds what blocks: %+v", &c, format["format"], what, item)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestAVEXAloneLeavesTheInventory imports documents that only speak of
+// vulnerabilities: they bring no package and take none away.
+func TestAVEXAloneLeavesTheInventory(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
+		s.depend(t, "main", "4.17.20")
+		held := func() (list []string) {
+			page := post[api.ListDependenciesResponse](t, s, "dependencies", object{"pageSize": 100})
+			for _, d := range page.Dependencies {
+				list = append(list, d.Name+" "+d.LockfilePath)
+			}
+			return list
+		}
+		before := held()
+		if len(before) != 2 {
+			t.Fatalf("held: %v", before)
+		}
+		const said = `"vulnerabilities":[{"id":"CVE-2021-23337","analysis":{"state":"not_affected","justification":"code_not_reachable"},"affects":[{"ref":%q}]}]`
+		for name, doc := range map[string]string{
+			"no components":       `{"bomFormat":"CycloneDX","specVersion":"1.6",` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
+			"an empty list":       `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[],` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
+			"only what it is of":  `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[{"type":"library","bom-ref":"l","name":"lodash","version":"4.17.20","purl":"pkg:npm/lodash@4.17.20"}],` + fmt.Sprintf(said, "l") + `}`,
+			"written by our tool": `{"bomFormat":"CycloneDX","specVersion":"1.6","metadata":{"tools":{"components":[{"type":"application","name":"redoubt"}]}},` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
+		} {
+			answer := s.importBill(t, "main", []byte(doc))
+			if diff := cmp.Diff(before, held()); diff != "" {
+				t.Errorf("%s (-before +after):\n%s", name, diff)
+			}
+			for _, i := range answer.Imports {
+				if i.Changes.Lockfiles+i.Changes.Added+i.Changes.Removed+len(i.Changes.LockfilesDropped)+i.New+i.Closed+i.Removed != 0 {
+					t.Errorf("%s: %+v", name, i)
+				}
+			}
+		}
+	})
+}
