@@ -43,12 +43,12 @@ type component struct {
 	supplier  string
 	direct    redoubt.Transitivity // the closest of all places
 	ecosystem []string
-	places    []place  // the lockfiles that hold it
-	seen      []place  // lockfiles that findings saw it in, and that do not hold it
-	findings  []place  // lockfiles that hold it, and of which findings tell another transitivity
-	needs     []need   // what it asks for, by ref
-	known     bool     // what it asks for is told
-	order     int      // among the components
+	places    []place // the lockfiles that hold it
+	seen      []place // lockfiles that findings saw it in, and that do not hold it
+	findings  []place // lockfiles that hold it, and of which findings tell another transitivity
+	needs     []need  // what it asks for, by ref
+	known     bool    // what it asks for is told
+	order     int     // among the components
 }
 
 // rootRef names what the document is about.
