@@ -176,10 +176,11 @@ func (tx *Tx) putRole(ctx context.Context, userID int64, role redoubt.Role) erro
 }
 
 // SetRole gives a user another role in the deployment, or takes it away, which
-// revokes the tokens that the user made here too. The user's sessions end: who
-// holds one has to show again who they are. A first role here also ends one-time
-// links, so that who made one elsewhere does not come in by it. The last admin who may sign in
-// stays one: to take that role is redoubt.ErrConflict.
+// revokes the tokens that the user made here too. Sessions go on: they belong to
+// the user in every deployment, and what one may do here is looked up at each
+// request. A first role here also ends one-time links, so that who made one
+// elsewhere does not come in by it. The last admin who may sign in stays one: to
+// take that role is redoubt.ErrConflict.
 func (tx *Tx) SetRole(ctx context.Context, userID int64, role redoubt.Role) error {
 	u, err := tx.session.lockUser(ctx, userID)
 	if err != nil {
@@ -211,11 +212,9 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role redoubt.Role) erro
 		}
 	}
 	if role == redoubt.RoleNone {
-		if err := tx.revokeTokensOf(ctx, userID); err != nil {
-			return err
-		}
+		return tx.revokeTokensOf(ctx, userID)
 	}
-	return tx.session.endSessions(ctx, userID)
+	return nil
 }
 
 // keepAdmin refuses to lose the deployment's last admin.

@@ -177,14 +177,17 @@ func (q *session) endSessions(ctx context.Context, userID int64) error {
 	return err
 }
 
-// ExpireSessions drops sessions that nobody used since idleSince, and sessions and
-// links whose time is over.
+// ExpireSessions drops sessions that nobody used since idleSince, and sessions,
+// links and invitations whose time is over.
 func (s *Store) ExpireSessions(ctx context.Context, idleSince time.Time) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		if _, err := q.exec(ctx, `DELETE FROM user_session WHERE seen_at < $1 OR expires_at <= $2`, idleSince, s.now()); err != nil {
 			return err
 		}
-		_, err := q.exec(ctx, `DELETE FROM user_link WHERE expires_at <= $1`, s.now())
+		if _, err := q.exec(ctx, `DELETE FROM user_link WHERE expires_at <= $1`, s.now()); err != nil {
+			return err
+		}
+		_, err := q.exec(ctx, `DELETE FROM user_invitation WHERE expires_at <= $1`, s.now())
 		return err
 	})
 }

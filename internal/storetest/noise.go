@@ -161,7 +161,12 @@ func noisyJobs(ctx context.Context, tx *store.Tx) error {
 const NoisyUser = "noisy"
 
 func noisyUser(ctx context.Context, tx *store.Tx) error {
-	_, err := tx.CreateUser(ctx, redoubt.User{Name: NoisyUser}, redoubt.RoleAdmin)
+	if _, err := tx.CreateUser(ctx, redoubt.User{Name: NoisyUser}, redoubt.RoleAdmin); err != nil {
+		return err
+	}
+	_, err := tx.Invite(ctx, redoubt.UserInvitation{
+		Name: "guest", NewName: "guest@" + Noise, Role: redoubt.RoleViewer, InvitedBy: NoisyUser, ExpiresAt: tx.Now().AddDate(1, 0, 0),
+	}, TokenHash("noisy invitation"))
 	return err
 }
 

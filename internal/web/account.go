@@ -18,6 +18,7 @@ type accountView struct {
 	Current     int64 // the session that looks
 	HasPassword bool
 	ByLink      bool // the session began with a link
+	Invitations int  // that they have not answered
 	Least       int
 	Done        string
 	Fault       string
@@ -25,15 +26,15 @@ type accountView struct {
 
 // done says what was done before a page was opened, by the word in its address.
 var done = map[string]string{
-	"password":      "Your password is changed. Everywhere else you are signed out.",
-	"session":       "That session is over.",
-	"token-revoked": "The token is revoked; it is refused within a second.",
-	"scanner":       "Approved. The scanner gets its token within seconds and goes on by itself. The token is in the list once it is fetched.",
-	"user-known":    "The server knows that user from elsewhere, who now has a role here too.",
-	"user-role":     "The role is changed. The user has to sign in again.",
-	"user-removed":  "The user has no role here any more; tokens made here are revoked.",
-	"user-disabled": "The user is disabled: sessions ended, tokens are revoked.",
-	"user-enabled":  "The user may sign in again. Tokens that were revoked stay so.",
+	"password":             "Your password is changed. Everywhere else you are signed out.",
+	"session":              "That session is over.",
+	"token-revoked":        "The token is revoked; it is refused within a second.",
+	"scanner":              "Approved. The scanner gets its token within seconds and goes on by itself. The token is in the list once it is fetched.",
+	"user-role":            "The role is changed. It holds from the next page that the user opens.",
+	"user-removed":         "The user has no role here any more; tokens made here are revoked.",
+	"user-disabled":        "The user is disabled: sessions ended, tokens are revoked.",
+	"invitation-withdrawn": "The invitation is withdrawn; its link works no more.",
+	"user-enabled":         "The user may sign in again. Tokens that were revoked stay so.",
 }
 
 // me is the session of the viewer.
@@ -58,6 +59,11 @@ func (req *request) showAccount(status int, fault string) error {
 	if s.Sessions, err = req.Store.Sessions(req.r.Context(), me.User.ID); err != nil {
 		return err
 	}
+	invited, err := req.Store.InvitationsFor(req.r.Context(), me.User.Name)
+	if err != nil {
+		return err
+	}
+	s.Invitations = len(invited)
 	return req.show(status, pageView{Template: "account", Title: "Your account", Section: "account", Data: s})
 }
 

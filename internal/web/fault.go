@@ -13,6 +13,7 @@ import (
 var (
 	errForbidden   = errors.New("the viewer's role does not allow it")
 	errNoRole      = errors.New("the user has no role in any deployment")
+	errChoose      = errors.New("the viewer has several deployments and has chosen none")
 	errForeign     = errors.New("the user has roles where the viewer is no admin")
 	errLink        = errors.New("the one-time link is used up or too old")
 	errCrossOrigin = errors.New("sent by another site")
@@ -54,6 +55,11 @@ func faultOf(err error) fault {
 		return fault{
 			Status: http.StatusForbidden, Title: "You have no role yet",
 			Text: "You are signed in, but no deployment knows you. Ask an administrator for a role, or on the server: redoubt user role NAME viewer",
+		}
+	case errors.Is(err, errChoose):
+		return fault{
+			Status: http.StatusConflict, Title: "Choose a deployment first",
+			Text: "You have a role in several deployments, and the address does not say which one you mean. Open /choose.",
 		}
 	case errors.Is(err, errForeign):
 		return fault{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -123,6 +124,7 @@ type setupView struct {
 	Setup       bool // make an admin, not only a password
 	Name        string
 	DisplayName string
+	Of          string // slug that ends the name of a new user; empty: none does
 	Fault       string
 	Least       int // characters of a password
 }
@@ -149,7 +151,25 @@ func (req *request) setup() error {
 	if err != nil {
 		return err
 	}
-	return req.showSetup(http.StatusOK, setupView{Setup: l.Kind == redoubt.LinkSetup, Name: u.Name})
+	s := setupView{Setup: l.Kind == redoubt.LinkSetup, Name: u.Name}
+	if s.Of, err = req.suffix(l); err != nil {
+		return err
+	}
+	return req.showSetup(http.StatusOK, s)
+}
+
+// suffix is the slug that ends the name of the user whom a link makes: none where
+// the server has no other deployment.
+func (req *request) suffix(l redoubt.UserLink) (string, error) {
+	all, err := req.Store.Deployments(req.r.Context())
+	if err != nil || len(all) < 2 || l.Kind != redoubt.LinkSetup {
+		return "", err
+	}
+	at := slices.IndexFunc(all, func(d redoubt.Deployment) bool { return d.ID == l.Deployment })
+	if at < 0 {
+		return "", errLink
+	}
+	return all[at].Slug, nil
 }
 
 func (req *request) showSetup(status int, s setupView) error {
@@ -172,9 +192,15 @@ func (req *request) useLink() error {
 		return err
 	}
 	s := setupView{Setup: l.Kind == redoubt.LinkSetup, Name: u.Name}
+	if s.Of, err = req.suffix(l); err != nil {
+		return err
+	}
 	if s.Setup {
 		s.Name, s.DisplayName = redoubt.NormalUserName(form.Get("name")), strings.TrimSpace(form.Get("display_name"))
 		u = redoubt.User{Name: s.Name, DisplayName: s.DisplayName}
+		if s.Of != "" {
+			u.Name = redoubt.NewUserName(s.Name, s.Of)
+		}
 	}
 	if u.PasswordHash, err = req.newPassword(form.Get("password"), form.Get("again"), u); err == nil {
 		err = req.applyLink(l, &u)

@@ -38,7 +38,10 @@ func onceCookie(t testing.TB, a answer) *http.Cookie {
 	return nil
 }
 
-var linkText = regexp.MustCompile(`/setup/([a-z2-7]{52})`)
+var (
+	linkText = regexp.MustCompile(`/setup/([a-z2-7]{52})`)
+	joinText = regexp.MustCompile(`/join/([a-z2-7]{52})`)
+)
 
 // madeSecret is one form that makes a secret, and the page that shows it.
 type madeSecret struct {
@@ -53,7 +56,7 @@ type madeSecret struct {
 func madeSecrets() map[string]madeSecret {
 	return map[string]madeSecret{
 		"token": {"/settings/tokens", url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}, "/settings/tokens", tokenText, "The token robot is made.", "token.create"},
-		"user":  {"/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}}, "/settings/users", linkText, "A link for ben is made.", "user.link"},
+		"user":  {"/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}}, "/settings/users/invited", joinText, "ben is invited", "user.invite"},
 		"link":  {"/settings/users/cleo/link", nil, "/settings/users", linkText, "A link for cleo is made.", "user.link"},
 	}
 }
@@ -90,7 +93,7 @@ func TestASecretIsShownOnceAndAReloadMakesNoOther(t *testing.T) {
 			if secret == "" || shown.Header.Get("Cache-Control") != "no-store" || onceCookie(t, shown).MaxAge >= 0 {
 				t.Fatalf("not shown, kept by caches, or to be shown again: %v\n%s", shown.Header, shown.text)
 			}
-			secret = strings.TrimPrefix(secret, "/setup/")
+			secret = secret[strings.LastIndexByte(secret, '/')+1:]
 			for where, text := range map[string]string{"the form's answer": form.text, "its cookie": c.Value, "the address": to, "the log": d.log.String()} {
 				if strings.Contains(text, secret) {
 					t.Errorf("%s has the secret", where)
@@ -131,12 +134,12 @@ func TestASecretIsShownToNobodyElseAndNotLater(t *testing.T) {
 			}
 			cleo := d.browserAs(d.member("cleo"))
 			shows("another user", cleo, to, c.Name, c.Value)
-			next := b.submit(map[string]string{"/settings/tokens": "/settings/tokens", "/settings/users": "/settings/users/ada/link"}[m.page], m.values)
+			next := b.submit(map[string]string{"token": "/settings/tokens", "user": "/settings/users", "link": "/settings/users/ada/link"}[name], m.values)
 			shows("another thing", b, next.Header.Get("Location"), onceCookie(t, next).Name, c.Value)
 			shows("changed", b, to, c.Name, "A"+c.Value[1:]+"A")
 			shows("no cookie of ours", b, to, c.Name, "%%%")
 			shows("in the clear", b, to, c.Name, "AAAA")
-			for page := range map[string]bool{"/settings/tokens": true, "/settings/users": true} {
+			for page := range map[string]bool{"/settings/tokens": true, "/settings/users": true, "/settings/users/invited": true} {
 				if page != m.page {
 					shows("another page", b, "/orgs/acme"+page+to[strings.Index(to, "?"):], c.Name, c.Value)
 				}
@@ -171,9 +174,14 @@ func TestASecretThatIsVoidIsNotShown(t *testing.T) {
 	}
 	lacks(t, b.do(http.MethodGet, to, nil).text, "rdt_", "is made")
 
-	d, b, _, to = all["user"].seal(t)
+	_, b, _, to = all["user"].seal(t)
+	invitation := to[strings.LastIndex(to, "=")+1:]
+	b.wants("withdrawn", b.submit("/settings/invitations/"+invitation+"/withdraw", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=invitation-withdrawn")
+	lacks(t, b.do(http.MethodGet, to, nil).text, "/join/", "is invited")
+
+	d, b, _, to = all["link"].seal(t)
 	_, hash := auth.NewCode()
-	l := redoubt.UserLink{Kind: redoubt.LinkReset, UserID: d.member("ben").ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+	l := redoubt.UserLink{Kind: redoubt.LinkReset, UserID: d.member("cleo").ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
 	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}

@@ -69,8 +69,13 @@ func (req *request) admit(route route) (admitted bool, err error) {
 	req.viewer, err = req.Viewers.Viewer(req.r)
 	switch {
 	case errors.Is(err, ErrNotSignedIn):
-		req.leadToSignIn()
+		req.lead(signIn(req.next()))
 		return false, nil
+	case errors.Is(err, errChoose):
+		req.lead(choosePath + "?next=" + url.QueryEscape(req.next()))
+		return false, nil
+	case errors.Is(err, errNoRole):
+		return req.leadToInvitations()
 	case err != nil:
 		return false, err
 	case !req.viewer.May(route.Role):
@@ -94,22 +99,30 @@ func under(u *url.URL, slug string) string {
 	return to
 }
 
-// leadToSignIn sends people to the sign-in and, from a page, back afterwards. A
-// part of a page that is loaded by script has the whole page go there.
-func (req *request) leadToSignIn() {
-	next := req.r.URL.RequestURI()
-	if req.r.Method != get {
-		next = "/"
-	}
-	if req.partial() {
+// next is the page that somebody wants who has to do something else first; the
+// page around it where a part of one was asked for, and no page where it was no
+// page.
+func (req *request) next() string {
+	switch {
+	case req.partial():
 		if at, err := url.Parse(req.r.Header.Get("HX-Current-URL")); err == nil && at.Path != "" {
-			next = at.RequestURI()
+			return at.RequestURI()
 		}
-		req.w.Header().Set("HX-Redirect", signIn(next))
+	case req.r.Method != get:
+		return "/"
+	}
+	return req.r.URL.RequestURI()
+}
+
+// lead sends people to a page that comes first. A part of a page that is loaded by
+// script has the whole page go there.
+func (req *request) lead(to string) {
+	if req.partial() {
+		req.w.Header().Set("HX-Redirect", to)
 		req.w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	req.redirect(signIn(next))
+	req.redirect(to)
 }
 
 func signIn(next string) string {

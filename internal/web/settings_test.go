@@ -73,7 +73,6 @@ func TestTheSetupLinkMakesTheFirstAdmin(t *testing.T) {
 		{"ada", goodPassword, "other", "the two passwords differ"},
 		{"ada", "short", "short", "at least 12"},
 		{"<b>", goodPassword, goodPassword, "will not do"},
-		{storetest.NoisyUser, goodPassword, goodPassword, "exists already"},
 	} {
 		a := use(c.name, c.password, c.again)
 		b.wants(c.say, a, http.StatusBadRequest, "")
@@ -81,7 +80,7 @@ func TestTheSetupLinkMakesTheFirstAdmin(t *testing.T) {
 		lacks(t, a.text, goodPassword)
 	}
 	b.wants("all well", use("Ada", goodPassword, goodPassword), http.StatusSeeOther, "/")
-	says(t, b.page("/settings/users"), "Ada &lt;L&gt;")
+	says(t, b.page("/settings/users"), "Ada &lt;L&gt;", "ada@acme")
 	other := d.browser()
 	again := other.do(http.MethodGet, "/setup/"+code, nil)
 	other.wants("the link again", again, http.StatusNotFound, "")
@@ -227,27 +226,26 @@ func TestUsersAreManaged(t *testing.T) {
 	a = b.follow(a)
 	checkInline(t, strings.ReplaceAll(a.text, "onerror=", "")) // escaped, as the next line says
 	lacks(t, a.text, "<img src=x")
-	link := regexp.MustCompile(`/setup/[a-z2-7]{52}`).FindString(a.text)
+	link := joinText.FindString(a.text)
 	ben := d.browser()
+	says(t, ben.do(http.MethodGet, link, nil).text, "ada invites you", "ben@acme", "triager")
 	ben.wants("the link", ben.do(http.MethodPost, link, url.Values{"password": {goodPassword}, "again": {goodPassword}}), http.StatusSeeOther, "/")
-	says(t, ben.do(http.MethodGet, "/orgs/acme/overview", nil).text, "ben, triager")
+	says(t, ben.do(http.MethodGet, "/orgs/acme/overview", nil).text, "ben@acme, triager")
 
-	b.wants("a role", b.submit("/settings/users/ben/role", url.Values{"role": {"admin"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-role")
-	ben.wants("after another role", ben.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
-	ben.wants("signed in again", ben.signsIn("ben", goodPassword, "/orgs/acme/settings/users"), http.StatusSeeOther, "/orgs/acme/settings/users")
-	says(t, ben.do(http.MethodGet, "/orgs/acme/settings/users", nil).text, "ben")
+	b.wants("a role", b.submit("/settings/users/ben@acme/role", url.Values{"role": {"admin"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-role")
+	says(t, ben.do(http.MethodGet, "/orgs/acme/settings/users", nil).text, "ben") // which holds at once
 
-	b.wants("disabled", b.submit("/settings/users/ben/disable", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-disabled")
+	b.wants("disabled", b.submit("/settings/users/ben@acme/disable", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-disabled")
 	ben.wants("after that", ben.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
-	ben.wants("and no way in", ben.signsIn("ben", goodPassword, "/"), http.StatusUnauthorized, "")
+	ben.wants("and no way in", ben.signsIn("ben@acme", goodPassword, "/"), http.StatusUnauthorized, "")
 	for what, path := range map[string]string{"disable": "/settings/users/ada/disable", "demote": "/settings/users/ada/role"} {
 		a := b.submit(path, url.Values{"role": {"viewer"}})
 		b.wants(what, a, http.StatusConflict, "")
 		says(t, a.text, "ada is the last admin of the deployment acme")
 	}
-	b.wants("enabled", b.submit("/settings/users/ben/enable", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-enabled")
-	b.wants("removed", b.submit("/settings/users/ben/role", url.Values{"role": {"none"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-removed")
-	b.wants("nobody", b.submit("/settings/users/ben/disable", nil), http.StatusNotFound, "")
+	b.wants("enabled", b.submit("/settings/users/ben@acme/enable", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-enabled")
+	b.wants("removed", b.submit("/settings/users/ben@acme/role", url.Values{"role": {"none"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-removed")
+	b.wants("nobody", b.submit("/settings/users/ben@acme/disable", nil), http.StatusNotFound, "")
 	b.wants("no role", b.submit("/settings/users/ada/role", url.Values{"role": {"owner"}}), http.StatusBadRequest, "")
 }
 
@@ -258,14 +256,21 @@ func TestUsersOfOthersAreNotTakenOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.user(noise, "victim", redoubt.RoleAdmin)
+	victim := d.user(noise, "victim", redoubt.RoleAdmin)
 	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
 	b.wants("not a member yet", b.submit("/settings/users/victim/link", nil), http.StatusNotFound, "")
 	a := b.submit("/settings/users", url.Values{"name": {"victim"}, "role": {"viewer"}})
-	b.wants("added", a, http.StatusSeeOther, "/orgs/acme/settings/users?done=user-known")
 	a = b.follow(a)
-	says(t, a.text, "who now has a role here too", "belongs to other deployments too")
-	lacks(t, a.text, "/setup/")
+	lacks(t, a.text, "belongs to other deployments too", "/setup/")
+	b.wants("invited only", b.submit("/settings/users/victim/role", url.Values{"role": {"none"}}), http.StatusNotFound, "")
+	list, err := d.store.InvitationsFor(t.Context(), "victim")
+	if err != nil || len(list) != 1 {
+		t.Fatalf("victim is invited to %v, %v", list, err)
+	}
+	if err := d.store.AcceptInvitation(t.Context(), list[0], victim); err != nil {
+		t.Fatal(err)
+	}
+	says(t, b.page("/settings/users"), "belongs to other deployments too")
 	for _, path := range []string{"link", "disable", "enable"} {
 		a := b.submit("/settings/users/victim/"+path, nil)
 		b.wants(path, a, http.StatusForbidden, "")

@@ -39,11 +39,13 @@ func (m members) Viewer(r *http.Request) (Viewer, error) {
 	case len(v.Memberships) == 0:
 		return Viewer{}, errNoRole
 	case named == "" || named == "-":
-		d, role = v.Memberships[0].Deployment, v.Memberships[0].Role
+		if d, role = m.chosen(r, v); role == redoubt.RoleNone {
+			return Viewer{}, errChoose
+		}
 	case role == redoubt.RoleNone:
 		return Viewer{}, redoubt.ErrNotFound
 	}
-	return Viewer{User: v.User.Name, DisplayName: v.User.DisplayName, Role: role, Deployment: d}, nil
+	return Viewer{User: v.User.Name, DisplayName: v.User.DisplayName, Role: role, Deployment: d, Several: len(v.Memberships) > 1}, nil
 }
 
 // session finds the session of a request.

@@ -31,7 +31,13 @@ type door struct {
 
 func newDoor(t testing.TB, change ...func(*SignIn)) *door {
 	t.Helper()
-	d := &door{site: newSite(t)}
+	return doorOf(t, newSite(t), change...)
+}
+
+// doorOf is the pages of a site with their own sign-in.
+func doorOf(t testing.TB, s *site, change ...func(*SignIn)) *door {
+	t.Helper()
+	d := &door{site: s}
 	passwords := auth.NewPasswords()
 	d.signIn = &SignIn{Sessions: auth.NewSessions(d.store, passwords, d.clock.Now, auth.SessionLimits{})}
 	for _, f := range change {
@@ -62,6 +68,16 @@ func (d *door) user(org redoubt.Deployment, name string, role redoubt.Role) (u r
 		d.t.Fatal(err)
 	}
 	return u
+}
+
+// mustJoin gives a user a role in a deployment.
+func (d *door) mustJoin(u redoubt.User, org redoubt.Deployment, role redoubt.Role) {
+	d.t.Helper()
+	err := d.store.Update(d.t.Context(), org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, role) })
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.signIn.Sessions.Forget()
 }
 
 // browserOf is one browser with its cookies.

@@ -31,9 +31,13 @@ type usersView struct {
 	Roles   []redoubt.Role
 	Link    string // to set a password with, this once
 	LinkFor string // whom a link was made for just now; empty where none was
-	Form    redoubt.Member
-	Fault   string
-	Done    string
+	// Invited is who was invited just now, and Invitations are all who were.
+	Invited     redoubt.UserInvitation
+	Invitations []redoubt.UserInvitation
+	Shared      bool // the server has other deployments
+	Form        redoubt.Member
+	Fault       string
+	Done        string
 }
 
 func (req *request) users() error {
@@ -92,9 +96,14 @@ func (req *request) showUsers(status int, s usersView) error {
 	}
 	var list []redoubt.Member
 	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-		list, err = tx.Members(ctx)
+		if list, err = tx.Members(ctx); err == nil {
+			s.Invitations, err = tx.Invitations(ctx)
+		}
 		return err
 	})
+	if err == nil {
+		s.Shared, err = req.shared()
+	}
 	if err != nil {
 		return err
 	}
@@ -137,7 +146,8 @@ func (req *request) ours(m redoubt.Member) error {
 	return nil
 }
 
-// createUser makes a user, or gives one of another deployment a role here.
+// createUser makes a user where nobody else's could be meant, and invites where
+// the server has people of other deployments, whose names are not to be found out.
 func (req *request) createUser() error {
 	form, err := req.form()
 	if err != nil {
@@ -150,18 +160,21 @@ func (req *request) createUser() error {
 	s := usersView{Form: redoubt.Member{User: redoubt.User{
 		Name: redoubt.NormalUserName(form.Get("name")), DisplayName: strings.TrimSpace(form.Get("display_name")),
 	}, Role: role}}
-	known, err := req.Store.User(req.r.Context(), s.Form.Name)
-	if err == nil {
-		return req.addMember(s, known, role)
-	}
-	if !errors.Is(err, redoubt.ErrNotFound) {
+	shared, err := req.shared()
+	if err != nil {
 		return err
+	}
+	if shared {
+		return req.invite(s)
 	}
 	u := s.Form.User
 	err = req.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		u, err = tx.CreateUser(ctx, u, role)
 		return err
 	})
+	if errors.Is(err, redoubt.ErrConflict) { // of the deployment, or of none any more
+		return req.invite(s)
+	}
 	if said, ok := sayable(err); ok {
 		s.Fault = said
 		return req.showUsers(http.StatusBadRequest, s)
@@ -170,26 +183,6 @@ func (req *request) createUser() error {
 		return err
 	}
 	return req.createLink(u)
-}
-
-// addMember gives a user who is known to the server a role here.
-func (req *request) addMember(s usersView, u redoubt.User, role redoubt.Role) error {
-	err := req.update(func(ctx context.Context, tx *store.Tx) error {
-		if _, err := tx.Member(ctx, u.Name); err == nil {
-			return redoubt.Invalid("name", "%s is in the list below already", u.Name)
-		}
-		return tx.SetRole(ctx, u.ID, role)
-	})
-	if said, ok := sayable(err); ok {
-		s.Fault = said
-		return req.showUsers(http.StatusBadRequest, s)
-	}
-	if err != nil {
-		return err
-	}
-	req.SignIn.Sessions.Forget()
-	req.redirect(req.to(usersPath + "?done=user-known"))
-	return nil
 }
 
 // createLink makes a link to set a password with, and leads to the page that shows

@@ -13,6 +13,7 @@ type Viewer struct {
 	DisplayName string // for people; may be empty
 	Role        redoubt.Role
 	Deployment  redoubt.Deployment // the one that they look at
+	Several     bool               // whether they have a role in others too
 }
 
 // Name is what the pages call the viewer.
@@ -35,8 +36,9 @@ func (v Viewer) Actor() redoubt.Actor {
 type Viewers interface {
 	// Viewer says who sends a request. r.PathValue("deployment") is the slug or
 	// id of the deployment asked for; "-" or nothing is the viewer's own
-	// choice. Nobody signed in is ErrNotSignedIn; a deployment that the viewer
-	// has no role in, or that does not exist, is redoubt.ErrNotFound.
+	// choice, never one that somebody else could make. Nobody signed in is
+	// ErrNotSignedIn; a deployment that the viewer has no role in, or that does
+	// not exist, is redoubt.ErrNotFound.
 	Viewer(r *http.Request) (Viewer, error)
 }
 

@@ -558,6 +558,24 @@ CREATE INDEX user_identity_user ON public.user_identity USING btree (user_id)
 CREATE UNIQUE INDEX user_identity_pkey ON public.user_identity USING btree (issuer, subject)
 user_identity FOREIGN KEY (user_id) REFERENCES app_user(id)
 user_identity PRIMARY KEY (issuer, subject)
+user_invitation.deployment_id bigint NOT NULL
+user_invitation.id bigint NOT NULL
+user_invitation.name text NOT NULL
+user_invitation.new_name text NOT NULL
+user_invitation.display_name text NOT NULL
+user_invitation.role smallint NOT NULL
+user_invitation.hash bytea NOT NULL
+user_invitation.invited_by text NOT NULL
+user_invitation.created_at bigint NOT NULL
+user_invitation.expires_at bigint NOT NULL
+user_invitation.declined_at bigint
+CREATE INDEX user_invitation_hash ON public.user_invitation USING btree (hash)
+CREATE INDEX user_invitation_name ON public.user_invitation USING btree (name)
+CREATE UNIQUE INDEX user_invitation_deployment_id_name_key ON public.user_invitation USING btree (deployment_id, name)
+CREATE UNIQUE INDEX user_invitation_pkey ON public.user_invitation USING btree (deployment_id, id)
+user_invitation FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+user_invitation PRIMARY KEY (deployment_id, id)
+user_invitation UNIQUE (deployment_id, name)
 user_link.id bigint NOT NULL
 user_link.hash bytea NOT NULL
 user_link.kind text NOT NULL

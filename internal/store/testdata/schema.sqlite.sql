@@ -541,6 +541,23 @@ CREATE TABLE user_identity (
     PRIMARY KEY (issuer, subject)
 );
 CREATE INDEX user_identity_user ON user_identity (user_id);
+CREATE TABLE user_invitation (
+    deployment_id BIGINT   NOT NULL REFERENCES deployment (id),
+    id            BIGINT   NOT NULL, -- of the sequence of user_link
+    name          TEXT     NOT NULL, -- of who may accept it
+    new_name      TEXT     NOT NULL, -- of the user whom its link makes
+    display_name  TEXT     NOT NULL,
+    role          SMALLINT NOT NULL,
+    hash          BYTEA    NOT NULL, -- SHA-256 of the code in the link
+    invited_by    TEXT     NOT NULL,
+    created_at    BIGINT   NOT NULL,
+    expires_at    BIGINT   NOT NULL,
+    declined_at   BIGINT, -- who invited is not told
+    PRIMARY KEY (deployment_id, id),
+    UNIQUE (deployment_id, name)
+);
+CREATE INDEX user_invitation_hash ON user_invitation (hash);
+CREATE INDEX user_invitation_name ON user_invitation (name);
 CREATE TABLE user_link (
     id            BIGINT PRIMARY KEY,
     hash          BYTEA  NOT NULL UNIQUE, -- SHA-256 of the code in the link

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// maxInvitations bounds how many people may be asked into a deployment at a time.
+const maxInvitations = 1000
+
+const invitationQuery = `
+	SELECT i.id, i.name, i.new_name, i.display_name, i.role, i.invited_by, i.created_at, i.expires_at, d.id, d.slug, d.name
+	FROM user_invitation i JOIN deployment d ON d.id = i.deployment_id `
+
+func scanInvitation(r row) (i redoubt.UserInvitation, err error) {
+	return i, r.Scan(&i.ID, &i.Name, &i.NewName, &i.DisplayName, &i.Role, &i.InvitedBy, instant(&i.CreatedAt), instant(&i.ExpiresAt),
+		&i.Deployment.ID, &i.Deployment.Slug, &i.Deployment.Name)
+}
+
+// invitationImage is what the trail tells of an invitation: never its code.
+type invitationImage struct {
+	Name      string    `json:"name"`
+	Role      string    `json:"role"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+func invitationSubject(name string) string { return "invitation:" + name }
+
+// Invite asks a person into the deployment, under the hash of the code in the link.
+// An invitation of that name from before goes out of force. It looks for no user
+// but those who have a role here: whom others know is not to be found out.
+// Somebody who has a role here is redoubt.ErrConflict.
+func (tx *Tx) Invite(ctx context.Context, i redoubt.UserInvitation, hash []byte) (redoubt.UserInvitation, error) {
+	if err := errors.Join(redoubt.CheckUserName(i.Name), redoubt.CheckUserName(i.NewName), redoubt.CheckDisplayName(i.DisplayName)); err != nil {
+		return i, err
+	}
+	for _, name := range []string{i.Name, i.NewName} {
+		if _, err := tx.Member(ctx, name); err == nil {
+			return i, fmt.Errorf("%s has a role here already: %w", name, redoubt.ErrConflict)
+		} else if !errors.Is(err, redoubt.ErrNotFound) {
+			return i, err
+		}
+	}
+	if _, err := tx.exec(ctx, `DELETE FROM user_invitation WHERE deployment_id = $1 AND (name = $2 OR expires_at <= $3)`, i.Name, tx.now); err != nil {
+		return i, err
+	}
+	n, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM user_invitation WHERE deployment_id = $1`)
+	if err != nil {
+		return i, err
+	}
+	if n >= maxInvitations {
+		return i, fmt.Errorf("%d people are invited and have not answered; withdraw an invitation first: %w", n, redoubt.ErrConflict)
+	}
+	if i.ID, err = tx.newID(ctx, seqUserLink); err != nil {
+		return i, err
+	}
+	i.CreatedAt, i.Deployment = tx.now, tx.deployment
+	i.ExpiresAt = i.ExpiresAt.UTC().Truncate(time.Microsecond)
+	tx.audit("user.invite", invitationSubject(i.Name), nil, invitationImage{i.Name, i.Role.String(), i.ExpiresAt})
+	return i, tx.insert(ctx, "user_invitation (deployment_id, id, name, new_name, display_name, role, hash, invited_by, created_at, expires_at)",
+		[][]any{{i.ID, i.Name, i.NewName, i.DisplayName, i.Role, hash, i.InvitedBy, i.CreatedAt, i.ExpiresAt}}, "")
+}
+
+// Invitations lists those of the deployment that still hold, by name. One that was
+// declined is among them: that it was would tell of a user.
+func (tx *Tx) Invitations(ctx context.Context) ([]redoubt.UserInvitation, error) {
+	return many(ctx, tx, scanInvitation, invitationQuery+`WHERE i.deployment_id = $1 AND i.expires_at > $2 ORDER BY i.name`+tx.session.engine.byBytes, tx.now)
+}
+
+// Invitation finds one of the deployment that still holds.
+func (tx *Tx) Invitation(ctx context.Context, id int64) (redoubt.UserInvitation, error) {
+	i, err := one(ctx, tx, scanInvitation, invitationQuery+`WHERE i.deployment_id = $1 AND i.id = $2 AND i.expires_at > $3`, id, tx.now)
+	if err != nil {
+		return i, fmt.Errorf("invitation %d: %w", id, err)
+	}
+	return i, nil
+}
+
+// WithdrawInvitation takes an invitation back.
+func (tx *Tx) WithdrawInvitation(ctx context.Context, id int64) error {
+	i, err := tx.Invitation(ctx, id)
+	if err != nil {
+		return err
+	}
+	tx.audit("user.invite_withdrawn", invitationSubject(i.Name), invitationImage{i.Name, i.Role.String(), i.ExpiresAt}, nil)
+	return tx.endInvitation(ctx, id)
+}
+
+func (tx *Tx) endInvitation(ctx context.Context, id int64) error {
+	n, err := tx.exec(ctx, `DELETE FROM user_invitation WHERE deployment_id = $1 AND id = $2`, id)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("invitation %d is over: %w", id, redoubt.ErrNotFound)
+	}
+	return err
+}
+
+// InvitationsFor lists what a user is invited to and has not answered, by deployment.
+func (s *Store) InvitationsFor(ctx context.Context, userName string) (list []redoubt.UserInvitation, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		list, err = many(ctx, q, scanInvitation,
+			invitationQuery+`WHERE i.name = $1 AND i.expires_at > $2 AND i.declined_at IS NULL ORDER BY d.slug`+q.engine.byBytes, userName, s.now())
+		return err
+	})
+	return list, err
+}
+
+// InvitationByCode finds one that still holds by the hash of the code in its link.
+func (s *Store) InvitationByCode(ctx context.Context, hash []byte) (i redoubt.UserInvitation, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		i, err = one(ctx, q, scanInvitation, invitationQuery+`WHERE i.hash = $1 AND i.expires_at > $2`, hash, s.now())
+		return err
+	})
+	return i, err
+}
+
+// AcceptInvitation gives a user the role that an invitation offers, unless they
+// have one there by now. The caller has seen that it is theirs: by its name, or by
+// the code in its link. One that is over is redoubt.ErrNotFound.
+func (s *Store) AcceptInvitation(ctx context.Context, i redoubt.UserInvitation, u redoubt.User) error {
+	return s.Update(ctx, i.Deployment.ID, u.Actor(), func(ctx context.Context, tx *Tx) error {
+		if err := tx.takeInvitation(ctx, &i, u.Name); err != nil {
+			return err
+		}
+		if _, err := tx.Member(ctx, u.Name); err == nil || !errors.Is(err, redoubt.ErrNotFound) {
+			return err
+		}
+		return tx.SetRole(ctx, u.ID, i.Role)
+	})
+}
+
+// JoinByInvitation makes the user whom the link of an invitation is for.
+func (s *Store) JoinByInvitation(ctx context.Context, i redoubt.UserInvitation, passwordHash string) (u redoubt.User, err error) {
+	by := redoubt.Actor{Kind: "system", Name: "invitation"}
+	err = s.Update(ctx, i.Deployment.ID, by, func(ctx context.Context, tx *Tx) error {
+		if err := tx.takeInvitation(ctx, &i, i.NewName); err != nil {
+			return err
+		}
+		u, err = tx.CreateUser(ctx, redoubt.User{Name: i.NewName, DisplayName: i.DisplayName, PasswordHash: passwordHash}, i.Role)
+		return err
+	})
+	return u, err
+}
+
+// takeInvitation uses an invitation up, as it stands by now.
+func (tx *Tx) takeInvitation(ctx context.Context, i *redoubt.UserInvitation, by string) (err error) {
+	if *i, err = tx.Invitation(ctx, i.ID); err != nil {
+		return err
+	}
+	tx.audit("user.join", "user:"+by, invitationImage{i.Name, i.Role.String(), i.ExpiresAt}, nil)
+	return tx.endInvitation(ctx, i.ID)
+}
+
+// DeclineInvitation takes an invitation off the list of who got it. Who invited
+// sees no difference until its time is over.
+func (s *Store) DeclineInvitation(ctx context.Context, i redoubt.UserInvitation) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		_, err := q.exec(ctx, `UPDATE user_invitation SET declined_at = $3 WHERE deployment_id = $1 AND id = $2`, i.Deployment.ID, i.ID, s.now())
+		return err
+	})
+}

@@ -1,0 +1,240 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+const (
+	// inviteFor is how long an invitation holds.
+	inviteFor = 14 * 24 * time.Hour
+	// invitationsPath lists what somebody is invited to.
+	invitationsPath = "/invitations"
+	// invitedPath is the page of the users with the link of a new invitation.
+	invitedPath = usersPath + "/invited"
+)
+
+// shared reports whether other deployments have people on this server, too.
+func (req *request) shared() (bool, error) {
+	all, err := req.Store.Deployments(req.r.Context())
+	return len(all) > 1, err
+}
+
+// invite asks a person in. What happens is the same whether or not the server
+// knows a user of that name: nobody is looked for.
+func (req *request) invite(s usersView) error {
+	code, hash := auth.NewCode()
+	i := redoubt.UserInvitation{
+		Name: s.Form.Name, NewName: redoubt.NewUserName(s.Form.Name, req.viewer.Deployment.Slug), DisplayName: s.Form.DisplayName,
+		Role: s.Form.Role, InvitedBy: req.viewer.Name(), ExpiresAt: req.Clock().Add(inviteFor),
+	}
+	err := req.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		i, err = tx.Invite(ctx, i, hash)
+		return err
+	})
+	if said, ok := sayable(err); ok {
+		s.Fault = said
+		return req.showUsers(http.StatusBadRequest, s)
+	}
+	if err != nil {
+		return err
+	}
+	req.showOnce(invitedPath, i.ID, code)
+	return nil
+}
+
+// invited is the page of the users after somebody was invited.
+func (req *request) invited() error {
+	var s usersView
+	id, code := req.shownOnce(invitedPath)
+	err := req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		s.Invited, err = tx.Invitation(ctx, id)
+		return err
+	})
+	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		return err
+	}
+	if err == nil && code != "" {
+		s.Link = req.base() + "/join/" + code
+	}
+	return req.showUsers(http.StatusOK, s)
+}
+
+// withdrawInvitation takes an invitation back.
+func (req *request) withdrawInvitation() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	return req.changed("invitation-withdrawn", req.update(func(ctx context.Context, tx *store.Tx) error { return tx.WithdrawInvitation(ctx, id) }))
+}
+
+// invitations lists what somebody is invited to.
+func (req *request) invitations() error {
+	me, err := req.signedIn()
+	if err != nil || me.Session.ID == 0 {
+		return err
+	}
+	list, err := req.Store.InvitationsFor(req.r.Context(), me.User.Name)
+	if err != nil {
+		return err
+	}
+	return req.show(http.StatusOK, pageView{Template: "invitations", Title: "Invitations", Data: list})
+}
+
+// leadToInvitations leads who has no role yet to what they are invited to, if
+// anything.
+func (req *request) leadToInvitations() (bool, error) {
+	me, err := req.me()
+	if err != nil {
+		return false, err
+	}
+	list, err := req.Store.InvitationsFor(req.r.Context(), me.User.Name)
+	if err == nil && len(list) == 0 {
+		err = errNoRole
+	}
+	if err != nil {
+		return false, err
+	}
+	req.lead(invitationsPath)
+	return false, nil
+}
+
+// answered finds the invitation that the address names and that is for who looks.
+// Where nobody is signed in, who has no session.
+func (req *request) answered() (i redoubt.UserInvitation, who auth.SessionInfo, err error) {
+	if who, err = req.signedIn(); err != nil || who.Session.ID == 0 {
+		return i, who, err
+	}
+	id, err := req.id()
+	if err != nil {
+		return i, who, err
+	}
+	list, err := req.Store.InvitationsFor(req.r.Context(), who.User.Name)
+	if err != nil {
+		return i, who, err
+	}
+	at := slices.IndexFunc(list, func(i redoubt.UserInvitation) bool { return i.ID == id })
+	if at < 0 {
+		return i, who, redoubt.ErrNotFound
+	}
+	return list[at], who, nil
+}
+
+// acceptInvitation gives who looks the role that they are invited to.
+func (req *request) acceptInvitation() error {
+	i, who, err := req.answered()
+	if err != nil || i.ID == 0 {
+		return err
+	}
+	return req.accept(i, who)
+}
+
+func (req *request) accept(i redoubt.UserInvitation, who auth.SessionInfo) error {
+	if err := req.Store.AcceptInvitation(req.r.Context(), i, who.User); err != nil {
+		return err
+	}
+	req.SignIn.Sessions.Forget()
+	req.redirect("/orgs/" + i.Deployment.Slug + "/overview")
+	return nil
+}
+
+// declineInvitation takes an invitation off the list.
+func (req *request) declineInvitation() error {
+	i, _, err := req.answered()
+	if err != nil || i.ID == 0 {
+		return err
+	}
+	if err := req.Store.DeclineInvitation(req.r.Context(), i); err != nil {
+		return err
+	}
+	req.redirect(invitationsPath)
+	return nil
+}
+
+// joinView is the page behind the link of an invitation.
+type joinView struct {
+	redoubt.UserInvitation
+	As    string // who is signed in; empty: nobody
+	Here  string // the path of the page
+	Fault string
+	Least int
+}
+
+// joining finds the invitation that the address names.
+func (req *request) joining() (s joinView, who auth.SessionInfo, err error) {
+	if req.SignIn == nil {
+		return s, who, redoubt.ErrNotFound
+	}
+	req.unsaved()
+	s.Least, s.Here = auth.MinPassword, req.r.URL.Path
+	s.UserInvitation, err = req.Store.InvitationByCode(req.r.Context(), auth.CodeHash(req.r.PathValue("code")))
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return s, who, errLink
+	}
+	if err != nil {
+		return s, who, err
+	}
+	who, err = req.SignIn.session(req.r)
+	if errors.Is(err, ErrNotSignedIn) {
+		return s, who, nil
+	}
+	s.As = who.User.Name
+	return s, who, err
+}
+
+// join shows who invites where, and the two ways to accept.
+func (req *request) join() error {
+	s, _, err := req.joining()
+	if err != nil {
+		return err
+	}
+	return req.showJoin(http.StatusOK, s)
+}
+
+func (req *request) showJoin(status int, s joinView) error {
+	return req.show(status, pageView{Template: "join", Title: "You are invited", Data: s})
+}
+
+// useJoin accepts an invitation by its link: for who is signed in, else for the
+// user whom it makes.
+func (req *request) useJoin() error {
+	s, who, err := req.joining()
+	if err != nil {
+		return err
+	}
+	if s.As != "" {
+		return req.accept(s.UserInvitation, who)
+	}
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	hash, err := req.newPassword(form.Get("password"), form.Get("again"), redoubt.User{Name: s.NewName, DisplayName: s.DisplayName})
+	var u redoubt.User
+	if err == nil {
+		u, err = req.Store.JoinByInvitation(req.r.Context(), s.UserInvitation, hash)
+	}
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return errLink
+	}
+	if said, ok := sayable(err); ok {
+		s.Fault = said
+		return req.showJoin(http.StatusBadRequest, s)
+	}
+	if err != nil {
+		return err
+	}
+	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r), redoubt.CheckedPassword{})
+	if err != nil {
+		return err
+	}
+	return req.welcome(secret, "/")
+}
