@@ -32,16 +32,18 @@ const MaxExceptions = 10_000
 const maxTarget = 512
 
 // Check names everything that is wrong with an exception that is to be made at a
-// time as a *InvalidError, or returns nil.
+// time as a *InvalidError, or returns nil. The reason loses what terminals would obey.
 func (e *Exception) Check(now time.Time) error {
+	said := e.Reason
+	e.Reason = Note(said)
 	var bad InvalidError
 	fault := func(location, format string, args ...any) {
 		bad.Fields = append(bad.Fields, FieldError{Location: location, Message: fmt.Sprintf(format, args...)})
 	}
-	if e.Target == "" || len(e.Target) > maxTarget || !utf8.ValidString(e.Target) || strings.ContainsFunc(e.Target, func(r rune) bool { return r <= 0x20 || r == 0x7f }) {
+	if e.Target == "" || len(e.Target) > maxTarget || HasControls(e.Target) || strings.Contains(e.Target, " ") {
 		fault("target", "%.80q will not do: name a rule, or a vulnerability as CVE-2021-44228, in at most %d bytes without spaces", e.Target, maxTarget)
 	}
-	if n := utf8.RuneCountInString(e.Reason); strings.TrimSpace(e.Reason) == "" || n > MaxNote || !utf8.ValidString(e.Reason) || strings.ContainsRune(e.Reason, 0) {
+	if n := utf8.RuneCountInString(e.Reason); strings.TrimSpace(e.Reason) == "" || n > MaxNote || !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
 		fault("reason", "say why, in 1 to %d characters", MaxNote)
 	}
 	if e.TriageReason.String() == "" {

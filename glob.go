@@ -128,7 +128,7 @@ func checkGlobs(globs []string, fault func(format string, args ...any)) {
 		fault("%d globs are given; %d are allowed", len(globs), MaxPolicyGlobs)
 	}
 	for _, glob := range globs {
-		if glob == "" || len(glob) > maxGlob || !utf8.ValidString(glob) || strings.ContainsFunc(glob, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
+		if glob == "" || len(glob) > maxGlob || HasControls(glob) {
 			fault("%.80q will not do: a glob is UTF-8 without control characters, of 1 to %d bytes", glob, maxGlob)
 		}
 	}

@@ -81,7 +81,7 @@ func CheckProjectName(name string) error {
 	if len(name) > 512 || !utf8.ValidString(name) {
 		return errors.New("a project name is valid UTF-8 of at most 512 bytes")
 	}
-	if strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
+	if strings.ContainsFunc(name, IsControl) {
 		return errors.New("a project name holds no control characters")
 	}
 	segments := strings.Split(name, "/")
@@ -96,12 +96,13 @@ func CheckProjectName(name string) error {
 	return nil
 }
 
-// NormalTags trims tags and drops empty and repeated ones, keeping the order.
+// NormalTags trims tags and drops empty and repeated ones, keeping the order, and
+// what terminals would obey (IsControl).
 // More than MaxTags, or one longer than MaxTagLength, is an error (semantics §7).
 func NormalTags(tags []string) ([]string, error) {
 	out := make([]string, 0, len(tags))
 	for _, tag := range tags {
-		tag = strings.TrimSpace(tag)
+		tag = strings.TrimSpace(Line(tag))
 		if tag == "" || slices.Contains(out, tag) {
 			continue
 		}

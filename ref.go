@@ -1,6 +1,9 @@
 package redoubt
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // DefaultRefFilter is the spelling that some clients send for "no filter"
 // (semantics §4).
@@ -16,4 +19,15 @@ func FullRef(ref string) string {
 		return ref
 	}
 	return "refs/heads/" + ref
+}
+
+// maxRef is the longest name of a ref, in bytes.
+const maxRef = 512
+
+// CheckRef says what is wrong with the name of a ref, or of a commit, or nil.
+func CheckRef(ref string) error {
+	if len(ref) > maxRef || HasControls(ref) {
+		return fmt.Errorf("must be UTF-8 without control characters, of at most %d bytes", maxRef)
+	}
+	return nil
 }

@@ -55,7 +55,7 @@ func (c advisoriesUpdateCmd) Run(a *app) error {
 	if len(from) == 0 {
 		from = defaultSources(c.Archives, c.Ecosystems, c.Scores)
 	}
-	bar := newSteps(a.err)
+	bar := newSteps(raw(a.err))
 	u := updater{app: a, store: st, cache: cacheFolder(c.Storage), force: c.Force, bar: bar, by: a.actor()}
 	err = u.all(a.ctx, from, func(s redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
 		bar.pause(func() { printSource(a.out, s, done, unchanged) })

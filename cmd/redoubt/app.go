@@ -125,12 +125,17 @@ func (t tenant) update(a *app, fn func(context.Context, *store.Tx) (done string,
 	return errors.Join(err, st.Close())
 }
 
-// table prints rows under a head, in columns.
+// table prints rows under a head, in columns: each on one line, and nothing that a
+// terminal would obey, whatever is in a cell. All tables go through it.
 func table(w io.Writer, head string, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, strings.ReplaceAll(head, " ", "\t"))
 	for _, row := range rows {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = redoubt.Escaped(cell, "")
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	return t.Flush()
 }

@@ -61,7 +61,7 @@ const (
 func (c ciCmd) Run(a *app) error {
 	b := &build{ciCmd: c, app: a, env: ci.Environ(os.Environ())}
 	b.result = ci.Outcome{Version: 1, Unblock: []string{}, Trouble: []string{}, Unread: []ci.UnreadFile{}, New: []ci.Finding{}, Fixed: []ci.Finding{}, Blocking: []ci.Finding{}, Noted: []ci.Finding{}, Sources: []ci.Source{}}
-	if f, ok := a.err.(*os.File); ok {
+	if f, ok := raw(a.err).(*os.File); ok {
 		b.terminal = term.IsTerminal(int(f.Fd()))
 	}
 	b.runSteps()
@@ -163,7 +163,7 @@ func (b *build) scan(ctx context.Context) error {
 	}
 	run := rand.Text() // which scan is this run's: another of the ref may end meanwhile
 	cmd := exec.CommandContext(ctx, name, append([]string{"ci", "--oss-only", "--no-suppress-errors"}, b.Pass...)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = b.top, b.out, b.err
+	cmd.Dir, cmd.Stdout, cmd.Stderr = b.top, raw(b.out), raw(b.err)
 	cmd.Env = append(os.Environ(), "SEMGREP_URL="+b.server.base, "SEMGREP_APP_TOKEN="+string(b.Token), "SEMGREP_FAIL_OPEN_URL="+b.server.base,
 		"SEMGREP_USER_AGENT_APPEND="+strings.TrimSpace(b.env["SEMGREP_USER_AGENT_APPEND"]+" redoubt-ci/"+run))
 	for name, value := range map[string]string{"SEMGREP_SEND_METRICS": "off", "SEMGREP_ENABLE_VERSION_CHECK": "0"} {

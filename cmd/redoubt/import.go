@@ -82,7 +82,7 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 	if err != nil {
 		return nil, nil, err
 	}
-	bar := newProgress(a.err, list)
+	bar := newProgress(raw(a.err), list)
 	defer bar.close()
 	if err := files.readAll(a.ctx, list, bar); err != nil {
 		return nil, nil, err

@@ -78,7 +78,7 @@ func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	a := &app{
-		ctx: ctx, out: os.Stdout, err: os.Stderr, clock: time.Now,
+		ctx: ctx, out: &printable{to: os.Stdout}, err: &printable{to: os.Stderr}, clock: time.Now,
 		log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	err = line.Run(a)
@@ -103,15 +103,16 @@ func formats() string {
 
 // printError prints an error for a person, each bad field on a line of its own.
 func printError(err error, code int) int {
+	out := &printable{to: os.Stderr}
 	var invalid *redoubt.InvalidError
 	if errors.As(err, &invalid) && len(invalid.Fields) > 1 {
-		fmt.Fprintln(os.Stderr, "redoubt: the input has several errors:")
+		fmt.Fprintln(out, "redoubt: the input has several errors:")
 		for _, f := range invalid.Fields {
-			fmt.Fprintf(os.Stderr, "  %s: %s\n", f.Location, f.Message)
+			fmt.Fprintf(out, "  %s: %s\n", f.Location, f.Message)
 		}
 		return code
 	}
-	fmt.Fprintln(os.Stderr, "redoubt:", err)
+	fmt.Fprintln(out, "redoubt:", err)
 	return code
 }
 

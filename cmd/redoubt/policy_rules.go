@@ -261,7 +261,7 @@ func (c policyHistoryCmd) Run(a *app) error {
 			if i < 0 {
 				return fmt.Errorf("%s has the versions 1 to %d", c.Rule, len(versions))
 			}
-			return printRule(a.out, versions[i].Text)
+			return printRule(exact(a.out), versions[i].Text)
 		}
 		rows := make([][]string, len(versions))
 		for i, v := range versions {

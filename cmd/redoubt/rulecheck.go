@@ -115,7 +115,7 @@ func checkRules(a *app, semgrep string, rules []policy.Rule) (checked bool, err 
 	if err := os.WriteFile(file, document, 0o600); err != nil {
 		return false, err
 	}
-	if f, ok := a.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := raw(a.err).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprintf(f, "%s parses %d rules; interrupt it to stop\n", semgrep, len(rules))
 	}
 	stdout, stderr, err := s.run(a, dir, "--validate", "--config", file)

@@ -56,7 +56,7 @@ func (c tokenCreateCmd) Run(a *app) error {
 
 // token checks what the flags ask for.
 func (c tokenCreateCmd) token(now time.Time) (redoubt.Token, error) {
-	token := redoubt.Token{Name: c.Name, ProjectGlobs: c.Project, Dialect: redoubt.DialectContract}
+	token := redoubt.Token{Name: redoubt.Line(c.Name), ProjectGlobs: c.Project, Dialect: redoubt.DialectContract}
 	for _, scope := range c.Scope {
 		token.Scopes = append(token.Scopes, redoubt.Scope(scope))
 	}

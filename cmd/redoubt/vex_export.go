@@ -53,7 +53,7 @@ func (c vexExportCmd) Run(a *app) error {
 		return err
 	}
 	if c.Output == "" {
-		_, err := io.Copy(a.out, bytes.NewReader(document))
+		_, err := io.Copy(exact(a.out), bytes.NewReader(document))
 		return err
 	}
 	return replaceFile(c.Output, document)

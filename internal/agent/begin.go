@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
@@ -96,8 +97,12 @@ func (b *beginRequest) begun() (begun, error) {
 		fault("project_config.tags", err.Error())
 	}
 	for _, member := range []struct{ name, value string }{{"branch", out.Ref}, {"commit", out.Commit}, {"repo_id", p.RepoID}} {
-		if len(member.value) > 512 || strings.ContainsFunc(member.value, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '\uFFFD' }) {
-			fault("project_metadata."+member.name, "must be UTF-8 without control characters, of at most 512 bytes")
+		err := redoubt.CheckRef(member.value)
+		if err == nil && strings.ContainsRune(member.value, utf8.RuneError) { // what decoding makes of other bytes
+			err = errors.New("must be UTF-8")
+		}
+		if err != nil {
+			fault("project_metadata."+member.name, err.Error())
 		}
 	}
 	if len(bad.Fields) > 0 {

@@ -32,8 +32,8 @@ func (u *Upload) check(now time.Time) error {
 	u.Category = cmp.Or(u.Category, u.Report.Category)
 	u.At = u.At.UTC().Truncate(time.Microsecond)
 	for _, name := range []struct{ location, value string }{{"ref", u.Ref}, {"commit", u.Commit}, {"category", u.Category}, {"tool", u.Report.Tool}} {
-		if len(name.value) > 512 || !storable(name.value) {
-			fault(name.location, "must be UTF-8 without control characters, of at most 512 bytes")
+		if err := redoubt.CheckRef(name.value); err != nil {
+			fault(name.location, "%v", err)
 		}
 	}
 	if canonicalTool(u.Report.Tool) == "" {

@@ -114,7 +114,7 @@ func branchOf(text string, bad *faults) string {
 	}
 	full := redoubt.FullRef(text)
 	branch, ok := strings.CutPrefix(full, "refs/heads/")
-	if !ok || branch == "" || strings.ContainsFunc(branch, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	if !ok || branch == "" || redoubt.HasControls(branch) || strings.Contains(branch, " ") {
 		bad.add("body.primary_branch", text, "expected a branch, as refs/heads/main or main, or None")
 	}
 	return full

@@ -11,8 +11,11 @@ import (
 )
 
 // Check says what is wrong with a request, all at once, by the names that the
-// contract gives its members. The error is a *redoubt.InvalidError.
+// contract gives its members. The error is a *redoubt.InvalidError. The note loses what
+// terminals would obey.
 func (r *Request) Check() error {
+	said := r.Note
+	r.Note = redoubt.Note(said)
 	var bad redoubt.InvalidError
 	fault := func(member string, value any, format string, args ...any) {
 		bad.Fields = append(bad.Fields, redoubt.FieldError{Location: "body." + member, Message: fmt.Sprintf(format, args...), Value: value})
@@ -44,7 +47,7 @@ func (r *Request) Check() error {
 	if n := utf8.RuneCountInString(r.Note); n > redoubt.MaxNote {
 		fault("new_note", nil, "has %d characters, at most %d", n, redoubt.MaxNote)
 	}
-	if !utf8.ValidString(r.Note) || strings.ContainsRune(r.Note, 0) {
+	if !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
 		fault("new_note", nil, "must be UTF-8 without NUL characters")
 	}
 	if len(bad.Fields) > 0 {

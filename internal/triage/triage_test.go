@@ -63,6 +63,7 @@ func TestCheck(t *testing.T) {
 		"a note of a character too much": {onMain(Request{Note: strings.Repeat("n", redoubt.MaxNote+1)}), []string{"body.new_note"}},
 		"a note with NUL":                {onMain(Request{Note: "a\x00"}), []string{"body.new_note"}},
 		"a note that is no text":         {onMain(Request{Note: "a\xff"}), []string{"body.new_note"}},
+		"a note of nothing that shows":   {onMain(Request{Note: "\x1b\u009b\u202e"}), []string{"body.new_triage_state"}},
 		"the highest limit":              {onMain(Request{Note: "n", Limit: redoubt.MaxTriage}), nil},
 		"a limit too high":               {onMain(Request{Note: "n", Limit: redoubt.MaxTriage + 1}), []string{"body.limit"}},
 		"a limit below zero":             {onMain(Request{Note: "n", Limit: -1}), []string{"body.limit"}},

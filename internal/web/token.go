@@ -144,7 +144,7 @@ func (req *request) createToken() error {
 		return redoubt.Invalid("days", "%.20q is none of the choices", form.Get("days"))
 	}
 	s := tokensView{Form: tokenForm{
-		Name: strings.TrimSpace(form.Get("name")), WebAPI: form.Has("web_api"), ReadOnly: form.Has("read_only"), CI: form.Has("ci"), Days: days, Globs: form.Get("globs"),
+		Name: strings.TrimSpace(redoubt.Line(form.Get("name"))), WebAPI: form.Has("web_api"), ReadOnly: form.Has("read_only"), CI: form.Has("ci"), Days: days, Globs: form.Get("globs"),
 	}}
 	token, err := s.Form.token(req.Clock())
 	if said, ok := sayable(err); ok {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"io"
+	"os"
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/redoubt/redoubt"
+)
+
+// printable writes what people read: what a terminal would obey is escaped,
+// whatever is stored (redoubt.Escaped). Line ends and tabs stay, which commands
+// print themselves; a cell of a table has none. JSON means the same afterwards.
+type printable struct {
+	mu   sync.Mutex
+	to   io.Writer
+	held []byte // of a character that is not complete yet
+}
+
+// Write implements io.Writer.
+func (p *printable) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := append(p.held, b...)
+	end := len(text)
+	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
+		if at := len(text) - back; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				end = at
+			}
+			break
+		}
+	}
+	p.held = append([]byte(nil), text[end:]...)
+	if _, err := io.WriteString(p.to, redoubt.Escaped(string(text[:end]), "\n\t")); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// raw is the writer itself, for progress bars, which move the cursor, and for
+// programs that write by themselves.
+func raw(w io.Writer) io.Writer {
+	if p, ok := w.(*printable); ok {
+		return p.to
+	}
+	return w
+}
+
+// exact is where a document goes that is to be the same byte for byte: it is
+// escaped only where a terminal shows it.
+func exact(w io.Writer) io.Writer {
+	if f, ok := raw(w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return w
+	}
+	return raw(w)
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// hostile is what no terminal may get: it clears the screen, begins a sequence
+// in 8 bits, turns text around, and makes a row of its own.
+const hostile = "x\x1b[2Jy\u009b2Jz\u202eu\nforged row"
+
+// seedHostile stores it wherever the store takes it, however it got there.
+func seedHostile(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	d, err := st.CreateDeployment(ctx, "acme", hostile, storetest.Actor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.Update(ctx, d.ID, redoubt.Actor{Kind: "cli", Name: hostile}, func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/app", Tags: []string{hostile}}); err != nil {
+			return err
+		}
+		if _, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "public", Name: hostile, Scopes: []redoubt.Scope{redoubt.ScopeCI}}, []byte("hash")); err != nil {
+			return err
+		}
+		if _, err := tx.InsertException(ctx, redoubt.Exception{Target: hostile, Reason: hostile, Paths: []string{hostile}, TriageReason: redoubt.AcceptableRisk, CreatedAt: tx.Now(), CreatedBy: hostile}); err != nil {
+			return err
+		}
+		_, err := tx.SaveVEX(ctx, redoubt.VEXDocument{Name: hostile, Author: hostile, IssuedAt: tx.Now(), ReceivedAt: tx.Now()}, redoubt.VEXDocument{})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.AddFailedAttempt(ctx, redoubt.FailedAttempt{DeploymentID: d.ID, Name: "run", Step: redoubt.FailedStorage, Repository: hostile, Ref: hostile, Cause: hostile, Agent: hostile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.AddLogin(ctx, redoubt.LoginRequest{KeyHash: []byte("k"), Code: "ABCD-2345", Address: hostile, Agent: hostile}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestListsObeyNothingThatIsStored runs every command that lists what people,
+// scanners and reports named, as main does.
+func TestListsObeyNothingThatIsStored(t *testing.T) {
+	storage := config.Storage{Data: storetest.Empty(t, "sqlite").Dir}
+	var out bytes.Buffer
+	a := &app{ctx: t.Context(), out: &printable{to: &out}, err: &printable{to: &out}, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+	st, err := a.create(storage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seedHostile(t, st)
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := tenant{Storage: storage}
+	for name, list := range map[string]interface{ Run(*app) error }{
+		"deployment list": deploymentListCmd{storage}, "project list": projectListCmd{tenant: all}, "token list": tokenListCmd{all},
+		"token requests": tokenRequestsCmd{storage}, "exception list": exceptionListCmd{all}, "vex list": vexListCmd{all},
+		"scan failures": scanFailuresCmd{tenant: all, Limit: 10}, "audit": auditCmd{tenant: all, Limit: 100},
+	} {
+		out.Reset()
+		if err := list.Run(a); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !strings.Contains(out.String(), `\u001b[2J`) && name != "project list" { // the store takes no such tag
+			t.Errorf("%s does not show what is there:\n%q", name, out.String())
+		}
+		for line := range strings.Lines(out.String()) {
+			if redoubt.HasControls(strings.TrimRight(line, "\n")) || strings.HasPrefix(line, "forged") {
+				t.Errorf("%s prints %q", name, line)
+			}
+		}
+	}
+}
+
+// TestPrintableKeepsTheRest: characters that come in parts, lines and tabs.
+func TestPrintableKeepsTheRest(t *testing.T) {
+	var out bytes.Buffer
+	p := &printable{to: &out}
+	for _, b := range []byte("数\tZoë\n\x1b\u009b\x9b!") {
+		if n, err := p.Write([]byte{b}); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if want := "数\tZoë\n" + `\u001b\u009b\x9b!`; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
