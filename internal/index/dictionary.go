@@ -146,6 +146,8 @@ type rule struct {
 	category []string
 	rulesets []string
 	wire     []byte // categories, rule_name, rule; closed, or open for the message
+	hosted   []byte // the same in the hosted dialect
+	template []byte // the message as JSON; nil where none is known
 	open     bool   // no template is known: the occurrence's message closes wire
 	said     string // the message's beginning, in lower case
 
@@ -159,12 +161,12 @@ func newRule(r *redoubt.Rule) (*rule, error) {
 	}
 	out := &rule{name: r.Name, product: r.IssueType, category: r.Categories(), rulesets: r.Rulesets, open: r.Message == "", said: searchable(r.Message)}
 	if !out.open {
-		if wire, err = appendJSON(wire, r.Message); err != nil {
+		if out.template, err = appendJSON(nil, r.Message); err != nil {
 			return nil, err
 		}
-		wire = append(wire, "}}"...)
+		wire = append(append(wire, out.template...), "}}"...)
 	}
-	out.wire = wire
+	out.wire, out.hosted = wire, inHosted(wire)
 	return out, nil
 }
 

@@ -25,6 +25,7 @@ type lineage struct {
 // lineageJSON is the lineage's part of a finding's JSON. Each ends with a comma.
 type lineageJSON struct {
 	common []byte // triage_comment, triage_until, assignee, external_ticket, review_comments
+	hosted []byte // the same in the hosted dialect
 	code   []byte // click_to_fix_prs, click_to_fix_failures, assistant
 	supply []byte // epss_score
 }
@@ -32,6 +33,7 @@ type lineageJSON struct {
 // emptyLineageJSON is that of a lineage that nobody annotated.
 var emptyLineageJSON = &lineageJSON{
 	common: []byte(`"triage_comment":null,"external_ticket":null,"review_comments":[],`),
+	hosted: []byte(`"triage_comment":null,"external_ticket":null,"review_comments":[],`),
 	code:   []byte(`"click_to_fix_prs":[],"click_to_fix_failures":[],`),
 	supply: []byte(`"epss_score":null,`),
 }
@@ -90,7 +92,15 @@ func newLineageJSON(t *redoubt.Triage, a *redoubt.Annotations) (*lineageJSON, er
 	}
 	code := m.take()
 	m.add("epss_score", a.EPSS)
-	return &lineageJSON{common: common, code: code, supply: m.take()}, m.err
+	return &lineageJSON{common: common, hosted: inHosted(common), code: code, supply: m.take()}, m.err
+}
+
+// inHosted renames members. What needs none is kept once.
+func inHosted(b []byte) []byte {
+	if renamed := hostedNames.Replace(string(b)); renamed != string(b) {
+		return []byte(renamed)
+	}
+	return b
 }
 
 // addTriage adds what there is of a decision beyond its state: what the contract

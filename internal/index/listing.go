@@ -41,7 +41,7 @@ type Listing struct {
 
 // List answers a query about findings. Errors are those of reading bodies.
 func (v *View) List(ctx context.Context, q ListQuery) (*Listing, error) {
-	out := &Listing{Page: &Page{issueType: q.Filter.IssueType}, Facets: map[Facet]FacetCounts{}}
+	out := &Listing{Page: &Page{}, Facets: map[Facet]FacetCounts{}}
 	v.read(q.Filter.IssueType, func(s *state, p *partition) {
 		a := s.newFacetCounter(p, &q)
 		out.Total = int(a.rows.GetCardinality())

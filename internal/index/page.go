@@ -11,12 +11,11 @@ import (
 
 // Page is a selected page: copies of its rows and what they refer to, which
 // nobody changes. It is written without a lock.
-type Page struct {
-	issueType redoubt.IssueType
-	items     []item
-}
+type Page struct{ items []item }
 
 type item struct {
+	issueType redoubt.IssueType
+
 	row     row
 	ref     string
 	secret  string // of secrets only: its type
@@ -31,7 +30,7 @@ func (p *Page) copy(s *state, from *partition, ordinals []uint32) {
 	p.items = make([]item, len(ordinals))
 	for i, ordinal := range ordinals {
 		it := &p.items[i]
-		it.row = from.rows[ordinal]
+		it.issueType, it.row = from.issueType, from.rows[ordinal]
 		r := &it.row
 		it.ref, it.project, it.rule, it.note = s.refs.wire[r.ref], s.projects.entries[r.project], s.rules.entries[r.rule], emptyLineageJSON
 		if r.annotated {
@@ -87,7 +86,13 @@ var buffers = sync.Pool{New: func() any {
 // WriteTo writes the page as a JSON array of findings in the contract's shape,
 // in pieces of about half a megabyte. It holds no lock, and allocates nothing
 // for a finding.
-func (p *Page) WriteTo(w io.Writer) (written int64, err error) {
+func (p *Page) WriteTo(w io.Writer) (int64, error) {
+	var e encoder
+	return p.write(w, e.finding)
+}
+
+// write writes the page as an array of what encode makes of each finding.
+func (p *Page) write(w io.Writer, encode func([]byte, *item) []byte) (written int64, err error) {
 	pooled := buffers.Get().(*[]byte)
 	buf := append(*pooled, '[')
 	defer func() {
@@ -96,12 +101,11 @@ func (p *Page) WriteTo(w io.Writer) (written int64, err error) {
 			buffers.Put(pooled)
 		}
 	}()
-	var e encoder
 	for i := range p.items {
 		if i > 0 {
 			buf = append(buf, ',')
 		}
-		buf = e.finding(buf, p.issueType, &p.items[i])
+		buf = encode(buf, &p.items[i])
 		if len(buf) >= bufferSize {
 			n, err := w.Write(buf)
 			if written += int64(n); err != nil {

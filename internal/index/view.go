@@ -31,7 +31,7 @@ func (v *View) read(t redoubt.IssueType, fn func(s *state, p *partition)) {
 // Page selects one page of the filter's list, newest first (semantics §4).
 // Pages count from 0; one beyond the end is empty.
 func (v *View) Page(ctx context.Context, f redoubt.FindingFilter, page, size int) (*Page, error) {
-	out := &Page{issueType: f.IssueType}
+	out := &Page{}
 	v.read(f.IssueType, func(s *state, p *partition) {
 		if page < 0 || size < 1 || page > len(p.rows)/size {
 			return

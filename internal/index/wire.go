@@ -10,11 +10,13 @@ import (
 // all findings of a commit share them.
 type encoder struct {
 	created, relevant, stateAt, triagedAt lastTime
+
+	org string // address of the deployment's pages, which the hosted dialect links to
 }
 
 // finding appends one finding in the contract's shape: what changes, then the
 // scan's body, then the rule's part (semantics §2).
-func (e *encoder) finding(b []byte, t redoubt.IssueType, it *item) []byte {
+func (e *encoder) finding(b []byte, it *item) []byte {
 	r := &it.row
 	b = strconv.AppendUint(append(b, `{"id":`...), uint64(r.id), 10)
 	b = e.created.append(append(b, `,"created_at":`...), r.created)
@@ -32,7 +34,7 @@ func (e *encoder) finding(b []byte, t redoubt.IssueType, it *item) []byte {
 	b = append(b, triageStates.of(r.triage)...)
 	b = append(b, triageReasons.of(r.reason)...)
 	b = append(b, it.note.common...)
-	switch t {
+	switch it.issueType {
 	case redoubt.SAST:
 		b = append(b, it.rule.stances[it.project.audience].source...)
 		b = append(b, it.note.code...)

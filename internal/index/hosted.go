@@ -1,0 +1,242 @@
+package index
+
+import (
+	"bytes"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Hosted is a page in the hosted dialect (semantics §13).
+type Hosted struct {
+	page *Page
+	org  string // address of the deployment's pages, without a slash at its end
+}
+
+// Hosted returns the page as clients of the hosted service read it. org is the
+// address of the deployment's pages: they stand where a link must be and no
+// address of the repository is known.
+func (p *Page) Hosted(org string) Hosted { return Hosted{p, org} }
+
+// WriteTo writes the page as a JSON array of findings, as Page.WriteTo does.
+func (h Hosted) WriteTo(w io.Writer) (int64, error) {
+	e := encoder{org: h.org}
+	return h.page.write(w, e.hosted)
+}
+
+// hosted appends one finding in the hosted dialect. It says what finding says,
+// under that dialect's names, and leaves no link empty and no text null.
+func (e *encoder) hosted(b []byte, it *item) []byte {
+	r := &it.row
+	b = strconv.AppendUint(append(b, `{"id":`...), uint64(r.id), 10)
+	b = e.created.append(append(b, `,"created_at":`...), r.created)
+	b = e.relevant.append(append(b, `,"relevant_since":`...), r.relevant)
+	b = append(b, `,"state_updated_at":`...)
+	if r.stateAt != 0 {
+		b = e.stateAt.append(b, r.stateAt)
+	} else { // never null there: since it began, it is in that state
+		b = e.created.append(b, r.created)
+	}
+	b = e.triagedAt.append(append(b, `,"triaged_at":`...), r.triagedAt)
+	b = strconv.AppendInt(append(b, `,"first_seen_scan_id":`...), r.scan, 10)
+	b = append(b, ',')
+	b = append(b, confidences.of(r.confidence)...)
+	b = append(b, severities.of(r.severity)...)
+	b = append(b, shortRef(it.ref)...)
+	b = e.repository(b, it)
+	b = append(b, states.of(r.state)...)
+	b = append(b, statuses.of(r.status)...)
+	b = append(b, triageStates.of(r.triage)...)
+	b = append(b, triageReasons.of(r.reason)...)
+	b = append(b, it.note.hosted...)
+	switch it.issueType {
+	case redoubt.SAST:
+		if source := it.rule.stances[it.project.audience].source; len(source) > 0 {
+			b = append(b, source...)
+		} else {
+			b = append(b, `"sourcing_policy":null,`...)
+		}
+		b = append(b, it.note.code...)
+	case redoubt.SCA:
+		b = append(b, it.note.supply...)
+		b = append(b, hostedReachabilities.of(r.reach)...)
+	case redoubt.Secrets:
+		b = append(b, it.secret...)
+		b = append(b, validations.of(r.validation)...)
+		b = append(b, historical.of(r.historical)...)
+	}
+	message := redoubt.BodyMessage(it.body)
+	b = e.body(b, it, message)
+	b = append(append(b, ','), it.rule.hosted...)
+	if !it.rule.open {
+		return b
+	}
+	return append(append(b, orEmptyText(message)...), "}}"...)
+}
+
+// shortRef is the member ref with the name of a branch alone.
+func shortRef(member string) string {
+	const full = `"ref":"refs/heads/`
+	if !strings.HasPrefix(member, full) {
+		return member
+	}
+	return `"ref":"` + member[len(full):]
+}
+
+// repository appends the member repository. Where no address is known, it is
+// that of the project's page.
+func (e *encoder) repository(b []byte, it *item) []byte {
+	const none = `"url":""},`
+	wire := it.project.wire
+	if !bytes.HasSuffix(wire, []byte(none)) {
+		return append(b, wire...)
+	}
+	b = append(b, wire[:len(wire)-len(none)]...)
+	b = append(append(b, `"url":"`...), e.org...)
+	return append(append(append(b, "/projects/"...), url.PathEscape(it.project.name)...), `"},`...)
+}
+
+// link appends the address of the finding's page as JSON.
+func (e *encoder) link(b []byte, it *item) []byte {
+	b = append(append(append(b, '"'), e.org...), "/findings/"...)
+	return append(strconv.AppendUint(b, uint64(it.row.id), 10), '"')
+}
+
+// body appends what the scan says: the contract's members, of which the place
+// and the use are spelt otherwise. The members stand in the order in which
+// redoubt.Body writes them; what is between those that change is copied whole.
+func (e *encoder) body(b []byte, it *item, said []byte) []byte {
+	rest, ok := bytes.CutPrefix(it.body, []byte(`"rule_message":`))
+	if !ok {
+		return append(b, it.body...)
+	}
+	message := said
+	if message == nil {
+		message = it.rule.template
+	}
+	b = append(append(b, `"rule_message":`...), orEmptyText(message)...)
+	rest = bytes.TrimPrefix(rest[len(said):], []byte("null"))
+	for _, m := range renamedInPlace {
+		after, ok := bytes.CutPrefix(rest, []byte(m.contract))
+		if !ok {
+			break
+		}
+		n := len(jsonNumber(after))
+		b = append(append(b, m.hosted...), after[:n]...)
+		rest = after[n:]
+	}
+	var known []byte
+	if at := bytes.Index(rest, []byte(linkMember)); at >= 0 {
+		at += len(linkMember)
+		if known = jsonText(rest[at:]); len(known) <= len(`""`) {
+			b = e.link(append(b, rest[:at]...), it)
+			rest, known = rest[at+len(known):], nil
+		}
+	}
+	use := -1
+	if it.issueType == redoubt.SCA {
+		use = bytes.Index(rest, []byte(`,"usage":{`))
+	}
+	if use < 0 {
+		return append(b, rest...)
+	}
+	b = append(b, rest[:use]...)
+	return e.usage(b, it, known, rest[use+len(`,"usage":{`):])
+}
+
+const linkMember = `,"line_of_code_url":`
+
+// renamedInPlace are the first members of a location, each followed by a number,
+// and that of its path, which comes last of those that change.
+var renamedInPlace = []struct{ contract, hosted string }{
+	{`,"location":{"column":`, `,"location":{"column":`}, {`,"endColumn":`, `,"end_column":`}, {`,"endLine":`, `,"end_line":`}, {`,"filePath":`, `,"file_path":`},
+}
+
+// usage appends the member usage and what comes behind it. Its place has both
+// spellings that clients read, and a link.
+func (e *encoder) usage(b []byte, it *item, known, rest []byte) []byte {
+	ticket, at, ok := bytes.Cut(rest, []byte(`"location":`))
+	take := func(name string, value func([]byte) []byte) (v []byte) {
+		var is bool
+		if at, is = bytes.CutPrefix(at, []byte(name)); is {
+			v = value(at)
+			at = at[len(v):]
+		}
+		ok = ok && is
+		return v
+	}
+	column, endColumn, endLine := take(`{"column":`, jsonNumber), take(`,"endColumn":`, jsonNumber), take(`,"endLine":`, jsonNumber)
+	path, line := take(`,"filePath":`, jsonText), take(`,"line":`, jsonNumber)
+	b = append(b, `,"usage":{`...)
+	if !ok {
+		return append(b, rest...)
+	}
+	b = append(append(b, hostedNames.Replace(string(ticket))...), `"location":{"file_path":`...)
+	b = append(append(append(b, path...), `,"path":`...), path...)
+	b = append(append(append(b, `,"line":`...), line...), `,"start_line":`...)
+	b = append(append(append(b, line...), `,"column":`...), column...)
+	b = append(append(append(b, `,"start_col":`...), column...), `,"end_line":`...)
+	b = append(append(append(b, endLine...), `,"end_column":`...), endColumn...)
+	b = append(append(append(b, `,"end_col":`...), endColumn...), `,"url":`...)
+	if known == nil {
+		b = e.link(b, it)
+	}
+	return append(append(b, known...), at...)
+}
+
+// jsonNumber returns the whole number that b begins with, if any.
+func jsonNumber(b []byte) []byte {
+	end := 0
+	for end < len(b) && (b[end] >= '0' && b[end] <= '9' || b[end] == '-') {
+		end++
+	}
+	return b[:end]
+}
+
+// jsonText returns the string that b begins with, quotes included.
+func jsonText(b []byte) []byte {
+	for at := 1; ; at++ {
+		quote := bytes.IndexByte(b[min(at, len(b)):], '"')
+		if quote < 0 {
+			return b
+		}
+		at += quote
+		escapes := 0
+		for at-1-escapes > 0 && b[at-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return b[:at+1]
+		}
+	}
+}
+
+func orEmptyText(text []byte) []byte {
+	if text == nil {
+		return []byte(`""`)
+	}
+	return text
+}
+
+// hostedNames renames what is spelt otherwise in the hosted dialect. A text
+// cannot hold these: its quotes are escaped.
+var hostedNames = strings.NewReplacer(
+	`"cweNames":`, `"cwe_names":`, `"owaspNames":`, `"owasp_names":`, `"vulnerabilityClasses":`, `"vulnerability_classes":`,
+	`"externalSlug":`, `"external_slug":`, `"linkedIssueIds":`, `"linked_issue_ids":`,
+	`"externalDiscussionId":`, `"external_discussion_id":`, `"externalNoteId":`, `"external_note_id":`,
+)
+
+// hostedReachabilities are the words of that dialect.
+var hostedReachabilities = hostedReachability()
+
+func hostedReachability() memberTexts {
+	out := newMemberTexts("reachability", redoubt.ReachabilityUnknown)
+	for v, text := range out {
+		text = strings.ReplaceAll(text, "_", " ")
+		out[v] = strings.ReplaceAll(text, `:"unknown"`, `:"no reachability analysis"`)
+	}
+	return out
+}
