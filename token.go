@@ -24,6 +24,12 @@ const (
 	DialectHosted   Dialect = "hosted"
 )
 
+// ParseDialect reads the name of a dialect.
+func ParseDialect(s string) (d Dialect, ok bool) {
+	d = Dialect(s)
+	return d, d == DialectContract || d == DialectHosted
+}
+
 // Token is a credential of one deployment. Its secret is shown once and kept
 // as a hash (semantics §12).
 type Token struct {

@@ -148,6 +148,7 @@ func (c *Client) once(ctx context.Context, k call, body []byte) (*http.Response,
 			req.Header.Set(name, value)
 		}
 	}
+	req.Header.Set(DialectHeader, "contract") // which is what is read here, whatever the token's
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}

@@ -51,6 +51,7 @@ type Dependency struct {
 	Transitivity string   `json:"transitivity" enum:"direct,transitive,unknown" doc:"Whether the project asked for it itself (an extension)." example:"direct"`
 	Licenses     []string `json:"licenses" doc:"Licences, as SPDX expressions where known (an extension)." example:"[\"MIT\"]"`
 	PURL         string   `json:"purl" doc:"Package URL; empty when none can be made (an extension)." example:"pkg:npm/lodash@4.17.20"`
+	Line         int64    `json:"-"` // of the lockfile; 0 when not known
 }
 
 // ListLockfilesRequest asks for the lockfiles of a project's primary branch.

@@ -27,6 +27,7 @@ type tokenCreateCmd struct {
 	Scope   []string      `help:"Scopes: web_api (the Web API), ci (upload scans and imports), read_only (with web_api: no changes)." enum:"web_api,ci,read_only" required:"" placeholder:"SCOPE"`
 	Project []string      `help:"Limit the token to projects that match: * matches one segment, ** any number. It sees no other project." placeholder:"GLOB"`
 	Expires time.Duration `help:"Lifetime of the token, as 720h; by default it does not expire."`
+	Dialect string        `help:"Shape of the answers: contract (openapi.json), or hosted for clients of the hosted service (docs/clients.md)." enum:"contract,hosted" default:"contract"`
 	User    string        `help:"Owner of the token: it can do no more than this user, and is revoked with them." placeholder:"NAME"`
 }
 
@@ -56,7 +57,7 @@ func (c tokenCreateCmd) Run(a *app) error {
 
 // token checks what the flags ask for.
 func (c tokenCreateCmd) token(now time.Time) (redoubt.Token, error) {
-	token := redoubt.Token{Name: redoubt.Line(c.Name), ProjectGlobs: c.Project, Dialect: redoubt.DialectContract}
+	token := redoubt.Token{Name: redoubt.Line(c.Name), ProjectGlobs: c.Project, Dialect: redoubt.Dialect(c.Dialect)}
 	for _, scope := range c.Scope {
 		token.Scopes = append(token.Scopes, redoubt.Scope(scope))
 	}
@@ -91,9 +92,9 @@ func (c tokenListCmd) Run(a *app) error {
 		}
 		rows := make([][]string, len(tokens))
 		for i, t := range tokens {
-			rows[i] = []string{t.PublicID, t.Name, scopes(t), globs(t), tokenStatus(t, a.clock()), day(t.CreatedAt), day(t.LastUsedAt)}
+			rows[i] = []string{t.PublicID, t.Name, scopes(t), globs(t), tokenStatus(t, a.clock()), day(t.CreatedAt), day(t.LastUsedAt), string(t.Dialect)}
 		}
-		return table(a.out, "ID NAME SCOPES PROJECTS STATE CREATED USED", rows)
+		return table(a.out, "ID NAME SCOPES PROJECTS STATE CREATED USED DIALECT", rows)
 	})
 }
 

@@ -131,7 +131,7 @@ func newProject(p *redoubt.Project) (*project, error) {
 	out := &project{
 		name: p.Name, folded: strings.ToLower(p.Name),
 		visibility: p.Visibility, primary: p.Primary(), wire: append(wire, ','),
-		scoped: redoubt.Project{Name: p.Name, Tags: p.Tags},
+		scoped: redoubt.Project{ID: p.ID, Name: p.Name, Tags: p.Tags},
 	}
 	for _, tag := range p.Tags {
 		out.tags = append(out.tags, strings.ToLower(tag))

@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"io"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -96,7 +95,8 @@ func (e *encoder) repository(b []byte, it *item) []byte {
 	}
 	b = append(b, wire[:len(wire)-len(none)]...)
 	b = append(append(b, `"url":"`...), e.org...)
-	return append(append(append(b, "/projects/"...), url.PathEscape(it.project.name)...), `"},`...)
+	b = strconv.AppendInt(append(b, "/projects/"...), it.project.scoped.ID, 10)
+	return append(b, `"},`...)
 }
 
 // link appends the address of the finding's page as JSON.

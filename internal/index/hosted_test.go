@@ -133,7 +133,7 @@ func translate(f map[string]any) {
 		f["state_updated_at"] = f["created_at"]
 	}
 	if repository := f["repository"].(map[string]any); repository["url"] == "" {
-		repository["url"] = testOrg + "/projects/" + strings.ReplaceAll(repository["name"].(string), "/", "%2F")
+		repository["url"] = testOrg + "/projects/1"
 	}
 	f["ref"] = strings.TrimPrefix(f["ref"].(string), "refs/heads/")
 	if _, code := f["click_to_fix_prs"]; code && f["sourcing_policy"] == nil {

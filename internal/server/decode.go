@@ -191,8 +191,9 @@ var indexed = regexp.MustCompile(`\[\d*\]$`)
 
 // canonicalQuery writes the parameters that an operation knows in one spelling:
 // lists repeated, whether they came so, joined by commas, or as name[] or
-// name[0] (semantics §2). Others are left out: they are ignored.
-func canonicalQuery(raw string, known map[string]param) (string, error) {
+// name[0] (semantics §2). Others are left out: they are ignored. What a
+// dialect is lenient with is settled before the rest is looked at.
+func canonicalQuery(raw string, known map[string]param, lenient func(url.Values)) (string, error) {
 	sent, err := url.ParseQuery(raw)
 	if err != nil {
 		return "", redoubt.Invalid("query", "malformed: %v", err)
@@ -220,6 +221,9 @@ func canonicalQuery(raw string, known map[string]param) (string, error) {
 				}
 			}
 		}
+	}
+	if lenient != nil {
+		lenient(out)
 	}
 	for _, name := range slices.Sorted(maps.Keys(out)) {
 		if !known[name].list && len(slices.Compact(out[name])) > 1 {

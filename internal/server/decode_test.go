@@ -42,7 +42,7 @@ func TestQuerySpellings(t *testing.T) {
 		{"ref=a,b", "ref=a%2Cb"},
 		{"ref=&ref=", "ref=&ref="},
 	} {
-		got, err := canonicalQuery(test.query, testParams)
+		got, err := canonicalQuery(test.query, testParams, nil)
 		gotValues, _ := url.ParseQuery(got)
 		wantValues, _ := url.ParseQuery(test.want)
 		for _, v := range []url.Values{gotValues, wantValues} {
@@ -57,7 +57,7 @@ func TestQuerySpellings(t *testing.T) {
 	}
 	for _, bad := range []string{"page=1&page=2", "ref=%00", "repos=%ff", "page=%zz", "a;b"} {
 		var invalid *redoubt.InvalidError
-		if got, err := canonicalQuery(bad, testParams); !errors.As(err, &invalid) {
+		if got, err := canonicalQuery(bad, testParams, nil); !errors.As(err, &invalid) {
 			t.Errorf("%q became %q, %v", bad, got, err)
 		}
 	}
@@ -68,11 +68,11 @@ func FuzzQuery(f *testing.F) {
 	f.Add("is_malicious=x&since=NaN&page_size=1e3")
 	f.Fuzz(func(t *testing.T, raw string) {
 		params := theSpec().operations["listFindings"].params
-		once, err := canonicalQuery(raw, params)
+		once, err := canonicalQuery(raw, params, nil)
 		if err != nil {
 			return
 		}
-		if again, err := canonicalQuery(once, params); err != nil || again != once {
+		if again, err := canonicalQuery(once, params, nil); err != nil || again != once {
 			t.Errorf("%q became %q and then %q, %v", raw, once, again, err)
 		}
 	})

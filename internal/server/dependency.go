@@ -127,7 +127,7 @@ func dependencyOf(d redoubt.Dependency) api.Dependency {
 	}
 	return api.Dependency{
 		ID: decimal(d.ID), Name: d.Name, Version: d.Version, Ecosystem: d.Ecosystem, RepositoryID: decimal(d.ProjectID),
-		LockfilePath: d.Lockfile, Transitivity: transitivity.String(), Licenses: licenses, PURL: d.PURL,
+		LockfilePath: d.Lockfile, Transitivity: transitivity.String(), Licenses: licenses, PURL: d.PURL, Line: int64(d.Line),
 	}
 }
 

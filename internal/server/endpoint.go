@@ -27,15 +27,17 @@ type call struct {
 	secure    bool   // the client came over TLS
 	route     string // pattern, for the log
 
-	w          http.ResponseWriter
-	r          *http.Request
-	caller     auth.Caller
-	tx         *store.Tx            // of operations that the table gives one
-	nulls      []redoubt.FieldError // of the body, where none may be
-	idempotent *idempotentRequest   // nil without a key
-	tag        string               // of the answer; empty for none
-	cause      error                // why it failed, for the log
-	panicked   bool                 // the cause is a panic, however much was sent by then
+	w           http.ResponseWriter
+	r           *http.Request
+	caller      auth.Caller
+	dialect     redoubt.Dialect
+	hostedQuery hostedFindingsQuery
+	tx          *store.Tx            // of operations that the table gives one
+	nulls       []redoubt.FieldError // of the body, where none may be
+	idempotent  *idempotentRequest   // nil without a key
+	tag         string               // of the answer; empty for none
+	cause       error                // why it failed, for the log
+	panicked    bool                 // the cause is a panic, however much was sent by then
 }
 
 type callKey struct{}
@@ -62,6 +64,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.w, c.r = w, r
 	w.Header().Set("Cache-Control", "no-store")
 	if err := e.admit(c, edge.Bearer(r)); err != nil {
+		writeProblem(w, r, problemOf(err))
+		return
+	}
+	if err := c.settleDialect(); err != nil {
 		writeProblem(w, r, problemOf(err))
 		return
 	}
@@ -104,7 +110,7 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 
 // canonical brings query and body into the one spelling that is decoded.
 func (e *endpoint) canonical(c *call) error {
-	query, err := canonicalQuery(c.r.URL.RawQuery, e.op.params)
+	query, err := canonicalQuery(c.r.URL.RawQuery, e.op.params, c.lenient(e.route.ID))
 	if err != nil {
 		return err
 	}

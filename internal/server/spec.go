@@ -110,6 +110,7 @@ func specConfig() huma.Config {
 			Info: &huma.Info{
 				Title: "Redoubt Web API", Version: "1",
 				Description: "Findings, projects, dependencies, scans and policies of a code-security platform. Every answer is JSON; every error is a problem document (RFC 9457). " +
+					"With `Redoubt-Dialect: hosted`, or a token of that dialect, answers have the shape of the hosted service; what is described here is the contract's. " +
 					"A write with an `Idempotency-Key` counts once, however often it is sent; one with `If-Match` is refused once what it is based on has changed.",
 				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
@@ -124,6 +125,7 @@ func specConfig() huma.Config {
 		},
 		Formats:       map[string]huma.Format{"application/json": format, "json": format},
 		DefaultFormat: "application/json",
+		Transformers:  []huma.Transformer{hostedAnswer},
 	}
 	c.AllowAdditionalPropertiesByDefault = true // unknown members are ignored (semantics §2)
 	for _, t := range tags {

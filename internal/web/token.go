@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -45,6 +46,7 @@ type tokenForm struct {
 	CI       bool
 	Days     int // 0: never expires
 	Globs    string
+	Dialect  redoubt.Dialect
 }
 
 // lasts are the lives of a token that can be chosen, in days.
@@ -145,6 +147,7 @@ func (req *request) createToken() error {
 	}
 	s := tokensView{Form: tokenForm{
 		Name: strings.TrimSpace(redoubt.Line(form.Get("name"))), WebAPI: form.Has("web_api"), ReadOnly: form.Has("read_only"), CI: form.Has("ci"), Days: days, Globs: form.Get("globs"),
+		Dialect: cmp.Or(redoubt.Dialect(form.Get("dialect")), redoubt.DialectContract),
 	}}
 	token, err := s.Form.token(req.Clock())
 	if said, ok := sayable(err); ok {
@@ -177,7 +180,7 @@ const (
 
 // token checks what was asked for.
 func (f tokenForm) token(now time.Time) (redoubt.Token, error) {
-	t := redoubt.Token{Name: f.Name, ProjectGlobs: strings.Fields(strings.ReplaceAll(f.Globs, ",", " ")), Dialect: redoubt.DialectContract}
+	t := redoubt.Token{Name: f.Name, ProjectGlobs: strings.Fields(strings.ReplaceAll(f.Globs, ",", " ")), Dialect: f.Dialect}
 	switch {
 	case f.Name == "" || len([]rune(f.Name)) > maxTokenName:
 		return t, redoubt.Invalid("name", "say what the token is for, in %d characters at most", maxTokenName)
@@ -185,6 +188,8 @@ func (f tokenForm) token(now time.Time) (redoubt.Token, error) {
 		return t, redoubt.Invalid("permissions", "choose at least one permission: Web API access, or scans and imports")
 	case f.ReadOnly && !f.WebAPI:
 		return t, redoubt.Invalid("permissions", "read-only narrows the Web API access: choose that too")
+	case t.Dialect != redoubt.DialectContract && t.Dialect != redoubt.DialectHosted:
+		return t, redoubt.Invalid("dialect", "choose one of the dialects")
 	case len(t.ProjectGlobs) > maxGlobs:
 		return t, redoubt.Invalid("projects", "%d patterns are too many; %d are allowed", len(t.ProjectGlobs), maxGlobs)
 	}

@@ -1,0 +1,11 @@
+package api
+
+// Headers of dialects: answers of the same request in other shapes.
+const (
+	// DialectHeader names the dialect of a request, contract or hosted, in the
+	// place of that of its token; an answer's says in which it is.
+	DialectHeader = "Redoubt-Dialect"
+	// FindingsHeader says how many findings an answer holds and at which member,
+	// as count=100, at="sastFindings.findings".
+	FindingsHeader = "Redoubt-Findings"
+)

@@ -1,0 +1,232 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+// hostedFindings are findings as clients of the hosted service decode them: what
+// they read is named here as they name it.
+type hostedFindings struct {
+	Findings []hostedFinding `json:"findings"`
+}
+
+type hostedFinding struct {
+	ID            int64  `json:"id"`
+	Ref           string `json:"ref"`
+	RelevantSince string `json:"relevant_since"`
+	LineOfCodeURL string `json:"line_of_code_url"`
+	Location      struct {
+		FilePath string `json:"file_path"`
+		EndLine  int    `json:"end_line"`
+	} `json:"location"`
+	Rule struct {
+		CWENames []string `json:"cwe_names"`
+	} `json:"rule"`
+	Reachability    string `json:"reachability"`
+	FoundDependency *struct {
+		Package string `json:"package"`
+	} `json:"found_dependency"`
+}
+
+func (h *harness) hosted(query string, headers ...string) (out hostedFindings, a answer) {
+	h.t.Helper()
+	a = h.send(http.MethodGet, "/api/v1/deployments/acme/findings?"+query, "", headers...)
+	if a.status != http.StatusOK {
+		h.t.Fatalf("%s: %s", query, a.body)
+	}
+	if err := json.Unmarshal([]byte(a.body), &out); err != nil {
+		h.t.Fatal(err)
+	}
+	return out, a
+}
+
+// newHosted is a harness with findings of both types, whose token speaks the
+// hosted dialect; its client speaks the contract's all the same.
+func newHosted(t *testing.T) *harness {
+	t.Helper()
+	h := newHarness(t)
+	h.token = h.newToken(redoubt.Token{Name: "hosted", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}, Dialect: redoubt.DialectHosted})
+	h.client.Token = h.token
+	h.importSample("acme/payments/main-1/semgrep.json", "semgrep.json")
+	return h
+}
+
+func TestHostedFindingsAreTheContracts(t *testing.T) {
+	h := newHosted(t)
+	for _, issueType := range []string{"sast", "sca"} {
+		page, err := h.client.ListFindings(t.Context(), "acme", api.FindingsQuery{IssueType: issueType})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []int64
+		for _, f := range page.SASTFindings.Findings {
+			want = append(want, f.ID)
+		}
+		for _, f := range page.SCAFindings.Findings {
+			want = append(want, f.ID)
+		}
+		got, a := h.hosted("issue_type=" + issueType)
+		if len(want) == 0 || len(got.Findings) != len(want) {
+			t.Fatalf("%s: %d findings, want %d", issueType, len(got.Findings), len(want))
+		}
+		for i, f := range got.Findings {
+			if f.ID != want[i] || f.Ref != "main" || f.Location.FilePath == "" || !strings.HasPrefix(f.LineOfCodeURL, "http") {
+				t.Errorf("%s: %+v, want finding %d", issueType, f, want[i])
+			}
+			if (issueType == "sca") != (f.FoundDependency != nil) || strings.Contains(f.Reachability, "_") {
+				t.Errorf("%s: %+v", issueType, f)
+			}
+		}
+		if hint := a.header.Get(api.FindingsHeader); a.header.Get(api.DialectHeader) != "hosted" || !strings.HasSuffix(hint, `at="findings"`) {
+			t.Errorf("headers %v", a.header)
+		}
+	}
+}
+
+func TestHostedQueriesAreLenient(t *testing.T) {
+	h := newHosted(t)
+	code, _ := h.hosted("")
+	supply, _ := h.hosted("issue_type=sca")
+	both, _ := h.hosted("issue_type=sast&issue_type=sca")
+	if len(both.Findings) != len(code.Findings)+len(supply.Findings) || len(supply.Findings) == 0 {
+		t.Errorf("%d of both types, want %d and %d", len(both.Findings), len(code.Findings), len(supply.Findings))
+	}
+	if !slices.IsSortedFunc(both.Findings, func(a, b hostedFinding) int {
+		return strings.Compare(b.RelevantSince, a.RelevantSince)
+	}) {
+		t.Error("findings of both types are not newest first")
+	}
+	for query, want := range map[string]int{
+		"page_size=2":       2,
+		"page_size=0":       len(code.Findings),
+		"page_size=1000000": len(code.Findings),
+		"page_size=3&page=" + decimal(int64(len(code.Findings)/3+1)): 0,
+		"issue_type=sast,%20sca":                                     len(both.Findings),
+		"issue_type=sca&rules=none&confidence=high":                  len(supply.Findings),
+		"exposures=reachable&is_malicious=true":                      len(code.Findings),
+		"issue_type=ai_sast":                                         0,
+		"issue_type=ai_sast&issue_type=sca":                          len(supply.Findings),
+		"status=provisionally_ignored":                               0,
+		"status=open&status=provisionally_ignored":                   len(code.Findings) - 1, // one is muted
+		"triage_reasons=duplicate":                                   0,
+		"unknown=1&pageSize=5":                                       len(code.Findings),
+	} {
+		if got, _ := h.hosted(query); len(got.Findings) != want {
+			t.Errorf("%s: %d findings, want %d", query, len(got.Findings), want)
+		}
+	}
+	for _, query := range []string{"status=opne", "issue_type=secrets", "issue_type=x", "page_size=many", "severities=worst"} {
+		h.wantProblem(h.send(http.MethodGet, "/api/v1/deployments/acme/findings?"+query, ""), api.CodeInvalidArgument)
+	}
+	// A client of it ends at an answer of less than 100 bytes, and only there.
+	if _, a := h.hosted("page=99"); len(a.body) >= 100 {
+		t.Errorf("an empty page is %q", a.body)
+	}
+}
+
+func TestTheHeaderNamesTheDialect(t *testing.T) {
+	h := newHosted(t)
+	_, a := h.hosted("", api.DialectHeader, "contract")
+	if !strings.HasPrefix(a.body, `{"sastFindings":`) || a.header.Get(api.DialectHeader) != "contract" {
+		t.Errorf("%.80s, %v", a.body, a.header)
+	}
+	var page api.ListFindingsResponse
+	if err := json.Unmarshal([]byte(a.body), &page); err != nil {
+		t.Fatal(err)
+	}
+	if want := `count=` + decimal(int64(len(page.SASTFindings.Findings))) + `, at="sastFindings.findings"`; a.header.Get(api.FindingsHeader) != want {
+		t.Errorf("%s: %q, want %q", api.FindingsHeader, a.header.Get(api.FindingsHeader), want)
+	}
+	if a.header.Get("Vary") == "" {
+		t.Error("a cache is not told that the header counts")
+	}
+	h.wantProblem(h.send(http.MethodGet, "/api/v1/deployments/acme/findings", "", api.DialectHeader, "klingon"), api.CodeInvalidArgument)
+
+	h.token = h.newToken(redoubt.Token{Name: "contract", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}})
+	if got, a := h.hosted("", api.DialectHeader, "hosted"); len(got.Findings) == 0 {
+		t.Errorf("the header alone: %.80s", a.body)
+	}
+}
+
+func TestHostedFindingAlone(t *testing.T) {
+	h := newHosted(t)
+	all, _ := h.hosted("issue_type=sca")
+	a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings/"+decimal(all.Findings[0].ID), "")
+	if !strings.Contains(a.body, `"file_path":`) || strings.Contains(a.body, `"filePath"`) {
+		t.Errorf("%s", a.body)
+	}
+}
+
+func TestHostedDependenciesAndScans(t *testing.T) {
+	h := newHosted(t)
+	h.importSample("acme/payments/main-1/requirements.txt", "requirements.txt")
+	var deps struct {
+		Dependencies []struct {
+			Name         string
+			Transitivity string
+			Package      struct{ Name, VersionSpecifier string }
+			DefinedAt    *struct{ Path, StartLine, URL, CommittedAt string }
+		}
+		Cursor  *string
+		HasMore *bool
+	}
+	a := h.send(http.MethodPost, "/api/v1/deployments/acme/dependencies", `{"page_size":3}`)
+	if err := json.Unmarshal([]byte(a.body), &deps); err != nil {
+		t.Fatalf("%v in %s", err, a.body)
+	}
+	if len(deps.Dependencies) != 3 || deps.Cursor == nil || deps.HasMore == nil || !*deps.HasMore {
+		t.Fatalf("%s", a.body)
+	}
+	for _, d := range deps.Dependencies {
+		if d.Package.Name != d.Name || d.DefinedAt == nil || d.DefinedAt.Path == "" || d.DefinedAt.StartLine == "" || d.Transitivity != strings.ToUpper(d.Transitivity) {
+			t.Errorf("%+v", d)
+		}
+	}
+	var scans struct {
+		Scans   []json.RawMessage
+		HasMore *bool   `json:"hasMore"`
+		Cursor  *string `json:"cursor"`
+	}
+	a = h.send(http.MethodPost, "/api/v1/deployments/acme/scans/search", `{"limit":1}`)
+	if err := json.Unmarshal([]byte(a.body), &scans); err != nil || scans.HasMore == nil || !*scans.HasMore || scans.Cursor == nil {
+		t.Fatalf("%v in %s", err, a.body)
+	}
+	h.wantProblem(h.send(http.MethodPost, "/api/v1/deployments/acme/dependencies", `{"pageSize":-3}`), api.CodeInvalidArgument)
+}
+
+func TestHostedPolicies(t *testing.T) {
+	h := newHosted(t)
+	if a := h.send(http.MethodGet, "/api/v1/deployments/acme/policies", ""); !strings.Contains(a.body, "PRODUCT_TYPE_SAST") || strings.Contains(a.body, "PRODUCT_TYPE_SCA") {
+		t.Errorf("%s", a.body)
+	}
+}
+
+// The table of docs/clients.md is that of the code.
+func TestDocsListTheDifferences(t *testing.T) {
+	text, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	table.WriteString("| operation | contract | hosted |\n|---|---|---|\n")
+	for _, d := range differences() {
+		fmt.Fprintf(&table, "| %s | %s | %s |\n", d.operation, d.contract, d.hosted)
+	}
+	if !strings.Contains(string(text), table.String()) {
+		t.Errorf("docs/clients.md lacks the table of differences:\n%s", table.String())
+	}
+	for _, d := range differences() {
+		if theSpec().operations[d.operation] == nil {
+			t.Errorf("there is no operation %s", d.operation)
+		}
+	}
+}

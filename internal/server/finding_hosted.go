@@ -1,0 +1,131 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+)
+
+// hostedFindingsQuery is what a query of the hosted dialect asks for beyond what
+// the contract's parameters can say.
+type hostedFindingsQuery struct {
+	pageSize   int      // 0: the default
+	issueTypes []string // none: code
+	nothing    bool     // it selects nothing
+}
+
+// Sizes of a page of findings.
+const (
+	defaultPageSize = 100
+	maxPageSize     = 3000
+)
+
+// clampPageSize takes the size out of the query: below what the contract takes
+// it is honoured all the same, for clients that end at a page shorter than that.
+func clampPageSize(c *call, query url.Values) {
+	sent := query.Get("page_size")
+	query.Del("page_size")
+	n, err := strconv.Atoi(sent)
+	switch {
+	case sent == "":
+	case err != nil:
+		query.Set("page_size", sent) // refused with its reason
+	case n <= 0:
+		c.hostedQuery.pageSize = defaultPageSize
+	default:
+		c.hostedQuery.pageSize = min(n, maxPageSize)
+	}
+}
+
+// mergeIssueTypes takes the issue types out of the query, but for one.
+func mergeIssueTypes(c *call, query url.Values) {
+	for _, sent := range query["issue_type"] {
+		c.hostedQuery.issueTypes = append(c.hostedQuery.issueTypes, strings.Split(sent, ",")...)
+	}
+	for i, t := range c.hostedQuery.issueTypes {
+		c.hostedQuery.issueTypes[i] = strings.TrimSpace(t)
+	}
+	slices.Sort(c.hostedQuery.issueTypes)
+	c.hostedQuery.issueTypes = slices.Compact(c.hostedQuery.issueTypes)
+	aiAt := slices.Index(c.hostedQuery.issueTypes, "ai_sast")
+	if aiAt >= 0 { // which no scanner here reports
+		c.hostedQuery.issueTypes = slices.Delete(c.hostedQuery.issueTypes, aiAt, aiAt+1)
+		c.hostedQuery.nothing = c.hostedQuery.nothing || len(c.hostedQuery.issueTypes) == 0
+	}
+	query.Del("issue_type")
+	for _, t := range c.hostedQuery.issueTypes {
+		if _, ok := redoubt.ParseIssueType(t); !ok || t == "secrets" {
+			query.Set("issue_type", t) // refused with its reason
+		}
+	}
+}
+
+// unheld are words of filters that the hosted service has and no finding here is.
+var unheld = map[string][]string{
+	"status":         {"provisionally_ignored", "removed"},
+	"triage_reasons": {"duplicate"},
+}
+
+// dropUnheld takes words out that no finding is. A filter of such words alone
+// selects nothing.
+func dropUnheld(c *call, query url.Values) {
+	for name, words := range unheld {
+		if len(query[name]) == 0 {
+			continue
+		}
+		left := slices.DeleteFunc(query[name], func(word string) bool { return slices.Contains(words, word) })
+		query[name] = left
+		c.hostedQuery.nothing = c.hostedQuery.nothing || len(left) == 0
+	}
+}
+
+// of returns the filter for an issue type, without what only the other one has.
+func (in *findingsInput) of(issueType string) redoubt.FindingFilter {
+	f := in.filter
+	f.IssueType, _ = redoubt.ParseIssueType(issueType)
+	if f.IssueType == redoubt.SCA {
+		f.Modes, f.Rules, f.Categories, f.Confidences, f.Verdicts = nil, nil, nil, nil, nil
+	} else {
+		f.Reachabilities, f.Transitivities, f.Malicious = nil, nil, nil
+	}
+	return f
+}
+
+// hostedFindings selects a page as the hosted service does.
+func (c *call) hostedFindings(ctx context.Context, view *index.View, in *findingsInput) (*index.Page, error) {
+	page, size := int(in.Page), cmp.Or(c.hostedQuery.pageSize, int(in.PageSize))
+	switch {
+	case c.hostedQuery.nothing:
+		return &index.Page{}, nil
+	case len(c.hostedQuery.issueTypes) > 1:
+		return view.MergedPage(ctx, in.of("sast"), in.of("sca"), page, size)
+	case len(c.hostedQuery.issueTypes) == 1:
+		return view.Page(ctx, in.of(c.hostedQuery.issueTypes[0]), page, size)
+	}
+	return view.Page(ctx, in.of("sast"), page, size)
+}
+
+// hostedPage writes one list, in the hosted dialect. An empty one stays below 100
+// bytes, since a client takes that for the end.
+type hostedPage struct {
+	page *index.Page
+	org  string
+}
+
+func (p hostedPage) header(h http.Header) {
+	h.Set("Content-Type", "application/json")
+	hint(h, p.page.Len(), "findings")
+}
+
+// WriteTo writes the page.
+func (p hostedPage) WriteTo(w io.Writer) (int64, error) {
+	return written(w, `{"findings":`, p.page.Hosted(p.org), "}\n")
+}
