@@ -35,7 +35,7 @@ func open(r io.Reader, o Options) (*input, error) {
 		}
 		r = gzipReader{inflated}
 	}
-	m := &meter{r: r, left: limits.Input, limit: limits.Input, take: o.Take, room: o.room}
+	m := &meter{r: r, left: limits.Input, limit: limits.Input, take: o.Take, room: o.room, watch: o.secrets.watch()}
 	in := &input{Reader: bufio.NewReaderSize(m, headSize), meter: m, limits: limits, room: o.room, built: o.Built}
 	mark, _ := in.Peek(3)
 	switch {
@@ -98,7 +98,8 @@ type meter struct {
 	values    int                   // left for the item, by its commas
 	take      func(bytes int) error // nil for none
 	room      *room
-	err       error // that ended it before its time
+	watch     *addressWatch // nil for none
+	err       error         // that ended it before its time
 }
 
 // maxValues bounds the values of one item, each of which may be some hundred bytes
@@ -122,6 +123,9 @@ func (m *meter) Read(p []byte) (n int, err error) {
 		err = tooMany("the values of one item of the file", maxValues)
 	default:
 		n, err = m.r.Read(p)
+	}
+	if m.watch != nil {
+		m.watch.see(p[:n])
 	}
 	m.left -= int64(n)
 	m.item -= int64(n)

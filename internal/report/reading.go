@@ -27,10 +27,11 @@ type Reading struct {
 func (r *Reading) Add(src io.Reader, o Options) error {
 	o.secrets, o.room = r.redactor(o.Key), &r.room
 	reports, err := readFile(src, o)
-	if err == nil {
-		r.files = append(r.files, file{o.Name, reports})
+	if err != nil {
+		return r.secrets.cleanError(err)
 	}
-	return err
+	r.files = append(r.files, file{o.Name, reports})
+	return nil
 }
 
 // Whole notes that the lockfiles read are all that there are, so that there is a

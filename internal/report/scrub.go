@@ -8,11 +8,39 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// cleaner takes secrets out of what a report holds.
+// cleaner has every string of a report that comes from outside cleaned: names, which
+// are paths, ids and addresses too, and texts, which are longer.
 type cleaner struct {
-	redactor     *redactor
-	names, texts *strings.Replacer
-	rules        map[*redoubt.Rule]bool // cleaned already
+	redactor *redactor
+	// id is for what tells things apart: words that are secrets elsewhere may stand there.
+	id, name, text func(limit int, s *string)
+	rules          map[*redoubt.Rule]bool // cleaned already
+}
+
+func (c cleaner) ids(fields ...*string) {
+	for _, s := range fields {
+		c.id(uncut, s)
+	}
+}
+
+func (c cleaner) names(limit int, fields ...*string) {
+	for _, s := range fields {
+		c.name(limit, s)
+	}
+}
+
+func (c cleaner) texts(limit int, fields ...*string) {
+	for _, s := range fields {
+		c.text(limit, s)
+	}
+}
+
+func (c cleaner) lists(limit int, lists ...[]string) {
+	for _, list := range lists {
+		for i := range list {
+			c.name(limit, &list[i])
+		}
+	}
 }
 
 func (c cleaner) report(rep *redoubt.Report) {
@@ -30,57 +58,67 @@ func (c cleaner) report(rep *redoubt.Report) {
 		c.vex(&rep.VEX[i])
 	}
 	for i := range rep.Refused {
-		clean(c.texts, read.MaxName, &rep.Refused[i].Reason)
+		c.names(read.MaxName, &rep.Refused[i].Item)
+		c.texts(read.MaxName, &rep.Refused[i].Reason)
 	}
 	for i := range rep.Gaps {
-		clean(c.names, uncut, &rep.Gaps[i].What, &rep.Gaps[i].Rule)
+		c.names(uncut, &rep.Gaps[i].What, &rep.Gaps[i].Rule)
 	}
-	clean(c.names, read.MaxName, &rep.ToolVersion, &rep.Category, &rep.Commit)
-	cleanAll(c.names, read.MaxName, rep.RulesRun)
-	cleanAll(c.names, uncut, rep.Searched, rep.Skipped, rep.Unresolved)
+	c.ids(&rep.Tool)
+	c.names(read.MaxName, &rep.ToolVersion, &rep.Category, &rep.Commit)
+	c.lists(read.MaxName, rep.RulesRun)
+	c.lists(uncut, rep.Searched, rep.Skipped, rep.Unresolved)
 }
 
 func (c cleaner) inventory(inventory *redoubt.Inventory) {
-	clean(c.names, uncut, &inventory.Lockfile)
+	c.names(uncut, &inventory.Lockfile)
 	for i := range inventory.Dependencies {
+		c.ids(&inventory.Dependencies[i].Ecosystem, &inventory.Dependencies[i].Via.Ecosystem)
 		cleanDependency(&inventory.Dependencies[i], func(s string) string {
-			clean(c.names, read.MaxName, &s)
+			c.name(read.MaxName, &s)
 			return s
 		})
 	}
 }
 
 func (c cleaner) vex(d *redoubt.VEXDocument) {
-	clean(c.names, read.MaxName, &d.Author)
+	c.names(read.MaxName, &d.Name, &d.Author, &d.File)
 	for i := range d.Statements {
 		s := &d.Statements[i]
-		clean(c.texts, read.MaxBlock, &s.Detail)
+		c.lists(read.MaxName, s.Names, s.Product)
+		for k := range s.Packages {
+			c.names(read.MaxName, &s.Packages[k].Key, &s.Packages[k].Version)
+		}
+		c.names(read.MaxName, &s.Justification)
+		c.texts(read.MaxBlock, &s.Detail)
 		if s.Own != nil {
-			clean(c.texts, read.MaxBlock, &s.Own.Comment)
+			c.texts(read.MaxBlock, &s.Own.Comment)
 		}
 	}
 }
 
 func (c cleaner) result(res *redoubt.Result) {
 	code := res.Code
-	clean(c.texts, read.MaxBlock, &res.Message, &res.Code)
+	c.texts(read.MaxBlock, &res.Message, &res.Code)
 	if res.Code != code {
 		c.redactor.hideHash(res)
 	}
-	clean(c.names, uncut, &res.Path)
-	clean(c.names, read.MaxName, &res.MatchBasedID, &res.Fingerprint)
+	c.names(uncut, &res.Path)
+	c.ids(&res.Item, &res.SyntacticID, &res.CodeHash, &res.PatternHash, &res.StartHash, &res.EndHash)
+	c.names(read.MaxName, &res.MatchBasedID, &res.Fingerprint)
 	for i := range res.DataFlow {
-		clean(c.names, uncut, &res.DataFlow[i].Path)
-		clean(c.texts, read.MaxBlock, &res.DataFlow[i].Content)
+		c.names(uncut, &res.DataFlow[i].Path)
+		c.texts(read.MaxBlock, &res.DataFlow[i].Content)
 	}
 	if res.Secret != nil {
-		clean(c.names, read.MaxName, &res.Secret.Commit)
+		c.names(read.MaxName, &res.Secret.Commit)
 	}
 	if d := res.Dependency; d != nil {
-		clean(c.names, uncut, &d.Lockfile)
-		clean(c.names, read.MaxName, &d.Package, &d.Version, &d.Vulnerability, &d.Condition)
+		c.ids(&d.Ecosystem)
+		c.names(uncut, &d.Lockfile)
+		c.names(read.MaxName, &d.Package, &d.Version, &d.Vulnerability, &d.Condition)
 		for i := range d.Fixes {
-			clean(c.names, read.MaxName, &d.Fixes[i].Package, &d.Fixes[i].Version)
+			c.names(read.MaxName, &d.Fixes[i].Package, &d.Fixes[i].Version)
 		}
 	}
 }
@@ -91,10 +129,10 @@ func (c cleaner) rule(rule *redoubt.Rule) {
 	}
 	c.rules[rule] = true
 	name := rule.Name
-	clean(c.names, read.MaxBlock, &rule.Message)
-	clean(c.names, read.MaxName, &rule.Name, &rule.Category, &rule.URL, &rule.SecretType)
-	cleanAll(
-		c.names, read.MaxName, rule.Subcategories, rule.VulnerabilityClasses, rule.CWE, rule.OWASP, rule.Technologies,
+	c.texts(read.MaxBlock, &rule.Message)
+	c.names(read.MaxName, &rule.Name, &rule.Category, &rule.URL, &rule.SecretType)
+	c.lists(
+		read.MaxName, rule.Subcategories, rule.VulnerabilityClasses, rule.CWE, rule.OWASP, rule.Technologies,
 		rule.Languages, rule.References, rule.Rulesets,
 	)
 	if rule.Name != name && rule.SecretType != "" {
@@ -105,11 +143,11 @@ func (c cleaner) rule(rule *redoubt.Rule) {
 // uncut is the limit of strings that are refused rather than cut.
 const uncut = 1 << 30
 
-// clean takes secrets out of strings that were cut at a limit. One that reaches
-// the limit may end inside of a secret, so that no piece of it is found there:
-// as much as a piece goes from its end.
-func clean(r *strings.Replacer, limit int, fields ...*string) {
-	for _, s := range fields {
+// replacing takes out what a replacer finds in strings that were cut at a limit. One
+// that reaches the limit may end inside of a secret, so that no piece of it is found
+// there: as much as a piece goes from its end.
+func replacing(r *strings.Replacer) func(limit int, s *string) {
+	return func(limit int, s *string) {
 		reached := len(*s) > limit-utf8.UTFMax
 		*s = joined(r.Replace(*s))
 		if reached {
@@ -124,12 +162,4 @@ func joined(s string) string {
 		s = strings.ReplaceAll(s, redacted+redacted, redacted)
 	}
 	return s
-}
-
-func cleanAll(r *strings.Replacer, limit int, lists ...[]string) {
-	for _, list := range lists {
-		for i := range list {
-			clean(r, limit, &list[i])
-		}
-	}
 }

@@ -45,6 +45,7 @@ type redactor struct {
 	then     []func()               // what is left to do once secrets are gone
 	last     []func()               // what is left to do once all files are read
 	boms     boms
+	learned  map[string]bool // of addresses, among whole
 	locks    lockfile.Upload // the lockfiles of the upload
 
 	keepLines bool // whether texts keep their number of lines
@@ -177,7 +178,7 @@ func (r *redactor) scrub(reports ...*redoubt.Report) {
 	if len(r.whole)+len(r.parts) == 0 {
 		return
 	}
-	c := cleaner{redactor: r, names: replacer(r.whole), texts: replacer(r.whole, r.parts), rules: map[*redoubt.Rule]bool{}}
+	c := cleaner{redactor: r, id: func(int, *string) {}, name: replacing(replacer(r.whole)), text: replacing(replacer(r.whole, r.parts)), rules: map[*redoubt.Rule]bool{}}
 	for _, rep := range reports {
 		c.report(rep)
 	}

@@ -14,26 +14,30 @@ import (
 // credential: most names and versions are shorter.
 const minShape = 15
 
-// blankInventory takes out of names and versions what has the shape of a credential:
-// lockfiles and bills of materials hold the addresses that packages came from,
-// with what signs in there.
-func (r *redactor) blankInventory(inventory *redoubt.Inventory) {
+// byShape takes out of strings what has the shape of a credential, whatever they are:
+// lockfiles and bills of materials hold the addresses that packages came from, and
+// rules those that explain them, with what signs in there. Strings often come again.
+func (r *redactor) byShape() func(limit int, s *string) {
 	known := map[string]string{}
-	blank := func(s string) string {
-		if len(s) < minShape && !strings.Contains(s, userInfo.mark) {
-			return s
+	return func(_ int, s *string) {
+		if len(*s) < minShape && !strings.Contains(*s, userInfo.mark) {
+			return
 		}
-		blanked, ok := known[s]
+		if len(*s) > maxKnown {
+			*s = r.blankName(*s)
+			return
+		}
+		blanked, ok := known[*s]
 		if !ok {
-			blanked = r.blankName(s)
-			known[s] = blanked
+			blanked = r.blankName(*s)
+			known[*s] = blanked
 		}
-		return blanked
-	}
-	for i := range inventory.Dependencies {
-		cleanDependency(&inventory.Dependencies[i], blank)
+		*s = blanked
 	}
 }
+
+// maxKnown is the length, in bytes, above which a string is not expected again.
+const maxKnown = 512
 
 // cleanDependency has all texts of a dependency that come from outside cleaned.
 func cleanDependency(d *redoubt.Dependency, clean func(string) string) {
@@ -44,7 +48,7 @@ func cleanDependency(d *redoubt.Dependency, clean func(string) string) {
 	for i := range d.Licenses {
 		d.Licenses[i] = clean(d.Licenses[i])
 	}
-	if d.Name != name || d.Version != version || strings.ContainsAny(d.PURL, "?#") {
+	if d.Name != name || d.Version != version || strings.ContainsAny(d.PURL, "?#") || strings.Contains(d.Name+d.Version, redacted) {
 		d.PURL = cleanPURL(d.PURL, clean)
 	}
 }

@@ -68,7 +68,8 @@ func compileShapes(of map[string]string) []shape {
 }
 
 // userInfo is the password in an address.
-var userInfo = shape{"://", regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s/:@"'<>]*:([^\s/@"'<>]+)@[0-9A-Za-z\[]`)}
+// Paths keep one of its slashes.
+var userInfo = shape{":/", regexp.MustCompile(`\b[a-z][a-z0-9+.-]*:/{1,2}[^\s/:@"'<>]*:([^\s/@"'<>]+)@[0-9A-Za-z\[]`)}
 
 // blankShapes takes out of a text what has the shape of a credential.
 func (r *redactor) blankShapes(s string) string {

@@ -22,15 +22,17 @@ func (r *redactor) blank(reports []*redoubt.Report) {
 		for i := range rep.Results {
 			r.blankResult(&rep.Results[i], literal[rep.Results[i].Rule])
 		}
-		for i := range rep.Inventories {
-			r.blankInventory(&rep.Inventories[i])
-		}
 		for i := range rep.VEX {
 			r.blankVEX(&rep.VEX[i])
 		}
 		for i := range rep.Refused {
-			rep.Refused[i].Reason = r.blankName(r.blankText(rep.Refused[i].Reason))
+			rep.Refused[i].Reason = r.blankText(rep.Refused[i].Reason)
 		}
+	}
+	blank := r.byShape()
+	c := cleaner{redactor: r, id: blank, name: blank, text: blank, rules: map[*redoubt.Rule]bool{}}
+	for _, rep := range reports {
+		c.report(rep)
 	}
 }
 
@@ -44,10 +46,6 @@ func (r *redactor) blankResult(res *redoubt.Result, literal bool) {
 	}
 	if d := res.Dependency; d != nil {
 		d.Condition = r.blankText(d.Condition)
-		d.Package, d.Version = r.blankName(d.Package), r.blankName(d.Version)
-		for i := range d.Fixes {
-			d.Fixes[i].Package, d.Fixes[i].Version = r.blankName(d.Fixes[i].Package), r.blankName(d.Fixes[i].Version)
-		}
 	}
 	if res.Dependency == nil && (literal || speaksOfSecrets(message)) {
 		blankLiterals(res)

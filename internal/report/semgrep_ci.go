@@ -26,11 +26,11 @@ func ReadCIResults(r io.Reader, o Options) (*Reading, error) {
 	o.secrets = one.redactor(o.Key)
 	c, err := newCI(r, &o)
 	if err != nil {
-		return nil, fileError(o, -1, err)
+		return nil, o.secrets.cleanError(fileError(o, -1, err))
 	}
 	c.rep.Searched, c.rep.RulesRun = []string{}, []string{}
 	if err := c.document(c.results); err != nil {
-		return nil, fileError(o, -1, err)
+		return nil, o.secrets.cleanError(fileError(o, -1, err))
 	}
 	c.rep.Inventories = c.done.Inventories
 	c.rep.Skipped = c.stillThere(c.rep.Skipped)
@@ -55,16 +55,21 @@ type CICompletion struct {
 	Unresolved, Unread []string
 }
 
-// ReadCICompletion reads what `semgrep ci` posts when it is done.
+// ReadCICompletion reads what `semgrep ci` posts when it is done, freed of secrets.
 func ReadCICompletion(r io.Reader, o Options) (*CICompletion, error) {
+	secrets := newRedactor(nil)
+	o.secrets = secrets
 	c, err := newCI(r, &o)
 	if err != nil {
-		return nil, fileError(o, -1, err)
+		return nil, secrets.cleanError(fileError(o, -1, err))
 	}
 	c.done = CICompletion{Inventories: []redoubt.Inventory{}}
 	if err := c.document(c.completion); err != nil {
-		return nil, fileError(o, -1, err)
+		return nil, secrets.cleanError(fileError(o, -1, err))
 	}
+	told := []*redoubt.Report{{Inventories: c.done.Inventories, Unresolved: c.done.Unresolved, Skipped: c.done.Unread}}
+	secrets.blank(told)
+	secrets.scrub(told...)
 	c.done.Unresolved, c.done.Unread = read.Distinct(c.done.Unresolved), read.Distinct(c.done.Unread)
 	return &c.done, nil
 }

@@ -222,5 +222,7 @@ func SemgrepRule(rule []byte) (*redoubt.Rule, error) {
 	}
 	out := r.Metadata.rule(r.ID.Name(), r.Severity, r.DependsOn != nil)
 	out.Message, out.Languages = r.Message.Block(), r.Languages.Names()
+	blank := newRedactor(nil).byShape()
+	cleaner{id: blank, name: blank, text: blank, rules: map[*redoubt.Rule]bool{}}.rule(out)
 	return out, nil
 }

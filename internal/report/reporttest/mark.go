@@ -1,0 +1,72 @@
+package reporttest
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// Mark is a password that nothing else holds, in an address.
+const (
+	Mark          = "Zq7-MARKED-x9Kd"
+	MarkedAddress = "https://ci:" + Mark + "@host.example.com/a/b"
+)
+
+// Marked are copies of a JSON document in which one text each is the address: a
+// text for each way of members to one, whatever its places in lists.
+func Marked(t testing.TB, doc []byte) (copies [][]byte) {
+	t.Helper()
+	var root any
+	dec := json.NewDecoder(bytes.NewReader(doc))
+	dec.UseNumber()
+	if err := dec.Decode(&root); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	var walk func(way string, v any, put func(any))
+	write := func() {
+		text, err := json.Marshal(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copies = append(copies, text)
+	}
+	walk = func(way string, v any, put func(any)) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				walk(way+"."+name, v[name], func(x any) { v[name] = x })
+			}
+		case []any:
+			for i := range v {
+				walk(way+"[]", v[i], func(x any) { v[i] = x })
+			}
+		case string:
+			if !seen[way] {
+				seen[way] = true
+				put(MarkedAddress)
+				write()
+				put(v)
+			}
+		}
+	}
+	walk("", root, func(any) {})
+	return copies
+}
+
+var word = regexp.MustCompile("[^\\s\"'`=,;\\[\\]{}()<>]{2,}")
+
+// MarkedWords are copies of a text in which one word each is the address.
+func MarkedWords(doc []byte) (copies [][]byte) {
+	seen := map[string]bool{}
+	for _, at := range word.FindAllIndex(doc, -1) {
+		if w := string(doc[at[0]:at[1]]); !seen[w] && len(seen) < 120 {
+			seen[w] = true
+			copies = append(copies, slices.Concat(doc[:at[0]], []byte(MarkedAddress), doc[at[1]:]))
+		}
+	}
+	return copies
+}

@@ -1,0 +1,99 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+)
+
+// addressWatch learns what signs in at the addresses of a file as it is read, before
+// anybody takes an address apart: readers cut it at its colons, and paths lose one of
+// its slashes, so that no shape is left to know it by (semantics §16).
+type addressWatch struct {
+	learn func(secret string)
+	tail  []byte // the end of what was seen
+}
+
+const (
+	maxAddress = 512    // bytes of an address that are looked at
+	maxLearned = 10_000 // secrets of addresses, in one upload
+)
+
+// see looks at the next part of the file.
+func (w *addressWatch) see(p []byte) {
+	if len(w.tail) > 0 {
+		w.look(append(w.tail, p[:min(len(p), maxAddress)]...))
+	}
+	w.look(p)
+	if len(p) < maxAddress {
+		w.tail = append(w.tail, p...)
+		w.tail = w.tail[max(0, len(w.tail)-maxAddress):]
+		return
+	}
+	w.tail = append(w.tail[:0], p[len(p)-maxAddress:]...)
+}
+
+func (w *addressWatch) look(p []byte) {
+	for _, slashes := range []string{"://", `:\/\/`} { // as JSON may escape them
+		for rest := p; ; {
+			at := bytes.Index(rest, []byte(slashes))
+			if at < 0 {
+				break
+			}
+			rest = rest[at+len(slashes):]
+			end := bytes.IndexAny(rest[:min(len(rest), maxAddress)], "@/\\\"'<> \t\r\n")
+			if end < 0 || rest[end] != '@' {
+				continue
+			}
+			user, password, both := strings.Cut(string(rest[:end]), ":")
+			switch {
+			case both && isSecretValue(password):
+				w.learn(password)
+			case !both && isRandom(user):
+				w.learn(user)
+			}
+		}
+	}
+}
+
+// watch is for one file; none without a redactor.
+func (r *redactor) watch() *addressWatch {
+	if r == nil {
+		return nil
+	}
+	return &addressWatch{learn: func(secret string) {
+		if !r.learned[secret] && len(r.learned) < maxLearned {
+			if r.learned == nil {
+				r.learned = map[string]bool{}
+			}
+			r.learned[secret] = true
+			r.remember(secret)
+		}
+	}}
+}
+
+// cleanedError is an error whose text held a secret.
+type cleanedError struct {
+	text string
+	err  error
+}
+
+func (e *cleanedError) Error() string { return e.text }
+
+func (e *cleanedError) Unwrap() error { return e.err }
+
+// cleanError takes secrets out of what an error quotes of a file.
+func (r *redactor) cleanError(err error) error {
+	of := (*FileError)(nil)
+	if !errors.As(err, &of) {
+		return err
+	}
+	clean := func(s string) string {
+		return r.blankName(r.blankText(joined(replacer(r.whole).Replace(s))))
+	}
+	of.Name, of.Where = clean(of.Name), clean(of.Where)
+	if text := of.Err.Error(); clean(text) != text {
+		of.Err = &cleanedError{clean(text), of.Err}
+	}
+	return err
+}
