@@ -12,6 +12,12 @@ import (
 // DB is the database itself, for what no method answers.
 func (s *Store) DB() *sql.DB { return s.engine.read }
 
+// ExecRaw writes to the database beside all that this package holds.
+func (s *Store) ExecRaw(ctx context.Context, query string) error {
+	_, err := s.engine.write.ExecContext(ctx, query)
+	return err
+}
+
 // PairMatchesAnew runs the migration of that name once more.
 func (s *Store) PairMatchesAnew(ctx context.Context) error {
 	tx, err := s.engine.write.BeginTx(ctx, nil)

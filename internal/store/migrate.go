@@ -33,11 +33,39 @@ func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	applied, err := provider.Up(ctx)
+	applied, err := provider.Up(ctx) // which takes nothing away from a schema that is ahead
+	if err == nil || e.classify(err) == nil {
+		if newer := refuseNewer(ctx, provider); newer != nil {
+			return newer
+		}
+	}
 	for _, m := range applied {
 		log.InfoContext(ctx, "migrated the database", "engine", e.name, "migration", cmp.Or(m.Source.Path, fmt.Sprint(m.Source.Version)))
 	}
 	return err
+}
+
+// refuseNewer fails where the schema was made by a later version of the program,
+// which may keep things that this one neither reads nor writes.
+func refuseNewer(ctx context.Context, provider *goose.Provider) error {
+	stored, known, err := provider.GetVersions(ctx)
+	if err == nil && stored > known {
+		return &NewerSchemaError{Stored: stored, Known: known}
+	}
+	return err
+}
+
+// NewerSchemaError says that a later version of Redoubt has migrated the
+// database. Nothing was read of it or written to it.
+type NewerSchemaError struct {
+	Stored int64 // version of the database's schema
+	Known  int64 // newest that this program knows
+}
+
+// Error names both versions, and the two ways on.
+func (e *NewerSchemaError) Error() string {
+	return fmt.Sprintf("the database has schema %d, which a newer redoubt made; this one knows schemas up to %d and would damage what it does not know. "+
+		"Run the newer redoubt, or restore the backup that was made before the update. Nothing was changed", e.Stored, e.Known)
 }
 
 // foreignMigrations lists the files that are for the other engine.
