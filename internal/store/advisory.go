@@ -72,8 +72,10 @@ func (q *session) advisoryVersion(ctx context.Context) (int64, error) {
 
 // AdvisoryVersions returns the version of the advisories and that of the scores.
 func (s *Store) AdvisoryVersions(ctx context.Context) (version, scores int64, err error) {
-	err = s.engine.read.QueryRowContext(ctx, `SELECT version, scores_version FROM advisory_state WHERE id = 1`).Scan(&version, &scores)
-	return version, scores, s.engine.explain(ctx, err)
+	err = s.engine.ask(ctx, func(ctx context.Context) error {
+		return s.engine.read.QueryRowContext(ctx, `SELECT version, scores_version FROM advisory_state WHERE id = 1`).Scan(&version, &scores)
+	})
+	return version, scores, err
 }
 
 // AdvisoryGroups returns the groups of the packages' records, with all their

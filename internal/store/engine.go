@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -26,6 +27,7 @@ type engine struct {
 	forUpdate  string // ends a SELECT that locks its rows
 	skipLocked string // ends a SELECT that takes rows nobody works on
 	byBytes    string // orders text by its bytes, whatever the database's locale
+	quickCheck string // returns "ok", or what is wrong with the file; empty where nothing does
 	copyTo     string // writes all of it to the new file $1; empty where other tools do
 	shred      string // has the transaction overwrite what it frees; empty where nothing does
 	flush      string // ends a shredding transaction: overwrites the log of what was freed
@@ -33,13 +35,15 @@ type engine struct {
 
 	mark     func(n int) string // stands for the n-th argument of a bulk insert
 	list     func(column string, n int, values any) (string, any)
-	classify func(error) error // one of redoubt's errors, or nil
-	broken   func(error) bool  // the database failed by itself: a full or broken disk, a file that is none
+	classify func(error) error // redoubt.ErrConflict, a redoubt.OutageError, or nil
+	schema   int64             // newest version that this program knows
+	stall    *stall            // gives up on a database that does not answer; nil where that cannot be
 
 	dialect database.Dialect
 	locker  lock.SessionLocker // lets one process migrate at a time
 
 	names  packageVersionCache
+	health health
 	closed atomic.Bool
 }
 
@@ -49,7 +53,7 @@ const maxArgs = 8000
 
 func openEngine(ctx context.Context, c Config) (*engine, error) {
 	if c.DatabaseURL != "" {
-		return openPostgres(ctx, c.DatabaseURL)
+		return openPostgres(ctx, c.DatabaseURL, cmp.Or(c.Timeout, DefaultTimeout))
 	}
 	return openSQLite(ctx, c.Dir)
 }
@@ -62,33 +66,51 @@ func (e *engine) close() error {
 }
 
 // view runs fn on one state of the database.
-func (e *engine) view(ctx context.Context, fn func(context.Context, *session) error) error {
+func (e *engine) view(caller context.Context, fn func(context.Context, *session) error) error {
+	ctx, done := e.stall.watch(caller)
+	defer done()
 	tx, err := e.begin(ctx, e.read, e.snapshot)
 	if err != nil {
 		return e.explain(ctx, err)
 	}
 	defer tx.Rollback()
-	return fn(ctx, &session{engine: e, tx: tx})
+	return gaveUp(ctx, caller, fn(ctx, &session{engine: e, tx: tx}))
 }
 
 // update runs fn in a transaction that writes: whole or, on any error, not at
 // all. Nothing is committed where nothing was written.
-func (e *engine) update(ctx context.Context, fn func(context.Context, *session) error) error {
-	tx, err := e.begin(ctx, e.write, nil)
-	if err != nil {
+func (e *engine) update(caller context.Context, fn func(context.Context, *session) error) (err error) {
+	ctx, done := e.stall.watch(caller)
+	defer done()
+	if _, damaged := e.health.state(); damaged != nil {
+		return damaged
+	}
+	q := &session{engine: e}
+	defer func() {
+		if err != nil || q.wrote {
+			e.health.wrote(err)
+		}
+	}()
+	if q.tx, err = e.begin(ctx, e.write, nil); err != nil {
 		return e.explain(ctx, err)
 	}
-	defer tx.Rollback()
-	q := &session{engine: e, tx: tx}
+	defer q.tx.Rollback()
 	if err := fn(ctx, q); err != nil || !q.wrote {
-		return err
+		return gaveUp(ctx, caller, err)
 	}
-	if err := tx.Commit(); err != nil || !q.shreds {
+	if err := q.tx.Commit(); err != nil || !q.shreds {
 		return e.explain(ctx, err)
 	}
 	// Done is done: a reader that is at work only keeps the log a while longer.
 	_, _ = e.write.ExecContext(ctx, e.flush)
 	return nil
+}
+
+// ask runs a query outside of any transaction.
+func (e *engine) ask(caller context.Context, query func(context.Context) error) error {
+	ctx, done := e.stall.watch(caller)
+	defer done()
+	return e.explain(ctx, query(ctx))
 }
 
 // begin starts a transaction. Where the lock is another process's, it asks
@@ -97,7 +119,7 @@ func (e *engine) update(ctx context.Context, fn func(context.Context, *session) 
 func (e *engine) begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, err error) {
 	for range e.attempts {
 		tx, err = db.BeginTx(ctx, options)
-		if err == nil || ctx.Err() != nil || !errors.Is(e.classify(err), redoubt.ErrUnavailable) {
+		if err == nil || ctx.Err() != nil || !errors.Is(e.classify(err), redoubt.ErrBusy) {
 			return tx, err
 		}
 	}
@@ -107,20 +129,37 @@ func (e *engine) begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) 
 // explain tells the callers' errors from the rest. The cause stays in the
 // chain for the log.
 func (e *engine) explain(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case ctx.Err() != nil && !e.broken(err): // a full disk is one, whoever still waits
+	}
+	kind := e.classify(err)
+	switch {
+	case ctx.Err() != nil && !failedByItself(kind): // a full disk is one, whoever still waits
 		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	case errors.Is(err, sql.ErrNoRows):
 		return redoubt.ErrNotFound
 	case e.closed.Load():
 		return fmt.Errorf("%w: the store is closed: %w", redoubt.ErrUnavailable, err)
 	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone):
-		return fmt.Errorf("%w: the connection to the database broke: %w", redoubt.ErrUnavailable, err)
+		kind = redoubt.ErrUnreachable
 	}
-	if kind := e.classify(err); kind != nil {
-		return fmt.Errorf("%w: %w", kind, err)
+	if kind == nil {
+		return err
 	}
-	return err
+	if errors.Is(kind, redoubt.ErrDamaged) {
+		e.health.found(err)
+	}
+	return fmt.Errorf("%w: %w", kind, err)
+}
+
+// failedByItself reports whether the database failed whatever the caller did,
+// so that it is said even to one who hung up.
+func failedByItself(kind error) bool {
+	outage, _ := errors.AsType[redoubt.OutageError](kind)
+	switch outage {
+	case redoubt.ErrDiskFull, redoubt.ErrDiskFailed, redoubt.ErrReadOnly, redoubt.ErrDamaged, redoubt.ErrOutOfFiles, redoubt.ErrOutOfMemory:
+		return true
+	case redoubt.ErrBusy, redoubt.ErrUnreachable:
+	}
+	return false
 }

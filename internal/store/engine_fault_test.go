@@ -3,6 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,7 +21,7 @@ import (
 func TestABrokenDatabaseIsNoHangUp(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	e := &engine{classify: classifyPostgres, broken: postgresIsBroken}
+	e := &engine{classify: classifyPostgres}
 	full := e.explain(gone, &pgconn.PgError{Code: "53100", Message: "disk full"})
 	if errors.Is(full, context.Canceled) || !errors.Is(full, redoubt.ErrUnavailable) {
 		t.Errorf("a full disk is %v", full)
@@ -40,3 +45,41 @@ func TestABrokenDatabaseIsNoHangUp(t *testing.T) {
 		t.Errorf("a query that was cancelled is %v", err)
 	}
 }
+
+// TestOutages names what the two databases, their drivers and the system say, by type and code.
+func TestOutages(t *testing.T) {
+	lost := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	for want, errs := range map[error][]error{
+		redoubt.ErrUnreachable: {
+			lost, io.ErrUnexpectedEOF, io.EOF, syscall.EPIPE, net.ErrClosed, pgconn.ErrConnClosed, context.DeadlineExceeded, os.ErrDeadlineExceeded,
+			&pgconn.ConnectError{}, state("57P01"), state("57P02"), state("57P03"), state("08006"),
+		},
+		redoubt.ErrBusy:        {state("53300"), state("40001"), state("40P01"), state("57014")},
+		redoubt.ErrDiskFull:    {state("53100")},
+		redoubt.ErrOutOfMemory: {state("53200")},
+		redoubt.ErrDiskFailed:  {state("58030")},
+		redoubt.ErrReadOnly:    {state("25006")},
+		redoubt.ErrDamaged:     {state("XX001"), state("XX002")},
+		redoubt.ErrConflict:    {state("23505")},
+		nil:                    {state("42601"), state("XX000"), errors.New("another")},
+	} {
+		for _, err := range errs {
+			if got := classifyPostgres(fmt.Errorf("as callers see it: %w", err)); !errors.Is(got, want) {
+				t.Errorf("%v is %v, want %v", err, got, want)
+			}
+		}
+	}
+	for want, errs := range map[error][]error{
+		redoubt.ErrOutOfFiles:  {os.NewSyscallError("open", syscall.EMFILE)},
+		redoubt.ErrDiskFull:    {os.NewSyscallError("write", syscall.ENOSPC)},
+		redoubt.ErrOutOfMemory: {errors.New("CString: cannot allocate 4096 bytes"), errors.New("sqlite: cannot allocate 1 bytes of memory")},
+	} {
+		for _, err := range errs {
+			if got := classifySQLite(err); !errors.Is(got, want) {
+				t.Errorf("%v is %v, want %v", err, got, want)
+			}
+		}
+	}
+}
+
+func state(code string) error { return &pgconn.PgError{Code: code} }

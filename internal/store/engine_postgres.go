@@ -3,9 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,12 +30,13 @@ const (
 	postgresWriters = 6
 )
 
-func openPostgres(ctx context.Context, databaseURL string) (*engine, error) {
+func openPostgres(ctx context.Context, databaseURL string, limit time.Duration) (*engine, error) {
 	config, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
 		// The cause may quote the password.
 		return nil, errors.New("the database URL cannot be read; it looks like postgres://user:password@host:5432/name")
 	}
+	config.DialFunc = dialWithin(limit)
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
 		return nil, err
@@ -45,9 +50,10 @@ func openPostgres(ctx context.Context, databaseURL string) (*engine, error) {
 		byBytes:    ` COLLATE "C"`,
 		nextIDs:    `SELECT nextval(CAST(CAST($1 AS TEXT) || '_id_seq' AS regclass)) FROM generate_series(1, CAST($2 AS BIGINT))`,
 		mark:       func(n int) string { return "$" + strconv.Itoa(n) },
-		list:       postgresList, classify: classifyPostgres, broken: postgresIsBroken,
+		list:       postgresList, classify: classifyPostgres,
+		stall: &stall{limit: limit, ask: postgresAnswers(config)},
 	}
-	if err := e.write.PingContext(ctx); err != nil {
+	if err := e.ask(ctx, e.write.PingContext); err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to PostgreSQL at %s:%d, database %s: %w", config.Host, config.Port, config.Database, err), e.close())
 	}
 	return e, nil
@@ -65,36 +71,95 @@ func postgresList(column string, n int, values any) (condition string, arg any) 
 	return fmt.Sprintf("%s = ANY($%d)", column, n), values
 }
 
+// postgresAnswers asks for anything at all, on a connection of its own. A server
+// that refuses, as one with too many connections does, answers.
+func postgresAnswers(config *pgx.ConnConfig) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := pgconn.ConnectConfig(ctx, config.Config.Copy())
+		if err == nil {
+			_, err = conn.Exec(ctx, `SELECT 1`).ReadAll()
+			_ = conn.Close(ctx) // what it had to say it has said
+		}
+		if _, answered := errors.AsType[*pgconn.PgError](err); answered {
+			return nil
+		}
+		return err
+	}
+}
+
 func classifyPostgres(err error) error {
-	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		var connect *pgconn.ConnectError
-		if errors.As(err, &connect) || pgconn.SafeToRetry(err) {
-			return redoubt.ErrUnavailable
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		if kind := classifySQLState(e.Code); kind != nil {
+			return kind
+		}
+		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // a password that was changed, a database that is gone
+			return redoubt.ErrUnreachable
 		}
 		return nil
 	}
-	switch e.Code {
-	case "23505", "23503": // unique_violation, foreign_key_violation
-		return redoubt.ErrConflict
-	case "40001", "40P01", "55P03": // serialization_failure, deadlock_detected, lock_not_available
-		return redoubt.ErrUnavailable
-	}
-	switch e.Code[:2] { // connection exceptions, insufficient resources, operator intervention
-	case "08", "53", "57":
-		return redoubt.ErrUnavailable
+	if lostConnection(err) {
+		return redoubt.ErrUnreachable
 	}
 	return nil
 }
 
-func postgresIsBroken(err error) bool {
-	var e *pgconn.PgError
-	if !errors.As(err, &e) || len(e.Code) < 2 {
-		return false
+// classifySQLState reads the code of an error that PostgreSQL itself answers.
+func classifySQLState(code string) error {
+	switch code {
+	case "23505", "23503": // unique_violation, foreign_key_violation
+		return redoubt.ErrConflict
+	case "40001", "40P01", "55P03": // serialization_failure, deadlock_detected, lock_not_available
+		return redoubt.ErrBusy
+	case "53100": // disk_full
+		return redoubt.ErrDiskFull
+	case "53200": // out_of_memory
+		return redoubt.ErrOutOfMemory
+	case "25006": // read_only_sql_transaction
+		return redoubt.ErrReadOnly
+	case "57P01", "57P02", "57P03", "57P05": // admin_shutdown, crash_shutdown, cannot_connect_now, idle_session_timeout
+		return redoubt.ErrUnreachable
+	case "58030": // io_error
+		return redoubt.ErrDiskFailed
+	case "XX001", "XX002", "58P01": // data_corrupted, index_corrupted, undefined_file
+		return redoubt.ErrDamaged
 	}
-	switch e.Code[:2] { // insufficient resources, system errors, internal errors
-	case "53", "58", "XX":
+	switch code[:min(2, len(code))] {
+	case "08": // connection exceptions
+		return redoubt.ErrUnreachable
+	case "53", "57": // insufficient resources, operator intervention
+		return redoubt.ErrBusy
+	}
+	return nil
+}
+
+// lostConnection reports whether an error is the network's or the end of a
+// connection, before or after the statement was sent.
+func lostConnection(err error) bool {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
 	}
-	return false
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	for _, end := range []error{
+		pgconn.ErrConnClosed, driver.ErrBadConn, io.ErrUnexpectedEOF, io.EOF, net.ErrClosed, io.ErrClosedPipe,
+		syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.ECONNABORTED, syscall.EPIPE, syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
+	} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return pgconn.SafeToRetry(err) || pgconn.Timeout(err)
+}
+
+// dialWithin connects, and has the system end a connection whose other side is
+// gone without a word: one that is idle by asking, and, where the system can,
+// one that takes no data.
+func dialWithin(limit time.Duration) pgconn.DialFunc {
+	dialer := &net.Dialer{
+		Timeout:         limit,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: max(limit/2, time.Second), Interval: max(limit/4, time.Second), Count: 2},
+		Control:         endUnacknowledged(limit),
+	}
+	return dialer.DialContext
 }

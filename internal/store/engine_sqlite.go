@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/pressly/goose/v3/database"
 	"modernc.org/sqlite"
@@ -44,14 +46,15 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	e := &engine{
 		name: "sqlite", dialect: database.DialectSQLite3, locker: starters,
 		attempts: busyAttempts, snapshot: &sql.TxOptions{ReadOnly: true},
-		copyTo: `VACUUM INTO $1`,
-		shred:  `PRAGMA secure_delete = ON`, flush: `PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE)`,
+		quickCheck: `PRAGMA quick_check(10)`, copyTo: `VACUUM INTO $1`,
+		shred: `PRAGMA secure_delete = ON`, flush: `PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE)`,
 		nextIDs: `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
 		// SQLite looks every $N up in a list of those before it: some thousand of
 		// them took fifty times as long as some thousand of these.
 		mark: func(int) string { return "?" },
-		list: sqliteList, classify: classifySQLite, broken: sqliteIsBroken,
+		list: sqliteList, classify: classifySQLite,
 	}
+	spare := filepath.Join(dir, spareFile)
 	// FULL: an acknowledged write survives the loss of power, not just of the process.
 	e.write, err = sqlitePool(path, 1, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "cache_size(-65536)")
 	if err != nil {
@@ -60,10 +63,34 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	if e.read, err = sqlitePool(path, max(4, 2*runtime.GOMAXPROCS(0)), "query_only(1)", "cache_size(-16384)"); err != nil {
 		return nil, errors.Join(err, e.write.Close())
 	}
-	if err := e.connect(ctx, starters); err != nil {
+	err = e.connect(ctx, starters)
+	if errors.Is(e.classify(err), redoubt.ErrDiskFull) && os.Remove(spare) == nil {
+		err = e.connect(ctx, starters)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, e.explain(ctx, err)), e.close())
 	}
+	keepSpare(spare)
 	return e, nil
+}
+
+// spareFile holds a little room on the disk, so that a start on a full one can
+// make the file of shared memory that SQLite reads with.
+const spareFile = "redoubt.spare"
+
+// spareBytes is four times what that file has at first.
+const spareBytes = 128 << 10
+
+// keepSpare makes the spare file. Where there is no room for it, the next start makes it.
+func keepSpare(path string) {
+	if info, err := os.Stat(path); err == nil && info.Size() == spareBytes {
+		return
+	}
+	noise := make([]byte, spareBytes) // which no file system stores in less
+	_, _ = rand.Read(noise)           // it never fails
+	if err := os.WriteFile(path, noise, 0o600); err != nil {
+		_ = os.Remove(path)
+	}
 }
 
 // connect makes the first connection, which may turn a new file to WAL. Two
@@ -132,31 +159,55 @@ func sqliteList(column string, n int, values any) (condition string, arg any) {
 }
 
 func classifySQLite(err error) error {
+	if err == nil {
+		return nil
+	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
-		return nil
+		return classifySystem(err)
 	}
 	switch e.Code() {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
 		return redoubt.ErrConflict
 	}
+	if e.Code() == sqlite3.SQLITE_IOERR_NOMEM {
+		return redoubt.ErrOutOfMemory
+	}
 	switch e.Code() & 0xff { // the low byte is the kind, the others the detail
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
-		return redoubt.ErrUnavailable
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
+		return redoubt.ErrBusy
+	case sqlite3.SQLITE_FULL:
+		return redoubt.ErrDiskFull
+	case sqlite3.SQLITE_IOERR:
+		return redoubt.ErrDiskFailed
+	case sqlite3.SQLITE_READONLY:
+		return redoubt.ErrReadOnly
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return redoubt.ErrDamaged
+	case sqlite3.SQLITE_CANTOPEN:
+		return redoubt.ErrOutOfFiles
+	case sqlite3.SQLITE_NOMEM:
+		return redoubt.ErrOutOfMemory
 	}
 	return nil
 }
 
-func sqliteIsBroken(err error) bool {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
+// classifySystem knows what the operating system refuses around the database.
+func classifySystem(err error) error {
+	for errno, kind := range map[syscall.Errno]redoubt.OutageError{
+		syscall.ENOSPC: redoubt.ErrDiskFull, syscall.EDQUOT: redoubt.ErrDiskFull, syscall.EFBIG: redoubt.ErrDiskFull,
+		syscall.EMFILE: redoubt.ErrOutOfFiles, syscall.ENFILE: redoubt.ErrOutOfFiles, syscall.ENOMEM: redoubt.ErrOutOfMemory,
+		syscall.EROFS: redoubt.ErrReadOnly, syscall.EIO: redoubt.ErrDiskFailed,
+	} {
+		if errors.Is(err, errno) {
+			return kind
+		}
 	}
-	switch e.Code() & 0xff {
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOTADB:
-		return true
+	// The driver has neither type nor value for what its allocator refuses.
+	if strings.Contains(err.Error(), "cannot allocate ") {
+		return redoubt.ErrOutOfMemory
 	}
-	return false
+	return nil
 }
 
 // sqliteLock lets one process open and migrate at a time. SQLite has no lock that
@@ -177,14 +228,22 @@ func (l *sqliteLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
 	if l.db, err = sqlitePool(path, 1); err != nil {
 		return err
 	}
-	e := engine{attempts: busyAttempts, classify: classifySQLite, broken: sqliteIsBroken}
-	if l.tx, err = e.begin(ctx, l.db, nil); err != nil {
-		return errors.Join(fmt.Errorf("another process is opening or migrating the database: %w", err), l.db.Close())
+	e := engine{attempts: busyAttempts, classify: classifySQLite}
+	l.tx, err = e.begin(ctx, l.db, nil)
+	kind := e.classify(err)
+	switch {
+	case err == nil, errors.Is(kind, redoubt.ErrDiskFull), errors.Is(kind, redoubt.ErrReadOnly): // where no lock file can be made nobody can migrate either
+		return nil
+	case errors.Is(kind, redoubt.ErrBusy):
+		err = fmt.Errorf("another process is opening or migrating the database: %w", err)
 	}
-	return nil
+	return errors.Join(e.explain(ctx, err), l.db.Close())
 }
 
 // SessionUnlock lets the next one in.
 func (l *sqliteLock) SessionUnlock(context.Context, *sql.Conn) error {
+	if l.tx == nil {
+		return l.db.Close()
+	}
 	return errors.Join(l.tx.Rollback(), l.db.Close())
 }

@@ -30,8 +30,8 @@ var feedTables = []struct {
 // Version is that of the deployment's newest commit. An unknown deployment is
 // redoubt.ErrNotFound.
 func (s *Store) Version(ctx context.Context, deploymentID int64) (version int64, err error) {
-	err = s.version.QueryRowContext(ctx, deploymentID).Scan(&version)
-	return version, s.engine.explain(ctx, err)
+	err = s.engine.ask(ctx, func(ctx context.Context) error { return s.version.QueryRowContext(ctx, deploymentID).Scan(&version) })
+	return version, err
 }
 
 // Feed hands over everything when since is 0, else what changed after that

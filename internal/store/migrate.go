@@ -35,7 +35,7 @@ func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
 	}
 	applied, err := provider.Up(ctx) // which takes nothing away from a schema that is ahead
 	if err == nil || e.classify(err) == nil {
-		if newer := refuseNewer(ctx, provider); newer != nil {
+		if newer := e.refuseNewer(ctx, provider); newer != nil {
 			return newer
 		}
 	}
@@ -47,8 +47,9 @@ func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
 
 // refuseNewer fails where the schema was made by a later version of the program,
 // which may keep things that this one neither reads nor writes.
-func refuseNewer(ctx context.Context, provider *goose.Provider) error {
+func (e *engine) refuseNewer(ctx context.Context, provider *goose.Provider) error {
 	stored, known, err := provider.GetVersions(ctx)
+	e.schema = known
 	if err == nil && stored > known {
 		return &NewerSchemaError{Stored: stored, Known: known}
 	}

@@ -33,10 +33,18 @@ func (s *Store) Setting(ctx context.Context, name string, create func() ([]byte,
 // PutSetting stores what the server says of itself, in place of what it said
 // before. It belongs to no tenant, so no audit event tells of it.
 func (s *Store) PutSetting(ctx context.Context, name string, value []byte) error {
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		_, err := q.exec(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
-		return err
-	})
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error { return q.putSetting(ctx, name, value) })
+}
+
+// PutSetting is Store.PutSetting within a transaction: the setting holds when
+// what else it writes does.
+func (tx *Tx) PutSetting(ctx context.Context, name string, value []byte) error {
+	return tx.session.putSetting(ctx, name, value)
+}
+
+func (q *session) putSetting(ctx context.Context, name string, value []byte) error {
+	_, err := q.exec(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, append([]byte{}, value...))
+	return err
 }
 
 // StoredSetting reads what was stored of a setting, or fails with

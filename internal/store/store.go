@@ -25,6 +25,9 @@ import (
 // FileName is the SQLite file in the data folder.
 const FileName = "redoubt.db"
 
+// DefaultTimeout is how long a PostgreSQL may stay silent.
+const DefaultTimeout = 10 * time.Second
+
 // Config says where the database is and what time it is.
 type Config struct {
 	// Dir is the data folder. The SQLite file in it is redoubt.db. Not used
@@ -32,6 +35,10 @@ type Config struct {
 	Dir string
 	// DatabaseURL selects PostgreSQL, as postgres://user@host/name.
 	DatabaseURL string
+	// Timeout is how long PostgreSQL may give no answer at all until it is given
+	// up, at the start too; DefaultTimeout where it is 0. A statement that takes
+	// longer while the server answers others is not given up.
+	Timeout time.Duration
 	// Clock tells the time; it may stand still or step back.
 	Clock func() time.Time
 	// Logger hears of migrations. It may be nil.
@@ -52,6 +59,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.Clock == nil {
 		return nil, errors.New("open the store: no clock was given")
 	}
+	if c.Timeout < 0 {
+		return nil, fmt.Errorf("open the store: a database cannot be waited for %s", c.Timeout)
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -59,13 +69,18 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	if err := e.migrate(ctx, c.Logger); err != nil {
-		return nil, errors.Join(fmt.Errorf("bring the database up to date: %w", e.explain(ctx, err)), e.close())
+	if err := e.ask(ctx, func(ctx context.Context) error { return e.migrate(ctx, c.Logger) }); err != nil {
+		return nil, errors.Join(fmt.Errorf("bring the database up to date: %w", err), e.close())
 	}
 	// This is asked before every answer: to parse it takes as long as to run it.
-	version, err := e.read.PrepareContext(ctx, `SELECT version FROM deployment WHERE id = $1`)
+	var version *sql.Stmt
+	err = e.ask(ctx, func(ctx context.Context) (err error) {
+		//nolint:sqlclosecheck // Close closes it
+		version, err = e.read.PrepareContext(ctx, `SELECT version FROM deployment WHERE id = $1`)
+		return err
+	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the store: %w", e.explain(ctx, err)), e.close())
+		return nil, errors.Join(fmt.Errorf("open the store: %w", err), e.close())
 	}
 	return &Store{engine: e, clock: c.Clock, version: version}, nil
 }
@@ -76,7 +91,7 @@ func (s *Store) Close() error { return errors.Join(s.version.Close(), s.engine.c
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.engine.explain(ctx, s.engine.read.PingContext(ctx))
+	return s.engine.ask(ctx, s.engine.read.PingContext)
 }
 
 // Engine returns sqlite or postgres.

@@ -1,0 +1,66 @@
+package store_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestAFullDiskReads fills a file system of its own, and starts again on it:
+// after a kill, which leaves SQLite's files beside the database, and after an
+// orderly end, which takes them away.
+func TestAFullDiskReads(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
+		t.Skipf("a full disk is a small file system in memory, which only root may make: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	config := store.Config{Dir: filepath.Join(dir, "data"), Clock: storetest.NewClock().Now}
+	s := storetest.Open(t, config)
+	d := small(t, s)
+	fill(t, filepath.Join(dir, "others"))
+	readsOnly(t, s, d)
+	for range 2 { // another process beside it, then one after it
+		again := storetest.Open(t, config)
+		readsOnly(t, again, d)
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		fill(t, filepath.Join(dir, "more"))
+	}
+	if err := os.Remove(filepath.Join(dir, "others")); err != nil {
+		t.Fatal(err)
+	}
+	s = storetest.Open(t, config)
+	if err := large(t, s, d); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+}
+
+// fill takes all the room that there is.
+func fill(t *testing.T, name string) {
+	t.Helper()
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size > 0; size /= 2 {
+		piece := make([]byte, size)
+		for err == nil {
+			_, err = f.Write(piece)
+		}
+		err = nil
+	}
+}

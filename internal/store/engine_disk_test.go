@@ -1,0 +1,137 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// large writes more than a little room has space for.
+func large(t *testing.T, s *store.Store, d redoubt.Deployment) error {
+	t.Helper()
+	return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		return tx.Insert(ctx, aliasColumns, [][]any{{strings.Repeat("x", 4<<20), 1}}, "ON CONFLICT DO NOTHING")
+	})
+}
+
+// readsOnly holds that a store answers, and says of a write why it does not.
+func readsOnly(t *testing.T, s *store.Store, d redoubt.Deployment) {
+	t.Helper()
+	fails(t, "a write", large(t, s, d), redoubt.ErrDiskFull)
+	view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.ProjectByName(ctx, "acme/small")
+		return err
+	})
+	reads, writes := s.Health(t.Context())
+	if reads != nil {
+		t.Errorf("reading is %v", reads)
+	}
+	if writes != nil {
+		fails(t, "writing", writes, redoubt.ErrDiskFull)
+	}
+}
+
+func small(t *testing.T, s *store.Store) redoubt.Deployment {
+	t.Helper()
+	d := storetest.Deployment(t, s)
+	update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/small"})
+		return err
+	})
+	return d
+}
+
+// TestAFullDatabaseReads fills the database by a limit of its own, which holds
+// the probe of its health up too, and then lifts the limit.
+func TestAFullDatabaseReads(t *testing.T) {
+	s := storetest.New(t, "sqlite")
+	d := small(t, s)
+	if err := s.ExecRaw(t.Context(), `PRAGMA max_page_count = 1`); err != nil { // which is the number of pages that there are
+		t.Fatal(err)
+	}
+	readsOnly(t, s, d)
+	if err := s.ExecRaw(t.Context(), `PRAGMA max_page_count = 1000000`); err != nil {
+		t.Fatal(err)
+	}
+	if reads, writes := s.Health(t.Context()); reads != nil || writes != nil {
+		t.Errorf("with room again it is %v, %v", reads, writes)
+	}
+	if err := large(t, s, d); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+}
+
+// TestADamagedFileIsSaid writes nonsense over pages of a file: it is found, said,
+// and takes no more writes.
+func TestADamagedFileIsSaid(t *testing.T) {
+	config := storetest.Database(t, "sqlite", storetest.NewClock())
+	s := storetest.Open(t, config)
+	d := small(t, s)
+	if err := s.QuickCheck(t.Context()); err != nil {
+		t.Errorf("a whole file is %v", err)
+	}
+	var page int
+	if err := s.DB().QueryRowContext(t.Context(), `SELECT rootpage FROM sqlite_schema WHERE name = 'finding'`).Scan(&page); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, config.Dir, page)
+	s = storetest.Open(t, config)
+	fails(t, "the check", s.QuickCheck(t.Context()), redoubt.ErrDamaged)
+	fails(t, "a write", large(t, s, d), redoubt.ErrDamaged)
+	reads, writes := s.Health(t.Context())
+	fails(t, "reading", reads, redoubt.ErrDamaged)
+	fails(t, "writing", writes, redoubt.ErrDamaged)
+}
+
+// damage writes nonsense over the start of a page of the file, where SQLite says what is in it.
+func damage(t *testing.T, dir string, page int) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, store.FileName), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte(strings.Repeat("\xa5", 64)), int64(page-1)*4096); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAFolderThatIsGone has connections opened to a file that is not there any more.
+func TestAFolderThatIsGone(t *testing.T) {
+	config := storetest.Database(t, "sqlite", storetest.NewClock())
+	s := storetest.Open(t, config)
+	d := small(t, s)
+	if err := os.RemoveAll(config.Dir); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	var nested func(ctx context.Context, deep int) error
+	nested = func(ctx context.Context, deep int) error { // each on a connection of its own
+		if deep == 3 {
+			return nil
+		}
+		return s.View(ctx, d.ID, func(ctx context.Context, _ *store.Tx) error { return nested(ctx, deep+1) })
+	}
+	err = nested(t.Context(), 0)
+	fails(t, "reading", err, redoubt.ErrOutOfFiles)
+}
+
+// TestAFileThatIsNoDatabase opens one.
+func TestAFileThatIsNoDatabase(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, store.FileName), []byte(fmt.Sprintf("%4096s", "this is a letter")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := store.Open(t.Context(), store.Config{Dir: dir, Clock: storetest.NewClock().Now})
+	fails(t, "opening it", err, redoubt.ErrDamaged)
+}

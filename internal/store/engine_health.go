@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// health is what the database last said of itself in passing.
+type health struct {
+	mu      sync.Mutex
+	writes  error // why the last write failed by the database's own fault; nil after one that went well
+	damaged error // what was found of damage; it stays until the process ends
+}
+
+// wrote notes how a write ended.
+func (h *health) wrote(err error) {
+	if err != nil && !failedByItself(redoubt.OutageOf(err)) {
+		return // a conflict, a caller who hung up: it says nothing of the database
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.writes = err
+}
+
+// found notes damage.
+func (h *health) found(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.damaged == nil {
+		h.damaged = fmt.Errorf("%w: %w", redoubt.ErrDamaged, err)
+	}
+}
+
+func (h *health) state() (writes, damaged error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.writes, h.damaged
+}
+
+// writeProbe is the setting that a database which refused a write is asked with.
+const writeProbe = "write probe"
+
+// Health reports whether the database can be read and written: nil where it can.
+// Damage that was found, and a schema that a newer Redoubt has migrated meanwhile,
+// are both errors. Only a database that refused its last write is asked by a write.
+func (s *Store) Health(ctx context.Context) (reads, writes error) {
+	var stored int64
+	reads = s.engine.ask(ctx, func(ctx context.Context) error {
+		return s.engine.read.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&stored)
+	})
+	refused, damaged := s.engine.health.state()
+	switch {
+	case damaged != nil:
+		reads = damaged
+	case reads == nil && stored > s.engine.schema:
+		reads = &NewerSchemaError{Stored: stored, Known: s.engine.schema}
+	}
+	if reads != nil {
+		return reads, reads
+	}
+	if refused != nil {
+		writes = s.PutSetting(ctx, writeProbe, []byte(s.now().Format(time.RFC3339)))
+	}
+	return nil, writes
+}
+
+// QuickCheck looks through the pages of a SQLite file until the context ends, and
+// returns the damage it finds, which Health then tells too. On PostgreSQL, which
+// looks after its own files, it returns nil.
+func (s *Store) QuickCheck(ctx context.Context) error {
+	if s.engine.quickCheck == "" {
+		return nil
+	}
+	faults, err := s.engine.lines(ctx, s.engine.quickCheck)
+	if err == nil && len(faults) > 0 {
+		err = fmt.Errorf("%w: %w", redoubt.ErrDamaged, errors.New(strings.Join(faults, "; ")))
+		s.engine.health.found(err)
+	}
+	return err
+}
+
+// lines returns what a check complains about: its rows but a lone "ok".
+func (e *engine) lines(ctx context.Context, query string) (list []string, err error) {
+	err = e.ask(ctx, func(ctx context.Context) error {
+		rows, err := e.read.QueryContext(ctx, query)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				return err
+			}
+			if line != "ok" {
+				list = append(list, line)
+			}
+		}
+		return rows.Err()
+	})
+	return list, err
+}

@@ -1,0 +1,153 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// behindProxy opens a store on PostgreSQL that gives up after a second.
+func behindProxy(t *testing.T, limit time.Duration) (*storetest.Proxy, *store.Store, redoubt.Deployment) {
+	t.Helper()
+	config := storetest.Database(t, "postgres", storetest.NewClock())
+	d := storetest.Deployment(t, storetest.Open(t, config))
+	proxy, config := storetest.Through(t, config)
+	config.Timeout = limit
+	return proxy, storetest.Open(t, config), d
+}
+
+// works writes and reads, until both do: connections that broke are found one by one.
+func works(t *testing.T, s *store.Store, d redoubt.Deployment) {
+	t.Helper()
+	for {
+		err := s.PutSetting(t.Context(), "test", []byte("x"))
+		if err == nil {
+			err = s.View(t.Context(), d.ID, func(context.Context, *store.Tx) error { return nil })
+		}
+		if err == nil {
+			return
+		}
+		fails(t, "a database that comes back", err, redoubt.ErrUnreachable)
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPostgresLostInTheMiddle cuts the connections of a reader, a writer and a
+// commit, has PostgreSQL end them, and refuses new ones.
+func TestPostgresLostInTheMiddle(t *testing.T) {
+	proxy, s, d := behindProxy(t, time.Minute)
+	inTheMiddle := map[string]func(then func()) error{
+		"read": func(then func()) error {
+			return s.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
+				then()
+				_, err := tx.Projects(ctx, store.ProjectQuery{})
+				return err
+			})
+		},
+		"write": func(then func()) error {
+			return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				then()
+				_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/a"})
+				return err
+			})
+		},
+		"commit": func(then func()) error {
+			return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/b"})
+				then()
+				return err
+			})
+		},
+	}
+	for what, do := range inTheMiddle {
+		for how, lose := range map[string]func(){
+			"cut":     proxy.Cut,
+			"refused": proxy.Refuse,
+			"ended":   func() { endBackends(t, s) },
+		} {
+			fails(t, what+" "+how, do(lose), redoubt.ErrUnreachable)
+			proxy.Resume()
+			works(t, s, d)
+		}
+	}
+	proxy.Refuse()
+	fails(t, "version", second(s.Version(t.Context(), d.ID)), redoubt.ErrUnreachable)
+	reads, writes := s.Health(t.Context())
+	fails(t, "health of reads", reads, redoubt.ErrUnreachable)
+	fails(t, "health of writes", writes, redoubt.ErrUnreachable)
+	proxy.Resume()
+	works(t, s, d)
+	if reads, writes = s.Health(t.Context()); reads != nil || writes != nil {
+		t.Errorf("a database that is back is %v, %v", reads, writes)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// endBackends has PostgreSQL end the store's connections as an administrator does.
+func endBackends(t *testing.T, s *store.Store) {
+	t.Helper()
+	if _, err := s.DB().ExecContext(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAStalledPostgresIsGivenUp stalls everything: who reads, who writes, who
+// waits for a connection and who starts.
+func TestAStalledPostgresIsGivenUp(t *testing.T) {
+	proxy, s, d := behindProxy(t, 400*time.Millisecond)
+	err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		proxy.Stall()
+		_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/a"})
+		return err
+	})
+	fails(t, "a write", err, redoubt.ErrUnreachable)
+	fails(t, "a read", s.View(t.Context(), d.ID, func(context.Context, *store.Tx) error { return nil }), redoubt.ErrUnreachable)
+	fails(t, "a version", second(s.Version(t.Context(), d.ID)), redoubt.ErrUnreachable)
+	fails(t, "a ping", s.Ping(t.Context()), redoubt.ErrUnreachable)
+	reads, _ := s.Health(t.Context())
+	fails(t, "health", reads, redoubt.ErrUnreachable)
+	config := storetest.Database(t, "postgres", storetest.NewClock())
+	stalled, config := storetest.Through(t, config)
+	stalled.Stall()
+	config.Timeout = 400 * time.Millisecond
+	_, err = store.Open(t.Context(), config)
+	fails(t, "a start", err, redoubt.ErrUnreachable)
+
+	proxy.Resume()
+	works(t, s, d)
+}
+
+// TestWhoWaitsForALockIsNotGivenUp holds a deployment for longer than PostgreSQL
+// may be silent: it answers others, so the second writer waits.
+func TestWhoWaitsForALockIsNotGivenUp(t *testing.T) {
+	const limit = 100 * time.Millisecond
+	_, s, d := behindProxy(t, limit)
+	held, waited := make(chan struct{}), make(chan error, 1)
+	err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, _ *store.Tx) error {
+		go func() {
+			close(held)
+			waited <- s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/a"})
+				return err
+			})
+		}()
+		<-held
+		select {
+		case err := <-waited:
+			return errors.Join(errors.New("the second writer did not wait"), err)
+		case <-time.After(5 * limit):
+			return nil
+		}
+	})
+	if err := errors.Join(err, <-waited); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,162 @@
+package storetest
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Proxy stands between a store and its PostgreSQL and does to the network what a
+// test asks for. It is safe for concurrent use.
+type Proxy struct {
+	listener net.Listener
+	target   string // a socket's path
+
+	mu      sync.Mutex
+	moved   *sync.Cond // tells that stalled or closed changed
+	stalled bool
+	refuses bool
+	closed  bool
+	delay   time.Duration
+	conns   map[net.Conn]bool
+	trips   int
+}
+
+// Through returns a configuration that reaches a PostgreSQL database of the
+// cluster through a proxy, which ends with the test.
+func Through(t testing.TB, c store.Config) (*Proxy, store.Config) {
+	t.Helper()
+	u, err := url.Parse(c.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{target: filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432"), conns: map[net.Conn]bool{}}
+	p.moved = sync.NewCond(&p.mu)
+	if p.listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	go p.accept()
+	t.Cleanup(p.close)
+	c.DatabaseURL = fmt.Sprintf("postgres://redoubt@%s%s?sslmode=disable", p.listener.Addr(), u.Path)
+	return p, c
+}
+
+// Stall passes nothing on, in either direction, and accepts connections all the
+// same, until Resume.
+func (p *Proxy) Stall() { p.set(func() { p.stalled = true }) }
+
+// Resume passes on what was held back.
+func (p *Proxy) Resume() { p.set(func() { p.stalled, p.refuses = false, false }) }
+
+// Delay holds back what each side says for half a round trip.
+func (p *Proxy) Delay(roundTrip time.Duration) { p.set(func() { p.delay = roundTrip / 2 }) }
+
+// Cut resets all connections.
+func (p *Proxy) Cut() {
+	p.set(func() {
+		for conn := range p.conns {
+			if tcp, ok := conn.(*net.TCPConn); ok {
+				_ = tcp.SetLinger(0) // which makes the close a reset
+			}
+			_ = conn.Close()
+		}
+	})
+}
+
+// Refuse resets all connections, and new ones as they come, until Resume.
+func (p *Proxy) Refuse() {
+	p.set(func() { p.refuses = true })
+	p.Cut()
+}
+
+// RoundTrips counts how often a client spoke and was answered.
+func (p *Proxy) RoundTrips() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.trips
+}
+
+func (p *Proxy) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+	p.moved.Broadcast()
+}
+
+func (p *Proxy) close() {
+	_ = p.listener.Close()
+	p.set(func() { p.closed = true })
+	p.Cut()
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		p.mu.Lock()
+		refuses := p.refuses || p.closed
+		p.mu.Unlock()
+		if refuses {
+			_ = client.(*net.TCPConn).SetLinger(0) //nolint:forcetypeassert // the listener is one of TCP
+			_ = client.Close()
+			continue
+		}
+		server, err := net.Dial("unix", p.target)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		p.set(func() { p.conns[client], p.conns[server] = true, true })
+		spoke := new(bool) // the client, since the server last did
+		go p.pass(client, server, func() { *spoke = true })
+		go p.pass(server, client, func() {
+			if *spoke {
+				*spoke = false
+				p.trips++
+			}
+		})
+	}
+}
+
+// pass copies one direction, and ends both with it. note is called for each piece, with the lock held.
+func (p *Proxy) pass(from, to net.Conn, note func()) {
+	defer func() {
+		p.set(func() { delete(p.conns, from) })
+		_, _ = from.Close(), to.Close()
+	}()
+	piece := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(piece)
+		if n > 0 && p.hold(note) {
+			_, err = to.Write(piece[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// hold waits as the test asked for, and reports whether there is still somebody to pass on to.
+func (p *Proxy) hold(note func()) bool {
+	p.mu.Lock()
+	delay := p.delay
+	note()
+	p.mu.Unlock()
+	if delay > 0 {
+		time.Sleep(delay)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.stalled && !p.closed {
+		p.moved.Wait()
+	}
+	return !p.closed
+}
