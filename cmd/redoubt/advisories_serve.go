@@ -117,30 +117,40 @@ type advisoryCollector struct {
 var (
 	advisoryAge     = prometheus.NewDesc("redoubt_advisories_age_seconds", "Time since a source was last found to be up to date.", []string{"kind", "source"}, nil)
 	advisoryRecords = prometheus.NewDesc("redoubt_advisories_records", "Records of a source when it was last loaded.", []string{"kind", "source"}, nil)
+	metricsFailed   = prometheus.NewDesc("redoubt_metrics_failed", "1 while a group of metrics cannot be told, because the database does not answer.", []string{"group"}, nil)
 	advisoryVersion = prometheus.NewDesc("redoubt_advisories_version", "Version of the advisories; it grows with each change.", nil, nil)
 )
 
 // Describe names the series.
 func (advisoryCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{advisoryAge, advisoryRecords, advisoryVersion} {
+	for _, d := range []*prometheus.Desc{advisoryAge, advisoryRecords, advisoryVersion, metricsFailed} {
 		ch <- d
 	}
 }
 
-// Collect reads the series.
+// metricsWait is how long a reading of metrics waits for the database.
+const metricsWait = 2 * time.Second
+
+// Collect reads the series, and says so where it cannot.
 func (c advisoryCollector) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), metricsWait)
 	defer cancel()
+	failed := 0.0
 	version, _, err := c.store.AdvisoryVersions(ctx)
-	if err != nil {
-		ch <- prometheus.NewInvalidMetric(advisoryVersion, err)
-		return
+	if err == nil {
+		ch <- prometheus.MustNewConstMetric(advisoryVersion, prometheus.GaugeValue, float64(version))
+		err = c.collectSources(ctx, ch)
 	}
-	ch <- prometheus.MustNewConstMetric(advisoryVersion, prometheus.GaugeValue, float64(version))
+	if err != nil {
+		failed = 1
+	}
+	ch <- prometheus.MustNewConstMetric(metricsFailed, prometheus.GaugeValue, failed, "advisories")
+}
+
+func (c advisoryCollector) collectSources(ctx context.Context, ch chan<- prometheus.Metric) error {
 	sources, err := c.store.AdvisorySources(ctx)
 	if err != nil {
-		ch <- prometheus.NewInvalidMetric(advisoryAge, err)
-		return
+		return err
 	}
 	shown := map[string]int{} // feeds that only their query tells apart are one name, which a series may have once
 	for _, s := range sources {
@@ -153,4 +163,5 @@ func (c advisoryCollector) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(advisoryRecords, prometheus.GaugeValue, float64(s.Records), s.Kind, name)
 		}
 	}
+	return nil
 }

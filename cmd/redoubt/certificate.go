@@ -65,12 +65,23 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if now := c.clock(); now.Sub(c.checked) >= checkEvery {
 		c.checked = now
 		if stamp, err := c.stamps(); err != nil || stamp != c.stamp {
-			if err := c.load(); err != nil {
-				c.log.Error("the changed certificate does not load; the one before stays in service", "error", err)
-			} else {
-				c.log.Info("certificate read again", "file", c.certFile)
-			}
+			c.loadAgain()
 		}
 	}
 	return c.pair, nil
+}
+
+// reload reads the files whether they look changed or not.
+func (c *certificate) reload() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.loadAgain()
+}
+
+func (c *certificate) loadAgain() {
+	if err := c.load(); err != nil {
+		c.log.Error("the changed certificate does not load; the one before stays in service", "error", err)
+		return
+	}
+	c.log.Info("certificate read again", "file", c.certFile)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -27,8 +28,9 @@ func (p pace) handler(next http.Handler) http.Handler {
 		_ = control.SetWriteDeadline(time.Time{}) // of the answer before on this connection
 		if r.Body != nil && r.Body != http.NoBody {
 			r = r.WithContext(r.Context())
-			body := &pacedBody{ReadCloser: r.Body, pace: p, control: control, started: p.clock()}
+			body := &pacedBody{ReadCloser: r.Body, ctx: r.Context(), pace: p, control: control, started: p.clock()}
 			body.extend() // also for a body that nobody reads: the server waits for its end
+			defer context.AfterFunc(r.Context(), body.extend)()
 			r.Body = body
 		}
 		next.ServeHTTP(&pacedWriter{ResponseWriter: w, pace: p, control: control}, r)
@@ -43,17 +45,21 @@ func (p pace) end(started time.Time, bytes int64) time.Time {
 // pacedBody must come in at the pace, counted over all of it.
 type pacedBody struct {
 	io.ReadCloser
+	ctx     context.Context //nolint:containedctx // of the request, whose body this is
 	pace    pace
 	control *http.ResponseController
 	started time.Time
 	read    int64
 }
 
-// Read reads until the body is over time.
+// Read reads until the body is over time, or the request.
 func (b *pacedBody) Read(p []byte) (int, error) {
 	b.extend()
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) && b.ctx.Err() != nil {
+		return n, context.Cause(b.ctx) // which tells a server that stops from a client that is slow
+	}
 	if errors.Is(err, io.EOF) { // or the end of the time would look like a client that hung up
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
@@ -61,7 +67,12 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 }
 
 func (b *pacedBody) extend() {
-	_ = b.control.SetReadDeadline(b.pace.end(b.started, b.read)) // not every connection has one
+	if b.ctx.Err() == nil {
+		_ = b.control.SetReadDeadline(b.pace.end(b.started, b.read)) // not every connection has one
+	}
+	if b.ctx.Err() != nil { // maybe since a line ago
+		_ = b.control.SetReadDeadline(b.started) // which is past: who reads gives up
+	}
 }
 
 // pacedWriter must be read from at the pace, counted from each write on.

@@ -52,33 +52,70 @@ func (c serveCmd) serve(a *app, st *store.Store) error {
 		return err
 	}
 	s.storage = c.Storage
-	first, err := c.firstStart(a, st)
-	if err != nil {
-		return errors.Join(err, s.close())
+	s.checkFile(a.ctx)
+	steps := &starting{serveCmd: c, service: s}
+	return s.run(a, func() error { return steps.tell(a) })
+}
+
+// starting is what a start has to write and to tell, step by step: where the
+// database takes no writes the server answers all the same, and goes on with the
+// step that failed once it does.
+type starting struct {
+	serveCmd
+	service *service
+	said    bool   // that the server answers
+	first   *ready // nil until the first deployment is looked for
+	told    bool
+	setup   *string // nil until a link was made, or found to be no longer needed
+}
+
+// tell does the steps that are not done yet.
+func (s *starting) tell(a *app) error {
+	st, base := s.service.store, s.service.baseURL()
+	if !s.said {
+		a.log.Info("redoubt answers", "url", base, "version", version, "store", st.Engine())
+		s.said = true
 	}
-	return s.run(a, func() error {
-		a.log.Info("redoubt answers", "url", s.baseURL(), "version", version, "store", st.Engine())
-		if first.Token != "" {
-			fmt.Fprintf(a.out, "Deployment %q was made. Its token, shown this once:\n\n    %s\n\n", first.DeploymentSlug, first.Token)
-		}
-		setup, err := c.setupLink(a, st, s.baseURL())
+	if s.first == nil {
+		first, err := s.firstStart(a, st)
 		if err != nil {
 			return err
 		}
+		s.first = &first
+	}
+	if s.first.Token != "" && !s.told {
+		fmt.Fprintf(a.out, "Deployment %q was made. Its token, shown this once:\n\n    %s\n\n", s.first.DeploymentSlug, s.first.Token)
+		s.told = true
+	}
+	if s.setup == nil {
+		setup, err := s.setupLink(a, st, base)
+		if err != nil {
+			return err
+		}
+		s.setup = &setup
 		if setup != "" {
 			fmt.Fprintf(a.out, "There is no admin yet. This link makes one; it works once, for a day:\n\n    %s\n\n", setup)
 		}
-		if c.ReadyFile == "" {
-			return nil
+	}
+	if err := s.writeReady(a, st, base); err != nil {
+		return err
+	}
+	return firstTokenTold(a, st)
+}
+
+// writeReady writes the ready file, if one is asked for.
+func (s *starting) writeReady(a *app, st *store.Store, base string) (err error) {
+	if s.ReadyFile == "" {
+		return nil
+	}
+	content := *s.first
+	if content.Token == "" {
+		if content, err = readyToken(a, st, s.Deployment); err != nil {
+			return err
 		}
-		if first.Token == "" {
-			if first, err = readyToken(a, st, c.Deployment); err != nil {
-				return err
-			}
-		}
-		first.BaseURL, first.SetupURL = s.baseURL(), setup
-		return first.write(s, c.ReadyFile)
-	})
+	}
+	content.BaseURL, content.SetupURL = base, *s.setup
+	return content.write(s.service, s.ReadyFile)
 }
 
 // ready is the content of the ready file: all that a script needs to start.
@@ -106,6 +143,9 @@ const setupFor = 24 * time.Hour
 // is one already.
 func (c serveCmd) setupLink(a *app, st *store.Store, base string) (string, error) {
 	d, err := tenant{Deployment: c.Deployment}.find(a.ctx, st)
+	if errors.Is(err, redoubt.ErrUnavailable) {
+		return "", err
+	}
 	if err != nil {
 		return "", nil //nolint:nilerr // the deployment to make at the first start was renamed or deleted since
 	}
@@ -120,30 +160,87 @@ func (c serveCmd) setupLink(a *app, st *store.Store, base string) (string, error
 	return newLink(a, st, redoubt.UserLink{Kind: redoubt.LinkSetup, Deployment: d.ID}, setupFor, base)
 }
 
-// firstStart makes the first deployment and its token where there is none yet,
-// and returns an empty ready where there is.
-func (c serveCmd) firstStart(a *app, st *store.Store) (ready, error) {
+// untoldToken is the setting that names the deployment and the first token of a
+// server until somebody was told that token: it is written together with them, so
+// that a start which was killed in between leaves word for the next one.
+const untoldToken = "untold first token"
+
+// firstTokenName is that of the token that the first start prints.
+const firstTokenName = "first token"
+
+// firstStart makes the first deployment and its token in one transaction where
+// there is none yet. A token that an earlier start made and was killed before it
+// could tell it is revoked, and another one made. Else it returns an empty ready.
+func (c serveCmd) firstStart(a *app, st *store.Store) (r ready, err error) {
+	untold, err := st.StoredSetting(a.ctx, untoldToken)
+	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		return ready{}, err
+	}
+	if len(untold) > 0 {
+		return c.firstTokenAgain(a, st, string(untold))
+	}
 	all, err := st.Deployments(a.ctx)
 	if err != nil || len(all) > 0 {
 		return ready{}, err
 	}
-	d, err := st.CreateDeployment(a.ctx, c.Deployment, c.Deployment, a.actor(), c.rules)
+	_, err = st.CreateDeployment(a.ctx, c.Deployment, c.Deployment, a.actor(), c.rules, func(ctx context.Context, tx *store.Tx) (err error) {
+		if r, err = mintFor(ctx, tx, firstTokenName); err != nil {
+			return err
+		}
+		return tx.PutSetting(ctx, untoldToken, []byte(r.DeploymentID))
+	})
+	return r, err
+}
+
+// firstTokenAgain makes the first token of a deployment anew; none where the
+// deployment is gone.
+func (c serveCmd) firstTokenAgain(a *app, st *store.Store, deployment string) (ready, error) {
+	d, err := st.Deployment(a.ctx, deployment)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return ready{}, nil
+	}
 	if err != nil {
 		return ready{}, err
 	}
-	return newToken(a, st, d, "first token")
+	return newToken(a, st, d, firstTokenName)
 }
 
-// newToken makes a token that opens everything there is to a client.
-func newToken(a *app, st *store.Store, d redoubt.Deployment, name string) (ready, error) {
-	r := ready{DeploymentID: fmt.Sprint(d.ID), DeploymentSlug: d.Slug}
-	err := st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) (err error) {
-		r.Token, _, err = mint(ctx, tx, redoubt.Token{
-			Name: name, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}, Dialect: redoubt.DialectContract,
-		})
+// firstTokenTold notes that the first token is somebody's by now.
+func firstTokenTold(a *app, st *store.Store) error {
+	untold, err := st.StoredSetting(a.ctx, untoldToken)
+	if errors.Is(err, redoubt.ErrNotFound) || err == nil && len(untold) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return st.PutSetting(a.ctx, untoldToken, nil)
+}
+
+// newToken makes a token that opens everything there is to a client, in place of
+// the one of that name, which is revoked.
+func newToken(a *app, st *store.Store, d redoubt.Deployment, name string) (r ready, err error) {
+	err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
+		tokens, err := tx.Tokens(ctx)
+		for _, t := range tokens {
+			if err == nil && t.Name == name && t.RevokedAt.IsZero() {
+				err = tx.RevokeToken(ctx, t.ID)
+			}
+		}
+		if err == nil {
+			r, err = mintFor(ctx, tx, name)
+		}
 		return err
 	})
 	return r, err
+}
+
+func mintFor(ctx context.Context, tx *store.Tx, name string) (ready, error) {
+	d := tx.Deployment()
+	token, _, err := mint(ctx, tx, redoubt.Token{
+		Name: name, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}, Dialect: redoubt.DialectContract,
+	})
+	return ready{DeploymentID: fmt.Sprint(d.ID), DeploymentSlug: d.Slug, Token: token}, err
 }
 
 // readyTokenName is that of the token in the ready file of a later start.
@@ -157,18 +254,6 @@ func readyToken(a *app, st *store.Store, slug string) (ready, error) {
 		if d, err = (tenant{}).find(a.ctx, st); err != nil {
 			return ready{}, err
 		}
-	}
-	err = st.Update(a.ctx, d.ID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
-		tokens, err := tx.Tokens(ctx)
-		for _, t := range tokens {
-			if err == nil && t.Name == readyTokenName && t.RevokedAt.IsZero() {
-				err = tx.RevokeToken(ctx, t.ID)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return ready{}, err
 	}
 	return newToken(a, st, d, readyTokenName)
 }

@@ -41,6 +41,7 @@ type service struct {
 	scans      *job.Runner // on their own, so that no export keeps a build waiting
 	listener   net.Listener
 	metrics    net.Listener // nil without an address of its own
+	pair       *certificate // nil without TLS
 	log        *slog.Logger
 }
 
@@ -58,6 +59,7 @@ func newService(a *app, c config.Server, st *store.Store) (*service, error) {
 		if err != nil {
 			return nil, errors.Join(err, s.listener.Close())
 		}
+		s.pair = pair
 		s.listener = tls.NewListener(s.listener, &tls.Config{
 			GetCertificate: pair.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 		})
@@ -172,7 +174,8 @@ func (s *service) baseURL() string {
 const addressSetting = "address"
 
 // run answers until the context ends, then lets what is under way finish.
-// ready is called once the server answers.
+// ready is called once the server answers, and again while it says that the
+// database is not available.
 func (s *service) run(a *app, ready func() error) error {
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
@@ -199,11 +202,9 @@ func (s *service) run(a *app, ready func() error) error {
 	background.Go(func() { s.scanner.Background(scans) })
 	background.Go(func() { s.server.Background(ctx) })
 	background.Go(func() { s.recordSessionUse(ctx) })
+	background.Go(func() { s.heedHangups(ctx) })
 
-	err := s.store.PutSetting(ctx, addressSetting, []byte(s.baseURL()))
-	if err == nil {
-		err = ready()
-	}
+	err := s.start(ctx, &background, ready)
 	if err == nil {
 		select {
 		case err = <-failed:

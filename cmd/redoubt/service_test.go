@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -116,9 +117,16 @@ func TestListeners(t *testing.T) {
 // startService runs a service on a fresh folder until stop is called.
 func startService(t *testing.T, c config.Server) (s *service, stop func()) {
 	t.Helper()
+	return startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.DiscardHandler), func(*app, *service) error { return nil })
+}
+
+// startServiceOn runs a service on a storage until stop is called. It returns once
+// ready has been called.
+func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.Logger, ready func(*app, *service) error) (s *service, stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler)}
-	st, err := a.create(config.Storage{Data: t.TempDir()})
+	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: log}
+	st, err := a.create(on)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +134,13 @@ func startService(t *testing.T, c config.Server) (s *service, stop func()) {
 		t.Fatal(err)
 	}
 	answers, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- s.run(a, func() error { close(answers); return nil }) }()
+	go func() {
+		once := sync.OnceFunc(func() { close(answers) })
+		done <- s.run(a, func() error {
+			defer once()
+			return ready(a, s)
+		})
+	}()
 	<-answers
 	return s, func() {
 		cancel()

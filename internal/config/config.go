@@ -39,6 +39,8 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 type Storage struct {
 	Data        string `help:"Folder that holds all data (one SQLite file); redoubt-data by default." default:"redoubt-data" env:"REDOUBT_DATA" placeholder:"DIR" type:"path"`
 	DatabaseURL Secret `help:"PostgreSQL to use instead, as postgres://user:password@host/name." env:"REDOUBT_DATABASE_URL" placeholder:"URL"`
+
+	DatabaseTimeout time.Duration `help:"How long PostgreSQL may give no answer at all until requests, commands and starts give up; 10s by default." default:"10s" env:"REDOUBT_DATABASE_TIMEOUT"`
 }
 
 // Server is all that redoubt serve can be told.

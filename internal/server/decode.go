@@ -41,9 +41,10 @@ func readJSON(r *http.Request, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// bodyFault tells a body that could not be read from one that is too large.
+// bodyFault tells a body that could not be read from one that is too large, and
+// from one that a server which stops reads no further.
 func bodyFault(err error) error {
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, redoubt.ErrUnavailable) {
 		return err
 	}
 	return invalidProblem([]redoubt.FieldError{{Location: "body", Message: "could not be read to its end: " + err.Error()}})
@@ -58,8 +59,12 @@ func isJSON(contentType string) bool {
 }
 
 // inflate returns the body, inflated if it is gzip; either way reading more
-// than limit bytes of it is a *http.MaxBytesError.
+// than limit bytes of it is a *http.MaxBytesError, before the first byte where
+// the client says how many it will send.
 func inflate(r *http.Request, limit int64) (io.Reader, error) {
+	if r.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit}
+	}
 	raw := http.MaxBytesReader(nil, wire{r.Body}, limit)
 	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":

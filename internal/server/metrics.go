@@ -1,13 +1,16 @@
 package server
 
 import (
+	"context"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // metrics are counted on a registry of their own. Routes are labelled with
@@ -20,7 +23,7 @@ type metrics struct {
 	inFlight prometheus.Gauge
 }
 
-func newMetrics(x *index.Index, version string) *metrics {
+func newMetrics(st *store.Store, x *index.Index, version string) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -41,7 +44,7 @@ func newMetrics(x *index.Index, version string) *metrics {
 		Name: "redoubt_build_info", Help: "1, labelled with the version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.duration, m.sent, m.inFlight, build, indexCollector{x},
+	m.registry.MustRegister(m.requests, m.duration, m.sent, m.inFlight, build, indexCollector{x}, storeCollector{st},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -50,6 +53,28 @@ func (m *metrics) observe(method, route string, status int, took time.Duration, 
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.duration.WithLabelValues(method, route).Observe(took.Seconds())
 	m.sent.WithLabelValues(route).Add(float64(bytes))
+}
+
+// storeCollector asks the database how it is when it is asked.
+type storeCollector struct{ store *store.Store }
+
+var storeUp = prometheus.NewDesc("redoubt_store_up", "1 while the database can do it, labelled with what (reads, writes) and, while it cannot, why.", []string{"does", "outage"}, nil)
+
+// Describe names the series.
+func (storeCollector) Describe(ch chan<- *prometheus.Desc) { ch <- storeUp }
+
+// Collect reads the series.
+func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), probe)
+	defer cancel()
+	reads, writes := c.store.Health(ctx)
+	for does, err := range map[string]error{"reads": reads, "writes": writes} {
+		up, outage := 1.0, ""
+		if err != nil {
+			up, outage = 0, string(redoubt.OutageOf(err))
+		}
+		ch <- prometheus.MustNewConstMetric(storeUp, prometheus.GaugeValue, up, does, outage)
+	}
 }
 
 // indexCollector reads what the index holds when it is asked.

@@ -1,12 +1,18 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"net/http"
 	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // probe is how long the database has to say that it is there.
@@ -69,22 +75,46 @@ type health struct {
 	Status string `json:"status"`
 }
 
+// readiness says what the database can do: "ok", or why not.
+type readiness struct {
+	Status string `json:"status"`
+	Reads  string `json:"reads"`
+	Writes string `json:"writes"`
+}
+
+const ok = "ok"
+
 type version struct {
 	Version string `json:"version"`
 }
 
-// ready reports whether requests can be answered. The store brings its schema
-// up to date before it opens, so one that answers is ready.
+// ready reports whether requests can be answered. A database that only reads is
+// ready: what is stored can be shown, and the answer says that nothing is taken.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), probe)
 	defer cancel()
-	if err := s.Store.Ping(ctx); err != nil {
-		callOf(r.Context()).cause = err
-		w.Header().Set("Retry-After", "1")
-		writeJSON(w, http.StatusServiceUnavailable, health{Status: "the database does not answer"})
-		return
+	reads, writes := s.Store.Health(ctx)
+	answer, status := readiness{Status: ok, Reads: condition(reads), Writes: condition(writes)}, http.StatusOK
+	callOf(r.Context()).cause = cmp.Or(reads, writes)
+	switch {
+	case reads != nil:
+		answer.Status, status = "unavailable", http.StatusServiceUnavailable
+		edge.RetryAfter(w.Header(), redoubt.OutageOf(reads).RetryAfter())
+	case writes != nil:
+		answer.Status = "read-only"
 	}
-	writeJSON(w, http.StatusOK, health{Status: "ok"})
+	writeJSON(w, status, answer)
+}
+
+// condition says of an error what anybody may read.
+func condition(err error) string {
+	switch {
+	case err == nil:
+		return ok
+	case errors.As(err, new(*store.NewerSchemaError)):
+		return "A newer Redoubt has migrated the database. This server must be replaced by that version."
+	}
+	return redoubt.OutageOf(err).Text()
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

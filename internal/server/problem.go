@@ -55,9 +55,6 @@ var statusOf = map[string]int{
 // (semantics §1).
 const notFound = "Not found: there is none, or this token may not see it. Check the address and the deployment of the token."
 
-// retryAfter is what a busy server asks for.
-const retryAfter = time.Second
-
 // newProblem makes a problem of a code, with a text for people.
 func newProblem(code, detail string, cause error) *problem {
 	status := statusOf[code]
@@ -90,8 +87,9 @@ func problemOf(err error) *problem {
 	case errors.Is(err, redoubt.ErrTooLarge):
 		return newProblem(api.CodeTooLarge, err.Error(), err)
 	case errors.Is(err, redoubt.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		p := newProblem(api.CodeUnavailable, "The server is busy or shutting down. Try again shortly.", err)
-		p.wait = retryAfter
+		outage := redoubt.OutageOf(err)
+		p := newProblem(api.CodeUnavailable, outage.Text(), err)
+		p.wait = outage.RetryAfter()
 		return p
 	case errors.As(err, &badReport):
 		return invalidProblem([]redoubt.FieldError{{Location: cmp.Or(badReport.Name, "body"), Message: badReport.Reason()}})

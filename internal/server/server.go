@@ -105,7 +105,7 @@ func New(c Config) (*Server, error) {
 		auth:    auth.New(c.Store, c.Clock),
 		intake:  edge.Intake{Each: c.Limits.Upload, All: c.Limits.Intake},
 		cursors: cursors{key: derived(c.SigningKey, "cursor")},
-		metrics: newMetrics(c.Index, c.Version),
+		metrics: newMetrics(c.Store, c.Index, c.Version),
 	}
 	s.callers = edge.NewCallers(s.auth, c.Limits.Rate, c.Limits.Burst, c.Clock)
 	for _, collector := range c.Collectors {
@@ -126,7 +126,8 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // MetricsHandler answers with the metrics.
 func (s *Server) MetricsHandler() http.Handler {
-	return promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})
+	// What one collector cannot tell hides nothing of the others.
+	return promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
 // flushEvery is how often the last use of tokens is written.

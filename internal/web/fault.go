@@ -84,7 +84,7 @@ func faultOf(err error) fault {
 	case errors.Is(err, redoubt.ErrUnavailable):
 		return fault{
 			Status: http.StatusServiceUnavailable, Title: "Not available right now",
-			Text: "The database is busy or the server is stopping. Try again in a moment.",
+			Text: redoubt.OutageOf(err).Text(),
 		}
 	}
 	return fault{
@@ -115,7 +115,7 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err 
 		p.Logger.ErrorContext(r.Context(), "page failed", "request_id", f.RequestID, "page", r.Pattern, "cause", err)
 	}
 	if f.Status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
+		edge.RetryAfter(w.Header(), redoubt.OutageOf(err).RetryAfter())
 	}
 	if busy, ok := errors.AsType[*redoubt.BusyError](err); ok {
 		edge.RetryAfter(w.Header(), busy.Wait)

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// startAgain is how long a start waits before it tries a step again that the
+// database did not let it do.
+const startAgain = 2 * time.Second
+
+// start writes how others reach the server and then does what ready says. A
+// database that is full, or gone for a while, does not end a server that can
+// answer by then: the rest of the start follows in the background.
+func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready func() error) error {
+	steps := func() error {
+		if err := s.store.PutSetting(ctx, addressSetting, []byte(s.baseURL())); err != nil {
+			return err
+		}
+		return ready()
+	}
+	err := steps()
+	if err == nil || !errors.Is(err, redoubt.ErrUnavailable) || ctx.Err() != nil {
+		return err
+	}
+	s.log.Error("the database does not let the start be finished; the server answers, and it is tried again until it does", "error", err)
+	background.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(startAgain):
+			}
+			if err = steps(); err == nil {
+				s.log.Info("the start is finished")
+				return
+			}
+			if ctx.Err() == nil && !errors.Is(err, redoubt.ErrUnavailable) {
+				s.log.Error("the start cannot be finished; the next one will try again", "error", err)
+				return
+			}
+		}
+	})
+	return nil
+}
+
+const (
+	// fileLook is how long a start waits for a look through the database's file.
+	fileLook = 2 * time.Second
+	// fileLookMost is how long that goes on while the server answers.
+	fileLookMost = time.Minute
+)
+
+// checkFile looks through the database's file: damage is said in the log and by
+// the readiness of the server, and no write is taken into a damaged file.
+func (s *service) checkFile(ctx context.Context) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ctx, cancel := context.WithTimeout(ctx, fileLookMost)
+		defer cancel()
+		err := s.store.QuickCheck(ctx)
+		switch {
+		case errors.Is(err, redoubt.ErrDamaged):
+			s.log.Error("the database is damaged: nothing is written to it any more. Stop the server, run redoubt check, and restore a backup", "error", err)
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			s.log.Info("the database is too large to be looked through at the start; redoubt check looks through all of it", "looked_for", fileLookMost)
+		case err != nil && ctx.Err() == nil:
+			s.log.Error("the database could not be looked through", "error", err)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(fileLook):
+	}
+}
+
+// heedHangups reads the certificate again at each SIGHUP, which tools that renew
+// certificates send, until the context ends. Without one there is nothing to read.
+func (s *service) heedHangups(ctx context.Context) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+		}
+		if s.pair == nil {
+			s.log.Info("SIGHUP: there is no certificate to read again; settings are read at a start")
+			continue
+		}
+		s.pair.reload()
+	}
+}

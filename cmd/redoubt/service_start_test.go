@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// heard is an output that a test waits for words in.
+type heard struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(p)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
+
+func (h *heard) wait(t *testing.T, word string) {
+	t.Helper()
+	for end := time.Now().Add(waitAtMost); !strings.Contains(h.String(), word); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("nobody said %q:\n%s", word, h)
+		}
+	}
+}
+
+// TestAnUploadThatOutlivesTheGrace is still being sent when the server ends.
+func TestAnUploadThatOutlivesTheGrace(t *testing.T) {
+	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", MaxUpload: 1 << 20, ShutdownTimeout: 200 * time.Millisecond})
+	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", redoubt.Actor{Kind: "cli"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := newToken(&app{ctx: t.Context()}, s.store, d, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /api/v1/deployments/acme/imports?project=acme/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+		"Expect: 100-continue\r\nContent-Length: 100000\r\n\r\n", token.Token)
+	answers := bufio.NewReader(conn)
+	if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("the server asks for the body with %q, %v", line, err)
+	}
+	if _, err := answers.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(conn, `{"version":"1.0","results":[`)
+	stop()
+	res, err := http.ReadResponse(answers, nil)
+	if err != nil {
+		t.Fatalf("the upload was cut off: %v", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+		t.Errorf("the answer is %s", res.Status)
+	}
+}
+
+// TestAHangupReadsTheCertificateAgain sends SIGHUP to a server with a new pair,
+// and to one without any.
+func TestAHangupReadsTheCertificateAgain(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := writeCertificate(t, dir, 1, time.Now())
+	for _, c := range []config.Server{
+		{Addr: "127.0.0.1:0", TLSCert: certFile, TLSKey: keyFile, ShutdownTimeout: 5 * time.Second},
+		{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second},
+	} {
+		said, want := &heard{}, "there is no certificate to read again"
+		s, stop := startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.NewTextHandler(said, nil)), func(*app, *service) error { return nil })
+		if s.pair != nil {
+			writeCertificate(t, dir, 2, s.pair.stamp[0]) // as old as the one before: only the signal tells
+			want = "certificate read again"
+		}
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		said.wait(t, want)
+		stop()
+	}
+}
+
+// TestAFirstStartThatIsKilled is killed after each step: the next one tells a
+// token that works, and the one after that none.
+func TestAFirstStartThatIsKilled(t *testing.T) {
+	st := storetest.Open(t, storetest.Empty(t, "sqlite"))
+	out := &heard{}
+	a := &app{ctx: t.Context(), out: out, err: io.Discard, clock: time.Now, log: slog.New(slog.DiscardHandler)}
+	c := serveCmd{Deployment: "acme"}
+	var tokens []string
+	for range 3 { // killed before anything was told, and once more
+		r, err := c.firstStart(a, st)
+		if err != nil || r.Token == "" || r.DeploymentSlug != "acme" || r.DeploymentID == "" {
+			t.Fatalf("the start tells %+v, %v", r, err)
+		}
+		tokens = append(tokens, r.Token)
+	}
+	for i, token := range tokens {
+		id, hash, err := auth.ParseSecret(token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := st.TokenByHash(t.Context(), id, hash)
+		if works := err == nil && found.RevokedAt.IsZero(); works != (i == len(tokens)-1) {
+			t.Errorf("token %d works: %v, %v", i, works, err)
+		}
+	}
+	if err := firstTokenTold(a, st); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.firstStart(a, st); err != nil || r.Token != "" {
+		t.Errorf("a start after all was told makes %+v, %v", r, err)
+	}
+	if all, err := st.Deployments(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("there are %d deployments, %v", len(all), err)
+	}
+}
+
+// TestAStartOutlivesItsDatabase drops PostgreSQL between the listener and the
+// setup link: the server answers, and makes the link once it can.
+func TestAStartOutlivesItsDatabase(t *testing.T) {
+	database := storetest.Empty(t, "postgres")
+	proxy, through := storetest.Through(t, database)
+	said, told := &heard{}, &heard{}
+	file := filepath.Join(t.TempDir(), "ready.json")
+	c := serveCmd{Deployment: "acme", Server: config.Server{ReadyFile: file}}
+	var steps *starting
+	s, stop := startServiceOn(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second},
+		config.Storage{DatabaseURL: config.Secret(through.DatabaseURL), DatabaseTimeout: time.Second}, slog.New(slog.NewTextHandler(said, nil)),
+		func(a *app, s *service) error {
+			if steps == nil {
+				proxy.Refuse()
+				steps = &starting{serveCmd: c, service: s}
+			}
+			a.out = told
+			return steps.tell(a)
+		})
+	defer stop()
+	said.wait(t, "tried again until it does")
+	res, err := http.Get(s.baseURL() + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Body.Close(); res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("without a database readiness is %d", res.StatusCode)
+	}
+	proxy.Resume()
+	said.wait(t, "the start is finished")
+	for _, word := range []string{"Its token", "There is no admin yet"} {
+		if !strings.Contains(told.String(), word) {
+			t.Errorf("%q was not told:\n%s", word, told)
+		}
+	}
+	if r := waitReady(t, file, nil); r.SetupURL == "" || r.Token == "" || r.DeploymentSlug != "acme" {
+		t.Errorf("the ready file holds %+v", r)
+	}
+}
+
+// TestADamagedFileIsSaidAtTheStart holds it to the log and the readiness.
+func TestADamagedFileIsSaidAtTheStart(t *testing.T) {
+	dir := t.TempDir()
+	st, err := store.Open(t.Context(), store.Config{Dir: dir, Clock: time.Now})
+	if err == nil {
+		err = st.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, store.FileName), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := file.Stat()
+	if err == nil {
+		_, err = file.WriteAt(bytes.Repeat([]byte{0xa5}, 100), info.Size()-4096) // the start of the last page
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	said := &heard{}
+	s, stop := startServiceOn(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second}, config.Storage{Data: dir}, slog.New(slog.NewTextHandler(said, nil)),
+		func(a *app, s *service) error {
+			s.checkFile(a.ctx)
+			return nil
+		})
+	defer stop()
+	said.wait(t, "the database is damaged")
+	res, err := http.Get(s.baseURL() + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusServiceUnavailable || !bytes.Contains(text, []byte("damaged")) {
+		t.Errorf("readiness is %d: %s, %v", res.StatusCode, text, err)
+	}
+}

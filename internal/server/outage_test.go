@@ -1,0 +1,80 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+// TestOutagesAreSaid holds that an answer names what is wrong and when to come
+// back, and quotes nothing of the cause.
+func TestOutagesAreSaid(t *testing.T) {
+	for outage, want := range map[redoubt.OutageError]struct {
+		word string
+		wait time.Duration
+	}{
+		redoubt.ErrBusy: {"busy", time.Second}, redoubt.ErrUnreachable: {"does not answer", time.Second},
+		redoubt.ErrDiskFull: {"full", 30 * time.Second}, redoubt.ErrDiskFailed: {"fails", 30 * time.Second},
+		redoubt.ErrReadOnly: {"only reads", 30 * time.Second}, redoubt.ErrDamaged: {"damaged", 30 * time.Second},
+		redoubt.ErrOutOfFiles: {"too many open", time.Second}, redoubt.ErrOutOfMemory: {"memory", time.Second},
+	} {
+		p := problemOf(fmt.Errorf("a handler: %w", fmt.Errorf("%w: %w", outage, errors.New("/var/lib/redoubt.db: inside"))))
+		if p.Code != api.CodeUnavailable || p.wait != want.wait || !strings.Contains(p.Detail, want.word) || strings.Contains(p.Detail, "inside") {
+			t.Errorf("%s: %+v, after %v", string(outage), p.Problem, p.wait)
+		}
+	}
+}
+
+// TestMetricsWithoutADatabase holds that the metrics of the process go on.
+func TestMetricsWithoutADatabase(t *testing.T) {
+	h := newHarness(t)
+	up := `redoubt_store_up{does="reads",outage=""} 1`
+	if a := h.send(http.MethodGet, "/metrics", "", "Authorization", ""); a.status != http.StatusOK || !contains(a.body, up) {
+		t.Errorf("with a database: %d, no %s", a.status, up)
+	}
+	if err := h.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := h.send(http.MethodGet, "/metrics", "", "Authorization", "")
+	for _, want := range []string{`redoubt_store_up{does="reads",outage="busy"} 0`, `redoubt_store_up{does="writes",outage="busy"} 0`, "redoubt_build_info", "go_goroutines"} {
+		if a.status != http.StatusOK || !contains(a.body, want) {
+			t.Errorf("%d, no %s", a.status, want)
+		}
+	}
+	if a := h.send(http.MethodGet, "/readyz", ""); a.body != `{"status":"unavailable","reads":"`+redoubt.ErrBusy.Text()+`","writes":"`+redoubt.ErrBusy.Text()+`"}`+"\n" {
+		t.Errorf("readiness is %s", a.body)
+	}
+}
+
+// unread is a body that a test does not want read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, errors.New("read")
+}
+
+// TestALargeBodyIsRefusedUnread announces more than is taken, to each kind of operation.
+func TestALargeBodyIsRefusedUnread(t *testing.T) {
+	h := newHarness(t)
+	for _, path := range []string{"/api/v1/deployments/acme/projects", "/api/v1/deployments/acme/imports?project=acme/a"} {
+		r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, path, unread{t})
+		r.ContentLength = 1 << 40
+		r.Header.Set("Authorization", "Bearer "+h.token)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.server.Handler().ServeHTTP(w, r)
+		if w.Code != http.StatusRequestEntityTooLarge || !bytes.Contains(w.Body.Bytes(), []byte("larger than")) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
