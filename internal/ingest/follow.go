@@ -43,7 +43,7 @@ func follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project
 		return sum, err
 	}
 	a := application{s: s, exemptions: ex, project: project, sum: &sum}
-	f.plan = planner{lineages: newJoiner(stored), handedOver: map[int64]bool{}, Facts: Facts{
+	f.plan = planner{lineages: newJoiner(stored), handedOver: map[int64]bool{}, reopened: map[int64]bool{}, Facts: Facts{
 		ProjectID: project.ID, Ref: advised.Ref, Source: redoubt.SourceAdvisories, ScanID: scanID, Scope: f.scope(), At: at, Now: s.Now(),
 		Links: NewLinks(project.URL, "", advised.Ref),
 	}}

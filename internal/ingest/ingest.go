@@ -173,7 +173,7 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 		return err
 	}
 	changes, err := Plan(stored, sightings, Facts{
-		ProjectID: a.project.ID, Ref: a.scan.Ref, Source: a.scan.Source, ScanID: a.scan.ID,
+		ProjectID: a.project.ID, Ref: a.scan.Ref, Primary: a.project.Primary(), Source: a.scan.Source, ScanID: a.scan.ID,
 		Scope: scope, At: a.at(), Now: a.s.Now(), RuleIDs: ruleIDs,
 		Links: NewLinks(a.project.URL, a.scan.Commit, a.scan.Ref),
 	})
@@ -258,8 +258,11 @@ func (a *application) load(ctx context.Context, sightings []Sighting, echoes []e
 		}
 	}
 	if len(unseen) > 0 {
-		stored.Known, err = a.s.LineagesOf(ctx, a.project.ID, unseen)
+		if stored.Known, err = a.s.LineagesOf(ctx, a.project.ID, unseen); err != nil {
+			return Stored{}, err
+		}
 	}
+	stored.beside, err = a.loadBeside(ctx, stored, sightings)
 	return stored, err
 }
 

@@ -29,6 +29,9 @@ func newJoiner(stored Stored) joiner {
 	for _, l := range stored.Known {
 		j.lineages[l.ID] = l
 	}
+	for _, l := range stored.beside.linked {
+		j.lineages[l.ID] = l
+	}
 	return j
 }
 

@@ -195,6 +195,16 @@ func (m *memory) Lineages(_ context.Context, ids []int64) (map[int64]redoubt.Lin
 	return out, nil
 }
 
+func (m *memory) LiveOfLineages(_ context.Context, _ int64, ids []int64) (map[int64][]redoubt.Finding, error) {
+	out := map[int64][]redoubt.Finding{}
+	for _, id := range slices.Sorted(maps.Keys(m.rows)) {
+		if f := m.rows[id]; live(f.State) && slices.Contains(ids, f.LineageID) {
+			out[f.LineageID] = append(out[f.LineageID], f.Finding)
+		}
+	}
+	return out, nil
+}
+
 func (m *memory) PutRules(_ context.Context, rules []*redoubt.Rule) (ids []int64, _ error) {
 	for _, r := range rules {
 		content := fmt.Sprintf("%+v", *r)
@@ -266,8 +276,8 @@ func (m *memory) AddLineages(_ context.Context, lineages []redoubt.Lineage) erro
 func (m *memory) AddIdentities(_ context.Context, _ int64, links []redoubt.IdentityLink) error {
 	m.writes++
 	for _, link := range links {
-		if m.links[link.Identity] != 0 || m.lineages[link.LineageID] == nil {
-			return fmt.Errorf("identity %v is linked already, or to no lineage", link.Identity)
+		if m.lineages[link.LineageID] == nil {
+			return fmt.Errorf("identity %v is linked to no lineage", link.Identity)
 		}
 		m.links[link.Identity] = link.LineageID
 	}
@@ -341,7 +351,7 @@ func (m *memory) checkRows() error {
 	seen := map[key]bool{}
 	for _, f := range m.rows {
 		k := key{f.Ref, f.Source, f.Identity}
-		if seen[k] || f.RuleID == 0 || m.lineages[f.LineageID] == nil || m.links[f.Identity] != f.LineageID {
+		if seen[k] || f.RuleID == 0 || m.lineages[f.LineageID] == nil || m.links[f.Identity] == 0 {
 			return fmt.Errorf("finding %d breaks a key: %+v", f.ID, f.Finding)
 		}
 		seen[k] = true

@@ -20,12 +20,14 @@ type Stored struct {
 	Bodies map[int64]redoubt.FindingWrite
 
 	echoes []echo
+	beside beside
 }
 
 // Facts is what a plan needs to know beside the rows and the report.
 type Facts struct {
 	ProjectID int64
 	Ref       string
+	Primary   string // the project's primary branch
 	Source    string
 	ScanID    int64
 	Scope     Scope
@@ -39,7 +41,7 @@ type Facts struct {
 // have no id yet, and no lineage where they start one.
 type Changes struct {
 	Added    []redoubt.FindingWrite
-	Lineages []redoubt.Lineage // one for each of Added without a lineage, in that order
+	Lineages []redoubt.Lineage // one for each of Added, then of Updated, without a lineage, in that order
 	Updated  []redoubt.FindingWrite
 	Links    []redoubt.IdentityLink
 	Merges   []redoubt.LineageMerge
@@ -58,7 +60,7 @@ type Changes struct {
 // closes. It is pure: the same arguments give the same changes, in the same
 // order. Its time is linear in rows and sightings, but for sorting what pairs.
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
-	p := planner{Facts: facts, lineages: newJoiner(stored), bodies: stored.Bodies, reports: true}
+	p := planner{Facts: facts, reopened: map[int64]bool{}, lineages: newJoiner(stored), bodies: stored.Bodies, beside: stored.beside, reports: true}
 	p.uniteEchoes(stored)
 	p.run(stored, report)
 	return p.changes, p.err
@@ -93,7 +95,7 @@ func (p *planner) run(stored Stored, report []Sighting) {
 		}
 	}
 	p.closeAbsent(missing, unseen)
-	p.finish()
+	p.finish(stored.Findings)
 }
 
 // planner gathers changes; err keeps the first failure to encode.
@@ -103,7 +105,10 @@ type planner struct {
 	lineages   joiner
 	handedOver map[int64]bool // findings that a scanner hands over in this very commit
 	bodies     map[int64]redoubt.FindingWrite
-	reports    bool // sightings are a scanner's, which may name a finding in several ways
+	beside     beside
+	added      []*Sighting    // of changes.Added
+	reopened   map[int64]bool // findings that came back
+	reports    bool           // sightings are a scanner's, which may name a finding in several ways
 	err        error
 }
 
@@ -123,7 +128,7 @@ func (p *planner) matchExisting(known pair) {
 		next.RelevantSince, next.StateUpdatedAt = p.At, p.At
 		p.addEvent(row.ID, redoubt.EventReturned, nil)
 		if next.State == redoubt.Unresolved && !p.handedOver[row.ID] {
-			p.lineages.reopen(row.LineageID)
+			p.reopened[row.ID] = true
 		}
 	case known.moved && s.otherRule(row), row.Path != next.Path:
 		change = ItemMoved
@@ -135,7 +140,7 @@ func (p *planner) matchExisting(known pair) {
 		next.StateUpdatedAt = p.At
 	}
 	p.recordMuting(row, &next)
-	p.link(row, s.Finding.Identity)
+	p.link(row, &s.Finding)
 	if next.State == redoubt.Unresolved {
 		p.changes.Reported = append(p.changes.Reported, row.ID)
 	}
@@ -150,11 +155,23 @@ func (p *planner) matchExisting(known pair) {
 	p.addUpdate(w, change)
 }
 
-// link puts the identity that a finding was seen under into its lineage.
-func (p *planner) link(row *redoubt.Finding, id redoubt.Identity) {
-	if id != row.Identity && !p.lineages.join(row.LineageID, id) {
-		p.changes.Links = append(p.changes.Links, redoubt.IdentityLink{Identity: id, LineageID: row.LineageID})
+// link puts the identity that a finding was seen under into its lineage, unless
+// it is of another one that stands beside it somewhere. What the primary branch
+// says of an identity counts even then, and what another name of this very
+// finding is.
+func (p *planner) link(row, sighting *redoubt.Finding) {
+	id := sighting.Identity
+	if id == row.Identity {
+		return
 	}
+	if other := p.lineages.of(id); other != 0 && other != row.LineageID && p.beside.apart(row.LineageID, other) {
+		if p.Ref != p.Primary && detailLevel(sighting) >= detailLevel(row) {
+			return
+		}
+	} else if p.lineages.join(row.LineageID, id) {
+		return
+	}
+	p.changes.Links = append(p.changes.Links, redoubt.IdentityLink{Identity: id, LineageID: row.LineageID})
 }
 
 // recordMuting tells when a finding was silenced in the code, and when no more.
@@ -210,7 +227,7 @@ func (p *planner) closeAbsent(missing []*redoubt.Finding, unseen []*Sighting) {
 	}
 	decided := newPrecedents(closing, func(lineage int64) redoubt.Triage { return p.lineages.lineages[lineage].Triage })
 	p.changes.Added = make([]redoubt.FindingWrite, 0, len(unseen))
-	p.changes.Lineages = make([]redoubt.Lineage, 0, len(unseen))
+	p.added = unseen
 	for _, s := range unseen {
 		p.addFinding(s)
 		p.addPrecedent(decided)
@@ -240,9 +257,6 @@ func (p *planner) addFinding(s *Sighting) {
 		ProjectID: p.ProjectID, Ref: p.Ref, Source: p.Source, FirstScanID: p.ScanID,
 		CreatedAt: p.At, RelevantSince: p.At, LineageID: p.lineages.of(s.Finding.Identity),
 	}, s)
-	if next.LineageID == 0 {
-		p.changes.Lineages = append(p.changes.Lineages, newLineage(p.ProjectID, s.Result))
-	}
 	p.changes.Added = append(p.changes.Added, p.findingWrite(next, s, true))
 }
 
@@ -283,9 +297,9 @@ func (p *planner) addEvent(findingID int64, kind redoubt.FindingEventKind, detai
 	p.changes.Events = append(p.changes.Events, e)
 }
 
-// finish writes the lineages that were joined or reopened, and hangs the
+// finish writes the lineages that were joined, parted or reopened, and hangs the
 // findings on those that stay.
-func (p *planner) finish() {
+func (p *planner) finish(rows []redoubt.Finding) {
 	for _, list := range [][]redoubt.FindingWrite{p.changes.Updated, p.changes.Added} {
 		for i := range list {
 			list[i].LineageID = p.lineages.root(list[i].LineageID)
@@ -293,6 +307,15 @@ func (p *planner) finish() {
 	}
 	for i := range p.changes.Links {
 		p.changes.Links[i].LineageID = p.lineages.root(p.changes.Links[i].LineageID)
+	}
+	if p.reports {
+		p.splitLineages(rows)
+	}
+	p.startLineages()
+	for i := range p.changes.Updated {
+		if w := &p.changes.Updated[i]; w.LineageID != 0 && p.reopened[w.ID] {
+			p.lineages.reopen(w.LineageID)
+		}
 	}
 	p.changes.Merges = p.lineages.merges()
 	by := redoubt.Actor{Kind: "scan", ID: formatID(p.ScanID), Name: p.Source}

@@ -50,6 +50,9 @@ type Store interface {
 	// AdvisoryGroupsNamed finds the groups of vulnerabilities by their names, in
 	// upper case; unknown ones are not in the answer.
 	AdvisoryGroupsNamed(ctx context.Context, names []string) (map[string]int64, error)
+	// LiveOfLineages reads ref, source, path, identity and lineage of the live
+	// findings of lineages, on all refs.
+	LiveOfLineages(ctx context.Context, projectID int64, lineages []int64) (map[int64][]redoubt.Finding, error)
 	// Lineages reads lineages by id.
 	Lineages(ctx context.Context, ids []int64) (map[int64]redoubt.Lineage, error)
 
@@ -74,6 +77,7 @@ type Store interface {
 	NewLineageIDs(ctx context.Context, n int) ([]int64, error)
 
 	AddLineages(ctx context.Context, lineages []redoubt.Lineage) error
+	// AddIdentities puts identities into lineages; one that was in another leaves that.
 	AddIdentities(ctx context.Context, projectID int64, links []redoubt.IdentityLink) error
 	// MergeLineages re-hangs the identities, the findings of every ref and the
 	// trails of merged lineages, and writes the annotations of those that stay.

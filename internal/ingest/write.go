@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -70,38 +71,53 @@ func unlessEmpty[T any](ctx context.Context, list []T, store func(context.Contex
 }
 
 // number gives new findings and lineages their ids.
-func (a *application) number(ctx context.Context, c *Changes) error {
-	if len(c.Added) == 0 {
-		return nil
-	}
-	ids, err := a.s.NewFindingIDs(ctx, len(c.Added))
-	if err != nil {
-		return err
-	}
-	var lineages []int64
+func (a *application) number(ctx context.Context, c *Changes) (err error) {
+	var lineages, ids []int64
 	if len(c.Lineages) > 0 {
 		if lineages, err = a.s.NewLineageIDs(ctx, len(c.Lineages)); err != nil {
 			return err
 		}
 	}
+	if len(c.Added) > 0 {
+		if ids, err = a.s.NewFindingIDs(ctx, len(c.Added)); err != nil {
+			return err
+		}
+	}
 	started := 0
-	for i := range c.Added {
-		f := &c.Added[i].Finding
-		f.ID = ids[i]
+	start := func(f *redoubt.Finding) {
 		if f.LineageID == 0 {
 			f.LineageID = lineages[started]
 			c.Lineages[started].ID = lineages[started]
 			c.Links = append(c.Links, redoubt.IdentityLink{Identity: f.Identity, LineageID: f.LineageID})
 			started++
 		}
+	}
+	for i := range c.Added {
+		f := &c.Added[i].Finding
+		f.ID = ids[i]
+		start(f)
 		c.Items = append(c.Items, itemOf(f, ItemNew))
 		if f.State == redoubt.Unresolved {
 			c.Reported = append(c.Reported, f.ID)
 		}
+	}
+	for _, f := range c.parted() {
+		start(f)
 	}
 	for _, p := range c.Precedents {
 		p.event.FindingID = ids[p.added]
 		c.Events = append(c.Events, p.event)
 	}
 	return nil
+}
+
+// parted are the stored findings that are taken out of their lineage, by id.
+func (c *Changes) parted() (out []*redoubt.Finding) {
+	for i := range c.Updated {
+		if f := &c.Updated[i].Finding; f.LineageID == 0 {
+			out = append(out, f)
+		}
+	}
+	slices.SortFunc(out, func(a, b *redoubt.Finding) int { return cmp.Compare(a.ID, b.ID) })
+	return out
 }

@@ -18,6 +18,7 @@ type Sighting struct {
 	Condition    string             // of a policy, that holds for it; empty where a rule fails the build on it
 	Mode         redoubt.PolicyMode // of the condition
 	PolicyID     int64              // that has the rule in mode block, or the condition
+	advised      bool               // it is the advisories', and no scanner's
 }
 
 // Verdict is what the gate answers.

@@ -18,22 +18,20 @@ type GateStorage interface {
 	// known from imports.
 	BlockingRules(ctx context.Context) ([]redoubt.PolicyRule, error)
 	Stream(ctx context.Context, projectID int64, ref, source, commit string) (redoubt.ScanStream, error)
-	// UnresolvedIdentities lists the identities of the unresolved findings of a ref.
-	// What is muted in the code there is not among them: where the comment is
-	// taken away, the finding is new to those who look.
-	UnresolvedIdentities(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Identity, error)
+	// UnresolvedFindings lists the unresolved findings of a ref: id, identity,
+	// lineage, path and the hash of the code. What is muted in the code there is not among
+	// them: where the comment is taken away, the finding is new to those who look.
+	UnresolvedFindings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)
 	// OpenFindings reads the unresolved findings of a ref, with no more of them
 	// than the gate asks for.
 	OpenFindings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error)
 	// Occurrences finds what a ref has of some identities, in whatever state: ids,
-	// and since when they are relevant.
+	// lineages, states, and since when they are relevant.
 	Occurrences(ctx context.Context, projectID int64, ref, source string, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Finding, error)
-	// LineageIDs finds the lineages that hold the identities, each once.
-	LineageIDs(ctx context.Context, projectID int64, ids []redoubt.Identity) ([]int64, error)
+	// LineagesOfFindings reads in which lineages findings are by now.
+	LineagesOfFindings(ctx context.Context, projectID int64, ids []int64) (map[int64]int64, error)
 	LineagesOf(ctx context.Context, projectID int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error)
-	// CodeOfLineages reads which code the unresolved findings of a ref are, by their
-	// lineages: of code matches that the scanner vouches for.
-	CodeOfLineages(ctx context.Context, projectID int64, ref, source string, lineages []int64) (map[int64][]redoubt.Digest, error)
+	Lineages(ctx context.Context, ids []int64) (map[int64]redoubt.Lineage, error)
 	// SupplyFacts reads what conditions ask of supply-chain findings, by id, but
 	// for their lineages' scores and their age.
 	SupplyFacts(ctx context.Context, ids []int64) (map[int64]redoubt.SupplyFacts, error)
@@ -75,11 +73,11 @@ type Judge struct {
 	effective EffectivePolicy
 	project   int64
 	scan      redoubt.Scan
-	primary   string             // the project's primary branch
-	first     bool               // the scan is the first full one of the primary branch
-	before    []redoubt.Identity // what the primary branch had
-	sightings []Sighting         // of blocking rules
-	advised   bool               // a rule of the advisories blocks, maybe
+	primary   string            // the project's primary branch
+	first     bool              // the scan is the first full one of the primary branch
+	before    []redoubt.Finding // what the primary branch had unresolved
+	sightings []Sighting        // of blocking rules
+	advised   bool              // a rule of the advisories blocks, maybe
 }
 
 // Judge looks at what stands before a scan is applied, and at what it reports.
@@ -100,7 +98,7 @@ func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redou
 	}
 	j.first = scan.Ref == primary && stream.LastFullStart.IsZero()
 	for _, source := range j.sources() {
-		live, err := s.UnresolvedIdentities(ctx, project.ID, primary, source)
+		live, err := s.UnresolvedFindings(ctx, project.ID, primary, source)
 		if err != nil {
 			return nil, err
 		}
@@ -184,34 +182,26 @@ func (j *Judge) facts(ctx context.Context) ([]Sighting, error) {
 			return nil, err
 		}
 		for i := range open {
-			judged = append(judged, Sighting{Finding: open[i]})
+			judged = append(judged, Sighting{Finding: open[i], advised: true})
 		}
 	}
 	ids := make([]redoubt.Identity, len(judged))
 	for i := range judged {
 		ids[i] = judged[i].Finding.Identity
 	}
-	had, err := j.s.LineageIDs(ctx, j.project, j.before)
-	if err != nil {
-		return nil, err
-	}
-	known := make(map[int64]bool, len(had))
-	for _, id := range had {
-		known[id] = true
-	}
-	lineages, err := j.s.LineagesOf(ctx, j.project, ids)
-	if err != nil {
-		return nil, err
-	}
 	rows, err := j.occurrences(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	lineages, err := j.lineages(ctx, ids, rows)
 	if err != nil {
 		return nil, err
 	}
 	for i := range judged {
 		s := &judged[i]
 		lineage, row := lineages[s.Finding.Identity], rows[s.Finding.Identity]
-		s.Triage, s.Known = lineage.Triage.State, known[lineage.ID]
-		s.Finding.ID = row.ID
+		s.Triage = lineage.Triage.State
+		s.Finding.ID, s.Finding.LineageID = row.ID, lineage.ID
 		if s.Finding.Reachability == 0 || s.Finding.Reachability == redoubt.ReachabilityUnknown {
 			s.Finding.Reachability = cmp.Or(lineage.Annotations.Reachability, s.Finding.Reachability)
 		}
@@ -220,43 +210,36 @@ func (j *Judge) facts(ctx context.Context) ([]Sighting, error) {
 			s.Supply.Age = j.s.Now().Sub(row.RelevantSince)
 		}
 	}
-	if err := j.compareCode(ctx, judged, lineages); err != nil {
+	if err := j.know(ctx, judged); err != nil {
 		return nil, err
 	}
 	return judged, j.supply(ctx, judged)
 }
 
-// compareCode takes for new what the primary branch has under another identity of
-// the lineage with other code: a long match that was edited within has what it
-// was before in its lineage, which a branch may bring back or have beside it
-// (semantics §10). What moved, or whose rule changed, has the same code.
-func (j *Judge) compareCode(ctx context.Context, judged []Sighting, lineages map[redoubt.Identity]redoubt.Lineage) error {
-	if j.scan.Ref == j.primary {
-		return nil // its findings are what this scan made of them
-	}
-	had := make(map[redoubt.Identity]bool, len(j.before))
-	for _, id := range j.before {
-		had[id] = true
-	}
-	var doubtful []*Sighting
-	var ids []int64
-	for i := range judged {
-		s := &judged[i]
-		f := &s.Finding
-		if s.Known && !had[f.Identity] && f.IssueType == redoubt.SAST && f.Identity.Kind == redoubt.IdentityMatchBased && f.CodeHash != (redoubt.Digest{}) {
-			doubtful, ids = append(doubtful, s), append(ids, lineages[f.Identity].ID)
+// lineages finds those of identities: where the scan's ref has a finding of one,
+// that finding's, else the one that holds the identity.
+func (j *Judge) lineages(ctx context.Context, ids []redoubt.Identity, rows map[redoubt.Identity]redoubt.Finding) (map[redoubt.Identity]redoubt.Lineage, error) {
+	var without []redoubt.Identity
+	var of []int64
+	for _, id := range ids {
+		if row, there := rows[id]; there {
+			of = append(of, row.LineageID)
+		} else {
+			without = append(without, id)
 		}
 	}
-	if len(doubtful) == 0 {
-		return nil
+	found, err := j.s.LineagesOf(ctx, j.project, without)
+	if err != nil {
+		return nil, err
 	}
-	code, err := j.s.CodeOfLineages(ctx, j.project, j.primary, j.scan.Source, ids)
-	for i, s := range doubtful {
-		if there := code[ids[i]]; len(there) > 0 {
-			s.Known = slices.Contains(there, s.Finding.CodeHash)
-		}
+	byID, err := j.s.Lineages(ctx, of)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	for id, row := range rows {
+		found[id] = byID[row.LineageID]
+	}
+	return found, nil
 }
 
 // occurrences finds what the scan's ref has of identities by now, of any of the

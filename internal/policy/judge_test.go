@@ -38,13 +38,8 @@ func (b *bench) Stream(context.Context, int64, string, string, string) (redoubt.
 	return redoubt.ScanStream{LastFullStart: b.started}, nil
 }
 
-func (b *bench) UnresolvedIdentities(_ context.Context, _ int64, ref, source string) (ids []redoubt.Identity, err error) {
-	for _, f := range b.findings[ref+" "+source] {
-		if f.State == redoubt.Unresolved {
-			ids = append(ids, f.Identity)
-		}
-	}
-	return ids, nil
+func (b *bench) UnresolvedFindings(ctx context.Context, project int64, ref, source string) ([]redoubt.Finding, error) {
+	return b.OpenFindings(ctx, project, ref, source)
 }
 
 func (b *bench) OpenFindings(_ context.Context, _ int64, ref, source string) (open []redoubt.Finding, err error) {
@@ -61,22 +56,30 @@ func (b *bench) Occurrences(_ context.Context, _ int64, ref, source string, ids 
 	found := map[redoubt.Identity]redoubt.Finding{}
 	for _, f := range b.findings[ref+" "+source] {
 		if slices.Contains(ids, f.Identity) {
-			found[f.Identity] = redoubt.Finding{ID: f.ID, Identity: f.Identity, RelevantSince: f.RelevantSince}
+			found[f.Identity] = redoubt.Finding{ID: f.ID, Identity: f.Identity, LineageID: f.LineageID, RelevantSince: f.RelevantSince}
 		}
 	}
 	return found, nil
 }
 
-// CodeOfLineages is asked for nothing: each identity is a lineage of its own.
-func (b *bench) CodeOfLineages(context.Context, int64, string, string, []int64) (map[int64][]redoubt.Digest, error) {
-	return nil, nil
+func (b *bench) LineagesOfFindings(_ context.Context, _ int64, ids []int64) (map[int64]int64, error) {
+	out := map[int64]int64{}
+	for _, list := range b.findings {
+		for _, f := range list {
+			if slices.Contains(ids, f.ID) {
+				out[f.ID] = f.LineageID
+			}
+		}
+	}
+	return out, nil
 }
 
-func (b *bench) LineageIDs(_ context.Context, _ int64, ids []redoubt.Identity) (lineages []int64, err error) {
+func (b *bench) Lineages(_ context.Context, ids []int64) (map[int64]redoubt.Lineage, error) {
+	out := map[int64]redoubt.Lineage{}
 	for _, id := range ids {
-		lineages = append(lineages, int64(id.Hash[0]))
+		out[id] = redoubt.Lineage{ID: id, Triage: redoubt.Triage{State: b.triage[redoubt.Identity{Hash: redoubt.Digest{byte(id)}}]}}
 	}
-	return lineages, nil
+	return out, nil
 }
 
 func (b *bench) LineagesOf(_ context.Context, _ int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error) {
@@ -92,7 +95,7 @@ func (b *bench) LineagesOf(_ context.Context, _ int64, ids []redoubt.Identity) (
 // nobody serves as by others (semantics §10).
 func TestJudge(t *testing.T) {
 	finding := func(n byte, rule string, change func(*redoubt.Finding)) redoubt.Finding {
-		f := redoubt.Finding{ID: int64(n) + 100, Identity: redoubt.Identity{Hash: redoubt.Digest{n}}, RuleName: rule, Path: "p", State: redoubt.Unresolved, IssueType: redoubt.SAST}
+		f := redoubt.Finding{ID: int64(n) + 100, Identity: redoubt.Identity{Hash: redoubt.Digest{n}}, LineageID: int64(n), RuleName: rule, Path: "p", State: redoubt.Unresolved, IssueType: redoubt.SAST}
 		if change != nil {
 			change(&f)
 		}

@@ -14,7 +14,7 @@ import (
 func TestReevaluate(t *testing.T) {
 	const main, topic = "refs/heads/main", "refs/heads/topic"
 	finding := func(n byte, rule string) redoubt.Finding {
-		return redoubt.Finding{ID: int64(n) + 100, Identity: redoubt.Identity{Hash: redoubt.Digest{n}}, RuleName: rule, Path: "src/p", Line: int(n), State: redoubt.Unresolved, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
+		return redoubt.Finding{ID: int64(n) + 100, Identity: redoubt.Identity{Hash: redoubt.Digest{n}}, LineageID: int64(n), RuleName: rule, Path: "src/p", Line: int(n), State: redoubt.Unresolved, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
 	}
 	ignore := func(b *bench, n byte) {
 		b.triage[redoubt.Identity{Hash: redoubt.Digest{n}}] = redoubt.TriageIgnored

@@ -2,19 +2,19 @@ package store
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/redoubt/redoubt"
 )
 
-// UnresolvedIdentities lists the identities of the unresolved findings of (project,
-// ref, source).
-func (tx *Tx) UnresolvedIdentities(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Identity, error) {
-	return many(ctx, tx, func(r row) (id redoubt.Identity, err error) { return id, r.Scan(&id.Kind, digest(&id.Hash)) },
-		`SELECT identity_kind, identity_hash FROM finding
+// UnresolvedFindings lists the unresolved findings of (project, ref, source) by id,
+// with id, identity, lineage, path and the hash of the code. The other members stay
+// zero.
+func (tx *Tx) UnresolvedFindings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error) {
+	return many(ctx, tx, func(r row) (f redoubt.Finding, err error) {
+		return f, r.Scan(&f.ID, &f.Identity.Kind, digest(&f.Identity.Hash), &f.LineageID, &f.Path, digest(&f.CodeHash))
+	}, `SELECT id, identity_kind, identity_hash, lineage_id, path, code_hash FROM finding
 		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND state = $5
-		ORDER BY identity_kind, identity_hash`, projectID, ref, source, int64(redoubt.Unresolved))
+		ORDER BY +id`, projectID, ref, source, int64(redoubt.Unresolved))
 }
 
 // OpenFindings reads the unresolved findings of (project, ref, source) by id,
@@ -33,7 +33,7 @@ func (tx *Tx) OpenFindings(ctx context.Context, projectID int64, ref, source str
 }
 
 // Occurrences finds what (project, ref, source) has of some identities, in
-// whatever state: the ids of the findings, and since when they are relevant. The
+// whatever state: ids, lineages, states, and since when they are relevant. The
 // other members stay zero, and identities that are not there are not in the
 // answer.
 func (tx *Tx) Occurrences(ctx context.Context, projectID int64, ref, source string, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Finding, error) {
@@ -42,10 +42,10 @@ func (tx *Tx) Occurrences(ctx context.Context, projectID int64, ref, source stri
 		in, arg := tx.in("identity_hash", 6, hashes)
 		err := each(ctx, tx, func(r row) error {
 			f := redoubt.Finding{Identity: redoubt.Identity{Kind: kind}}
-			err := r.Scan(&f.ID, digest(&f.Identity.Hash), instant(&f.RelevantSince))
+			err := r.Scan(&f.ID, digest(&f.Identity.Hash), &f.LineageID, &f.State, instant(&f.RelevantSince))
 			found[f.Identity] = f
 			return err
-		}, `SELECT id, identity_hash, relevant_since FROM finding
+		}, `SELECT id, identity_hash, lineage_id, state, relevant_since FROM finding
 			WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND identity_kind = $5 AND `+in,
 			projectID, ref, source, int64(kind), arg)
 		if err != nil {
@@ -55,39 +55,17 @@ func (tx *Tx) Occurrences(ctx context.Context, projectID int64, ref, source stri
 	return found, nil
 }
 
-// LineageIDs finds the lineages that hold the identities, in the project, each
-// once, in no order.
-func (tx *Tx) LineageIDs(ctx context.Context, projectID int64, ids []redoubt.Identity) ([]int64, error) {
-	found := map[int64]bool{}
-	for kind, hashes := range hashesByKind(ids) {
-		in, arg := tx.in("hash", 4, hashes)
-		err := each(ctx, tx, func(r row) error {
-			id, err := scalar[int64](r)
-			found[id] = true
-			return err
-		}, `SELECT DISTINCT lineage_id FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2 AND kind = $3 AND `+in, projectID, int64(kind), arg)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return slices.Collect(maps.Keys(found)), nil
-}
-
-// CodeOfLineages reads the code hashes of the unresolved findings of (project, ref,
-// source) in some lineages, by lineage: of those whose code the scanner told with
-// a match_based_id. Lineages that have none there are not in the answer.
-func (tx *Tx) CodeOfLineages(ctx context.Context, projectID int64, ref, source string, lineages []int64) (map[int64][]redoubt.Digest, error) {
-	found := map[int64][]redoubt.Digest{}
-	in, arg := tx.in("lineage_id", 8, lineages)
+// LineagesOfFindings reads in which lineages findings of the project are by now, by
+// the findings' ids.
+func (tx *Tx) LineagesOfFindings(ctx context.Context, projectID int64, ids []int64) (map[int64]int64, error) {
+	found := make(map[int64]int64, len(ids))
+	in, arg := tx.in("id", 3, ids)
 	err := each(ctx, tx, func(r row) error {
-		var id int64
-		var code redoubt.Digest
-		err := r.Scan(&id, digest(&code))
-		found[id] = append(found[id], code)
+		var id, lineage int64
+		err := r.Scan(&id, &lineage)
+		found[id] = lineage
 		return err
-	}, `SELECT DISTINCT lineage_id, code_hash FROM finding
-		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND state = $5 AND identity_kind = $6 AND code_hash <> $7 AND `+in,
-		projectID, ref, source, int64(redoubt.Unresolved), int64(redoubt.IdentityMatchBased), redoubt.Digest{}, arg)
+	}, `SELECT id, lineage_id FROM finding WHERE deployment_id = $1 AND project_id = $2 AND `+in, projectID, arg)
 	return found, err
 }
 

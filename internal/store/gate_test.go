@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 
 	"github.com/redoubt/redoubt"
@@ -32,16 +31,14 @@ func TestTheGateReadsNarrowly(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			live, err := tx.UnresolvedIdentities(ctx, p.ID, "refs/heads/main", "gosec")
+			live, err := tx.UnresolvedFindings(ctx, p.ID, "refs/heads/main", "gosec")
 			if err != nil {
 				return err
 			}
-			want := map[redoubt.Identity]bool{writes[0].Identity: true, writes[4].Identity: true}
-			got := map[redoubt.Identity]bool{}
-			for _, id := range live {
-				got[id] = true
+			brief := func(f redoubt.Finding) redoubt.Finding {
+				return redoubt.Finding{ID: f.ID, Identity: f.Identity, LineageID: f.LineageID, Path: f.Path, CodeHash: f.CodeHash}
 			}
-			same(t, "unresolved identities", got, want)
+			same(t, "unresolved findings", live, []redoubt.Finding{brief(all[0]), brief(all[4])})
 
 			open, err := tx.OpenFindings(ctx, p.ID, "refs/heads/main", "gosec")
 			if err != nil {
@@ -56,7 +53,7 @@ func TestTheGateReadsNarrowly(t *testing.T) {
 				return err
 			}
 			place := func(f redoubt.Finding) redoubt.Finding {
-				return redoubt.Finding{ID: f.ID, Identity: f.Identity, RelevantSince: f.RelevantSince}
+				return redoubt.Finding{ID: f.ID, Identity: f.Identity, LineageID: f.LineageID, State: f.State, RelevantSince: f.RelevantSince}
 			}
 			same(t, "occurrences", there, map[redoubt.Identity]redoubt.Finding{writes[0].Identity: place(all[0]), writes[2].Identity: place(all[2])})
 			none, err := tx.Occurrences(ctx, p.ID, "refs/heads/main", "gosec", nil)
@@ -65,14 +62,21 @@ func TestTheGateReadsNarrowly(t *testing.T) {
 				return err
 			}
 
-			lineages, err := tx.LineageIDs(ctx, p.ID, []redoubt.Identity{writes[3].Identity, writes[6].Identity, {Kind: redoubt.IdentityOwn}})
-			slices.Sort(lineages)
-			same(t, "lineages", lineages, []int64{writes[3].LineageID, writes[6].LineageID})
+			lineages, err := tx.LineagesOfFindings(ctx, p.ID, []int64{all[3].ID, all[0].ID, 1 << 40})
+			same(t, "lineages", lineages, map[int64]int64{all[3].ID: writes[3].LineageID, all[0].ID: writes[0].LineageID})
 			if err != nil {
 				return err
 			}
-			code, err := tx.CodeOfLineages(ctx, p.ID, "refs/heads/main", "gosec", []int64{writes[0].LineageID, writes[1].LineageID, writes[5].LineageID, writes[6].LineageID})
-			same(t, "code of lineages", code, map[int64][]redoubt.Digest{writes[0].LineageID: {{1}}})
+			beside, err := tx.LiveOfLineages(ctx, p.ID, []int64{writes[0].LineageID, writes[1].LineageID, writes[2].LineageID, writes[5].LineageID})
+			refs := map[int64]string{}
+			for lineage, list := range beside {
+				for _, f := range list {
+					refs[lineage] += f.Ref + " " + f.Source
+				}
+			}
+			same(t, "live findings of lineages", refs, map[int64]string{
+				writes[0].LineageID: "refs/heads/main gosec", writes[1].LineageID: "refs/heads/main gosec", writes[5].LineageID: "refs/heads/topic gosec",
+			})
 			return err
 		})
 	})

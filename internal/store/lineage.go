@@ -68,6 +68,23 @@ func (tx *Tx) lineages(ctx context.Context, ids []int64) ([]redoubt.Lineage, err
 	return many(ctx, tx, scanLineage, `SELECT `+lineageColumns+` FROM lineage WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }
 
+// LiveOfLineages reads the unresolved and muted findings of lineages of the
+// project, on all refs, by lineage: id, ref, source, path, identity and lineage.
+// The other members stay zero.
+func (tx *Tx) LiveOfLineages(ctx context.Context, projectID int64, lineages []int64) (map[int64][]redoubt.Finding, error) {
+	found := map[int64][]redoubt.Finding{}
+	in, arg := tx.in("lineage_id", 5, lineages)
+	err := each(ctx, tx, func(r row) error {
+		var f redoubt.Finding
+		err := r.Scan(&f.ID, &f.LineageID, &f.Ref, &f.Source, &f.Path, &f.Identity.Kind, digest(&f.Identity.Hash))
+		found[f.LineageID] = append(found[f.LineageID], f)
+		return err
+	}, `SELECT id, lineage_id, ref, source, path, identity_kind, identity_hash FROM finding
+		WHERE deployment_id = $1 AND project_id = $2 AND state IN ($3, $4) AND `+in+` ORDER BY +id`,
+		projectID, int64(redoubt.Unresolved), int64(redoubt.Muted), arg)
+	return found, err
+}
+
 // NewLineageIDs reserves n ids.
 func (tx *Tx) NewLineageIDs(ctx context.Context, n int) ([]int64, error) {
 	return tx.newIDs(ctx, seqLineage, n)

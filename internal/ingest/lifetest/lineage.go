@@ -48,6 +48,7 @@ func (m *Model) join(f *Finding, id string) {
 	if goes.Assignee != "" && (stays.Assignee == "" || goes.assigned < stays.assigned) {
 		stays.Assignee, stays.assigned = goes.Assignee, goes.assigned
 	}
+	goes.into = stays
 	for id, l := range m.Lineages {
 		if l == goes {
 			m.Lineages[id] = stays

@@ -24,7 +24,8 @@ type Upload struct {
 // Model is what stands about a project.
 type Model struct {
 	Streams  map[string]*Stream  // by ref and source
-	Lineages map[string]*Lineage // by identity
+	Lineages map[string]*Lineage // by identity; a finding may be of another one
+	Primary  string              // the primary branch, in full; empty: none was scanned in full
 	born     int
 }
 
@@ -55,8 +56,9 @@ type Lineage struct {
 	Human    bool
 	Until    time.Time // when the decision ends; zero: never
 	Assignee string
-	from     int // the lineage, by birth, that the triage was made on
-	assigned int // and the assignee
+	from     int      // the lineage, by birth, that the triage was made on
+	assigned int      // and the assignee
+	into     *Lineage // that it is part of since it was joined
 }
 
 // Answer is what an upload does.
@@ -109,6 +111,9 @@ func (m *Model) Apply(u Upload, now time.Time) (a Answer) {
 		*last = started
 	}
 	m.live(s, u, now, seen, order, &a)
+	if m.Primary == "" && u.Full && !u.Report.Failed && strings.HasPrefix(s.Ref, "refs/heads/") {
+		m.Primary = s.Ref
+	}
 	m.End(now)
 	return a
 }
@@ -134,6 +139,7 @@ func sourceOf(u Upload) string {
 
 // live is the life of the findings of a stream through one applied scan.
 func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sighting, order []string, a *Answer) {
+	before := m.remember()
 	is := map[*Finding]string{} // the identity under which each is seen
 	decided := map[*Finding]bool{}
 	for _, f := range s.Findings {
@@ -180,7 +186,7 @@ func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sightin
 		if !alive(f) {
 			back = append(back, f)
 		}
-		m.again(f, u, now, is[f], seen[is[f]], moved[f], a)
+		m.again(s, f, before, u, now, is[f], seen[is[f]], moved[f], a)
 	}
 	for _, id := range fresh {
 		f := m.add(s, u, now, id, seen[id], a)
@@ -189,6 +195,7 @@ func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sightin
 		}
 		a.Fresh++
 	}
+	m.split(s, u, before)
 	m.reopen(back)
 	a.Idle = a.Distinct - a.Fresh - a.Returned - a.Moved
 }
@@ -224,7 +231,7 @@ func (a *Answer) event(f *Finding, kind redoubt.FindingEventKind) {
 
 // again makes a finding what a sighting says. One that tells less lets it keep
 // its identity and hashes.
-func (m *Model) again(f *Finding, u Upload, now time.Time, id string, s Sighting, moved bool, a *Answer) {
+func (m *Model) again(of *Stream, f *Finding, then memory, u Upload, now time.Time, id string, s Sighting, moved bool, a *Answer) {
 	before, was := f.State, f.Sighting
 	less := s.Tells < was.Tells
 	returned := !alive(f)
@@ -257,8 +264,13 @@ func (m *Model) again(f *Finding, u Upload, now time.Time, id string, s Sighting
 	if f.State == redoubt.Unresolved && before == redoubt.Muted {
 		a.event(f, redoubt.EventUnmuted)
 	}
-	if id != f.Identity {
+	other := then.lineages[id]
+	switch {
+	case id == f.Identity:
+	case other == nil || other == then.of[f] || !then.apart(other, then.of[f]):
 		m.join(f, id)
+	case of.Ref == m.primary() || less:
+		m.Lineages[id] = f.Lineage
 	}
 	if !less {
 		f.Identity = id

@@ -1,0 +1,281 @@
+package agent_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/ingest/lifetest"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// callsIn is what a rule without metavariables matches in files, given as their
+// calls by path, as the scanner numbers them in each.
+func callsIn(files map[string][]string) (out []redoubt.Result) {
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		count := map[string]int{}
+		for i, r := range evalCalls(files[path]...) {
+			count[r.CodeHash]++
+			r.Path, r.MatchBasedID, r.CodeNumber = path, fmt.Sprintf("%s_%d", hexOf("eval "+path), i), count[r.CodeHash]
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// filesScan reports the calls of files; a full scan searches all of them.
+func (w *wire) filesScan(ref, unique string, full bool, files map[string][]string) (blocked bool) {
+	w.clock.Advance(time.Second)
+	u := lifetest.Upload{Ref: ref, Full: full, Commit: unique, Report: &redoubt.Report{
+		RulesRun: []string{"eval"}, Searched: slices.Sorted(maps.Keys(files)), Results: callsIn(files),
+	}}
+	path, _ := w.start(u, unique)
+	w.post(path+"results", resultsBody(u))
+	return strings.Contains(w.post(path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{"total_time": 1}}), `"app_block_override":true`)
+}
+
+func (w *wire) blockEval() {
+	w.change(func(ctx context.Context, tx *store.Tx) error {
+		rule := redoubt.Rule{Name: "eval", IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh, Confidence: redoubt.ConfidenceMedium}
+		_, err := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"eval","pattern":"eval(...)"}`), Checked: true, Mode: redoubt.ModeBlock})
+		return err
+	})
+}
+
+// decide triages a finding as a person does.
+func (w *wire) decide(id int64, state string) {
+	request := api.TriageRequest{IssueType: "sast", IssueIDs: []api.Int{api.Int(id)}, NewTriageState: state}
+	if state == "ignored" {
+		request.NewTriageReason = "false_positive"
+	}
+	if _, err := w.client().TriageFindings(w.t.Context(), "acme", request); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// listed is what a ref of the project shows: status and id by path.
+func (w *wire) listed(ref string) (status map[string]string, ids map[string]int64) {
+	status, ids = map[string]string{}, map[string]int64{}
+	q := api.FindingsQuery{Ref: ref, Repos: []string{w.name}, Status: []string{"ignored", "open", "reviewing", "fixing"}}
+	for f, err := range w.client().Findings(w.t.Context(), "acme", q) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		at := fmt.Sprint(f.Location.FilePath, ":", f.Location.Line)
+		status[at], ids[at] = f.Status, f.ID
+	}
+	return status, ids
+}
+
+// TestACopyOfWhatMovedIsNew moves a call that people ignored on a branch, and puts
+// it back beside its new place: one of the two is a copy, which nobody decided on.
+func TestACopyOfWhatMovedIsNew(t *testing.T) {
+	each(t, func(w *world) {
+		h := &wire{world: w, t: t, name: "acme/copies", first: "acme/copies", number: 21}
+		h.blockEval()
+		one, moved := map[string][]string{"a.js": {"eval(x)"}, "c.js": nil}, map[string][]string{"b.js": {"eval(x)"}, "c.js": nil}
+		both := map[string][]string{"a.js": {"eval(x)"}, "b.js": {"eval(x)"}, "c.js": nil}
+		h.filesScan("main", "m1", true, one)
+		_, ids := h.listed("main")
+		h.decide(ids["a.js:10"], "ignored")
+
+		w.same("as main", false, h.filesScan("dev", "d1", true, one))
+		w.same("moved", false, h.filesScan("dev", "d2", true, moved))
+		for _, again := range []string{"d3", "d4"} {
+			w.same("moved and back, "+again, true, h.filesScan("dev", again, true, both))
+			status, _ := h.listed("dev")
+			w.same("the copy inherits nothing, "+again, map[string]string{"a.js:10": "ignored", "b.js:10": "open"}, status)
+		}
+		w.same("in a diff", true, h.filesScan("dev", "d5", false, map[string][]string{"b.js": {"eval(x)"}}))
+		w.same("only moved, on another branch", false, h.filesScan("other", "o1", true, one))
+		w.same("only moved, on another branch", false, h.filesScan("other", "o2", true, moved))
+		status, _ := h.listed("other")
+		w.same("only moved", map[string]string{"b.js:10": "ignored"}, status)
+		w.same("told in part, what main has", false, h.filesScan("other", "o3", false, map[string][]string{"a.js": {"eval(x)"}}))
+		status, _ = h.listed("other")
+		w.same("told in part, the branch", map[string]string{"a.js:10": "ignored", "b.js:10": "open"}, status)
+
+		w.same("only the copy, in a diff", true, h.filesScan("refs/pull/7/merge", "p1", false, map[string][]string{"d.js": {"eval(x)"}}))
+		h.filesScan("third", "t1", true, one)
+		w.same("moved elsewhere", false, h.filesScan("third", "t2", true, map[string][]string{"e.js": {"eval(x)"}, "c.js": nil}))
+		w.same("only a copy there, in a diff", true, h.filesScan("refs/pull/8/merge", "p2", false, map[string][]string{"e.js": {"eval(x)"}}))
+		status, _ = h.listed("refs/pull/8/merge")
+		w.same("the diff", map[string]string{"e.js:10": "open"}, status)
+
+		_, ids = h.listed("dev")
+		h.decide(ids["b.js:10"], "ignored")
+		w.same("decided", false, h.filesScan("dev", "d6", true, both))
+		w.same("merged", false, h.filesScan("main", "m2", true, both))
+		_, ids = h.listed("main")
+		h.decide(ids["b.js:10"], "reopened")
+		w.same("the first copy goes", false, h.filesScan("main", "m3", true, moved))
+		status, _ = h.listed("main")
+		w.same("what stays is what it was", map[string]string{"b.js:10": "open"}, status)
+	})
+}
+
+// TestACopyOnThePrimaryBranchIsNew moves a call on the primary branch and then has
+// it at both places.
+func TestACopyOnThePrimaryBranchIsNew(t *testing.T) {
+	each(t, func(w *world) {
+		h := &wire{world: w, t: t, name: "acme/maincopies", first: "acme/maincopies", number: 22}
+		h.blockEval()
+		h.filesScan("main", "m1", true, map[string][]string{"a.js": {"eval(x)"}, "c.js": nil})
+		_, ids := h.listed("main")
+		h.decide(ids["a.js:10"], "ignored")
+		h.filesScan("main", "m2", true, map[string][]string{"b.js": {"eval(x)"}, "c.js": nil})
+		both := map[string][]string{"a.js": {"eval(x)"}, "b.js": {"eval(x)"}, "c.js": nil}
+		w.same("both", true, h.filesScan("main", "m3", true, both))
+		status, _ := h.listed("main")
+		w.same("main", map[string]string{"a.js:10": "open", "b.js:10": "ignored"}, status)
+		w.same("both again", false, h.filesScan("main", "m4", true, both))
+		w.same("a branch of it", false, h.filesScan("dev", "d1", true, both))
+		third := map[string][]string{"a.js": {"eval(x)"}, "b.js": {"eval(x)"}, "d.js": {"eval(x)"}}
+		w.same("a third", true, h.filesScan("dev", "d2", true, third))
+	})
+}
+
+// TestAMoveElsewhereJoinsNothing moves on a branch what main has beside its equal:
+// they are two on main, and stay so.
+func TestAMoveElsewhereJoinsNothing(t *testing.T) {
+	each(t, func(w *world) {
+		h := &wire{world: w, t: t, name: "acme/joined", first: "acme/joined", number: 23}
+		h.blockEval()
+		both := map[string][]string{"a.js": {"eval(x)"}, "b.js": {"eval(x)"}, "c.js": nil}
+		h.filesScan("main", "m1", true, both)
+		_, ids := h.listed("main")
+		h.decide(ids["a.js:10"], "ignored")
+		h.filesScan("dev", "d1", true, map[string][]string{"a.js": {"eval(x)"}, "c.js": nil})
+		h.filesScan("dev", "d2", true, map[string][]string{"b.js": {"eval(x)"}, "c.js": nil})
+		status, _ := h.listed("main")
+		w.same("main", map[string]string{"a.js:10": "ignored", "b.js:10": "open"}, status)
+		w.same("both on the branch", false, h.filesScan("dev", "d3", true, both))
+		status, _ = h.listed("dev")
+		w.same("dev", map[string]string{"a.js:10": "ignored", "b.js:10": "open"}, status)
+	})
+}
+
+// TestNoCopyPassesTheGate moves, copies and deletes calls at random on two
+// branches, while people ignore some of the primary branch: whatever the branch
+// has more of than that and its decisions blocks.
+func TestNoCopyPassesTheGate(t *testing.T) {
+	w := newWorld(t, storetest.Engines[0])
+	(&wire{world: w, t: t, name: "acme/any", first: "acme/any"}).blockEval()
+	before := flag.Lookup("rapid.checks").Value.String()
+	defer func() { _ = flag.Set("rapid.checks", before) }()
+	if err := flag.Set("rapid.checks", "60"); err != nil {
+		t.Fatal(err)
+	}
+	histories := 0
+	rapid.Check(t, func(t *rapid.T) {
+		histories++
+		h := copyHistory{wire: &wire{world: w, t: t, number: 1000 + histories}, t: t, decided: map[string]map[int64]bool{"x": {}, "y": {}}}
+		h.name = fmt.Sprintf("acme/h%d", histories)
+		h.first = h.name
+		h.trees = map[string]map[string][]string{"main": {"a.js": {"x"}, "b.js": nil, "c.js": nil}, "dev": {"a.js": {"x"}, "b.js": nil, "c.js": nil}}
+		h.scan("main")
+		for range rapid.IntRange(2, 7).Draw(t, "steps") {
+			h.step()
+		}
+	})
+}
+
+// copyHistory is a project on its way through moves and copies.
+type copyHistory struct {
+	*wire
+	t       *rapid.T
+	trees   map[string]map[string][]string // calls by path, by branch; none is a file without calls
+	decided map[string]map[int64]bool      // ids that people ignored, by call
+	scans   int
+}
+
+func (h *copyHistory) step() {
+	ref := rapid.SampledFrom([]string{"main", "dev", "dev", "dev"}).Draw(h.t, "ref")
+	tree := h.trees[ref]
+	path := rapid.SampledFrom([]string{"a.js", "b.js", "c.js"})
+	call := rapid.SampledFrom([]string{"x", "y"})
+	switch from, to := path.Draw(h.t, "from"), path.Draw(h.t, "to"); rapid.IntRange(0, 5).Draw(h.t, "what") {
+	case 0, 1: // the file moves
+		if from != to {
+			tree[to] = append(slices.Clone(tree[to]), tree[from]...)
+			delete(tree, from)
+		}
+	case 2, 3:
+		tree[to] = append(slices.Clone(tree[to]), call.Draw(h.t, "call"))
+	case 4:
+		delete(tree, from)
+	case 5:
+		status, ids := h.listed("main")
+		for _, at := range slices.Sorted(maps.Keys(ids)) {
+			if status[at] == "open" {
+				h.decide(ids[at], "ignored")
+				h.decided[h.callAt("main", at)][ids[at]] = true
+				break
+			}
+		}
+	}
+	h.scan(ref)
+	h.scan("dev")
+}
+
+// callAt is the call that a branch has at a place.
+func (h *copyHistory) callAt(ref, at string) string {
+	path, line, _ := strings.Cut(at, ":")
+	n := 0
+	fmt.Sscan(line, &n)
+	return h.trees[ref][path][(n-10)/2]
+}
+
+func (h *copyHistory) scan(ref string) {
+	h.scans++
+	files := map[string][]string{}
+	count := map[string]int{}
+	for path, calls := range h.trees[ref] {
+		files[path] = nil
+		for _, call := range calls {
+			files[path] = append(files[path], "eval("+call+")")
+			count[call]++
+		}
+	}
+	h.scanned(ref, files, count)
+}
+
+func (h *copyHistory) scanned(ref string, files map[string][]string, count map[string]int) {
+	open := map[string]int{}
+	status, _ := h.listed("main")
+	if ref == "dev" {
+		for at, s := range status {
+			if s == "open" {
+				open[h.callAt("main", at)]++
+			}
+		}
+	}
+	blocked := h.filesScan(ref, fmt.Sprintf("%s-%d", h.name[5:], h.scans), true, files)
+	for call, n := range count {
+		if ref == "dev" && n > open[call]+len(h.decided[call]) && !blocked {
+			h.t.Fatalf("%s has %d of eval(%s), main %d that are open, and people decided on %d: it passes\n%v", ref, n, call, open[call], len(h.decided[call]), h.trees)
+		}
+	}
+	status, _ = h.listed(ref)
+	ignored := map[string]int{}
+	for at, s := range status {
+		if s == "ignored" {
+			ignored[h.callAt(ref, at)]++
+		}
+	}
+	for call, n := range ignored {
+		if n > len(h.decided[call]) {
+			h.t.Fatalf("%s shows %d of eval(%s) as ignored, people decided on %d\n%v", ref, n, call, len(h.decided[call]), h.trees)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package lifetest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// memory is what stood before a scan: the lineages of findings and identities, and
+// on which streams each had a live one.
+type memory struct {
+	of       map[*Finding]*Lineage
+	lineages map[string]*Lineage
+	live     map[*Lineage][]*Stream
+}
+
+func (m *Model) remember() memory {
+	was := memory{map[*Finding]*Lineage{}, maps.Clone(m.Lineages), map[*Lineage][]*Stream{}}
+	for _, s := range m.Streams {
+		for _, f := range s.Findings {
+			was.of[f] = f.Lineage
+			if alive(f) {
+				was.live[f.Lineage] = append(was.live[f.Lineage], s)
+			}
+		}
+	}
+	return was
+}
+
+// apart: both had a live finding on one ref, by one source.
+func (was memory) apart(a, b *Lineage) bool {
+	return slices.ContainsFunc(was.live[a], func(s *Stream) bool { return slices.Contains(was.live[b], s) })
+}
+
+// now is what a lineage is part of by now.
+func (l *Lineage) now() *Lineage {
+	for l.into != nil {
+		l = l.into
+	}
+	return l
+}
+
+func (m *Model) primary() string {
+	if m.Primary == "" {
+		return "refs/heads/main"
+	}
+	return m.Primary
+}
+
+// split: a lineage has one live finding on a stream, or as many as the primary
+// branch has by that source. What the primary branch has stays, then the oldest;
+// the others go where their identity was before, if nothing here is of that, or
+// begin a lineage.
+func (m *Model) split(s *Stream, u Upload, was memory) {
+	var begin []*Finding
+	for _, f := range s.Findings {
+		if _, old := was.of[f]; !old && !u.Full && m.isCopy(s, f) && !m.part(s, f, was) {
+			begin = append(begin, f)
+		}
+	}
+	var lineages []*Lineage
+	crowd := map[*Lineage][]*Finding{}
+	for _, f := range s.Findings {
+		if alive(f) && f.Lineage != nil {
+			if crowd[f.Lineage] == nil {
+				lineages = append(lineages, f.Lineage)
+			}
+			crowd[f.Lineage] = append(crowd[f.Lineage], f)
+		}
+	}
+	slices.SortFunc(lineages, func(a, b *Lineage) int { return a.Born - b.Born })
+	for _, l := range lineages {
+		var first, then []*Finding
+		allowed, out := 0, 0
+		for _, p := range m.Streams {
+			for _, f := range p.Findings {
+				if p != s && p.Ref == m.primary() && p.Source == s.Source && alive(f) && f.Lineage == l {
+					allowed++
+				}
+			}
+		}
+		for _, f := range crowd[l] {
+			if m.onPrimary(s, f.Identity, l) {
+				first = append(first, f)
+			} else {
+				then = append(then, f)
+			}
+		}
+		ranked := slices.Concat(first, then)
+		kept := map[string]bool{}
+		for i, f := range ranked {
+			if f.Package != "" && kept[f.Path] { // another name of the vulnerability
+				continue
+			}
+			if i-out < max(allowed, 1) {
+				kept[f.Path] = true
+				continue
+			}
+			out++
+			if !m.part(s, f, was) {
+				begin = append(begin, f)
+			}
+		}
+	}
+	slices.SortFunc(begin, func(a, b *Finding) int { return a.Serial - b.Serial })
+	for _, f := range begin {
+		born := f.Serial // it began with its finding
+		if _, old := was.of[f]; old {
+			m.born++
+			born = m.born
+		}
+		f.Lineage = &Lineage{Born: born, from: born, assigned: born, Triage: redoubt.TriageUntriaged}
+		m.Lineages[f.Identity] = f.Lineage
+	}
+}
+
+// isCopy: a diff scan sees for the first time what the primary branch has in
+// another place, and not here; the diff scan does not tell that it is gone there.
+func (m *Model) isCopy(s *Stream, f *Finding) bool {
+	elsewhere := false
+	for _, p := range m.Streams {
+		for _, g := range p.Findings {
+			if s.Ref == m.primary() || p.Ref != m.primary() || p.Source != s.Source || !alive(g) || g.Lineage != f.Lineage {
+				continue
+			}
+			if g.Identity == f.Identity || g.Path == f.Path {
+				return false
+			}
+			elsewhere = true
+		}
+	}
+	return elsewhere
+}
+
+// onPrimary: the primary branch has the identity live, in the lineage, by the
+// stream's source; never of a stream of the primary branch itself.
+func (m *Model) onPrimary(s *Stream, id string, l *Lineage) bool {
+	for _, p := range m.Streams {
+		for _, f := range p.Findings {
+			if p != s && p.Ref == m.primary() && p.Source == s.Source && alive(f) && f.Identity == id && f.Lineage == l {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// part takes a finding out of its lineage, into the one that held its identity. It
+// reports whether there is one.
+func (m *Model) part(s *Stream, f *Finding, was memory) bool {
+	out := f.Lineage
+	f.Lineage = nil
+	held := was.lineages[f.Identity]
+	if held == nil || held.now() == out || slices.ContainsFunc(s.Findings, func(g *Finding) bool { return alive(g) && g.Lineage == held.now() }) {
+		return false
+	}
+	f.Lineage = held.now()
+	return true
+}
