@@ -57,7 +57,7 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("draws every page; not with -short")
 	}
 	p := newPerson(t)
-	p.does(chromedp.Navigate(runDemo(t)), chromedp.WaitReady("[data-theme-toggle]:not([hidden])"))
+	p.does(chromedp.Navigate(runDemo(t)), chromedp.Click("main form button", chromedp.NodeVisible), chromedp.WaitReady("[data-theme-toggle]:not([hidden])"))
 	base := p.reads("location.origin")
 	for _, shot := range shots {
 		scheme := "light"

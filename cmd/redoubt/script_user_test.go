@@ -23,7 +23,7 @@ func setupScript(ts *testscript.TestScript, neg bool, args []string) {
 
 // signInScript opens the sign-in link of the ready file in a browser of its own.
 func signInScript(ts *testscript.TestScript, neg bool, _ []string) {
-	visit(ts, neg, func(c *http.Client) (*http.Response, error) { return c.Get(ts.Getenv("SIGN_IN_URL")) })
+	visit(ts, neg, func(c *http.Client) (*http.Response, error) { return c.PostForm(ts.Getenv("SIGN_IN_URL"), nil) })
 }
 
 // signInAsScript signs in by name and password in a browser of its own.

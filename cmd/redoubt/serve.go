@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"time"
@@ -83,8 +84,8 @@ func (s *starting) tell(a *app) error {
 		}
 		s.first = &first
 	}
-	if s.first.Token != "" && !s.told {
-		fmt.Fprintf(a.out, "Deployment %q was made. Its token, shown this once:\n\n    %s\n\n", s.first.DeploymentSlug, s.first.Token)
+	if s.ReadyFile == "" && !s.told {
+		s.first.announce(a.out)
 		s.told = true
 	}
 	if s.setup == nil {
@@ -93,8 +94,8 @@ func (s *starting) tell(a *app) error {
 			return err
 		}
 		s.setup = &setup
-		if setup != "" {
-			fmt.Fprintf(a.out, "There is no admin yet. This link makes one; it works once, for a day:\n\n    %s\n\n", setup)
+		if s.ReadyFile == "" {
+			ready{SetupURL: setup}.announce(a.out)
 		}
 	}
 	if err := s.writeReady(a, st, base); err != nil {
@@ -115,7 +116,11 @@ func (s *starting) writeReady(a *app, st *store.Store, base string) (err error) 
 		}
 	}
 	content.BaseURL, content.SetupURL = base, *s.setup
-	return content.write(s.service, s.ReadyFile)
+	if err := content.write(s.service, s.ReadyFile); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.out, "A token, and a link that makes the first admin while there is none, are in the ready file: keep it from others.")
+	return nil
 }
 
 // ready is the content of the ready file: all that a script needs to start.
@@ -126,6 +131,17 @@ type ready struct {
 	Token          string `json:"token"`
 	SetupURL       string `json:"setup_url,omitempty"`   // makes the first admin, once
 	SignInURL      string `json:"sign_in_url,omitempty"` // of the demo: signs its admin in, once
+}
+
+// announce prints what is told once to who started the server. Where there is a
+// ready file it is told there alone: what a service prints is kept in logs.
+func (r ready) announce(w io.Writer) {
+	if r.Token != "" {
+		fmt.Fprintf(w, "Deployment %q was made. Its token, shown this once:\n\n    %s\n\n", r.DeploymentSlug, r.Token)
+	}
+	if r.SetupURL != "" {
+		fmt.Fprintf(w, "There is no admin yet. This link makes one; it works once, for a day:\n\n    %s\n\n", r.SetupURL)
+	}
 }
 
 func (r ready) write(s *service, file string) error {

@@ -105,7 +105,7 @@ func (c userCreateCmd) create(a *app, st *store.Store, d redoubt.Deployment) err
 	}
 	if !c.Link {
 		var err error
-		if u.PasswordHash, err = askPassword(a, u.Name); err != nil {
+		if u.PasswordHash, err = askPassword(a, u.Name, u.DisplayName, d.Slug, d.Name); err != nil {
 			return err
 		}
 	}
@@ -214,20 +214,24 @@ type userResetCmd struct {
 	config.Storage
 	linkFlags
 	userArg
-	Link bool `help:"Print a one-time link to set the password with, instead of asking for it."`
+	Link         bool `help:"Print a one-time link to set the password with, instead of asking for it."`
+	RevokeTokens bool `help:"Revoke the tokens that the user made, too."`
 }
 
 // Run sets the password. All sessions of the user end.
 func (c userResetCmd) Run(a *app) error {
 	return c.onUser(a, c.Storage, func(st *store.Store, u redoubt.User) error {
 		if c.Link {
+			if c.RevokeTokens {
+				return errors.New("--revoke-tokens does not go with --link: who opens the link is asked there")
+			}
 			return c.print(a, st, redoubt.UserLink{Kind: redoubt.LinkReset, UserID: u.ID})
 		}
-		hash, err := askPassword(a, u.Name)
+		hash, err := askPassword(a, u.Name, u.DisplayName)
 		if err != nil {
 			return err
 		}
-		if err := st.SetPassword(a.ctx, u.ID, hash, a.actor()); err != nil {
+		if err := st.SetPassword(a.ctx, u.ID, hash, c.RevokeTokens, a.actor()); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(a.out, "%s has a new password; all sessions of the user ended\n", u.Name)

@@ -16,12 +16,12 @@ import (
 // askPassword reads a new password, twice and unseen from a terminal, else the
 // first line of standard input, and returns its hash. A password never is an
 // argument: others on the machine could read it.
-func askPassword(a *app, name string) (string, error) {
+func askPassword(a *app, name string, about ...string) (string, error) {
 	password, err := readPassword(a)
 	if err != nil {
 		return "", err
 	}
-	if err := auth.CheckPassword(password, name); err != nil {
+	if err := auth.CheckPassword(password, name, about...); err != nil {
 		return "", err
 	}
 	return auth.NewPasswords().Hash(a.ctx, password)

@@ -13,10 +13,11 @@ const (
 	MaxPassword = 256
 )
 
-// CheckPassword says what is wrong with a new password: it is long enough to
-// resist guessing, and not the name itself. No mixture of kinds is asked for:
-// length is what counts.
-func CheckPassword(password, name string) error {
+// CheckPassword says what is wrong with a new password: it is long enough, not the
+// name itself, and not put together of what is guessed first: common passwords, the
+// name of this program, and the words about the person, as of their deployment. No
+// mixture of kinds is asked for: what counts is how many tries it takes.
+func CheckPassword(password, name string, about ...string) error {
 	n := utf8.RuneCountInString(password)
 	same := strings.Trim(strings.ToLower(password), " ")
 	switch {
@@ -28,6 +29,8 @@ func CheckPassword(password, name string) error {
 		return redoubt.Invalid("password", "it is the name, or little more: choose another")
 	case len(strings.Trim(same, same[:1])) == 0:
 		return redoubt.Invalid("password", "it is one character over and over: choose another")
+	case guessBits(password, append(about, name, "redoubt")) < minGuess:
+		return redoubt.Invalid("password", "it is among the first that are guessed: common passwords, names and years, or put together of them. Take a few words that have nothing to do with each other")
 	}
 	return nil
 }

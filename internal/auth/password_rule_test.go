@@ -18,9 +18,27 @@ func TestPasswordRules(t *testing.T) {
 		"            ":                  "",
 		"correct horse battery":         "",
 		"äöüäöüäöüäöü":                  "",
+		"password1234":                  "first that are guessed",
+		"P@ssw0rd1234":                  "first that are guessed",
+		"Password1234!":                 "first that are guessed",
+		"passwordpassword":              "first that are guessed",
+		"Summer2024!!":                  "first that are guessed",
+		"qwertyuiop12":                  "first that are guessed",
+		"123456789012":                  "little more",
+		"abcdefghijkl":                  "first that are guessed",
+		"letmein12345":                  "first that are guessed",
+		"redoubt-2024":                  "first that are guessed",
+		"Redoubt1234!":                  "first that are guessed",
+		"acme-corp-2024":                "first that are guessed",
+		"schmidt123456":                 "first that are guessed",
+		"trustno1trustno1":              "first that are guessed",
+		"kx93mfl0qpwz":                  "",
+		"battery staple horse":          "",
+		"a long enough password":        "",
+		"İİİİİİİİİİİx":                  "first that are guessed",
 		"my anna.schmidt is no secret ": "",
 	} {
-		err := CheckPassword(password, "anna.schmidt")
+		err := CheckPassword(password, "anna.schmidt", "Acme Corp")
 		if password == "            " {
 			why = "it is" // spaces alone are no password, whichever rule says so
 		}

@@ -255,7 +255,7 @@ func TestAPasswordChangedDuringTheSignIn(t *testing.T) {
 			r.meanwhile = func(u redoubt.User) {
 				hash, err := d.passwords.Hash(t.Context(), c.becomes)
 				if err == nil {
-					err = d.store.SetPassword(t.Context(), u.ID, hash, storetest.Actor)
+					err = d.store.SetPassword(t.Context(), u.ID, hash, false, storetest.Actor)
 				}
 				if err != nil {
 					t.Fatal(err)

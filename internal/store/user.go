@@ -274,16 +274,23 @@ func (s *Store) EnableUser(ctx context.Context, userID int64, by redoubt.Actor) 
 }
 
 // SetPassword stores the hash of a new password. All sessions of the user end,
-// and one-time links go out of force.
-func (s *Store) SetPassword(ctx context.Context, userID int64, hash string, by redoubt.Actor) error {
+// and one-time links go out of force; so do the tokens that the user made, in every
+// deployment, if that is asked for.
+func (s *Store) SetPassword(ctx context.Context, userID int64, hash string, revokeTokens bool, by redoubt.Actor) error {
 	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
-		return q.setPassword(ctx, u, hash, txs)
+		return q.setPassword(ctx, u, hash, revokeTokens, txs)
 	})
 }
 
-func (q *session) setPassword(ctx context.Context, u redoubt.User, hash string, txs []*Tx) error {
+func (q *session) setPassword(ctx context.Context, u redoubt.User, hash string, revokeTokens bool, txs []*Tx) error {
 	for _, tx := range txs {
 		tx.audit("user.password", userSubject(u), nil, userImage{Name: u.Name})
+		if !revokeTokens {
+			continue
+		}
+		if err := tx.revokeTokensOf(ctx, u.ID); err != nil {
+			return err
+		}
 	}
 	if _, err := q.exec(ctx, `UPDATE app_user SET password_hash = $2 WHERE id = $1`, u.ID, hash); err != nil {
 		return err

@@ -94,14 +94,14 @@ func (s *Store) UseSetupLink(ctx context.Context, l redoubt.UserLink, u redoubt.
 	return out, err
 }
 
-// UseResetLink sets the password of the link's user.
-func (s *Store) UseResetLink(ctx context.Context, l redoubt.UserLink, passwordHash string) error {
+// UseResetLink sets the password of the link's user, as SetPassword does.
+func (s *Store) UseResetLink(ctx context.Context, l redoubt.UserLink, passwordHash string, revokeTokens bool) error {
 	by := redoubt.Actor{Kind: "system", Name: "reset link"}
 	return s.updateUser(ctx, l.UserID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
 		if err := q.takeLink(ctx, l, s.now()); err != nil {
 			return err
 		}
-		return q.setPassword(ctx, u, passwordHash, txs)
+		return q.setPassword(ctx, u, passwordHash, revokeTokens, txs)
 	})
 }
 

@@ -53,13 +53,13 @@ func TestAResetLinkSetsAPasswordOnce(t *testing.T) {
 		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
 		signIn(t, s, ada, "cookie")
 		l := link(t, s, redoubt.UserLink{Kind: redoubt.LinkReset, UserID: ada.ID}, "code")
-		if err := s.UseResetLink(t.Context(), l, "new"); err != nil {
+		if err := s.UseResetLink(t.Context(), l, "new", false); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := s.User(t.Context(), "ada"); err != nil || got.PasswordHash != "new" || hasSession(t, s, "cookie") {
 			t.Errorf("the hash is %q, %v, or the session goes on", got.PasswordHash, err)
 		}
-		fails(t, "the link again", s.UseResetLink(t.Context(), l, "evil"), redoubt.ErrNotFound)
+		fails(t, "the link again", s.UseResetLink(t.Context(), l, "evil", false), redoubt.ErrNotFound)
 		same(t, "the trail", actions(t, s, d), []string{"user.create user:ada", "user.sign_in user:ada", "user.link user:ada", "user.password user:ada"})
 	})
 }
@@ -79,7 +79,7 @@ func TestAResetLinkStaysWithinItsDeployments(t *testing.T) {
 		update(t, s, other, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, redoubt.RoleAdmin) })
 		_, _, err := s.Link(t.Context(), redoubt.LinkReset, storetest.TokenHash("code"))
 		fails(t, "the link after a role elsewhere", err, redoubt.ErrNotFound)
-		fails(t, "the link that somebody has open", s.UseResetLink(t.Context(), l, "evil"), redoubt.ErrNotFound)
+		fails(t, "the link that somebody has open", s.UseResetLink(t.Context(), l, "evil", false), redoubt.ErrNotFound)
 		ask.ExpiresAt = storetest.Epoch.Add(time.Hour)
 		fails(t, "a new link", s.CreateLink(t.Context(), ask, storetest.TokenHash("again"), storetest.Actor), redoubt.ErrConflict)
 		ask.Within = []int64{d.ID, other.ID}

@@ -77,7 +77,7 @@ func TestSessionsEnd(t *testing.T) {
 			t.Errorf("everywhere: %v", err)
 		}
 		signIn(t, s, ada, "a4")
-		if err := s.SetPassword(t.Context(), ada.ID, "new", ada.Actor()); err != nil || hasSession(t, s, "a4") {
+		if err := s.SetPassword(t.Context(), ada.ID, "new", false, ada.Actor()); err != nil || hasSession(t, s, "a4") {
 			t.Errorf("a session outlived its password, %v", err)
 		}
 	})

@@ -27,6 +27,7 @@ type accountView struct {
 // done says what was done before a page was opened, by the word in its address.
 var done = map[string]string{
 	"password":             "Your password is changed. Everywhere else you are signed out.",
+	"password-tokens":      "Your password is changed. Everywhere else you are signed out, and your tokens are revoked.",
 	"session":              "That session is over.",
 	"token-revoked":        "The token is revoked; it is refused within a second.",
 	"scanner":              "Approved. The scanner gets its token within seconds and goes on by itself. The token is in the list once it is fetched.",
@@ -93,12 +94,12 @@ func (req *request) changePassword() error {
 		}
 		return req.showAccount(http.StatusBadRequest, "That is not your current password.")
 	}
-	hash, err := req.newPassword(form.Get("password"), form.Get("again"), me.User)
+	hash, err := req.newPassword(form.Get("password"), form.Get("again"), me.User, req.viewer.Deployment.Slug, req.viewer.Deployment.Name)
 	if said, ok := sayable(err); ok {
 		return req.showAccount(http.StatusBadRequest, said)
 	}
 	if err == nil {
-		err = req.Store.SetPassword(req.r.Context(), me.User.ID, hash, req.viewer.Actor())
+		err = req.Store.SetPassword(req.r.Context(), me.User.ID, hash, form.Get("revoke_tokens") != "", req.viewer.Actor())
 	}
 	if err != nil {
 		return err
@@ -107,7 +108,11 @@ func (req *request) changePassword() error {
 	if err != nil {
 		return err
 	}
-	return req.welcome(secret, req.to("/account?done=password"))
+	word := "password"
+	if form.Get("revoke_tokens") != "" {
+		word = "password-tokens"
+	}
+	return req.welcome(secret, req.to("/account?done="+word))
 }
 
 // endSession ends another session of the viewer.

@@ -217,7 +217,7 @@ func (req *request) useJoin() error {
 	if err != nil {
 		return err
 	}
-	hash, err := req.newPassword(form.Get("password"), form.Get("again"), redoubt.User{Name: s.NewName, DisplayName: s.DisplayName})
+	hash, err := req.newPassword(form.Get("password"), form.Get("again"), redoubt.User{Name: s.NewName, DisplayName: s.DisplayName}, s.Deployment.Slug, s.Deployment.Name)
 	var u redoubt.User
 	if err == nil {
 		u, err = req.Store.JoinByInvitation(req.r.Context(), s.UserInvitation, hash)

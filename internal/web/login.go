@@ -99,6 +99,23 @@ func (req *request) leave() error {
 	return nil
 }
 
+// signInLink shows whom a link signs in. It uses nothing up: mail programs and
+// proxies look ahead.
+func (req *request) signInLink() error {
+	if req.SignIn == nil {
+		return redoubt.ErrNotFound
+	}
+	req.unsaved()
+	_, u, err := req.Store.Link(req.r.Context(), redoubt.LinkSignIn, auth.CodeHash(req.r.PathValue("code")))
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return errLink
+	}
+	if err != nil {
+		return err
+	}
+	return req.show(http.StatusOK, pageView{Template: "enter", Title: "Sign in", Data: u.Title()})
+}
+
 // enterByLink signs in by a link that works once.
 func (req *request) enterByLink() error {
 	if req.SignIn == nil {
@@ -202,8 +219,8 @@ func (req *request) useLink() error {
 			u.Name = redoubt.NewUserName(s.Name, s.Of)
 		}
 	}
-	if u.PasswordHash, err = req.newPassword(form.Get("password"), form.Get("again"), u); err == nil {
-		err = req.applyLink(l, &u)
+	if u.PasswordHash, err = req.newPassword(form.Get("password"), form.Get("again"), u, s.Of); err == nil {
+		err = req.applyLink(l, &u, form.Get("revoke_tokens") != "")
 	}
 	if errors.Is(err, redoubt.ErrNotFound) {
 		return errLink
@@ -222,23 +239,24 @@ func (req *request) useLink() error {
 	return req.welcome(secret, "/")
 }
 
-func (req *request) applyLink(l redoubt.UserLink, u *redoubt.User) (err error) {
+func (req *request) applyLink(l redoubt.UserLink, u *redoubt.User, revokeTokens bool) (err error) {
 	if l.Kind == redoubt.LinkSetup {
 		*u, err = req.Store.UseSetupLink(req.r.Context(), l, *u)
 		return err
 	}
-	return req.Store.UseResetLink(req.r.Context(), l, u.PasswordHash)
+	return req.Store.UseResetLink(req.r.Context(), l, u.PasswordHash, revokeTokens)
 }
 
-// newPassword checks a new password, typed twice, and returns its hash.
-func (req *request) newPassword(password, again string, u redoubt.User) (string, error) {
+// newPassword checks a new password, typed twice, and returns its hash. What else
+// somebody would guess with is about it: names of the deployment.
+func (req *request) newPassword(password, again string, u redoubt.User, about ...string) (string, error) {
 	if err := errors.Join(redoubt.CheckUserName(u.Name), redoubt.CheckDisplayName(u.DisplayName)); err != nil {
 		return "", err
 	}
 	if password != again {
 		return "", redoubt.Invalid("again", "the two passwords differ")
 	}
-	if err := auth.CheckPassword(password, u.Name); err != nil {
+	if err := auth.CheckPassword(password, u.Name, append(about, u.DisplayName)...); err != nil {
 		return "", err
 	}
 	return req.SignIn.Sessions.Passwords().Hash(req.r.Context(), password)

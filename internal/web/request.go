@@ -27,6 +27,11 @@ type request struct {
 func (p *Pages) serve(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		req := &request{Pages: p, w: w, r: r}
+		if r.Method == http.MethodHead && route.Writes { // GET takes HEAD along, which must change nothing
+			w.Header().Set("Allow", get)
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
 		err := addressed(r)
 		admitted := false
 		if err == nil {

@@ -19,7 +19,8 @@ func accountRoutes() []route {
 		{row(post, "/logout", anyone, writes), (*request).leave},
 		{row(get, "/setup/{code}", anyone, reads), (*request).setup},
 		{row(post, "/setup/{code}", anyone, writes), (*request).useLink},
-		{row(get, "/sign-in/{code}", anyone, writes), (*request).enterByLink},
+		{row(get, "/sign-in/{code}", anyone, reads), (*request).signInLink},
+		{row(post, "/sign-in/{code}", anyone, writes), (*request).enterByLink},
 
 		{row(get, "/join/{code}", anyone, reads), (*request).join},
 		{row(post, "/join/{code}", anyone, writes), (*request).useJoin},

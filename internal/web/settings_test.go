@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -98,10 +99,19 @@ func TestASignInLinkWorksOnce(t *testing.T) {
 	}
 	b := d.browser()
 	b.wants("as a link to set a password", b.do(http.MethodGet, "/setup/"+code, nil), http.StatusNotFound, "")
-	b.wants("the link", b.do(http.MethodGet, "/sign-in/"+code, nil), http.StatusSeeOther, "/")
+	for _, ahead := range []string{http.MethodHead, http.MethodGet, http.MethodGet} { // as mail programs do
+		a := d.browser().do(ahead, "/sign-in/"+code, nil)
+		if a.StatusCode != http.StatusOK || len(a.Cookies()) > 0 {
+			t.Fatalf("%s answers %d and sets %v", ahead, a.StatusCode, a.Cookies())
+		}
+	}
+	says(t, d.browser().do(http.MethodGet, "/sign-in/"+code, nil).text, "signs you in as <strong>ada</strong>")
+	b.wants("the link", b.do(http.MethodPost, "/sign-in/"+code, nil), http.StatusSeeOther, "/")
 	says(t, b.page("/account"), "ada", "by link", "this one")
-	b.wants("the link again", d.browser().do(http.MethodGet, "/sign-in/"+code, nil), http.StatusNotFound, "")
-	if err := d.store.SetPassword(t.Context(), ada.ID, "", storetest.Actor); err != nil {
+	for _, again := range []string{http.MethodGet, http.MethodPost} {
+		b.wants("the link again", d.browser().do(again, "/sign-in/"+code, nil), http.StatusNotFound, "")
+	}
+	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
 	l.ExpiresAt = d.clock.Now().Add(time.Hour)
@@ -110,7 +120,7 @@ func TestASignInLinkWorksOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	b = d.browser()
-	b.wants("a link without a password", b.do(http.MethodGet, "/sign-in/"+code, nil), http.StatusSeeOther, "/")
+	b.wants("a link without a password", b.do(http.MethodPost, "/sign-in/"+code, nil), http.StatusSeeOther, "/")
 	page := b.page("/account")
 	says(t, page, "you came by a link", "redoubt user reset --link ada")
 	lacks(t, page, "you sign in elsewhere")
@@ -153,6 +163,59 @@ func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
 	other.wants("the other browser", other.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
 	b.wants("the old password", d.browser().signsIn("ada", goodPassword, "/"), http.StatusUnauthorized, "")
 	b.wants("the new password", d.browser().signsIn("ada", fresh, "/"), http.StatusSeeOther, "/")
+}
+
+// Tokens stay unless it is said that they shall not, by who changes a password and
+// by who opens a link to set one.
+func TestANewPasswordRevokesTokensIfAsked(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	inForce := func() (n int) {
+		err := d.store.View(t.Context(), d.org.ID, func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Tokens(ctx)
+			for _, token := range list {
+				if token.RevokedAt.IsZero() {
+					n++
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	b := d.browserAs(ada)
+	mint := func() {
+		b.follow(b.submit("/settings/tokens", url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}))
+	}
+	mint()
+	current := goodPassword
+	change := func(more url.Values, done string) {
+		next := "battery staple " + done
+		form := url.Values{"current": {current}, "password": {next}, "again": {next}}
+		maps.Copy(form, more)
+		b.wants(done, b.submit("/account/password", form), http.StatusSeeOther, "/orgs/acme/account?done="+done)
+		current = next
+	}
+	says(t, b.page("/account"), "Revoke my tokens too")
+	if change(nil, "password"); inForce() != 1 {
+		t.Error("a new password takes tokens along that nobody asked to revoke")
+	}
+	if change(url.Values{"revoke_tokens": {"on"}}, "password-tokens"); inForce() != 0 {
+		t.Error("the token goes on")
+	}
+	mint()
+	code, hash := auth.NewCode()
+	l := redoubt.UserLink{Kind: redoubt.LinkReset, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	says(t, d.browser().do(http.MethodGet, "/setup/"+code, nil).text, "Revoke my tokens too")
+	d.browser().do(http.MethodPost, "/setup/"+code, url.Values{"password": {goodPassword}, "again": {goodPassword}, "revoke_tokens": {"on"}})
+	if inForce() != 0 {
+		t.Error("the token goes on after the link was used")
+	}
 }
 
 func TestSessionsCanBeEnded(t *testing.T) {

@@ -68,7 +68,7 @@ func TestAccountPagesOnANarrowScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := d.browse(390, 844)
-	b.do(chromedp.EmulateViewport(390, 844), chromedp.Navigate(b.url+"/sign-in/"+code))
+	b.do(chromedp.EmulateViewport(390, 844), chromedp.Navigate(b.url+"/sign-in/"+code), chromedp.Click("main form button", chromedp.NodeVisible), chromedp.WaitVisible("nav"))
 	for _, path := range []string{"/account", "/settings/tokens", "/settings/users", "/settings/audit", "/settings/about"} {
 		b.open(path)
 		if wide := read[int](b, "document.documentElement.scrollWidth"); wide > 390 {
