@@ -12,7 +12,7 @@ func TestTextsOfPeopleHoldNothingThatTerminalsObey(t *testing.T) {
 		"a note":     {Note(hostile), "a[2Jbcdef\ng\thi"},
 		"escaped":    {Escaped(hostile, "\n"), `a\u001b[2Jb\u009bc\u202ed\u2066e\u007ff\u000d` + "\n" + `g\u0009h\u2028i`},
 		"no UTF-8":   {Escaped("a\x9bb\ufffd", ""), `a\x9bb` + "\ufffd"},
-		"nothing":    {Line("Zoë 数 ‏ab"), "Zoë 数 ‏ab"},
+		"nothing":    {Line("Zoë 数 \u200fab"), "Zoë 数 \u200fab"},
 		"as it was":  {Escaped("Zoë 数", ""), "Zoë 数"},
 		"line of no": {Line(""), ""},
 	} {

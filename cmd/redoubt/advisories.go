@@ -70,6 +70,7 @@ func followProject(ctx context.Context, tx *store.Tx, library *advisory.Library,
 // matchDeployments has all deployments follow the advisories. One that fails stops no
 // other.
 func matchDeployments(ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int), told func(redoubt.Deployment, advisory.SweepResult)) error {
+	ctx = store.Long(ctx) // people go first
 	all, err := st.Deployments(ctx)
 	if err != nil {
 		return err

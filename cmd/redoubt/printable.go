@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -24,7 +25,7 @@ type printable struct {
 func (p *printable) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text := append(p.held, b...)
+	text := slices.Concat(p.held, b)
 	end := len(text)
 	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
 		if at := len(text) - back; utf8.RuneStart(text[at]) {

@@ -150,6 +150,9 @@ func permanentReason(err error, attempt int) string {
 	return ""
 }
 
+// longReport is what is kept of a report, in bytes, that takes seconds to be applied.
+const longReport = 1 << 20
+
 func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err error) {
 	defer func() { // a fault of ours ends the scan as others do
 		if p := recover(); p != nil {
@@ -163,6 +166,9 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err er
 	})
 	if err != nil || known.Answer != nil {
 		return err
+	}
+	if len(known.Report) > longReport {
+		ctx = store.Long(ctx)
 	}
 	// The report is taken apart before the deployment is locked.
 	c := completion{encodeOutcome: a.EncodeOutcome}

@@ -1,11 +1,13 @@
 package edge
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync/atomic"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // Intake bounds the reports that are worked on at a time: without a bound a few
@@ -62,6 +64,19 @@ func (r *Reservation) full() error {
 		return fmt.Errorf("what the upload holds is %w: more than the %d bytes of memory that all uploads have", redoubt.ErrTooLarge, r.of.All)
 	}
 	return fmt.Errorf("%w: the reports of other uploads take all the room that there is", redoubt.ErrUnavailable)
+}
+
+// longUpload is what an upload holds, in bytes as read and built, that takes seconds
+// to be stored.
+const longUpload = 8 << 20
+
+// Within is the context for storing what was read: a large upload lets small ones go
+// first.
+func (r *Reservation) Within(ctx context.Context) context.Context {
+	if r.held > longUpload {
+		return store.Long(ctx)
+	}
+	return ctx
 }
 
 // Release gives back all that was added.

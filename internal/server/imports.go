@@ -39,7 +39,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	if err != nil {
 		return nil, err
 	}
-	return runIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {
+	return runIdempotent(room.Within(ctx), c, func(ctx context.Context) (*api.ImportResponse, error) {
 		if err := edge.MayTake(c.caller.Globs(), in.Project); err != nil {
 			return nil, err
 		}

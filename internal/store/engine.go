@@ -24,6 +24,9 @@ type engine struct {
 	snapshot *sql.TxOptions // of a transaction that reads one state throughout
 	attempts int            // to begin while another process holds the lock
 
+	oneWriter bool // at a time, whatever the deployment
+	turns     turns
+
 	forUpdate  string // ends a SELECT that locks its rows
 	skipLocked string // ends a SELECT that takes rows nobody works on
 	byBytes    string // orders text by its bytes, whatever the database's locale
@@ -80,6 +83,13 @@ func (e *engine) view(caller context.Context, fn func(context.Context, *session)
 // update runs fn in a transaction that writes: whole or, on any error, not at
 // all. Nothing is committed where nothing was written.
 func (e *engine) update(caller context.Context, fn func(context.Context, *session) error) (err error) {
+	if e.oneWriter {
+		end, err := e.turns.take(caller, 0)
+		if err != nil {
+			return e.explain(caller, err)
+		}
+		defer end()
+	}
 	ctx, done := e.stall.watch(caller)
 	defer done()
 	if _, damaged := e.health.state(); damaged != nil {

@@ -44,7 +44,7 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	}
 	starters := &sqliteLock{path: filepath.Join(dir, "redoubt.lock")}
 	e := &engine{
-		name: "sqlite", dialect: database.DialectSQLite3, locker: starters,
+		name: "sqlite", oneWriter: true, dialect: database.DialectSQLite3, locker: starters,
 		attempts: busyAttempts, snapshot: &sql.TxOptions{ReadOnly: true},
 		quickCheck: `PRAGMA quick_check(10)`, copyTo: `VACUUM INTO $1`,
 		shred: `PRAGMA secure_delete = ON`, flush: `PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE)`,

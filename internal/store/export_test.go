@@ -95,3 +95,13 @@ func (s *Store) FillLogins(ctx context.Context, addresses []string) error {
 		return q.insert(ctx, pendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json)`, rows, "")
 	})
 }
+
+// Waiting counts the writers of this process that wait for their turn.
+func (s *Store) Waiting() (n int) {
+	s.engine.turns.mu.Lock()
+	defer s.engine.turns.mu.Unlock()
+	for _, l := range s.engine.turns.lines {
+		n += len(l.short) + len(l.long)
+	}
+	return n
+}

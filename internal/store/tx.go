@@ -44,11 +44,18 @@ func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Co
 // not at all. It locks the deployment first, so the writers of one tenant come
 // one after the other, wherever they run, and the clock rises strictly from
 // commit to commit even where the server's stands still or steps back
-// (semantics §4). If any answer changed, the deployment's version grows by one.
+// (semantics §4). In one process short ones go before those of Long. If any answer changed, the deployment's version grows by one.
 //
 // An unknown deployment is redoubt.ErrNotFound; a database that is busy, gone
 // or closed is redoubt.ErrUnavailable. fn must not call Update again.
 func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor, fn func(context.Context, *Tx) error) error {
+	if !s.engine.oneWriter {
+		end, err := s.engine.turns.take(ctx, deploymentID)
+		if err != nil {
+			return s.engine.explain(ctx, err)
+		}
+		defer end()
+	}
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		d, err := q.tenant(ctx, deploymentID, q.engine.forUpdate)
 		if err != nil {

@@ -1,0 +1,115 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// queue is a deployment whose writer is at work, and others that wait behind it.
+type queue struct {
+	t     *testing.T
+	s     *store.Store
+	id    int64
+	mu    sync.Mutex
+	order []string
+	wait  sync.WaitGroup
+	done  chan struct{} // ends the first one
+}
+
+func newQueue(t *testing.T, s *store.Store) *queue {
+	q := &queue{t: t, s: s, id: storetest.Deployment(t, s).ID, done: make(chan struct{})}
+	began := make(chan struct{})
+	q.wait.Go(func() {
+		err := s.Update(store.Long(t.Context()), q.id, storetest.Actor, func(context.Context, *store.Tx) error {
+			close(began)
+			<-q.done
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-began
+	return q
+}
+
+// add has one wait, and returns once it does.
+func (q *queue) add(ctx context.Context, name string) {
+	before := q.s.Waiting()
+	q.wait.Go(func() {
+		err := q.s.Update(ctx, q.id, storetest.Actor, func(context.Context, *store.Tx) error {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.order = append(q.order, name)
+			return nil
+		})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			q.t.Error(err)
+		}
+	})
+	q.waiting(before + 1)
+}
+
+// waiting returns once so many wait.
+func (q *queue) waiting(n int) {
+	for q.s.Waiting() != n && q.t.Context().Err() == nil {
+		runtime.Gosched()
+	}
+}
+
+// end lets the first one go and returns who came in which order.
+func (q *queue) end() []string {
+	close(q.done)
+	q.wait.Wait()
+	return q.order
+}
+
+// TestShortWritesGoBeforeLongOnes holds durability 7 of a review: a small upload
+// waited for two large ones. Now it waits for the one that is at work.
+func TestShortWritesGoBeforeLongOnes(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		q := newQueue(t, s)
+		q.add(store.Long(t.Context()), "long 1")
+		q.add(store.Long(t.Context()), "long 2")
+		q.add(t.Context(), "short 1")
+		q.add(t.Context(), "short 2")
+		same(t, "order", q.end(), []string{"short 1", "short 2", "long 1", "long 2"})
+	})
+}
+
+// TestLongWritesAreNotStarved, whatever comes after them.
+func TestLongWritesAreNotStarved(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		q := newQueue(t, s)
+		q.add(store.Long(t.Context()), "long")
+		for i := range 20 {
+			q.add(t.Context(), fmt.Sprint("short ", i))
+		}
+		order := q.end()
+		if at := slices.Index(order, "long"); at != 8 || len(order) != 21 {
+			t.Errorf("the long one came after %d short ones of %d", at, len(order)-1)
+		}
+	})
+}
+
+// TestWhoGivesUpLeavesTheLine: nobody waits for who is gone.
+func TestWhoGivesUpLeavesTheLine(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		q := newQueue(t, s)
+		gone, leave := context.WithCancel(t.Context())
+		q.add(gone, "gone")
+		q.add(t.Context(), "stays")
+		leave()
+		q.waiting(1)
+		same(t, "order", q.end(), []string{"stays"})
+		same(t, "left in the line", s.Waiting(), 0)
+	})
+}
