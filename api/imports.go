@@ -22,6 +22,7 @@ type ImportQuery struct {
 type ImportResponse struct {
 	Imports []Import     `json:"imports" doc:"One for each source in the files."`
 	Files   int          `json:"files" doc:"Files that were read." example:"137"`
+	Given   int          `json:"files_given" doc:"Files that were given: those that were read, and those in unread." example:"137"`
 	Unread  []UnreadFile `json:"unread" doc:"Lockfiles that could not be read. Nothing was taken from them, and what was known of them stays."`
 	Gate    ImportGate   `json:"gate" doc:"Whether a build may pass."`
 }

@@ -118,6 +118,7 @@ func (c importCmd) print(a *app, summaries []ingest.Summary, files *importReader
 		for _, f := range files.unread {
 			out.Unread = append(out.Unread, f.UnreadFile)
 		}
+		out.Given = out.Files + len(out.Unread)
 		return enc.Encode(out)
 	}
 	for _, s := range summaries {

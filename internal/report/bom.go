@@ -120,6 +120,9 @@ func (b *bom) finish() error {
 	b.ask(locks)
 	for _, file := range order {
 		inventory := locks[file].Inventory(file)
+		for _, d := range locks[file].Unversioned() {
+			b.refuse(read.Text(d.Name).Name(), "it has no version")
+		}
 		if inventory.UnknownPackages = lockfile.UnknownPackages(file); len(inventory.Dependencies) > 0 {
 			b.rep.Inventories = append(b.rep.Inventories, inventory)
 		}

@@ -53,6 +53,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		}
 		out := ImportAnswer(summaries)
 		out.Files, out.Unread = files.read, append(out.Unread, files.unread...)
+		out.Given = out.Files + len(out.Unread)
 		out.Gate, err = gate.answer(ctx, summaries)
 		return out, err
 	})

@@ -20,7 +20,7 @@ type denoLock struct {
 }
 
 // readDenoLock reads deno.lock: packages of npm and JSR. Files of addresses
-// have no version. What the project asked for is told where it has a file of
+// have no version: they are counted. What the project asked for is told where it has a file of
 // settings, as deno.json.
 func readDenoLock(l *lock) error {
 	r := &denoLock{lock: l, w: newObjectWalker(l.Data), has: map[string]bool{}, resolved: map[string]string{}, wanted: map[string]bool{}}
@@ -79,7 +79,17 @@ func (r *denoLock) member(name string, _ int) error {
 		err := r.w.decode(&version)
 		r.has[name] = len(version) == 1 && version >= "2"
 		return err
-	case "remote", "redirects":
+	case "remote":
+		modules := 0
+		err := r.w.object(func(string, int) error {
+			modules++
+			return r.w.skip()
+		})
+		if modules > 0 {
+			r.refuse(read.Base(r.Name), "left out are modules of addresses, which are packages of no registry and have no version: %d", modules)
+		}
+		return err
+	case "redirects":
 		return r.w.skip()
 	}
 	return read.NotA("deno.lock", "it has a member %s, which none has", read.Text(name).Name())

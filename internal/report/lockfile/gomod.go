@@ -29,7 +29,9 @@ func readGoMod(l *lock) error {
 	case !m.isModule:
 		return read.NotA("go.mod", "it has no module line")
 	}
-	l.Add(m.stdlib) // without a line of go there is no version, and it is not added
+	if m.stdlib.Version != "" { // there is none without a line of go
+		l.Add(m.stdlib)
+	}
 	for _, d := range m.required {
 		to, ok := m.replaced[[2]string{d.Name, d.Version}]
 		if !ok {
@@ -38,7 +40,10 @@ func readGoMod(l *lock) error {
 		if ok {
 			d.Name, d.Version = to.path, to.version
 		}
-		l.Add(d) // a folder has no version, and is not added
+		if ok && d.Version == "" {
+			continue // a folder
+		}
+		l.Add(d)
 	}
 	return nil
 }

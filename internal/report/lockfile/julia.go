@@ -31,6 +31,7 @@ func readJuliaManifest(l *lock) error {
 	} else if !isSecond {
 		packages = manifest
 	}
+	unversioned := 0
 	known := isSecond || manifest["manifest_format"] != nil
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		entries, _ := packages[name].([]map[string]any)
@@ -40,13 +41,20 @@ func readJuliaManifest(l *lock) error {
 			if known = known || uuid != ""; uuid == "" {
 				return read.CutOff("the package %s lacks its uuid", name)
 			}
-			if entry["path"] == nil {
+			switch {
+			case entry["path"] != nil: // the project's own
+			case version == "":
+				unversioned++
+			default:
 				l.Add(redoubt.Dependency{
 					Name: name, Version: version, Line: lines[name],
 					PURL: purl.With("julia", name, version, "uuid", uuid),
 				})
 			}
 		}
+	}
+	if unversioned > 0 {
+		l.refuse(read.Base(l.Name), "left out are packages without a version, as libraries that come with Julia are: %d", unversioned)
 	}
 	if !known {
 		return read.NotA("Manifest.toml", "it has no manifest_format and no package with a uuid")

@@ -166,6 +166,9 @@ func (u *Upload) Read(f File) (*redoubt.Report, error) {
 		u.pip.drop(l)
 		return nil, err
 	}
+	for _, d := range l.unversioned {
+		l.refuse(d.Name, "line %d: it has no version", d.Line)
+	}
 	l.rep.Inventories = []redoubt.Inventory{l.Inventory(f.Path)}
 	return l.rep, nil
 }

@@ -68,12 +68,13 @@ func base64SHA512(s string) []redoubt.Hash {
 var (
 	paketSection = regexp.MustCompile(`^(?:NUGET|GITHUB|GIST|HTTP|GIT|GROUP \S+|[A-Z][A-Z_-]*: \S.*)$`)
 	paketOwn     = regexp.MustCompile(`^(?:NUGET|GITHUB|GIST|HTTP|GIT|GROUP .*|(?:STORAGE|RESTRICTION|REFERENCES|FRAMEWORK|CONTENT|STRATEGY|LOWEST_MATCHING): .*)$`)
+	paketFile    = regexp.MustCompile(`^ {4}([^\s:]\S*)(?: \([^()]*\))?$`)
 	paketPackage = regexp.MustCompile(`^ {4}([A-Za-z0-9_.-]+) \(([^()\s]+)\)(?: .*)?$`)
 )
 
 // readPaketLock reads paket.lock: packages at four spaces, what they need at
 // six. What is direct is in paket.dependencies. Files of GitHub, gists and
-// addresses have no version.
+// addresses are packages of no registry: they are refused one by one.
 func readPaketLock(l *lock) error {
 	section, isPaket := "", false
 	for number, line := range l.numbered {
@@ -86,6 +87,8 @@ func readPaketLock(l *lock) error {
 			return read.NotA("paket.lock", "line %d is neither a section nor below one", number)
 		case m != nil && section == "NUGET":
 			l.Add(redoubt.Dependency{Name: m[1], Version: m[2], Line: number})
+		case paketFile.MatchString(line) && section != "NUGET" && !strings.HasPrefix(section, "GROUP "):
+			l.refuse(paketFile.FindStringSubmatch(line)[1], "line %d: it comes from %s, not from NuGet", number, section)
 		case section == "NUGET" && !strings.HasPrefix(line, "      ") && !strings.HasPrefix(trimmed, "remote: ") && !strings.HasPrefix(trimmed, "specs:"):
 			return read.NotA("paket.lock", "line %d is neither a remote nor a package and its version", number)
 		}

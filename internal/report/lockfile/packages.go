@@ -12,12 +12,13 @@ import (
 // Packages are the packages of one lockfile, or of one file in a bill of
 // materials, as they are read: each version once, and which asks for which.
 type Packages struct {
-	ecosystem string // of those that have none of their own
-	limit     int    // that is taken; full tells of more
-	full      bool
-	deps      []redoubt.Dependency
-	seen      map[[3]string]int // index in deps by ecosystem, name, version
-	graph     graph
+	ecosystem   string // of those that have none of their own
+	limit       int    // that is taken; full tells of more
+	full        bool
+	deps        []redoubt.Dependency
+	seen        map[[3]string]int // index in deps by ecosystem, name, version
+	graph       graph
+	unversioned []redoubt.Dependency // that were to be added, each name once
 }
 
 // NewPackages is empty, and takes so many packages at most.
@@ -35,6 +36,9 @@ func (p *Packages) Add(d redoubt.Dependency) int {
 	d.Name, d.Version = read.Text(d.Name).Name(), read.Text(d.Version).Name()
 	version := SpellVersion(d.Ecosystem, d.Version)
 	if d.Name == "" || version == "" {
+		if d.Name != "" {
+			p.noteUnversioned(d)
+		}
 		return -1
 	}
 	if d.Transitivity == 0 {
@@ -64,6 +68,18 @@ func (p *Packages) Add(d redoubt.Dependency) int {
 	p.seen[key] = len(p.deps)
 	p.deps = append(p.deps, d)
 	return len(p.deps) - 1
+}
+
+// Unversioned are those that were to be added and have no version, each name once
+// where it stands several times in a row.
+func (p *Packages) Unversioned() []redoubt.Dependency { return p.unversioned }
+
+// noteUnversioned keeps what is told, unless there is more of it than packages may be.
+func (p *Packages) noteUnversioned(d redoubt.Dependency) {
+	same := func(other redoubt.Dependency) bool { return other.Name == d.Name }
+	if n := len(p.unversioned); n < p.limit && (n == 0 || !same(p.unversioned[n-1])) {
+		p.unversioned = append(p.unversioned, d)
+	}
 }
 
 // SpellVersion is a version as scanners and advisories spell it: those of Go modules

@@ -145,10 +145,12 @@ func readPylock(l *lock) error {
 				}
 			}
 		}
-		if d.Version == "" && p.Directory == nil { // a folder is the project's own
+		switch {
+		case d.Version != "":
+			l.Add(d)
+		case p.Directory == nil: // a folder is the project's own
 			l.refuse(d.Name, "it has no version: it is of a repository or an address")
 		}
-		l.Add(d)
 	}
 	return nil
 }

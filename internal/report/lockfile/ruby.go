@@ -17,6 +17,10 @@ var (
 	gemSection = regexp.MustCompile(`^[A-Z]+(?: [A-Z]+)*$`)
 )
 
+// gemsOf are the sections of what is no folder of the project, plugins of Bundler
+// among them.
+var gemsOf = map[string]bool{"GEM": true, "GIT": true, "PLUGIN SOURCE": true}
+
 // readGemfileLock reads Gemfile.lock. Gems below PATH are the project's own;
 // those below DEPENDENCIES are direct. A platform after the version, as
 // 1.13.0-x86_64-linux, is dropped: gem versions hold no hyphen.
@@ -33,10 +37,10 @@ func readGemfileLock(l *lock) error {
 			has[section] = true
 			continue
 		}
-		if m := gemSpec.FindStringSubmatch(line); m != nil && (section == "GEM" || section == "GIT") {
+		if m := gemSpec.FindStringSubmatch(line); m != nil && gemsOf[section] {
 			version, _, _ := strings.Cut(m[2], "-")
 			found = append(found, redoubt.Dependency{Name: m[1], Version: version, Line: number})
-		} else if m := gemNeeds.FindStringSubmatch(line); m != nil && len(found) > 0 && (section == "GEM" || section == "GIT") {
+		} else if m := gemNeeds.FindStringSubmatch(line); m != nil && len(found) > 0 && gemsOf[section] {
 			l.Ask(found[len(found)-1].Name, strings.TrimSuffix(m[1], "!"))
 		}
 		if m := gemWanted.FindStringSubmatch(line); m != nil && section == "DEPENDENCIES" {

@@ -97,6 +97,26 @@ snapshots:
 			nil,
 			[]string{"a: line 2: it comes from https://example.org/a.git, not from Hackage"},
 		},
+		"modules of Deno": {
+			"deno.lock", `{"version":"4","specifiers":{"npm:left-pad@1":"1.3.0"},"npm":{"left-pad@1.3.0":{"integrity":"x"}},"remote":{"https://deno.land/std@0.1.0/a.ts":"ab","https://deno.land/std@0.1.0/b.ts":"cd"}}`,
+			[]string{"pkg:npm/left-pad@1.3.0"},
+			[]string{"deno.lock: left out are modules of addresses, which are packages of no registry and have no version: 2"},
+		},
+		"files of Paket": {
+			"paket.lock", "NUGET\n  remote: https://api.nuget.org/v3/index.json\n    A (1.0)\n      B (>= 1.0)\n    B (1.0)\nGITHUB\n  remote: acme/tools\n    src/File.fs (0123abcd)\n      Octokit (>= 0.4)\nHTTP\n  remote: http://example.org\n    test.fs (/test.fs)\nGIT\n  remote: https://example.org/a.git\n     (0123)\n",
+			[]string{"pkg:nuget/A@1.0", "pkg:nuget/B@1.0"},
+			[]string{"src/File.fs: line 8: it comes from GITHUB, not from NuGet", "test.fs: line 12: it comes from HTTP, not from NuGet"},
+		},
+		"plugins of Bundler": {
+			"Gemfile.lock", "PLUGIN SOURCE\n  remote: https://example.org/plugins\n  type: acme\n  specs:\n    plugged (2.1.0)\n\nGEM\n  remote: https://rubygems.org/\n  specs:\n    rake (13.0.0)\n\nPLATFORMS\n  ruby\n\nDEPENDENCIES\n  plugged!\n  rake\n",
+			[]string{"pkg:gem/plugged@2.1.0 direct", "pkg:gem/rake@13.0.0 direct"},
+			nil,
+		},
+		"packages without a version": {
+			"packages.config", "<packages><package id=\"A\" version=\"1.0\"/>\n<package id=\"B\"/></packages>",
+			[]string{"pkg:nuget/A@1.0"},
+			[]string{"B: line 2: it has no version"},
+		},
 		"packages of PEP 751": {
 			"pylock.toml", "lock-version = \"1.0\"\ncreated-by = \"pip\"\n[[packages]]\nname = \"a\"\n[packages.vcs]\ntype = \"git\"\n[[packages]]\nname = \"b\"\n[packages.directory]\npath = \".\"\n",
 			nil,
