@@ -22,7 +22,29 @@ func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	d, st := playedDemo(t, dir)
 	t.Run("is a living system", func(t *testing.T) { testDemoLives(t, d, st) })
+	t.Run("is whole", func(t *testing.T) { testDemoIsWhole(t, st) })
 	t.Run("keeps no secret", func(t *testing.T) { testDemoKeepsNoSecret(t, dir, d, st) })
+}
+
+// testDemoIsWhole has redoubt check look at a history with all kinds of writes, and
+// then at one that somebody else wrote to.
+func testDemoIsWhole(t *testing.T, st *store.Store) {
+	report := &checkReport{app: &app{ctx: t.Context(), clock: time.Now}, silent: true, Whole: true}
+	err := st.CheckEngine(t.Context(), func(check string, faults []string) { report.add("", check, faults) })
+	if err == nil {
+		err = checkDeployments(report.app, st, report)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range report.Checks {
+		if len(c.Faults) > 0 {
+			t.Errorf("%s: %v", c.Check, c.Faults)
+		}
+	}
+	if len(report.Checks) != 6 {
+		t.Errorf("checked was %+v", report.Checks)
+	}
 }
 
 // testDemoKeepsNoSecret looks for the made-up secrets of the demo's samples,

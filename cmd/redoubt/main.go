@@ -42,6 +42,7 @@ type cli struct {
 	Exception  exceptionCmd  `cmd:"" help:"Accept what a rule or a vulnerability finds, for a while, and see what is accepted."`
 	VEX        vexCmd        `cmd:"" name:"vex" help:"Hold documents that say which vulnerabilities do not matter, and write your own."`
 	Backup     backupCmd     `cmd:"" help:"Back up all data to a file while the server runs."`
+	Check      checkCmd      `cmd:"" help:"Check that what is stored is whole. Ends with 0 where it is, 1 where it is not, 2 where that could not be found out."`
 	Advisories advisoriesCmd `cmd:"" help:"Load and query advisories about vulnerable packages."`
 	Audit      auditCmd      `cmd:"" help:"Show the audit trail: who changed what."`
 	Bench      benchCmd      `cmd:"" help:"Benchmark this machine with generated scans."`

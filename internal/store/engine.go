@@ -27,14 +27,15 @@ type engine struct {
 	oneWriter bool // at a time, whatever the deployment
 	turns     turns
 
-	forUpdate  string // ends a SELECT that locks its rows
-	skipLocked string // ends a SELECT that takes rows nobody works on
-	byBytes    string // orders text by its bytes, whatever the database's locale
-	quickCheck string // returns "ok", or what is wrong with the file; empty where nothing does
-	copyTo     string // writes all of it to the new file $1; empty where other tools do
-	shred      string // has the transaction overwrite what it frees; empty where nothing does
-	flush      string // ends a shredding transaction: overwrites the log of what was freed
-	nextIDs    string // reserves $2 ids of the sequence $1, which it returns
+	forUpdate  string        // ends a SELECT that locks its rows
+	skipLocked string        // ends a SELECT that takes rows nobody works on
+	byBytes    string        // orders text by its bytes, whatever the database's locale
+	checks     []engineCheck // how the database looks through itself, where no catalogue tells
+	quickCheck string        // returns "ok", or what is wrong with the file; empty where nothing does
+	copyTo     string        // writes all of it to the new file $1; empty where other tools do
+	shred      string        // has the transaction overwrite what it frees; empty where nothing does
+	flush      string        // ends a shredding transaction: overwrites the log of what was freed
+	nextIDs    string        // reserves $2 ids of the sequence $1, which it returns
 
 	mark     func(n int) string // stands for the n-th argument of a bulk insert
 	list     func(column string, n int, values any) (string, any)

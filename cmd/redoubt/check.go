@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+type checkCmd struct {
+	config.Storage
+	JSON bool `name:"json" help:"Print one JSON document instead of lines."`
+}
+
+// checked is one check and what it found.
+type checked struct {
+	Deployment string   `json:"deployment,omitempty"` // slug; empty of what belongs to no deployment
+	Check      string   `json:"check"`
+	Faults     []string `json:"faults"`
+}
+
+// checkReport gathers what is found, and prints it as it comes.
+type checkReport struct {
+	app    *app
+	silent bool      // for JSON, which is printed at the end
+	Whole  bool      `json:"whole"`
+	Checks []checked `json:"checks"`
+}
+
+// add takes what a check found.
+func (r *checkReport) add(deployment, check string, faults []string) {
+	if faults == nil {
+		faults = []string{}
+	}
+	r.Checks = append(r.Checks, checked{deployment, check, faults})
+	r.Whole = r.Whole && len(faults) == 0
+	if r.silent {
+		return
+	}
+	name := check
+	if deployment != "" {
+		name = deployment + ": " + check
+	}
+	if len(faults) == 0 {
+		fmt.Fprintln(r.app.out, "ok    ", name)
+		return
+	}
+	fmt.Fprintln(r.app.out, "FAULT ", name)
+	for _, f := range faults {
+		fmt.Fprintln(r.app.out, "       ", f)
+	}
+}
+
+// Exit codes of redoubt check.
+const (
+	exitFaults    = 1 // something is wrong with what is stored
+	exitUnchecked = 2 // not all could be looked at
+)
+
+// Run looks whether what is stored is whole. It ends with 1 where it is not, and
+// with 2 where that could not be found out.
+func (c checkCmd) Run(a *app) error {
+	report := &checkReport{app: a, silent: c.JSON, Whole: true}
+	err := c.check(a, report)
+	if errors.Is(err, redoubt.ErrDamaged) {
+		report.add("", "the database", []string{err.Error()})
+		err = nil
+	}
+	if c.JSON {
+		enc := json.NewEncoder(a.out)
+		enc.SetIndent("", "  ")
+		err = errors.Join(err, enc.Encode(report))
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintln(a.err, "redoubt: not all could be checked:", err)
+		return &exitError{exitUnchecked}
+	case report.Whole:
+		return nil
+	}
+	fmt.Fprintln(a.err, "redoubt: what is stored is not whole: stop the server, keep a copy of what is there, and restore a backup")
+	return &exitError{exitFaults}
+}
+
+func (c checkCmd) check(a *app, report *checkReport) error {
+	st, err := a.open(c.Storage)
+	if err != nil {
+		return err
+	}
+	err = st.CheckEngine(a.ctx, func(check string, faults []string) { report.add("", check, faults) })
+	if err == nil {
+		err = checkDeployments(a, st, report)
+	}
+	return errors.Join(err, st.Close())
+}
+
+func checkDeployments(a *app, st *store.Store, report *checkReport) error {
+	all, err := st.Deployments(a.ctx)
+	if err != nil {
+		return err
+	}
+	findings := index.New(st, index.Options{Clock: a.clock})
+	for _, d := range all {
+		tell := func(check string, faults []string) { report.add(d.Slug, check, faults) }
+		err := st.View(a.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error { return tx.CheckRows(ctx, tell) })
+		if err == nil {
+			err = checkIndex(a, st, findings, d, tell)
+		}
+		findings.Drop(d.ID)
+		if errors.Is(err, redoubt.ErrDamaged) {
+			tell("findings, as they are listed", []string{err.Error()})
+			err = nil
+		}
+		if err != nil {
+			return fmt.Errorf("check the deployment %s: %w", d.Slug, err)
+		}
+	}
+	return nil
+}
+
+// checkIndex compares what the index makes of the feed with what the store has, by
+// project, product and status. Beside a server that writes it counts again.
+func checkIndex(a *app, st *store.Store, findings *index.Index, d redoubt.Deployment, tell func(string, []string)) error {
+	for range checkTries {
+		var stored map[store.FindingCount]int
+		var version int64
+		err := st.View(a.ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+			version = tx.Version()
+			stored, err = tx.CountFindings(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		view, err := findings.Deployment(a.ctx, d.ID)
+		if err != nil {
+			return err
+		}
+		faults := compareCounts(view, stored)
+		now, err := st.Version(a.ctx, d.ID)
+		if err != nil {
+			return err
+		}
+		if now == version {
+			tell("findings, as they are listed", faults)
+			return nil
+		}
+	}
+	return errors.New("the server writes too fast for findings to be counted: check again when less is uploaded, or while it is stopped")
+}
+
+// checkTries is how often findings are counted until no write came in between.
+const checkTries = 20
+
+func compareCounts(view *index.View, stored map[store.FindingCount]int) (faults []string) {
+	all, listed := map[redoubt.IssueType]int{}, map[redoubt.IssueType]int{}
+	for c, n := range stored {
+		if c.Status == 0 {
+			continue // removed ones are in no list
+		}
+		got := view.Count(redoubt.FindingFilter{IssueType: c.IssueType, ProjectIDs: []int64{c.ProjectID}, Statuses: []redoubt.Status{c.Status}})
+		if got != n {
+			faults = append(faults, fmt.Sprintf("project %d has %d %s findings that are %s, %d are listed", c.ProjectID, n, c.IssueType, c.Status, got))
+		}
+		all[c.IssueType] += n
+	}
+	statuses := []redoubt.Status{redoubt.StatusOpen, redoubt.StatusFixed, redoubt.StatusIgnored, redoubt.StatusReviewing, redoubt.StatusFixing}
+	for t := redoubt.SAST; t <= redoubt.Secrets; t++ {
+		if listed[t] = view.Count(redoubt.FindingFilter{IssueType: t, Statuses: statuses}); listed[t] != all[t] {
+			faults = append(faults, fmt.Sprintf("there are %d %s findings, %d are listed", all[t], t, listed[t]))
+		}
+	}
+	return faults
+}

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// maxFaults bounds what one check lists; the rest is counted.
+const maxFaults = 20
+
+// CheckEngine has the database look through itself: the pages, indexes and foreign
+// keys of a SQLite file; of PostgreSQL every row, every foreign key, and every index
+// where its extension amcheck is installed. tell is called after each check with what
+// is wrong, which may be nothing. An error means that a check could not be made.
+func (s *Store) CheckEngine(ctx context.Context, tell func(check string, faults []string)) error {
+	checks := s.engine.checks
+	if s.engine.name == "postgres" {
+		var err error
+		if checks, err = s.engine.postgresChecks(ctx); err != nil {
+			return err
+		}
+	}
+	for _, c := range checks {
+		faults, err := s.engine.lines(ctx, c.query)
+		if redoubt.OutageOf(err) == redoubt.ErrDamaged {
+			faults, err = append(faults, err.Error()), nil
+		}
+		if err != nil {
+			return fmt.Errorf("check %s: %w", c.name, err)
+		}
+		tell(c.name, firstFaults(faults))
+	}
+	return nil
+}
+
+// engineCheck is a query that returns a line for each fault, or a lone "ok".
+type engineCheck struct{ name, query string }
+
+// sqliteChecks are what SQLite can look through.
+var sqliteChecks = []engineCheck{
+	{"pages and indexes of the file", `PRAGMA integrity_check(100)`},
+	{"foreign keys", `SELECT 'row ' || COALESCE(rowid, '') || ' of ' || "table" || ' refers to a row of ' || parent || ' that is not there' FROM pragma_foreign_key_check`},
+}
+
+// postgresChecks makes the queries from the catalogue: to read a row is to check
+// it, where the cluster has checksums.
+func (e *engine) postgresChecks(ctx context.Context) ([]engineCheck, error) {
+	var checks []engineCheck
+	for _, kind := range []struct{ name, from string }{
+		{"rows of %s", `SELECT relname, 'SELECT ''ok'' FROM (SELECT SUM(LENGTH(CAST(t AS TEXT))) FROM ' || quote_ident(relname) || ' t) AS all_of_it'
+			FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY relname`},
+		{"foreign key %s", `SELECT c.conname, 'SELECT ''a row of ' || c.conrelid::regclass || ' refers to one that is not there'' FROM ' || c.conrelid::regclass || ' a LEFT JOIN ' || c.confrelid::regclass ||
+				' b ON b.' || quote_ident(q.attname) || ' = a.' || quote_ident(p.attname) || ' WHERE b.' || quote_ident(q.attname) || ' IS NULL AND a.' || quote_ident(p.attname) || ' IS NOT NULL'
+			FROM pg_constraint c JOIN pg_attribute p ON p.attrelid = c.conrelid AND p.attnum = c.conkey[1] JOIN pg_attribute q ON q.attrelid = c.confrelid AND q.attnum = c.confkey[1]
+			WHERE c.contype = 'f' AND c.connamespace = 'public'::regnamespace AND CARDINALITY(c.conkey) = 1 ORDER BY c.conname`},
+		{"index %s", `SELECT c.relname, 'SELECT ''ok'' FROM (SELECT bt_index_check(' || quote_literal(c.relname) || '::regclass, TRUE)) AS checked'
+			FROM pg_class c JOIN pg_am a ON a.oid = c.relam JOIN pg_index i ON i.indexrelid = c.oid
+			WHERE a.amname = 'btree' AND c.relnamespace = 'public'::regnamespace AND i.indisvalid
+				AND EXISTS (SELECT FROM pg_extension WHERE extname = 'amcheck') ORDER BY c.relname`},
+	} {
+		err := e.view(ctx, func(ctx context.Context, q *session) error {
+			list, err := many(ctx, q, func(r row) (c engineCheck, err error) { return c, r.Scan(&c.name, &c.query) }, kind.from)
+			for _, c := range list {
+				checks = append(checks, engineCheck{fmt.Sprintf(kind.name, c.name), c.query})
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return checks, nil
+}
+
+// relation is a column that names a row of another table, in the same deployment.
+type relation struct{ table, column, other, key string }
+
+// relations are those that no foreign key holds: tenant tables are distributed by
+// deployment, and written in one transaction. 0 names none.
+var relations = []relation{
+	{"finding", "project_id", "project", "id"},
+	{"finding", "lineage_id", "lineage", "id"},
+	{"finding", "rule_id", "rule", "id"},
+	{"finding", "id", "finding_body", "finding_id"},
+	{"finding_body", "finding_id", "finding", "id"},
+	{"finding_event", "finding_id", "finding", "id"},
+	{"finding_snippet", "finding_id", "finding", "id"},
+	{"finding_subject", "finding_id", "finding", "id"},
+	{"lineage", "project_id", "project", "id"},
+	{"lineage_identity", "lineage_id", "lineage", "id"},
+	{"scan", "project_id", "project", "id"},
+	{"scan_account", "scan_id", "scan", "id"},
+	{"inventory", "project_id", "project", "id"},
+	{"dependency", "inventory_id", "inventory", "id"},
+	{"dependency", "package_version_id", "package_version", "id"},
+	{"package_version", "package_id", "package", "id"},
+	{"project_tag", "project_id", "project", "id"},
+	{"project_alias", "project_id", "project", "id"},
+	{"policy_rule", "policy_id", "policy", "id"},
+	{"vex_statement", "document_id", "vex_document", "id"},
+}
+
+// CheckRows looks whether the rows of the deployment fit together: what names
+// another row finds it, the feed has each version, and what scans reported is there.
+func (tx *Tx) CheckRows(ctx context.Context, tell func(check string, faults []string)) error {
+	for _, check := range []struct {
+		name string
+		run  func(context.Context) ([]string, error)
+	}{{"rows that belong together", tx.checkRelations}, {"the feed of changes", tx.checkFeed}, {"counts of scans", tx.checkScans}} {
+		faults, err := check.run(ctx)
+		if redoubt.OutageOf(err) == redoubt.ErrDamaged {
+			faults, err = append(faults, err.Error()), nil
+		}
+		if err != nil {
+			return fmt.Errorf("check %s: %w", check.name, err)
+		}
+		tell(check.name, firstFaults(faults))
+	}
+	return nil
+}
+
+func (tx *Tx) checkRelations(ctx context.Context) (faults []string, err error) {
+	for _, r := range relations {
+		lost, err := many(ctx, tx, scalar[int64], `SELECT DISTINCT a.`+r.column+` FROM `+r.table+` a LEFT JOIN `+r.other+` b ON b.deployment_id = a.deployment_id AND b.`+r.key+` = a.`+r.column+
+			` WHERE a.deployment_id = $1 AND a.`+r.column+` <> 0 AND b.`+r.key+` IS NULL ORDER BY 1`)
+		if err != nil {
+			return faults, err
+		}
+		for _, id := range lost {
+			faults = append(faults, fmt.Sprintf("%s has rows with the %s %d, which %s has not", r.table, r.column, id, r.other))
+		}
+	}
+	return faults, nil
+}
+
+// checkFeed holds that each version since the last that was pruned says what it changed.
+func (tx *Tx) checkFeed(ctx context.Context) (faults []string, err error) {
+	const query = `SELECT COUNT(DISTINCT c.version) - (SELECT version - pruned_version FROM deployment WHERE id = $1), COALESCE(MAX(c.version), 0)
+		FROM change c WHERE c.deployment_id = $1 AND c.version > (SELECT pruned_version FROM deployment WHERE id = $1)`
+	feed, err := one(ctx, tx, func(r row) (n [2]int64, err error) { return n, r.Scan(&n[0], &n[1]) }, query)
+	if err != nil {
+		return nil, err
+	}
+	if feed[0] != 0 {
+		faults = append(faults, fmt.Sprintf("the feed has %+d versions more than the deployment", feed[0]))
+	}
+	if feed[1] > tx.Version() {
+		faults = append(faults, fmt.Sprintf("the feed has version %d, the deployment is at %d", feed[1], tx.Version()))
+	}
+	return faults, nil
+}
+
+// checkScans holds that the findings which scans reported are there, of the project of the scan.
+func (tx *Tx) checkScans(ctx context.Context) (faults []string, err error) {
+	known := map[int64]int64{} // findings to projects
+	err = each(ctx, tx, func(r row) error {
+		var id, project int64
+		err := r.Scan(&id, &project)
+		known[id] = project
+		return err
+	}, `SELECT id, project_id FROM finding WHERE deployment_id = $1`)
+	if err != nil {
+		return nil, err
+	}
+	return faults, each(ctx, tx, func(r row) error {
+		var scan, project int64
+		var runs []byte
+		if err := r.Scan(&scan, &project, &runs); err != nil {
+			return err
+		}
+		ids, err := unpackRuns(runs)
+		if err != nil {
+			faults = append(faults, fmt.Sprintf("what scan %d reported: %v", scan, err))
+		}
+		lost := 0
+		for _, id := range ids {
+			if known[id] != project {
+				lost++
+			}
+		}
+		if lost > 0 {
+			faults = append(faults, fmt.Sprintf("scan %d reported %d findings, %d of which its project has not", scan, len(ids), lost))
+		}
+		return nil
+	}, `SELECT s.id, s.project_id, a.reported FROM scan_account a JOIN scan s ON s.deployment_id = a.deployment_id AND s.id = a.scan_id WHERE a.deployment_id = $1 ORDER BY s.id`)
+}
+
+// CountFindings counts the deployment's findings as the store has them.
+func (tx *Tx) CountFindings(ctx context.Context) (map[FindingCount]int, error) {
+	counts := map[FindingCount]int{}
+	err := each(ctx, tx, func(r row) error {
+		var c FindingCount
+		var state redoubt.State
+		var triage redoubt.TriageState
+		var n int
+		err := r.Scan(&c.ProjectID, &c.IssueType, &state, &triage, &n)
+		c.Status = redoubt.StatusOf(state, triage)
+		counts[c] += n
+		return err
+	}, `SELECT f.project_id, f.issue_type, f.state, l.triage_state, COUNT(*) FROM finding f JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
+		WHERE f.deployment_id = $1 GROUP BY f.project_id, f.issue_type, f.state, l.triage_state`)
+	return counts, err
+}
+
+// FindingCount is what findings are counted by.
+type FindingCount struct {
+	ProjectID int64
+	IssueType redoubt.IssueType
+	Status    redoubt.Status // zero for removed ones
+}
+
+// firstFaults lists the first faults and counts the others.
+func firstFaults(faults []string) []string {
+	for i, f := range faults {
+		faults[i] = strings.TrimSpace(f)
+	}
+	if more := len(faults) - maxFaults; more > 0 {
+		return append(faults[:maxFaults:maxFaults], fmt.Sprintf("and %d more", more))
+	}
+	return faults
+}
