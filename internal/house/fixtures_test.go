@@ -183,6 +183,16 @@ func TestRules(t *testing.T) {
 			broken: []string{"a.go:2: cites §6", "a.go:5: cites §7", "b_test.go:3: ", "c.sql:2: "},
 		},
 		{
+			name:  "promises",
+			check: promisesAreTested,
+			files: map[string]string{
+				"docs/security.md": "# Security\n| a | `TestA`, `TestB` |\n| b | `TestC` |\n",
+				"a_test.go":        "package redoubt\nfunc TestA() {}\n",
+				"b.go":             "package redoubt\nfunc TestC() {}\n",
+			},
+			broken: []string{"docs/security.md:2: names TestB", "docs/security.md:3: names TestC"},
+		},
+		{
 			name:  "links",
 			check: linksLeadSomewhere,
 			files: map[string]string{

@@ -35,6 +35,7 @@ var rules = []rule{
 	{"no path of somebody's machine", noMachinePaths},
 	{"nothing is left for later", nothingLeftForLater},
 	{"citations lead somewhere", citationsLeadSomewhere},
+	{"promises are tested", promisesAreTested},
 	{"links lead somewhere", linksLeadSomewhere},
 	{"ways lead somewhere", waysLeadSomewhere},
 	{"words have types", wordsHaveTypes},

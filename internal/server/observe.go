@@ -31,6 +31,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 			s.logRequest(r, c, out, s.Clock().Sub(started))
 		}()
 		c.w = out
+		defer func() { drain(out, r, out.status) }()
 		next.ServeHTTP(out, r.WithContext(context.WithValue(edge.WithOrigin(r.Context(), origin), callKey{}, c)))
 	})
 }

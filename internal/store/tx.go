@@ -50,9 +50,13 @@ func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Co
 // or closed is redoubt.ErrUnavailable. fn must not call Update again.
 func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor, fn func(context.Context, *Tx) error) error {
 	if !s.engine.oneWriter {
-		end, err := s.engine.turns.take(ctx, deploymentID)
+		waits, done := s.engine.stall.watch(ctx) // so that all who wait give a silent database up at once
+		end, err := s.engine.turns.take(waits, deploymentID)
 		if err != nil {
-			return s.engine.explain(ctx, err)
+			err = s.engine.explain(waits, err)
+		}
+		if done(); err != nil {
+			return err
 		}
 		defer end()
 	}

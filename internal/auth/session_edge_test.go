@@ -1,0 +1,44 @@
+package auth
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// TestLongPasswordsAreWrong, at the length where they are cut and beyond, however
+// long.
+func TestLongPasswordsAreWrong(t *testing.T) {
+	d := newDoor(t)
+	for _, n := range []int{4*MaxPassword - 1, 4 * MaxPassword, 4*MaxPassword + 1, 4*MaxPassword + 2, 1 << 20} {
+		if _, err := d.SignIn(t.Context(), "ada", strings.Repeat("x", n), home); !errors.Is(err, ErrSignIn) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+		d.clock.Advance(time.Minute)
+	}
+}
+
+// TestNobodyBeginsNoSession: who is gone by then is told as who was never there.
+func TestNobodyBeginsNoSession(t *testing.T) {
+	d := newDoor(t)
+	if _, err := d.Begin(t.Context(), d.ada.ID+1000, "oidc", home, redoubt.CheckedPassword{}); !errors.Is(err, ErrSignIn) {
+		t.Errorf("a session of nobody: %v", err)
+	}
+}
+
+// TestCodesAreKnownByTheirHash: each is another, and what is too long is none.
+func TestCodesAreKnownByTheirHash(t *testing.T) {
+	text, sum := NewCode()
+	other, _ := NewCode()
+	if text == other || len(text) < 32 || !bytes.Equal(CodeHash(text), sum) || bytes.Equal(CodeHash(other), sum) {
+		t.Errorf("the codes %q and %q", text, other)
+	}
+	most := strings.Repeat("x", maxSecret)
+	if bytes.Equal(CodeHash(most), CodeHash("")) || !bytes.Equal(CodeHash(most+"x"), CodeHash("")) {
+		t.Errorf("%d characters are looked at, more are not: not so", maxSecret)
+	}
+}

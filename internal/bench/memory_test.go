@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// heavy is the size of the uploads whose memory is measured, in bytes; heavyShort
+// with -short.
+const (
+	heavy      = 100 << 20
+	heavyShort = 10 << 20
+)
+
+// BenchmarkMemory hands in one report of a hundred megabytes to a store that has
+// nothing, with a limit on the memory of Go of three times that, and tells how far
+// the heap rose above what was there, as a multiple of the report's size: while it
+// is read, and while it is stored. The file is on disk, as an upload is on the wire.
+func BenchmarkMemory(b *testing.B) {
+	size := heavy
+	if testing.Short() {
+		size = heavyShort
+	}
+	for name, write := range map[string]func(io.Writer, *generator, int){"semgrep.json": heavySemgrep, "report.sarif": heavySARIF} {
+		b.Run(name, func(b *testing.B) {
+			file := filepath.Join(b.TempDir(), name)
+			if err := writeHeavy(file, size, write); err != nil {
+				b.Fatal(err)
+			}
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(3 * size)))
+			for b.Loop() {
+				read, stored := heavyUpload(b, file)
+				b.ReportMetric(float64(read)/float64(size), "x-read")
+				b.ReportMetric(float64(stored)/float64(size), "x-stored")
+			}
+		})
+	}
+}
+
+// heavyUpload returns how far the heap rose while a file was read and stored.
+func heavyUpload(b *testing.B, file string) (read, stored int64) {
+	clock := storetest.NewClock()
+	st := storetest.Open(b, storetest.Database(b, "sqlite", clock))
+	d := storetest.Deployment(b, st)
+	reading := &report.Reading{}
+	before := live()
+	read = peak(func() {
+		f, err := os.Open(file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer f.Close() //nolint:errcheck // it was only read
+		if err := reading.Add(f, report.Options{Name: filepath.Base(file), Key: []byte("a key for secrets")}); err != nil {
+			b.Fatal(err)
+		}
+	})
+	kept := live() - before
+	stored = kept + peak(func() {
+		upload := ingest.Upload{Project: redoubt.Project{Name: "acme/heavy"}, Ref: "main", Commit: "c", Full: true}
+		err := st.Update(b.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reading)
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	})
+	return read, stored
+}
+
+// writeHeavy makes a report of a size.
+func writeHeavy(name string, size int, write func(io.Writer, *generator, int)) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	write(w, newGenerator(), size)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func heavySemgrep(w io.Writer, g *generator, size int) {
+	fmt.Fprint(w, `{"version":"1.180.0","results":[`)
+	for n := 0; n < size; {
+		text := g.result()
+		if n > 0 {
+			text = "," + text
+		}
+		k, _ := io.WriteString(w, text) // a bufio.Writer tells at its end
+		n += k
+	}
+	fmt.Fprint(w, `],"errors":[],"paths":{"scanned":["README.md"]}}`)
+}
+
+func heavySARIF(w io.Writer, g *generator, size int) {
+	fmt.Fprint(w, `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"analyzer","rules":[`)
+	for i, r := range g.rules {
+		if i > 0 {
+			fmt.Fprint(w, ",")
+		}
+		fmt.Fprintf(w, `{"id":%q,"shortDescription":{"text":"Rule %d"},"help":{"text":"What to do about it."}}`, r.id, i)
+	}
+	fmt.Fprint(w, `]}},"results":[`)
+	for n, i := 0, 0; n < size; i++ {
+		if i > 0 {
+			fmt.Fprint(w, ",")
+		}
+		r := g.rules[g.pick.Uint64()]
+		k, _ := fmt.Fprintf(w, `{"ruleId":%q,"level":"warning","message":{"text":"Detected user input 'command_%d' that reaches a shell: pass a list of arguments."},`+
+			`"locations":[{"physicalLocation":{"artifactLocation":{"uri":"src/services/module_%d/file_%d.py"},"region":{"startLine":%d,"startColumn":5,"endColumn":96,"snippet":{"text":"result_%d = subprocess.run(request.args.get('command_%d'), shell=True)"}}}}],`+
+			`"partialFingerprints":{"primaryLocationLineHash":"%032x:1"}}`, r.id, i, i%40, i%700, 1+i%2000, i, i, i*7919)
+		n += k
+	}
+	fmt.Fprint(w, `]}]}`)
+}
+
+// live is what the heap holds after a collection, in bytes.
+func live() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

@@ -1,0 +1,54 @@
+package server
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestARefusedUploadReadsItsAnswer sends all of a body that will not do before it
+// reads, as most clients do, over each way of saying how long it is.
+func TestARefusedUploadReadsItsAnswer(t *testing.T) {
+	h := newHarness(t, func(c *Config) { c.Limits.Upload = 1 << 20 })
+	const size = 24 << 20                                                                                           // more than what the kernel holds between the two
+	for chunked, want := range map[bool]int{false: http.StatusRequestEntityTooLarge, true: http.StatusBadRequest} { // of blanks it reads no more
+		conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		length := fmt.Sprintf("Content-Length: %d", size)
+		if chunked {
+			length = "Transfer-Encoding: chunked"
+		}
+		fmt.Fprintf(conn, "POST /api/v1/deployments/acme/imports?project=acme/a HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%s\r\n\r\n", h.token, length)
+		body := strings.Repeat(" ", 1<<20)
+		for range size >> 20 {
+			text := body
+			if chunked {
+				text = fmt.Sprintf("%x\r\n%s\r\n", len(body), body)
+			}
+			if _, err := conn.Write([]byte(text)); err != nil {
+				t.Fatalf("chunked %v: the body is not taken: %v", chunked, err)
+			}
+		}
+		if chunked {
+			fmt.Fprint(conn, "0\r\n\r\n")
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("chunked %v: no answer: %v", chunked, err)
+		}
+		if answer.StatusCode != want || answer.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("chunked %v: %s %s, want %d", chunked, answer.Status, answer.Header.Get("Content-Type"), want)
+		}
+		if err := answer.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
