@@ -5,11 +5,13 @@ import (
 	"fmt"
 
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 type backupCmd struct {
 	config.Storage
-	File string `arg:"" help:"File to write; an existing file is not overwritten." type:"path"`
+	WithKeys bool   `help:"Copy the key file, too, to FILE.key. Keep it as a secret."`
+	File     string `arg:"" help:"File to write; an existing file is not overwritten." type:"path"`
 }
 
 // Run copies the database.
@@ -18,9 +20,26 @@ func (c backupCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	err = st.Backup(a.ctx, c.File)
+	return errors.Join(c.run(a, st), st.Close())
+}
+
+func (c backupCmd) run(a *app, st *store.Store) error {
+	ring, err := a.keys(c.Storage, st) // which takes those of an older version out of the database first
 	if err == nil {
-		_, err = fmt.Fprintf(a.out, "copied everything to %s; to restore, put it into an empty data folder as redoubt.db\n", c.File)
+		err = st.Backup(a.ctx, c.File)
 	}
-	return errors.Join(err, st.Close())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "copied everything to %s; to restore, put it into an empty data folder as redoubt.db\n", c.File)
+	if !c.WithKeys {
+		_, err = fmt.Fprintf(a.out, "The keys are not in it: keep %s, too, or take it along with --with-keys. The copy does not start without it\n", c.KeyPath())
+		return err
+	}
+	keys := c.File + ".key"
+	if err := ring.Create(keys); err != nil {
+		return fmt.Errorf("the data is copied, the keys are not, to %s: %w", keys, err)
+	}
+	_, err = fmt.Fprintf(a.out, "copied the keys to %s; to restore, put it beside redoubt.db as redoubt.db.key\n", keys)
+	return err
 }

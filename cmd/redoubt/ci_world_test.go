@@ -59,7 +59,7 @@ func newCIWorld(t *testing.T, engine string) *ciWorld {
 	w := &ciWorld{T: t, semgrep: semgrep, home: t.TempDir(), data: t.TempDir(), repo: t.TempDir(), kill: map[string]bool{}}
 	w.storage = []string{"--data", w.data}
 	if c.DatabaseURL != "" {
-		w.storage = []string{"--database-url", c.DatabaseURL}
+		w.storage = []string{"--database-url", c.DatabaseURL, "--data", w.data}
 	}
 	var err error
 	if w.log, err = os.Create(filepath.Join(w.home, "server.log")); err != nil {

@@ -38,7 +38,7 @@ func (c demoCmd) Run(a *app) (err error) {
 
 func (c demoCmd) serve(a *app, clock *demoClock, st *store.Store) error {
 	defaults := config.Server{Addr: c.Addr, MaxUpload: 256 << 20, ShutdownTimeout: 20 * time.Second}
-	s, err := newService(a, defaults, st)
+	s, err := newService(a, config.Storage{Data: c.Data}, defaults, st)
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func playedDemo(t *testing.T, dir string) (redoubt.Deployment, *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newService(a, config.Server{Addr: "127.0.0.1:0", MaxUpload: 256 << 20, ShutdownTimeout: time.Second}, st)
+	s, err := newService(a, config.Storage{Data: dir}, config.Server{Addr: "127.0.0.1:0", MaxUpload: 256 << 20, ShutdownTimeout: time.Second}, st)
 	if err != nil {
 		t.Fatal(err)
 	}

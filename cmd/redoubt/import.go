@@ -62,7 +62,7 @@ func (c importCmd) Run(a *app) error {
 }
 
 func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importReader, []ingest.Summary, error) {
-	secret, err := key(a.ctx, st, secretKey)
+	ring, err := a.keys(c.Storage, st)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +75,7 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 		return nil, nil, err
 	}
 	files := &importReader{strict: c.Strict, o: report.Options{
-		Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: secret,
+		Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: ring.Secret,
 		RuleText: func(name string) []byte { return texts[name] },
 	}}
 	list, err := c.files(files)

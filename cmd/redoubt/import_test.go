@@ -33,7 +33,7 @@ type importer struct {
 
 func newImporter(t *testing.T, engine string) *importer {
 	c := storetest.Empty(t, engine)
-	w := &importer{T: t, storage: config.Storage{Data: c.Dir, DatabaseURL: config.Secret(c.DatabaseURL)}, at: t.TempDir()}
+	w := &importer{T: t, storage: config.Storage{Data: c.Dir, DatabaseURL: config.Secret(c.DatabaseURL), KeyFile: filepath.Join(t.TempDir(), "key")}, at: t.TempDir()}
 	a := &app{ctx: t.Context(), clock: time.Now, log: slog.New(slog.DiscardHandler)}
 	st, err := a.create(w.storage)
 	if err != nil {

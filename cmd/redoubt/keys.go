@@ -1,23 +1,101 @@
 package main
 
 import (
-	"context"
-	"crypto/rand"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
 
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// The keys that a store's first process makes and all others share.
+// What a database tells of keys. Those of versions before the key file are moved
+// to it; a check stays, which tells which key file is the database's.
 const (
-	signingKey = "signing key" // of download addresses and cursors
-	secretKey  = "secret key"  // of the hashes of secrets in reports (semantics §16)
+	signingKey = "signing key"
+	secretKey  = "secret key"
+	keyCheck   = "key check"
 )
 
-// key reads a key, and makes it the first time.
-func key(ctx context.Context, st *store.Store, name string) ([]byte, error) {
-	return st.Setting(ctx, name, func() ([]byte, error) {
-		k := make([]byte, 32)
-		_, err := rand.Read(k)
-		return k, err
-	})
+// errKeyFile is the ground of what is said where file and database do not fit.
+var errKeyFile = errors.New("without the keys that this database was used with, secrets in reports would count as new ones and lose their triage. " +
+	"Put the key file from the backup in its place, or name it with --key-file. If it is lost for good, redoubt key new makes another")
+
+// keys reads the key file of a database. It makes one for a new database, and for
+// one of an older version, whose keys it takes out of the database. A crash at any
+// moment is made good by the next start.
+func (a *app) keys(c config.Storage, st *store.Store) (keyring.Ring, error) {
+	check, err := a.setting(st, keyCheck)
+	if err != nil {
+		return keyring.Ring{}, err
+	}
+	ring, err := keyring.Read(c.KeyPath())
+	made := false
+	switch {
+	case err == nil:
+	case !errors.Is(err, fs.ErrNotExist):
+		return ring, err
+	case check != nil:
+		return ring, fmt.Errorf("there is no key file %s: %w", c.KeyPath(), errKeyFile)
+	default:
+		if ring, made, err = a.makeKeys(c, st); err != nil {
+			return ring, err
+		}
+	}
+	if check == nil {
+		if check, err = a.bindKeys(c, st, ring); err != nil {
+			return ring, err
+		}
+	}
+	if ring.Fits(check) {
+		return ring, nil
+	}
+	if made {
+		return ring, fmt.Errorf("another server made the keys of this database while this one made %s: remove that file, put the other's in its place, and start again", c.KeyPath())
+	}
+	return ring, fmt.Errorf("the key file %s is not the one of this database: %w", c.KeyPath(), errKeyFile)
+}
+
+// makeKeys writes the first key file: with the keys in the database, if it has any.
+func (a *app) makeKeys(c config.Storage, st *store.Store) (ring keyring.Ring, made bool, err error) {
+	secret, err := a.setting(st, secretKey)
+	if err != nil {
+		return ring, false, err
+	}
+	signing, err := a.setting(st, signingKey)
+	if err != nil {
+		return ring, false, err
+	}
+	ring = keyring.New(secret, signing, a.clock())
+	err = ring.Create(c.KeyPath())
+	if errors.Is(err, fs.ErrExist) { // somebody else started, too
+		ring, err = keyring.Read(c.KeyPath())
+		return ring, false, err
+	}
+	return ring, err == nil, err
+}
+
+// bindKeys has the database know its key file, and takes out of it what is in the
+// file by now. A file that does not hold what the database does is not its file.
+func (a *app) bindKeys(c config.Storage, st *store.Store, ring keyring.Ring) ([]byte, error) {
+	secret, err := a.setting(st, secretKey)
+	if err != nil {
+		return nil, err
+	}
+	if secret != nil && !bytes.Equal(secret, ring.Secret) {
+		return nil, fmt.Errorf("the key file %s is not the one of this database, which has keys of its own: move the file away, or name another one with --key-file", c.KeyPath())
+	}
+	return st.PinSetting(a.ctx, keyCheck, ring.Check(), secretKey, signingKey)
+}
+
+// setting reads a setting; one that is not there is nil.
+func (a *app) setting(st *store.Store, name string) ([]byte, error) {
+	value, err := st.StoredSetting(a.ctx, name)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil, nil
+	}
+	return value, err
 }

@@ -41,6 +41,7 @@ type cli struct {
 	Policy     policyCmd     `cmd:"" help:"Manage policies: the rules that scanners run, and what fails a build."`
 	Exception  exceptionCmd  `cmd:"" help:"Accept what a rule or a vulnerability finds, for a while, and see what is accepted."`
 	VEX        vexCmd        `cmd:"" name:"vex" help:"Hold documents that say which vulnerabilities do not matter, and write your own."`
+	Key        keyCmd        `cmd:"" help:"Look after the keys, which lie in a file of their own."`
 	Backup     backupCmd     `cmd:"" help:"Back up all data to a file while the server runs."`
 	Check      checkCmd      `cmd:"" help:"Check that what is stored is whole. Ends with 0 where it is, 1 where it is not, 2 where that could not be found out."`
 	Advisories advisoriesCmd `cmd:"" help:"Load and query advisories about vulnerable packages."`

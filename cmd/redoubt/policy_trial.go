@@ -52,9 +52,11 @@ func (c policyTestCmd) Run(a *app) error {
 // runWith runs the trial beside what is stored. Nothing is held open while the
 // scanner works.
 func (t *trial) runWith(c policyTestCmd, st *store.Store, d redoubt.Deployment) (err error) {
-	if t.key, err = key(t.app.ctx, st, secretKey); err != nil {
+	ring, err := t.app.keys(c.Storage, st)
+	if err != nil {
 		return err
 	}
+	t.key = ring.Secret
 	if t.rules == nil {
 		var held []conditionMatches
 		err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {

@@ -156,7 +156,7 @@ func billsComeBack(t *testing.T, at store.Config) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	s, err := newService(a, config.Server{Addr: "127.0.0.1:0", MaxUpload: 256 << 20, ShutdownTimeout: time.Second}, st)
+	s, err := newService(a, config.Storage{KeyFile: t.TempDir() + "/key"}, config.Server{Addr: "127.0.0.1:0", MaxUpload: 256 << 20, ShutdownTimeout: time.Second}, st)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,14 +94,15 @@ func runDemo(t *testing.T) string {
 	ctx, stop := context.WithCancel(t.Context())
 	clock := &demoClock{real: time.Now}
 	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: clock.now}
-	st, err := a.create(config.Storage{Data: t.TempDir()})
+	dir := t.TempDir()
+	st, err := a.create(config.Storage{Data: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "ready.json")
 	ended := make(chan error, 1)
 	go func() {
-		ended <- errors.Join(demoCmd{Addr: "127.0.0.1:0", ReadyFile: file}.serve(a, clock, st), st.Close())
+		ended <- errors.Join(demoCmd{Data: dir, Addr: "127.0.0.1:0", ReadyFile: file}.serve(a, clock, st), st.Close())
 	}()
 	t.Cleanup(func() {
 		stop()

@@ -48,11 +48,10 @@ func seconds(_ []string, attr slog.Attr) slog.Attr {
 }
 
 func (c serveCmd) serve(a *app, st *store.Store) error {
-	s, err := newService(a, c.Server, st)
+	s, err := newService(a, c.Storage, c.Server, st)
 	if err != nil {
 		return err
 	}
-	s.storage = c.Storage
 	s.checkFile(a.ctx)
 	steps := &starting{serveCmd: c, service: s}
 	return s.run(a, func() error { return steps.tell(a) })

@@ -47,8 +47,8 @@ type service struct {
 
 // newService listens already, so that the address is known and taken, and
 // answers nothing yet.
-func newService(a *app, c config.Server, st *store.Store) (*service, error) {
-	s := &service{config: c, store: st, log: a.log}
+func newService(a *app, storage config.Storage, c config.Server, st *store.Store) (*service, error) {
+	s := &service{storage: storage, config: c, store: st, log: a.log}
 	var err error
 	listen := new(net.ListenConfig)
 	if s.listener, err = listen.Listen(a.ctx, "tcp", c.Addr); err != nil {
@@ -86,14 +86,12 @@ func (s *service) wire(a *app) error {
 		bodies = quarterOfMemory()
 	}
 	s.jobs = job.New(s.store, map[string]job.Work{server.SBOMJob: s.exportSBOM(a)}, job.Options{Logger: a.log})
-	signing, err := key(a.ctx, s.store, signingKey)
+	ring, err := a.keys(s.storage, s.store)
 	if err != nil {
 		return err
 	}
-	secret, err := key(a.ctx, s.store, secretKey)
-	if err != nil {
-		return err
-	}
+	secret := ring.Secret
+	signing, before := ring.SigningKeys(a.clock())
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
 	findings := index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log})
@@ -111,7 +109,7 @@ func (s *service) wire(a *app) error {
 	s.server, err = server.New(server.Config{
 		Mounted: s.scanner.Routes(), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings,
-		Clock: a.clock, Logger: a.log, Version: version, SigningKey: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
+		Clock: a.clock, Logger: a.log, Version: version, SigningKey: signing, OldSigningKeys: before, SecretKey: secret, JobAdded: s.jobs.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})

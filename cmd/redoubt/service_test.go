@@ -130,7 +130,7 @@ func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err = newService(a, c, st); err != nil {
+	if s, err = newService(a, on, c, st); err != nil {
 		t.Fatal(err)
 	}
 	answers, done := make(chan struct{}), make(chan error, 1)

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -38,9 +39,21 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // Every command takes the same.
 type Storage struct {
 	Data        string `help:"Folder that holds all data (one SQLite file); redoubt-data by default." default:"redoubt-data" env:"REDOUBT_DATA" placeholder:"DIR" type:"path"`
+	KeyFile     string `help:"File with the keys of the database; by default redoubt.db.key in the data folder, postgres.key there with PostgreSQL." env:"REDOUBT_KEY_FILE" placeholder:"FILE" type:"path"`
 	DatabaseURL Secret `help:"PostgreSQL to use instead, as postgres://user:password@host/name." env:"REDOUBT_DATABASE_URL" placeholder:"URL"`
 
 	DatabaseTimeout time.Duration `help:"How long PostgreSQL may give no answer at all until requests, commands and starts give up; 10s by default." default:"10s" env:"REDOUBT_DATABASE_TIMEOUT"`
+}
+
+// KeyPath is the file with the keys of the database.
+func (s Storage) KeyPath() string {
+	switch {
+	case s.KeyFile != "":
+		return s.KeyFile
+	case s.DatabaseURL != "":
+		return filepath.Join(s.Data, "postgres.key")
+	}
+	return filepath.Join(s.Data, "redoubt.db.key")
 }
 
 // Server is all that redoubt serve can be told.

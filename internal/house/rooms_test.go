@@ -46,11 +46,13 @@ var rooms = []room{
 	{path: "internal/store", imports: []string{".", "internal/version"}},
 	{path: "internal/config", imports: nouns, clock: true},
 
+	{path: "internal/keyring", stdOnly: true},
+
 	{path: "internal/edge", imports: []string{".", "internal/auth", "internal/ingest", "internal/policy", "internal/store"}},
 	{path: "internal/server", imports: adapters},
 	{path: "internal/agent", imports: adapters},
 	{path: "internal/web", imports: adapters},
-	{path: "cmd", imports: append([]string{"internal/server", "internal/agent", "internal/web", "internal/demo", "internal/ci"}, adapters...), clock: true},
+	{path: "cmd", imports: append([]string{"internal/keyring", "internal/server", "internal/agent", "internal/web", "internal/demo", "internal/ci"}, adapters...), clock: true},
 
 	{path: "internal/storetest", imports: []string{".", "internal/store"}, clock: true},
 	{path: "internal/conformance"}, // tests only, which may import any room

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/redoubt/redoubt/api"
+
 	"pgregory.net/rapid"
 )
 
@@ -124,6 +126,43 @@ func TestCursorsThatBegin(t *testing.T) {
 		}
 		if position, err := testCursors.decode(l, begin, 2); position != nil || err != nil {
 			t.Errorf("%q is position %v, %v", begin, position, err)
+		}
+	}
+}
+
+// After a rotation, what the key before it signed is still believed, and nothing else.
+func TestCursorsOfTheKeyBeforeAreBelieved(t *testing.T) {
+	before, use, other := cursors{key: []byte("before")}, cursors{key: []byte("use"), old: [][]byte{[]byte("before")}}, cursors{key: []byte("other")}
+	l := list{operation: "x", deployment: 1, filter: "f"}
+	for _, c := range []struct {
+		by   cursors
+		want bool
+	}{{before, true}, {use, true}, {other, false}} {
+		text, err := c.by.encode(l, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, err := c.by.encodeNumber(l, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		position, err := use.decode(l, text, 1)
+		if believed := err == nil && position[0] == 7; believed != c.want {
+			t.Errorf("a cursor of %q: %v, %v", c.by.key, position, err)
+		}
+		n, err := use.decodeNumber(l, number)
+		if believed := err == nil && n == 7; believed != c.want {
+			t.Errorf("a number of %q: %v, %v", c.by.key, n, err)
+		}
+	}
+}
+
+func TestDownloadsOfTheKeyBeforeAreBelieved(t *testing.T) {
+	s := &Server{Config: Config{SigningKey: []byte("use"), OldSigningKeys: [][]byte{[]byte("before")}}}
+	for key, want := range map[string]bool{"use": true, "before": true, "other": false} {
+		in := &api.DownloadQuery{Expires: 9, Signature: signature([]byte(key), "1", "task", 9)}
+		if s.signed("1", "task", in) != want || s.signed("2", "task", in) {
+			t.Errorf("an address signed with %q is believed: %v, want %v", key, !want, want)
 		}
 	}
 }

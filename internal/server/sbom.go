@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -142,14 +143,22 @@ func (c *call) mayRead(job redoubt.Job) bool {
 func (c *call) downloadURL(job redoubt.Job) string {
 	expires := c.server.Clock().Add(downloadFor).Unix()
 	return fmt.Sprintf("%s/api/v1/deployments/%d/sbom/export/%s/download?expires=%d&signature=%s",
-		c.base, job.DeploymentID, job.Token, expires, c.server.signature(decimal(job.DeploymentID), job.Token, expires))
+		c.base, job.DeploymentID, job.Token, expires, signature(c.server.SigningKey, decimal(job.DeploymentID), job.Token, expires))
 }
 
-// signature proves that the server made a download address.
-func (s *Server) signature(deployment, task string, expires int64) string {
-	mac := hmac.New(sha256.New, derived(s.SigningKey, "download"))
+// signature proves that the server made a download address, with one of its keys.
+func signature(key []byte, deployment, task string, expires int64) string {
+	mac := hmac.New(sha256.New, derived(key, "download"))
 	fmt.Fprintf(mac, "%q %q %d", deployment, task, expires)
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// signed reports whether the server made a download address, with the key in use
+// or one before it.
+func (s *Server) signed(deployment, task string, in *api.DownloadQuery) bool {
+	return slices.ContainsFunc(append([][]byte{s.SigningKey}, s.OldSigningKeys...), func(key []byte) bool {
+		return hmac.Equal([]byte(in.Signature), []byte(signature(key, deployment, task, in.Expires)))
+	})
 }
 
 // document is a finished export.
@@ -173,7 +182,7 @@ func (d document) WriteTo(w io.Writer) (int64, error) {
 func (c *call) downloadSBOM(ctx context.Context, in *api.DownloadQuery) (writer, error) {
 	deployment, task := c.r.PathValue("deploymentId"), c.r.PathValue("taskToken")
 	id, err := c.id("deploymentId")
-	if err != nil || !hmac.Equal([]byte(in.Signature), []byte(c.server.signature(deployment, task, in.Expires))) || c.server.Clock().Unix() > in.Expires {
+	if err != nil || !c.server.signed(deployment, task, in) || c.server.Clock().Unix() > in.Expires {
 		return nil, newProblem(api.CodePermissionDenied, "This address has expired or was altered. Ask for the status of the export again: it has a fresh one.", err)
 	}
 	c.caller.Deployment.ID = id

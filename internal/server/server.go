@@ -32,6 +32,8 @@ type Config struct {
 	// SigningKey signs download addresses and cursors; all servers of one
 	// store have the same. At least 16 bytes.
 	SigningKey []byte
+	// OldSigningKeys are those that signed before it, and are still believed.
+	OldSigningKeys [][]byte
 	// SecretKey hashes secrets in imported reports (semantics §16).
 	SecretKey []byte
 	// PublicURL is how others reach the server, without a slash at the end.
@@ -106,6 +108,9 @@ func New(c Config) (*Server, error) {
 		intake:  edge.Intake{Each: c.Limits.Upload, All: c.Limits.Intake},
 		cursors: cursors{key: derived(c.SigningKey, "cursor")},
 		metrics: newMetrics(c.Store, c.Index, c.Version),
+	}
+	for _, old := range c.OldSigningKeys {
+		s.cursors.old = append(s.cursors.old, derived(old, "cursor"))
 	}
 	s.callers = edge.NewCallers(s.auth, c.Limits.Rate, c.Limits.Burst, c.Clock)
 	for _, collector := range c.Collectors {

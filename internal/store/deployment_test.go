@@ -141,7 +141,7 @@ func TestSettingIsMadeOnce(t *testing.T) {
 			for i := range got {
 				s := storetest.Open(t, config)
 				wg.Go(func() {
-					value, err := s.Setting(t.Context(), "key", func() ([]byte, error) { return []byte{0, byte(i)}, nil })
+					value, err := s.PinSetting(t.Context(), "key", []byte{0, byte(i)})
 					if err != nil {
 						t.Error(err)
 					}
@@ -155,8 +155,14 @@ func TestSettingIsMadeOnce(t *testing.T) {
 				}
 			}
 			s := storetest.Open(t, config)
-			_, err := s.Setting(t.Context(), "other", func() ([]byte, error) { return nil, errUndo })
-			fails(t, "a setting that cannot be made", err, errUndo)
+			if err := s.PutSetting(t.Context(), "old key", []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			if value, err := s.PinSetting(t.Context(), "key", []byte("late"), "old key", "none"); err != nil || string(value) != got[0] {
+				t.Errorf("pinned again it is %q, %v", value, err)
+			}
+			_, err := s.StoredSetting(t.Context(), "old key")
+			fails(t, "one that was removed", err, redoubt.ErrNotFound)
 		})
 	}
 }

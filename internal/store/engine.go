@@ -34,6 +34,7 @@ type engine struct {
 	quickCheck string        // returns "ok", or what is wrong with the file; empty where nothing does
 	copyTo     string        // writes all of it to the new file $1; empty where other tools do
 	shred      string        // has the transaction overwrite what it frees; empty where nothing does
+	compact    string        // writes the table of settings anew, without what was removed; empty where flush does
 	flush      string        // ends a shredding transaction: overwrites the log of what was freed
 	nextIDs    string        // reserves $2 ids of the sequence $1, which it returns
 

@@ -48,6 +48,7 @@ func openPostgres(ctx context.Context, databaseURL string, limit time.Duration) 
 		forUpdate:  " FOR UPDATE",
 		skipLocked: " FOR UPDATE SKIP LOCKED",
 		byBytes:    ` COLLATE "C"`,
+		compact:    `VACUUM FULL setting`,
 		nextIDs:    `SELECT nextval(CAST(CAST($1 AS TEXT) || '_id_seq' AS regclass)) FROM generate_series(1, CAST($2 AS BIGINT))`,
 		mark:       func(n int) string { return "$" + strconv.Itoa(n) },
 		list:       postgresList, classify: classifyPostgres,

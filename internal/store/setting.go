@@ -1,33 +1,31 @@
 package store
 
-import (
-	"context"
-	"errors"
-	"fmt"
+import "context"
 
-	"github.com/redoubt/redoubt"
-)
-
-// Setting reads what the server made for itself once, such as the key of its
-// signatures. Where there is none yet, create makes it; of several processes that
-// do so at once, all get the value of the first. It belongs to no tenant, so no
-// audit event tells of it.
-func (s *Store) Setting(ctx context.Context, name string, create func() ([]byte, error)) ([]byte, error) {
-	value, err := s.StoredSetting(ctx, name)
-	if !errors.Is(err, redoubt.ErrNotFound) {
-		return value, err
-	}
-	if value, err = create(); err != nil {
-		return nil, fmt.Errorf("make the setting %s: %w", name, err)
-	}
+// PinSetting stores a setting that has no value yet, and removes others, of which
+// nothing stays that the engine can overwrite. It returns what is stored: of several
+// processes that do so at once, all get the value of the first. It belongs to no
+// tenant, so no audit event tells of it.
+func (s *Store) PinSetting(ctx context.Context, name string, value []byte, remove ...string) (stored []byte, err error) {
+	removed := int64(0)
 	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		_, err := q.exec(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, value)
+		if err := q.shred(ctx); err != nil {
+			return err
+		}
+		if _, err := q.exec(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, value); err != nil {
+			return err
+		}
+		in, list := q.in("name", 1, remove)
+		if removed, err = q.exec(ctx, `DELETE FROM setting WHERE `+in, list); err != nil {
+			return err
+		}
+		stored, err = one(ctx, q, scalar[[]byte], `SELECT value FROM setting WHERE name = $1`, name)
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && removed > 0 && s.engine.compact != "" {
+		_, _ = s.engine.write.ExecContext(ctx, s.engine.compact) // the rows are gone; this is about their bytes, and who runs it may not be allowed to
 	}
-	return s.StoredSetting(ctx, name)
+	return stored, err
 }
 
 // PutSetting stores what the server says of itself, in place of what it said

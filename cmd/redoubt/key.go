@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+type keyCmd struct {
+	Show   keyShowCmd   `cmd:"" help:"Say where the key file is, and when its keys were made. No key is shown."`
+	Rotate keyRotateCmd `cmd:"" help:"Have another key sign from now on. What was signed before holds for seven days. Restart every server after it."`
+	New    keyNewCmd    `cmd:"" help:"Make a key file for a database whose own is lost. Secrets found from then on are told apart anew."`
+}
+
+type keyShowCmd struct{ config.Storage }
+
+// Run prints what is known of the keys but the keys.
+func (c keyShowCmd) Run(a *app) error {
+	return withKeys(a, c.Storage, func(ring keyring.Ring) error {
+		rows := [][]string{{"secrets", "-", "stays"}}
+		for _, k := range ring.Signing {
+			until := "in use"
+			if !k.Until.IsZero() {
+				until = "believed until " + day(k.Until)
+			}
+			rows = append(rows, []string{"signing", day(k.Made), until})
+		}
+		if _, err := fmt.Fprintln(a.out, c.KeyPath()); err != nil {
+			return err
+		}
+		return table(a.out, "KEY MADE STATE", rows)
+	})
+}
+
+// withKeys runs fn on the keys of a database.
+func withKeys(a *app, c config.Storage, fn func(keyring.Ring) error) error {
+	st, err := a.open(c)
+	if err != nil {
+		return err
+	}
+	ring, err := a.keys(c, st)
+	if err == nil {
+		err = fn(ring)
+	}
+	return errors.Join(err, st.Close())
+}
+
+type keyRotateCmd struct{ config.Storage }
+
+// Run replaces the key that signs.
+func (c keyRotateCmd) Run(a *app) error {
+	return withKeys(a, c.Storage, func(ring keyring.Ring) error {
+		if err := ring.Rotate(a.clock()).Replace(c.KeyPath()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(a.out, "another key signs from the next start on; what was signed before holds until %s. Give every server that shares the database this %s, and restart it\n",
+			day(a.clock().Add(keyring.SigningFor)), c.KeyPath())
+		return err
+	})
+}
+
+type keyNewCmd struct {
+	config.Storage
+	Yes bool `help:"Say that the key file is lost for good."`
+}
+
+// Run makes a key file in the place of one that is lost.
+func (c keyNewCmd) Run(a *app) error {
+	if !c.Yes {
+		return errors.New("secrets that scans find from now on would count as new ones, without their triage: redoubt key new --yes does it all the same")
+	}
+	st, err := a.open(c.Storage)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.run(a, st), st.Close())
+}
+
+func (c keyNewCmd) run(a *app, st *store.Store) error {
+	if _, err := os.Stat(c.KeyPath()); err == nil {
+		return fmt.Errorf("there is a key file %s: move it away first, it may belong to another database", c.KeyPath())
+	}
+	ring := keyring.New(nil, nil, a.clock())
+	// In this order: a crash between leaves a database without its file, which this mends.
+	if err := st.PutSetting(a.ctx, keyCheck, ring.Check()); err != nil {
+		return err
+	}
+	if err := ring.Create(c.KeyPath()); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "made %s; give it to every server that shares the database, and restart it\n", c.KeyPath())
+	return err
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// eachKeyed runs a test on a database of each engine, with a place for its key file.
+func eachKeyed(t *testing.T, fn func(t *testing.T, a *app, c config.Storage, st *store.Store)) {
+	for _, engine := range []string{"sqlite", "postgres"} {
+		t.Run(engine, func(t *testing.T) {
+			at := storetest.Database(t, engine, storetest.NewClock())
+			a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: time.Now}
+			c := config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL), KeyFile: filepath.Join(t.TempDir(), "key")}
+			fn(t, a, c, storetest.Open(t, at))
+		})
+	}
+}
+
+// The keys of an older version move to the file, as they are, and leave the database.
+func TestKeysLeaveTheDatabase(t *testing.T) {
+	secret, signing := bytes.Repeat([]byte("secret 8"), 4), bytes.Repeat([]byte("signing "), 4)
+	eachKeyed(t, func(t *testing.T, a *app, c config.Storage, st *store.Store) {
+		for name, value := range map[string][]byte{secretKey: secret, signingKey: signing} {
+			if err := st.PutSetting(t.Context(), name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ring, err := a.keys(c, st)
+		if use, _ := ring.SigningKeys(time.Now()); err != nil || !bytes.Equal(ring.Secret, secret) || !bytes.Equal(use, signing) {
+			t.Fatalf("the ring has other keys: %v", err)
+		}
+		for _, name := range []string{secretKey, signingKey} {
+			if value, err := a.setting(st, name); err != nil || value != nil {
+				t.Errorf("the database keeps the %s: %v", name, err)
+			}
+		}
+		again, err := a.keys(c, st)
+		if err != nil || !bytes.Equal(again.Secret, secret) {
+			t.Errorf("at the next start: %v", err)
+		}
+		if c.DatabaseURL != "" {
+			return
+		}
+		for _, file := range []string{store.FileName, store.FileName + "-wal"} {
+			text, err := os.ReadFile(filepath.Join(c.Data, file))
+			if err == nil && (bytes.Contains(text, secret) || bytes.Contains(text, signing)) {
+				t.Errorf("%s still has bytes of the keys", file)
+			}
+		}
+	})
+}
+
+// A start that died between two of its steps is made good by the next one.
+func TestKeysSurviveAStartThatDied(t *testing.T) {
+	secret := bytes.Repeat([]byte("secret 8"), 4)
+	eachKeyed(t, func(t *testing.T, a *app, c config.Storage, st *store.Store) {
+		if err := st.PutSetting(t.Context(), secretKey, secret); err != nil {
+			t.Fatal(err)
+		}
+		if err := keyring.New(secret, nil, time.Now()).Create(c.KeyPath()); err != nil { // and then it died
+			t.Fatal(err)
+		}
+		ring, err := a.keys(c, st)
+		if err != nil || !bytes.Equal(ring.Secret, secret) {
+			t.Fatalf("the next start: %v", err)
+		}
+		if value, err := a.setting(st, secretKey); err != nil || value != nil {
+			t.Errorf("the database keeps the key: %v", err)
+		}
+	})
+}
+
+// What would make other hashes of secrets than before is refused.
+func TestOtherKeysAreRefused(t *testing.T) {
+	eachKeyed(t, func(t *testing.T, a *app, c config.Storage, st *store.Store) {
+		refused := func(what, want string) {
+			t.Helper()
+			if _, err := a.keys(c, st); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if err := st.PutSetting(t.Context(), secretKey, bytes.Repeat([]byte("secret 8"), 4)); err != nil {
+			t.Fatal(err)
+		}
+		if err := keyring.New(nil, nil, time.Now()).Create(c.KeyPath()); err != nil {
+			t.Fatal(err)
+		}
+		refused("another database's file, the keys still here", "has keys of its own")
+		if err := os.Remove(c.KeyPath()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.keys(c, st); err != nil {
+			t.Fatal(err)
+		}
+		if err := keyring.New(nil, nil, time.Now()).Replace(c.KeyPath()); err != nil {
+			t.Fatal(err)
+		}
+		refused("another file", "is not the one of this database")
+		if err := os.Remove(c.KeyPath()); err != nil {
+			t.Fatal(err)
+		}
+		refused("no file", "there is no key file")
+	})
+}

@@ -1,0 +1,186 @@
+// Package keyring keeps the keys of a server in a file of their own, beside the
+// database and not in it.
+//
+// Its border: it reads, makes and replaces one file, and knows neither the
+// database nor what the keys are for elsewhere. Which file belongs to which
+// database is decided by who wires both, with Check.
+package keyring
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// keyBytes is how many random bytes a key has.
+const keyBytes = 32
+
+// minKey is the least that a key of an older version may have.
+const minKey = 16
+
+// SigningFor is how long what was signed with a key holds after another has taken
+// its place.
+const SigningFor = 7 * 24 * time.Hour
+
+// format is how the file is written.
+const format = 1
+
+// Ring is the keys of one database.
+type Ring struct {
+	Format int `json:"format"`
+	// Secret is the key of the hashes by which secrets of reports are told apart.
+	// It stays: what it made cannot be made again without the secrets, which are
+	// not kept.
+	Secret []byte `json:"secret"`
+	// Signing are the keys of what the server hands out and takes back, the one in
+	// use first.
+	Signing []SigningKey `json:"signing"`
+}
+
+// SigningKey signs until another takes its place, and is believed for a while
+// after that.
+type SigningKey struct {
+	Key   []byte    `json:"key"`
+	Made  time.Time `json:"made"`
+	Until time.Time `json:"until,omitzero"` // zero: the one in use
+}
+
+func fresh() []byte {
+	k := make([]byte, keyBytes)
+	_, _ = rand.Read(k) // never fails: the runtime stops the program instead
+	return k
+}
+
+// New makes a ring. Keys that an older version made are taken over; an empty one
+// is made.
+func New(secret, signing []byte, now time.Time) Ring {
+	if len(secret) == 0 {
+		secret = fresh()
+	}
+	if len(signing) == 0 {
+		signing = fresh()
+	}
+	return Ring{Format: format, Secret: secret, Signing: []SigningKey{{Key: signing, Made: now.UTC().Truncate(time.Second)}}}
+}
+
+// Rotate returns the ring with another signing key in use. What was signed before
+// is believed for SigningFor.
+func (r Ring) Rotate(now time.Time) Ring {
+	now = now.UTC().Truncate(time.Second)
+	next := []SigningKey{{Key: fresh(), Made: now}}
+	for i, k := range r.Signing {
+		if i == 0 {
+			k.Until = now.Add(SigningFor)
+		}
+		if now.Before(k.Until) {
+			next = append(next, k)
+		}
+	}
+	r.Signing = next
+	return r
+}
+
+// SigningKeys returns the key in use, and those before it that are still believed.
+func (r Ring) SigningKeys(now time.Time) (use []byte, old [][]byte) {
+	for _, k := range r.Signing[1:] {
+		if now.Before(k.Until) {
+			old = append(old, k.Key)
+		}
+	}
+	return r.Signing[0].Key, old
+}
+
+// Check is what a database keeps to know its ring by. It tells nothing of the keys,
+// and stays when they are rotated.
+func (r Ring) Check() []byte {
+	mac := hmac.New(sha256.New, r.Secret)
+	mac.Write([]byte("redoubt: the key file of this database"))
+	return mac.Sum(nil)
+}
+
+// Fits reports whether a ring is the one that a check was made of.
+func (r Ring) Fits(check []byte) bool { return hmac.Equal(r.Check(), check) }
+
+// Read reads a key file. One that is not there is fs.ErrNotExist.
+func Read(path string) (r Ring, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return r, err
+	}
+	if info.Mode().Perm()&0o007 != 0 {
+		return r, fmt.Errorf("the key file %s is open to everybody on this machine: chmod 600 it; if others may have read it, see redoubt key --help", path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return r, err
+	}
+	if json.Unmarshal(text, &r) != nil || len(r.Secret) < minKey || len(r.Signing) == 0 || len(r.Signing[0].Key) < minKey {
+		return r, fmt.Errorf("the key file %s is damaged, or is none: put the one from the backup in its place", path)
+	}
+	if r.Format != format {
+		return r, fmt.Errorf("the key file %s has the format %d, which this version does not know: use a newer one", path, r.Format)
+	}
+	return r, nil
+}
+
+// Create writes a key file where there is none. Of several that do so at once, one
+// does; to the others it is fs.ErrExist.
+func (r Ring) Create(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return r.put(path, func(part string) error {
+		if err := os.Link(part, path); err != nil {
+			return err
+		}
+		return os.Remove(part)
+	})
+}
+
+// Replace writes a key file in the place of the one that is there.
+func (r Ring) Replace(path string) error {
+	return r.put(path, func(part string) error { return os.Rename(part, path) })
+}
+
+// put writes the file whole, and on disk, before it gets its name: a crash leaves
+// the file from before or the new one.
+func (r Ring) put(path string, name func(part string) error) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part") // its owner's alone
+	if err != nil {
+		return fmt.Errorf("write the key file: %w", err)
+	}
+	_, err = part.Write(append(bytes.TrimSpace(text), '\n'))
+	if err = errors.Join(err, part.Sync(), part.Close()); err == nil {
+		err = name(part.Name())
+	}
+	if err != nil {
+		_ = os.Remove(part.Name()) // the cause matters more
+		if errors.Is(err, fs.ErrExist) {
+			return fs.ErrExist
+		}
+		return fmt.Errorf("write the key file: %w", err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir has the names of a folder on disk, where the system can.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	_ = d.Sync() // some file systems have nothing to do here and say so
+	return d.Close()
+}

@@ -1,0 +1,116 @@
+package keyring
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func TestARingIsReadAsItWasWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data", "redoubt.db.key")
+	if _, err := Read(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("a file that is not there: %v", err)
+	}
+	r := New(nil, nil, start)
+	if err := r.Create(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := New(nil, nil, start).Create(path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a second one: %v", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v, %v", info.Mode(), err)
+	}
+	got, err := Read(path)
+	if err != nil || !bytes.Equal(got.Secret, r.Secret) || !got.Fits(r.Check()) || got.Fits(New(nil, nil, start).Check()) {
+		t.Errorf("read back: %v", err)
+	}
+	left, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(left) != 1 {
+		t.Errorf("the folder holds %v, %v", left, err)
+	}
+}
+
+func TestOfSeveralStartersOneMakesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	var group sync.WaitGroup
+	made := make(chan Ring, 8)
+	for range 8 {
+		group.Go(func() {
+			r := New(nil, nil, start)
+			if err := r.Create(path); err == nil {
+				made <- r
+			} else if !errors.Is(err, fs.ErrExist) {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if got, err := Read(path); err != nil || len(made) != 1 || !got.Fits((<-made).Check()) {
+		t.Errorf("%d made it; %v", len(made), err)
+	}
+}
+
+func TestKeysFromBeforeAreTakenOver(t *testing.T) {
+	secret, signing := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
+	r := New(secret, signing, start)
+	if use, old := r.SigningKeys(start); !bytes.Equal(use, signing) || old != nil || !bytes.Equal(r.Secret, secret) {
+		t.Error("they are not")
+	}
+}
+
+func TestRotationKeepsWhatWasSigned(t *testing.T) {
+	first := New(nil, nil, start)
+	before, _ := first.SigningKeys(start)
+	path := filepath.Join(t.TempDir(), "key")
+	if err := first.Create(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Rotate(start).Replace(path); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Read(path)
+	if err != nil || !bytes.Equal(second.Secret, first.Secret) || !second.Fits(first.Check()) {
+		t.Fatalf("the identity of secrets changed: %v", err)
+	}
+	use, old := second.SigningKeys(start.Add(SigningFor - time.Second))
+	if bytes.Equal(use, before) || len(old) != 1 || !bytes.Equal(old[0], before) {
+		t.Error("the key from before is not believed, or goes on signing")
+	}
+	if _, old := second.SigningKeys(start.Add(SigningFor)); len(old) != 0 {
+		t.Error("the key from before is believed for ever")
+	}
+	if third := second.Rotate(start.Add(SigningFor)); len(third.Signing) != 2 {
+		t.Errorf("after another there are %d", len(third.Signing))
+	}
+}
+
+func TestAKeyFileThatWillNotDoIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	for text, want := range map[string]string{
+		"": "damaged", "{}": "damaged", `{"format":1,"secret":"AAAA","signing":[]}`: "damaged",
+		`{"format":9,"secret":"MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=","signing":[{"key":"MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="}]}`: "newer",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "MDEy") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("open to everybody: %v", err)
+	}
+}
