@@ -1,6 +1,7 @@
 package sbom
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report"
 )
 
 // large is a project of n components, a tenth of them vulnerable.
@@ -76,6 +78,43 @@ func BenchmarkEdges(b *testing.B) {
 					b.ReportMetric(float64(len(c.Projects[0].Edges)), "edges")
 				})
 			}
+		}
+	}
+}
+
+// BenchmarkDense writes and reads 3,000 components of which each asks for ever more
+// others: what a round trip takes grows with the edges, and no faster.
+func BenchmarkDense(b *testing.B) {
+	for _, each := range []int{0, 100, 400} {
+		p := npmProject(3_000)
+		p.Edges = nil
+		for i := range p.Dependencies {
+			for k := range each {
+				to := (i+k+1)%len(p.Dependencies) + 1
+				p.Edges = append(p.Edges, redoubt.DependencyEdge{From: int64(i + 1), To: int64(to)})
+			}
+		}
+		c := Content{Serial: sample().Serial, Projects: []Project{p}}
+		for _, output := range []string{"cyclonedx 1.6 json", "spdx 2.3 json"} {
+			name := fmt.Sprintf("edges=%d/%s", len(p.Edges), strings.ReplaceAll(output, " ", "-"))
+			b.Run(name+"/write", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := Write(io.Discard, request(output), c); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			doc := write(b, request(output), c)
+			b.Run(name+"/read", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					_, err := report.Read(bytes.NewReader(doc), report.Options{Name: "bom", Limits: report.Limits{Items: 10_000_000}})
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
 		}
 	}
 }
