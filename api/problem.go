@@ -17,6 +17,9 @@ type Problem struct {
 	Errors    []FieldError `json:"errors" doc:"Every bad member of the request, all at once."`
 	RequestID string       `json:"request_id" doc:"Names the request in the server's log; also the header X-Request-Id." example:"mfrggzdfmztwq2lk"`
 
+	// MergedInto is there where a finding was asked for that is part of another one now.
+	MergedInto int64 `json:"merged_into,omitempty" minimum:"1" doc:"Id of the finding that the one asked for was merged into; only of a finding that was." example:"7"`
+
 	RetryAfter time.Duration `json:"-"` // what the server asked to wait; 0 when it did not
 }
 

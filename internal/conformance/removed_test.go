@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,11 +22,24 @@ func TestARemovedFindingSaysWhy(t *testing.T) {
 		}
 		one.aliases, python.withdrawn = []string{two.id}, true
 		s.publish(t, one, python)
-		told := []string{}
-		for _, id := range []string{"1", "2", "3"} {
-			if a := s.send(t, request{method: "GET", path: "findings/" + id}); a.status != 200 {
-				told = append(told, refused(t, a, 404, api.CodeNotFound).Detail)
+		told, into, stays := []string{}, []int64{}, []int64{}
+		for id := int64(1); id <= 3; id++ {
+			a := s.send(t, request{method: "GET", path: fmt.Sprint("findings/", id)})
+			if a.status == 200 {
+				stays = append(stays, id)
+				continue
 			}
+			p := refused(t, a, 404, api.CodeNotFound)
+			told = append(told, p.Detail)
+			if p.MergedInto != 0 {
+				into = append(into, p.MergedInto)
+			}
+			if said := strings.Contains(string(a.body), `"merged_into"`); said != strings.Contains(p.Detail, "merged into #") {
+				t.Errorf("merged_into is there: %v, of %s", said, p.Detail)
+			}
+		}
+		if len(stays) != 1 || !slices.Equal(into, stays) {
+			t.Errorf("merged into %d, while %d stays", into, stays)
 		}
 		text := strings.Join(told, "\n")
 		if len(told) != 2 || !strings.Contains(text, "was removed: withdrawn: ") || !strings.Contains(text, "was removed: merged into #") {

@@ -87,22 +87,17 @@ func (c *call) shownFinding(ctx context.Context, id int64) (store.Occurrence, er
 }
 
 // removedFinding is the answer about a finding that is in no list any more: not
-// found, and why, with the finding that it was merged into (semantics §5).
+// found, and why, with the finding that it was merged into (semantics §5), which
+// is of the same project.
 func (c *call) removedFinding(ctx context.Context, id int64) error {
 	events, err := c.tx.History(ctx, id)
 	if err != nil {
 		return err
 	}
-	why := "its rule or path left the policy, or its ref is gone"
-	for _, e := range events {
-		var detail struct {
-			Reason string `json:"reason"`
-		}
-		if e.Kind == redoubt.EventRemoved && json.Unmarshal([]byte(e.Detail), &detail) == nil && detail.Reason != "" {
-			why = detail.Reason
-		}
-	}
-	return newProblem(api.CodeNotFound, fmt.Sprintf("Finding %d was removed: %s.", id, why), redoubt.ErrNotFound)
+	removal := store.LastRemoval(events)
+	p := newProblem(api.CodeNotFound, fmt.Sprintf("Finding %d was removed: %s.", id, removal.Reason), redoubt.ErrNotFound)
+	p.MergedInto = removal.MergedInto
+	return p
 }
 
 // fits refuses members that findings of the type do not have.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -33,6 +34,30 @@ func (tx *Tx) History(ctx context.Context, findingID int64) ([]FindingHistory, e
 	return many(ctx, tx, scanFindingHistory, `
 		SELECT id, at, finding_id, scan_id, kind, detail_json FROM finding_event
 		WHERE deployment_id = $1 AND finding_id = $2 ORDER BY id`, findingID)
+}
+
+// Removal says why a finding was removed.
+type Removal struct {
+	Reason     string `json:"reason"`      // for people
+	MergedInto int64  `json:"merged_into"` // the finding of the same project that it is part of now; 0 for none
+}
+
+// LastRemoval is why a finding was removed last, by its history.
+func LastRemoval(history []FindingHistory) Removal {
+	var last Removal
+	for _, e := range history {
+		if e.Kind != redoubt.EventRemoved {
+			continue
+		}
+		last = Removal{}
+		if err := json.Unmarshal([]byte(e.Detail), &last); err != nil {
+			last = Removal{}
+		}
+	}
+	if last.Reason == "" {
+		last.Reason = "its rule or path left the policy, or its ref is gone"
+	}
+	return last
 }
 
 func scanFindingHistory(r row) (h FindingHistory, err error) {

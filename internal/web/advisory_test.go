@@ -1,6 +1,7 @@
 package web
 
 import (
+	"html"
 	"net/http"
 	"regexp"
 	"slices"
@@ -235,5 +236,36 @@ func TestDependenciesCountTheirOwnVersion(t *testing.T) {
 	all, err := shownFindings(page)
 	if err != nil || len(all) != 1 || all[0].FoundDependency.Version != "4.17.20" || all[0].Repository.Name != "acme/shop" {
 		t.Errorf("the API has %+v, %v", all, err)
+	}
+}
+
+// The count of a version leads to the findings of that version.
+func TestACountLeadsToItsVersion(t *testing.T) {
+	s := advisedSite(t)
+	at := regexp.MustCompile(`<a class="tag high" href="([^"]+)">1</a>`).FindStringSubmatch(s.page("/supply-chain/dependencies?name=lodash&exact=1"))
+	if at == nil {
+		t.Fatal("no count leads anywhere")
+	}
+	here := strings.TrimPrefix(html.UnescapeString(at[1]), "/orgs/acme")
+	if got := total(t, s.page(here)); got != "1" {
+		t.Errorf("%s lists %s findings", here, got)
+	}
+	if other := strings.Replace(here, "4.17.20", "4.17.19", 1); other == here || total(t, s.page(other)) != "0" {
+		t.Errorf("of another version %s lists findings too", other)
+	}
+}
+
+// The page of a finding that was merged leads to the one that it is part of.
+func TestAMergedFindingLeadsOn(t *testing.T) {
+	s := advisedSite(t)
+	s.advise(osv("GHSA-9999-9999-9999", "lodash", "4.17.21", "HIGH"))
+	var ids []string
+	for _, name := range []string{"CVE-2021-23337", "GHSA-9999-9999-9999"} {
+		ids = append(ids, rowID(s, "/supply-chain/vulnerabilities?advisory="+name))
+	}
+	s.advise(osv("GHSA-9999-9999-9999", "lodash", "4.17.21", "HIGH", "GHSA-35jh-r3h4-6jhm"))
+	says(t, s.page("/findings/"+ids[1]), `merged into <a href="/orgs/acme/findings/`+ids[0]+`">#`+ids[0]+`</a>`)
+	if page := s.page("/findings/" + ids[0]); strings.Contains(page, "merged into <a") {
+		t.Error("the one that stays says so too")
 	}
 }

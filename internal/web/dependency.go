@@ -34,7 +34,7 @@ type dependencyRow struct {
 	Project string
 	Users   string                  // address of everyone who uses the package
 	Risk    int                     // open vulnerabilities of this version in the project
-	RiskAt  string                  // address of those of the package in the project
+	RiskAt  string                  // address of those
 	Way     *redoubt.DependencyPath // how it gets in, where one package was asked for
 }
 
@@ -214,7 +214,7 @@ func (req *request) risks(p *dependenciesPage) error {
 	}
 	for i, row := range p.Rows {
 		p.Rows[i].Risk = open[holding{row.ProjectID, row.Ecosystem, row.Name, row.Version}]
-		p.Rows[i].RiskAt = req.to("/supply-chain/vulnerabilities?" + url.Values{"branch": {"primary"}, "dependencies": {row.Name}, "repos": {row.Project}}.Encode())
+		p.Rows[i].RiskAt = req.to("/supply-chain/vulnerabilities?" + url.Values{"branch": {"primary"}, "dependencies": {row.Name}, "repos": {row.Project}, "version": {row.Version}}.Encode())
 	}
 	return nil
 }

@@ -37,8 +37,9 @@ type findingDetail struct {
 	History  []moment
 	Like     precedent
 	Snapshot snapshot
-	Removed  bool   // no list shows it any more
-	Advisory string // address of what the advisories say of it; empty for none
+	Removed  bool          // no list shows it any more
+	Gone     store.Removal // why, where it is removed
+	Advisory string        // address of what the advisories say of it; empty for none
 	KEV      *redoubt.KEV
 	Way      *redoubt.DependencyPath // how the package gets in; nil where nobody knows
 	Done     *decision

@@ -30,6 +30,9 @@ func (req *request) past(ctx context.Context, tx *store.Tx, d *findingDetail, o 
 	if err != nil {
 		return err
 	}
+	if o.State == redoubt.StateRemoved {
+		d.Gone = store.LastRemoval(events)
+	}
 	trail, err := tx.TriageTrail(ctx, o.LineageID)
 	if err != nil {
 		return err

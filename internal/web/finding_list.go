@@ -325,6 +325,9 @@ func (s *search) chips() []chip {
 	if s.query != "" {
 		out = append(out, chip{"Search", s.query, false, s.with(func(o *search) { o.query = "" })})
 	}
+	if s.version != "" {
+		out = append(out, chip{"Version", s.version, false, s.with(func(o *search) { o.version = "" })})
+	}
 	if s.about != "" {
 		out = append(out, chip{"Vulnerability", s.about, false, s.with(func(o *search) { o.about = "" })})
 	}

@@ -42,6 +42,7 @@ type search struct {
 	except  map[string][]string // and excluded; as -severities=low
 	query   string
 	about   string // name of a vulnerability
+	version string // of the package
 	since   string // days, or a date
 	branch  string // empty: each finding once; primary; every
 	order   string // risk, newest, oldest
@@ -61,7 +62,7 @@ const anyStatus = "any"
 // what is open. All faults are in one *redoubt.InvalidError.
 func searchOf(p product, base string, q url.Values, now time.Time) (*search, error) {
 	s := &search{
-		product: p, base: base, values: map[string][]string{}, except: map[string][]string{}, query: strings.TrimSpace(q.Get("q")), about: strings.TrimSpace(q.Get("advisory")),
+		product: p, base: base, values: map[string][]string{}, except: map[string][]string{}, query: strings.TrimSpace(q.Get("q")), about: strings.TrimSpace(q.Get("advisory")), version: strings.TrimSpace(q.Get("version")),
 		since: q.Get("since"), branch: q.Get("branch"), order: q.Get("sort"), group: q.Get("group"), page: 1,
 	}
 	s.filter = redoubt.FindingFilter{
@@ -93,7 +94,10 @@ func (req *request) searched(p product, q url.Values) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.people, err = req.people(); err != nil || p.Type != redoubt.SCA || s.query+s.about == "" {
+	if s.people, err = req.people(); err != nil || p.Type != redoubt.SCA {
+		return s, err
+	}
+	if err = req.narrowToVersion(s); err != nil || s.query+s.about == "" {
 		return s, err
 	}
 	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -106,6 +110,34 @@ func (req *request) searched(p product, q url.Values) (*search, error) {
 		return err
 	})
 	return s, err
+}
+
+// narrowToVersion keeps the findings of one version of a package: which version a
+// finding has, only its body tells.
+func (req *request) narrowToVersion(s *search) error {
+	if s.version == "" {
+		return nil
+	}
+	view, err := req.findings()
+	if err != nil {
+		return err
+	}
+	f := redoubt.FindingFilter{IssueType: redoubt.SCA, Projects: s.filter.Projects, Packages: s.filter.Packages}
+	page, err := view.Page(req.r.Context(), f, 0, max(view.Count(f), 1))
+	if err != nil {
+		return err
+	}
+	found, err := shownFindings(page)
+	if err != nil {
+		return err
+	}
+	s.filter.HasIDs = true
+	for _, finding := range found {
+		if d := finding.FoundDependency; d != nil && d.Version == s.version {
+			s.filter.IDs = append(s.filter.IDs, finding.ID)
+		}
+	}
+	return nil
 }
 
 // readEnds bounds when decisions end.
@@ -208,7 +240,7 @@ func (s *search) params() url.Values {
 	case len(s.values[status])+len(s.except[status]) == 0:
 		q.Set(status, anyStatus)
 	}
-	for name, v := range map[string]string{"q": s.query, "advisory": s.about, "since": s.since, "branch": s.branch, "sort": s.order, "group": s.group, "facet": s.wide} {
+	for name, v := range map[string]string{"q": s.query, "advisory": s.about, "version": s.version, "since": s.since, "branch": s.branch, "sort": s.order, "group": s.group, "facet": s.wide} {
 		if v != "" {
 			q.Set(name, v)
 		}
