@@ -3,6 +3,7 @@ package advisory
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"strings"
@@ -215,4 +216,27 @@ func FuzzKEV(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAnotherRegistryIsTheSameEcosystem reads what OSV says of Drupal's packages, which
+// Composer's lockfiles name like any other.
+func TestAnotherRegistryIsTheSameEcosystem(t *testing.T) {
+	const text = `{"id":"DRUPAL-CONTRIB-2025-001","affected":[{"package":{"ecosystem":%q,"name":%q},"ranges":[{"type":"ECOSYSTEM","events":[{"introduced":"0"},{"fixed":"2.0.1"}]}]}]}`
+	for _, c := range []struct{ ecosystem, name, want string }{
+		{"Packagist:https://packages.drupal.org/8", "drupal/email_tfa", "composer/drupal/email_tfa"},
+		{"Maven:https://repo.jenkins-ci.org/releases/", "org.jenkins-ci.main:core", "maven/org.jenkins-ci.main:core"},
+		{"Packagist", "drupal/core", "composer/drupal/core"},
+		{"Debian:12", "openssl", "debian:12/openssl"},
+	} {
+		data := fmt.Appendf(nil, text, c.ecosystem, c.name)
+		r, err := Read(data)
+		if err != nil || len(r.Affected) != 1 || r.Affected[0].Package != c.want {
+			t.Errorf("%s: %+v, %v", c.ecosystem, r.Affected, err)
+			continue
+		}
+		sum := sha256.Sum256(data)
+		if once := redoubt.Digest(sum[:len(redoubt.Digest{})]); (DigestOf(data) != once) != strings.Contains(c.ecosystem, "https:") {
+			t.Errorf("%s: the next update reads it anew: %v", c.ecosystem, DigestOf(data) != once)
+		}
+	}
 }

@@ -6,9 +6,17 @@ import (
 	"strings"
 )
 
-// Ecosystem returns the one name of an ecosystem, whoever spells it.
+// Ecosystem returns the one name of an ecosystem, whoever spells it. The registry
+// that OSV puts behind a colon, as in Packagist:https://packages.drupal.org/8, is no
+// part of it, since lockfiles name packages alike wherever they come from; the
+// release of a distribution is.
 func Ecosystem(name string) string {
 	lower := strings.ToLower(strings.TrimSpace(name))
+	if base, _, cut := strings.Cut(lower, ":"); cut {
+		if e, known := ecosystems[base]; known && e.namespace == "" {
+			lower = base
+		}
+	}
 	return cmp.Or(ecosystems[lower].name, lower)
 }
 
@@ -20,7 +28,7 @@ func IsEcosystem(name string) bool {
 }
 
 // others are ecosystems that scanners name and package URLs do not.
-var others = map[string]bool{"no_package_manager": true, "opam": true}
+var others = map[string]bool{"julia": true, "luarocks": true, "nimble": true, "no_package_manager": true, "opam": true}
 
 // Key names a package so that all spellings of it are equal: its
 // ecosystem, a slash, and its name as the ecosystem compares names.

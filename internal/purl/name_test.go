@@ -18,6 +18,9 @@ func TestKeysOfOnePackageAreEqual(t *testing.T) {
 		{"Hex", "Phoenix", "mix/phoenix"},
 		{"SwiftURL", "https://github.com/Apple/swift-nio.git", "swiftpm/github.com/apple/swift-nio"},
 		{"Debian:12", "openssl", "debian:12/openssl"},
+		{"Packagist:https://packages.drupal.org/8", "drupal/token", "composer/drupal/token"},
+		{"Maven:https://maven.google.com", "androidx.core:core", "maven/androidx.core:core"},
+		{"Bioconductor:3.18", "limma", "bioconductor/limma"},
 	} {
 		if got := Key(c.ecosystem, c.name); got != c.want {
 			t.Errorf("%s %s is %s, not %s", c.ecosystem, c.name, got, c.want)
