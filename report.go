@@ -81,7 +81,10 @@ type Result struct {
 	Severity   Severity
 	Confidence Confidence
 	Muted      bool // silenced in the code
-	Blocking   bool // the scanner would fail the build on it
+	// MutedOutside is of what is muted, and not by a comment in the code: by a list
+	// beside it or a decision elsewhere, which counts where its sender may triage.
+	MutedOutside bool
+	Blocking     bool // the scanner would fail the build on it
 
 	Secret     *SecretMatch // secrets only
 	Dependency *Vulnerable  // supply chain only

@@ -29,7 +29,13 @@ type VEXDocument struct {
 	Statements []VEXStatement
 	ReceivedAt time.Time
 	ReceivedBy string
+	// Proposed is of one that came by a token that may not triage: it is held
+	// beside the one that counts, and decides nothing until it is accepted.
+	Proposed bool
 }
+
+// MaxVEXProposals is how many proposed documents a deployment may hold.
+const MaxVEXProposals = 2000
 
 // MaxVEXDocuments is how many documents a deployment may hold.
 const MaxVEXDocuments = 20_000
@@ -234,6 +240,7 @@ const (
 	VEXSame      VEXOutcome = "same"      // as the one that is held
 	VEXOlder     VEXOutcome = "older"     // than the one that is held: changed nothing
 	VEXWithdrawn VEXOutcome = "withdrawn" // it says nothing any more
+	VEXProposed  VEXOutcome = "proposed"  // it decides nothing until somebody accepts it who may triage
 )
 
 // VEXReceipt tells what a document did.

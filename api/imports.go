@@ -62,6 +62,9 @@ type Import struct {
 	Removed   int `json:"removed" doc:"Findings that are no longer looked for."`
 	Unchanged int `json:"unchanged" doc:"Findings that are as they were."`
 
+	ProposedMutes int    `json:"proposed_mutes" doc:"Findings that the report mutes, not by a comment in the code, and that stay open, as the token may not triage."`
+	Note          string `json:"note,omitempty" doc:"What did not count of what the report says, and why, for people."`
+
 	MorePlaces int `json:"more_places" doc:"Further places of secrets that stand in a file more than once: a secret is one finding of a file."`
 
 	Items   []ImportItem  `json:"items" doc:"Every finding that changed."`
@@ -78,7 +81,7 @@ type Import struct {
 type ImportVEX struct {
 	ID         string `json:"id,omitempty" pattern:"^[0-9]+$" doc:"Id under which it is held; absent where nothing is." example:"3"`
 	Name       string `json:"name" doc:"Its own name, by which a newer one replaces it." example:"https://acme.example/vex/payments"`
-	Outcome    string `json:"outcome" enum:"held,same,older,withdrawn" doc:"held: it counts now; same: as the one that is held; older: than that, changed nothing; withdrawn: it says nothing any more."`
+	Outcome    string `json:"outcome" enum:"held,same,older,withdrawn,proposed" doc:"proposed: it decides nothing until somebody accepts it who may triage, as the token may not; held: it counts now; same: as the one that is held; older: than that, changed nothing; withdrawn: it says nothing any more."`
 	Statements int    `json:"statements" doc:"Statements that were understood." example:"12"`
 	Triaged    int    `json:"triaged" doc:"Findings, through all refs, whose triage changed." example:"4"`
 }

@@ -128,6 +128,7 @@ func (b *ingestBench) read(text []byte) (*report.Reading, error) {
 func (b *ingestBench) scan(project string, text []byte, want ingest.Summary) (time.Duration, error) {
 	b.commits++
 	upload := ingest.Upload{
+		Decides: true,
 		Project: redoubt.Project{Name: project, URL: "https://git.example/" + project},
 		Ref:     "main", Commit: fmt.Sprintf("%040x", b.commits), Full: true, DeclaredFull: true,
 	}

@@ -169,6 +169,9 @@ func (b *build) addOutcome(in api.ImportResponse) {
 			s.Refused = append(s.Refused, refused.Item+": "+refused.Reason)
 		}
 		s.MoreRefused = max(i.RefusedCount-len(i.Refused), 0)
+		if i.Note != "" {
+			s.Refused = append(s.Refused, i.Note)
+		}
 		r.Sources = append(r.Sources, s)
 	}
 	gate := func(list []ci.Finding, items []api.ImportItem) []ci.Finding {

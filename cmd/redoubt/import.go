@@ -103,7 +103,7 @@ func (c importCmd) upload() ingest.Upload {
 	return ingest.Upload{
 		Project: redoubt.Project{Name: c.Project, URL: c.RepoURL, Tags: c.Tag},
 		Ref:     c.Ref, Commit: c.Commit, Category: c.Category,
-		Full: !c.Diff, At: c.At, Strict: c.Strict,
+		Full: !c.Diff, At: c.At, Strict: c.Strict, Decides: true, // who reaches the database may do all
 	}
 }
 

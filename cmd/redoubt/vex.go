@@ -19,6 +19,7 @@ import (
 type vexCmd struct {
 	Add    vexAddCmd    `cmd:"" help:"Hold VEX documents for many projects; redoubt import holds them for one."`
 	List   vexListCmd   `cmd:"" help:"List the documents that are held, and how many findings each decides about."`
+	Accept vexAcceptCmd `cmd:"" help:"Let proposed documents count, which came by tokens that may not triage."`
 	Show   vexShowCmd   `cmd:"" help:"List what a document says."`
 	Remove vexRemoveCmd `cmd:"" help:"Remove a document, and reopen what it decided about."`
 	Export vexExportCmd `cmd:"" help:"Write what was decided about dependencies as an OpenVEX document, or with their bill of materials as CycloneDX."`
@@ -32,6 +33,8 @@ func describeVEX(r redoubt.VEXReceipt) string {
 		return name + " says nothing new"
 	case redoubt.VEXOlder:
 		return name + " is older than the one that is held: nothing changed"
+	case redoubt.VEXProposed:
+		return fmt.Sprintf("%s is proposed as %d, %d statements, and decides nothing until it is accepted", name, r.Document.ID, r.Statements)
 	case redoubt.VEXWithdrawn:
 		return fmt.Sprintf("%s says nothing any more; %s", name, decided(r.Changed))
 	}
@@ -118,10 +121,38 @@ func (c vexListCmd) Run(a *app) error {
 				return err
 			}
 			rows[i] = []string{
-				strconv.FormatInt(h.ID, 10), h.Format, where, issuedText(h.VEXDocument), strconv.Itoa(h.Count), strconv.Itoa(h.Decides), h.ReceivedBy, h.Name,
+				strconv.FormatInt(h.ID, 10), h.Format, where, issuedText(h.VEXDocument), strconv.Itoa(h.Count), decides(h), h.ReceivedBy, h.Name,
 			}
 		}
 		return table(a.out, "ID FORMAT WHERE ISSUED STATEMENTS DECIDES BY NAME", rows)
+	})
+}
+
+// decides is how many findings a document decides about.
+func decides(h store.VEXHolding) string {
+	if h.Proposed {
+		return "proposed"
+	}
+	return strconv.Itoa(h.Decides)
+}
+
+type vexAcceptCmd struct {
+	tenant
+	ID []int64 `arg:"" help:"The documents, by their ids."`
+}
+
+// Run lets proposed documents count.
+func (c vexAcceptCmd) Run(a *app) error {
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		lines := make([]string, len(c.ID))
+		for i, id := range c.ID {
+			receipt, err := exemption.AcceptVEX(ctx, tx, id)
+			if err != nil {
+				return "", noVEX(id, err)
+			}
+			lines[i] = describeVEX(receipt)
+		}
+		return strings.Join(lines, "\n"), nil
 	})
 }
 

@@ -68,6 +68,10 @@ func (c Caller) CanWrite() bool {
 	return !c.Token.Has(redoubt.ScopeReadOnly) && c.Has(redoubt.RoleTriager)
 }
 
+// CanTriage reports whether the caller may decide about findings: one that hands in
+// scans alone may not.
+func (c Caller) CanTriage() bool { return c.CanUse() && c.CanWrite() }
+
 // Has reports whether the caller may do what the role may. A token that no user
 // made is bounded by its scopes alone.
 func (c Caller) Has(r redoubt.Role) bool { return c.Token.UserID == 0 || c.Role >= r }

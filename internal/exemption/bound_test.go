@@ -20,7 +20,7 @@ func (full) Exceptions(context.Context) ([]redoubt.Exception, error) {
 	return make([]redoubt.Exception, redoubt.MaxExceptions), nil
 }
 
-func (full) CountVEX(context.Context) (int, error) { return redoubt.MaxVEXDocuments, nil }
+func (full) CountVEX(context.Context, bool) (int, error) { return redoubt.MaxVEXDocuments, nil }
 
 func (full) HeldVEX(context.Context, redoubt.VEXDocument) (redoubt.VEXDocument, error) {
 	return redoubt.VEXDocument{}, redoubt.ErrNotFound

@@ -20,6 +20,9 @@ import (
 func PutVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoubt.VEXReceipt, err error) {
 	d.ReceivedAt, d.ReceivedBy = s.Now(), s.Actor().String()
 	d.IssuedAt = d.IssuedAt.UTC().Truncate(time.Microsecond) // as it is stored
+	if d.Proposed {
+		return propose(ctx, s, d)
+	}
 	held, err := s.HeldVEX(ctx, d)
 	if errors.Is(err, redoubt.ErrNotFound) {
 		held, err = redoubt.VEXDocument{}, nil
@@ -29,11 +32,83 @@ func PutVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoub
 	if err == nil {
 		d.ID, receipt.Changed, err = replace(ctx, s, receipt.Outcome, d, held)
 	}
+	if err == nil {
+		err = dropProposal(ctx, s, d)
+	}
 	if err != nil {
 		return receipt, fmt.Errorf("hold VEX document %q: %w", d.Name, err)
 	}
 	receipt.Document, receipt.Document.Statements = d, nil
 	return receipt, nil
+}
+
+// propose keeps a document that decides nothing, beside the one that counts. What
+// that says already is no proposal, and what says nothing takes one back.
+func propose(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoubt.VEXReceipt, err error) {
+	receipt.Outcome, receipt.Statements = redoubt.VEXProposed, len(d.Statements)
+	counts := d
+	counts.Proposed = false
+	held, err := s.HeldVEX(ctx, counts)
+	known := err == nil
+	if errors.Is(err, redoubt.ErrNotFound) {
+		err = nil
+	}
+	was, errWas := s.HeldVEX(ctx, d)
+	if errors.Is(errWas, redoubt.ErrNotFound) {
+		was, errWas = redoubt.VEXDocument{}, nil
+	}
+	if err = errors.Join(err, errWas); err != nil {
+		return receipt, fmt.Errorf("propose VEX document %q: %w", d.Name, err)
+	}
+	d.ID = was.ID
+	switch {
+	case known && len(d.Statements) > 0 && (outcome(&d, &held) != redoubt.VEXHeld || sayTheSame(d.Statements, held.Statements)):
+		receipt.Outcome, d.ID = redoubt.VEXSame, held.ID
+	case len(d.Statements) == 0:
+		receipt.Outcome = redoubt.VEXSame
+		if was.ID != 0 {
+			err = s.DeleteVEX(ctx, was)
+		}
+	case was.ID == 0 || outcome(&d, &was) == redoubt.VEXHeld:
+		d.ID, err = save(ctx, s, d, was)
+	}
+	if err != nil {
+		return receipt, fmt.Errorf("propose VEX document %q: %w", d.Name, err)
+	}
+	receipt.Document, receipt.Document.Statements = d, nil
+	return receipt, nil
+}
+
+// dropProposal forgets what was proposed under the name of a document that counts
+// now.
+func dropProposal(ctx context.Context, s Store, d redoubt.VEXDocument) error {
+	d.Proposed = true
+	proposed, err := s.HeldVEX(ctx, d)
+	if errors.Is(err, redoubt.ErrNotFound) || err == nil && !newer(&d, &proposed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.DeleteVEX(ctx, proposed)
+}
+
+// AcceptVEX makes a proposed document count, as if who accepts it had sent it. An
+// unknown one is redoubt.ErrNotFound, one that counts already a
+// *redoubt.InvalidError.
+func AcceptVEX(ctx context.Context, s Store, id int64) (redoubt.VEXReceipt, error) {
+	d, err := s.VEXDocument(ctx, id)
+	if err != nil {
+		return redoubt.VEXReceipt{}, err
+	}
+	if !d.Proposed {
+		return redoubt.VEXReceipt{}, redoubt.Invalid("id", "VEX document %d counts already", id)
+	}
+	if err := s.DeleteVEX(ctx, d); err != nil {
+		return redoubt.VEXReceipt{}, err
+	}
+	d.ID, d.Proposed = 0, false
+	return PutVEX(ctx, s, d)
 }
 
 // replace makes the outcome true, and returns the document's id and how many
@@ -110,9 +185,12 @@ func sayTheSame(a, b []redoubt.VEXStatement) bool {
 // save stores a document unless it is one too many.
 func save(ctx context.Context, s Store, d, held redoubt.VEXDocument) (int64, error) {
 	if held.ID == 0 {
-		n, err := s.CountVEX(ctx)
+		n, err := s.CountVEX(ctx, d.Proposed)
 		if err != nil {
 			return 0, err
+		}
+		if d.Proposed && n >= redoubt.MaxVEXProposals {
+			return 0, redoubt.Invalid("vex", "there are %d proposed VEX documents, as many as there may be: accept or remove some first (redoubt vex list, redoubt vex accept, redoubt vex remove)", n)
 		}
 		if n >= redoubt.MaxVEXDocuments {
 			return 0, redoubt.Invalid("vex", "there are %d VEX documents, as many as there may be: remove one first (redoubt vex list, redoubt vex remove)", n)

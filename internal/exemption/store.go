@@ -22,8 +22,8 @@ type Store interface {
 	InsertException(ctx context.Context, e redoubt.Exception) (int64, error)
 	DeleteException(ctx context.Context, e redoubt.Exception) error
 
-	// CountVEX counts the documents that are held.
-	CountVEX(ctx context.Context) (int, error)
+	// CountVEX counts the documents that are held, or those that are proposed.
+	CountVEX(ctx context.Context, proposed bool) (int, error)
 	// HeldVEX finds the document of the same name and scope, with its statements;
 	// where there is none it is redoubt.ErrNotFound.
 	HeldVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXDocument, error)

@@ -15,7 +15,11 @@ type Upload struct {
 	// Project is found or made by its name or RepoID; URL and Tags are filled in.
 	Project redoubt.Project
 	// Globs bind the token that hands it in to projects; none is all of them.
-	Globs  redoubt.ProjectGlobs
+	Globs redoubt.ProjectGlobs
+	// Decides says that who hands it in may triage. Else VEX documents are held as
+	// proposed, and mutes outside of the code count as not said (semantics §12).
+	Decides bool
+
 	Ref    string // branch or ref, short or in full; empty is HEAD
 	Commit string // empty takes the report's
 	Full   bool   // a scan of all, not only of what a change request touches
@@ -65,12 +69,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	if err := u.check(s.Now()); err != nil {
 		return Summary{}, err
 	}
-	sightings, refused := Observe(u.Report)
-	inventories, more := statements(u.Report)
-	all := u.Report.Refusals
-	all.Refused = slices.Clone(all.Refused)
-	all.RefuseAll(refused)
-	all.RefuseAll(more)
+	sightings, inventories, all := u.observe()
 	if u.Strict && all.CountRefused() > 0 {
 		return Summary{}, invalidItems(all)
 	}
@@ -82,11 +81,15 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	if err != nil {
 		return Summary{}, err
 	}
+	proposed, err := u.unmuteProposed(ctx, s, project.ID, sightings)
+	if err != nil {
+		return Summary{}, err
+	}
 	scan := u.scan(project.ID, s.Now(), sightings)
 	scan.Digest = uploadDigest(u, sightings, inventories)
 	sum := Summary{
 		ProjectID: project.ID, Project: project.Name, Ref: scan.Ref, Source: scan.Source,
-		Counts: scan.Counts, Refusals: all, MorePlaces: morePlaces(sightings),
+		Counts: scan.Counts, Refusals: all, MorePlaces: morePlaces(sightings), ProposedMutes: proposed,
 	}
 	if u.Before != nil {
 		if err := u.Before(ctx, project, scan, sightings); err != nil {
@@ -119,6 +122,17 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	sum.Project = project.Name
 	a.project, a.scan = project, scan
 	return sum, a.run(ctx, sightings, inventories)
+}
+
+// observe makes of the report what can be taken of it, and tells the rest.
+func (u *Upload) observe() ([]Sighting, []redoubt.InventoryStatement, redoubt.Refusals) {
+	sightings, refused := Observe(u.Report)
+	inventories, more := statements(u.Report)
+	all := u.Report.Refusals
+	all.Refused = slices.Clone(all.Refused)
+	all.RefuseAll(refused)
+	all.RefuseAll(more)
+	return sightings, inventories, all
 }
 
 // project finds the project. A scan that began has its own: what its sender

@@ -68,6 +68,9 @@ type Summary struct {
 	LockfilesDropped    []string // paths that are gone
 
 	VEX []redoubt.VEXReceipt // what became of the documents of the upload
+	// ProposedMutes counts findings that the report mutes outside of the code, and
+	// that stay open, as who sent it may not triage.
+	ProposedMutes int
 
 	// Followed is what the advisories changed because of it; nil when they were
 	// not asked.

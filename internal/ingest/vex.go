@@ -42,11 +42,47 @@ func (a *application) putVEX(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if receipt.Outcome == redoubt.VEXProposed {
+			a.upload.notDecided("VEX document " + d.Name)
+		}
 		if len(a.upload.Report.VEX) > 0 || receipt.Outcome == redoubt.VEXWithdrawn {
 			a.sum.VEX = append(a.sum.VEX, receipt)
 		}
 	}
 	return nil
+}
+
+// notDecided notes on the scan what its sender may not decide.
+func (u *Upload) notDecided(what string) {
+	u.Report.Gaps = append(u.Report.Gaps, redoubt.ScanGap{Kind: redoubt.GapItem, What: what, Why: "only proposed: the token that sent it may not triage"})
+}
+
+// unmuteProposed takes back what the report mutes outside of the code, where its
+// sender may not triage, but for what the ref has muted already. It returns how
+// many stay open.
+func (u *Upload) unmuteProposed(ctx context.Context, s Store, projectID int64, sightings []Sighting) (n int, err error) {
+	outside := func(s Sighting) bool { return s.Finding.State == redoubt.Muted && s.Result.MutedOutside }
+	if u.Decides || !slices.ContainsFunc(sightings, outside) {
+		return 0, nil
+	}
+	rows, err := s.Findings(ctx, projectID, u.Ref, u.source())
+	if err != nil {
+		return 0, err
+	}
+	muted := make(map[redoubt.Identity]bool, len(rows))
+	for i := range rows {
+		muted[rows[i].Identity] = rows[i].State == redoubt.Muted
+	}
+	for i := range sightings {
+		if f := &sightings[i].Finding; outside(sightings[i]) && !muted[f.Identity] {
+			f.State = redoubt.Unresolved
+			n++
+		}
+	}
+	if n > 0 {
+		u.notDecided(fmt.Sprintf("%d mutes outside of the code", n))
+	}
+	return n, nil
 }
 
 // documents are those of the upload as they are to be held.
@@ -65,7 +101,7 @@ func (a *application) documents() []redoubt.VEXDocument {
 				d.IssuedAt = a.scan.StartedAt
 			}
 		}
-		d.ProjectID, d.Ref = a.project.ID, a.scan.Ref
+		d.ProjectID, d.Ref, d.Proposed = a.project.ID, a.scan.Ref, !a.upload.Decides
 		if d.Ref == a.project.Primary() || d.Ref == redoubt.FullRef("") {
 			d.Ref = ""
 		}

@@ -62,7 +62,7 @@ func (w *vexWorld) imports(project, ref string, files ...string) []Summary {
 	}
 	var summaries []Summary
 	err := w.s.Update(w.t.Context(), w.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
-		upload := Upload{Project: redoubt.Project{Name: project}, Ref: ref, Full: true, DeclaredFull: true}
+		upload := Upload{Project: redoubt.Project{Name: project}, Ref: ref, Full: true, DeclaredFull: true, Decides: true}
 		counted := &countingTx{Tx: tx}
 		summaries, err = ApplyAll(ctx, tx, exemption.ForImport{Store: counted}, upload, reading)
 		w.judged = counted.judged

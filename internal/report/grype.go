@@ -53,7 +53,7 @@ func readGrype(in *input, o Options) ([]*redoubt.Report, error) {
 			from := len(n.rep.Results)
 			err := n.array(name, items(n, n.grype))
 			for i := range n.rep.Results[from:] {
-				n.rep.Results[from+i].Muted = true
+				n.rep.Results[from+i].Muted, n.rep.Results[from+i].MutedOutside = true, true
 			}
 			return err
 		case "descriptor":

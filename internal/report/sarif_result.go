@@ -39,7 +39,7 @@ func (r *sarifRun) convert(res *sarifResult) {
 		Severity: cmp.Or(severityOfNumber(string(props.Score)), rule.byScore, severityOf(string(res.Level)),
 			rule.byLevel, r.traits.severity),
 		Confidence: cmp.Or(confidenceOf(string(props.Confidence)), rule.Confidence),
-		Muted:      res.isSuppressed(),
+		Muted:      res.isSuppressed(), MutedOutside: res.isSuppressed() && !res.inSource(),
 	}
 	r.fingerprint(res, &out)
 	switch {
@@ -72,6 +72,11 @@ func (res *sarifResult) isSuppressed() bool {
 		}
 	}
 	return len(res.Suppressions) > 0
+}
+
+// inSource reports whether a comment in the code is among the suppressions.
+func (res *sarifResult) inSource() bool {
+	return slices.ContainsFunc(res.Suppressions, func(s sarifSuppression) bool { return s.Kind == "inSource" })
 }
 
 // place is the first location, or the file that was scanned.

@@ -156,6 +156,9 @@ func TestSARIFSuppressed(t *testing.T) {
 		if got := sarifOne(t, "x", "", `,"suppressions":`+suppressions).Muted; got != want {
 			t.Errorf("%s: muted %v, want %v", suppressions, got, want)
 		}
+		if got := sarifOne(t, "x", "", `,"suppressions":`+suppressions).MutedOutside; got != (want && !strings.Contains(suppressions, "inSource")) {
+			t.Errorf("%s: muted outside of the code %v", suppressions, got)
+		}
 	}
 }
 

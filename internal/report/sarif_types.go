@@ -98,7 +98,7 @@ func (res *sarifResult) nestedSize() int {
 			locations += 1 + len(thread.Locations)
 		}
 	}
-	return locations*int(unsafe.Sizeof(sarifLocation{})) + len(res.Suppressions)*16 + (len(res.Fingerprints)+len(res.Partial))*64
+	return locations*int(unsafe.Sizeof(sarifLocation{})) + len(res.Suppressions)*32 + (len(res.Fingerprints)+len(res.Partial))*64
 }
 
 type sarifRuleReference struct {
@@ -111,6 +111,7 @@ type sarifRuleReference struct {
 }
 
 type sarifSuppression struct {
+	Kind   read.Text `json:"kind"`
 	Status read.Text `json:"status"`
 }
 

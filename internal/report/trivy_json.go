@@ -171,7 +171,8 @@ func (t *trivyTarget) mutedIf(muted bool, take func()) {
 	from := len(t.rep.Results)
 	take()
 	for i := range t.rep.Results[from:] {
-		t.rep.Results[from+i].Muted = muted || t.rep.Results[from+i].Muted
+		r := &t.rep.Results[from+i]
+		r.Muted, r.MutedOutside = muted || r.Muted, muted || r.MutedOutside
 	}
 }
 
@@ -239,7 +240,7 @@ func (t *trivyTarget) misconfiguration(item string, m *trivyMisconfiguration) {
 	t.take(redoubt.Result{
 		Item: item, Location: redoubt.Location{Line: int(m.Cause.StartLine), EndLine: int(m.Cause.EndLine)},
 		Message: cmp.Or(m.Message, m.Title).Block(), Severity: severityOf(string(m.Severity)), Code: m.Cause.Code.cause(),
-		Muted: m.Status == "EXCEPTION",
+		Muted: m.Status == "EXCEPTION", MutedOutside: m.Status == "EXCEPTION",
 	}, redoubt.Rule{
 		Name: m.ID.Name(), IssueType: redoubt.SAST, Message: m.Description.Block(), Severity: severityOf(string(m.Severity)),
 		URL: m.URL.Link(), References: m.References.Names(),

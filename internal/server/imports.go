@@ -43,7 +43,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		if err := edge.MayTake(c.caller.Globs(), in.Project); err != nil {
 			return nil, err
 		}
-		upload.Globs = c.caller.Globs()
+		upload.Globs, upload.Decides = c.caller.Globs(), c.caller.CanTriage()
 		upload.Advised = c.server.Advisories.For(c.tx)
 		gate := importGate{tx: c.tx}
 		upload.Before = gate.look
@@ -112,12 +112,16 @@ func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
 	return out
 }
 
+// notDecided says why what an upload says of findings changed none.
+const notDecided = "The token may not triage, so VEX statements are proposed, and findings that the report mutes outside of the code stay open. " +
+	"Who may triage accepts a document with redoubt vex accept, or sends the same again."
+
 func importOf(s ingest.Summary) api.Import {
 	out := api.Import{
 		Project: s.Project, ProjectID: s.ProjectID, Ref: s.Ref, Source: s.Source, ScanID: decimal(s.ScanID), Outcome: outcomeOf(s),
 		New: s.New, Changed: s.Changed, Returned: s.Returned, Moved: s.Moved, Closed: s.Closed, Removed: s.Removed, Unchanged: s.Unchanged,
-		MorePlaces: s.MorePlaces,
-		Items:      importItems(s.Items), Advised: []api.ImportItem{}, Refused: make([]api.RefusedItem, len(s.Refused)), RefusedCount: s.CountRefused(), Counts: countsOf(s.Counts),
+		MorePlaces: s.MorePlaces, ProposedMutes: s.ProposedMutes,
+		Items: importItems(s.Items), Advised: []api.ImportItem{}, Refused: make([]api.RefusedItem, len(s.Refused)), RefusedCount: s.CountRefused(), Counts: countsOf(s.Counts),
 		Changes: api.InventoryChange{
 			Lockfiles: s.Lockfiles, Added: s.DependenciesAdded, Removed: s.DependenciesRemoved, LockfilesDropped: orEmpty(s.LockfilesDropped),
 		},
@@ -128,6 +132,12 @@ func importOf(s ingest.Summary) api.Import {
 		if r.Document.ID != 0 {
 			out.VEX[i].ID = decimal(r.Document.ID)
 		}
+		if r.Outcome == redoubt.VEXProposed {
+			out.Note = notDecided
+		}
+	}
+	if s.ProposedMutes > 0 {
+		out.Note = notDecided
 	}
 	if s.Followed != nil {
 		out.Advised = importItems(s.Followed.Items)

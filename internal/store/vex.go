@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const vexColumns = `id, name, project_id, ref, projects_json, format, author, file, version, issued_at, received_at, received_by`
+const vexColumns = `id, name, project_id, ref, projects_json, format, author, file, version, issued_at, received_at, received_by, proposed`
 
 func scanVEX(r row) (d redoubt.VEXDocument, err error) {
 	return d, r.Scan(vexFields(&d)...)
@@ -17,7 +17,7 @@ func scanVEX(r row) (d redoubt.VEXDocument, err error) {
 func vexFields(d *redoubt.VEXDocument) []any {
 	return []any{
 		&d.ID, &d.Name, &d.ProjectID, &d.Ref, decoded(&d.Projects), &d.Format, &d.Author, &d.File, &d.Version,
-		instant(&d.IssuedAt), instant(&d.ReceivedAt), &d.ReceivedBy,
+		instant(&d.IssuedAt), instant(&d.ReceivedAt), &d.ReceivedBy, &d.Proposed,
 	}
 }
 
@@ -32,10 +32,11 @@ type vexImage struct {
 	Ref        string   `json:"ref,omitempty"`
 	Projects   []string `json:"projects,omitempty"`
 	Statements int      `json:"statements"`
+	Proposed   bool     `json:"proposed,omitempty"`
 }
 
 func imageOfVEX(d redoubt.VEXDocument, statements int) vexImage {
-	i := vexImage{Name: d.Name, Format: d.Format, Author: d.Author, Version: d.Version, Ref: d.Ref, Projects: d.Projects, Statements: statements}
+	i := vexImage{Name: d.Name, Format: d.Format, Author: d.Author, Version: d.Version, Ref: d.Ref, Projects: d.Projects, Statements: statements, Proposed: d.Proposed}
 	if !d.IssuedAt.IsZero() {
 		i.IssuedAt = d.IssuedAt.UTC().Format(time.RFC3339)
 	}
@@ -89,17 +90,17 @@ func (tx *Tx) VEXDocument(ctx context.Context, id int64) (redoubt.VEXDocument, e
 	return d, err
 }
 
-// CountVEX counts the documents that are held.
-func (tx *Tx) CountVEX(ctx context.Context) (int, error) {
-	return one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM vex_document WHERE deployment_id = $1`)
+// CountVEX counts the documents that are held, or those that are proposed.
+func (tx *Tx) CountVEX(ctx context.Context, proposed bool) (int, error) {
+	return one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM vex_document WHERE deployment_id = $1 AND proposed = $2`, proposed)
 }
 
-// HeldVEX finds the document of the same name and scope, with its statements;
-// where there is none it is redoubt.ErrNotFound.
+// HeldVEX finds the document of the same name and scope, with its statements, of
+// the proposed ones for one that is; where there is none it is redoubt.ErrNotFound.
 func (tx *Tx) HeldVEX(ctx context.Context, d redoubt.VEXDocument) (redoubt.VEXDocument, error) {
 	id, err := one(ctx, tx, scalar[int64], `SELECT id FROM vex_document
-		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND projects_json = $4 AND name = $5`,
-		d.ProjectID, d.Ref, encoded(orEmpty(d.Projects)), d.Name)
+		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND projects_json = $4 AND name = $5 AND proposed = $6`,
+		d.ProjectID, d.Ref, encoded(orEmpty(d.Projects)), d.Name, d.Proposed)
 	if err != nil {
 		return redoubt.VEXDocument{}, err
 	}
@@ -121,7 +122,7 @@ func (tx *Tx) SaveVEX(ctx context.Context, d, held redoubt.VEXDocument) (id int6
 	}
 	row := []any{
 		d.ID, d.Name, d.ProjectID, d.Ref, encoded(orEmpty(d.Projects)), d.Format, d.Author, d.File, d.Version, d.IssuedAt,
-		d.ReceivedAt, d.ReceivedBy, len(d.Statements),
+		d.ReceivedAt, d.ReceivedBy, d.Proposed, len(d.Statements),
 	}
 	if err := tx.insert(ctx, `vex_document (deployment_id, `+vexColumns+`, statements)`, [][]any{row}, ""); err != nil {
 		return 0, err
@@ -187,7 +188,7 @@ func (tx *Tx) forgetVEXOf(ctx context.Context, projectID int64, ref string) erro
 // that has one of the same name.
 func (tx *Tx) mergeVEX(ctx context.Context, from, into int64) error {
 	double, err := many(ctx, tx, scalar[int64], `SELECT f.id FROM vex_document f JOIN vex_document t
-		ON t.deployment_id = f.deployment_id AND t.ref = f.ref AND t.projects_json = f.projects_json AND t.name = f.name
+		ON t.deployment_id = f.deployment_id AND t.ref = f.ref AND t.projects_json = f.projects_json AND t.name = f.name AND t.proposed = f.proposed
 		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3`, from, into)
 	if err != nil {
 		return err

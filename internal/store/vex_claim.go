@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// claimsOf reads what the documents that are held say of vulnerabilities, by the
-// names given. A statement that has several of them is one.
+// claimsOf reads what the documents that count say of vulnerabilities, by the
+// names given: proposed ones say nothing yet. A statement that has several of them is one.
 func (tx *Tx) claimsOf(ctx context.Context, names []string) (map[string][]redoubt.VEXClaim, error) {
 	type place struct{ document, place int64 }
 	statements, byName := map[place]*redoubt.VEXStatement{}, map[string][]place{}
@@ -26,6 +26,7 @@ func (tx *Tx) claimsOf(ctx context.Context, names []string) (map[string][]redoub
 		return err
 	}, `SELECT n.name, s.document_id, s.place, s.statement_json FROM vex_name n
 		JOIN vex_statement s ON s.deployment_id = n.deployment_id AND s.document_id = n.document_id AND s.place = n.place
+		JOIN vex_document d ON d.deployment_id = n.deployment_id AND d.id = n.document_id AND d.proposed = 0
 		WHERE n.deployment_id = $1 AND `+in+` ORDER BY s.document_id, s.place`, arg)
 	if err != nil || len(statements) == 0 {
 		return nil, err

@@ -626,7 +626,8 @@ vex_document.issued_at bigint
 vex_document.statements bigint NOT NULL
 vex_document.received_at bigint NOT NULL
 vex_document.received_by text NOT NULL
-CREATE UNIQUE INDEX vex_document_name ON public.vex_document USING btree (deployment_id, project_id, ref, projects_json, name)
+vex_document.proposed smallint NOT NULL DEFAULT 0
+CREATE UNIQUE INDEX vex_document_name ON public.vex_document USING btree (deployment_id, project_id, ref, projects_json, name, proposed)
 CREATE UNIQUE INDEX vex_document_pkey ON public.vex_document USING btree (deployment_id, id)
 vex_document PRIMARY KEY (deployment_id, id)
 SEQUENCE vex_document_id_seq MAXVALUE 9007199254740991

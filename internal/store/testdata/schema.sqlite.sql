@@ -600,10 +600,10 @@ CREATE TABLE vex_document (
     issued_at     BIGINT,          -- NULL where it does not tell
     statements    BIGINT NOT NULL, -- how many
     received_at   BIGINT NOT NULL,
-    received_by   TEXT   NOT NULL,
+    received_by   TEXT   NOT NULL, proposed SMALLINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, id)
 );
-CREATE UNIQUE INDEX vex_document_name ON vex_document (deployment_id, project_id, ref, projects_json, name);
+CREATE UNIQUE INDEX vex_document_name ON vex_document (deployment_id, project_id, ref, projects_json, name, proposed);
 CREATE TABLE vex_name (
     deployment_id BIGINT NOT NULL,
     name          TEXT   NOT NULL,

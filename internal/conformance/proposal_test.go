@@ -1,0 +1,106 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// TestUploadsAloneDecideNothing sends what mutes and exempts by a token that may
+// only upload: nothing that is open closes. By one that may triage, it counts, and
+// what the first sends afterwards takes nothing of that away.
+func TestUploadsAloneDecideNothing(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		const (
+			audit   = `{"dependencies": [{"name": "django", "version": "2.0", "vulns": [{"id": "PYSEC-1", "aliases": ["CVE-2026-1"], "fix_versions": ["3"], "description": "One."}]}]}`
+			openVEX = `{"@context": "https://openvex.dev/ns/v0.2.0", "@id": "urn:acme", "version": %d, "statements": [
+				{"vulnerability": {"name": "CVE-2026-1"}, "products": [{"@id": "pkg:pypi/django"}], "status": "not_affected", "justification": "component_not_present"}]}`
+			cycloneDX = `{"bomFormat": "CycloneDX", "specVersion": "1.6", "serialNumber": "urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79", "version": 1,
+				"vulnerabilities": [{"id": "CVE-2026-1", "analysis": {"state": "not_affected", "justification": "code_not_present"}, "affects": [{"ref": "pkg:pypi/django@2.0"}]}]}`
+			sarif = `{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Bandit"}}, "results": [
+				{"ruleId": "B1", "message": {"text": "one"}, "suppressions": [{"kind": "external", "status": "accepted"}], "locations": [{"physicalLocation": {"artifactLocation": {"uri": "a.py"}, "region": {"startLine": 1, "snippet": {"text": "one()"}}}}]},
+				{"ruleId": "B1", "message": {"text": "two"}, "suppressions": [{"kind": "inSource"}], "locations": [{"physicalLocation": {"artifactLocation": {"uri": "a.py"}, "region": {"startLine": 2, "snippet": {"text": "two()"}}}}]}]}]}`
+			grype = `{"matches": [], "ignoredMatches": [{"vulnerability": {"id": "CVE-2026-3", "severity": "High"}, "artifact": {"name": "flask", "version": "1.0", "type": "python", "purl": "pkg:pypi/flask@1.0", "locations": [{"path": "/requirements.txt"}]}}], "descriptor": {"name": "grype", "version": "0.90"}}`
+		)
+		triager := s.token
+		ci := s.newToken(t, redoubt.Token{Name: "uploads", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+		as := func(token, file, body string) (note string, outcomes []string) {
+			s.token = token
+			got := s.imported(t, "project=acme/pay&ref=main&full=true&filename="+file, []byte(body))
+			s.token = triager
+			for _, v := range got.VEX {
+				outcomes = append(outcomes, v.Outcome)
+			}
+			return got.Note, outcomes
+		}
+		count := func(status string) string {
+			n := map[string]int{}
+			for _, kind := range []string{"sca", "sast"} {
+				text := string(s.send(t, request{method: "GET", path: "findings?issue_type=" + kind + "&status=" + status}).body)
+				n[kind] = strings.Count(text, `"first_seen_scan_id"`)
+			}
+			return fmt.Sprint(n["sca"], " ", n["sast"])
+		}
+		expect := func(when, open, ignored string) {
+			t.Helper()
+			if got := [2]string{count("open"), count("ignored")}; got != [2]string{open, ignored} {
+				t.Errorf("%s: sca and sast open are %s, ignored %s; want %s, %s", when, got[0], got[1], open, ignored)
+			}
+		}
+		as(ci, "audit.json", audit)
+		expect("at first", "1 0", "0 0")
+		for i, c := range []struct{ file, body, open, ignored string }{
+			{"a.openvex.json", fmt.Sprintf(openVEX, 1), "1 0", "0 0"},
+			{"b.cdx.json", cycloneDX, "1 0", "0 0"},
+			{"c.sarif", sarif, "1 1", "0 1"},
+			{"d.json", grype, "2 1", "0 1"},
+		} {
+			note, outcomes := as(ci, c.file, c.body)
+			if !strings.Contains(note, "may not triage") || i < 2 && fmt.Sprint(outcomes) != "[proposed]" {
+				t.Errorf("%s is answered with %q, %v", c.file, note, outcomes)
+			}
+			expect(c.file, c.open, c.ignored)
+		}
+
+		_, outcomes := as(triager, "a.openvex.json", fmt.Sprintf(openVEX, 1))
+		if fmt.Sprint(outcomes) != "[held]" {
+			t.Errorf("by a triager: %v", outcomes)
+		}
+		as(triager, "c.sarif", sarif)
+		as(triager, "d.json", grype)
+		expect("by a triager", "0 0", "2 2")
+		for _, version := range []int{1, 2} {
+			as(ci, "a.openvex.json", strings.Replace(fmt.Sprintf(openVEX, version), "not_affected", map[int]string{1: "not_affected", 2: "affected"}[version], 1))
+		}
+		as(ci, "c.sarif", strings.Replace(sarif, `"two"`, `"two more"`, 1))
+		expect("and what uploads alone say then", "0 0", "2 2")
+
+		err := s.store.Update(t.Context(), s.deployment.ID, redoubt.Actor{Kind: "user", ID: "1"}, func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.VEXDocuments(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range list {
+				if !h.Proposed || h.Name != "urn:acme" {
+					continue
+				}
+				if got, err := exemption.AcceptVEX(ctx, tx, h.ID); err != nil || got.Outcome != redoubt.VEXHeld {
+					t.Errorf("accepted: %+v, %v", got, err)
+				}
+				if _, err := exemption.AcceptVEX(ctx, tx, h.ID); err == nil {
+					t.Error("accepted twice")
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect("accepted", "1 0", "1 2")
+	})
+}
