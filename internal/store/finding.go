@@ -160,6 +160,10 @@ func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
 
 // AddFindings stores new occurrences under ids that were reserved for them.
 func (tx *Tx) AddFindings(ctx context.Context, findings []redoubt.FindingWrite) error {
+	return inBatches(findings, func(part []redoubt.FindingWrite) error { return tx.addFindings(ctx, part) })
+}
+
+func (tx *Tx) addFindings(ctx context.Context, findings []redoubt.FindingWrite) error {
 	if err := tx.writeFindings(ctx, findings, ""); err != nil {
 		return fmt.Errorf("add findings: %w", err)
 	}

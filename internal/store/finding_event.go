@@ -17,6 +17,10 @@ type FindingHistory struct {
 
 // AddEvents appends to the histories of findings, at the transaction's time.
 func (tx *Tx) AddEvents(ctx context.Context, events []redoubt.FindingEvent) error {
+	return inBatches(events, func(part []redoubt.FindingEvent) error { return tx.addEvents(ctx, part) })
+}
+
+func (tx *Tx) addEvents(ctx context.Context, events []redoubt.FindingEvent) error {
 	ids, err := tx.newIDs(ctx, seqFindingEvent, len(events))
 	if err != nil {
 		return err

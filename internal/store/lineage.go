@@ -92,15 +92,17 @@ func (tx *Tx) NewLineageIDs(ctx context.Context, n int) ([]int64, error) {
 
 // AddLineages stores new lineages under ids that were reserved for them.
 func (tx *Tx) AddLineages(ctx context.Context, lineages []redoubt.Lineage) error {
-	rows := make([][]any, len(lineages))
-	for i := range lineages {
-		rows[i] = lineageValues(&lineages[i])
-		tx.change(changeLineage, lineages[i].ID)
-	}
-	if err := tx.insert(ctx, `lineage (deployment_id, `+lineageColumns+`)`, rows, ""); err != nil {
-		return fmt.Errorf("add lineages: %w", err)
-	}
-	return nil
+	return inBatches(lineages, func(part []redoubt.Lineage) error {
+		rows := make([][]any, len(part))
+		for i := range part {
+			rows[i] = lineageValues(&part[i])
+			tx.change(changeLineage, part[i].ID)
+		}
+		if err := tx.insert(ctx, `lineage (deployment_id, `+lineageColumns+`)`, rows, ""); err != nil {
+			return fmt.Errorf("add lineages: %w", err)
+		}
+		return nil
+	})
 }
 
 // AddIdentities puts identities into lineages of the project. One that was in

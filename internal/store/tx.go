@@ -175,13 +175,28 @@ func (tx *Tx) finish(ctx context.Context) error {
 	return err
 }
 
+// batch is how many rows of an upload are put into the words of the database at a
+// time: a value there takes as much as all of a short finding.
+const batch = 1000
+
+func inBatches[T any](list []T, write func([]T) error) error {
+	for part := range slices.Chunk(list, batch) {
+		if err := write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (tx *Tx) writeChanges(ctx context.Context, version int64) error {
 	keys := slices.SortedFunc(maps.Keys(tx.changes), func(a, b changeKey) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
 	})
-	rows := make([][]any, len(keys))
-	for i, key := range keys {
-		rows[i] = []any{version, key.kind, key.id, tx.changes[key]}
-	}
-	return tx.insert(ctx, "change (deployment_id, version, kind, id, deleted)", rows, "")
+	return inBatches(keys, func(keys []changeKey) error {
+		rows := make([][]any, len(keys))
+		for i, key := range keys {
+			rows[i] = []any{version, key.kind, key.id, tx.changes[key]}
+		}
+		return tx.insert(ctx, "change (deployment_id, version, kind, id, deleted)", rows, "")
+	})
 }

@@ -139,6 +139,25 @@ func TestBadAddressesSayWhatIsWrong(t *testing.T) {
 	}
 }
 
+// TestSearchesAreBounded on every page that has one.
+func TestSearchesAreBounded(t *testing.T) {
+	s := newSite(t)
+	for _, page := range []string{"/findings", "/supply-chain/vulnerabilities", "/projects", "/advisories"} {
+		for query, status := range map[string]int{
+			strings.Repeat("ü", 200): http.StatusOK, strings.Repeat("a", 201): http.StatusBadRequest,
+			strings.Repeat("a+", 16): http.StatusOK, strings.Repeat("a+", 17): http.StatusBadRequest,
+		} {
+			a := s.get(page + "?q=" + query)
+			if a.StatusCode != status {
+				t.Errorf("%s?q=%.20s…: %d, want %d", page, query, a.StatusCode, status)
+			}
+			if status == http.StatusBadRequest {
+				says(t, a.text, "<code>q</code>", "16 words")
+			}
+		}
+	}
+}
+
 func TestEmptyPagesNameTheCommand(t *testing.T) {
 	s := newSite(t)
 	for _, p := range products {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
@@ -52,7 +53,22 @@ func addressed(r *http.Request) error {
 	if !edge.IsText(r.URL.Path) {
 		return redoubt.ErrNotFound
 	}
-	return textualValues("address", r.URL.Query())
+	values := r.URL.Query()
+	return errors.Join(textualValues("address", values), searchable(values.Get("q")))
+}
+
+// What a search may have: each word costs a look at all that is searched.
+const (
+	maxSearch      = 200 // characters
+	maxSearchWords = 16
+)
+
+// searchable refuses what no person searches for.
+func searchable(text string) error {
+	if utf8.RuneCountInString(text) > maxSearch || len(strings.Fields(text)) > maxSearchWords {
+		return redoubt.Invalid("q", "has at most %d words and %d characters: search for less", maxSearchWords, maxSearch)
+	}
+	return nil
 }
 
 // textualValues refuses what is no text among the values of an address or a form.
