@@ -41,7 +41,7 @@ func BenchmarkMemory(b *testing.B) {
 			if err := writeHeavy(file, size, write); err != nil {
 				b.Fatal(err)
 			}
-			defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(2*size)))
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(2 * size)))
 			for b.Loop() {
 				read, stored := heavyUpload(b, file)
 				b.ReportMetric(float64(read)/float64(size), "x-read")
