@@ -29,6 +29,9 @@ func (r *redactor) byShape() func(limit int, s *string) {
 		}
 		blanked, ok := known[*s]
 		if !ok {
+			if len(known) >= maxKnownStrings {
+				clear(known)
+			}
 			blanked = r.blankName(*s)
 			known[*s] = blanked
 		}
@@ -38,6 +41,10 @@ func (r *redactor) byShape() func(limit int, s *string) {
 
 // maxKnown is the length, in bytes, above which a string is not expected again.
 const maxKnown = 512
+
+// maxKnownStrings bounds how many strings are remembered at once: those that come
+// again stand near each other.
+const maxKnownStrings = 100_000
 
 // cleanDependency has all texts of a dependency that come from outside cleaned.
 func cleanDependency(d *redoubt.Dependency, clean func(string) string) {
