@@ -97,6 +97,10 @@ type Sessions struct {
 	used  lastUses[int64, redoubt.SessionUse]
 }
 
+// ProofFor is how long after a sign-in people may do what matters most without
+// showing once more who they are.
+const ProofFor = 15 * time.Minute
+
 // How often one may try to sign in: ten times at once and then every half
 // minute for one account from one address, sixty times and then every two
 // seconds from one address. A stranger elsewhere locks nobody out.

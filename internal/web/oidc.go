@@ -48,7 +48,7 @@ func (req *request) goToProvider() error {
 	}
 	req.unsaved()
 	next := safeNext(req.r.URL.Query().Get("next"))
-	address, flow, err := req.SignIn.Provider.Start(req.r.Context(), req.base()+comeBack)
+	address, flow, err := req.SignIn.Provider.Start(req.r.Context(), req.base()+comeBack, req.r.URL.Query().Get("again") != "")
 	if err != nil {
 		return req.providerFailed(next, err)
 	}
@@ -120,7 +120,11 @@ func (req *request) letIn(who sso.Person) (string, error) {
 	if len(roles) == 0 && len(kept) == 0 {
 		return "", req.noRole(who)
 	}
-	return req.SignIn.Sessions.Begin(ctx, u.ID, "oidc", req.SignIn.origin(req.r), redoubt.CheckedPassword{})
+	method := "oidc"
+	if !who.AskedAt.IsZero() && req.Clock().Sub(who.AskedAt) <= auth.ProofFor {
+		method = methodAnew
+	}
+	return req.SignIn.Sessions.Begin(ctx, u.ID, method, req.SignIn.origin(req.r), redoubt.CheckedPassword{})
 }
 
 func (req *request) noRole(who sso.Person) error {

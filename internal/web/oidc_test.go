@@ -121,7 +121,13 @@ var formAction = regexp.MustCompile(`<form[^>]* action="([^"]*)"`)
 // through signs in at the provider as it asks for: first who, then consent.
 func (p *provided) through(c *http.Client, login, next string) seen {
 	p.t.Helper()
-	at := p.read(c.Get(p.url + "/login/oidc?next=" + url.QueryEscape(next)))
+	return p.from(c, login, "/login/oidc?next="+url.QueryEscape(next))
+}
+
+// from is through, beginning at an address here.
+func (p *provided) from(c *http.Client, login, address string) seen {
+	p.t.Helper()
+	at := p.read(c.Get(p.url + address))
 	for _, form := range []url.Values{{"prompt": {"login"}, "login": {login}, "password": {"any"}}, {"prompt": {"consent"}}} {
 		action := formAction.FindStringSubmatch(at.text)
 		if action == nil || !strings.HasPrefix(at.url, p.issuer) {
@@ -153,6 +159,12 @@ func TestSingleSignOnAtARealProvider(t *testing.T) {
 	if err != nil || u.Name != "ada" || u.PasswordHash != "" {
 		t.Errorf("the user is %+v, %v", u, err)
 	}
+
+	// Whom the provider recognises proves nothing; whom it asks again does.
+	silent := p.from(ada, "ada@example.com+sec+lookers", "/login/oidc?next=%2Forgs%2Facme%2Faccount")
+	lacks(t, silent.text, "by oidc anew")
+	anew := p.from(ada, "ada@example.com+sec+lookers", "/login/oidc?again=1&next=%2Forgs%2Facme%2Faccount")
+	says(t, anew.text, "by oidc anew")
 
 	again := p.through(p.person(), "ada@example.com+sec+lookers", "/")
 	if again.status != http.StatusOK || !strings.HasSuffix(again.url, "/choose?next=%2F") { // of two deployments

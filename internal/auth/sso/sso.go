@@ -62,6 +62,9 @@ type Person struct {
 	Identity redoubt.UserIdentity
 	User     redoubt.User // name and display name for a new user
 	Groups   []string
+	// AskedAt is when the provider last asked who they are, by a password or the
+	// like; zero where it does not say.
+	AskedAt time.Time
 }
 
 // RefusedError means that somebody came back who is not let in. Its text is for
@@ -103,7 +106,7 @@ func (p *Provider) client(found *oidc.Provider, back string) *oauth2.Config {
 
 // Start returns where to send a browser, and what it has to remember. back is
 // the address that it comes back to.
-func (p *Provider) Start(ctx context.Context, back string) (address string, f Flow, err error) {
+func (p *Provider) Start(ctx context.Context, back string, again bool) (address string, f Flow, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	found, err := p.discover(ctx)
@@ -111,7 +114,11 @@ func (p *Provider) Start(ctx context.Context, back string) (address string, f Fl
 		return "", f, err
 	}
 	f = Flow{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
-	return p.client(found, back).AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), f, nil
+	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
+	if again { // with an age the provider has to say when it asked, which is checked
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+	}
+	return p.client(found, back).AuthCodeURL(f.State, options...), f, nil
 }
 
 // Back is what the address holds that a browser came back with.
@@ -160,6 +167,7 @@ func (p *Provider) person(ctx context.Context, found *oidc.Provider, token *oaut
 	if err := signed.Claims(&c); err != nil {
 		return Person{}, fmt.Errorf("the provider %s sent claims that cannot be read: %w", p.Issuer, err)
 	}
+	asked, _ := c["auth_time"].(float64) // of the signed token, not of what follows
 	// Many providers keep names, addresses and groups out of the token.
 	if found.UserInfoEndpoint() != "" {
 		info, err := found.UserInfo(ctx, oauth2.StaticTokenSource(token))
@@ -173,7 +181,11 @@ func (p *Provider) person(ctx context.Context, found *oidc.Provider, token *oaut
 			return Person{}, fmt.Errorf("the provider %s sent claims that cannot be read: %w", p.Issuer, err)
 		}
 	}
-	return p.admit(redoubt.UserIdentity{Issuer: signed.Issuer, Subject: signed.Subject}, c)
+	who, err := p.admit(redoubt.UserIdentity{Issuer: signed.Issuer, Subject: signed.Subject}, c)
+	if asked > 0 {
+		who.AskedAt = time.Unix(int64(asked), 0)
+	}
+	return who, err
 }
 
 // admit checks that somebody may come in at all.

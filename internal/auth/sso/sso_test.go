@@ -122,7 +122,7 @@ func newLiar(t *testing.T) *liar {
 func TestWhatDoesNotHoldIsRefused(t *testing.T) {
 	l := newLiar(t)
 	p := New(Config{Issuer: l.URL, ClientID: "redoubt", Title: "SSO", GroupsClaim: "groups", Clock: time.Now})
-	_, flow, err := p.Start(t.Context(), "http://back.example/")
+	_, flow, err := p.Start(t.Context(), "http://back.example/", false)
 	if err != nil {
 		t.Fatal(err)
 	}

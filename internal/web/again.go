@@ -1,0 +1,106 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/redoubt/redoubt/internal/auth"
+)
+
+// againPath is where who is signed in shows once more who they are.
+const againPath = "/login/again"
+
+// methodAnew is how a session began whose person the provider has just asked who
+// they are, and not only recognised.
+const methodAnew = "oidc anew"
+
+// againView is the page to show it on.
+type againView struct {
+	Name  string
+	Next  string
+	Fault string
+	// Provider is what the other way to show it is called; empty where there is a
+	// password.
+	Provider string
+}
+
+// proven has what matters most done only within auth.ProofFor of the proof that a
+// session began with: whoever finds a browser open, or steals its session, cannot
+// stay for good by it.
+func proven(handle func(*request) error) func(*request) error {
+	return func(req *request) error {
+		lately, err := req.proved()
+		if err != nil {
+			return err
+		}
+		if !lately {
+			next := "/"
+			if from, err := url.Parse(req.r.Referer()); err == nil && from.Path != "" {
+				next = safeNext(from.RequestURI())
+			}
+			req.lead(againPath + "?next=" + url.QueryEscape(next))
+			return nil
+		}
+		return handle(req)
+	}
+}
+
+// proved reports whether the viewer showed lately who they are. Who has nothing to
+// show it with, neither a password nor a provider, came by a link and is not asked.
+func (req *request) proved() (bool, error) {
+	if req.SignIn == nil { // somebody else signs people in
+		return true, nil
+	}
+	me, err := req.me()
+	if err != nil {
+		return false, err
+	}
+	if me.User.PasswordHash == "" && req.SignIn.Provider == nil {
+		return true, nil
+	}
+	return me.Session.Method != "oidc" && req.Clock().Sub(me.Session.CreatedAt) <= auth.ProofFor, nil
+}
+
+// again asks who somebody is who is signed in.
+func (req *request) again() error {
+	me, err := req.signedIn()
+	if err != nil || me.Session.ID == 0 {
+		return err
+	}
+	return req.showAgain(http.StatusOK, againView{Next: safeNext(req.r.URL.Query().Get("next"))}, me)
+}
+
+func (req *request) showAgain(status int, s againView, me auth.SessionInfo) error {
+	s.Name = me.User.Name
+	if me.User.PasswordHash == "" && req.SignIn.Provider != nil {
+		s.Provider = req.SignIn.Provider.Title
+	}
+	return req.show(status, pageView{Template: "again", Title: "Show that it is you", Data: s})
+}
+
+// proveByPassword begins a new session in the place of the one that asks.
+func (req *request) proveByPassword() error {
+	me, err := req.signedIn()
+	if err != nil || me.Session.ID == 0 {
+		return err
+	}
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	s := againView{Next: safeNext(form.Get("next"))}
+	secret, err := req.SignIn.Sessions.SignIn(req.r.Context(), me.User.Name, form.Get("password"), req.SignIn.origin(req.r))
+	var busy *auth.BusyError
+	switch {
+	case err == nil:
+		return req.welcome(secret, s.Next)
+	case errors.As(err, &busy):
+		s.Fault = "There were too many tries. Wait a minute, then try again."
+		return req.showAgain(http.StatusTooManyRequests, s, me)
+	case errors.Is(err, auth.ErrSignIn):
+		s.Fault = "That is not your password."
+		return req.showAgain(http.StatusUnauthorized, s, me)
+	}
+	return err
+}

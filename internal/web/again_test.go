@@ -1,0 +1,78 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+)
+
+// What matters most asks for the password again, in an old session.
+func TestWhatMattersAsksAgain(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	d.user(d.org, "ben", redoubt.RoleViewer)
+	b := d.browserAs(ada)
+	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
+	b.follow(b.submit("/settings/tokens", token))
+	d.clock.Advance(auth.ProofFor + time.Second)
+	b.header["Referer"] = "http://example.com/orgs/acme/settings/users?x=1"
+	asked := againPath + "?next=%2Forgs%2Facme%2Fsettings%2Fusers%3Fx%3D1"
+	for _, path := range []string{
+		"/settings/tokens", "/settings/users", "/settings/users/ben/role", "/settings/users/ben/link", "/settings/users/ben/disable",
+		"/settings/users/ben/enable", "/approve/ABCD-2345",
+	} {
+		b.wants(path, b.submit(path, url.Values{"name": {"eve"}, "role": {"admin"}, "ci": {"on"}, "days": {"30"}}), http.StatusSeeOther, asked)
+	}
+	for _, e := range d.trail()[len(d.trail())-2:] {
+		if e.Action == "user.role" || e.Action == "user.disable" || e.Action == "user.invite" {
+			t.Errorf("%s was done all the same", e.Action)
+		}
+	}
+	b.page("/settings/users") // looking is free
+	page := b.do(http.MethodGet, asked, nil)
+	says(t, page.text, "Password of ada", "Nothing was changed yet")
+	checkInline(t, page.text)
+	prove := func(password string) answer {
+		return b.do(http.MethodPost, againPath, url.Values{"password": {password}, "next": {"/orgs/acme/settings/users?x=1"}})
+	}
+	b.wants("a wrong one", prove("wrong"), http.StatusUnauthorized, "")
+	before := b.cookies["redoubt"]
+	b.wants("the right one", prove(goodPassword), http.StatusSeeOther, "/orgs/acme/settings/users?x=1")
+	if b.cookies["redoubt"] == before {
+		t.Error("the session goes on under its old secret")
+	}
+	b.follow(b.submit("/settings/tokens", token))
+	nobody := d.browser()
+	nobody.wants("by nobody", nobody.do(http.MethodPost, againPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
+}
+
+// A session by the provider proves something only where the provider asked, and who
+// came by a link has nothing to show.
+func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	begin := func(method string) *browserOf {
+		b := d.browser()
+		secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, method, auth.Origin{}, redoubt.CheckedPassword{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.cookies["redoubt"] = secret
+		return b
+	}
+	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
+	silent := begin("oidc")
+	silent.wants("who was only recognised", silent.submit("/settings/tokens", token), http.StatusSeeOther, againPath+"?next=%2F")
+	anew := begin(methodAnew)
+	anew.follow(anew.submit("/settings/tokens", token))
+	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
+		t.Fatal(err)
+	}
+	link := begin("link")
+	d.clock.Advance(time.Hour)
+	link.follow(link.submit("/settings/tokens", token))
+}
