@@ -12,8 +12,9 @@ import (
 var metavariable = regexp.MustCompile(`\$(?:\.\.\.)?[A-Z_]`)
 
 // HasMetavariables reports whether every pattern of a rule, given as JSON, has a
-// metavariable, so that what the scanner makes a match_based_id of holds some of
-// the code that matched.
+// metavariable and leaves nothing out, so that what the scanner makes a
+// match_based_id of holds the code that matched: foo($X, ...) is one id for whatever
+// stands in place of the dots.
 func HasMetavariables(rule []byte) bool {
 	var members map[string]any
 	if json.Unmarshal(rule, &members) != nil {
@@ -28,7 +29,7 @@ func HasMetavariables(rule []byte) bool {
 func bound(v any) bool {
 	switch v := v.(type) {
 	case string:
-		return metavariable.MatchString(v)
+		return metavariable.MatchString(v) && !strings.Contains(strings.ReplaceAll(v, "$...", "$"), "...")
 	case []any:
 		return !slices.ContainsFunc(v, func(inner any) bool { return !bound(inner) })
 	case map[string]any:

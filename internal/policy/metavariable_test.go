@@ -10,6 +10,9 @@ func TestHasMetavariables(t *testing.T) {
 	for rule, want := range map[string]bool{
 		`{"pattern":"$X == $X"}`:                     true,
 		`{"pattern":"f($...ARGS)"}`:                  true,
+		`{"pattern":"f($X, ...)"}`:                   false,
+		`{"pattern":"f(<... $X ...>)"}`:              false,
+		`{"pattern":"f($X, $...ARGS)"}`:              true,
 		`{"pattern":"eval(...)","message":"not $X"}`: false,
 		`{"patterns":[{"pattern":"eval($X)"},{"pattern-inside":"function(...) {...}"}]}`: false,
 		`{"pattern-either":[{"pattern":"eval($X)"},{"pattern":"exec(...)"}]}`:            false,
