@@ -76,6 +76,10 @@ bench: ## Run the benchmarks, each beside its limit, and end with a table; BENCH
 fuzz: ## Run each fuzz target for FUZZTIME=10s
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz
 
+.PHONY: faults
+faults: setup ## Kill, starve and damage servers on both engines, ten minutes at most (Linux; as root, for a disk that fills)
+	go test -tags faults ./cmd/redoubt -count=1 -timeout 10m -run '^TestFaults' -v | grep -v '^=== '
+
 .PHONY: schemathesis
 schemathesis: ## Hold a demo server to openapi.json, EXAMPLES=50 for each operation (needs Python and the network once)
 	@EXAMPLES=$(EXAMPLES) scripts/schemathesis

@@ -53,6 +53,7 @@ func (c serveCmd) serve(a *app, st *store.Store) error {
 		return err
 	}
 	s.checkFile(a.ctx)
+	a.log.Info("redoubt answers", "url", s.baseURL(), "version", version, "store", st.Engine()) // who comes now waits a moment
 	steps := &starting{serveCmd: c, service: s}
 	return s.run(a, func() error { return steps.tell(a) })
 }
@@ -63,7 +64,6 @@ func (c serveCmd) serve(a *app, st *store.Store) error {
 type starting struct {
 	serveCmd
 	service *service
-	said    bool   // that the server answers
 	first   *ready // nil until the first deployment is looked for
 	told    bool
 	setup   *string // nil until a link was made, or found to be no longer needed
@@ -72,10 +72,6 @@ type starting struct {
 // tell does the steps that are not done yet.
 func (s *starting) tell(a *app) error {
 	st, base := s.service.store, s.service.baseURL()
-	if !s.said {
-		a.log.Info("redoubt answers", "url", base, "version", version, "store", st.Engine())
-		s.said = true
-	}
 	if s.first == nil {
 		first, err := s.firstStart(a, st)
 		if err != nil {

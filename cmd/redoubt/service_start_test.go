@@ -157,7 +157,7 @@ func TestAStartOutlivesItsDatabase(t *testing.T) {
 	c := serveCmd{Deployment: "acme", Server: config.Server{ReadyFile: file}}
 	var steps *starting
 	s, stop := startServiceOn(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second},
-		config.Storage{DatabaseURL: config.Secret(through.DatabaseURL), DatabaseTimeout: time.Second, KeyFile: filepath.Join(t.TempDir(), "key")}, slog.New(slog.NewTextHandler(said, nil)),
+		config.Storage{Data: t.TempDir(), DatabaseURL: config.Secret(through.DatabaseURL), DatabaseTimeout: time.Second, KeyFile: filepath.Join(t.TempDir(), "key")}, slog.New(slog.NewTextHandler(said, nil)),
 		func(a *app, s *service) error {
 			if steps == nil {
 				proxy.Refuse()
