@@ -63,7 +63,7 @@ func heavyUpload(b *testing.B, file string) (read, stored int64) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer f.Close() //nolint:errcheck // it was only read
+		defer f.Close()
 		if err := reading.Add(f, report.Options{Name: filepath.Base(file), Key: []byte("a key for secrets")}); err != nil {
 			b.Fatal(err)
 		}

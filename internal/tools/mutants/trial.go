@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -146,7 +147,7 @@ func (t *trial) compile(skip map[string]bool) (out string, err error) {
 		return "", err
 	}
 	t.binary = filepath.Join(t.dir, "tests")
-	said, err := exec.Command("go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", filepath.Join(t.dir, "overlay.json"), "-o", t.binary, "./"+t.folder).CombinedOutput()
+	said, err := exec.CommandContext(context.Background(), "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", filepath.Join(t.dir, "overlay.json"), "-o", t.binary, "./"+t.folder).CombinedOutput()
 	return string(said), err
 }
 
@@ -188,7 +189,7 @@ func (t *trial) test(n int, trace string) error {
 	if t.took > 0 {
 		limit = 4*t.took + 20*time.Second
 	}
-	cmd := exec.Command(t.binary, "-test.short", "-test.failfast", "-test.timeout", limit.String())
+	cmd := exec.CommandContext(context.Background(), t.binary, "-test.short", "-test.failfast", "-test.timeout", limit.String())
 	cmd.Dir = t.folder
 	cmd.Env = append(os.Environ(), "REDOUBT_MUTANT="+strconv.Itoa(n), "REDOUBT_MUTANT_TRACE="+trace)
 	var out bytes.Buffer
