@@ -39,6 +39,10 @@ func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
 			return newer
 		}
 	}
+	if err == nil && len(applied) > 0 && applied[0].Source.Version == 1 {
+		log.InfoContext(ctx, "made the database", "engine", e.name, "schema", applied[len(applied)-1].Source.Version)
+		return nil
+	}
 	for _, m := range applied {
 		log.InfoContext(ctx, "migrated the database", "engine", e.name, "migration", cmp.Or(m.Source.Path, fmt.Sprint(m.Source.Version)))
 	}
