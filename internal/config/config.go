@@ -36,10 +36,11 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Storage is where the data is: a folder with one SQLite file, or PostgreSQL.
-// Every command takes the same.
+// Every command takes the same. A path that may be left out has an empty default:
+// without one the parser takes an empty path for the current folder.
 type Storage struct {
 	Data        string `help:"Folder that holds all data (one SQLite file); redoubt-data by default." default:"redoubt-data" env:"REDOUBT_DATA" placeholder:"DIR" type:"path"`
-	KeyFile     string `help:"File with the keys of the database; by default redoubt.db.key in the data folder, postgres.key there with PostgreSQL." env:"REDOUBT_KEY_FILE" placeholder:"FILE" type:"path"`
+	KeyFile     string `help:"File with the keys of the database; by default redoubt.db.key in the data folder, postgres.key there with PostgreSQL." default:"" env:"REDOUBT_KEY_FILE" placeholder:"FILE" type:"path"`
 	DatabaseURL Secret `help:"PostgreSQL to use instead, as postgres://user:password@host/name." env:"REDOUBT_DATABASE_URL" placeholder:"URL"`
 
 	DatabaseTimeout time.Duration `help:"How long PostgreSQL may give no answer at all until requests, commands and starts give up; 10s by default." default:"10s" env:"REDOUBT_DATABASE_TIMEOUT"`
@@ -62,11 +63,11 @@ type Server struct {
 	MetricsAddr string `help:"Serve /metrics here instead of on the main address." env:"REDOUBT_METRICS_ADDR" placeholder:"HOST:PORT"`
 	PublicURL   string `help:"How others reach this server; links in answers start with it." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
 
-	TLSCert string `help:"Certificate chain (PEM). It is read again when it changes." env:"REDOUBT_TLS_CERT" placeholder:"FILE" type:"path"`
-	TLSKey  string `help:"Private key of the certificate (PEM)." env:"REDOUBT_TLS_KEY" placeholder:"FILE" type:"path"`
+	TLSCert string `help:"Certificate chain (PEM). It is read again when it changes." default:"" env:"REDOUBT_TLS_CERT" placeholder:"FILE" type:"path"`
+	TLSKey  string `help:"Private key of the certificate (PEM)." default:"" env:"REDOUBT_TLS_KEY" placeholder:"FILE" type:"path"`
 
 	TrustedProxy []string `help:"Address or network (CIDR) of a reverse proxy whose X-Forwarded-* headers count." env:"REDOUBT_TRUSTED_PROXY" placeholder:"CIDR"`
-	ReadyFile    string   `help:"Write the address, the deployment and its first token here, as JSON, once the server answers." env:"REDOUBT_READY_FILE" placeholder:"FILE" type:"path"`
+	ReadyFile    string   `help:"Write the address, the deployment and its first token here, as JSON, once the server answers." default:"" env:"REDOUBT_READY_FILE" placeholder:"FILE" type:"path"`
 
 	MaxUpload        int64         `help:"Largest report accepted, in bytes, before and after inflating; 256 MiB by default." default:"268435456" env:"REDOUBT_MAX_UPLOAD" placeholder:"BYTES"`
 	BodyCache        int64         `help:"Memory for finding bodies, in bytes; a quarter of the machine's by default." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`

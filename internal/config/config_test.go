@@ -56,6 +56,28 @@ func TestFlagsBeatEnvironmentBeatsFile(t *testing.T) {
 	}
 }
 
+// TestAnEmptyPathIsNone sets each path that may be left out to nothing, as a
+// container's template does, with and without a value in the file.
+func TestAnEmptyPathIsNone(t *testing.T) {
+	for _, env := range []string{"REDOUBT_KEY_FILE", "REDOUBT_TLS_CERT", "REDOUBT_TLS_KEY", "REDOUBT_READY_FILE"} {
+		t.Setenv(env, "")
+	}
+	got, err := parse(t, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := got.Serve
+	if s.KeyFile != "" || s.TLSCert != "" || s.TLSKey != "" || s.ReadyFile != "" {
+		t.Errorf("the paths are %q, %q, %q, %q, want none", s.KeyFile, s.TLSCert, s.TLSKey, s.ReadyFile)
+	}
+	if want := filepath.Join(s.Data, "redoubt.db.key"); s.KeyPath() != want {
+		t.Errorf("the keys are in %q, want %q", s.KeyPath(), want)
+	}
+	if got, err = parse(t, "key_file: /etc/redoubt/key\n"); err != nil || got.Serve.KeyPath() != "/etc/redoubt/key" {
+		t.Errorf("with the file's, the keys are in %q (%v)", got.Serve.KeyPath(), err)
+	}
+}
+
 func TestFileWithUnknownKeyIsRefused(t *testing.T) {
 	_, err := parse(t, "adr: x:1\n")
 	if err == nil || !strings.Contains(err.Error(), "adr") {

@@ -53,10 +53,10 @@ func (f fileResolver) Validate(app *kong.Application) error {
 }
 
 // Resolve answers with the file's value unless the environment has one, which
-// the parser itself would rank below the file.
+// the parser itself would rank below the file. An empty path there is none.
 func (f fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, env := range flag.Envs {
-		if _, set := os.LookupEnv(env); set {
+		if value, set := os.LookupEnv(env); set && (value != "" || flag.Tag.Type != "path") {
 			return nil, nil
 		}
 	}
