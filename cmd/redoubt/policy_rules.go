@@ -111,14 +111,21 @@ const maxRounds = 20
 // told at once, or with --skip-invalid left out.
 func (c policyAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err error) {
 	before := len(set.left)
+	search := ruleSearch{app: a, semgrep: c.Semgrep, left: maxSearchRuns}
 	for round := 1; len(set.rules) > 0; round++ {
 		var bad *badRulesError
 		if checked, err = checkRules(a, c.Semgrep, set.rules); !errors.As(err, &bad) {
 			break
 		}
-		if !set.withoutBad(bad) {
-			return false, err
+		if len(bad.why) == 0 {
+			if findErr := search.find(set, bad); findErr != nil {
+				return false, findErr
+			}
+			if len(bad.why) == 0 {
+				break
+			}
 		}
+		set.withoutBad(bad)
 		if round == maxRounds && !c.Skip {
 			set.leaveOut("the other rules", "may have faults too: the scanner tells of one at a time, and was asked %d times", round)
 			break
@@ -134,7 +141,7 @@ func (c policyAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err error)
 // unlessRejected drops the error that tells of rules, which are told with their
 // files.
 func unlessRejected(err error) error {
-	if _, rejected := errors.AsType[*badRulesError](err); rejected {
+	if bad, rejected := errors.AsType[*badRulesError](err); rejected && len(bad.why) > 0 {
 		return nil
 	}
 	return err

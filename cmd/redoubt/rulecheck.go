@@ -134,9 +134,11 @@ func checkRules(a *app, semgrep string, rules []policy.Rule) (checked bool, err 
 const mergedFile = "redoubt-rules-as-one-file.yaml"
 
 // badRulesError is what the scanner says of rules that it rejects, by their ids.
+// Of a fault of shape it may name no rule.
 type badRulesError struct {
 	error
-	why map[string]string
+	text string // all that it says
+	why  map[string]string
 }
 
 var inRule = regexp.MustCompile(`\bin rule '?([a-zA-Z0-9._-]+?)'?(?:[:,\s]|$)`)
@@ -154,15 +156,18 @@ func rejected(rules []policy.Rule, err error, text string) error {
 		if i+1 < len(named) {
 			end = named[i+1][0]
 		}
-		if words := strings.Join(strings.Fields(text[at[1]:end]), " "); known[id] && why[id] == "" {
-			why[id] = words[:min(len(words), maxComplaint)]
+		if known[id] && why[id] == "" {
+			why[id] = complaint(text[at[1]:end])
 		}
 	}
-	if len(why) == 0 {
-		return err
-	}
-	return &badRulesError{err, why}
+	return &badRulesError{err, text, why}
 }
 
 // maxComplaint bounds what is shown of the scanner's words on a rule, in bytes.
 const maxComplaint = 400
+
+// complaint is the scanner's words as one line.
+func complaint(text string) string {
+	words := strings.Join(strings.Fields(text), " ")
+	return strings.ToValidUTF8(words[:min(len(words), maxComplaint)], "")
+}
