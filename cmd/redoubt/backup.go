@@ -25,14 +25,19 @@ func (c backupCmd) Run(a *app) error {
 
 func (c backupCmd) run(a *app, st *store.Store) error {
 	ring, err := a.keys(c.Storage, st) // which takes those of an older version out of the database first
-	if err == nil {
-		err = st.Backup(a.ctx, c.File)
+	if err != nil && (c.WithKeys || !errors.Is(err, errKeyFile)) {
+		return err
 	}
-	if err != nil {
+	lost := err
+	if err := st.Backup(a.ctx, c.File); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "copied everything to %s; to restore, put it into an empty data folder as redoubt.db\n", c.File)
 	if !c.WithKeys {
+		if lost != nil {
+			_, err = fmt.Fprintf(a.out, "The keys are not in it, and were not found: %v\n", lost)
+			return err
+		}
 		_, err = fmt.Fprintf(a.out, "The keys are not in it: keep %s, too, or take it along with --with-keys. The copy does not start without it\n", c.KeyPath())
 		return err
 	}

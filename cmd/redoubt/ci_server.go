@@ -129,6 +129,22 @@ func (s ciServer) findings(project, ref string) string {
 	return s.base + "/orgs/" + s.deployment + "/findings?" + url.Values{"repo": {project}, "ref": {ref}}.Encode()
 }
 
+// sourceOf is what one report or lockfile of an upload came to.
+func sourceOf(i api.Import) ci.Source {
+	s := ci.Source{
+		Name: i.Source, ScanID: i.ScanID, Outcome: i.Outcome, New: i.New + i.Returned, Fixed: i.Closed, Unchanged: i.Unchanged, Lockfiles: i.Changes.Lockfiles,
+		Added: i.Changes.Added, Removed: i.Changes.Removed, Dropped: append([]string{}, i.Changes.LockfilesDropped...), Refused: []string{},
+	}
+	for _, refused := range i.Refused {
+		s.Refused = append(s.Refused, refused.Item+": "+refused.Reason)
+	}
+	s.MoreRefused = max(i.RefusedCount-len(i.Refused), 0)
+	if i.Note != "" {
+		s.Refused = append(s.Refused, i.Note)
+	}
+	return s
+}
+
 // addOutcome adds what an upload did to what the run came to.
 func (b *build) addOutcome(in api.ImportResponse) {
 	r := &b.result
@@ -161,18 +177,7 @@ func (b *build) addOutcome(in api.ImportResponse) {
 	for _, i := range in.Imports {
 		note(i.Items, i.Source)
 		note(i.Advised, "advisories")
-		s := ci.Source{
-			Name: i.Source, ScanID: i.ScanID, Outcome: i.Outcome, New: i.New + i.Returned, Fixed: i.Closed, Unchanged: i.Unchanged, Lockfiles: i.Changes.Lockfiles,
-			Added: i.Changes.Added, Removed: i.Changes.Removed, Dropped: append([]string{}, i.Changes.LockfilesDropped...), Refused: []string{},
-		}
-		for _, refused := range i.Refused {
-			s.Refused = append(s.Refused, refused.Item+": "+refused.Reason)
-		}
-		s.MoreRefused = max(i.RefusedCount-len(i.Refused), 0)
-		if i.Note != "" {
-			s.Refused = append(s.Refused, i.Note)
-		}
-		r.Sources = append(r.Sources, s)
+		r.Sources = append(r.Sources, sourceOf(i))
 	}
 	gate := func(list []ci.Finding, items []api.ImportItem) []ci.Finding {
 		for _, item := range items {

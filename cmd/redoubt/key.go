@@ -54,6 +54,9 @@ type keyRotateCmd struct{ config.Storage }
 // Run replaces the key that signs.
 func (c keyRotateCmd) Run(a *app) error {
 	return withKeys(a, c.Storage, func(ring keyring.Ring) error {
+		if _, err := os.Stat(c.KeyPath()); err != nil {
+			return errors.New("there is no key file yet: redoubt key show --key-file FILE moves the keys out of the database first")
+		}
 		if err := ring.Rotate(a.clock()).Replace(c.KeyPath()); err != nil {
 			return err
 		}
@@ -84,13 +87,16 @@ func (c keyNewCmd) run(a *app, st *store.Store) error {
 	if _, err := os.Stat(c.KeyPath()); err == nil {
 		return fmt.Errorf("there is a key file %s: move it away first, it may belong to another database", c.KeyPath())
 	}
-	ring := keyring.New(nil, nil, a.clock())
-	// In this order: a crash between leaves a database without its file, which this mends.
-	if err := st.PutSetting(a.ctx, keyCheck, ring.Check()); err != nil {
-		return err
+	if held, err := a.setting(st, secretKey); err != nil || held != nil {
+		return errors.Join(err, errors.New("the keys of this database still lie in it, so none are lost: redoubt key show --key-file FILE moves them"))
 	}
+	ring := keyring.New(nil, nil, a.clock())
+	// In this order: where no file can be made, the one that is lost still fits.
 	if err := ring.Create(c.KeyPath()); err != nil {
 		return err
+	}
+	if err := st.PutSetting(a.ctx, keyCheck, ring.Check()); err != nil {
+		return errors.Join(err, os.Remove(c.KeyPath()))
 	}
 	_, err := fmt.Fprintf(a.out, "made %s; give it to every server that shares the database, and restart it\n", c.KeyPath())
 	return err

@@ -22,7 +22,7 @@ const (
 
 // errKeyFile is the ground of what is said where file and database do not fit.
 var errKeyFile = errors.New("without the keys that this database was used with, secrets in reports would count as new ones and lose their triage. " +
-	"Put the key file from the backup in its place, or name it with --key-file. If it is lost for good, redoubt key new makes another")
+	"Copy the key file from the server that started first, or from the backup, or name it with --key-file. If it is lost for good, redoubt key new makes another")
 
 // keys reads the key file of a database. It makes one for a new database, and for
 // one of an older version, whose keys it takes out of the database. A crash at any
@@ -40,6 +40,11 @@ func (a *app) keys(c config.Storage, st *store.Store) (keyring.Ring, error) {
 		return ring, err
 	case check != nil:
 		return ring, fmt.Errorf("there is no key file %s: %w", c.KeyPath(), errKeyFile)
+	case c.DatabaseURL != "" && c.KeyFile == "":
+		if ring, held, err := a.heldKeys(c, st); held || err != nil {
+			return ring, err
+		}
+		fallthrough
 	default:
 		if ring, made, err = a.makeKeys(c, st); err != nil {
 			return ring, err
@@ -57,6 +62,22 @@ func (a *app) keys(c config.Storage, st *store.Store) (keyring.Ring, error) {
 		return ring, fmt.Errorf("another server made the keys of this database while this one made %s: remove that file, put the other's in its place, and start again", c.KeyPath())
 	}
 	return ring, fmt.Errorf("the key file %s is not the one of this database: %w", c.KeyPath(), errKeyFile)
+}
+
+// heldKeys are the keys that an older version left in PostgreSQL. They stay there
+// until a key file is named: the data folder may be gone with its container, and it
+// would hold the only copy.
+func (a *app) heldKeys(c config.Storage, st *store.Store) (ring keyring.Ring, held bool, err error) {
+	secret, err := a.setting(st, secretKey)
+	if err != nil || secret == nil {
+		return ring, false, err
+	}
+	signing, err := a.setting(st, signingKey)
+	if err != nil {
+		return ring, false, err
+	}
+	fmt.Fprintf(a.err, "the keys of this database still lie in it, and in its backups. To move them, name a place that lasts and that every server has: --key-file FILE\n")
+	return keyring.New(secret, signing, a.clock()), true, nil
 }
 
 // makeKeys writes the first key file: with the keys in the database, if it has any.

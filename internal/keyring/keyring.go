@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 )
 
@@ -115,7 +116,7 @@ func Read(path string) (r Ring, err error) {
 	if err != nil {
 		return r, err
 	}
-	if info.Mode().Perm()&0o007 != 0 {
+	if info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" { // which has no such bits and always shows them set
 		return r, fmt.Errorf("the key file %s is open to everybody on this machine: chmod 600 it; if others may have read it, see redoubt key --help", path)
 	}
 	text, err := os.ReadFile(path)
@@ -147,6 +148,9 @@ func (r Ring) Create(path string) error {
 
 // Replace writes a key file in the place of the one that is there.
 func (r Ring) Replace(path string) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
 	return r.put(path, func(part string) error { return os.Rename(part, path) })
 }
 

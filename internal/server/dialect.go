@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net/url"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -34,8 +33,8 @@ type difference struct {
 	operation        string // id
 	contract, hosted string // in words, for that table
 
-	query  func(*call, url.Values)               // what becomes of parameters; nil for nothing
-	answer func(*call, context.Context, any) any // the answer in the hosted dialect; nil where it writes itself
+	query  func(*call, url.Values) // what becomes of parameters; nil for nothing
+	answer func(*call, any) any    // the answer in the hosted dialect; nil where it writes itself
 }
 
 // differences returns the table.
@@ -52,6 +51,7 @@ func differences() []difference {
 		{"listFindings", "`line_of_code_url`, `repository.url` empty where no address is known", "the address of the finding's and the project's page here", nil, nil},
 		{"listFindings", "`rule_message`, `state_updated_at` may be null", "the rule's template, and `created_at`", nil, nil},
 		{"listFindings", "`sourcing_policy` absent where no policy has the rule", "null", nil, nil},
+		{"getFinding", "as in the list", "as in the list, in its dialect", nil, nil},
 		{"listDependencies", "`transitivity` as `direct`", "as `DIRECT`, `TRANSITIVE`, `UNKNOWN_TRANSITIVITY`; `package`, `definedAt`, `resolvedUrl` and `pathToTransitivity` beside", nil, hostedDependencies},
 		{"searchScans", "`cursor` absent on the last page", "always there, with `hasMore`", nil, hostedScans},
 		{"listPolicies", "policies of all products", "those of code and secrets: it knows no others", nil, hostedPolicies},
@@ -81,7 +81,7 @@ func hostedAnswer(ctx huma.Context, _ string, v any) (any, error) {
 	}
 	for _, d := range differences() {
 		if d.answer != nil && d.operation == ctx.Operation().OperationID {
-			v = d.answer(c, ctx.Context(), v)
+			v = d.answer(c, v)
 		}
 	}
 	return v, nil

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -38,7 +37,7 @@ type hostedPlace struct {
 // unknownTime is how the hosted service writes that a time is not known.
 const unknownTime = "1970-01-01T00:00:00Z"
 
-func hostedDependencies(c *call, _ context.Context, v any) any {
+func hostedDependencies(c *call, v any) any {
 	in, ok := v.(*api.ListDependenciesResponse)
 	if !ok {
 		return v // an error
@@ -65,7 +64,7 @@ func hostedTransitivity(word string) string {
 	return strings.ToUpper(word)
 }
 
-func hostedScans(_ *call, _ context.Context, v any) any {
+func hostedScans(_ *call, v any) any {
 	in, ok := v.(*api.SearchScansResponse)
 	if !ok {
 		return v
@@ -77,7 +76,7 @@ func hostedScans(_ *call, _ context.Context, v any) any {
 	}{in.Cursor, in.Cursor != "", in.Scans}
 }
 
-func hostedPolicies(_ *call, _ context.Context, v any) any {
+func hostedPolicies(_ *call, v any) any {
 	in, ok := v.(*api.ListPoliciesResponse)
 	if !ok {
 		return v

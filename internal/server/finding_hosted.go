@@ -50,8 +50,13 @@ func mergeIssueTypes(c *call, query url.Values) {
 	for _, sent := range query["issue_type"] {
 		c.hostedQuery.issueTypes = append(c.hostedQuery.issueTypes, strings.Split(sent, ",")...)
 	}
+	sent := len(c.hostedQuery.issueTypes) > 0
 	for i, t := range c.hostedQuery.issueTypes {
 		c.hostedQuery.issueTypes[i] = strings.TrimSpace(t)
+	}
+	c.hostedQuery.issueTypes = slices.DeleteFunc(c.hostedQuery.issueTypes, func(t string) bool { return t == "" })
+	if sent && len(c.hostedQuery.issueTypes) == 0 {
+		c.hostedQuery.issueTypes = []string{redoubt.SAST.String()} // as if it were not there
 	}
 	slices.Sort(c.hostedQuery.issueTypes)
 	c.hostedQuery.issueTypes = slices.Compact(c.hostedQuery.issueTypes)

@@ -117,15 +117,20 @@ func (s *Store) InvitationByCode(ctx context.Context, hash []byte) (i redoubt.Us
 	return i, err
 }
 
-// AcceptInvitation gives a user the role that an invitation offers, unless they
-// have one there by now. The caller has seen that it is theirs: by its name, or by
+// AcceptInvitation gives a user the role that an invitation offers. Who has one
+// there by now is redoubt.ErrConflict, and the invitation stays. The caller has seen that it is theirs: by its name, or by
 // the code in its link. One that is over is redoubt.ErrNotFound.
 func (s *Store) AcceptInvitation(ctx context.Context, i redoubt.UserInvitation, u redoubt.User) error {
 	return s.Update(ctx, i.Deployment.ID, u.Actor(), func(ctx context.Context, tx *Tx) error {
-		if err := tx.takeInvitation(ctx, &i, u.Name); err != nil {
+		if _, err := tx.Invitation(ctx, i.ID); err != nil {
 			return err
 		}
-		if _, err := tx.Member(ctx, u.Name); err == nil || !errors.Is(err, redoubt.ErrNotFound) {
+		if _, err := tx.Member(ctx, u.Name); err == nil {
+			return fmt.Errorf("you have a role here already, so the invitation stays for whom it is meant: %w", redoubt.ErrConflict)
+		} else if !errors.Is(err, redoubt.ErrNotFound) {
+			return err
+		}
+		if err := tx.takeInvitation(ctx, &i, u.Name); err != nil {
 			return err
 		}
 		return tx.SetRole(ctx, u.ID, i.Role)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
@@ -16,7 +17,8 @@ import (
 // away is what a browser remembers while it is at the provider.
 type away struct {
 	sso.Flow
-	Next string `json:"x"`
+	Next  string `json:"x"`
+	Again bool   `json:"a,omitempty"` // the provider was to ask anew
 }
 
 // awaySeconds is for how long.
@@ -48,11 +50,12 @@ func (req *request) goToProvider() error {
 	}
 	req.unsaved()
 	next := safeNext(req.r.URL.Query().Get("next"))
-	address, flow, err := req.SignIn.Provider.Start(req.r.Context(), req.base()+comeBack, req.r.URL.Query().Get("again") != "")
+	again := req.r.URL.Query().Get("again") != ""
+	address, flow, err := req.SignIn.Provider.Start(req.r.Context(), req.base()+comeBack, again)
 	if err != nil {
 		return req.providerFailed(next, err)
 	}
-	if err := req.remember(away{flow, next}, awaySeconds); err != nil {
+	if err := req.remember(away{flow, next, again}, awaySeconds); err != nil {
 		return err
 	}
 	req.redirect(address)
@@ -79,7 +82,7 @@ func (req *request) comeFromProvider() error {
 		sso.Back{State: q.Get("state"), Code: q.Get("code"), Fault: q.Get("error"), Description: q.Get("error_description")})
 	var secret string
 	if err == nil {
-		secret, err = req.letIn(who)
+		secret, err = req.letIn(who, a.Again)
 	}
 	if err != nil {
 		return req.providerFailed(a.Next, err)
@@ -89,7 +92,7 @@ func (req *request) comeFromProvider() error {
 
 // letIn makes or updates the user, gives them the roles that their groups mean,
 // and begins a session.
-func (req *request) letIn(who sso.Person) (string, error) {
+func (req *request) letIn(who sso.Person, again bool) (string, error) {
 	ctx := req.r.Context()
 	all, err := req.Store.Deployments(ctx)
 	if err != nil {
@@ -121,10 +124,21 @@ func (req *request) letIn(who sso.Person) (string, error) {
 		return "", req.noRole(who)
 	}
 	method := "oidc"
-	if !who.AskedAt.IsZero() && req.Clock().Sub(who.AskedAt) <= auth.ProofFor {
+	if asked(who, again, req.Clock()) {
 		method = methodAnew
 	}
 	return req.SignIn.Sessions.Begin(ctx, u.ID, method, req.SignIn.origin(req.r), redoubt.CheckedPassword{})
+}
+
+// asked reports whether the provider has just had somebody show who they are. Some
+// providers never say when they did: then to have come by it anew is what there is
+// to go by, which a stolen session cannot.
+func asked(who sso.Person, again bool, now time.Time) bool {
+	if who.AskedAt.IsZero() {
+		return again
+	}
+	ago := now.Sub(who.AskedAt)
+	return ago <= auth.ProofFor && ago > -time.Minute
 }
 
 func (req *request) noRole(who sso.Person) error {
