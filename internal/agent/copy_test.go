@@ -279,3 +279,23 @@ func (h *copyHistory) scanned(ref string, files map[string][]string, count map[s
 		}
 	}
 }
+
+// TestADecisionInAChangeRequestOutlivesItsMerge decides on what a change request
+// moved. Its diff scan does not tell that the old place is gone, and the branch goes
+// on having it by its full scan from before.
+func TestADecisionInAChangeRequestOutlivesItsMerge(t *testing.T) {
+	each(t, func(w *world) {
+		h := &wire{world: w, t: t, name: "acme/moves", first: "acme/moves", number: 23}
+		h.blockEval()
+		old, moved := map[string][]string{"a.js": {"eval(x)"}, "c.js": nil}, map[string][]string{"b.js": {"eval(x)"}, "c.js": nil}
+		h.filesScan("main", "m1", true, old)
+		h.filesScan("dev", "d1", true, old)
+		w.same("the diff", true, h.filesScan("dev", "d2", false, map[string][]string{"b.js": {"eval(x)"}}))
+		_, ids := h.listed("dev")
+		h.decide(ids["b.js:10"], "ignored")
+		w.same("decided", false, h.filesScan("dev", "d3", false, map[string][]string{"b.js": {"eval(x)"}}))
+		w.same("merged", false, h.filesScan("main", "m2", true, moved))
+		status, _ := h.listed("main")
+		w.same("main", map[string]string{"b.js:10": "ignored"}, status)
+	})
+}

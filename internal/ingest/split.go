@@ -16,10 +16,14 @@ type beside struct {
 }
 
 // apart reports whether two lineages stand side by side somewhere: on one ref, by
-// one source. They are two then, whatever a move on another ref looks like.
+// one source, both seen by scans of all. They are two then, whatever a move on
+// another ref looks like. A diff scan does not tell what is gone, so that what it
+// saw in a new place may be what it moved from the old one.
 func (b beside) apart(x, y int64) bool {
 	return slices.ContainsFunc(b.live[x], func(f redoubt.Finding) bool {
-		return slices.ContainsFunc(b.live[y], func(g redoubt.Finding) bool { return f.Ref == g.Ref && f.Source == g.Source })
+		return slices.ContainsFunc(b.live[y], func(g redoubt.Finding) bool {
+			return f.Ref == g.Ref && f.Source == g.Source && f.SeenByFull && g.SeenByFull
+		})
 	})
 }
 
@@ -41,6 +45,9 @@ func (a *application) loadBeside(ctx context.Context, stored Stored, sightings [
 		f := &sightings[i].Finding
 		if l, ok := stored.Known[f.Identity]; ok {
 			take(l.ID, f.Identity)
+			if !a.scan.Full { // which may be a copy of what the primary branch has elsewhere
+				lineages[l.ID] = true
+			}
 			known[lastPart(f.RuleName)] = true
 		}
 	}
@@ -60,7 +67,7 @@ func (a *application) loadBeside(ctx context.Context, stored Stored, sightings [
 		}
 	}
 	for lineage, n := range count {
-		if n > 1 || !a.scan.Full {
+		if n > 1 {
 			lineages[lineage] = true
 		}
 	}

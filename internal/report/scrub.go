@@ -14,6 +14,7 @@ type cleaner struct {
 	redactor *redactor
 	// id is for what tells things apart: words that are secrets elsewhere may stand there.
 	id, name, text func(limit int, s *string)
+	holds          func(code string) bool // whether it was changed for a secret that is surely one; nil: always
 	rules          map[*redoubt.Rule]bool // cleaned already
 }
 
@@ -100,7 +101,7 @@ func (c cleaner) vex(d *redoubt.VEXDocument) {
 func (c cleaner) result(res *redoubt.Result) {
 	code := res.Code
 	c.texts(read.MaxBlock, &res.Message, &res.Code)
-	if res.Code != code {
+	if res.Code != code && (c.holds == nil || c.holds(code)) {
 		c.redactor.hideHash(res)
 	}
 	c.names(uncut, &res.Path)

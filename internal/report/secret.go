@@ -46,6 +46,7 @@ type redactor struct {
 	last     []func()               // what is left to do once all files are read
 	boms     boms
 	learned  map[string]bool // of addresses, among whole
+	words    map[string]bool // of learned: what may stand as a word elsewhere, and is known from addresses alone
 	locks    lockfile.Upload // the lockfiles of the upload
 
 	keepLines bool // whether texts keep their number of lines
@@ -60,6 +61,7 @@ func newRedactor(key []byte) *redactor {
 func (r *redactor) take(raw string) redoubt.Digest {
 	raw = strings.TrimSpace(raw)
 	r.remember(raw)
+	delete(r.words, raw)
 	for _, quoted := range literal.FindAllStringSubmatch(raw, -1) {
 		r.suspect(cmp.Or(quoted[1], quoted[2], quoted[3]))
 	}
@@ -178,10 +180,23 @@ func (r *redactor) scrub(reports ...*redoubt.Report) {
 	if len(r.whole)+len(r.parts) == 0 {
 		return
 	}
-	c := cleaner{redactor: r, id: func(int, *string) {}, name: replacing(replacer(r.whole)), text: replacing(replacer(r.whole, r.parts)), rules: map[*redoubt.Rule]bool{}}
+	c := cleaner{redactor: r, holds: r.holder(), id: func(int, *string) {}, name: replacing(replacer(r.whole)), text: replacing(replacer(r.whole, r.parts)), rules: map[*redoubt.Rule]bool{}}
 	for _, rep := range reports {
 		c.report(rep)
 	}
+}
+
+// holder returns what tells whether code holds a secret, so that its hash has to
+// go. A word that is the password of some address does not make one of all code
+// that has it: that code would be another finding as soon as the address is gone.
+func (r *redactor) holder() func(code string) bool {
+	if len(r.words) == 0 {
+		return func(string) bool { return true } // it was changed, for one
+	}
+	firm := maps.Clone(r.whole)
+	maps.DeleteFunc(firm, func(secret string, _ bool) bool { return r.words[secret] })
+	known := replacer(firm, r.parts)
+	return func(code string) bool { return known.Replace(code) != code }
 }
 
 // replacer takes out the longest of several secrets first.

@@ -67,6 +67,12 @@ func (r *redactor) watch() *addressWatch {
 				r.learned = map[string]bool{}
 			}
 			r.learned[secret] = true
+			if !isRandom(secret) && !r.whole[secret] {
+				if r.words == nil {
+					r.words = map[string]bool{}
+				}
+				r.words[secret] = true
+			}
 			r.remember(secret)
 		}
 	}}

@@ -8,11 +8,11 @@ import (
 )
 
 // memory is what stood before a scan: the lineages of findings and identities, and
-// on which streams each had a live one.
+// on which streams full scans saw a live one of each.
 type memory struct {
 	of       map[*Finding]*Lineage
 	lineages map[string]*Lineage
-	live     map[*Lineage][]*Stream
+	whole    map[*Lineage][]*Stream // those whose full scans saw it live
 }
 
 func (m *Model) remember() memory {
@@ -20,17 +20,17 @@ func (m *Model) remember() memory {
 	for _, s := range m.Streams {
 		for _, f := range s.Findings {
 			was.of[f] = f.Lineage
-			if alive(f) {
-				was.live[f.Lineage] = append(was.live[f.Lineage], s)
+			if alive(f) && f.SeenByFull {
+				was.whole[f.Lineage] = append(was.whole[f.Lineage], s)
 			}
 		}
 	}
 	return was
 }
 
-// apart: both had a live finding on one ref, by one source.
+// apart: full scans of one ref saw both live, by one source.
 func (was memory) apart(a, b *Lineage) bool {
-	return slices.ContainsFunc(was.live[a], func(s *Stream) bool { return slices.Contains(was.live[b], s) })
+	return slices.ContainsFunc(was.whole[a], func(s *Stream) bool { return slices.Contains(was.whole[b], s) })
 }
 
 // now is what a lineage is part of by now.

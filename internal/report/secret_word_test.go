@@ -1,0 +1,34 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// A word that is the password of an address is taken out of all code. The hash of
+// other code that has the word stays, so that its finding does not depend on
+// whether the address is in the same report; that of code which holds a secret for
+// other reasons goes.
+func TestAPasswordOfAnAddressLeavesOtherIdentities(t *testing.T) {
+	const word, random = "Passw0rd12", "hG7kLq2ZtR9vXw4bN8mC"
+	r := newRedactor([]byte("a key for tests, of some length"))
+	r.watch().look([]byte(`connect("postgres://app:` + word + `@db/x") connect("postgres://app:` + random + `@db/y")`))
+	rule := &redoubt.Rule{Name: "calls", IssueType: redoubt.SAST}
+	other := &redoubt.Result{Rule: rule, Code: `login(u, "` + word + `")`, CodeHash: "same"}
+	held := &redoubt.Result{Rule: rule, Code: `login(u, "` + random + `")`, CodeHash: "gone"}
+	rep := &redoubt.Report{Results: []redoubt.Result{*other, *held}}
+	r.scrub(rep)
+	if got := rep.Results[0]; strings.Contains(got.Code, word) || got.CodeHash != "same" {
+		t.Errorf("other code is %q under the hash %q", got.Code, got.CodeHash)
+	}
+	if got := rep.Results[1]; strings.Contains(got.Code, random) || got.CodeHash != "" {
+		t.Errorf("code that holds a secret is %q under the hash %q", got.Code, got.CodeHash)
+	}
+	r.take(word) // which a rule for secrets reports
+	known := &redoubt.Report{Results: []redoubt.Result{*other}}
+	if r.scrub(known); known.Results[0].CodeHash != "" {
+		t.Errorf("code that holds a known secret keeps its hash %q", known.Results[0].CodeHash)
+	}
+}
