@@ -41,7 +41,7 @@ func (a *app) keys(c config.Storage, st *store.Store) (keyring.Ring, error) {
 	case check != nil:
 		return ring, fmt.Errorf("there is no key file %s: %w", c.KeyPath(), errKeyFile)
 	case c.DatabaseURL != "" && c.KeyFile == "":
-		if ring, held, err := a.heldKeys(c, st); held || err != nil {
+		if ring, held, err := a.heldKeys(st); held || err != nil {
 			return ring, err
 		}
 		fallthrough
@@ -67,7 +67,7 @@ func (a *app) keys(c config.Storage, st *store.Store) (keyring.Ring, error) {
 // heldKeys are the keys that an older version left in PostgreSQL. They stay there
 // until a key file is named: the data folder may be gone with its container, and it
 // would hold the only copy.
-func (a *app) heldKeys(c config.Storage, st *store.Store) (ring keyring.Ring, held bool, err error) {
+func (a *app) heldKeys(st *store.Store) (ring keyring.Ring, held bool, err error) {
 	secret, err := a.setting(st, secretKey)
 	if err != nil || secret == nil {
 		return ring, false, err

@@ -110,18 +110,18 @@ func TestHostedQueriesAreLenient(t *testing.T) {
 		"page_size=0":       len(code.Findings),
 		"page_size=1000000": len(code.Findings),
 		"page_size=3&page=" + decimal(int64(len(code.Findings)/3+1)): 0,
-		"issue_type=sast,%20sca":                                     len(both.Findings),
-		"issue_type=sca&rules=none&confidence=high":                  len(supply.Findings),
-		"exposures=reachable&is_malicious=true":                      len(code.Findings),
-		"issue_type=":                                                len(code.Findings),
-		"issue_type=,":                                               len(code.Findings),
-		"issue_type=sca,":                                            len(supply.Findings),
-		"issue_type=ai_sast":                                         0,
-		"issue_type=ai_sast&issue_type=sca":                          len(supply.Findings),
-		"status=provisionally_ignored":                               0,
-		"status=open&status=provisionally_ignored":                   len(code.Findings) - 1, // one is muted
-		"triage_reasons=duplicate":                                   0,
-		"unknown=1&pageSize=5":                                       len(code.Findings),
+		"issue_type=sast,%20sca":                    len(both.Findings),
+		"issue_type=sca&rules=none&confidence=high": len(supply.Findings),
+		"exposures=reachable&is_malicious=true":     len(code.Findings),
+		"issue_type=":                               len(code.Findings),
+		"issue_type=,":                              len(code.Findings),
+		"issue_type=sca,":                           len(supply.Findings),
+		"issue_type=ai_sast":                        0,
+		"issue_type=ai_sast&issue_type=sca":         len(supply.Findings),
+		"status=provisionally_ignored":              0,
+		"status=open&status=provisionally_ignored":  len(code.Findings) - 1, // one is muted
+		"triage_reasons=duplicate":                  0,
+		"unknown=1&pageSize=5":                      len(code.Findings),
 	} {
 		if got, _ := h.hosted(query); len(got.Findings) != want {
 			t.Errorf("%s: %d findings, want %d", query, len(got.Findings), want)
