@@ -200,7 +200,8 @@ func (s *service) run(a *app, ready func() error) error {
 	background.Go(func() { s.scanner.Background(scans) })
 	background.Go(func() { s.server.Background(ctx) })
 	background.Go(func() { s.recordSessionUse(ctx) })
-	background.Go(func() { s.heedHangups(ctx) })
+	hangups := hangups()
+	background.Go(func() { s.heedHangups(ctx, hangups) })
 
 	err := s.start(ctx, &background, ready)
 	if err == nil {

@@ -82,11 +82,17 @@ func (s *service) checkFile(ctx context.Context) {
 	}
 }
 
+// hangups has SIGHUP come to a channel from now on.
+func hangups() chan os.Signal {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	return c
+}
+
 // heedHangups reads the certificate again at each SIGHUP, which tools that renew
 // certificates send, until the context ends. Without one there is nothing to read.
-func (s *service) heedHangups(ctx context.Context) {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
+// The channel is made before, so that no signal ends the server meanwhile.
+func (s *service) heedHangups(ctx context.Context, hangups chan os.Signal) {
 	defer signal.Stop(hangups)
 	for {
 		select {
