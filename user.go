@@ -49,6 +49,15 @@ type Membership struct {
 	Role       Role
 }
 
+// NamesOf are the slugs and names of deployments, for what must not be guessed by
+// them.
+func NamesOf(list []Membership) (names []string) {
+	for _, m := range list {
+		names = append(names, m.Deployment.Slug, m.Deployment.Name)
+	}
+	return names
+}
+
 // UserIdentity is a user as an identity provider knows them.
 type UserIdentity struct {
 	Issuer  string // the provider's URL
@@ -56,6 +65,9 @@ type UserIdentity struct {
 }
 
 var userNamePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,99}$`)
+
+// maxUserName is the longest name, in characters; the pattern says it too.
+const maxUserName = 100
 
 // NormalUserName is a name as it is kept and compared: without the space and
 // the capitals that people type.

@@ -32,3 +32,17 @@ func NewUserName(typed, slug string) string {
 	}
 	return typed + end
 }
+
+// CheckNewUserName says what is wrong with a name that was typed, of which
+// NewUserName makes another: both are names.
+func CheckNewUserName(typed, slug string) error {
+	typed = NormalUserName(typed)
+	if err := CheckUserName(typed); err != nil {
+		return err
+	}
+	made := NewUserName(typed, slug)
+	if over := len(made) - maxUserName; over > 0 {
+		return Invalid("name", "it has %d characters, and at most %d are left for it: with @%s behind it, it would be too long", len(typed), len(typed)-over, slug)
+	}
+	return CheckUserName(made)
+}

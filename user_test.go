@@ -19,6 +19,19 @@ func TestUserNames(t *testing.T) {
 	}
 }
 
+// A name that the server makes longer says how much of it is left.
+func TestNamesThatGetLonger(t *testing.T) {
+	long := strings.Repeat("a", 95)
+	for name, want := range map[string]string{
+		long: "", long + "@acme": "", long + "b": "at most 95 are left for it", long + "bcdef": "@acme behind it", "<b>": "will not do",
+	} {
+		err := CheckNewUserName(name, "acme")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", name, err, want)
+		}
+	}
+}
+
 func TestRolesAreOrderedAndNamed(t *testing.T) {
 	for i, r := range Roles() {
 		got, ok := ParseRole(r.String())

@@ -227,7 +227,11 @@ func (c userResetCmd) Run(a *app) error {
 			}
 			return c.print(a, st, redoubt.UserLink{Kind: redoubt.LinkReset, UserID: u.ID})
 		}
-		hash, err := askPassword(a, u.Name, u.DisplayName)
+		roles, err := st.Memberships(a.ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		hash, err := askPassword(a, u.Name, append(redoubt.NamesOf(roles), u.DisplayName)...)
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func invitationSubject(name string) string { return "invitation:" + name }
 // but those who have a role here: whom others know is not to be found out.
 // Somebody who has a role here is redoubt.ErrConflict.
 func (tx *Tx) Invite(ctx context.Context, i redoubt.UserInvitation, hash []byte) (redoubt.UserInvitation, error) {
-	if err := errors.Join(redoubt.CheckUserName(i.Name), redoubt.CheckUserName(i.NewName), redoubt.CheckDisplayName(i.DisplayName)); err != nil {
+	if err := errors.Join(redoubt.CheckNewUserName(i.Name, tx.deployment.Slug), redoubt.CheckUserName(i.NewName), redoubt.CheckDisplayName(i.DisplayName)); err != nil {
 		return i, err
 	}
 	for _, name := range []string{i.Name, i.NewName} {
@@ -47,6 +47,13 @@ func (tx *Tx) Invite(ctx context.Context, i redoubt.UserInvitation, hash []byte)
 	}
 	if _, err := tx.exec(ctx, `DELETE FROM user_invitation WHERE deployment_id = $1 AND (name = $2 OR expires_at <= $3)`, i.Name, tx.now); err != nil {
 		return i, err
+	}
+	promised, err := many(ctx, tx, scalar[string], `SELECT name FROM user_invitation WHERE deployment_id = $1 AND new_name = $2`, i.NewName)
+	if err != nil {
+		return i, err
+	}
+	if len(promised) > 0 {
+		return i, fmt.Errorf("%s is invited already and would become %s too; withdraw that invitation first: %w", promised[0], i.NewName, redoubt.ErrConflict)
 	}
 	n, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM user_invitation WHERE deployment_id = $1`)
 	if err != nil {

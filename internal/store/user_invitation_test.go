@@ -34,6 +34,23 @@ func invitations(t testing.TB, s *store.Store, d redoubt.Deployment) (names []st
 	return names
 }
 
+// No two invitations promise the same name to different people.
+func TestInvitationsPromiseDifferentNames(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		for _, name := range []string{"zoe", "zoe"} { // the second replaces the first
+			if _, err := invite(t, s, d, name, "code"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := invite(t, s, d, "zoe@"+d.Slug, "other")
+		fails(t, "the name that the first one makes", err, redoubt.ErrConflict)
+		if got := invitations(t, s, d); !slices.Equal(got, []string{"zoe"}) {
+			t.Errorf("invited are %v", got)
+		}
+	})
+}
+
 // An invitation is the same for a name that another deployment knows and for one
 // that nobody has, until somebody accepts.
 func TestAnInvitationGivesNothingBeforeItIsAccepted(t *testing.T) {

@@ -81,7 +81,7 @@ func (req *request) changePassword() error {
 	sessions, from := req.SignIn.Sessions, req.SignIn.origin(req.r)
 	var busy *auth.BusyError
 	if err := sessions.Admit(me.User.Name, from); errors.As(err, &busy) {
-		return req.showAccount(http.StatusTooManyRequests, strings.ToUpper(busy.Error()[:1])+busy.Error()[1:]+".")
+		return req.showAccount(http.StatusTooManyRequests, req.tooMany(busy))
 	}
 	ok, _, err := sessions.Passwords().Check(req.r.Context(), me.User.PasswordHash, form.Get("current"))
 	if err != nil {
@@ -94,7 +94,7 @@ func (req *request) changePassword() error {
 		}
 		return req.showAccount(http.StatusBadRequest, "That is not your current password.")
 	}
-	hash, err := req.newPassword(form.Get("password"), form.Get("again"), me.User, req.viewer.Deployment.Slug, req.viewer.Deployment.Name)
+	hash, err := req.newPassword(form.Get("password"), form.Get("again"), me.User, redoubt.NamesOf(me.Memberships)...)
 	if said, ok := sayable(err); ok {
 		return req.showAccount(http.StatusBadRequest, said)
 	}

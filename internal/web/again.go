@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
 
 	"github.com/redoubt/redoubt/internal/auth"
 )
@@ -35,15 +36,37 @@ func proven(handle func(*request) error) func(*request) error {
 			return err
 		}
 		if !lately {
-			next := "/"
-			if from, err := url.Parse(req.r.Referer()); err == nil && from.Path != "" {
-				next = safeNext(from.RequestURI())
-			}
-			req.lead(againPath + "?next=" + url.QueryEscape(next))
+			req.lead(againPath + "?next=" + url.QueryEscape(req.cameFrom()))
 			return nil
 		}
 		return handle(req)
 	}
+}
+
+// cameFrom is the page to go back to afterwards: the one itself that is asked for,
+// or the one that a form was sent from. A form may stand on the answer to another,
+// whose address only takes forms: then it is the nearest page above.
+func (req *request) cameFrom() string {
+	if req.r.Method == get {
+		return req.next()
+	}
+	from, err := url.Parse(req.r.Referer())
+	if err != nil || from.Path == "" || safeNext(from.RequestURI()) == "/" {
+		return "/"
+	}
+	for from.Path != "/" {
+		if req.isPage(from.Path) {
+			return from.RequestURI()
+		}
+		from = &url.URL{Path: path.Dir(from.Path)}
+	}
+	return "/"
+}
+
+// isPage reports whether the table has a page at a path.
+func (p *Pages) isPage(at string) bool {
+	_, pattern := p.mux.Handler(&http.Request{Method: get, URL: &url.URL{Path: at}})
+	return pattern != "" && pattern != "/"
 }
 
 // proved reports whether the viewer showed lately who they are. Who has nothing to
@@ -96,7 +119,7 @@ func (req *request) proveByPassword() error {
 	case err == nil:
 		return req.welcome(secret, s.Next)
 	case errors.As(err, &busy):
-		s.Fault = "There were too many tries. Wait a minute, then try again."
+		s.Fault = req.tooMany(busy)
 		return req.showAgain(http.StatusTooManyRequests, s, me)
 	case errors.Is(err, auth.ErrSignIn):
 		s.Fault = "That is not your password."

@@ -19,11 +19,22 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
 	b.follow(b.submit("/settings/tokens", token))
 	d.clock.Advance(auth.ProofFor + time.Second)
+	for referer, next := range map[string]string{ // a form may stand on the answer to another one
+		"/orgs/acme/settings/users/ben/role": "/orgs/acme/settings/users",
+		"/orgs/acme/triage/preview?x=1":      "/orgs/acme",
+		"/orgs/acme/policies/1?mode=block":   "/orgs/acme/policies/1?mode=block",
+		"//evil.example/":                    "/",
+		"/nothing/here":                      "/",
+	} {
+		b.header["Referer"] = "http://example.com" + referer
+		b.wants(referer, b.submit("/settings/users", url.Values{}), http.StatusSeeOther, againPath+"?next="+url.QueryEscape(next))
+	}
 	b.header["Referer"] = "http://example.com/orgs/acme/settings/users?x=1"
 	asked := againPath + "?next=%2Forgs%2Facme%2Fsettings%2Fusers%3Fx%3D1"
 	for _, path := range []string{
 		"/settings/tokens", "/settings/users", "/settings/users/ben/role", "/settings/users/ben/link", "/settings/users/ben/disable",
 		"/settings/users/ben/enable", "/approve/ABCD-2345",
+		"/policies/1/rules", "/policies/1/conditions", "/policies/1/conditions/1/remove",
 	} {
 		b.wants(path, b.submit(path, url.Values{"name": {"eve"}, "role": {"admin"}, "ci": {"on"}, "days": {"30"}}), http.StatusSeeOther, asked)
 	}
@@ -46,6 +57,14 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 		t.Error("the session goes on under its old secret")
 	}
 	b.follow(b.submit("/settings/tokens", token))
+	var last answer
+	for range 11 {
+		last = prove("guess")
+	}
+	b.wants("too many tries", last, http.StatusTooManyRequests, "")
+	if last.Header.Get("Retry-After") == "" {
+		t.Error("a program is not told how long to wait")
+	}
 	nobody := d.browser()
 	nobody.wants("by nobody", nobody.do(http.MethodPost, againPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
 }

@@ -118,6 +118,26 @@ func TestAPersonJoinsByAccepting(t *testing.T) {
 	})
 }
 
+// What a form says of what was filled in names the field in words, and leaves the
+// rest as it was typed.
+func TestFormsSayWhatWasTyped(t *testing.T) {
+	d := newDoor(t)
+	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	for name, want := range map[string]string{
+		"zoe_x y":                 "&#34;zoe_x y&#34; will not do",
+		strings.Repeat("z", 99):   "@acme behind it",
+		"zoe_b" + "\u202e" + "ob": "will not do",
+	} {
+		a := b.submit("/settings/users", url.Values{"name": {name}, "role": {"viewer"}})
+		b.wants(name, a, http.StatusBadRequest, "")
+		says(t, a.text, want)
+	}
+	long := b.submit("/settings/users", url.Values{"name": {"zoe"}, "display_name": {strings.Repeat("z", 101)}, "role": {"viewer"}})
+	says(t, long.text, "display name: it has 101 characters")
+	guessed := b.submit("/account/password", url.Values{"current": {goodPassword}, "password": {"acme acme 2026"}, "again": {"acme acme 2026"}})
+	b.wants("the name of a deployment", guessed, http.StatusBadRequest, "")
+}
+
 // Where nobody else's users could be meant, a user is made at once.
 func TestAServerOfOneDeploymentMakesUsersAtOnce(t *testing.T) {
 	clock := storetest.NewClock()

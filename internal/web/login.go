@@ -67,10 +67,7 @@ func (req *request) enter() error {
 	case err == nil:
 		return req.welcome(secret, s.Next)
 	case errors.As(err, &busy):
-		seconds := int(math.Ceil(busy.Wait.Seconds()))
-		req.w.Header().Set("Retry-After", strconv.Itoa(seconds))
-		req.Logger.WarnContext(req.r.Context(), "too many tries to sign in", "address", req.SignIn.origin(req.r).Address)
-		s.Fault = fmt.Sprintf("There were too many tries. Wait %s, then try again.", plural(seconds, "second"))
+		s.Fault = req.tooMany(busy)
 		return req.showLogin(http.StatusTooManyRequests, s)
 	case errors.Is(err, auth.ErrSignIn):
 		if err.Error() != auth.ErrSignIn.Error() {
@@ -80,6 +77,14 @@ func (req *request) enter() error {
 		return req.showLogin(http.StatusUnauthorized, s)
 	}
 	return err
+}
+
+// tooMany says, to people and to programs, how long to wait for the next try.
+func (req *request) tooMany(busy *auth.BusyError) string {
+	seconds := int(math.Ceil(busy.Wait.Seconds()))
+	req.w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	req.Logger.WarnContext(req.r.Context(), "too many tries to sign in", "address", req.SignIn.origin(req.r).Address)
+	return fmt.Sprintf("There were too many tries. Wait %s, then try again.", plural(seconds, "second"))
 }
 
 // leave signs out.
@@ -214,12 +219,16 @@ func (req *request) useLink() error {
 	}
 	if s.Setup {
 		s.Name, s.DisplayName = redoubt.NormalUserName(form.Get("name")), strings.TrimSpace(form.Get("display_name"))
-		u = redoubt.User{Name: s.Name, DisplayName: s.DisplayName}
-		if s.Of != "" {
-			u.Name = redoubt.NewUserName(s.Name, s.Of)
-		}
+		u, err = s.firstAdmin()
 	}
-	if u.PasswordHash, err = req.newPassword(form.Get("password"), form.Get("again"), u, s.Of); err == nil {
+	var about []redoubt.Membership
+	if err == nil {
+		about, err = req.Store.Memberships(req.r.Context(), u.ID)
+	}
+	if err == nil {
+		u.PasswordHash, err = req.newPassword(form.Get("password"), form.Get("again"), u, append(redoubt.NamesOf(about), s.Of)...)
+	}
+	if err == nil {
 		err = req.applyLink(l, &u, form.Get("revoke_tokens") != "")
 	}
 	if errors.Is(err, redoubt.ErrNotFound) {
@@ -237,6 +246,16 @@ func (req *request) useLink() error {
 		return err
 	}
 	return req.welcome(secret, "/")
+}
+
+// firstAdmin is the user whom a setup link makes of what was filled in.
+func (s setupView) firstAdmin() (redoubt.User, error) {
+	u := redoubt.User{Name: s.Name, DisplayName: s.DisplayName}
+	if s.Of == "" {
+		return u, nil
+	}
+	u.Name = redoubt.NewUserName(s.Name, s.Of)
+	return u, redoubt.CheckNewUserName(s.Name, s.Of)
 }
 
 func (req *request) applyLink(l redoubt.UserLink, u *redoubt.User, revokeTokens bool) (err error) {
@@ -265,7 +284,7 @@ func (req *request) newPassword(password, again string, u redoubt.User, about ..
 // sayable is what a form says about an error that whoever filled it in can mend.
 func sayable(err error) (string, bool) {
 	if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
-		return strings.ReplaceAll(invalid.Error(), "_", " "), true
+		return (&redoubt.InvalidError{Fields: asFilledIn(invalid.Fields)}).Error(), true
 	}
 	if errors.Is(err, redoubt.ErrConflict) {
 		return strings.TrimSuffix(err.Error(), ": "+redoubt.ErrConflict.Error()), true

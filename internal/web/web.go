@@ -40,6 +40,7 @@ type Pages struct {
 	Config
 	assets    *assets
 	templates map[string]*template.Template
+	mux       *http.ServeMux
 	handler   http.Handler
 	known     known
 	once      cipher.AEAD // seals secrets on their way to the page that shows them
@@ -69,7 +70,8 @@ func New(c Config) (*Pages, error) {
 	if p.templates, err = p.parse(); err != nil {
 		return nil, err
 	}
-	if p.handler, err = p.guard(p.mux()); err != nil {
+	p.mux = p.table()
+	if p.handler, err = p.guard(p.mux); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -114,8 +116,8 @@ func origin(address string) string {
 	return scheme + "://" + host
 }
 
-// mux has every row of the table, the assets, and a page for what is not there.
-func (p *Pages) mux() *http.ServeMux {
+// table has every row of the table, the assets, and a page for what is not there.
+func (p *Pages) table() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, route := range routes() {
 		mux.Handle(route.Method+" "+route.Pattern, p.serve(route))
