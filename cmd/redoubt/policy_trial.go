@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
@@ -20,6 +22,7 @@ type policyTestCmd struct {
 	tenant
 	Rules     string `arg:"" help:"A file of rules, or a policy by slug or id."`
 	Project   string `help:"Compare with what the primary branch of this project has, and leave out the paths that its policies do." placeholder:"NAME"`
+	Ref       string `help:"Judge as if it were this branch; by default the one that is checked out." placeholder:"BRANCH"`
 	Path      string `help:"The checkout to look at." default:"." type:"existingdir" placeholder:"FOLDER"`
 	Mode      string `help:"Judge as if all rules had this mode; by default as the policy has them, and block for a file." placeholder:"MODE"`
 	Annotated string `help:"Instead, compare with the comments \"ruleid: ID\" and \"ok: ID\" in this file of code." type:"existingfile" placeholder:"FILE"`
@@ -76,13 +79,10 @@ func (t *trial) runWith(c policyTestCmd, st *store.Store, d redoubt.Deployment) 
 			fmt.Fprintln(t.app.out)
 		}
 	}
-	return t.run(c, func(sightings []ingest.Sighting) (s primaryFindings, err error) {
-		err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
-			s, err = onPrimary(ctx, tx, c.Project, sightings)
-			return err
-		})
-		return s, err
-	})
+	if c.Project == "" {
+		return t.run(c, nil)
+	}
+	return t.run(c, func(rep *redoubt.Report) (policy.Preview, error) { return t.preview(st, d, c, rep) })
 }
 
 // trial is rules that are tried, as of one policy.
@@ -134,49 +134,57 @@ func (t *trial) readPolicy(ctx context.Context, tx *store.Tx, name string) (err 
 	return err
 }
 
-// primaryFindings is what the primary branch of a project has.
-type primaryFindings struct {
-	known   map[redoubt.Identity]bool
-	ignored map[redoubt.Identity]bool
-	given   policy.EffectivePolicy // what leaves paths out
+// preview judges what the scanner reports as the gate would, had it come as a scan
+// of the whole branch that is checked out. Nothing of it is kept.
+func (t *trial) preview(st *store.Store, d redoubt.Deployment, c policyTestCmd, rep *redoubt.Report) (out policy.Preview, err error) {
+	var left policy.EffectivePolicy // of all policies: what leaves paths out
+	err = st.View(t.app.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.ProjectByName(ctx, c.Project)
+		if err != nil {
+			return fmt.Errorf("there is no project %q; redoubt project list shows what there is", c.Project)
+		}
+		policies, err := tx.Policies(ctx)
+		left = policy.For(p, policies, nil)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	rep.Results = slices.DeleteFunc(rep.Results, func(r redoubt.Result) bool { return left.Excluded(r.Rule.IssueType, r.Path) })
+	for i := range t.rules {
+		rep.RulesRun = append(rep.RulesRun, t.rules[i].Rule.Name)
+	}
+	exemptions := func(tx *store.Tx) ingest.Exemptions { return exemption.ForImport{Store: tx} }
+	return edge.Preview(t.app.ctx, st, d.ID, t.given(), exemptions, ingest.Upload{
+		Project: redoubt.Project{Name: c.Project}, Ref: t.branch(c), Full: true, Report: rep,
+	})
 }
 
-func onPrimary(ctx context.Context, tx *store.Tx, name string, sightings []ingest.Sighting) (s primaryFindings, err error) {
-	if name == "" {
-		return s, nil
+// untold is the branch of a trial that is of none, on which no scan can be.
+const untold = "refs/redoubt/trial"
+
+// branch is that which the trial is judged as: what moved on it is known there.
+func (t *trial) branch(c policyTestCmd) string {
+	if c.Ref != "" {
+		return c.Ref
 	}
-	p, err := tx.ProjectByName(ctx, name)
-	if err != nil {
-		return s, fmt.Errorf("there is no project %q; redoubt project list shows what there is", name)
+	folder, err := git(t.app.ctx, c.Path, "rev-parse", "--show-prefix")
+	if err != nil || folder != "" { // of a part of a repository nobody can tell what moved
+		return untold
 	}
-	policies, err := tx.Policies(ctx)
-	if err != nil {
-		return s, err
+	if name, err := git(t.app.ctx, c.Path, "symbolic-ref", "HEAD"); err == nil {
+		return name
 	}
-	s = primaryFindings{map[redoubt.Identity]bool{}, map[redoubt.Identity]bool{}, policy.For(p, policies, nil)}
-	rows, err := tx.Findings(ctx, p.ID, p.Primary(), policy.Source)
-	if err != nil {
-		return s, err
-	}
-	live := map[int64]bool{}
-	for _, f := range rows {
-		if f.State == redoubt.Unresolved || f.State == redoubt.Muted {
-			live[f.LineageID] = true
-		}
-	}
-	ids := make([]redoubt.Identity, len(sightings))
-	for i := range sightings {
-		ids[i] = sightings[i].Finding.Identity
-	}
-	lineages, err := tx.LineagesOf(ctx, p.ID, ids)
-	for id, l := range lineages {
-		s.known[id], s.ignored[id] = live[l.ID], l.Triage.State == redoubt.TriageIgnored
-	}
-	return s, err
+	return untold
+}
+
+// given is what holds of the rules that are tried.
+func (t *trial) given() policy.EffectivePolicy {
+	return policy.For(redoubt.Project{}, []redoubt.Policy{{ID: t.of.ID, BlockAll: t.of.BlockAll}}, t.rules)
 }
 
 // run runs the rules and prints what they find.
-func (t *trial) run(c policyTestCmd, compare func([]ingest.Sighting) (primaryFindings, error)) error {
+func (t *trial) run(c policyTestCmd, preview func(*redoubt.Report) (policy.Preview, error)) error {
 	s, err := findScanner(c.Semgrep)
 	if err != nil {
 		return err
@@ -192,17 +200,32 @@ func (t *trial) run(c policyTestCmd, compare func([]ingest.Sighting) (primaryFin
 	if c.Annotated != "" {
 		return t.annotated(s, c)
 	}
-	sightings, err := t.scan(s, c.Path)
+	rep, err := t.scan(s, c.Path)
 	if err != nil {
 		return err
 	}
-	var stands primaryFindings
-	if compare != nil {
-		if stands, err = compare(sightings); err != nil {
-			return err
-		}
+	if preview == nil {
+		return t.print(rep, t.alone(rep), "")
 	}
-	return t.print(sightings, stands, c.Project)
+	judged, err := preview(rep)
+	if err != nil {
+		return err
+	}
+	return t.print(rep, judged, c.Project)
+}
+
+// alone judges a report that is compared with nothing.
+func (t *trial) alone(rep *redoubt.Report) policy.Preview {
+	var all []policy.Sighting
+	out := policy.Preview{Judged: map[redoubt.Identity]policy.Sighting{}}
+	seen, _ := ingest.Observe(rep)
+	for i := range seen {
+		one := policy.Sighting{Finding: seen[i].Finding}
+		out.Judged[one.Finding.Identity] = one
+		all = append(all, one)
+	}
+	out.Verdict = t.given().Gate(false, all)
+	return out
 }
 
 // annotated lets the scanner compare findings with comments in code.
@@ -221,7 +244,7 @@ func (t *trial) annotated(s *scanner, c policyTestCmd) error {
 	return fmt.Errorf("the rules do not find what the comments say:\n%s", bytes.TrimSpace(stderr))
 }
 
-func (t *trial) scan(s *scanner, dir string) ([]ingest.Sighting, error) {
+func (t *trial) scan(s *scanner, dir string) (*redoubt.Report, error) {
 	stdout, stderr, err := s.run(t.app, dir, "--oss-only", "--json", "--quiet", "--config", "p/redoubt", ".")
 	if err != nil {
 		return nil, fmt.Errorf("the scanner failed with %w:\n%s", err, bytes.TrimSpace(append(stderr, stdout[:min(len(stdout), 2000)]...)))
@@ -236,33 +259,23 @@ func (t *trial) scan(s *scanner, dir string) ([]ingest.Sighting, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []ingest.Sighting
-	for _, r := range reports {
-		seen, _ := ingest.Observe(r)
-		all = append(all, seen...)
+	if len(reports) != 1 {
+		return nil, fmt.Errorf("the scanner wrote %d reports, want one", len(reports))
 	}
-	return all, nil
+	return reports[0], nil
 }
 
-// print lists the findings and judges them as the gate would.
-func (t *trial) print(sightings []ingest.Sighting, stands primaryFindings, project string) error {
-	given := policy.For(redoubt.Project{}, []redoubt.Policy{{ID: t.of.ID, BlockAll: t.of.BlockAll}}, t.rules)
-	var judged []policy.Sighting
-	for _, s := range sightings {
-		id := s.Finding.Identity
-		if stands.given.Excluded(s.Finding.IssueType, s.Finding.Path) {
-			continue
-		}
-		one := policy.Sighting{Finding: s.Finding, Known: stands.known[id]}
-		if stands.ignored[id] {
-			one.Triage = redoubt.TriageIgnored
-		}
-		judged = append(judged, one)
+// print lists what a report has, as it was judged.
+func (t *trial) print(rep *redoubt.Report, judged policy.Preview, project string) error {
+	given, fails := t.given(), map[redoubt.Identity]bool{}
+	for i := range judged.Blocking {
+		fails[judged.Blocking[i].Finding.Identity] = true
 	}
-	verdict := given.Gate(false, judged)
-	rows, fresh := make([][]string, len(judged)), 0
-	for i, s := range judged {
-		state, build := "new", "-"
+	seen, _ := ingest.Observe(rep)
+	rows, fresh := make([][]string, len(seen)), 0
+	for i := range seen {
+		f, state, build := &seen[i].Finding, "new", "-"
+		s := judged.Judged[f.Identity]
 		switch {
 		case s.Triage == redoubt.TriageIgnored:
 			state = "ignored"
@@ -271,10 +284,10 @@ func (t *trial) print(sightings []ingest.Sighting, stands primaryFindings, proje
 		default:
 			fresh++
 		}
-		if slices.ContainsFunc(verdict.Blocking, func(b policy.Sighting) bool { return b.Finding.Identity == s.Finding.Identity }) {
+		if fails[f.Identity] {
 			build = "fails"
 		}
-		rows[i] = []string{s.Finding.RuleName, fmt.Sprintf("%s:%d", s.Finding.Path, s.Finding.Line), given.Stance(s.Finding.RuleName).Mode.String(), state, build}
+		rows[i] = []string{f.RuleName, fmt.Sprintf("%s:%d", f.Path, f.Line), given.Stance(f.RuleName).Mode.String(), state, build}
 	}
 	if err := table(t.app.out, "RULE PLACE MODE FINDING BUILD", rows); err != nil {
 		return err
@@ -283,6 +296,6 @@ func (t *trial) print(sightings []ingest.Sighting, stands primaryFindings, proje
 	if project != "" {
 		against = "compared with the primary branch of " + project
 	}
-	_, err := fmt.Fprintf(t.app.out, "\nRules: %d. Findings: %d, of them new: %d (%s). Would fail a build: %d.\n", len(t.rules), len(judged), fresh, against, len(verdict.Blocking))
+	_, err := fmt.Fprintf(t.app.out, "\nRules: %d. Findings: %d, of them new: %d (%s). Would fail a build: %d.\n", len(t.rules), len(seen), fresh, against, len(judged.Blocking))
 	return err
 }

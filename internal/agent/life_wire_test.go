@@ -172,6 +172,7 @@ type wire struct {
 	t           failer
 	name, first string // what the repository is called now, and was at first
 	number      int
+	scan        int64 // the last one of filesScan
 }
 
 // post sends what a scanner sends.

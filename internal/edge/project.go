@@ -71,9 +71,14 @@ func SeenPolicy(ctx context.Context, s Policies, globs redoubt.ProjectGlobs, id 
 
 // Judge shows the gate what stands before a report is applied.
 func Judge(ctx context.Context, tx *store.Tx, effective *policy.EffectivePolicy, project redoubt.Project, scan redoubt.Scan, seen []ingest.Sighting) (*policy.Judge, error) {
-	reported := make([]policy.Sighting, len(seen))
+	return effective.Judge(ctx, tx, project, scan, reported(seen))
+}
+
+// reported is what a report has, as the gate sees it.
+func reported(seen []ingest.Sighting) []policy.Sighting {
+	out := make([]policy.Sighting, len(seen))
 	for i, s := range seen {
-		reported[i] = policy.Sighting{Finding: s.Finding, MatchBasedID: s.Result.MatchBasedID}
+		out[i] = policy.Sighting{Finding: s.Finding, MatchBasedID: s.Result.MatchBasedID}
 	}
-	return effective.Judge(ctx, tx, project, scan, reported)
+	return out
 }

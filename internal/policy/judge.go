@@ -77,18 +77,26 @@ type Judge struct {
 	first     bool              // the scan is the first full one of the primary branch
 	before    []redoubt.Finding // what the primary branch had unresolved
 	sightings []Sighting        // of blocking rules
+	others    []Sighting        // of a preview: what no policy would fail a build on
 	advised   bool              // a rule of the advisories blocks, maybe
 }
 
 // Judge looks at what stands before a scan is applied, and at what it reports.
 func (e EffectivePolicy) Judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting) (*Judge, error) {
+	return e.judge(ctx, s, project, scan, reported, false)
+}
+
+// judge is Judge, which for a preview keeps what no policy would fail a build on.
+func (e EffectivePolicy) judge(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []Sighting, previews bool) (*Judge, error) {
 	j := &Judge{s: s, effective: e.On(scan.Ref), project: project.ID, scan: scan, primary: PrimaryAfter(project, scan), advised: scan.Products.Has(redoubt.SCA) && (e.blocksUnserved() || e.conditional())}
 	for _, r := range reported {
 		if e.Stance(r.Finding.RuleName).Mode == redoubt.ModeBlock || r.Finding.IssueType == redoubt.SCA && e.conditional() {
 			j.sightings = append(j.sightings, r)
+		} else if previews {
+			j.others = append(j.others, r)
 		}
 	}
-	if len(j.sightings) == 0 && !j.advised {
+	if len(j.sightings)+len(j.others) == 0 && !j.advised {
 		return j, nil
 	}
 	primary := j.primary
@@ -141,11 +149,15 @@ func (j *Judge) Verdict(ctx context.Context, outcome redoubt.ScanOutcome) (Verdi
 	if err != nil {
 		return Verdict{}, err
 	}
+	return j.verdict(judged, outcome), nil
+}
+
+func (j *Judge) verdict(judged []Sighting, outcome redoubt.ScanOutcome) Verdict {
 	v := j.effective.Gate(j.first, judged)
 	if outcome.Recorded() && v.Reason != "" {
 		v.Reason = Recorded(outcome) + " " + v.Reason
 	}
-	return v, nil
+	return v
 }
 
 // Recorded says to people why a scan was recorded only; it is empty for one that
@@ -185,17 +197,22 @@ func (j *Judge) facts(ctx context.Context) ([]Sighting, error) {
 			judged = append(judged, Sighting{Finding: open[i], advised: true})
 		}
 	}
+	return judged, j.fill(ctx, judged)
+}
+
+// fill tells of findings all that the gate asks of them.
+func (j *Judge) fill(ctx context.Context, judged []Sighting) error {
 	ids := make([]redoubt.Identity, len(judged))
 	for i := range judged {
 		ids[i] = judged[i].Finding.Identity
 	}
 	rows, err := j.occurrences(ctx, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	lineages, err := j.lineages(ctx, ids, rows)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i := range judged {
 		s := &judged[i]
@@ -211,9 +228,9 @@ func (j *Judge) facts(ctx context.Context) ([]Sighting, error) {
 		}
 	}
 	if err := j.know(ctx, judged); err != nil {
-		return nil, err
+		return err
 	}
-	return judged, j.supply(ctx, judged)
+	return j.supply(ctx, judged)
 }
 
 // lineages finds those of identities: where the scan's ref has a finding of one,
