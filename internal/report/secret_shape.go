@@ -2,6 +2,7 @@ package report
 
 import (
 	"maps"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strings"
@@ -71,17 +72,29 @@ func compileShapes(of map[string]string) []shape {
 // Paths keep one of its slashes.
 var userInfo = shape{":/", regexp.MustCompile(`\b[a-z][a-z0-9+.-]*:/{1,2}[^\s/:@"'<>]*:([^\s/@"'<>]+)@[0-9A-Za-z\[]`)}
 
+// shapeMarks finds the marks of shapes, and that of userInfo behind them.
+var shapeMarks = func() *wordSet {
+	words := make([]string, 0, len(shapes)+1)
+	for _, shape := range shapes {
+		words = append(words, shape.mark)
+	}
+	return newWordSet(append(words, userInfo.mark)...)
+}()
+
 // blankShapes takes out of a text what has the shape of a credential.
 func (r *redactor) blankShapes(s string) string {
-	for _, shape := range shapes {
-		if strings.Contains(s, shape.mark) {
-			s = shape.replace(s, func(secret string) string {
-				r.addPart(secret)
-				return r.mark(secret)
-			})
+	found := shapeMarks.in(s)
+	for rest := found; rest != 0; rest &= rest - 1 {
+		place := bits.TrailingZeros64(rest)
+		if place == len(shapes) {
+			break
 		}
+		s = shapes[place].replace(s, func(secret string) string {
+			r.addPart(secret)
+			return r.mark(secret)
+		})
 	}
-	if !strings.Contains(s, userInfo.mark) || !strings.Contains(s, "@") {
+	if found>>len(shapes) == 0 || !strings.Contains(s, "@") {
 		return s
 	}
 	return userInfo.replace(s, func(password string) string {

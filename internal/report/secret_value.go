@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -98,14 +100,23 @@ func speaksOfSecrets(s string) bool {
 // minLiteral is the length, in bytes, below which a string in code is no secret.
 const minLiteral = 4
 
+// quotationMarks are those around strings in code.
+const quotationMarks = "'\"`"
+
+// maxInner is how many quotation marks of the kind around it a string may hold to be looked for in a message.
+const maxInner = 3
+
 // blankLiterals takes the strings out of the code of a result, and what it
-// quotes of them out of its message.
+// quotes of them out of its message. All from the first to the last mark of a message
+// goes where a string holds more of them than are looked for.
 func blankLiterals(res *redoubt.Result) {
+	held, all := map[string]bool{}, false
 	blankIn := func(code string) string {
 		code, found := blankStrings(code)
 		for _, inner := range found {
-			for _, quote := range []string{"'", `"`, "`"} {
-				res.Message = strings.ReplaceAll(res.Message, quote+inner+quote, quote+redacted+quote)
+			held[inner] = true
+			for quote := range strings.SplitSeq(quotationMarks, "") {
+				all = all || strings.Count(inner, quote) > maxInner
 			}
 		}
 		return code
@@ -114,6 +125,52 @@ func blankLiterals(res *redoubt.Result) {
 	for i := range res.DataFlow {
 		res.DataFlow[i].Content = blankIn(res.DataFlow[i].Content)
 	}
+	if from, to := strings.IndexAny(res.Message, quotationMarks), strings.LastIndexAny(res.Message, quotationMarks); all && from < to {
+		res.Message = res.Message[:from+1] + redacted + res.Message[to:]
+	}
+	if len(held) > 0 {
+		res.Message = cutSpans(res.Message, quotedSpans(res.Message, held))
+	}
+}
+
+// quotedSpans finds what a text has in quotation marks of any kind and a set holds.
+// A string may hold marks of its own, so each mark is tried with the next few.
+func quotedSpans(s string, held map[string]bool) (spans []span) {
+	for _, quote := range []byte(quotationMarks) {
+		var marks []int
+		for i := range len(s) {
+			if s[i] == quote {
+				marks = append(marks, i)
+			}
+		}
+		for i, from := range marks {
+			for _, to := range marks[i+1 : min(i+2+maxInner, len(marks))] {
+				if held[s[from+1:to]] {
+					spans = append(spans, span{from + 1, to})
+				}
+			}
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(a.from-b.from, a.to-b.to) })
+	return spans
+}
+
+// cutSpans takes parts out of a text, in the order of where they begin; they may overlap.
+func cutSpans(s string, spans []span) string {
+	if len(spans) == 0 {
+		return s
+	}
+	var b strings.Builder
+	last := 0
+	for _, cut := range spans {
+		if cut.from >= last {
+			b.WriteString(s[last:cut.from])
+			b.WriteString(redacted)
+		}
+		last = max(last, cut.to)
+	}
+	b.WriteString(s[last:])
+	return b.String()
 }
 
 // blankStrings takes the strings out of code, and returns what they held.
@@ -129,65 +186,33 @@ func blankStrings(code string) (blanked string, found []string) {
 }
 
 // names end in a word for a secret, and stand before a value in quotes or, as in
-// settings, without any.
+// settings, without any: see assigned.
 const names = `(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|authorization|` +
 	`(?:api|access|secret|private|auth|signing|encryption|master|account|storage|app|client)[_.-]?key)`
 
-var (
-	nameWords = []string{"passw", "passphrase", "pwd", "secret", "token", "credential", "authorization", "key"}
-	inQuotes  = regexp.MustCompile(`(?i)` + names + `["'\])]*(?:\s*:\s*[a-z]+|\s+string)?\s*(?::=|=>|===?|!==?|=|:)\s*[bru]?` +
-		"(?:\"([^\"\n]*)\"|'([^'\n]*)'|`([^`\n]*)`)")
-	unquoted = regexp.MustCompile(`(?im)` + names + `\s*[=:]\s*([^\s"'` + "`" + `,;(){}\[\]<>$]{16,})[ \t]*(?:$|[;,])`)
-)
-
 // blankAssigned takes values out of a text that are given to a name for secrets.
 func (r *redactor) blankAssigned(s string) string {
-	if !strings.ContainsAny(s, "=:") || !holdsAny(s, nameWords) {
-		return s
-	}
-	s = r.blankMatches(s, inQuotes, isSecretValue)
-	return r.blankMatches(s, unquoted, isRandom)
+	s = r.blankValues(s, (*assigned).quoted, isSecretValue)
+	return r.blankValues(s, (*assigned).bare, isRandom)
 }
 
-// holdsAny looks for words in lower case in a text in any.
-func holdsAny(s string, words []string) bool {
-	s = strings.ToLower(s)
-	for _, w := range words {
-		if strings.Contains(s, w) {
-			return true
+// blankValues takes those of the values out of a text that are secrets. The random
+// ones are taken out of all other texts too; the others may be words there.
+func (r *redactor) blankValues(s string, next func(*assigned) (span, bool), isSecret func(string) bool) string {
+	var cuts []span
+	for a := (&assigned{s: s}); ; {
+		value, ok := next(a)
+		if !ok {
+			return cutSpans(s, cuts)
+		}
+		value.from += len(authScheme.FindString(s[value.from:value.to]))
+		if secret := s[value.from:value.to]; isSecret(secret) {
+			if isRandom(secret) {
+				r.addPart(secret)
+			}
+			cuts = append(cuts, value)
 		}
 	}
-	return false
-}
-
-// blankMatches takes those of the groups of an expression out of a text that
-// are secrets. The random ones are taken out of all other texts too; the others
-// may be words there.
-func (r *redactor) blankMatches(s string, e *regexp.Regexp, isSecret func(string) bool) string {
-	var b strings.Builder
-	last := 0
-	for _, at := range e.FindAllStringSubmatchIndex(s, -1) {
-		for group := 2; group < len(at); group += 2 {
-			from, to := at[group], at[group+1]
-			if from < 0 {
-				continue
-			}
-			from += len(authScheme.FindString(s[from:to]))
-			if secret := s[from:to]; isSecret(secret) {
-				if isRandom(secret) {
-					r.addPart(secret)
-				}
-				b.WriteString(s[last:from])
-				b.WriteString(redacted)
-				last = to
-			}
-		}
-	}
-	if last == 0 {
-		return s
-	}
-	b.WriteString(s[last:])
-	return b.String()
 }
 
 // authScheme is how the value of a header for authorization begins.

@@ -1,0 +1,258 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// assigned goes once through a text for values that are given to a name for secrets.
+// It goes by the signs that give values, which are rare, and looks back from each for
+// a name: reports are full of words as token and session that are given nothing. Every
+// run of a text is passed a bounded number of times, whatever it holds.
+//
+// It finds what these expressions do, in names (in quotes) and in settings (without),
+// with NAME for a name, which the tests hold it to:
+//
+//	(?i) NAME ["'\])]* (?:\s*:\s*[a-z]+|\s+string)? \s* (?::=|=>|===?|!==?|=|:) \s* [bru]? (?:"([^"\n]*)"|'([^'\n]*)'|`([^`\n]*)`)
+//	(?im) NAME \s* [=:] \s* ([^\s"'`,;(){}\[\]<>$]{16,}) [ \t]* (?:$|[;,])
+type assigned struct {
+	s    string
+	end  int // of the last value and what closes it
+	next int // where to look for the next sign
+	dead int // a value without quotes that begins before here does not end as one
+}
+
+// span is a part of a text, in bytes.
+type span struct{ from, to int }
+
+// sign finds the next = or :, or the end of the text.
+func (a *assigned) sign() int {
+	for i := a.next; i < len(a.s); i++ {
+		if c := a.s[i]; c == '=' || c == ':' {
+			a.next = i + 1
+			return i
+		}
+	}
+	a.next = len(a.s)
+	return len(a.s)
+}
+
+// found ends a match at a place.
+func (a *assigned) found(value span, end int) (span, bool) {
+	a.end, a.next = end, end
+	return value, true
+}
+
+// quoted finds the next value in quotes; false is the end.
+func (a *assigned) quoted() (span, bool) {
+	for at := a.sign(); at < len(a.s); at = a.sign() {
+		op := at
+		if a.s[at] == '=' && at > 0 && a.s[at-1] == '!' {
+			op--
+		}
+		before := skipSpaceBack(a.s, op)
+		typed := false
+		if i, ok := cutWordBack(a.s[:before], "string"); ok {
+			if j := skipSpaceBack(a.s, i); j < i {
+				before, typed = j, true
+			}
+		}
+		for before > 0 && strings.IndexByte(`"'])`, a.s[before-1]) >= 0 {
+			before--
+		}
+		if start, ok := nameBefore(a.s[:before]); !ok || start < a.end {
+			continue
+		}
+		if a.s[op] == ':' && !typed {
+			word := skipSpace(a.s, op+1)
+			if end := skipLetters(a.s, word); end > word {
+				if value, ok := a.inQuotes(skipSpace(a.s, end)); ok {
+					return a.found(value, value.to+1)
+				}
+			}
+		}
+		if value, ok := a.inQuotes(op); ok {
+			return a.found(value, value.to+1)
+		}
+	}
+	return span{}, false
+}
+
+// inQuotes reads a sign that gives or compares, and the string behind it.
+func (a *assigned) inQuotes(at int) (span, bool) {
+	n := signLength(a.s[at:])
+	if n == 0 {
+		return span{}, false
+	}
+	i := skipSpace(a.s, at+n)
+	if i < len(a.s) && strings.IndexByte("bruBRU", a.s[i]) >= 0 {
+		i++
+	}
+	if i >= len(a.s) || strings.IndexByte("\"'`", a.s[i]) < 0 {
+		return span{}, false
+	}
+	for end := i + 1; end < len(a.s) && a.s[end] != '\n'; end++ {
+		if a.s[end] == a.s[i] {
+			return span{i + 1, end}, true
+		}
+	}
+	return span{}, false
+}
+
+// signLength is the length of :=, =>, ==, ===, !=, !==, = or : at the beginning of a text.
+func signLength(s string) int {
+	for _, sign := range []string{":=", "=>", "===", "==", "!==", "!=", "=", ":"} {
+		if strings.HasPrefix(s, sign) {
+			return len(sign)
+		}
+	}
+	return 0
+}
+
+// shortestBare is the length, in characters, of the shortest value that is one without quotes.
+const shortestBare = 16
+
+// bare finds the next value without quotes, as settings have them; false is the end.
+func (a *assigned) bare() (span, bool) {
+	for at := a.sign(); at < len(a.s); at = a.sign() {
+		start, ok := nameBefore(a.s[:skipSpaceBack(a.s, at)])
+		if !ok || start < a.end {
+			continue
+		}
+		from := skipSpace(a.s, at+1)
+		if from < a.dead {
+			continue
+		}
+		to := from
+		for to < len(a.s) && !isSpace(a.s[to]) && strings.IndexByte("\"'`,;(){}[]<>$", a.s[to]) < 0 {
+			to++
+		}
+		end := to
+		for end < len(a.s) && (a.s[end] == ' ' || a.s[end] == '\t') {
+			end++
+		}
+		closed := end < len(a.s) && (a.s[end] == ';' || a.s[end] == ',')
+		if !closed && end < len(a.s) && a.s[end] != '\n' {
+			a.dead = to
+			continue
+		}
+		if utf8.RuneCountInString(a.s[from:to]) < shortestBare {
+			continue
+		}
+		if closed {
+			end++
+		}
+		return a.found(span{from, to}, end)
+	}
+	return span{}, false
+}
+
+// keyOf are the words that make a name for secrets of a key.
+var keyOf = []string{"api", "access", "secret", "private", "auth", "signing", "encryption", "master", "account", "storage", "app", "client"}
+
+// nameBefore tells whether a text ends in a word for a secret, and where that begins.
+func nameBefore(s string) (start int, ok bool) {
+	if s == "" {
+		return 0, false
+	}
+	var words []string
+	switch s[len(s)-1] | 0x20 {
+	case 'd':
+		words = []string{"password", "passwd", "pwd"}
+	case 'e':
+		words = []string{"passphrase"}
+	case 't':
+		words = []string{"secret"}
+	case 'n':
+		words = []string{"token", "authorization"}
+	case 'l':
+		words = []string{"credential"}
+	case 's', lastOfLongS:
+		words = []string{"credentials"}
+	case 'y':
+		return keyBefore(s)
+	}
+	for _, word := range words {
+		if start, ok = cutWordBack(s, word); ok {
+			return start, true
+		}
+	}
+	return 0, false
+}
+
+// keyBefore is nameBefore for api_key and the like.
+func keyBefore(s string) (start int, ok bool) {
+	i, ok := cutWordBack(s, "key")
+	if !ok {
+		return 0, false
+	}
+	if i > 0 && strings.IndexByte("_.-", s[i-1]) >= 0 {
+		i--
+	}
+	for _, word := range keyOf {
+		if start, ok := cutWordBack(s[:i], word); ok {
+			return start, true
+		}
+	}
+	return 0, false
+}
+
+// Two characters beyond ASCII are other cases of letters in it.
+const (
+	longS       = "\u017f" // of s
+	kelvin      = "\u212a" // of k
+	lastOfLongS = 0xbf
+)
+
+// cutWordBack cuts a word of small letters off the end of a text in any case, and returns where it begins.
+func cutWordBack(s, word string) (start int, ok bool) {
+	i := len(s)
+	for k := len(word) - 1; k >= 0; k-- {
+		switch c := word[k]; {
+		case i > 0 && s[i-1]|0x20 == c:
+			i--
+		case c == 's' && strings.HasSuffix(s[:i], longS):
+			i -= len(longS)
+		case c == 'k' && strings.HasSuffix(s[:i], kelvin):
+			i -= len(kelvin)
+		default:
+			return 0, false
+		}
+	}
+	return i, true
+}
+
+// skipLetters passes over letters of ASCII, in any case.
+func skipLetters(s string, i int) int {
+	for i < len(s) {
+		switch c := s[i] | 0x20; {
+		case 'a' <= c && c <= 'z':
+			i++
+		case strings.HasPrefix(s[i:], longS):
+			i += len(longS)
+		case strings.HasPrefix(s[i:], kelvin):
+			i += len(kelvin)
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'
+}
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && isSpace(s[i]) {
+		i++
+	}
+	return i
+}
+
+func skipSpaceBack(s string, i int) int {
+	for i > 0 && isSpace(s[i-1]) {
+		i--
+	}
+	return i
+}

@@ -1,0 +1,265 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/report/read"
+)
+
+// What assigned, wordSet and blankLiterals are held to: the expressions and the
+// replacing, one after the other, that they stand for.
+var (
+	oldQuoted = regexp.MustCompile(`(?i)` + names + `["'\])]*(?:\s*:\s*[a-z]+|\s+string)?\s*(?::=|=>|===?|!==?|=|:)\s*[bru]?` +
+		"(?:\"([^\"\n]*)\"|'([^'\n]*)'|`([^`\n]*)`)")
+	oldBare = regexp.MustCompile(`(?im)` + names + `\s*[=:]\s*([^\s"'` + "`" + `,;(){}\[\]<>$]{16,})[ \t]*(?:$|[;,])`)
+)
+
+func oldSpans(e *regexp.Regexp, s string) (out []span) {
+	for _, at := range e.FindAllStringSubmatchIndex(s, -1) {
+		for group := 2; group < len(at); group += 2 {
+			if at[group] >= 0 {
+				out = append(out, span{at[group], at[group+1]})
+			}
+		}
+	}
+	return out
+}
+
+func newSpans(next func(*assigned) (span, bool), s string) (out []span) {
+	for a := (&assigned{s: s}); ; {
+		value, ok := next(a)
+		if !ok {
+			return out
+		}
+		out = append(out, value)
+	}
+}
+
+// FuzzAssigned finds the same values as the expressions do.
+func FuzzAssigned(f *testing.F) {
+	for _, s := range append(assignments(), ordinaryTexts(f)...) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if want, got := oldSpans(oldQuoted, s), newSpans((*assigned).quoted, s); !slices.Equal(want, got) {
+			t.Errorf("in quotes, %q: %v, want %v", s, got, want)
+		}
+		if want, got := oldSpans(oldBare, s), newSpans((*assigned).bare, s); !slices.Equal(want, got) {
+			t.Errorf("without quotes, %q: %v, want %v", s, got, want)
+		}
+		var want, got []string
+		for i, shape := range shapes {
+			if strings.Contains(s, shape.mark) {
+				want = append(want, shape.mark)
+			}
+			if shapeMarks.in(s)&(1<<i) != 0 {
+				got = append(got, shape.mark)
+			}
+		}
+		if !slices.Equal(want, got) {
+			t.Errorf("marks of %q: %q, want %q", s, got, want)
+		}
+	})
+}
+
+// TestAssignedFindsWhatTheExpressionsDo tries all that is put together of the parts
+// that they tell apart, in random order.
+func TestAssignedFindsWhatTheExpressionsDo(t *testing.T) {
+	parts := []string{
+		"password", "PASSWD", "passphrase", "pwd", "secret", "Token", "credential", "credentials", "authorization", "api", "access", "auth", "app", "client", "key", "KEY",
+		"_", ".", "-", "\"", "'", "`", "]", ")", " ", "\n", "\t", ":", "=", "!", ">", "b", "r", "string", "str", ",", ";", "(", "$", "{", "é", "\xff", "\u017f", "\u212a",
+		"0123456789abcdef", "abcdefgh", "toKen", "\u017fecret", "toK\u212aen", "\r",
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 60_000 {
+		var b strings.Builder
+		for range 1 + random.IntN(9) {
+			b.WriteString(parts[random.IntN(len(parts))])
+		}
+		s := b.String()
+		if want, got := oldSpans(oldQuoted, s), newSpans((*assigned).quoted, s); !slices.Equal(want, got) {
+			t.Fatalf("in quotes, %q: %v, want %v", s, got, want)
+		}
+		if want, got := oldSpans(oldBare, s), newSpans((*assigned).bare, s); !slices.Equal(want, got) {
+			t.Fatalf("without quotes, %q: %v, want %v", s, got, want)
+		}
+	}
+}
+
+func assignments() []string {
+	return []string{
+		`password = "S3cret-Pass"`, `const apiKey: string = 'abcd1234efgh'`, `var token string = "t0k3n-value-1!"`, `headers["Authorization"] = b"Bearer k3y.0123456789abc"`,
+		"aws_secret_access_key=wJalrXUtnFEMIK7MDENGbPxRfiCYzzzzzzzzKEY1;", `token=token=token=0123456789abcdef(`, "token: token = `x`", `if (pwd !== "Tr0ub4dor&3")`,
+		`token="token"="x"`, "secret:\n  0123456789abcdef0123 \t\n", `password => 'p@ssw0rd1'`, "to\u212aen='x'", "credential\u017f : str = 'x'", `token == "x" token:= 'y`,
+	}
+}
+
+// oldBlankLiterals replaces one string after the other.
+func oldBlankLiterals(res *redoubt.Result) {
+	blankIn := func(code string) string {
+		code, found := blankStrings(code)
+		for _, inner := range found {
+			for _, quote := range []string{"'", `"`, "`"} {
+				res.Message = strings.ReplaceAll(res.Message, quote+inner+quote, quote+redacted+quote)
+			}
+		}
+		return code
+	}
+	res.Code = blankIn(res.Code)
+	for i := range res.DataFlow {
+		res.DataFlow[i].Content = blankIn(res.DataFlow[i].Content)
+	}
+}
+
+// FuzzLiterals takes at least what was taken by replacing one string after the other,
+// and where strings do not run into each other, the same.
+func FuzzLiterals(f *testing.F) {
+	f.Add(`x('letmein', "it's")`, `found 'letmein' and "it's" and 'letmein'`, `y = 'other'`)
+	f.Add(`"a'b'c'd'e'f"`, `quotes 'a'b'c'd'e'f' and 'g'`, "")
+	f.Add(`'abcd' 'efgh'`, `'abcd'efgh'`, "")
+	f.Fuzz(func(t *testing.T, code, message, flow string) {
+		make2 := func() redoubt.Result {
+			return redoubt.Result{Code: code, Message: message, DataFlow: []redoubt.FlowStep{{Content: flow}}}
+		}
+		want, got := make2(), make2()
+		oldBlankLiterals(&want)
+		blankLiterals(&got)
+		if want.Code != got.Code || want.DataFlow[0] != got.DataFlow[0] {
+			t.Fatalf("the code is %q %q, want %q %q", got.Code, got.DataFlow[0].Content, want.Code, want.DataFlow[0].Content)
+		}
+		_, found := blankStrings(code)
+		_, more := blankStrings(flow)
+		held, inner := map[string]bool{}, 0
+		for _, s := range append(found, more...) {
+			held[s] = true
+			inner = max(inner, strings.Count(s, "'"), strings.Count(s, `"`), strings.Count(s, "`"))
+		}
+		spans := quotedSpans(message, held)
+		apart := true
+		for i := 1; i < len(spans); i++ {
+			apart = apart && spans[i].from > spans[i-1].to+1
+		}
+		if apart && inner <= maxInner && !strings.Contains(code+message+flow, "REDACTED") && got.Message != want.Message {
+			t.Errorf("%q became %q, want %q", message, got.Message, want.Message)
+		}
+		for s := range held {
+			for _, q := range []string{"'", `"`, "`"} {
+				if strings.Contains(got.Message, q+s+q) && !strings.Contains(redacted, s) {
+					t.Errorf("%q keeps %q", got.Message, s)
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkBlankText blanks the texts of real reports, as they are and with words for
+// secrets in the place of each tenth word, in turns with the expressions alone, and
+// with what only looks whether the same bytes are JSON.
+func BenchmarkBlankText(b *testing.B) {
+	texts := ordinaryTexts(b)
+	for name, texts := range map[string][]string{"ordinary": texts, "of secrets": speakingOfSecrets(texts)} {
+		b.Run(name, func(b *testing.B) {
+			text, err := json.Marshal(texts)
+			if err != nil {
+				b.Fatal(err)
+			}
+			r, times := newRedactor(testKey), [3]time.Duration{}
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				for i, do := range []func(string){func(s string) { r.blankText(s) }, func(s string) { oldSpans(oldQuoted, s); oldSpans(oldBare, s) }} {
+					begun := time.Now()
+					for _, s := range texts {
+						do(s)
+					}
+					times[i] += time.Since(begun)
+				}
+				begun := time.Now()
+				if !json.Valid(text) {
+					b.Fatal("no JSON")
+				}
+				times[2] += time.Since(begun)
+			}
+			b.ReportMetric(times[0].Seconds()/times[2].Seconds(), "x-valid")
+			b.ReportMetric(times[1].Seconds()/times[0].Seconds(), "x-expressions")
+		})
+	}
+}
+
+// semgrepOf is a report of so many results that say what texts do.
+func semgrepOf(texts []string, results int) []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"version":"1.180.0","skipped_rules":[],"results":[`)
+	for i := range results {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		message, _ := json.Marshal(texts[i%len(texts)] + fmt.Sprint(" ", i)) // strings only
+		code, _ := json.Marshal(fmt.Sprintf("    value_%d = %s", i, texts[(i*7+1)%len(texts)]))
+		fmt.Fprintf(&b, `{"check_id":"rules.rule-%d","path":"src/module%d/file%d.py","start":{"line":%d,"col":5},"end":{"line":%d,"col":42},"extra":{"message":%s,"lines":%s,`+
+			`"severity":"WARNING","fingerprint":"%064x_0","metadata":{"cwe":["CWE-79: x"],"confidence":"HIGH"}}}`, i%200, i%50, i%1000, i+1, i+1, message, code, i)
+	}
+	b.WriteString(`]}`)
+	return b.Bytes()
+}
+
+// BenchmarkReadTexts reads reports with texts as scanners write them, and with words
+// for secrets in the place of each tenth word, to their end: x-ordinary is how many
+// times as long the latter take, and x-valid how many times as long as json.Valid.
+func BenchmarkReadTexts(b *testing.B) {
+	const results = 5_000
+	texts := ordinaryTexts(b)
+	ordinary, words := semgrepOf(texts, results), semgrepOf(speakingOfSecrets(texts), results)
+	times := [3]time.Duration{}
+	for b.Loop() {
+		for i, data := range [][]byte{ordinary, words} {
+			begun := time.Now()
+			reports, err := Read(bytes.NewReader(data), Options{Name: "x.json", Key: testKey})
+			times[i] += time.Since(begun)
+			if err != nil || len(reports[0].Results) != results {
+				b.Fatal(err)
+			}
+		}
+		begun := time.Now()
+		if !json.Valid(words) {
+			b.Fatal("no JSON")
+		}
+		times[2] += time.Since(begun)
+	}
+	b.ReportMetric(results*float64(b.N)/times[1].Seconds(), "findings/s")
+	b.ReportMetric(times[1].Seconds()/times[0].Seconds()*float64(len(ordinary))/float64(len(words)), "x-ordinary")
+	b.ReportMetric(times[1].Seconds()/times[2].Seconds(), "x-valid")
+}
+
+// TestBlankingGrowsWithTheText reads items that were made to be compared with
+// themselves: as many strings as fit beside a message of the greatest length, and
+// values in values. One after the other would take minutes.
+func TestBlankingGrowsWithTheText(t *testing.T) {
+	var literals strings.Builder
+	for i := range 300_000 {
+		fmt.Fprintf(&literals, "'%05x'", i)
+	}
+	half := literals.Len() / 2
+	res := redoubt.Result{
+		Code: literals.String()[:half], DataFlow: []redoubt.FlowStep{{Content: literals.String()[half:]}},
+		Message: "found '0beef' of " + strings.Repeat("'don't' ", read.MaxBlock/8),
+	}
+	blankLiterals(&res)
+	if want := "found '" + redacted + "' of 'don't'"; !strings.HasPrefix(res.Message, want) || strings.Contains(res.Code+res.DataFlow[0].Content, "beef") {
+		t.Errorf("it became %.60q", res.Message)
+	}
+	for _, part := range []string{"token=", "token='", "token : ", "key ", `"`, "secret=a(", "password:\n"} {
+		s := strings.Repeat(part, 1<<20/len(part)) + "("
+		if got := newRedactor(testKey).blankAssigned(s); got != s {
+			t.Errorf("many of %q became %.60q", part, got)
+		}
+	}
+}
