@@ -67,6 +67,13 @@ type LockfileSummary struct {
 	Dependencies int
 }
 
+// DependencyProject counts what the primary branch of a project depends on.
+type DependencyProject struct {
+	ID           int64
+	Name         string
+	Dependencies int
+}
+
 // DependencyFilter selects dependencies; zero members do not filter. All are
 // and-ed, the entries of Packages or-ed among themselves (semantics §8).
 type DependencyFilter struct {

@@ -54,6 +54,30 @@ type Dependency struct {
 	Line         int64    `json:"-"` // of the lockfile; 0 when not known
 }
 
+// ListDependencyRepositoriesRequest asks for the projects that have dependencies.
+type ListDependencyRepositoriesRequest struct {
+	_                struct{}          `additionalProperties:"false"`
+	DeploymentID     ID                `json:"deploymentId,omitempty" doc:"Same as in the path."`
+	Cursor           ID                `json:"cursor,omitempty" doc:"Cursor of the previous answer."`
+	DependencyFilter *DependencyFilter `json:"dependencyFilter,omitempty" doc:"Count only these dependencies; projects without any are left out."`
+	PageSize         int64             `json:"pageSize,omitempty" minimum:"1" maximum:"100" default:"5" doc:"Projects in one answer."`
+}
+
+// ListDependencyRepositoriesResponse is one page of projects with dependencies.
+type ListDependencyRepositoriesResponse struct {
+	RepositorySummaries []RepositorySummary `json:"repositorySummaries" doc:"Projects, by id."`
+	Cursor              string              `json:"cursor" pattern:"^[0-9]*$" doc:"Pass it to get the next page; empty on the last one." example:"9223372036854775807"`
+	HasMore             bool                `json:"hasMore" doc:"Whether there are more."`
+}
+
+// RepositorySummary counts what the primary branch of a project depends on.
+type RepositorySummary struct {
+	ID                    int64  `json:"id" doc:"Id of the project." example:"17"`
+	Name                  string `json:"name" doc:"Name of the project." example:"acme/payments"`
+	NumDependencies       int64  `json:"numDependencies" doc:"Dependencies of its primary branch that pass the filter." example:"132"`
+	HasDependencyPathScan bool   `json:"hasDependencyPathScan" doc:"Whether dependencies are listed with the path that led to them: they are not. An SBOM has the graph."`
+}
+
 // ListLockfilesRequest asks for the lockfiles of a project's primary branch.
 type ListLockfilesRequest struct {
 	_                struct{}          `additionalProperties:"false"`

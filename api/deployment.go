@@ -20,3 +20,27 @@ type DeploymentFindings struct {
 
 // PingResponse is empty: that it came is the answer.
 type PingResponse struct{}
+
+// MeResponse says who a token is and what it may do.
+type MeResponse struct {
+	Token      TokenInfo  `json:"token" doc:"The token itself, without what is secret of it."`
+	User       *UserInfo  `json:"user,omitempty" doc:"Who made the token; absent of one that the operator made."`
+	Deployment Deployment `json:"deployment" doc:"The deployment that it belongs to."`
+}
+
+// TokenInfo describes a token.
+type TokenInfo struct {
+	ID        string   `json:"id" doc:"The public part of the token." example:"mfrggzdf"`
+	Name      string   `json:"name" doc:"Name of the token." example:"ci"`
+	Scopes    []string `json:"scopes" doc:"What it may be used for." example:"[\"web_api\",\"read_only\"]"`
+	Projects  []string `json:"projects" doc:"Globs of the projects that it is bound to; none is all projects."`
+	Dialect   string   `json:"dialect" enum:"contract,hosted" doc:"How answers to it are written." example:"contract"`
+	ExpiresAt *Time    `json:"expires_at" nullable:"true" doc:"When it ends; null for never." example:"2027-05-28T06:38:54.962941Z"`
+}
+
+// UserInfo is a user by name.
+type UserInfo struct {
+	ID   int64  `json:"id" doc:"Id of the user." example:"3"`
+	Name string `json:"name" doc:"Name that the user signs in with." example:"ada"`
+	Role string `json:"role" enum:"viewer,triager,admin" doc:"What the user may do in the deployment." example:"triager"`
+}

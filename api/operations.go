@@ -39,6 +39,11 @@ func (c *Client) Ping(ctx context.Context) error {
 	return err
 }
 
+// Me answers who the token is and what it may do.
+func (c *Client) Me(ctx context.Context) (*MeResponse, error) {
+	return answer[MeResponse](ctx, c, call{method: http.MethodGet, path: "/me"})
+}
+
 // ListDeployments answers the token's deployment.
 func (c *Client) ListDeployments(ctx context.Context) (*ListDeploymentsResponse, error) {
 	return answer[ListDeploymentsResponse](ctx, c, call{method: http.MethodGet, path: "/deployments"})
@@ -99,6 +104,19 @@ func (c *Client) DeleteRef(ctx context.Context, deployment string, q DeleteRefQu
 	return answer[DeleteRefResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "refs"), query: values(q)}, options...)
 }
 
+// AddProjectTags gives a project further tags.
+func (c *Client) AddProjectTags(ctx context.Context, deployment, name string, r ProjectTagsRequest, options ...Option) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{method: http.MethodPut, path: path(deployment, "projects", name, "tags"), body: r}, options...)
+}
+
+// RemoveProjectTags takes tags from a project. Those that it does not have are
+// passed over.
+func (c *Client) RemoveProjectTags(ctx context.Context, deployment, name string, tags []string, options ...Option) (*ProjectResponse, error) {
+	return answer[ProjectResponse](ctx, c, call{
+		method: http.MethodDelete, path: path(deployment, "projects", name, "tags"), query: values(RemoveProjectTagsQuery{Tags: tags}),
+	}, options...)
+}
+
 // ToggleManagedScan switches the scans that the server starts by itself.
 func (c *Client) ToggleManagedScan(ctx context.Context, deployment, name string, r ToggleManagedScanRequest, options ...Option) (*ProjectResponse, error) {
 	return answer[ProjectResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "projects", name, "managed-scan"), body: r}, options...)
@@ -107,6 +125,12 @@ func (c *Client) ToggleManagedScan(ctx context.Context, deployment, name string,
 // ListDependencies answers a page of dependencies.
 func (c *Client) ListDependencies(ctx context.Context, deployment string, r ListDependenciesRequest) (*ListDependenciesResponse, error) {
 	return answer[ListDependenciesResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "dependencies"), body: r})
+}
+
+// ListDependencyRepositories answers a page of the projects that have
+// dependencies.
+func (c *Client) ListDependencyRepositories(ctx context.Context, deployment string, r ListDependencyRepositoriesRequest) (*ListDependencyRepositoriesResponse, error) {
+	return answer[ListDependencyRepositoriesResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "dependencies", "repositories"), body: r})
 }
 
 // ListLockfiles answers a page of a project's lockfiles.
@@ -150,6 +174,11 @@ func (c *Client) DownloadSBOM(ctx context.Context, downloadURL string) (document
 // SearchScans answers a page of scans.
 func (c *Client) SearchScans(ctx context.Context, deployment string, r SearchScansRequest) (*SearchScansResponse, error) {
 	return answer[SearchScansResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "scans", "search"), body: r})
+}
+
+// GetScan answers one scan.
+func (c *Client) GetScan(ctx context.Context, deployment string, scanID int64) (*ScanResponse, error) {
+	return answer[ScanResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "scan", strconv.FormatInt(scanID, 10))})
 }
 
 // ImportReport hands in one report as it is read. It is sent once, without
@@ -226,6 +255,11 @@ func (c *Client) AdvisoryImpact(ctx context.Context, deployment, id string, q Im
 // ListPolicyRules answers a page of a policy's rules.
 func (c *Client) ListPolicyRules(ctx context.Context, deployment, policyID string, q PolicyRulesQuery) (*ListPolicyRulesResponse, error) {
 	return answer[ListPolicyRulesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID), query: values(q)})
+}
+
+// UpdatePolicy sets the mode of a rule in a policy.
+func (c *Client) UpdatePolicy(ctx context.Context, deployment, policyID string, r UpdatePolicyRequest, options ...Option) (*UpdatePolicyResponse, error) {
+	return answer[UpdatePolicyResponse](ctx, c, call{method: http.MethodPut, path: path(deployment, "policies", policyID), body: r}, options...)
 }
 
 // ListPolicyConditions answers the conditions of a policy.

@@ -56,6 +56,18 @@ func (c *Client) Dependencies(ctx context.Context, deployment string, r ListDepe
 	})
 }
 
+// DependencyRepositories yields all projects that have dependencies.
+func (c *Client) DependencyRepositories(ctx context.Context, deployment string, r ListDependencyRepositoriesRequest) iter.Seq2[RepositorySummary, error] {
+	return cursored(string(r.Cursor), func(cursor string) ([]RepositorySummary, string, error) {
+		r.Cursor = ID(cursor)
+		answer, err := c.ListDependencyRepositories(ctx, deployment, r)
+		if err != nil {
+			return nil, "", err
+		}
+		return answer.RepositorySummaries, answer.Cursor, nil
+	})
+}
+
 // Lockfiles yields all lockfiles of a project.
 func (c *Client) Lockfiles(ctx context.Context, deployment, repositoryID string, r ListLockfilesRequest) iter.Seq2[LockfileSummary, error] {
 	return cursored(string(r.Cursor), func(cursor string) ([]LockfileSummary, string, error) {

@@ -48,6 +48,21 @@ type PolicyRule struct {
 	URL                string   `json:"url" doc:"Where the rule is explained; empty when not told."`
 }
 
+// UpdatePolicyRequest sets the mode of a rule in a policy.
+type UpdatePolicyRequest struct {
+	_            struct{} `additionalProperties:"false"`
+	DeploymentID ID       `json:"deploymentId,omitempty" doc:"Same as in the path."`
+	PolicyID     string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
+	RulePath     string   `json:"rulePath" minLength:"1" maxLength:"1024" doc:"Dotted path of the rule, as the list of the policy's rules has it." example:"python.lang.security.audit.eval-detected"`
+	PolicyMode   string   `json:"policyMode" enum:"MODE_MONITOR,MODE_COMMENT,MODE_BLOCK" doc:"What its findings are to do to a build." example:"MODE_BLOCK"`
+}
+
+// UpdatePolicyResponse is a rule in a policy as it is now.
+type UpdatePolicyResponse struct {
+	PolicyID    string     `json:"policyId" pattern:"^[0-9]+$" doc:"Id of the policy." example:"3"`
+	UpdatedRule PolicyRule `json:"updatedRule" doc:"The rule, with its mode."`
+}
+
 // PolicyCondition says what a policy does about supply-chain findings that are
 // all that it asks for, whoever reports them.
 type PolicyCondition struct {

@@ -75,6 +75,27 @@ type UpdateProjectRequest struct {
 	Visibility        string             `json:"visibility,omitempty" enum:"public,private,unknown" doc:"Who can see the repository at its host (an extension)."`
 }
 
+// ProjectTagsRequest names tags of a project to add.
+type ProjectTagsRequest struct {
+	_              struct{}     `additionalProperties:"false"`
+	DeploymentSlug ID           `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
+	ProjectName    string       `json:"projectName,omitempty" doc:"Same as in the path."`
+	Tags           List[string] `json:"tags" doc:"Tags: a list, or one string split at commas. A project has at most 10 of 64 characters." example:"[\"pci\"]"`
+}
+
+// RemoveProjectTagsQuery names tags of a project to take away.
+type RemoveProjectTagsQuery struct {
+	Tags []string `query:"tags" doc:"Tags; in the body, too."`
+}
+
+// RemoveProjectTagsRequest names tags of a project to take away.
+type RemoveProjectTagsRequest struct {
+	_              struct{}     `additionalProperties:"false"`
+	DeploymentSlug ID           `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
+	ProjectName    string       `json:"projectName,omitempty" doc:"Same as in the path."`
+	Tags           List[string] `json:"tags,omitempty" doc:"Tags: a list, or one string split at commas; in the query, too."`
+}
+
 // ToggleManagedScanRequest switches managed scans; absent members stay.
 type ToggleManagedScanRequest struct {
 	DeploymentSlug ID      `json:"deploymentSlug,omitempty" doc:"Same as in the path."`

@@ -63,3 +63,33 @@ type FindingsCounts struct {
 	SupplyChain int64 `json:"supply_chain" doc:"Supply-chain findings." example:"2"`
 	Total       int64 `json:"total" doc:"All of them." example:"6"`
 }
+
+// ScanResponse is one scan. Its ids are numbers, unlike those of the search.
+type ScanResponse struct {
+	ID              int64     `json:"id" doc:"Id of the scan." example:"42"`
+	DeploymentID    int64     `json:"deployment_id" doc:"Id of the deployment." example:"1"`
+	RepositoryID    int64     `json:"repository_id" doc:"Project that was scanned." example:"17"`
+	StartedAt       Time      `json:"started_at" doc:"When it started." example:"2024-05-28T06:38:54.962941Z"`
+	CompletedAt     *Time     `json:"completed_at" nullable:"true" doc:"When it ended; null while it runs." example:"2024-05-28T06:39:54.962941Z"`
+	ExitCode        *int64    `json:"exit_code" nullable:"true" doc:"Exit code of the scanner; null while it runs." example:"1"`
+	Status          string    `json:"status" enum:"SCAN_STATUS_RUNNING,SCAN_STATUS_COMPLETED,SCAN_STATUS_ERROR,SCAN_STATUS_NEVER_FINISHED" doc:"How far it came (an extension)." example:"SCAN_STATUS_COMPLETED"`
+	IsFullScan      bool      `json:"is_full_scan" doc:"Whether it looked at everything (an extension)."`
+	EnabledProducts []string  `json:"enabled_products" enum:"sast,sca,secrets" doc:"Products of the rules that ran." example:"[\"sast\"]"`
+	HasLogs         bool      `json:"has_logs" doc:"Whether its log is kept here."`
+	Meta            ScanMeta  `json:"meta" doc:"What was scanned."`
+	Stats           ScanStats `json:"stats" doc:"What came of it."`
+}
+
+// ScanMeta says what a scan looked at.
+type ScanMeta struct {
+	Repository string `json:"repository" doc:"Name of the project." example:"acme/payments"`
+	RepoURL    string `json:"repo_url" doc:"Address of the repository; empty when not told." example:"https://github.com/acme/payments"`
+	Branch     string `json:"branch" doc:"Ref, in full." example:"refs/heads/main"`
+	Commit     string `json:"commit" doc:"Commit; empty when not told." example:"4f1c0de"`
+}
+
+// ScanStats counts what a scan found.
+type ScanStats struct {
+	Findings  int64    `json:"findings" doc:"Findings that are not muted, of all products." example:"6"`
+	TotalTime *float64 `json:"total_time" nullable:"true" doc:"Seconds that the scanner took; null when not told." example:"12.5"`
+}

@@ -1,14 +1,17 @@
 package conformance
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/redoubt/redoubt"
@@ -24,11 +27,7 @@ func testDeployments(t *testing.T, w *world) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []api.Deployment{{
-		ID: w.deployment.ID, Name: "Acme", Slug: "acme",
-		Findings: api.DeploymentFindings{URL: w.url + "/api/v1/deployments/acme/findings"},
-	}}
-	if diff := cmp.Diff(want, out.Deployments); diff != "" {
+	if diff := gocmp.Diff([]api.Deployment{w.ownDeployment()}, out.Deployments); diff != "" {
 		t.Errorf("deployments (-want +got):\n%s", diff)
 	}
 	if a := w.send(t, request{method: "GET", path: out.Deployments[0].Findings.URL}); a.status != 200 {
@@ -36,6 +35,33 @@ func testDeployments(t *testing.T, w *world) {
 	}
 	if err := w.api("").Ping(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+func (w *world) ownDeployment() api.Deployment {
+	return api.Deployment{
+		ID: w.deployment.ID, Name: "Acme", Slug: "acme",
+		Findings: api.DeploymentFindings{URL: w.url + "/api/v1/deployments/acme/findings"},
+	}
+}
+
+// testMe holds that a token is told what it is, and nothing that is secret of it.
+func testMe(t *testing.T, w *world) {
+	for _, token := range []redoubt.Token{
+		{Name: "plain", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}},
+		{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}, ProjectGlobs: []string{"group/**"}, Dialect: redoubt.DialectHosted, ExpiresAt: w.clock.Now().Add(time.Hour)},
+	} {
+		secret := w.newToken(t, token)
+		a := w.send(t, request{method: "GET", path: "/api/v1/me", token: secret})
+		got := read[api.MeResponse](t, a)
+		scopes := mapped(token.Scopes, func(s redoubt.Scope) string { return string(s) })
+		want := api.MeResponse{Token: api.TokenInfo{
+			ID: got.Token.ID, Name: token.Name, Scopes: scopes, Projects: append([]string{}, token.ProjectGlobs...),
+			Dialect: string(cmp.Or(token.Dialect, redoubt.DialectContract)), ExpiresAt: api.NewTime(token.ExpiresAt),
+		}, Deployment: w.ownDeployment()}
+		if diff := gocmp.Diff(want, got); diff != "" || strings.Contains(string(a.body), secret) {
+			t.Errorf("%s (-want +got):\n%s%s", token.Name, diff, a.body)
+		}
 	}
 }
 

@@ -51,18 +51,22 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 		"createProject":     {request{method: "POST", path: "projects", body: object{"name": "acme/new"}}, object{"name": "acme/newer"}},
 		"updateProject":     {request{method: "PATCH", path: payments, body: object{"tags": "once"}}, object{"tags": "twice"}},
 		"toggleManagedScan": {request{method: "PATCH", path: payments + "/managed-scan", body: object{"full_scan": object{"enabled": true}}}, object{"full_scan": object{"enabled": false}}},
+		"addProjectTags":    {request{method: "PUT", path: payments + "/tags", body: object{"tags": "further"}}, object{"tags": "others"}},
+		"removeProjectTags": {request{method: "DELETE", path: payments + "/tags", body: object{"tags": "further"}}, object{"tags": "others"}},
 		"createSBOMExport":  {request{method: "POST", path: "sbom/export", body: object{}}, object{"ref": "other"}},
 		"deleteRef":         {request: request{method: "DELETE", path: "refs?project=acme/payments&ref=feature/x"}},
 		"deleteProject":     {request: request{method: "DELETE", path: "projects/acme/new"}},
 	}
 	conditions := "policies/" + w.policyID(t, "PRODUCT_TYPE_SCA") + "/conditions"
+	rules := "policies/" + w.policyID(t, "PRODUCT_TYPE_SAST")
+	writes["updatePolicy"] = keyedWrite{request{method: "PUT", path: rules, body: object{"rulePath": w.ruleOnly(t), "policyMode": "MODE_BLOCK"}}, object{"rulePath": w.ruleOnly(t), "policyMode": "MODE_COMMENT"}}
 	accepted := object{"target": "nobody", "reason": "once", "until": "2999-01-31"}
 	writes["createPolicyCondition"] = keyedWrite{request{method: "POST", path: conditions, body: object{"mode": "block", "malicious": true}}, object{"mode": "block", "direct": true}}
 	writes["deletePolicyCondition"] = keyedWrite{request: request{method: "DELETE", path: conditions + "/1"}}
 	writes["createException"] = keyedWrite{request{method: "POST", path: "exceptions", body: accepted}, object{"target": "nobody", "reason": "twice", "forever": true}}
 	writes["deleteException"] = keyedWrite{request: request{method: "DELETE", path: "exceptions/2"}} // the noise has the first
 	return []string{
-		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "updateProject", "toggleManagedScan", "createSBOMExport", "deleteRef", "deleteProject",
+		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "updateProject", "toggleManagedScan", "addProjectTags", "removeProjectTags", "updatePolicy", "createSBOMExport", "deleteRef", "deleteProject",
 		"createPolicyCondition", "deletePolicyCondition", "createException", "deleteException",
 	}, writes
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime/multipart"
 	"net/textproto"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,47 @@ func testLockfiles(t *testing.T, w *world) {
 	if got := post[api.ListLockfilesResponse](t, w.site, w.lockfilesOf("acme/payments"), some).LockfileSummaries; len(got) != 1 || got[0] != (api.LockfileSummary{LockfilePath: "api/requirements.txt", NumDependencies: 1}) {
 		t.Errorf("with a filter: %+v", got)
 	}
+}
+
+// testDependencyRepositories counts what the listing of projects says by what
+// the dependencies show.
+func testDependencyRepositories(t *testing.T, w *world) {
+	const path = "dependencies/repositories"
+	for _, filter := range []api.DependencyFilter{{}, {Name: "lodash"}, {Ecosystem: []string{"pypi"}}, {RepositoryID: []api.Int{api.Int(w.projectID("group/tools"))}}, {Name: "nobody"}} {
+		want := map[string]int64{}
+		for _, d := range w.dependencies(t, filter) {
+			want[d.RepositoryID]++
+		}
+		for _, size := range []int64{0, 1, 100} {
+			rows := all(t, w.api().DependencyRepositories(t.Context(), w.deployment.Slug, api.ListDependencyRepositoriesRequest{DependencyFilter: &filter, PageSize: size}))
+			got := map[string]int64{}
+			for _, r := range rows {
+				got[itoa(r.ID)] = r.NumDependencies
+				if w.projectID(r.Name) != r.ID || r.HasDependencyPathScan {
+					t.Errorf("%+v", r)
+				}
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) || !slices.IsSortedFunc(rows, func(a, b api.RepositorySummary) int { return int(a.ID - b.ID) }) {
+				t.Errorf("%+v by %d: %v, want %v", filter, size, got, want)
+			}
+		}
+	}
+	for _, r := range all(t, w.api(w.globbed).DependencyRepositories(t.Context(), w.deployment.Slug, api.ListDependencyRepositoriesRequest{})) {
+		if !strings.HasPrefix(r.Name, "group/") {
+			t.Errorf("a bound token sees %+v", r)
+		}
+	}
+	one := object{"pageSize": 1}
+	first := post[api.ListDependencyRepositoriesResponse](t, w.site, path, one)
+	if !first.HasMore || first.Cursor == "" || len(first.RepositorySummaries) != 1 {
+		t.Fatalf("first of several: %+v", first)
+	}
+	second := fmt.Appendf(nil, `{"pageSize":1,"cursor":%s}`, first.Cursor)
+	if a := w.send(t, request{method: "POST", path: path, body: second, header: map[string]string{"Content-Type": "application/json"}}); a.status != 200 {
+		t.Errorf("with the cursor as a number: %s", a.body)
+	}
+	invalid(t, w.send(t, request{method: "POST", path: path, body: object{"cursor": first.Cursor, "dependencyFilter": object{"name": "lodash"}}}), "body.cursor")
+	invalid(t, w.send(t, request{method: "POST", path: path, body: object{"pageSize": 101}}), "body.pageSize")
 }
 
 func testLockfileRefusals(t *testing.T, w *world) {

@@ -2,11 +2,24 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/redoubt/redoubt/api"
 )
+
+// ruleOnly is some rule of the policy for code.
+func (w *world) ruleOnly(t testing.TB) string {
+	t.Helper()
+	out, err := w.api().ListPolicyRules(t.Context(), w.deployment.Slug, w.policyID(t, "PRODUCT_TYPE_SAST"), api.PolicyRulesQuery{Limit: 1})
+	if err != nil || len(out.Rules) == 0 {
+		t.Fatal("no rule: ", err)
+	}
+	return out.Rules[0].Path
+}
 
 // policyID is the policy of a product.
 func (w *world) policyID(t testing.TB, product string) string {
@@ -85,4 +98,31 @@ func testPolicyWalk(t *testing.T, w *world) {
 		altered[i] ^= 1
 		invalid(t, w.send(t, request{method: "GET", path: "policies/" + id + "?cursor=" + string(altered)}), "query.cursor")
 	}
+}
+
+// TestRuleModes: PUT of a policy sets the mode of one rule, which the list then
+// shows and the trail tells.
+func TestRuleModes(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		smallSite(t, s)
+		w := &world{site: s, rules: map[string]scanRule{}}
+		path, rule := "policies/"+w.policyID(t, "PRODUCT_TYPE_SAST"), w.ruleOnly(t)
+		for _, mode := range []string{"MODE_BLOCK", "MODE_COMMENT", "MODE_COMMENT", "MODE_MONITOR"} {
+			got := read[api.UpdatePolicyResponse](t, s.send(t, request{method: "PUT", path: path, body: object{"rulePath": rule, "policyMode": mode}}))
+			listed := get[api.ListPolicyRulesResponse](t, s, path).Rules
+			i := slices.IndexFunc(listed, func(r api.PolicyRule) bool { return r.Path == rule })
+			if got.UpdatedRule.PolicyMode != mode || got.UpdatedRule.Path != rule || "policies/"+got.PolicyID != path {
+				t.Errorf("%s: %+v", mode, got)
+			}
+			if diff := cmp.Diff(listed[i], got.UpdatedRule); diff != "" {
+				t.Errorf("%s (-listed +answered):\n%s", mode, diff)
+			}
+		}
+		for _, bad := range []object{{}, {"rulePath": rule}, {"policyMode": "MODE_BLOCK"}, {"rulePath": rule, "policyMode": "MODE_DISABLED"}, {"rulePath": rule, "policyMode": "block"}} {
+			if a := s.send(t, request{method: "PUT", path: path, body: bad}); a.status != 400 {
+				t.Errorf("%v: %d %s", bad, a.status, a.body)
+			}
+		}
+		refused(t, s.send(t, request{method: "PUT", path: path, body: object{"rulePath": "nobody.knows", "policyMode": "MODE_BLOCK"}}), 404, api.CodeNotFound)
+	})
 }

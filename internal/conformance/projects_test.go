@@ -212,3 +212,33 @@ func testProjectLife(t *testing.T, s *site) {
 		t.Errorf("%d findings outlive their project", len(rows))
 	}
 }
+
+// TestProjectTagsOneByOne: tags are added and taken away without saying the
+// others, in each way that clients have.
+func TestProjectTagsOneByOne(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		smallSite(t, s)
+		send := func(method, path string, body any, want ...string) {
+			t.Helper()
+			got := read[api.ProjectResponse](t, s.send(t, request{method: method, path: path, body: body})).Project.Tags
+			if !slices.Equal(got, want) {
+				t.Errorf("%s %s %v: tags are %q, want %q", method, path, body, got, want)
+			}
+		}
+		patch[api.ProjectResponse](t, s, payments, object{"tags": []string{}})
+		send("PUT", payments+"/tags", object{"tags": []string{"pci", "money"}}, "pci", "money")
+		send("PUT", "projects/acme%2Fpayments/tags", object{"tags": "money, core"}, "pci", "money", "core")
+		send("DELETE", payments+"/tags?tags=pci&tags=nobody", nil, "money", "core")
+		send("DELETE", payments+"/tags", object{"tags": []string{"core"}}, "money")
+		send("DELETE", payments+"/tags?tags=money,core", object{"tags": []string{"x"}})
+		invalid(t, s.send(t, request{method: "DELETE", path: payments + "/tags"}), "query.tags")
+		invalid(t, s.send(t, request{method: "PUT", path: payments + "/tags", body: object{}}), "body.tags")
+		many := mapped([]int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, itoa)
+		send("PUT", payments+"/tags", object{"tags": many}, many...)
+		invalid(t, s.send(t, request{method: "PUT", path: payments + "/tags", body: object{"tags": "eleventh"}}), "body.tags")
+		tag := s.send(t, request{method: "GET", path: payments}).header.Get("ETag")
+		send("DELETE", payments+"/tags?tags=10", nil, many[:9]...)
+		stale := request{method: "PUT", path: payments + "/tags", body: object{"tags": "late"}, header: map[string]string{"If-Match": tag}}
+		refused(t, s.send(t, stale), 409, api.CodeConflict)
+	})
+}

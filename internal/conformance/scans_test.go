@@ -94,6 +94,23 @@ func testScanMembers(t *testing.T, rows []api.Scan, s *site) {
 	if diff := cmp.Diff(want, byStatus); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
+	for _, r := range rows {
+		got, err := s.api().GetScan(t.Context(), s.deployment.Slug, integer(r.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := api.ScanResponse{
+			ID: integer(r.ID), DeploymentID: s.deployment.ID, RepositoryID: integer(r.RepositoryID), StartedAt: r.StartedAt, CompletedAt: r.CompletedAt, ExitCode: r.ExitCode,
+			Status: r.Status, IsFullScan: r.IsFullScan, EnabledProducts: r.EnabledProducts, Stats: api.ScanStats{Findings: r.FindingsCounts.Total, TotalTime: r.TotalTime},
+			Meta: api.ScanMeta{Repository: got.Meta.Repository, RepoURL: got.Meta.RepoURL, Branch: r.Branch, Commit: r.Commit},
+		}
+		if diff := cmp.Diff(want, *got); diff != "" {
+			t.Errorf("one scan (-searched +got):\n%s", diff)
+		}
+		if p := get[api.ProjectResponse](t, s, "projects/"+got.Meta.Repository).Project; p.ID != got.RepositoryID || p.URL != got.Meta.RepoURL {
+			t.Errorf("of %+v: %+v", p, got)
+		}
+	}
 	want8 := api.FindingsCounts{Code: 3, SupplyChain: 2, Secrets: 2, Total: 7} // of 8, one of them muted
 	if n := len(kept(rows, func(r api.Scan) bool { return r.FindingsCounts == want8 })); n != 4 {
 		t.Errorf("%d scans count %+v, want 4", n, want8)

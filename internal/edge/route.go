@@ -63,7 +63,7 @@ func (r Route) Faults() (faults []string) {
 		}
 	}
 	token := r.Scope == WebAPI || r.Scope == Upload
-	fault(!slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete}, r.Method), "no method")
+	fault(!slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, r.Method), "no method")
 	fault(!strings.HasPrefix(r.Pattern, "/"), "no pattern")
 	fault(!token && r.Scope != Person && r.Scope != Anyone, "does not say who may use it")
 	fault(r.Scope != Anyone && !slices.Contains(redoubt.Roles(), r.Role), "does not say the least role")

@@ -134,6 +134,45 @@ func dependencyOf(d redoubt.Dependency) api.Dependency {
 // decimal writes an id as the string that most of the API has it as.
 func decimal(id int64) string { return strconv.FormatInt(id, 10) }
 
+// repositoriesInput is a page of projects with dependencies that is asked for.
+type repositoriesInput struct {
+	Body   api.ListDependencyRepositoriesRequest
+	filter redoubt.DependencyFilter
+	list   list
+	after  int64
+}
+
+// Resolve turns the body into a filter and finds the position in its list.
+func (in *repositoriesInput) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	c := callOf(ctx.Context())
+	in.filter = dependencyFilter(in.Body.DependencyFilter, c.caller.Globs(), &bad)
+	in.list = list{"repositories", c.caller.Deployment.ID, in.filter}
+	var err error
+	if in.after, err = c.server.cursors.decodeNumber(in.list, string(in.Body.Cursor)); err != nil {
+		bad.add("body.cursor", string(in.Body.Cursor), err.Error())
+	}
+	return bad
+}
+
+func (c *call) listDependencyRepositories(ctx context.Context, in *repositoriesInput) (*api.ListDependencyRepositoriesResponse, error) {
+	if err := c.settleEcosystems(ctx, &in.filter); err != nil {
+		return nil, err
+	}
+	rows, more, err := c.tx.DependencyProjects(ctx, in.filter, in.after, int(in.Body.PageSize))
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListDependencyRepositoriesResponse{RepositorySummaries: make([]api.RepositorySummary, len(rows)), HasMore: more}
+	for i, r := range rows {
+		out.RepositorySummaries[i] = api.RepositorySummary{ID: r.ID, Name: r.Name, NumDependencies: int64(r.Dependencies)}
+	}
+	if more {
+		out.Cursor, err = c.server.cursors.encodeNumber(in.list, rows[len(rows)-1].ID)
+	}
+	return out, err
+}
+
 // lockfilesInput is a page of lockfiles that is asked for.
 type lockfilesInput struct {
 	Body   api.ListLockfilesRequest

@@ -53,6 +53,7 @@ func differences() []difference {
 		{"listFindings", "`sourcing_policy` absent where no policy has the rule", "null", nil, nil},
 		{"getFinding", "as in the list", "as in the list, in its dialect", nil, nil},
 		{"listDependencies", "`transitivity` as `direct`", "as `DIRECT`, `TRANSITIVE`, `UNKNOWN_TRANSITIVITY`; `package`, `definedAt`, `resolvedUrl` and `pathToTransitivity` beside", nil, hostedDependencies},
+		{"listDependencyRepositories", "`cursor` as text", "as a number, 0 on the last page", nil, hostedRepositories},
 		{"searchScans", "`cursor` absent on the last page", "always there, with `hasMore`", nil, hostedScans},
 		{"listPolicies", "policies of all products", "those of code and secrets: it knows no others", nil, hostedPolicies},
 	}

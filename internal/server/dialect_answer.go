@@ -1,6 +1,7 @@
 package server
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -62,6 +63,19 @@ func hostedTransitivity(word string) string {
 		return "UNKNOWN_TRANSITIVITY"
 	}
 	return strings.ToUpper(word)
+}
+
+func hostedRepositories(_ *call, v any) any {
+	in, ok := v.(*api.ListDependencyRepositoriesResponse)
+	if !ok {
+		return v
+	}
+	cursor, _ := strconv.ParseInt(in.Cursor, 10, 64)
+	return struct {
+		RepositorySummaries []api.RepositorySummary `json:"repositorySummaries"`
+		HasMore             bool                    `json:"hasMore"`
+		Cursor              int64                   `json:"cursor"`
+	}{in.RepositorySummaries, in.HasMore, cursor}
 }
 
 func hostedScans(_ *call, v any) any {

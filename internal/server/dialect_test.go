@@ -207,6 +207,31 @@ func TestHostedDependenciesAndScans(t *testing.T) {
 	h.wantProblem(h.send(http.MethodPost, "/api/v1/deployments/acme/dependencies", `{"pageSize":-3}`), api.CodeInvalidArgument)
 }
 
+// Cursors of projects with dependencies are numbers there, and taken as such.
+func TestHostedDependencyRepositories(t *testing.T) {
+	h := newHosted(t)
+	h.importSample("acme/payments/main-1/requirements.txt", "requirements.txt")
+	for cursor, pages := json.Number("0"), 0; ; pages++ {
+		var page struct {
+			RepositorySummaries []struct{ ID, NumDependencies int64 }
+			HasMore             *bool
+			Cursor              json.Number
+		}
+		a := h.send(http.MethodPost, "/api/v1/deployments/acme/dependencies/repositories", `{"page_size":1,"cursor":`+cursor.String()+`}`)
+		decode := json.NewDecoder(strings.NewReader(a.body))
+		decode.UseNumber()
+		if err := decode.Decode(&page); err != nil || page.HasMore == nil || len(page.RepositorySummaries) != 1 || page.RepositorySummaries[0].NumDependencies == 0 {
+			t.Fatalf("page %d: %v in %s", pages, err, a.body)
+		}
+		if cursor = page.Cursor; !*page.HasMore {
+			if cursor != "0" {
+				t.Errorf("the last page has the cursor %s", cursor)
+			}
+			return
+		}
+	}
+}
+
 func TestHostedPolicies(t *testing.T) {
 	h := newHosted(t)
 	if a := h.send(http.MethodGet, "/api/v1/deployments/acme/policies", ""); !strings.Contains(a.body, "PRODUCT_TYPE_SAST") || strings.Contains(a.body, "PRODUCT_TYPE_SCA") {

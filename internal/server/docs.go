@@ -17,6 +17,7 @@ type routeDoc struct{ summary, text string }
 var described = map[string]routeDoc{
 	"ping":            {"Ping", "Answers an empty object. Needs no token."},
 	"listDeployments": {"List deployments", "Answers the one deployment that the token belongs to: its id and slug are what all other paths take, in either place."},
+	"getMe":           {"Get who the token is", "What the token may do, until when, who made it and which deployment it belongs to (an extension)."},
 
 	"listFindings": {"List code or supply-chain findings", "Findings of one issue type by `relevant_since` and id, descending, in pages. A page past the end is empty. " +
 		"Values of one parameter are or-ed, parameters and-ed; lists may be repeated, joined by commas, or written `name[]`. A filter of the other issue type is an error. Unknown parameters are ignored."},
@@ -32,22 +33,26 @@ var described = map[string]routeDoc{
 	"getProject":        {"Get a project", "A project by its name, which may be written with slashes or `%2F`. Old names keep answering until another project takes them."},
 	"updateProject":     {"Update a project", "Changes the members that are sent."},
 	"deleteProject":     {"Delete a project", "Drops the project with its findings, scans and dependencies; the audit trail stays. This cannot be undone."},
+	"addProjectTags":    {"Add tags to a project", "Gives a project further tags. Those that it has already count once."},
+	"removeProjectTags": {"Remove tags from a project", "Takes tags away, in the query or in the body. Those that it does not have are passed over."},
 	"toggleManagedScan": {"Toggle managed scans", "Switches the scans that the server starts by itself. Beta."},
 	"deleteRef": {"Delete a ref of a project", "Takes a branch or other ref that is no more out of a project (an extension): its findings are no longer listed and its dependencies go; triage stays. " +
 		"A later scan of it brings them back. The primary branch is refused."},
 
 	"listDependencies": {"List dependencies", "What is in force on the primary branches, one row for each project, lockfile, package and version, by id. Members of the filter are and-ed, entries of `packageFilters` or-ed. " +
 		"Pass `cursor` to get the next page while `hasMore`; with other filters it is refused."},
-	"listLockfiles":    {"List lockfiles of a project", "The lockfiles of a project's primary branch with dependencies that pass the filter, and how many."},
-	"createSBOMExport": {"Start an SBOM export", "Stores the job and answers at once. Ask for its status with the task token."},
-	"getSBOMExport":    {"Get the status of an SBOM export", "Once it is complete, `downloadUrl` serves the document."},
-	"downloadSBOM":     {"Download an SBOM", "Serves the document with its own media type. The address is signed and needs no token; it comes from the status of the export, with its `expires` and `signature`: one that is altered or over is a 403."},
+	"listDependencyRepositories": {"List projects with dependencies", "The projects whose primary branch has dependencies that pass the filter, and how many, by id. Pass `cursor` to get the next page while `hasMore`; with other filters it is refused."},
+	"listLockfiles":              {"List lockfiles of a project", "The lockfiles of a project's primary branch with dependencies that pass the filter, and how many."},
+	"createSBOMExport":           {"Start an SBOM export", "Stores the job and answers at once. Ask for its status with the task token."},
+	"getSBOMExport":              {"Get the status of an SBOM export", "Once it is complete, `downloadUrl` serves the document."},
+	"downloadSBOM":               {"Download an SBOM", "Serves the document with its own media type. The address is signed and needs no token; it comes from the status of the export, with its `expires` and `signature`: one that is altered or over is a 403."},
 
 	"getAdvisory": {"Get an advisory", "What the advisories that were loaded know of a vulnerability, by any of its ids in any case (an extension)."},
 	"getAdvisoryImpact": {"Get the impact of an advisory", "Who has a vulnerability, where, since when and what to upgrade to (an extension): its findings, whoever found them, on every ref. " +
 		"Pass `cursor` to get the next page; it is absent on the last one."},
 
 	"searchScans":  {"Search scans", "Scans by `started_at`, descending. Pass `cursor` to get the next page; it is absent on the last one. Beta."},
+	"getScan":      {"Get a scan", "A scan by its id, with what it looked at. Its ids are numbers, unlike those of the search."},
 	"listSnippets": {"List where code is wanted", "Where the findings of a scan are, so that the build that has the checkout can send the code around them (an extension), and where secrets are, which must not be in it."},
 	"putSnippets": {"Send code around findings", "Keeps the lines around findings of a scan in the place of what was kept of them (an extension). What looks like a secret is taken out before anything is written, though the sender should have done so. " +
 		"Findings that are no longer where the sender saw them are skipped. Refused where the deployment keeps no code."},
@@ -56,6 +61,8 @@ var described = map[string]routeDoc{
 
 	"listPolicies":    {"List policies", "All policies of the deployment, by id."},
 	"listPolicyRules": {"List the rules of a policy", "A policy with its rules, by id. Pass `cursor` to get the next page; it is absent on the last one."},
+
+	"updatePolicy": {"Set the mode of a rule", "Decides what the findings of a rule do to a build, in this policy, from the next build on. Rules are taken out of a policy on its page or by `redoubt policy`, not by a mode. A token that is bound to projects may not."},
 
 	"listPolicyConditions": {"List the conditions of a policy", "What a policy for the supply chain does about findings that are all that a condition asks for, whatever their rule (an extension)."},
 	"createPolicyCondition": {"Add a condition to a policy", "Gives a policy for the supply chain a further condition (an extension). All that it asks for must hold; it asks for something. Of several conditions one is enough, and the strictest counts. " +

@@ -84,7 +84,7 @@ func (c *call) unchanged(what, tag string) error {
 // tagged is a handler whose answers have a tag; that of a change takes If-Match.
 func tagged(h handler) handler {
 	return func(a huma.API, o *operation) {
-		if o.described.Method == http.MethodPatch {
+		if o.described.Method != http.MethodGet && o.described.Method != http.MethodPost {
 			o.described.Parameters = append(o.described.Parameters, &huma.Param{
 				Name: ifMatch, In: "header", Example: `"5f1d0c2e9a7b44c08d3e6f21"`,
 				Description: "The ETag that the change is based on: where it has another by now, the answer is a conflict and nothing is written.",

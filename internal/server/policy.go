@@ -77,6 +77,21 @@ func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListP
 	return out, err
 }
 
+// updatePolicy sets the mode of one rule: of a policy, that is what the hosted
+// service changes by it.
+func (c *call) updatePolicy(ctx context.Context, in *request[api.UpdatePolicyRequest]) (*api.UpdatePolicyResponse, error) {
+	id, err := c.id("policyId")
+	if err != nil {
+		return nil, err
+	}
+	mode, _ := redoubt.ParsePolicyMode(strings.ToLower(strings.TrimPrefix(in.Body.PolicyMode, "MODE_")))
+	r, err := c.tx.SetRuleMode(ctx, id, in.Body.RulePath, mode)
+	if err != nil {
+		return nil, err
+	}
+	return &api.UpdatePolicyResponse{PolicyID: decimal(id), UpdatedRule: policyRuleOf(r)}, nil
+}
+
 func policyRuleOf(r redoubt.PolicyRule) api.PolicyRule {
 	return api.PolicyRule{
 		ID: decimal(r.ID), Path: r.Rule.Name, Category: r.Rule.Category,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -179,6 +180,59 @@ func (c *call) patchProject(ctx context.Context, patch store.ProjectPatch) (*api
 	}
 	p, err = c.tx.UpdateProject(ctx, p.ID, patch)
 	return c.projectResponse(p), err
+}
+
+// tagsInput is tags to add.
+type tagsInput struct {
+	Body api.ProjectTagsRequest
+	tags []string
+}
+
+// Resolve checks what the schema cannot.
+func (in *tagsInput) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	in.tags = tagsOf(in.Body.Tags, &bad)
+	return bad
+}
+
+func (c *call) addProjectTags(ctx context.Context, in *tagsInput) (*api.ProjectResponse, error) {
+	return c.editTags(ctx, func(tags []string) []string { return append(tags, in.tags...) })
+}
+
+// tagsRemoval is tags to take away, named in the query or in the body.
+type tagsRemoval struct {
+	api.RemoveProjectTagsQuery
+	Body api.RemoveProjectTagsRequest
+	tags []string
+}
+
+// Resolve checks what the schema cannot.
+func (in *tagsRemoval) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	in.tags = tagsOf(append(in.Tags, in.Body.Tags...), &bad)
+	if len(in.Tags)+len(in.Body.Tags) == 0 {
+		bad.add("query.tags", nil, "names no tag to take away; send tags=NAME, or a body with tags")
+	}
+	return bad
+}
+
+func (c *call) removeProjectTags(ctx context.Context, in *tagsRemoval) (*api.ProjectResponse, error) {
+	return c.editTags(ctx, func(tags []string) []string {
+		return slices.DeleteFunc(tags, func(tag string) bool { return slices.Contains(in.tags, tag) })
+	})
+}
+
+// editTags changes the tags of the project that the path names.
+func (c *call) editTags(ctx context.Context, edit func([]string) []string) (*api.ProjectResponse, error) {
+	p, err := c.project(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := redoubt.NormalTags(edit(slices.Clone(p.Tags)))
+	if err != nil {
+		return nil, redoubt.Invalid("body.tags", "%v", err)
+	}
+	return c.patchProject(ctx, store.ProjectPatch{Tags: &tags})
 }
 
 func (c *call) deleteProject(ctx context.Context, _ *none) (*api.DeleteProjectResponse, error) {

@@ -61,8 +61,8 @@ func collapseSlashes(path string) string {
 }
 
 // joinProjectName escapes the slashes of …/deployments/{d}/projects/{name}. A
-// last segment managed-scan is the toggle where a name of two segments or more
-// stands before it, and part of the name otherwise.
+// last segment managed-scan or tags is no part of the name where one of two
+// segments or more stands before it.
 func joinProjectName(path string) string {
 	rest, ok := strings.CutPrefix(path, "/api/v1/deployments/")
 	if !ok {
@@ -76,14 +76,16 @@ func joinProjectName(path string) string {
 	if !ok || name == "" {
 		return path
 	}
-	before, toggle := strings.CutSuffix(name, managedScan)
-	if toggle && segments(before) >= 2 {
-		return "/api/v1/deployments/" + deployment + "/projects/" + escapeSlashes(before) + managedScan
+	for _, part := range projectParts {
+		if before, is := strings.CutSuffix(name, part); is && segments(before) >= 2 {
+			return "/api/v1/deployments/" + deployment + "/projects/" + escapeSlashes(before) + part
+		}
 	}
 	return "/api/v1/deployments/" + deployment + "/projects/" + escapeSlashes(name)
 }
 
-const managedScan = "/managed-scan"
+// projectParts are what may stand behind the name of a project.
+var projectParts = []string{"/managed-scan", "/tags"}
 
 // segments counts the parts of a name between slashes, raw or escaped.
 func segments(name string) int {

@@ -25,6 +25,10 @@ func TestProjectNamesInPaths(t *testing.T) {
 		{"/acme%2Fpayments/managed-scan", "", "acme/payments"},
 		{"/acme/managed-scan/managed-scan", "", "acme/managed-scan"},
 		{"/acme%2Fpayments%2Fmanaged-scan", "acme/payments/managed-scan", ""},
+		{"/acme/payments/tags", "", "tags of acme/payments"},
+		{"/acme%2Fpayments/tags", "", "tags of acme/payments"},
+		{"/acme/tags", "acme/tags", ""},
+		{"/acme/payments%2Ftags", "acme/payments/tags", ""},
 		{"//acme//payments", "acme/payments", ""},
 		{"/plain", "plain", ""},
 	} {
@@ -32,6 +36,7 @@ func TestProjectNamesInPaths(t *testing.T) {
 		mux := http.NewServeMux()
 		mux.HandleFunc(base+"/{projectName}", func(_ http.ResponseWriter, r *http.Request) { project = r.PathValue("projectName") })
 		mux.HandleFunc(base+"/{projectName}/managed-scan", func(_ http.ResponseWriter, r *http.Request) { toggle = r.PathValue("projectName") })
+		mux.HandleFunc(base+"/{projectName}/tags", func(_ http.ResponseWriter, r *http.Request) { toggle = "tags of " + r.PathValue("projectName") })
 		w := httptest.NewRecorder()
 		canonicalPath(mux).ServeHTTP(w, httptest.NewRequest(http.MethodPatch, "http://h"+base+test.path, nil))
 		if w.Code != http.StatusOK || project != test.project || toggle != test.toggle {

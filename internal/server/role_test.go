@@ -30,7 +30,7 @@ func (h *harness) member(name string, role redoubt.Role) (u redoubt.User, token 
 func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 	h := newHarness(t)
 	managing := map[string]bool{
-		"createProject": true, "updateProject": true, "deleteProject": true, "toggleManagedScan": true, "deleteRef": true,
+		"createProject": true, "updateProject": true, "deleteProject": true, "toggleManagedScan": true, "deleteRef": true, "addProjectTags": true, "removeProjectTags": true, "updatePolicy": true,
 		"createPolicyCondition": true, "deletePolicyCondition": true,
 	}
 	known := map[string]bool{}
@@ -46,8 +46,11 @@ func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 				least = redoubt.RoleAdmin
 			}
 			path := pathPart.ReplaceAllStringFunc(r.Pattern, func(part string) string {
-				if strings.HasPrefix(part, "{deployment") {
+				switch {
+				case strings.HasPrefix(part, "{deployment"):
 					return "1"
+				case part == "{projectName}":
+					return "acme/404"
 				}
 				return "404"
 			})

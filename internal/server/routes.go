@@ -27,6 +27,7 @@ type Route struct {
 const (
 	get   = http.MethodGet
 	post  = http.MethodPost
+	put   = http.MethodPut
 	patch = http.MethodPatch
 	del   = http.MethodDelete
 
@@ -54,6 +55,7 @@ func Routes() []Route {
 	return []Route{
 		{edge.Row(get, "/api/v1/ping", Anyone, nobody, reads, unbound), "ping", "deployments", plain((*call).ping)},
 		{edge.Row(get, "/api/v1/deployments", WebAPI, viewer, reads, unbound), "listDeployments", "deployments", plain((*call).listDeployments)},
+		{edge.Row(get, "/api/v1/me", WebAPI, viewer, reads, unbound), "getMe", "deployments", view((*call).getMe)},
 
 		{edge.Row(get, bySlug+"/findings", WebAPI, viewer, reads, filtered), "listFindings", "findings", streamed[findingsInput, api.ListFindingsResponse]((*call).listFindings)},
 		{edge.Row(get, bySlug+"/findings/{findingId}", WebAPI, viewer, reads, byProject), "getFinding", "findings", tagged(streamed[none, api.FindingResponse]((*call).getFinding))},
@@ -67,9 +69,12 @@ func Routes() []Route {
 		{edge.Row(patch, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName), "updateProject", "projects", tagged(update((*call).updateProject))},
 		{edge.Row(del, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName), "deleteProject", "projects", update((*call).deleteProject)},
 		{edge.Row(patch, bySlug+"/projects/{projectName}/managed-scan", WebAPI, admin, writes, byName), "toggleManagedScan", "projects", tagged(update((*call).toggleManagedScan))},
+		{edge.Row(put, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName), "addProjectTags", "projects", tagged(update((*call).addProjectTags))},
+		{edge.Row(del, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName), "removeProjectTags", "projects", tagged(update((*call).removeProjectTags))},
 		{edge.Row(del, bySlug+"/refs", WebAPI, admin, writes, byName), "deleteRef", "projects", update((*call).deleteRef)},
 
 		{edge.Row(post, byID+"/dependencies", WebAPI, viewer, reads, filtered), "listDependencies", "dependencies", view((*call).listDependencies)},
+		{edge.Row(post, byID+"/dependencies/repositories", WebAPI, viewer, reads, filtered), "listDependencyRepositories", "dependencies", view((*call).listDependencyRepositories)},
 		{edge.Row(post, byID+"/dependencies/repositories/{repositoryId}/lockfiles", WebAPI, viewer, reads, byProject), "listLockfiles", "dependencies", view((*call).listLockfiles)},
 		{edge.Row(post, byID+"/sbom/export", WebAPI, viewer, reads, filtered), "createSBOMExport", "dependencies", keyed(plain((*call).createSBOMExport))},
 		{edge.Row(get, byID+"/sbom/export/{taskToken}", WebAPI, viewer, reads, filtered), "getSBOMExport", "dependencies", view((*call).getSBOMExport)},
@@ -79,12 +84,14 @@ func Routes() []Route {
 		{edge.Row(get, byID+"/advisories/{advisoryId}/impact", WebAPI, viewer, reads, filtered), "getAdvisoryImpact", "dependencies", view((*call).getAdvisoryImpact)},
 
 		{edge.Row(post, byID+"/scans/search", WebAPI, viewer, reads, filtered), "searchScans", "scans", view((*call).searchScans)},
+		{edge.Row(get, byID+"/scan/{scanId}", WebAPI, viewer, reads, byProject), "getScan", "scans", view((*call).getScan)},
 		{edge.Row(get, byID+"/scans/{scanId}/snippets", Upload, viewer, reads, byProject), "listSnippets", "scans", view((*call).listSnippets)},
 		{edge.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject), "putSnippets", "scans", update((*call).putSnippets)},
 		{edge.Row(post, byID+"/imports", Upload, triager, writes, byName), "importReports", "scans", keyed(plain((*call).importReports))},
 
 		{edge.Row(get, byID+"/policies", WebAPI, viewer, reads, filtered), "listPolicies", "policies", view((*call).listPolicies)},
 		{edge.Row(get, byID+"/policies/{policyId}", WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", view((*call).listPolicyRules)},
+		{edge.Row(put, byID+"/policies/{policyId}", WebAPI, admin, writes, refused), "updatePolicy", "policies", update((*call).updatePolicy)},
 		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", view((*call).listPolicyConditions)},
 		{edge.Row(post, byID+"/policies/{policyId}/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", update((*call).createPolicyCondition)},
 		{edge.Row(del, byID+"/policies/{policyId}/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", update((*call).deletePolicyCondition)},

@@ -65,7 +65,7 @@ func checkOperation(t *testing.T, r Route, op *openapi3.Operation) {
 	if (op.Security != nil && len(*op.Security) > 0) != (r.Scope != Anyone) {
 		t.Errorf("%s: security %v with scope %s", r.ID, op.Security, r.Scope)
 	}
-	if (op.RequestBody != nil) != (r.Method == http.MethodPost || r.Method == http.MethodPatch) {
+	if (op.RequestBody != nil) != takesBody(r) {
 		t.Errorf("%s: a %s with request body %v", r.ID, r.Method, op.RequestBody != nil)
 	}
 	ok := op.Responses.Value("200")

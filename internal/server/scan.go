@@ -96,6 +96,30 @@ func (c *call) searchScans(ctx context.Context, in *scansInput) (*api.SearchScan
 	return out, err
 }
 
+// getScan answers one scan, of a project that the token may see.
+func (c *call) getScan(ctx context.Context, _ *none) (*api.ScanResponse, error) {
+	id, err := c.id("scanId")
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.tx.Scan(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.seen(c.tx.Project(ctx, s.ProjectID))
+	if err != nil {
+		return nil, err
+	}
+	row := c.scanOf(s)
+	return &api.ScanResponse{
+		ID: s.ID, DeploymentID: c.caller.Deployment.ID, RepositoryID: s.ProjectID,
+		StartedAt: row.StartedAt, CompletedAt: row.CompletedAt, ExitCode: row.ExitCode, Status: row.Status, IsFullScan: s.Full,
+		EnabledProducts: row.EnabledProducts,
+		Meta:            api.ScanMeta{Repository: p.Name, RepoURL: p.URL, Branch: s.Ref, Commit: s.Commit},
+		Stats:           api.ScanStats{Findings: row.FindingsCounts.Total, TotalTime: row.TotalTime},
+	}, nil
+}
+
 // scanOf is a scan as it stands now: one that runs for too long never finished.
 func (c *call) scanOf(s redoubt.Scan) api.Scan {
 	out := api.Scan{

@@ -186,13 +186,18 @@ func failures(r Route) []int {
 	if pathPart.MatchString(r.Pattern) {
 		list = append(list, http.StatusNotFound)
 	}
-	if r.Method == http.MethodPost || r.Method == http.MethodPatch {
+	if takesBody(r) {
 		list = append(list, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
 	if r.Writes {
 		list = append(list, http.StatusConflict)
 	}
 	return list
+}
+
+// takesBody reports whether a route reads a body.
+func takesBody(r Route) bool {
+	return r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch || r.ID == "removeProjectTags"
 }
 
 // responseName names an error among the components, as NotFound.

@@ -122,6 +122,15 @@ func (tx *Tx) Member(ctx context.Context, name string) (redoubt.Member, error) {
 	return m, nil
 }
 
+// MemberByID finds a user who has a role in the deployment.
+func (tx *Tx) MemberByID(ctx context.Context, id int64) (redoubt.Member, error) {
+	m, err := one(ctx, tx, scanMember, memberQuery+` AND u.id = $2`, id)
+	if err != nil {
+		return m, fmt.Errorf("user %d: %w", id, err)
+	}
+	return m, nil
+}
+
 const memberQuery = `
 	SELECT ` + userColumns + `, m.role, EXISTS (SELECT 1 FROM user_role o WHERE o.user_id = u.id AND o.deployment_id <> $1)
 	FROM user_role m JOIN app_user u ON u.id = m.user_id WHERE m.deployment_id = $1`
