@@ -17,6 +17,9 @@ import (
 type Sighting struct {
 	Result  *redoubt.Result
 	Finding redoubt.Finding
+	// Proposed says that the report mutes it outside of the code and that its sender
+	// may not triage: whether it is muted is what is known of it, not what is said.
+	Proposed bool
 
 	more  int    // further places of the same secret in the same file
 	links *Links // into another commit than the plan's; mostly nil

@@ -81,15 +81,16 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	if err != nil {
 		return Summary{}, err
 	}
-	proposed, err := u.unmuteProposed(ctx, s, project.ID, sightings)
-	if err != nil {
+	u.proposeMutes(sightings)
+	digest := uploadDigest(u, sightings, inventories)
+	if err := u.holdMutes(ctx, s, project.ID, sightings); err != nil {
 		return Summary{}, err
 	}
 	scan := u.scan(project.ID, s.Now(), sightings)
-	scan.Digest = uploadDigest(u, sightings, inventories)
+	scan.Digest = digest
 	sum := Summary{
 		ProjectID: project.ID, Project: project.Name, Ref: scan.Ref, Source: scan.Source,
-		Counts: scan.Counts, Refusals: all, MorePlaces: morePlaces(sightings), ProposedMutes: proposed,
+		Counts: scan.Counts, Refusals: all, MorePlaces: morePlaces(sightings), ProposedMutes: openProposals(sightings),
 	}
 	if u.Before != nil {
 		if err := u.Before(ctx, project, scan, sightings); err != nil {
@@ -114,6 +115,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 		if _, _, err := a.separateEchoes(ctx, sightings); err != nil {
 			return sum, err
 		}
+		u.tellProposals(sum.ProposedMutes)
 		return sum, recordAccount(ctx, s, u, scan.ID, all, nil)
 	}
 	if project, err = s.UpdateProjectByScan(ctx, u.Globs, project.ID, u.Project); err != nil {
@@ -193,6 +195,9 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	})
 	if err != nil {
 		return fmt.Errorf("plan the changes of scan %d: %w", a.scan.ID, err)
+	}
+	if err := a.settleMutes(ctx, sightings, changes.HeldMutes); err != nil {
+		return err
 	}
 	if err := explainEchoes(changes.Events, stored.Findings, echoes); err != nil {
 		return err

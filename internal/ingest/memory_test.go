@@ -135,6 +135,15 @@ func (m *memory) FinishScan(_ context.Context, s redoubt.Scan) error {
 	return redoubt.ErrNotFound
 }
 
+func (m *memory) SetScanCounts(_ context.Context, id int64, counts redoubt.FindingCounts) error {
+	for i := range m.scans {
+		if m.scans[i].ID == id {
+			m.scans[i].Counts = counts
+		}
+	}
+	return nil
+}
+
 // PutScanAccount keeps nothing: how findings live does not depend on it.
 func (m *memory) PutScanAccount(context.Context, redoubt.ScanAccount) error { return nil }
 

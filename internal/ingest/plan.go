@@ -53,6 +53,8 @@ type Changes struct {
 	Items     []Item // of Updated; those of Added are known with their ids
 	Unchanged int
 	Reported  []int64 // findings that the report holds and that are not muted
+	// HeldMutes tells of each mute that was proposed whether it holds.
+	HeldMutes map[redoubt.Identity]bool
 }
 
 // Plan decides the life of findings (semantics §5): which of the report's
@@ -60,7 +62,7 @@ type Changes struct {
 // closes. It is pure: the same arguments give the same changes, in the same
 // order. Its time is linear in rows and sightings, but for sorting what pairs.
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
-	p := planner{Facts: facts, reopened: map[int64]bool{}, lineages: newJoiner(stored), bodies: stored.Bodies, beside: stored.beside, reports: true}
+	p := planner{Facts: facts, reopened: map[int64]bool{}, proposed: map[int64]*Sighting{}, lineages: newJoiner(stored), bodies: stored.Bodies, beside: stored.beside, reports: true}
 	p.uniteEchoes(stored)
 	p.run(stored, report)
 	return p.changes, p.err
@@ -106,9 +108,10 @@ type planner struct {
 	handedOver map[int64]bool // findings that a scanner hands over in this very commit
 	bodies     map[int64]redoubt.FindingWrite
 	beside     beside
-	added      []*Sighting    // of changes.Added
-	reopened   map[int64]bool // findings that came back
-	reports    bool           // sightings are a scanner's, which may name a finding in several ways
+	added      []*Sighting         // of changes.Added
+	reopened   map[int64]bool      // findings that came back
+	proposed   map[int64]*Sighting // of findings that are muted by a proposal only
+	reports    bool                // sightings are a scanner's, which may name a finding in several ways
 	err        error
 }
 
@@ -117,6 +120,10 @@ type planner struct {
 func (p *planner) matchExisting(known pair) {
 	row, s := known.row, known.sighting
 	next := p.updatedRow(row, s)
+	if s.Proposed {
+		next.State, p.proposed[row.ID] = p.proposedState(row, s.Finding.Identity), s
+		p.hold(s, next.State)
+	}
 	w := redoubt.FindingWrite{}
 	if detailLevel(&s.Finding) < detailLevel(row) {
 		w = p.keepDetails(row, &next, s)
@@ -257,6 +264,10 @@ func (p *planner) addFinding(s *Sighting) {
 		ProjectID: p.ProjectID, Ref: p.Ref, Source: p.Source, FirstScanID: p.ScanID,
 		CreatedAt: p.At, RelevantSince: p.At, LineageID: p.lineages.of(s.Finding.Identity),
 	}, s)
+	if s.Proposed {
+		next.State = p.proposedState(&redoubt.Finding{LineageID: next.LineageID}, s.Finding.Identity)
+		p.hold(s, next.State)
+	}
 	p.changes.Added = append(p.changes.Added, p.findingWrite(next, s, true))
 }
 

@@ -41,8 +41,13 @@ func (a *application) loadBeside(ctx context.Context, stored Stored, sightings [
 		reported[sightings[i].Finding.Identity] = true
 	}
 	missing, known, lineages := map[string]bool{}, map[string]bool{}, map[int64]bool{} // rules, without folders
+	proposed := map[string]bool{}                                                      // rules
 	for i := range sightings {
 		f := &sightings[i].Finding
+		if sightings[i].Proposed && a.scan.Ref != a.project.Primary() {
+			proposed[f.RuleName] = true
+			lineages[stored.Known[f.Identity].ID] = true
+		}
 		if l, ok := stored.Known[f.Identity]; ok {
 			take(l.ID, f.Identity)
 			if !a.scan.Full { // which may be a copy of what the primary branch has elsewhere
@@ -59,7 +64,11 @@ func (a *application) loadBeside(ctx context.Context, stored Stored, sightings [
 		if rule := lastPart(row.RuleName); live(row.State) && !reported[row.Identity] && known[rule] {
 			missing[rule], lineages[row.LineageID] = true, true
 		}
+		if proposed[row.RuleName] { // which may be muted on the primary branch
+			lineages[row.LineageID] = true
+		}
 	}
+	delete(lineages, 0)
 	for i := range sightings {
 		f := &sightings[i].Finding
 		if l, ok := stored.Known[f.Identity]; ok && missing[lastPart(f.RuleName)] {
@@ -219,6 +228,7 @@ func (p *planner) part(e entry, here map[int64]int) {
 		next.LineageID = to
 		p.changes.Updated = append(p.changes.Updated, redoubt.FindingWrite{Finding: next})
 	}
+	p.reopenCopy(e)
 }
 
 // startLineages has a lineage begin for each finding that is in none.

@@ -35,6 +35,8 @@ type Store interface {
 
 	// FinishScan stores how a scan ended that was added while it ran.
 	FinishScan(ctx context.Context, s redoubt.Scan) error
+	// SetScanCounts corrects what a scan of this transaction counts.
+	SetScanCounts(ctx context.Context, scanID int64, counts redoubt.FindingCounts) error
 	// PutScanAccount keeps what the scan reported and what it did not look at.
 	PutScanAccount(ctx context.Context, a redoubt.ScanAccount) error
 	// Findings reads all occurrences of (project, ref, source), removed and
@@ -50,7 +52,7 @@ type Store interface {
 	// AdvisoryGroupsNamed finds the groups of vulnerabilities by their names, in
 	// upper case; unknown ones are not in the answer.
 	AdvisoryGroupsNamed(ctx context.Context, names []string) (map[string]int64, error)
-	// LiveOfLineages reads ref, source, path, identity and lineage of the live
+	// LiveOfLineages reads ref, source, path, state, identity and lineage of the live
 	// findings of lineages, on all refs.
 	LiveOfLineages(ctx context.Context, projectID int64, lineages []int64) (map[int64][]redoubt.Finding, error)
 	// Lineages reads lineages by id.

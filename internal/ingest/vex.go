@@ -57,34 +57,6 @@ func (u *Upload) notDecided(what string) {
 	u.Report.Gaps = append(u.Report.Gaps, redoubt.ScanGap{Kind: redoubt.GapItem, What: what, Why: "only proposed: the token that sent it may not triage"})
 }
 
-// unmuteProposed takes back what the report mutes outside of the code, where its
-// sender may not triage, but for what the ref has muted already. It returns how
-// many stay open.
-func (u *Upload) unmuteProposed(ctx context.Context, s Store, projectID int64, sightings []Sighting) (n int, err error) {
-	outside := func(s Sighting) bool { return s.Finding.State == redoubt.Muted && s.Result.MutedOutside }
-	if u.Decides || !slices.ContainsFunc(sightings, outside) {
-		return 0, nil
-	}
-	rows, err := s.Findings(ctx, projectID, u.Ref, u.source())
-	if err != nil {
-		return 0, err
-	}
-	muted := make(map[redoubt.Identity]bool, len(rows))
-	for i := range rows {
-		muted[rows[i].Identity] = rows[i].State == redoubt.Muted
-	}
-	for i := range sightings {
-		if f := &sightings[i].Finding; outside(sightings[i]) && !muted[f.Identity] {
-			f.State = redoubt.Unresolved
-			n++
-		}
-	}
-	if n > 0 {
-		u.notDecided(fmt.Sprintf("%d mutes outside of the code", n))
-	}
-	return n, nil
-}
-
 // documents are those of the upload as they are to be held.
 func (a *application) documents() []redoubt.VEXDocument {
 	r := a.upload.Report

@@ -18,7 +18,11 @@ type Sighting struct {
 	Condition    string             // of a policy, that holds for it; empty where a rule fails the build on it
 	Mode         redoubt.PolicyMode // of the condition
 	PolicyID     int64              // that has the rule in mode block, or the condition
-	advised      bool               // it is the advisories', and no scanner's
+	// Proposed says that it is muted, if it is, by what was known of it and not by
+	// this report (semantics §12): a scan that counts tells.
+	Proposed bool
+	advised  bool          // it is the advisories', and no scanner's
+	stored   redoubt.State // once the scan is applied; 0 where the ref does not have it
 }
 
 // Verdict is what the gate answers.

@@ -153,6 +153,11 @@ func (j *Judge) Verdict(ctx context.Context, outcome redoubt.ScanOutcome) (Verdi
 }
 
 func (j *Judge) verdict(judged []Sighting, outcome redoubt.ScanOutcome) Verdict {
+	for i := range judged {
+		if s := &judged[i]; s.Proposed && s.stored != 0 && !outcome.Recorded() {
+			s.Finding.State = s.stored
+		}
+	}
 	v := j.effective.Gate(j.first, judged)
 	if outcome.Recorded() && v.Reason != "" {
 		v.Reason = Recorded(outcome) + " " + v.Reason
@@ -218,7 +223,7 @@ func (j *Judge) fill(ctx context.Context, judged []Sighting) error {
 		s := &judged[i]
 		lineage, row := lineages[s.Finding.Identity], rows[s.Finding.Identity]
 		s.Triage = lineage.Triage.State
-		s.Finding.ID, s.Finding.LineageID = row.ID, lineage.ID
+		s.Finding.ID, s.Finding.LineageID, s.stored = row.ID, lineage.ID, row.State
 		if s.Finding.Reachability == 0 || s.Finding.Reachability == redoubt.ReachabilityUnknown {
 			s.Finding.Reachability = cmp.Or(lineage.Annotations.Reachability, s.Finding.Reachability)
 		}

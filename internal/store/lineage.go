@@ -69,19 +69,19 @@ func (tx *Tx) lineages(ctx context.Context, ids []int64) ([]redoubt.Lineage, err
 }
 
 // LiveOfLineages reads the unresolved and muted findings of lineages of the
-// project, on all refs, by lineage: id, ref, source, path, identity, lineage and
-// whether a full scan saw it. The other members stay zero.
+// project, on all refs, by lineage: id, ref, source, path, state, identity, lineage
+// and whether a full scan saw it. The other members stay zero.
 func (tx *Tx) LiveOfLineages(ctx context.Context, projectID int64, lineages []int64) (map[int64][]redoubt.Finding, error) {
 	found := map[int64][]redoubt.Finding{}
 	in, arg := tx.in("lineage_id", 5, lineages)
 	err := each(ctx, tx, func(r row) error {
 		var f redoubt.Finding
 		var flags int64
-		err := r.Scan(&f.ID, &f.LineageID, &f.Ref, &f.Source, &f.Path, &f.Identity.Kind, digest(&f.Identity.Hash), &flags)
+		err := r.Scan(&f.ID, &f.LineageID, &f.Ref, &f.Source, &f.Path, &f.State, &f.Identity.Kind, digest(&f.Identity.Hash), &flags)
 		f.SeenByFull = flags&flagSeenByFull != 0
 		found[f.LineageID] = append(found[f.LineageID], f)
 		return err
-	}, `SELECT id, lineage_id, ref, source, path, identity_kind, identity_hash, flags FROM finding
+	}, `SELECT id, lineage_id, ref, source, path, state, identity_kind, identity_hash, flags FROM finding
 		WHERE deployment_id = $1 AND project_id = $2 AND state IN ($3, $4) AND `+in+` ORDER BY +id`,
 		projectID, int64(redoubt.Unresolved), int64(redoubt.Muted), arg)
 	return found, err

@@ -104,6 +104,13 @@ func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
 	return nil
 }
 
+// SetScanCounts corrects what a scan of this transaction counts, which was not
+// known when it was stored.
+func (tx *Tx) SetScanCounts(ctx context.Context, scanID int64, c redoubt.FindingCounts) error {
+	_, err := tx.exec(ctx, `UPDATE scan SET code = $3, secrets = $4, supply_chain = $5 WHERE deployment_id = $1 AND id = $2`, scanID, c.Code, c.Secrets, c.SupplyChain)
+	return err
+}
+
 // appliedAt places a scan among those that were applied, in the order of their
 // commits.
 func (tx *Tx) appliedAt(s redoubt.Scan) int64 {

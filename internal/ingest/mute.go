@@ -1,0 +1,147 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// proposeMutes takes back what the report mutes outside of the code, where its
+// sender may not triage (semantics §12).
+func (u *Upload) proposeMutes(sightings []Sighting) {
+	for i := range sightings {
+		if s := &sightings[i]; !u.Decides && s.Finding.State == redoubt.Muted && s.Result.MutedOutside {
+			s.Proposed, s.Finding.State = true, redoubt.Unresolved
+		}
+	}
+}
+
+// holdMutes mutes of what is proposed what the ref has muted under its identity:
+// all that is known of a scan that may not count.
+func (u *Upload) holdMutes(ctx context.Context, s Store, projectID int64, sightings []Sighting) error {
+	if !slices.ContainsFunc(sightings, func(s Sighting) bool { return s.Proposed }) {
+		return nil
+	}
+	rows, err := s.Findings(ctx, projectID, u.Ref, u.source())
+	if err != nil {
+		return err
+	}
+	muted := make(map[redoubt.Identity]bool, len(rows))
+	for i := range rows {
+		muted[rows[i].Identity] = rows[i].State == redoubt.Muted
+	}
+	for i := range sightings {
+		if f := &sightings[i].Finding; sightings[i].Proposed && muted[f.Identity] {
+			f.State = redoubt.Muted
+		}
+	}
+	return nil
+}
+
+// openProposals counts what is proposed and stays open.
+func openProposals(sightings []Sighting) (n int) {
+	for i := range sightings {
+		if sightings[i].Proposed && sightings[i].Finding.State != redoubt.Muted {
+			n++
+		}
+	}
+	return n
+}
+
+// tellProposals notes on the scan how many mutes are only proposed.
+func (u *Upload) tellProposals(n int) {
+	if n > 0 {
+		u.notDecided(fmt.Sprintf("%d mutes outside of the code", n))
+	}
+}
+
+// settleMutes tells what became of the mutes that were proposed, once it is known
+// what each of them is: in the summary, and in the counts of the scan.
+func (a *application) settleMutes(ctx context.Context, sightings []Sighting, held map[redoubt.Identity]bool) error {
+	before := countSightings(sightings)
+	for i := range sightings {
+		if s := &sightings[i]; s.Proposed {
+			if s.Finding.State = redoubt.Unresolved; held[s.Finding.Identity] {
+				s.Finding.State = redoubt.Muted
+			}
+		}
+	}
+	a.sum.ProposedMutes = openProposals(sightings)
+	a.upload.tellProposals(a.sum.ProposedMutes)
+	after := countSightings(sightings)
+	if after == before {
+		return nil
+	}
+	counts := &a.scan.Counts
+	counts.Code += after.Code - before.Code
+	counts.Secrets += after.Secrets - before.Secrets
+	counts.SupplyChain += after.SupplyChain - before.SupplyChain
+	a.sum.Counts = *counts
+	return a.s.SetScanCounts(ctx, a.scan.ID, *counts)
+}
+
+// proposedState is the state of a finding that is muted by a proposal only: it is
+// muted where it was that on the ref, or is on the primary branch.
+func (p *planner) proposedState(row *redoubt.Finding, id redoubt.Identity) redoubt.State {
+	if row.State == redoubt.Muted || p.mutedOnPrimary(row.LineageID, id) || p.mutedOnPrimary(p.lineages.of(id), id) {
+		return redoubt.Muted
+	}
+	return redoubt.Unresolved
+}
+
+// mutedOnPrimary reports whether the primary branch has an identity of a lineage
+// muted or, where it does not have that, all that it has of the lineage.
+func (p *planner) mutedOnPrimary(lineage int64, id redoubt.Identity) bool {
+	if p.Ref == p.Primary || lineage == 0 {
+		return false
+	}
+	all, some := true, false
+	for _, f := range p.beside.live[lineage] {
+		if f.Ref != p.Primary || f.Source != p.Source {
+			continue
+		}
+		if f.Identity == id {
+			return f.State == redoubt.Muted
+		}
+		all, some = all && f.State == redoubt.Muted, true
+	}
+	return all && some
+}
+
+// hold notes that a mute that was proposed holds, or does not.
+func (p *planner) hold(s *Sighting, state redoubt.State) {
+	if p.changes.HeldMutes == nil {
+		p.changes.HeldMutes = map[redoubt.Identity]bool{}
+	}
+	p.changes.HeldMutes[s.Finding.Identity] = state == redoubt.Muted
+}
+
+// reopenCopy takes the mute from a finding that proves to be a copy: what was
+// muted is the other one, and this is muted by a proposal only.
+func (p *planner) reopenCopy(e entry) {
+	switch {
+	case e.added >= 0:
+		if s, next := p.added[e.added], &p.changes.Added[e.added].Finding; s.Proposed && next.State == redoubt.Muted {
+			next.State = p.proposedState(&redoubt.Finding{LineageID: next.LineageID}, next.Identity)
+			p.hold(s, next.State)
+		}
+	case p.proposed[e.row.ID] != nil:
+		i := slices.IndexFunc(p.changes.Updated, func(w redoubt.FindingWrite) bool { return w.ID == e.row.ID })
+		next := &p.changes.Updated[i].Finding
+		if next.State != redoubt.Muted || p.mutedOnPrimary(next.LineageID, next.Identity) {
+			return
+		}
+		next.State, next.StateUpdatedAt = redoubt.Unresolved, p.At
+		p.changes.Events = slices.DeleteFunc(p.changes.Events, func(ev redoubt.FindingEvent) bool {
+			return ev.FindingID == e.row.ID && ev.Kind == redoubt.EventMuted
+		})
+		p.recordMuting(e.row, next)
+		p.changes.Reported = append(p.changes.Reported, e.row.ID)
+		p.hold(p.proposed[e.row.ID], next.State)
+		if !slices.ContainsFunc(p.changes.Items, func(it Item) bool { return it.FindingID == e.row.ID }) {
+			p.changes.Items, p.changes.Unchanged = append(p.changes.Items, itemOf(next, ItemChanged)), p.changes.Unchanged-1
+		}
+	}
+}
