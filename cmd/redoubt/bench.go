@@ -138,8 +138,9 @@ func (b *ingestBench) scan(project string, text []byte, want ingest.Summary) (ti
 		if err != nil {
 			return err
 		}
+		cleaned := reading.Clean(nil)
 		return b.st.Update(b.a.ctx, b.deployment.ID, b.a.actor(), func(ctx context.Context, tx *store.Tx) error {
-			summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reading)
+			summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned)
 			return err
 		})
 	})

@@ -67,8 +67,12 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 		return nil, nil, err
 	}
 	var texts map[string][]byte
+	var secret func(tool, rule string) bool
 	err = st.View(a.ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
-		texts, err = tx.RuleTexts(ctx)
+		if texts, err = tx.RuleTexts(ctx); err != nil {
+			return err
+		}
+		secret, err = ingest.KnownSecretRules(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -87,13 +91,14 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 	if err := files.readAll(a.ctx, list, bar); err != nil {
 		return nil, nil, err
 	}
+	cleaned := files.reading.Clean(secret)
 	bar.storing()
 	var summaries []ingest.Summary
 	err = st.Update(a.ctx, deploymentID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
 		upload := c.upload()
 		upload.DeclaredFull = c.Full && !files.blind
 		upload.Advised = advisory.NewLibrary(orders).For(tx)
-		summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, &files.reading)
+		summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned)
 		return err
 	})
 	return files, summaries, err

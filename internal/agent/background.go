@@ -11,6 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/report"
 	"github.com/redoubt/redoubt/internal/store"
@@ -160,8 +161,12 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err er
 		}
 	}()
 	var known redoubt.AgentScan
+	var secret func(tool, rule string) bool
 	err = a.Store.View(ctx, deployment, func(ctx context.Context, tx *store.Tx) (err error) {
-		known, err = tx.AgentScan(ctx, in.UniqueID)
+		if known, err = tx.AgentScan(ctx, in.UniqueID); err != nil || known.Answer != nil {
+			return err
+		}
+		secret, err = ingest.KnownSecretRules(ctx, tx)
 		return err
 	})
 	if err != nil || known.Answer != nil {
@@ -170,9 +175,9 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err er
 	if len(known.Report) > longReport {
 		ctx = store.Long(ctx)
 	}
-	// The report is taken apart before the deployment is locked.
+	// The report is taken apart and cleaned before the deployment is locked.
 	c := completion{encodeOutcome: a.EncodeOutcome}
-	if err := c.unpack(known, a.SecretKey); err != nil {
+	if err := c.unpack(known, a.SecretKey, secret); err != nil {
 		return err
 	}
 	return a.Store.Update(ctx, deployment, in.By, func(ctx context.Context, tx *store.Tx) error {

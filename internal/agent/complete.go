@@ -91,20 +91,24 @@ type completion struct {
 	judge         *policy.Judge
 	encodeOutcome func(ingest.Summary, policy.Verdict) ([]byte, error) // of Config
 	rep           *redoubt.Report
-	read          *report.Reading // of the results
+	read          *report.Cleaned // the results
 	// advised tells what the advisories say of the ref; nil says nothing.
 	advised func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error)
 }
 
-// unpack takes apart what was kept of the scan's steps.
-func (c *completion) unpack(known redoubt.AgentScan, secretKey []byte) (err error) {
+// unpack takes apart what was kept of the scan's steps. Secret tells which rules of a
+// tool look for secrets by now.
+func (c *completion) unpack(known redoubt.AgentScan, secretKey []byte, secret func(tool, rule string) bool) error {
 	if err := json.Unmarshal(known.Begun, &c.begun); err != nil {
 		return fmt.Errorf("the start of the scan that was kept: %w", err)
 	}
 	if err := json.Unmarshal(known.Done, &c.done); err != nil {
 		return fmt.Errorf("the completion that was kept: %w", err)
 	}
-	c.read, err = unpack(known.Report, secretKey)
+	reading, err := unpack(known.Report, secretKey)
+	if err == nil {
+		c.read = reading.Clean(secret)
+	}
 	return err
 }
 

@@ -43,8 +43,12 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 	if err != nil {
 		return err
 	}
+	var secret func(tool, rule string) bool
 	if err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
-		_, _, err := find(ctx, tx, caller, id)
+		if _, _, err := find(ctx, tx, caller, id); err != nil {
+			return err
+		}
+		secret, err = ingest.KnownSecretRules(ctx, tx)
 		return err
 	}); err != nil {
 		return err // before reading a body that is not wanted
@@ -53,6 +57,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 	if err != nil {
 		return err
 	}
+	cleaned := reading.Clean(secret)
 	var refused redoubt.Refusals
 	var older string
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
@@ -60,7 +65,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		if err != nil || known.Done != nil || known.Answer != nil {
 			return err // completed: the request was repeated
 		}
-		reports, err := ingest.ResolveSecrets(ctx, tx, reading)
+		reports, err := ingest.ResolveSecrets(ctx, tx, cleaned)
 		if err != nil {
 			return err
 		}

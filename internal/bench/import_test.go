@@ -67,8 +67,9 @@ func (in *intake) apply(project, commit string) time.Duration {
 		Project: redoubt.Project{Name: project, URL: "https://git.example/" + project}, Ref: "main", Commit: commit, Full: true,
 	}
 	return timed(func() {
+		cleaned := reading.Clean(nil)
 		w.check(w.store.Update(w.tb.Context(), w.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reading)
+			_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned)
 			return err
 		}))
 	})()

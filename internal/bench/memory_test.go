@@ -71,8 +71,9 @@ func heavyUpload(b *testing.B, file string) (read, stored int64) {
 	kept := live() - before
 	stored = kept + peak(func() {
 		upload := ingest.Upload{Project: redoubt.Project{Name: "acme/heavy"}, Ref: "main", Commit: "c", Full: true}
+		cleaned := reading.Clean(nil)
 		err := st.Update(b.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reading)
+			_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned)
 			return err
 		})
 		if err != nil {

@@ -126,7 +126,7 @@ func (f *followed) fill(n int) (known map[string]bool, names []string) {
 		project := fmt.Sprint("acme/service-", at)
 		upload := ingest.Upload{Project: redoubt.Project{Name: project, URL: "https://git.example/" + project}, Ref: "main", Commit: "1", Full: true}
 		f.check(f.store.Update(f.b.Context(), f.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reading)
+			_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, reading.Clean(nil))
 			return err
 		}))
 	}

@@ -11,11 +11,12 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// Reading is what was read of an upload, while not all of its secrets are known
-// to be some: only the store tells which rules look for them (semantics §16).
+// Reading is what was read of an upload and freed of secrets, by what was known
+// before the transaction: the store may tell of more rules that look for them
+// (semantics §16).
 type Reading interface {
-	// Reports returns a report for each source, freed of secrets. Known tells
-	// which rules of a tool look for some, beyond what the upload tells.
+	// Reports returns a report for each source. Known tells which rules of a tool
+	// look for secrets, beyond what was known when the reading was cleaned.
 	Reports(known func(tool, rule string) bool) []*redoubt.Report
 	// Conceal turns results of a tool's rules that were findings of code into
 	// what they are now that the rules look for secrets. Codes are the hashes of
@@ -23,20 +24,37 @@ type Reading interface {
 	Conceal(tool string, results []redoubt.Result, codes []redoubt.Digest)
 }
 
-// ResolveSecrets ends a reading by what is known of rules, and rewrites what is stored
+// SecretRuleStore tells which rules look for secrets, by tool and name, and whether
+// what is stored of their findings was rewritten since that is known.
+type SecretRuleStore interface {
+	SecretRules(ctx context.Context) (map[redoubt.SecretRule]bool, error)
+}
+
+// KnownSecretRules asks which rules look for secrets, for cleaning an upload before
+// the transaction that takes it in.
+func KnownSecretRules(ctx context.Context, s SecretRuleStore) (known func(tool, rule string) bool, err error) {
+	rules, err := s.SecretRules(ctx)
+	return isAmong(rules), err
+}
+
+func isAmong(rules map[redoubt.SecretRule]bool) func(tool, rule string) bool {
+	return func(tool, rule string) bool {
+		_, ok := rules[redoubt.SecretRule{Tool: canonicalTool(tool), Name: rule}]
+		return ok
+	}
+}
+
+// ResolveSecrets returns the reports of a reading by what is known of rules, and rewrites what is stored
 // by what it tells of them: findings of code of a rule that proves to look for
 // secrets become secrets, with their ids, dates and triage, and nothing that
 // could be guessed from stays of them. Every upload is read through it, in the
-// transaction that takes it in.
+// transaction that takes it in; what takes long of it was done before.
 func ResolveSecrets(ctx context.Context, s Store, reading Reading) ([]*redoubt.Report, error) {
 	known, err := s.SecretRules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	reports := reading.Reports(func(tool, rule string) bool {
-		_, ok := known[redoubt.SecretRule{Tool: canonicalTool(tool), Name: rule}]
-		return ok
-	})
+	reports := reading.Reports(isAmong(known))
 	c := concealment{s: s, reading: reading, told: map[redoubt.SecretRule]*redoubt.Rule{}}
 	var fresh []redoubt.SecretRule
 	for _, report := range reports {

@@ -64,7 +64,7 @@ func (w *vexWorld) imports(project, ref string, files ...string) []Summary {
 	err := w.s.Update(w.t.Context(), w.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
 		upload := Upload{Project: redoubt.Project{Name: project}, Ref: ref, Full: true, DeclaredFull: true, Decides: true}
 		counted := &countingTx{Tx: tx}
-		summaries, err = ApplyAll(ctx, tx, exemption.ForImport{Store: counted}, upload, reading)
+		summaries, err = ApplyAll(ctx, tx, exemption.ForImport{Store: counted}, upload, reading.Clean(nil))
 		w.judged = counted.judged
 		return err
 	})

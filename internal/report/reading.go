@@ -19,7 +19,7 @@ type Reading struct {
 	room    room
 	secrets *redactor
 	files   []file
-	reports []*redoubt.Report // once they were given out
+	cleaned *Cleaned // once it ended
 }
 
 // Add reads one file, gzipped or not. The error is a *FileError; there is none
@@ -106,45 +106,70 @@ func (r *Reading) Declared() []string {
 	return read.Distinct(names)
 }
 
-// Reports ends the reading: it returns a report for each source in the files,
-// mostly one, and no two of the same tool and category, freed of secrets. Known
-// tells which rules of a tool are for secrets beyond those that the files call
-// so, by their exact name; it may be nil. Asked again it returns the same
-// reports.
+// Reports is what Clean reads, for whoever asks no store.
 func (r *Reading) Reports(known func(tool, rule string) bool) []*redoubt.Report {
-	if r.reports != nil || r.secrets == nil {
-		return r.reports
+	return r.Clean(known).Reports(nil)
+}
+
+// Clean ends the reading and frees what was read of secrets: the work of an upload
+// that takes long, and needs no transaction. Known tells which rules of a tool are for
+// secrets beyond those that the files call so, by their exact name; it may be nil.
+// Asked again it returns the same.
+func (r *Reading) Clean(known func(tool, rule string) bool) *Cleaned {
+	if r.cleaned != nil {
+		return r.cleaned
 	}
-	r.secrets.locks.Resolve()
-	for _, resolve := range r.secrets.last {
+	secrets := r.redactor(nil)
+	secrets.locks.Resolve()
+	for _, resolve := range secrets.last {
 		resolve()
 	}
 	var all []*redoubt.Report
 	for _, f := range r.files {
 		all = append(all, f.reports...)
 	}
-	r.secrets.reveal(all, known)
+	secrets.reveal(all, known)
 	for _, rep := range all {
-		r.secrets.number(rep)
+		secrets.number(rep)
 		for _, rule := range rep.Rules {
 			rule.CWE = weakness.Name(rule.CWE)
 		}
 	}
-	r.secrets.blank(all)
-	r.secrets.scrub(all...)
-	for _, finish := range r.secrets.then {
+	secrets.blank(all)
+	secrets.scrub(all...)
+	for _, finish := range secrets.then {
 		finish()
 	}
-	r.reports = join(r.files)
-	return r.reports
+	r.cleaned = &Cleaned{secrets, join(r.files)}
+	return r.cleaned
+}
+
+// Cleaned is an upload that was read to its end and freed of secrets, by what was
+// known at the time.
+type Cleaned struct {
+	secrets *redactor
+	reports []*redoubt.Report
+}
+
+// Reports returns a report for each source in the files, mostly one, and no two of
+// the same tool and category. Results of rules that are known by now to look for
+// secrets become some, as those do that are stored (see Conceal). Known may be nil.
+func (c *Cleaned) Reports(known func(tool, rule string) bool) []*redoubt.Report {
+	if revealed := c.secrets.reveal(c.reports, known); revealed {
+		for _, rep := range c.reports {
+			c.secrets.number(rep)
+		}
+		c.secrets.scrub(c.reports...)
+	}
+	return c.reports
 }
 
 // Conceal turns results of a tool's rules that were findings of code so far, as
 // the store has them, into what they are now that their rules are known to look
 // for secrets. Codes are the hashes of their code, as redoubt.Finding has them.
-func (r *Reading) Conceal(tool string, results []redoubt.Result, codes []redoubt.Digest) {
+func (c *Cleaned) Conceal(tool string, results []redoubt.Result, codes []redoubt.Digest) {
 	for i := range results {
-		r.secrets.conceal(tool, &results[i], codes[i])
+		c.secrets.conceal(tool, &results[i], codes[i])
 	}
-	r.secrets.number(&redoubt.Report{Tool: tool, Results: results})
+	c.secrets.number(&redoubt.Report{Tool: tool, Results: results})
 }

@@ -107,3 +107,41 @@ func TestAReportThatWaitedIsReadAgain(t *testing.T) {
 		t.Error("the report is not of secrets")
 	}
 }
+
+// TestRulesKnownLaterAreTheSame reads an upload of a rule that is known to look for
+// secrets once it is cleaned, as one that was known before: its results are the same
+// secrets, also where the lines held what looked like one anyhow.
+func TestRulesKnownLaterAreTheSame(t *testing.T) {
+	known := func(_, rule string) bool { return rule == "acme.silent" }
+	for _, line := range []string{"correct-horse-7", "gh" + "p_0123456789abcdefghijABCDEFGHIJ012345"} {
+		clean := func(known func(tool, rule string) bool) *Cleaned {
+			var r Reading
+			for _, text := range []string{
+				semgrepWithLine("acme.silent", "", line),
+				fmt.Sprintf(`{"skipped_rules":[],"results":[{"check_id":"acme.other","path":"b.py","start":{"line":1,"col":1},"end":{"line":1,"col":9},"extra":{"metadata":{},"message":%q,"lines":"x"}}]}`, "of "+line),
+			} {
+				if err := r.Add(strings.NewReader(text), Options{Name: "x.json", Key: testKey}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return r.Clean(known)
+		}
+		before, later := clean(known).Reports(nil), clean(nil)
+		if open := later.Reports(nil); len(open) != 1 || open[0].Results[0].Secret != nil {
+			t.Fatalf("%s: it is a secret before anybody says so", line)
+		}
+		after := later.Reports(known)
+		if reporttest.Dump(after) != reporttest.Dump(later.Reports(known)) {
+			t.Errorf("%s: asked again, the reading says something else", line)
+		}
+		for i, want := range before[0].Results {
+			got := after[0].Results[i]
+			if (want.Secret == nil) != (got.Secret == nil) || want.Secret != nil && want.Secret.Hash != got.Secret.Hash || got.Rule.IssueType != want.Rule.IssueType || got.Message != want.Message || got.Code != want.Code {
+				t.Errorf("%s, result %d: %+v %+v, want %+v %+v", line, i, got, got.Secret, want, want.Secret)
+			}
+		}
+		if after[0].Products != before[0].Products || before[0].Results[0].Secret == nil || before[0].Results[0].Secret.Hash == (redoubt.Digest{}) {
+			t.Errorf("%s: %v, want %v", line, after[0].Products, before[0].Products)
+		}
+	}
+}

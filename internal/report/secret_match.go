@@ -41,8 +41,9 @@ func (r *redactor) hideHash(res *redoubt.Result) {
 }
 
 // reveal makes secrets of the results of rules that do not say what they are,
-// but that other parts of the upload, or those who know, call rules for secrets.
-func (r *redactor) reveal(reports []*redoubt.Report, known func(tool, rule string) bool) {
+// but that other parts of the upload, or those who know, call rules for secrets. It
+// tells whether there were any.
+func (r *redactor) reveal(reports []*redoubt.Report, known func(tool, rule string) bool) (changed bool) {
 	type name struct{ tool, rule string }
 	told := map[name]bool{}
 	for _, rep := range reports {
@@ -62,8 +63,10 @@ func (r *redactor) reveal(reports []*redoubt.Report, known func(tool, rule strin
 		}
 		if revealed {
 			r.concealRevealed(rep)
+			changed = true
 		}
 	}
+	return changed
 }
 
 func (r *redactor) concealRevealed(rep *redoubt.Report) {
@@ -90,6 +93,8 @@ func (r *redactor) conceal(tool string, res *redoubt.Result, lines redoubt.Diges
 		secret = region(res.Code, from, semgrepPlace{read.Number(res.Location.EndLine), read.Number(res.Location.EndColumn)})
 	}
 	switch {
+	case tool == semgrepTool && res.CodeKey != (redoubt.Digest{}): // it was blanked before
+		match.Hash = res.CodeKey
 	case tool == semgrepTool && strings.Contains(res.Code, redacted):
 		match.Hash = lines
 	case tool == semgrepTool && res.Code == "": // as of scans that Semgrep uploads

@@ -22,7 +22,7 @@ import (
 func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
 	room := c.server.intake.Reserve()
 	defer room.Release()
-	texts, err := c.ruleTexts(ctx)
+	texts, secret, err := c.knownRules(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -39,15 +39,16 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	if err != nil {
 		return nil, err
 	}
+	if err := edge.MayTake(c.caller.Globs(), in.Project); err != nil {
+		return nil, err
+	}
+	cleaned := files.reading.Clean(secret) // what takes long, before others wait for it
 	return runIdempotent(room.Within(ctx), c, func(ctx context.Context) (*api.ImportResponse, error) {
-		if err := edge.MayTake(c.caller.Globs(), in.Project); err != nil {
-			return nil, err
-		}
 		upload.Globs, upload.Decides = c.caller.Globs(), c.caller.CanTriage()
 		upload.Advised = c.server.Advisories.For(c.tx)
 		gate := importGate{tx: c.tx}
 		upload.Before = gate.look
-		summaries, err := ingest.ApplyAll(ctx, c.tx, exemption.ForImport{Store: c.tx}, upload, &files.reading)
+		summaries, err := ingest.ApplyAll(ctx, c.tx, exemption.ForImport{Store: c.tx}, upload, cleaned)
 		if err != nil {
 			return nil, err
 		}
@@ -59,14 +60,18 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	})
 }
 
-// ruleTexts tells the texts of the rules that the deployment serves.
-func (c *call) ruleTexts(ctx context.Context) (func(name string) []byte, error) {
+// knownRules tells the texts of the rules that the deployment serves, and which rules
+// of a tool look for secrets.
+func (c *call) knownRules(ctx context.Context) (text func(name string) []byte, secret func(tool, rule string) bool, err error) {
 	var texts map[string][]byte
-	err := c.view(ctx, func(ctx context.Context) (err error) {
-		texts, err = c.tx.RuleTexts(ctx)
+	err = c.view(ctx, func(ctx context.Context) (err error) {
+		if texts, err = c.tx.RuleTexts(ctx); err != nil {
+			return err
+		}
+		secret, err = ingest.KnownSecretRules(ctx, c.tx)
 		return err
 	})
-	return func(name string) []byte { return texts[name] }, err
+	return func(name string) []byte { return texts[name] }, secret, err
 }
 
 // uploadOf says of the reports what the request says of them.

@@ -131,16 +131,17 @@ func fillDemo(s *store.Store) error {
 }
 
 // upload applies reports as an import does.
-func (s *site) upload(u ingest.Upload, reading ingest.Reading) {
+func (s *site) upload(u ingest.Upload, reading *report.Reading) {
 	s.t.Helper()
 	if err := applyTo(s.t.Context(), s.store, s.org, u, reading); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func applyTo(ctx context.Context, s *store.Store, org redoubt.Deployment, u ingest.Upload, reading ingest.Reading) error {
+func applyTo(ctx context.Context, s *store.Store, org redoubt.Deployment, u ingest.Upload, reading *report.Reading) error {
+	cleaned := reading.Clean(nil)
 	return s.Update(ctx, org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, u, reading)
+		_, err := ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, u, cleaned)
 		return err
 	})
 }
