@@ -44,3 +44,9 @@ type UserInfo struct {
 	Name string `json:"name" doc:"Name that the user signs in with." example:"ada"`
 	Role string `json:"role" enum:"viewer,triager,admin" doc:"What the user may do in the deployment." example:"triager"`
 }
+
+// HealthResponse says that the process answers.
+type HealthResponse struct {
+	Status  string `json:"status" doc:"Always ok: that it came is the answer." example:"ok"`
+	Healthy bool   `json:"healthy" doc:"Always true."`
+}

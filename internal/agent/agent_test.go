@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -241,6 +243,9 @@ func TestConfiguration(t *testing.T) {
 	if text := w.ok("GET", "/api/agent/deployments/current", nil); !strings.Contains(text, `"slug":"acme"`) {
 		t.Error(text)
 	}
+	if text := w.identityAsJSON(); !strings.Contains(text, "roles=(webapi") || !strings.Contains(text, `"deploymentId":`+fmt.Sprint(w.deployment.ID)) {
+		w.Errorf("the scanner's assistant asks who it is, and hears %s", text)
+	}
 	if text := w.ok("GET", "/api/agent/identity", nil); !strings.Contains(text, "token all") {
 		t.Error(text)
 	}
@@ -345,4 +350,25 @@ func TestUploadsBeyondAllRoomAreRefused(t *testing.T) {
 	if status, text := w.send("POST", path+"complete", w.token, []byte(`{}`)); status != 409 {
 		t.Errorf("%d %s, want 409: the results were not taken", status, text)
 	}
+}
+
+// identityAsJSON asks who the token is, as the scanner's assistant does.
+func (w *world) identityAsJSON() string {
+	w.Helper()
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.web.URL+"/api/agent/identity", nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+w.token)
+	req.Header.Set("Accept", "application/json")
+	resp, err := w.web.Client().Do(req)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || !json.Valid(text) {
+		w.Fatalf("%s, %v", text, err)
+	}
+	return string(text)
 }

@@ -3,7 +3,10 @@ package agent
 import (
 	"fmt"
 	"net/http"
+	"strings"
+	"time"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 )
 
@@ -24,8 +27,32 @@ func (a *Agent) deployment(w http.ResponseWriter, _ *http.Request, caller auth.C
 	}{deploymentInfo{ID: d.ID, Name: d.Slug, Slug: d.Slug, DisplayName: d.Name, OrganizationID: d.ID}})
 }
 
-// identity answers who the token is, for people: the scanner prints it.
-func (a *Agent) identity(w http.ResponseWriter, _ *http.Request, caller auth.Caller) error {
+// identityInfo is who a token is as the scanner's own assistant reads it: it
+// looks for webapi among the roles of the text.
+type identityInfo struct {
+	Identity     string `json:"identity"`
+	DeploymentID int64  `json:"deploymentId"`
+	UserID       int64  `json:"userId"` // 0 of a token that no user made
+}
+
+// identity answers who the token is: in JSON where that is asked for, else for
+// people, since the scanner prints it.
+func (a *Agent) identity(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	t := caller.Token
+	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+		return answer(w, identityInfo{DeploymentID: caller.Deployment.ID, UserID: t.UserID, Identity: fmt.Sprintf(
+			"id=%s deployment_id=%d user_id=%d created_at=%s roles=(%s)",
+			t.PublicID, caller.Deployment.ID, t.UserID, t.CreatedAt.UTC().Format(time.RFC3339), strings.Join(rolesOf(t), ", "),
+		)})
+	}
 	return write(w, "text/plain; charset=utf-8", fmt.Appendf(nil, "token %s (%s) of deployment %s\n", t.Name, t.PublicID, caller.Deployment.Slug))
+}
+
+// rolesOf are the scopes of a token by the names of the hosted service's roles.
+func rolesOf(t redoubt.Token) (roles []string) {
+	names := map[redoubt.Scope]string{redoubt.ScopeWebAPI: "webapi", redoubt.ScopeCI: "ci", redoubt.ScopeReadOnly: "read_only"}
+	for _, s := range t.Scopes {
+		roles = append(roles, names[s])
+	}
+	return roles
 }

@@ -56,6 +56,8 @@ var readers = []struct {
 	{"errors/head", testHead},
 	{"deployments", testDeployments},
 	{"me", testMe},
+	{"findings/of assistants", testIssues},
+	{"findings/supply chain in the older shape", testVulns},
 	{"compression", testCompression},
 	{"policies/rules", testPolicyRules},
 	{"policies/walk", testPolicyWalk},

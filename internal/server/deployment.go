@@ -10,6 +10,10 @@ func (c *call) ping(context.Context, *none) (*api.PingResponse, error) {
 	return &api.PingResponse{}, nil
 }
 
+func (c *call) checkHealth(context.Context, *none) (*api.HealthResponse, error) {
+	return &api.HealthResponse{Status: ok, Healthy: true}, nil
+}
+
 // listDeployments answers the token's own deployment: there is no other for it.
 func (c *call) listDeployments(context.Context, *none) (*api.ListDeploymentsResponse, error) {
 	return &api.ListDeploymentsResponse{Deployments: []api.Deployment{c.ownDeployment()}}, nil

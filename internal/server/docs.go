@@ -15,9 +15,12 @@ type routeDoc struct{ summary, text string }
 
 // described are the texts of every route, by its id.
 var described = map[string]routeDoc{
-	"ping":            {"Ping", "Answers an empty object. Needs no token."},
-	"listDeployments": {"List deployments", "Answers the one deployment that the token belongs to: its id and slug are what all other paths take, in either place."},
-	"getMe":           {"Get who the token is", "What the token may do, until when, who made it and which deployment it belongs to (an extension)."},
+	"ping":              {"Ping", "Answers an empty object. Needs no token."},
+	"listDeployments":   {"List deployments", "Answers the one deployment that the token belongs to: its id and slug are what all other paths take, in either place."},
+	"listDeploymentsV2": {"List deployments, second version", "The same as the first version answers, where clients of the hosted service ask for it."},
+	"pingAgent":         {"Ping, as agents do", "Answers an empty object. Needs no token."},
+	"checkHealth":       {"Check that the server answers", "Says that the process runs, as clients of the hosted service ask. Needs no token. `/readyz` says whether the database does."},
+	"getMe":             {"Get who the token is", "What the token may do, until when, who made it and which deployment it belongs to (an extension)."},
 
 	"listFindings": {"List code or supply-chain findings", "Findings of one issue type by `relevant_since` and id, descending, in pages. A page past the end is empty. " +
 		"Values of one parameter are or-ed, parameters and-ed; lists may be repeated, joined by commas, or written `name[]`. A filter of the other issue type is an error. Unknown parameters are ignored."},
@@ -26,6 +29,9 @@ var described = map[string]routeDoc{
 		"It is written to the finding on all its refs. Absent members stay; `null` and empty lists clear."},
 	"triageFindings": {"Triage findings in bulk", "Sets a state, adds a note, or assigns to a user the newest findings that match, at most `limit`, and to the same findings on all other refs. Ids and filters together mean those that match both. " +
 		"Neither ids nor any filter is an error, as is any unknown member. All or nothing."},
+	"searchIssues": {"Search findings, as assistants do", "The newest code or supply-chain findings that match, in the words of the hosted service's assistants. Members of the filter are and-ed, values of one or-ed. " +
+		"Without `refs` and `on_primary_branch` it is about all refs."},
+	"listVulns":   {"List supply-chain findings, in the older shape", "The supply-chain findings that match, newest first, as scripts read them that are older than `issue_type=sca`. Pass `cursor` to get the next page while `hasMore`, or count `page` up."},
 	"listSecrets": {"List secrets", "Credentials found in repositories, by id. The credential itself is never kept."},
 
 	"listProjects":      {"List projects", "Projects by name, in pages. A page past the end is empty."},

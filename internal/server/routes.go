@@ -55,6 +55,9 @@ func Routes() []Route {
 	return []Route{
 		{edge.Row(get, "/api/v1/ping", Anyone, nobody, reads, unbound), "ping", "deployments", plain((*call).ping)},
 		{edge.Row(get, "/api/v1/deployments", WebAPI, viewer, reads, unbound), "listDeployments", "deployments", plain((*call).listDeployments)},
+		{edge.Row(get, "/api/v2/deployments", WebAPI, viewer, reads, unbound), "listDeploymentsV2", "deployments", plain((*call).listDeployments)},
+		{edge.Row(get, "/api/agent/ping", Anyone, nobody, reads, unbound), "pingAgent", "deployments", plain((*call).ping)},
+		{edge.Row(get, "/api/health-check", Anyone, nobody, reads, unbound), "checkHealth", "deployments", plain((*call).checkHealth)},
 		{edge.Row(get, "/api/v1/me", WebAPI, viewer, reads, unbound), "getMe", "deployments", view((*call).getMe)},
 
 		{edge.Row(get, bySlug+"/findings", WebAPI, viewer, reads, filtered), "listFindings", "findings", streamed[findingsInput, api.ListFindingsResponse]((*call).listFindings)},
@@ -62,6 +65,9 @@ func Routes() []Route {
 		{edge.Row(patch, bySlug+"/findings/{findingId}", WebAPI, triager, writes, byProject), "annotateFinding", "findings", tagged(keyed(streamed[annotateInput, api.FindingResponse]((*call).annotateFinding)))},
 		{edge.Row(post, bySlug+"/triage", WebAPI, triager, writes, filtered), "triageFindings", "findings", update((*call).triageFindings)},
 		{edge.Row(get, byID+"/secrets", WebAPI, viewer, reads, filtered), "listSecrets", "findings", view((*call).listSecrets)},
+
+		{edge.Row(post, "/api/agent/deployments/{deploymentId}/issues/v2", WebAPI, viewer, reads, filtered), "searchIssues", "findings", view((*call).searchIssues)},
+		{edge.Row(post, byID+"/ssc-vulns", WebAPI, viewer, reads, filtered), "listVulns", "findings", view((*call).listVulns)},
 
 		{edge.Row(get, bySlug+"/projects", WebAPI, viewer, reads, filtered), "listProjects", "projects", view((*call).listProjects)},
 		{edge.Row(post, bySlug+"/projects", WebAPI, admin, writes, byName), "createProject", "projects", tagged(update((*call).createProject))},

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/index"
+)
+
+// issuesInput is what an assistant asks for, and the filters that it means: one
+// for each ref.
+type issuesInput struct {
+	Body    api.SearchIssuesRequest
+	filters []redoubt.FindingFilter
+}
+
+// issueTabs are the statuses by the names of the hosted service's pages.
+var issueTabs = map[string]redoubt.Status{
+	"ISSUE_TAB_OPEN": redoubt.StatusOpen, "ISSUE_TAB_CLOSED": redoubt.StatusFixed, "ISSUE_TAB_IGNORED": redoubt.StatusIgnored,
+	"ISSUE_TAB_REVIEWING": redoubt.StatusReviewing, "ISSUE_TAB_FIXING": redoubt.StatusFixing,
+}
+
+// Resolve turns the body into filters.
+func (in *issuesInput) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	f := in.Body.Filter
+	filter := redoubt.FindingFilter{
+		IssueType: redoubt.SAST, Visible: callOf(ctx.Context()).caller.Globs(), Primary: f.OnPrimaryBranch, Projects: f.RepositoryNames,
+		Severities: parsed(lowered("SEVERITY_", f.Severities), redoubt.ParseSeverity),
+	}
+	for _, tab := range f.Status {
+		filter.Statuses = append(filter.Statuses, issueTabs[tab])
+	}
+	if in.Body.IssueType == "ISSUE_TYPE_SCA" {
+		filter.IssueType = redoubt.SCA
+	} else {
+		filter.Confidences = parsed(lowered("CONFIDENCE_", f.Confidences), redoubt.ParseConfidence)
+		filter.Verdicts = parsed(lowered("VERDICT_", f.AIVerdicts), redoubt.ParseVerdict)
+	}
+	refs := map[string]bool{}
+	for _, ref := range f.Refs {
+		refs[refFilter(ref)] = true
+	}
+	if len(refs) == 0 || refs[""] {
+		refs = map[string]bool{"": true}
+	}
+	for ref := range refs {
+		filter.Ref = ref
+		in.filters = append(in.filters, filter)
+	}
+	return bad
+}
+
+// lowered are words of an enumeration without the prefix of the hosted service.
+func lowered(prefix string, words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = strings.ToLower(strings.TrimPrefix(w, prefix))
+	}
+	return out
+}
+
+// searchIssues answers the newest findings of some refs.
+func (c *call) searchIssues(ctx context.Context, in *issuesInput) (*api.SearchIssuesResponse, error) {
+	view, err := c.findings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []api.Finding
+	for _, f := range in.filters {
+		part, err := findingsOf(ctx, view, f, 0, int(in.Body.Limit))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, part...)
+	}
+	slices.SortFunc(found, func(a, b api.Finding) int {
+		return cmp.Or(b.RelevantSince.Compare(a.RelevantSince.Time), cmp.Compare(b.ID, a.ID))
+	})
+	found = found[:min(len(found), int(in.Body.Limit))]
+	out := &api.SearchIssuesResponse{Issues: []api.IssueEntry{}}
+	projects := map[string]api.IssueRepository{}
+	for _, f := range found {
+		if _, met := projects[f.Repository.Name]; !met {
+			p, err := c.tx.ProjectByName(ctx, f.Repository.Name)
+			if err != nil {
+				return nil, err
+			}
+			projects[f.Repository.Name] = api.IssueRepository{ID: p.ID, Name: p.Name, PrimaryRef: api.IssuePrimary{Ref: p.Primary()}}
+		}
+		issue := c.issueOf(f, in.filters[0].IssueType)
+		issue.Repository = projects[f.Repository.Name]
+		out.Issues = append(out.Issues, api.IssueEntry{Issue: issue})
+	}
+	return out, nil
+}
+
+// findingsOf reads a page of a selection. It decodes what the index has encoded:
+// these shapes are asked for seldom, and no faster path is kept for them.
+func findingsOf(ctx context.Context, view *index.View, f redoubt.FindingFilter, n, size int) (list []api.Finding, err error) {
+	page, err := view.Page(ctx, f, n, size)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if _, err := page.WriteTo(&text); err != nil {
+		return nil, err
+	}
+	return list, json.Unmarshal(text.Bytes(), &list)
+}
+
+// issueOf is a finding in those words, but for its project.
+func (c *call) issueOf(f api.Finding, t redoubt.IssueType) api.Issue {
+	out := api.Issue{
+		ID: f.ID, IssueType: "ISSUE_TYPE_" + strings.ToUpper(t.String()), CreatedAt: f.CreatedAt, RelevantSince: f.RelevantSince, Ref: f.Ref,
+		SyntacticID: f.SyntacticID, MatchBasedID: f.MatchBasedID, TriageState: f.TriageState, FirstSeenScan: api.IssueScan{ID: f.FirstSeenScanID},
+		LineOfCodeURL: cmp.Or(f.LineOfCodeURL, c.org()+"/findings/"+decimal(f.ID)),
+		FilePath:      f.Location.FilePath, Line: f.Location.Line, Column: f.Location.Column, EndLine: f.Location.EndLine, EndColumn: f.Location.EndColumn,
+		Severity: "SEVERITY_" + strings.ToUpper(f.Severity), Confidence: "CONFIDENCE_" + strings.ToUpper(f.Confidence),
+		Message: f.Rule.Message, RulePath: f.RuleName, ExternalTicket: f.ExternalTicket,
+	}
+	if f.RuleMessage != nil {
+		out.Message = *f.RuleMessage
+	}
+	if f.TriageReason != nil {
+		out.TriageReason = *f.TriageReason
+	}
+	for tab, status := range issueTabs {
+		if status.String() == f.Status {
+			out.Status = tab
+		}
+	}
+	return out
+}
