@@ -31,6 +31,10 @@ type Rule struct {
 	SecretType string     // the kind of credential that a secrets rule finds
 	Mode       PolicyMode // asked for by dev.semgrep.actions; 0 when not told
 	ProOnly    bool       // needs an engine with advanced analysis
+
+	// Version is that of the text which was served and ran, as its results tell: under
+	// another one the rule has another text. It is 0 where that is not told.
+	Version int `json:",omitempty"`
 }
 
 // Categories returns the categories of the rule's findings, never nil.

@@ -207,11 +207,10 @@ func (c *completion) finish() {
 	}
 	// A scan that began before a path was excluded may still report it.
 	rep.Results = slices.DeleteFunc(rep.Results, func(r redoubt.Result) bool { return c.given.Excluded(r.Rule.IssueType, r.Path) })
+	written := asWritten(rules)
 	for i := range rep.Results {
 		res := &rep.Results[i]
-		if rule := rules[res.Rule.Name]; rule != nil && rule.IssueType == res.Rule.IssueType {
-			res.Rule = rule
-		}
+		res.Rule = written(res.Rule)
 		if res.Secret != nil && res.Rule.Message != "" {
 			res.Message = res.Rule.Message // the template: the scanner's text may hold the secret
 		}
@@ -233,4 +232,27 @@ func (c *completion) finish() {
 	rep.Unresolved = append(rep.Unresolved, c.done.Unresolved...)
 	rep.TotalTime = time.Duration(c.done.Seconds * float64(time.Second))
 	rep.Failed = c.done.ExitCode > 1
+}
+
+// asWritten returns rules as they were written, where they are as the policies have
+// them, each version once. What was served, and not what is by now, is what ran.
+func asWritten(rules map[string]*redoubt.Rule) func(*redoubt.Rule) *redoubt.Rule {
+	type version struct {
+		name string
+		n    int
+	}
+	versions := map[version]*redoubt.Rule{}
+	return func(ran *redoubt.Rule) *redoubt.Rule {
+		rule := rules[ran.Name]
+		if rule == nil || rule.IssueType != ran.IssueType {
+			return ran
+		}
+		key := version{ran.Name, ran.Version}
+		if versions[key] == nil {
+			as := *rule
+			as.Version = ran.Version
+			versions[key] = &as
+		}
+		return versions[key]
+	}
 }

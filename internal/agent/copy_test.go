@@ -46,11 +46,55 @@ func callsReport(files map[string][]string) *redoubt.Report {
 // filesScan reports the calls of files; a full scan searches all of them.
 func (w *wire) filesScan(ref, unique string, full bool, files map[string][]string) (blocked bool) {
 	w.clock.Advance(time.Second)
-	u := lifetest.Upload{Ref: ref, Full: full, Commit: unique, Report: callsReport(files)}
+	return w.reports(lifetest.Upload{Ref: ref, Full: full, Commit: unique, Report: callsReport(files)}, unique)
+}
+
+// reports sends a scan, and returns whether the build fails.
+func (w *wire) reports(u lifetest.Upload, unique string) (blocked bool) {
 	path, scan := w.start(u, unique)
 	w.scan = scan
 	w.post(path+"results", resultsBody(u))
 	return strings.Contains(w.post(path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{"total_time": 1}}), `"app_block_override":true`)
+}
+
+// TestOtherCodeAroundTheSameCallIsNew has the same call in another function, as a
+// metavariable of the rule tells: it is that of the decision only where the rule
+// has another text, in which both would be called so.
+func TestOtherCodeAroundTheSameCallIsNew(t *testing.T) {
+	each(t, func(w *world) {
+		h := &wire{world: w, t: t, name: "acme/around", first: "acme/around", number: 24}
+		h.blockEval()
+		scans := 0
+		scan := func(function string, version int) (blocked bool) {
+			scans++
+			w.clock.Advance(time.Second)
+			report := callsReport(map[string][]string{"a.js": {"eval(x)"}})
+			report.Results[0].MatchBasedID, report.Results[0].PatternHash = hexOf(function)+"_0", hexOf("in "+function)
+			report.Results[0].Rule.Version = version
+			unique := fmt.Sprint("around-", scans)
+			return h.reports(lifetest.Upload{Ref: "main", Full: true, Commit: unique, Report: report}, unique)
+		}
+		scan("f", 1)
+		_, ids := h.listed("main")
+		h.decide(ids["a.js:10"], "ignored")
+		for _, c := range []struct {
+			function string
+			version  int
+			blocks   bool
+			status   string
+		}{
+			{"f", 1, false, "ignored"},
+			{"in the next text, f", 2, false, "ignored"},
+			{"in the next text, g", 2, true, "open"},
+			{"in the next text, f", 2, false, "ignored"},
+			{"h, by who tells no version", 0, false, "ignored"},
+			{"i", 0, false, "ignored"},
+		} {
+			w.same(fmt.Sprint(c, " blocks"), c.blocks, scan(c.function, c.version))
+			status, _ := h.listed("main")
+			w.same(fmt.Sprint(c), map[string]string{"a.js:10": c.status}, status)
+		}
+	})
 }
 
 func (w *wire) blockEval() {

@@ -106,7 +106,7 @@ func resultsBody(u lifetest.Upload) map[string]any {
 		lists[r.Muted] = append(lists[r.Muted], map[string]any{
 			"check_id": r.Rule.Name, "path": r.Path, "line": r.Location.Line, "column": r.Location.Column, "end_line": r.Location.EndLine,
 			"end_column": r.Location.EndColumn, "message": r.Message, "severity": 2, "index": max(r.CodeNumber-1, 0), "syntactic_id": fmt.Sprintf("%032x", i),
-			"match_based_id": r.MatchBasedID, "metadata": map[string]any{}, "is_blocking": false,
+			"match_based_id": r.MatchBasedID, "metadata": map[string]any{"redoubt": map[string]any{"rule_version": r.Rule.Version}}, "is_blocking": false,
 			"hashes": map[string]any{"code_hash": r.CodeHash, "pattern_hash": r.PatternHash, "start_line_hash": r.StartHash, "end_line_hash": r.EndHash},
 		})
 	}

@@ -32,9 +32,10 @@ type keyFunc func(f *redoubt.Finding) (matchKey, bool)
 // are one finding (semantics §5), and returns the others too, in their order.
 //
 // Where both sides of a key count the same they pair by path, then line;
-// otherwise nobody can tell which is which, and none pairs.
-func pairUp(scope Scope, closing []*redoubt.Finding, unseen []*Sighting) (pairs []pair, _ []*redoubt.Finding, _ []*Sighting) {
-	for _, pass := range matchPasses(scope) {
+// otherwise nobody can tell which is which, and none pairs. Stands reports whether
+// the rule of a stored finding is known to have its text still.
+func pairUp(scope Scope, stands func(*redoubt.Finding) bool, closing []*redoubt.Finding, unseen []*Sighting) (pairs []pair, _ []*redoubt.Finding, _ []*Sighting) {
+	for _, pass := range matchPasses(scope, stands) {
 		if len(closing) == 0 || len(unseen) == 0 {
 			break
 		}
@@ -53,7 +54,8 @@ type matchPass struct {
 }
 
 // matchPasses lists the passes, surest first: a rule that changed its text (same
-// path, rule and code); a secret whose line was edited (same path, rule and
+// path, rule and code), since under the same text what is around the code differs;
+// a report that tells less than the scanner's own id; a secret whose line was edited (same path, rule and
 // secret); a match of several lines that was edited within (same formula group,
 // first and last line); in a full scan, a file that moved (the path is gone; rule, code and
 // pattern are the same, or one side does not tell the pattern); a rule that is
@@ -61,9 +63,16 @@ type matchPass struct {
 // tells less than others of its source do, as Semgrep's JSON where nobody is
 // logged in (same rule and path, and the package, or the line, or only as many
 // on both sides).
-func matchPasses(scope Scope) []matchPass {
-	changed := func(f *redoubt.Finding) (matchKey, bool) {
+func matchPasses(scope Scope, stands func(*redoubt.Finding) bool) []matchPass {
+	code := func(f *redoubt.Finding) (matchKey, bool) {
 		return matchKey{rule: f.RuleName, path: f.Path, code: f.CodeHash}, f.CodeHash != (redoubt.Digest{})
+	}
+	told := func(f *redoubt.Finding) bool { return detailLevel(f) == 2 }
+	only := func(by keyFunc, takes func(*redoubt.Finding) bool, want bool) keyFunc {
+		return func(f *redoubt.Finding) (matchKey, bool) {
+			like, ok := by(f)
+			return like, ok && takes(f) == want
+		}
 	}
 	dependency := func(f *redoubt.Finding) (matchKey, bool) {
 		return matchKey{rule: f.RuleName, path: f.Path, pkg: f.Package}, f.Package != ""
@@ -75,15 +84,33 @@ func matchPasses(scope Scope) []matchPass {
 	within := func(f *redoubt.Finding) (matchKey, bool) {
 		return matchKey{rule: f.RuleName, path: f.Path, edges: f.EdgeHash}, f.EdgeHash != (redoubt.Digest{})
 	}
-	passes := []matchPass{{changed, changed, true}, {edited, edited, true}, {within, within, false}}
+	passes := []matchPass{{only(code, stands, false), code, true}, {only(code, stands, true), only(code, told, false), true}, {edited, edited, true}, {within, within, false}}
 	if scope.Full {
 		passes = append(passes, movePasses(scope)...)
 	}
-	passes = append(passes, matchPass{ruleNameKey, ruleNameKey, true}, matchPass{dependency, dependency, false})
+	passes = append(passes, matchPass{only(ruleNameKey, stands, false), ruleNameKey, true}, matchPass{dependency, dependency, false})
 	for _, byLine := range []bool{true, false} {
 		passes = append(passes, matchPass{detailKey(1, byLine), detailKey(0, byLine), false}, matchPass{detailKey(0, byLine), detailKey(1, byLine), false})
 	}
 	return passes
+}
+
+// ruleStands reports whether the scan ran the rule of a finding in the very text
+// that it was found by: a match of it that is in another formula group now is
+// other code around the same call.
+func (p *planner) ruleStands(row *redoubt.Finding) bool {
+	return detailLevel(row) == 2 && p.served[row.RuleID]
+}
+
+// servedRules are those of a report whose text is known, by id.
+func servedRules(ids map[*redoubt.Rule]int64) map[int64]bool {
+	out := map[int64]bool{}
+	for rule, id := range ids {
+		if rule.Version > 0 {
+			out[id] = true
+		}
+	}
+	return out
 }
 
 // movePasses are the passes of files that moved.

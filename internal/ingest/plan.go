@@ -63,6 +63,7 @@ type Changes struct {
 // order. Its time is linear in rows and sightings, but for sorting what pairs.
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
 	p := planner{Facts: facts, reopened: map[int64]bool{}, proposed: map[int64]*Sighting{}, lineages: newJoiner(stored), bodies: stored.Bodies, beside: stored.beside, reports: true}
+	p.served = servedRules(facts.RuleIDs)
 	p.uniteEchoes(stored)
 	p.run(stored, report)
 	return p.changes, p.err
@@ -108,6 +109,7 @@ type planner struct {
 	handedOver map[int64]bool // findings that a scanner hands over in this very commit
 	bodies     map[int64]redoubt.FindingWrite
 	beside     beside
+	served     map[int64]bool      // rules that the scan ran, where their text is known
 	added      []*Sighting         // of changes.Added
 	reopened   map[int64]bool      // findings that came back
 	proposed   map[int64]*Sighting // of findings that are muted by a proposal only
@@ -224,7 +226,7 @@ func (p *planner) closeAbsent(missing []*redoubt.Finding, unseen []*Sighting) {
 			staying = append(staying, row)
 		}
 	}
-	pairs, closing, unseen := pairUp(p.Scope, closing, unseen)
+	pairs, closing, unseen := pairUp(p.Scope, p.ruleStands, closing, unseen)
 	renamed, unseen := p.Scope.pairRenamedRules(staying, unseen)
 	for _, pair := range slices.Concat(pairs, renamed) {
 		p.matchExisting(pair)

@@ -35,6 +35,8 @@ type semgrepMetadata struct {
 	SCAFixes         fixes      `json:"sca-fix-versions"`
 	SCAVulnerability read.Text  `json:"sca-vuln-database-identifier"`
 
+	Served servedVersion `json:"redoubt"`
+
 	Actions           *read.Texts          `json:"dev.semgrep.actions"` // nil when absent, which blocks
 	ValidationActions map[string]read.Text `json:"dev.semgrep.validation_state.actions"`
 	Dev               struct {
@@ -46,6 +48,19 @@ type semgrepMetadata struct {
 		} `json:"rule"`
 		Source read.Text `json:"src"`
 	} `json:"semgrep.dev"`
+}
+
+// servedVersion is which text of the rule a server served; 0 when none says so.
+type servedVersion int
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *servedVersion) UnmarshalJSON(b []byte) error {
+	var told struct {
+		Version uint16 `json:"rule_version"`
+	}
+	read.Loosely(b, &told)
+	*v = servedVersion(told.Version)
+	return nil
 }
 
 // fixes is a list of objects of one member, package and version. A member may
@@ -131,6 +146,7 @@ func (md *semgrepMetadata) rule(name string, severity read.Text, isSCA bool) *re
 		URL:                  cmp.Or(md.Dev.Rule.URL.Link(), md.Source.Link(), md.Dev.Rule.Shortlink.Link(), md.Shortlink.Link()),
 		Origin:               originOf(string(md.Dev.Rule.Origin)),
 		Mode:                 md.mode(),
+		Version:              int(md.Served),
 	}
 	switch {
 	case isSCA: // its findings are as bad as the package (semantics §4)
@@ -222,6 +238,7 @@ func SemgrepRule(rule []byte) (*redoubt.Rule, error) {
 	}
 	out := r.Metadata.rule(r.ID.Name(), r.Severity, r.DependsOn != nil)
 	out.Message, out.Languages = r.Message.Block(), r.Languages.Names()
+	out.Version = 0 // what it says is of where it was taken from
 	blank := newRedactor(nil).byShape()
 	cleaner{id: blank, name: blank, text: blank, rules: map[*redoubt.Rule]bool{}}.rule(out)
 	return out, nil
