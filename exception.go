@@ -3,7 +3,6 @@ package redoubt
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -98,12 +97,7 @@ func (e *Exception) Where() string {
 
 // Within reports whether the exception is of no project beside those that the
 // globs allow: it names projects, or repeats the globs.
-func (e *Exception) Within(globs ProjectGlobs) bool {
-	outside := func(glob string) bool {
-		return !slices.Contains(globs, glob) && (strings.Contains(glob, "*") || !globs.Allows(glob))
-	}
-	return len(globs) == 0 || len(e.Projects) > 0 && !slices.ContainsFunc(e.Projects, outside)
-}
+func (e *Exception) Within(globs ProjectGlobs) bool { return globs.Contain(e.Projects) }
 
 // Active reports whether the exception holds at a time.
 func (e *Exception) Active(now time.Time) bool { return e.Until.IsZero() || now.Before(e.Until) }

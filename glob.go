@@ -75,6 +75,16 @@ func (g ProjectGlobs) Allows(name string) bool {
 	return false
 }
 
+// Contain reports whether other globs fit no project beside those that these
+// allow: each names one of them, or repeats a glob. No globs at all fit every
+// project, and are contained only where these bound nothing.
+func (g ProjectGlobs) Contain(others ProjectGlobs) bool {
+	outside := func(glob string) bool {
+		return !slices.Contains(g, glob) && (strings.Contains(glob, "*") || !g.Allows(glob))
+	}
+	return len(g) == 0 || len(others) > 0 && !slices.ContainsFunc(others, outside)
+}
+
 // Claim is the id of a repository as a token says it that is bound by the globs:
 // another text for other globs, so that it is nobody else's. It is empty where
 // the globs bound nothing, or there is no id.

@@ -34,10 +34,7 @@ type VEXDocument struct {
 	Proposed bool
 }
 
-// MaxVEXProposals is how many proposed documents a deployment may hold.
-const MaxVEXProposals = 2000
-
-// MaxVEXDocuments is how many documents a deployment may hold.
+// MaxVEXDocuments is how many documents that count a deployment may hold.
 const MaxVEXDocuments = 20_000
 
 // VEXStatement says one thing of one vulnerability in one product.
@@ -241,6 +238,7 @@ const (
 	VEXOlder     VEXOutcome = "older"     // than the one that is held: changed nothing
 	VEXWithdrawn VEXOutcome = "withdrawn" // it says nothing any more
 	VEXProposed  VEXOutcome = "proposed"  // it decides nothing until somebody accepts it who may triage
+	VEXRefused   VEXOutcome = "refused"   // somebody who may triage refused what it proposes: it is not held
 )
 
 // VEXReceipt tells what a document did.
@@ -249,4 +247,5 @@ type VEXReceipt struct {
 	Outcome    VEXOutcome
 	Statements int
 	Changed    int // lineages whose triage changed
+	Dropped    int // older proposals of the project that made room for this one
 }

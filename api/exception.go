@@ -16,9 +16,16 @@ type Exception struct {
 	CreatedBy    string   `json:"created_by" doc:"Who made it." example:"user:ana"`
 }
 
-// ListExceptionsResponse holds all exceptions.
+// ExceptionsQuery are the parameters of the list of exceptions.
+type ExceptionsQuery struct {
+	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
+	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Exceptions in one answer; 0 takes the default."`
+}
+
+// ListExceptionsResponse is one page of exceptions.
 type ListExceptionsResponse struct {
 	Exceptions []Exception `json:"exceptions" doc:"Exceptions, by id."`
+	Cursor     string      `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
 }
 
 // CreateExceptionRequest is a new exception. Unknown members are refused: a

@@ -277,9 +277,9 @@ func (c *Client) DeletePolicyCondition(ctx context.Context, deployment, policyID
 	return answer[PolicyConditionResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "policies", policyID, "conditions", strconv.FormatInt(id, 10))}, options...)
 }
 
-// ListExceptions answers all exceptions that the token may see.
-func (c *Client) ListExceptions(ctx context.Context, deployment string) (*ListExceptionsResponse, error) {
-	return answer[ListExceptionsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "exceptions")})
+// ListExceptions answers a page of the exceptions that the token may see.
+func (c *Client) ListExceptions(ctx context.Context, deployment string, q ExceptionsQuery) (*ListExceptionsResponse, error) {
+	return answer[ListExceptionsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "exceptions"), query: values(q)})
 }
 
 // GetException answers one exception.

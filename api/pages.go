@@ -104,6 +104,18 @@ func (c *Client) PolicyRules(ctx context.Context, deployment, policyID string, q
 	})
 }
 
+// Exceptions yields all exceptions that the token may see, by id.
+func (c *Client) Exceptions(ctx context.Context, deployment string, q ExceptionsQuery) iter.Seq2[Exception, error] {
+	return cursored(q.Cursor, func(cursor string) ([]Exception, string, error) {
+		q.Cursor = cursor
+		answer, err := c.ListExceptions(ctx, deployment, q)
+		if err != nil {
+			return nil, "", err
+		}
+		return answer.Exceptions, answer.Cursor, nil
+	})
+}
+
 // Secrets yields all secrets of a query.
 func (c *Client) Secrets(ctx context.Context, deployment string, q SecretsQuery) iter.Seq2[Secret, error] {
 	return cursored(q.Cursor, func(cursor string) ([]Secret, string, error) {

@@ -55,16 +55,23 @@ func decided(n int) string {
 	return fmt.Sprintf("the triage of %d findings changed", n)
 }
 
-type exceptionListCmd struct{ tenant }
+type exceptionListCmd struct {
+	tenant
+	listed
+}
 
 // Run lists the exceptions.
 func (c exceptionListCmd) Run(a *app) error {
 	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
-		list, err := tx.Exceptions(ctx)
+		list, more, err := tx.ExceptionPage(ctx, store.ExceptionQuery{After: c.After, Limit: c.Limit})
 		if err != nil {
 			return err
 		}
-		ignored, err := tx.CountByException(ctx, 0)
+		ids := make([]int64, len(list))
+		for i := range list {
+			ids[i] = list[i].ID
+		}
+		ignored, err := tx.CountByException(ctx, ids...)
 		if err != nil {
 			return err
 		}
@@ -76,7 +83,7 @@ func (c exceptionListCmd) Run(a *app) error {
 			}
 			rows[i] = []string{strconv.FormatInt(e.ID, 10), e.Target, e.Where(), until, strconv.Itoa(ignored[e.ID]), e.CreatedBy, e.Reason}
 		}
-		return table(a.out, "ID TARGET WHERE UNTIL IGNORES BY REASON", rows)
+		return c.table(a, "ID TARGET WHERE UNTIL IGNORES BY REASON", rows, more)
 	})
 }
 

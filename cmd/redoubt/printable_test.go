@@ -67,7 +67,7 @@ func TestListsObeyNothingThatIsStored(t *testing.T) {
 	all := tenant{Storage: storage}
 	for name, list := range map[string]interface{ Run(*app) error }{
 		"deployment list": deploymentListCmd{storage}, "project list": projectListCmd{tenant: all}, "token list": tokenListCmd{all},
-		"token requests": tokenRequestsCmd{storage}, "exception list": exceptionListCmd{all}, "vex list": vexListCmd{all},
+		"token requests": tokenRequestsCmd{storage}, "exception list": exceptionListCmd{all, listed{Limit: 10}}, "vex list": vexListCmd{tenant: all, listed: listed{Limit: 10}},
 		"scan failures": scanFailuresCmd{tenant: all, Limit: 10}, "audit": auditCmd{tenant: all, Limit: 100},
 	} {
 		out.Reset()

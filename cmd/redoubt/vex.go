@@ -20,6 +20,7 @@ type vexCmd struct {
 	Add    vexAddCmd    `cmd:"" help:"Hold VEX documents for many projects; redoubt import holds them for one."`
 	List   vexListCmd   `cmd:"" help:"List the documents that are held, and how many findings each decides about."`
 	Accept vexAcceptCmd `cmd:"" help:"Let proposed documents count, which came by tokens that may not triage."`
+	Refuse vexRefuseCmd `cmd:"" help:"Refuse proposed documents: uploads of the project do not propose the same again."`
 	Show   vexShowCmd   `cmd:"" help:"List what a document says."`
 	Remove vexRemoveCmd `cmd:"" help:"Remove a document, and reopen what it decided about."`
 	Export vexExportCmd `cmd:"" help:"Write what was decided about dependencies as an OpenVEX document, or with their bill of materials as CycloneDX."`
@@ -34,15 +35,20 @@ func describeVEX(r redoubt.VEXReceipt) string {
 	case redoubt.VEXOlder:
 		return name + " is older than the one that is held: nothing changed"
 	case redoubt.VEXProposed:
-		return fmt.Sprintf("%s is proposed as %d, %d statements, and decides nothing until it is accepted", name, r.Document.ID, r.Statements)
+		return fmt.Sprintf("%s is proposed as %d, %s, and decides nothing until it is accepted", name, r.Document.ID, statements(r.Statements))
+	case redoubt.VEXRefused:
+		return name + " says only what was refused before: it is not held"
 	case redoubt.VEXWithdrawn:
 		return fmt.Sprintf("%s says nothing any more; %s", name, decided(r.Changed))
 	}
-	statements := fmt.Sprintf("%d statements", r.Statements)
-	if r.Statements == 1 {
-		statements = "1 statement"
+	return fmt.Sprintf("%s is held as %d, %s; %s", name, r.Document.ID, statements(r.Statements), decided(r.Changed))
+}
+
+func statements(n int) string {
+	if n == 1 {
+		return "1 statement"
 	}
-	return fmt.Sprintf("%s is held as %d, %s; %s", name, r.Document.ID, statements, decided(r.Changed))
+	return fmt.Sprintf("%d statements", n)
 }
 
 type vexAddCmd struct {
@@ -105,31 +111,35 @@ func readVEX(files []string) (documents []redoubt.VEXDocument, refused []string,
 	return documents, refused, nil
 }
 
-type vexListCmd struct{ tenant }
+type vexListCmd struct {
+	tenant
+	listed
+	Proposed bool `help:"Only those that wait for somebody to accept them."`
+}
 
 // Run lists the documents.
 func (c vexListCmd) Run(a *app) error {
 	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
-		list, err := tx.VEXDocuments(ctx)
+		q := store.VEXQuery{After: c.After, Limit: c.Limit}
+		if c.Proposed {
+			q.Proposed = &c.Proposed
+		}
+		list, more, err := tx.VEXDocuments(ctx, q)
 		if err != nil {
 			return err
 		}
 		rows := make([][]string, len(list))
 		for i, h := range list {
-			where, err := whereVEX(ctx, tx, h.VEXDocument)
-			if err != nil {
-				return err
-			}
 			rows[i] = []string{
-				strconv.FormatInt(h.ID, 10), h.Format, where, issuedText(h.VEXDocument), strconv.Itoa(h.Count), decides(h), h.ReceivedBy, h.Name,
+				strconv.FormatInt(h.ID, 10), h.Format, h.Where(), issuedText(h.VEXDocument), strconv.Itoa(h.Count), decides(h), h.ReceivedBy, h.Name,
 			}
 		}
-		return table(a.out, "ID FORMAT WHERE ISSUED STATEMENTS DECIDES BY NAME", rows)
+		return c.table(a, "ID FORMAT WHERE ISSUED STATEMENTS DECIDES BY NAME", rows, more)
 	})
 }
 
 // decides is how many findings a document decides about.
-func decides(h store.VEXHolding) string {
+func decides(h redoubt.VEXHolding) string {
 	if h.Proposed {
 		return "proposed"
 	}
@@ -156,16 +166,24 @@ func (c vexAcceptCmd) Run(a *app) error {
 	})
 }
 
-// whereVEX is what a document is for.
-func whereVEX(ctx context.Context, tx *store.Tx, d redoubt.VEXDocument) (string, error) {
-	if d.ProjectID == 0 {
-		return cmp.Or(strings.Join(d.Projects, " "), "all projects"), nil
-	}
-	p, err := tx.Project(ctx, d.ProjectID)
-	if err != nil || d.Ref == "" {
-		return p.Name, err
-	}
-	return p.Name + " on " + strings.TrimPrefix(d.Ref, "refs/heads/"), nil
+type vexRefuseCmd struct {
+	tenant
+	ID []int64 `arg:"" help:"The documents, by their ids."`
+}
+
+// Run refuses proposed documents.
+func (c vexRefuseCmd) Run(a *app) error {
+	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
+		lines := make([]string, len(c.ID))
+		for i, id := range c.ID {
+			n, err := exemption.RefuseVEX(ctx, tx, id)
+			if err != nil {
+				return "", noVEX(id, err)
+			}
+			lines[i] = fmt.Sprintf("VEX document %d is refused: uploads of the project do not propose its %s again", id, statements(n))
+		}
+		return strings.Join(lines, "\n"), nil
+	})
 }
 
 func issuedText(d redoubt.VEXDocument) string {
@@ -183,46 +201,26 @@ type vexShowCmd struct {
 // Run lists the statements of a document.
 func (c vexShowCmd) Run(a *app) error {
 	return c.view(a, func(ctx context.Context, tx *store.Tx) error {
-		d, err := tx.VEXDocument(ctx, c.ID)
+		h, err := tx.VEXHolding(ctx, c.ID, nil)
 		if err != nil {
 			return noVEX(c.ID, err)
 		}
-		where, err := whereVEX(ctx, tx, d)
+		d, err := tx.VEXDocument(ctx, c.ID)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(a.out, "%s %s\nversion %d of %s, by %s, read from %s\nfor %s, since %s by %s\n\n", d.Format, d.Name, d.Version, issuedText(d),
-			cmp.Or(d.Author, "-"), cmp.Or(d.File, "-"), where, d.ReceivedAt.Format(time.DateOnly), d.ReceivedBy)
+			cmp.Or(d.Author, "-"), cmp.Or(d.File, "-"), h.Where(), d.ReceivedAt.Format(time.DateOnly), d.ReceivedBy)
 		rows := make([][]string, len(d.Statements))
 		for i := range d.Statements {
 			s := &d.Statements[i]
-			status := s.Status.String()
-			if s.Justification != "" {
-				status += " " + s.Justification
-			}
 			made := s.Triage()
 			rows[i] = []string{
-				strings.Join(s.Names, " "), aboutVEX(s), status, made.State.String() + strings.TrimRight(" "+made.Reason.String(), " "), strings.Join(strings.Fields(s.Detail), " "),
+				strings.Join(s.Names, " "), s.About(), s.Says(), made.State.String() + strings.TrimRight(" "+made.Reason.String(), " "), strings.Join(strings.Fields(s.Detail), " "),
 			}
 		}
 		return table(a.out, "VULNERABILITY ABOUT SAYS MAKES DETAIL", rows)
 	})
-}
-
-// aboutVEX is what a statement is about.
-func aboutVEX(s *redoubt.VEXStatement) string {
-	about := make([]string, 0, len(s.Packages)+1)
-	for _, p := range s.Packages {
-		about = append(about, strings.TrimSuffix(p.Key+" "+p.Version, " "))
-	}
-	text := strings.Join(about, ", ")
-	if len(s.Product) > 0 && text != "" {
-		text += " in "
-	}
-	if len(s.Product) > 0 {
-		text += s.Product[0]
-	}
-	return text
 }
 
 func noVEX(id int64, err error) error {

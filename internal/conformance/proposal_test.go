@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -81,7 +82,7 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 		expect("and what uploads alone say then", "0 0", "2 2")
 
 		err := s.store.Update(t.Context(), s.deployment.ID, redoubt.Actor{Kind: "user", ID: "1"}, func(ctx context.Context, tx *store.Tx) error {
-			list, err := tx.VEXDocuments(ctx)
+			list, _, err := tx.VEXDocuments(ctx, store.VEXQuery{Limit: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,4 +104,38 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 		}
 		expect("accepted", "1 0", "1 2")
 	})
+}
+
+// TestUploadsAreTakenWhateverTheyPropose: one that proposes too much loses the
+// proposal or makes older ones go, says so, and brings its findings.
+func TestUploadsAreTakenWhateverTheyPropose(t *testing.T) {
+	s := newSite(t, "sqlite")
+	s.token = s.newToken(t, redoubt.Token{Name: "uploads", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+	bom := func(n int) []byte {
+		return fmt.Appendf(nil, `{"bomFormat": "CycloneDX", "specVersion": "1.6", "serialNumber": "urn:uuid:3e671687-395b-41f5-a30f-%012d", "version": 1, "components": [
+			{"type": "library", "bom-ref": "c", "name": "a", "version": "1", "purl": "pkg:npm/a@1"}, {"type": "library", "name": "b", "version": "%d", "purl": "pkg:npm/b@%d"}],
+			"vulnerabilities": [{"id": "CVE-2026-1", "analysis": {"state": "not_affected"}, "affects": [{"ref": "c"}]}]}`, n, n, n)
+	}
+	for i := range redoubt.MaxVEXProposals + 1 {
+		got := s.imported(t, fmt.Sprintf("project=acme/pay&ref=branch-%d", i), bom(i))
+		if len(got.VEX) != 1 || got.VEX[0].Outcome != "proposed" || strings.Contains(got.Note, "1 older proposals") != (i == redoubt.MaxVEXProposals) {
+			t.Fatalf("upload %d: %+v, %q", i, got.VEX, got.Note)
+		}
+	}
+	statement := `{"vulnerability": {"name": "CVE-2026-1"}, "products": [{"@id": "pkg:npm/a"}], "status": "fixed"},`
+	large := `{"@context": "https://openvex.dev/ns/v0.2.0", "@id": "urn:large", "version": 1, "statements": [` +
+		strings.TrimSuffix(strings.Repeat(statement, redoubt.MaxVEXProposedStatements+1), ",") + `]}`
+	got, err := s.api().ImportReports(t.Context(), s.deployment.Slug, api.ImportQuery{Project: "acme/other", Ref: "main"},
+		[]api.File{{Name: "large.json", Data: []byte(large)}, {Name: "bom.json", Data: bom(0)}})
+	if err != nil || len(got.Imports) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for _, part := range got.Imports {
+		switch {
+		case part.Source != "vex" && (len(part.VEX) != 1 || part.New != 1 || part.Changes.Added != 2):
+			t.Errorf("what came with it: %+v", part)
+		case part.Source == "vex" && (len(part.VEX) != 0 || part.RefusedCount != 1 || !strings.Contains(part.Refused[0].Reason, "20001 statements")):
+			t.Errorf("too many statements: %+v", part)
+		}
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -23,10 +22,7 @@ func PutVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoub
 	if d.Proposed {
 		return propose(ctx, s, d)
 	}
-	held, err := s.HeldVEX(ctx, d)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		held, err = redoubt.VEXDocument{}, nil
-	}
+	held, err := heldOrNone(ctx, s, d)
 	d.ID = held.ID
 	receipt = redoubt.VEXReceipt{Outcome: outcome(&d, &held), Statements: len(d.Statements)}
 	if err == nil {
@@ -40,75 +36,6 @@ func PutVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoub
 	}
 	receipt.Document, receipt.Document.Statements = d, nil
 	return receipt, nil
-}
-
-// propose keeps a document that decides nothing, beside the one that counts. What
-// that says already is no proposal, and what says nothing takes one back.
-func propose(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoubt.VEXReceipt, err error) {
-	receipt.Outcome, receipt.Statements = redoubt.VEXProposed, len(d.Statements)
-	counts := d
-	counts.Proposed = false
-	held, err := s.HeldVEX(ctx, counts)
-	known := err == nil
-	if errors.Is(err, redoubt.ErrNotFound) {
-		err = nil
-	}
-	was, errWas := s.HeldVEX(ctx, d)
-	if errors.Is(errWas, redoubt.ErrNotFound) {
-		was, errWas = redoubt.VEXDocument{}, nil
-	}
-	if err = errors.Join(err, errWas); err != nil {
-		return receipt, fmt.Errorf("propose VEX document %q: %w", d.Name, err)
-	}
-	d.ID = was.ID
-	switch {
-	case known && len(d.Statements) > 0 && (outcome(&d, &held) != redoubt.VEXHeld || sayTheSame(d.Statements, held.Statements)):
-		receipt.Outcome, d.ID = redoubt.VEXSame, held.ID
-	case len(d.Statements) == 0:
-		receipt.Outcome = redoubt.VEXSame
-		if was.ID != 0 {
-			err = s.DeleteVEX(ctx, was)
-		}
-	case was.ID == 0 || outcome(&d, &was) == redoubt.VEXHeld:
-		d.ID, err = save(ctx, s, d, was)
-	}
-	if err != nil {
-		return receipt, fmt.Errorf("propose VEX document %q: %w", d.Name, err)
-	}
-	receipt.Document, receipt.Document.Statements = d, nil
-	return receipt, nil
-}
-
-// dropProposal forgets what was proposed under the name of a document that counts
-// now.
-func dropProposal(ctx context.Context, s Store, d redoubt.VEXDocument) error {
-	d.Proposed = true
-	proposed, err := s.HeldVEX(ctx, d)
-	if errors.Is(err, redoubt.ErrNotFound) || err == nil && !newer(&d, &proposed) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return s.DeleteVEX(ctx, proposed)
-}
-
-// AcceptVEX makes a proposed document count, as if who accepts it had sent it. An
-// unknown one is redoubt.ErrNotFound, one that counts already a
-// *redoubt.InvalidError.
-func AcceptVEX(ctx context.Context, s Store, id int64) (redoubt.VEXReceipt, error) {
-	d, err := s.VEXDocument(ctx, id)
-	if err != nil {
-		return redoubt.VEXReceipt{}, err
-	}
-	if !d.Proposed {
-		return redoubt.VEXReceipt{}, redoubt.Invalid("id", "VEX document %d counts already", id)
-	}
-	if err := s.DeleteVEX(ctx, d); err != nil {
-		return redoubt.VEXReceipt{}, err
-	}
-	d.ID, d.Proposed = 0, false
-	return PutVEX(ctx, s, d)
 }
 
 // replace makes the outcome true, and returns the document's id and how many
@@ -182,15 +109,12 @@ func sayTheSame(a, b []redoubt.VEXStatement) bool {
 	return errA == nil && errB == nil && bytes.Equal(textA, textB)
 }
 
-// save stores a document unless it is one too many.
+// save stores a document that counts, unless it is one too many.
 func save(ctx context.Context, s Store, d, held redoubt.VEXDocument) (int64, error) {
 	if held.ID == 0 {
-		n, err := s.CountVEX(ctx, d.Proposed)
+		n, err := s.CountVEX(ctx, false)
 		if err != nil {
 			return 0, err
-		}
-		if d.Proposed && n >= redoubt.MaxVEXProposals {
-			return 0, redoubt.Invalid("vex", "there are %d proposed VEX documents, as many as there may be: accept or remove some first (redoubt vex list, redoubt vex accept, redoubt vex remove)", n)
 		}
 		if n >= redoubt.MaxVEXDocuments {
 			return 0, redoubt.Invalid("vex", "there are %d VEX documents, as many as there may be: remove one first (redoubt vex list, redoubt vex remove)", n)
@@ -202,6 +126,16 @@ func save(ctx context.Context, s Store, d, held redoubt.VEXDocument) (int64, err
 // applyVEX brings all in line that a document speaks of or decided about, or that
 // earlier statements of it spoke of.
 func applyVEX(ctx context.Context, s Store, d redoubt.VEXDocument, earlier []redoubt.VEXStatement) (changed int, err error) {
+	list, err := s.Exceptions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return apply(ctx, s, list, scopeOfVEX(d, earlier))
+}
+
+// scopeOfVEX is all that a document speaks of or decided about, or that earlier
+// statements of it spoke of.
+func scopeOfVEX(d redoubt.VEXDocument, earlier []redoubt.VEXStatement) redoubt.ExemptionScope {
 	scope := redoubt.ExemptionScope{Actors: []redoubt.Actor{d.Actor()}}
 	for _, list := range [][]redoubt.VEXStatement{d.Statements, earlier} {
 		for i := range list {
@@ -213,9 +147,5 @@ func applyVEX(ctx context.Context, s Store, d redoubt.VEXDocument, earlier []red
 	if d.ProjectID != 0 {
 		scope.Projects = []int64{d.ProjectID}
 	}
-	list, err := s.Exceptions(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return apply(ctx, s, list, scope)
+	return scope
 }

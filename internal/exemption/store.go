@@ -34,6 +34,14 @@ type Store interface {
 	// an id, and returns its id.
 	SaveVEX(ctx context.Context, d, held redoubt.VEXDocument) (int64, error)
 	DeleteVEX(ctx context.Context, d redoubt.VEXDocument) error
+	// VEXProposals lists what is proposed of a project, the oldest first.
+	VEXProposals(ctx context.Context, projectID int64) ([]redoubt.VEXHolding, error)
+	// MostVEXProposals is VEXProposals of the project that has most.
+	MostVEXProposals(ctx context.Context) ([]redoubt.VEXHolding, error)
+	// RefusedVEX tells which statements were refused of a project, by their ids.
+	RefusedVEX(ctx context.Context, projectID int64, ids []string) (map[string]bool, error)
+	// RefuseVEX remembers that statements of a proposed document were refused.
+	RefuseVEX(ctx context.Context, d redoubt.VEXDocument, ids []string) error
 
 	// ExemptionCandidates lists the lineages of a scope, ascending, each once.
 	ExemptionCandidates(ctx context.Context, scope redoubt.ExemptionScope) ([]int64, error)

@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func vexFirst(reports []*redoubt.Report) []*redoubt.Report {
 // the primary branch, or with no ref at all, is for all refs; one of another ref
 // is for that alone, so that a change request hides nothing elsewhere. What an
 // SBOM says is replaced by what the next one of its source says, also where
-// that is nothing.
+// that is nothing. A document that is one too many is refused alone.
 func (a *application) putVEX(ctx context.Context) error {
 	for _, d := range a.documents() {
 		var strange redoubt.Refusals
@@ -39,6 +40,11 @@ func (a *application) putVEX(ctx context.Context) error {
 			return invalidItems(strange)
 		}
 		receipt, err := a.exemptions.PutVEX(ctx, d)
+		if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok { // one too many: what scanners found counts all the same
+			if err = a.refuseVEX(d, invalid); err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -49,6 +55,17 @@ func (a *application) putVEX(ctx context.Context) error {
 			a.sum.VEX = append(a.sum.VEX, receipt)
 		}
 	}
+	return nil
+}
+
+// refuseVEX tells that a document is not held, unless nothing may be refused.
+func (a *application) refuseVEX(d redoubt.VEXDocument, why *redoubt.InvalidError) error {
+	refused := redoubt.Refusals{}
+	refused.Refuse(redoubt.Refusal{Item: "VEX document " + d.Name, Reason: why.Fields[0].Message})
+	if a.upload.Strict {
+		return invalidItems(refused)
+	}
+	a.sum.RefuseAll(refused)
 	return nil
 }
 

@@ -87,22 +87,12 @@ func advisoryOf(v *advisory.Vulnerability) api.Advisory {
 // impactInput is a page of who has a vulnerability that is asked for.
 type impactInput struct {
 	api.ImpactQuery
-	list  list
-	after int64
+	idPosition
 }
 
 // Resolve finds the position in the list.
 func (in *impactInput) Resolve(ctx huma.Context) []error {
-	c := callOf(ctx.Context())
-	in.list = list{"impact " + strings.ToUpper(ctx.Param("advisoryId")), c.caller.Deployment.ID, in.All}
-	position, err := c.server.cursors.decode(in.list, in.Cursor, 1)
-	if err != nil {
-		return []error{&huma.ErrorDetail{Location: "query.cursor", Message: err.Error(), Value: in.Cursor}}
-	}
-	if position != nil {
-		in.after = position[0]
-	}
-	return nil
+	return in.find(ctx, "impact "+strings.ToUpper(ctx.Param("advisoryId")), in.All, in.Cursor)
 }
 
 func (c *call) getAdvisoryImpact(ctx context.Context, in *impactInput) (*api.ImpactResponse, error) {

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // cursors makes and reads positions in lists. Each carries a checksum, under a
@@ -26,6 +28,27 @@ type list struct {
 	operation  string
 	deployment int64
 	filter     any
+}
+
+// idPosition is a position in a list that goes by one id.
+type idPosition struct {
+	list  list
+	after int64 // 0 is the start
+}
+
+// find reads the cursor of a query, for a list of the caller's deployment; one
+// that is not of that list is an error.
+func (p *idPosition) find(ctx huma.Context, operation string, filter any, cursor string) []error {
+	c := callOf(ctx.Context())
+	p.list = list{operation, c.caller.Deployment.ID, filter}
+	position, err := c.server.cursors.decode(p.list, cursor, 1)
+	if err != nil {
+		return []error{&huma.ErrorDetail{Location: "query.cursor", Message: err.Error(), Value: cursor}}
+	}
+	if position != nil {
+		p.after = position[0]
+	}
+	return nil
 }
 
 const (

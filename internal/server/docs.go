@@ -76,7 +76,7 @@ var described = map[string]routeDoc{
 		"It holds from the next build on. A token that is bound to projects may not."},
 	"deletePolicyCondition": {"Delete a condition of a policy", "Takes a condition from a policy (an extension). A token that is bound to projects may not."},
 
-	"listExceptions": {"List exceptions", "What is accepted, where, why and until when, by id (an extension). Those that are over are listed until somebody deletes them. A token that is bound to projects sees those of its projects alone."},
+	"listExceptions": {"List exceptions", "What is accepted, where, why and until when, by id, in pages (an extension). Pass `cursor` to get the next page; it is absent on the last one. Those that are over are listed until somebody deletes them. A token that is bound to projects sees those of its projects alone."},
 	"createException": {"Create an exception", "Ignores what a rule or a vulnerability finds, now and later, until a day (an extension), by a triage that people's beats. " +
 		"Either `until` or `forever` is needed. `projects` and `paths` are at most 100 globs each, of 1 to 512 bytes without control characters; " +
 		"a path glob has no `!` or `#` and no `./` in front, no `//`, no backslash and no space around it. `target` has no spaces."},

@@ -11,6 +11,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 func (c *call) exceptionOf(e redoubt.Exception, ignores int) api.Exception {
@@ -20,17 +21,39 @@ func (c *call) exceptionOf(e redoubt.Exception, ignores int) api.Exception {
 	}
 }
 
-func (c *call) listExceptions(ctx context.Context, _ *none) (*api.ListExceptionsResponse, error) {
-	list, err := c.tx.Exceptions(ctx)
+// defaultExceptions is how many exceptions an answer holds when 0 are asked for.
+const defaultExceptions = 100
+
+// exceptionsInput is a page of exceptions that is asked for.
+type exceptionsInput struct {
+	api.ExceptionsQuery
+	idPosition
+}
+
+// Resolve finds the position in the list.
+func (in *exceptionsInput) Resolve(ctx huma.Context) []error {
+	return in.find(ctx, "exceptions", callOf(ctx.Context()).caller.Globs(), in.Cursor)
+}
+
+func (c *call) listExceptions(ctx context.Context, in *exceptionsInput) (*api.ListExceptionsResponse, error) {
+	list, more, err := c.tx.ExceptionPage(ctx, store.ExceptionQuery{Globs: c.caller.Globs(), After: in.after, Limit: cmp.Or(int(in.Limit), defaultExceptions)})
 	if err != nil {
 		return nil, err
 	}
-	ignored, err := c.tx.CountByException(ctx, 0)
-	out := &api.ListExceptionsResponse{Exceptions: []api.Exception{}}
-	for _, e := range list {
-		if e.Within(c.caller.Globs()) {
-			out.Exceptions = append(out.Exceptions, c.exceptionOf(e, ignored[e.ID]))
-		}
+	ids := make([]int64, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	ignored, err := c.tx.CountByException(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListExceptionsResponse{Exceptions: make([]api.Exception, len(list))}
+	for i, e := range list {
+		out.Exceptions[i] = c.exceptionOf(e, ignored[e.ID])
+	}
+	if more {
+		out.Cursor, err = c.server.cursors.encode(in.list, ids[len(ids)-1])
 	}
 	return out, err
 }

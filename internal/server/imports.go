@@ -119,7 +119,7 @@ func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
 
 // notDecided says why what an upload says of findings changed none.
 const notDecided = "The token may not triage, so VEX statements are proposed, and findings that the report mutes outside of the code stay open. " +
-	"Who may triage accepts a document with redoubt vex accept, or sends the same again."
+	"Who may triage accepts proposals on the page VEX, over the API or with redoubt vex accept, or sends the same again."
 
 func importOf(s ingest.Summary) api.Import {
 	out := api.Import{
@@ -132,6 +132,7 @@ func importOf(s ingest.Summary) api.Import {
 		},
 		VEX: make([]api.ImportVEX, len(s.VEX)),
 	}
+	dropped := 0
 	for i, r := range s.VEX {
 		out.VEX[i] = api.ImportVEX{Name: r.Document.Name, Outcome: string(r.Outcome), Statements: r.Statements, Triaged: r.Changed}
 		if r.Document.ID != 0 {
@@ -140,9 +141,13 @@ func importOf(s ingest.Summary) api.Import {
 		if r.Outcome == redoubt.VEXProposed {
 			out.Note = notDecided
 		}
+		dropped += r.Dropped
 	}
 	if s.ProposedMutes > 0 {
 		out.Note = notDecided
+	}
+	if dropped > 0 {
+		out.Note += fmt.Sprintf(" %d older proposals of the project were dropped: it may have %d documents with %d statements.", dropped, redoubt.MaxVEXProposals, redoubt.MaxVEXProposedStatements)
 	}
 	if s.Followed != nil {
 		out.Advised = importItems(s.Followed.Items)

@@ -101,6 +101,7 @@ var relations = []relation{
 	{"project_alias", "project_id", "project", "id"},
 	{"policy_rule", "policy_id", "policy", "id"},
 	{"vex_statement", "document_id", "vex_document", "id"},
+	{"vex_refusal", "project_id", "project", "id"},
 }
 
 // CheckRows looks whether the rows of the deployment fit together: what names

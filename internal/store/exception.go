@@ -38,6 +38,26 @@ func (tx *Tx) Exceptions(ctx context.Context) ([]redoubt.Exception, error) {
 	return many(ctx, tx, scanException, `SELECT `+exceptionColumns+` FROM exception WHERE deployment_id = $1 ORDER BY id`)
 }
 
+// ExceptionQuery selects exceptions, expired ones too.
+type ExceptionQuery struct {
+	Globs redoubt.ProjectGlobs // only those of no project beside those that these allow
+	After int64                // an id; 0 is the start
+	Skip  int                  // so many of them first
+	Limit int                  // of what is answered
+}
+
+// ExceptionPage lists exceptions by id, and says whether there are more.
+func (tx *Tx) ExceptionPage(ctx context.Context, q ExceptionQuery) (list []redoubt.Exception, more bool, err error) {
+	seen := func(e redoubt.Exception) bool { return e.Within(q.Globs) }
+	return upTo(ctx, tx, q.Limit, seen, scanException, `SELECT `+exceptionColumns+` FROM exception WHERE deployment_id = $1 AND id > $2
+		ORDER BY id LIMIT $3 OFFSET $4`, q.After, unlessKept(q.Limit, q.Globs), q.Skip)
+}
+
+// CountExceptions counts the deployment's exceptions, expired ones too.
+func (tx *Tx) CountExceptions(ctx context.Context) (int, error) {
+	return one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM exception WHERE deployment_id = $1`)
+}
+
 // Exception finds one by its id; an unknown one is redoubt.ErrNotFound.
 func (tx *Tx) Exception(ctx context.Context, id int64) (redoubt.Exception, error) {
 	e, err := one(ctx, tx, scanException, `SELECT `+exceptionColumns+` FROM exception WHERE deployment_id = $1 AND id = $2`, id)
@@ -69,21 +89,21 @@ func (tx *Tx) DeleteException(ctx context.Context, e redoubt.Exception) error {
 	return err
 }
 
-// ignoredByException selects what an exception ignores now: $2 is the state, and
-// where an id is given $3 the exception.
-func ignoredByException(id int64) (condition string, args []any) {
-	condition, args = `l.automatic = 1 AND l.triage_state = $2 AND l.`+byException, []any{int64(redoubt.TriageIgnored)}
-	if id != 0 {
-		condition, args = condition+` AND l.triaged_by_json = $3`, append(args, encoded((&redoubt.Exception{ID: id}).Actor()))
+// ignoredByException selects what exceptions ignore now: $2 is the state, $3 the
+// exceptions.
+func (tx *Tx) ignoredByException(ids []int64) (condition string, args []any) {
+	actors := make([]string, len(ids))
+	for i, id := range ids {
+		actors[i] = encoded((&redoubt.Exception{ID: id}).Actor())
 	}
-	return condition, args
+	in, arg := tx.in("l.triaged_by_json", 3, actors)
+	return `l.automatic = 1 AND l.triage_state = $2 AND ` + in, []any{int64(redoubt.TriageIgnored), arg}
 }
 
-// CountByException counts the lineages that an exception ignores now, by its id;
-// those of all exceptions where the id is 0.
-func (tx *Tx) CountByException(ctx context.Context, id int64) (map[int64]int, error) {
+// CountByException counts the lineages that exceptions ignore now, by their ids.
+func (tx *Tx) CountByException(ctx context.Context, ids ...int64) (map[int64]int, error) {
 	counts := map[int64]int{}
-	condition, args := ignoredByException(id)
+	condition, args := tx.ignoredByException(ids)
 	return counts, each(ctx, tx, func(r row) error {
 		var by redoubt.Actor
 		var n int
@@ -96,11 +116,11 @@ func (tx *Tx) CountByException(ctx context.Context, id int64) (map[int64]int, er
 	}, `SELECT l.triaged_by_json, COUNT(*) FROM lineage l WHERE l.deployment_id = $1 AND `+condition+` GROUP BY l.triaged_by_json`, args...)
 }
 
-// FindingsByException lists the occurrences of what an exception ignores now, by
-// its id and by product; of all exceptions where the id is 0.
-func (tx *Tx) FindingsByException(ctx context.Context, id int64) (map[int64]map[redoubt.IssueType][]int64, error) {
+// FindingsByException lists the occurrences of what exceptions ignore now, by
+// their ids and by product.
+func (tx *Tx) FindingsByException(ctx context.Context, ids ...int64) (map[int64]map[redoubt.IssueType][]int64, error) {
 	out := map[int64]map[redoubt.IssueType][]int64{}
-	condition, args := ignoredByException(id)
+	condition, args := tx.ignoredByException(ids)
 	return out, each(ctx, tx, func(r row) error {
 		var by redoubt.Actor
 		var t redoubt.IssueType

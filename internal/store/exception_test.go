@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -48,7 +50,7 @@ func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Exceptions(ctx)
 			same(t, "the list", list, []redoubt.Exception{want})
-			counts, err2 := tx.CountByException(ctx, 0)
+			counts, err2 := tx.CountByException(ctx, made.ID)
 			same(t, "what it ignores", counts, map[int64]int{made.ID: 1})
 			d.check(err2)
 			return err
@@ -177,4 +179,131 @@ func follow(ctx context.Context, tx *store.Tx) (int, error) {
 		return 0, err
 	}
 	return exemption.ApplyDue(ctx, tx, due)
+}
+
+// TestListsArePaged: a page of exceptions, or of VEX documents, takes as many
+// round trips and as much memory among many as among few, for bound tokens too.
+func TestListsArePaged(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			c, trips := storetest.Database(t, engine, storetest.NewClock()), func() int { return 0 }
+			if engine == "postgres" {
+				var proxy *storetest.Proxy
+				proxy, c = storetest.Through(t, c)
+				trips = proxy.RoundTrips
+			}
+			d := newTenant(t, storetest.Open(t, c))
+			d.lists(20, 20)
+			d.firstPages(trips) // statements are prepared
+			asked, bytes := d.firstPages(trips)
+			d.lists(1000, 200)
+			askedThen, bytesThen := d.firstPages(trips)
+			same(t, "round trips", askedThen, asked)
+			if bytesThen > 2*bytes {
+				t.Errorf("pages among many take %d bytes, among few %d", bytesThen, bytes)
+			}
+		})
+	}
+}
+
+// lists adds exceptions and VEX documents, half of each for one project.
+func (d tenant) lists(exceptions, documents int) {
+	d.t.Helper()
+	p := d.project("acme/payments")
+	d.update(func(ctx context.Context, tx *store.Tx) error {
+		for i := range exceptions {
+			e := accepted(fmt.Sprint("rule-", i))
+			if e.CreatedAt = tx.Now(); i%2 == 0 {
+				e.Projects = redoubt.ProjectGlobs{"acme/payments"}
+			}
+			if _, err := tx.InsertException(ctx, e); err != nil {
+				return err
+			}
+		}
+		for i := range documents {
+			doc := vexOf(fmt.Sprint("urn:", tx.Now().UnixMicro(), ":", i), redoubt.VEXFixed, "")
+			if doc.ReceivedAt = tx.Now(); i%2 == 0 {
+				doc.ProjectID = p.ID
+			}
+			if _, err := tx.SaveVEX(ctx, doc, redoubt.VEXDocument{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// firstPages reads the first page of both lists, as tokens see them that are bound
+// and that are not, and tells what that took.
+func (d tenant) firstPages(trips func() int) (asked int, bytes uint64) {
+	d.t.Helper()
+	var before, after runtime.MemStats
+	asked = -trips()
+	runtime.ReadMemStats(&before)
+	for _, globs := range []redoubt.ProjectGlobs{nil, {"acme/*"}} {
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, more, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Globs: globs, Limit: 10})
+			d.check(err)
+			documents, moreDocuments, err := tx.VEXDocuments(ctx, store.VEXQuery{Globs: globs, Limit: 10})
+			d.check(err)
+			if len(list) != 10 || len(documents) != 10 || globs == nil && !(more && moreDocuments) {
+				return fmt.Errorf("%d exceptions, more: %t; %d documents, more: %t", len(list), more, len(documents), moreDocuments)
+			}
+			return nil
+		})
+	}
+	runtime.ReadMemStats(&after)
+	return asked + trips(), after.TotalAlloc - before.TotalAlloc
+}
+
+// TestPagesHoldEachRowOnce, for tokens that see all and for those that are bound.
+func TestPagesHoldEachRowOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p, other := d.project("acme/payments"), d.project("acme/shop")
+		for i := range 9 {
+			e, doc := accepted(fmt.Sprint("rule-", i)), vexOf(fmt.Sprint("urn:", i), redoubt.VEXFixed, "")
+			switch i % 3 {
+			case 0:
+				e.Projects, doc.ProjectID = redoubt.ProjectGlobs{"acme/payments"}, p.ID
+			case 1:
+				e.Projects, doc.ProjectID = redoubt.ProjectGlobs{"acme/shop"}, other.ID
+			}
+			d.except(e)
+			d.putVEX(doc)
+		}
+		for _, c := range []struct {
+			globs redoubt.ProjectGlobs
+			want  int
+		}{{nil, 9}, {redoubt.ProjectGlobs{"acme/payments"}, 3}, {redoubt.ProjectGlobs{"none/*"}, 0}} {
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				exceptions, documents := map[int64]int{}, map[int64]int{}
+				for after, more := int64(0), true; more; {
+					list, m, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Globs: c.globs, After: after, Limit: 2})
+					d.check(err)
+					for _, e := range list {
+						exceptions[e.ID]++
+						after = e.ID
+					}
+					more = m
+				}
+				for after, more := int64(0), true; more; {
+					list, m, err := tx.VEXDocuments(ctx, store.VEXQuery{Globs: c.globs, After: after, Limit: 2})
+					d.check(err)
+					for _, h := range list {
+						documents[h.ID]++
+						after = h.ID
+					}
+					more = m
+				}
+				for _, found := range []map[int64]int{exceptions, documents} {
+					same(t, fmt.Sprint("rows for ", c.globs), len(found), c.want)
+					for id, n := range found {
+						same(t, fmt.Sprint("times that ", id, " is listed"), n, 1)
+					}
+				}
+				return nil
+			})
+		}
+	})
 }

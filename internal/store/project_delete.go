@@ -27,7 +27,7 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		"triage_event" + lineages, "lineage_identity" + ofProject, "lineage" + ofProject,
 		"dependency" + inventories, "inventory_graph" + inventories, "inventory" + ofProject,
 		"agent_scan" + scans, "scan_account" + scans,
-		"scan" + ofProject, "project_alias" + ofProject,
+		"scan" + ofProject, "project_alias" + ofProject, "vex_refusal" + ofProject,
 	} {
 		if _, err := tx.exec(ctx, `DELETE FROM `+rows, id); err != nil {
 			return err

@@ -46,38 +46,6 @@ func imageOfVEX(d redoubt.VEXDocument, statements int) vexImage {
 	return i
 }
 
-// VEXHolding is a document that is held, without its statements, and how many
-// it has.
-type VEXHolding struct {
-	redoubt.VEXDocument
-	Count   int
-	Decides int // lineages that it decided about last
-}
-
-// VEXDocuments lists the documents that are held, by id.
-func (tx *Tx) VEXDocuments(ctx context.Context) ([]VEXHolding, error) {
-	list, err := many(ctx, tx, func(r row) (h VEXHolding, err error) {
-		return h, r.Scan(append(vexFields(&h.VEXDocument), &h.Count)...)
-	}, `SELECT `+vexColumns+`, statements FROM vex_document WHERE deployment_id = $1 ORDER BY id`)
-	if err != nil || len(list) == 0 {
-		return list, err
-	}
-	return list, each(ctx, tx, func(r row) error {
-		var by redoubt.Actor
-		var n int
-		if err := r.Scan(decoded(&by), &n); err != nil {
-			return err
-		}
-		for i := range list {
-			if list[i].Actor() == by {
-				list[i].Decides = n
-			}
-		}
-		return nil
-	}, `SELECT triaged_by_json, COUNT(*) FROM lineage WHERE deployment_id = $1 AND automatic = 1
-		AND `+byVEX+` AND NOT (triage_state = $2 AND triage_comment = '') GROUP BY triaged_by_json`, int64(redoubt.TriageReopened))
-}
-
 // VEXDocument reads a document with its statements. An unknown one is
 // redoubt.ErrNotFound.
 func (tx *Tx) VEXDocument(ctx context.Context, id int64) (redoubt.VEXDocument, error) {
@@ -151,6 +119,9 @@ func (tx *Tx) DeleteVEX(ctx context.Context, d redoubt.VEXDocument) error {
 }
 
 func (tx *Tx) forgetVEX(ctx context.Context, ids ...int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
 	for table, column := range map[string]string{"vex_name": "document_id", "vex_statement": "document_id", "vex_document": "id"} {
 		in, arg := tx.in(column, 2, ids)
 		if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, arg); err != nil {
@@ -193,10 +164,11 @@ func (tx *Tx) mergeVEX(ctx context.Context, from, into int64) error {
 	if err != nil {
 		return err
 	}
-	if len(double) > 0 {
-		if err := tx.forgetVEX(ctx, double...); err != nil {
-			return err
-		}
+	if err := tx.forgetVEX(ctx, double...); err != nil {
+		return err
+	}
+	if err := tx.mergeVEXRefusals(ctx, from, into); err != nil {
+		return err
 	}
 	return tx.reassign(ctx, "vex_document", from, into)
 }

@@ -76,7 +76,7 @@ func TestVEXDocumentsDecideAndAreSuperseded(t *testing.T) {
 		same(t, "says another thing, of every version", d.states(w), []string{"reviewing", "reviewing"})
 
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			list, err := tx.VEXDocuments(ctx)
+			list, _, err := tx.VEXDocuments(ctx, store.VEXQuery{Limit: 10})
 			same(t, "held", len(list), 1)
 			same(t, "it", []any{list[0].ID, list[0].Version, list[0].Count, list[0].Decides}, []any{held.Document.ID, int64(3), 1, 2})
 			trail, err2 := tx.TriageTrail(ctx, w[0].LineageID)
@@ -134,7 +134,7 @@ func TestVEXDocumentsStayWithTheirProjectAndRef(t *testing.T) {
 
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			list, err := tx.VEXDocuments(ctx)
+			list, _, err := tx.VEXDocuments(ctx, store.VEXQuery{Limit: 10})
 			same(t, "held without the project", len(list), 1)
 			return err
 		})

@@ -172,6 +172,9 @@ func noisyUser(ctx context.Context, tx *store.Tx) error {
 
 // noisyVEX would ignore all that tests find in dependencies.
 func noisyVEX(ctx context.Context, tx *store.Tx) error {
+	if err := tx.RefuseVEX(ctx, redoubt.VEXDocument{ProjectID: 1}, []string{"noise"}); err != nil {
+		return err
+	}
 	_, err := tx.SaveVEX(ctx, redoubt.VEXDocument{Name: "urn:noise", Format: "OpenVEX", ReceivedAt: tx.Now(), Statements: []redoubt.VEXStatement{
 		{Names: []string{"CVE-2021-44228", "CVE-2021-0001"}, Status: redoubt.VEXNotAffected},
 	}}, redoubt.VEXDocument{})

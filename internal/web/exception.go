@@ -18,10 +18,13 @@ import (
 // lists; the number above them counts all.
 const ignoredShown = 200
 
+const exceptionsPerPage = 50
+
 // exceptionsPage lists what is accepted.
 type exceptionsPage struct {
-	Rows []exceptionRow
-	Done string
+	Rows  []exceptionRow
+	Pages pager
+	Done  string
 	exceptionForm
 }
 
@@ -58,25 +61,42 @@ func (req *request) showExceptions(status int, form exceptionForm) error {
 	case q.Get("removed") != "":
 		p.Done = "The exception was removed. What it ignored is open again, unless a person or another exception decided about it."
 	}
+	if err := req.readExceptions(p); err != nil {
+		return err
+	}
+	return req.show(status, pageView{Template: "exceptions", Title: "Exceptions", Section: "exceptions", Data: p})
+}
+
+// readExceptions reads one page of them, and counts all.
+func (req *request) readExceptions(p *exceptionsPage) error {
+	page, err := pageOf(req.r.URL.Query())
+	if err != nil {
+		return err
+	}
 	view, err := req.findings()
 	if err != nil {
 		return err
 	}
-	err = req.view(func(ctx context.Context, tx *store.Tx) error {
-		list, err := tx.Exceptions(ctx)
+	return req.view(func(ctx context.Context, tx *store.Tx) error {
+		total, err := tx.CountExceptions(ctx)
 		if err != nil {
 			return err
 		}
-		ids, err := tx.FindingsByException(ctx, 0)
+		p.Pages = newPager(page, exceptionsPerPage, total, func(n int) string { return req.to("/exceptions?page=" + decimal(int64(n))) })
+		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Skip: (page - 1) * exceptionsPerPage, Limit: exceptionsPerPage})
+		if err != nil {
+			return err
+		}
+		shown := make([]int64, len(list))
+		for i := range list {
+			shown[i] = list[i].ID
+		}
+		ids, err := tx.FindingsByException(ctx, shown...)
 		for _, e := range list {
 			p.Rows = append(p.Rows, req.exceptionRow(view, e, ids[e.ID]))
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return req.show(status, pageView{Template: "exceptions", Title: "Exceptions", Section: "exceptions", Data: p})
 }
 
 // exceptionForm is an exception on its way: what was filled in, and what came of

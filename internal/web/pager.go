@@ -1,5 +1,21 @@
 package web
 
+import (
+	"net/url"
+
+	"github.com/redoubt/redoubt"
+)
+
+// pageOf is the page of a list that an address asks for, from 1.
+func pageOf(q url.Values) (int, error) {
+	bad := &redoubt.InvalidError{}
+	page := max(number(q, "page", bad), 1)
+	if len(bad.Fields) > 0 {
+		return 0, bad
+	}
+	return page, nil
+}
+
 // pager leads through the pages of a list.
 type pager struct {
 	From, To, Total int

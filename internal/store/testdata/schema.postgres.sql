@@ -627,6 +627,7 @@ vex_document.statements bigint NOT NULL
 vex_document.received_at bigint NOT NULL
 vex_document.received_by text NOT NULL
 vex_document.proposed smallint NOT NULL DEFAULT 0
+CREATE INDEX vex_document_proposed ON public.vex_document USING btree (deployment_id, proposed, id)
 CREATE UNIQUE INDEX vex_document_name ON public.vex_document USING btree (deployment_id, project_id, ref, projects_json, name, proposed)
 CREATE UNIQUE INDEX vex_document_pkey ON public.vex_document USING btree (deployment_id, id)
 vex_document PRIMARY KEY (deployment_id, id)
@@ -637,6 +638,12 @@ vex_name.document_id bigint NOT NULL
 vex_name.place bigint NOT NULL
 CREATE UNIQUE INDEX vex_name_pkey ON public.vex_name USING btree (deployment_id, name, document_id, place)
 vex_name PRIMARY KEY (deployment_id, name, document_id, place)
+vex_refusal.deployment_id bigint NOT NULL
+vex_refusal.project_id bigint NOT NULL
+vex_refusal.statement text NOT NULL
+vex_refusal.refused_at bigint NOT NULL
+CREATE UNIQUE INDEX vex_refusal_pkey ON public.vex_refusal USING btree (deployment_id, project_id, statement)
+vex_refusal PRIMARY KEY (deployment_id, project_id, statement)
 vex_statement.deployment_id bigint NOT NULL
 vex_statement.document_id bigint NOT NULL
 vex_statement.place bigint NOT NULL

@@ -604,12 +604,20 @@ CREATE TABLE vex_document (
     PRIMARY KEY (deployment_id, id)
 );
 CREATE UNIQUE INDEX vex_document_name ON vex_document (deployment_id, project_id, ref, projects_json, name, proposed);
+CREATE INDEX vex_document_proposed ON vex_document (deployment_id, proposed, id);
 CREATE TABLE vex_name (
     deployment_id BIGINT NOT NULL,
     name          TEXT   NOT NULL,
     document_id   BIGINT NOT NULL,
     place         BIGINT NOT NULL,
     PRIMARY KEY (deployment_id, name, document_id, place)
+);
+CREATE TABLE vex_refusal (
+    deployment_id BIGINT NOT NULL,
+    project_id    BIGINT NOT NULL,
+    statement     TEXT   NOT NULL, -- redoubt.VEXStatement.ID, or a hash over those of a document
+    refused_at    BIGINT NOT NULL,
+    PRIMARY KEY (deployment_id, project_id, statement)
 );
 CREATE TABLE vex_statement (
     deployment_id  BIGINT NOT NULL,

@@ -1,0 +1,389 @@
+package exemption
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// propose keeps a document that decides nothing, beside the one that counts. It
+// takes the place of what was proposed under its name, whatever the versions: what
+// came last is what its sender says, and no version keeps others away. What counts
+// already, or was refused, is no proposal, and what says nothing takes one back.
+//
+// One too many makes the oldest of the project go, so that no upload is lost for
+// it. A document of more statements than a project may have proposed is a
+// *redoubt.InvalidError.
+func propose(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoubt.VEXReceipt, err error) {
+	receipt.Statements = len(d.Statements)
+	was, err := heldOrNone(ctx, s, d)
+	if err != nil {
+		return receipt, fmt.Errorf("propose VEX document %q: %w", d.Name, err)
+	}
+	b, err := besideVEX(ctx, s, d)
+	if err == nil {
+		receipt.Outcome, d.Statements, err = b.proposed(ctx, s, d)
+	}
+	if err == nil {
+		d.ID, receipt.Dropped, err = keepProposal(ctx, s, receipt.Outcome, d, was)
+	}
+	if err != nil {
+		return receipt, fmt.Errorf("propose VEX document %q: %w", d.Name, err)
+	}
+	if receipt.Outcome == redoubt.VEXSame || receipt.Outcome == redoubt.VEXOlder {
+		d.ID = b.counting.ID
+	}
+	receipt.Document, receipt.Document.Statements = d, nil
+	return receipt, nil
+}
+
+// heldOrNone is the document of the same name, scope and kind; one without an id
+// where there is none.
+func heldOrNone(ctx context.Context, s Store, d redoubt.VEXDocument) (redoubt.VEXDocument, error) {
+	held, err := s.HeldVEX(ctx, d)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return redoubt.VEXDocument{}, nil
+	}
+	return held, err
+}
+
+// beside is what counts of a proposal's name.
+type beside struct {
+	held     redoubt.VEXDocument // of its scope; without an id where there is none
+	counting redoubt.VEXDocument // that, or else the one for all refs
+	ids      map[string]bool     // of all statements of both
+}
+
+func besideVEX(ctx context.Context, s Store, d redoubt.VEXDocument) (b beside, err error) {
+	d.Proposed = false
+	if b.held, err = heldOrNone(ctx, s, d); err != nil {
+		return b, err
+	}
+	b.counting = b.held
+	b.ids = idsOf(b.held.Statements)
+	if d.Ref == "" {
+		return b, nil
+	}
+	d.Ref = ""
+	wide, err := heldOrNone(ctx, s, d)
+	if b.held.ID == 0 {
+		b.counting = wide
+	}
+	for id := range idsOf(wide.Statements) {
+		b.ids[id] = true
+	}
+	return b, err
+}
+
+func idsOf(list []redoubt.VEXStatement) map[string]bool {
+	ids := make(map[string]bool, len(list))
+	for i := range list {
+		ids[list[i].ID()] = true
+	}
+	return ids
+}
+
+// setID tells apart what documents say as a whole, in whatever order.
+func setID(list []redoubt.VEXStatement) string {
+	ids := make([]string, 0, len(list))
+	for i := range list {
+		ids = append(ids, list[i].ID())
+	}
+	slices.Sort(ids)
+	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(ids), " ")))
+	return hex.EncodeToString(sum[:])
+}
+
+// proposed is what becomes of a document that is proposed, and which statements
+// of it are.
+func (b *beside) proposed(ctx context.Context, s Store, d redoubt.VEXDocument) (redoubt.VEXOutcome, []redoubt.VEXStatement, error) {
+	switch {
+	case len(d.Statements) == 0:
+		return redoubt.VEXSame, nil, nil
+	case b.counting.ID != 0 && !newer(&d, &b.counting):
+		return redoubt.VEXOlder, nil, nil
+	case len(d.Statements) > redoubt.MaxVEXProposedStatements:
+		return "", nil, redoubt.Invalid("vex", "it has %d statements, and %d of a project may be proposed: who may triage has to send it", len(d.Statements), redoubt.MaxVEXProposedStatements)
+	}
+	return b.open(ctx, s, d)
+}
+
+// open is what of a document is to be decided: statements that count already stay
+// in it, those that were refused do not. Where all that is left counts, it may
+// still say less than the document that counts.
+func (b *beside) open(ctx context.Context, s Store, d redoubt.VEXDocument) (redoubt.VEXOutcome, []redoubt.VEXStatement, error) {
+	ids := make([]string, len(d.Statements))
+	for i := range d.Statements {
+		ids[i] = d.Statements[i].ID()
+	}
+	refused, err := s.RefusedVEX(ctx, d.ProjectID, ids)
+	if err != nil {
+		return "", nil, err
+	}
+	list, isNew := make([]redoubt.VEXStatement, 0, len(ids)), false
+	for i, id := range ids {
+		if b.ids[id] || !refused[id] {
+			list = append(list, d.Statements[i])
+			isNew = isNew || !b.ids[id]
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return redoubt.VEXRefused, nil, nil
+	case isNew:
+		return redoubt.VEXProposed, list, nil
+	case b.withdrawn(list) == 0:
+		return redoubt.VEXSame, nil, nil
+	}
+	whole := setID(list)
+	if refused, err = s.RefusedVEX(ctx, d.ProjectID, []string{whole}); err == nil && refused[whole] {
+		return redoubt.VEXRefused, nil, nil
+	}
+	return redoubt.VEXProposed, list, err
+}
+
+// withdrawn counts the statements of the document that counts in the same scope
+// which another list of statements does not have.
+func (b *beside) withdrawn(list []redoubt.VEXStatement) (n int) {
+	says := idsOf(list)
+	for id := range idsOf(b.held.Statements) {
+		if !says[id] {
+			n++
+		}
+	}
+	return n
+}
+
+// keepProposal makes the outcome true beside what was proposed before. It returns
+// the proposal's id, and how many others made room. What says another thing has
+// another id: who accepts one by its id accepts what was read.
+func keepProposal(ctx context.Context, s Store, o redoubt.VEXOutcome, d, was redoubt.VEXDocument) (id int64, dropped int, err error) {
+	switch {
+	case o == redoubt.VEXOlder, o != redoubt.VEXProposed && was.ID == 0:
+		return 0, 0, nil
+	case o != redoubt.VEXProposed:
+		return 0, 0, s.DeleteVEX(ctx, was)
+	case was.ID != 0 && setID(was.Statements) == setID(d.Statements):
+		if was.Version == d.Version && was.IssuedAt.Equal(d.IssuedAt) && was.Author == d.Author && was.Format == d.Format {
+			return was.ID, 0, nil
+		}
+		id, err = s.SaveVEX(ctx, d, was)
+		return id, 0, err
+	case was.ID != 0:
+		if err := s.DeleteVEX(ctx, was); err != nil {
+			return 0, 0, err
+		}
+	}
+	if dropped, err = makeRoom(ctx, s, d); err != nil {
+		return 0, 0, err
+	}
+	id, err = s.SaveVEX(ctx, d, redoubt.VEXDocument{})
+	return id, dropped, err
+}
+
+// makeRoom drops the oldest proposals of a project until one more is not too
+// much, and of the project that has most where the deployment has too many. It
+// returns how many went of the project itself.
+func makeRoom(ctx context.Context, s Store, d redoubt.VEXDocument) (dropped int, err error) {
+	own, err := s.VEXProposals(ctx, d.ProjectID)
+	if err != nil {
+		return 0, err
+	}
+	statements := len(d.Statements)
+	for i := range own {
+		statements += own[i].Count
+	}
+	for ; len(own) >= redoubt.MaxVEXProposals || len(own) > 0 && statements > redoubt.MaxVEXProposedStatements; own = own[1:] {
+		statements -= own[0].Count
+		if err := drop(ctx, s, own[0].ID); err != nil {
+			return dropped, err
+		}
+		dropped++
+	}
+	n, err := s.CountVEX(ctx, true)
+	if err != nil || n < redoubt.MaxAllVEXProposals {
+		return dropped, err
+	}
+	most, err := s.MostVEXProposals(ctx)
+	if err != nil || len(most) == 0 {
+		return dropped, err
+	}
+	if most[0].ProjectID == d.ProjectID {
+		dropped++
+	}
+	return dropped, drop(ctx, s, most[0].ID)
+}
+
+func drop(ctx context.Context, s Store, id int64) error {
+	d, err := s.VEXDocument(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.DeleteVEX(ctx, d)
+}
+
+// dropProposal forgets what was proposed under the name of a document that counts
+// now, unless it is newer and says another thing.
+func dropProposal(ctx context.Context, s Store, d redoubt.VEXDocument) error {
+	counts := d.Statements
+	d.Proposed = true
+	proposed, err := heldOrNone(ctx, s, d)
+	if err != nil || proposed.ID == 0 || !newer(&d, &proposed) && setID(counts) != setID(proposed.Statements) {
+		return err
+	}
+	return s.DeleteVEX(ctx, proposed)
+}
+
+// proposal finds a proposed document. An unknown one is redoubt.ErrNotFound, one
+// that counts a *redoubt.InvalidError.
+func proposal(ctx context.Context, s Store, id int64) (redoubt.VEXDocument, error) {
+	d, err := s.VEXDocument(ctx, id)
+	if err == nil && !d.Proposed {
+		err = redoubt.Invalid("id", "VEX document %d counts already", id)
+	}
+	return d, err
+}
+
+// AcceptVEX makes a proposed document count, as if who accepts it had sent it; or,
+// where ids of its statements are given, these alone, beside what the document of
+// its name says already. An unknown document is redoubt.ErrNotFound, one that
+// counts already and an unknown statement a *redoubt.InvalidError.
+func AcceptVEX(ctx context.Context, s Store, id int64, statements ...string) (redoubt.VEXReceipt, error) {
+	d, err := proposal(ctx, s, id)
+	if err != nil {
+		return redoubt.VEXReceipt{}, err
+	}
+	if len(statements) > 0 {
+		return acceptStatements(ctx, s, d, statements)
+	}
+	if err := s.DeleteVEX(ctx, d); err != nil {
+		return redoubt.VEXReceipt{}, err
+	}
+	d.ID, d.Proposed = 0, false
+	return PutVEX(ctx, s, d)
+}
+
+func acceptStatements(ctx context.Context, s Store, d redoubt.VEXDocument, ids []string) (receipt redoubt.VEXReceipt, err error) {
+	chosen, err := choose(d, ids)
+	if err != nil {
+		return receipt, err
+	}
+	b, err := besideVEX(ctx, s, d)
+	if err != nil {
+		return receipt, err
+	}
+	counts := d
+	counts.ID, counts.Proposed, counts.Statements = b.held.ID, false, merged(b.held.Statements, chosen)
+	if b.held.ID != 0 && !newer(&d, &b.held) {
+		counts.Version, counts.IssuedAt = b.held.Version, b.held.IssuedAt
+	}
+	counts.ReceivedAt, counts.ReceivedBy = s.Now(), s.Actor().String()
+	if counts.ID, err = save(ctx, s, counts, b.held); err != nil {
+		return receipt, err
+	}
+	receipt = redoubt.VEXReceipt{Document: counts, Outcome: redoubt.VEXHeld, Statements: len(counts.Statements)}
+	receipt.Document.Statements = nil
+	if receipt.Changed, err = applyVEX(ctx, s, counts, b.held.Statements); err != nil {
+		return receipt, err
+	}
+	return receipt, settle(ctx, s, d)
+}
+
+// choose picks statements of a document by their ids.
+func choose(d redoubt.VEXDocument, ids []string) (list []redoubt.VEXStatement, err error) {
+	found := map[string]bool{}
+	for _, id := range ids {
+		found[id] = false
+	}
+	for i := range d.Statements {
+		id := d.Statements[i].ID()
+		if _, wanted := found[id]; wanted {
+			found[id] = true
+			list = append(list, d.Statements[i])
+		}
+	}
+	for _, id := range ids {
+		if !found[id] {
+			return nil, redoubt.Invalid("statements", "VEX document %d proposes no statement %.80q: somebody may have decided about it, look again", d.ID, id)
+		}
+	}
+	return list, nil
+}
+
+// merged is what is said once more statements count, each in place of those
+// about the same.
+func merged(held, more []redoubt.VEXStatement) []redoubt.VEXStatement {
+	list := slices.DeleteFunc(slices.Clone(held), func(old redoubt.VEXStatement) bool {
+		return slices.ContainsFunc(more, func(s redoubt.VEXStatement) bool { return s.IsAboutSame(&old) })
+	})
+	return append(list, more...)
+}
+
+// settle leaves of a proposal what is still to be decided.
+func settle(ctx context.Context, s Store, d redoubt.VEXDocument) error {
+	b, err := besideVEX(ctx, s, d)
+	if err != nil {
+		return err
+	}
+	left := d
+	outcome, list, err := b.open(ctx, s, d)
+	switch left.Statements = list; {
+	case err != nil:
+		return err
+	case outcome != redoubt.VEXProposed:
+		return s.DeleteVEX(ctx, d)
+	case len(list) != len(d.Statements):
+		_, err = s.SaveVEX(ctx, left, d)
+	}
+	return err
+}
+
+// RefuseVEX forgets a proposed document, or those of its statements whose ids are
+// given, and remembers that: the project's uploads do not propose them again. It
+// returns how many were refused. An unknown document is redoubt.ErrNotFound, one
+// that counts and an unknown statement a *redoubt.InvalidError.
+func RefuseVEX(ctx context.Context, s Store, id int64, statements ...string) (refused int, err error) {
+	d, err := proposal(ctx, s, id)
+	if err != nil {
+		return 0, err
+	}
+	b, err := besideVEX(ctx, s, d)
+	if err != nil {
+		return 0, err
+	}
+	chosen := d.Statements
+	if len(statements) > 0 {
+		if chosen, err = choose(d, statements); err != nil {
+			return 0, err
+		}
+	}
+	var ids []string
+	var counts []redoubt.VEXStatement
+	for i := range chosen {
+		if id := chosen[i].ID(); b.ids[id] {
+			counts = append(counts, chosen[i])
+		} else {
+			ids = append(ids, id)
+		}
+	}
+	if len(statements) > 0 && len(counts) > 0 {
+		return 0, redoubt.Invalid("statements", "VEX document %d says that already, and counts: remove it to end what it decides", b.counting.ID)
+	}
+	if refused = len(ids); len(counts) > 0 { // that it says no more than these is refused as well
+		ids = append(ids, setID(counts))
+	}
+	slices.Sort(ids)
+	if err := s.RefuseVEX(ctx, d, slices.Compact(ids)); err != nil {
+		return 0, err
+	}
+	if len(statements) > 0 {
+		return refused, settle(ctx, s, d)
+	}
+	return refused, s.DeleteVEX(ctx, d)
+}

@@ -1,0 +1,139 @@
+package exemption
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Review is what a proposed document would do.
+type Review struct {
+	Changes   int             // lineages whose triage would change, were it accepted as a whole
+	Withdraws int             // statements of the document that counts which it no longer makes
+	Counts    map[string]bool // ids of its statements that count already
+	Alone     map[string]int  // lineages whose triage would change, were a statement accepted alone, by its id; of those asked for
+}
+
+// ReviewVEX tells what AcceptVEX would change, for a proposed document with its
+// statements and for each of some of these alone. It only reads.
+func ReviewVEX(ctx context.Context, s Store, d redoubt.VEXDocument, shown []redoubt.VEXStatement) (r Review, err error) {
+	b, err := besideVEX(ctx, s, d)
+	if err != nil {
+		return r, err
+	}
+	r = Review{Withdraws: b.withdrawn(d.Statements), Counts: b.ids, Alone: map[string]int{}}
+	as := d
+	as.ID, as.Proposed, as.ReceivedAt = cmp.Or(b.held.ID, math.MaxInt64), false, s.Now()
+	list, err := s.Exceptions(ctx)
+	if err != nil {
+		return r, err
+	}
+	ids, err := s.ExemptionCandidates(ctx, scopeOfVEX(as, b.held.Statements))
+	if err != nil {
+		return r, err
+	}
+	j, whole, alone := NewJudge(list, s.Now()), supposing(&as, d.Statements, true), supposedAlone(&as, shown)
+	for part := range slices.Chunk(ids, batch) {
+		cases, err := s.ExemptionCases(ctx, part)
+		if err != nil {
+			return r, err
+		}
+		for i := range cases {
+			if whole.changes(j, &cases[i]) {
+				r.Changes++
+			}
+			for id, one := range alone.about(&cases[i]) {
+				if one.changes(j, &cases[i]) {
+					r.Alone[id]++
+				}
+			}
+		}
+	}
+	return r, nil
+}
+
+// supposed is a document as if it counted.
+type supposed struct {
+	document *redoubt.VEXDocument
+	byName   map[string][]*redoubt.VEXStatement
+	instead  bool // of all that the document of its id says, or of what is about the same
+}
+
+func supposing(d *redoubt.VEXDocument, list []redoubt.VEXStatement, instead bool) *supposed {
+	v := &supposed{d, map[string][]*redoubt.VEXStatement{}, instead}
+	for i := range list {
+		for _, name := range list[i].Names {
+			v.byName[name] = append(v.byName[name], &list[i])
+		}
+	}
+	return v
+}
+
+// changes reports whether the triage of a lineage would change.
+func (v *supposed) changes(j *Judge, c *redoubt.ExemptionCase) bool {
+	then := *c
+	then.Occurrences = make([]*redoubt.ExemptionOccurrence, len(c.Occurrences))
+	for i, o := range c.Occurrences {
+		as := *o
+		as.Claims = v.claims(o)
+		then.Occurrences[i] = &as
+	}
+	_, changed := j.Decide(&then)
+	return changed
+}
+
+// claims are what would be said of the vulnerability of an occurrence.
+func (v *supposed) claims(o *redoubt.ExemptionOccurrence) (list []redoubt.VEXClaim) {
+	var mine []*redoubt.VEXStatement
+	seen := map[*redoubt.VEXStatement]bool{}
+	for _, name := range o.Names {
+		for _, s := range v.byName[name] {
+			if !seen[s] {
+				seen[s] = true
+				mine = append(mine, s)
+			}
+		}
+	}
+	for _, c := range o.Claims {
+		replaced := v.instead || slices.ContainsFunc(mine, func(s *redoubt.VEXStatement) bool { return s.IsAboutSame(c.Statement) })
+		if c.Document.ID != v.document.ID || !replaced {
+			list = append(list, c)
+		}
+	}
+	for _, s := range mine {
+		list = append(list, redoubt.VEXClaim{Document: v.document, Statement: s})
+	}
+	return list
+}
+
+// supposedOnes are statements of a document, each as if it alone counted.
+type supposedOnes map[string]map[string]*supposed // by name of the vulnerability, by id
+
+func supposedAlone(d *redoubt.VEXDocument, list []redoubt.VEXStatement) supposedOnes {
+	ones := supposedOnes{}
+	for i := range list {
+		one, id := supposing(d, list[i:i+1], false), list[i].ID()
+		for _, name := range list[i].Names {
+			if ones[name] == nil {
+				ones[name] = map[string]*supposed{}
+			}
+			ones[name][id] = one
+		}
+	}
+	return ones
+}
+
+// about are those about the vulnerability of a lineage, by id.
+func (ones supposedOnes) about(c *redoubt.ExemptionCase) map[string]*supposed {
+	found := map[string]*supposed{}
+	for _, o := range c.Occurrences {
+		for _, name := range o.Names {
+			maps.Copy(found, ones[name])
+		}
+	}
+	return found
+}

@@ -1,0 +1,254 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/exemption"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// says is a statement about a version of npm's p.
+func says(version string, status redoubt.VEXStatus) redoubt.VEXStatement {
+	return vexOf("", status, version).Statements[0]
+}
+
+// proposal is a document of a project that a token for uploads sent.
+func proposal(p redoubt.Project, name string, list ...redoubt.VEXStatement) redoubt.VEXDocument {
+	return redoubt.VEXDocument{Name: name, Format: "OpenVEX", ProjectID: p.ID, Proposed: true, Statements: list}
+}
+
+func (d tenant) proposals() []redoubt.VEXHolding {
+	d.t.Helper()
+	var list []redoubt.VEXHolding
+	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		list, _, err = tx.VEXDocuments(ctx, store.VEXQuery{Proposed: new(true), Limit: 10_000})
+		return err
+	})
+	return list
+}
+
+func (d tenant) review(id int64) (r exemption.Review) {
+	d.t.Helper()
+	d.view(func(ctx context.Context, tx *store.Tx) error {
+		doc, err := tx.VEXDocument(ctx, id)
+		d.check(err)
+		r, err = exemption.ReviewVEX(ctx, tx, doc, doc.Statements)
+		return err
+	})
+	return r
+}
+
+func (d tenant) accept(id int64, statements ...string) (r redoubt.VEXReceipt) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		r, err = exemption.AcceptVEX(ctx, tx, id, statements...)
+		return err
+	})
+	return r
+}
+
+func (d tenant) refuse(id int64, statements ...string) (n int) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		n, err = exemption.RefuseVEX(ctx, tx, id, statements...)
+		return err
+	})
+	return n
+}
+
+// TestProposalsOfAProjectAreBounded: one too many makes the oldest of its project
+// go, of whatever version, and of no other project.
+func TestProposalsOfAProjectAreBounded(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p, other := d.project("acme/payments"), d.project("acme/shop")
+		theirs := d.putVEX(proposal(other, "urn:theirs", says("", redoubt.VEXFixed)))
+		first := proposal(p, "urn:0", says("", redoubt.VEXFixed))
+		first.Version = 1 << 60
+		d.putVEX(first)
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			for i := 1; i < redoubt.MaxVEXProposals; i++ {
+				r, err := exemption.PutVEX(ctx, tx, proposal(p, fmt.Sprint("urn:", i), says(fmt.Sprint(i), redoubt.VEXFixed)))
+				if err != nil || r.Dropped != 0 {
+					return fmt.Errorf("%+v, %w", r, err)
+				}
+			}
+			return nil
+		})
+		same(t, "as many as there may be", len(d.proposals()), redoubt.MaxVEXProposals+1)
+		r := d.putVEX(proposal(p, "urn:late", says("9", redoubt.VEXFixed)))
+		same(t, "one more", []any{r.Outcome, r.Dropped}, []any{redoubt.VEXProposed, 1})
+		list := d.proposals()
+		same(t, "then", []any{len(list), list[0].ID, list[1].Name, list[len(list)-1].Name},
+			[]any{redoubt.MaxVEXProposals + 1, theirs.Document.ID, "urn:1", "urn:late"})
+
+		many := make([]redoubt.VEXStatement, redoubt.MaxVEXProposedStatements)
+		for i := range many {
+			many[i] = redoubt.VEXStatement{Names: []string{"CVE-1"}, Status: redoubt.VEXFixed, Detail: fmt.Sprint(i)}
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := exemption.PutVEX(ctx, tx, proposal(p, "urn:large", slices.Concat(many, many[:1])...))
+			invalid(t, "more statements than may be proposed", err, "vex")
+			return nil
+		})
+		r = d.putVEX(proposal(p, "urn:large", many...))
+		same(t, "as many statements as there may be", []any{r.Outcome, r.Dropped}, []any{redoubt.VEXProposed, redoubt.MaxVEXProposals})
+		same(t, "alone", len(d.proposals()), 2)
+	})
+}
+
+// TestLaterProposalsTakeThePlace: no version keeps what comes later away, and what
+// says another thing has another id.
+func TestLaterProposalsTakeThePlace(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		high := proposal(p, "urn:a", says("1", redoubt.VEXFixed))
+		high.Version, high.IssuedAt = 1<<60, storetest.Epoch.AddDate(900, 0, 0)
+		was := d.putVEX(high)
+		later := proposal(p, "urn:a", says("1", redoubt.VEXNotAffected))
+		later.Version = 2
+		is := d.putVEX(later)
+		same(t, "outcome", is.Outcome, redoubt.VEXProposed)
+		if list := d.proposals(); len(list) != 1 || list[0].ID == was.Document.ID || list[0].ID != is.Document.ID || list[0].Version != 2 {
+			t.Errorf("after %d: %+v", was.Document.ID, list)
+		}
+		d.silently("the same again", func(ctx context.Context, tx *store.Tx) error {
+			_, err := exemption.PutVEX(ctx, tx, later)
+			return err
+		})
+		later.Version = 3
+		d.putVEX(later)
+		same(t, "the same of a newer version", []any{d.proposals()[0].ID, d.proposals()[0].Version}, []any{is.Document.ID, int64(3)})
+		d.accept(is.Document.ID)
+		later.Version = 1
+		same(t, "older than what counts", d.putVEX(later).Outcome, redoubt.VEXOlder)
+		later.Statements = nil
+		later.Version = 4
+		same(t, "one that says nothing", d.putVEX(later).Outcome, redoubt.VEXSame)
+	})
+}
+
+// TestProposalsAreDecidedOneByOne: what a statement would change alone is what it
+// changes, what counts and what was refused is not proposed again, and a document
+// that was decided about is no proposal any more.
+func TestProposalsAreDecidedOneByOne(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		w := d.vulnerable(p, 3)
+		one, two, three := says("1", redoubt.VEXNotAffected), says("2", redoubt.VEXFixed), says("3", redoubt.VEXUnderInvestigation)
+		sent := proposal(p, "urn:a", one, two, three)
+		id := d.putVEX(sent).Document.ID
+		review := d.review(id)
+		same(t, "what it would change", []any{review.Changes, review.Alone, review.Withdraws}, []any{3, map[string]int{one.ID(): 1, two.ID(): 1, three.ID(): 1}, 0})
+		same(t, "nothing yet", d.states(w), []string{"untriaged", "untriaged", "untriaged"})
+
+		same(t, "changed by one", d.accept(id, one.ID()).Changed, 1)
+		same(t, "states", d.states(w), []string{"ignored", "untriaged", "untriaged"})
+		review = d.review(id)
+		same(t, "what is left", []any{review.Changes, review.Counts[one.ID()], review.Counts[two.ID()]}, []any{2, true, false})
+		same(t, "refused", d.refuse(id, two.ID()), 1)
+		same(t, "left of it", d.proposals()[0].Count, 2)
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := exemption.AcceptVEX(ctx, tx, id, two.ID())
+			invalid(t, "what was refused", err, "statements")
+			_, err = exemption.RefuseVEX(ctx, tx, id, one.ID())
+			invalid(t, "what counts", err, "statements")
+			return nil
+		})
+		d.accept(id, three.ID())
+		same(t, "states", d.states(w), []string{"ignored", "untriaged", "reviewing"})
+		same(t, "left", len(d.proposals()), 0)
+
+		same(t, "sent again", d.putVEX(sent).Outcome, redoubt.VEXSame)
+		branch := sent
+		branch.Ref = "refs/heads/topic"
+		same(t, "by a branch", d.putVEX(branch).Outcome, redoubt.VEXSame)
+		again := proposal(p, "urn:b", two)
+		same(t, "what was refused in another document", d.putVEX(again).Outcome, redoubt.VEXRefused)
+		list := events(t, s, redoubt.Deployment{ID: d.id})
+		var actions []string
+		for _, e := range list[len(list)-6:] {
+			actions = append(actions, e.Action)
+		}
+		same(t, "audit", actions, []string{"vex.create", "vex.create", "vex.refuse", "vex.update", "vex.update", "vex.delete"})
+	})
+}
+
+// TestAWholeProposalReplacesWhatCounts, and says before what that ends; refused, it
+// is not proposed again until it says another thing.
+func TestAWholeProposalReplacesWhatCounts(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		w := d.vulnerable(p, 2)
+		one, two := says("1", redoubt.VEXNotAffected), says("2", redoubt.VEXFixed)
+		counts := proposal(p, "urn:a", one, two)
+		counts.Proposed, counts.Version = false, 1
+		d.putVEX(counts)
+		less := proposal(p, "urn:a", one)
+		less.Version = 2
+		id := d.putVEX(less).Document.ID
+		review := d.review(id)
+		same(t, "what it would change", []any{review.Changes, review.Withdraws, review.Alone[one.ID()]}, []any{1, 1, 0})
+		same(t, "refused statements", d.refuse(id), 0)
+		same(t, "sent again", d.putVEX(less).Outcome, redoubt.VEXRefused)
+		other := less
+		other.Statements = []redoubt.VEXStatement{says("1", redoubt.VEXAffected)}
+		id = d.putVEX(other).Document.ID
+		same(t, "it would change", d.review(id), exemption.Review{
+			Changes: 2, Withdraws: 2, Counts: map[string]bool{one.ID(): true, two.ID(): true}, Alone: map[string]int{other.Statements[0].ID(): 1},
+		})
+		same(t, "it changes", d.accept(id).Changed, 2)
+		same(t, "states", d.states(w), []string{"reopened", "reopened"})
+	})
+}
+
+// TestProposalsOfADeploymentAreBounded: past that, the project that has most loses
+// its oldest.
+func TestProposalsOfADeploymentAreBounded(t *testing.T) {
+	d := newTenant(t, storetest.Open(t, storetest.Database(t, "sqlite", storetest.NewClock())))
+	var most redoubt.Project
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		for n := 0; n < redoubt.MaxAllVEXProposals; {
+			p, err := tx.CreateProject(ctx, redoubt.Project{Name: fmt.Sprint("acme/", n)})
+			if err != nil {
+				return err
+			}
+			take := redoubt.MaxVEXProposals - 1
+			if n == take { // the second project has most
+				take, most = take+1, p
+			}
+			for range min(take, redoubt.MaxAllVEXProposals-n) {
+				n++
+				doc := proposal(p, fmt.Sprint("urn:", n), says("", redoubt.VEXFixed))
+				doc.ReceivedAt = tx.Now()
+				if _, err := tx.SaveVEX(ctx, doc, redoubt.VEXDocument{}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	before := d.proposals()
+	fresh := d.project("acme/fresh")
+	r := d.putVEX(proposal(fresh, "urn:fresh", says("", redoubt.VEXFixed)))
+	same(t, "of its own project", []any{r.Outcome, r.Dropped}, []any{redoubt.VEXProposed, 0})
+	after := d.proposals()
+	same(t, "how many", len(after), redoubt.MaxAllVEXProposals)
+	left := map[int64]bool{}
+	for _, h := range after {
+		left[h.ID] = true
+	}
+	for _, h := range before {
+		if !left[h.ID] {
+			same(t, "the one that went", []any{h.ProjectID, h.Name}, []any{most.ID, fmt.Sprint("urn:", redoubt.MaxVEXProposals)})
+		}
+	}
+}
