@@ -15,17 +15,22 @@ const batch = 2000
 // that an exception ignores that has expired. What was decided until a time that
 // is over is reopened before: an exception may cover it.
 func Reevaluate(ctx context.Context, s Store, lineages []int64) error {
-	ended, err := s.ExpireDecisions(ctx)
-	if err != nil {
-		return err
-	}
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return err
 	}
-	touched := anyOf(list)
-	touched.Lineages = append(append([]int64{}, lineages...), ended...) // never nil, which would be all
-	_, err = apply(ctx, s, list, touched, decidedByExpired(list, s.Now()))
+	touched, ignored := anyOf(list), decidedByExpired(list, s.Now())
+	touched.Lineages = append([]int64{}, lineages...) // never nil, which would be all
+	s.Ahead(ctx, func(ctx context.Context) {
+		_, _ = s.ExpireDecisions(ctx)
+		_, _ = candidates(ctx, s, []redoubt.ExemptionScope{touched, ignored})
+	})
+	ended, err := s.ExpireDecisions(ctx)
+	if err != nil {
+		return err
+	}
+	touched.Lineages = append(touched.Lineages, ended...)
+	_, err = apply(ctx, s, list, touched, ignored)
 	return err
 }
 

@@ -13,6 +13,8 @@ type Store interface {
 	Now() time.Time
 	// Actor is who the transaction acts for.
 	Actor() redoubt.Actor
+	// Ahead announces the reads that fn makes, which come next.
+	Ahead(ctx context.Context, fn func(context.Context))
 
 	// Exceptions lists all exceptions by id, expired ones too.
 	Exceptions(ctx context.Context) ([]redoubt.Exception, error)

@@ -27,7 +27,10 @@ func (a *application) write(ctx context.Context, c Changes) error {
 		func() error { return unlessEmpty(ctx, c.Added, a.s.AddFindings) },
 		func() error { return unlessEmpty(ctx, c.Events, a.s.AddEvents) },
 		func() error { return unlessEmpty(ctx, c.Triage, a.s.UpdateTriage) },
-		func() error { return a.exemptions.Reevaluate(ctx, c.lineages()) },
+		func() error {
+			a.s.Ahead(ctx, func(ctx context.Context) { _, _ = a.s.Project(ctx, a.project.ID) }) // as ScanApplied does
+			return a.exemptions.Reevaluate(ctx, c.lineages())
+		},
 		func() error {
 			if a.upload == nil {
 				return nil // the advisories follow: no scan reported anything
@@ -73,13 +76,18 @@ func unlessEmpty[T any](ctx context.Context, list []T, store func(context.Contex
 // number gives new findings and lineages their ids.
 func (a *application) number(ctx context.Context, c *Changes) (err error) {
 	var lineages, ids []int64
-	if len(c.Lineages) > 0 {
-		if lineages, err = a.s.NewLineageIDs(ctx, len(c.Lineages)); err != nil {
+	a.s.Ahead(ctx, func(ctx context.Context) {
+		_, _ = a.s.NewLineageIDs(ctx, len(c.Lineages))
+		_ = a.s.UpdateFindings(ctx, c.Updated)
+		_ = a.s.AddEvents(ctx, make([]redoubt.FindingEvent, len(c.Events)+len(c.Precedents)))
+	})
+	if len(c.Added) > 0 {
+		if ids, err = a.s.NewFindingIDs(ctx, len(c.Added)); err != nil {
 			return err
 		}
 	}
-	if len(c.Added) > 0 {
-		if ids, err = a.s.NewFindingIDs(ctx, len(c.Added)); err != nil {
+	if len(c.Lineages) > 0 {
+		if lineages, err = a.s.NewLineageIDs(ctx, len(c.Lineages)); err != nil {
 			return err
 		}
 	}

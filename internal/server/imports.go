@@ -12,7 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // importReports reads reports from the body as it comes in, and takes all of
@@ -43,7 +45,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		return nil, err
 	}
 	cleaned := files.reading.Clean(secret) // what takes long, before others wait for it
-	return runIdempotent(room.Within(ctx), c, func(ctx context.Context) (*api.ImportResponse, error) {
+	return runIdempotent(store.Announce(room.Within(ctx), c.readsOfImport(upload)), c, func(ctx context.Context) (*api.ImportResponse, error) {
 		upload.Globs, upload.Decides = c.caller.Globs(), c.caller.CanTriage()
 		upload.Advised = c.server.Advisories.For(c.tx)
 		gate := importGate{tx: c.tx}
@@ -63,8 +65,12 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 // knownRules tells the texts of the rules that the deployment serves, and which rules
 // of a tool look for secrets.
 func (c *call) knownRules(ctx context.Context) (text func(name string) []byte, secret func(tool, rule string) bool, err error) {
+	reads := func(ctx context.Context, tx *store.Tx) {
+		_, _ = tx.RuleTexts(ctx)
+		_, _ = ingest.KnownSecretRules(ctx, tx)
+	}
 	var texts map[string][]byte
-	err = c.view(ctx, func(ctx context.Context) (err error) {
+	err = c.view(store.Announce(ctx, reads), func(ctx context.Context) (err error) {
 		if texts, err = c.tx.RuleTexts(ctx); err != nil {
 			return err
 		}
@@ -72,6 +78,21 @@ func (c *call) knownRules(ctx context.Context) (text func(name string) []byte, s
 		return err
 	})
 	return func(name string) []byte { return texts[name] }, secret, err
+}
+
+// readsOfImport announces what an import reads first, whatever it holds.
+func (c *call) readsOfImport(upload ingest.Upload) func(context.Context, *store.Tx) {
+	return func(ctx context.Context, tx *store.Tx) {
+		if c.idempotent != nil {
+			_, _ = tx.KeptAnswer(ctx, c.idempotent.key)
+			_ = tx.KeepAnswer(ctx, redoubt.KeptAnswer{})
+		}
+		tx.ExpectScan(ctx)
+		_, _ = tx.SecretRules(ctx)
+		_, _ = tx.FindProjectForScan(ctx, c.caller.Globs(), upload.Project)
+		_, _ = policy.LoadEffectivePolicy(ctx, tx, upload.Project)
+		_, _ = tx.Exceptions(ctx)
+	}
 }
 
 // uploadOf says of the reports what the request says of them.

@@ -113,10 +113,10 @@ func (tx *Tx) FillFixes(ctx context.Context, fixes map[int64][]redoubt.Fix) erro
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(bodies)) {
-		if _, err := tx.exec(ctx, `UPDATE finding_body SET body = $3 WHERE deployment_id = $1 AND finding_id = $2`, id, bodies[id]); err != nil {
+		if err := tx.write(ctx, `UPDATE finding_body SET body = $3 WHERE deployment_id = $1 AND finding_id = $2`, id, bodies[id]); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `UPDATE finding SET version = $3 WHERE deployment_id = $1 AND id = $2`, id, tx.nextVersion()); err != nil {
+		if err := tx.write(ctx, `UPDATE finding SET version = $3 WHERE deployment_id = $1 AND id = $2`, id, tx.nextVersion()); err != nil {
 			return err
 		}
 		tx.change(changeFinding, id)
@@ -170,7 +170,7 @@ func (s *Store) ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, leas
 		if _, err := q.tenant(ctx, deploymentID, q.engine.forUpdate); err != nil {
 			return err
 		}
-		_, err := q.exec(ctx, `INSERT INTO advisory_match (deployment_id, version, target, after_project, after_ref, scores_version)
+		err := q.write(ctx, `INSERT INTO advisory_match (deployment_id, version, target, after_project, after_ref, scores_version)
 			VALUES ($1, 0, 0, 0, '', 0) ON CONFLICT DO NOTHING`, deploymentID)
 		if err != nil {
 			return err
@@ -197,7 +197,7 @@ func (tx *Tx) SaveAdvisoryMatch(ctx context.Context, p redoubt.AdvisoryProgress,
 	if lease > 0 {
 		until = tx.now.Add(lease)
 	}
-	_, err := tx.exec(ctx, `UPDATE advisory_match SET version = $2, target = $3, after_project = $4, after_ref = $5, scores_version = $6, lease_until = $7
+	err := tx.write(ctx, `UPDATE advisory_match SET version = $2, target = $3, after_project = $4, after_ref = $5, scores_version = $6, lease_until = $7
 		WHERE deployment_id = $1`, p.Version, p.Target, p.After.ProjectID, p.After.Ref, p.Scores, until)
 	return err
 }

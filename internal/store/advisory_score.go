@@ -38,7 +38,7 @@ func (tx *Tx) Exploited(ctx context.Context, cves []string) (map[string]redoubt.
 func (s *Store) PutScores(ctx context.Context, read func(put func(redoubt.EPSSScore) error) error) error {
 	const step = 1000
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		if _, err := q.exec(ctx, `DELETE FROM epss`); err != nil {
+		if err := q.write(ctx, `DELETE FROM epss`); err != nil {
 			return err
 		}
 		var rows [][]any
@@ -57,7 +57,7 @@ func (s *Store) PutScores(ctx context.Context, read func(put func(redoubt.EPSSSc
 			err = flush()
 		}
 		if err == nil {
-			_, err = q.exec(ctx, `UPDATE advisory_state SET scores_version = scores_version + 1 WHERE id = 1`)
+			err = q.write(ctx, `UPDATE advisory_state SET scores_version = scores_version + 1 WHERE id = 1`)
 		}
 		return err
 	})
@@ -67,7 +67,7 @@ func (s *Store) PutScores(ctx context.Context, read func(put func(redoubt.EPSSSc
 // follow it as they follow scores.
 func (s *Store) PutExploited(ctx context.Context, list []redoubt.KEV) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		if _, err := q.exec(ctx, `DELETE FROM kev`); err != nil {
+		if err := q.write(ctx, `DELETE FROM kev`); err != nil {
 			return err
 		}
 		rows := make([][]any, len(list))
@@ -77,7 +77,7 @@ func (s *Store) PutExploited(ctx context.Context, list []redoubt.KEV) error {
 		if err := q.insertGlobal(ctx, `kev (cve, added_at, due_at, ransomware, name, action)`, rows, `ON CONFLICT DO NOTHING`); err != nil {
 			return err
 		}
-		_, err := q.exec(ctx, `UPDATE advisory_state SET scores_version = scores_version + 1 WHERE id = 1`)
+		err := q.write(ctx, `UPDATE advisory_state SET scores_version = scores_version + 1 WHERE id = 1`)
 		return err
 	})
 }

@@ -70,32 +70,18 @@ func (s *Store) PublishAdvisories(ctx context.Context) (version int64, err error
 			return err
 		}
 		version++
-		if _, err := q.exec(ctx, `UPDATE advisory_state SET version = $1, changed_at = $2 WHERE id = 1`, version, s.now()); err != nil {
+		if err := q.write(ctx, `UPDATE advisory_state SET version = $1, changed_at = $2 WHERE id = 1`, version, s.now()); err != nil {
 			return err
 		}
-		if _, err = q.exec(ctx, `DELETE FROM advisory_change WHERE version <= (SELECT MIN(version) FROM advisory_match)`); err != nil {
+		if err = q.write(ctx, `DELETE FROM advisory_change WHERE version <= (SELECT MIN(version) FROM advisory_match)`); err != nil {
 			return err
 		}
 		// A deployment without a mark may be about to set its first, at what it saw.
-		_, err = q.exec(ctx, `DELETE FROM advisory_alias_change WHERE version <= COALESCE((SELECT MIN(COALESCE(m.advisories, 0))
+		err = q.write(ctx, `DELETE FROM advisory_alias_change WHERE version <= COALESCE((SELECT MIN(COALESCE(m.advisories, 0))
 			FROM deployment d LEFT JOIN exemption_mark m ON m.deployment_id = d.id), $1)`, version)
 		return err
 	})
 	return version, err
-}
-
-// insertGlobal writes rows of a table that belongs to no tenant.
-func (q *session) insertGlobal(ctx context.Context, into string, rows [][]any, conflict string) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	width := len(rows[0])
-	for part := range slices.Chunk(rows, max(1, maxArgs/width)) {
-		if _, err := q.exec(ctx, `INSERT INTO `+into+` VALUES `+q.engine.values(len(part), width)+` `+conflict, slices.Concat(part...)...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // advisoryWriter stores records within one transaction.
@@ -243,7 +229,7 @@ func (w *advisoryWriter) link(ctx context.Context, list []redoubt.Advisory, ids 
 	for into, rows := range map[string][][]any{"advisory_name (name, advisory_id)": names, "advisory_package (package, advisory_id)": packages} {
 		table, _, _ := strings.Cut(into, " ")
 		in, arg := w.in("advisory_id", 1, ids)
-		if _, err := w.exec(ctx, `DELETE FROM `+table+` WHERE `+in, arg); err != nil {
+		if err := w.write(ctx, `DELETE FROM `+table+` WHERE `+in, arg); err != nil {
 			return err
 		}
 		if err := w.insertGlobal(ctx, into, rows, `ON CONFLICT DO NOTHING`); err != nil {
@@ -280,7 +266,7 @@ func (w *advisoryWriter) group(ctx context.Context, renamed []int64, regroup Reg
 		return err
 	}
 	for _, gone := range slices.Sorted(maps.Keys(merged)) {
-		if _, err := w.exec(ctx, `UPDATE advisory_former SET into_id = $2 WHERE into_id = $1`, gone, merged[gone]); err != nil {
+		if err := w.write(ctx, `UPDATE advisory_former SET into_id = $2 WHERE into_id = $1`, gone, merged[gone]); err != nil {
 			return err
 		}
 		former = append(former, []any{gone, merged[gone]})

@@ -28,7 +28,7 @@ func scanAgentScan(r row) (a redoubt.AgentScan, err error) {
 // AddAgentScan remembers a scan that a scanner began, and forgets those that
 // began long ago. A name that is known is redoubt.ErrConflict.
 func (tx *Tx) AddAgentScan(ctx context.Context, a redoubt.AgentScan) error {
-	if _, err := tx.exec(ctx, `DELETE FROM agent_scan WHERE deployment_id = $1 AND started_at < $2`, tx.now.Add(-agentScanKeep)); err != nil {
+	if err := tx.write(ctx, `DELETE FROM agent_scan WHERE deployment_id = $1 AND started_at < $2`, tx.now.Add(-agentScanKeep)); err != nil {
 		return err
 	}
 	return tx.insert(ctx, `agent_scan (deployment_id, unique_id, scan_id, started_at, begun_json, answer_json)`,
@@ -76,7 +76,7 @@ func (tx *Tx) AgentStages(ctx context.Context, scanIDs []int64) (map[int64]redou
 
 // KeepAgentReport keeps a report until its scan is applied.
 func (tx *Tx) KeepAgentReport(ctx context.Context, uniqueID string, report []byte) error {
-	_, err := tx.exec(ctx, `UPDATE agent_scan SET report_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, report)
+	err := tx.write(ctx, `UPDATE agent_scan SET report_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, report)
 	return err
 }
 
@@ -101,10 +101,10 @@ const jobKeep = 24 * time.Hour
 // it. A job of that token that is there already is left as it is. The trail
 // tells of the scan, not of the job.
 func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, j redoubt.Job) error {
-	if _, err := tx.exec(ctx, `UPDATE agent_scan SET done_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, done); err != nil {
+	if err := tx.write(ctx, `UPDATE agent_scan SET done_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, done); err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, j.Kind, tx.now.Add(-jobKeep))
+	err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, j.Kind, tx.now.Add(-jobKeep))
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, 
 // AnswerAgentScan keeps the answer to a scan's completion, in place of its
 // report and of what the completion said.
 func (tx *Tx) AnswerAgentScan(ctx context.Context, uniqueID string, answer []byte) error {
-	_, err := tx.exec(ctx, `UPDATE agent_scan SET report_json = NULL, done_json = NULL, answer_json = $3 WHERE deployment_id = $1 AND unique_id = $2`,
+	err := tx.write(ctx, `UPDATE agent_scan SET report_json = NULL, done_json = NULL, answer_json = $3 WHERE deployment_id = $1 AND unique_id = $2`,
 		uniqueID, string(answer))
 	return err
 }

@@ -24,6 +24,6 @@ func (tx *Tx) Annotate(ctx context.Context, lineageID int64, edit func(*redoubt.
 	}
 	tx.change(changeLineage, lineageID)
 	tx.audit("finding.annotate", subject("lineage", lineageID), json.RawMessage(before), json.RawMessage(after))
-	_, err = tx.exec(ctx, `UPDATE lineage SET annotations_json = $3 WHERE deployment_id = $1 AND id = $2`, lineageID, after)
+	err = tx.write(ctx, `UPDATE lineage SET annotations_json = $3 WHERE deployment_id = $1 AND id = $2`, lineageID, after)
 	return err
 }

@@ -100,7 +100,7 @@ var updateDependency = `ON CONFLICT (deployment_id, id) DO UPDATE SET ` + exclud
 func (tx *Tx) writeDependencies(ctx context.Context, gone []int64, changed, fresh []dependencyRow) error {
 	if len(gone) > 0 {
 		in, arg := tx.in("id", 2, gone)
-		if _, err := tx.exec(ctx, `DELETE FROM dependency WHERE deployment_id = $1 AND `+in, arg); err != nil {
+		if err := tx.write(ctx, `DELETE FROM dependency WHERE deployment_id = $1 AND `+in, arg); err != nil {
 			return err
 		}
 	}

@@ -158,7 +158,7 @@ func (s *Store) RenameDeployment(ctx context.Context, id int64, slug, name strin
 
 // OpenRules says whether a tenant's rules are served to who shows no token.
 func (tx *Tx) OpenRules(ctx context.Context, open bool) error {
-	if _, err := tx.exec(ctx, `UPDATE deployment SET open_rules = $2 WHERE id = $1`, open); err != nil {
+	if err := tx.write(ctx, `UPDATE deployment SET open_rules = $2 WHERE id = $1`, open); err != nil {
 		return err
 	}
 	type image struct {
@@ -181,12 +181,12 @@ var tenantTables = []string{
 func (s *Store) DeleteDeployment(ctx context.Context, id int64, by redoubt.Actor) error {
 	return s.Update(ctx, id, by, func(ctx context.Context, tx *Tx) error {
 		for _, table := range tenantTables {
-			if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1`); err != nil {
+			if err := tx.write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1`); err != nil {
 				return err
 			}
 		}
 		tx.audit("deployment.delete", subject("deployment", id), deploymentImage{tx.deployment.Slug, tx.deployment.Name}, nil)
-		_, err := tx.exec(ctx, `DELETE FROM deployment WHERE id = $1`)
+		err := tx.write(ctx, `DELETE FROM deployment WHERE id = $1`)
 		return err
 	})
 }

@@ -38,7 +38,9 @@ type engine struct {
 	flush      string        // ends a shredding transaction: overwrites the log of what was freed
 	nextIDs    string        // reserves $2 ids of the sequence $1, which it returns
 
-	mark     func(n int) string // stands for the n-th argument of a bulk insert
+	mark     func(n int) string                                                  // stands for the n-th argument of a bulk insert
+	bulk     func(into string, rows [][]any) (query string, args []any, ok bool) // writes one of a list a column; nil where mark does
+	ahead    bool                                                                // statements and announced reads wait for the next round trip
 	list     func(column string, n int, values any) (string, any)
 	classify func(error) error // redoubt.ErrConflict, a redoubt.OutageError, or nil
 	schema   int64             // newest version that this program knows

@@ -51,7 +51,8 @@ func openPostgres(ctx context.Context, databaseURL string, limit time.Duration) 
 		compact:    `VACUUM FULL setting`,
 		nextIDs:    `SELECT nextval(CAST(CAST($1 AS TEXT) || '_id_seq' AS regclass)) FROM generate_series(1, CAST($2 AS BIGINT))`,
 		mark:       func(n int) string { return "$" + strconv.Itoa(n) },
-		list:       postgresList, classify: classifyPostgres,
+		bulk:       postgresBulk, ahead: true,
+		list: postgresList, classify: classifyPostgres,
 		stall: &stall{limit: limit, ask: postgresAnswers(config)},
 	}
 	if err := e.ask(ctx, e.write.PingContext); err != nil {
@@ -61,7 +62,7 @@ func openPostgres(ctx context.Context, databaseURL string, limit time.Duration) 
 }
 
 func postgresPool(config *pgx.ConnConfig, conns int) *sql.DB {
-	db := stdlib.OpenDB(*config)
+	db := sql.OpenDB(pipelined{stdlib.GetConnector(*config)})
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxIdleTime(5 * time.Minute)

@@ -85,7 +85,7 @@ func (tx *Tx) InsertException(ctx context.Context, e redoubt.Exception) (id int6
 // DeleteException forgets an exception.
 func (tx *Tx) DeleteException(ctx context.Context, e redoubt.Exception) error {
 	tx.audit("exception.delete", subject("exception", e.ID), imageOfException(e), nil)
-	_, err := tx.exec(ctx, `DELETE FROM exception WHERE deployment_id = $1 AND id = $2`, e.ID)
+	err := tx.write(ctx, `DELETE FROM exception WHERE deployment_id = $1 AND id = $2`, e.ID)
 	return err
 }
 

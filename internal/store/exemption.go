@@ -44,8 +44,8 @@ func (tx *Tx) ExemptionCandidates(ctx context.Context, scope redoubt.ExemptionSc
 		bounded [2]string // columns of the lineage and of its project
 	}{
 		{len(scope.Rules) > 0, findings, "f.rule_name", scope.Rules, ofFinding},
-		{len(scope.Names) > 0, subjects, "UPPER(s.vulnerability)", slices.Collect(maps.Keys(known.byName)), ofFinding},
-		{len(known.byGroup) > 0, subjects, "s.group_id", slices.Collect(maps.Keys(known.byGroup)), ofFinding},
+		{len(scope.Names) > 0, subjects, "UPPER(s.vulnerability)", slices.Sorted(maps.Keys(known.byName)), ofFinding},
+		{len(known.byGroup) > 0, subjects, "s.group_id", slices.Sorted(maps.Keys(known.byGroup)), ofFinding},
 		{scope.Dependencies, subjects + anyVEX, "", nil, ofFinding},
 		{scope.Exempted, lineages + ` AND (` + byException + ` OR ` + byVEX + `)`, "", nil, ofLineage},
 		{len(actors) > 0, lineages, "triaged_by_json", actors, ofLineage},

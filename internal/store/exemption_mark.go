@@ -49,7 +49,7 @@ func (tx *Tx) ExemptionChanges(ctx context.Context) (c redoubt.ExemptionChanges,
 
 // SaveExemptionMark notes how far the deployment's findings are in line.
 func (tx *Tx) SaveExemptionMark(ctx context.Context, m redoubt.ExemptionMark) error {
-	_, err := tx.exec(ctx, `INSERT INTO exemption_mark (deployment_id, version, triage_event, advisories, marked_at) VALUES ($1, $2, $3, $4, $5)
+	err := tx.write(ctx, `INSERT INTO exemption_mark (deployment_id, version, triage_event, advisories, marked_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (deployment_id) DO UPDATE SET version = excluded.version, triage_event = excluded.triage_event,
 			advisories = excluded.advisories, marked_at = excluded.marked_at`, m.Version, m.TriageEvent, m.Advisories, m.At)
 	return err

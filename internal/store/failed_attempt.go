@@ -74,7 +74,7 @@ func (q *session) mergeAttempt(ctx context.Context, known, next redoubt.FailedAt
 	if scan == 0 {
 		scan = next.ScanID
 	}
-	_, err := q.exec(ctx, `
+	err := q.write(ctx, `
 		UPDATE failed_attempt SET exit_code = $3, cause = $4, scan_id = $5, token_id = $6, repository = $7, ref = $8
 		WHERE deployment_id = $1 AND name = $2`, known.DeploymentID, known.Name, exit, cause, scan,
 		first(known.TokenID, next.TokenID), first(known.Repository, next.Repository), first(known.Ref, next.Ref))
@@ -83,10 +83,10 @@ func (q *session) mergeAttempt(ctx context.Context, known, next redoubt.FailedAt
 
 // pruneAttempts keeps the newest.
 func (q *session) pruneAttempts(ctx context.Context, deploymentID int64, now time.Time) error {
-	_, err := q.exec(ctx, fmt.Sprintf(`DELETE FROM failed_attempt WHERE deployment_id = $1 AND
+	err := q.write(ctx, fmt.Sprintf(`DELETE FROM failed_attempt WHERE deployment_id = $1 AND
 		at <= (SELECT at FROM failed_attempt WHERE deployment_id = $1 ORDER BY at DESC LIMIT 1 OFFSET %d)`, maxAttempts), deploymentID)
 	if err == nil {
-		_, err = q.exec(ctx, fmt.Sprintf(`DELETE FROM failed_attempt WHERE at < $1 OR
+		err = q.write(ctx, fmt.Sprintf(`DELETE FROM failed_attempt WHERE at < $1 OR
 			at <= (SELECT at FROM failed_attempt ORDER BY at DESC LIMIT 1 OFFSET %d)`, maxAllAttempts), now.Add(-attemptsKeep))
 	}
 	return err

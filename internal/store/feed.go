@@ -187,10 +187,10 @@ func (s *Store) PruneChanges(ctx context.Context, deploymentID, through int64) e
 	by := redoubt.Actor{Kind: "system", Name: "prune"}
 	return s.Update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
 		through = min(through, tx.Version())
-		if _, err := tx.exec(ctx, `DELETE FROM change WHERE deployment_id = $1 AND version <= $2`, through); err != nil {
+		if err := tx.write(ctx, `DELETE FROM change WHERE deployment_id = $1 AND version <= $2`, through); err != nil {
 			return err
 		}
-		_, err := tx.exec(ctx, `UPDATE deployment SET pruned_version = $2 WHERE id = $1 AND pruned_version < $2`, through)
+		err := tx.write(ctx, `UPDATE deployment SET pruned_version = $2 WHERE id = $1 AND pruned_version < $2`, through)
 		return err
 	})
 }

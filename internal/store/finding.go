@@ -237,7 +237,7 @@ func (tx *Tx) freeIdentities(ctx context.Context, ids []int64) error {
 		return nil
 	}
 	in, arg := tx.in("id", 2, ids)
-	_, err := tx.exec(ctx, `UPDATE finding SET identity_kind = -identity_kind WHERE deployment_id = $1 AND `+in, arg)
+	err := tx.write(ctx, `UPDATE finding SET identity_kind = -identity_kind WHERE deployment_id = $1 AND `+in, arg)
 	return err
 }
 

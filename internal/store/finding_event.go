@@ -17,19 +17,19 @@ type FindingHistory struct {
 
 // AddEvents appends to the histories of findings, at the transaction's time.
 func (tx *Tx) AddEvents(ctx context.Context, events []redoubt.FindingEvent) error {
-	return inBatches(events, func(part []redoubt.FindingEvent) error { return tx.addEvents(ctx, part) })
-}
-
-func (tx *Tx) addEvents(ctx context.Context, events []redoubt.FindingEvent) error {
+	tx.session.reserve(ctx, seqFindingEvent, len(events))
 	ids, err := tx.newIDs(ctx, seqFindingEvent, len(events))
 	if err != nil {
 		return err
 	}
-	rows := make([][]any, len(ids))
-	for i, e := range events {
-		rows[i] = []any{ids[i], e.FindingID, tx.now, e.ScanID, string(e.Kind), e.Detail}
-	}
-	return tx.insert(ctx, `finding_event (deployment_id, id, finding_id, at, scan_id, kind, detail_json)`, rows, "")
+	return inBatches(events, func(part []redoubt.FindingEvent) error {
+		rows := make([][]any, len(part))
+		for i, e := range part {
+			rows[i] = []any{ids[i], e.FindingID, tx.now, e.ScanID, string(e.Kind), e.Detail}
+		}
+		ids = ids[len(part):]
+		return tx.insert(ctx, `finding_event (deployment_id, id, finding_id, at, scan_id, kind, detail_json)`, rows, "")
+	})
 }
 
 // History reads what happened to a finding, oldest first. That of an unknown

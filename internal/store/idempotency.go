@@ -20,8 +20,10 @@ const (
 // KeptAnswer finds the answer to a write by its key. One that has had its time
 // is redoubt.ErrNotFound, gone or not.
 func (tx *Tx) KeptAnswer(ctx context.Context, key string) (redoubt.KeptAnswer, error) {
-	a, err := one(ctx, tx, scanKeptAnswer, `SELECT idem_key, request, answer, at FROM kept_answer WHERE deployment_id = $1 AND idem_key = $2 AND at > $3`,
-		key, tx.now.Add(-redoubt.AnswerKept))
+	a, err := one(ctx, tx, scanKeptAnswer, `SELECT idem_key, request, answer, at FROM kept_answer WHERE deployment_id = $1 AND idem_key = $2`, key)
+	if err == nil && !a.At.After(tx.now.Add(-redoubt.AnswerKept)) {
+		a, err = redoubt.KeptAnswer{}, redoubt.ErrNotFound
+	}
 	if err != nil {
 		return a, fmt.Errorf("answer of %.80q: %w", key, err)
 	}
@@ -40,7 +42,7 @@ func (tx *Tx) KeepAnswer(ctx context.Context, a redoubt.KeptAnswer) error {
 		return err
 	}
 	ends := last + answerRow + int64(len(a.Answer))
-	if _, err := tx.exec(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND ends <= $2`, ends-maxAnswers); err != nil {
+	if err := tx.write(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND ends <= $2`, ends-maxAnswers); err != nil {
 		return err
 	}
 	return tx.insert(ctx, "kept_answer (deployment_id, idem_key, request, answer, at, ends)", [][]any{{a.Key, a.Request, a.Answer, tx.now, ends}},

@@ -73,7 +73,7 @@ func (tx *Tx) updateStatement(ctx context.Context, before, now inventory) error 
 	if before == now {
 		return nil
 	}
-	_, err := tx.exec(ctx, `
+	err := tx.write(ctx, `
 		UPDATE inventory SET source = $3, scan_id = $4, commit_hash = $5, digest = $6, stated_at = $7
 		WHERE deployment_id = $1 AND id = $2`, now.id, now.source, now.scanID, now.commit, now.digest, now.statedAt)
 	return err
@@ -116,10 +116,10 @@ func (tx *Tx) deleteInventories(ctx context.Context, ids []int64) (dependencies 
 	if err != nil {
 		return 0, err
 	}
-	if _, err := tx.exec(ctx, `DELETE FROM inventory_graph WHERE deployment_id = $1 AND `+in, arg); err != nil {
+	if err := tx.write(ctx, `DELETE FROM inventory_graph WHERE deployment_id = $1 AND `+in, arg); err != nil {
 		return 0, err
 	}
 	in, arg = tx.in("id", 2, ids)
-	_, err = tx.exec(ctx, `DELETE FROM inventory WHERE deployment_id = $1 AND `+in, arg)
+	err = tx.write(ctx, `DELETE FROM inventory WHERE deployment_id = $1 AND `+in, arg)
 	return int(n), err
 }

@@ -101,7 +101,7 @@ func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 		return nil
 	}
 	condition, list := tx.in("id", 2, gone)
-	_, err = tx.exec(ctx, `DELETE FROM job WHERE deployment_id = $1 AND `+condition, list)
+	err = tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND `+condition, list)
 	return err
 }
 

@@ -89,6 +89,7 @@ func (tx *Tx) LiveOfLineages(ctx context.Context, projectID int64, lineages []in
 
 // NewLineageIDs reserves n ids.
 func (tx *Tx) NewLineageIDs(ctx context.Context, n int) ([]int64, error) {
+	tx.session.reserve(ctx, seqLineage, n)
 	return tx.newIDs(ctx, seqLineage, n)
 }
 
@@ -153,15 +154,15 @@ func (tx *Tx) mergeLineage(ctx context.Context, into int64, from []int64) error 
 	}
 	tx.change(changeFinding, findings...)
 	tx.changeDeleted(changeLineage, from...)
-	if _, err := tx.exec(ctx, `UPDATE finding SET lineage_id = $3, version = $4 WHERE deployment_id = $1 AND `+in, arg, into, tx.nextVersion()); err != nil {
+	if err := tx.write(ctx, `UPDATE finding SET lineage_id = $3, version = $4 WHERE deployment_id = $1 AND `+in, arg, into, tx.nextVersion()); err != nil {
 		return err
 	}
 	for _, table := range []string{"lineage_identity", "triage_event"} {
-		if _, err := tx.exec(ctx, `UPDATE `+table+` SET lineage_id = $3 WHERE deployment_id = $1 AND `+in, arg, into); err != nil {
+		if err := tx.write(ctx, `UPDATE `+table+` SET lineage_id = $3 WHERE deployment_id = $1 AND `+in, arg, into); err != nil {
 			return err
 		}
 	}
 	in, arg = tx.in("id", 2, from)
-	_, err = tx.exec(ctx, `DELETE FROM lineage WHERE deployment_id = $1 AND `+in, arg)
+	err = tx.write(ctx, `DELETE FROM lineage WHERE deployment_id = $1 AND `+in, arg)
 	return err
 }

@@ -61,7 +61,7 @@ func (s *Store) login(ctx context.Context, condition string, key any) (l redoubt
 func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool, err error) {
 	now := s.now()
 	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		if _, err := q.exec(ctx, `DELETE FROM login_request WHERE expires_at <= $1`, now); err != nil {
+		if err := q.write(ctx, `DELETE FROM login_request WHERE expires_at <= $1`, now); err != nil {
 			return err
 		}
 		waiting, err := many(ctx, q, func(r row) (l redoubt.LoginRequest, err error) { return l, r.Scan(&l.KeyHash, &l.Address) },
@@ -74,7 +74,7 @@ func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool
 			return nil
 		}
 		if gone != nil {
-			if _, err := q.exec(ctx, `DELETE FROM login_request WHERE deployment_id = $1 AND key_hash = $2`, pendingLogin, gone); err != nil {
+			if err := q.write(ctx, `DELETE FROM login_request WHERE deployment_id = $1 AND key_hash = $2`, pendingLogin, gone); err != nil {
 				return err
 			}
 		}
@@ -155,7 +155,7 @@ func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (redoubt.LoginReque
 	if err != nil {
 		return l, err
 	}
-	_, err = tx.exec(ctx, `DELETE FROM login_request WHERE deployment_id = $1 AND key_hash = $2`, keyHash)
+	err = tx.write(ctx, `DELETE FROM login_request WHERE deployment_id = $1 AND key_hash = $2`, keyHash)
 	return l, err
 }
 

@@ -221,10 +221,10 @@ func (tx *Tx) writeMatches(ctx context.Context, projectID int64, rows []*storedM
 			links = append(links, []any{projectID, 1, m.next.Hash, owners[m.next]})
 		}
 		tx.change(changeFinding, m.id)
-		if _, err := tx.exec(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2 AND kind = 1 AND hash = $3`, projectID, m.was); err != nil {
+		if err := tx.write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2 AND kind = 1 AND hash = $3`, projectID, m.was); err != nil {
 			return err
 		}
-		_, err := tx.exec(ctx, `UPDATE finding SET identity_hash = $3, lineage_id = $4, version = $5 WHERE deployment_id = $1 AND id = $2`,
+		err := tx.write(ctx, `UPDATE finding SET identity_hash = $3, lineage_id = $4, version = $5 WHERE deployment_id = $1 AND id = $2`,
 			m.id, m.next.Hash, owners[m.next], tx.nextVersion())
 		if err != nil {
 			return err

@@ -103,7 +103,10 @@ func (tx *Tx) CreatePolicy(ctx context.Context, p redoubt.Policy) (redoubt.Polic
 	if p.ID, err = tx.newID(ctx, seqPolicy); err != nil {
 		return p, err
 	}
-	if err = tx.addPolicies(ctx, []redoubt.Policy{p}); errors.Is(err, redoubt.ErrConflict) {
+	if err = tx.addPolicies(ctx, []redoubt.Policy{p}); err == nil {
+		err = tx.session.settle(ctx)
+	}
+	if errors.Is(err, redoubt.ErrConflict) {
 		err = fmt.Errorf("a policy with the slug %s exists already: %w", p.Slug, redoubt.ErrConflict)
 	}
 	return p, err
@@ -121,7 +124,7 @@ func (tx *Tx) UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoub
 	if err := p.Check(); err != nil || encoded(imageOfPolicy(before)) == encoded(imageOfPolicy(p)) {
 		return before, err
 	}
-	_, err = tx.exec(ctx, `UPDATE policy SET name = $3, scope_json = $4, excludes_json = $5, block_all = $6, conditions_json = $7, last_condition = $8 WHERE deployment_id = $1 AND id = $2`,
+	err = tx.write(ctx, `UPDATE policy SET name = $3, scope_json = $4, excludes_json = $5, block_all = $6, conditions_json = $7, last_condition = $8 WHERE deployment_id = $1 AND id = $2`,
 		p.ID, p.Name, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)), max(before.LastCondition, lastCondition(p)))
 	tx.change(changePolicy, p.ID)
 	tx.audit("policy.update", subject("policy", p.ID), imageOfPolicy(before), imageOfPolicy(p))
@@ -147,7 +150,7 @@ func (tx *Tx) DeletePolicy(ctx context.Context, id int64) error {
 	for _, statement := range []string{
 		`DELETE FROM policy_rule WHERE deployment_id = $1 AND policy_id = $2`, `DELETE FROM policy WHERE deployment_id = $1 AND id = $2`,
 	} {
-		if _, err := tx.exec(ctx, statement, id); err != nil {
+		if err := tx.write(ctx, statement, id); err != nil {
 			return err
 		}
 	}

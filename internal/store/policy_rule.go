@@ -113,7 +113,7 @@ func (tx *Tx) SetRuleMode(ctx context.Context, policyID int64, ruleName string, 
 	}
 	before := ruleModeImage{p.Mode.String()}
 	p.Mode, p.LastChangeAt, p.LastChangeBy = mode, tx.now, tx.actor.String()
-	_, err = tx.exec(ctx, `UPDATE policy_rule SET mode = $3, last_change_at = $4, last_change_by = $5 WHERE deployment_id = $1 AND id = $2`,
+	err = tx.write(ctx, `UPDATE policy_rule SET mode = $3, last_change_at = $4, last_change_by = $5 WHERE deployment_id = $1 AND id = $2`,
 		p.ID, mode, p.LastChangeAt, p.LastChangeBy)
 	if err != nil {
 		return p, err

@@ -22,15 +22,13 @@ func scanProject(r row) (p redoubt.Project, err error) {
 // with their tags. The condition starts with AND or is an ORDER BY.
 func (tx *Tx) projectsWhere(ctx context.Context, condition string, args ...any) ([]redoubt.Project, error) {
 	projects, err := many(ctx, tx, scanProject, `SELECT `+projectColumns+` FROM project WHERE deployment_id = $1 `+condition, args...)
-	if err != nil || len(projects) == 0 {
+	if err != nil || len(projects) == 0 && !readsAhead(ctx) {
 		return projects, err
 	}
 	at := make(map[int64]int, len(projects))
-	ids := make([]int64, len(projects))
 	for i, p := range projects {
-		ids[i], at[p.ID] = p.ID, i
+		at[p.ID] = i
 	}
-	in, list := tx.in("project_id", 2, ids)
 	err = each(ctx, tx, func(r row) error {
 		var id int64
 		var tag string
@@ -39,7 +37,8 @@ func (tx *Tx) projectsWhere(ctx context.Context, condition string, args ...any) 
 			projects[i].Tags = append(projects[i].Tags, tag)
 		}
 		return err
-	}, `SELECT project_id, tag FROM project_tag WHERE deployment_id = $1 AND `+in+` ORDER BY project_id, position`, list)
+	}, `SELECT project_id, tag FROM project_tag WHERE deployment_id = $1
+		AND project_id IN (SELECT id FROM project WHERE deployment_id = $1 `+condition+`) ORDER BY project_id, position`, args...)
 	return projects, err
 }
 
@@ -158,7 +157,11 @@ func (tx *Tx) CreateProjectWithin(ctx context.Context, globs redoubt.ProjectGlob
 			return p, err
 		}
 	}
-	return tx.addProject(ctx, globs, p)
+	p, err := tx.addProject(ctx, globs, p)
+	if err == nil {
+		err = nameTaken(p.Name, tx.session.settle(ctx))
+	}
+	return p, err
 }
 
 func (tx *Tx) addProject(ctx context.Context, globs redoubt.ProjectGlobs, p redoubt.Project) (_ redoubt.Project, err error) {
@@ -257,10 +260,13 @@ func (tx *Tx) saveProject(ctx context.Context, globs redoubt.ProjectGlobs, befor
 			return before, err
 		}
 	}
-	_, err = tx.exec(ctx, `
+	err = tx.write(ctx, `
 		UPDATE project SET name = $3, url = $4, default_branch = $5, primary_branch = $6, visibility = $7, managed_diff = $8, managed_full = $9, repo_id = $10, bound_repo_id = $11
 		WHERE deployment_id = $1 AND id = $2`, after.ID, after.Name, after.URL, after.DefaultBranch, after.PrimaryBranch,
 		after.Visibility, after.ManagedScan.Diff, after.ManagedScan.Full, after.RepoID, after.BoundRepoID)
+	if err == nil && after.Name != before.Name {
+		err = tx.session.settle(ctx)
+	}
 	if err != nil {
 		return before, nameTaken(after.Name, err)
 	}
@@ -275,7 +281,7 @@ func (tx *Tx) saveProject(ctx context.Context, globs redoubt.ProjectGlobs, befor
 }
 
 func (tx *Tx) putTags(ctx context.Context, projectID int64, tags []string) error {
-	if _, err := tx.exec(ctx, `DELETE FROM project_tag WHERE deployment_id = $1 AND project_id = $2`, projectID); err != nil {
+	if err := tx.write(ctx, `DELETE FROM project_tag WHERE deployment_id = $1 AND project_id = $2`, projectID); err != nil {
 		return err
 	}
 	rows := make([][]any, len(tags))
@@ -296,7 +302,7 @@ func (tx *Tx) takeName(ctx context.Context, globs redoubt.ProjectGlobs, name str
 	case !globs.Allows(owner.Name):
 		return nil
 	}
-	_, err := tx.exec(ctx, `DELETE FROM project_alias WHERE deployment_id = $1 AND name = $2`, name)
+	err := tx.write(ctx, `DELETE FROM project_alias WHERE deployment_id = $1 AND name = $2`, name)
 	return err
 }
 

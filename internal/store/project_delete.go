@@ -29,7 +29,7 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		"agent_scan" + scans, "scan_account" + scans,
 		"scan" + ofProject, "project_alias" + ofProject, "vex_refusal" + ofProject,
 	} {
-		if _, err := tx.exec(ctx, `DELETE FROM `+rows, id); err != nil {
+		if err := tx.write(ctx, `DELETE FROM `+rows, id); err != nil {
 			return err
 		}
 	}
@@ -56,6 +56,6 @@ func (tx *Tx) dropProject(ctx context.Context, id int64) error {
 		return err
 	}
 	tx.changeDeleted(changeProject, id)
-	_, err := tx.exec(ctx, `DELETE FROM project WHERE deployment_id = $1 AND id = $2`, id)
+	err := tx.write(ctx, `DELETE FROM project WHERE deployment_id = $1 AND id = $2`, id)
 	return err
 }

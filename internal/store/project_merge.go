@@ -64,7 +64,7 @@ func (tx *Tx) mergeIdentities(ctx context.Context, from, into int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `
+	err = tx.write(ctx, `
 		DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2 AND EXISTS (SELECT 1 FROM lineage_identity t
 			WHERE t.deployment_id = $1 AND t.project_id = $3 AND t.kind = lineage_identity.kind AND t.hash = lineage_identity.hash)`, from, into)
 	if err != nil {
@@ -90,7 +90,7 @@ func (tx *Tx) mergeIdentities(ctx context.Context, from, into int64) error {
 
 // reassign gives all rows of a table that are one project's to another.
 func (tx *Tx) reassign(ctx context.Context, table string, from, into int64) error {
-	_, err := tx.exec(ctx, `UPDATE `+table+` SET project_id = $3 WHERE deployment_id = $1 AND project_id = $2`, from, into)
+	err := tx.write(ctx, `UPDATE `+table+` SET project_id = $3 WHERE deployment_id = $1 AND project_id = $2`, from, into)
 	return err
 }
 
@@ -133,7 +133,7 @@ func (tx *Tx) mergeOccurrences(ctx context.Context, from, into int64) error {
 	}
 	for table, column := range map[string]string{"finding_event": "finding_id", "finding_body": "finding_id", "finding_subject": "finding_id", "finding_snippet": "finding_id", "finding": "id"} {
 		in, list := tx.in(column, 2, double)
-		if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, list); err != nil {
+		if err := tx.write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, list); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func (tx *Tx) mergeOccurrences(ctx context.Context, from, into int64) error {
 	}
 	tx.change(changeFinding, ids...)
 	tx.changeDeleted(changeFinding, double...)
-	_, err = tx.exec(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`, from, into, tx.nextVersion())
+	err = tx.write(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`, from, into, tx.nextVersion())
 	return err
 }
 
@@ -167,7 +167,7 @@ func (tx *Tx) mergeScans(ctx context.Context, from, into int64) error {
 	if err := tx.reassign(ctx, "scan", from, into); err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, `
+	err := tx.write(ctx, `
 		UPDATE project SET latest_scan_at = (SELECT MAX(latest_scan_at) FROM project WHERE deployment_id = $1 AND id IN ($2, $3))
 		WHERE deployment_id = $1 AND id = $3`, from, into)
 	return err
@@ -178,7 +178,7 @@ func (tx *Tx) mergeNames(ctx context.Context, from, into int64) error {
 	if err := tx.reassign(ctx, "project_alias", from, into); err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, `INSERT INTO project_alias (deployment_id, name, project_id)
+	err := tx.write(ctx, `INSERT INTO project_alias (deployment_id, name, project_id)
 		SELECT deployment_id, name, $3 FROM project WHERE deployment_id = $1 AND id = $2`, from, into)
 	return err
 }

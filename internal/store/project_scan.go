@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -133,20 +132,14 @@ func (tx *Tx) freeName(ctx context.Context, p redoubt.Project, name string) (str
 // latest scan is told by the scan itself: it is neither a change of the index
 // nor an audit event.
 func (tx *Tx) ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error {
-	n, err := tx.exec(ctx, `
-		UPDATE project SET latest_scan_at = CASE WHEN latest_scan_at > $3 THEN latest_scan_at ELSE $3 END
-		WHERE deployment_id = $1 AND id = $2`, projectID, at)
+	before, err := tx.Project(ctx, projectID)
 	if err != nil {
 		return err
 	}
-	if n == 0 {
-		return fmt.Errorf("project %d: %w", projectID, redoubt.ErrNotFound)
-	}
-	if !full || !strings.HasPrefix(ref, "refs/heads/") {
-		return nil
-	}
-	before, err := tx.Project(ctx, projectID)
-	if err != nil || before.DefaultBranch != "" {
+	err = tx.write(ctx, `
+		UPDATE project SET latest_scan_at = CASE WHEN latest_scan_at > $3 THEN latest_scan_at ELSE $3 END
+		WHERE deployment_id = $1 AND id = $2`, projectID, at)
+	if err != nil || !full || !strings.HasPrefix(ref, "refs/heads/") || before.DefaultBranch != "" {
 		return err
 	}
 	after := before

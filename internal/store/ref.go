@@ -63,7 +63,7 @@ func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (
 		return 0, err
 	}
 	in, list := tx.in("id", 2, ids)
-	_, err = tx.exec(ctx, `UPDATE finding SET state = $3, state_updated_at = $4, version = $5 WHERE deployment_id = $1 AND `+in,
+	err = tx.write(ctx, `UPDATE finding SET state = $3, state_updated_at = $4, version = $5 WHERE deployment_id = $1 AND `+in,
 		list, redoubt.StateRemoved, tx.now, tx.nextVersion())
 	if err != nil {
 		return 0, err
@@ -82,7 +82,7 @@ func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (
 // forgetUploads lets no coming upload pass for a repeat of one before: what it
 // says again returns (semantics §5).
 func (tx *Tx) forgetUploads(ctx context.Context, projectID int64, ref string) error {
-	_, err := tx.exec(ctx, `UPDATE scan SET digest = $4 WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest <> $4`,
+	err := tx.write(ctx, `UPDATE scan SET digest = $4 WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest <> $4`,
 		projectID, ref, redoubt.Digest{})
 	return err
 }

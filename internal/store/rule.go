@@ -227,7 +227,7 @@ func (tx *Tx) renewPolicyRules(ctx context.Context, product redoubt.IssueType, n
 		if err != nil {
 			return nil, err
 		}
-		if _, err := tx.exec(ctx, `UPDATE policy_rule SET rule_id = $3 WHERE deployment_id = $1 AND id = $2`, s.policyRuleID, ruleID); err != nil {
+		if err := tx.write(ctx, `UPDATE policy_rule SET rule_id = $3 WHERE deployment_id = $1 AND id = $2`, s.policyRuleID, ruleID); err != nil {
 			return nil, err
 		}
 		tx.change(changePolicyRule, s.policyRuleID)

@@ -114,7 +114,7 @@ func (tx *Tx) ServeRule(ctx context.Context, s Serving) (after redoubt.ServedRul
 		return after, err
 	}
 	if before.ID == 0 || before.Mode != s.Mode {
-		if _, err = tx.exec(ctx, `UPDATE policy_rule SET served = 1, removed = 0, mode = $3, last_change_at = $4, last_change_by = $5
+		if err = tx.write(ctx, `UPDATE policy_rule SET served = 1, removed = 0, mode = $3, last_change_at = $4, last_change_by = $5
 			WHERE deployment_id = $1 AND id = $2`, listing, s.Mode, tx.now, tx.actor.String()); err != nil {
 			return after, err
 		}
@@ -201,7 +201,7 @@ func (tx *Tx) addVersion(ctx context.Context, s *Serving) error {
 		if versions[n-1].Checked || !s.Checked {
 			return nil
 		}
-		_, err = tx.exec(ctx, `UPDATE rule_version SET checked = 1 WHERE deployment_id = $1 AND rule_name = $2 AND version = $3`, name, n)
+		err = tx.write(ctx, `UPDATE rule_version SET checked = 1 WHERE deployment_id = $1 AND rule_name = $2 AND version = $3`, name, n)
 		return err
 	}
 	err = tx.insert(ctx, `rule_version (deployment_id, rule_name, version, text_json, checked, starter, added_at, added_by)`,
@@ -209,7 +209,7 @@ func (tx *Tx) addVersion(ctx context.Context, s *Serving) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `UPDATE policy_rule SET last_change_at = $3, last_change_by = $4 WHERE deployment_id = $1 AND rule_name = $2 AND served = 1`,
+	err = tx.write(ctx, `UPDATE policy_rule SET last_change_at = $3, last_change_by = $4 WHERE deployment_id = $1 AND rule_name = $2 AND served = 1`,
 		name, tx.now, tx.actor.String())
 	return err
 }
@@ -222,7 +222,7 @@ func (tx *Tx) RemoveRule(ctx context.Context, policyID int64, name string) error
 	if err != nil {
 		return fmt.Errorf("rule %.80q of policy %d: %w", name, policyID, err)
 	}
-	_, err = tx.exec(ctx, `UPDATE policy_rule SET served = 0, removed = 1, mode = $3, last_change_at = $4, last_change_by = $5
+	err = tx.write(ctx, `UPDATE policy_rule SET served = 0, removed = 1, mode = $3, last_change_at = $4, last_change_by = $5
 		WHERE deployment_id = $1 AND id = $2`, p.ID, redoubt.ModeMonitor, tx.now, tx.actor.String())
 	if err != nil {
 		return err

@@ -93,7 +93,7 @@ func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
 	s.ProjectID, s.Ref, s.Commit, s.Source, s.StartedAt, s.Full = before.ProjectID, before.Ref, before.Commit, before.Source, before.StartedAt, before.Full
 	args := scanRow(s)
 	// From the columns' order: what may change starts at completed_at.
-	_, err = tx.exec(ctx, `
+	err = tx.write(ctx, `
 		UPDATE scan SET completed_at = $3, exit_code = $4, products = $5, status = $6, outcome = $7,
 			code = $8, secrets = $9, supply_chain = $10, total_micros = $11, digest = $12, error = $13, unread_json = $14, applied_at = $15
 		WHERE deployment_id = $1 AND id = $2`, append(append([]any{s.ID, args[6], args[7]}, args[9:]...), tx.appliedAt(s))...)
@@ -131,7 +131,7 @@ func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit s
 
 	err = each(ctx, tx, func(r row) error { return r.Scan(&s.LastScanID, digest(&s.LastDigest)) },
 		`SELECT id, digest`+applied+`ORDER BY applied_at DESC, id DESC LIMIT 1`, stream...)
-	if err != nil || s.LastScanID == 0 {
+	if err != nil || s.LastScanID == 0 && !readsAhead(ctx) {
 		return s, err
 	}
 	err = each(ctx, tx, func(r row) error { return r.Scan(instant(&s.LastFullStart), instant(&s.LastDiffStart)) },

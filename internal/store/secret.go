@@ -126,7 +126,7 @@ func (tx *Tx) ConcealFindings(ctx context.Context, findings []redoubt.FindingWri
 		counts[f.RuleName]++
 	}
 	in, arg := tx.in("lineage_id", 2, lineages)
-	if _, err := tx.exec(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND `+in+` AND kind <> $3`, arg, int64(redoubt.IdentitySecret)); err != nil {
+	if err := tx.write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND `+in+` AND kind <> $3`, arg, int64(redoubt.IdentitySecret)); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

@@ -15,6 +15,8 @@ type session struct {
 	tx     *sql.Tx
 	wrote  bool
 	shreds bool
+
+	reserved map[sequence]int // how many ids were announced
 }
 
 // querier runs statements: a session, or a Tx that adds its tenant as $1.
@@ -27,14 +29,44 @@ type querier interface {
 // row is what a scan function reads the columns of.
 type row interface{ Scan(dest ...any) error }
 
-// exec writes, and returns how many rows it wrote.
+// write writes. The database may say later that it failed, and then names it; no
+// commit is acknowledged before.
+func (q *session) write(ctx context.Context, query string, args ...any) error {
+	return q.send(ctx, query, bind(args))
+}
+
+func (q *session) send(ctx context.Context, query string, bound []any) error {
+	if readsAhead(ctx) {
+		return errAhead
+	}
+	q.wrote = true
+	_, err := q.tx.ExecContext(ctx, query, bound...)
+	return q.engine.explain(ctx, err)
+}
+
+// settle has the database do what was written, so that an error is that of the
+// caller's last write.
+func (q *session) settle(ctx context.Context) error {
+	if !q.engine.ahead {
+		return nil
+	}
+	_, err := q.tx.ExecContext(ctx, settle)
+	return q.engine.explain(ctx, err)
+}
+
+// exec writes, waits for the database to have done so, and returns how many rows it
+// wrote.
 func (q *session) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if readsAhead(ctx) {
+		return 0, errAhead
+	}
 	q.wrote = true
 	result, err := q.tx.ExecContext(ctx, query, bind(args)...)
 	if err != nil {
 		return 0, q.engine.explain(ctx, err)
 	}
-	return result.RowsAffected()
+	n, err := result.RowsAffected()
+	return n, q.engine.explain(ctx, err)
 }
 
 // shred makes the engine overwrite what the transaction frees, where it can.
@@ -43,13 +75,16 @@ func (q *session) shred(ctx context.Context) error {
 		return nil
 	}
 	q.shreds = true
-	_, err := q.exec(ctx, q.engine.shred)
+	err := q.write(ctx, q.engine.shred)
 	return err
 }
 
 // query reads. It is the ground of one and many, which close the rows. A
 // statement that writes and returns rows says so to wrote itself.
 func (q *session) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if readsAhead(ctx) && !strings.HasPrefix(strings.TrimSpace(query), "SELECT ") { // it returns what it wrote
+		return nil, errAhead
+	}
 	rows, err := q.tx.QueryContext(ctx, query, bind(args)...)
 	return rows, q.engine.explain(ctx, err)
 }
@@ -139,8 +174,16 @@ func (q *session) newIDs(ctx context.Context, s sequence, n int) ([]int64, error
 	if n <= 0 {
 		return nil, nil
 	}
+	if readsAhead(ctx) {
+		return nil, errAhead
+	}
 	q.wrote = true
-	ids, err := many(ctx, q, scalar[int64], q.engine.nextIDs, string(s), n)
+	size := n
+	if announced := q.reserved[s]; announced >= n {
+		size = announced
+	}
+	delete(q.reserved, s)
+	ids, err := many(ctx, q, scalar[int64], q.engine.nextIDs, string(s), size)
 	if err != nil {
 		return nil, fmt.Errorf("reserve %s ids: %w", s, err)
 	}
@@ -150,7 +193,20 @@ func (q *session) newIDs(ctx context.Context, s sequence, n int) ([]int64, error
 	for len(ids) < n { // SQLite answers the first one only
 		ids = append(ids, ids[len(ids)-1]+1)
 	}
-	return ids, nil
+	return ids[:n], nil
+}
+
+// reserve announces that newIDs will be called for n ids at most; those that are
+// not taken are lost.
+func (q *session) reserve(ctx context.Context, s sequence, n int) {
+	if !readsAhead(ctx) || n <= 0 {
+		return
+	}
+	if q.reserved == nil {
+		q.reserved = map[sequence]int{}
+	}
+	q.reserved[s] = n
+	_, _ = many(ctx, q, scalar[int64], q.engine.nextIDs, string(s), n) // asked for; an error is told with the answer
 }
 
 // newID reserves one id.
@@ -165,24 +221,47 @@ func (q *session) newID(ctx context.Context, s sequence) (int64, error) {
 // insert writes rows, each of which starts with the tenant's id, in as few
 // statements as maxArgs allows; see Tx.insert.
 func (q *session) insert(ctx context.Context, tenant int64, into string, rows [][]any, conflict string) error {
+	return q.insertRows(ctx, []any{tenant}, into, rows, conflict)
+}
+
+// insertGlobal writes rows of a table that belongs to no tenant.
+func (q *session) insertGlobal(ctx context.Context, into string, rows [][]any, conflict string) error {
+	return q.insertRows(ctx, nil, into, rows, conflict)
+}
+
+func (q *session) insertRows(ctx context.Context, first []any, into string, rows [][]any, conflict string) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	width := len(rows[0]) + 1
+	width := len(first) + len(rows[0])
 	size := max(1, maxArgs/width)
+	if q.engine.bulk != nil {
+		size = maxArgs
+	}
 	for part := range slices.Chunk(rows, size) {
 		args := make([]any, 0, len(part)*width)
 		for _, r := range part {
-			if len(r)+1 != width {
-				return fmt.Errorf("insert into %s: a row has %d values, the first has %d", into, len(r), width-1)
+			if len(first)+len(r) != width {
+				return fmt.Errorf("insert into %s: a row has %d values, the first has %d", into, len(r), width-len(first))
 			}
-			args = append(append(args, tenant), r...)
+			args = append(append(args, first...), r...)
 		}
-		if _, err := q.exec(ctx, `INSERT INTO `+into+` VALUES `+q.engine.values(len(part), width)+` `+conflict, args...); err != nil {
+		query, args := q.engine.insertion(into, bind(args), width)
+		if err := q.send(ctx, query+" "+conflict, args); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// insertion is the statement that inserts rows of bound values, and its arguments.
+func (e *engine) insertion(into string, values []any, width int) (query string, args []any) {
+	if e.bulk != nil {
+		if query, args, ok := e.bulk(into, slices.Collect(slices.Chunk(values, width))); ok {
+			return query, args
+		}
+	}
+	return `INSERT INTO ` + into + ` VALUES ` + e.values(len(values)/width, width), values
 }
 
 // values writes the marks of rows to insert, as ($1,$2),($3,$4).

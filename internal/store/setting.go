@@ -12,7 +12,7 @@ func (s *Store) PinSetting(ctx context.Context, name string, value []byte, remov
 		if err := q.shred(ctx); err != nil {
 			return err
 		}
-		if _, err := q.exec(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, value); err != nil {
+		if err := q.write(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, value); err != nil {
 			return err
 		}
 		in, list := q.in("name", 1, remove)
@@ -41,7 +41,7 @@ func (tx *Tx) PutSetting(ctx context.Context, name string, value []byte) error {
 }
 
 func (q *session) putSetting(ctx context.Context, name string, value []byte) error {
-	_, err := q.exec(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, append([]byte{}, value...))
+	err := q.write(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, append([]byte{}, value...))
 	return err
 }
 

@@ -116,7 +116,7 @@ func (tx *Tx) PutSnippets(ctx context.Context, list []redoubt.Snippet) error {
 // not to, all there is goes at once; the number of findings that lost theirs is
 // returned.
 func (tx *Tx) KeepCode(ctx context.Context, keep bool) (dropped int64, err error) {
-	if _, err := tx.exec(ctx, `UPDATE deployment SET keeps_code = $2 WHERE id = $1`, keep); err != nil {
+	if err := tx.write(ctx, `UPDATE deployment SET keeps_code = $2 WHERE id = $1`, keep); err != nil {
 		return 0, err
 	}
 	if !keep {
@@ -163,7 +163,7 @@ func (tx *Tx) outdateSnippets(ctx context.Context, findings []redoubt.FindingWri
 			return err
 		}
 		in, arg := tx.in("path", 3, paths)
-		_, err := tx.exec(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1 AND `+in+` AND EXISTS (
+		err := tx.write(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1 AND `+in+` AND EXISTS (
 			SELECT 1 FROM finding f WHERE f.deployment_id = $1 AND f.id = finding_id AND f.project_id = $2)`, project, arg)
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (tx *Tx) dropSnippets(ctx context.Context, findings []int64) error {
 		return nil
 	}
 	in, arg := tx.in("finding_id", 2, findings)
-	_, err := tx.exec(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1 AND `+in, arg)
+	err := tx.write(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1 AND `+in, arg)
 	return err
 }
 

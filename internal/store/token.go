@@ -41,7 +41,7 @@ func (s *Store) TouchTokens(ctx context.Context, used []redoubt.TokenUse) error 
 	})
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		for _, use := range used {
-			_, err := q.exec(ctx, `
+			err := q.write(ctx, `
 				UPDATE token SET last_used_at = $3
 				WHERE deployment_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < $3)`, use.DeploymentID, use.TokenID, use.At)
 			if err != nil {
@@ -96,7 +96,7 @@ func (tx *Tx) CreateToken(ctx context.Context, t redoubt.Token, hash []byte) (re
 	t.ExpiresAt = t.ExpiresAt.UTC().Truncate(time.Microsecond)
 	t.Dialect = cmp.Or(t.Dialect, redoubt.DialectContract)
 	t.Scopes, t.ProjectGlobs = orEmpty(t.Scopes), orEmpty(t.ProjectGlobs)
-	_, err = tx.exec(ctx, `
+	err = tx.write(ctx, `
 		INSERT INTO token (deployment_id, id, public_id, hash, name, scopes_json, globs_json, dialect, created_at, expires_at, user_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		t.ID, t.PublicID, hash, t.Name, encoded(t.Scopes), encoded(t.ProjectGlobs), t.Dialect, t.CreatedAt, t.ExpiresAt, idOrNil(t.UserID))
@@ -167,7 +167,7 @@ func (tx *Tx) revoke(ctx context.Context, t redoubt.Token) error {
 	}
 	before := imageOfToken(t)
 	t.RevokedAt = tx.now
-	if _, err := tx.exec(ctx, `UPDATE token SET revoked_at = $3 WHERE deployment_id = $1 AND id = $2`, t.ID, tx.now); err != nil {
+	if err := tx.write(ctx, `UPDATE token SET revoked_at = $3 WHERE deployment_id = $1 AND id = $2`, t.ID, tx.now); err != nil {
 		return err
 	}
 	tx.audit("token.revoke", subject("token", t.ID), before, imageOfToken(t))

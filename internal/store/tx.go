@@ -32,11 +32,11 @@ func newTx(q *session, d redoubt.Deployment, now time.Time, by redoubt.Actor) *T
 // redoubt.ErrNotFound.
 func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
 	return s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		d, err := q.tenant(ctx, deploymentID, "")
+		d, err := q.announcedTenant(ctx, deploymentID, "")
 		if err != nil {
 			return err
 		}
-		return fn(ctx, newTx(q, d.Deployment, later(s.now(), d.committedAt), redoubt.Actor{}))
+		return fn(announced(ctx), newTx(q, d.Deployment, later(s.now(), d.committedAt), redoubt.Actor{}))
 	})
 }
 
@@ -61,12 +61,12 @@ func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor
 		defer end()
 	}
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		d, err := q.tenant(ctx, deploymentID, q.engine.forUpdate)
+		d, err := q.announcedTenant(ctx, deploymentID, q.engine.forUpdate)
 		if err != nil {
 			return err
 		}
 		tx := newTx(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
-		if err := fn(ctx, tx); err != nil || !q.wrote {
+		if err := fn(announced(ctx), tx); err != nil || !q.wrote {
 			return err
 		}
 		return tx.finish(ctx)
@@ -98,6 +98,10 @@ func (tx *Tx) nextVersion() int64 { return tx.deployment.Version + 1 }
 
 func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	return tx.session.exec(ctx, query, tx.withTenant(args)...)
+}
+
+func (tx *Tx) write(ctx context.Context, query string, args ...any) error {
+	return tx.session.write(ctx, query, tx.withTenant(args)...)
 }
 
 func (tx *Tx) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
@@ -171,7 +175,7 @@ func (tx *Tx) finish(ctx context.Context) error {
 			return fmt.Errorf("write the change feed: %w", err)
 		}
 	}
-	_, err := tx.exec(ctx, `UPDATE deployment SET version = $2, committed_at = $3 WHERE id = $1`, version, tx.now)
+	err := tx.write(ctx, `UPDATE deployment SET version = $2, committed_at = $3 WHERE id = $1`, version, tx.now)
 	return err
 }
 

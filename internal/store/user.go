@@ -180,7 +180,7 @@ func (tx *Tx) putRole(ctx context.Context, userID int64, role redoubt.Role) erro
 	if role == redoubt.RoleNone {
 		query, args = `DELETE FROM user_role WHERE deployment_id = $1 AND user_id = $2`, args[:1]
 	}
-	_, err := tx.exec(ctx, query, args...)
+	err := tx.write(ctx, query, args...)
 	return err
 }
 
@@ -261,7 +261,7 @@ func (s *Store) DisableUser(ctx context.Context, userID int64, by redoubt.Actor)
 				return err
 			}
 		}
-		if _, err := q.exec(ctx, `UPDATE app_user SET disabled_at = $2 WHERE id = $1`, userID, txs[0].now); err != nil {
+		if err := q.write(ctx, `UPDATE app_user SET disabled_at = $2 WHERE id = $1`, userID, txs[0].now); err != nil {
 			return err
 		}
 		return errors.Join(q.endSessions(ctx, userID), q.endLinks(ctx, userID))
@@ -277,7 +277,7 @@ func (s *Store) EnableUser(ctx context.Context, userID int64, by redoubt.Actor) 
 		for _, tx := range txs {
 			tx.audit("user.enable", userSubject(u), userImage{Name: u.Name, Disabled: true}, userImage{Name: u.Name})
 		}
-		_, err := q.exec(ctx, `UPDATE app_user SET disabled_at = NULL WHERE id = $1`, userID)
+		err := q.write(ctx, `UPDATE app_user SET disabled_at = NULL WHERE id = $1`, userID)
 		return err
 	})
 }
@@ -301,7 +301,7 @@ func (q *session) setPassword(ctx context.Context, u redoubt.User, hash string, 
 			return err
 		}
 	}
-	if _, err := q.exec(ctx, `UPDATE app_user SET password_hash = $2 WHERE id = $1`, u.ID, hash); err != nil {
+	if err := q.write(ctx, `UPDATE app_user SET password_hash = $2 WHERE id = $1`, u.ID, hash); err != nil {
 		return err
 	}
 	return errors.Join(q.endSessions(ctx, u.ID), q.endLinks(ctx, u.ID))

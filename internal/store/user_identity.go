@@ -83,7 +83,7 @@ func (q *session) provision(ctx context.Context, i redoubt.UserIdentity, u redou
 	for _, tx := range txs {
 		tx.audit("user.create", userSubject(u), nil, userImage{Name: u.Name, DisplayName: u.DisplayName})
 	}
-	_, err = q.exec(ctx, `INSERT INTO user_identity (issuer, subject, user_id) VALUES ($1, $2, $3)`, i.Issuer, i.Subject, u.ID)
+	err = q.write(ctx, `INSERT INTO user_identity (issuer, subject, user_id) VALUES ($1, $2, $3)`, i.Issuer, i.Subject, u.ID)
 	return u, err
 }
 

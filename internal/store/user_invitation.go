@@ -45,7 +45,7 @@ func (tx *Tx) Invite(ctx context.Context, i redoubt.UserInvitation, hash []byte)
 			return i, err
 		}
 	}
-	if _, err := tx.exec(ctx, `DELETE FROM user_invitation WHERE deployment_id = $1 AND (name = $2 OR expires_at <= $3)`, i.Name, tx.now); err != nil {
+	if err := tx.write(ctx, `DELETE FROM user_invitation WHERE deployment_id = $1 AND (name = $2 OR expires_at <= $3)`, i.Name, tx.now); err != nil {
 		return i, err
 	}
 	promised, err := many(ctx, tx, scalar[string], `SELECT name FROM user_invitation WHERE deployment_id = $1 AND new_name = $2`, i.NewName)
@@ -170,7 +170,7 @@ func (tx *Tx) takeInvitation(ctx context.Context, i *redoubt.UserInvitation, by 
 // sees no difference until its time is over.
 func (s *Store) DeclineInvitation(ctx context.Context, i redoubt.UserInvitation) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		_, err := q.exec(ctx, `UPDATE user_invitation SET declined_at = $3 WHERE deployment_id = $1 AND id = $2`, i.Deployment.ID, i.ID, s.now())
+		err := q.write(ctx, `UPDATE user_invitation SET declined_at = $3 WHERE deployment_id = $1 AND id = $2`, i.Deployment.ID, i.ID, s.now())
 		return err
 	})
 }

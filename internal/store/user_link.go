@@ -26,7 +26,7 @@ type linkImage struct {
 // force. For a user with a role beyond l.Within it is redoubt.ErrConflict.
 func (s *Store) CreateLink(ctx context.Context, l redoubt.UserLink, hash []byte, by redoubt.Actor) error {
 	add := func(ctx context.Context, q *session, txs []*Tx, subject string) error {
-		_, err := q.exec(ctx, `DELETE FROM user_link WHERE kind = $1 AND COALESCE(user_id, 0) = $2 AND COALESCE(deployment_id, 0) = $3`, l.Kind, l.UserID, l.Deployment)
+		err := q.write(ctx, `DELETE FROM user_link WHERE kind = $1 AND COALESCE(user_id, 0) = $2 AND COALESCE(deployment_id, 0) = $3`, l.Kind, l.UserID, l.Deployment)
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (s *Store) CreateLink(ctx context.Context, l redoubt.UserLink, hash []byte,
 		for _, tx := range txs {
 			tx.audit("user.link", subject, nil, linkImage{l.Kind, l.ExpiresAt.UTC()})
 		}
-		_, err = q.exec(ctx, `INSERT INTO user_link (id, hash, kind, user_id, deployment_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		err = q.write(ctx, `INSERT INTO user_link (id, hash, kind, user_id, deployment_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 			id, hash, l.Kind, idOrNil(l.UserID), idOrNil(l.Deployment), txs[0].now, l.ExpiresAt)
 		return err
 	}
@@ -124,6 +124,6 @@ func (s *Store) UseSignInLink(ctx context.Context, l redoubt.UserLink, n redoubt
 }
 
 func (q *session) endLinks(ctx context.Context, userID int64) error {
-	_, err := q.exec(ctx, `DELETE FROM user_link WHERE user_id = $1`, userID)
+	err := q.write(ctx, `DELETE FROM user_link WHERE user_id = $1`, userID)
 	return err
 }

@@ -64,13 +64,13 @@ func (s *Store) signIn(ctx context.Context, q *session, u redoubt.User, n *redou
 	n.ID, n.UserID, n.CreatedAt = id, u.ID, s.now()
 	n.SeenAt, n.Agent = n.CreatedAt, truncated(n.Agent)
 	n.ExpiresAt = n.ExpiresAt.UTC().Truncate(time.Microsecond)
-	_, err = q.exec(ctx, `
+	err = q.write(ctx, `
 		INSERT INTO user_session (id, hash, user_id, method, address, agent, created_at, seen_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, n.ID, hash, n.UserID, n.Method, n.Address, n.Agent, n.CreatedAt, n.SeenAt, n.ExpiresAt)
 	if err != nil {
 		return err
 	}
-	if _, err := q.exec(ctx, `UPDATE app_user SET signed_in_at = $2, password_hash = $3 WHERE id = $1`,
+	if err := q.write(ctx, `UPDATE app_user SET signed_in_at = $2, password_hash = $3 WHERE id = $1`,
 		u.ID, n.CreatedAt, cmp.Or(rehash, u.PasswordHash)); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *Store) TouchSessions(ctx context.Context, used []redoubt.SessionUse) er
 	used = slices.SortedFunc(slices.Values(used), func(a, b redoubt.SessionUse) int { return cmp.Compare(a.SessionID, b.SessionID) })
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		for _, use := range used {
-			if _, err := q.exec(ctx, `UPDATE user_session SET seen_at = $2 WHERE id = $1 AND seen_at < $2`, use.SessionID, use.At); err != nil {
+			if err := q.write(ctx, `UPDATE user_session SET seen_at = $2 WHERE id = $1 AND seen_at < $2`, use.SessionID, use.At); err != nil {
 				return err
 			}
 		}
@@ -173,7 +173,7 @@ func (s *Store) EndSessions(ctx context.Context, userID int64, by redoubt.Actor)
 }
 
 func (q *session) endSessions(ctx context.Context, userID int64) error {
-	_, err := q.exec(ctx, `DELETE FROM user_session WHERE user_id = $1`, userID)
+	err := q.write(ctx, `DELETE FROM user_session WHERE user_id = $1`, userID)
 	return err
 }
 
@@ -181,13 +181,13 @@ func (q *session) endSessions(ctx context.Context, userID int64) error {
 // links and invitations whose time is over.
 func (s *Store) ExpireSessions(ctx context.Context, idleSince time.Time) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		if _, err := q.exec(ctx, `DELETE FROM user_session WHERE seen_at < $1 OR expires_at <= $2`, idleSince, s.now()); err != nil {
+		if err := q.write(ctx, `DELETE FROM user_session WHERE seen_at < $1 OR expires_at <= $2`, idleSince, s.now()); err != nil {
 			return err
 		}
-		if _, err := q.exec(ctx, `DELETE FROM user_link WHERE expires_at <= $1`, s.now()); err != nil {
+		if err := q.write(ctx, `DELETE FROM user_link WHERE expires_at <= $1`, s.now()); err != nil {
 			return err
 		}
-		_, err := q.exec(ctx, `DELETE FROM user_invitation WHERE expires_at <= $1`, s.now())
+		err := q.write(ctx, `DELETE FROM user_invitation WHERE expires_at <= $1`, s.now())
 		return err
 	})
 }

@@ -124,7 +124,7 @@ func (tx *Tx) forgetVEX(ctx context.Context, ids ...int64) error {
 	}
 	for table, column := range map[string]string{"vex_name": "document_id", "vex_statement": "document_id", "vex_document": "id"} {
 		in, arg := tx.in(column, 2, ids)
-		if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, arg); err != nil {
+		if err := tx.write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, arg); err != nil {
 			return err
 		}
 	}

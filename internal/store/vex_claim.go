@@ -76,6 +76,9 @@ func (tx *Tx) aliasesOf(ctx context.Context, names []string, groups []int64) (al
 	const named = `SELECT DISTINCT m.group_id, n.name FROM advisory_member m JOIN advisory_name n ON n.advisory_id = m.advisory_id `
 	byName, list := tx.session.in("t.name", 1, names)
 	byGroup, ids := tx.session.in("m.group_id", 1, orEmpty(groups))
+	if len(names)+len(groups) == 0 {
+		return known, nil
+	}
 	for query, arg := range map[string]any{
 		named + `WHERE m.group_id IN (SELECT tm.group_id FROM advisory_name t
 			JOIN advisory_member tm ON tm.advisory_id = t.advisory_id WHERE ` + byName + `)`: list,

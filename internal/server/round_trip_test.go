@@ -1,0 +1,83 @@
+package server
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// farAway is a harness on a PostgreSQL behind a proxy that counts round trips.
+// Nothing works in the background.
+func farAway(t *testing.T) (*harness, *storetest.Proxy) {
+	t.Helper()
+	clock := storetest.NewClock()
+	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", clock))
+	h := newHarness(t, func(c *Config) {
+		c.Store, c.Clock = storetest.Open(t, config), clock.Now
+		c.Index = index.New(c.Store, index.Options{BodyCache: 1 << 20, Clock: clock.Now})
+	})
+	h.store = h.server.Store
+	h.deployment = storetest.Deployment(t, h.store)
+	h.token = h.newToken(redoubt.Token{Name: "ci", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+	web := httptest.NewServer(h.server.Handler())
+	t.Cleanup(web.Close)
+	h.client = &api.Client{BaseURL: web.URL, Token: h.token, Retries: -1}
+	return h, proxy
+}
+
+// resultsOf is a report with n findings of one rule, told apart by the round.
+func resultsOf(round string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"check_id":"eqeq","path":"src/f%d.py","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":5,"offset":4},`+
+			`"extra":{"message":"no","severity":"ERROR","metadata":{},"lines":"%s == %d","fingerprint":"%s-%d","engine_kind":"OSS"}}`, i, round, i, round, i)
+	}
+	return `{"version":"1.180.0","results":[` + b.String() + `],"errors":[],"paths":{"scanned":[]}}`
+}
+
+// TestAnImportTakesAHandfulOfRoundTrips bounds how often an import waits for the
+// database, which at 100 ms for each is what it takes: no more for 2,000 findings
+// than for two. The first ones prepare statements.
+func TestAnImportTakesAHandfulOfRoundTrips(t *testing.T) {
+	h, proxy := farAway(t)
+	take := func(project, round string, n int, key ...string) int {
+		t.Helper()
+		var with []api.Option
+		for _, k := range key {
+			with = append(with, api.WithKey(k))
+		}
+		before := proxy.RoundTrips()
+		out, err := h.client.ImportReport(t.Context(), "acme", api.ImportQuery{Project: project, Ref: "main"}, strings.NewReader(resultsOf(round, n)), with...)
+		if err != nil || out.Imports[0].New != n {
+			t.Fatalf("%s: %+v, %v", project, out, err)
+		}
+		return proxy.RoundTrips() - before
+	}
+	first := take("acme/first", "a", 2)
+	again := take("acme/first", "b", 2)
+	t.Logf("the first import took %d round trips, the next %d", first, again)
+	for _, project := range []string{"acme/second", "acme/third"} { // on whichever connection is free
+		take(project, "a", 2)
+		take(project, "b", 2)
+		take(project, "c", 2, project)
+	}
+	for _, n := range []int{2, 2000} {
+		fresh, known := take(fmt.Sprint("acme/new-", n), "a", n), take(fmt.Sprint("acme/new-", n), "b", n)
+		t.Logf("%d findings took %d round trips in a new project, %d in a known one", n, fresh, known)
+		if fresh > 8 || known > 8 {
+			t.Errorf("%d findings took %d round trips in a new project and %d in a known one, at most 8 were to be", n, fresh, known)
+		}
+	}
+	if keyed := take("acme/second", "d", 2, "a-key"); keyed > 8 {
+		t.Errorf("with a key an import took %d round trips", keyed)
+	}
+}
