@@ -39,6 +39,8 @@ type CreateExceptionRequest struct {
 	TriageReason string   `json:"triage_reason,omitempty" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"The reason that the findings show; acceptable_risk when absent."`
 	Until        string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?)?$" patternDescription:"a day or an instant, as 2027-01-31 or 2027-01-31T12:00:00Z" maxLength:"64" doc:"Last day of it in UTC, or the instant that it ends at (RFC 3339); in the future. It or forever is needed, and not both." example:"2027-01-31"`
 	Forever      bool     `json:"forever,omitempty" doc:"Without an end; true in place of until."`
+	DryRun       bool     `json:"dry_run,omitempty" doc:"Change nothing: answer the exception as it would be, with id 0, and how many findings would change."`
+	IfChanges    *int64   `json:"if_changes,omitempty" minimum:"0" doc:"How many findings may change, as a dry run told: where it would be another number, it is a conflict and no exception is made." example:"2"`
 }
 
 // ExceptionResponse is an exception alone.

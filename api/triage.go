@@ -17,6 +17,9 @@ type TriageRequest struct {
 	NewTriageUntil string  `json:"new_triage_until,omitempty" format:"date" doc:"Last day of the decision, in UTC; then the findings are reopened. Not with reopened (an extension)." example:"2027-01-31"`
 	NewAssignee    *string `json:"new_assignee,omitempty" maxLength:"100" doc:"Name of the user whom the findings are assigned to; empty takes the assignment away. Absent leaves it (an extension)." example:"ada"`
 
+	DryRun    bool   `json:"dry_run,omitempty" doc:"Change nothing: answer what would be triaged, with its selection (an extension)."`
+	Selection string `json:"selection,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"the selection of a dry run" doc:"The selection of a dry run of the same request: where what it selects, or what was decided about that, has changed since, it is a conflict and nothing is triaged (an extension)."`
+
 	TriageFilter
 }
 
@@ -59,4 +62,5 @@ type Confidence string
 type TriageResponse struct {
 	NumTriaged    int64   `json:"num_triaged" doc:"How many findings were triaged." example:"2"`
 	TriagedIssues []int64 `json:"triaged_issues" doc:"Their ids, ascending." example:"[1234,1240]"`
+	Selection     string  `json:"selection,omitempty" doc:"Names these findings and what was decided about them; only of a dry run (an extension)."`
 }

@@ -28,7 +28,7 @@ var described = map[string]routeDoc{
 	"annotateFinding": {"Annotate a finding", "Writes what no scanner brings (an extension): assistant, ticket, review comments, fixing change requests, exploit probability, reachability. " +
 		"It is written to the finding on all its refs. Absent members stay; `null` and empty lists clear."},
 	"triageFindings": {"Triage findings in bulk", "Sets a state, adds a note, or assigns to a user the newest findings that match, at most `limit`, and to the same findings on all other refs. Ids and filters together mean those that match both. " +
-		"Neither ids nor any filter is an error, as is any unknown member. All or nothing."},
+		"Neither ids nor any filter is an error, as is any unknown member. All or nothing. `dry_run` tells what would be triaged, and its `selection`, sent with the request, has just that done or nothing."},
 	"searchIssues": {"Search findings, as assistants do", "The newest code or supply-chain findings that match, in the words of the hosted service's assistants. Members of the filter are and-ed, values of one or-ed. " +
 		"Without `refs` and `on_primary_branch` it is about all refs."},
 	"listVulns":   {"List supply-chain findings, in the older shape", "The supply-chain findings that match, newest first, as scripts read them that are older than `issue_type=sca`. Pass `cursor` to get the next page while `hasMore`, or count `page` up."},
@@ -79,7 +79,7 @@ var described = map[string]routeDoc{
 	"listExceptions": {"List exceptions", "What is accepted, where, why and until when, by id, in pages (an extension). Pass `cursor` to get the next page; it is absent on the last one. Those that are over are listed until somebody deletes them. A token that is bound to projects sees those of its projects alone."},
 	"createException": {"Create an exception", "Ignores what a rule or a vulnerability finds, now and later, until a day (an extension), by a triage that people's beats. " +
 		"Either `until` or `forever` is needed. `projects` and `paths` are at most 100 globs each, of 1 to 512 bytes without control characters; " +
-		"a path glob has no `!` or `#` and no `./` in front, no `//`, no backslash and no space around it. `target` has no spaces."},
+		"a path glob has no `!` or `#` and no `./` in front, no `//`, no backslash and no space around it. `target` has no spaces. `dry_run` tells how many findings would change, and `if_changes` holds the request to that number."},
 	"getException":    {"Get an exception", "An exception by its id (an extension)."},
 	"deleteException": {"Delete an exception", "Ends an exception now and reopens what it ignored (an extension), but for what people or other exceptions decide."},
 }

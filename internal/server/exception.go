@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -116,13 +117,38 @@ func (in *exceptionInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-func (c *call) createException(ctx context.Context, in *exceptionInput) (*api.ExceptionChangeResponse, error) {
+// errTried ends a transaction of which nothing is to be kept.
+var errTried = errors.New("it was only tried")
+
+// createException makes an exception, or tells what one would change: that is
+// made too, so that all counts as it would, and rolled back.
+func (c *call) createException(ctx context.Context, in *exceptionInput) (out *api.ExceptionChangeResponse, err error) {
+	if !in.Body.DryRun {
+		return runIdempotent(ctx, c, func(ctx context.Context) (*api.ExceptionChangeResponse, error) { return c.addException(ctx, in) })
+	}
+	err = c.update(ctx, func(ctx context.Context) (err error) {
+		if out, err = c.addException(ctx, in); err != nil {
+			return err
+		}
+		return errTried
+	})
+	if !errors.Is(err, errTried) {
+		return nil, err
+	}
+	out.Exception.ID = 0
+	return out, nil
+}
+
+func (c *call) addException(ctx context.Context, in *exceptionInput) (*api.ExceptionChangeResponse, error) {
 	if !in.exception.Within(c.caller.Globs()) {
 		return nil, redoubt.ErrNotFound
 	}
 	e, changed, err := exemption.AddException(ctx, c.tx, in.exception)
 	if err != nil {
 		return nil, err
+	}
+	if want := in.Body.IfChanges; want != nil && *want != int64(changed) {
+		return nil, fmt.Errorf("the exception would change %d findings by now, and not %d as it was said: %w", changed, *want, redoubt.ErrConflict)
 	}
 	ignored, err := c.tx.CountByException(ctx, e.ID)
 	return &api.ExceptionChangeResponse{Exception: c.exceptionOf(e, ignored[e.ID]), Changed: int64(changed)}, err

@@ -103,7 +103,7 @@ func Routes() []Route {
 		{edge.Row(del, byID+"/policies/{policyId}/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", update((*call).deletePolicyCondition)},
 
 		{edge.Row(get, bySlug+"/exceptions", WebAPI, viewer, reads, filtered), "listExceptions", "policies", view((*call).listExceptions)},
-		{edge.Row(post, bySlug+"/exceptions", WebAPI, triager, writes, byProject), "createException", "policies", update((*call).createException)},
+		{edge.Row(post, bySlug+"/exceptions", WebAPI, triager, writes, byProject), "createException", "policies", keyed(plain((*call).createException))},
 		{edge.Row(get, bySlug+"/exceptions/{exceptionId}", WebAPI, viewer, reads, byProject), "getException", "policies", view((*call).getException)},
 		{edge.Row(del, bySlug+"/exceptions/{exceptionId}", WebAPI, triager, writes, byProject), "deleteException", "policies", update((*call).deleteException)},
 	}

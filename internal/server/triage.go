@@ -30,7 +30,7 @@ func (in *triageInput) Resolve(ctx huma.Context) []error {
 	in.request = triage.Request{Limit: int(b.Limit), Note: b.NewNote, HasFilter: hasFilter(f), Filter: triageFilter(f, &bad)}
 	in.request.State, _ = redoubt.ParseTriageState(b.NewTriageState)
 	in.request.Reason, _ = redoubt.ParseTriageReason(b.NewTriageReason)
-	in.request.Assign = b.NewAssignee
+	in.request.Assign, in.request.DryRun, in.request.Selection = b.NewAssignee, b.DryRun, b.Selection
 	if b.NewTriageUntil != "" { // what is no day the schema says
 		in.request.Until, _ = redoubt.EndOfDay(b.NewTriageUntil)
 	}
@@ -162,5 +162,9 @@ func (c *call) triageFindings(ctx context.Context, in *triageInput) (*api.Triage
 	if err != nil {
 		return nil, err
 	}
-	return &api.TriageResponse{NumTriaged: int64(len(result.IDs)), TriagedIssues: result.IDs}, nil
+	out := &api.TriageResponse{NumTriaged: int64(len(result.IDs)), TriagedIssues: result.IDs}
+	if in.request.DryRun {
+		out.Selection = result.Selection
+	}
+	return out, nil
 }

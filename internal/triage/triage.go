@@ -2,6 +2,9 @@ package triage
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -27,6 +30,12 @@ type Request struct {
 
 	// Automatic is a worker's decision: it passes over what a person decided.
 	Automatic bool
+
+	// DryRun writes nothing: the result says what would be decided about.
+	DryRun bool
+	// Selection is that of a dry run's result: where it is another one by now, the
+	// answer is redoubt.ErrConflict and nothing is written. Empty compares nothing.
+	Selection string
 }
 
 // Result is what a triage decided about.
@@ -35,6 +44,8 @@ type Result struct {
 	// ascending, each once; never nil. Those that were as asked already are here
 	// too, so that a request sent again has the same answer.
 	IDs []int64
+	// Selection names the findings and what was decided about them before, in hex.
+	Selection string
 }
 
 // Apply makes the decision, whole or not at all: the store's transaction is one
@@ -54,21 +65,39 @@ func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error
 		limit = redoubt.MaxTriage
 	}
 	targets, err := sel.Newest(ctx, r.Filter, limit)
-	if err != nil || len(targets) == 0 {
-		return Result{IDs: []int64{}}, err
-	}
-	lineages, err := s.Lineages(ctx, lineagesOf(targets))
 	if err != nil {
 		return Result{}, err
+	}
+	var lineages map[int64]redoubt.Lineage
+	if len(targets) > 0 {
+		if lineages, err = s.Lineages(ctx, lineagesOf(targets)); err != nil {
+			return Result{}, err
+		}
 	}
 	maps.DeleteFunc(lineages, func(_ int64, l redoubt.Lineage) bool { return r.Automatic && decidedByPerson(l.Triage) })
-	if len(lineages) == 0 {
-		return Result{IDs: []int64{}}, nil
-	}
 	chosen := slices.Sorted(maps.Keys(lineages))
-	ids, err := sel.Occurrences(ctx, r.Filter.IssueType, chosen)
+	ids, err := r.selected(ctx, sel, targets, lineages, chosen)
 	if err != nil {
 		return Result{}, err
+	}
+	out := Result{IDs: ids, Selection: selection(ids, lineages, chosen)}
+	if r.Selection != "" && r.Selection != out.Selection {
+		return Result{}, fmt.Errorf("what the request selects, or what was decided about it, has changed since the dry run: %w", redoubt.ErrConflict)
+	}
+	if events := r.decideAll(lineages, chosen, s); len(events) > 0 && !r.DryRun {
+		err = s.UpdateTriage(ctx, events)
+	}
+	return out, err
+}
+
+// selected lists the findings of the chosen lineages, on every ref; never nil.
+func (r *Request) selected(ctx context.Context, sel Selector, targets []redoubt.Target, lineages map[int64]redoubt.Lineage, chosen []int64) ([]int64, error) {
+	if len(chosen) == 0 {
+		return []int64{}, nil
+	}
+	ids, err := sel.Occurrences(ctx, r.Filter.IssueType, chosen)
+	if err != nil {
+		return nil, err
 	}
 	for _, t := range targets {
 		if _, ok := lineages[t.LineageID]; ok {
@@ -76,10 +105,20 @@ func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error
 		}
 	}
 	slices.Sort(ids)
-	if events := r.decideAll(lineages, chosen, s); len(events) > 0 {
-		err = s.UpdateTriage(ctx, events)
+	return slices.Compact(ids), nil
+}
+
+// selection is a hash of findings and of what was decided about them.
+func selection(ids []int64, lineages map[int64]redoubt.Lineage, chosen []int64) string {
+	sum := sha256.New()
+	for _, id := range ids {
+		fmt.Fprintf(sum, "%d,", id)
 	}
-	return Result{IDs: slices.Compact(ids)}, err
+	for _, id := range chosen {
+		t := lineages[id].Triage
+		fmt.Fprintf(sum, "\n%d %d %d %q %d %q %t %d %q", id, t.State, t.Reason, t.Comment, t.At.UnixMicro(), t.By, t.Automatic, t.Until.UnixMicro(), t.Assignee)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // decideAll lists what changes, in the order of ids.

@@ -2,6 +2,8 @@ package triage
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -237,5 +239,54 @@ func TestFailuresAreHandedOn(t *testing.T) {
 		if len(w.trail) > 0 {
 			t.Errorf("%s: something was written", method)
 		}
+	}
+}
+
+// TestADryRunChangesNothing: it answers what the request would, and a selection
+// that holds the request to just that.
+func TestADryRunChangesNothing(t *testing.T) {
+	w := small()
+	request := onMain(Request{State: redoubt.TriageIgnored, DryRun: true})
+	before := w.lineages[1]
+	dry, err := Apply(t.Context(), w, w, request)
+	if err != nil || w.lineages[1].Triage != before.Triage || len(dry.IDs) == 0 || len(dry.Selection) != 64 {
+		t.Fatalf("%+v, %v; the lineage is %+v", dry, err, w.lineages[1])
+	}
+	request.DryRun, request.Selection = false, dry.Selection
+	for name, change := range map[string]func(*world){
+		"somebody decided": func(w *world) {
+			l := w.lineages[2]
+			l.Triage.State = redoubt.TriageFixing
+			w.lineages[2] = l
+		},
+		"somebody took it over": func(w *world) {
+			l := w.lineages[1]
+			l.Triage.Assignee = "bob"
+			w.lineages[1] = l
+		},
+		"one came": func(w *world) {
+			w.findings = append(w.findings, redoubt.Finding{ID: 20, LineageID: 2, IssueType: redoubt.SAST, Ref: "refs/heads/x", State: redoubt.Unresolved})
+		},
+		"one went, all but it": func(w *world) { w.findings = w.findings[1:2] },
+		"all went":             func(w *world) { w.findings = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := small()
+			change(w)
+			after := maps.Clone(w.lineages)
+			if out, err := Apply(t.Context(), w, w, request); !errors.Is(err, redoubt.ErrConflict) || len(out.IDs) > 0 {
+				t.Errorf("%+v, %v", out, err)
+			}
+			if diff := cmp.Diff(after, w.lineages); diff != "" {
+				t.Errorf("it changed something: %s", diff)
+			}
+		})
+	}
+	out, err := Apply(t.Context(), w, w, request)
+	if err != nil || !slices.Equal(out.IDs, dry.IDs) || w.lineages[1].Triage.State != redoubt.TriageIgnored {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if _, err := Apply(t.Context(), w, w, request); !errors.Is(err, redoubt.ErrConflict) {
+		t.Errorf("the same selection holds twice: %v", err)
 	}
 }
