@@ -11,7 +11,7 @@ type DependencyFilter struct {
 	RepositoryID   []Int           `json:"repositoryId,omitempty" doc:"Projects, by id."`
 	Version        string          `json:"version,omitempty" doc:"Exact version." example:"4.17.20"`
 	Ecosystem      []string        `json:"ecosystem,omitempty" maxItems:"100" minLength:"1" maxLength:"64" doc:"Ecosystems, any of them, in any case, as the answers or package URLs spell them; one that nothing here is of and nobody knows is an error." example:"[\"npm\"]"`
-	Transitivity   []string        `json:"transitivity,omitempty" maxItems:"100" enum:"direct,transitive,unknown,DIRECT,TRANSITIVE,UNKNOWN_TRANSITIVITY" doc:"Whether the project asks for it itself, any of them, in either spelling." example:"[\"direct\"]"`
+	Transitivity   []string        `json:"transitivity,omitempty" maxItems:"100" pattern:"^(direct|transitive|unknown|DIRECT|TRANSITIVE|UNKNOWN_TRANSITIVITY)$" patternDescription:"direct, transitive or unknown, or DIRECT, TRANSITIVE or UNKNOWN_TRANSITIVITY" doc:"Whether the project asks for it itself, any of them, in either spelling." example:"[\"direct\"]"`
 }
 
 // PackageFilter selects versions of packages. Unknown members are refused.

@@ -160,3 +160,34 @@ func TestSchemaFormsOfInstants(t *testing.T) {
 		}
 	}
 }
+
+// TestFormsHaveNames: what several members share is one schema of the document,
+// and no answer takes the name that generators give the result of a call.
+func TestFormsHaveNames(t *testing.T) {
+	text, err := OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Components struct{ Schemas map[string]any }
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for name, schema := range doc.Components.Schemas {
+		if strings.HasSuffix(name, "Response") {
+			t.Errorf("%s is what generators call the result of an operation", name)
+		}
+		members, _ := schema.(map[string]any)["properties"].(map[string]any)
+		for member, form := range members {
+			if form, _ := form.(map[string]any); form["oneOf"] != nil {
+				t.Errorf("%s.%s has forms without a name", name, member)
+			}
+		}
+	}
+	for _, name := range []string{"ID", "Int", "Flag", "TextList", "Status", "StatusList", "Product", "ProductList", "ScanStatus", "ScanStatusList", "Confidence", "ConfidenceList"} {
+		if doc.Components.Schemas[name] == nil {
+			t.Errorf("there is no %s", name)
+		}
+	}
+}

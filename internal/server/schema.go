@@ -20,10 +20,24 @@ import (
 type ownForm struct {
 	of, as reflect.Type // as stands for the type where the library asks
 	schema huma.Schema
+	name   string // among the published schemas; empty where each member shows it
+	values []any  // of a list, or one of it
 }
 
 func own[T any](schema huma.Schema) ownForm {
-	return ownForm{reflect.TypeFor[T](), reflect.TypeFor[wireForm[T]](), schema}
+	return ownForm{of: reflect.TypeFor[T](), as: reflect.TypeFor[wireForm[T]](), schema: schema}
+}
+
+// namedForm is a form that the published document names.
+func namedForm[T any](name string, schema huma.Schema, values ...any) ownForm {
+	f := own[T](schema)
+	f.name, f.values = name, values
+	return f
+}
+
+// words is a list of words, or one of them.
+func words[T any](name string, values ...any) ownForm {
+	return namedForm[T](name, oneOrMany(values...), values...)
 }
 
 // instantPattern is what an api.Instant looks like.
@@ -36,17 +50,17 @@ var ownForms = []ownForm{
 		Type: huma.TypeString, Pattern: instantPattern.String(),
 		PatternDescription: "an ISO 8601 date or date and time, as 2024-05-28, 2024-05-28T06:38:54 or 2024-05-28T06:38:54Z",
 	}),
-	own[api.ID](either(&huma.Schema{Type: huma.TypeString, MaxLength: new(256)}, &huma.Schema{Type: huma.TypeNumber})),
-	own[api.Int](either(
+	namedForm[api.ID]("ID", either(&huma.Schema{Type: huma.TypeString, MaxLength: new(256)}, &huma.Schema{Type: huma.TypeNumber})),
+	namedForm[api.Int]("Int", either(
 		&huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0), Maximum: new(float64(1 << 53))}, &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9]{1,15}$"},
 	)),
-	own[api.Flag](either(&huma.Schema{Type: huma.TypeInteger, Enum: []any{0.0, 1.0}}, &huma.Schema{Type: huma.TypeBoolean})),
+	namedForm[api.Flag]("Flag", either(&huma.Schema{Type: huma.TypeInteger, Enum: []any{0.0, 1.0}}, &huma.Schema{Type: huma.TypeBoolean})),
 	own[api.Optional[bool]](huma.Schema{Type: huma.TypeBoolean}),
-	own[api.List[string]](oneOrMany()),
-	own[api.List[api.Confidence]](oneOrMany("low", "medium", "high")),
-	own[api.List[api.Status]](oneOrMany("open", "fixed", "ignored", "reviewing", "fixing")),
-	own[api.List[api.Product]](oneOrMany("PRODUCT_UNSPECIFIED", "PRODUCT_SAST", "PRODUCT_SCA", "PRODUCT_SECRETS", "PRODUCT_AI_SAST")),
-	own[api.List[api.ScanStatus]](oneOrMany("SCAN_STATUS_RUNNING", "SCAN_STATUS_COMPLETED", "SCAN_STATUS_ERROR", "SCAN_STATUS_NEVER_FINISHED")),
+	namedForm[api.List[string]]("TextList", oneOrMany()),
+	words[api.List[api.Confidence]]("Confidence", "low", "medium", "high"),
+	words[api.List[api.Status]]("Status", "open", "fixed", "ignored", "reviewing", "fixing"),
+	words[api.List[api.Product]]("Product", "PRODUCT_UNSPECIFIED", "PRODUCT_SAST", "PRODUCT_SCA", "PRODUCT_SECRETS", "PRODUCT_AI_SAST"),
+	words[api.List[api.ScanStatus]]("ScanStatus", "SCAN_STATUS_RUNNING", "SCAN_STATUS_COMPLETED", "SCAN_STATUS_ERROR", "SCAN_STATUS_NEVER_FINISHED"),
 	own[document](huma.Schema{Type: huma.TypeString}), // in its own media type
 }
 

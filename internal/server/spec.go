@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -100,6 +99,9 @@ func settleMembers(object *huma.Schema) {
 			member.Enum = append(member.Enum, nil)
 		}
 		member.PatternDescription = "" // its message is made; JSON Schema has no such word
+		if member.Items != nil {
+			member.Items.PatternDescription = ""
+		}
 	}
 }
 
@@ -116,7 +118,7 @@ func specConfig() huma.Config {
 			},
 			Servers: []*huma.Server{{URL: "/", Description: "This server"}},
 			Components: &huma.Components{
-				Schemas:   huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				Schemas:   huma.NewMapRegistry(schemaPrefix, schemaName),
 				Responses: map[string]*huma.Response{},
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"token": {Type: "http", Scheme: "bearer", Description: "An API token of one deployment: Authorization: Bearer TOKEN."},
@@ -277,5 +279,5 @@ func (s *spec) gather(schema *huma.Schema, out map[string]string) {
 // OpenAPI returns openapi.json: OpenAPI 3.1 of every route. It is made once;
 // nobody may change it.
 var OpenAPI = sync.OnceValues(func() ([]byte, error) {
-	return json.MarshalIndent(theSpec().api.OpenAPI(), "", "  ")
+	return publish(theSpec().api.OpenAPI())
 })
