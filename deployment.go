@@ -12,9 +12,12 @@ type Deployment struct {
 	Slug      string // [a-z0-9][a-z0-9-]{0,62}, holding a non-digit (semantics §1)
 	Name      string
 	CreatedAt time.Time
-	OpenRules bool  // whether the rules are served to who shows no token
-	KeepsCode bool  // whether code around findings is taken from builds
-	Version   int64 // grows with every commit that changes an answer
+	OpenRules bool // whether the rules are served to who shows no token
+	KeepsCode bool // whether code around findings is taken from builds
+	// SecondFactor is whether people need one to work in it, unless an identity
+	// provider signs them in. Tokens are not asked.
+	SecondFactor bool
+	Version      int64 // grows with every commit that changes an answer
 }
 
 var slugPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)

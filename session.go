@@ -1,19 +1,31 @@
 package redoubt
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Session is one browser in which a user is signed in. Its secret is in a
 // cookie and kept as a hash only.
 type Session struct {
 	ID        int64
 	UserID    int64
-	Method    string // how the user signed in: password, oidc or link
+	Method    string // how the user signed in: password, oidc or link, and what was shown beside it
 	Address   string // where from
 	Agent     string // the browser, as it calls itself
 	CreatedAt time.Time
 	SeenAt    time.Time // last request, give or take a minute
 	ExpiresAt time.Time // whatever happens
+	// Half is whether it is none yet: the second factor is missing, see HalfSession.
+	Half bool
 }
+
+// ByProvider reports whether an identity provider signed the user in. Second
+// factors are its business then.
+func (s Session) ByProvider() bool { return strings.HasPrefix(s.Method, "oidc") }
+
+// ByLink reports whether a one-time link signed the user in.
+func (s Session) ByLink() bool { return strings.HasPrefix(s.Method, "link") }
 
 // CheckedPassword is how a password was found right.
 type CheckedPassword struct {

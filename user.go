@@ -18,7 +18,13 @@ type User struct {
 	CreatedAt    time.Time
 	DisabledAt   time.Time // zero: may sign in
 	SignedInAt   time.Time // last; zero: never
+	// SecondFactorAt is since when a sign-in by password or link asks for a second
+	// factor too; zero: it does not.
+	SecondFactorAt time.Time
 }
+
+// HasSecondFactor reports whether a password or a link alone does not sign in.
+func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }
 
 // Title is what others call the user.
 func (u User) Title() string {

@@ -87,15 +87,16 @@ func (c deploymentRenameCmd) Run(a *app) error {
 
 type deploymentSetCmd struct {
 	config.Storage
-	Slug      string `arg:"" help:"The deployment, by its slug or id."`
-	OpenRules *bool  `help:"Serve its rules without a token, for semgrep scan --config p/NAME and opengrep; --no-open-rules ends that." negatable:""`
-	Code      string `help:"Whether the code is kept that builds send around findings: on, or off, which deletes what there is." enum:"on,off," default:"" placeholder:"on|off"`
+	Slug         string `arg:"" help:"The deployment, by its slug or id."`
+	OpenRules    *bool  `help:"Serve its rules without a token, for semgrep scan --config p/NAME and opengrep; --no-open-rules ends that." negatable:""`
+	SecondFactor *bool  `help:"People need a second factor to work in it, unless an identity provider signs them in; --no-second-factor ends that. Tokens are not asked." negatable:""`
+	Code         string `help:"Whether the code is kept that builds send around findings: on, or off, which deletes what there is." enum:"on,off," default:"" placeholder:"on|off"`
 }
 
 // Run changes the deployment.
 func (c deploymentSetCmd) Run(a *app) error {
-	if c.OpenRules == nil && c.Code == "" {
-		return errors.New("nothing to set: give --open-rules, --no-open-rules or --code=on|off")
+	if c.OpenRules == nil && c.SecondFactor == nil && c.Code == "" {
+		return errors.New("nothing to set: give --open-rules, --no-open-rules, --second-factor, --no-second-factor or --code=on|off")
 	}
 	return tenant{Storage: c.Storage, Deployment: c.Slug}.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		var done []string
@@ -107,6 +108,16 @@ func (c deploymentSetCmd) Run(a *app) error {
 			}
 			done = append(done, fmt.Sprintf("the rules of %s are served %s", slug, to))
 			if err := tx.OpenRules(ctx, *c.OpenRules); err != nil {
+				return "", err
+			}
+		}
+		if c.SecondFactor != nil {
+			text := fmt.Sprintf("people need a second factor to work in %s; who has none sets one up at the next page", slug)
+			if !*c.SecondFactor {
+				text = fmt.Sprintf("nobody needs a second factor to work in %s", slug)
+			}
+			done = append(done, text)
+			if err := tx.RequireSecondFactor(ctx, *c.SecondFactor); err != nil {
 				return "", err
 			}
 		}

@@ -13,7 +13,7 @@ import (
 type keyCmd struct {
 	Show   keyShowCmd   `cmd:"" help:"Say where the key file is, and when its keys were made. No key is shown."`
 	Rotate keyRotateCmd `cmd:"" help:"Have another key sign from now on. What was signed before holds for seven days. Restart every server after it."`
-	New    keyNewCmd    `cmd:"" help:"Make a key file for a database whose own is lost. Secrets found from then on are told apart anew."`
+	New    keyNewCmd    `cmd:"" help:"Make a key file for a database whose own is lost. Secrets found from then on are told apart anew, and codes of authenticator apps cannot be checked."`
 }
 
 type keyShowCmd struct{ config.Storage }
@@ -74,7 +74,7 @@ type keyNewCmd struct {
 // Run makes a key file in the place of one that is lost.
 func (c keyNewCmd) Run(a *app) error {
 	if !c.Yes {
-		return errors.New("secrets that scans find from now on would count as new ones, without their triage: redoubt key new --yes does it all the same")
+		return errors.New("secrets that scans find from now on would count as new ones, without their triage, and who has an authenticator app would need a recovery code or redoubt user reset-2fa: redoubt key new --yes does it all the same")
 	}
 	st, err := a.open(c.Storage)
 	if err != nil {

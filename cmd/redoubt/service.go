@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/cipher"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -95,7 +96,11 @@ func (s *service) wire(a *app) error {
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
 	findings := index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log})
-	signIn, err := s.signIn(a, proxies)
+	sealer, err := ring.Sealer("second factors")
+	if err != nil {
+		return err
+	}
+	signIn, err := s.signIn(a, proxies, sealer)
 	if err != nil {
 		return err
 	}
@@ -116,12 +121,13 @@ func (s *service) wire(a *app) error {
 	return err
 }
 
-// signIn makes what lets people in.
-func (s *service) signIn(a *app, proxies []netip.Prefix) (*web.SignIn, error) {
+// signIn makes what lets people in; sealer encrypts the secrets of their second
+// factors.
+func (s *service) signIn(a *app, proxies []netip.Prefix, sealer cipher.AEAD) (*web.SignIn, error) {
 	c := s.config
 	limits := auth.SessionLimits{Idle: s.config.SessionIdle, Max: s.config.SessionMax}
 	s.sessions = auth.NewSessions(s.store, auth.NewPasswords(), a.clock, limits)
-	in := &web.SignIn{Sessions: s.sessions, Secure: c.BrowsersUseTLS(), TrustedProxies: proxies}
+	in := &web.SignIn{Sessions: s.sessions, Factors: auth.NewSecondFactors(s.sessions, s.store, sealer), Secure: c.BrowsersUseTLS(), TrustedProxies: proxies}
 	if c.OIDCIssuer == "" {
 		return in, nil
 	}

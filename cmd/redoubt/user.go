@@ -14,13 +14,14 @@ import (
 )
 
 type userCmd struct {
-	Create    userCreateCmd    `cmd:"" help:"Create a user with a role in a deployment."`
-	List      userListCmd      `cmd:"" help:"List the users, with their roles."`
-	Role      userRoleCmd      `cmd:"" help:"Give a user another role in a deployment, or none."`
-	Reset     userResetCmd     `cmd:"" help:"Set a user's password, or print a one-time link to set it."`
-	Disable   userDisableCmd   `cmd:"" help:"Disable a user: sessions end and tokens are revoked within a second."`
-	Enable    userEnableCmd    `cmd:"" help:"Let a disabled user sign in again."`
-	SetupLink userSetupLinkCmd `cmd:"" help:"Print a one-time link that makes an admin of a deployment."`
+	Create      userCreateCmd      `cmd:"" help:"Create a user with a role in a deployment."`
+	List        userListCmd        `cmd:"" help:"List the users, with their roles."`
+	Role        userRoleCmd        `cmd:"" help:"Give a user another role in a deployment, or none."`
+	Reset       userResetCmd       `cmd:"" help:"Set a user's password, or print a one-time link to set it."`
+	ResetFactor userResetFactorCmd `cmd:"" name:"reset-2fa" help:"Remove the second factor of a user who has lost it: sessions end, and the password alone signs in."`
+	Disable     userDisableCmd     `cmd:"" help:"Disable a user: sessions end and tokens are revoked within a second."`
+	Enable      userEnableCmd      `cmd:"" help:"Let a disabled user sign in again."`
+	SetupLink   userSetupLinkCmd   `cmd:"" help:"Print a one-time link that makes an admin of a deployment."`
 }
 
 // linkFlags are those of the commands that print a one-time link.
@@ -239,6 +240,22 @@ func (c userResetCmd) Run(a *app) error {
 			return err
 		}
 		_, err = fmt.Fprintf(a.out, "%s has a new password; all sessions of the user ended\n", u.Name)
+		return err
+	})
+}
+
+type userResetFactorCmd struct {
+	config.Storage
+	userArg
+}
+
+// Run removes the second factor.
+func (c userResetFactorCmd) Run(a *app) error {
+	return c.onUser(a, c.Storage, func(st *store.Store, u redoubt.User) error {
+		if err := st.ResetSecondFactor(a.ctx, u.ID, nil, a.actor()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(a.out, "%s has no second factor any more; all sessions of the user ended\n", u.Name)
 		return err
 	})
 }

@@ -28,7 +28,8 @@ func (e *BusyError) Error() string {
 type SessionStore interface {
 	// User finds a user by name.
 	User(ctx context.Context, name string) (redoubt.User, error)
-	// SignIn begins a session under the hash of its secret. Where the user's
+	// SignIn begins a session under the hash of its secret, or half of one where the
+	// user has a second factor: the session says so. Where the user's
 	// password is no longer the one that was checked it is redoubt.ErrConflict.
 	SignIn(ctx context.Context, s redoubt.Session, hash []byte, p redoubt.CheckedPassword) (redoubt.Session, error)
 	// SignInFailed notes a try that failed.
@@ -39,7 +40,7 @@ type SessionStore interface {
 	TouchSessions(ctx context.Context, used []redoubt.SessionUse) error
 	// EndSession ends one session of a user.
 	EndSession(ctx context.Context, userID, sessionID int64) error
-	// UseSignInLink begins a session by a one-time link.
+	// UseSignInLink begins a session by a one-time link, as SignIn does.
 	UseSignInLink(ctx context.Context, l redoubt.UserLink, s redoubt.Session, hash []byte) (redoubt.Session, error)
 }
 
@@ -124,8 +125,8 @@ func (s *Sessions) Limits() SessionLimits { return s.limits }
 func (s *Sessions) Passwords() *Passwords { return s.passwords }
 
 // SignIn begins a session of the user whose name and password these are and
-// returns its secret, for the cookie. It answers ErrSignIn, a BusyError, or an
-// error of the store.
+// returns its secret, for the cookie. It answers ErrSignIn, a BusyError, a HalfError
+// where a second factor is missing, or an error of the store.
 func (s *Sessions) SignIn(ctx context.Context, name, password string, from Origin) (string, error) {
 	if name = redoubt.NormalUserName(name); redoubt.CheckUserName(name) != nil {
 		name = "" // nobody's, whatever a stranger sends, megabytes of it or what is no text
@@ -133,9 +134,7 @@ func (s *Sessions) SignIn(ctx context.Context, name, password string, from Origi
 	if err := s.Admit(name, from); err != nil {
 		return "", err
 	}
-	if len(password) > 4*MaxPassword { // four bytes a character at most
-		password = password[:4*MaxPassword+1]
-	}
+	password = bounded(password)
 	secret, err := s.signIn(ctx, name, password, from)
 	if errors.Is(err, redoubt.ErrConflict) { // the hash changed between look and entry: by a rehash, or it is another password
 		secret, err = s.signIn(ctx, name, password, from)
@@ -187,37 +186,60 @@ func (s *Sessions) Admit(name string, from Origin) error {
 }
 
 // Begin begins a session of a user who has shown who they are, and returns its
-// secret: a new one each time, so none that somebody knew before. A user who is
+// secret: a new one each time, so none that somebody knew before. Where the user has
+// a second factor it answers a HalfError, whatever was shown. A user who is
 // disabled is ErrSignIn; one whose password changed since it was checked is
 // redoubt.ErrConflict.
 func (s *Sessions) Begin(ctx context.Context, userID int64, method string, from Origin, p redoubt.CheckedPassword) (string, error) {
-	return s.begin(method, from, func(n redoubt.Session, hash []byte) error {
-		n.UserID = userID
-		_, err := s.store.SignIn(ctx, n, hash, p)
-		return err
+	return s.begin(s.session(userID, method, from), func(n redoubt.Session, hash []byte) (redoubt.Session, error) {
+		return s.store.SignIn(ctx, n, hash, p)
 	})
 }
 
-// BeginByLink begins a session by a one-time link, which is used up.
+// BeginByLink begins a session by a one-time link, which is used up. Where the user
+// has a second factor it answers a HalfError.
 func (s *Sessions) BeginByLink(ctx context.Context, l redoubt.UserLink, from Origin) (string, error) {
-	return s.begin("link", from, func(n redoubt.Session, hash []byte) error {
-		_, err := s.store.UseSignInLink(ctx, l, n, hash)
-		return err
+	return s.begin(s.session(l.UserID, "link", from), func(n redoubt.Session, hash []byte) (redoubt.Session, error) {
+		return s.store.UseSignInLink(ctx, l, n, hash)
 	})
 }
 
-func (s *Sessions) begin(method string, from Origin, store func(redoubt.Session, []byte) error) (string, error) {
+// session is a new one of a user.
+func (s *Sessions) session(userID int64, method string, from Origin) redoubt.Session {
+	return redoubt.Session{UserID: userID, Method: method, Address: from.Address, Agent: from.Agent, ExpiresAt: s.clock().Add(s.limits.Max)}
+}
+
+func (s *Sessions) begin(n redoubt.Session, store func(redoubt.Session, []byte) (redoubt.Session, error)) (string, error) {
 	secret := random(secretBytes)
-	n := redoubt.Session{Method: method, Address: from.Address, Agent: from.Agent, ExpiresAt: s.clock().Add(s.limits.Max)}
-	err := store(n, hash(secret))
-	if errors.Is(err, redoubt.ErrNotFound) {
-		err = ErrSignIn
-	}
-	if err != nil {
+	n, err := store(n, hash(secret))
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return "", ErrSignIn
+	case err != nil:
 		return "", err
+	case n.Half:
+		return "", &HalfError{Secret: secret}
 	}
 	return secret, nil
 }
+
+// CheckPassword asks a user who is signed in for the password again, as often as a
+// sign-in does; why says for the trail what it is asked for. It answers ErrSignIn, a
+// BusyError, or an error of the store.
+func (s *Sessions) CheckPassword(ctx context.Context, u redoubt.User, password string, from Origin, why string) error {
+	if err := s.Admit(u.Name, from); err != nil {
+		return err
+	}
+	ok, _, err := s.passwords.Check(ctx, u.PasswordHash, bounded(password))
+	if err != nil || ok {
+		return err
+	}
+	attempt := redoubt.Attempt{Name: u.Name, Method: "password", Address: from.Address, Agent: from.Agent, Reason: "wrong password, " + why}
+	return errors.Join(ErrSignIn, s.store.SignInFailed(ctx, attempt))
+}
+
+// bounded cuts what is longer than any password: four bytes a character at most.
+func bounded(password string) string { return password[:min(len(password), 4*MaxPassword+1)] }
 
 // Authenticate finds who presents the secret of a session, or answers
 // ErrUnauthenticated. Any other error is the store's.

@@ -8,6 +8,9 @@ package keyring
 
 import (
 	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -37,9 +40,9 @@ const format = 1
 // Ring is the keys of one database.
 type Ring struct {
 	Format int `json:"format"`
-	// Secret is the key of the hashes by which secrets of reports are told apart.
-	// It stays: what it made cannot be made again without the secrets, which are
-	// not kept.
+	// Secret is the key of the hashes by which secrets of reports are told apart,
+	// and the ground of those that seal what the database keeps. It stays: what it
+	// made cannot be made again without the secrets, which are not kept.
 	Secret []byte `json:"secret"`
 	// Signing are the keys of what the server hands out and takes back, the one in
 	// use first.
@@ -97,6 +100,22 @@ func (r Ring) SigningKeys(now time.Time) (use []byte, old [][]byte) {
 		}
 	}
 	return r.Signing[0].Key, old
+}
+
+// Sealer returns what encrypts, and proves whole, the secrets that the database
+// keeps for a purpose. Its key is of the one that stays, so that rotating what
+// signs leaves them readable. It makes its nonces itself: none is given to it, and
+// the sealed text has it in front.
+func (r Ring) Sealer(purpose string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, r.Secret, nil, "redoubt: sealed "+purpose, keyBytes)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
 }
 
 // Check is what a database keeps to know its ring by. It tells nothing of the keys,

@@ -2,6 +2,7 @@ package keyring
 
 import (
 	"bytes"
+	"crypto/cipher"
 	"errors"
 	"io/fs"
 	"os"
@@ -112,5 +113,41 @@ func TestAKeyFileThatWillNotDoIsNamed(t *testing.T) {
 	}
 	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("open to everybody: %v", err)
+	}
+}
+
+// What is sealed is read after a rotation, and by nobody else, nowhere else, and for
+// nothing else.
+func TestSealedSecretsAreBound(t *testing.T) {
+	ring := New(nil, nil, time.Now())
+	sealer := func(r Ring, purpose string) cipher.AEAD {
+		t.Helper()
+		s, err := r.Sealer(purpose)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	sealed := sealer(ring, "a").Seal(nil, nil, []byte("secret"), []byte("user 1"))
+	if got, err := sealer(ring.Rotate(time.Now()), "a").Open(nil, nil, sealed, []byte("user 1")); err != nil || string(got) != "secret" {
+		t.Errorf("after a rotation it is %q, %v", got, err)
+	}
+	changed := bytes.Clone(sealed)
+	changed[len(changed)-1] ^= 1
+	for what, open := range map[string]func() ([]byte, error){
+		"another purpose": func() ([]byte, error) { return sealer(ring, "b").Open(nil, nil, sealed, []byte("user 1")) },
+		"another row":     func() ([]byte, error) { return sealer(ring, "a").Open(nil, nil, sealed, []byte("user 2")) },
+		"another ring": func() ([]byte, error) {
+			return sealer(New(nil, nil, time.Now()), "a").Open(nil, nil, sealed, []byte("user 1"))
+		},
+		"a change": func() ([]byte, error) { return sealer(ring, "a").Open(nil, nil, changed, []byte("user 1")) },
+		"a part":   func() ([]byte, error) { return sealer(ring, "a").Open(nil, nil, sealed[:5], []byte("user 1")) },
+	} {
+		if got, err := open(); err == nil {
+			t.Errorf("%s reads %q", what, got)
+		}
+	}
+	if bytes.Contains(sealed, []byte("secret")) || bytes.Equal(sealed, sealer(ring, "a").Seal(nil, nil, []byte("secret"), []byte("user 1"))) {
+		t.Error("the text shows, or is sealed alike twice")
 	}
 }

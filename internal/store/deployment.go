@@ -21,10 +21,10 @@ type tenant struct {
 	committedAt time.Time // the clock of its newest commit
 }
 
-const deploymentColumns = `id, slug, name, created_at, open_rules, keeps_code, version, committed_at`
+const deploymentColumns = `id, slug, name, created_at, open_rules, keeps_code, second_factor, version, committed_at`
 
 func scanTenant(r row) (t tenant, err error) {
-	return t, r.Scan(&t.ID, &t.Slug, &t.Name, instant(&t.CreatedAt), &t.OpenRules, &t.KeepsCode, &t.Version, instant(&t.committedAt))
+	return t, r.Scan(&t.ID, &t.Slug, &t.Name, instant(&t.CreatedAt), &t.OpenRules, &t.KeepsCode, &t.SecondFactor, &t.Version, instant(&t.committedAt))
 }
 
 func scanDeployment(r row) (redoubt.Deployment, error) {
@@ -154,6 +154,18 @@ func (s *Store) RenameDeployment(ctx context.Context, id int64, slug, name strin
 		return nil
 	})
 	return d, err
+}
+
+// RequireSecondFactor says whether people need one to work in the tenant.
+func (tx *Tx) RequireSecondFactor(ctx context.Context, require bool) error {
+	if _, err := tx.exec(ctx, `UPDATE deployment SET second_factor = $2 WHERE id = $1`, require); err != nil {
+		return err
+	}
+	type image struct {
+		SecondFactor bool `json:"second_factor"`
+	}
+	tx.audit("deployment.update", subject("deployment", tx.deployment.ID), image{tx.deployment.SecondFactor}, image{require})
+	return nil
 }
 
 // OpenRules says whether a tenant's rules are served to who shows no token.

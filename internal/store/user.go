@@ -9,10 +9,10 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const userColumns = `u.id, u.name, u.display_name, u.password_hash, u.created_at, u.disabled_at, u.signed_in_at`
+const userColumns = `u.id, u.name, u.display_name, u.password_hash, u.created_at, u.disabled_at, u.signed_in_at, u.second_factor_at`
 
 func userFields(u *redoubt.User) []any {
-	return []any{&u.ID, &u.Name, &u.DisplayName, &u.PasswordHash, instant(&u.CreatedAt), instant(&u.DisabledAt), instant(&u.SignedInAt)}
+	return []any{&u.ID, &u.Name, &u.DisplayName, &u.PasswordHash, instant(&u.CreatedAt), instant(&u.DisabledAt), instant(&u.SignedInAt), instant(&u.SecondFactorAt)}
 }
 
 func scanUser(r row) (u redoubt.User, err error) { return u, r.Scan(userFields(&u)...) }
@@ -103,8 +103,8 @@ func (s *Store) Memberships(ctx context.Context, userID int64) (list []redoubt.M
 func (q *session) memberships(ctx context.Context, userID int64) ([]redoubt.Membership, error) {
 	return many(ctx, q, func(r row) (m redoubt.Membership, err error) {
 		d := &m.Deployment
-		return m, r.Scan(&d.ID, &d.Slug, &d.Name, instant(&d.CreatedAt), &d.Version, &m.Role)
-	}, `SELECT d.id, d.slug, d.name, d.created_at, d.version, m.role
+		return m, r.Scan(&d.ID, &d.Slug, &d.Name, instant(&d.CreatedAt), &d.Version, &d.SecondFactor, &m.Role)
+	}, `SELECT d.id, d.slug, d.name, d.created_at, d.version, d.second_factor, m.role
 		FROM user_role m JOIN deployment d ON d.id = m.deployment_id WHERE m.user_id = $1 ORDER BY d.slug`+q.engine.byBytes, userID)
 }
 

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -47,10 +46,8 @@ func (s *Store) CreateLink(ctx context.Context, l redoubt.UserLink, hash []byte,
 		})
 	}
 	return s.updateUser(ctx, l.UserID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
-		for _, tx := range txs {
-			if l.Within != nil && !slices.Contains(l.Within, tx.deployment.ID) {
-				return fmt.Errorf("%s has a role in a deployment that is not yours by now; whoever runs the server can reset the password: redoubt user reset %s: %w", u.Name, u.Name, redoubt.ErrConflict)
-			}
+		if err := withinReach(u, l.Within, txs, "reset"); err != nil {
+			return err
 		}
 		return add(ctx, q, txs, userSubject(u))
 	})

@@ -35,7 +35,9 @@ const maxAttempt = 200
 
 func truncated(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAttempt)], "") }
 
-// SignIn begins a session of a user under the hash of its secret. A user who is
+// SignIn begins a session of a user under the hash of its secret; only half of one
+// where the user has a second factor, whatever was shown first and whoever calls:
+// the session says so. A user who is
 // disabled by then is redoubt.ErrNotFound, and one whose password is another by
 // then redoubt.ErrConflict: no session outlives a change of the password that it
 // was begun with. A rehash replaces the hash of the password that was just given.
@@ -57,6 +59,20 @@ func (s *Store) SignIn(ctx context.Context, n redoubt.Session, hash []byte, p re
 }
 
 func (s *Store) signIn(ctx context.Context, q *session, u redoubt.User, n *redoubt.Session, hash []byte, rehash string) error {
+	if rehash != "" {
+		if err := q.write(ctx, `UPDATE app_user SET password_hash = $2 WHERE id = $1`, u.ID, rehash); err != nil {
+			return err
+		}
+	}
+	if n.Half = u.HasSecondFactor() && !n.ByProvider(); n.Half {
+		return s.beginHalf(ctx, q, u, n, hash)
+	}
+	return s.beginSession(ctx, q, u, n, hash)
+}
+
+// beginSession begins a whole session of a user who has shown all that there is to
+// show.
+func (s *Store) beginSession(ctx context.Context, q *session, u redoubt.User, n *redoubt.Session, hash []byte) error {
 	id, err := q.newID(ctx, seqUserSession)
 	if err != nil {
 		return err
@@ -70,8 +86,7 @@ func (s *Store) signIn(ctx context.Context, q *session, u redoubt.User, n *redou
 	if err != nil {
 		return err
 	}
-	if err := q.write(ctx, `UPDATE app_user SET signed_in_at = $2, password_hash = $3 WHERE id = $1`,
-		u.ID, n.CreatedAt, cmp.Or(rehash, u.PasswordHash)); err != nil {
+	if err := q.write(ctx, `UPDATE app_user SET signed_in_at = $2 WHERE id = $1`, u.ID, n.CreatedAt); err != nil {
 		return err
 	}
 	return s.auditUser(ctx, q, u.ID, u.Actor(), "user.sign_in", userSubject(u), attemptImage{Method: n.Method, Address: n.Address, Agent: n.Agent})
@@ -172,7 +187,11 @@ func (s *Store) EndSessions(ctx context.Context, userID int64, by redoubt.Actor)
 	})
 }
 
+// endSessions ends the sessions of a user, and those that wait for a second factor.
 func (q *session) endSessions(ctx context.Context, userID int64) error {
+	if err := q.write(ctx, `DELETE FROM user_half_session WHERE user_id = $1`, userID); err != nil {
+		return err
+	}
 	err := q.write(ctx, `DELETE FROM user_session WHERE user_id = $1`, userID)
 	return err
 }
@@ -182,6 +201,9 @@ func (q *session) endSessions(ctx context.Context, userID int64) error {
 func (s *Store) ExpireSessions(ctx context.Context, idleSince time.Time) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		if err := q.write(ctx, `DELETE FROM user_session WHERE seen_at < $1 OR expires_at <= $2`, idleSince, s.now()); err != nil {
+			return err
+		}
+		if err := q.write(ctx, `DELETE FROM user_half_session WHERE expires_at <= $1`, s.now()); err != nil {
 			return err
 		}
 		if err := q.write(ctx, `DELETE FROM user_link WHERE expires_at <= $1`, s.now()); err != nil {

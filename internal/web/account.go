@@ -18,6 +18,7 @@ type accountView struct {
 	Current     int64 // the session that looks
 	HasPassword bool
 	ByLink      bool // the session began with a link
+	ByProvider  bool // it began at an identity provider
 	Invitations int  // that they have not answered
 	Least       int
 	Done        string
@@ -26,16 +27,20 @@ type accountView struct {
 
 // done says what was done before a page was opened, by the word in its address.
 var done = map[string]string{
-	"password":             "Your password is changed. Everywhere else you are signed out.",
-	"password-tokens":      "Your password is changed. Everywhere else you are signed out, and your tokens are revoked.",
-	"session":              "That session is over.",
-	"token-revoked":        "The token is revoked; it is refused within a second.",
-	"scanner":              "Approved. The scanner gets its token within seconds and goes on by itself. The token is in the list once it is fetched.",
-	"user-role":            "The role is changed. It holds from the next page that the user opens.",
-	"user-removed":         "The user has no role here any more; tokens made here are revoked.",
-	"user-disabled":        "The user is disabled: sessions ended, tokens are revoked.",
-	"invitation-withdrawn": "The invitation is withdrawn; its link works no more.",
-	"user-enabled":         "The user may sign in again. Tokens that were revoked stay so.",
+	"password":               "Your password is changed. Everywhere else you are signed out.",
+	"password-tokens":        "Your password is changed. Everywhere else you are signed out, and your tokens are revoked.",
+	"session":                "That session is over.",
+	"token-revoked":          "The token is revoked; it is refused within a second.",
+	"scanner":                "Approved. The scanner gets its token within seconds and goes on by itself. The token is in the list once it is fetched.",
+	"user-role":              "The role is changed. It holds from the next page that the user opens.",
+	"user-removed":           "The user has no role here any more; tokens made here are revoked.",
+	"user-disabled":          "The user is disabled: sessions ended, tokens are revoked.",
+	"invitation-withdrawn":   "The invitation is withdrawn; its link works no more.",
+	"second-factor-removed":  "The second factor is removed. Everywhere else you are signed out.",
+	"second-factor-reset":    "The second factor is removed, and the user is signed out everywhere. A password or a link signs in again, until another one is set up.",
+	"second-factor-required": "A second factor is needed here from now on. Who has none is led to set one up at the next page; tokens go on.",
+	"second-factor-free":     "A second factor is not needed here any more. Who has one goes on being asked for it.",
+	"user-enabled":           "The user may sign in again. Tokens that were revoked stay so.",
 }
 
 // me is the session of the viewer.
@@ -54,7 +59,7 @@ func (req *request) showAccount(status int, fault string) error {
 		return err
 	}
 	s := accountView{
-		User: me.User, Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "", ByLink: me.Session.Method == "link",
+		User: me.User, Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "", ByLink: me.Session.ByLink(), ByProvider: me.Session.ByProvider(),
 		Least: auth.MinPassword, Done: done[req.r.URL.Query().Get("done")], Fault: fault,
 	}
 	if s.Sessions, err = req.Store.Sessions(req.r.Context(), me.User.ID); err != nil {
@@ -80,19 +85,14 @@ func (req *request) changePassword() error {
 	}
 	sessions, from := req.SignIn.Sessions, req.SignIn.origin(req.r)
 	var busy *auth.BusyError
-	if err := sessions.Admit(me.User.Name, from); errors.As(err, &busy) {
+	err = sessions.CheckPassword(req.r.Context(), me.User, form.Get("current"), from, "to change it")
+	switch {
+	case errors.As(err, &busy):
 		return req.showAccount(http.StatusTooManyRequests, req.tooMany(busy))
-	}
-	ok, _, err := sessions.Passwords().Check(req.r.Context(), me.User.PasswordHash, form.Get("current"))
-	if err != nil {
-		return err
-	}
-	if !ok {
-		attempt := redoubt.Attempt{Name: me.User.Name, Method: "password", Address: from.Address, Agent: from.Agent, Reason: "wrong password, to change it"}
-		if err := req.Store.SignInFailed(req.r.Context(), attempt); err != nil {
-			return err
-		}
+	case errors.Is(err, auth.ErrSignIn):
 		return req.showAccount(http.StatusBadRequest, "That is not your current password.")
+	case err != nil:
+		return err
 	}
 	hash, err := req.newPassword(form.Get("password"), form.Get("again"), me.User, redoubt.NamesOf(me.Memberships)...)
 	if said, ok := sayable(err); ok {
@@ -105,14 +105,11 @@ func (req *request) changePassword() error {
 		return err
 	}
 	secret, err := sessions.Begin(req.r.Context(), me.User.ID, "password", from, redoubt.CheckedPassword{})
-	if err != nil {
-		return err
-	}
 	word := "password"
 	if form.Get("revoke_tokens") != "" {
 		word = "password-tokens"
 	}
-	return req.welcome(secret, req.to("/account?done="+word))
+	return req.begun(secret, err, req.to("/account?done="+word))
 }
 
 // endSession ends another session of the viewer.

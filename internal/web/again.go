@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 )
 
@@ -24,6 +25,8 @@ type againView struct {
 	// Provider is what the other way to show it is called; empty where there is a
 	// password.
 	Provider string
+	// CodeOnly is whether there is a second factor and no password before it.
+	CodeOnly bool
 }
 
 // proven has what matters most done only within auth.ProofFor of the proof that a
@@ -31,6 +34,11 @@ type againView struct {
 // stay for good by it.
 func proven(handle func(*request) error) func(*request) error {
 	return func(req *request) error {
+		if req.SignIn != nil && req.viewer.User == "" { // a page below no deployment, which has asked nobody yet
+			if me, err := req.signedIn(); err != nil || me.Session.ID == 0 {
+				return err
+			}
+		}
 		lately, err := req.proved()
 		if err != nil {
 			return err
@@ -79,7 +87,7 @@ func (req *request) proved() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if me.User.PasswordHash == "" && req.SignIn.Provider == nil {
+	if me.User.PasswordHash == "" && req.SignIn.Provider == nil && !me.User.HasSecondFactor() {
 		return true, nil
 	}
 	return me.Session.Method != "oidc" && req.Clock().Sub(me.Session.CreatedAt) <= auth.ProofFor, nil
@@ -95,11 +103,17 @@ func (req *request) again() error {
 }
 
 func (req *request) showAgain(status int, s againView, me auth.SessionInfo) error {
-	s.Name = me.User.Name
-	if me.User.PasswordHash == "" && req.SignIn.Provider != nil {
+	s.Name, s.CodeOnly = me.User.Name, codeOnly(me)
+	if me.User.PasswordHash == "" && !s.CodeOnly && req.SignIn.Provider != nil {
 		s.Provider = req.SignIn.Provider.Title
 	}
 	return req.show(status, pageView{Template: "again", Title: "Show that it is you", Data: s})
+}
+
+// codeOnly reports whether somebody has nothing to show but a second factor: they
+// came by a link.
+func codeOnly(me auth.SessionInfo) bool {
+	return me.User.PasswordHash == "" && me.User.HasSecondFactor() && !me.Session.ByProvider()
 }
 
 // proveByPassword begins a new session in the place of the one that asks.
@@ -113,11 +127,15 @@ func (req *request) proveByPassword() error {
 		return err
 	}
 	s := againView{Next: safeNext(form.Get("next"))}
-	secret, err := req.SignIn.Sessions.SignIn(req.r.Context(), me.User.Name, form.Get("password"), req.SignIn.origin(req.r))
+	sessions, from := req.SignIn.Sessions, req.SignIn.origin(req.r)
+	var secret string
+	if codeOnly(me) {
+		secret, err = sessions.Begin(req.r.Context(), me.User.ID, "link", from, redoubt.CheckedPassword{})
+	} else {
+		secret, err = sessions.SignIn(req.r.Context(), me.User.Name, form.Get("password"), from)
+	}
 	var busy *auth.BusyError
 	switch {
-	case err == nil:
-		return req.welcome(secret, s.Next)
 	case errors.As(err, &busy):
 		s.Fault = req.tooMany(busy)
 		return req.showAgain(http.StatusTooManyRequests, s, me)
@@ -125,5 +143,5 @@ func (req *request) proveByPassword() error {
 		s.Fault = "That is not your password."
 		return req.showAgain(http.StatusUnauthorized, s, me)
 	}
-	return err
+	return req.begun(secret, err, s.Next)
 }

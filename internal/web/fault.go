@@ -11,12 +11,13 @@ import (
 )
 
 var (
-	errForbidden   = errors.New("the viewer's role does not allow it")
-	errNoRole      = errors.New("the user has no role in any deployment")
-	errChoose      = errors.New("the viewer has several deployments and has chosen none")
-	errForeign     = errors.New("the user has roles where the viewer is no admin")
-	errLink        = errors.New("the one-time link is used up or too old")
-	errCrossOrigin = errors.New("sent by another site")
+	errForbidden    = errors.New("the viewer's role does not allow it")
+	errNoRole       = errors.New("the user has no role in any deployment")
+	errChoose       = errors.New("the viewer has several deployments and has chosen none")
+	errSecondFactor = errors.New("the deployment asks for a second factor, and the user has none")
+	errForeign      = errors.New("the user has roles where the viewer is no admin")
+	errLink         = errors.New("the one-time link is used up or too old")
+	errCrossOrigin  = errors.New("sent by another site")
 )
 
 // fault is what a page says about an error.
@@ -33,6 +34,9 @@ type fault struct {
 func faultOf(err error) fault {
 	var invalid *redoubt.InvalidError
 	var busy *redoubt.BusyError
+	if f := faultOfViewer(err); f.Status != 0 {
+		return f
+	}
 	switch {
 	case errors.As(err, &busy):
 		return fault{Status: http.StatusTooManyRequests, Title: "Too much at once", Text: busy.Text}
@@ -45,26 +49,6 @@ func faultOf(err error) fault {
 		return fault{
 			Status: http.StatusNotFound, Title: "There is nothing here",
 			Text: "The page does not exist, what it showed is gone, or it belongs to a deployment that you may not see.",
-		}
-	case errors.Is(err, errForbidden):
-		return fault{
-			Status: http.StatusForbidden, Title: "Your role does not allow this",
-			Text: "Ask an administrator of the deployment for a role that does.",
-		}
-	case errors.Is(err, errNoRole):
-		return fault{
-			Status: http.StatusForbidden, Title: "You have no role yet",
-			Text: "You are signed in, but no deployment knows you. Ask an administrator for a role, or on the server: redoubt user role NAME viewer",
-		}
-	case errors.Is(err, errChoose):
-		return fault{
-			Status: http.StatusConflict, Title: "Choose a deployment first",
-			Text: "You have a role in several deployments, and the address does not say which one you mean. Open /choose.",
-		}
-	case errors.Is(err, errForeign):
-		return fault{
-			Status: http.StatusForbidden, Title: "This user belongs to others too",
-			Text: "The user has a role in a deployment where you are no admin. You may change or take away the role here; the account itself is changed on the server, with redoubt user.",
 		}
 	case errors.Is(err, errLink):
 		return fault{
@@ -91,6 +75,39 @@ func faultOf(err error) fault {
 		Status: http.StatusInternalServerError, Title: "Something went wrong here",
 		Text: "It is not your fault, and nothing was changed. The server's log has the cause under the number below.",
 	}
+}
+
+// faultOfViewer is faultOf for what the person may not do, or has to do first; its
+// status is 0 where it is something else.
+func faultOfViewer(err error) fault {
+	switch {
+	case errors.Is(err, errForbidden):
+		return fault{
+			Status: http.StatusForbidden, Title: "Your role does not allow this",
+			Text: "Ask an administrator of the deployment for a role that does.",
+		}
+	case errors.Is(err, errNoRole):
+		return fault{
+			Status: http.StatusForbidden, Title: "You have no role yet",
+			Text: "You are signed in, but no deployment knows you. Ask an administrator for a role, or on the server: redoubt user role NAME viewer",
+		}
+	case errors.Is(err, errChoose):
+		return fault{
+			Status: http.StatusConflict, Title: "Choose a deployment first",
+			Text: "You have a role in several deployments, and the address does not say which one you mean. Open /choose.",
+		}
+	case errors.Is(err, errSecondFactor):
+		return fault{
+			Status: http.StatusForbidden, Title: "A second factor is needed",
+			Text: "The deployment asks for a second factor, and you have none. Open /second-factor and set one up.",
+		}
+	case errors.Is(err, errForeign):
+		return fault{
+			Status: http.StatusForbidden, Title: "This user belongs to others too",
+			Text: "The user has a role in a deployment where you are no admin. You may change or take away the role here; the account itself is changed on the server, with redoubt user.",
+		}
+	}
+	return fault{}
 }
 
 // asFilledIn names fields as forms do: body.new_triage_until is until.

@@ -233,8 +233,5 @@ func (req *request) useJoin() error {
 		return err
 	}
 	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r), redoubt.CheckedPassword{})
-	if err != nil {
-		return err
-	}
-	return req.welcome(secret, "/")
+	return req.begun(secret, err, "/")
 }

@@ -64,8 +64,6 @@ func (req *request) enter() error {
 	secret, err := req.SignIn.Sessions.SignIn(req.r.Context(), s.Name, form.Get("password"), req.SignIn.origin(req.r))
 	var busy *auth.BusyError
 	switch {
-	case err == nil:
-		return req.welcome(secret, s.Next)
 	case errors.As(err, &busy):
 		s.Fault = req.tooMany(busy)
 		return req.showLogin(http.StatusTooManyRequests, s)
@@ -76,7 +74,7 @@ func (req *request) enter() error {
 		s.Fault = "Name and password do not fit. An admin can make you a link to set a new password."
 		return req.showLogin(http.StatusUnauthorized, s)
 	}
-	return err
+	return req.begun(secret, err, s.Next)
 }
 
 // tooMany says, to people and to programs, how long to wait for the next try.
@@ -99,6 +97,7 @@ func (req *request) leave() error {
 	if err != nil && !errors.Is(err, ErrNotSignedIn) {
 		return err
 	}
+	req.dropHalf()
 	req.SignIn.keep(req.w, req.r, "", -1)
 	req.redirect("/login")
 	return nil
@@ -130,9 +129,8 @@ func (req *request) enterByLink() error {
 	l, _, err := req.Store.Link(req.r.Context(), redoubt.LinkSignIn, auth.CodeHash(req.r.PathValue("code")))
 	if err == nil {
 		var secret string
-		if secret, err = req.SignIn.Sessions.BeginByLink(req.r.Context(), l, req.SignIn.origin(req.r)); err == nil {
-			return req.welcome(secret, "/")
-		}
+		secret, err = req.SignIn.Sessions.BeginByLink(req.r.Context(), l, req.SignIn.origin(req.r))
+		err = req.begun(secret, err, "/")
 	}
 	if errors.Is(err, redoubt.ErrNotFound) || errors.Is(err, auth.ErrSignIn) {
 		return errLink
@@ -242,10 +240,7 @@ func (req *request) useLink() error {
 		return err
 	}
 	secret, err := req.SignIn.Sessions.Begin(req.r.Context(), u.ID, "link", req.SignIn.origin(req.r), redoubt.CheckedPassword{})
-	if err != nil {
-		return err
-	}
-	return req.welcome(secret, "/")
+	return req.begun(secret, err, "/")
 }
 
 // firstAdmin is the user whom a setup link makes of what was filled in.

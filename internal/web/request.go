@@ -95,6 +95,9 @@ func (req *request) admit(route route) (admitted bool, err error) {
 	case errors.Is(err, errChoose):
 		req.lead(choosePath + "?next=" + url.QueryEscape(req.next()))
 		return false, nil
+	case errors.Is(err, errSecondFactor):
+		req.lead(secondFactorPath + "?next=" + url.QueryEscape(req.next()))
+		return false, nil
 	case errors.Is(err, errNoRole):
 		return req.leadToInvitations()
 	case err != nil:
@@ -161,8 +164,14 @@ func (req *request) partial() bool {
 	return req.r.Header.Get("HX-Request") == "true" && req.r.Header.Get("HX-History-Restore-Request") != "true"
 }
 
-// to is the address of a page of the viewer's deployment, as to("/scans").
-func (req *request) to(path string) string { return "/orgs/" + req.viewer.Deployment.Slug + path }
+// to is the address of a page of the viewer's deployment, as to("/scans"); the page
+// itself where they look at none.
+func (req *request) to(path string) string {
+	if req.viewer.Deployment.ID == 0 {
+		return path
+	}
+	return "/orgs/" + req.viewer.Deployment.Slug + path
+}
 
 // view runs fn on one state of the deployment.
 func (req *request) view(fn func(context.Context, *store.Tx) error) error {

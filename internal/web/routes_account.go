@@ -16,6 +16,8 @@ func accountRoutes() []route {
 		{row(post, "/login", anyone, writes), (*request).enter},
 		{row(get, againPath, anyone, reads), (*request).again},
 		{row(post, againPath, anyone, writes), (*request).proveByPassword},
+		{row(get, codePath, anyone, reads), (*request).askCode},
+		{row(post, codePath, anyone, writes), (*request).enterCode},
 		{row(get, "/login/oidc", anyone, reads), (*request).goToProvider},
 		{row(get, "/login/oidc/callback", anyone, writes), (*request).comeFromProvider},
 		{row(post, "/logout", anyone, writes), (*request).leave},
@@ -31,6 +33,13 @@ func accountRoutes() []route {
 		{row(get, invitationsPath, anyone, reads), (*request).invitations},
 		{row(post, invitationsPath+"/{id}/accept", anyone, writes), (*request).acceptInvitation},
 		{row(post, invitationsPath+"/{id}/decline", anyone, writes), (*request).declineInvitation},
+
+		{row(get, secondFactorPath, anyone, reads), (*request).secondFactor},
+		{row(get, appPath, anyone, reads), proven((*request).startApp)},
+		{row(post, appPath, anyone, writes), proven((*request).setUpApp)},
+		{row(get, recoveryCodesPath, anyone, reads), (*request).recoveryCodes},
+		{row(post, recoveryCodesPath, anyone, writes), proven((*request).newRecoveryCodes)},
+		{row(post, secondFactorPath+"/remove", anyone, writes), (*request).removeSecondFactor},
 
 		{row(get, org+approvePath, triager, reads), (*request).scannerWaits},
 		{row(post, org+approvePath, triager, writes), proven((*request).approveScanner)},
@@ -50,6 +59,8 @@ func accountRoutes() []route {
 		{row(post, settings+"/users/{name}/link", admin, writes), proven((*request).resetUser)},
 		{row(post, settings+"/users/{name}/disable", admin, writes), proven((*request).disableUser)},
 		{row(post, settings+"/users/{name}/enable", admin, writes), proven((*request).enableUser)},
+		{row(post, settings+"/users/{name}/reset-2fa", admin, writes), proven((*request).resetSecondFactor)},
+		{row(post, settings+"/second-factor", admin, writes), proven((*request).requireSecondFactor)},
 		{row(get, settings+"/audit", admin, reads), (*request).audit},
 		{row(get, settings+"/about", viewer, reads), (*request).about},
 	}

@@ -17,6 +17,8 @@ import (
 // SignIn is what the pages need to let people in themselves.
 type SignIn struct {
 	Sessions *auth.Sessions
+	// Factors asks for the second factor of who has one.
+	Factors *auth.SecondFactors
 	// Provider signs people in elsewhere; nil where none is set up.
 	Provider *sso.Provider
 	// Secure is whether browsers reach the server by https alone.
@@ -44,6 +46,9 @@ func (m members) Viewer(r *http.Request) (Viewer, error) {
 		}
 	case role == redoubt.RoleNone:
 		return Viewer{}, redoubt.ErrNotFound
+	}
+	if d.SecondFactor && !v.User.HasSecondFactor() && !v.Session.ByProvider() {
+		return Viewer{}, errSecondFactor
 	}
 	return Viewer{User: v.User.Name, DisplayName: v.User.DisplayName, Role: role, Deployment: d, Several: len(v.Memberships) > 1}, nil
 }
@@ -98,6 +103,7 @@ func (req *request) welcome(secret, next string) error {
 			return err
 		}
 	}
+	req.dropHalf()
 	req.SignIn.Sessions.Forget()
 	req.SignIn.keep(req.w, req.r, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
 	req.redirect(safeNext(next))

@@ -16,6 +16,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -40,6 +41,11 @@ func doorOf(t testing.TB, s *site, change ...func(*SignIn)) *door {
 	d := &door{site: s}
 	passwords := auth.NewPasswords()
 	d.signIn = &SignIn{Sessions: auth.NewSessions(d.store, passwords, d.clock.Now, auth.SessionLimits{})}
+	sealer, err := keyring.New([]byte("a key of the tests"), nil, d.clock.Now()).Sealer("second factors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.signIn.Factors = auth.NewSecondFactors(d.signIn.Sessions, d.store, sealer)
 	for _, f := range change {
 		f(d.signIn)
 	}

@@ -96,6 +96,7 @@ app_user.password_hash text NOT NULL
 app_user.created_at bigint NOT NULL
 app_user.disabled_at bigint
 app_user.signed_in_at bigint
+app_user.second_factor_at bigint
 CREATE UNIQUE INDEX app_user_name_key ON public.app_user USING btree (name)
 CREATE UNIQUE INDEX app_user_pkey ON public.app_user USING btree (id)
 app_user PRIMARY KEY (id)
@@ -149,6 +150,7 @@ deployment.committed_at bigint NOT NULL DEFAULT 0
 deployment.next_finding_id bigint NOT NULL DEFAULT 1
 deployment.open_rules smallint NOT NULL DEFAULT 0
 deployment.keeps_code smallint NOT NULL DEFAULT 1
+deployment.second_factor smallint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX deployment_pkey ON public.deployment USING btree (id)
 CREATE UNIQUE INDEX deployment_slug_key ON public.deployment USING btree (slug)
 deployment PRIMARY KEY (id)
@@ -551,6 +553,15 @@ CREATE INDEX triage_event_lineage ON public.triage_event USING btree (deployment
 CREATE UNIQUE INDEX triage_event_pkey ON public.triage_event USING btree (deployment_id, id)
 triage_event PRIMARY KEY (deployment_id, id)
 SEQUENCE triage_event_id_seq MAXVALUE 9007199254740991
+user_half_session.hash bytea NOT NULL
+user_half_session.user_id bigint NOT NULL
+user_half_session.method text NOT NULL
+user_half_session.tries smallint NOT NULL
+user_half_session.expires_at bigint NOT NULL
+CREATE INDEX user_half_session_user ON public.user_half_session USING btree (user_id)
+CREATE UNIQUE INDEX user_half_session_pkey ON public.user_half_session USING btree (hash)
+user_half_session FOREIGN KEY (user_id) REFERENCES app_user(id)
+user_half_session PRIMARY KEY (hash)
 user_identity.issuer text NOT NULL
 user_identity.subject text NOT NULL
 user_identity.user_id bigint NOT NULL
@@ -588,6 +599,11 @@ CREATE UNIQUE INDEX user_link_pkey ON public.user_link USING btree (id)
 user_link PRIMARY KEY (id)
 user_link UNIQUE (hash)
 SEQUENCE user_link_id_seq MAXVALUE 9007199254740991
+user_recovery_code.user_id bigint NOT NULL
+user_recovery_code.hash bytea NOT NULL
+CREATE UNIQUE INDEX user_recovery_code_pkey ON public.user_recovery_code USING btree (user_id, hash)
+user_recovery_code FOREIGN KEY (user_id) REFERENCES app_user(id)
+user_recovery_code PRIMARY KEY (user_id, hash)
 user_role.deployment_id bigint NOT NULL
 user_role.user_id bigint NOT NULL
 user_role.role smallint NOT NULL
@@ -612,6 +628,12 @@ user_session FOREIGN KEY (user_id) REFERENCES app_user(id)
 user_session PRIMARY KEY (id)
 user_session UNIQUE (hash)
 SEQUENCE user_session_id_seq MAXVALUE 9007199254740991
+user_totp.user_id bigint NOT NULL
+user_totp.secret bytea NOT NULL
+user_totp.used_step bigint NOT NULL
+CREATE UNIQUE INDEX user_totp_pkey ON public.user_totp USING btree (user_id)
+user_totp FOREIGN KEY (user_id) REFERENCES app_user(id)
+user_totp PRIMARY KEY (user_id)
 vex_document.deployment_id bigint NOT NULL
 vex_document.id bigint NOT NULL
 vex_document.name text NOT NULL

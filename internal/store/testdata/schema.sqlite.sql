@@ -100,7 +100,7 @@ CREATE TABLE app_user (
     created_at    BIGINT NOT NULL,
     disabled_at   BIGINT,
     signed_in_at  BIGINT
-);
+, second_factor_at BIGINT);
 CREATE TABLE audit_event (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,
@@ -145,7 +145,7 @@ CREATE TABLE deployment (
     pruned_version  BIGINT NOT NULL DEFAULT 0, -- changes up to here are gone from the feed
     committed_at    BIGINT NOT NULL DEFAULT 0, -- the clock value of the newest commit
     next_finding_id BIGINT NOT NULL DEFAULT 1
-, open_rules SMALLINT NOT NULL DEFAULT 0, keeps_code SMALLINT NOT NULL DEFAULT 1);
+, open_rules SMALLINT NOT NULL DEFAULT 0, keeps_code SMALLINT NOT NULL DEFAULT 1, second_factor SMALLINT NOT NULL DEFAULT 0);
 CREATE TABLE epss (
     cve        TEXT PRIMARY KEY,
     score      DOUBLE PRECISION NOT NULL,
@@ -534,6 +534,14 @@ CREATE TABLE triage_event (
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX triage_event_lineage ON triage_event (deployment_id, lineage_id);
+CREATE TABLE user_half_session (
+    hash       BYTEA    PRIMARY KEY, -- SHA-256 of the cookie
+    user_id    BIGINT   NOT NULL REFERENCES app_user (id),
+    method     TEXT     NOT NULL, -- what was shown first
+    tries      SMALLINT NOT NULL,
+    expires_at BIGINT   NOT NULL
+);
+CREATE INDEX user_half_session_user ON user_half_session (user_id);
 CREATE TABLE user_identity (
     issuer  TEXT   NOT NULL,
     subject TEXT   NOT NULL,
@@ -567,6 +575,11 @@ CREATE TABLE user_link (
     created_at    BIGINT NOT NULL,
     expires_at    BIGINT NOT NULL
 );
+CREATE TABLE user_recovery_code (
+    user_id BIGINT NOT NULL REFERENCES app_user (id),
+    hash    BYTEA  NOT NULL, -- SHA-256 of 80 random bits
+    PRIMARY KEY (user_id, hash)
+);
 CREATE TABLE user_role (
     deployment_id BIGINT   NOT NULL REFERENCES deployment (id),
     user_id       BIGINT   NOT NULL REFERENCES app_user (id),
@@ -586,6 +599,11 @@ CREATE TABLE user_session (
     expires_at BIGINT NOT NULL
 );
 CREATE INDEX user_session_user ON user_session (user_id);
+CREATE TABLE user_totp (
+    user_id   BIGINT PRIMARY KEY REFERENCES app_user (id),
+    secret    BYTEA  NOT NULL, -- sealed under a key of the key file
+    used_step BIGINT NOT NULL  -- of the newest code taken, in 30 seconds since 1970: no code is taken twice
+);
 CREATE TABLE vex_document (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,

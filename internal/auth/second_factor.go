@@ -1,0 +1,251 @@
+package auth
+
+import (
+	"context"
+	"crypto/cipher"
+	"encoding/base32"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// ErrCode means that a code is not the one of the user's second factor, or was used
+// before: to a stranger these are the same.
+var ErrCode = errors.New("the code does not fit")
+
+// HalfError means that what was shown is right and that the second factor is
+// missing. It is an error so that nobody who overlooks it lets somebody in.
+type HalfError struct {
+	Secret string // of the half session, for a cookie; see SecondFactors.Finish
+}
+
+// Error says what is missing.
+func (e *HalfError) Error() string { return "the second factor is missing" }
+
+// FactorStore is the storage that second factors need.
+type FactorStore interface {
+	// HalfSession finds a sign-in that waits for the second factor.
+	HalfSession(ctx context.Context, hash []byte) (redoubt.HalfSession, redoubt.User, error)
+	// TryHalfSession counts a try; after too many the sign-in is over.
+	TryHalfSession(ctx context.Context, hash []byte) error
+	// FinishSignIn makes a session of it, and uses the proof up.
+	FinishSignIn(ctx context.Context, half []byte, p redoubt.FactorProof, s redoubt.Session, hash []byte) (redoubt.Session, error)
+	// SignInFailed notes a try that failed.
+	SignInFailed(ctx context.Context, a redoubt.Attempt) error
+	// TOTP finds the authenticator app of a user.
+	TOTP(ctx context.Context, userID int64) (redoubt.TOTP, error)
+	// SetUpTOTP gives a user one, with recovery codes, and a session in place of all
+	// others.
+	SetUpTOTP(ctx context.Context, t redoubt.TOTP, recovery [][]byte, s redoubt.Session, hash []byte) error
+	// RemoveSecondFactor takes it away by a proof, and begins a session in place of
+	// all others.
+	RemoveSecondFactor(ctx context.Context, p redoubt.FactorProof, s redoubt.Session, hash []byte) error
+	// PutRecoveryCodes replaces the recovery codes of a user.
+	PutRecoveryCodes(ctx context.Context, userID int64, hashes [][]byte) error
+}
+
+// SecondFactors asks for what somebody has, beside what they know. It is safe for
+// concurrent use.
+type SecondFactors struct {
+	sessions *Sessions
+	store    FactorStore
+	sealer   cipher.AEAD
+	// perPerson bounds tries of codes from all addresses together: who knows the
+	// password cannot try them from many.
+	perPerson *Limiter
+}
+
+// Codes are tried by one person thirty times at once and then every two minutes,
+// beside what Sessions.Admit allows from one address.
+const personRate, personBurst = 1.0 / 120, 30
+
+// NewSecondFactors makes it; sealer encrypts the secrets that the store keeps, and
+// makes its nonces itself.
+func NewSecondFactors(sessions *Sessions, store FactorStore, sealer cipher.AEAD) *SecondFactors {
+	return &SecondFactors{sessions: sessions, store: store, sealer: sealer, perPerson: NewLimiter(personRate, personBurst, sessions.clock)}
+}
+
+// Half finds whose sign-in waits for the second factor, by the secret of a
+// HalfError. One that is over is ErrUnauthenticated.
+func (f *SecondFactors) Half(ctx context.Context, secret string) (redoubt.HalfSession, redoubt.User, error) {
+	h, u, err := f.store.HalfSession(ctx, CodeHash(secret))
+	if errors.Is(err, redoubt.ErrNotFound) {
+		err = ErrUnauthenticated
+	}
+	return h, u, err
+}
+
+// Finish begins the session of a sign-in that waited for a code: of the
+// authenticator app, or a recovery code. It answers ErrCode, a BusyError,
+// ErrUnauthenticated where the sign-in is over, or an error of the store.
+func (f *SecondFactors) Finish(ctx context.Context, secret, code string, from Origin) (string, error) {
+	h, u, err := f.Half(ctx, secret)
+	if err != nil {
+		return "", err
+	}
+	if err := f.admit(u, from); err != nil {
+		return "", err
+	}
+	err = f.store.TryHalfSession(ctx, CodeHash(secret))
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return "", ErrUnauthenticated
+	}
+	if err != nil {
+		return "", err
+	}
+	return f.prove(ctx, u, h.Method, code, from, func(p redoubt.FactorProof, n redoubt.Session, hash []byte) error {
+		_, err := f.store.FinishSignIn(ctx, CodeHash(secret), p, n, hash)
+		return err
+	})
+}
+
+// Remove takes the second factor of a user away, who shows password and code, and
+// begins a session in place of all others. It answers ErrSignIn for the password,
+// and else as Finish does.
+func (f *SecondFactors) Remove(ctx context.Context, who SessionInfo, password, code string, from Origin) (string, error) {
+	if who.User.PasswordHash != "" {
+		if err := f.sessions.CheckPassword(ctx, who.User, password, from, "to remove the second factor"); err != nil {
+			return "", err
+		}
+	}
+	if err := f.admit(who.User, from); err != nil {
+		return "", err
+	}
+	first := redoubt.Session{Method: "password"}
+	if who.User.PasswordHash == "" {
+		first.Method = "link"
+	}
+	return f.prove(ctx, who.User, first.Method, code, from, func(p redoubt.FactorProof, n redoubt.Session, hash []byte) error {
+		return f.store.RemoveSecondFactor(ctx, p, n, hash)
+	})
+}
+
+// admit counts a try of a code.
+func (f *SecondFactors) admit(u redoubt.User, from Origin) error {
+	if err := f.sessions.Admit("code of "+u.Name, from); err != nil {
+		return err
+	}
+	if g := f.perPerson.Allow(u.Name); !g.OK {
+		return &BusyError{Wait: max(g.Wait, time.Second)}
+	}
+	return nil
+}
+
+// prove reads a code, has the store take it, and notes one that it does not take.
+func (f *SecondFactors) prove(ctx context.Context, u redoubt.User, first, code string, from Origin, take func(redoubt.FactorProof, redoubt.Session, []byte) error) (string, error) {
+	p, word, err := f.proof(ctx, u, plainCode(code))
+	if err != nil {
+		return "", err
+	}
+	reason := "wrong code"
+	if word != "" {
+		secret := random(secretBytes)
+		n := f.sessions.session(u.ID, first+" and "+word, from)
+		err := take(p, n, hash(secret))
+		switch {
+		case err == nil:
+			f.sessions.Forget()
+			return secret, nil
+		case errors.Is(err, redoubt.ErrNotFound):
+			return "", ErrUnauthenticated
+		case !errors.Is(err, redoubt.ErrConflict):
+			return "", err
+		}
+		reason = "wrong " + word + ", or one that was used before"
+	}
+	attempt := redoubt.Attempt{Name: u.Name, Method: first + " and code", Address: from.Address, Agent: from.Agent, Reason: reason}
+	return "", errors.Join(ErrCode, f.store.SignInFailed(ctx, attempt))
+}
+
+// proof tells what a code is, and what it is called: nothing where it is none.
+func (f *SecondFactors) proof(ctx context.Context, u redoubt.User, code string) (p redoubt.FactorProof, word string, err error) {
+	if len(code) == encoding.EncodedLen(recoveryBytes) {
+		return redoubt.FactorProof{Recovery: recoveryHash(code)}, "recovery code", nil
+	}
+	t, err := f.store.TOTP(ctx, u.ID)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return p, "", nil
+	}
+	if err != nil {
+		return p, "", err
+	}
+	secret, err := f.sealer.Open(nil, nil, t.Secret, rowOf(u.ID))
+	if err != nil {
+		return p, "", fmt.Errorf("the secret of the authenticator app of %s cannot be read with the keys of this server: recovery codes work, and redoubt user reset-2fa %s: %w", u.Name, u.Name, err)
+	}
+	if p.Step = totpStep(string(secret), code, f.sessions.clock()); p.Step == 0 {
+		return p, "", nil
+	}
+	return p, "code", nil
+}
+
+// Start makes a secret for an authenticator app of who is signed in. Nothing is
+// kept of it. issuer is what the app calls the server.
+func (f *SecondFactors) Start(who SessionInfo, issuer string) (Enrolment, error) {
+	e, err := newEnrolment(issuer, who.User.Name, nil)
+	if err != nil {
+		return e, err
+	}
+	sealed := f.sealer.Seal(nil, nil, stamp(f.sessions.clock().Add(enrolmentFor), []byte(e.Secret)), formOf(who))
+	e.Sealed = base64.RawURLEncoding.EncodeToString(sealed)
+	return e, nil
+}
+
+// Resume reads what Start has made, for the same user in the same session. What
+// does not open, or is too old, is a redoubt.InvalidError.
+func (f *SecondFactors) Resume(who SessionInfo, issuer, text string) (Enrolment, error) {
+	stale := redoubt.Invalid("code", "the secret is of another session: start again")
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return Enrolment{}, stale
+	}
+	opened, err := f.sealer.Open(nil, nil, sealed, formOf(who))
+	if err != nil {
+		return Enrolment{}, stale
+	}
+	secret, err := readStamped(opened, f.sessions.clock())
+	if err != nil {
+		return Enrolment{}, err
+	}
+	plain, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(string(secret))
+	if err != nil {
+		return Enrolment{}, stale
+	}
+	e, err := newEnrolment(issuer, who.User.Name, plain)
+	e.Sealed = text
+	return e, err
+}
+
+// SetUp gives who is signed in an authenticator app, whose first code they show,
+// and begins a session in place of all others. It returns its secret, and the
+// recovery codes, to be shown once. A code that does not fit is ErrCode; an app
+// that is there already redoubt.ErrConflict.
+func (f *SecondFactors) SetUp(ctx context.Context, who SessionInfo, e Enrolment, code string, from Origin) (secret string, recovery []string, err error) {
+	step := totpStep(e.Secret, plainCode(code), f.sessions.clock())
+	if step == 0 {
+		return "", nil, ErrCode
+	}
+	t := redoubt.TOTP{Secret: f.sealer.Seal(nil, nil, []byte(e.Secret), rowOf(who.User.ID)), Step: step}
+	first := "password"
+	if who.Session.ByLink() {
+		first = "link"
+	}
+	recovery, hashes := newRecoveryCodes()
+	secret = random(secretBytes)
+	n := f.sessions.session(who.User.ID, first+" and code", from)
+	if err := f.store.SetUpTOTP(ctx, t, hashes, n, hash(secret)); err != nil {
+		return "", nil, err
+	}
+	f.sessions.Forget()
+	return secret, recovery, nil
+}
+
+// NewRecoveryCodes replaces the recovery codes of a user, and returns the new ones,
+// to be shown once.
+func (f *SecondFactors) NewRecoveryCodes(ctx context.Context, userID int64) ([]string, error) {
+	texts, hashes := newRecoveryCodes()
+	return texts, f.store.PutRecoveryCodes(ctx, userID, hashes)
+}

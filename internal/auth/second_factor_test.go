@@ -1,0 +1,238 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/keyring"
+)
+
+// withFactors is a door whose ada has an authenticator app.
+type withFactors struct {
+	*door
+	*SecondFactors
+	app      string // the secret in it
+	recovery []string
+}
+
+func newFactors(t *testing.T) *withFactors {
+	t.Helper()
+	d := newDoor(t)
+	sealer, err := keyring.New(nil, nil, d.clock.Now()).Sealer("tests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &withFactors{door: d, SecondFactors: NewSecondFactors(d.Sessions, d.store, sealer)}
+	f.setUp(f.visit(d.signIn("ada")))
+	return f
+}
+
+func (f *withFactors) visit(secret string) SessionInfo {
+	f.t.Helper()
+	who, err := f.Authenticate(f.t.Context(), secret)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return who
+}
+
+// setUp puts the secret into an app, and shows its first code.
+func (f *withFactors) setUp(who SessionInfo) {
+	f.t.Helper()
+	e, err := f.Start(who, "Redoubt: here")
+	if err == nil {
+		e, err = f.Resume(who, "Redoubt: here", e.Sealed)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.app = e.Secret
+	_, f.recovery, err = f.SetUp(f.t.Context(), who, e, f.code(0), home)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// code is what the app shows some time from now.
+func (f *withFactors) code(in time.Duration) string {
+	f.t.Helper()
+	code, err := totp.GenerateCode(f.app, f.clock.Now().Add(in))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return code
+}
+
+// half shows the password, which must not be enough.
+func (f *withFactors) half() string {
+	f.t.Helper()
+	secret, err := f.SignIn(f.t.Context(), "ada", password, home)
+	half, ok := errors.AsType[*HalfError](err)
+	if !ok || secret != "" || f.visits(half.Secret) {
+		f.t.Fatalf("a password alone gives %q, %v", secret, err)
+	}
+	return half.Secret
+}
+
+func TestACodeFinishesASignIn(t *testing.T) {
+	f := newFactors(t)
+	half := f.half()
+	for what, code := range map[string]string{
+		"the code of the setup": f.code(0), "none": "", "another": "000000", "long": strings.Repeat("1", 5000), "a recovery code that is none": "aaaa-aaaa-aaaa-aaaa",
+	} {
+		_, err := f.Finish(t.Context(), f.half(), code, home)
+		if !errors.Is(err, ErrCode) || err.Error() != ErrCode.Error() {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	secret, err := f.Finish(t.Context(), half, f.code(30*time.Second), home) // of a clock that is ahead
+	if err != nil || !f.visits(secret) || f.visit(secret).Session.Method != "password and code" {
+		t.Fatalf("the right code: %v", err)
+	}
+	_, err = f.Finish(t.Context(), f.half(), f.code(30*time.Second), home)
+	if !errors.Is(err, ErrCode) {
+		t.Errorf("the same code again: %v", err)
+	}
+	f.clock.Advance(5 * time.Minute)
+	for code, fits := range map[string]bool{f.code(-time.Minute): false, f.code(time.Minute): false, f.code(-30 * time.Second): true, f.code(30 * time.Second): true} {
+		if _, err := f.Finish(t.Context(), f.half(), code[:3]+" "+code[3:], home); (err == nil) != fits && !errors.Is(err, ErrCode) {
+			t.Errorf("a code beside its time: %v", err)
+		} else if !fits && err == nil {
+			t.Error("a code is taken a minute from its time")
+		}
+	}
+	other := f.half()
+	typed := strings.ToUpper(strings.ReplaceAll(f.recovery[3], "-", " "))
+	if secret, err = f.Finish(t.Context(), other, typed, home); err != nil || f.visit(secret).Session.Method != "password and recovery code" {
+		t.Errorf("a recovery code: %v", err)
+	}
+	if _, err = f.Finish(t.Context(), f.half(), f.recovery[3], home); !errors.Is(err, ErrCode) {
+		t.Errorf("a recovery code again: %v", err)
+	}
+	if _, err = f.Finish(t.Context(), other, f.recovery[4], home); !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("a half session that was finished: %v", err)
+	}
+}
+
+// Two who show one code at once: one comes in.
+func TestOneCodeLetsOneIn(t *testing.T) {
+	f := newFactors(t)
+	f.clock.Advance(time.Minute)
+	code := f.code(0)
+	halves := []string{f.half(), f.half(), f.half()}
+	in := make([]bool, len(halves))
+	var all sync.WaitGroup
+	for i, half := range halves {
+		all.Go(func() {
+			_, err := f.Finish(t.Context(), half, code, home)
+			in[i] = err == nil
+			if err != nil && !errors.Is(err, ErrCode) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := fmt.Sprint(in); strings.Count(got, "true") != 1 {
+		t.Errorf("in came %s", got)
+	}
+}
+
+// Guesses are few: at one sign-in, from one address, and from all of them.
+func TestCodesCannotBeGuessed(t *testing.T) {
+	f := newFactors(t)
+	half := f.half()
+	for range redoubt.MaxHalfTries {
+		if _, err := f.Finish(t.Context(), half, "000000", home); !errors.Is(err, ErrCode) {
+			t.Fatal(err)
+		}
+	}
+	f.clock.Advance(time.Minute)
+	if _, err := f.Finish(t.Context(), half, f.code(0), home); !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("the right code after too many: %v", err)
+	}
+	f.clock.Advance(24 * time.Hour)
+	var busy *BusyError
+	tries := 0
+	for ; tries < 100; tries++ {
+		from := Origin{Address: fmt.Sprintf("198.51.%d.1", tries)}
+		_, err := f.SignIn(t.Context(), "ada", password, from)
+		h, ok := errors.AsType[*HalfError](err)
+		if !ok {
+			t.Fatal(err)
+		}
+		if _, err = f.Finish(t.Context(), h.Secret, "000000", from); errors.As(err, &busy) {
+			break
+		}
+	}
+	if tries != personBurst || busy.Wait < time.Second {
+		t.Errorf("from ever new addresses %d codes were tried, then %v", tries, busy)
+	}
+	f.clock.Advance(2 * time.Minute)
+	if _, err := f.Finish(t.Context(), f.half(), f.code(0), home); err != nil {
+		t.Errorf("ada herself, later: %v", err)
+	}
+	half = f.half()
+	f.clock.Advance(redoubt.HalfSessionFor)
+	if _, err := f.Finish(t.Context(), half, f.code(0), home); !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("ten minutes later: %v", err)
+	}
+}
+
+func TestTheSecretIsForOneSessionAndTime(t *testing.T) {
+	f := newFactors(t)
+	ben := f.add("ben", redoubt.RoleViewer)
+	one, two := f.visit(f.signIn("ben")), f.visit(f.signIn("ben"))
+	e, err := f.Start(one, "Redoubt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(e.Address)
+	if err != nil || at.Scheme != "otpauth" || at.Query().Get("secret") != e.Secret || at.Query().Get("issuer") != "Redoubt" || len(e.Secret) != 32 {
+		t.Errorf("to scan is %v, %v", at, err)
+	}
+	for what, open := range map[string]func() (Enrolment, error){
+		"another session": func() (Enrolment, error) { return f.Resume(two, "Redoubt", e.Sealed) },
+		"nothing":         func() (Enrolment, error) { return f.Resume(one, "Redoubt", "") },
+		"a change":        func() (Enrolment, error) { return f.Resume(one, "Redoubt", e.Sealed[:len(e.Sealed)-2]+"AA") },
+	} {
+		if _, err := open(); err == nil {
+			t.Errorf("%s opens the secret", what)
+		}
+	}
+	if _, _, err := f.SetUp(t.Context(), one, e, "000000", home); !errors.Is(err, ErrCode) {
+		t.Errorf("a wrong first code: %v", err)
+	}
+	f.clock.Advance(enrolmentFor)
+	if _, err := f.Resume(one, "Redoubt", e.Sealed); err == nil {
+		t.Error("the secret waits for longer than a quarter of an hour")
+	}
+	if u, err := f.door.store.User(t.Context(), ben.Name); err != nil || u.HasSecondFactor() {
+		t.Errorf("ben has one all the same: %v", err)
+	}
+}
+
+// A database whose key file is lost, or a secret of another row, lets nobody in by
+// an app; recovery codes go on.
+func TestASecretThatCannotBeRead(t *testing.T) {
+	f := newFactors(t)
+	other, err := keyring.New(nil, nil, f.clock.Now()).Sealer("tests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.SecondFactors = NewSecondFactors(f.Sessions, f.door.store, other)
+	f.clock.Advance(time.Minute)
+	if _, err := f.Finish(t.Context(), f.half(), f.code(0), home); err == nil || errors.Is(err, ErrCode) || !strings.Contains(err.Error(), "reset-2fa ada") {
+		t.Errorf("with other keys: %v", err)
+	}
+	if _, err := f.Finish(t.Context(), f.half(), f.recovery[0], home); err != nil {
+		t.Errorf("a recovery code: %v", err)
+	}
+}

@@ -1,0 +1,254 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// beginHalf keeps that a user has shown what comes first. It stands in no trail:
+// nobody has signed in.
+func (s *Store) beginHalf(ctx context.Context, q *session, u redoubt.User, n *redoubt.Session, hash []byte) error {
+	n.UserID, n.ExpiresAt = u.ID, s.now().Add(redoubt.HalfSessionFor)
+	return q.write(ctx, `INSERT INTO user_half_session (hash, user_id, method, tries, expires_at) VALUES ($1, $2, $3, 0, $4)`, hash, u.ID, n.Method, n.ExpiresAt)
+}
+
+const halfQuery = `SELECT h.user_id, h.method, ` + userColumns + ` FROM user_half_session h JOIN app_user u ON u.id = h.user_id
+	WHERE h.hash = $1 AND h.expires_at > $2 AND u.disabled_at IS NULL`
+
+// HalfSession finds a sign-in that waits for the second factor, by the hash of its
+// secret. One that is over is redoubt.ErrNotFound.
+func (s *Store) HalfSession(ctx context.Context, hash []byte) (h redoubt.HalfSession, u redoubt.User, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		_, err := one(ctx, q, func(r row) (struct{}, error) {
+			return struct{}{}, r.Scan(append([]any{&h.UserID, &h.Method}, userFields(&u)...)...)
+		}, halfQuery, hash, s.now())
+		return err
+	})
+	return h, u, err
+}
+
+// TryHalfSession counts a try to show the second factor, before it is looked at:
+// those that come at once count as those one by one. After redoubt.MaxHalfTries of
+// them the sign-in is over, which is redoubt.ErrNotFound.
+func (s *Store) TryHalfSession(ctx context.Context, hash []byte) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		n, err := q.exec(ctx, `UPDATE user_half_session SET tries = tries + 1 WHERE hash = $1 AND expires_at > $2 AND tries < $3`, hash, s.now(), redoubt.MaxHalfTries)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("the sign-in is over: %w", redoubt.ErrNotFound)
+		}
+		return err
+	})
+}
+
+// FinishSignIn makes a session of a sign-in that waited for the second factor. The
+// proof is used up with it: one that was used before is redoubt.ErrConflict. A
+// sign-in that is over, or whose user is disabled by then, is redoubt.ErrNotFound.
+func (s *Store) FinishSignIn(ctx context.Context, half []byte, p redoubt.FactorProof, n redoubt.Session, hash []byte) (redoubt.Session, error) {
+	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		id, err := one(ctx, q, scalar[int64], `SELECT user_id FROM user_half_session WHERE hash = $1 AND expires_at > $2`, half, s.now())
+		if err != nil {
+			return err
+		}
+		u, err := q.lockUser(ctx, id)
+		if err == nil && !u.Enabled() {
+			err = redoubt.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		gone, err := q.exec(ctx, `DELETE FROM user_half_session WHERE hash = $1`, half)
+		if err == nil && gone == 0 {
+			err = fmt.Errorf("the sign-in is over: %w", redoubt.ErrNotFound)
+		}
+		if err == nil {
+			err = s.takeProof(ctx, q, u, p)
+		}
+		if err != nil {
+			return err
+		}
+		return s.beginSession(ctx, q, u, &n, hash)
+	})
+	return n, err
+}
+
+// takeProof uses up what a second factor was shown by. What was used before is
+// redoubt.ErrConflict. The user is locked.
+func (s *Store) takeProof(ctx context.Context, q *session, u redoubt.User, p redoubt.FactorProof) error {
+	query, arg := `UPDATE user_totp SET used_step = $2 WHERE user_id = $1 AND used_step < $2`, any(p.Step)
+	if p.Recovery != nil {
+		query, arg = `DELETE FROM user_recovery_code WHERE user_id = $1 AND hash = $2`, p.Recovery
+	}
+	n, err := q.exec(ctx, query, u.ID, arg)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("the code was used before: %w", redoubt.ErrConflict)
+	}
+	if err != nil || p.Recovery == nil {
+		return err
+	}
+	left, err := one(ctx, q, scalar[int], `SELECT COUNT(*) FROM user_recovery_code WHERE user_id = $1`, u.ID)
+	if err != nil {
+		return err
+	}
+	return s.auditUser(ctx, q, u.ID, u.Actor(), "user.recovery_code_used", userSubject(u), recoveryImage{left})
+}
+
+// factorImage and recoveryImage are what the trail tells: never a secret or code.
+type (
+	factorImage struct {
+		SecondFactor string `json:"second_factor"`
+	}
+	recoveryImage struct {
+		RecoveryCodes int `json:"recovery_codes"`
+	}
+)
+
+// TOTP finds the authenticator app of a user. None is redoubt.ErrNotFound.
+func (s *Store) TOTP(ctx context.Context, userID int64) (t redoubt.TOTP, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		t, err = one(ctx, q, func(r row) (t redoubt.TOTP, err error) { return t, r.Scan(&t.Secret, &t.Step) },
+			`SELECT secret, used_step FROM user_totp WHERE user_id = $1`, userID)
+		return err
+	})
+	return t, err
+}
+
+// RecoveryCodes counts the codes of a user that were not used.
+func (s *Store) RecoveryCodes(ctx context.Context, userID int64) (n int, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		n, err = one(ctx, q, scalar[int], `SELECT COUNT(*) FROM user_recovery_code WHERE user_id = $1`, userID)
+		return err
+	})
+	return n, err
+}
+
+// SetUpTOTP gives a user an authenticator app and the hashes of recovery codes. All
+// sessions end, which were begun without it, but for the new one. Who has one
+// already is redoubt.ErrConflict.
+func (s *Store) SetUpTOTP(ctx context.Context, t redoubt.TOTP, recovery [][]byte, n redoubt.Session, hash []byte) error {
+	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+		if u.HasSecondFactor() {
+			return fmt.Errorf("you have an authenticator app already; remove that one first: %w", redoubt.ErrConflict)
+		}
+		if err := q.write(ctx, `INSERT INTO user_totp (user_id, secret, used_step) VALUES ($1, $2, $3)`, u.ID, t.Secret, t.Step); err != nil {
+			return err
+		}
+		if err := q.write(ctx, `UPDATE app_user SET second_factor_at = $2 WHERE id = $1`, u.ID, txs[0].now); err != nil {
+			return err
+		}
+		if err := q.putRecoveryCodes(ctx, u.ID, recovery); err != nil {
+			return err
+		}
+		for _, tx := range txs {
+			tx.audit("user.second_factor", userSubject(u), nil, factorImage{"authenticator app"})
+		}
+		return s.onlySession(ctx, q, u, &n, hash)
+	})
+}
+
+// RemoveSecondFactor takes the second factor of a user away, who has just shown it.
+// All sessions end but for the new one. A proof that was used before is
+// redoubt.ErrConflict.
+func (s *Store) RemoveSecondFactor(ctx context.Context, p redoubt.FactorProof, n redoubt.Session, hash []byte) error {
+	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+		if err := s.takeProof(ctx, q, u, p); err != nil {
+			return err
+		}
+		if err := q.dropFactors(ctx, u, txs); err != nil {
+			return err
+		}
+		return s.onlySession(ctx, q, u, &n, hash)
+	})
+}
+
+// ResetSecondFactor takes the second factor of somebody else away, and ends their
+// sessions. For a user with a role beyond the deployments of within it is
+// redoubt.ErrConflict, as it is for one who has none; a within of nil is whoever
+// runs the server.
+func (s *Store) ResetSecondFactor(ctx context.Context, userID int64, within []int64, by redoubt.Actor) error {
+	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+		if err := withinReach(u, within, txs, "reset-2fa"); err != nil {
+			return err
+		}
+		if !u.HasSecondFactor() {
+			return fmt.Errorf("%s has no second factor: %w", u.Name, redoubt.ErrConflict)
+		}
+		if err := q.dropFactors(ctx, u, txs); err != nil {
+			return err
+		}
+		return q.endSessions(ctx, u.ID)
+	})
+}
+
+// PutRecoveryCodes replaces the recovery codes of a user, of which the hashes are
+// kept.
+func (s *Store) PutRecoveryCodes(ctx context.Context, userID int64, hashes [][]byte) error {
+	return s.updateSelf(ctx, userID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+		if !u.HasSecondFactor() {
+			return fmt.Errorf("there is no second factor that they could stand for: %w", redoubt.ErrConflict)
+		}
+		for _, tx := range txs {
+			tx.audit("user.recovery_codes", userSubject(u), nil, recoveryImage{len(hashes)})
+		}
+		return q.putRecoveryCodes(ctx, u.ID, hashes)
+	})
+}
+
+// updateSelf is updateUser by the user themself.
+func (s *Store) updateSelf(ctx context.Context, userID int64, fn func(context.Context, *session, redoubt.User, []*Tx) error) error {
+	return s.updateUser(ctx, userID, redoubt.Actor{}, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+		for _, tx := range txs {
+			tx.actor = u.Actor()
+		}
+		return fn(ctx, q, u, txs)
+	})
+}
+
+// onlySession ends all sessions of a user but for one that begins.
+func (s *Store) onlySession(ctx context.Context, q *session, u redoubt.User, n *redoubt.Session, hash []byte) error {
+	if err := q.endSessions(ctx, u.ID); err != nil {
+		return err
+	}
+	return s.beginSession(ctx, q, u, n, hash)
+}
+
+func (q *session) putRecoveryCodes(ctx context.Context, userID int64, hashes [][]byte) error {
+	if err := q.write(ctx, `DELETE FROM user_recovery_code WHERE user_id = $1`, userID); err != nil {
+		return err
+	}
+	for _, h := range hashes {
+		if err := q.write(ctx, `INSERT INTO user_recovery_code (user_id, hash) VALUES ($1, $2)`, userID, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropFactors takes all second factors of a user away.
+func (q *session) dropFactors(ctx context.Context, u redoubt.User, txs []*Tx) error {
+	for _, query := range []string{
+		`DELETE FROM user_totp WHERE user_id = $1`, `DELETE FROM user_recovery_code WHERE user_id = $1`, `UPDATE app_user SET second_factor_at = NULL WHERE id = $1`,
+	} {
+		if err := q.write(ctx, query, u.ID); err != nil {
+			return err
+		}
+	}
+	for _, tx := range txs {
+		tx.audit("user.second_factor_removed", userSubject(u), factorImage{"set up " + u.SecondFactorAt.Format(time.DateOnly)}, nil)
+	}
+	return nil
+}
+
+// withinReach refuses what an admin may not do to an account, since the user has a
+// role in a deployment that is not theirs, and names the command that may.
+func withinReach(u redoubt.User, within []int64, txs []*Tx, command string) error {
+	for _, tx := range txs {
+		if within != nil && !slices.Contains(within, tx.deployment.ID) {
+			return fmt.Errorf("%s has a role in a deployment that is not yours by now; whoever runs the server can do it: redoubt user %s %s: %w", u.Name, command, u.Name, redoubt.ErrConflict)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// app is the authenticator app of somebody.
+type app struct {
+	b        *browserOf
+	secret   string
+	recovery []string
+}
+
+var (
+	secretText = regexp.MustCompile(`<code class="secret">([A-Z2-7 ]+)</code>`)
+	sealedText = regexp.MustCompile(`name="sealed" value="([\w-]+)"`)
+	codeText   = regexp.MustCompile(`(?:[a-z2-7]{4}-){3}[a-z2-7]{4}`)
+)
+
+// setUpApp sets an app up in a browser, as its pages say.
+func (b *browserOf) setUpApp() app {
+	b.t.Helper()
+	page := b.do(http.MethodGet, appPath, nil)
+	b.wants("the page with the secret", page, http.StatusOK, "")
+	checkInline(b.t, page.text)
+	a := app{b: b, secret: strings.ReplaceAll(secretText.FindStringSubmatch(page.text)[1], " ", "")}
+	made := b.do(http.MethodPost, appPath, url.Values{"code": {a.code()}, "sealed": {sealedText.FindStringSubmatch(page.text)[1]}, "next": {"/orgs/acme/scans"}})
+	shown := b.follow(made)
+	a.recovery = codeText.FindAllString(shown.text, -1)
+	says(b.t, shown.text, `href="/orgs/acme/scans"`)
+	if len(a.recovery) != 10 {
+		b.t.Fatalf("shown are %v\n%s", a.recovery, shown.text)
+	}
+	return a
+}
+
+// code is what the app shows now.
+func (a app) code() string {
+	a.b.t.Helper()
+	code, err := totp.GenerateCode(a.secret, a.b.clock.Now())
+	if err != nil {
+		a.b.t.Fatal(err)
+	}
+	return code
+}
+
+func (b *browserOf) entersCode(code, next string) answer {
+	b.t.Helper()
+	return b.do(http.MethodPost, codePath, url.Values{"code": {code}, "next": {next}})
+}
+
+func TestASignInAsksForTheCode(t *testing.T) {
+	bothDoors(t, func(t *testing.T, d *door, _ redoubt.Deployment) {
+		ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+		here, elsewhere := d.browserAs(ada), d.browserAs(ada)
+		says(t, here.page("/account"), "your password alone signs you in")
+		a := here.setUpApp()
+		says(t, here.page("/account"), "asks for a code of your authenticator app")
+		elsewhere.wants("a session from before", elsewhere.do(http.MethodGet, "/second-factor", nil), http.StatusSeeOther, "/login?next=%2Fsecond-factor")
+		again := here.do(http.MethodGet, recoveryCodesPath+"?made=1", nil)
+		says(t, again.text, "shown once")
+
+		b := d.browser()
+		b.wants("the code first", b.do(http.MethodGet, codePath, nil), http.StatusSeeOther, "/login")
+		b.wants("the password", b.signsIn("ada", goodPassword, "/orgs/acme/scans"), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
+		page := b.do(http.MethodGet, codePath+"?next=%2Forgs%2Facme%2Fscans", nil)
+		says(t, page.text, "authenticator app shows for <strong>ada</strong>", `value="/orgs/acme/scans"`, "reset-2fa ada")
+		checkInline(t, page.text)
+		b.wants("the code of the setup again", b.entersCode(a.code(), "/"), http.StatusUnauthorized, "")
+		d.clock.Advance(30 * time.Second)
+		wrong := b.entersCode("000000", "/orgs/acme/scans")
+		b.wants("a wrong one", wrong, http.StatusUnauthorized, "")
+		says(t, wrong.text, "does not fit", `value="/orgs/acme/scans"`)
+		b.wants("the right one", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
+		if _, kept := b.cookies["redoubt-half"]; kept {
+			t.Error("the half session stays in the browser")
+		}
+		says(t, b.page("/account"), "by password and code")
+
+		c := d.browser()
+		c.signsIn("ada", goodPassword, "/")
+		c.wants("the same code once more", c.entersCode(a.code(), "/"), http.StatusUnauthorized, "")
+		c.wants("a recovery code", c.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/")
+		says(t, c.do(http.MethodGet, secondFactorPath, nil).text, "9 of them are left")
+		c.wants("out", c.do(http.MethodPost, "/logout", nil), http.StatusSeeOther, "/login")
+		c.signsIn("ada", goodPassword, "/")
+		c.wants("that recovery code again", c.entersCode(a.recovery[0], "/"), http.StatusUnauthorized, "")
+		for range 3 {
+			c.entersCode("000000", "/")
+		}
+		last := c.entersCode("000000", "/")
+		c.wants("too many", last, http.StatusUnauthorized, "")
+		over := c.entersCode(a.recovery[1], "/")
+		says(t, over.text, "That sign-in is over")
+	})
+}
+
+// Half a session opens nothing, at any address.
+func TestHalfASessionOpensNothing(t *testing.T) {
+	d := newDoor(t)
+	d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin)).setUpApp()
+	b := d.browser()
+	b.signsIn("ada", goodPassword, "/")
+	half := b.cookies["redoubt-half"]
+	if len(b.cookies) != 1 || len(half) != 52 {
+		t.Fatalf("the cookies are %v", b.cookies)
+	}
+	before := len(d.trail())
+	for _, as := range []map[string]string{{"redoubt-half": half}, {"redoubt": half}, {"redoubt-half": half, "redoubt": half}} {
+		for _, r := range routes() {
+			address := fill(r.Pattern)
+			b.cookies = as
+			form := url.Values{"name": {"eve"}, "role": {"admin"}, "password": {"wrong"}, "code": {"1"}, "require": {"on"}}
+			if r.Method == http.MethodGet {
+				form = nil
+			}
+			if r.Pattern == "/login" || r.Pattern == codePath || r.Pattern == "/logout" {
+				continue
+			}
+			a := b.do(r.Method, address, form)
+			linked := slices.ContainsFunc([]string{"/setup/", "/sign-in/", "/join/", "/login/oidc"}, func(s string) bool { return strings.HasPrefix(r.Pattern, s) })
+			if linked && a.StatusCode == http.StatusNotFound || strings.HasPrefix(a.Header.Get("Location"), "/login") {
+				continue
+			}
+			t.Errorf("%s %s answers %d to %q", r.Method, address, a.StatusCode, a.Header.Get("Location"))
+		}
+	}
+	if after := len(d.trail()); after != before {
+		t.Errorf("%d events came of it", after-before)
+	}
+}
+
+// Whatever else signs in does not step over the second factor.
+func TestLinksDoNotStepOverTheCode(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	a := d.browserAs(ada).setUpApp()
+	link := func(kind redoubt.LinkKind) string {
+		code, hash := auth.NewCode()
+		l := redoubt.UserLink{Kind: kind, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
+		if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
+			t.Fatal(err)
+		}
+		return code
+	}
+	b := d.browser()
+	b.wants("a sign-in link", b.do(http.MethodPost, "/sign-in/"+link(redoubt.LinkSignIn), nil), http.StatusSeeOther, codePath)
+	b.wants("after it", b.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
+	c := d.browser()
+	set := c.do(http.MethodPost, "/setup/"+link(redoubt.LinkReset), url.Values{"password": {goodPassword + "s"}, "again": {goodPassword + "s"}})
+	c.wants("a link to set the password", set, http.StatusSeeOther, codePath)
+	c.wants("after it", c.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
+	b.wants("the link's half session after the new password", b.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/login")
+	d.clock.Advance(time.Minute)
+	c.wants("with the code", c.entersCode(a.code(), "/"), http.StatusSeeOther, "/")
+	changed := c.submit("/account/password", url.Values{"current": {goodPassword + "s"}, "password": {goodPassword}, "again": {goodPassword}})
+	c.wants("a new password", changed, http.StatusSeeOther, codePath+"?next="+url.QueryEscape("/orgs/acme/account?done=password"))
+	d.clock.Advance(time.Minute)
+	c.wants("with the next code", c.entersCode(a.code(), "/orgs/acme/account?done=password"), http.StatusSeeOther, "/orgs/acme/account?done=password")
+}
+
+// What matters most asks for password and code, and so does a second factor itself:
+// who has but a session can neither set one up nor take it away.
+func TestAStolenSessionKeepsNothing(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	stolen := d.browserAs(ada)
+	page := stolen.do(http.MethodGet, appPath, nil)
+	form := url.Values{"sealed": {sealedText.FindStringSubmatch(page.text)[1]}}
+	code, err := totp.GenerateCode(strings.ReplaceAll(secretText.FindStringSubmatch(page.text)[1], " ", ""), d.clock.Now().Add(auth.ProofFor))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.clock.Advance(auth.ProofFor + time.Second)
+	form.Set("code", code)
+	stolen.wants("the secret", stolen.do(http.MethodGet, appPath, nil), http.StatusSeeOther, againPath+"?next=%2Fsecond-factor%2Fapp")
+	stolen.wants("the first code", stolen.do(http.MethodPost, appPath, form), http.StatusSeeOther, againPath+"?next=%2F")
+
+	b := d.browserAs(ada)
+	a := b.setUpApp()
+	d.clock.Advance(auth.ProofFor + time.Second)
+	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
+	b.wants("a token", b.submit("/settings/tokens", token), http.StatusSeeOther, againPath+"?next=%2F")
+	b.wants("new recovery codes", b.do(http.MethodPost, recoveryCodesPath, nil), http.StatusSeeOther, againPath+"?next=%2F")
+	b.wants("the password alone", b.do(http.MethodPost, againPath, url.Values{"password": {goodPassword}, "next": {"/orgs/acme/scans"}}), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
+	b.wants("a token, then", b.submit("/settings/tokens", token), http.StatusSeeOther, againPath+"?next=%2F")
+	b.wants("the code", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
+	b.follow(b.submit("/settings/tokens", token))
+	fresh := codeText.FindAllString(b.follow(b.do(http.MethodPost, recoveryCodesPath, nil)).text, -1)
+	if len(fresh) != 10 || slices.Contains(fresh, a.recovery[0]) {
+		t.Fatalf("the new codes are %v", fresh)
+	}
+
+	remove := func(password, code string) answer {
+		d.clock.Advance(time.Minute)
+		return b.do(http.MethodPost, secondFactorPath+"/remove", url.Values{"password": {password}, "code": {code}})
+	}
+	b.wants("without the password", remove("wrong", fresh[0]), http.StatusUnauthorized, "")
+	b.wants("without a code", remove(goodPassword, "123"), http.StatusUnauthorized, "")
+	b.wants("by a code from before", remove(goodPassword, a.recovery[1]), http.StatusUnauthorized, "")
+	b.wants("by both", remove(goodPassword, fresh[0]), http.StatusSeeOther, secondFactorPath+"?done=second-factor-removed")
+	says(t, b.do(http.MethodGet, secondFactorPath, nil).text, "Set up an authenticator app")
+	c := d.browser()
+	c.wants("the password alone, then", c.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
+}
+
+// A deployment that asks for a second factor opens to nobody without one; another
+// one of the same person goes on.
+func TestADeploymentAsksForASecondFactor(t *testing.T) {
+	bothDoors(t, func(t *testing.T, d *door, other redoubt.Deployment) {
+		admin, tri := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin)), d.user(d.org, "tri", redoubt.RoleTriager)
+		d.mustJoin(tri, other, redoubt.RoleViewer)
+		b := d.browserAs(tri)
+		b.wants("asked for by a triager", b.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusForbidden, "")
+		admin.wants("asked for", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=second-factor-required")
+		admin.wants("of the admin too", admin.do(http.MethodGet, "/orgs/acme/settings/users", nil), http.StatusSeeOther, secondFactorPath+"?next=%2Forgs%2Facme%2Fsettings%2Fusers")
+		for _, r := range routes() {
+			if !strings.HasPrefix(r.Pattern, org) || r.Role > redoubt.RoleTriager {
+				continue
+			}
+			if a := b.do(r.Method, fill(r.Pattern), nil); a.StatusCode != http.StatusSeeOther || !strings.HasPrefix(a.Header.Get("Location"), secondFactorPath+"?next=") {
+				t.Errorf("%s %s answers %d to %q", r.Method, r.Pattern, a.StatusCode, a.Header.Get("Location"))
+			}
+		}
+		b.wants("the other deployment", b.do(http.MethodGet, "/orgs/noise/overview", nil), http.StatusOK, "")
+		page := b.do(http.MethodGet, secondFactorPath+"?next=%2Forgs%2Facme%2Fscans", nil)
+		says(t, page.text, "<strong>"+d.org.Name+"</strong>", "asks for a second factor", "/second-factor/app?next=%2forgs%2facme%2fscans")
+		b.setUpApp()
+		b.wants("with one", b.do(http.MethodGet, "/orgs/acme/scans", nil), http.StatusOK, "")
+
+		elsewhere := d.browser()
+		secret, err := d.signIn.Sessions.Begin(t.Context(), d.user(d.org, "sso", redoubt.RoleViewer).ID, "oidc", auth.Origin{}, redoubt.CheckedPassword{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		elsewhere.cookies["redoubt"] = secret
+		elsewhere.wants("who comes by a provider", elsewhere.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusOK, "")
+		says(t, elsewhere.do(http.MethodGet, secondFactorPath, nil).text, "that provider's business")
+		elsewhere.wants("an app of theirs", elsewhere.do(http.MethodGet, appPath, nil), http.StatusSeeOther, againPath+"?next=%2Fsecond-factor%2Fapp")
+
+		admin.setUpApp()
+		says(t, admin.page("/settings/users"), "Everybody needs one", "tri <span class=\"tag good\">second factor</span>", "belongs to other deployments too")
+		admin.submit("/settings/second-factor", url.Values{"require": {"off"}})
+		says(t, admin.page("/settings/users"), "Nobody needs one")
+	})
+}
+
+// An admin helps who has lost it, where the account is theirs to change.
+func TestAnAdminRemovesALostSecondFactor(t *testing.T) {
+	d := newDoor(t)
+	noise, err := d.store.Deployment(t.Context(), storetest.Noise)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, ben := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin)), d.user(d.org, "ben", redoubt.RoleViewer)
+	b := d.browserAs(ben)
+	b.setUpApp()
+	reset := func() answer { return admin.submit("/settings/users/ben/reset-2fa", nil) }
+	admin.wants("reset", reset(), http.StatusSeeOther, "/orgs/acme/settings/users?done=second-factor-reset")
+	b.wants("ben's session", b.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
+	none := reset()
+	admin.wants("once more", none, http.StatusConflict, "")
+	says(t, none.text, "ben has no second factor")
+	if events := d.trail(); !slices.ContainsFunc(events, func(e redoubt.AuditEvent) bool {
+		return e.Action == "user.second_factor_removed" && e.By.ID == "ada" && e.Subject == "user:ben"
+	}) {
+		t.Errorf("the trail does not tell: %v", events)
+	}
+	d.browserAs(ben).setUpApp()
+	says(t, admin.page("/settings/users"), "Remove the second factor of ben")
+	admin.setUpApp()
+	lacks(t, admin.page("/settings/users"), "Remove the second factor of ada")
+	admin.wants("one's own", admin.submit("/settings/users/ada/reset-2fa", nil), http.StatusConflict, "")
+	d.mustJoin(ben, noise, redoubt.RoleViewer)
+	admin.wants("of who belongs to others too", reset(), http.StatusForbidden, "")
+	d.clock.Advance(auth.ProofFor + time.Second)
+	admin.wants("without proof", reset(), http.StatusSeeOther, againPath+"?next=%2F")
+	admin.wants("required without proof", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, againPath+"?next=%2F")
+}
