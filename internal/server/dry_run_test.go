@@ -49,7 +49,7 @@ func TestDryRunOfAnException(t *testing.T) {
 	if err != nil || dry.Changed != 2 || dry.Exception.ID != 0 {
 		t.Fatalf("%+v, %v", dry, err)
 	}
-	if list, err := h.client.ListExceptions(t.Context(), "acme"); err != nil || len(list.Exceptions) != 0 {
+	if list, err := h.client.ListExceptions(t.Context(), "acme", api.ExceptionsQuery{}); err != nil || len(list.Exceptions) != 0 {
 		t.Fatalf("after the dry run: %+v, %v", list, err)
 	}
 	request.DryRun, request.IfChanges = false, &dry.Changed
@@ -58,7 +58,7 @@ func TestDryRunOfAnException(t *testing.T) {
 	if _, err := h.client.CreateException(t.Context(), "acme", request); !errors.As(err, &p) || p.Code != api.CodeConflict {
 		t.Fatalf("a third finding came: %v", err)
 	}
-	if list, err := h.client.ListExceptions(t.Context(), "acme"); err != nil || len(list.Exceptions) != 0 {
+	if list, err := h.client.ListExceptions(t.Context(), "acme", api.ExceptionsQuery{}); err != nil || len(list.Exceptions) != 0 {
 		t.Fatalf("a refused one is there: %+v, %v", list, err)
 	}
 	three := int64(3)
