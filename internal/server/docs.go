@@ -20,12 +20,12 @@ var described = map[string]routeDoc{
 	"listDeploymentsV2": {"List deployments, second version", "The same as the first version answers, where clients of the hosted service ask for it."},
 	"pingAgent":         {"Ping, as agents do", "Answers an empty object. Needs no token."},
 	"checkHealth":       {"Check that the server answers", "Says that the process runs, as clients of the hosted service ask. Needs no token. `/readyz` says whether the database does."},
-	"getMe":             {"Get who the token is", "What the token may do, until when, who made it and which deployment it belongs to (an extension)."},
+	"getMe":             {"Get who the token is", "What the token may do, until when, who made it and which deployment it belongs to."},
 
 	"listFindings": {"List code or supply-chain findings", "Findings of one issue type by `relevant_since` and id, descending, in pages. A page past the end is empty. " +
 		"Values of one parameter are or-ed, parameters and-ed; lists may be repeated, joined by commas, or written `name[]`. A filter of the other issue type is an error. Unknown parameters are ignored."},
-	"getFinding": {"Get one finding", "A finding of any issue type by its id (an extension). Members of other types are absent."},
-	"annotateFinding": {"Annotate a finding", "Writes what no scanner brings (an extension): assistant, ticket, review comments, fixing change requests, exploit probability, reachability. " +
+	"getFinding": {"Get one finding", "A finding of any issue type by its id. Members of other types are absent."},
+	"annotateFinding": {"Annotate a finding", "Writes what no scanner brings: assistant, ticket, review comments, fixing change requests, exploit probability, reachability. " +
 		"It is written to the finding on all its refs. Absent members stay; `null` and empty lists clear."},
 	"triageFindings": {"Triage findings in bulk", "Sets a state, adds a note, or assigns to a user the newest findings that match, at most `limit`, and to the same findings on all other refs. Ids and filters together mean those that match both. " +
 		"Neither ids nor any filter is an error, as is any unknown member. All or nothing. `dry_run` tells what would be triaged, and its `selection`, sent with the request, has just that done or nothing."},
@@ -35,14 +35,14 @@ var described = map[string]routeDoc{
 	"listSecrets": {"List secrets", "Credentials found in repositories, by id. The credential itself is never kept."},
 
 	"listProjects":      {"List projects", "Projects by name, in pages. A page past the end is empty."},
-	"createProject":     {"Create a project", "Makes a project before its first scan does (an extension)."},
+	"createProject":     {"Create a project", "Makes a project before its first scan does."},
 	"getProject":        {"Get a project", "A project by its name, which may be written with slashes or `%2F`. Old names keep answering until another project takes them."},
 	"updateProject":     {"Update a project", "Changes the members that are sent."},
 	"deleteProject":     {"Delete a project", "Drops the project with its findings, scans and dependencies; the audit trail stays. This cannot be undone."},
 	"addProjectTags":    {"Add tags to a project", "Gives a project further tags. Those that it has already count once."},
 	"removeProjectTags": {"Remove tags from a project", "Takes tags away, in the query or in the body. Those that it does not have are passed over."},
 	"toggleManagedScan": {"Toggle managed scans", "Switches the scans that the server starts by itself. Beta."},
-	"deleteRef": {"Delete a ref of a project", "Takes a branch or other ref that is no more out of a project (an extension): its findings are no longer listed and its dependencies go; triage stays. " +
+	"deleteRef": {"Delete a ref of a project", "Takes a branch or other ref that is no more out of a project: its findings are no longer listed and its dependencies go; triage stays. " +
 		"A later scan of it brings them back. The primary branch is refused."},
 
 	"listDependencies": {"List dependencies", "What is in force on the primary branches, one row for each project, lockfile, package and version, by id. Members of the filter are and-ed, entries of `packageFilters` or-ed. " +
@@ -53,16 +53,16 @@ var described = map[string]routeDoc{
 	"getSBOMExport":              {"Get the status of an SBOM export", "Once it is complete, `downloadUrl` serves the document."},
 	"downloadSBOM":               {"Download an SBOM", "Serves the document with its own media type. The address is signed and needs no token; it comes from the status of the export, with its `expires` and `signature`: one that is altered or over is a 403."},
 
-	"getAdvisory": {"Get an advisory", "What the advisories that were loaded know of a vulnerability, by any of its ids in any case (an extension)."},
-	"getAdvisoryImpact": {"Get the impact of an advisory", "Who has a vulnerability, where, since when and what to upgrade to (an extension): its findings, whoever found them, on every ref. " +
+	"getAdvisory": {"Get an advisory", "What the advisories that were loaded know of a vulnerability, by any of its ids in any case."},
+	"getAdvisoryImpact": {"Get the impact of an advisory", "Who has a vulnerability, where, since when and what to upgrade to: its findings, whoever found them, on every ref. " +
 		"Pass `cursor` to get the next page; it is absent on the last one."},
 
 	"searchScans":  {"Search scans", "Scans by `started_at`, descending. Pass `cursor` to get the next page; it is absent on the last one. Beta."},
 	"getScan":      {"Get a scan", "A scan by its id, with what it looked at. Its ids are numbers, unlike those of the search."},
-	"listSnippets": {"List where code is wanted", "Where the findings of a scan are, so that the build that has the checkout can send the code around them (an extension), and where secrets are, which must not be in it."},
-	"putSnippets": {"Send code around findings", "Keeps the lines around findings of a scan in the place of what was kept of them (an extension). What looks like a secret is taken out before anything is written, though the sender should have done so. " +
+	"listSnippets": {"List where code is wanted", "Where the findings of a scan are, so that the build that has the checkout can send the code around them, and where secrets are, which must not be in it."},
+	"putSnippets": {"Send code around findings", "Keeps the lines around findings of a scan in the place of what was kept of them. What looks like a secret is taken out before anything is written, though the sender should have done so. " +
 		"Findings that are no longer where the sender saw them are skipped. Refused where the deployment keeps no code."},
-	"importReports": {"Import reports", "Takes the reports of scanners and lockfiles in (an extension): as a multipart form with its fields before its files, or as a raw body with query parameters; either may be gzip. " +
+	"importReports": {"Import reports", "Takes the reports of scanners and lockfiles in: as a multipart form with its fields before its files, or as a raw body with query parameters; either may be gzip. " +
 		"The format is detected. All files count or none; a broken item is refused and loses nothing else, unless `strict`."},
 
 	"listPolicies":    {"List policies", "All policies of the deployment, by id."},
@@ -70,18 +70,18 @@ var described = map[string]routeDoc{
 
 	"updatePolicy": {"Set the mode of a rule", "Decides what the findings of a rule do to a build, in this policy, from the next build on. Rules are taken out of a policy on its page or by `redoubt policy`, not by a mode. A token that is bound to projects may not."},
 
-	"listPolicyConditions": {"List the conditions of a policy", "What a policy for the supply chain does about findings that are all that a condition asks for, whatever their rule (an extension)."},
-	"createPolicyCondition": {"Add a condition to a policy", "Gives a policy for the supply chain a further condition (an extension). All that it asks for must hold; it asks for something. Of several conditions one is enough, and the strictest counts. " +
+	"listPolicyConditions": {"List the conditions of a policy", "What a policy for the supply chain does about findings that are all that a condition asks for, whatever their rule."},
+	"createPolicyCondition": {"Add a condition to a policy", "Gives a policy for the supply chain a further condition. All that it asks for must hold; it asks for something. Of several conditions one is enough, and the strictest counts. " +
 		"`projects` and `branches` are at most 100 globs each, of 1 to 512 bytes without control characters; `tags` at most 10 of 64 characters. " +
 		"It holds from the next build on. A token that is bound to projects may not."},
-	"deletePolicyCondition": {"Delete a condition of a policy", "Takes a condition from a policy (an extension). A token that is bound to projects may not."},
+	"deletePolicyCondition": {"Delete a condition of a policy", "Takes a condition from a policy. A token that is bound to projects may not."},
 
-	"listExceptions": {"List exceptions", "What is accepted, where, why and until when, by id, in pages (an extension). Pass `cursor` to get the next page; it is absent on the last one. Those that are over are listed until somebody deletes them. A token that is bound to projects sees those of its projects alone."},
-	"createException": {"Create an exception", "Ignores what a rule or a vulnerability finds, now and later, until a day (an extension), by a triage that people's beats. " +
+	"listExceptions": {"List exceptions", "What is accepted, where, why and until when, by id, in pages. Pass `cursor` to get the next page; it is absent on the last one. Those that are over are listed until somebody deletes them. A token that is bound to projects sees those of its projects alone."},
+	"createException": {"Create an exception", "Ignores what a rule or a vulnerability finds, now and later, until a day, by a triage that people's beats. " +
 		"Either `until` or `forever` is needed. `projects` and `paths` are at most 100 globs each, of 1 to 512 bytes without control characters; " +
 		"a path glob has no `!` or `#` and no `./` in front, no `//`, no backslash and no space around it. `target` has no spaces. `dry_run` tells how many findings would change, and `if_changes` holds the request to that number."},
-	"getException":    {"Get an exception", "An exception by its id (an extension)."},
-	"deleteException": {"Delete an exception", "Ends an exception now and reopens what it ignored (an extension), but for what people or other exceptions decide."},
+	"getException":    {"Get an exception", "An exception by its id."},
+	"deleteException": {"Delete an exception", "Ends an exception now and reopens what it ignored, but for what people or other exceptions decide."},
 }
 
 // pathWords describe the parts of paths.

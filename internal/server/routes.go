@@ -61,8 +61,8 @@ func Routes() []Route {
 		{edge.Row(get, "/api/v1/me", WebAPI, viewer, reads, unbound), "getMe", "deployments", view((*call).getMe)},
 
 		{edge.Row(get, bySlug+"/findings", WebAPI, viewer, reads, filtered), "listFindings", "findings", streamed[findingsInput, api.ListFindingsResponse]((*call).listFindings)},
-		{edge.Row(get, bySlug+"/findings/{findingId}", WebAPI, viewer, reads, byProject), "getFinding", "findings", tagged(streamed[none, api.FindingResponse]((*call).getFinding))},
-		{edge.Row(patch, bySlug+"/findings/{findingId}", WebAPI, triager, writes, byProject), "annotateFinding", "findings", tagged(keyed(streamed[annotateInput, api.FindingResponse]((*call).annotateFinding)))},
+		{edge.Row(get, bySlug+"/findings/{findingId}", WebAPI, viewer, reads, byProject), "getFinding", "findings", beyond(tagged(streamed[none, api.FindingResponse]((*call).getFinding)))},
+		{edge.Row(patch, bySlug+"/findings/{findingId}", WebAPI, triager, writes, byProject), "annotateFinding", "findings", beyond(tagged(keyed(streamed[annotateInput, api.FindingResponse]((*call).annotateFinding))))},
 		{edge.Row(post, bySlug+"/triage", WebAPI, triager, writes, filtered), "triageFindings", "findings", update((*call).triageFindings)},
 		{edge.Row(get, byID+"/secrets", WebAPI, viewer, reads, filtered), "listSecrets", "findings", view((*call).listSecrets)},
 
@@ -70,14 +70,14 @@ func Routes() []Route {
 		{edge.Row(post, byID+"/ssc-vulns", WebAPI, viewer, reads, filtered), "listVulns", "findings", view((*call).listVulns)},
 
 		{edge.Row(get, bySlug+"/projects", WebAPI, viewer, reads, filtered), "listProjects", "projects", view((*call).listProjects)},
-		{edge.Row(post, bySlug+"/projects", WebAPI, admin, writes, byName), "createProject", "projects", tagged(update((*call).createProject))},
+		{edge.Row(post, bySlug+"/projects", WebAPI, admin, writes, byName), "createProject", "projects", beyond(tagged(update((*call).createProject)))},
 		{edge.Row(get, bySlug+"/projects/{projectName}", WebAPI, viewer, reads, byName), "getProject", "projects", tagged(view((*call).getProject))},
 		{edge.Row(patch, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName), "updateProject", "projects", tagged(update((*call).updateProject))},
 		{edge.Row(del, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName), "deleteProject", "projects", update((*call).deleteProject)},
 		{edge.Row(patch, bySlug+"/projects/{projectName}/managed-scan", WebAPI, admin, writes, byName), "toggleManagedScan", "projects", tagged(update((*call).toggleManagedScan))},
 		{edge.Row(put, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName), "addProjectTags", "projects", tagged(update((*call).addProjectTags))},
 		{edge.Row(del, bySlug+"/projects/{projectName}/tags", WebAPI, admin, writes, byName), "removeProjectTags", "projects", tagged(update((*call).removeProjectTags))},
-		{edge.Row(del, bySlug+"/refs", WebAPI, admin, writes, byName), "deleteRef", "projects", update((*call).deleteRef)},
+		{edge.Row(del, bySlug+"/refs", WebAPI, admin, writes, byName), "deleteRef", "projects", beyond(update((*call).deleteRef))},
 
 		{edge.Row(post, byID+"/dependencies", WebAPI, viewer, reads, filtered), "listDependencies", "dependencies", view((*call).listDependencies)},
 		{edge.Row(post, byID+"/dependencies/repositories", WebAPI, viewer, reads, filtered), "listDependencyRepositories", "dependencies", view((*call).listDependencyRepositories)},
@@ -86,25 +86,25 @@ func Routes() []Route {
 		{edge.Row(get, byID+"/sbom/export/{taskToken}", WebAPI, viewer, reads, filtered), "getSBOMExport", "dependencies", view((*call).getSBOMExport)},
 		{edge.Row(get, byID+"/sbom/export/{taskToken}/download", Anyone, nobody, reads, unbound), "downloadSBOM", "dependencies", streamed[api.DownloadQuery, document]((*call).downloadSBOM)},
 
-		{edge.Row(get, byID+"/advisories/{advisoryId}", WebAPI, viewer, reads, unbound), "getAdvisory", "dependencies", view((*call).getAdvisory)},
-		{edge.Row(get, byID+"/advisories/{advisoryId}/impact", WebAPI, viewer, reads, filtered), "getAdvisoryImpact", "dependencies", view((*call).getAdvisoryImpact)},
+		{edge.Row(get, byID+"/advisories/{advisoryId}", WebAPI, viewer, reads, unbound), "getAdvisory", "dependencies", beyond(view((*call).getAdvisory))},
+		{edge.Row(get, byID+"/advisories/{advisoryId}/impact", WebAPI, viewer, reads, filtered), "getAdvisoryImpact", "dependencies", beyond(view((*call).getAdvisoryImpact))},
 
 		{edge.Row(post, byID+"/scans/search", WebAPI, viewer, reads, filtered), "searchScans", "scans", view((*call).searchScans)},
 		{edge.Row(get, byID+"/scan/{scanId}", WebAPI, viewer, reads, byProject), "getScan", "scans", view((*call).getScan)},
-		{edge.Row(get, byID+"/scans/{scanId}/snippets", Upload, viewer, reads, byProject), "listSnippets", "scans", view((*call).listSnippets)},
-		{edge.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject), "putSnippets", "scans", update((*call).putSnippets)},
-		{edge.Row(post, byID+"/imports", Upload, triager, writes, byName), "importReports", "scans", keyed(plain((*call).importReports))},
+		{edge.Row(get, byID+"/scans/{scanId}/snippets", Upload, viewer, reads, byProject), "listSnippets", "scans", beyond(view((*call).listSnippets))},
+		{edge.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject), "putSnippets", "scans", beyond(update((*call).putSnippets))},
+		{edge.Row(post, byID+"/imports", Upload, triager, writes, byName), "importReports", "scans", beyond(keyed(plain((*call).importReports)))},
 
 		{edge.Row(get, byID+"/policies", WebAPI, viewer, reads, filtered), "listPolicies", "policies", view((*call).listPolicies)},
 		{edge.Row(get, byID+"/policies/{policyId}", WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", view((*call).listPolicyRules)},
 		{edge.Row(put, byID+"/policies/{policyId}", WebAPI, admin, writes, refused), "updatePolicy", "policies", update((*call).updatePolicy)},
-		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", view((*call).listPolicyConditions)},
-		{edge.Row(post, byID+"/policies/{policyId}/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", update((*call).createPolicyCondition)},
-		{edge.Row(del, byID+"/policies/{policyId}/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", update((*call).deletePolicyCondition)},
+		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions))},
+		{edge.Row(post, byID+"/policies/{policyId}/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition))},
+		{edge.Row(del, byID+"/policies/{policyId}/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", beyond(update((*call).deletePolicyCondition))},
 
-		{edge.Row(get, bySlug+"/exceptions", WebAPI, viewer, reads, filtered), "listExceptions", "policies", view((*call).listExceptions)},
-		{edge.Row(post, bySlug+"/exceptions", WebAPI, triager, writes, byProject), "createException", "policies", keyed(plain((*call).createException))},
-		{edge.Row(get, bySlug+"/exceptions/{exceptionId}", WebAPI, viewer, reads, byProject), "getException", "policies", view((*call).getException)},
-		{edge.Row(del, bySlug+"/exceptions/{exceptionId}", WebAPI, triager, writes, byProject), "deleteException", "policies", update((*call).deleteException)},
+		{edge.Row(get, bySlug+"/exceptions", WebAPI, viewer, reads, filtered), "listExceptions", "policies", beyond(view((*call).listExceptions))},
+		{edge.Row(post, bySlug+"/exceptions", WebAPI, triager, writes, byProject), "createException", "policies", beyond(keyed(plain((*call).createException)))},
+		{edge.Row(get, bySlug+"/exceptions/{exceptionId}", WebAPI, viewer, reads, byProject), "getException", "policies", beyond(view((*call).getException))},
+		{edge.Row(del, bySlug+"/exceptions/{exceptionId}", WebAPI, triager, writes, byProject), "deleteException", "policies", beyond(update((*call).deleteException))},
 	}
 }

@@ -69,6 +69,7 @@ func newSpec() *spec {
 	s.operations["annotateFinding"].described.RequestBody.Required = true // an empty one is refused
 	s.operations["importReports"].described.RequestBody = importBody()
 	s.operations["downloadSBOM"].described.Responses["200"].Content = documentContent()
+	s.markMembers()
 	return s
 }
 
@@ -113,6 +114,7 @@ func specConfig() huma.Config {
 				Title: "Redoubt Web API", Version: "1",
 				Description: "Findings, projects, dependencies, scans and policies of a code-security platform. Every answer is JSON; every error is a problem document (RFC 9457). " +
 					"With `Redoubt-Dialect: hosted`, or a token of that dialect, answers have the shape of the hosted service; what is described here is the contract's. " +
+					"What is marked `x-redoubt` is an extension that neither the contract nor the hosted service has. " +
 					"A write with an `Idempotency-Key` counts once, however often it is sent; one with `If-Match` is refused once what it is based on has changed.",
 				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},

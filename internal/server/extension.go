@@ -1,0 +1,50 @@
+package server
+
+import (
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// An extension is what neither the contract nor the hosted service has. The
+// table marks operations by a word; parameters and members say it in theirs.
+
+// extensionMark is the member of openapi.json that is true on an extension.
+const extensionMark = "x-redoubt"
+
+// extensionWords end the text of a parameter or member that is an extension.
+const extensionWords = "(an extension)"
+
+// beyond is a handler that the table marks as an extension.
+func beyond(h handler) handler {
+	return func(a huma.API, o *operation) {
+		mark(&o.described.Extensions)
+		o.described.Description += " An extension: no other server has it."
+		h(a, o)
+	}
+}
+
+func mark(extensions *map[string]any) {
+	if *extensions == nil {
+		*extensions = map[string]any{}
+	}
+	(*extensions)[extensionMark] = true
+}
+
+// markMembers marks parameters and members of bodies by their words.
+func (s *spec) markMembers() {
+	for _, o := range s.operations {
+		for _, p := range o.described.Parameters {
+			if strings.Contains(p.Description, extensionWords) {
+				mark(&p.Extensions)
+			}
+		}
+	}
+	for _, object := range s.api.OpenAPI().Components.Schemas.Map() {
+		for _, member := range object.Properties {
+			if strings.Contains(member.Description, extensionWords) && member.Ref == "" { // beside a reference nothing counts
+				mark(&member.Extensions)
+			}
+		}
+	}
+}
