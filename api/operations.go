@@ -59,6 +59,11 @@ func (c *Client) GetFinding(ctx context.Context, deployment string, id int64) (*
 	return answer[FindingResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", strconv.FormatInt(id, 10))})
 }
 
+// GetEvidence answers what there is to judge a finding by.
+func (c *Client) GetEvidence(ctx context.Context, deployment string, id int64) (*EvidenceResponse, error) {
+	return answer[EvidenceResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", strconv.FormatInt(id, 10), "evidence")})
+}
+
 // AnnotateFinding writes what no scanner brings, and answers the finding.
 func (c *Client) AnnotateFinding(ctx context.Context, deployment string, id int64, r AnnotateRequest, options ...Option) (*FindingResponse, error) {
 	return answer[FindingResponse](ctx, c, call{method: http.MethodPatch, path: path(deployment, "findings", strconv.FormatInt(id, 10)), body: r}, options...)

@@ -76,6 +76,7 @@ var boundAsks = map[string][]asked{
 	"listDeployments":                                  plain,
 	"listFindings":                                     {{query: "?repos={name}"}, {query: "?repos={oldName}"}, {query: "?repository_ids={repositoryId}"}},
 	"getFinding":                                       plain,
+	"getEvidence":                                      plain,
 	"annotateFinding":                                  {{body: `{"review_comments":[]}`}},
 	"triageFindings":                                   {{body: `{"issue_type":"sast","issue_ids":[{findingId}],"new_triage_state":"ignored"}`}},
 	"listSecrets":                                      {{query: "?repo={name}"}, {query: "?repo={oldName}"}},

@@ -24,7 +24,8 @@ var described = map[string]routeDoc{
 
 	"listFindings": {"List code or supply-chain findings", "Findings of one issue type by `relevant_since` and id, descending, in pages. A page past the end is empty. " +
 		"Values of one parameter are or-ed, parameters and-ed; lists may be repeated, joined by commas, or written `name[]`. A filter of the other issue type is an error. Unknown parameters are ignored."},
-	"getFinding": {"Get one finding", "A finding of any issue type by its id. Members of other types are absent."},
+	"getFinding":  {"Get one finding", "A finding of any issue type by its id. Members of other types are absent."},
+	"getEvidence": {"Get what to judge a finding by", "The code, the flow of data, how the package gets in, what became of other findings of the rule, and the finding on other refs."},
 	"annotateFinding": {"Annotate a finding", "Writes what no scanner brings: assistant, ticket, review comments, fixing change requests, exploit probability, reachability. " +
 		"It is written to the finding on all its refs. Absent members stay; `null` and empty lists clear."},
 	"triageFindings": {"Triage findings in bulk", "Sets a state, adds a note, or assigns to a user the newest findings that match, at most `limit`, and to the same findings on all other refs. Ids and filters together mean those that match both. " +

@@ -1,0 +1,138 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/ingest"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// getEvidence answers what there is to judge a finding by.
+func (c *call) getEvidence(ctx context.Context, _ *none) (*api.EvidenceResponse, error) {
+	id, err := c.id("findingId")
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.shownFinding(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.EvidenceResponse{Code: []api.CodeLine{}, Flow: []api.FlowStep{}, Dependency: []string{}, Others: []api.Elsewhere{}}
+	if err := addEvidence(out, found); err != nil {
+		return nil, err
+	}
+	if err := c.addCode(ctx, out, found); err != nil {
+		return nil, err
+	}
+	if err := c.addWay(ctx, out, found); err != nil {
+		return nil, err
+	}
+	view, err := c.findings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out.Precedent = precedentOf(view, c.caller.Globs(), found)
+	return out, c.addOthers(ctx, out, view, found)
+}
+
+// addEvidence adds what the scanner showed.
+func addEvidence(out *api.EvidenceResponse, found store.Occurrence) error {
+	if len(found.Evidence) == 0 {
+		return nil
+	}
+	var e ingest.Evidence
+	if err := json.Unmarshal(found.Evidence, &e); err != nil {
+		return err
+	}
+	for _, s := range e.DataFlow {
+		out.Flow = append(out.Flow, api.FlowStep{Path: s.Path, Line: s.Line, Column: s.Column, Content: s.Content})
+	}
+	if e.Code == "" {
+		return nil
+	}
+	for i, text := range strings.Split(strings.TrimRight(e.Code, "\n"), "\n") {
+		line := api.CodeLine{Text: text, Hit: true}
+		if found.Line > 0 {
+			line.Number = found.Line + i
+		}
+		out.Code = append(out.Code, line)
+	}
+	return nil
+}
+
+// addCode puts the lines around the finding that a build sent in the place of
+// what the report showed.
+func (c *call) addCode(ctx context.Context, out *api.EvidenceResponse, found store.Occurrence) error {
+	if found.State != redoubt.Unresolved && found.State != redoubt.Muted {
+		return nil
+	}
+	s, err := c.tx.Snippet(ctx, found.ID)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	out.Code = out.Code[:0]
+	for i, text := range s.Lines {
+		number := s.First + i
+		out.Code = append(out.Code, api.CodeLine{Number: number, Text: text, Hit: number >= s.Line && number <= s.EndLine})
+	}
+	if s.Path != found.Path || s.Line != found.Line {
+		out.CodeAt = &api.CodePlace{Path: s.Path, Line: s.Line, Commit: s.Commit}
+	}
+	return nil
+}
+
+// addWay adds how the package of a supply-chain finding gets in.
+func (c *call) addWay(ctx context.Context, out *api.EvidenceResponse, found store.Occurrence) error {
+	if found.IssueType != redoubt.SCA {
+		return nil
+	}
+	id, err := c.tx.FindingDependency(ctx, found.ID)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ways, err := c.tx.DependencyPaths(ctx, []int64{id})
+	for _, step := range ways[id].Steps {
+		out.Dependency = append(out.Dependency, step.Name+"@"+step.Version)
+	}
+	return err
+}
+
+// addOthers adds the same finding on other refs, which is of the same project.
+func (c *call) addOthers(ctx context.Context, out *api.EvidenceResponse, view *index.View, found store.Occurrence) error {
+	ids, err := view.Occurrences(ctx, found.IssueType, []int64{found.LineageID})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	filter := redoubt.FindingFilter{IssueType: found.IssueType, Visible: c.caller.Globs(), HasIDs: true, IDs: ids}
+	list, err := findingsOf(ctx, view, filter, 0, len(ids))
+	for _, f := range list {
+		if f.ID != found.ID {
+			out.Others = append(out.Others, api.Elsewhere{ID: f.ID, Ref: f.Ref, Status: f.Status})
+		}
+	}
+	return err
+}
+
+// precedentOf counts what was decided about a rule, within what the caller sees.
+func precedentOf(view *index.View, visible redoubt.ProjectGlobs, found store.Occurrence) (out api.Precedent) {
+	filter := redoubt.FindingFilter{IssueType: found.IssueType, Visible: visible, Dedup: true, Rules: []string{found.RuleName}}
+	out.Total = view.Count(filter)
+	ignored, fixed := filter, filter
+	ignored.Statuses, fixed.Statuses = []redoubt.Status{redoubt.StatusIgnored}, []redoubt.Status{redoubt.StatusFixed}
+	out.Ignored, out.Fixed = view.Count(ignored), view.Count(fixed)
+	ignored.TriageReasons = []redoubt.TriageReason{redoubt.FalsePositive}
+	out.FalsePositive = view.Count(ignored)
+	return out
+}
