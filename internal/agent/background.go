@@ -145,6 +145,7 @@ func permanentReason(err error, attempt int) string {
 		return invalid.Error()
 	case errors.Is(err, redoubt.ErrNotFound):
 		return "the scan, its project or its deployment was deleted meanwhile"
+	case job.Outage(err): // the next try has the same number
 	case attempt >= Attempts:
 		return fmt.Sprintf("it failed %d times, and the server's log has the cause", attempt)
 	}

@@ -30,14 +30,15 @@ type Store interface {
 	FinishJob(ctx context.Context, j redoubt.Job, result []byte, mediaType string) error
 	// RetryJob makes a leased job due again after the wait.
 	RetryJob(ctx context.Context, j redoubt.Job, wait time.Duration) error
-	// ReleaseJob makes a leased job due at once, as if this attempt had not been.
-	ReleaseJob(ctx context.Context, j redoubt.Job) error
+	// ReleaseJob makes a leased job due after the wait, as if this attempt had not been.
+	ReleaseJob(ctx context.Context, j redoubt.Job, wait time.Duration) error
 	// FailJob ends a leased job for good, with a text for people.
 	FailJob(ctx context.Context, j redoubt.Job, text string) error
 }
 
 // Work does a job and returns its result and media type. An error that wraps
-// PermanentError ends the job at once; any other is tried again.
+// PermanentError ends the job at once; any other is tried again, and counts, but for
+// an outage of the database (see Outage).
 type Work func(ctx context.Context, j redoubt.Job) (result []byte, mediaType string, err error)
 
 // PermanentError marks an error that another try cannot mend. Its text is shown to
@@ -68,11 +69,25 @@ type Runner struct {
 	kinds   []string
 	options Options
 	wake    chan struct{}
+
+	mu      sync.Mutex
+	outages map[int64]int // that a job met in a row
+}
+
+// Outage reports whether an error is the database's fault whatever a job is, so that
+// the attempt does not count. A job that finds no memory, or damage, may be the only
+// one that does: that counts, or it would be tried for ever.
+func Outage(err error) bool {
+	if !errors.Is(err, redoubt.ErrUnavailable) {
+		return false
+	}
+	outage := redoubt.OutageOf(err)
+	return outage != redoubt.ErrOutOfMemory && outage != redoubt.ErrDamaged
 }
 
 // New makes a runner for the given kinds of work.
 func New(store Store, work map[string]Work, o Options) *Runner {
-	r := &Runner{store: store, work: work, options: o, wake: make(chan struct{}, 1)}
+	r := &Runner{store: store, work: work, options: o, wake: make(chan struct{}, 1), outages: map[int64]int{}}
 	for kind := range work {
 		r.kinds = append(r.kinds, kind)
 	}
@@ -146,24 +161,64 @@ func (r *Runner) process(ctx context.Context, j redoubt.Job) {
 		return
 	}
 	result, media, err := r.attempt(held, j)
-	var permanent PermanentError
-	switch {
-	case err == nil:
-		err = r.store.FinishJob(ctx, j, result, media)
-	case ctx.Err() != nil:
+	if err != nil && ctx.Err() != nil {
 		r.letGo(ctx, log, j)
 		return
+	}
+	end := r.outcome(ctx, log, j, err)
+	if err == nil {
+		end = func() error { return r.store.FinishJob(ctx, j, result, media) }
+	}
+	logOutcome(ctx, log, r.insist(ctx, end))
+}
+
+// outcome says why a job ended without a result, and returns how that is stored.
+func (r *Runner) outcome(ctx context.Context, log *slog.Logger, j redoubt.Job, err error) (end func() error) {
+	var permanent PermanentError
+	outage := Outage(err)
+	wait := backoff(r.countOutage(j, outage))
+	switch {
 	case errors.As(err, &permanent):
 		log.Warn("job failed", "error", err)
-		err = r.store.FailJob(ctx, j, permanent.Reason)
+		return func() error { return r.store.FailJob(ctx, j, permanent.Reason) }
+	case outage:
+		log.Warn("job met an outage, will be tried again; the attempt does not count", "error", err)
+		return func() error { return r.store.ReleaseJob(ctx, j, wait) }
 	case j.Attempt >= r.options.Attempts:
 		log.Error("job failed, no further attempt", "error", err)
-		err = r.store.FailJob(ctx, j, fmt.Sprintf("failed %d times; the server's log has the cause under job %d", j.Attempt, j.ID))
-	default:
-		log.Warn("job failed, will be tried again", "error", err)
-		err = r.store.RetryJob(ctx, j, backoff(j.Attempt))
+		text := fmt.Sprintf("failed %d times; the server's log has the cause under job %d", j.Attempt, j.ID)
+		return func() error { return r.store.FailJob(ctx, j, text) }
 	}
-	logOutcome(ctx, log, err)
+	log.Warn("job failed, will be tried again", "error", err)
+	return func() error { return r.store.RetryJob(ctx, j, backoff(j.Attempt)) }
+}
+
+// countOutage counts the outages that a job met in a row: what meets nothing else
+// waits longer each time, as it may be their cause.
+func (r *Runner) countOutage(j redoubt.Job, outage bool) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !outage {
+		delete(r.outages, j.ID)
+		return 0
+	}
+	r.outages[j.ID]++
+	return r.outages[j.ID]
+}
+
+// insist stores how a job ended, again and again while the database is out: else its
+// lease would run out, and the attempt count.
+func (r *Runner) insist(ctx context.Context, end func() error) (err error) {
+	for n := 1; ; n++ {
+		if err = end(); !Outage(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(backoff(n)):
+		}
+	}
 }
 
 // releaseWithin bounds how long a runner that stops waits to let go of a job.
@@ -175,7 +230,7 @@ const releaseWithin = 5 * time.Second
 func (r *Runner) letGo(ctx context.Context, log *slog.Logger, j redoubt.Job) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
 	defer cancel()
-	if err := r.store.ReleaseJob(ctx, j); err != nil && !errors.Is(err, redoubt.ErrConflict) {
+	if err := r.store.ReleaseJob(ctx, j, 0); err != nil && !errors.Is(err, redoubt.ErrConflict) {
 		log.Warn("cannot let go of a job; it is claimed again once its lease ran out", "error", err)
 	}
 }
@@ -234,7 +289,11 @@ func (r *Runner) renewLease(ctx context.Context, lost context.CancelFunc, j redo
 	}
 }
 
+// maxBackoff bounds what backoff returns.
+const maxBackoff = 5 * time.Minute
+
 // backoff waits longer after each failed attempt: 1, 4, 9 … seconds.
 func backoff(attempt int) time.Duration {
-	return time.Duration(attempt*attempt) * time.Second
+	attempt = min(attempt, 1000)
+	return min(time.Duration(attempt*attempt)*time.Second, maxBackoff)
 }

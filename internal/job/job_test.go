@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,19 @@ type memory struct {
 	due   map[int64]time.Time
 	lease map[int64]time.Time
 	dead  bool // processes die: they let go of nothing
+	out   bool // the database does not answer
+}
+
+func (m *memory) isOut() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.out
+}
+
+func (m *memory) setOut(out bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.out = out
 }
 
 func newMemory(kinds ...string) *memory {
@@ -71,12 +85,15 @@ func (m *memory) RetryJob(_ context.Context, j redoubt.Job, wait time.Duration) 
 	return m.leased(j, func(row *redoubt.Job) { row.State, m.due[j.ID] = redoubt.JobQueued, time.Now().Add(wait) })
 }
 
-func (m *memory) ReleaseJob(ctx context.Context, j redoubt.Job) error {
+func (m *memory) ReleaseJob(ctx context.Context, j redoubt.Job, wait time.Duration) error {
+	if m.isOut() {
+		return redoubt.ErrUnreachable
+	}
 	if m.dead || ctx.Err() != nil {
 		return errors.Join(errors.New("nobody is there to let go"), ctx.Err())
 	}
 	return m.leased(j, func(row *redoubt.Job) {
-		row.State, m.due[j.ID] = redoubt.JobQueued, time.Time{}
+		row.State, m.due[j.ID] = redoubt.JobQueued, time.Now().Add(wait)
 		row.Attempt--
 	})
 }
@@ -214,6 +231,34 @@ func TestStoppingUsesUpNoAttempt(t *testing.T) {
 			t.Errorf("after 20 restarts the job is %+v, begun %d times", j, runs)
 		}
 	})
+}
+
+// An outage uses up no attempt, however long it is and whether or not the runner can
+// store at first that it met one; what a job may have caused itself does.
+func TestOutagesUseUpNoAttempt(t *testing.T) {
+	for outage, state := range map[redoubt.OutageError]redoubt.JobState{
+		redoubt.ErrUnreachable: redoubt.JobDone, redoubt.ErrDiskFull: redoubt.JobDone, redoubt.ErrBusy: redoubt.JobDone,
+		redoubt.ErrOutOfMemory: redoubt.JobFailed, redoubt.ErrDamaged: redoubt.JobFailed,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMemory("work")
+			m.setOut(true)
+			time.AfterFunc(time.Hour, func() { m.setOut(false) })
+			over := time.Now().Add(3 * time.Hour)
+			runs := 0
+			work := map[string]Work{"work": func(context.Context, redoubt.Job) ([]byte, string, error) {
+				if runs++; time.Now().Before(over) {
+					return nil, "", fmt.Errorf("%w: gone", outage)
+				}
+				return nil, "", nil
+			}}
+			run(m, 4*time.Hour, work, Options{Workers: 1})
+			j := m.job(1)
+			if j.State != state || state == redoubt.JobDone && (j.Attempt != 1 || runs < 6) {
+				t.Errorf("%s: the job is %+v after %d runs", outage.Error(), j, runs)
+			}
+		})
+	}
 }
 
 // A job that kills its process returns no error that could be counted: what

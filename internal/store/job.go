@@ -112,11 +112,15 @@ func (s *Store) RetryJob(ctx context.Context, j redoubt.Job, wait time.Duration)
 	return s.updateJob(ctx, j, `state = $5, run_at = $6, lease_until = NULL`, redoubt.JobQueued, s.now().Add(wait))
 }
 
-// ReleaseJob makes a leased job due again at once and takes the attempt back, or
-// is redoubt.ErrConflict. The next claim has the same attempt again, so only a
-// worker that is done with the job may release it.
-func (s *Store) ReleaseJob(ctx context.Context, j redoubt.Job) error {
-	return s.updateJob(ctx, j, `state = $5, attempt = attempt - 1, lease_until = NULL`, redoubt.JobQueued)
+// ReleaseJob makes a leased job due again after the wait, or as it was before without
+// one, and takes the attempt back, or is redoubt.ErrConflict. The next claim has the
+// same attempt again, so only a worker that is done with the job may release it.
+func (s *Store) ReleaseJob(ctx context.Context, j redoubt.Job, wait time.Duration) error {
+	const released = `state = $5, attempt = attempt - 1, lease_until = NULL`
+	if wait <= 0 {
+		return s.updateJob(ctx, j, released, redoubt.JobQueued)
+	}
+	return s.updateJob(ctx, j, released+`, run_at = $6`, redoubt.JobQueued, s.now().Add(wait))
 }
 
 // FailJob ends a leased job for good, with a text for people, or

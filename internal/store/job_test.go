@@ -161,20 +161,30 @@ func TestReleasedJobIsDueAsBefore(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		w.add("a")
 		first := w.claim()
-		if err := w.ReleaseJob(w.t.Context(), *first); err != nil {
+		if err := w.ReleaseJob(w.t.Context(), *first, 0); err != nil {
 			w.t.Fatal(err)
 		}
-		fails(w.t, "releasing it twice", w.ReleaseJob(w.t.Context(), *first), redoubt.ErrConflict)
+		fails(w.t, "releasing it twice", w.ReleaseJob(w.t.Context(), *first, 0), redoubt.ErrConflict)
 		again := w.claim()
 		if again == nil || again.ID != first.ID || again.Attempt != 1 {
 			w.t.Fatalf("claimed %v, want the first attempt again, at once", again)
+		}
+		if err := w.ReleaseJob(w.t.Context(), *again, time.Minute); err != nil {
+			w.t.Fatal(err)
+		}
+		if early := w.claim(); early != nil {
+			w.t.Errorf("claimed %v before the wait was over", early)
+		}
+		w.clock.Advance(time.Minute)
+		if again = w.claim(); again == nil || again.Attempt != 1 {
+			w.t.Fatalf("claimed %v, want the first attempt again, after the wait", again)
 		}
 		w.clock.Advance(2 * time.Minute)
 		heir := w.claim()
 		if heir == nil || heir.Attempt != 2 {
 			w.t.Fatalf("claimed %v, want the second attempt", heir)
 		}
-		fails(w.t, "release by one that lost its lease", w.ReleaseJob(w.t.Context(), *again), redoubt.ErrConflict)
+		fails(w.t, "release by one that lost its lease", w.ReleaseJob(w.t.Context(), *again, 0), redoubt.ErrConflict)
 		if got := w.read("a"); got.State != redoubt.JobRunning || got.Attempt != 2 {
 			w.t.Errorf("it is %v", got)
 		}
