@@ -57,11 +57,11 @@ func TestOutages(t *testing.T) {
 		redoubt.ErrBusy:        {state("53300"), state("40001"), state("40P01"), state("57014")},
 		redoubt.ErrDiskFull:    {state("53100")},
 		redoubt.ErrOutOfMemory: {state("53200")},
-		redoubt.ErrDiskFailed:  {state("58030")},
+		redoubt.ErrDiskFailed:  {state("58030"), lostFile("base/pgsql_tmp/pgsql_tmp4711.0.fileset/o0.0")},
 		redoubt.ErrReadOnly:    {state("25006")},
-		redoubt.ErrDamaged:     {state("XX001"), state("XX002")},
+		redoubt.ErrDamaged:     {state("XX001"), state("XX002"), lostFile("base/16384/16385"), lostFile("pg_tblspc/16390/PG_15_202209061/5/16385.1"), lostFile("pg_xact/0000")},
 		redoubt.ErrConflict:    {state("23505")},
-		nil:                    {state("42601"), state("XX000"), errors.New("another")},
+		nil:                    {state("42601"), state("XX000"), errors.New("another"), lostFile("$libdir/amcheck")},
 	} {
 		for _, err := range errs {
 			if got := classifyPostgres(fmt.Errorf("as callers see it: %w", err)); !errors.Is(got, want) {
@@ -80,6 +80,10 @@ func TestOutages(t *testing.T) {
 			}
 		}
 	}
+}
+
+func lostFile(path string) error {
+	return &pgconn.PgError{Code: "58P01", Message: `could not open file "` + path + `": No such file or directory`}
 }
 
 func state(code string) error { return &pgconn.PgError{Code: code} }

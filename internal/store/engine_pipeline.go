@@ -159,6 +159,41 @@ func (p *pipeline) QueryContext(ctx context.Context, query string, named []drive
 	return p.send(ctx, &statement{query: query, args: args})
 }
 
+// PrepareContext implements driver.ConnPrepareContext. pgx keeps the statements that
+// it prepared by their text, unless the database's address tells it not to: one that
+// is prepared here by name would not be found behind a pooler.
+func (p *pipeline) PrepareContext(_ context.Context, query string) (driver.Stmt, error) {
+	return byText{p, query}, nil
+}
+
+// byText is a statement that its connection knows by its text.
+type byText struct {
+	on    *pipeline
+	query string
+}
+
+// Close implements driver.Stmt.
+func (byText) Close() error { return nil }
+
+// NumInput implements driver.Stmt: PostgreSQL says it.
+func (byText) NumInput() int { return -1 }
+
+// Exec implements driver.Stmt, and is never called: there is ExecContext.
+func (byText) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }
+
+// Query implements driver.Stmt, and is never called: there is QueryContext.
+func (byText) Query([]driver.Value) (driver.Rows, error) { return nil, driver.ErrSkip }
+
+// ExecContext implements driver.StmtExecContext.
+func (s byText) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return s.on.ExecContext(ctx, s.query, args)
+}
+
+// QueryContext implements driver.StmtQueryContext.
+func (s byText) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return s.on.QueryContext(ctx, s.query, args)
+}
+
 func values(named []driver.NamedValue) []any {
 	args := make([]any, len(named))
 	for i, n := range named {

@@ -193,3 +193,36 @@ func projectIn(t *testing.T, s *store.Store, d redoubt.Deployment) (p redoubt.Pr
 	})
 	return p
 }
+
+// TestPostgresWithoutPreparedStatements opens a database as behind a pooler that knows
+// none: nothing is prepared by name, and all is stored as it is otherwise.
+func TestPostgresWithoutPreparedStatements(t *testing.T) {
+	config := storetest.Database(t, "postgres", storetest.NewClock())
+	config.DatabaseURL += "&default_query_exec_mode=exec"
+	s := storetest.Open(t, config)
+	d := storetest.Deployment(t, s)
+	p := projectIn(t, s, d)
+	tags := []string{"a", "b\x00", "c"}
+	read := func(ctx context.Context, tx *store.Tx) { _, _ = tx.Project(ctx, p.ID) }
+	err := s.Update(store.Announce(t.Context(), read), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{Tags: &tags})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Projects(ctx, store.ProjectQuery{})
+		if err == nil {
+			same(t, "tags", len(list[0].Tags), len(tags))
+		}
+		return err
+	})
+	if _, err := s.Version(t.Context(), d.ID); err != nil {
+		t.Error(err)
+	}
+	var prepared int
+	if err := s.DB().QueryRowContext(t.Context(), `SELECT count(*) FROM pg_prepared_statements`).Scan(&prepared); err != nil || prepared != 0 {
+		t.Errorf("%d statements are prepared, %v", prepared, err)
+	}
+}

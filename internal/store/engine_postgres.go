@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -94,6 +96,9 @@ func classifyPostgres(err error) error {
 		if kind := classifySQLState(e.Code); kind != nil {
 			return kind
 		}
+		if e.Code == "58P01" { // undefined_file
+			return classifyLostFile(e.Message)
+		}
 		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // a password that was changed, a database that is gone
 			return redoubt.ErrUnreachable
 		}
@@ -122,7 +127,7 @@ func classifySQLState(code string) error {
 		return redoubt.ErrUnreachable
 	case "58030": // io_error
 		return redoubt.ErrDiskFailed
-	case "XX001", "XX002", "58P01": // data_corrupted, index_corrupted, undefined_file
+	case "XX001", "XX002": // data_corrupted, index_corrupted
 		return redoubt.ErrDamaged
 	}
 	switch code[:min(2, len(code))] {
@@ -130,6 +135,22 @@ func classifySQLState(code string) error {
 		return redoubt.ErrUnreachable
 	case "53", "57": // insufficient resources, operator intervention
 		return redoubt.ErrBusy
+	}
+	return nil
+}
+
+// keptFile is in the path of a file that PostgreSQL keeps what is stored in; the path
+// stands in its message in whatever language.
+var keptFile = regexp.MustCompile(`\b(base|global|pg_tblspc|pg_xact|pg_multixact)/`)
+
+// classifyLostFile tells a file of what is stored, which is damage, from a temporary
+// one, which is gone with its query, and from a library that is not installed.
+func classifyLostFile(message string) error {
+	switch {
+	case strings.Contains(message, "pgsql_tmp"):
+		return redoubt.ErrDiskFailed
+	case keptFile.MatchString(message):
+		return redoubt.ErrDamaged
 	}
 	return nil
 }
