@@ -100,7 +100,8 @@ func members(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(buf.Bytes()), []byte("{")), []byte("}")), nil
+	// Cloned, for the buffer is up to twice as long, and an upload has many thousands.
+	return bytes.Clone(bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(buf.Bytes()), []byte("{")), []byte("}"))), nil
 }
 
 // ruleSummary is the contract's Rule summary, its message last so that an

@@ -132,7 +132,7 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 		return nil, err
 	}
 	summary, err := ingest.Apply(ctx, c.tx, exemption.ForImport{Store: c.tx}, ingest.Upload{
-		Project: c.begun.Project, Globs: c.begun.Globs, Ref: c.begun.Ref, Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep,
+		Project: c.begun.Project, Globs: c.begun.Globs, Ref: c.begun.Ref, Commit: c.begun.Commit, Full: c.begun.Full, Report: c.rep, Release: true,
 		Advised: c.advised, Before: c.look, Begun: &c.scan, ExitCode: c.done.ExitCode, Unread: c.done.Unread,
 		OutOfPolicy: func(rule, path string) bool { return !listed[rule] || c.given.ExcludedFor(rule, path) },
 	})

@@ -73,7 +73,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		if older, err = warning(ctx, tx, scan); err != nil {
 			return err
 		}
-		kept, err := pack(reports[0], reading.Declared())
+		kept, err := pack(reports[0], cleaned.Declared())
 		if err != nil {
 			return err
 		}

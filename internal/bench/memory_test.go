@@ -27,9 +27,11 @@ const (
 )
 
 // BenchmarkMemory hands in one report of a hundred megabytes to a store that has
-// nothing, with a limit on the memory of Go of three times that, and tells how far
-// the heap rose above what was there, as a multiple of the report's size: while it
-// is read, and while it is stored. The file is on disk, as an upload is on the wire.
+// nothing, with a limit on the memory of Go of twice that, and tells how far the heap
+// rose above what was there, as a multiple of the report's size: while it is read, and
+// while it is cleaned and applied. Beside them is how much the database file grew, and
+// how far the higher of the two is above that. The file is on disk, as an upload is on
+// the wire.
 func BenchmarkMemory(b *testing.B) {
 	size := heavy
 	if testing.Short() {
@@ -43,20 +45,24 @@ func BenchmarkMemory(b *testing.B) {
 			}
 			defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(2 * size)))
 			for b.Loop() {
-				read, stored := heavyUpload(b, file)
+				read, applied, stored := heavyUpload(b, file)
 				b.ReportMetric(float64(read)/float64(size), "x-read")
+				b.ReportMetric(float64(applied)/float64(size), "x-applied")
 				b.ReportMetric(float64(stored)/float64(size), "x-stored")
+				b.ReportMetric(float64(max(read, applied)-stored)/float64(size), "x-over-stored")
 			}
 		})
 	}
 }
 
-// heavyUpload returns how far the heap rose while a file was read and stored.
-func heavyUpload(b *testing.B, file string) (read, stored int64) {
-	clock := storetest.NewClock()
-	st := storetest.Open(b, storetest.Database(b, "sqlite", clock))
+// heavyUpload returns how far the heap rose while a file was read, and while it was
+// applied, and how many bytes more are stored then.
+func heavyUpload(b *testing.B, file string) (read, applied, stored int64) {
+	config := storetest.Database(b, "sqlite", storetest.NewClock())
+	st := storetest.Open(b, config)
 	d := storetest.Deployment(b, st)
 	reading := &report.Reading{}
+	empty := databaseSize(b, config.Dir)
 	before := live()
 	read = peak(func() {
 		f, err := os.Open(file)
@@ -69,7 +75,7 @@ func heavyUpload(b *testing.B, file string) (read, stored int64) {
 		}
 	})
 	kept := live() - before
-	stored = kept + peak(func() {
+	applied = kept + peak(func() {
 		upload := ingest.Upload{Project: redoubt.Project{Name: "acme/heavy"}, Ref: "main", Commit: "c", Full: true}
 		cleaned := reading.Clean(nil)
 		err := st.Update(b.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -80,7 +86,19 @@ func heavyUpload(b *testing.B, file string) (read, stored int64) {
 			b.Fatal(err)
 		}
 	})
-	return read, stored
+	if err := st.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return read, applied, databaseSize(b, config.Dir) - empty
+}
+
+// databaseSize is that of the database file, in bytes.
+func databaseSize(b *testing.B, dir string) int64 {
+	info, err := os.Stat(filepath.Join(dir, "redoubt.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return info.Size()
 }
 
 // writeHeavy makes a report of a size.

@@ -6,7 +6,7 @@ import (
 )
 
 // ApplyAll takes in all that was read of one request, a scan for each source
-// (semantics §9), in one transaction: all or none.
+// (semantics §9), in one transaction: all or none. The reading is used up.
 func ApplyAll(ctx context.Context, s Store, ex Exemptions, upload Upload, reading Reading) ([]Summary, error) {
 	reports, err := ResolveSecrets(ctx, s, reading)
 	if err != nil {
@@ -22,7 +22,7 @@ func ApplyAll(ctx context.Context, s Store, ex Exemptions, upload Upload, readin
 	}
 	summaries := make([]Summary, 0, len(reports))
 	for _, report := range vexFirst(reports) {
-		upload.Report = report
+		upload.Report, upload.Release = report, true
 		summary, err := Apply(ctx, s, ex, upload)
 		if err != nil {
 			return nil, err

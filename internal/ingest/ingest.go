@@ -32,6 +32,9 @@ type Upload struct {
 	// Strict refuses the whole upload when one of its items cannot be taken.
 	Strict bool
 	Report *redoubt.Report
+	// Release lets go of the report's results once their changes are planned, since
+	// nobody reads them after: what is written takes as much memory again.
+	Release bool
 
 	// OutOfPolicy reports whether the rule is no longer in the project's policy,
 	// or the path newly excluded from it, so that a full scan removes findings
@@ -211,9 +214,12 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	if err != nil {
 		return err
 	}
+	if a.upload.Release {
+		a.upload.Report.Results = nil // sightings alone point into them
+	}
 	changes, err := Plan(stored, sightings, Facts{
 		ProjectID: a.project.ID, Ref: a.scan.Ref, Primary: a.project.Primary(), Source: a.scan.Source, ScanID: a.scan.ID,
-		Scope: scope, At: a.at(), Now: a.s.Now(), RuleIDs: ruleIDs,
+		Scope: scope, At: a.at(), Now: a.s.Now(), RuleIDs: ruleIDs, Release: a.upload.Release,
 		Links: NewLinks(a.project.URL, a.scan.Commit, a.scan.Ref),
 	})
 	if err != nil {

@@ -35,6 +35,7 @@ type Facts struct {
 	Now       time.Time // of the trail: the commit's clock
 	RuleIDs   map[*redoubt.Rule]int64
 	Links     Links
+	Release   bool // sightings lose their results once what they say is encoded
 }
 
 // Changes is what an applied scan writes: the differences only. New findings
@@ -98,6 +99,9 @@ func (p *planner) run(stored Stored, report []Sighting) {
 		}
 	}
 	p.closeAbsent(missing, unseen)
+	if p.Release {
+		release(report)
+	}
 	p.finish(stored.Findings)
 }
 
@@ -240,6 +244,9 @@ func (p *planner) closeAbsent(missing []*redoubt.Finding, unseen []*Sighting) {
 	for _, s := range unseen {
 		p.addFinding(s)
 		p.addPrecedent(decided)
+		if p.Release {
+			s.Result.Message, s.Result.Code, s.Result.DataFlow = "", "", nil
+		}
 	}
 }
 
@@ -344,4 +351,18 @@ func (p *planner) linksOf(s *Sighting) Links {
 		return *s.links
 	}
 	return p.Links
+}
+
+// release has sightings lose their results, but for what lineages are begun with:
+// where an upload is large, these make room for what is to be written.
+func release(sightings []Sighting) {
+	none := &redoubt.Result{}
+	for i := range sightings {
+		s := &sightings[i]
+		if d := s.Result.Dependency; d != nil && d.EPSS != nil {
+			s.Result = &redoubt.Result{Dependency: &redoubt.Vulnerable{EPSS: d.EPSS}}
+		} else {
+			s.Result = none
+		}
+	}
 }

@@ -233,6 +233,7 @@ func (p *planner) part(e entry, here map[int64]int) {
 
 // startLineages has a lineage begin for each finding that is in none.
 func (p *planner) startLineages() {
+	p.changes.Lineages = slices.Grow(p.changes.Lineages, len(p.changes.Added))
 	for i := range p.changes.Added {
 		if p.changes.Added[i].LineageID == 0 {
 			p.changes.Lineages = append(p.changes.Lineages, newLineage(p.ProjectID, p.added[i].Result))

@@ -15,8 +15,18 @@ import (
 // checkout knows where the repository lay when it was scanned, and turns the
 // paths of a report into paths of the repository.
 type checkout struct {
-	roots []string // absolute, clean, with a slash at the end; longest first
+	roots []string              // absolute, clean, with a slash at the end; longest first
+	known map[pathAsTold]string // paths that were resolved: results of one file stand together
 }
+
+// pathAsTold is a path as a report has it.
+type pathAsTold struct {
+	raw   string
+	isURI bool
+}
+
+// maxPaths bounds the paths that are remembered at once.
+const maxPaths = 1000
 
 // addRoot makes a folder, given as a path or as a file URI, a root. What is
 // not absolute, or is the root of the file system, is no root.
@@ -25,6 +35,7 @@ func (c *checkout) addRoot(folder string) {
 	if err != nil || !path.IsAbs(folder) || path.Clean(folder) == "/" {
 		return
 	}
+	c.known = nil
 	c.roots = append(c.roots, path.Clean(folder)+"/")
 	slices.SortFunc(c.roots, func(a, b string) int { return len(b) - len(a) })
 }
@@ -32,8 +43,25 @@ func (c *checkout) addRoot(folder string) {
 // path returns a plain path as a path of the repository.
 func (c *checkout) path(raw string) (string, error) { return c.resolve(raw, false) }
 
-// resolve does the same, for a URI or URI reference too.
+// resolve does the same, for a URI or URI reference too. The results of one file
+// share its path, which takes memory once.
 func (c *checkout) resolve(raw string, isURI bool) (string, error) {
+	as := pathAsTold{raw, isURI}
+	if p, ok := c.known[as]; ok {
+		return p, nil
+	}
+	p, err := c.inRepository(raw, isURI)
+	if err != nil {
+		return "", err
+	}
+	if len(c.known) >= maxPaths || c.known == nil {
+		c.known = map[pathAsTold]string{}
+	}
+	c.known[as] = p
+	return p, nil
+}
+
+func (c *checkout) inRepository(raw string, isURI bool) (string, error) {
 	p, err := slashed(raw, isURI)
 	switch {
 	case err != nil:

@@ -90,22 +90,6 @@ func RestoreReading(key []byte, rep *redoubt.Report, declared []string) *Reading
 	return r
 }
 
-// Declared names the rules that say themselves which product they are of, which
-// ends all guessing.
-func (r *Reading) Declared() []string {
-	names := []string{}
-	for _, f := range r.files {
-		for _, rep := range f.reports {
-			for _, rule := range rep.Rules {
-				if r.secrets.declared[rule] {
-					names = append(names, rule.Name)
-				}
-			}
-		}
-	}
-	return read.Distinct(names)
-}
-
 // Reports is what Clean reads, for whoever asks no store.
 func (r *Reading) Reports(known func(tool, rule string) bool) []*redoubt.Report {
 	return r.Clean(known).Reports(nil)
@@ -141,6 +125,7 @@ func (r *Reading) Clean(known func(tool, rule string) bool) *Cleaned {
 		finish()
 	}
 	r.cleaned = &Cleaned{secrets, join(r.files)}
+	r.files = nil // what was joined is kept once
 	return r.cleaned
 }
 
@@ -172,4 +157,18 @@ func (c *Cleaned) Conceal(tool string, results []redoubt.Result, codes []redoubt
 		c.secrets.conceal(tool, &results[i], codes[i])
 	}
 	c.secrets.number(&redoubt.Report{Tool: tool, Results: results})
+}
+
+// Declared names the rules that say themselves which product they are of, which
+// ends all guessing.
+func (c *Cleaned) Declared() []string {
+	names := []string{}
+	for _, rep := range c.reports {
+		for _, rule := range rep.Rules {
+			if c.secrets.declared[rule] {
+				names = append(names, rule.Name)
+			}
+		}
+	}
+	return read.Distinct(names)
 }

@@ -23,7 +23,7 @@ func TestUploadsOfSmallestItems(t *testing.T) {
 		"SARIF runs":               {SARIF, list(`{"runs":[`, `{}`, `]}`)},
 		"SARIF invocations":        {SARIF, list(`{"runs":[{"invocations":[`, `{}`, `]}]}`)},
 		"SARIF rules":              {SARIF, list(`{"runs":[{"tool":{"driver":{"rules":[`, `{}`, `]}}}]}`)},
-		"SARIF results of one run": {SARIF, list(`{"runs":[{"results":[`, `{"ruleId":"a"}`, `]}]}`)},
+		"SARIF results of one run": {SARIF, list(`{"runs":[{"results":[`, `{"ruleId":"a","analysisTarget":{"uri":"b"}}`, `]}]}`)},
 		"semgrep":                  {SemgrepJSON, list(`{"results":[`, `{"check_id":"a","path":"b","extra":{}}`, `]}`)},
 		"gitleaks":                 {GitleaksJSON, list(`[`, `{"RuleID":"a","File":"b"}`, `]`)},
 		"Trivy targets":            {TrivyJSON, list(`{"SchemaVersion":2,"Results":[`, `{}`, `]}`)},
@@ -44,7 +44,8 @@ func TestUploadsOfSmallestItems(t *testing.T) {
 
 // TestFilesShareTheRoom refuses in later files what fits in the first alone.
 func TestFilesShareTheRoom(t *testing.T) {
-	text := `{"runs":[{"results":[{"ruleId":"a"}` + strings.Repeat(`,{"ruleId":"a"}`, 50_000) + `]}]}`
+	const item = `{"ruleId":"a","analysisTarget":{"uri":"b"}}`
+	text := `{"runs":[{"results":[` + item + strings.Repeat(","+item, 50_000) + `]}]}`
 	var r Reading
 	told := 0
 	o := Options{Name: "x.sarif", Built: func(n int) error { told += n; return nil }}

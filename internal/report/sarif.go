@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,8 +16,9 @@ import (
 
 // sarifFile reads SARIF 2.1.0: a report for each run.
 //
-// Results are decoded one by one and made into findings at the end of their
-// run, because rules, folders and artifacts may come after them.
+// Results are made into findings at the end of their run, because rules, folders
+// and artifacts may come after them. Until then they are kept as they stand in the
+// file: decoded they take three times as much.
 //
 // Semgrep's SARIF does not say which of its rules look for secrets, as its JSON
 // does. They are known by their tags and names, else by what other reports told
@@ -66,7 +68,7 @@ type sarifRun struct {
 	checkout    checkout
 	invocations []sarifInvocation
 	properties  sarifRunProperties
-	results     []sarifResult
+	results     []json.RawMessage // those that wait to be made into findings
 }
 
 func (f *sarifFile) run(item string) error {
@@ -79,7 +81,9 @@ func (f *sarifFile) run(item string) error {
 	if err := f.object(item, r.member); err != nil {
 		return err
 	}
-	r.finish(f.o)
+	if err := r.finish(f.o); err != nil {
+		return err
+	}
 	f.reports = append(f.reports, r.rep)
 	return nil
 }
@@ -173,23 +177,42 @@ func (r *sarifRun) component(where, name string, c *component) error {
 }
 
 func (r *sarifRun) result(item string) error {
-	var res sarifResult
-	misfit, err := r.decode(item, &res)
-	if err != nil {
-		return err
+	var raw json.RawMessage
+	_, err := r.decode(item, &raw)
+	r.results = append(r.results, raw)
+	return err
+}
+
+// shortestResult is the length of a result, in bytes, below which no scanner's are:
+// room is made for no more of them than would fit into the file.
+const shortestResult = 64
+
+// convertAll makes findings of the results, and lets go of each as it is made.
+func (r *sarifRun) convertAll() error {
+	size := 0
+	for _, raw := range r.results {
+		size += len(raw)
 	}
-	if res.RuleID == "" && res.RuleIndex == nil && res.Rule == nil && res.isFinding() { // whatever comes after it
-		r.refuse(item, "it names no rule: give ruleId, rule or ruleIndex; %s", cmp.Or(misfit, "none of them is there"))
-		return nil
+	r.rep.Results = slices.Grow(r.rep.Results, min(len(r.results), size/shortestResult))
+	for i, raw := range r.results {
+		item := fmt.Sprintf("%s.results[%d]", r.where, i)
+		res := sarifResult{item: item}
+		res.misfit = misfitOf(json.Unmarshal(raw, &res))
+		decoded := sizeOf(&res) + res.nestedSize()
+		r.in.build(decoded)
+		r.convert(&res)
+		r.results[i] = nil
+		r.in.build(-decoded - len(raw))
+		if full := r.in.room.err; full != nil {
+			return r.fault(item, full)
+		}
 	}
-	res.item, res.misfit = item, misfit
-	r.in.build(res.nestedSize())
-	r.results = append(r.results, res)
+	r.results = nil
 	return nil
 }
 
 // finish makes the report out of what was read.
-func (r *sarifRun) finish(o Options) {
+func (r *sarifRun) finish(o Options) error {
 	driver := r.components[0]
 	r.traits = traitsOf(driver.name)
 	r.rep.Tool = r.traits.tool
@@ -198,10 +221,8 @@ func (r *sarifRun) finish(o Options) {
 	r.findRoots()
 	r.describeRules()
 	r.readInvocations()
-	r.rep.Results = slices.Grow(r.rep.Results, len(r.results))
-	for i := range r.results {
-		r.convert(&r.results[i])
-		r.results[i] = sarifResult{} // half of the memory goes as the other half comes
+	if err := r.convertAll(); err != nil {
+		return err
 	}
 	r.readSearched()
 	r.rep.Skipped = read.Distinct(r.rep.Skipped)
@@ -209,6 +230,7 @@ func (r *sarifRun) finish(o Options) {
 		r.rep.Searched = minus(read.Distinct(r.rep.Searched), r.rep.Skipped)
 	}
 	r.rep.Products = r.products()
+	return nil
 }
 
 // products are those of the results, and of the rules where all of them ran.

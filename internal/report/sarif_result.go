@@ -50,6 +50,7 @@ func (r *sarifRun) convert(res *sarifResult) {
 	default:
 		r.code(res, props, &out)
 	}
+	r.in.build(resultSize)
 	r.rep.Results = append(r.rep.Results, out)
 }
 

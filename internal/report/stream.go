@@ -101,16 +101,22 @@ func (w *walker) parse(where string, v any) (misfit string, err error) {
 	begun := w.dec.InputOffset()
 	err = w.dec.Decode(v)
 	w.in.build(int(w.dec.InputOffset() - begun))
+	if w.isBroken(err) {
+		return "", w.fault(where, err)
+	}
+	return misfitOf(err), nil
+}
+
+// misfitOf says what does not fit of a value whose JSON is sound; "" for nil.
+func misfitOf(err error) string {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case err == nil:
-		return "", nil
+		return ""
 	case errors.As(err, &wrong):
-		return fmt.Sprintf("%s is a %s, which does not fit", cmp.Or(wrong.Field, "it"), wrong.Value), nil
-	case w.isBroken(err):
-		return "", w.fault(where, err)
+		return fmt.Sprintf("%s is a %s, which does not fit", cmp.Or(wrong.Field, "it"), wrong.Value)
 	}
-	return read.OneLine(err.Error(), read.MaxName), nil // of a type that decodes itself; the JSON was sound
+	return read.OneLine(err.Error(), read.MaxName) // of a type that decodes itself
 }
 
 // isBroken tells whether the document cannot be read on after an error.
