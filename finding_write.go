@@ -56,6 +56,9 @@ const (
 	// EventPrecedent names a finding that closed where this one is new, and what
 	// people had decided on it.
 	EventPrecedent FindingEventKind = "precedent"
+	// EventCopied names the finding that this one proved to be a copy of: what was
+	// decided on both is about that one alone from then on.
+	EventCopied FindingEventKind = "copied"
 )
 
 // InventoryStatement is one lockfile's inventory as a scan tells it.

@@ -50,6 +50,8 @@ type Changes struct {
 	Events   []redoubt.FindingEvent
 	// Precedents are events of Added, which get their ids with them.
 	Precedents []newPrecedent
+	// Copied are events that may name one of Added.
+	Copied []copied
 
 	Items     []Item // of Updated; those of Added are known with their ids
 	Unchanged int

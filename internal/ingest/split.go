@@ -138,8 +138,10 @@ func (p *planner) splitLineages(rows []redoubt.Finding) {
 		}
 	}
 	for _, lineage := range sortedKeys(crowded) {
-		for _, e := range excess(crowds[lineage], onPrimary[lineage]) {
+		crowd := crowds[lineage]
+		for _, e := range excess(crowd, onPrimary[lineage]) {
 			p.part(e, here)
+			p.addCopied(e, crowd[0])
 		}
 	}
 }
@@ -190,7 +192,7 @@ func (p *planner) liveEntries(rows []redoubt.Finding) []entry {
 }
 
 // excess are those of a lineage's findings that it cannot have on a ref, given what
-// the primary branch has of it. What several names of a vulnerability say of a
+// the primary branch has of it. The crowd it sorts: its first one stays. What several names of a vulnerability say of a
 // package in one lockfile is no copy.
 func excess(crowd []entry, primary []redoubt.Finding) (out []entry) {
 	first := func(e entry) bool {
@@ -229,6 +231,46 @@ func (p *planner) part(e entry, here map[int64]int) {
 		p.changes.Updated = append(p.changes.Updated, redoubt.FindingWrite{Finding: next})
 	}
 	p.reopenCopy(e)
+}
+
+// copied is the event of a finding that proves to be a copy, of a stored finding or,
+// by its place, one of Added.
+type copied struct {
+	event redoubt.FindingEvent
+	of    int64
+	added int
+}
+
+// copiedDetail names the finding that keeps what was decided.
+type copiedDetail struct {
+	FindingID int64 `json:"finding_id"`
+}
+
+// addCopied tells in the history of a stored finding that it left its lineage, and
+// to which finding that is left. What is new has nothing to leave.
+func (p *planner) addCopied(e, stays entry) {
+	if e.row == nil {
+		return
+	}
+	c := copied{event: redoubt.FindingEvent{FindingID: e.row.ID, ScanID: p.ScanID, Kind: redoubt.EventCopied}, added: stays.added}
+	if stays.row != nil {
+		c.of = stays.row.ID
+	}
+	p.changes.Copied = append(p.changes.Copied, c)
+}
+
+// copiedEvents are the events of copies, once what is added has its ids.
+func (c *Changes) copiedEvents(ids []int64) (out []redoubt.FindingEvent, err error) {
+	for _, one := range c.Copied {
+		if one.added >= 0 {
+			one.of = ids[one.added]
+		}
+		if one.event.Detail, err = toJSON(copiedDetail{one.of}); err != nil {
+			return nil, err
+		}
+		out = append(out, one.event)
+	}
+	return out, nil
 }
 
 // startLineages has a lineage begin for each finding that is in none.

@@ -116,7 +116,9 @@ func (a *application) number(ctx context.Context, c *Changes) (err error) {
 		p.event.FindingID = ids[p.added]
 		c.Events = append(c.Events, p.event)
 	}
-	return nil
+	events, err := c.copiedEvents(ids)
+	c.Events = append(c.Events, events...)
+	return err
 }
 
 // parted are the stored findings that are taken out of their lineage, by id.

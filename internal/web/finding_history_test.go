@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // A line is edited that somebody had decided on: the page of the new finding says
@@ -27,4 +28,13 @@ func TestHistoryNamesThePrecedent(t *testing.T) {
 	says(t, page, "Here in place of a finding that was decided", `<a href="/orgs/acme/findings/`+old+`">finding `+old+`</a>`,
 		"that one was set to fixing on ", "; this one is not, unless somebody says so")
 	says(t, s.page("/scans/"+decimal(scan)), `data-count="new"`, `data-count="fixed"`)
+}
+
+// TestAHistoryTellsOfCopies holds that the line of a copy leads to what it is a copy of.
+func TestAHistoryTellsOfCopies(t *testing.T) {
+	got := scanMoment(store.FindingHistory{FindingEvent: redoubt.FindingEvent{Kind: redoubt.EventCopied, ScanID: 3, Detail: `{"finding_id":7}`}})
+	want := moment{Kind: "copied", What: "A copy: its decisions are about another finding alone from here on", ScanID: 3, Other: 7}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
 }

@@ -195,7 +195,7 @@ func (m *Model) live(s *Stream, u Upload, now time.Time, seen map[string]Sightin
 		}
 		a.Fresh++
 	}
-	m.split(s, u, before)
+	m.split(s, u, before, a)
 	m.reopen(back)
 	a.Idle = a.Distinct - a.Fresh - a.Returned - a.Moved
 }

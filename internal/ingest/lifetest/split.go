@@ -52,7 +52,7 @@ func (m *Model) primary() string {
 // branch has by that source. What the primary branch has stays, then the oldest;
 // the others go where their identity was before, if nothing here is of that, or
 // begin a lineage.
-func (m *Model) split(s *Stream, u Upload, was memory) {
+func (m *Model) split(s *Stream, u Upload, was memory, a *Answer) {
 	var begin []*Finding
 	for _, f := range s.Findings {
 		if _, old := was.of[f]; !old && !u.Full && m.isCopy(s, f) && !m.part(s, f, was) {
@@ -98,9 +98,7 @@ func (m *Model) split(s *Stream, u Upload, was memory) {
 				continue
 			}
 			out++
-			if !m.part(s, f, was) {
-				begin = append(begin, f)
-			}
+			begin = m.copied(s, f, was, a, begin)
 		}
 	}
 	slices.SortFunc(begin, func(a, b *Finding) int { return a.Serial - b.Serial })
@@ -157,4 +155,16 @@ func (m *Model) part(s *Stream, f *Finding, was memory) bool {
 	}
 	f.Lineage = held.now()
 	return true
+}
+
+// copied parts a finding as a copy, which one that was there before is told to be,
+// and adds it to those that begin a lineage, where it does.
+func (m *Model) copied(s *Stream, f *Finding, was memory, a *Answer, begin []*Finding) []*Finding {
+	if _, old := was.of[f]; old {
+		a.event(f, redoubt.EventCopied)
+	}
+	if m.part(s, f, was) {
+		return begin
+	}
+	return append(begin, f)
 }

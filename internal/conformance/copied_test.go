@@ -1,0 +1,132 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// copyWays are the ways in which what a file holds is reported, and by which source.
+var copyWays = map[string]struct {
+	source string
+	send   func(t *testing.T, s *site, ref string, paths ...string)
+}{
+	"a secret": {"gitleaks", func(t *testing.T, s *site, ref string, paths ...string) {
+		t.Helper()
+		var leaks []string
+		for _, path := range append(paths, "other.env") {
+			secret := map[bool]string{true: "AKIAIMNOJVGFDXXXE4OA", false: "AKIAIMNOJVGFDXXXE4OB"}[path == "other.env"]
+			leaks = append(leaks, fmt.Sprintf(`{"RuleID": "aws", "Description": "AWS", "File": %q, "StartLine": 1, "EndLine": 1, "Match": "key=%[2]s", "Secret": %[2]q, "Fingerprint": "%[1]s:aws:1"}`, path, secret))
+		}
+		s.imported(t, "project=acme/copied&full=true&filename=leaks.json&ref="+ref, []byte("["+strings.Join(leaks, ",")+"]"))
+	}},
+	"a package": {"trivy", func(t *testing.T, s *site, ref string, paths ...string) {
+		t.Helper()
+		var results []string
+		for _, path := range append(paths, "other/package-lock.json") {
+			results = append(results, fmt.Sprintf(`{"Target": %q, "Class": "lang-pkgs", "Type": "npm",
+				"Vulnerabilities": [{"VulnerabilityID": "CVE-2026-1", "PkgName": "p-%v", "InstalledVersion": "1.0.0", "Severity": "HIGH"}]}`, path, strings.HasPrefix(path, "other")))
+		}
+		s.imported(t, "project=acme/copied&full=true&filename=trivy.json&ref="+ref, []byte(`{"SchemaVersion": 2, "Results": [`+strings.Join(results, ",")+"]}"))
+	}},
+}
+
+// decisions has what is decided on the live findings of a ref in some files, by
+// their paths, and their ids.
+func (s *site) decisions(t *testing.T, source, ref string, among []string) (map[string]string, map[string]redoubt.Finding) {
+	t.Helper()
+	states, found := map[string]string{}, map[string]redoubt.Finding{}
+	err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.ProjectByName(ctx, "acme/copied")
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Findings(ctx, p.ID, redoubt.FullRef(ref), source)
+		for _, f := range rows {
+			lineages, err := tx.Lineages(ctx, []int64{f.LineageID})
+			if err != nil {
+				return err
+			}
+			if f.State == redoubt.Unresolved && slices.Contains(among, f.Path) {
+				states[f.Path], found[f.Path] = lineages[f.LineageID].Triage.State.String(), f
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return states, found
+}
+
+// TestACopyInheritsNothing moves a secret and a vulnerable package, both of which
+// people ignored, and has them at both places then: one of the two is a copy, that
+// nobody decided on, and whose history says so where it was known before.
+func TestACopyInheritsNothing(t *testing.T) {
+	for name, way := range copyWays {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, s *site) {
+				a, b := "a/package-lock.json", "b/package-lock.json"
+				expect := func(when, ref string, want map[string]string) map[string]redoubt.Finding {
+					t.Helper()
+					got, found := s.decisions(t, way.source, ref, []string{a, b})
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("%s, %s (-want +got):\n%s", when, ref, diff)
+					}
+					return found
+				}
+				way.send(t, s, "main", a)
+				found := expect("first", "main", map[string]string{a: "untriaged"})
+				err := s.store.Update(t.Context(), s.deployment.ID, redoubt.Actor{Kind: "user", ID: "1"}, func(ctx context.Context, tx *store.Tx) error {
+					return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: found[a].LineageID, At: tx.Now(), After: redoubt.Triage{State: redoubt.TriageIgnored}}})
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				way.send(t, s, "dev", a)
+				expect("as main", "dev", map[string]string{a: "ignored"})
+				way.send(t, s, "dev", b)
+				expect("moved", "dev", map[string]string{b: "ignored"})
+				for _, again := range []string{"moved and back", "again"} {
+					way.send(t, s, "dev", a, b)
+					found = expect(again, "dev", map[string]string{a: "ignored", b: "untriaged"})
+				}
+				s.toldAsCopy(t, found[b].ID, found[a].ID)
+				way.send(t, s, "main", a, b)
+				expect("merged", "main", map[string]string{a: "ignored", b: "untriaged"})
+			})
+		})
+	}
+}
+
+// toldAsCopy holds that the history of a finding names the one that it is a copy of.
+func (s *site) toldAsCopy(t *testing.T, id, of int64) {
+	t.Helper()
+	err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		events, err := tx.History(ctx, id)
+		var told []int64
+		for _, e := range events {
+			var detail struct {
+				FindingID int64 `json:"finding_id"`
+			}
+			if e.Kind == redoubt.EventCopied && json.Unmarshal([]byte(e.Detail), &detail) == nil {
+				told = append(told, detail.FindingID)
+			}
+		}
+		if !slices.Equal(told, []int64{of}) {
+			t.Errorf("finding %d is told to be a copy of %v, want %d", id, told, of)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
