@@ -1,0 +1,178 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// generated is a client that a generator makes of openapi.json.
+type generated struct {
+	generator, language string
+	// make brings what stands beside the program into the folder, and returns the
+	// command that runs it.
+	make func(t *testing.T, tools, folder, spec string) *exec.Cmd
+}
+
+var generators = []generated{
+	{"oapi-codegen", "go", generatedGo},
+	{"openapi-typescript", "typescript", generatedTypeScript},
+	{"openapi-python-client", "python", generatedPython},
+}
+
+// TestGeneratedClients has each generator make a client of openapi.json, compiles
+// it and calls the ten operations of the contract with it: what it reads is what
+// our own client reads.
+func TestGeneratedClients(t *testing.T) {
+	tools := os.Getenv("REDOUBT_TEST_GENERATORS")
+	if tools == "" {
+		t.Skip("REDOUBT_TEST_GENERATORS names no folder with generators of clients: run make setup, which installs them into .cache/generators, and make test")
+	}
+	spec, err := filepath.Abs("../../api/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, "sqlite")
+	for _, g := range generators {
+		t.Run(g.generator, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			if err := os.CopyFS(folder, os.DirFS(filepath.Join("testdata", "generated", g.language))); err != nil {
+				t.Fatal(err)
+			}
+			want := w.tenOperations(t)
+			client := g.make(t, tools, folder, spec)
+			client.Dir = folder
+			client.Env = append(os.Environ(), "SERVER="+w.url, "TOKEN="+w.token, "DEPLOYMENT="+w.deployment.Slug,
+				"PROJECT="+itoa(w.projectID("acme/payments")), "POLICY="+w.policyID(t, "PRODUCT_TYPE_SAST"))
+			var got map[string]any
+			if err := json.Unmarshal(run(t, client), &got); err != nil {
+				t.Fatal(err)
+			}
+			want["tags"] = []any{"made", "by " + g.language}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("our client and the generated one read (-ours +its):\n%s", diff)
+			}
+		})
+	}
+}
+
+// run runs a command and returns what it printed.
+func run(t *testing.T, c *exec.Cmd) []byte {
+	t.Helper()
+	var errors strings.Builder
+	c.Stderr = &errors
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s\n%s", c.Args, err, out, errors.String())
+	}
+	return out
+}
+
+// in runs a program in a folder.
+func in(t *testing.T, folder, program string, args ...string) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), program, args...)
+	c.Dir = folder
+	run(t, c)
+}
+
+func generatedGo(t *testing.T, tools, folder, spec string) *exec.Cmd {
+	in(t, folder, "mkdir", "redoubt")
+	in(t, folder, filepath.Join(tools, "bin", "oapi-codegen"), "-generate", "types,client", "-package", "redoubt", "-o", "redoubt/client.go", spec)
+	in(t, folder, "go", "build", "-o", "client", ".")
+	return exec.CommandContext(t.Context(), filepath.Join(folder, "client"))
+}
+
+func generatedTypeScript(t *testing.T, tools, folder, spec string) *exec.Cmd {
+	modules := filepath.Join(tools, "node_modules")
+	if err := os.Symlink(modules, filepath.Join(folder, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	in(t, folder, filepath.Join(modules, ".bin", "openapi-typescript"), spec, "--default-non-nullable=false", "-o", "redoubt.d.ts") // else it asks for every member that has a default
+	in(t, folder, filepath.Join(modules, ".bin", "tsc"), "--project", ".")
+	return exec.CommandContext(t.Context(), "node", "main.js")
+}
+
+func generatedPython(t *testing.T, tools, folder, spec string) *exec.Cmd {
+	bin := filepath.Join(tools, "venv", "bin")
+	in(t, folder, filepath.Join(bin, "openapi-python-client"), "generate", "--path", spec, "--output-path", "redoubt", "--meta", "none")
+	return exec.CommandContext(t.Context(), filepath.Join(bin, "python"), "main.py")
+}
+
+// tenOperations is what the ten operations answer to our own client, in the words
+// in which the generated ones print it.
+func (w *world) tenOperations(t *testing.T) map[string]any {
+	t.Helper()
+	ctx, c, slug := t.Context(), w.api(), w.deployment.Slug
+	lesser := kept(w.code, func(f codeRow) bool {
+		return f.Repository.Name == "acme/payments" && (f.Severity == "low" || f.Severity == "medium")
+	})
+	scans, err := c.SearchScans(ctx, slug, api.SearchScansRequest{Limit: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dependencies, err := c.ListDependencies(ctx, slug, api.ListDependenciesRequest{DependencyFilter: &api.DependencyFilter{Name: "lodash"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lockfiles, err := c.ListLockfiles(ctx, slug, itoa(w.projectID("acme/payments")), api.ListLockfilesRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := c.ListPolicyRules(ctx, slug, w.policyID(t, "PRODUCT_TYPE_SAST"), api.PolicyRulesQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := map[string][]any{
+		"findings":     mapped(lesser[:min(len(lesser), 100)], func(f codeRow) any { return float64(f.ID) }),
+		"projects":     mapped(w.projects, func(p api.Project) any { return p.Name }),
+		"scans":        mapped(scans.Scans, func(s api.Scan) any { return s.ID }),
+		"dependencies": mapped(dependencies.Dependencies, func(d api.Dependency) any { return d.Name + " " + d.Version }),
+		"lockfiles":    mapped(lockfiles.LockfileSummaries, func(l api.LockfileSummary) any { return l.LockfilePath }),
+		"rules":        mapped(rules.Rules, func(r api.PolicyRule) any { return r.Path }),
+	}
+	want := map[string]any{"triaged": 1.0, "full": true, "export": true}
+	for name, list := range read {
+		if len(list) == 0 {
+			t.Fatalf("no %s to read", name)
+		}
+		want[name] = list
+	}
+	return want
+}
+
+// TestDocsNameTheClients: the versions in the table of docs/clients.md are those
+// that setup installs.
+func TestDocsNameTheClients(t *testing.T) {
+	setup, err := os.ReadFile("../../scripts/setup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range generators {
+		name := "readonly " + strings.ReplaceAll(g.generator, "-", "_") + "_version="
+		lines := strings.Split(string(setup), "\n")
+		i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, name) })
+		if i < 0 {
+			t.Errorf("scripts/setup says no %s", name)
+			continue
+		}
+		version, _, _ := strings.Cut(strings.TrimPrefix(lines[i], name), " ")
+		if row := fmt.Sprintf("| %s | %s |", g.generator, version); !strings.Contains(string(docs), row) {
+			t.Errorf("docs/clients.md has no row %s", row)
+		}
+	}
+}
