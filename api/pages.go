@@ -116,6 +116,30 @@ func (c *Client) Exceptions(ctx context.Context, deployment string, q Exceptions
 	})
 }
 
+// VEXDocuments yields all VEX documents of a query, by id.
+func (c *Client) VEXDocuments(ctx context.Context, deployment string, q VEXDocumentsQuery) iter.Seq2[VEXDocument, error] {
+	return cursored(q.Cursor, func(cursor string) ([]VEXDocument, string, error) {
+		q.Cursor = cursor
+		answer, err := c.ListVEXDocuments(ctx, deployment, q)
+		if err != nil {
+			return nil, "", err
+		}
+		return answer.Documents, answer.Cursor, nil
+	})
+}
+
+// VEXStatements yields all statements of a VEX document, in its own order.
+func (c *Client) VEXStatements(ctx context.Context, deployment, id string, q VEXStatementsQuery) iter.Seq2[VEXStatement, error] {
+	return cursored(q.Cursor, func(cursor string) ([]VEXStatement, string, error) {
+		q.Cursor = cursor
+		answer, err := c.GetVEXDocument(ctx, deployment, id, q)
+		if err != nil {
+			return nil, "", err
+		}
+		return answer.Statements, answer.Cursor, nil
+	})
+}
+
 // Secrets yields all secrets of a query.
 func (c *Client) Secrets(ctx context.Context, deployment string, q SecretsQuery) iter.Seq2[Secret, error] {
 	return cursored(q.Cursor, func(cursor string) ([]Secret, string, error) {

@@ -118,6 +118,11 @@ var boundAsks = map[string][]asked{
 	"createException":                                  {{body: `{"target":"r","reason":"x","forever":true,"projects":["{name}"]}`}},
 	"getException":                                     plain,
 	"deleteException":                                  plain,
+	"listVEXDocuments":                                 plain,
+	"getVEXDocument":                                   plain,
+	"acceptVEXDocument":                                {{body: `{}`}},
+	"refuseVEXDocument":                                {{body: `{}`}},
+	"deleteVEXDocument":                                plain,
 }
 
 // hidden are the ways to name a project that a token bound to platform/** may not
@@ -128,7 +133,7 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 	w.scanAs(w.token, claim{name: "platform/old", id: "777"})
 	w.scanAs(w.token, claim{name: "secret/shop", id: "777", run: "their-run"})
 	shop := w.named("secret/shop")
-	var policyID, ruleless, exceptionID int64
+	var policyID, ruleless, exceptionID, documentID int64
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.CreatePolicy(ctx, redoubt.Policy{
 			Name: "Secret", Slug: "secret", Product: redoubt.SCA, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"secret/*"}},
@@ -139,6 +144,10 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 			return err
 		}
 		exceptionID, err = tx.InsertException(ctx, redoubt.Exception{Target: "nothing", Reason: "theirs", Projects: []string{"secret/shop"}, TriageReason: redoubt.AcceptableRisk, CreatedAt: tx.Now()})
+		if err != nil {
+			return err
+		}
+		documentID, err = tx.SaveVEX(ctx, redoubt.VEXDocument{Name: "urn:theirs", ProjectID: shop.ID, Proposed: true, ReceivedAt: tx.Now(), Statements: []redoubt.VEXStatement{{Names: []string{"CVE-1"}, Status: redoubt.VEXFixed}}}, redoubt.VEXDocument{})
 		return err
 	})
 	finding := w.read(fmt.Sprint(`SELECT MIN(id) FROM finding WHERE project_id = `, shop.ID))
@@ -147,12 +156,12 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 	theirs = map[string][]string{
 		"name": {"secret/shop", "SECRET/shop"}, "oldName": {"platform/old"}, "projectName": {"secret/shop", "platform/old"}, "repoID": {"777"}, "url": {repoURL, repoURL + "/", "git@github.com:acme/gateway.git"},
 		"repositoryId": {fmt.Sprint(shop.ID)}, "findingId": finding, "scanId": {scan}, "uniqueId": {"their-run"},
-		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "exceptionId": {fmt.Sprint(exceptionID)}, "policy": {"secret"}, "rule": {"nothing"},
+		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "exceptionId": {fmt.Sprint(exceptionID)}, "documentId": {fmt.Sprint(documentID)}, "policy": {"secret"}, "rule": {"nothing"},
 	}
 	nobodys = map[string][]string{
 		"name": {"secret/none", "SECRET/none"}, "oldName": {"platform/none"}, "projectName": {"secret/none", "platform/none"}, "repoID": {"4711"}, "url": {"https://github.com/acme/none", "https://github.com/acme/none/", "git@github.com:acme/none.git"},
 		"repositoryId": {"4000000000"}, "findingId": {"4000000000"}, "scanId": {"4000000000"}, "uniqueId": {"nobodys-run"},
-		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "exceptionId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"},
+		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "exceptionId": {"4000000"}, "documentId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"},
 	}
 	for name, values := range fixed {
 		theirs[name], nobodys[name] = values, values

@@ -65,9 +65,15 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	writes["deletePolicyCondition"] = keyedWrite{request: request{method: "DELETE", path: conditions + "/1"}}
 	writes["createException"] = keyedWrite{request{method: "POST", path: "exceptions", body: accepted}, object{"target": "nobody", "reason": "twice", "forever": true}}
 	writes["deleteException"] = keyedWrite{request: request{method: "DELETE", path: "exceptions/2"}} // the noise has the first
+	some := []string{strings.Repeat("0", 64)}
+	for _, what := range []string{"accept", "refuse"} {
+		path := "vex/" + w.proposalOnly(t, what) + "/" + what
+		writes[what+"VEXDocument"] = keyedWrite{request{method: "POST", path: path, body: object{}}, object{"statements": some}}
+	}
+	writes["deleteVEXDocument"] = keyedWrite{request: request{method: "DELETE", path: "vex/" + w.proposalOnly(t, "delete")}}
 	return []string{
 		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "updateProject", "toggleManagedScan", "addProjectTags", "removeProjectTags", "updatePolicy", "createSBOMExport", "deleteRef", "deleteProject",
-		"createPolicyCondition", "deletePolicyCondition", "createException", "deleteException",
+		"createPolicyCondition", "deletePolicyCondition", "createException", "deleteException", "acceptVEXDocument", "refuseVEXDocument", "deleteVEXDocument",
 	}, writes
 }
 

@@ -34,6 +34,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 	export := map[string]string{"taskToken": task}
 	chain := map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SCA")}
 	accepted := map[string]string{"exceptionId": fmt.Sprint(w.exceptionOnly(t))}
+	proposed := map[string]string{"documentId": w.proposalOnly(t, "accepted")}
 	scan := map[string]string{"scanId": all(t, w.api().Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{}))[0].ID}
 	return map[string]probe{
 		"ping":                       {},
@@ -87,6 +88,11 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"createException":       {body: object{"target": "nobody", "reason": "x", "forever": true, "projects": []string{"acme/payments"}}},
 		"getException":          {ours: accepted},
 		"deleteException":       {ours: accepted},
+		"listVEXDocuments":      {},
+		"getVEXDocument":        {ours: proposed},
+		"acceptVEXDocument":     {ours: proposed, body: object{}},
+		"refuseVEXDocument":     {ours: map[string]string{"documentId": w.proposalOnly(t, "refused")}, body: object{}},
+		"deleteVEXDocument":     {ours: map[string]string{"documentId": w.proposalOnly(t, "deleted")}},
 	}
 }
 
@@ -238,6 +244,7 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 		"policyId":     {policies[0].ID, "4000000000", "0", "x"},
 		"conditionId":  {"4000000000", "0", "x"},
 		"exceptionId":  {fmt.Sprint(rival.exceptionOnly(t)), "4000000000", "0", "x"},
+		"documentId":   {rival.proposalOnly(t, "foreign"), "4000000000", "0", "x"},
 		"scanId":       {rivalScan, "4000000000", "0", "01", "x", "99999999999999999999"},
 		"taskToken":    {post[api.CreateSBOMExportResponse](t, rival, "sbom/export", object{}).TaskToken, "job-token", "task_none", "1"},
 	}

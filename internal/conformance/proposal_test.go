@@ -10,6 +10,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // TestUploadsAloneDecideNothing sends what mutes and exempts by a token that may
@@ -138,4 +139,25 @@ func TestUploadsAreTakenWhateverTheyPropose(t *testing.T) {
 			t.Errorf("too many statements: %+v", part)
 		}
 	}
+}
+
+// proposalOnly is the id of a proposed document of a project that changes nothing.
+func (s *site) proposalOnly(t testing.TB, name string) (id string) {
+	t.Helper()
+	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		projects, err := tx.Projects(ctx, store.ProjectQuery{})
+		if err != nil || len(projects) == 0 {
+			return fmt.Errorf("no project: %w", err)
+		}
+		receipt, err := exemption.PutVEX(ctx, tx, redoubt.VEXDocument{
+			Name: "urn:" + name, Format: "OpenVEX", ProjectID: projects[0].ID, Proposed: true,
+			Statements: []redoubt.VEXStatement{{Names: []string{"CVE-1"}, Status: redoubt.VEXFixed, Detail: name}},
+		})
+		id = itoa(receipt.Document.ID)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }

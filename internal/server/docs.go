@@ -83,6 +83,14 @@ var described = map[string]routeDoc{
 		"a path glob has no `!` or `#` and no `./` in front, no `//`, no backslash and no space around it. `target` has no spaces. `dry_run` tells how many findings would change, and `if_changes` holds the request to that number."},
 	"getException":    {"Get an exception", "An exception by its id."},
 	"deleteException": {"Delete an exception", "Ends an exception now and reopens what it ignored, but for what people or other exceptions decide."},
+
+	"listVEXDocuments": {"List VEX documents", "VEX documents that count, and those that are proposed, by id, in pages. Pass `cursor` to get the next page; it is absent on the last one. " +
+		"A token that is bound to projects sees those that are for its projects alone."},
+	"getVEXDocument": {"Get a VEX document", "A VEX document by its id with what it says, in pages. Of a proposal it tells what each statement would change."},
+	"acceptVEXDocument": {"Accept a proposed VEX document", "Lets a proposed document count as if you had sent it, or some of its statements, beside what the document of its name says already. " +
+		"One that was replaced meanwhile, or decided about, is a 404; a statement that it does not propose an error."},
+	"refuseVEXDocument": {"Refuse a proposed VEX document", "Forgets a proposed document, or some of its statements, and remembers that: uploads of the project do not propose the same again."},
+	"deleteVEXDocument": {"Delete a VEX document", "Ends a document now and reopens what it decided, but for what people, exceptions or other documents decide. A proposal that is deleted may be proposed again."},
 }
 
 // pathWords describe the parts of paths.
@@ -96,6 +104,7 @@ var pathWords = map[string]struct{ text, example string }{
 	"advisoryId":     {"CVE, GHSA or any other id of a vulnerability.", "CVE-2021-44228"},
 	"conditionId":    {"Id of the condition within its policy.", "1"},
 	"exceptionId":    {"Id of the exception.", "7"},
+	"documentId":     {"Id of the VEX document.", "3"},
 	"scanId":         {"Id of the scan.", "42"},
 	"taskToken":      {"Token that starting the export answered.", "task_mfrggzdfmztwq2lk"},
 }

@@ -52,7 +52,7 @@ const (
 // Routes returns the table: every operation there is. docs.go says the same in
 // words.
 func Routes() []Route {
-	return []Route{
+	return append([]Route{
 		{edge.Row(get, "/api/v1/ping", Anyone, nobody, reads, unbound), "ping", "deployments", plain((*call).ping)},
 		{edge.Row(get, "/api/v1/deployments", WebAPI, viewer, reads, unbound), "listDeployments", "deployments", plain((*call).listDeployments)},
 		{edge.Row(get, "/api/v2/deployments", WebAPI, viewer, reads, unbound), "listDeploymentsV2", "deployments", plain((*call).listDeployments)},
@@ -102,10 +102,21 @@ func Routes() []Route {
 		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions))},
 		{edge.Row(post, byID+"/policies/{policyId}/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition))},
 		{edge.Row(del, byID+"/policies/{policyId}/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", beyond(update((*call).deletePolicyCondition))},
+	}, decisionRoutes()...)
+}
 
+// decisionRoutes are the rows about what is decided for many findings at once.
+func decisionRoutes() []Route {
+	return []Route{
 		{edge.Row(get, bySlug+"/exceptions", WebAPI, viewer, reads, filtered), "listExceptions", "policies", beyond(view((*call).listExceptions))},
 		{edge.Row(post, bySlug+"/exceptions", WebAPI, triager, writes, byProject), "createException", "policies", beyond(keyed(plain((*call).createException)))},
 		{edge.Row(get, bySlug+"/exceptions/{exceptionId}", WebAPI, viewer, reads, byProject), "getException", "policies", beyond(view((*call).getException))},
 		{edge.Row(del, bySlug+"/exceptions/{exceptionId}", WebAPI, triager, writes, byProject), "deleteException", "policies", beyond(update((*call).deleteException))},
+
+		{edge.Row(get, bySlug+"/vex", WebAPI, viewer, reads, filtered), "listVEXDocuments", "policies", beyond(view((*call).listVEXDocuments))},
+		{edge.Row(get, bySlug+"/vex/{documentId}", WebAPI, viewer, reads, byProject), "getVEXDocument", "policies", beyond(view((*call).getVEXDocument))},
+		{edge.Row(post, bySlug+"/vex/{documentId}/accept", WebAPI, triager, writes, byProject), "acceptVEXDocument", "policies", beyond(update((*call).acceptVEXDocument))},
+		{edge.Row(post, bySlug+"/vex/{documentId}/refuse", WebAPI, triager, writes, byProject), "refuseVEXDocument", "policies", beyond(update((*call).refuseVEXDocument))},
+		{edge.Row(del, bySlug+"/vex/{documentId}", WebAPI, triager, writes, byProject), "deleteVEXDocument", "policies", beyond(update((*call).deleteVEXDocument))},
 	}
 }

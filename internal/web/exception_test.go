@@ -193,7 +193,8 @@ func TestExceptionPagesAreAccessible(t *testing.T) {
 	chain := "/policies/" + policyOf(s, "supply-chain")
 	s.post(chain+"/conditions", url.Values{"mode": {"block"}, "severity": {"high"}})
 	b := s.browse(1440, 900)
-	for _, page := range []string{"/exceptions?made=1", "/exceptions/" + first(s, "/exceptions", "/exceptions/"), chain + "?condition=added", "/policies"} {
+	proposal := s.propose("urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79", "CVE-2026-1", "CVE-2026-2")
+	for _, page := range []string{proposal + "?accepted=1", "/vex?refused=1", "/exceptions?made=1", "/exceptions/" + first(s, "/exceptions", "/exceptions/"), chain + "?condition=added", "/policies"} {
 		b.open(page)
 		b.run(axe)
 		b.run(`document.querySelectorAll("details").forEach(d => d.open = true)`)

@@ -39,6 +39,7 @@ func navTable() []navGroup {
 			{Label: "SBOM", Path: "/sbom", Section: "sbom", least: viewer},
 			{Label: "Policies", Path: "/policies", Section: "policies", least: viewer},
 			{Label: "Exceptions", Path: "/exceptions", Section: "exceptions", least: viewer},
+			{Label: "VEX", Path: "/vex", Section: "vex", least: viewer},
 		}},
 		settingsNav,
 	}

@@ -83,5 +83,9 @@ func routes() []route {
 		{row(post, org+"/exceptions", triager, writes), (*request).addException},
 		{row(get, org+"/exceptions/{id}", viewer, reads), (*request).showException},
 		{row(post, org+"/exceptions/{id}/remove", triager, writes), (*request).removeException},
+		{row(get, org+"/vex", viewer, reads), (*request).listVEX},
+		{row(get, org+"/vex/{id}", viewer, reads), (*request).showVEX},
+		{row(post, org+"/vex/{id}", triager, writes), (*request).decideVEX},
+		{row(post, org+"/vex/{id}/remove", triager, writes), (*request).removeVEX},
 	}...)
 }

@@ -1,0 +1,164 @@
+package conformance
+
+import (
+	"fmt"
+	"html"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/web"
+)
+
+// triager looks at the pages of a site.
+type triager struct{ *site }
+
+func (v triager) Viewer(*http.Request) (web.Viewer, error) {
+	return web.Viewer{User: "ada", Role: redoubt.RoleTriager, Deployment: v.deployment}, nil
+}
+
+// page is what a triager sees at an address below the deployment.
+func (s *site) page(t *testing.T, path string) string {
+	t.Helper()
+	pages, err := web.New(web.Config{
+		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 1 << 20}), Clock: s.clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Version: "test", Viewers: triager{s}, SigningKey: signingKey,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	pages.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/orgs/"+s.deployment.Slug+path, nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s answers %d: %s", path, w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// shownStatements are the rows of a document's page.
+var shownStatements = regexp.MustCompile(`(?s)<tr id="s-([0-9a-f]{64})"><td class="mono">(.*?)</td><td class="mono">(.*?)</td><td class="long">(.*?)(?:<p class="note">(.*?)</p>)?</td><td>(\w+).*?<td class="num">(\d+|<span)`)
+
+// TestProposalsByAPIAndPage: what a build proposes is listed, told and decided
+// about by the API as on the page, and what it said that it would change is what
+// it changes.
+func TestProposalsByAPIAndPage(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.imported(t, "project=acme/pay&ref=main&filename=audit.json", []byte(`{"dependencies": [
+			{"name": "django", "version": "2.0", "vulns": [{"id": "CVE-2026-1", "fix_versions": [], "description": "x"}, {"id": "CVE-2026-2", "fix_versions": [], "description": "x"}]},
+			{"name": "flask", "version": "1.0", "vulns": [{"id": "CVE-2026-3", "fix_versions": [], "description": "x"}]}]}`))
+		statement := func(cve, product, rest string) string {
+			return fmt.Sprintf(`{"vulnerability": {"name": %q}, "products": [{"@id": %q}], %s}`, cve, product, rest)
+		}
+		document := []byte(`{"@context": "https://openvex.dev/ns/v0.2.0", "@id": "urn:acme", "author": "Acme & sons", "version": 7, "statements": [` +
+			statement("CVE-2026-1", "pkg:pypi/django", `"status": "not_affected", "justification": "component_not_present", "impact_statement": "It is <gone>."`) + "," +
+			statement("CVE-2026-2", "pkg:pypi/django@2.0", `"status": "under_investigation"`) + "," +
+			statement("CVE-2026-3", "pkg:pypi/flask", `"status": "affected", "action_statement": "Update."`) + "," +
+			statement("CVE-2026-4", "pkg:pypi/none", `"status": "fixed"`) + `]}`)
+		mine := s.token
+		s.token = s.newToken(t, redoubt.Token{Name: "uploads", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
+		id := s.imported(t, "project=acme/pay&ref=main", document).VEX[0].ID
+		s.token = mine
+
+		list := all(t, s.api().VEXDocuments(t.Context(), s.deployment.Slug, api.VEXDocumentsQuery{Status: "proposed", Limit: 1}))
+		if len(list) != 1 || list[0].ID != id || *list[0].Changes != 3 || list[0].Statements != 4 || list[0].Status != "proposed" || !strings.HasPrefix(list[0].ReceivedBy, "token:") {
+			t.Fatalf("proposed is %+v", list)
+		}
+		one, err := s.api().GetVEXDocument(t.Context(), s.deployment.Slug, id, api.VEXStatementsQuery{})
+		if err != nil || *one.Document.Changes != *list[0].Changes || one.Document.Author != "Acme & sons" || one.Document.Version != 7 || one.Document.Project != "acme/pay" {
+			t.Errorf("%+v, %v", one, err)
+		}
+		s.sameOnThePage(t, one)
+
+		decide := func(what string, statements ...string) *api.VEXDecisionResponse {
+			t.Helper()
+			r := api.DecideVEXRequest{Statements: statements}
+			call := s.api().AcceptVEXDocument
+			if what == "refuse" {
+				call = s.api().RefuseVEXDocument
+			}
+			got, err := call(t.Context(), s.deployment.Slug, id, r)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			return got
+		}
+		if got := decide("accept", one.Statements[0].ID); got.Changed != *one.Statements[0].Changes || !got.Waits || got.ID == "" {
+			t.Errorf("one accepted: %+v", got)
+		}
+		if got := decide("refuse", one.Statements[3].ID); got.Refused != 1 || !got.Waits {
+			t.Errorf("one refused: %+v", got)
+		}
+		one, err = s.api().GetVEXDocument(t.Context(), s.deployment.Slug, id, api.VEXStatementsQuery{})
+		if err != nil || len(one.Statements) != 3 || !one.Statements[0].Counts || *one.Document.Changes != 2 {
+			t.Errorf("then %+v, %v", one, err)
+		}
+		s.sameOnThePage(t, one)
+		walked := all(t, s.api().VEXStatements(t.Context(), s.deployment.Slug, id, api.VEXStatementsQuery{Limit: 2}))
+		if len(walked) != 3 || walked[2].ID != one.Statements[2].ID {
+			t.Errorf("in pages %+v", walked)
+		}
+		refused(t, s.send(t, request{method: "POST", path: "vex/" + id + "/accept", body: object{"statements": []string{"x"}}}), 400, api.CodeInvalidArgument)
+		if got := decide("accept"); got.Changed != *one.Document.Changes || got.Waits {
+			t.Errorf("the rest accepted: %+v", got)
+		}
+		refused(t, s.send(t, request{method: "POST", path: "vex/" + id + "/accept", body: object{}}), 404, api.CodeNotFound)
+		s.endsAgain(t)
+	})
+}
+
+// endsAgain deletes what counts.
+func (s *site) endsAgain(t *testing.T) {
+	t.Helper()
+	held := all(t, s.api().VEXDocuments(t.Context(), s.deployment.Slug, api.VEXDocumentsQuery{Status: "held"}))
+	if len(held) != 1 || held[0].Changes != nil || held[0].Decides != 3 || held[0].Statements != 3 {
+		t.Fatalf("held is %+v", held)
+	}
+	refused(t, s.send(t, request{method: "POST", path: "vex/" + held[0].ID + "/refuse", body: object{}}), 400, api.CodeInvalidArgument)
+	if gone, err := s.api().DeleteVEXDocument(t.Context(), s.deployment.Slug, held[0].ID); err != nil || gone.Changed != 3 {
+		t.Errorf("deleted: %+v, %v", gone, err)
+	}
+	if left := all(t, s.api().VEXDocuments(t.Context(), s.deployment.Slug, api.VEXDocumentsQuery{})); len(left) != 0 {
+		t.Errorf("left: %+v", left)
+	}
+	for action, want := range map[string]int{"vex.create": 2, "vex.refuse": 1, "vex.update": 2, "vex.delete": 2} {
+		if got := s.audited(t, action); len(got) != want {
+			t.Errorf("%s is in the audit log %d times: %q", action, len(got), got)
+		}
+	}
+}
+
+// sameOnThePage holds that the page of a proposal says of each statement what the
+// API does, in the same order.
+func (s *site) sameOnThePage(t *testing.T, one *api.VEXDocumentResponse) {
+	t.Helper()
+	text := s.page(t, "/vex/"+one.Document.ID)
+	if want := fmt.Sprintf("triage of <b>%d</b>", *one.Document.Changes); !strings.Contains(text, want) {
+		t.Errorf("the page does not say that it would change the %s", want)
+	}
+	rows := shownStatements.FindAllStringSubmatch(text, -1)
+	if len(rows) != len(one.Statements) {
+		t.Fatalf("the page has %d rows, the API tells %d: %s", len(rows), len(one.Statements), text)
+	}
+	for i, said := range one.Statements {
+		row := rows[i]
+		for j := range row {
+			row[j] = html.UnescapeString(row[j])
+		}
+		says := strings.TrimSpace(strings.ReplaceAll(said.Status+" "+said.Justification, "_", " "))
+		changes := "<span" // it counts
+		if !said.Counts {
+			changes = fmt.Sprint(*said.Changes)
+		}
+		want := []string{said.ID, strings.Join(said.Vulnerabilities, ", "), said.About, says, said.Detail, said.TriageState, changes}
+		row[6] = strings.ToLower(row[6])
+		if got := row[1:]; fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("the page says %q, the API %q", got, want)
+		}
+	}
+}
