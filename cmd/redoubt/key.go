@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/redoubt/redoubt/internal/config"
@@ -12,7 +13,8 @@ import (
 
 type keyCmd struct {
 	Show   keyShowCmd   `cmd:"" help:"Say where the key file is, and when its keys were made. No key is shown."`
-	Rotate keyRotateCmd `cmd:"" help:"Have another key sign from now on. What was signed before holds for seven days. Restart every server after it."`
+	Rotate keyRotateCmd `cmd:"" help:"Have another key sign from now on. What was signed before holds for seven days. Servers that run notice it."`
+	Use    keyUseCmd    `cmd:"" help:"Put a copy of the key file in its place, as on a second server of a PostgreSQL or after a rotation on another."`
 	New    keyNewCmd    `cmd:"" help:"Make a key file for a database whose own is lost. Secrets found from then on are told apart anew, and codes of authenticator apps cannot be checked."`
 }
 
@@ -60,10 +62,49 @@ func (c keyRotateCmd) Run(a *app) error {
 		if err := ring.Rotate(a.clock()).Replace(c.KeyPath()); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(a.out, "another key signs from the next start on; what was signed before holds until %s. Give every server that shares the database this %s, and restart it\n",
+		_, err := fmt.Fprintf(a.out, "another key signs from now on, on servers that run too; what was signed before holds until %s. Give every server on another machine this %s\n",
 			day(a.clock().Add(keyring.SigningFor)), c.KeyPath())
 		return err
 	})
+}
+
+type keyUseCmd struct {
+	config.Storage
+	File string `arg:"" type:"existingfile" help:"Key file of the database, as a server on another machine has it."`
+}
+
+// Run checks that a key file is the database's, and puts it where this server looks.
+func (c keyUseCmd) Run(a *app) error {
+	ring, err := keyring.Read(c.File)
+	if err != nil {
+		return err
+	}
+	st, err := a.open(c.Storage)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.run(a, st, ring), st.Close())
+}
+
+func (c keyUseCmd) run(a *app, st *store.Store, ring keyring.Ring) error {
+	check, err := a.setting(st, keyCheck)
+	switch {
+	case err != nil:
+		return err
+	case check == nil:
+		return errors.New("this database knows no key file yet: the first start of a server makes one, or moves the keys to it")
+	case !ring.Fits(check):
+		return fmt.Errorf("the key file %s is not the one of this database: %w", c.File, errKeyFile)
+	}
+	err = ring.Replace(c.KeyPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ring.Create(c.KeyPath())
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "%s is the key file of this server now\n", c.KeyPath())
+	return err
 }
 
 type keyNewCmd struct {
@@ -98,6 +139,6 @@ func (c keyNewCmd) run(a *app, st *store.Store) error {
 	if err := st.PutSetting(a.ctx, keyCheck, ring.Check()); err != nil {
 		return errors.Join(err, os.Remove(c.KeyPath()))
 	}
-	_, err := fmt.Fprintf(a.out, "made %s; give it to every server that shares the database, and restart it\n", c.KeyPath())
+	_, err := fmt.Fprintf(a.out, "made %s; give it to every server that shares the database, and start it anew\n", c.KeyPath())
 	return err
 }

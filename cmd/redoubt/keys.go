@@ -67,30 +67,22 @@ func (a *app) keys(c config.Storage, st *store.Store) (keyring.Ring, error) {
 // heldKeys are the keys that an older version left in PostgreSQL. They stay there
 // until a key file is named: the data folder may be gone with its container, and it
 // would hold the only copy.
-func (a *app) heldKeys(st *store.Store) (ring keyring.Ring, held bool, err error) {
-	secret, err := a.setting(st, secretKey)
-	if err != nil || secret == nil {
-		return ring, false, err
-	}
-	signing, err := a.setting(st, signingKey)
-	if err != nil {
+func (a *app) heldKeys(st *store.Store) (ring keyring.Ring, has bool, err error) {
+	held, err := st.StoredSettings(a.ctx, secretKey, signingKey)
+	if err != nil || held[secretKey] == nil {
 		return ring, false, err
 	}
 	fmt.Fprintf(a.err, "the keys of this database still lie in it, and in its backups. To move them, name a place that lasts and that every server has: --key-file FILE\n")
-	return keyring.New(secret, signing, a.clock()), true, nil
+	return keyring.New(held[secretKey], held[signingKey], a.clock()), true, nil
 }
 
 // makeKeys writes the first key file: with the keys in the database, if it has any.
 func (a *app) makeKeys(c config.Storage, st *store.Store) (ring keyring.Ring, made bool, err error) {
-	secret, err := a.setting(st, secretKey)
+	held, err := st.StoredSettings(a.ctx, secretKey, signingKey) // at once: another start may be moving them
 	if err != nil {
 		return ring, false, err
 	}
-	signing, err := a.setting(st, signingKey)
-	if err != nil {
-		return ring, false, err
-	}
-	ring = keyring.New(secret, signing, a.clock())
+	ring = keyring.New(held[secretKey], held[signingKey], a.clock())
 	err = ring.Create(c.KeyPath())
 	if errors.Is(err, fs.ErrExist) { // somebody else started, too
 		ring, err = keyring.Read(c.KeyPath())

@@ -23,6 +23,7 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
@@ -92,7 +93,7 @@ func (s *service) wire(a *app) error {
 		return err
 	}
 	secret := ring.Secret
-	signing, before := ring.SigningKeys(a.clock())
+	signing := keyring.Watch(s.storage.KeyPath(), ring, a.clock, s.rotated).SigningKeys
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
 	findings := index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log})
@@ -106,7 +107,7 @@ func (s *service) wire(a *app) error {
 	}
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
-		SignIn: signIn, JobAdded: s.jobs.Wake, SigningKey: signing,
+		SignIn: signIn, JobAdded: s.jobs.Wake, SigningKeys: signing,
 	})
 	if err != nil {
 		return err
@@ -114,11 +115,20 @@ func (s *service) wire(a *app) error {
 	s.server, err = server.New(server.Config{
 		Mounted: s.scanner.Routes(), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings,
-		Clock: a.clock, Logger: a.log, Version: version, SigningKey: signing, OldSigningKeys: before, SecretKey: secret, JobAdded: s.jobs.Wake,
+		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
 	return err
+}
+
+// rotated says in the log that the key file changed while the server ran.
+func (s *service) rotated(err error) {
+	if err != nil {
+		s.log.Error("the key file changed", "error", err)
+		return
+	}
+	s.log.Info("the key file changed: another key signs")
 }
 
 // signIn makes what lets people in; sealer encrypts the secrets of their second

@@ -22,6 +22,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
@@ -91,7 +92,7 @@ func (w *world) newIndex() *index.Index {
 func (w *world) serve() {
 	s, err := server.New(server.Config{
 		Store: w.store, Index: w.index, Clock: time.Now, Logger: slog.New(slog.NewJSONHandler(discard{}, nil)),
-		SigningKey: []byte("0123456789abcdef0123456789abcdef"), SecretKey: []byte("a key for secrets"), Version: "bench",
+		SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), SecretKey: []byte("a key for secrets"), Version: "bench",
 	})
 	w.check(err)
 	ready := http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {

@@ -18,6 +18,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/sbom"
@@ -85,7 +86,7 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 	jobs := job.New(s.store, map[string]job.Work{server.SBOMJob: s.exportSBOM}, job.Options{Logger: log, Poll: 20 * time.Millisecond})
 	c := server.Config{
 		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 64 << 20, Clock: s.clock.Now, Logger: log}),
-		Clock: s.clock.Now, Logger: log, Version: "test", SigningKey: signingKey, SecretKey: secretKey, JobAdded: jobs.Wake,
+		Clock: s.clock.Now, Logger: log, Version: "test", SigningKeys: edge.OneKey(signingKey), SecretKey: secretKey, JobAdded: jobs.Wake,
 		Advisories: advisory.NewLibrary(orders),
 	}
 	if len(limits) > 0 {

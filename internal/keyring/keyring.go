@@ -158,19 +158,36 @@ func (r Ring) Create(path string) error {
 		return err
 	}
 	return r.put(path, func(part string) error {
-		if err := os.Link(part, path); err != nil {
+		err := os.Link(part, path)
+		if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links, as some of networks
+			return renameAlone(part, path)
+		}
+		if err != nil {
 			return err
 		}
 		return os.Remove(part)
 	})
 }
 
-// Replace writes a key file in the place of the one that is there.
+// Replace writes a key file in the place of the one that is there, whose owner and
+// mode it keeps: root may rotate for a server that runs as somebody else.
 func (r Ring) Replace(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	return r.put(path, func(part string) error { return os.Rename(part, path) })
+	before, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return r.put(path, func(part string) error {
+		if err := own(part, before); err != nil {
+			return fmt.Errorf("give the new file the owner of the one before: %w", err)
+		}
+		if err := os.Chmod(part, before.Mode().Perm()); err != nil {
+			return err
+		}
+		return os.Rename(part, path)
+	})
 }
 
 // put writes the file whole, and on disk, before it gets its name: a crash leaves

@@ -111,7 +111,7 @@ func (c *call) getAdvisoryImpact(ctx context.Context, in *impactInput) (*api.Imp
 		out.Impact[i] = impactOf(r)
 	}
 	if more {
-		out.Cursor, err = c.server.cursors.encode(in.list, rows[len(rows)-1].FindingID)
+		out.Cursor, err = c.server.cursors().encode(in.list, rows[len(rows)-1].FindingID)
 	}
 	return out, err
 }

@@ -22,6 +22,18 @@ type cursors struct {
 	old [][]byte // which are still believed
 }
 
+// cursors are under the keys as they are now.
+func (s *Server) cursors() (c cursors) {
+	for i, key := range s.SigningKeys.All() {
+		if key = derived(key, "cursor"); i == 0 {
+			c.key = key
+		} else {
+			c.old = append(c.old, key)
+		}
+	}
+	return c
+}
+
 // list is what a cursor belongs to. The filter is any value that encodes the
 // same for the same selection; the page size is none of it.
 type list struct {
@@ -41,7 +53,7 @@ type idPosition struct {
 func (p *idPosition) find(ctx huma.Context, operation string, filter any, cursor string) []error {
 	c := callOf(ctx.Context())
 	p.list = list{operation, c.caller.Deployment.ID, filter}
-	position, err := c.server.cursors.decode(p.list, cursor, 1)
+	position, err := c.server.cursors().decode(p.list, cursor, 1)
 	if err != nil {
 		return []error{&huma.ErrorDetail{Location: "query.cursor", Message: err.Error(), Value: cursor}}
 	}

@@ -158,7 +158,7 @@ func TestCursorsOfTheKeyBeforeAreBelieved(t *testing.T) {
 }
 
 func TestDownloadsOfTheKeyBeforeAreBelieved(t *testing.T) {
-	s := &Server{Config: Config{SigningKey: []byte("use"), OldSigningKeys: [][]byte{[]byte("before")}}}
+	s := &Server{Config: Config{SigningKeys: func() ([]byte, [][]byte) { return []byte("use"), [][]byte{[]byte("before")} }}}
 	for key, want := range map[string]bool{"use": true, "before": true, "other": false} {
 		in := &api.DownloadQuery{Expires: 9, Signature: signature([]byte(key), "1", "task", 9)}
 		if s.signed("1", "task", in) != want || s.signed("2", "task", in) {

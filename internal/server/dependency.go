@@ -29,7 +29,7 @@ func (in *dependenciesInput) Resolve(ctx huma.Context) []error {
 	in.filter = dependencyFilter(in.Body.DependencyFilter, c.caller.Globs(), &bad)
 	in.list = list{"dependencies", c.caller.Deployment.ID, in.filter}
 	var err error
-	if in.after, err = c.server.cursors.decodeNumber(in.list, string(in.Body.Cursor)); err != nil {
+	if in.after, err = c.server.cursors().decodeNumber(in.list, string(in.Body.Cursor)); err != nil {
 		bad.add("body.cursor", string(in.Body.Cursor), err.Error())
 	}
 	return bad
@@ -111,7 +111,7 @@ func (c *call) listDependencies(ctx context.Context, in *dependenciesInput) (*ap
 		out.Dependencies[i] = dependencyOf(d)
 	}
 	if more {
-		out.Cursor, err = c.server.cursors.encodeNumber(in.list, rows[len(rows)-1].ID)
+		out.Cursor, err = c.server.cursors().encodeNumber(in.list, rows[len(rows)-1].ID)
 	}
 	return out, err
 }
@@ -149,7 +149,7 @@ func (in *repositoriesInput) Resolve(ctx huma.Context) []error {
 	in.filter = dependencyFilter(in.Body.DependencyFilter, c.caller.Globs(), &bad)
 	in.list = list{"repositories", c.caller.Deployment.ID, in.filter}
 	var err error
-	if in.after, err = c.server.cursors.decodeNumber(in.list, string(in.Body.Cursor)); err != nil {
+	if in.after, err = c.server.cursors().decodeNumber(in.list, string(in.Body.Cursor)); err != nil {
 		bad.add("body.cursor", string(in.Body.Cursor), err.Error())
 	}
 	return bad
@@ -168,7 +168,7 @@ func (c *call) listDependencyRepositories(ctx context.Context, in *repositoriesI
 		out.RepositorySummaries[i] = api.RepositorySummary{ID: r.ID, Name: r.Name, NumDependencies: int64(r.Dependencies)}
 	}
 	if more {
-		out.Cursor, err = c.server.cursors.encodeNumber(in.list, rows[len(rows)-1].ID)
+		out.Cursor, err = c.server.cursors().encodeNumber(in.list, rows[len(rows)-1].ID)
 	}
 	return out, err
 }
@@ -187,7 +187,7 @@ func (in *lockfilesInput) Resolve(ctx huma.Context) []error {
 	c := callOf(ctx.Context())
 	in.filter = dependencyFilter(in.Body.DependencyFilter, c.caller.Globs(), &bad)
 	in.list = list{"lockfiles " + ctx.Param("repositoryId"), c.caller.Deployment.ID, in.filter}
-	position, err := c.server.cursors.decode(in.list, string(in.Body.Cursor), 1)
+	position, err := c.server.cursors().decode(in.list, string(in.Body.Cursor), 1)
 	if err != nil {
 		bad.add("body.cursor", string(in.Body.Cursor), err.Error())
 	}
@@ -217,7 +217,7 @@ func (c *call) listLockfiles(ctx context.Context, in *lockfilesInput) (*api.List
 		out.LockfileSummaries[i] = api.LockfileSummary{LockfilePath: l.Path, NumDependencies: int64(l.Dependencies)}
 	}
 	if more {
-		out.Cursor, err = c.server.cursors.encode(in.list, rows[len(rows)-1].ID)
+		out.Cursor, err = c.server.cursors().encode(in.list, rows[len(rows)-1].ID)
 	}
 	return out, err
 }

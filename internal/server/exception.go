@@ -54,7 +54,7 @@ func (c *call) listExceptions(ctx context.Context, in *exceptionsInput) (*api.Li
 		out.Exceptions[i] = c.exceptionOf(e, ignored[e.ID])
 	}
 	if more {
-		out.Cursor, err = c.server.cursors.encode(in.list, ids[len(ids)-1])
+		out.Cursor, err = c.server.cursors().encode(in.list, ids[len(ids)-1])
 	}
 	return out, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
@@ -59,8 +60,8 @@ func newHarness(t testing.TB, change ...func(*Config)) *harness {
 	h.store = storetest.Open(t, storetest.Database(t, "sqlite", h.clock))
 	c := Config{
 		Store: h.store, Index: index.New(h.store, index.Options{BodyCache: 1 << 20, Clock: h.clock.Now}), Clock: h.clock.Now,
-		Logger:     slog.New(slog.NewJSONHandler(h.log, nil)),
-		SigningKey: []byte("0123456789abcdef0123456789abcdef"), SecretKey: []byte("a key for secrets"), Version: "test",
+		Logger:      slog.New(slog.NewJSONHandler(h.log, nil)),
+		SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), SecretKey: []byte("a key for secrets"), Version: "test",
 	}
 	for _, f := range change {
 		f(&c)

@@ -40,7 +40,7 @@ type policyInput struct {
 func (in *policyInput) Resolve(ctx huma.Context) []error {
 	c := callOf(ctx.Context())
 	in.list = list{"policy " + ctx.Param("policyId"), c.caller.Deployment.ID, nil}
-	position, err := c.server.cursors.decode(in.list, in.Cursor, 1)
+	position, err := c.server.cursors().decode(in.list, in.Cursor, 1)
 	if err != nil {
 		return []error{&huma.ErrorDetail{Location: "query.cursor", Message: err.Error(), Value: in.Cursor}}
 	}
@@ -72,7 +72,7 @@ func (c *call) listPolicyRules(ctx context.Context, in *policyInput) (*api.ListP
 		out.Rules[i] = policyRuleOf(r)
 	}
 	if more {
-		out.Cursor, err = c.server.cursors.encode(in.list, rows[len(rows)-1].ID)
+		out.Cursor, err = c.server.cursors().encode(in.list, rows[len(rows)-1].ID)
 	}
 	return out, err
 }

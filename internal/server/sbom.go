@@ -143,7 +143,7 @@ func (c *call) mayRead(job redoubt.Job) bool {
 func (c *call) downloadURL(job redoubt.Job) string {
 	expires := c.server.Clock().Add(downloadFor).Unix()
 	return fmt.Sprintf("%s/api/v1/deployments/%d/sbom/export/%s/download?expires=%d&signature=%s",
-		c.base, job.DeploymentID, job.Token, expires, signature(c.server.SigningKey, decimal(job.DeploymentID), job.Token, expires))
+		c.base, job.DeploymentID, job.Token, expires, signature(c.server.SigningKeys.All()[0], decimal(job.DeploymentID), job.Token, expires))
 }
 
 // signature proves that the server made a download address, with one of its keys.
@@ -156,7 +156,7 @@ func signature(key []byte, deployment, task string, expires int64) string {
 // signed reports whether the server made a download address, with the key in use
 // or one before it.
 func (s *Server) signed(deployment, task string, in *api.DownloadQuery) bool {
-	return slices.ContainsFunc(append([][]byte{s.SigningKey}, s.OldSigningKeys...), func(key []byte) bool {
+	return slices.ContainsFunc(s.SigningKeys.All(), func(key []byte) bool {
 		return hmac.Equal([]byte(in.Signature), []byte(signature(key, deployment, task, in.Expires)))
 	})
 }

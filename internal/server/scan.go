@@ -48,7 +48,7 @@ func (in *scansInput) Resolve(ctx huma.Context) []error {
 		}
 	}
 	in.list = list{"scans", c.caller.Deployment.ID, []any{in.filter, in.none}}
-	position, err := c.server.cursors.decode(in.list, string(b.Cursor), 2)
+	position, err := c.server.cursors().decode(in.list, string(b.Cursor), 2)
 	if err != nil {
 		bad.add("body.cursor", string(b.Cursor), err.Error())
 	}
@@ -91,7 +91,7 @@ func (c *call) searchScans(ctx context.Context, in *scansInput) (*api.SearchScan
 	}
 	if more {
 		last := rows[len(rows)-1]
-		out.Cursor, err = c.server.cursors.encode(in.list, last.StartedAt.UnixMicro(), last.ID)
+		out.Cursor, err = c.server.cursors().encode(in.list, last.StartedAt.UnixMicro(), last.ID)
 	}
 	return out, err
 }

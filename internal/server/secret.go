@@ -42,7 +42,7 @@ func (in *secretsInput) Resolve(ctx huma.Context) []error {
 		}
 	}
 	in.list = list{"secrets", c.caller.Deployment.ID, []any{in.filter, q.Repo}}
-	position, err := c.server.cursors.decode(in.list, q.Cursor, 1)
+	position, err := c.server.cursors().decode(in.list, q.Cursor, 1)
 	if err != nil {
 		return []error{&huma.ErrorDetail{Location: "query.cursor", Message: err.Error(), Value: q.Cursor}}
 	}
@@ -93,7 +93,7 @@ func (c *call) listSecrets(ctx context.Context, in *secretsInput) (*api.ListSecr
 		out.Findings = append(out.Findings, secretOf(o, byID[o.ProjectID], modes.of(byID[o.ProjectID], o.RuleName)))
 	}
 	if more {
-		out.Cursor, err = c.server.cursors.encode(in.list, rows[len(rows)-1].ID)
+		out.Cursor, err = c.server.cursors().encode(in.list, rows[len(rows)-1].ID)
 	}
 	return out, err
 }

@@ -29,11 +29,9 @@ type Config struct {
 	Index  *index.Index
 	Clock  func() time.Time
 	Logger *slog.Logger
-	// SigningKey signs download addresses and cursors; all servers of one
-	// store have the same. At least 16 bytes.
-	SigningKey []byte
-	// OldSigningKeys are those that signed before it, and are still believed.
-	OldSigningKeys [][]byte
+	// SigningKeys sign download addresses and cursors, and are of at least 16 bytes;
+	// all servers of one database share them.
+	SigningKeys edge.SigningKeys
 	// SecretKey hashes secrets in imported reports (semantics §16).
 	SecretKey []byte
 	// PublicURL is how others reach the server, without a slash at the end.
@@ -89,7 +87,6 @@ type Server struct {
 	auth    *auth.Authenticator
 	callers *edge.Callers
 	intake  edge.Intake
-	cursors cursors
 	metrics *metrics
 	handler http.Handler
 }
@@ -97,7 +94,7 @@ type Server struct {
 // New makes a server. It opens no listener and starts nothing: serve Handler,
 // and run Background beside it.
 func New(c Config) (*Server, error) {
-	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil || len(c.SigningKey) < 16 {
+	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil || c.SigningKeys == nil || len(c.SigningKeys.All()[0]) < 16 {
 		return nil, errors.New("make the server: store, index, clock, logger and a signing key of 16 bytes or more are needed")
 	}
 	c.Limits = c.Limits.orDefault()
@@ -106,11 +103,7 @@ func New(c Config) (*Server, error) {
 		Config:  c,
 		auth:    auth.New(c.Store, c.Clock),
 		intake:  edge.Intake{Each: c.Limits.Upload, All: c.Limits.Intake},
-		cursors: cursors{key: derived(c.SigningKey, "cursor")},
 		metrics: newMetrics(c.Store, c.Index, c.Version),
-	}
-	for _, old := range c.OldSigningKeys {
-		s.cursors.old = append(s.cursors.old, derived(old, "cursor"))
 	}
 	s.callers = edge.NewCallers(s.auth, c.Limits.Rate, c.Limits.Burst, c.Clock)
 	for _, collector := range c.Collectors {

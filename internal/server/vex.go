@@ -88,7 +88,7 @@ func (c *call) listVEXDocuments(ctx context.Context, in *vexDocumentsInput) (*ap
 		}
 	}
 	if more {
-		out.Cursor, err = c.server.cursors.encode(in.list, list[len(list)-1].ID)
+		out.Cursor, err = c.server.cursors().encode(in.list, list[len(list)-1].ID)
 	}
 	return out, err
 }
@@ -128,7 +128,7 @@ func (c *call) getVEXDocument(ctx context.Context, in *vexStatementsInput) (*api
 		out.Statements[i] = vexStatementOf(&v.shown[i], h.Proposed, v.review)
 	}
 	if v.more {
-		out.Cursor, err = c.server.cursors.encode(in.list, in.after+int64(len(v.shown)))
+		out.Cursor, err = c.server.cursors().encode(in.list, in.after+int64(len(v.shown)))
 	}
 	return out, err
 }

@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"github.com/redoubt/redoubt"
+)
 
 // PinSetting stores a setting that has no value yet, and removes others, of which
 // nothing stays that the engine can overwrite. It returns what is stored: of several
@@ -47,10 +51,27 @@ func (q *session) putSetting(ctx context.Context, name string, value []byte) err
 
 // StoredSetting reads what was stored of a setting, or fails with
 // redoubt.ErrNotFound.
-func (s *Store) StoredSetting(ctx context.Context, name string) (value []byte, err error) {
+func (s *Store) StoredSetting(ctx context.Context, name string) ([]byte, error) {
+	values, err := s.StoredSettings(ctx, name)
+	if err == nil && values[name] == nil {
+		err = redoubt.ErrNotFound
+	}
+	return values[name], err
+}
+
+// StoredSettings reads what was stored of settings, all of one state; what is not
+// there is not in the answer.
+func (s *Store) StoredSettings(ctx context.Context, names ...string) (values map[string][]byte, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		value, err = one(ctx, q, scalar[[]byte], `SELECT value FROM setting WHERE name = $1`, name)
-		return err
+		values = map[string][]byte{}
+		in, list := q.in("name", 1, names)
+		return each(ctx, q, func(r row) error {
+			var name string
+			var value []byte
+			err := r.Scan(&name, &value)
+			values[name] = append([]byte{}, value...)
+			return err
+		}, `SELECT name, value FROM setting WHERE `+in, list)
 	})
-	return value, err
+	return values, err
 }

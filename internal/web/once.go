@@ -46,7 +46,12 @@ func newOnce(key []byte) (cipher.AEAD, error) {
 // second one.
 func (req *request) showOnce(path string, id int64, secret string) {
 	sealed := binary.BigEndian.AppendUint64(nil, uint64(req.Clock().Add(onceFor).Unix())) //nolint:gosec // a time after 1970
-	sealed = req.once.Seal(nil, nil, append(sealed, secret...), req.onceScope(path, id))
+	once, err := newOnce(req.SigningKeys.All()[0])
+	if err != nil {
+		req.fail(req.w, req.r, req.viewer, err)
+		return
+	}
+	sealed = once.Seal(nil, nil, append(sealed, secret...), req.onceScope(path, id))
 	req.setOnce(path, id, base64.RawURLEncoding.EncodeToString(sealed), int(onceFor.Seconds()))
 	req.unsaved()
 	req.redirect(req.to(path) + "?made=" + strconv.FormatInt(id, 10))
@@ -74,13 +79,27 @@ func (req *request) shownOnce(path string) (id int64, secret string) {
 	return id, secret
 }
 
+// openOnce opens what a key sealed that is in use, or was a moment ago.
+func (req *request) openOnce(sealed, scope []byte) (text []byte, err error) {
+	for _, key := range req.SigningKeys.All() {
+		var once cipher.AEAD
+		if once, err = newOnce(key); err != nil {
+			return nil, err
+		}
+		if text, err = once.Open(nil, nil, sealed, scope); err == nil {
+			return text, nil
+		}
+	}
+	return nil, err
+}
+
 // unseal reads a cookie of showOnce.
 func (req *request) unseal(value string, scope []byte) (string, error) {
 	sealed, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil {
 		return "", err
 	}
-	text, err := req.once.Open(nil, nil, sealed, scope)
+	text, err := req.openOnce(sealed, scope)
 	if err != nil {
 		return "", err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/store"
@@ -51,7 +52,7 @@ func doorOf(t testing.TB, s *site, change ...func(*SignIn)) *door {
 	}
 	pages, err := New(Config{
 		Store: d.store, Index: index.New(d.store, index.Options{BodyCache: 1 << 20}), Clock: d.clock.Now,
-		Logger: slog.New(slog.NewTextHandler(&d.log, nil)), Version: "test", SignIn: d.signIn, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
+		Logger: slog.New(slog.NewTextHandler(&d.log, nil)), Version: "test", SignIn: d.signIn, SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")),
 	})
 	if err != nil {
 		t.Fatal(err)

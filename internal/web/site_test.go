@@ -14,6 +14,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/demo"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/exemption"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/ingest"
@@ -72,7 +73,7 @@ func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org redoubt.D
 	s.index = index.New(s.store, index.Options{BodyCache: 32 << 20})
 	s.as(redoubt.RoleTriager)
 	pages, err := New(Config{
-		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
+		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s, SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"crypto/cipher"
 	"errors"
 	"fmt"
 	"html/template"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
 )
@@ -24,9 +24,9 @@ type Config struct {
 	// empty takes what each request asked for.
 	PublicURL string
 	Version   string
-	// SigningKey is the key that all servers of one store share, of at least 16
-	// bytes. The pages derive their own of it.
-	SigningKey []byte
+	// SigningKeys are those that all servers of one store share, of at least 16
+	// bytes. The pages derive their own of them.
+	SigningKeys edge.SigningKeys
 	// SignIn lets people sign in here; nil where somebody else does.
 	SignIn *SignIn
 	// Viewers knows who is signed in; nil asks SignIn.
@@ -43,7 +43,6 @@ type Pages struct {
 	mux       *http.ServeMux
 	handler   http.Handler
 	known     known
-	once      cipher.AEAD // seals secrets on their way to the page that shows them
 }
 
 // New makes the pages. It starts nothing: serve Handler.
@@ -60,9 +59,14 @@ func New(c Config) (*Pages, error) {
 		c.Viewers = nobody{}
 	}
 	p := &Pages{Config: c}
+	if c.SigningKeys == nil {
+		return nil, errors.New("make the pages: signing keys are needed")
+	}
 	var err error
-	if p.once, err = newOnce(c.SigningKey); err != nil {
-		return nil, fmt.Errorf("make the pages: %w", err)
+	for _, key := range c.SigningKeys.All() {
+		if _, err = newOnce(key); err != nil {
+			return nil, fmt.Errorf("make the pages: %w", err)
+		}
 	}
 	if p.assets, err = newAssets(); err != nil {
 		return nil, err

@@ -1,0 +1,70 @@
+//go:build unix
+
+package keyring
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// Root rotates the keys of a server that runs as somebody else.
+func TestAReplacedFileKeepsItsOwnerAndMode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	r := New(nil, nil, start)
+	if err := r.Create(path); err != nil {
+		t.Fatal(err)
+	}
+	const somebody = 4711
+	if err := os.Chown(path, somebody, somebody); err != nil {
+		t.Skipf("only root gives files away: %v", err)
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Rotate(start).Replace(path); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || owner.Uid != somebody || owner.Gid != somebody || info.Mode().Perm() != 0o640 {
+		t.Errorf("the file is %v of %+v", info.Mode(), owner)
+	}
+	if err := r.Replace(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there is replaced: %v", err)
+	}
+}
+
+// Where a file system has no links, one of several starters gives the name all the same.
+func TestOneOfManyRenames(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "key")
+	var group sync.WaitGroup
+	var named atomic.Int32
+	for i := range 16 {
+		part := filepath.Join(dir, string(rune('a'+i)))
+		if err := os.WriteFile(part, []byte{byte(i)}, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		group.Go(func() {
+			switch err := renameAlone(part, path); {
+			case err == nil:
+				named.Add(1)
+			case !errors.Is(err, fs.ErrExist):
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if named.Load() != 1 {
+		t.Errorf("%d gave the name", named.Load())
+	}
+}

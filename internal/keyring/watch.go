@@ -1,0 +1,87 @@
+package keyring
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// lookEvery is how often the file of a watched ring is looked at, where it is asked for.
+const lookEvery = time.Second
+
+// Watched is a ring whose signing keys are read again when its file changes, so that
+// a rotation needs no restart. It is safe for concurrent use.
+type Watched struct {
+	path  string
+	clock func() time.Time
+	tell  func(error)
+
+	mu     sync.Mutex
+	ring   Ring
+	looked time.Time
+	seen   stamp
+}
+
+// stamp is what tells that a file changed.
+type stamp struct {
+	modified time.Time
+	size     int64
+}
+
+// Watch watches the file of a ring that was read. Tell hears of each change: nil, or
+// why the keys stay as they were.
+func Watch(path string, ring Ring, clock func() time.Time, tell func(error)) *Watched {
+	w := &Watched{path: path, clock: clock, tell: tell, ring: ring}
+	w.seen, _ = stampOf(path) // what changed since the ring was read is found by its next change
+	if again, err := Read(path); err == nil && again.Fits(ring.Check()) {
+		w.ring = again
+	}
+	return w
+}
+
+// SigningKeys are those of the ring as the file is now.
+func (w *Watched) SigningKeys() (use []byte, old [][]byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.clock()
+	if since := now.Sub(w.looked); since >= lookEvery || since < 0 {
+		w.looked = now
+		w.look()
+	}
+	return w.ring.SigningKeys(now)
+}
+
+func (w *Watched) look() {
+	found, err := stampOf(w.path)
+	if err != nil || found == w.seen {
+		return // one that is not there, as on its way to another, changes nothing
+	}
+	w.seen = found
+	next, err := Read(w.path)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("the keys stay as they were: %w", err)
+	case !next.Fits(w.ring.Check()):
+		err = errors.New("the keys stay as they were: the key file is not the one of this database any more")
+	case sameSigning(next, w.ring):
+		return
+	default:
+		w.ring = next
+	}
+	w.tell(err)
+}
+
+func sameSigning(a, b Ring) bool {
+	return bytes.Equal(a.Signing[0].Key, b.Signing[0].Key) && len(a.Signing) == len(b.Signing)
+}
+
+func stampOf(path string) (stamp, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp{}, err
+	}
+	return stamp{info.ModTime(), info.Size()}, nil
+}

@@ -1,0 +1,58 @@
+package keyring
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// A rotation is noticed by who watches the file, and what is wrong with a new file is
+// told once and changes nothing.
+func TestAWatchedRingFollowsItsFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	now := start
+	r := New(nil, nil, start)
+	if err := r.Create(path); err != nil {
+		t.Fatal(err)
+	}
+	var told []error
+	w := Watch(path, r, func() time.Time { return now }, func(err error) { told = append(told, err) })
+	expect := func(what string, ring Ring, changes int) {
+		t.Helper()
+		now = now.Add(lookEvery)
+		use, old := w.SigningKeys()
+		wantUse, wantOld := ring.SigningKeys(now)
+		if !bytes.Equal(use, wantUse) || len(old) != len(wantOld) || len(told) != changes {
+			t.Errorf("%s: another key is in use, or %d are believed, want %d; told %v", what, len(old), len(wantOld), told)
+		}
+	}
+	expect("at first", r, 0)
+	rotated := r.Rotate(now)
+	if err := rotated.Replace(path); err != nil {
+		t.Fatal(err)
+	}
+	if use, _ := w.SigningKeys(); !bytes.Equal(use, r.Signing[0].Key) {
+		t.Error("the file is read at each question")
+	}
+	expect("rotated", rotated, 1)
+	now = now.Add(SigningFor)
+	expect("once the key before is over", rotated, 1)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	expect("without its file", rotated, 1)
+	if err := New(nil, nil, start).Create(path); err != nil {
+		t.Fatal(err)
+	}
+	expect("with another's file", rotated, 2)
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect("with half a file", rotated, 3)
+	expect("and still", rotated, 3)
+	if told[0] != nil || told[1] == nil || told[2] == nil {
+		t.Errorf("told %v", told)
+	}
+}
