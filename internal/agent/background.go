@@ -181,6 +181,7 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err er
 	if err := c.unpack(known, a.SecretKey, secret); err != nil {
 		return err
 	}
+	known.Begun, known.Report, known.Done = nil, nil, nil // which may be large, and were taken apart
 	return a.Store.Update(ctx, deployment, in.By, func(ctx context.Context, tx *store.Tx) error {
 		answer, err := tx.AgentAnswer(ctx, in.UniqueID)
 		if err != nil || answer != nil { // another process was faster

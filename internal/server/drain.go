@@ -6,10 +6,13 @@ import (
 	"time"
 )
 
-// What is read and thrown away of a body that was refused.
+// What is read and thrown away of a body that was refused: so many bytes, for so long
+// in all, from a client that sends a part of it every so often.
 const (
-	drained  = 512 << 20
-	drainFor = 5 * time.Second
+	drained   = 512 << 20
+	drainFor  = time.Minute
+	drainIdle = 5 * time.Second
+	drainPart = 4 << 20
 )
 
 // drain reads on after a refusal. Most clients read the answer only once they have
@@ -25,7 +28,14 @@ func drain(w http.ResponseWriter, r *http.Request, status int) {
 	if connection.Flush() != nil {
 		return
 	}
-	enough := time.AfterFunc(drainFor, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) }) // a connection that is gone needs none
+	end := func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) } // a connection that is gone needs none
+	enough, idle := time.AfterFunc(drainFor, end), time.AfterFunc(drainIdle, end)
 	defer enough.Stop()
-	_, _ = io.CopyN(io.Discard, r.Body, drained) // nobody is told how it ends
+	defer idle.Stop()
+	for range drained / drainPart {
+		if _, err := io.CopyN(io.Discard, r.Body, drainPart); err != nil {
+			return // at its end, or cut off: nobody is told
+		}
+		idle.Reset(drainIdle)
+	}
 }

@@ -13,8 +13,17 @@ import (
 // reads, as most clients do, over each way of saying how long it is.
 func TestARefusedUploadReadsItsAnswer(t *testing.T) {
 	h := newHarness(t, func(c *Config) { c.Limits.Upload = 1 << 20 })
-	const size = 24 << 20                                                                                           // more than what the kernel holds between the two
-	for chunked, want := range map[bool]int{false: http.StatusRequestEntityTooLarge, true: http.StatusBadRequest} { // of blanks it reads no more
+	const size = 24 << 20 // more than what the kernel holds between the two
+	for _, test := range []struct {
+		chunked bool
+		begin   string // of the body; the rest is blanks
+		want    int
+	}{
+		{false, "", http.StatusRequestEntityTooLarge},
+		{true, "", http.StatusBadRequest}, // of blanks it reads no more
+		{true, `{"version":"2.1.0","runs":[`, http.StatusRequestEntityTooLarge},
+	} {
+		chunked, want := test.chunked, test.want
 		conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -24,7 +33,7 @@ func TestARefusedUploadReadsItsAnswer(t *testing.T) {
 			length = "Transfer-Encoding: chunked"
 		}
 		fmt.Fprintf(conn, "POST /api/v1/deployments/acme/imports?project=acme/a HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%s\r\n\r\n", h.token, length)
-		body := strings.Repeat(" ", 1<<20)
+		body := test.begin + strings.Repeat(" ", 1<<20-len(test.begin))
 		for range size >> 20 {
 			text := body
 			if chunked {
@@ -33,6 +42,7 @@ func TestARefusedUploadReadsItsAnswer(t *testing.T) {
 			if _, err := conn.Write([]byte(text)); err != nil {
 				t.Fatalf("chunked %v: the body is not taken: %v", chunked, err)
 			}
+			body = strings.Repeat(" ", 1<<20)
 		}
 		if chunked {
 			fmt.Fprint(conn, "0\r\n\r\n")
