@@ -13,7 +13,7 @@ import (
 // knows of no secret yet.
 type Blanker struct {
 	redactor *redactor
-	known    *strings.Replacer // nil until the next text
+	known    *phrases // nil until the next text
 }
 
 // Blanker knows the secrets that the files of the reading told.
@@ -41,13 +41,13 @@ func (b *Blanker) Blank(text string) string {
 		r := b.secrets()
 		r.keepLines = true
 		text = r.blankText(text)
-		b.known = replacer(r.whole, r.parts)
+		b.known = newPhrases(r.whole, r.parts)
 	} else {
 		text = b.redactor.blankText(text)
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = joined(b.known.Replace(line))
+		lines[i] = joined(b.known.redact(line))
 	}
 	return strings.Join(lines, "\n")
 }

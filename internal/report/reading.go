@@ -26,7 +26,12 @@ type Reading struct {
 // for single bad items, which the reports list as refused.
 func (r *Reading) Add(src io.Reader, o Options) error {
 	o.secrets, o.room = r.redactor(o.Key), &r.room
+	known := r.secrets.known()
 	reports, err := readFile(src, o)
+	r.room.build((r.secrets.known()-known)*phraseSize, o.Built)
+	if err == nil && r.room.err != nil {
+		err = fileError(o, -1, r.room.err)
+	}
 	if err != nil {
 		return r.secrets.cleanError(err)
 	}

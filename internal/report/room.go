@@ -49,4 +49,5 @@ const (
 	runSize    = 2048 // a run or target with its maps
 	edgeSize   = 128  // which of two packages needs which
 	markSize   = 64   // a value of a document that is decoded whole
+	phraseSize = 128  // a secret that is remembered, or a spelling of one
 )

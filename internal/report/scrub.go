@@ -144,13 +144,13 @@ func (c cleaner) rule(rule *redoubt.Rule) {
 // uncut is the limit of strings that are refused rather than cut.
 const uncut = 1 << 30
 
-// replacing takes out what a replacer finds in strings that were cut at a limit. One
+// redacting takes phrases out of strings that were cut at a limit. One
 // that reaches the limit may end inside of a secret, so that no piece of it is found
 // there: as much as a piece goes from its end.
-func replacing(r *strings.Replacer) func(limit int, s *string) {
+func redacting(p *phrases) func(limit int, s *string) {
 	return func(limit int, s *string) {
 		reached := len(*s) > limit-utf8.UTFMax
-		*s = joined(r.Replace(*s))
+		*s = joined(p.redact(*s))
 		if reached {
 			*s = read.Cut(*s, max(len(*s)-maxPiece, 0)) + redacted
 		}

@@ -56,6 +56,9 @@ func newRedactor(key []byte) *redactor {
 	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}, declared: map[*redoubt.Rule]bool{}, boms: boms{}}
 }
 
+// known is how many secrets and spellings of them are remembered.
+func (r *redactor) known() int { return len(r.whole) + len(r.parts) }
+
 // take remembers a secret as the report spells it, and returns its keyed hash,
 // or zero where the report already holds it redacted.
 func (r *redactor) take(raw string) redoubt.Digest {
@@ -180,7 +183,7 @@ func (r *redactor) scrub(reports ...*redoubt.Report) {
 	if len(r.whole)+len(r.parts) == 0 {
 		return
 	}
-	c := cleaner{redactor: r, holds: r.holder(), id: func(int, *string) {}, name: replacing(replacer(r.whole)), text: replacing(replacer(r.whole, r.parts)), rules: map[*redoubt.Rule]bool{}}
+	c := cleaner{redactor: r, holds: r.holder(), id: func(int, *string) {}, name: redacting(newPhrases(r.whole)), text: redacting(newPhrases(r.whole, r.parts)), rules: map[*redoubt.Rule]bool{}}
 	for _, rep := range reports {
 		c.report(rep)
 	}
@@ -195,22 +198,5 @@ func (r *redactor) holder() func(code string) bool {
 	}
 	firm := maps.Clone(r.whole)
 	maps.DeleteFunc(firm, func(secret string, _ bool) bool { return r.words[secret] })
-	known := replacer(firm, r.parts)
-	return func(code string) bool { return known.Replace(code) != code }
-}
-
-// replacer takes out the longest of several secrets first.
-func replacer(sets ...map[string]bool) *strings.Replacer {
-	var secrets []string
-	for _, set := range sets {
-		secrets = slices.AppendSeq(secrets, maps.Keys(set))
-	}
-	slices.SortFunc(secrets, func(a, b string) int {
-		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
-	})
-	pairs := make([]string, 0, 2*len(secrets))
-	for _, s := range secrets {
-		pairs = append(pairs, s, redacted)
-	}
-	return strings.NewReplacer(pairs...)
+	return newPhrases(firm, r.parts).isIn
 }

@@ -94,8 +94,9 @@ func (r *redactor) cleanError(err error) error {
 	if !errors.As(err, &of) {
 		return err
 	}
+	known := newPhrases(r.whole)
 	clean := func(s string) string {
-		return r.blankName(r.blankText(joined(replacer(r.whole).Replace(s))))
+		return r.blankName(r.blankText(joined(known.redact(s))))
 	}
 	of.Name, of.Where = clean(of.Name), clean(of.Where)
 	if text := of.Err.Error(); clean(text) != text {

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// phrases takes phrases out of texts, at each place the longest that begins there. It
+// takes a few dozen bytes of memory for each phrase, whatever they are: an upload may
+// tell a million secrets, and the trie of a strings.Replacer makes two kilobytes of
+// each that somebody chose for it.
+type phrases struct {
+	sorted  []string
+	shorter []int32  // by place: the longest other phrase that one begins with; -1 for none
+	head    int      // bytes of the beginnings that are looked up; no phrase is shorter
+	begins  []uint64 // a bit for the hash of each beginning, and few others
+	shift   uint     // what a hash is shifted by to number its bit
+}
+
+// longestHead is the most that is looked up of the beginning of a phrase, in bytes.
+const longestHead = minSecret
+
+// newPhrases makes one of the phrases in sets, which are not empty.
+func newPhrases(sets ...map[string]bool) *phrases {
+	p := &phrases{head: longestHead}
+	for _, set := range sets {
+		p.sorted = slices.AppendSeq(p.sorted, maps.Keys(set))
+	}
+	slices.Sort(p.sorted)
+	p.sorted = slices.Compact(p.sorted)
+	p.shorter = make([]int32, len(p.sorted))
+	var around []int32 // the phrases that the last one begins with, and itself
+	for i, phrase := range p.sorted {
+		for len(around) > 0 && !strings.HasPrefix(phrase, p.sorted[around[len(around)-1]]) {
+			around = around[:len(around)-1]
+		}
+		p.shorter[i] = -1
+		if len(around) > 0 {
+			p.shorter[i] = around[len(around)-1]
+		}
+		around = append(around, int32(i)) //nolint:gosec // an upload tells fewer
+		p.head = min(p.head, len(phrase))
+	}
+	bits := uint(10)
+	for 1<<bits < 16*len(p.sorted) {
+		bits++
+	}
+	p.begins, p.shift = make([]uint64, 1<<(bits-6)), 64-bits
+	for _, phrase := range p.sorted {
+		var key uint64
+		for i := range p.head {
+			key = p.roll(key, phrase[i])
+		}
+		bit := p.bit(key)
+		p.begins[bit/64] |= 1 << (bit % 64)
+	}
+	return p
+}
+
+// roll moves a key of the last bytes on by one.
+func (p *phrases) roll(key uint64, c byte) uint64 {
+	return key>>8 | uint64(c)<<(8*(p.head-1))
+}
+
+// bit is the place of a key's bit, by Fibonacci's hash.
+func (p *phrases) bit(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> p.shift }
+
+// next finds the first phrase in a text from a place on.
+func (p *phrases) next(s string, from int) (at span, ok bool) {
+	if len(p.sorted) == 0 {
+		return span{}, false
+	}
+	var key uint64
+	for i := from; i < len(s); i++ {
+		key = p.roll(key, s[i])
+		begin := i + 1 - p.head
+		if begin < from {
+			continue
+		}
+		if bit := p.bit(key); p.begins[bit/64]&(1<<(bit%64)) != 0 {
+			if n := p.at(s[begin:]); n > 0 {
+				return span{begin, begin + n}, true
+			}
+		}
+	}
+	return span{}, false
+}
+
+// at is the length of the longest phrase that a text begins with; 0 for none. It is
+// among those that the last phrase not behind the text begins with.
+func (p *phrases) at(s string) int {
+	i := sort.Search(len(p.sorted), func(i int) bool { return p.sorted[i] > s }) - 1
+	if i < 0 {
+		return 0
+	}
+	same := len(commonPrefix(p.sorted[i], s))
+	for ; i >= 0; i = int(p.shorter[i]) {
+		if n := len(p.sorted[i]); n <= same {
+			return n
+		}
+	}
+	return 0
+}
+
+// isIn reports whether a text holds any of the phrases.
+func (p *phrases) isIn(s string) bool {
+	_, found := p.next(s, 0)
+	return found
+}
+
+// redact puts a mark in the place of each phrase.
+func (p *phrases) redact(s string) string {
+	var cuts []span
+	for from := 0; ; {
+		at, ok := p.next(s, from)
+		if !ok {
+			return cutSpans(s, cuts)
+		}
+		cuts = append(cuts, at)
+		from = at.to
+	}
+}
