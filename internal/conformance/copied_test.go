@@ -37,6 +37,34 @@ var copyWays = map[string]struct {
 		}
 		s.imported(t, "project=acme/copied&full=true&filename=trivy.json&ref="+ref, []byte(`{"SchemaVersion": 2, "Results": [`+strings.Join(results, ",")+"]}"))
 	}},
+	"a package that advisories know": {"trivy", func(t *testing.T, s *site, ref string, paths ...string) {
+		t.Helper()
+		s.clock.Advance(1e9)
+		var results []string
+		files := []file{{"other/uv.lock", []byte(uvLock)}}
+		for _, path := range paths {
+			files = append(files, file{path, shopLock("4.17.20")})
+			results = append(results, fmt.Sprintf(`{"Target": %q, "Class": "lang-pkgs", "Type": "npm",
+				"Vulnerabilities": [{"VulnerabilityID": "GHSA-1", "PkgName": "lodash", "InstalledVersion": "4.17.20", "Severity": "HIGH"}]}`, path))
+		}
+		files = append(files, file{"trivy.json", []byte(`{"SchemaVersion": 2, "Results": [` + strings.Join(results, ",") + "]}")})
+		body, media := form(t, map[string]string{"project": "acme/copied", "ref": ref, "full": "true"}, files...)
+		if a := s.send(t, request{method: "POST", path: "imports", body: body, header: map[string]string{"Content-Type": media}}); a.status != 200 {
+			t.Fatalf("import: %d %s", a.status, a.body)
+		}
+	}},
+	"a lockfile": {redoubt.SourceAdvisories, func(t *testing.T, s *site, ref string, paths ...string) {
+		t.Helper()
+		s.clock.Advance(1e9)
+		files := []file{{"other/uv.lock", []byte(uvLock)}}
+		for _, path := range paths {
+			files = append(files, file{path, shopLock("4.17.20")})
+		}
+		body, media := form(t, map[string]string{"project": "acme/copied", "ref": ref, "full": "true"}, files...)
+		if a := s.send(t, request{method: "POST", path: "imports", body: body, header: map[string]string{"Content-Type": media}}); a.status != 200 {
+			t.Fatalf("import: %d %s", a.status, a.body)
+		}
+	}},
 }
 
 // decisions has what is decided on the live findings of a ref in some files, by
@@ -67,14 +95,16 @@ func (s *site) decisions(t *testing.T, source, ref string, among []string) (map[
 	return states, found
 }
 
-// TestACopyInheritsNothing moves a secret and a vulnerable package, both of which
-// people ignored, and has them at both places then: one of the two is a copy, that
-// nobody decided on, and whose history says so where it was known before.
+// TestACopyInheritsNothing moves a secret, a vulnerable package of a scanner, and a
+// lockfile that an advisory is about, all of which people ignored, and has them
+// at both places then: one of the two is a copy, that nobody decided on, and whose
+// history says so where it was known before.
 func TestACopyInheritsNothing(t *testing.T) {
 	for name, way := range copyWays {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, s *site) {
 				a, b := "a/package-lock.json", "b/package-lock.json"
+				s.publish(t, record{id: "GHSA-1", name: "lodash", fixed: "4.17.21", severity: "HIGH"})
 				expect := func(when, ref string, want map[string]string) map[string]redoubt.Finding {
 					t.Helper()
 					got, found := s.decisions(t, way.source, ref, []string{a, b})

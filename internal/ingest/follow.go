@@ -42,9 +42,12 @@ func follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project
 	if err != nil {
 		return sum, err
 	}
+	if stored.beside, err = f.loadBeside(ctx, stored, rows); err != nil {
+		return sum, err
+	}
 	a := application{s: s, exemptions: ex, project: project, sum: &sum}
-	f.plan = planner{lineages: newJoiner(stored), handedOver: map[int64]bool{}, reopened: map[int64]bool{}, Facts: Facts{
-		ProjectID: project.ID, Ref: advised.Ref, Source: redoubt.SourceAdvisories, ScanID: scanID, Scope: f.scope(), At: at, Now: s.Now(),
+	f.plan = planner{lineages: newJoiner(stored), beside: stored.beside, handedOver: map[int64]bool{}, reopened: map[int64]bool{}, Facts: Facts{
+		ProjectID: project.ID, Ref: advised.Ref, Primary: project.Primary(), Source: redoubt.SourceAdvisories, ScanID: scanID, Scope: f.scope(), At: at, Now: s.Now(),
 		Links: NewLinks(project.URL, "", advised.Ref),
 	}}
 	if f.plan.RuleIDs, err = f.rules(ctx); err != nil {

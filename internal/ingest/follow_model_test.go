@@ -23,6 +23,7 @@ type shelf struct {
 	rows     []*shelfRow                            // by serial
 	lineages map[string]*modelLineage               // by identity
 	born     int                                    // lineages
+	primary  string                                 // the branch that was scanned in full first
 }
 
 type shelfRecord struct {
@@ -37,6 +38,7 @@ type shelfRecord struct {
 type shelfRow struct {
 	serial         int
 	scanner        bool
+	byFull         bool // a full scan saw it, or the advisories did
 	ref, lock, pkg string
 	vuln           string // as the scanner says it, or as it is shown
 	group          int
@@ -99,8 +101,14 @@ func (s *shelf) event(line string) {
 			}
 		}
 	}
+	if s.primary == "" && (word[0] == "full" || word[0] == "scan") {
+		s.primary = word[1]
+	}
 	for _, l := range s.lineages {
 		l.from = l.born
+	}
+	for _, r := range s.rows {
+		r.lineage.from = r.lineage.born
 	}
 }
 
@@ -225,13 +233,14 @@ func (s *shelf) scan(ref string, told []string, full bool) {
 	for _, place := range slices.Compact(told) {
 		i := slices.IndexFunc(s.rows, func(r *shelfRow) bool { return r.scanner && r.ref == ref && r.place() == place })
 		if i >= 0 {
+			s.rows[i].byFull = s.rows[i].byFull || full
 			if r := s.rows[i]; !r.live() {
 				s.back(r, false)
 			}
 			continue
 		}
 		part := strings.Split(place, "/")
-		s.add(&shelfRow{scanner: true, ref: ref, lock: part[0], pkg: part[1], vuln: part[2], version: 0}, "scanner "+place)
+		s.add(&shelfRow{scanner: true, byFull: full, ref: ref, lock: part[0], pkg: part[1], vuln: part[2], version: 0}, "scanner "+place)
 	}
 }
 

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,15 +46,16 @@ func (s *shelf) affects(group int, pkg string, version int) bool {
 
 // follow brings the advisories' findings of a ref in line with what is known.
 func (s *shelf) follow(ref string) {
-	matches := s.matches(ref)
+	matches, now := s.matches(ref), s.standing()
+	over := map[string]*modelLineage{} // of matches without a row that go over to another lineage here
 	wanted := map[*shelfRow]shelfMatch{}
 	hidden, handed := map[*shelfRow]bool{}, map[*shelfRow]bool{}
 	var fresh []shelfMatch
 	var back []*shelfRow
 	for _, m := range matches {
-		row := s.oldest(ref, m)
+		row, renamed := s.oldest(ref, m)
 		said, alive, justGone := s.twins(ref, m)
-		s.unite(m, row, said)
+		s.unite(m, row, renamed, said, now, over)
 		switch {
 		case alive && row != nil:
 			hidden[row] = true
@@ -82,11 +84,17 @@ func (s *shelf) follow(ref string) {
 			closing = append(closing, r)
 		}
 	}
-	fresh = s.moves(ref, closing, fresh)
+	fresh = s.moves(ref, closing, fresh, now, over)
+	var added []*shelfRow
 	for _, m := range fresh {
 		_, shown := s.names(m.group)
-		s.add(&shelfRow{ref: ref, lock: m.lock, pkg: m.pkg, vuln: shown, group: m.group, version: m.version}, m.identity(m.group))
+		r := &shelfRow{
+			serial: len(s.rows) + 1, ref: ref, lock: m.lock, pkg: m.pkg, vuln: shown, group: m.group, version: m.version, byFull: true,
+			state: redoubt.Unresolved, since: s.step, lineage: cmp.Or(over[m.identity(m.group)], s.lineages[m.identity(m.group)]),
+		}
+		s.rows, added = append(s.rows, r), append(added, r)
 	}
+	s.split(ref, now, added)
 	for _, r := range back {
 		s.back(r, handed[r])
 	}
@@ -94,7 +102,7 @@ func (s *shelf) follow(ref string) {
 
 // oldest finds the row of a match under its group or one that became part of
 // it. Of several the oldest stays; the others are removed and change places.
-func (s *shelf) oldest(ref string, m shelfMatch) *shelfRow {
+func (s *shelf) oldest(ref string, m shelfMatch) (_ *shelfRow, renamed bool) {
 	var found []*shelfRow
 	for _, r := range s.rows {
 		if !r.scanner && r.ref == ref && r.lock == m.lock && r.pkg == m.pkg && (r.group == m.group || slices.Contains(s.former[m.group], r.group)) {
@@ -102,7 +110,7 @@ func (s *shelf) oldest(ref string, m shelfMatch) *shelfRow {
 		}
 	}
 	if len(found) == 0 {
-		return nil
+		return nil, false
 	}
 	stays := found[0]
 	for _, other := range found[1:] {
@@ -114,8 +122,8 @@ func (s *shelf) oldest(ref string, m shelfMatch) *shelfRow {
 		}
 		s.join(stays.lineage, other.lineage)
 	}
-	stays.group = m.group
-	return stays
+	renamed, stays.group = stays.group != m.group, m.group
+	return stays, renamed
 }
 
 // twins lists the scanner's rows of the same vulnerability, and tells whether
@@ -134,29 +142,135 @@ func (s *shelf) twins(ref string, m shelfMatch) (twins []*shelfRow, alive, justG
 
 // unite makes one finding of a match, of the groups that became part of it, and
 // of the oldest of the scanner's rows, unless another of them is part of it.
-func (s *shelf) unite(m shelfMatch, row *shelfRow, twins []*shelfRow) {
+func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfRow, now []standing, over map[string]*modelLineage) {
 	var l *modelLineage
 	if row != nil {
 		l = row.lineage
 	}
 	for _, group := range append([]int{m.group}, s.former[m.group]...) {
-		if other := s.lineages[m.identity(group)]; other != nil {
-			if l != nil {
-				s.join(l, other)
-			}
+		other := s.lineages[m.identity(group)]
+		switch {
+		case other == nil, row != nil && !renamed && group == m.group: // one of two is a copy
+		case l == nil:
+			l = other
+		case !apart(now, l, other, true):
+			s.join(l, other)
 			l = s.lineages[m.identity(group)]
 		}
 	}
 	if len(twins) > 0 && (l == nil || !slices.ContainsFunc(twins, func(t *shelfRow) bool { return t.lineage == l })) {
-		if l != nil {
+		switch {
+		case l == nil:
+			l = twins[0].lineage
+		case !apart(now, l, twins[0].lineage, true):
 			s.join(l, twins[0].lineage)
+			l = twins[0].lineage
+		case slices.ContainsFunc(now, func(x standing) bool {
+			return !x.scanner && x.ref == twins[0].ref && x.lineage == twins[0].lineage && x.lock != m.lock
+		}):
+		case row != nil:
+			row.lineage = twins[0].lineage
+		default:
+			over[m.identity(m.group)] = twins[0].lineage
 		}
-		l = twins[0].lineage
 	}
 	if l != nil && s.lineages[m.identity(m.group)] == nil {
 		s.lineages[m.identity(m.group)] = l
 	}
 }
+
+// standing is a row that is live before the advisories are followed.
+type standing struct {
+	*shelfRow
+	lock string // then
+}
+
+func (s *shelf) standing() (out []standing) {
+	for _, r := range s.rows {
+		if r.live() {
+			out = append(out, standing{r, r.lock})
+		}
+	}
+	return out
+}
+
+// apart reports whether two lineages stand side by side on some ref, as a scan of all
+// saw it; in files, in two of them.
+func apart(now []standing, a, b *modelLineage, inFiles bool) bool {
+	for _, x := range now {
+		for _, y := range now {
+			if x.lineage == a && y.lineage == b && a != b && x.ref == y.ref && x.scanner == y.scanner && x.byFull && y.byFull && (!inFiles || x.lock != y.lock) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// split leaves a lineage one finding on a ref, or as many as the primary branch has
+// of it, but for several names of a package in one lockfile. What the primary
+// branch has stays, then the oldest. The others begin lineages.
+func (s *shelf) split(ref string, now []standing, added []*shelfRow) {
+	count := map[*modelLineage]int{}
+	crowds := map[*modelLineage][]*shelfRow{}
+	for _, r := range s.rows {
+		if !r.scanner && r.ref == ref && r.live() && r.lineage != nil {
+			crowds[r.lineage] = append(crowds[r.lineage], r)
+			count[r.lineage]++
+		}
+	}
+	var begin []*shelfRow
+	for _, l := range slices.SortedFunc(maps.Keys(crowds), func(a, b *modelLineage) int { return a.born - b.born }) {
+		primary := map[string]bool{}
+		for _, x := range now {
+			if !x.scanner && ref != s.main() && x.ref == s.main() && x.lineage == l {
+				primary[fmt.Sprint(x.group, x.lock, x.pkg)] = true
+			}
+		}
+		first := func(r *shelfRow) int {
+			if primary[fmt.Sprint(r.group, r.lock, r.pkg)] {
+				return 0
+			}
+			return 1
+		}
+		slices.SortStableFunc(crowds[l], func(a, b *shelfRow) int { return first(a) - first(b) })
+		kept, out := map[string]bool{}, 0
+		for i, r := range crowds[l] {
+			if kept[r.lock] {
+				continue
+			}
+			if i-out < max(1, len(primary)) {
+				kept[r.lock] = true
+				continue
+			}
+			out++
+			count[l]--
+			r.lineage = nil
+			if to := s.lineages[shelfMatch{lock: r.lock, pkg: r.pkg}.identity(r.group)]; to != nil && to != l && count[to] == 0 {
+				r.lineage = to
+				count[to]++
+			}
+		}
+	}
+	for _, r := range added {
+		if r.lineage == nil {
+			begin = append(begin, r)
+		}
+	}
+	for _, r := range s.rows {
+		if r.lineage == nil && !slices.Contains(added, r) {
+			begin = append(begin, r)
+		}
+	}
+	for _, r := range begin {
+		s.born++
+		r.lineage = &modelLineage{born: s.born, from: s.born, triage: redoubt.TriageUntriaged}
+		s.lineages[shelfMatch{lock: r.lock, pkg: r.pkg}.identity(r.group)] = r.lineage
+	}
+}
+
+// main is the primary branch.
+func (s *shelf) main() string { return cmp.Or(s.primary, "main") }
 
 // join makes one of two lineages; see model.join.
 func (s *shelf) join(a, b *modelLineage) {
@@ -185,7 +299,7 @@ func (s *shelf) join(a, b *modelLineage) {
 
 // moves pairs what is gone with its lockfile and what is new elsewhere, where
 // both sides count the same; the rest of what is gone is fixed.
-func (s *shelf) moves(ref string, closing []*shelfRow, fresh []shelfMatch) []shelfMatch {
+func (s *shelf) moves(ref string, closing []*shelfRow, fresh []shelfMatch, now []standing, over map[string]*modelLineage) []shelfMatch {
 	type what struct{ pkg, vuln, group string }
 	olds, news := map[what][]*shelfRow{}, map[what][]shelfMatch{}
 	for _, r := range closing {
@@ -209,10 +323,17 @@ func (s *shelf) moves(ref string, closing []*shelfRow, fresh []shelfMatch) []she
 			moved[rows[i]] = true
 			fresh = slices.DeleteFunc(fresh, func(o shelfMatch) bool { return o == m })
 			rows[i].lock, rows[i].version = m.lock, m.version
-			if l := s.lineages[m.identity(m.group)]; l != nil {
+			l := cmp.Or(over[m.identity(m.group)], s.lineages[m.identity(m.group)])
+			switch {
+			case l != nil && apart(now, rows[i].lineage, l, false):
+				if ref == s.main() {
+					s.lineages[m.identity(m.group)] = rows[i].lineage
+				}
+			case l != nil:
 				s.join(rows[i].lineage, l)
+			default:
+				s.lineages[m.identity(m.group)] = rows[i].lineage
 			}
-			s.lineages[m.identity(m.group)] = rows[i].lineage
 		}
 	}
 	for _, r := range closing {

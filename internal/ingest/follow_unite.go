@@ -3,10 +3,62 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/redoubt/redoubt"
 )
+
+// loadBeside reads what stands beside what the matches may join or have to part:
+// of lineages that may come to have several findings on the ref, and of those that
+// a match and what scanners say of it are in.
+func (f *follower) loadBeside(ctx context.Context, stored Stored, rows []redoubt.Finding) (b beside, err error) {
+	var d digester
+	count, lineages, matched, fresh := map[int64]int{}, map[int64]bool{}, map[redoubt.Identity]bool{}, map[int64]bool{}
+	at := make(map[redoubt.Identity]int64, len(rows))
+	for i := range rows {
+		at[rows[i].Identity] = rows[i].LineageID
+	}
+	for i := range f.Matches {
+		m, of := &f.Matches[i], map[int64]bool{}
+		for _, group := range append([]int64{m.Group}, m.Former...) {
+			id := d.advised(m, group)
+			matched[id], of[at[id]], of[stored.Known[id].ID] = true, true, true
+		}
+		delete(of, 0)
+		if id := f.sightings[i].Finding.Identity; at[id] == 0 && stored.Known[id].ID != 0 {
+			fresh[stored.Known[id].ID] = true
+		}
+		if !f.isCovered(f.sightings[i].Finding.Identity) {
+			for lineage := range of {
+				count[lineage]++
+			}
+		}
+		for _, t := range f.twins(i) {
+			of[t.LineageID] = true
+		}
+		if len(of) > 1 {
+			maps.Copy(lineages, of)
+		}
+	}
+	for i := range rows {
+		if live(rows[i].State) && !matched[rows[i].Identity] { // which may have moved to a match that is new
+			count[rows[i].LineageID]++
+			lineages[rows[i].LineageID] = true
+			maps.Copy(lineages, fresh)
+		}
+	}
+	for lineage, n := range count {
+		if n > 1 {
+			lineages[lineage] = true
+		}
+	}
+	if len(lineages) > 0 {
+		b.live, err = f.s.LiveOfLineages(ctx, f.project.ID, sortedKeys(lineages))
+	}
+	b.linked = stored.Known
+	return b, err
+}
 
 // uniteLineages makes one lineage of what each match stands for: its finding, those of
 // groups that became part of it, and the oldest finding of each scanner that
@@ -24,9 +76,9 @@ func (f *follower) uniteLineages(ctx context.Context, rows []redoubt.Finding) ([
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		row := f.adoptExisting(i, at, aside)
-		f.uniteFormerLineages(i, row)
-		f.uniteTwins(i)
+		row, renamed := f.adoptExisting(i, at, aside)
+		f.uniteFormerLineages(i, row, renamed)
+		f.uniteTwins(i, row)
 		if row == nil || live(row.State) {
 			continue
 		}
@@ -39,8 +91,8 @@ func (f *follower) uniteLineages(ctx context.Context, rows []redoubt.Finding) ([
 
 // adoptExisting finds the finding of a match under any of its groups. Of several the
 // oldest stays; the others are removed, and lend it their identity if it is the
-// match's.
-func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding, aside map[int64]bool) *redoubt.Finding {
+// match's. It reports whether the finding had the identity of another group.
+func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding, aside map[int64]bool) (_ *redoubt.Finding, renamed bool) {
 	var d digester
 	m, id := &f.Matches[i], f.sightings[i].Finding.Identity
 	var found []*redoubt.Finding
@@ -50,7 +102,7 @@ func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding
 		}
 	}
 	if len(found) == 0 {
-		return nil
+		return nil, false
 	}
 	slices.SortFunc(found, func(a, b *redoubt.Finding) int { return int(a.ID - b.ID) })
 	stays := found[0]
@@ -81,11 +133,13 @@ func (f *follower) adoptExisting(i int, at map[redoubt.Identity]*redoubt.Finding
 			f.plan.changes.Updated = append(f.plan.changes.Updated, redoubt.FindingWrite{Finding: *stays}) // no plan would
 		}
 	}
-	return stays
+	return stays, was != id
 }
 
 // uniteFormerLineages joins the lineages under which a match was known on any ref.
-func (f *follower) uniteFormerLineages(i int, row *redoubt.Finding) {
+// Where its finding here has its identity and is of another lineage, one of the two
+// is a copy: the finding's counts.
+func (f *follower) uniteFormerLineages(i int, row *redoubt.Finding, renamed bool) {
 	var d digester
 	m, id := &f.Matches[i], f.sightings[i].Finding.Identity
 	lineage := int64(0)
@@ -93,34 +147,92 @@ func (f *follower) uniteFormerLineages(i int, row *redoubt.Finding) {
 		lineage = row.LineageID
 	}
 	for _, group := range append([]int64{m.Group}, m.Former...) {
-		if known, ok := f.plan.lineages.known[d.advised(m, group)]; ok {
-			if lineage != 0 {
-				f.plan.lineages.unite(lineage, known.ID)
+		if known, ok := f.plan.lineages.known[d.advised(m, group)]; ok && (row == nil || renamed || group != m.Group) {
+			if lineage == 0 || f.uniteUnlessApart(lineage, known.ID) {
+				lineage = known.ID
 			}
-			lineage = known.ID
 		}
 	}
 	f.addIdentity(id, lineage)
 }
 
-func (f *follower) uniteTwins(i int) {
+// uniteTwins joins what scanners say of a match to it. Where the two stand side by
+// side on some ref, as what moved and a copy of it do, the match goes over to the
+// lineage of what the scanner says here.
+func (f *follower) uniteTwins(i int, row *redoubt.Finding) {
 	id := f.sightings[i].Finding.Identity
 	j := &f.plan.lineages
+	own := func() int64 {
+		if row != nil {
+			return row.LineageID
+		}
+		return j.known[id].ID
+	}
 	joined := map[string]bool{}
 	for _, t := range f.twins(i) {
-		own := j.known[id].ID
-		joined[t.Source] = joined[t.Source] || own != 0 && j.root(t.LineageID) == j.root(own)
+		joined[t.Source] = joined[t.Source] || own() != 0 && j.root(t.LineageID) == j.root(own())
 	}
 	for _, t := range f.twins(i) {
 		if joined[t.Source] {
 			continue
 		}
 		joined[t.Source] = true
-		if own := j.known[id].ID; own != 0 {
-			j.unite(own, t.LineageID)
+		if own := own(); own != 0 && !f.uniteUnlessApart(own, t.LineageID) {
+			if !f.isTaken(t.LineageID, f.Matches[i].Dependency.Lockfile) {
+				f.goOver(id, row, t.LineageID)
+			}
+			continue
 		}
 		f.addIdentity(id, t.LineageID)
 	}
+}
+
+// uniteUnlessApart makes two lineages one, unless they are two on some ref, and
+// reports whether they are one. In one lockfile several names of a vulnerability
+// are one as soon as they prove to be.
+func (f *follower) uniteUnlessApart(a, b int64) bool {
+	inFiles := func(f, g redoubt.Finding) bool { return f.Path != g.Path }
+	if f.plan.lineages.root(a) != f.plan.lineages.root(b) && f.plan.beside.together(f.members(a), f.members(b), inFiles) {
+		return false
+	}
+	f.plan.lineages.unite(a, b)
+	return true
+}
+
+// members are the lineages that one was made of, as far as their findings are known.
+func (f *follower) members(of int64) (out []int64) {
+	j := &f.plan.lineages
+	for id := range f.plan.beside.live {
+		if j.root(id) == j.root(of) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// isTaken reports whether the advisories have a finding of a lineage on this ref in
+// another lockfile, of which one here would be a copy.
+func (f *follower) isTaken(lineage int64, lockfile string) bool {
+	return slices.ContainsFunc(f.members(lineage), func(id int64) bool {
+		return slices.ContainsFunc(f.plan.beside.live[id], func(g redoubt.Finding) bool {
+			return g.Ref == f.Ref && g.Source == redoubt.SourceAdvisories && g.Path != lockfile
+		})
+	})
+}
+
+// goOver puts a match into another lineage: its finding on this ref where there is
+// one, else the one that may come.
+func (f *follower) goOver(id redoubt.Identity, row *redoubt.Finding, lineage int64) {
+	if row == nil {
+		f.plan.lineages.known[id] = f.plan.lineages.lineages[lineage]
+		return
+	}
+	row.LineageID, row.Content = lineage, redoubt.Digest{} // so that the plan writes it
+	if live(row.State) || !f.isCovered(id) {
+		return
+	}
+	f.plan.changes.Updated = slices.DeleteFunc(f.plan.changes.Updated, func(w redoubt.FindingWrite) bool { return w.ID == row.ID })
+	f.plan.changes.Updated = append(f.plan.changes.Updated, redoubt.FindingWrite{Finding: *row}) // no plan would
 }
 
 // addIdentity puts the identity into the lineage, unless it is in one.

@@ -85,7 +85,6 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	if err != nil {
 		return Summary{}, err
 	}
-	u.proposeMutes(sightings)
 	digest := uploadDigest(u, sightings, inventories)
 	if err := u.holdMutes(ctx, s, project.ID, sightings); err != nil {
 		return Summary{}, err
@@ -133,6 +132,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 // observe makes of the report what can be taken of it, and tells the rest.
 func (u *Upload) observe() ([]Sighting, []redoubt.InventoryStatement, redoubt.Refusals) {
 	sightings, refused := Observe(u.Report)
+	u.proposeMutes(sightings)
 	inventories, more := statements(u.Report)
 	all := u.Report.Refusals
 	all.Refused = slices.Clone(all.Refused)

@@ -330,9 +330,7 @@ func (p *planner) finish(rows []redoubt.Finding) {
 	for i := range p.changes.Links {
 		p.changes.Links[i].LineageID = p.lineages.root(p.changes.Links[i].LineageID)
 	}
-	if p.reports {
-		p.splitLineages(rows)
-	}
+	p.splitLineages(rows)
 	p.startLineages()
 	for i := range p.changes.Updated {
 		if w := &p.changes.Updated[i]; w.LineageID != 0 && p.reopened[w.ID] {

@@ -20,11 +20,25 @@ type beside struct {
 // another ref looks like. A diff scan does not tell what is gone, so that what it
 // saw in a new place may be what it moved from the old one.
 func (b beside) apart(x, y int64) bool {
-	return slices.ContainsFunc(b.live[x], func(f redoubt.Finding) bool {
-		return slices.ContainsFunc(b.live[y], func(g redoubt.Finding) bool {
-			return f.Ref == g.Ref && f.Source == g.Source && f.SeenByFull && g.SeenByFull
-		})
-	})
+	return b.together([]int64{x}, []int64{y}, func(f, g redoubt.Finding) bool { return true })
+}
+
+// together reports whether one source has findings on one ref of which one is in one
+// of the first lineages, the other in one of the second, both were seen by scans of
+// all, and something holds.
+func (b beside) together(xs, ys []int64, holds func(f, g redoubt.Finding) bool) bool {
+	for _, x := range xs {
+		for _, f := range b.live[x] {
+			for _, y := range ys {
+				if f.SeenByFull && slices.ContainsFunc(b.live[y], func(g redoubt.Finding) bool {
+					return f.Ref == g.Ref && f.Source == g.Source && g.SeenByFull && holds(f, g)
+				}) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // loadBeside reads what stands beside what the plan may touch: of lineages that
