@@ -24,6 +24,7 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/mcp"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
@@ -112,8 +113,11 @@ func (s *service) wire(a *app) error {
 	if err != nil {
 		return err
 	}
+	assistants := mcp.NewHTTP(mcp.HTTPConfig{
+		API: func() http.Handler { return s.server.Handler() }, PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
+	})
 	s.server, err = server.New(server.Config{
-		Mounted: s.scanner.Routes(), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
+		Mounted: append(s.scanner.Routes(), assistants.Routes()...), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,

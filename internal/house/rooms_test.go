@@ -52,7 +52,8 @@ var rooms = []room{
 	{path: "internal/server", imports: adapters},
 	{path: "internal/agent", imports: adapters},
 	{path: "internal/web", imports: adapters},
-	{path: "cmd", imports: append([]string{"internal/keyring", "internal/server", "internal/agent", "internal/web", "internal/demo", "internal/ci"}, adapters...), clock: true},
+	{path: "internal/mcp", imports: []string{".", "api", "internal/auth", "internal/edge"}},
+	{path: "cmd", imports: append([]string{"internal/keyring", "internal/mcp", "internal/server", "internal/agent", "internal/web", "internal/demo", "internal/ci"}, adapters...), clock: true},
 
 	{path: "internal/storetest", imports: []string{".", "internal/store"}, clock: true},
 	{path: "internal/conformance"}, // tests only, which may import any room
@@ -67,7 +68,7 @@ var confined = []struct {
 	rooms []string
 	why   string
 }{
-	{"net/http", []string{"api", "internal/server", "internal/agent", "internal/web", "internal/edge", "cmd"}, "HTTP ends at the adapters"},
+	{"net/http", []string{"api", "internal/server", "internal/agent", "internal/web", "internal/mcp", "internal/edge", "cmd"}, "HTTP ends at the adapters"},
 	{"database/sql", []string{"internal/store", "internal/storetest"}, "all SQL is in the store"},
 	{"github.com/jackc/pgx", []string{"internal/store", "internal/storetest"}, "only the store knows the engine"},
 	{"modernc.org/sqlite", []string{"internal/store", "internal/storetest"}, "only the store knows the engine"},
@@ -79,6 +80,7 @@ var confined = []struct {
 	{"github.com/boombuler/barcode", []string{"internal/web"}, "only the pages draw"},
 	{"github.com/yuin/goldmark", []string{"internal/web"}, "only the pages show Markdown"},
 	{"github.com/danielgtaylor/huma", []string{"internal/server"}, "the library's types stay in the server"},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/mcp", "cmd"}, "assistants are answered in one place"},
 	{"github.com/alecthomas/kong", []string{"cmd", "internal/config"}, "flags are read in one place"},
 }
 

@@ -1,0 +1,82 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+func (a *assistant) dependencyTools(s *sdk.Server) {
+	reader(s, tool{
+		"search_dependencies", "Search dependencies",
+		"What the primary branches depend on, by name, range of versions, ecosystem, licence or project; 25 in an answer.",
+	}, a.searchDependencies)
+	reader(s, tool{
+		"get_advisory", "Read an advisory",
+		"What is known of a vulnerability, by any of its ids (CVE, GHSA …): affected versions, fixes, scores, whether it is known to be exploited.",
+	}, a.getAdvisory)
+	reader(s, tool{
+		"get_advisory_impact", "Who has a vulnerability",
+		"The projects, branches and lockfiles that have a vulnerability, with the version to upgrade to; 25 in an answer.",
+	}, a.getImpact)
+}
+
+type dependenciesInput struct {
+	Name         string   `json:"name,omitempty" jsonschema:"name of the package"`
+	Exact        bool     `json:"exact,omitempty" jsonschema:"whether that is the whole name rather than a part of it"`
+	FromVersion  string   `json:"from_version,omitempty" jsonschema:"lowest version, included; with an operator, as >4.0.0, as it says. Needs a name"`
+	ToVersion    string   `json:"to_version,omitempty" jsonschema:"highest version, included; with an operator, as <5.0.0, as it says. Needs a name"`
+	Version      string   `json:"version,omitempty" jsonschema:"exact version"`
+	Ecosystem    []string `json:"ecosystem,omitempty" jsonschema:"ecosystems, such as npm"`
+	License      []string `json:"license,omitempty" jsonschema:"licences, such as MIT"`
+	Transitivity []string `json:"transitivity,omitempty" jsonschema:"direct, transitive or unknown"`
+	ProjectIDs   []int64  `json:"project_ids,omitempty" jsonschema:"ids of projects, as list_projects tells them"`
+	Cursor       string   `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
+}
+
+func (a *assistant) searchDependencies(ctx context.Context, in dependenciesInput) (*sdk.CallToolResult, error) {
+	f := &api.DependencyFilter{License: in.License, Version: in.Version, Ecosystem: in.Ecosystem, Transitivity: in.Transitivity}
+	for _, id := range in.ProjectIDs {
+		f.RepositoryID = append(f.RepositoryID, api.Int(id))
+	}
+	switch ranged := in.FromVersion != "" || in.ToVersion != ""; {
+	case ranged && in.Name == "":
+		return nil, fmt.Errorf("from_version and to_version need a name: versions of different packages do not compare")
+	case in.Name != "":
+		f.PackageFilters = []api.PackageFilter{{Name: in.Name, ExactNameMatch: in.Exact, VersionLowerBound: in.FromVersion, VersionUpperBound: in.ToVersion}}
+	}
+	list, err := a.Client.ListDependencies(ctx, a.Deployment, api.ListDependenciesRequest{DependencyFilter: f, PageSize: pageSize, Cursor: api.ID(in.Cursor)})
+	if err != nil {
+		return nil, err
+	}
+	return answer(fmt.Sprintf("%d dependencies.%s", len(list.Dependencies), next(list.Cursor)), list.Dependencies)
+}
+
+type advisoryInput struct {
+	ID string `json:"id" jsonschema:"any id of the vulnerability, as CVE-2021-44228"`
+}
+
+func (a *assistant) getAdvisory(ctx context.Context, in advisoryInput) (*sdk.CallToolResult, error) {
+	advisory, err := a.Client.GetAdvisory(ctx, a.Deployment, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer("What the advisories say.", advisory.Advisory)
+}
+
+type impactInput struct {
+	ID     string `json:"id" jsonschema:"any id of the vulnerability"`
+	All    bool   `json:"all,omitempty" jsonschema:"fixed and removed findings too"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
+}
+
+func (a *assistant) getImpact(ctx context.Context, in impactInput) (*sdk.CallToolResult, error) {
+	list, err := a.Client.AdvisoryImpact(ctx, a.Deployment, in.ID, api.ImpactQuery{All: in.All, Cursor: in.Cursor, Limit: pageSize})
+	if err != nil {
+		return nil, err
+	}
+	return answer(fmt.Sprintf("%d findings of it.%s", len(list.Impact), next(list.Cursor)), list.Impact)
+}

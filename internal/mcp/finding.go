@@ -1,0 +1,286 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// pageSize is how many findings one answer lists; four make the least page of the
+// Web API.
+const (
+	pageSize    = 25
+	apiPageSize = 100
+)
+
+// findingsFilter is what findings are selected by.
+type findingsFilter struct {
+	IssueType  string   `json:"issue_type" jsonschema:"sast for code, sca for vulnerable dependencies"`
+	Projects   []string `json:"projects,omitempty" jsonschema:"names of projects, such as acme/payments"`
+	Status     []string `json:"status,omitempty" jsonschema:"open, reviewing, fixing, ignored or fixed; all when absent"`
+	Severities []string `json:"severities,omitempty" jsonschema:"low, medium, high or critical"`
+	Rules      []string `json:"rules,omitempty" jsonschema:"names of rules; sast only"`
+	Categories []string `json:"categories,omitempty" jsonschema:"categories of rules, such as security; sast only"`
+	Exposures  []string `json:"exposures,omitempty" jsonschema:"reachable, always_reachable, conditionally_reachable, unreachable or unknown; sca only"`
+	Assignees  []string `json:"assignees,omitempty" jsonschema:"names of users; @nobody for findings that nobody has"`
+	Ref        string   `json:"ref,omitempty" jsonschema:"a branch; when absent each finding is listed once, as on the primary branch where it is there"`
+	Since      string   `json:"since,omitempty" jsonschema:"only findings that came since this day (2027-01-31) or time (RFC 3339)"`
+}
+
+// query is the filter in the words of the Web API.
+func (f findingsFilter) query() (api.FindingsQuery, error) {
+	q := api.FindingsQuery{
+		IssueType: f.IssueType, Repos: f.Projects, Status: f.Status, Severities: f.Severities, Rules: f.Rules, Categories: f.Categories,
+		Exposures: f.Exposures, Assignees: f.Assignees, Ref: f.Ref, Dedup: f.Ref == "",
+	}
+	if f.Since == "" {
+		return q, nil
+	}
+	since, err := time.Parse(time.RFC3339, f.Since)
+	if err != nil {
+		if since, err = time.Parse(time.DateOnly, f.Since); err != nil {
+			return q, fmt.Errorf("since is %q: expected a day, as 2027-01-31, or a time, as 2027-01-31T12:00:00Z", f.Since)
+		}
+	}
+	q.Since = float64(since.Unix())
+	return q, nil
+}
+
+// findingLine is a finding in a list.
+type findingLine struct {
+	ID            int64  `json:"id"`
+	Project       string `json:"project"`
+	Ref           string `json:"ref"`
+	Severity      string `json:"severity"`
+	Status        string `json:"status"`
+	Rule          string `json:"rule"`
+	Message       string `json:"message,omitempty"`
+	Path          string `json:"path"`
+	Line          int64  `json:"line"`
+	Since         string `json:"since"`
+	Assignee      string `json:"assignee,omitempty"`
+	TriageReason  string `json:"triage_reason,omitempty"`
+	Package       string `json:"package,omitempty"`
+	Version       string `json:"version,omitempty"`
+	Vulnerability string `json:"vulnerability,omitempty"`
+	Reachability  string `json:"reachability,omitempty"`
+}
+
+// maxMessage is how much of a message a list shows, in bytes.
+const maxMessage = 300
+
+func lineOf(f api.FindingCore) findingLine {
+	out := findingLine{
+		ID: f.ID, Project: f.Repository.Name, Ref: f.Ref, Severity: f.Severity, Status: f.Status, Rule: f.RuleName, Message: shortened(f.Rule.Message, maxMessage),
+		Path: f.Location.FilePath, Line: f.Location.Line, Since: f.RelevantSince.Format(time.RFC3339), Assignee: f.Assignee,
+	}
+	if f.RuleMessage != nil {
+		out.Message = shortened(*f.RuleMessage, maxMessage)
+	}
+	if f.TriageReason != nil {
+		out.TriageReason = *f.TriageReason
+	}
+	return out
+}
+
+func supplyLine(f api.SupplyChainFinding) findingLine {
+	out := lineOf(f.FindingCore)
+	out.Package, out.Version, out.Reachability = f.FoundDependency.Package, f.FoundDependency.Version, f.Reachability
+	if f.VulnerabilityIdentifier != nil {
+		out.Vulnerability = *f.VulnerabilityIdentifier
+	}
+	return out
+}
+
+// linesOf are the findings of an answer, of the type that was asked for.
+func linesOf(r *api.ListFindingsResponse) (out []findingLine) {
+	for _, f := range r.SASTFindings.Findings {
+		out = append(out, lineOf(f.FindingCore))
+	}
+	for _, f := range r.SCAFindings.Findings {
+		out = append(out, supplyLine(f))
+	}
+	return out
+}
+
+func (a *assistant) findingTools(s *sdk.Server) {
+	reader(s, tool{
+		"search_findings", "Search findings",
+		"Findings of code or of vulnerable dependencies, newest first, 25 on a page. Members of the filter narrow it, values of one member widen it.",
+	}, a.searchFindings)
+	reader(s, tool{
+		"get_finding", "Read a finding",
+		"One finding of any type by its id, with its code, the flow of data, how the package gets in, and what was decided about other findings of the rule. Read it before judging it.",
+	}, a.getFinding)
+	reader(s, tool{
+		"count_findings", "Count findings",
+		"How many findings a filter selects, by status, severity, project, rule or category.",
+	}, a.countFindings)
+	reader(s, tool{
+		"list_secrets", "List secrets",
+		"Credentials that were found in repositories: kind, place and whether they work. The credential itself is never kept.",
+	}, a.listSecrets)
+	reader(s, tool{"list_exceptions", "List exceptions", "What is accepted, where, why and until when; 25 in an answer."}, a.listExceptions)
+}
+
+type searchInput struct {
+	findingsFilter
+	Page int64 `json:"page,omitempty" jsonschema:"page of 25, from 0"`
+}
+
+func (a *assistant) searchFindings(ctx context.Context, in searchInput) (*sdk.CallToolResult, error) {
+	q, err := in.query()
+	if err != nil {
+		return nil, err
+	}
+	if in.Page < 0 {
+		return nil, fmt.Errorf("page is %d: pages count from 0", in.Page)
+	}
+	q.Page, q.PageSize = in.Page*pageSize/apiPageSize, apiPageSize
+	list, err := a.Client.ListFindings(ctx, a.Deployment, q)
+	if err != nil {
+		return nil, err
+	}
+	all := linesOf(list)
+	from := min(int(in.Page*pageSize%apiPageSize), len(all))
+	page := all[from:min(from+pageSize, len(all))]
+	said := fmt.Sprintf("%d findings on page %d, newest first.", len(page), in.Page)
+	if len(page) == pageSize {
+		said += fmt.Sprintf(" There may be more: ask for page %d.", in.Page+1)
+	}
+	return answer(said, page)
+}
+
+type findingInput struct {
+	ID int64 `json:"id" jsonschema:"id of the finding"`
+}
+
+// findingWhole is a finding with what to judge it by.
+type findingWhole struct {
+	Finding  api.Finding           `json:"finding"`
+	Evidence *api.EvidenceResponse `json:"evidence"`
+}
+
+func (a *assistant) finding(ctx context.Context, id int64) (out findingWhole, err error) {
+	found, err := a.Client.GetFinding(ctx, a.Deployment, id)
+	if err != nil {
+		return out, err
+	}
+	out.Finding = found.Finding
+	out.Evidence, err = a.Client.GetEvidence(ctx, a.Deployment, id)
+	return out, err
+}
+
+func (a *assistant) getFinding(ctx context.Context, in findingInput) (*sdk.CallToolResult, error) {
+	whole, err := a.finding(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(fmt.Sprintf("Finding %d, its code and flow, and the precedent of its rule.", in.ID), whole)
+}
+
+// maxCounted bounds how many findings one count looks at.
+const maxCounted = 30_000
+
+type countInput struct {
+	findingsFilter
+	GroupBy string `json:"group_by,omitempty" jsonschema:"status, severity, project, rule, assignee or package; severity when absent"`
+}
+
+// groups are what findings can be counted by.
+var groups = map[string]func(findingLine) string{
+	"status": func(f findingLine) string { return f.Status }, "severity": func(f findingLine) string { return f.Severity },
+	"project": func(f findingLine) string { return f.Project }, "rule": func(f findingLine) string { return f.Rule },
+	"assignee": func(f findingLine) string { return f.Assignee }, "package": func(f findingLine) string { return f.Package },
+}
+
+// counted is one group of a count.
+type counted struct {
+	Value string `json:"value"`
+	Count int    `json:"count"`
+}
+
+func (a *assistant) countFindings(ctx context.Context, in countInput) (*sdk.CallToolResult, error) {
+	by := in.GroupBy
+	if by == "" {
+		by = "severity"
+	}
+	value, ok := groups[by]
+	if !ok {
+		return nil, fmt.Errorf("group_by is %q: expected status, severity, project, rule, assignee or package", by)
+	}
+	q, err := in.query()
+	if err != nil {
+		return nil, err
+	}
+	counts, total, whole, err := a.count(ctx, q, value)
+	if err != nil {
+		return nil, err
+	}
+	said := fmt.Sprintf("%d findings, by %s.", total, by)
+	if !whole {
+		said = fmt.Sprintf("There are more than the newest %d findings, which are all that is counted here, by %s. Narrow the filter for a true number.", total, by)
+	}
+	return answer(said, counts)
+}
+
+// count walks the pages of a query, as far as maxCounted.
+func (a *assistant) count(ctx context.Context, q api.FindingsQuery, value func(findingLine) string) (out []counted, total int, whole bool, err error) {
+	q.PageSize = 3000
+	sums := map[string]int{}
+	for ; total < maxCounted; q.Page++ {
+		list, err := a.Client.ListFindings(ctx, a.Deployment, q)
+		if err != nil {
+			return nil, 0, false, err
+		}
+		lines := linesOf(list)
+		for _, f := range lines {
+			sums[value(f)]++
+		}
+		total += len(lines)
+		if len(lines) < int(q.PageSize) {
+			whole = true
+			break
+		}
+	}
+	out = []counted{}
+	for v, n := range sums {
+		out = append(out, counted{v, n})
+	}
+	slices.SortFunc(out, func(a, b counted) int {
+		if a.Count != b.Count {
+			return b.Count - a.Count
+		}
+		return strings.Compare(a.Value, b.Value)
+	})
+	return out, total, whole, nil
+}
+
+type secretsInput struct {
+	Projects []string `json:"projects,omitempty" jsonschema:"names of projects"`
+	Status   []string `json:"status,omitempty" jsonschema:"FINDING_STATUS_OPEN, FINDING_STATUS_IGNORED or FINDING_STATUS_FIXED"`
+	Severity []string `json:"severity,omitempty" jsonschema:"SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH or SEVERITY_CRITICAL"`
+	Cursor   string   `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
+}
+
+func (a *assistant) listSecrets(ctx context.Context, in secretsInput) (*sdk.CallToolResult, error) {
+	list, err := a.Client.ListSecrets(ctx, a.Deployment, api.SecretsQuery{Repo: in.Projects, Status: in.Status, Severity: in.Severity, Cursor: in.Cursor, Limit: pageSize})
+	if err != nil {
+		return nil, err
+	}
+	return answer(fmt.Sprintf("%d secrets.%s", len(list.Findings), next(list.Cursor)), list.Findings)
+}
+
+// next says how to go on.
+func next(cursor string) string {
+	if cursor == "" {
+		return " There are no more."
+	}
+	return " There are more: ask again with the cursor " + fmt.Sprintf("%q", cursor) + "."
+}

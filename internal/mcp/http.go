@@ -1,0 +1,193 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
+)
+
+// Path is where the server answers assistants.
+const Path = "/mcp"
+
+// maxRequest bounds what an assistant may send at once, in bytes.
+const maxRequest = 1 << 20
+
+// HTTPConfig is what the operation of the server is made of.
+type HTTPConfig struct {
+	// API answers the Web API: requests go to it without a network.
+	API func() http.Handler
+	// PublicURL is how others reach the server; empty where nobody said.
+	PublicURL string
+	Version   string
+	Clock     func() time.Time
+}
+
+// HTTP answers assistants over HTTP. Nothing is kept between two requests but
+// what waits to be confirmed.
+type HTTP struct {
+	HTTPConfig
+	changes *Changes
+	handler http.Handler
+}
+
+// NewHTTP makes it.
+func NewHTTP(c HTTPConfig) *HTTP {
+	h := &HTTP{HTTPConfig: c, changes: NewChanges(c.Clock)}
+	h.handler = sdk.NewStreamableHTTPHandler(h.serverOf, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest,
+		DisableLocalhostProtection: true, // it refuses proxies of the same machine; foreign says what is refused here
+	})
+	return h
+}
+
+// Routes returns the table. What a caller may see and do is checked again by the
+// operations of the Web API that the tools call.
+func (h *HTTP) Routes() []edge.Mounted {
+	return []edge.Mounted{{Route: edge.Row(http.MethodPost, Path, edge.WebAPI, redoubt.RoleViewer, edge.Reads, edge.Filtered), Handle: h.handle}}
+}
+
+type callerKey struct{}
+
+// asked is who asks, and how the request came.
+type asked struct {
+	caller  auth.Caller
+	request *http.Request
+}
+
+func (h *HTTP) handle(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	if h.foreign(r) {
+		return errForeign
+	}
+	h.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, asked{caller, r})))
+	return nil
+}
+
+// errForeign is the answer to pages of other sites.
+var errForeign = redoubt.Invalid("header.Origin", "is a page of another site, or of a name that nobody told this server: assistants in browsers need --public-url to be set to the address that they use")
+
+// foreign reports whether a page in a browser sent the request that is not of
+// this server. Programs send no Origin. Where no public address is set, the name
+// that the page used proves nothing: whoever owns a name can point it here. An
+// address of numbers, localhost, and a certificate for the name do.
+func (h *HTTP) foreign(r *http.Request) bool {
+	sent := r.Header.Get("Origin")
+	if sent == "" {
+		return false
+	}
+	origin, here := edge.OriginOf(r), ""
+	u, err := url.Parse(origin.Base)
+	if err == nil {
+		here = u.Scheme + "://" + u.Host
+	}
+	if err != nil || !strings.EqualFold(sent, here) {
+		return true
+	}
+	_, notNumbers := netip.ParseAddr(u.Hostname())
+	return h.PublicURL == "" && !origin.Secure && notNumbers != nil && !strings.EqualFold(u.Hostname(), "localhost")
+}
+
+// serverOf makes the server of a request's caller.
+func (h *HTTP) serverOf(r *http.Request) *sdk.Server {
+	from, ok := r.Context().Value(callerKey{}).(asked)
+	if !ok {
+		return nil
+	}
+	return New(Config{
+		Client: from.client(h.API()), Deployment: from.caller.Deployment.Slug, Caller: strconv.FormatInt(from.caller.Deployment.ID, 10) + "/" + from.caller.Token.PublicID,
+		MayWrite: from.caller.CanWrite() && from.caller.Has(redoubt.RoleTriager), Changes: h.changes, Version: h.Version,
+	})
+}
+
+// client calls the Web API as the caller does.
+func (a asked) client(handler http.Handler) *api.Client {
+	return &api.Client{
+		BaseURL: edge.OriginOf(a.request).Base, Token: edge.Bearer(a.request), Retries: -1, UserAgent: a.request.UserAgent(),
+		HTTP: &http.Client{Transport: inside{handler, a.request}},
+	}
+}
+
+// inside sends requests to a handler of the same process, as if they came from
+// where the one of the assistant did.
+type inside struct {
+	handler http.Handler
+	from    *http.Request
+}
+
+// passedOn are the headers that tell where a request came from.
+var passedOn = []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
+
+// RoundTrip implements http.RoundTripper.
+func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
+	in := r.Clone(r.Context())
+	in.Host, in.RemoteAddr, in.TLS, in.RequestURI = t.from.Host, t.from.RemoteAddr, t.from.TLS, r.URL.RequestURI()
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	for _, name := range passedOn {
+		if v := t.from.Header.Values(name); len(v) > 0 {
+			in.Header[name] = v
+		}
+	}
+	reader, writer := io.Pipe()
+	w := &response{header: http.Header{}, body: writer, begun: make(chan struct{})}
+	go func() {
+		defer func() {
+			err := io.EOF
+			if v := recover(); v != nil {
+				err = fmt.Errorf("the answer broke off: %v", v)
+			}
+			w.WriteHeader(http.StatusOK)
+			writer.CloseWithError(err)
+		}()
+		t.handler.ServeHTTP(w, in)
+	}()
+	select {
+	case <-w.begun:
+	case <-r.Context().Done():
+		return nil, errors.Join(context.Cause(r.Context()), reader.Close())
+	}
+	return &http.Response{
+		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.sent, Body: reader, ContentLength: -1, Request: r,
+	}, nil
+}
+
+// response hands an answer on as it is written.
+type response struct {
+	header, sent http.Header
+	body         *io.PipeWriter
+	status       int
+	begun        chan struct{}
+}
+
+// Header implements http.ResponseWriter.
+func (w *response) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter. Answers that only inform are left out.
+func (w *response) WriteHeader(status int) {
+	if w.status != 0 || status < http.StatusOK {
+		return
+	}
+	w.status, w.sent = status, w.header.Clone()
+	close(w.begun)
+}
+
+// Write implements http.ResponseWriter.
+func (w *response) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(b)
+}

@@ -1,0 +1,67 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+func (a *assistant) projectTools(s *sdk.Server) {
+	reader(s, tool{"list_projects", "List projects", "Projects by name, 25 on a page, with their branches, tags and when they were last scanned."}, a.listProjects)
+	reader(s, tool{"search_scans", "Search scans", "Scans, newest first, 25 on a page: what was scanned, how it ended and how much it found."}, a.searchScans)
+	reader(s, tool{"get_scan", "Read a scan", "One scan by its id."}, a.getScan)
+}
+
+type projectsInput struct {
+	Page int64 `json:"page,omitempty" jsonschema:"page of 25, from 0"`
+}
+
+func (a *assistant) listProjects(ctx context.Context, in projectsInput) (*sdk.CallToolResult, error) {
+	if in.Page < 0 {
+		return nil, fmt.Errorf("page is %d: pages count from 0", in.Page)
+	}
+	list, err := a.Client.ListProjects(ctx, a.Deployment, api.ProjectsQuery{Page: in.Page, PageSize: pageSize})
+	if err != nil {
+		return nil, err
+	}
+	said := fmt.Sprintf("%d projects on page %d.", len(list.Projects), in.Page)
+	if len(list.Projects) == pageSize {
+		said += fmt.Sprintf(" There may be more: ask for page %d.", in.Page+1)
+	}
+	return answer(said, list.Projects)
+}
+
+type scansInput struct {
+	ProjectID int64    `json:"project_id,omitempty" jsonschema:"id of a project, as list_projects tells it"`
+	Branch    string   `json:"branch,omitempty" jsonschema:"branch, full or short"`
+	Since     string   `json:"since,omitempty" jsonschema:"only scans after this day or time"`
+	Statuses  []string `json:"statuses,omitempty" jsonschema:"SCAN_STATUS_RUNNING, SCAN_STATUS_COMPLETED, SCAN_STATUS_ERROR or SCAN_STATUS_NEVER_FINISHED"`
+	Cursor    string   `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
+}
+
+func (a *assistant) searchScans(ctx context.Context, in scansInput) (*sdk.CallToolResult, error) {
+	r := api.SearchScansRequest{Branch: in.Branch, Since: api.Instant(in.Since), RepositoryID: api.Int(in.ProjectID), Cursor: api.ID(in.Cursor), Limit: pageSize}
+	for _, s := range in.Statuses {
+		r.Statuses = append(r.Statuses, api.ScanStatus(s))
+	}
+	list, err := a.Client.SearchScans(ctx, a.Deployment, r)
+	if err != nil {
+		return nil, err
+	}
+	return answer(fmt.Sprintf("%d scans.%s", len(list.Scans), next(list.Cursor)), list.Scans)
+}
+
+type scanInput struct {
+	ID int64 `json:"id" jsonschema:"id of the scan"`
+}
+
+func (a *assistant) getScan(ctx context.Context, in scanInput) (*sdk.CallToolResult, error) {
+	scan, err := a.Client.GetScan(ctx, a.Deployment, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(fmt.Sprintf("Scan %d.", in.ID), scan)
+}

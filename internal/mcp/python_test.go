@@ -1,0 +1,86 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/mcp"
+)
+
+// pythonClient is a program on the Python SDK: it lists what there is, calls tools
+// and writes what it was answered.
+const pythonClient = `
+import asyncio, json, os, sys
+from mcp import ClientSession
+from mcp.client.streamable_http import streamablehttp_client
+
+async def main():
+    headers = {"Authorization": "Bearer " + os.environ["TOKEN"]}
+    async with streamablehttp_client(os.environ["URL"], headers=headers) as (read, write, _):
+        async with ClientSession(read, write) as s:
+            hello = await s.initialize()
+            tools = await s.list_tools()
+            found = await s.call_tool("search_findings", {"issue_type": "sast"})
+            bad = await s.call_tool("search_findings", {"issue_type": "nonsense"})
+            me = await s.read_resource("redoubt://me")
+            prompt = await s.get_prompt("triage-new-findings", {"project": "acme/app"})
+            templates = await s.list_resource_templates()
+            json.dump({
+                "Server": hello.serverInfo.name, "Tools": [t.name for t in tools.tools], "Found": found.content[0].text, "Bad": bad.isError,
+                "Me": me.contents[0].text, "Prompt": prompt.messages[0].content.text, "Templates": len(templates.resourceTemplates),
+            }, sys.stdout)
+
+asyncio.run(main())
+`
+
+// python is the interpreter beside the scanner, whose environment has the Python
+// SDK; the test is skipped where there is none.
+func python(t *testing.T) string {
+	t.Helper()
+	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
+	if semgrep == "" {
+		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep, whose environment has the Python SDK: make setup installs it")
+	}
+	return filepath.Join(filepath.Dir(semgrep), "python")
+}
+
+// TestThePythonSDK: another implementation of the protocol reads the same.
+func TestThePythonSDK(t *testing.T) {
+	interpreter := python(t)
+	w := newWorld(t, "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, interpreter, "-c", pythonClient)
+	cmd.Env = append(os.Environ(), "URL="+w.url+mcp.Path, "TOKEN="+w.token, "NO_PROXY=127.0.0.1")
+	cmd.Stderr = os.Stderr
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Server, Found, Me, Prompt string
+		Tools                     []string
+		Bad                       bool
+		Templates                 int
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if got.Server != "redoubt" || len(got.Tools) != len(reading)+len(writing) || !got.Bad || got.Templates != 3 || got.Prompt == "" {
+		t.Errorf("%+v", got)
+	}
+	for _, answer := range []string{got.Found, got.Me} {
+		if fence.FindStringSubmatch(answer) == nil {
+			t.Errorf("not marked: %s", answer)
+		}
+	}
+	var lines []line
+	if err := json.Unmarshal([]byte(fence.FindStringSubmatch(got.Found)[3]), &lines); err != nil || len(lines) != 4 {
+		t.Errorf("%+v, %v", lines, err)
+	}
+}

@@ -1,0 +1,122 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// maxDocument is how much of a bill of materials one answer shows, in bytes.
+const maxDocument = 4000
+
+func (a *assistant) sbomTools(s *sdk.Server) {
+	reader(s, tool{
+		"create_sbom", "Write an SBOM",
+		"Starts writing a bill of materials of a project, or of everything. Answers a task token, which get_sbom takes.",
+	}, a.createSBOM)
+	reader(s, tool{
+		"get_sbom", "Read an SBOM",
+		"How far a bill of materials is; once it is whole, its address, which works for an hour, and a piece of its text.",
+	}, a.getSBOM)
+}
+
+// sbomFormats are the formats by the names that people give them.
+var sbomFormats = map[string]*api.FormatVersion{
+	"": nil, "cyclonedx": nil, "spdx": {Format: "SBOM_FORMAT_SPDX"}, "openvex": {Format: "SBOM_FORMAT_OPENVEX"},
+}
+
+type createSBOMInput struct {
+	ProjectID int64  `json:"project_id,omitempty" jsonschema:"id of a project, as list_projects tells it; everything when absent"`
+	Ref       string `json:"ref,omitempty" jsonschema:"branch; the primary one when absent"`
+	Format    string `json:"format,omitempty" jsonschema:"cyclonedx, spdx or openvex; cyclonedx when absent"`
+}
+
+func (a *assistant) createSBOM(ctx context.Context, in createSBOMInput) (*sdk.CallToolResult, error) {
+	format, ok := sbomFormats[strings.ToLower(in.Format)]
+	if !ok {
+		return nil, fmt.Errorf("format is %q: expected cyclonedx, spdx or openvex", in.Format)
+	}
+	r := api.CreateSBOMExportRequest{Ref: in.Ref, FormatVersion: format}
+	if in.ProjectID != 0 {
+		r.RepositoryID = api.ID(strconv.FormatInt(in.ProjectID, 10))
+	}
+	task, err := a.Client.CreateSBOMExport(ctx, a.Deployment, r)
+	if err != nil {
+		return nil, err
+	}
+	return answer("The bill of materials is being written. Ask get_sbom with the task token.", task)
+}
+
+type getSBOMInput struct {
+	TaskToken string `json:"task_token" jsonschema:"what create_sbom answered"`
+	Offset    int64  `json:"offset,omitempty" jsonschema:"byte of the document that the text begins at; 0 when absent"`
+}
+
+func (a *assistant) getSBOM(ctx context.Context, in getSBOMInput) (*sdk.CallToolResult, error) {
+	state, err := a.Client.GetSBOMExport(ctx, a.Deployment, in.TaskToken)
+	if err != nil {
+		return nil, err
+	}
+	out := struct {
+		*api.SBOMExportStatusResponse
+		Text string `json:"text,omitempty"`
+	}{SBOMExportStatusResponse: state}
+	if state.DownloadURL == "" {
+		return answer("The bill of materials is not whole yet, or failed.", out)
+	}
+	if in.Offset < 0 {
+		return nil, fmt.Errorf("offset is %d: bytes count from 0", in.Offset)
+	}
+	text, more, err := a.document(ctx, state.DownloadURL, in.Offset)
+	if err != nil {
+		return nil, err
+	}
+	out.Text = text
+	said := fmt.Sprintf("The bill of materials is whole. Its text from byte %d is in the data, to its end.", in.Offset)
+	if more {
+		said = fmt.Sprintf("The bill of materials is whole. %d bytes of its text from byte %d are in the data; for more ask with offset %d, or read downloadUrl.", len(text), in.Offset, in.Offset+int64(len(text)))
+	}
+	return answer(said, out)
+}
+
+// document reads a piece of a document. Its address is signed and needs no token;
+// it is asked for at the server that we talk to, wherever its answer points.
+func (a *assistant) document(ctx context.Context, address string, offset int64) (text string, more bool, err error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", false, fmt.Errorf("the address of the document cannot be read: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(a.Client.BaseURL, "/")+u.RequestURI(), nil)
+	if err != nil {
+		return "", false, err
+	}
+	client := a.Client.HTTP
+	if client == nil {
+		client = http.DefaultClient
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", false, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return "", false, fmt.Errorf("the document is not there: the server answered %s", resp.Status)
+	}
+	if _, err := io.CopyN(io.Discard, resp.Body, offset); err != nil && err != io.EOF { //nolint:errorlint // CopyN answers io.EOF itself
+		return "", false, err
+	}
+	piece, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	if err != nil {
+		return "", false, err
+	}
+	more = len(piece) > maxDocument
+	return strings.ToValidUTF8(string(piece[:min(len(piece), maxDocument)]), ""), more, nil
+}

@@ -1,0 +1,133 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// firstShown is how many of the findings that a change is about are told.
+const firstShown = 10
+
+func (a *assistant) triageTools(s *sdk.Server) {
+	writer(s, tool{
+		"plan_triage", "Plan a triage",
+		"Tells what a decision about findings would change, and changes nothing: how many, the first of them, and a confirmation id for confirm_change. " +
+			"Name the findings by ids or by a filter, and a state, a note or an assignee.",
+	}, false, a.planTriage)
+	writer(s, tool{
+		"confirm_change", "Confirm a planned change",
+		"Does exactly what a plan_… tool told, once, or nothing where something of it has changed since. Only after the person you work for agreed.",
+	}, true, a.confirm)
+}
+
+type triageInput struct {
+	IssueType  string   `json:"issue_type" jsonschema:"sast, sca or secrets"`
+	IDs        []int64  `json:"ids,omitempty" jsonschema:"ids of the findings; with a filter too, those that match both"`
+	Projects   []string `json:"projects,omitempty" jsonschema:"findings of these projects"`
+	Rules      []string `json:"rules,omitempty" jsonschema:"findings of these rules"`
+	Severities []string `json:"severities,omitempty" jsonschema:"findings of these severities"`
+	Status     []string `json:"status,omitempty" jsonschema:"findings with these statuses"`
+	Packages   []string `json:"packages,omitempty" jsonschema:"findings in these packages; sca only"`
+	Limit      int64    `json:"limit,omitempty" jsonschema:"most findings to select, newest first; 3000 when absent"`
+
+	State    string  `json:"state,omitempty" jsonschema:"ignored, reviewing, fixing or reopened"`
+	Reason   string  `json:"reason,omitempty" jsonschema:"acceptable_risk, false_positive, no_time or no_triage_reason; only with ignored"`
+	Note     string  `json:"note,omitempty" jsonschema:"why, for people"`
+	Until    string  `json:"until,omitempty" jsonschema:"last day of the decision, as 2027-01-31; then the findings are reopened"`
+	Assignee *string `json:"assignee,omitempty" jsonschema:"name of the user whose the findings are to be; empty for nobody"`
+}
+
+func (in triageInput) request() api.TriageRequest {
+	r := api.TriageRequest{
+		IssueType: in.IssueType, Limit: in.Limit, NewTriageState: in.State, NewTriageReason: in.Reason, NewNote: in.Note, NewTriageUntil: in.Until, NewAssignee: in.Assignee,
+		TriageFilter: api.TriageFilter{Repos: in.Projects, Rules: in.Rules, Severities: in.Severities, Dependencies: in.Packages},
+	}
+	for _, id := range in.IDs {
+		r.IssueIDs = append(r.IssueIDs, api.Int(id))
+	}
+	for _, s := range in.Status {
+		r.Status = append(r.Status, api.Status(s))
+	}
+	return r
+}
+
+// planned is what a plan tells.
+type planned struct {
+	Change  any           `json:"change"`
+	Count   int64         `json:"findings"`
+	First   []findingLine `json:"first,omitempty"`
+	Confirm string        `json:"confirmation_id"`
+}
+
+func (a *assistant) planTriage(ctx context.Context, in triageInput) (*sdk.CallToolResult, error) {
+	r := in.request()
+	r.DryRun = true
+	dry, err := a.Client.TriageFindings(ctx, a.Deployment, r)
+	if err != nil {
+		return nil, err
+	}
+	if dry.NumTriaged == 0 {
+		return answer("No findings match: nothing is planned.", in)
+	}
+	r.DryRun, r.Selection = false, dry.Selection
+	if r.Selection == "" {
+		return nil, errors.New("the server is older than this program and cannot hold a triage to what was shown: update it")
+	}
+	first, err := a.firstOf(ctx, dry.TriagedIssues)
+	if err != nil {
+		return nil, err
+	}
+	id, err := a.Changes.plan(a.Caller, func(ctx context.Context, key string) (string, any, error) {
+		done, err := a.Client.TriageFindings(ctx, a.Deployment, r, api.WithKey(key))
+		return "Done.", done, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a.tellPlan(planned{in, dry.NumTriaged, first, id})
+}
+
+// tellPlan says what a confirmation would do.
+func (a *assistant) tellPlan(p planned) (*sdk.CallToolResult, error) {
+	said := fmt.Sprintf("Nothing is changed yet. %d findings would change, the same finding on other branches among them. Show this to the person you work for; "+
+		"if they agree, call confirm_change with confirmation_id %s within 10 minutes. It does exactly this, or nothing if something of it has changed by then.", p.Count, p.Confirm)
+	return answer(said, p)
+}
+
+// firstOf reads the first of some findings. One that is gone by now is left out:
+// the confirmation finds out.
+func (a *assistant) firstOf(ctx context.Context, ids []int64) (out []findingLine, err error) {
+	for _, id := range ids[:min(len(ids), firstShown)] {
+		found, err := a.Client.GetFinding(ctx, a.Deployment, id)
+		var p *api.Problem
+		if errors.As(err, &p) && p.Code == api.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, lineOf(found.Finding.FindingCore))
+	}
+	return out, nil
+}
+
+type confirmInput struct {
+	ID string `json:"confirmation_id" jsonschema:"what a plan_… tool answered"`
+}
+
+func (a *assistant) confirm(ctx context.Context, in confirmInput) (*sdk.CallToolResult, error) {
+	p, err := a.Changes.take(a.Caller, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	said, data, err := p.do(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(said, data)
+}

@@ -1,0 +1,180 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/mcp"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
+
+// world is a server with two tenants, of which ours has two projects.
+type world struct {
+	*testing.T
+	store *store.Store
+	clock *storetest.Clock
+	url   string
+	ours  redoubt.Deployment
+	token string // may do everything
+}
+
+func newWorld(t *testing.T, public string) *world {
+	t.Helper()
+	w := &world{T: t, clock: storetest.NewClock()}
+	w.store = storetest.Open(t, storetest.Database(t, "sqlite", w.clock))
+	key := []byte("0123456789abcdef0123456789abcdef")
+	var srv *server.Server
+	assistants := mcp.NewHTTP(mcp.HTTPConfig{API: func() http.Handler { return srv.Handler() }, PublicURL: public, Version: "test", Clock: w.clock.Now})
+	srv, err := server.New(server.Config{
+		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler),
+		SigningKeys: edge.OneKey(key), SecretKey: key, Version: "test", Mounted: assistants.Routes(), PublicURL: public,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(srv.Handler())
+	t.Cleanup(web.Close)
+	w.url = web.URL
+	if w.ours, err = w.store.CreateDeployment(t.Context(), "acme", "Acme", storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	all := []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}
+	w.token = w.newToken(w.ours, redoubt.Token{Name: "all", Scopes: all})
+	w.upload(w.token, "acme/app", "eval is dangerous", 1, 2, 3)
+	w.upload(w.token, "acme/other", "eval is dangerous", 1)
+	theirs, err := w.store.CreateDeployment(t.Context(), "rival", "Rival", storetest.Actor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.upload(w.newToken(theirs, redoubt.Token{Name: "all", Scopes: all}), "rival/secretive", "of the rival", 1)
+	return w
+}
+
+func (w *world) newToken(d redoubt.Deployment, token redoubt.Token) string {
+	w.Helper()
+	secret := auth.NewSecret(d.ID)
+	token.PublicID = secret.PublicID
+	err := w.store.Update(w.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.CreateToken(ctx, token, secret.Hash)
+		return err
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return secret.Text
+}
+
+func (w *world) client(token string) *api.Client {
+	return &api.Client{BaseURL: w.url, Token: token, Retries: -1}
+}
+
+// upload hands in a full scan with findings on lines.
+func (w *world) upload(token, project, message string, lines ...int) {
+	w.Helper()
+	var results []any
+	for _, line := range lines {
+		results = append(results, map[string]any{
+			"check_id": "python.eval", "path": "a.py", "start": map[string]int{"line": line, "col": 1}, "end": map[string]int{"line": line, "col": 9},
+			"extra": map[string]any{"message": message, "severity": "ERROR", "fingerprint": strings.Repeat("f", line), "lines": "eval(x)", "metadata": map[string]any{"category": "security"}},
+		})
+	}
+	text, err := json.Marshal(map[string]any{"version": "1.180.0", "results": results, "errors": []any{}, "paths": map[string]any{"scanned": []string{"a.py"}}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	me, err := w.client(token).Me(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	if _, err := w.client(token).ImportReports(w.Context(), me.Deployment.Slug, api.ImportQuery{Project: project, Ref: "main", Full: true}, []api.File{{Name: "semgrep.json", Data: text}}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// bearer sends a token with each request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// connect is a session of the official client over HTTP.
+func (w *world) connect(token string) *sdk.ClientSession {
+	w.Helper()
+	return w.session(&sdk.StreamableClientTransport{Endpoint: w.url + mcp.Path, HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true, MaxRetries: -1})
+}
+
+// inMemory is a session with a server as redoubt mcp makes it.
+func (w *world) inMemory(token string, mayWrite bool) *sdk.ClientSession {
+	w.Helper()
+	here, there := sdk.NewInMemoryTransports()
+	s := mcp.New(mcp.Config{Client: w.client(token), Deployment: "acme", Caller: "me", MayWrite: mayWrite, Changes: mcp.NewChanges(w.clock.Now), Version: "test"})
+	if _, err := s.Connect(w.Context(), here, nil); err != nil {
+		w.Fatal(err)
+	}
+	return w.session(there)
+}
+
+func (w *world) session(transport sdk.Transport) *sdk.ClientSession {
+	w.Helper()
+	s, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(w.Context(), transport, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// call calls a tool and answers its whole text.
+func (w *world) call(s *sdk.ClientSession, tool string, arguments map[string]any) (text string, refused bool) {
+	w.Helper()
+	if arguments == nil {
+		arguments = map[string]any{}
+	}
+	out, err := s.CallTool(w.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		w.Fatalf("%s: %v", tool, err)
+	}
+	if out.StructuredContent != nil {
+		w.Errorf("%s: answers data without marks: %v", tool, out.StructuredContent)
+	}
+	for _, c := range out.Content {
+		text += c.(*sdk.TextContent).Text
+	}
+	return text, out.IsError
+}
+
+var fence = regexp.MustCompile(`(?s)^(.*)\nBEGIN UNTRUSTED DATA ([A-Z2-7]{26})\n(.*)\nEND UNTRUSTED DATA ([A-Z2-7]{26})$`)
+
+// data calls a tool that must succeed and decodes what stands between the marks.
+func (w *world) data(s *sdk.ClientSession, tool string, arguments map[string]any, out any) (said string) {
+	w.Helper()
+	text, refused := w.call(s, tool, arguments)
+	m := fence.FindStringSubmatch(text)
+	if refused || m == nil || m[2] != m[4] || strings.Contains(m[3], "\n") || !strings.Contains(m[1], m[2]) {
+		w.Fatalf("%s: refused %t, or not marked as data: %s", tool, refused, text)
+	}
+	if err := json.Unmarshal([]byte(m[3]), out); err != nil {
+		w.Fatalf("%s: %v in %s", tool, err, m[3])
+	}
+	return m[1]
+}
