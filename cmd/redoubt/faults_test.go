@@ -53,13 +53,15 @@ type faulty struct {
 	projects map[string]bool
 	excepted map[string]bool
 	loads    map[string]bool
-	tags     []string // acknowledged last, and those under way since
+	scans    map[string]bool
+	tokens   map[string]bool // whether it is revoked
+	tags     []string        // acknowledged last, and those under way since
 }
 
 func newFaulty(t *testing.T, c config.Storage) *faulty {
 	f := &faulty{
 		t: t, storage: c, imports: map[string]bool{}, notes: map[string]bool{}, projects: map[string]bool{},
-		excepted: map[string]bool{}, loads: map[string]bool{}, tags: []string{"none"},
+		excepted: map[string]bool{}, loads: map[string]bool{}, scans: map[string]bool{}, tokens: map[string]bool{}, tags: []string{"none"},
 	}
 	f.flags = []string{"--data", c.Data}
 	if c.DatabaseURL != "" {
@@ -136,6 +138,7 @@ func (f *faulty) answered(err error, note func()) bool {
 // writers are the kinds of writes. Each gets a name that nothing else has.
 var writers = []func(f *faulty, ctx context.Context, name string){
 	(*faulty).importThree, (*faulty).triageOne, (*faulty).tag, (*faulty).create, (*faulty).except, (*faulty).load,
+	(*faulty).scan, (*faulty).mintToken,
 }
 
 func semgrepResults(rule string, n int) string {
@@ -266,12 +269,22 @@ func (f *faulty) holds(ctx context.Context, tx *store.Tx) error {
 		if reported && findings[p.ID] != 3 {
 			f.t.Errorf("%s has %d of 3 findings", p.Name, findings[p.ID])
 		}
+		if n := findings[p.ID]; strings.HasPrefix(p.Name, "scans/") && n != scanFindings && (n != 0 || f.scans[p.Name]) {
+			f.t.Errorf("%s has %d of %d findings, acknowledged: %v", p.Name, n, scanFindings, f.scans[p.Name])
+		}
+		if n := findings[p.ID]; strings.HasPrefix(p.Name, "large/") && n != largeFindings {
+			f.t.Errorf("%s has %d of %d findings", p.Name, n, largeFindings)
+		}
 		if p.Name == "base/tagged" && len(f.tags) > 0 && (len(p.Tags) != 1 || !slices.Contains(f.tags, p.Tags[0])) {
 			f.t.Errorf("the tags are %v, acknowledged or under way were %v", p.Tags, f.tags)
 		}
 	}
 	f.lost("import", f.imports, names)
 	f.lost("project", f.projects, names)
+	f.lost("scan", f.scans, names)
+	if err := f.holdTokens(ctx, tx); err != nil {
+		return err
+	}
 	notes, exceptions := map[string]bool{}, map[string]bool{}
 	trail, err := tx.TriageEvents(ctx, 0, math.MaxInt64)
 	for _, e := range trail {
@@ -318,7 +331,7 @@ func TestFaultsKills(t *testing.T) {
 				}
 				stop := f.write(fmt.Sprint("r", round))
 				f.acknowledge(1 + rand.IntN(20))
-				for f.loaded() <= round/20 { // a process of its own takes longer than most rounds
+				for f.slowest() <= round/20 { // what takes longer than most rounds is acknowledged in some
 					f.acknowledge(1)
 				}
 				f.kill()
@@ -328,13 +341,13 @@ func TestFaultsKills(t *testing.T) {
 					t.Fatalf("after kill %d:\n%s", round+1, f.said)
 				}
 			}
-			for kind, n := range map[string]int{"imports": len(f.imports), "triages": len(f.notes), "projects": len(f.projects), "exceptions": len(f.excepted), "loads": len(f.loads)} {
+			for kind, n := range map[string]int{"imports": len(f.imports), "triages": len(f.notes), "projects": len(f.projects), "exceptions": len(f.excepted), "loads": len(f.loads), "scans": len(f.scans), "tokens": len(f.tokens)} {
 				if n == 0 {
 					t.Errorf("of the %s none was acknowledged", kind)
 				}
 			}
-			t.Logf("%d kills; acknowledged: %d imports, %d triages, %d projects, %d exceptions, %d loads, %d writes in all",
-				killsEach, len(f.imports), len(f.notes), len(f.projects), len(f.excepted), len(f.loads), f.acks)
+			t.Logf("%d kills; acknowledged: %d imports, %d triages, %d projects, %d exceptions, %d loads, %d scans, %d tokens, %d writes in all",
+				killsEach, len(f.imports), len(f.notes), len(f.projects), len(f.excepted), len(f.loads), len(f.scans), len(f.tokens), f.acks)
 		})
 	}
 }
@@ -345,10 +358,12 @@ func (f *faulty) count() int {
 	return f.acks
 }
 
-func (f *faulty) loaded() int {
+// slowest counts the acknowledged writes of the kinds that have a process of their own,
+// or many steps.
+func (f *faulty) slowest() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.loads)
+	return min(len(f.loads), len(f.scans), len(f.tokens))
 }
 
 // acknowledge waits until n more writes are acknowledged.

@@ -1,9 +1,11 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -11,6 +13,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver that a file is looked at with
+
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // CrashPostgres ends the cluster at once, as a crash would, and starts it again.
@@ -37,6 +41,33 @@ func CrashPostgres(t testing.TB) {
 	}
 	if err != nil {
 		t.Fatalf("PostgreSQL did not come back: %v", err)
+	}
+}
+
+// DamagePostgres writes nonsense over the first page of a table or index of a database,
+// behind the back of a cluster that it restarts: nothing of it is in memory.
+func DamagePostgres(t testing.TB, c store.Config, relation string) {
+	t.Helper()
+	db, err := sql.Open("pgx", c.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var path string
+	if _, err = db.ExecContext(t.Context(), `CHECKPOINT`); err == nil {
+		err = db.QueryRowContext(t.Context(), `SELECT pg_relation_filepath($1)`, relation).Scan(&path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	CrashPostgres(t)
+	file, err := os.OpenFile(filepath.Join(theCluster.dir, "data", path), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteAt(bytes.Repeat([]byte{0xa5}, 64), 0)
+	if err = errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 
