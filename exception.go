@@ -27,6 +27,21 @@ type Exception struct {
 // MaxExceptions is how many exceptions a deployment may have, expired ones too.
 const MaxExceptions = 10_000
 
+// MaxExceptionBytes is how much the exceptions of a deployment may say together, in
+// bytes: every upload reads all of them.
+const MaxExceptionBytes = 32 << 20
+
+// Bytes is what an exception says, in bytes.
+func (e *Exception) Bytes() int {
+	n := len(e.Target) + len(e.Reason)
+	for _, list := range [][]string{e.Paths, e.Projects} {
+		for _, glob := range list {
+			n += len(glob)
+		}
+	}
+	return n
+}
+
 // maxTarget is the longest name of a rule or vulnerability, in bytes.
 const maxTarget = 512
 

@@ -26,10 +26,22 @@ func (full) HeldVEX(context.Context, redoubt.VEXDocument) (redoubt.VEXDocument, 
 	return redoubt.VEXDocument{}, redoubt.ErrNotFound
 }
 
+// wordy is a store whose exceptions say as much as they may.
+type wordy struct{ full }
+
+func (wordy) Exceptions(context.Context) ([]redoubt.Exception, error) {
+	half := strings.Repeat("x", redoubt.MaxExceptionBytes/4)
+	return []redoubt.Exception{{Target: half, Reason: half}, {Paths: redoubt.PathGlobs{half}, Projects: redoubt.ProjectGlobs{half}}}, nil
+}
+
 func TestOneTooManyIsRefused(t *testing.T) {
 	_, _, err := AddException(t.Context(), full{}, redoubt.Exception{Target: "x", Reason: "y", TriageReason: redoubt.AcceptableRisk})
 	if _, ok := errors.AsType[*redoubt.InvalidError](err); !ok || !strings.Contains(err.Error(), "10000 exceptions") {
 		t.Errorf("an exception: %v", err)
+	}
+	_, _, err = AddException(t.Context(), wordy{}, redoubt.Exception{Target: "x", Reason: "y", TriageReason: redoubt.AcceptableRisk})
+	if _, ok := errors.AsType[*redoubt.InvalidError](err); !ok || !strings.Contains(err.Error(), "33554434 bytes") {
+		t.Errorf("one that says too much beside the others: %v", err)
 	}
 	_, err = PutVEX(t.Context(), full{}, redoubt.VEXDocument{Name: "urn:x", Statements: []redoubt.VEXStatement{{Names: []string{"CVE-1"}}}})
 	if _, ok := errors.AsType[*redoubt.InvalidError](err); !ok || !strings.Contains(err.Error(), "20000 VEX documents") {

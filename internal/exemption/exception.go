@@ -24,6 +24,13 @@ func AddException(ctx context.Context, s Store, e redoubt.Exception) (_ redoubt.
 	if len(list) >= redoubt.MaxExceptions {
 		return e, 0, redoubt.Invalid("target", "there are %d exceptions, as many as there may be: remove one first, such as an expired one", len(list))
 	}
+	said := e.Bytes()
+	for i := range list {
+		said += list[i].Bytes()
+	}
+	if said > redoubt.MaxExceptionBytes {
+		return e, 0, redoubt.Invalid("target", "the %d exceptions that there are and this one would have %d bytes of reasons and globs, and %d may be: remove some first, or write shorter ones", len(list), said, redoubt.MaxExceptionBytes)
+	}
 	e.CreatedAt, e.CreatedBy = s.Now(), s.Actor().String()
 	if e.ID, err = s.InsertException(ctx, e); err != nil {
 		return e, 0, fmt.Errorf("add an exception: %w", err)

@@ -246,7 +246,7 @@ func (d tenant) firstPages(trips func() int) (asked int, bytes uint64) {
 			d.check(err)
 			documents, moreDocuments, err := tx.VEXDocuments(ctx, store.VEXQuery{Globs: globs, Limit: 10})
 			d.check(err)
-			if len(list) != 10 || len(documents) != 10 || globs == nil && !(more && moreDocuments) {
+			if len(list) != 10 || len(documents) != 10 || globs == nil && (!more || !moreDocuments) {
 				return fmt.Errorf("%d exceptions, more: %t; %d documents, more: %t", len(list), more, len(documents), moreDocuments)
 			}
 			return nil

@@ -33,6 +33,12 @@ func (s *Store) PairMatchesAnew(ctx context.Context) error {
 // TenantTables is tenantTables.
 var TenantTables = tenantTables
 
+// MaxTokens is maxTokens, MaxSessions maxSessions.
+const (
+	MaxTokens   = maxTokens
+	MaxSessions = maxSessions
+)
+
 // MaxArgs is maxArgs.
 const MaxArgs = maxArgs
 

@@ -83,10 +83,42 @@ func idOrNil(id int64) any {
 	return id
 }
 
+// maxTokens is how many tokens of one person there may be in a deployment, with
+// those that ended.
+const maxTokens = 100
+
+// roomForToken drops the oldest tokens of a person that ended until there may be
+// one more. Where all are in force it is a *redoubt.InvalidError.
+func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
+	list, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
+	if err != nil || len(list) < maxTokens {
+		return err
+	}
+	excess := len(list) - maxTokens + 1
+	for _, t := range list {
+		if excess > 0 && !t.Active(tx.now) {
+			excess--
+			if err := tx.write(ctx, `DELETE FROM token WHERE deployment_id = $1 AND id = $2`, t.ID); err != nil {
+				return err
+			}
+		}
+	}
+	if excess > 0 {
+		return redoubt.Invalid("name", "the person has %d tokens that are in force, as many as there may be: revoke one first", len(list))
+	}
+	return nil
+}
+
 // CreateToken stores a credential under the hash of its secret and returns it
-// with its id and time of creation. No dialect means the contract's. A public
-// id or hash that is taken is redoubt.ErrConflict.
+// with its id and time of creation. No dialect means the contract's. Of a person
+// the oldest tokens that ended make room; one too many that are in force is a
+// *redoubt.InvalidError. A public id or hash that is taken is redoubt.ErrConflict.
 func (tx *Tx) CreateToken(ctx context.Context, t redoubt.Token, hash []byte) (redoubt.Token, error) {
+	if t.UserID != 0 {
+		if err := tx.roomForToken(ctx, t.UserID); err != nil {
+			return redoubt.Token{}, err
+		}
+	}
 	id, err := tx.newID(ctx, seqToken)
 	if err != nil {
 		return redoubt.Token{}, err

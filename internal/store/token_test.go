@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,5 +156,47 @@ func TestTrailHoldsNoTokenHash(t *testing.T) {
 			}
 		}
 		same(t, "the last actions", actions[len(actions)-2:], []string{"token.create", "token.revoke"})
+	})
+}
+
+// TestTokensOfAPersonAreBounded: those that ended make room, those in force do not,
+// and what nobody made is not counted.
+func TestTokensOfAPersonAreBounded(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		ada := addUser(t, s, d, "ada", redoubt.RoleViewer)
+		n := 0
+		create := func(ctx context.Context, tx *store.Tx, user int64) (redoubt.Token, error) {
+			n++
+			name := fmt.Sprint("of-", n)
+			return tx.CreateToken(ctx, redoubt.Token{PublicID: name, Name: name, UserID: user, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}, storetest.TokenHash(name))
+		}
+		var made []redoubt.Token
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			for range store.MaxTokens {
+				one, err := create(ctx, tx, ada.ID)
+				if err != nil {
+					return err
+				}
+				made = append(made, one)
+			}
+			_, err := create(ctx, tx, 0)
+			return err
+		})
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			_, err := create(ctx, tx, ada.ID)
+			invalid(t, "one too many in force", err, "name")
+			return tx.RevokeToken(ctx, made[7].ID)
+		})
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			_, err := create(ctx, tx, ada.ID)
+			return err
+		})
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Tokens(ctx)
+			gone := !slices.ContainsFunc(list, func(t redoubt.Token) bool { return t.ID == made[7].ID })
+			same(t, "tokens, and whether the one that ended is gone", []any{len(list), gone}, []any{store.MaxTokens + 1, true})
+			return err
+		})
 	})
 }

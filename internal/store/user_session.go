@@ -70,11 +70,23 @@ func (s *Store) signIn(ctx context.Context, q *session, u redoubt.User, n *redou
 	return s.beginSession(ctx, q, u, n, hash)
 }
 
+// maxSessions is how many sessions of one person there may be; the oldest end.
+const maxSessions = 100
+
+// roomForSession ends the oldest sessions of a person until there may be one more.
+func (q *session) roomForSession(ctx context.Context, userID int64) error {
+	return q.write(ctx, `DELETE FROM user_session WHERE user_id = $1 AND id IN
+		(SELECT id FROM user_session WHERE user_id = $1 ORDER BY id DESC LIMIT 1000000000 OFFSET $2)`, userID, maxSessions-1)
+}
+
 // beginSession begins a whole session of a user who has shown all that there is to
 // show.
 func (s *Store) beginSession(ctx context.Context, q *session, u redoubt.User, n *redoubt.Session, hash []byte) error {
 	id, err := q.newID(ctx, seqUserSession)
 	if err != nil {
+		return err
+	}
+	if err := q.roomForSession(ctx, u.ID); err != nil {
 		return err
 	}
 	n.ID, n.UserID, n.CreatedAt = id, u.ID, s.now()

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -215,5 +216,23 @@ func TestSignInDoesNotWaitForAnImport(t *testing.T) {
 	})
 	same(t, "the trail", actions(t, s, d), []string{
 		"user.create user:ada", "user.sign_in user:ada", "user.sign_in_failed user:ada", "user.sign_out user:ada", "project.create project:4",
+	})
+}
+
+// TestSessionsOfAPersonAreBounded: one more ends the oldest, and nobody else's.
+func TestSessionsOfAPersonAreBounded(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		ada, ben := addUser(t, s, d, "ada", redoubt.RoleViewer), addUser(t, s, d, "ben", redoubt.RoleViewer)
+		signIn(t, s, ben, "ben")
+		for i := range store.MaxSessions {
+			signIn(t, s, ada, fmt.Sprint("ada", i))
+		}
+		same(t, "as many as there may be", hasSession(t, s, "ada0"), true)
+		signIn(t, s, ada, "late")
+		list, err := s.Sessions(t.Context(), ada.ID)
+		same(t, "one more", []any{len(list), err}, []any{store.MaxSessions, nil})
+		same(t, "the oldest, the next, the late one, and another's", []bool{hasSession(t, s, "ada0"), hasSession(t, s, "ada1"), hasSession(t, s, "late"), hasSession(t, s, "ben")},
+			[]bool{false, true, true, true})
 	})
 }
