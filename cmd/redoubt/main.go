@@ -49,6 +49,16 @@ type cli struct {
 	Audit      auditCmd      `cmd:"" help:"Show the audit trail: who changed what."`
 	Bench      benchCmd      `cmd:"" help:"Benchmark this machine with generated scans."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
+
+	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands and flags."`
+	Man        manCmd        `cmd:"" help:"Print a manual page: redoubt man token create | man -l -"`
+
+	Login    loginCmd    `cmd:"" group:"desk" help:"Keep a token of a server for the commands below."`
+	Logout   logoutCmd   `cmd:"" group:"desk" help:"Forget it."`
+	Findings findingsCmd `cmd:"" group:"desk" help:"List, show and triage findings."`
+	Projects projectsCmd `cmd:"" group:"desk" help:"List projects."`
+	Scans    scansCmd    `cmd:"" group:"desk" help:"List scans."`
+	SBOM     sbomCmd     `cmd:"" name:"sbom" group:"desk" help:"Download a bill of materials."`
 }
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -64,6 +74,7 @@ func run(args []string) int {
 		kong.Name("redoubt"),
 		kong.Description("An open, self-hosted code-security platform: findings, triage, dependencies and policies over one Web API."),
 		kong.Configuration(config.Load),
+		kong.ExplicitGroups([]kong.Group{{Key: "desk", Title: "At your desk, with a token of a server:"}}),
 		kong.Vars{"formats": formats()},
 		kong.Exit(func(code int) { exit, exited = code, true }),
 	)

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+type findingsCmd struct {
+	List   findingsListCmd   `cmd:"" help:"List findings, the newest first."`
+	Show   findingsShowCmd   `cmd:"" help:"Show a finding."`
+	Triage findingsTriageCmd `cmd:"" help:"Decide about findings."`
+}
+
+type findingsListCmd struct {
+	desk
+	Type     string   `help:"sast (code), sca (supply chain) or secrets." enum:"sast,sca,secrets" default:"sast" placeholder:"TYPE"`
+	Project  []string `help:"Only these projects." placeholder:"NAME"`
+	Status   []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing." enum:"open,fixed,ignored,reviewing,fixing" default:"open" placeholder:"STATUS"`
+	Severity []string `help:"Only these severities: low, medium, high, critical." enum:"low,medium,high,critical" placeholder:"SEVERITY"`
+	Rule     []string `help:"Only these rules; code only." placeholder:"NAME"`
+	Ref      string   `help:"Only this branch or other ref; by default one finding for all refs." placeholder:"REF"`
+	Limit    int      `help:"List at most this many." default:"100" placeholder:"N"`
+}
+
+// Run lists findings of one type.
+func (c findingsListCmd) Run(a *app) error {
+	if c.Limit < 1 {
+		return errors.New("--limit must be 1 or more")
+	}
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	rows, items := [][]string{}, []any{}
+	add := func(item any, row ...string) bool {
+		rows, items = append(rows, row), append(items, item)
+		return len(rows) < c.Limit
+	}
+	switch c.Type {
+	case "sast":
+		for f, err := range client.Findings(a.ctx, deployment, c.query()) {
+			if err != nil {
+				return err
+			}
+			if !add(f, append(coreRow(f.FindingCore), place(f.Location))...) {
+				break
+			}
+		}
+	case "sca":
+		for f, err := range client.SupplyChainFindings(a.ctx, deployment, c.query()) {
+			if err != nil {
+				return err
+			}
+			d := f.FoundDependency
+			if !add(f, append(coreRow(f.FindingCore), d.Package+" "+d.Version)...) {
+				break
+			}
+		}
+	default:
+		for f, err := range client.Secrets(a.ctx, deployment, c.secrets()) {
+			if err != nil {
+				return err
+			}
+			if !add(f, f.ID, lowerAfter("SEVERITY_", f.Severity), lowerAfter("FINDING_STATUS_", f.Status), f.Repository.Name, shortBranch(f.Ref), f.Type, f.FindingPath) {
+				break
+			}
+		}
+	}
+	return c.print(a, "ID SEVERITY STATUS PROJECT REF RULE WHERE", rows, items)
+}
+
+func (c findingsListCmd) query() api.FindingsQuery {
+	q := api.FindingsQuery{
+		IssueType: c.Type, Repos: c.Project, Status: c.Status, Severities: c.Severity, Ref: c.Ref, Dedup: c.Ref == "",
+		PageSize: int64(min(max(c.Limit, 100), 3000)),
+	}
+	if c.Type == "sast" {
+		q.Rules = c.Rule
+	}
+	return q
+}
+
+func (c findingsListCmd) secrets() api.SecretsQuery {
+	q := api.SecretsQuery{Repo: c.Project, Limit: int64(min(c.Limit, 100))}
+	for _, s := range c.Severity {
+		q.Severity = append(q.Severity, "SEVERITY_"+strings.ToUpper(s))
+	}
+	for _, s := range c.Status {
+		q.Status = append(q.Status, "FINDING_STATUS_"+strings.ToUpper(s))
+	}
+	return q
+}
+
+// coreRow is what findings of code and of the supply chain have in common in a list.
+func coreRow(f api.FindingCore) []string {
+	return []string{strconv.FormatInt(f.ID, 10), f.Severity, f.Status, f.Repository.Name, shortBranch(f.Ref), f.RuleName}
+}
+
+func place(l api.Location) string { return l.FilePath + ":" + strconv.FormatInt(l.Line, 10) }
+
+func shortBranch(ref string) string { return cmp.Or(strings.TrimPrefix(ref, "refs/heads/"), "-") }
+
+func lowerAfter(prefix, word string) string { return strings.ToLower(strings.TrimPrefix(word, prefix)) }
+
+type findingsShowCmd struct {
+	desk
+	ID int64 `arg:"" help:"Id of the finding."`
+}
+
+// Run shows one finding, of whatever type.
+func (c findingsShowCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	answer, err := client.GetFinding(a.ctx, deployment, c.ID)
+	if err != nil {
+		return err
+	}
+	f := answer.Finding
+	message := f.Rule.Message
+	if f.RuleMessage != nil {
+		message = *f.RuleMessage
+	}
+	rows := [][]string{
+		{"finding", strconv.FormatInt(f.ID, 10)},
+		{"rule", f.RuleName},
+		{"message", strings.Join(strings.Fields(message), " ")},
+		{"severity", f.Severity},
+		{"confidence", f.Confidence},
+		{"status", f.Status},
+		{"triage", f.TriageState},
+		{"project", f.Repository.Name},
+		{"ref", shortBranch(f.Ref)},
+		{"where", place(f.Location)},
+		{"link", cmp.Or(f.LineOfCodeURL, "-")},
+		{"since", day(f.RelevantSince.Time)},
+	}
+	optional := func(name string, value *string) {
+		if value != nil && *value != "" {
+			rows = append(rows, []string{name, *value})
+		}
+	}
+	optional("reason", f.TriageReason)
+	optional("note", f.TriageComment)
+	optional("until", &f.TriageUntil)
+	optional("assignee", &f.Assignee)
+	if d := f.FoundDependency; d != nil {
+		rows = append(rows, []string{"dependency", fmt.Sprintf("%s %s (%s, %s)", d.Package, d.Version, d.Ecosystem, d.Transitivity)}, []string{"reachability", f.Reachability})
+		optional("vulnerability", f.VulnerabilityIdentifier)
+		for _, fix := range f.FixRecommendations {
+			rows = append(rows, []string{"fix", fix.Package + " " + fix.Version})
+		}
+	}
+	optional("secret", f.SecretType)
+	return c.print(a, "WHAT VALUE", rows, f)
+}
+
+type findingsTriageCmd struct {
+	desk
+	IDs    []int64 `arg:"" name:"id" help:"Ids of the findings, all of one type."`
+	Type   string  `help:"sast (code), sca (supply chain) or secrets." enum:"sast,sca,secrets" default:"sast" placeholder:"TYPE"`
+	State  string  `help:"ignored, reviewing, fixing or reopened." enum:",ignored,reviewing,fixing,reopened" default:"" placeholder:"STATE"`
+	Reason string  `help:"Why it is ignored: acceptable_risk, false_positive, no_time." enum:",acceptable_risk,false_positive,no_time,no_triage_reason" default:"" placeholder:"REASON"`
+	Note   string  `help:"Note for the findings." placeholder:"TEXT"`
+	Until  string  `help:"Last day of the decision, as 2027-01-31; then they are reopened." placeholder:"DAY"`
+	Assign *string `help:"Name of the user whom they are assigned to; empty for nobody." placeholder:"USER"`
+	DryRun bool    `help:"Change nothing: tell what would be triaged."`
+}
+
+// Run decides about findings, on all their refs.
+func (c findingsTriageCmd) Run(a *app) error {
+	client, deployment, err := c.connect(a)
+	if err != nil {
+		return err
+	}
+	r := api.TriageRequest{
+		IssueType: c.Type, NewTriageState: c.State, NewTriageReason: c.Reason, NewNote: c.Note, NewTriageUntil: c.Until, NewAssignee: c.Assign, DryRun: c.DryRun,
+	}
+	for _, id := range c.IDs {
+		r.IssueIDs = append(r.IssueIDs, api.Int(id))
+	}
+	answer, err := client.TriageFindings(a.ctx, deployment, r)
+	if err != nil {
+		return err
+	}
+	if c.Output != "table" {
+		rows := [][]string{}
+		for _, id := range answer.TriagedIssues {
+			rows = append(rows, []string{strconv.FormatInt(id, 10)})
+		}
+		return c.print(a, "ID", rows, answer)
+	}
+	done := "triaged"
+	if c.DryRun {
+		done = "would triage"
+	}
+	_, err = fmt.Fprintf(a.out, "%s %d findings on all their refs\n", done, answer.NumTriaged)
+	if missing := c.missing(answer.TriagedIssues); err == nil && len(missing) > 0 {
+		err = fmt.Errorf("there is no %s finding that you may see with the id %s", c.Type, strings.Join(missing, ", "))
+	}
+	return err
+}
+
+// missing are the ids that were asked for and not found.
+func (c findingsTriageCmd) missing(done []int64) (ids []string) {
+	found := map[int64]bool{}
+	for _, id := range done {
+		found[id] = true
+	}
+	for _, id := range c.IDs {
+		if !found[id] {
+			ids = append(ids, strconv.FormatInt(id, 10))
+		}
+	}
+	return ids
+}
