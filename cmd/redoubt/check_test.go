@@ -1,18 +1,22 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -65,5 +69,55 @@ func TestCheckEndsWithACode(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitFaults || report.Whole || len(report.Checks) == 0 || len(report.Checks[0].Faults) == 0 {
 		t.Errorf("as JSON it ends with %d, %v:\n%s", code, err, out)
+	}
+}
+
+// TestCheckComparesListsWithRows holds that each count which differs between what is
+// listed and what is stored is told, whichever of the two has more.
+func TestCheckComparesListsWithRows(t *testing.T) {
+	w := newTrialWorld(t)
+	w.scan("main", "a.js", "b.js", "c.js")
+	w.scan("main", "a.js", "b.js")
+	var stored map[store.FindingCount]int
+	err := w.store.View(t.Context(), w.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		stored, err = tx.CountFindings(ctx)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := index.New(w.store, index.Options{Clock: w.app.clock}).Deployment(t.Context(), w.deployment.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := store.FindingCount{ProjectID: 1, IssueType: redoubt.SAST, Status: redoubt.StatusOpen}
+	fixed := store.FindingCount{ProjectID: 1, IssueType: redoubt.SAST, Status: redoubt.StatusFixed}
+	for name, c := range map[string]struct {
+		change func(map[store.FindingCount]int)
+		want   []string
+	}{
+		"nothing":             {func(map[store.FindingCount]int) {}, nil},
+		"one is not listed":   {func(m map[store.FindingCount]int) { m[open]++ }, []string{"project 1 has 3 sast findings that are open, 2 are listed", "there are 4 sast findings, 3 are listed"}},
+		"one is listed twice": {func(m map[store.FindingCount]int) { m[open]-- }, []string{"project 1 has 1 sast findings that are open, 2 are listed", "there are 2 sast findings, 3 are listed"}},
+		"one is listed as something else": {func(m map[store.FindingCount]int) { m[open]++; delete(m, fixed) }, []string{
+			"project 1 has 3 sast findings that are open, 2 are listed",
+		}},
+		"a project is not listed": {func(m map[store.FindingCount]int) {
+			m[store.FindingCount{ProjectID: 7, IssueType: redoubt.SCA, Status: redoubt.StatusIgnored}] = 1
+		}, []string{"project 7 has 1 sca findings that are ignored, 0 are listed", "there are 1 sca findings, 0 are listed"}},
+		"what is removed is in no list": {func(m map[store.FindingCount]int) {
+			m[store.FindingCount{ProjectID: 1, IssueType: redoubt.Secrets}] = 5
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			counts := maps.Clone(stored)
+			c.change(counts)
+			if got := compareCounts(view, counts); !slices.Equal(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

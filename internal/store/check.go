@@ -161,8 +161,7 @@ func (tx *Tx) checkFeed(ctx context.Context) (faults []string, err error) {
 }
 
 // checkScans holds that the findings which scans reported are there, of the project
-// of the scan. Projects with another name from before are left out: where two became
-// one, what both had is one of the two by now.
+// of the scan.
 func (tx *Tx) checkScans(ctx context.Context) (faults []string, err error) {
 	known := map[int64]int64{} // findings to projects
 	err = each(ctx, tx, func(r row) error {
@@ -194,8 +193,8 @@ func (tx *Tx) checkScans(ctx context.Context) (faults []string, err error) {
 			faults = append(faults, fmt.Sprintf("scan %d reported %d findings, %d of which its project has not", scan, len(ids), lost))
 		}
 		return nil
-	}, `SELECT s.id, s.project_id, a.reported FROM scan_account a JOIN scan s ON s.deployment_id = a.deployment_id AND s.id = a.scan_id WHERE a.deployment_id = $1
-		AND NOT EXISTS (SELECT 1 FROM project_alias p WHERE p.deployment_id = a.deployment_id AND p.project_id = s.project_id) ORDER BY s.id`)
+	}, `SELECT s.id, s.project_id, a.reported FROM scan_account a JOIN scan s ON s.deployment_id = a.deployment_id AND s.id = a.scan_id
+		WHERE a.deployment_id = $1 ORDER BY s.id`)
 }
 
 // CountFindings counts the deployment's findings as the store has them.

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,5 +71,148 @@ func TestCountFindings(t *testing.T) {
 			})
 			return err
 		})
+	})
+}
+
+// TestCheckLooksAtEachRelation damages one row after the other of a deployment that
+// has some of everything, and has each said.
+func TestCheckLooksAtEachRelation(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s).noise()
+		rows := func() (faults string) {
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				return tx.CheckRows(ctx, func(_ string, found []string) { faults += strings.Join(found, "\n") + "\n" })
+			})
+			return faults
+		}
+		const far = 1000000 // from any id
+		for _, r := range store.Relations {
+			damage := fmt.Sprintf("UPDATE %s SET %s = %[2]s + %d WHERE deployment_id = %d AND %[2]s = (SELECT MIN(%[2]s) FROM %[1]s WHERE deployment_id = %[4]d AND %[2]s <> 0)",
+				r.Table, r.Column, far, d.id)
+			want := fmt.Sprintf("%s has rows with the %s %d", r.Table, r.Column, far/1000)
+			if faults := rows(); strings.Contains(faults, want) {
+				t.Fatalf("nothing is damaged, and %q is in:\n%s", want, faults)
+			}
+			d.check(s.ExecRaw(t.Context(), damage))
+			if faults := rows(); !strings.Contains(faults, want) || !strings.Contains(faults, ", which "+r.Other+" has not") {
+				t.Errorf("%s.%s is damaged, and %q is not in:\n%s", r.Table, r.Column, want, faults)
+			}
+			d.check(s.ExecRaw(t.Context(), fmt.Sprintf("UPDATE %s SET %s = %[2]s - %d WHERE deployment_id = %d AND %[2]s > %[3]d", r.Table, r.Column, far, d.id)))
+		}
+	})
+}
+
+// TestCheckCountsVersions damages the feed in each of the ways that a check tells apart.
+func TestCheckCountsVersions(t *testing.T) {
+	for name, c := range map[string]struct{ statement, want string }{
+		"a version is missing":    {"DELETE FROM change WHERE deployment_id = %[1]d AND version = (SELECT MIN(version) FROM change WHERE deployment_id = %[1]d)", "the feed has -1 versions more than the deployment"},
+		"the deployment is older": {"UPDATE deployment SET version = version - 1 WHERE id = %[1]d", "the feed has version"},
+		"one is pruned too much":  {"UPDATE deployment SET pruned_version = pruned_version - 1 WHERE id = %[1]d", "the feed has -1 versions more than the deployment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Each(t, func(t *testing.T, s *store.Store) {
+				d := newTenant(t, s)
+				d.findings(d.project("acme/a"), 2, nil)
+				if faults, _ := checked(t, s, d); faults != "" {
+					t.Fatal(faults)
+				}
+				d.check(s.ExecRaw(t.Context(), fmt.Sprintf(c.statement, d.id)))
+				if faults, _ := checked(t, s, d); !strings.Contains(faults, "the feed of changes: "+c.want) {
+					t.Errorf("%q is not in:\n%s", c.want, faults)
+				}
+			})
+		})
+	}
+}
+
+// TestCheckComparesWhatScansReported damages what a scan says that it reported, of a
+// project with another name from before as of any.
+func TestCheckComparesWhatScansReported(t *testing.T) {
+	for name, c := range map[string]struct {
+		reported []int64
+		raw      string // statement, in place of that
+		want     string
+	}{
+		"all are there":        {[]int64{1, 2}, "", ""},
+		"one is not there":     {[]int64{1, 2, 9}, "", "reported 3 findings, 1 of which its project has not"},
+		"one is of another":    {[]int64{1, 3}, "", "reported 2 findings, 1 of which its project has not"},
+		"runs cannot be read":  {[]int64{1}, "UPDATE scan_account SET reported = %s WHERE deployment_id = %d", "its runs cannot be read"},
+		"the scan is not this": {[]int64{1}, "UPDATE scan_account SET scan_id = 4711 WHERE %s <> %s AND deployment_id = %d", "scan_account has rows with the scan_id 4711, which scan has not"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, engine := range storetest.Engines {
+				t.Run(engine, func(t *testing.T) {
+					s := storetest.Open(t, storetest.Database(t, engine, storetest.NewClock()))
+					d := newTenant(t, s)
+					p := d.project("acme/before")
+					d.findings(p, 2, nil)
+					d.findings(d.project("acme/other"), 1, nil)
+					scan := d.scanned(p, "refs/heads/main", true)
+					d.update(func(ctx context.Context, tx *store.Tx) error {
+						if _, err := tx.RenameProject(ctx, p.ID, "acme/after"); err != nil {
+							return err
+						}
+						return tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: scan.ID, Reported: c.reported})
+					})
+					bytes := map[string]string{"sqlite": "X'FF'", "postgres": `'\xff'::bytea`}[engine]
+					switch strings.Count(c.raw, "%") {
+					case 2:
+						d.check(s.ExecRaw(t.Context(), fmt.Sprintf(c.raw, bytes, d.id)))
+					case 3:
+						d.check(s.ExecRaw(t.Context(), fmt.Sprintf(c.raw, "1", "2", d.id)))
+					}
+					if faults, _ := checked(t, s, d); c.want == "" && faults != "" || !strings.Contains(faults, c.want) {
+						t.Errorf("%q is not in:\n%s", c.want, faults)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestMergedScansNameWhatStays merges two projects that have findings in common, and
+// runs the migration over accounts that an older merge left as they were.
+func TestMergedScansNameWhatStays(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newTwins(t, s)
+		scan := w.scanned(w.from, "refs/heads/main", true)
+		ids := func(list []redoubt.FindingWrite, which ...int) (out []int64) {
+			for _, i := range which {
+				out = append(out, list[i].ID)
+			}
+			return out
+		}
+		put := func(reported []int64) {
+			w.update(func(ctx context.Context, tx *store.Tx) error {
+				err := tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: scan.ID, Reported: reported})
+				if err == nil {
+					err = tx.PutScanGate(ctx, scan.ID, &redoubt.ScanGate{Reason: "x", Blocking: []redoubt.Blocked{{FindingID: w.fromFound[1].ID}, {FindingID: w.fromFound[2].ID}}})
+				}
+				return err
+			})
+		}
+		put(ids(w.fromFound, 0, 1, 2))
+		w.merge()
+		holds := func(when string, reported, blocking []int64) {
+			w.view(func(ctx context.Context, tx *store.Tx) error {
+				a, err := tx.ScanAccount(ctx, scan.ID)
+				slices.Sort(reported)
+				same(t, when+": reported", a.Reported, reported)
+				same(t, when+": blocking", []int64{a.Gate.Blocking[0].FindingID, a.Gate.Blocking[1].FindingID}, blocking)
+				return err
+			})
+			if faults, _ := checked(t, s, w.tenant); faults != "" {
+				t.Errorf("%s:\n%s", when, faults)
+			}
+		}
+		both := ids(w.intoFound, 0, 1)
+		holds("merged", append(both, w.fromFound[2].ID), []int64{w.intoFound[1].ID, w.fromFound[2].ID})
+
+		put(ids(w.fromFound, 0, 1, 2)) // as an older merge left it
+		if faults, _ := checked(t, s, w.tenant); !strings.Contains(faults, "2 of which its project has not") {
+			t.Errorf("an account of findings that went is whole:\n%s", faults)
+		}
+		w.check(s.ForgetMergedFindings(t.Context()))
+		holds("migrated", ids(w.fromFound, 2), ids(w.fromFound, 1, 2))
 	})
 }

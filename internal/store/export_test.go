@@ -20,15 +20,35 @@ func (s *Store) ExecRaw(ctx context.Context, query string) error {
 
 // PairMatchesAnew runs the migration of that name once more.
 func (s *Store) PairMatchesAnew(ctx context.Context) error {
+	return s.again(ctx, s.engine.pairMatchesAnew)
+}
+
+// ForgetMergedFindings runs the migration of that name once more.
+func (s *Store) ForgetMergedFindings(ctx context.Context) error {
+	return s.again(ctx, s.engine.forgetMergedFindings)
+}
+
+func (s *Store) again(ctx context.Context, migrate func(context.Context, *sql.Tx) error) error {
 	tx, err := s.engine.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if err := s.engine.pairMatchesAnew(ctx, tx); err != nil {
+	if err := migrate(ctx, tx); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
 	return tx.Commit()
 }
+
+// Relation is relation.
+type Relation struct{ Table, Column, Other string }
+
+// Relations are relations.
+var Relations = func() (out []Relation) {
+	for _, r := range relations {
+		out = append(out, Relation{r.table, r.column, r.other})
+	}
+	return out
+}()
 
 // TenantTables is tenantTables.
 var TenantTables = tenantTables

@@ -21,7 +21,10 @@ const identityVersion = 23
 // goMigrations are those that SQL cannot do. They name every column that they
 // use, for what the rest of the package uses changes with later migrations.
 func (e *engine) goMigrations() []*goose.Migration {
-	return []*goose.Migration{goose.NewGoMigration(identityVersion, &goose.GoFunc{RunTx: e.pairMatchesAnew}, nil)}
+	return []*goose.Migration{
+		goose.NewGoMigration(identityVersion, &goose.GoFunc{RunTx: e.pairMatchesAnew}, nil),
+		goose.NewGoMigration(accountVersion, &goose.GoFunc{RunTx: e.forgetMergedFindings}, nil),
+	}
 }
 
 // pairMatchesAnew gives stored findings whose code is known the identity that

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -124,13 +126,23 @@ func (tx *Tx) joinLineages(ctx context.Context, from, into int64) error {
 // mergeOccurrences brings the findings over, but for those that the other
 // project has on the same ref from the same source.
 func (tx *Tx) mergeOccurrences(ctx context.Context, from, into int64) error {
-	double, err := many(ctx, tx, scalar[int64], `
-		SELECT f.id FROM finding f JOIN finding t ON t.deployment_id = f.deployment_id AND t.ref = f.ref AND t.source = f.source
+	stays := map[int64]int64{} // by what goes
+	err := each(ctx, tx, func(r row) error {
+		var goes, other int64
+		err := r.Scan(&goes, &other)
+		stays[goes] = other
+		return err
+	}, `
+		SELECT f.id, t.id FROM finding f JOIN finding t ON t.deployment_id = f.deployment_id AND t.ref = f.ref AND t.source = f.source
 			AND t.identity_kind = f.identity_kind AND t.identity_hash = f.identity_hash
 		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3`, from, into)
 	if err != nil {
 		return err
 	}
+	if err := tx.mergeAccounts(ctx, from, stays); err != nil {
+		return err
+	}
+	double := slices.Sorted(maps.Keys(stays))
 	for table, column := range map[string]string{"finding_event": "finding_id", "finding_body": "finding_id", "finding_subject": "finding_id", "finding_snippet": "finding_id", "finding": "id"} {
 		in, list := tx.in(column, 2, double)
 		if err := tx.write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, list); err != nil {
@@ -145,6 +157,25 @@ func (tx *Tx) mergeOccurrences(ctx context.Context, from, into int64) error {
 	tx.changeDeleted(changeFinding, double...)
 	err = tx.write(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`, from, into, tx.nextVersion())
 	return err
+}
+
+// mergeAccounts has the scans of a project say that they reported the findings that
+// stay, where theirs go, and that builds failed on those.
+func (tx *Tx) mergeAccounts(ctx context.Context, from int64, stays map[int64]int64) error {
+	if len(stays) == 0 {
+		return nil
+	}
+	accounts, err := tx.packedAccounts(ctx, from)
+	if err != nil {
+		return err
+	}
+	for _, a := range accounts {
+		err := tx.rewriteAccount(ctx, a, func(id int64) int64 { return cmp.Or(stays[id], id) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mergeInventories brings the lockfiles over; the newer statement counts.

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
@@ -60,6 +62,48 @@ func (tx *Tx) BlockedScans(ctx context.Context, scanIDs []int64) (map[int64]bool
 		out[id] = true
 		return err
 	}, `SELECT scan_id FROM scan_account WHERE deployment_id = $1 AND gate_json <> '' AND `+in, arg)
+}
+
+// packedAccount is what a scan reported and why its build failed, as it is stored.
+type packedAccount struct {
+	scanID   int64
+	reported []byte
+	gate     string
+}
+
+// packedAccounts reads the accounts of a project's scans.
+func (tx *Tx) packedAccounts(ctx context.Context, projectID int64) ([]packedAccount, error) {
+	return many(ctx, tx, func(r row) (a packedAccount, err error) { return a, r.Scan(&a.scanID, &a.reported, &a.gate) },
+		`SELECT a.scan_id, a.reported, a.gate_json FROM scan_account a
+		JOIN scan s ON s.deployment_id = a.deployment_id AND s.id = a.scan_id WHERE a.deployment_id = $1 AND s.project_id = $2 ORDER BY a.scan_id`, projectID)
+}
+
+// rewriteAccount names other findings in an account.
+func (tx *Tx) rewriteAccount(ctx context.Context, a packedAccount, is func(id int64) int64) error {
+	ids, err := unpackRuns(a.reported)
+	if err != nil {
+		return fmt.Errorf("what scan %d reported: %w", a.scanID, err)
+	}
+	for i, id := range ids {
+		ids[i] = is(id)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	gate := a.gate
+	if gate != "" {
+		var told redoubt.ScanGate
+		if err := json.Unmarshal([]byte(gate), &told); err != nil {
+			return fmt.Errorf("the gate of scan %d: %w", a.scanID, err)
+		}
+		for i := range told.Blocking {
+			told.Blocking[i].FindingID = is(told.Blocking[i].FindingID)
+		}
+		gate = encoded(told)
+	}
+	if packed := packRuns(ids); gate != a.gate || !bytes.Equal(packed, a.reported) {
+		_, err = tx.exec(ctx, `UPDATE scan_account SET reported = $3, gate_json = $4 WHERE deployment_id = $1 AND scan_id = $2`, a.scanID, packed, gate)
+	}
+	return err
 }
 
 // packRuns writes ascending numbers as runs: the distance from the end of the
