@@ -40,6 +40,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"ping":                       {},
 		"listDeployments":            {},
 		"listFindings":               {},
+		"exportFindings":             {},
 		"getFinding":                 {ours: finding},
 		"getEvidence":                {ours: finding},
 		"annotateFinding":            {ours: finding, body: object{"review_comments": []object{}}},

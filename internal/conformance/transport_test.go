@@ -197,7 +197,11 @@ func pathOf(doc *openapi3.T, path string) (string, *openapi3.PathItem) {
 	segments := strings.Split(path, "/")
 	best := ""
 	for template := range doc.Paths.Map() {
-		if matches(strings.Split(template, "/"), segments) && (best == "" || strings.Count(template, "{") < strings.Count(best, "{") || len(template) > len(best)) {
+		if !matches(strings.Split(template, "/"), segments) {
+			continue
+		}
+		fewer := strings.Count(template, "{") - strings.Count(best, "{") // what is written out beats a parameter
+		if best == "" || fewer < 0 || fewer == 0 && len(template) > len(best) {
 			best = template
 		}
 	}

@@ -18,7 +18,7 @@ var nouns = []string{"."}
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
 	".", "api", "internal/auth", "internal/report", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
-	"internal/policy", "internal/sbom", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl",
+	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl",
 }
 
 // rooms is the import table of ARCHITECTURE.md. A room may stand here before it is built.
@@ -34,6 +34,7 @@ var rooms = []room{
 	{path: "internal/advisory", imports: []string{".", "internal/purl", "internal/weakness"}},
 	{path: "internal/policy", imports: []string{".", "internal/glob"}},
 	{path: "internal/sbom", imports: []string{".", "internal/purl"}},
+	{path: "internal/export", imports: []string{".", "api", "internal/index"}},
 	{path: "internal/glob", stdOnly: true},
 	{path: "internal/version"},
 	{path: "internal/purl"},

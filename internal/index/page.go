@@ -91,6 +91,19 @@ func (p *Page) WriteTo(w io.Writer) (int64, error) {
 	return p.write(w, e.finding)
 }
 
+// each hands the findings over one by one, in the contract's shape.
+func (p *Page) each(take func(t redoubt.IssueType, finding []byte) error) error {
+	var e encoder
+	var buf []byte
+	for i := range p.items {
+		buf = e.finding(buf[:0], &p.items[i])
+		if err := take(p.items[i].issueType, buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // write writes the page as an array of what encode makes of each finding.
 func (p *Page) write(w io.Writer, encode func([]byte, *item) []byte) (written int64, err error) {
 	pooled := buffers.Get().(*[]byte)

@@ -25,25 +25,31 @@ type findingsInput struct {
 func (in *findingsInput) Resolve(ctx huma.Context) []error {
 	var bad faults
 	q := &in.FindingsQuery
-	code := tied{"sast", []member{
-		{"policies", len(q.Policies) > 0},
-		{"rules", len(q.Rules) > 0},
-		{"categories", len(q.Categories) > 0},
-		{"confidence", len(q.Confidence) > 0},
-		{"autotriage_verdict", q.AutotriageVerdict != ""},
-	}}
-	supply := tied{"sca", []member{
-		{"exposures", len(q.Exposures) > 0},
-		{"transitivities", len(q.Transitivities) > 0},
-		{"is_malicious", q.IsMalicious.Set},
-	}}
 	c := callOf(ctx.Context())
 	if !c.hosted() {
-		refuseTied("query.", q.IssueType, []tied{code, supply}, &bad)
+		refuseTied("query.", q.IssueType, listingTies(q), &bad)
 	}
 	in.filter = findingFilter(q, &bad)
 	in.filter.Visible = c.caller.Globs()
 	return bad
+}
+
+// listingTies are those of the listing that one issue type alone has.
+func listingTies(q *api.FindingsQuery) []tied {
+	return []tied{
+		{"sast", []member{
+			{"policies", len(q.Policies) > 0},
+			{"rules", len(q.Rules) > 0},
+			{"categories", len(q.Categories) > 0},
+			{"confidence", len(q.Confidence) > 0},
+			{"autotriage_verdict", q.AutotriageVerdict != ""},
+		}},
+		{"sca", []member{
+			{"exposures", len(q.Exposures) > 0},
+			{"transitivities", len(q.Transitivities) > 0},
+			{"is_malicious", q.IsMalicious.Set},
+		}},
+	}
 }
 
 func findingFilter(q *api.FindingsQuery, bad *faults) redoubt.FindingFilter {

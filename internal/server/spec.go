@@ -69,6 +69,7 @@ func newSpec() *spec {
 	s.operations["annotateFinding"].described.RequestBody.Required = true // an empty one is refused
 	s.operations["importReports"].described.RequestBody = importBody()
 	s.operations["downloadSBOM"].described.Responses["200"].Content = documentContent()
+	s.operations["exportFindings"].described.Responses["200"].Content = exportContent()
 	s.markMembers()
 	return s
 }

@@ -1,0 +1,56 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+)
+
+// ExportFindingsQuery selects findings to export: the filters of the listing, and
+// of secrets, over as many issue types as are named.
+type ExportFindingsQuery struct {
+	Format             string         `query:"format" enum:"csv,jsonl,sarif,xlsx" default:"csv" doc:"Table (csv, xlsx), a finding of the listing a line (jsonl), or a log of results (sarif)."`
+	IssueType          []string       `query:"issue_type,explode" enum:"sast,sca,secrets" doc:"Code (sast), supply chain (sca), secrets. Default: all. A filter that only one of them has needs it alone."`
+	Since              float64        `query:"since" doc:"Epoch seconds; only findings relevant since then or later. Default: all."`
+	Dedup              bool           `query:"dedup" default:"false" doc:"One finding for all refs: the one on the primary branch, else the newest."`
+	Repos              []string       `query:"repos,explode" doc:"Only these projects, by name, in any case."`
+	RepositoryIDs      []int64        `query:"repository_ids,explode" minimum:"0" maximum:"4294967295" doc:"Only these projects, by id."`
+	Status             []string       `query:"status,explode" enum:"open,fixed,ignored,reviewing,fixing" doc:"Only findings with one of these statuses."`
+	TriageReasons      []string       `query:"triage_reasons,explode" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Only findings ignored for one of these reasons."`
+	Severities         []string       `query:"severities,explode" enum:"low,medium,high,critical" doc:"Only these severities."`
+	Ref                string         `query:"ref" maxLength:"512" doc:"Only findings on this ref, full or short; _default sets no filter."`
+	Policies           []string       `query:"policies,explode" enum:"rule-board-audit,rule-board-pr-comments,rule-board-block" doc:"Only findings of rules in these modes now: monitor, comment, block. Code only."`
+	Rules              []string       `query:"rules,explode" doc:"Only findings of these rules. Code only."`
+	Categories         []string       `query:"categories,explode" doc:"Only findings of these categories. Code only."`
+	Confidence         []string       `query:"confidence,explode" enum:"low,medium,high" doc:"Only these confidences. Code only."`
+	AutotriageVerdict  string         `query:"autotriage_verdict" enum:"true_positive,false_positive" doc:"Only findings with this verdict of the assistant. Code only."`
+	ComponentTags      []string       `query:"component_tags,explode" doc:"Only findings in components with these tags."`
+	Exposures          []string       `query:"exposures,explode" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Only these reachabilities. Supply chain only."`
+	Transitivities     []string       `query:"transitivities,explode" enum:"direct,transitive,unknown" doc:"Only dependencies of these kinds. Supply chain only."`
+	IsMalicious        Optional[bool] `query:"is_malicious" doc:"true: only malicious dependencies; false: all others. Supply chain only."`
+	ClickToFixPRStates []string       `query:"click_to_fix_pr_state,explode" enum:"open,merged" doc:"Only findings with a fixing change request in one of these states."`
+	Assignees          []string       `query:"assignees,explode" doc:"Only findings of these users, by name; @nobody for those that are not assigned."`
+	SecretTypes        []string       `query:"secret_types,explode" doc:"Only these kinds of credentials. Secrets only."`
+	ValidationState    []string       `query:"validation_state,explode" enum:"no_validator,confirmed_valid,confirmed_invalid,validation_error" doc:"Only credentials of which this is known. Secrets only."`
+}
+
+// Listing is the part of the query that the listing has too, for one issue type.
+func (q ExportFindingsQuery) Listing(issueType string) FindingsQuery {
+	return FindingsQuery{
+		IssueType: issueType, Since: q.Since, Dedup: q.Dedup, Repos: q.Repos, RepositoryIDs: q.RepositoryIDs,
+		Status: q.Status, TriageReasons: q.TriageReasons, Severities: q.Severities, Ref: q.Ref, Policies: q.Policies, Rules: q.Rules,
+		Categories: q.Categories, Confidence: q.Confidence, AutotriageVerdict: q.AutotriageVerdict, ComponentTags: q.ComponentTags,
+		Exposures: q.Exposures, Transitivities: q.Transitivities, IsMalicious: q.IsMalicious, ClickToFixPRStates: q.ClickToFixPRStates,
+		Assignees: q.Assignees,
+	}
+}
+
+// ExportFindings hands over all findings that the query selects, as they come:
+// close what it returns. One that ends with an error is not whole.
+func (c *Client) ExportFindings(ctx context.Context, deployment string, q ExportFindingsQuery) (io.ReadCloser, error) {
+	resp, err := c.send(ctx, call{method: http.MethodGet, path: path(deployment, "findings", "export"), query: values(q)})
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}

@@ -1,0 +1,81 @@
+package export
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/redoubt/redoubt"
+)
+
+// commaSeparated writes a table as RFC 4180 has it, in UTF-8, with a line of names.
+type commaSeparated struct {
+	csv *csv.Writer
+	row []string
+}
+
+func newCSV(w io.Writer) (*commaSeparated, error) {
+	c := &commaSeparated{csv.NewWriter(w), make([]string, len(columns))}
+	for i := range columns {
+		c.row[i] = columns[i].name
+	}
+	return c, c.csv.Write(c.row)
+}
+
+func (*commaSeparated) part() error { return nil }
+
+func (c *commaSeparated) raw(t redoubt.IssueType, raw []byte) error {
+	f, err := decoded(t, raw)
+	if err != nil {
+		return err
+	}
+	for i := range columns {
+		c.row[i] = cell(columns[i].of(f))
+	}
+	return c.csv.Write(c.row)
+}
+
+func (c *commaSeparated) close() error {
+	c.csv.Flush()
+	return c.csv.Error()
+}
+
+// cell is a value as text. Only text that came from outside is made harmless:
+// numbers, times and truths are ours.
+func cell(v any) string {
+	switch v := v.(type) {
+	case string:
+		return harmless(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	case time.Time:
+		return v.UTC().Format(timeFormat)
+	}
+	return ""
+}
+
+// starters begin what spreadsheets take for a formula, the wide forms of East
+// Asian keyboards too. Some skip a tab, a line end or a space before they look.
+const starters = "=+-@\t\r\n＝＋－＠"
+
+// startsFormula reports whether a spreadsheet may compute the text.
+func startsFormula(s string) bool {
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, " \u00a0\ufeff"))
+	return first != utf8.RuneError && strings.ContainsRune(starters, first)
+}
+
+// harmless puts an apostrophe before text that a spreadsheet may compute
+// (semantics §4).
+func harmless(s string) string {
+	if startsFormula(s) {
+		return "'" + s
+	}
+	return s
+}

@@ -1,0 +1,199 @@
+package export
+
+import (
+	"archive/zip"
+	"bufio"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Limits of the format.
+const (
+	sheetRows = 1 << 20 // the line of names is one
+	cellUnits = 32767   // UTF-16 code units of a text
+)
+
+// Styles of cells, as xlsxStyles numbers them.
+const (
+	plainStyle = iota
+	headStyle
+	timeStyle
+	quotedStyle // shown as text, also once somebody edited it
+)
+
+// workbook writes Office Open XML. The archive's parts go out one after the other,
+// so nothing is kept: neither in memory nor in temporary files.
+type workbook struct {
+	zip    *zip.Writer
+	sheet  *bufio.Writer
+	sheets int // begun
+	of     int // in all
+	row    int // of the sheet, from 1
+	refs   []string
+}
+
+// newXLSX begins a workbook with as many sheets as so many findings take.
+func newXLSX(w io.Writer, total int) (*workbook, error) {
+	x := &workbook{zip: zip.NewWriter(w), sheet: bufio.NewWriterSize(nil, 32<<10), of: max((total+sheetRows-2)/(sheetRows-1), 1)}
+	for i := range columns {
+		x.refs = append(x.refs, columnName(i))
+	}
+	for _, p := range xlsxParts(x.of) {
+		part, err := x.zip.Create(p.name)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := io.WriteString(part, xml.Header+p.content); err != nil {
+			return nil, err
+		}
+	}
+	return x, x.begin()
+}
+
+func (*workbook) part() error { return nil }
+
+func (x *workbook) raw(t redoubt.IssueType, raw []byte) error {
+	f, err := decoded(t, raw)
+	if err != nil {
+		return err
+	}
+	if x.row == sheetRows {
+		if err := x.end(); err != nil {
+			return err
+		}
+		if err := x.begin(); err != nil {
+			return err
+		}
+	}
+	x.row++
+	fmt.Fprintf(x.sheet, `<row r="%d">`, x.row)
+	for i := range columns {
+		x.cell(i, columns[i].of(f))
+	}
+	_, err = x.sheet.WriteString("</row>")
+	return err
+}
+
+// begin starts a sheet with its line of names, which stays in sight.
+func (x *workbook) begin() error {
+	x.sheets++
+	part, err := x.zip.Create(fmt.Sprintf("xl/worksheets/sheet%d.xml", x.sheets))
+	if err != nil {
+		return err
+	}
+	x.sheet.Reset(part)
+	x.row = 1
+	fmt.Fprint(x.sheet, xml.Header+`<worksheet xmlns="`+sheetSpace+`"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>`)
+	for i := range columns {
+		fmt.Fprintf(x.sheet, `<col min="%d" max="%d" width="%d" customWidth="1"/>`, i+1, i+1, columns[i].width)
+	}
+	fmt.Fprint(x.sheet, `</cols><sheetData><row r="1">`)
+	for i := range columns {
+		x.text(i, headStyle, columns[i].name)
+	}
+	_, err = x.sheet.WriteString("</row>")
+	return err
+}
+
+func (x *workbook) end() error {
+	fmt.Fprintf(x.sheet, `</sheetData><autoFilter ref="A1:%s%d"/></worksheet>`, x.refs[len(x.refs)-1], x.row)
+	return x.sheet.Flush()
+}
+
+func (x *workbook) close() error {
+	for { // those that were announced and are empty, as findings went meanwhile
+		if err := x.end(); err != nil {
+			return err
+		}
+		if x.sheets == x.of {
+			return x.zip.Close()
+		}
+		if err := x.begin(); err != nil {
+			return err
+		}
+	}
+}
+
+// cell writes a value with its type. Text is text and never a formula.
+func (x *workbook) cell(i int, v any) {
+	switch v := v.(type) {
+	case string:
+		switch {
+		case v == "":
+		case startsFormula(v):
+			x.text(i, quotedStyle, v)
+		default:
+			x.text(i, plainStyle, v)
+		}
+	case int64:
+		fmt.Fprintf(x.sheet, `<c r="%s%d"><v>%d</v></c>`, x.refs[i], x.row, v)
+	case float64:
+		fmt.Fprintf(x.sheet, `<c r="%s%d"><v>%s</v></c>`, x.refs[i], x.row, strconv.FormatFloat(v, 'g', -1, 64))
+	case bool:
+		n := 0
+		if v {
+			n = 1
+		}
+		fmt.Fprintf(x.sheet, `<c r="%s%d" t="b"><v>%d</v></c>`, x.refs[i], x.row, n)
+	case time.Time:
+		fmt.Fprintf(x.sheet, `<c r="%s%d" s="%d"><v>%s</v></c>`, x.refs[i], x.row, timeStyle, strconv.FormatFloat(serial(v), 'f', 9, 64))
+	}
+}
+
+func (x *workbook) text(i, style int, s string) {
+	fmt.Fprintf(x.sheet, `<c r="%s%d" s="%d" t="inlineStr"><is><t xml:space="preserve">`, x.refs[i], x.row, style)
+	// The writer keeps its first error for Flush, and so does each of these.
+	_ = xml.EscapeText(x.sheet, []byte(escapeUnits(cutUnits(s, cellUnits))))
+	fmt.Fprint(x.sheet, "</t></is></c>")
+}
+
+// unit is how the format writes a code unit that XML cannot hold.
+var unit = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
+
+// escapeUnits keeps text that looks like such a unit from being read as one.
+func escapeUnits(s string) string {
+	if !strings.Contains(s, "_x") {
+		return s
+	}
+	return unit.ReplaceAllStringFunc(s, func(u string) string { return "_x005F" + u })
+}
+
+// cutUnits shortens a text to n UTF-16 code units, the last of which tells so.
+func cutUnits(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	units, keep := 0, 0
+	for at, r := range s {
+		size := max(utf16.RuneLen(r), 1)
+		if units += size; units < n {
+			keep = at + max(utf8.RuneLen(r), 1)
+		}
+	}
+	if units <= n {
+		return s
+	}
+	return s[:min(keep, len(s))] + "…"
+}
+
+// serial is a time in days as spreadsheets count them, in UTC.
+func serial(t time.Time) float64 {
+	return float64(t.UTC().Sub(time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)).Microseconds()) / float64((24 * time.Hour).Microseconds())
+}
+
+// columnName is A to Z, then AA and so on.
+func columnName(i int) string {
+	if i < 26 {
+		return string(rune('A' + i))
+	}
+	return columnName(i/26-1) + columnName(i%26)
+}

@@ -1,0 +1,124 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Whatever is committed while a selection is read: each finding comes once, none
+// that was not selected, and none is missing that passed the filter all the time.
+func TestSelectionReadsEachOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		x := New(w, Options{BodyCache: one(t, "body cache", 0, int64(smallChunk), int64(1<<30))})
+		for range rapid.IntRange(1, 12).Draw(t, "commits") {
+			w.step(t)
+		}
+		f := w.someFilter(t)
+		v := view(t, x)
+		selected := idsOf(w.list(f))
+		always, still := slices.Clone(selected), true
+		selection := v.Select(f)
+		if selection.Total() != len(selected) {
+			t.Fatalf("%d are selected, want %d", selection.Total(), len(selected))
+		}
+		var got []int64
+		for more := true; more; {
+			var part []int64
+			part, more = next(t, selection, rapid.IntRange(1, 4).Draw(t, "size"))
+			now := idsOf(w.list(f))
+			for _, id := range part {
+				if !slices.Contains(now, id) {
+					t.Errorf("finding %d came, and the filter accepts %v", id, now)
+				}
+			}
+			if got = append(got, part...); more && chance(t, "commit meanwhile", 50) {
+				still = false
+				w.step(t)
+				view(t, x)
+				now = idsOf(w.list(f))
+				read := len(got)
+				always = slices.DeleteFunc(always, func(id int64) bool {
+					return !slices.Contains(got[:read], id) && !slices.Contains(now, id)
+				})
+			}
+		}
+		if still {
+			if diff := cmp.Diff(selected, got); diff != "" {
+				t.Errorf("nothing changed (-selected +read):\n%s", diff)
+			}
+		}
+		if sorted := slices.Sorted(slices.Values(got)); len(slices.Compact(sorted)) != len(got) {
+			t.Errorf("one came twice: %v", got)
+		}
+		for _, id := range got {
+			if !slices.Contains(selected, id) {
+				t.Errorf("finding %d was not selected: %v", id, selected)
+			}
+		}
+		for _, id := range always {
+			if !slices.Contains(got, id) {
+				t.Errorf("finding %d was selected all the time and is missing in %v", id, got)
+			}
+		}
+	})
+}
+
+// TestSelectionByProject: the parts of projects are the whole.
+func TestSelectionByProject(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		x := New(w, Options{BodyCache: 1 << 30})
+		for range rapid.IntRange(1, 12).Draw(t, "commits") {
+			w.step(t)
+		}
+		f := w.someFilter(t)
+		var got []int64
+		for _, part := range view(t, x).SelectByProject(f) {
+			project := int64(0)
+			for more := true; more; {
+				var ids []int64
+				ids, more = next(t, part, 3)
+				for _, id := range ids {
+					if of := w.findings[id].ProjectID; project != 0 && of != project {
+						t.Errorf("finding %d of project %d is beside those of %d", id, of, project)
+					}
+					project = w.findings[id].ProjectID
+				}
+				got = append(got, ids...)
+			}
+		}
+		if diff := cmp.Diff(slices.Sorted(slices.Values(idsOf(w.list(f)))), slices.Sorted(slices.Values(got))); diff != "" {
+			t.Errorf("the parts differ from the list (-list +parts):\n%s", diff)
+		}
+	})
+}
+
+func next(t *rapid.T, s *Selection, size int) (ids []int64, more bool) {
+	t.Helper()
+	more, err := s.Next(context.Background(), size, func(_ redoubt.IssueType, finding []byte) error {
+		var f struct{ ID int64 }
+		err := json.Unmarshal(finding, &f)
+		ids = append(ids, f.ID)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids, more
+}
+
+func idsOf(findings []redoubt.IndexedFinding) []int64 {
+	var out []int64
+	for _, f := range findings {
+		out = append(out, f.ID)
+	}
+	return out
+}

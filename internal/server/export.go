@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/export"
+)
+
+// exportInput is the query of an export, and the filters that it means: one for
+// each issue type.
+type exportInput struct {
+	api.ExportFindingsQuery
+	filters []redoubt.FindingFilter
+}
+
+// Resolve turns the parameters into filters, and refuses those that an issue type
+// that is asked for does not have: it would be left out in silence.
+func (in *exportInput) Resolve(ctx huma.Context) []error {
+	var bad faults
+	q := &in.ExportFindingsQuery
+	in.filters = selectionFilters(q, callOf(ctx.Context()).caller.Globs(), &bad)
+	return bad
+}
+
+// selectionFilters are the filters of a query that names several issue types.
+func selectionFilters(q *api.ExportFindingsQuery, visible redoubt.ProjectGlobs, bad *faults) []redoubt.FindingFilter {
+	types := q.IssueType
+	if len(types) == 0 {
+		types = []string{redoubt.SAST.String(), redoubt.SCA.String(), redoubt.Secrets.String()}
+	}
+	listing := q.Listing("")
+	tied := append(listingTies(&listing), tied{redoubt.Secrets.String(), []member{
+		{"secret_types", len(q.SecretTypes) > 0},
+		{"validation_state", len(q.ValidationState) > 0},
+	}})
+	var out []redoubt.FindingFilter
+	seen := map[string]bool{}
+	for _, t := range types {
+		if seen[t] {
+			continue
+		}
+		seen[t] = true
+		refuseTied("query.", t, tied, bad)
+		listing := q.Listing(t)
+		f := findingFilter(&listing, bad)
+		f.Visible, f.SecretTypes, f.ValidationStates = visible, q.SecretTypes, parsed(q.ValidationState, redoubt.ParseValidationState)
+		out = append(out, f)
+	}
+	return out
+}
+
+// exportFindings answers all findings of the filters, straight from the index.
+func (c *call) exportFindings(ctx context.Context, in *exportInput) (writer, error) {
+	view, err := c.findings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f := export.Format(in.Format)
+	return exported{ctx: ctx, format: f, parts: export.Parts(view, f, in.filters...), version: c.server.Version, head: c.r.Method == http.MethodHead}, nil
+}
+
+// exported writes an export as it is read.
+type exported struct {
+	ctx     context.Context
+	format  export.Format
+	parts   []export.Selection
+	version string
+	head    bool // only the header is asked for
+}
+
+func (e exported) header(h http.Header) {
+	h.Set("Content-Type", e.format.MediaType())
+	h.Set("Content-Disposition", `attachment; filename="`+e.format.FileName()+`"`)
+}
+
+// WriteTo writes the export.
+func (e exported) WriteTo(w io.Writer) (int64, error) {
+	if e.head {
+		return 0, nil
+	}
+	counted := &counter{to: w}
+	err := export.Write(e.ctx, counted, e.format, e.parts, export.Options{Version: e.version})
+	return counted.n, err
+}
+
+type counter struct {
+	to io.Writer
+	n  int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// exportContent describes an export, which has a media type for each format.
+func exportContent() map[string]*huma.MediaType {
+	out := map[string]*huma.MediaType{}
+	for _, f := range export.Formats() {
+		name, _, _ := strings.Cut(f.MediaType(), ";")
+		out[name] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	}
+	return out
+}
