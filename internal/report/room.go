@@ -45,6 +45,7 @@ func sizeOf(v any) int { return int(reflect.TypeOf(v).Elem().Size()) }
 // What is made of an item beside what was decoded, in bytes, on the large side.
 const (
 	resultSize = 768  // a redoubt.Result with its dependency
+	matchSize  = 256  // a semgrepMatch, and its key
 	partSize   = 768  // a component, its reference and its dependency
 	runSize    = 2048 // a run or target with its maps
 	edgeSize   = 128  // which of two packages needs which

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -84,5 +85,29 @@ func TestDeepComponents(t *testing.T) {
 	}
 	if place := reports[0].Refused[0].Item; strings.Count(place, ".") != maxComponentDepth {
 		t.Errorf("refused at %s", place)
+	}
+}
+
+// TestMetavariablesThatStandForOthers reads matches whose metavariables stand for many
+// of the next one: put into the rule's formula they would be some 10^18 bytes.
+func TestMetavariablesThatStandForOthers(t *testing.T) {
+	var metavars strings.Builder
+	name := "$LONGNAME"
+	for i := range 8 {
+		next := strings.Repeat(string(rune('b'+i)), len(name)-1)
+		fmt.Fprintf(&metavars, `,%q:{"abstract_content":%q}`, name, strings.Repeat(next+" ", 200))
+		name = next
+	}
+	item := `{"check_id":"r","path":"a.py","start":{"line":1,"col":1},"end":{"line":1,"col":9},"extra":{"metadata":{},"message":"m","lines":"x","metavars":{` + metavars.String()[1:] + `}}}`
+	rule := func(string) []byte { return []byte(`{"pattern":"f($LONGNAME)"}`) }
+	reports, err := Read(strings.NewReader(`{"skipped_rules":[],"results":[`+item+`]}`), Options{Name: "x.json", RuleText: rule})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := reports[0].Results[0]; res.MatchBasedID != "" || res.SyntacticID == "" {
+		t.Errorf("the ids are %q and %q", res.MatchBasedID, res.SyntacticID)
+	}
+	if formula, ok := bind("f($X)", []metavar{{"$X", strings.Repeat("x", maxFormula)}}); ok || formula != "" {
+		t.Error("a formula is bound beyond the bound")
 	}
 }

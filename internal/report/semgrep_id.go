@@ -175,14 +175,30 @@ func flatten(value any) (string, bool) {
 // metavar is a metavariable and what it stands for.
 type metavar struct{ name, content string }
 
+// Rules bind a few metavariables to some lines of code. Beyond these bounds a match
+// gets no ids, for each metavariable may stand for others: a few hundred bytes of a
+// report could make gigabytes.
+const (
+	maxMetavars = 1000
+	maxFormula  = 256 << 10 // bytes, bound
+)
+
 // bind puts what metavariables stand for into a formula: the longest names
-// first, those of one length as the report lists them.
-func bind(formula string, metavars []metavar) string {
+// first, those of one length as the report lists them. It is false for what is
+// beyond the bounds.
+func bind(formula string, metavars []metavar) (bound string, ok bool) {
+	if len(metavars) > maxMetavars {
+		return "", false
+	}
 	slices.SortStableFunc(metavars, func(a, b metavar) int { return len(b.name) - len(a.name) })
 	for _, m := range metavars {
-		if m.name != "" {
-			formula = strings.ReplaceAll(formula, m.name, m.content)
+		if m.name == "" {
+			continue
 		}
+		if len(formula)+strings.Count(formula, m.name)*(len(m.content)-len(m.name)) > maxFormula {
+			return "", false
+		}
+		formula = strings.ReplaceAll(formula, m.name, m.content)
 	}
-	return formula
+	return formula, true
 }

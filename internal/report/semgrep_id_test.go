@@ -71,7 +71,7 @@ func TestFormula(t *testing.T) {
 }
 
 func TestBind(t *testing.T) {
-	got := bind("$REQFUNC($REQ, $X)", []metavar{{"$REQ", "foo"}, {"$X", "$REQ"}, {"$REQFUNC", "bar"}})
+	got, _ := bind("$REQFUNC($REQ, $X)", []metavar{{"$REQ", "foo"}, {"$X", "$REQ"}, {"$REQFUNC", "bar"}})
 	if want := "bar(foo, $REQ)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

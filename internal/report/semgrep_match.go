@@ -25,17 +25,19 @@ type semgrepMatch struct {
 // matched notes a result whose code the report holds. Nobody being logged in,
 // it holds neither code nor metavariables, and no id can be computed.
 func (s *semgrep) matched(m *semgrepResult, res *redoubt.Result) {
-	lines := string(unlessGated(m.Extra.Lines))
-	if lines == "" || res.Secret != nil {
+	if unlessGated(m.Extra.Lines) == "" || res.Secret != nil {
 		return
 	}
 	match := semgrepMatch{
-		result: len(s.rep.Results) - 1, rule: s.rule(m).idName(), path: res.Path, context: syntacticContext(lines),
+		result: len(s.rep.Results) - 1, rule: s.rule(m).idName(), path: res.Path, context: m.context,
 	}
 	if s.texts != nil {
-		match.formula, match.known = s.formula(res.Rule.Name)
-		match.formula = bind(match.formula, metavars(m.Extra.Metavars))
+		formula, known := s.formula(res.Rule.Name)
+		if known {
+			match.formula, match.known = bind(formula, metavars(m.Extra.Metavars))
+		}
 	}
+	s.in.build(len(match.context) + len(match.formula) + matchSize)
 	s.matches = append(s.matches, match)
 }
 

@@ -44,7 +44,11 @@ func (c idCase) ours(t *testing.T) ids {
 	for _, m := range c.Metavars {
 		bound = append(bound, metavar{m[0], m[1]})
 	}
-	context, formula := syntacticContext(c.Lines), bind(formulaOf(rule), bound)
+	context := syntacticContext(c.Lines)
+	formula, ok := bind(formulaOf(rule), bound)
+	if !ok {
+		t.Fatal("the formula is beyond the bounds")
+	}
 	return ids{
 		context, syntacticID(c.Name, c.Path, context, c.Index), matchBasedID(c.Name, c.Path, formula, c.Index),
 		codeHash(context), patternHash(formula),

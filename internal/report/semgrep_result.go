@@ -19,6 +19,8 @@ type semgrepResult struct {
 	Start   semgrepPlace  `json:"start"`
 	End     semgrepPlace  `json:"end"`
 	Extra   *semgrepExtra `json:"extra"`
+
+	context string // of its lines, once it is known
 }
 
 type semgrepPlace struct {
@@ -82,7 +84,8 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *redoubt.Result {
 	}
 	if lines := string(unlessGated(m.Extra.Lines)); lines != "" {
 		res.Code = read.MultiLine(lines, read.MaxBlock)
-		res.CodeHash = codeHash(syntacticContext(lines))
+		m.context = syntacticContext(lines)
+		res.CodeHash = codeHash(m.context)
 	}
 	switch rule.IssueType {
 	case redoubt.SCA:
