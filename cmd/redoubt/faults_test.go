@@ -363,7 +363,7 @@ func (f *faulty) count() int {
 func (f *faulty) slowest() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return min(len(f.loads), len(f.scans), len(f.tokens))
+	return min(len(f.loads), 2*len(f.scans), 2*len(f.tokens))
 }
 
 // acknowledge waits until n more writes are acknowledged.

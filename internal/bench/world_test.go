@@ -72,7 +72,12 @@ type world struct {
 
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
-	w := &world{tb: tb, config: storetest.Database(tb, "sqlite", nil), made: newGenerator()}
+	return newWorldOn(tb, "sqlite")
+}
+
+func newWorldOn(tb testing.TB, engine string) *world {
+	tb.Helper()
+	w := &world{tb: tb, config: storetest.Database(tb, engine, storetest.NewClock()), made: newGenerator()}
 	w.config.Clock = time.Now
 	w.store = storetest.Open(tb, w.config)
 	w.index = w.newIndex()

@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// aloneImports is how many small imports tell what one takes alone.
+const aloneImports = 15
+
+// BenchmarkBeside has two uploads of a hundred megabytes come in at once, and small
+// imports one after the other beside them until both are stored. It tells how many
+// times as long as alone a small one takes beside them, mostly and at most, and what
+// part of the time of the large ones the longest is.
+func BenchmarkBeside(b *testing.B) {
+	size := heavy
+	if testing.Short() {
+		size = heavyShort
+	}
+	for _, engine := range storetest.Engines {
+		b.Run(engine, func(b *testing.B) {
+			file := filepath.Join(b.TempDir(), "heavy.json")
+			if err := writeHeavy(file, size, heavySemgrep); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				beside(b, newWorldOn(b, engine), file)
+			}
+		})
+	}
+}
+
+func beside(b *testing.B, w *world, file string) {
+	in := newIntake(w)
+	in.take(w.made.results(2))
+	var alone, among []time.Duration
+	small := func() time.Duration { return in.send("acme/small", in.commit()) }
+	for range aloneImports {
+		alone = append(alone, small())
+	}
+	var large sync.WaitGroup
+	done := make(chan struct{})
+	began := time.Now()
+	for i := range 2 {
+		large.Go(func() {
+			if err := w.post(fmt.Sprint("acme/large-", i), file); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	go func() { large.Wait(); close(done) }()
+	for over := false; !over; {
+		among = append(among, small())
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+	}
+	took, usual, longest := time.Since(began), median(alone), slices.Max(among)
+	b.ReportMetric(float64(median(among))/float64(usual), "x-alone")
+	b.ReportMetric(float64(longest)/float64(usual), "x-alone-longest")
+	b.ReportMetric(float64(longest)/float64(took), "x-large")
+	b.ReportMetric(float64(len(among)), "imports")
+}
+
+// post hands in a file, on a connection of its own.
+func (w *world) post(project, file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	q := url.Values{"project": {project}, "ref": {"main"}, "filename": {filepath.Base(file)}}
+	req, err := http.NewRequestWithContext(w.tb.Context(), http.MethodPost, "http://"+w.address+w.byID()+"/imports?"+q.Encode(), f)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+w.token)
+	req.Header.Set("Content-Type", "application/octet-stream")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %d %.300s: %w", project, res.StatusCode, text, err)
+	}
+	return nil
+}
