@@ -23,15 +23,19 @@ type TOTP struct {
 	Step int64
 }
 
-// FactorProof is what a second factor was shown by: one of the two.
+// FactorProof is what a second factor was shown by: one of the three.
 type FactorProof struct {
-	Step     int64  // of a code of the authenticator app; 0: none
-	Recovery []byte // hash of a recovery code, which is used up
+	Step     int64       // of a code of the authenticator app; 0: none
+	Recovery []byte      // hash of a recovery code, which is used up
+	Passkey  *PasskeyUse // nil: none
 }
 
-// String says which of the two it is, and nothing of it.
+// String says which of the three it is, and nothing of it.
 func (p FactorProof) String() string {
-	if p.Recovery != nil {
+	switch {
+	case p.Passkey != nil:
+		return "passkey"
+	case p.Recovery != nil:
 		return "recovery code"
 	}
 	return "code"

@@ -141,13 +141,18 @@ func (s *service) signIn(a *app, proxies []netip.Prefix, sealer cipher.AEAD) (*w
 	c := s.config
 	limits := auth.SessionLimits{Idle: s.config.SessionIdle, Max: s.config.SessionMax}
 	s.sessions = auth.NewSessions(s.store, auth.NewPasswords(), a.clock, limits)
+	var err error
 	in := &web.SignIn{Sessions: s.sessions, Factors: auth.NewSecondFactors(s.sessions, s.store, sealer), Secure: c.BrowsersUseTLS(), TrustedProxies: proxies}
+	if c.PublicURL != "" {
+		if in.Passkeys, err = auth.NewPasskeys(c.PublicURL, in.Factors, s.store); err != nil {
+			s.log.Warn("there are no passkeys", "cause", err)
+		}
+	}
 	if c.OIDCIssuer == "" {
 		return in, nil
 	}
 	rules := make([]sso.Rule, len(c.OIDCRole))
 	for i, text := range c.OIDCRole {
-		var err error
 		if rules[i], err = sso.ParseRule(text); err != nil {
 			return nil, fmt.Errorf("--oidc-role %w", err)
 		}

@@ -82,24 +82,37 @@ func (f *SecondFactors) Half(ctx context.Context, secret string) (redoubt.HalfSe
 // authenticator app, or a recovery code. It answers ErrCode, a BusyError,
 // ErrUnauthenticated where the sign-in is over, or an error of the store.
 func (f *SecondFactors) Finish(ctx context.Context, secret, code string, from Origin) (string, error) {
-	h, u, err := f.Half(ctx, secret)
+	h, u, err := f.try(ctx, secret, from)
 	if err != nil {
 		return "", err
 	}
+	return f.prove(ctx, u, h.Method, code, from, f.finish(ctx, secret))
+}
+
+// try counts a try to finish a sign-in.
+func (f *SecondFactors) try(ctx context.Context, secret string, from Origin) (redoubt.HalfSession, redoubt.User, error) {
+	h, u, err := f.Half(ctx, secret)
+	if err != nil {
+		return h, u, err
+	}
 	if err := f.admit(u, from); err != nil {
-		return "", err
+		return h, u, err
 	}
 	err = f.store.TryHalfSession(ctx, CodeHash(secret))
 	if errors.Is(err, redoubt.ErrNotFound) {
-		return "", ErrUnauthenticated
+		err = ErrUnauthenticated
 	}
-	if err != nil {
-		return "", err
-	}
-	return f.prove(ctx, u, h.Method, code, from, func(p redoubt.FactorProof, n redoubt.Session, hash []byte) error {
+	return h, u, err
+}
+
+// taker has the store take a proof, and begin a session.
+type taker func(redoubt.FactorProof, redoubt.Session, []byte) error
+
+func (f *SecondFactors) finish(ctx context.Context, secret string) taker {
+	return func(p redoubt.FactorProof, n redoubt.Session, hash []byte) error {
 		_, err := f.store.FinishSignIn(ctx, CodeHash(secret), p, n, hash)
 		return err
-	})
+	}
 }
 
 // Remove takes the second factor of a user away, who shows password and code, and
@@ -134,52 +147,58 @@ func (f *SecondFactors) admit(u redoubt.User, from Origin) error {
 	return nil
 }
 
-// prove reads a code, has the store take it, and notes one that it does not take.
-func (f *SecondFactors) prove(ctx context.Context, u redoubt.User, first, code string, from Origin, take func(redoubt.FactorProof, redoubt.Session, []byte) error) (string, error) {
-	p, word, err := f.proof(ctx, u, plainCode(code))
+// prove reads a code, and has the store take it.
+func (f *SecondFactors) prove(ctx context.Context, u redoubt.User, first, code string, from Origin, take taker) (string, error) {
+	p, ok, err := f.proof(ctx, u, plainCode(code))
 	if err != nil {
 		return "", err
 	}
-	reason := "wrong code"
-	if word != "" {
-		secret := random(secretBytes)
-		n := f.sessions.session(u.ID, first+" and "+word, from)
-		err := take(p, n, hash(secret))
-		switch {
-		case err == nil:
-			f.sessions.Forget()
-			return secret, nil
-		case errors.Is(err, redoubt.ErrNotFound):
-			return "", ErrUnauthenticated
-		case !errors.Is(err, redoubt.ErrConflict):
-			return "", err
-		}
-		reason = "wrong " + word + ", or one that was used before"
+	if !ok {
+		return "", f.failed(ctx, u, first+" and code", "wrong code", from)
 	}
-	attempt := redoubt.Attempt{Name: u.Name, Method: first + " and code", Address: from.Address, Agent: from.Agent, Reason: reason}
-	return "", errors.Join(ErrCode, f.store.SignInFailed(ctx, attempt))
+	return f.take(ctx, u, first, p, from, take)
 }
 
-// proof tells what a code is, and what it is called: nothing where it is none.
-func (f *SecondFactors) proof(ctx context.Context, u redoubt.User, code string) (p redoubt.FactorProof, word string, err error) {
+// take has the store take a proof, and notes one that it does not take.
+func (f *SecondFactors) take(ctx context.Context, u redoubt.User, first string, p redoubt.FactorProof, from Origin, take taker) (string, error) {
+	secret, method := random(secretBytes), first+" and "+p.String()
+	err := take(p, f.sessions.session(u.ID, method, from), hash(secret))
+	switch {
+	case err == nil:
+		f.sessions.Forget()
+		return secret, nil
+	case errors.Is(err, redoubt.ErrNotFound):
+		return "", ErrUnauthenticated
+	case errors.Is(err, redoubt.ErrConflict):
+		return "", f.failed(ctx, u, method, "wrong "+p.String()+", or one that was used before", from)
+	}
+	return "", err
+}
+
+// failed notes a proof that does not hold, and is ErrCode.
+func (f *SecondFactors) failed(ctx context.Context, u redoubt.User, method, reason string, from Origin) error {
+	attempt := redoubt.Attempt{Name: u.Name, Method: method, Address: from.Address, Agent: from.Agent, Reason: reason}
+	return errors.Join(ErrCode, f.store.SignInFailed(ctx, attempt))
+}
+
+// proof tells what a code is, if it may be one.
+func (f *SecondFactors) proof(ctx context.Context, u redoubt.User, code string) (p redoubt.FactorProof, ok bool, err error) {
 	if len(code) == encoding.EncodedLen(recoveryBytes) {
-		return redoubt.FactorProof{Recovery: recoveryHash(code)}, "recovery code", nil
+		return redoubt.FactorProof{Recovery: recoveryHash(code)}, true, nil
 	}
 	t, err := f.store.TOTP(ctx, u.ID)
 	if errors.Is(err, redoubt.ErrNotFound) {
-		return p, "", nil
+		return p, false, nil
 	}
 	if err != nil {
-		return p, "", err
+		return p, false, err
 	}
 	secret, err := f.sealer.Open(nil, nil, t.Secret, rowOf(u.ID))
 	if err != nil {
-		return p, "", fmt.Errorf("the secret of the authenticator app of %s cannot be read with the keys of this server: recovery codes work, and redoubt user reset-2fa %s: %w", u.Name, u.Name, err)
+		return p, false, fmt.Errorf("the secret of the authenticator app of %s cannot be read with the keys of this server: recovery codes work, and redoubt user reset-2fa %s: %w", u.Name, u.Name, err)
 	}
-	if p.Step = totpStep(string(secret), code, f.sessions.clock()); p.Step == 0 {
-		return p, "", nil
-	}
-	return p, "code", nil
+	p.Step = totpStep(string(secret), code, f.sessions.clock())
+	return p, p.Step != 0, nil
 }
 
 // Start makes a secret for an authenticator app of who is signed in. Nothing is

@@ -78,6 +78,7 @@ var confined = []struct {
 	{"golang.org/x/oauth2", []string{"internal/auth"}, "how people are known is decided in one place"},
 	{"golang.org/x/crypto/argon2", []string{"internal/auth"}, "passwords are hashed in one place"},
 	{"github.com/pquerna/otp", []string{"internal/auth"}, "how people are known is decided in one place"},
+	{"github.com/go-webauthn/webauthn", []string{"internal/auth"}, "how people are known is decided in one place"},
 	{"github.com/boombuler/barcode", []string{"internal/web"}, "only the pages draw"},
 	{"github.com/yuin/goldmark", []string{"internal/web"}, "only the pages show Markdown"},
 	{"github.com/danielgtaylor/huma", []string{"internal/server"}, "the library's types stay in the server"},

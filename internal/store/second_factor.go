@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -78,6 +79,9 @@ func (s *Store) FinishSignIn(ctx context.Context, half []byte, p redoubt.FactorP
 // takeProof uses up what a second factor was shown by. What was used before is
 // redoubt.ErrConflict. The user is locked.
 func (s *Store) takeProof(ctx context.Context, q *session, u redoubt.User, p redoubt.FactorProof) error {
+	if p.Passkey != nil {
+		return q.takePasskey(ctx, u, *p.Passkey, s.now())
+	}
 	query, arg := `UPDATE user_totp SET used_step = $2 WHERE user_id = $1 AND used_step < $2`, any(p.Step)
 	if p.Recovery != nil {
 		query, arg = `DELETE FROM user_recovery_code WHERE user_id = $1 AND hash = $2`, p.Recovery
@@ -125,28 +129,34 @@ func (s *Store) RecoveryCodes(ctx context.Context, userID int64) (n int, err err
 	return n, err
 }
 
-// SetUpTOTP gives a user an authenticator app and the hashes of recovery codes. All
-// sessions end, which were begun without it, but for the new one. Who has one
-// already is redoubt.ErrConflict.
+// SetUpTOTP gives a user an authenticator app and the hashes of recovery codes, which
+// replace those that are there. All sessions end, which were begun without it, but
+// for the new one. Who has an app already is redoubt.ErrConflict.
 func (s *Store) SetUpTOTP(ctx context.Context, t redoubt.TOTP, recovery [][]byte, n redoubt.Session, hash []byte) error {
 	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
-		if u.HasSecondFactor() {
-			return fmt.Errorf("you have an authenticator app already; remove that one first: %w", redoubt.ErrConflict)
+		_, err := q.exec(ctx, `INSERT INTO user_totp (user_id, secret, used_step) VALUES ($1, $2, $3)`, u.ID, t.Secret, t.Step)
+		if errors.Is(err, redoubt.ErrConflict) {
+			err = fmt.Errorf("you have an authenticator app already; remove that one first: %w", redoubt.ErrConflict)
 		}
-		if err := q.write(ctx, `INSERT INTO user_totp (user_id, secret, used_step) VALUES ($1, $2, $3)`, u.ID, t.Secret, t.Step); err != nil {
-			return err
-		}
-		if err := q.write(ctx, `UPDATE app_user SET second_factor_at = $2 WHERE id = $1`, u.ID, txs[0].now); err != nil {
-			return err
-		}
-		if err := q.putRecoveryCodes(ctx, u.ID, recovery); err != nil {
+		if err != nil {
 			return err
 		}
 		for _, tx := range txs {
 			tx.audit("user.second_factor", userSubject(u), nil, factorImage{"authenticator app"})
 		}
-		return s.onlySession(ctx, q, u, &n, hash)
+		return s.firstFactor(ctx, q, u, recovery, txs[0].now, &n, hash)
 	})
+}
+
+// firstFactor has sign-ins of a user ask for a second factor from now on.
+func (s *Store) firstFactor(ctx context.Context, q *session, u redoubt.User, recovery [][]byte, now time.Time, n *redoubt.Session, hash []byte) error {
+	if err := q.write(ctx, `UPDATE app_user SET second_factor_at = COALESCE(second_factor_at, $2) WHERE id = $1`, u.ID, now); err != nil {
+		return err
+	}
+	if err := q.putRecoveryCodes(ctx, u.ID, recovery); err != nil {
+		return err
+	}
+	return s.onlySession(ctx, q, u, n, hash)
 }
 
 // RemoveSecondFactor takes the second factor of a user away, who has just shown it.
@@ -230,7 +240,7 @@ func (q *session) putRecoveryCodes(ctx context.Context, userID int64, hashes [][
 // dropFactors takes all second factors of a user away.
 func (q *session) dropFactors(ctx context.Context, u redoubt.User, txs []*Tx) error {
 	for _, query := range []string{
-		`DELETE FROM user_totp WHERE user_id = $1`, `DELETE FROM user_recovery_code WHERE user_id = $1`, `UPDATE app_user SET second_factor_at = NULL WHERE id = $1`,
+		`DELETE FROM user_totp WHERE user_id = $1`, `DELETE FROM user_passkey WHERE user_id = $1`, `DELETE FROM user_recovery_code WHERE user_id = $1`, `UPDATE app_user SET second_factor_at = NULL WHERE id = $1`,
 	} {
 		if err := q.write(ctx, query, u.ID); err != nil {
 			return err

@@ -184,7 +184,7 @@ func TestTheSecondFactorIsRemovedByProofOrReset(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		ada := addUser(t, s, d, "ada", redoubt.RoleAdmin)
 		withApp(t, s, ada, 100)
-		fails(t, "a second app", s.SetUpTOTP(t.Context(), redoubt.TOTP{Step: 1}, nil, fresh(ada), []byte("x")), redoubt.ErrConflict)
+		fails(t, "a second app", s.SetUpTOTP(t.Context(), redoubt.TOTP{Secret: []byte("x"), Step: 1}, nil, fresh(ada), []byte("x")), redoubt.ErrConflict)
 		fails(t, "an old code", s.RemoveSecondFactor(t.Context(), redoubt.FactorProof{Step: 100}, fresh(ada), []byte("x")), redoubt.ErrConflict)
 		if !hasSession(t, s, "set up") {
 			t.Error("what failed ended a session")

@@ -218,6 +218,9 @@ func (s *Store) ExpireSessions(ctx context.Context, idleSince time.Time) error {
 		if err := q.write(ctx, `DELETE FROM user_half_session WHERE expires_at <= $1`, s.now()); err != nil {
 			return err
 		}
+		if err := q.write(ctx, `DELETE FROM user_used_challenge WHERE expires_at <= $1`, s.now()); err != nil {
+			return err
+		}
 		if err := q.write(ctx, `DELETE FROM user_link WHERE expires_at <= $1`, s.now()); err != nil {
 			return err
 		}

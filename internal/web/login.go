@@ -18,8 +18,9 @@ type loginView struct {
 	Name     string // as typed
 	Next     string // where to go afterwards
 	Fault    string
-	Provider string // what the other way to sign in is called; empty: there is none
-	First    bool   // there is no user yet
+	Provider string        // what the other way to sign in is called; empty: there is none
+	First    bool          // there is no user yet
+	Passkey  auth.Ceremony // to sign in by one; empty where the server has none
 }
 
 // login shows the page, or leads on who is signed in already.
@@ -47,6 +48,11 @@ func (req *request) showLogin(status int, s loginView) error {
 	s.First = !known
 	if req.SignIn.Provider != nil {
 		s.Provider = req.SignIn.Provider.Title
+	}
+	if req.SignIn.Passkeys != nil {
+		if s.Passkey, err = req.SignIn.Passkeys.Ask(); err != nil {
+			return err
+		}
 	}
 	return req.show(status, pageView{Template: "login", Title: "Sign in", Data: s})
 }

@@ -18,6 +18,7 @@ func accountRoutes() []route {
 		{row(post, againPath, anyone, writes), (*request).proveByPassword},
 		{row(get, codePath, anyone, reads), (*request).askCode},
 		{row(post, codePath, anyone, writes), (*request).enterCode},
+		{row(post, passkeyPath, anyone, writes), (*request).enterByPasskey},
 		{row(get, "/login/oidc", anyone, reads), (*request).goToProvider},
 		{row(get, "/login/oidc/callback", anyone, writes), (*request).comeFromProvider},
 		{row(post, "/logout", anyone, writes), (*request).leave},
@@ -39,6 +40,9 @@ func accountRoutes() []route {
 		{row(post, appPath, anyone, writes), proven((*request).setUpApp)},
 		{row(get, recoveryCodesPath, anyone, reads), (*request).recoveryCodes},
 		{row(post, recoveryCodesPath, anyone, writes), proven((*request).newRecoveryCodes)},
+		{row(get, passkeysPath, anyone, reads), proven((*request).startPasskey)},
+		{row(post, passkeysPath, anyone, writes), proven((*request).addPasskey)},
+		{row(post, passkeysPath+"/{id}/remove", anyone, writes), proven((*request).removePasskey)},
 		{row(post, secondFactorPath+"/remove", anyone, writes), (*request).removeSecondFactor},
 
 		{row(get, org+approvePath, triager, reads), (*request).scannerWaits},

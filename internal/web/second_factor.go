@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	// codePath is where who has shown a password, or came by a link, shows the
-	// second factor.
-	codePath = "/login/code"
 	// secondFactorPath is where people set theirs up. It is below no deployment:
 	// one may ask for it before it shows anything.
 	secondFactorPath  = "/second-factor"
@@ -23,126 +20,12 @@ const (
 	recoveryCodesPath = secondFactorPath + "/recovery-codes"
 )
 
-// codeView is the page that asks for the second factor.
-type codeView struct {
-	Name  string
-	Next  string
-	Fault string
-}
-
-func (s *SignIn) halfName(r *http.Request) string { return s.cookieName(r) + "-half" }
-
-// keepHalf gives the browser the secret of a sign-in that waits, or takes it away.
-func (req *request) keepHalf(secret string, seconds int) {
-	http.SetCookie(req.w, &http.Cookie{
-		Name: req.SignIn.halfName(req.r), Value: secret, Path: "/", MaxAge: seconds, HttpOnly: true, Secure: req.SignIn.secure(req.r), SameSite: http.SameSiteLaxMode,
-	})
-}
-
-// dropHalf has the browser forget a sign-in that waits.
-func (req *request) dropHalf() {
-	if _, err := req.r.Cookie(req.SignIn.halfName(req.r)); err == nil {
-		req.keepHalf("", -1)
-	}
-}
-
-// begun goes on with a session that has begun, or asks for the second factor where
-// only half of one has.
-func (req *request) begun(secret string, err error, next string) error {
-	if half, ok := errors.AsType[*auth.HalfError](err); ok {
-		req.keepHalf(half.Secret, int(redoubt.HalfSessionFor.Seconds()))
-		to := codePath
-		if next = safeNext(next); next != "/" {
-			to += "?next=" + url.QueryEscape(next)
-		}
-		req.redirect(to)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return req.welcome(secret, next)
-}
-
-// half is whose sign-in waits in this browser. Where none does, it has led to the
-// start, and the user has no id.
-func (req *request) half(next string) (secret string, u redoubt.User, err error) {
-	if req.SignIn == nil {
-		return "", u, redoubt.ErrNotFound
-	}
-	cookie, err := req.r.Cookie(req.SignIn.halfName(req.r))
-	if err == nil {
-		_, u, err = req.SignIn.Factors.Half(req.r.Context(), cookie.Value)
-	}
-	switch {
-	case errors.Is(err, http.ErrNoCookie), errors.Is(err, auth.ErrUnauthenticated):
-		req.lead(signIn(next))
-		return "", redoubt.User{}, nil
-	case err != nil:
-		return "", u, err
-	}
-	return cookie.Value, u, nil
-}
-
-// askCode asks for the second factor.
-func (req *request) askCode() error {
-	next := safeNext(req.r.URL.Query().Get("next"))
-	_, u, err := req.half(next)
-	if err != nil || u.ID == 0 {
-		return err
-	}
-	return req.showCode(http.StatusOK, codeView{Name: u.Name, Next: next})
-}
-
-func (req *request) showCode(status int, s codeView) error {
-	req.unsaved()
-	return req.show(status, pageView{Template: "code", Title: "Your second factor", Data: s})
-}
-
-// enterCode begins the session of a sign-in that waited.
-func (req *request) enterCode() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
-	next := safeNext(form.Get("next"))
-	half, u, err := req.half(next)
-	if err != nil || u.ID == 0 {
-		return err
-	}
-	s := codeView{Name: u.Name, Next: next}
-	secret, err := req.SignIn.Factors.Finish(req.r.Context(), half, form.Get("code"), req.SignIn.origin(req.r))
-	if errors.Is(err, auth.ErrUnauthenticated) {
-		req.dropHalf()
-		return req.showLogin(http.StatusUnauthorized, loginView{Next: next, Fault: "That sign-in is over: it took too long, or too many codes were tried. Begin again."})
-	}
-	if said, status := req.codeFault(err); said != "" {
-		s.Fault = said
-		return req.showCode(status, s)
-	}
-	if err != nil {
-		return err
-	}
-	return req.welcome(secret, next)
-}
-
-// codeFault says what is wrong with a code, or with how often one was tried.
-func (req *request) codeFault(err error) (said string, status int) {
-	if busy, ok := errors.AsType[*auth.BusyError](err); ok {
-		return req.tooMany(busy), http.StatusTooManyRequests
-	}
-	if !errors.Is(err, auth.ErrCode) {
-		return "", 0
-	}
-	if err.Error() != auth.ErrCode.Error() {
-		req.Logger.WarnContext(req.r.Context(), "a failed sign-in was not noted", "cause", err)
-	}
-	return "That code does not fit. Each works once: wait for the next one, and see that the clock of the device is right.", http.StatusUnauthorized
-}
-
 // secondFactorView is what people see of their second factor.
 type secondFactorView struct {
 	User        redoubt.User
+	HasApp      bool // an authenticator app
+	Passkeys    []redoubt.Passkey
+	Origin      string   // the address that passkeys are bound to; empty: there are none here
 	Codes       int      // recovery codes that were not used
 	HasPassword bool     // which is asked for to take the factor away
 	ByProvider  bool     // an identity provider signed them in, whose business it is
@@ -169,10 +52,28 @@ func (req *request) showSecondFactor(status int, fault string) error {
 			s.Required = append(s.Required, m.Deployment.Name)
 		}
 	}
+	if req.SignIn.Passkeys != nil {
+		s.Origin = req.SignIn.Passkeys.Origin()
+	}
+	if s.HasApp, err = req.hasApp(me.User.ID); err != nil {
+		return err
+	}
+	if s.Passkeys, err = req.Store.Passkeys(req.r.Context(), me.User.ID); err != nil {
+		return err
+	}
 	if s.Codes, err = req.Store.RecoveryCodes(req.r.Context(), me.User.ID); err != nil {
 		return err
 	}
 	return req.show(status, pageView{Template: "second-factor", Title: "Second factor", Data: s})
+}
+
+// hasApp reports whether somebody has an authenticator app.
+func (req *request) hasApp(userID int64) (bool, error) {
+	_, err := req.Store.TOTP(req.r.Context(), userID)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // appView is the page on which an authenticator app is set up.
@@ -211,7 +112,11 @@ func (req *request) startApp() error {
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
-	if me.User.HasSecondFactor() || me.Session.ByProvider() {
+	has, err := req.hasApp(me.User.ID)
+	if err != nil {
+		return err
+	}
+	if has || me.Session.ByProvider() {
 		req.redirect(secondFactorPath)
 		return nil
 	}
@@ -330,7 +235,7 @@ func (req *request) removeSecondFactor() error {
 	if errors.Is(err, auth.ErrSignIn) {
 		return req.showSecondFactor(http.StatusUnauthorized, "That is not your password.")
 	}
-	if said, status := req.codeFault(err); said != "" {
+	if said, status := req.codeFault(err, codeFaultText); said != "" {
 		return req.showSecondFactor(status, said)
 	}
 	if errors.Is(err, auth.ErrUnauthenticated) { // removed by somebody else meanwhile

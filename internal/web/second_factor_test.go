@@ -110,6 +110,10 @@ func TestASignInAsksForTheCode(t *testing.T) {
 // Half a session opens nothing, at any address.
 func TestHalfASessionOpensNothing(t *testing.T) {
 	d := newDoor(t)
+	var err error
+	if d.signIn.Passkeys, err = auth.NewPasskeys("https://redoubt.example", d.signIn.Factors, d.store); err != nil {
+		t.Fatal(err)
+	}
 	d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin)).setUpApp()
 	b := d.browser()
 	b.signsIn("ada", goodPassword, "/")
@@ -131,6 +135,9 @@ func TestHalfASessionOpensNothing(t *testing.T) {
 			}
 			a := b.do(r.Method, address, form)
 			linked := slices.ContainsFunc([]string{"/setup/", "/sign-in/", "/join/", "/login/oidc"}, func(s string) bool { return strings.HasPrefix(r.Pattern, s) })
+			if r.Pattern == passkeyPath && a.StatusCode == http.StatusUnauthorized && len(a.Cookies()) == 0 {
+				continue
+			}
 			if linked && a.StatusCode == http.StatusNotFound || strings.HasPrefix(a.Header.Get("Location"), "/login") {
 				continue
 			}

@@ -19,6 +19,9 @@ type SignIn struct {
 	Sessions *auth.Sessions
 	// Factors asks for the second factor of who has one.
 	Factors *auth.SecondFactors
+	// Passkeys signs in by passkeys; nil where browsers have none for the server's
+	// address, or none was told.
+	Passkeys *auth.Passkeys
 	// Provider signs people in elsewhere; nil where none is set up.
 	Provider *sso.Provider
 	// Secure is whether browsers reach the server by https alone.

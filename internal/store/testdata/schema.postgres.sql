@@ -599,6 +599,19 @@ CREATE UNIQUE INDEX user_link_pkey ON public.user_link USING btree (id)
 user_link PRIMARY KEY (id)
 user_link UNIQUE (hash)
 SEQUENCE user_link_id_seq MAXVALUE 9007199254740991
+user_passkey.id bigint NOT NULL
+user_passkey.user_id bigint NOT NULL
+user_passkey.credential_id bytea NOT NULL
+user_passkey.credential bytea NOT NULL
+user_passkey.name text NOT NULL
+user_passkey.created_at bigint NOT NULL
+user_passkey.used_at bigint
+CREATE INDEX user_passkey_user ON public.user_passkey USING btree (user_id)
+CREATE UNIQUE INDEX user_passkey_credential_id_key ON public.user_passkey USING btree (credential_id)
+CREATE UNIQUE INDEX user_passkey_pkey ON public.user_passkey USING btree (id)
+user_passkey FOREIGN KEY (user_id) REFERENCES app_user(id)
+user_passkey PRIMARY KEY (id)
+user_passkey UNIQUE (credential_id)
 user_recovery_code.user_id bigint NOT NULL
 user_recovery_code.hash bytea NOT NULL
 CREATE UNIQUE INDEX user_recovery_code_pkey ON public.user_recovery_code USING btree (user_id, hash)
@@ -634,6 +647,10 @@ user_totp.used_step bigint NOT NULL
 CREATE UNIQUE INDEX user_totp_pkey ON public.user_totp USING btree (user_id)
 user_totp FOREIGN KEY (user_id) REFERENCES app_user(id)
 user_totp PRIMARY KEY (user_id)
+user_used_challenge.hash bytea NOT NULL
+user_used_challenge.expires_at bigint NOT NULL
+CREATE UNIQUE INDEX user_used_challenge_pkey ON public.user_used_challenge USING btree (hash)
+user_used_challenge PRIMARY KEY (hash)
 vex_document.deployment_id bigint NOT NULL
 vex_document.id bigint NOT NULL
 vex_document.name text NOT NULL

@@ -575,6 +575,16 @@ CREATE TABLE user_link (
     created_at    BIGINT NOT NULL,
     expires_at    BIGINT NOT NULL
 );
+CREATE TABLE user_passkey (
+    id            BIGINT PRIMARY KEY, -- of the sequence of user_link
+    user_id       BIGINT NOT NULL REFERENCES app_user (id),
+    credential_id BYTEA  NOT NULL UNIQUE, -- the authenticator's own name for it
+    credential    BYTEA  NOT NULL, -- public key, counter and flags, sealed under a key of the key file
+    name          TEXT   NOT NULL,
+    created_at    BIGINT NOT NULL,
+    used_at       BIGINT
+);
+CREATE INDEX user_passkey_user ON user_passkey (user_id);
 CREATE TABLE user_recovery_code (
     user_id BIGINT NOT NULL REFERENCES app_user (id),
     hash    BYTEA  NOT NULL, -- SHA-256 of 80 random bits
@@ -603,6 +613,10 @@ CREATE TABLE user_totp (
     user_id   BIGINT PRIMARY KEY REFERENCES app_user (id),
     secret    BYTEA  NOT NULL, -- sealed under a key of the key file
     used_step BIGINT NOT NULL  -- of the newest code taken, in 30 seconds since 1970: no code is taken twice
+);
+CREATE TABLE user_used_challenge (
+    hash       BYTEA  PRIMARY KEY, -- SHA-256
+    expires_at BIGINT NOT NULL
 );
 CREATE TABLE vex_document (
     deployment_id BIGINT NOT NULL,

@@ -1,0 +1,341 @@
+package auth
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"github.com/redoubt/redoubt"
+)
+
+// ceremonyFor is how long a page may wait for a passkey.
+const ceremonyFor = 15 * time.Minute
+
+// maxCredential bounds what a browser sends of a passkey, in bytes.
+const maxCredential = 64 << 10
+
+// PasskeyStore is the storage that passkeys need.
+type PasskeyStore interface {
+	// Passkeys lists those of a user.
+	Passkeys(ctx context.Context, userID int64) ([]redoubt.Passkey, error)
+	// PasskeyByCredential finds one with its user.
+	PasskeyByCredential(ctx context.Context, credentialID []byte) (redoubt.Passkey, redoubt.User, error)
+	// AddPasskey gives a user one; the first second factor begins a session in place
+	// of all others.
+	AddPasskey(ctx context.Context, p redoubt.Passkey, recovery [][]byte, s redoubt.Session, hash []byte) (first bool, err error)
+	// SignInByPasskey begins a whole session.
+	SignInByPasskey(ctx context.Context, use redoubt.PasskeyUse, s redoubt.Session, hash []byte) (redoubt.Session, error)
+}
+
+// Passkeys registers passkeys and signs in by them (WebAuthn). It is safe for
+// concurrent use.
+type Passkeys struct {
+	lib     *webauthn.WebAuthn
+	factors *SecondFactors
+	store   PasskeyStore
+	origin  string
+}
+
+// Ceremony is what a page hands to the browser, and takes back with its answer.
+type Ceremony struct {
+	Options string // JSON, as navigator.credentials takes it but for bytes, which are base64url
+	Sealed  string // what was asked, for who answers: of use for that alone, for a quarter of an hour
+}
+
+// NewPasskeys makes it for the address at which people reach the server: passkeys
+// are bound to its host for good. Browsers have passkeys only over https and for
+// localhost, and for no bare address: another one is an error that says so.
+func NewPasskeys(address string, factors *SecondFactors, store PasskeyStore) (*Passkeys, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" {
+		return nil, fmt.Errorf("%q is no address of a server", address)
+	}
+	host := u.Hostname()
+	if _, err := netip.ParseAddr(host); err == nil {
+		return nil, fmt.Errorf("browsers have no passkeys for %s: the address needs a name", host)
+	}
+	if u.Scheme != "https" && host != "localhost" {
+		return nil, fmt.Errorf("browsers have no passkeys for %s: the address needs https", address)
+	}
+	origin := u.Scheme + "://" + u.Host
+	lib, err := webauthn.New(&webauthn.Config{RPID: host, RPDisplayName: "Redoubt", RPOrigins: []string{origin}})
+	if err != nil {
+		return nil, fmt.Errorf("set passkeys up for %s: %w", origin, err)
+	}
+	return &Passkeys{lib: lib, factors: factors, store: store, origin: origin}, nil
+}
+
+// Origin is the address that passkeys are bound to.
+func (p *Passkeys) Origin() string { return p.origin }
+
+// holder is a user as the library wants one.
+type holder struct {
+	redoubt.User
+	credentials []webauthn.Credential
+}
+
+// WebAuthnID is the user's id: it tells an authenticator nothing of the person.
+func (h holder) WebAuthnID() []byte { return binary.BigEndian.AppendUint64(nil, uint64(h.ID)) } //nolint:gosec // ids rise from 1
+
+// WebAuthnName is the name to sign in with.
+func (h holder) WebAuthnName() string { return h.Name }
+
+// WebAuthnDisplayName is what others see.
+func (h holder) WebAuthnDisplayName() string { return h.Title() }
+
+// WebAuthnCredentials are the passkeys.
+func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.credentials }
+
+func passkeyOf(userID int64) []byte { return fmt.Appendf(nil, "passkey of user %d", userID) }
+
+// holder reads the passkeys of a user.
+func (p *Passkeys) holder(ctx context.Context, u redoubt.User) (holder, []redoubt.Passkey, error) {
+	list, err := p.store.Passkeys(ctx, u.ID)
+	h := holder{User: u}
+	for _, k := range list {
+		text, err := p.factors.sealer.Open(nil, nil, k.Credential, passkeyOf(u.ID))
+		if err != nil {
+			return h, nil, fmt.Errorf("the passkeys of %s cannot be read with the keys of this server: recovery codes work, and redoubt user reset-2fa %s: %w", u.Name, u.Name, err)
+		}
+		var c webauthn.Credential
+		if err := json.Unmarshal(text, &c); err != nil {
+			return h, nil, fmt.Errorf("read a passkey of %s: %w", u.Name, err)
+		}
+		h.credentials = append(h.credentials, c)
+	}
+	return h, list, err
+}
+
+// seal makes what is kept of a passkey: not the statement of its maker, which
+// nobody asks for.
+func (p *Passkeys) seal(userID int64, c webauthn.Credential) ([]byte, error) {
+	c.Attestation, c.Authenticator.CloneWarning = webauthn.CredentialAttestation{}, false
+	text, err := json.Marshal(c)
+	return p.factors.sealer.Seal(nil, nil, text, passkeyOf(userID)), err
+}
+
+// ceremony seals what was asked; about says of whom and for what.
+func (p *Passkeys) ceremony(options any, asked *webauthn.SessionData, about string) (Ceremony, error) {
+	shown, err := json.Marshal(options)
+	if err != nil {
+		return Ceremony{}, err
+	}
+	text, err := json.Marshal(asked)
+	if err != nil {
+		return Ceremony{}, err
+	}
+	sealed := p.factors.sealer.Seal(nil, nil, stamp(p.factors.sessions.clock().Add(ceremonyFor), text), []byte(about))
+	return Ceremony{Options: string(shown), Sealed: base64.RawURLEncoding.EncodeToString(sealed)}, nil
+}
+
+// asked opens what ceremony has sealed. What does not open is ErrCode: it is of
+// another page, or too old.
+func (p *Passkeys) asked(text, about string) (s webauthn.SessionData, err error) {
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return s, ErrCode
+	}
+	opened, err := p.factors.sealer.Open(nil, nil, sealed, []byte(about))
+	if err == nil {
+		opened, err = readStamped(opened, p.factors.sessions.clock())
+	}
+	if err != nil || json.Unmarshal(opened, &s) != nil {
+		return s, ErrCode
+	}
+	return s, nil
+}
+
+// What a ceremony is for, and of whom.
+func toRegister(who SessionInfo) string {
+	return fmt.Sprintf("passkey to register, of user %d in session %d", who.User.ID, who.Session.ID)
+}
+
+func toFinish(half string) string {
+	return fmt.Sprintf("passkey to finish the sign-in %x", CodeHash(half))
+}
+
+const toSignIn = "passkey to sign in"
+
+// Register asks for a new passkey of who is signed in: one that names its user by
+// itself and verifies them.
+func (p *Passkeys) Register(ctx context.Context, who SessionInfo) (Ceremony, error) {
+	h, _, err := p.holder(ctx, who.User)
+	if err != nil {
+		return Ceremony{}, err
+	}
+	required := true
+	options, asked, err := p.lib.BeginRegistration(h, webauthn.WithAuthenticatorSelection(protocol.AuthenticatorSelection{
+		ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: &required, UserVerification: protocol.VerificationRequired,
+	}), webauthn.WithExclusions(webauthn.Credentials(h.credentials).CredentialDescriptors()))
+	if err != nil {
+		return Ceremony{}, fmt.Errorf("ask for a passkey: %w", err)
+	}
+	return p.ceremony(options.Response, asked, toRegister(who))
+}
+
+// Add keeps the passkey that a browser made. Where it is the first second factor it
+// begins a session in place of all others and returns its secret, and the recovery
+// codes, to be shown once. What does not hold is ErrCode.
+func (p *Passkeys) Add(ctx context.Context, who SessionInfo, name, sealed, answer string, from Origin) (secret string, recovery []string, err error) {
+	asked, err := p.asked(sealed, toRegister(who))
+	if err != nil {
+		return "", nil, err
+	}
+	parsed, err := protocol.ParseCredentialCreationResponseBytes([]byte(answer[:min(len(answer), maxCredential)]))
+	if err != nil {
+		return "", nil, ErrCode
+	}
+	h, _, err := p.holder(ctx, who.User)
+	if err != nil {
+		return "", nil, err
+	}
+	c, err := p.lib.CreateCredential(h, asked, parsed)
+	if err != nil {
+		return "", nil, ErrCode
+	}
+	kept, err := p.seal(who.User.ID, *c)
+	if err != nil {
+		return "", nil, err
+	}
+	first := "password"
+	if who.Session.ByLink() {
+		first = "link"
+	}
+	recovery, hashes := newRecoveryCodes()
+	secret = random(secretBytes)
+	isFirst, err := p.store.AddPasskey(ctx, redoubt.Passkey{UserID: who.User.ID, CredentialID: c.ID, Credential: kept, Name: strings.TrimSpace(redoubt.Line(name))},
+		hashes, p.factors.sessions.session(who.User.ID, first+" and passkey", from), hash(secret))
+	if err != nil || !isFirst {
+		return "", nil, err
+	}
+	p.factors.sessions.Forget()
+	return secret, recovery, nil
+}
+
+// Ask asks for a passkey at the sign-in: whoever's it is, it verifies its user.
+func (p *Passkeys) Ask() (Ceremony, error) {
+	options, asked, err := p.lib.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
+	if err != nil {
+		return Ceremony{}, fmt.Errorf("ask for a passkey: %w", err)
+	}
+	return p.ceremony(options.Response, asked, toSignIn)
+}
+
+// AskSecond asks for a passkey of a user whose sign-in waits for the second factor.
+// There is no ceremony where they have none.
+func (p *Passkeys) AskSecond(ctx context.Context, half string, u redoubt.User) (Ceremony, error) {
+	h, _, err := p.holder(ctx, u)
+	if err != nil || len(h.credentials) == 0 {
+		return Ceremony{}, err
+	}
+	options, asked, err := p.lib.BeginLogin(h, webauthn.WithUserVerification(protocol.VerificationPreferred))
+	if err != nil {
+		return Ceremony{}, fmt.Errorf("ask for a passkey: %w", err)
+	}
+	return p.ceremony(options.Response, asked, toFinish(half))
+}
+
+// SignIn begins a session by a passkey alone. It answers ErrCode, a BusyError, or
+// an error of the store.
+func (p *Passkeys) SignIn(ctx context.Context, sealed, answer string, from Origin) (string, error) {
+	if err := p.factors.sessions.Admit("passkey", from); err != nil {
+		return "", err
+	}
+	asked, err := p.asked(sealed, toSignIn)
+	if err != nil {
+		return "", err
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes([]byte(answer[:min(len(answer), maxCredential)]))
+	if err != nil {
+		return "", ErrCode
+	}
+	_, u, err := p.store.PasskeyByCredential(ctx, parsed.RawID)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return "", ErrCode
+	}
+	if err != nil {
+		return "", err
+	}
+	h, list, err := p.holder(ctx, u)
+	if err != nil {
+		return "", err
+	}
+	_, c, _ := p.lib.ValidatePasskeyLogin(func(_, _ []byte) (webauthn.User, error) { return h, nil }, asked, parsed)
+	use, reason, err := p.use(u, list, c, asked)
+	if err != nil {
+		return "", err
+	}
+	if reason == "" {
+		secret := random(secretBytes)
+		_, err := p.store.SignInByPasskey(ctx, use, p.factors.sessions.session(u.ID, "passkey", from), hash(secret))
+		switch {
+		case err == nil:
+			return secret, nil
+		case errors.Is(err, redoubt.ErrNotFound):
+			return "", ErrCode
+		case !errors.Is(err, redoubt.ErrConflict):
+			return "", err
+		}
+		reason = "what the passkey signed was shown before, or it was removed"
+	}
+	return "", p.factors.failed(ctx, u, "passkey", reason, from)
+}
+
+// FinishSecond begins the session of a sign-in that waited for a passkey, as
+// SecondFactors.Finish does by a code.
+func (p *Passkeys) FinishSecond(ctx context.Context, half, sealed, answer string, from Origin) (string, error) {
+	h, u, err := p.factors.try(ctx, half, from)
+	if err != nil {
+		return "", err
+	}
+	asked, err := p.asked(sealed, toFinish(half))
+	if err != nil {
+		return "", err
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes([]byte(answer[:min(len(answer), maxCredential)]))
+	if err != nil {
+		return "", ErrCode
+	}
+	who, list, err := p.holder(ctx, u)
+	if err != nil {
+		return "", err
+	}
+	c, _ := p.lib.ValidateLogin(who, asked, parsed)
+	use, reason, err := p.use(u, list, c, asked)
+	if err != nil {
+		return "", err
+	}
+	if reason != "" {
+		return "", p.factors.failed(ctx, u, h.Method+" and passkey", reason, from)
+	}
+	return p.factors.take(ctx, u, h.Method, redoubt.FactorProof{Passkey: &use}, from, p.factors.finish(ctx, half))
+}
+
+// use is what the store is told of a passkey that was shown, or why it does not
+// hold: the library has no credential then. A counter that went back means that there are two of it.
+func (p *Passkeys) use(u redoubt.User, list []redoubt.Passkey, c *webauthn.Credential, asked webauthn.SessionData) (use redoubt.PasskeyUse, reason string, err error) {
+	if c == nil {
+		return use, "wrong passkey", nil
+	}
+	if c.Authenticator.CloneWarning {
+		return use, "the counter of the passkey went back: it may have been copied", nil
+	}
+	use = redoubt.PasskeyUse{Challenge: hash(asked.Challenge), Until: p.factors.sessions.clock().Add(ceremonyFor)}
+	for _, k := range list {
+		if string(k.CredentialID) == string(c.ID) {
+			use.ID = k.ID
+		}
+	}
+	use.Credential, err = p.seal(u.ID, *c)
+	return use, "", err
+}

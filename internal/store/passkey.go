@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+const passkeyColumns = `p.id, p.user_id, p.credential_id, p.credential, p.name, p.created_at, p.used_at`
+
+func passkeyFields(p *redoubt.Passkey) []any {
+	return []any{&p.ID, &p.UserID, &p.CredentialID, &p.Credential, &p.Name, instant(&p.CreatedAt), instant(&p.UsedAt)}
+}
+
+func scanPasskey(r row) (p redoubt.Passkey, err error) { return p, r.Scan(passkeyFields(&p)...) }
+
+// passkeyImage is what the trail tells of a passkey.
+type passkeyImage struct {
+	Name string `json:"name"`
+}
+
+// Passkeys lists those of a user, the oldest first.
+func (s *Store) Passkeys(ctx context.Context, userID int64) (list []redoubt.Passkey, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		list, err = many(ctx, q, scanPasskey, `SELECT `+passkeyColumns+` FROM user_passkey p WHERE p.user_id = $1 ORDER BY p.id`, userID)
+		return err
+	})
+	return list, err
+}
+
+// PasskeyByCredential finds a passkey by the authenticator's name for it, with its
+// user, who may sign in. None is redoubt.ErrNotFound.
+func (s *Store) PasskeyByCredential(ctx context.Context, credentialID []byte) (p redoubt.Passkey, u redoubt.User, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		_, err := one(ctx, q, func(r row) (struct{}, error) {
+			return struct{}{}, r.Scan(append(passkeyFields(&p), userFields(&u)...)...)
+		}, `SELECT `+passkeyColumns+`, `+userColumns+` FROM user_passkey p JOIN app_user u ON u.id = p.user_id
+			WHERE p.credential_id = $1 AND u.disabled_at IS NULL`, credentialID)
+		return err
+	})
+	return p, u, err
+}
+
+// AddPasskey gives a user a passkey. Where it is the first second factor, the hashes
+// of recovery codes are kept, and all sessions end, which were begun without it, but
+// for the new one; else neither is used, and first is false. An authenticator that
+// is there already, or one too many, is redoubt.ErrConflict.
+func (s *Store) AddPasskey(ctx context.Context, p redoubt.Passkey, recovery [][]byte, n redoubt.Session, hash []byte) (first bool, err error) {
+	if err := redoubt.CheckPasskeyName(p.Name); err != nil {
+		return false, err
+	}
+	err = s.updateSelf(ctx, p.UserID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+		had, err := one(ctx, q, scalar[int], `SELECT COUNT(*) FROM user_passkey WHERE user_id = $1`, u.ID)
+		if err == nil && had >= redoubt.MaxPasskeys {
+			err = fmt.Errorf("you have %d passkeys, remove one first: %w", had, redoubt.ErrConflict)
+		}
+		if err != nil {
+			return err
+		}
+		id, err := q.newID(ctx, seqUserLink)
+		if err != nil {
+			return err
+		}
+		_, err = q.exec(ctx, `INSERT INTO user_passkey (id, user_id, credential_id, credential, name, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+			id, u.ID, p.CredentialID, p.Credential, p.Name, txs[0].now)
+		if errors.Is(err, redoubt.ErrConflict) {
+			err = fmt.Errorf("this passkey is in use already: %w", redoubt.ErrConflict)
+		}
+		if err != nil {
+			return err
+		}
+		for _, tx := range txs {
+			tx.audit("user.passkey", userSubject(u), nil, passkeyImage{p.Name})
+		}
+		if first = !u.HasSecondFactor(); !first {
+			return nil
+		}
+		return s.firstFactor(ctx, q, u, recovery, txs[0].now, &n, hash)
+	})
+	return first, err
+}
+
+// RemovePasskey takes a passkey of a user away. The last second factor stays: that
+// is redoubt.ErrConflict, and RemoveSecondFactor asks for more.
+func (s *Store) RemovePasskey(ctx context.Context, userID, id int64) error {
+	return s.updateSelf(ctx, userID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+		p, err := one(ctx, q, scanPasskey, `SELECT `+passkeyColumns+` FROM user_passkey p WHERE p.id = $1 AND p.user_id = $2`, id, u.ID)
+		if err != nil {
+			return err
+		}
+		left, err := one(ctx, q, scalar[int], `SELECT (SELECT COUNT(*) FROM user_passkey WHERE user_id = $1) + (SELECT COUNT(*) FROM user_totp WHERE user_id = $1)`, u.ID)
+		if err == nil && left < 2 {
+			err = fmt.Errorf("%s is your only second factor; remove the second factor instead: %w", p.Name, redoubt.ErrConflict)
+		}
+		if err != nil {
+			return err
+		}
+		for _, tx := range txs {
+			tx.audit("user.passkey_removed", userSubject(u), passkeyImage{p.Name}, nil)
+		}
+		return q.write(ctx, `DELETE FROM user_passkey WHERE id = $1`, id)
+	})
+}
+
+// SignInByPasskey begins a whole session: a passkey that has verified its user is
+// both factors at once. A challenge that was signed before is redoubt.ErrConflict; a
+// user who is disabled by then redoubt.ErrNotFound.
+func (s *Store) SignInByPasskey(ctx context.Context, use redoubt.PasskeyUse, n redoubt.Session, hash []byte) (redoubt.Session, error) {
+	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		u, err := q.lockUser(ctx, n.UserID)
+		if err == nil && !u.Enabled() {
+			err = redoubt.ErrNotFound
+		}
+		if err == nil {
+			err = q.takePasskey(ctx, u, use, s.now())
+		}
+		if err != nil {
+			return err
+		}
+		return s.beginSession(ctx, q, u, &n, hash)
+	})
+	return n, err
+}
+
+// takePasskey notes that a passkey was shown, and uses up what it signed.
+func (q *session) takePasskey(ctx context.Context, u redoubt.User, use redoubt.PasskeyUse, now time.Time) error {
+	n, err := q.exec(ctx, `INSERT INTO user_used_challenge (hash, expires_at) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING`, use.Challenge, use.Until)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("what the passkey signed was shown before: %w", redoubt.ErrConflict)
+	}
+	if err != nil {
+		return err
+	}
+	n, err = q.exec(ctx, `UPDATE user_passkey SET credential = $3, used_at = $4 WHERE id = $1 AND user_id = $2`, use.ID, u.ID, use.Credential, now)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("the passkey was removed: %w", redoubt.ErrConflict)
+	}
+	return err
+}

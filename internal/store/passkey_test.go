@@ -1,0 +1,122 @@
+package store_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// addPasskey gives a user a passkey, and a session with the given cookie where it is
+// the first second factor.
+func addPasskey(t testing.TB, s *store.Store, u redoubt.User, key, cookie string) (first bool, err error) {
+	t.Helper()
+	return s.AddPasskey(t.Context(), redoubt.Passkey{UserID: u.ID, CredentialID: []byte(key), Credential: []byte("sealed"), Name: key},
+		[][]byte{storetest.TokenHash("one")}, fresh(u), storetest.TokenHash(cookie))
+}
+
+func shown(p redoubt.Passkey, challenge string) redoubt.PasskeyUse {
+	return redoubt.PasskeyUse{ID: p.ID, Credential: []byte("as it is now"), Challenge: []byte(challenge), Until: storetest.Epoch.Add(time.Hour)}
+}
+
+func TestPasskeysAreFactors(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		ada, ben := addUser(t, s, d, "ada", redoubt.RoleAdmin), addUser(t, s, d, "ben", redoubt.RoleAdmin)
+		signIn(t, s, ada, "before")
+		for i, want := range []bool{true, false} {
+			if first, err := addPasskey(t, s, ada, []string{"laptop", "phone"}[i], []string{"first", "second"}[i]); err != nil || first != want {
+				t.Fatalf("passkey %d is the first: %v, %v", i, first, err)
+			}
+		}
+		if hasSession(t, s, "before") || !hasSession(t, s, "first") || hasSession(t, s, "second") {
+			t.Error("the first ends other sessions, the second begins none")
+		}
+		_, err := addPasskey(t, s, ben, "phone", "x")
+		fails(t, "somebody else's passkey", err, redoubt.ErrConflict)
+		if n := signIn(t, s, ben, "ben"); n.Half {
+			t.Error("what failed made a second factor")
+		}
+		list, err := s.Passkeys(t.Context(), ada.ID)
+		if err != nil || len(list) != 2 || list[0].Name != "laptop" || !list[0].UsedAt.IsZero() {
+			t.Fatalf("the passkeys are %+v, %v", list, err)
+		}
+		halfSignIn(t, s, ada, "half")
+		use := shown(list[0], "c1")
+		if err := finish(t, s, ada, "half", redoubt.FactorProof{Passkey: &use}); err != nil || !hasSession(t, s, "whole half") {
+			t.Errorf("after a password: %v", err)
+		}
+		p, u, err := s.PasskeyByCredential(t.Context(), []byte("laptop"))
+		if err != nil || u.ID != ada.ID || string(p.Credential) != "as it is now" || p.UsedAt.IsZero() {
+			t.Errorf("it is %+v of %+v, %v", p, u, err)
+		}
+		if err := s.RemovePasskey(t.Context(), ada.ID, list[0].ID); err != nil {
+			t.Error(err)
+		}
+		_, err = s.SignInByPasskey(t.Context(), shown(list[0], "c2"), fresh(ada), []byte("h2"))
+		fails(t, "one that was removed", err, redoubt.ErrConflict)
+		fails(t, "the last one", s.RemovePasskey(t.Context(), ada.ID, list[1].ID), redoubt.ErrConflict)
+		fails(t, "somebody else's", s.RemovePasskey(t.Context(), ben.ID, list[1].ID), redoubt.ErrNotFound)
+		_, err = s.SignInByPasskey(t.Context(), shown(list[1], "c3"), fresh(ben), []byte("h3"))
+		fails(t, "as somebody else", err, redoubt.ErrConflict)
+		withApp(t, s, ada, 100)
+		if err := s.RemovePasskey(t.Context(), ada.ID, list[1].ID); err != nil {
+			t.Errorf("beside an app: %v", err)
+		}
+		if n := signIn(t, s, ada, "then"); !n.Half {
+			t.Error("the app is not asked for any more")
+		}
+		if err := s.DisableUser(t.Context(), ada.ID, storetest.Actor); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.SignInByPasskey(t.Context(), shown(list[1], "c4"), fresh(ada), []byte("h4"))
+		fails(t, "who is disabled", err, redoubt.ErrNotFound)
+	})
+}
+
+// Of several who show at once what one passkey has signed, one comes in; and nobody
+// later, as long as it could be shown.
+func TestWhatAPasskeySignedIsTakenOnce(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			s := storetest.Open(t, storetest.Database(t, engine, clock))
+			ada := addUser(t, s, storetest.Deployment(t, s), "ada", redoubt.RoleAdmin)
+			if _, err := addPasskey(t, s, ada, "laptop", "first"); err != nil {
+				t.Fatal(err)
+			}
+			list, err := s.Passkeys(t.Context(), ada.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			errs := make([]error, 4)
+			var all sync.WaitGroup
+			for i := range errs {
+				all.Go(func() {
+					_, errs[i] = s.SignInByPasskey(t.Context(), shown(list[0], "once"), fresh(ada), []byte{byte(i)})
+				})
+			}
+			all.Wait()
+			in := 0
+			for _, err := range errs {
+				if err == nil {
+					in++
+				} else {
+					fails(t, "the others", err, redoubt.ErrConflict)
+				}
+			}
+			if in != 1 {
+				t.Errorf("%d came in", in)
+			}
+			clock.Advance(59 * time.Minute)
+			if err := s.ExpireSessions(t.Context(), clock.Now()); err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.SignInByPasskey(t.Context(), shown(list[0], "once"), fresh(ada), []byte("late"))
+			fails(t, "before it is over", err, redoubt.ErrConflict)
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+)
+
+// codePath is where who has shown a password, or came by a link, shows the second
+// factor.
+const codePath = "/login/code"
+
+// codeView is the page that asks for the second factor.
+type codeView struct {
+	Name    string
+	Next    string
+	Fault   string
+	Passkey auth.Ceremony // to use one in place of a code; empty where there is none
+}
+
+func (s *SignIn) halfName(r *http.Request) string { return s.cookieName(r) + "-half" }
+
+// keepHalf gives the browser the secret of a sign-in that waits, or takes it away.
+func (req *request) keepHalf(secret string, seconds int) {
+	http.SetCookie(req.w, &http.Cookie{
+		Name: req.SignIn.halfName(req.r), Value: secret, Path: "/", MaxAge: seconds, HttpOnly: true, Secure: req.SignIn.secure(req.r), SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// dropHalf has the browser forget a sign-in that waits.
+func (req *request) dropHalf() {
+	if _, err := req.r.Cookie(req.SignIn.halfName(req.r)); err == nil {
+		req.keepHalf("", -1)
+	}
+}
+
+// begun goes on with a session that has begun, or asks for the second factor where
+// only half of one has.
+func (req *request) begun(secret string, err error, next string) error {
+	if half, ok := errors.AsType[*auth.HalfError](err); ok {
+		req.keepHalf(half.Secret, int(redoubt.HalfSessionFor.Seconds()))
+		to := codePath
+		if next = safeNext(next); next != "/" {
+			to += "?next=" + url.QueryEscape(next)
+		}
+		req.redirect(to)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return req.welcome(secret, next)
+}
+
+// half is whose sign-in waits in this browser. Where none does, it has led to the
+// start, and the user has no id.
+func (req *request) half(next string) (secret string, u redoubt.User, err error) {
+	if req.SignIn == nil {
+		return "", u, redoubt.ErrNotFound
+	}
+	cookie, err := req.r.Cookie(req.SignIn.halfName(req.r))
+	if err == nil {
+		_, u, err = req.SignIn.Factors.Half(req.r.Context(), cookie.Value)
+	}
+	switch {
+	case errors.Is(err, http.ErrNoCookie), errors.Is(err, auth.ErrUnauthenticated):
+		req.lead(signIn(next))
+		return "", redoubt.User{}, nil
+	case err != nil:
+		return "", u, err
+	}
+	return cookie.Value, u, nil
+}
+
+// askCode asks for the second factor.
+func (req *request) askCode() error {
+	next := safeNext(req.r.URL.Query().Get("next"))
+	half, u, err := req.half(next)
+	if err != nil || u.ID == 0 {
+		return err
+	}
+	return req.showCode(http.StatusOK, half, u, codeView{Next: next})
+}
+
+func (req *request) showCode(status int, half string, u redoubt.User, s codeView) (err error) {
+	req.unsaved()
+	s.Name = u.Name
+	if req.SignIn.Passkeys != nil {
+		if s.Passkey, err = req.SignIn.Passkeys.AskSecond(req.r.Context(), half, u); err != nil {
+			return err
+		}
+	}
+	return req.show(status, pageView{Template: "code", Title: "Your second factor", Data: s})
+}
+
+// enterCode begins the session of a sign-in that waited.
+func (req *request) enterCode() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	next := safeNext(form.Get("next"))
+	half, u, err := req.half(next)
+	if err != nil || u.ID == 0 {
+		return err
+	}
+	var secret string
+	fault := codeFaultText
+	if answer := form.Get("answer"); answer != "" && req.SignIn.Passkeys != nil {
+		fault = passkeyFault
+		secret, err = req.SignIn.Passkeys.FinishSecond(req.r.Context(), half, form.Get("sealed"), answer, req.SignIn.origin(req.r))
+	} else {
+		secret, err = req.SignIn.Factors.Finish(req.r.Context(), half, form.Get("code"), req.SignIn.origin(req.r))
+	}
+	if errors.Is(err, auth.ErrUnauthenticated) {
+		req.dropHalf()
+		return req.showLogin(http.StatusUnauthorized, loginView{Next: next, Fault: "That sign-in is over: it took too long, or too many codes were tried. Begin again."})
+	}
+	if said, status := req.codeFault(err, fault); said != "" {
+		return req.showCode(status, half, u, codeView{Next: next, Fault: said})
+	}
+	if err != nil {
+		return err
+	}
+	return req.welcome(secret, next)
+}
+
+// codeFaultText is what is said of a code that does not hold.
+const codeFaultText = "That code does not fit. Each works once: wait for the next one, and see that the clock of the device is right."
+
+// codeFault says what is wrong with what was shown, or with how often something was.
+func (req *request) codeFault(err error, wrong string) (said string, status int) {
+	if busy, ok := errors.AsType[*auth.BusyError](err); ok {
+		return req.tooMany(busy), http.StatusTooManyRequests
+	}
+	if !errors.Is(err, auth.ErrCode) {
+		return "", 0
+	}
+	if err.Error() != auth.ErrCode.Error() {
+		req.Logger.WarnContext(req.r.Context(), "a failed sign-in was not noted", "cause", err)
+	}
+	return wrong, http.StatusUnauthorized
+}

@@ -1,0 +1,128 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+)
+
+const (
+	// passkeyPath signs in by a passkey alone.
+	passkeyPath = "/login/passkey"
+	// passkeysPath is where people add passkeys and remove them.
+	passkeysPath = secondFactorPath + "/passkeys"
+)
+
+// passkeyFault is what is said of one that does not hold.
+const passkeyFault = "That passkey does not fit, or the page waited too long for it. Try once more."
+
+// enterByPasskey signs in by a passkey alone.
+func (req *request) enterByPasskey() error {
+	if req.SignIn == nil || req.SignIn.Passkeys == nil {
+		return redoubt.ErrNotFound
+	}
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	next := safeNext(form.Get("next"))
+	secret, err := req.SignIn.Passkeys.SignIn(req.r.Context(), form.Get("sealed"), form.Get("answer"), req.SignIn.origin(req.r))
+	if said, status := req.codeFault(err, passkeyFault); said != "" {
+		return req.showLogin(status, loginView{Next: next, Fault: said})
+	}
+	if err != nil {
+		return err
+	}
+	return req.welcome(secret, next)
+}
+
+// passkeyView is the page on which a passkey is added.
+type passkeyView struct {
+	auth.Ceremony
+	Name   string // as typed
+	Origin string // the address that it will be bound to
+	Next   string
+	Fault  string
+}
+
+// mayAdd finds who may add a passkey. Where it has led elsewhere, who has no session.
+func (req *request) mayAdd() (auth.SessionInfo, error) {
+	me, err := req.signedIn()
+	if err == nil && me.Session.ID != 0 && (req.SignIn.Passkeys == nil || me.Session.ByProvider()) {
+		req.redirect(secondFactorPath)
+		return auth.SessionInfo{}, nil
+	}
+	return me, err
+}
+
+// startPasskey asks for a new passkey.
+func (req *request) startPasskey() error {
+	me, err := req.mayAdd()
+	if err != nil || me.Session.ID == 0 {
+		return err
+	}
+	return req.showPasskey(http.StatusOK, me, passkeyView{Next: safeNext(req.r.URL.Query().Get("next"))})
+}
+
+func (req *request) showPasskey(status int, me auth.SessionInfo, s passkeyView) (err error) {
+	req.unsaved()
+	s.Origin = req.SignIn.Passkeys.Origin()
+	if s.Ceremony, err = req.SignIn.Passkeys.Register(req.r.Context(), me); err != nil {
+		return err
+	}
+	return req.show(status, pageView{Template: "passkey", Title: "Add a passkey", Data: s})
+}
+
+// addPasskey keeps what the browser made; the first second factor leads to its
+// recovery codes.
+func (req *request) addPasskey() error {
+	me, err := req.mayAdd()
+	if err != nil || me.Session.ID == 0 {
+		return err
+	}
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	s := passkeyView{Name: form.Get("name"), Next: safeNext(form.Get("next"))}
+	secret, codes, err := req.SignIn.Passkeys.Add(req.r.Context(), me, s.Name, form.Get("sealed"), form.Get("answer"), req.SignIn.origin(req.r))
+	if errors.Is(err, auth.ErrCode) {
+		s.Fault = passkeyFault
+		return req.showPasskey(http.StatusBadRequest, me, s)
+	}
+	if said, ok := sayable(err); ok {
+		s.Fault = said
+		return req.showPasskey(http.StatusBadRequest, me, s)
+	}
+	if err != nil {
+		return err
+	}
+	if secret == "" {
+		req.redirect(secondFactorPath + "?done=passkey")
+		return nil
+	}
+	req.renew(secret)
+	return req.showCodes(me, s.Next, codes)
+}
+
+// removePasskey takes a passkey of who is signed in away.
+func (req *request) removePasskey() error {
+	me, err := req.signedIn()
+	if err != nil || me.Session.ID == 0 {
+		return err
+	}
+	id, err := req.id()
+	if err == nil {
+		err = req.Store.RemovePasskey(req.r.Context(), me.User.ID, id)
+	}
+	if said, ok := sayable(err); ok {
+		return req.showSecondFactor(http.StatusConflict, said)
+	}
+	if err != nil {
+		return err
+	}
+	req.redirect(secondFactorPath + "?done=passkey-removed")
+	return nil
+}

@@ -1,0 +1,246 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/webauthn"
+	"github.com/chromedp/chromedp"
+	"github.com/pquerna/otp/totp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+)
+
+// authenticator is one that Chromium has instead of a real one.
+type authenticator struct {
+	*browser
+	id webauthn.AuthenticatorID
+}
+
+// call gives a command of the protocol to a browser.
+func call[P, R any](b *browser, command cdp.Command[P, R], params P) (result R) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) (err error) {
+		result, err = cdp.Call(ctx, t, command, params)
+		return err
+	}))
+	return result
+}
+
+// withPasskeys is the pages with passkeys at the browser's address, and a browser
+// with an authenticator that verifies its user.
+func (d *door) withPasskeys() authenticator {
+	d.t.Helper()
+	b := d.browse(1280, 900)
+	b.url = strings.Replace(b.url, "127.0.0.1", "localhost", 1)
+	var err error
+	if d.signIn.Passkeys, err = auth.NewPasskeys(b.url, d.signIn.Factors, d.store); err != nil {
+		d.t.Fatal(err)
+	}
+	call(b, webauthn.Enable, webauthn.EnableParams{})
+	made := call(b, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
+		Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
+		HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
+	}})
+	return authenticator{b, made.AuthenticatorID}
+}
+
+// at goes to a page below no deployment.
+func (a authenticator) at(path, until string) {
+	a.t.Helper()
+	a.do(chromedp.Navigate(a.url+path), chromedp.WaitVisible(until))
+}
+
+// entersPassword signs in as far as the password goes.
+func (a authenticator) entersPassword(then string) {
+	a.t.Helper()
+	a.at("/login", "#password")
+	a.do(chromedp.SendKeys("#name", "ada"), chromedp.SendKeys("#password", goodPassword))
+	a.submitForm("form[action='/login'] .primary", then)
+}
+
+// signsOut ends the session in the browser, by its cookie.
+func (a authenticator) signsOut() {
+	a.t.Helper()
+	a.at("/second-factor", "form[action='/logout'] button")
+	a.submitForm("form[action='/logout'] button", "form[action='/login'] #password")
+}
+
+// accessible looks for faults on the page that is open.
+func (a authenticator) accessible(page string) {
+	a.t.Helper()
+	a.run(axe)
+	for _, fault := range append(a.axe(allRules), a.axe(sizeRules)...) {
+		a.t.Errorf("%s: %s", page, fault)
+	}
+	a.run(`document.documentElement.dataset.theme = "dark"`)
+	for _, fault := range a.axe(colourRules) {
+		a.t.Errorf("%s, dark: %s", page, fault)
+	}
+	if wide := read[int](a.browser, "document.documentElement.scrollWidth"); wide > 1280 {
+		a.t.Errorf("%s is %d wide", page, wide)
+	}
+}
+
+// From an authenticator app to a passkey, and in by each of them, as a person does.
+func TestSecondFactorsInABrowser(t *testing.T) {
+	d := newDoor(t)
+	d.user(d.org, "ada", redoubt.RoleAdmin)
+	a := d.withPasskeys()
+	a.entersPassword(".who")
+	a.at("/second-factor", "h1")
+	a.accessible("without a second factor")
+	a.submitForm("a[href^='/second-factor/app']", ".qr")
+	a.accessible("the secret")
+	code := func() string {
+		secret := strings.ReplaceAll(read[string](a.browser, "document.querySelector('.secret').textContent"), " ", "")
+		text, err := totp.GenerateCode(secret, d.clock.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	a.do(chromedp.SendKeys("#code", code()))
+	a.submitForm("form .primary", "pre.command")
+	a.accessible("the recovery codes")
+	recovery := codeText.FindAllString(read[string](a.browser, "document.querySelector('pre.command').textContent"), -1)
+
+	a.at("/second-factor/passkeys", "[data-ask]:not([hidden])")
+	a.accessible("adding a passkey")
+	a.do(chromedp.SendKeys("#name", "laptop"))
+	a.submitForm("[data-ask]", ".say.good")
+	a.accessible("with both")
+	a.at("/second-factor/passkeys", "[data-ask]:not([hidden])")
+	a.do(chromedp.SendKeys("#name", "laptop again"))
+	a.submitForm("[data-ask]", "form [role=alert]:not([hidden])")
+	if said := read[string](a.browser, "document.querySelector('form [role=alert]').textContent"); !strings.Contains(said, "a passkey for you already") {
+		t.Errorf("a second time it says %q", said)
+	}
+
+	a.signsOut()
+	a.do(chromedp.WaitVisible("[data-ask]:not([hidden])"))
+	a.accessible("the sign-in")
+	a.submitForm("[data-ask]", ".who")
+	says(t, read[string](a.browser, "document.querySelector('.who').textContent"), "ada")
+	a.signsOut()
+	a.entersPassword("#code")
+	a.do(chromedp.WaitVisible("[data-ask]:not([hidden])"))
+	a.accessible("the code")
+	a.submitForm("[data-ask]", ".who")
+	a.open("/account")
+	says(t, read[string](a.browser, "document.querySelector('main').textContent"), "by password and passkey")
+	a.signsOut()
+	a.entersPassword("#code")
+	a.do(chromedp.SendKeys("#code", recovery[0]))
+	a.submitForm("form .primary", ".who")
+}
+
+// stealsAnswer has the page ask for the passkey, and takes what it would have sent.
+func (a authenticator) stealsAnswer() url.Values {
+	a.t.Helper()
+	form := "document.querySelector('form[data-passkey]')"
+	a.do(chromedp.WaitVisible("[data-ask]:not([hidden])"))
+	a.run(form + ".requestSubmit = () => { " + form + ".id = 'asked' }")
+	a.submitForm("[data-ask]", "#asked")
+	return url.Values{"sealed": {read[string](a.browser, form+".elements.sealed.value")}, "answer": {read[string](a.browser, form+".elements.answer.value")}}
+}
+
+// What a passkey has signed lets in once, who it was asked of, and where its counter
+// rises.
+func TestAPasskeyLetsInOnce(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	a := d.withPasskeys()
+	a.entersPassword(".who")
+	a.at("/second-factor/passkeys", "[data-ask]:not([hidden])")
+	a.do(chromedp.SendKeys("#name", "key"))
+	made := a.stealsAnswer()
+	made.Set("name", "key")
+	eve := d.browserAs(d.user(d.org, "eve", redoubt.RoleAdmin))
+	eve.wants("a key that was made for another", eve.do(http.MethodPost, passkeysPath, made), http.StatusBadRequest, "")
+	a.at("/second-factor/passkeys", "[data-ask]:not([hidden])")
+	a.do(chromedp.SendKeys("#name", "key"))
+	a.submitForm("[data-ask]", "pre.command") // the first second factor, so there are recovery codes
+	a.signsOut()
+
+	for what, change := range map[string]func(url.Values){
+		"nothing":          func(v url.Values) { v.Del("answer") },
+		"of another page":  func(v url.Values) { v.Set("sealed", made.Get("sealed")) },
+		"with another key": func(v url.Values) { v.Set("answer", strings.Replace(v.Get("answer"), `"rawId":"`, `"rawId":"AAAA`, 1)) },
+		"with another signature": func(v url.Values) {
+			v.Set("answer", strings.Replace(v.Get("answer"), `"signature":"`, `"signature":"AAAA`, 1))
+		},
+		"for a sign-in by a password": func(v url.Values) { v.Set("code", "1") },
+	} {
+		d.clock.Advance(time.Minute)
+		a.at("/login", "#password")
+		v := a.stealsAnswer()
+		change(v)
+		b := d.browser()
+		if what == "for a sign-in by a password" {
+			b.signsIn("ada", goodPassword, "/")
+			b.wants(what, b.do(http.MethodPost, codePath, v), http.StatusUnauthorized, "")
+			continue
+		}
+		b.wants(what, b.do(http.MethodPost, passkeyPath, v), http.StatusUnauthorized, "")
+	}
+	d.clock.Advance(time.Minute)
+	a.at("/login", "#password")
+	v := a.stealsAnswer()
+	b := d.browser()
+	b.wants("as it was asked", b.do(http.MethodPost, passkeyPath, v), http.StatusSeeOther, "/")
+	says(t, b.page("/account"), "by passkey")
+	b.wants("again", d.browser().do(http.MethodPost, passkeyPath, v), http.StatusUnauthorized, "")
+	a.at("/login", "#password")
+	late := a.stealsAnswer()
+	d.clock.Advance(15 * time.Minute)
+	b.wants("too late", d.browser().do(http.MethodPost, passkeyPath, late), http.StatusUnauthorized, "")
+
+	all := call(a.browser, webauthn.GetCredentials, webauthn.GetCredentialsParams{AuthenticatorID: a.id})
+	if len(all.Credentials) != 1 {
+		t.Fatalf("the authenticator has %d keys", len(all.Credentials))
+	}
+	old := all.Credentials[0]
+	call(a.browser, webauthn.ClearCredentials, webauthn.ClearCredentialsParams{AuthenticatorID: a.id})
+	a.do(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error { // the package's own type has a member that not every Chromium takes
+		return to.Call(ctx, webauthn.CommandAddCredential, map[string]any{"authenticatorId": a.id, "credential": map[string]any{
+			"credentialId": old.CredentialID, "isResidentCredential": true, "rpId": old.RpID, "privateKey": old.PrivateKey, "userHandle": old.UserHandle, "signCount": 0,
+		}}, &struct{}{})
+	}))
+	a.at("/login", "#password")
+	a.submitForm("[data-ask]", "main > .say.bad[role=alert]")
+	trail := d.trail()
+	if last := trail[len(trail)-1]; last.Action != "user.sign_in_failed" || !strings.Contains(last.After, "it may have been copied") {
+		t.Errorf("the trail ends with %+v", last)
+	}
+	if err := d.store.ResetSecondFactor(t.Context(), ada.ID, nil, ada.Actor()); err != nil {
+		t.Fatal(err)
+	}
+	d.clock.Advance(time.Minute)
+	a.at("/login", "#password")
+	b.wants("after it was removed", d.browser().do(http.MethodPost, passkeyPath, a.stealsAnswer()), http.StatusUnauthorized, "")
+}
+
+func TestWithoutAnAddressThereAreNoPasskeys(t *testing.T) {
+	d := newDoor(t)
+	for address, want := range map[string]string{
+		"https://redoubt.example": "", "https://redoubt.example:8443/": "", "http://localhost:8080": "",
+		"http://redoubt.example": "needs https", "https://192.0.2.1": "needs a name", "redoubt": "no address", "": "no address",
+	} {
+		_, err := auth.NewPasskeys(address, d.signIn.Factors, d.store)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", address, err, want)
+		}
+	}
+	b := d.browserAs(d.user(d.org, "ada", redoubt.RoleAdmin))
+	says(t, b.do(http.MethodGet, secondFactorPath, nil).text, "--public-url")
+	b.wants("to add one", b.do(http.MethodGet, passkeysPath, nil), http.StatusSeeOther, secondFactorPath)
+	b.wants("to sign in by one", d.browser().do(http.MethodPost, passkeyPath, nil), http.StatusNotFound, "")
+	lacks(t, d.browser().do(http.MethodGet, "/login", nil).text, "passkey")
+}
