@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -307,11 +308,19 @@ func (s *service) writeReadyFile(file string, text []byte) error {
 
 // replaceFile writes a new file, its owner's alone, and gives it the name.
 func replaceFile(name string, text []byte) error {
+	return replaceFileWith(name, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// replaceFileWith does the same with what write writes.
+func replaceFileWith(name string, write func(io.Writer) error) error {
 	part, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
 	if err != nil {
 		return err
 	}
-	_, err = part.Write(text)
+	err = write(part)
 	if err = errors.Join(err, part.Close()); err == nil {
 		err = os.Rename(part.Name(), name)
 	}

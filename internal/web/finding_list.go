@@ -30,6 +30,7 @@ type findingsPage struct {
 	Hidden    []param        // what a search by name sends along
 	Clear     string         // the page as it starts
 	Any       string         // the same filters, whatever the status
+	Exports   []choice       // all that the page selects, as files
 	Elsewhere int            // occurrences on other branches that match, where nothing else does
 	Every     string         // address of these
 }
@@ -138,7 +139,7 @@ func (req *request) findingsPage(s *search) (*findingsPage, error) {
 	}
 	p := &findingsPage{
 		search: s, Product: s.product, Total: answer.Total, Facets: s.facetViews(answer.Facets), Chips: s.chips(),
-		Clear: s.base, Hidden: s.hidden("q"), Any: s.with(func(o *search) {
+		Clear: s.base, Exports: s.exports(), Hidden: s.hidden("q"), Any: s.with(func(o *search) {
 			delete(o.values, string(index.FacetStatus))
 			delete(o.except, string(index.FacetStatus))
 		}),

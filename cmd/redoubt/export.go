@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/export"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+type exportCmd struct {
+	tenant
+	Format    string   `help:"csv, jsonl, sarif or xlsx; by default what the name of the file ends with, else csv." placeholder:"FORMAT"`
+	Output    string   `short:"o" help:"Write to this file instead of standard output." placeholder:"FILE" type:"path"`
+	IssueType []string `help:"sast, sca or secrets, several too; by default all." enum:"sast,sca,secrets" placeholder:"TYPE"`
+	Project   []string `help:"Only these projects." placeholder:"NAME"`
+	Ref       string   `help:"Only this branch or ref." placeholder:"REF"`
+	Dedup     bool     `help:"Each finding once for all branches: on the primary one, else the newest."`
+	Status    []string `help:"Only open, fixed, ignored, reviewing or fixing." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
+	Severity  []string `help:"Only low, medium, high or critical." enum:"low,medium,high,critical" placeholder:"SEVERITY"`
+	Rule      []string `help:"Only findings of these rules." placeholder:"NAME"`
+	Since     string   `help:"Only what was first seen, or came back, on this day or later, in UTC." placeholder:"2026-01-31"`
+}
+
+// Run writes the file, whole or not at all.
+func (c exportCmd) Run(a *app) error {
+	format, err := c.format()
+	if err != nil {
+		return err
+	}
+	filters, err := c.filters()
+	if err != nil {
+		return err
+	}
+	st, d, err := c.use(a)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.export(a, st, d, format, filters), st.Close())
+}
+
+// format is the one that is named, or that the file's name ends with.
+func (c exportCmd) format() (export.Format, error) {
+	f := export.Format(c.Format)
+	if f == "" {
+		f = export.CSV
+		if end := export.Format(strings.TrimPrefix(filepath.Ext(c.Output), ".")); slices.Contains(export.Formats(), end) {
+			f = end
+		}
+	}
+	if !slices.Contains(export.Formats(), f) {
+		return "", fmt.Errorf("--format %s is none of csv, jsonl, sarif, xlsx", f)
+	}
+	if f == export.XLSX && c.Output == "" && term.IsTerminal(int(os.Stdout.Fd())) {
+		return "", errors.New("a workbook is nothing for a terminal: name a file with --output")
+	}
+	return f, nil
+}
+
+func (c exportCmd) filters() ([]redoubt.FindingFilter, error) {
+	f := redoubt.FindingFilter{Projects: c.Project, Dedup: c.Dedup, Rules: c.Rule}
+	if c.Ref != "" {
+		f.Ref = redoubt.FullRef(c.Ref)
+	}
+	if c.Since != "" {
+		day, err := time.Parse(time.DateOnly, c.Since)
+		if err != nil {
+			return nil, fmt.Errorf("--since %s is no day as 2026-01-31", c.Since)
+		}
+		f.Since = day
+	}
+	for _, word := range c.Status {
+		s, _ := redoubt.ParseStatus(word) // one of the words that the flag takes
+		f.Statuses = append(f.Statuses, s)
+	}
+	for _, word := range c.Severity {
+		s, _ := redoubt.ParseSeverity(word)
+		f.Severities = append(f.Severities, s)
+	}
+	var out []redoubt.FindingFilter
+	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+		if f.IssueType = t; len(c.IssueType) == 0 || slices.Contains(c.IssueType, t.String()) {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+func (c exportCmd) export(a *app, st *store.Store, d redoubt.Deployment, format export.Format, filters []redoubt.FindingFilter) error {
+	if err := c.knownProjects(a, st, d); err != nil {
+		return err
+	}
+	view, err := index.New(st, index.Options{Clock: a.clock}).Deployment(a.ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	parts := export.Parts(view, format, filters...)
+	bar := newExportProgress(raw(a.err), parts)
+	defer bar.close()
+	written := 0
+	write := func(w io.Writer) error {
+		return export.Write(a.ctx, w, format, parts, export.Options{Version: version, Progress: func(n int) {
+			written = n
+			bar.set(n)
+		}})
+	}
+	if c.Output == "" {
+		return write(exact(a.out))
+	}
+	if err := replaceFileWith(c.Output, write); err != nil {
+		return err
+	}
+	bar.close()
+	_, err = fmt.Fprintf(a.err, "exported %d findings to %s\n", written, c.Output)
+	return err
+}
+
+// knownProjects refuses a project that there is not: an empty file would pass for
+// one without findings.
+func (c exportCmd) knownProjects(a *app, st *store.Store, d redoubt.Deployment) error {
+	return st.View(a.ctx, d.ID, func(ctx context.Context, tx *store.Tx) error {
+		for i, name := range c.Project {
+			p, err := tx.ProjectByName(ctx, name)
+			if errors.Is(err, redoubt.ErrNotFound) {
+				return fmt.Errorf("there is no project %q; redoubt project list shows what there is", name)
+			}
+			if err != nil {
+				return err
+			}
+			c.Project[i] = p.Name // an old name leads to it
+		}
+		return nil
+	})
+}
+
+// exportProgress shows on a terminal how far an export is.
+type exportProgress struct {
+	container *mpb.Progress
+	bar       *mpb.Bar
+}
+
+func newExportProgress(w io.Writer, parts []export.Selection) *exportProgress {
+	p := &exportProgress{}
+	if f, ok := w.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		return p
+	}
+	total := 0
+	for _, part := range parts {
+		total += part.Total()
+	}
+	p.container = mpb.New(mpb.WithOutput(w), mpb.WithWidth(48))
+	p.bar = p.container.AddBar(int64(total)+1, mpb.BarRemoveOnComplete(), // the last step is to close the file
+		mpb.PrependDecorators(decor.Name("exporting ")),
+		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d"), decor.Name("  "), decor.Elapsed(decor.ET_STYLE_GO)))
+	return p
+}
+
+func (p *exportProgress) set(n int) {
+	if p.bar != nil {
+		p.bar.SetCurrent(int64(n))
+	}
+}
+
+// close takes the bar off the terminal.
+func (p *exportProgress) close() {
+	if p.container != nil {
+		p.bar.Abort(true)
+		p.container.Wait()
+		p.container = nil
+	}
+}
