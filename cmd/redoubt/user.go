@@ -146,10 +146,14 @@ func (c userListCmd) Run(a *app) error {
 		if !u.Enabled() {
 			state = "disabled"
 		}
-		rows[i] = []string{u.Name, state, joinAnd(words), day(u.CreatedAt), day(u.SignedInAt), u.DisplayName}
+		factor := "-"
+		if u.HasSecondFactor() {
+			factor = "yes"
+		}
+		rows[i] = []string{u.Name, state, joinAnd(words), day(u.CreatedAt), day(u.SignedInAt), factor, u.DisplayName}
 	}
 	if err == nil {
-		err = table(a.out, "USER STATE ROLES CREATED SIGNED-IN NAME", rows)
+		err = table(a.out, "USER STATE ROLES CREATED SIGNED-IN 2FA NAME", rows)
 	}
 	return errors.Join(err, st.Close())
 }

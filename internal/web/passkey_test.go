@@ -202,6 +202,19 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 	d.clock.Advance(15 * time.Minute)
 	b.wants("too late", d.browser().do(http.MethodPost, passkeyPath, late), http.StatusUnauthorized, "")
 
+	yes := true
+	call(a.browser, webauthn.SetResponseOverrideBits, webauthn.SetResponseOverrideBitsParams{AuthenticatorID: a.id, IsBadUV: &yes})
+	a.at("/login", "#password")
+	b.wants("without its user verified", d.browser().do(http.MethodPost, passkeyPath, a.stealsAnswer()), http.StatusUnauthorized, "")
+	call(a.browser, webauthn.SetResponseOverrideBits, webauthn.SetResponseOverrideBitsParams{AuthenticatorID: a.id})
+	d.clock.Advance(10 * time.Minute)
+	a.entersPassword("#code")
+	second := a.stealsAnswer()
+	c := d.browser()
+	c.signsIn("ada", goodPassword, "/")
+	c.wants("asked of another sign-in by the password", c.do(http.MethodPost, codePath, second), http.StatusUnauthorized, "")
+	c.wants("asked after the password", d.browser().do(http.MethodPost, passkeyPath, second), http.StatusUnauthorized, "")
+
 	all := call(a.browser, webauthn.GetCredentials, webauthn.GetCredentialsParams{AuthenticatorID: a.id})
 	if len(all.Credentials) != 1 {
 		t.Fatalf("the authenticator has %d keys", len(all.Credentials))
