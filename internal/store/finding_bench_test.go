@@ -60,6 +60,28 @@ func BenchmarkPairMatchesAnew(b *testing.B) {
 	}
 }
 
+// BenchmarkMergeLineages is what a renamed file with many findings costs where another
+// ref has them under the new name already: -benchtime 1x, as a second run finds
+// nothing to merge.
+func BenchmarkMergeLineages(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			benchEach(b, func(b *testing.B, d tenant) {
+				p := d.project("acme/payments")
+				stay := d.findings(p, n, nil)
+				other := d.findings(p, n, func(_ int, w *redoubt.FindingWrite) { w.Ref = "refs/heads/topic" })
+				merges := make([]redoubt.LineageMerge, n)
+				for i := range merges {
+					merges[i] = redoubt.LineageMerge{Into: redoubt.Lineage{ID: stay[i].LineageID}, From: []int64{other[i].LineageID}}
+				}
+				for b.Loop() {
+					d.update(func(ctx context.Context, tx *store.Tx) error { return tx.MergeLineages(ctx, merges) })
+				}
+			})
+		})
+	}
+}
+
 // oldMatches stores rows as BenchmarkPairMatchesAnew wants them, the main branch's
 // and the other's in turns, on the lineage of the same ordinal.
 func oldMatches(d tenant, p redoubt.Project, from, n int) {

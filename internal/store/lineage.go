@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -134,35 +135,69 @@ func (tx *Tx) AddIdentities(ctx context.Context, projectID int64, links []redoub
 // trails of merged lineages, and writes the annotations of those that stay. A
 // lineage to stay that is unknown is redoubt.ErrNotFound.
 func (tx *Tx) MergeLineages(ctx context.Context, merges []redoubt.LineageMerge) error {
-	for _, m := range merges {
-		from := slices.DeleteFunc(slices.Clone(m.From), func(id int64) bool { return id == m.Into.ID })
-		if err := tx.Annotate(ctx, m.Into.ID, func(a *redoubt.Annotations) { *a = m.Into.Annotations }); err != nil {
+	return inBatches(merges, func(part []redoubt.LineageMerge) error {
+		if err := tx.mergeLineages(ctx, part); err != nil {
 			return fmt.Errorf("merge lineages: %w", err)
 		}
-		if err := tx.mergeLineage(ctx, m.Into.ID, from); err != nil {
-			return fmt.Errorf("merge lineages: %w", err)
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
-func (tx *Tx) mergeLineage(ctx context.Context, into int64, from []int64) error {
-	in, arg := tx.in("lineage_id", 2, from)
-	findings, err := many(ctx, tx, scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND `+in, arg)
+func (tx *Tx) mergeLineages(ctx context.Context, merges []redoubt.LineageMerge) error {
+	stay := make([]int64, len(merges))
+	for i := range merges {
+		stay[i] = merges[i].Into.ID
+	}
+	before, err := tx.Lineages(ctx, stay)
+	if err != nil {
+		return err
+	}
+	var pairs [][2]int64 // what goes and what stays
+	for _, m := range merges {
+		if was, there := before[m.Into.ID]; !there || encoded(was.Annotations) != encoded(m.Into.Annotations) {
+			if err := tx.Annotate(ctx, m.Into.ID, func(a *redoubt.Annotations) { *a = m.Into.Annotations }); err != nil {
+				return err
+			}
+		}
+		for _, goes := range m.From {
+			if goes != m.Into.ID {
+				pairs = append(pairs, [2]int64{goes, m.Into.ID})
+			}
+		}
+	}
+	return inBatches(pairs, func(part [][2]int64) error { return tx.rehang(ctx, part) })
+}
+
+// rehang gives all that hangs on lineages which go to those that stay.
+func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
+	goes, args := make([]int64, len(pairs)), []any{}
+	var table strings.Builder
+	for i, p := range pairs {
+		goes[i] = p[0]
+		fmt.Fprintf(&table, "(CAST($%d AS BIGINT), CAST($%d AS BIGINT)),", len(args)+2, len(args)+3)
+		args = append(args, p[0], p[1])
+	}
+	with := `WITH merged(goes, stays) AS (VALUES ` + strings.TrimSuffix(table.String(), ",") + `) UPDATE `
+	in, list := tx.in("lineage_id", 2, goes)
+	findings, err := many(ctx, tx, scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND `+in, list)
 	if err != nil {
 		return err
 	}
 	tx.change(changeFinding, findings...)
-	tx.changeDeleted(changeLineage, from...)
-	if err := tx.write(ctx, `UPDATE finding SET lineage_id = $3, version = $4 WHERE deployment_id = $1 AND `+in, arg, into, tx.nextVersion()); err != nil {
+	tx.changeDeleted(changeLineage, goes...)
+	update := func(table, more string, args ...any) error {
+		return tx.write(ctx, with+table+` SET lineage_id = merged.stays`+more+` FROM merged
+			WHERE `+table+`.deployment_id = $1 AND `+table+`.lineage_id = merged.goes`, args...)
+	}
+	err = update("finding", fmt.Sprintf(", version = $%d", len(args)+2), append(slices.Clip(args), tx.nextVersion())...)
+	if err != nil {
 		return err
 	}
 	for _, table := range []string{"lineage_identity", "triage_event"} {
-		if err := tx.write(ctx, `UPDATE `+table+` SET lineage_id = $3 WHERE deployment_id = $1 AND `+in, arg, into); err != nil {
+		if err := update(table, "", args...); err != nil {
 			return err
 		}
 	}
-	in, arg = tx.in("id", 2, from)
-	err = tx.write(ctx, `DELETE FROM lineage WHERE deployment_id = $1 AND `+in, arg)
-	return err
+	in, list = tx.in("id", 2, goes)
+	return tx.write(ctx, `DELETE FROM lineage WHERE deployment_id = $1 AND `+in, list)
 }
