@@ -23,18 +23,25 @@ func (b beside) apart(x, y int64) bool {
 	return b.together([]int64{x}, []int64{y}, func(f, g redoubt.Finding) bool { return true })
 }
 
+// stream is a source on a ref.
+type stream struct{ ref, source string }
+
 // together reports whether one source has findings on one ref of which one is in one
 // of the first lineages, the other in one of the second, both were seen by scans of
-// all, and something holds.
+// all, and something holds. It takes as long as both have findings.
 func (b beside) together(xs, ys []int64, holds func(f, g redoubt.Finding) bool) bool {
+	at := map[stream][]redoubt.Finding{}
 	for _, x := range xs {
 		for _, f := range b.live[x] {
-			for _, y := range ys {
-				if f.SeenByFull && slices.ContainsFunc(b.live[y], func(g redoubt.Finding) bool {
-					return f.Ref == g.Ref && f.Source == g.Source && g.SeenByFull && holds(f, g)
-				}) {
-					return true
-				}
+			if f.SeenByFull {
+				at[stream{f.Ref, f.Source}] = append(at[stream{f.Ref, f.Source}], f)
+			}
+		}
+	}
+	for _, y := range ys {
+		for _, g := range b.live[y] {
+			if g.SeenByFull && slices.ContainsFunc(at[stream{g.Ref, g.Source}], func(f redoubt.Finding) bool { return holds(f, g) }) {
+				return true
 			}
 		}
 	}

@@ -1,0 +1,53 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// noExemptions is a deployment without exceptions and documents.
+type noExemptions struct{}
+
+func (noExemptions) Reevaluate(context.Context, []int64) error { return nil }
+func (noExemptions) PutVEX(context.Context, redoubt.VEXDocument) (redoubt.VEXReceipt, error) {
+	return redoubt.VEXReceipt{}, nil
+}
+
+// BenchmarkApplyRenamed renames a file with many equal findings on a branch, and then
+// on the primary branch, beside one that has it under the new name, for its growth: -benchtime 1x.
+func BenchmarkApplyRenamed(b *testing.B) {
+	for _, n := range []int{2_000, 8_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := storetest.New(b, storetest.Engines[0])
+			d := storetest.Deployment(b, s)
+			send := func(ref, path string) {
+				results := make([]redoubt.Result, n)
+				for i := range results {
+					r := result(eqeq, path, i+1, "")
+					r.MatchBasedID, r.CodeHash, r.PatternHash = fmt.Sprintf("%s_%d", path, i), "same", "same"
+					results[i] = r
+				}
+				u := upload(full(results...), func(u *Upload) { u.Ref = ref })
+				err := s.Update(b.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+					_, err := Apply(ctx, tx, noExemptions{}, u)
+					return err
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			send("main", "a.js")
+			send("dev", "a.js")
+			send("topic", "b.js") // where they are findings of their own until then
+			for b.Loop() {
+				send("dev", "b.js")
+				send("main", "b.js")
+			}
+		})
+	}
+}
