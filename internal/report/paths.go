@@ -28,11 +28,14 @@ type pathAsTold struct {
 // maxPaths bounds the paths that are remembered at once.
 const maxPaths = 1000
 
+// maxRoots bounds the roots of a report, each of which every absolute path is held to.
+const maxRoots = 100
+
 // addRoot makes a folder, given as a path or as a file URI, a root. What is
 // not absolute, or is the root of the file system, is no root.
 func (c *checkout) addRoot(folder string) {
 	folder, err := slashed(folder, strings.HasPrefix(folder, "file:"))
-	if err != nil || !path.IsAbs(folder) || path.Clean(folder) == "/" {
+	if err != nil || !path.IsAbs(folder) || path.Clean(folder) == "/" || len(c.roots) == maxRoots {
 		return
 	}
 	c.known = nil
@@ -102,9 +105,16 @@ var (
 	drive  = regexp.MustCompile(`^/?[A-Za-z]:(/|$)`)
 )
 
+// maxSpelling is the length, in bytes, above which no spelling of a path is looked at:
+// escapes take three bytes for one, and a root may stand before it.
+const maxSpelling = 4 * read.MaxPath
+
 // slashed undoes the spellings of a path: file URIs, percent-encoding,
 // backslashes, drive letters (C:\x becomes /c:/x).
 func slashed(raw string, isURI bool) (string, error) {
+	if len(raw) > maxSpelling {
+		return "", fmt.Errorf("its path is longer than %d bytes", read.MaxPath)
+	}
 	p := read.WithoutControls(strings.TrimSpace(raw), "")
 	if isURI {
 		if scheme.MatchString(p) && !strings.HasPrefix(strings.ToLower(p), "file:/") {

@@ -60,9 +60,12 @@ type sarifRun struct {
 	rep     *redoubt.Report
 	secrets *redactor
 
-	components  []*component // the driver, then the extensions
-	traits      traits       // of the tool
-	category    read.Text    // automationDetails.id
+	components  []*component          // the driver, then the extensions
+	byID        map[string]*sarifRule // of all components: of the first that has the id
+	paths       map[sarifPlace]sarifPath
+	messages    map[ruleMessage]string
+	traits      traits    // of the tool
+	category    read.Text // automationDetails.id
 	bases       map[string]sarifArtifact
 	artifacts   []sarifArtifact
 	checkout    checkout

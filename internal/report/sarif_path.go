@@ -53,8 +53,37 @@ func (r *sarifRun) folder(name string, depth int) string {
 	return path.Join(r.folder(string(base.Base), depth+1), folder)
 }
 
-// path returns a place as a path of the repository.
+// sarifPlace is where a file is, as results tell it, and sarifPath what that comes to.
+type (
+	sarifPlace struct {
+		uri, base string
+		index     int
+	}
+	sarifPath struct {
+		path string
+		err  error
+	}
+)
+
+// path returns a place as a path of the repository. Many results may name one place in
+// a few bytes each, however long it is.
 func (r *sarifRun) path(a sarifArtifact) (string, error) {
+	place := sarifPlace{string(a.URI), string(a.Base), -1}
+	if a.URI == "" && a.Index != nil {
+		place.index = int(*a.Index)
+	}
+	known, ok := r.paths[place]
+	if !ok {
+		known.path, known.err = r.resolve(a)
+		if len(r.paths) >= maxPaths || r.paths == nil {
+			r.paths = map[sarifPlace]sarifPath{}
+		}
+		r.paths[place] = known
+	}
+	return known.path, known.err
+}
+
+func (r *sarifRun) resolve(a sarifArtifact) (string, error) {
 	if a.URI == "" && a.Index != nil && int(*a.Index) < len(r.artifacts) {
 		a = r.artifacts[*a.Index]
 	}

@@ -35,7 +35,7 @@ func (r *sarifRun) convert(res *sarifResult) {
 	region := place.Physical.Region
 	out := redoubt.Result{
 		Item: res.item, Rule: rule.Rule, Path: path, Location: region.location(),
-		Message: cmp.Or(res.message(rule.from), rule.Name),
+		Message: cmp.Or(r.message(res, rule.from), rule.Name),
 		Severity: cmp.Or(severityOfNumber(string(props.Score)), rule.byScore, severityOf(string(res.Level)),
 			rule.byLevel, r.traits.severity),
 		Confidence: cmp.Or(confidenceOf(string(props.Confidence)), rule.Confidence),
@@ -104,23 +104,49 @@ var (
 	argument = regexp.MustCompile(`\{(\d+)\}`)
 )
 
+// ruleMessage names a text of a rule.
+type ruleMessage struct {
+	rule *sarifRule
+	id   string
+}
+
 // message is the result's own text, or the rule's text that it refers to, with
-// arguments filled in and links to related locations taken out.
-func (res *sarifResult) message(rule *sarifRule) string {
-	t := res.Message.plain()
-	if t == "" && rule != nil {
-		t = rule.Messages[string(res.Message.ID)].plain()
+// arguments filled in and links to related locations taken out. A rule's text, which a
+// result asks for in a few bytes, is made once where nothing is filled in.
+func (r *sarifRun) message(res *sarifResult, rule *sarifRule) string {
+	if t := res.Message.plain(); t != "" || rule == nil {
+		return expand(string(t), res.Message.Arguments)
 	}
-	s := string(t)
-	if len(res.Message.Arguments) > 0 {
+	of := ruleMessage{rule, string(res.Message.ID)}
+	s, made := r.messages[of]
+	switch {
+	case len(res.Message.Arguments) > 0:
+		s = expand(read.Cut(string(rule.Messages[of.id].plain()), read.MaxBlock), res.Message.Arguments)
+	case !made:
+		s = expand(string(rule.Messages[of.id].plain()), nil)
+		if r.messages == nil {
+			r.messages = map[ruleMessage]string{}
+		}
+		r.messages[of] = s
+	}
+	r.in.build(max(0, len(s)-shortMessage)) // each is cleaned and stored, though the file has it once
+	return s
+}
+
+// shortMessage is the length of a rule's text, in bytes, that a result's size allows for.
+const shortMessage = 256
+
+// expand puts arguments into a text, and takes out links to related locations.
+func expand(s string, arguments []string) string {
+	if len(arguments) > 0 {
 		room := read.MaxBlock
 		s = argument.ReplaceAllStringFunc(s, func(placeholder string) string {
 			i, err := strconv.Atoi(placeholder[1 : len(placeholder)-1])
-			if err != nil || i >= len(res.Message.Arguments) || room <= 0 {
+			if err != nil || i >= len(arguments) || room <= 0 {
 				return placeholder
 			}
-			room -= len(res.Message.Arguments[i])
-			return res.Message.Arguments[i]
+			room -= len(arguments[i])
+			return arguments[i]
 		})
 	}
 	if strings.Contains(s, "](") {
@@ -219,5 +245,6 @@ func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *redoubt.Result)
 		r.secrets.take(string(l.Physical.Region.Snippet.Text))
 	}
 	out.Message = cmp.Or(rule.Message, rule.Name)
+	r.in.build(max(0, len(out.Message)-shortMessage))
 	hide(out, secret)
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,6 +37,10 @@ func (r *sarifRun) describeRules() {
 			}
 		}
 	}
+	r.byID = make(map[string]*sarifRule, len(r.rep.Rules))
+	for _, c := range slices.Backward(r.components) {
+		maps.Copy(r.byID, c.byID)
+	}
 	r.rep.RulesRun = read.Distinct(r.rep.RulesRun)
 	if len(r.rep.RulesRun) == 0 {
 		r.rep.RulesRun = nil // not told
@@ -48,21 +53,22 @@ func (r *sarifRun) describeRules() {
 // description. The name is empty when the result has none of these.
 func (r *sarifRun) ruleOf(res *sarifResult) *madeRule {
 	id, index := res.RuleID, res.RuleIndex
-	scope := r.components
+	scope, ids := r.components[0], r.byID
 	if ref := res.Rule; ref != nil {
 		id = cmp.Or(id, ref.ID)
 		if index == nil {
 			index = ref.Index
 		}
 		if i := ref.ToolComponent.Index; i != nil && int(*i) < len(r.components)-1 {
-			scope = r.components[*i+1 : *i+2]
+			scope = r.components[*i+1]
+			ids = scope.byID
 		}
 	}
-	if d := findRule(scope, id.Name()); d != nil {
+	if d := findRule(ids, id.Name()); d != nil {
 		return d.made
 	}
-	if index != nil && len(scope) > 0 && int(*index) < len(scope[0].rules) && id == "" {
-		if d := scope[0].rules[*index]; d.made != nil {
+	if index != nil && int(*index) < len(scope.rules) && id == "" {
+		if d := scope.rules[*index]; d.made != nil {
 			return d.made
 		}
 	}
@@ -70,12 +76,10 @@ func (r *sarifRun) ruleOf(res *sarifResult) *madeRule {
 }
 
 // findRule looks for the id, then for those above it.
-func findRule(scope []*component, id string) *sarifRule {
+func findRule(ids map[string]*sarifRule, id string) *sarifRule {
 	for id != "" {
-		for _, c := range scope {
-			if d := c.byID[id]; d != nil {
-				return d
-			}
+		if d := ids[id]; d != nil {
+			return d
 		}
 		id = id[:max(strings.LastIndexByte(id, '/'), 0)]
 	}
@@ -88,9 +92,10 @@ func (r *sarifRun) bareRule(id read.Text) *madeRule {
 		return &madeRule{Rule: &redoubt.Rule{}}
 	}
 	d := &sarifRule{ID: id}
+	r.in.build(sizeOf(d))
 	d.made = r.makeRule(d)
 	d.made.from = nil
-	r.components[0].byID[id.Name()] = d
+	r.components[0].byID[id.Name()], r.byID[id.Name()] = d, d
 	r.rep.Rules = append(r.rep.Rules, d.made.Rule)
 	return d.made
 }
