@@ -6,10 +6,15 @@ import (
 	"net/http"
 )
 
-// ExportFindingsQuery selects findings to export: the filters of the listing, and
-// of secrets, over as many issue types as are named.
+// ExportFindingsQuery selects findings to export, and says as what.
 type ExportFindingsQuery struct {
-	Format             string         `query:"format" enum:"csv,jsonl,sarif,xlsx" default:"csv" doc:"Table (csv, xlsx), a finding of the listing a line (jsonl), or a log of results (sarif)."`
+	FindingsSelection
+	Format string `query:"format" enum:"csv,jsonl,sarif,xlsx" default:"csv" doc:"Table (csv, xlsx), a finding of the listing a line (jsonl), or a log of results (sarif)."`
+}
+
+// FindingsSelection selects findings of several issue types: the filters of the
+// listing, and of secrets.
+type FindingsSelection struct {
 	IssueType          []string       `query:"issue_type,explode" enum:"sast,sca,secrets" doc:"Code (sast), supply chain (sca), secrets. Default: all. A filter that only one of them has needs it alone."`
 	Since              float64        `query:"since" doc:"Epoch seconds; only findings relevant since then or later. Default: all."`
 	Dedup              bool           `query:"dedup" default:"false" doc:"One finding for all refs: the one on the primary branch, else the newest."`
@@ -35,7 +40,7 @@ type ExportFindingsQuery struct {
 }
 
 // Listing is the part of the query that the listing has too, for one issue type.
-func (q ExportFindingsQuery) Listing(issueType string) FindingsQuery {
+func (q FindingsSelection) Listing(issueType string) FindingsQuery {
 	return FindingsQuery{
 		IssueType: issueType, Since: q.Since, Dedup: q.Dedup, Repos: q.Repos, RepositoryIDs: q.RepositoryIDs,
 		Status: q.Status, TriageReasons: q.TriageReasons, Severities: q.Severities, Ref: q.Ref, Policies: q.Policies, Rules: q.Rules,

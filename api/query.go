@@ -12,8 +12,16 @@ import (
 // zero: the server takes their default.
 func values(query any) url.Values {
 	out := url.Values{}
-	v := reflect.ValueOf(query)
+	addFields(out, reflect.ValueOf(query))
+	return out
+}
+
+func addFields(out url.Values, v reflect.Value) {
 	for i := range v.NumField() {
+		if v.Type().Field(i).Anonymous {
+			addFields(out, v.Field(i))
+			continue
+		}
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("query"), ",")
 		field := v.Field(i)
 		switch f := field.Interface().(type) {
@@ -29,7 +37,6 @@ func values(query any) url.Values {
 			add(out, name, field)
 		}
 	}
-	return out
 }
 
 func add(out url.Values, name string, field reflect.Value) {

@@ -92,16 +92,8 @@ func testExportRefusals(t *testing.T, w *world) {
 // listedIDs are those of the listing.
 func (w *world) listedIDs(t *testing.T, token, query string) []int64 {
 	t.Helper()
-	a := w.send(t, request{method: "GET", path: "findings?page_size=3000&" + query, token: token})
-	var page api.ListFindingsResponse
-	if err := json.Unmarshal(a.body, &page); err != nil || a.status != 200 {
-		t.Fatalf("%d %v: %s", a.status, err, a.body)
-	}
 	out := []int64{}
-	for _, f := range page.SASTFindings.Findings {
-		out = append(out, f.ID)
-	}
-	for _, f := range page.SCAFindings.Findings {
+	for _, f := range w.listedFindings(t, token, query) {
 		out = append(out, f.ID)
 	}
 	return out

@@ -40,6 +40,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"ping":                       {},
 		"listDeployments":            {},
 		"listFindings":               {},
+		"countFindings":              {query: "?group_by=repository,severity"},
 		"exportFindings":             {},
 		"getFinding":                 {ours: finding},
 		"getEvidence":                {ours: finding},

@@ -27,6 +27,7 @@ var readers = []struct {
 	{"findings/code shape", testCodeShape},
 	{"findings/supply-chain shape", testSupplyShape},
 	{"findings/times", testTimes},
+	{"findings/counts", testCounts},
 	{"findings/export", testExport},
 	{"findings/export of secrets", testExportedSecrets},
 	{"findings/export refusals", testExportRefusals},

@@ -24,6 +24,7 @@ var described = map[string]routeDoc{
 
 	"listFindings": {"List code or supply-chain findings", "Findings of one issue type by `relevant_since` and id, descending, in pages. A page past the end is empty. " +
 		"Values of one parameter are or-ed, parameters and-ed; lists may be repeated, joined by commas, or written `name[]`. A filter of the other issue type is an error. Unknown parameters are ignored."},
+	"countFindings": {"Count findings", "How many findings the filters select, in all and by each value of what `group_by` names, in one answer of one state. A count is how many findings of the listing have the value."},
 	"exportFindings": {"Export findings", "All findings that the filters select, in one answer that is sent as it is made: as a table (CSV, XLSX), as JSON Lines with `issue_type` in front of what the listing answers, or as SARIF with a run for each issue type and project. " +
 		"What is selected is settled when the export begins. Cells that a spreadsheet would compute are made text. A connection that ends early means that the export is not whole."},
 	"getFinding":  {"Get one finding", "A finding of any issue type by its id. Members of other types are absent."},

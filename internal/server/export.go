@@ -24,13 +24,12 @@ type exportInput struct {
 // that is asked for does not have: it would be left out in silence.
 func (in *exportInput) Resolve(ctx huma.Context) []error {
 	var bad faults
-	q := &in.ExportFindingsQuery
-	in.filters = selectionFilters(q, callOf(ctx.Context()).caller.Globs(), &bad)
+	in.filters = selectionFilters(&in.FindingsSelection, callOf(ctx.Context()).caller.Globs(), &bad)
 	return bad
 }
 
 // selectionFilters are the filters of a query that names several issue types.
-func selectionFilters(q *api.ExportFindingsQuery, visible redoubt.ProjectGlobs, bad *faults) []redoubt.FindingFilter {
+func selectionFilters(q *api.FindingsSelection, visible redoubt.ProjectGlobs, bad *faults) []redoubt.FindingFilter {
 	types := q.IssueType
 	if len(types) == 0 {
 		types = []string{redoubt.SAST.String(), redoubt.SCA.String(), redoubt.Secrets.String()}
