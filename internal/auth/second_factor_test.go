@@ -47,17 +47,22 @@ func (f *withFactors) visit(secret string) SessionInfo {
 // setUp puts the secret into an app, and shows its first code.
 func (f *withFactors) setUp(who SessionInfo) {
 	f.t.Helper()
-	e, err := f.Start(who, "Redoubt: here")
-	if err == nil {
-		e, err = f.Resume(who, "Redoubt: here", e.Sealed)
-	}
+	started, err := f.Start(who, "Redoubt: here")
 	if err != nil {
 		f.t.Fatal(err)
+	}
+	e, err := f.Resume(who, "Redoubt: here", started.Sealed)
+	if err != nil || e != started {
+		f.t.Fatalf("it goes on with %+v, %v, and was %+v", e, err, started)
 	}
 	f.app = e.Secret
-	_, f.recovery, err = f.SetUp(f.t.Context(), who, e, f.code(0), home)
+	secret, recovery, err := f.SetUp(f.t.Context(), who, e, f.code(0), home)
 	if err != nil {
 		f.t.Fatal(err)
+	}
+	f.recovery = recovery
+	if got := f.visit(secret).Session.Method; got != strings.Fields(who.Session.Method)[0]+" and code" {
+		f.t.Errorf("a session by %s goes on by %s", who.Session.Method, got)
 	}
 }
 
@@ -119,6 +124,74 @@ func TestACodeFinishesASignIn(t *testing.T) {
 	}
 	if _, err = f.Finish(t.Context(), other, f.recovery[4], home); !errors.Is(err, ErrUnauthenticated) {
 		t.Errorf("a half session that was finished: %v", err)
+	}
+}
+
+// To take it away, password and code are needed, and other sessions are over at
+// once.
+func TestRemovingAsksForBoth(t *testing.T) {
+	f := newFactors(t)
+	f.clock.Advance(time.Minute)
+	mine, err := f.Finish(t.Context(), f.half(), f.code(0), home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := f.visit(mine)
+	for what, c := range map[string]struct {
+		password, code string
+		want           error
+	}{
+		"no password":     {"wrong", f.recovery[0], ErrSignIn},
+		"no code":         {password, "000000", ErrCode},
+		"a code again":    {password, f.code(0), ErrCode},
+		"neither of both": {"", "", ErrSignIn},
+	} {
+		if _, err := f.Remove(t.Context(), who, c.password, c.code, home); !errors.Is(err, c.want) || !f.visits(mine) {
+			t.Errorf("%s: %v, want %v, and the session goes on", what, err, c.want)
+		}
+	}
+	secret, err := f.Remove(t.Context(), who, password, f.recovery[0], home)
+	if err != nil || f.visit(secret).Session.Method != "password and recovery code" || f.visits(mine) {
+		t.Errorf("by both: %v, or the session from before goes on", err)
+	}
+	plain, err := f.SignIn(t.Context(), "ada", password, home)
+	if err != nil || !f.visits(plain) {
+		t.Errorf("the password alone, then: %v", err)
+	}
+	f.clock.Advance(24 * time.Hour)
+	var busy *BusyError
+	for range 100 {
+		if _, err = f.Remove(t.Context(), who, password, "000000", home); errors.As(err, &busy) {
+			break
+		}
+	}
+	if busy == nil {
+		t.Error("codes may be tried without end")
+	}
+}
+
+// Who has no password came by a link, and has the code alone to show.
+func TestWithoutAPasswordTheCodeIsAskedFor(t *testing.T) {
+	f := newFactors(t)
+	ben := f.add("ben", redoubt.RoleViewer)
+	if err := f.door.store.SetPassword(t.Context(), ben.ID, "", false, ben.Actor()); err != nil {
+		t.Fatal(err)
+	}
+	secret, err := f.Begin(t.Context(), ben.ID, "link", home, redoubt.CheckedPassword{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := f.visit(secret)
+	f.setUp(before)
+	if f.visits(secret) {
+		t.Error("the session from before goes on")
+	}
+	if _, err := f.Remove(t.Context(), before, "", "000000", home); !errors.Is(err, ErrCode) {
+		t.Errorf("without a code: %v", err)
+	}
+	secret, err = f.Remove(t.Context(), before, "", f.recovery[0], home)
+	if err != nil || f.visit(secret).Session.Method != "link and recovery code" {
+		t.Errorf("by a code: %v", err)
 	}
 }
 

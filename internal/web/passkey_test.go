@@ -83,9 +83,7 @@ func (a authenticator) accessible(page string) {
 	for _, fault := range a.axe(colourRules) {
 		a.t.Errorf("%s, dark: %s", page, fault)
 	}
-	if wide := read[int](a.browser, "document.documentElement.scrollWidth"); wide > 1280 {
-		a.t.Errorf("%s is %d wide", page, wide)
-	}
+	a.fits(page, 1280)
 }
 
 // From an authenticator app to a passkey, and in by each of them, as a person does.

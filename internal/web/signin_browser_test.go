@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -71,8 +72,31 @@ func TestAccountPagesOnANarrowScreen(t *testing.T) {
 	b.do(chromedp.EmulateViewport(390, 844), chromedp.Navigate(b.url+"/sign-in/"+code), chromedp.Click("main form button", chromedp.NodeVisible), chromedp.WaitVisible("nav"))
 	for _, path := range []string{"/account", "/settings/tokens", "/settings/users", "/settings/audit", "/settings/about"} {
 		b.open(path)
-		if wide := read[int](b, "document.documentElement.scrollWidth"); wide > 390 {
-			t.Errorf("%s is %d wide on a screen of 390: %s", path, wide, read[string](b, "[...document.querySelectorAll(\"*\")].filter(e => e.getBoundingClientRect().right > 390).map(e => e.tagName + \".\" + e.className).join(\" \")"))
-		}
+		b.fits(path, 390)
+	}
+	a := d.browserAs(ada)
+	a.setUpApp()
+	b.do(chromedp.Navigate(b.url+"/login"), chromedp.WaitVisible("#password"))
+	b.fits("/login", 390)
+	b.do(chromedp.SendKeys("#name", "ada"), chromedp.SendKeys("#password", goodPassword))
+	b.submitForm("form .primary", "#code")
+	b.fits("/login/code", 390)
+	if err := d.store.ResetSecondFactor(t.Context(), ada.ID, nil, storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.Navigate(b.url+"/login"), chromedp.WaitVisible("#password"), chromedp.SendKeys("#name", "ada"), chromedp.SendKeys("#password", goodPassword))
+	b.submitForm("form .primary", ".who")
+	for path, until := range map[string]string{"/second-factor": "h1", "/second-factor/app": ".qr", "/second-factor/recovery-codes": "h1"} {
+		b.do(chromedp.Navigate(b.url+path), chromedp.WaitVisible(until))
+		b.fits(path, 390)
+	}
+}
+
+// fits fails the test where a page is wider than the screen.
+func (b *browser) fits(page string, screen int) {
+	b.t.Helper()
+	if wide := read[int](b, "document.documentElement.scrollWidth"); wide > screen {
+		b.t.Errorf("%s is %d wide on a screen of %d: %s", page, wide, screen,
+			read[string](b, fmt.Sprintf("[...document.querySelectorAll(\"*\")].filter(e => e.getBoundingClientRect().right > %d).map(e => e.tagName + \".\" + e.className).join(\" \")", screen)))
 	}
 }
