@@ -17,6 +17,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/export"
 )
 
 // desk is what the commands take that people run at their desk: they speak to a
@@ -107,10 +108,9 @@ func writeCSV(to io.Writer, columns []string, rows [][]string) error {
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			if strings.ContainsAny(cell[:min(1, len(cell))], "=+-@\t\r") && cell != "-" {
-				cell = "'" + cell
+			if cell != "-" { // which says "none" to people
+				cells[i] = export.Harmless(cell)
 			}
-			cells[i] = cell
 		}
 		if err := w.Write(cells); err != nil {
 			return err

@@ -48,7 +48,7 @@ func (c *commaSeparated) close() error {
 func cell(v any) string {
 	switch v := v.(type) {
 	case string:
-		return harmless(v)
+		return Harmless(v)
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:
@@ -71,9 +71,9 @@ func startsFormula(s string) bool {
 	return first != utf8.RuneError && strings.ContainsRune(starters, first)
 }
 
-// harmless puts an apostrophe before text that a spreadsheet may compute
+// Harmless puts an apostrophe before text that a spreadsheet may compute
 // (semantics §4).
-func harmless(s string) string {
+func Harmless(s string) string {
 	if startsFormula(s) {
 		return "'" + s
 	}
