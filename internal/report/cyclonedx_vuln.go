@@ -23,6 +23,8 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 	}
 	rule := vulnerabilityRule(v)
 	files := c.foundIn(v)
+	message := cmp.Or(read.Text(v.Description).Block(), read.Text(v.Detail).Block(), rule.Name)
+	v.Recommendation = read.Cut(v.Recommendation, read.MaxPath)
 	used := false
 	for i, a := range list(v.Affects) {
 		place := fmt.Sprintf("%s.affects[%d]", item, i)
@@ -37,13 +39,17 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 			c.refuse(place, "%s", tooMany("places of vulnerabilities", c.limit))
 			return
 		}
+		versions := list(a.Range)
 		for _, at := range p.placesIn(files) {
-			c.rep.Results = append(c.rep.Results, redoubt.Result{
-				Item: place, Rule: rule, Path: at.lockfile,
-				Message:  cmp.Or(read.Text(v.Description).Block(), read.Text(v.Detail).Block(), rule.Name),
+			res := redoubt.Result{
+				Item: place, Rule: rule, Path: at.lockfile, Message: message,
 				Severity: rule.Severity, Confidence: rule.Confidence,
-				Dependency: vulnerableOf(v, p, at, list(a.Range)),
-			})
+				Dependency: vulnerableOf(v, p, at, versions[:min(len(versions), read.MaxList)]),
+			}
+			if c.room.build(weightOfResult(&res), c.built); c.room.err != nil { // which ends the reading
+				return
+			}
+			c.rep.Results = append(c.rep.Results, res)
 		}
 	}
 	switch {

@@ -106,7 +106,10 @@ func (n *native) take(res redoubt.Result, rule redoubt.Rule, path string) *redou
 	res.Confidence = cmp.Or(res.Confidence, res.Rule.Confidence)
 	res.Message = cmp.Or(res.Message, res.Rule.Message, res.Rule.Name)
 	res.Location.EndLine = max(res.Location.EndLine, res.Location.Line)
-	n.in.build(resultSize)
+	n.in.build(weightOfResult(&res))
+	if n.in.room.err != nil { // which ends the reading with the next token
+		return nil
+	}
 	n.rep.Results = append(n.rep.Results, res)
 	return &n.rep.Results[len(n.rep.Results)-1]
 }

@@ -52,3 +52,19 @@ const (
 	markSize   = 64   // a value of a document that is decoded whole
 	phraseSize = 128  // a secret that is remembered, or a spelling of one
 )
+
+// shortMessage is the length of a text that several results share, in bytes, that the
+// size of each allows for.
+const shortMessage = 256
+
+// weightOfResult is what a result takes with what it may share with others, in bytes: a text
+// or fixes that a report tells once for many of them are cleaned and stored with each.
+func weightOfResult(res *redoubt.Result) int {
+	n := resultSize + max(0, len(res.Message)-shortMessage)
+	if d := res.Dependency; d != nil {
+		for _, fix := range d.Fixes {
+			n += len(fix.Package) + len(fix.Version) + sizeOf(&fix)
+		}
+	}
+	return n
+}

@@ -111,3 +111,27 @@ func TestMetavariablesThatStandForOthers(t *testing.T) {
 		t.Error("a formula is bound beyond the bound")
 	}
 }
+
+// TestTextsThatManyResultsShare tells one long text for many results, each of which
+// would be stored with it.
+func TestTextsThatManyResultsShare(t *testing.T) {
+	text := strings.Repeat("x", 60<<10)
+	for name, test := range map[string]struct {
+		format Format
+		text   string
+	}{
+		"npm audit":   {NPMAuditJSON, `{"auditReportVersion":1,"advisories":{"1":{"id":1,"module_name":"a","overview":"` + text + `","findings":[` + manyOf(900, `{"version":"1.0.#"}`) + `]},"2":{"id":2,"module_name":"a"}}}`},
+		"govulncheck": {GovulncheckJSON, `{"config":{}}` + "\n" + `{"osv":{"id":"O","details":"` + text + `"}}` + strings.Repeat("\n"+`{"finding":{"osv":"O","trace":[{"module":"m","version":"v1.0.0"}]}}`, 1) + "\n" + strings.ReplaceAll(manyOf(2_000, `{"finding":{"osv":"O","trace":[{"module":"m#"}]}}`), `},{"finding`, "}\n{\"finding")},
+		"CycloneDX": {CycloneDXJSON, `{"bomFormat":"CycloneDX","specVersion":"1.5","components":[` + manyOf(2_000, `{"type":"library","bom-ref":"#","name":"a#","version":"1","purl":"pkg:npm/a#@1"}`) +
+			`],"vulnerabilities":[{"id":"CVE-2026-1","description":"` + text + `","affects":[` + manyOf(2_000, `{"ref":"#"}`) + `]}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var r Reading
+			err := r.Add(strings.NewReader(test.text), Options{Name: "x", Format: test.format})
+			if !errors.Is(err, redoubt.ErrTooLarge) || !strings.Contains(err.Error(), "times its") {
+				t.Errorf("%d bytes: %v", len(test.text), err)
+			}
+		})
+	}
+}

@@ -133,9 +133,6 @@ func (r *sarifRun) message(res *sarifResult, rule *sarifRule) string {
 	return s
 }
 
-// shortMessage is the length of a rule's text, in bytes, that a result's size allows for.
-const shortMessage = 256
-
 // expand puts arguments into a text, and takes out links to related locations.
 func expand(s string, arguments []string) string {
 	if len(arguments) > 0 {
