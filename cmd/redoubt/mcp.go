@@ -31,11 +31,10 @@ func (c mcpCmd) Run(a *app) error {
 	server := mcp.New(mcp.Config{
 		Client: client, Deployment: me.Deployment.Slug, Caller: me.Token.ID, MayWrite: mayWrite(me), Changes: mcp.NewChanges(a.clock), Version: version,
 	})
-	err = server.Run(a.ctx, &sdk.StdioTransport{})
-	if a.ctx.Err() != nil {
-		return nil
+	if err := server.Run(a.ctx, &sdk.StdioTransport{}); a.ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil // somebody stopped it
 }
 
 // mayWrite reports whether the server would take writes of a token.

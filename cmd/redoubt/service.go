@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,10 +23,12 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/auth/sso"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/mcp"
+	"github.com/redoubt/redoubt/internal/oauth"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/web"
@@ -114,11 +117,12 @@ func (s *service) wire(a *app) error {
 	if err != nil {
 		return err
 	}
+	clients := oauth.New(oauth.Config{Store: s.store, Keys: edge.SigningKeys(signing).All, Clock: a.clock})
 	assistants := mcp.NewHTTP(mcp.HTTPConfig{
-		API: func() http.Handler { return s.server.Handler() }, PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
+		Challenge: oauth.Challenge, API: func() http.Handler { return s.server.Handler() }, PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
 	})
 	s.server, err = server.New(server.Config{
-		Mounted: append(s.scanner.Routes(), assistants.Routes()...), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
+		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -38,8 +40,11 @@ type Secret struct {
 func NewSecret(deploymentID int64) Secret {
 	body := fmt.Sprintf("%s_%s_%s", prefix, strconv.FormatInt(deploymentID, 36), random(secretBytes))
 	text := body + "_" + checksum(body)
-	return Secret{Text: text, Hash: hash(text), PublicID: "tok_" + random(10)}
+	return Secret{Text: text, Hash: hash(text), PublicID: NewPublicID()}
 }
+
+// NewPublicID names a token in lists and logs.
+func NewPublicID() string { return "tok_" + random(10) }
 
 // NewTaskToken returns an unguessable name for a job of a deployment.
 func NewTaskToken() string { return "task_" + random(20) }
@@ -47,6 +52,9 @@ func NewTaskToken() string { return "task_" + random(20) }
 // ParseSecret reads what a client presents and returns the deployment it names
 // and the hash to look for. Garbage is refused without touching the store.
 func ParseSecret(text string) (deploymentID int64, sum []byte, err error) {
+	if strings.Count(text, ".") == 2 {
+		return parseJWT(text)
+	}
 	if len(text) > maxSecret {
 		return 0, nil, errMalformed
 	}
@@ -63,6 +71,26 @@ func ParseSecret(text string) (deploymentID int64, sum []byte, err error) {
 		return 0, nil, errMalformed
 	}
 	return deploymentID, hash(text), nil
+}
+
+// maxJWT bounds the access tokens of OAuth clients, in bytes.
+const maxJWT = 8192
+
+// parseJWT reads the deployment of an access token that an OAuth client was given.
+// Its signature is for others: here it is known by its hash, as any other token,
+// and its random id makes it as hard to guess.
+func parseJWT(text string) (deploymentID int64, sum []byte, err error) {
+	if len(text) > maxJWT {
+		return 0, nil, errMalformed
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(text, ".")[1])
+	var claims struct {
+		Deployment int64 `json:"dep"`
+	}
+	if err != nil || json.Unmarshal(payload, &claims) != nil || claims.Deployment <= 0 {
+		return 0, nil, errMalformed
+	}
+	return claims.Deployment, hash(text), nil
 }
 
 func random(n int) string {

@@ -90,6 +90,9 @@ type Mounted struct {
 	// Refused, if it is not nil, hears of callers who are not known, or may not
 	// do this, before they are told.
 	Refused func(r *http.Request, cause error, status int)
+	// Challenge is what a request without a valid token is told in WWW-Authenticate;
+	// nil says no more than Bearer.
+	Challenge func(r *http.Request) string
 	// Handle answers. OriginOf tells where its request comes from.
 	Handle func(w http.ResponseWriter, r *http.Request, caller auth.Caller) error
 }

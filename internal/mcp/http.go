@@ -32,6 +32,8 @@ type HTTPConfig struct {
 	API func() http.Handler
 	// PublicURL is how others reach the server; empty where nobody said.
 	PublicURL string
+	// Challenge tells who brings no valid token where to get one.
+	Challenge func(*http.Request) string
 	Version   string
 	Clock     func() time.Time
 }
@@ -57,7 +59,7 @@ func NewHTTP(c HTTPConfig) *HTTP {
 // Routes returns the table. What a caller may see and do is checked again by the
 // operations of the Web API that the tools call.
 func (h *HTTP) Routes() []edge.Mounted {
-	return []edge.Mounted{{Route: edge.Row(http.MethodPost, Path, edge.WebAPI, redoubt.RoleViewer, edge.Reads, edge.Filtered), Handle: h.handle}}
+	return []edge.Mounted{{Route: edge.Row(http.MethodPost, Path, edge.WebAPI, redoubt.RoleViewer, edge.Reads, edge.Filtered), Challenge: h.Challenge, Handle: h.handle}}
 }
 
 type callerKey struct{}

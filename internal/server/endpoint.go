@@ -26,6 +26,7 @@ type call struct {
 	base      string // address of the server as the client knows it
 	secure    bool   // the client came over TLS
 	route     string // pattern, for the log
+	challenge string // of WWW-Authenticate; empty for that of all operations
 
 	w           http.ResponseWriter
 	r           *http.Request

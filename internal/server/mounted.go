@@ -28,6 +28,9 @@ func (s *Server) mounted(m edge.Mounted) http.Handler {
 			if m.Refused != nil && (errors.Is(err, auth.ErrUnauthenticated) || p.Status == http.StatusForbidden) {
 				m.Refused(c.r, err, p.Status)
 			}
+			if m.Challenge != nil {
+				c.challenge = m.Challenge(c.r)
+			}
 			writeProblem(w, r, p)
 		}
 	})

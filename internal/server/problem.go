@@ -192,7 +192,7 @@ func (c *call) complete(p *problem) {
 		c.cause = p.cause
 	}
 	if p.Code == api.CodeUnauthenticated {
-		c.w.Header().Set("WWW-Authenticate", `Bearer realm="redoubt"`)
+		c.w.Header().Set("WWW-Authenticate", cmp.Or(c.challenge, `Bearer realm="redoubt"`))
 	}
 	if p.wait > 0 {
 		edge.RetryAfter(c.w.Header(), p.wait)

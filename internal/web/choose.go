@@ -40,7 +40,7 @@ func (s *SignIn) chosen(r *http.Request, v auth.SessionInfo) (redoubt.Deployment
 	if len(v.Memberships) == 1 {
 		return v.Memberships[0].Deployment, v.Memberships[0].Role
 	}
-	if strings.HasSuffix(r.Pattern, approvePath) {
+	if strings.HasSuffix(r.Pattern, approvePath) || strings.HasSuffix(r.Pattern, authorizePath) {
 		return redoubt.Deployment{}, redoubt.RoleNone
 	}
 	return s.lastChoice(r, v)

@@ -47,6 +47,8 @@ func accountRoutes() []route {
 
 		{row(get, org+approvePath, triager, reads), (*request).scannerWaits},
 		{row(post, org+approvePath, triager, writes), proven((*request).approveScanner)},
+		{row(get, org+authorizePath, viewer, reads), proven((*request).askToAuthorize)},
+		{row(post, org+authorizePath, viewer, writes), proven((*request).authorize)},
 		{row(get, org+"/account", viewer, reads), (*request).account},
 		{row(post, org+"/account/password", viewer, writes), (*request).changePassword},
 		{row(post, org+"/account/sessions/{id}/end", viewer, writes), (*request).endSession},

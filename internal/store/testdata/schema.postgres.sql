@@ -372,6 +372,22 @@ CREATE UNIQUE INDEX login_request_deployment_id_code_key ON public.login_request
 CREATE UNIQUE INDEX login_request_pkey ON public.login_request USING btree (deployment_id, key_hash)
 login_request PRIMARY KEY (deployment_id, key_hash)
 login_request UNIQUE (deployment_id, code)
+oauth_grant.deployment_id bigint NOT NULL
+oauth_grant.code_hash bytea NOT NULL
+oauth_grant.token_id bigint NOT NULL
+oauth_grant.client_hash bytea NOT NULL
+oauth_grant.redirect_uri text NOT NULL
+oauth_grant.challenge text NOT NULL
+oauth_grant.resource text NOT NULL
+oauth_grant.generation bigint NOT NULL
+oauth_grant.refresh_hash bytea NOT NULL
+oauth_grant.expires_at bigint NOT NULL
+oauth_grant.token_json text NOT NULL
+oauth_grant.approved_json text NOT NULL
+CREATE INDEX oauth_grant_token ON public.oauth_grant USING btree (deployment_id, token_id)
+CREATE UNIQUE INDEX oauth_grant_pkey ON public.oauth_grant USING btree (deployment_id, code_hash)
+oauth_grant FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+oauth_grant PRIMARY KEY (deployment_id, code_hash)
 package.deployment_id bigint NOT NULL
 package.id bigint NOT NULL
 package.ecosystem text NOT NULL

@@ -1,0 +1,155 @@
+package oauth
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What a client may register, and for how long.
+const (
+	ClientFor    = 90 * 24 * time.Hour
+	maxName      = 80   // characters
+	maxRedirects = 5    // addresses
+	maxRedirect  = 512  // bytes of one
+	maxID        = 3000 // bytes
+)
+
+// ErrClient means no client that is registered here, or is any more.
+var ErrClient = errors.New("the client is not registered here, or its registration is over: have it register again")
+
+// Client is what a program said of itself. Nobody has checked the name.
+type Client struct {
+	ID        string    `json:"-"`
+	Name      string    `json:"n"`
+	Redirects []string  `json:"r"`
+	Issued    time.Time `json:"t"`
+}
+
+// RedirectError is an address that answers may not be sent to.
+type RedirectError struct{ URI, Why string }
+
+// Error says which, and why.
+func (e *RedirectError) Error() string { return fmt.Sprintf("redirect_uri %.100q %s", e.URI, e.Why) }
+
+// Keys are those that sign, the one in use first.
+type Keys func() [][]byte
+
+// Register makes the id of a client. A fault is a *RedirectError, or tells of the
+// name.
+func (k Keys) Register(name string, redirects []string, now time.Time) (Client, error) {
+	if utf8.RuneCountInString(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, hidden) {
+		return Client{}, fmt.Errorf("client_name has at most %d characters, all of which show", maxName)
+	}
+	if len(redirects) == 0 || len(redirects) > maxRedirects {
+		return Client{}, &RedirectError{"", fmt.Sprintf("must be there, and at most %d of them", maxRedirects)}
+	}
+	for _, r := range redirects {
+		if err := checkRedirect(r); err != nil {
+			return Client{}, err
+		}
+	}
+	c := Client{Name: name, Redirects: redirects, Issued: now.UTC().Truncate(time.Second)}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return Client{}, err
+	}
+	body := base64.RawURLEncoding.EncodeToString(text)
+	c.ID = body + "." + sign(k()[0], "client", body)
+	if len(c.ID) > maxID {
+		return Client{}, &RedirectError{"", "are too long together"}
+	}
+	return c, nil
+}
+
+// Client reads an id back.
+func (k Keys) Client(id string, now time.Time) (c Client, err error) {
+	body, mac, ok := strings.Cut(id, ".")
+	if !ok || len(id) > maxID || !k.signed("client", body, mac) {
+		return c, ErrClient
+	}
+	text, err := base64.RawURLEncoding.DecodeString(body)
+	if err != nil || json.Unmarshal(text, &c) != nil || now.Sub(c.Issued) > ClientFor {
+		return Client{}, ErrClient
+	}
+	c.ID = id
+	return c, nil
+}
+
+// Allows reports whether answers may be sent to an address: one that was
+// registered, to the letter, but for the port of a loopback address, which
+// programs take as they find it (RFC 8252 §7.3).
+func (c Client) Allows(uri string) bool {
+	if checkRedirect(uri) != nil {
+		return false
+	}
+	for _, r := range c.Redirects {
+		if r == uri {
+			return true
+		}
+		one, errOne := url.Parse(r)
+		other, errOther := url.Parse(uri)
+		if errOne == nil && errOther == nil && isLoopback(one) && isLoopback(other) && portless(one) == portless(other) {
+			return true
+		}
+	}
+	return false
+}
+
+// portless is an address of this machine without its port.
+func portless(u *url.URL) string {
+	v := *u
+	v.Host = u.Hostname()
+	return v.String()
+}
+
+// checkRedirect takes HTTPS, and HTTP on the person's own machine.
+func checkRedirect(uri string) error {
+	fault := func(why string) error { return &RedirectError{uri, why} }
+	u, err := url.Parse(uri)
+	switch {
+	case err != nil || !u.IsAbs() || u.Host == "" || u.Opaque != "" || len(uri) > maxRedirect:
+		return fault("is no whole address, or too long")
+	case strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\\\"'<>;,", r) }):
+		return fault("has characters that no address has")
+	case u.User != nil || strings.Contains(uri, "#"):
+		return fault("has a user or a fragment")
+	case u.Scheme == "https" || isLoopback(u):
+		return nil
+	}
+	return fault("is neither https nor http on a loopback address")
+}
+
+// isLoopback reports whether an address is one of the machine of who opens it.
+func isLoopback(u *url.URL) bool {
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
+}
+
+func hidden(r rune) bool { return !unicode.IsPrint(r) }
+
+// sign is a keyed hash of a text, for one purpose.
+func sign(key []byte, purpose, text string) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("oauth " + purpose + "\x00" + text))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// signed reports whether one of the keys signed a text.
+func (k Keys) signed(purpose, text, mac string) bool {
+	for _, key := range k() {
+		if hmac.Equal([]byte(sign(key, purpose, text)), []byte(mac)) {
+			return true
+		}
+	}
+	return false
+}

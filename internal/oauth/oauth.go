@@ -1,0 +1,157 @@
+package oauth
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	core "github.com/redoubt/redoubt/internal/auth/oauth"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Addresses of the authorization server.
+const (
+	below         = "/api/auth/oauth2"
+	metadata      = "/.well-known/oauth-authorization-server"
+	resourcePath  = "/.well-known/oauth-protected-resource"
+	protected     = "/mcp"
+	AuthorizePath = "/orgs/-/authorize" // a page
+)
+
+// Programs that are let in ask once or twice; an address may have many behind it.
+const (
+	perSecond = 5
+	atOnce    = 60
+)
+
+// maxBody bounds what clients send, in bytes.
+const maxBody = 64 << 10
+
+// Config is what the authorization server is made of.
+type Config struct {
+	Store *store.Store
+	// Keys sign registrations and tokens.
+	Keys  core.Keys
+	Clock func() time.Time
+}
+
+// Server answers OAuth clients.
+type Server struct {
+	Config
+	limiter *auth.Limiter // by network
+}
+
+// New makes it.
+func New(c Config) *Server {
+	return &Server{c, auth.NewLimiter(perSecond, atOnce, c.Clock)}
+}
+
+// Routes returns the table. Whoever asks for a token shows a code or a refresh
+// token, and no token yet.
+func (s *Server) Routes() []edge.Mounted {
+	anyone := func(method, pattern string, handle func(http.ResponseWriter, *http.Request) error) edge.Mounted {
+		return edge.Mounted{
+			Route: edge.Row(method, pattern, edge.Anyone, redoubt.RoleNone, edge.Reads, edge.Unbound),
+			Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
+				if g := s.limiter.Allow(redoubt.Network(edge.OriginOf(r).Address)); !g.OK {
+					return edge.Busy(g, "This address asks too often.")
+				}
+				return handle(w, r)
+			},
+		}
+	}
+	return []edge.Mounted{
+		anyone(http.MethodGet, metadata, s.describe),
+		anyone(http.MethodGet, below+metadata, s.describe),
+		anyone(http.MethodGet, resourcePath, s.describeResource),
+		anyone(http.MethodGet, resourcePath+protected, s.describeResource),
+		anyone(http.MethodGet, below+"/jwks", s.keySet),
+		anyone(http.MethodPost, below+"/register", s.register),
+		anyone(http.MethodPost, below+"/token", s.token),
+		anyone(http.MethodPost, below+"/revoke", s.revoke),
+		{Route: edge.Row(http.MethodPost, below+"/introspect", edge.Upload, redoubt.RoleViewer, edge.Reads, edge.Unbound), Handle: s.introspect},
+	}
+}
+
+// Challenge is what a request without a valid token is told: where to get one.
+func Challenge(r *http.Request) string {
+	return `Bearer realm="redoubt", resource_metadata="` + edge.OriginOf(r).Base + resourcePath + protected + `"`
+}
+
+// describe is the document of the authorization server (RFC 8414).
+func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
+	base := edge.OriginOf(r).Base
+	return reply(w, http.StatusOK, map[string]any{
+		"issuer": base, "authorization_endpoint": base + AuthorizePath, "token_endpoint": base + below + "/token", "registration_endpoint": base + below + "/register",
+		"revocation_endpoint": base + below + "/revoke", "introspection_endpoint": base + below + "/introspect", "jwks_uri": base + below + "/jwks",
+		"scopes_supported": core.Scopes(), "response_types_supported": []string{"code"}, "response_modes_supported": []string{"query"},
+		"grant_types_supported": []string{"authorization_code", "refresh_token"}, "code_challenge_methods_supported": []string{"S256"},
+		"token_endpoint_auth_methods_supported": []string{"none"}, "revocation_endpoint_auth_methods_supported": []string{"none"},
+		"authorization_response_iss_parameter_supported": true,
+	})
+}
+
+// describeResource says where tokens for /mcp come from (RFC 9728).
+func (s *Server) describeResource(w http.ResponseWriter, r *http.Request) error {
+	base := edge.OriginOf(r).Base
+	return reply(w, http.StatusOK, map[string]any{
+		"resource": base + protected, "authorization_servers": []string{base}, "scopes_supported": core.Scopes(), "bearer_methods_supported": []string{"header"},
+		"resource_name": "Redoubt",
+	})
+}
+
+// keySet is the public keys of access tokens.
+func (s *Server) keySet(w http.ResponseWriter, _ *http.Request) error {
+	return reply(w, http.StatusOK, s.Keys.KeySet())
+}
+
+// registration is what a client says of itself; what is not here is ignored.
+type registration struct {
+	Name       string   `json:"client_name"`
+	Redirects  []string `json:"redirect_uris"`
+	AuthMethod string   `json:"token_endpoint_auth_method"`
+	Grants     []string `json:"grant_types"`
+	Responses  []string `json:"response_types"`
+}
+
+// register makes a client's id of what it says of itself. Nothing is stored.
+func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
+	var in registration
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
+		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: "the body is not JSON as RFC 7591 has it"})
+	}
+	if len(in.Responses) > 0 && !slices.Contains(in.Responses, "code") {
+		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: "response_types must have code"})
+	}
+	c, err := s.Keys.Register(redoubt.Line(in.Name), in.Redirects, s.Clock())
+	var redirect *core.RedirectError
+	switch {
+	case errors.As(err, &redirect):
+		return refuse(w, &core.Error{Code: "invalid_redirect_uri", Text: err.Error()})
+	case err != nil:
+		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: err.Error()})
+	}
+	return reply(w, http.StatusCreated, map[string]any{
+		"client_id": c.ID, "client_id_issued_at": c.Issued.Unix(), "client_name": c.Name, "redirect_uris": c.Redirects, "token_endpoint_auth_method": "none",
+		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "scope": strings.Join(core.Scopes(), " "),
+	})
+}
+
+// reply answers JSON that nobody keeps.
+func reply(w http.ResponseWriter, status int, v any) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	return json.NewEncoder(w).Encode(v)
+}
+
+// refuse answers a client's fault as RFC 6749 §5.2 has it.
+func refuse(w http.ResponseWriter, e *core.Error) error {
+	return reply(w, http.StatusBadRequest, map[string]string{"error": e.Code, "error_description": e.Text})
+}

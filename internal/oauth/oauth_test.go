@@ -1,0 +1,349 @@
+package oauth_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	core "github.com/redoubt/redoubt/internal/auth/oauth"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/oauth"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestRows: every row says its facts.
+func TestRows(t *testing.T) {
+	s := oauth.New(oauth.Config{Keys: edge.OneKey([]byte("0123456789abcdef")).All, Clock: time.Now})
+	for _, r := range s.Routes() {
+		if faults := r.Faults(); len(faults) > 0 {
+			t.Error(faults)
+		}
+	}
+}
+
+// TestAClientIsLetIn: from the challenge of /mcp over the documents to a token that
+// may what the person allowed, is listed, renewed, asked about and revoked.
+func TestAClientIsLetIn(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			w := newWorld(t, engine)
+			told := w.request(http.MethodPost, "/mcp", "{}", "application/json", "")
+			if want := `resource_metadata="` + w.url + `/.well-known/oauth-protected-resource/mcp"`; told.status != 401 || !strings.Contains(told.header.Get("WWW-Authenticate"), want) {
+				t.Errorf("%d %q", told.status, told.header.Get("WWW-Authenticate"))
+			}
+			resource := w.fetch("/.well-known/oauth-protected-resource/mcp")
+			if resource.get("resource") != w.url+"/mcp" {
+				t.Errorf("%s", resource.text)
+			}
+			document := w.fetch("/api/auth/oauth2/.well-known/oauth-authorization-server")
+			if document.text != w.fetch("/.well-known/oauth-authorization-server").text || document.get("issuer") != w.url || document.get("jwks_uri") == "" || document.get("introspection_endpoint") == "" {
+				t.Errorf("%s", document.text)
+			}
+			client := w.register(here)
+			page := w.fetch("/orgs/acme/authorize?" + wish(client).Encode())
+			for _, want := range []string{"An editor", "127.0.0.1:7777", "acme", "change what you can change"} {
+				if !strings.Contains(page.text, want) {
+					t.Errorf("the page does not say %q: %s", want, page.text)
+				}
+			}
+			if csp := page.header.Get("Content-Security-Policy"); !strings.Contains(csp, "form-action 'self' http://127.0.0.1:7777;") {
+				t.Errorf("a browser would not follow the answer: %s", csp)
+			}
+			s := w.login(client, "write")
+			w.checkGranted(client, s)
+		})
+	}
+}
+
+func (w *world) checkGranted(client string, s said) {
+	w.Helper()
+	access := s.get("access_token")
+	if s.get("scope") != "read write" || s.header.Get("Cache-Control") != "no-store" {
+		w.Errorf("%s %v", s.text, s.header)
+	}
+	me, err := (&api.Client{BaseURL: w.url, Token: access, Retries: -1}).Me(w.Context())
+	if err != nil || me.Token.Name != "OAuth: An editor" || me.User.Name != "ada" || me.Deployment.Slug != "acme" || me.Token.ExpiresAt == nil {
+		w.Errorf("%+v, %v", me, err)
+	}
+	w.checkSigned(access)
+	if asked := w.request(http.MethodPost, "/api/auth/oauth2/introspect", "token="+access, "application/x-www-form-urlencoded", access); asked.json["active"] != true {
+		w.Errorf("%s", asked.text)
+	}
+	if tools := w.request(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "application/json", access); tools.status == 401 {
+		w.Errorf("assistants may not come with it: %s", tools.text)
+	}
+	next := w.renew(client, s.get("refresh_token"))
+	if next.status != http.StatusOK || !w.works(next.get("access_token")) {
+		w.Fatalf("%d %s", next.status, next.text)
+	}
+	var rows int
+	w.update(w.ours, func(ctx context.Context, tx *store.Tx) error {
+		all, err := tx.Tokens(ctx)
+		rows = len(all)
+		return err
+	})
+	if rows != 1 {
+		w.Errorf("%d tokens are listed of one client", rows)
+	}
+	if ended := w.post("/api/auth/oauth2/revoke", url.Values{"token": {next.get("refresh_token")}}); ended.status != http.StatusOK {
+		w.Errorf("%s", ended.text)
+	}
+	w.clock.Advance(time.Minute) // what is known of tokens is kept for a while
+	if w.works(next.get("access_token")) || w.renew(client, next.get("refresh_token")).status != http.StatusBadRequest {
+		w.Error("it works after it was revoked")
+	}
+}
+
+// checkSigned checks a token as those do who have our public keys alone.
+func (w *world) checkSigned(access string) {
+	w.Helper()
+	parsed, err := jwt.ParseSigned(access, []jose.SignatureAlgorithm{jose.EdDSA})
+	if err != nil {
+		w.Fatal(err)
+	}
+	keys := edge.OneKey([]byte("0123456789abcdef0123456789abcdef"))
+	set := core.Keys(keys.All).KeySet()
+	var claims struct {
+		jwt.Claims
+		Scope string `json:"scope"`
+	}
+	if err := parsed.Claims(set.Keys[0].Key, &claims); err != nil || claims.Issuer != w.url || !claims.Audience.Contains(w.url+"/mcp") || claims.Scope != "read write" {
+		w.Errorf("%+v, %v", claims, err)
+	}
+	if published := w.fetch("/api/auth/oauth2/jwks"); !strings.Contains(published.text, set.Keys[0].KeyID) || strings.Contains(published.text, `"d"`) {
+		w.Errorf("%s", published.text)
+	}
+}
+
+// TestReadingIsAllThatIsGiven unless the client asks, the person allows, and may.
+func TestReadingIsAllThatIsGiven(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	client := w.register(here)
+	reading := wish(client)
+	reading.Set("scope", "read")
+	for name, c := range map[string]struct {
+		wish   url.Values
+		access string
+		role   redoubt.Role
+	}{
+		"the client did not ask":  {reading, "write", redoubt.RoleTriager},
+		"the person did not mean": {wish(client), "read", redoubt.RoleTriager},
+		"the person may not":      {wish(client), "write", redoubt.RoleViewer},
+	} {
+		w.role = c.role
+		s := w.exchange(client, w.allow("acme", c.access, c.wish).Get("code"), nil)
+		if s.get("scope") != "read" {
+			t.Errorf("%s: %s", name, s.text)
+		}
+		var p *api.Problem
+		_, err := (&api.Client{BaseURL: w.url, Token: s.get("access_token"), Retries: -1}).CreateException(t.Context(), "acme", api.CreateExceptionRequest{Target: "x", Reason: "y", Forever: true})
+		if !asProblem(err, &p) || p.Status != http.StatusForbidden {
+			t.Errorf("%s: it writes: %v", name, err)
+		}
+	}
+}
+
+func asProblem(err error, p **api.Problem) bool {
+	found, ok := err.(*api.Problem) //nolint:errorlint // it is what the client answers
+	*p = found
+	return ok
+}
+
+// TestACodeIsForOneClientOnce: whatever is wrong with what comes with a code uses it
+// up, and a code that comes twice ends what it gave.
+func TestACodeIsForOneClientOnce(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	client, another := w.register(here), w.register("http://127.0.0.1/callback", "https://editor.example/cb")
+	for name, change := range map[string]url.Values{
+		"another verifier":  {"code_verifier": {verifier + "x"}},
+		"no verifier":       {"code_verifier": {""}},
+		"the challenge":     {"code_verifier": {challengeOf(verifier)}},
+		"another client":    {"client_id": {another}},
+		"another redirect":  {"redirect_uri": {"http://127.0.0.1:7777/other"}},
+		"another port":      {"redirect_uri": {"http://127.0.0.1:7778/callback"}},
+		"no redirect":       {"redirect_uri": {""}},
+		"another resource":  {"resource": {"https://evil.example/mcp"}},
+		"mixed deployments": {},
+	} {
+		code := w.allow("acme", "write", wish(client)).Get("code")
+		shown := code
+		if name == "mixed deployments" { // a code of ours that is said to be of the other
+			parts := strings.Split(code, "_")
+			shown = core.NewCode(w.other.ID)[:strings.LastIndex(core.NewCode(w.other.ID), "_")+1] + parts[2]
+		}
+		if s := w.exchange(client, shown, change); s.status != http.StatusBadRequest || s.get("error") != "invalid_grant" {
+			t.Errorf("%s: %d %s", name, s.status, s.text)
+		}
+		if s := w.exchange(client, code, nil); name != "mixed deployments" && s.status != http.StatusBadRequest {
+			t.Errorf("%s: the code is still good: %s", name, s.text)
+		}
+	}
+	code := w.allow("acme", "write", wish(client)).Get("code")
+	first := w.exchange(client, code, nil)
+	if s := w.exchange(client, code, nil); s.get("error") != "invalid_grant" {
+		t.Errorf("twice: %s", s.text)
+	}
+	if w.works(first.get("access_token")) || w.renew(client, first.get("refresh_token")).status == http.StatusOK {
+		t.Error("what a code gave that came twice still works")
+	}
+	late := w.allow("acme", "write", wish(client)).Get("code")
+	w.clock.Advance(redoubt.OAuthCodeFor + time.Second)
+	if s := w.exchange(client, late, nil); s.get("error") != "invalid_grant" {
+		t.Errorf("late: %s", s.text)
+	}
+}
+
+// TestARefreshTokenThatComesTwiceEndsAll, and one that somebody made up ends nothing.
+func TestARefreshTokenThatComesTwiceEndsAll(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	client := w.register(here)
+	first := w.login(client, "write")
+	second := w.renew(client, first.get("refresh_token"))
+	for name, text := range map[string]string{"nothing": "", "made up": "rdr_1_1_2_AAAA.BBBB", "altered": strings.Replace(second.get("refresh_token"), "_", "_1", 1)} {
+		if s := w.renew(client, text); s.get("error") != "invalid_grant" {
+			t.Errorf("%s: %s", name, s.text)
+		}
+	}
+	if !w.works(second.get("access_token")) {
+		t.Fatal("what somebody made up ended the grant")
+	}
+	if w.works(first.get("access_token")) {
+		t.Error("the token that was renewed works beside the other")
+	}
+	if s := w.renew(client, first.get("refresh_token")); s.get("error") != "invalid_grant" {
+		t.Errorf("twice: %s", s.text)
+	}
+	w.clock.Advance(time.Minute)
+	if w.works(second.get("access_token")) || w.renew(client, second.get("refresh_token")).status == http.StatusOK {
+		t.Error("a refresh token came twice, and the grant goes on")
+	}
+}
+
+// TestTokensEnd: by time, and with the row among the person's tokens.
+func TestTokensEnd(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	client := w.register(here)
+	s := w.login(client, "read")
+	w.clock.Advance(redoubt.OAuthAccessFor)
+	if w.works(s.get("access_token")) {
+		t.Error("the access token has no end")
+	}
+	s = w.renew(client, s.get("refresh_token"))
+	if !w.works(s.get("access_token")) {
+		t.Fatalf("%s", s.text)
+	}
+	w.update(w.ours, func(ctx context.Context, tx *store.Tx) error {
+		all, err := tx.Tokens(ctx)
+		if err != nil {
+			return err
+		}
+		return tx.RevokeToken(ctx, all[0].ID)
+	})
+	if again := w.renew(client, s.get("refresh_token")); again.get("error") != "invalid_grant" {
+		t.Errorf("a revoked token is renewed: %s", again.text)
+	}
+	s = w.login(client, "read")
+	w.clock.Advance(redoubt.OAuthRefreshFor + time.Second)
+	if again := w.renew(client, s.get("refresh_token")); again.get("error") != "invalid_grant" {
+		t.Errorf("the refresh token has no end: %s", again.text)
+	}
+}
+
+// TestWishesThatAreRefused: to the person where nobody vouches for the address, else
+// to the client.
+func TestWishesThatAreRefused(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	client := w.register("http://127.0.0.1/callback")
+	with := func(name string, values ...string) url.Values {
+		q := wish(client)
+		q[name] = values
+		return q
+	}
+	for name, q := range map[string]url.Values{
+		"no client": with("client_id"), "a client that somebody made up": with("client_id", client+"x"), "another address": with("redirect_uri", "https://evil.example/cb"),
+		"a path below": with("redirect_uri", here+"/../x"), "a user in it": with("redirect_uri", "http://127.0.0.1@evil.example/callback"), "no address": with("redirect_uri"),
+		"localhost for an address of numbers": with("redirect_uri", "http://localhost:7777/callback"),
+	} {
+		for _, s := range []said{w.fetch("/orgs/acme/authorize?" + q.Encode()), w.post("/orgs/acme/authorize", q)} {
+			if s.status != http.StatusBadRequest || s.header.Get("Location") != "" {
+				t.Errorf("%s: %d, leads to %q", name, s.status, s.header.Get("Location"))
+			}
+		}
+	}
+	for name, q := range map[string]url.Values{
+		"unsupported_response_type": with("response_type", "token"), "invalid_request": with("code_challenge_method", "plain"), "invalid_target": with("resource", "https://evil.example/mcp"),
+	} {
+		s := w.fetch("/orgs/acme/authorize?" + q.Encode())
+		to, err := url.Parse(s.header.Get("Location"))
+		if err != nil || to.Host != "127.0.0.1:7777" || to.Query().Get("error") != name || to.Query().Get("state") != "xyz" || to.Query().Get("iss") != w.url {
+			t.Errorf("%s: %d, leads to %q", name, s.status, s.header.Get("Location"))
+		}
+	}
+	q := wish(client)
+	q.Set("answer", "deny")
+	s := w.post("/orgs/acme/authorize", q)
+	if !strings.Contains(s.header.Get("Location"), "error=access_denied") {
+		t.Errorf("denied: %d %q", s.status, s.header.Get("Location"))
+	}
+	w.clock.Advance(core.ClientFor + time.Hour)
+	if s := w.fetch("/orgs/acme/authorize?" + wish(client).Encode()); s.status != http.StatusBadRequest {
+		t.Errorf("a registration has no end: %d", s.status)
+	}
+}
+
+// TestRegistrationsThatAreRefused: addresses that are not the person's machine's or
+// HTTPS, and names that hide something.
+func TestRegistrationsThatAreRefused(t *testing.T) {
+	keys := core.Keys(edge.OneKey([]byte("0123456789abcdef")).All)
+	for _, uri := range []string{
+		"http://evil.example/cb", "javascript:alert(1)", "custom://cb", "https://", "https://a@b/", "https://a/#x", "http://127.0.0.1.evil.example/", "http://[::2]/",
+		"https://a/\r\nX: y", "https://a/;script-src", "", "/cb", "https://" + strings.Repeat("a", 600),
+	} {
+		if c, err := keys.Register("x", []string{uri}, time.Now()); err == nil {
+			t.Errorf("%q is registered: %+v", uri, c)
+		}
+	}
+	for _, uri := range []string{"https://a.example/cb?x=y", "http://127.0.0.1/cb", "http://[::1]:80/cb", "http://localhost:1/"} {
+		if _, err := keys.Register("x", []string{uri}, time.Now()); err != nil {
+			t.Errorf("%q: %v", uri, err)
+		}
+	}
+	for _, name := range []string{"a\u202eb", strings.Repeat("a", 81), "a\nb"} {
+		if _, err := keys.Register(name, []string{"https://a/"}, time.Now()); err == nil {
+			t.Errorf("%q is registered", name)
+		}
+	}
+	w := newWorld(t, "sqlite")
+	for _, body := range []string{`{"redirect_uris":["http://evil.example/"]}`, `{"redirect_uris":[]}`, `{`, `{"redirect_uris":["https://a/"],"response_types":["token"]}`} {
+		if s := w.request(http.MethodPost, "/api/auth/oauth2/register", body, "application/json", ""); s.status != http.StatusBadRequest || s.get("error") == "" {
+			t.Errorf("%s: %d %s", body, s.status, s.text)
+		}
+	}
+}
+
+// TestOthersLearnNothing of a token: not who asks from another deployment, nor who
+// has no token.
+func TestOthersLearnNothing(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	client := w.register(here)
+	ours := w.login(client, "read").get("access_token")
+	theirs := w.exchange(client, w.allow("other", "read", wish(client)).Get("code"), nil).get("access_token")
+	if s := w.request(http.MethodPost, "/api/auth/oauth2/introspect", "token="+ours, "application/x-www-form-urlencoded", theirs); strings.TrimSpace(s.text) != `{"active":false}` {
+		t.Errorf("%s", s.text)
+	}
+	if s := w.post("/api/auth/oauth2/introspect", url.Values{"token": {ours}}); s.status != http.StatusUnauthorized {
+		t.Errorf("%d %s", s.status, s.text)
+	}
+	if s := w.post("/api/auth/oauth2/revoke", url.Values{"token": {"rdt_1_x"}}); s.status != http.StatusOK || !w.works(ours) {
+		t.Errorf("%d %s", s.status, s.text)
+	}
+}

@@ -1,0 +1,245 @@
+package oauth
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	core "github.com/redoubt/redoubt/internal/auth/oauth"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// errGrant is the one answer about codes and refresh tokens that are not in
+// force, whatever the reason.
+var errGrant = &core.Error{Code: "invalid_grant", Text: "the code or refresh token is not in force, or not of this client: it may be used, over or revoked"}
+
+// issued is an access token with what renews it.
+type issued struct {
+	Access  string `json:"access_token"`
+	Type    string `json:"token_type"`
+	Expires int64  `json:"expires_in"` // seconds
+	Refresh string `json:"refresh_token"`
+	Scope   string `json:"scope"`
+}
+
+// token gives a token for a code or for a refresh token.
+func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
+	if err := form(w, r); err != nil {
+		return refuse(w, err)
+	}
+	clientID := r.PostForm.Get("client_id")
+	if _, err := s.Keys.Client(clientID, s.Clock()); err != nil {
+		return refuse(w, &core.Error{Code: "invalid_client", Text: err.Error()})
+	}
+	var out *issued
+	var err error
+	switch r.PostForm.Get("grant_type") {
+	case "authorization_code":
+		out, err = s.exchange(r, clientID)
+	case "refresh_token":
+		out, err = s.renew(r, clientID)
+	default:
+		err = &core.Error{Code: "unsupported_grant_type", Text: "grant_type must be authorization_code or refresh_token"}
+	}
+	var refused *core.Error
+	switch {
+	case errors.As(err, &refused):
+		return refuse(w, refused)
+	case err != nil:
+		return err
+	}
+	return reply(w, http.StatusOK, out)
+}
+
+// form reads the parameters of a body, each of which may stand there once.
+func form(w http.ResponseWriter, r *http.Request) *core.Error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	if err := r.ParseForm(); err != nil {
+		return &core.Error{Code: "invalid_request", Text: "the body is not a form"}
+	}
+	for name, values := range r.PostForm {
+		if len(values) > 1 || !edge.IsText(values[0]) {
+			return &core.Error{Code: "invalid_request", Text: name + " stands there more than once, or is no text"}
+		}
+	}
+	return nil
+}
+
+// exchange gives the first token of a code. Whoever shows a code uses it up,
+// whether the rest is right or not; a code that is shown a second time takes the
+// token of the first along, since somebody else has it too.
+func (s *Server) exchange(r *http.Request, clientID string) (out *issued, err error) {
+	code := r.PostForm.Get("code")
+	deployment, ok := core.CodeDeployment(code)
+	if !ok {
+		return nil, errGrant
+	}
+	return s.change(r.Context(), deployment, func(ctx context.Context, tx *store.Tx) (redoubt.OAuthGrant, error) {
+		return tx.OAuthGrantByCode(ctx, core.Hash(code))
+	}, func(ctx context.Context, tx *store.Tx, g redoubt.OAuthGrant) (*issued, error) {
+		right := g.TokenID == 0 && bytes.Equal(g.ClientHash, core.Hash(clientID)) && g.RedirectURI == r.PostForm.Get("redirect_uri") &&
+			core.Verified(g.Challenge, r.PostForm.Get("code_verifier")) && sameResource(r, g)
+		if !right {
+			return nil, tx.DropOAuthGrant(ctx, g)
+		}
+		g.Token.DeploymentID, g.Token.PublicID, g.Token.ExpiresAt = deployment, auth.NewPublicID(), s.Clock().Add(redoubt.OAuthAccessFor)
+		access, err := s.Keys.NewAccess(edge.OriginOf(r).Base, clientID, g.Resource, g.Token, s.Clock())
+		if err != nil {
+			return nil, err
+		}
+		made, err := tx.CreateToken(ctx, g.Token, core.Hash(access))
+		if err != nil {
+			return nil, err
+		}
+		return s.issue(ctx, tx, g, made, access)
+	})
+}
+
+// sameResource reports whether a client that names what the token is for names
+// what was approved.
+func sameResource(r *http.Request, g redoubt.OAuthGrant) bool {
+	named := r.PostForm.Get("resource")
+	return named == "" || named == g.Resource
+}
+
+// renew gives another token for a refresh token, and another refresh token. One
+// that was replaced already takes all of the grant along: two have it.
+func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
+	text := r.PostForm.Get("refresh_token")
+	named, ok := s.Keys.Refresh(text)
+	if !ok {
+		return nil, errGrant
+	}
+	return s.change(r.Context(), named.DeploymentID, func(ctx context.Context, tx *store.Tx) (redoubt.OAuthGrant, error) {
+		return tx.OAuthGrantByToken(ctx, named.TokenID)
+	}, func(ctx context.Context, tx *store.Tx, g redoubt.OAuthGrant) (*issued, error) {
+		if !bytes.Equal(g.ClientHash, core.Hash(clientID)) || !bytes.Equal(g.RefreshHash, core.Hash(text)) || !sameResource(r, g) {
+			return nil, tx.DropOAuthGrant(ctx, g)
+		}
+		before, err := tx.TokenByID(ctx, g.TokenID)
+		if err != nil {
+			return nil, err
+		}
+		before.ExpiresAt = s.Clock().Add(redoubt.OAuthAccessFor)
+		access, err := s.Keys.NewAccess(edge.OriginOf(r).Base, clientID, g.Resource, before, s.Clock())
+		if err != nil {
+			return nil, err
+		}
+		made, err := tx.RenewToken(ctx, g.TokenID, core.Hash(access), before.ExpiresAt)
+		if err != nil {
+			return nil, err
+		}
+		return s.issue(ctx, tx, g, made, access)
+	})
+}
+
+// change finds a grant and works on it in one transaction, as who approved it. No
+// grant, and work that gives nothing, is errGrant; what the work has written
+// stays all the same.
+func (s *Server) change(
+	ctx context.Context, deployment int64, find func(context.Context, *store.Tx) (redoubt.OAuthGrant, error),
+	work func(context.Context, *store.Tx, redoubt.OAuthGrant) (*issued, error),
+) (out *issued, err error) {
+	var found redoubt.OAuthGrant
+	err = s.Store.View(ctx, deployment, func(ctx context.Context, tx *store.Tx) (err error) {
+		found, err = find(ctx, tx)
+		return err
+	})
+	if err == nil {
+		err = s.Store.Update(ctx, deployment, found.ApprovedBy, func(ctx context.Context, tx *store.Tx) error {
+			g, err := find(ctx, tx) // again: two may show one code at once
+			if err == nil {
+				out, err = work(ctx, tx, g)
+			}
+			return err
+		})
+	}
+	if errors.Is(err, redoubt.ErrNotFound) || err == nil && out == nil {
+		return nil, errGrant
+	}
+	return out, err
+}
+
+// issue notes the refresh token that goes with a token.
+func (s *Server) issue(ctx context.Context, tx *store.Tx, g redoubt.OAuthGrant, made redoubt.Token, access string) (*issued, error) {
+	g.TokenID, g.Generation, g.ExpiresAt = made.ID, g.Generation+1, s.Clock().Add(redoubt.OAuthRefreshFor)
+	refresh := s.Keys.NewRefresh(core.Refresh{DeploymentID: made.DeploymentID, TokenID: made.ID, Generation: g.Generation})
+	g.RefreshHash = core.Hash(refresh)
+	if err := tx.RenewOAuthGrant(ctx, g); err != nil {
+		return nil, err
+	}
+	return &issued{access, "Bearer", int64(redoubt.OAuthAccessFor.Seconds()), refresh, core.ScopeOf(made)}, nil
+}
+
+// revoke ends what a token belongs to, an access token's or a refresh token's. Who
+// has it may end it; what is none of ours is ended already (RFC 7009 §2.2).
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
+	if err := form(w, r); err != nil {
+		return refuse(w, err)
+	}
+	text := r.PostForm.Get("token")
+	deployment, find := s.grantOf(r.Context(), text)
+	if find == nil {
+		return reply(w, http.StatusOK, struct{}{})
+	}
+	_, err := s.change(r.Context(), deployment, find, func(ctx context.Context, tx *store.Tx, g redoubt.OAuthGrant) (*issued, error) {
+		return nil, tx.DropOAuthGrant(ctx, g)
+	})
+	if !errors.Is(err, errGrant) {
+		return err
+	}
+	return reply(w, http.StatusOK, struct{}{})
+}
+
+// grantOf tells how to find the grant of a token; nil for what is no token in
+// force.
+func (s *Server) grantOf(ctx context.Context, text string) (int64, func(context.Context, *store.Tx) (redoubt.OAuthGrant, error)) {
+	if named, ok := s.Keys.Refresh(text); ok {
+		return named.DeploymentID, func(ctx context.Context, tx *store.Tx) (redoubt.OAuthGrant, error) {
+			g, err := tx.OAuthGrantByToken(ctx, named.TokenID)
+			if err == nil && !bytes.Equal(g.RefreshHash, core.Hash(text)) {
+				err = redoubt.ErrNotFound
+			}
+			return g, err
+		}
+	}
+	deployment, sum, err := auth.ParseSecret(text)
+	if err != nil {
+		return 0, nil
+	}
+	t, err := s.Store.TokenByHash(ctx, deployment, sum)
+	if err != nil {
+		return 0, nil
+	}
+	return deployment, func(ctx context.Context, tx *store.Tx) (redoubt.OAuthGrant, error) {
+		return tx.OAuthGrantByToken(ctx, t.ID)
+	}
+}
+
+// introspect says whether a token of the caller's deployment is in force. One of
+// another deployment is not, as far as the caller learns.
+func (s *Server) introspect(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	if err := form(w, r); err != nil {
+		return refuse(w, err)
+	}
+	deployment, sum, err := auth.ParseSecret(r.PostForm.Get("token"))
+	if err != nil || deployment != caller.Deployment.ID {
+		return reply(w, http.StatusOK, map[string]bool{"active": false})
+	}
+	t, err := s.Store.TokenByHash(r.Context(), deployment, sum)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound), err == nil && !t.Active(s.Clock()):
+		return reply(w, http.StatusOK, map[string]bool{"active": false})
+	case err != nil:
+		return err
+	}
+	out := map[string]any{"active": true, "token_type": "Bearer", "scope": core.ScopeOf(t), "sub": t.PublicID, "iat": t.CreatedAt.Unix(), "iss": edge.OriginOf(r).Base}
+	if !t.ExpiresAt.IsZero() {
+		out["exp"] = t.ExpiresAt.Unix()
+	}
+	return reply(w, http.StatusOK, out)
+}

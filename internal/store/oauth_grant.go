@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// maxGrants bounds what the people of a deployment have let clients have.
+const maxGrants = 5000
+
+const grantSelect = `SELECT deployment_id, code_hash, token_id, client_hash, redirect_uri, challenge, resource, generation, refresh_hash, expires_at, token_json, approved_json
+	FROM oauth_grant `
+
+func scanGrant(r row) (g redoubt.OAuthGrant, err error) {
+	return g, r.Scan(&g.DeploymentID, &g.CodeHash, &g.TokenID, &g.ClientHash, &g.RedirectURI, &g.Challenge, &g.Resource, &g.Generation, &g.RefreshHash,
+		instant(&g.ExpiresAt), decoded(&g.Token), decoded(&g.ApprovedBy))
+}
+
+// grantImage is what the audit trail tells of a grant: never a hash.
+type grantImage struct {
+	Token       tokenImage `json:"token"`
+	RedirectURI string     `json:"redirect_uri"`
+	Resource    string     `json:"resource"`
+}
+
+// AddOAuthGrant keeps what a person let a client have, as a code that is good for
+// redoubt.OAuthCodeFor, and forgets the grants that are over. Where there are 5,000
+// it is a *redoubt.InvalidError.
+func (tx *Tx) AddOAuthGrant(ctx context.Context, g redoubt.OAuthGrant) error {
+	if err := tx.write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND expires_at <= $2`, tx.now); err != nil {
+		return err
+	}
+	n, err := one(ctx, tx, func(r row) (n int, err error) { return n, r.Scan(&n) }, `SELECT COUNT(*) FROM oauth_grant WHERE deployment_id = $1`)
+	if err != nil {
+		return err
+	}
+	if n >= maxGrants {
+		return redoubt.Invalid("client_id", "there are %d clients that people let in, as many as there may be: revoke some of their tokens", n)
+	}
+	g.Token.DeploymentID = tx.deployment.ID
+	err = tx.write(ctx, `
+		INSERT INTO oauth_grant (deployment_id, code_hash, token_id, client_hash, redirect_uri, challenge, resource, generation, refresh_hash, expires_at, token_json, approved_json)
+		VALUES ($1, $2, 0, $3, $4, $5, $6, 0, $7, $8, $9, $10)`,
+		g.CodeHash, g.ClientHash, g.RedirectURI, g.Challenge, g.Resource, []byte{}, tx.now.Add(redoubt.OAuthCodeFor), encoded(g.Token), encoded(tx.actor))
+	if err != nil {
+		return fmt.Errorf("store the grant: %w", err)
+	}
+	tx.audit("oauth.approve", subject("deployment", tx.deployment.ID), nil, grantImage{imageOfToken(g.Token), g.RedirectURI, g.Resource})
+	return nil
+}
+
+// OAuthGrantByCode finds a grant by the hash of its code, whether it was used or
+// not. One that is over is redoubt.ErrNotFound.
+func (tx *Tx) OAuthGrantByCode(ctx context.Context, codeHash []byte) (redoubt.OAuthGrant, error) {
+	return one(ctx, tx, scanGrant, grantSelect+`WHERE deployment_id = $1 AND code_hash = $2 AND expires_at > $3`, codeHash, tx.now)
+}
+
+// OAuthGrantByToken finds the grant that a token belongs to, as above.
+func (tx *Tx) OAuthGrantByToken(ctx context.Context, tokenID int64) (redoubt.OAuthGrant, error) {
+	return one(ctx, tx, scanGrant, grantSelect+`WHERE deployment_id = $1 AND token_id = $2 AND token_id > 0 AND expires_at > $3`, tokenID, tx.now)
+}
+
+// RenewOAuthGrant notes the token of a grant and the refresh token in force.
+func (tx *Tx) RenewOAuthGrant(ctx context.Context, g redoubt.OAuthGrant) error {
+	return tx.write(ctx, `UPDATE oauth_grant SET token_id = $3, generation = $4, refresh_hash = $5, expires_at = $6 WHERE deployment_id = $1 AND code_hash = $2`,
+		g.CodeHash, g.TokenID, g.Generation, g.RefreshHash, g.ExpiresAt)
+}
+
+// DropOAuthGrant forgets a grant, and revokes its token if it has one.
+func (tx *Tx) DropOAuthGrant(ctx context.Context, g redoubt.OAuthGrant) error {
+	if err := tx.write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND code_hash = $2`, g.CodeHash); err != nil || g.TokenID == 0 {
+		return err
+	}
+	return tx.RevokeToken(ctx, g.TokenID)
+}
+
+// RenewToken puts another secret in the place of a token's, until another time. One
+// that is revoked, or not there, is redoubt.ErrNotFound.
+func (tx *Tx) RenewToken(ctx context.Context, id int64, hash []byte, until time.Time) (redoubt.Token, error) {
+	t, err := one(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND id = $2 AND revoked_at IS NULL`, id)
+	if err != nil {
+		return t, fmt.Errorf("token %d: %w", id, err)
+	}
+	before := imageOfToken(t)
+	t.ExpiresAt = until.UTC().Truncate(time.Microsecond)
+	if err := tx.write(ctx, `UPDATE token SET hash = $3, expires_at = $4 WHERE deployment_id = $1 AND id = $2`, id, hash, t.ExpiresAt); err != nil {
+		return t, err
+	}
+	tx.audit("token.renew", subject("token", t.ID), before, imageOfToken(t))
+	return t, nil
+}
+
+// TokenByID finds a token of the deployment, in force or not.
+func (tx *Tx) TokenByID(ctx context.Context, id int64) (redoubt.Token, error) {
+	return one(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND id = $2`, id)
+}

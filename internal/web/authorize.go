@@ -1,0 +1,132 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth/oauth"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// authorizePath is the page where a person lets an OAuth client in. The deployment
+// is asked each time, as for a scanner.
+const authorizePath = "/authorize"
+
+// authorizeView is a client that wants to be let in.
+type authorizeView struct {
+	Request oauth.Request
+	Host    string  // where the answer goes
+	Local   bool    // that is the person's own machine
+	Write   bool    // the person may let it change things
+	Params  []param // what the form sends again
+	Choose  string  // address of the page to choose another deployment
+}
+
+// oauthKeys are those that sign what clients are given.
+func (req *request) oauthKeys() oauth.Keys { return req.SigningKeys.All }
+
+// authorization reads what the client wants. Where it cannot be told in a way
+// that anybody vouches for, the person is told; else the client is, and done is
+// true.
+func (req *request) authorization(q url.Values) (r oauth.Request, done bool, err error) {
+	r, err = req.oauthKeys().Request(q, req.base(), req.Clock())
+	var fault *oauth.Error
+	var redirect *oauth.RedirectError
+	switch {
+	case errors.As(err, &fault):
+		req.sendBack(r, url.Values{"error": {fault.Code}, "error_description": {fault.Text}})
+		return r, true, nil
+	case errors.As(err, &redirect):
+		err = redoubt.Invalid("redirect_uri", "%s", strings.TrimPrefix(redirect.Error(), "redirect_uri "))
+	case errors.Is(err, oauth.ErrClient):
+		err = redoubt.Invalid("client_id", "%s", err.Error())
+	}
+	return r, false, err
+}
+
+// sendBack leads the browser to the client with an answer.
+func (req *request) sendBack(r oauth.Request, answer url.Values) {
+	u, err := url.Parse(r.RedirectURI) // which was checked
+	if err != nil {
+		return
+	}
+	q := u.Query()
+	maps.Copy(q, answer)
+	if r.State != "" {
+		q.Set("state", r.State)
+	}
+	q.Set("iss", req.base()) // RFC 9207: a client of several servers is told who answers
+	u.RawQuery = q.Encode()
+	req.unsaved()
+	http.Redirect(req.w, req.r, u.String(), http.StatusSeeOther)
+}
+
+// askToAuthorize shows who wants to be let in, and to what. It changes nothing.
+func (req *request) askToAuthorize() error {
+	r, done, err := req.authorization(req.r.URL.Query())
+	if err != nil || done {
+		return err
+	}
+	u, err := url.Parse(r.RedirectURI)
+	if err != nil {
+		return err
+	}
+	v := authorizeView{Request: r, Host: u.Host, Local: u.Scheme == "http", Write: r.Write && req.viewer.May(triager)}
+	for _, name := range []string{"client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "response_type", "resource", "scope"} {
+		if value := req.r.URL.Query().Get(name); value != "" {
+			v.Params = append(v.Params, param{name, value})
+		}
+	}
+	v.Choose = choosePath + "?next=" + url.QueryEscape(under(req.r.URL, "-"))
+	// The answer to the form leads to the client, which a browser takes for sending
+	// the form there.
+	req.w.Header().Set("Content-Security-Policy", strings.Replace(contentPolicy, "form-action 'self'", "form-action 'self' "+u.Scheme+"://"+u.Host, 1))
+	req.unsaved()
+	return req.show(http.StatusOK, pageView{Template: "authorize", Title: "A program asks to be let in", Section: "tokens", Data: v})
+}
+
+// authorize lets the client in, or not.
+func (req *request) authorize() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	r, done, err := req.authorization(form)
+	if err != nil || done {
+		return err
+	}
+	if form.Get("answer") != "allow" {
+		req.sendBack(r, url.Values{"error": {"access_denied"}, "error_description": {"The person did not let the client in."}})
+		return nil
+	}
+	write := r.Write && form.Get("access") == oauth.ScopeWrite && req.viewer.May(triager)
+	code := oauth.NewCode(req.viewer.Deployment.ID)
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		me, err := tx.Member(ctx, req.viewer.User)
+		if err != nil {
+			return err
+		}
+		return tx.AddOAuthGrant(ctx, redoubt.OAuthGrant{
+			CodeHash: oauth.Hash(code), ClientHash: oauth.Hash(r.Client.ID), RedirectURI: r.RedirectURI, Challenge: r.Challenge, Resource: r.Resource,
+			Token: redoubt.Token{Name: "OAuth: " + clientName(r.Client), Scopes: oauth.TokenScopes(write), Dialect: redoubt.DialectContract, UserID: me.ID},
+		})
+	})
+	if err != nil {
+		return err
+	}
+	req.sendBack(r, url.Values{"code": {code}})
+	return nil
+}
+
+// clientName is what a client calls itself, for lists.
+func clientName(c oauth.Client) string {
+	if c.Name == "" {
+		return "a client without a name"
+	}
+	return c.Name
+}
