@@ -47,6 +47,8 @@ func (r *sarifRun) convert(res *sarifResult) {
 		r.secret(res, rule, &out)
 	case r.traits.tool == "trivy" && rule.IssueType == redoubt.SCA:
 		out.Dependency = trivyDependency(rule.Rule, string(res.Message.plain()), path)
+	case rule.IssueType == redoubt.SCA && props.Dependency != nil:
+		out.Dependency = props.Dependency.vulnerable(&out)
 	default:
 		r.code(res, props, &out)
 	}
@@ -199,6 +201,24 @@ func (r *sarifRun) exposed(exposure string, out *redoubt.Result) {
 		Lockfile: out.Path, Line: out.Location.Line, Transitivity: redoubt.TransitivityUnknown, Reachability: reachability,
 		InCode: !lockfile.Is(out.Path),
 	}
+}
+
+// vulnerable is the dependency of a result that we exported. Of one in code the
+// lockfile is not told.
+func (d *sarifDependency) vulnerable(out *redoubt.Result) *redoubt.Vulnerable {
+	v := &redoubt.Vulnerable{
+		Ecosystem: d.Ecosystem.Name(), Package: d.Package.Name(), Version: d.Version.Name(), Vulnerability: d.Vulnerability.Name(),
+		InCode: bool(d.InCode), Malicious: bool(d.Malicious),
+	}
+	v.Transitivity, _ = redoubt.ParseTransitivity(string(d.Transitivity)) // 0 is not known
+	v.Reachability, _ = redoubt.ParseReachability(string(d.Reachability))
+	if !v.InCode {
+		v.Lockfile, v.Line = out.Path, out.Location.Line
+	}
+	for _, fix := range d.Fixes[:min(len(d.Fixes), read.MaxList)] {
+		v.Fixes = append(v.Fixes, redoubt.Fix{Package: fix.Package.Name(), Version: fix.Version.Name()})
+	}
+	return v
 }
 
 // flow is the first thread of the first flow.

@@ -142,6 +142,11 @@ func (r *sarifRun) issueType(d *sarifRule, tags []string) redoubt.IssueType {
 	case r.traits.tool == "trivy" && strings.HasSuffix(string(d.Name), "PackageVulnerability"):
 		return redoubt.SCA
 	}
+	if r.traits.tool == "redoubt" {
+		if t, ok := redoubt.ParseIssueType(string(d.Properties.Product)); ok { // our own exports tell
+			return t
+		}
+	}
 	words := ruleTraits{d.ID.Name(), d.Properties.Product, d.Properties.Category, d.Properties.Technology, tags}
 	if words.isSecret() {
 		return redoubt.Secrets

@@ -128,6 +128,24 @@ type sarifResultProperties struct {
 	Exposure   read.Text `json:"exposure"`         // semgrep, supply chain
 	Confidence read.Text `json:"issue_confidence"` // Bandit
 	Score      read.Text `json:"security-severity"`
+
+	Dependency *sarifDependency `json:"dependency"` // our own exports, supply chain
+}
+
+// sarifDependency is what our own exports tell of a vulnerable dependency.
+type sarifDependency struct {
+	Ecosystem     read.Text    `json:"ecosystem"`
+	Package       read.Text    `json:"package"`
+	Version       read.Text    `json:"version"`
+	Transitivity  read.Text    `json:"transitivity"`
+	Vulnerability read.Text    `json:"vulnerability"`
+	Reachability  read.Text    `json:"reachability"`
+	InCode        read.Boolean `json:"inCode"`
+	Malicious     read.Boolean `json:"malicious"`
+	Fixes         []struct {
+		Package read.Text `json:"package"`
+		Version read.Text `json:"version"`
+	} `json:"fixes"`
 }
 
 // component is the driver or an extension of a tool.

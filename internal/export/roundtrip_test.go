@@ -1,0 +1,50 @@
+package export
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// TestSARIFIsReadBack: what is told of a finding, our own reader takes from an
+// export: as the same issue type, at the same place, as severe.
+func TestSARIFIsReadBack(t *testing.T) {
+	code, dependency, secret, fixed, ignored := aFinding(1), dependencyFinding(2), aFinding(3), aFinding(4), aFinding(5)
+	code.Location.FilePath, code.Severity = "a:b/%41 ü?#[x].py", "low"
+	dependency.Location = api.Location{FilePath: "package-lock.json", Line: 12}
+	kind := "AWS"
+	secret.SecretType, secret.RuleName, secret.Rule.Name, secret.ValidationState = &kind, "aws-access-key", "aws-access-key", "no_validator"
+	fixed.Status, ignored.Status = "fixed", "ignored"
+	text := write(t, SARIF,
+		&listed{issueType: redoubt.SAST, findings: []api.Finding{code, fixed, ignored}},
+		&listed{issueType: redoubt.SCA, findings: []api.Finding{dependency}},
+		&listed{issueType: redoubt.Secrets, findings: []api.Finding{secret}})
+	reports, err := report.Read(bytes.NewReader(text), report.Options{Name: "findings.sarif", Key: []byte("a key for secrets")})
+	if err != nil || len(reports) != 1 { // those of one tool are one
+		t.Fatalf("%d reports, %v", len(reports), err)
+	}
+	results := reports[0].Results
+	if len(results) != 4 || !results[1].Muted || results[0].Muted {
+		t.Fatalf("code: %+v", results)
+	}
+	got := results[0]
+	if got.Path != code.Location.FilePath || got.Location != (redoubt.Location{Line: 10, Column: 5, EndLine: 12, EndColumn: 20}) || got.Message != "eval is dangerous" ||
+		got.Severity != redoubt.SeverityLow || got.Confidence != redoubt.ConfidenceHigh || got.Rule.Name != "python.eval" || got.Rule.IssueType != redoubt.SAST {
+		t.Errorf("code: %+v of %+v", got, got.Rule)
+	}
+	want := &redoubt.Vulnerable{
+		Ecosystem: "npm", Package: "lodash", Version: "4.17.20", Transitivity: redoubt.Direct, Lockfile: "package-lock.json", Line: 12, Vulnerability: "CVE-2021-23337",
+		Reachability: redoubt.Reachable, Fixes: []redoubt.Fix{{Package: "lodash", Version: "4.17.21"}, {Package: "lodash-es", Version: "4.17.21"}},
+	}
+	if diff := cmp.Diff(want, results[2].Dependency); diff != "" {
+		t.Errorf("dependency (-want +got):\n%s", diff)
+	}
+	if s := results[3]; s.Secret == nil || s.Rule.IssueType != redoubt.Secrets || s.Path != "src/app.py" {
+		t.Errorf("secret: %+v", s)
+	}
+}
