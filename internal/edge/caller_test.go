@@ -95,6 +95,44 @@ func TestFailedTokensAreSlowedByNetwork(t *testing.T) {
 	}
 }
 
+// TestTokensAreToldTheirRate: each answer says what is left, and one too many is told
+// how long to wait; without a limit nothing is said.
+func TestTokensAreToldTheirRate(t *testing.T) {
+	good, now := auth.NewSecret(1), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	tokens := auth.New(oneToken{string(good.Hash)}, clock)
+	find := func(callers *Callers, token string) (http.Header, error) {
+		h := http.Header{}
+		r := httptest.NewRequestWithContext(WithOrigin(t.Context(), Origin{Address: "203.0.113.5"}), http.MethodGet, "/", nil)
+		_, err := callers.Find(h, r, token)
+		return h, err
+	}
+	if h, err := find(NewCallers(tokens, 0, 0, clock), good.Text); err != nil || len(h) > 0 {
+		t.Errorf("without a limit: %v, %v", h, err)
+	}
+	callers := NewCallers(tokens, 0.5, 2, clock)
+	if h, err := find(callers, "garbage"); !errors.Is(err, auth.ErrUnauthenticated) || len(h) > 0 {
+		t.Errorf("a token that is not valid: %v, %v", h, err)
+	}
+	h, err := find(callers, good.Text)
+	if err != nil || h.Get("RateLimit-Limit") != "2" || h.Get("RateLimit-Remaining") != "1" || h.Get("RateLimit-Reset") != "2" {
+		t.Errorf("the first: %v, %v", h, err)
+	}
+	h, err = find(callers, good.Text)
+	if err != nil || h.Get("RateLimit-Remaining") != "0" {
+		t.Errorf("the last one: %v, %v", h, err)
+	}
+	h, err = find(callers, good.Text)
+	busy, ok := errors.AsType[*BusyError](err)
+	if !ok || busy.Wait != 2*time.Second || h.Get("RateLimit-Remaining") != "0" {
+		t.Errorf("one too many: %v, %v", h, err)
+	}
+	told := http.Header{}
+	if RetryAfter(told, 1500*time.Millisecond); told.Get("Retry-After") != "2" {
+		t.Errorf("a wait is told as %v", told)
+	}
+}
+
 func TestIntake(t *testing.T) {
 	in := &Intake{Each: 4, All: 6}
 	one, two := in.Reserve(), in.Reserve()
