@@ -290,3 +290,18 @@ func TestADryRunChangesNothing(t *testing.T) {
 		t.Errorf("the same selection holds twice: %v", err)
 	}
 }
+
+// TestNothingIsAskedForNothing: what selects nothing reads no lineage, and what
+// changes nothing writes nothing.
+func TestNothingIsAskedForNothing(t *testing.T) {
+	w := small()
+	w.fail = "Lineages"
+	if got, err := Apply(t.Context(), w, w, byID(Request{State: redoubt.TriageIgnored}, 99)); err != nil || len(got.IDs) != 0 {
+		t.Errorf("of nothing: %+v, %v", got, err)
+	}
+	w.fail = "UpdateTriage"
+	w.lineages[1] = redoubt.Lineage{ID: 1, Triage: redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.NoTime}}
+	if got, err := Apply(t.Context(), w, w, byID(Request{State: redoubt.TriageIgnored, Reason: redoubt.NoTime}, 10)); err != nil || len(got.IDs) != 2 {
+		t.Errorf("of what is so already: %+v, %v", got, err)
+	}
+}

@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -49,5 +50,42 @@ func TestUndoGivesEachItsOwnFormerState(t *testing.T) {
 	again, err := Undo(t.Context(), w, decision)
 	if err != nil || len(again.Restored) != 0 || len(again.Kept) != 3 {
 		t.Errorf("undone again: %+v, %v", again, err)
+	}
+}
+
+// TestUndoComparesInstants: what stands is compared with what was decided, by
+// instants, however they are written; another time or end is another decision.
+func TestUndoComparesInstants(t *testing.T) {
+	at, until, east := start, start.AddDate(0, 1, 0), time.FixedZone("east", 3600)
+	was := redoubt.Triage{State: redoubt.TriageIgnored, At: at, Until: until}
+	for name, tt := range map[string]struct {
+		now  redoubt.Triage
+		undo bool
+	}{
+		"the same":                {was, true},
+		"written in another zone": {redoubt.Triage{State: redoubt.TriageIgnored, At: at.In(east), Until: until.In(east)}, true},
+		"at another time":         {redoubt.Triage{State: redoubt.TriageIgnored, At: at.Add(time.Second), Until: until}, false},
+		"with another end":        {redoubt.Triage{State: redoubt.TriageIgnored, At: at, Until: until.Add(time.Second)}, false},
+	} {
+		w := &world{now: start, lineages: map[int64]redoubt.Lineage{1: {ID: 1, Triage: tt.now}}}
+		got, err := Undo(t.Context(), w, []redoubt.TriageEvent{{LineageID: 1, After: was}})
+		if err != nil || (len(got.Restored) == 1) != tt.undo {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestUndoHandsFailuresOn, and asks for no write where nothing is undone.
+func TestUndoHandsFailuresOn(t *testing.T) {
+	event := []redoubt.TriageEvent{{LineageID: 1}}
+	for _, method := range []string{"Lineages", "UpdateTriage"} {
+		w := &world{now: start, lineages: map[int64]redoubt.Lineage{1: {ID: 1}}, fail: method}
+		if _, err := Undo(t.Context(), w, event); !errors.Is(err, errBroken) {
+			t.Errorf("%s: got %v", method, err)
+		}
+	}
+	w := &world{now: start, lineages: map[int64]redoubt.Lineage{}, fail: "UpdateTriage"}
+	if got, err := Undo(t.Context(), w, event); err != nil || len(got.Kept) != 1 {
+		t.Errorf("of what is gone: %+v, %v", got, err)
 	}
 }
