@@ -3,11 +3,13 @@ package auth
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
@@ -283,5 +285,132 @@ func TestMadeUpTokensPushOutNone(t *testing.T) {
 	}
 	if n := len(a.known.entries); n != 1 {
 		t.Errorf("%d tokens are remembered, and there is one", n)
+	}
+}
+
+// TestOnlyWhoMayTriageDecides: a token that hands in scans alone does not, nor does
+// one that only reads or whose maker may only look.
+func TestOnlyWhoMayTriageDecides(t *testing.T) {
+	for _, c := range []struct {
+		scopes []redoubt.Scope
+		user   int64
+		role   redoubt.Role
+		want   bool
+	}{
+		{[]redoubt.Scope{redoubt.ScopeCI}, 0, redoubt.RoleNone, false},
+		{[]redoubt.Scope{redoubt.ScopeWebAPI}, 0, redoubt.RoleNone, true},
+		{[]redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}, 0, redoubt.RoleNone, true},
+		{[]redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeReadOnly}, 0, redoubt.RoleNone, false},
+		{[]redoubt.Scope{redoubt.ScopeWebAPI}, 5, redoubt.RoleViewer, false},
+		{[]redoubt.Scope{redoubt.ScopeWebAPI}, 5, redoubt.RoleTriager, true},
+		{[]redoubt.Scope{redoubt.ScopeCI}, 5, redoubt.RoleAdmin, false},
+	} {
+		caller := Caller{Token: redoubt.Token{Scopes: c.scopes, UserID: c.user}, Role: c.role}
+		if got := caller.CanTriage(); got != c.want {
+			t.Errorf("%v of %v: %t", c.scopes, c.role, got)
+		}
+	}
+}
+
+// homeless is a store whose token belongs to a deployment that is gone.
+type homeless struct{ *fakeStore }
+
+func (homeless) Deployment(context.Context, string) (redoubt.Deployment, error) {
+	return redoubt.Deployment{}, redoubt.ErrNotFound
+}
+
+// TestACallerIsOfItsDeployment: a token whose deployment is gone is none, whatever
+// role its maker has.
+func TestACallerIsOfItsDeployment(t *testing.T) {
+	store, a, secret, now := setup(t)
+	caller, err := a.Authenticate(t.Context(), secret)
+	if err != nil || caller.Deployment.Slug != "acme" {
+		t.Errorf("%+v, %v", caller, err)
+	}
+	store.token.UserID, store.role = 5, redoubt.RoleAdmin
+	gone := New(homeless{store}, func() time.Time { return *now })
+	if _, err := gone.Authenticate(t.Context(), secret); !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("of a deployment that is gone: %v", err)
+	}
+	store.fail = redoubt.ErrUnavailable
+	if _, err := gone.Authenticate(t.Context(), NewSecret(7).Text); err == nil || !strings.HasPrefix(err.Error(), "look up the token: ") {
+		t.Errorf("the failure of the store is told as %v", err)
+	}
+}
+
+// TestSecretsOfNoForm: a checksum that fits does not make a token of what is none.
+func TestSecretsOfNoForm(t *testing.T) {
+	random := strings.Repeat("a", encoding.EncodedLen(secretBytes))
+	for body, want := range map[string]bool{
+		"rdt_7_" + random: true, "xyz_7_" + random: false, "rdt_7_" + random[1:]: false, "rdt_7_" + random + "_b": false, "rdt_" + random: false,
+		"rdt_0_" + random: false, "rdt_-1_" + random: false, "rdt_!_" + random: false, "": false,
+	} {
+		if _, _, err := ParseSecret(body + "_" + checksum(body)); (err == nil) != want {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+}
+
+// TestWhatIsRememberedIsBounded, at its edge.
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	var c cache[int]
+	for i := range cacheSize + 1 {
+		c.put([]byte(strconv.Itoa(i)), i, time.Unix(0, 0))
+		if len(c.entries) > cacheSize {
+			t.Fatalf("%d answers are remembered, and %d may be", len(c.entries), cacheSize)
+		}
+	}
+}
+
+// TestUsesAreWrittenOnce, and what is noted while a write fails is kept beside what
+// that did not write.
+func TestUsesAreWrittenOnce(t *testing.T) {
+	var uses lastUses[string, int]
+	uses.note("a", 1)
+	uses.note("b", 1)
+	fails := func([]int) error {
+		uses.note("a", 2)
+		return redoubt.ErrUnavailable
+	}
+	if err := uses.flush(fails); !errors.Is(err, redoubt.ErrUnavailable) {
+		t.Errorf("the failure: %v", err)
+	}
+	var written []int
+	keep := func(list []int) error {
+		written = append(written, list...)
+		return nil
+	}
+	for range 2 {
+		if err := uses.flush(keep); err != nil {
+			t.Error(err)
+		}
+	}
+	if slices.Sort(written); !slices.Equal(written, []int{1, 2}) {
+		t.Errorf("written is %v", written)
+	}
+}
+
+// TestTheFullestIsForgotten among all that are looked at.
+func TestTheFullestIsForgotten(t *testing.T) {
+	now := time.Unix(0, 0)
+	for range 20 {
+		s := &shard{buckets: map[string]*rate.Limiter{}}
+		for i := range sampled {
+			b := rate.NewLimiter(1, 2)
+			if s.buckets[strconv.Itoa(i)] = b; i > 0 {
+				b.AllowN(now, 1)
+			}
+		}
+		if s.forget(now); s.buckets["0"] != nil {
+			t.Fatal("another one was forgotten than the one that is full")
+		}
+	}
+}
+
+// TestLoginCodesAreOfTheirKey, for whoever does not know the server's.
+func TestLoginCodesAreOfTheirKey(t *testing.T) {
+	code := LoginCode([]byte("key"), "request")
+	if code == LoginCode([]byte("key"), "another") || code == LoginCode([]byte("other"), "request") || code != LoginCode([]byte("key"), "request") || len(code) != 9 {
+		t.Errorf("the code is %s", code)
 	}
 }

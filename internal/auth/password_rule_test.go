@@ -11,6 +11,7 @@ func TestPasswordRules(t *testing.T) {
 		"elevenchars":                   "at least 12",
 		"äöüäöüäöüäö":                   "at least 12", // characters, not bytes
 		strings.Repeat("ab", 129):       "at most 256",
+		strings.Repeat("kx9mfl0q", 32):  "", // 256 characters
 		"anna.schmidt":                  "it is the name",
 		"ANNA.SCHMIDT":                  "it is the name",
 		"anna.schmidt2024!":             "it is the name",

@@ -89,3 +89,27 @@ func FuzzDecodeHash(f *testing.F) {
 		}
 	})
 }
+
+// TestHashesAtTheirEdges: what costs as much as may be is taken, and a little more,
+// or too short a salt or key, is not.
+func TestHashesAtTheirEdges(t *testing.T) {
+	salt, key := make([]byte, 8), make([]byte, keyBytes)
+	for name, tt := range map[string]struct {
+		c         cost
+		salt, key []byte
+		want      bool
+	}{
+		"as dear as may be": {dearest, salt, key, true},
+		"more memory":       {cost{dearest.memory + 1, dearest.passes, dearest.threads}, salt, key, false},
+		"more passes":       {cost{dearest.memory, dearest.passes + 1, dearest.threads}, salt, key, false},
+		"more threads":      {cost{dearest.memory, dearest.passes, dearest.threads + 1}, salt, key, false},
+		"no passes":         {cost{dearest.memory, 0, 1}, salt, key, false},
+		"no threads":        {cost{dearest.memory, 1, 0}, salt, key, false},
+		"a short salt":      {cheap, salt[1:], key, false},
+		"a short key":       {cheap, salt, key[1:], false},
+	} {
+		if _, _, _, err := decode(encode(tt.c, tt.salt, tt.key)); (err == nil) != tt.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
