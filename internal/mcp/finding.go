@@ -1,10 +1,9 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -120,7 +119,7 @@ func (a *assistant) findingTools(s *sdk.Server) {
 	}, a.getFinding)
 	reader(s, tool{
 		"count_findings", "Count findings",
-		"How many findings a filter selects, by status, severity, project, rule or category.",
+		"How many findings a filter selects, by status, severity, repository, rule or another group.",
 	}, a.countFindings)
 	reader(s, tool{
 		"list_secrets", "List secrets",
@@ -185,81 +184,31 @@ func (a *assistant) getFinding(ctx context.Context, in findingInput) (*sdk.CallT
 	return answer(fmt.Sprintf("Finding %d, its code and flow, and the precedent of its rule.", in.ID), whole)
 }
 
-// maxCounted bounds how many findings one count looks at.
-const maxCounted = 30_000
-
 type countInput struct {
 	findingsFilter
-	GroupBy string `json:"group_by,omitempty" jsonschema:"status, severity, project, rule, assignee or package; severity when absent"`
+	GroupBy string `json:"group_by,omitempty" jsonschema:"status, severity, repository, rule, category, confidence, assignee, dependency, exposure, triage_reason, policy_mode or another that a refusal names; severity when absent"`
 }
 
-// groups are what findings can be counted by.
-var groups = map[string]func(findingLine) string{
-	"status": func(f findingLine) string { return f.Status }, "severity": func(f findingLine) string { return f.Severity },
-	"project": func(f findingLine) string { return f.Project }, "rule": func(f findingLine) string { return f.Rule },
-	"assignee": func(f findingLine) string { return f.Assignee }, "package": func(f findingLine) string { return f.Package },
-}
-
-// counted is one group of a count.
-type counted struct {
-	Value string `json:"value"`
-	Count int    `json:"count"`
-}
+// maxGroups bounds how many values one count tells.
+const maxGroups = 50
 
 func (a *assistant) countFindings(ctx context.Context, in countInput) (*sdk.CallToolResult, error) {
-	by := in.GroupBy
-	if by == "" {
-		by = "severity"
-	}
-	value, ok := groups[by]
-	if !ok {
-		return nil, fmt.Errorf("group_by is %q: expected status, severity, project, rule, assignee or package", by)
-	}
 	q, err := in.query()
 	if err != nil {
 		return nil, err
 	}
-	counts, total, whole, err := a.count(ctx, q, value)
+	by := cmp.Or(in.GroupBy, "severity")
+	counts, err := a.Client.CountFindings(ctx, a.Deployment, api.CountFindingsQuery{
+		FindingsSelection: api.FindingsSelection{
+			IssueType: []string{q.IssueType}, Since: q.Since, Dedup: q.Dedup, Repos: q.Repos, Status: q.Status, Severities: q.Severities, Ref: q.Ref,
+			Rules: q.Rules, Categories: q.Categories, Exposures: q.Exposures, Assignees: q.Assignees,
+		},
+		GroupBy: []string{by}, Limit: maxGroups,
+	})
 	if err != nil {
 		return nil, err
 	}
-	said := fmt.Sprintf("%d findings, by %s.", total, by)
-	if !whole {
-		said = fmt.Sprintf("There are more than the newest %d findings, which are all that is counted here, by %s. Narrow the filter for a true number.", total, by)
-	}
-	return answer(said, counts)
-}
-
-// count walks the pages of a query, as far as maxCounted.
-func (a *assistant) count(ctx context.Context, q api.FindingsQuery, value func(findingLine) string) (out []counted, total int, whole bool, err error) {
-	q.PageSize = 3000
-	sums := map[string]int{}
-	for ; total < maxCounted; q.Page++ {
-		list, err := a.Client.ListFindings(ctx, a.Deployment, q)
-		if err != nil {
-			return nil, 0, false, err
-		}
-		lines := linesOf(list)
-		for _, f := range lines {
-			sums[value(f)]++
-		}
-		total += len(lines)
-		if len(lines) < int(q.PageSize) {
-			whole = true
-			break
-		}
-	}
-	out = []counted{}
-	for v, n := range sums {
-		out = append(out, counted{v, n})
-	}
-	slices.SortFunc(out, func(a, b counted) int {
-		if a.Count != b.Count {
-			return b.Count - a.Count
-		}
-		return strings.Compare(a.Value, b.Value)
-	})
-	return out, total, whole, nil
+	return answer(fmt.Sprintf("%d findings.", counts.Total), counts.Groups)
 }
 
 type secretsInput struct {

@@ -102,12 +102,9 @@ func TestReading(t *testing.T) {
 			if diff := cmp.Diff(want.Finding, whole.Finding, cmpopts.EquateEmpty()); diff != "" || whole.Evidence.Precedent.Total != 4 || whole.Evidence.Code[0].Text != "eval(x)" {
 				t.Errorf("%+v (-want +got)\n%s", whole.Evidence, diff)
 			}
-			var counts []struct {
-				Value string
-				Count int
-			}
-			said := w.data(s, "count_findings", map[string]any{"issue_type": "sast", "group_by": "project"}, &counts)
-			if fmt.Sprint(counts) != "[{acme/app 3} {acme/other 1}]" || !strings.Contains(said, "4 findings") {
+			var counts []api.FindingsCountedBy
+			said := w.data(s, "count_findings", map[string]any{"issue_type": "sast", "group_by": "repository"}, &counts)
+			if fmt.Sprint(counts) != "[{repository [{acme/app 3} {acme/other 1}] 0}]" || !strings.Contains(said, "4 findings") {
 				t.Errorf("%s: %+v", said, counts)
 			}
 			var list []map[string]any
@@ -150,7 +147,7 @@ func TestForeignTokensSeeNothing(t *testing.T) {
 	}
 	for _, s := range []*sdk.ClientSession{w.connect(w.token), bound} {
 		for tool, arguments := range map[string]map[string]any{
-			"search_findings": {"issue_type": "sast"}, "list_projects": nil, "search_scans": nil, "count_findings": {"issue_type": "sast", "group_by": "project"},
+			"search_findings": {"issue_type": "sast"}, "list_projects": nil, "search_scans": nil, "count_findings": {"issue_type": "sast", "group_by": "repository"},
 		} {
 			if text, _ := w.call(s, tool, arguments); strings.Contains(text, "rival") {
 				t.Errorf("%s: %s", tool, text)
