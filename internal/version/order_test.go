@@ -153,3 +153,12 @@ func FuzzCompare(f *testing.F) {
 		}
 	})
 }
+
+// TestVersionsAreBounded: what is as long as may be is read, one sign more is not.
+func TestVersionsAreBounded(t *testing.T) {
+	for length, want := range map[int]bool{maxLength: true, maxLength + 1: false} {
+		if got := OrderOf("npm").IsVersion("1.0." + strings.Repeat("9", length-4)); got != want {
+			t.Errorf("of %d signs: %t", length, got)
+		}
+	}
+}
