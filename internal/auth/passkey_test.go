@@ -1,0 +1,343 @@
+package auth
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+const passkeyOrigin = "https://redoubt.example"
+
+// softKey is an authenticator with one key, as the specification of WebAuthn has
+// them. Its members may be changed to what one should not do.
+type softKey struct {
+	t       *testing.T
+	key     *ecdsa.PrivateKey
+	id      []byte
+	user    []byte // the handle that it names its user by
+	counter uint32
+	still   bool // whether the counter stays at zero, as those that are copied between devices have it
+	flags   byte // 1: somebody is there, 4: they are verified
+	origin  string
+	host    string
+}
+
+func newSoftKey(t *testing.T, id string) *softKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &softKey{t: t, key: key, id: []byte(id), flags: 5, origin: passkeyOrigin, host: "redoubt.example"}
+}
+
+func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+// client is what a browser signs along.
+func (k *softKey) client(kind string, options string) []byte {
+	k.t.Helper()
+	var o struct {
+		Challenge string
+		User      struct{ ID string }
+	}
+	if err := json.Unmarshal([]byte(options), &o); err != nil {
+		k.t.Fatal(err)
+	}
+	if kind == "webauthn.create" {
+		k.user, _ = base64.RawURLEncoding.DecodeString(o.User.ID)
+	}
+	text, err := json.Marshal(map[string]any{"type": kind, "challenge": o.Challenge, "origin": k.origin, "crossOrigin": false})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return text
+}
+
+// data is what an authenticator says of itself.
+func (k *softKey) data(flags byte) []byte {
+	host := sha256.Sum256([]byte(k.host))
+	return binary.BigEndian.AppendUint32(append(host[:], flags), k.counter)
+}
+
+func (k *softKey) answer(response map[string]any) string {
+	k.t.Helper()
+	text, err := json.Marshal(map[string]any{"id": b64(k.id), "rawId": b64(k.id), "type": "public-key", "response": response, "clientExtensionResults": map[string]any{}})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// makes answers a request to register: CBOR, with a key of P-256 and no statement.
+func (k *softKey) makes(c Ceremony) string {
+	k.t.Helper()
+	point, err := k.key.PublicKey.Bytes()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	data := append(k.data(k.flags|0x40), make([]byte, 16)...)
+	data = append(binary.BigEndian.AppendUint16(data, uint16(len(k.id))), k.id...) //nolint:gosec // a few bytes
+	data = append(append(data, 0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32), point[1:33]...)
+	data = append(append(data, 0x22, 0x58, 32), point[33:]...)
+	object := append([]byte("\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x58"), byte(len(data)))
+	client := k.client("webauthn.create", c.Options)
+	return k.answer(map[string]any{"clientDataJSON": b64(client), "attestationObject": b64(append(object, data...))})
+}
+
+// signs answers a request to sign in.
+func (k *softKey) signs(c Ceremony) string {
+	k.t.Helper()
+	if !k.still {
+		k.counter++
+	}
+	client, data := k.client("webauthn.get", c.Options), k.data(k.flags)
+	of := sha256.Sum256(client)
+	sum := sha256.Sum256(append(slices.Clip(data), of[:]...))
+	signature, err := ecdsa.SignASN1(rand.Reader, k.key, sum[:])
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return k.answer(map[string]any{"clientDataJSON": b64(client), "authenticatorData": b64(data), "signature": b64(signature), "userHandle": b64(k.user)})
+}
+
+// newPasskeys is a door whose ada has an app and, beside it, a passkey.
+func newPasskeys(t *testing.T) (*withFactors, *Passkeys, *softKey) {
+	t.Helper()
+	f := newFactors(t)
+	p, err := NewPasskeys(passkeyOrigin+"/", f.SecondFactors, f.door.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := f.Finish(t.Context(), f.half(), f.recovery[0], home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := newSoftKey(t, "0123456789abcdef")
+	who := f.visit(secret)
+	c, err := p.Register(t.Context(), who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if secret, codes, err := p.Add(t.Context(), who, " laptop\x1b ", c.Sealed, k.makes(c), home); err != nil || secret != "" || codes != nil {
+		t.Fatalf("beside an app it begins %q with %v, %v", secret, codes, err)
+	}
+	list, err := f.door.store.Passkeys(t.Context(), f.ada.ID)
+	if err != nil || len(list) != 1 || list[0].Name != "laptop" || strings.Contains(string(list[0].Credential), "publicKey") {
+		t.Fatalf("kept is %+v, %v", list, err)
+	}
+	text, err := f.sealer.Open(nil, nil, list[0].Credential, passkeyOf(f.ada.ID))
+	if err != nil || !strings.Contains(string(text), `"publicKey"`) || strings.Contains(string(text), "eyJ") { // as JSON begins in base 64: what the browser said of itself
+		t.Fatalf("sealed is %s, %v", text, err)
+	}
+	return f, p, k
+}
+
+func TestAPasskeySignsInAlone(t *testing.T) {
+	f, p, k := newPasskeys(t)
+	ask := func() Ceremony {
+		c, err := p.Ask()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.clock.Advance(time.Minute)
+		return c
+	}
+	c := ask()
+	answer := k.signs(c)
+	secret, err := p.SignIn(t.Context(), c.Sealed, answer, home)
+	if err != nil || f.visit(secret).Session.Method != "passkey" || f.visit(secret).User.ID != f.ada.ID {
+		t.Fatalf("signed in is %q, %v", secret, err)
+	}
+	if _, err := p.SignIn(t.Context(), c.Sealed, answer, home); !errors.Is(err, ErrCode) {
+		t.Errorf("the same again: %v", err)
+	}
+	second, err := p.AskSecond(t.Context(), f.half(), f.ada)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string]func(bad *softKey, c *Ceremony){
+		"another site":             func(bad *softKey, _ *Ceremony) { bad.origin = "https://evil.example" },
+		"another host":             func(bad *softKey, _ *Ceremony) { bad.host = "evil.example" },
+		"nobody verified":          func(bad *softKey, _ *Ceremony) { bad.flags = 1 },
+		"nobody there":             func(bad *softKey, _ *Ceremony) { bad.flags = 4 },
+		"another key":              func(bad *softKey, _ *Ceremony) { bad.key = newSoftKey(t, "x").key },
+		"a key of nobody":          func(bad *softKey, _ *Ceremony) { bad.id = []byte("another one") },
+		"another user":             func(bad *softKey, _ *Ceremony) { bad.user = []byte("12345678") },
+		"a counter that stays":     func(bad *softKey, _ *Ceremony) { bad.counter = k.counter - 1 },
+		"asked after the password": func(_ *softKey, c *Ceremony) { *c = second },
+		"another challenge":        func(_ *softKey, c *Ceremony) { c.Sealed = ask().Sealed },
+		"nothing that was asked":   func(_ *softKey, c *Ceremony) { c.Sealed = "" },
+		"asked a quarter hour ago": func(_ *softKey, _ *Ceremony) { f.clock.Advance(ceremonyFor) },
+	} {
+		bad, c := *k, ask()
+		change(&bad, &c)
+		if _, err := p.SignIn(t.Context(), c.Sealed, bad.signs(c), home); !errors.Is(err, ErrCode) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := p.SignIn(t.Context(), ask().Sealed, strings.Repeat("x", 2*maxCredential), home); !errors.Is(err, ErrCode) {
+		t.Errorf("what is none: %v", err)
+	}
+	k.counter += 100
+	c = ask()
+	if _, err := p.SignIn(t.Context(), c.Sealed, k.signs(c), home); err != nil {
+		t.Errorf("after all of that: %v", err)
+	}
+	var busy *BusyError
+	for range 50 {
+		if _, err = p.SignIn(t.Context(), "", "", home); errors.As(err, &busy) {
+			break
+		}
+	}
+	if busy == nil {
+		t.Error("passkeys may be tried without end")
+	}
+}
+
+func TestAPasskeyFinishesASignIn(t *testing.T) {
+	f, p, k := newPasskeys(t)
+	ask := func() (string, Ceremony) {
+		half := f.half()
+		c, err := p.AskSecond(t.Context(), half, f.ada)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return half, c
+	}
+	half, c := ask()
+	other, _ := ask()
+	if _, err := p.FinishSecond(t.Context(), other, c.Sealed, k.signs(c), home); !errors.Is(err, ErrCode) {
+		t.Errorf("asked of another sign-in: %v", err)
+	}
+	bad := *k
+	bad.key = newSoftKey(t, "x").key
+	if _, err := p.FinishSecond(t.Context(), half, c.Sealed, bad.signs(c), home); !errors.Is(err, ErrCode) {
+		t.Errorf("another key: %v", err)
+	}
+	k.flags = 1 // the password came before
+	secret, err := p.FinishSecond(t.Context(), half, c.Sealed, k.signs(c), home)
+	if err != nil || f.visit(secret).Session.Method != "password and passkey" {
+		t.Errorf("the right one: %v", err)
+	}
+	if _, err := p.FinishSecond(t.Context(), half, c.Sealed, k.signs(c), home); !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("a sign-in that is over: %v", err)
+	}
+	ben := f.add("ben", redoubt.RoleViewer)
+	if c, err := p.AskSecond(t.Context(), "x", ben); err != nil || c.Sealed != "" {
+		t.Errorf("who has none is asked for one: %v", err)
+	}
+	half, _ = ask()
+	for range redoubt.MaxHalfTries {
+		f.clock.Advance(time.Minute)
+		if _, err := p.FinishSecond(t.Context(), half, "", "", home); !errors.Is(err, ErrCode) {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.FinishSecond(t.Context(), half, "", "", home); !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("too many tries: %v", err)
+	}
+}
+
+// The first second factor ends other sessions and has recovery codes.
+func TestAFirstPasskey(t *testing.T) {
+	f, p, taken := newPasskeys(t)
+	f.add("ben", redoubt.RoleViewer)
+	old, mine := f.signIn("ben"), f.signIn("ben")
+	who, k := f.visit(mine), newSoftKey(t, "of ben")
+	register := func() Ceremony {
+		c, err := p.Register(t.Context(), who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := register()
+	for what, add := range map[string]func() error{
+		"for another session": func() error {
+			_, _, err := p.Add(t.Context(), f.visit(old), "key", c.Sealed, k.makes(c), home)
+			return err
+		},
+		"made for another site": func() error {
+			bad := *k
+			bad.origin = "https://evil.example"
+			_, _, err := p.Add(t.Context(), who, "key", c.Sealed, bad.makes(c), home)
+			return err
+		},
+		"with nobody verified": func() error {
+			bad := *k
+			bad.flags = 1
+			_, _, err := p.Add(t.Context(), who, "key", c.Sealed, bad.makes(c), home)
+			return err
+		},
+		"nothing": func() error { _, _, err := p.Add(t.Context(), who, "key", c.Sealed, "", home); return err },
+	} {
+		if err := add(); !errors.Is(err, ErrCode) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, _, err := p.Add(t.Context(), who, "key", c.Sealed, taken.makes(c), home); !errors.Is(err, redoubt.ErrConflict) {
+		t.Errorf("a passkey of somebody else: %v", err)
+	}
+	var invalid *redoubt.InvalidError
+	if _, _, err := p.Add(t.Context(), who, " ", c.Sealed, k.makes(c), home); !errors.As(err, &invalid) {
+		t.Errorf("without a name: %v", err)
+	}
+	secret, codes, err := p.Add(t.Context(), who, "key", c.Sealed, k.makes(c), home)
+	if err != nil || len(codes) != recoveryCodes || f.visits(old) || f.visits(mine) || f.visit(secret).Session.Method != "password and passkey" {
+		t.Errorf("the first one: %v, %v", codes, err)
+	}
+}
+
+// A passkey that is copied between devices counts nothing: what it signed is taken
+// once all the same. Who came by a link may have one.
+func TestAPasskeyWithoutACounter(t *testing.T) {
+	f, p, _ := newPasskeys(t)
+	ben, k := f.add("ben", redoubt.RoleViewer), newSoftKey(t, "of ben")
+	k.still = true
+	secret, err := f.Begin(t.Context(), ben.ID, "link", home, redoubt.CheckedPassword{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.Register(t.Context(), f.visit(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if secret, _, err = p.Add(t.Context(), f.visit(secret), "key", c.Sealed, k.makes(c), home); err != nil || f.visit(secret).Session.Method != "link and passkey" {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if c, err = p.Ask(); err != nil {
+			t.Fatal(err)
+		}
+		answer := k.signs(c)
+		if _, err := p.SignIn(t.Context(), c.Sealed, answer, home); err != nil {
+			t.Error(err)
+		}
+		if _, err := p.SignIn(t.Context(), c.Sealed, answer, home); !errors.Is(err, ErrCode) {
+			t.Errorf("the same again: %v", err)
+		}
+	}
+}
+
+func TestAddressesOfPasskeys(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://redoubt.example": "", "https://redoubt.example:8443/": "", "http://localhost:8080": "",
+		"http://redoubt.example": "needs https", "https://192.0.2.1": "needs a name", "redoubt": "no address", "": "no address", "https://a b": "no address",
+	} {
+		_, err := NewPasskeys(address, nil, nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", address, err, want)
+		}
+	}
+}
