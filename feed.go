@@ -22,3 +22,13 @@ type IndexedFinding struct {
 	Finding
 	Body []byte // see Body
 }
+
+// ChangeSet names what changed after a version: rows that are gone are among them.
+type ChangeSet struct {
+	Version  int64 // at which it was read
+	Findings map[int64]bool
+	Lineages map[int64]bool
+	Projects map[int64]bool
+	Rules    map[int64]bool
+	Policies bool // or what rules are in them
+}

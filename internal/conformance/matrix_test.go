@@ -41,6 +41,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"listDeployments":            {},
 		"listFindings":               {},
 		"countFindings":              {query: "?group_by=repository,severity"},
+		"listFindingChanges":         {},
 		"exportFindings":             {},
 		"getFinding":                 {ours: finding},
 		"getEvidence":                {ours: finding},

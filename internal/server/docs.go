@@ -25,6 +25,8 @@ var described = map[string]routeDoc{
 	"listFindings": {"List code or supply-chain findings", "Findings of one issue type by `relevant_since` and id, descending, in pages. A page past the end is empty. " +
 		"Values of one parameter are or-ed, parameters and-ed; lists may be repeated, joined by commas, or written `name[]`. A filter of the other issue type is an error. Unknown parameters are ignored."},
 	"countFindings": {"Count findings", "How many findings the filters select, in all and by each value of what `group_by` names, in one answer of one state. A count is how many findings of the listing have the value."},
+	"listFindingChanges": {"Follow what changes", "Without `cursor`, all findings by id, of every issue type; with it, those that changed since, and the ids of those that went away. Who calls it again and again with the cursor of the last answer, puts in what changed and takes out what was removed, has what the lists have. " +
+		"A cursor that is too old is a conflict: begin anew. A token that is bound to projects may not, since it could not be told what left them."},
 	"exportFindings": {"Export findings", "All findings that the filters select, in one answer that is sent as it is made: as a table (CSV, XLSX), as JSON Lines with `issue_type` in front of what the listing answers, or as SARIF with a run for each issue type and project. " +
 		"What is selected is settled when the export begins. Cells that a spreadsheet would compute are made text. A connection that ends early means that the export is not whole."},
 	"getFinding":  {"Get one finding", "A finding of any issue type by its id. Members of other types are absent."},

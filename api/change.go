@@ -1,0 +1,33 @@
+package api
+
+import (
+	"context"
+	"net/http"
+)
+
+// FindingChangesQuery asks for what changed.
+type FindingChangesQuery struct {
+	Cursor string `query:"cursor" maxLength:"200" doc:"From the answer before; without it, all findings that there are."`
+	Limit  int64  `query:"limit" minimum:"1" maximum:"3000" default:"1000" doc:"Findings of an answer at most, gone ones counted."`
+}
+
+// FindingChangesResponse is a part of what changed since a cursor.
+type FindingChangesResponse struct {
+	Changed []ChangedFinding `json:"changed" doc:"Findings as they are now, by id: new ones, those that changed, and some that may have."`
+	Removed []int64          `json:"removed" doc:"Ids of findings that are in no list any more; some were perhaps never told." example:"[1234]"`
+	Cursor  string           `json:"cursor" doc:"For the next call." example:"AQIDBA"`
+	HasMore bool             `json:"has_more" doc:"Whether there is more by now. Else ask again later."`
+}
+
+// ChangedFinding is a finding with its issue type.
+type ChangedFinding struct {
+	IssueType string `json:"issue_type" enum:"sast,sca,secrets" doc:"What kind of finding it is." example:"sast"`
+	Finding
+}
+
+// FindingChanges answers what changed since a cursor. Who follows it from the
+// beginning, putting in what changed and taking out what was removed, has what
+// the deployment has.
+func (c *Client) FindingChanges(ctx context.Context, deployment string, q FindingChangesQuery) (*FindingChangesResponse, error) {
+	return answer[FindingChangesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", "changes"), query: values(q)})
+}
