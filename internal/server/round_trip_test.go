@@ -69,6 +69,7 @@ func TestAnImportTakesAHandfulOfRoundTrips(t *testing.T) {
 		take(project, "a", 2)
 		take(project, "b", 2)
 		take(project, "c", 2, project)
+		take(project, "d", 2, project+"/again")
 	}
 	for _, n := range []int{2, 2000} {
 		fresh, known := take(fmt.Sprint("acme/new-", n), "a", n), take(fmt.Sprint("acme/new-", n), "b", n)
@@ -77,7 +78,7 @@ func TestAnImportTakesAHandfulOfRoundTrips(t *testing.T) {
 			t.Errorf("%d findings took %d round trips in a new project and %d in a known one, at most 8 were to be", n, fresh, known)
 		}
 	}
-	if keyed := take("acme/second", "d", 2, "a-key"); keyed > 8 {
+	if keyed := take("acme/second", "e", 2, "a-key"); keyed > 8 {
 		t.Errorf("with a key an import took %d round trips", keyed)
 	}
 }
