@@ -111,6 +111,22 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				_, err := tx.TakeLogin(ctx, storetest.TokenHash("NOIS-EEEE"))
 				return err
 			},
+			"OAuthGrantByCode": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.OAuthGrantByCode(ctx, storetest.TokenHash(storetest.NoisyCode))
+				return err
+			},
+			"OAuthGrantByToken": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.OAuthGrantByToken(ctx, token.ID)
+				return err
+			},
+			"RenewToken": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.RenewToken(ctx, token.ID, storetest.TokenHash("stolen"), tx.Now())
+				return err
+			},
+			"TokenByID": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.TokenByID(ctx, token.ID)
+				return err
+			},
 			"AgentAnswer": func(ctx context.Context, tx *store.Tx) error { _, err := tx.AgentAnswer(ctx, "agent-scan"); return err },
 			"Job":         func(ctx context.Context, tx *store.Tx) error { _, err := tx.Job(ctx, "job-token"); return err },
 		} {

@@ -54,6 +54,9 @@ func TokenHash(secret string) []byte {
 	return hash[:]
 }
 
+// NoisyCode is the code of the noisy tenant's OAuth grant.
+const NoisyCode = "noisy code"
+
 func noisyTokens(ctx context.Context, tx *store.Tx) error {
 	for _, name := range []string{"ci", "web"} {
 		_, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "public-" + name, Name: name, Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}}, TokenHash(name))
@@ -61,7 +64,17 @@ func noisyTokens(ctx context.Context, tx *store.Tx) error {
 			return err
 		}
 	}
-	return nil
+	grant := redoubt.OAuthGrant{CodeHash: TokenHash(NoisyCode), ClientHash: TokenHash("client"), RefreshHash: TokenHash("refresh"), Generation: 1}
+	err := tx.AddOAuthGrant(ctx, grant)
+	if err == nil {
+		var t redoubt.Token
+		t, err = tx.Token(ctx, "public-ci")
+		grant.TokenID, grant.ExpiresAt = t.ID, tx.Now().Add(redoubt.OAuthRefreshFor)
+	}
+	if err == nil {
+		err = tx.RenewOAuthGrant(ctx, grant)
+	}
+	return err
 }
 
 // noisyProjects makes projects with scans of the refs, sources and commits
