@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,14 +24,14 @@ type findingsListCmd struct {
 	Status   []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing." enum:"open,fixed,ignored,reviewing,fixing" default:"open" placeholder:"STATUS"`
 	Severity []string `help:"Only these severities: low, medium, high, critical." enum:"low,medium,high,critical" placeholder:"SEVERITY"`
 	Rule     []string `help:"Only these rules; code only." placeholder:"NAME"`
-	Ref      string   `help:"Only this branch or other ref; by default one finding for all refs." placeholder:"REF"`
+	Ref      string   `help:"Only this branch or other ref, not for secrets; by default one finding for all refs." placeholder:"REF"`
 	Limit    int      `help:"List at most this many." default:"100" placeholder:"N"`
 }
 
 // Run lists findings of one type.
 func (c findingsListCmd) Run(a *app) error {
-	if c.Limit < 1 {
-		return errors.New("--limit must be 1 or more")
+	if err := c.check(); err != nil {
+		return err
 	}
 	client, deployment, err := c.connect(a)
 	if err != nil {
@@ -74,15 +75,28 @@ func (c findingsListCmd) Run(a *app) error {
 	return c.print(a, "ID SEVERITY STATUS PROJECT REF RULE WHERE", rows, items)
 }
 
+// check refuses what the type cannot be asked for: left out in silence it would
+// widen the list.
+func (c findingsListCmd) check() error {
+	undecided := slices.ContainsFunc(c.Status, func(s string) bool { return s == "reviewing" || s == "fixing" })
+	switch {
+	case c.Limit < 1:
+		return errors.New("--limit must be 1 or more")
+	case c.Type != "sast" && len(c.Rule) > 0:
+		return errors.New("--rule is for code only (--type sast)")
+	case c.Type == "secrets" && c.Ref != "":
+		return errors.New("--ref is not for secrets: they are listed for all refs")
+	case c.Type == "secrets" && undecided:
+		return errors.New("--status of secrets is open, ignored or fixed")
+	}
+	return nil
+}
+
 func (c findingsListCmd) query() api.FindingsQuery {
-	q := api.FindingsQuery{
-		IssueType: c.Type, Repos: c.Project, Status: c.Status, Severities: c.Severity, Ref: c.Ref, Dedup: c.Ref == "",
+	return api.FindingsQuery{
+		IssueType: c.Type, Repos: c.Project, Status: c.Status, Severities: c.Severity, Rules: c.Rule, Ref: c.Ref, Dedup: c.Ref == "",
 		PageSize: int64(min(max(c.Limit, 100), 3000)),
 	}
-	if c.Type == "sast" {
-		q.Rules = c.Rule
-	}
-	return q
 }
 
 func (c findingsListCmd) secrets() api.SecretsQuery {
@@ -189,18 +203,19 @@ func (c findingsTriageCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.Output != "table" {
+	if c.Output == "table" {
+		done := "triaged"
+		if c.DryRun {
+			done = "would triage"
+		}
+		_, err = fmt.Fprintf(a.out, "%s %d findings on all their refs\n", done, answer.NumTriaged)
+	} else {
 		rows := [][]string{}
 		for _, id := range answer.TriagedIssues {
 			rows = append(rows, []string{strconv.FormatInt(id, 10)})
 		}
-		return c.print(a, "ID", rows, answer)
+		err = c.print(a, "ID", rows, answer)
 	}
-	done := "triaged"
-	if c.DryRun {
-		done = "would triage"
-	}
-	_, err = fmt.Fprintf(a.out, "%s %d findings on all their refs\n", done, answer.NumTriaged)
 	if missing := c.missing(answer.TriagedIssues); err == nil && len(missing) > 0 {
 		err = fmt.Errorf("there is no %s finding that you may see with the id %s", c.Type, strings.Join(missing, ", "))
 	}

@@ -25,7 +25,7 @@ func (c loginCmd) Run(a *app) error {
 		return err
 	}
 	server := strings.TrimSuffix(c.URL, "/")
-	fmt.Fprintf(a.err, "Make a token on the tokens page, %s/tokens, with what you want to do with it, and paste it here.\nToken: ", server)
+	fmt.Fprintf(a.err, "Make a token on the tokens page, %s/orgs/-/settings/tokens, with what you want to do with it, and paste it here.\nToken: ", server)
 	token, err := readSecret(os.Stdin)
 	fmt.Fprintln(a.err)
 	if err != nil {
