@@ -33,7 +33,7 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 	asked := againPath + "?next=%2Forgs%2Facme%2Fsettings%2Fusers%3Fx%3D1"
 	for _, path := range []string{
 		"/settings/tokens", "/settings/users", "/settings/users/ben/role", "/settings/users/ben/link", "/settings/users/ben/disable",
-		"/settings/users/ben/enable", "/approve/ABCD-2345",
+		"/settings/users/ben/enable", "/approve/ABCD-2345", "/authorize",
 		"/policies/1/rules", "/policies/1/conditions", "/policies/1/conditions/1/remove",
 	} {
 		b.wants(path, b.submit(path, url.Values{"name": {"eve"}, "role": {"admin"}, "ci": {"on"}, "days": {"30"}}), http.StatusSeeOther, asked)
@@ -66,6 +66,7 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 		t.Error("a program is not told how long to wait")
 	}
 	nobody := d.browser()
+	nobody.wants("a program of nobody", nobody.do(http.MethodGet, "/orgs/-/authorize?client_id=x&state=y", nil), http.StatusSeeOther, "/login?next=%2Forgs%2F-%2Fauthorize%3Fclient_id%3Dx%26state%3Dy")
 	nobody.wants("by nobody", nobody.do(http.MethodPost, againPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
 }
 
