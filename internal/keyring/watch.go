@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -74,8 +75,11 @@ func (w *Watched) look() {
 	w.tell(err)
 }
 
+// sameSigning reports whether two rings sign, and believe, alike: for as long, too.
 func sameSigning(a, b Ring) bool {
-	return bytes.Equal(a.Signing[0].Key, b.Signing[0].Key) && len(a.Signing) == len(b.Signing)
+	return slices.EqualFunc(a.Signing, b.Signing, func(x, y SigningKey) bool {
+		return bytes.Equal(x.Key, y.Key) && x.Made.Equal(y.Made) && x.Until.Equal(y.Until)
+	})
 }
 
 func stampOf(path string) (stamp, error) {

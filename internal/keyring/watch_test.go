@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -55,4 +56,43 @@ func TestAWatchedRingFollowsItsFile(t *testing.T) {
 	if told[0] != nil || told[1] == nil || told[2] == nil {
 		t.Errorf("told %v", told)
 	}
+}
+
+// Whoever fears for a key before the one in use has it believed for less long, or
+// puts another in its place.
+func TestAWatchedRingFollowsItsOldKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	now := start
+	r := New(nil, nil, start).Rotate(start)
+	if err := r.Create(path); err != nil {
+		t.Fatal(err)
+	}
+	var told int
+	w := Watch(path, r, func() time.Time { return now }, func(err error) {
+		if told++; err != nil {
+			t.Error(err)
+		}
+	})
+	if _, old := w.SigningKeys(); len(old) != 1 {
+		t.Fatalf("at first %d are believed", len(old))
+	}
+	expect := func(what string, change func(old *SigningKey), changes int) {
+		t.Helper()
+		r.Signing = slices.Clone(r.Signing)
+		change(&r.Signing[1])
+		if err := r.Replace(path); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(lookEvery)
+		if err := os.Chtimes(path, now, now); err != nil {
+			t.Fatal(err)
+		}
+		_, want := r.SigningKeys(now)
+		if _, old := w.SigningKeys(); !slices.EqualFunc(old, want, bytes.Equal) || told != changes {
+			t.Errorf("%s: %d are believed, want %d; told %d times", what, len(old), len(want), told)
+		}
+	}
+	expect("as it was", func(*SigningKey) {}, 0)
+	expect("another key", func(k *SigningKey) { k.Key = fresh() }, 1)
+	expect("over at once", func(k *SigningKey) { k.Until = now }, 2)
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -40,9 +41,7 @@ func publish(doc *huma.OpenAPI) ([]byte, error) {
 	}
 	named, _ := named(tree, shared).(map[string]any)
 	schemas, _ := named["components"].(map[string]any)["schemas"].(map[string]any)
-	for name, schema := range components {
-		schemas[name] = schema
-	}
+	maps.Copy(schemas, components)
 	return json.MarshalIndent(named, "", "  ")
 }
 
