@@ -109,13 +109,16 @@ func (c *call) listFindings(ctx context.Context, in *findingsInput) (writer, err
 	}
 	if c.hosted() {
 		page, err := c.hostedFindings(ctx, view, in)
-		return hostedPage{page, c.org()}, err
+		if err != nil {
+			return nil, err
+		}
+		return c.unlessKnown(view.Version(), hostedPage{page, c.org()}), nil
 	}
 	page, err := view.Page(ctx, in.filter, int(in.Page), int(in.PageSize))
 	if err != nil {
 		return nil, err
 	}
-	return findingsPage{page, in.filter.IssueType}, nil
+	return c.unlessKnown(view.Version(), findingsPage{page, in.filter.IssueType}), nil
 }
 
 // findingsPage writes both lists, one of which is empty (semantics §2).

@@ -111,6 +111,10 @@ func streamed[In, Out any](fn func(*call, context.Context, *In) (writer, error))
 func (c *call) write(out writer) {
 	c.setETag()
 	out.header(c.w.Header())
+	if _, ok := out.(notModified); ok {
+		c.w.WriteHeader(http.StatusNotModified)
+		return
+	}
 	if _, err := out.WriteTo(c.w); err != nil {
 		c.cause = err
 		panic(http.ErrAbortHandler)

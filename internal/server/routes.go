@@ -60,7 +60,7 @@ func Routes() []Route {
 		{edge.Row(get, "/api/health-check", Anyone, nobody, reads, unbound), "checkHealth", "deployments", plain((*call).checkHealth)},
 		{edge.Row(get, "/api/v1/me", WebAPI, viewer, reads, unbound), "getMe", "deployments", view((*call).getMe)},
 
-		{edge.Row(get, bySlug+"/findings", WebAPI, viewer, reads, filtered), "listFindings", "findings", streamed[findingsInput, api.ListFindingsResponse]((*call).listFindings)},
+		{edge.Row(get, bySlug+"/findings", WebAPI, viewer, reads, filtered), "listFindings", "findings", conditional(streamed[findingsInput, api.ListFindingsResponse]((*call).listFindings))},
 		{edge.Row(get, bySlug+"/findings/export", WebAPI, viewer, reads, filtered), "exportFindings", "findings", beyond(streamed[exportInput, document]((*call).exportFindings))},
 		{edge.Row(get, bySlug+"/findings/counts", WebAPI, viewer, reads, filtered), "countFindings", "findings", beyond(plain((*call).countFindings))},
 		{edge.Row(get, bySlug+"/findings/changes", WebAPI, viewer, reads, refused), "listFindingChanges", "findings", beyond(streamed[changesInput, api.FindingChangesResponse]((*call).listChanges))},

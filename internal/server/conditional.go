@@ -1,0 +1,56 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// A list has a tag as well, which names what it was made of: the deployment's
+// version, the query and who asks. It is weak: the same tag is the same list, and
+// the bytes may be packed in another way (semantics §3).
+
+// ifNoneMatch is the header of the tags of answers that a client has.
+const ifNoneMatch = "If-None-Match"
+
+// conditional is a handler of a list that answers 304 to who has it already.
+func conditional(h handler) handler {
+	return func(a huma.API, o *operation) {
+		o.described.Parameters = append(o.described.Parameters, &huma.Param{
+			Name: ifNoneMatch, In: "header", Example: `W/"5f1d0c2e9a7b44c08d3e6f21"`,
+			Description: "The ETag of an answer that the client has: while the list is the same, the answer is 304 without a body (an extension).",
+			Schema:      &huma.Schema{Type: huma.TypeString},
+		})
+		o.described.Responses["304"] = &huma.Response{Description: "The list is the one that If-None-Match names."}
+		h(a, o)
+		o.answers("ETag", "Names the state of the list; for If-None-Match.")
+	}
+}
+
+// notModified is the answer without a body.
+type notModified struct{}
+
+func (notModified) header(http.Header) {}
+
+// WriteTo writes nothing.
+func (notModified) WriteTo(io.Writer) (int64, error) { return 0, nil }
+
+// unlessKnown tags a list that was made of a version of the deployment. Where the
+// client has it, the answer is notModified in its place.
+func (c *call) unlessKnown(version int64, list writer) writer {
+	tag := tagOf([]any{version, c.caller.Deployment.ID, c.caller.Globs(), c.dialect, c.base, c.r.URL.Path, c.r.URL.RawQuery})
+	c.w.Header().Set("ETag", `W/"`+tag+`"`)
+	for _, sent := range c.r.Header.Values(ifNoneMatch) {
+		if strings.TrimSpace(sent) == "*" {
+			return notModified{}
+		}
+		for _, one := range oneTag.FindAllStringSubmatch(sent, -1) {
+			if one[1] == tag {
+				return notModified{}
+			}
+		}
+	}
+	return list
+}
