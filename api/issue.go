@@ -6,7 +6,7 @@ type SearchIssuesRequest struct {
 	_            struct{}    `additionalProperties:"false"`
 	DeploymentID ID          `json:"deploymentId,omitempty" doc:"Same as in the path."`
 	IssueType    string      `json:"issueType,omitempty" enum:"ISSUE_TYPE_SAST,ISSUE_TYPE_SCA" default:"ISSUE_TYPE_SAST" doc:"Code or supply-chain findings."`
-	Filter       IssueFilter `json:"filter,omitempty" doc:"What to answer; everything when absent."`
+	Filter       IssueFilter `json:"filter,omitzero" doc:"What to answer; everything when absent."`
 	Limit        int64       `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"Most findings to answer."`
 }
 
