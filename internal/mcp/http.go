@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -74,8 +75,41 @@ func (h *HTTP) handle(w http.ResponseWriter, r *http.Request, caller auth.Caller
 	if h.foreign(r) {
 		return errForeign
 	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
+	if isBatch(r) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, err := io.WriteString(w, batchRefused)
+		return err
+	}
 	h.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, asked{caller, r})))
 	return nil
+}
+
+// batchRefused is the answer to a list of calls: no version of the protocol since
+// 2025-06-18 has any, and a list would be one request to the token's rate whatever
+// it holds. It is an invalid request by JSON-RPC, to no id in particular.
+const batchRefused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"this server takes no batches: send each message in a request of its own"}}` + "\n"
+
+// isBatch reports whether the body is a JSON list. What was read of it can be read
+// again.
+func isBatch(r *http.Request) bool {
+	body := bufio.NewReader(r.Body)
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, r.Body}
+	for {
+		b, err := body.ReadByte()
+		switch {
+		case err != nil:
+			return false // who reads on is told
+		case b == ' ' || b == '\t' || b == '\r' || b == '\n':
+			continue
+		}
+		_ = body.UnreadByte() // of the byte that was read just now
+		return b == '['
+	}
 }
 
 // errForeign is the answer to pages of other sites.

@@ -36,10 +36,17 @@ Nothing changes in one call: a plan_… tool tells what would change and answers
 // a server of its own.
 var schemas = sdk.NewSchemaCache()
 
+// capabilities says that no list changes while somebody is connected. So there is
+// nothing to listen for: who asks to (subscriptions/listen) is answered at once,
+// and no connection stays open for it.
+func capabilities() *sdk.ServerCapabilities {
+	return &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{}}
+}
+
 // New makes the server of one caller.
 func New(c Config) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "redoubt", Title: "Redoubt", Version: c.Version}, &sdk.ServerOptions{
-		Instructions: instructions, SchemaCache: schemas, Capabilities: &sdk.ServerCapabilities{},
+		Instructions: instructions, SchemaCache: schemas, Capabilities: capabilities(),
 	})
 	a := &assistant{c}
 	a.findingTools(s)
