@@ -39,17 +39,38 @@ type CreateExceptionRequest struct {
 	TriageReason string   `json:"triage_reason,omitempty" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"The reason that the findings show; acceptable_risk when absent."`
 	Until        string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?)?$" patternDescription:"a day or an instant, as 2027-01-31 or 2027-01-31T12:00:00Z" maxLength:"64" doc:"Last day of it in UTC, or the instant that it ends at (RFC 3339); in the future. It or forever is needed, and not both." example:"2027-01-31"`
 	Forever      bool     `json:"forever,omitempty" doc:"Without an end; true in place of until."`
-	DryRun       bool     `json:"dry_run,omitempty" doc:"Change nothing: answer the exception as it would be, with id 0, and how many findings would change."`
-	IfChanges    *int64   `json:"if_changes,omitempty" minimum:"0" doc:"How many findings may change, as a dry run told: where it would be another number, it is a conflict and no exception is made." example:"2"`
+	DryRun       bool     `json:"dry_run,omitempty" doc:"Change nothing: answer the exception as it would be, with id 0, and what it would change."`
+	Selection    string   `json:"selection,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"the selection of a dry run" doc:"The selection of a dry run of the same request: where other findings would change, or something was decided about them since, it is a conflict and no exception is made."`
+}
+
+// ExceptionQuery are the parameters of one exception.
+type ExceptionQuery struct {
+	Ending bool `query:"ending" doc:"Tell what would change if the exception were deleted now."`
 }
 
 // ExceptionResponse is an exception alone.
 type ExceptionResponse struct {
-	Exception Exception `json:"exception" doc:"The exception."`
+	Exception Exception        `json:"exception" doc:"The exception."`
+	Ending    *ExceptionEffect `json:"ending,omitempty" doc:"What would change if it were deleted now; only where that was asked for."`
+}
+
+// ExceptionEffect is what an exception, or its end, would change.
+type ExceptionEffect struct {
+	Changed       int64   `json:"changed" doc:"Findings whose triage would change, each once whatever its refs." example:"2"`
+	Selection     string  `json:"selection" doc:"Names these findings and what was decided about them: sent with the request itself, it does this or nothing."`
+	FirstFindings []int64 `json:"first_findings" doc:"Ids of the first ten of them, ascending, each on the ref that had it first." example:"[17,18]"`
+}
+
+// DeleteExceptionQuery are the parameters of the end of an exception.
+type DeleteExceptionQuery struct {
+	Selection string `query:"selection" pattern:"^([0-9a-f]{64})?$" doc:"The selection that getException told with ending: where other findings would change by now, or something was decided about them since, it is a conflict and nothing is deleted."`
 }
 
 // ExceptionChangeResponse is an exception that was made or deleted.
 type ExceptionChangeResponse struct {
 	Exception Exception `json:"exception" doc:"The exception, as it is or was."`
 	Changed   int64     `json:"changed" doc:"Findings whose triage changed with it, each once whatever its refs." example:"2"`
+	Selection string    `json:"selection,omitempty" doc:"Names these findings and what was decided about them; only of a dry run."`
+
+	FirstFindings []int64 `json:"first_findings,omitempty" doc:"Ids of the first ten of them, ascending; only of a dry run." example:"[17,18]"`
 }

@@ -288,8 +288,8 @@ func (c *Client) ListExceptions(ctx context.Context, deployment string, q Except
 }
 
 // GetException answers one exception.
-func (c *Client) GetException(ctx context.Context, deployment string, id int64) (*ExceptionResponse, error) {
-	return answer[ExceptionResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "exceptions", strconv.FormatInt(id, 10))})
+func (c *Client) GetException(ctx context.Context, deployment string, id int64, q ExceptionQuery) (*ExceptionResponse, error) {
+	return answer[ExceptionResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "exceptions", strconv.FormatInt(id, 10)), query: values(q)})
 }
 
 // CreateException accepts what a rule or a vulnerability finds.
@@ -323,6 +323,6 @@ func (c *Client) DeleteVEXDocument(ctx context.Context, deployment, id string, o
 }
 
 // DeleteException ends an exception, and reopens what it ignored.
-func (c *Client) DeleteException(ctx context.Context, deployment string, id int64, options ...Option) (*ExceptionChangeResponse, error) {
-	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "exceptions", strconv.FormatInt(id, 10))}, options...)
+func (c *Client) DeleteException(ctx context.Context, deployment string, id int64, q DeleteExceptionQuery, options ...Option) (*ExceptionChangeResponse, error) {
+	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "exceptions", strconv.FormatInt(id, 10)), query: values(q)}, options...)
 }

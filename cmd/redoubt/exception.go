@@ -43,7 +43,7 @@ func (c exceptionAddCmd) Run(a *app) error {
 	}
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		e, changed, err := exemption.AddException(ctx, tx, e)
-		return fmt.Sprintf("exception %d: %s is accepted in %s until %s; %s", e.ID, e.Target, e.Where(), e.UntilText(), decided(changed)), err
+		return fmt.Sprintf("exception %d: %s is accepted in %s until %s; %s", e.ID, e.Target, e.Where(), e.UntilText(), decided(len(changed))), err
 	})
 }
 
@@ -99,6 +99,6 @@ func (c exceptionRemoveCmd) Run(a *app) error {
 		if errors.Is(err, redoubt.ErrNotFound) {
 			return "", fmt.Errorf("there is no exception %d; redoubt exception list shows what there is", c.ID)
 		}
-		return fmt.Sprintf("exception %d is removed: %s is no longer accepted in %s; %s", e.ID, e.Target, e.Where(), decided(changed)), err
+		return fmt.Sprintf("exception %d is removed: %s is no longer accepted in %s; %s", e.ID, e.Target, e.Where(), decided(len(changed))), err
 	})
 }

@@ -130,7 +130,8 @@ func applyVEX(ctx context.Context, s Store, d redoubt.VEXDocument, earlier []red
 	if err != nil {
 		return 0, err
 	}
-	return apply(ctx, s, list, scopeOfVEX(d, earlier))
+	events, err := apply(ctx, s, list, scopeOfVEX(d, earlier))
+	return len(events), err
 }
 
 // scopeOfVEX is all that a document speaks of or decided about, or that earlier

@@ -2,6 +2,8 @@ package exemption
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"slices"
@@ -10,30 +12,45 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
+// Effect is what an exception or its end changes: an event a lineage, by the ids of
+// those.
+type Effect []redoubt.TriageEvent
+
+// Selection names the lineages and what was decided about them before, in hex. It
+// is the same for an exception that is tried and one that is made.
+func (f Effect) Selection() string {
+	sum := sha256.New()
+	for _, e := range f {
+		t := e.Before
+		fmt.Fprintf(sum, "%d %d %d %d %q %d %q %t %d %q\n", e.LineageID, e.After.State, t.State, t.Reason, t.Comment, t.At.UnixMicro(), t.By, t.Automatic, t.Until.UnixMicro(), t.Assignee)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
 // AddException makes an exception, which ignores what it covers in the same
-// transaction, and returns it with its id and how many lineages' triage changed.
-// One that will not do, or is one too many, is a *redoubt.InvalidError.
-func AddException(ctx context.Context, s Store, e redoubt.Exception) (_ redoubt.Exception, changed int, err error) {
+// transaction, and returns it with its id and what it changed. One that will not
+// do, or is one too many, is a *redoubt.InvalidError.
+func AddException(ctx context.Context, s Store, e redoubt.Exception) (_ redoubt.Exception, changed Effect, err error) {
 	if err := e.Check(s.Now()); err != nil {
-		return e, 0, err
+		return e, nil, err
 	}
 	list, err := s.Exceptions(ctx)
 	if err != nil {
-		return e, 0, err
+		return e, nil, err
 	}
 	if len(list) >= redoubt.MaxExceptions {
-		return e, 0, redoubt.Invalid("target", "there are %d exceptions, as many as there may be: remove one first, such as an expired one", len(list))
+		return e, nil, redoubt.Invalid("target", "there are %d exceptions, as many as there may be: remove one first, such as an expired one", len(list))
 	}
 	said := e.Bytes()
 	for i := range list {
 		said += list[i].Bytes()
 	}
 	if said > redoubt.MaxExceptionBytes {
-		return e, 0, redoubt.Invalid("target", "the %d exceptions that there are and this one would have %d bytes of reasons and globs, and %d may be: remove some first, or write shorter ones", len(list), said, redoubt.MaxExceptionBytes)
+		return e, nil, redoubt.Invalid("target", "the %d exceptions that there are and this one would have %d bytes of reasons and globs, and %d may be: remove some first, or write shorter ones", len(list), said, redoubt.MaxExceptionBytes)
 	}
 	e.CreatedAt, e.CreatedBy = s.Now(), s.Actor().String()
 	if e.ID, err = s.InsertException(ctx, e); err != nil {
-		return e, 0, fmt.Errorf("add an exception: %w", err)
+		return e, nil, fmt.Errorf("add an exception: %w", err)
 	}
 	changed, err = applyException(ctx, s, append(list, e), e)
 	return e, changed, err
@@ -41,53 +58,50 @@ func AddException(ctx context.Context, s Store, e redoubt.Exception) (_ redoubt.
 
 // RemoveException ends an exception, and reopens what it ignored in the same
 // transaction. An unknown one is redoubt.ErrNotFound.
-func RemoveException(ctx context.Context, s Store, id int64) (_ redoubt.Exception, changed int, err error) {
+func RemoveException(ctx context.Context, s Store, id int64) (_ redoubt.Exception, changed Effect, err error) {
 	e, err := s.Exception(ctx, id)
 	if err != nil {
-		return e, 0, err
+		return e, nil, err
 	}
 	if err := s.DeleteException(ctx, e); err != nil {
-		return e, 0, err
+		return e, nil, err
 	}
 	list, err := s.Exceptions(ctx)
 	if err != nil {
-		return e, 0, err
+		return e, nil, err
 	}
 	changed, err = applyException(ctx, s, list, e)
 	return e, changed, err
 }
 
-// applyException brings in line what an exception can cover and returns how many
-// lineages changed; then, uncounted, what an expired one still ignores.
-func applyException(ctx context.Context, s Store, list []redoubt.Exception, e redoubt.Exception) (changed int, err error) {
+// applyException brings in line what an exception can cover and returns what that
+// changed; then, untold, what an expired one still ignores.
+func applyException(ctx context.Context, s Store, list []redoubt.Exception, e redoubt.Exception) (changed Effect, err error) {
 	if changed, err = apply(ctx, s, list, scopeOf(e)); err != nil {
-		return 0, err
+		return nil, err
 	}
 	_, err = apply(ctx, s, list, decidedByExpired(list, s.Now()))
 	return changed, err
 }
 
-// PreviewAdding tells how many lineages AddException would change. It only reads.
-func PreviewAdding(ctx context.Context, s Store, e redoubt.Exception) (int, error) {
+// PreviewAdding tells what AddException would change. It only reads.
+func PreviewAdding(ctx context.Context, s Store, e redoubt.Exception) (Effect, error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	e.ID = math.MaxInt64 // those that are there come first, as they will
-	events, err := judge(ctx, s, append(list, e), scopeOf(e))
-	return len(events), err
+	return judge(ctx, s, append(list, e), scopeOf(e))
 }
 
-// PreviewRemoving tells how many lineages RemoveException would change. It only
-// reads.
-func PreviewRemoving(ctx context.Context, s Store, e redoubt.Exception) (int, error) {
+// PreviewRemoving tells what RemoveException would change. It only reads.
+func PreviewRemoving(ctx context.Context, s Store, e redoubt.Exception) (Effect, error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(other redoubt.Exception) bool { return other.ID == e.ID })
-	events, err := judge(ctx, s, list, scopeOf(e))
-	return len(events), err
+	return judge(ctx, s, list, scopeOf(e))
 }
 
 // scopeOf is all that an exception can cover, or does.

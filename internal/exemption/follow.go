@@ -133,13 +133,13 @@ func decidedByExpired(list []redoubt.Exception, now time.Time) (scope redoubt.Ex
 	return scope
 }
 
-// apply brings the lineages of scopes in line, and returns how many changed.
-func apply(ctx context.Context, s Store, list []redoubt.Exception, scopes ...redoubt.ExemptionScope) (changed int, err error) {
+// apply brings the lineages of scopes in line, and returns what changed.
+func apply(ctx context.Context, s Store, list []redoubt.Exception, scopes ...redoubt.ExemptionScope) ([]redoubt.TriageEvent, error) {
 	events, err := judge(ctx, s, list, scopes...)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return len(events), write(ctx, s, events)
+	return events, write(ctx, s, events)
 }
 
 func write(ctx context.Context, s Store, events []redoubt.TriageEvent) error {

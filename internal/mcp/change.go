@@ -3,16 +3,22 @@ package mcp
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
 
-// How many changes wait to be confirmed, and for how long.
+// How many changes wait to be confirmed, and for how long. They are kept in memory
+// as their requests, and counted by the bytes of those.
 const (
-	ChangeFor   = 10 * time.Minute
-	maxChanges  = 1000
-	maxOfCaller = 20
+	ChangeFor         = 10 * time.Minute
+	maxOfCaller       = 20
+	maxBytesOfCaller  = 512 << 10
+	maxBytesOfTenant  = 8 << 20
+	maxBytesOfProcess = 64 << 20
+	changeOverhead    = 512 // bytes of the record around a request
 )
 
 // errNoChange is the answer about a confirmation that is not there, whatever the
@@ -29,56 +35,93 @@ type Changes struct {
 	planned map[string]change // by confirmation id
 }
 
-// change is one planned change: of whom, until when, and what does it. The id is
-// the key that the request is sent with, so that it is done once.
+// change is one planned change: of which token, until when, what is sent and how.
+// It holds nothing of who planned it but their name: who confirms sends it, by what
+// their token may then.
 type change struct {
-	caller string
-	until  time.Time
-	do     func(ctx context.Context, key string) (said string, data any, err error)
+	deployment, caller string
+	until              time.Time
+	request            []byte // JSON
+	send               func(ctx context.Context, by *assistant, request []byte, key string) (data any, err error)
 }
+
+// size is what a change counts, in bytes.
+func (c *change) size() int { return len(c.request) + changeOverhead }
 
 // NewChanges makes it.
 func NewChanges(clock func() time.Time) *Changes {
 	return &Changes{clock: clock, planned: map[string]change{}}
 }
 
-// plan keeps a change and returns its confirmation id. Of one caller the oldest
-// goes when there are too many.
-func (c *Changes) plan(caller string, do func(context.Context, string) (string, any, error)) (string, error) {
+// keep plans to send a request and returns its confirmation id, which is the key
+// that it is sent with, so that it is done once.
+func keep[T any](a *assistant, request T, send func(*assistant, context.Context, T, string) (any, error)) (id string, err error) {
+	text, err := json.Marshal(request)
+	if err != nil {
+		return "", err
+	}
+	return a.Changes.plan(change{deployment: a.Deployment, caller: a.Caller, request: text, send: func(ctx context.Context, by *assistant, text []byte, key string) (any, error) {
+		var request T
+		if err := json.Unmarshal(text, &request); err != nil {
+			return nil, err
+		}
+		return send(by, ctx, request, key)
+	}})
+}
+
+// plan keeps a change. Of one token the oldest go when there are too many or they
+// are too long; where its deployment or all of them have too much, it is refused.
+func (c *Changes) plan(p change) (id string, err error) {
+	if p.size() > maxBytesOfCaller {
+		return "", errors.New("the change is too long to wait for its confirmation: name fewer findings at once, or select them by a filter")
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.clock()
-	of, oldest := 0, ""
-	for id, p := range c.planned {
-		if !p.until.After(now) {
-			delete(c.planned, id)
-			continue
-		}
-		if p.caller != caller {
-			continue
-		}
-		of++
-		if oldest == "" || p.until.Before(c.planned[oldest].until) {
-			oldest = id
+	p.until = c.clock().Add(ChangeFor)
+	c.makeRoom(&p)
+	tenant, all := p.size(), p.size()
+	for _, other := range c.planned {
+		all += other.size()
+		if other.deployment == p.deployment {
+			tenant += other.size()
 		}
 	}
-	if of >= maxOfCaller {
-		delete(c.planned, oldest)
+	if tenant > maxBytesOfTenant || all > maxBytesOfProcess {
+		return "", errors.New("too many changes wait to be confirmed here: confirm some, or try again in some minutes")
 	}
-	if len(c.planned) >= maxChanges {
-		return "", errors.New("too many changes wait to be confirmed on this server: try again in some minutes")
-	}
-	id := rand.Text()
-	c.planned[id] = change{caller, now.Add(ChangeFor), do}
+	id = rand.Text()
+	c.planned[id] = p
 	return id, nil
 }
 
-// take removes a change of a caller: it can be done once. What is another's stays.
-func (c *Changes) take(caller, id string) (change, error) {
+// makeRoom forgets what is late, and the oldest changes of a token that has one more.
+func (c *Changes) makeRoom(p *change) {
+	now, size := c.clock(), p.size()
+	var own []string
+	for id, other := range c.planned {
+		switch {
+		case !other.until.After(now):
+			delete(c.planned, id)
+		case other.caller == p.caller && other.deployment == p.deployment:
+			own = append(own, id)
+			size += other.size()
+		}
+	}
+	slices.SortFunc(own, func(a, b string) int { return c.planned[a].until.Compare(c.planned[b].until) })
+	for len(own) >= maxOfCaller || size > maxBytesOfCaller {
+		oldest := c.planned[own[0]]
+		size -= oldest.size()
+		delete(c.planned, own[0])
+		own = own[1:]
+	}
+}
+
+// take removes a change of a token: it can be done once. What is another's stays.
+func (c *Changes) take(a *assistant, id string) (change, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p, ok := c.planned[id]
-	if !ok || p.caller != caller || !p.until.After(c.clock()) {
+	if !ok || p.caller != a.Caller || p.deployment != a.Deployment || !p.until.After(c.clock()) {
 		return change{}, errNoChange
 	}
 	delete(c.planned, id)

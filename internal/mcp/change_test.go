@@ -94,7 +94,7 @@ func TestExceptionsTakeTwoSteps(t *testing.T) {
 	s := w.inMemory(w.token, true)
 	tests := map[string]any{"target": "python.eval", "reason": "Tests only.", "projects": []string{"acme/app"}, "until": w.clock.Now().Add(48 * time.Hour).Format(time.DateOnly)}
 	p := w.plan(s, "plan_exception", tests)
-	if p.Findings != 3 || w.open() != 4 {
+	if p.Findings != 3 || len(p.First) != 3 || p.First[0].Path != "a.py" || w.open() != 4 {
 		t.Fatalf("%+v, %d open", p, w.open())
 	}
 	var made api.ExceptionChangeResponse
@@ -102,16 +102,40 @@ func TestExceptionsTakeTwoSteps(t *testing.T) {
 		t.Fatalf("%+v, %d open", made, w.open())
 	}
 	p = w.plan(s, "plan_end_of_exception", map[string]any{"id": made.Exception.ID})
-	if p.Findings != 3 || w.open() != 1 {
+	if p.Findings != 3 || len(p.First) != 3 || w.open() != 1 {
 		t.Fatalf("%+v, %d open", p, w.open())
 	}
 	if w.data(s, "confirm_change", map[string]any{"confirmation_id": p.ConfirmationID}, &made); w.open() != 4 {
 		t.Errorf("%+v, %d open", made, w.open())
 	}
-	p = w.plan(s, "plan_exception", tests)
-	w.upload(w.token, "acme/app", "eval is dangerous", 1, 2, 3, 4)
-	if text, refused := w.call(s, "confirm_change", map[string]any{"confirmation_id": p.ConfirmationID}); !refused || w.open() != 5 {
-		t.Errorf("what it covers has changed: %s; %d open", text, w.open())
+}
+
+// TestExceptionsOfOtherFindingsAreRefused: as many as were told, and others.
+func TestExceptionsOfOtherFindingsAreRefused(t *testing.T) {
+	for _, tool := range []string{"plan_exception", "plan_end_of_exception"} {
+		t.Run(tool, func(t *testing.T) {
+			w := newWorld(t, "")
+			s := w.connect(w.token)
+			arguments, want := map[string]any{"target": "python.eval", "reason": "Tests only.", "projects": []string{"acme/app"}, "forever": true}, 4
+			if tool == "plan_end_of_exception" {
+				made, err := w.client(w.token).CreateException(t.Context(), "acme", api.CreateExceptionRequest{Target: "python.eval", Reason: "x", Projects: []string{"acme/app"}, Forever: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				arguments, want = map[string]any{"id": made.Exception.ID}, 1
+			}
+			p := w.plan(s, tool, arguments)
+			w.upload(w.token, "acme/app", "eval is dangerous", 1, 2, 3, 4)
+			if _, err := w.client(w.token).TriageFindings(t.Context(), "acme", api.TriageRequest{IssueType: "sast", IssueIDs: []api.Int{api.Int(p.First[0].ID)}, NewTriageState: "reviewing"}); err != nil {
+				t.Fatal(err)
+			}
+			if again := w.plan(s, tool, arguments); again.Findings != p.Findings {
+				t.Fatalf("a count tells them apart: %+v", again)
+			}
+			if text, refused := w.call(s, "confirm_change", map[string]any{"confirmation_id": p.ConfirmationID}); !refused || w.open() != want {
+				t.Errorf("confirmed: %s; %d open", text, w.open())
+			}
+		})
 	}
 }
 

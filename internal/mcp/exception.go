@@ -50,40 +50,54 @@ func (a *assistant) planException(ctx context.Context, in exceptionInput) (*sdk.
 	if err != nil {
 		return nil, err
 	}
-	r.DryRun, r.IfChanges = false, &dry.Changed
-	id, err := a.Changes.plan(a.Caller, func(ctx context.Context, key string) (string, any, error) {
-		made, err := a.Client.CreateException(ctx, a.Deployment, r, api.WithKey(key))
-		return "Done.", made, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return a.tellPlan(planned{Change: dry.Exception, Count: dry.Changed, Confirm: id})
+	r.DryRun, r.Selection = false, dry.Selection
+	effect := api.ExceptionEffect{Changed: dry.Changed, Selection: dry.Selection, FirstFindings: dry.FirstFindings}
+	return planOf(ctx, a, dry.Exception, effect, r, (*assistant).sendException)
+}
+
+func (a *assistant) sendException(ctx context.Context, r api.CreateExceptionRequest, key string) (any, error) {
+	return a.Client.CreateException(ctx, a.Deployment, r, api.WithKey(key))
 }
 
 type endInput struct {
 	ID int64 `json:"id" jsonschema:"id of the exception"`
 }
 
+// plannedEnd is the end of an exception, held to what a dry run told.
+type plannedEnd struct {
+	ID        int64
+	Selection string
+}
+
 func (a *assistant) planEnd(ctx context.Context, in endInput) (*sdk.CallToolResult, error) {
-	e, err := a.Client.GetException(ctx, a.Deployment, in.ID)
+	e, err := a.Client.GetException(ctx, a.Deployment, in.ID, api.ExceptionQuery{Ending: true})
 	if err != nil {
 		return nil, err
 	}
-	ignores := e.Exception.Ignores
-	id, err := a.Changes.plan(a.Caller, func(ctx context.Context, key string) (string, any, error) {
-		now, err := a.Client.GetException(ctx, a.Deployment, in.ID)
-		if err != nil {
-			return "", nil, err
-		}
-		if now.Exception.Ignores != ignores {
-			return "", nil, fmt.Errorf("the exception ignores %d findings by now, and not %d as it was said: plan it again", now.Exception.Ignores, ignores)
-		}
-		ended, err := a.Client.DeleteException(ctx, a.Deployment, in.ID, api.WithKey(key))
-		return "Done.", ended, err
-	})
+	if e.Ending == nil {
+		return nil, errOldServer
+	}
+	return planOf(ctx, a, e.Exception, *e.Ending, plannedEnd{in.ID, e.Ending.Selection}, (*assistant).sendEnd)
+}
+
+func (a *assistant) sendEnd(ctx context.Context, p plannedEnd, key string) (any, error) {
+	return a.Client.DeleteException(ctx, a.Deployment, p.ID, api.DeleteExceptionQuery{Selection: p.Selection}, api.WithKey(key))
+}
+
+// planOf keeps a change of an exception and tells what it would do.
+func planOf[T any](
+	ctx context.Context, a *assistant, e api.Exception, effect api.ExceptionEffect, request T, send func(*assistant, context.Context, T, string) (any, error),
+) (*sdk.CallToolResult, error) {
+	if effect.Selection == "" {
+		return nil, errOldServer
+	}
+	first, err := a.firstOf(ctx, effect.FirstFindings)
 	if err != nil {
 		return nil, err
 	}
-	return a.tellPlan(planned{Change: e.Exception, Count: ignores, Confirm: id})
+	id, err := keep(a, request, send)
+	if err != nil {
+		return nil, err
+	}
+	return a.tellPlan(planned{e, effect.Changed, first, id})
 }

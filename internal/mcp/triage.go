@@ -64,6 +64,9 @@ type planned struct {
 	Confirm string        `json:"confirmation_id"`
 }
 
+// errOldServer is the answer where a change cannot be planned.
+var errOldServer = errors.New("the server is older than this program and cannot hold a change to what was shown: update it")
+
 func (a *assistant) planTriage(ctx context.Context, in triageInput) (*sdk.CallToolResult, error) {
 	r := in.request()
 	r.DryRun = true
@@ -76,25 +79,26 @@ func (a *assistant) planTriage(ctx context.Context, in triageInput) (*sdk.CallTo
 	}
 	r.DryRun, r.Selection = false, dry.Selection
 	if r.Selection == "" {
-		return nil, errors.New("the server is older than this program and cannot hold a triage to what was shown: update it")
+		return nil, errOldServer
 	}
 	first, err := a.firstOf(ctx, dry.TriagedIssues)
 	if err != nil {
 		return nil, err
 	}
-	id, err := a.Changes.plan(a.Caller, func(ctx context.Context, key string) (string, any, error) {
-		done, err := a.Client.TriageFindings(ctx, a.Deployment, r, api.WithKey(key))
-		return "Done.", done, err
-	})
+	id, err := keep(a, r, (*assistant).sendTriage)
 	if err != nil {
 		return nil, err
 	}
 	return a.tellPlan(planned{in, dry.NumTriaged, first, id})
 }
 
+func (a *assistant) sendTriage(ctx context.Context, r api.TriageRequest, key string) (any, error) {
+	return a.Client.TriageFindings(ctx, a.Deployment, r, api.WithKey(key))
+}
+
 // tellPlan says what a confirmation would do.
 func (a *assistant) tellPlan(p planned) (*sdk.CallToolResult, error) {
-	said := fmt.Sprintf("Nothing is changed yet. %d findings would change, the same finding on other branches among them. Show this to the person you work for; "+
+	said := fmt.Sprintf("Nothing is changed yet. %d findings would change, on every branch that has them. Show this to the person you work for; "+
 		"if they agree, call confirm_change with confirmation_id %s within 10 minutes. It does exactly this, or nothing if something of it has changed by then.", p.Count, p.Confirm)
 	return answer(said, p)
 }
@@ -121,13 +125,13 @@ type confirmInput struct {
 }
 
 func (a *assistant) confirm(ctx context.Context, in confirmInput) (*sdk.CallToolResult, error) {
-	p, err := a.Changes.take(a.Caller, in.ID)
+	p, err := a.Changes.take(a, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	said, data, err := p.do(ctx, in.ID)
+	data, err := p.send(ctx, a, p.request, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return answer(said, data)
+	return answer("Done.", data)
 }

@@ -85,9 +85,9 @@ var described = map[string]routeDoc{
 	"listExceptions": {"List exceptions", "What is accepted, where, why and until when, by id, in pages. Pass `cursor` to get the next page; it is absent on the last one. Those that are over are listed until somebody deletes them. A token that is bound to projects sees those of its projects alone."},
 	"createException": {"Create an exception", "Ignores what a rule or a vulnerability finds, now and later, until a day, by a triage that people's beats. " +
 		"Either `until` or `forever` is needed. `projects` and `paths` are at most 100 globs each, of 1 to 512 bytes without control characters; " +
-		"a path glob has no `!` or `#` and no `./` in front, no `//`, no backslash and no space around it. `target` has no spaces. `dry_run` tells how many findings would change, and `if_changes` holds the request to that number."},
-	"getException":    {"Get an exception", "An exception by its id."},
-	"deleteException": {"Delete an exception", "Ends an exception now and reopens what it ignored, but for what people or other exceptions decide."},
+		"a path glob has no `!` or `#` and no `./` in front, no `//`, no backslash and no space around it. `target` has no spaces. `dry_run` tells which findings would change, and its `selection`, sent with the request, has just that done or nothing."},
+	"getException":    {"Get an exception", "An exception by its id; with `ending` also what would change without it."},
+	"deleteException": {"Delete an exception", "Ends an exception now and reopens what it ignored, but for what people or other exceptions decide. With the `selection` that `getException` told with `ending`, just that is done or nothing."},
 
 	"listVEXDocuments": {"List VEX documents", "VEX documents that count, and those that are proposed, by id, in pages. Pass `cursor` to get the next page; it is absent on the last one. " +
 		"A token that is bound to projects sees those that are for its projects alone."},

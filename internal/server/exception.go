@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -73,13 +74,47 @@ func (c *call) exception(ctx context.Context) (e redoubt.Exception, err error) {
 	return e, err
 }
 
-func (c *call) getException(ctx context.Context, _ *none) (*api.ExceptionResponse, error) {
+func (c *call) getException(ctx context.Context, in *api.ExceptionQuery) (*api.ExceptionResponse, error) {
 	e, err := c.exception(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ignored, err := c.tx.CountByException(ctx, e.ID)
-	return &api.ExceptionResponse{Exception: c.exceptionOf(e, ignored[e.ID])}, err
+	out := &api.ExceptionResponse{Exception: c.exceptionOf(e, ignored[e.ID])}
+	if err != nil || !in.Ending {
+		return out, err
+	}
+	effect, err := exemption.PreviewRemoving(ctx, c.tx, e)
+	if err != nil {
+		return nil, err
+	}
+	out.Ending = &api.ExceptionEffect{Changed: int64(len(effect)), Selection: effect.Selection()}
+	out.Ending.FirstFindings, err = c.firstChanged(ctx, effect)
+	return out, err
+}
+
+// firstTold is how many of the findings that change are named.
+const firstTold = 10
+
+// firstChanged names the first findings of what changes, each by its first
+// occurrence.
+func (c *call) firstChanged(ctx context.Context, effect exemption.Effect) ([]int64, error) {
+	view, err := c.findings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, 0, firstTold)
+	for _, event := range effect[:min(len(effect), firstTold)] {
+		for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+			ids, err := view.Occurrences(ctx, t, []int64{event.LineageID})
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, ids[:min(len(ids), 1)]...)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
 }
 
 // dayLike begins as a day does, of the calendar or not.
@@ -147,18 +182,35 @@ func (c *call) addException(ctx context.Context, in *exceptionInput) (*api.Excep
 	if err != nil {
 		return nil, err
 	}
-	if want := in.Body.IfChanges; want != nil && *want != int64(changed) {
-		return nil, fmt.Errorf("the exception would change %d findings by now, and not %d as it was said: %w", changed, *want, redoubt.ErrConflict)
+	if err := asTold(in.Body.Selection, changed); err != nil {
+		return nil, err
 	}
 	ignored, err := c.tx.CountByException(ctx, e.ID)
-	return &api.ExceptionChangeResponse{Exception: c.exceptionOf(e, ignored[e.ID]), Changed: int64(changed)}, err
+	out := &api.ExceptionChangeResponse{Exception: c.exceptionOf(e, ignored[e.ID]), Changed: int64(len(changed))}
+	if err == nil && in.Body.DryRun {
+		out.Selection = changed.Selection()
+		out.FirstFindings, err = c.firstChanged(ctx, changed)
+	}
+	return out, err
 }
 
-func (c *call) deleteException(ctx context.Context, _ *none) (*api.ExceptionChangeResponse, error) {
+// asTold refuses what changes other findings than somebody was told, or what was
+// decided about otherwise. The transaction is lost with it.
+func asTold(selection string, changed exemption.Effect) error {
+	if selection == "" || selection == changed.Selection() {
+		return nil
+	}
+	return fmt.Errorf("other findings would change by now than it was said, or something was decided about them since: %w", redoubt.ErrConflict)
+}
+
+func (c *call) deleteException(ctx context.Context, in *api.DeleteExceptionQuery) (*api.ExceptionChangeResponse, error) {
 	e, err := c.exception(ctx)
 	if err != nil {
 		return nil, err
 	}
 	e, changed, err := exemption.RemoveException(ctx, c.tx, e.ID)
-	return &api.ExceptionChangeResponse{Exception: c.exceptionOf(e, 0), Changed: int64(changed)}, err
+	if err == nil {
+		err = asTold(in.Selection, changed)
+	}
+	return &api.ExceptionChangeResponse{Exception: c.exceptionOf(e, 0), Changed: int64(len(changed))}, err
 }

@@ -60,18 +60,18 @@ func TestPreviewsJudgeWhatAnExceptionCanCover(t *testing.T) {
 		d.putVEX(vexOf("urn:a", redoubt.VEXNotAffected, ""))
 		same(t, "judged before it is added", d.judgedIn(func(ctx context.Context, tx *judging) error {
 			n, err := exemption.PreviewAdding(ctx, tx, accepted("rule-3"))
-			same(t, "would be ignored", n, 2)
+			same(t, "would be ignored", len(n), 2)
 			return err
 		}), want)
 		made, _ := d.except(accepted("rule-3"))
 		same(t, "judged before it is removed", d.judgedIn(func(ctx context.Context, tx *judging) error {
 			n, err := exemption.PreviewRemoving(ctx, tx, made)
-			same(t, "would be reopened", n, 2)
+			same(t, "would be reopened", len(n), 2)
 			return err
 		}), want)
 		same(t, "judged when it is removed", d.judgedIn(func(ctx context.Context, tx *judging) error {
 			_, n, err := exemption.RemoveException(ctx, tx, made.ID)
-			same(t, "reopened", n, 2)
+			same(t, "reopened", len(n), 2)
 			return err
 		}), want)
 	})

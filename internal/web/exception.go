@@ -161,8 +161,9 @@ func (req *request) addException() error {
 	}
 	if values.Get("seen") == "" {
 		form.Preview = true
-		err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
-			form.Changes, err = exemption.PreviewAdding(ctx, tx, e)
+		err = req.view(func(ctx context.Context, tx *store.Tx) error {
+			effect, err := exemption.PreviewAdding(ctx, tx, e)
+			form.Changes = len(effect)
 			return err
 		})
 		if err != nil {
@@ -217,7 +218,9 @@ func (req *request) showException() error {
 		ids = all[id]
 		p.exceptionRow = req.exceptionRow(view, e, ids)
 		if req.viewer.May(triager) { // who alone sees it
-			p.Removing, err = exemption.PreviewRemoving(ctx, tx, e)
+			var effect exemption.Effect
+			effect, err = exemption.PreviewRemoving(ctx, tx, e)
+			p.Removing = len(effect)
 		}
 		return err
 	})
