@@ -98,8 +98,8 @@ func (d desk) print(a *app, columns string, rows [][]string, items any) error {
 	return table(a.out, columns, rows)
 }
 
-// writeCSV writes rows that a spreadsheet opens without running anything: a cell
-// that it would take for a formula begins with an apostrophe.
+// writeCSV writes rows that a spreadsheet opens without running anything: what
+// it would take for a formula begins with an apostrophe, whatever it splits by.
 func writeCSV(to io.Writer, columns []string, rows [][]string) error {
 	w := csv.NewWriter(to)
 	if err := w.Write(columns); err != nil {

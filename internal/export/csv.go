@@ -65,17 +65,39 @@ func cell(v any) string {
 // Asian keyboards too. Some skip a tab, a line end or a space before they look.
 const starters = "=+-@\t\r\n＝＋－＠"
 
+// breaks end a cell for readers that split by something else than commas, as the
+// settings of many countries have it, and so do not see the quotes around a text
+// (semantics §4).
+const breaks = ";\t|\r\n"
+
 // startsFormula reports whether a spreadsheet may compute the text.
 func startsFormula(s string) bool {
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, " \u00a0\ufeff"))
 	return first != utf8.RuneError && strings.ContainsRune(starters, first)
 }
 
-// Harmless puts an apostrophe before text that a spreadsheet may compute
+// Harmless puts an apostrophe before text that a spreadsheet may compute: at its
+// start, and behind whatever in it a reader may take for the end of a cell
 // (semantics §4).
 func Harmless(s string) string {
 	if startsFormula(s) {
-		return "'" + s
+		s = "'" + s
 	}
-	return s
+	if !strings.ContainsAny(s, breaks) {
+		return s
+	}
+	var b strings.Builder
+	for {
+		end := strings.IndexAny(s, breaks)
+		if end < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(s[:end+1])
+		s = s[end+1:]
+		// Quotes there open and close a cell of nothing, which what follows continues.
+		if startsFormula(strings.TrimLeft(s, `" `+"\u00a0\ufeff")) && !strings.ContainsAny(s[:1], breaks) {
+			b.WriteByte('\'')
+		}
+	}
 }

@@ -159,12 +159,18 @@ func (x *workbook) text(i, style int, s string) {
 // unit is how the format writes a code unit that XML cannot hold.
 var unit = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 
-// escapeUnits keeps text that looks like such a unit from being read as one.
+// escapeUnits keeps text that looks like such a unit from being read as one, by writing
+// its first underscore as a unit. Two that share an underscore are two.
 func escapeUnits(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s
 	}
-	return unit.ReplaceAllStringFunc(s, func(u string) string { return "_x005F" + u })
+	var b strings.Builder
+	for at := unit.FindStringIndex(s); at != nil; at = unit.FindStringIndex(s) {
+		b.WriteString(s[:at[0]] + "_x005F_")
+		s = s[at[0]+1:]
+	}
+	return b.String() + s
 }
 
 // cutUnits shortens a text to n UTF-16 code units, the last of which tells so.
