@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"regexp"
@@ -75,7 +76,9 @@ func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) err
 	return answer(w, made)
 }
 
-// hand makes the token of an approved request, for the first who asks.
+// hand makes the token of an approved request, for the first who asks. Where the
+// person who approved it has as many tokens as there may be by now, the request waits
+// on, until there is room for one or it expires.
 func (a *Agent) hand(ctx context.Context, waiting redoubt.LoginRequest) (made loginResponse, err error) {
 	err = a.Store.Update(ctx, waiting.DeploymentID, waiting.ApprovedBy, func(ctx context.Context, tx *store.Tx) error {
 		taken, err := tx.TakeLogin(ctx, waiting.KeyHash)
@@ -86,6 +89,9 @@ func (a *Agent) hand(ctx context.Context, waiting redoubt.LoginRequest) (made lo
 		taken.Token.PublicID = secret.PublicID
 		made = loginResponse{secret.Text, taken.Token.Name}
 		_, err = tx.CreateToken(ctx, taken.Token, secret.Hash)
+		if _, full := errors.AsType[*redoubt.InvalidError](err); full {
+			err = fmt.Errorf("your request was approved, but who approved it has as many tokens as one person may have: they revoke one, under Settings, Tokens, within %s of your request; then ask again: %w", redoubt.LoginFor, redoubt.ErrConflict)
+		}
 		return err
 	})
 	return made, err

@@ -14,6 +14,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 const requestKey = "0b1f4c3e-6f5a-4d6e-9c1b-0a7d5e2f9b11"
@@ -148,4 +149,36 @@ func TestLoginsAreLimited(t *testing.T) {
 	}
 	// 60 may ask at once, five of which were bad above; 20 may wait.
 	w.same("answers by status", map[int]int{404: 20, 429: 50}, count)
+}
+
+// A scanner whose approval came too late for a token, as its person has made others
+// meanwhile, is told so, and gets it once there is room.
+func TestLoginWaitsForRoom(t *testing.T) {
+	each(t, func(w *world) {
+		const poll = "/api/agent/tokens/requests"
+		w.send("POST", poll, "", askFor(requestKey))
+		code := w.codeOf(requestKey)
+		var made []redoubt.Token
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			ada, err := tx.CreateUser(ctx, redoubt.User{Name: "ada"}, redoubt.RoleAdmin)
+			if err == nil {
+				_, err = tx.ApproveLogin(ctx, code, redoubt.Token{Name: "laptop", Scopes: []redoubt.Scope{redoubt.ScopeCI}, UserID: ada.ID})
+			}
+			for i := 0; i < 100 && err == nil; i++ {
+				var one redoubt.Token
+				one, err = tx.CreateToken(ctx, redoubt.Token{PublicID: fmt.Sprint("full", i), Name: "full", UserID: ada.ID}, storetest.TokenHash(fmt.Sprint("full", i)))
+				made = append(made, one)
+			}
+			return err
+		})
+		for range 2 {
+			if status, text := w.send("POST", poll, "", askFor(requestKey)); status != http.StatusConflict || !strings.Contains(text, "has as many tokens as one person may have") {
+				w.Errorf("with no room: %d %s", status, text)
+			}
+		}
+		w.update(func(ctx context.Context, tx *store.Tx) error { return tx.RevokeToken(ctx, made[7].ID) })
+		if status, text := w.send("POST", poll, "", askFor(requestKey)); status != http.StatusOK || !strings.Contains(text, "laptop") {
+			w.Errorf("with room: %d %s", status, text)
+		}
+	})
 }

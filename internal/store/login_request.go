@@ -123,7 +123,8 @@ type loginImage struct {
 
 // ApproveLogin lets the scanner that waits under a code fetch a token of this
 // deployment, as described. A code that nobody waits under is
-// redoubt.ErrNotFound.
+// redoubt.ErrNotFound. Where the person whose token it would be has as many as there
+// may be it is redoubt.ErrConflict, and the request waits on.
 func (tx *Tx) ApproveLogin(ctx context.Context, code string, token redoubt.Token) (redoubt.LoginRequest, error) {
 	// $1 is the tenant, as everywhere; the row that waits is nobody's.
 	waiting, err := many(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.now)
@@ -132,6 +133,9 @@ func (tx *Tx) ApproveLogin(ctx context.Context, code string, token redoubt.Token
 	}
 	if len(waiting) == 0 {
 		return redoubt.LoginRequest{}, fmt.Errorf(loginCodeMissing, code, redoubt.LoginFor, redoubt.ErrNotFound)
+	}
+	if err := tx.roomForLogin(ctx, token.UserID); err != nil {
+		return redoubt.LoginRequest{}, err
 	}
 	l := waiting[0]
 	token.DeploymentID = tx.deployment.ID
@@ -146,6 +150,35 @@ func (tx *Tx) ApproveLogin(ctx context.Context, code string, token redoubt.Token
 	}
 	tx.audit("login.approve", subject("deployment", tx.deployment.ID), nil, loginImage{l.Code, l.Address, l.Agent, imageOfToken(token)})
 	return l, nil
+}
+
+// roomForLogin refuses what would be one token too many of a person, once it is
+// fetched.
+func (tx *Tx) roomForLogin(ctx context.Context, userID int64) error {
+	if userID == 0 {
+		return nil
+	}
+	approved, err := tx.approvedLogins(ctx, userID)
+	if err != nil {
+		return err
+	}
+	list, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2`, userID)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(t redoubt.Token) bool { return !t.Active(tx.now) })
+	if len(list)+len(approved) < maxTokens {
+		return nil
+	}
+	return fmt.Errorf("you have as many tokens as one person may have, %d, those included that scanners were promised and did not fetch yet: this one would get none. Revoke a token that you do not need, then approve this: %w",
+		maxTokens, redoubt.ErrConflict)
+}
+
+// approvedLogins are the requests for a token of a person that were approved, and
+// whose token nobody has fetched yet.
+func (tx *Tx) approvedLogins(ctx context.Context, userID int64) ([]redoubt.LoginRequest, error) {
+	list, err := many(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND expires_at > $2`, tx.now)
+	return slices.DeleteFunc(list, func(l redoubt.LoginRequest) bool { return l.Token.UserID != userID }), err
 }
 
 // TakeLogin takes an approved request out, for the one who then makes its token

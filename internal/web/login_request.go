@@ -12,18 +12,21 @@ import (
 // approveView is a scanner that waits for a token after semgrep login.
 type approveView struct {
 	Request redoubt.LoginRequest
+	Fault   string
 }
 
 // code is the one that the address names, as the scanner's page shows it.
 func (req *request) code() string { return strings.ToUpper(req.r.PathValue("code")) }
 
 // scannerWaits shows who asks for a token. It changes nothing.
-func (req *request) scannerWaits() error {
+func (req *request) scannerWaits() error { return req.showScanner(http.StatusOK, "") }
+
+func (req *request) showScanner(status int, fault string) error {
 	l, err := req.Store.LoginByCode(req.r.Context(), req.code())
 	if err != nil {
 		return err
 	}
-	return req.show(http.StatusOK, pageView{Template: "approve", Title: "A scanner asks for a token", Section: "tokens", Data: approveView{l}})
+	return req.show(status, pageView{Template: "approve", Title: "A scanner asks for a token", Section: "tokens", Data: approveView{l, fault}})
 }
 
 // approveScanner lets it have one of the viewer, which can hand in scans and can
@@ -39,6 +42,9 @@ func (req *request) approveScanner() error {
 		})
 		return err
 	})
+	if said, ok := sayable(err); ok {
+		return req.showScanner(http.StatusConflict, said)
+	}
 	if err != nil {
 		return err
 	}

@@ -373,26 +373,3 @@ func TestAboutSaysWhatRuns(t *testing.T) {
 		t.Errorf("others made %v", parts())
 	}
 }
-
-func TestAScannerGetsATokenOfWhoApprovesIt(t *testing.T) {
-	d := newDoor(t)
-	ben := d.user(d.org, "ben", redoubt.RoleTriager)
-	if _, err := d.store.AddLogin(t.Context(), redoubt.LoginRequest{KeyHash: []byte("key"), Code: "ABCD-2345", Address: "192.0.2.9", Agent: "<b>Semgrep/1.180"}); err != nil {
-		t.Fatal(err)
-	}
-	b := d.browserAs(ben)
-	b.wants("from the scanner's page", b.do(http.MethodGet, "/orgs/-/approve/abcd-2345", nil), http.StatusSeeOther, "/orgs/acme/approve/abcd-2345")
-	says(t, b.page("/approve/abcd-2345"), "ABCD-2345", "192.0.2.9", "&lt;b&gt;Semgrep", "Let it have a token")
-	a := b.submit("/approve/ABCD-2345", nil)
-	b.wants("approved", a, http.StatusSeeOther, "/orgs/acme/settings/tokens?done=scanner")
-	says(t, b.follow(a).text, "The scanner gets its token")
-	l, err := d.store.LoginByKey(t.Context(), []byte("key"))
-	if err != nil || !l.Approved() || l.Token.UserID != ben.ID || len(l.Token.Scopes) != 1 || l.Token.Scopes[0] != redoubt.ScopeCI || l.ApprovedBy != ben.Actor() {
-		t.Errorf("the request is %+v, %v", l, err)
-	}
-	b.wants("again", b.submit("/approve/ABCD-2345", nil), http.StatusNotFound, "")
-	last := d.trail()[len(d.trail())-1]
-	if last.Action != "login.approve" || last.By != ben.Actor() {
-		t.Errorf("the trail ends with %v", last)
-	}
-}
