@@ -130,7 +130,9 @@ func (req *request) proveByPassword() error {
 	sessions, from := req.SignIn.Sessions, req.SignIn.origin(req.r)
 	var secret string
 	if codeOnly(me) {
-		secret, err = sessions.Begin(req.r.Context(), me.User.ID, "link", from, redoubt.CheckedPassword{})
+		if err = sessions.Admit(me.User.Name, from); err == nil {
+			secret, err = sessions.Begin(req.r.Context(), me.User.ID, "link", from, redoubt.CheckedPassword{})
+		}
 	} else {
 		secret, err = sessions.SignIn(req.r.Context(), me.User.Name, form.Get("password"), from)
 	}

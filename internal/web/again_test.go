@@ -96,3 +96,37 @@ func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
 	d.clock.Advance(time.Hour)
 	link.follow(link.submit("/settings/tokens", token))
 }
+
+// Who has nothing to show but a code is asked for it as seldom as for a password.
+func TestAskingForACodeAgainIsBounded(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
+		t.Fatal(err)
+	}
+	b := d.browser()
+	secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, "link", auth.Origin{}, redoubt.CheckedPassword{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.cookies["redoubt"] = secret
+	a := b.setUpApp()
+	d.clock.Advance(auth.ProofFor + time.Second)
+	ask := func() answer {
+		return b.do(http.MethodPost, againPath, url.Values{"next": {"/orgs/acme/scans"}})
+	}
+	b.wants("the first time", ask(), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
+	half, tries := b.cookies["redoubt-half"], 0
+	last := ask()
+	for ; last.StatusCode == http.StatusSeeOther && tries < 50; tries++ {
+		last = ask()
+	}
+	b.wants("too many", last, http.StatusTooManyRequests, "")
+	says(t, last.text, "too many tries", "a code of your second factor")
+	if tries > 10 || last.Header.Get("Retry-After") == "" || b.cookies["redoubt-half"] == half {
+		t.Errorf("%d half sessions began", tries)
+	}
+	d.clock.Advance(time.Minute)
+	b.wants("later", ask(), http.StatusSeeOther, codePath+"?next=%2Forgs%2Facme%2Fscans")
+	b.wants("the code", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
+}
