@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +52,9 @@ type Passkeys struct {
 type Ceremony struct {
 	Options string // JSON, as navigator.credentials takes it but for bytes, which are base64url
 	Sealed  string // what was asked, for who answers: of use for that alone, for a quarter of an hour
+	// Unreadable is an UnreadableError where passkeys of the user are not asked for
+	// because they cannot be read; nil where there are none such.
+	Unreadable error
 }
 
 // NewPasskeys makes it for the address at which people reach the server: passkeys
@@ -78,10 +83,12 @@ func NewPasskeys(address string, factors *SecondFactors, store PasskeyStore) (*P
 // Origin is the address that passkeys are bound to.
 func (p *Passkeys) Origin() string { return p.origin }
 
-// holder is a user as the library wants one.
+// holder is a user as the library wants one, with the passkeys that can be read.
 type holder struct {
 	redoubt.User
 	credentials []webauthn.Credential
+	kept        []redoubt.Passkey // all of them
+	unreadable  error             // an UnreadableError where there are others; nil where there are none
 }
 
 // WebAuthnID is the user's id: it tells an authenticator nothing of the person.
@@ -98,22 +105,34 @@ func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.credentia
 
 func passkeyOf(userID int64) []byte { return fmt.Appendf(nil, "passkey of user %d", userID) }
 
-// holder reads the passkeys of a user.
-func (p *Passkeys) holder(ctx context.Context, u redoubt.User) (holder, []redoubt.Passkey, error) {
-	list, err := p.store.Passkeys(ctx, u.ID)
-	h := holder{User: u}
-	for _, k := range list {
-		text, err := p.factors.sealer.Open(nil, nil, k.Credential, passkeyOf(u.ID))
-		if err != nil {
-			return h, nil, fmt.Errorf("the passkeys of %s cannot be read with the keys of this server: recovery codes work, and redoubt user reset-2fa %s: %w", u.Name, u.Name, err)
-		}
+// holder reads the passkeys of a user. One that cannot be read is no error: it would
+// keep the person from showing anything else.
+func (p *Passkeys) holder(ctx context.Context, u redoubt.User) (h holder, err error) {
+	h.User = u
+	h.kept, err = p.store.Passkeys(ctx, u.ID)
+	for _, k := range h.kept {
 		var c webauthn.Credential
-		if err := json.Unmarshal(text, &c); err != nil {
-			return h, nil, fmt.Errorf("read a passkey of %s: %w", u.Name, err)
+		text, err := p.factors.sealer.Open(nil, nil, k.Credential, passkeyOf(u.ID))
+		if err == nil {
+			err = json.Unmarshal(text, &c)
+		}
+		if err != nil {
+			h.unreadable = &UnreadableError{"passkey", u.Name, err}
+			continue
 		}
 		h.credentials = append(h.credentials, c)
 	}
-	return h, list, err
+	return h, err
+}
+
+// readable is an UnreadableError for a passkey of the user that was shown and cannot be
+// checked.
+func (h holder) readable(id []byte) error {
+	read := slices.ContainsFunc(h.credentials, func(c webauthn.Credential) bool { return bytes.Equal(c.ID, id) })
+	if read || !slices.ContainsFunc(h.kept, func(k redoubt.Passkey) bool { return bytes.Equal(k.CredentialID, id) }) {
+		return nil
+	}
+	return h.unreadable
 }
 
 // seal makes what is kept of a passkey: not the statement of its maker, which
@@ -167,9 +186,10 @@ func toFinish(half string) string {
 const toSignIn = "passkey to sign in"
 
 // Register asks for a new passkey of who is signed in: one that names its user by
-// itself and verifies them.
+// itself and verifies them. An authenticator whose passkey cannot be read may make
+// another one.
 func (p *Passkeys) Register(ctx context.Context, who SessionInfo) (Ceremony, error) {
-	h, _, err := p.holder(ctx, who.User)
+	h, err := p.holder(ctx, who.User)
 	if err != nil {
 		return Ceremony{}, err
 	}
@@ -195,7 +215,7 @@ func (p *Passkeys) Add(ctx context.Context, who SessionInfo, name, sealed, answe
 	if err != nil {
 		return "", nil, ErrCode
 	}
-	h, _, err := p.holder(ctx, who.User)
+	h, err := p.holder(ctx, who.User)
 	if err != nil {
 		return "", nil, err
 	}
@@ -232,21 +252,23 @@ func (p *Passkeys) Ask() (Ceremony, error) {
 }
 
 // AskSecond asks for a passkey of a user whose sign-in waits for the second factor.
-// There is no ceremony where they have none.
+// Nothing is asked, nor sealed, where they have none that can be read.
 func (p *Passkeys) AskSecond(ctx context.Context, half string, u redoubt.User) (Ceremony, error) {
-	h, _, err := p.holder(ctx, u)
+	h, err := p.holder(ctx, u)
 	if err != nil || len(h.credentials) == 0 {
-		return Ceremony{}, err
+		return Ceremony{Unreadable: h.unreadable}, err
 	}
 	options, asked, err := p.lib.BeginLogin(h, webauthn.WithUserVerification(protocol.VerificationPreferred))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("ask for a passkey: %w", err)
 	}
-	return p.ceremony(options.Response, asked, toFinish(half))
+	c, err := p.ceremony(options.Response, asked, toFinish(half))
+	c.Unreadable = h.unreadable
+	return c, err
 }
 
-// SignIn begins a session by a passkey alone. It answers ErrCode, a BusyError, or
-// an error of the store.
+// SignIn begins a session by a passkey alone. It answers ErrCode, an UnreadableError,
+// a BusyError, or an error of the store.
 func (p *Passkeys) SignIn(ctx context.Context, sealed, answer string, from Origin) (string, error) {
 	if err := p.factors.sessions.Admit("passkey", from); err != nil {
 		return "", err
@@ -266,12 +288,15 @@ func (p *Passkeys) SignIn(ctx context.Context, sealed, answer string, from Origi
 	if err != nil {
 		return "", err
 	}
-	h, list, err := p.holder(ctx, u)
+	h, err := p.holder(ctx, u)
+	if err == nil {
+		err = h.readable(parsed.RawID)
+	}
 	if err != nil {
 		return "", err
 	}
 	_, c, _ := p.lib.ValidatePasskeyLogin(func(_, _ []byte) (webauthn.User, error) { return h, nil }, asked, parsed)
-	use, reason, err := p.use(u, list, c, asked)
+	use, reason, err := p.use(h, c, asked)
 	if err != nil {
 		return "", err
 	}
@@ -306,12 +331,15 @@ func (p *Passkeys) FinishSecond(ctx context.Context, half, sealed, answer string
 	if err != nil {
 		return "", ErrCode
 	}
-	who, list, err := p.holder(ctx, u)
+	who, err := p.holder(ctx, u)
+	if err == nil {
+		err = who.readable(parsed.RawID)
+	}
 	if err != nil {
 		return "", err
 	}
 	c, _ := p.lib.ValidateLogin(who, asked, parsed)
-	use, reason, err := p.use(u, list, c, asked)
+	use, reason, err := p.use(who, c, asked)
 	if err != nil {
 		return "", err
 	}
@@ -323,7 +351,7 @@ func (p *Passkeys) FinishSecond(ctx context.Context, half, sealed, answer string
 
 // use is what the store is told of a passkey that was shown, or why it does not
 // hold: the library has no credential then. A counter that went back means that there are two of it.
-func (p *Passkeys) use(u redoubt.User, list []redoubt.Passkey, c *webauthn.Credential, asked webauthn.SessionData) (use redoubt.PasskeyUse, reason string, err error) {
+func (p *Passkeys) use(h holder, c *webauthn.Credential, asked webauthn.SessionData) (use redoubt.PasskeyUse, reason string, err error) {
 	if c == nil {
 		return use, "wrong passkey", nil
 	}
@@ -331,11 +359,11 @@ func (p *Passkeys) use(u redoubt.User, list []redoubt.Passkey, c *webauthn.Crede
 		return use, "the counter of the passkey went back: it may have been copied", nil
 	}
 	use = redoubt.PasskeyUse{Challenge: hash(asked.Challenge), Until: p.factors.sessions.clock().Add(ceremonyFor)}
-	for _, k := range list {
+	for _, k := range h.kept {
 		if string(k.CredentialID) == string(c.ID) {
 			use.ID = k.ID
 		}
 	}
-	use.Credential, err = p.seal(u.ID, *c)
+	use.Credential, err = p.seal(h.ID, *c)
 	return use, "", err
 }

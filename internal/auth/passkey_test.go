@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/keyring"
 )
 
 const passkeyOrigin = "https://redoubt.example"
@@ -338,6 +339,128 @@ func TestAddressesOfPasskeys(t *testing.T) {
 		_, err := NewPasskeys(address, nil, nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, want %q", address, err, want)
+		}
+	}
+}
+
+// Passkeys whose key file is lost keep nobody from other factors, nor from adding
+// another one, and say what is wrong to who shows them.
+func TestPasskeysThatCannotBeRead(t *testing.T) {
+	f, p, old := newPasskeys(t)
+	other, err := keyring.New(nil, nil, f.clock.Now()).Sealer("tests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.SecondFactors = NewSecondFactors(f.Sessions, f.door.store, other)
+	if p, err = NewPasskeys(passkeyOrigin, f.SecondFactors, f.door.store); err != nil {
+		t.Fatal(err)
+	}
+	unreadable := func(what string, err error) {
+		t.Helper()
+		lost, ok := errors.AsType[*UnreadableError](err)
+		if !ok || lost.Factor != "passkey" || lost.User != "ada" || lost.Cause == nil || errors.Is(err, ErrCode) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	asked := func() Ceremony {
+		c, err := p.Ask()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	half := f.half()
+	c, err := p.AskSecond(t.Context(), half, f.ada)
+	if err != nil || c.Sealed != "" || c.Options != "" {
+		t.Errorf("asked for is %+v, %v", c, err)
+	}
+	unreadable("asked for", c.Unreadable)
+	c = asked()
+	_, err = p.SignIn(t.Context(), c.Sealed, old.signs(c), home)
+	unreadable("shown alone", err)
+	secret, err := f.Finish(t.Context(), half, f.recovery[1], home)
+	if err != nil {
+		t.Fatalf("a recovery code: %v", err)
+	}
+
+	who, k := f.visit(secret), newSoftKey(t, "fedcba9876543210")
+	if c, err = p.Register(t.Context(), who); err != nil || strings.Contains(c.Options, b64(old.id)) {
+		t.Fatalf("to register: %s, %v", c.Options, err)
+	}
+	if _, _, err := p.Add(t.Context(), who, "new", c.Sealed, k.makes(c), home); err != nil {
+		t.Fatal(err)
+	}
+	c = asked()
+	if _, err := p.SignIn(t.Context(), c.Sealed, k.signs(c), home); err != nil {
+		t.Errorf("the new one alone: %v", err)
+	}
+	half = f.half()
+	if c, err = p.AskSecond(t.Context(), half, f.ada); err != nil || c.Sealed == "" {
+		t.Errorf("the new one is asked for: %v", err)
+	}
+	unreadable("beside it", c.Unreadable)
+	_, err = p.FinishSecond(t.Context(), half, c.Sealed, old.signs(c), home)
+	unreadable("shown after the password", err)
+	if secret, err = p.FinishSecond(t.Context(), half, c.Sealed, k.signs(c), home); err != nil {
+		t.Errorf("the new one after the password: %v", err)
+	}
+	list, err := f.door.store.Passkeys(t.Context(), f.ada.ID)
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	if _, err := f.RemovePasskey(t.Context(), f.visit(secret), list[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if c, err = p.AskSecond(t.Context(), f.half(), f.ada); err != nil || c.Sealed == "" || c.Unreadable != nil {
+		t.Errorf("without the old one: %+v, %v", c, err)
+	}
+}
+
+// What takes a factor away ends the sessions that may have begun by it, at once; the
+// one that asks goes on under another secret, not a minute longer.
+func TestTakingAFactorAwayEndsOtherSessions(t *testing.T) {
+	f, _, _ := newPasskeys(t)
+	list, err := f.door.store.Passkeys(t.Context(), f.ada.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, take := range []func(SessionInfo) (string, error){
+		func(who SessionInfo) (string, error) { return f.RemovePasskey(t.Context(), who, list[0].ID) },
+		func(who SessionInfo) (string, error) {
+			secret, codes, err := f.NewRecoveryCodes(t.Context(), who)
+			if len(codes) != recoveryCodes {
+				t.Errorf("the codes are %v", codes)
+			}
+			return secret, err
+		},
+	} {
+		mine, err := f.Finish(t.Context(), f.half(), f.recovery[2*i+1], home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := f.Finish(t.Context(), f.half(), f.recovery[2*i+2], home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		half, before := f.half(), f.visit(mine)
+		f.visit(other)
+		f.clock.Advance(time.Minute)
+		secret, err := take(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.visits(mine) || f.visits(other) {
+			t.Error("a session goes on by its old secret")
+		}
+		if _, _, err := f.Half(t.Context(), half); !errors.Is(err, ErrUnauthenticated) {
+			t.Errorf("half a session goes on: %v", err)
+		}
+		after := f.visit(secret).Session
+		if after.ID != before.Session.ID || after.Method != before.Session.Method || !after.CreatedAt.Equal(before.Session.CreatedAt) || !after.ExpiresAt.Equal(before.Session.ExpiresAt) {
+			t.Errorf("the session was %+v and is %+v", before.Session, after)
+		}
+		if _, err := take(SessionInfo{Session: redoubt.Session{ID: before.Session.ID + 1000, UserID: f.ada.ID}, User: f.ada}); err == nil {
+			t.Error("a session that is over takes factors away")
 		}
 	}
 }

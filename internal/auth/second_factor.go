@@ -25,6 +25,23 @@ type HalfError struct {
 // Error says what is missing.
 func (e *HalfError) Error() string { return "the second factor is missing" }
 
+// UnreadableError means that what is kept of a second factor does not open with the
+// keys of this server: its key file was lost, or is another one's. Other factors of the
+// person go on, and so do recovery codes.
+type UnreadableError struct {
+	Factor string // what it is: "passkey" or "authenticator app"
+	User   string // whose, by the name to sign in with
+	Cause  error
+}
+
+// Error says to whoever runs the server what is wrong and what to do.
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("what is kept of the %s of %s cannot be read with the keys of this server: put the key file from the backup in its place; recovery codes work, and so does redoubt user reset-2fa %s: %v", e.Factor, e.User, e.User, e.Cause)
+}
+
+// Unwrap is the cause.
+func (e *UnreadableError) Unwrap() error { return e.Cause }
+
 // FactorStore is the storage that second factors need.
 type FactorStore interface {
 	// HalfSession finds a sign-in that waits for the second factor.
@@ -43,8 +60,11 @@ type FactorStore interface {
 	// RemoveSecondFactor takes it away by a proof, and begins a session in place of
 	// all others.
 	RemoveSecondFactor(ctx context.Context, p redoubt.FactorProof, s redoubt.Session, hash []byte) error
-	// PutRecoveryCodes replaces the recovery codes of a user.
-	PutRecoveryCodes(ctx context.Context, userID int64, hashes [][]byte) error
+	// PutRecoveryCodes replaces the recovery codes of a user. The session that asks
+	// goes on under another secret, all others end.
+	PutRecoveryCodes(ctx context.Context, asking redoubt.Session, hashes [][]byte, hash []byte) error
+	// RemovePasskey takes a passkey of a user away, with sessions as PutRecoveryCodes.
+	RemovePasskey(ctx context.Context, asking redoubt.Session, id int64, hash []byte) error
 }
 
 // SecondFactors asks for what somebody has, beside what they know. It is safe for
@@ -79,8 +99,8 @@ func (f *SecondFactors) Half(ctx context.Context, secret string) (redoubt.HalfSe
 }
 
 // Finish begins the session of a sign-in that waited for a code: of the
-// authenticator app, or a recovery code. It answers ErrCode, a BusyError,
-// ErrUnauthenticated where the sign-in is over, or an error of the store.
+// authenticator app, or a recovery code. It answers ErrCode, an UnreadableError, a
+// BusyError, ErrUnauthenticated where the sign-in is over, or an error of the store.
 func (f *SecondFactors) Finish(ctx context.Context, secret, code string, from Origin) (string, error) {
 	h, u, err := f.try(ctx, secret, from)
 	if err != nil {
@@ -195,7 +215,7 @@ func (f *SecondFactors) proof(ctx context.Context, u redoubt.User, code string) 
 	}
 	secret, err := f.sealer.Open(nil, nil, t.Secret, rowOf(u.ID))
 	if err != nil {
-		return p, false, fmt.Errorf("the secret of the authenticator app of %s cannot be read with the keys of this server: recovery codes work, and redoubt user reset-2fa %s: %w", u.Name, u.Name, err)
+		return p, false, &UnreadableError{"authenticator app", u.Name, err}
 	}
 	p.Step = totpStep(string(secret), code, f.sessions.clock())
 	return p, p.Step != 0, nil
@@ -262,9 +282,18 @@ func (f *SecondFactors) SetUp(ctx context.Context, who SessionInfo, e Enrolment,
 	return secret, recovery, nil
 }
 
-// NewRecoveryCodes replaces the recovery codes of a user, and returns the new ones,
-// to be shown once.
-func (f *SecondFactors) NewRecoveryCodes(ctx context.Context, userID int64) ([]string, error) {
+// NewRecoveryCodes replaces the recovery codes of who is signed in, and returns the new
+// ones, to be shown once. All their other sessions end, as one of them may have begun
+// by a code that somebody else found, and theirs goes on under the secret returned.
+func (f *SecondFactors) NewRecoveryCodes(ctx context.Context, who SessionInfo) (secret string, codes []string, err error) {
 	texts, hashes := newRecoveryCodes()
-	return texts, f.store.PutRecoveryCodes(ctx, userID, hashes)
+	secret, err = f.sessions.renew(func(hash []byte) error { return f.store.PutRecoveryCodes(ctx, who.Session, hashes, hash) })
+	return secret, texts, err
+}
+
+// RemovePasskey takes a passkey of who is signed in away: all their other sessions
+// end, as one of them may have begun by it, and theirs goes on under the secret
+// returned. The last second factor is redoubt.ErrConflict.
+func (f *SecondFactors) RemovePasskey(ctx context.Context, who SessionInfo, id int64) (secret string, err error) {
+	return f.sessions.renew(func(hash []byte) error { return f.store.RemovePasskey(ctx, who.Session, id, hash) })
 }

@@ -304,6 +304,8 @@ func TestASecretThatCannotBeRead(t *testing.T) {
 	f.clock.Advance(time.Minute)
 	if _, err := f.Finish(t.Context(), f.half(), f.code(0), home); err == nil || errors.Is(err, ErrCode) || !strings.Contains(err.Error(), "reset-2fa ada") {
 		t.Errorf("with other keys: %v", err)
+	} else if lost, ok := errors.AsType[*UnreadableError](err); !ok || lost.Factor != "authenticator app" {
+		t.Errorf("with other keys: %v", err)
 	}
 	if _, err := f.Finish(t.Context(), f.half(), f.recovery[0], home); err != nil {
 		t.Errorf("a recovery code: %v", err)

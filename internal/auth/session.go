@@ -285,6 +285,17 @@ func (s *Sessions) SignOut(ctx context.Context, i SessionInfo) error {
 	return err
 }
 
+// renew makes a new secret for a session that goes on, which store puts in the place
+// of the one before.
+func (s *Sessions) renew(store func(hash []byte) error) (string, error) {
+	secret := random(secretBytes)
+	if err := store(hash(secret)); err != nil {
+		return "", err
+	}
+	s.Forget()
+	return secret, nil
+}
+
 // Forget has everybody looked up anew: after a change that shall hold at once,
 // not only in a second.
 func (s *Sessions) Forget() { s.known.forget() }

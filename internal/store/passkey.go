@@ -83,10 +83,11 @@ func (s *Store) AddPasskey(ctx context.Context, p redoubt.Passkey, recovery [][]
 	return first, err
 }
 
-// RemovePasskey takes a passkey of a user away. The last second factor stays: that
-// is redoubt.ErrConflict, and RemoveSecondFactor asks for more.
-func (s *Store) RemovePasskey(ctx context.Context, userID, id int64) error {
-	return s.updateSelf(ctx, userID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+// RemovePasskey takes a passkey away, of the user of the session that asks, which goes
+// on under another secret; all others end. The last second factor stays: that is
+// redoubt.ErrConflict, and RemoveSecondFactor asks for more.
+func (s *Store) RemovePasskey(ctx context.Context, asking redoubt.Session, id int64, hash []byte) error {
+	return s.updateSelf(ctx, asking.UserID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
 		p, err := one(ctx, q, scanPasskey, `SELECT `+passkeyColumns+` FROM user_passkey p WHERE p.id = $1 AND p.user_id = $2`, id, u.ID)
 		if err != nil {
 			return err
@@ -101,7 +102,10 @@ func (s *Store) RemovePasskey(ctx context.Context, userID, id int64) error {
 		for _, tx := range txs {
 			tx.audit("user.passkey_removed", userSubject(u), passkeyImage{p.Name}, nil)
 		}
-		return q.write(ctx, `DELETE FROM user_passkey WHERE id = $1`, id)
+		if err := q.write(ctx, `DELETE FROM user_passkey WHERE id = $1`, id); err != nil {
+			return err
+		}
+		return q.renewSession(ctx, u, asking.ID, hash)
 	})
 }
 

@@ -18,6 +18,16 @@ func addPasskey(t testing.TB, s *store.Store, u redoubt.User, key, cookie string
 		[][]byte{storetest.TokenHash("one")}, fresh(u), storetest.TokenHash(cookie))
 }
 
+// sessionOf is the session of a cookie.
+func sessionOf(t testing.TB, s *store.Store, cookie string) redoubt.Session {
+	t.Helper()
+	found, _, _, err := s.Session(t.Context(), storetest.TokenHash(cookie))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
 func shown(p redoubt.Passkey, challenge string) redoubt.PasskeyUse {
 	return redoubt.PasskeyUse{ID: p.ID, Credential: []byte("as it is now"), Challenge: []byte(challenge), Until: storetest.Epoch.Add(time.Hour)}
 }
@@ -53,17 +63,26 @@ func TestPasskeysAreFactors(t *testing.T) {
 		if err != nil || u.ID != ada.ID || string(p.Credential) != "as it is now" || p.UsedAt.IsZero() {
 			t.Errorf("it is %+v of %+v, %v", p, u, err)
 		}
-		if err := s.RemovePasskey(t.Context(), ada.ID, list[0].ID); err != nil {
+		first := sessionOf(t, s, "first")
+		halfSignIn(t, s, ada, "waits")
+		gone := first
+		gone.ID += 1000
+		fails(t, "by a session that is over", s.RemovePasskey(t.Context(), gone, list[0].ID, []byte("x")), redoubt.ErrConflict)
+		if err := s.RemovePasskey(t.Context(), first, list[0].ID, storetest.TokenHash("renewed")); err != nil {
 			t.Error(err)
 		}
+		if renewed := sessionOf(t, s, "renewed"); renewed != first || hasSession(t, s, "first") || hasSession(t, s, "whole half") {
+			t.Errorf("the session %+v goes on as %+v, or others go on", first, renewed)
+		}
+		fails(t, "half a session from before", finish(t, s, ada, "waits", redoubt.FactorProof{Recovery: storetest.TokenHash("one")}), redoubt.ErrNotFound)
 		_, err = s.SignInByPasskey(t.Context(), shown(list[0], "c2"), fresh(ada), []byte("h2"))
 		fails(t, "one that was removed", err, redoubt.ErrConflict)
-		fails(t, "the last one", s.RemovePasskey(t.Context(), ada.ID, list[1].ID), redoubt.ErrConflict)
-		fails(t, "somebody else's", s.RemovePasskey(t.Context(), ben.ID, list[1].ID), redoubt.ErrNotFound)
+		fails(t, "the last one", s.RemovePasskey(t.Context(), first, list[1].ID, []byte("x")), redoubt.ErrConflict)
+		fails(t, "somebody else's", s.RemovePasskey(t.Context(), sessionOf(t, s, "ben"), list[1].ID, []byte("x")), redoubt.ErrNotFound)
 		_, err = s.SignInByPasskey(t.Context(), shown(list[1], "c3"), fresh(ben), []byte("h3"))
 		fails(t, "as somebody else", err, redoubt.ErrConflict)
 		withApp(t, s, ada, 100)
-		if err := s.RemovePasskey(t.Context(), ada.ID, list[1].ID); err != nil {
+		if err := s.RemovePasskey(t.Context(), sessionOf(t, s, "set up"), list[1].ID, storetest.TokenHash("x")); err != nil {
 			t.Errorf("beside an app: %v", err)
 		}
 		if n := signIn(t, s, ada, "then"); !n.Half {

@@ -193,17 +193,20 @@ func (s *Store) ResetSecondFactor(ctx context.Context, userID int64, within []in
 	})
 }
 
-// PutRecoveryCodes replaces the recovery codes of a user, of which the hashes are
-// kept.
-func (s *Store) PutRecoveryCodes(ctx context.Context, userID int64, hashes [][]byte) error {
-	return s.updateSelf(ctx, userID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
+// PutRecoveryCodes replaces the recovery codes of the user of the session that asks:
+// their hashes are kept. That session goes on under another secret; all others end.
+func (s *Store) PutRecoveryCodes(ctx context.Context, asking redoubt.Session, hashes [][]byte, hash []byte) error {
+	return s.updateSelf(ctx, asking.UserID, func(ctx context.Context, q *session, u redoubt.User, txs []*Tx) error {
 		if !u.HasSecondFactor() {
 			return fmt.Errorf("there is no second factor that they could stand for: %w", redoubt.ErrConflict)
 		}
 		for _, tx := range txs {
 			tx.audit("user.recovery_codes", userSubject(u), nil, recoveryImage{len(hashes)})
 		}
-		return q.putRecoveryCodes(ctx, u.ID, hashes)
+		if err := q.putRecoveryCodes(ctx, u.ID, hashes); err != nil {
+			return err
+		}
+		return q.renewSession(ctx, u, asking.ID, hash)
 	})
 }
 

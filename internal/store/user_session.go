@@ -199,6 +199,23 @@ func (s *Store) EndSessions(ctx context.Context, userID int64, by redoubt.Actor)
 	})
 }
 
+// renewSession gives a session of a user another secret, and ends all others. Neither
+// its beginning nor its end moves: nobody has shown anew who they are. One that is over
+// by now is redoubt.ErrConflict.
+func (q *session) renewSession(ctx context.Context, u redoubt.User, id int64, hash []byte) error {
+	n, err := q.exec(ctx, `UPDATE user_session SET hash = $3 WHERE id = $1 AND user_id = $2`, id, u.ID, hash)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("your session has ended meanwhile; sign in again: %w", redoubt.ErrConflict)
+	}
+	if err != nil {
+		return err
+	}
+	if err := q.write(ctx, `DELETE FROM user_half_session WHERE user_id = $1`, u.ID); err != nil {
+		return err
+	}
+	return q.write(ctx, `DELETE FROM user_session WHERE user_id = $1 AND id <> $2`, u.ID, id)
+}
+
 // endSessions ends the sessions of a user, and those that wait for a second factor.
 func (q *session) endSessions(ctx context.Context, userID int64) error {
 	if err := q.write(ctx, `DELETE FROM user_half_session WHERE user_id = $1`, userID); err != nil {

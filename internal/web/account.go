@@ -37,7 +37,7 @@ var done = map[string]string{
 	"user-disabled":          "The user is disabled: sessions ended, tokens are revoked.",
 	"invitation-withdrawn":   "The invitation is withdrawn; its link works no more.",
 	"passkey":                "The passkey is added.",
-	"passkey-removed":        "The passkey is removed. Take it out of the device, too.",
+	"passkey-removed":        "The passkey is removed. Everywhere else you are signed out. Take it out of the device, too.",
 	"second-factor-removed":  "The second factor is removed. Everywhere else you are signed out.",
 	"second-factor-reset":    "The second factor is removed, and the user is signed out everywhere. A password or a link signs in again, until another one is set up.",
 	"second-factor-required": "A second factor is needed here from now on. Who has none is led to set one up at the next page; tokens go on.",

@@ -19,6 +19,7 @@ type codeView struct {
 	Next    string
 	Fault   string
 	Passkey auth.Ceremony // to use one in place of a code; empty where there is none
+	Lost    string        // what is said of passkeys that the server cannot read; empty where it reads all
 }
 
 func (s *SignIn) halfName(r *http.Request) string { return s.cookieName(r) + "-half" }
@@ -92,6 +93,7 @@ func (req *request) showCode(status int, half string, u redoubt.User, s codeView
 		if s.Passkey, err = req.SignIn.Passkeys.AskSecond(req.r.Context(), half, u); err != nil {
 			return err
 		}
+		s.Lost = req.unreadable(s.Passkey.Unreadable)
 	}
 	return req.show(status, pageView{Template: "code", Title: "Your second factor", Data: s})
 }
@@ -136,6 +138,9 @@ func (req *request) codeFault(err error, wrong string) (said string, status int)
 	if busy, ok := errors.AsType[*auth.BusyError](err); ok {
 		return req.tooMany(busy), http.StatusTooManyRequests
 	}
+	if said := req.unreadable(err); said != "" {
+		return said, http.StatusConflict
+	}
 	if !errors.Is(err, auth.ErrCode) {
 		return "", 0
 	}
@@ -143,4 +148,16 @@ func (req *request) codeFault(err error, wrong string) (said string, status int)
 		req.Logger.WarnContext(req.r.Context(), "a failed sign-in was not noted", "cause", err)
 	}
 	return wrong, http.StatusUnauthorized
+}
+
+// unreadable says, to who was about to show it, that the server cannot read what it
+// keeps of a second factor, and tells the log. It is empty for any other error.
+func (req *request) unreadable(err error) string {
+	lost, ok := errors.AsType[*auth.UnreadableError](err)
+	if !ok {
+		return ""
+	}
+	req.Logger.ErrorContext(req.r.Context(), "a second factor cannot be checked", "cause", lost)
+	return "This server cannot read what it keeps of your " + lost.Factor + ": the key that it was kept under is gone. It is no fault of yours. " +
+		"Use a recovery code or another second factor. Whoever runs the server can put the key file back, or remove your second factor."
 }

@@ -114,8 +114,9 @@ func (req *request) removePasskey() error {
 		return err
 	}
 	id, err := req.id()
+	var secret string
 	if err == nil {
-		err = req.Store.RemovePasskey(req.r.Context(), me.User.ID, id)
+		secret, err = req.SignIn.Factors.RemovePasskey(req.r.Context(), me, id)
 	}
 	if said, ok := sayable(err); ok {
 		return req.showSecondFactor(http.StatusConflict, said)
@@ -123,6 +124,7 @@ func (req *request) removePasskey() error {
 	if err != nil {
 		return err
 	}
+	req.renew(secret)
 	req.redirect(secondFactorPath + "?done=passkey-removed")
 	return nil
 }

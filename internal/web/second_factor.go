@@ -210,13 +210,14 @@ func (req *request) newRecoveryCodes() error {
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
-	codes, err := req.SignIn.Factors.NewRecoveryCodes(req.r.Context(), me.User.ID)
+	secret, codes, err := req.SignIn.Factors.NewRecoveryCodes(req.r.Context(), me)
 	if said, ok := sayable(err); ok {
 		return req.showSecondFactor(http.StatusConflict, said)
 	}
 	if err != nil {
 		return err
 	}
+	req.renew(secret)
 	return req.showCodes(me, secondFactorPath, codes)
 }
 

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/keyring"
+)
+
+// losesKeys has a server begin anew with another key file, as after redoubt key new.
+func (d *door) losesKeys() {
+	d.t.Helper()
+	sealer, err := keyring.New(nil, nil, d.clock.Now()).Sealer("second factors")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.signIn.Factors = auth.NewSecondFactors(d.signIn.Sessions, d.store, sealer)
+	if d.signIn.Passkeys, err = auth.NewPasskeys("https://redoubt.example", d.signIn.Factors, d.store); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// Whose app and passkeys cannot be read any more is told so, on every page that asks
+// for them, and gets in by what is left: a recovery code, or an admin's help.
+func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	d.user(d.org, "root", redoubt.RoleAdmin)
+	a := d.browserAs(ada).setUpApp()
+	if _, err := d.store.AddPasskey(t.Context(), redoubt.Passkey{UserID: ada.ID, CredentialID: []byte("id"), Credential: []byte("of another key"), Name: "laptop"}, nil, redoubt.Session{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	d.losesKeys()
+	d.clock.Advance(time.Minute)
+	const told = "This server cannot read what it keeps of your "
+
+	b := d.browser()
+	b.wants("the password", b.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, codePath)
+	page := b.do(http.MethodGet, codePath, nil)
+	b.wants("the page for the code", page, http.StatusOK, "")
+	says(t, page.text, told+"passkey", `name="code"`, "reset-2fa ada")
+	lacks(t, page.text, "data-passkey")
+	checkInline(t, page.text)
+	wrong := b.entersCode(a.code(), "/")
+	b.wants("a code of the app", wrong, http.StatusConflict, "")
+	says(t, wrong.text, told+"authenticator app", `name="code"`)
+	lacks(t, wrong.text, told+"passkey")
+	shown := d.browser()
+	says(t, shown.do(http.MethodGet, "/login", nil).text, "data-passkey")
+	b.wants("a recovery code", b.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/")
+	if log := d.log.String(); !strings.Contains(log, "the passkey of ada cannot be read") || !strings.Contains(log, "the authenticator app of ada cannot be read") {
+		t.Errorf("the log says nothing:\n%s", log)
+	}
+
+	b.wants("another passkey", b.do(http.MethodGet, passkeysPath, nil), http.StatusOK, "")
+	remove := url.Values{"password": {goodPassword}, "code": {a.code()}}
+	no := b.do(http.MethodPost, secondFactorPath+"/remove", remove)
+	b.wants("to remove by the app", no, http.StatusConflict, "")
+	says(t, no.text, told+"authenticator app")
+	admin := d.browser()
+	admin.wants("an admin", admin.signsIn("root", goodPassword, "/"), http.StatusSeeOther, "/")
+	admin.wants("resets", admin.submit("/settings/users/ada/reset-2fa", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=second-factor-reset")
+	b.wants("after it", d.browser().signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
+}
+
+// A passkey that cannot be read can be removed where the server has none at all.
+func TestAPasskeyIsRemovedWithoutAnAddress(t *testing.T) {
+	d := newDoor(t)
+	ada := d.user(d.org, "ada", redoubt.RoleAdmin)
+	b := d.browserAs(ada)
+	b.setUpApp()
+	other := d.browser()
+	secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, methodAnew, auth.Origin{}, redoubt.CheckedPassword{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.cookies["redoubt"] = secret
+	other.page("/overview")
+	if _, err := d.store.AddPasskey(t.Context(), redoubt.Passkey{UserID: ada.ID, CredentialID: []byte("id"), Credential: []byte("sealed"), Name: "laptop"}, nil, redoubt.Session{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	list, err := d.store.Passkeys(t.Context(), ada.ID)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	before := b.cookies["redoubt"]
+	gone := b.do(http.MethodPost, passkeysPath+"/"+strconv.FormatInt(list[0].ID, 10)+"/remove", nil)
+	b.wants("removed", gone, http.StatusSeeOther, secondFactorPath+"?done=passkey-removed")
+	if b.cookies["redoubt"] == before {
+		t.Error("the session goes on under its old secret")
+	}
+	says(t, b.follow(gone).text, "Everywhere else you are signed out")
+	other.wants("another session", other.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
+	old := d.browser()
+	old.cookies["redoubt"] = before
+	old.wants("the old secret", old.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
+}
