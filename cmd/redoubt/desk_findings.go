@@ -172,7 +172,57 @@ func (c findingsShowCmd) Run(a *app) error {
 		}
 	}
 	optional("secret", f.SecretType)
-	return c.print(a, "WHAT VALUE", rows, f)
+	past, err := client.GetFindingHistory(a.ctx, deployment, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, o := range past.Others {
+		rows = append(rows, []string{"elsewhere", fmt.Sprintf("%d on %s, %s", o.ID, shortBranch(o.Ref), o.Status)})
+	}
+	for _, e := range past.Events {
+		rows = append(rows, []string{day(e.At.Time), happened(e)})
+	}
+	return c.print(a, "WHAT VALUE", rows, struct {
+		api.Finding
+		*api.FindingHistoryResponse
+	}{f, past})
+}
+
+// happened tells an event of a finding in a line.
+func happened(e api.FindingEvent) string {
+	said := e.Kind
+	switch {
+	case e.Kind == "triaged":
+		said = decision(e) + " by " + strings.TrimSpace(e.By.Kind+" "+e.By.Name)
+	case e.From != nil && e.To != nil:
+		said += fmt.Sprintf(" from %s:%d to %s:%d", e.From.Path, e.From.Line, e.To.Path, e.To.Line)
+	case e.FindingID != 0:
+		said += fmt.Sprintf(", see finding %d", e.FindingID)
+	}
+	if e.Note != "" {
+		said += ": " + strings.Join(strings.Fields(e.Note), " ")
+	}
+	return said
+}
+
+// decision is what somebody changed.
+func decision(e api.FindingEvent) string {
+	var said []string
+	before, after := *e.Before, *e.After
+	if before.Assignee != after.Assignee {
+		said = append(said, "assigned to "+cmp.Or(after.Assignee, "nobody"))
+	}
+	if before.Assignee = after.Assignee; before != after {
+		what := after.TriageState
+		if after.TriageReason != "" {
+			what += ", " + after.TriageReason
+		}
+		if after.TriageUntil != "" {
+			what += ", until " + after.TriageUntil
+		}
+		said = append(said, what)
+	}
+	return cmp.Or(strings.Join(said, "; "), "commented")
 }
 
 type findingsTriageCmd struct {

@@ -77,6 +77,7 @@ var boundAsks = map[string][]asked{
 	"listFindings":                                     {{query: "?repos={name}"}, {query: "?repos={oldName}"}, {query: "?repository_ids={repositoryId}"}},
 	"getFinding":                                       plain,
 	"getEvidence":                                      plain,
+	"getFindingHistory":                                plain,
 	"countFindings":                                    {{query: "?repos={name}&group_by=repository"}, {query: "?repos={oldName}&group_by=rule"}, {query: "?repository_ids={repositoryId}"}},
 	"exportFindings":                                   {{query: "?format=jsonl&repos={name}"}, {query: "?format=csv&repos={oldName}"}, {query: "?format=csv&repository_ids={repositoryId}"}},
 	"listFindingChanges":                               plain,

@@ -45,6 +45,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"exportFindings":             {},
 		"getFinding":                 {ours: finding},
 		"getEvidence":                {ours: finding},
+		"getFindingHistory":          {ours: finding},
 		"annotateFinding":            {ours: finding, body: object{"review_comments": []object{}}},
 		"triageFindings":             {body: object{"issue_type": "sast", "issue_ids": []int64{1}, "new_note": "seen"}},
 		"listSecrets":                {},

@@ -115,7 +115,7 @@ func (a *assistant) findingTools(s *sdk.Server) {
 	}, a.searchFindings)
 	reader(s, tool{
 		"get_finding", "Read a finding",
-		"One finding of any type by its id, with its code, the flow of data, how the package gets in, and what was decided about other findings of the rule. Read it before judging it.",
+		"One finding of any type by its id, with its code, the flow of data, how the package gets in, what happened to it and who decided what, and what was decided about other findings of the rule. Read it before judging it.",
 	}, a.getFinding)
 	reader(s, tool{
 		"count_findings", "Count findings",
@@ -164,6 +164,7 @@ type findingInput struct {
 type findingWhole struct {
 	Finding  api.Finding           `json:"finding"`
 	Evidence *api.EvidenceResponse `json:"evidence"`
+	History  []api.FindingEvent    `json:"history"`
 }
 
 func (a *assistant) finding(ctx context.Context, id int64) (out findingWhole, err error) {
@@ -172,8 +173,15 @@ func (a *assistant) finding(ctx context.Context, id int64) (out findingWhole, er
 		return out, err
 	}
 	out.Finding = found.Finding
-	out.Evidence, err = a.Client.GetEvidence(ctx, a.Deployment, id)
-	return out, err
+	if out.Evidence, err = a.Client.GetEvidence(ctx, a.Deployment, id); err != nil {
+		return out, err
+	}
+	past, err := a.Client.GetFindingHistory(ctx, a.Deployment, id)
+	if err != nil {
+		return out, err
+	}
+	out.History = past.Events
+	return out, nil
 }
 
 func (a *assistant) getFinding(ctx context.Context, in findingInput) (*sdk.CallToolResult, error) {
@@ -181,7 +189,7 @@ func (a *assistant) getFinding(ctx context.Context, in findingInput) (*sdk.CallT
 	if err != nil {
 		return nil, err
 	}
-	return answer(fmt.Sprintf("Finding %d, its code and flow, and the precedent of its rule.", in.ID), whole)
+	return answer(fmt.Sprintf("Finding %d, its code and flow, its history, and the precedent of its rule.", in.ID), whole)
 }
 
 type countInput struct {

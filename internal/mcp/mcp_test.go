@@ -93,6 +93,7 @@ func TestReading(t *testing.T) {
 			var whole struct {
 				Finding  api.Finding
 				Evidence api.EvidenceResponse
+				History  []api.FindingEvent
 			}
 			w.data(s, "get_finding", map[string]any{"id": found[0].ID}, &whole)
 			want, err := w.client(w.token).GetFinding(t.Context(), "acme", found[0].ID)
@@ -101,6 +102,9 @@ func TestReading(t *testing.T) {
 			}
 			if diff := cmp.Diff(want.Finding, whole.Finding, cmpopts.EquateEmpty()); diff != "" || whole.Evidence.Precedent.Total != 4 || whole.Evidence.Code[0].Text != "eval(x)" {
 				t.Errorf("%+v (-want +got)\n%s", whole.Evidence, diff)
+			}
+			if len(whole.History) != 1 || whole.History[0].Kind != "found" {
+				t.Errorf("its history is %+v", whole.History)
 			}
 			var counts []api.FindingsCountedBy
 			said := w.data(s, "count_findings", map[string]any{"issue_type": "sast", "group_by": "repository"}, &counts)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -18,15 +19,50 @@ const ifNoneMatch = "If-None-Match"
 // conditional is a handler of a list that answers 304 to who has it already.
 func conditional(h handler) handler {
 	return func(a huma.API, o *operation) {
-		o.described.Parameters = append(o.described.Parameters, &huma.Param{
-			Name: ifNoneMatch, In: "header", Example: `W/"5f1d0c2e9a7b44c08d3e6f21"`,
-			Description: "The ETag of an answer that the client has: while the list is the same, the answer is 304 without a body (an extension).",
-			Schema:      &huma.Schema{Type: huma.TypeString},
-		})
-		o.described.Responses["304"] = &huma.Response{Description: "The list is the one that If-None-Match names."}
+		o.mayBeKnown()
 		h(a, o)
 		o.answers("ETag", "Names the state of the list; for If-None-Match.")
 	}
+}
+
+// listed is a handler of a list that is made of one state of the deployment, and of
+// nothing else: not of the time of day, nor of what deployments share. It answers
+// 304 to who has it already.
+func listed[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) handler {
+	return conditional(func(a huma.API, o *operation) {
+		huma.Register(a, *o.described, func(ctx context.Context, in *In) (*listReply[Out], error) {
+			c, out := callOf(ctx), &listReply[Out]{http.StatusNotModified, new(Out)}
+			err := c.view(ctx, func(ctx context.Context) error {
+				if c.known(c.tx.LastCommit()) {
+					return nil
+				}
+				body, err := checked(fn)(c, ctx, in)
+				out.Status, out.Body = http.StatusOK, body
+				return err
+			})
+			if err != nil {
+				c.w.Header().Del("ETag")
+				return nil, c.failed(err)
+			}
+			return out, nil
+		})
+	})
+}
+
+// listReply is what huma encodes, if its status has a body.
+type listReply[T any] struct {
+	Status int
+	Body   *T
+}
+
+// mayBeKnown describes the header of what the client has.
+func (o *operation) mayBeKnown() {
+	o.described.Parameters = append(o.described.Parameters, &huma.Param{
+		Name: ifNoneMatch, In: "header", Example: `W/"5f1d0c2e9a7b44c08d3e6f21"`,
+		Description: "The ETag of an answer that the client has: while the list is the same, the answer is 304 without a body (an extension).",
+		Schema:      &huma.Schema{Type: huma.TypeString},
+	})
+	o.described.Responses["304"] = &huma.Response{Description: "The list is the one that If-None-Match names."}
 }
 
 // notModified is the answer without a body.
@@ -40,17 +76,26 @@ func (notModified) WriteTo(io.Writer) (int64, error) { return 0, nil }
 // unlessKnown tags a list that was made of a version of the deployment. Where the
 // client has it, the answer is notModified in its place.
 func (c *call) unlessKnown(version int64, list writer) writer {
-	tag := tagOf([]any{version, c.caller.Deployment.ID, c.caller.Globs(), c.dialect, c.base, c.r.URL.Path, c.r.URL.RawQuery})
+	if c.known(version) {
+		return notModified{}
+	}
+	return list
+}
+
+// known tags a list by the state that it is made of, and reports whether the
+// client has it.
+func (c *call) known(state any) bool {
+	tag := tagOf([]any{c.server.Version, state, c.caller.Deployment.ID, c.caller.Globs(), c.dialect, c.base, c.r.URL.Path, c.r.URL.RawQuery})
 	c.w.Header().Set("ETag", `W/"`+tag+`"`)
 	for _, sent := range c.r.Header.Values(ifNoneMatch) {
 		if strings.TrimSpace(sent) == "*" {
-			return notModified{}
+			return true
 		}
 		for _, one := range oneTag.FindAllStringSubmatch(sent, -1) {
 			if one[1] == tag {
-				return notModified{}
+				return true
 			}
 		}
 	}
-	return list
+	return false
 }

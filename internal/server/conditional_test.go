@@ -1,10 +1,12 @@
 package server
 
 import (
+	"encoding/json"
 	"net/http"
 	"testing"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
 )
 
 // TestUnchangedLists: who has a list is told so as long as it is the same, for the
@@ -45,5 +47,44 @@ func TestUnchangedLists(t *testing.T) {
 	h.imported(map[string][]int{"a.py": {1, 2, 3}})
 	if a := h.send(http.MethodGet, list, "", "If-None-Match", tag); a.status != http.StatusOK || a.body == first.body {
 		t.Errorf("after a scan: %d", a.status)
+	}
+}
+
+// The other lists answer 304 too, until something was written, whatever it was.
+func TestOtherListsAreConditional(t *testing.T) {
+	h := newHarness(t)
+	h.imported(map[string][]int{"a.py": {1}})
+	var policies api.ListPoliciesResponse
+	if err := json.Unmarshal([]byte(h.send(http.MethodGet, "/api/v1/deployments/acme/policies", "").body), &policies); err != nil || len(policies.Policies) == 0 {
+		t.Fatalf("%+v, %v", policies, err)
+	}
+	lists := []string{"projects", "secrets", "policies", "policies/" + policies.Policies[0].ID}
+	tags := map[string]string{}
+	for _, list := range lists {
+		path := "/api/v1/deployments/acme/" + list
+		first := h.send(http.MethodGet, path, "")
+		tags[list] = first.header.Get("ETag")
+		if a := h.send(http.MethodGet, path, "", "If-None-Match", tags[list]); a.status != http.StatusNotModified || a.body != "" || a.header.Get("ETag") != tags[list] {
+			t.Errorf("%s: %d %q", list, a.status, a.body)
+		}
+		if a := h.send(http.MethodGet, path, "", "If-None-Match", tags[list], "Redoubt-Dialect", "hosted"); a.status != http.StatusOK {
+			t.Errorf("%s in the hosted dialect: %d", list, a.status)
+		}
+		if a := h.send(http.MethodGet, path+"?limit=many&page=many", "", "If-None-Match", tags[list]); list != "policies" && (a.status != http.StatusBadRequest || a.header.Get("ETag") != "") {
+			t.Errorf("%s, refused: %d, %q", list, a.status, a.header.Get("ETag"))
+		}
+	}
+	h.importedOn("develop", map[string][]int{"a.py": {}}) // which finds nothing
+	for _, list := range lists {
+		if a := h.send(http.MethodGet, "/api/v1/deployments/acme/"+list, "", "If-None-Match", tags[list]); a.status != http.StatusOK || a.header.Get("ETag") == tags[list] {
+			t.Errorf("%s after a scan: %d", list, a.status)
+		}
+	}
+	all := h.token
+	h.token = h.newToken(redoubt.Token{Name: "bound", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
+	bound := h.send(http.MethodGet, "/api/v1/deployments/acme/projects", "")
+	h.token = all
+	if a := h.send(http.MethodGet, "/api/v1/deployments/acme/projects", "", "If-None-Match", bound.header.Get("ETag")); a.status != http.StatusOK || a.body == bound.body {
+		t.Errorf("the tag of a token that sees less: %d", a.status)
 	}
 }

@@ -29,8 +29,9 @@ var described = map[string]routeDoc{
 		"A cursor that is too old is a conflict: begin anew. A token that is bound to projects may not, since it could not be told what left them."},
 	"exportFindings": {"Export findings", "All findings that the filters select, in one answer that is sent as it is made: as a table (CSV, XLSX), as JSON Lines with `issue_type` in front of what the listing answers, or as SARIF with a run for each issue type and project. " +
 		"What is selected is settled when the export begins. Cells that a spreadsheet would compute are made text. A connection that ends early means that the export is not whole."},
-	"getFinding":  {"Get one finding", "A finding of any issue type by its id. Members of other types are absent."},
-	"getEvidence": {"Get what to judge a finding by", "The code, the flow of data, how the package gets in, what became of other findings of the rule, and the finding on other refs."},
+	"getFinding":        {"Get one finding", "A finding of any issue type by its id. Members of other types are absent."},
+	"getEvidence":       {"Get what to judge a finding by", "The code, the flow of data, how the package gets in, what became of other findings of the rule, and the finding on other refs."},
+	"getFindingHistory": {"Get what happened to a finding", "Its trail, oldest first: when scans found it, lost it, saw it again or at another place, who decided what about it and what was said; and the finding on other refs. A finding that was removed is not found, with the reason."},
 	"annotateFinding": {"Annotate a finding", "Writes what no scanner brings: assistant, ticket, review comments, fixing change requests, exploit probability, reachability. " +
 		"It is written to the finding on all its refs. Absent members stay; `null` and empty lists clear."},
 	"triageFindings": {"Triage findings in bulk", "Sets a state, adds a note, or assigns to a user the newest findings that match, at most `limit`, and to the same findings on all other refs. Ids and filters together mean those that match both. " +

@@ -124,7 +124,12 @@ func (h *harness) reviewing(id int64) {
 // imported hands in a full scan of main with findings in files, on lines.
 func (h *harness) imported(files map[string][]int) {
 	h.t.Helper()
-	if _, err := h.client.ImportReports(h.t.Context(), "acme", api.ImportQuery{Project: "acme/app", Ref: "main", Full: true}, []api.File{{Name: "semgrep.json", Data: []byte(semgrepReport(files))}}); err != nil {
+	h.importedOn("main", files)
+}
+
+func (h *harness) importedOn(ref string, files map[string][]int) {
+	h.t.Helper()
+	if _, err := h.client.ImportReports(h.t.Context(), "acme", api.ImportQuery{Project: "acme/app", Ref: ref, Full: true}, []api.File{{Name: "semgrep.json", Data: []byte(semgrepReport(files))}}); err != nil {
 		h.t.Fatal(err)
 	}
 }

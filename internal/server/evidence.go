@@ -23,7 +23,7 @@ func (c *call) getEvidence(ctx context.Context, _ *none) (*api.EvidenceResponse,
 	if err != nil {
 		return nil, err
 	}
-	out := &api.EvidenceResponse{Code: []api.CodeLine{}, Flow: []api.FlowStep{}, Dependency: []string{}, Others: []api.Elsewhere{}}
+	out := &api.EvidenceResponse{Code: []api.CodeLine{}, Flow: []api.FlowStep{}, Dependency: []string{}}
 	if err := addEvidence(out, found); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,8 @@ func (c *call) getEvidence(ctx context.Context, _ *none) (*api.EvidenceResponse,
 		return nil, err
 	}
 	out.Precedent = precedentOf(view, c.caller.Globs(), found)
-	return out, c.addOthers(ctx, out, view, found)
+	out.Others, err = c.others(ctx, view, found)
+	return out, err
 }
 
 // addEvidence adds what the scanner showed.
@@ -109,20 +110,21 @@ func (c *call) addWay(ctx context.Context, out *api.EvidenceResponse, found stor
 	return err
 }
 
-// addOthers adds the same finding on other refs, which is of the same project.
-func (c *call) addOthers(ctx context.Context, out *api.EvidenceResponse, view *index.View, found store.Occurrence) error {
+// others are the same finding on other refs, which is of the same project.
+func (c *call) others(ctx context.Context, view *index.View, found store.Occurrence) ([]api.Elsewhere, error) {
+	out := []api.Elsewhere{}
 	ids, err := view.Occurrences(ctx, found.IssueType, []int64{found.LineageID})
 	if err != nil || len(ids) == 0 {
-		return err
+		return out, err
 	}
 	filter := redoubt.FindingFilter{IssueType: found.IssueType, Visible: c.caller.Globs(), HasIDs: true, IDs: ids}
 	list, err := findingsOf(ctx, view, filter, 0, len(ids))
 	for _, f := range list {
 		if f.ID != found.ID {
-			out.Others = append(out.Others, api.Elsewhere{ID: f.ID, Ref: f.Ref, Status: f.Status})
+			out = append(out, api.Elsewhere{ID: f.ID, Ref: f.Ref, Status: f.Status})
 		}
 	}
-	return err
+	return out, err
 }
 
 // precedentOf counts what was decided about a rule, within what the caller sees.

@@ -82,7 +82,10 @@ func TestOpenAPISaysWhatIsSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	var doc struct {
-		Paths      map[string]map[string]struct{ Security *[]map[string][]string }
+		Paths map[string]map[string]struct {
+			Security  *[]map[string][]string
+			Responses map[string]struct{ Headers map[string]any }
+		}
 		Components struct {
 			Responses map[string]struct{ Headers map[string]any }
 			Schemas   map[string]struct {
@@ -100,6 +103,11 @@ func TestOpenAPISaysWhatIsSo(t *testing.T) {
 	for _, r := range Routes() {
 		if s := doc.Paths[r.Pattern][strings.ToLower(r.Method)].Security; s == nil || (len(*s) == 0) != (r.Scope == Anyone) {
 			t.Errorf("%s says of its security: %v", r.ID, s)
+		}
+		for status, answer := range doc.Paths[r.Pattern][strings.ToLower(r.Method)].Responses {
+			if told := answer.Headers["RateLimit-Remaining"] != nil; (status == "200" || status == "304") && told != (r.Scope != Anyone) {
+				t.Errorf("%s: %s tells how much is left: %v", r.ID, status, told)
+			}
 		}
 	}
 	limited := doc.Components.Responses["TooManyRequests"].Headers

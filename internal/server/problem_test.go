@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -186,6 +187,17 @@ func TestRateLimit(t *testing.T) {
 		if a := h.send(http.MethodGet, "/api/v1/deployments", ""); a.status != http.StatusOK || a.header.Get("RateLimit-Limit") != "2" {
 			t.Fatalf("%d %v", a.status, a.header)
 		}
+	}
+	h.clock.Advance(2 * time.Second)
+	list := h.send(http.MethodGet, "/api/v1/deployments/acme/projects", "")
+	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+		if list.header.Get(name) == "" {
+			t.Errorf("%d does not tell %s", list.status, name)
+		}
+	}
+	h.clock.Advance(2 * time.Second)
+	if a := h.send(http.MethodGet, "/api/v1/deployments/acme/projects", "", "If-None-Match", list.header.Get("ETag")); a.status != http.StatusNotModified || a.header.Get("RateLimit-Remaining") != "0" {
+		t.Errorf("%d %v", a.status, a.header)
 	}
 	a := h.send(http.MethodGet, "/api/v1/deployments", "")
 	h.wantProblem(a, api.CodeRateLimited)

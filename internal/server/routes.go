@@ -66,14 +66,15 @@ func Routes() []Route {
 		{edge.Row(get, bySlug+"/findings/changes", WebAPI, viewer, reads, refused), "listFindingChanges", "findings", beyond(streamed[changesInput, api.FindingChangesResponse]((*call).listChanges))},
 		{edge.Row(get, bySlug+"/findings/{findingId}", WebAPI, viewer, reads, byProject), "getFinding", "findings", beyond(tagged(streamed[none, api.FindingResponse]((*call).getFinding)))},
 		{edge.Row(get, bySlug+"/findings/{findingId}/evidence", WebAPI, viewer, reads, byProject), "getEvidence", "findings", beyond(view((*call).getEvidence))},
+		{edge.Row(get, bySlug+"/findings/{findingId}/history", WebAPI, viewer, reads, byProject), "getFindingHistory", "findings", beyond(view((*call).getFindingHistory))},
 		{edge.Row(patch, bySlug+"/findings/{findingId}", WebAPI, triager, writes, byProject), "annotateFinding", "findings", beyond(tagged(keyed(streamed[annotateInput, api.FindingResponse]((*call).annotateFinding))))},
 		{edge.Row(post, bySlug+"/triage", WebAPI, triager, writes, filtered), "triageFindings", "findings", update((*call).triageFindings)},
-		{edge.Row(get, byID+"/secrets", WebAPI, viewer, reads, filtered), "listSecrets", "findings", view((*call).listSecrets)},
+		{edge.Row(get, byID+"/secrets", WebAPI, viewer, reads, filtered), "listSecrets", "findings", listed((*call).listSecrets)},
 
 		{edge.Row(post, "/api/agent/deployments/{deploymentId}/issues/v2", WebAPI, viewer, reads, filtered), "searchIssues", "findings", view((*call).searchIssues)},
 		{edge.Row(post, byID+"/ssc-vulns", WebAPI, viewer, reads, filtered), "listVulns", "findings", view((*call).listVulns)},
 
-		{edge.Row(get, bySlug+"/projects", WebAPI, viewer, reads, filtered), "listProjects", "projects", view((*call).listProjects)},
+		{edge.Row(get, bySlug+"/projects", WebAPI, viewer, reads, filtered), "listProjects", "projects", listed((*call).listProjects)},
 		{edge.Row(post, bySlug+"/projects", WebAPI, admin, writes, byName), "createProject", "projects", beyond(tagged(update((*call).createProject)))},
 		{edge.Row(get, bySlug+"/projects/{projectName}", WebAPI, viewer, reads, byName), "getProject", "projects", tagged(view((*call).getProject))},
 		{edge.Row(patch, bySlug+"/projects/{projectName}", WebAPI, admin, writes, byName), "updateProject", "projects", tagged(update((*call).updateProject))},
@@ -99,8 +100,8 @@ func Routes() []Route {
 		{edge.Row(post, byID+"/scans/{scanId}/snippets", Upload, triager, writes, byProject), "putSnippets", "scans", beyond(update((*call).putSnippets))},
 		{edge.Row(post, byID+"/imports", Upload, triager, writes, byName), "importReports", "scans", beyond(keyed(plain((*call).importReports)))},
 
-		{edge.Row(get, byID+"/policies", WebAPI, viewer, reads, filtered), "listPolicies", "policies", view((*call).listPolicies)},
-		{edge.Row(get, byID+"/policies/{policyId}", WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", view((*call).listPolicyRules)},
+		{edge.Row(get, byID+"/policies", WebAPI, viewer, reads, filtered), "listPolicies", "policies", listed((*call).listPolicies)},
+		{edge.Row(get, byID+"/policies/{policyId}", WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", listed((*call).listPolicyRules)},
 		{edge.Row(put, byID+"/policies/{policyId}", WebAPI, admin, writes, refused), "updatePolicy", "policies", update((*call).updatePolicy)},
 		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions))},
 		{edge.Row(post, byID+"/policies/{policyId}/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition))},

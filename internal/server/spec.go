@@ -62,6 +62,11 @@ func newSpec() *spec {
 	}
 	for _, o := range s.operations {
 		s.settleBody(o.described)
+		for _, status := range []string{"200", "304"} {
+			if answer := o.described.Responses[status]; answer != nil && len(o.described.Security) > 0 {
+				tellRates(answer)
+			}
+		}
 		if o.members != nil {
 			o.body = s.resolve(o.described.RequestBody.Content["application/json"].Schema)
 		}
@@ -123,6 +128,7 @@ func specConfig() huma.Config {
 			Components: &huma.Components{
 				Schemas:   huma.NewMapRegistry(schemaPrefix, schemaName),
 				Responses: map[string]*huma.Response{},
+				Headers:   rateHeaders(),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"token": {Type: "http", Scheme: "bearer", Description: "An API token of one deployment: Authorization: Bearer TOKEN."},
 				},
@@ -220,14 +226,38 @@ func (s *spec) failure(status int) *huma.Response {
 		out.Headers["Retry-After"] = textHeader("Seconds to wait.")
 	}
 	if status == http.StatusTooManyRequests {
-		out.Headers["RateLimit-Limit"] = textHeader("Requests that the token may make at once.")
-		out.Headers["RateLimit-Remaining"] = textHeader("Requests that are left of them.")
-		out.Headers["RateLimit-Reset"] = textHeader("Seconds until all of them are there again.")
+		tellRates(out)
 	}
 	if status == http.StatusUnauthorized {
 		out.Headers["WWW-Authenticate"] = textHeader("How to authenticate: Bearer.")
 	}
 	return out
+}
+
+// rates are the headers that tell a token how much it may ask for; every answer
+// to one has them, unless the server sets no limit.
+var rates = map[string]string{
+	"RateLimit-Limit":     "Requests that the token may make at once.",
+	"RateLimit-Remaining": "Requests that are left of them.",
+	"RateLimit-Reset":     "Seconds until all of them are there again.",
+}
+
+func rateHeaders() map[string]*huma.Param {
+	out := map[string]*huma.Param{}
+	for name, text := range rates {
+		out[name] = textHeader(text)
+	}
+	return out
+}
+
+// tellRates describes them, by what stands among the components.
+func tellRates(answer *huma.Response) {
+	if answer.Headers == nil {
+		answer.Headers = map[string]*huma.Param{}
+	}
+	for name := range rates {
+		answer.Headers[name] = &huma.Param{Ref: "#/components/headers/" + name}
+	}
 }
 
 func textHeader(text string) *huma.Param {

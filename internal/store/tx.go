@@ -22,6 +22,7 @@ type Tx struct {
 	actor      redoubt.Actor
 	changes    map[changeKey]bool // whether it was deleted
 	events     []redoubt.AuditEvent
+	before     time.Time // see LastCommit
 }
 
 func newTx(q *session, d redoubt.Deployment, now time.Time, by redoubt.Actor) *Tx {
@@ -36,7 +37,9 @@ func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Co
 		if err != nil {
 			return err
 		}
-		return fn(announced(ctx), newTx(q, d.Deployment, later(s.now(), d.committedAt), redoubt.Actor{}))
+		tx := newTx(q, d.Deployment, later(s.now(), d.committedAt), redoubt.Actor{})
+		tx.before = d.committedAt
+		return fn(announced(ctx), tx)
 	})
 }
 
@@ -85,6 +88,10 @@ func (tx *Tx) Deployment() redoubt.Deployment { return tx.deployment }
 
 // Version returns the deployment's version when the transaction began.
 func (tx *Tx) Version() int64 { return tx.deployment.Version }
+
+// LastCommit is the time of the deployment's newest commit that a View sees. No two
+// commits have the same, so as long as it stays nothing of the deployment changed.
+func (tx *Tx) LastCommit() time.Time { return tx.before }
 
 // Now returns the transaction's time: the same throughout, in UTC and whole
 // microseconds. That of an Update is later than that of any commit before.

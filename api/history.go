@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+)
+
+// FindingHistoryResponse is what happened to a finding, and where else it is.
+type FindingHistoryResponse struct {
+	Events []FindingEvent `json:"events" doc:"What happened to it, oldest first: what scans told of it on its ref, and what was decided about it on all its refs."`
+	Others []Elsewhere    `json:"others" doc:"The same finding on other refs."`
+}
+
+// FindingEvent is one thing that happened to a finding. Members that its kind
+// does not have are absent.
+type FindingEvent struct {
+	At        Time            `json:"at" doc:"When."`
+	Kind      string          `json:"kind" enum:"found,fixed,returned,removed,moved,muted,unmuted,precedent,copied,triaged" doc:"What: found first, no longer seen, seen again, out of scope, at another place, suppressed in the code or no longer so, here in place of another that was decided, a copy of another, or triaged, assigned or commented." example:"triaged"`
+	ScanID    int64           `json:"scan_id,omitempty" doc:"Scan that told it; absent where none did." example:"42"`
+	By        *Person         `json:"by,omitempty" doc:"Triaged: who did."`
+	Before    *TriageDecision `json:"before,omitempty" doc:"Triaged: what was so until then."`
+	After     *TriageDecision `json:"after,omitempty" doc:"Triaged: what was so from then on."`
+	From      *EventPlace     `json:"from,omitempty" doc:"Moved: where it was."`
+	To        *EventPlace     `json:"to,omitempty" doc:"Moved: where it is since."`
+	FindingID int64           `json:"finding_id,omitempty" doc:"Precedent and copied: the other finding." example:"1240"`
+	Note      string          `json:"note,omitempty" doc:"What was said of it, or why it was removed." example:"only in tests"`
+}
+
+// Person is who did something: a user, a token, or the server itself.
+type Person struct {
+	Kind string `json:"kind" enum:"user,token,cli,scan,system" doc:"What kind of one." example:"user"`
+	Name string `json:"name" doc:"Its name; empty where it has none." example:"ada"`
+}
+
+// TriageDecision is what was decided about a finding at one time.
+type TriageDecision struct {
+	TriageState  string `json:"triage_state" enum:"untriaged,ignored,reviewing,fixing,reopened" doc:"What people decided." example:"ignored"`
+	TriageReason string `json:"triage_reason,omitempty" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Why it is ignored; absent otherwise."`
+	TriageUntil  string `json:"triage_until,omitempty" format:"date" doc:"Last day of the decision, in UTC; absent when it has no end." example:"2027-01-31"`
+	Assignee     string `json:"assignee,omitempty" doc:"Name of the user whom it is assigned to; absent when nobody." example:"ada"`
+}
+
+// EventPlace is where a finding was.
+type EventPlace struct {
+	Path string `json:"path" doc:"Its file." example:"src/app.py"`
+	Line int    `json:"line" doc:"Its line, from 1; 0 is not known." example:"10"`
+}
+
+// GetFindingHistory answers what happened to a finding.
+func (c *Client) GetFindingHistory(ctx context.Context, deployment string, id int64) (*FindingHistoryResponse, error) {
+	return answer[FindingHistoryResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", strconv.FormatInt(id, 10), "history")})
+}

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// getFindingHistory answers what happened to a finding.
+func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHistoryResponse, error) {
+	id, err := c.id("findingId")
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.shownFinding(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	told, err := c.tx.History(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	decided, err := c.tx.TriageTrail(ctx, found.LineageID)
+	if err != nil {
+		return nil, err
+	}
+	view, err := c.findings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.FindingHistoryResponse{Events: []api.FindingEvent{{At: api.Time{Time: found.CreatedAt}, Kind: "found", ScanID: found.FirstScanID}}}
+	for _, e := range told {
+		event, err := toldEvent(e)
+		if err != nil {
+			return nil, err
+		}
+		out.Events = append(out.Events, event)
+	}
+	for _, e := range decided {
+		out.Events = append(out.Events, decidedEvent(e))
+	}
+	slices.SortStableFunc(out.Events, func(a, b api.FindingEvent) int { return a.At.Compare(b.At.Time) })
+	out.Others, err = c.others(ctx, view, found)
+	return out, err
+}
+
+// toldEvent is what a scan, or a change of a policy, did to a finding.
+func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
+	out := api.FindingEvent{At: api.Time{Time: e.At}, Kind: string(e.Kind), ScanID: e.ScanID}
+	if e.Detail == "" {
+		return out, nil
+	}
+	var detail struct {
+		From, To  string
+		FromLine  int   `json:"from_line"`
+		ToLine    int   `json:"to_line"`
+		FindingID int64 `json:"finding_id"`
+		Reason    string
+	}
+	if err := json.Unmarshal([]byte(e.Detail), &detail); err != nil {
+		return out, err
+	}
+	switch e.Kind {
+	case redoubt.EventMoved:
+		out.From, out.To = &api.EventPlace{Path: detail.From, Line: detail.FromLine}, &api.EventPlace{Path: detail.To, Line: detail.ToLine}
+	case redoubt.EventPrecedent, redoubt.EventCopied:
+		out.FindingID = detail.FindingID
+	default:
+		out.Note = detail.Reason
+	}
+	return out, nil
+}
+
+// decidedEvent is what was decided about a finding.
+func decidedEvent(e redoubt.TriageEvent) api.FindingEvent {
+	return api.FindingEvent{
+		At: api.Time{Time: e.At}, Kind: "triaged", By: &api.Person{Kind: e.By.Kind, Name: e.By.Name},
+		Before: stateThen(e.Before), After: stateThen(e.After), Note: e.Note,
+	}
+}
+
+func stateThen(t redoubt.Triage) *api.TriageDecision {
+	out := &api.TriageDecision{TriageState: t.State.String(), TriageUntil: redoubt.LastDay(t.Until), Assignee: t.Assignee}
+	if t.Reason != 0 {
+		out.TriageReason = t.Reason.String()
+	}
+	return out
+}
