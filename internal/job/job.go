@@ -54,9 +54,11 @@ type Options struct {
 	Lease    time.Duration // 1 minute
 	Poll     time.Duration // how often idle workers look; 1 second
 	Attempts int           // before a job fails for good, those that a dead process left among them; 5
+	Outages  int           // in which the connection broke under a job in a row, before each counts as an attempt; 10
 	Logger   *slog.Logger
 	// Abandoned is called before a job fails for good whose work could not say so:
-	// its last attempt lost its lease, as when the job kills its process. It ends
+	// its last attempt lost its lease, as when the job kills its process, or lost its
+	// connection, as when it kills the database's. It ends
 	// what waits for the job, with a reason for people, and may be called again.
 	// Nil does nothing; after an error the job is claimed once more.
 	Abandoned func(ctx context.Context, j redoubt.Job, reason string) error
@@ -71,12 +73,20 @@ type Runner struct {
 	wake    chan struct{}
 
 	mu      sync.Mutex
-	outages map[int64]int // that a job met in a row
+	outages map[int64]outages // by the job that met them
+}
+
+// outages are how many a job met in a row.
+type outages struct {
+	all    int
+	broken int // the last ones, in which the connection to the database broke
 }
 
 // Outage reports whether an error is the database's fault whatever a job is, so that
 // the attempt does not count. A job that finds no memory, or damage, may be the only
-// one that does: that counts, or it would be tried for ever.
+// one that does: that counts, or it would be tried for ever. So does a connection that
+// breaks under the same job many times in a row (see Options.Outages): between two of
+// its tries the database answered, or the job could not have been claimed.
 func Outage(err error) bool {
 	if !errors.Is(err, redoubt.ErrUnavailable) {
 		return false
@@ -87,7 +97,7 @@ func Outage(err error) bool {
 
 // New makes a runner for the given kinds of work.
 func New(store Store, work map[string]Work, o Options) *Runner {
-	r := &Runner{store: store, work: work, options: o, wake: make(chan struct{}, 1), outages: map[int64]int{}}
+	r := &Runner{store: store, work: work, options: o, wake: make(chan struct{}, 1), outages: map[int64]outages{}}
 	for kind := range work {
 		r.kinds = append(r.kinds, kind)
 	}
@@ -102,6 +112,9 @@ func New(store Store, work map[string]Work, o Options) *Runner {
 	}
 	if r.options.Attempts == 0 {
 		r.options.Attempts = 5
+	}
+	if r.options.Outages == 0 {
+		r.options.Outages = 10
 	}
 	if r.options.Logger == nil {
 		r.options.Logger = slog.New(slog.DiscardHandler)
@@ -161,30 +174,33 @@ func (r *Runner) process(ctx context.Context, j redoubt.Job) {
 		return
 	}
 	result, media, err := r.attempt(held, j)
-	if err != nil && ctx.Err() != nil {
+	worked := err == nil
+	if worked { // a result that breaks the connection is an outage of this job, and not to be insisted on
+		err = r.store.FinishJob(ctx, j, result, media)
+	}
+	switch {
+	case err == nil, worked && errors.Is(err, redoubt.ErrConflict):
+		r.forget(j)
+		logOutcome(ctx, log, err)
+	case ctx.Err() != nil:
 		r.letGo(ctx, log, j)
-		return
+	default:
+		logOutcome(ctx, log, r.insist(ctx, r.outcome(ctx, log, j, err)))
 	}
-	end := r.outcome(ctx, log, j, err)
-	if err == nil {
-		end = func() error { return r.store.FinishJob(ctx, j, result, media) }
-	}
-	logOutcome(ctx, log, r.insist(ctx, end))
 }
 
 // outcome says why a job ended without a result, and returns how that is stored.
 func (r *Runner) outcome(ctx context.Context, log *slog.Logger, j redoubt.Job, err error) (end func() error) {
-	var permanent PermanentError
-	outage := Outage(err)
-	wait := backoff(r.countOutage(j, outage))
-	switch {
-	case errors.As(err, &permanent):
+	if permanent, ok := errors.AsType[PermanentError](err); ok {
+		r.forget(j)
 		log.Warn("job failed", "error", err)
 		return func() error { return r.store.FailJob(ctx, j, permanent.Reason) }
-	case outage:
-		log.Warn("job met an outage, will be tried again; the attempt does not count", "error", err)
-		return func() error { return r.store.ReleaseJob(ctx, j, wait) }
-	case j.Attempt >= r.options.Attempts:
+	}
+	if Outage(err) {
+		return r.afterOutage(ctx, log, j, err)
+	}
+	r.forget(j)
+	if j.Attempt >= r.options.Attempts {
 		log.Error("job failed, no further attempt", "error", err)
 		text := fmt.Sprintf("failed %d times; the server's log has the cause under job %d", j.Attempt, j.ID)
 		return func() error { return r.store.FailJob(ctx, j, text) }
@@ -193,17 +209,44 @@ func (r *Runner) outcome(ctx context.Context, log *slog.Logger, j redoubt.Job, e
 	return func() error { return r.store.RetryJob(ctx, j, backoff(j.Attempt)) }
 }
 
-// countOutage counts the outages that a job met in a row: what meets nothing else
-// waits longer each time, as it may be their cause.
-func (r *Runner) countOutage(j redoubt.Job, outage bool) int {
+// afterOutage returns how it is stored that a job met an outage. What meets nothing
+// else waits longer each time, as it may be their cause; and so often that it must be,
+// it has used up an attempt.
+func (r *Runner) afterOutage(ctx context.Context, log *slog.Logger, j redoubt.Job, err error) (end func() error) {
+	met := r.countOutage(j, redoubt.OutageOf(err) == redoubt.ErrUnreachable)
+	switch wait := backoff(met.all); {
+	case met.broken <= r.options.Outages:
+		log.Warn("job met an outage, will be tried again; the attempt does not count", "error", err)
+		return func() error { return r.store.ReleaseJob(ctx, j, wait) }
+	case j.Attempt < r.options.Attempts:
+		log.Warn("the connection to the database broke each time this job ran; the attempt counts", "error", err, "times", met.broken)
+		return func() error { return r.store.RetryJob(ctx, j, wait) }
+	}
+	r.forget(j)
+	log.Error("job failed, no further attempt: the connection to the database broke each time", "error", err, "times", met.broken)
+	reason := fmt.Sprintf("the connection to the database broke each of the last %d times this ran, and not in between; the server's log has the rest under job %d", met.broken, j.ID)
+	return func() error { return r.giveUp(ctx, j, reason) }
+}
+
+// countOutage counts the outages that a job met in a row.
+func (r *Runner) countOutage(j redoubt.Job, broken bool) outages {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !outage {
-		delete(r.outages, j.ID)
-		return 0
+	met := r.outages[j.ID]
+	met.all++
+	met.broken++
+	if !broken {
+		met.broken = 0
 	}
-	r.outages[j.ID]++
-	return r.outages[j.ID]
+	r.outages[j.ID] = met
+	return met
+}
+
+// forget ends a row of outages.
+func (r *Runner) forget(j redoubt.Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.outages, j.ID)
 }
 
 // insist stores how a job ended, again and again while the database is out: else its
@@ -247,10 +290,14 @@ func logOutcome(ctx context.Context, log *slog.Logger, err error) {
 }
 
 // abandon fails a job for good that was claimed once more than it may be tried.
-func (r *Runner) abandon(ctx context.Context, j redoubt.Job) (err error) {
+func (r *Runner) abandon(ctx context.Context, j redoubt.Job) error {
+	return r.giveUp(ctx, j, fmt.Sprintf("tried %d times, and the last attempt was cut off before it ended: the server stopped, crashed or ran out of memory; its log has the rest under job %d",
+		r.options.Attempts, j.ID))
+}
+
+// giveUp fails a job for good whose work could not say so, after what waits for it.
+func (r *Runner) giveUp(ctx context.Context, j redoubt.Job, reason string) (err error) {
 	defer recoverTo(&err)
-	reason := fmt.Sprintf("tried %d times, and the last attempt was cut off before it ended: the server stopped, crashed or ran out of memory; its log has the rest under job %d",
-		r.options.Attempts, j.ID)
 	if r.options.Abandoned != nil {
 		if err := r.options.Abandoned(ctx, j, reason); err != nil {
 			return err

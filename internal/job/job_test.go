@@ -23,6 +23,7 @@ type memory struct {
 	lease map[int64]time.Time
 	dead  bool // processes die: they let go of nothing
 	out   bool // the database does not answer
+	heavy bool // results break the connection
 }
 
 func (m *memory) isOut() bool {
@@ -46,6 +47,9 @@ func newMemory(kinds ...string) *memory {
 }
 
 func (m *memory) ClaimJob(_ context.Context, kinds []string, lease time.Duration) (*redoubt.Job, error) {
+	if m.isOut() {
+		return nil, redoubt.ErrUnreachable
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
@@ -65,6 +69,9 @@ func (m *memory) ClaimJob(_ context.Context, kinds []string, lease time.Duration
 func (m *memory) leased(j redoubt.Job, change func(*redoubt.Job)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.out {
+		return redoubt.ErrUnreachable
+	}
 	row := m.jobs[j.ID-1]
 	if row.State != redoubt.JobRunning || row.Attempt != j.Attempt {
 		return redoubt.ErrConflict
@@ -78,6 +85,9 @@ func (m *memory) RenewJob(_ context.Context, j redoubt.Job, lease time.Duration)
 }
 
 func (m *memory) FinishJob(_ context.Context, j redoubt.Job, result []byte, media string) error {
+	if m.heavy && len(result) > 0 {
+		return redoubt.ErrUnreachable
+	}
 	return m.leased(j, func(row *redoubt.Job) { row.State, row.Result, row.MediaType = redoubt.JobDone, result, media })
 }
 
@@ -86,9 +96,6 @@ func (m *memory) RetryJob(_ context.Context, j redoubt.Job, wait time.Duration) 
 }
 
 func (m *memory) ReleaseJob(ctx context.Context, j redoubt.Job, wait time.Duration) error {
-	if m.isOut() {
-		return redoubt.ErrUnreachable
-	}
 	if m.dead || ctx.Err() != nil {
 		return errors.Join(errors.New("nobody is there to let go"), ctx.Err())
 	}
@@ -237,17 +244,19 @@ func TestStoppingUsesUpNoAttempt(t *testing.T) {
 // store at first that it met one; what a job may have caused itself does.
 func TestOutagesUseUpNoAttempt(t *testing.T) {
 	for outage, state := range map[redoubt.OutageError]redoubt.JobState{
-		redoubt.ErrUnreachable: redoubt.JobDone, redoubt.ErrDiskFull: redoubt.JobDone, redoubt.ErrBusy: redoubt.JobDone,
+		redoubt.ErrDiskFull: redoubt.JobDone, redoubt.ErrBusy: redoubt.JobDone, redoubt.ErrReadOnly: redoubt.JobDone,
 		redoubt.ErrOutOfMemory: redoubt.JobFailed, redoubt.ErrDamaged: redoubt.JobFailed,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := newMemory("work")
-			m.setOut(true)
-			time.AfterFunc(time.Hour, func() { m.setOut(false) })
 			over := time.Now().Add(3 * time.Hour)
 			runs := 0
 			work := map[string]Work{"work": func(context.Context, redoubt.Job) ([]byte, string, error) {
-				if runs++; time.Now().Before(over) {
+				if runs++; runs == 1 {
+					m.setOut(true)
+					time.AfterFunc(time.Hour, func() { m.setOut(false) })
+				}
+				if time.Now().Before(over) {
 					return nil, "", fmt.Errorf("%w: gone", outage)
 				}
 				return nil, "", nil
@@ -256,6 +265,70 @@ func TestOutagesUseUpNoAttempt(t *testing.T) {
 			j := m.job(1)
 			if j.State != state || state == redoubt.JobDone && (j.Attempt != 1 || runs < 6) {
 				t.Errorf("%s: the job is %+v after %d runs", outage.Error(), j, runs)
+			}
+		})
+	}
+}
+
+// A database that is gone is no fault of the jobs that it leaves, however long it is,
+// nor are some such outages in a row.
+func TestALostDatabaseUsesUpNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory("work")
+		runs := 0
+		work := map[string]Work{"work": func(context.Context, redoubt.Job) ([]byte, string, error) {
+			if runs++; runs > 30 {
+				return nil, "", nil
+			}
+			if runs%11 == 0 { // which ends the row
+				return nil, "", redoubt.ErrDiskFull
+			}
+			m.setOut(true)
+			time.AfterFunc(5*time.Hour, func() { m.setOut(false) })
+			return nil, "", fmt.Errorf("%w: gone", redoubt.ErrUnreachable)
+		}}
+		run(m, 30*24*time.Hour, work, Options{Workers: 1, Lease: 24 * time.Hour})
+		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 1 || runs != 31 {
+			t.Errorf("the job is %+v after %d runs", j, runs)
+		}
+	})
+}
+
+// A job under which the connection breaks each time, by its work or by its result,
+// while the database answers everybody else, ends, and so does what waits for it.
+func TestAJobThatBreaksItsConnectionEnds(t *testing.T) {
+	for _, byResult := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMemory("deadly", "other")
+			m.heavy = byResult
+			var runs, ended int
+			began, over := time.Now(), time.Time{}
+			o := Options{Workers: 1, Outages: 4, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
+				if ended++; ended == 1 {
+					return redoubt.ErrUnreachable // which is tried again
+				}
+				if over = time.Now(); j.ID != 1 || !strings.HasPrefix(reason, "the connection to the database broke each of the last 7 times") {
+					t.Errorf("given up is job %d because of %q", j.ID, reason)
+				}
+				return nil
+			}}
+			run(m, 24*time.Hour, map[string]Work{
+				"deadly": func(context.Context, redoubt.Job) ([]byte, string, error) {
+					if runs++; byResult {
+						return []byte("x"), "", nil
+					}
+					return nil, "", redoubt.ErrUnreachable
+				},
+				"other": func(context.Context, redoubt.Job) ([]byte, string, error) { return nil, "", nil },
+			}, o)
+			if j := m.job(1); runs != 7 || j.State != redoubt.JobFailed || j.Attempt != 3 || ended != 2 || j.Error == "" {
+				t.Errorf("after %d runs, and given up %d times, it is %+v", runs, ended, j)
+			}
+			if took := over.Sub(began); took < time.Minute || took > 10*time.Minute {
+				t.Errorf("that took %s", took)
+			}
+			if j := m.job(2); j.State != redoubt.JobDone {
+				t.Errorf("the next job is %+v", j)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"net/url"
@@ -24,6 +25,8 @@ type Proxy struct {
 	refuses bool
 	closed  bool
 	delay   time.Duration
+	poison  []byte // what a client must not say; nil: it may say everything
+	breaks  int    // of connections on which it was said
 	conns   map[net.Conn]bool
 	trips   int
 }
@@ -75,6 +78,17 @@ func (p *Proxy) Refuse() {
 	p.Cut()
 }
 
+// CutAt resets each connection on which a client says something, as a statement that
+// crashes its server's process does, before it is passed on. Nothing ends that.
+func (p *Proxy) CutAt(text string) { p.set(func() { p.poison, p.breaks = []byte(text), 0 }) }
+
+// Breaks counts the connections that CutAt has reset since it was called.
+func (p *Proxy) Breaks() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.breaks
+}
+
 // RoundTrips counts how often a client spoke and was answered.
 func (p *Proxy) RoundTrips() int {
 	p.mu.Lock()
@@ -116,18 +130,27 @@ func (p *Proxy) accept() {
 		}
 		p.set(func() { p.conns[client], p.conns[server] = true, true })
 		spoke := new(bool) // the client, since the server last did
-		go p.pass(client, server, func() { *spoke = true })
-		go p.pass(server, client, func() {
+		go p.pass(client, server, func(said []byte) bool {
+			*spoke = true
+			poisoned := p.poison != nil && bytes.Contains(said, p.poison)
+			if poisoned {
+				p.breaks++
+			}
+			return !poisoned
+		})
+		go p.pass(server, client, func([]byte) bool {
 			if *spoke {
 				*spoke = false
 				p.trips++
 			}
+			return true
 		})
 	}
 }
 
-// pass copies one direction, and ends both with it. note is called for each piece, with the lock held.
-func (p *Proxy) pass(from, to net.Conn, note func()) {
+// pass copies one direction, and ends both with it. note is called for each piece, with
+// the lock held, and says whether it may pass.
+func (p *Proxy) pass(from, to net.Conn, note func(piece []byte) bool) {
 	defer func() {
 		p.set(func() { delete(p.conns, from) })
 		_, _ = from.Close(), to.Close()
@@ -135,7 +158,10 @@ func (p *Proxy) pass(from, to net.Conn, note func()) {
 	piece := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(piece)
-		if n > 0 && p.hold(note) {
+		if n > 0 {
+			if !p.hold(func() bool { return note(piece[:n]) }) {
+				return
+			}
 			_, err = to.Write(piece[:n])
 		}
 		if err != nil {
@@ -144,12 +170,15 @@ func (p *Proxy) pass(from, to net.Conn, note func()) {
 	}
 }
 
-// hold waits as the test asked for, and reports whether there is still somebody to pass on to.
-func (p *Proxy) hold(note func()) bool {
+// hold waits as the test asked for, and reports whether the piece may pass and there is
+// still somebody to pass it on to.
+func (p *Proxy) hold(note func() bool) bool {
 	p.mu.Lock()
-	delay := p.delay
-	note()
+	delay, passes := p.delay, note()
 	p.mu.Unlock()
+	if !passes {
+		return false
+	}
 	if delay > 0 {
 		time.Sleep(delay)
 	}

@@ -1,0 +1,91 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/agent"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/server"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// farWorker is a second server that applies scans, whose database is behind a proxy.
+func (w *world) farWorker() (*storetest.Proxy, *job.Runner) {
+	w.Helper()
+	proxy, config := storetest.Through(w.T, w.config)
+	far := storetest.Open(w.T, config)
+	logger := slog.New(slog.DiscardHandler)
+	a := agent.New(agent.Config{Store: far, Logger: logger, Clock: w.clock.Now, SecretKey: []byte("0123456789abcdef0123456789abcdef"), EncodeOutcome: server.ScanAnswer})
+	return proxy, job.New(far, map[string]job.Work{agent.ScanJob: a.Apply}, job.Options{
+		Workers: 1, Poll: 10 * time.Millisecond, Outages: 3, Attempts: agent.Attempts, Logger: logger, Abandoned: a.Abandoned,
+	})
+}
+
+// works has a worker do what is due, with time flying in between, until something is so.
+func (w *world) works(r *job.Runner, until func() bool) {
+	w.Helper()
+	ctx, stop := context.WithTimeout(w.Context(), time.Minute)
+	var all sync.WaitGroup
+	all.Go(func() { r.Run(ctx) })
+	for !until() && ctx.Err() == nil {
+		w.clock.Advance(10 * time.Second)
+		time.Sleep(10 * time.Millisecond)
+	}
+	if ctx.Err() != nil {
+		w.Error("it works on without end")
+	}
+	stop()
+	all.Wait()
+}
+
+// TestAScanThatBreaksTheConnectionEnds: a statement on which PostgreSQL drops the
+// connection each time ends its scan after a while, and the scanner is told; the next
+// scan is applied. An outage of the whole database ends none.
+func TestAScanThatBreaksTheConnectionEnds(t *testing.T) {
+	w := newWorld(t, "postgres")
+	w.stop()
+	w.agent.Wait = 0
+	path, completion := w.results(), w.recorded("full/4-complete.json")
+	w.ok("POST", path+"complete", completion)
+	proxy, worker := w.farWorker()
+	proxy.CutAt("INSERT INTO finding")
+	var status int
+	var text string
+	w.works(worker, func() bool {
+		status, text = w.send("POST", path+"complete", w.token, completion)
+		return status != http.StatusOK
+	})
+	if scan := w.scans()[0]; scan.Status != "SCAN_STATUS_ERROR" || proxy.Breaks() != 3+agent.Attempts {
+		t.Errorf("the connection broke %d times, and the scan is %s", proxy.Breaks(), scan.Status)
+	}
+	if status != http.StatusConflict || !strings.Contains(text, "the connection to the database broke each of the last 8 times") {
+		t.Errorf("the scanner is told %d %s", status, text)
+	}
+
+	_, id, _ := w.beginAs(w.token, claim{name: "acme/next"})
+	next := fmt.Sprintf("/api/agent/scans/%d/", id)
+	w.ok("POST", next+"results", w.recorded("full/3-results.json"))
+	w.ok("POST", next+"complete", completion)
+	proxy.CutAt("INSERT INTO finding")
+	looked := 0
+	w.works(worker, func() bool {
+		if looked > 0 || proxy.Breaks() > 0 {
+			looked++
+		}
+		switch looked {
+		case 1: // the outage that it met goes on
+			proxy.Refuse()
+		case 100:
+			proxy.CutAt("nothing that anybody says")
+			proxy.Resume()
+		}
+		return looked > 100 && w.ok("POST", next+"complete", completion) == `{"success":true}`
+	})
+}
