@@ -41,6 +41,7 @@ type service struct {
 	storage    config.Storage
 	config     config.Server
 	store      *store.Store
+	index      *index.Index
 	server     *server.Server
 	scanner    *agent.Agent
 	jobs       *job.Runner
@@ -101,7 +102,10 @@ func (s *service) wire(a *app) error {
 	signing := keyring.Watch(s.storage.KeyPath(), ring, a.clock, s.rotated).SigningKeys
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
-	findings := index.New(s.store, index.Options{BodyCache: bodies, Clock: a.clock, Logger: a.log})
+	findings := index.New(s.store, index.Options{
+		BodyCache: bodies, Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom}, Clock: a.clock, Logger: a.log,
+	})
+	s.index = findings
 	sealer, err := ring.Sealer("second factors")
 	if err != nil {
 		return err
@@ -224,6 +228,7 @@ func (s *service) run(a *app, ready func() error) error {
 		background.Go(func() { s.updateAdvisories(ctx, a) })
 	}
 	background.Go(func() { s.housekeeping(ctx, a.clock) })
+	background.Go(func() { s.index.Run(ctx) })
 	scans, endScans := context.WithCancel(context.WithoutCancel(ctx)) // requests under way wait for them
 	defer endScans()
 	background.Go(func() { s.scans.Run(scans) })
@@ -242,9 +247,23 @@ func (s *service) run(a *app, ready func() error) error {
 		}
 	}
 	cancel()
+	began := a.clock()
 	stopped := s.stop(servers, giveUp)
 	endScans()
-	return errors.Join(err, stopped, wait(&background, s.config.ShutdownTimeout))
+	ended := wait(&background, s.config.ShutdownTimeout)
+	s.saveIndex(max(s.config.ShutdownTimeout-a.clock().Sub(began), responseGrace))
+	return errors.Join(err, stopped, ended)
+}
+
+// checkpointFrom is how many findings a deployment has whose index is kept in a file;
+// fewer are read from the store in a few hundredths of a second.
+const checkpointFrom = 2000
+
+// saveIndex has the next start find the index, if the time is enough.
+func (s *service) saveIndex(within time.Duration) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), within, errors.New("the time for a stop is over"))
+	defer cancel()
+	s.index.Save(ctx)
 }
 
 // serve bounds what a slow or silent client can hold. Uploads and downloads are

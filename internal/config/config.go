@@ -57,6 +57,9 @@ func (s Storage) KeyPath() string {
 	return filepath.Join(s.Data, "redoubt.db.key")
 }
 
+// IndexPath is the folder with what a server starts its index from.
+func (s Storage) IndexPath() string { return filepath.Join(s.Data, "index") }
+
 // Server is all that redoubt serve can be told.
 type Server struct {
 	Addr        string `help:"Address to listen on; 127.0.0.1:8080 by default." default:"127.0.0.1:8080" env:"REDOUBT_ADDR" placeholder:"HOST:PORT"`

@@ -46,12 +46,37 @@ func (b *budget) grant(size int64) *chunk {
 	for b.used+size > b.limit {
 		b.free(b.queue.Front().Value.(*chunk))
 	}
+	c := b.newChunk(size)
+	c.seat = b.queue.PushBack(c)
+	return c
+}
+
+// grantOlder returns a chunk that is the first to go, or nil when there is no room
+// without another one going.
+func (b *budget) grantOlder(size int64) *chunk {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.used+size > b.limit {
+		return nil
+	}
+	c := b.newChunk(size)
+	c.seat = b.queue.PushFront(c)
+	return c
+}
+
+func (b *budget) newChunk(size int64) *chunk {
 	data := make([]byte, size)
 	c := &chunk{size: size}
 	c.data.Store(&data)
-	c.seat = b.queue.PushBack(c)
 	b.used += size
 	return c
+}
+
+// hasRoom reports whether a large chunk is to be had without another one going.
+func (b *budget) hasRoom() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used+min(largeChunk, b.limit/4) <= b.limit
 }
 
 // release takes chunks back that nobody needs any more.
@@ -87,16 +112,21 @@ type arena struct {
 }
 
 // put copies a body into the arena, if the budget lets it.
-func (a *arena) put(body []byte) bodyRef {
+func (a *arena) put(body []byte) bodyRef { return a.store(body, a.budget.grant) }
+
+// putOlder copies a body of what is read the least into the arena, if there is room.
+func (a *arena) putOlder(body []byte) bodyRef { return a.store(body, a.budget.grantOlder) }
+
+func (a *arena) store(body []byte, grant func(int64) *chunk) bodyRef {
 	size := int64(len(body))
-	if size == 0 || !a.reserve(size) {
+	if size == 0 || !a.reserve(size, grant) {
 		return bodyRef{}
 	}
 	last := a.chunks[len(a.chunks)-1]
 	data := last.data.Load()
 	if data == nil { // taken back while it was being filled
 		a.filled = last.size
-		return a.put(body)
+		return a.store(body, grant)
 	}
 	copy((*data)[a.filled:], body)
 	ref := bodyRef{chunk: uint32(len(a.chunks) - 1), offset: uint32(a.filled), size: uint32(size)}
@@ -106,7 +136,7 @@ func (a *arena) put(body []byte) bodyRef {
 }
 
 // reserve makes room for size bytes in the last chunk.
-func (a *arena) reserve(size int64) bool {
+func (a *arena) reserve(size int64, grant func(int64) *chunk) bool {
 	next := int64(smallChunk)
 	if n := len(a.chunks); n > 0 {
 		last := a.chunks[n-1].size
@@ -115,7 +145,7 @@ func (a *arena) reserve(size int64) bool {
 		}
 		next = min(2*last, largeChunk)
 	}
-	c := a.budget.grant(max(min(next, a.budget.limit/4), size))
+	c := grant(max(min(next, a.budget.limit/4), size))
 	if c == nil {
 		return false
 	}

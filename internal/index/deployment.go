@@ -2,8 +2,10 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/redoubt/redoubt"
 )
@@ -18,6 +20,10 @@ type deployment struct {
 	x    *Index
 	turn chan struct{} // holds one: whoever put it there may change the state
 
+	torn  bool        // a feed ended before all of it was applied; whoever has the turn may look
+	cold  atomic.Bool // bodies may be missing that there is room for
+	saved saved
+
 	mu    sync.RWMutex
 	state *state
 }
@@ -30,26 +36,41 @@ func (d *deployment) version() int64 {
 
 // refresh brings the state to at least the given version.
 func (d *deployment) refresh(ctx context.Context, version int64) error {
-	select {
-	case d.turn <- struct{}{}:
-		defer func() { <-d.turn }()
-	case <-ctx.Done():
-		return fmt.Errorf("waiting for the index of deployment %d: %w", d.id, context.Cause(ctx))
+	if err := d.take(ctx); err != nil {
+		return err
 	}
+	defer d.give()
 	now := d.version()
 	if now >= version {
 		return nil
 	}
 	// A load serves all who wait, so it outlives the one who happened to start it.
 	ctx = context.WithoutCancel(ctx)
-	if now > 0 { // from 0 on, the feed is everything
+	restored := now < 0 && d.restore(ctx)
+	if now = d.version(); now > 0 { // from 0 on, the feed is everything
 		stale, err := d.applyFeed(ctx, now)
 		if err != nil || !stale {
 			return err
 		}
+		if restored {
+			d.distrust(errors.New("the feed of changes does not reach back to it"))
+		}
 	}
 	return d.load(ctx)
 }
+
+// take waits for the turn.
+func (d *deployment) take(ctx context.Context) error {
+	select {
+	case d.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the index of deployment %d: %w", d.id, context.Cause(ctx))
+	}
+}
+
+// give gives the turn back.
+func (d *deployment) give() { <-d.turn }
 
 // applyFeed applies what changed since a version, unless the feed no longer knows.
 func (d *deployment) applyFeed(ctx context.Context, since int64) (stale bool, err error) {
@@ -58,6 +79,7 @@ func (d *deployment) applyFeed(ctx context.Context, since int64) (stale bool, er
 		if err != nil {
 			return err
 		}
+		d.torn = true
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return d.state.apply(e)
@@ -91,6 +113,7 @@ func (d *deployment) publish(version int64) {
 			"findings", len(p.rows), "took", d.x.clock().Sub(began))
 	}
 	d.state.removeOrphans()
+	d.torn = false
 }
 
 // load builds the state from everything the source has, off to the side.
@@ -114,6 +137,7 @@ func (d *deployment) load(ctx context.Context) error {
 	s.version = version
 	copy(s.parts[:], s.compact())
 	d.swap(s)
+	d.torn = false
 	d.x.loads.Add(1)
 	findings := 0
 	for _, p := range s.parts {
@@ -130,6 +154,7 @@ func (d *deployment) swap(s *state) {
 	d.state = s
 	d.mu.Unlock()
 	old.release(&d.x.bodies)
+	d.cold.Store(true)
 }
 
 func (s *state) release(b *budget) {

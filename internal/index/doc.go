@@ -14,5 +14,8 @@
 //	Source ─ Feed ─► state.apply ─► partition ─► Page ─► io.Writer
 //	                                 rows, bitmaps, columns, bodies
 //
+// What was built is written to a file now and then, a checkpoint, for the next
+// start to go on from; see Checkpoints.
+//
 // It holds no SQL and no HTTP; filters exist here and nowhere else.
 package index

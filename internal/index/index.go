@@ -14,8 +14,11 @@ type Options struct {
 	// BodyCache bounds the bytes of finding bodies in memory, all deployments
 	// together. Bodies beyond it come from Source.Bodies; 0 keeps none.
 	BodyCache int64
-	Clock     func() time.Time // for the log; nil logs no durations
-	Logger    *slog.Logger     // nil logs nothing
+
+	// Checkpoints are files to start from; none by default.
+	Checkpoints Checkpoints
+	Clock       func() time.Time // for the log, and how old checkpoints are; nil tells neither
+	Logger      *slog.Logger     // nil logs nothing
 }
 
 // Index holds the read models of all deployments that were asked for. It is
@@ -23,8 +26,10 @@ type Options struct {
 type Index struct {
 	src    Source
 	bodies budget
-	clock  func() time.Time
-	log    *slog.Logger
+
+	checkpoints Checkpoints
+	clock       func() time.Time
+	log         *slog.Logger
 
 	loads    atomic.Int64
 	rebuilds atomic.Int64
@@ -36,7 +41,7 @@ type Index struct {
 // New returns an index of what the source holds. Deployments load on first use.
 func New(src Source, o Options) *Index {
 	x := &Index{
-		src: src, bodies: budget{limit: o.BodyCache}, clock: o.Clock, log: o.Logger,
+		src: src, bodies: budget{limit: o.BodyCache}, checkpoints: o.Checkpoints, clock: o.Clock, log: o.Logger,
 		deployments: map[int64]*deployment{},
 	}
 	if x.clock == nil {
@@ -87,7 +92,7 @@ func (x *Index) Drop(id int64) {
 		return
 	}
 	d.turn <- struct{}{}
-	defer func() { <-d.turn }()
+	defer d.give()
 	d.swap(&state{version: -1})
 }
 
@@ -104,12 +109,7 @@ type Stats struct {
 
 // Stats counts what the index holds now.
 func (x *Index) Stats() Stats {
-	x.mu.Lock()
-	all := make([]*deployment, 0, len(x.deployments))
-	for _, d := range x.deployments {
-		all = append(all, d)
-	}
-	x.mu.Unlock()
+	all := x.loaded()
 	out := Stats{Deployments: len(all), BodyBytes: x.bodies.inUse(), Loads: x.loads.Load(), Rebuilds: x.rebuilds.Load()}
 	out.Bytes = out.BodyBytes
 	for _, d := range all {

@@ -16,12 +16,17 @@ import (
 
 // Whatever happened, and whatever is asked, the index answers what looking at
 // every finding answers, and what an index built from scratch answers.
+//
+// So does one that went on from a checkpoint, which a process may write and read
+// at any time.
 func TestIndexAgreesWithTheNaiveModel(t *testing.T) {
+	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		budget := one(t, "body cache", 0, int64(smallChunk), int64(1<<30))
 		src := &broken{world: w, after: working}
-		x := New(src, Options{BodyCache: budget})
+		options := Options{BodyCache: budget, Checkpoints: Checkpoints{Dir: dir, Registry: w}}
+		x := New(src, options)
 		for range rapid.IntRange(1, 12).Draw(t, "commits") {
 			w.step(t)
 			if chance(t, "break the feed", 15) {
@@ -29,6 +34,15 @@ func TestIndexAgreesWithTheNaiveModel(t *testing.T) {
 				_, _ = x.Deployment(context.Background(), tenant)
 				src.after = working
 				w.step(t)
+			}
+			if chance(t, "write a checkpoint", 30) {
+				x.Save(context.Background())
+			}
+			if chance(t, "start again", 20) {
+				x = New(src, options)
+			}
+			if chance(t, "read bodies", 20) {
+				x.warm(context.Background())
 			}
 			v := view(t, x)
 			if v.Version() != w.version {

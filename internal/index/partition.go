@@ -20,6 +20,7 @@ type partition struct {
 	values    [fields][]*roaring.Bitmap
 	bodies    *arena
 
+	frozen  *frozenRows     // of the checkpoint that is being written; nil while none is
 	touched map[uint32]bool // lineages whose representatives are to be elected
 	late    lateRows
 	empty   bool // nothing was built yet: every row is late
@@ -139,6 +140,7 @@ func (p *partition) replace(ordinal uint32, r *row) {
 
 // set stores a row and moves its ordinal between bitmaps where values changed.
 func (p *partition) set(ordinal uint32, r *row) {
+	p.keep(ordinal)
 	old := &p.rows[ordinal]
 	for f := range fields {
 		was, is := old.value(f), r.value(f)

@@ -41,7 +41,7 @@ type row struct {
 	triage, reason, status         uint8 // of the lineage, as all below
 	verdict, prs, band, reach      uint8
 	exploited                      uint8 // flagNo or flagYes
-	annotated                      bool
+	annotated                      uint8 // flagNo or flagYes
 
 	marks
 }
@@ -187,7 +187,7 @@ func (r *row) inherit(l *lineage, m inherited) {
 	r.status = uint8(redoubt.StatusOf(redoubt.State(r.state), l.triage))
 	r.verdict, r.prs, r.band, r.tag = uint8(l.verdict), l.prs, uint8(l.band), m.tag
 	r.assignee, r.until = m.assignee, m.until
-	r.exploited, r.annotated = yesNo(l.exploited), l.note != nil
+	r.exploited, r.annotated = yesNo(l.exploited), yesNo(l.note != nil)
 	r.reach = r.scanned
 	if r.scanned == uint8(redoubt.ReachabilityUnknown) && l.reach != 0 {
 		r.reach = uint8(l.reach)

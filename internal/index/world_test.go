@@ -30,6 +30,8 @@ type world struct {
 	log         []changed
 
 	feeds, bodyReads int
+
+	checkpoints map[string]int64 // version by id
 }
 
 type changed struct {
@@ -42,6 +44,7 @@ func newWorld() *world {
 	return &world{
 		batch: 3, projects: map[int64]redoubt.Project{}, rules: map[int64]redoubt.Rule{}, policies: map[int64]redoubt.Policy{},
 		policyRules: map[int64]redoubt.PolicyRule{}, lineages: map[int64]redoubt.Lineage{}, findings: map[int64]redoubt.IndexedFinding{},
+		checkpoints: map[string]int64{},
 	}
 }
 
@@ -190,4 +193,33 @@ func (w *world) Bodies(_ context.Context, _ int64, ids []int64) (map[int64][]byt
 		}
 	}
 	return out, nil
+}
+
+func (w *world) KeepCheckpoint(_ context.Context, _ int64, id string, version int64, forget []string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if version > w.version {
+		return fmt.Errorf("version %d: %w", version, redoubt.ErrConflict)
+	}
+	w.checkpoints[id] = version
+	for _, id := range forget {
+		delete(w.checkpoints, id)
+	}
+	return nil
+}
+
+func (w *world) HasCheckpoint(_ context.Context, _ int64, id string) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ok := w.checkpoints[id]
+	return ok, nil
+}
+
+// copied is a world with the same content and history.
+func (w *world) copied() *world {
+	return &world{
+		version: w.version, pruned: w.pruned, batch: w.batch, deleted: w.deleted, log: slices.Clone(w.log),
+		projects: maps.Clone(w.projects), rules: maps.Clone(w.rules), policies: maps.Clone(w.policies), policyRules: maps.Clone(w.policyRules),
+		lineages: maps.Clone(w.lineages), findings: maps.Clone(w.findings), checkpoints: maps.Clone(w.checkpoints),
+	}
 }

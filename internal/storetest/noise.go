@@ -42,6 +42,9 @@ func makeNoise(ctx context.Context, s *store.Store) error {
 	if _, _, err := s.ClaimAdvisoryMatch(ctx, d.ID, 0); err != nil {
 		return err
 	}
+	if err := s.KeepCheckpoint(ctx, d.ID, "noise", 1, nil); err != nil {
+		return err
+	}
 	return noisyScanners(ctx, s, d)
 }
 

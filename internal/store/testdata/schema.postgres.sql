@@ -273,6 +273,13 @@ CREATE INDEX finding_subject_group ON public.finding_subject USING btree (deploy
 CREATE INDEX finding_subject_vulnerability ON public.finding_subject USING btree (deployment_id, upper(vulnerability))
 CREATE UNIQUE INDEX finding_subject_pkey ON public.finding_subject USING btree (deployment_id, finding_id)
 finding_subject PRIMARY KEY (deployment_id, finding_id)
+index_checkpoint.deployment_id bigint NOT NULL
+index_checkpoint.id text NOT NULL
+index_checkpoint.version bigint NOT NULL
+index_checkpoint.created_at bigint NOT NULL
+CREATE UNIQUE INDEX index_checkpoint_pkey ON public.index_checkpoint USING btree (deployment_id, id)
+index_checkpoint FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+index_checkpoint PRIMARY KEY (deployment_id, id)
 inventory.deployment_id bigint NOT NULL
 inventory.id bigint NOT NULL
 inventory.project_id bigint NOT NULL

@@ -267,6 +267,13 @@ CREATE TABLE finding_subject (
 );
 CREATE INDEX finding_subject_group ON finding_subject (deployment_id, group_id);
 CREATE INDEX finding_subject_vulnerability ON finding_subject (deployment_id, UPPER(vulnerability));
+CREATE TABLE index_checkpoint (
+    deployment_id BIGINT NOT NULL REFERENCES deployment (id),
+    id            TEXT   NOT NULL, -- random, in the file too
+    version       BIGINT NOT NULL, -- of the deployment, that the file is of
+    created_at    BIGINT NOT NULL, -- clock of the commit; the oldest go
+    PRIMARY KEY (deployment_id, id)
+);
 CREATE TABLE inventory (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// restarted is a server of a data folder that is started again and again.
+type restarted struct {
+	t       *testing.T
+	storage config.Storage
+	log     *heard
+}
+
+// serve runs a server, hands it to do, and stops it as a signal would.
+func (r *restarted) serve(do func(c *api.Client, deployment string)) {
+	r.t.Helper()
+	ctx, stop := context.WithCancel(r.t.Context())
+	defer stop()
+	r.log = &heard{}
+	file := filepath.Join(r.t.TempDir(), "ready.json")
+	done := make(chan error, 1)
+	go func() {
+		done <- serveCmd{
+			Storage: r.storage, Server: config.Server{Addr: "127.0.0.1:0", ReadyFile: file, MaxUpload: 64 << 20, ShutdownTimeout: 30 * time.Second},
+			Deployment: "acme", LogFormat: "text",
+		}.Run(&app{ctx: ctx, out: io.Discard, err: r.log, clock: time.Now})
+	}()
+	ready := waitReady(r.t, file, done)
+	do(&api.Client{BaseURL: ready.BaseURL, Token: ready.Token}, ready.DeploymentSlug)
+	stop()
+	if err := <-done; err != nil {
+		r.t.Error(err)
+	}
+}
+
+// results is a report of n findings, whose paths begin as given.
+func results(n int, path string) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(`{"check_id":"eqeq","path":"%s%d.py","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":5,"offset":4},`+
+			`"extra":{"message":"no","severity":"ERROR","metadata":{},"lines":"x == %d","fingerprint":"%s-%d","engine_kind":"OSS"}}`, path, i, i, path, i))
+	}
+	return `{"version":"1.180.0","results":[` + strings.Join(list, ",") + `],"errors":[],"paths":{"scanned":["` + path + `0.py"]}}`
+}
+
+// reports imports findings and has them listed: as many as there are then.
+func (r *restarted) reports(n int, path string, want int) {
+	r.t.Helper()
+	r.serve(func(c *api.Client, deployment string) {
+		if n > 0 {
+			_, err := c.ImportReport(r.t.Context(), deployment, api.ImportQuery{Project: "acme/" + path, Ref: "main"}, strings.NewReader(results(n, path)))
+			if err != nil {
+				r.t.Fatal(err)
+			}
+		}
+		got := 0
+		for f, err := range c.Findings(r.t.Context(), deployment, api.FindingsQuery{}) {
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			if f.Location.FilePath == "" {
+				r.t.Fatalf("a finding without its body: %+v", f)
+			}
+			got++
+		}
+		if got != want {
+			r.t.Errorf("%d findings are listed, want %d", got, want)
+		}
+	})
+}
+
+// said reports whether the last server read the index from its checkpoint.
+func (r *restarted) said(want bool) {
+	r.t.Helper()
+	if got := strings.Contains(r.log.String(), "index read from its checkpoint"); got != want {
+		r.t.Errorf("the index was read from its checkpoint: %v, want %v\n%s", got, want, r.log)
+	}
+}
+
+// A server that was stopped goes on from the checkpoint that it wrote, whatever
+// others wrote meanwhile.
+func TestAServerStartsFromItsCheckpoint(t *testing.T) {
+	for _, engine := range []string{"sqlite", "postgres"} {
+		t.Run(engine, func(t *testing.T) {
+			r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
+			if engine == "postgres" {
+				r.storage.DatabaseURL = config.Secret(storetest.Empty(t, engine).DatabaseURL)
+			}
+			r.reports(checkpointFrom+100, "first", checkpointFrom+100)
+			r.said(false)
+			r.reports(3, "second", checkpointFrom+103)
+			r.said(true)
+			r.reports(0, "", checkpointFrom+103)
+			r.said(true)
+			if err := os.RemoveAll(r.storage.IndexPath()); err != nil {
+				t.Fatal(err)
+			}
+			r.reports(0, "", checkpointFrom+103)
+			r.said(false)
+		})
+	}
+}
+
+// After a backup was restored, and the database has come to the same version by
+// other writes, the checkpoint of what was before is not believed.
+func TestARestoredBackupIsNotMixedWithAnOlderCheckpoint(t *testing.T) {
+	r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
+	r.reports(checkpointFrom, "kept", checkpointFrom)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	a := testApp(io.Discard)
+	if err := (backupCmd{Storage: r.storage, File: backup}).Run(a); err != nil {
+		t.Fatal(err)
+	}
+	r.reports(20, "lost", checkpointFrom+20)
+	r.said(true)
+	for _, name := range []string{store.FileName + "-wal", store.FileName + "-shm"} {
+		_ = os.Remove(filepath.Join(r.storage.Data, name)) // there may be none
+	}
+	text, err := os.ReadFile(backup)
+	if err := errors.Join(err, os.WriteFile(filepath.Join(r.storage.Data, store.FileName), text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	r.reports(10, "other", checkpointFrom+10)
+	r.said(false)
+	r.reports(0, "", checkpointFrom+10)
+	r.said(true)
+}

@@ -1,0 +1,55 @@
+package index
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// lookEvery is how often what is loaded is looked at.
+const lookEvery = time.Second
+
+// Run does what is done without being asked for, until the context ends: it writes
+// checkpoints, and reads bodies of findings into memory.
+func (x *Index) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	if x.checkpoints.Dir != "" {
+		x.clearCheckpoints(ctx)
+		all.Go(func() { x.repeat(ctx, x.saveDue) })
+	}
+	if x.bodies.limit > 0 {
+		all.Go(func() { x.repeat(ctx, x.warm) })
+	}
+	all.Wait()
+}
+
+func (x *Index) repeat(ctx context.Context, do func(context.Context)) {
+	for {
+		do(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// loaded returns the deployments, in no order.
+func (x *Index) loaded() []*deployment {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	all := make([]*deployment, 0, len(x.deployments))
+	for _, d := range x.deployments {
+		all = append(all, d)
+	}
+	return all
+}
+
+// saveDue writes the checkpoints whose time has come, one after the other.
+func (x *Index) saveDue(ctx context.Context) {
+	for _, d := range x.loaded() {
+		if ctx.Err() == nil && d.saved.due(d.version(), x.clock()) {
+			d.save(ctx)
+		}
+	}
+}

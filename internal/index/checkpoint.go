@@ -1,0 +1,298 @@
+package index
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Checkpoints says where an index keeps files that it starts from, so that it need
+// not read all findings of a large deployment first. They hold no more than the
+// store does, and may be removed at any time.
+type Checkpoints struct {
+	Dir      string   // made where there is none; empty keeps no files
+	Registry Registry // of the same store as the source
+	Least    int      // findings: a deployment with fewer is read from the store as fast
+}
+
+// Registry remembers, in the store itself, which checkpoints tell of its history: a
+// version number alone does not, once an older backup was restored and has come to
+// the same number by another way.
+type Registry interface {
+	// KeepCheckpoint remembers one in a transaction that sees its version, and forgets
+	// others. A deployment that never came to that version is redoubt.ErrConflict.
+	KeepCheckpoint(ctx context.Context, deploymentID int64, id string, version int64, forget []string) error
+	// HasCheckpoint reports whether one is remembered.
+	HasCheckpoint(ctx context.Context, deploymentID int64, id string) (bool, error)
+}
+
+const (
+	checkpointSuffix = ".checkpoint"
+	partSuffix       = ".part"
+
+	// A checkpoint is written when something changed and the last one is so old, and a
+	// hundred times as old as it took to write.
+	checkpointEvery = 5 * time.Minute
+	checkpointShare = 100
+)
+
+// saved is what is known of a deployment's file. It is safe for concurrent use.
+type saved struct {
+	mu      sync.Mutex
+	writing sync.Mutex // held by who writes it
+	version int64
+	id      string        // of the file; empty when there is none
+	forget  []string      // remembered in the store, without a file by now
+	tried   time.Time     // when the last one was begun
+	took    time.Duration // to write it
+}
+
+func (c *saved) set(version int64, id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.id != "" {
+		c.forget = append(c.forget, c.id)
+	}
+	c.version, c.id = version, id
+}
+
+// due reports whether it is time for another one.
+func (c *saved) due(version int64, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return version > 0 && version != c.version && (c.tried.IsZero() || now.Sub(c.tried) >= max(checkpointEvery, checkpointShare*c.took))
+}
+
+func (x *Index) checkpointFile(deployment int64) string {
+	return filepath.Join(x.checkpoints.Dir, strconv.FormatInt(deployment, 10)+checkpointSuffix)
+}
+
+// restore puts the state of a checkpoint in place of none, and reports whether it
+// did. One that is doubtful is removed. Whoever calls it has the turn.
+func (d *deployment) restore(ctx context.Context) bool {
+	if d.x.checkpoints.Dir == "" {
+		return false
+	}
+	began, name := d.x.clock(), d.x.checkpointFile(d.id)
+	s, h, err := d.readCheckpoint(ctx, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false
+	case errors.Is(err, redoubt.ErrUnavailable): // of the store, which the index is not built from either then
+		return false
+	case err != nil:
+		d.distrust(err)
+		return false
+	}
+	d.swap(s)
+	d.saved.set(h.version, h.id)
+	d.saved.mu.Lock()
+	d.saved.tried = began
+	d.saved.mu.Unlock()
+	d.x.log.Info("index read from its checkpoint", "deployment_id", d.id, "findings", h.findings, "version", h.version, "took", d.x.clock().Sub(began))
+	return true
+}
+
+// distrust says why a checkpoint is not used, and removes it.
+func (d *deployment) distrust(cause error) {
+	d.x.log.Warn("the checkpoint of the index is not used: the index is built anew", "deployment_id", d.id, "cause", cause)
+	_ = os.Remove(d.x.checkpointFile(d.id)) // one that stays is looked at again, and not used again
+}
+
+func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *heading, error) {
+	f, size, err := openRegular(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	r, err := openSections(f, size)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.deployment != d.id {
+		return nil, nil, fmt.Errorf("it is of deployment %d", r.deployment)
+	}
+	if r.layout != layoutSum() {
+		return nil, nil, errLayout
+	}
+	known, err := d.x.checkpoints.Registry.HasCheckpoint(ctx, d.id, r.id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !known {
+		return nil, nil, errors.New("the database does not know it: another one may have been restored")
+	}
+	s, err := readState(r, &d.x.bodies)
+	return s, &r.heading, err
+}
+
+// Save writes the checkpoints of all deployments that changed since their last one,
+// until the context ends. What fails is logged: without a checkpoint an index is
+// built from the store.
+func (x *Index) Save(ctx context.Context) {
+	if x.checkpoints.Dir == "" {
+		return
+	}
+	for _, d := range x.loaded() {
+		if d.changed() && ctx.Err() == nil {
+			d.save(ctx)
+		}
+	}
+}
+
+// changed reports whether the file is of another version.
+func (d *deployment) changed() bool {
+	version := d.version()
+	d.saved.mu.Lock()
+	defer d.saved.mu.Unlock()
+	return version > 0 && version != d.saved.version
+}
+
+// save writes a checkpoint, and logs what is wrong.
+func (d *deployment) save(ctx context.Context) {
+	d.saved.writing.Lock()
+	defer d.saved.writing.Unlock()
+	began := d.x.clock()
+	n, err := d.write(ctx)
+	took := d.x.clock().Sub(began)
+	d.saved.mu.Lock()
+	d.saved.tried, d.saved.took = began, took
+	d.saved.mu.Unlock()
+	switch {
+	case err != nil:
+		d.x.log.Warn("the checkpoint of the index was not written: the next start may take longer", "deployment_id", d.id, "cause", err)
+	case n != nil:
+		d.x.log.Info("checkpoint of the index written", "deployment_id", d.id, "findings", n.findings, "version", n.version, "took", took)
+	}
+}
+
+// write writes a checkpoint of what the state is now: the file under another name,
+// then its id into the store, then the file under its name. Whatever ends in
+// between, the file that has the name is one that the store knows. It returns what
+// was written, nil when the state is not one to be kept.
+func (d *deployment) write(ctx context.Context) (*snapshot, error) {
+	n, err := d.snapshot(ctx)
+	if err != nil || n == nil {
+		return nil, err
+	}
+	defer d.thaw(n)
+	if err := os.MkdirAll(d.x.checkpoints.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.CreateTemp(d.x.checkpoints.Dir, strconv.FormatInt(d.id, 10)+".*"+partSuffix) // its owner's alone
+	if err != nil {
+		return nil, err
+	}
+	id := rand.Text()
+	err = writeSynced(f, func(w *bufio.Writer) error { return n.write(ctx, w, id, &d.mu) })
+	if err == nil {
+		err = d.x.checkpoints.Registry.KeepCheckpoint(ctx, d.id, id, n.version, d.saved.obsolete())
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), d.x.checkpointFile(d.id))
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(f.Name()))
+	}
+	syncFolder(d.x.checkpoints.Dir)
+	d.saved.set(n.version, id)
+	return n, nil
+}
+
+// obsolete returns the ids that have no file, once.
+func (c *saved) obsolete() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.forget
+	c.forget = nil
+	return out
+}
+
+// snapshot takes down the state, if it is loaded, whole, and large enough.
+func (d *deployment) snapshot(ctx context.Context) (*snapshot, error) {
+	if err := d.take(ctx); err != nil {
+		return nil, err
+	}
+	defer d.give()
+	findings := 0
+	for _, p := range d.state.parts {
+		if p != nil {
+			findings += len(p.where)
+		}
+	}
+	if d.torn || d.state.version <= 0 || findings < d.x.checkpoints.Least {
+		return nil, nil
+	}
+	return d.state.snapshot(d.id)
+}
+
+// thaw lets rows change without being copied first.
+func (d *deployment) thaw(n *snapshot) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, p := range n.partitions {
+		if p.frozen == n.frozen[i] {
+			p.frozen = nil
+		}
+	}
+}
+
+// writeSynced fills a file and has it on disk before it returns.
+func writeSynced(f *os.File, fill func(*bufio.Writer) error) error {
+	w := bufio.NewWriterSize(f, 1<<20)
+	err := fill(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// syncFolder has a name that was given be on disk. Where that cannot be, the old
+// file may come back after a loss of power, which the store knows too.
+func syncFolder(dir string) {
+	if f, err := os.Open(dir); err == nil {
+		_ = f.Sync()
+		_ = f.Close()
+	}
+}
+
+// clearCheckpoints removes files that were left by writers that died, and those of
+// deployments that are gone.
+func (x *Index) clearCheckpoints(ctx context.Context) {
+	entries, err := os.ReadDir(x.checkpoints.Dir)
+	if err != nil {
+		return // there is no folder yet
+	}
+	for _, e := range entries {
+		name := filepath.Join(x.checkpoints.Dir, e.Name())
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if strings.HasSuffix(e.Name(), partSuffix) && info.ModTime().Before(x.clock().Add(-time.Hour)) {
+			_ = os.Remove(name)
+			continue
+		}
+		id, err := strconv.ParseInt(strings.TrimSuffix(e.Name(), checkpointSuffix), 10, 64)
+		if err != nil || !strings.HasSuffix(e.Name(), checkpointSuffix) {
+			continue
+		}
+		if _, err := x.src.Version(ctx, id); errors.Is(err, redoubt.ErrNotFound) {
+			_ = os.Remove(name)
+		}
+	}
+}

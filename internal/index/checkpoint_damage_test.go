@@ -1,0 +1,202 @@
+package index
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// FuzzCheckpoint has checkpoints whose checksums are right hold anything: they are
+// refused, or give an index that answers.
+func FuzzCheckpoint(f *testing.F) {
+	c := newCheckpointed(f)
+	c.save()
+	whole := c.bytes()
+	r, err := openSections(bytes.NewReader(whole), int64(len(whole)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := range r.sections {
+		f.Add(i, 0, []byte{255})
+		f.Add(i, 9, []byte{0, 0, 0, 1, 0, 0, 0, 2})
+	}
+	f.Fuzz(func(t *testing.T, section, offset int, patch []byte) {
+		target := r.sections[max(section, -section-1)%len(r.sections)].name
+		b := rewrite(t, r, func(*heading) {}, func(name string, b []byte) []byte {
+			if name == target && len(b) > 0 {
+				copy(b[max(offset, -offset-1)%len(b):], patch)
+			}
+			return b
+		})
+		s, err := read(b)
+		if err != nil {
+			return
+		}
+		answer(t, s)
+	})
+}
+
+// answer asks a state for all that pages show.
+func answer(t *testing.T, s *state) {
+	x := New(newWorld(), Options{})
+	d := x.deployment(tenant)
+	d.state = s
+	v := &View{d: d}
+	for _, issueType := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+		f := redoubt.FindingFilter{IssueType: issueType}
+		v.Count(f)
+		v.Count(redoubt.FindingFilter{IssueType: issueType, Dedup: true, Search: "a", Modes: []redoubt.PolicyMode{redoubt.ModeBlock}})
+		page := &Page{}
+		v.read(issueType, func(s *state, p *partition) { page.copy(s, p, p.selection(s.query(p, &f), 0, 100)) })
+		for i := range page.items {
+			page.items[i].body = []byte(smallBody)
+		}
+		if _, err := page.WriteTo(&bytes.Buffer{}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.apply(&encoded{Batch: &redoubt.Batch{DeletedFindings: []int64{1, 2}, DeletedProjects: []int64{1}}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// What changes while a checkpoint is written is in the next one.
+func TestACheckpointIsOfOneMoment(t *testing.T) {
+	src := &bulk{n: 3*frozenChunk + 100, version: 1}
+	x := New(src, Options{})
+	v, err := x.Deployment(t.Context(), tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := v.d
+	before := rowsOf(d.state)
+	n, err := d.snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := &meddling{meddle: func() {
+		src.version++
+		src.extra = []*redoubt.Batch{{Lineages: []redoubt.Lineage{
+			{ID: 1, Triage: redoubt.Triage{State: redoubt.TriageFixing}},
+			{ID: 5000, Triage: redoubt.Triage{State: redoubt.TriageFixing}},
+			{ID: 12_200, Triage: redoubt.Triage{State: redoubt.TriageFixing, Assignee: "somebody new"}},
+		}, DeletedFindings: []int64{2, 6000}, DeletedProjects: []int64{3}}}
+		if _, err := x.Deployment(t.Context(), tenant); err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := n.write(t.Context(), to, "id", new(sync.RWMutex)); err != nil {
+		t.Fatal(err)
+	}
+	d.thaw(n)
+	if to.meddle != nil {
+		t.Fatal("nothing changed meanwhile")
+	}
+	s, err := read(to.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := rowsOf(s); after != before {
+		t.Error("the checkpoint has rows of another moment")
+	}
+	if d.state.parts[0].frozen != nil {
+		t.Error("rows are still copied before they change")
+	}
+}
+
+// rowsOf is all that rows hold which is not found again.
+func rowsOf(s *state) string {
+	var b strings.Builder
+	for _, p := range s.parts {
+		for i, r := range p.rows {
+			r.body = bodyRef{}
+			fmt.Fprintln(&b, i, r, p.listed.Contains(uint32(i)))
+		}
+	}
+	return b.String()
+}
+
+// meddling has something happen once the first rows are written.
+type meddling struct {
+	bytes.Buffer
+
+	meddle func()
+}
+
+func (m *meddling) Write(b []byte) (int, error) {
+	if m.meddle != nil && len(b) == len(raw(make([]row, frozenChunk))) {
+		m.meddle()
+		m.meddle = nil
+	}
+	return m.Buffer.Write(b)
+}
+
+func TestACheckpointIsGivenUpWhenTooMuchChanges(t *testing.T) {
+	p := &partition{rows: make([]row, (maxKept+2)*frozenChunk)}
+	z := p.freeze()
+	for ordinal := frozenChunk; ordinal < len(p.rows); ordinal += frozenChunk {
+		p.keep(uint32(ordinal))
+	}
+	if !z.spoiled || z.kept != nil {
+		t.Errorf("%d chunks are kept", len(z.kept))
+	}
+	if chunk := z.take(p, nil); chunk != nil {
+		t.Error("rows of it are still written")
+	}
+}
+
+// checkpointSum is of what an index makes of a fixed feed, in the format of this
+// version. Files of before are not read by a program in which it is another one.
+const checkpointSum = "format 1: 263ae5600e35581490ba1bd4b5bd5441f12387816a9e0f7eb6c007c8eef309ce"
+
+// What an index makes of the same feed must not change while the format stays.
+func TestTheFormatOfCheckpointsHasANumber(t *testing.T) {
+	w := newWorld()
+	seed(w)
+	add(w, smallBody, span(1, 5)...)
+	w.putRule(redoubt.Rule{ID: 2, Name: "Open.Rule", IssueType: redoubt.Secrets, Category: "security"})
+	w.putProject(redoubt.Project{ID: 2, Name: "Acme/Web", Tags: []string{"Tier-1"}, PrimaryBranch: "refs/heads/dev"})
+	l := w.lineages[2]
+	l.Triage = redoubt.Triage{State: redoubt.TriageIgnored, Reason: 1, At: w.now(), Comment: "known", Assignee: "ann@example.com", Until: w.now().AddDate(0, 1, 0)}
+	l.Annotations = redoubt.Annotations{EPSS: &redoubt.EPSS{Score: 0.7, Percentile: 0.9}, Exploited: true}
+	w.putLineage(l)
+	for id, f := range map[int64]redoubt.Finding{
+		6: {IssueType: redoubt.SCA, ProjectID: 2, Ref: "refs/heads/dev", RuleID: 1, Package: "left-pad", Path: "Web/package-lock.json", Transitivity: 2, LineageID: 2},
+		7: {IssueType: redoubt.Secrets, ProjectID: 2, Ref: "refs/heads/main", RuleID: 2, SecretType: "AWS", Historical: true, ValidationState: 2, LineageID: 3},
+	} {
+		f.ID, f.State, f.Severity, f.Confidence, f.CreatedAt, f.RelevantSince = id, redoubt.Unresolved, 2, 1, w.now(), w.now().Add(time.Hour)
+		w.putFinding(redoubt.IndexedFinding{Finding: f, Body: []byte(`"rule_message":"Found IT","vulnerability_identifier":"CVE-1"`)})
+	}
+	w.commit()
+	x := New(w, Options{})
+	s := view(t, x).d.state
+	n, err := s.snapshot(tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := n.write(t.Context(), &out, "id", new(sync.RWMutex)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := openSections(bytes.NewReader(out.Bytes()), int64(out.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.New()
+	fmt.Fprint(sum, rowsOf(s))
+	for _, section := range r.sections {
+		if !strings.HasPrefix(section.name, "rows/") { // whose gaps between members are nobody's
+			fmt.Fprintln(sum, section.name, section.sum)
+		}
+	}
+	if got := fmt.Sprintf("format %d: %s", checkpointFormat, hex.EncodeToString(sum.Sum(nil))); got != checkpointSum {
+		t.Errorf("an index makes something else of the same feed, or writes it otherwise: raise checkpointFormat, and set checkpointSum to %q", got)
+	}
+}

@@ -1,0 +1,293 @@
+package index
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/redoubt/redoubt"
+)
+
+// errLayout says that a checkpoint is another program's.
+var errLayout = errors.New("another version of Redoubt wrote it")
+
+// readState reads the state that a checkpoint holds. It believes nothing: what does
+// not fit together is an error, and no state.
+func readState(r *sectionReader, b *budget) (*state, error) {
+	if r.layout != layoutSum() {
+		return nil, errLayout
+	}
+	s := newState(b)
+	s.version = r.version
+	var steps parallel
+	for _, list := range s.wordLists() {
+		steps.do(func() error { return readWords(r, "words/"+list.name, list.words) })
+	}
+	steps.do(func() error { return s.readLineages(r) })
+	for i, p := range s.parts {
+		steps.do(func() (err error) {
+			p.rows, err = readRaw[row](r, "rows/"+strconv.Itoa(i))
+			return err
+		})
+		steps.do(func() error { return p.readBitmaps(r, i) })
+	}
+	if err := steps.wait(); err != nil {
+		return nil, err
+	}
+	if err := s.readSmall(r); err != nil {
+		return nil, err
+	}
+	for _, p := range s.parts {
+		steps.do(func() error { return p.restore(s) })
+	}
+	if err := steps.wait(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// parallel runs steps side by side.
+type parallel struct {
+	group sync.WaitGroup
+	mu    sync.Mutex
+	errs  []error
+}
+
+func (p *parallel) do(step func() error) {
+	p.group.Go(func() {
+		if err := step(); err != nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.errs = append(p.errs, err)
+		}
+	})
+}
+
+// wait returns what went wrong, once all steps have ended.
+func (p *parallel) wait() error {
+	p.group.Wait()
+	return errors.Join(p.errs...)
+}
+
+// readSmall reads what is of the size of dictionaries, which the words are read before.
+func (s *state) readSmall(r *sectionReader) error {
+	untils, err := readRaw[int64](r, "untils")
+	if err != nil {
+		return err
+	}
+	for i, at := range untils {
+		if at == 0 || s.untils.number(at) != uint32(i+1) {
+			return errPacked
+		}
+	}
+	text, err := r.read("policies")
+	if err != nil {
+		return err
+	}
+	var policies []redoubt.Policy
+	if err := json.Unmarshal(text, &policies); err != nil {
+		return fmt.Errorf("its policies: %w", err)
+	}
+	for i := range policies {
+		if s.policies[policies[i].ID], err = newPolicy(&policies[i]); err != nil {
+			return err
+		}
+	}
+	if err := s.readPolicyRules(r); err != nil {
+		return err
+	}
+	if err := readTable(r, "rule ids", "rules", &s.rules, unpackRule); err != nil {
+		return err
+	}
+	for n, e := range s.rules.entries {
+		if e != nil {
+			s.rulesByName[e.name] = append(s.rulesByName[e.name], uint32(n))
+		}
+	}
+	if err := readTable(r, "project ids", "projects", &s.projects, unpackProject); err != nil {
+		return err
+	}
+	for n, e := range s.projects.entries {
+		if e != nil {
+			e.scoped.ID = s.projects.ids[n]
+			e.primaryRef = s.refs.number(e.primary)
+		}
+	}
+	s.gatherAudiences()
+	return nil
+}
+
+func (s *state) readPolicyRules(r *sectionReader) error {
+	b, err := r.read("policy rules")
+	if err != nil {
+		return err
+	}
+	u := &unpacker{buf: b}
+	for range u.count() {
+		name, of := u.text(), map[int64]policyRule{}
+		for range u.count() {
+			id := u.int()
+			of[id] = policyRule{policy: u.int(), mode: redoubt.PolicyMode(u.byte())}
+			if s.policies[of[id].policy] == nil {
+				u.fail()
+			}
+		}
+		s.policyRules[name] = of
+	}
+	return u.end()
+}
+
+// readTable reads a small table, and its entries by number.
+func readTable[T any](r *sectionReader, ids, entries string, t *table[T], unpack func(*unpacker) *T) (err error) {
+	if t.ids, err = readRaw[int64](r, ids); err != nil {
+		return err
+	}
+	b, err := r.read(entries)
+	if err != nil {
+		return err
+	}
+	u := &unpacker{buf: b}
+	t.entries = make([]*T, len(t.ids))
+	for n := range t.entries {
+		if u.bool() {
+			t.entries[n] = unpack(u)
+		}
+	}
+	if err := u.end(); err != nil {
+		return fmt.Errorf("its %s: %w", entries, err)
+	}
+	return t.renumber()
+}
+
+// renumber finds the numbers of ids, and what is free.
+func (t *table[T]) renumber() error {
+	if len(t.ids) == 0 {
+		t.ids, t.entries = nil, nil
+		return nil
+	}
+	t.numbers = make(map[int64]uint32, len(t.ids))
+	for n, id := range t.ids {
+		switch {
+		case id == 0 != (t.entries[n] == nil), n == 0 && id != 0:
+			return errPacked
+		case id != 0:
+			t.numbers[id] = uint32(n)
+		case n > 0:
+			t.free = append(t.free, uint32(n))
+		}
+	}
+	if len(t.numbers)+len(t.free)+1 != len(t.ids) {
+		return errPacked
+	}
+	return nil
+}
+
+func unpackProject(u *unpacker) *project {
+	e := &project{name: u.text()}
+	e.folded = strings.ToLower(e.name)
+	e.scoped = redoubt.Project{Name: e.name, Tags: u.texts()}
+	for _, tag := range e.scoped.Tags {
+		e.tags = append(e.tags, strings.ToLower(tag))
+	}
+	e.visibility, e.primary, e.wire = redoubt.Visibility(u.byte()), u.text(), u.bytes()
+	return e
+}
+
+func unpackRule(u *unpacker) *rule {
+	return &rule{
+		name: u.text(), product: redoubt.IssueType(u.byte()), category: u.texts(), rulesets: u.texts(),
+		wire: u.bytes(), hosted: u.bytes(), template: u.bytes(), open: u.bool(), said: u.text(),
+	}
+}
+
+// readWords reads a dictionary that has no word yet.
+func readWords(r *sectionReader, name string, w *interner) error {
+	b, err := r.read(name)
+	if err != nil {
+		return err
+	}
+	u := &unpacker{buf: b}
+	n := u.count()
+	if n == 0 {
+		return u.end()
+	}
+	sizes := make([]uint32, n)
+	total := 0
+	for i := range sizes {
+		sizes[i] = uint32(u.below(len(b) + 1))
+		total += int(sizes[i])
+	}
+	if u.err != nil || total != len(u.buf) {
+		return fmt.Errorf("its %s: %w", name, errPacked)
+	}
+	all := unsafe.String(unsafe.SliceData(u.buf), len(u.buf))
+	w.numbers, w.texts = make(map[string]uint32, n), make([]string, 1, n+1)
+	for i, size := range sizes {
+		text := all[:size]
+		all = all[size:]
+		w.numbers[text], w.texts = uint32(i+1), append(w.texts, text)
+		w.write(text)
+	}
+	if _, empty := w.numbers[""]; empty || len(w.numbers) != n {
+		return fmt.Errorf("its %s: %w", name, errPacked)
+	}
+	return nil
+}
+
+// readLineages reads the lineages, of which most are the same.
+func (s *state) readLineages(r *sectionReader) error {
+	ids, err := readRaw[int64](r, "lineage ids")
+	if err != nil {
+		return err
+	}
+	t := &s.lineages
+	t.ids, t.entries = ids, make([]*lineage, len(ids))
+	for n, id := range ids {
+		if id != 0 {
+			t.entries[n] = untriagedLineage
+		}
+	}
+	if err := t.renumber(); err != nil {
+		return fmt.Errorf("its lineages: %w", err)
+	}
+	b, err := r.read("lineages")
+	if err != nil {
+		return err
+	}
+	u := &unpacker{buf: b}
+	for n := u.below(len(ids) + 1); n != 0 && u.err == nil; {
+		if n >= len(ids) || ids[n] == 0 {
+			return fmt.Errorf("its lineages: %w", errPacked)
+		}
+		t.entries[n] = unpackLineage(u)
+		step := u.below(len(ids))
+		if step == 0 {
+			break
+		}
+		n += step
+	}
+	if err := u.end(); err != nil {
+		return fmt.Errorf("its lineages: %w", err)
+	}
+	return nil
+}
+
+func unpackLineage(u *unpacker) *lineage {
+	l := &lineage{triage: redoubt.TriageState(u.byte()), reason: redoubt.TriageReason(u.byte()), triagedAt: u.int(), verdict: redoubt.Verdict(u.byte()), band: redoubt.EPSSBand(u.byte())}
+	l.exploited, l.reach, l.prs = u.bool(), redoubt.Reachability(u.byte()), u.byte()
+	l.tag, l.assignee, l.until = u.text(), u.text(), u.int()
+	if !u.bool() {
+		return l
+	}
+	l.note = &lineageJSON{common: u.bytes()}
+	l.note.hosted = l.note.common
+	if !u.bool() {
+		l.note.hosted = u.bytes()
+	}
+	l.note.code, l.note.supply = u.bytes(), u.bytes()
+	return l
+}

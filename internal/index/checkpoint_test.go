@@ -1,0 +1,381 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// checkpointed is a world, and the log of indexes that start from its checkpoints.
+type checkpointed struct {
+	*world
+
+	t   testing.TB
+	dir string
+	log bytes.Buffer
+}
+
+func newCheckpointed(t testing.TB) *checkpointed {
+	c := &checkpointed{world: newWorld(), t: t, dir: filepath.Join(t.TempDir(), "index")}
+	seed(c.world)
+	add(c.world, smallBody, span(1, 10)...)
+	return c
+}
+
+func (c *checkpointed) start() *Index {
+	c.log.Reset()
+	return New(c.world, Options{
+		BodyCache: 1 << 20, Checkpoints: Checkpoints{Dir: c.dir, Registry: c.world}, Logger: slog.New(slog.NewTextHandler(&c.log, nil)),
+	})
+}
+
+func (c *checkpointed) file() string {
+	return filepath.Join(c.dir, fmt.Sprint(tenant, checkpointSuffix))
+}
+
+// saved starts an index, asks it, and writes its checkpoint.
+func (c *checkpointed) save() {
+	c.t.Helper()
+	x := c.start()
+	view(c.t, x)
+	x.Save(c.t.Context())
+	if _, err := os.Stat(c.file()); err != nil {
+		c.t.Fatalf("%v\n%s", err, &c.log)
+	}
+}
+
+func (c *checkpointed) bytes() []byte {
+	c.t.Helper()
+	b, err := os.ReadFile(c.file())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return b
+}
+
+func (c *checkpointed) put(b []byte) {
+	c.t.Helper()
+	if err := os.WriteFile(c.file(), b, 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// starts starts an index, and tells whether it read the checkpoint. What it answers is
+// held against what one answers that was built from the store.
+func (c *checkpointed) starts(want bool) {
+	c.t.Helper()
+	x := c.start()
+	f := redoubt.FindingFilter{IssueType: redoubt.SAST}
+	got, built := written(c.t, view(c.t, x), f, 0, 100), written(c.t, view(c.t, New(c.world, Options{})), f, 0, 100)
+	if !bytes.Equal(got, built) {
+		c.t.Errorf("from a checkpoint\n%s\nfrom the store\n%s", got, built)
+	}
+	if read := x.loads.Load() == 0; read != want {
+		c.t.Errorf("the checkpoint was read: %v, want %v\n%s", read, want, &c.log)
+	}
+}
+
+func TestAStartGoesOnFromACheckpoint(t *testing.T) {
+	c := newCheckpointed(t)
+	c.starts(false)
+	c.save()
+	feeds := c.feeds
+	c.starts(true)
+	if c.feeds != feeds+2 {
+		t.Errorf("%d feeds were read, want the one since the checkpoint, and one to compare with", c.feeds-feeds)
+	}
+	add(c.world, smallBody, 11, 12)
+	c.deleteFinding(3)
+	c.commit()
+	c.starts(true)
+	for path, want := range map[string]os.FileMode{c.dir: 0o700, c.file(): 0o600} {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v, want %v", path, info.Mode(), err, want)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(c.dir, "*"+partSuffix)); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// A checkpoint that one bit differs in, or that is cut or longer, is not believed.
+func TestADamagedCheckpointIsNotBelieved(t *testing.T) {
+	c := newCheckpointed(t)
+	c.save()
+	whole := c.bytes()
+	for i := range whole {
+		for bit := range 8 {
+			b := bytes.Clone(whole)
+			b[i] ^= 1 << bit
+			if s, err := read(b); err == nil {
+				t.Fatalf("bit %d of byte %d of %d is another one, and %v was read", bit, i, len(whole), s)
+			}
+		}
+		if _, err := read(whole[:i]); err == nil {
+			t.Fatalf("the first %d bytes of %d were read", i, len(whole))
+		}
+	}
+	if _, err := read(append(bytes.Clone(whole), 0)); err == nil {
+		t.Fatal("a byte more was not noticed")
+	}
+	if _, err := read(whole); err != nil {
+		t.Fatal(err)
+	}
+	whole[len(whole)/2] ^= 1
+	c.put(whole)
+	c.starts(false)
+	if !strings.Contains(c.log.String(), "damaged") {
+		t.Errorf("the log does not say why:\n%s", &c.log)
+	}
+	if _, err := os.Stat(c.file()); !os.IsNotExist(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+func read(b []byte) (*state, error) {
+	r, err := openSections(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, err
+	}
+	return readState(r, &budget{})
+}
+
+// Whichever step of writing was the last one, the next start has a checkpoint that it
+// can believe, and answers what is stored.
+func TestAWriterThatDies(t *testing.T) {
+	c := newCheckpointed(t)
+	c.save()
+	old := c.bytes()
+	add(c.world, smallBody, 11)
+
+	t.Run("before the store knows it", func(t *testing.T) {
+		x := New(c.world, Options{Checkpoints: Checkpoints{Dir: c.dir, Registry: refusing{c.world}}})
+		view(t, x)
+		x.Save(t.Context())
+		if !bytes.Equal(c.bytes(), old) {
+			t.Error("a file that the store does not know is in the place of one that it does")
+		}
+		c.starts(true)
+	})
+	t.Run("before it has its name", func(t *testing.T) {
+		c.save()
+		younger := c.bytes()
+		c.put(old)
+		part := filepath.Join(c.dir, "7.1"+partSuffix)
+		if err := os.WriteFile(part, younger, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.starts(true)
+		if err := os.Chtimes(part, time.Time{}, time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		x := New(c.world, Options{Clock: time.Now, Checkpoints: Checkpoints{Dir: c.dir, Registry: c.world}})
+		x.clearCheckpoints(t.Context())
+		if _, err := os.Stat(part); !os.IsNotExist(err) {
+			t.Errorf("the part is still there: %v", err)
+		}
+		c.starts(true)
+	})
+	t.Run("while it writes", func(t *testing.T) {
+		add(c.world, smallBody, 12)
+		c.put(old)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		x := c.start()
+		view(t, x)
+		x.deployments[tenant].save(ctx)
+		if left, _ := filepath.Glob(filepath.Join(c.dir, "*"+partSuffix)); len(left) > 0 || !bytes.Equal(c.bytes(), old) {
+			t.Errorf("left over: %v", left)
+		}
+		c.starts(true)
+	})
+}
+
+type refusing struct{ *world }
+
+func (refusing) KeepCheckpoint(context.Context, int64, string, int64, []string) error {
+	return redoubt.ErrUnavailable
+}
+
+// A database that was restored from a backup may come to a version again, with other
+// content. A checkpoint of what it was before is not believed; one that the backup
+// knows is.
+func TestARestoredDatabaseKnowsItsCheckpoints(t *testing.T) {
+	c := newCheckpointed(t)
+	c.save()
+	known := c.bytes()
+	backup := c.copied()
+	add(c.world, smallBody, 11)
+	c.save()
+
+	c.world = backup
+	add(c.world, `"rule_message":null,"location":{"line":2}`, 11)
+	c.starts(false)
+	if !strings.Contains(c.log.String(), "restored") {
+		t.Errorf("the log does not say why:\n%s", &c.log)
+	}
+	c.put(known)
+	c.starts(true)
+}
+
+func TestWhatACheckpointIsNotReadFor(t *testing.T) {
+	for name, change := range map[string]func(c *checkpointed){
+		"changes since then are forgotten": func(c *checkpointed) {
+			add(c.world, smallBody, 11)
+			c.pruned = c.version
+		},
+		"it is of another deployment": func(c *checkpointed) {
+			c.put(c.rewritten(func(h *heading) { h.deployment++ }))
+		},
+		"another program wrote it": func(c *checkpointed) {
+			c.put(c.rewritten(func(h *heading) { h.layout[3]++ }))
+		},
+		"it is a folder": func(c *checkpointed) {
+			if err := errors.Join(os.Remove(c.file()), os.Mkdir(c.file(), 0o700)); err != nil {
+				c.t.Fatal(err)
+			}
+		},
+		"it is empty": func(c *checkpointed) { c.put(nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCheckpointed(t)
+			c.save()
+			change(c)
+			c.starts(false)
+			if n := strings.Count(c.log.String(), "level=WARN"); n != 1 {
+				t.Errorf("%d warnings, want 1:\n%s", n, &c.log)
+			}
+		})
+	}
+}
+
+// rewritten is the checkpoint with another directory.
+func (c *checkpointed) rewritten(change func(*heading), sections ...func(name string, b []byte) []byte) []byte {
+	c.t.Helper()
+	whole := c.bytes()
+	r, err := openSections(bytes.NewReader(whole), int64(len(whole)))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return rewrite(c.t, r, change, sections...)
+}
+
+func rewrite(t testing.TB, r *sectionReader, change func(*heading), sections ...func(name string, b []byte) []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := newSectionWriter(&out)
+	for _, s := range r.sections {
+		b, err := r.read(s.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, change := range sections {
+			b = change(s.name, b)
+		}
+		w.section(s.name, b)
+	}
+	h := r.heading
+	change(&h)
+	if err := w.finish(h); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// What cannot be written leaves everything as it was, and says so.
+func TestACheckpointThatCannotBeWritten(t *testing.T) {
+	c := newCheckpointed(t)
+	if err := os.WriteFile(c.dir, nil, 0o600); err != nil { // where the folder should be
+		t.Fatal(err)
+	}
+	x := c.start()
+	view(t, x)
+	x.Save(t.Context())
+	if n := strings.Count(c.log.String(), "was not written"); n != 1 {
+		t.Errorf("it is said %d times, want 1:\n%s", n, &c.log)
+	}
+	c.starts(false)
+}
+
+func TestSmallDeploymentsHaveNoCheckpoint(t *testing.T) {
+	c := newCheckpointed(t)
+	x := New(c.world, Options{Checkpoints: Checkpoints{Dir: c.dir, Registry: c.world, Least: 11}})
+	view(t, x)
+	x.Save(t.Context())
+	if _, err := os.Stat(c.file()); !os.IsNotExist(err) {
+		t.Errorf("there is a file of 10 findings: %v", err)
+	}
+	add(c.world, smallBody, 11)
+	view(t, x)
+	x.Save(t.Context())
+	if _, err := os.Stat(c.file()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Only what changed is written, not more often than every few minutes, and for no
+// more than a hundredth of the time.
+func TestWhenACheckpointIsDue(t *testing.T) {
+	began := time.Unix(1_700_000_000, 0)
+	for _, c := range []struct {
+		version int64
+		after   time.Duration
+		took    time.Duration
+		want    bool
+	}{
+		{7, time.Hour, time.Second, false},
+		{8, checkpointEvery - 1, 0, false},
+		{8, checkpointEvery, time.Second, true},
+		{8, 10 * time.Minute, 7 * time.Second, false},
+		{8, 12 * time.Minute, 7 * time.Second, true},
+		{-1, time.Hour, 0, false},
+	} {
+		s := &saved{version: 7, tried: began, took: c.took}
+		if got := s.due(c.version, began.Add(c.after)); got != c.want {
+			t.Errorf("version %d after %v, the last took %v: due %v", c.version, c.after, c.took, got)
+		}
+	}
+	if never := (&saved{}); !never.due(1, began) {
+		t.Error("what was never written is not due")
+	}
+}
+
+// The store remembers the checkpoint that there is, not those that it replaced.
+func TestReplacedCheckpointsAreForgotten(t *testing.T) {
+	c := newCheckpointed(t)
+	x := c.start()
+	for i := range int64(10) {
+		add(c.world, smallBody, 20+i)
+		view(t, x)
+		x.Save(t.Context())
+	}
+	if n := len(c.checkpoints); n > 2 {
+		t.Errorf("%d are remembered, want the last one, and the one that it replaced", n)
+	}
+}
+
+// Files of deployments that are gone go, at a start.
+func TestCheckpointsOfDeletedDeployments(t *testing.T) {
+	c := newCheckpointed(t)
+	c.save()
+	for _, name := range []string{"8.checkpoint", "notes.txt", "x.checkpoint"} {
+		if err := os.WriteFile(filepath.Join(c.dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.start().clearCheckpoints(t.Context())
+	left, err := filepath.Glob(filepath.Join(c.dir, "*"))
+	if err != nil || len(left) != 3 {
+		t.Errorf("left: %v, %v, want all but that of deployment 8, which there is not", left, err)
+	}
+}
