@@ -45,6 +45,10 @@ type Token struct {
 	ExpiresAt    time.Time // zero: never
 	LastUsedAt   time.Time // zero: not yet
 	RevokedAt    time.Time // zero: in force
+
+	// RenewableUntil is until when an OAuth client may have it renewed, whether it has
+	// expired or not; zero where none may. Lists of tokens tell it, nothing else does.
+	RenewableUntil time.Time
 }
 
 // Has reports whether the token carries the scope.
@@ -55,6 +59,12 @@ func (t Token) Has(s Scope) bool {
 // Active reports whether the token is in force at the given time.
 func (t Token) Active(now time.Time) bool {
 	return t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt))
+}
+
+// Ended reports whether nothing of the token works any more: neither is it in force
+// at the given time, nor can a client have it renewed.
+func (t Token) Ended(now time.Time) bool {
+	return !t.RevokedAt.IsZero() || !t.Active(now) && !now.Before(t.RenewableUntil)
 }
 
 // TokenUse says when a token was last presented.

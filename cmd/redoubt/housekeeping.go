@@ -58,6 +58,7 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 		s.logFailure(ctx, d, "forgetting kept answers", err)
 		_, err = s.store.DropRequestedJobs(ctx, d.ID, server.SBOMJob)
 		s.logFailure(ctx, d, "forgetting exports", err)
+		s.logFailure(ctx, d, "forgetting OAuth grants", s.store.DropLapsedOAuthGrants(ctx, d.ID, now))
 	}
 }
 

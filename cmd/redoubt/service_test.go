@@ -286,6 +286,57 @@ func TestTidyForgetsAnswers(t *testing.T) {
 	}
 }
 
+// TestTidyForgetsGrants: a code that nobody came for goes when it is over.
+func TestTidyForgetsGrants(t *testing.T) {
+	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second})
+	defer stop()
+	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", redoubt.Actor{Kind: "cli"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.store.Update(t.Context(), d.ID, redoubt.Actor{Kind: "user"}, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.AddOAuthGrant(ctx, redoubt.OAuthGrant{CodeHash: []byte("code"), ClientHash: []byte("client")}); err != nil {
+			return err
+		}
+		g, err := tx.OAuthGrantByCode(ctx, []byte("code"))
+		g.RefreshHash, g.ExpiresAt = []byte("refresh"), time.Now().Add(24*time.Hour)
+		return errors.Join(err, tx.RenewOAuthGrant(ctx, g))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := func() error {
+		return s.store.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.OAuthGrantByCode(ctx, []byte("code"))
+			return err
+		})
+	}
+	s.cleanDeployments(t.Context(), time.Now().Add(time.Hour))
+	if err := kept(); err != nil {
+		t.Errorf("before it is over: %v", err)
+	}
+	s.cleanDeployments(t.Context(), time.Now().Add(25*time.Hour))
+	if err := kept(); !errors.Is(err, redoubt.ErrNotFound) {
+		t.Errorf("after it is over: %v", err)
+	}
+}
+
+// TestTokenStatus: one that has expired and can be renewed is not over.
+func TestTokenStatus(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for want, token := range map[string]redoubt.Token{
+		"active":                              {},
+		"revoked":                             {RevokedAt: now, RenewableUntil: now.Add(time.Hour)},
+		"expired":                             {ExpiresAt: now, RenewableUntil: now},
+		"until 2026-01-03 03:04:05":           {ExpiresAt: now.Add(24 * time.Hour)},
+		"renewable until 2026-02-01 03:04:05": {ExpiresAt: now.Add(-time.Hour), RenewableUntil: now.AddDate(0, 0, 30)},
+	} {
+		if got := tokenStatus(token, now); got != want {
+			t.Errorf("%+v is %q, want %q", token, got, want)
+		}
+	}
+}
+
 // TestReadyFileIsWhole holds that a failed write leaves no half file.
 func TestReadyFileIsWhole(t *testing.T) {
 	s := &service{}

@@ -117,8 +117,10 @@ func tokenStatus(t redoubt.Token, now time.Time) string {
 	switch {
 	case !t.RevokedAt.IsZero():
 		return "revoked"
-	case !t.Active(now):
+	case t.Ended(now):
 		return "expired"
+	case !t.RenewableUntil.IsZero():
+		return "renewable until " + day(t.RenewableUntil)
 	case !t.ExpiresAt.IsZero():
 		return "until " + day(t.ExpiresAt)
 	}

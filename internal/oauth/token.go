@@ -46,9 +46,12 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 		err = &core.Error{Code: "unsupported_grant_type", Text: "grant_type must be authorization_code or refresh_token"}
 	}
 	var refused *core.Error
+	var invalid *redoubt.InvalidError
 	switch {
 	case errors.As(err, &refused):
 		return refuse(w, refused)
+	case errors.As(err, &invalid): // the person has as many tokens as there may be
+		return refuse(w, &core.Error{Code: "invalid_grant", Text: err.Error()})
 	case err != nil:
 		return err
 	}

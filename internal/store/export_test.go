@@ -53,9 +53,10 @@ var Relations = func() (out []Relation) {
 // TenantTables is tenantTables.
 var TenantTables = tenantTables
 
-// MaxTokens is maxTokens, MaxSessions maxSessions.
+// MaxTokens is maxTokens, MaxSessions maxSessions, MaxGrantsOf maxGrantsOf.
 const (
 	MaxTokens   = maxTokens
+	MaxGrantsOf = maxGrantsOf
 	MaxSessions = maxSessions
 )
 

@@ -8,8 +8,11 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-// maxGrants bounds what the people of a deployment have let clients have.
-const maxGrants = 5000
+// How many clients may be let in, by all people of a deployment and by one.
+const (
+	maxGrants   = 5000
+	maxGrantsOf = 50
+)
 
 const grantSelect = `SELECT deployment_id, code_hash, token_id, client_hash, redirect_uri, challenge, resource, generation, refresh_hash, expires_at, token_json, approved_json
 	FROM oauth_grant `
@@ -27,29 +30,80 @@ type grantImage struct {
 }
 
 // AddOAuthGrant keeps what a person let a client have, as a code that is good for
-// redoubt.OAuthCodeFor, and forgets the grants that are over. Where there are 5,000
-// it is a *redoubt.InvalidError.
+// redoubt.OAuthCodeFor, and forgets the grants that are over. Where there are 5,000,
+// or 50 of the person, or no room for one more token of theirs, it is a
+// *redoubt.InvalidError.
 func (tx *Tx) AddOAuthGrant(ctx context.Context, g redoubt.OAuthGrant) error {
-	if err := tx.write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND expires_at <= $2`, tx.now); err != nil {
+	if err := tx.roomForGrant(ctx, g.Token.UserID); err != nil {
 		return err
 	}
-	n, err := one(ctx, tx, func(r row) (n int, err error) { return n, r.Scan(&n) }, `SELECT COUNT(*) FROM oauth_grant WHERE deployment_id = $1`)
-	if err != nil {
-		return err
-	}
-	if n >= maxGrants {
-		return redoubt.Invalid("client_id", "there are %d clients that people let in, as many as there may be: revoke some of their tokens", n)
+	if g.Token.UserID != 0 { // who approves can do something about it, the client cannot
+		if err := tx.roomForToken(ctx, g.Token.UserID); err != nil {
+			return err
+		}
 	}
 	g.Token.DeploymentID = tx.deployment.ID
-	err = tx.write(ctx, `
-		INSERT INTO oauth_grant (deployment_id, code_hash, token_id, client_hash, redirect_uri, challenge, resource, generation, refresh_hash, expires_at, token_json, approved_json)
-		VALUES ($1, $2, 0, $3, $4, $5, $6, 0, $7, $8, $9, $10)`,
-		g.CodeHash, g.ClientHash, g.RedirectURI, g.Challenge, g.Resource, []byte{}, tx.now.Add(redoubt.OAuthCodeFor), encoded(g.Token), encoded(tx.actor))
+	err := tx.write(ctx, `
+		INSERT INTO oauth_grant (deployment_id, code_hash, token_id, client_hash, redirect_uri, challenge, resource, generation, refresh_hash, expires_at, token_json, approved_json, user_id)
+		VALUES ($1, $2, 0, $3, $4, $5, $6, 0, $7, $8, $9, $10, $11)`,
+		g.CodeHash, g.ClientHash, g.RedirectURI, g.Challenge, g.Resource, []byte{}, tx.now.Add(redoubt.OAuthCodeFor), encoded(g.Token), encoded(tx.actor), g.Token.UserID)
 	if err != nil {
 		return fmt.Errorf("store the grant: %w", err)
 	}
 	tx.audit("oauth.approve", subject("deployment", tx.deployment.ID), nil, grantImage{imageOfToken(g.Token), g.RedirectURI, g.Resource})
 	return nil
+}
+
+// roomForGrant drops the grants that are over and refuses one too many.
+func (tx *Tx) roomForGrant(ctx context.Context, userID int64) error {
+	if err := tx.dropLapsedGrants(ctx, tx.now); err != nil {
+		return err
+	}
+	count := func(where string, args ...any) (int, error) {
+		return one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM oauth_grant WHERE deployment_id = $1`+where, args...)
+	}
+	all, err := count("")
+	if err != nil {
+		return err
+	}
+	own, err := count(" AND user_id = $2", userID)
+	switch {
+	case err != nil:
+		return err
+	case own >= maxGrantsOf:
+		return redoubt.Invalid("client_id", "you let %d programs in, as many as one person may: revoke the tokens of those that you do not use any more (Settings, Tokens)", own)
+	case all >= maxGrants:
+		return redoubt.Invalid("client_id", "there are %d programs that people let in, as many as there may be: revoke some of their tokens", all)
+	}
+	return nil
+}
+
+func (tx *Tx) dropLapsedGrants(ctx context.Context, now time.Time) error {
+	return tx.write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND expires_at <= $2`, now)
+}
+
+// DropLapsedOAuthGrants forgets the grants of a deployment that are over: codes that
+// nobody exchanged, and tokens that nobody had renewed.
+func (s *Store) DropLapsedOAuthGrants(ctx context.Context, deploymentID int64, now time.Time) error {
+	return s.Update(ctx, deploymentID, redoubt.Actor{Kind: "system", Name: "prune"}, func(ctx context.Context, tx *Tx) error {
+		return tx.dropLapsedGrants(ctx, now)
+	})
+}
+
+// tellRenewable writes into tokens until when clients may have them renewed.
+func (tx *Tx) tellRenewable(ctx context.Context, list []redoubt.Token) error {
+	until := map[int64]time.Time{}
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var at time.Time
+		err := r.Scan(&id, instant(&at))
+		until[id] = at
+		return err
+	}, `SELECT token_id, expires_at FROM oauth_grant WHERE deployment_id = $1 AND token_id > 0 AND expires_at > $2`, tx.now)
+	for i := range list {
+		list[i].RenewableUntil = until[list[i].ID]
+	}
+	return err
 }
 
 // OAuthGrantByCode finds a grant by the hash of its code, whether it was used or

@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +69,156 @@ func TestOAuthGrants(t *testing.T) {
 				t.Errorf("the trail is %s", said)
 			}
 			return err
+		})
+	})
+}
+
+// letIn has a person let a client in, and the client come for its token.
+func letIn(ctx context.Context, tx *store.Tx, user int64, name string) (redoubt.OAuthGrant, error) {
+	g := redoubt.OAuthGrant{
+		CodeHash: storetest.TokenHash("code of " + name), ClientHash: storetest.TokenHash("client"),
+		Token: redoubt.Token{PublicID: "of " + name, Name: name, UserID: user, ExpiresAt: tx.Now().Add(redoubt.OAuthAccessFor)},
+	}
+	if err := tx.AddOAuthGrant(ctx, g); err != nil {
+		return g, err
+	}
+	made, err := tx.CreateToken(ctx, g.Token, storetest.TokenHash(name))
+	if err != nil {
+		return g, err
+	}
+	g.TokenID, g.Generation, g.RefreshHash, g.ExpiresAt = made.ID, 1, storetest.TokenHash("refresh of "+name), tx.Now().Add(redoubt.OAuthRefreshFor)
+	return g, tx.RenewOAuthGrant(ctx, g)
+}
+
+// eachEngine runs a test on a store of each engine, with its clock.
+func eachEngine(t *testing.T, test func(t *testing.T, s *store.Store, clock *storetest.Clock)) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			test(t, storetest.Open(t, storetest.Database(t, engine, clock)), clock)
+		})
+	}
+}
+
+// grantRows counts the grants of a deployment, those that are over too.
+func grantRows(t *testing.T, s *store.Store, d redoubt.Deployment) (n int) {
+	t.Helper()
+	if err := s.DB().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM oauth_grant WHERE deployment_id = $1`, d.ID).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestAGrantIsSeenAsLongAsItWorks: a token that has expired and can be renewed is
+// told from one that is over, makes no room for others, and ends with its grant.
+func TestAGrantIsSeenAsLongAsItWorks(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
+		d := storetest.Deployment(t, s)
+		ada := addUser(t, s, d, "ada", redoubt.RoleViewer)
+		var g redoubt.OAuthGrant
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
+			if g, err = letIn(ctx, tx, ada.ID, "editor"); err != nil {
+				return err
+			}
+			for i := range store.MaxTokens - 1 {
+				name := fmt.Sprint("brief ", i)
+				if _, err := tx.CreateToken(ctx, redoubt.Token{PublicID: name, Name: name, UserID: ada.ID, ExpiresAt: tx.Now().Add(time.Minute)}, storetest.TokenHash(name)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		clock.Advance(2 * time.Hour)
+		listed := func() (found redoubt.Token) {
+			t.Helper()
+			view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+				list, err := tx.Tokens(ctx)
+				for _, token := range list {
+					if token.RenewableUntil.IsZero() != (token.ID != g.TokenID) && token.RevokedAt.IsZero() {
+						t.Errorf("%s is renewable until %s", token.Name, token.RenewableUntil)
+					}
+					if token.ID == g.TokenID {
+						found = token
+					}
+				}
+				return err
+			})
+			return found
+		}
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { // one more: the oldest that is over goes
+			_, err := tx.CreateToken(ctx, redoubt.Token{PublicID: "more", Name: "more", UserID: ada.ID}, storetest.TokenHash("more"))
+			return err
+		})
+		token := listed()
+		same(t, "of what it is told", []any{token.Active(clock.Now()), token.Ended(clock.Now()), token.RenewableUntil}, []any{false, false, g.ExpiresAt})
+		same(t, "over once it cannot be renewed", token.Ended(g.ExpiresAt), true)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.RevokeToken(ctx, g.TokenID) })
+		token = listed()
+		same(t, "revoked", []any{token.Ended(clock.Now()), grantRows(t, s, d)}, []any{true, 0})
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.OAuthGrantByToken(ctx, g.TokenID)
+			fails(t, "its grant", err, redoubt.ErrNotFound)
+			return nil
+		})
+	})
+}
+
+// TestGrantsOfAPersonAreBounded: one person cannot fill the table, is told where
+// there is no room for a token either, and what is over makes room.
+func TestGrantsOfAPersonAreBounded(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
+		d := storetest.Deployment(t, s)
+		ada, ben := addUser(t, s, d, "ada", redoubt.RoleViewer), addUser(t, s, d, "ben", redoubt.RoleViewer)
+		add := func(ctx context.Context, tx *store.Tx, user int64, name string) error {
+			return tx.AddOAuthGrant(ctx, redoubt.OAuthGrant{CodeHash: storetest.TokenHash(name), ClientHash: storetest.TokenHash("x"), Token: redoubt.Token{Name: name, UserID: user}})
+		}
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			for i := range store.MaxGrantsOf {
+				if err := add(ctx, tx, ada.ID, fmt.Sprint(i)); err != nil {
+					return err
+				}
+			}
+			invalid(t, "one too many", add(ctx, tx, ada.ID, "too many"), "client_id")
+			return add(ctx, tx, ben.ID, "of ben")
+		})
+		clock.Advance(2 * redoubt.OAuthCodeFor)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return add(ctx, tx, ada.ID, "later") })
+		same(t, "rows once the codes are over", grantRows(t, s, d), 1)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			for i := range store.MaxTokens {
+				name := fmt.Sprint("token ", i)
+				if _, err := tx.CreateToken(ctx, redoubt.Token{PublicID: name, Name: name, UserID: ben.ID}, storetest.TokenHash(name)); err != nil {
+					return err
+				}
+			}
+			invalid(t, "no room for its token", add(ctx, tx, ben.ID, "no room"), "name")
+			return nil
+		})
+		clock.Advance(2 * redoubt.OAuthCodeFor)
+		if err := s.DropLapsedOAuthGrants(t.Context(), d.ID, clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "rows when the server has tidied up", grantRows(t, s, d), 0)
+	})
+}
+
+// TestGrantsEndWithTheRole: codes that nobody has exchanged yet, too.
+func TestGrantsEndWithTheRole(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *store.Store, _ *storetest.Clock) {
+		d := storetest.Deployment(t, s)
+		ada, ben := addUser(t, s, d, "ada", redoubt.RoleViewer), addUser(t, s, d, "ben", redoubt.RoleViewer)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			_, err := letIn(ctx, tx, ada.ID, "editor")
+			_, err2 := letIn(ctx, tx, ben.ID, "of ben")
+			code := redoubt.OAuthGrant{CodeHash: storetest.TokenHash("waiting"), ClientHash: storetest.TokenHash("x"), Token: redoubt.Token{Name: "waiting", UserID: ada.ID}}
+			return errors.Join(err, err2, tx.AddOAuthGrant(ctx, code))
+		})
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, redoubt.RoleNone) })
+		same(t, "grants that are left", grantRows(t, s, d), 1)
+		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.OAuthGrantByCode(ctx, storetest.TokenHash("waiting"))
+			fails(t, "the code", err, redoubt.ErrNotFound)
+			return nil
 		})
 	})
 }

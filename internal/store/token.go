@@ -88,15 +88,18 @@ func idOrNil(id int64) any {
 const maxTokens = 100
 
 // roomForToken drops the oldest tokens of a person that ended until there may be
-// one more. Where all are in force it is a *redoubt.InvalidError.
+// one more. Where something works of all it is a *redoubt.InvalidError.
 func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
 	list, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
 	if err != nil || len(list) < maxTokens {
 		return err
 	}
+	if err := tx.tellRenewable(ctx, list); err != nil {
+		return err
+	}
 	excess := len(list) - maxTokens + 1
 	for _, t := range list {
-		if excess > 0 && !t.Active(tx.now) {
+		if excess > 0 && t.Ended(tx.now) {
 			excess--
 			if err := tx.write(ctx, `DELETE FROM token WHERE deployment_id = $1 AND id = $2`, t.ID); err != nil {
 				return err
@@ -104,15 +107,15 @@ func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
 		}
 	}
 	if excess > 0 {
-		return redoubt.Invalid("name", "the person has %d tokens that are in force, as many as there may be: revoke one first", len(list))
+		return redoubt.Invalid("name", "the person has %d tokens that are in force or can be renewed, as many as there may be: revoke one first", len(list))
 	}
 	return nil
 }
 
 // CreateToken stores a credential under the hash of its secret and returns it
 // with its id and time of creation. No dialect means the contract's. Of a person
-// the oldest tokens that ended make room; one too many that are in force is a
-// *redoubt.InvalidError. A public id or hash that is taken is redoubt.ErrConflict.
+// the oldest tokens that ended make room; one too many of which something works is
+// a *redoubt.InvalidError. A public id or hash that is taken is redoubt.ErrConflict.
 func (tx *Tx) CreateToken(ctx context.Context, t redoubt.Token, hash []byte) (redoubt.Token, error) {
 	if t.UserID != 0 {
 		if err := tx.roomForToken(ctx, t.UserID); err != nil {
@@ -148,9 +151,13 @@ func orEmpty[T any](list []T) []T {
 }
 
 // Tokens lists the deployment's tokens in the order of their creation, revoked
-// ones too.
+// ones too, with until when they can be renewed.
 func (tx *Tx) Tokens(ctx context.Context) ([]redoubt.Token, error) {
-	return many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 ORDER BY id`)
+	list, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	return list, tx.tellRenewable(ctx, list)
 }
 
 // Token finds a token by its public id, else by its name. A name that several
@@ -182,7 +189,8 @@ func (tx *Tx) RevokeToken(ctx context.Context, id int64) error {
 	return tx.revoke(ctx, t)
 }
 
-// revokeTokensOf puts all tokens of a user out of force.
+// revokeTokensOf puts all tokens of a user out of force, and codes that would
+// become tokens.
 func (tx *Tx) revokeTokensOf(ctx context.Context, userID int64) error {
 	list, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
 	for _, t := range list {
@@ -190,10 +198,18 @@ func (tx *Tx) revokeTokensOf(ctx context.Context, userID int64) error {
 			err = tx.revoke(ctx, t)
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return tx.write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND user_id = $2`, userID)
 }
 
+// revoke puts a token out of force, with the grant by which a client could have it
+// renewed.
 func (tx *Tx) revoke(ctx context.Context, t redoubt.Token) error {
+	if err := tx.write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND token_id = $2`, t.ID); err != nil {
+		return err
+	}
 	if !t.RevokedAt.IsZero() {
 		return nil
 	}

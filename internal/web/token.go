@@ -20,7 +20,7 @@ type tokenRow struct {
 	redoubt.Token
 	Owner   string // empty: made at the command line
 	State   string
-	Revoker bool // whether the viewer may revoke it
+	Revoker bool // something of it works, which the viewer may end
 }
 
 // tokensView is the tokens of the deployment, and the form for another.
@@ -104,7 +104,7 @@ func (req *request) showTokens(status int, s tokensView) error {
 		for _, t := range all {
 			mine := t.UserID != 0 && names[t.UserID] == req.viewer.User
 			if mine || s.All {
-				s.Rows = append(s.Rows, tokenRow{t, names[t.UserID], tokenState(t, now), t.Active(now)})
+				s.Rows = append(s.Rows, tokenRow{t, names[t.UserID], tokenState(t, now), !t.Ended(now)})
 			}
 		}
 		slices.Reverse(s.Rows)
@@ -120,8 +120,10 @@ func tokenState(t redoubt.Token, now time.Time) string {
 	switch {
 	case !t.RevokedAt.IsZero():
 		return "revoked"
-	case !t.Active(now):
+	case t.Ended(now):
 		return "expired"
+	case !t.RenewableUntil.IsZero():
+		return "renewable"
 	}
 	return "active"
 }

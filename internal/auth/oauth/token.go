@@ -50,7 +50,7 @@ type Refresh struct{ DeploymentID, TokenID, Generation int64 }
 // NewRefresh makes a refresh token. It is signed, so that one that was replaced
 // is told from one that somebody made up.
 func (k Keys) NewRefresh(r Refresh) string {
-	body := fmt.Sprintf("%s_%s_%s_%s_%s", refreshPrefix, strconv.FormatInt(r.DeploymentID, 36), strconv.FormatInt(r.TokenID, 36), strconv.FormatInt(r.Generation, 36), rand.Text())
+	body := fmt.Sprintf("%s_%s_%s_%s_%s", refreshPrefix, strconv.FormatInt(r.DeploymentID, 36), strconv.FormatInt(r.TokenID, 36), strconv.FormatInt(r.Generation, 36), rand.Text()+rand.Text())
 	return body + "." + sign(k()[0], "refresh", body)
 }
 

@@ -391,7 +391,9 @@ oauth_grant.refresh_hash bytea NOT NULL
 oauth_grant.expires_at bigint NOT NULL
 oauth_grant.token_json text NOT NULL
 oauth_grant.approved_json text NOT NULL
+oauth_grant.user_id bigint NOT NULL DEFAULT 0
 CREATE INDEX oauth_grant_token ON public.oauth_grant USING btree (deployment_id, token_id)
+CREATE INDEX oauth_grant_user ON public.oauth_grant USING btree (deployment_id, user_id)
 CREATE UNIQUE INDEX oauth_grant_pkey ON public.oauth_grant USING btree (deployment_id, code_hash)
 oauth_grant FOREIGN KEY (deployment_id) REFERENCES deployment(id)
 oauth_grant PRIMARY KEY (deployment_id, code_hash)

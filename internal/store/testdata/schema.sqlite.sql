@@ -383,10 +383,11 @@ CREATE TABLE oauth_grant (
     refresh_hash  BYTEA  NOT NULL, -- SHA-256 of it; empty before
     expires_at    BIGINT NOT NULL, -- of the code, then of the refresh token
     token_json    TEXT   NOT NULL, -- the token to make for the code, without its secret
-    approved_json TEXT   NOT NULL, -- redoubt.Actor who approved it
+    approved_json TEXT   NOT NULL, user_id BIGINT NOT NULL DEFAULT 0, -- redoubt.Actor who approved it
     PRIMARY KEY (deployment_id, code_hash)
 );
 CREATE INDEX oauth_grant_token ON oauth_grant (deployment_id, token_id);
+CREATE INDEX oauth_grant_user ON oauth_grant (deployment_id, user_id);
 CREATE TABLE package (
     deployment_id BIGINT NOT NULL,
     id            BIGINT NOT NULL,
