@@ -288,6 +288,7 @@ func TestWishesThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %d, leads to %q", name, s.status, s.header.Get("Location"))
 		}
 	}
+	w.checkNobodyIsLedElsewhere()
 	q := wish(client)
 	q.Set("answer", "deny")
 	s := w.post("/orgs/acme/authorize", q)

@@ -25,22 +25,22 @@ type authorizeView struct {
 	Write   bool    // the person may let it change things
 	Params  []param // what the form sends again
 	Choose  string  // address of the page to choose another deployment
+	Fault   string  // what is wrong with the wish; empty where nothing is
+	Back    string  // address of the client with that answer
 }
 
 // oauthKeys are those that sign what clients are given.
 func (req *request) oauthKeys() oauth.Keys { return req.SigningKeys.All }
 
-// authorization reads what the client wants. Where it cannot be told in a way
-// that anybody vouches for, the person is told; else the client is, and done is
-// true.
+// authorization reads what the client wants. What is wrong with it the person is
+// told, or the client, and then done is true.
 func (req *request) authorization(q url.Values) (r oauth.Request, done bool, err error) {
 	r, err = req.oauthKeys().Request(q, req.base(), req.Clock())
 	var fault *oauth.Error
 	var redirect *oauth.RedirectError
 	switch {
 	case errors.As(err, &fault):
-		req.sendBack(r, url.Values{"error": {fault.Code}, "error_description": {fault.Text}})
-		return r, true, nil
+		return r, true, req.tellFault(r, fault)
 	case errors.As(err, &redirect):
 		err = redoubt.Invalid("redirect_uri", "%s", strings.TrimPrefix(redirect.Error(), "redirect_uri "))
 	case errors.Is(err, oauth.ErrClient):
@@ -49,11 +49,36 @@ func (req *request) authorization(q url.Values) (r oauth.Request, done bool, err
 	return r, false, err
 }
 
+// tellFault tells what is wrong with a client's wish: the client where it is a
+// program on the person's machine, else the person, who may go on to it. Anybody
+// may register an address elsewhere, so that a browser that was led there without
+// being asked could be led anywhere in this server's name (RFC 9700 §4.11.2).
+func (req *request) tellFault(r oauth.Request, fault *oauth.Error) error {
+	u, err := url.Parse(r.RedirectURI)
+	if err != nil {
+		return err
+	}
+	answer := url.Values{"error": {fault.Code}, "error_description": {fault.Text}}
+	if u.Scheme == "http" { // on a loopback address: no other is registered
+		req.sendBack(r, answer)
+		return nil
+	}
+	v := authorizeView{Request: r, Host: u.Host, Fault: fault.Text, Back: req.clientAddress(r, answer)}
+	req.unsaved()
+	return req.show(http.StatusBadRequest, pageView{Template: "authorize", Title: "A program asks in a way that will not do", Section: "tokens", Data: v})
+}
+
 // sendBack leads the browser to the client with an answer.
 func (req *request) sendBack(r oauth.Request, answer url.Values) {
-	u, err := url.Parse(r.RedirectURI) // which was checked
+	req.unsaved()
+	http.Redirect(req.w, req.r, req.clientAddress(r, answer), http.StatusSeeOther)
+}
+
+// clientAddress is the address of the client with an answer.
+func (req *request) clientAddress(r oauth.Request, answer url.Values) string {
+	u, err := url.Parse(r.RedirectURI)
 	if err != nil {
-		return
+		return "/" // it was parsed when it was checked
 	}
 	q := u.Query()
 	maps.Copy(q, answer)
@@ -62,8 +87,7 @@ func (req *request) sendBack(r oauth.Request, answer url.Values) {
 	}
 	q.Set("iss", req.base()) // RFC 9207: a client of several servers is told who answers
 	u.RawQuery = q.Encode()
-	req.unsaved()
-	http.Redirect(req.w, req.r, u.String(), http.StatusSeeOther)
+	return u.String()
 }
 
 // askToAuthorize shows who wants to be let in, and to what. It changes nothing.
