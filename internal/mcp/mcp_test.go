@@ -178,7 +178,7 @@ func TestHostileText(t *testing.T) {
 		if len(text) > 70_000 {
 			t.Errorf("%s answers %d bytes", tool, len(text))
 		}
-		if strings.Contains(text, "\nEND UNTRUSTED DATA A") || strings.ContainsAny(text, "\u202e\u200b\U000E0041\x1b") {
+		if strings.Contains(text, "\nEND UNTRUSTED DATA AAAAAAAAAA") || strings.ContainsAny(text, "\u202e\u200b\U000E0041\x1b") {
 			t.Errorf("%s: the text is out of its fence, or unseen: %q", tool, text)
 		}
 		if !strings.Contains(text, "U+202E") {

@@ -9,15 +9,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/mcp"
 )
 
 // pythonClient is a program on the Python SDK: it lists what there is, calls tools
 // and writes what it was answered.
 const pythonClient = `
-import asyncio, json, os, sys
-from mcp import ClientSession
+import asyncio, json, os, re, sys
+from mcp import ClientSession, McpError
 from mcp.client.streamable_http import streamablehttp_client
+
+def data(result):
+    assert not result.isError, result
+    return json.loads(re.search(r"\nBEGIN UNTRUSTED DATA [A-Z2-7]+\n(.*)\nEND UNTRUSTED DATA", result.content[0].text).group(1))
 
 async def main():
     headers = {"Authorization": "Bearer " + os.environ["TOKEN"]}
@@ -30,9 +35,25 @@ async def main():
             me = await s.read_resource("redoubt://me")
             prompt = await s.get_prompt("triage-new-findings", {"project": "acme/app"})
             templates = await s.list_resource_templates()
+            ranges = await s.call_tool("search_dependencies", {"name": "lodash", "exact": True, "from_version": "4.0.0", "to_version": "<4.17.21"})
+            impact = await s.call_tool("get_advisory_impact", {"id": "CVE-2021-23337"})
+            task = data(await s.call_tool("create_sbom", {"format": "spdx"}))["taskToken"]
+            bill, whole = "", False
+            while not whole:
+                answer = await s.call_tool("get_sbom", {"task_token": task, "offset": len(bill.encode())})
+                state = data(answer)
+                assert state["status"] != "SBOM_EXPORT_STATUS_FAILED", state
+                bill += state.get("text", "")
+                whole = state["downloadUrl"] != "" and "for more ask" not in answer.content[0].text
+            listing = None
+            try:
+                await asyncio.wait_for(s.subscribe_resource("redoubt://me"), 10)
+            except McpError as e:
+                listing = e.error.message
             json.dump({
                 "Server": hello.serverInfo.name, "Tools": [t.name for t in tools.tools], "Found": found.content[0].text, "Bad": bad.isError,
                 "Me": me.contents[0].text, "Prompt": prompt.messages[0].content.text, "Templates": len(templates.resourceTemplates),
+                "Ranges": data(ranges), "Impact": data(impact), "Bill": bill, "Subscribed": listing,
             }, sys.stdout)
 
 asyncio.run(main())
@@ -53,6 +74,7 @@ func python(t *testing.T) string {
 func TestThePythonSDK(t *testing.T) {
 	interpreter := python(t)
 	w := newWorld(t, "")
+	w.inventory()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, interpreter, "-c", pythonClient)
@@ -67,6 +89,9 @@ func TestThePythonSDK(t *testing.T) {
 		Tools                     []string
 		Bad                       bool
 		Templates                 int
+		Ranges                    []api.Dependency
+		Impact                    []api.Impact
+		Bill, Subscribed          string
 	}
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatalf("%v: %s", err, text)
@@ -78,6 +103,13 @@ func TestThePythonSDK(t *testing.T) {
 		if fence.FindStringSubmatch(answer) == nil {
 			t.Errorf("not marked: %s", answer)
 		}
+	}
+	if len(got.Ranges) != 1 || got.Ranges[0].Version != "4.17.20" || len(got.Impact) != 1 || got.Impact[0].Repository.Name != "acme/app" || got.Impact[0].FixRecommendations[0].Version != "4.17.21" {
+		t.Errorf("%+v, %+v", got.Ranges, got.Impact)
+	}
+	var bill struct{ Packages []struct{ Name string } }
+	if err := json.Unmarshal([]byte(got.Bill), &bill); err != nil || len(bill.Packages) < 42 || got.Subscribed == "" {
+		t.Errorf("%d packages, %v, subscribed: %q", len(bill.Packages), err, got.Subscribed)
 	}
 	var lines []line
 	if err := json.Unmarshal([]byte(fence.FindStringSubmatch(got.Found)[3]), &lines); err != nil || len(lines) != 4 {

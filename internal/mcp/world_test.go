@@ -8,19 +8,25 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/mcp"
+	"github.com/redoubt/redoubt/internal/sbom"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/version"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }
@@ -33,6 +39,7 @@ type world struct {
 	url   string
 	ours  redoubt.Deployment
 	token string // may do everything
+	rival string // the same, of the other tenant
 }
 
 func newWorld(t *testing.T, public string) *world {
@@ -42,15 +49,24 @@ func newWorld(t *testing.T, public string) *world {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	var srv *server.Server
 	assistants := mcp.NewHTTP(mcp.HTTPConfig{API: func() http.Handler { return srv.Handler() }, PublicURL: public, Version: "test", Clock: w.clock.Now})
+	jobs := job.New(w.store, map[string]job.Work{server.SBOMJob: w.exportSBOM}, job.Options{Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond})
 	srv, err := server.New(server.Config{
 		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler),
 		SigningKeys: edge.OneKey(key), SecretKey: key, Version: "test", Mounted: assistants.Routes(), PublicURL: public,
+		JobAdded: jobs.Wake, Advisories: advisory.NewLibrary(func(ecosystem string) advisory.Order { return version.OrderOf(ecosystem) }),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(srv.Handler())
-	t.Cleanup(web.Close)
+	ctx, stop := context.WithCancel(context.Background())
+	var background sync.WaitGroup
+	background.Go(func() { jobs.Run(ctx) })
+	t.Cleanup(func() {
+		web.Close()
+		stop()
+		background.Wait()
+	})
 	w.url = web.URL
 	if w.ours, err = w.store.CreateDeployment(t.Context(), "acme", "Acme", storetest.Actor); err != nil {
 		t.Fatal(err)
@@ -63,8 +79,22 @@ func newWorld(t *testing.T, public string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.upload(w.newToken(theirs, redoubt.Token{Name: "all", Scopes: all}), "rival/secretive", "of the rival", 1)
+	w.rival = w.newToken(theirs, redoubt.Token{Name: "all", Scopes: all})
+	w.upload(w.rival, "rival/secretive", "of the rival", 1)
 	return w
+}
+
+// exportSBOM does the work of the program's job.
+func (w *world) exportSBOM(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+	var request redoubt.SBOMRequest
+	if err := json.Unmarshal(j.Input, &request); err != nil {
+		return nil, "", job.PermanentError{Reason: err.Error()}
+	}
+	err = w.store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
+		result, media, err = sbom.Export(ctx, tx, request, sbom.Options{Created: w.clock.Now(), Tool: "test"})
+		return err
+	})
+	return result, media, err
 }
 
 func (w *world) newToken(d redoubt.Deployment, token redoubt.Token) string {
