@@ -97,6 +97,12 @@ golden: ## Write the golden files again; read the diff before committing it
 	go test $(call packages_with,flag\.Bool.*"update") -update
 	@git --no-pager diff --stat
 
+.PHONY: clients
+clients: setup ## Run other people's clients, and write the table of docs/clients.md that tells what they read
+	REDOUBT_TEST_SEMGREP=$(CURDIR)/.cache/venv/bin/semgrep REDOUBT_TEST_GENERATORS=$(CURDIR)/.cache/generators REDOUBT_TEST_CLIENTS=$(CURDIR)/.cache/clients \
+	  go test $(call packages_with,clienttest\.Tell) -run Client -update
+	@git --no-pager diff --stat docs/clients.md
+
 .PHONY: screenshots
 screenshots: ## Draw the demo's pages into .cache/screenshots, light, dark and narrow (needs Chromium)
 	@mkdir -p .cache/screenshots

@@ -21,6 +21,10 @@ type Dependency struct {
 	// where the lockfile does not tell.
 	Via       LockedPackage
 	Requirers int // how many packages of the lockfile ask for it
+
+	// Where the lockfile is: the address of the project's repository, the ref and
+	// the commit. Empty where not known.
+	RepositoryURL, Ref, Commit string
 }
 
 // LockedPackage names a version of a package.

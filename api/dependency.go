@@ -52,6 +52,7 @@ type Dependency struct {
 	Licenses     []string `json:"licenses" doc:"Licences, as SPDX expressions where known (an extension)." example:"[\"MIT\"]"`
 	PURL         string   `json:"purl" doc:"Package URL; empty when none can be made (an extension)." example:"pkg:npm/lodash@4.17.20"`
 	Line         int64    `json:"-"` // of the lockfile; 0 when not known
+	Link         string   `json:"-"` // to that line at the repository's host; empty when its address is not known
 }
 
 // ListDependencyRepositoriesRequest asks for the projects that have dependencies.

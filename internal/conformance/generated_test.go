@@ -2,17 +2,16 @@ package conformance
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/clienttest"
 )
 
 // generated is a client that a generator makes of openapi.json.
@@ -52,7 +51,8 @@ func TestGeneratedClients(t *testing.T) {
 			want := w.tenOperations(t)
 			client := g.make(t, tools, folder, spec)
 			client.Dir = folder
-			client.Env = append(os.Environ(), "SERVER="+w.url, "TOKEN="+w.token, "DEPLOYMENT="+w.deployment.Slug,
+			service := clienttest.Stand(t, w.url)
+			client.Env = append(os.Environ(), "SERVER="+service.URL, "TOKEN="+w.token, "DEPLOYMENT="+w.deployment.Slug,
 				"PROJECT="+itoa(w.projectID("acme/payments")), "POLICY="+w.policyID(t, "PRODUCT_TYPE_SAST"))
 			var got map[string]any
 			if err := json.Unmarshal(run(t, client), &got); err != nil {
@@ -62,6 +62,7 @@ func TestGeneratedClients(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("our client and the generated one read (-ours +its):\n%s", diff)
 			}
+			clienttest.Tell(t, clienttest.Client{Name: g.generator, Version: clienttest.Pinned(t, g.generator), Asked: service.Asked(), Verdict: clienttest.Reads})
 		})
 	}
 }
@@ -149,30 +150,4 @@ func (w *world) tenOperations(t *testing.T) map[string]any {
 		want[name] = list
 	}
 	return want
-}
-
-// TestDocsNameTheClients: the versions in the table of docs/clients.md are those
-// that setup installs.
-func TestDocsNameTheClients(t *testing.T) {
-	setup, err := os.ReadFile("../../scripts/setup")
-	if err != nil {
-		t.Fatal(err)
-	}
-	docs, err := os.ReadFile("../../docs/clients.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range generators {
-		name := "readonly " + strings.ReplaceAll(g.generator, "-", "_") + "_version="
-		lines := strings.Split(string(setup), "\n")
-		i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, name) })
-		if i < 0 {
-			t.Errorf("scripts/setup says no %s", name)
-			continue
-		}
-		version, _, _ := strings.Cut(strings.TrimPrefix(lines[i], name), " ")
-		if row := fmt.Sprintf("| %s | %s |", g.generator, version); !strings.Contains(string(docs), row) {
-			t.Errorf("docs/clients.md has no row %s", row)
-		}
-	}
 }

@@ -58,6 +58,7 @@ var rooms = []room{
 	{path: "cmd", imports: append([]string{"internal/keyring", "internal/mcp", "internal/oauth", "internal/server", "internal/agent", "internal/web", "internal/demo", "internal/ci"}, adapters...), clock: true},
 
 	{path: "internal/storetest", imports: []string{".", "internal/store"}, clock: true},
+	{path: "internal/clienttest", stdOnly: true, clock: true},
 	{path: "internal/conformance"}, // tests only, which may import any room
 	{path: "internal/bench"},       // tests only too
 	{path: "internal/house", stdOnly: true},
@@ -70,7 +71,7 @@ var confined = []struct {
 	rooms []string
 	why   string
 }{
-	{"net/http", []string{"api", "internal/server", "internal/agent", "internal/web", "internal/mcp", "internal/oauth", "internal/edge", "cmd"}, "HTTP ends at the adapters"},
+	{"net/http", []string{"api", "internal/server", "internal/agent", "internal/web", "internal/mcp", "internal/oauth", "internal/edge", "cmd", "internal/clienttest"}, "HTTP ends at the adapters"},
 	{"database/sql", []string{"internal/store", "internal/storetest"}, "all SQL is in the store"},
 	{"github.com/jackc/pgx", []string{"internal/store", "internal/storetest"}, "only the store knows the engine"},
 	{"modernc.org/sqlite", []string{"internal/store", "internal/storetest"}, "only the store knows the engine"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
@@ -128,6 +129,7 @@ func dependencyOf(d redoubt.Dependency) api.Dependency {
 	return api.Dependency{
 		ID: decimal(d.ID), Name: d.Name, Version: d.Version, Ecosystem: d.Ecosystem, RepositoryID: decimal(d.ProjectID),
 		LockfilePath: d.Lockfile, Transitivity: transitivity.String(), Licenses: licenses, PURL: d.PURL, Line: int64(d.Line),
+		Link: ingest.NewLinks(d.RepositoryURL, d.Commit, d.Ref).Line(d.Lockfile, d.Line),
 	}
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -52,7 +53,7 @@ func hostedDependencies(c *call, v any) any {
 		line := decimal(d.Line)
 		out.Dependencies[i] = hostedDependency{
 			Dependency: d, Transitivity: hostedTransitivity(d.Transitivity), Package: hostedPackage{d.Name, d.Version}, Path: []any{},
-			DefinedAt: hostedPlace{Path: d.LockfilePath, StartLine: line, EndLine: line, StartCol: "0", EndCol: "0", URL: c.org() + "/dependencies", CommittedAt: unknownTime},
+			DefinedAt: hostedPlace{Path: d.LockfilePath, StartLine: line, EndLine: line, StartCol: "0", EndCol: "0", URL: cmp.Or(d.Link, c.org()+"/dependencies"), CommittedAt: unknownTime},
 		}
 	}
 	return out

@@ -191,8 +191,8 @@ func TestHostedDependenciesAndScans(t *testing.T) {
 		t.Fatalf("%s", a.body)
 	}
 	for _, d := range deps.Dependencies {
-		if d.Package.Name != d.Name || d.DefinedAt == nil || d.DefinedAt.Path == "" || d.DefinedAt.StartLine == "" || d.Transitivity != strings.ToUpper(d.Transitivity) {
-			t.Errorf("%+v", d)
+		if d.Package.Name != d.Name || d.DefinedAt == nil || d.DefinedAt.Path == "" || d.DefinedAt.StartLine == "" || d.DefinedAt.URL != "https://github.com/acme/payments/blob/main/requirements.txt#L"+d.DefinedAt.StartLine || d.Transitivity != strings.ToUpper(d.Transitivity) {
+			t.Errorf("%+v %+v", d, d.DefinedAt)
 		}
 	}
 	var scans struct {

@@ -99,6 +99,7 @@ func (tx *Tx) dependencies(ctx context.Context, rows []dependencyRow, places map
 			ID: r.id, ProjectID: at.project.ID, Lockfile: at.lockfile,
 			Ecosystem: name.ecosystem, Name: name.name, Version: name.version,
 			Transitivity: r.transitivity, Line: r.line, PURL: r.purl, Supplier: r.supplier,
+			RepositoryURL: at.project.URL, Ref: at.ref, Commit: at.commit,
 		}
 		if err := r.decodeLists(&list[i], lists); err != nil {
 			return nil, fmt.Errorf("dependency %d: %w", r.id, err)
@@ -126,8 +127,9 @@ func (r dependencyRow) decodeLists(d *redoubt.Dependency, licenses map[string][]
 
 // place is where a dependency stands: a lockfile on a ref of a project.
 type place struct {
-	project  redoubt.Project // its id, name and branches
+	project  redoubt.Project // its id, name, address and branches
 	ref      string
+	commit   string
 	lockfile string
 }
 
@@ -140,10 +142,10 @@ func (tx *Tx) places(ctx context.Context, condition string, args ...any) (map[in
 	return found, each(ctx, tx, func(r row) error {
 		var id int64
 		var p place
-		err := r.Scan(&id, &p.ref, &p.lockfile, &p.project.ID, &p.project.Name, &p.project.DefaultBranch, &p.project.PrimaryBranch)
+		err := r.Scan(&id, &p.ref, &p.commit, &p.lockfile, &p.project.ID, &p.project.Name, &p.project.URL, &p.project.DefaultBranch, &p.project.PrimaryBranch)
 		found[id] = p
 		return err
-	}, `SELECT i.id, i.ref, i.lockfile, p.id, p.name, p.default_branch, p.primary_branch
+	}, `SELECT i.id, i.ref, i.commit_hash, i.lockfile, p.id, p.name, p.url, p.default_branch, p.primary_branch
 		FROM inventory i JOIN project p ON p.deployment_id = i.deployment_id AND p.id = i.project_id
 		WHERE i.deployment_id = $1 `+condition, args...)
 }

@@ -98,12 +98,15 @@ func TestInventoryRoundTrip(t *testing.T) {
 			Hashes: []redoubt.Hash{{Algorithm: "SHA-256", Hex: "00ff"}},
 		}
 		hostile := dep("np\x00m", "left\xffpad", "1\x00")
-		d.state(statement(p, "web/package-lock.json", want, hostile, hostile))
+		stated := statement(p, "web/package-lock.json", want, hostile, hostile)
+		stated.Commit = "c0ffee"
+		d.state(stated)
 		list := d.dependencies(redoubt.DependencyFilter{})
 		if len(list) != 2 {
 			t.Fatalf("%d rows: %+v", len(list), list)
 		}
 		want.ID, want.ProjectID, want.Lockfile = list[0].ID, p.ID, "web/package-lock.json"
+		want.RepositoryURL, want.Ref, want.Commit = p.URL, "refs/heads/main", "c0ffee"
 		same(t, "dependency", list[0], want)
 		same(t, "hostile name", list[1].Name, "left\uFFFDpad")
 		if list[1].Licenses == nil {

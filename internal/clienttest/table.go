@@ -1,0 +1,179 @@
+package clienttest
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Names are the clients of the table in docs/clients.md, in its order. Each has a
+// test that calls Tell.
+var Names = []string{
+	"cartography", "oapi-codegen", "openapi-typescript", "openapi-python-client",
+}
+
+// Reads is the verdict on a client that reads all there is.
+const Reads = "reads what is there"
+
+// Client is a row of the table.
+type Client struct {
+	Name    string // one of Names
+	Version string
+	Asked   []string // what the server saw, as "GET /api/v1/deployments"
+	Verdict string
+}
+
+var update = flag.Bool("update", false, "write the rows of docs/clients.md")
+
+const (
+	docs   = "docs/clients.md"
+	header = "| client | version | operations | verdict |\n|---|---|---|---|\n"
+)
+
+// Tell holds the row of docs/clients.md to what a test saw of a client that it
+// ran. With the flag -update it writes the row.
+func Tell(t *testing.T, c Client) {
+	t.Helper()
+	if t.Failed() {
+		return // there is no verdict
+	}
+	if !slices.Contains(Names, c.Name) {
+		t.Fatalf("clienttest.Names has no %q", c.Name)
+	}
+	row := fmt.Sprintf("| %s | %s | %s | %s |\n", c.Name, c.Version, operations(t, c.Asked), c.Verdict)
+	if *update {
+		rewrite(t, c.Name, row)
+		return
+	}
+	if text := read(t, docs); !strings.Contains(text, "\n"+row) {
+		t.Errorf("%s lacks the row below; with -update this test writes it\n%s", docs, row)
+	}
+}
+
+// rewrite replaces a row of the table, or puts it where it belongs. Tests of other
+// packages may do the same at once.
+func rewrite(t *testing.T, name, row string) {
+	t.Helper()
+	lock, err := os.Open(path(t, docs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(read(t, docs), header)
+	if !found {
+		t.Fatalf("%s has no table that begins with\n%s", docs, header)
+	}
+	rows, after := map[string]string{name: row}, rest
+	for strings.HasPrefix(after, "| ") {
+		line, behind, _ := strings.Cut(after, "\n")
+		if of := nameOf(line); of != name {
+			rows[of] = line + "\n"
+		}
+		after = behind
+	}
+	text := []string{before, header}
+	for _, known := range Names {
+		text = append(text, rows[known])
+	}
+	if err := os.WriteFile(path(t, docs), []byte(strings.Join(append(text, after), "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nameOf is the first cell of a line of a table.
+func nameOf(line string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+	return name
+}
+
+var number = regexp.MustCompile(`/[0-9a-f-]*[0-9][0-9a-f-]*(/|$)`)
+
+// operations names what was asked: by its id in openapi.json, else as it was asked,
+// with N for what differs from one time to the next.
+func operations(t *testing.T, asked []string) string {
+	t.Helper()
+	var spec struct {
+		Paths map[string]map[string]struct {
+			ID string `json:"operationId"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(read(t, "api/openapi.json")), &spec); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]string{} // by a pattern of its path
+	for template, methods := range spec.Paths {
+		for method, o := range methods {
+			template := strings.ReplaceAll(template, "{projectName}", ".+") // whose slashes may be raw
+			known["^"+strings.ToUpper(method)+" "+part.ReplaceAllString(template, "[^/]+")+"$"] = o.ID
+		}
+	}
+	var out []string
+	for _, request := range asked {
+		out = append(out, "`"+nameOfRequest(known, request)+"`")
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), ", ")
+}
+
+var part = regexp.MustCompile(`\{[^}]*\}`)
+
+func nameOfRequest(known map[string]string, request string) string {
+	best := ""
+	for pattern, id := range known { // the one that says most: …/findings/counts is no finding
+		if len(pattern) > len(best) && regexp.MustCompile(pattern).MatchString(request) && id != "" {
+			best = pattern
+		}
+	}
+	if best != "" {
+		return known[best]
+	}
+	return number.ReplaceAllString(request, "/N$1")
+}
+
+// Pinned is the version of a program that scripts/setup installs.
+func Pinned(t *testing.T, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^readonly ` + regexp.QuoteMeta(strings.ReplaceAll(name, "-", "_")) + `_version=(\S+)`).FindStringSubmatch(read(t, "scripts/setup"))
+	if found == nil {
+		t.Fatalf("scripts/setup says no version of %s", name)
+	}
+	return found[1]
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(path(t, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// path is where a file of the repository is.
+func path(t *testing.T, file string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, file)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			t.Fatal("no go.mod here or above")
+		}
+		dir = parent
+	}
+}
