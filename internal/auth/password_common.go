@@ -53,15 +53,12 @@ const (
 // anything else: the cheapest way to put it together of such pieces.
 func guessBits(password string, about []string) float64 {
 	text := []rune(password)
-	text = text[:min(len(text), 4*MinPassword)] // what is longer is dear enough by then
-	lower := []rune(strings.ToLower(string(text)))
-	if len(lower) != len(text) { // a letter whose small one is two
-		lower = text
-	}
+	text = text[:min(len(text), 4*MinPassword)]    // what is longer is dear enough by then
+	lower := []rune(strings.ToLower(string(text))) // as many: a letter has one small one
 	personal := map[string]bool{}
 	for _, a := range about {
 		for _, word := range append(strings.FieldsFunc(strings.ToLower(a), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), strings.ToLower(a)) {
-			personal[word] = len(word) > 2
+			personal[word] = true
 		}
 	}
 	best := make([]float64, len(text)+1)
@@ -78,12 +75,12 @@ func guessBits(password string, about []string) float64 {
 	return best[len(text)]
 }
 
-// signBits is what a sign costs that belongs to no piece.
+// signBits is what a sign costs that belongs to no piece; letters are small.
 func signBits(r rune) float64 {
 	switch {
 	case unicode.IsDigit(r):
 		return math.Log2(10)
-	case r < unicode.MaxASCII && unicode.IsLetter(r):
+	case r >= 'a' && r <= 'z':
 		return math.Log2(26)
 	}
 	return math.Log2(33)
@@ -91,15 +88,7 @@ func signBits(r rune) float64 {
 
 // pieceBits is what three signs or more cost as one piece.
 func pieceBits(piece string, personal map[string]bool) float64 {
-	bits := math.Inf(1)
-	for word, extra := range map[string]float64{piece: 0, plain.Replace(piece): caseBits} {
-		if personal[word] {
-			bits = min(bits, 1+extra)
-		}
-		if rank := ranks()[word]; rank > 0 {
-			bits = min(bits, math.Log2(rank)+1+extra)
-		}
-	}
+	bits := min(wordBits(piece, personal), caseBits+wordBits(plain.Replace(piece), personal))
 	if len(piece) == 4 && (strings.HasPrefix(piece, "19") || strings.HasPrefix(piece, "20")) && strings.Trim(piece, "0123456789") == "" {
 		bits = min(bits, yearBits)
 	}
@@ -108,6 +97,18 @@ func pieceBits(piece string, personal map[string]bool) float64 {
 		bits = min(bits, signBits(signs[0])+repeatBits)
 	}
 	return bits
+}
+
+// wordBits is what a word costs: a bit where it is of the person, else by how early
+// it is tried among the common ones, without end where it is none of them.
+func wordBits(word string, personal map[string]bool) float64 {
+	if personal[word] {
+		return 1
+	}
+	if rank := ranks()[word]; rank > 0 {
+		return 1 + math.Log2(rank)
+	}
+	return math.Inf(1)
 }
 
 // row reports whether signs go up, or down, by the same step.

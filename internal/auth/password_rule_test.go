@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,7 @@ func TestPasswordRules(t *testing.T) {
 		"battery staple horse":          "",
 		"a long enough password":        "",
 		"İİİİİİİİİİİx":                  "first that are guessed",
+		strings.Repeat("password", 20):  "first that are guessed", // however long it is
 		"my anna.schmidt is no secret ": "",
 	} {
 		err := CheckPassword(password, "anna.schmidt", "Acme Corp")
@@ -48,6 +50,43 @@ func TestPasswordRules(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), password) {
 			t.Errorf("the error shows the password %q", password)
+		}
+	}
+}
+
+// What each kind of piece costs, and what is none.
+func TestWhatGuessesCost(t *testing.T) {
+	letter, digit, sign := math.Log2(26), math.Log2(10), math.Log2(33)
+	about := []string{"Zorblax", "Qv Inc."}
+	for password, want := range map[string]float64{
+		"":        0,
+		"a":       letter,
+		"z":       letter,
+		"Z":       letter,
+		"7":       digit,
+		"`":       sign,
+		"{":       sign,
+		"é":       sign,
+		"ab":      2 * letter, // two signs are no piece
+		"qv":      2 * letter,
+		"zorblax": 1,
+		"Zorblax": 1 + caseBits,
+		"z0rb1ax": 1 + caseBits,
+		"inc":     1,
+		"2094":    yearBits,
+		"1894":    4 * digit,
+		"20945":   yearBits + digit,
+		"20qz":    2*digit + 2*letter,
+		"194":     3 * digit,
+		"{|}":     sign + repeatBits,
+		"}|{":     sign + repeatBits,
+		"~~~~~~~": sign + repeatBits,
+		"!#%":     3 * sign, // steps of two are no row
+		"%#!":     3 * sign,
+		"{|}|":    2*sign + repeatBits,
+	} {
+		if got := guessBits(password, about); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%q costs %.2f bits, want %.2f", password, got, want)
 		}
 	}
 }
