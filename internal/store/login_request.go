@@ -162,11 +162,11 @@ func (tx *Tx) roomForLogin(ctx context.Context, userID int64) error {
 	if err != nil {
 		return err
 	}
-	list, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2`, userID)
+	list, err := tx.tokensOf(ctx, userID)
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(t redoubt.Token) bool { return !t.Active(tx.now) })
+	list = slices.DeleteFunc(list, func(t redoubt.Token) bool { return t.Ended(tx.now) })
 	if len(list)+len(approved) < maxTokens {
 		return nil
 	}
@@ -179,6 +179,18 @@ func (tx *Tx) roomForLogin(ctx context.Context, userID int64) error {
 func (tx *Tx) approvedLogins(ctx context.Context, userID int64) ([]redoubt.LoginRequest, error) {
 	list, err := many(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND expires_at > $2`, tx.now)
 	return slices.DeleteFunc(list, func(l redoubt.LoginRequest) bool { return l.Token.UserID != userID }), err
+}
+
+// dropApprovedLogins has scanners that a person let have a token, and that did not
+// fetch it yet, get none.
+func (tx *Tx) dropApprovedLogins(ctx context.Context, userID int64) error {
+	approved, err := tx.approvedLogins(ctx, userID)
+	for _, l := range approved {
+		if err == nil {
+			err = tx.write(ctx, `DELETE FROM login_request WHERE deployment_id = $1 AND key_hash = $2`, l.KeyHash)
+		}
+	}
+	return err
 }
 
 // TakeLogin takes an approved request out, for the one who then makes its token

@@ -139,3 +139,55 @@ func TestNetworksOfOneLockNobodyOut(t *testing.T) {
 		}
 	})
 }
+
+// A person is promised as many tokens as they may have, and gets none of those that
+// were promised before their tokens were revoked.
+func TestPromisedTokensCount(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		ada, ben := addUser(t, s, d, "ada", redoubt.RoleAdmin), addUser(t, s, d, "ben", redoubt.RoleAdmin)
+		approve := func(code string, of redoubt.User) error {
+			return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.ApproveLogin(ctx, code, redoubt.Token{Name: code, UserID: of.ID})
+				return err
+			})
+		}
+		codes := []string{"AAAA-2222", "BBBB-2222", "CCCC-2222", "DDDD-2222", "EEEE-2222"}
+		for _, code := range codes {
+			addLogin(t, s, code, code, "192.0.2.7")
+		}
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
+			for i := range 98 {
+				name := fmt.Sprint("full", i)
+				if _, err := tx.CreateToken(ctx, redoubt.Token{PublicID: name, Name: name, UserID: ada.ID}, storetest.TokenHash(name)); err != nil {
+					return err
+				}
+			}
+			_, err = tx.CreateToken(ctx, redoubt.Token{PublicID: "over", Name: "over", UserID: ada.ID, ExpiresAt: storetest.Epoch.Add(-time.Hour)}, storetest.TokenHash("over"))
+			return err
+		})
+		for i, want := range []error{nil, nil, redoubt.ErrConflict} {
+			if err := approve(codes[i], ada); err != nil || want != nil {
+				fails(t, codes[i], err, want)
+			}
+		}
+		if err := approve(codes[3], ben); err != nil {
+			t.Errorf("somebody else: %v", err)
+		}
+		if err := approve(codes[4], redoubt.User{}); err != nil {
+			t.Errorf("nobody's, by who runs the server: %v", err)
+		}
+		if err := s.SetPassword(t.Context(), ada.ID, "hash", false, ada.Actor()); err != nil {
+			t.Fatal(err)
+		}
+		waits := func(code string) bool {
+			_, err := s.LoginByKey(t.Context(), storetest.TokenHash(code))
+			return err == nil
+		}
+		same(t, "after a new password alone", waits(codes[0]), true)
+		if err := s.SetPassword(t.Context(), ada.ID, "hash", true, ada.Actor()); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "after her tokens were revoked", []bool{waits(codes[0]), waits(codes[1]), waits(codes[2]), waits(codes[3]), waits(codes[4])}, []bool{false, false, true, true, true})
+	})
+}

@@ -90,11 +90,8 @@ const maxTokens = 100
 // roomForToken drops the oldest tokens of a person that ended until there may be
 // one more. Where something works of all it is a *redoubt.InvalidError.
 func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
-	list, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
+	list, err := tx.tokensOf(ctx, userID)
 	if err != nil || len(list) < maxTokens {
-		return err
-	}
-	if err := tx.tellRenewable(ctx, list); err != nil {
 		return err
 	}
 	excess := len(list) - maxTokens + 1
@@ -110,6 +107,16 @@ func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
 		return redoubt.Invalid("name", "the person has %d tokens that are in force or can be renewed, as many as there may be: revoke one first", len(list))
 	}
 	return nil
+}
+
+// tokensOf lists the tokens of a person, the oldest first, with until when they can be
+// renewed.
+func (tx *Tx) tokensOf(ctx context.Context, userID int64) ([]redoubt.Token, error) {
+	list, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
+	if err != nil {
+		return nil, err
+	}
+	return list, tx.tellRenewable(ctx, list)
 }
 
 // CreateToken stores a credential under the hash of its secret and returns it
@@ -201,7 +208,10 @@ func (tx *Tx) revokeTokensOf(ctx context.Context, userID int64) error {
 	if err != nil {
 		return err
 	}
-	return tx.write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND user_id = $2`, userID)
+	if err := tx.write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND user_id = $2`, userID); err != nil {
+		return err
+	}
+	return tx.dropApprovedLogins(ctx, userID)
 }
 
 // revoke puts a token out of force, with the grant by which a client could have it

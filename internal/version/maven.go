@@ -32,14 +32,12 @@ func parseMaven(s string) *mavenVersion {
 	root := &mavenVersion{}
 	reader := mavenReader{list: root, lists: []*mavenVersion{root}}
 	s = strings.ToLower(s)
-	for start := 0; start <= len(s); {
+	for start := 0; start < len(s); { // nothing after the last separator is no item
 		end := start
 		for end < len(s) && s[end] != '.' && s[end] != '-' {
 			end++
 		}
-		if end < len(s) || start < end { // nothing after the last separator is no item
-			reader.segment(s[start:end], end == len(s))
-		}
+		reader.segment(s[start:end], end == len(s))
 		if end < len(s) && s[end] == '-' {
 			reader.open()
 		}
