@@ -10,7 +10,6 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/ingest"
-	"github.com/redoubt/redoubt/internal/policy"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -125,6 +124,6 @@ func TestReported(t *testing.T) {
 	finding := redoubt.Finding{ID: 7, Path: "a.py"}
 	got := reported([]ingest.Sighting{{Result: &redoubt.Result{MatchBasedID: "m"}, Finding: finding, Proposed: true}, {Result: &redoubt.Result{}}})
 	if len(got) != 2 || got[0].MatchBasedID != "m" || got[0].Finding.ID != 7 || !got[0].Proposed || got[1].Proposed || len(reported(nil)) != 0 {
-		t.Errorf("shown are %+v", []policy.Sighting(got))
+		t.Errorf("shown are %+v", got)
 	}
 }
