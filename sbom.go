@@ -1,7 +1,5 @@
 package redoubt
 
-import "time"
-
 // SBOMFormat is a family of bill-of-materials documents.
 type SBOMFormat string
 
@@ -56,30 +54,3 @@ type SBOMSupplier struct {
 		Phone string `json:"phone,omitempty"`
 	} `json:"contact"`
 }
-
-// Job is durable work that outlives the request and the process (semantics §11).
-type Job struct {
-	ID           int64
-	DeploymentID int64
-	Kind         string // as sbom
-	Token        string // names the job to its owner, unguessable
-	State        JobState
-	Attempt      int
-	Input        []byte // JSON
-	Result       []byte
-	MediaType    string
-	Error        string // for people; set when failed
-	CreatedAt    time.Time
-	FinishedAt   time.Time // zero before
-}
-
-// JobState is how far a job came.
-type JobState uint8
-
-// States of a job.
-const (
-	JobQueued JobState = iota + 1
-	JobRunning
-	JobDone
-	JobFailed
-)

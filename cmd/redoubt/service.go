@@ -93,7 +93,7 @@ func (s *service) wire(a *app) error {
 	if bodies == 0 {
 		bodies = quarterOfMemory()
 	}
-	s.jobs = job.New(s.store, map[string]job.Work{server.SBOMJob: s.exportSBOM(a)}, job.Options{Logger: a.log})
+	s.jobs = job.New(s.store, map[string]job.Work{server.SBOMJob: s.exportSBOM(a)}, job.Options{Clock: a.clock, Logger: a.log})
 	ring, err := a.keys(s.storage, s.store)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (s *service) scanners(a *app, secret []byte) *agent.Agent {
 		EncodeOutcome: server.ScanAnswer, Wait: s.config.ScanWait, Queued: func() { s.scans.Wake() },
 	})
 	s.scans = job.New(s.store, map[string]job.Work{agent.ScanJob: scanners.Apply}, job.Options{
-		Logger: a.log, Attempts: agent.Attempts, Lease: scanLease, Abandoned: scanners.Abandoned,
+		Clock: a.clock, Logger: a.log, Attempts: agent.Attempts, Lease: scanLease, Abandoned: scanners.Abandoned,
 	})
 	return scanners
 }

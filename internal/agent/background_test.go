@@ -28,7 +28,7 @@ func (w *world) results() (path string) {
 // claim takes the scan's job as a worker does that then dies.
 func (w *world) claim() redoubt.Job {
 	w.Helper()
-	j, err := w.store.ClaimJob(w.Context(), []string{agent.ScanJob}, time.Minute)
+	j, err := w.store.ClaimJob(w.Context(), []string{agent.ScanJob}, time.Minute, redoubt.JobOutage{})
 	if err != nil || j == nil {
 		w.Fatalf("no job is due: %v, %v", j, err)
 	}
@@ -50,7 +50,7 @@ func TestScanThatTakesLongIsFinishedInTheBackground(t *testing.T) {
 		w.same("the scan meanwhile", "SCAN_STATUS_RUNNING", w.scans()[0].Status)
 
 		dead := w.claim()
-		if j, err := w.store.ClaimJob(w.Context(), []string{agent.ScanJob}, time.Minute); j != nil || err != nil {
+		if j, err := w.store.ClaimJob(w.Context(), []string{agent.ScanJob}, time.Minute, redoubt.JobOutage{}); j != nil || err != nil {
 			w.Errorf("two completions made a second job, %v, %v", j, err)
 		}
 		w.clock.Advance(2 * time.Minute)
@@ -192,7 +192,7 @@ func TestScanThatKillsItsServer(t *testing.T) {
 			w.Errorf("it was applied after all: %v", list)
 		}
 		w.clock.Advance(time.Hour)
-		if j, err := w.store.ClaimJob(w.Context(), []string{agent.ScanJob}, time.Minute); j != nil || err != nil {
+		if j, err := w.store.ClaimJob(w.Context(), []string{agent.ScanJob}, time.Minute, redoubt.JobOutage{}); j != nil || err != nil {
 			w.Errorf("the job is due again: %v, %v", j, err)
 		}
 	})

@@ -24,7 +24,7 @@ func (w *world) farWorker() (*storetest.Proxy, *job.Runner) {
 	logger := slog.New(slog.DiscardHandler)
 	a := agent.New(agent.Config{Store: far, Logger: logger, Clock: w.clock.Now, SecretKey: []byte("0123456789abcdef0123456789abcdef"), EncodeOutcome: server.ScanAnswer})
 	return proxy, job.New(far, map[string]job.Work{agent.ScanJob: a.Apply}, job.Options{
-		Workers: 1, Poll: 10 * time.Millisecond, Outages: 3, Attempts: agent.Attempts, Logger: logger, Abandoned: a.Abandoned,
+		Workers: 1, Poll: 10 * time.Millisecond, Outages: 3, Attempts: agent.Attempts, Clock: w.clock.Now, Logger: logger, Abandoned: a.Abandoned,
 	})
 }
 

@@ -65,7 +65,7 @@ func newWorld(t *testing.T, engine string, change ...func(*server.Config)) *worl
 		Store: w.store, Logger: logger, Clock: w.clock.Now, SecretKey: key, MaxUpload: 1 << 20, Wait: time.Minute, Queued: func() { w.work.Wake() },
 		EncodeOutcome: server.ScanAnswer,
 	})
-	w.work = job.New(w.store, map[string]job.Work{agent.ScanJob: w.agent.Apply}, job.Options{Attempts: agent.Attempts, Logger: logger, Abandoned: w.agent.Abandoned})
+	w.work = job.New(w.store, map[string]job.Work{agent.ScanJob: w.agent.Apply}, job.Options{Clock: w.clock.Now, Attempts: agent.Attempts, Logger: logger, Abandoned: w.agent.Abandoned})
 	w.run()
 	a := w.agent
 	c := server.Config{

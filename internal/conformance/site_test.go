@@ -83,7 +83,7 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 	s.store = storetest.Open(t, s.config)
 	s.log = &logBuffer{}
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
-	jobs := job.New(s.store, map[string]job.Work{server.SBOMJob: s.exportSBOM}, job.Options{Logger: log, Poll: 20 * time.Millisecond})
+	jobs := job.New(s.store, map[string]job.Work{server.SBOMJob: s.exportSBOM}, job.Options{Clock: s.clock.Now, Logger: log, Poll: 20 * time.Millisecond})
 	c := server.Config{
 		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 64 << 20, Clock: s.clock.Now, Logger: log}),
 		Clock: s.clock.Now, Logger: log, Version: "test", SigningKeys: edge.OneKey(signingKey), SecretKey: secretKey, JobAdded: jobs.Wake,

@@ -22,8 +22,9 @@ import (
 // Store keeps the jobs. Its methods look across deployments: a worker serves
 // all, and every job names its own.
 type Store interface {
-	// ClaimJob leases the oldest due job of one of the kinds, nil when none is.
-	ClaimJob(ctx context.Context, kinds []string, lease time.Duration) (*redoubt.Job, error)
+	// ClaimJob leases the oldest due job of one of the kinds, nil when none is. A lease
+	// that ran out in the outage waits for its end, and then costs no attempt.
+	ClaimJob(ctx context.Context, kinds []string, lease time.Duration, outage redoubt.JobOutage) (*redoubt.Job, error)
 	// RenewJob prolongs a lease; redoubt.ErrConflict when it was lost.
 	RenewJob(ctx context.Context, j redoubt.Job, lease time.Duration) error
 	// FinishJob stores the result of a leased job.
@@ -50,11 +51,12 @@ func (p PermanentError) Error() string { return p.Reason }
 
 // Options are the pace of a runner; zero members take the defaults.
 type Options struct {
-	Workers  int           // at once; 2
-	Lease    time.Duration // 1 minute
-	Poll     time.Duration // how often idle workers look; 1 second
-	Attempts int           // before a job fails for good, those that a dead process left among them; 5
-	Outages  int           // in which the connection broke under a job in a row, before each counts as an attempt; 10
+	Workers  int              // at once; 2
+	Lease    time.Duration    // 1 minute
+	Poll     time.Duration    // how often idle workers look; 1 second
+	Attempts int              // before a job fails for good, those that a dead process left among them; 5
+	Outages  int              // in which the connection broke under a job in a row, before each counts as an attempt; 10
+	Clock    func() time.Time // that of the store; required
 	Logger   *slog.Logger
 	// Abandoned is called before a job fails for good whose work could not say so:
 	// its last attempt lost its lease, as when the job kills its process, or lost its
@@ -73,26 +75,8 @@ type Runner struct {
 	wake    chan struct{}
 
 	mu      sync.Mutex
+	weather weather
 	outages map[int64]outages // by the job that met them
-}
-
-// outages are how many a job met in a row.
-type outages struct {
-	all    int
-	broken int // the last ones, in which the connection to the database broke
-}
-
-// Outage reports whether an error is the database's fault whatever a job is, so that
-// the attempt does not count. A job that finds no memory, or damage, may be the only
-// one that does: that counts, or it would be tried for ever. So does a connection that
-// breaks under the same job many times in a row (see Options.Outages): between two of
-// its tries the database answered, or the job could not have been claimed.
-func Outage(err error) bool {
-	if !errors.Is(err, redoubt.ErrUnavailable) {
-		return false
-	}
-	outage := redoubt.OutageOf(err)
-	return outage != redoubt.ErrOutOfMemory && outage != redoubt.ErrDamaged
 }
 
 // New makes a runner for the given kinds of work.
@@ -144,7 +128,11 @@ func (r *Runner) worker(ctx context.Context) {
 	tick := time.NewTicker(r.options.Poll)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		j, err := r.store.ClaimJob(ctx, r.kinds, r.options.Lease)
+		began := r.options.Clock()
+		j, err := r.store.ClaimJob(ctx, r.kinds, r.options.Lease, r.lastOutage())
+		if ctx.Err() == nil {
+			r.note(began, err)
+		}
 		switch {
 		case err != nil && ctx.Err() == nil:
 			r.options.Logger.Error("cannot claim a job", "error", err)
@@ -175,8 +163,8 @@ func (r *Runner) process(ctx context.Context, j redoubt.Job) {
 	}
 	result, media, err := r.attempt(held, j)
 	worked := err == nil
-	if worked { // a result that breaks the connection is an outage of this job, and not to be insisted on
-		err = r.store.FinishJob(ctx, j, result, media)
+	if worked {
+		err = r.finish(ctx, j, result, media)
 	}
 	switch {
 	case err == nil, worked && errors.Is(err, redoubt.ErrConflict):
@@ -185,8 +173,25 @@ func (r *Runner) process(ctx context.Context, j redoubt.Job) {
 	case ctx.Err() != nil:
 		r.letGo(ctx, log, j)
 	default:
-		logOutcome(ctx, log, r.insist(ctx, r.outcome(ctx, log, j, err)))
+		if err = r.insist(ctx, r.outcome(ctx, log, j, err)); ctx.Err() != nil {
+			r.letGo(ctx, log, j)
+		}
+		logOutcome(ctx, log, err)
 	}
+}
+
+// finish stores a result, once the database answers again if it was out. Where the
+// connection breaks a second time, the result itself may be what breaks it: that is an
+// outage of this job, and not to be insisted on.
+func (r *Runner) finish(ctx context.Context, j redoubt.Job, result []byte, media string) error {
+	err := r.store.FinishJob(ctx, j, result, media)
+	if !Outage(err) {
+		return err
+	}
+	if err := r.insist(ctx, func() error { return r.store.RenewJob(ctx, j, r.options.Lease) }); err != nil {
+		return err
+	}
+	return r.store.FinishJob(ctx, j, result, media)
 }
 
 // outcome says why a job ended without a result, and returns how that is stored.
@@ -209,61 +214,6 @@ func (r *Runner) outcome(ctx context.Context, log *slog.Logger, j redoubt.Job, e
 	return func() error { return r.store.RetryJob(ctx, j, backoff(j.Attempt)) }
 }
 
-// afterOutage returns how it is stored that a job met an outage. What meets nothing
-// else waits longer each time, as it may be their cause; and so often that it must be,
-// it has used up an attempt.
-func (r *Runner) afterOutage(ctx context.Context, log *slog.Logger, j redoubt.Job, err error) (end func() error) {
-	met := r.countOutage(j, redoubt.OutageOf(err) == redoubt.ErrUnreachable)
-	switch wait := backoff(met.all); {
-	case met.broken <= r.options.Outages:
-		log.Warn("job met an outage, will be tried again; the attempt does not count", "error", err)
-		return func() error { return r.store.ReleaseJob(ctx, j, wait) }
-	case j.Attempt < r.options.Attempts:
-		log.Warn("the connection to the database broke each time this job ran; the attempt counts", "error", err, "times", met.broken)
-		return func() error { return r.store.RetryJob(ctx, j, wait) }
-	}
-	r.forget(j)
-	log.Error("job failed, no further attempt: the connection to the database broke each time", "error", err, "times", met.broken)
-	reason := fmt.Sprintf("the connection to the database broke each of the last %d times this ran, and not in between; the server's log has the rest under job %d", met.broken, j.ID)
-	return func() error { return r.giveUp(ctx, j, reason) }
-}
-
-// countOutage counts the outages that a job met in a row.
-func (r *Runner) countOutage(j redoubt.Job, broken bool) outages {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	met := r.outages[j.ID]
-	met.all++
-	met.broken++
-	if !broken {
-		met.broken = 0
-	}
-	r.outages[j.ID] = met
-	return met
-}
-
-// forget ends a row of outages.
-func (r *Runner) forget(j redoubt.Job) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.outages, j.ID)
-}
-
-// insist stores how a job ended, again and again while the database is out: else its
-// lease would run out, and the attempt count.
-func (r *Runner) insist(ctx context.Context, end func() error) (err error) {
-	for n := 1; ; n++ {
-		if err = end(); !Outage(err) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(backoff(n)):
-		}
-	}
-}
-
 // releaseWithin bounds how long a runner that stops waits to let go of a job.
 const releaseWithin = 5 * time.Second
 
@@ -273,7 +223,15 @@ const releaseWithin = 5 * time.Second
 func (r *Runner) letGo(ctx context.Context, log *slog.Logger, j redoubt.Job) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
 	defer cancel()
-	if err := r.store.ReleaseJob(ctx, j, 0); err != nil && !errors.Is(err, redoubt.ErrConflict) {
+	err := r.store.ReleaseJob(ctx, j, 0)
+	for Outage(err) && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(releaseWithin / 10):
+			err = r.store.ReleaseJob(ctx, j, 0)
+		}
+	}
+	if err != nil && !errors.Is(err, redoubt.ErrConflict) {
 		log.Warn("cannot let go of a job; it is claimed again once its lease ran out", "error", err)
 	}
 }
@@ -283,7 +241,7 @@ func logOutcome(ctx context.Context, log *slog.Logger, err error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case errors.Is(err, redoubt.ErrConflict):
-		log.Info("a job was taken over by another worker, its lease having run out")
+		log.Info("a job had ended already, or was taken over by another worker, its lease having run out")
 	default:
 		log.Error("cannot store how a job ended", "error", err)
 	}
@@ -329,7 +287,12 @@ func (r *Runner) renewLease(ctx context.Context, lost context.CancelFunc, j redo
 			return
 		case <-tick.C:
 		}
-		if err := r.store.RenewJob(ctx, j, r.options.Lease); errors.Is(err, redoubt.ErrConflict) {
+		began := r.options.Clock()
+		err := r.store.RenewJob(ctx, j, r.options.Lease)
+		if ctx.Err() == nil {
+			r.note(began, err)
+		}
+		if errors.Is(err, redoubt.ErrConflict) {
 			lost()
 			return
 		}

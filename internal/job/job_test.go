@@ -24,6 +24,8 @@ type memory struct {
 	dead  bool // processes die: they let go of nothing
 	out   bool // the database does not answer
 	heavy bool // results break the connection
+	// lost is called after a change is stored, and says whether its answer is lost.
+	lost func() bool
 }
 
 func (m *memory) isOut() bool {
@@ -46,7 +48,7 @@ func newMemory(kinds ...string) *memory {
 	return m
 }
 
-func (m *memory) ClaimJob(_ context.Context, kinds []string, lease time.Duration) (*redoubt.Job, error) {
+func (m *memory) ClaimJob(_ context.Context, kinds []string, lease time.Duration, outage redoubt.JobOutage) (*redoubt.Job, error) {
 	if m.isOut() {
 		return nil, redoubt.ErrUnreachable
 	}
@@ -56,9 +58,16 @@ func (m *memory) ClaimJob(_ context.Context, kinds []string, lease time.Duration
 	for _, j := range m.jobs {
 		queued := j.State == redoubt.JobQueued && !now.Before(m.due[j.ID])
 		abandoned := j.State == redoubt.JobRunning && now.After(m.lease[j.ID])
+		inOutage := abandoned && m.lease[j.ID].After(outage.From) && !m.lease[j.ID].After(outage.Until)
+		if inOutage && now.Before(outage.Until) {
+			continue
+		}
 		if (queued || abandoned) && slices.Contains(kinds, j.Kind) {
 			j.State, m.lease[j.ID] = redoubt.JobRunning, now.Add(lease)
-			j.Attempt++
+			j.Claim++
+			if !inOutage {
+				j.Attempt++
+			}
 			claimed := *j
 			return &claimed, nil
 		}
@@ -73,10 +82,13 @@ func (m *memory) leased(j redoubt.Job, change func(*redoubt.Job)) error {
 		return redoubt.ErrUnreachable
 	}
 	row := m.jobs[j.ID-1]
-	if row.State != redoubt.JobRunning || row.Attempt != j.Attempt {
+	if row.State != redoubt.JobRunning || row.Claim != j.Claim {
 		return redoubt.ErrConflict
 	}
 	change(row)
+	if m.lost != nil && m.lost() {
+		return redoubt.ErrUnreachable
+	}
 	return nil
 }
 
@@ -133,7 +145,7 @@ func TestEachJobIsDoneOnce(t *testing.T) {
 		run(m, time.Minute, map[string]Work{"count": func(context.Context, redoubt.Job) ([]byte, string, error) {
 			done.Add(1)
 			return []byte("x"), "text/plain", nil
-		}}, Options{Workers: 8})
+		}}, Options{Clock: time.Now, Workers: 8})
 		if done.Load() != 100 {
 			t.Errorf("100 jobs were done %d times", done.Load())
 		}
@@ -160,7 +172,7 @@ func TestFailuresAreTriedAgainThenEnd(t *testing.T) {
 			},
 			"panics": func(context.Context, redoubt.Job) ([]byte, string, error) { panic("boom") },
 		}
-		run(m, 10*time.Minute, work, Options{Workers: 1})
+		run(m, 10*time.Minute, work, Options{Clock: time.Now, Workers: 1})
 		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 3 {
 			t.Errorf("the flaky job: state %d after %d attempts, want done after 3", j.State, j.Attempt)
 		}
@@ -184,7 +196,7 @@ func TestLongWorkKeepsItsLease(t *testing.T) {
 			runs.Add(1)
 			time.Sleep(10 * time.Minute)
 			return nil, "", ctx.Err()
-		}}, Options{Workers: 3, Lease: time.Minute})
+		}}, Options{Clock: time.Now, Workers: 3, Lease: time.Minute})
 		if runs.Load() != 1 || m.job(1).State != redoubt.JobDone {
 			t.Errorf("ten minutes of work under a one-minute lease ran %d times, state %d", runs.Load(), m.job(1).State)
 		}
@@ -199,12 +211,12 @@ func TestAbandonedJobIsClaimedAgain(t *testing.T) {
 			return nil, "", ctx.Err()
 		}}
 		m.dead = true
-		run(m, time.Second, hang, Options{Workers: 1, Lease: time.Minute}) // the process dies in mid-work
+		run(m, time.Second, hang, Options{Clock: time.Now, Workers: 1, Lease: time.Minute}) // the process dies in mid-work
 		if j := m.job(1); j.State != redoubt.JobRunning {
 			t.Fatalf("after the stop the job is in state %d, want running under its lease", j.State)
 		}
 		done := map[string]Work{"work": func(context.Context, redoubt.Job) ([]byte, string, error) { return []byte("x"), "", nil }}
-		run(m, 5*time.Minute, done, Options{Workers: 1, Lease: time.Minute})
+		run(m, 5*time.Minute, done, Options{Clock: time.Now, Workers: 1, Lease: time.Minute})
 		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 2 {
 			t.Errorf("the next process left the job at %+v", j)
 		}
@@ -226,7 +238,7 @@ func TestStoppingUsesUpNoAttempt(t *testing.T) {
 				return []byte("x"), "", nil
 			}
 		}}
-		o := Options{Workers: 1, Lease: time.Minute, Abandoned: func(context.Context, redoubt.Job, string) error {
+		o := Options{Clock: time.Now, Workers: 1, Lease: time.Minute, Abandoned: func(context.Context, redoubt.Job, string) error {
 			t.Error("the job was given up")
 			return nil
 		}}
@@ -261,7 +273,7 @@ func TestOutagesUseUpNoAttempt(t *testing.T) {
 				}
 				return nil, "", nil
 			}}
-			run(m, 4*time.Hour, work, Options{Workers: 1})
+			run(m, 4*time.Hour, work, Options{Clock: time.Now, Workers: 1})
 			j := m.job(1)
 			if j.State != state || state == redoubt.JobDone && (j.Attempt != 1 || runs < 6) {
 				t.Errorf("%s: the job is %+v after %d runs", outage.Error(), j, runs)
@@ -287,7 +299,7 @@ func TestALostDatabaseUsesUpNoAttempt(t *testing.T) {
 			time.AfterFunc(5*time.Hour, func() { m.setOut(false) })
 			return nil, "", fmt.Errorf("%w: gone", redoubt.ErrUnreachable)
 		}}
-		run(m, 30*24*time.Hour, work, Options{Workers: 1, Lease: 24 * time.Hour})
+		run(m, 30*24*time.Hour, work, Options{Clock: time.Now, Workers: 1, Lease: 24 * time.Hour})
 		if j := m.job(1); j.State != redoubt.JobDone || j.Attempt != 1 || runs != 31 {
 			t.Errorf("the job is %+v after %d runs", j, runs)
 		}
@@ -303,7 +315,7 @@ func TestAJobThatBreaksItsConnectionEnds(t *testing.T) {
 			m.heavy = byResult
 			var runs, ended int
 			began, over := time.Now(), time.Time{}
-			o := Options{Workers: 1, Outages: 4, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
+			o := Options{Clock: time.Now, Workers: 1, Outages: 4, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
 				if ended++; ended == 1 {
 					return redoubt.ErrUnreachable // which is tried again
 				}
@@ -341,7 +353,7 @@ func TestJobThatKillsItsProcessFails(t *testing.T) {
 		m := newMemory("deadly", "other")
 		m.dead = true
 		var runs, abandoned int
-		o := Options{Workers: 1, Lease: time.Minute, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
+		o := Options{Clock: time.Now, Workers: 1, Lease: time.Minute, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
 			if abandoned++; abandoned == 1 {
 				return errors.New("the disk is full")
 			}

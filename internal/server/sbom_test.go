@@ -25,7 +25,7 @@ func TestSBOMExportFromJobToDownload(t *testing.T) {
 		t.Errorf("status: %+v, %v", status, err)
 	}
 	h.clock.Advance(time.Second)
-	job, err := h.store.ClaimJob(ctx, []string{SBOMJob}, time.Minute)
+	job, err := h.store.ClaimJob(ctx, []string{SBOMJob}, time.Minute, redoubt.JobOutage{})
 	if err != nil || job == nil {
 		t.Fatalf("claim: %+v, %v", job, err)
 	}

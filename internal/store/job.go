@@ -8,11 +8,11 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const jobColumns = `deployment_id, id, kind, token, state, attempt, input_json, result, media_type, error, created_at, finished_at`
+const jobColumns = `deployment_id, id, kind, token, state, claim, attempt, input_json, result, media_type, error, created_at, finished_at`
 
 func scanJob(r row) (j redoubt.Job, err error) {
 	var input string
-	err = r.Scan(&j.DeploymentID, &j.ID, &j.Kind, &j.Token, &j.State, &j.Attempt, &input, &j.Result, &j.MediaType, &j.Error,
+	err = r.Scan(&j.DeploymentID, &j.ID, &j.Kind, &j.Token, &j.State, &j.Claim, &j.Attempt, &input, &j.Result, &j.MediaType, &j.Error,
 		instant(&j.CreatedAt), instant(&j.FinishedAt))
 	j.Input = []byte(input)
 	return j, err
@@ -48,14 +48,14 @@ func (tx *Tx) insertJob(ctx context.Context, j redoubt.Job, requester, conflict 
 		ID: id, DeploymentID: tx.deployment.ID, Kind: j.Kind, Token: j.Token, Input: j.Input,
 		State: redoubt.JobQueued, CreatedAt: tx.now,
 	}
-	return j, tx.insert(ctx, "job (deployment_id, id, kind, token, state, attempt, run_at, input_json, media_type, error, created_at, requester)", [][]any{{
-		id, j.Kind, j.Token, j.State, 0, dueAtOnce, string(j.Input), "", "", tx.now, requester,
+	return j, tx.insert(ctx, "job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error, created_at, requester)", [][]any{{
+		id, j.Kind, j.Token, j.State, 0, 0, dueAtOnce, string(j.Input), "", "", tx.now, requester,
 	}}, conflict)
 }
 
 // Jobs lists the newest work of a kind, limit at most, without its results.
 func (tx *Tx) Jobs(ctx context.Context, kind string, limit int) ([]redoubt.Job, error) {
-	const columns = `deployment_id, id, kind, token, state, attempt, input_json, NULL, media_type, error, created_at, finished_at`
+	const columns = `deployment_id, id, kind, token, state, claim, attempt, input_json, NULL, media_type, error, created_at, finished_at`
 	return many(ctx, tx, scanJob, `SELECT `+columns+` FROM job WHERE deployment_id = $1 AND kind = $2 ORDER BY id DESC LIMIT $3`, kind, limit)
 }
 
@@ -70,22 +70,28 @@ func (tx *Tx) Job(ctx context.Context, token string) (redoubt.Job, error) {
 
 // ClaimJob leases the oldest due job of one of the kinds, of any deployment, or
 // returns nil when none is due. A job whose lease ran out, since its worker
-// died, is due again. Each claim is another attempt, and only the newest one
-// may renew, finish, retry or fail the job.
-func (s *Store) ClaimJob(ctx context.Context, kinds []string, lease time.Duration) (*redoubt.Job, error) {
+// died, is due again. Each claim has a higher number, and only the newest one
+// may renew, finish, retry or fail the job. It is another attempt too, but where the
+// lease ran out in the outage: then it waits for the outage's end, and is not counted.
+func (s *Store) ClaimJob(ctx context.Context, kinds []string, lease time.Duration, outage redoubt.JobOutage) (*redoubt.Job, error) {
 	var claimed []redoubt.Job
 	now := s.now()
+	expired := now
+	if now.Before(outage.Until) {
+		expired = outage.From
+	}
 	err := s.engine.update(ctx, func(ctx context.Context, q *session) (err error) {
-		ofKind, list := q.in("kind", 5, kinds)
+		ofKind, list := q.in("kind", 8, kinds)
 		claimed, err = many(ctx, q, scanJob, `
 			WITH due AS (
 				SELECT deployment_id AS d, id AS i FROM job
-				WHERE (state = $1 AND run_at <= $3 OR state = $2 AND lease_until <= $3) AND `+ofKind+`
+				WHERE (state = $1 AND run_at <= $3 OR state = $2 AND lease_until <= $5) AND `+ofKind+`
 				ORDER BY run_at, id LIMIT 1`+q.engine.skipLocked+`
 			)
-			UPDATE job SET state = $2, attempt = attempt + 1, lease_until = $4
+			UPDATE job SET state = $2, claim = claim + 1, lease_until = $4,
+				attempt = attempt + CASE WHEN state = $2 AND lease_until > $6 AND lease_until <= $7 THEN 0 ELSE 1 END
 			WHERE (deployment_id, id) IN (SELECT d, i FROM due)
-			RETURNING `+jobColumns, redoubt.JobQueued, redoubt.JobRunning, now, now.Add(lease), list)
+			RETURNING `+jobColumns, redoubt.JobQueued, redoubt.JobRunning, now, now.Add(lease), expired, outage.From, outage.Until, list)
 		q.wrote = len(claimed) > 0
 		return err
 	})
@@ -113,8 +119,7 @@ func (s *Store) RetryJob(ctx context.Context, j redoubt.Job, wait time.Duration)
 }
 
 // ReleaseJob makes a leased job due again after the wait, or as it was before without
-// one, and takes the attempt back, or is redoubt.ErrConflict. The next claim has the
-// same attempt again, so only a worker that is done with the job may release it.
+// one, and takes the attempt back, or is redoubt.ErrConflict.
 func (s *Store) ReleaseJob(ctx context.Context, j redoubt.Job, wait time.Duration) error {
 	const released = `state = $5, attempt = attempt - 1, lease_until = NULL`
 	if wait <= 0 {
@@ -129,14 +134,14 @@ func (s *Store) FailJob(ctx context.Context, j redoubt.Job, text string) error {
 	return s.updateJob(ctx, j, `state = $5, finished_at = $6, lease_until = NULL, error = $7`, redoubt.JobFailed, s.now(), text)
 }
 
-// updateJob changes a job that is still leased to the attempt that j is. What
+// updateJob changes a job that is still leased by the claim that j is. What
 // becomes of a job is told by the job itself; its creation is in the audit trail.
 func (s *Store) updateJob(ctx context.Context, j redoubt.Job, assignments string, args ...any) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		n, err := q.exec(ctx, `UPDATE job SET `+assignments+` WHERE deployment_id = $1 AND id = $2 AND attempt = $3 AND state = $4`,
-			append([]any{j.DeploymentID, j.ID, j.Attempt, redoubt.JobRunning}, args...)...)
+		n, err := q.exec(ctx, `UPDATE job SET `+assignments+` WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4`,
+			append([]any{j.DeploymentID, j.ID, j.Claim, redoubt.JobRunning}, args...)...)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("job %d: the lease of attempt %d was lost: %w", j.ID, j.Attempt, redoubt.ErrConflict)
+			err = fmt.Errorf("job %d: claim %d of it is over: %w", j.ID, j.Claim, redoubt.ErrConflict)
 		}
 		return err
 	})

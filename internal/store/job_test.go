@@ -53,10 +53,51 @@ func (w workplace) read(token string) (j redoubt.Job) {
 	return j
 }
 
+// TestLeasesThatRanOutInAnOutage: who held them may be alive. They wait for the end of
+// the outage, and cost no attempt then; those that ran out before it or after are as ever.
+func TestLeasesThatRanOutInAnOutage(t *testing.T) {
+	eachWorkplace(t, func(w workplace) {
+		outage := redoubt.JobOutage{}
+		claim := func() *redoubt.Job {
+			j, err := w.ClaimJob(w.t.Context(), exports, time.Minute, outage)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			return j
+		}
+		w.add("a")
+		before := claim()
+		w.clock.Advance(time.Minute + time.Second)
+		w.add("b")
+		outage.From = w.clock.Now()
+		outage.Until = outage.From.Add(10 * time.Minute)
+		if got := claim(); got == nil || got.ID == before.ID {
+			w.t.Fatalf("claimed is %v, want the job that is due first", got)
+		}
+		if got := claim(); got == nil || got.ID != before.ID || got.Attempt != 2 {
+			w.t.Fatalf("claimed is %v, want the one whose lease ran out before, another attempt", got)
+		}
+		w.clock.Advance(10*time.Minute - time.Second)
+		if early := claim(); early != nil {
+			w.t.Fatalf("claimed %v in the outage", early)
+		}
+		w.clock.Advance(time.Second)
+		for _, want := range []redoubt.Job{{ID: before.ID, Claim: 3, Attempt: 2}, {ID: before.ID + 1, Claim: 2, Attempt: 1}} {
+			if got := claim(); got == nil || got.ID != want.ID || got.Claim != want.Claim || got.Attempt != want.Attempt {
+				w.t.Errorf("claimed is %v, want job %d by claim %d, still attempt %d", got, want.ID, want.Claim, want.Attempt)
+			}
+		}
+		w.clock.Advance(time.Minute + time.Second)
+		if got := claim(); got == nil || got.Attempt != 3 {
+			w.t.Errorf("claimed is %v, want another attempt: its lease ran out after the outage", got)
+		}
+	})
+}
+
 // claim leases a job for a minute; nil is none.
 func (w workplace) claim() *redoubt.Job {
 	w.t.Helper()
-	j, err := w.ClaimJob(w.t.Context(), exports, time.Minute)
+	j, err := w.ClaimJob(w.t.Context(), exports, time.Minute, redoubt.JobOutage{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -67,12 +108,12 @@ func TestJobIsClaimedDoneAndRead(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		first, second := w.add("job-token"), w.add("second")
 		same(w.t, "queued", w.read("job-token"), first)
-		if none, err := w.ClaimJob(w.t.Context(), []string{"other"}, time.Minute); none != nil || err != nil {
+		if none, err := w.ClaimJob(w.t.Context(), []string{"other"}, time.Minute, redoubt.JobOutage{}); none != nil || err != nil {
 			w.t.Errorf("claimed %v, %v of another kind", none, err)
 		}
 		got := w.claim()
 		want := first
-		want.State, want.Attempt = redoubt.JobRunning, 1
+		want.State, want.Claim, want.Attempt = redoubt.JobRunning, 1, 1
 		same(w.t, "claimed", got, &want)
 		if next := w.claim(); next == nil || next.ID != second.ID {
 			w.t.Errorf("claimed next is %v, want the second", next)
@@ -169,6 +210,8 @@ func TestReleasedJobIsDueAsBefore(t *testing.T) {
 		if again == nil || again.ID != first.ID || again.Attempt != 1 {
 			w.t.Fatalf("claimed %v, want the first attempt again, at once", again)
 		}
+		// The answer to the first release was lost, and its worker tries again meanwhile.
+		fails(w.t, "releasing what another one holds by now", w.ReleaseJob(w.t.Context(), *first, 0), redoubt.ErrConflict)
 		if err := w.ReleaseJob(w.t.Context(), *again, time.Minute); err != nil {
 			w.t.Fatal(err)
 		}
@@ -217,7 +260,7 @@ func TestEveryJobIsClaimedOnceByManyWorkers(t *testing.T) {
 				worker := s
 				wg.Go(func() {
 					for {
-						j, err := worker.ClaimJob(t.Context(), exports, time.Minute)
+						j, err := worker.ClaimJob(t.Context(), exports, time.Minute, redoubt.JobOutage{})
 						if err != nil {
 							t.Error(err)
 						}

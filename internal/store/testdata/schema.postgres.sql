@@ -315,6 +315,7 @@ job.error text NOT NULL
 job.created_at bigint NOT NULL
 job.finished_at bigint
 job.requester text NOT NULL DEFAULT ''::text
+job.claim bigint NOT NULL DEFAULT 0
 CREATE INDEX job_kind ON public.job USING btree (deployment_id, kind, requester)
 CREATE INDEX job_state ON public.job USING btree (state, run_at, id)
 CREATE UNIQUE INDEX job_deployment_id_token_key ON public.job USING btree (deployment_id, token)

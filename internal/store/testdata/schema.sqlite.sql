@@ -308,7 +308,7 @@ CREATE TABLE job (
     media_type    TEXT     NOT NULL,
     error         TEXT     NOT NULL,
     created_at    BIGINT   NOT NULL,
-    finished_at   BIGINT, requester TEXT NOT NULL DEFAULT '',
+    finished_at   BIGINT, requester TEXT NOT NULL DEFAULT '', claim BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, token)
 );

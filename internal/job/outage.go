@@ -1,0 +1,134 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Outage reports whether an error is the database's fault whatever a job is, so that
+// the attempt does not count. A job that finds no memory, or damage, may be the only
+// one that does: that counts, or it would be tried for ever. So does a connection that
+// breaks under the same job many times in a row (see Options.Outages): between two of
+// its tries the database answered, or the job could not have been claimed.
+func Outage(err error) bool {
+	if !errors.Is(err, redoubt.ErrUnavailable) {
+		return false
+	}
+	outage := redoubt.OutageOf(err)
+	return outage != redoubt.ErrOutOfMemory && outage != redoubt.ErrDamaged
+}
+
+// weather is what a runner has seen of outages, by the calls that every job makes
+// whatever its work is.
+type weather struct {
+	last redoubt.JobOutage
+	out  bool          // it goes on
+	over chan struct{} // closed when it ends
+}
+
+// note notes how a call went that began at a time.
+func (r *Runner) note(began time.Time, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch w, out := &r.weather, Outage(err); {
+	case out && !w.out:
+		w.out, w.over = true, make(chan struct{})
+		if began.After(w.last.Until) { // else it is the last one, that came back
+			w.last.From = began
+		}
+	case !out && w.out:
+		w.out, w.last.Until = false, r.graceFromNow()
+		close(w.over)
+	}
+}
+
+// graceFromNow is by when all who are alive have renewed their leases, if the database
+// answers from now on: each tries several times within a lease.
+func (r *Runner) graceFromNow() time.Time { return r.options.Clock().Add(r.options.Lease) }
+
+// lastOutage is the one that others may have been in with this runner.
+func (r *Runner) lastOutage() redoubt.JobOutage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.weather.out {
+		return redoubt.JobOutage{From: r.weather.last.From, Until: r.graceFromNow()}
+	}
+	return r.weather.last
+}
+
+// ended is closed once the outage is over that goes on; nil where none does.
+func (r *Runner) ended() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.weather.out {
+		return nil
+	}
+	return r.weather.over
+}
+
+// outages are how many a job met in a row.
+type outages struct {
+	all    int
+	broken int // the last ones, in which the connection to the database broke
+}
+
+// afterOutage returns how it is stored that a job met an outage. What meets nothing
+// else waits longer each time, as it may be their cause; and so often that it must be,
+// it has used up an attempt.
+func (r *Runner) afterOutage(ctx context.Context, log *slog.Logger, j redoubt.Job, err error) (end func() error) {
+	met := r.countOutage(j, redoubt.OutageOf(err) == redoubt.ErrUnreachable)
+	switch wait := backoff(met.all); {
+	case met.broken <= r.options.Outages:
+		log.Warn("job met an outage, will be tried again; the attempt does not count", "error", err)
+		return func() error { return r.store.ReleaseJob(ctx, j, wait) }
+	case j.Attempt < r.options.Attempts:
+		log.Warn("the connection to the database broke each time this job ran; the attempt counts", "error", err, "times", met.broken)
+		return func() error { return r.store.RetryJob(ctx, j, wait) }
+	}
+	r.forget(j)
+	log.Error("job failed, no further attempt: the connection to the database broke each time", "error", err, "times", met.broken)
+	reason := fmt.Sprintf("the connection to the database broke each of the last %d times this ran, and not in between; the server's log has the rest under job %d", met.broken, j.ID)
+	return func() error { return r.giveUp(ctx, j, reason) }
+}
+
+// countOutage counts the outages that a job met in a row.
+func (r *Runner) countOutage(j redoubt.Job, broken bool) outages {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	met := r.outages[j.ID]
+	met.all++
+	met.broken++
+	if !broken {
+		met.broken = 0
+	}
+	r.outages[j.ID] = met
+	return met
+}
+
+// forget ends a row of outages.
+func (r *Runner) forget(j redoubt.Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.outages, j.ID)
+}
+
+// insist has something stored, again and again while the database is out, and at once
+// when it answers others again.
+func (r *Runner) insist(ctx context.Context, end func() error) (err error) {
+	for n := 1; ; n++ {
+		if err = end(); !Outage(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-r.ended():
+		case <-time.After(backoff(n)):
+		}
+	}
+}
