@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/cipher"
 	"crypto/tls"
@@ -103,9 +104,11 @@ func (s *service) wire(a *app) error {
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
 	findings := index.New(s.store, index.Options{
-		BodyCache: bodies, Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom}, Clock: a.clock, Logger: a.log,
+		BodyCache: bodies, Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
+		Memory: cmp.Or(s.config.IndexMemory, 2*quarterOfMemory()), Clock: a.clock, Logger: a.log,
 	})
 	s.index = findings
+	s.store.OnCommit(findings.Committed)
 	sealer, err := ring.Sealer("second factors")
 	if err != nil {
 		return err
@@ -258,6 +261,21 @@ func (s *service) run(a *app, ready func() error) error {
 // checkpointFrom is how many findings a deployment has whose index is kept in a file;
 // fewer are read from the store in a few hundredths of a second.
 const checkpointFrom = 2000
+
+const (
+	// recently is how long ago something was written in a deployment that is loaded at
+	// the start.
+	recently = 30 * 24 * time.Hour
+	// recentMost is how many of them are.
+	recentMost = 1000
+)
+
+// startIndex loads what people are likely to ask for, while the server starts.
+func (s *service) startIndex(a *app) {
+	s.index.Start(a.ctx, func(ctx context.Context) ([]int64, error) {
+		return s.store.RecentDeployments(ctx, a.clock().Add(-recently), recentMost)
+	})
+}
 
 // saveIndex has the next start find the index, if the time is enough.
 func (s *service) saveIndex(within time.Duration) {

@@ -53,7 +53,7 @@ func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready f
 
 const (
 	// fileLook is how long a start waits for a look through the database's file.
-	fileLook = 2 * time.Second
+	fileLook = time.Second
 	// fileLookMost is how long that goes on while the server answers.
 	fileLookMost = time.Minute
 )

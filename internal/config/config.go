@@ -74,6 +74,7 @@ type Server struct {
 
 	MaxUpload        int64         `help:"Largest report accepted, in bytes, before and after inflating; 256 MiB by default." default:"268435456" env:"REDOUBT_MAX_UPLOAD" placeholder:"BYTES"`
 	BodyCache        int64         `help:"Memory for finding bodies, in bytes; a quarter of the machine's by default." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`
+	IndexMemory      int64         `help:"Memory for what findings are searched by, in bytes, besides their bodies: deployments that nobody asked for the longest leave it; half of the machine's by default." default:"0" env:"REDOUBT_INDEX_MEMORY" placeholder:"BYTES"`
 	RateLimit        float64       `help:"Requests a second that one token may make; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
 	ScanWait         time.Duration `help:"How long the end of a CI scan waits until its results are stored; after that the scanner asks again, every few seconds." default:"10s" env:"REDOUBT_SCAN_WAIT"`
 	RefRetention     time.Duration `help:"How long a branch other than the primary one stays without a scan; 0s keeps all." default:"720h" env:"REDOUBT_REF_RETENTION"`
@@ -128,6 +129,9 @@ func (s Server) Check() error {
 	}
 	if s.BodyCache < 0 {
 		fault("--body-cache %d is negative", s.BodyCache)
+	}
+	if s.IndexMemory < 0 {
+		fault("--index-memory %d is negative", s.IndexMemory)
 	}
 	if s.RefRetention < 0 {
 		fault("--ref-retention %s is negative", s.RefRetention)

@@ -124,6 +124,8 @@ type bulk struct{ n int }
 
 func (s *bulk) Version(context.Context, int64) (int64, error) { return 1, nil }
 
+func (s *bulk) Versions(context.Context, []int64) (map[int64]int64, error) { return nil, nil }
+
 func (s *bulk) Bodies(_ context.Context, _ int64, ids []int64) (map[int64][]byte, error) {
 	return nil, fmt.Errorf("%d bodies are not in memory", len(ids))
 }

@@ -9,14 +9,21 @@ import (
 // lookEvery is how often what is loaded is looked at.
 const lookEvery = time.Second
 
-// Run does what is done without being asked for, until the context ends: it writes
-// checkpoints, and reads bodies of findings into memory.
+// Run does what is done without being asked for, until the context ends: it follows
+// what is committed, writes checkpoints, reads bodies of findings into memory, and
+// takes out what nobody asks for.
 func (x *Index) Run(ctx context.Context) {
 	var all sync.WaitGroup
+	all.Go(func() { x.follow(ctx) })
 	if x.checkpoints.Dir != "" {
 		x.clearCheckpoints(ctx)
-		all.Go(func() { x.repeat(ctx, x.saveDue) })
 	}
+	all.Go(func() {
+		x.repeat(ctx, func(ctx context.Context) {
+			x.saveDue(ctx)
+			x.evict(ctx)
+		})
+	})
 	if x.bodies.limit > 0 {
 		all.Go(func() { x.repeat(ctx, x.warm) })
 	}
@@ -47,6 +54,9 @@ func (x *Index) loaded() []*deployment {
 
 // saveDue writes the checkpoints whose time has come, one after the other.
 func (x *Index) saveDue(ctx context.Context) {
+	if x.checkpoints.Dir == "" {
+		return
+	}
 	for _, d := range x.loaded() {
 		if ctx.Err() == nil && d.saved.due(d.version(), x.clock()) {
 			d.save(ctx)

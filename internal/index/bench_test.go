@@ -24,6 +24,10 @@ type bulk struct {
 
 func (s *bulk) Version(context.Context, int64) (int64, error) { return s.version, nil }
 
+func (s *bulk) Versions(_ context.Context, ids []int64) (map[int64]int64, error) {
+	return map[int64]int64{ids[0]: s.version}, nil
+}
+
 func (s *bulk) Bodies(_ context.Context, _ int64, ids []int64) (map[int64][]byte, error) {
 	return nil, fmt.Errorf("%d bodies are not in memory", len(ids))
 }

@@ -231,7 +231,7 @@ func (d *deployment) snapshot(ctx context.Context) (*snapshot, error) {
 			findings += len(p.where)
 		}
 	}
-	if d.torn || d.state.version <= 0 || findings < d.x.checkpoints.Least {
+	if d.gone || d.torn || d.state.version <= 0 || findings < d.x.checkpoints.Least {
 		return nil, nil
 	}
 	return d.state.snapshot(d.id)

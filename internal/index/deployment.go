@@ -23,6 +23,10 @@ type deployment struct {
 	torn  bool        // a feed ended before all of it was applied; whoever has the turn may look
 	cold  atomic.Bool // bodies may be missing that there is room for
 	saved saved
+	gone  bool // it left memory; whoever has the turn may look
+
+	used     atomic.Int64 // when it was asked for last, in uses of the index
+	measured atomic.Pointer[measure]
 
 	mu    sync.RWMutex
 	state *state
@@ -40,6 +44,9 @@ func (d *deployment) refresh(ctx context.Context, version int64) error {
 		return err
 	}
 	defer d.give()
+	if d.gone {
+		return errEvicted
+	}
 	now := d.version()
 	if now >= version {
 		return nil

@@ -2,11 +2,11 @@ package index
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 )
 
 // Options tune an Index.
@@ -17,8 +17,11 @@ type Options struct {
 
 	// Checkpoints are files to start from; none by default.
 	Checkpoints Checkpoints
-	Clock       func() time.Time // for the log, and how old checkpoints are; nil tells neither
-	Logger      *slog.Logger     // nil logs nothing
+	// Memory bounds the bytes of all deployments but for their bodies, estimated: those
+	// that nobody asked for the longest leave memory. 0 sets no bound.
+	Memory int64
+	Clock  func() time.Time // for the log, and how old checkpoints are; nil tells neither
+	Logger *slog.Logger     // nil logs nothing
 }
 
 // Index holds the read models of all deployments that were asked for. It is
@@ -28,6 +31,10 @@ type Index struct {
 	bodies budget
 
 	checkpoints Checkpoints
+	memory      int64
+	commits     commits
+	starting    atomic.Int32
+	uses        atomic.Int64 // counts what was asked for
 	clock       func() time.Time
 	log         *slog.Logger
 
@@ -41,8 +48,8 @@ type Index struct {
 // New returns an index of what the source holds. Deployments load on first use.
 func New(src Source, o Options) *Index {
 	x := &Index{
-		src: src, bodies: budget{limit: o.BodyCache}, checkpoints: o.Checkpoints, clock: o.Clock, log: o.Logger,
-		deployments: map[int64]*deployment{},
+		src: src, bodies: budget{limit: o.BodyCache}, checkpoints: o.Checkpoints, memory: o.Memory, clock: o.Clock, log: o.Logger,
+		deployments: map[int64]*deployment{}, commits: commits{last: map[int64]int64{}, wake: make(chan struct{}, 1)},
 	}
 	if x.clock == nil {
 		x.clock = func() time.Time { return time.Time{} }
@@ -61,13 +68,16 @@ func (x *Index) Deployment(ctx context.Context, id int64) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := x.deployment(id)
-	if d.version() < version {
-		if err := d.refresh(ctx, version); err != nil {
+	for {
+		d := x.deployment(id)
+		d.used.Store(x.uses.Add(1))
+		if d.version() >= version {
+			return &View{d: d, version: version}, nil
+		}
+		if err := d.refresh(ctx, version); err != nil && !errors.Is(err, errEvicted) {
 			return nil, err
 		}
 	}
-	return &View{d: d, version: version}, nil
 }
 
 func (x *Index) deployment(id int64) *deployment {
@@ -127,13 +137,6 @@ func (d *deployment) stats(out *Stats) {
 		}
 		out.Partitions++
 		out.Findings += len(p.where)
-		out.Bytes += int64(cap(p.rows))*int64(unsafe.Sizeof(row{})) + p.columns.size() + int64(p.listed.GetSizeInBytes())
-		for _, of := range p.values {
-			for _, b := range of {
-				if b != nil {
-					out.Bytes += int64(b.GetSizeInBytes())
-				}
-			}
-		}
+		out.Bytes += p.size()
 	}
 }

@@ -10,6 +10,8 @@ import (
 type Source interface {
 	// Version is that of the deployment's newest commit.
 	Version(ctx context.Context, deploymentID int64) (int64, error)
+	// Versions are those of several deployments, without those that there are not.
+	Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int64, error)
 	// Feed hands over everything when since is 0, else what changed after that
 	// version, in batches that are all of one state of the store, and returns
 	// its version. Dictionaries (projects, rules, policies, lineages) come

@@ -126,6 +126,16 @@ func (w *world) Version(_ context.Context, deployment int64) (int64, error) {
 	return w.version, nil
 }
 
+func (w *world) Versions(ctx context.Context, ids []int64) (map[int64]int64, error) {
+	out := map[int64]int64{}
+	for _, id := range ids {
+		if v, err := w.Version(ctx, id); err == nil {
+			out[id] = v
+		}
+	}
+	return out, nil
+}
+
 func (w *world) Feed(_ context.Context, _, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,12 +1,14 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt/api"
 )
@@ -80,6 +82,34 @@ func TestMetricsHaveOnePlace(t *testing.T) {
 	if a := serve(t, s.Handler(), http.MethodGet, "/metrics"); a.status != http.StatusNotFound {
 		t.Errorf("with a listener of their own, beside the API too: %d", a.status)
 	}
+}
+
+// A server whose index is loading says so, and that it is not ready: for a minute at
+// most, since it answers all the same.
+func TestReadinessWaitsForTheIndexAWhile(t *testing.T) {
+	h := newHarness(t)
+	loaded := make(chan struct{})
+	h.server.Index.Start(t.Context(), func(context.Context) ([]int64, error) {
+		<-loaded
+		return []int64{h.deployment.ID}, nil
+	})
+	ready := func(status int, want string) {
+		t.Helper()
+		if a := h.send(http.MethodGet, "/readyz", ""); a.status != status || a.body != want+"\n" || status != http.StatusOK && a.header.Get("Retry-After") != "1" {
+			t.Errorf("%d %s, Retry-After %q, want %d %s", a.status, a.body, a.header.Get("Retry-After"), status, want)
+		}
+	}
+	ready(http.StatusServiceUnavailable, `{"status":"starting","reads":"ok","writes":"ok","index":"loading"}`)
+	if a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings", ""); a.status != http.StatusOK {
+		t.Errorf("meanwhile findings are answered with %d", a.status)
+	}
+	h.clock.Advance(time.Minute)
+	ready(http.StatusOK, `{"status":"ok","reads":"ok","writes":"ok","index":"loading"}`)
+	close(loaded)
+	for h.server.Index.Starting() {
+		time.Sleep(time.Millisecond)
+	}
+	ready(http.StatusOK, `{"status":"ok","reads":"ok","writes":"ok"}`)
 }
 
 func TestProbes(t *testing.T) {

@@ -80,6 +80,7 @@ type readiness struct {
 	Status string `json:"status"`
 	Reads  string `json:"reads"`
 	Writes string `json:"writes"`
+	Index  string `json:"index,omitempty"` // loading, while a start goes on
 }
 
 const ok = "ok"
@@ -88,8 +89,13 @@ type version struct {
 	Version string `json:"version"`
 }
 
-// ready reports whether requests can be answered. A database that only reads is
-// ready: what is stored can be shown, and the answer says that nothing is taken.
+// startMost is how long a server says that it is not ready for no other reason than
+// that its index is loading. Requests are answered meanwhile: those that need what is
+// not loaded yet wait.
+const startMost = time.Minute
+
+// ready reports whether requests can be answered at once. A database that only reads
+// is ready: what is stored can be shown, and the answer says that nothing is taken.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), probe)
 	defer cancel()
@@ -100,8 +106,14 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	case reads != nil:
 		answer.Status, status = "unavailable", http.StatusServiceUnavailable
 		edge.RetryAfter(w.Header(), redoubt.OutageOf(reads).RetryAfter())
+	case s.Index.Starting() && s.Clock().Sub(s.began) < startMost:
+		answer.Status, status = "starting", http.StatusServiceUnavailable
+		edge.RetryAfter(w.Header(), time.Second)
 	case writes != nil:
 		answer.Status = "read-only"
+	}
+	if s.Index.Starting() {
+		answer.Index = "loading"
 	}
 	writeJSON(w, status, answer)
 }

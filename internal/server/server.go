@@ -89,6 +89,7 @@ type Server struct {
 	intake  edge.Intake
 	metrics *metrics
 	handler http.Handler
+	began   time.Time
 }
 
 // New makes a server. It opens no listener and starts nothing: serve Handler,
@@ -101,6 +102,7 @@ func New(c Config) (*Server, error) {
 	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
 	s := &Server{
 		Config:  c,
+		began:   c.Clock(),
 		auth:    auth.New(c.Store, c.Clock),
 		intake:  edge.Intake{Each: c.Limits.Upload, All: c.Limits.Intake},
 		metrics: newMetrics(c.Store, c.Index, c.Version),

@@ -50,6 +50,16 @@ func (s *Store) Deployments(ctx context.Context) (list []redoubt.Deployment, err
 	return list, err
 }
 
+// RecentDeployments lists the ids of tenants in which something was written since a
+// time, those first in which it was last.
+func (s *Store) RecentDeployments(ctx context.Context, since time.Time, limit int) (ids []int64, err error) {
+	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		ids, err = many(ctx, q, scalar[int64], `SELECT id FROM deployment WHERE committed_at >= $1 ORDER BY committed_at DESC, id LIMIT $2`, since, limit)
+		return err
+	})
+	return ids, err
+}
+
 // Deployment finds a tenant: all digits are an id, anything else is a slug
 // (semantics §1).
 func (s *Store) Deployment(ctx context.Context, idOrSlug string) (d redoubt.Deployment, err error) {

@@ -34,6 +34,21 @@ func (s *Store) Version(ctx context.Context, deploymentID int64) (version int64,
 	return version, err
 }
 
+// Versions are those of the deployments named, without those that there are not.
+func (s *Store) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int64, error) {
+	versions := make(map[int64]int64, len(deploymentIDs))
+	err := s.engine.view(ctx, func(ctx context.Context, q *session) error {
+		in, list := q.in("id", 1, deploymentIDs)
+		return each(ctx, q, func(r row) error {
+			var id, version int64
+			err := r.Scan(&id, &version)
+			versions[id] = version
+			return err
+		}, `SELECT id, version FROM deployment WHERE `+in, list)
+	})
+	return versions, err
+}
+
 // Feed hands over everything when since is 0, else what changed after that
 // version, removed findings included, in batches that are all of one state of
 // the store, and returns its version. Rows come with their present content,

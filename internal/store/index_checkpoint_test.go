@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
@@ -66,4 +69,74 @@ func TestRememberedCheckpointsHaveABound(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Who listens is told of each version that was committed, once it is, and of nothing
+// that was rolled back or changed no answer.
+func TestCommitsAreTold(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		var told []int64
+		s.OnCommit(func(id, version int64) {
+			if now, err := s.Version(t.Context(), id); id != d.ID || now != version || err != nil {
+				t.Errorf("deployment %d is at version %d, %v; told was %d of %d", id, now, err, version, d.ID)
+			}
+			told = append(told, version)
+		})
+		before, err := s.Version(t.Context(), d.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		addProjects(t, s, d, "acme/told")
+		failed := errors.New("no")
+		err = s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/undone"})
+			return errors.Join(err, failed)
+		})
+		if !errors.Is(err, failed) {
+			t.Fatal(err)
+		}
+		if err := s.KeepCheckpoint(t.Context(), d.ID, "nothing changed", before, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(told, []int64{before + 1}) {
+			t.Errorf("told of versions %v, want %d alone", told, before+1)
+		}
+		versions, err := s.Versions(t.Context(), []int64{d.ID, 404})
+		if want := map[int64]int64{d.ID: before + 1}; err != nil || !maps.Equal(versions, want) {
+			t.Errorf("versions %v, %v, want %v", versions, err, want)
+		}
+	})
+}
+
+func TestRecentDeployments(t *testing.T) {
+	for _, engine := range []string{"sqlite", "postgres"} {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			s := storetest.Open(t, storetest.Database(t, engine, clock))
+			first := storetest.Deployment(t, s)
+			clock.Advance(time.Hour)
+			between := clock.Now()
+			clock.Advance(time.Hour)
+			second, err := s.CreateDeployment(t.Context(), "second", "", storetest.Actor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			noise := deployment(t, s, storetest.Noise) // of many commits, each a microsecond later
+			for _, c := range []struct {
+				since time.Time
+				limit int
+				want  []int64
+			}{
+				{storetest.Epoch.Add(-time.Hour), 9, []int64{second.ID, noise.ID, first.ID}},
+				{between, 9, []int64{second.ID}},
+				{storetest.Epoch.Add(-time.Hour), 1, []int64{second.ID}},
+				{clock.Now().Add(time.Hour), 9, nil},
+			} {
+				if got, err := s.RecentDeployments(t.Context(), c.since, c.limit); err != nil || !slices.Equal(got, c.want) {
+					t.Errorf("since %v, %d at most: %v, %v, want %v", c.since, c.limit, got, err, c.want)
+				}
+			}
+		})
+	}
 }

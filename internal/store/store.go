@@ -51,6 +51,8 @@ type Store struct {
 	engine  *engine
 	clock   func() time.Time
 	version *sql.Stmt // see Version
+
+	committed func(deploymentID, version int64) // see OnCommit
 }
 
 // Open opens the database, makes it where there is none, and brings its schema
@@ -84,6 +86,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	return &Store{engine: e, clock: c.Clock, version: version}, nil
 }
+
+// OnCommit has a function told of each version that this store commits, once it is
+// committed and before Update returns: it must not block. It is set before the store is
+// used by several.
+func (s *Store) OnCommit(told func(deploymentID, version int64)) { s.committed = told }
 
 // Close lets go of the database. What is still under way fails with
 // redoubt.ErrUnavailable; what was committed is on disk.

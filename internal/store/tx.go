@@ -63,17 +63,22 @@ func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor
 		}
 		defer end()
 	}
-	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+	var tx *Tx
+	err := s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		d, err := q.announcedTenant(ctx, deploymentID, q.engine.forUpdate)
 		if err != nil {
 			return err
 		}
-		tx := newTx(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
+		tx = newTx(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
 		if err := fn(announced(ctx), tx); err != nil || !q.wrote {
 			return err
 		}
 		return tx.finish(ctx)
 	})
+	if err == nil && len(tx.changes) > 0 && s.committed != nil {
+		s.committed(deploymentID, tx.nextVersion())
+	}
+	return err
 }
 
 func later(a, b time.Time) time.Time {

@@ -1,0 +1,225 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// running has an index do what it does by itself, until the test ends.
+func running(t *testing.T, x *Index) {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		x.Run(ctx)
+		close(done)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
+}
+
+// What this process commits is followed at once, and what another one does within a
+// little more than a second: the next reader reads no feed.
+func TestCommitsAreFollowedBeforeAnybodyAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		seed(w)
+		add(w, smallBody, span(1, 10)...)
+		x := New(w, Options{BodyCache: 1 << 20})
+		running(t, x)
+		x.Committed(tenant, w.version)
+		synctest.Wait()
+		if w.feeds > 0 {
+			t.Error("a deployment that nobody asked for was loaded")
+		}
+		view(t, x)
+		for _, c := range []struct {
+			who   string
+			await func()
+		}{
+			{"this process", func() { x.Committed(tenant, w.version) }},
+			{"another process", func() { time.Sleep(lookEvery + lookEvery/10) }},
+		} {
+			add(w, smallBody, int64(20+w.feeds))
+			c.await()
+			synctest.Wait()
+			feeds := w.feeds
+			if got := len(ids(t, view(t, x), 0, 100)); got != len(w.findings) || w.feeds != feeds {
+				t.Errorf("%s committed: %d findings of %d, and the reader read %d feeds", c.who, got, len(w.findings), w.feeds-feeds)
+			}
+		}
+	})
+}
+
+// A feed that breaks in the background is read again by who asks.
+func TestABrokenFollowerLeavesTheReadersAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &broken{world: newWorld(), after: working}
+		seed(s.world)
+		add(s.world, smallBody, 1)
+		x := New(s, Options{})
+		running(t, x)
+		view(t, x)
+		add(s.world, smallBody, 2)
+		s.after = 1
+		x.Committed(tenant, s.version)
+		synctest.Wait()
+		s.after = working
+		if got := ids(t, view(t, x), 0, 10); !slices.Equal(got, []int64{2, 1}) {
+			t.Errorf("findings %v", got)
+		}
+	})
+}
+
+// Bodies that a start left in the store come into memory, the newest first, as far as
+// there is room.
+func TestBodiesAreReadInTheBackground(t *testing.T) {
+	for name, c := range map[string]struct {
+		room  int64
+		fetch bool // whether an old page still comes from the store
+	}{"all": {1 << 20, false}, "some": {48 << 10, true}, "none": {0, true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				seed(w)
+				for id := range int64(100) {
+					add(w, `"rule_message":"`+strings.Repeat("x", 1000)+`"`, id+1)
+				}
+				x := New(&bodiless{w}, Options{BodyCache: c.room})
+				running(t, x)
+				v := view(t, x)
+				time.Sleep(2 * lookEvery)
+				synctest.Wait()
+				w.bodyReads = 0
+				if ids(t, v, 0, 10); (w.bodyReads > 0) != (c.room == 0) {
+					t.Errorf("the newest page read %d bodies from the store", w.bodyReads)
+				}
+				if ids(t, v, 9, 10); (w.bodyReads > 0) != c.fetch {
+					t.Errorf("the oldest page read %d bodies from the store", w.bodyReads)
+				}
+				if used := x.bodies.inUse(); used > c.room {
+					t.Errorf("%d bytes of bodies are in memory, %d may be", used, c.room)
+				}
+			})
+		})
+	}
+}
+
+// bodiless hands no bodies over when it hands over everything, as the store does.
+type bodiless struct{ *world }
+
+func (s *bodiless) Feed(ctx context.Context, id, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
+	return s.world.Feed(ctx, id, since, func(b *redoubt.Batch) error {
+		for i := range b.Findings {
+			if since == 0 {
+				b.Findings[i].Body = nil
+			}
+		}
+		return take(b)
+	})
+}
+
+// everywhere has the same content in every deployment.
+type everywhere struct{ *world }
+
+func (s everywhere) Version(ctx context.Context, id int64) (int64, error) {
+	if id > 99 {
+		return 0, redoubt.ErrNotFound
+	}
+	return s.world.Version(ctx, tenant)
+}
+
+// The deployments that nobody asked for the longest leave memory, those that were
+// asked for last do not, and who has a view of one goes on.
+func TestWhatNobodyAsksForLeavesMemory(t *testing.T) {
+	w := newWorld()
+	seed(w)
+	add(w, smallBody, span(1, 300)...)
+	var log bytes.Buffer
+	dir := filepath.Join(t.TempDir(), "index")
+	x := New(everywhere{w}, Options{
+		BodyCache: 1 << 20, Checkpoints: Checkpoints{Dir: dir, Registry: w}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	ask := func(id int64) *View {
+		t.Helper()
+		v, err := x.Deployment(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	first := ask(1)
+	x.memory = 5 * first.d.footprint() / 2 // two have room
+	for id := range int64(4) {
+		ask(id + 1)
+	}
+	ask(2)
+	x.evict(t.Context())
+	if x.known(1) != nil || x.known(3) != nil || x.known(2) == nil || x.known(4) == nil {
+		t.Errorf("deployments 2 and 4 were asked for last; there are %v", x.deployments)
+	}
+	if got := ids(t, first, 0, 400); len(got) != 300 {
+		t.Errorf("who had a view sees %d findings of 300", len(got))
+	}
+	if err := first.d.refresh(t.Context(), w.version+1); !errors.Is(err, errEvicted) {
+		t.Errorf("it still follows: %v", err)
+	}
+	loads := x.loads.Load()
+	if got := ids(t, ask(1), 0, 400); len(got) != 300 || x.loads.Load() != loads {
+		t.Errorf("asked for again it has %d findings of 300, and was built anew: %v\n%s", len(got), x.loads.Load() != loads, &log)
+	}
+	x.memory = 1
+	x.evict(t.Context())
+	if n := len(x.loaded()); n != 1 || x.known(1) == nil {
+		t.Errorf("%d are in memory, want the one that was asked for last", n)
+	}
+	for _, d := range x.loaded() {
+		x.Drop(d.id)
+	}
+	if used := x.bodies.inUse(); used != 0 {
+		t.Errorf("%d bytes of bodies are left", used)
+	}
+}
+
+// A start loads those first that come first, until there is no more room, and goes on
+// behind one that cannot be loaded.
+func TestAStartLoadsBeforeAnybodyAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		seed(w)
+		add(w, smallBody, span(1, 300)...)
+		x := New(everywhere{w}, Options{})
+		size := view(t, New(w, Options{})).d.footprint()
+		x.memory = 2*size - 1
+		begin := make(chan struct{})
+		x.Start(t.Context(), func(context.Context) ([]int64, error) {
+			<-begin
+			return []int64{5, 404, 3, 4}, nil
+		})
+		synctest.Wait()
+		if !x.Starting() {
+			t.Error("the start is over before it began")
+		}
+		close(begin)
+		synctest.Wait()
+		if x.Starting() || x.known(5) == nil || x.known(3) == nil || x.known(4) != nil {
+			t.Errorf("starting %v, loaded %v; want 5 and 3", x.Starting(), x.deployments)
+		}
+		x.Start(t.Context(), func(context.Context) ([]int64, error) { return nil, redoubt.ErrUnavailable })
+		synctest.Wait()
+		if x.Starting() {
+			t.Error("a start without a store goes on for ever")
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package index
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// followers is how many deployments follow their stores at a time. Readers who need
+// another one meanwhile have it follow themselves.
+const followers = 2
+
+// commits are the newest versions that this process committed and no follower took
+// up yet, by deployment.
+type commits struct {
+	mu   sync.Mutex
+	last map[int64]int64
+	wake chan struct{} // holds one
+}
+
+// Committed says that this process brought a deployment to a version. What is loaded
+// of it follows in the background, so that the next reader need not wait. It never
+// blocks.
+func (x *Index) Committed(deployment, version int64) {
+	x.commits.mu.Lock()
+	x.commits.last[deployment] = max(version, x.commits.last[deployment])
+	x.commits.mu.Unlock()
+	select {
+	case x.commits.wake <- struct{}{}:
+	default: // somebody is about to look
+	}
+}
+
+func (c *commits) take() map[int64]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.last
+	c.last = map[int64]int64{}
+	return out
+}
+
+// follow has what is loaded follow the commits of this process as they come, and
+// those of others within a second or so.
+func (x *Index) follow(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	room := make(chan struct{}, followers)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		var newest map[int64]int64
+		select {
+		case <-ctx.Done():
+			return
+		case <-x.commits.wake:
+			newest = x.commits.take()
+		case <-look.C:
+			newest = x.newest(ctx)
+		}
+		for _, id := range slices.Sorted(maps.Keys(newest)) {
+			d := x.known(id)
+			if d == nil || d.version() < 0 || d.version() >= newest[id] {
+				continue
+			}
+			room <- struct{}{}
+			all.Go(func() {
+				defer func() { <-room }()
+				_ = d.refresh(ctx, newest[id]) // who asks next tries again, and is told what is wrong
+			})
+		}
+	}
+}
+
+// known returns a deployment that was asked for, or nil.
+func (x *Index) known(id int64) *deployment {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.deployments[id]
+}
+
+// newest asks for the versions of what is loaded. A store that does not answer is
+// asked again a second later.
+func (x *Index) newest(ctx context.Context) map[int64]int64 {
+	var ids []int64
+	for _, d := range x.loaded() {
+		if d.version() >= 0 {
+			ids = append(ids, d.id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	out, err := x.src.Versions(ctx, ids)
+	if err != nil {
+		return nil
+	}
+	return out
+}
