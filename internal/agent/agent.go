@@ -92,6 +92,7 @@ func (a *Agent) Routes() []edge.Mounted {
 		{Route: edge.Row(post, "/failure", anyone, nobody, reads, unbound), Handle: a.failure},
 		{Route: edge.Row(get, "/api/agent/deployments/current", ci, viewer, reads, unbound), Handle: a.deployment},
 		{Route: edge.Row(get, "/api/agent/identity", ci, viewer, reads, unbound), Handle: a.identity},
+		{Route: edge.Row(get, "/api/auth/users/current", ci, viewer, reads, unbound), Handle: a.currentUser},
 		{Route: edge.Row(post, "/api/agent/tokens/requests", anyone, nobody, reads, unbound), Handle: a.login},
 		{Route: edge.Row(get, "/login", anyone, nobody, reads, unbound), When: isLogin, Handle: a.loginPage},
 		{Route: edge.Row(get, "/api/agent/deployments/scans/config", ci, viewer, reads, byName), Handle: a.editor},

@@ -56,6 +56,7 @@ var boundAsks = map[string][]asked{
 	"POST /failure":                                    {{body: `{"error":"x","request_id":"{uniqueId}","exit_code":2}`}},
 	"GET /api/agent/deployments/current":               plain,
 	"GET /api/agent/identity":                          plain,
+	"GET /api/auth/users/current":                      plain,
 	"POST /api/agent/tokens/requests":                  {{body: `{"token_request_key":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}`}},
 	"GET /login":                                       plain,
 	"GET /api/agent/deployments/scans/config":          {{query: "?repo_name={name}"}, {query: "?repo_name={oldName}"}},

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // deploymentInfo is a deployment as `semgrep login` wants it.
@@ -46,6 +48,31 @@ func (a *Agent) identity(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		)})
 	}
 	return write(w, "text/plain; charset=utf-8", fmt.Appendf(nil, "token %s (%s) of deployment %s\n", t.Name, t.PublicID, caller.Deployment.Slug))
+}
+
+// userInfo is a person as the scanner's own assistant reads one: it wants every
+// member. No address for mail is known here.
+type userInfo struct {
+	ID    int64  `json:"id"`
+	Name  string `json:"name"`
+	Email string `json:"email"`
+	Login string `json:"login"`
+}
+
+// currentUser answers whose the token is. One that no user made is nobody's, and
+// redoubt.ErrNotFound.
+func (a *Agent) currentUser(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	var me redoubt.Member
+	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		me, err = tx.MemberByID(ctx, caller.Token.UserID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, struct {
+		User userInfo `json:"user"`
+	}{userInfo{ID: me.ID, Name: me.Title(), Login: me.Name}})
 }
 
 // rolesOf are the scopes of a token by the names of the hosted service's roles.
