@@ -61,6 +61,25 @@ const (
 	EventCopied FindingEventKind = "copied"
 )
 
+// Precedent is what the history of a finding tells of another one in whose place it
+// is, and on which people had decided (semantics §5). It says what the decision was
+// then; it decides nothing.
+type Precedent struct {
+	FindingID int64     `json:"finding_id"`
+	State     string    `json:"state"`
+	Reason    string    `json:"reason,omitempty"`
+	At        time.Time `json:"at,omitzero"` // of the decision
+}
+
+// PrecedentOf is what was decided on a finding.
+func PrecedentOf(findingID int64, t Triage) Precedent {
+	p := Precedent{FindingID: findingID, State: t.State.String(), At: t.At}
+	if t.Reason != 0 {
+		p.Reason = t.Reason.String()
+	}
+	return p
+}
+
 // InventoryStatement is one lockfile's inventory as a scan tells it.
 type InventoryStatement struct {
 	ProjectID int64

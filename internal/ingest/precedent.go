@@ -3,20 +3,9 @@ package ingest
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/redoubt/redoubt"
 )
-
-// precedent is what the history of a new finding tells of one that this scan
-// closes in its place, and that people had decided on (semantics §5). It says
-// what the decision was then; it decides nothing.
-type precedent struct {
-	FindingID int64     `json:"finding_id"`
-	State     string    `json:"state"`
-	Reason    string    `json:"reason,omitempty"`
-	At        time.Time `json:"at,omitzero"` // of the decision
-}
 
 // precedentKey is a place: rule, path and, unless any will do, the pattern. The
 // zero pattern is one that was not told.
@@ -69,7 +58,7 @@ func newPrecedents(closing []*redoubt.Finding, triage func(lineage int64) redoub
 
 // of returns the one precedent of a new finding: the latest decision, the nearest
 // line. Patterns must agree where both tell theirs.
-func (ps precedents) of(f *redoubt.Finding) (precedent, bool) {
+func (ps precedents) of(f *redoubt.Finding) (redoubt.Precedent, bool) {
 	keys := []precedentKey{{f.RuleName, f.Path, redoubt.Digest{}, true}}
 	if f.PatternHash != (redoubt.Digest{}) {
 		keys = []precedentKey{{f.RuleName, f.Path, f.PatternHash, false}, {f.RuleName, f.Path, redoubt.Digest{}, false}}
@@ -81,13 +70,9 @@ func (ps precedents) of(f *redoubt.Finding) (precedent, bool) {
 		}
 	}
 	if best.row == nil {
-		return precedent{}, false
+		return redoubt.Precedent{}, false
 	}
-	p := precedent{FindingID: best.row.ID, State: best.triage.State.String(), At: best.triage.At}
-	if best.triage.Reason != 0 {
-		p.Reason = best.triage.Reason.String()
-	}
-	return p, true
+	return redoubt.PrecedentOf(best.row.ID, best.triage), true
 }
 
 // nearest finds the one nearest to a line, of those in the order of lines; the

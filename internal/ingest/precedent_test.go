@@ -54,7 +54,7 @@ func TestNewFindingsNameTheirPrecedent(t *testing.T) {
 			if e.Kind != redoubt.EventPrecedent {
 				continue
 			}
-			var p precedent
+			var p redoubt.Precedent
 			if err := json.Unmarshal([]byte(e.Detail), &p); err != nil {
 				t.Fatal(err)
 			}

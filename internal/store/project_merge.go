@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/redoubt/redoubt"
@@ -15,7 +14,8 @@ import (
 // from goes over to into, under whose id and name it is from now on; from's
 // names keep answering (semantics §7). Where both have it, into's counts: the
 // occurrence of a finding, the lineage of an identity with its triage, the
-// members of the project. Of two statements about one lockfile the newer counts.
+// members of the project. A decision goes to no code that it was not made for.
+// Of two statements about one lockfile the newer counts.
 func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Project, error) {
 	if from == into {
 		return redoubt.Project{}, redoubt.Invalid("into", "a project cannot be merged into itself")
@@ -28,8 +28,9 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Proj
 	if err != nil {
 		return target, err
 	}
+	m := &projectMerge{Tx: tx, from: source, into: target, stays: map[int64]int64{}}
 	for _, step := range []func(context.Context, int64, int64) error{
-		tx.mergeIdentities, tx.mergeOccurrences, tx.mergeInventories, tx.mergeScans, tx.mergeVEX, tx.mergeNames,
+		m.mergeFindings, tx.mergeInventories, tx.mergeScans, tx.mergeVEX, tx.mergeNames,
 	} {
 		if err := step(ctx, from, into); err != nil {
 			return target, fmt.Errorf("merge %s into %s: %w", source.Name, target.Name, err)
@@ -55,39 +56,22 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Proj
 	return tx.Project(ctx, into)
 }
 
-// mergeIdentities brings the lineages over. Where both projects know an
-// identity, its two lineages become one.
-func (tx *Tx) mergeIdentities(ctx context.Context, from, into int64) error {
-	type pair struct{ from, into int64 }
-	pairs, err := many(ctx, tx, func(r row) (p pair, err error) { return p, r.Scan(&p.from, &p.into) }, `
-		SELECT f.lineage_id, MIN(t.lineage_id) FROM lineage_identity f
-		JOIN lineage_identity t ON t.deployment_id = f.deployment_id AND t.kind = f.kind AND t.hash = f.hash
-		WHERE f.deployment_id = $1 AND f.project_id = $2 AND t.project_id = $3 GROUP BY f.lineage_id ORDER BY f.lineage_id`, from, into)
-	if err != nil {
+// projectMerge is the merge of the findings of two projects.
+type projectMerge struct {
+	*Tx
+	from, into redoubt.Project
+	stays      map[int64]int64 // findings that both have: that of into, by that of from, which goes
+	parted     []partedFinding
+}
+
+func (m *projectMerge) mergeFindings(ctx context.Context, from, into int64) error {
+	if err := m.mergeIdentities(ctx, from, into); err != nil {
 		return err
 	}
-	err = tx.write(ctx, `
-		DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2 AND EXISTS (SELECT 1 FROM lineage_identity t
-			WHERE t.deployment_id = $1 AND t.project_id = $3 AND t.kind = lineage_identity.kind AND t.hash = lineage_identity.hash)`, from, into)
-	if err != nil {
+	if err := m.mergeOccurrences(ctx, from, into); err != nil {
 		return err
 	}
-	moved, err := many(ctx, tx, scalar[int64], `SELECT id FROM lineage WHERE deployment_id = $1 AND project_id = $2`, from)
-	if err != nil {
-		return err
-	}
-	tx.change(changeLineage, moved...)
-	for _, table := range []string{"lineage_identity", "lineage"} {
-		if err := tx.reassign(ctx, table, from, into); err != nil {
-			return err
-		}
-	}
-	for _, p := range pairs {
-		if err := tx.joinLineages(ctx, p.from, p.into); err != nil {
-			return err
-		}
-	}
-	return nil
+	return m.addPrecedents(ctx)
 }
 
 // reassign gives all rows of a table that are one project's to another.
@@ -96,41 +80,13 @@ func (tx *Tx) reassign(ctx context.Context, table string, from, into int64) erro
 	return err
 }
 
-// joinLineages makes one lineage of two. What was decided or noted about the
-// first, or who it was assigned to, holds where nothing was about the second.
-func (tx *Tx) joinLineages(ctx context.Context, from, into int64) error {
-	both, err := tx.Lineages(ctx, []int64{from, into})
-	if err != nil {
-		return err
-	}
-	was, is := both[from], both[into]
-	after := is.Triage
-	if after.State == redoubt.TriageUntriaged {
-		after = was.Triage
-	}
-	if after.Assignee = is.Triage.Assignee; after.Assignee == "" {
-		after.Assignee = was.Triage.Assignee
-	}
-	if after != is.Triage {
-		event := redoubt.TriageEvent{LineageID: into, At: tx.now, By: tx.actor, Before: is.Triage, After: after}
-		if err := tx.UpdateTriage(ctx, []redoubt.TriageEvent{event}); err != nil {
-			return err
-		}
-	}
-	if reflect.ValueOf(is.Annotations).IsZero() {
-		is.Annotations = was.Annotations
-	}
-	return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: is, From: []int64{from}}})
-}
-
 // mergeOccurrences brings the findings over, but for those that the other
 // project has on the same ref from the same source.
-func (tx *Tx) mergeOccurrences(ctx context.Context, from, into int64) error {
-	stays := map[int64]int64{} // by what goes
-	err := each(ctx, tx, func(r row) error {
+func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) error {
+	err := each(ctx, m.Tx, func(r row) error {
 		var goes, other int64
 		err := r.Scan(&goes, &other)
-		stays[goes] = other
+		m.stays[goes] = other
 		return err
 	}, `
 		SELECT f.id, t.id FROM finding f JOIN finding t ON t.deployment_id = f.deployment_id AND t.ref = f.ref AND t.source = f.source
@@ -139,23 +95,23 @@ func (tx *Tx) mergeOccurrences(ctx context.Context, from, into int64) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.mergeAccounts(ctx, from, stays); err != nil {
+	if err := m.mergeAccounts(ctx, from, m.stays); err != nil {
 		return err
 	}
-	double := slices.Sorted(maps.Keys(stays))
+	double := slices.Sorted(maps.Keys(m.stays))
 	for table, column := range map[string]string{"finding_event": "finding_id", "finding_body": "finding_id", "finding_subject": "finding_id", "finding_snippet": "finding_id", "finding": "id"} {
-		in, list := tx.in(column, 2, double)
-		if err := tx.write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, list); err != nil {
+		in, list := m.in(column, 2, double)
+		if err := m.write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, list); err != nil {
 			return err
 		}
 	}
-	ids, err := many(ctx, tx, scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND project_id = $2`, from)
+	ids, err := many(ctx, m.Tx, scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND project_id = $2`, from)
 	if err != nil {
 		return err
 	}
-	tx.change(changeFinding, ids...)
-	tx.changeDeleted(changeFinding, double...)
-	err = tx.write(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`, from, into, tx.nextVersion())
+	m.change(changeFinding, ids...)
+	m.changeDeleted(changeFinding, double...)
+	err = m.write(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`, from, into, m.nextVersion())
 	return err
 }
 

@@ -1,0 +1,232 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// toldLineage is a lineage as a test tells it: the identities that it holds, a letter
+// each; its findings as "a@main b@old", an identity on a ref, with a minus in front
+// where it is fixed; and what people decided.
+type toldLineage struct {
+	holds, found string
+	state        redoubt.TriageState
+}
+
+// lineageMerges are projects whose lineages hold identities several to one. Want has
+// a line for each finding afterwards, and one for each identity that is seen anew.
+var lineageMerges = []struct {
+	name       string
+	from, into []toldLineage
+	want       string
+}{
+	{
+		"a file moved in one project, both places stand in the other: the decision stays where it was made",
+		[]toldLineage{{"ab", "b@main", redoubt.TriageIgnored}},
+		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
+		"a@main open, b@main ignored; new: a open, b ignored",
+	},
+	{
+		"both places stand in one project, the file moved in the other: the two stay two",
+		[]toldLineage{{"a", "a@main", redoubt.TriageIgnored}, {"b", "b@main", 0}},
+		[]toldLineage{{"ab", "b@main", 0}},
+		"a@main ignored, b@main open; new: a ignored, b open",
+	},
+	{
+		"the same where the other one was decided",
+		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", redoubt.TriageFixing}},
+		[]toldLineage{{"ab", "b@main", 0}},
+		"a@main open, b@main fixing; new: a open, b fixing",
+	},
+	{
+		"what stays was decided: it does not cover the copy that comes over",
+		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
+		[]toldLineage{{"ab", "b@main", redoubt.TriageIgnored}},
+		"a@main open, b@main ignored; new: a open, b ignored",
+	},
+	{
+		"an old branch has it at the old place: open there, and told why",
+		[]toldLineage{{"ab", "b@main a@old", redoubt.TriageIgnored}},
+		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
+		"a@main open, a@old open like b@main, b@main ignored; new: a open, b ignored",
+	},
+	{
+		"it moved on to where the other project never had it",
+		[]toldLineage{{"abc", "c@main", redoubt.TriageIgnored}},
+		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", redoubt.TriageReviewing}},
+		"a@main open, b@main reviewing, c@main ignored; new: a open, b reviewing, c ignored",
+	},
+	{
+		"each of both was decided: that of the project that stays counts",
+		[]toldLineage{{"ab", "b@main", redoubt.TriageIgnored}},
+		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", redoubt.TriageFixing}},
+		"a@main open, b@main fixing; new: a open, b fixing",
+	},
+	{
+		"it was decided on the branch where the other project has it, too, as another's",
+		[]toldLineage{{"a", "a@main", redoubt.TriageIgnored}, {"b", "b@main", 0}},
+		[]toldLineage{{"ab", "b@main a@old", 0}},
+		"a@main ignored, a@old ignored, b@main open; new: a ignored, b open",
+	},
+	{
+		"the same where people decided on what has it on the branch: there that stands",
+		[]toldLineage{{"a", "a@main", redoubt.TriageIgnored}, {"b", "b@main", 0}},
+		[]toldLineage{{"ab", "b@main a@old", redoubt.TriageReviewing}},
+		"a@main ignored, a@old reviewing, b@main reviewing; new: a ignored, b reviewing",
+	},
+	{
+		"the primary branch no longer has it: what it had last was decided",
+		[]toldLineage{{"ab", "-b@main a@old", redoubt.TriageIgnored}, {"c", "c@main", 0}},
+		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
+		"a@main ignored, a@old ignored, b@main open like a@old, c@main open; new: a ignored, b open, c open",
+	},
+	{
+		"one to one, a move apart",
+		[]toldLineage{{"ab", "b@main", redoubt.TriageIgnored}},
+		[]toldLineage{{"a", "a@main", 0}, {"c", "c@main", 0}},
+		"a@main ignored, b@main ignored, c@main open; new: a ignored, b ignored, c open",
+	},
+}
+
+func TestMergeLeavesDecisionsOnTheirCode(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		all := newTenant(t, s)
+		for i, c := range lineageMerges {
+			t.Run(c.name, func(t *testing.T) {
+				w := twins{tenant: tenant{t, s, all.id}}
+				w.from, w.into = w.project(fmt.Sprint("acme/from-", i)), w.project(fmt.Sprint("acme/into-", i))
+				w.tell(w.from, c.from)
+				w.tell(w.into, c.into)
+				applied := newMirror()
+				version := applied.apply(w.tenant, 0)
+				w.merge()
+				same(t, "after the merge", w.told(), c.want)
+				applied.apply(w.tenant, version)
+				rebuilt := newMirror()
+				rebuilt.apply(w.tenant, 0)
+				same(t, "the index, as rebuilt", applied, rebuilt)
+				w.view(func(ctx context.Context, tx *store.Tx) error {
+					return tx.CheckRows(ctx, func(check string, faults []string) {
+						if check == "rows that belong together" && len(faults) > 0 {
+							t.Error(check, faults)
+						}
+					})
+				})
+			})
+		}
+	})
+}
+
+func identityNamed(letter rune) redoubt.Identity {
+	return redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: redoubt.Digest{7, byte(letter)}}
+}
+
+// tell stores lineages of a project.
+func (w twins) tell(p redoubt.Project, lineages []toldLineage) {
+	w.t.Helper()
+	for _, l := range lineages {
+		places := strings.Fields(l.found)
+		found := w.findings(p, len(places), func(i int, f *redoubt.FindingWrite) {
+			place, fixed := strings.CutPrefix(places[i], "-")
+			f.Identity, f.Ref = identityNamed(rune(place[0])), "refs/heads/"+place[2:]
+			if fixed {
+				f.State = redoubt.Fixed
+			}
+		})
+		stays := found[0].LineageID
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			for _, f := range found[1:] {
+				if err := tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: redoubt.Lineage{ID: stays}, From: []int64{f.LineageID}}}); err != nil {
+					return err
+				}
+			}
+			var links []redoubt.IdentityLink
+			for _, letter := range l.holds {
+				links = append(links, redoubt.IdentityLink{Identity: identityNamed(letter), LineageID: stays})
+			}
+			return tx.AddIdentities(ctx, p.ID, links)
+		})
+		if l.state != 0 {
+			w.triage(stays, l.state, 1)
+		}
+	}
+}
+
+// told tells of each live finding what was decided about it and whether it names a
+// precedent, and what a new finding of each identity would inherit.
+func (w twins) told() string {
+	w.t.Helper()
+	var lines, fresh []string
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		lineages, err := tx.LineagesOf(ctx, w.into.ID, []redoubt.Identity{identityNamed('a'), identityNamed('b'), identityNamed('c')})
+		if err != nil {
+			return err
+		}
+		for id, l := range lineages {
+			fresh = append(fresh, fmt.Sprintf("%c %s", id.Hash[1], decisionOf(l.Triage)))
+		}
+		found, err := tx.LiveOfLineages(ctx, w.into.ID, w.lineages(ctx, tx))
+		if err != nil {
+			return err
+		}
+		place := func(f redoubt.Finding) string {
+			return fmt.Sprintf("%c@%s", f.Identity.Hash[1], strings.TrimPrefix(f.Ref, "refs/heads/"))
+		}
+		for lineage, list := range found {
+			known, err := tx.Lineages(ctx, []int64{lineage})
+			if err != nil {
+				return err
+			}
+			for _, f := range list {
+				line := place(f) + " " + decisionOf(known[lineage].Triage)
+				history, err := tx.History(ctx, f.ID)
+				if err != nil {
+					return err
+				}
+				for _, e := range history {
+					var of int64
+					if _, err := fmt.Sscanf(e.Detail, `{"finding_id":%d,"state":"ignored","at":"20`, &of); err != nil || e.Kind != redoubt.EventPrecedent {
+						w.t.Errorf("the history has %+v: %v", e, err)
+					}
+					other, err := tx.Finding(ctx, of)
+					if err != nil {
+						return err
+					}
+					line += " like " + place(other.Finding)
+				}
+				lines = append(lines, line)
+			}
+		}
+		return nil
+	})
+	slices.Sort(lines)
+	slices.Sort(fresh)
+	return strings.Join(lines, ", ") + "; new: " + strings.Join(fresh, ", ")
+}
+
+// lineages are those of all findings of the project that stays.
+func (w twins) lineages(ctx context.Context, tx *store.Tx) (ids []int64) {
+	w.t.Helper()
+	mirror := newMirror()
+	mirror.apply(w.tenant, 0)
+	for id, l := range mirror.Lineages {
+		if l.ProjectID == w.into.ID {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func decisionOf(t redoubt.Triage) string {
+	if t.State == redoubt.TriageUntriaged {
+		return "open"
+	}
+	return t.State.String()
+}
