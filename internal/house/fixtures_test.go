@@ -227,6 +227,24 @@ func TestRules(t *testing.T) {
 			},
 			broken: []string{"docs/semantics.md: no redoubt.C", "docs/semantics.md: no redoubt.D"},
 		},
+		{
+			name:  "numbers of migrations",
+			check: migrationsAreNumbered,
+			files: map[string]string{
+				"internal/store/migrations/00001_a.sql":          "",
+				"internal/store/migrations/00002_b.sqlite.sql":   "",
+				"internal/store/migrations/00002_b.postgres.sql": "",
+				"internal/store/migrations/00002_c.postgres.sql": "",
+				"internal/store/migrations/00002_d.sql":          "",
+				"internal/store/migrations/00001_e.sql":          "",
+				"internal/store/migrations/3_f.sql":              "",
+				"internal/store/testdata/00001_g.sql":            "",
+			},
+			broken: []string{
+				"internal/store/migrations/00001_e.sql: has the number of internal/store/migrations/00001_a.sql", "internal/store/migrations/00002_c.postgres.sql: has the number",
+				"internal/store/migrations/00002_d.sql: has the number", "internal/store/migrations/3_f.sql: a migration is called",
+			},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

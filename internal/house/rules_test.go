@@ -39,6 +39,7 @@ var rules = []rule{
 	{"links lead somewhere", linksLeadSomewhere},
 	{"ways lead somewhere", waysLeadSomewhere},
 	{"words have types", wordsHaveTypes},
+	{"migrations have numbers of their own", migrationsAreNumbered},
 }
 
 func everyPackageHasARoom(src *source) (broken []string) {
