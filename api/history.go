@@ -27,9 +27,10 @@ type FindingEvent struct {
 	Note      string          `json:"note,omitempty" doc:"What was said of it, or why it was removed." example:"only in tests"`
 }
 
-// Person is who did something: a user, a token, or the server itself.
+// Person is who did something: a user, a token, what they had said for all
+// findings (an exception, a VEX statement), or the server itself.
 type Person struct {
-	Kind string `json:"kind" enum:"user,token,cli,scan,system" doc:"What kind of one." example:"user"`
+	Kind string `json:"kind" enum:"user,token,cli,scan,system,exception,vex" doc:"What kind of one: what an exception or VEX statement decides is told as theirs." example:"user"`
 	Name string `json:"name" doc:"Its name; empty where it has none." example:"ada"`
 }
 

@@ -128,6 +128,8 @@ func testVulns(t *testing.T, w *world) {
 		}
 	}
 	invalid(t, w.send(t, request{method: "POST", path: "ssc-vulns", body: object{"pageSize": 7, "cursor": object{"vulnOffset": 3}}}), "body.cursor.vulnOffset")
+	large := object{"vulnOffset": "0", "issueOffset": int64(1<<53 + 1)}
+	invalid(t, w.send(t, request{method: "POST", path: "ssc-vulns", body: object{"cursor": large}}), "body.cursor.issueOffset")
 }
 
 func checkVuln(t *testing.T, f supplyRow, v api.Vuln) {

@@ -51,8 +51,9 @@ var ownForms = []ownForm{
 		PatternDescription: "an ISO 8601 date or date and time, as 2024-05-28, 2024-05-28T06:38:54 or 2024-05-28T06:38:54Z",
 	}),
 	namedForm[api.ID]("ID", either(&huma.Schema{Type: huma.TypeString, MaxLength: new(256)}, &huma.Schema{Type: huma.TypeNumber})),
+	// The most is what a double tells from its neighbours: the library compares in doubles.
 	namedForm[api.Int]("Int", either(
-		&huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0), Maximum: new(float64(1 << 53))}, &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9]{1,15}$"},
+		&huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0), Maximum: new(float64(1<<53 - 1))}, &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9]{1,15}$"},
 	)),
 	namedForm[api.Flag]("Flag", either(&huma.Schema{Type: huma.TypeInteger, Enum: []any{0.0, 1.0}}, &huma.Schema{Type: huma.TypeBoolean})),
 	own[api.Optional[bool]](huma.Schema{Type: huma.TypeBoolean}),

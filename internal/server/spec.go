@@ -62,6 +62,7 @@ func newSpec() *spec {
 	}
 	for _, o := range s.operations {
 		s.settleBody(o.described)
+		tellEmpty(o.described)
 		for _, status := range []string{"200", "304"} {
 			if answer := o.described.Responses[status]; answer != nil && len(o.described.Security) > 0 {
 				tellRates(answer)
@@ -90,6 +91,16 @@ func (s *spec) settleBody(op *huma.Operation) {
 	op.RequestBody.Content = map[string]*huma.MediaType{"application/json": body}
 	schema := s.resolve(body.Schema)
 	op.RequestBody.Required = len(schema.Required) > 0
+}
+
+// tellEmpty says that a parameter may be sent without a value, which is the same
+// as not sending it (semantics §2).
+func tellEmpty(op *huma.Operation) {
+	for _, p := range op.Parameters {
+		if p.In == "query" && !p.Required {
+			p.Extensions = map[string]any{"allowEmptyValue": true}
+		}
+	}
 }
 
 // tellDefaults says of members what is the case without them, where absent is
