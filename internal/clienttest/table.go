@@ -16,7 +16,7 @@ import (
 // Names are the clients of the table in docs/clients.md, in its order. Each has a
 // test that calls Tell.
 var Names = []string{
-	"semgrep-mcp", "cartography", "oapi-codegen", "openapi-typescript", "openapi-python-client",
+	"semgrep-mcp", "cartography", "apimatic-semgrep-sdk", "oapi-codegen", "openapi-typescript", "openapi-python-client",
 }
 
 // Reads is the verdict on a client that reads all there is.

@@ -21,7 +21,7 @@ func TestClientCartography(t *testing.T) {
 	folder := clients(t)
 	w := newWorld(t, "sqlite")
 	service := clienttest.Stand(t, w.url)
-	client := exec.CommandContext(t.Context(), filepath.Join(folder, "venv", "bin", "python"), "testdata/clients/read_cartography.py")
+	client := exec.CommandContext(t.Context(), filepath.Join(folder, "venv", "bin", "python"), script(t, "read_cartography.py"))
 	client.Env = append(append(os.Environ(), service.Env()...), "TOKEN="+w.hostedToken(t), "PAGE_SIZE=60")
 	var got struct {
 		Version                                              string

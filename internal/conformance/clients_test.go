@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,17 @@ func clients(t *testing.T) string {
 		t.Skip("REDOUBT_TEST_CLIENTS names no folder with other people's clients: run make setup, which installs them into .cache/clients, and make test")
 	}
 	return folder
+}
+
+// script is a program of testdata that runs a client. It is opened here too, so that
+// a result that the go command kept is not taken for one of a changed program.
+func script(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join("testdata", "clients", name)
+	if _, err := os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // hostedToken is a token for clients of the hosted service.

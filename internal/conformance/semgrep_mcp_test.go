@@ -23,7 +23,7 @@ func TestClientSemgrepMCP(t *testing.T) {
 	}
 	w := newWorld(t, "sqlite")
 	service := clienttest.Stand(t, w.url)
-	client := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(semgrep), "python"), "testdata/clients/read_semgrep_mcp.py")
+	client := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(semgrep), "python"), script(t, "read_semgrep_mcp.py"))
 	client.Env = append(append(os.Environ(), service.Env()...), "TOKEN="+w.hostedToken(t), "PACKAGE="+filepath.Join(folder, "semgrep-mcp"))
 	var got struct {
 		Version  string

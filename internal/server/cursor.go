@@ -66,11 +66,16 @@ func (p *idPosition) find(ctx huma.Context, operation string, filter any, cursor
 const (
 	cursorVersion = 1
 	cursorSum     = 12 // bytes of checksum
+)
 
-	// A numeric cursor holds the position in its lower bits and a checksum
-	// above; the sign bit stays clear for clients that read signed integers.
-	numberBits = 40
-	sumBits    = 63 - numberBits
+// numeric is a cursor that is a number: it holds the position in its lower bits
+// and a checksum above. The sign bit stays clear for clients that read signed
+// integers.
+type numeric struct{ positionBits, sumBits int }
+
+var (
+	asText   = numeric{40, 23} // written as a text in JSON
+	asNumber = numeric{32, 21} // written as a number, which JavaScript reads exactly below 2^53
 )
 
 var errCursor = errors.New("is not a cursor of this list: it was altered, or the filters are not those that it was made with; start over without a cursor")
@@ -128,20 +133,19 @@ func (c cursors) decode(l list, text string, n int) ([]int64, error) {
 	return position, nil
 }
 
-// encodeNumber writes a position as a decimal uint64 below 2^63, which the
-// contract wants of the dependencies' cursor: 40 bits of position, 23 of
-// checksum. A position beyond 2^40 is an error.
-func (c cursors) encodeNumber(l list, position int64) (string, error) {
-	if position < 0 || position >= 1<<numberBits {
+// encodeNumber writes a position as a decimal uint64, which the contract wants of
+// the dependencies' cursor. A position that does not fit is an error.
+func (c cursors) encodeNumber(as numeric, l list, position int64) (string, error) {
+	if position < 0 || position >= 1<<as.positionBits {
 		return "", fmt.Errorf("position %d does not fit a numeric cursor", position)
 	}
-	sum, err := c.numberSum(l, position)
-	return strconv.FormatUint(sum<<numberBits|uint64(position), 10), err
+	sum, err := c.numberSum(as, l, position)
+	return strconv.FormatUint(sum<<as.positionBits|uint64(position), 10), err
 }
 
 // decodeNumber reads what encodeNumber wrote; 0 for one that starts
 // the list.
-func (c cursors) decodeNumber(l list, text string) (int64, error) {
+func (c cursors) decodeNumber(as numeric, l list, text string) (int64, error) {
 	if starts(text) {
 		return 0, nil
 	}
@@ -149,10 +153,10 @@ func (c cursors) decodeNumber(l list, text string) (int64, error) {
 	if err != nil || strconv.FormatUint(n, 10) != text {
 		return 0, errCursor
 	}
-	position := int64(n & (1<<numberBits - 1))
+	position := int64(n & (1<<as.positionBits - 1))
 	believed, err := c.anyKey(func(c cursors) (bool, error) {
-		sum, err := c.numberSum(l, position)
-		return sum == n>>numberBits, err
+		sum, err := c.numberSum(as, l, position)
+		return sum == n>>as.positionBits, err
 	})
 	if err != nil {
 		return 0, err
@@ -174,9 +178,9 @@ func (c cursors) anyKey(fits func(cursors) (bool, error)) (bool, error) {
 	return ok, err
 }
 
-func (c cursors) numberSum(l list, position int64) (uint64, error) {
+func (c cursors) numberSum(as numeric, l list, position int64) (uint64, error) {
 	sum, err := c.sum(l, binary.BigEndian.AppendUint64(nil, uint64(position)))
-	return binary.BigEndian.Uint64(sum) & (1<<sumBits - 1), err
+	return binary.BigEndian.Uint64(sum) & (1<<as.sumBits - 1), err
 }
 
 func (c cursors) sum(l list, body []byte) ([]byte, error) {

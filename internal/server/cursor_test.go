@@ -54,12 +54,12 @@ func TestCursorRoundTrip(t *testing.T) {
 func TestNumericCursorRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawList(t)
-		position := rapid.Int64Range(0, 1<<numberBits-1).Draw(t, "position")
-		text, err := testCursors.encodeNumber(l, position)
+		position := rapid.Int64Range(0, 1<<asText.positionBits-1).Draw(t, "position")
+		text, err := testCursors.encodeNumber(asText, l, position)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := testCursors.decodeNumber(l, text)
+		got, err := testCursors.decodeNumber(asText, l, text)
 		if err != nil || got != position {
 			t.Fatalf("%d became %q and then %d, %v", position, text, got, err)
 		}
@@ -70,29 +70,29 @@ func TestNumericCursorRoundTrip(t *testing.T) {
 // random ones here.
 func TestNumericCursorIsChecked(t *testing.T) {
 	l := list{"dependencies", 1, "a"}
-	text, err := testCursors.encodeNumber(l, 4711)
+	text, err := testCursors.encodeNumber(asText, l, 4711)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"4711", "00", text + "0", "0" + text, "-" + text, "+" + text, " " + text, "x", "18446744073709551615", text[:len(text)-1] + "x"} {
-		if _, err := testCursors.decodeNumber(l, bad); !errors.Is(err, errCursor) {
+		if _, err := testCursors.decodeNumber(asText, l, bad); !errors.Is(err, errCursor) {
 			t.Errorf("%q was taken: %v", bad, err)
 		}
 	}
 	for _, other := range []list{{"dependencies", 2, "a"}, {"dependencies", 1, "b"}, {"other", 1, "a"}} {
-		if _, err := testCursors.decodeNumber(other, text); !errors.Is(err, errCursor) {
+		if _, err := testCursors.decodeNumber(asText, other, text); !errors.Is(err, errCursor) {
 			t.Errorf("taken for %v", other)
 		}
 	}
 	for i := range text {
 		for digit := '0'; digit <= '9'; digit++ {
 			altered := text[:i] + string(digit) + text[i+1:]
-			if _, err := testCursors.decodeNumber(l, altered); altered != text && err == nil {
+			if _, err := testCursors.decodeNumber(asText, l, altered); altered != text && err == nil {
 				t.Errorf("altered %q was taken", altered)
 			}
 		}
 	}
-	if _, err := testCursors.encodeNumber(l, 1<<numberBits); err == nil {
+	if _, err := testCursors.encodeNumber(asText, l, 1<<asText.positionBits); err == nil {
 		t.Error("a position without room was taken")
 	}
 }
@@ -110,8 +110,8 @@ func FuzzCursor(f *testing.F) {
 		if p, err := testCursors.decode(l, text, 2); err == nil && p != nil && text != good {
 			t.Errorf("%q was taken as %v", text, p)
 		}
-		if n, err := testCursors.decodeNumber(l, text); err == nil && text != "" {
-			if again, err := testCursors.encodeNumber(l, n); err != nil || again != text {
+		if n, err := testCursors.decodeNumber(asText, l, text); err == nil && text != "" {
+			if again, err := testCursors.encodeNumber(asText, l, n); err != nil || again != text {
 				t.Errorf("%q was taken as %d, which is %q", text, n, again)
 			}
 		}
@@ -121,7 +121,7 @@ func FuzzCursor(f *testing.F) {
 func TestCursorsThatBegin(t *testing.T) {
 	l := list{"dependencies", 1, "a"}
 	for _, begin := range []string{"", "0"} {
-		if n, err := testCursors.decodeNumber(l, begin); n != 0 || err != nil {
+		if n, err := testCursors.decodeNumber(asText, l, begin); n != 0 || err != nil {
 			t.Errorf("%q is position %d, %v", begin, n, err)
 		}
 		if position, err := testCursors.decode(l, begin, 2); position != nil || err != nil {
@@ -142,7 +142,7 @@ func TestCursorsOfTheKeyBeforeAreBelieved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		number, err := c.by.encodeNumber(l, 7)
+		number, err := c.by.encodeNumber(asText, l, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestCursorsOfTheKeyBeforeAreBelieved(t *testing.T) {
 		if believed := err == nil && position[0] == 7; believed != c.want {
 			t.Errorf("a cursor of %q: %v, %v", c.by.key, position, err)
 		}
-		n, err := use.decodeNumber(l, number)
+		n, err := use.decodeNumber(asText, l, number)
 		if believed := err == nil && n == 7; believed != c.want {
 			t.Errorf("a number of %q: %v, %v", c.by.key, n, err)
 		}

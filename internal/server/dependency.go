@@ -30,7 +30,7 @@ func (in *dependenciesInput) Resolve(ctx huma.Context) []error {
 	in.filter = dependencyFilter(in.Body.DependencyFilter, c.caller.Globs(), &bad)
 	in.list = list{"dependencies", c.caller.Deployment.ID, in.filter}
 	var err error
-	if in.after, err = c.server.cursors().decodeNumber(in.list, string(in.Body.Cursor)); err != nil {
+	if in.after, err = c.server.cursors().decodeNumber(asText, in.list, string(in.Body.Cursor)); err != nil {
 		bad.add("body.cursor", string(in.Body.Cursor), err.Error())
 	}
 	return bad
@@ -112,7 +112,7 @@ func (c *call) listDependencies(ctx context.Context, in *dependenciesInput) (*ap
 		out.Dependencies[i] = dependencyOf(d)
 	}
 	if more {
-		out.Cursor, err = c.server.cursors().encodeNumber(in.list, rows[len(rows)-1].ID)
+		out.Cursor, err = c.server.cursors().encodeNumber(asText, in.list, rows[len(rows)-1].ID)
 	}
 	return out, err
 }
@@ -151,7 +151,7 @@ func (in *repositoriesInput) Resolve(ctx huma.Context) []error {
 	in.filter = dependencyFilter(in.Body.DependencyFilter, c.caller.Globs(), &bad)
 	in.list = list{"repositories", c.caller.Deployment.ID, in.filter}
 	var err error
-	if in.after, err = c.server.cursors().decodeNumber(in.list, string(in.Body.Cursor)); err != nil {
+	if in.after, err = c.server.cursors().decodeNumber(asNumber, in.list, string(in.Body.Cursor)); err != nil {
 		bad.add("body.cursor", string(in.Body.Cursor), err.Error())
 	}
 	return bad
@@ -170,7 +170,7 @@ func (c *call) listDependencyRepositories(ctx context.Context, in *repositoriesI
 		out.RepositorySummaries[i] = api.RepositorySummary{ID: r.ID, Name: r.Name, NumDependencies: int64(r.Dependencies)}
 	}
 	if more {
-		out.Cursor, err = c.server.cursors().encodeNumber(in.list, rows[len(rows)-1].ID)
+		out.Cursor, err = c.server.cursors().encodeNumber(asNumber, in.list, rows[len(rows)-1].ID)
 	}
 	return out, err
 }

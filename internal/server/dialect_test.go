@@ -211,7 +211,12 @@ func TestHostedDependenciesAndScans(t *testing.T) {
 func TestHostedDependencyRepositories(t *testing.T) {
 	h := newHosted(t)
 	h.importSample("acme/payments/main-1/requirements.txt", "requirements.txt")
-	for cursor, pages := json.Number("0"), 0; ; pages++ {
+	for _, name := range []string{"acme/one", "acme/two"} {
+		if _, err := h.client.ImportReport(t.Context(), "acme", api.ImportQuery{Project: name, Ref: "main", Filename: "requirements.txt"}, strings.NewReader("idna==3.4\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for cursor, pages := json.Number("0"), 1; ; pages++ {
 		var page struct {
 			RepositorySummaries []struct{ ID, NumDependencies int64 }
 			HasMore             *bool
@@ -223,9 +228,12 @@ func TestHostedDependencyRepositories(t *testing.T) {
 		if err := decode.Decode(&page); err != nil || page.HasMore == nil || len(page.RepositorySummaries) != 1 || page.RepositorySummaries[0].NumDependencies == 0 {
 			t.Fatalf("page %d: %v in %s", pages, err, a.body)
 		}
+		if n, err := page.Cursor.Int64(); err != nil || n >= 1<<53 {
+			t.Fatalf("the cursor %s is a number that JavaScript cannot read", page.Cursor)
+		}
 		if cursor = page.Cursor; !*page.HasMore {
-			if cursor != "0" {
-				t.Errorf("the last page has the cursor %s", cursor)
+			if cursor != "0" || pages != 3 {
+				t.Errorf("the last of %d pages has the cursor %s", pages, cursor)
 			}
 			return
 		}
