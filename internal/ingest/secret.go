@@ -102,6 +102,7 @@ type concealment struct {
 // concealed is a stored finding on its way to be one of a secret.
 type concealed struct {
 	*redoubt.FindingWrite
+	was      redoubt.Identity // of the code
 	secret   redoubt.Identity // of the secret, which another row may have
 	body     redoubt.Body
 	evidence Evidence
@@ -236,7 +237,7 @@ func (f *concealed) rewriteAs(o *observer, id redoubt.Identity, again bool) erro
 	next.LineageID, next.RuleID, next.FirstScanID, next.SeenByFull = was.LineageID, was.RuleID, was.FirstScanID, was.SeenByFull
 	next.CreatedAt, next.RelevantSince, next.StateUpdatedAt = was.CreatedAt, was.RelevantSince, was.StateUpdatedAt
 	s := Sighting{Result: &f.result, Finding: next}
-	f.secret = id
+	f.was, f.secret = was.Identity, id
 	f.body.RuleMessage, f.body.SyntacticID, f.body.MatchBasedID = nonEmpty(message(&s)), "", s.shownID()
 	if again {
 		next.Identity.Hash = o.d.start("secret again 1").num(was.ID).sum()
@@ -249,53 +250,4 @@ func (f *concealed) rewriteAs(o *observer, id redoubt.Identity, again bool) erro
 	text, err := toJSON(Evidence{Blocking: f.evidence.Blocking})
 	f.Evidence = []byte(text)
 	return err
-}
-
-// write stores the findings of a project. Lineages that prove to be one are
-// joined, as those of a file that moved are.
-func (c *concealment) write(ctx context.Context, projectID int64, list []*concealed) error {
-	slices.SortFunc(list, func(a, b *concealed) int { return cmp.Compare(a.ID, b.ID) })
-	ids, lineages := make([]redoubt.Identity, len(list)), make([]int64, len(list))
-	for i, f := range list {
-		ids[i], lineages[i] = f.secret, f.LineageID
-	}
-	var stored Stored
-	var err error
-	if stored.Known, err = c.s.LineagesOf(ctx, projectID, ids); err != nil {
-		return err
-	}
-	if stored.Lineages, err = c.s.Lineages(ctx, lineages); err != nil {
-		return err
-	}
-	j := newJoiner(stored)
-	linked := map[redoubt.Identity]int64{}
-	for _, f := range list {
-		if !j.join(f.LineageID, f.secret) {
-			j.known[f.secret] = j.lineages[f.LineageID]
-			linked[f.secret] = f.LineageID
-		}
-		if f.Identity != f.secret {
-			linked[f.Identity] = f.LineageID
-		}
-	}
-	if err := unlessEmpty(ctx, j.merges(), c.s.MergeLineages); err != nil {
-		return err
-	}
-	links, writes := make([]redoubt.IdentityLink, 0, len(linked)), make([]redoubt.FindingWrite, len(list))
-	for id, lineage := range linked {
-		links = append(links, redoubt.IdentityLink{Identity: id, LineageID: j.root(lineage)})
-	}
-	if len(links) > 0 {
-		if err := c.s.AddIdentities(ctx, projectID, links); err != nil {
-			return err
-		}
-	}
-	for i, f := range list {
-		f.LineageID = j.root(f.LineageID)
-		writes[i] = *f.FindingWrite
-	}
-	if err := c.s.ConcealFindings(ctx, writes); err != nil {
-		return err
-	}
-	return unlessEmpty(ctx, j.triage(c.s.Now(), redoubt.Actor{Kind: "system", Name: "secrets"}), c.s.UpdateTriage)
 }

@@ -56,7 +56,11 @@ func TestSettleRewritesFindings(t *testing.T) {
 				rt.Fatal(err)
 			}
 		}
-		decided := m.decide(rt)
+		m.decide(rt)
+		decided := map[int64]redoubt.Triage{} // by finding
+		for id, f := range m.rows {
+			decided[id] = m.lineages[f.LineageID].Triage
+		}
 		before := m.secretsOfLive()
 		m.tick(time.Minute)
 		reports, err := ResolveSecrets(t.Context(), m, taught("eqeq"))
@@ -73,13 +77,10 @@ func TestSettleRewritesFindings(t *testing.T) {
 		if len(after) != len(before) {
 			rt.Fatalf("live were %v and are %v", before, after)
 		}
-		for code, triage := range decided {
-			for _, f := range m.rows {
-				if key := placeOf(f); key.ref == "" || code != (secretOfPath{key.path, key.code}) || !live(f.State) {
-					continue
-				} else if got := m.lineages[f.LineageID].Triage; triageWeight(got) < triageWeight(triage) {
-					rt.Fatalf("%v was decided as %+v and is %+v", code, triage, got)
-				}
+		for id, triage := range decided {
+			f := m.rows[id]
+			if got := m.lineages[f.LineageID].Triage; triageWeight(got) < triageWeight(triage) {
+				rt.Fatalf("%v was decided as %+v and is %+v", placeOf(f), triage, got)
 			}
 		}
 		writes := m.writes
@@ -92,11 +93,6 @@ func TestSettleRewritesFindings(t *testing.T) {
 type secretPlace struct {
 	ref, path string
 	code      redoubt.Digest
-}
-
-type secretOfPath struct {
-	path string
-	code redoubt.Digest
 }
 
 func placeOf(f *redoubt.FindingWrite) secretPlace { return secretPlace{f.Ref, f.Path, f.CodeHash} }
@@ -113,22 +109,17 @@ func (m *memory) secretsOfLive() map[secretPlace]int {
 }
 
 // decide has people decide about some findings.
-func (m *memory) decide(rt *rapid.T) map[secretOfPath]redoubt.Triage {
-	decided := map[secretOfPath]redoubt.Triage{}
+func (m *memory) decide(rt *rapid.T) {
 	for id := range m.nextID {
 		f := m.rows[id]
 		if f == nil || rapid.IntRange(0, 2).Draw(rt, "decide") > 0 {
 			continue
 		}
 		triage := redoubt.Triage{State: redoubt.TriageIgnored, Automatic: rapid.Bool().Draw(rt, "automatic")}
-		if at := (secretOfPath{f.Path, f.CodeHash}); triageWeight(triage) >= triageWeight(decided[at]) {
-			decided[at] = triage
-		}
 		if l := m.lineages[f.LineageID]; triageWeight(triage) > triageWeight(l.Triage) {
 			l.Triage = triage
 		}
 	}
-	return decided
 }
 
 // checkConcealed looks for what could be guessed from.
@@ -220,5 +211,46 @@ func TestAPolicyTeachesToo(t *testing.T) {
 	}
 	if !m.secretRules[redoubt.SecretRule{Tool: "semgrep", Name: "eqeq"}] {
 		t.Error("it is not settled")
+	}
+}
+
+// TestSecretsSideBySideStayTwo: a branch moved a file that main has at both places.
+// What was decided on the one at the old place is not about the other.
+func TestSecretsSideBySideStayTwo(t *testing.T) {
+	m := newMemory()
+	at := func(ref string, paths ...string) {
+		var results []redoubt.Result
+		for _, path := range paths {
+			r := result(eqeq, path, 3, "raw")
+			r.CodeHash = "raw"
+			results = append(results, r)
+		}
+		u := full(results...)
+		u.Ref = ref
+		apply(t, m, u)
+	}
+	at("topic", "a.py")
+	at("main", "a.py", "b.py")
+	at("topic", "b.py")
+	lineage := map[string]int64{}
+	for _, f := range m.rows {
+		lineage[f.Ref+" "+f.Path] = f.LineageID
+	}
+	old, moved, other := lineage["refs/heads/main a.py"], lineage["refs/heads/topic b.py"], lineage["refs/heads/main b.py"]
+	if old != moved || old == other {
+		t.Fatalf("main has %d and %d, the branch %d", old, other, moved)
+	}
+	m.lineages[old].Triage = redoubt.Triage{State: redoubt.TriageIgnored}
+	if _, err := ResolveSecrets(t.Context(), m, taught("eqeq")); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range m.rows {
+		want := redoubt.TriageIgnored
+		if f.Ref == "refs/heads/main" && f.Path == "b.py" {
+			want = redoubt.TriageUntriaged
+		}
+		if got := m.lineages[f.LineageID].Triage.State; f.IssueType != redoubt.Secrets || got != want {
+			t.Errorf("%s on %s is of %s and %s, want %s", f.Path, f.Ref, f.IssueType, got, want)
+		}
 	}
 }
