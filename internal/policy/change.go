@@ -41,7 +41,7 @@ func Save(ctx context.Context, tx Storage, p redoubt.Policy) (_ redoubt.Policy, 
 		before, err = tx.UpdatePolicy(ctx, p)
 		p.Slug, p.Product, p.Default = before.Slug, before.Product, before.Default
 	}
-	if err != nil || len(p.Excludes) == 0 || before.ID != 0 && leavesOutTheSame(before, p) {
+	if err != nil || len(p.Excludes) == 0 || leavesOutTheSame(before, p) {
 		return p, 0, err
 	}
 	ids, err := leftOut(ctx, tx, p)

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -19,19 +20,36 @@ type bench struct {
 	started  time.Time                    // of the last full scan of any ref
 	findings map[string][]redoubt.Finding // by ref and source
 	triage   map[redoubt.Identity]redoubt.TriageState
-	asked    []redoubt.Identity // whose occurrences were asked for
+	served   []redoubt.ServedRule
+	notes    map[int64]redoubt.Annotations // by lineage
+	facts    map[int64]redoubt.SupplyFacts // by finding
+	broken   string                        // the method that fails
+	asked    []redoubt.Identity            // whose occurrences were asked for
+	supplied []int64                       // whose facts were asked for
+	supplies int                           // how often
 }
 
-func (b *bench) Policies(context.Context) ([]redoubt.Policy, error)          { return b.policies, nil }
-func (b *bench) ServedRules(context.Context) ([]redoubt.ServedRule, error)   { return nil, nil }
+var errBench = errors.New("the bench is broken")
+
+func (b *bench) fault(method string) error {
+	if b.broken == method {
+		return errBench
+	}
+	return nil
+}
+
+func (b *bench) Policies(context.Context) ([]redoubt.Policy, error) { return b.policies, nil }
+
+func (b *bench) ServedRules(context.Context) ([]redoubt.ServedRule, error) { return b.served, nil }
+
 func (b *bench) BlockingRules(context.Context) ([]redoubt.PolicyRule, error) { return b.blocking, nil }
 
 // Now is long after everything, so that nothing is new by its age.
 func (b *bench) Now() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// SupplyFacts knows of none: these policies ask for no conditions.
-func (b *bench) SupplyFacts(context.Context, []int64) (map[int64]redoubt.SupplyFacts, error) {
-	return nil, nil
+func (b *bench) SupplyFacts(_ context.Context, ids []int64) (map[int64]redoubt.SupplyFacts, error) {
+	b.supplied, b.supplies = append(b.supplied, ids...), b.supplies+1
+	return b.facts, b.fault("facts")
 }
 
 func (b *bench) Stream(context.Context, int64, string, string, string) (redoubt.ScanStream, error) {
@@ -56,7 +74,7 @@ func (b *bench) Occurrences(_ context.Context, _ int64, ref, source string, ids 
 	found := map[redoubt.Identity]redoubt.Finding{}
 	for _, f := range b.findings[ref+" "+source] {
 		if slices.Contains(ids, f.Identity) {
-			found[f.Identity] = redoubt.Finding{ID: f.ID, Identity: f.Identity, LineageID: f.LineageID, RelevantSince: f.RelevantSince}
+			found[f.Identity] = redoubt.Finding{ID: f.ID, Identity: f.Identity, LineageID: f.LineageID, RelevantSince: f.RelevantSince, State: f.State}
 		}
 	}
 	return found, nil
@@ -71,13 +89,13 @@ func (b *bench) LineagesOfFindings(_ context.Context, _ int64, ids []int64) (map
 			}
 		}
 	}
-	return out, nil
+	return out, b.fault("lineages of findings")
 }
 
 func (b *bench) Lineages(_ context.Context, ids []int64) (map[int64]redoubt.Lineage, error) {
 	out := map[int64]redoubt.Lineage{}
 	for _, id := range ids {
-		out[id] = redoubt.Lineage{ID: id, Triage: redoubt.Triage{State: b.triage[redoubt.Identity{Hash: redoubt.Digest{byte(id)}}]}}
+		out[id] = redoubt.Lineage{ID: id, Annotations: b.notes[id], Triage: redoubt.Triage{State: b.triage[redoubt.Identity{Hash: redoubt.Digest{byte(id)}}]}}
 	}
 	return out, nil
 }
@@ -85,7 +103,7 @@ func (b *bench) Lineages(_ context.Context, ids []int64) (map[int64]redoubt.Line
 func (b *bench) LineagesOf(_ context.Context, _ int64, ids []redoubt.Identity) (map[redoubt.Identity]redoubt.Lineage, error) {
 	out := map[redoubt.Identity]redoubt.Lineage{}
 	for _, id := range ids {
-		out[id] = redoubt.Lineage{ID: int64(id.Hash[0]), Triage: redoubt.Triage{State: b.triage[id]}}
+		out[id] = redoubt.Lineage{ID: int64(id.Hash[0]), Annotations: b.notes[int64(id.Hash[0])], Triage: redoubt.Triage{State: b.triage[id]}}
 	}
 	return out, nil
 }

@@ -18,8 +18,12 @@ func TestHasMetavariables(t *testing.T) {
 		`{"pattern-either":[{"pattern":"eval($X)"},{"pattern":"exec(...)"}]}`:            false,
 		`{"pattern-regex":"eval.*$"}`: false,
 		`{"patterns":[{"pattern":"f($X)"},{"metavariable-regex":{"metavariable":"$X","regex":"^a"}}]}`: false,
-		`{"id":"no pattern"}`: false,
-		`no JSON`:             false,
+		`{"id":"no pattern"}`:                                false,
+		`{"id":"x","message":"eval(...)","pattern":"f($X)"}`: true,
+		`{"pattern":"f($X)","match":"f(x)"}`:                 false,
+		`{"pattern":"f($X)","taint":{"sources":["f(x)"]}}`:   false,
+		`{"pattern":"f($X)","join":{"on":["a.x"]}}`:          false,
+		`no JSON`: false,
 	} {
 		if got := policy.HasMetavariables([]byte(rule)); got != want {
 			t.Errorf("%s: %v, want %v", rule, got, want)

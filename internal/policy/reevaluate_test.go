@@ -65,6 +65,11 @@ func TestReevaluate(t *testing.T) {
 					}
 				}
 			}
+			for _, id := range c.want {
+				if s, judged := again.Judged[id]; !judged || s.Finding.ID != id {
+					t.Errorf("judged are %v", again.Judged)
+				}
+			}
 			if fmt.Sprint(got) != fmt.Sprint(c.want) {
 				t.Errorf("%v block, want %v", got, c.want)
 			}

@@ -1,0 +1,314 @@
+package policy_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
+)
+
+const (
+	mainRef  = "refs/heads/main"
+	topicRef = "refs/heads/topic"
+)
+
+// judging is a scan of one finding, whose rule blocks, and what stands before it.
+type judging struct {
+	*bench
+	scan     redoubt.Scan
+	reported []policy.Sighting
+	outcome  redoubt.ScanOutcome
+	without  []redoubt.Identity
+}
+
+func identity(n byte) redoubt.Identity { return redoubt.Identity{Hash: redoubt.Digest{n}} }
+
+// codeFinding is one of code, stored and reported as one is by default.
+func codeFinding(n byte, rule string) redoubt.Finding {
+	return redoubt.Finding{ID: int64(n) + 100, Identity: identity(n), LineageID: int64(n), RuleName: rule, Path: "p", Line: 3, State: redoubt.Unresolved, IssueType: redoubt.SAST, Severity: redoubt.SeverityHigh}
+}
+
+func dependencyFinding(n byte) redoubt.Finding {
+	f := codeFinding(n, "CVE-2026-1")
+	f.IssueType, f.Reachability = redoubt.SCA, redoubt.ReachabilityUnknown
+	return f
+}
+
+func newJudging() *judging {
+	blocking := redoubt.PolicyRule{PolicyID: 1, Mode: redoubt.ModeBlock, Rule: redoubt.Rule{Name: "r", IssueType: redoubt.SAST}}
+	c := &judging{
+		bench: &bench{
+			policies: []redoubt.Policy{{ID: 1, Slug: "a"}}, served: []redoubt.ServedRule{{PolicyRule: blocking}}, started: time.Unix(1, 0),
+			triage: map[redoubt.Identity]redoubt.TriageState{}, notes: map[int64]redoubt.Annotations{},
+			findings: map[string][]redoubt.Finding{topicRef + " gosec": {codeFinding(1, "r")}},
+		},
+		scan:    redoubt.Scan{Ref: topicRef, Source: "gosec", Full: true, Products: redoubt.Products(0).With(redoubt.SAST).With(redoubt.SCA)},
+		outcome: redoubt.ScanApplied,
+	}
+	c.report(codeFinding(1, "r"))
+	return c
+}
+
+// report has the scan report these alone.
+func (c *judging) report(findings ...redoubt.Finding) {
+	c.reported = nil
+	for _, f := range findings {
+		f.ID, f.LineageID = 0, 0
+		c.reported = append(c.reported, policy.Sighting{Finding: f})
+	}
+}
+
+// conditional has the policy fail builds by a condition too, and the scan find a
+// dependency beside the code.
+func (c *judging) conditional(condition redoubt.PolicyCondition) {
+	condition.ID, condition.Mode = 1, redoubt.ModeBlock
+	c.policies[0].Conditions = []redoubt.PolicyCondition{condition}
+	c.findings[topicRef+" gosec"] = append(c.findings[topicRef+" gosec"], dependencyFinding(2))
+	c.report(codeFinding(1, "r"), dependencyFinding(2))
+}
+
+func (c *judging) project() redoubt.Project {
+	return redoubt.Project{ID: 1, Name: "acme/app", DefaultBranch: mainRef}
+}
+
+func (c *judging) effective(t *testing.T) policy.EffectivePolicy {
+	t.Helper()
+	e, err := policy.LoadEffectivePolicy(t.Context(), c, c.project())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (c *judging) judge(t *testing.T) (policy.Verdict, error) {
+	t.Helper()
+	judge, err := c.effective(t).Judge(t.Context(), c, c.project(), c.scan, c.reported)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	judge.Without(c.without)
+	return judge.Verdict(t.Context(), c.outcome)
+}
+
+func idsOf(list []policy.Sighting) (ids []int64) {
+	for _, s := range list {
+		ids = append(ids, s.Finding.ID)
+	}
+	return ids
+}
+
+const year = 365 * 24 * time.Hour
+
+// TestWhatAJudgeAsksOfFindings: what a verdict takes into account beside the report, one
+// by one.
+func TestWhatAJudgeAsksOfFindings(t *testing.T) {
+	both := redoubt.PolicyCondition{Severity: redoubt.SeverityLow}
+	for name, c := range map[string]struct {
+		change func(*judging)
+		want   []int64
+		reason string
+	}{
+		"as it is":                              {nil, []int64{101}, "1 new of blocking rules"},
+		"a branch, before main was ever looked": {func(c *judging) { c.started = time.Time{} }, []int64{101}, ""},
+		"late, on a branch":                     {func(c *judging) { c.outcome = redoubt.ScanLate }, []int64{101}, policy.Recorded(redoubt.ScanLate) + " "},
+		"of an old commit, on a branch":         {func(c *judging) { c.outcome = redoubt.ScanSuperseded }, []int64{101}, policy.Recorded(redoubt.ScanSuperseded) + " "},
+		"late, and nothing found": {func(c *judging) {
+			c.outcome, c.reported[0].Triage = redoubt.ScanLate, 0
+			c.triage[identity(1)] = redoubt.TriageIgnored
+		}, nil, ""},
+		"late, on main": {func(c *judging) {
+			c.scan.Ref, c.outcome, c.findings[mainRef+" gosec"] = mainRef, redoubt.ScanLate, nil
+		}, nil, ""},
+		"on main":                 {func(c *judging) { c.scan.Ref = mainRef }, []int64{0}, ""},
+		"repeats what others say": {func(c *judging) { c.without = []redoubt.Identity{identity(1)} }, nil, ""},
+		"another one does":        {func(c *judging) { c.without = []redoubt.Identity{identity(7)} }, []int64{101}, ""},
+		"ignored, and not on the branch before": {func(c *judging) {
+			c.findings[topicRef+" gosec"], c.triage[identity(1)] = nil, redoubt.TriageIgnored
+		}, nil, ""},
+		"muted by a proposal, and open by what is known": {func(c *judging) {
+			c.reported[0].Finding.State, c.reported[0].Proposed = redoubt.Muted, true
+		}, []int64{101}, ""},
+		"muted by a proposal, of a scan that does not count": {func(c *judging) {
+			c.reported[0].Finding.State, c.reported[0].Proposed, c.outcome = redoubt.Muted, true, redoubt.ScanLate
+		}, nil, ""},
+		"muted by a proposal, and of nothing known": {func(c *judging) {
+			c.reported[0].Finding.State, c.reported[0].Proposed, c.findings[topicRef+" gosec"] = redoubt.Muted, true, nil
+		}, nil, ""},
+		"muted in the code": {func(c *judging) { c.reported[0].Finding.State = redoubt.Muted }, nil, ""},
+
+		"a rule and a condition":     {func(c *judging) { c.conditional(both) }, []int64{101, 102}, "2 new of blocking rules and conditions"},
+		"a condition alone":          {func(c *judging) { c.conditional(both); c.report(dependencyFinding(2)) }, []int64{102}, "1 new of blocking conditions"},
+		"a condition, of other code": {func(c *judging) { c.conditional(both); c.report(codeFinding(3, "monitored")) }, nil, ""},
+		"reachable by a note": {func(c *judging) {
+			c.conditional(redoubt.PolicyCondition{Reachable: true})
+			c.notes[2] = redoubt.Annotations{Reachability: redoubt.Reachable}
+		}, []int64{101, 102}, ""},
+		"reachable by a note, of no word of the scanner": {func(c *judging) {
+			c.conditional(redoubt.PolicyCondition{Reachable: true})
+			c.reported[1].Finding.Reachability, c.notes[2] = 0, redoubt.Annotations{Reachability: redoubt.Reachable}
+		}, []int64{101, 102}, ""},
+		"reachable by a note, against the scanner": {func(c *judging) {
+			c.conditional(redoubt.PolicyCondition{Reachable: true})
+			c.reported[1].Finding.Reachability, c.notes[2] = redoubt.Unreachable, redoubt.Annotations{Reachability: redoubt.Reachable}
+		}, []int64{101}, ""},
+		"not noted as reachable": {func(c *judging) { c.conditional(redoubt.PolicyCondition{Reachable: true}) }, []int64{101}, ""},
+		"likely enough": {func(c *judging) {
+			c.conditional(redoubt.PolicyCondition{EPSS: 0.5})
+			c.notes[2] = redoubt.Annotations{EPSS: &redoubt.EPSS{Score: 0.5}}
+			c.facts = map[int64]redoubt.SupplyFacts{102: {Package: "lib"}}
+		}, []int64{101, 102}, ""},
+		"not scored": {func(c *judging) { c.conditional(redoubt.PolicyCondition{EPSS: 0.5}) }, []int64{101}, ""},
+		"exploited": {func(c *judging) {
+			c.conditional(redoubt.PolicyCondition{Exploited: true})
+			c.facts = map[int64]redoubt.SupplyFacts{102: {Exploited: true}}
+		}, []int64{101, 102}, ""},
+		"old enough": {func(c *judging) {
+			c.conditional(redoubt.PolicyCondition{GraceDays: 365})
+			c.findings[topicRef+" gosec"][1].RelevantSince = c.Now().Add(-year)
+			c.facts = map[int64]redoubt.SupplyFacts{102: {Package: "lib"}}
+		}, []int64{101, 102}, ""},
+		"too young": {func(c *judging) {
+			c.conditional(redoubt.PolicyCondition{GraceDays: 365})
+			c.findings[topicRef+" gosec"][1].RelevantSince = c.Now().Add(time.Hour - year)
+		}, []int64{101}, ""},
+		"of no age, as it is not stored": {func(c *judging) {
+			c.conditional(redoubt.PolicyCondition{GraceDays: 1})
+			c.findings[topicRef+" gosec"] = nil
+		}, []int64{0}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJudging()
+			if c.change != nil {
+				c.change(j)
+			}
+			verdict, err := j.judge(t)
+			if got := idsOf(verdict.Blocking); err != nil || !slices.Equal(got, c.want) || !strings.Contains(verdict.Reason, c.reason) || (verdict.Reason != "") != (len(c.want) > 0) {
+				t.Errorf("%v block, want %v: %q, %v", got, c.want, verdict.Reason, err)
+			}
+		})
+	}
+}
+
+// TestAJudgeReadsNoMoreThanItNeeds, and says what it could not read.
+func TestAJudgeReadsNoMoreThanItNeeds(t *testing.T) {
+	advised := func(c *judging) {
+		c.findings[topicRef+" "+redoubt.SourceAdvisories] = []redoubt.Finding{dependencyFinding(9)}
+	}
+	c := newJudging()
+	advised(c)
+	depends := dependencyFinding(2)
+	depends.RuleName = "r"
+	c.findings[topicRef+" gosec"] = append(c.findings[topicRef+" gosec"], depends)
+	c.report(codeFinding(1, "r"), depends, dependencyFinding(3))
+	if _, err := c.judge(t); err != nil || slices.Contains(c.asked, identity(9)) || slices.Contains(c.asked, identity(3)) || c.supplies != 0 {
+		t.Errorf("without conditions it asks of %v and %v, %v", c.asked, c.supplied, err)
+	}
+	c = newJudging()
+	advised(c)
+	c.blocking = []redoubt.PolicyRule{{PolicyID: 1, Mode: redoubt.ModeMonitor, Rule: redoubt.Rule{Name: "CVE-2026-1"}}}
+	if _, err := c.judge(t); err != nil || slices.Contains(c.asked, identity(9)) {
+		t.Errorf("of an advisory that blocks nothing it asks of %v, %v", c.asked, err)
+	}
+	c.blocking[0].Mode = redoubt.ModeBlock
+	if _, err := c.judge(t); err != nil || !slices.Contains(c.asked, identity(9)) {
+		t.Errorf("of an advisory that blocks it asks of %v, %v", c.asked, err)
+	}
+	c = newJudging()
+	c.conditional(redoubt.PolicyCondition{Severity: redoubt.SeverityLow})
+	c.report(codeFinding(1, "r"), dependencyFinding(2), dependencyFinding(3))
+	if _, err := c.judge(t); err != nil || !slices.Equal(c.supplied, []int64{102}) {
+		t.Errorf("it asks for the facts of %v, %v", c.supplied, err)
+	}
+	c.supplies = 0
+	c.report(codeFinding(1, "r"))
+	if _, err := c.judge(t); err != nil || c.supplies != 0 {
+		t.Errorf("of code it asks for the facts of %v, %v", c.supplied, err)
+	}
+	c.asked = nil
+	c.report(codeFinding(4, "monitored"))
+	if _, err := c.judge(t); err != nil || slices.Contains(c.asked, identity(4)) {
+		t.Errorf("of code that nothing blocks it asks of %v, %v", c.asked, err)
+	}
+	c.report(codeFinding(1, "r"), dependencyFinding(2))
+	for _, c.broken = range []string{"facts", "lineages of findings"} {
+		if _, err := c.judge(t); !errors.Is(err, errBench) {
+			t.Errorf("%s are broken: %v", c.broken, err)
+		}
+	}
+}
+
+// TestPreview tells of all that a scan reports, with the verdict that it would get.
+func TestPreview(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*judging)
+		judged  string
+		blocked []int64
+	}{
+		"a rule and another": {nil, "101 known:false ignored:false, 103 known:true ignored:true", []int64{101}},
+		"the rule alone":     {func(c *judging) { c.report(codeFinding(1, "r")) }, "101 known:false ignored:false", []int64{101}},
+		"another alone":      {func(c *judging) { c.report(codeFinding(3, "monitored")) }, "103 known:true ignored:true", nil},
+		"late":               {func(c *judging) { c.outcome = redoubt.ScanLate }, "101 known:false ignored:false, 103 known:true ignored:true", []int64{101}},
+		"late, on main": {func(c *judging) {
+			c.outcome, c.scan.Ref = redoubt.ScanLate, mainRef
+			c.findings[mainRef+" gosec"] = append(c.findings[mainRef+" gosec"], codeFinding(1, "r"))
+		}, "101 known:true ignored:false, 103 known:true ignored:true", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJudging()
+			j.findings[topicRef+" gosec"] = append(j.findings[topicRef+" gosec"], codeFinding(3, "monitored"))
+			j.findings[mainRef+" gosec"] = []redoubt.Finding{codeFinding(3, "monitored")}
+			j.triage[identity(3)] = redoubt.TriageIgnored
+			j.report(codeFinding(1, "r"), codeFinding(3, "monitored"))
+			if c.change != nil {
+				c.change(j)
+			}
+			previewer, err := j.effective(t).Previewer(t.Context(), j, j.project(), j.scan, j.reported)
+			if err != nil {
+				t.Fatal(err)
+			}
+			preview, err := previewer.Preview(t.Context(), j.outcome)
+			var judged []string
+			for _, n := range []byte{1, 3} {
+				if s, there := preview.Judged[identity(n)]; there {
+					judged = append(judged, fmt.Sprintf("%d known:%t ignored:%t", s.Finding.ID, s.Known, s.Triage == redoubt.TriageIgnored))
+				}
+			}
+			if got := strings.Join(judged, ", "); err != nil || got != c.judged || len(preview.Judged) != len(judged) || !slices.Equal(idsOf(preview.Blocking), c.blocked) {
+				t.Errorf("it tells %q, want %q; %v block, want %v; %v", got, c.judged, idsOf(preview.Blocking), c.blocked, err)
+			}
+			j.broken = "lineages of findings"
+			if _, err := previewer.Preview(t.Context(), j.outcome); !errors.Is(err, errBench) {
+				t.Errorf("%s are broken: %v", j.broken, err)
+			}
+			j.report() // of nothing, nothing is asked
+			if previewer, err = j.effective(t).Previewer(t.Context(), j, j.project(), j.scan, j.reported); err == nil {
+				preview, err = previewer.Preview(t.Context(), j.outcome)
+			}
+			if err != nil || len(preview.Judged) != 0 {
+				t.Errorf("of nothing it tells %+v, %v", preview, err)
+			}
+		})
+	}
+}
+
+// TestNamesOfConditions: what is said of a finding of which less is known.
+func TestNamesOfConditions(t *testing.T) {
+	for want, change := range map[string]func(*policy.Sighting){
+		"CVE-2026-1 at p:3": func(s *policy.Sighting) { s.Supply.Package = "" },
+		"lib 1.0 has CVE-2026-1 at p:3 (no version fixes it; because)": func(s *policy.Sighting) { s.Supply.Vulnerability = "" },
+		"lib 1.0 has GHSA-x at p:3 (no version fixes it; because)":     func(*policy.Sighting) {},
+		"lib 1.0 has GHSA-x at p:3 (fixed in 1.1; because)":            func(s *policy.Sighting) { s.Supply.Fixes = []redoubt.Fix{{Package: "lib", Version: "1.1"}} },
+		"": func(s *policy.Sighting) { s.Condition = "" },
+	} {
+		s := policy.Sighting{Finding: dependencyFinding(2), Condition: "because", Supply: redoubt.SupplyFacts{Package: "lib", Version: "1.0", Vulnerability: "GHSA-x"}}
+		change(&s)
+		if got := s.Explained(); got != want {
+			t.Errorf("explained as %q, want %q", got, want)
+		}
+	}
+}
