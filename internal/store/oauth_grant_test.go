@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -220,5 +221,45 @@ func TestGrantsEndWithTheRole(t *testing.T) {
 			fails(t, "the code", err, redoubt.ErrNotFound)
 			return nil
 		})
+	})
+}
+
+// TestGrantsFromBeforeFindTheirPeople: the migration tells whose tokens' grants are,
+// and forgets those that renew nothing any more.
+func TestGrantsFromBeforeFindTheirPeople(t *testing.T) {
+	file, err := os.ReadFile("migrations/00043_oauth_grant_user.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	up, down, _ := strings.Cut(string(file), "-- +goose Down")
+	eachEngine(t, func(t *testing.T, s *store.Store, _ *storetest.Clock) {
+		d := storetest.Deployment(t, s)
+		ada := addUser(t, s, d, "ada", redoubt.RoleViewer)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			_, err := letIn(ctx, tx, ada.ID, "editor")
+			_, err2 := letIn(ctx, tx, ada.ID, "revoked")
+			code := redoubt.OAuthGrant{CodeHash: storetest.TokenHash("waiting"), ClientHash: storetest.TokenHash("x"), Token: redoubt.Token{Name: "waiting", UserID: ada.ID}}
+			return errors.Join(err, err2, tx.AddOAuthGrant(ctx, code))
+		})
+		for _, query := range []string{`UPDATE token SET revoked_at = 1 WHERE name = 'revoked'`, down, up} {
+			if err := s.ExecRaw(t.Context(), query); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows, err := s.DB().QueryContext(t.Context(), `SELECT token_id > 0, user_id FROM oauth_grant WHERE deployment_id = $1 ORDER BY token_id`, d.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var got []string
+		for rows.Next() {
+			var token bool
+			var user int64
+			if err := rows.Scan(&token, &user); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprint(token, " ", user == ada.ID))
+		}
+		same(t, "whether there is a token, and whether it is ada's", got, []string{"false false", "true true"})
 	})
 }
