@@ -51,7 +51,7 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 		nextIDs: `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
 		// SQLite looks every $N up in a list of those before it: some thousand of
 		// them took fifty times as long as some thousand of these.
-		mark: func(int) string { return "?" },
+		mark: func(int) string { return "?" }, numbered: true,
 		list: sqliteList, classify: classifySQLite,
 	}
 	spare := filepath.Join(dir, spareFile)

@@ -132,3 +132,13 @@ func (s *Store) Waiting() (n int) {
 	}
 	return n
 }
+
+// Identities tells the rows of lineage_identity of the deployment, each as text.
+func Identities(ctx context.Context, tx *Tx) ([]string, error) {
+	return many(ctx, tx, func(r row) (string, error) {
+		var project, kind, lineage int64
+		var hash []byte
+		err := r.Scan(&project, &kind, &hash, &lineage)
+		return fmt.Sprint(project, " ", kind, " ", string(hash), " ", lineage), err
+	}, `SELECT project_id, kind, hash, lineage_id FROM lineage_identity WHERE deployment_id = $1`)
+}

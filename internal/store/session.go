@@ -16,7 +16,8 @@ type session struct {
 	wrote  bool
 	shreds bool
 
-	reserved map[sequence]int // how many ids were announced
+	reserved map[sequence]int     // how many ids were announced
+	prepared map[string]*sql.Stmt // for the time of the transaction, by text
 }
 
 // querier runs statements: a session, or a Tx that adds its tenant as $1.
@@ -234,50 +235,25 @@ func (q *session) insertRows(ctx context.Context, first []any, into string, rows
 		return nil
 	}
 	width := len(first) + len(rows[0])
-	size := max(1, maxArgs/width)
-	if q.engine.bulk != nil {
-		size = maxArgs
-	}
-	for part := range slices.Chunk(rows, size) {
-		args := make([]any, 0, len(part)*width)
-		for _, r := range part {
+	for part := range slices.Chunk(rows, maxArgs) {
+		bound := make([][]any, len(part))
+		for i, r := range part {
 			if len(first)+len(r) != width {
 				return fmt.Errorf("insert into %s: a row has %d values, the first has %d", into, len(r), width-len(first))
 			}
-			args = append(append(args, first...), r...)
+			bound[i] = bind(append(slices.Clip(first), r...))
 		}
-		query, args := q.engine.insertion(into, bind(args), width)
-		if err := q.send(ctx, query+" "+conflict, args); err != nil {
+		if q.engine.bulk != nil {
+			if query, args, ok := q.engine.bulk(into, bound); ok {
+				if err := q.send(ctx, query+" "+conflict, args); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if err := q.insertBlocks(ctx, into, bound, conflict); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// insertion is the statement that inserts rows of bound values, and its arguments.
-func (e *engine) insertion(into string, values []any, width int) (query string, args []any) {
-	if e.bulk != nil {
-		if query, args, ok := e.bulk(into, slices.Collect(slices.Chunk(values, width))); ok {
-			return query, args
-		}
-	}
-	return `INSERT INTO ` + into + ` VALUES ` + e.values(len(values)/width, width), values
-}
-
-// values writes the marks of rows to insert, as ($1,$2),($3,$4).
-func (e *engine) values(rows, width int) string {
-	var b strings.Builder
-	for n := range rows * width {
-		switch {
-		case n == 0:
-			b.WriteByte('(')
-		case n%width == 0:
-			b.WriteString("),(")
-		default:
-			b.WriteByte(',')
-		}
-		b.WriteString(e.mark(n + 1))
-	}
-	b.WriteByte(')')
-	return b.String()
 }
