@@ -19,6 +19,8 @@ type assigned struct {
 	s    string
 	end  int // of the last value and what closes it
 	next int // where to look for the next sign
+	// Where the next of each sign is, if it is not before next.
+	equals, colon int
 	dead int // a value without quotes that begins before here does not end as one
 }
 
@@ -27,13 +29,20 @@ type span struct{ from, to int }
 
 // sign finds the next = or :, or the end of the text.
 func (a *assigned) sign() int {
-	for i := a.next; i < len(a.s); i++ {
-		if c := a.s[i]; c == '=' || c == ':' {
-			a.next = i + 1
-			return i
-		}
+	a.equals, a.colon = a.from(a.equals, '='), a.from(a.colon, ':')
+	at := min(a.equals, a.colon)
+	a.next = min(at+1, len(a.s))
+	return at
+}
+
+// from finds a sign from next on, which may be where it was known to be.
+func (a *assigned) from(known int, sign byte) int {
+	if known >= a.next && a.next > 0 {
+		return known
 	}
-	a.next = len(a.s)
+	if i := strings.IndexByte(a.s[a.next:], sign); i >= 0 {
+		return a.next + i
+	}
 	return len(a.s)
 }
 

@@ -23,6 +23,10 @@ func (r *redactor) byShape() func(limit int, s *string) {
 		if len(*s) < minShape && !strings.Contains(*s, userInfo.mark) {
 			return
 		}
+		if shapeMarks.in(*s) == 0 { // which is told as fast as whether it came before
+			*s = joined(*s)
+			return
+		}
 		if len(*s) > maxKnown {
 			*s = r.blankName(*s)
 			return

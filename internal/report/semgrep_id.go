@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/twmb/murmur3"
 	"golang.org/x/crypto/blake2b"
@@ -24,7 +25,12 @@ import (
 // and the ordinal among equal ones, in MurmurHash3 for x64 with 128 bits and seed
 // 0.
 func syntacticID(rule, path, context string, index int) string {
-	low, high := murmur3.StringSum128("(" + pyRepr(rule) + ", " + pyRepr(path) + ", " + pyRepr(context) + ", " + strconv.Itoa(index) + ")")
+	tuple := make([]byte, 0, len(rule)+len(path)+len(context)+32)
+	tuple = appendRepr(append(tuple, '('), rule)
+	tuple = appendRepr(append(tuple, ", "...), path)
+	tuple = appendRepr(append(tuple, ", "...), context)
+	tuple = strconv.AppendInt(append(tuple, ", "...), int64(index), 10)
+	low, high := murmur3.Sum128(append(tuple, ')'))
 	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
 }
 
@@ -71,13 +77,23 @@ func syntacticContext(lines string) string {
 }
 
 // pyRepr is repr() of a string.
-func pyRepr(s string) string {
+func pyRepr(s string) string { return string(appendRepr(nil, s)) }
+
+// appendRepr appends repr() of a string.
+func appendRepr(out []byte, s string) []byte {
 	quote := byte('\'')
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
 		quote = '"'
 	}
-	out := append(make([]byte, 0, len(s)+2), quote)
-	for _, r := range s {
+	out = append(out, quote)
+	from := 0 // of what stays as it is
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c >= ' ' && c < 0x7f && c != quote && c != '\\' {
+			continue
+		}
+		out = append(out, s[from:i]...)
+		r, size := utf8.DecodeRuneInString(s[i:])
+		from, i = i+size, i+size-1
 		switch {
 		case r == rune(quote), r == '\\':
 			out = append(out, '\\', byte(r))
@@ -87,13 +103,13 @@ func pyRepr(s string) string {
 			out = append(out, `\r`...)
 		case r == '\t':
 			out = append(out, `\t`...)
-		case r >= ' ' && r < 0x7f, r > 0x7f && unicode.IsPrint(r):
-			out = append(out, string(r)...)
+		case r > 0x7f && unicode.IsPrint(r):
+			out = utf8.AppendRune(out, r)
 		default:
 			out = appendEscape(out, r)
 		}
 	}
-	return string(append(out, quote))
+	return append(append(out, s[from:]...), quote)
 }
 
 // appendEscape writes a character that does not print by its number.

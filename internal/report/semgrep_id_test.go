@@ -41,6 +41,7 @@ func TestPyRepr(t *testing.T) {
 	for in, want := range map[string]string{
 		``: `''`, `a`: `'a'`, `it's`: `"it's"`, `say "x"`: `'say "x"'`, `it's "x"`: `'it\'s "x"'`, "a\tb\nc\rd\\": `'a\tb\nc\rd\\'`,
 		"\x00\x1f\x7f\u0080\u00a0\u00ad": `'\x00\x1f\x7f\x80\xa0\xad'`, "é日😀": `'é日😀'`, "\u200b\u2028\ue000": `'\u200b\u2028\ue000'`, "\U000e0001": `'\U000e0001'`,
+		"\xffa\xc3": "'\ufffda\ufffd'", "\ufffd\\\xe2\x80": `'` + "\ufffd" + `\\` + "\ufffd\ufffd'",
 	} {
 		if got := pyRepr(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)

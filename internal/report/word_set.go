@@ -1,72 +1,97 @@
 package report
 
-// wordSet finds which of up to 64 words a text holds, in one pass over it whatever
-// the words are: the automaton of Aho and Corasick, with a state for each beginning
-// of a word and a row of followers for each state.
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// wordSet finds which of up to 64 words a text holds, in one pass over it whatever the
+// words are. It looks at every second pair of bytes: a word of three bytes or more has
+// two pairs of which one is among them wherever the word stands. Those were chosen that
+// texts hold least, so that few of a text's pairs are one, and there the word is compared.
 type wordSet struct {
-	class   [256]uint8 // of bytes: 0 for those of no word
-	classes int
-	next    []uint16 // by state and class
-	ends    []uint64 // the words that end in a state, by their places
+	pairs  [1 << 16 / 64]uint64 // a bit for each pair that was chosen
+	probes [256][]probe         // by the second byte of the pair
+	short  []shortWord          // those of two bytes
 }
 
-// newWordSet makes a set of words, none of them empty.
+// probe is a word to look for where a pair was found.
+type probe struct {
+	first byte // of the pair
+	at    int  // of the pair in the word
+	word  string
+	bit   uint64 // of the word's place
+}
+
+type shortWord struct {
+	word string
+	bit  uint64
+}
+
+// newWordSet makes a set of words of two bytes and more.
 func newWordSet(words ...string) *wordSet {
-	w := &wordSet{classes: 1, ends: []uint64{0}}
-	for _, word := range words {
-		for i := range len(word) {
-			if w.class[word[i]] == 0 {
-				w.class[word[i]] = uint8(w.classes) //nolint:gosec // as many as there are bytes in the words, which are ASCII
-				w.classes++
-			}
-		}
-	}
-	w.next = make([]uint16, w.classes)
+	w := &wordSet{}
 	for place, word := range words {
-		at := 0
-		for i := range len(word) {
-			edge := at*w.classes + int(w.class[word[i]])
-			if w.next[edge] == 0 {
-				w.next[edge] = uint16(len(w.ends)) //nolint:gosec // at most the bytes of 64 words
-				w.next, w.ends = append(w.next, make([]uint16, w.classes)...), append(w.ends, 0)
-			}
-			at = int(w.next[edge])
+		bit := uint64(1) << place
+		if len(word) < 3 {
+			w.short = append(w.short, shortWord{word, bit})
+			continue
 		}
-		w.ends[at] |= 1 << place
+		for _, at := range []int{rarestPair(word, 0), rarestPair(word, 1)} {
+			pair := binary.LittleEndian.Uint16([]byte(word[at:]))
+			w.pairs[pair/64] |= 1 << (pair % 64)
+			w.probes[pair>>8] = append(w.probes[pair>>8], probe{word[at], at, word, bit})
+		}
 	}
-	w.link()
 	return w
 }
 
-// link has each state go on as the longest end of it does that begins a word.
-func (w *wordSet) link() {
-	shorter := make([]int, len(w.ends)) // the longest beginning of a word that a state ends in
-	queue := []int{0}
-	for len(queue) > 0 {
-		state := queue[0]
-		queue = queue[1:]
-		for c := 1; c < w.classes; c++ {
-			edge, other := state*w.classes+c, int(w.next[shorter[state]*w.classes+c])
-			follower := int(w.next[edge])
-			if follower == 0 {
-				w.next[edge] = uint16(other) //nolint:gosec // a state
-				continue
-			}
-			if state != 0 {
-				shorter[follower] = other
-			}
-			w.ends[follower] |= w.ends[shorter[follower]]
-			queue = append(queue, follower)
+// rarestFirst are the letters of English, from the one that texts hold least.
+const rarestFirst = "zqjxkvbywgpfmucdlhrsnioate"
+
+// rarestPair is where a word has the pair of bytes that texts hold least, an even
+// number of bytes from a place.
+func rarestPair(word string, from int) (at int) {
+	weight := func(c byte) int { return 2 + strings.IndexByte(rarestFirst, c) } // 1 of what is no small letter
+	least := 0
+	for i := from; i+1 < len(word); i += 2 {
+		if both := weight(word[i]) * weight(word[i+1]); least == 0 || both < least {
+			at, least = i, both
 		}
 	}
+	return at
 }
 
 // in returns the words that a text holds, a bit for the place of each.
 func (w *wordSet) in(s string) (found uint64) {
-	at := 0
-	for i := range len(s) {
-		at = int(w.next[at*w.classes+int(w.class[s[i]])])
-		found |= w.ends[at]
+	for _, short := range w.short {
+		if strings.Contains(s, short.word) {
+			found |= short.bit
+		}
+	}
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		eight := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56 // which is one load
+		a, b, c, d := uint16(eight), uint16(eight>>16), uint16(eight>>32), uint16(eight>>48) //nolint:gosec // its parts
+		if (w.pairs[a/64]>>(a%64)|w.pairs[b/64]>>(b%64)|w.pairs[c/64]>>(c%64)|w.pairs[d/64]>>(d%64))&1 != 0 {
+			for at := i; at < i+8; at += 2 {
+				found |= w.around(s, at)
+			}
+		}
+	}
+	for ; i+1 < len(s); i += 2 {
+		found |= w.around(s, i)
+	}
+	return found
+}
+
+// around returns the words that have the pair at a place of a text where it stands.
+func (w *wordSet) around(s string, at int) (found uint64) {
+	for _, p := range w.probes[s[at+1]] {
+		if p.first == s[at] && at >= p.at && strings.HasPrefix(s[at-p.at:], p.word) {
+			found |= p.bit
+		}
 	}
 	return found
 }
