@@ -21,7 +21,7 @@ type assigned struct {
 	next int // where to look for the next sign
 	// Where the next of each sign is, if it is not before next.
 	equals, colon int
-	dead int // a value without quotes that begins before here does not end as one
+	dead          int // a value without quotes that begins before here does not end as one
 }
 
 // span is a part of a text, in bytes.

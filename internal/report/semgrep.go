@@ -35,6 +35,7 @@ type semgrep struct {
 	texts    func(name string) []byte
 	formulas map[string]string // of rules by name
 	matches  []semgrepMatch
+	quick    semgrepResult // that was parsed last
 }
 
 func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
@@ -71,7 +72,7 @@ func (s *semgrep) member(name string) error {
 		return err
 	case "results":
 		s.results = true
-		return s.array(name, s.result)
+		return s.quickArray(name, s.parse, s.takeQuick, s.result)
 	case "errors":
 		return s.array(name, s.failure)
 	case "paths":

@@ -51,16 +51,29 @@ func (s *semgrep) result(item string) error {
 	if err != nil {
 		return err
 	}
+	s.take(item, &m, misfit)
+	return nil
+}
+
+// takeQuick takes the result that was parsed of so many bytes.
+func (s *semgrep) takeQuick(item string, size int) error {
+	s.in.build(sizeOf(&s.quick))
+	s.in.build(size)
+	s.take(item, &s.quick, "")
+	return nil
+}
+
+// take makes a result of one that was read, or refuses it.
+func (s *semgrep) take(item string, m *semgrepResult, misfit string) {
 	if m.CheckID.Name() == "" || m.Extra == nil {
 		s.refuse(item, "a result needs check_id, path and extra; %s", cmp.Or(misfit, "one of them is missing"))
-		return nil
+		return
 	}
-	if res := s.resultOf(item, &m); res != nil {
+	if res := s.resultOf(item, m); res != nil {
 		s.in.build(resultSize)
 		s.rep.Results = append(s.rep.Results, *res)
-		s.matched(&m, res)
+		s.matched(m, res)
 	}
-	return nil
 }
 
 // resultOf makes a result of what a report and an upload of semgrep say alike,

@@ -14,8 +14,9 @@ import (
 // walker goes through a JSON document item by item, so that only one item is
 // in memory at a time.
 type walker struct {
-	dec *json.Decoder
-	in  *input
+	dec  *json.Decoder
+	in   *input
+	base int64 // where in the file the decoder's input begins
 }
 
 func (in *input) walker() *walker {
@@ -27,8 +28,11 @@ func (w *walker) fault(where string, err error) error {
 	if f := (*read.PlaceError)(nil); err == nil || errors.As(err, &f) {
 		return err
 	}
-	return &read.PlaceError{Where: where, Offset: w.dec.InputOffset(), Err: err}
+	return &read.PlaceError{Where: where, Offset: w.offset(), Err: err}
 }
+
+// offset is how far the decoder came in the file, in bytes.
+func (w *walker) offset() int64 { return w.base + w.dec.InputOffset() }
 
 // token reads the next token within the limit of an item.
 func (w *walker) token(where string) (json.Token, error) {
@@ -43,7 +47,11 @@ func (w *walker) token(where string) (json.Token, error) {
 // object calls member for each member of the object that comes next; member
 // must consume the value. Null is an object without members.
 func (w *walker) object(where string, member func(name string) error) error {
-	return w.inside(where, '{', "an object", func() error {
+	some, err := w.begin(where, '{', "an object")
+	if err != nil || !some {
+		return err
+	}
+	return w.rest(where, func() error {
 		name, err := w.token(where)
 		if err != nil {
 			return err
@@ -55,8 +63,16 @@ func (w *walker) object(where string, member func(name string) error) error {
 // array calls element for each element of the array that comes next; element
 // must consume the value. Null is an array without elements.
 func (w *walker) array(where string, element func(item string) error) error {
-	i := 0
-	return w.inside(where, '[', "a list", func() error {
+	some, err := w.begin(where, '[', "a list")
+	if err != nil || !some {
+		return err
+	}
+	return w.elements(where, 0, element)
+}
+
+// elements is array from the i-th element on.
+func (w *walker) elements(where string, i int, element func(item string) error) error {
+	return w.rest(where, func() error {
 		if i >= w.in.limits.Items {
 			return w.fault(where, tooMany(where, w.in.limits.Items))
 		}
@@ -69,21 +85,26 @@ func (w *walker) array(where string, element func(item string) error) error {
 	})
 }
 
-// inside repeats step up to the end of the object or array that comes next.
-func (w *walker) inside(where string, opening json.Delim, kind string, step func() error) error {
+// begin enters the object or array that comes next; null is none.
+func (w *walker) begin(where string, opening json.Delim, kind string) (some bool, err error) {
 	start, err := w.token(where)
 	if err != nil || start == nil {
-		return err
+		return false, err
 	}
 	if start != opening {
-		return w.fault(where, fmt.Errorf("%s was expected", kind))
+		return false, w.fault(where, fmt.Errorf("%s was expected", kind))
 	}
+	return true, nil
+}
+
+// rest repeats step up to the end of the object or array.
+func (w *walker) rest(where string, step func() error) error {
 	for w.dec.More() {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	_, err = w.token(where)
+	_, err := w.token(where)
 	return err
 }
 
