@@ -260,6 +260,9 @@ func TestGrantsFromBeforeFindTheirPeople(t *testing.T) {
 			}
 			got = append(got, fmt.Sprint(token, " ", user == ada.ID))
 		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
 		same(t, "whether there is a token, and whether it is ada's", got, []string{"false false", "true true"})
 	})
 }
