@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/clienttest"
 )
 
 // stdioClient is a program on the Python SDK of the Model Context Protocol: it
@@ -67,9 +68,9 @@ func assist(w *ciWorld, command, tool string, arguments any, env ...string) (out
 	return out
 }
 
-// TestAssistantsOverStdio: the scanner's own assistant, unmodified, and ours read
+// TestClientAssistants: the scanner's own assistant, unmodified, and ours read
 // from the same server what its list of findings holds.
-func TestAssistantsOverStdio(t *testing.T) {
+func TestClientAssistants(t *testing.T) {
 	w := newCIWorld(t, "sqlite")
 	client := &api.Client{BaseURL: w.ready.BaseURL, Token: w.ready.Token}
 	report, err := os.ReadFile("testdata/mcp/semgrep.json")
@@ -97,12 +98,14 @@ func TestAssistantsOverStdio(t *testing.T) {
 		}
 	})
 	t.Run("semgrep mcp", func(t *testing.T) {
+		service := clienttest.Stand(t, w.ready.BaseURL)
 		out := assist(w, w.semgrep, "semgrep_findings", map[string]any{"issue_type": "ISSUE_TYPE_SAST", "repos": []string{"acme/app"}, "status": "ISSUE_TAB_OPEN"},
-			"SEMGREP_URL="+w.ready.BaseURL, "SEMGREP_APP_TOKEN="+token, "SEMGREP_SETTINGS_FILE="+filepath.Join(t.TempDir(), "settings.yml"), "SEMGREP_SEND_METRICS=off")
+			"SEMGREP_URL="+service.URL, "SEMGREP_APP_TOKEN="+token, "SEMGREP_SETTINGS_FILE="+filepath.Join(t.TempDir(), "settings.yml"), "SEMGREP_SEND_METRICS=off")
 		if out.Error {
 			t.Fatalf("%+v", out)
 		}
 		sameFindings(t, listed.SASTFindings.Findings, out.Structured.Result)
+		clienttest.Tell(t, clienttest.Client{Name: "semgrep mcp", Version: clienttest.Pinned(t, "semgrep"), Asked: service.Asked(), Verdict: clienttest.Reads})
 	})
 }
 

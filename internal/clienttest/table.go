@@ -16,7 +16,8 @@ import (
 // Names are the clients of the table in docs/clients.md, in its order. Each has a
 // test that calls Tell.
 var Names = []string{
-	"semgrep-mcp", "cartography", "apimatic-semgrep-sdk", "oapi-codegen", "openapi-typescript", "openapi-python-client",
+	"semgrep ci", "semgrep login", "semgrep show", "semgrep mcp", "semgrep-mcp", "cartography", "apimatic-semgrep-sdk", "oapi-codegen", "openapi-typescript", "openapi-python-client",
+	"MCP SDK for Go", "MCP SDK for Python",
 }
 
 // Reads is the verdict on a client that reads all there is.
@@ -26,7 +27,7 @@ const Reads = "reads what is there"
 type Client struct {
 	Name    string // one of Names
 	Version string
-	Asked   []string // what the server saw, as "GET /api/v1/deployments"
+	Asked   []string // what the server saw, as "GET /api/v1/deployments"; of assistants, by name
 	Verdict string
 }
 
@@ -96,7 +97,10 @@ func nameOf(line string) string {
 	return name
 }
 
-var number = regexp.MustCompile(`/[0-9a-f-]*[0-9][0-9a-f-]*(/|$)`)
+var (
+	number   = regexp.MustCompile(`/[0-9a-f-]*[0-9][0-9a-f-]*(/|$)`)
+	platform = regexp.MustCompile(`/deepbinary/.*`)
+)
 
 // operations names what was asked: by its id in openapi.json, else as it was asked,
 // with N for what differs from one time to the next.
@@ -137,7 +141,7 @@ func nameOfRequest(known map[string]string, request string) string {
 	if best != "" {
 		return known[best]
 	}
-	return number.ReplaceAllString(request, "/N$1")
+	return platform.ReplaceAllString(number.ReplaceAllString(request, "/N$1"), "/deepbinary/N")
 }
 
 // Pinned is the version of a program that scripts/setup installs.
@@ -146,6 +150,16 @@ func Pinned(t *testing.T, name string) string {
 	found := regexp.MustCompile(`(?m)^readonly ` + regexp.QuoteMeta(strings.ReplaceAll(name, "-", "_")) + `_version=(\S+)`).FindStringSubmatch(read(t, "scripts/setup"))
 	if found == nil {
 		t.Fatalf("scripts/setup says no version of %s", name)
+	}
+	return found[1]
+}
+
+// Required is the version of a module that go.mod has.
+func Required(t *testing.T, module string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^\s*(?:require )?` + regexp.QuoteMeta(module) + ` v(\S+)`).FindStringSubmatch(read(t, "go.mod"))
+	if found == nil {
+		t.Fatalf("go.mod does not require %s", module)
 	}
 	return found[1]
 }

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/clienttest"
 	"github.com/redoubt/redoubt/internal/mcp"
 )
 
@@ -81,8 +83,8 @@ func TestOnlyWritersSeeWritingTools(t *testing.T) {
 	}
 }
 
-// TestReading: what the tools answer is what the Web API does.
-func TestReading(t *testing.T) {
+// TestClientGo: what the tools answer is what the Web API does.
+func TestClientGo(t *testing.T) {
 	w := newWorld(t, "")
 	for name, s := range map[string]*sdk.ClientSession{"HTTP": w.connect(w.token), "memory": w.inMemory(w.token, true)} {
 		t.Run(name, func(t *testing.T) {
@@ -131,6 +133,9 @@ func TestReading(t *testing.T) {
 			}
 		})
 	}
+	clienttest.Tell(t, clienttest.Client{
+		Name: "MCP SDK for Go", Version: clienttest.Required(t, "github.com/modelcontextprotocol/go-sdk"), Asked: slices.Collect(maps.Keys(w.called)), Verdict: clienttest.Reads,
+	})
 }
 
 // TestForeignTokensSeeNothing: of another deployment, and of projects that a token

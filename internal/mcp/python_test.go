@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/clienttest"
 	"github.com/redoubt/redoubt/internal/mcp"
 )
 
 // pythonClient is a program on the Python SDK: it lists what there is, calls tools
 // and writes what it was answered.
 const pythonClient = `
-import asyncio, json, os, re, sys
+import asyncio, importlib.metadata, json, os, re, sys
 from mcp import ClientSession, McpError
 from mcp.client.streamable_http import streamablehttp_client
 
@@ -24,10 +25,22 @@ def data(result):
     assert not result.isError, result
     return json.loads(re.search(r"\nBEGIN UNTRUSTED DATA [A-Z2-7]+\n(.*)\nEND UNTRUSTED DATA", result.content[0].text).group(1))
 
+class Session(ClientSession):
+    asked = set()
+    async def call_tool(self, name, arguments):
+        self.asked.add(name)
+        return await super().call_tool(name, arguments)
+    async def read_resource(self, uri):
+        self.asked.add(uri)
+        return await super().read_resource(uri)
+    async def get_prompt(self, name, arguments):
+        self.asked.add(name)
+        return await super().get_prompt(name, arguments)
+
 async def main():
     headers = {"Authorization": "Bearer " + os.environ["TOKEN"]}
     async with streamablehttp_client(os.environ["URL"], headers=headers) as (read, write, _):
-        async with ClientSession(read, write) as s:
+        async with Session(read, write) as s:
             hello = await s.initialize()
             tools = await s.list_tools()
             found = await s.call_tool("search_findings", {"issue_type": "sast"})
@@ -51,6 +64,7 @@ async def main():
             except McpError as e:
                 listing = e.error.message
             json.dump({
+                "Version": importlib.metadata.version("mcp"), "Asked": sorted(s.asked),
                 "Server": hello.serverInfo.name, "Tools": [t.name for t in tools.tools], "Found": found.content[0].text, "Bad": bad.isError,
                 "Me": me.contents[0].text, "Prompt": prompt.messages[0].content.text, "Templates": len(templates.resourceTemplates),
                 "Ranges": data(ranges), "Impact": data(impact), "Bill": bill, "Subscribed": listing,
@@ -70,8 +84,8 @@ func python(t *testing.T) string {
 	return filepath.Join(filepath.Dir(semgrep), "python")
 }
 
-// TestThePythonSDK: another implementation of the protocol reads the same.
-func TestThePythonSDK(t *testing.T) {
+// TestClientPython: another implementation of the protocol reads the same.
+func TestClientPython(t *testing.T) {
 	interpreter := python(t)
 	w := newWorld(t, "")
 	w.inventory()
@@ -85,13 +99,13 @@ func TestThePythonSDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got struct {
-		Server, Found, Me, Prompt string
-		Tools                     []string
-		Bad                       bool
-		Templates                 int
-		Ranges                    []api.Dependency
-		Impact                    []api.Impact
-		Bill, Subscribed          string
+		Version, Server, Found, Me, Prompt string
+		Tools, Asked                       []string
+		Bad                                bool
+		Templates                          int
+		Ranges                             []api.Dependency
+		Impact                             []api.Impact
+		Bill, Subscribed                   string
 	}
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatalf("%v: %s", err, text)
@@ -115,4 +129,5 @@ func TestThePythonSDK(t *testing.T) {
 	if err := json.Unmarshal([]byte(fence.FindStringSubmatch(got.Found)[3]), &lines); err != nil || len(lines) != 4 {
 		t.Errorf("%+v, %v", lines, err)
 	}
+	clienttest.Tell(t, clienttest.Client{Name: "MCP SDK for Python", Version: got.Version, Asked: got.Asked, Verdict: clienttest.Reads})
 }

@@ -40,16 +40,18 @@ type world struct {
 	ours  redoubt.Deployment
 	token string // may do everything
 	rival string // the same, of the other tenant
+
+	called map[string]bool // tools
 }
 
 func newWorld(t *testing.T, public string) *world {
 	t.Helper()
-	w := &world{T: t, clock: storetest.NewClock()}
+	w := &world{T: t, clock: storetest.NewClock(), called: map[string]bool{}}
 	w.store = storetest.Open(t, storetest.Database(t, "sqlite", w.clock))
 	key := []byte("0123456789abcdef0123456789abcdef")
 	var srv *server.Server
 	assistants := mcp.NewHTTP(mcp.HTTPConfig{API: func() http.Handler { return srv.Handler() }, PublicURL: public, Version: "test", Clock: w.clock.Now})
-	jobs := job.New(w.store, map[string]job.Work{server.SBOMJob: w.exportSBOM}, job.Options{Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond})
+	jobs := job.New(w.store, map[string]job.Work{server.SBOMJob: w.exportSBOM}, job.Options{Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond})
 	srv, err := server.New(server.Config{
 		Store: w.store, Index: index.New(w.store, index.Options{BodyCache: 1 << 20, Clock: w.clock.Now}), Clock: w.clock.Now, Logger: slog.New(slog.DiscardHandler),
 		SigningKeys: edge.OneKey(key), SecretKey: key, Version: "test", Mounted: assistants.Routes(), PublicURL: public,
@@ -180,6 +182,7 @@ func (w *world) call(s *sdk.ClientSession, tool string, arguments map[string]any
 	if arguments == nil {
 		arguments = map[string]any{}
 	}
+	w.called[tool] = true
 	out, err := s.CallTool(w.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
 		w.Fatalf("%s: %v", tool, err)
