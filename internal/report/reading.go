@@ -150,6 +150,7 @@ func (c *Cleaned) Reports(known func(tool, rule string) bool) []*redoubt.Report 
 			c.secrets.number(rep)
 		}
 		c.secrets.scrub(c.reports...)
+		c.secrets.forgetFormulas(c.reports)
 	}
 	return c.reports
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/report/reporttest"
 )
@@ -109,18 +111,27 @@ func TestAReportThatWaitedIsReadAgain(t *testing.T) {
 }
 
 // TestRulesKnownLaterAreTheSame reads an upload of a rule that is known to look for
-// secrets once it is cleaned, as one that was known before: its results are the same
-// secrets, also where the lines held what looked like one anyhow.
+// secrets once it is cleaned, as one that was known before: the upload says the same,
+// also where the lines held what looked like a secret anyhow. Other rules matched the
+// lines, of which the ids are computed, and lines beside them.
 func TestRulesKnownLaterAreTheSame(t *testing.T) {
 	known := func(_, rule string) bool { return rule == "acme.silent" }
-	for _, line := range []string{"correct-horse-7", "gh" + "p_0123456789abcdefghijABCDEFGHIJ012345"} {
+	texts := map[string][]byte{"acme.bound": []byte(`{"id":"acme.bound","pattern":"$F($X)"}`), "acme.loose": []byte(`{"id":"acme.loose","pattern":"login(...)"}`)}
+	for _, secret := range []string{"correct-horse-7", "gh" + "p_0123456789abcdefghijABCDEFGHIJ012345"} {
+		line := "login('" + secret + "')"
 		clean := func(known func(tool, rule string) bool) *Cleaned {
 			var r Reading
 			for _, text := range []string{
-				semgrepWithLine("acme.silent", "", line),
-				fmt.Sprintf(`{"skipped_rules":[],"results":[{"check_id":"acme.other","path":"b.py","start":{"line":1,"col":1},"end":{"line":1,"col":9},"extra":{"metadata":{},"message":%q,"lines":"x"}}]}`, "of "+line),
+				semgrepWithLine("acme.silent", "", secret),
+				semgrepWith(
+					matchOn("acme.silent", line, secret, 1, 7), matchOn("acme.bound", line, secret, 1, 1), matchOn("acme.loose", line, secret, 1, 1),
+					matchOn("acme.untold", line, secret, 1, 1), matchOn("acme.bound", "login(x)", "x", 2, 1), matchOn("acme.loose", "login(x)", "x", 2, 1),
+					matchOn("acme.bound", "login(key)", secret, 3, 1), // as of a rule that looks at where the key is set
+				),
+				fmt.Sprintf(`{"skipped_rules":[],"results":[{"check_id":"acme.other","path":"b.py","start":{"line":1,"col":1},"end":{"line":1,"col":9},"extra":{"metadata":{},"message":%q,"lines":"x"}}]}`, "of "+secret),
 			} {
-				if err := r.Add(strings.NewReader(text), Options{Name: "x.json", Key: testKey}); err != nil {
+				o := Options{Name: "x.json", Key: testKey, RuleText: func(rule string) []byte { return texts[rule] }}
+				if err := r.Add(strings.NewReader(text), o); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -128,20 +139,42 @@ func TestRulesKnownLaterAreTheSame(t *testing.T) {
 		}
 		before, later := clean(known).Reports(nil), clean(nil)
 		if open := later.Reports(nil); len(open) != 1 || open[0].Results[0].Secret != nil {
-			t.Fatalf("%s: it is a secret before anybody says so", line)
+			t.Fatalf("%s: it is a secret before anybody says so", secret)
 		}
-		after := later.Reports(known)
-		if reporttest.Dump(after) != reporttest.Dump(later.Reports(known)) {
-			t.Errorf("%s: asked again, the reading says something else", line)
+		after := reporttest.Dump(later.Reports(known))
+		if after != reporttest.Dump(later.Reports(known)) {
+			t.Errorf("%s: asked again, the reading says something else", secret)
 		}
-		for i, want := range before[0].Results {
-			got := after[0].Results[i]
-			if (want.Secret == nil) != (got.Secret == nil) || want.Secret != nil && want.Secret.Hash != got.Secret.Hash || got.Rule.IssueType != want.Rule.IssueType || got.Message != want.Message || got.Code != want.Code {
-				t.Errorf("%s, result %d: %+v %+v, want %+v %+v", line, i, got, got.Secret, want, want.Secret)
+		for i := range before[0].Results { // what was blanked before has no value to hash
+			if match := before[0].Results[i].Secret; match != nil && strings.HasPrefix(secret, "gh") {
+				match.Value = redoubt.Digest{}
 			}
 		}
-		if after[0].Products != before[0].Products || before[0].Results[0].Secret == nil || before[0].Results[0].Secret.Hash == (redoubt.Digest{}) {
-			t.Errorf("%s: %v, want %v", line, after[0].Products, before[0].Products)
+		if diff := cmp.Diff(reporttest.Dump(before), after); diff != "" {
+			t.Errorf("%s: what is known later differs (-before +later):\n%s", secret, diff)
+		}
+		if first := before[0].Results[0]; first.Secret == nil || first.Secret.Hash == (redoubt.Digest{}) {
+			t.Errorf("%s: no secret with a hash: %+v", secret, first)
+		}
+		for _, guess := range []string{
+			syntacticID("acme.bound", "a.py", line, 0), patternHash("login(" + secret + ")"), codeHash(line),
+			made(matchBasedID("acme.bound", "a.py", "login("+secret+")", 0)), made(matchBasedID("acme.bound", "a.py", "$F("+secret+")", 0)),
+		} {
+			if strings.Contains(after, guess) {
+				t.Errorf("%s: what is kept holds %s, which tells whether a guess is right", secret, guess)
+			}
 		}
 	}
+}
+
+// semgrepWith is a report of Semgrep's with results.
+func semgrepWith(results ...string) string {
+	return `{"version":"1.100.0","errors":[],"paths":{"scanned":["a.py"]},"results":[` + strings.Join(results, ",") + `]}`
+}
+
+// matchOn is a result whose metavariables stand for "login" and for a value, and that
+// nobody computed an id of.
+func matchOn(rule, line, value string, at, column int) string {
+	return fmt.Sprintf(`{"check_id":%q,"path":"a.py","start":{"line":%d,"col":%d},"end":{"line":%d,"col":%d},"extra":{"severity":"ERROR","message":"found","metadata":{},
+		"metavars":{"$F":{"abstract_content":"login"},"$X":{"abstract_content":%q}},"lines":%q}}`, rule, at, column, at, len(line), value, line)
 }

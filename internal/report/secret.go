@@ -43,6 +43,8 @@ type redactor struct {
 	parts    map[string]bool        // what may be the secret inside of a match, taken out of texts but not of paths and names
 	declared map[*redoubt.Rule]bool // rules that say themselves which product they are of
 	then     []func()               // what is left to do once secrets are gone
+	computed map[string]bool        // ids of results that no scanner told
+	wider    map[string]string      // by their hashes, formulas that may hold what the code of their results does not
 	last     []func()               // what is left to do once all files are read
 	boms     boms
 	learned  map[string]bool // of addresses, among whole
@@ -53,7 +55,7 @@ type redactor struct {
 }
 
 func newRedactor(key []byte) *redactor {
-	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}, declared: map[*redoubt.Rule]bool{}, boms: boms{}}
+	return &redactor{key: key, whole: map[string]bool{}, parts: map[string]bool{}, declared: map[*redoubt.Rule]bool{}, computed: map[string]bool{}, wider: map[string]string{}, boms: boms{}}
 }
 
 // known is how many secrets and spellings of them are remembered.
@@ -196,7 +198,12 @@ func (r *redactor) holder() func(code string) bool {
 	if len(r.words) == 0 {
 		return func(string) bool { return true } // it was changed, for one
 	}
+	return r.firm().isIn
+}
+
+// firm are the secrets that surely are some.
+func (r *redactor) firm() *phrases {
 	firm := maps.Clone(r.whole)
 	maps.DeleteFunc(firm, func(secret string, _ bool) bool { return r.words[secret] })
-	return newPhrases(firm, r.parts).isIn
+	return newPhrases(firm, r.parts)
 }

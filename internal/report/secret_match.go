@@ -29,15 +29,44 @@ func hide(res *redoubt.Result, match *redoubt.SecretMatch) {
 	res.Secret = match
 	res.Code, res.CodeHash, res.CodeKey, res.DataFlow = "", "", redoubt.Digest{}, nil
 	res.MatchBasedID, res.SyntacticID, res.PatternHash, res.StartHash, res.EndHash = "", "", "", "", ""
+	res.CodeNumber = 0
 }
 
 // hideHash puts a keyed hash of code that held a secret in the place of the
-// scanner's, under which moved code is found again.
+// scanner's, under which moved code is found again. What was computed of the code
+// before anybody knew of the secret goes: an unkeyed hash of it could be guessed.
 func (r *redactor) hideHash(res *redoubt.Result) {
 	if res.CodeKey == (redoubt.Digest{}) {
 		res.CodeKey = r.keyedCode(redoubt.CodeDigest(res.CodeHash))
 	}
-	res.CodeHash, res.StartHash, res.EndHash = "", "", ""
+	res.CodeHash, res.PatternHash, res.StartHash, res.EndHash = "", "", "", ""
+	res.CodeNumber = 0
+	for _, id := range []*string{&res.SyntacticID, &res.MatchBasedID} {
+		if r.computed[*id] {
+			*id = ""
+		}
+	}
+}
+
+// forgetFormulas takes away what was computed of formulas that hold a secret, though
+// the code does not: their hashes could be guessed as those of code.
+func (r *redactor) forgetFormulas(reports []*redoubt.Report) {
+	if len(r.wider) == 0 {
+		return
+	}
+	holdsSecret := r.firm().isIn
+	for _, rep := range reports {
+		for i := range rep.Results {
+			res := &rep.Results[i]
+			if formula, known := r.wider[res.PatternHash]; !known || !holdsSecret(formula) {
+				continue
+			}
+			res.PatternHash = ""
+			if r.computed[res.MatchBasedID] {
+				res.MatchBasedID = ""
+			}
+		}
+	}
 }
 
 // reveal makes secrets of the results of rules that do not say what they are,

@@ -20,6 +20,8 @@ type semgrepMatch struct {
 	context string
 	formula string // bound
 	known   bool   // the rule's text is at hand, so the formula counts
+	wider   bool   // the formula may hold what the code does not, as a value that is set elsewhere
+	group   string // the match_based_id without its number, once it is known
 }
 
 // matched notes a result whose code the report holds. Nobody being logged in,
@@ -34,7 +36,11 @@ func (s *semgrep) matched(m *semgrepResult, res *redoubt.Result) {
 	if s.texts != nil {
 		formula, known := s.formula(res.Rule.Name)
 		if known {
-			match.formula, match.known = bind(formula, metavars(m.Extra.Metavars))
+			values := metavars(m.Extra.Metavars)
+			match.formula, match.known = bind(formula, values)
+			match.wider = slices.ContainsFunc(values, func(v metavar) bool {
+				return !strings.Contains(match.context, v.content) && strings.Contains(match.formula, v.content)
+			})
 		}
 	}
 	s.in.build(len(match.context) + len(match.formula) + matchSize)
@@ -77,10 +83,11 @@ func metavars(raw json.RawMessage) (out []metavar) {
 }
 
 // identify computes the ids that the report does not tell, now that equal
-// matches can be counted. Code that a secret was taken out of gets none.
+// matches can be counted. Code that a secret was taken out of counts, as it does for
+// the scanner and before anybody knows of the secret, and gets none.
 func (s *semgrep) identify() {
 	results := s.rep.Results
-	s.matches = slices.DeleteFunc(s.matches, func(m semgrepMatch) bool { return results[m.result].CodeHash == "" })
+	holdsSecret := s.secrets.firm().isIn
 	slices.SortStableFunc(s.matches, func(a, b semgrepMatch) int {
 		x, y := &results[a.result], &results[b.result]
 		return cmp.Or(
@@ -93,17 +100,25 @@ func (s *semgrep) identify() {
 	matches := map[key]int{}
 	for i := range s.matches {
 		m := &s.matches[i]
+		res, same := &results[m.result], key{m.rule, m.path, m.formula}
+		m.group = made(res.MatchBasedID)
 		if !m.known {
 			continue
 		}
-		res, same := &results[m.result], key{m.rule, m.path, m.formula}
 		id := matchBasedID(m.rule, m.path, m.formula, matches[same])
 		matches[same]++
+		m.group = cmp.Or(m.group, made(id))
+		if res.CodeHash == "" || m.wider && holdsSecret(m.formula) {
+			continue
+		}
 		if res.MatchBasedID == "" {
-			res.MatchBasedID = id
+			res.MatchBasedID, s.secrets.computed[id] = id, true
 		}
 		if made(id) == made(res.MatchBasedID) { // or it was another text of the rule
 			res.PatternHash = patternHash(m.formula)
+		}
+		if m.wider {
+			s.secrets.wider[patternHash(m.formula)] = m.formula
 		}
 	}
 	alike := map[key][]int{}
@@ -112,13 +127,17 @@ func (s *semgrep) identify() {
 		m := &s.matches[i]
 		same := key{m.rule, m.path, m.context}
 		alike[same] = append(alike[same], i)
-		groups[key{m.rule, m.path, made(results[m.result].MatchBasedID)}]++
+		groups[key{m.rule, m.path, m.group}]++
 	}
 	for same, list := range alike {
-		group := key{same.rule, same.path, made(results[s.matches[list[0]].result].MatchBasedID)}
+		group := key{same.rule, same.path, s.matches[list[0]].group}
 		for n, ordinal := range s.ordinals(list, groups[group] == len(list)) {
 			res := &results[s.matches[list[n]].result]
+			if res.CodeHash == "" {
+				continue
+			}
 			res.SyntacticID, res.CodeNumber = syntacticID(same.rule, same.path, same.text, ordinal), min(ordinal, maxCodeNumber)+1
+			s.secrets.computed[res.SyntacticID] = true
 		}
 	}
 	s.matches = nil
