@@ -57,7 +57,8 @@ type step struct {
 // spans walks the events in the order of their versions: from an introduction on
 // versions are affected, from a fix on they are not, nor behind a last affected
 // version. The last event that is not later than a version decides. A limit
-// bounds all of it. A range with an event that is no version holds nothing.
+// bounds all of it. A range with an event that is no version holds nothing. The stretches
+// come in no order.
 func (r Range) spans(place placer) (out []span) {
 	steps, end, ok := r.steps(place)
 	if !ok {
@@ -72,7 +73,6 @@ func (r Range) spans(place placer) (out []span) {
 		}
 		end = s.from
 	}
-	slices.Reverse(out)
 	return out
 }
 
@@ -172,8 +172,8 @@ func (a *Affected) Describe() string {
 			}
 		}
 	}
-	if len(parts) == 0 && len(a.Versions) > 0 {
-		parts = append(parts, strings.Join(a.Versions[:min(len(a.Versions), 20)], ", "))
+	if len(parts) == 0 {
+		return strings.Join(a.Versions[:min(len(a.Versions), 20)], ", ")
 	}
 	return strings.Join(parts, " ")
 }

@@ -24,6 +24,7 @@ func TestAffectedAsOSVEvaluates(t *testing.T) {
 		{"two branches", "npm", ranged(from("0"), fixedAt("1.2.0"), from("2.0.0"), fixedAt("2.1.0")), []string{"1.1.0", "2.0.5"}, []string{"1.2.0", "1.9.0", "2.1.0"}},
 		{"events in any order", "npm", ranged(fixedAt("2.1.0"), from("2.0.0"), fixedAt("1.2.0"), from("0")), []string{"1.1.0", "2.0.5"}, []string{"1.2.0", "2.1.0"}},
 		{"a limit", "npm", ranged(from("0"), limit("1.5.0")), []string{"1.4.9"}, []string{"1.5.0", "2.0.0"}},
+		{"the highest of several limits", "npm", ranged(from("0"), limit("1.5.0"), limit("2.0.0"), limit("1.0.0")), []string{"1.4.9", "1.9.9"}, []string{"2.0.0"}},
 		{"no limit", "npm", ranged(from("0"), limit("*")), []string{"99.0.0"}, nil},
 		{"introduced and fixed at once", "npm", ranged(from("1.0.0"), fixedAt("1.0.0")), nil, []string{"1.0.0", "2.0.0"}},
 		{"nothing introduced", "npm", ranged(fixedAt("1.0.0")), nil, []string{"0.5.0", "1.0.0"}},

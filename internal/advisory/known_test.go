@@ -23,12 +23,15 @@ type shelf struct {
 	scores   map[string]redoubt.EPSS
 	version  int64
 	reads    int
+	scored   []string // the CVEs whose scores were asked for last
+	packages []int64  // that holdings were asked for last
+	wanted   []string // the packages whose records were asked for last
 }
 
 func (s *shelf) AdvisoryVersion(context.Context) (int64, error) { return s.version, nil }
 
 func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string][]redoubt.AdvisoryGroup, error) {
-	s.reads++
+	s.reads, s.wanted = s.reads+1, packages
 	out := map[string][]redoubt.AdvisoryGroup{}
 	for _, g := range s.groups {
 		var about []string
@@ -45,11 +48,13 @@ func (s *shelf) AdvisoryGroups(_ context.Context, packages []string) (map[string
 	return out, nil
 }
 
-func (s *shelf) Scores(context.Context, []string) (map[string]redoubt.EPSS, error) {
+func (s *shelf) Scores(_ context.Context, cves []string) (map[string]redoubt.EPSS, error) {
+	s.scored = cves
 	return s.scores, nil
 }
 
-func (s *shelf) Holdings(context.Context, int64, string, []int64) ([]redoubt.Holding, error) {
+func (s *shelf) Holdings(_ context.Context, _ int64, _ string, packages []int64) ([]redoubt.Holding, error) {
+	s.packages = packages
 	return s.holdings, nil
 }
 

@@ -1,0 +1,91 @@
+package advisory_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
+)
+
+// advised is a shelf with records about the packages a and b, of two CVEs each.
+func advised(t *testing.T) *shelf {
+	t.Helper()
+	record := func(id int64, name, pkg string, cves string) redoubt.AdvisoryGroup {
+		return redoubt.AdvisoryGroup{ID: id, Records: []redoubt.Advisory{stored(t, id, fmt.Sprintf(
+			`{"id":%q,"aliases":[%s],"affected":[{"package":{"ecosystem":"npm","name":%q},"ranges":[{"type":"SEMVER","events":[{"introduced":"0"}]}]}]}`, name, cves, pkg))}}
+	}
+	return &shelf{version: 1, groups: []redoubt.AdvisoryGroup{
+		record(1, "GHSA-a", "a", `"CVE-2024-0009","CVE-2024-0002"`), record(2, "GHSA-b", "b", `"CVE-2024-0001"`),
+	}, holdings: []redoubt.Holding{{Lockfile: "l", Dependencies: []redoubt.Dependency{dep("npm", "b", "1.0.0"), dep("npm", "a", "1.0.0"), dep("npm", "b", "1.1.0")}}, {Lockfile: "m", Dependencies: []redoubt.Dependency{dep("npm", "a", "2.0.0")}}}}
+}
+
+// What is asked is asked once, and of the packages that are meant.
+func TestMatchAsksForWhatItNeeds(t *testing.T) {
+	s := advised(t)
+	s.scores = map[string]redoubt.EPSS{"CVE-2024-0002": {Score: 0.5}, "CVE-2024-0009": {Score: 0.25}}
+	out := match(t, advisory.NewLibrary(orders), s, nil)
+	var told []string
+	for _, m := range out.Matches {
+		score := "none"
+		if m.Dependency.EPSS != nil {
+			score = fmt.Sprint(m.Dependency.EPSS.Score)
+		}
+		told = append(told, fmt.Sprint(m.Dependency.Lockfile, " ", m.Dependency.Package, " ", m.Dependency.Version, " ", score))
+	}
+	if want := []string{"l a 1.0.0 0.5", "l b 1.0.0 none", "m a 2.0.0 0.5"}; !slices.Equal(told, want) {
+		t.Errorf("%v, want %v", told, want)
+	}
+	if want := []string{"CVE-2024-0001", "CVE-2024-0002", "CVE-2024-0009"}; !slices.Equal(s.scored, want) {
+		t.Errorf("asked for the scores of %v", s.scored)
+	}
+	if want := []string{"npm/b", "npm/a"}; !slices.Equal(s.wanted, want) {
+		t.Errorf("asked for the records of %v", s.wanted)
+	}
+	if s.packages != nil {
+		t.Errorf("without a scope it asks for the packages %v", s.packages)
+	}
+	match(t, advisory.NewLibrary(orders), s, &advisory.Scope{IDs: []int64{4, 7}})
+	if !slices.Equal(s.packages, []int64{4, 7}) {
+		t.Errorf("with a scope it asks for the packages %v", s.packages)
+	}
+	if match(t, advisory.NewLibrary(orders), s, &advisory.Scope{}); s.packages == nil {
+		t.Error("with a scope of nothing it asks for all packages")
+	}
+}
+
+// The higher score counts, whichever CVE is told first.
+func TestTheHighestScoreCounts(t *testing.T) {
+	for _, scores := range []map[string]redoubt.EPSS{
+		{"CVE-2024-0002": {Score: 0.5}, "CVE-2024-0009": {Score: 0.25}},
+		{"CVE-2024-0002": {Score: 0.25}, "CVE-2024-0009": {Score: 0.5}},
+		{"CVE-2024-0002": {Score: 0.5}},
+		{"CVE-2024-0009": {Score: 0.5}},
+		{"CVE-2024-0002": {Score: 0.5, Percentile: 0.1}, "CVE-2024-0009": {Score: 0.5, Percentile: 0.1}},
+	} {
+		s := advised(t)
+		s.scores = scores
+		out := match(t, advisory.NewLibrary(orders), s, nil)
+		if score := out.Matches[0].Dependency.EPSS; score == nil || score.Score != 0.5 {
+			t.Errorf("of %v it is %+v", scores, score)
+		}
+	}
+}
+
+// A twin is a scanner's finding, of a vulnerability that it names.
+func TestTwinsAreOfScanners(t *testing.T) {
+	s := advised(t)
+	about := func(id int64, source, vulnerability string) redoubt.Subject {
+		return redoubt.Subject{FindingID: id, Source: source, Lockfile: "l", Ecosystem: "npm", Package: "a", Version: "1.0.0", Vulnerability: vulnerability}
+	}
+	s.subjects = []redoubt.Subject{about(1, "semgrep", "CVE-2024-0009"), about(2, redoubt.SourceAdvisories, "CVE-2024-0009"), about(3, "semgrep", ""), about(4, "trivy", "cve-2024-0002")}
+	out := match(t, advisory.NewLibrary(orders), s, nil)
+	var ids []int64
+	for _, twin := range out.Twins[0] {
+		ids = append(ids, twin.FindingID)
+	}
+	if !slices.Equal(ids, []int64{1, 4}) || len(out.Twins[1]) != 0 {
+		t.Errorf("twins are %v and %v", ids, out.Twins[1])
+	}
+}
