@@ -17,8 +17,26 @@ type Deployment struct {
 	// SecondFactor is whether people need one to work in it, unless an identity
 	// provider signs them in. Tokens are not asked.
 	SecondFactor bool
-	Version      int64 // grows with every commit that changes an answer
+	Version      int64 // grows with every commit that changes an answer; see NextVersion
 }
+
+// chanceBits are the lower bits of a version that are left to chance.
+const chanceBits = 24
+
+// NextVersion is the version of a commit that follows another one's: their number goes
+// up by one, and below it is what chance says. So a version names one commit, and not
+// only a place in a row: a database that was restored from a backup, or a standby that
+// was promoted without the last commits, comes to other versions than those that were
+// lost. There are numbers for as many commits as anybody can make.
+func NextVersion(version int64, chance uint32) int64 {
+	return FirstVersion(Commits(version)+1) | int64(chance&(1<<chanceBits-1))
+}
+
+// Commits is the number in a version: how many commits changed an answer.
+func Commits(version int64) int64 { return version >> chanceBits }
+
+// FirstVersion is the least version with a number.
+func FirstVersion(commits int64) int64 { return commits << chanceBits }
 
 var slugPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 

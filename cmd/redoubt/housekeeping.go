@@ -47,8 +47,8 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 		if s.config.RefRetention > 0 {
 			s.logFailure(ctx, d, "expiring refs", s.expireRefs(ctx, d, now))
 		}
-		if d.Version > feedKept {
-			s.logFailure(ctx, d, "pruning the change feed", s.store.PruneChanges(ctx, d.ID, d.Version-feedKept))
+		if redoubt.Commits(d.Version) > feedKept {
+			s.logFailure(ctx, d, "pruning the change feed", s.store.PruneChanges(ctx, d.ID, feedKept))
 		}
 		s.logFailure(ctx, d, "ending decisions", s.endDecisions(ctx, d))
 		s.logFailure(ctx, d, "following exceptions", s.followExemptions(ctx, d))

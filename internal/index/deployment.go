@@ -66,6 +66,34 @@ func (d *deployment) refresh(ctx context.Context, version int64) error {
 	return d.load(ctx)
 }
 
+// askAgain asks for the version of a store that seemed to be behind the state, for newer
+// commits may just have been read. Where it still is, it has lost some, as one that was
+// restored from a backup, or a standby that took over: the state is built anew.
+func (d *deployment) askAgain(ctx context.Context) (version int64, err error) {
+	had := d.version()
+	if version, err = d.x.src.Version(ctx, d.id); err == nil && had > version {
+		err = d.reload(ctx, version)
+	}
+	return version, err
+}
+
+// reload builds the state anew, unless somebody did since it was found to be newer than
+// the version that the store is at.
+func (d *deployment) reload(ctx context.Context, version int64) error {
+	if err := d.take(ctx); err != nil {
+		return err
+	}
+	defer d.give()
+	if d.gone {
+		return errEvicted
+	}
+	if d.version() <= version {
+		return nil
+	}
+	d.x.log.Warn("the database has lost commits that were read: the index is built anew", "deployment_id", d.id)
+	return d.load(context.WithoutCancel(ctx))
+}
+
 // take waits for the turn.
 func (d *deployment) take(ctx context.Context) error {
 	select {

@@ -71,12 +71,19 @@ func (x *Index) Deployment(ctx context.Context, id int64) (*View, error) {
 	for {
 		d := x.deployment(id)
 		d.used.Store(x.uses.Add(1))
-		if d.version() >= version {
-			return &View{d: d, version: version}, nil
+		if d.version() > version {
+			version, err = d.askAgain(ctx)
 		}
-		if err := d.refresh(ctx, version); err != nil && !errors.Is(err, errEvicted) {
+		if err == nil {
+			if d.version() >= version {
+				return &View{d: d, version: version}, nil
+			}
+			err = d.refresh(ctx, version)
+		}
+		if err != nil && !errors.Is(err, errEvicted) {
 			return nil, err
 		}
+		err = nil
 	}
 }
 

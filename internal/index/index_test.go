@@ -442,3 +442,32 @@ func TestLateRowOutlivesItsFormerProject(t *testing.T) {
 		t.Errorf("%d findings are in the project that stays, want 2", got)
 	}
 }
+
+// A store that lost commits, as one that a backup was restored into or a standby that
+// took over, is believed: what was lost is in no answer, and what comes then is.
+func TestLostCommitsAreInNoAnswer(t *testing.T) {
+	w := newWorld()
+	seed(w)
+	add(w, smallBody, 1, 2)
+	x := New(w, Options{BodyCache: 1 << 20})
+	restored := w.version
+	add(w, smallBody, 3)
+	add(w, smallBody, 4)
+	if got := ids(t, view(t, x), 0, 10); len(got) != 4 {
+		t.Fatalf("findings %v", got)
+	}
+	delete(w.findings, 3)
+	delete(w.findings, 4)
+	w.log = slices.DeleteFunc(w.log, func(c changed) bool { return c.version > restored })
+	w.version = restored
+	if got := ids(t, view(t, x), 0, 10); !slices.Equal(got, []int64{2, 1}) {
+		t.Errorf("after the restore there are %v", got)
+	}
+	add(w, smallBody, 5)
+	if got := ids(t, view(t, x), 0, 10); !slices.Equal(got, []int64{5, 2, 1}) {
+		t.Errorf("after the next commit there are %v", got)
+	}
+	if feeds := w.feeds; len(ids(t, view(t, x), 0, 10)) != 3 || w.feeds != feeds {
+		t.Error("a reader of what is there read a feed")
+	}
+}

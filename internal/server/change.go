@@ -62,7 +62,7 @@ func (a *changed) WriteTo(w io.Writer) (int64, error) {
 // listChanges answers what changed since the cursor. What changed is read before
 // the findings are, which may be newer: then they are told once more.
 func (c *call) listChanges(ctx context.Context, in *changesInput) (writer, error) {
-	set, err := c.changeSet(ctx, in.since)
+	set, err := c.changeSet(ctx, in.since, in.until)
 	if err != nil {
 		return nil, err
 	}
@@ -91,10 +91,15 @@ func (c *call) listChanges(ctx context.Context, in *changesInput) (writer, error
 	return out, out.fill(ctx, view, ids)
 }
 
-// changeSet reads what changed since a version. One that the feed forgot is a
-// conflict, and says what to do.
-func (c *call) changeSet(ctx context.Context, since int64) (set redoubt.ChangeSet, err error) {
+// changeSet reads what changed since a version. One that the feed forgot, or never had,
+// is a conflict, and says what to do; so is such an end of the round, unless it is 0.
+func (c *call) changeSet(ctx context.Context, since, until int64) (set redoubt.ChangeSet, err error) {
 	err = c.server.Store.View(ctx, c.caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		if until != 0 {
+			if err := tx.ReachesBack(ctx, until); err != nil {
+				return err
+			}
+		}
 		if since == 0 {
 			set.Version = tx.Version()
 			return nil

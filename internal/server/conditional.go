@@ -33,7 +33,7 @@ func listed[In, Out any](fn func(*call, context.Context, *In) (*Out, error)) han
 		huma.Register(a, *o.described, func(ctx context.Context, in *In) (*listReply[Out], error) {
 			c, out := callOf(ctx), &listReply[Out]{http.StatusNotModified, new(Out)}
 			err := c.view(ctx, func(ctx context.Context) error {
-				if c.known(c.tx.LastCommit()) {
+				if c.known([]any{c.tx.Version(), c.tx.LastCommit()}) {
 					return nil
 				}
 				body, err := checked(fn)(c, ctx, in)

@@ -15,10 +15,10 @@ type Changed struct {
 }
 
 // ChangedSince reads from the feed what changed after a version. A feed that no
-// longer reaches back so far, or never came so far, is redoubt.ErrConflict.
+// longer reaches back so far, or never was there, is redoubt.ErrConflict.
 func (tx *Tx) ChangedSince(ctx context.Context, version int64) (Changed, error) {
 	out := Changed{Findings: map[int64]bool{}, Lineages: map[int64]bool{}}
-	if err := tx.reachesBack(ctx, version); err != nil {
+	if err := tx.ReachesBack(ctx, version); err != nil {
 		return out, err
 	}
 	changed, err := tx.changesSince(ctx, version)
@@ -32,9 +32,9 @@ func (tx *Tx) ChangedSince(ctx context.Context, version int64) (Changed, error) 
 }
 
 // ChangeSet names all that changed after a version. A feed that no longer reaches
-// back so far, or never came so far, is redoubt.ErrConflict.
+// back so far, or never was there, is redoubt.ErrConflict.
 func (tx *Tx) ChangeSet(ctx context.Context, version int64) (redoubt.ChangeSet, error) {
-	if err := tx.reachesBack(ctx, version); err != nil {
+	if err := tx.ReachesBack(ctx, version); err != nil {
 		return redoubt.ChangeSet{}, err
 	}
 	changed, err := tx.changesSince(ctx, version)
@@ -51,10 +51,23 @@ func (tx *Tx) ChangeSet(ctx context.Context, version int64) (redoubt.ChangeSet, 
 	}, err
 }
 
-func (tx *Tx) reachesBack(ctx context.Context, version int64) error {
-	pruned, err := one(ctx, tx, scalar[int64], `SELECT pruned_version FROM deployment WHERE id = $1`)
-	if err == nil && (version < pruned || version > tx.Version()) {
+// ReachesBack is redoubt.ErrConflict where the feed does not tell what changed since a
+// version: it no longer reaches back so far, or the version is of a history that was lost.
+func (tx *Tx) ReachesBack(ctx context.Context, version int64) error {
+	known, err := tx.knows(ctx, version)
+	if err == nil && !known {
 		err = fmt.Errorf("the feed does not tell what changed since version %d: %w", version, redoubt.ErrConflict)
 	}
 	return err
+}
+
+// knows reports whether the feed tells what changed since a version: it is one that the
+// deployment has had, and not of a history that was lost, and nothing since then was pruned.
+func (tx *Tx) knows(ctx context.Context, version int64) (bool, error) {
+	if version == tx.Version() {
+		return true, nil
+	}
+	had, err := one(ctx, tx, scalar[int64], `SELECT CASE WHEN d.pruned_version = $2
+		OR EXISTS (SELECT 1 FROM change c WHERE c.deployment_id = $1 AND c.version = $2) THEN 1 ELSE 0 END FROM deployment d WHERE d.id = $1`, version)
+	return had > 0, err
 }

@@ -145,17 +145,18 @@ func (tx *Tx) checkRelations(ctx context.Context) (faults []string, err error) {
 
 // checkFeed holds that each version since the last that was pruned says what it changed.
 func (tx *Tx) checkFeed(ctx context.Context) (faults []string, err error) {
-	const query = `SELECT COUNT(DISTINCT c.version) - (SELECT version - pruned_version FROM deployment WHERE id = $1), COALESCE(MAX(c.version), 0)
+	const query = `SELECT COUNT(DISTINCT c.version), COALESCE(MAX(c.version), 0), (SELECT pruned_version FROM deployment WHERE id = $1)
 		FROM change c WHERE c.deployment_id = $1 AND c.version > (SELECT pruned_version FROM deployment WHERE id = $1)`
-	feed, err := one(ctx, tx, func(r row) (n [2]int64, err error) { return n, r.Scan(&n[0], &n[1]) }, query)
+	var had, newest, pruned int64
+	_, err = one(ctx, tx, func(r row) (struct{}, error) { return struct{}{}, r.Scan(&had, &newest, &pruned) }, query)
 	if err != nil {
 		return nil, err
 	}
-	if feed[0] != 0 {
-		faults = append(faults, fmt.Sprintf("the feed has %+d versions more than the deployment", feed[0]))
+	if more := had - (redoubt.Commits(tx.Version()) - redoubt.Commits(pruned)); more != 0 {
+		faults = append(faults, fmt.Sprintf("the feed has %+d versions more than the deployment", more))
 	}
-	if feed[1] > tx.Version() {
-		faults = append(faults, fmt.Sprintf("the feed has version %d, the deployment is at %d", feed[1], tx.Version()))
+	if newest > tx.Version() {
+		faults = append(faults, fmt.Sprintf("the feed has version %d, the deployment is at %d", newest, tx.Version()))
 	}
 	return faults, nil
 }

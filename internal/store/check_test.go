@@ -106,8 +106,8 @@ func TestCheckLooksAtEachRelation(t *testing.T) {
 func TestCheckCountsVersions(t *testing.T) {
 	for name, c := range map[string]struct{ statement, want string }{
 		"a version is missing":    {"DELETE FROM change WHERE deployment_id = %[1]d AND version = (SELECT MIN(version) FROM change WHERE deployment_id = %[1]d)", "the feed has -1 versions more than the deployment"},
-		"the deployment is older": {"UPDATE deployment SET version = version - 1 WHERE id = %[1]d", "the feed has version"},
-		"one is pruned too much":  {"UPDATE deployment SET pruned_version = pruned_version - 1 WHERE id = %[1]d", "the feed has -1 versions more than the deployment"},
+		"the deployment is older": {"UPDATE deployment SET version = version - 16777216 WHERE id = %[1]d", "the feed has version"},
+		"one is pruned too much":  {"UPDATE deployment SET pruned_version = pruned_version - 16777216 WHERE id = %[1]d", "the feed has -1 versions more than the deployment"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -18,7 +18,8 @@ func TestDeploymentsAreMadeFoundAndListed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "what was made", d, redoubt.Deployment{ID: d.ID, Slug: "acme", Name: "acme", CreatedAt: storetest.Epoch, KeepsCode: true, Version: 1})
+		same(t, "what was made", d, redoubt.Deployment{ID: d.ID, Slug: "acme", Name: "acme", CreatedAt: storetest.Epoch, KeepsCode: true, Version: d.Version})
+		same(t, "number of its version", redoubt.Commits(d.Version), int64(1))
 		for _, key := range []string{"acme", fmt.Sprint(d.ID)} {
 			same(t, key, deployment(t, s, key), d)
 		}

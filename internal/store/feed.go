@@ -53,7 +53,7 @@ func (s *Store) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]
 // version, removed findings included, in batches that are all of one state of
 // the store, and returns its version. Rows come with their present content,
 // each once; deletes come last. A feed that was pruned past since, or that never
-// came so far, answers stale = true and hands over nothing: build anew. take
+// was there, answers stale = true and hands over nothing: build anew. take
 // may keep the batch.
 func (s *Store) Feed(ctx context.Context, deploymentID, since int64, take func(*redoubt.Batch) error) (version int64, stale bool, err error) {
 	err = s.View(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
@@ -61,8 +61,8 @@ func (s *Store) Feed(ctx context.Context, deploymentID, since int64, take func(*
 		if since == 0 {
 			return tx.feedAll(ctx, take)
 		}
-		pruned, err := one(ctx, tx, scalar[int64], `SELECT pruned_version FROM deployment WHERE id = $1`)
-		if stale = since < pruned || since > version; err != nil || stale || since == version {
+		if known, err := tx.knows(ctx, since); err != nil || !known || since == version {
+			stale = err == nil && !known
 			return err
 		}
 		return tx.feedChanges(ctx, since, take)
@@ -196,16 +196,21 @@ func (s *Store) Bodies(ctx context.Context, deploymentID int64, ids []int64) (ma
 	return bodies, err
 }
 
-// PruneChanges forgets which rows changed up to a version, as every reader has
-// come past it. One that has not finds its feed stale and builds anew.
-func (s *Store) PruneChanges(ctx context.Context, deploymentID, through int64) error {
+// PruneChanges forgets which rows changed before the newest commits, so many of which
+// are kept, as every reader has come past it. One that has not finds its feed stale and
+// builds anew.
+func (s *Store) PruneChanges(ctx context.Context, deploymentID, kept int64) error {
 	by := redoubt.Actor{Kind: "system", Name: "prune"}
 	return s.Update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
-		through = min(through, tx.Version())
+		before := redoubt.FirstVersion(redoubt.Commits(tx.Version()) - kept + 1)
+		through, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MAX(version), 0) FROM change WHERE deployment_id = $1 AND version < $2`, before)
+		if err != nil {
+			return err
+		}
 		if err := tx.write(ctx, `DELETE FROM change WHERE deployment_id = $1 AND version <= $2`, through); err != nil {
 			return err
 		}
-		err := tx.write(ctx, `UPDATE deployment SET pruned_version = $2 WHERE id = $1 AND pruned_version < $2`, through)
+		err = tx.write(ctx, `UPDATE deployment SET pruned_version = $2 WHERE id = $1 AND pruned_version < $2`, through)
 		return err
 	})
 }

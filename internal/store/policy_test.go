@@ -83,7 +83,7 @@ func TestRuleModeIsSet(t *testing.T) {
 		before := deployment(t, s, d.Slug)
 		update(t, s, d, setMode)
 		after := deployment(t, s, d.Slug)
-		same(t, "the version's growth", after.Version-before.Version, int64(1))
+		same(t, "the version's growth", redoubt.Commits(after.Version)-redoubt.Commits(before.Version), int64(1))
 		trail := events(t, s, d)
 		last := trail[len(trail)-1]
 		same(t, "the trail", []string{last.Action, last.Subject, last.Before, last.After},
@@ -137,7 +137,7 @@ func TestFurtherPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 			_, err3 := tx.UpdatePolicy(ctx, now)
 			return errors.Join(err, err2, err3)
 		})
-		same(t, "the version's growth", deployment(t, s, d.Slug).Version-before, int64(1))
+		same(t, "the version's growth", redoubt.Commits(deployment(t, s, d.Slug).Version)-redoubt.Commits(before), int64(1))
 		trail := events(t, s, d)
 		last := trail[len(trail)-1]
 		same(t, "the trail", []string{last.Action, last.Before, last.After},

@@ -85,8 +85,9 @@ func TestRulesEnterTheDefaultPolicyOfTheirProduct(t *testing.T) {
 			_, err := tx.SetRuleMode(ctx, asks.PolicyID, "asks", redoubt.ModeComment)
 			return err
 		})
+		before := d.version()
 		d.putRules(&redoubt.Rule{Name: "asks", IssueType: redoubt.SAST, Mode: redoubt.ModeBlock, Message: "newer"})
-		fed := feedOf(d, d.version()-1)
+		fed := feedOf(d, before)
 		same(t, "policy rules fed", len(fed.PolicyRules), 1)
 		now := fed.PolicyRules[asks.ID]
 		same(t, "mode", now.Mode, redoubt.ModeComment)

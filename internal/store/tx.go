@@ -3,7 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,6 +25,7 @@ type Tx struct {
 	changes    map[changeKey]bool // whether it was deleted
 	events     []redoubt.AuditEvent
 	before     time.Time // see LastCommit
+	next       int64     // see nextVersion; 0 while nobody asked
 }
 
 func newTx(q *session, d redoubt.Deployment, now time.Time, by redoubt.Actor) *Tx {
@@ -47,7 +50,7 @@ func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Co
 // not at all. It locks the deployment first, so the writers of one tenant come
 // one after the other, wherever they run, and the clock rises strictly from
 // commit to commit even where the server's stands still or steps back
-// (semantics §4). In one process short ones go before those of Long. If any answer changed, the deployment's version grows by one.
+// (semantics §4). In one process short ones go before those of Long. If any answer changed, the deployment's version grows (redoubt.NextVersion).
 //
 // An unknown deployment is redoubt.ErrNotFound; a database that is busy, gone
 // or closed is redoubt.ErrUnavailable. fn must not call Update again.
@@ -106,7 +109,14 @@ func (tx *Tx) Now() time.Time { return tx.now }
 func (tx *Tx) Actor() redoubt.Actor { return tx.actor }
 
 // nextVersion is the version that this transaction's changes will have.
-func (tx *Tx) nextVersion() int64 { return tx.deployment.Version + 1 }
+func (tx *Tx) nextVersion() int64 {
+	if tx.next == 0 {
+		var chance [4]byte
+		_, _ = rand.Read(chance[:]) // never fails
+		tx.next = redoubt.NextVersion(tx.deployment.Version, binary.NativeEndian.Uint32(chance[:]))
+	}
+	return tx.next
+}
 
 func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	return tx.session.exec(ctx, query, tx.withTenant(args)...)
