@@ -128,17 +128,18 @@ func (tx *Tx) feedChanges(ctx context.Context, since int64, take func(*redoubt.B
 func (tx *Tx) changesSince(ctx context.Context, since int64) (map[changeKind]map[int64]bool, error) {
 	changed := map[changeKind]map[int64]bool{}
 	return changed, each(ctx, tx, func(r row) error {
-		var key changeKey
-		var deleted bool
-		if err := r.Scan(&key.kind, &key.id, &deleted); err != nil {
+		var run changeRun
+		if err := r.Scan(&run.kind, &run.id, &run.more, &run.deleted); err != nil {
 			return err
 		}
-		if changed[key.kind] == nil {
-			changed[key.kind] = map[int64]bool{}
+		if changed[run.kind] == nil {
+			changed[run.kind] = map[int64]bool{}
 		}
-		changed[key.kind][key.id] = deleted
+		for id := run.id; id <= run.id+run.more; id++ {
+			changed[run.kind][id] = run.deleted
+		}
 		return nil
-	}, `SELECT kind, id, deleted FROM change WHERE deployment_id = $1 AND version > $2 ORDER BY version`, since)
+	}, `SELECT kind, id, more, deleted FROM change WHERE deployment_id = $1 AND version > $2 ORDER BY version`, since)
 }
 
 func feedProjects(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {

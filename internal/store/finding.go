@@ -71,11 +71,25 @@ func findingFields(f *redoubt.Finding) []any {
 
 func scanFinding(r row) (f redoubt.Finding, err error) { return f, r.Scan(findingFields(&f)...) }
 
+// streamColumns are those of findingColumns that differ between the findings of one
+// (project, ref, source).
+var streamColumns = strings.Replace(findingColumns, "project_id, ref, source, ", "", 1)
+
 // Findings reads all occurrences of (project, ref, source) by id, removed and
 // fixed ones too. The + keeps SQLite from walking the tenant's findings by id.
 func (tx *Tx) Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error) {
-	return many(ctx, tx, scanFinding, `SELECT `+findingColumns+` FROM finding
+	list := []redoubt.Finding{}
+	var f redoubt.Finding // which each row is read into: a row has as many pointers as columns
+	fields := findingFields(&f)
+	fields = slices.Delete(fields, 2, 5) // of project, ref and source
+	err := each(ctx, tx, func(r row) error {
+		f = redoubt.Finding{ProjectID: projectID, Ref: cleanText(ref), Source: cleanText(source)}
+		err := r.Scan(fields...)
+		list = append(list, f)
+		return err
+	}, `SELECT `+streamColumns+` FROM finding
 		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 ORDER BY +id`, projectID, ref, source)
+	return list, err
 }
 
 // LivePlaces lists where the unresolved and muted findings of a product and

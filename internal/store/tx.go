@@ -214,15 +214,36 @@ func inBatches[T any](list []T, write func([]T) error) error {
 	return nil
 }
 
-func (tx *Tx) writeChanges(ctx context.Context, version int64) error {
-	keys := slices.SortedFunc(maps.Keys(tx.changes), func(a, b changeKey) int {
+// changeRun is a run of ids whose rows changed alike.
+type changeRun struct {
+	changeKey
+	more    int64 // ids behind the first
+	deleted bool
+}
+
+// runsOfChanges joins changes of findings and of lineages whose ids follow each other: an
+// upload adds them by the thousand.
+func runsOfChanges(changes map[changeKey]bool) (runs []changeRun) {
+	keys := slices.SortedFunc(maps.Keys(changes), func(a, b changeKey) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
 	})
-	return inBatches(keys, func(keys []changeKey) error {
-		rows := make([][]any, len(keys))
-		for i, key := range keys {
-			rows[i] = []any{version, key.kind, key.id, tx.changes[key]}
+	for _, key := range keys {
+		many := key.kind == changeFinding || key.kind == changeLineage
+		if n := len(runs) - 1; many && n >= 0 && runs[n].kind == key.kind && runs[n].id+runs[n].more+1 == key.id && runs[n].deleted == changes[key] {
+			runs[n].more++
+			continue
 		}
-		return tx.insert(ctx, "change (deployment_id, version, kind, id, deleted)", rows, "")
+		runs = append(runs, changeRun{changeKey: key, deleted: changes[key]})
+	}
+	return runs
+}
+
+func (tx *Tx) writeChanges(ctx context.Context, version int64) error {
+	return inBatches(runsOfChanges(tx.changes), func(runs []changeRun) error {
+		rows := make([][]any, len(runs))
+		for i, run := range runs {
+			rows[i] = []any{version, run.kind, run.id, run.more, run.deleted}
+		}
+		return tx.insert(ctx, "change (deployment_id, version, kind, id, more, deleted)", rows, "")
 	})
 }

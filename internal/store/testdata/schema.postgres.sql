@@ -120,6 +120,7 @@ change.version bigint NOT NULL
 change.kind smallint NOT NULL
 change.id bigint NOT NULL
 change.deleted smallint NOT NULL
+change.more bigint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX change_pkey ON public.change USING btree (deployment_id, version, kind, id)
 change PRIMARY KEY (deployment_id, version, kind, id)
 dependency.deployment_id bigint NOT NULL

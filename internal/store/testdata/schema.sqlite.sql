@@ -119,7 +119,7 @@ CREATE TABLE change (
     version       BIGINT   NOT NULL,
     kind          SMALLINT NOT NULL,
     id            BIGINT   NOT NULL,
-    deleted       SMALLINT NOT NULL,
+    deleted       SMALLINT NOT NULL, more BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, version, kind, id)
 );
 CREATE TABLE dependency (

@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestFeedTellsRunsOfIds expects what a commit adds by the hundred to be a few rows of the
+// feed, and the feed to tell each of them; and single ones, some deleted, to be told apart
+// from those beside them.
+func TestFeedTellsRunsOfIds(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		replica := feedOf(d, 0)
+		before := d.version()
+		added := d.findings(p, 300, nil)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			rows, err := store.In[int64](ctx, tx, "change", "version", []int64{before + 1})
+			if len(rows) > 10 {
+				t.Errorf("%d rows of the feed for 300 findings", len(rows))
+			}
+			return err
+		})
+		before = replica.follow(d, before)
+		same(t, "after many were added", replica, feedOf(d, 0))
+
+		var some []redoubt.FindingWrite
+		for _, i := range []int{0, 1, 2, 50, 52, 299} {
+			added[i].State = redoubt.Fixed
+			some = append(some, added[i])
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, some) })
+		before = replica.follow(d, before)
+		same(t, "after some changed", replica, feedOf(d, 0))
+
+		// Merging deletes lineages between others that stay, and changes both findings.
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			into, err := tx.Lineages(ctx, []int64{added[12].LineageID})
+			if err != nil {
+				return err
+			}
+			from := []int64{added[10].LineageID, added[11].LineageID, added[13].LineageID}
+			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: into[added[12].LineageID], From: from}})
+		})
+		replica.follow(d, before)
+		same(t, "after lineages were merged", replica, feedOf(d, 0))
+	})
+}
