@@ -42,10 +42,16 @@ func benchResult(n int) string {
 	message := fmt.Sprintf("What a caller gave as 'command_%d' reaches a shell. ", n) +
 		strings.Repeat("Whoever chooses it can run any program with the rights of this service. ", 6) +
 		"Pass the program and its arguments as a list, without a shell."
+	code := fmt.Sprintf("    done_%d = subprocess.run(request.args.get('command_%d'), shell=True, capture_output=True)", n, n)
+	if n%10 == 0 { // a tenth speaks of secrets, which take the longest to tell from none
+		message = fmt.Sprintf("The session token 'token_%d' is made from the password. ", n) +
+			strings.Repeat("A session cookie without Secure gives its token away, and a token that never ends is a password. ", 5) +
+			"Set secret: to a key of its own and token: to a random value."
+		code = fmt.Sprintf("    session_%d['token'] = issue(user, password=request.form.get('password_%d'), secret=settings.SECRET)", n, n)
+	}
 	metadata := fmt.Sprintf(`{"category":"security","confidence":%q,"cwe":["CWE-%d: Improper Neutralization of Special Elements used in a Command"],`+
 		`"owasp":["A03:2021 - Injection"],"technology":["python"],"subcategory":["vuln"],"vulnerability_class":["Command Injection"],`+
 		`"likelihood":"HIGH","impact":"MEDIUM","references":["https://owasp.org/Top10/A03_2021-Injection"]}`, []string{"LOW", "MEDIUM", "HIGH"}[rule%3], 20+rule)
-	code := fmt.Sprintf("    done_%d = subprocess.run(request.args.get('command_%d'), shell=True, capture_output=True)", n, n)
 	return fmt.Sprintf(`{"check_id":"bench.python.rule-%d","path":"src/module_%d/file_%d.py","start":{"line":%d,"col":5,"offset":%d},"end":{"line":%d,"col":96,"offset":%d},`+
 		`"extra":{"metavars":{"$INPUT":{"start":{"line":%d,"col":40,"offset":%d},"end":{"line":%d,"col":60,"offset":%d},"abstract_content":"command_%d"}},`+
 		`"message":%q,"metadata":%s,"severity":%q,"fingerprint":"%0128x_0","lines":%q,"is_ignored":false,"validation_state":"NO_VALIDATOR","engine_kind":"OSS"}}`,

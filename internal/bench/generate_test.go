@@ -63,15 +63,37 @@ func (g *generator) results(n int) []string {
 	return out
 }
 
+// wording is what a finding quotes and says, each with its number in it.
+type wording struct{ code, message string }
+
+// A tenth of the findings speaks of secrets, as reports do: its text is full of words
+// behind which a secret might stand, and of signs that give values.
+var (
+	ordinary = wording{
+		"    result_%d = subprocess.run(request.args.get('command_%d'), shell=True, capture_output=True)",
+		"Detected user input 'command_%d' that reaches a shell. " +
+			strings.Repeat("An attacker who controls it can run any command with the rights of this service. ", 6) +
+			"Pass a list of arguments and leave shell=False, so that no shell reads the input.",
+	}
+	ofSecrets = wording{
+		"    session_%d['token'] = issue(user, password=request.form.get('password_%d'), secret=settings.SESSION_SECRET)",
+		"The session token 'token_%d' is made from the password: whoever learns the token learns the password, too. " +
+			strings.Repeat("A session cookie without Secure or HttpOnly gives its token away, and a token that never ends is as good as a password. ", 4) +
+			"Set secret: to a key of its own, password = None in the session, and token: as a random value of 32 bytes.",
+	}
+)
+
 // result is a finding of some two kilobytes.
 func (g *generator) result() string {
 	g.next++
 	r := g.rules[g.pick.Uint64()]
 	line, n := 1+g.rnd.IntN(2000), g.next
-	code := fmt.Sprintf("    result_%d = subprocess.run(request.args.get('command_%d'), shell=True, capture_output=True)", n, n)
-	message := fmt.Sprintf("Detected user input 'command_%d' that reaches a shell. ", n) +
-		strings.Repeat("An attacker who controls it can run any command with the rights of this service. ", 6) +
-		"Pass a list of arguments and leave shell=False, so that no shell reads the input."
+	said := ordinary
+	if n%10 == 0 {
+		said = ofSecrets
+	}
+	code := fmt.Sprintf(said.code, n, n)
+	message := fmt.Sprintf(said.message, n)
 	return fmt.Sprintf(`{"check_id":%q,"path":"src/services/module_%d/handlers/file_%d.py","start":{"line":%d,"col":5,"offset":%d},"end":{"line":%d,"col":96,"offset":%d},`+
 		`"extra":{"metavars":{"$INPUT":{"start":{"line":%d,"col":40,"offset":%d},"end":{"line":%d,"col":60,"offset":%d},"abstract_content":"command_%d"}},`+
 		`"message":%q,"metadata":%s,"severity":%q,"fingerprint":"%0128x_0","lines":%q,"is_ignored":false,"validation_state":"NO_VALIDATOR","engine_kind":"OSS"}}`,
