@@ -17,7 +17,8 @@ type Batch struct {
 	DeletedFindings []int64
 }
 
-// IndexedFinding is a finding with its body.
+// IndexedFinding is a finding with its body. What only scans compare (source,
+// identity, rule name, line, hashes) and nobody reads in a list is left out.
 type IndexedFinding struct {
 	Finding
 	Body []byte // see Body

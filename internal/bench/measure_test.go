@@ -14,6 +14,8 @@ const (
 	perValid   = "x-valid"    // times as long as encoding/json takes to find the upload valid
 	ofFirst    = "x-first"    // times as many findings a second as a first import
 	perSecond  = "findings/s" // taken in or loaded
+	ofBuild    = "x-build"    // times as long as building the index from the store
+	perFinding = "B/finding"
 )
 
 // limit is what a subject is compared with, under the unit of their ratio: how

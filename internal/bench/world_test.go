@@ -92,6 +92,21 @@ func (w *world) newIndex() *index.Index {
 	return index.New(w.store, index.Options{BodyCache: 4 << 30, Clock: time.Now})
 }
 
+// runIndex has the index follow commits as it does in a server.
+func (w *world) runIndex() {
+	w.store.OnCommit(w.index.Committed)
+	ctx, stop := context.WithCancel(w.tb.Context())
+	done := make(chan struct{})
+	go func() {
+		w.index.Run(ctx)
+		close(done)
+	}()
+	w.tb.Cleanup(func() {
+		stop()
+		<-done
+	})
+}
+
 // serve starts the server, and beside it handlers that answer with bytes from
 // memory: the limit of every page.
 func (w *world) serve() {

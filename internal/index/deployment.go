@@ -155,11 +155,14 @@ func (d *deployment) publish(version int64) {
 func (d *deployment) load(ctx context.Context) error {
 	began := d.x.clock()
 	s := newState(&d.x.bodies)
+	var one sync.Mutex
 	version, stale, err := d.x.src.Feed(ctx, d.id, 0, func(b *redoubt.Batch) error {
-		e, err := encode(b)
+		e, err := encode(b) // several batches at a time
 		if err != nil {
 			return err
 		}
+		one.Lock()
+		defer one.Unlock()
 		return s.apply(e)
 	})
 	if err == nil && stale {

@@ -1,9 +1,12 @@
 package index
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"sync"
+	"unicode/utf8"
+	"unsafe"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -20,21 +23,34 @@ import (
 const searchedText = 2 << 10
 
 // searchable is the part of a text that is searched, in lower case.
-func searchable(text string) string {
-	return strings.Clone(strings.ToLower(text[:min(len(text), searchedText)]))
+func searchable(text string) string { return strings.Clone(lowered(text)) }
+
+// lowered is the same, which may share the text's bytes.
+func lowered(text string) string { return strings.ToLower(text[:min(len(text), searchedText)]) }
+
+// ownMessage is what is searched of the message in a body; it may share its bytes.
+func ownMessage(body []byte) string {
+	quoted := redoubt.BodyMessage(body)
+	if len(quoted) < 2 {
+		return ""
+	}
+	if text := quoted[1 : len(quoted)-1]; bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
+		return lowered(unsafe.String(unsafe.SliceData(text), len(text)))
+	}
+	var message string
+	if json.Unmarshal(quoted, &message) != nil {
+		return ""
+	}
+	return lowered(message)
 }
 
 // nameRow tells a row what only searches look at.
-func (s *state) nameRow(r *row, f *redoubt.IndexedFinding) {
+func (s *state) nameRow(r *row, f *redoubt.IndexedFinding, said string) {
 	if f.IssueType == redoubt.SCA {
 		r.vuln = s.vulns.number(strings.ToLower(redoubt.BodyVulnerability(f.Body)))
 	}
-	if !s.rules.entries[r.rule].open {
-		return
-	}
-	var message string
-	if json.Unmarshal(redoubt.BodyMessage(f.Body), &message) == nil {
-		r.says = s.says.number(searchable(message))
+	if s.rules.entries[r.rule].open {
+		r.says = s.says.number(said)
 	}
 }
 

@@ -72,7 +72,7 @@ func (s *state) apply(e *encoded) error {
 		s.putLineage(e.Lineages[i].ID, l)
 	}
 	for i := range e.Findings {
-		if err := s.putFinding(&e.Findings[i]); err != nil {
+		if err := s.putFinding(&e.Findings[i], e.said[i]); err != nil {
 			return err
 		}
 	}
@@ -186,7 +186,7 @@ func (s *state) putLineage(id int64, l *lineage) {
 	}
 }
 
-func (s *state) putFinding(f *redoubt.IndexedFinding) error {
+func (s *state) putFinding(f *redoubt.IndexedFinding, said string) error {
 	p := s.part(f.IssueType)
 	if p == nil || f.ID <= 0 || f.ID > math.MaxUint32 {
 		return fmt.Errorf("finding %d of issue type %d has no place in an index", f.ID, f.IssueType)
@@ -200,7 +200,7 @@ func (s *state) putFinding(f *redoubt.IndexedFinding) error {
 		p.remove(uint32(f.ID))
 		return nil
 	}
-	r, err := s.row(f)
+	r, err := s.row(f, said)
 	if err != nil {
 		return err
 	}
@@ -208,8 +208,8 @@ func (s *state) putFinding(f *redoubt.IndexedFinding) error {
 	return nil
 }
 
-// row packs a finding.
-func (s *state) row(f *redoubt.IndexedFinding) (*row, error) {
+// row packs a finding, which says something itself or not.
+func (s *state) row(f *redoubt.IndexedFinding, said string) (*row, error) {
 	r := &row{
 		relevant: micros(f.RelevantSince), created: micros(f.CreatedAt), stateAt: micros(f.StateUpdatedAt),
 		scan: f.FirstScanID, id: uint32(f.ID),
@@ -225,7 +225,7 @@ func (s *state) row(f *redoubt.IndexedFinding) (*row, error) {
 		r.scanned = uint8(known(f.Reachability, redoubt.ReachabilityUnknown))
 		r.transitivity = uint8(known(f.Transitivity, redoubt.TransitivityUnknown))
 	}
-	s.nameRow(r, f)
+	s.nameRow(r, f, said)
 	l := s.lineages.entries[r.lineage]
 	r.inherit(l, s.inheritedOf(l))
 	return r, nil
@@ -261,6 +261,7 @@ type encoded struct {
 	rules    []*rule
 	policies []*policy
 	lineages []*lineage
+	said     []string // of findings: their own message as it is searched, empty where they have none
 }
 
 func encode(b *redoubt.Batch) (*encoded, error) {
@@ -270,6 +271,10 @@ func encode(b *redoubt.Batch) (*encoded, error) {
 	e.rules, errs[1] = each(b.Rules, newRule)
 	e.policies, errs[2] = each(b.Policies, newPolicy)
 	e.lineages, errs[3] = each(b.Lineages, newLineage)
+	e.said = make([]string, len(b.Findings))
+	for i := range b.Findings {
+		e.said[i] = ownMessage(b.Findings[i].Body)
+	}
 	for _, err := range errs {
 		if err != nil {
 			return nil, err

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,7 +111,10 @@ func (r *realm) read() {
 	m := r.store
 	clear(m.rows)
 	clear(m.lineages)
+	var one sync.Mutex // several batches may come at a time
 	version, _, err := r.real.Feed(r.t.Context(), r.tenant, 0, func(b *redoubt.Batch) error {
+		one.Lock()
+		defer one.Unlock()
 		for _, p := range b.Projects {
 			r.project = p
 		}
@@ -130,11 +135,27 @@ func (r *realm) read() {
 			return err
 		}
 		m.writes = int(version) + len(audit)
-		return r.readEvents(ctx, tx)
+		return errors.Join(r.readWhole(ctx, tx), r.readEvents(ctx, tx))
 	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// readWhole reads what the feed leaves out, as lists do not show it.
+func (r *realm) readWhole(ctx context.Context, tx *store.Tx) error {
+	findings, err := tx.FindingsByID(ctx, slices.Collect(maps.Keys(r.store.rows)))
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		r.store.rows[f.ID].Finding = f
+	}
+	lineages, err := tx.Lineages(ctx, slices.Collect(maps.Keys(r.store.lineages)))
+	for id, l := range lineages {
+		r.store.lineages[id] = &l
+	}
+	return err
 }
 
 func (r *realm) readEvents(ctx context.Context, tx *store.Tx) error {

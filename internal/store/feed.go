@@ -54,13 +54,17 @@ func (s *Store) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]
 // the store, and returns its version. Rows come with their present content,
 // each once; deletes come last. A feed that was pruned past since, or that never
 // was there, answers stale = true and hands over nothing: build anew. take
-// may keep the batch.
+// may keep the batch. When since is 0, several may come at the same time.
 func (s *Store) Feed(ctx context.Context, deploymentID, since int64, take func(*redoubt.Batch) error) (version int64, stale bool, err error) {
+	if since == 0 {
+		err := s.together(ctx, deploymentID, func(ctx context.Context, all []*Tx) error {
+			version = all[0].Version()
+			return feedAll(ctx, all, take)
+		})
+		return version, false, err
+	}
 	err = s.View(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
 		version = tx.Version()
-		if since == 0 {
-			return tx.feedAll(ctx, take)
-		}
 		if known, err := tx.knows(ctx, since); err != nil || !known || since == version {
 			stale = err == nil && !known
 			return err
@@ -70,8 +74,14 @@ func (s *Store) Feed(ctx context.Context, deploymentID, since int64, take func(*
 	return version, stale, err
 }
 
-func (tx *Tx) feedAll(ctx context.Context, take func(*redoubt.Batch) error) error {
+// feedAll hands everything over: dictionaries by one transaction, then lineages and
+// findings by all of them.
+func feedAll(ctx context.Context, all []*Tx, take func(*redoubt.Batch) error) error {
+	tx := all[0]
 	for _, t := range feedTables {
+		if t.kind == changeLineage || t.kind == changeFinding {
+			continue
+		}
 		ids, err := many(ctx, tx, scalar[int64], `SELECT id FROM `+t.table+` WHERE deployment_id = $1 ORDER BY id`)
 		if err != nil {
 			return err
@@ -80,7 +90,17 @@ func (tx *Tx) feedAll(ctx context.Context, take func(*redoubt.Batch) error) erro
 			return err
 		}
 	}
-	return nil
+	err := feedWide(ctx, all, "lineage", func(ctx context.Context, tx *Tx, from, to int64) error {
+		return feedStream(ctx, tx, scanFedLineage, fedLineageFields, func(list []redoubt.Lineage) *redoubt.Batch { return &redoubt.Batch{Lineages: list} },
+			take, fedLineages+`id >= $2 AND id < $3 ORDER BY id`, from, to)
+	})
+	if err != nil {
+		return err
+	}
+	return feedWide(ctx, all, "finding", func(ctx context.Context, tx *Tx, from, to int64) error {
+		return feedStream(ctx, tx, scanFedFinding, fedFindingFields, func(list []redoubt.IndexedFinding) *redoubt.Batch { return &redoubt.Batch{Findings: list} },
+			take, fedFindings+`f.id >= $2 AND f.id < $3 ORDER BY f.id`, from, to)
+	})
 }
 
 func (tx *Tx) feedRows(ctx context.Context, ids []int64, read func(context.Context, *Tx, *redoubt.Batch, []int64) error, take func(*redoubt.Batch) error) error {
@@ -166,17 +186,16 @@ func feedPolicyRules(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64)
 }
 
 func feedLineages(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
-	b.Lineages, err = tx.lineages(ctx, ids)
+	in, arg := tx.in("id", 2, ids)
+	p := newPlainRow(fedLineageFields)
+	b.Lineages, err = many(ctx, tx, func(r row) (redoubt.Lineage, error) { return scanFedLineage(p, r) }, fedLineages+in+` ORDER BY id`, arg)
 	return err
 }
 
 func feedFindings(ctx context.Context, tx *Tx, b *redoubt.Batch, ids []int64) (err error) {
 	in, arg := tx.in("f.id", 2, ids)
-	b.Findings, err = many(ctx, tx, func(r row) (f redoubt.IndexedFinding, err error) {
-		return f, r.Scan(append(findingFields(&f.Finding), &f.Body)...)
-	}, `SELECT `+qualified("f", findingColumns)+`, b.body
-		FROM finding f JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
-		WHERE f.deployment_id = $1 AND `+in+` ORDER BY f.id`, arg)
+	p := newPlainRow(fedFindingFields)
+	b.Findings, err = many(ctx, tx, func(r row) (redoubt.IndexedFinding, error) { return scanFedFinding(p, r) }, fedFindings+in+` ORDER BY f.id`, arg)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -71,10 +72,20 @@ func drop[T any](rows map[int64]T, ids []int64) {
 	}
 }
 
+// oneByOne has a function take one batch at a time.
+func oneByOne(take func(*redoubt.Batch) error) func(*redoubt.Batch) error {
+	var one sync.Mutex
+	return func(b *redoubt.Batch) error {
+		one.Lock()
+		defer one.Unlock()
+		return take(b)
+	}
+}
+
 // follow brings the replica from a version to the newest, which it returns.
 func (r replica) follow(d tenant, since int64) int64 {
 	d.t.Helper()
-	version, stale, err := d.s.Feed(d.t.Context(), d.id, since, r.take)
+	version, stale, err := d.s.Feed(d.t.Context(), d.id, since, oneByOne(r.take))
 	d.check(err)
 	if stale {
 		d.t.Fatalf("the feed since %d is stale", since)
@@ -166,12 +177,11 @@ func (h history) change(ctx context.Context, tx *store.Tx, all replica) error {
 	var changed []redoubt.FindingWrite
 	for _, id := range all.findingIDs() {
 		if rapid.Bool().Draw(h.rt, "touched") {
-			w := redoubt.FindingWrite{Finding: all.Findings[id].Finding}
-			o, err := tx.Finding(ctx, id) // a write before in this commit may have moved it
+			o, err := tx.Finding(ctx, id) // the feed leaves out what only scans compare
 			if err != nil {
 				return err
 			}
-			w.LineageID = o.LineageID
+			w := redoubt.FindingWrite{Finding: o.Finding}
 			w.State = redoubt.State(rapid.IntRange(1, 4).Draw(h.rt, "state"))
 			if rapid.Bool().Draw(h.rt, "body") {
 				w.Body = []byte(rapid.StringMatching(`"b":[0-9]`).Draw(h.rt, "text"))
@@ -292,7 +302,7 @@ func TestFeedComesInBatchesOfOneState(t *testing.T) {
 		first := d.findings(p, 2500, nil)
 		want := feedOf(d, 0)
 		got, batches := newReplica(), 0
-		_, _, err := s.Feed(t.Context(), d.id, 0, func(b *redoubt.Batch) error {
+		_, _, err := s.Feed(t.Context(), d.id, 0, oneByOne(func(b *redoubt.Batch) error {
 			if len(b.Findings) > 0 {
 				if batches++; batches == 1 { // a commit meanwhile must not show
 					first[2400].State, first[2400].Body = redoubt.Fixed, nil
@@ -308,7 +318,7 @@ func TestFeedComesInBatchesOfOneState(t *testing.T) {
 				t.Errorf("a batch of %d findings and %d lineages", len(b.Findings), len(b.Lineages))
 			}
 			return got.take(b)
-		})
+		}))
 		d.check(err)
 		if batches < 2 {
 			t.Errorf("%d findings came in %d batches", len(got.Findings), batches)
@@ -362,5 +372,85 @@ func TestPrunedFeedIsStale(t *testing.T) {
 		writes[0].State = redoubt.Fixed
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, writes) })
 		same(t, "fed", feedOf(d, now).findingIDs(), []int64{writes[0].ID})
+	})
+}
+
+// However fast others write, and by however many transactions it is read, a whole
+// feed is of one version: what a commit changed in two places shows in both or in
+// neither.
+func TestAWholeFeedIsOfOneVersion(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		writes := d.findings(d.project("acme/payments"), 3000, nil)
+		ends := []redoubt.FindingWrite{writes[0], writes[len(writes)-1]}
+		for i := range ends {
+			ends[i].Body = nil
+		}
+		versions := map[int64]redoubt.State{d.version(): ends[0].State} // what both are then
+		s.OnCommit(func(_, version int64) { versions[version] = ends[0].State })
+		stop, stopped := make(chan struct{}), make(chan error)
+		go func() {
+			for n := 0; ; n++ {
+				ends[0].State = []redoubt.State{redoubt.Fixed, redoubt.Unresolved, redoubt.Muted}[n%3]
+				ends[1].State = ends[0].State
+				err := s.Update(context.Background(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, ends) })
+				select {
+				case <-stop:
+					stopped <- err
+					return
+				default:
+				}
+				if err != nil {
+					stopped <- err
+					return
+				}
+			}
+		}()
+		feeds := map[int64]replica{}
+		for range 10 {
+			got := newReplica()
+			version, _, err := s.Feed(t.Context(), d.id, 0, oneByOne(got.take))
+			d.check(err)
+			feeds[version] = got
+		}
+		close(stop)
+		d.check(<-stopped)
+		for version, got := range feeds {
+			first, last, want := got.Findings[ends[0].ID].State, got.Findings[ends[1].ID].State, versions[version]
+			if first != want || last != want || len(got.Findings) != len(writes) {
+				t.Errorf("version %d: %d findings of %d, the first is %v and the last %v, want %v", version, len(got.Findings), len(writes), first, last, want)
+			}
+		}
+	})
+}
+
+// A feed that its taker refuses in the middle ends, whoever reads it.
+func TestAWholeFeedEndsWithItsTaker(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		d.findings(d.project("acme/payments"), 5000, nil)
+		refused, handed := errors.New("full"), 0
+		_, _, err := s.Feed(t.Context(), d.id, 0, oneByOne(func(b *redoubt.Batch) error {
+			if len(b.Findings) > 0 {
+				if handed++; handed == 2 {
+					return refused
+				}
+			}
+			return nil
+		}))
+		if !errors.Is(err, refused) {
+			t.Errorf("Feed: %v, want the taker's error", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		_, _, err = s.Feed(ctx, d.id, 0, oneByOne(func(b *redoubt.Batch) error {
+			if len(b.Findings) > 0 {
+				cancel()
+			}
+			return nil
+		}))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("Feed: %v, want that its caller gave up", err)
+		}
+		feedOf(d, 0)
 	})
 }

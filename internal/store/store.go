@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 )
 
@@ -52,6 +53,7 @@ type Store struct {
 	clock   func() time.Time
 	version *sql.Stmt // see Version
 
+	wide      sync.Mutex                        // held by the feed that several transactions read
 	committed func(deploymentID, version int64) // see OnCommit
 }
 

@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/internal/index"
+)
+
+// BenchmarkStart measures what a server does that was started again, for each of the
+// sizes: the index from its checkpoint, beside reading the bytes of the file alone
+// and beside building it from the store; and the build, beside stepping through
+// findings and lineages by the same driver. On PostgreSQL there is only the build.
+func BenchmarkStart(b *testing.B) {
+	for i, n := range sizesAsked(b) {
+		if i > 0 && testing.Short() {
+			return
+		}
+		for _, engine := range []string{"sqlite", "postgres"} {
+			b.Run(fmt.Sprintf("%d findings/%s", n, engine), func(b *testing.B) {
+				w := newWorldOn(b, engine)
+				w.fill(n)
+				b.Run("build", func(b *testing.B) { benchBuild(b, w) })
+				b.Run("checkpoint", func(b *testing.B) { benchCheckpoint(b, w) })
+				b.Run("follow", func(b *testing.B) { benchFollow(b, w) })
+			})
+		}
+	}
+}
+
+// benchBuild builds an index without a checkpoint.
+func benchBuild(b *testing.B, w *world) {
+	var x *index.Index
+	build := timed(func() {
+		x = w.newIndex()
+		_, err := x.Deployment(b.Context(), w.deployment.ID)
+		w.check(err)
+	})
+	var limits []limit
+	if w.store.Engine() == "sqlite" {
+		r := w.raw()
+		limits = append(limits, limit{unit: perLimit, run: timed(func() {
+			r.step(`SELECT * FROM finding WHERE deployment_id = ? ORDER BY id`, w.deployment.ID)
+			r.step(`SELECT * FROM lineage WHERE deployment_id = ? ORDER BY id`, w.deployment.ID)
+		})})
+	}
+	took := compare(b, build, limits...)
+	b.ReportMetric(rate(x.Stats().Findings, took), perSecond)
+}
+
+// benchCheckpoint starts from a checkpoint.
+func benchCheckpoint(b *testing.B, w *world) {
+	checkpoints := index.Checkpoints{Dir: filepath.Join(b.TempDir(), "index"), Registry: w.store}
+	start := func(c index.Checkpoints) *index.Index {
+		x := index.New(w.store, index.Options{BodyCache: 4 << 30, Checkpoints: c, Clock: time.Now})
+		_, err := x.Deployment(b.Context(), w.deployment.ID)
+		w.check(err)
+		return x
+	}
+	first := start(checkpoints)
+	first.Save(b.Context())
+	file := filepath.Join(checkpoints.Dir, fmt.Sprint(w.deployment.ID, ".checkpoint"))
+	info, err := os.Stat(file)
+	w.check(err)
+	compare(b, timed(func() {
+		if x := start(checkpoints); x.Stats().Loads > 0 {
+			w.check(errors.New("the checkpoint was not read"))
+		}
+	}), limit{unit: perLimit, run: timed(func() {
+		f, err := os.Open(file)
+		w.check(err)
+		_, err = io.CopyBuffer(io.Discard, struct{ io.Reader }{f}, make([]byte, 1<<20))
+		w.check(errors.Join(err, f.Close()))
+	})}, limit{unit: ofBuild, run: timed(func() { start(index.Checkpoints{}) })})
+	b.ReportMetric(float64(info.Size())/float64(first.Stats().Findings), perFinding)
+}
+
+// benchFollow imports 30,000 findings in three uploads, and asks for a page at once: it
+// waits for what of the last upload the index has not followed yet. The limit is the
+// same page again.
+func benchFollow(b *testing.B, w *world) {
+	w.runIndex()
+	page := w.request("GET", w.target(nil, false, 100), nil)
+	w.client.body(page)
+	var waited, again []time.Duration
+	var ratios []float64
+	for turn := 0; b.Loop(); turn++ {
+		b.StopTimer()
+		for part := range 3 {
+			w.hand(w.upload(fmt.Sprintf("acme/follow-%d-%d", turn, part), "main", "semgrep.json", semgrep(w.made.results(10_000))))
+		}
+		b.StartTimer()
+		first := w.client.took(page)()
+		next := w.client.took(page)()
+		waited, again = append(waited, first), append(again, next)
+		ratios = append(ratios, float64(first)/float64(next))
+	}
+	b.ReportMetric(float64(median(waited)), "ns/op")
+	b.ReportMetric(float64(median(again).Microseconds()), "next-µs")
+	b.ReportMetric(median(ratios), perLimit)
+}
+
+// sizesAsked are the sizes of deployments to measure.
+func sizesAsked(b *testing.B) (out []int) {
+	b.Helper()
+	for text := range strings.SplitSeq(*scales, ",") {
+		var n int
+		if _, err := fmt.Sscan(text, &n); err != nil {
+			b.Fatalf("-findings %s: %v", *scales, err)
+		}
+		out = append(out, n)
+	}
+	return out
+}
