@@ -216,3 +216,49 @@ func TestMergedScansNameWhatStays(t *testing.T) {
 		holds("migrated", ids(w.fromFound, 2), ids(w.fromFound, 1, 2))
 	})
 }
+
+// TestMergedScansForgetWhatIsGone has accounts as an older merge left them, after
+// another project took the names that the merged one had: no alias leads to it. What
+// is there, if of another project, is damage and not forgotten, and what cannot be
+// read stays.
+func TestMergedScansForgetWhatIsGone(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			s := storetest.Open(t, storetest.Database(t, engine, storetest.NewClock()))
+			w := newTwins(t, s)
+			scan, broken := w.scanned(w.from, "refs/heads/main", true), w.scanned(w.into, "refs/heads/main", true)
+			w.merge()
+			var other redoubt.Project
+			w.update(func(ctx context.Context, tx *store.Tx) (err error) {
+				other, err = tx.CreateProject(ctx, redoubt.Project{Name: w.from.Name})
+				return err
+			})
+			foreign := w.findings(other, 1, nil)
+			w.update(func(ctx context.Context, tx *store.Tx) error {
+				reported := []int64{w.fromFound[0].ID, w.fromFound[1].ID, w.fromFound[2].ID, foreign[0].ID}
+				if err := tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: scan.ID, Reported: reported}); err != nil {
+					return err
+				}
+				return tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: broken.ID, Reported: reported})
+			})
+			bytes := map[string]string{"sqlite": "X'FF'", "postgres": `'\xff'::bytea`}[engine]
+			w.check(s.ExecRaw(t.Context(), fmt.Sprintf("UPDATE scan_account SET reported = %s WHERE deployment_id = %d AND scan_id = %d", bytes, w.id, broken.ID)))
+			w.check(s.ForgetMergedFindings(t.Context()))
+			if faults, _ := checked(t, s, w.tenant); !strings.Contains(faults, fmt.Sprintf("scan %d reported 4 findings, 3 of which", scan.ID)) {
+				t.Errorf("by aliases there is nothing to find, and the check has:\n%s", faults)
+			}
+			w.check(s.ForgetGoneFindings(t.Context()))
+			w.view(func(ctx context.Context, tx *store.Tx) error {
+				a, err := tx.ScanAccount(ctx, scan.ID)
+				same(t, "reported", a.Reported, []int64{w.fromFound[2].ID, foreign[0].ID})
+				return err
+			})
+			faults, _ := checked(t, s, w.tenant)
+			for _, want := range []string{fmt.Sprintf("scan %d reported 2 findings, 1 of which", scan.ID), fmt.Sprintf("what scan %d reported: its runs cannot be read", broken.ID)} {
+				if !strings.Contains(faults, want) {
+					t.Errorf("%q is not in:\n%s", want, faults)
+				}
+			}
+		})
+	}
+}

@@ -28,6 +28,11 @@ func (s *Store) ForgetMergedFindings(ctx context.Context) error {
 	return s.again(ctx, s.engine.forgetMergedFindings)
 }
 
+// ForgetGoneFindings runs the migration of that name once more.
+func (s *Store) ForgetGoneFindings(ctx context.Context) error {
+	return s.again(ctx, s.engine.forgetGoneFindings)
+}
+
 func (s *Store) again(ctx context.Context, migrate func(context.Context, *sql.Tx) error) error {
 	tx, err := s.engine.write.BeginTx(ctx, nil)
 	if err != nil {
