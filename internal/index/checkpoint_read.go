@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -194,6 +195,7 @@ func unpackProject(u *unpacker) *project {
 		e.tags = append(e.tags, strings.ToLower(tag))
 	}
 	e.visibility, e.primary, e.wire = redoubt.Visibility(u.byte()), u.text(), u.bytes()
+	e.bare = bytes.HasSuffix(e.wire, []byte(noAddress))
 	return e
 }
 

@@ -118,6 +118,7 @@ type project struct {
 	scoped     redoubt.Project // what scopes of policies look at
 	audience   uint32          // which policies it is given
 	wire       []byte          // the member repository
+	bare       bool            // whether that has no address
 }
 
 func newProject(p *redoubt.Project) (*project, error) {
@@ -131,7 +132,7 @@ func newProject(p *redoubt.Project) (*project, error) {
 	out := &project{
 		name: p.Name, folded: strings.ToLower(p.Name),
 		visibility: p.Visibility, primary: p.Primary(), wire: append(wire, ','),
-		scoped: redoubt.Project{ID: p.ID, Name: p.Name, Tags: p.Tags},
+		scoped: redoubt.Project{ID: p.ID, Name: p.Name, Tags: p.Tags}, bare: p.URL == "",
 	}
 	for _, tag := range p.Tags {
 		out.tags = append(out.tags, strings.ToLower(tag))

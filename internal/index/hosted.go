@@ -44,7 +44,7 @@ func (e *encoder) hosted(b []byte, it *item) []byte {
 	b = append(b, ',')
 	b = append(b, confidences.of(r.confidence)...)
 	b = append(b, severities.of(r.severity)...)
-	b = append(b, shortRef(it.ref)...)
+	b = shortRef(b, it.ref)
 	b = e.repository(b, it)
 	b = append(b, states.of(r.state)...)
 	b = append(b, statuses.of(r.status)...)
@@ -76,28 +76,30 @@ func (e *encoder) hosted(b []byte, it *item) []byte {
 	return append(append(b, orEmptyText(message)...), "}}"...)
 }
 
-// shortRef is the member ref with the name of a branch alone.
-func shortRef(member string) string {
-	const full = `"ref":"refs/heads/`
-	if !strings.HasPrefix(member, full) {
-		return member
+// shortRef appends the member ref with the name of a branch alone.
+func shortRef(b []byte, member string) []byte {
+	const full, short = `"ref":"refs/heads/`, `"ref":"`
+	if len(member) < len(full) || member[:len(full)] != full {
+		return append(b, member...)
 	}
-	return `"ref":"` + member[len(full):]
+	return append(append(b, short...), member[len(full):]...)
 }
 
 // repository appends the member repository. Where no address is known, it is
 // that of the project's page.
 func (e *encoder) repository(b []byte, it *item) []byte {
-	const none = `"url":""},`
 	wire := it.project.wire
-	if !bytes.HasSuffix(wire, []byte(none)) {
+	if !it.project.bare {
 		return append(b, wire...)
 	}
-	b = append(b, wire[:len(wire)-len(none)]...)
+	b = append(b, wire[:len(wire)-len(noAddress)]...)
 	b = append(append(b, `"url":"`...), e.org...)
 	b = strconv.AppendInt(append(b, "/projects/"...), it.project.scoped.ID, 10)
 	return append(b, `"},`...)
 }
+
+// noAddress ends the member repository where no address is known.
+const noAddress = `"url":""},`
 
 // link appends the address of the finding's page as JSON.
 func (e *encoder) link(b []byte, it *item) []byte {
@@ -109,50 +111,82 @@ func (e *encoder) link(b []byte, it *item) []byte {
 // and the use are spelt otherwise. The members stand in the order in which
 // redoubt.Body writes them; what is between those that change is copied whole.
 func (e *encoder) body(b []byte, it *item, said []byte) []byte {
-	rest, ok := bytes.CutPrefix(it.body, []byte(`"rule_message":`))
-	if !ok {
-		return append(b, it.body...)
-	}
-	message := said
-	if message == nil {
-		message = it.rule.template
-	}
-	b = append(append(b, `"rule_message":`...), orEmptyText(message)...)
-	rest = bytes.TrimPrefix(rest[len(said):], []byte("null"))
-	for _, m := range renamedInPlace {
-		after, ok := bytes.CutPrefix(rest, []byte(m.contract))
-		if !ok {
-			break
+	const name, column = `"rule_message":`, `,"location":{"column":`
+	rest, same := it.body, len(name)+len(said) // which stay as they are
+	if said == nil {
+		var ok bool
+		if rest, ok = bytes.CutPrefix(it.body, []byte(name)); !ok {
+			return append(b, it.body...)
 		}
-		n := len(jsonNumber(after))
-		b = append(append(b, m.hosted...), after[:n]...)
-		rest = after[n:]
+		b = append(append(b, name...), orEmptyText(it.rule.template)...)
+		rest, same = bytes.TrimPrefix(rest, []byte("null")), 0
 	}
-	var known []byte
-	if at := bytes.Index(rest, []byte(linkMember)); at >= 0 {
-		at += len(linkMember)
-		if known = jsonText(rest[at:]); len(known) <= len(`""`) {
-			b = e.link(append(b, rest[:at]...), it)
-			rest, known = rest[at+len(known):], nil
-		}
+	if tail := rest[same:]; len(tail) >= len(column) && string(tail[:len(column)]) == column {
+		same += len(column)
+		same += len(jsonNumber(rest[same:]))
+		b, rest = append(b, rest[:same]...), rest[same:]
+		b, rest = renamedEnd(b, rest)
 	}
-	use := -1
-	if it.issueType == redoubt.SCA {
-		use = bytes.Index(rest, []byte(`,"usage":{`))
+	at := linkAfter(rest)
+	if at > 0 && at+1 < len(rest) && rest[at+1] == '"' {
+		b = e.link(append(b, rest[:at]...), it)
+		rest, at = rest[at+len(`""`):], 0
 	}
+	if it.issueType != redoubt.SCA {
+		return append(b, rest...)
+	}
+	use := bytes.Index(rest, []byte(`,"usage":{`))
 	if use < 0 {
 		return append(b, rest...)
+	}
+	var known []byte
+	if at > 0 {
+		known = jsonText(rest[at:])
 	}
 	b = append(b, rest[:use]...)
 	return e.usage(b, it, known, rest[use+len(`,"usage":{`):])
 }
 
-const linkMember = `,"line_of_code_url":`
+// linkAfter returns where the value of the link begins in what follows a
+// location's name of the path; 0 where nothing has that form.
+func linkAfter(rest []byte) int {
+	const line, link = `,"line":`, `},"line_of_code_url":`
+	if len(rest) == 0 || rest[0] != '"' {
+		return 0
+	}
+	at := len(jsonText(rest))
+	if tail := rest[at:]; len(tail) < len(line) || string(tail[:len(line)]) != line {
+		return 0
+	}
+	at += len(line)
+	at += len(jsonNumber(rest[at:]))
+	if tail := rest[at:]; len(tail) < len(link) || string(tail[:len(link)]) != link {
+		return 0
+	}
+	return at + len(link)
+}
 
-// renamedInPlace are the first members of a location, each followed by a number,
-// and that of its path, which comes last of those that change.
-var renamedInPlace = []struct{ contract, hosted string }{
-	{`,"location":{"column":`, `,"location":{"column":`}, {`,"endColumn":`, `,"end_column":`}, {`,"endLine":`, `,"end_line":`}, {`,"filePath":`, `,"file_path":`},
+// renamedEnd appends what stands behind the column of a location, up to the value
+// of its path, and returns what is left. Each name is compared as a constant, which
+// the compiler does in a step or two: this is done for every finding.
+func renamedEnd(b, rest []byte) (out, left []byte) {
+	const endColumn, endLine, filePath = `,"endColumn":`, `,"endLine":`, `,"filePath":`
+	if len(rest) < len(endColumn) || string(rest[:len(endColumn)]) != endColumn {
+		return b, rest
+	}
+	rest = rest[len(endColumn):]
+	n := len(jsonNumber(rest))
+	b, rest = append(append(b, `,"end_column":`...), rest[:n]...), rest[n:]
+	if len(rest) < len(endLine) || string(rest[:len(endLine)]) != endLine {
+		return b, rest
+	}
+	rest = rest[len(endLine):]
+	n = len(jsonNumber(rest))
+	b, rest = append(append(b, `,"end_line":`...), rest[:n]...), rest[n:]
+	if len(rest) < len(filePath) || string(rest[:len(filePath)]) != filePath {
+		return b, rest
+	}
+	return append(b, `,"file_path":`...), rest[len(filePath):]
 }
 
 // usage appends the member usage and what comes behind it. Its place has both
