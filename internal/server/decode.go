@@ -194,6 +194,17 @@ type param struct{ list bool }
 
 var indexed = regexp.MustCompile(`\[\d*\]$`)
 
+// respelt is the name of the parameter that is meant by one in another spelling,
+// as pageSize; empty for none.
+func respelt(name string, known map[string]param) string {
+	for other := range known {
+		if fold(other) == fold(name) {
+			return other
+		}
+	}
+	return ""
+}
+
 // canonicalQuery writes the parameters that an operation knows in one spelling:
 // lists repeated, whether they came so, joined by commas, or as name[] or
 // name[0] (semantics §2). Others are left out: they are ignored. What a
@@ -208,6 +219,10 @@ func canonicalQuery(raw string, known map[string]param, lenient func(url.Values)
 	for _, key := range slices.Sorted(maps.Keys(sent)) {
 		name := indexed.ReplaceAllString(key, "")
 		p, ok := known[name]
+		if !ok && lenient != nil {
+			name = respelt(name, known)
+			p, ok = known[name]
+		}
 		if !ok {
 			continue
 		}

@@ -122,7 +122,9 @@ func TestHostedQueriesAreLenient(t *testing.T) {
 		"status=provisionally_ignored":              0,
 		"status=open&status=provisionally_ignored":  len(code.Findings) - 1, // one is muted
 		"triage_reasons=duplicate":                  0,
-		"unknown=1&pageSize=5":                      len(code.Findings),
+		"unknown=1&pageSize=5":                      5,
+		"issueType=sca":                             len(supply.Findings),
+		"page_size=5&pageSize=5":                    5,
 	} {
 		if got, _ := h.hosted(query); len(got.Findings) != want {
 			t.Errorf("%s: %d findings, want %d", query, len(got.Findings), want)
@@ -134,6 +136,33 @@ func TestHostedQueriesAreLenient(t *testing.T) {
 	// A client of it ends at an answer of less than 100 bytes, and only there.
 	if _, a := h.hosted("page=99"); len(a.body) >= 100 {
 		t.Errorf("an empty page is %q", a.body)
+	}
+}
+
+// A slash at the end is none, in both dialects; names of parameters are lenient in
+// the hosted one alone.
+func TestSlashesAtTheEnd(t *testing.T) {
+	h := newHosted(t)
+	for _, path := range []string{"/api/v1/deployments/", "/api/v1/deployments/acme/findings/", "/api/v1/deployments/acme/projects/acme/payments/", "/api/v1/ping/"} {
+		for _, dialect := range []string{"contract", "hosted"} {
+			want := h.send(http.MethodGet, strings.TrimSuffix(path, "/"), "", api.DialectHeader, dialect)
+			if got := h.send(http.MethodGet, path, "", api.DialectHeader, dialect); got.status != http.StatusOK || got.body != want.body {
+				t.Errorf("%s: %d %s", path, got.status, got.body)
+			}
+		}
+	}
+	if a := h.send(http.MethodDelete, "/api/v1/deployments/acme/projects/", ""); a.status != http.StatusMethodNotAllowed {
+		t.Errorf("a project without a name can be deleted: %d", a.status)
+	}
+	var page api.ListFindingsResponse
+	a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings?issueType=sca", "", api.DialectHeader, "contract")
+	if err := json.Unmarshal([]byte(a.body), &page); err != nil || len(page.SASTFindings.Findings) == 0 {
+		t.Errorf("the contract ignores parameters that it does not know: %v, %.200s", err, a.body)
+	}
+	for _, path := range []string{"/api/v1/", "/api/", "/api/v1/deployments/acme/findings/1/nothing/"} {
+		if got := h.send(http.MethodGet, path, ""); got.status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got.status)
+		}
 	}
 }
 

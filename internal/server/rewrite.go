@@ -7,13 +7,13 @@ import (
 )
 
 // canonicalPath lets one plain pattern serve all spellings of a path: it
-// collapses repeated slashes, without a redirect that would lose a body, and
-// turns the slashes of a project's name into %2F, which no router does
+// collapses repeated slashes and drops the last one, without a redirect that
+// would lose a body, and turns the slashes of a project's name into %2F, which no router does
 // (semantics §1).
 func canonicalPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		escaped := r.URL.EscapedPath()
-		want := joinProjectName(collapseSlashes(escaped))
+		want := joinProjectName(plainSlashes(escaped))
 		if relative(want) {
 			unmatched(w, r)
 			return
@@ -44,6 +44,15 @@ func relative(path string) bool {
 		}
 	}
 	return false
+}
+
+// plainSlashes has no slash twice, and none at the end of what the API has.
+func plainSlashes(path string) string {
+	path = collapseSlashes(path)
+	if strings.HasPrefix(path, "/api/") && len(path) > len("/api/") {
+		path = strings.TrimSuffix(path, "/")
+	}
+	return path
 }
 
 // collapseSlashes makes one slash of several.

@@ -30,6 +30,8 @@ func TestProjectNamesInPaths(t *testing.T) {
 		{"/acme/tags", "acme/tags", ""},
 		{"/acme/payments%2Ftags", "acme/payments/tags", ""},
 		{"//acme//payments", "acme/payments", ""},
+		{"/acme/payments/", "acme/payments", ""},
+		{"/acme/payments/tags//", "", "tags of acme/payments"},
 		{"/plain", "plain", ""},
 	} {
 		var project, toggle string
@@ -58,7 +60,7 @@ func FuzzCanonicalPath(f *testing.F) {
 		w := httptest.NewRecorder()
 		ctx := context.WithValue(t.Context(), callKey{}, &call{w: w})
 		canonicalPath(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			again := joinProjectName(collapseSlashes(r.URL.EscapedPath()))
+			again := joinProjectName(plainSlashes(r.URL.EscapedPath()))
 			if again != r.URL.EscapedPath() {
 				t.Errorf("%q became %q, and that would become %q", path, r.URL.EscapedPath(), again)
 			}
