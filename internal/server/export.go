@@ -105,7 +105,16 @@ func exportContent() map[string]*huma.MediaType {
 	out := map[string]*huma.MediaType{}
 	for _, f := range export.Formats() {
 		name, _, _ := strings.Cut(f.MediaType(), ";")
-		out[name] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+		out[name] = fileContent(name)
 	}
 	return out
+}
+
+// fileContent describes a file in an answer: an object where its media type is of
+// JSON, which clients decode, and bytes otherwise.
+func fileContent(mediaType string) *huma.MediaType {
+	if isJSON(mediaType) {
+		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}
+	}
+	return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 }

@@ -213,7 +213,7 @@ func extension(mediaType string) string {
 func documentContent() map[string]*huma.MediaType {
 	out := map[string]*huma.MediaType{}
 	for _, t := range []string{"application/vnd.cyclonedx+json", "application/vnd.cyclonedx+xml", "application/spdx+json", "application/json"} {
-		out[t] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+		out[t] = fileContent(t)
 	}
 	return out
 }
