@@ -10,7 +10,7 @@ import (
 )
 
 // A list has a tag as well, which names what it was made of: the deployment's
-// version, the query and who asks. It is weak: the same tag is the same list, and
+// version, its name and the server's in links, the program, the query and who asks. It is weak: the same tag is the same list, and
 // the bytes may be packed in another way (semantics §3).
 
 // ifNoneMatch is the header of the tags of answers that a client has.
@@ -85,7 +85,7 @@ func (c *call) unlessKnown(version int64, list writer) writer {
 // known tags a list by the state that it is made of, and reports whether the
 // client has it.
 func (c *call) known(state any) bool {
-	tag := tagOf([]any{c.server.Version, state, c.caller.Deployment.ID, c.caller.Globs(), c.dialect, c.base, c.r.URL.Path, c.r.URL.RawQuery})
+	tag := tagOf([]any{c.server.Version, state, c.caller.Deployment.ID, c.caller.Deployment.Slug, c.caller.Globs(), c.dialect, c.base, c.r.URL.Path, c.r.URL.RawQuery})
 	c.w.Header().Set("ETag", `W/"`+tag+`"`)
 	for _, sent := range c.r.Header.Values(ifNoneMatch) {
 		if strings.TrimSpace(sent) == "*" {

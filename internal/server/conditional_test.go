@@ -2,11 +2,14 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // TestUnchangedLists: who has a list is told so as long as it is the same, for the
@@ -87,4 +90,36 @@ func TestOtherListsAreConditional(t *testing.T) {
 	if a := h.send(http.MethodGet, "/api/v1/deployments/acme/projects", "", "If-None-Match", bound.header.Get("ETag")); a.status != http.StatusOK || a.body == bound.body {
 		t.Errorf("the tag of a token that sees less: %d", a.status)
 	}
+}
+
+// What a list holds beside what is stored, the deployment's name in links and the
+// program's way to write it, makes it another one.
+func TestListsAreOthersUnderAnotherNameOrProgram(t *testing.T) {
+	h := newHarness(t)
+	h.imported(map[string][]int{"a.py": {1}})
+	base := fmt.Sprintf("/api/v1/deployments/%d/", h.deployment.ID) // which stays
+	tags := map[[2]string]string{}
+	changed := func(what string) {
+		t.Helper()
+		for _, dialect := range []string{"contract", "hosted"} {
+			for _, list := range []string{"findings?issue_type=sast", "projects", "policies"} {
+				of := [2]string{dialect, list}
+				a := h.send(http.MethodGet, base+list, "", "Redoubt-Dialect", dialect, "If-None-Match", tags[of])
+				if tags[of] = a.header.Get("ETag"); a.status != http.StatusOK {
+					t.Errorf("%s, %s, after %s: %d", dialect, list, what, a.status)
+				}
+				if a := h.send(http.MethodGet, base+list, "", "Redoubt-Dialect", dialect, "If-None-Match", tags[of]); a.status != http.StatusNotModified {
+					t.Errorf("%s, %s, the same after %s: %d", dialect, list, what, a.status)
+				}
+			}
+		}
+	}
+	changed("nothing")
+	if _, err := h.store.RenameDeployment(t.Context(), h.deployment.ID, "acme-2", "", storetest.Actor); err != nil {
+		t.Fatal(err)
+	}
+	h.clock.Advance(time.Hour) // past what the server remembers of tokens
+	changed("a rename")
+	h.server.Version = "test-2"
+	changed("an update")
 }
