@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
 
 	"github.com/redoubt/redoubt"
 )
@@ -16,12 +17,15 @@ import (
 // since is not in it; what no longer passes the filter, or is gone, is left out.
 // In memory it is one bit or so for each finding, whatever they hold.
 //
+// With Dedup it is lineages that were selected, each by what stands for it when it is
+// read: a commit meanwhile may have another occurrence do so.
+//
 // A finding that scans see again meanwhile moves to the front, behind the reader.
 // Those come last.
 type Selection struct {
 	view   *View
 	filter redoubt.FindingFilter
-	left   *roaring.Bitmap // ids of those that were not read yet
+	left   *roaring64.Bitmap // keys of those that were not read yet
 	total  int
 	last   *row // read last; nil before the first
 }
@@ -29,7 +33,7 @@ type Selection struct {
 // Select returns what the filter selects now.
 func (v *View) Select(f redoubt.FindingFilter) *Selection {
 	out := v.selection(f)
-	v.read(f.IssueType, func(s *state, p *partition) { out.fill(p, s.selected(p, &f)) })
+	v.read(f.IssueType, func(s *state, p *partition) { out.fill(s, p, s.selected(p, &f)) })
 	return out
 }
 
@@ -49,7 +53,7 @@ func (v *View) SelectByProject(f redoubt.FindingFilter) []*Selection {
 			}
 			one := v.selection(f)
 			one.filter.ProjectIDs = []int64{s.projects.ids[n]}
-			one.fill(p, roaring.And(b, p.readBitmap(byProject, uint32(n))))
+			one.fill(s, p, roaring.And(b, p.readBitmap(byProject, uint32(n))))
 			all = append(all, named{project.name, one})
 		}
 	})
@@ -62,12 +66,39 @@ func (v *View) SelectByProject(f redoubt.FindingFilter) []*Selection {
 }
 
 func (v *View) selection(f redoubt.FindingFilter) *Selection {
-	return &Selection{view: v, filter: f, left: roaring.New()}
+	return &Selection{view: v, filter: f, left: roaring64.New()}
 }
 
-func (x *Selection) fill(p *partition, b *roaring.Bitmap) {
+// key names what is selected by a row, over all states of the index: its lineage where
+// there is one row of it at a time, else the finding.
+func (x *Selection) key(s *state, r *row) uint64 {
+	if x.filter.Dedup {
+		return uint64(s.lineages.ids[r.lineage])
+	}
+	return uint64(r.id)
+}
+
+// standing finds the row of a key among those that the filter accepts now.
+func (x *Selection) standing(s *state, p *partition, b *roaring.Bitmap, key uint64) (ordinal uint32, ok bool) {
+	if !x.filter.Dedup {
+		ordinal, ok = p.where[uint32(key)]
+		return ordinal, ok && b.Contains(ordinal)
+	}
+	lineage, known := s.lineages.numbers[int64(key)]
+	if !known {
+		return 0, false
+	}
+	for ordinal := range p.occurrences(lineage) {
+		if b.Contains(ordinal) {
+			return ordinal, true
+		}
+	}
+	return 0, false
+}
+
+func (x *Selection) fill(s *state, p *partition, b *roaring.Bitmap) {
 	for ordinal := range roaring.Values(b) {
-		x.left.Add(p.rows[ordinal].id)
+		x.left.Add(x.key(s, &p.rows[ordinal]))
 	}
 	x.left.RunOptimize()
 	x.total = int(x.left.GetCardinality())
@@ -82,7 +113,7 @@ func (x *Selection) Total() int { return x.total }
 func (x *Selection) Next(ctx context.Context, size int, take func(t redoubt.IssueType, finding []byte) error) (more bool, err error) {
 	page := &Page{}
 	x.view.read(x.filter.IssueType, func(s *state, p *partition) {
-		ordinals := x.step(p, s.selected(p, &x.filter), size)
+		ordinals := x.step(s, p, s.selected(p, &x.filter), size)
 		more = len(ordinals) > 0
 		page.copy(s, p, ordinals)
 	})
@@ -94,7 +125,7 @@ func (x *Selection) Next(ctx context.Context, size int, take func(t redoubt.Issu
 
 // step finds the next ordinals of the selection among those that the filter
 // accepts now.
-func (x *Selection) step(p *partition, b *roaring.Bitmap, size int) (out []uint32) {
+func (x *Selection) step(s *state, p *partition, b *roaring.Bitmap, size int) (out []uint32) {
 	end := int(b.GetCardinality())
 	if x.last != nil {
 		at := sort.Search(len(p.rows), func(i int) bool { return !p.rows[i].before(x.last) })
@@ -105,7 +136,7 @@ func (x *Selection) step(p *partition, b *roaring.Bitmap, size int) (out []uint3
 		for _, ordinal := range slices.Backward(ascending(b, start, end-start)) {
 			r := p.rows[ordinal]
 			x.last = &r
-			if x.left.CheckedRemove(r.id) {
+			if x.left.CheckedRemove(x.key(s, &r)) {
 				out = append(out, ordinal)
 			}
 		}
@@ -114,15 +145,15 @@ func (x *Selection) step(p *partition, b *roaring.Bitmap, size int) (out []uint3
 	if len(out) > 0 {
 		return out
 	}
-	return x.moved(p, b, size)
+	return x.moved(s, p, b, size)
 }
 
 // moved finds those that are behind the reader by now.
-func (x *Selection) moved(p *partition, b *roaring.Bitmap, size int) (out []uint32) {
+func (x *Selection) moved(s *state, p *partition, b *roaring.Bitmap, size int) (out []uint32) {
 	for len(out) < size && !x.left.IsEmpty() {
-		id := x.left.Maximum()
-		x.left.Remove(id)
-		if ordinal, ok := p.where[id]; ok && b.Contains(ordinal) {
+		key := x.left.Maximum()
+		x.left.Remove(key)
+		if ordinal, ok := x.standing(s, p, b, key); ok {
 			out = append(out, ordinal)
 		}
 	}

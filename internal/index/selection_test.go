@@ -13,7 +13,8 @@ import (
 )
 
 // Whatever is committed while a selection is read: each finding comes once, none
-// that was not selected, and none is missing that passed the filter all the time.
+// that was not selected, and none is missing that passed the filter all the time. With
+// dedup that holds of lineages, whatever stands for them when they are read.
 func TestSelectionReadsEachOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -22,8 +23,12 @@ func TestSelectionReadsEachOnce(t *testing.T) {
 			w.step(t)
 		}
 		f := w.someFilter(t)
+		if chance(t, "whole lineages", 30) {
+			f = redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true}
+		}
 		v := view(t, x)
-		selected := idsOf(w.list(f))
+		listed := func() []int64 { return w.keysOf(f, idsOf(w.list(f))) }
+		selected := listed()
 		always, still := slices.Clone(selected), true
 		selection := v.Select(f)
 		if selection.Total() != len(selected) {
@@ -39,11 +44,11 @@ func TestSelectionReadsEachOnce(t *testing.T) {
 					t.Errorf("finding %d came, and the filter accepts %v", id, now)
 				}
 			}
-			if got = append(got, part...); more && chance(t, "commit meanwhile", 50) {
+			if got = append(got, w.keysOf(f, part)...); more && chance(t, "commit meanwhile", 50) {
 				still = false
 				w.step(t)
 				view(t, x)
-				now = idsOf(w.list(f))
+				now = listed()
 				read := len(got)
 				always = slices.DeleteFunc(always, func(id int64) bool {
 					return !slices.Contains(got[:read], id) && !slices.Contains(now, id)
@@ -69,6 +74,61 @@ func TestSelectionReadsEachOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Another occurrence that stands for a lineage by the time that it is read is read in
+// place of the one that was selected, also behind the reader and by an index that was
+// built anew; a lineage that was read does not come again.
+func TestSelectionOfLineagesOutlivesTheirRepresentatives(t *testing.T) {
+	for _, rebuilt := range []bool{false, true} {
+		w := newWorld()
+		seed(w)
+		x := New(w, Options{BodyCache: 1 << 20})
+		occurs := func(id, lineage int64, ref string) {
+			add(w, smallBody, id)
+			w.putLineage(redoubt.Lineage{ID: lineage, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
+			f := w.findings[id]
+			f.LineageID, f.Ref = lineage, ref
+			w.putFinding(f)
+			w.commit()
+		}
+		for lineage := range int64(3) {
+			occurs(10+lineage, 1+lineage, "refs/heads/main")
+			occurs(20+lineage, 1+lineage, "refs/heads/dev")
+		}
+		w.putProject(redoubt.Project{ID: 1, Name: "acme/api", PrimaryBranch: "refs/heads/main"})
+		w.commit()
+		f := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true}
+		selection := view(t, x).Select(f)
+		step := func() (ids []int64) {
+			if _, err := selection.Next(t.Context(), 1, func(_ redoubt.IssueType, finding []byte) error {
+				var f struct{ ID int64 }
+				err := json.Unmarshal(finding, &f)
+				ids = append(ids, f.ID)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return ids
+		}
+		got := step()
+		w.deleteFinding(10) // its other occurrence stands for it, as for the one that was read
+		w.deleteFinding(12)
+		w.commit()
+		occurs(31, 2, "refs/heads/main") // newer than all
+		if rebuilt {
+			w.pruned = w.version
+			occurs(99, 99, "refs/heads/main")
+			w.pruned = w.version - 1
+		}
+		view(t, x)
+		for part := step(); len(part) > 0; part = step() {
+			got = append(got, part...)
+		}
+		if want := []int64{12, 20, 31}; !slices.Equal(got, want) {
+			t.Errorf("rebuilt %v: read are %v, want %v", rebuilt, got, want)
+		}
+	}
 }
 
 // TestSelectionByProject: the parts of projects are the whole.
@@ -113,6 +173,19 @@ func next(t *rapid.T, s *Selection, size int) (ids []int64, more bool) {
 		t.Fatal(err)
 	}
 	return ids, more
+}
+
+// keysOf are what a selection with the filter has of findings: their ids, or with dedup
+// those of their lineages.
+func (w *world) keysOf(f redoubt.FindingFilter, findings []int64) []int64 {
+	if !f.Dedup {
+		return findings
+	}
+	var out []int64
+	for _, id := range findings {
+		out = append(out, w.findings[id].LineageID)
+	}
+	return out
 }
 
 func idsOf(findings []redoubt.IndexedFinding) []int64 {
