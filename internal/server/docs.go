@@ -26,7 +26,7 @@ var described = map[string]routeDoc{
 		"Values of one parameter are or-ed, parameters and-ed; lists may be repeated, joined by commas, or written `name[]`. A filter of the other issue type is an error. Unknown parameters are ignored."},
 	"countFindings": {"Count findings", "How many findings the filters select, in all and by each value of what `group_by` names, in one answer of one state. A count is how many findings of the listing have the value."},
 	"listFindingChanges": {"Follow what changes", "Without `cursor`, all findings by id, of every issue type; with it, those that changed since, and the ids of those that went away. Who calls it again and again with the cursor of the last answer, puts in what changed and takes out what was removed, has what the lists have. " +
-		"A cursor that is too old is a conflict: begin anew. A token that is bound to projects may not, since it could not be told what left them."},
+		"A cursor that is too old, or of changes that were lost as a backup was restored, is a conflict: begin anew. A token that is bound to projects may not, since it could not be told what left them."},
 	"exportFindings": {"Export findings", "All findings that the filters select, in one answer that is sent as it is made: as a table (CSV, XLSX), as JSON Lines with `issue_type` in front of what the listing answers, or as SARIF with a run for each issue type and project. " +
 		"What is selected is settled when the export begins. Cells that a spreadsheet would compute are made text. A connection that ends early means that the export is not whole."},
 	"getFinding":        {"Get one finding", "A finding of any issue type by its id. Members of other types are absent."},
@@ -121,7 +121,7 @@ var errorWords = map[int]string{
 	401: "No valid token was sent.",
 	403: "The token may not do this.",
 	404: "There is none, or it is another tenant's: the answer is the same.",
-	409: "The write does not fit what is stored by now.",
+	409: "The write does not fit what is stored by now, or the cursor what is known since.",
 	413: "The body is over the limit.",
 	415: "The body is of a kind that is not taken here.",
 	429: "The token sends too many requests; wait as `Retry-After` says.",

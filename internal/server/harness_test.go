@@ -73,9 +73,7 @@ func newHarness(t testing.TB, change ...func(*Config)) *harness {
 	if h.deployment, err = h.store.CreateDeployment(t.Context(), "acme", "Acme", storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(h.server.Handler())
-	t.Cleanup(web.Close)
-	h.url = web.URL
+	h.url = serving(t, h.server.Handler())
 	h.token = h.newToken(redoubt.Token{Name: "all", Scopes: []redoubt.Scope{redoubt.ScopeWebAPI, redoubt.ScopeCI}})
 	h.client = &api.Client{BaseURL: h.url, Token: h.token, Retries: -1}
 	return h

@@ -106,7 +106,7 @@ func keyed(h handler) handler {
 				"it answers what it answered and does nothing; with others it is a conflict. While the first is at work, the second waits.",
 			Schema: &huma.Schema{Type: huma.TypeString, Pattern: keyPattern},
 		})
-		o.described.Responses["409"] = &huma.Response{Ref: "#/components/responses/" + responseName(http.StatusConflict)}
+		o.fails(http.StatusConflict)
 		h(a, o)
 		o.answers(replayedHeader, "true when this was answered before, under the same key.")
 	}

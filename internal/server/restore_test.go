@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,9 +32,8 @@ func (h *harness) restore(dir string) {
 	if h.server, err = New(c); err != nil {
 		h.t.Fatal(err)
 	}
-	web := httptest.NewServer(h.server.Handler())
-	h.t.Cleanup(web.Close)
-	h.url, h.client = web.URL, &api.Client{BaseURL: web.URL, Token: h.token, Retries: -1}
+	h.url = serving(h.t, h.server.Handler())
+	h.client = &api.Client{BaseURL: h.url, Token: h.token, Retries: -1}
 }
 
 // TestARestoreLiesToNobody: who follows, or has a list, of commits that a restore took

@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -26,9 +25,7 @@ func farAway(t *testing.T) (*harness, *storetest.Proxy) {
 	h.store = h.server.Store
 	h.deployment = storetest.Deployment(t, h.store)
 	h.token = h.newToken(redoubt.Token{Name: "ci", Scopes: []redoubt.Scope{redoubt.ScopeCI}})
-	web := httptest.NewServer(h.server.Handler())
-	t.Cleanup(web.Close)
-	h.client = &api.Client{BaseURL: web.URL, Token: h.token, Retries: -1}
+	h.client = &api.Client{BaseURL: serving(t, h.server.Handler()), Token: h.token, Retries: -1}
 	return h, proxy
 }
 

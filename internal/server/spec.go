@@ -179,7 +179,7 @@ func (s *spec) describe(route Route) *huma.Operation {
 		})
 	}
 	for _, status := range failures(route) {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: "#/components/responses/" + responseName(status)}
+		op.Responses[strconv.Itoa(status)] = failing(status)
 	}
 	return op
 }
@@ -224,6 +224,24 @@ func takesBody(r Route) bool {
 
 // responseName names an error among the components, as NotFound.
 func responseName(status int) string { return strings.ReplaceAll(http.StatusText(status), " ", "") }
+
+// failing refers to an error among the components.
+func failing(status int) *huma.Response {
+	return &huma.Response{Ref: "#/components/responses/" + responseName(status)}
+}
+
+// fails describes an error that operations of its kind do not answer.
+func (o *operation) fails(status int) {
+	o.described.Responses[strconv.Itoa(status)] = failing(status)
+}
+
+// mayConflict is a handler of a read whose question may not fit what there is.
+func mayConflict(h handler) handler {
+	return func(a huma.API, o *operation) {
+		o.fails(http.StatusConflict)
+		h(a, o)
+	}
+}
 
 // failure describes an error that many operations answer.
 func (s *spec) failure(status int) *huma.Response {
