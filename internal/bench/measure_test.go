@@ -15,6 +15,7 @@ const (
 	ofFirst    = "x-first"    // times as many findings a second as a first import
 	perSecond  = "findings/s" // taken in or loaded
 	ofBuild    = "x-build"    // times as long as building the index from the store
+	ofImport   = "x-import"   // times as long as an import whose index follows when it is asked
 	perFinding = "B/finding"
 )
 

@@ -92,19 +92,19 @@ func (w *world) newIndex() *index.Index {
 	return index.New(w.store, index.Options{BodyCache: 4 << 30, Clock: time.Now})
 }
 
-// runIndex has the index follow commits as it does in a server.
-func (w *world) runIndex() {
+// runIndex has the index follow commits as it does in a server, until it is stopped.
+func (w *world) runIndex() (stop func()) {
 	w.store.OnCommit(w.index.Committed)
-	ctx, stop := context.WithCancel(w.tb.Context())
+	ctx, cancel := context.WithCancel(w.tb.Context())
 	done := make(chan struct{})
 	go func() {
 		w.index.Run(ctx)
 		close(done)
 	}()
-	w.tb.Cleanup(func() {
-		stop()
+	return func() {
+		cancel()
 		<-done
-	})
+	}
 }
 
 // serve starts the server, and beside it handlers that answer with bytes from

@@ -62,6 +62,38 @@ func TestCommitsAreFollowedBeforeAnybodyAsks(t *testing.T) {
 	})
 }
 
+// Who waits for what was committed waits for no more than that, and not at all where
+// nothing follows or is loaded.
+func TestSettling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		seed(w)
+		add(w, smallBody, span(1, 10)...)
+		x := New(w, Options{BodyCache: 1 << 20})
+		x.Settle(t.Context(), tenant)
+		view(t, x)
+		add(w, smallBody, 11)
+		x.Settle(t.Context(), tenant)
+		if w.feeds != 1 {
+			t.Errorf("%d feeds were read where nothing follows, want that of the view", w.feeds)
+		}
+		running(t, x)
+		synctest.Wait()
+		x.Settle(t.Context(), tenant)
+		if got := x.known(tenant).version(); got != w.version || w.feeds != 2 {
+			t.Errorf("settled at version %d of %d, by %d feeds", got, w.version, w.feeds)
+		}
+		add(w, smallBody, 12)
+		if err := x.known(tenant).take(t.Context()); err != nil { // somebody who takes for ever
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		x.Settle(ctx, tenant)
+		x.known(tenant).give()
+	})
+}
+
 // A feed that breaks in the background is read again by who asks.
 func TestABrokenFollowerLeavesTheReadersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

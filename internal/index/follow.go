@@ -47,6 +47,8 @@ func (x *Index) follow(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	room := make(chan struct{}, followers)
+	x.follows.Store(true)
+	defer x.follows.Store(false)
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
@@ -97,4 +99,26 @@ func (x *Index) newest(ctx context.Context) map[int64]int64 {
 		return nil
 	}
 	return out
+}
+
+// Settle waits until a deployment that is loaded has followed what was committed by
+// now, if commits are followed in the background at all. It gives up with the context.
+func (x *Index) Settle(ctx context.Context, deployment int64) {
+	d := x.known(deployment)
+	if d == nil || d.version() < 0 || !x.follows.Load() {
+		return
+	}
+	version, err := x.src.Version(ctx, deployment)
+	if err != nil || d.version() >= version {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = d.refresh(ctx, version) // who asks next tries again, and is told what is wrong
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done(): // what was begun goes on
+	}
 }

@@ -34,6 +34,7 @@ type Index struct {
 	memory      int64
 	commits     commits
 	starting    atomic.Int32
+	follows     atomic.Bool  // what is committed, in the background
 	uses        atomic.Int64 // counts what was asked for
 	clock       func() time.Time
 	log         *slog.Logger

@@ -45,7 +45,7 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		return nil, err
 	}
 	cleaned := files.reading.Clean(secret) // what takes long, before others wait for it
-	return runIdempotent(store.Announce(room.Within(ctx), c.readsOfImport(upload)), c, func(ctx context.Context) (*api.ImportResponse, error) {
+	out, err := runIdempotent(store.Announce(room.Within(ctx), c.readsOfImport(upload)), c, func(ctx context.Context) (*api.ImportResponse, error) {
 		upload.Globs, upload.Decides = c.caller.Globs(), c.caller.CanTriage()
 		upload.Advised = c.server.Advisories.For(c.tx)
 		gate := importGate{tx: c.tx}
@@ -60,6 +60,33 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		out.Gate, err = gate.answer(ctx, summaries)
 		return out, err
 	})
+	if err == nil {
+		c.settle(ctx, out)
+	}
+	return out, err
+}
+
+const (
+	// largeImport is how many findings an upload changes that is answered once lists
+	// show them at once.
+	largeImport = 1000
+	// settleMost is how long that may take; it is far less than to store them.
+	settleMost = 2 * time.Second
+)
+
+// settle has lists show what a large upload changed before it is answered, so that
+// nobody waits who asks for one next. A small one is followed faster than one can ask.
+func (c *call) settle(ctx context.Context, out *api.ImportResponse) {
+	changed := 0
+	for _, i := range out.Imports {
+		changed += i.New + i.Changed + i.Returned + i.Moved + i.Closed + i.Removed
+	}
+	if changed < largeImport {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleMost)
+	defer cancel()
+	c.server.Index.Settle(ctx, c.caller.Deployment.ID)
 }
 
 // knownRules tells the texts of the rules that the deployment serves, and which rules
