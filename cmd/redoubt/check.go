@@ -59,11 +59,11 @@ func (r *checkReport) add(deployment, check string, faults []string) {
 // Exit codes of redoubt check.
 const (
 	exitFaults    = 1 // something is wrong with what is stored
-	exitUnchecked = 2 // not all could be looked at
+	exitUnchecked = 2 // not all could be looked at, and nothing is wrong with the rest
 )
 
-// Run looks whether what is stored is whole. It ends with 1 where it is not, and
-// with 2 where that could not be found out.
+// Run looks whether what is stored is whole. It ends with 1 where anything is not, and
+// else with 2 where not all could be looked at.
 func (c checkCmd) Run(a *app) error {
 	report := &checkReport{app: a, silent: c.JSON, Whole: true}
 	err := c.check(a, report)
@@ -76,9 +76,11 @@ func (c checkCmd) Run(a *app) error {
 		enc.SetIndent("", "  ")
 		err = errors.Join(err, enc.Encode(report))
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		fmt.Fprintln(a.err, "redoubt: not all could be checked:", err)
+	}
+	switch {
+	case report.Whole && err != nil:
 		return &exitError{exitUnchecked}
 	case report.Whole:
 		return nil
@@ -99,11 +101,14 @@ func (c checkCmd) check(a *app, report *checkReport) error {
 	return errors.Join(err, st.Close())
 }
 
+// checkDeployments looks at one deployment after the other. One that cannot be looked
+// at keeps no other from being.
 func checkDeployments(a *app, st *store.Store, report *checkReport) error {
 	all, err := st.Deployments(a.ctx)
 	if err != nil {
 		return err
 	}
+	var unchecked []error
 	findings := index.New(st, index.Options{Clock: a.clock})
 	for _, d := range all {
 		tell := func(check string, faults []string) { report.add(d.Slug, check, faults) }
@@ -113,15 +118,21 @@ func checkDeployments(a *app, st *store.Store, report *checkReport) error {
 		}
 		findings.Drop(d.ID)
 		if errors.Is(err, redoubt.ErrDamaged) {
-			tell("findings, as they are listed", []string{err.Error()})
+			tell(listedFindings, []string{err.Error()})
 			err = nil
 		}
 		if err != nil {
-			return fmt.Errorf("check the deployment %s: %w", d.Slug, err)
+			unchecked = append(unchecked, fmt.Errorf("check the deployment %s: %w", d.Slug, err))
+		}
+		if a.ctx.Err() != nil {
+			break
 		}
 	}
-	return nil
+	return errors.Join(unchecked...)
 }
+
+// listedFindings is what checkIndex checks.
+const listedFindings = "findings, as they are listed"
 
 // checkIndex compares what the index makes of the feed with what the store has, by
 // project, product and status. Beside a server that writes it counts again.
@@ -138,6 +149,10 @@ func checkIndex(a *app, st *store.Store, findings *index.Index, d redoubt.Deploy
 			return err
 		}
 		view, err := findings.Deployment(a.ctx, d.ID)
+		if isOfRows(a.ctx, err) {
+			tell(listedFindings, []string{"they cannot be listed: " + err.Error()})
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -147,11 +162,16 @@ func checkIndex(a *app, st *store.Store, findings *index.Index, d redoubt.Deploy
 			return err
 		}
 		if now == version {
-			tell("findings, as they are listed", faults)
+			tell(listedFindings, faults)
 			return nil
 		}
 	}
 	return errors.New("the server writes too fast for findings to be counted: check again when less is uploaded, or while it is stopped")
+}
+
+// isOfRows reports whether an error is about what is stored, and not about reading it.
+func isOfRows(ctx context.Context, err error) bool {
+	return err != nil && ctx.Err() == nil && !errors.Is(err, redoubt.ErrUnavailable) && !errors.Is(err, redoubt.ErrNotFound)
 }
 
 // checkTries is how often findings are counted until no write came in between.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
@@ -69,6 +70,48 @@ func TestCheckEndsWithACode(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitFaults || report.Whole || len(report.Checks) == 0 || len(report.Checks[0].Faults) == 0 {
 		t.Errorf("as JSON it ends with %d, %v:\n%s", code, err, out)
+	}
+}
+
+// TestCheckGoesOn damages a deployment so that its findings cannot be listed, and the
+// next one too: both are told, and it is a fault.
+func TestCheckGoesOn(t *testing.T) {
+	w := newTrialWorld(t)
+	w.scan("main", "a.js", "b.js")
+	first := w.deployment
+	var err error
+	if w.deployment, err = w.store.CreateDeployment(t.Context(), "zz", "ZZ", redoubt.Actor{Kind: "cli"}); err != nil {
+		t.Fatal(err)
+	}
+	w.scan("main", "c.js")
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(w.storage.Data, store.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		"DELETE FROM lineage WHERE id = (SELECT MIN(lineage_id) FROM finding WHERE deployment_id = ?)",
+		"DELETE FROM finding_body WHERE deployment_id <> ?",
+	} {
+		if _, err := db.Exec(statement, first.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out := &heard{}
+	w.app.out = out
+	err = checkCmd{Storage: w.storage}.Run(w.app)
+	if code, ok := errors.AsType[*exitError](err); !ok || code.code != exitFaults {
+		t.Errorf("it ends with %v", err)
+	}
+	for _, want := range []string{"FAULT  acme: rows that belong together", "FAULT  acme: findings, as they are listed", "FAULT  zz: rows that belong together", "zz: findings, as they are listed"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in:\n%s", want, out)
+		}
 	}
 }
 
