@@ -101,18 +101,24 @@ var relations = []relation{
 	{"project_tag", "project_id", "project", "id"},
 	{"project_alias", "project_id", "project", "id"},
 	{"policy_rule", "policy_id", "policy", "id"},
+	{"policy_rule", "rule_id", "rule", "id"},
+	{"triage_event", "lineage_id", "lineage", "id"},
+	{"inventory_graph", "inventory_id", "inventory", "id"},
+	{"agent_scan", "scan_id", "scan", "id"},
 	{"vex_statement", "document_id", "vex_document", "id"},
+	{"vex_name", "document_id", "vex_document", "id"},
 	{"vex_refusal", "project_id", "project", "id"},
 }
 
 // CheckRows looks whether the rows of the deployment fit together: what names
-// another row finds it, the feed has each version, and what scans reported is there.
+// another row finds it, the feed has each version, and what scans reported and
+// decisions hang on is there.
 func (tx *Tx) CheckRows(ctx context.Context, tell func(check string, faults []string)) error {
 	ended := false // the transaction, by damage
 	for _, check := range []struct {
 		name string
 		run  func(context.Context) ([]string, error)
-	}{{"rows that belong together", tx.checkRelations}, {"the feed of changes", tx.checkFeed}, {"counts of scans", tx.checkScans}} {
+	}{{"rows that belong together", tx.checkRelations}, {"the feed of changes", tx.checkFeed}, {"counts of scans", tx.checkScans}, {"what decisions hang on", tx.checkDecisions}} {
 		if ended {
 			tell(check.name, []string{"not looked at, since the damage above ended the check of this deployment"})
 			continue

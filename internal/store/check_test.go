@@ -53,6 +53,53 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 	})
 }
 
+// TestCheckFindsWhatDecisionsHangOn empties tables to which no row leads that must have
+// rows, of a deployment that has some of everything.
+func TestCheckFindsWhatDecisionsHangOn(t *testing.T) {
+	for _, c := range []struct{ damage, want string }{
+		{"DELETE FROM lineage_identity WHERE deployment_id = %d", "is live, and no lineage has its identity"},
+		{"DELETE FROM triage_event WHERE deployment_id = %d", "was decided on, and triage_event has nothing of it"},
+		{"DELETE FROM scan_account WHERE deployment_id = %d", "was applied, and scan_account has nothing of it"},
+		{"DELETE FROM vex_statement WHERE deployment_id = %d", "has not as many statements as it says"},
+	} {
+		t.Run(strings.Fields(c.damage)[2], func(t *testing.T) {
+			storetest.Each(t, func(t *testing.T, s *store.Store) {
+				d := newTenant(t, s)
+				p := d.project("acme/a")
+				found := d.findings(p, 2, nil)
+				d.scanned(p, "main", true)
+				twins{tenant: d}.triage(found[0].LineageID, redoubt.TriageIgnored, 1)
+				d.update(func(ctx context.Context, tx *store.Tx) error {
+					doc := redoubt.VEXDocument{Name: "urn:a", ProjectID: p.ID, Format: "openvex", ReceivedAt: tx.Now(), Statements: []redoubt.VEXStatement{{Names: []string{"CVE-2024-1"}, Status: redoubt.VEXFixed}}}
+					_, err := tx.SaveVEX(ctx, doc, redoubt.VEXDocument{})
+					return err
+				})
+				if faults, _ := checked(t, s, d); faults != "" {
+					t.Fatalf("nothing is damaged, and there is:\n%s", faults)
+				}
+				d.check(s.ExecRaw(t.Context(), fmt.Sprintf(c.damage, d.id)))
+				if faults, _ := checked(t, s, d); !strings.Contains(faults, c.want) {
+					t.Errorf("%q is not in:\n%s", c.want, faults)
+				}
+			})
+		})
+	}
+}
+
+// TestScansFromBeforeAccountsAreWhole has a database that was upgraded to accounts of
+// scans, and scans from before.
+func TestScansFromBeforeAccountsAreWhole(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		d.scanned(d.project("acme/a"), "main", true)
+		d.check(s.ExecRaw(t.Context(), fmt.Sprintf("DELETE FROM scan_account WHERE deployment_id = %d", d.id)))
+		d.check(s.ExecRaw(t.Context(), "UPDATE goose_db_version SET tstamp = '2020-01-02 03:04:05' WHERE version_id = 1"))
+		if faults, _ := checked(t, s, d); faults != "" {
+			t.Error(faults)
+		}
+	})
+}
+
 // TestCountFindings counts by project, type and status.
 func TestCountFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -134,7 +135,10 @@ func newMirror() *mirror {
 
 func (m *mirror) apply(d tenant, since int64) (version int64) {
 	d.t.Helper()
+	var mu sync.Mutex // a whole feed comes from several readers at once
 	version, _, err := d.s.Feed(d.t.Context(), d.id, since, func(b *redoubt.Batch) error {
+		mu.Lock()
+		defer mu.Unlock()
 		for _, p := range b.Projects {
 			m.Projects[p.ID] = p
 		}

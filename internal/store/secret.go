@@ -126,7 +126,10 @@ func (tx *Tx) ConcealFindings(ctx context.Context, findings []redoubt.FindingWri
 		counts[f.RuleName]++
 	}
 	in, arg := tx.in("lineage_id", 2, lineages)
-	if err := tx.write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND `+in+` AND kind <> $3`, arg, int64(redoubt.IdentitySecret)); err != nil {
+	// A finding of another rule may be in the lineage: what that is known by stays.
+	if err := tx.write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND `+in+` AND kind <> $3 AND NOT EXISTS (
+		SELECT 1 FROM finding f WHERE f.deployment_id = lineage_identity.deployment_id AND f.project_id = lineage_identity.project_id
+			AND f.identity_kind = lineage_identity.kind AND f.identity_hash = lineage_identity.hash)`, arg, int64(redoubt.IdentitySecret)); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

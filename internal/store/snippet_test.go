@@ -19,8 +19,10 @@ func (d tenant) scanned(p redoubt.Project, ref string, full bool) (s redoubt.Sca
 			ProjectID: p.ID, Ref: "refs/heads/" + ref, Commit: "c1", Source: "semgrep", StartedAt: tx.Now(), CompletedAt: tx.Now(), Full: full,
 			Status: redoubt.ScanCompleted, Outcome: redoubt.ScanApplied, TotalTime: -1,
 		}
-		s.ID, err = tx.AddScan(ctx, s)
-		return err
+		if s.ID, err = tx.AddScan(ctx, s); err != nil {
+			return err
+		}
+		return tx.PutScanAccount(ctx, redoubt.ScanAccount{ScanID: s.ID})
 	})
 	return s
 }

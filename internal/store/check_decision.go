@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// checkDecisions holds that what decisions hang on is there: the identities by which
+// findings are known again, the trail of what was decided, what scans and VEX
+// documents say.
+func (tx *Tx) checkDecisions(ctx context.Context) (faults []string, err error) {
+	checks := []struct {
+		fault, query string
+		args         []any
+	}{
+		{
+			"finding %d is live, and no lineage has its identity", `SELECT f.id FROM finding f LEFT JOIN lineage_identity i ON i.deployment_id = f.deployment_id
+			AND i.project_id = f.project_id AND i.kind = f.identity_kind AND i.hash = f.identity_hash
+			WHERE f.deployment_id = $1 AND f.state IN ($2, $3) AND i.lineage_id IS NULL ORDER BY f.id`, []any{int64(redoubt.Unresolved), int64(redoubt.Muted)},
+		},
+		{
+			"lineage %d was decided on, and triage_event has nothing of it", `SELECT l.id FROM lineage l WHERE l.deployment_id = $1 AND l.triage_state <> $2 AND NOT EXISTS (
+			SELECT 1 FROM triage_event e WHERE e.deployment_id = l.deployment_id AND e.lineage_id = l.id) ORDER BY l.id`, []any{int64(redoubt.TriageUntriaged)},
+		},
+		{
+			"VEX document %d has not as many statements as it says", `SELECT d.id FROM vex_document d WHERE d.deployment_id = $1 AND d.statements <> (
+			SELECT COUNT(*) FROM vex_statement s WHERE s.deployment_id = d.deployment_id AND s.document_id = d.id) ORDER BY d.id`, nil,
+		},
+	}
+	accounts, err := tx.hasAllAccounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if accounts {
+		checks = append(checks, checks[0])
+		checks[len(checks)-1].fault = "scan %d was applied, and scan_account has nothing of it"
+		checks[len(checks)-1].query = `SELECT s.id FROM scan s LEFT JOIN scan_account a ON a.deployment_id = s.deployment_id AND a.scan_id = s.id
+			WHERE s.deployment_id = $1 AND s.outcome = $2 AND a.scan_id IS NULL ORDER BY s.id`
+		checks[len(checks)-1].args = []any{int64(redoubt.ScanApplied)}
+	}
+	for _, c := range checks {
+		ids, err := many(ctx, tx, scalar[int64], c.query, c.args...)
+		if err != nil {
+			return faults, err
+		}
+		for _, id := range ids {
+			faults = append(faults, fmt.Sprintf(c.fault, id))
+		}
+	}
+	return faults, nil
+}
+
+// accountsSince is the migration since which each scan that is applied has an account.
+const accountsSince = 19
+
+// hasAllAccounts reports whether the database was made with accounts of scans, by one
+// program that ran all its migrations at once. One that was upgraded to them has
+// scans without.
+func (tx *Tx) hasAllAccounts(ctx context.Context) (bool, error) {
+	at, err := many(ctx, tx.session, func(r row) (t time.Time, err error) { return t, r.Scan(&t) },
+		`SELECT tstamp FROM goose_db_version WHERE version_id IN (1, $1) ORDER BY version_id, id`, accountsSince)
+	if err != nil || len(at) != 2 {
+		return false, err
+	}
+	return at[1].Sub(at[0]) < time.Minute, nil
+}
