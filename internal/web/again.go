@@ -118,12 +118,8 @@ func codeOnly(me auth.SessionInfo) bool {
 
 // proveByPassword begins a new session in the place of the one that asks.
 func (req *request) proveByPassword() error {
-	me, err := req.signedIn()
+	me, form, err := req.sent()
 	if err != nil || me.Session.ID == 0 {
-		return err
-	}
-	form, err := req.form()
-	if err != nil {
 		return err
 	}
 	s := againView{Next: safeNext(form.Get("next"))}

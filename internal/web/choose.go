@@ -75,12 +75,8 @@ func (req *request) choose() error {
 
 // chooseOne remembers a choice and goes on.
 func (req *request) chooseOne() error {
-	me, err := req.signedIn()
+	me, form, err := req.sent()
 	if err != nil || me.Session.ID == 0 {
-		return err
-	}
-	form, err := req.form()
-	if err != nil {
 		return err
 	}
 	d, role := me.Role(form.Get("deployment"))
@@ -111,4 +107,14 @@ func (req *request) signedIn() (auth.SessionInfo, error) {
 		return auth.SessionInfo{}, nil
 	}
 	return me, err
+}
+
+// sent returns who is signed in, and the form that they sent. Where nobody is, who
+// has no session.
+func (req *request) sent() (me auth.SessionInfo, form url.Values, err error) {
+	if me, err = req.signedIn(); err != nil || me.Session.ID == 0 {
+		return me, nil, err
+	}
+	form, err = req.form()
+	return me, form, err
 }

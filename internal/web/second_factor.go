@@ -137,12 +137,8 @@ func (req *request) showApp(status int, s appView) (err error) {
 
 // setUpApp takes the first code, and leads to the recovery codes.
 func (req *request) setUpApp() error {
-	me, err := req.signedIn()
+	me, form, err := req.sent()
 	if err != nil || me.Session.ID == 0 {
-		return err
-	}
-	form, err := req.form()
-	if err != nil {
 		return err
 	}
 	if me.Session.ByProvider() {
@@ -224,12 +220,8 @@ func (req *request) newRecoveryCodes() error {
 // removeSecondFactor asks for password and code at once, however lately they were
 // shown.
 func (req *request) removeSecondFactor() error {
-	me, err := req.signedIn()
+	me, form, err := req.sent()
 	if err != nil || me.Session.ID == 0 {
-		return err
-	}
-	form, err := req.form()
-	if err != nil {
 		return err
 	}
 	secret, err := req.SignIn.Factors.Remove(req.r.Context(), me, form.Get("password"), form.Get("code"), req.SignIn.origin(req.r))
