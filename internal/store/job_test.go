@@ -71,11 +71,11 @@ func TestLeasesThatRanOutInAnOutage(t *testing.T) {
 		w.add("b")
 		outage.From = w.clock.Now()
 		outage.Until = outage.From.Add(10 * time.Minute)
-		if got := claim(); got == nil || got.ID == before.ID {
-			w.t.Fatalf("claimed is %v, want the job that is due first", got)
-		}
 		if got := claim(); got == nil || got.ID != before.ID || got.Attempt != 2 {
 			w.t.Fatalf("claimed is %v, want the one whose lease ran out before, another attempt", got)
+		}
+		if got := claim(); got == nil || got.ID == before.ID {
+			w.t.Fatalf("claimed is %v, want the one that nobody had", got)
 		}
 		w.clock.Advance(10*time.Minute - time.Second)
 		if early := claim(); early != nil {
