@@ -25,6 +25,8 @@ func seed(w *world) {
 
 // add puts findings with these ids, each of its own lineage, relevant now.
 func add(w *world, body string, ids ...int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, id := range ids {
 		w.putLineage(redoubt.Lineage{ID: id, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
 		w.putFinding(redoubt.IndexedFinding{Body: []byte(body), Finding: redoubt.Finding{
