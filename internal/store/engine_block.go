@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,15 +17,14 @@ const blockRows = 250
 // maxPrepared bounds the texts that a transaction keeps prepared.
 const maxPrepared = 32
 
-// insertBlocks writes rows of bound values, so many at a time.
-func (q *session) insertBlocks(ctx context.Context, into string, rows [][]any, conflict string) error {
-	for block := range slices.Chunk(rows, min(blockRows, max(1, maxArgs/len(rows[0])))) {
-		query, args := q.engine.block(into, block)
-		if err := q.repeat(ctx, query+" "+conflict, args, len(rows) > len(block)); err != nil {
-			return err
+// insertion is the statement that inserts rows of bound values, and its arguments.
+func (e *engine) insertion(into string, rows [][]any) (query string, args []any) {
+	if e.bulk != nil {
+		if query, args, ok := e.bulk(into, rows); ok {
+			return query, args
 		}
 	}
-	return nil
+	return e.block(into, rows)
 }
 
 // block is the statement that inserts rows, and its arguments. What all rows have in a
@@ -93,7 +91,7 @@ func isShared(rows [][]any, column int) bool {
 // for it.
 func (q *session) repeat(ctx context.Context, query string, args []any, again bool) error {
 	stmt := q.prepared[query]
-	if readsAhead(ctx) || stmt == nil && (!again || len(q.prepared) >= maxPrepared) {
+	if q.engine.bulk != nil || readsAhead(ctx) || stmt == nil && (!again || len(q.prepared) >= maxPrepared) {
 		return q.send(ctx, query, args)
 	}
 	q.wrote = true

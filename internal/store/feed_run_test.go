@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/redoubt/redoubt"
@@ -34,7 +35,16 @@ func TestFeedTellsRunsOfIds(t *testing.T) {
 			added[i].State = redoubt.Fixed
 			some = append(some, added[i])
 		}
-		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, some) })
+		others := slices.Clone(added[40:60]) // of which two are among those
+		for i := range others {
+			others[i].Line += 1000
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			if err := tx.UpdateFindings(ctx, some); err != nil {
+				return err
+			}
+			return tx.UpdateFindings(ctx, others)
+		})
 		before = replica.follow(d, before)
 		same(t, "after some changed", replica, feedOf(d, 0))
 

@@ -235,23 +235,20 @@ func (q *session) insertRows(ctx context.Context, first []any, into string, rows
 		return nil
 	}
 	width := len(first) + len(rows[0])
-	for part := range slices.Chunk(rows, maxArgs) {
-		bound := make([][]any, len(part))
-		for i, r := range part {
+	size := min(blockRows, max(1, maxArgs/width))
+	if q.engine.bulk != nil {
+		size = maxArgs
+	}
+	for part := range slices.Chunk(rows, size) {
+		values := make([]any, 0, len(part)*width)
+		for _, r := range part {
 			if len(first)+len(r) != width {
 				return fmt.Errorf("insert into %s: a row has %d values, the first has %d", into, len(r), width-len(first))
 			}
-			bound[i] = bind(append(slices.Clip(first), r...))
+			values = append(append(values, first...), r...)
 		}
-		if q.engine.bulk != nil {
-			if query, args, ok := q.engine.bulk(into, bound); ok {
-				if err := q.send(ctx, query+" "+conflict, args); err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		if err := q.insertBlocks(ctx, into, bound, conflict); err != nil {
+		query, args := q.engine.insertion(into, slices.Collect(slices.Chunk(bind(values), width)))
+		if err := q.repeat(ctx, query+" "+conflict, args, len(rows) > size); err != nil {
 			return err
 		}
 	}

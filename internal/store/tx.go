@@ -1,13 +1,11 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -22,14 +20,14 @@ type Tx struct {
 	deployment redoubt.Deployment
 	now        time.Time
 	actor      redoubt.Actor
-	changes    map[changeKey]bool // whether it was deleted
+	changes    changes
 	events     []redoubt.AuditEvent
 	before     time.Time // see LastCommit
 	next       int64     // see nextVersion; 0 while nobody asked
 }
 
 func newTx(q *session, d redoubt.Deployment, now time.Time, by redoubt.Actor) *Tx {
-	return &Tx{session: q, deployment: d, now: now, actor: by, changes: map[changeKey]bool{}}
+	return &Tx{session: q, deployment: d, now: now, actor: by}
 }
 
 // View runs fn on one state of a deployment. An unknown deployment is
@@ -174,14 +172,14 @@ type changeKey struct {
 // last word about a row counts.
 func (tx *Tx) change(kind changeKind, ids ...int64) {
 	for _, id := range ids {
-		tx.changes[changeKey{kind, id}] = false
+		tx.changes.add(changeKey{kind, id}, false)
 	}
 }
 
 // changeDeleted tells the readers of the feed that rows are gone.
 func (tx *Tx) changeDeleted(kind changeKind, ids ...int64) {
 	for _, id := range ids {
-		tx.changes[changeKey{kind, id}] = true
+		tx.changes.add(changeKey{kind, id}, true)
 	}
 }
 
@@ -214,32 +212,8 @@ func inBatches[T any](list []T, write func([]T) error) error {
 	return nil
 }
 
-// changeRun is a run of ids whose rows changed alike.
-type changeRun struct {
-	changeKey
-	more    int64 // ids behind the first
-	deleted bool
-}
-
-// runsOfChanges joins changes of findings and of lineages whose ids follow each other: an
-// upload adds them by the thousand.
-func runsOfChanges(changes map[changeKey]bool) (runs []changeRun) {
-	keys := slices.SortedFunc(maps.Keys(changes), func(a, b changeKey) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
-	})
-	for _, key := range keys {
-		many := key.kind == changeFinding || key.kind == changeLineage
-		if n := len(runs) - 1; many && n >= 0 && runs[n].kind == key.kind && runs[n].id+runs[n].more+1 == key.id && runs[n].deleted == changes[key] {
-			runs[n].more++
-			continue
-		}
-		runs = append(runs, changeRun{changeKey: key, deleted: changes[key]})
-	}
-	return runs
-}
-
 func (tx *Tx) writeChanges(ctx context.Context, version int64) error {
-	return inBatches(runsOfChanges(tx.changes), func(runs []changeRun) error {
+	return inBatches(tx.changes.runs(), func(runs []changeRun) error {
 		rows := make([][]any, len(runs))
 		for i, run := range runs {
 			rows[i] = []any{version, run.kind, run.id, run.more, run.deleted}
