@@ -96,6 +96,8 @@ var relations = []relation{
 	{"scan_account", "scan_id", "scan", "id"},
 	{"inventory", "project_id", "project", "id"},
 	{"dependency", "inventory_id", "inventory", "id"},
+	{"dependency", "inventory_id", "inventory_content", "inventory_id"},
+	{"inventory_content", "inventory_id", "inventory", "id"},
 	{"dependency", "package_version_id", "package_version", "id"},
 	{"package_version", "package_id", "package", "id"},
 	{"project_tag", "project_id", "project", "id"},
@@ -118,7 +120,13 @@ func (tx *Tx) CheckRows(ctx context.Context, tell func(check string, faults []st
 	for _, check := range []struct {
 		name string
 		run  func(context.Context) ([]string, error)
-	}{{"rows that belong together", tx.checkRelations}, {"the feed of changes", tx.checkFeed}, {"counts of scans", tx.checkScans}, {"what decisions hang on", tx.checkDecisions}} {
+	}{
+		{"rows that belong together", tx.checkRelations},
+		{"the feed of changes", tx.checkFeed},
+		{"counts of scans", tx.checkScans},
+		{"what decisions hang on", tx.checkDecisions},
+		{"contents of lockfiles", tx.checkContents},
+	} {
 		if ended {
 			tell(check.name, []string{"not looked at, since the damage above ended the check of this deployment"})
 			continue

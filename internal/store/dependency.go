@@ -10,16 +10,6 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const (
-	// drivingInventories and drivingVersions bound the sets by which rows are
-	// looked up: of so few lockfiles or versions all rows are found and sorted
-	// faster than a walk by id comes across them.
-	drivingInventories = 64
-	drivingVersions    = 1000
-	// walkStep is the most rows that a walk reads at once.
-	walkStep = 20_000
-)
-
 // Dependencies lists what is in force on the primary branches, by id, after the
 // one with the given id, limit at most, and tells whether there are more
 // (semantics §8). Ids only grow, so a boundary between pages repeats and loses
@@ -29,25 +19,33 @@ func (tx *Tx) Dependencies(ctx context.Context, f redoubt.DependencyFilter, afte
 	if err != nil || q.nothing {
 		return []redoubt.Dependency{}, false, err
 	}
-	var rows []dependencyRow
-	for step := limit + 1; len(rows) <= limit; step = min(2*step, max(walkStep, limit+1)) {
-		part, err := q.read(ctx, afterID, step)
-		if err != nil {
-			return nil, false, err
-		}
-		kept, err := q.keep(ctx, part)
-		if err != nil {
-			return nil, false, err
-		}
-		rows = append(rows, kept...)
-		if len(part) < step {
-			break
-		}
-		afterID = part[len(part)-1].id
+	ids, err := q.find(ctx, afterID, limit+1)
+	if err != nil {
+		return nil, false, err
 	}
-	rows, more := page(rows, limit)
-	list, err := tx.dependencies(ctx, rows, q.places)
+	ids, more := page(ids, limit)
+	rows, err := tx.dependencyRowsOf(ctx, ids)
+	if err != nil {
+		return nil, false, err
+	}
+	inventories := make([]int64, len(rows))
+	for i, r := range rows {
+		inventories[i] = r.inventory
+	}
+	slices.Sort(inventories)
+	in, arg := tx.in("i.id", 2, slices.Compact(inventories))
+	places, err := tx.places(ctx, "AND "+in, arg)
+	if err != nil {
+		return nil, false, err
+	}
+	list, err := tx.dependencies(ctx, rows, places)
 	return list, more, err
+}
+
+// dependencyRowsOf reads rows by their ids, which are in order.
+func (tx *Tx) dependencyRowsOf(ctx context.Context, ids []int64) ([]dependencyRow, error) {
+	in, arg := tx.in("id", 2, ids)
+	return many(ctx, tx, scanDependencyRow, `SELECT `+dependencyColumns+` FROM dependency WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }
 
 // AllDependencies lists what is in force on one ref of a project, or on its
@@ -132,9 +130,6 @@ type place struct {
 	commit   string
 	lockfile string
 }
-
-// inForce reports whether the place is on the project's primary branch.
-func (p place) inForce() bool { return p.ref == p.project.Primary() }
 
 // places reads the inventories that meet a condition, by id.
 func (tx *Tx) places(ctx context.Context, condition string, args ...any) (map[int64]place, error) {

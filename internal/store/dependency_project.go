@@ -26,6 +26,9 @@ func (tx *Tx) DependencyProjects(ctx context.Context, f redoubt.DependencyFilter
 		if err != nil {
 			return nil, false, err
 		}
+		if len(ids) == 0 {
+			break
+		}
 		part, err := q.countByProject(ctx, ids)
 		if err != nil {
 			return nil, false, err
@@ -43,31 +46,24 @@ func (tx *Tx) DependencyProjects(ctx context.Context, f redoubt.DependencyFilter
 // countByProject counts what passes of some projects, which are in order; those
 // of which nothing does are left out.
 func (q *dependencyQuery) countByProject(ctx context.Context, ids []int64) ([]redoubt.DependencyProject, error) {
-	in, arg := q.tx.in("i.project_id", 2, ids)
-	places, err := q.tx.places(ctx, `AND i.ref = CASE WHEN p.primary_branch <> '' THEN p.primary_branch ELSE p.default_branch END AND `+in, arg)
+	lockfiles, err := q.lockfiles(ctx, `i.project_id >= ? AND i.project_id <= ?`, ids[0], ids[len(ids)-1])
 	if err != nil {
 		return nil, err
 	}
-	maps.DeleteFunc(places, func(_ int64, p place) bool { return !q.acceptsPlace(p) })
-	found := map[int64]*redoubt.DependencyProject{}
-	for inventories := range slices.Chunk(slices.Sorted(maps.Keys(places)), lockfileStep) {
-		counts, err := q.count(ctx, inventories)
-		if err != nil {
-			return nil, err
-		}
-		for id, n := range counts {
-			of := places[id].project
-			if found[of.ID] == nil {
-				found[of.ID] = &redoubt.DependencyProject{ID: of.ID, Name: of.Name}
-			}
-			found[of.ID].Dependencies += n
+	counts, err := q.count(ctx, lockfiles)
+	if err != nil {
+		return nil, err
+	}
+	found := map[int64]int{}
+	for _, l := range lockfiles {
+		if n := counts[l.inventory]; n > 0 {
+			found[l.project] += n
 		}
 	}
-	var list []redoubt.DependencyProject
-	for _, id := range ids {
-		if p := found[id]; p != nil && p.Dependencies > 0 {
-			list = append(list, *p)
-		}
-	}
-	return list, nil
+	in, arg := q.tx.in("id", 2, slices.Sorted(maps.Keys(found)))
+	return many(ctx, q.tx, func(r row) (p redoubt.DependencyProject, err error) {
+		err = r.Scan(&p.ID, &p.Name)
+		p.Dependencies = found[p.ID]
+		return p, err
+	}, `SELECT id, name FROM project WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }

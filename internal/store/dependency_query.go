@@ -1,33 +1,41 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"maps"
+	"database/sql"
 	"slices"
 
 	"github.com/redoubt/redoubt"
 )
 
-// dependencyQuery finds the rows of dependencies that a filter keeps. SQL finds
-// candidates, by the few lockfiles or versions they can be of or else all in
-// turn; whether a candidate is kept is decided here, once.
+const (
+	// contentStep and contentStepMost are how many lockfiles' contents are read at once,
+	// at first and at most: the first ones often fill a page.
+	contentStep     = 16
+	contentStepMost = 512
+)
+
+// dependencyQuery finds the dependencies that a filter keeps. SQL tells the
+// lockfiles that they can be in, and what these hold, packed; whether a
+// dependency is kept is decided here, once.
 type dependencyQuery struct {
 	tx       *Tx
 	filter   redoubt.DependencyFilter
-	versions map[int64]bool  // that pass; nil for all
-	places   map[int64]place // of the inventories met so far
-	licensed map[string]bool // whether a row's licences pass, as met so far
+	versions *idSet   // that pass; nil for all
+	licences [][]byte // terms one of which a list has that passes; none for all
+	projects []int64  // that pass; nil for all
 
-	nothing   bool   // no row can pass
-	condition string // that candidates meet
-	args      []any  // of the condition, from $4
+	nothing bool // no dependency can pass
 }
 
-// newDependencyQuery reads a filter and looks for what its rows are found by.
+// newDependencyQuery reads a filter and looks for what dependencies are found by.
 func (tx *Tx) newDependencyQuery(ctx context.Context, f redoubt.DependencyFilter) (*dependencyQuery, error) {
-	q := &dependencyQuery{tx: tx, filter: f, places: map[int64]place{}, licensed: map[string]bool{}}
+	q := &dependencyQuery{tx: tx, filter: f}
+	for _, l := range f.Licenses {
+		q.licences = append(q.licences, licenceBytes(l))
+	}
 	matcher, err := newVersionMatcher(f)
 	if err != nil {
 		return nil, err
@@ -36,90 +44,132 @@ func (tx *Tx) newDependencyQuery(ctx context.Context, f redoubt.DependencyFilter
 		if q.versions, err = tx.matchVersions(ctx, matcher); err != nil {
 			return nil, err
 		}
-		q.nothing = len(q.versions) == 0
-		if len(q.versions) <= drivingVersions {
-			q.restrictTo("package_version_id", slices.Sorted(maps.Keys(q.versions)))
-		}
+		q.nothing = q.versions.n == 0
 	}
 	if q.nothing {
 		return q, nil
 	}
-	return q, q.restrictToLockfiles(ctx)
+	return q, q.restrictToProjects(ctx)
 }
 
-// restrictTo lets candidates be looked up by a set of ids.
-func (q *dependencyQuery) restrictTo(column string, ids []int64) {
-	in, arg := q.tx.in(column, len(q.args)+4, ids)
-	q.condition += " AND " + in
-	q.args = append(q.args, arg)
-}
-
-// restrictToLockfiles looks candidates up by their lockfiles, where the filter names
-// projects or a lockfile, and these are few.
-func (q *dependencyQuery) restrictToLockfiles(ctx context.Context) error {
-	projects, err := q.projects(ctx)
-	if err != nil || q.nothing || len(projects) > drivingInventories || len(projects) == 0 && q.filter.Lockfile == "" {
+// restrictToProjects finds the projects that the filter names and the caller may see.
+func (q *dependencyQuery) restrictToProjects(ctx context.Context) error {
+	visible, all, err := q.tx.visibleProjectIDs(ctx, q.filter.Projects)
+	switch {
+	case err != nil:
 		return err
+	case all && len(q.filter.ProjectIDs) == 0:
+		return nil
+	case all:
+		q.projects = q.filter.ProjectIDs
+	case len(q.filter.ProjectIDs) == 0:
+		q.projects = visible
+	default:
+		q.projects = slices.DeleteFunc(visible, func(id int64) bool { return !slices.Contains(q.filter.ProjectIDs, id) })
 	}
-	var condition string
-	var args []any
-	if len(projects) > 0 {
-		in, arg := q.tx.in("i.project_id", 2, projects)
-		condition, args = "AND "+in, append(args, arg)
-	} else {
-		condition, args = "AND i.lockfile = $2", append(args, q.filter.Lockfile)
-	}
-	places, err := q.tx.places(ctx, condition, args...)
-	if err != nil {
-		return err
-	}
-	maps.DeleteFunc(places, func(_ int64, p place) bool { return !q.acceptsPlace(p) })
-	q.nothing = len(places) == 0
-	if len(places) <= drivingInventories {
-		q.restrictTo("inventory_id", slices.Sorted(maps.Keys(places)))
-	}
+	q.nothing = len(q.projects) == 0
 	return nil
 }
 
-// projects lists those that the filter restricts to; none when it does not.
-func (q *dependencyQuery) projects(ctx context.Context) ([]int64, error) {
-	if len(q.filter.ProjectIDs) > 0 {
-		return q.filter.ProjectIDs, nil
-	}
-	ids, all, err := q.tx.visibleProjectIDs(ctx, q.filter.Projects)
-	q.nothing = q.nothing || !all && len(ids) == 0
-	return ids, err
+// heldLockfile is a lockfile in force that may hold what a filter keeps.
+type heldLockfile struct {
+	inventory, project int64
+	first              int64 // of its dependencies, by id
 }
 
-// read returns the next candidates by id. Where there is something to look them
-// up by, the + keeps the engines from walking by id all the same.
-func (q *dependencyQuery) read(ctx context.Context, afterID int64, limit int) ([]dependencyRow, error) {
-	key := "id"
-	if q.condition != "" {
-		key = "+id"
+// primaryRef is the primary branch of a project p, as Project.Primary has it.
+var primaryRef = `COALESCE(NULLIF(p.primary_branch, ''), NULLIF(p.default_branch, ''), '` + redoubt.Project{}.Default() + `')`
+
+// lockfiles lists the lockfiles in force that may hold what the filter keeps and meet a
+// condition on inventory i and content c, in no order. CROSS JOIN makes SQLite keep the
+// order, which goes past what is not in force.
+func (q *dependencyQuery) lockfiles(ctx context.Context, condition string, args ...any) ([]heldLockfile, error) {
+	w := where{tx: q.tx}
+	w.and(condition, args...)
+	if q.projects != nil {
+		w.in("p.id", q.projects)
 	}
-	return many(ctx, q.tx, scanDependencyRow, `SELECT `+dependencyColumns+` FROM dependency
-		WHERE deployment_id = $1 AND `+key+` > $2`+q.condition+` ORDER BY `+key+` LIMIT $3`, append([]any{afterID, limit}, q.args...)...)
+	if q.filter.Lockfile != "" {
+		w.and(`i.lockfile = ?`, q.filter.Lockfile)
+	}
+	if q.versions != nil && q.versions.n <= fewIDs {
+		in, arg := q.tx.in("d.package_version_id", len(w.args)+2, q.versions.few)
+		w.text.WriteString(` AND i.id IN (SELECT d.inventory_id FROM dependency d WHERE d.deployment_id = $1 AND ` + in + `)`)
+		w.args = append(w.args, arg)
+	}
+	return many(ctx, q.tx, func(r row) (l heldLockfile, err error) { return l, r.Scan(&l.inventory, &l.project, &l.first) }, `
+		SELECT i.id, p.id, c.first_id
+		FROM project p CROSS JOIN inventory i CROSS JOIN inventory_content c
+		WHERE p.deployment_id = $1 AND i.deployment_id = p.deployment_id AND i.project_id = p.id AND i.ref = `+primaryRef+`
+		AND c.deployment_id = i.deployment_id AND c.inventory_id = i.id`+w.text.String(), w.args...)
 }
 
-// keep returns the candidates that pass.
-func (q *dependencyQuery) keep(ctx context.Context, candidates []dependencyRow) ([]dependencyRow, error) {
-	if err := q.locate(ctx, candidates); err != nil {
+// find returns the ids of the dependencies that pass, after one, limit of them at most.
+func (q *dependencyQuery) find(ctx context.Context, afterID int64, limit int) ([]int64, error) {
+	lockfiles, err := q.lockfiles(ctx, `c.last_id > ?`, afterID)
+	if err != nil {
 		return nil, err
 	}
-	var kept []dependencyRow
-	for _, r := range candidates {
-		if (q.versions == nil || q.versions[r.version]) && q.isAskedFor(r.transitivity) && q.acceptsPlace(q.places[r.inventory]) {
-			licensed, err := q.isLicensed(r.licenses)
-			if err != nil {
-				return nil, err
+	slices.SortFunc(lockfiles, func(a, b heldLockfile) int { return cmp.Compare(a.first, b.first) })
+	var found []int64
+	for step := contentStep; len(lockfiles) > 0; step = min(2*step, contentStepMost) {
+		part := lockfiles[:min(step, len(lockfiles))]
+		lockfiles = lockfiles[len(part):]
+		err := q.each(ctx, part, func(_, id int64) bool {
+			full := len(found) >= limit && id > found[limit-1]
+			if !full && id > afterID {
+				found = append(found, id)
 			}
-			if licensed {
-				kept = append(kept, r)
-			}
+			return !full
+		}, func() {
+			slices.Sort(found)
+			found = found[:min(limit, len(found))]
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(lockfiles) > 0 && len(found) == limit && lockfiles[0].first > found[limit-1] {
+			break
 		}
 	}
-	return kept, nil
+	return found, nil
+}
+
+// each hands over the dependencies of lockfiles that pass, of each by id, until take wants
+// no more of that lockfile, and tells when it is through with one.
+func (q *dependencyQuery) each(ctx context.Context, lockfiles []heldLockfile, take func(inventory, id int64) (more bool), done func()) error {
+	ids := make([]int64, len(lockfiles))
+	for i, l := range lockfiles {
+		ids[i] = l.inventory
+	}
+	in, arg := q.tx.in("inventory_id", 2, ids)
+	return each(ctx, q.tx, func(r row) error {
+		var inventory int64
+		var content sql.RawBytes
+		if err := r.Scan(&inventory, &content); err != nil {
+			return err
+		}
+		err := eachContent(content, q.isLicensed, func(id, version int64, t redoubt.Transitivity) bool {
+			if q.versions != nil && !q.versions.has(version) || !q.isAskedFor(t) {
+				return true
+			}
+			return take(inventory, id)
+		})
+		done()
+		return err
+	}, `SELECT inventory_id, content FROM inventory_content WHERE deployment_id = $1 AND `+in, arg)
+}
+
+// count counts what passes of each of some lockfiles.
+func (q *dependencyQuery) count(ctx context.Context, lockfiles []heldLockfile) (map[int64]int, error) {
+	counts := map[int64]int{}
+	for part := range slices.Chunk(lockfiles, contentStepMost) {
+		err := q.each(ctx, part, func(inventory, _ int64) bool { counts[inventory]++; return true }, func() {})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
 }
 
 // isAskedFor reports whether dependencies of the kind pass.
@@ -127,47 +177,18 @@ func (q *dependencyQuery) isAskedFor(t redoubt.Transitivity) bool {
 	return len(q.filter.Transitivities) == 0 || slices.Contains(q.filter.Transitivities, cmp.Or(t, redoubt.TransitivityUnknown))
 }
 
-// locate reads the places of candidates that were not met before.
-func (q *dependencyQuery) locate(ctx context.Context, candidates []dependencyRow) error {
-	unknown := map[int64]bool{}
-	for _, r := range candidates {
-		if _, met := q.places[r.inventory]; !met {
-			unknown[r.inventory] = true
+// isLicensed reports whether a list of licences passes: one of them is or names one of
+// the filter's.
+func (q *dependencyQuery) isLicensed(terms []byte) bool {
+	if len(q.licences) == 0 {
+		return true
+	}
+	for at := 0; at < len(terms); at += licenceTermSize {
+		for _, l := range q.licences {
+			if bytes.Equal(terms[at:at+licenceTermSize], l) {
+				return true
+			}
 		}
 	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	in, arg := q.tx.in("i.id", 2, slices.Sorted(maps.Keys(unknown)))
-	places, err := q.tx.places(ctx, "AND "+in, arg)
-	maps.Copy(q.places, places)
-	return err
-}
-
-// acceptsPlace reports whether the dependencies of a place may pass.
-func (q *dependencyQuery) acceptsPlace(p place) bool {
-	f := q.filter
-	return p.inForce() && f.Projects.Allows(p.project.Name) &&
-		(f.Lockfile == "" || f.Lockfile == p.lockfile) &&
-		(len(f.ProjectIDs) == 0 || slices.Contains(f.ProjectIDs, p.project.ID))
-}
-
-// isLicensed reports whether licences, as a row holds them, pass: one of them is
-// or names one of the filter's.
-func (q *dependencyQuery) isLicensed(licenses string) (bool, error) {
-	if len(q.filter.Licenses) == 0 {
-		return true, nil
-	}
-	if passes, met := q.licensed[licenses]; met {
-		return passes, nil
-	}
-	var expressions []string
-	if err := json.Unmarshal([]byte(licenses), &expressions); err != nil {
-		return false, err
-	}
-	passes := slices.ContainsFunc(expressions, func(expression string) bool {
-		return slices.ContainsFunc(q.filter.Licenses, func(l string) bool { return hasLicence(expression, l) })
-	})
-	q.licensed[licenses] = passes
-	return passes, nil
+	return false
 }

@@ -71,7 +71,37 @@ func (tx *Tx) putDependencies(ctx context.Context, inventoryID int64, said redou
 		fresh = append(fresh, d)
 	}
 	slices.SortFunc(fresh, func(a, b dependencyRow) int { return cmp.Compare(a.version, b.version) })
-	return len(fresh), len(gone), tx.writeDependencies(ctx, gone, changed, fresh)
+	if len(gone)+len(changed)+len(fresh) == 0 {
+		return 0, 0, nil
+	}
+	if err := tx.writeDependencies(ctx, gone, changed, fresh); err != nil {
+		return 0, 0, err
+	}
+	return len(fresh), len(gone), tx.putContent(ctx, inventoryID, contentAfter(stored, gone, changed, fresh))
+}
+
+// contentAfter is what a lockfile holds once some rows of it are gone, some changed and
+// some are fresh.
+func contentAfter(stored []dependencyRow, gone []int64, changed, fresh []dependencyRow) []contentRow {
+	left := make(map[int64]bool, len(gone)+len(changed))
+	for _, id := range gone {
+		left[id] = true
+	}
+	for _, d := range changed {
+		left[d.id] = true
+	}
+	content := make([]contentRow, 0, len(stored)+len(fresh))
+	for _, list := range [][]dependencyRow{changed, fresh} {
+		for _, d := range list {
+			content = append(content, contentRow{d.id, d.version, d.transitivity, d.licenses})
+		}
+	}
+	for _, d := range stored {
+		if !left[d.id] {
+			content = append(content, contentRow{d.id, d.version, d.transitivity, d.licenses})
+		}
+	}
+	return content
 }
 
 // unknownPackageRows finds the rows of an inventory that a statement says nothing of: they

@@ -138,37 +138,6 @@ func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packa
 	return found, nil
 }
 
-// matchVersions finds the ids of the package versions that a filter lets
-// through. The names are matched first, on the smaller dictionary.
-func (tx *Tx) matchVersions(ctx context.Context, m *versionMatcher) (map[int64]bool, error) {
-	packages := map[int64]packageKey{}
-	var ids []int64
-	err := each(ctx, tx, func(r row) error {
-		var id int64
-		var k packageKey
-		err := r.Scan(&id, &k.ecosystem, &k.name)
-		if m.name(k.ecosystem, k.name) {
-			packages[id] = k
-			ids = append(ids, id)
-		}
-		return err
-	}, `SELECT id, ecosystem, name FROM package WHERE deployment_id = $1`)
-	if err != nil || len(ids) == 0 {
-		return nil, err
-	}
-	matches := map[int64]bool{}
-	in, arg := tx.in("package_id", 2, ids)
-	return matches, each(ctx, tx, func(r row) error {
-		var id, packageID int64
-		var version string
-		err := r.Scan(&id, &packageID, &version)
-		if k := packages[packageID]; m.version(k.ecosystem, k.name, version) {
-			matches[id] = true
-		}
-		return err
-	}, `SELECT id, package_id, version FROM package_version WHERE deployment_id = $1 AND `+in, arg)
-}
-
 // Ecosystems lists those that the deployment has packages of, by name.
 func (tx *Tx) Ecosystems(ctx context.Context) ([]string, error) {
 	return many(ctx, tx, scalar[string], `SELECT DISTINCT ecosystem FROM package WHERE deployment_id = $1 ORDER BY ecosystem`)

@@ -50,9 +50,10 @@ type engine struct {
 	dialect database.Dialect
 	locker  lock.SessionLocker // lets one process migrate at a time
 
-	names  packageVersionCache
-	health health
-	closed atomic.Bool
+	names        packageVersionCache
+	dictionaries dictionaryCache
+	health       health
+	closed       atomic.Bool
 }
 
 // maxArgs bounds the arguments of one statement. SQLite takes 32,766 and

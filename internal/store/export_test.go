@@ -33,6 +33,9 @@ func (s *Store) ForgetGoneFindings(ctx context.Context) error {
 	return s.again(ctx, s.engine.forgetGoneFindings)
 }
 
+// FillContents runs the migration of that name once more.
+func (s *Store) FillContents(ctx context.Context) error { return s.again(ctx, s.engine.fillContents) }
+
 func (s *Store) again(ctx context.Context, migrate func(context.Context, *sql.Tx) error) error {
 	tx, err := s.engine.write.BeginTx(ctx, nil)
 	if err != nil {

@@ -116,8 +116,10 @@ func (tx *Tx) deleteInventories(ctx context.Context, ids []int64) (dependencies 
 	if err != nil {
 		return 0, err
 	}
-	if err := tx.write(ctx, `DELETE FROM inventory_graph WHERE deployment_id = $1 AND `+in, arg); err != nil {
-		return 0, err
+	for _, table := range []string{"inventory_graph", "inventory_content"} {
+		if err := tx.write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+in, arg); err != nil {
+			return 0, err
+		}
 	}
 	in, arg = tx.in("id", 2, ids)
 	err = tx.write(ctx, `DELETE FROM inventory WHERE deployment_id = $1 AND `+in, arg)

@@ -1,23 +1,54 @@
 package store
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-// hasLicence reports whether a licence expression is, or names, the licence:
-// MIT is in "(MIT OR Apache-2.0)" and not in "MIT-0". Case does not matter, as
-// SPDX has it. What is no SPDX expression is only ever compared as a whole.
-func hasLicence(expression, licence string) bool {
-	if strings.EqualFold(expression, licence) {
-		return true
-	}
-	for _, id := range licenceIDs(expression) {
-		if strings.EqualFold(id, licence) {
-			return true
+// licenceTermSize is what one term of licenceTerms takes, in bytes.
+const licenceTermSize = 8
+
+// licenceTerms are what licence expressions are found by: the term of each, and of each
+// licence that it names. MIT is in "(MIT OR Apache-2.0)" and not in "MIT-0". What is no
+// SPDX expression is only ever found as a whole.
+func licenceTerms(expressions []string) []uint64 {
+	terms := make([]uint64, 0, len(expressions))
+	for _, expression := range expressions {
+		terms = append(terms, licenceTerm(expression))
+		for _, id := range licenceIDs(expression) {
+			terms = append(terms, licenceTerm(id))
 		}
 	}
-	return false
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
+// licenceTerm stands for a licence's name whatever its case, which does not matter, as
+// SPDX has it: so many bits of a digest that nobody makes another name for them.
+func licenceTerm(name string) uint64 {
+	digest := sha256.Sum256([]byte(strings.Map(foldRune, name)))
+	return binary.LittleEndian.Uint64(digest[:])
+}
+
+// licenceBytes is a licence's term as contents hold it.
+func licenceBytes(name string) []byte {
+	return binary.LittleEndian.AppendUint64(nil, licenceTerm(name))
+}
+
+// foldRune is the same for runes that strings.EqualFold takes for equal: the first of them.
+func foldRune(r rune) rune {
+	if r < utf8.RuneSelf {
+		return unicode.ToUpper(r)
+	}
+	first := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		first = min(first, next)
+	}
+	return first
 }
 
 // licenceIDs lists the licences that an SPDX expression names, without their

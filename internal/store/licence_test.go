@@ -1,6 +1,16 @@
 package store
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// hasLicence reports whether an expression is found by a licence.
+func hasLicence(expression, licence string) bool {
+	return slices.Contains(licenceTerms([]string{expression}), licenceTerm(licence))
+}
 
 func TestHasLicence(t *testing.T) {
 	tests := []struct {
@@ -19,7 +29,8 @@ func TestHasLicence(t *testing.T) {
 		{"(MIT", nil, []string{"MIT"}},
 		{"MIT)", nil, []string{"MIT"}},
 		{"MIT WITH", nil, []string{"MIT"}},
-		{"", nil, []string{"MIT"}},
+		{"", []string{""}, []string{"MIT"}},
+		{"straße", []string{"STRAßE", "ſtraße"}, []string{"strasse"}},
 	}
 	for _, test := range tests {
 		for _, licence := range test.has {
@@ -41,6 +52,20 @@ func FuzzLicenceIDs(f *testing.F) {
 		for _, id := range licenceIDs(expression) {
 			if id != "" && !hasLicence(expression, id) {
 				t.Errorf("%q does not have its own %q", expression, id)
+			}
+		}
+	})
+}
+
+// Terms are equal where the names are in any case, and nowhere else.
+func FuzzLicenceTerm(f *testing.F) {
+	f.Add("MIT", "mit")
+	f.Add("\u212a", "k")
+	f.Add("\xff", "\ufffd")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		for _, b := range []string{b, strings.ToUpper(a), strings.ToLower(a), strings.Map(unicode.SimpleFold, a)} {
+			if (licenceTerm(a) == licenceTerm(b)) != strings.EqualFold(a, b) {
+				t.Errorf("%q and %q: equal terms %v, equal in any case %v", a, b, licenceTerm(a) == licenceTerm(b), strings.EqualFold(a, b))
 			}
 		}
 	})

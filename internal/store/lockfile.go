@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -25,21 +26,17 @@ func (tx *Tx) Lockfiles(ctx context.Context, projectID int64, f redoubt.Dependen
 	if err != nil || q.nothing {
 		return list, false, err
 	}
-	if q.places, err = tx.places(ctx, `AND i.project_id = $2 AND i.id > $3`, projectID, afterID); err != nil {
+	lockfiles, err := q.lockfiles(ctx, `i.project_id = ? AND i.id > ?`, projectID, afterID)
+	if err != nil {
 		return nil, false, err
 	}
-	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(q.places)), func(id int64) bool { return !q.acceptsPlace(q.places[id]) })
-	for part := range slices.Chunk(ids, lockfileStep) {
-		counts, err := q.count(ctx, part)
+	slices.SortFunc(lockfiles, func(a, b heldLockfile) int { return cmp.Compare(a.inventory, b.inventory) })
+	for part := range slices.Chunk(lockfiles, lockfileStep) {
+		counted, err := q.summaries(ctx, part)
 		if err != nil {
 			return nil, false, err
 		}
-		for _, id := range part {
-			if counts[id] > 0 {
-				list = append(list, redoubt.LockfileSummary{ID: id, Path: q.places[id].lockfile, Dependencies: counts[id]})
-			}
-		}
-		if len(list) > limit {
+		if list = append(list, counted...); len(list) > limit {
 			break
 		}
 	}
@@ -47,28 +44,16 @@ func (tx *Tx) Lockfiles(ctx context.Context, projectID int64, f redoubt.Dependen
 	return list, more, nil
 }
 
-// count counts the rows of inventories that pass.
-func (q *dependencyQuery) count(ctx context.Context, inventories []int64) (map[int64]int, error) {
-	counts := map[int64]int{}
-	in, arg := q.tx.in("inventory_id", 2, inventories)
-	args := []any{arg}
-	if q.versions != nil {
-		versions, list := q.tx.in("package_version_id", 3, slices.Sorted(maps.Keys(q.versions)))
-		in, args = in+" AND "+versions, append(args, list)
+// summaries counts what passes of some lockfiles; those of which nothing does are left out.
+func (q *dependencyQuery) summaries(ctx context.Context, lockfiles []heldLockfile) ([]redoubt.LockfileSummary, error) {
+	counts, err := q.count(ctx, lockfiles)
+	if err != nil {
+		return nil, err
 	}
-	return counts, each(ctx, q.tx, func(r row) error {
-		var id int64
-		var transitivity redoubt.Transitivity
-		var licenses string
-		var rows int
-		if err := r.Scan(&id, &transitivity, &licenses, &rows); err != nil {
-			return err
-		}
-		licensed, err := q.isLicensed(licenses)
-		if licensed && q.isAskedFor(transitivity) {
-			counts[id] += rows
-		}
-		return err
-	}, `SELECT inventory_id, transitivity, licenses_json, count(*) FROM dependency
-		WHERE deployment_id = $1 AND `+in+` GROUP BY inventory_id, transitivity, licenses_json`, args...)
+	in, arg := q.tx.in("id", 2, slices.Sorted(maps.Keys(counts)))
+	return many(ctx, q.tx, func(r row) (l redoubt.LockfileSummary, err error) {
+		err = r.Scan(&l.ID, &l.Path)
+		l.Dependencies = counts[l.ID]
+		return l, err
+	}, `SELECT id, lockfile FROM inventory WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }

@@ -25,6 +25,7 @@ func (e *engine) goMigrations() []*goose.Migration {
 		goose.NewGoMigration(identityVersion, &goose.GoFunc{RunTx: e.pairMatchesAnew}, nil),
 		goose.NewGoMigration(accountVersion, &goose.GoFunc{RunTx: e.forgetMergedFindings}, nil),
 		goose.NewGoMigration(accountAgainVersion, &goose.GoFunc{RunTx: e.forgetGoneFindings}, nil),
+		goose.NewGoMigration(contentVersion, &goose.GoFunc{RunTx: e.fillContents}, nil),
 	}
 }
 

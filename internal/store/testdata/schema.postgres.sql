@@ -135,7 +135,7 @@ dependency.hashes_json text NOT NULL
 dependency.via_version_id bigint NOT NULL DEFAULT 0
 dependency.requirers integer NOT NULL DEFAULT 0
 dependency.supplier text NOT NULL DEFAULT ''::text
-CREATE INDEX dependency_version ON public.dependency USING btree (deployment_id, package_version_id)
+CREATE INDEX dependency_version ON public.dependency USING btree (deployment_id, package_version_id, inventory_id)
 CREATE UNIQUE INDEX dependency_deployment_id_inventory_id_package_version_id_key ON public.dependency USING btree (deployment_id, inventory_id, package_version_id)
 CREATE UNIQUE INDEX dependency_pkey ON public.dependency USING btree (deployment_id, id)
 dependency PRIMARY KEY (deployment_id, id)
@@ -295,6 +295,13 @@ CREATE UNIQUE INDEX inventory_deployment_id_project_id_ref_lockfile_key ON publi
 CREATE UNIQUE INDEX inventory_pkey ON public.inventory USING btree (deployment_id, id)
 inventory PRIMARY KEY (deployment_id, id)
 inventory UNIQUE (deployment_id, project_id, ref, lockfile)
+inventory_content.deployment_id bigint NOT NULL
+inventory_content.inventory_id bigint NOT NULL
+inventory_content.first_id bigint NOT NULL
+inventory_content.last_id bigint NOT NULL
+inventory_content.content bytea NOT NULL
+CREATE UNIQUE INDEX inventory_content_pkey ON public.inventory_content USING btree (deployment_id, inventory_id)
+inventory_content PRIMARY KEY (deployment_id, inventory_id)
 inventory_graph.deployment_id bigint NOT NULL
 inventory_graph.inventory_id bigint NOT NULL
 inventory_graph.edges bytea NOT NULL

@@ -135,7 +135,7 @@ CREATE TABLE dependency (
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, inventory_id, package_version_id)
 );
-CREATE INDEX dependency_version ON dependency (deployment_id, package_version_id);
+CREATE INDEX dependency_version ON dependency (deployment_id, package_version_id, inventory_id);
 CREATE TABLE deployment (
     id              BIGINT PRIMARY KEY,
     slug            TEXT   NOT NULL UNIQUE,
@@ -287,6 +287,14 @@ CREATE TABLE inventory (
     stated_at     BIGINT NOT NULL, -- when the scan that says so started
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, project_id, ref, lockfile)
+);
+CREATE TABLE inventory_content (
+    deployment_id BIGINT NOT NULL,
+    inventory_id  BIGINT NOT NULL,
+    first_id      BIGINT NOT NULL, -- dependency.id
+    last_id       BIGINT NOT NULL, -- dependency.id
+    content       BYTEA  NOT NULL, -- what its dependencies are filtered by
+    PRIMARY KEY (deployment_id, inventory_id)
 );
 CREATE TABLE inventory_graph (
     deployment_id BIGINT NOT NULL,

@@ -1,0 +1,175 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+const (
+	listedRows = 350_000 // dependencies that are stored; with -short a hundredth
+	listedPage = 1000
+	listedRefs = 301
+)
+
+// BenchmarkDependencyFilters reads a page of 1,000 dependencies of 350,000, by filters that
+// keep many, few and none: of 350 projects, of one project with 301 refs of which one
+// is the primary branch, and of lockfiles in which each row is of another package with
+// another licence. The limit is reading as many rows by their ids, with the same driver.
+func BenchmarkDependencyFilters(b *testing.B) {
+	n := listedRows
+	if testing.Short() {
+		n /= 100
+	}
+	for _, engine := range storetest.Engines {
+		for _, shape := range []struct {
+			name       string
+			inventory  func(i int) (project int, ref string)
+			dependency func(i int) redoubt.Dependency
+		}{
+			{"350 projects", func(i int) (int, string) { return i, "refs/heads/main" }, commonDependency},
+			{"301 refs", func(i int) (int, string) {
+				return 0, []string{"refs/heads/main", fmt.Sprint("refs/heads/", i)}[min(i%listedRefs, 1)]
+			}, commonDependency},
+			{"all different", func(i int) (int, string) { return i, "refs/heads/main" }, differentDependency},
+		} {
+			b.Run(engine+"/"+shape.name, func(b *testing.B) {
+				l := newListed(b, engine)
+				l.fill(n, shape.inventory, shape.dependency)
+				for _, f := range listedFilters {
+					b.Run(f.name, func(b *testing.B) { l.page(b, f.filter, f.last) })
+				}
+			})
+		}
+	}
+}
+
+// listedFilters are what lists are asked for.
+var listedFilters = []struct {
+	name   string
+	filter redoubt.DependencyFilter
+	last   bool // the last page
+}{
+	{"all", redoubt.DependencyFilter{}, false},
+	{"all, last page", redoubt.DependencyFilter{}, true},
+	{"licence of none", redoubt.DependencyFilter{Licenses: []string{"WTFPL"}}, false},
+	{"licence of half", redoubt.DependencyFilter{Licenses: []string{"MIT"}}, false},
+	{"name of few", redoubt.DependencyFilter{Name: "package-777"}, false},
+	{"name of half", redoubt.DependencyFilter{Name: "even"}, false},
+	{"halves that do not meet", redoubt.DependencyFilter{Name: "odd", Licenses: []string{"MIT"}}, false},
+	{"no version so high", redoubt.DependencyFilter{Packages: []redoubt.PackageFilter{{Name: "package", Lower: "900.0.0"}}}, false},
+	{"no such kind", redoubt.DependencyFilter{Transitivities: []redoubt.Transitivity{redoubt.TransitivityUnknown}}, false},
+	{"projects of a token", redoubt.DependencyFilter{Projects: redoubt.ProjectGlobs{"acme/service-1*"}, Licenses: []string{"WTFPL"}}, false},
+}
+
+// commonDependency is of one of 10,000 packages in four versions; those of even number
+// have another licence than the others.
+func commonDependency(i int) redoubt.Dependency {
+	p := (i*7919 + i/1000*31) % 10_000
+	return redoubt.Dependency{
+		Ecosystem: "npm", Name: fmt.Sprint([]string{"even", "odd"}[p%2], "-package-", p), Version: fmt.Sprintf("1.%d.0", i/1000%4),
+		Licenses: [][]string{{"MIT"}, {"(Apache-2.0 OR BSD-3-Clause)"}}[p%2], Transitivity: redoubt.Direct + redoubt.Transitivity(i%2),
+	}
+}
+
+// differentDependency is of a package, a version and a licence that no other is of.
+func differentDependency(i int) redoubt.Dependency {
+	return redoubt.Dependency{
+		Ecosystem: "npm", Name: fmt.Sprint([]string{"even", "odd"}[i%2], "-package-", i), Version: fmt.Sprintf("1.%d.%d", i/1000, i%1000),
+		Licenses: []string{[]string{"MIT", "Apache-2.0"}[i%2], fmt.Sprint("LicenseRef-", i)}, Transitivity: redoubt.Direct + redoubt.Transitivity(i%2),
+	}
+}
+
+// listed is a store whose dependencies are listed.
+type listed struct {
+	b          *testing.B
+	store      *store.Store
+	db         *sql.DB
+	deployment redoubt.Deployment
+}
+
+func newListed(b *testing.B, engine string) *listed {
+	b.Helper()
+	c := storetest.Database(b, engine, nil)
+	c.Clock = time.Now
+	l := &listed{b: b, store: storetest.Open(b, c)}
+	l.deployment = storetest.Deployment(b, l.store)
+	driver, source := "pgx", c.DatabaseURL
+	if source == "" {
+		driver, source = "sqlite", filepath.Join(c.Dir, store.FileName)
+	}
+	var err error
+	l.db, err = sql.Open(driver, source)
+	l.check(err)
+	b.Cleanup(func() { l.db.Close() })
+	return l
+}
+
+func (l *listed) check(err error) {
+	l.b.Helper()
+	if err != nil {
+		l.b.Fatal(err)
+	}
+}
+
+// fill states lockfiles of 1,000 dependencies.
+func (l *listed) fill(n int, inventory func(int) (int, string), dependency func(int) redoubt.Dependency) {
+	l.b.Helper()
+	projects := map[int]redoubt.Project{}
+	for i := range n / perLockfile {
+		at, ref := inventory(i)
+		l.check(l.store.Update(l.b.Context(), l.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
+			p, known := projects[at]
+			if !known {
+				if p, err = tx.ProjectForScan(ctx, nil, redoubt.Project{Name: fmt.Sprint("acme/service-", at)}); err != nil {
+					return err
+				}
+				projects[at] = p
+			}
+			s := redoubt.InventoryStatement{ProjectID: p.ID, Ref: ref, Source: "bench", At: tx.Now(), Inventory: redoubt.Inventory{Lockfile: fmt.Sprintf("part-%d/package-lock.json", i)}}
+			for j := range perLockfile {
+				s.Inventory.Dependencies = append(s.Inventory.Dependencies, dependency(i*perLockfile+j))
+			}
+			_, _, err = tx.PutInventory(ctx, s)
+			return err
+		}))
+	}
+	_, err := l.db.Exec(`ANALYZE`)
+	l.check(err)
+}
+
+// page reads the first page of a filter, or the last.
+func (l *listed) page(b *testing.B, f redoubt.DependencyFilter, last bool) {
+	after := int64(0)
+	if last {
+		l.check(l.db.QueryRow(`SELECT MIN(id) FROM (SELECT d.id FROM dependency d JOIN inventory i ON i.deployment_id = d.deployment_id AND i.id = d.inventory_id
+			WHERE d.deployment_id = $1 AND i.ref = 'refs/heads/main' ORDER BY d.id DESC LIMIT $2) AS last_ones`, l.deployment.ID, listedPage/2).Scan(&after))
+	}
+	compare(b, timed(func() {
+		l.check(l.store.View(b.Context(), l.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+			_, _, err := tx.Dependencies(ctx, f, after, listedPage)
+			return err
+		}))
+	}), limit{unit: perLimit, run: timed(func() {
+		rows, err := l.db.Query(`SELECT * FROM dependency WHERE deployment_id = $1 ORDER BY id LIMIT $2`, l.deployment.ID, listedPage)
+		l.check(err)
+		defer rows.Close()
+		columns, err := rows.Columns()
+		l.check(err)
+		values, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		for rows.Next() {
+			l.check(rows.Scan(into...))
+		}
+		l.check(rows.Err())
+	})})
+}

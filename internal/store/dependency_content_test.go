@@ -1,0 +1,217 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// rowFaults are what the check of a deployment's rows finds.
+func (d tenant) rowFaults() (faults string) {
+	d.t.Helper()
+	d.view(func(ctx context.Context, tx *store.Tx) error {
+		return tx.CheckRows(ctx, func(check string, found []string) {
+			for _, f := range found {
+				faults += check + ": " + f + "\n"
+			}
+		})
+	})
+	return faults
+}
+
+// The contents of lockfiles follow their rows: as these come, change and go, as
+// lockfiles are dropped, and with their project.
+func TestContentsFollowTheirRows(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/a")
+		said := statement(p, "a.lock", dep("npm", "a", "1", "MIT"), dep("npm", "b", "1", "ISC"))
+		said.ScanID = 0
+		licensed := func(licence string, want ...string) {
+			t.Helper()
+			var names []string
+			for _, held := range d.dependencies(redoubt.DependencyFilter{Licenses: []string{licence}}) {
+				names = append(names, held.Name)
+			}
+			same(t, "with "+licence, names, want)
+			if faults := d.rowFaults(); faults != "" {
+				t.Error(faults)
+			}
+		}
+		step := func(held ...redoubt.Dependency) {
+			said.At = said.At.Add(1000)
+			said.Inventory.Dependencies = held
+			d.state(said)
+		}
+		step(dep("npm", "a", "1", "MIT"), dep("npm", "b", "1", "ISC"))
+		licensed("mit", "a")
+		step(dep("npm", "a", "1", "ISC"), dep("npm", "b", "1", "ISC"), dep("npm", "c", "1", "MIT"))
+		licensed("mit", "c")
+		licensed("isc", "a", "b")
+		step(dep("npm", "b", "1", "ISC"))
+		licensed("mit")
+		step()
+		licensed("isc")
+		step(dep("npm", "b", "1", "ISC"))
+		d.drop(p, "semgrep")
+		licensed("isc")
+		step(dep("npm", "b", "1", "ISC"))
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
+		licensed("isc")
+	})
+}
+
+// The check tells of contents that are not those of their rows, and the migration
+// makes them again.
+func TestContentsAreCheckedAndMadeAgain(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/a")
+		said := statement(p, "a.lock", dep("npm", "a", "1", "MIT"), dep("npm", "b", "1", "ISC"))
+		said.ScanID = 0
+		d.state(said)
+		before := d.dependencies(redoubt.DependencyFilter{Licenses: []string{"MIT"}})
+		same(t, "with a licence", len(before), 1)
+		noise := d.noise().dependencies(redoubt.DependencyFilter{})
+		for name, damage := range map[string]string{
+			"another licence": `UPDATE dependency SET licenses_json = '["BSD"]' WHERE deployment_id = %d`,
+			"no content":      `DELETE FROM inventory_content WHERE deployment_id = %d`,
+			"another content": `UPDATE inventory_content SET last_id = last_id + 1 WHERE deployment_id = %d`,
+		} {
+			d.check(s.ExecRaw(t.Context(), fmt.Sprintf(damage, d.id)))
+			if faults := d.rowFaults(); !strings.Contains(faults, "content") {
+				t.Errorf("%s: %q", name, faults)
+			}
+			d.check(s.ExecRaw(t.Context(), fmt.Sprintf(`UPDATE dependency SET licenses_json = CASE WHEN id = %d THEN '["MIT"]' ELSE '["ISC"]' END WHERE deployment_id = %d`, before[0].ID, d.id)))
+			d.check(s.FillContents(t.Context()))
+			if faults := d.rowFaults(); faults != "" {
+				t.Errorf("%s was mended: %s", name, faults)
+			}
+			same(t, name+", mended", d.dependencies(redoubt.DependencyFilter{Licenses: []string{"MIT"}}), before)
+		}
+		same(t, "others' rows", d.noise().dependencies(redoubt.DependencyFilter{}), noise)
+	})
+}
+
+// Names are found that came since the last question; those of a transaction that was
+// undone are not remembered, nor those whose ids are others' now.
+func TestNamesFollowTheDictionary(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/a")
+		said := statement(p, "a.lock", dep("npm", "first", "1"))
+		put := func(ctx context.Context, tx *store.Tx, names ...string) error {
+			said.At = said.At.Add(1000)
+			said.Inventory.Dependencies = nil
+			for _, name := range names {
+				said.Inventory.Dependencies = append(said.Inventory.Dependencies, dep("npm", name, "1"))
+			}
+			_, _, err := tx.PutInventory(ctx, said)
+			return err
+		}
+		named := func(ctx context.Context, tx *store.Tx, name string) (found []string) {
+			t.Helper()
+			list, _, err := tx.Dependencies(ctx, redoubt.DependencyFilter{Name: name}, 0, 10)
+			d.check(err)
+			for _, held := range list {
+				found = append(found, held.Name)
+			}
+			return found
+		}
+		seen := func(name string) (found []string) {
+			t.Helper()
+			d.view(func(ctx context.Context, tx *store.Tx) error { found = named(ctx, tx, name); return nil })
+			return found
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) error { return put(ctx, tx, "first") })
+		same(t, "the first", seen("first"), []string{"first"})
+		undone := errors.New("undone")
+		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			d.check(put(ctx, tx, "first", "undone"))
+			same(t, "what the transaction itself wrote", named(ctx, tx, "undone"), []string{"undone"})
+			return undone
+		})
+		if !errors.Is(err, undone) {
+			t.Fatal(err)
+		}
+		same(t, "what was undone", len(seen("undone")), 0)
+		d.update(func(ctx context.Context, tx *store.Tx) error { return put(ctx, tx, "first", "second") })
+		same(t, "the second", seen("second"), []string{"second"})
+		same(t, "the first again", seen("first"), []string{"first"})
+		d.check(s.ExecRaw(t.Context(), fmt.Sprintf(`UPDATE package SET name = 'restored' WHERE deployment_id = %d AND name = 'second'`, d.id)))
+		same(t, "what was lost", len(seen("second")), 0)
+		same(t, "what has its id", len(seen("restored")), 1)
+	})
+}
+
+// A project of which no branch was fully scanned has refs/heads/main as its primary
+// branch, in its lists as in the list of projects.
+func TestDependencyProjectsWithoutAScan(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		var p redoubt.Project
+		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			p, err = tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/unscanned"})
+			return err
+		})
+		if p.DefaultBranch != "" {
+			t.Fatalf("the default branch is %q", p.DefaultBranch)
+		}
+		d.state(statement(p, "a.lock", dep("npm", "a", "1")))
+		same(t, "dependencies", len(d.dependencies(redoubt.DependencyFilter{})), 1)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, more, err := tx.DependencyProjects(ctx, redoubt.DependencyFilter{}, 0, 10)
+			same(t, "projects", list, []redoubt.DependencyProject{{ID: p.ID, Name: p.Name, Dependencies: 1}})
+			same(t, "more", more, false)
+			return err
+		})
+	})
+}
+
+// The projects of a list are those of the rows, whatever the filter, and in pages.
+func TestDependencyProjectsCountTheRows(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		d.world()
+		for _, f := range []redoubt.DependencyFilter{
+			{},
+			{Licenses: []string{"mit"}},
+			{Name: "many"},
+			{Name: "react", Licenses: []string{"ISC"}},
+			{Lockfile: "dir3/poetry.lock"},
+			{Projects: redoubt.ProjectGlobs{"acme/p1*"}},
+			{Transitivities: []redoubt.Transitivity{redoubt.Direct}},
+			{Licenses: []string{"none"}},
+			{Lockfile: "nul\x00"},
+		} {
+			want, got := map[int64]int{}, map[int64]int{}
+			for _, held := range d.dependencies(f) {
+				want[held.ProjectID]++
+			}
+			var order []int64
+			after := int64(0)
+			for more := true; more; {
+				d.view(func(ctx context.Context, tx *store.Tx) error {
+					list, m, err := tx.DependencyProjects(ctx, f, after, 3)
+					more = m
+					for _, p := range list {
+						got[p.ID], after = p.Dependencies, p.ID
+						order = append(order, p.ID)
+					}
+					return err
+				})
+			}
+			same(t, fmt.Sprintf("projects of %+v", f), got, want)
+			if !slices.IsSorted(order) {
+				t.Errorf("%+v: out of order: %v", f, order)
+			}
+		}
+	})
+}
