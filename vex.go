@@ -239,6 +239,7 @@ const (
 	VEXWithdrawn VEXOutcome = "withdrawn" // it says nothing any more
 	VEXProposed  VEXOutcome = "proposed"  // it decides nothing until somebody accepts it who may triage
 	VEXRefused   VEXOutcome = "refused"   // somebody who may triage refused what it proposes: it is not held
+	VEXDropped   VEXOutcome = "dropped"   // it was proposed, and went for what the same upload proposed after it
 )
 
 // VEXReceipt tells what a document did.
@@ -247,5 +248,6 @@ type VEXReceipt struct {
 	Outcome    VEXOutcome
 	Statements int
 	Changed    int // lineages whose triage changed
-	Dropped    int // older proposals of the project that made room for this one
+	// Dropped are the ids of older proposals of the project that made room for this one.
+	Dropped []int64
 }

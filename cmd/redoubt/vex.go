@@ -38,6 +38,8 @@ func describeVEX(r redoubt.VEXReceipt) string {
 		return fmt.Sprintf("%s is proposed as %d, %s, and decides nothing until it is accepted", name, r.Document.ID, statements(r.Statements))
 	case redoubt.VEXRefused:
 		return name + " says only what was refused before: it is not held"
+	case redoubt.VEXDropped:
+		return name + " made way for what the same upload proposes after it: it is not held"
 	case redoubt.VEXWithdrawn:
 		return fmt.Sprintf("%s says nothing any more; %s", name, decided(r.Changed))
 	}

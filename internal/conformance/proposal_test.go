@@ -123,6 +123,7 @@ func TestUploadsAreTakenWhateverTheyPropose(t *testing.T) {
 			t.Fatalf("upload %d: %+v, %q", i, got.VEX, got.Note)
 		}
 	}
+	s.proposesTooManyAtOnce(t)
 	statement := `{"vulnerability": {"name": "CVE-2026-1"}, "products": [{"@id": "pkg:npm/a"}], "status": "fixed"},`
 	large := `{"@context": "https://openvex.dev/ns/v0.2.0", "@id": "urn:large", "version": 1, "statements": [` +
 		strings.TrimSuffix(strings.Repeat(statement, redoubt.MaxVEXProposedStatements+1), ",") + `]}`
@@ -138,6 +139,48 @@ func TestUploadsAreTakenWhateverTheyPropose(t *testing.T) {
 		case part.Source == "vex" && (len(part.VEX) != 0 || part.RefusedCount != 1 || !strings.Contains(part.Refused[0].Reason, "20001 statements")):
 			t.Errorf("too many statements: %+v", part)
 		}
+	}
+}
+
+// proposesTooManyAtOnce sends more documents in one upload than a project may propose,
+// two of them under one name: the answer names those that are held, and no others.
+func (s *site) proposesTooManyAtOnce(t *testing.T) {
+	t.Helper()
+	const more = 5
+	var files []api.File
+	for i := range redoubt.MaxVEXProposals + more + 1 {
+		name := fmt.Sprint("urn:", min(i, redoubt.MaxVEXProposals+more-1))
+		files = append(files, api.File{Name: fmt.Sprint(i, ".json"), Data: fmt.Appendf(nil, `{"@context": "https://openvex.dev/ns/v0.2.0", "@id": %q, "version": %d, "statements": [
+			{"vulnerability": {"name": "CVE-2026-%d"}, "products": [{"@id": "pkg:npm/a"}], "status": "fixed"}]}`, name, i+1, i)})
+	}
+	got, err := s.api().ImportReports(t.Context(), s.deployment.Slug, api.ImportQuery{Project: "acme/many", Ref: "main"}, files)
+	if err != nil || len(got.Imports) != 1 || len(got.Imports[0].VEX) != len(files) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	part, held, told := got.Imports[0], map[string]bool{}, map[string]bool{}
+	err = s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.VEXProposals(ctx, part.ProjectID)
+		for _, h := range list {
+			held[fmt.Sprint(h.ID)] = true
+		}
+		return err
+	})
+	if err != nil || len(held) != redoubt.MaxVEXProposals {
+		t.Fatalf("%d are held, %v", len(held), err)
+	}
+	dropped := 0
+	for _, d := range part.VEX {
+		switch {
+		case d.Outcome == "dropped" && d.ID == "":
+			dropped++
+		case d.Outcome == "proposed" && held[d.ID] && !told[d.ID]:
+			told[d.ID] = true
+		default:
+			t.Errorf("of %d that are held: %+v", len(held), d)
+		}
+	}
+	if len(told) != len(held) || dropped != more+1 || !strings.Contains(part.Note, ". 6 of this upload were dropped") {
+		t.Errorf("%d are told, %d dropped, %q", len(told), dropped, part.Note)
 	}
 }
 

@@ -161,27 +161,27 @@ func (b *beside) withdrawn(list []redoubt.VEXStatement) (n int) {
 }
 
 // keepProposal makes the outcome true beside what was proposed before. It returns
-// the proposal's id, and how many others made room. What says another thing has
+// the proposal's id, and which others made room. What says another thing has
 // another id: who accepts one by its id accepts what was read.
-func keepProposal(ctx context.Context, s Store, o redoubt.VEXOutcome, d, was redoubt.VEXDocument) (id int64, dropped int, err error) {
+func keepProposal(ctx context.Context, s Store, o redoubt.VEXOutcome, d, was redoubt.VEXDocument) (id int64, dropped []int64, err error) {
 	switch {
 	case o == redoubt.VEXOlder, o != redoubt.VEXProposed && was.ID == 0:
-		return 0, 0, nil
+		return 0, nil, nil
 	case o != redoubt.VEXProposed:
-		return 0, 0, s.DeleteVEX(ctx, was)
+		return 0, nil, s.DeleteVEX(ctx, was)
 	case was.ID != 0 && setID(was.Statements) == setID(d.Statements):
 		if was.Version == d.Version && was.IssuedAt.Equal(d.IssuedAt) && was.Author == d.Author && was.Format == d.Format {
-			return was.ID, 0, nil
+			return was.ID, nil, nil
 		}
 		id, err = s.SaveVEX(ctx, d, was)
-		return id, 0, err
+		return id, nil, err
 	case was.ID != 0:
 		if err := s.DeleteVEX(ctx, was); err != nil {
-			return 0, 0, err
+			return 0, nil, err
 		}
 	}
 	if dropped, err = makeRoom(ctx, s, d); err != nil {
-		return 0, 0, err
+		return 0, nil, err
 	}
 	id, err = s.SaveVEX(ctx, d, redoubt.VEXDocument{})
 	return id, dropped, err
@@ -189,11 +189,11 @@ func keepProposal(ctx context.Context, s Store, o redoubt.VEXOutcome, d, was red
 
 // makeRoom drops the oldest proposals of a project until one more is not too
 // much, and of the project that has most where the deployment has too many. It
-// returns how many went of the project itself.
-func makeRoom(ctx context.Context, s Store, d redoubt.VEXDocument) (dropped int, err error) {
+// returns which went of the project itself.
+func makeRoom(ctx context.Context, s Store, d redoubt.VEXDocument) (dropped []int64, err error) {
 	own, err := s.VEXProposals(ctx, d.ProjectID)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	statements := len(d.Statements)
 	for i := range own {
@@ -204,7 +204,7 @@ func makeRoom(ctx context.Context, s Store, d redoubt.VEXDocument) (dropped int,
 		if err := drop(ctx, s, own[0].ID); err != nil {
 			return dropped, err
 		}
-		dropped++
+		dropped = append(dropped, own[0].ID)
 	}
 	n, err := s.CountVEX(ctx, true)
 	if err != nil || n < redoubt.MaxAllVEXProposals {
@@ -215,7 +215,7 @@ func makeRoom(ctx context.Context, s Store, d redoubt.VEXDocument) (dropped int,
 		return dropped, err
 	}
 	if most[0].ProjectID == d.ProjectID {
-		dropped++
+		dropped = append(dropped, most[0].ID)
 	}
 	return dropped, drop(ctx, s, most[0].ID)
 }

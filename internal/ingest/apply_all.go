@@ -3,6 +3,8 @@ package ingest
 import (
 	"context"
 	"slices"
+
+	"github.com/redoubt/redoubt"
 )
 
 // ApplyAll takes in all that was read of one request, a scan for each source
@@ -29,5 +31,37 @@ func ApplyAll(ctx context.Context, s Store, ex Exemptions, upload Upload, readin
 		}
 		summaries = append(summaries, summary)
 	}
+	tellDropped(summaries)
 	return summaries, nil
+}
+
+// tellDropped says of proposals that are gone by the end of their own upload, for
+// room or for another of their name, that they are: no receipt names what is not held.
+func tellDropped(summaries []Summary) {
+	gone, own := map[int64]bool{}, map[int64]bool{}
+	type scope struct{ name, ref string }
+	last := map[scope]int64{}
+	for i := len(summaries) - 1; i >= 0; i-- {
+		for k := len(summaries[i].VEX) - 1; k >= 0; k-- {
+			r := &summaries[i].VEX[k]
+			for _, id := range r.Dropped {
+				gone[id] = true
+			}
+			if r.Outcome == redoubt.VEXOlder {
+				continue
+			}
+			at, id := scope{r.Document.Name, r.Document.Ref}, r.Document.ID
+			now, later := last[at]
+			last[at] = id
+			if r.Outcome == redoubt.VEXProposed && (gone[id] || later && now != id) {
+				own[id] = true
+				r.Outcome, r.Document.ID = redoubt.VEXDropped, 0
+			}
+		}
+	}
+	for _, s := range summaries {
+		for k := range s.VEX {
+			s.VEX[k].Dropped = slices.DeleteFunc(s.VEX[k].Dropped, func(id int64) bool { return own[id] })
+		}
+	}
 }

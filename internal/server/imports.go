@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -180,7 +181,7 @@ func importOf(s ingest.Summary) api.Import {
 		},
 		VEX: make([]api.ImportVEX, len(s.VEX)),
 	}
-	dropped := 0
+	dropped, again := 0, 0
 	for i, r := range s.VEX {
 		out.VEX[i] = api.ImportVEX{Name: r.Document.Name, Outcome: string(r.Outcome), Statements: r.Statements, Triaged: r.Changed}
 		if r.Document.ID != 0 {
@@ -189,13 +190,23 @@ func importOf(s ingest.Summary) api.Import {
 		if r.Outcome == redoubt.VEXProposed {
 			out.Note = notDecided
 		}
-		dropped += r.Dropped
+		dropped += len(r.Dropped)
+		if r.Outcome == redoubt.VEXDropped {
+			again++
+		}
 	}
 	if s.ProposedMutes > 0 {
 		out.Note = notDecided
 	}
+	var gone []string
 	if dropped > 0 {
-		out.Note += fmt.Sprintf(" %d older proposals of the project were dropped: it may have %d documents with %d statements.", dropped, redoubt.MaxVEXProposals, redoubt.MaxVEXProposedStatements)
+		gone = append(gone, fmt.Sprintf("%d older proposals of the project", dropped))
+	}
+	if again > 0 {
+		gone = append(gone, fmt.Sprintf("%d of this upload", again))
+	}
+	if len(gone) > 0 {
+		out.Note += fmt.Sprintf(" %s were dropped: a project may have %d documents with %d statements.", strings.Join(gone, " and "), redoubt.MaxVEXProposals, redoubt.MaxVEXProposedStatements)
 	}
 	if s.Followed != nil {
 		out.Advised = importItems(s.Followed.Items)
