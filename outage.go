@@ -13,6 +13,7 @@ type OutageError string
 const (
 	ErrBusy        OutageError = "busy"         // others hold the lock
 	ErrUnreachable OutageError = "unreachable"  // no answer from PostgreSQL, or the connection broke
+	ErrCancelled   OutageError = "cancelled"    // PostgreSQL ended the statement: by a limit of its own, or as somebody there asked
 	ErrDiskFull    OutageError = "disk_full"    // no room left; what is there can be read
 	ErrDiskFailed  OutageError = "disk_failed"  // the system could not read or write
 	ErrReadOnly    OutageError = "read_only"    // a disk, file or server that takes no writes
@@ -33,6 +34,8 @@ func (o OutageError) Text() string {
 	switch o {
 	case ErrUnreachable:
 		return "The database does not answer, or the connection to it broke. What was being written may have been stored or not; try again shortly."
+	case ErrCancelled:
+		return "The database ended this before it was done, as it took more time or room than the database allows. Try again, or ask for less; whoever runs the server finds the database's own words in its log."
 	case ErrDiskFull:
 		return "The disk of the database is full. Nothing was written; what is stored can be read. Whoever runs the server must make room."
 	case ErrDiskFailed:
@@ -56,7 +59,7 @@ func (o OutageError) RetryAfter() time.Duration {
 	switch o {
 	case ErrDiskFull, ErrDiskFailed, ErrReadOnly, ErrDamaged:
 		return 30 * time.Second
-	case ErrBusy, ErrUnreachable, ErrOutOfFiles, ErrOutOfMemory:
+	case ErrBusy, ErrUnreachable, ErrCancelled, ErrOutOfFiles, ErrOutOfMemory:
 	}
 	return time.Second
 }

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -88,4 +89,44 @@ func TestAScanThatBreaksTheConnectionEnds(t *testing.T) {
 		}
 		return looked > 100 && w.ok("POST", next+"complete", completion) == `{"success":true}`
 	})
+}
+
+// TestAScanThatPostgreSQLCancelsEnds: a statement that the database itself ends each
+// time, as past a statement_timeout, ends its scan after a while, too.
+func TestAScanThatPostgreSQLCancelsEnds(t *testing.T) {
+	w := newWorld(t, "postgres")
+	w.stop()
+	w.agent.Wait = 0
+	path, completion := w.results(), w.recorded("full/4-complete.json")
+	w.ok("POST", path+"complete", completion)
+	db, err := sql.Open("pgx", w.config.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), `
+		CREATE SEQUENCE tries;
+		CREATE FUNCTION too_long() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN PERFORM nextval('tries'); PERFORM pg_cancel_backend(pg_backend_pid()); PERFORM pg_sleep(60); END $$;
+		CREATE TRIGGER too_long BEFORE INSERT ON finding EXECUTE FUNCTION too_long()`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, worker := w.farWorker()
+	var status int
+	var text string
+	w.works(worker, func() bool {
+		status, text = w.send("POST", path+"complete", w.token, completion)
+		return status != http.StatusOK
+	})
+	var tries int
+	if err := db.QueryRowContext(t.Context(), `SELECT last_value FROM tries`).Scan(&tries); err != nil || tries != 3+agent.Attempts {
+		t.Errorf("it was tried %d times: %v", tries, err)
+	}
+	if scan := w.scans()[0]; scan.Status != "SCAN_STATUS_ERROR" {
+		t.Errorf("the scan is %s", scan.Status)
+	}
+	if status != http.StatusConflict || !strings.Contains(text, "the database ended a statement before it was done, as past its statement_timeout, each of the last 8 times") {
+		t.Errorf("the scanner is told %d %s", status, text)
+	}
 }

@@ -55,12 +55,12 @@ type Options struct {
 	Lease    time.Duration    // 1 minute
 	Poll     time.Duration    // how often idle workers look; 1 second
 	Attempts int              // before a job fails for good, those that a dead process left among them; 5
-	Outages  int              // in which the connection broke under a job in a row, before each counts as an attempt; 10
+	Outages  int              // in which the connection broke under a job, or the database ended its statement, in a row, before each counts as an attempt; 10
 	Clock    func() time.Time // that of the store; required
 	Logger   *slog.Logger
 	// Abandoned is called before a job fails for good whose work could not say so:
-	// its last attempt lost its lease, as when the job kills its process, or lost its
-	// connection, as when it kills the database's. It ends
+	// its last attempt lost its lease, as when the job kills its process, or met its
+	// last outage, as when it kills the database's process. It ends
 	// what waits for the job, with a reason for people, and may be called again.
 	// Nil does nothing; after an error the job is claimed once more.
 	Abandoned func(ctx context.Context, j redoubt.Job, reason string) error

@@ -226,6 +226,12 @@ func TestAbandonedJobIsClaimedAgain(t *testing.T) {
 // A server that is told to stop lets go of its jobs: the next process goes on at
 // once, and however often that happens, no attempt is used up.
 func TestStoppingUsesUpNoAttempt(t *testing.T) {
+	for _, err := range []error{context.Canceled, redoubt.ErrCancelled} {
+		stopOften(t, err)
+	}
+}
+
+func stopOften(t *testing.T, err error) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory("long")
 		var runs int
@@ -233,12 +239,12 @@ func TestStoppingUsesUpNoAttempt(t *testing.T) {
 			runs++
 			select {
 			case <-ctx.Done():
-				return nil, "", ctx.Err()
+				return nil, "", err
 			case <-time.After(10 * time.Second):
 				return []byte("x"), "", nil
 			}
 		}}
-		o := Options{Clock: time.Now, Workers: 1, Lease: time.Minute, Abandoned: func(context.Context, redoubt.Job, string) error {
+		o := Options{Clock: time.Now, Workers: 1, Lease: time.Minute, Outages: -1, Abandoned: func(context.Context, redoubt.Job, string) error {
 			t.Error("the job was given up")
 			return nil
 		}}
@@ -306,30 +312,41 @@ func TestALostDatabaseUsesUpNoAttempt(t *testing.T) {
 	})
 }
 
-// A job under which the connection breaks each time, by its work or by its result,
-// while the database answers everybody else, ends, and so does what waits for it.
-func TestAJobThatBreaksItsConnectionEnds(t *testing.T) {
-	for _, byResult := range []bool{false, true} {
+// A job under which the connection breaks or the database ends its statement each
+// time, by its work or by its result, while the database answers everybody else, ends,
+// and so does what waits for it.
+func TestAJobThatIsAnOutageEachTimeEnds(t *testing.T) {
+	broke, cancelled := redoubt.ErrUnreachable, redoubt.ErrCancelled
+	for _, c := range []struct {
+		reason   string
+		byResult bool
+		meets    []redoubt.OutageError // one after the other, again and again
+	}{
+		{"the connection to the database broke each", false, []redoubt.OutageError{broke}},
+		{"the connection to the database broke each", true, []redoubt.OutageError{broke}},
+		{"the database ended a statement before it was done, as past its statement_timeout, each", false, []redoubt.OutageError{cancelled}},
+		{"the connection to the database broke, or the database ended a statement before it was done, each", false, []redoubt.OutageError{broke, cancelled}},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := newMemory("deadly", "other")
-			m.heavy = byResult
+			m.heavy = c.byResult
 			var runs, ended int
 			began, over := time.Now(), time.Time{}
 			o := Options{Clock: time.Now, Workers: 1, Outages: 4, Attempts: 3, Abandoned: func(_ context.Context, j redoubt.Job, reason string) error {
 				if ended++; ended == 1 {
 					return redoubt.ErrUnreachable // which is tried again
 				}
-				if over = time.Now(); j.ID != 1 || !strings.HasPrefix(reason, "the connection to the database broke each of the last 7 times") {
+				if over = time.Now(); j.ID != 1 || !strings.HasPrefix(reason, c.reason+" of the last 7 times") {
 					t.Errorf("given up is job %d because of %q", j.ID, reason)
 				}
 				return nil
 			}}
 			run(m, 24*time.Hour, map[string]Work{
 				"deadly": func(context.Context, redoubt.Job) ([]byte, string, error) {
-					if runs++; byResult {
+					if runs++; c.byResult {
 						return []byte("x"), "", nil
 					}
-					return nil, "", redoubt.ErrUnreachable
+					return nil, "", c.meets[runs%len(c.meets)]
 				},
 				"other": func(context.Context, redoubt.Job) ([]byte, string, error) { return nil, "", nil },
 			}, o)

@@ -13,8 +13,9 @@ import (
 // Outage reports whether an error is the database's fault whatever a job is, so that
 // the attempt does not count. A job that finds no memory, or damage, may be the only
 // one that does: that counts, or it would be tried for ever. So does a connection that
-// breaks under the same job many times in a row (see Options.Outages): between two of
-// its tries the database answered, or the job could not have been claimed.
+// breaks, or a statement that the database ends, under the same job many times in a row
+// (see Options.Outages): between two of its tries the database answered, or the job
+// could not have been claimed.
 func Outage(err error) bool {
 	if !errors.Is(err, redoubt.ErrUnavailable) {
 		return false
@@ -73,38 +74,58 @@ func (r *Runner) ended() <-chan struct{} {
 
 // outages are how many a job met in a row.
 type outages struct {
-	all    int
-	broken int // the last ones, in which the connection to the database broke
+	all int
+	// The last ones, which the job may have caused: the connection to the database
+	// broke, or the database ended a statement.
+	broken, cancelled int
+}
+
+// own counts the last ones that the job may have caused.
+func (o outages) own() int { return o.broken + o.cancelled }
+
+// what says what happened each of those times.
+func (o outages) what() string {
+	switch {
+	case o.cancelled == 0:
+		return "the connection to the database broke"
+	case o.broken == 0:
+		return "the database ended a statement before it was done, as past its statement_timeout,"
+	}
+	return "the connection to the database broke, or the database ended a statement before it was done,"
 }
 
 // afterOutage returns how it is stored that a job met an outage. What meets nothing
 // else waits longer each time, as it may be their cause; and so often that it must be,
 // it has used up an attempt.
 func (r *Runner) afterOutage(ctx context.Context, log *slog.Logger, j redoubt.Job, err error) (end func() error) {
-	met := r.countOutage(j, redoubt.OutageOf(err) == redoubt.ErrUnreachable)
+	met := r.countOutage(j, redoubt.OutageOf(err))
 	switch wait := backoff(met.all); {
-	case met.broken <= r.options.Outages:
+	case met.own() <= r.options.Outages:
 		log.Warn("job met an outage, will be tried again; the attempt does not count", "error", err)
 		return func() error { return r.store.ReleaseJob(ctx, j, wait) }
 	case j.Attempt < r.options.Attempts:
-		log.Warn("the connection to the database broke each time this job ran; the attempt counts", "error", err, "times", met.broken)
+		log.Warn(met.what()+" each time this job ran; the attempt counts", "error", err, "times", met.own())
 		return func() error { return r.store.RetryJob(ctx, j, wait) }
 	}
 	r.forget(j)
-	log.Error("job failed, no further attempt: the connection to the database broke each time", "error", err, "times", met.broken)
-	reason := fmt.Sprintf("the connection to the database broke each of the last %d times this ran, and not in between; the server's log has the rest under job %d", met.broken, j.ID)
+	log.Error("job failed, no further attempt: "+met.what()+" each time", "error", err, "times", met.own())
+	reason := fmt.Sprintf("%s each of the last %d times this ran, and not in between; the server's log has the rest under job %d", met.what(), met.own(), j.ID)
 	return func() error { return r.giveUp(ctx, j, reason) }
 }
 
 // countOutage counts the outages that a job met in a row.
-func (r *Runner) countOutage(j redoubt.Job, broken bool) outages {
+func (r *Runner) countOutage(j redoubt.Job, outage redoubt.OutageError) outages {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	met := r.outages[j.ID]
 	met.all++
-	met.broken++
-	if !broken {
-		met.broken = 0
+	switch outage {
+	case redoubt.ErrUnreachable:
+		met.broken++
+	case redoubt.ErrCancelled:
+		met.cancelled++
+	default:
+		met.broken, met.cancelled = 0, 0
 	}
 	r.outages[j.ID] = met
 	return met

@@ -22,7 +22,7 @@ func TestOutagesAreSaid(t *testing.T) {
 		word string
 		wait time.Duration
 	}{
-		redoubt.ErrBusy: {"busy", time.Second}, redoubt.ErrUnreachable: {"does not answer", time.Second},
+		redoubt.ErrBusy: {"busy", time.Second}, redoubt.ErrUnreachable: {"does not answer", time.Second}, redoubt.ErrCancelled: {"before it was done", time.Second},
 		redoubt.ErrDiskFull: {"full", 30 * time.Second}, redoubt.ErrDiskFailed: {"fails", 30 * time.Second},
 		redoubt.ErrReadOnly: {"only reads", 30 * time.Second}, redoubt.ErrDamaged: {"damaged", 30 * time.Second},
 		redoubt.ErrOutOfFiles: {"too many open", time.Second}, redoubt.ErrOutOfMemory: {"memory", time.Second},

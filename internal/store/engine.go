@@ -175,7 +175,7 @@ func failedByItself(kind error) bool {
 	switch outage {
 	case redoubt.ErrDiskFull, redoubt.ErrDiskFailed, redoubt.ErrReadOnly, redoubt.ErrDamaged, redoubt.ErrOutOfFiles, redoubt.ErrOutOfMemory:
 		return true
-	case redoubt.ErrBusy, redoubt.ErrUnreachable:
+	case redoubt.ErrBusy, redoubt.ErrUnreachable, redoubt.ErrCancelled:
 	}
 	return false
 }

@@ -117,6 +117,8 @@ func classifySQLState(code string) error {
 		return redoubt.ErrConflict
 	case "40001", "40P01", "55P03": // serialization_failure, deadlock_detected, lock_not_available
 		return redoubt.ErrBusy
+	case "57014", "53400": // query_canceled, configuration_limit_exceeded: statement_timeout, temp_file_limit
+		return redoubt.ErrCancelled
 	case "53100": // disk_full
 		return redoubt.ErrDiskFull
 	case "53200": // out_of_memory
