@@ -41,9 +41,9 @@ func tellDropped(summaries []Summary) {
 	gone, own := map[int64]bool{}, map[int64]bool{}
 	type scope struct{ name, ref string }
 	last := map[scope]int64{}
-	for i := len(summaries) - 1; i >= 0; i-- {
-		for k := len(summaries[i].VEX) - 1; k >= 0; k-- {
-			r := &summaries[i].VEX[k]
+	for _, s := range slices.Backward(summaries) {
+		for k := range slices.Backward(s.VEX) {
+			r := &s.VEX[k]
 			for _, id := range r.Dropped {
 				gone[id] = true
 			}
