@@ -1,0 +1,286 @@
+package ingest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// stood is the row that a sighting left behind: as a scan of all of the ref, with no
+// links to anywhere, has it.
+func stood(s *Sighting, id, lineage, ruleID int64) redoubt.Finding {
+	f := s.Finding
+	f.ID, f.LineageID, f.RuleID, f.Ref, f.Source = id, lineage, ruleID, "refs/heads/topic", "semgrep"
+	f.SeenByFull = true
+	return f
+}
+
+// planOf plans one scan of a topic branch, in which each rule has the id 5.
+func planOf(t *testing.T, stored Stored, sightings []Sighting, change func(*Facts)) Changes {
+	t.Helper()
+	facts := Facts{Ref: "refs/heads/topic", Primary: "refs/heads/main", Source: "semgrep", ScanID: 3, RuleIDs: map[*redoubt.Rule]int64{}}
+	facts.Scope = Scope{Full: true, searched: map[string]bool{}}
+	for i := range sightings {
+		facts.RuleIDs[sightings[i].Result.Rule] = 5
+		facts.Scope.searched[sightings[i].Finding.Path] = true
+	}
+	if change != nil {
+		change(&facts)
+	}
+	c, err := Plan(stored, sightings, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestWhatIsAChange: text, rule, severity and state make an item; what only notes that
+// a scan of all saw it does not, and writes no body anew.
+func TestWhatIsAChange(t *testing.T) {
+	for name, c := range map[string]struct {
+		was      func(*redoubt.Finding)
+		want     ItemChange
+		body     bool
+		reported bool
+	}{
+		"nothing":     {func(*redoubt.Finding) {}, "", false, true},
+		"who saw it":  {func(f *redoubt.Finding) { f.SeenByFull = false }, ItemUnchanged, false, true},
+		"its text":    {func(f *redoubt.Finding) { f.Content = redoubt.Digest{9} }, ItemChanged, true, true},
+		"its rule":    {func(f *redoubt.Finding) { f.RuleID = 4 }, ItemChanged, false, true},
+		"severity":    {func(f *redoubt.Finding) { f.Severity = redoubt.SeverityLow }, ItemChanged, false, true},
+		"muted":       {func(f *redoubt.Finding) { f.State = redoubt.Muted }, ItemChanged, false, true},
+		"gone before": {func(f *redoubt.Finding) { f.State = redoubt.Fixed }, ItemReturned, false, true},
+	} {
+		sightings := observe("semgrep", matched("a.py", 1, "x"))
+		row := stood(&sightings[0], 1, 7, 5)
+		c.was(&row)
+		got := planOf(t, Stored{Findings: []redoubt.Finding{row}}, sightings, nil)
+		change := ItemChange("")
+		if len(got.Updated) == 1 {
+			change = ItemUnchanged
+			if body := got.Updated[0].Body != nil; body != c.body {
+				t.Errorf("%s: its body is written: %t", name, body)
+			}
+		}
+		if len(got.Items) == 1 {
+			change = got.Items[0].Change
+		}
+		unchanged := 0
+		if c.want == "" || c.want == ItemUnchanged {
+			unchanged = 1
+		}
+		if change != c.want || got.Unchanged != unchanged || slices.Equal(got.Reported, []int64{1}) != c.reported {
+			t.Errorf("%s: it is %q, %d unchanged, reported %v", name, change, got.Unchanged, got.Reported)
+		}
+	}
+	muted := with(matched("a.py", 1, "x"), func(r *redoubt.Result) { r.Muted = true })
+	sightings := observe("semgrep", muted)
+	row := stood(&sightings[0], 1, 7, 5)
+	if got := planOf(t, Stored{Findings: []redoubt.Finding{row}}, sightings, nil); len(got.Reported) > 0 {
+		t.Errorf("of what is muted %v is reported", got.Reported)
+	}
+}
+
+// TestProposedMutesHold where the ref or the primary branch has them, of a finding that
+// the ref has and of one that is new there.
+func TestProposedMutesHold(t *testing.T) {
+	for name, c := range map[string]struct {
+		here, onPrimary redoubt.State // 0: it is not there
+		held            bool
+	}{
+		"nowhere":                  {0, 0, false},
+		"open here":                {redoubt.Unresolved, 0, false},
+		"muted here":               {redoubt.Muted, 0, true},
+		"open on the primary":      {0, redoubt.Unresolved, false},
+		"muted on the primary":     {0, redoubt.Muted, true},
+		"open here, muted there":   {redoubt.Unresolved, redoubt.Muted, true},
+		"muted here, open there":   {redoubt.Muted, redoubt.Unresolved, true},
+		"gone here, muted there":   {redoubt.Fixed, redoubt.Muted, true},
+		"gone here, unknown there": {redoubt.Fixed, 0, false},
+	} {
+		sightings := observe("semgrep", matched("a.py", 1, "x"))
+		sightings[0].Proposed = true
+		id := sightings[0].Finding.Identity
+		var stored Stored
+		if c.here != 0 {
+			row := stood(&sightings[0], 1, 7, 5)
+			row.State = c.here
+			stored.Findings = []redoubt.Finding{row}
+		} else if c.onPrimary != 0 {
+			stored.Known = map[redoubt.Identity]redoubt.Lineage{id: {ID: 7}}
+		}
+		if c.onPrimary != 0 {
+			there := stood(&sightings[0], 2, 7, 5)
+			there.Ref, there.State = "refs/heads/main", c.onPrimary
+			stored.beside.live = map[int64][]redoubt.Finding{7: {there}}
+		}
+		got := planOf(t, stored, sightings, nil)
+		state := redoubt.State(0)
+		switch {
+		case len(got.Added) == 1:
+			state = got.Added[0].State
+		case len(got.Updated) == 1:
+			state = got.Updated[0].State
+		case c.here != 0:
+			state = c.here
+		}
+		held, told := got.HeldMutes[id]
+		if !told || held != c.held || (state == redoubt.Muted) != c.held {
+			t.Errorf("%s: it is %s, and held is %v", name, state, got.HeldMutes)
+		}
+	}
+}
+
+// TestAnotherNameOfAFinding: an identity that a finding is seen under joins its lineage.
+// One whose lineage stands beside it somewhere joins only by what the primary branch
+// says, or by a report that tells less.
+func TestAnotherNameOfAFinding(t *testing.T) {
+	was, is := observe("semgrep", matched("a.py", 1, "x"))[0], observe("semgrep", matched("b.py", 1, "x"))[0]
+	less := observe("semgrep", result(eqeq, "b.py", 1, "x"))[0]
+	row := stood(&was, 1, 7, 5)
+	for name, c := range map[string]struct {
+		seen   Sighting
+		ref    string
+		of     int64 // the lineage of the name that it is seen under; 0: none
+		apart  bool
+		link   bool
+		merged bool
+	}{
+		"the same name":                     {was, "refs/heads/topic", 7, false, false, false},
+		"a new name":                        {is, "refs/heads/topic", 0, false, true, false},
+		"a name of its own":                 {is, "refs/heads/main", 7, false, false, false},
+		"a name of another":                 {is, "refs/heads/topic", 8, false, false, true},
+		"a name of another, on primary":     {is, "refs/heads/main", 8, false, false, true},
+		"of one beside it":                  {is, "refs/heads/topic", 8, true, false, false},
+		"of one beside it, on primary":      {is, "refs/heads/main", 8, true, true, false},
+		"of one beside it, that tells less": {less, "refs/heads/topic", 8, true, true, false},
+	} {
+		stored := Stored{Known: map[redoubt.Identity]redoubt.Lineage{}}
+		if c.of != 0 {
+			stored.Known[c.seen.Finding.Identity] = redoubt.Lineage{ID: c.of}
+		}
+		p := planner{Facts: Facts{Ref: c.ref, Primary: "refs/heads/main"}, lineages: newJoiner(stored)}
+		p.beside.live = map[int64][]redoubt.Finding{7: {row}}
+		if c.apart {
+			beside := row
+			beside.ID, beside.LineageID = 2, 8
+			p.beside.live[8] = []redoubt.Finding{beside}
+		}
+		p.link(&row, &c.seen.Finding)
+		if linked := len(p.changes.Links) == 1; linked != c.link || linked && p.changes.Links[0] != (redoubt.IdentityLink{Identity: c.seen.Finding.Identity, LineageID: 7}) {
+			t.Errorf("%s: linked is %v", name, p.changes.Links)
+		}
+		if merged := len(p.lineages.merges()) == 1; merged != c.merged {
+			t.Errorf("%s: merged is %t", name, merged)
+		}
+	}
+}
+
+// TestUntoldHashesStay: of an identity that stays, what its hashes are where the report
+// does not tell; what it tells counts, and another identity takes over nothing.
+func TestUntoldHashesStay(t *testing.T) {
+	told := observe("semgrep", with(matched("a.py", 1, "x"), func(r *redoubt.Result) {
+		r.StartHash, r.EndHash, r.Location.EndLine = "s", "e", 9
+	}))[0]
+	told.Finding.PatternHash, told.Finding.EdgeHash = redoubt.Digest{3}, redoubt.Digest{4}
+	untold := told
+	untold.Finding.PatternHash, untold.Finding.EdgeHash = redoubt.Digest{}, redoubt.Digest{}
+	another := untold
+	another.Finding.Identity.Hash[0]++
+	row := stood(&told, 1, 7, 5)
+	row.PatternHash, row.EdgeHash = redoubt.Digest{1}, redoubt.Digest{2}
+	p := &planner{}
+	for name, c := range map[string]struct {
+		seen Sighting
+		want [2]byte
+	}{"told": {told, [2]byte{3, 4}}, "not told": {untold, [2]byte{1, 2}}, "another identity": {another, [2]byte{}}} {
+		next := p.updatedRow(&row, &c.seen)
+		if got := [2]byte{next.PatternHash[0], next.EdgeHash[0]}; got != c.want {
+			t.Errorf("%s: the hashes are %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestTheRepositoryIsContent: a body holds links, so that another repository changes it.
+func TestTheRepositoryIsContent(t *testing.T) {
+	sightings := observe("semgrep", matched("a.py", 1, "x"))
+	row := stood(&sightings[0], 1, 7, 5)
+	got := planOf(t, Stored{Findings: []redoubt.Finding{row}}, sightings, func(f *Facts) { f.Links = NewLinks("https://github.com/acme/shop", "c1", "") })
+	if len(got.Updated) != 1 || got.Updated[0].Content == row.Content || got.Updated[0].Body == nil {
+		t.Errorf("it is %+v", got.Updated)
+	}
+}
+
+// TestServedRulesKeepTheirFindings: the same code in another formula group is another
+// finding where the rule is known to have its text still, and else the one that moved.
+func TestServedRulesKeepTheirFindings(t *testing.T) {
+	for version, want := range map[int]string{0: "0 added, moved", 2: "1 added, closed"} {
+		served := *eqeq
+		served.Version = version
+		was := matched("a.py", 1, "x")
+		was.Rule = &served
+		row := stood(&observe("semgrep", was)[0], 1, 7, 5)
+		again := with(was, func(r *redoubt.Result) { r.MatchBasedID = "eqeq with another text" })
+		c := planOf(t, Stored{Findings: []redoubt.Finding{row}, Lineages: map[int64]redoubt.Lineage{7: {ID: 7}}}, observe("semgrep", again), nil)
+		if got := fmt.Sprintf("%d added, %s", len(c.Added), c.Items[0].Change); got != want {
+			t.Errorf("version %d: %s, want %s", version, got, want)
+		}
+	}
+}
+
+// TestRelease: once a plan has encoded what sightings say, they let go of it where it
+// was asked for, but for what lineages are begun with.
+func TestRelease(t *testing.T) {
+	epss := &redoubt.EPSS{Score: 0.5}
+	for _, release := range []bool{false, true} {
+		known, fresh := matched("a.py", 1, "x"), matched("b.py", 1, "y")
+		fresh.Code, fresh.DataFlow = "y == y", []redoubt.FlowStep{{Path: "b.py"}}
+		vulnerable := with(vulnerable("p", "1"), func(r *redoubt.Result) { r.Dependency.EPSS = epss })
+		sightings := observe("semgrep", known, fresh, vulnerable)
+		said := make([]*redoubt.Result, len(sightings))
+		for i := range sightings {
+			said[i] = sightings[i].Result
+		}
+		row := stood(&sightings[0], 1, 7, 5)
+		c := planOf(t, Stored{Findings: []redoubt.Finding{row}}, sightings, func(f *Facts) { f.Release = release })
+		if len(c.Added) != 2 || len(c.Lineages) != 2 || c.Lineages[0].Annotations.EPSS != nil || c.Lineages[1].Annotations.EPSS != epss {
+			t.Fatalf("release %t: %d are added, in the lineages %+v", release, len(c.Added), c.Lineages)
+		}
+		for i := range sightings {
+			if gone := sightings[i].Result != said[i]; gone != release || release && sightings[i].Result.Message != "" {
+				t.Errorf("release %t: sighting %d let go: %t", release, i, gone)
+			}
+		}
+		if gone := said[1].Message == "" && said[1].Code == "" && said[1].DataFlow == nil; gone != release {
+			t.Errorf("release %t: what a new finding says went with its body: %t", release, gone)
+		}
+	}
+}
+
+// TestJoinedLineagesTakeTheLinks that were made before they joined.
+func TestJoinedLineagesTakeTheLinks(t *testing.T) {
+	p := planner{lineages: newJoiner(Stored{Lineages: map[int64]redoubt.Lineage{7: {ID: 7}, 4: {ID: 4}}})}
+	p.changes.Links = []redoubt.IdentityLink{{LineageID: 7}}
+	p.lineages.unite(7, 4)
+	p.finish(nil)
+	if got := p.changes.Links[0].LineageID; got != 4 {
+		t.Errorf("the link hangs on lineage %d, of which 4 stays", got)
+	}
+}
+
+// TestWhoReopens: the scan that brings a finding back, or the advisories, which no
+// scan stands for.
+func TestWhoReopens(t *testing.T) {
+	for scan, want := range map[int64]redoubt.Actor{3: {Kind: "scan", ID: formatID(3), Name: "semgrep"}, 0: {Kind: "system", Name: "semgrep"}} {
+		sightings := observe("semgrep", matched("a.py", 1, "x"))
+		row := stood(&sightings[0], 1, 7, 5)
+		row.State = redoubt.Fixed
+		lineages := map[int64]redoubt.Lineage{7: {ID: 7, Triage: redoubt.Triage{State: redoubt.TriageFixing}}}
+		c := planOf(t, Stored{Findings: []redoubt.Finding{row}, Lineages: lineages}, sightings, func(f *Facts) { f.ScanID = scan })
+		if len(c.Triage) != 1 || c.Triage[0].By != want {
+			t.Errorf("scan %d: the trail is %+v", scan, c.Triage)
+		}
+	}
+}
