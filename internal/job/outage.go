@@ -104,11 +104,11 @@ func (r *Runner) afterOutage(ctx context.Context, log *slog.Logger, j redoubt.Jo
 		log.Warn("job met an outage, will be tried again; the attempt does not count", "error", err)
 		return func() error { return r.store.ReleaseJob(ctx, j, wait) }
 	case j.Attempt < r.options.Attempts:
-		log.Warn(met.what()+" each time this job ran; the attempt counts", "error", err, "times", met.own())
+		log.Warn("job met such an outage each time it ran; the attempt counts", "error", err, "what", met.what(), "times", met.own())
 		return func() error { return r.store.RetryJob(ctx, j, wait) }
 	}
 	r.forget(j)
-	log.Error("job failed, no further attempt: "+met.what()+" each time", "error", err, "times", met.own())
+	log.Error("job failed, no further attempt: it met such an outage each time", "error", err, "what", met.what(), "times", met.own())
 	reason := fmt.Sprintf("%s each of the last %d times this ran, and not in between; the server's log has the rest under job %d", met.what(), met.own(), j.ID)
 	return func() error { return r.giveUp(ctx, j, reason) }
 }
