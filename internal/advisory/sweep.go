@@ -38,8 +38,8 @@ type SweepTx interface {
 }
 
 // Sweep has deployments follow the advisories: what changed is matched on every
-// ref that holds it, each ref in a transaction of its own, with the progress in
-// it. A sweep that broke off is taken up after the last ref that was done.
+// ref that holds it, some refs in a transaction, with the progress in it. A sweep
+// that broke off is taken up after the last ref that was done.
 type Sweep[T SweepTx] struct {
 	Store   SweepStore
 	Library *Library
@@ -50,6 +50,14 @@ type Sweep[T SweepTx] struct {
 	// Progress hears of every ref that is done. It may be nil.
 	Progress func(done, of int)
 }
+
+// sweepRefs and sweepChanges bound one transaction, for which the deployment's other
+// writers wait: it ends after so many refs, or with the ref that made so many findings
+// change. Alone a ref costs mostly the wait for the disk.
+const (
+	sweepRefs    = 16
+	sweepChanges = 500
+)
 
 // sweepLease is how long a deployment stays with a worker that says nothing.
 const sweepLease = time.Minute
@@ -94,22 +102,19 @@ func (s *Sweep[T]) run(ctx context.Context, id int64, p *redoubt.AdvisoryProgres
 		if err != nil {
 			return fmt.Errorf("find what the advisories touch: %w", err)
 		}
-		for i, at := range refs {
-			next := *p
-			next.After = at
-			changed := 0
-			err := s.Update(ctx, id, func(ctx context.Context, tx T) error {
-				changed, err = s.ref(ctx, tx, at, scope, next)
-				return err
-			})
-			if err != nil {
-				return fmt.Errorf("match %s of project %d: %w", at.Ref, at.ProjectID, err)
+		for left := refs; len(left) > 0; {
+			n, changed, err := s.some(ctx, id, p, left, scope, sweepRefs)
+			if err != nil && n > 0 && ctx.Err() == nil {
+				n, changed, err = s.some(ctx, id, p, left, scope, n) // those before the one that fails
 			}
-			*p = next
-			done.Refs++
+			if err != nil {
+				return fmt.Errorf("match %s of project %d: %w", left[n].Ref, left[n].ProjectID, err)
+			}
+			left = left[n:]
+			done.Refs += n
 			done.Changed += changed
 			if s.Progress != nil {
-				s.Progress(i+1, len(refs))
+				s.Progress(len(refs)-len(left), len(refs))
 			}
 		}
 	}
@@ -123,6 +128,31 @@ func (s *Sweep[T]) run(ctx context.Context, id int64, p *redoubt.AdvisoryProgres
 		}
 		return tx.SaveAdvisoryMatch(ctx, *p, 0)
 	})
+}
+
+// some matches the first refs, most of them at most, in one transaction, and returns how
+// many these were and how many findings changed. With an error nothing is kept,
+// and n is the place of the ref that failed.
+func (s *Sweep[T]) some(ctx context.Context, id int64, p *redoubt.AdvisoryProgress, refs []redoubt.ProjectRef, scope *Scope, most int) (n, changed int, err error) {
+	next, matched := *p, false
+	err = s.Update(ctx, id, func(ctx context.Context, tx T) error {
+		for n < min(most, len(refs)) && changed < sweepChanges {
+			c, err := s.ref(ctx, tx, refs[n], scope, p.Target)
+			if err != nil {
+				return err
+			}
+			changed += c
+			n++
+		}
+		next.After, matched = refs[n-1], true
+		return tx.SaveAdvisoryMatch(ctx, next, sweepLease)
+	})
+	if err == nil {
+		*p = next
+	} else if matched { // and not kept
+		n--
+	}
+	return n, changed, err
 }
 
 // plan finds the packages that changed since the version that was followed, and
@@ -157,18 +187,16 @@ func (s *Sweep[T]) plan(ctx context.Context, id int64, p redoubt.AdvisoryProgres
 	return scope, refs, err
 }
 
-// ref matches one ref and notes that it is done.
-func (s *Sweep[T]) ref(ctx context.Context, tx T, at redoubt.ProjectRef, scope *Scope, next redoubt.AdvisoryProgress) (int, error) {
+// ref matches one ref with a version of the advisories, and returns how many findings
+// changed.
+func (s *Sweep[T]) ref(ctx context.Context, tx T, at redoubt.ProjectRef, scope *Scope, version int64) (int, error) {
 	advised, err := s.Library.Match(ctx, tx, at.ProjectID, at.Ref, scope)
 	if err != nil {
 		return 0, err
 	}
 	changed, err := s.Follow(ctx, tx, advised)
-	if err != nil {
-		return 0, err
+	if err == nil && changed > 0 {
+		tx.AuditFollowed(at, version, changed)
 	}
-	if changed > 0 {
-		tx.AuditFollowed(at, next.Target, changed)
-	}
-	return changed, tx.SaveAdvisoryMatch(ctx, next, sweepLease)
+	return changed, err
 }

@@ -21,7 +21,10 @@ import (
 	"github.com/redoubt/redoubt/internal/version"
 )
 
-var stored = flag.Int("dependencies", benchDeps, "how many stored dependencies to match; with -short a hundredth")
+var (
+	stored = flag.Int("dependencies", benchDeps, "how many stored dependencies to match; with -short a hundredth")
+	spread = flag.Int("refs", 0, "on how many refs they are; 0 for one in 5,000")
+)
 
 // Sizes of what is stored: a ref has five lockfiles.
 const (
@@ -55,7 +58,7 @@ func BenchmarkSweep(b *testing.B) {
 			known, names := f.fill(n)
 			f.load(0, advised)
 			began := time.Now()
-			if done := f.follow(); done.Refs != n/perLockfile/lockfiles || done.Changed < n/100 {
+			if done := f.follow(); done.Refs != refsOf(n) || done.Changed < n/100 {
 				b.Fatalf("the first match did %+v", done)
 			}
 			first := time.Since(began).Seconds()
@@ -111,12 +114,13 @@ func (f *followed) check(err error) {
 func (f *followed) fill(n int) (known map[string]bool, names []string) {
 	f.b.Helper()
 	g := newGenerator()
-	for at := range n / perLockfile / lockfiles {
+	each := n / refsOf(n) / lockfiles
+	for at := range refsOf(n) {
 		reading := &report.Reading{}
 		for i := range lockfiles {
 			var lock strings.Builder
 			lock.WriteString(`{"name":"app","lockfileVersion":3,"packages":{"":{"name":"app","version":"1.0.0"}`)
-			for j := range perLockfile {
+			for j := range each {
 				name := fmt.Sprint("package-", g.rnd.IntN(inUse)*(benchPackages/inUse))
 				names = append(names, "npm/"+name)
 				fmt.Fprintf(&lock, `,"node_modules/tree-%d/node_modules/%s":{"version":"1.%d.0"}`, j, name, 10*g.rnd.IntN(4))
@@ -135,6 +139,14 @@ func (f *followed) fill(n int) (known map[string]bool, names []string) {
 		known[fmt.Sprint("npm/package-", i)] = true
 	}
 	return known, names
+}
+
+// refsOf is on how many refs the dependencies are.
+func refsOf(n int) int {
+	if *spread > 0 {
+		return *spread
+	}
+	return n / perLockfile / lockfiles
 }
 
 // lookUp is the least that a match must do.
