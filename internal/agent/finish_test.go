@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/report"
+)
+
+// TestFinish: what a report is told at its end by the completion and the policies.
+func TestFinish(t *testing.T) {
+	served := func(name string, product redoubt.IssueType, message string) redoubt.ServedRule {
+		s := redoubt.ServedRule{}
+		s.Rule = redoubt.Rule{Name: name, IssueType: product, Message: message}
+		return s
+	}
+	for name, c := range map[string]struct {
+		ran              []string
+		products, notRun string
+	}{
+		"code alone":       {[]string{"code", "other"}, "true false []", "[sca key]"},
+		"the inert rule":   {[]string{"code", policy.InertID}, "true true [go.sum:1 yarn.lock:0]", "[sca key]"},
+		"a rule for these": {[]string{"sca"}, "false true [go.sum:1 yarn.lock:0]", "[code key]"},
+	} {
+		ran := &redoubt.Rule{Name: "key", IssueType: redoubt.Secrets, Version: 3}
+		own := &redoubt.Rule{Name: "own", IssueType: redoubt.Secrets}
+		rep := &redoubt.Report{
+			RulesRun: c.ran, Rules: []*redoubt.Rule{ran}, Unresolved: []string{"a"},
+			Inventories: []redoubt.Inventory{{Lockfile: "go.sum"}, {Lockfile: "yarn.lock"}},
+			Results: []redoubt.Result{
+				{Rule: ran, Path: "a", Message: "told", Secret: &redoubt.SecretMatch{}},
+				{Rule: ran, Path: "b", Message: "told"},
+				{Rule: own, Path: "c", Message: "told", Secret: &redoubt.SecretMatch{}},
+			},
+		}
+		key := served("key", redoubt.Secrets, "a $KEY")
+		f := completion{
+			rep:   rep,
+			given: policy.EffectivePolicy{Rules: []redoubt.ServedRule{served("code", redoubt.SAST, "m"), served("sca", redoubt.SCA, "m"), key}},
+			done:  report.CICompletion{ExitCode: 2, Seconds: 1.5, Inventories: []redoubt.Inventory{{Lockfile: "go.sum", Dependencies: make([]redoubt.Dependency, 1)}}, Unresolved: []string{"b"}},
+		}
+		f.finish()
+		var locks, gaps []string
+		for _, i := range rep.Inventories {
+			locks = append(locks, fmt.Sprint(i.Lockfile, ":", len(i.Dependencies)))
+		}
+		for _, g := range rep.Gaps {
+			gaps = append(gaps, g.What)
+		}
+		products := fmt.Sprint(rep.Products.Has(redoubt.SAST), rep.Products.Has(redoubt.SCA), locks)
+		if products != c.products || fmt.Sprint(gaps) != c.notRun {
+			t.Errorf("%s: %s, not run %v; want %s, not run %s", name, products, gaps, c.products, c.notRun)
+		}
+		if rep.Rules != nil || len(rep.Unresolved) != 2 || rep.TotalTime != 1500*time.Millisecond || !rep.Failed {
+			t.Errorf("%s: the report ends as %+v", name, rep)
+		}
+		told := fmt.Sprint(rep.Results[0].Message, rep.Results[1].Message, rep.Results[2].Message)
+		if as := rep.Results[0].Rule; told != "a $KEYtoldtold" || as.Message != "a $KEY" || as.Version != 3 || rep.Results[1].Rule != as || rep.Results[2].Rule != own {
+			t.Errorf("%s: results say %q, by %+v", name, told, as)
+		}
+	}
+}
