@@ -77,6 +77,8 @@ var oddResults = []string{
 	`{"check_id":"r","path":"a.py","extra":{"sca_info":5,"historical_info":[],"dataflow_trace":"x"}}`, `{"check_id":"r","path":"a.py","extra":{"sca_info":null,"historical_info":null,"dataflow_trace":null}}`,
 	`{"check_id":"r","path":"a.py","extra":{"historical_info":{"git_commit":"c"},"dataflow_trace":{"taint_source":["CliLoc",[{"path":"a.py","start":{"line":1,"col":1}},"x"]],"intermediate_vars":[{"location":{"path":"a.py","start":{"line":2,"col":1}},"content":"y"}]}}}`,
 	`{"check_id":"r","path":"a.py","extra":{"metadata":tru}}`, `{"check_id":"r","path":"a.py","extra":{"metadata":nulll}}`, `{"check_id":"r","path":"a.py","x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `,"extra":{}}`,
+	`{"check_id":"r","path":"a.py","extra":{}}],"results":[{"check_id":"s","path":"a.py","extra":{}},{"x":5}`, `],"results":[],"results":[5],"results":[{"check_id":"s","path":"a.py","extra":{}}`,
+	`],"results":null,"results":[{"check_id":"r","path":"a.py","extra":{}}],"results":[{"check_id":"s"`, `5],"results":{},"results":[`,
 	" \r\n\t{ \"check_id\" : \"r\" , \"path\" : \"a.py\" , \"extra\" : { \"metadata\" : { } , \"engine_kind\" : \"OSS\" } } ",
 }
 
@@ -143,6 +145,29 @@ func TestQuickReadsOnAcrossItsBuffer(t *testing.T) {
 			}
 		}
 		readBothWays(t, []byte(b.String()))
+	}
+}
+
+// TestQuickReadsEveryListOfResults reads documents that name their results several
+// times, of which all count, wherever the buffers end.
+func TestQuickReadsEveryListOfResults(t *testing.T) {
+	list := func(n, long int) string {
+		one := `{"check_id":"r","path":"a.py","start":{"line":1,"col":1},"extra":{"message":"` + strings.Repeat("m", long) + `"}}`
+		return strings.TrimSuffix(strings.Repeat(one+",", n), ",")
+	}
+	for long := range 400 {
+		lists := []string{list(60, 10), list(400, long), "", list(200, 3*long)}
+		doc := []byte(`{"results":[` + strings.Join(lists, `],"results":[`) + `],"paths":{"scanned":["a.py"]}}`)
+		reports, err := Read(bytes.NewReader(doc), Options{Format: SemgrepJSON})
+		if err != nil {
+			t.Fatalf("%d: %v", long, err)
+		}
+		if n := len(reports[0].Results); n != 660 || len(reports[0].Searched) != 1 {
+			t.Errorf("%d: %d results of 660, searched %v", long, n, reports[0].Searched)
+		}
+		if long%40 == 0 {
+			readBothWays(t, doc)
+		}
 	}
 }
 

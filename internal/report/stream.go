@@ -14,9 +14,10 @@ import (
 // walker goes through a JSON document item by item, so that only one item is
 // in memory at a time.
 type walker struct {
-	dec  *json.Decoder
-	in   *input
-	base int64 // where in the file the decoder's input begins
+	dec   *json.Decoder
+	in    *input
+	base  int64 // where in the file the decoder's input begins
+	quick bool  // a list was read without the decoder, which goes on behind it
 }
 
 func (in *input) walker() *walker {

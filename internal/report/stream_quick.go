@@ -15,12 +15,18 @@ const maxQuick = 1 << 20
 // quickArray is array for a member of the document that has many elements, of which
 // most are as tools write them: parse reads the one that the cursor is at, or has it
 // stop, and take takes what it read. From the first on that it stops at, element takes
-// them by the decoder, which says what is wrong with them.
+// them by the decoder, which says what is wrong with them. It takes the first list of a
+// document only: behind that the decoder stands on what was read ahead, too, and no
+// tool writes a second one.
 func (w *walker) quickArray(where string, parse func(*cursor), take func(item string, size int) error, element func(item string) error) error {
+	if w.quick {
+		return w.array(where, element)
+	}
 	some, err := w.begin(where, '[', "a list")
 	if err != nil || !some {
 		return err
 	}
+	w.quick = true
 	q := quickList{w: w, offset: w.offset()}
 	if q.text, err = io.ReadAll(w.dec.Buffered()); err != nil {
 		return w.fault(where, err)
