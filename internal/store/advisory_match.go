@@ -15,6 +15,7 @@ import (
 func (tx *Tx) Holdings(ctx context.Context, projectID int64, ref string, packages []int64) ([]redoubt.Holding, error) {
 	at := map[int64]int{}
 	list := []redoubt.Holding{}
+	tx.expectHistory(ctx)
 	err := each(ctx, tx, func(r row) error {
 		var id int64
 		var h redoubt.Holding

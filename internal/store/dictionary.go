@@ -102,6 +102,10 @@ func putMissing[K comparable](ctx context.Context, tx *Tx, s sequence, into stri
 	if err != nil {
 		return err
 	}
+	if len(missing) > 0 && !tx.named {
+		tx.named = true
+		tx.change(changeDictionary, 0) // so that a version tells what ids are called
+	}
 	rows := make([][]any, len(missing))
 	for i, k := range missing {
 		ids[k] = fresh[i]
@@ -113,13 +117,17 @@ func putMissing[K comparable](ctx context.Context, tx *Tx, s sequence, into stri
 // packageVersions tells the names of package versions by id.
 func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packageVersion, error) {
 	remembered := &tx.session.engine.names
-	found, others := remembered.get(ids)
+	history, err := tx.history(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, others := remembered.get(tx.deployment.ID, history, ids)
 	if len(others) == 0 {
 		return found, nil
 	}
 	read := make(map[int64]packageVersion, len(others))
 	in, arg := tx.in("v.id", 2, others)
-	err := each(ctx, tx, func(r row) error {
+	err = each(ctx, tx, func(r row) error {
 		var id int64
 		var n packageVersion
 		err := r.Scan(&id, &n.ecosystem, &n.name, &n.version)
@@ -132,7 +140,7 @@ func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packa
 		return nil, err
 	}
 	if !tx.session.wrote {
-		remembered.put(read)
+		remembered.put(tx.deployment.ID, history, read)
 	}
 	maps.Copy(found, read)
 	return found, nil

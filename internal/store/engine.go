@@ -52,6 +52,7 @@ type engine struct {
 
 	names        packageVersionCache
 	dictionaries dictionaryCache
+	histories    histories
 	health       health
 	closed       atomic.Bool
 }

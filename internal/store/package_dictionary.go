@@ -8,6 +8,7 @@ import (
 
 // packageDictionary is all packages and package versions of a deployment, by id.
 type packageDictionary struct {
+	history  int64
 	packages []knownPackage
 	versions []knownVersion
 }
@@ -29,7 +30,8 @@ const maxDictionaries = 1_000_000
 
 // dictionaryCache remembers the dictionaries of deployments, since a filter looks at all
 // names of one. A deployment's writers come one after the other, so its ids grow
-// from commit to commit, and what is missing is behind the last that is known.
+// from commit to commit of a history, and what is missing is behind the last that is
+// known.
 // What a transaction has not committed must stay out.
 type dictionaryCache struct {
 	mu     sync.Mutex
@@ -39,11 +41,14 @@ type dictionaryCache struct {
 
 func (d packageDictionary) size() int { return len(d.packages) + len(d.versions) }
 
-// get returns what is remembered of a deployment.
-func (c *dictionaryCache) get(deployment int64) packageDictionary {
+// get returns what is remembered of a history of a deployment.
+func (c *dictionaryCache) get(deployment, history int64) packageDictionary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.known[deployment]
+	if d := c.known[deployment]; d.history == history {
+		return d
+	}
+	return packageDictionary{}
 }
 
 // put remembers the dictionary of a deployment, and forgets those that nobody asked for
@@ -54,6 +59,9 @@ func (c *dictionaryCache) put(deployment int64, d packageDictionary, most int) {
 	defer c.mu.Unlock()
 	if c.known == nil {
 		c.known = map[int64]packageDictionary{}
+	}
+	if d.history == 0 || d.history < c.known[deployment].history {
+		return
 	}
 	c.forget(deployment)
 	if d.size() > most {
@@ -80,7 +88,11 @@ func (c *dictionaryCache) forget(deployment int64) {
 // changed.
 func (tx *Tx) dictionary(ctx context.Context) (packageDictionary, error) {
 	remembered := &tx.session.engine.dictionaries
-	known := remembered.get(tx.deployment.ID)
+	history, err := tx.history(ctx)
+	if err != nil {
+		return packageDictionary{}, err
+	}
+	known := remembered.get(tx.deployment.ID, history)
 	if tx.session.wrote {
 		known = packageDictionary{}
 	}
@@ -88,15 +100,14 @@ func (tx *Tx) dictionary(ctx context.Context) (packageDictionary, error) {
 	if err == nil && !ok {
 		d, _, err = tx.dictionaryAfter(ctx, packageDictionary{})
 	}
-	if err == nil && !tx.session.wrote {
+	if d.history = history; err == nil && !tx.session.wrote {
 		remembered.put(tx.deployment.ID, d, maxDictionaries)
 	}
 	return d, err
 }
 
 // dictionaryAfter reads what is missing in a dictionary. It is not ok where the last
-// entries are not those of the database: one that was restored, or promoted
-// without the last commits, gives their ids to others.
+// entries are not there, since the transaction is of before their commit.
 func (tx *Tx) dictionaryAfter(ctx context.Context, known packageDictionary) (d packageDictionary, ok bool, err error) {
 	var lastPackage knownPackage
 	var lastVersion knownVersion

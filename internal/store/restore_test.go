@@ -3,6 +3,8 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/redoubt/redoubt"
@@ -64,4 +66,119 @@ func TestLostVersionsNeverComeAgain(t *testing.T) {
 			t.Error(faults)
 		}
 	})
+}
+
+// names lists what packages are called, as pages, the matcher of advisories and a
+// filter by name each read it.
+func (d tenant) names(p redoubt.Project) (pages, holdings, filtered []string) {
+	d.t.Helper()
+	text := func(list []redoubt.Dependency) (out []string) {
+		for _, e := range list {
+			out = append(out, e.Name+"@"+e.Version)
+		}
+		slices.Sort(out)
+		return out
+	}
+	pages = text(d.dependencies(redoubt.DependencyFilter{}))
+	filtered = text(d.dependencies(redoubt.DependencyFilter{Name: "b-"}))
+	d.view(func(ctx context.Context, tx *store.Tx) error {
+		held, err := tx.Holdings(ctx, p.ID, "refs/heads/main", nil)
+		for _, h := range held {
+			holdings = append(holdings, text(h.Dependencies)...)
+		}
+		return err
+	})
+	return pages, holdings, filtered
+}
+
+// TestLostNamesAreForgotten: what the ids of packages were called in commits that a
+// restore took back is told to nobody, whatever is committed in their place, in
+// the middle of what was lost or at its end.
+func TestLostNamesAreForgotten(t *testing.T) {
+	cases := map[string]struct {
+		lost, again []string
+		more        int  // further commits after the restore, before anybody reads
+		prune       bool // whether the feed is, too
+	}{
+		"one other":                {[]string{"b-safe"}, []string{"b-lodash"}, 0, false},
+		"the last stays":           {[]string{"b-evil", "lodash", "zlast"}, []string{"b-abc", "lodash", "zlast"}, 0, false},
+		"all others":               {[]string{"b-evil", "b-2"}, []string{"good", "b-pad"}, 0, false},
+		"nothing in its place":     {[]string{"b-evil"}, nil, 0, false},
+		"after more commits":       {[]string{"b-safe"}, []string{"b-lodash"}, 3, false},
+		"a pruned feed":            {[]string{"b-safe"}, []string{"b-lodash"}, 2, true},
+		"more packages than there": {[]string{"b-1"}, []string{"b-4", "b-3", "b-2", "5"}, 0, false},
+	}
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/payments")
+		for name, c := range cases {
+			lock := name + ".lock"
+			lockfile := func(names []string) {
+				said := statement(p, lock)
+				for _, n := range names {
+					said.Inventory.Dependencies = append(said.Inventory.Dependencies, dep("npm", n+"-"+name, "1"))
+				}
+				d.state(said)
+			}
+			before, _, _ := d.names(p)
+			restored, ids := d.version(), d.lastIDs()
+			lockfile(c.lost)
+			pages, _, _ := d.names(p) // remembered from now on
+			if len(pages) != len(before)+len(c.lost) {
+				t.Fatalf("%s: %q before the restore", name, pages)
+			}
+			d.lose(restored)
+			d.loseNames(lock, ids)
+			lockfile(c.again)
+			for i := range c.more {
+				d.project(fmt.Sprint("acme/", name, i))
+			}
+			if c.prune {
+				d.check(s.PruneChanges(t.Context(), d.id, 0))
+			}
+			want := slices.Clone(before)
+			for _, n := range c.again {
+				want = append(want, n+"-"+name+"@1")
+			}
+			slices.Sort(want)
+			wantFiltered := slices.DeleteFunc(slices.Clone(want), func(n string) bool { return !strings.Contains(n, "b-") })
+			for _, when := range []string{"first", "remembered"} {
+				pages, holdings, filtered := d.names(p)
+				slices.Sort(holdings)
+				if !slices.Equal(pages, want) || !slices.Equal(holdings, want) || !slices.Equal(filtered, wantFiltered) {
+					t.Errorf("%s, %s:\npages    %q\nholdings %q\nfiltered %q\nwant     %q", name, when, pages, holdings, filtered, want)
+				}
+			}
+		}
+	})
+}
+
+// lastIDs are the last ids of packages and of their versions.
+func (d tenant) lastIDs() (last [2]int64) {
+	d.t.Helper()
+	for i, table := range []string{"package", "package_version"} {
+		d.check(d.s.DB().QueryRowContext(d.t.Context(), `SELECT COALESCE(MAX(id), 0) FROM `+table).Scan(&last[i]))
+	}
+	return last
+}
+
+// loseNames takes a lockfile back, and the packages after the last ids, whose own ids
+// are given out again.
+func (d tenant) loseNames(lockfile string, last [2]int64) {
+	d.t.Helper()
+	run := func(query string, args ...any) { d.check(d.s.ExecRaw(d.t.Context(), fmt.Sprintf(query, args...))) }
+	inventory := fmt.Sprintf("(SELECT id FROM inventory WHERE lockfile = '%s')", lockfile)
+	for _, table := range []string{"dependency", "inventory_graph", "inventory_content"} {
+		run("DELETE FROM %s WHERE inventory_id IN %s", table, inventory)
+	}
+	run("DELETE FROM inventory WHERE lockfile = '%s'", lockfile)
+	for i, table := range []string{"package_version", "package"} {
+		id := last[1-i]
+		run("DELETE FROM %s WHERE id > %d", table, id)
+		if d.s.Engine() == "postgres" {
+			run("SELECT setval('%s_id_seq', %d)", table, max(id, 1))
+		} else {
+			run("UPDATE sequence SET next = %d WHERE name = '%s'", id+1, table)
+		}
+	}
 }

@@ -24,6 +24,8 @@ type Tx struct {
 	events     []redoubt.AuditEvent
 	before     time.Time // see LastCommit
 	next       int64     // see nextVersion; 0 while nobody asked
+	past       *int64    // see history; nil while nobody asked
+	named      bool      // whether a package or a version of one got its id
 }
 
 func newTx(q *session, d redoubt.Deployment, now time.Time, by redoubt.Actor) *Tx {
@@ -161,6 +163,7 @@ const (
 	changePolicyRule
 	changeLineage
 	changeFinding
+	changeDictionary // a package or a version of one got its id; of row 0
 )
 
 type changeKey struct {
