@@ -9,6 +9,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -149,7 +150,11 @@ func (c deploymentDeleteCmd) Run(a *app) error {
 	}
 	err = st.DeleteDeployment(a.ctx, d.ID, a.actor())
 	if err == nil {
-		_, err = fmt.Fprintf(a.out, "deleted deployment %s with all that was in it\n", d.Slug)
+		if left := (index.Checkpoints{Dir: c.IndexPath()}).Remove(d.ID); left != nil {
+			err = fmt.Errorf("the deployment is deleted, but not what a server starts its index from: %w", left)
+		}
+		_, say := fmt.Fprintf(a.out, "deleted deployment %s with all that was in it\n", d.Slug)
+		err = errors.Join(err, say)
 	}
 	return errors.Join(err, st.Close())
 }

@@ -138,3 +138,41 @@ func TestARestoredBackupIsNotMixedWithAnOlderCheckpoint(t *testing.T) {
 	r.reports(0, "", checkpointFrom+10)
 	r.said(true)
 }
+
+// A deployment that is deleted leaves no file that tells what was found in it, whether
+// a server has it in memory or none runs.
+func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
+	for _, serving := range []bool{false, true} {
+		r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
+		r.reports(checkpointFrom, "secret", checkpointFrom)
+		left := func() []string {
+			files, err := filepath.Glob(filepath.Join(r.storage.IndexPath(), "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return files
+		}
+		if len(left()) != 1 {
+			t.Fatalf("files %v, want one", left())
+		}
+		remove := func() {
+			err := deploymentDeleteCmd{tenant: tenant{Storage: r.storage, Deployment: "acme"}, Yes: true}.Run(testApp(io.Discard))
+			if err != nil || len(left()) > 0 {
+				t.Errorf("serving %v: %v, left over: %v", serving, err, left())
+			}
+		}
+		if !serving {
+			remove()
+			continue
+		}
+		r.serve(func(c *api.Client, deployment string) {
+			if _, err := c.ImportReport(t.Context(), deployment, api.ImportQuery{Project: "acme/x", Ref: "main"}, strings.NewReader(results(1, "x"))); err != nil {
+				t.Fatal(err)
+			}
+			remove()
+		})
+		if len(left()) > 0 {
+			t.Errorf("left over after the stop: %v\n%s", left(), r.log)
+		}
+	}
+}

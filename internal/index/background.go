@@ -16,27 +16,27 @@ func (x *Index) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { x.follow(ctx) })
 	if x.checkpoints.Dir != "" {
-		x.clearCheckpoints(ctx)
+		all.Go(func() { x.repeat(ctx, clearEvery, x.clearCheckpoints) })
 	}
 	all.Go(func() {
-		x.repeat(ctx, func(ctx context.Context) {
+		x.repeat(ctx, lookEvery, func(ctx context.Context) {
 			x.saveDue(ctx)
 			x.evict(ctx)
 		})
 	})
 	if x.bodies.limit > 0 {
-		all.Go(func() { x.repeat(ctx, x.warm) })
+		all.Go(func() { x.repeat(ctx, lookEvery, x.warm) })
 	}
 	all.Wait()
 }
 
-func (x *Index) repeat(ctx context.Context, do func(context.Context)) {
+func (x *Index) repeat(ctx context.Context, every time.Duration, do func(context.Context)) {
 	for {
 		do(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(lookEvery):
+		case <-time.After(every):
 		}
 	}
 }

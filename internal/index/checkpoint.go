@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -47,7 +46,8 @@ const (
 	checkpointShare = 100
 )
 
-// saved is what is known of a deployment's file. It is safe for concurrent use.
+// saved is what is known of a deployment's file, also while the deployment is not in
+// memory. It is safe for concurrent use.
 type saved struct {
 	mu      sync.Mutex
 	writing sync.Mutex // held by who writes it
@@ -61,11 +61,23 @@ type saved struct {
 func (c *saved) set(version int64, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.id != "" {
+	if c.id != "" && c.id != id {
 		c.forget = append(c.forget, c.id)
 	}
 	c.version, c.id = version, id
 }
+
+// begun says when this process first knew of a file, so that it is not replaced at once.
+func (c *saved) begun(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tried.IsZero() {
+		c.tried = now
+	}
+}
+
+// lost says that there is no file any more.
+func (c *saved) lost() { c.set(0, "") }
 
 // due reports whether it is time for another one.
 func (c *saved) due(version int64, now time.Time) bool {
@@ -74,12 +86,15 @@ func (c *saved) due(version int64, now time.Time) bool {
 	return version > 0 && version != c.version && (c.tried.IsZero() || now.Sub(c.tried) >= max(checkpointEvery, checkpointShare*c.took))
 }
 
-func (x *Index) checkpointFile(deployment int64) string {
-	return filepath.Join(x.checkpoints.Dir, strconv.FormatInt(deployment, 10)+checkpointSuffix)
+func (x *Index) checkpointFile(deployment int64) string { return x.checkpoints.file(deployment) }
+
+func (c *Checkpoints) file(deployment int64) string {
+	return filepath.Join(c.Dir, strconv.FormatInt(deployment, 10)+checkpointSuffix)
 }
 
 // restore puts the state of a checkpoint in place of none, and reports whether it
-// did. One that is doubtful is removed. Whoever calls it has the turn.
+// did. One whose content is doubtful is removed, not one that could not be looked at.
+// Whoever calls it has the turn.
 func (d *deployment) restore(ctx context.Context) bool {
 	if d.x.checkpoints.Dir == "" {
 		return false
@@ -88,8 +103,12 @@ func (d *deployment) restore(ctx context.Context) bool {
 	s, h, err := d.readCheckpoint(ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		d.saved.lost()
 		return false
 	case errors.Is(err, redoubt.ErrUnavailable): // of the store, which the index is not built from either then
+		return false
+	case errors.As(err, new(*fs.PathError)), errors.Is(err, errNotAsked):
+		d.x.log.Warn("the checkpoint of the index could not be read: the index is built anew", "deployment_id", d.id, "cause", err)
 		return false
 	case err != nil:
 		d.distrust(err)
@@ -97,9 +116,7 @@ func (d *deployment) restore(ctx context.Context) bool {
 	}
 	d.swap(s)
 	d.saved.set(h.version, h.id)
-	d.saved.mu.Lock()
-	d.saved.tried = began
-	d.saved.mu.Unlock()
+	d.saved.begun(began)
 	d.x.log.Info("index read from its checkpoint", "deployment_id", d.id, "findings", h.findings, "version", h.version, "took", d.x.clock().Sub(began))
 	return true
 }
@@ -108,7 +125,11 @@ func (d *deployment) restore(ctx context.Context) bool {
 func (d *deployment) distrust(cause error) {
 	d.x.log.Warn("the checkpoint of the index is not used: the index is built anew", "deployment_id", d.id, "cause", cause)
 	_ = os.Remove(d.x.checkpointFile(d.id)) // one that stays is looked at again, and not used again
+	d.saved.lost()
 }
+
+// errNotAsked says that the store did not tell whether it knows a checkpoint.
+var errNotAsked = errors.New("the database was not asked")
 
 func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *heading, error) {
 	f, size, err := openRegular(name)
@@ -128,7 +149,7 @@ func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *
 	}
 	known, err := d.x.checkpoints.Registry.HasCheckpoint(ctx, d.id, r.id)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%w: %w", errNotAsked, err)
 	}
 	if !known {
 		return nil, nil, errors.New("the database does not know it: another one may have been restored")
@@ -170,6 +191,9 @@ func (d *deployment) save(ctx context.Context) {
 	d.saved.tried, d.saved.took = began, took
 	d.saved.mu.Unlock()
 	switch {
+	case errors.Is(err, redoubt.ErrNotFound): // there is no such deployment any more
+		d.leave(ctx)
+		d.removeFile()
 	case err != nil:
 		d.x.log.Warn("the checkpoint of the index was not written: the next start may take longer", "deployment_id", d.id, "cause", err)
 	case n != nil:
@@ -177,11 +201,14 @@ func (d *deployment) save(ctx context.Context) {
 	}
 }
 
-// write writes a checkpoint of what the state is now: the file under another name,
+// write writes a checkpoint of what the state is now, if the deployment is still there: the file under another name,
 // then its id into the store, then the file under its name. Whatever ends in
 // between, the file that has the name is one that the store knows. It returns what
 // was written, nil when the state is not one to be kept.
 func (d *deployment) write(ctx context.Context) (*snapshot, error) {
+	if _, err := d.x.src.Version(ctx, d.id); err != nil {
+		return nil, err
+	}
 	n, err := d.snapshot(ctx)
 	if err != nil || n == nil {
 		return nil, err
@@ -194,6 +221,7 @@ func (d *deployment) write(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer hold(f.Name())()
 	id := rand.Text()
 	err = writeSynced(f, func(w *bufio.Writer) error { return n.write(ctx, w, id, &d.mu) })
 	if err == nil {
@@ -267,32 +295,5 @@ func syncFolder(dir string) {
 	if f, err := os.Open(dir); err == nil {
 		_ = f.Sync()
 		_ = f.Close()
-	}
-}
-
-// clearCheckpoints removes files that were left by writers that died, and those of
-// deployments that are gone.
-func (x *Index) clearCheckpoints(ctx context.Context) {
-	entries, err := os.ReadDir(x.checkpoints.Dir)
-	if err != nil {
-		return // there is no folder yet
-	}
-	for _, e := range entries {
-		name := filepath.Join(x.checkpoints.Dir, e.Name())
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		if strings.HasSuffix(e.Name(), partSuffix) && info.ModTime().Before(x.clock().Add(-time.Hour)) {
-			_ = os.Remove(name)
-			continue
-		}
-		id, err := strconv.ParseInt(strings.TrimSuffix(e.Name(), checkpointSuffix), 10, 64)
-		if err != nil || !strings.HasSuffix(e.Name(), checkpointSuffix) {
-			continue
-		}
-		if _, err := x.src.Version(ctx, id); errors.Is(err, redoubt.ErrNotFound) {
-			_ = os.Remove(name)
-		}
 	}
 }

@@ -22,7 +22,7 @@ type deployment struct {
 
 	torn  bool        // a feed ended before all of it was applied; whoever has the turn may look
 	cold  atomic.Bool // bodies may be missing that there is room for
-	saved saved
+	saved *saved
 	gone  bool // it left memory; whoever has the turn may look
 
 	used     atomic.Int64 // when it was asked for last, in uses of the index

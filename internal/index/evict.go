@@ -13,7 +13,8 @@ var errEvicted = errors.New("the deployment left memory meanwhile")
 
 // evict takes deployments out of memory that nobody asked for the longest, until the
 // others fit. The one that was asked for last stays, however large. Each is written
-// to its checkpoint first. Views of it go on.
+// to its checkpoint first, if one is due: where two take turns in memory, they are read
+// from older ones, and what changed since then comes from the feed. Views go on.
 func (x *Index) evict(ctx context.Context) {
 	if x.memory <= 0 {
 		return
@@ -26,7 +27,7 @@ func (x *Index) evict(ctx context.Context) {
 		if total += size; i == 0 || size == 0 || total <= x.memory || ctx.Err() != nil {
 			continue
 		}
-		if x.checkpoints.Dir != "" && d.changed() {
+		if x.checkpoints.Dir != "" && d.saved.due(d.version(), x.clock()) {
 			d.save(ctx)
 		}
 		if d.retire(ctx) {
@@ -45,12 +46,16 @@ func (x *Index) full() bool {
 	return x.memory > 0 && total >= x.memory
 }
 
-// retire takes a deployment out of memory. Who has a view of it keeps what it saw.
+// retire takes a deployment out of memory, and reports whether it did. Who has a view of
+// it keeps what it saw.
 func (d *deployment) retire(ctx context.Context) bool {
 	if d.take(ctx) != nil {
 		return false
 	}
 	defer d.give()
+	if d.gone {
+		return false // somebody else did
+	}
 	d.x.mu.Lock()
 	if d.x.deployments[d.id] == d {
 		delete(d.x.deployments, d.id)

@@ -59,7 +59,11 @@ func (x *Index) follow(ctx context.Context) {
 		case <-x.commits.wake:
 			newest = x.commits.take()
 		case <-look.C:
-			newest = x.newest(ctx)
+			var gone []*deployment
+			newest, gone = x.newest(ctx)
+			for _, d := range gone {
+				all.Go(func() { x.forget(ctx, d) })
+			}
 		}
 		for _, id := range slices.Sorted(maps.Keys(newest)) {
 			d := x.known(id)
@@ -82,23 +86,31 @@ func (x *Index) known(id int64) *deployment {
 	return x.deployments[id]
 }
 
-// newest asks for the versions of what is loaded. A store that does not answer is
-// asked again a second later.
-func (x *Index) newest(ctx context.Context) map[int64]int64 {
+// newest asks for the versions of what was asked for, and returns what is there no
+// more, which nobody finds from then on. A store that does not answer is asked again a
+// second later.
+func (x *Index) newest(ctx context.Context) (versions map[int64]int64, gone []*deployment) {
 	var ids []int64
-	for _, d := range x.loaded() {
-		if d.version() >= 0 {
-			ids = append(ids, d.id)
-		}
+	all := x.loaded()
+	for _, d := range all {
+		ids = append(ids, d.id)
 	}
 	if len(ids) == 0 {
-		return nil
+		return nil, nil
 	}
-	out, err := x.src.Versions(ctx, ids)
+	versions, err := x.src.Versions(ctx, ids)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	return out
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, d := range all {
+		if _, there := versions[d.id]; !there && x.deployments[d.id] == d {
+			delete(x.deployments, d.id)
+			gone = append(gone, d)
+		}
+	}
+	return versions, gone
 }
 
 // Settle waits until a deployment that is loaded has followed what was committed by

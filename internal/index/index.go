@@ -44,13 +44,14 @@ type Index struct {
 
 	mu          sync.Mutex
 	deployments map[int64]*deployment
+	saved       map[int64]*saved // of all deployments that were asked for, in memory or not
 }
 
 // New returns an index of what the source holds. Deployments load on first use.
 func New(src Source, o Options) *Index {
 	x := &Index{
 		src: src, bodies: budget{limit: o.BodyCache}, checkpoints: o.Checkpoints, memory: o.Memory, clock: o.Clock, log: o.Logger,
-		deployments: map[int64]*deployment{}, commits: commits{last: map[int64]int64{}, wake: make(chan struct{}, 1)},
+		deployments: map[int64]*deployment{}, saved: map[int64]*saved{}, commits: commits{last: map[int64]int64{}, wake: make(chan struct{}, 1)},
 	}
 	if x.clock == nil {
 		x.clock = func() time.Time { return time.Time{} }
@@ -93,7 +94,10 @@ func (x *Index) deployment(id int64) *deployment {
 	defer x.mu.Unlock()
 	d := x.deployments[id]
 	if d == nil {
-		d = &deployment{id: id, x: x, turn: make(chan struct{}, 1), state: &state{version: -1}}
+		if x.saved[id] == nil {
+			x.saved[id] = &saved{}
+		}
+		d = &deployment{id: id, x: x, turn: make(chan struct{}, 1), state: &state{version: -1}, saved: x.saved[id]}
 		x.deployments[id] = d
 	}
 	return d
