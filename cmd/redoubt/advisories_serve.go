@@ -16,6 +16,11 @@ import (
 // command line, or another server, may have loaded some.
 const followEvery = time.Second
 
+// followedFor is how many looks may pass before deployments are asked again how far they
+// have come, whatever the versions are: a restored database has the same advisories
+// where it was saved after they were published, and deployments that had not followed.
+const followedFor = 30
+
 // followAdvisories has findings follow the advisories until the context ends.
 // It asks for two numbers and does nothing while they stay the same.
 func (s *service) followAdvisories(ctx context.Context) {
@@ -69,9 +74,10 @@ func (s *service) matchingPending(ctx context.Context) (bool, error) {
 	if err != nil || version == 0 && scores == 0 {
 		return false, err
 	}
-	if s.followed == [2]int64{version, scores} {
+	if s.believed++; s.followed == [2]int64{version, scores} && s.believed < followedFor {
 		return false, nil
 	}
+	s.believed = 0
 	all, err := s.store.Deployments(ctx)
 	if err != nil {
 		return false, err

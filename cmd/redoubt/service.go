@@ -39,6 +39,7 @@ import (
 type service struct {
 	advisories *advisory.Library
 	followed   [2]int64 // versions of advisories and scores that all deployments have come to
+	believed   int      // how often that was believed since it was asked
 	storage    config.Storage
 	config     config.Server
 	store      *store.Store

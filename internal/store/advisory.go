@@ -61,7 +61,8 @@ func inflated(packed []byte) ([]byte, error) {
 	return text, nil
 }
 
-// AdvisoryVersion grows whenever a load changed advisories.
+// AdvisoryVersion grows whenever a load changed advisories. It ends in chance, as a
+// deployment's does: no other history has it.
 func (tx *Tx) AdvisoryVersion(ctx context.Context) (int64, error) {
 	return tx.session.advisoryVersion(ctx)
 }

@@ -57,7 +57,7 @@ func (s *Store) PutScores(ctx context.Context, read func(put func(redoubt.EPSSSc
 			err = flush()
 		}
 		if err == nil {
-			err = q.write(ctx, `UPDATE advisory_state SET scores_version = scores_version + 1 WHERE id = 1`)
+			err = q.moveScores(ctx)
 		}
 		return err
 	})
@@ -77,9 +77,19 @@ func (s *Store) PutExploited(ctx context.Context, list []redoubt.KEV) error {
 		if err := q.insertGlobal(ctx, `kev (cve, added_at, due_at, ransomware, name, action)`, rows, `ON CONFLICT DO NOTHING`); err != nil {
 			return err
 		}
-		err := q.write(ctx, `UPDATE advisory_state SET scores_version = scores_version + 1 WHERE id = 1`)
-		return err
+		return q.moveScores(ctx)
 	})
+}
+
+// moveScores gives the scores and the catalogue of exploited vulnerabilities another
+// version.
+func (q *session) moveScores(ctx context.Context) error {
+	version, err := one(ctx, q, scalar[int64], `SELECT scores_version FROM advisory_state WHERE id = 1`+q.engine.forUpdate)
+	if err != nil {
+		return err
+	}
+	err = q.write(ctx, `UPDATE advisory_state SET scores_version = $1 WHERE id = 1`, versionAfter(version))
+	return err
 }
 
 // RefreshScores writes the EPSS scores of what supply-chain findings are about

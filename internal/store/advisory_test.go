@@ -104,19 +104,21 @@ func TestAdvisoryChangesAreFollowedFromVersionToVersion(t *testing.T) {
 		if v, _, err := s.AdvisoryVersions(t.Context()); v != 0 || err != nil {
 			t.Errorf("before it is published: version %d, %v", v, err)
 		}
-		if v := publish(t, s); v != 1 {
-			t.Errorf("version %d", v)
+		first := publish(t, s)
+		if redoubt.Commits(first) != 1 {
+			t.Errorf("version %d", first)
 		}
-		if v := publish(t, s); v != 1 {
-			t.Errorf("nothing new, version %d", v)
+		if v := publish(t, s); v != first {
+			t.Errorf("nothing new, version %d after %d", v, first)
 		}
 		putAdvisories(t, s, record("A-1", []string{"npm/b"}))
 		putAdvisories(t, s, record("B-1", []string{"npm/c"}, "A-1"), record("C-1", []string{"npm/d"}))
-		if v := publish(t, s); v != 2 {
-			t.Errorf("version %d", v)
+		second := publish(t, s)
+		if redoubt.Commits(second) != 2 {
+			t.Errorf("version %d", second)
 		}
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			touched, err := tx.TouchedPackages(ctx, 1, 2)
+			touched, err := tx.TouchedPackages(ctx, first, second)
 			slices.Sort(touched)
 			same(t, "touched: old and new packages, and those of the whole group", touched, []string{"npm/a", "npm/b", "npm/c", "npm/d"})
 			return err
@@ -288,7 +290,7 @@ func TestScoresReachTheLineagesOfWhatTheyAreAbout(t *testing.T) {
 				return err
 			})
 		}
-		if _, v, err := s.AdvisoryVersions(t.Context()); v != 3 || err != nil {
+		if _, v, err := s.AdvisoryVersions(t.Context()); redoubt.Commits(v) != 3 || err != nil {
 			t.Errorf("version of the scores %d, %v", v, err)
 		}
 		err := s.PutScores(t.Context(), func(func(redoubt.EPSSScore) error) error { return redoubt.ErrTooLarge })

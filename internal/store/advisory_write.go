@@ -69,7 +69,7 @@ func (s *Store) PublishAdvisories(ctx context.Context) (version int64, err error
 		if err != nil || !news {
 			return err
 		}
-		version++
+		version = versionAfter(version) // which is at least version + 1, as what waits is stored under
 		if err := q.write(ctx, `UPDATE advisory_state SET version = $1, changed_at = $2 WHERE id = 1`, version, s.now()); err != nil {
 			return err
 		}

@@ -85,8 +85,14 @@ func (tx *Tx) putVersions(ctx context.Context, keys []versionKey) (map[versionKe
 	if err != nil {
 		return nil, err
 	}
-	return ids, putMissing(ctx, tx, seqPackageVersion, `package_version (deployment_id, id, package_id, version)`, ids, keys,
-		func(k versionKey, id int64) []any { return []any{id, k.packageID, k.version} })
+	err = putMissing(ctx, tx, seqPackageVersion, `package_version (deployment_id, id, package_id, version)`, ids, keys,
+		func(k versionKey, id int64) []any {
+			if tx.namedFrom == 0 {
+				tx.namedFrom = id
+			}
+			return []any{id, k.packageID, k.version}
+		})
+	return ids, err
 }
 
 // putMissing stores those of the keys that have no id yet, and notes theirs.
@@ -122,6 +128,14 @@ func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packa
 		return nil, err
 	}
 	found, others := remembered.get(tx.deployment.ID, history, ids)
+	for id := range found {
+		// This one's own are not yet of any history: a lost one that goes on from the same
+		// version may have given them to others.
+		if tx.namedFrom != 0 && id >= tx.namedFrom {
+			delete(found, id)
+			others = append(others, id)
+		}
+	}
 	if len(others) == 0 {
 		return found, nil
 	}

@@ -118,7 +118,24 @@ func TestLostNamesAreForgotten(t *testing.T) {
 				for _, n := range names {
 					said.Inventory.Dependencies = append(said.Inventory.Dependencies, dep("npm", n+"-"+name, "1"))
 				}
-				d.state(said)
+				d.update(func(ctx context.Context, tx *store.Tx) error {
+					_, _, err := tx.PutInventory(ctx, said)
+					d.check(err)
+					held, err := tx.Holdings(ctx, p.ID, said.Ref, nil) // as an upload is matched with the advisories
+					for _, h := range held {
+						if h.Lockfile != lock {
+							continue
+						}
+						var got []string
+						for _, e := range h.Dependencies {
+							got = append(got, strings.TrimSuffix(e.Name, "-"+name))
+						}
+						if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(names))) {
+							t.Errorf("%s: who stores %q holds %q", name, names, got)
+						}
+					}
+					return err
+				})
 			}
 			before, _, _ := d.names(p)
 			restored, ids := d.version(), d.lastIDs()
@@ -181,4 +198,46 @@ func (d tenant) loseNames(lockfile string, last [2]int64) {
 			run("UPDATE sequence SET next = %d WHERE name = '%s'", id+1, table)
 		}
 	}
+}
+
+// TestLostAdvisoriesHaveTheirOwnVersions: as many loads after a restore come to none of
+// the versions that were lost, by which readers remember what advisories and scores say.
+func TestLostAdvisoriesHaveTheirOwnVersions(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		versions := func(name string) (got [3]int64) {
+			t.Helper()
+			check := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			putAdvisories(t, s, record(name, []string{"npm/a"}))
+			publish(t, s)
+			check(s.PutScores(t.Context(), func(func(redoubt.EPSSScore) error) error { return nil }))
+			var err error
+			got[0], got[1], err = s.AdvisoryVersions(t.Context())
+			check(err)
+			check(s.PutExploited(t.Context(), nil))
+			_, got[2], err = s.AdvisoryVersions(t.Context())
+			check(err)
+			return got
+		}
+		first := versions("A-1")
+		lost := versions("B-1")
+		for _, restore := range []string{
+			fmt.Sprintf("UPDATE advisory_state SET version = %d, scores_version = %d", first[0], first[2]),
+			fmt.Sprintf("DELETE FROM advisory_change WHERE version > %d", first[0]),
+		} {
+			if err := s.ExecRaw(t.Context(), restore); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := versions("C-1")
+		for i := range again {
+			if again[i] == lost[i] || again[i] <= first[i] || redoubt.Commits(again[i]) != redoubt.Commits(lost[i]) {
+				t.Errorf("version %d after the restore, %d was lost, %d stayed", again[i], lost[i], first[i])
+			}
+		}
+	})
 }

@@ -26,6 +26,7 @@ type Tx struct {
 	next       int64     // see nextVersion; 0 while nobody asked
 	past       *int64    // see history; nil while nobody asked
 	named      bool      // whether a package or a version of one got its id
+	namedFrom  int64     // the first id that a version of a package got; 0 for none
 }
 
 func newTx(q *session, d redoubt.Deployment, now time.Time, by redoubt.Actor) *Tx {
@@ -111,11 +112,16 @@ func (tx *Tx) Actor() redoubt.Actor { return tx.actor }
 // nextVersion is the version that this transaction's changes will have.
 func (tx *Tx) nextVersion() int64 {
 	if tx.next == 0 {
-		var chance [4]byte
-		_, _ = rand.Read(chance[:]) // never fails
-		tx.next = redoubt.NextVersion(tx.deployment.Version, binary.NativeEndian.Uint32(chance[:]))
+		tx.next = versionAfter(tx.deployment.Version)
 	}
 	return tx.next
+}
+
+// versionAfter is a version that follows another (redoubt.NextVersion).
+func versionAfter(version int64) int64 {
+	var chance [4]byte
+	_, _ = rand.Read(chance[:]) // never fails
+	return redoubt.NextVersion(version, binary.NativeEndian.Uint32(chance[:]))
 }
 
 func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {

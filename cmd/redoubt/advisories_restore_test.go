@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/advisory"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// TestARestoredDeploymentFollows: a server that has seen all deployments come to the
+// newest advisories looks again, for a backup may have these and not what followed.
+func TestARestoredDeploymentFollows(t *testing.T) {
+	st := openData(t, t.TempDir())
+	d := manyRefs(t, st, 1)
+	if err := st.PutAdvisories(t.Context(), []redoubt.Advisory{}, advisory.Regroup); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.PutScores(t.Context(), func(func(redoubt.EPSSScore) error) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	s := &service{store: st}
+	pending := func() bool {
+		t.Helper()
+		behind, err := s.matchingPending(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return behind
+	}
+	if !pending() {
+		t.Error("nothing waits for what nobody followed")
+	}
+	if err := matchDeployments(t.Context(), st, advisory.NewLibrary(orders), nil, func(redoubt.Deployment, advisory.SweepResult) {}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * followedFor {
+		if pending() {
+			t.Fatal("something waits after all have followed")
+		}
+	}
+	err := st.Update(t.Context(), d.ID, advisoriesActor, func(ctx context.Context, tx *store.Tx) error {
+		return tx.SaveAdvisoryMatch(ctx, redoubt.AdvisoryProgress{}, 0)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := 1
+	for ; !pending(); looks++ {
+		if looks > followedFor {
+			t.Fatal("nobody sees that the deployment is behind")
+		}
+	}
+}
