@@ -26,10 +26,12 @@ const touching = `(() => {
 	return out;
 })()`
 
-// cutOff lists tables and drawings that are wider than the room they have, and
-// labels of drawings that are outside of it.
+// cutOff lists tables and drawings that are wider than the room they have, labels
+// of drawings that are outside of it, and fields of one line that are stretched.
 const cutOff = `[...document.querySelectorAll("main .table")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => "table " + e.scrollWidth + " in " + e.clientWidth)
-	.concat([...document.querySelectorAll("svg.chart text")].filter(e => e.getBoundingClientRect().left < e.ownerSVGElement.getBoundingClientRect().left).map(e => e.textContent))`
+	.concat([...document.querySelectorAll("svg.chart text")].filter(e => e.getBoundingClientRect().left < e.ownerSVGElement.getBoundingClientRect().left).map(e => e.textContent))
+	.concat([...document.querySelectorAll("main table")].filter(e => !e.closest(".table") && e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1).map(e => "table of " + e.textContent.trim().slice(0, 20)))
+	.concat([...document.querySelectorAll(".field input, .field select:not([multiple])")].filter(e => e.getBoundingClientRect().height > 40).map(e => "field " + e.name))`
 
 const longName = "org.company.security.rules.python.flask.injection.of.commands.with.user.input.subprocess-shell-true"
 
