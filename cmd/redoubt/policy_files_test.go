@@ -133,7 +133,7 @@ func fakeScanner(t *testing.T, script string) string {
 // TestSkipInvalid leaves out what the scanner rejects, one rule a run as the real
 // one does, or tells all of it; and names the files of the user.
 func TestSkipInvalid(t *testing.T) {
-	dir := rulesIn(t, map[string]string{"good.yaml": ruleText("good", "x"), "bad.yaml": ruleText("bad1", "x"), "worse.yaml": ruleText("bad2", "x")})
+	dir := rulesIn(t, map[string]string{"good.yaml": ruleText("good", "x"), "bad.yaml": ruleText("bad1", "x"), "worse.yaml": ruleText("bad2", "x"), "empty.yaml": ""})
 	scanner := fakeScanner(t, `for f; do :; done
 for id in bad1 bad2; do
   if grep -q "\"$id\"" "$f"; then echo "[ERROR] Rule parse error in rule $id:" >&2; echo "  Invalid pattern in $f" >&2; exit 7; fi
@@ -141,13 +141,13 @@ done
 `)
 	a := &app{ctx: t.Context(), out: t.Output(), err: t.Output(), clock: time.Now}
 	for _, skip := range []bool{false, true} {
-		set, err := readRules([]string{dir}, skip)
+		set, err := readRules([]string{dir}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		checked, err := policyAddRulesCmd{Semgrep: scanner, Skip: skip}.check(a, set)
 		told := fmt.Sprint(err, set.left)
-		for _, want := range []string{"bad.yaml", "worse.yaml", "the rule bad1: Invalid pattern in the rules", "the rule bad2"} {
+		for _, want := range []string{"bad.yaml", "worse.yaml", "empty.yaml", "the rule bad1: Invalid pattern in the rules", "the rule bad2"} {
 			if !strings.Contains(told, want) || strings.Contains(told, mergedFile) {
 				t.Errorf("skip %v: %s", skip, told)
 			}

@@ -61,7 +61,7 @@ func (c policyAddRulesCmd) Run(a *app) error {
 	case len(c.Files) == 0:
 		return errors.New("name a file of rules, or --starter for those that come with the server")
 	}
-	set, err := readRules(c.Files, c.Skip)
+	set, err := readRules(c.Files, true) // check tells of what was left out, or drops it
 	if err != nil {
 		return err
 	}
@@ -108,9 +108,8 @@ const maxRounds = 20
 
 // check lets the scanner parse the rules. It tells of one that it rejects and
 // stops, mostly, so the rest is parsed again without that one: all faults are
-// told at once, or with --skip-invalid left out.
+// told at once, with those that reading found, or with --skip-invalid left out.
 func (c policyAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err error) {
-	before := len(set.left)
 	search := ruleSearch{app: a, semgrep: c.Semgrep, left: maxSearchRuns}
 	for round := 1; len(set.rules) > 0; round++ {
 		var bad *badRulesError
@@ -132,8 +131,8 @@ func (c policyAddRulesCmd) check(a *app, set *ruleSet) (checked bool, err error)
 		}
 		err = nil
 	}
-	if found := set.left[before:]; len(found) > 0 && !c.Skip && a.ctx.Err() == nil {
-		return false, errors.Join(unlessRejected(err), &redoubt.InvalidError{Fields: found})
+	if len(set.left) > 0 && !c.Skip && a.ctx.Err() == nil {
+		return false, errors.Join(unlessRejected(err), &redoubt.InvalidError{Fields: set.left})
 	}
 	return checked, err
 }
