@@ -68,6 +68,9 @@ func pattern(glob string) string {
 	return b.String()
 }
 
+// unreadable is no set of characters, so that what has it is no expression.
+const unreadable = "z-a"
+
 func writeSegment(b *strings.Builder, segment string) {
 	for segment != "" {
 		switch segment[0] {
@@ -82,6 +85,9 @@ func writeSegment(b *strings.Builder, segment string) {
 				set := segment[1 : end+1]
 				if strings.HasPrefix(set, "!") {
 					set = "^" + set[1:]
+				}
+				if set == "^" { // it leaves nothing out; its bracket would be in the set, which another one would end
+					set = unreadable
 				}
 				b.WriteString("[" + strings.ReplaceAll(set, "[", `\[`) + "]")
 				segment = segment[end+2:]

@@ -58,6 +58,15 @@ func TestMatchFitsWhatIsBelow(t *testing.T) {
 	})
 }
 
+// A set that leaves nothing out is none, also where a later bracket would end it.
+func TestSetsThatLeaveNothingOut(t *testing.T) {
+	for _, glob := range []string{"[!]", "[!]*", "a[^]]", "[^]b/[a]"} {
+		if err := (redoubt.PathGlobs{glob}).Check(); err == nil || expression(glob) != nil {
+			t.Errorf("%q can be read, and is checked: %v", glob, err)
+		}
+	}
+}
+
 // What redoubt.PathGlobs allows is what can be read, brackets above all.
 func TestWhatPathGlobsAllowCanBeRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
