@@ -25,6 +25,7 @@ type SCABody struct {
 	IsMalicious             bool            `json:"is_malicious"`
 	ReachableCondition      *string         `json:"reachable_condition"`
 	Usage                   *Usage          `json:"usage"`
+	Unrated                 bool            `json:"severity_unrated,omitempty"`
 	VulnerabilityIdentifier *string         `json:"vulnerability_identifier"`
 }
 

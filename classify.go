@@ -38,6 +38,10 @@ func (s Severity) String() string { return severities.name(s) }
 // ParseSeverity reads a lower-case wire name.
 func ParseSeverity(s string) (Severity, bool) { return severities.parse(s) }
 
+// NotRated is what people read in place of the severity of a vulnerability that
+// nobody rates: it counts as medium, and nobody said that it is.
+const NotRated = "not rated"
+
 // SeverityOfScore places a score from 0 to 10 as CVSS does: critical from 9, high
 // from 7, medium from 4, else low (semantics §14).
 func SeverityOfScore(score float64) Severity {

@@ -42,7 +42,7 @@ func (e *Exception) Bytes() int {
 	return n
 }
 
-// maxTarget is the longest name of a rule or vulnerability, in bytes.
+// maxTarget is the longest name of a rule or vulnerability, in characters.
 const maxTarget = 512
 
 // Check names everything that is wrong with an exception that is to be made at a
@@ -54,8 +54,8 @@ func (e *Exception) Check(now time.Time) error {
 	fault := func(location, format string, args ...any) {
 		bad.Fields = append(bad.Fields, FieldError{Location: location, Message: fmt.Sprintf(format, args...)})
 	}
-	if e.Target == "" || len(e.Target) > maxTarget || HasControls(e.Target) || strings.Contains(e.Target, " ") {
-		fault("target", "%.80q will not do: name a rule, or a vulnerability as CVE-2021-44228, in at most %d bytes without spaces", e.Target, maxTarget)
+	if e.Target == "" || utf8.RuneCountInString(e.Target) > maxTarget || HasControls(e.Target) || strings.Contains(e.Target, " ") {
+		fault("target", "%.80q will not do: name a rule, or a vulnerability as CVE-2021-44228, in at most %d characters without spaces", e.Target, maxTarget)
 	}
 	if n := utf8.RuneCountInString(e.Reason); strings.TrimSpace(e.Reason) == "" || n > MaxNote || !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
 		fault("reason", "say why, in 1 to %d characters", MaxNote)

@@ -59,7 +59,14 @@ const (
 	// EventCopied names the finding that this one proved to be a copy of: what was
 	// decided on both is about that one alone from then on.
 	EventCopied FindingEventKind = "copied"
+	// EventMerged names a finding that is part of this one from then on.
+	EventMerged FindingEventKind = "merged"
 )
+
+// MergedFinding is what the history of a finding tells of one that it took in.
+type MergedFinding struct {
+	FindingID int64 `json:"finding_id"`
+}
 
 // Precedent is what the history of a finding tells of another one in whose place it
 // is, and on which people had decided (semantics §5). It says what the decision was

@@ -138,8 +138,8 @@ func checkGlobs(globs []string, fault func(format string, args ...any)) {
 		fault("%d globs are given; %d are allowed", len(globs), MaxPolicyGlobs)
 	}
 	for _, glob := range globs {
-		if glob == "" || len(glob) > maxGlob || HasControls(glob) {
-			fault("%.80q will not do: a glob is UTF-8 without control characters, of 1 to %d bytes", glob, maxGlob)
+		if glob == "" || utf8.RuneCountInString(glob) > maxGlob || HasControls(glob) {
+			fault("%.80q will not do: a glob is UTF-8 without control characters, of 1 to %d characters", glob, maxGlob)
 		}
 	}
 }

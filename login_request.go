@@ -22,7 +22,21 @@ type LoginRequest struct {
 	ExpiresAt    time.Time
 	Token        Token // to be made when it is fetched; empty before the approval
 	ApprovedBy   Actor
+	Program      LoginProgram // of a request that is no scanner's
 }
+
+// LoginProgram is an OAuth client that waits for a token by the device flow
+// (RFC 8628), and what it asked for.
+type LoginProgram struct {
+	ClientHash []byte // SHA-256 of the client's id
+	Name       string // what it calls itself
+	Resource   string // what the token is for
+	Write      bool   // it asks to change things
+	Denied     bool   // the person did not let it in
+}
+
+// ByProgram reports whether an OAuth client waits, and no scanner.
+func (r LoginRequest) ByProgram() bool { return len(r.Program.ClientHash) > 0 }
 
 // Approved reports whether the token may be fetched.
 func (r LoginRequest) Approved() bool { return r.DeploymentID != 0 }

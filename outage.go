@@ -20,6 +20,7 @@ const (
 	ErrDamaged     OutageError = "damaged"      // what is stored is not what was written
 	ErrOutOfFiles  OutageError = "out_of_files" // a file of the database cannot be opened
 	ErrOutOfMemory OutageError = "out_of_memory"
+	ErrReplaced    OutageError = "replaced" // a newer program has migrated the database
 )
 
 // Error is the text.
@@ -48,6 +49,8 @@ func (o OutageError) Text() string {
 		return "The server cannot open the files of its database: it may have too many open, or the folder is gone. Try again; if it stays so, whoever runs the server must raise the limit."
 	case ErrOutOfMemory:
 		return "There is not enough memory for this right now. Try again shortly, or send less at once."
+	case ErrReplaced:
+		return "A newer Redoubt has taken over the database, and this server is about to be replaced. Try again shortly."
 	case ErrBusy:
 	}
 	return "The server is busy or shutting down. Try again shortly."
@@ -59,7 +62,7 @@ func (o OutageError) RetryAfter() time.Duration {
 	switch o {
 	case ErrDiskFull, ErrDiskFailed, ErrReadOnly, ErrDamaged:
 		return 30 * time.Second
-	case ErrBusy, ErrUnreachable, ErrCancelled, ErrOutOfFiles, ErrOutOfMemory:
+	case ErrBusy, ErrUnreachable, ErrCancelled, ErrOutOfFiles, ErrOutOfMemory, ErrReplaced:
 	}
 	return time.Second
 }

@@ -107,7 +107,7 @@ func (p Policy) Of(projects []Project) (_ Policy, covers bool) {
 const (
 	MaxPolicyName  = 200 // characters
 	MaxPolicyGlobs = 100 // of projects, of paths
-	maxGlob        = 512 // bytes
+	maxGlob        = 512 // characters
 )
 
 // reservedSlugs are names under which scanners ask for something else.

@@ -114,6 +114,7 @@ type Vulnerable struct {
 	Reachability  Reachability
 	Condition     string // under which it is reachable; mostly empty
 	Malicious     bool
+	Unrated       bool // nobody told how severe it is: medium stands in (semantics §14)
 	Fixes         []Fix
 	InCode        bool // the result's path is code that uses the package, not the lockfile
 	EPSS          *EPSS

@@ -32,6 +32,9 @@ type Rule struct {
 	Mode       PolicyMode // asked for by dev.semgrep.actions; 0 when not told
 	ProOnly    bool       // needs an engine with advanced analysis
 
+	// Unrated: of a vulnerability of which nobody told how severe it is.
+	Unrated bool `json:",omitempty"`
+
 	// Version is that of the text which was served and ran, as its results tell: under
 	// another one the rule has another text. It is 0 where that is not told.
 	Version int `json:",omitempty"`
@@ -60,6 +63,9 @@ func (r Rule) Completed(other Rule) Rule {
 		if len(*mine) == 0 {
 			*mine = its
 		}
+	}
+	if r.Severity == 0 {
+		r.Unrated = other.Unrated
 	}
 	r.Severity, r.Confidence, r.Mode = cmp.Or(r.Severity, other.Severity), cmp.Or(r.Confidence, other.Confidence), cmp.Or(r.Mode, other.Mode)
 	return r

@@ -12,7 +12,7 @@ func TestCompletedRuleKeepsItsOwnAndFillsTheRest(t *testing.T) {
 		Name: "r", Message: "m", IssueType: SAST, Severity: SeverityHigh, Confidence: ConfidenceLow, Category: "security",
 		Subcategories: []string{"vuln"}, VulnerabilityClasses: []string{"XSS"}, CWE: []string{"CWE-79"}, OWASP: []string{"A03"},
 		Technologies: []string{"go"}, Languages: []string{"go"}, References: []string{"https://x"}, Rulesets: []string{"s"},
-		URL: "https://u", Origin: "custom", SecretType: "AWS", Mode: ModeBlock, ProOnly: true, Version: 3,
+		URL: "https://u", Origin: "custom", SecretType: "AWS", Mode: ModeBlock, ProOnly: true, Unrated: true, Version: 3,
 	}
 	for i := range reflect.TypeFor[Rule]().NumField() {
 		if name := reflect.TypeFor[Rule]().Field(i).Name; name != "ID" && reflect.ValueOf(rich).Field(i).IsZero() {
@@ -26,7 +26,7 @@ func TestCompletedRuleKeepsItsOwnAndFillsTheRest(t *testing.T) {
 		t.Errorf("a bare rule completed (-want +got):\n%s", diff)
 	}
 	other := Rule{Name: "r", Message: "n", CWE: []string{"CWE-1"}, Severity: SeverityLow}
-	if got := other.Completed(rich); got.Message != "n" || got.CWE[0] != "CWE-1" || got.Severity != SeverityLow || got.Technologies[0] != "go" {
+	if got := other.Completed(rich); got.Message != "n" || got.CWE[0] != "CWE-1" || got.Severity != SeverityLow || got.Unrated || got.Technologies[0] != "go" {
 		t.Errorf("completing changed what the rule tells: %+v", got)
 	}
 }

@@ -13,6 +13,7 @@ const (
 	ScopeWebAPI   Scope = "web_api"   // the Web API
 	ScopeCI       Scope = "ci"        // scans and imports only
 	ScopeReadOnly Scope = "read_only" // with web_api: refuses writes
+	ScopeRunner   Scope = "runner"    // takes managed runs, and nothing else
 )
 
 // Dialect is the shape of the answers that a token's bearer gets (semantics §13).

@@ -16,6 +16,9 @@ const (
 	MaxVEXProposals          = 100    // documents of a project
 	MaxVEXProposedStatements = 20_000 // in all proposals of a project together
 	MaxAllVEXProposals       = 2000   // documents of a deployment
+
+	MaxVEXProposedBytes    = 16 << 20  // of the statements of a project's proposals
+	MaxAllVEXProposedBytes = 128 << 20 // of those of a deployment
 )
 
 // MaxVEXRefusals is how many refusals of a project are remembered; the oldest
@@ -27,6 +30,7 @@ type VEXHolding struct {
 	VEXDocument
 	Project string // name of the project that it is for; empty for one that is for many
 	Count   int    // its statements
+	Bytes   int64  // of them, as JSON
 	Decides int    // lineages that it decided about last
 }
 
@@ -42,6 +46,17 @@ func (s *VEXStatement) ID() string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
+}
+
+// Size is how many bytes the statements of a document take as JSON.
+func (d *VEXDocument) Size() (n int64) {
+	for i := range d.Statements {
+		text, err := json.Marshal(&d.Statements[i])
+		if err == nil { // no statement holds what JSON cannot
+			n += int64(len(text))
+		}
+	}
+	return n
 }
 
 // About says in which packages and product the vulnerability of a statement is,

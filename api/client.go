@@ -46,7 +46,8 @@ func New(baseURL, token string) *Client { return &Client{BaseURL: baseURL, Token
 // call is one call to make.
 type call struct {
 	method string
-	path   string // escaped, below /api/v1
+	base   string // of the path; empty is /api/v1
+	path   string // escaped
 	query  url.Values
 	body   any       // sent as JSON; nil for none
 	raw    io.Reader // sent as it is, and therefore once
@@ -122,7 +123,7 @@ func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 }
 
 func (c *Client) once(ctx context.Context, k call, body []byte) (*http.Response, error) {
-	address := strings.TrimSuffix(c.BaseURL, "/") + "/api/v1" + k.path
+	address := strings.TrimSuffix(c.BaseURL, "/") + cmp.Or(k.base, "/api/v1") + k.path
 	if len(k.query) > 0 {
 		address += "?" + k.query.Encode()
 	}

@@ -94,6 +94,7 @@ type SupplyChainFinding struct {
 	Reachability            string              `json:"reachability" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Whether the project's code gets to the vulnerable part." example:"reachable"`
 	ReachableCondition      *string             `json:"reachable_condition" doc:"Under which condition it is reachable."`
 	Usage                   *Usage              `json:"usage" doc:"Where the code uses it, or null when no use is known."`
+	Unrated                 bool                `json:"severity_unrated,omitempty" doc:"True where nobody told how severe the vulnerability is, so that medium stands in; absent otherwise (an extension)."`
 	VulnerabilityIdentifier *string             `json:"vulnerability_identifier" doc:"CVE or other identifier." example:"CVE-2021-44228"`
 }
 
@@ -112,6 +113,7 @@ type Finding struct {
 	Reachability            string              `json:"reachability,omitempty" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Supply chain only: whether the project's code gets to the vulnerable part."`
 	ReachableCondition      *string             `json:"reachable_condition,omitempty" nullable:"true" doc:"Supply chain only: under which condition it is reachable."`
 	Usage                   *Usage              `json:"usage,omitempty" doc:"Supply chain only: where the code uses it."`
+	Unrated                 bool                `json:"severity_unrated,omitempty" doc:"Supply chain only: true where nobody told how severe the vulnerability is, so that medium stands in; absent otherwise (an extension)."`
 	VulnerabilityIdentifier *string             `json:"vulnerability_identifier,omitempty" nullable:"true" doc:"Supply chain only: CVE or other identifier."`
 
 	SecretType      *string `json:"secret_type,omitempty" nullable:"true" doc:"Secrets only: kind of credential." example:"AWS"`

@@ -10,20 +10,22 @@ import (
 type FindingHistoryResponse struct {
 	Events []FindingEvent `json:"events" doc:"What happened to it, oldest first: what scans told of it on its ref, and what was decided about it on all its refs."`
 	Others []Elsewhere    `json:"others" doc:"The same finding on other refs."`
+
+	MergedInto int64 `json:"merged_into,omitempty" doc:"The finding that this one is part of now, and that has its decisions; absent while it is listed itself." example:"1241"`
 }
 
 // FindingEvent is one thing that happened to a finding. Members that its kind
 // does not have are absent.
 type FindingEvent struct {
 	At        Time            `json:"at" doc:"When."`
-	Kind      string          `json:"kind" enum:"found,fixed,returned,removed,moved,muted,unmuted,precedent,copied,triaged" doc:"What: found first, no longer seen, seen again, out of scope, at another place, suppressed in the code or no longer so, here in place of another that was decided, a copy of another, or triaged, assigned or commented." example:"triaged"`
+	Kind      string          `json:"kind" enum:"found,fixed,returned,removed,moved,muted,unmuted,precedent,copied,merged,triaged" doc:"What: found first, no longer seen, seen again, out of scope, at another place, suppressed in the code or no longer so, here in place of another that was decided, a copy of another, part of it is another from now on, or triaged, assigned or commented." example:"triaged"`
 	ScanID    int64           `json:"scan_id,omitempty" doc:"Scan that told it; absent where none did." example:"42"`
 	By        *Person         `json:"by,omitempty" doc:"Triaged: who did."`
 	Before    *TriageDecision `json:"before,omitempty" doc:"Triaged: what was so until then."`
 	After     *TriageDecision `json:"after,omitempty" doc:"Triaged: what was so from then on."`
 	From      *EventPlace     `json:"from,omitempty" doc:"Moved: where it was."`
 	To        *EventPlace     `json:"to,omitempty" doc:"Moved: where it is since."`
-	FindingID int64           `json:"finding_id,omitempty" doc:"Precedent and copied: the other finding." example:"1240"`
+	FindingID int64           `json:"finding_id,omitempty" doc:"Precedent, copied and merged: the other finding." example:"1240"`
 	Note      string          `json:"note,omitempty" doc:"What was said of it, or why it was removed." example:"only in tests"`
 }
 

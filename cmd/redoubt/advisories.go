@@ -129,7 +129,7 @@ func (c advisoriesListCmd) Run(a *app) error {
 				state = "withdrawn"
 			}
 			v := advisory.Vulnerability{Records: []advisory.Record{r}, Malicious: r.Malicious}
-			rows[i] = []string{fmt.Sprint(stored.ID), r.ID, day(r.Modified), v.Severity("").String(), state, v.Summary()}
+			rows[i] = []string{fmt.Sprint(stored.ID), r.ID, day(r.Modified), severityWord(v.Severity("").String(), !v.Rated("")), state, v.Summary()}
 		}
 		return table(a.out, "NUMBER ID MODIFIED SEVERITY STATE SUMMARY", rows)
 	})

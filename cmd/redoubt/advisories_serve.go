@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -92,19 +95,41 @@ func (s *service) matchingPending(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// updateAdvisories loads what the publishers give out, now and then again. What
+const (
+	// claimEvery is how often a server looks whether it is to load the advisories, where it
+	// is not to do so more often.
+	claimEvery = time.Minute
+	// claimFor is how long a server that is killed while it loads keeps the others from it,
+	// and how long one that failed waits.
+	claimFor = 15 * time.Minute
+)
+
+// updateAdvisories loads what the publishers give out, now and then again, on one of the servers that are told to. What
 // fails is tried again the next time; the old advisories stay.
 func (s *service) updateAdvisories(ctx context.Context, a *app) {
-	tick := time.NewTicker(s.config.AdvisoriesEvery)
+	from := defaultSources(s.config.AdvisoriesArchives, s.config.AdvisoriesEcosystems, s.config.AdvisoriesScores)
+	name := fmt.Sprintf("advisories %x", sha256.Sum256([]byte(strings.Join(from, "\n")))) // other sources are other work
+	tick := time.NewTicker(min(s.config.AdvisoriesEvery, claimEvery))
 	defer tick.Stop()
 	for {
-		u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}, by: advisoriesActor}
-		from := defaultSources(s.config.AdvisoriesArchives, s.config.AdvisoriesEcosystems, s.config.AdvisoriesScores)
-		err := u.all(ctx, from, func(source redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
-			s.log.Info("advisories loaded", "source", source.Shown(), "unchanged", unchanged, "records", done.Records, "changed", done.Changed, "refused", done.Refused)
-		})
+		hold := min(s.config.AdvisoriesEvery, claimFor)
+		due, err := s.store.ClaimRun(ctx, name, hold)
+		if due {
+			u := updater{app: a, store: s.store, cache: cacheFolder(s.storage), bar: &steps{}, by: advisoriesActor}
+			err = u.all(ctx, from, func(source redoubt.AdvisorySource, done advisory.LoadResult, unchanged bool) {
+				s.log.Info("advisories loaded", "source", source.Shown(), "unchanged", unchanged, "records", done.Records, "changed", done.Changed, "refused", done.Refused)
+			})
+			again := s.config.AdvisoriesEvery
+			switch {
+			case ctx.Err() != nil: // the next start, or another server, begins at once
+				again = 0
+			case err != nil:
+				again = hold
+			}
+			err = errors.Join(err, s.store.EndRun(context.WithoutCancel(ctx), name, again))
+		}
 		if err != nil && ctx.Err() == nil {
-			s.log.Error("not all advisories could be loaded; it is tried again", "in", s.config.AdvisoriesEvery, "error", err)
+			s.log.Error("not all advisories could be loaded; it is tried again", "in", hold, "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -58,7 +58,7 @@ func printVulnerability(w io.Writer, v *advisory.Vulnerability) {
 		}
 	}
 	line("also", strings.Join(v.OtherNames(), " "))
-	line("severity", v.Severity("").String())
+	line("severity", severityWord(v.Severity("").String(), !v.Rated("")))
 	for _, r := range v.Records {
 		if r.Vector != "" {
 			line("cvss", fmt.Sprintf("%.1f %s", r.Score, r.Vector))

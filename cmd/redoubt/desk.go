@@ -34,8 +34,9 @@ const deskWait = 2 * time.Minute
 // connect finds the server and the deployment of the token.
 func (d desk) connect(a *app) (c *api.Client, deployment string, err error) {
 	server, token := d.URL, string(d.Token)
+	var kept keptLogin
 	if server == "" || token == "" {
-		kept, err := readLogin()
+		kept, err = readLogin()
 		if err != nil {
 			return nil, "", err
 		}
@@ -49,6 +50,9 @@ func (d desk) connect(a *app) (c *api.Client, deployment string, err error) {
 	}
 	if c, err = deskClient(server, token); err != nil {
 		return nil, "", err
+	}
+	if kept.Refresh != "" && token == kept.Token && sameServer(server, kept.URL) {
+		c.HTTP.Transport = &renewing{next: http.DefaultTransport, clock: a.clock, kept: kept}
 	}
 	me, err := c.Me(a.ctx)
 	if err != nil {
@@ -71,10 +75,12 @@ func sameServer(a, b string) bool { return strings.TrimSuffix(a, "/") == strings
 func deskAdvice(server string, err error) error {
 	var p *api.Problem
 	switch {
+	case errors.Is(err, errOver):
+		return err
 	case !errors.As(err, &p):
 		return fmt.Errorf("%s cannot be reached: %w", server, err)
 	case p.Status == http.StatusUnauthorized:
-		return fmt.Errorf("%s does not know this token: it may be revoked or over. Make one on its tokens page and run redoubt login %s", server, server)
+		return fmt.Errorf("%s does not know this token: it may be revoked or over. Run redoubt login %s", server, server)
 	case p.Status == http.StatusForbidden:
 		return fmt.Errorf("the token may not do this: %s", p.Detail)
 	case p.Status == http.StatusNotFound && p.Code == "":
@@ -120,10 +126,14 @@ func writeCSV(to io.Writer, columns []string, rows [][]string) error {
 	return w.Error()
 }
 
-// keptLogin is what redoubt login keeps.
+// keptLogin is what redoubt login keeps. A token that was made by hand is there alone;
+// one that a person let this program have is with what renews it.
 type keptLogin struct {
-	URL   string `json:"url"`
-	Token string `json:"token"`
+	URL      string    `json:"url"`
+	Token    string    `json:"token"`
+	Refresh  string    `json:"refresh,omitempty"`
+	ClientID string    `json:"client_id,omitempty"`
+	Expires  time.Time `json:"expires,omitzero"`
 }
 
 // loginFile is where it lies: in the settings of the person, for nobody else to

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 )
 
@@ -58,7 +59,9 @@ func (c findingsListCmd) Run(a *app) error {
 				return err
 			}
 			d := f.FoundDependency
-			if !add(f, append(coreRow(f.FindingCore), d.Package+" "+d.Version)...) {
+			row := append(coreRow(f.FindingCore), d.Package+" "+d.Version)
+			row[1] = severityWord(f.Severity, f.Unrated)
+			if !add(f, row...) {
 				break
 			}
 		}
@@ -115,6 +118,15 @@ func coreRow(f api.FindingCore) []string {
 	return []string{strconv.FormatInt(f.ID, 10), f.Severity, f.Status, f.Repository.Name, shortBranch(f.Ref), f.RuleName}
 }
 
+// severityWord is what people read: what nobody rates counts as medium, and is not
+// called that.
+func severityWord(severity string, unrated bool) string {
+	if unrated {
+		return redoubt.NotRated
+	}
+	return severity
+}
+
 func place(l api.Location) string { return l.FilePath + ":" + strconv.FormatInt(l.Line, 10) }
 
 func shortBranch(ref string) string { return cmp.Or(strings.TrimPrefix(ref, "refs/heads/"), "-") }
@@ -145,7 +157,7 @@ func (c findingsShowCmd) Run(a *app) error {
 		{"finding", strconv.FormatInt(f.ID, 10)},
 		{"rule", f.RuleName},
 		{"message", strings.Join(strings.Fields(message), " ")},
-		{"severity", f.Severity},
+		{"severity", severityWord(f.Severity, f.Unrated)},
 		{"confidence", f.Confidence},
 		{"status", f.Status},
 		{"triage", f.TriageState},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,26 +13,29 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/redoubt/redoubt/internal/config"
 )
 
 type loginCmd struct {
-	URL string `arg:"" help:"Address of the server, as https://redoubt.example."`
+	URL       string        `arg:"" help:"Address of the server, as https://redoubt.example."`
+	Token     config.Secret `help:"Keep this token instead of asking for one in the browser; - reads it from standard input or, unseen, from the terminal. A pipe is read without it." placeholder:"TOKEN"`
+	ReadOnly  bool          `help:"Ask to read only."`
+	NoBrowser bool          `help:"Open no browser; the address and the code are printed all the same."`
 }
 
-// Run asks for a token, tries it and keeps it for the commands at the desk. It is
-// read from the terminal without being shown, or from standard input.
+// Run gets a token, tries it and keeps it for the commands at the desk: one that a
+// person lets it have in the browser, or one that was made by hand.
 func (c loginCmd) Run(a *app) error {
 	if _, err := deskClient(c.URL, ""); err != nil {
 		return err
 	}
 	server := strings.TrimSuffix(c.URL, "/")
-	fmt.Fprintf(a.err, "Make a token on the tokens page, %s/orgs/-/settings/tokens, with what you want to do with it, and paste it here.\nToken: ", server)
-	token, err := readSecret(os.Stdin)
-	fmt.Fprintln(a.err)
+	fresh, err := c.token(a, server)
 	if err != nil {
-		return fmt.Errorf("read the token: %w", err)
+		return err
 	}
-	client, err := deskClient(server, token)
+	client, err := deskClient(server, fresh.Token)
 	if err != nil {
 		return err
 	}
@@ -39,11 +43,35 @@ func (c loginCmd) Run(a *app) error {
 	if err != nil {
 		return deskAdvice(server, err)
 	}
-	if err := keepLogin(keptLogin{server, token}); err != nil {
+	if err := replaceLogin(a.ctx, fresh); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(a.out, "signed in to %s, deployment %s, with the token %q (%s)\n", server, me.Deployment.Slug, me.Token.Name, strings.Join(me.Token.Scopes, ", "))
 	return err
+}
+
+// token gets what is to be kept.
+func (c loginCmd) token(a *app, server string) (keptLogin, error) {
+	switch {
+	case c.Token != "" && c.Token != "-":
+		return keptLogin{URL: server, Token: string(c.Token)}, nil
+	case c.Token == "" && !isPiped(os.Stdin):
+		return c.byBrowser(a, server)
+	}
+	fmt.Fprintf(a.err, "Make a token on the tokens page, %s/orgs/-/settings/tokens, with what you want to do with it, and paste it here.\nToken: ", server)
+	text, err := readSecret(os.Stdin)
+	fmt.Fprintln(a.err)
+	if err != nil {
+		return keptLogin{}, fmt.Errorf("read the token: %w", err)
+	}
+	return keptLogin{URL: server, Token: text}, nil
+}
+
+// isPiped reports whether somebody hands something in: neither a terminal nor
+// nothing at all, as /dev/null.
+func isPiped(in *os.File) bool {
+	info, err := in.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0
 }
 
 // maxTyped bounds what is read of a token.
@@ -65,13 +93,29 @@ func readSecret(in *os.File) (string, error) {
 	return text, err
 }
 
+// replaceLogin keeps a login in the place of another, which is ended where it is one
+// that would renew itself: nobody else knows it.
+func replaceLogin(ctx context.Context, fresh keptLogin) error {
+	unlock, err := lockLogin(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	before, err := readLogin()
+	if err != nil {
+		before = keptLogin{} // what cannot be read is replaced
+	}
+	if err := keepLogin(fresh); err != nil {
+		return err
+	}
+	_ = before.revoke(ctx) // it ends by itself, and is on the tokens page until then
+	return nil
+}
+
 // keepLogin writes the login in one step, so that a full disk leaves the old one.
 func keepLogin(l keptLogin) error {
 	name, err := loginFile()
 	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
 	text, err := json.Marshal(l)
@@ -94,18 +138,36 @@ func keepLogin(l keptLogin) error {
 
 type logoutCmd struct{}
 
-// Run forgets the login. The token itself stays valid on the server.
+// Run forgets the login, and revokes a token that a person let this program have in
+// the browser. One that was made by hand may be in use elsewhere and stays.
 func (logoutCmd) Run(a *app) error {
 	name, err := loginFile()
 	if err == nil {
-		err = os.Remove(name)
+		_, err = os.Stat(name)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = fmt.Fprintln(a.out, "no login was kept")
 		return err
 	}
-	if err == nil {
-		_, err = fmt.Fprintln(a.out, "the login is forgotten; the token is valid until it is revoked on the tokens page")
+	if err != nil {
+		return err
 	}
+	unlock, err := lockLogin(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	kept, broken := readLogin()
+	if err := os.Remove(name); err != nil {
+		return err
+	}
+	if broken != nil || kept.Refresh == "" {
+		_, err = fmt.Fprintln(a.out, "the login is forgotten; the token is valid until it is revoked on the tokens page")
+		return err
+	}
+	if err := kept.revoke(a.ctx); err != nil {
+		return fmt.Errorf("the login is forgotten here, but %s could not be told: revoke the token on its tokens page: %w", kept.URL, err)
+	}
+	_, err = fmt.Fprintln(a.out, "signed out: the login is forgotten, and its token is revoked")
 	return err
 }

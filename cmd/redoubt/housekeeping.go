@@ -47,12 +47,14 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 		if s.config.RefRetention > 0 {
 			s.logFailure(ctx, d, "expiring refs", s.expireRefs(ctx, d, now))
 		}
-		if redoubt.Commits(d.Version) > feedKept {
-			s.logFailure(ctx, d, "pruning the change feed", s.store.PruneChanges(ctx, d.ID, feedKept))
+		version, err := s.store.Version(ctx, d.ID)
+		if err == nil && redoubt.Commits(version) > feedKept {
+			err = s.store.PruneChanges(ctx, d.ID, feedKept)
 		}
+		s.logFailure(ctx, d, "pruning the change feed", err)
 		s.logFailure(ctx, d, "ending decisions", s.endDecisions(ctx, d))
 		s.logFailure(ctx, d, "following exceptions", s.followExemptions(ctx, d))
-		_, err := s.store.DropStaleSnippets(ctx, d.ID, redoubt.Actor{Kind: "system", Name: "code"})
+		_, err = s.store.DropStaleSnippets(ctx, d.ID, redoubt.Actor{Kind: "system", Name: "code"})
 		s.logFailure(ctx, d, "dropping code of findings that are gone", err)
 		_, err = s.store.DropKeptAnswers(ctx, d.ID, now)
 		s.logFailure(ctx, d, "forgetting kept answers", err)

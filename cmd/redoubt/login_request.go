@@ -15,7 +15,7 @@ import (
 
 type tokenRequestsCmd struct{ config.Storage }
 
-// Run lists the scanners that wait for a token.
+// Run lists the scanners and programs that wait for a token.
 func (c tokenRequestsCmd) Run(a *app) error {
 	st, err := a.open(c.Storage)
 	if err != nil {
@@ -27,7 +27,7 @@ func (c tokenRequestsCmd) Run(a *app) error {
 	}
 	rows := make([][]string, len(waiting))
 	for i, l := range waiting {
-		rows[i] = []string{l.Code, day(l.AskedAt), day(l.ExpiresAt), cmp.Or(l.Address, "-"), cmp.Or(l.Agent, "-")}
+		rows[i] = []string{l.Code, day(l.AskedAt), day(l.ExpiresAt), cmp.Or(l.Address, "-"), cmp.Or(l.Program.Name, l.Agent, "-")}
 	}
 	return errors.Join(table(a.out, "CODE ASKED EXPIRES ADDRESS CLIENT", rows), st.Close())
 }

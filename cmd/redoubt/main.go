@@ -32,6 +32,8 @@ type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Run the server."`
 	Demo       demoCmd       `cmd:"" help:"Run a server with sample projects."`
 	CI         ciCmd         `cmd:"" name:"ci" help:"Check a build in any CI: inventory, scan, reports and gate."`
+	Runner     runnerCmd     `cmd:"" help:"Make managed scans for a server: fetch repositories and scan them."`
+	Runs       runCmd        `cmd:"" name:"run" help:"Start, watch and stop managed scans, and say when they are made."`
 	Import     importCmd     `cmd:"" help:"Import scanner reports, bills of materials and lockfiles."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Let an assistant ask a Redoubt server, over the Model Context Protocol on standard input and output."`
 	Export     exportCmd     `cmd:"" help:"Export findings as CSV, JSON Lines, SARIF or XLSX."`
@@ -39,6 +41,7 @@ type cli struct {
 	User       userCmd       `cmd:"" help:"Create and manage the people who sign in."`
 	Token      tokenCmd      `cmd:"" help:"Create, list and revoke API tokens."`
 	Project    projectCmd    `cmd:"" help:"List and manage projects."`
+	Connection connectionCmd `cmd:"" help:"Connect code hosts, and make projects of their repositories."`
 	Scan       scanCmd       `cmd:"" help:"Inspect the runs of scanners."`
 	Policy     policyCmd     `cmd:"" help:"Manage policies: the rules that scanners run, and what fails a build."`
 	Exception  exceptionCmd  `cmd:"" help:"Accept what a rule or a vulnerability finds, for a while, and see what is accepted."`
@@ -46,16 +49,19 @@ type cli struct {
 	Key        keyCmd        `cmd:"" help:"Look after the keys, which lie in a file of their own."`
 	Backup     backupCmd     `cmd:"" help:"Back up all data to a file while the server runs."`
 	Check      checkCmd      `cmd:"" help:"Check that what is stored is whole. Ends with 0 where it is, 1 where it is not, 2 where that could not be found out."`
+	Migrate    migrateCmd    `cmd:"" help:"Move what is stored to another kind of database."`
 	Advisories advisoriesCmd `cmd:"" help:"Load and query advisories about vulnerable packages."`
 	Audit      auditCmd      `cmd:"" help:"Show the audit trail: who changed what."`
 	Bench      benchCmd      `cmd:"" help:"Benchmark this machine with generated scans."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 
+	RunnerInside runnerInsideCmd `cmd:"" name:"runner-inside" hidden:"" help:"What a runner starts in its sandbox."`
+
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands and flags."`
 	Man        manCmd        `cmd:"" help:"Print a manual page: redoubt man token create | man -l -"`
 
-	Login    loginCmd    `cmd:"" group:"desk" help:"Keep a token of a server for the commands below."`
-	Logout   logoutCmd   `cmd:"" group:"desk" help:"Forget it."`
+	Login    loginCmd    `cmd:"" group:"desk" help:"Sign in to a server, for the commands below."`
+	Logout   logoutCmd   `cmd:"" group:"desk" help:"Sign out."`
 	Findings findingsCmd `cmd:"" group:"desk" help:"List, show and triage findings."`
 	Projects projectsCmd `cmd:"" group:"desk" help:"List projects."`
 	Scans    scansCmd    `cmd:"" group:"desk" help:"List scans."`

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 //	setup NAME PASSWORD   make an admin with the setup link of the ready file
 //	sign-in          sign in with the link of the ready file
 //	sign-in-as NAME PASSWORD   sign in on the page
+//	let-in NAME PASSWORD FILE read|write|deny   decide about the redoubt login whose standard error FILE is
 //	eventually-401   ask until the token is refused, for a second at most
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -40,7 +41,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript, "setup": setupScript, "sign-in": signInScript, "sign-in-as": signInAsScript,
+			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript, "setup": setupScript, "sign-in": signInScript, "sign-in-as": signInAsScript, "let-in": letInScript,
 
 			"token-from": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Setenv("TOKEN", strings.TrimSpace(ts.ReadFile(args[0])))

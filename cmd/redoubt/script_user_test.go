@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
 	"regexp"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -54,4 +56,42 @@ func visit(ts *testscript.TestScript, neg bool, request func(*http.Client) (*htt
 		_, err = fmt.Fprintf(ts.Stdout(), "signed in as %s\n", who[1])
 		ts.Check(err)
 	}
+}
+
+var shownCode = regexp.MustCompile(`type the code ([A-Z2-7]{4}-[A-Z2-7]{4})`)
+
+// letInScript waits until redoubt login has told a code in a file, and presses a
+// button of its page as a person who signs in first: read and write let it in.
+func letInScript(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: let-in NAME PASSWORD FILE read|write|deny")
+	}
+	var code []string
+	for end := time.Now().Add(waitAtMost); code == nil && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if text, err := os.ReadFile(ts.MkAbs(args[2])); err == nil {
+			code = shownCode.FindStringSubmatch(string(text))
+		}
+	}
+	if code == nil {
+		ts.Fatalf("no code was told within %v", waitAtMost)
+	}
+	jar, err := cookiejar.New(nil)
+	ts.Check(err)
+	c := &http.Client{Jar: jar}
+	send := func(path string, form url.Values) {
+		res, err := c.PostForm(ts.Getenv("URL")+path, form)
+		ts.Check(err)
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		ts.Check(err)
+		if res.StatusCode != http.StatusOK {
+			ts.Fatalf("POST %s: %s\n%s", path, res.Status, text)
+		}
+	}
+	send("/login", url.Values{"name": {args[0]}, "password": {args[1]}})
+	answer := url.Values{"code": {code[1]}, "answer": {"allow"}, "access": {args[3]}}
+	if args[3] == "deny" {
+		answer.Set("answer", "deny")
+	}
+	send("/orgs/acme/device", answer)
 }

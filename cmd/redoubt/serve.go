@@ -70,8 +70,14 @@ type starting struct {
 	setup   *string // nil until a link was made, or found to be no longer needed
 }
 
-// tell does the steps that are not done yet.
+// tell does the steps that are not done yet. Of several servers that start at once
+// one does so after the other, or each would take the first token for one that nobody
+// was told.
 func (s *starting) tell(a *app) error {
+	return s.service.store.Exclusive(a.ctx, func(context.Context) error { return s.steps(a) })
+}
+
+func (s *starting) steps(a *app) error {
 	st, base := s.service.store, s.service.baseURL()
 	if s.first == nil {
 		first, err := s.firstStart(a, st)

@@ -25,6 +25,7 @@ import (
 	"github.com/redoubt/redoubt/internal/auth/sso"
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/hosts"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/keyring"
@@ -48,6 +49,9 @@ type service struct {
 	scanner    *agent.Agent
 	jobs       *job.Runner
 	sessions   *auth.Sessions
+	tells      *job.Runner // one at a time, so that each change request has one writer
+	hears      *job.Runner // so that what hosts tell waits for nothing that they are told
+	keeper     *hosts.Keeper
 	scans      *job.Runner // on their own, so that no export keeps a build waiting
 	listener   net.Listener
 	metrics    net.Listener // nil without an address of its own
@@ -102,6 +106,12 @@ func (s *service) wire(a *app) error {
 	}
 	secret := ring.Secret
 	signing := keyring.Watch(s.storage.KeyPath(), ring, a.clock, s.rotated).SigningKeys
+	if s.keeper, err = a.keeper(s.config.Outbound, ring, s.store, s.baseURL); err != nil {
+		return err
+	}
+	s.hears = job.New(s.store, map[string]job.Work{store.HearJob: s.keeper.Hear}, job.Options{Clock: a.clock, Logger: a.log})
+	s.keeper.Heard = s.hears.Wake
+	s.tells = job.New(s.store, map[string]job.Work{store.TellJob: s.keeper.Tell}, job.Options{Workers: 1, Clock: a.clock, Logger: a.log})
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
 	findings := index.New(s.store, index.Options{
@@ -110,6 +120,9 @@ func (s *service) wire(a *app) error {
 	})
 	s.index = findings
 	s.store.OnCommit(findings.Committed)
+	if err := s.openClones(ring); err != nil {
+		return err
+	}
 	sealer, err := ring.Sealer("second factors")
 	if err != nil {
 		return err
@@ -130,7 +143,7 @@ func (s *service) wire(a *app) error {
 		Challenge: oauth.Challenge, API: func() http.Handler { return s.server.Handler() }, PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
 	})
 	s.server, err = server.New(server.Config{
-		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
+		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
@@ -226,37 +239,62 @@ func (s *service) run(a *app, ready func() error) error {
 		go func() { failed <- servers[1].Serve(s.metrics) }()
 	}
 	var background sync.WaitGroup
-	background.Go(func() { s.jobs.Run(ctx) })
-	background.Go(func() { s.followAdvisories(ctx) })
-	if s.config.AdvisoriesEvery > 0 {
-		background.Go(func() { s.updateAdvisories(ctx, a) })
-	}
-	background.Go(func() { s.housekeeping(ctx, a.clock) })
-	background.Go(func() { s.index.Run(ctx) })
-	scans, endScans := context.WithCancel(context.WithoutCancel(ctx)) // requests under way wait for them
-	defer endScans()
-	background.Go(func() { s.scans.Run(scans) })
-	background.Go(func() { s.scanner.Background(scans) })
-	background.Go(func() { s.server.Background(ctx) })
-	background.Go(func() { s.recordSessionUse(ctx) })
-	hangups := hangups()
-	background.Go(func() { s.heedHangups(ctx, hangups) })
-
+	work, endWork := context.WithCancel(context.WithoutCancel(ctx)) // requests under way need it
+	defer endWork()
+	s.begin(ctx, work, a, &background)
 	err := s.start(ctx, &background, ready)
 	if err == nil {
 		select {
 		case err = <-failed:
 		case <-ctx.Done():
-			s.log.Info("stopping; requests under way may finish", "within", s.config.ShutdownTimeout)
+			s.drain(failed)
 		}
 	}
 	cancel()
 	began := a.clock()
 	stopped := s.stop(servers, giveUp)
-	endScans()
+	endWork()
 	ended := wait(&background, s.config.ShutdownTimeout)
 	s.saveIndex(max(s.config.ShutdownTimeout-a.clock().Sub(began), responseGrace))
 	return errors.Join(err, stopped, ended)
+}
+
+// begin starts what goes on beside the requests: what is begun anew by the next
+// process, until a stop is asked for, and what requests need, until work ends.
+func (s *service) begin(ctx, work context.Context, a *app, background *sync.WaitGroup) {
+	background.Go(func() { s.jobs.Run(ctx) })
+	background.Go(func() { s.tells.Run(ctx) })
+	background.Go(func() { s.hears.Run(ctx) })
+	background.Go(func() { s.keeper.Background(ctx) })
+	background.Go(func() { s.followAdvisories(ctx) })
+	if s.config.AdvisoriesEvery > 0 {
+		background.Go(func() { s.updateAdvisories(ctx, a) })
+	}
+	background.Go(func() { s.housekeeping(ctx, a.clock) })
+	background.Go(func() { s.index.Run(work) })
+	background.Go(func() { s.scans.Run(work) })
+	background.Go(func() { s.scanner.Background(work) })
+	background.Go(func() { s.server.Background(work) })
+	background.Go(func() { s.recordSessionUse(work) })
+	background.Go(func() { s.watchSchema(work) })
+	s.beginRuns(ctx, a, background)
+	hangups := hangups()
+	background.Go(func() { s.heedHangups(work, hangups) })
+}
+
+// drain answers on for a while after a stop was asked for, so that proxies see by
+// /readyz that they are to send requests elsewhere, and clients by each answer that they
+// are to open another connection.
+func (s *service) drain(failed <-chan error) {
+	s.server.Drain()
+	if s.config.Drain > 0 {
+		s.log.Info("about to stop; requests are answered, and /readyz says to send them elsewhere", "for", s.config.Drain)
+		select {
+		case <-failed: //nolint:errcheck // nobody comes any more, and the log has said why
+		case <-time.After(s.config.Drain):
+		}
+	}
+	s.log.Info("stopping; requests under way may finish", "within", s.config.ShutdownTimeout)
 }
 
 // checkpointFrom is how many findings a deployment has whose index is kept in a file;

@@ -24,7 +24,7 @@ type tokenCmd struct {
 type tokenCreateCmd struct {
 	tenant
 	Name    string        `arg:"" help:"What the token is for."`
-	Scope   []string      `help:"Scopes: web_api (the Web API), ci (upload scans and imports), read_only (with web_api: no changes)." enum:"web_api,ci,read_only" required:"" placeholder:"SCOPE"`
+	Scope   []string      `help:"Scopes: web_api (the Web API), ci (upload scans and imports), read_only (with web_api: no changes), runner (take managed runs)." enum:"web_api,ci,read_only,runner" required:"" placeholder:"SCOPE"`
 	Project []string      `help:"Limit the token to projects that match: * matches one segment, ** any number. It sees no other project." placeholder:"GLOB"`
 	Expires time.Duration `help:"Lifetime of the token, as 720h; by default it does not expire."`
 	Dialect string        `help:"Shape of the answers: contract (openapi.json), or hosted for clients of the hosted service (docs/clients.md)." enum:"contract,hosted" default:"contract"`

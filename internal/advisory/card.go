@@ -25,7 +25,7 @@ func (v *Vulnerability) Card() redoubt.AdvisoryCard {
 	c := redoubt.AdvisoryCard{
 		Group: v.Group, Shown: v.Shown, Names: v.Names, Summary: truncate(v.Summary(), maxSummary), Malicious: v.Malicious, Withdrawn: v.Withdrawn(),
 	}
-	if v.Rated() {
+	if v.Rated("") {
 		c.Severity = v.Severity("")
 	}
 	c.Score, _ = v.CVSS()

@@ -181,7 +181,7 @@ func newMatch(h redoubt.Holding, p *packageEntry, v *Vulnerability, d *redoubt.D
 		ScanID: h.ScanID, Commit: h.Commit,
 		Dependency: redoubt.Vulnerable{
 			Ecosystem: d.Ecosystem, Package: d.Name, Version: d.Version, Transitivity: d.Transitivity, Lockfile: h.Lockfile, Line: d.Line,
-			Vulnerability: v.Shown, Reachability: redoubt.ReachabilityUnknown, Malicious: v.Malicious, Group: v.Group,
+			Vulnerability: v.Shown, Reachability: redoubt.ReachabilityUnknown, Malicious: v.Malicious, Unrated: !v.Rated(p.key), Group: v.Group,
 		},
 	}
 	out.Message = fmt.Sprintf("%s %s is affected by %s", d.Name, d.Version, v.Shown)

@@ -11,6 +11,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -47,6 +48,9 @@ type Config struct {
 	// Wait is how long a completion waits for its scan to be applied before the
 	// scanner is asked to come back; 0 does not wait.
 	Wait time.Duration
+	// CloneSource tells where a project's repository is, for the runner that it is given
+	// to; redoubt.ErrNotFound where nobody knows. Nil knows of none.
+	CloneSource func(context.Context, *store.Tx, redoubt.Project) (redoubt.CloneSource, error)
 	// Queued is told that there is a scan to apply. It may be nil.
 	Queued func()
 }
@@ -102,6 +106,7 @@ func (a *Agent) Routes() []edge.Mounted {
 		{Route: edge.Row(post, "/api/cli/tr_cache", ci, viewer, reads, unbound), Handle: a.keepReachability},
 		{Route: edge.Row(get, "/c/p/semgrep-rule-lints", anyone, nobody, reads, unbound), Handle: a.lints},
 	}, a.ruleRoutes()...)
+	routes = append(routes, a.runnerRoutes()...)
 	for i := range routes {
 		routes[i].Refused = a.refused
 	}

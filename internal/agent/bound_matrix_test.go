@@ -73,61 +73,64 @@ var boundAsks = map[string][]asked{
 	"GET /p/{deployment}/{policy}":                     plain,
 	"GET /r/{rule}":                                    plain,
 	"GET /r/{deployment}/{rule}":                       plain,
-	"ping":                                             plain,
-	"listDeployments":                                  plain,
-	"listFindings":                                     {{query: "?repos={name}"}, {query: "?repos={oldName}"}, {query: "?repository_ids={repositoryId}"}},
-	"getFinding":                                       plain,
-	"getEvidence":                                      plain,
-	"getFindingHistory":                                plain,
-	"countFindings":                                    {{query: "?repos={name}&group_by=repository"}, {query: "?repos={oldName}&group_by=rule"}, {query: "?repository_ids={repositoryId}"}},
-	"exportFindings":                                   {{query: "?format=jsonl&repos={name}"}, {query: "?format=csv&repos={oldName}"}, {query: "?format=csv&repository_ids={repositoryId}"}},
-	"listFindingChanges":                               plain,
-	"annotateFinding":                                  {{body: `{"review_comments":[]}`}},
-	"triageFindings":                                   {{body: `{"issue_type":"sast","issue_ids":[{findingId}],"new_triage_state":"ignored"}`}},
-	"listSecrets":                                      {{query: "?repo={name}"}, {query: "?repo={oldName}"}},
-	"listProjects":                                     plain,
-	"createProject":                                    {{body: `{"name":"{name}"}`}},
-	"getProject":                                       plain,
-	"updateProject":                                    {{body: `{"tags":["x"]}`}},
-	"deleteProject":                                    plain,
-	"toggleManagedScan":                                {{body: `{"diff_scan":{"enabled":true}}`}},
-	"addProjectTags":                                   {{body: `{"tags":["x"]}`}},
-	"removeProjectTags":                                {{query: "?tags=x"}},
-	"listDeploymentsV2":                                plain,
-	"pingAgent":                                        plain,
-	"checkHealth":                                      plain,
-	"searchIssues":                                     {{body: `{"filter":{"repositoryNames":["{name}"]}}`}, {body: `{"filter":{"repositoryNames":["{oldName}"]}}`}},
-	"listVulns":                                        {{body: `{"query":"{name}"}`}, {body: `{"query":"{oldName}"}`}},
-	"getMe":                                            plain,
-	"getScan":                                          plain,
-	"listDependencyRepositories":                       {{body: `{"dependencyFilter":{"repositoryId":["{repositoryId}"]}}`}},
-	"updatePolicy":                                     {{body: `{"rulePath":"{rule}","policyMode":"MODE_BLOCK"}`}},
-	"deleteRef":                                        {{query: "?project={name}&ref=topic"}, {query: "?project={oldName}&ref=topic"}},
-	"listDependencies":                                 {{body: `{"dependencyFilter":{"repositoryId":["{repositoryId}"]}}`}},
-	"listLockfiles":                                    {{body: `{}`}},
-	"createSBOMExport":                                 {{body: `{"repositoryId":"{repositoryId}"}`}},
-	"getSBOMExport":                                    plain,
-	"downloadSBOM":                                     {{query: "?expires=1&signature=x"}},
-	"getAdvisory":                                      plain,
-	"getAdvisoryImpact":                                plain,
-	"searchScans":                                      {{body: `{"repositoryId":"{repositoryId}"}`}},
-	"listSnippets":                                     plain,
-	"putSnippets":                                      {{body: `{"snippets":[]}`}},
-	"importReports":                                    {{query: "?project={name}&ref=main", body: `{"results":[],"errors":[],"paths":{"scanned":[]}}`}, {query: "?project={oldName}-2&repo_url={url}", body: `{"results":[],"errors":[],"paths":{"scanned":[]}}`}},
-	"listPolicies":                                     plain,
-	"listPolicyRules":                                  plain,
-	"listPolicyConditions":                             plain,
-	"createPolicyCondition":                            {{body: `{"mode":"block","malicious":true}`}},
-	"deletePolicyCondition":                            plain,
-	"listExceptions":                                   plain,
-	"createException":                                  {{body: `{"target":"r","reason":"x","forever":true,"projects":["{name}"]}`}},
-	"getException":                                     plain,
-	"deleteException":                                  plain,
-	"listVEXDocuments":                                 plain,
-	"getVEXDocument":                                   plain,
-	"acceptVEXDocument":                                {{body: `{}`}},
-	"refuseVEXDocument":                                {{body: `{}`}},
-	"deleteVEXDocument":                                plain,
+	"POST /api/runner/v1/lease":                        {{body: `{"name":"matrix"}`}},
+	"POST /api/runner/v1/runs/{runId}/progress":        {{body: `{"claim":1,"state":"scanning","log":"x"}`}},
+	"POST /api/runner/v1/runs/{runId}/finish":          {{body: `{"claim":1,"state":"failed","reason":"x"}`}},
+	"ping":                       plain,
+	"listDeployments":            plain,
+	"listFindings":               {{query: "?repos={name}"}, {query: "?repos={oldName}"}, {query: "?repository_ids={repositoryId}"}},
+	"getFinding":                 plain,
+	"getEvidence":                plain,
+	"getFindingHistory":          plain,
+	"countFindings":              {{query: "?repos={name}&group_by=repository"}, {query: "?repos={oldName}&group_by=rule"}, {query: "?repository_ids={repositoryId}"}},
+	"exportFindings":             {{query: "?format=jsonl&repos={name}"}, {query: "?format=csv&repos={oldName}"}, {query: "?format=csv&repository_ids={repositoryId}"}},
+	"listFindingChanges":         plain,
+	"annotateFinding":            {{body: `{"review_comments":[]}`}},
+	"triageFindings":             {{body: `{"issue_type":"sast","issue_ids":[{findingId}],"new_triage_state":"ignored"}`}},
+	"listSecrets":                {{query: "?repo={name}"}, {query: "?repo={oldName}"}},
+	"listProjects":               plain,
+	"createProject":              {{body: `{"name":"{name}"}`}},
+	"getProject":                 plain,
+	"updateProject":              {{body: `{"tags":["x"]}`}},
+	"deleteProject":              plain,
+	"toggleManagedScan":          {{body: `{"diff_scan":{"enabled":true}}`}},
+	"addProjectTags":             {{body: `{"tags":["x"]}`}},
+	"removeProjectTags":          {{query: "?tags=x"}},
+	"listDeploymentsV2":          plain,
+	"pingAgent":                  plain,
+	"checkHealth":                plain,
+	"searchIssues":               {{body: `{"filter":{"repositoryNames":["{name}"]}}`}, {body: `{"filter":{"repositoryNames":["{oldName}"]}}`}},
+	"listVulns":                  {{body: `{"query":"{name}"}`}, {body: `{"query":"{oldName}"}`}},
+	"getMe":                      plain,
+	"getScan":                    plain,
+	"listDependencyRepositories": {{body: `{"dependencyFilter":{"repositoryId":["{repositoryId}"]}}`}},
+	"updatePolicy":               {{body: `{"rulePath":"{rule}","policyMode":"MODE_BLOCK"}`}},
+	"deleteRef":                  {{query: "?project={name}&ref=topic"}, {query: "?project={oldName}&ref=topic"}},
+	"listDependencies":           {{body: `{"dependencyFilter":{"repositoryId":["{repositoryId}"]}}`}},
+	"listLockfiles":              {{body: `{}`}},
+	"createSBOMExport":           {{body: `{"repositoryId":"{repositoryId}"}`}},
+	"getSBOMExport":              plain,
+	"downloadSBOM":               {{query: "?expires=1&signature=x"}},
+	"getAdvisory":                plain,
+	"getAdvisoryImpact":          plain,
+	"searchScans":                {{body: `{"repositoryId":"{repositoryId}"}`}},
+	"listSnippets":               plain,
+	"putSnippets":                {{body: `{"snippets":[]}`}},
+	"importReports":              {{query: "?project={name}&ref=main", body: `{"results":[],"errors":[],"paths":{"scanned":[]}}`}, {query: "?project={oldName}-2&repo_url={url}", body: `{"results":[],"errors":[],"paths":{"scanned":[]}}`}},
+	"listPolicies":               plain,
+	"listPolicyRules":            plain,
+	"listPolicyConditions":       plain,
+	"createPolicyCondition":      {{body: `{"mode":"block","malicious":true}`}},
+	"deletePolicyCondition":      plain,
+	"listExceptions":             plain,
+	"createException":            {{body: `{"target":"r","reason":"x","forever":true,"projects":["{name}"]}`}},
+	"getException":               plain,
+	"deleteException":            plain,
+	"listVEXDocuments":           plain,
+	"getVEXDocument":             plain,
+	"acceptVEXDocument":          {{body: `{}`}},
+	"refuseVEXDocument":          {{body: `{}`}},
+	"deleteVEXDocument":          plain,
 }
 
 // hidden are the ways to name a project that a token bound to platform/** may not
@@ -138,7 +141,7 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 	w.scanAs(w.token, claim{name: "platform/old", id: "777"})
 	w.scanAs(w.token, claim{name: "secret/shop", id: "777", run: "their-run"})
 	shop := w.named("secret/shop")
-	var policyID, ruleless, exceptionID, documentID int64
+	var policyID, ruleless, exceptionID, documentID, runID int64
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.CreatePolicy(ctx, redoubt.Policy{
 			Name: "Secret", Slug: "secret", Product: redoubt.SCA, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"secret/*"}},
@@ -153,6 +156,11 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 			return err
 		}
 		documentID, err = tx.SaveVEX(ctx, redoubt.VEXDocument{Name: "urn:theirs", ProjectID: shop.ID, Proposed: true, ReceivedAt: tx.Now(), Statements: []redoubt.VEXStatement{{Names: []string{"CVE-1"}, Status: redoubt.VEXFixed}}}, redoubt.VEXDocument{})
+		if err != nil {
+			return err
+		}
+		run, err := tx.QueueRun(ctx, redoubt.Run{ProjectID: shop.ID, Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
+		runID = run.ID
 		return err
 	})
 	finding := w.read(fmt.Sprint(`SELECT MIN(id) FROM finding WHERE project_id = `, shop.ID))
@@ -161,12 +169,12 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 	theirs = map[string][]string{
 		"name": {"secret/shop", "SECRET/shop"}, "oldName": {"platform/old"}, "projectName": {"secret/shop", "platform/old"}, "repoID": {"777"}, "url": {repoURL, repoURL + "/", "git@github.com:acme/gateway.git"},
 		"repositoryId": {fmt.Sprint(shop.ID)}, "findingId": finding, "scanId": {scan}, "uniqueId": {"their-run"},
-		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "exceptionId": {fmt.Sprint(exceptionID)}, "documentId": {fmt.Sprint(documentID)}, "policy": {"secret"}, "rule": {"nothing"},
+		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "exceptionId": {fmt.Sprint(exceptionID)}, "documentId": {fmt.Sprint(documentID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
 	}
 	nobodys = map[string][]string{
 		"name": {"secret/none", "SECRET/none"}, "oldName": {"platform/none"}, "projectName": {"secret/none", "platform/none"}, "repoID": {"4711"}, "url": {"https://github.com/acme/none", "https://github.com/acme/none/", "git@github.com:acme/none.git"},
 		"repositoryId": {"4000000000"}, "findingId": {"4000000000"}, "scanId": {"4000000000"}, "uniqueId": {"nobodys-run"},
-		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "exceptionId": {"4000000"}, "documentId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"},
+		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "exceptionId": {"4000000"}, "documentId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
 	}
 	for name, values := range fixed {
 		theirs[name], nobodys[name] = values, values

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/auth"
@@ -65,7 +66,7 @@ func (a *Agent) openDeployment(ctx context.Context, named string) (d redoubt.Dep
 	} else {
 		var all []redoubt.Deployment
 		if all, err = a.Store.Deployments(ctx); len(all) == 1 {
-			d = all[0]
+			d, err = a.Store.Deployment(ctx, strconv.FormatInt(all[0].ID, 10))
 		}
 	}
 	if err = ignoreMissing(err); err == nil && !d.OpenRules {

@@ -62,6 +62,10 @@ func (c Caller) CanUpload() bool {
 	return c.Token.Has(redoubt.ScopeCI) || c.Token.Has(redoubt.ScopeWebAPI)
 }
 
+// CanRun reports whether the token may take managed runs: that is asked for by name, for
+// who takes one is given a repository's credential.
+func (c Caller) CanRun() bool { return c.Token.Has(redoubt.ScopeRunner) }
+
 // CanWrite reports whether the token may change anything (semantics §12). That
 // of a user needs the role for it, too.
 func (c Caller) CanWrite() bool {

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
+	"strings"
 )
 
 // loginEncoding has no letter that is taken for a digit.
@@ -17,5 +18,18 @@ func LoginCode(serverKey []byte, requestKey string) string {
 	mac := hmac.New(sha256.New, serverKey)
 	mac.Write([]byte("login code " + requestKey))
 	text := loginEncoding.EncodeToString(mac.Sum(nil)[:5])
+	return text[:4] + "-" + text[4:]
+}
+
+// typed turns what people type for a letter into it: a code has no digit that is
+// taken for one.
+var typed = strings.NewReplacer("0", "O", "1", "I", "8", "B", " ", "", "-", "")
+
+// TidyLoginCode is a code as it is kept, however somebody typed it.
+func TidyLoginCode(text string) string {
+	text = typed.Replace(strings.ToUpper(strings.TrimSpace(text)))
+	if len(text) != 8 {
+		return text
+	}
 	return text[:4] + "-" + text[4:]
 }

@@ -69,6 +69,8 @@ type Server struct {
 	TLSCert string `help:"Certificate chain (PEM). It is read again when it changes." default:"" env:"REDOUBT_TLS_CERT" placeholder:"FILE" type:"path"`
 	TLSKey  string `help:"Private key of the certificate (PEM)." default:"" env:"REDOUBT_TLS_KEY" placeholder:"FILE" type:"path"`
 
+	Outbound
+
 	TrustedProxy []string `help:"Address or network (CIDR) of a reverse proxy whose X-Forwarded-* headers count." env:"REDOUBT_TRUSTED_PROXY" placeholder:"CIDR"`
 	ReadyFile    string   `help:"Write the address, the deployment and its first token here, as JSON, once the server answers." default:"" env:"REDOUBT_READY_FILE" placeholder:"FILE" type:"path"`
 
@@ -77,6 +79,8 @@ type Server struct {
 	IndexMemory      int64         `help:"Memory for what findings are searched by, in bytes, besides their bodies: deployments that nobody asked for the longest leave it; half of the machine's by default." default:"0" env:"REDOUBT_INDEX_MEMORY" placeholder:"BYTES"`
 	RateLimit        float64       `help:"Requests a second that one token may make; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
 	ScanWait         time.Duration `help:"How long the end of a CI scan waits until its results are stored; after that the scanner asks again, every few seconds." default:"10s" env:"REDOUBT_SCAN_WAIT"`
+	Runner           bool          `help:"Make managed scans in this process too, as redoubt runner does elsewhere." env:"REDOUBT_RUNNER"`
+	RunnerLocal      bool          `help:"Let managed scans take repositories that are folders of this machine, as file:///srv/x.git." env:"REDOUBT_RUNNER_LOCAL"`
 	RefRetention     time.Duration `help:"How long a branch other than the primary one stays without a scan; 0s keeps all." default:"720h" env:"REDOUBT_REF_RETENTION"`
 	OIDCIssuer       string        `name:"oidc-issuer" help:"Let people sign in at this OpenID Connect provider, by its issuer URL." env:"REDOUBT_OIDC_ISSUER" placeholder:"URL"`
 	OIDCClientID     string        `name:"oidc-client-id" help:"What the provider calls this server." env:"REDOUBT_OIDC_CLIENT_ID" placeholder:"ID"`
@@ -94,12 +98,16 @@ type Server struct {
 
 	SessionIdle     time.Duration `help:"How long people stay signed in without doing anything; 12h by default." default:"12h" env:"REDOUBT_SESSION_IDLE"`
 	SessionMax      time.Duration `help:"How long people stay signed in at most; 168h by default." default:"168h" env:"REDOUBT_SESSION_MAX"`
+	Drain           time.Duration `help:"How long a stop goes on taking requests while /readyz says no, so that a proxy before several servers sends them to another one; not at all by default." default:"0s" env:"REDOUBT_DRAIN"`
 	ShutdownTimeout time.Duration `help:"How long a stop waits for requests under way." default:"20s" env:"REDOUBT_SHUTDOWN_TIMEOUT"`
 }
 
 // maxScanWait stays below the time that a proxy gives an answer, and the
 // scanner, which listens for 300 seconds.
 const maxScanWait = time.Minute
+
+// maxDrain is longer than any proxy takes to notice that a server is about to stop.
+const maxDrain = 10 * time.Minute
 
 // Check names everything that is wrong with the settings, all at once.
 func (s Server) Check() error {
@@ -138,6 +146,9 @@ func (s Server) Check() error {
 	}
 	if s.ScanWait < 0 || s.ScanWait > maxScanWait {
 		fault("--scan-wait %s is not within 0s and %s, when scanners stop listening", s.ScanWait, maxScanWait)
+	}
+	if s.Drain < 0 || s.Drain > maxDrain {
+		fault("--drain %s is not within 0s and %s: it is as long as a proxy takes to notice", s.Drain, maxDrain)
 	}
 	faults = append(faults, s.checkOIDC()...)
 	if s.SessionIdle < 0 || s.SessionMax < 0 {

@@ -9,6 +9,35 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
+// historiesOfMerged holds the histories of two findings that are one to each other: the
+// one that stays took in the other, of which the trail can be read. What was withdrawn has
+// none.
+func historiesOfMerged(t *testing.T, s *site, stays []int64) {
+	t.Helper()
+	read := 0
+	for id := int64(1); id <= 3; id++ {
+		a := s.send(t, request{method: "GET", path: fmt.Sprint("findings/", id, "/history")})
+		if a.status != 200 {
+			refused(t, a, 404, api.CodeNotFound)
+			continue
+		}
+		history := get[api.FindingHistoryResponse](t, s, fmt.Sprint("findings/", id, "/history"))
+		read++
+		last := history.Events[len(history.Events)-1]
+		switch {
+		case slices.Contains(stays, id):
+			if history.MergedInto != 0 || last.Kind != "merged" || last.FindingID == 0 || last.FindingID == id {
+				t.Errorf("the one that stays tells %+v", history)
+			}
+		case len(stays) != 1 || history.MergedInto != stays[0] || history.Events[0].Kind != "found" || last.Kind != "removed":
+			t.Errorf("the one that was merged tells %+v", history)
+		}
+	}
+	if read != 2 {
+		t.Errorf("%d histories can be read, want those of the two that are one", read)
+	}
+}
+
 // TestARemovedFindingSaysWhy asks for findings that were withdrawn and merged.
 func TestARemovedFindingSaysWhy(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
@@ -38,6 +67,7 @@ func TestARemovedFindingSaysWhy(t *testing.T) {
 				t.Errorf("merged_into is there: %v, of %s", said, p.Detail)
 			}
 		}
+		historiesOfMerged(t, s, stays)
 		if len(stays) != 1 || !slices.Equal(into, stays) {
 			t.Errorf("merged into %d, while %d stays", into, stays)
 		}

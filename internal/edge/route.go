@@ -17,6 +17,7 @@ const (
 	Anyone Scope = "none"    // nothing at all
 	WebAPI Scope = "web_api" // a token with Web API access
 	Upload Scope = "ci"      // a token with the scope ci, or Web API access
+	Runner Scope = "runner"  // a token with the scope runner
 	Person Scope = "person"  // the session of a person
 )
 
@@ -62,7 +63,7 @@ func (r Route) Faults() (faults []string) {
 			faults = append(faults, r.Method+" "+r.Pattern+": "+text)
 		}
 	}
-	token := r.Scope == WebAPI || r.Scope == Upload
+	token := r.Scope == WebAPI || r.Scope == Upload || r.Scope == Runner
 	fault(!slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, r.Method), "no method")
 	fault(!strings.HasPrefix(r.Pattern, "/"), "no pattern")
 	fault(!token && r.Scope != Person && r.Scope != Anyone, "does not say who may use it")

@@ -18,8 +18,8 @@ import (
 // already, or was refused, is no proposal, and what says nothing takes one back.
 //
 // One too many makes the oldest of the project go, so that no upload is lost for
-// it. A document of more statements than a project may have proposed is a
-// *redoubt.InvalidError.
+// it. A document of more statements, or of more bytes, than a project may have
+// proposed is a *redoubt.InvalidError.
 func propose(ctx context.Context, s Store, d redoubt.VEXDocument) (receipt redoubt.VEXReceipt, err error) {
 	receipt.Statements = len(d.Statements)
 	was, err := heldOrNone(ctx, s, d)
@@ -110,6 +110,8 @@ func (b *beside) proposed(ctx context.Context, s Store, d redoubt.VEXDocument) (
 		return redoubt.VEXOlder, nil, nil
 	case len(d.Statements) > redoubt.MaxVEXProposedStatements:
 		return "", nil, redoubt.Invalid("vex", "it has %d statements, and %d of a project may be proposed: who may triage has to send it", len(d.Statements), redoubt.MaxVEXProposedStatements)
+	case d.Size() > redoubt.MaxVEXProposedBytes:
+		return "", nil, redoubt.Invalid("vex", "its statements take %d bytes, and those proposed of a project may take %d: who may triage has to send it", d.Size(), redoubt.MaxVEXProposedBytes)
 	}
 	return b.open(ctx, s, d)
 }
@@ -188,36 +190,55 @@ func keepProposal(ctx context.Context, s Store, o redoubt.VEXOutcome, d, was red
 }
 
 // makeRoom drops the oldest proposals of a project until one more is not too
-// much, and of the project that has most where the deployment has too many. It
-// returns which went of the project itself.
+// much, and of the project that has most where the deployment has too many, or too
+// much. It returns which went of the project itself.
 func makeRoom(ctx context.Context, s Store, d redoubt.VEXDocument) (dropped []int64, err error) {
 	own, err := s.VEXProposals(ctx, d.ProjectID)
 	if err != nil {
 		return nil, err
 	}
-	statements := len(d.Statements)
+	statements, bytes := len(d.Statements), d.Size()
 	for i := range own {
-		statements += own[i].Count
+		statements, bytes = statements+own[i].Count, bytes+own[i].Bytes
 	}
-	for ; len(own) >= redoubt.MaxVEXProposals || len(own) > 0 && statements > redoubt.MaxVEXProposedStatements; own = own[1:] {
-		statements -= own[0].Count
+	tooMuch := func() bool {
+		return len(own) >= redoubt.MaxVEXProposals || statements > redoubt.MaxVEXProposedStatements || bytes > redoubt.MaxVEXProposedBytes
+	}
+	for ; len(own) > 0 && tooMuch(); own = own[1:] {
+		statements, bytes = statements-own[0].Count, bytes-own[0].Bytes
 		if err := drop(ctx, s, own[0].ID); err != nil {
 			return dropped, err
 		}
 		dropped = append(dropped, own[0].ID)
 	}
-	n, err := s.CountVEX(ctx, true)
-	if err != nil || n < redoubt.MaxAllVEXProposals {
-		return dropped, err
+	others, err := makeRoomAmongAll(ctx, s, d)
+	return append(dropped, others...), err
+}
+
+// makeRoomAmongAll is makeRoom for what a deployment may have. Each turn drops one.
+func makeRoomAmongAll(ctx context.Context, s Store, d redoubt.VEXDocument) (dropped []int64, err error) {
+	more := d.Size()
+	for {
+		n, err := s.CountVEX(ctx, true)
+		if err != nil {
+			return dropped, err
+		}
+		bytes, err := s.ProposedVEXBytes(ctx)
+		tooLarge := bytes+more > redoubt.MaxAllVEXProposedBytes
+		if err != nil || n < redoubt.MaxAllVEXProposals && !tooLarge {
+			return dropped, err
+		}
+		most, err := s.MostVEXProposals(ctx, tooLarge)
+		if err != nil || len(most) == 0 {
+			return dropped, err
+		}
+		if most[0].ProjectID == d.ProjectID {
+			dropped = append(dropped, most[0].ID)
+		}
+		if err := drop(ctx, s, most[0].ID); err != nil {
+			return dropped, err
+		}
 	}
-	most, err := s.MostVEXProposals(ctx)
-	if err != nil || len(most) == 0 {
-		return dropped, err
-	}
-	if most[0].ProjectID == d.ProjectID {
-		dropped = append(dropped, most[0].ID)
-	}
-	return dropped, drop(ctx, s, most[0].ID)
 }
 
 func drop(ctx context.Context, s Store, id int64) error {

@@ -38,8 +38,11 @@ type Store interface {
 	DeleteVEX(ctx context.Context, d redoubt.VEXDocument) error
 	// VEXProposals lists what is proposed of a project, the oldest first.
 	VEXProposals(ctx context.Context, projectID int64) ([]redoubt.VEXHolding, error)
-	// MostVEXProposals is VEXProposals of the project that has most.
-	MostVEXProposals(ctx context.Context) ([]redoubt.VEXHolding, error)
+	// ProposedVEXBytes is how many bytes all proposals of the deployment say.
+	ProposedVEXBytes(ctx context.Context) (int64, error)
+	// MostVEXProposals is VEXProposals of the project that has most documents, or
+	// whose documents say most.
+	MostVEXProposals(ctx context.Context, byBytes bool) ([]redoubt.VEXHolding, error)
 	// RefusedVEX tells which statements were refused of a project, by their ids.
 	RefusedVEX(ctx context.Context, projectID int64, ids []string) (map[string]bool, error)
 	// RefuseVEX remembers that statements of a proposed document were refused.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 )
 
@@ -22,7 +23,7 @@ var columns = []column{
 	{"issue_type", 10, func(f *finding) any { return f.issueType.String() }},
 	{"project", 28, func(f *finding) any { return f.Repository.Name }},
 	{"ref", 20, func(f *finding) any { return f.Ref }},
-	{"severity", 10, func(f *finding) any { return f.Severity }},
+	{"severity", 10, func(f *finding) any { return f.severity() }},
 	{"confidence", 10, func(f *finding) any { return f.Confidence }},
 	{"status", 10, func(f *finding) any { return f.Status }},
 	{"rule", 48, func(f *finding) any { return f.RuleName }},
@@ -63,6 +64,15 @@ var columns = []column{
 	{"validation_state", 18, func(f *finding) any { return f.ValidationState }},
 	{"historical", 10, func(f *finding) any { return truth(f.Historical) }},
 	{"repository_url", 40, func(f *finding) any { return f.Repository.URL }},
+}
+
+// severity is a word for people: a vulnerability that nobody rates counts as medium,
+// and is not called that.
+func (f *finding) severity() string {
+	if f.Unrated {
+		return redoubt.NotRated
+	}
+	return f.Severity
 }
 
 // message is what the rule says of this match.

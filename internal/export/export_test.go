@@ -21,6 +21,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/report"
 )
 
 // listed is a selection of findings that are there.
@@ -330,5 +331,26 @@ func TestColumnsAreDocumented(t *testing.T) {
 	}
 	if want := "`" + strings.Join(names, "`, `") + "`"; !bytes.Contains(page, []byte(want)) {
 		t.Errorf("docs/export.md does not list %s", want)
+	}
+}
+
+// What nobody rates is not called medium in a table, and a log says so beside the severity that it counts as.
+func TestUnratedIsNotCalledMedium(t *testing.T) {
+	f := dependencyFinding(7)
+	for _, unrated := range []bool{false, true} {
+		f.Severity, f.Unrated = "medium", unrated
+		want := map[bool]string{false: "medium", true: "not rated"}[unrated]
+		rows := table(t, write(t, CSV, &listed{issueType: redoubt.SCA, findings: []api.Finding{f}}))
+		if got := at(t, rows[1], "severity"); got != want {
+			t.Errorf("the severity is %q, want %q", got, want)
+		}
+		log := string(write(t, SARIF, &listed{issueType: redoubt.SCA, findings: []api.Finding{f}}))
+		if strings.Contains(log, `"severityUnrated":true`) != unrated || !strings.Contains(log, `"severity":"medium"`) {
+			t.Errorf("of unrated %v the log says %s", unrated, log)
+		}
+		reports, err := report.Read(strings.NewReader(log), report.Options{Name: "log.sarif"})
+		if err != nil || reports[0].Results[0].Dependency.Unrated != unrated {
+			t.Errorf("unrated %v came back as something else: %v", unrated, err)
+		}
 	}
 }

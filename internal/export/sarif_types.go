@@ -103,6 +103,7 @@ type sarifDependency struct {
 	Reachability  string     `json:"reachability,omitempty"`
 	InCode        bool       `json:"inCode,omitempty"` // the place is where code uses it, not the lockfile
 	Malicious     bool       `json:"malicious,omitempty"`
+	Unrated       bool       `json:"severityUnrated,omitempty"`
 	Fixes         []sarifFix `json:"fixes,omitempty"`
 }
 
@@ -115,7 +116,7 @@ func dependencyOf(f *finding) *sarifDependency {
 	d := f.FoundDependency
 	out := &sarifDependency{
 		Ecosystem: d.Ecosystem, Package: d.Package, Version: d.Version, Transitivity: d.Transitivity, Reachability: f.Reachability,
-		InCode: f.Usage != nil, Malicious: f.IsMalicious != nil && *f.IsMalicious,
+		InCode: f.Usage != nil, Malicious: f.IsMalicious != nil && *f.IsMalicious, Unrated: f.Unrated,
 	}
 	if f.VulnerabilityIdentifier != nil {
 		out.Vulnerability = *f.VulnerabilityIdentifier

@@ -53,6 +53,32 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
+			name:  "statements about several tenants",
+			check: statementsNameTheirTenant,
+			files: map[string]string{
+				"internal/store/testdata/schema.postgres.sql": "deployment.id bigint\nfinding.deployment_id bigint\nlineage.deployment_id bigint\nuser_role.deployment_id bigint\nkev.cve text\n",
+				"internal/store/distribution.go":              "package store\nvar sharedTables = []string{\"user_role\"}",
+				"internal/store/a.go": "package store\nconst columns = `id, state`\nfunc good(by string) []string { return []string{" +
+					"`SELECT `+columns+` FROM finding WHERE deployment_id = $1 AND `+by, " +
+					"`SELECT f.id FROM finding f JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id WHERE f.deployment_id = $1`, " +
+					"`UPDATE finding SET state = $2 WHERE deployment_id = $1`, `INSERT INTO finding (deployment_id) VALUES ($1)`, " +
+					"`SELECT role FROM user_role`, `SELECT version FROM deployment WHERE id = $1` } }",
+				"internal/store/b.go": "package store\nfunc bad() []string { return []string{" +
+					"`SELECT id FROM finding`,\n`SELECT f.id FROM finding f JOIN lineage l ON l.id = f.lineage_id WHERE f.deployment_id = $1`,\n" +
+					"`SELECT f.id FROM finding f JOIN kev k ON k.cve = f.rule WHERE f.deployment_id = $1`,\n`UPDATE finding SET deployment_id = $2 WHERE deployment_id = $1`,\n" +
+					"`SELECT id FROM deployment ORDER BY id`,\n`DELETE FROM finding WHERE deployment_id IN (SELECT deployment_id FROM user_role)` } }",
+				"internal/index/a.go": "package index\nvar notLookedAt = `SELECT id FROM finding`",
+			},
+			broken: []string{
+				"internal/store/b.go:2: does not say of which tenant finding is", "internal/store/b.go:2: names no tenant",
+				"internal/store/b.go:3: does not say of which tenant lineage is",
+				"internal/store/b.go:4: is about finding, which is a tenant's, and about kev",
+				"internal/store/b.go:5: moves rows to another tenant",
+				"internal/store/b.go:6: does not say of which tenant deployment is", "internal/store/b.go:6: names no tenant",
+				"internal/store/b.go:7: is about finding, which is a tenant's, and about user_role", "internal/store/b.go:7: does not say of which tenant finding is", "internal/store/b.go:7: names no tenant",
+			},
+		},
+		{
 			name:  "network, SQL and libraries outside their rooms",
 			check: confinedImports,
 			files: map[string]string{

@@ -18,7 +18,7 @@ var nouns = []string{"."}
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
 	".", "api", "internal/auth", "internal/report", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
-	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl",
+	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/scm", "internal/hosts",
 }
 
 // rooms is the import table of ARCHITECTURE.md. A room may stand here before it is built.
@@ -41,6 +41,7 @@ var rooms = []room{
 	{path: "internal/weakness", stdOnly: true},
 	{path: "internal/auth", imports: nouns},
 	{path: "internal/job", imports: nouns},
+	{path: "internal/scm", imports: nouns},
 	{path: "internal/ci", imports: nouns, stdOnly: true},
 	{path: "internal/demo", imports: nouns, stdOnly: true},
 
@@ -50,12 +51,14 @@ var rooms = []room{
 	{path: "internal/keyring", stdOnly: true},
 
 	{path: "internal/edge", imports: []string{".", "internal/auth", "internal/ingest", "internal/policy", "internal/store"}},
+	{path: "internal/hosts", imports: []string{".", "internal/auth", "internal/edge", "internal/job", "internal/policy", "internal/scm", "internal/store"}},
 	{path: "internal/server", imports: adapters},
 	{path: "internal/agent", imports: adapters},
 	{path: "internal/web", imports: adapters},
 	{path: "internal/oauth", imports: []string{".", "internal/auth", "internal/edge", "internal/store"}},
+	{path: "internal/runner", imports: []string{".", "api"}},
 	{path: "internal/mcp", imports: []string{".", "api", "internal/auth", "internal/edge"}},
-	{path: "cmd", imports: append([]string{"internal/keyring", "internal/mcp", "internal/oauth", "internal/server", "internal/agent", "internal/web", "internal/demo", "internal/ci"}, adapters...), clock: true},
+	{path: "cmd", imports: append([]string{"internal/keyring", "internal/runner", "internal/mcp", "internal/oauth", "internal/server", "internal/agent", "internal/web", "internal/demo", "internal/ci"}, adapters...), clock: true},
 
 	{path: "internal/storetest", imports: []string{".", "internal/store"}, clock: true},
 	{path: "internal/clienttest", stdOnly: true, clock: true},
@@ -71,7 +74,7 @@ var confined = []struct {
 	rooms []string
 	why   string
 }{
-	{"net/http", []string{"api", "internal/server", "internal/agent", "internal/web", "internal/mcp", "internal/oauth", "internal/edge", "cmd", "internal/clienttest"}, "HTTP ends at the adapters"},
+	{"net/http", []string{"api", "internal/server", "internal/agent", "internal/web", "internal/mcp", "internal/oauth", "internal/edge", "internal/scm", "internal/hosts", "internal/runner", "cmd", "internal/clienttest"}, "HTTP ends at the adapters"},
 	{"database/sql", []string{"internal/store", "internal/storetest"}, "all SQL is in the store"},
 	{"github.com/jackc/pgx", []string{"internal/store", "internal/storetest"}, "only the store knows the engine"},
 	{"modernc.org/sqlite", []string{"internal/store", "internal/storetest"}, "only the store knows the engine"},
@@ -81,6 +84,7 @@ var confined = []struct {
 	{"golang.org/x/crypto/argon2", []string{"internal/auth"}, "passwords are hashed in one place"},
 	{"github.com/pquerna/otp", []string{"internal/auth"}, "how people are known is decided in one place"},
 	{"github.com/go-webauthn/webauthn", []string{"internal/auth"}, "how people are known is decided in one place"},
+	{"github.com/google/go-github", []string{"internal/scm"}, "the hosts' own types end there"},
 	{"github.com/boombuler/barcode", []string{"internal/web"}, "only the pages draw"},
 	{"github.com/yuin/goldmark", []string{"internal/web"}, "only the pages show Markdown"},
 	{"github.com/danielgtaylor/huma", []string{"internal/server"}, "the library's types stay in the server"},

@@ -40,6 +40,7 @@ var rules = []rule{
 	{"ways lead somewhere", waysLeadSomewhere},
 	{"words have types", wordsHaveTypes},
 	{"migrations have numbers of their own", migrationsAreNumbered},
+	{"statements name their tenant", statementsNameTheirTenant},
 }
 
 func everyPackageHasARoom(src *source) (broken []string) {

@@ -3,6 +3,7 @@ package house
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -19,6 +20,7 @@ type source struct {
 	texts []text  // what else a rule may read: every tracked file that is text
 
 	tracked []string // the names of all tracked files
+	dumped  string   // the schema of PostgreSQL, as the store's tests write it
 }
 
 // file is a Go file.
@@ -59,6 +61,11 @@ func readSource(module fs.FS, tracked []string) (*source, error) {
 		return nil, err
 	}
 	src.texts = readTexts(module, tracked)
+	dumped, err := fs.ReadFile(module, storeRoom+"/testdata/schema.postgres.sql")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	src.dumped = string(dumped)
 	return src, nil
 }
 

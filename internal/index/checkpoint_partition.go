@@ -99,7 +99,7 @@ func (s *state) fits(r *row) bool {
 		return false
 	}
 	return known(r.ref, len(s.refs.texts)) && known(r.pkg, len(s.packages.texts)) && known(r.secret, len(s.secrets.texts)) &&
-		known(r.path, len(s.paths.texts)) && known(r.vuln, len(s.vulns.texts)) && known(r.says, len(s.says.texts)) &&
+		known(r.path, s.paths.known()) && known(r.vuln, len(s.vulns.texts)) && known(r.says, s.says.lists.known()) &&
 		known(r.tag, len(s.tags.texts)) && known(r.assignee, len(s.assignees.texts)) && int(r.until) <= len(s.untils.at)
 }
 
@@ -131,9 +131,9 @@ func (p *partition) checkBitmaps(s *state) error {
 
 // fill makes the columns of rows that had none.
 func (c *columns) fill(rows []row) {
-	for f := range numbered {
+	for f := range columned {
 		for i := range rows {
-			if v := rows[i].value(f); v != 0 {
+			if v := rows[i].column(f); v != 0 {
 				if c[f] == nil {
 					c[f] = make([]uint32, len(rows))
 				}

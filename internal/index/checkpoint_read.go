@@ -28,6 +28,9 @@ func readState(r *sectionReader, b *budget) (*state, error) {
 	for _, list := range s.wordLists() {
 		steps.do(func() error { return readWords(r, "words/"+list.name, list.words) })
 	}
+	for _, list := range s.lexicons() {
+		steps.do(func() error { return readLexicon(r, "words/"+list.name, list.of) })
+	}
 	steps.do(func() error { return s.readLineages(r) })
 	for i, p := range s.parts {
 		steps.do(func() (err error) {
@@ -38,6 +41,9 @@ func readState(r *sectionReader, b *budget) (*state, error) {
 	}
 	if err := steps.wait(); err != nil {
 		return nil, err
+	}
+	if !s.says.fit() {
+		return nil, fmt.Errorf("its messages: %w", errPacked)
 	}
 	if err := s.readSmall(r); err != nil {
 		return nil, err
@@ -212,32 +218,65 @@ func readWords(r *sectionReader, name string, w *interner) error {
 	if err != nil {
 		return err
 	}
-	u := &unpacker{buf: b}
-	n := u.count()
-	if n == 0 {
-		return u.end()
+	ends, texts, err := unpackTexts(b)
+	if err != nil || len(ends) == 0 {
+		return wrapped(name, err)
 	}
-	sizes := make([]uint32, n)
-	total := 0
-	for i := range sizes {
-		sizes[i] = uint32(u.below(len(b) + 1))
-		total += int(sizes[i])
-	}
-	if u.err != nil || total != len(u.buf) {
-		return fmt.Errorf("its %s: %w", name, errPacked)
-	}
-	all := unsafe.String(unsafe.SliceData(u.buf), len(u.buf))
-	w.numbers, w.texts = make(map[string]uint32, n), make([]string, 1, n+1)
-	for i, size := range sizes {
-		text := all[:size]
-		all = all[size:]
-		w.numbers[text], w.texts = uint32(i+1), append(w.texts, text)
+	all := unsafe.String(unsafe.SliceData(texts), len(texts))
+	w.numbers, w.texts = make(map[string]uint32, len(ends)), make([]string, 1, len(ends))
+	for n := 1; n < len(ends); n++ {
+		text := all[ends[n-1]:ends[n]]
+		w.numbers[text], w.texts = uint32(n), append(w.texts, text)
 		w.write(text)
 	}
-	if _, empty := w.numbers[""]; empty || len(w.numbers) != n {
+	if len(w.numbers) != len(ends)-1 {
 		return fmt.Errorf("its %s: %w", name, errPacked)
 	}
 	return nil
+}
+
+// readLexicon reads a lexicon that has no text yet.
+func readLexicon(r *sectionReader, name string, l *lexicon) error {
+	b, err := r.read(name)
+	if err != nil {
+		return err
+	}
+	if l.ends, l.bytes, err = unpackTexts(b); err != nil {
+		return wrapped(name, err)
+	}
+	if !l.renumber() {
+		return fmt.Errorf("its %s: %w", name, errPacked)
+	}
+	return nil
+}
+
+func wrapped(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("its %s: %w", name, err)
+}
+
+// unpackTexts reads how long texts are, none of them empty, and returns where each ends,
+// as in a lexicon, and all of them. Where there is none, there are no ends either.
+func unpackTexts(b []byte) (ends []uint64, all []byte, err error) {
+	u := &unpacker{buf: b}
+	n := u.count()
+	if n == 0 {
+		return nil, nil, u.end()
+	}
+	ends = make([]uint64, n+1)
+	for i := range n {
+		size := u.below(len(b) + 1)
+		if size == 0 {
+			u.fail()
+		}
+		ends[i+1] = ends[i] + uint64(size)
+	}
+	if u.err != nil || ends[n] != uint64(len(u.buf)) {
+		return nil, nil, errPacked
+	}
+	return ends, u.buf, nil
 }
 
 // readLineages reads the lineages, of which most are the same.

@@ -22,6 +22,7 @@ type snapshot struct {
 	findings            int
 
 	words      []wordList
+	lexicons   []lexiconList
 	untils     []int64
 	projects   table[project]
 	rules      table[rule]
@@ -44,9 +45,7 @@ func (s *state) wordLists() []wordList {
 	lists := []wordList{
 		{name: "refs", words: &s.refs},
 		{name: "packages", words: &s.packages},
-		{name: "paths", words: &s.paths},
 		{name: "vulnerabilities", words: &s.vulns},
-		{name: "messages", words: &s.says},
 		{name: "secrets", words: &s.secrets},
 		{name: "tags", words: &s.tags},
 		{name: "assignees", words: &s.assignees},
@@ -57,11 +56,27 @@ func (s *state) wordLists() []wordList {
 	return lists
 }
 
+// lexiconList is a lexicon with what was in it at a moment.
+type lexiconList struct {
+	name string
+	of   *lexicon
+	then lexicon
+}
+
+// lexicons names the lexicons of a state, those first whose numbers others hold.
+func (s *state) lexicons() []lexiconList {
+	return []lexiconList{
+		{"paths", &s.paths, s.paths},
+		{"parts of messages", &s.says.parts, s.says.parts},
+		{"messages", &s.says.lists, s.says.lists},
+	}
+}
+
 // snapshot takes down what a published state holds. Whoever calls it has the turn,
 // which keeps others from changing the state; readers go on.
 func (s *state) snapshot(deployment int64) (*snapshot, error) {
 	out := &snapshot{
-		deployment: deployment, version: s.version, words: s.wordLists(), untils: s.untils.at,
+		deployment: deployment, version: s.version, words: s.wordLists(), lexicons: s.lexicons(), untils: s.untils.at,
 		projects: s.projects.copied(), rules: s.rules.copied(), lineages: s.lineages.copied(),
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.policies)) {
@@ -140,6 +155,9 @@ func (n *snapshot) write(ctx context.Context, to io.Writer, id string, lock *syn
 	for _, list := range n.words {
 		w.words("words/"+list.name, list.texts)
 	}
+	for _, list := range n.lexicons {
+		w.lexicon("words/"+list.name, &list.then)
+	}
 	w.section("untils", raw(n.untils))
 	policies, err := json.Marshal(n.policies)
 	if err != nil {
@@ -211,6 +229,19 @@ func (w *sectionWriter) words(name string, texts []string) {
 		w.flush(&p, pieceBytes)
 	}
 	w.flush(&p, 0)
+}
+
+// lexicon writes a dictionary in the same way.
+func (w *sectionWriter) lexicon(name string, l *lexicon) {
+	w.begin(name)
+	var p packer
+	p.count(l.known() - 1)
+	for n := 1; n < len(l.ends); n++ {
+		p.uint(l.ends[n] - l.ends[n-1])
+		w.flush(&p, pieceBytes)
+	}
+	w.flush(&p, 0)
+	w.write(l.bytes)
 }
 
 // lineages writes those that are not as all are at first.

@@ -108,6 +108,10 @@ func (s *state) size() (total int64) {
 			total += int64(len(text))
 		}
 	}
+	for _, list := range s.lexicons() {
+		total += list.of.size()
+	}
+	total += int64(cap(s.says.after)) * 4
 	total += int64(len(s.lineages.ids)) * lineageBytes
 	for _, l := range s.lineages.entries {
 		if l != nil && l != untriagedLineage {

@@ -201,8 +201,8 @@ func checkColumns(t *rapid.T, s *state, p *partition) {
 		if primary := r.ref == s.projects.entries[r.project].primaryRef; primary != (r.primary == 1) {
 			t.Fatalf("finding %d on the primary branch: %v, marked %d", id, primary, r.primary)
 		}
-		for f := range numbered {
-			column, want := p.columns[f], r.value(f)
+		for f := range columned {
+			column, want := p.columns[f], r.column(f)
 			if column == nil && want != 0 || column != nil && column[ordinal] != want {
 				t.Fatalf("finding %d has %d of field %d, its column does not", id, want, f)
 			}
@@ -218,7 +218,7 @@ func (w *world) someFilter(t *rapid.T) redoubt.FindingFilter {
 	}
 	f.Primary = chance(t, "primary", 15)
 	if chance(t, "search", 15) {
-		f.Search = one(t, "text", "", "ACME", "a", "e", "no such", "QUOTE", "ÜNÏ", "go.mod", "cve-2021")
+		f.Search = one(t, "text", "", "ACME", "a", "e", "no such", "QUOTE", "ÜNÏ", "go.mod", "cve-2021", "\"", "e of a", "t, ", "\x00")
 		f.Named = one(t, "named", nil, []string{"GHSA-1", "GHSA-9"})
 	}
 	if chance(t, "except", 40) {

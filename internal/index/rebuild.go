@@ -2,7 +2,9 @@ package index
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -31,14 +33,19 @@ func (p *partition) rebuild(s *state) *partition {
 		}
 	}
 	q.heads = make([]uint32, len(s.lineages.entries))
-	for i := range q.rows {
-		r := &q.rows[i]
-		q.where[r.id] = uint32(i)
-		r.next, q.heads[r.lineage] = q.heads[r.lineage], uint32(i+1)
-		q.index(uint32(i))
-	}
+	var steps parallel
+	steps.do(func() error {
+		q.where = make(map[uint32]uint32, len(q.rows))
+		for i := range q.rows {
+			r := &q.rows[i]
+			q.where[r.id] = uint32(i)
+			r.next, q.heads[r.lineage] = q.heads[r.lineage], uint32(i+1)
+		}
+		return nil
+	})
+	q.indexAll(&steps)
+	_ = steps.wait() // none of them fails
 	q.electAll(s)
-	q.listed.RunOptimize()
 	for _, of := range q.values {
 		for _, b := range of {
 			if b != nil {
@@ -47,6 +54,30 @@ func (p *partition) rebuild(s *state) *partition {
 		}
 	}
 	return q
+}
+
+// indexAll fills the bitmaps and columns of rows that have none, each field by itself.
+func (p *partition) indexAll(steps *parallel) {
+	steps.do(func() error {
+		p.listed.AddRange(0, uint64(len(p.rows)))
+		p.listed.RunOptimize()
+		p.columns.fill(p.rows)
+		return nil
+	})
+	var next atomic.Int32
+	for range runtime.GOMAXPROCS(0) {
+		steps.do(func() error {
+			for n := next.Add(1) - 1; n < int32(fields); n = next.Add(1) - 1 {
+				f := field(n)
+				for i := range p.rows {
+					if v := p.rows[i].value(f); v != 0 {
+						p.bitmap(f, v).Add(uint32(i))
+					}
+				}
+			}
+			return nil
+		})
+	}
 }
 
 // liveRows returns the rows that live, the late ones among them, in order.
@@ -63,10 +94,26 @@ func (p *partition) liveRows(s *state) []row {
 			rows = append(rows, r)
 		}
 	}
-	slices.SortFunc(rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(a.relevant, b.relevant), cmp.Compare(a.id, b.id))
-	})
-	return rows
+	return inOrder(rows)
+}
+
+// inOrder returns rows in the order of row.before, in a slice without much to spare.
+// They are large, so it is their places that are sorted.
+func inOrder(rows []row) []row {
+	type place struct {
+		relevant int64
+		id, at   uint32
+	}
+	places := make([]place, len(rows))
+	for i := range rows {
+		places[i] = place{rows[i].relevant, rows[i].id, uint32(i)}
+	}
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.relevant, b.relevant), cmp.Compare(a.id, b.id)) })
+	sorted := make([]row, len(rows))
+	for i, from := range places {
+		sorted[i] = rows[from.at]
+	}
+	return sorted
 }
 
 func (p *partition) electAll(s *state) {

@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -16,8 +17,9 @@ import (
 // A search looks through the dictionaries, which are far smaller than the rows:
 // names of rules, projects and packages have a bitmap each; paths, names of
 // vulnerabilities and messages are so many that a pass over the rows is cheaper
-// than a bitmap for each. What was found is remembered until something changes,
-// because every facet of a page asks again.
+// than a bitmap for each. Paths and what messages are made of stand one behind the
+// other in memory (lexicon), and all processors look through them. What was found is
+// remembered until something changes, because every facet of a page asks again.
 
 // searchedText is how many bytes of a message a search looks at.
 const searchedText = 2 << 10
@@ -44,13 +46,27 @@ func ownMessage(body []byte) string {
 	return lowered(message)
 }
 
-// nameRow tells a row what only searches look at.
-func (s *state) nameRow(r *row, f *redoubt.IndexedFinding, said string) {
+// searched is what a search looks at of a finding alone, in lower case.
+type searched struct {
+	path, vuln string
+	said       string // its own message, empty where it has none; it may share the body's bytes
+}
+
+func searchedOf(f *redoubt.IndexedFinding) searched {
+	out := searched{path: strings.ToLower(f.Path), said: ownMessage(f.Body)}
 	if f.IssueType == redoubt.SCA {
-		r.vuln = s.vulns.number(strings.ToLower(redoubt.BodyVulnerability(f.Body)))
+		out.vuln = strings.ToLower(redoubt.BodyVulnerability(f.Body))
+	}
+	return out
+}
+
+// nameRow tells a row what only searches look at.
+func (s *state) nameRow(r *row, f *redoubt.IndexedFinding, texts searched) {
+	if f.IssueType == redoubt.SCA {
+		r.vuln = s.vulns.number(texts.vuln)
 	}
 	if s.rules.entries[r.rule].open {
-		r.says = s.says.number(said)
+		r.says = s.says.number(texts.said)
 	}
 }
 
@@ -108,7 +124,7 @@ func (s *state) search(p *partition, text string, named []string) *roaring.Bitma
 		for _, n := range s.vulns.find(named) {
 			vulns.add(n)
 		}
-		return p.rowsWhere(func(r *row) bool { return vulns.has(r.vuln) })
+		return p.having(columnSet{namedVuln, vulns})
 	}
 	has := func(in string) bool { return strings.Contains(strings.ToLower(in), text) }
 	var sets []*roaring.Bitmap
@@ -127,26 +143,46 @@ func (s *state) search(p *partition, text string, named []string) *roaring.Bitma
 			sets = append(sets, p.readBitmap(byPackage, uint32(n)))
 		}
 	}
-	paths, says, vulns := s.paths.containing(text), s.says.containing(text), s.vulns.containing(text)
+	vulns := s.vulns.containing(text)
 	for _, n := range s.vulns.find(named) {
 		vulns.add(n)
 	}
-	return roaring.FastOr(append(sets, p.rowsWhere(func(r *row) bool { return paths.has(r.path) || vulns.has(r.vuln) || says.has(r.says) }))...)
+	return roaring.FastOr(append(sets, p.having(
+		columnSet{namedPath, s.paths.containing(text)}, columnSet{namedVuln, vulns}, columnSet{saidItself, s.says.containing(text)}))...)
 }
 
-// rowsWhere returns the rows that pass a test.
-func (p *partition) rowsWhere(test func(*row) bool) *roaring.Bitmap {
-	var ordinals []uint32
-	for i := range p.rows {
-		if test(&p.rows[i]) {
-			ordinals = append(ordinals, uint32(i))
+// columnSet is what is looked for in a column.
+type columnSet struct {
+	column field
+	set    numberSet
+}
+
+// having returns the rows that have one of the values looked for, in one of the columns.
+func (p *partition) having(sets ...columnSet) *roaring.Bitmap {
+	dense := make([]uint64, len(p.rows)/64+1)
+	for _, c := range sets {
+		column := p.columns[c.column]
+		if c.set.empty() {
+			continue
 		}
+		inParts(len(column), func(from, to int) {
+			for i := from; i < to; i++ {
+				if c.set.has(column[i]) {
+					dense[i/64] |= 1 << (i % 64)
+				}
+			}
+		})
 	}
-	return roaring.And(roaring.BitmapOf(ordinals...), p.listed)
+	return roaring.And(roaring.FromDense(dense, false), p.listed)
 }
 
-// numberSet is a set of numbers of a dictionary.
+// numberSet is a set of numbers of a dictionary. The nil one is empty.
 type numberSet []uint64
+
+// empty reports whether nothing is in the set.
+func (n numberSet) empty() bool {
+	return !slices.ContainsFunc(n, func(word uint64) bool { return word != 0 })
+}
 
 func (n numberSet) has(v uint32) bool { return int(v/64) < len(n) && n[v/64]>>(v%64)&1 == 1 }
 

@@ -25,33 +25,36 @@ import (
 type Selection struct {
 	view   *View
 	filter redoubt.FindingFilter
-	left   *roaring64.Bitmap // keys of those that were not read yet
+	left   *roaring64.Bitmap // keys of those that were not read yet, of all projects where each has a selection
 	total  int
 	last   *row // read last; nil before the first
 }
 
 // Select returns what the filter selects now.
 func (v *View) Select(f redoubt.FindingFilter) *Selection {
-	out := v.selection(f)
+	out := v.selection(f, roaring64.New())
 	v.read(f.IssueType, func(s *state, p *partition) { out.fill(s, p, s.selected(p, &f)) })
 	return out
 }
 
 // SelectByProject returns what the filter selects now, a selection for each
-// project that has any of it, by name.
+// project that has any of it, by name. They are to be read by one goroutine: what is
+// left is one set for all of them, since ids of one project alone lie apart and would
+// take sixteen times the memory.
 func (v *View) SelectByProject(f redoubt.FindingFilter) []*Selection {
 	type named struct {
 		name string
 		*Selection
 	}
 	var all []named
+	left := roaring64.New()
 	v.read(f.IssueType, func(s *state, p *partition) {
 		b := s.selected(p, &f)
 		for n, project := range s.projects.entries {
 			if project == nil || !b.Intersects(p.readBitmap(byProject, uint32(n))) {
 				continue
 			}
-			one := v.selection(f)
+			one := v.selection(f, left)
 			one.filter.ProjectIDs = []int64{s.projects.ids[n]}
 			one.fill(s, p, roaring.And(b, p.readBitmap(byProject, uint32(n))))
 			all = append(all, named{project.name, one})
@@ -65,8 +68,8 @@ func (v *View) SelectByProject(f redoubt.FindingFilter) []*Selection {
 	return out
 }
 
-func (v *View) selection(f redoubt.FindingFilter) *Selection {
-	return &Selection{view: v, filter: f, left: roaring64.New()}
+func (v *View) selection(f redoubt.FindingFilter, left *roaring64.Bitmap) *Selection {
+	return &Selection{view: v, filter: f, left: left}
 }
 
 // key names what is selected by a row, over all states of the index: its lineage where
@@ -78,30 +81,12 @@ func (x *Selection) key(s *state, r *row) uint64 {
 	return uint64(r.id)
 }
 
-// standing finds the row of a key among those that the filter accepts now.
-func (x *Selection) standing(s *state, p *partition, b *roaring.Bitmap, key uint64) (ordinal uint32, ok bool) {
-	if !x.filter.Dedup {
-		ordinal, ok = p.where[uint32(key)]
-		return ordinal, ok && b.Contains(ordinal)
-	}
-	lineage, known := s.lineages.numbers[int64(key)]
-	if !known {
-		return 0, false
-	}
-	for ordinal := range p.occurrences(lineage) {
-		if b.Contains(ordinal) {
-			return ordinal, true
-		}
-	}
-	return 0, false
-}
-
 func (x *Selection) fill(s *state, p *partition, b *roaring.Bitmap) {
 	for ordinal := range roaring.Values(b) {
-		x.left.Add(x.key(s, &p.rows[ordinal]))
+		if x.left.CheckedAdd(x.key(s, &p.rows[ordinal])) {
+			x.total++
+		}
 	}
-	x.left.RunOptimize()
-	x.total = int(x.left.GetCardinality())
 }
 
 // Total is how many findings were selected.
@@ -124,14 +109,25 @@ func (x *Selection) Next(ctx context.Context, size int, take func(t redoubt.Issu
 }
 
 // step finds the next ordinals of the selection among those that the filter
-// accepts now.
-func (x *Selection) step(s *state, p *partition, b *roaring.Bitmap, size int) (out []uint32) {
+// accepts now. Those that moved behind the reader are found from the front again,
+// until there are none.
+func (x *Selection) step(s *state, p *partition, b *roaring.Bitmap, size int) []uint32 {
+	out := x.sweep(s, p, b, size)
+	if len(out) == 0 && !x.left.IsEmpty() {
+		x.last = nil
+		out = x.sweep(s, p, b, size)
+	}
+	return out
+}
+
+// sweep finds the next ordinals behind what was read last.
+func (x *Selection) sweep(s *state, p *partition, b *roaring.Bitmap, size int) (out []uint32) {
 	end := int(b.GetCardinality())
 	if x.last != nil {
 		at := sort.Search(len(p.rows), func(i int) bool { return !p.rows[i].before(x.last) })
 		end = below(b, at)
 	}
-	for end > 0 && len(out) < size {
+	for end > 0 && len(out) < size && !x.left.IsEmpty() {
 		start := max(end-(size-len(out)), 0)
 		for _, ordinal := range slices.Backward(ascending(b, start, end-start)) {
 			r := p.rows[ordinal]
@@ -141,21 +137,6 @@ func (x *Selection) step(s *state, p *partition, b *roaring.Bitmap, size int) (o
 			}
 		}
 		end = start
-	}
-	if len(out) > 0 {
-		return out
-	}
-	return x.moved(s, p, b, size)
-}
-
-// moved finds those that are behind the reader by now.
-func (x *Selection) moved(s *state, p *partition, b *roaring.Bitmap, size int) (out []uint32) {
-	for len(out) < size && !x.left.IsEmpty() {
-		key := x.left.Maximum()
-		x.left.Remove(key)
-		if ordinal, ok := x.standing(s, p, b, key); ok {
-			out = append(out, ordinal)
-		}
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"testing"
 
@@ -157,6 +158,55 @@ func TestSelectionByProject(t *testing.T) {
 		}
 		if diff := cmp.Diff(slices.Sorted(slices.Values(idsOf(w.list(f)))), slices.Sorted(slices.Values(got))); diff != "" {
 			t.Errorf("the parts differ from the list (-list +parts):\n%s", diff)
+		}
+	})
+}
+
+// TestPartsReadEachOnce: whatever is committed between the parts of projects and within
+// them, each finding comes once, and none that was not selected.
+func TestPartsReadEachOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		x := New(w, Options{BodyCache: 1 << 30})
+		for range rapid.IntRange(1, 12).Draw(t, "commits") {
+			w.step(t)
+		}
+		f := w.someFilter(t)
+		project := map[int64]int64{}
+		for _, finding := range w.list(f) {
+			project[w.keysOf(f, []int64{finding.ID})[0]] = finding.ProjectID
+		}
+		still := map[int64]int64{}
+		maps.Copy(still, project)
+		var got []int64
+		for _, part := range view(t, x).SelectByProject(f) {
+			for more := true; more; {
+				var ids []int64
+				ids, more = next(t, part, rapid.IntRange(1, 3).Draw(t, "size"))
+				got = append(got, w.keysOf(f, ids)...)
+				if more && chance(t, "commit meanwhile", 30) {
+					w.step(t)
+					view(t, x)
+					now := map[int64]int64{}
+					for _, finding := range w.list(f) {
+						now[w.keysOf(f, []int64{finding.ID})[0]] = finding.ProjectID
+					}
+					maps.DeleteFunc(still, func(key, of int64) bool { return now[key] != of && !slices.Contains(got, key) })
+				}
+			}
+		}
+		if sorted := slices.Sorted(slices.Values(got)); len(slices.Compact(sorted)) != len(got) {
+			t.Errorf("one came twice: %v", got)
+		}
+		for _, key := range got {
+			if project[key] == 0 {
+				t.Errorf("%d was not selected: %v", key, project)
+			}
+		}
+		for key := range still {
+			if !slices.Contains(got, key) {
+				t.Errorf("%d was selected all the time and is missing in %v", key, got)
+			}
 		}
 	})
 }

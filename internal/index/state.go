@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -18,9 +17,9 @@ type state struct {
 	lineages table[lineage]
 	refs     interner
 	packages interner
-	paths    interner // in lower case, as the two below
+	paths    lexicon // in lower case, as the two below
 	vulns    interner
-	says     interner
+	says     messages
 	secrets  interner
 	tags     interner
 
@@ -72,7 +71,7 @@ func (s *state) apply(e *encoded) error {
 		s.putLineage(e.Lineages[i].ID, l)
 	}
 	for i := range e.Findings {
-		if err := s.putFinding(&e.Findings[i], e.said[i]); err != nil {
+		if err := s.putFinding(&e.Findings[i], e.texts[i]); err != nil {
 			return err
 		}
 	}
@@ -186,7 +185,7 @@ func (s *state) putLineage(id int64, l *lineage) {
 	}
 }
 
-func (s *state) putFinding(f *redoubt.IndexedFinding, said string) error {
+func (s *state) putFinding(f *redoubt.IndexedFinding, texts searched) error {
 	p := s.part(f.IssueType)
 	if p == nil || f.ID <= 0 || f.ID > math.MaxUint32 {
 		return fmt.Errorf("finding %d of issue type %d has no place in an index", f.ID, f.IssueType)
@@ -200,7 +199,7 @@ func (s *state) putFinding(f *redoubt.IndexedFinding, said string) error {
 		p.remove(uint32(f.ID))
 		return nil
 	}
-	r, err := s.row(f, said)
+	r, err := s.row(f, texts)
 	if err != nil {
 		return err
 	}
@@ -208,15 +207,15 @@ func (s *state) putFinding(f *redoubt.IndexedFinding, said string) error {
 	return nil
 }
 
-// row packs a finding, which says something itself or not.
-func (s *state) row(f *redoubt.IndexedFinding, said string) (*row, error) {
+// row packs a finding.
+func (s *state) row(f *redoubt.IndexedFinding, texts searched) (*row, error) {
 	r := &row{
 		relevant: micros(f.RelevantSince), created: micros(f.CreatedAt), stateAt: micros(f.StateUpdatedAt),
 		scan: f.FirstScanID, id: uint32(f.ID),
 		lineage: s.lineages.numbers[f.LineageID], project: s.projects.numbers[f.ProjectID], rule: s.rules.numbers[f.RuleID],
 		state: uint8(f.State), severity: uint8(f.Severity), confidence: uint8(f.Confidence),
 		ref: s.refs.number(f.Ref), pkg: s.packages.number(f.Package), secret: s.secrets.number(f.SecretType), validation: uint8(f.ValidationState),
-		path: s.paths.number(strings.ToLower(f.Path)), malicious: yesNo(f.Malicious), proOnly: yesNo(f.ProOnly), historical: yesNo(f.Historical),
+		path: s.paths.number(texts.path), malicious: yesNo(f.Malicious), proOnly: yesNo(f.ProOnly), historical: yesNo(f.Historical),
 	}
 	if r.lineage == 0 || r.project == 0 || r.rule == 0 {
 		return nil, fmt.Errorf("finding %d comes before its lineage %d, project %d or rule %d", f.ID, f.LineageID, f.ProjectID, f.RuleID)
@@ -225,7 +224,7 @@ func (s *state) row(f *redoubt.IndexedFinding, said string) (*row, error) {
 		r.scanned = uint8(known(f.Reachability, redoubt.ReachabilityUnknown))
 		r.transitivity = uint8(known(f.Transitivity, redoubt.TransitivityUnknown))
 	}
-	s.nameRow(r, f, said)
+	s.nameRow(r, f, texts)
 	l := s.lineages.entries[r.lineage]
 	r.inherit(l, s.inheritedOf(l))
 	return r, nil
@@ -261,7 +260,7 @@ type encoded struct {
 	rules    []*rule
 	policies []*policy
 	lineages []*lineage
-	said     []string // of findings: their own message as it is searched, empty where they have none
+	texts    []searched // of findings
 }
 
 func encode(b *redoubt.Batch) (*encoded, error) {
@@ -271,9 +270,9 @@ func encode(b *redoubt.Batch) (*encoded, error) {
 	e.rules, errs[1] = each(b.Rules, newRule)
 	e.policies, errs[2] = each(b.Policies, newPolicy)
 	e.lineages, errs[3] = each(b.Lineages, newLineage)
-	e.said = make([]string, len(b.Findings))
+	e.texts = make([]searched, len(b.Findings))
 	for i := range b.Findings {
-		e.said[i] = ownMessage(b.Findings[i].Body)
+		e.texts[i] = searchedOf(&b.Findings[i])
 	}
 	for _, err := range errs {
 		if err != nil {

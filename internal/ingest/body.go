@@ -73,6 +73,7 @@ func scaBody(r *redoubt.Result, at redoubt.WireLocation, links Links) *redoubt.S
 			LockfileLineURL: nonEmpty(links.Line(lockfile(r), v.Line)),
 		},
 		IsMalicious:             v.Malicious,
+		Unrated:                 v.Unrated,
 		ReachableCondition:      nonEmpty(v.Condition),
 		VulnerabilityIdentifier: nonEmpty(v.Vulnerability),
 	}

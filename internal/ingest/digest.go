@@ -87,6 +87,9 @@ func (d *digester) dependency(v *redoubt.Vulnerable) {
 	for _, fix := range v.Fixes {
 		d.str(fix.Package, fix.Version)
 	}
+	if v.Unrated {
+		d.str("unrated")
+	}
 }
 
 // uploadDigest tells uploads apart by what they mean, by which an exact repeat
@@ -132,6 +135,9 @@ func ruleDigests(r *redoubt.Report) []string {
 		d.start("rule").str(rule.Name, rule.Message, rule.Category, rule.URL, rule.Origin, rule.SecretType)
 		d.num(int64(rule.IssueType), int64(rule.Severity), int64(rule.Confidence), int64(rule.Mode))
 		d.flag(rule.ProOnly)
+		if rule.Unrated {
+			d.str("unrated")
+		}
 		for _, list := range [][]string{
 			rule.Subcategories, rule.VulnerabilityClasses, rule.CWE, rule.OWASP,
 			rule.Technologies, rule.Languages, rule.References, rule.Rulesets,

@@ -159,10 +159,11 @@ func (p *planner) uniteEchoes(stored Stored) {
 	}
 }
 
-// explainEchoes tells of findings that were removed as echoes of what.
-func explainEchoes(events []redoubt.FindingEvent, rows []redoubt.Finding, echoes []echo) (err error) {
+// explainEchoes tells of findings that were removed as echoes of what, and of those what
+// they took in.
+func explainEchoes(events []redoubt.FindingEvent, rows []redoubt.Finding, echoes []echo) (_ []redoubt.FindingEvent, err error) {
 	if len(echoes) == 0 {
-		return nil
+		return events, nil
 	}
 	of, merged := echoesByIdentity(echoes), map[int64]redoubt.Subject{}
 	for i := range rows {
@@ -176,5 +177,8 @@ func explainEchoes(events []redoubt.FindingEvent, rows []redoubt.Finding, echoes
 			e.Detail, err = toJSON(mergedInto(by))
 		}
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return withSurvivors(events)
 }

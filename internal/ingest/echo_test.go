@@ -109,8 +109,11 @@ func TestAnEchoIsOneLineage(t *testing.T) {
 			t.Errorf("%s %v: %+v", f.Source, f.State, l.Triage)
 		}
 	}
-	if e := m.events[len(m.events)-1]; e.Kind != redoubt.EventRemoved || !strings.Contains(e.Detail, "which trivy reports") {
+	if e := m.events[len(m.events)-2]; e.Kind != redoubt.EventRemoved || !strings.Contains(e.Detail, "which trivy reports") {
 		t.Errorf("%+v", e)
+	}
+	if e := m.events[len(m.events)-1]; e.Kind != redoubt.EventMerged || m.rows[e.FindingID].Source != "trivy" {
+		t.Errorf("what stays does not tell that it took one in: %+v", e)
 	}
 	if sum := apply(t, m, told("redoubt", time.Time{}, "a.lock lodash@1 GHSA-1")); sum.Unchanged != 1 || sum.Removed+sum.New != 0 || sum.Closed != 1 {
 		t.Errorf("%+v", sum)

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/redoubt/redoubt"
@@ -10,6 +11,29 @@ import (
 type removalDetail struct {
 	Reason     string `json:"reason"` // for people
 	MergedInto int64  `json:"merged_into,omitempty"`
+}
+
+// withSurvivors adds to the removals of findings that were merged what the histories of
+// those that stay tell of it.
+func withSurvivors(events []redoubt.FindingEvent) ([]redoubt.FindingEvent, error) {
+	for _, e := range events {
+		if e.Kind != redoubt.EventRemoved || e.Detail == "" {
+			continue
+		}
+		var why removalDetail
+		if err := json.Unmarshal([]byte(e.Detail), &why); err != nil {
+			return nil, err
+		}
+		if why.MergedInto == 0 {
+			continue
+		}
+		detail, err := toJSON(redoubt.MergedFinding{FindingID: e.FindingID})
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, redoubt.FindingEvent{FindingID: why.MergedInto, ScanID: e.ScanID, Kind: redoubt.EventMerged, Detail: detail})
+	}
+	return events, nil
 }
 
 // explainRemovals gives the removals that the plan found their reasons.
@@ -27,7 +51,8 @@ func (f *follower) explainRemovals(rows []redoubt.Finding) (err error) {
 			return err
 		}
 	}
-	return nil
+	f.plan.changes.Events, err = withSurvivors(f.plan.changes.Events)
+	return err
 }
 
 func mergedInto(by redoubt.Subject) removalDetail {

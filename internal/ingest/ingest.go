@@ -228,7 +228,7 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	if err := a.settleMutes(ctx, sightings, changes.HeldMutes); err != nil {
 		return err
 	}
-	if err := explainEchoes(changes.Events, stored.Findings, echoes); err != nil {
+	if changes.Events, err = explainEchoes(changes.Events, stored.Findings, echoes); err != nil {
 		return err
 	}
 	if err := a.write(ctx, changes); err != nil {

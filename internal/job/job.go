@@ -75,7 +75,7 @@ type Runner struct {
 	wake    chan struct{}
 
 	mu      sync.Mutex
-	weather weather
+	seen    seenOutage
 	outages map[int64]outages // by the job that met them
 }
 

@@ -24,27 +24,27 @@ func Outage(err error) bool {
 	return outage != redoubt.ErrOutOfMemory && outage != redoubt.ErrDamaged
 }
 
-// weather is what a runner has seen of outages, by the calls that every job makes
+// seenOutage is what a runner has seen of outages, by the calls that every job makes
 // whatever its work is.
-type weather struct {
-	last redoubt.JobOutage
-	out  bool          // it goes on
-	over chan struct{} // closed when it ends
+type seenOutage struct {
+	last   redoubt.JobOutage
+	goesOn bool
+	over   chan struct{} // closed when it ends
 }
 
 // note notes how a call went that began at a time.
 func (r *Runner) note(began time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch w, out := &r.weather, Outage(err); {
-	case out && !w.out:
-		w.out, w.over = true, make(chan struct{})
-		if began.After(w.last.Until) { // else it is the last one, that came back
-			w.last.From = began
+	switch seen, out := &r.seen, Outage(err); {
+	case out && !seen.goesOn:
+		seen.goesOn, seen.over = true, make(chan struct{})
+		if began.After(seen.last.Until) { // else it is the last one, that came back
+			seen.last.From = began
 		}
-	case !out && w.out:
-		w.out, w.last.Until = false, r.graceFromNow()
-		close(w.over)
+	case !out && seen.goesOn:
+		seen.goesOn, seen.last.Until = false, r.graceFromNow()
+		close(seen.over)
 	}
 }
 
@@ -56,20 +56,20 @@ func (r *Runner) graceFromNow() time.Time { return r.options.Clock().Add(r.optio
 func (r *Runner) lastOutage() redoubt.JobOutage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.weather.out {
-		return redoubt.JobOutage{From: r.weather.last.From, Until: r.graceFromNow()}
+	if r.seen.goesOn {
+		return redoubt.JobOutage{From: r.seen.last.From, Until: r.graceFromNow()}
 	}
-	return r.weather.last
+	return r.seen.last
 }
 
 // ended is closed once the outage is over that goes on; nil where none does.
 func (r *Runner) ended() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.weather.out {
+	if !r.seen.goesOn {
 		return nil
 	}
-	return r.weather.over
+	return r.seen.over
 }
 
 // outages are how many a job met in a row.

@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 )
 
@@ -90,6 +91,9 @@ func lineOf(f api.FindingCore) findingLine {
 
 func supplyLine(f api.SupplyChainFinding) findingLine {
 	out := lineOf(f.FindingCore)
+	if f.Unrated {
+		out.Severity = redoubt.NotRated + ", counts as " + f.Severity
+	}
 	out.Package, out.Version, out.Reachability = f.FoundDependency.Package, f.FoundDependency.Version, f.Reachability
 	if f.VulnerabilityIdentifier != nil {
 		out.Vulnerability = *f.VulnerabilityIdentifier

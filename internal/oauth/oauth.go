@@ -22,6 +22,7 @@ const (
 	resourcePath  = "/.well-known/oauth-protected-resource"
 	protected     = "/mcp"
 	AuthorizePath = "/orgs/-/authorize" // a page
+	DevicePath    = "/device"           // a page
 )
 
 // Programs that are let in ask once or twice; an address may have many behind it.
@@ -45,11 +46,12 @@ type Config struct {
 type Server struct {
 	Config
 	limiter *auth.Limiter // by network
+	polls   *auth.Limiter // by device code
 }
 
 // New makes it.
 func New(c Config) *Server {
-	return &Server{c, auth.NewLimiter(perSecond, atOnce, c.Clock)}
+	return &Server{c, auth.NewLimiter(perSecond, atOnce, c.Clock), auth.NewLimiter(pollsPerSecond, pollsAtOnce, c.Clock)}
 }
 
 // Routes returns the table. Whoever asks for a token shows a code or a refresh
@@ -73,6 +75,7 @@ func (s *Server) Routes() []edge.Mounted {
 		anyone(http.MethodGet, resourcePath+protected, s.describeResource),
 		anyone(http.MethodGet, below+"/jwks", s.keySet),
 		anyone(http.MethodPost, below+"/register", s.register),
+		anyone(http.MethodPost, below+"/device_authorization", s.authorizeDevice),
 		anyone(http.MethodPost, below+"/token", s.token),
 		anyone(http.MethodPost, below+"/revoke", s.revoke),
 		{Route: edge.Row(http.MethodPost, below+"/introspect", edge.Upload, redoubt.RoleViewer, edge.Reads, edge.Unbound), Handle: s.introspect},
@@ -89,9 +92,10 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	base := edge.OriginOf(r).Base
 	return reply(w, http.StatusOK, map[string]any{
 		"issuer": base, "authorization_endpoint": base + AuthorizePath, "token_endpoint": base + below + "/token", "registration_endpoint": base + below + "/register",
-		"revocation_endpoint": base + below + "/revoke", "introspection_endpoint": base + below + "/introspect", "jwks_uri": base + below + "/jwks",
+		"device_authorization_endpoint": base + below + "/device_authorization",
+		"revocation_endpoint":           base + below + "/revoke", "introspection_endpoint": base + below + "/introspect", "jwks_uri": base + below + "/jwks",
 		"scopes_supported": core.Scopes(), "response_types_supported": []string{"code"}, "response_modes_supported": []string{"query"},
-		"grant_types_supported": []string{"authorization_code", "refresh_token"}, "code_challenge_methods_supported": []string{"S256"},
+		"grant_types_supported": []string{"authorization_code", "refresh_token", core.DeviceGrant}, "code_challenge_methods_supported": []string{"S256"},
 		"token_endpoint_auth_methods_supported": []string{"none"}, "revocation_endpoint_auth_methods_supported": []string{"none"},
 		"authorization_response_iss_parameter_supported": true,
 	})
@@ -126,10 +130,11 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
 		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: "the body is not JSON as RFC 7591 has it"})
 	}
+	device := slices.Contains(in.Grants, core.DeviceGrant)
 	if len(in.Responses) > 0 && !slices.Contains(in.Responses, "code") {
 		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: "response_types must have code"})
 	}
-	c, err := s.Keys.Register(redoubt.Line(in.Name), in.Redirects, s.Clock())
+	c, err := s.Keys.Register(redoubt.Line(in.Name), in.Redirects, device, s.Clock())
 	var redirect *core.RedirectError
 	switch {
 	case errors.As(err, &redirect):
@@ -137,10 +142,19 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: err.Error()})
 	}
-	return reply(w, http.StatusCreated, map[string]any{
-		"client_id": c.ID, "client_id_issued_at": c.Issued.Unix(), "client_name": c.Name, "redirect_uris": c.Redirects, "token_endpoint_auth_method": "none",
-		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "scope": strings.Join(core.Scopes(), " "),
-	})
+	out := map[string]any{
+		"client_id": c.ID, "client_id_issued_at": c.Issued.Unix(), "client_name": c.Name, "token_endpoint_auth_method": "none", "scope": strings.Join(core.Scopes(), " "),
+	}
+	grants := []string{"refresh_token"}
+	if len(c.Redirects) > 0 {
+		grants = append(grants, "authorization_code")
+		out["redirect_uris"], out["response_types"] = c.Redirects, []string{"code"}
+	}
+	if c.Device {
+		grants = append(grants, core.DeviceGrant)
+	}
+	out["grant_types"] = grants
+	return reply(w, http.StatusCreated, out)
 }
 
 // reply answers JSON that nobody keeps.

@@ -309,17 +309,17 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 		"http://evil.example/cb", "javascript:alert(1)", "custom://cb", "https://", "https://a@b/", "https://a/#x", "http://127.0.0.1.evil.example/", "http://[::2]/",
 		"https://a/\r\nX: y", "https://a/;script-src", "", "/cb", "https://" + strings.Repeat("a", 600),
 	} {
-		if c, err := keys.Register("x", []string{uri}, time.Now()); err == nil {
+		if c, err := keys.Register("x", []string{uri}, false, time.Now()); err == nil {
 			t.Errorf("%q is registered: %+v", uri, c)
 		}
 	}
 	for _, uri := range []string{"https://a.example/cb?x=y", "http://127.0.0.1/cb", "http://[::1]:80/cb", "http://localhost:1/"} {
-		if _, err := keys.Register("x", []string{uri}, time.Now()); err != nil {
+		if _, err := keys.Register("x", []string{uri}, false, time.Now()); err != nil {
 			t.Errorf("%q: %v", uri, err)
 		}
 	}
 	for _, name := range []string{"a\u202eb", strings.Repeat("a", 81), "a\nb"} {
-		if _, err := keys.Register(name, []string{"https://a/"}, time.Now()); err == nil {
+		if _, err := keys.Register(name, []string{"https://a/"}, false, time.Now()); err == nil {
 			t.Errorf("%q is registered", name)
 		}
 	}

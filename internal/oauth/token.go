@@ -42,8 +42,10 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 		out, err = s.exchange(r, clientID)
 	case "refresh_token":
 		out, err = s.renew(r, clientID)
+	case core.DeviceGrant:
+		out, err = s.exchangeDevice(r, clientID)
 	default:
-		err = &core.Error{Code: "unsupported_grant_type", Text: "grant_type must be authorization_code or refresh_token"}
+		err = &core.Error{Code: "unsupported_grant_type", Text: "grant_type must be authorization_code, refresh_token or " + core.DeviceGrant}
 	}
 	var refused *core.Error
 	var invalid *redoubt.InvalidError
@@ -89,16 +91,7 @@ func (s *Server) exchange(r *http.Request, clientID string) (out *issued, err er
 		if !right {
 			return nil, tx.DropOAuthGrant(ctx, g)
 		}
-		g.Token.DeploymentID, g.Token.PublicID, g.Token.ExpiresAt = deployment, auth.NewPublicID(), s.Clock().Add(redoubt.OAuthAccessFor)
-		access, err := s.Keys.NewAccess(edge.OriginOf(r).Base, clientID, g.Resource, g.Token, s.Clock())
-		if err != nil {
-			return nil, err
-		}
-		made, err := tx.CreateToken(ctx, g.Token, core.Hash(access))
-		if err != nil {
-			return nil, err
-		}
-		return s.issue(ctx, tx, g, made, access)
+		return s.first(ctx, tx, r, g, clientID)
 	})
 }
 

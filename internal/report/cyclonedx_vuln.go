@@ -91,6 +91,9 @@ func vulnerabilityRule(v *cdx.Vulnerability) *redoubt.Rule {
 		Name: read.Text(v.ID).Name(), IssueType: redoubt.SCA, Category: "security",
 		Severity: severityOfRatings(list(v.Ratings)), Confidence: redoubt.ConfidenceMedium,
 	}
+	if r.Severity == 0 {
+		r.Severity, r.Unrated = redoubt.SeverityMedium, true
+	}
 	for _, id := range list(v.CWEs) {
 		r.CWE = append(r.CWE, fmt.Sprintf("CWE-%d", id))
 	}
@@ -111,7 +114,7 @@ func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.Af
 	out := &redoubt.Vulnerable{
 		Ecosystem: d.Ecosystem, Package: read.Text(d.Name).Name(), Version: lockfile.SpellVersion(d.Ecosystem, read.Text(d.Version).Name()),
 		Transitivity: cmp.Or(p.byFindings(at), redoubt.TransitivityUnknown), Lockfile: at.lockfile, Line: at.line,
-		Vulnerability: shownID(v), Reachability: redoubt.ReachabilityUnknown,
+		Vulnerability: shownID(v), Reachability: redoubt.ReachabilityUnknown, Unrated: severityOfRatings(list(v.Ratings)) == 0,
 	}
 	notedOfVulnerability(v, out)
 	var fixed read.Texts
@@ -172,7 +175,7 @@ func shownID(v *cdx.Vulnerability) string {
 }
 
 // severityOfRatings follows semantics §14: the score of CVSS 4, else of 3,
-// else the word of any rating, else medium.
+// else the word of any rating, else 0.
 func severityOfRatings(ratings []cdx.VulnerabilityRating) redoubt.Severity {
 	for _, method := range []cdx.ScoringMethod{cdx.ScoringMethodCVSSv4, cdx.ScoringMethodCVSSv31, cdx.ScoringMethodCVSSv3} {
 		for _, r := range ratings {
@@ -188,5 +191,5 @@ func severityOfRatings(ratings []cdx.VulnerabilityRating) redoubt.Severity {
 			return s
 		}
 	}
-	return redoubt.SeverityMedium
+	return 0
 }

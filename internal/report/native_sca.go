@@ -39,6 +39,7 @@ func (n *native) vulnerable(a affected) {
 		Vulnerability: knownAs(a.rule.Name, a.aliases),
 		Transitivity:  cmp.Or(a.transitivity, redoubt.TransitivityUnknown),
 		Reachability:  cmp.Or(a.reachability, redoubt.ReachabilityUnknown),
+		Unrated:       a.rule.Severity == 0,
 	}
 	if ecosystem, name, version, ok := purl.Parse(string(a.purl)); ok {
 		d.Ecosystem, d.Package, d.Version = read.Text(ecosystem).Name(), read.Text(name).Name(), cmp.Or(read.Text(version).Name(), d.Version)
@@ -54,7 +55,7 @@ func (n *native) vulnerable(a affected) {
 	for _, version := range a.fixes.Names() {
 		d.Fixes = append(d.Fixes, redoubt.Fix{Package: d.Package, Version: lockfile.SpellVersion(d.Ecosystem, version)})
 	}
-	a.rule.IssueType = redoubt.SCA
+	a.rule.IssueType, a.rule.Unrated = redoubt.SCA, d.Unrated
 	location := redoubt.Location{}
 	if file != n.file {
 		location.Line = a.line

@@ -208,7 +208,7 @@ func (r *sarifRun) exposed(exposure string, out *redoubt.Result) {
 func (d *sarifDependency) vulnerable(out *redoubt.Result) *redoubt.Vulnerable {
 	v := &redoubt.Vulnerable{
 		Ecosystem: d.Ecosystem.Name(), Package: d.Package.Name(), Version: d.Version.Name(), Vulnerability: d.Vulnerability.Name(),
-		InCode: bool(d.InCode), Malicious: bool(d.Malicious),
+		InCode: bool(d.InCode), Malicious: bool(d.Malicious), Unrated: bool(d.Unrated),
 	}
 	v.Transitivity, _ = redoubt.ParseTransitivity(string(d.Transitivity)) // 0 is not known
 	v.Reachability, _ = redoubt.ParseReachability(string(d.Reachability))

@@ -142,6 +142,7 @@ type sarifDependency struct {
 	Reachability  read.Text    `json:"reachability"`
 	InCode        read.Boolean `json:"inCode"`
 	Malicious     read.Boolean `json:"malicious"`
+	Unrated       read.Boolean `json:"severityUnrated"`
 	Fixes         []struct {
 		Package read.Text `json:"package"`
 		Version read.Text `json:"version"`

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/redoubt/redoubt"
@@ -104,13 +105,29 @@ func (s *spdx) creators(list read.Texts) {
 		if !ok {
 			continue
 		}
-		if i := strings.LastIndexByte(tool, '-'); i > 0 && strings.ContainsAny(tool[i:], "0123456789") {
-			s.tool(tool[:i], tool[i+1:])
-		} else {
-			s.tool(tool, "")
-		}
+		s.tool(splitTool(tool))
 		return
 	}
+}
+
+// toolVersion is where the version begins in a tool's name: a number with parts or a v in
+// front, whatever follows it, as in name-1.2.3-rc1 and name-v1.2-5-gabcdef.
+var toolVersion = regexp.MustCompile(`-(?:v[0-9]|[0-9]+\.[0-9])`)
+
+// splitTool takes name and version of a tool apart, which SPDX joins with a hyphen. The
+// name is part of the source (semantics §4) and must not change with the version. We
+// write our own name, then whatever version the build has.
+func splitTool(tool string) (name, version string) {
+	if version, ours := strings.CutPrefix(tool, redoubt.SBOMTool+"-"); ours {
+		return redoubt.SBOMTool, version
+	}
+	if at := toolVersion.FindStringIndex(tool); at != nil && at[0] > 0 {
+		return tool[:at[0]], tool[at[0]+1:]
+	}
+	if i := strings.LastIndexByte(tool, '-'); i > 0 && (strings.ContainsAny(tool[i:], "0123456789") || strings.HasPrefix(tool[i:], "-[")) {
+		return tool[:i], tool[i+1:]
+	}
+	return tool, ""
 }
 
 func (s *spdx) pkg(_ string, v *spdxPackage) {

@@ -31,8 +31,8 @@ type Project struct {
 type Vulnerability struct {
 	ID           string // CVE or GHSA; the rule's name where there is neither
 	Triage       redoubt.VEXTriage
-	DecidedAt    time.Time // when that was; zero when never
-	Severity     redoubt.Severity
+	DecidedAt    time.Time        // when that was; zero when never
+	Severity     redoubt.Severity // 0 where nobody rates it
 	Reachability redoubt.Reachability
 	Malicious    bool
 	EPSS         *redoubt.EPSS // nil when no score is known

@@ -124,6 +124,9 @@ func vulnerabilityOf(f redoubt.IndexedFinding, rule redoubt.Rule, l redoubt.Line
 	if id := body.VulnerabilityIdentifier; id != nil && *id != "" {
 		v.ID = *id
 	}
+	if body.Unrated {
+		v.Severity = 0
+	}
 	found := body.FoundDependency
 	v.Ecosystem, v.Version, v.Fixes = found.Ecosystem, found.Version, body.FixRecommendations
 	if found.Package != "" {

@@ -71,6 +71,15 @@ func (c *call) annotateFinding(ctx context.Context, in *annotateInput) (writer, 
 	return c.finding(ctx, id)
 }
 
+// askedFinding reads the finding that the path names, as shownFinding does.
+func (c *call) askedFinding(ctx context.Context) (store.Occurrence, error) {
+	id, err := c.id("findingId")
+	if err != nil {
+		return store.Occurrence{}, err
+	}
+	return c.shownFinding(ctx, id)
+}
+
 // shownFinding reads a finding that the token may see and lists show.
 func (c *call) shownFinding(ctx context.Context, id int64) (store.Occurrence, error) {
 	found, err := c.tx.Finding(ctx, id)

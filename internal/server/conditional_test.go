@@ -123,3 +123,16 @@ func TestListsAreOthersUnderAnotherNameOrProgram(t *testing.T) {
 	h.server.Version = "test-2"
 	changed("an update")
 }
+
+// A list that is asked for by POST is answered whole, whatever tag comes with it: no 304
+// is there for it in HTTP, and what may be repeated is not refused for a tag.
+func TestListsByPOSTHaveNoTag(t *testing.T) {
+	h := newHarness(t)
+	h.imported(map[string][]int{"a.py": {1}})
+	for _, list := range []string{"dependencies", "dependencies/repositories", "ssc-vulns"} {
+		a := h.send(http.MethodPost, "/api/v1/deployments/acme/"+list, "{}", "If-None-Match", "*")
+		if a.status != http.StatusOK || a.header.Get("ETag") != "" {
+			t.Errorf("%s: %d %q %s", list, a.status, a.header.Get("ETag"), a.body)
+		}
+	}
+}

@@ -31,7 +31,7 @@ var described = map[string]routeDoc{
 		"What is selected is settled when the export begins. Cells that a spreadsheet would compute are made text. A connection that ends early means that the export is not whole."},
 	"getFinding":        {"Get one finding", "A finding of any issue type by its id. Members of other types are absent."},
 	"getEvidence":       {"Get what to judge a finding by", "The code, the flow of data, how the package gets in, what became of other findings of the rule, and the finding on other refs."},
-	"getFindingHistory": {"Get what happened to a finding", "Its trail, oldest first: when scans found it, lost it, saw it again or at another place, who decided what about it and what was said; and the finding on other refs. A finding that was removed is not found, with the reason."},
+	"getFindingHistory": {"Get what happened to a finding", "Its trail, oldest first: when scans found it, lost it, saw it again or at another place, who decided what about it and what was said; and the finding on other refs. A finding that was removed is not found, with the reason; of one that was merged into another the trail stays, and it names that one."},
 	"annotateFinding": {"Annotate a finding", "Writes what no scanner brings: assistant, ticket, review comments, fixing change requests, exploit probability, reachability. " +
 		"It is written to the finding on all its refs. Absent members stay; `null` and empty lists clear."},
 	"triageFindings": {"Triage findings in bulk", "Sets a state, adds a note, or assigns to a user the newest findings that match, at most `limit`, and to the same findings on all other refs. Ids and filters together mean those that match both. " +
@@ -79,13 +79,13 @@ var described = map[string]routeDoc{
 
 	"listPolicyConditions": {"List the conditions of a policy", "What a policy for the supply chain does about findings that are all that a condition asks for, whatever their rule."},
 	"createPolicyCondition": {"Add a condition to a policy", "Gives a policy for the supply chain a further condition. All that it asks for must hold; it asks for something. Of several conditions one is enough, and the strictest counts. " +
-		"`projects` and `branches` are at most 100 globs each, of 1 to 512 bytes without control characters; `tags` at most 10 of 64 characters. " +
+		"`projects` and `branches` are at most 100 globs each, of 1 to 512 characters without control characters; `tags` at most 10 of 64 characters. " +
 		"It holds from the next build on. A token that is bound to projects may not."},
 	"deletePolicyCondition": {"Delete a condition of a policy", "Takes a condition from a policy. A token that is bound to projects may not."},
 
 	"listExceptions": {"List exceptions", "What is accepted, where, why and until when, by id, in pages. Pass `cursor` to get the next page; it is absent on the last one. Those that are over are listed until somebody deletes them. A token that is bound to projects sees those of its projects alone."},
 	"createException": {"Create an exception", "Ignores what a rule or a vulnerability finds, now and later, until a day, by a triage that people's beats. " +
-		"Either `until` or `forever` is needed. `projects` and `paths` are at most 100 globs each, of 1 to 512 bytes without control characters; " +
+		"Either `until` or `forever` is needed. `projects` and `paths` are at most 100 globs each, of 1 to 512 characters without control characters; " +
 		"a path glob has no `!` or `#` and no `./` in front, no `//`, no backslash and no space around it. `target` has no spaces. `dry_run` tells which findings would change, and its `selection`, sent with the request, has just that done or nothing."},
 	"getException":    {"Get an exception", "An exception by its id; with `ending` also what would change without it."},
 	"deleteException": {"Delete an exception", "Ends an exception now and reopens what it ignored, but for what people or other exceptions decide. With the `selection` that `getException` told with `ending`, just that is done or nothing."},

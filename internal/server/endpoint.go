@@ -91,7 +91,13 @@ func (e *endpoint) admit(c *call, token string) (err error) {
 	if c.caller, err = e.server.callers.Find(c.w.Header(), c.r, token); err != nil {
 		return err
 	}
-	switch may := c.caller.CanUse() || e.route.Scope == Upload && c.caller.CanUpload(); {
+	may := c.caller.CanUse() || e.route.Scope == Upload && c.caller.CanUpload()
+	if e.route.Scope == edge.Runner {
+		may = c.caller.CanRun()
+	}
+	switch {
+	case !may && e.route.Scope == edge.Runner:
+		return newProblem(api.CodePermissionDenied, "This token does not have the scope runner. Ask for a token that may take managed runs.", nil)
 	case !may && e.route.Scope == Upload:
 		return newProblem(api.CodePermissionDenied, "This token has neither the scope ci nor web_api. Ask for a token that may hand in scans.", nil)
 	case !may:

@@ -15,11 +15,7 @@ import (
 
 // getEvidence answers what there is to judge a finding by.
 func (c *call) getEvidence(ctx context.Context, _ *none) (*api.EvidenceResponse, error) {
-	id, err := c.id("findingId")
-	if err != nil {
-		return nil, err
-	}
-	found, err := c.shownFinding(ctx, id)
+	found, err := c.askedFinding(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -12,15 +12,7 @@ import (
 
 // getFindingHistory answers what happened to a finding.
 func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHistoryResponse, error) {
-	id, err := c.id("findingId")
-	if err != nil {
-		return nil, err
-	}
-	found, err := c.shownFinding(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	told, err := c.tx.History(ctx, id)
+	found, told, into, err := c.findingOfHistory(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +24,7 @@ func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHist
 	if err != nil {
 		return nil, err
 	}
-	out := &api.FindingHistoryResponse{Events: []api.FindingEvent{{At: api.Time{Time: found.CreatedAt}, Kind: "found", ScanID: found.FirstScanID}}}
+	out := &api.FindingHistoryResponse{MergedInto: into, Events: []api.FindingEvent{{At: api.Time{Time: found.CreatedAt}, Kind: "found", ScanID: found.FirstScanID}}}
 	for _, e := range told {
 		event, err := toldEvent(e)
 		if err != nil {
@@ -46,6 +38,31 @@ func (c *call) getFindingHistory(ctx context.Context, _ *none) (*api.FindingHist
 	slices.SortStableFunc(out.Events, func(a, b api.FindingEvent) int { return a.At.Compare(b.At.Time) })
 	out.Others, err = c.others(ctx, view, found)
 	return out, err
+}
+
+// findingOfHistory reads the finding that the path names, with what happened to it. One
+// that was merged into another has a history still: it is in no list, and what led to a
+// decision is in its trail. It tells which one that is.
+func (c *call) findingOfHistory(ctx context.Context) (found store.Occurrence, told []store.FindingHistory, into int64, err error) {
+	id, err := c.id("findingId")
+	if err != nil {
+		return found, nil, 0, err
+	}
+	if found, err = c.tx.Finding(ctx, id); err != nil {
+		return found, nil, 0, err
+	}
+	if _, err := c.seen(c.tx.Project(ctx, found.ProjectID)); err != nil {
+		return found, nil, 0, err
+	}
+	if told, err = c.tx.History(ctx, id); err != nil {
+		return found, nil, 0, err
+	}
+	if redoubt.StatusOf(found.State, found.Lineage.Triage.State) == 0 {
+		if into = store.LastRemoval(told).MergedInto; into == 0 {
+			return found, nil, 0, c.removedFinding(ctx, id)
+		}
+	}
+	return found, told, into, nil
 }
 
 // toldEvent is what a scan, or a change of a policy, did to a finding.
@@ -67,7 +84,7 @@ func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
 	switch e.Kind {
 	case redoubt.EventMoved:
 		out.From, out.To = &api.EventPlace{Path: detail.From, Line: detail.FromLine}, &api.EventPlace{Path: detail.To, Line: detail.ToLine}
-	case redoubt.EventPrecedent, redoubt.EventCopied:
+	case redoubt.EventPrecedent, redoubt.EventCopied, redoubt.EventMerged:
 		out.FindingID = detail.FindingID
 	default:
 		out.Note = detail.Reason

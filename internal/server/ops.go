@@ -103,6 +103,9 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	answer, status := readiness{Status: ok, Reads: condition(reads), Writes: condition(writes)}, http.StatusOK
 	callOf(r.Context()).cause = cmp.Or(reads, writes)
 	switch {
+	case s.draining.Load():
+		answer.Status, status = "stopping", http.StatusServiceUnavailable
+		edge.RetryAfter(w.Header(), time.Second)
 	case reads != nil:
 		answer.Status, status = "unavailable", http.StatusServiceUnavailable
 		edge.RetryAfter(w.Header(), redoubt.OutageOf(reads).RetryAfter())

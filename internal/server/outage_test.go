@@ -26,6 +26,7 @@ func TestOutagesAreSaid(t *testing.T) {
 		redoubt.ErrDiskFull: {"full", 30 * time.Second}, redoubt.ErrDiskFailed: {"fails", 30 * time.Second},
 		redoubt.ErrReadOnly: {"only reads", 30 * time.Second}, redoubt.ErrDamaged: {"damaged", 30 * time.Second},
 		redoubt.ErrOutOfFiles: {"too many open", time.Second}, redoubt.ErrOutOfMemory: {"memory", time.Second},
+		redoubt.ErrReplaced: {"newer Redoubt", time.Second},
 	} {
 		p := problemOf(fmt.Errorf("a handler: %w", fmt.Errorf("%w: %w", outage, errors.New("/var/lib/redoubt.db: inside"))))
 		if p.Code != api.CodeUnavailable || p.wait != want.wait || !strings.Contains(p.Detail, want.word) || strings.Contains(p.Detail, "inside") {

@@ -42,6 +42,7 @@ func publish(doc *huma.OpenAPI) ([]byte, error) {
 	named, _ := named(tree, shared).(map[string]any)
 	schemas, _ := named["components"].(map[string]any)["schemas"].(map[string]any)
 	maps.Copy(schemas, components)
+	tell(schemas)
 	return json.MarshalIndent(named, "", "  ")
 }
 

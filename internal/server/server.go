@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
@@ -90,6 +91,8 @@ type Server struct {
 	metrics *metrics
 	handler http.Handler
 	began   time.Time
+
+	draining atomic.Bool
 }
 
 // New makes a server. It opens no listener and starts nothing: serve Handler,
@@ -117,8 +120,24 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.handler = s.observe(compress(recovering(canonicalPath(s.mux()))))
+	s.handler = s.hangingUp(s.observe(compress(recovering(canonicalPath(s.mux())))))
 	return s, nil
+}
+
+// Drain says that the server is about to stop: it answers on, is not ready from now on,
+// and has each connection end with its next answer, so that none is in use when it is
+// closed.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// hangingUp tells clients of a server that is about to stop to come by another
+// connection. Over HTTP/2 it makes the connection take no more requests.
+func (s *Server) hangingUp(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.draining.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Handler answers all of the Web API, its documentation and the probes.

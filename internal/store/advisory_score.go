@@ -98,9 +98,9 @@ func (q *session) moveScores(ctx context.Context) error {
 // one vulnerability the highest score counts. Ref empty means all of the
 // deployment.
 func (tx *Tx) RefreshScores(ctx context.Context, projectID int64, ref string) error {
-	s := scoring{tx: tx, where: ` WHERE s.deployment_id = $1`, best: map[int64]redoubt.EPSS{}, exploited: map[int64]bool{}}
+	s := scoring{tx: tx, best: map[int64]redoubt.EPSS{}, exploited: map[int64]bool{}}
 	if ref != "" {
-		s.where, s.args = s.where+` AND f.project_id = $2 AND f.ref = $3`, []any{projectID, ref}
+		s.where, s.args = ` AND f.project_id = $2 AND f.ref = $3`, []any{projectID, ref}
 	}
 	if err := s.read(ctx); err != nil {
 		return fmt.Errorf("read the scores of findings: %w", err)
@@ -119,6 +119,9 @@ type scoring struct {
 
 const scoringFrom = ` FROM finding_subject s JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id `
 
+// scoringOf is the tenant's part of each of the statements.
+const scoringOf = ` WHERE s.deployment_id = $1`
+
 // read asks by what scanners call a vulnerability, and by all names that the
 // advisories have of it.
 func (s *scoring) read(ctx context.Context) error {
@@ -128,39 +131,44 @@ func (s *scoring) read(ctx context.Context) error {
 		return err
 	}
 	err := each(ctx, s.tx, marked, `SELECT DISTINCT f.lineage_id`+scoringFrom+`
-		JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id`+s.where+` AND l.annotations_json LIKE '%"known_exploited":true%'`, s.args...)
+		JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id`+scoringOf+s.where+` AND l.annotations_json LIKE '%"known_exploited":true%'`, s.args...)
 	if err != nil {
 		return err
 	}
-	for _, by := range []struct{ name, join, where string }{
-		{`UPPER(s.vulnerability)`, ``, ` AND s.group_id = 0`},
-		{`n.name`, `JOIN advisory_member m ON m.group_id = s.group_id JOIN advisory_name n ON n.advisory_id = m.advisory_id `, ` AND s.group_id <> 0`},
-	} {
-		err := each(ctx, s.tx, s.score, `SELECT DISTINCT f.lineage_id, e.score, e.percentile`+scoringFrom+by.join+
-			`JOIN epss e ON e.cve = `+by.name+s.where+by.where, s.args...)
-		if err != nil {
-			return err
-		}
-		err = each(ctx, s.tx, func(r row) error {
-			lineage, err := scalar[int64](r)
-			s.exploited[lineage] = true
-			return err
-		}, `SELECT DISTINCT f.lineage_id`+scoringFrom+by.join+`JOIN kev k ON k.cve = `+by.name+s.where+by.where, s.args...)
-		if err != nil {
-			return err
-		}
+	about, err := s.about(ctx)
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-func (s *scoring) score(r row) error {
-	var lineage int64
-	var e redoubt.EPSS
-	err := r.Scan(&lineage, &e.Score, &e.Percentile)
-	if known, is := s.best[lineage]; !is || known.Score < e.Score {
-		s.best[lineage] = e
+	scores, err := s.tx.scoresOf(ctx, about)
+	if err != nil {
+		return err
+	}
+	exploited, err := s.tx.exploitedOf(ctx, about)
+	for v, lineages := range about {
+		e, scored := scores[v]
+		for _, lineage := range lineages {
+			if known, is := s.best[lineage]; scored && (!is || known.Score < e.Score) {
+				s.best[lineage] = e
+			}
+			if exploited[v] {
+				s.exploited[lineage] = true
+			}
+		}
 	}
 	return err
+}
+
+// about reads what the findings are about, and the lineages by it.
+func (s *scoring) about(ctx context.Context) (map[vulnerability][]int64, error) {
+	about := map[vulnerability][]int64{}
+	return about, each(ctx, s.tx, func(r row) error {
+		var lineage, group int64
+		var name string
+		err := r.Scan(&lineage, &name, &group)
+		v := vulnerabilityOf(name, group)
+		about[v] = append(about[v], lineage)
+		return err
+	}, `SELECT DISTINCT f.lineage_id, s.vulnerability, s.group_id`+scoringFrom+scoringOf+s.where, s.args...)
 }
 
 // write changes the lineages of which something else is known.

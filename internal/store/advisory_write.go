@@ -3,8 +3,10 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -60,6 +62,7 @@ func (s *Store) PutAdvisories(ctx context.Context, list []redoubt.Advisory, regr
 // PublishAdvisories lets everyone follow what was stored since the last time,
 // and returns the version. The feed forgets what every deployment has followed.
 func (s *Store) PublishAdvisories(ctx context.Context) (version int64, err error) {
+	behind := s.leastExempted(ctx)
 	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		version, err = one(ctx, q, scalar[int64], `SELECT version FROM advisory_state WHERE id = 1`+q.engine.forUpdate)
 		if err != nil {
@@ -76,12 +79,34 @@ func (s *Store) PublishAdvisories(ctx context.Context) (version int64, err error
 		if err = q.write(ctx, `DELETE FROM advisory_change WHERE version <= (SELECT MIN(version) FROM advisory_match)`); err != nil {
 			return err
 		}
-		// A deployment without a mark may be about to set its first, at what it saw.
-		err = q.write(ctx, `DELETE FROM advisory_alias_change WHERE version <= COALESCE((SELECT MIN(COALESCE(m.advisories, 0))
-			FROM deployment d LEFT JOIN exemption_mark m ON m.deployment_id = d.id), $1)`, version)
-		return err
+		return q.write(ctx, `DELETE FROM advisory_alias_change WHERE version <= $1`, min(behind, version))
 	})
 	return version, err
+}
+
+// leastExempted is the version of the advisories that the exceptions of every deployment
+// have followed, by their marks, which only grow; 0 where not all can be asked. One without
+// a mark may be about to set its first, at what it saw.
+func (s *Store) leastExempted(ctx context.Context) int64 {
+	all, err := s.Deployments(ctx)
+	least := int64(math.MaxInt64)
+	for _, d := range all {
+		if err != nil || least == 0 {
+			break
+		}
+		err = s.View(ctx, d.ID, func(ctx context.Context, tx *Tx) error {
+			mark, err := one(ctx, tx, scalar[int64], `SELECT COALESCE(MAX(advisories), 0) FROM exemption_mark WHERE deployment_id = $1`)
+			least = min(least, mark)
+			return err
+		})
+		if errors.Is(err, redoubt.ErrNotFound) { // deleted meanwhile
+			err = nil
+		}
+	}
+	if err != nil {
+		return 0 // what is kept too long does no harm
+	}
+	return least
 }
 
 // advisoryWriter stores records within one transaction.

@@ -110,6 +110,13 @@ var relations = []relation{
 	{"vex_statement", "document_id", "vex_document", "id"},
 	{"vex_name", "document_id", "vex_document", "id"},
 	{"vex_refusal", "project_id", "project", "id"},
+	{"repository", "connection_id", "connection", "id"},
+	{"repository", "project_id", "project", "id"},
+	{"managed_run", "project_id", "project", "id"},
+	{"managed_run_log", "run_id", "managed_run", "id"},
+	{"managed_plan", "project_id", "project", "id"},
+	{"change_request", "repository_id", "repository", "id"},
+	{"webhook_delivery", "connection_id", "connection", "id"},
 }
 
 // CheckRows looks whether the rows of the deployment fit together: what names

@@ -41,10 +41,20 @@ func (q *session) tenant(ctx context.Context, id int64, lock string) (tenant, er
 	return t, nil
 }
 
-// Deployments lists all tenants by id.
+// listedColumns are what the list of tenants tells of one, under the name d.
+const listedColumns = `d.deployment_id, d.slug, d.name, d.created_at, d.second_factor`
+
+func listedFields(d *redoubt.Deployment) []any {
+	return []any{&d.ID, &d.Slug, &d.Name, instant(&d.CreatedAt), &d.SecondFactor}
+}
+
+// Deployments lists all tenants by id: their slugs, names, times of creation, and whether
+// they need a second factor. What else there is of one, Deployment tells: the list is
+// where all tenants can be asked for, wherever each of them is.
 func (s *Store) Deployments(ctx context.Context) (list []redoubt.Deployment, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		list, err = many(ctx, q, scanDeployment, `SELECT `+deploymentColumns+` FROM deployment ORDER BY id`)
+		list, err = many(ctx, q, func(r row) (d redoubt.Deployment, err error) { return d, r.Scan(listedFields(&d)...) },
+			`SELECT `+listedColumns+` FROM deployment_slug d ORDER BY d.deployment_id`)
 		return err
 	})
 	return list, err
@@ -63,16 +73,20 @@ func (s *Store) RecentDeployments(ctx context.Context, since time.Time, limit in
 // Deployment finds a tenant: all digits are an id, anything else is a slug
 // (semantics §1).
 func (s *Store) Deployment(ctx context.Context, idOrSlug string) (d redoubt.Deployment, err error) {
-	column, key := "slug", any(idOrSlug)
-	if idOrSlug != "" && strings.Trim(idOrSlug, "0123456789") == "" {
-		id, err := strconv.ParseInt(idOrSlug, 10, 64)
-		if err != nil {
+	isID := idOrSlug != "" && strings.Trim(idOrSlug, "0123456789") == ""
+	var id int64
+	if isID {
+		if id, err = strconv.ParseInt(idOrSlug, 10, 64); err != nil {
 			return d, fmt.Errorf("deployment %.20q: %w", idOrSlug, redoubt.ErrNotFound)
 		}
-		column, key = "id", id
 	}
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		d, err = one(ctx, q, scanDeployment, `SELECT `+deploymentColumns+` FROM deployment WHERE `+column+` = $1`, key)
+		if !isID {
+			if id, err = one(ctx, q, scalar[int64], `SELECT deployment_id FROM deployment_slug WHERE slug = $1`, idOrSlug); err != nil {
+				return err
+			}
+		}
+		d, err = one(ctx, q, scanDeployment, `SELECT `+deploymentColumns+` FROM deployment WHERE id = $1`, id)
 		return err
 	})
 	if err != nil {
@@ -103,8 +117,12 @@ func (s *Store) CreateDeployment(ctx context.Context, slug, name string, by redo
 			return err
 		}
 		d = redoubt.Deployment{ID: id, Slug: slug, Name: name, CreatedAt: s.now(), KeepsCode: true}
-		if _, err := q.exec(ctx, `INSERT INTO deployment (id, slug, name, created_at) VALUES ($1, $2, $3, $4)`, id, slug, name, d.CreatedAt); err != nil {
+		_, err = q.exec(ctx, `INSERT INTO deployment_slug (slug, deployment_id, name, created_at, second_factor) VALUES ($1, $2, $3, $4, $5)`, slug, id, name, d.CreatedAt, false)
+		if err != nil {
 			return slugTaken(slug, err)
+		}
+		if err := q.write(ctx, `INSERT INTO deployment (id, slug, name, created_at) VALUES ($1, $2, $3, $4)`, id, slug, name, d.CreatedAt); err != nil {
+			return err
 		}
 		tx := newTx(q, d, d.CreatedAt, by)
 		tx.audit("deployment.create", subject("deployment", id), nil, deploymentImage{slug, name})
@@ -157,8 +175,11 @@ func (s *Store) RenameDeployment(ctx context.Context, id int64, slug, name strin
 		if err := checkDeployment(d.Slug, d.Name); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `UPDATE deployment SET slug = $2, name = $3 WHERE id = $1`, d.Slug, d.Name); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE deployment_slug SET slug = $2, name = $3 WHERE deployment_id = $1`, d.Slug, d.Name); err != nil {
 			return slugTaken(d.Slug, err)
+		}
+		if err := tx.write(ctx, `UPDATE deployment SET slug = $2, name = $3 WHERE id = $1`, d.Slug, d.Name); err != nil {
+			return err
 		}
 		tx.audit("deployment.update", subject("deployment", id), deploymentImage{old.Slug, old.Name}, deploymentImage{d.Slug, d.Name})
 		return nil
@@ -168,7 +189,10 @@ func (s *Store) RenameDeployment(ctx context.Context, id int64, slug, name strin
 
 // RequireSecondFactor says whether people need one to work in the tenant.
 func (tx *Tx) RequireSecondFactor(ctx context.Context, require bool) error {
-	if _, err := tx.exec(ctx, `UPDATE deployment SET second_factor = $2 WHERE id = $1`, require); err != nil {
+	if err := tx.write(ctx, `UPDATE deployment SET second_factor = $2 WHERE id = $1`, require); err != nil {
+		return err
+	}
+	if err := tx.write(ctx, `UPDATE deployment_slug SET second_factor = $2 WHERE deployment_id = $1`, require); err != nil {
 		return err
 	}
 	type image struct {
@@ -193,10 +217,10 @@ func (tx *Tx) OpenRules(ctx context.Context, open bool) error {
 // tenantTables hold a tenant's rows, those that point at others first. The
 // audit trail is not among them: it outlives what it tells of.
 var tenantTables = []string{
-	"index_checkpoint", "user_role", "user_invitation",
-	"failed_attempt", "login_request", "oauth_grant", "job", "kept_answer", "agent_scan", "scan_account", "rule_version", "dependency", "package_version", "package", "inventory_graph", "inventory_content", "inventory",
+	"index_checkpoint", "user_role", "user_invitation", "managed_run_log", "managed_run", "managed_plan", "runner",
+	"failed_attempt", "login_request", "oauth_grant", "job_due", "job", "kept_answer", "agent_scan", "scan_account", "rule_version", "dependency", "package_version", "package", "inventory_graph", "inventory_content", "inventory",
 	"advisory_match", "exemption_mark", "triage_event", "change", "finding_event", "finding_subject", "finding_snippet", "finding_body", "finding",
-	"lineage_identity", "lineage", "exception", "vex_refusal", "vex_name", "vex_statement", "vex_document", "policy_rule", "policy", "secret_rule", "rule", "scan", "project_tag", "project_alias", "project", "token",
+	"lineage_identity", "lineage", "exception", "vex_refusal", "vex_name", "vex_statement", "vex_document", "policy_rule", "policy", "secret_rule", "rule", "scan", "project_tag", "project_alias", "webhook_delivery", "change_request", "repository", "connection", "project", "token",
 }
 
 // DeleteDeployment drops a tenant and all it holds but the audit trail.
@@ -206,6 +230,9 @@ func (s *Store) DeleteDeployment(ctx context.Context, id int64, by redoubt.Actor
 			if err := tx.write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1`); err != nil {
 				return err
 			}
+		}
+		if err := tx.write(ctx, `DELETE FROM deployment_slug WHERE deployment_id = $1`); err != nil {
+			return err
 		}
 		tx.audit("deployment.delete", subject("deployment", id), deploymentImage{tx.deployment.Slug, tx.deployment.Name}, nil)
 		err := tx.write(ctx, `DELETE FROM deployment WHERE id = $1`)

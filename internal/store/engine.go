@@ -35,6 +35,7 @@ type engine struct {
 	copyTo     string        // writes all of it to the new file $1; empty where other tools do
 	shred      string        // has the transaction overwrite what it frees; empty where nothing does
 	compact    string        // writes the table of settings anew, without what was removed; empty where flush does
+	exclusive  string        // has a transaction wait for those of other processes that did the same; empty where there are none
 	flush      string        // ends a shredding transaction: overwrites the log of what was freed
 	nextIDs    string        // reserves $2 ids of the sequence $1, which it returns
 
@@ -54,6 +55,7 @@ type engine struct {
 	dictionaries dictionaryCache
 	histories    histories
 	health       health
+	replaced     atomic.Pointer[NewerSchemaError] // nil until a newer program has migrated the database
 	closed       atomic.Bool
 }
 
@@ -77,6 +79,9 @@ func (e *engine) close() error {
 
 // view runs fn on one state of the database.
 func (e *engine) view(caller context.Context, fn func(context.Context, *session) error) error {
+	if newer := e.replaced.Load(); newer != nil {
+		return newer
+	}
 	ctx, done := e.stall.watch(caller)
 	defer done()
 	tx, err := e.begin(ctx, e.read, e.snapshot)
@@ -102,6 +107,9 @@ func (e *engine) update(caller context.Context, fn func(context.Context, *sessio
 	if _, damaged := e.health.state(); damaged != nil {
 		return damaged
 	}
+	if newer := e.replaced.Load(); newer != nil {
+		return newer
+	}
 	q := &session{engine: e}
 	defer func() {
 		if err != nil || q.wrote {
@@ -125,6 +133,13 @@ func (e *engine) update(caller context.Context, fn func(context.Context, *sessio
 
 // ask runs a query outside of any transaction.
 func (e *engine) ask(caller context.Context, query func(context.Context) error) error {
+	if newer := e.replaced.Load(); newer != nil {
+		return newer
+	}
+	return e.askAnyway(caller, query)
+}
+
+func (e *engine) askAnyway(caller context.Context, query func(context.Context) error) error {
 	ctx, done := e.stall.watch(caller)
 	defer done()
 	return e.explain(ctx, query(ctx))
@@ -176,7 +191,7 @@ func failedByItself(kind error) bool {
 	switch outage {
 	case redoubt.ErrDiskFull, redoubt.ErrDiskFailed, redoubt.ErrReadOnly, redoubt.ErrDamaged, redoubt.ErrOutOfFiles, redoubt.ErrOutOfMemory:
 		return true
-	case redoubt.ErrBusy, redoubt.ErrUnreachable, redoubt.ErrCancelled:
+	case redoubt.ErrBusy, redoubt.ErrUnreachable, redoubt.ErrCancelled, redoubt.ErrReplaced:
 	}
 	return false
 }

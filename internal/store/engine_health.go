@@ -50,16 +50,10 @@ const writeProbe = "write probe"
 // Damage that was found, and a schema that a newer Redoubt has migrated meanwhile,
 // are both errors. Only a database that refused its last write is asked by a write.
 func (s *Store) Health(ctx context.Context) (reads, writes error) {
-	var stored int64
-	reads = s.engine.ask(ctx, func(ctx context.Context) error {
-		return s.engine.read.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&stored)
-	})
+	reads = s.CheckSchema(ctx)
 	refused, damaged := s.engine.health.state()
-	switch {
-	case damaged != nil:
+	if damaged != nil {
 		reads = damaged
-	case reads == nil && stored > s.engine.schema:
-		reads = &NewerSchemaError{Stored: stored, Known: s.engine.schema}
 	}
 	if reads != nil {
 		return reads, reads
@@ -68,6 +62,27 @@ func (s *Store) Health(ctx context.Context) (reads, writes error) {
 		writes = s.PutSetting(ctx, writeProbe, []byte(s.now().Format(time.RFC3339)))
 	}
 	return nil, writes
+}
+
+// CheckSchema looks whether a newer Redoubt has migrated the database since it was
+// opened. From then on nothing is read or written: both may mean something else by now.
+// That is a NewerSchemaError, here and of all that is asked for, until the database is
+// one of this version again.
+func (s *Store) CheckSchema(ctx context.Context) error {
+	var stored int64
+	err := s.engine.askAnyway(ctx, func(ctx context.Context) error {
+		return s.engine.read.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&stored)
+	})
+	if err != nil {
+		return err
+	}
+	if stored <= s.engine.schema {
+		s.engine.replaced.Store(nil)
+		return nil
+	}
+	newer := &NewerSchemaError{Stored: stored, Known: s.engine.schema}
+	s.engine.replaced.Store(newer)
+	return newer
 }
 
 // QuickCheck looks through the pages of a SQLite file until the context ends, and

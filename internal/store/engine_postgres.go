@@ -51,6 +51,7 @@ func openPostgres(ctx context.Context, databaseURL string, limit time.Duration) 
 		skipLocked: " FOR UPDATE SKIP LOCKED",
 		byBytes:    ` COLLATE "C"`,
 		compact:    `VACUUM FULL setting`,
+		exclusive:  `SELECT pg_advisory_xact_lock(4097083627)`, // a number that nobody else takes; without arguments it is not put off
 		nextIDs:    `SELECT nextval(CAST(CAST($1 AS TEXT) || '_id_seq' AS regclass)) FROM generate_series(1, CAST($2 AS BIGINT))`,
 		mark:       func(n int) string { return "$" + strconv.Itoa(n) },
 		bulk:       postgresBulk, ahead: true,

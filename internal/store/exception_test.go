@@ -197,10 +197,9 @@ func TestListsArePaged(t *testing.T) {
 			}
 			d := newTenant(t, storetest.Open(t, c))
 			d.lists(20, 20)
-			d.firstPages(trips) // statements are prepared
-			asked, bytes := d.firstPages(trips)
+			asked, bytes := d.leastOfFirstPages(trips)
 			d.lists(1000, 200)
-			askedThen, bytesThen := d.firstPages(trips)
+			askedThen, bytesThen := d.leastOfFirstPages(trips)
 			same(t, "round trips", askedThen, asked)
 			if bytesThen > 2*bytes {
 				t.Errorf("pages among many take %d bytes, among few %d", bytesThen, bytes)
@@ -234,6 +233,18 @@ func (d tenant) lists(exceptions, documents int) {
 		}
 		return nil
 	})
+}
+
+// leastOfFirstPages reads them several times: the first prepares statements, and a
+// connection that was idle for a second is tried before it is used.
+func (d tenant) leastOfFirstPages(trips func() int) (asked int, bytes uint64) {
+	d.t.Helper()
+	asked, bytes = d.firstPages(trips)
+	for range 4 {
+		again, taken := d.firstPages(trips)
+		asked, bytes = min(asked, again), min(bytes, taken)
+	}
+	return asked, bytes
 }
 
 // firstPages reads the first page of both lists, as tokens see them that are bound

@@ -58,8 +58,11 @@ var Relations = func() (out []Relation) {
 	return out
 }()
 
-// TenantTables is tenantTables.
-var TenantTables = tenantTables
+// TenantTables is tenantTables, SharedTables sharedTables.
+var (
+	TenantTables = tenantTables
+	SharedTables = sharedTables
+)
 
 // MaxTokens is maxTokens, MaxSessions maxSessions, MaxGrantsOf maxGrantsOf.
 const (
@@ -124,11 +127,17 @@ func (s *Store) FillLogins(ctx context.Context, addresses []string) error {
 	rows := make([][]any, len(addresses))
 	for i, address := range addresses {
 		code := fmt.Sprint("FILL-", i)
-		rows[i] = []any{[]byte(code), code, address, "semgrep", now, now.Add(redoubt.LoginFor), "", ""}
+		rows[i] = []any{[]byte(code), code, address, "semgrep", now, now.Add(redoubt.LoginFor), "", "", ""}
 	}
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		return q.insert(ctx, pendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json)`, rows, "")
+		return q.insert(ctx, pendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json, program_json)`, rows, "")
 	})
+}
+
+// SetVEXBytes has documents say as much as is told, without saying it.
+func SetVEXBytes(ctx context.Context, tx *Tx, bytes int64, ids ...int64) error {
+	in, arg := tx.in("id", 3, ids)
+	return tx.write(ctx, `UPDATE vex_document SET bytes = $2 WHERE deployment_id = $1 AND `+in, bytes, arg)
 }
 
 // Waiting counts the writers of this process that wait for their turn.

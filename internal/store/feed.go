@@ -91,8 +91,7 @@ func feedAll(ctx context.Context, all []*Tx, take func(*redoubt.Batch) error) er
 		}
 	}
 	err := feedWide(ctx, all, "lineage", func(ctx context.Context, tx *Tx, from, to int64) error {
-		return feedStream(ctx, tx, scanFedLineage, fedLineageFields, func(list []redoubt.Lineage) *redoubt.Batch { return &redoubt.Batch{Lineages: list} },
-			take, fedLineages+`id >= $2 AND id < $3 ORDER BY id`, from, to)
+		return feedLineagesWide(ctx, tx, from, to, take)
 	})
 	if err != nil {
 		return err

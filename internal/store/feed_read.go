@@ -14,8 +14,20 @@ import (
 // columns are read as the driver has them, since for a million of rows it is
 // database/sql that takes the longest.
 
-const fedFindingColumns = `id, issue_type, project_id, ref, lineage_id, rule_id, path, state, severity, confidence, reachability, transitivity, package, flags,
-	validation_state, secret_type, created_at, relevant_since, state_updated_at, first_scan_id`
+const fedFindingColumns = `id, project_id, ref, lineage_id, rule_id, path, package, secret_type, created_at, relevant_since, state_updated_at, first_scan_id`
+
+// Small numbers come together, four in one: with SQLite each column that is read takes
+// as long as ten of these sums.
+var fedFindingSmall = together("f.issue_type", "f.state", "f.severity", "f.confidence") + ", " +
+	together("f.reachability", "f.transitivity", "f.flags", "f.validation_state")
+
+// smallLimit is above all that a SMALLINT holds.
+const smallLimit = 1 << 15
+
+// together is one number of four that are not negative.
+func together(a, b, c, d string) string {
+	return fmt.Sprintf("%s + %d * (%s + %d * (%s + %d * CAST(%s AS BIGINT)))", a, smallLimit, b, smallLimit, c, smallLimit, d)
+}
 
 const fedLineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triage_until, assignee, annotations_json`
 
@@ -98,20 +110,53 @@ func (p *plainRow) time() time.Time {
 	return time.UnixMicro(p.int()).UTC()
 }
 
+// four reads numbers that came together.
+func (p *plainRow) four() (a, b, c, d uint16) {
+	v := p.int()
+	return uint16(v % smallLimit), uint16(v / smallLimit % smallLimit), uint16(v / (smallLimit * smallLimit) % smallLimit), uint16(v / (smallLimit * smallLimit * smallLimit))
+}
+
 func (p *plainRow) finding(f *redoubt.Finding) {
-	f.ID, f.IssueType, f.ProjectID, f.Ref = p.int(), redoubt.IssueType(p.int()), p.int(), p.text()
-	f.LineageID, f.RuleID, f.Path, f.State = p.int(), p.int(), p.text(), redoubt.State(p.int())
-	f.Severity, f.Confidence = redoubt.Severity(p.int()), redoubt.Confidence(p.int())
-	f.Reachability, f.Transitivity, f.Package = redoubt.Reachability(p.int()), redoubt.Transitivity(p.int()), p.text()
-	bits := p.int()
+	issueType, state, severity, confidence := p.four()
+	f.IssueType, f.State, f.Severity, f.Confidence = redoubt.IssueType(issueType), redoubt.State(state), redoubt.Severity(severity), redoubt.Confidence(confidence)
+	reachability, transitivity, bits, validation := p.four()
+	f.Reachability, f.Transitivity, f.ValidationState = redoubt.Reachability(reachability), redoubt.Transitivity(transitivity), redoubt.ValidationState(validation)
 	f.Malicious, f.ProOnly, f.Historical = bits&flagMalicious != 0, bits&flagProOnly != 0, bits&flagHistorical != 0
 	f.SeenByFull = bits&flagSeenByFull != 0
-	f.ValidationState, f.SecretType = redoubt.ValidationState(p.int()), p.text()
+	f.ID, f.ProjectID, f.Ref, f.LineageID, f.RuleID = p.int(), p.int(), p.text(), p.int(), p.int()
+	f.Path, f.Package, f.SecretType = p.text(), p.text(), p.text()
 	f.CreatedAt, f.RelevantSince, f.StateUpdatedAt, f.FirstScanID = p.time(), p.time(), p.time(), p.int()
 }
 
 // noAnnotations is how those of most lineages are kept.
 var noAnnotations = encoded(redoubt.Annotations{})
+
+// untouched is what holds of lineages that nobody decided on and nothing is noted of, as
+// most are: of these the rest is known. It takes the state and the annotations of one.
+const untouched = `triage_state = $4 AND annotations_json = $5 AND triage_reason = 0 AND triaged_at IS NULL AND triage_until IS NULL
+	AND triage_comment = '' AND assignee = ''`
+
+const untouchedLineages = `SELECT id, project_id FROM lineage WHERE deployment_id = $1 AND id >= $2 AND id < $3 AND `
+
+func scanUntouched(p *plainRow, r row) (l redoubt.Lineage, err error) {
+	if err := p.scan(r); err != nil {
+		return l, err
+	}
+	l.ID, l.ProjectID = p.int(), p.int()
+	l.Triage.State = redoubt.TriageUntriaged
+	return l, p.err
+}
+
+// feedLineagesWide hands the lineages with ids from one to another over, those that were
+// not touched first.
+func feedLineagesWide(ctx context.Context, tx *Tx, from, to int64, take func(*redoubt.Batch) error) error {
+	batch := func(list []redoubt.Lineage) *redoubt.Batch { return &redoubt.Batch{Lineages: list} }
+	args := []any{from, to, int64(redoubt.TriageUntriaged), noAnnotations}
+	if err := feedStream(ctx, tx, scanUntouched, 2, batch, take, untouchedLineages+untouched+` ORDER BY id`, args...); err != nil {
+		return err
+	}
+	return feedStream(ctx, tx, scanFedLineage, fedLineageFields, batch, take, fedLineages+`id >= $2 AND id < $3 AND NOT (`+untouched+`) ORDER BY id`, args...)
+}
 
 func (p *plainRow) lineage(l *redoubt.Lineage) {
 	l.ID, l.ProjectID = p.int(), p.int()
@@ -143,11 +188,11 @@ func scanFedLineage(p *plainRow, r row) (l redoubt.Lineage, err error) {
 // fedFindings and fedLineages begin what reads them. Bodies are read in the order of
 // the findings.
 var (
-	fedFindings = `SELECT ` + qualified("f", fedFindingColumns) + `, b.body
+	fedFindings = `SELECT ` + fedFindingSmall + `, ` + qualified("f", fedFindingColumns) + `, b.body
 		FROM finding f JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id WHERE f.deployment_id = $1 AND `
 	fedLineages = `SELECT ` + fedLineageColumns + ` FROM lineage WHERE deployment_id = $1 AND `
 
-	fedFindingFields = len(columnNames(fedFindingColumns)) + 1
+	fedFindingFields = 2 + len(columnNames(fedFindingColumns)) + 1
 	fedLineageFields = len(columnNames(fedLineageColumns))
 )
 

@@ -48,6 +48,9 @@ func (tx *Tx) insertJob(ctx context.Context, j redoubt.Job, requester, conflict 
 		ID: id, DeploymentID: tx.deployment.ID, Kind: j.Kind, Token: j.Token, Input: j.Input,
 		State: redoubt.JobQueued, CreatedAt: tx.now,
 	}
+	if err := tx.session.jobDue(ctx, tx.deployment.ID, j.Kind, dueAtOnce); err != nil {
+		return j, err
+	}
 	return j, tx.insert(ctx, "job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error, created_at, requester)", [][]any{{
 		id, j.Kind, j.Token, j.State, 0, 0, dueAtOnce, string(j.Input), "", "", tx.now, requester,
 	}}, conflict)
@@ -68,39 +71,6 @@ func (tx *Tx) Job(ctx context.Context, token string) (redoubt.Job, error) {
 	return j, nil
 }
 
-// ClaimJob leases the oldest due job of one of the kinds, of any deployment, or
-// returns nil when none is due. A job whose lease ran out, since its worker
-// died, is due again. Each claim has a higher number, and only the newest one
-// may renew, finish, retry or fail the job. It is another attempt too, but where the
-// lease ran out in the outage: then it waits for the outage's end, and is not counted.
-func (s *Store) ClaimJob(ctx context.Context, kinds []string, lease time.Duration, outage redoubt.JobOutage) (*redoubt.Job, error) {
-	var claimed []redoubt.Job
-	now := s.now()
-	expired := now
-	if now.Before(outage.Until) {
-		expired = outage.From
-	}
-	err := s.engine.update(ctx, func(ctx context.Context, q *session) (err error) {
-		ofKind, list := q.in("kind", 8, kinds)
-		claimed, err = many(ctx, q, scanJob, `
-			WITH due AS (
-				SELECT deployment_id AS d, id AS i FROM job
-				WHERE (state = $1 AND run_at <= $3 OR state = $2 AND lease_until <= $5) AND `+ofKind+`
-				ORDER BY run_at, id LIMIT 1`+q.engine.skipLocked+`
-			)
-			UPDATE job SET state = $2, claim = claim + 1, lease_until = $4,
-				attempt = attempt + CASE WHEN state = $2 AND lease_until > $6 AND lease_until <= $7 THEN 0 ELSE 1 END
-			WHERE (deployment_id, id) IN (SELECT d, i FROM due)
-			RETURNING `+jobColumns, redoubt.JobQueued, redoubt.JobRunning, now, now.Add(lease), expired, outage.From, outage.Until, list)
-		q.wrote = len(claimed) > 0
-		return err
-	})
-	if err != nil || len(claimed) == 0 {
-		return nil, err
-	}
-	return &claimed[0], nil
-}
-
 // RenewJob prolongs a lease. One that another worker has by now is
 // redoubt.ErrConflict.
 func (s *Store) RenewJob(ctx context.Context, j redoubt.Job, lease time.Duration) error {
@@ -115,7 +85,7 @@ func (s *Store) FinishJob(ctx context.Context, j redoubt.Job, result []byte, med
 
 // RetryJob makes a leased job due again after the wait, or redoubt.ErrConflict.
 func (s *Store) RetryJob(ctx context.Context, j redoubt.Job, wait time.Duration) error {
-	return s.updateJob(ctx, j, `state = $5, run_at = $6, lease_until = NULL`, redoubt.JobQueued, s.now().Add(wait))
+	return s.requeueJob(ctx, j, s.now().Add(wait), `state = $5, run_at = $6, lease_until = NULL`, redoubt.JobQueued, s.now().Add(wait))
 }
 
 // ReleaseJob makes a leased job due again after the wait, or as it was before without
@@ -123,9 +93,9 @@ func (s *Store) RetryJob(ctx context.Context, j redoubt.Job, wait time.Duration)
 func (s *Store) ReleaseJob(ctx context.Context, j redoubt.Job, wait time.Duration) error {
 	const released = `state = $5, attempt = attempt - 1, lease_until = NULL`
 	if wait <= 0 {
-		return s.updateJob(ctx, j, released, redoubt.JobQueued)
+		return s.requeueJob(ctx, j, dueAtOnce, released, redoubt.JobQueued)
 	}
-	return s.updateJob(ctx, j, released+`, run_at = $6`, redoubt.JobQueued, s.now().Add(wait))
+	return s.requeueJob(ctx, j, s.now().Add(wait), released+`, run_at = $6`, redoubt.JobQueued, s.now().Add(wait))
 }
 
 // FailJob ends a leased job for good, with a text for people, or
@@ -137,12 +107,24 @@ func (s *Store) FailJob(ctx context.Context, j redoubt.Job, text string) error {
 // updateJob changes a job that is still leased by the claim that j is. What
 // becomes of a job is told by the job itself; its creation is in the audit trail.
 func (s *Store) updateJob(ctx context.Context, j redoubt.Job, assignments string, args ...any) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error { return q.updateJob(ctx, j, assignments, args...) })
+}
+
+// requeueJob is updateJob for a job that is due from then on.
+func (s *Store) requeueJob(ctx context.Context, j redoubt.Job, due time.Time, assignments string, args ...any) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
-		n, err := q.exec(ctx, `UPDATE job SET `+assignments+` WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4`,
-			append([]any{j.DeploymentID, j.ID, j.Claim, redoubt.JobRunning}, args...)...)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("job %d: claim %d of it is over: %w", j.ID, j.Claim, redoubt.ErrConflict)
+		if err := q.updateJob(ctx, j, assignments, args...); err != nil {
+			return err
 		}
-		return err
+		return q.jobDue(ctx, j.DeploymentID, j.Kind, due)
 	})
+}
+
+func (q *session) updateJob(ctx context.Context, j redoubt.Job, assignments string, args ...any) error {
+	n, err := q.exec(ctx, `UPDATE job SET `+assignments+` WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4`,
+		append([]any{j.DeploymentID, j.ID, j.Claim, redoubt.JobRunning}, args...)...)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("job %d: claim %d of it is over: %w", j.ID, j.Claim, redoubt.ErrConflict)
+	}
+	return err
 }

@@ -285,3 +285,39 @@ func TestEveryJobIsClaimedOnceByManyWorkers(t *testing.T) {
 		})
 	}
 }
+
+// TestTenantsTakeTurns has one with many jobs keep no other waiting, and work found whatever
+// the clock does.
+func TestTenantsTakeTurns(t *testing.T) {
+	eachWorkplace(t, func(w workplace) {
+		for i := range 5 {
+			w.add(fmt.Sprint("many", i))
+		}
+		other := w
+		var err error
+		if other.d, err = w.CreateDeployment(w.t.Context(), "other", "", storetest.Actor); err != nil {
+			w.t.Fatal(err)
+		}
+		other.add("one")
+		other.add("two")
+		claim := func() (claimed []int64) {
+			for {
+				j, err := w.ClaimJob(w.t.Context(), exports, time.Minute, redoubt.JobOutage{})
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				if j == nil {
+					return claimed
+				}
+				w.clock.Advance(time.Millisecond)
+				claimed = append(claimed, j.DeploymentID-w.d.ID)
+			}
+		}
+		same(w.t, "whose jobs are claimed, in order", claim(), []int64{0, 1, 0, 1, 0, 0, 0})
+		w.clock.Advance(-time.Hour)
+		w.add("late")
+		same(w.t, "claimed after the clock stepped back", claim(), []int64{0})
+		w.clock.Advance(time.Hour + time.Minute)
+		same(w.t, "how many are claimed whose lease ran out", len(claim()), 8)
+	})
+}

@@ -14,16 +14,19 @@ const (
 	maxLogins        = 1000
 	maxLoginsOfOne   = 20 // of one network: see redoubt.Network
 	pendingLogin     = 0  // the deployment of a request that is nobody's yet
-	loginCodeMissing = "there is no request for a token with the code %.40q: it may have expired (after %s), or somebody approved it already; start semgrep login again: %w"
+	loginCodeMissing = "there is no request for a token with the code %.40q: it may have expired (after %s), or somebody approved it already; start semgrep login, or what else showed it, again: %w"
 )
 
-const loginSelect = `SELECT key_hash, code, deployment_id, address, agent, asked_at, expires_at, token_json, approved_json FROM login_request `
+const loginSelect = `SELECT key_hash, code, deployment_id, address, agent, asked_at, expires_at, token_json, approved_json, program_json FROM login_request `
 
 func scanLogin(r row) (l redoubt.LoginRequest, err error) {
-	var token, by string
-	err = r.Scan(&l.KeyHash, &l.Code, &l.DeploymentID, &l.Address, &l.Agent, instant(&l.AskedAt), instant(&l.ExpiresAt), &token, &by)
+	var token, by, program string
+	err = r.Scan(&l.KeyHash, &l.Code, &l.DeploymentID, &l.Address, &l.Agent, instant(&l.AskedAt), instant(&l.ExpiresAt), &token, &by, &program)
 	if err == nil && token != "" {
 		err = errors.Join(decoded(&l.Token)(token), decoded(&l.ApprovedBy)(by))
+	}
+	if err == nil && program != "" {
+		err = decoded(&l.Program)(program)
 	}
 	return l, err
 }
@@ -51,8 +54,8 @@ func (s *Store) login(ctx context.Context, condition string, key any) (l redoubt
 	return l, err
 }
 
-// AddLogin keeps a new request of a scanner, whose hash, code, address and agent
-// are given, and forgets those that have expired. One that is known is left as
+// AddLogin keeps a new request of a scanner or a program, whose hash, code, address,
+// agent and program are given, and forgets those that have expired. One that is known is left as
 // it is. It belongs to no tenant yet, so no audit event tells of it.
 //
 // It is not kept where 20 of one network wait already. Where 1,000 wait in all, it
@@ -79,8 +82,8 @@ func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool
 			}
 		}
 		kept = true
-		return q.insert(ctx, pendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json)`,
-			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(redoubt.LoginFor), "", ""}}, `ON CONFLICT DO NOTHING`)
+		return q.insert(ctx, pendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, expires_at, token_json, approved_json, program_json)`,
+			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(redoubt.LoginFor), "", "", programText(l)}}, `ON CONFLICT DO NOTHING`)
 	})
 	return kept && err == nil, err
 }
@@ -122,34 +125,52 @@ type loginImage struct {
 }
 
 // ApproveLogin lets the scanner that waits under a code fetch a token of this
-// deployment, as described. A code that nobody waits under is
+// deployment, as described. A code that no scanner waits under is
 // redoubt.ErrNotFound. Where the person whose token it would be has as many as there
 // may be it is redoubt.ErrConflict, and the request waits on.
 func (tx *Tx) ApproveLogin(ctx context.Context, code string, token redoubt.Token) (redoubt.LoginRequest, error) {
-	// $1 is the tenant, as everywhere; the row that waits is nobody's.
-	waiting, err := many(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.now)
-	if err != nil {
-		return redoubt.LoginRequest{}, err
-	}
-	if len(waiting) == 0 {
-		return redoubt.LoginRequest{}, fmt.Errorf(loginCodeMissing, code, redoubt.LoginFor, redoubt.ErrNotFound)
-	}
-	if err := tx.roomForLogin(ctx, token.UserID); err != nil {
-		return redoubt.LoginRequest{}, err
-	}
-	l := waiting[0]
-	token.DeploymentID = tx.deployment.ID
-	l.DeploymentID, l.Token, l.ApprovedBy = tx.deployment.ID, token, tx.actor
-	n, err := tx.exec(ctx, `UPDATE login_request SET deployment_id = $1, token_json = $3, approved_json = $4 WHERE deployment_id = 0 AND key_hash = $2`,
-		l.KeyHash, encoded(token), encoded(tx.actor))
+	l, err := tx.waitingLogin(ctx, code)
 	if err != nil {
 		return l, err
 	}
-	if n == 0 { // another deployment's operator was faster
-		return l, fmt.Errorf(loginCodeMissing, code, redoubt.LoginFor, redoubt.ErrNotFound)
+	if l.ByProgram() {
+		return l, redoubt.Invalid("code", "%s is of a program that asks a person, and no scanner: whom it shall act for opens the page that the program names, /device", code)
+	}
+	if err := tx.roomForLogin(ctx, token.UserID); err != nil {
+		return l, err
+	}
+	token.DeploymentID = tx.deployment.ID
+	l.Token = token
+	if err := tx.decideLogin(ctx, &l); err != nil {
+		return l, err
 	}
 	tx.audit("login.approve", subject("deployment", tx.deployment.ID), nil, loginImage{l.Code, l.Address, l.Agent, imageOfToken(token)})
 	return l, nil
+}
+
+// waitingLogin finds who waits under a code.
+func (tx *Tx) waitingLogin(ctx context.Context, code string) (redoubt.LoginRequest, error) {
+	// $1 is the tenant, as everywhere; the row that waits is nobody's.
+	waiting, err := many(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.now)
+	if err == nil && len(waiting) == 0 {
+		err = fmt.Errorf(loginCodeMissing, code, redoubt.LoginFor, redoubt.ErrNotFound)
+	}
+	if err != nil {
+		return redoubt.LoginRequest{}, err
+	}
+	return waiting[0], nil
+}
+
+// decideLogin makes a request that waits one of this deployment, with what was
+// decided about it.
+func (tx *Tx) decideLogin(ctx context.Context, l *redoubt.LoginRequest) error {
+	l.DeploymentID, l.ApprovedBy = tx.deployment.ID, tx.actor
+	n, err := tx.exec(ctx, `UPDATE login_request SET deployment_id = $1, token_json = $3, approved_json = $4, program_json = $5 WHERE deployment_id = 0 AND key_hash = $2`,
+		l.KeyHash, encoded(l.Token), encoded(tx.actor), programText(*l))
+	if err == nil && n == 0 { // another deployment's operator was faster
+		err = fmt.Errorf(loginCodeMissing, l.Code, redoubt.LoginFor, redoubt.ErrNotFound)
+	}
+	return err
 }
 
 // roomForLogin refuses what would be one token too many of a person, once it is

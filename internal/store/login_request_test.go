@@ -191,3 +191,50 @@ func TestPromisedTokensCount(t *testing.T) {
 		same(t, "after her tokens were revoked", []bool{waits(codes[0]), waits(codes[1]), waits(codes[2]), waits(codes[3]), waits(codes[4])}, []bool{false, false, true, true, true})
 	})
 }
+
+// TestAProgramIsDecidedAboutOnce, as what it is: no scanner.
+func TestAProgramIsDecidedAboutOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d, noise := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
+		program := redoubt.LoginProgram{ClientHash: []byte("client"), Name: "A program", Resource: "https://here/mcp", Write: true}
+		for _, code := range []string{"PROG-AAAA", "PROG-BBBB"} {
+			if _, err := s.AddLogin(t.Context(), redoubt.LoginRequest{KeyHash: storetest.TokenHash(code), Code: code, Address: "192.0.2.7", Program: program}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		addLogin(t, s, "key", "SCAN-AAAA", "192.0.2.7")
+		token := redoubt.Token{Name: "OAuth: A program"}
+		approve := func(code string) func(context.Context, *store.Tx) error {
+			return func(ctx context.Context, tx *store.Tx) error { return tx.ApproveProgram(ctx, code, token) }
+		}
+		deny := func(code string) func(context.Context, *store.Tx) error {
+			return func(ctx context.Context, tx *store.Tx) error { return tx.DenyProgram(ctx, code) }
+		}
+		err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.ApproveLogin(ctx, "PROG-AAAA", token)
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "no scanner") {
+			t.Errorf("a program is approved as a scanner: %v", err)
+		}
+		fails(t, "a scanner as a program", s.Update(t.Context(), d.ID, storetest.Actor, approve("SCAN-AAAA")), redoubt.ErrNotFound)
+		fails(t, "a scanner is denied as a program", s.Update(t.Context(), d.ID, storetest.Actor, deny("SCAN-AAAA")), redoubt.ErrNotFound)
+		update(t, s, d, approve("PROG-AAAA"))
+		update(t, s, d, deny("PROG-BBBB"))
+		for _, code := range []string{"PROG-AAAA", "PROG-BBBB"} {
+			for _, by := range []redoubt.Deployment{d, noise} {
+				fails(t, code+" again", s.Update(t.Context(), by.ID, storetest.Actor, approve(code)), redoubt.ErrNotFound)
+				fails(t, code+" denied after it", s.Update(t.Context(), by.ID, storetest.Actor, deny(code)), redoubt.ErrNotFound)
+			}
+		}
+		allowed, err1 := s.LoginByKey(t.Context(), storetest.TokenHash("PROG-AAAA"))
+		denied, err2 := s.LoginByKey(t.Context(), storetest.TokenHash("PROG-BBBB"))
+		program.Denied = true
+		same(t, "what is kept", []any{err1, err2, allowed.DeploymentID, allowed.Token.Name, allowed.Program.Denied, denied.Program}, []any{nil, nil, d.ID, token.Name, false, program})
+		trail := events(t, s, d)
+		last := trail[len(trail)-1]
+		if last.Action != "login.deny" || !strings.Contains(last.After, `"program":"A program"`) {
+			t.Errorf("the trail ends with %+v", last)
+		}
+	})
+}

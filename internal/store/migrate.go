@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/redoubt/redoubt"
 )
 
 // Migrations are numbered and never edited once released. A file is for both
@@ -66,6 +68,10 @@ type NewerSchemaError struct {
 	Stored int64 // version of the database's schema
 	Known  int64 // newest that this program knows
 }
+
+// Unwrap tells clients of a server that ran already to try again: they come to one of
+// the newer version.
+func (e *NewerSchemaError) Unwrap() error { return redoubt.ErrReplaced }
 
 // Error names both versions, and the two ways on.
 func (e *NewerSchemaError) Error() string {

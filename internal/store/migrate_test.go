@@ -1,11 +1,13 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -37,4 +39,38 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAServerThatIsReplaced has a newer version migrate the database of one that runs: it
+// reads and writes nothing any more, and goes on where the database is one of its own again.
+func TestAServerThatIsReplaced(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		write := func() error {
+			return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				return tx.PutSetting(ctx, "replaced", []byte("x"))
+			})
+		}
+		for _, step := range []struct {
+			change string
+			want   error
+		}{
+			{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`, redoubt.ErrReplaced},
+			{`DELETE FROM goose_db_version WHERE version_id = 9999`, nil},
+		} {
+			if err := s.ExecRaw(t.Context(), step.change); err != nil {
+				t.Fatal(err)
+			}
+			_, read := s.Deployment(t.Context(), "acme")
+			if step.want == nil {
+				fails(t, "a read before anybody looked", read, redoubt.ErrUnavailable)
+			}
+			fails(t, "the look", s.CheckSchema(t.Context()), step.want)
+			_, read = s.Deployment(t.Context(), "acme")
+			fails(t, "a read", read, step.want)
+			fails(t, "a write", write(), step.want)
+			reads, _ := s.Health(t.Context())
+			fails(t, "its health", reads, step.want)
+		}
+	})
 }

@@ -43,6 +43,25 @@ func (tx *Tx) AddOAuthGrant(ctx context.Context, g redoubt.OAuthGrant) error {
 		}
 	}
 	g.Token.DeploymentID = tx.deployment.ID
+	if err := tx.insertGrant(ctx, g); err != nil {
+		return err
+	}
+	tx.audit("oauth.approve", subject("deployment", tx.deployment.ID), nil, grantImage{imageOfToken(g.Token), g.RedirectURI, g.Resource})
+	return nil
+}
+
+// AddDeviceGrant keeps what a person let a program have that asked by the device
+// flow, whose token is made in the same transaction. The trail tells of it already,
+// as login.approve. There is room for it as for AddOAuthGrant, or a
+// *redoubt.InvalidError.
+func (tx *Tx) AddDeviceGrant(ctx context.Context, g redoubt.OAuthGrant) error {
+	if err := tx.roomForGrant(ctx, g.Token.UserID); err != nil {
+		return err
+	}
+	return tx.insertGrant(ctx, g)
+}
+
+func (tx *Tx) insertGrant(ctx context.Context, g redoubt.OAuthGrant) error {
 	err := tx.write(ctx, `
 		INSERT INTO oauth_grant (deployment_id, code_hash, token_id, client_hash, redirect_uri, challenge, resource, generation, refresh_hash, expires_at, token_json, approved_json, user_id)
 		VALUES ($1, $2, 0, $3, $4, $5, $6, 0, $7, $8, $9, $10, $11)`,
@@ -50,7 +69,6 @@ func (tx *Tx) AddOAuthGrant(ctx context.Context, g redoubt.OAuthGrant) error {
 	if err != nil {
 		return fmt.Errorf("store the grant: %w", err)
 	}
-	tx.audit("oauth.approve", subject("deployment", tx.deployment.ID), nil, grantImage{imageOfToken(g.Token), g.RedirectURI, g.Resource})
 	return nil
 }
 

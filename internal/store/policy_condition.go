@@ -13,13 +13,15 @@ import (
 func (tx *Tx) SupplyFacts(ctx context.Context, ids []int64) (map[int64]redoubt.SupplyFacts, error) {
 	in, arg := tx.in("s.finding_id", 2, ids)
 	out := make(map[int64]redoubt.SupplyFacts, len(ids))
+	groups := map[int64]int64{} // by finding
 	err := each(ctx, tx, func(r row) error {
-		var id int64
+		var id, group int64
 		var f redoubt.SupplyFacts
 		var members []byte
-		if err := r.Scan(&id, &f.Package, &f.Version, &f.Vulnerability, &members); err != nil {
+		if err := r.Scan(&id, &f.Package, &f.Version, &f.Vulnerability, &group, &members); err != nil {
 			return err
 		}
+		groups[id] = group
 		var body struct {
 			Fixes []redoubt.Fix `json:"fix_recommendations"`
 		}
@@ -29,26 +31,24 @@ func (tx *Tx) SupplyFacts(ctx context.Context, ids []int64) (map[int64]redoubt.S
 		f.Fixes = body.Fixes
 		out[id] = f
 		return nil
-	}, `SELECT s.finding_id, s.package, s.version, s.vulnerability, b.body FROM finding_subject s
+	}, `SELECT s.finding_id, s.package, s.version, s.vulnerability, s.group_id, b.body FROM finding_subject s
 		JOIN finding_body b ON b.deployment_id = s.deployment_id AND b.finding_id = s.finding_id WHERE s.deployment_id = $1 AND `+in, arg)
 	if err != nil {
 		return nil, err
 	}
-	for _, from := range []string{
-		`JOIN kev k ON k.cve = UPPER(s.vulnerability)`,
-		`JOIN advisory_member m ON m.group_id = s.group_id JOIN advisory_name n ON n.advisory_id = m.advisory_id JOIN kev k ON k.cve = n.name`,
-	} {
-		err := each(ctx, tx, func(r row) error {
-			var id int64
-			err := r.Scan(&id)
+	about := map[vulnerability][]int64{} // findings, by both of what they may be known by
+	for id, f := range out {
+		byName, byGroup := vulnerabilityOf(f.Vulnerability, 0), vulnerabilityOf("", groups[id])
+		about[byName] = append(about[byName], id)
+		about[byGroup] = append(about[byGroup], id)
+	}
+	exploited, err := tx.exploitedOf(ctx, about)
+	for v := range exploited {
+		for _, id := range about[v] {
 			f := out[id]
 			f.Exploited = true
 			out[id] = f
-			return err
-		}, `SELECT DISTINCT s.finding_id FROM finding_subject s `+from+` WHERE s.deployment_id = $1 AND `+in, arg)
-		if err != nil {
-			return nil, err
 		}
 	}
-	return out, nil
+	return out, err
 }

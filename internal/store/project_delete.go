@@ -15,6 +15,9 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	if err := tx.forgetVEXOf(ctx, id, ""); err != nil {
 		return err
 	}
+	if err := tx.dropRunsOf(ctx, id); err != nil {
+		return err
+	}
 	const (
 		ofProject   = ` WHERE deployment_id = $1 AND project_id = $2`
 		inventories = ` WHERE deployment_id = $1 AND inventory_id IN (SELECT id FROM inventory` + ofProject + `)`
@@ -32,6 +35,9 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 		if err := tx.write(ctx, `DELETE FROM `+rows, id); err != nil {
 			return err
 		}
+	}
+	if err := tx.reassign(ctx, "repository", id, 0); err != nil { // its repository may become another one
+		return err
 	}
 	tx.audit("project.delete", subject("project", id), imageOfProject(p), nil)
 	return tx.dropProject(ctx, id)

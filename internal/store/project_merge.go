@@ -3,9 +3,11 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -30,7 +32,7 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Proj
 	}
 	m := &projectMerge{Tx: tx, from: source, into: target, stays: map[int64]int64{}}
 	for _, step := range []func(context.Context, int64, int64) error{
-		m.mergeFindings, tx.mergeInventories, tx.mergeScans, tx.mergeVEX, tx.mergeNames,
+		m.mergeFindings, tx.mergeInventories, tx.mergeScans, tx.mergeVEX, tx.mergeRuns, tx.mergeNames, tx.mergeRepository,
 	} {
 		if err := step(ctx, from, into); err != nil {
 			return target, fmt.Errorf("merge %s into %s: %w", source.Name, target.Name, err)
@@ -98,6 +100,9 @@ func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) e
 	if err := m.mergeAccounts(ctx, from, m.stays); err != nil {
 		return err
 	}
+	if err := m.mergeHistories(ctx); err != nil {
+		return err
+	}
 	double := slices.Sorted(maps.Keys(m.stays))
 	for table, column := range map[string]string{"finding_event": "finding_id", "finding_body": "finding_id", "finding_subject": "finding_id", "finding_snippet": "finding_id", "finding": "id"} {
 		in, list := m.in(column, 2, double)
@@ -113,6 +118,35 @@ func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) e
 	m.changeDeleted(changeFinding, double...)
 	err = m.write(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`, from, into, m.nextVersion())
 	return err
+}
+
+// mergeHistories gives what happened to the findings that go to the histories of those
+// that stay, which tell what they took in: the scans that are told of are the other
+// project's from now on, and their pages count it. That one of them was part of a third
+// says nothing about the one that stays.
+func (m *projectMerge) mergeHistories(ctx context.Context) error {
+	double := slices.Sorted(maps.Keys(m.stays))
+	events := make([]redoubt.FindingEvent, len(double))
+	for i, goes := range double {
+		detail, err := json.Marshal(redoubt.MergedFinding{FindingID: goes})
+		if err != nil {
+			return err
+		}
+		events[i] = redoubt.FindingEvent{FindingID: m.stays[goes], Kind: redoubt.EventMerged, Detail: string(detail)}
+	}
+	err := inBatches(double, func(part []int64) error {
+		args, table := []any{}, make([]string, len(part))
+		for i, goes := range part {
+			table[i] = fmt.Sprintf("(CAST($%d AS BIGINT), CAST($%d AS BIGINT))", len(args)+2, len(args)+3)
+			args = append(args, goes, m.stays[goes])
+		}
+		return m.write(ctx, `WITH merged(goes, stays) AS (VALUES `+strings.Join(table, ",")+`) UPDATE finding_event SET finding_id = merged.stays FROM merged
+			WHERE finding_event.deployment_id = $1 AND finding_event.finding_id = merged.goes AND finding_event.detail_json NOT LIKE '%"merged_into"%'`, args...)
+	})
+	if err != nil {
+		return err
+	}
+	return m.AddEvents(ctx, events)
 }
 
 // mergeAccounts has the scans of a project say that they reported the findings that

@@ -59,6 +59,37 @@ func (w twins) merge() (p redoubt.Project) {
 	return p
 }
 
+// The history of a finding that stays tells what it took in, and what happened to that.
+func TestAMergedHistoryStays(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newTwins(t, s)
+		other := int64(1_000_000)
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.AddEvents(ctx, []redoubt.FindingEvent{
+				{FindingID: w.fromFound[0].ID, ScanID: 7, Kind: redoubt.EventMoved, Detail: `{"from":"a.py","to":"b.py"}`},
+				{FindingID: w.fromFound[0].ID, Kind: redoubt.EventRemoved, Detail: fmt.Sprintf(`{"reason":"x","merged_into":%d}`, other)},
+				{FindingID: w.fromFound[2].ID, Kind: redoubt.EventFixed},
+				{FindingID: w.intoFound[0].ID, Kind: redoubt.EventMuted},
+			})
+		})
+		w.merge()
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			told := func(id int64) (out []string) {
+				events, err := tx.History(ctx, id)
+				w.check(err)
+				for _, e := range events {
+					out = append(out, fmt.Sprint(e.Kind, " ", e.Detail))
+				}
+				return out
+			}
+			same(t, "history of what stays", told(w.intoFound[0].ID), []string{`moved {"from":"a.py","to":"b.py"}`, "muted ", fmt.Sprintf(`merged {"finding_id":%d}`, w.fromFound[0].ID)})
+			same(t, "history of what goes", len(told(w.fromFound[0].ID)), 0)
+			same(t, "history of what only from had", told(w.fromFound[2].ID), []string{"fixed "})
+			return nil
+		})
+	})
+}
+
 func TestMergedFindingsAreOneProjects(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)

@@ -27,14 +27,15 @@ type ScanChange struct {
 
 // scanChanges finds what a scan ($4) did on its ref. It starts from the rows of
 // the ref, which are found by their key, as are the events of each. A precedent
-// is told of a finding that is new, and is nothing that the scan did.
+// is told of a finding that is new, and that one took in another is told with its
+// removal: neither is anything more that the scan did.
 const scanChanges = `
 	SELECT CAST('new' AS TEXT) AS kind, CAST('' AS TEXT) AS detail_json, f.id, f.issue_type, f.severity, f.state, f.rule_name, f.path, f.line
 	FROM finding f WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND f.first_scan_id = $4
 	UNION ALL
 	SELECT e.kind, e.detail_json, f.id, f.issue_type, f.severity, f.state, f.rule_name, f.path, f.line
 	FROM finding f JOIN finding_event e ON e.deployment_id = f.deployment_id AND e.finding_id = f.id
-	WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND e.scan_id = $4 AND e.kind <> 'precedent'`
+	WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND e.scan_id = $4 AND e.kind NOT IN ('precedent', 'merged')`
 
 func scanScanChange(r row) (c ScanChange, err error) {
 	return c, r.Scan(&c.Kind, &c.Detail, &c.FindingID, &c.IssueType, &c.Severity, &c.State, &c.RuleName, &c.Path, &c.Line)

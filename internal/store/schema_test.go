@@ -97,7 +97,7 @@ func TestBothEnginesHaveTheSameTablesColumnsAndSequences(t *testing.T) {
 
 // global are the tables that belong to no tenant.
 var global = []string{
-	"deployment", "setting", "sequence", "goose_db_version", "app_user", "user_identity", "user_session", "user_half_session", "user_totp", "user_recovery_code", "user_passkey", "user_used_challenge", "user_link",
+	"deployment", "deployment_slug", "setting", "sequence", "goose_db_version", "app_user", "user_identity", "user_session", "user_half_session", "user_totp", "user_recovery_code", "user_passkey", "user_used_challenge", "user_link",
 	"advisory_state", "advisory", "advisory_name", "advisory_package", "advisory_member", "advisory_former", "advisory_change", "advisory_alias_change", "advisory_source", "advisory_card", "epss", "kev",
 }
 

@@ -167,6 +167,9 @@ const (
 	seqUserLink       sequence = "user_link"
 	seqException      sequence = "exception"
 	seqVEXDocument    sequence = "vex_document"
+	seqConnection     sequence = "connection" // of what connections see and hear too
+	seqManagedRun     sequence = "managed_run"
+	seqRunner         sequence = "runner"
 )
 
 // newIDs reserves n ids, rising. Under the deployment's lock they rise from

@@ -3,7 +3,10 @@ package store_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -79,4 +82,86 @@ func invalid(t testing.TB, what string, err error, location string) {
 	if !errors.As(err, &bad) || len(bad.Fields) != 1 || bad.Fields[0].Location != location {
 		t.Errorf("%s: got error %v, want an invalid %s", what, err, location)
 	}
+}
+
+// TestARunIsClaimedOnce has several servers look at once whether something is due. One that
+// is gone before it has ended its run holds it for a while, and one that ends it says until when.
+func TestARunIsClaimedOnce(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			clock := storetest.NewClock()
+			config := storetest.Database(t, engine, clock)
+			servers := []*store.Store{storetest.Open(t, config), storetest.Open(t, config), storetest.Open(t, config)}
+			claims := func() (n int64) {
+				var claimed atomic.Int64
+				var all sync.WaitGroup
+				for _, s := range servers {
+					all.Go(func() {
+						due, err := s.ClaimRun(t.Context(), "advisories", time.Minute)
+						if err != nil {
+							t.Error(err)
+						}
+						if due {
+							claimed.Add(1)
+						}
+					})
+				}
+				all.Wait()
+				return claimed.Load()
+			}
+			const ends, never = time.Hour, time.Duration(-1)
+			for i, step := range []struct {
+				after time.Duration
+				want  int64
+				ended time.Duration // and due again after it
+			}{
+				{0, 1, never},
+				{0, 0, never},
+				{time.Minute - time.Microsecond, 0, never},
+				{time.Microsecond, 1, ends},
+				{time.Minute, 0, never},
+				{time.Hour - time.Minute, 1, 0},
+				{0, 1, never},
+				{0, 0, never},
+			} {
+				clock.Advance(step.after)
+				if n := claims(); n != step.want {
+					t.Errorf("at look %d it is due on %d servers, want %d", i, n, step.want)
+				}
+				if step.ended == never {
+					continue
+				}
+				if err := servers[0].EndRun(t.Context(), "advisories", step.ended); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestExclusiveIsOneAtATime has several processes in what only one may do.
+func TestExclusiveIsOneAtATime(t *testing.T) {
+	config := storetest.Database(t, "postgres", storetest.NewClock())
+	var inside, most atomic.Int64
+	var all sync.WaitGroup
+	for range 4 {
+		s := storetest.Open(t, config)
+		all.Go(func() {
+			err := s.Exclusive(t.Context(), func(ctx context.Context) error {
+				most.Store(max(most.Load(), inside.Add(1)))
+				defer inside.Add(-1)
+				for range 20 { // longer than another one takes to come in
+					if err := s.PutSetting(ctx, "exclusive", nil); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	same(t, "how many were inside at once", most.Load(), int64(1))
 }

@@ -22,7 +22,9 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 			token   redoubt.Token
 			policy  redoubt.Policy
 
-			exception redoubt.Exception
+			exception  redoubt.Exception
+			connection redoubt.Connection
+			repository redoubt.Repository
 		)
 		view(t, s, deployment(t, s, storetest.Noise), func(ctx context.Context, tx *store.Tx) error {
 			projects, err := tx.Projects(ctx, store.ProjectQuery{})
@@ -30,12 +32,15 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 			tokens, err3 := tx.Tokens(ctx)
 			policies, err4 := tx.Policies(ctx)
 			exceptions, err5 := tx.Exceptions(ctx)
-			for _, err := range []error{err, err2, err3, err4, err5} {
+			connections, err6 := tx.Connections(ctx)
+			repositories, err7 := tx.Repositories(ctx, connections[0].ID)
+			for _, err := range []error{err, err2, err3, err4, err5, err6, err7} {
 				if err != nil {
 					return err
 				}
 			}
 			project, scan, token, policy, exception = projects[0], scans[0], tokens[0], policies[0], exceptions[0]
+			connection, repository = connections[0], repositories[0]
 			return nil
 		})
 		noise := counts(t, s, deployment(t, s, storetest.Noise))
@@ -107,6 +112,10 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				_, err := tx.ApproveLogin(ctx, "NOIS-EEEE", redoubt.Token{})
 				return err
 			},
+			"ApproveProgram": func(ctx context.Context, tx *store.Tx) error {
+				return tx.ApproveProgram(ctx, "NOIS-EEEE", redoubt.Token{})
+			},
+			"DenyProgram": func(ctx context.Context, tx *store.Tx) error { return tx.DenyProgram(ctx, "NOIS-EEEE") },
 			"TakeLogin": func(ctx context.Context, tx *store.Tx) error {
 				_, err := tx.TakeLogin(ctx, storetest.TokenHash("NOIS-EEEE"))
 				return err
@@ -119,6 +128,51 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				_, err := tx.OAuthGrantByToken(ctx, token.ID)
 				return err
 			},
+			"Connection": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.Connection(ctx, connection.ID)
+				return err
+			},
+			"UpdateConnection": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.UpdateConnection(ctx, connection, store.Sealed{Credential: []byte("stolen")})
+				return err
+			},
+			"NoteConnectionCheck": func(ctx context.Context, tx *store.Tx) error {
+				return tx.NoteConnectionCheck(ctx, connection.ID, "x", "x")
+			},
+			"DeleteConnection": func(ctx context.Context, tx *store.Tx) error { return tx.DeleteConnection(ctx, connection.ID) },
+			"SaveRepositories": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.SaveRepositories(ctx, connection.ID, nil, true)
+				return err
+			},
+			"Repository": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.Repository(ctx, repository.ProjectID)
+				return err
+			},
+			"RepositoryByID": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.RepositoryByID(ctx, repository.ID)
+				return err
+			},
+			"RepositoryByHostID": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.RepositoryByHostID(ctx, connection.ID, repository.HostID)
+				return err
+			},
+			"TakeRepository": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.TakeRepository(ctx, repository.ID)
+				return err
+			},
+			"SaveChangeRequest": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.SaveChangeRequest(ctx, redoubt.ChangeRequest{RepositoryID: repository.ID, Number: 1, HeadCommit: "stolen"})
+				return err
+			},
+			"ChangeRequest": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.ChangeRequest(ctx, repository.ID, 1)
+				return err
+			},
+			"AddDelivery": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.AddDelivery(ctx, store.Delivery{ConnectionID: connection.ID, Delivery: "x"})
+				return err
+			},
+			"DropRepository": func(ctx context.Context, tx *store.Tx) error { return tx.DropRepository(ctx, repository.ID) },
 			"RenewToken": func(ctx context.Context, tx *store.Tx) error {
 				_, err := tx.RenewToken(ctx, token.ID, storetest.TokenHash("stolen"), tx.Now())
 				return err

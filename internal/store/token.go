@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,15 +31,27 @@ func (s *Store) TokenByHash(ctx context.Context, deploymentID int64, hash []byte
 
 // TouchTokens notes when tokens were last used. It is no change of anything: no
 // audit event, no new version. A time never goes back, and unknown tokens are
-// skipped.
+// skipped. Each deployment is a transaction of its own: one that cannot be written keeps
+// no other from it.
 func (s *Store) TouchTokens(ctx context.Context, used []redoubt.TokenUse) error {
-	if len(used) == 0 {
-		return nil
-	}
 	// In order, so that two servers that touch the same tokens never wait for each other.
 	used = slices.SortedFunc(slices.Values(used), func(a, b redoubt.TokenUse) int {
 		return cmp.Or(cmp.Compare(a.DeploymentID, b.DeploymentID), cmp.Compare(a.TokenID, b.TokenID))
 	})
+	var failed []error
+	for len(used) > 0 {
+		n := slices.IndexFunc(used, func(u redoubt.TokenUse) bool { return u.DeploymentID != used[0].DeploymentID })
+		if n < 0 {
+			n = len(used)
+		}
+		failed = append(failed, s.touchTokens(ctx, used[:n]))
+		used = used[n:]
+	}
+	return errors.Join(failed...)
+}
+
+// touchTokens notes the use of tokens of one deployment.
+func (s *Store) touchTokens(ctx context.Context, used []redoubt.TokenUse) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
 		for _, use := range used {
 			err := q.write(ctx, `

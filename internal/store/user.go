@@ -102,10 +102,9 @@ func (s *Store) Memberships(ctx context.Context, userID int64) (list []redoubt.M
 
 func (q *session) memberships(ctx context.Context, userID int64) ([]redoubt.Membership, error) {
 	return many(ctx, q, func(r row) (m redoubt.Membership, err error) {
-		d := &m.Deployment
-		return m, r.Scan(&d.ID, &d.Slug, &d.Name, instant(&d.CreatedAt), &d.Version, &d.SecondFactor, &m.Role)
-	}, `SELECT d.id, d.slug, d.name, d.created_at, d.version, d.second_factor, m.role
-		FROM user_role m JOIN deployment d ON d.id = m.deployment_id WHERE m.user_id = $1 ORDER BY d.slug`+q.engine.byBytes, userID)
+		return m, r.Scan(append(listedFields(&m.Deployment), &m.Role)...)
+	}, `SELECT `+listedColumns+`, m.role
+		FROM user_role m JOIN deployment_slug d ON d.deployment_id = m.deployment_id WHERE m.user_id = $1 ORDER BY d.slug`+q.engine.byBytes, userID)
 }
 
 // Members lists the users who have a role in the deployment, by name.

@@ -13,8 +13,8 @@ import (
 const maxInvitations = 1000
 
 const invitationQuery = `
-	SELECT i.id, i.name, i.new_name, i.display_name, i.role, i.invited_by, i.created_at, i.expires_at, d.id, d.slug, d.name
-	FROM user_invitation i JOIN deployment d ON d.id = i.deployment_id `
+	SELECT i.id, i.name, i.new_name, i.display_name, i.role, i.invited_by, i.created_at, i.expires_at, d.deployment_id, d.slug, d.name
+	FROM user_invitation i JOIN deployment_slug d ON d.deployment_id = i.deployment_id `
 
 func scanInvitation(r row) (i redoubt.UserInvitation, err error) {
 	return i, r.Scan(&i.ID, &i.Name, &i.NewName, &i.DisplayName, &i.Role, &i.InvitedBy, instant(&i.CreatedAt), instant(&i.ExpiresAt),

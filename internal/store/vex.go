@@ -92,15 +92,18 @@ func (tx *Tx) SaveVEX(ctx context.Context, d, held redoubt.VEXDocument) (id int6
 		d.ID, d.Name, d.ProjectID, d.Ref, encoded(orEmpty(d.Projects)), d.Format, d.Author, d.File, d.Version, d.IssuedAt,
 		d.ReceivedAt, d.ReceivedBy, d.Proposed, len(d.Statements),
 	}
-	if err := tx.insert(ctx, `vex_document (deployment_id, `+vexColumns+`, statements)`, [][]any{row}, ""); err != nil {
-		return 0, err
-	}
 	var statements, names [][]any
+	bytes := 0
 	for place := range d.Statements {
-		statements = append(statements, []any{d.ID, place, encoded(d.Statements[place])})
+		text := encoded(d.Statements[place])
+		bytes += len(text)
+		statements = append(statements, []any{d.ID, place, text})
 		for _, name := range d.Statements[place].Names {
 			names = append(names, []any{name, d.ID, place})
 		}
+	}
+	if err := tx.insert(ctx, `vex_document (deployment_id, `+vexColumns+`, statements, bytes)`, [][]any{append(row, bytes)}, ""); err != nil {
+		return 0, err
 	}
 	if err := tx.insert(ctx, `vex_statement (deployment_id, document_id, place, statement_json)`, statements, ""); err != nil {
 		return 0, err

@@ -9,11 +9,11 @@ import (
 // heldVEX reads a document that is held, with the name of its project and how
 // many statements it has.
 func heldVEX(r row) (h redoubt.VEXHolding, err error) {
-	return h, r.Scan(append(vexFields(&h.VEXDocument), &h.Count, &h.Project)...)
+	return h, r.Scan(append(vexFields(&h.VEXDocument), &h.Count, &h.Bytes, &h.Project)...)
 }
 
 const vexHoldings = `SELECT d.id, d.name, d.project_id, d.ref, d.projects_json, d.format, d.author, d.file, d.version, d.issued_at, d.received_at, d.received_by,
-		d.proposed, d.statements, COALESCE(p.name, '')
+		d.proposed, d.statements, d.bytes, COALESCE(p.name, '')
 	FROM vex_document d LEFT JOIN project p ON p.deployment_id = d.deployment_id AND p.id = d.project_id
 	WHERE d.deployment_id = $1`
 
@@ -87,10 +87,20 @@ func (tx *Tx) VEXProposals(ctx context.Context, projectID int64) ([]redoubt.VEXH
 	return many(ctx, tx, heldVEX, vexHoldings+` AND d.project_id = $2 AND d.proposed = 1 ORDER BY d.received_at, d.id`, projectID)
 }
 
-// MostVEXProposals is VEXProposals of the project that has most.
-func (tx *Tx) MostVEXProposals(ctx context.Context) ([]redoubt.VEXHolding, error) {
+// ProposedVEXBytes is how many bytes all proposals of the deployment say.
+func (tx *Tx) ProposedVEXBytes(ctx context.Context) (int64, error) {
+	return one(ctx, tx, scalar[int64], `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM vex_document WHERE deployment_id = $1 AND proposed = 1`)
+}
+
+// MostVEXProposals is VEXProposals of the project that has most documents, or whose
+// documents say most.
+func (tx *Tx) MostVEXProposals(ctx context.Context, byBytes bool) ([]redoubt.VEXHolding, error) {
+	by := "COUNT(*)"
+	if byBytes {
+		by = "SUM(bytes)"
+	}
 	most, err := many(ctx, tx, scalar[int64], `SELECT project_id FROM vex_document WHERE deployment_id = $1 AND proposed = 1
-		GROUP BY project_id ORDER BY COUNT(*) DESC, MIN(received_at), project_id LIMIT 1`)
+		GROUP BY project_id ORDER BY `+by+` DESC, MIN(received_at), project_id LIMIT 1`)
 	if err != nil || len(most) == 0 {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/redoubt/redoubt"
@@ -251,4 +252,43 @@ func TestProposalsOfADeploymentAreBounded(t *testing.T) {
 			same(t, "the one that went", []any{h.ProjectID, h.Name}, []any{most.ID, fmt.Sprint("urn:", redoubt.MaxVEXProposals)})
 		}
 	}
+}
+
+// TestProposalsAreBoundedBySize: by what their statements say, of a project and of a
+// deployment; what alone is too large is refused, and loses nobody anything.
+func TestProposalsAreBoundedBySize(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p, other, fresh := d.project("acme/payments"), d.project("acme/shop"), d.project("acme/fresh")
+		long := func(n int) redoubt.VEXStatement {
+			return redoubt.VEXStatement{Names: []string{"CVE-1"}, Status: redoubt.VEXFixed, Detail: strings.Repeat("x", n)}
+		}
+		const third = redoubt.MaxVEXProposedBytes / 3
+		first := d.putVEX(proposal(p, "urn:1", long(third)))
+		d.putVEX(proposal(p, "urn:2", long(third)))
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := exemption.PutVEX(ctx, tx, proposal(p, "urn:large", long(redoubt.MaxVEXProposedBytes)))
+			invalid(t, "more than may be proposed", err, "vex")
+			return nil
+		})
+		same(t, "what is there stays", len(d.proposals()), 2)
+		r := d.putVEX(proposal(p, "urn:3", long(third)))
+		same(t, "the oldest goes", []any{r.Outcome, r.Dropped}, []any{redoubt.VEXProposed, []int64{first.Document.ID}})
+		list := d.proposals()
+		if size := list[0].Bytes; size < third || size > third+1000 {
+			t.Errorf("%d bytes are counted of %d", size, third)
+		}
+
+		small := d.putVEX(proposal(other, "urn:theirs", long(1)))
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			return store.SetVEXBytes(ctx, tx, redoubt.MaxAllVEXProposedBytes/2, list[0].ID, list[1].ID)
+		})
+		r = d.putVEX(proposal(fresh, "urn:fresh", long(1)))
+		same(t, "of its own project", []any{r.Outcome, len(r.Dropped)}, []any{redoubt.VEXProposed, 0})
+		var left []int64
+		for _, h := range d.proposals() {
+			left = append(left, h.ID)
+		}
+		same(t, "the oldest of the project that says most went", left, []int64{list[1].ID, small.Document.ID, r.Document.ID})
+	})
 }

@@ -26,6 +26,8 @@ var noises = []func(context.Context, *store.Tx) error{
 	noisyUser,
 	noisyException,
 	noisyVEX,
+	noisyConnection,
+	noisyRuns,
 }
 
 func makeNoise(ctx context.Context, s *store.Store) error {
@@ -43,6 +45,9 @@ func makeNoise(ctx context.Context, s *store.Store) error {
 		return err
 	}
 	if err := s.KeepCheckpoint(ctx, d.ID, "noise", 1, nil); err != nil {
+		return err
+	}
+	if err := noisyRunLog(ctx, s, d); err != nil {
 		return err
 	}
 	return noisyScanners(ctx, s, d)
@@ -194,5 +199,64 @@ func noisyVEX(ctx context.Context, tx *store.Tx) error {
 	_, err := tx.SaveVEX(ctx, redoubt.VEXDocument{Name: "urn:noise", Format: "OpenVEX", ReceivedAt: tx.Now(), Statements: []redoubt.VEXStatement{
 		{Names: []string{"CVE-2021-44228", "CVE-2021-0001"}, Status: redoubt.VEXNotAffected},
 	}}, redoubt.VEXDocument{})
+	return err
+}
+
+// noisyConnection sees the repositories that tests see, by the ids of their hosts.
+func noisyConnection(ctx context.Context, tx *store.Tx) error {
+	c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: "gitea", BaseURL: "https://git.example", Follow: []string{"**"}},
+		func(int64) (store.Sealed, error) {
+			return store.Sealed{Credential: []byte("noise"), WebhookSecret: []byte("noise")}, nil
+		})
+	if err != nil {
+		return err
+	}
+	list, err := tx.SaveRepositories(ctx, c.ID, []redoubt.Repository{{HostID: "1", FullName: ProjectNames[0], CloneURL: "https://git.example/" + ProjectNames[0]}}, true)
+	if err == nil {
+		_, err = tx.TakeRepository(ctx, list[0].ID)
+	}
+	if err == nil {
+		_, err = tx.SaveChangeRequest(ctx, redoubt.ChangeRequest{RepositoryID: list[0].ID, Number: 1, State: redoubt.ChangeOpen, HeadCommit: "commit-0"})
+	}
+	if err == nil {
+		_, err = tx.AddDelivery(ctx, store.Delivery{ConnectionID: c.ID, Delivery: "1", Event: "push"})
+	}
+	return err
+}
+
+// noisyRuns makes runs that are due, one that a runner holds with a log, and a schedule.
+func noisyRuns(ctx context.Context, tx *store.Tx) error {
+	projects, err := tx.Projects(ctx, store.ProjectQuery{})
+	if err != nil {
+		return err
+	}
+	runner, err := tx.SeeRunner(ctx, redoubt.Runner{Name: "runner-1", TokenID: 1})
+	if err != nil {
+		return err
+	}
+	for _, p := range projects {
+		if err := tx.PutRunPlan(ctx, redoubt.RunPlan{ProjectID: p.ID, Every: redoubt.RunDaily, QueuedAt: tx.Now()}); err != nil {
+			return err
+		}
+		if _, err := tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Ref: "refs/heads/main", Kind: redoubt.RunFull, Cause: redoubt.RunBySchedule, Host: "git.example"}); err != nil {
+			return err
+		}
+	}
+	_, _, err = tx.LeaseRun(ctx, runner.ID, nil)
+	return err
+}
+
+// noisyRunLog has the run that is leased say something.
+func noisyRunLog(ctx context.Context, s *store.Store, d redoubt.Deployment) error {
+	var runs []redoubt.Run
+	err := s.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		runs, err = tx.Runs(ctx, store.RunQuery{Limit: 10})
+		return err
+	})
+	for _, r := range runs {
+		if err == nil && r.State.Begun() {
+			err = s.ProgressRun(ctx, d.ID, r.ID, r.Claim, store.RunProgress{State: redoubt.RunFetching, Log: []byte("noise\n")})
+		}
+	}
 	return err
 }

@@ -128,7 +128,8 @@ func startCluster(bin string) (*cluster, error) {
 	return c, nil
 }
 
-func (c *cluster) start(bin string) error {
+// initialise makes the files of a cluster.
+func (c *cluster) initialise(bin string) error {
 	how, err := attributes(c.dir)
 	if err != nil {
 		return err
@@ -138,6 +139,17 @@ func (c *cluster) start(bin string) error {
 	initdb.Dir, initdb.SysProcAttr = c.dir, how
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("make a PostgreSQL cluster with %s (15 or later is needed): %w\n%s", bin, err, out)
+	}
+	return nil
+}
+
+func (c *cluster) start(bin string) error {
+	if err := c.initialise(bin); err != nil {
+		return err
+	}
+	how, err := attributes(c.dir)
+	if err != nil {
+		return err
 	}
 	c.server = exec.Command(filepath.Join(bin, "postgres"), "-D", filepath.Join(c.dir, "data"),
 		"-c", "listen_addresses=", "-c", "unix_socket_directories="+c.dir,

@@ -26,6 +26,7 @@ type Proxy struct {
 	closed  bool
 	delay   time.Duration
 	poison  []byte // what a client must not say; nil: it may say everything
+	lasts   bool   // what happens when it does: everything is refused from then on
 	breaks  int    // of connections on which it was said
 	conns   map[net.Conn]bool
 	trips   int
@@ -61,28 +62,41 @@ func (p *Proxy) Resume() { p.set(func() { p.stalled, p.refuses = false, false })
 func (p *Proxy) Delay(roundTrip time.Duration) { p.set(func() { p.delay = roundTrip / 2 }) }
 
 // Cut resets all connections.
-func (p *Proxy) Cut() {
-	p.set(func() {
-		for conn := range p.conns {
-			if tcp, ok := conn.(*net.TCPConn); ok {
-				_ = tcp.SetLinger(0) // which makes the close a reset
-			}
-			_ = conn.Close()
+func (p *Proxy) Cut() { p.set(p.cut) }
+
+// cut is Cut with the lock held.
+func (p *Proxy) cut() {
+	for conn := range p.conns {
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // which makes the close a reset
 		}
-	})
+		_ = conn.Close()
+	}
 }
 
 // Refuse resets all connections, and new ones as they come, until Resume.
-func (p *Proxy) Refuse() {
-	p.set(func() { p.refuses = true })
-	p.Cut()
+func (p *Proxy) Refuse() { p.set(p.refuse) }
+
+// refuse is Refuse with the lock held.
+func (p *Proxy) refuse() {
+	p.refuses = true
+	p.cut()
 }
 
 // CutAt resets each connection on which a client says something, as a statement that
 // crashes its server's process does, before it is passed on. Nothing ends that.
-func (p *Proxy) CutAt(text string) { p.set(func() { p.poison, p.breaks = []byte(text), 0 }) }
+func (p *Proxy) CutAt(text string) {
+	p.set(func() { p.poison, p.lasts, p.breaks = []byte(text), false, 0 })
+}
 
-// Breaks counts the connections that CutAt has reset since it was called.
+// RefuseAt does what Refuse does as soon as a client says something, which is not passed
+// on, until Resume; after that it may be said.
+func (p *Proxy) RefuseAt(text string) {
+	p.set(func() { p.poison, p.lasts, p.breaks = []byte(text), true, 0 })
+}
+
+// Breaks counts the connections that CutAt or RefuseAt has reset for what was said on
+// them, since it was called.
 func (p *Proxy) Breaks() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,11 +146,7 @@ func (p *Proxy) accept() {
 		spoke := new(bool) // the client, since the server last did
 		go p.pass(client, server, func(said []byte) bool {
 			*spoke = true
-			poisoned := p.poison != nil && bytes.Contains(said, p.poison)
-			if poisoned {
-				p.breaks++
-			}
-			return !poisoned
+			return !p.poisons(said)
 		})
 		go p.pass(server, client, func([]byte) bool {
 			if *spoke {
@@ -146,6 +156,20 @@ func (p *Proxy) accept() {
 			return true
 		})
 	}
+}
+
+// poisons reports whether a client says what it must not, and does what the test asked
+// for then. The lock is held.
+func (p *Proxy) poisons(said []byte) bool {
+	if p.poison == nil || !bytes.Contains(said, p.poison) {
+		return false
+	}
+	p.breaks++
+	if p.lasts {
+		p.poison = nil
+		p.refuse()
+	}
+	return true
 }
 
 // pass copies one direction, and ends both with it. note is called for each piece, with

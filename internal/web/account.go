@@ -32,6 +32,7 @@ var done = map[string]string{
 	"session":                "That session is over.",
 	"token-revoked":          "The token is revoked; it is refused within a second.",
 	"scanner":                "Approved. The scanner gets its token within seconds and goes on by itself. The token is in the list once it is fetched.",
+	"program":                "The program is let in. Go back to it: it goes on within seconds. Its token is in the list once it is fetched.",
 	"user-role":              "The role is changed. It holds from the next page that the user opens.",
 	"user-removed":           "The user has no role here any more; tokens made here are revoked.",
 	"user-disabled":          "The user is disabled: sessions ended, tokens are revoked.",

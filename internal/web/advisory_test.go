@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/ingest"
 )
 
 // rowsOf are the names in a list of advisories, in order.
@@ -193,11 +194,9 @@ func TestAnUnratedAdvisorySaysSo(t *testing.T) {
 	}
 	s.lockfile("acme/pad", "main", "package-lock.json", strings.ReplaceAll(strings.ReplaceAll(shopLock, "lodash", "unknown-pad"), "4.17.20", "1.0.0"))
 	s.rematch()
-	for q, unrated := range map[string]bool{"unknown-pad": true, "qs": false} {
-		page := s.page("/findings/" + rowID(s, "/supply-chain/vulnerabilities?q="+q))
-		if got := strings.Contains(page, ">Not rated</span>"); got != unrated {
-			t.Errorf("the finding in %s says that it is not rated: %v", q, got)
-		}
+	for name, unrated := range map[string]bool{"GHSA-1111-1111-1111": true, "CVE-2022-24999": false} {
+		list := "/supply-chain/vulnerabilities?advisory=" + name
+		saysUnrated(t, s, unrated, "/findings/"+rowID(s, list), list, "/policies/"+policyOf(s, "supply-chain")+"?q="+name)
 	}
 	options := regexp.MustCompile(`<option value="(low|medium|high|critical|not_rated)"[^>]*>[^(]*\((\d+)\)`).FindAllStringSubmatch(s.page("/advisories"), -1)
 	if len(options) != 5 {
@@ -212,6 +211,42 @@ func TestAnUnratedAdvisorySaysSo(t *testing.T) {
 		if tags := strings.Count(page, `<span class="tag `+o[1]+`">`) + strings.Count(page, ">Not rated</span>"); tags != len(listed) {
 			t.Errorf("%s lists %d, of which %d say so", o[1], len(listed), tags)
 		}
+	}
+}
+
+// saysUnrated holds pages with one severity to what nobody rates, or somebody does.
+func saysUnrated(t *testing.T, s *site, unrated bool, paths ...string) {
+	t.Helper()
+	for _, path := range paths {
+		page := s.page(path)
+		if strings.Contains(page, ">Not rated</span>") != unrated || strings.Contains(page, `<span class="tag medium">Medium</span>`) == unrated {
+			t.Errorf("%s does not say %v of not rated", path, unrated)
+		}
+	}
+}
+
+// So do the pages of builds, assignees and exceptions, of what a scanner does not
+// rate, and of what it does rate although no database does.
+func TestWhatAScannerDoesNotRateSaysSo(t *testing.T) {
+	for _, unrated := range []bool{true, false} {
+		s := newSite(t)
+		s.advise(osv("GHSA-1111-1111-1111", "left", "2.0.0", ""))
+		report := func(ref string, full bool, name string) ingest.Upload {
+			u := supplyReport(s, "acme/shop", nil, ref, full, name)
+			r := &u.Report.Results[0]
+			r.Severity, r.Dependency.Unrated, r.Dependency.Vulnerability = redoubt.SeverityMedium, unrated, "GHSA-1111-1111-1111"
+			u.Report.Rules[0].Severity, u.Report.Rules[0].Unrated = redoubt.SeverityMedium, unrated
+			return u
+		}
+		s.build(report("main", true, "old"))
+		s.setConditions(redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Severity: redoubt.SeverityMedium})
+		scan := "/scans/" + decimal(s.build(report("topic", false, "left")).ScanID)
+		list := "/supply-chain/vulnerabilities?q=left"
+		id := rowID(s, list)
+		if _, err := strconv.ParseInt(id, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+		saysUnrated(t, s, unrated, list, "/findings/"+id, scan, scan+"?show=reported", scan+"/blocking", "/policies/"+policyOf(s, "supply-chain")+"?q=left")
 	}
 }
 
@@ -265,7 +300,9 @@ func TestAMergedFindingLeadsOn(t *testing.T) {
 	}
 	s.advise(osv("GHSA-9999-9999-9999", "lodash", "4.17.21", "HIGH", "GHSA-35jh-r3h4-6jhm"))
 	says(t, s.page("/findings/"+ids[1]), `merged into <a href="/orgs/acme/findings/`+ids[0]+`">#`+ids[0]+`</a>`)
-	if page := s.page("/findings/" + ids[0]); strings.Contains(page, "merged into <a") {
+	page := s.page("/findings/" + ids[0])
+	if strings.Contains(page, "merged into <a") {
 		t.Error("the one that stays says so too")
 	}
+	says(t, page, "Took in another finding", `<a href="/orgs/acme/findings/`+ids[1]+`">finding `+ids[1]+`</a>`)
 }

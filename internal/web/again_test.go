@@ -33,7 +33,7 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 	asked := againPath + "?next=%2Forgs%2Facme%2Fsettings%2Fusers%3Fx%3D1"
 	for _, path := range []string{
 		"/settings/tokens", "/settings/users", "/settings/users/ben/role", "/settings/users/ben/link", "/settings/users/ben/disable",
-		"/settings/users/ben/enable", "/approve/ABCD-2345", "/authorize",
+		"/settings/users/ben/enable", "/approve/ABCD-2345", "/authorize", "/device",
 		"/policies/1/rules", "/policies/1/conditions", "/policies/1/conditions/1/remove",
 	} {
 		b.wants(path, b.submit(path, url.Values{"name": {"eve"}, "role": {"admin"}, "ci": {"on"}, "days": {"30"}}), http.StatusSeeOther, asked)

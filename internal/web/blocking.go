@@ -41,6 +41,8 @@ type blockedItem struct {
 	Now    string         // why it does not any more
 	Detail *findingDetail // nil beyond the first, and of what is no longer stored
 	Own    string         // its page; empty where none is stored
+	// Unrated: nobody rates the vulnerability, so that medium stands in.
+	Unrated bool
 }
 
 // blockedType has the findings of one type that still block, to be decided about
@@ -224,9 +226,18 @@ func (req *request) fillBlocked(p *blockingPage) error {
 	if err != nil {
 		return err
 	}
+	ids := make([]int64, len(p.Items))
+	for i := range p.Items {
+		ids[i] = p.Items[i].FindingID
+	}
+	unrated, err := req.unrated(view, ids)
+	if err != nil {
+		return err
+	}
 	byType := map[redoubt.IssueType][]int64{}
 	for i := range p.Items {
 		item := &p.Items[i]
+		item.Unrated = unrated[item.FindingID]
 		if item.FindingID != 0 {
 			item.Own = req.to("/findings/" + decimal(item.FindingID))
 		}

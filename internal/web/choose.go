@@ -27,6 +27,7 @@ type chooseView struct {
 	Last        string // slug of the last choice
 	Next        string
 	Approve     bool // what is chosen is where a scanner reports to
+	Program     bool // what is chosen is what a program gets a token of
 	Invitations int
 }
 
@@ -40,7 +41,7 @@ func (s *SignIn) chosen(r *http.Request, v auth.SessionInfo) (redoubt.Deployment
 	if len(v.Memberships) == 1 {
 		return v.Memberships[0].Deployment, v.Memberships[0].Role
 	}
-	if strings.HasSuffix(r.Pattern, approvePath) || strings.HasSuffix(r.Pattern, authorizePath) {
+	if strings.HasSuffix(r.Pattern, approvePath) || strings.HasSuffix(r.Pattern, authorizePath) || strings.HasSuffix(r.Pattern, devicePath) {
 		return redoubt.Deployment{}, redoubt.RoleNone
 	}
 	return s.lastChoice(r, v)
@@ -63,6 +64,7 @@ func (req *request) choose() error {
 	}
 	s := chooseView{Memberships: me.Memberships, Next: safeNext(req.r.URL.Query().Get("next"))}
 	s.Approve = strings.HasPrefix(s.Next, "/orgs/-/approve/")
+	s.Program = strings.HasPrefix(s.Next, "/orgs/-"+authorizePath) || strings.HasPrefix(s.Next, "/orgs/-"+devicePath)
 	last, _ := req.SignIn.lastChoice(req.r, me)
 	s.Last = last.Slug
 	invited, err := req.Store.InvitationsFor(req.r.Context(), me.User.Name)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/redoubt/redoubt"
-	"github.com/redoubt/redoubt/internal/advisory"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/store"
@@ -27,7 +26,6 @@ type findingDetail struct {
 	NoCode   string      // why there is no code
 	NoLink   string      // why there is no link to the code
 	Commit   string      // where a secret of the history was found
-	Unrated  bool        // no database rates the vulnerability: it counts as medium
 	Gate     *gateSaying // nil where builds do not fail on it
 	Rule     redoubt.Rule
 	Project  redoubt.Project
@@ -177,9 +175,6 @@ func (req *request) advised(ctx context.Context, tx *store.Tx, d *findingDetail,
 	}
 	if len(names) > 0 {
 		d.Advisory = req.to("/advisories/" + url.PathEscape(name))
-		if d.Unrated, err = unrated(ctx, tx, name); err != nil {
-			return err
-		}
 	}
 	exploited, err := tx.Exploited(ctx, append(names, strings.ToUpper(name)))
 	for _, k := range exploited {
@@ -188,19 +183,6 @@ func (req *request) advised(ctx context.Context, tx *store.Tx, d *findingDetail,
 		}
 	}
 	return err
-}
-
-// unrated reports whether no database rates a vulnerability.
-func unrated(ctx context.Context, tx *store.Tx, name string) (bool, error) {
-	g, err := tx.AdvisoryGroup(ctx, name)
-	if errors.Is(err, redoubt.ErrNotFound) || err == nil && len(g.Records) == 0 {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	v, err := advisory.NewVulnerability(g)
-	return err == nil && !v.Rated(), err
 }
 
 // occurrences finds the finding as lists show it, and the same on other refs.

@@ -57,6 +57,7 @@ var scanWords = map[redoubt.FindingEventKind]string{
 	redoubt.EventFixed: "Fixed: a scan looked and no longer saw it", redoubt.EventReturned: "Came back", redoubt.EventRemoved: "Out of scope",
 	redoubt.EventMoved: "Moved", redoubt.EventMuted: "Suppressed in the code", redoubt.EventUnmuted: "No longer suppressed in the code",
 	redoubt.EventPrecedent: "Here in place of a finding that was decided", redoubt.EventCopied: "A copy: its decisions are about another finding alone from here on",
+	redoubt.EventMerged: "Took in another finding: they are one from here on",
 }
 
 func scanMoment(e store.FindingHistory) moment {
@@ -81,7 +82,7 @@ func scanMoment(e store.FindingHistory) moment {
 		switch {
 		case e.Kind == redoubt.EventPrecedent:
 			m.Other, m.Note = detail.FindingID, precedentNote(detail.State, detail.Reason, detail.At)
-		case e.Kind == redoubt.EventCopied:
+		case e.Kind == redoubt.EventCopied, e.Kind == redoubt.EventMerged:
 			m.Other = detail.FindingID
 		case detail.Reason != "":
 			m.Note = detail.Reason

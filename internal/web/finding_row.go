@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/index"
 )
@@ -27,6 +28,24 @@ func shownFindings(p *index.Page) ([]shownFinding, error) {
 	err := json.Unmarshal(buf.Bytes(), &out)
 	for i := range out {
 		out[i].Exploited = p.Exploited(i)
+	}
+	return out, err
+}
+
+// unrated tells which of some findings are of vulnerabilities that nobody rates, so
+// that medium stands in for their severity.
+func (req *request) unrated(view *index.View, ids []int64) (map[int64]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	page, err := view.Page(req.r.Context(), redoubt.FindingFilter{IssueType: redoubt.SCA, HasIDs: true, IDs: ids, Severities: []redoubt.Severity{redoubt.SeverityMedium}}, 0, len(ids))
+	if err != nil {
+		return nil, err
+	}
+	shown, err := shownFindings(page)
+	out := map[int64]bool{}
+	for _, f := range shown {
+		out[f.ID] = f.Unrated
 	}
 	return out, err
 }

@@ -2,10 +2,12 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
-	"strings"
+	"net/url"
 
 	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -16,15 +18,42 @@ type approveView struct {
 }
 
 // code is the one that the address names, as the scanner's page shows it.
-func (req *request) code() string { return strings.ToUpper(req.r.PathValue("code")) }
+func (req *request) code() string { return auth.TidyLoginCode(req.r.PathValue("code")) }
+
+// How often one person may try codes that nobody waits under. Of 40 bits, nobody
+// guesses one so.
+const (
+	triesPerSecond = 0.1
+	triesAtOnce    = 20
+)
+
+// waiting finds who waits under a code that the viewer names.
+func (req *request) waiting(code string) (redoubt.LoginRequest, error) {
+	l, err := req.Store.LoginByCode(req.r.Context(), code)
+	return l, req.missed(err)
+}
+
+// missed counts a try that found nobody.
+func (req *request) missed(err error) error {
+	if errors.Is(err, redoubt.ErrNotFound) {
+		if g := req.codes.Allow(req.viewer.User); !g.OK {
+			return &redoubt.BusyError{Text: "You tried too many codes that nobody waits under. Wait a minute.", Wait: g.Wait}
+		}
+	}
+	return err
+}
 
 // scannerWaits shows who asks for a token. It changes nothing.
 func (req *request) scannerWaits() error { return req.showScanner(http.StatusOK, "") }
 
 func (req *request) showScanner(status int, fault string) error {
-	l, err := req.Store.LoginByCode(req.r.Context(), req.code())
+	l, err := req.waiting(req.code())
 	if err != nil {
 		return err
+	}
+	if l.ByProgram() {
+		req.redirect(req.to(devicePath + "?code=" + url.QueryEscape(l.Code)))
+		return nil
 	}
 	return req.show(status, pageView{Template: "approve", Title: "A scanner asks for a token", Section: "tokens", Data: approveView{l, fault}})
 }
@@ -45,7 +74,7 @@ func (req *request) approveScanner() error {
 	if said, ok := sayable(err); ok {
 		return req.showScanner(http.StatusConflict, said)
 	}
-	if err != nil {
+	if err := req.missed(err); err != nil {
 		return err
 	}
 	req.redirect(req.to(tokensPath + "?done=scanner"))

@@ -47,7 +47,7 @@ const (
 
 // routes returns the table: every page there is.
 func routes() []route {
-	return append(accountRoutes(), []route{
+	return append(append(accountRoutes(), letInRoutes()...), []route{
 		{row(get, "/{$}", viewer, reads), (*request).home},
 		{row(get, org, viewer, reads), (*request).home},
 		{row(get, org+"/overview", viewer, reads), (*request).overview},

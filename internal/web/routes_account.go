@@ -45,10 +45,6 @@ func accountRoutes() []route {
 		{row(post, passkeysPath+"/{id}/remove", anyone, writes), proven((*request).removePasskey)},
 		{row(post, secondFactorPath+"/remove", anyone, writes), (*request).removeSecondFactor},
 
-		{row(get, org+approvePath, triager, reads), (*request).scannerWaits},
-		{row(post, org+approvePath, triager, writes), proven((*request).approveScanner)},
-		{row(get, org+authorizePath, viewer, reads), proven((*request).askToAuthorize)},
-		{row(post, org+authorizePath, viewer, writes), proven((*request).authorize)},
 		{row(get, org+"/account", viewer, reads), (*request).account},
 		{row(post, org+"/account/password", viewer, writes), (*request).changePassword},
 		{row(post, org+"/account/sessions/{id}/end", viewer, writes), (*request).endSession},
@@ -69,5 +65,18 @@ func accountRoutes() []route {
 		{row(post, settings+"/second-factor", admin, writes), proven((*request).requireSecondFactor)},
 		{row(get, settings+"/audit", admin, reads), (*request).audit},
 		{row(get, settings+"/about", viewer, reads), (*request).about},
+	}
+}
+
+// letInRoutes are the rows about programs that a person lets in.
+func letInRoutes() []route {
+	return []route{
+		{row(get, org+approvePath, triager, reads), (*request).scannerWaits},
+		{row(post, org+approvePath, triager, writes), proven((*request).approveScanner)},
+		{row(get, org+authorizePath, viewer, reads), proven((*request).askToAuthorize)},
+		{row(post, org+authorizePath, viewer, writes), proven((*request).authorize)},
+		{row(get, devicePath, anyone, reads), (*request).goToDevice},
+		{row(get, org+devicePath, viewer, reads), proven((*request).programWaits)},
+		{row(post, org+devicePath, viewer, writes), proven((*request).decideProgram)},
 	}
 }

@@ -42,6 +42,8 @@ type scanChange struct {
 	store.ScanChange
 	Word string
 	Note string
+	// Unrated: nobody rates the vulnerability, so that medium stands in.
+	Unrated bool
 }
 
 // reportedKey opens all that a scan reported, changed or not.
@@ -95,8 +97,28 @@ func (req *request) showScan() error {
 	if err != nil {
 		return err
 	}
+	if err := req.rateChanges(p); err != nil {
+		return err
+	}
 	p.List = req.to("/findings?" + url.Values{"repos": {p.Project}, "ref": {p.Ref}}.Encode())
 	return req.show(http.StatusOK, pageView{Template: "scan", Title: "Scan " + decimal(id), Section: "scans", Data: p, Part: "content"})
+}
+
+// rateChanges marks what nobody rates.
+func (req *request) rateChanges(p *scanPage) error {
+	view, err := req.findings()
+	if err != nil {
+		return err
+	}
+	ids := make([]int64, len(p.Changes))
+	for i := range p.Changes {
+		ids[i] = p.Changes[i].FindingID
+	}
+	unrated, err := req.unrated(view, ids)
+	for i := range p.Changes {
+		p.Changes[i].Unrated = unrated[ids[i]]
+	}
+	return err
 }
 
 // read gathers what the scan did, and one page of the rows that are opened.
@@ -139,7 +161,7 @@ func (p *scanPage) readChanges(ctx context.Context, tx *store.Tx, page int, base
 		}
 	}
 	for _, c := range changes {
-		p.Changes = append(p.Changes, scanChange{c, changeWord(c.Kind), movedFrom(c.Detail)})
+		p.Changes = append(p.Changes, scanChange{ScanChange: c, Word: changeWord(c.Kind), Note: movedFrom(c.Detail)})
 	}
 	p.Pages = newPager(page, changesPerPage, total, func(n int) string {
 		return base + "?" + url.Values{"show": {p.Show}, "page": {decimal(int64(n))}}.Encode() + "#rows"

@@ -138,6 +138,9 @@ func TestHalfASessionOpensNothing(t *testing.T) {
 			if r.Pattern == passkeyPath && a.StatusCode == http.StatusUnauthorized && len(a.Cookies()) == 0 {
 				continue
 			}
+			if r.Pattern == "/device" && a.Header.Get("Location") == "/orgs/-/device" {
+				continue // a short address of that page, which is asked for here too
+			}
 			if linked && a.StatusCode == http.StatusNotFound || strings.HasPrefix(a.Header.Get("Location"), "/login") {
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/store"
@@ -43,6 +44,7 @@ type Pages struct {
 	mux       *http.ServeMux
 	handler   http.Handler
 	known     known
+	codes     *auth.Limiter // tries of codes that nobody waits under, by user
 }
 
 // New makes the pages. It starts nothing: serve Handler.
@@ -58,7 +60,7 @@ func New(c Config) (*Pages, error) {
 	default:
 		c.Viewers = nobody{}
 	}
-	p := &Pages{Config: c}
+	p := &Pages{Config: c, codes: auth.NewLimiter(triesPerSecond, triesAtOnce, c.Clock)}
 	if c.SigningKeys == nil {
 		return nil, errors.New("make the pages: signing keys are needed")
 	}

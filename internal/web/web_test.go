@@ -61,8 +61,8 @@ func TestWhatIsNotThereIsAPage(t *testing.T) {
 
 func TestEveryRouteAsksWhoLooks(t *testing.T) {
 	s := newSite(t)
-	// The last three lead to the sign-in themselves: they are below no deployment.
-	open := regexp.MustCompile(`^/(login|logout|setup|oidc|sign-in|join|choose|invitations|second-factor)`)
+	// The last four lead to the sign-in themselves: they are below no deployment.
+	open := regexp.MustCompile(`^/(login|logout|setup|oidc|sign-in|join|choose|invitations|second-factor|device$)`)
 	wildcard := regexp.MustCompile(`\{[^}]*\}`)
 	for _, route := range routes() {
 		if route.Role == anyone {

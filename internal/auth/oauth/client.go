@@ -33,6 +33,7 @@ type Client struct {
 	Name      string    `json:"n"`
 	Redirects []string  `json:"r"`
 	Issued    time.Time `json:"t"`
+	Device    bool      `json:"d,omitempty"` // it may ask by the device flow, without a redirect address
 }
 
 // RedirectError is an address that answers may not be sent to.
@@ -44,13 +45,13 @@ func (e *RedirectError) Error() string { return fmt.Sprintf("redirect_uri %.100q
 // Keys are those that sign, the one in use first.
 type Keys func() [][]byte
 
-// Register makes the id of a client. A fault is a *RedirectError, or tells of the
-// name.
-func (k Keys) Register(name string, redirects []string, now time.Time) (Client, error) {
+// Register makes the id of a client. One that asks by the device flow needs no
+// address that answers are sent to. A fault is a *RedirectError, or tells of the name.
+func (k Keys) Register(name string, redirects []string, device bool, now time.Time) (Client, error) {
 	if utf8.RuneCountInString(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, hidden) {
 		return Client{}, fmt.Errorf("client_name has at most %d characters, all of which show", maxName)
 	}
-	if len(redirects) == 0 || len(redirects) > maxRedirects {
+	if len(redirects) == 0 && !device || len(redirects) > maxRedirects {
 		return Client{}, &RedirectError{"", fmt.Sprintf("must be there, and at most %d of them", maxRedirects)}
 	}
 	for _, r := range redirects {
@@ -58,7 +59,7 @@ func (k Keys) Register(name string, redirects []string, now time.Time) (Client, 
 			return Client{}, err
 		}
 	}
-	c := Client{Name: name, Redirects: redirects, Issued: now.UTC().Truncate(time.Second)}
+	c := Client{Name: name, Redirects: redirects, Issued: now.UTC().Truncate(time.Second), Device: device}
 	text, err := json.Marshal(c)
 	if err != nil {
 		return Client{}, err

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +27,7 @@ type Error struct{ Code, Text string }
 // Error says what is wrong.
 func (e *Error) Error() string { return e.Text }
 
-// Request is a client's wish for a code.
+// Request is a client's wish to be let in.
 type Request struct {
 	Client      Client
 	RedirectURI string
@@ -73,12 +72,9 @@ func (k Keys) Request(q url.Values, base string, now time.Time) (r Request, err 
 	case q.Get("code_challenge_method") != "S256" || !challenge.MatchString(r.Challenge):
 		return r, &Error{"invalid_request", "code_challenge with code_challenge_method S256 is needed"}
 	case !resourceFits(r.Resource, base):
-		return r, &Error{"invalid_target", "resource must be this server or a program on the person's own machine"}
+		return r, errResource
 	}
-	r.Write = slices.Contains(strings.Fields(q.Get("scope")), ScopeWrite)
-	if r.Resource == "" {
-		r.Resource = base + "/mcp"
-	}
+	r.finish(q, base)
 	return r, nil
 }
 

@@ -123,6 +123,43 @@ change.deleted smallint NOT NULL
 change.more bigint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX change_pkey ON public.change USING btree (deployment_id, version, kind, id)
 change PRIMARY KEY (deployment_id, version, kind, id)
+change_request.deployment_id bigint NOT NULL
+change_request.repository_id bigint NOT NULL
+change_request.number bigint NOT NULL
+change_request.title text NOT NULL
+change_request.author text NOT NULL
+change_request.web_url text NOT NULL
+change_request.state smallint NOT NULL
+change_request.head_commit text NOT NULL
+change_request.head_ref text NOT NULL
+change_request.fetch_ref text NOT NULL
+change_request.base_ref text NOT NULL
+change_request.base_commit text NOT NULL
+change_request.fork smallint NOT NULL
+change_request.updated_at bigint
+CREATE INDEX change_request_head ON public.change_request USING btree (deployment_id, repository_id, head_commit)
+CREATE UNIQUE INDEX change_request_pkey ON public.change_request USING btree (deployment_id, repository_id, number)
+change_request FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+change_request PRIMARY KEY (deployment_id, repository_id, number)
+connection.deployment_id bigint NOT NULL
+connection.id bigint NOT NULL
+connection.kind smallint NOT NULL
+connection.name text NOT NULL
+connection.base_url text NOT NULL
+connection.account text NOT NULL
+connection.credential bytea NOT NULL
+connection.webhook_secret bytea NOT NULL
+connection.follow_json text NOT NULL
+connection.created_at bigint NOT NULL
+connection.checked_at bigint
+connection.problem text NOT NULL
+connection.heard_at bigint
+CREATE UNIQUE INDEX connection_deployment_id_name_key ON public.connection USING btree (deployment_id, name)
+CREATE UNIQUE INDEX connection_pkey ON public.connection USING btree (deployment_id, id)
+connection FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+connection PRIMARY KEY (deployment_id, id)
+connection UNIQUE (deployment_id, name)
+SEQUENCE connection_id_seq MAXVALUE 9007199254740991
 dependency.deployment_id bigint NOT NULL
 dependency.id bigint NOT NULL
 dependency.inventory_id bigint NOT NULL
@@ -153,10 +190,17 @@ deployment.open_rules smallint NOT NULL DEFAULT 0
 deployment.keeps_code smallint NOT NULL DEFAULT 1
 deployment.second_factor smallint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX deployment_pkey ON public.deployment USING btree (id)
-CREATE UNIQUE INDEX deployment_slug_key ON public.deployment USING btree (slug)
 deployment PRIMARY KEY (id)
-deployment UNIQUE (slug)
 SEQUENCE deployment_id_seq MAXVALUE 9007199254740991
+deployment_slug.slug text NOT NULL
+deployment_slug.deployment_id bigint NOT NULL
+deployment_slug.name text NOT NULL
+deployment_slug.created_at bigint NOT NULL
+deployment_slug.second_factor smallint NOT NULL
+CREATE UNIQUE INDEX deployment_slug_deployment_id_key ON public.deployment_slug USING btree (deployment_id)
+CREATE UNIQUE INDEX deployment_slug_pkey ON public.deployment_slug USING btree (slug)
+deployment_slug PRIMARY KEY (slug)
+deployment_slug UNIQUE (deployment_id)
 epss.cve text NOT NULL
 epss.score double precision NOT NULL
 epss.percentile double precision NOT NULL
@@ -325,11 +369,17 @@ job.finished_at bigint
 job.requester text NOT NULL DEFAULT ''::text
 job.claim bigint NOT NULL DEFAULT 0
 CREATE INDEX job_kind ON public.job USING btree (deployment_id, kind, requester)
-CREATE INDEX job_state ON public.job USING btree (state, run_at, id)
+CREATE INDEX job_state ON public.job USING btree (deployment_id, kind, state, run_at, id)
 CREATE UNIQUE INDEX job_deployment_id_token_key ON public.job USING btree (deployment_id, token)
 CREATE UNIQUE INDEX job_pkey ON public.job USING btree (deployment_id, id)
 job PRIMARY KEY (deployment_id, id)
 job UNIQUE (deployment_id, token)
+job_due.deployment_id bigint NOT NULL
+job_due.kind text NOT NULL
+job_due.due_at bigint NOT NULL
+job_due.turn_at bigint NOT NULL DEFAULT 0
+CREATE UNIQUE INDEX job_due_pkey ON public.job_due USING btree (deployment_id, kind)
+job_due PRIMARY KEY (deployment_id, kind)
 SEQUENCE job_id_seq MAXVALUE 9007199254740991
 kept_answer.deployment_id bigint NOT NULL
 kept_answer.idem_key text NOT NULL
@@ -384,10 +434,52 @@ login_request.asked_at bigint NOT NULL
 login_request.expires_at bigint NOT NULL
 login_request.token_json text NOT NULL
 login_request.approved_json text NOT NULL
+login_request.program_json text NOT NULL DEFAULT ''::text
 CREATE UNIQUE INDEX login_request_deployment_id_code_key ON public.login_request USING btree (deployment_id, code)
 CREATE UNIQUE INDEX login_request_pkey ON public.login_request USING btree (deployment_id, key_hash)
 login_request PRIMARY KEY (deployment_id, key_hash)
 login_request UNIQUE (deployment_id, code)
+managed_plan.deployment_id bigint NOT NULL
+managed_plan.project_id bigint NOT NULL
+managed_plan.every smallint NOT NULL
+managed_plan.queued_at bigint NOT NULL
+CREATE UNIQUE INDEX managed_plan_pkey ON public.managed_plan USING btree (deployment_id, project_id)
+managed_plan PRIMARY KEY (deployment_id, project_id)
+managed_run.deployment_id bigint NOT NULL
+managed_run.id bigint NOT NULL
+managed_run.project_id bigint NOT NULL
+managed_run.ref text NOT NULL
+managed_run.commit_id text NOT NULL
+managed_run.base text NOT NULL
+managed_run.kind smallint NOT NULL
+managed_run.cause smallint NOT NULL
+managed_run.change_number bigint NOT NULL
+managed_run.host text NOT NULL
+managed_run.state smallint NOT NULL
+managed_run.attempt integer NOT NULL
+managed_run.claim bigint NOT NULL
+managed_run.runner_id bigint NOT NULL
+managed_run.token_id bigint NOT NULL
+managed_run.scan_id bigint NOT NULL
+managed_run.failure smallint NOT NULL
+managed_run.reason text NOT NULL
+managed_run.log_size bigint NOT NULL
+managed_run.due_at bigint NOT NULL
+managed_run.lease_until bigint
+managed_run.created_at bigint NOT NULL
+managed_run.begun_at bigint
+managed_run.ended_at bigint
+CREATE INDEX managed_run_project ON public.managed_run USING btree (deployment_id, project_id, id)
+CREATE INDEX managed_run_state ON public.managed_run USING btree (deployment_id, state, due_at, id)
+CREATE UNIQUE INDEX managed_run_pkey ON public.managed_run USING btree (deployment_id, id)
+managed_run PRIMARY KEY (deployment_id, id)
+SEQUENCE managed_run_id_seq MAXVALUE 9007199254740991
+managed_run_log.deployment_id bigint NOT NULL
+managed_run_log.run_id bigint NOT NULL
+managed_run_log.start bigint NOT NULL
+managed_run_log.content bytea NOT NULL
+CREATE UNIQUE INDEX managed_run_log_pkey ON public.managed_run_log USING btree (deployment_id, run_id, start)
+managed_run_log PRIMARY KEY (deployment_id, run_id, start)
 oauth_grant.deployment_id bigint NOT NULL
 oauth_grant.code_hash bytea NOT NULL
 oauth_grant.token_id bigint NOT NULL
@@ -488,6 +580,25 @@ project_tag.position smallint NOT NULL
 project_tag.tag text NOT NULL
 CREATE UNIQUE INDEX project_tag_pkey ON public.project_tag USING btree (deployment_id, project_id, "position")
 project_tag PRIMARY KEY (deployment_id, project_id, "position")
+repository.deployment_id bigint NOT NULL
+repository.id bigint NOT NULL
+repository.connection_id bigint NOT NULL
+repository.host_id text NOT NULL
+repository.full_name text NOT NULL
+repository.default_branch text NOT NULL
+repository.archived smallint NOT NULL
+repository.private smallint NOT NULL
+repository.clone_url text NOT NULL
+repository.web_url text NOT NULL
+repository.project_id bigint NOT NULL
+repository.hook_id text NOT NULL
+repository.gone_at bigint
+CREATE UNIQUE INDEX repository_deployment_id_connection_id_host_id_key ON public.repository USING btree (deployment_id, connection_id, host_id)
+CREATE UNIQUE INDEX repository_pkey ON public.repository USING btree (deployment_id, id)
+CREATE UNIQUE INDEX repository_project ON public.repository USING btree (deployment_id, project_id) WHERE (project_id <> 0)
+repository FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+repository PRIMARY KEY (deployment_id, id)
+repository UNIQUE (deployment_id, connection_id, host_id)
 rule.deployment_id bigint NOT NULL
 rule.id bigint NOT NULL
 rule.name text NOT NULL
@@ -509,6 +620,20 @@ rule_version.added_at bigint NOT NULL
 rule_version.added_by text NOT NULL
 CREATE UNIQUE INDEX rule_version_pkey ON public.rule_version USING btree (deployment_id, rule_name, version)
 rule_version PRIMARY KEY (deployment_id, rule_name, version)
+runner.deployment_id bigint NOT NULL
+runner.id bigint NOT NULL
+runner.token_id bigint NOT NULL
+runner.name text NOT NULL
+runner.labels_json text NOT NULL
+runner.version text NOT NULL
+runner.isolation text NOT NULL
+runner.first_at bigint NOT NULL
+runner.seen_at bigint NOT NULL
+CREATE UNIQUE INDEX runner_deployment_id_token_id_name_key ON public.runner USING btree (deployment_id, token_id, name)
+CREATE UNIQUE INDEX runner_pkey ON public.runner USING btree (deployment_id, id)
+runner PRIMARY KEY (deployment_id, id)
+runner UNIQUE (deployment_id, token_id, name)
+SEQUENCE runner_id_seq MAXVALUE 9007199254740991
 scan.deployment_id bigint NOT NULL
 scan.id bigint NOT NULL
 scan.project_id bigint NOT NULL
@@ -618,7 +743,7 @@ CREATE INDEX user_invitation_hash ON public.user_invitation USING btree (hash)
 CREATE INDEX user_invitation_name ON public.user_invitation USING btree (name)
 CREATE UNIQUE INDEX user_invitation_deployment_id_name_key ON public.user_invitation USING btree (deployment_id, name)
 CREATE UNIQUE INDEX user_invitation_pkey ON public.user_invitation USING btree (deployment_id, id)
-user_invitation FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+user_invitation FOREIGN KEY (deployment_id) REFERENCES deployment_slug(deployment_id)
 user_invitation PRIMARY KEY (deployment_id, id)
 user_invitation UNIQUE (deployment_id, name)
 user_link.id bigint NOT NULL
@@ -656,7 +781,7 @@ user_role.user_id bigint NOT NULL
 user_role.role smallint NOT NULL
 CREATE INDEX user_role_user ON public.user_role USING btree (user_id)
 CREATE UNIQUE INDEX user_role_pkey ON public.user_role USING btree (deployment_id, user_id)
-user_role FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+user_role FOREIGN KEY (deployment_id) REFERENCES deployment_slug(deployment_id)
 user_role FOREIGN KEY (user_id) REFERENCES app_user(id)
 user_role PRIMARY KEY (deployment_id, user_id)
 user_session.id bigint NOT NULL
@@ -700,6 +825,7 @@ vex_document.statements bigint NOT NULL
 vex_document.received_at bigint NOT NULL
 vex_document.received_by text NOT NULL
 vex_document.proposed smallint NOT NULL DEFAULT 0
+vex_document.bytes bigint NOT NULL DEFAULT 0
 CREATE INDEX vex_document_proposed ON public.vex_document USING btree (deployment_id, proposed, id)
 CREATE UNIQUE INDEX vex_document_name ON public.vex_document USING btree (deployment_id, project_id, ref, projects_json, name, proposed)
 CREATE UNIQUE INDEX vex_document_pkey ON public.vex_document USING btree (deployment_id, id)
@@ -723,3 +849,16 @@ vex_statement.place bigint NOT NULL
 vex_statement.statement_json text NOT NULL
 CREATE UNIQUE INDEX vex_statement_pkey ON public.vex_statement USING btree (deployment_id, document_id, place)
 vex_statement PRIMARY KEY (deployment_id, document_id, place)
+webhook_delivery.deployment_id bigint NOT NULL
+webhook_delivery.id bigint NOT NULL
+webhook_delivery.connection_id bigint NOT NULL
+webhook_delivery.delivery text NOT NULL
+webhook_delivery.event text NOT NULL
+webhook_delivery.repository text NOT NULL
+webhook_delivery.received_at bigint NOT NULL
+webhook_delivery.outcome text NOT NULL
+CREATE UNIQUE INDEX webhook_delivery_deployment_id_connection_id_delivery_key ON public.webhook_delivery USING btree (deployment_id, connection_id, delivery)
+CREATE UNIQUE INDEX webhook_delivery_pkey ON public.webhook_delivery USING btree (deployment_id, id)
+webhook_delivery FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+webhook_delivery PRIMARY KEY (deployment_id, id)
+webhook_delivery UNIQUE (deployment_id, connection_id, delivery)

@@ -122,6 +122,41 @@ CREATE TABLE change (
     deleted       SMALLINT NOT NULL, more BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, version, kind, id)
 );
+CREATE TABLE change_request (
+    deployment_id BIGINT   NOT NULL REFERENCES deployment (id),
+    repository_id BIGINT   NOT NULL,
+    number        BIGINT   NOT NULL, -- the host's
+    title         TEXT     NOT NULL,
+    author        TEXT     NOT NULL,
+    web_url       TEXT     NOT NULL,
+    state         SMALLINT NOT NULL, -- redoubt.ChangeState
+    head_commit   TEXT     NOT NULL,
+    head_ref      TEXT     NOT NULL,
+    fetch_ref     TEXT     NOT NULL,
+    base_ref      TEXT     NOT NULL,
+    base_commit   TEXT     NOT NULL,
+    fork          SMALLINT NOT NULL,
+    updated_at    BIGINT,
+    PRIMARY KEY (deployment_id, repository_id, number)
+);
+CREATE INDEX change_request_head ON change_request (deployment_id, repository_id, head_commit);
+CREATE TABLE connection (
+    deployment_id  BIGINT   NOT NULL REFERENCES deployment (id),
+    id             BIGINT   NOT NULL,
+    kind           SMALLINT NOT NULL, -- redoubt.HostKind
+    name           TEXT     NOT NULL,
+    base_url       TEXT     NOT NULL,
+    account        TEXT     NOT NULL, -- the login, as the host told it
+    credential     BYTEA    NOT NULL, -- sealed under a key of the key file; empty: none
+    webhook_secret BYTEA    NOT NULL, -- sealed too
+    follow_json    TEXT     NOT NULL, -- globs of repositories that become projects by themselves
+    created_at     BIGINT   NOT NULL,
+    checked_at     BIGINT,
+    problem        TEXT     NOT NULL, -- of the last check; empty: none
+    heard_at       BIGINT,            -- of the newest webhook that was verified
+    PRIMARY KEY (deployment_id, id),
+    UNIQUE (deployment_id, name)
+);
 CREATE TABLE dependency (
     deployment_id      BIGINT   NOT NULL,
     id                 BIGINT   NOT NULL,
@@ -146,6 +181,13 @@ CREATE TABLE deployment (
     committed_at    BIGINT NOT NULL DEFAULT 0, -- the clock value of the newest commit
     next_finding_id BIGINT NOT NULL DEFAULT 1
 , open_rules SMALLINT NOT NULL DEFAULT 0, keeps_code SMALLINT NOT NULL DEFAULT 1, second_factor SMALLINT NOT NULL DEFAULT 0);
+CREATE TABLE deployment_slug (
+    slug          TEXT     PRIMARY KEY,
+    deployment_id BIGINT   NOT NULL UNIQUE,
+    name          TEXT     NOT NULL,
+    created_at    BIGINT   NOT NULL,
+    second_factor SMALLINT NOT NULL
+);
 CREATE TABLE epss (
     cve        TEXT PRIMARY KEY,
     score      DOUBLE PRECISION NOT NULL,
@@ -321,7 +363,14 @@ CREATE TABLE job (
     UNIQUE (deployment_id, token)
 );
 CREATE INDEX job_kind ON job (deployment_id, kind, requester);
-CREATE INDEX job_state ON job (state, run_at, id);
+CREATE INDEX job_state ON job (deployment_id, kind, state, run_at, id);
+CREATE TABLE job_due (
+    deployment_id BIGINT NOT NULL,
+    kind          TEXT   NOT NULL,
+    due_at        BIGINT NOT NULL,
+    turn_at       BIGINT NOT NULL DEFAULT 0, -- when somebody last looked: the next is whose turn is the longest ago
+    PRIMARY KEY (deployment_id, kind)
+);
 CREATE TABLE kept_answer (
     deployment_id BIGINT NOT NULL,
     idem_key      TEXT   NOT NULL, -- as the client sent it
@@ -375,9 +424,52 @@ CREATE TABLE login_request (
     asked_at      BIGINT NOT NULL,
     expires_at    BIGINT NOT NULL,
     token_json    TEXT   NOT NULL, -- the token to make, without its secret; empty before
-    approved_json TEXT   NOT NULL, -- redoubt.Actor who approved it; empty before
+    approved_json TEXT   NOT NULL, program_json TEXT NOT NULL DEFAULT '', -- redoubt.Actor who approved it; empty before
     PRIMARY KEY (deployment_id, key_hash),
     UNIQUE (deployment_id, code)
+);
+CREATE TABLE managed_plan (
+    deployment_id BIGINT   NOT NULL,
+    project_id    BIGINT   NOT NULL,
+    every         SMALLINT NOT NULL,
+    queued_at     BIGINT   NOT NULL,
+    PRIMARY KEY (deployment_id, project_id)
+);
+CREATE TABLE managed_run (
+    deployment_id BIGINT   NOT NULL,
+    id            BIGINT   NOT NULL,
+    project_id    BIGINT   NOT NULL,
+    ref           TEXT     NOT NULL, -- empty is the remote's default branch
+    commit_id     TEXT     NOT NULL, -- empty is the newest
+    base          TEXT     NOT NULL, -- empty of a full run
+    kind          SMALLINT NOT NULL,
+    cause         SMALLINT NOT NULL,
+    change_number BIGINT   NOT NULL, -- 0 for no change request
+    host          TEXT     NOT NULL,
+    state         SMALLINT NOT NULL,
+    attempt       INTEGER  NOT NULL,
+    claim         BIGINT   NOT NULL,
+    runner_id     BIGINT   NOT NULL,
+    token_id      BIGINT   NOT NULL, -- dies with the attempt; 0 for none
+    scan_id       BIGINT   NOT NULL,
+    failure       SMALLINT NOT NULL,
+    reason        TEXT     NOT NULL,
+    log_size      BIGINT   NOT NULL,
+    due_at        BIGINT   NOT NULL,
+    lease_until   BIGINT,
+    created_at    BIGINT   NOT NULL,
+    begun_at      BIGINT,
+    ended_at      BIGINT,
+    PRIMARY KEY (deployment_id, id)
+);
+CREATE INDEX managed_run_project ON managed_run (deployment_id, project_id, id);
+CREATE INDEX managed_run_state ON managed_run (deployment_id, state, due_at, id);
+CREATE TABLE managed_run_log (
+    deployment_id BIGINT NOT NULL,
+    run_id        BIGINT NOT NULL,
+    start         BIGINT NOT NULL, -- bytes before it
+    content       BYTEA  NOT NULL,
+    PRIMARY KEY (deployment_id, run_id, start)
 );
 CREATE TABLE oauth_grant (
     deployment_id BIGINT NOT NULL REFERENCES deployment (id),
@@ -467,6 +559,24 @@ CREATE TABLE project_tag (
     tag           TEXT     NOT NULL,
     PRIMARY KEY (deployment_id, project_id, position)
 );
+CREATE TABLE repository (
+    deployment_id  BIGINT   NOT NULL REFERENCES deployment (id),
+    id             BIGINT   NOT NULL, -- of the sequence of connection
+    connection_id  BIGINT   NOT NULL,
+    host_id        TEXT     NOT NULL, -- the host's own, which stays when it is renamed
+    full_name      TEXT     NOT NULL,
+    default_branch TEXT     NOT NULL,
+    archived       SMALLINT NOT NULL,
+    private        SMALLINT NOT NULL,
+    clone_url      TEXT     NOT NULL,
+    web_url        TEXT     NOT NULL,
+    project_id     BIGINT   NOT NULL, -- 0: is no project
+    hook_id        TEXT     NOT NULL, -- the host's id of the webhook made there; empty: none
+    gone_at        BIGINT,            -- since when the host tells of it no more
+    PRIMARY KEY (deployment_id, id),
+    UNIQUE (deployment_id, connection_id, host_id)
+);
+CREATE UNIQUE INDEX repository_project ON repository (deployment_id, project_id) WHERE project_id <> 0;
 CREATE TABLE rule (
     deployment_id BIGINT   NOT NULL,
     id            BIGINT   NOT NULL,
@@ -487,6 +597,19 @@ CREATE TABLE rule_version (
     added_at      BIGINT   NOT NULL,
     added_by      TEXT     NOT NULL,
     PRIMARY KEY (deployment_id, rule_name, version)
+);
+CREATE TABLE runner (
+    deployment_id BIGINT NOT NULL,
+    id            BIGINT NOT NULL,
+    token_id      BIGINT NOT NULL,
+    name          TEXT   NOT NULL,
+    labels_json   TEXT   NOT NULL,
+    version       TEXT   NOT NULL,
+    isolation     TEXT   NOT NULL,
+    first_at      BIGINT NOT NULL,
+    seen_at       BIGINT NOT NULL,
+    PRIMARY KEY (deployment_id, id),
+    UNIQUE (deployment_id, token_id, name)
 );
 CREATE TABLE scan (
     deployment_id BIGINT   NOT NULL,
@@ -664,7 +787,7 @@ CREATE TABLE vex_document (
     issued_at     BIGINT,          -- NULL where it does not tell
     statements    BIGINT NOT NULL, -- how many
     received_at   BIGINT NOT NULL,
-    received_by   TEXT   NOT NULL, proposed SMALLINT NOT NULL DEFAULT 0,
+    received_by   TEXT   NOT NULL, proposed SMALLINT NOT NULL DEFAULT 0, bytes BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, id)
 );
 CREATE UNIQUE INDEX vex_document_name ON vex_document (deployment_id, project_id, ref, projects_json, name, proposed);
@@ -689,4 +812,16 @@ CREATE TABLE vex_statement (
     place          BIGINT NOT NULL, -- in the document, from 0
     statement_json TEXT   NOT NULL, -- redoubt.VEXStatement
     PRIMARY KEY (deployment_id, document_id, place)
+);
+CREATE TABLE webhook_delivery (
+    deployment_id BIGINT NOT NULL REFERENCES deployment (id),
+    id            BIGINT NOT NULL, -- of the sequence of connection
+    connection_id BIGINT NOT NULL,
+    delivery      TEXT   NOT NULL, -- the host's id of it, or a hash of what was told
+    event         TEXT   NOT NULL,
+    repository    TEXT   NOT NULL, -- the host's id; empty: none
+    received_at   BIGINT NOT NULL,
+    outcome       TEXT   NOT NULL, -- for people; empty until it was worked off
+    PRIMARY KEY (deployment_id, id),
+    UNIQUE (deployment_id, connection_id, delivery)
 );

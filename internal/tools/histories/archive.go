@@ -59,11 +59,15 @@ func checkSum(archive string) error {
 	return nil
 }
 
-// unpack writes the files of an archive into a folder: .zip and .whl, else .tgz.
-// What all packers put in front of names, and what describes a wheel, is left
-// out: both hold the version.
+// unpack writes the files of an archive into a folder: .zip, else .tgz and .tar.gz.
+// What all packers put in front of names, and what describes a source distribution,
+// is left out: both hold the version.
 func unpack(archive, dir string) error {
+	source := strings.HasSuffix(archive, ".tar.gz")
 	put := func(name string, content io.Reader) error {
+		if source {
+			_, name, _ = strings.Cut(name, "/") // name-version/
+		}
 		name, ok := inRepository(name)
 		if !ok {
 			return nil
@@ -78,7 +82,7 @@ func unpack(archive, dir string) error {
 		}
 		return os.WriteFile(file, text, 0o600)
 	}
-	if strings.HasSuffix(archive, ".tgz") {
+	if source || strings.HasSuffix(archive, ".tgz") {
 		return unpackTar(archive, put)
 	}
 	return unpackZip(archive, put)
@@ -90,8 +94,7 @@ func inRepository(name string) (string, bool) {
 		_, name, _ = strings.Cut(rest, "/") // of a Go module: path@version/
 	}
 	name = strings.TrimPrefix(name, "package/") // of npm
-	top, _, _ := strings.Cut(name, "/")
-	return name, filepath.IsLocal(name) && !strings.HasSuffix(name, "/") && !strings.HasSuffix(top, ".dist-info")
+	return name, filepath.IsLocal(name) && !strings.HasSuffix(name, "/") && name != "PKG-INFO" && !strings.Contains(name, ".egg-info/")
 }
 
 func unpackZip(archive string, put func(name string, content io.Reader) error) error {

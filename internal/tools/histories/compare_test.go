@@ -1,10 +1,17 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,4 +84,43 @@ func TestArchivesAreTheOnesListed(t *testing.T) {
 	if steps, names, err := readSteps(dir, []string{"gin=gin-1.3.0.zip"}); err != nil || len(names) != 1 || len(steps["gin"]) != 1 {
 		t.Errorf("an archive of the list: %v, %v, %v", steps, names, err)
 	}
+}
+
+// A source distribution is unpacked as its repository has it: without the folder that
+// holds the version, and without what the packer wrote.
+func TestSourceDistributionsAreUnpacked(t *testing.T) {
+	var packed bytes.Buffer
+	deflated := gzip.NewWriter(&packed)
+	files := tar.NewWriter(deflated)
+	for _, name := range []string{"requests-2.9.1/setup.py", "requests-2.9.1/requests/api.py", "requests-2.9.1/PKG-INFO", "requests-2.9.1/requests.egg-info/SOURCES.txt", "requests-2.9.1/../../out.py"} {
+		if err := errors.Join(files.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: 1}), write(files, "x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(files.Close(), deflated.Close()); err != nil {
+		t.Fatal(err)
+	}
+	archive, dir := filepath.Join(t.TempDir(), "requests-2.9.1.tar.gz"), filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(archive, packed.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := unpack(archive, dir); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err := filepath.WalkDir(filepath.Dir(dir), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(dir, path)
+			got = append(got, name)
+		}
+		return err
+	})
+	if want := []string{"requests/api.py", "setup.py"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("unpacked %q, %v, want %q", got, err, want)
+	}
+}
+
+func write(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
 }

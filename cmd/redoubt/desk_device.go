@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/redoubt/redoubt"
+)
+
+// deviceGrant is the grant of the device flow (RFC 8628).
+const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
+
+// maxClientName bounds what this program calls itself, in characters.
+const maxClientName = 80
+
+// maxAnswer bounds what is read of an authorization server's answer, in bytes.
+const maxAnswer = 1 << 20
+
+// authServer is the authorization server of a Redoubt server, at the address that
+// the person gave: nothing that it answers has secrets go elsewhere.
+type authServer string
+
+// authError is a refusal by the names of RFC 6749.
+type authError struct {
+	Code string `json:"error"`
+	Text string `json:"error_description"`
+}
+
+// Error says what was refused.
+func (e *authError) Error() string { return e.Text + " (" + e.Code + ")" }
+
+// authStatusError is an answer that is none of an authorization server.
+type authStatusError struct{ status int }
+
+// Error says which.
+func (e *authStatusError) Error() string { return "the server answered " + http.StatusText(e.status) }
+
+// authHTTP follows nobody: what is sent is secret.
+var authHTTP = &http.Client{
+	Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// post sends a form, or JSON where body is no form, and decodes the answer into out.
+func (s authServer) post(ctx context.Context, path string, body, out any) error {
+	form, isForm := body.(url.Values)
+	media, text := "application/x-www-form-urlencoded", []byte(form.Encode())
+	if !isForm {
+		var err error
+		media = "application/json"
+		if text, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, string(s)+"/api/auth/oauth2/"+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", media)
+	r.Header.Set("User-Agent", "redoubt/"+version)
+	resp, err := authHTTP.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if text, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer)); err != nil {
+		return err
+	}
+	var refused authError
+	switch {
+	case resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated:
+		return json.Unmarshal(text, out)
+	case resp.StatusCode == http.StatusBadRequest && json.Unmarshal(text, &refused) == nil && refused.Code != "":
+		return &refused
+	}
+	return &authStatusError{resp.StatusCode}
+}
+
+// deviceCodes is what begins the device flow.
+type deviceCodes struct {
+	Device   string `json:"device_code"`
+	User     string `json:"user_code"`
+	Page     string `json:"verification_uri"`
+	Whole    string `json:"verification_uri_complete"`
+	Expires  int64  `json:"expires_in"` // seconds
+	Interval int64  `json:"interval"`   // seconds
+}
+
+// issuedToken is a token with what renews it.
+type issuedToken struct {
+	Access  string `json:"access_token"`
+	Refresh string `json:"refresh_token"`
+	Expires int64  `json:"expires_in"` // seconds
+}
+
+// byBrowser has a person let this program have a token, by the device flow.
+func (c loginCmd) byBrowser(a *app, server string) (kept keptLogin, err error) {
+	s := authServer(server)
+	client, codes, err := c.begin(a, s)
+	if err != nil {
+		return kept, err
+	}
+	fmt.Fprintf(a.err, "Open %s and type the code %s,\nor open %s\nThe page asks whether to let this program in; it shows the same code.\n", codes.Page, codes.User, codes.Whole)
+	if !c.NoBrowser && term.IsTerminal(int(os.Stdin.Fd())) && isTerminal(a.err) {
+		openBrowser(a.ctx, codes.Whole)
+	}
+	issued, err := s.wait(a, client, codes)
+	if err != nil {
+		return kept, err
+	}
+	return keptLogin{URL: server, ClientID: client}.with(issued, a.clock()), nil
+}
+
+// begin registers this program, which leaves nothing there, and asks for codes.
+func (c loginCmd) begin(a *app, s authServer) (client string, codes deviceCodes, err error) {
+	var registered struct {
+		ID string `json:"client_id"`
+	}
+	err = s.post(a.ctx, "register", map[string]any{"client_name": clientName(), "grant_types": []string{deviceGrant, "refresh_token"}}, &registered)
+	if err == nil {
+		wish := url.Values{"client_id": {registered.ID}, "scope": {"read write"}}
+		if c.ReadOnly {
+			wish.Set("scope", "read")
+		}
+		err = s.post(a.ctx, "device_authorization", wish, &codes)
+	}
+	var refused *authError
+	var other *authStatusError
+	switch {
+	case err == nil:
+		return registered.ID, codes, nil
+	case errors.As(err, &other) && other.status == http.StatusTooManyRequests:
+		err = fmt.Errorf("too many programs wait to be let in at %s: try again in some minutes, or keep a token that you make on its tokens page: redoubt login %s --token -", s, s)
+	case errors.As(err, &other) || errors.As(err, &refused): // also a server that wants an address to lead a browser to
+		err = fmt.Errorf("%s lets nobody in by a code: it is older than this program, or no Redoubt server. Make a token on its tokens page and run redoubt login %s --token -: %w", s, s, err)
+	default:
+		err = fmt.Errorf("%s cannot be reached: %w", s, err)
+	}
+	return "", codes, err
+}
+
+// clientName is what the page and the list of tokens call this program.
+func clientName() string {
+	name := "redoubt"
+	if host, err := os.Hostname(); err == nil && host != "" {
+		name += " on " + redoubt.Line(strings.ToValidUTF8(host, ""))
+	}
+	if runes := []rune(name); len(runes) > maxClientName {
+		name = string(runes[:maxClientName])
+	}
+	return name
+}
+
+// wait asks until the person has decided, and shows on a terminal how long there is.
+func (s authServer) wait(a *app, client string, codes deviceCodes) (out issuedToken, err error) {
+	end := a.clock().Add(time.Duration(codes.Expires) * time.Second)
+	every := time.Duration(max(codes.Interval, 1)) * time.Second
+	for a.clock().Before(end) {
+		if err := waitShown(a, end, every); err != nil {
+			return out, err
+		}
+		err := s.post(a.ctx, "token", url.Values{"grant_type": {deviceGrant}, "client_id": {client}, "device_code": {codes.Device}}, &out)
+		var refused *authError
+		switch {
+		case err == nil:
+			return out, nil
+		case a.ctx.Err() != nil:
+			return out, a.ctx.Err()
+		case errors.As(err, &refused) && refused.Code == "access_denied":
+			return out, errors.New("you did not let this program in; nothing is kept")
+		case errors.As(err, &refused) && refused.Code == "expired_token":
+			return out, fmt.Errorf("the code %s is over, and nobody let this program in: run redoubt login again", codes.User)
+		case errors.As(err, &refused) && refused.Code == "authorization_pending":
+		case errors.As(err, &refused) && refused.Code != "slow_down":
+			return out, err
+		default: // too often, or the server is away for a moment
+			every += 5 * time.Second
+		}
+	}
+	return out, fmt.Errorf("nobody let this program in within %s: run redoubt login again", time.Duration(codes.Expires)*time.Second)
+}
+
+// waitShown waits, and tells each second on a terminal.
+func waitShown(a *app, end time.Time, d time.Duration) error {
+	shown := isTerminal(a.err)
+	for ; d > 0; d -= time.Second {
+		if shown {
+			fmt.Fprintf(raw(a.err), "\rWaiting for you, %s left \x1b[K", max(end.Sub(a.clock()), 0).Round(time.Second))
+		}
+		select {
+		case <-time.After(min(d, time.Second)):
+		case <-a.ctx.Done():
+			return a.ctx.Err()
+		}
+	}
+	if shown {
+		fmt.Fprint(raw(a.err), "\r\x1b[K")
+	}
+	return nil
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := raw(w).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// openBrowser opens a page where there is a screen; where not, people open it.
+func openBrowser(ctx context.Context, page string) {
+	u, err := url.Parse(page)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return
+	}
+	var cmd *exec.Cmd
+	switch {
+	case runtime.GOOS == "darwin":
+		cmd = exec.CommandContext(ctx, "open", u.String())
+	case runtime.GOOS == "windows":
+		cmd = exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", u.String())
+	case os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "":
+		cmd = exec.CommandContext(ctx, "xdg-open", u.String()) //nolint:gosec // it begins with http
+	default:
+		return
+	}
+	if cmd.Start() == nil {
+		go func() { _ = cmd.Wait() }() // who sees no page has its address
+	}
+}

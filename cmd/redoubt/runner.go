@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/runner"
+)
+
+type runnerCmd struct {
+	URL       string        `help:"Address of the Redoubt server." env:"REDOUBT_URL" required:"" placeholder:"URL"`
+	Token     config.Secret `help:"Token with the scope runner; better given as a variable." env:"REDOUBT_TOKEN" required:"" placeholder:"TOKEN"`
+	Name      string        `help:"Name of this runner; by default that of the machine." env:"REDOUBT_RUNNER_NAME" placeholder:"NAME"`
+	Label     []string      `help:"What people are to know of this runner; repeatable." env:"REDOUBT_RUNNER_LABEL" placeholder:"TEXT"`
+	Dir       string        `help:"Folder for its cache of repositories and for checkouts." default:"redoubt-runner" env:"REDOUBT_RUNNER_DIR" placeholder:"DIR" type:"path"`
+	Parallel  int           `help:"Runs at once." default:"1" env:"REDOUBT_RUNNER_PARALLEL" placeholder:"N"`
+	Semgrep   string        `help:"The semgrep to run; by default the one on the path, where there is one." env:"REDOUBT_SEMGREP" placeholder:"FILE"`
+	Isolation string        `help:"How scanners are kept in: auto (by bubblewrap where it works), required (by bubblewrap or not at all), none." enum:"auto,required,none" default:"auto" env:"REDOUBT_RUNNER_ISOLATION"`
+	Local     bool          `help:"Take repositories that are folders of this machine, as file:///srv/x.git." env:"REDOUBT_RUNNER_LOCAL"`
+	Memory    int64         `help:"Memory that one scan may take, in bytes; 4 GiB by default." default:"4294967296" env:"REDOUBT_RUNNER_MEMORY" placeholder:"BYTES"`
+	Disk      int64         `help:"Disk that one scan may take, in bytes; 8 GiB by default." default:"8589934592" env:"REDOUBT_RUNNER_DISK" placeholder:"BYTES"`
+	Cache     int64         `help:"Disk that repositories may take which are kept for the next runs, in bytes; 20 GiB by default." default:"21474836480" env:"REDOUBT_RUNNER_CACHE" placeholder:"BYTES"`
+}
+
+// Run takes runs until it is told to stop.
+func (c runnerCmd) Run(a *app) error {
+	a.log = slog.New(slog.NewTextHandler(a.err, nil))
+	if c.Parallel < 1 || c.Parallel > 64 {
+		return errors.New("--parallel must be 1 to 64")
+	}
+	server, err := url.Parse(strings.TrimSuffix(c.URL, "/"))
+	if err != nil || server.Host == "" || server.Scheme != "http" && server.Scheme != "https" {
+		return fmt.Errorf("--url is %q: expected the server's address, as https://redoubt.example", c.URL)
+	}
+	if c.Name == "" {
+		if c.Name, err = os.Hostname(); err != nil {
+			return err
+		}
+	}
+	client := &api.Client{BaseURL: server.String(), Token: string(c.Token), UserAgent: "redoubt-runner/" + version}
+	var runners []*runner.Runner
+	for i := range c.Parallel {
+		base, err := runnerConfig(a, c.Semgrep)
+		if err != nil {
+			return err
+		}
+		base.Client, base.Server, base.Labels, base.Isolation, base.Local = client, server, c.Label, runner.Isolation(c.Isolation), c.Local
+		base.Limits.Memory, base.Limits.Disk, base.Limits.Cache = c.Memory, c.Disk, c.Cache/int64(c.Parallel)
+		base.Dir, base.Name = filepath.Join(c.Dir, fmt.Sprint(i+1)), c.Name
+		if c.Parallel > 1 {
+			base.Name = fmt.Sprintf("%s/%d", c.Name, i+1)
+		}
+		r, err := runner.New(a.ctx, base)
+		if err != nil {
+			return err
+		}
+		runners = append(runners, r)
+	}
+	a.log.Info("redoubt runner asks for runs", "server", server.String(), "parallel", c.Parallel, "isolation", runners[0].IsolatedBy())
+	return runAll(a.ctx, runners)
+}
+
+// runAll has runners work until one may not, or the context ends.
+func runAll(ctx context.Context, runners []*runner.Runner) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	failed := make([]error, len(runners))
+	for i, r := range runners {
+		all.Go(func() {
+			if failed[i] = r.Run(ctx); failed[i] != nil {
+				cancel(failed[i])
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(failed...)
+}
+
+// runnerConfig is what all runners of this program have in common.
+func runnerConfig(a *app, semgrep string) (runner.Config, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return runner.Config{}, err
+	}
+	if program, err = filepath.EvalSymlinks(program); err != nil {
+		return runner.Config{}, err
+	}
+	c := runner.Config{Program: program, Path: os.Getenv("PATH"), Version: version, Isolation: runner.IsolateIfPossible, Limits: runner.DefaultLimits(), Logger: a.log}
+	found, err := exec.LookPath(semgrep)
+	if semgrep == "" {
+		found, err = exec.LookPath("semgrep")
+	}
+	switch {
+	case err == nil:
+		if c.Semgrep, err = filepath.Abs(found); err != nil {
+			return c, err
+		}
+	case semgrep != "":
+		return c, fmt.Errorf("semgrep is not there: %w", err)
+	default:
+		a.log.Warn("semgrep is not installed here: managed scans look at lockfiles alone")
+	}
+	return c, nil
+}
+
+// runnerInsideCmd is what a runner starts in its sandbox; people have no use for it.
+type runnerInsideCmd struct {
+	Socket  string   `required:"" help:"The way to the server."`
+	Program []string `arg:"" help:"After --: the program that scans."`
+}
+
+// Run runs the program and ends with its exit code.
+func (c runnerInsideCmd) Run(a *app) error {
+	code, err := runner.Inside(a.ctx, c.Socket, c.Program, func(address string) []string {
+		return append(os.Environ(), "REDOUBT_URL="+address)
+	}, raw(a.out), raw(a.err))
+	if err == nil && code != 0 {
+		err = &exitError{code}
+	}
+	return err
+}

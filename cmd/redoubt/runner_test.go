@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// clonePassword is what the test's host asks for.
+const clonePassword = "clone-password-of-the-host"
+
+// gitHost serves the bare repositories of a folder over HTTP, to who knows the password.
+func gitHost(t *testing.T, root string) *httptest.Server {
+	t.Helper()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("install git")
+	}
+	backend := &cgi.Handler{Path: git, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, Stderr: &bytes.Buffer{}}
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "robot" || password != clonePassword {
+			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	t.Cleanup(host.Close)
+	return host
+}
+
+// connect makes a connection to the host, and the project of a repository.
+func (w *ciWorld) connect(base, name, password string) {
+	w.Helper()
+	a := &app{ctx: w.Context(), clock: time.Now, out: w.log, err: w.log, log: nil}
+	storage := config.Storage{Data: w.data}
+	if len(w.storage) > 2 {
+		storage.DatabaseURL = config.Secret(w.storage[1])
+	}
+	st, err := store.Open(w.Context(), store.Config{Dir: w.data, DatabaseURL: string(storage.DatabaseURL), Clock: time.Now})
+	if err != nil {
+		w.Fatal(err)
+	}
+	ring, err := a.keys(storage, st)
+	if err != nil {
+		w.Fatal(err)
+	}
+	sealer, err := ring.Sealer("connections")
+	if err != nil {
+		w.Fatal(err)
+	}
+	d, err := st.Deployment(w.Context(), "acme")
+	if err != nil {
+		w.Fatal(err)
+	}
+	err = st.Update(w.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGit, Name: name, BaseURL: base}, func(id int64) (store.Sealed, error) {
+			sealed, err := scm.NewVault(sealer).Seal(d.ID, id, redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "robot", Secret: password})
+			return store.Sealed{Credential: sealed}, err
+		})
+		if err != nil {
+			return err
+		}
+		seen, err := tx.SaveRepositories(ctx, c.ID, []redoubt.Repository{{HostID: name, FullName: name, DefaultBranch: "main", CloneURL: base}}, true)
+		if err == nil {
+			_, err = tx.TakeRepository(ctx, seen[0].ID)
+		}
+		return err
+	})
+	if err := errors.Join(err, st.Close()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestManagedScanFromConnectionToFindings: a runner beside the server fetches with the
+// connection's credential, has the real scanner scan in its sandbox, and the findings are
+// the project's; a repository whose password is wrong says so.
+func TestManagedScanFromConnectionToFindings(t *testing.T) {
+	w := newCIWorld(t, "sqlite")
+	root := t.TempDir()
+	w.git("clone", "-q", "--bare", w.repo, filepath.Join(root, "shop.git"))
+	host := gitHost(t, root)
+	w.connect(host.URL+"/shop.git", "managed/shop", clonePassword)
+	w.connect(host.URL+"/./shop.git", "managed/locked", "wrong")
+	w.redoubt("run", "start", "managed/shop")
+	w.redoubt("run", "start", "managed/locked")
+	token := strings.TrimSpace(w.redoubt("token", "create", "--scope", "runner", "runner"))
+	runner := exec.Command("redoubt", "runner", "--url", w.target.String(), "--dir", filepath.Join(w.home, "runner"), "--semgrep", w.semgrep)
+	runner.Env = append(os.Environ(), "REDOUBT_TOKEN="+token)
+	var said bytes.Buffer
+	runner.Stderr = &said
+	if err := runner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = runner.Process.Kill(); _ = runner.Wait() }()
+	var list string
+	for end := time.Now().Add(2 * waitAtMost); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		if list = w.redoubt("run", "list"); strings.Contains(list, " failed ") && strings.Contains(list, " done ") {
+			break
+		}
+	}
+	if !strings.Contains(list, " done ") || !strings.Contains(list, "the credential may not read this repository") {
+		t.Fatalf("runs:\n%s\nthe log of the first:\n%s", list, w.redoubt("run", "log", "1"))
+	}
+	log := w.redoubt("run", "log", "1")
+	if strings.Contains(log+list, clonePassword) || strings.Contains(log, "rdt_") || !strings.Contains(log, "fetching http://") {
+		t.Errorf("the log is\n%s", log)
+	}
+	scans := w.redoubt("export", "--format", "jsonl")
+	if !strings.Contains(scans, "managed/shop") {
+		t.Errorf("the project has no findings:\n%s\nthe log:\n%s", scans, log)
+	}
+}

@@ -1,0 +1,432 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// node is one of several servers of a database: a process with an address that it keeps.
+type node struct {
+	t      *testing.T
+	url    string
+	flags  []string
+	server *exec.Cmd
+	ended  chan error
+	said   *heard
+	told   heard // what is told once, at a first start
+}
+
+// freeAddress finds an address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// start runs the server and waits until it is ready.
+func (n *node) start() {
+	n.t.Helper()
+	n.launch()
+	n.status(http.StatusOK)
+}
+
+func (n *node) launch() {
+	n.t.Helper()
+	args := append([]string{"serve", "--addr", strings.TrimPrefix(n.url, "http://"), "--log-format", "text"}, n.flags...)
+	n.server, n.said, n.ended = exec.Command("redoubt", args...), &heard{}, make(chan error, 1)
+	n.server.Stdout, n.server.Stderr = &n.told, n.said
+	if err := n.server.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	server, ended := n.server, n.ended
+	go func() { ended <- server.Wait() }()
+	n.t.Cleanup(func() { _ = server.Process.Kill() })
+}
+
+// status waits until /readyz answers so, on a connection of its own.
+func (n *node) status(want int) (body string) {
+	n.t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitAtMost}
+	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		res, err := client.Get(n.url + "/readyz")
+		if err != nil {
+			select {
+			case err := <-n.ended:
+				n.t.Fatalf("the server ended with %v:\n%s", err, n.said)
+			default:
+				continue
+			}
+		}
+		text, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err == nil && res.StatusCode == want {
+			return string(text)
+		}
+	}
+	n.t.Fatalf("the server's readiness is never %d:\n%s", want, n.said)
+	return ""
+}
+
+// stop ends the server as a system does that restarts it.
+func (n *node) stop() {
+	n.t.Helper()
+	if err := n.server.Process.Signal(syscall.SIGTERM); err != nil {
+		n.t.Fatal(err)
+	}
+	if err := <-n.ended; err != nil {
+		n.t.Errorf("the server ended with %v:\n%s", err, n.said)
+	}
+}
+
+// client calls a server as a token, without trying anything twice.
+func client(url, token string) *api.Client {
+	return &api.Client{BaseURL: url, Token: token, Retries: -1, HTTP: &http.Client{Timeout: waitAtMost}}
+}
+
+// several are servers of one PostgreSQL.
+type several struct {
+	t     *testing.T
+	on    config.Storage
+	nodes []*node
+	token string
+}
+
+// newSeveral starts three servers at once on an empty database.
+func newSeveral(t *testing.T, flags ...string) *several {
+	t.Helper()
+	dir := t.TempDir()
+	s := &several{t: t, on: config.Storage{
+		Data: dir, KeyFile: filepath.Join(dir, "postgres.key"), DatabaseURL: config.Secret(storetest.Empty(t, "postgres").DatabaseURL),
+	}}
+	for i := range 3 {
+		n := &node{t: t, url: "http://" + freeAddress(t), flags: append([]string{
+			"--database-url", string(s.on.DatabaseURL), "--key-file", s.on.KeyFile, "--data", filepath.Join(dir, fmt.Sprint(i)), "--deployment", "acme",
+		}, flags...)}
+		n.launch()
+		s.nodes = append(s.nodes, n)
+	}
+	for _, n := range s.nodes {
+		n.status(http.StatusOK)
+	}
+	s.token = s.firstToken()
+	return s
+}
+
+// firstToken waits for the token that one of the servers tells, which the start of no
+// other one takes back.
+func (s *several) firstToken() (token string) {
+	s.t.Helper()
+	done := func(n *node) bool { return strings.Contains(n.told.String(), "/setup/") } // said behind the token
+	for end := time.Now().Add(waitAtMost); slices.ContainsFunc(s.nodes, func(n *node) bool { return !done(n) }); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			for _, n := range s.nodes {
+				s.t.Logf("%s told %q and said\n%s", n.url, n.told.String(), n.said)
+			}
+			s.t.Fatal("not all servers finish their start")
+		}
+	}
+	told := 0
+	for _, n := range s.nodes {
+		if found := toldToken.FindString(n.told.String()); found != "" {
+			token = found
+			told++
+		}
+	}
+	if told != 1 {
+		s.t.Fatalf("%d of the servers told a first token", told)
+	}
+	return token
+}
+
+// toldToken is a token as a first start prints it.
+var toldToken = regexp.MustCompile(`\brdt_\w+`)
+
+func (s *several) command(args ...string) string {
+	s.t.Helper()
+	cmd := exec.Command("redoubt", append(args, "--database-url", string(s.on.DatabaseURL), "--data", s.on.Data)...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		s.t.Fatalf("redoubt %v: %v\n%s", args, err, said.String())
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (s *several) mint(name string) string {
+	s.t.Helper()
+	return s.command("token", "create", "--scope", "web_api,ci", name)
+}
+
+// at calls one of the servers, counted around.
+func (s *several) at(i int) *api.Client { return client(s.nodes[i%len(s.nodes)].url, s.token) }
+
+// holds looks into the database.
+func (s *several) holds(look func(context.Context, *store.Tx) error) {
+	s.t.Helper()
+	a := &app{ctx: s.t.Context(), out: io.Discard, err: io.Discard, clock: time.Now}
+	if err := (tenant{Storage: s.on}).view(a, look); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *several) names(c *api.Client) (names []string) {
+	s.t.Helper()
+	for p, err := range c.Projects(s.t.Context(), "acme", api.ProjectsQuery{}) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// TestServersOfOneDatabase has what one of three servers did seen by the others: at once
+// what is stored, within a second what is remembered of tokens.
+func TestServersOfOneDatabase(t *testing.T) {
+	t.Parallel()
+	s := newSeveral(t)
+	s.readsOwnWrites()
+	s.doesOnce()
+	s.refusesLostUpdates()
+	s.followsAnywhere()
+	s.revokesEverywhere()
+	s.exportsOnce()
+	s.measuresEach()
+	s.isReplaced()
+}
+
+// readsOwnWrites writes to one server and reads from another, at once.
+func (s *several) readsOwnWrites() {
+	s.t.Helper()
+	for i := range 12 {
+		project := fmt.Sprintf("own/p%d", i)
+		done, err := s.at(i).ImportReport(s.t.Context(), "acme", api.ImportQuery{Project: project, Ref: "main"}, strings.NewReader(results(3, fmt.Sprint("f", i))))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		listed := 0
+		for _, err := range s.at(i+1).Findings(s.t.Context(), "acme", api.FindingsQuery{Repos: api.List[string]{project}}) {
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			listed++
+		}
+		if listed != 3 {
+			s.t.Fatalf("of 3 findings another server lists %d", listed)
+		}
+		id := done.Imports[0].Items[0].FindingID
+		if _, err := s.at(i+1).TriageFindings(s.t.Context(), "acme", api.TriageRequest{IssueType: "sast", IssueIDs: []api.Int{api.Int(id)}, NewTriageState: "reviewing"}); err != nil {
+			s.t.Fatal(err)
+		}
+		found, err := s.at(i+2).GetFinding(s.t.Context(), "acme", id)
+		if err != nil || found.Finding.TriageState != "reviewing" {
+			s.t.Errorf("a finding triaged on another server is %q, %v", found.Finding.TriageState, err)
+		}
+	}
+}
+
+// doesOnce sends a request with one key to all servers at a time.
+func (s *several) doesOnce() {
+	s.t.Helper()
+	ids := make([]int64, len(s.nodes))
+	var group sync.WaitGroup
+	for i := range s.nodes {
+		group.Go(func() {
+			made, err := s.at(i).CreateProject(s.t.Context(), "acme", api.CreateProjectRequest{Name: "once/only"}, api.WithKey("once"))
+			if err != nil {
+				s.t.Error(err)
+				return
+			}
+			ids[i] = made.Project.ID
+		})
+	}
+	group.Wait()
+	if len(slices.Compact(ids)) != 1 {
+		s.t.Errorf("one request under a key made %v", ids)
+	}
+}
+
+// refusesLostUpdates holds a change to what another server told.
+func (s *several) refusesLostUpdates() {
+	s.t.Helper()
+	before, err := s.at(0).GetProject(s.t.Context(), "acme", "once/only")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	tags := api.List[string]{"first"}
+	if _, err := s.at(1).UpdateProject(s.t.Context(), "acme", "once/only", api.UpdateProjectRequest{Tags: &tags}, api.IfMatch(before.ETag)); err != nil {
+		s.t.Errorf("a change of what another server told is refused: %v", err)
+	}
+	_, err = s.at(2).UpdateProject(s.t.Context(), "acme", "once/only", api.UpdateProjectRequest{Tags: &tags}, api.IfMatch(before.ETag))
+	if problem, ok := errors.AsType[*api.Problem](err); !ok || problem.Code != api.CodeConflict {
+		s.t.Errorf("a change of what changed since is answered with %v", err)
+	}
+}
+
+// followsAnywhere follows changes and pages from one server to the next.
+func (s *several) followsAnywhere() {
+	s.t.Helper()
+	seen, cursor := map[string]bool{}, ""
+	for i := 0; ; i++ {
+		part, err := s.at(i).FindingChanges(s.t.Context(), "acme", api.FindingChangesQuery{Cursor: cursor, Limit: 7})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, f := range part.Changed {
+			seen[fmt.Sprint(f.ID)] = true
+		}
+		if cursor = part.Cursor; !part.HasMore {
+			break
+		}
+	}
+	if len(seen) != 36 {
+		s.t.Errorf("who follows changes around the servers sees %d of 36 findings", len(seen))
+	}
+}
+
+// revokesEverywhere takes a token away that all servers know.
+func (s *several) revokesEverywhere() {
+	s.t.Helper()
+	token := s.mint("short")
+	for _, n := range s.nodes {
+		if _, err := client(n.url, token).Me(s.t.Context()); err != nil {
+			s.t.Errorf("a token made just now is refused: %v", err)
+		}
+	}
+	s.command("token", "revoke", "short")
+	time.Sleep(time.Second) // as long as it is promised to be remembered
+	for _, n := range s.nodes {
+		_, err := client(n.url, token).Me(s.t.Context())
+		if problem, ok := errors.AsType[*api.Problem](err); !ok || problem.Status != http.StatusUnauthorized {
+			s.t.Errorf("a second after it was revoked a token is answered with %v", err)
+		}
+	}
+}
+
+// exportsOnce has exports asked for on all servers at a time, and looks for who did them.
+func (s *several) exportsOnce() {
+	s.t.Helper()
+	var group sync.WaitGroup
+	for i := range s.nodes {
+		group.Go(func() {
+			for range 4 {
+				s.exports(s.at(i), s.at(i+1))
+			}
+		})
+	}
+	group.Wait()
+	s.holds(func(ctx context.Context, tx *store.Tx) error {
+		jobs, err := tx.Jobs(ctx, "sbom", 100)
+		for _, j := range jobs {
+			if j.State != redoubt.JobDone || j.Claim != 1 || j.Attempt != 1 {
+				s.t.Errorf("an export is in state %v after %d claims and %d attempts", j.State, j.Claim, j.Attempt)
+			}
+		}
+		if len(jobs) == 0 || len(jobs) > 4*len(s.nodes) { // what waits is shared with who asks for the same
+			s.t.Errorf("%d exports were asked for, and there are %d", 4*len(s.nodes), len(jobs))
+		}
+		return err
+	})
+}
+
+// exports asks one server for an export, and takes it from another one.
+func (s *several) exports(asked, taken *api.Client) {
+	job, err := asked.CreateSBOMExport(s.t.Context(), "acme", api.CreateSBOMExportRequest{})
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		status, err := taken.GetSBOMExport(s.t.Context(), "acme", job.TaskToken)
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		if status.Status == "SBOM_EXPORT_STATUS_COMPLETED" {
+			if _, _, err := taken.DownloadSBOM(s.t.Context(), status.DownloadURL); err != nil {
+				s.t.Errorf("an address that another server signed: %v", err)
+			}
+			return
+		}
+	}
+	s.t.Error("an export is never done")
+}
+
+// measuresEach reads the metrics of each server, which are its own.
+func (s *several) measuresEach() {
+	s.t.Helper()
+	for i, n := range s.nodes {
+		for range i + 1 {
+			if _, err := s.at(i).ListPolicies(s.t.Context(), "acme"); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		res, err := http.Get(n.url + "/metrics")
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		found := policiesRead.FindStringSubmatch(string(text))
+		if err != nil || found == nil || found[1] != fmt.Sprint(i+1) {
+			s.t.Errorf("the metrics of server %d count %v, want %d: %v", i, found, i+1, err)
+		}
+	}
+}
+
+// policiesRead is how metrics count what measuresEach asks for.
+var policiesRead = regexp.MustCompile(`(?m)^redoubt_http_requests_total\{method="GET",route="[^"]*/policies",status="200"\} (\d+)$`)
+
+// isReplaced has a newer version migrate the database: within a second or so the servers
+// answer nothing but that, and clients are told to come again.
+func (s *several) isReplaced() {
+	s.t.Helper()
+	db, err := sql.Open("pgx", string(s.on.DatabaseURL))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(s.t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`); err != nil {
+		s.t.Fatal(err)
+	}
+	for i, n := range s.nodes {
+		n.said.wait(s.t, "replace this server")
+		n.status(http.StatusServiceUnavailable)
+		for what, err := range map[string]error{
+			"a read":  errOf(s.at(i).ListFindings(s.t.Context(), "acme", api.FindingsQuery{})),
+			"a write": errOf(s.at(i).CreateProject(s.t.Context(), "acme", api.CreateProjectRequest{Name: "too/late"})),
+		} {
+			problem, ok := errors.AsType[*api.Problem](err)
+			if !ok || problem.Status != http.StatusServiceUnavailable || problem.RetryAfter == 0 || !strings.Contains(problem.Detail, "newer Redoubt") {
+				s.t.Errorf("%s on a server that is replaced is answered with %v", what, err)
+			}
+		}
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }

@@ -1,0 +1,261 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// How long a runner may wait for work, and how often the server looks for some meanwhile.
+const (
+	maxLeaseWait = 30 * time.Second
+	leaseLook    = time.Second
+)
+
+// tokenGrace is how long the token of a run outlives the run's time, for a last upload
+// that is under way.
+const tokenGrace = 5 * time.Minute
+
+// runnerRoutes are the rows of those who make managed runs.
+func (a *Agent) runnerRoutes() []edge.Mounted {
+	const base, scope, role = "/api/runner/v1/", edge.Runner, redoubt.RoleTriager
+	return []edge.Mounted{
+		{Route: edge.Row(http.MethodPost, base+"lease", scope, role, edge.Writes, edge.Filtered), Handle: a.leaseRun},
+		{Route: edge.Row(http.MethodPost, base+"runs/{runId}/progress", scope, role, edge.Writes, edge.ByProject), Handle: a.progressRun},
+		{Route: edge.Row(http.MethodPost, base+"runs/{runId}/finish", scope, role, edge.Writes, edge.ByProject), Handle: a.finishRun},
+	}
+}
+
+// leaseRun gives a runner the next run that its token may have, or nothing after a wait.
+func (a *Agent) leaseRun(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	var in api.LeaseRunRequest
+	if err := decode(r, &in); err != nil {
+		return err
+	}
+	if in.Wait < 0 || in.Wait > int(maxLeaseWait/time.Second) {
+		return redoubt.Invalid("body.wait", "expected 0 to %d seconds", int(maxLeaseWait/time.Second))
+	}
+	over := time.After(time.Duration(in.Wait) * time.Second)
+	for seen := false; ; seen = true {
+		out, err := a.tryLease(r.Context(), caller, in, !seen)
+		if err != nil || out.Run != nil {
+			return errOr(err, func() error { return answer(w, out) })
+		}
+		select {
+		case <-r.Context().Done():
+			return answer(w, out) // a server that stops, or a runner that is gone
+		case <-over:
+			return answer(w, out)
+		case <-time.After(leaseLook):
+		}
+	}
+}
+
+func errOr(err error, next func() error) error {
+	if err != nil {
+		return err
+	}
+	return next()
+}
+
+// tryLease looks without holding the deployment whether there is something, and takes it.
+func (a *Agent) tryLease(ctx context.Context, caller auth.Caller, in api.LeaseRunRequest, first bool) (out api.LeaseRunResponse, err error) {
+	due := false
+	err = a.Store.View(ctx, caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		due, err = tx.RunIsDue(ctx, caller.Globs())
+		return err
+	})
+	if err != nil || !due && !first {
+		return out, err
+	}
+	by := caller.Actor()
+	err = a.Store.Update(ctx, caller.Deployment.ID, by, func(ctx context.Context, tx *store.Tx) error {
+		runner, err := tx.SeeRunner(ctx, redoubt.Runner{Name: in.Name, TokenID: caller.Token.ID, Labels: in.Labels, Version: in.Version, Isolation: in.Isolation})
+		if err != nil || !due {
+			return err
+		}
+		out.Run, err = a.lease(ctx, tx, caller, runner)
+		return err
+	})
+	return out, err
+}
+
+// lease takes the next run for a runner. One whose repository cannot be told ends with the
+// reason, and the next one is looked at.
+func (a *Agent) lease(ctx context.Context, tx *store.Tx, caller auth.Caller, runner redoubt.Runner) (*api.LeasedRun, error) {
+	for {
+		run, ok, err := tx.LeaseRun(ctx, runner.ID, caller.Globs())
+		if err != nil || !ok {
+			return nil, err
+		}
+		leased, refused, err := a.prepare(ctx, tx, run)
+		if err != nil || refused == "" {
+			return leased, err
+		}
+		if _, err := tx.FinishRun(ctx, run.ID, run.Claim, redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: refused}); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// prepare makes what a runner is told of a run, with its token; refused says why there is
+// nothing to fetch.
+func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run redoubt.Run) (leased *api.LeasedRun, refused string, err error) {
+	project, err := tx.Project(ctx, run.ProjectID)
+	if err != nil {
+		return nil, "", err
+	}
+	if strings.Contains(project.Name, "*") {
+		return nil, "the project's name holds a *, so that no token can be bound to it alone", nil
+	}
+	source, err := a.source(ctx, tx, project)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return nil, "no connection to a code host has this repository", nil
+	case errors.Is(err, redoubt.ErrUnavailable):
+		return nil, "", err
+	case err != nil:
+		a.Logger.Warn("the repository of a run cannot be told", "run", run.ID, "project", project.ID, "error", err)
+		return nil, "the connection's credential could not be opened: check the connection", nil
+	}
+	secret := auth.NewSecret(tx.Deployment().ID)
+	token, err := tx.CreateToken(ctx, redoubt.Token{
+		PublicID: secret.PublicID, Name: fmt.Sprintf("managed run %d", run.ID), Scopes: []redoubt.Scope{redoubt.ScopeCI},
+		ProjectGlobs: []string{project.Name}, ExpiresAt: tx.Now().Add(redoubt.RunTimeLimit + tokenGrace),
+	}, secret.Hash)
+	if err == nil {
+		err = tx.BindRunToken(ctx, run.ID, token.ID)
+	}
+	leased = &api.LeasedRun{
+		ID: strconv.FormatInt(run.ID, 10), Claim: run.Claim, Attempt: run.Attempt, Project: project.Name, Kind: run.Kind.String(),
+		Ref: run.Ref, Commit: run.Commit, Base: run.Base, Change: run.Change, CloneURL: source.URL, WebURL: source.WebURL, Token: secret.Text,
+		Limits: api.LeasedRunLimits{Seconds: int(redoubt.RunTimeLimit / time.Second), LogBytes: redoubt.MaxRunLog},
+	}
+	if source.Password != "" || source.SSHKey != "" {
+		leased.Credential = &api.CloneCredential{Username: source.Username, Password: source.Password, SSHKey: source.SSHKey, KnownHosts: source.KnownHosts}
+	}
+	return leased, "", err
+}
+
+// source tells where a project's repository is; redoubt.ErrNotFound where nobody knows.
+func (a *Agent) source(ctx context.Context, tx *store.Tx, project redoubt.Project) (redoubt.CloneSource, error) {
+	if a.CloneSource == nil {
+		return redoubt.CloneSource{}, redoubt.ErrNotFound
+	}
+	return a.CloneSource(ctx, tx, project)
+}
+
+// heldRun finds the run in the path, if the caller's token is that of the runner that has
+// it. All others are as if they were not there.
+func (a *Agent) heldRun(r *http.Request, caller auth.Caller) (run redoubt.Run, err error) {
+	id, err := strconv.ParseInt(r.PathValue("runId"), 10, 64)
+	if err != nil || id <= 0 {
+		return run, redoubt.ErrNotFound
+	}
+	err = a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		if run, err = tx.Run(ctx, id); err != nil {
+			return err
+		}
+		project, err := tx.Project(ctx, run.ProjectID)
+		if _, err = edge.Seen(caller.Globs(), project, err); err != nil {
+			return err
+		}
+		runners, err := tx.Runners(ctx)
+		for _, u := range runners {
+			if u.ID == run.RunnerID && u.TokenID == caller.Token.ID {
+				return err
+			}
+		}
+		return errOr(err, func() error { return redoubt.ErrNotFound })
+	})
+	return run, err
+}
+
+// progressRun notes how far a run is, with the log since then.
+func (a *Agent) progressRun(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	var in api.ProgressRunRequest
+	if err := decode(r, &in); err != nil {
+		return err
+	}
+	run, err := a.heldRun(r, caller)
+	if err != nil {
+		return err
+	}
+	state, known := redoubt.ParseRunState(in.State)
+	if !known {
+		return redoubt.Invalid("body.state", "expected leased, fetching, scanning or uploading")
+	}
+	told := redoubt.Run{Ref: in.Ref, Commit: in.Commit, Kind: redoubt.RunFull, Cause: redoubt.RunByHand}
+	if err := redoubt.CheckRun(told); err != nil {
+		return err
+	}
+	log := []byte(runLog(in.Log))
+	err = a.Store.ProgressRun(r.Context(), caller.Deployment.ID, run.ID, in.Claim, store.RunProgress{
+		State: state, Ref: in.Ref, Commit: in.Commit, Offset: in.Offset, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, api.ProgressRunResponse{Offset: min(max(run.LogSize, in.Offset+int64(len(log))), redoubt.MaxRunLog)})
+}
+
+// runLog is a piece of log as it is kept: without secrets, and without what a terminal
+// would obey.
+func runLog(text string) string {
+	text = new(report.Blanker).Blank(redoubt.Note(strings.ToValidUTF8(text, "\uFFFD")))
+	for _, secret := range secretTexts {
+		text = secret.ReplaceAllString(text, "${1}"+hidden+"${2}")
+	}
+	return text
+}
+
+// finishRun ends a run as its runner says, or has it wait for another attempt.
+func (a *Agent) finishRun(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
+	var in api.FinishRunRequest
+	if err := decode(r, &in); err != nil {
+		return err
+	}
+	run, err := a.heldRun(r, caller)
+	if err != nil {
+		return err
+	}
+	state, known := redoubt.ParseRunState(in.State)
+	if !known || !state.Ended() || state == redoubt.RunSuperseded {
+		return redoubt.Invalid("body.state", "expected done, failed, cancelled or timed_out")
+	}
+	failure, known := redoubt.ParseRunFailure(in.Failure)
+	if !known && in.Failure != "" {
+		return redoubt.Invalid("body.failure", "expected permanent, transient or scanner")
+	}
+	scan, err := strconv.ParseInt(in.ScanID, 10, 64)
+	if err != nil && in.ScanID != "" {
+		return redoubt.Invalid("body.scan_id", "expected the id of a scan")
+	}
+	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
+		outcome := redoubt.RunOutcome{State: state, Failure: failure, Reason: printable(in.Reason)}
+		if scan > 0 {
+			if s, err := tx.Scan(ctx, scan); err == nil && s.ProjectID == run.ProjectID {
+				outcome.ScanID = scan
+			} else if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+				return err
+			}
+		}
+		run, err = tx.FinishRun(ctx, run.ID, in.Claim, outcome)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, api.FinishRunResponse{State: run.State.String()})
+}

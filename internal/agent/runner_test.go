@@ -1,0 +1,228 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// runners is a world whose projects have a repository each.
+func eachRunners(t *testing.T, test func(w *world)) {
+	t.Helper()
+	each(t, func(w *world) {
+		w.agent.CloneSource = func(_ context.Context, _ *store.Tx, p redoubt.Project) (redoubt.CloneSource, error) {
+			if strings.HasPrefix(p.Name, "lost/") {
+				return redoubt.CloneSource{}, redoubt.ErrNotFound
+			}
+			return redoubt.CloneSource{URL: "https://git.example/" + p.Name, Username: "u", Password: "clone-password"}, nil
+		}
+		test(w)
+	})
+}
+
+func (w *world) runner(globs ...string) *api.Client {
+	w.Helper()
+	token := w.newToken(redoubt.Token{Name: "runner", Scopes: []redoubt.Scope{redoubt.ScopeRunner}, ProjectGlobs: globs})
+	return &api.Client{BaseURL: w.web.URL, Token: token, Retries: -1}
+}
+
+func (w *world) queueRun(name string) (r redoubt.Run) {
+	w.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.ProjectByName(ctx, name)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			p, err = tx.CreateProject(ctx, redoubt.Project{Name: name})
+		}
+		if err == nil {
+			r, err = tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
+		}
+		return err
+	})
+	w.clock.Advance(time.Second)
+	return r
+}
+
+func (w *world) storedRun(id int64) (r redoubt.Run, log string) {
+	w.Helper()
+	err := w.store.View(w.Context(), w.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		if r, err = tx.Run(ctx, id); err != nil {
+			return err
+		}
+		text, err := tx.RunLog(ctx, id, 0)
+		log = string(text)
+		return err
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return r, log
+}
+
+func status(err error) int {
+	if p, ok := errors.AsType[*api.Problem](err); ok {
+		return p.Status
+	}
+	return 0
+}
+
+func TestRunnerTakesARunToItsEnd(t *testing.T) {
+	eachRunners(t, func(w *world) {
+		t := w.T
+		c := w.runner()
+		if none, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r1", Version: "test"}); none != nil || err != nil {
+			t.Fatalf("leased %+v, %v", none, err)
+		}
+		queued := w.queueRun("acme/payments")
+		run, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r1", Version: "test", Wait: 5})
+		if err != nil || run == nil || run.CloneURL != "https://git.example/acme/payments" || run.Credential == nil || run.Credential.Password != "clone-password" || run.Token == "" {
+			t.Fatalf("leased %+v, %v", run, err)
+		}
+		if status, _ := w.send("GET", "/api/agent/deployments/current", run.Token, nil); status != 200 {
+			t.Errorf("the run's token is answered with %d", status)
+		}
+		commit := strings.Repeat("d", 40)
+		secret := "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+		p, err := c.ProgressRun(t.Context(), run.ID, api.ProgressRunRequest{Claim: run.Claim, State: "fetching", Ref: "refs/heads/main", Commit: commit, Log: "one\n\x1b[2Jtoken=" + secret + "\n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = c.ProgressRun(t.Context(), run.ID, api.ProgressRunRequest{Claim: run.Claim, State: "scanning", Offset: p.Offset, Log: "two\n"}); err != nil {
+			t.Fatal(err)
+		}
+		for what, in := range map[string]api.ProgressRunRequest{
+			"another claim":       {Claim: run.Claim + 1, State: "scanning"},
+			"a state before":      {Claim: run.Claim, State: "fetching"},
+			"an end":              {Claim: run.Claim, State: "done"},
+			"no state":            {Claim: run.Claim, State: "sleeping"},
+			"an option as a ref":  {Claim: run.Claim, State: "scanning", Ref: "--upload-pack=x"},
+			"a commit that is no": {Claim: run.Claim, State: "scanning", Commit: "HEAD"},
+		} {
+			if _, err := c.ProgressRun(t.Context(), run.ID, in); status(err) != 400 && status(err) != 409 {
+				t.Errorf("%s is answered with %v", what, err)
+			}
+		}
+		if out, err := c.FinishRun(t.Context(), run.ID, api.FinishRunRequest{Claim: run.Claim, State: "done", ScanID: "4000000"}); err != nil || out.State != "done" {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		got, log := w.storedRun(queued.ID)
+		if got.State != redoubt.RunDone || got.Commit != commit || got.Ref != "refs/heads/main" || got.ScanID != 0 {
+			t.Errorf("stored is %+v", got)
+		}
+		if strings.Contains(log, secret) || strings.Contains(log, "\x1b") || !strings.HasPrefix(log, "one\n") || !strings.HasSuffix(log, "two\n") {
+			t.Errorf("the log is %q", log)
+		}
+		w.clock.Advance(2 * time.Second) // past what is believed of a token
+		if status, _ := w.send("GET", "/api/agent/deployments/current", run.Token, nil); status != 401 {
+			t.Errorf("the run's token outlives it: %d", status)
+		}
+		if _, err := c.FinishRun(t.Context(), run.ID, api.FinishRunRequest{Claim: run.Claim, State: "done"}); !errors.Is(err, api.ErrRunLost) {
+			t.Errorf("finished twice: %v", err)
+		}
+		if strings.Contains(w.log.String(), "clone-password") || strings.Contains(w.log.String(), run.Token) {
+			t.Error("a credential is in the server's log")
+		}
+	})
+}
+
+// TestRunsAreTheirRunnersAlone: no other token, not even another runner's, has a part in
+// them, and a bound one is given runs of its projects only.
+func TestRunsAreTheirRunnersAlone(t *testing.T) {
+	eachRunners(t, func(w *world) {
+		t := w.T
+		w.queueRun("acme/payments")
+		all, bound := w.runner(), w.runner("platform/**")
+		if run, err := bound.LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r"}); run != nil || err != nil {
+			t.Fatalf("a bound runner was given %+v, %v", run, err)
+		}
+		own := w.queueRun("platform/own")
+		run, err := bound.LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r"})
+		if err != nil || run == nil || run.Project != "platform/own" {
+			t.Fatalf("a bound runner was given %+v, %v", run, err)
+		}
+		for what, c := range map[string]*api.Client{"another runner's": all, "another one's of the same projects": w.runner("platform/**")} {
+			if _, err := c.ProgressRun(t.Context(), run.ID, api.ProgressRunRequest{Claim: run.Claim, State: "scanning"}); status(err) != 404 {
+				t.Errorf("%s token has a part in it: %v", what, err)
+			}
+			if _, err := c.FinishRun(t.Context(), run.ID, api.FinishRunRequest{Claim: run.Claim, State: "failed"}); status(err) != 404 {
+				t.Errorf("%s token ends it: %v", what, err)
+			}
+		}
+		for what, scopes := range map[string][]redoubt.Scope{"web_api": {redoubt.ScopeWebAPI}, "ci": {redoubt.ScopeCI}, "both": {redoubt.ScopeWebAPI, redoubt.ScopeCI}} {
+			c := &api.Client{BaseURL: w.web.URL, Retries: -1, Token: w.newToken(redoubt.Token{Scopes: scopes})}
+			if _, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{}); status(err) != 403 {
+				t.Errorf("a token with %s is given runs: %v", what, err)
+			}
+		}
+		for _, path := range []string{"/api/v1/deployments", "/api/agent/deployments/current", "/api/v1/deployments/acme/findings"} {
+			if status, _ := w.send("GET", path, bound.Token, nil); status != 403 {
+				t.Errorf("a runner's token is answered with %d at %s", status, path)
+			}
+		}
+		for path, want := range map[string]int{"/api/v1/deployments/acme/findings": 403, "/api/agent/deployments/scans/config?repo_name=acme/payments": 404, "/api/agent/deployments/scans/config?repo_name=platform/own": 200} {
+			if status, text := w.send("GET", path, run.Token, nil); status != want {
+				t.Errorf("the run's token is answered with %d at %s, not %d: %s", status, path, want, text)
+			}
+		}
+		if status, _ := w.send("POST", "/api/runner/v1/lease", run.Token, []byte(`{}`)); status != 403 {
+			t.Errorf("the run's token takes runs: %d", status)
+		}
+		w.update(func(ctx context.Context, tx *store.Tx) error { return tx.CancelRun(ctx, own.ID, "stopped by hand") })
+		w.clock.Advance(2 * time.Second)
+		if _, err := bound.ProgressRun(t.Context(), run.ID, api.ProgressRunRequest{Claim: run.Claim, State: "scanning"}); !errors.Is(err, api.ErrRunLost) {
+			t.Errorf("a cancelled run goes on: %v", err)
+		}
+		if status, _ := w.send("GET", "/api/agent/deployments/current", run.Token, nil); status != 401 {
+			t.Errorf("the token of a cancelled run is answered with %d", status)
+		}
+	})
+}
+
+// TestRunWithoutARepositoryEnds with a reason, and the next one is given.
+func TestRunWithoutARepositoryEnds(t *testing.T) {
+	eachRunners(t, func(w *world) {
+		t := w.T
+		lost := w.queueRun("lost/one")
+		w.queueRun("acme/payments")
+		run, err := w.runner().LeaseRun(t.Context(), api.LeaseRunRequest{})
+		if err != nil || run == nil || run.Project != "acme/payments" {
+			t.Fatalf("leased %+v, %v", run, err)
+		}
+		if got, _ := w.storedRun(lost.ID); got.State != redoubt.RunFailed || got.Failure != redoubt.RunPermanent || got.Reason == "" {
+			t.Errorf("stored is %+v", got)
+		}
+	})
+}
+
+func TestARunnerThatFailsIsTriedAgain(t *testing.T) {
+	eachRunners(t, func(w *world) {
+		t := w.T
+		queued := w.queueRun("acme/payments")
+		c := w.runner()
+		run, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{})
+		if err != nil || run == nil {
+			t.Fatal(run, err)
+		}
+		out, err := c.FinishRun(t.Context(), run.ID, api.FinishRunRequest{Claim: run.Claim, State: "failed", Failure: "transient", Reason: "the host did not answer\x1b[31m: https://u:pw@git.example"})
+		if err != nil || out.State != "queued" {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		got, _ := w.storedRun(queued.ID)
+		if got.Reason == "" || strings.Contains(got.Reason, "pw@") || strings.Contains(got.Reason, "\x1b") {
+			t.Errorf("the reason is %q", got.Reason)
+		}
+		w.clock.Advance(redoubt.RunBackoff(1) + time.Second)
+		again, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{})
+		if err != nil || again == nil || again.ID != run.ID || again.Attempt != 2 || again.Token == run.Token {
+			t.Fatalf("%+v, %v", again, err)
+		}
+		if out, err = c.FinishRun(t.Context(), run.ID, api.FinishRunRequest{Claim: again.Claim, State: "failed", Failure: "permanent", Reason: "the branch is gone"}); err != nil || out.State != "failed" {
+			t.Errorf("%+v, %v", out, err)
+		}
+	})
+}

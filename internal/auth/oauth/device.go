@@ -1,0 +1,61 @@
+package oauth
+
+import (
+	"crypto/rand"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DeviceGrant is the grant of the device flow (RFC 8628).
+const DeviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
+
+// devicePrefix is what device codes begin with, for people and secret scanners.
+const devicePrefix = "rdd"
+
+// NewDeviceCode makes a code that a program asks with until a time, in seconds. It is
+// signed, so that one that is over is told from one that somebody made up.
+func (k Keys) NewDeviceCode(until time.Time) string {
+	body := devicePrefix + "_" + strconv.FormatInt(until.Unix(), 36) + "_" + rand.Text() + rand.Text()
+	return body + "." + sign(k()[0], "device", body)
+}
+
+// DeviceCode reads until when one of ours is good.
+func (k Keys) DeviceCode(text string) (until time.Time, ok bool) {
+	body, mac, _ := strings.Cut(text, ".")
+	parts := strings.Split(body, "_")
+	if len(text) > 256 || len(parts) != 3 || parts[0] != devicePrefix || !k.signed("device", body, mac) {
+		return until, false
+	}
+	seconds, err := strconv.ParseInt(parts[1], 36, 64)
+	return time.Unix(seconds, 0), err == nil
+}
+
+// DeviceRequest reads the wish of a program that asks by the device flow. A fault is
+// an *Error for it.
+func (k Keys) DeviceRequest(q url.Values, base string, now time.Time) (r Request, err error) {
+	if r.Client, err = k.Client(q.Get("client_id"), now); err != nil {
+		return r, &Error{"invalid_client", err.Error()}
+	}
+	r.Resource = q.Get("resource")
+	switch {
+	case !r.Client.Device:
+		return r, &Error{"unauthorized_client", "the client did not register for the device flow: grant_types must have " + DeviceGrant}
+	case !resourceFits(r.Resource, base):
+		return r, errResource
+	}
+	r.finish(q, base)
+	return r, nil
+}
+
+var errResource = &Error{"invalid_target", "resource must be this server or a program on the person's own machine"}
+
+// finish fills in what all wishes say alike.
+func (r *Request) finish(q url.Values, base string) {
+	r.Write = slices.Contains(strings.Fields(q.Get("scope")), ScopeWrite)
+	if r.Resource == "" {
+		r.Resource = base + "/mcp"
+	}
+}

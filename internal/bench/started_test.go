@@ -1,0 +1,71 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// build makes the program as it is.
+func (s *started) build() {
+	s.w.tb.Helper()
+	out, err := exec.CommandContext(s.w.tb.Context(), "go", "build", "-o", s.program, "../../cmd/redoubt").CombinedOutput()
+	if err != nil {
+		s.w.tb.Fatalf("go build: %v\n%s", err, out)
+	}
+}
+
+// serve starts a server and takes as long as what is asked of it, from the start of its
+// process on. Then it is stopped as people stop one, which leaves a checkpoint.
+func (s *started) serve(ask func(context.Context)) time.Duration {
+	w := s.w
+	w.tb.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	w.check(err)
+	address := free.Addr().String()
+	w.check(free.Close())
+	ctx, cancel := context.WithTimeout(w.tb.Context(), 30*time.Minute)
+	defer cancel()
+	server := exec.CommandContext(ctx, s.program, "serve", "--addr", address, "--data", s.data, "--deployment", w.deployment.Slug, "--no-starter-rules",
+		"--shutdown-timeout", "10m")
+	said := &bytes.Buffer{}
+	server.Stderr = said
+	s.address = address
+	began := time.Now()
+	w.check(server.Start())
+	ask(ctx)
+	took := time.Since(began)
+	w.check(server.Process.Signal(syscall.SIGTERM))
+	if err := server.Wait(); err != nil {
+		w.tb.Fatalf("the server: %v\n%s", err, said)
+	}
+	return took
+}
+
+// ask asks for a page of 100 findings until the server answers.
+func (s *started) ask(ctx context.Context) {
+	s.w.tb.Helper()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.address+s.w.target(nil, false, 100), nil)
+		s.w.check(err)
+		req.Header.Set("Authorization", "Bearer "+s.w.token)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil { // it does not listen yet
+			s.w.check(ctx.Err())
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		text, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		s.w.check(err)
+		if res.StatusCode != http.StatusOK {
+			s.w.tb.Fatalf("%s: %.300s", res.Status, text)
+		}
+		return
+	}
+}

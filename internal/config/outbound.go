@@ -1,0 +1,36 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// Outbound are the settings of what the server asks elsewhere because somebody told it
+// an address.
+type Outbound struct {
+	ConnectTo []string `help:"Which addresses code hosts may have: public, private, loopback, or a network (CIDR)." default:"public,private" env:"REDOUBT_CONNECT_TO" placeholder:"NETWORK"`
+}
+
+// loopback are the addresses of this machine.
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+// Networks says whether addresses of private networks are allowed, and which others are
+// whatever they are. Public ones always are.
+func (o Outbound) Networks() (private bool, also []netip.Prefix, err error) {
+	for _, text := range o.ConnectTo {
+		switch text {
+		case "public":
+		case "private":
+			private = true
+		case "loopback":
+			also = append(also, loopback...)
+		default:
+			p, err := netip.ParsePrefix(text)
+			if err != nil {
+				return private, nil, fmt.Errorf("--connect-to %q is none of public, private and loopback, and no network such as 10.0.0.0/8", text)
+			}
+			also = append(also, p.Masked())
+		}
+	}
+	return private, also, nil
+}

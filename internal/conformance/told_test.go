@@ -1,0 +1,104 @@
+package conformance
+
+import (
+	"maps"
+	"strings"
+	"testing"
+)
+
+// toldText is a member that the server holds to a rule of its own, with texts that the
+// rule takes and texts that it refuses.
+type toldText struct {
+	schema, member string
+	method, path   string
+	body           object // valid with a good text
+	list           bool   // the member is a list of such texts
+	inside         string // the member of the body that holds it, if that is not the body
+	good, bad      []string
+}
+
+func toldTexts(chain string) []toldText {
+	name := strings.Repeat("é", 512)
+	exception := object{"target": "x", "reason": "y", "forever": true, "dry_run": true}
+	condition := object{"mode": "monitor", "direct": true}
+	project := object{"name": "acme/told"}
+	globs := []string{"acme/*", "**", " ", "!x", name}
+	noGlobs := []string{"", "a\nb", "\u202ex", name + "x"}
+	return []toldText{
+		{schema: "CreateExceptionRequest", member: "reason", path: "exceptions", body: exception, good: []string{"y", " y ", "é"}, bad: []string{" ", "\n\t", "\u0007", "\u00a0"}},
+		{schema: "CreateExceptionRequest", member: "target", path: "exceptions", body: exception, good: []string{"a.b", name}, bad: []string{"a b", "a\tb", name + "x"}},
+		{schema: "CreateExceptionRequest", member: "projects", path: "exceptions", body: exception, list: true, good: globs, bad: noGlobs},
+		{schema: "CreateExceptionRequest", member: "paths", path: "exceptions", body: exception, list: true, good: []string{"src/**", "/a", "a b", "*.py", "[a-z]"}, bad: []string{"", " a", "a ", "#a", "!a", `a\b`, "a\nb"}},
+		{schema: "CreatePolicyConditionRequest", member: "projects", path: chain, body: condition, list: true, good: globs, bad: noGlobs},
+		{schema: "CreatePolicyConditionRequest", member: "branches", path: chain, body: condition, list: true, good: globs, bad: noGlobs},
+		{schema: "CreatePolicyConditionRequest", member: "tags", path: chain, body: condition, list: true, good: []string{"pci", strings.Repeat("é", 64)}, bad: []string{strings.Repeat("t", 65)}},
+		{schema: "CreateProjectRequest", member: "name", path: "projects", body: project, good: []string{"a/b", "a/.b/c", "a/.../..c", "é/ b"}, bad: []string{"abc", "a//b", "a/b/", "/a/b", "a/.", "../a", "a/b\n", "a/\u2028"}},
+		{
+			schema: "CreateProjectRequest", member: "url", path: "projects", body: project, good: []string{"", "https://git.example", "http://git.example:8080/a/b?c=d#e", "HTTPS://[::1]/a%20b", "https://é.example/ü"},
+			bad: []string{"git.example/a", "ftp://git.example", "https://", "https:///a", "https://me:secret@git.example/a", "https://git.example/%zz", "https://git.example/a\nb", "javascript:alert(1)"},
+		},
+		{schema: "CreateProjectRequest", member: "primary_branch", path: "projects", body: project, good: []string{"main", "refs/heads/a/b"}, bad: []string{"a b", "a\tb"}},
+		{schema: "UpdateProjectRequest", member: "primary_branch", method: "PATCH", path: "projects/acme/patched", body: object{}, good: []string{"main", "None"}, bad: []string{"", "a b"}},
+		{schema: "Supplier", member: "url", path: "sbom/export", body: object{}, inside: "metadataSupplier", good: []string{"", "https://acme.example/about"}, bad: []string{"acme", "ftp://acme.example"}},
+		{schema: "SupplierContact", member: "email", path: "sbom/export", body: object{}, inside: "metadataSupplier.contact", good: []string{"", "jane.doe+x@acme.example"}, bad: []string{"jane", "jane@", "Jane <jane@acme.example>", "a b@acme.example"}},
+	}
+}
+
+// with is the body with a text in place.
+func (c toldText) with(text string) object {
+	body := maps.Clone(c.body)
+	at := body
+	if c.inside != "" {
+		for name := range strings.SplitSeq(c.inside, ".") {
+			inner := object{}
+			at[name], at = inner, inner
+		}
+	}
+	if at[c.member] = text; c.list {
+		at[c.member] = []any{text}
+	}
+	return body
+}
+
+// TestTheDocumentTellsOfTexts holds the rules for texts that the server has beyond the
+// library's to what openapi.json tells of them: both take a text, or both refuse it.
+func TestTheDocumentTellsOfTexts(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		w := &world{site: s}
+		s.send(t, request{method: "POST", path: "projects", body: object{"name": "acme/patched"}})
+		for _, c := range toldTexts("policies/" + w.policyID(t, "PRODUCT_TYPE_SCA") + "/conditions") {
+			schema, err := compiled([]string{"components", "schemas", c.schema})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.method == "" {
+				c.method = "POST"
+			}
+			said := func(text string) bool {
+				alone := c
+				alone.inside = ""
+				return schema.Validate(alone.with(text)) == nil
+			}
+			for _, text := range c.good {
+				if a := s.send(t, request{method: c.method, path: c.path, body: c.with(text)}); a.status != 200 && a.status != 409 {
+					t.Errorf("%s.%s: %.30q is answered with %d %s", c.schema, c.member, text, a.status, a.body)
+				}
+				if !said(text) {
+					t.Errorf("%s.%s: the document refuses %.30q", c.schema, c.member, text)
+				}
+			}
+			for _, text := range c.bad {
+				a := s.send(t, request{method: c.method, path: c.path, body: c.with(text)})
+				if a.status != 400 {
+					t.Errorf("%s.%s: %.30q is answered with %d %s", c.schema, c.member, text, a.status, a.body)
+				}
+				if strings.Contains(string(a.body), "secret") {
+					t.Errorf("%s.%s: the answer shows a password: %s", c.schema, c.member, a.body)
+				}
+				if said(text) {
+					t.Errorf("%s.%s: the document takes %.30q", c.schema, c.member, text)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,228 @@
+package hosts
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// webhooks is where hosts tell us things; a deployment and a connection of it follow.
+const webhooks = "/api/webhooks"
+
+// maxWebhook bounds what anybody may send here, in bytes: GitHub's own bound.
+const maxWebhook = 25 << 20
+
+// heard is what a job is about that works a webhook off.
+type heard struct {
+	Delivery   int64     `json:"delivery"`
+	Connection int64     `json:"connection"`
+	Event      scm.Event `json:"event"`
+}
+
+// One address may tell something ten times a second, and in bursts, as when many
+// repositories are pushed to at once.
+const hearRate, hearBurst = 10, 500
+
+// Routes are the rows of the table of operations: where hosts send webhooks.
+func (k *Keeper) Routes() []edge.Mounted {
+	limiter := auth.NewLimiter(hearRate, hearBurst, k.Clock)
+	return []edge.Mounted{{
+		Route: edge.Row(http.MethodPost, webhooks+"/{deploymentId}/{connectionId}", edge.Anyone, redoubt.RoleNone, edge.Writes, edge.Unbound),
+		Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
+			if g := limiter.Allow(redoubt.Network(edge.OriginOf(r).Address)); !g.OK {
+				return edge.Busy(g, "This address asks too often.")
+			}
+			return k.hear(w, r)
+		},
+	}}
+}
+
+// hear takes a webhook, once its signature holds: what it tells is worked off by a job. A
+// connection that is not there and a signature that does not fit look the same.
+func (k *Keeper) hear(w http.ResponseWriter, r *http.Request) error {
+	nobody := fmt.Errorf("there is no connection of that id, or the signature does not fit: %w", redoubt.ErrNotFound)
+	deployment, err := strconv.ParseInt(r.PathValue("deploymentId"), 10, 64)
+	if err != nil {
+		return nobody
+	}
+	id, err := strconv.ParseInt(r.PathValue("connectionId"), 10, 64)
+	if err != nil {
+		return nobody
+	}
+	c, err := k.connection(r.Context(), deployment, id)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nobody
+	}
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxWebhook))
+	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+		return redoubt.Invalid("body", "a webhook has %d MiB at most", maxWebhook>>20)
+	}
+	if err != nil {
+		return err
+	}
+	secret, err := k.Vault.OpenWebhook(deployment, c)
+	if err != nil {
+		return nobody
+	}
+	e, err := scm.ReadWebhook(c.Kind, secret, r.Header, body)
+	switch {
+	case errors.Is(err, scm.ErrSignature):
+		k.Logger.InfoContext(r.Context(), "a webhook was refused", "deployment", deployment, "connection", id, "cause", err)
+		return nobody
+	case err != nil:
+		return redoubt.Invalid("body", "%v", err)
+	}
+	if err := k.take(r.Context(), deployment, c, e, body); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+// take keeps what was told with the job that works it off. The host's own id of it is
+// under no signature, so what was told is known by its text.
+func (k *Keeper) take(ctx context.Context, deploymentID int64, c redoubt.Connection, e scm.Event, body []byte) error {
+	sum := sha256.Sum256(append([]byte(e.Name+"\n"), body...))
+	queued := false
+	err := k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+		d, err := tx.AddDelivery(ctx, store.Delivery{ConnectionID: c.ID, Delivery: hex.EncodeToString(sum[:]), Event: e.Name, Repository: e.Repository})
+		if err != nil {
+			return err
+		}
+		if e.Kind == scm.EventOther {
+			return tx.FinishDelivery(ctx, d.ID, "nothing to do")
+		}
+		input, err := json.Marshal(heard{d.ID, c.ID, e})
+		if err != nil {
+			return err
+		}
+		queued = true
+		return tx.QueueHearing(ctx, d.ID, input)
+	})
+	if err == nil && queued && k.Heard != nil {
+		k.Heard()
+	}
+	return err
+}
+
+// Hear is the job.Work that works a webhook off (store.HearJob).
+func (k *Keeper) Hear(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+	var in heard
+	if err := json.Unmarshal(j.Input, &in); err != nil {
+		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
+	}
+	outcome, err := k.act(ctx, j.DeploymentID, in)
+	if errors.Is(err, redoubt.ErrNotFound) || refused(err) {
+		outcome, err = err.Error(), nil
+	}
+	if err != nil {
+		return nil, "", asked(err)
+	}
+	return nil, "", k.Store.Update(ctx, j.DeploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+		return tx.FinishDelivery(ctx, in.Delivery, redoubt.Line(outcome))
+	})
+}
+
+// act does what an event asks for, and says what came of it.
+func (k *Keeper) act(ctx context.Context, deploymentID int64, in heard) (string, error) {
+	if in.Event.Kind == scm.EventRepository {
+		_, err := k.Check(ctx, deploymentID, following, in.Connection)
+		return "repositories were listed again", err
+	}
+	c, err := k.connection(ctx, deploymentID, in.Connection)
+	if err != nil {
+		return "", err
+	}
+	var r redoubt.Repository
+	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
+		r, err = tx.RepositoryByHostID(ctx, c.ID, in.Event.Repository)
+		return err
+	})
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound) || err == nil && r.ProjectID == 0:
+		return "the repository is no project", nil
+	case err != nil:
+		return "", err
+	case in.Event.Kind == scm.EventPush:
+		return k.pushed(ctx, deploymentID, r, in.Event)
+	}
+	h, err := k.host(deploymentID, c)
+	if err != nil {
+		return "", err
+	}
+	change, err := h.ChangeRequest(ctx, r, in.Event.Number)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("change request %d is %s", change.Number, change.State), k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+		return k.propose(ctx, tx, r, change)
+	})
+}
+
+func (k *Keeper) pushed(ctx context.Context, deploymentID int64, r redoubt.Repository, e scm.Event) (string, error) {
+	if e.Commit == "" || k.Pushed == nil {
+		return "nothing to do", nil
+	}
+	return "a push to " + e.Branch, k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+		return k.Pushed(ctx, tx, r, e.Branch, e.Commit)
+	})
+}
+
+// Hook has the host tell this server of all repositories of a connection that are
+// projects, and returns how many there are by now. Those that the host refuses are named
+// in the error; the others are made.
+func (k *Keeper) Hook(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64, publicURL string) (n int, err error) {
+	c, err := k.connection(ctx, deploymentID, id)
+	if err != nil {
+		return 0, err
+	}
+	secret, err := k.Vault.OpenWebhook(deploymentID, c)
+	if err != nil {
+		return 0, err
+	}
+	h, err := k.host(deploymentID, c)
+	if err != nil {
+		return 0, err
+	}
+	var list []redoubt.Repository
+	if err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
+		list, err = tx.Repositories(ctx, id)
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	address := fmt.Sprintf("%s%s/%d/%d", publicURL, webhooks, deploymentID, id)
+	var faults []error
+	for _, r := range list {
+		if r.ProjectID == 0 || !r.Scannable() {
+			continue
+		}
+		if r.HookID == "" {
+			if r.HookID, err = h.AddHook(ctx, r, address, secret); err != nil {
+				faults = append(faults, fmt.Errorf("%s: %w", r.FullName, err))
+				continue
+			}
+			if err := k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error { return tx.SetRepositoryHook(ctx, r.ID, r.HookID) }); err != nil {
+				return n, err
+			}
+		}
+		n++
+	}
+	return n, errors.Join(faults...)
+}

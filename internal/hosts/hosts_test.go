@@ -1,0 +1,302 @@
+package hosts_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func (w *world) projects() (names []string) {
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Projects(ctx, store.ProjectQuery{})
+		for _, p := range list {
+			names = append(names, p.Name)
+		}
+		return err
+	})
+	return names
+}
+
+func TestConnectionsFollowTheirHost(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		if c.Account != "Bot" || strings.Contains(string(c.Credential), "t0ken") || len(c.WebhookSecret) == 0 {
+			t.Errorf("the connection is %+v", c)
+		}
+		same(t, "what is followed", w.projects(), []string{"acme/payments", "acme/web"})
+		taken, err := w.keeper.Take(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"other/x", "acme/*"})
+		if err != nil || len(taken) != 1 || taken[0].Name != "other/x" {
+			t.Errorf("taken %v, %v", taken, err)
+		}
+		if _, err := w.keeper.Take(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"nobody/*"}); !errors.Is(err, redoubt.ErrNotFound) {
+			t.Errorf("what is not there: %v", err)
+		}
+		archived := told("5", "acme/old")
+		archived.Archived = true
+		w.host.repositories = []redoubt.Repository{told("1", "acme/money"), told("2", "acme/web"), told("4", "acme/new"), archived}
+		if _, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "after a rename, a new one and an archived one", w.projects(), []string{"acme/money", "acme/new", "acme/web", "other/x"})
+
+		w.host.down = &scm.HostError{Status: http.StatusUnauthorized}
+		after, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID)
+		if err == nil || !strings.Contains(after.Problem, "credential") || after.Account != "Bot" {
+			t.Errorf("a revoked token: %+v, %v", after, err)
+		}
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Repositories(ctx, c.ID)
+			same(t, "repositories while the host refuses", len(list), 5)
+			return err
+		})
+		w.host.down = nil
+		if after, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID); err != nil || after.Problem != "" {
+			t.Errorf("once it takes it again: %+v, %v", after, err)
+		}
+		w.host.down = redoubt.ErrUnavailable
+		if err := w.keeper.Remove(t.Context(), w.d.ID, storetest.Actor, c.ID); err != nil {
+			t.Errorf("removed while the host is down: %v", err)
+		}
+		same(t, "projects stay", len(w.projects()), 4)
+	})
+}
+
+func TestNoConnectionWithoutItsHost(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		good := redoubt.Connection{Kind: redoubt.HostGitea, Name: "ours", BaseURL: "https://git.example"}
+		bad := good
+		bad.BaseURL = "https://u:p@git.example"
+		for what, add := range map[string]func() error{
+			"a bad address": func() error {
+				_, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, bad, credential)
+				return err
+			},
+			"no credential": func() error {
+				_, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, good, redoubt.HostCredential{})
+				return err
+			},
+			"a host that refuses": func() error {
+				w.host.down = &scm.HostError{Status: http.StatusForbidden}
+				_, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, good, credential)
+				return err
+			},
+		} {
+			var invalid *redoubt.InvalidError
+			if err := add(); !errors.As(err, &invalid) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Connections(ctx)
+			same(t, "connections", len(list), 0)
+			return err
+		})
+	})
+}
+
+func TestChangeRequestsAreFollowed(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		poll := func(open ...redoubt.ChangeRequest) {
+			t.Helper()
+			w.host.open = open
+			w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
+		}
+		change := redoubt.ChangeRequest{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}
+		poll(change)
+		poll(change)
+		same(t, "told twice, proposed once of each repository", w.proposed, []string{"acme/payments#3 1111", "acme/web#3 1111"})
+		w.proposed = nil
+		change.HeadCommit = second
+		poll(change)
+		same(t, "another head", w.proposed, []string{"acme/payments#3 2222", "acme/web#3 2222"})
+		poll()
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Repositories(ctx, c.ID)
+			if err != nil {
+				return err
+			}
+			open, err := tx.ChangeRequests(ctx, list[0].ID)
+			same(t, "open ones", len(open), 0)
+			return err
+		})
+		w.proposed = nil
+		poll(change)
+		same(t, "opened again", len(w.proposed), 2)
+	})
+}
+
+func TestTellingAChangeRequest(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		w.host.comments = []scm.Comment{{ID: "1", Author: "mallory", Path: "a.go", Body: "<!-- redoubt:lineage:1 -->"}, {ID: "2", Author: "mallory", Body: "<!-- redoubt:summary -->"}}
+		w.host.outside = map[int]bool{99: true}
+		a, b := w.find("rule-a", 4), w.find("rule-b", 99)
+		j := w.scan(first, a, b)
+		w.must(w.tell(j))
+		same(t, "the status", w.host.statuses, []string{"acme/payments 1111 3 2 blocking https://redoubt.example/orgs/" + w.d.Slug + "/scans/" + scanOf(w) + "/blocking"})
+		if len(w.host.comments) != 4 || w.host.comments[2].Path != "a.go" || w.host.comments[2].Line != 4 || !strings.Contains(w.host.comments[3].Body, "rule-b") || strings.Contains(w.host.comments[3].Body, "rule-a") {
+			t.Fatalf("the comments are %+v", w.host.comments)
+		}
+		w.must(w.tell(w.scan(first, a, b)))
+		if len(w.host.comments) != 4 || w.host.edits != 1 { // of the summary, whose link is the newer scan
+			t.Errorf("told twice, %d edits and %+v", w.host.edits, w.host.comments)
+		}
+
+		w.ignore(a)
+		w.host.open[0].HeadCommit = second
+		w.must(w.tell(w.scan(second, b)))
+		if body := w.host.comments[2].Body; !strings.Contains(body, "fixed or ignored") || len(w.host.comments) != 4 {
+			t.Errorf("ignored, it says %s", body)
+		}
+		w.ignore(b)
+		w.host.statuses = nil
+		w.must(w.tell(w.scan(second)))
+		if body := w.host.comments[3].Body; len(w.host.statuses) != 1 || !strings.Contains(w.host.statuses[0], "no blocking findings") || !strings.Contains(body, "no findings") {
+			t.Errorf("at the end: %v and %s", w.host.statuses, body)
+		}
+		if w.host.comments[0].Body != "<!-- redoubt:lineage:1 -->" || w.host.comments[1].Body != "<!-- redoubt:summary -->" {
+			t.Errorf("comments of others were changed: %+v", w.host.comments[:2])
+		}
+	})
+}
+
+// TestANewerHeadIsNotToldOf: what was pushed since a scan, and is not scanned, gets no status
+// of it, whichever ref the scan names.
+func TestANewerHeadIsNotToldOf(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: second, HeadRef: "fix"}}
+		for _, ref := range []string{"refs/heads/fix", "refs/pull/3/merge", "refs/merge-requests/3/head"} {
+			w.host.statuses = nil
+			w.must(w.tell(w.scanOn(ref, first)))
+			if len(w.host.statuses) != 1 || !strings.HasPrefix(w.host.statuses[0], "acme/payments 1111 ") || len(w.host.comments) != 0 {
+				t.Errorf("%s: %v, %+v", ref, w.host.statuses, w.host.comments)
+			}
+		}
+	})
+}
+
+// scanOf is the id of the newest scan.
+func scanOf(w *world) (id string) {
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		list, _, err := tx.Scans(ctx, redoubt.ScanFilter{}, store.ScanCursor{}, 1)
+		id = string(input(list[0].ID))
+		return err
+	})
+	return id
+}
+
+func TestHostsThatResolveAreLeftTheText(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.host.resolves = true
+		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		a := w.find("rule-a", 4)
+		w.must(w.tell(w.scan(first, a)))
+		before := w.host.comments[0].Body
+		w.ignore(a)
+		w.must(w.tell(w.scan(first)))
+		if n := w.host.comments[0]; !n.Resolved || n.Body != before {
+			t.Errorf("it is %+v", n)
+		}
+	})
+}
+
+func TestAFloodOfFindingsIsToldInTheSummary(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		var all []redoubt.Finding
+		for i := range 90 {
+			all = append(all, w.find("rule", i+1))
+		}
+		w.must(w.tell(w.scan(first, all...)))
+		if n := len(w.host.comments); n != 26 {
+			t.Errorf("%d comments, want 25 and the summary", n)
+		}
+		if body := w.host.comments[len(w.host.comments)-1].Body; !strings.Contains(body, "And 15 more.") || !strings.Contains(body, "90 blocking") {
+			t.Errorf("the summary is %s", body)
+		}
+	})
+}
+
+func TestTellingMeetsWhatHostsDo(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		j := w.scan(first)
+		w.host.down = redoubt.ErrUnavailable
+		_, _, err := w.keeper.Tell(t.Context(), j)
+		var permanent job.PermanentError
+		if err == nil || errors.As(err, &permanent) || job.Outage(err) {
+			t.Errorf("a host that is down: %v", err)
+		}
+		w.host.down = &scm.HostError{Status: http.StatusForbidden}
+		if _, _, err = w.keeper.Tell(t.Context(), j); !errors.As(err, &permanent) {
+			t.Errorf("a host that refuses: %v", err)
+		}
+		w.host.down = nil
+		later := w.scan(first)
+		w.must(w.tell(later))
+		same(t, "statuses", len(w.host.statuses), 1)
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			p, err := tx.ProjectByName(ctx, "acme/payments")
+			if err != nil {
+				return err
+			}
+			return tx.QueueTelling(ctx, store.Telling{ProjectID: p.ID, Ref: "refs/heads/fix", Commit: first, State: "pending", Text: "waiting", URL: "/runs/1"})
+		})
+		pending, err := s.ClaimJob(t.Context(), []string{store.TellJob}, 0, redoubt.JobOutage{})
+		w.must(err)
+		w.must(w.tell(*pending))
+		if got := w.host.statuses[1]; !strings.Contains(got, " 1 waiting https://redoubt.example/orgs/"+w.d.Slug+"/runs/1") {
+			t.Errorf("pending is %s", got)
+		}
+	})
+}
+
+func TestOnlyProjectsOfHostsHaveThemTold(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			p, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/payments"})
+			if err != nil {
+				return err
+			}
+			id, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: "refs/heads/fix", Commit: first, Source: "semgrep", StartedAt: tx.Now(), Status: redoubt.ScanCompleted})
+			if err != nil {
+				return err
+			}
+			return tx.PutScanGate(ctx, id, nil)
+		})
+		if j, err := s.ClaimJob(t.Context(), []string{store.TellJob}, 0, redoubt.JobOutage{}); j != nil || err != nil {
+			t.Errorf("a job: %+v, %v", j, err)
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package hosts
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// item is a finding that a change request is told of.
+type item struct {
+	lineage  int64
+	finding  int64
+	rule     string
+	path     string
+	line     int
+	severity redoubt.Severity
+	message  string
+	blocks   bool
+}
+
+// Marks are hidden in comments, so that they are found again.
+const summaryMark = "<!-- redoubt:summary -->"
+
+var lineageMark = regexp.MustCompile(`<!-- redoubt:lineage:([0-9]{1,18})( settled)? -->\s*$`)
+
+// marked reads the mark at the end of a comment.
+func marked(body string) (lineage int64, settled, found bool) {
+	m := lineageMark.FindStringSubmatch(body)
+	if m == nil {
+		return 0, false, false
+	}
+	lineage, err := strconv.ParseInt(m[1], 10, 64)
+	return lineage, m[2] != "", err == nil
+}
+
+// punctuation is what Markdown may obey.
+const punctuation = "\\`*_{}[]<>()#+-.!|~&$:\"'=^/"
+
+// plain is a text that others wrote, as Markdown that says just that: it formats
+// nothing, calls nobody, and links to nothing.
+func plain(s string, most int) string {
+	s = redoubt.Line(strings.Join(strings.Fields(s), " "))
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune(punctuation, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+		if r == '@' || r == '#' || r == '!' || r == ':' || r == '.' { // hosts look for names, numbers and addresses behind what they rendered
+			b.WriteRune('\u200b')
+		}
+	}
+	return b.String()
+}
+
+// code is a text that others wrote, as code.
+func code(s string, most int) string {
+	s = strings.ReplaceAll(redoubt.Line(s), "`", "'")
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	if strings.TrimSpace(s) == "" {
+		return "?"
+	}
+	return "`" + s + "`"
+}
+
+func (i item) verdict() string {
+	if i.blocks {
+		return "blocks this change"
+	}
+	return "for your attention"
+}
+
+// lineText is the comment on a finding's line.
+func lineText(i item, page func(int64) string) string {
+	return fmt.Sprintf("**%s** · %s · %s\n\n%s\n\n[What it is, and what to do](%s)\n<!-- redoubt:lineage:%d -->",
+		code(i.rule, 200), i.severity, i.verdict(), plain(i.message, 1500), page(i.finding), i.lineage)
+}
+
+// settledText is what becomes of that comment where the host cannot fold it away.
+func settledText(body string, lineage int64) string {
+	body = strings.TrimSpace(lineageMark.ReplaceAllString(body, ""))
+	return fmt.Sprintf("**Settled:** it is fixed or ignored by now.\n\n<details><summary>What it was</summary>\n\n%s\n\n</details>\n<!-- redoubt:lineage:%d settled -->", body, lineage)
+}
+
+// maxListed is how many findings a summary names.
+const maxListed = 50
+
+// summaryText is the one comment about all of a change request. Apart are findings that
+// have no comment of their own.
+func summaryText(all, apart []item, page func(int64) string, blocking string) string {
+	count := func(blocks bool) (n int) {
+		for _, i := range all {
+			if i.blocks == blocks {
+				n++
+			}
+		}
+		return n
+	}
+	var b strings.Builder
+	switch stop, note := count(true), count(false); {
+	case stop > 0:
+		fmt.Fprintf(&b, "### Redoubt: %s\n\nA policy blocks this change. [What blocks, and what to do](%s)\n", counted(stop, note), blocking)
+	case note > 0:
+		fmt.Fprintf(&b, "### Redoubt: %s\n\nNothing blocks this change.\n", counted(stop, note))
+	default:
+		b.WriteString("### Redoubt: no findings\n\nWhat was found before is fixed or ignored.\n")
+	}
+	if len(apart) > 0 {
+		apart = slices.Clone(apart)
+		slices.SortStableFunc(apart, func(a, b item) int { return int(b.severity) - int(a.severity) })
+		b.WriteString("\n| severity | finding | where |\n|---|---|---|\n")
+		for _, i := range apart[:min(len(apart), maxListed)] {
+			fmt.Fprintf(&b, "| %s | [%s](%s) | %s |\n", i.severity, cell(code(i.rule, 100)), page(i.finding), cell(code(fmt.Sprintf("%s:%d", i.path, i.line), 200)))
+		}
+		if more := len(apart) - maxListed; more > 0 {
+			fmt.Fprintf(&b, "\nAnd %d more.\n", more)
+		}
+	}
+	return b.String() + "\n" + summaryMark
+}
+
+// cell keeps a text within its cell of a table.
+func cell(s string) string { return strings.ReplaceAll(s, "|", "¦") }
+
+func counted(blocking, noted int) string {
+	switch {
+	case noted == 0:
+		return fmt.Sprintf("%d blocking", blocking)
+	case blocking == 0:
+		return fmt.Sprintf("no blocking findings; %d commented", noted)
+	}
+	return fmt.Sprintf("%d blocking; %d commented", blocking, noted)
+}

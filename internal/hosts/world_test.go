@@ -1,0 +1,266 @@
+package hosts_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
+
+const (
+	first  = "1111111111111111111111111111111111111111"
+	second = "2222222222222222222222222222222222222222"
+)
+
+// fakeHost is a host in memory.
+type fakeHost struct {
+	scm.Host
+	down         error // that all questions are answered with
+	repositories []redoubt.Repository
+	open         []redoubt.ChangeRequest
+	statuses     []string
+	comments     []scm.Comment
+	outside      map[int]bool // lines that are no part of the change
+	resolves     bool
+	edits        int
+	hooks        []string
+}
+
+func (h *fakeHost) Open(redoubt.Connection, redoubt.HostCredential) (scm.Host, error) { return h, nil }
+
+func (h *fakeHost) Who(context.Context) (scm.Account, error) {
+	return scm.Account{ID: "1", Login: "Bot"}, h.down
+}
+
+func (h *fakeHost) Repositories(_ context.Context, take func([]redoubt.Repository) error) error {
+	return errors.Join(h.down, take(h.repositories))
+}
+
+func (h *fakeHost) ChangeRequests(context.Context, redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+	return h.open, h.down
+}
+
+func (h *fakeHost) ChangeRequest(_ context.Context, _ redoubt.Repository, number int64) (redoubt.ChangeRequest, error) {
+	i := slices.IndexFunc(h.open, func(c redoubt.ChangeRequest) bool { return c.Number == number })
+	if i < 0 {
+		return redoubt.ChangeRequest{}, redoubt.ErrNotFound
+	}
+	return h.open[i], h.down
+}
+
+func (h *fakeHost) SetStatus(_ context.Context, r redoubt.Repository, commit string, s scm.Status) error {
+	if h.down == nil {
+		h.statuses = append(h.statuses, fmt.Sprintf("%s %.4s %d %s %s", r.FullName, commit, s.State, s.Text, s.URL))
+	}
+	return h.down
+}
+
+func (h *fakeHost) Comments(context.Context, redoubt.Repository, int64) ([]scm.Comment, error) {
+	return slices.Clone(h.comments), h.down
+}
+
+func (h *fakeHost) AddComment(_ context.Context, _ redoubt.Repository, _ redoubt.ChangeRequest, c scm.Comment) error {
+	if h.outside[c.Line] {
+		return fmt.Errorf("no such line: %w", redoubt.ErrConflict)
+	}
+	c.ID, c.Author = fmt.Sprint(len(h.comments)+1), "bot"
+	h.comments = append(h.comments, c)
+	return h.down
+}
+
+func (h *fakeHost) EditComment(_ context.Context, _ redoubt.Repository, _ int64, c scm.Comment) error {
+	h.edits++
+	for i := range h.comments {
+		if h.comments[i].ID == c.ID {
+			h.comments[i].Body = c.Body
+		}
+	}
+	return h.down
+}
+
+func (h *fakeHost) ResolveComment(_ context.Context, _ redoubt.Repository, _ int64, c scm.Comment) error {
+	if !h.resolves {
+		return scm.ErrUnsupported
+	}
+	for i := range h.comments {
+		h.comments[i].Resolved = h.comments[i].Resolved || h.comments[i].ID == c.ID
+	}
+	return nil
+}
+
+func (h *fakeHost) RemoveHook(_ context.Context, _ redoubt.Repository, id string) error {
+	h.hooks = append(h.hooks, id)
+	return h.down
+}
+
+// world is a deployment with a keeper of its connections.
+type world struct {
+	t        *testing.T
+	s        *store.Store
+	d        redoubt.Deployment
+	host     *fakeHost
+	keeper   *hosts.Keeper
+	proposed []string
+	found    int
+}
+
+func newWorld(t *testing.T, s *store.Store) *world {
+	t.Helper()
+	sealer, err := keyring.New(nil, nil, storetest.Epoch).Sealer("connections")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, s: s, d: storetest.Deployment(t, s), host: &fakeHost{repositories: []redoubt.Repository{told("1", "acme/payments"), told("2", "acme/web"), told("3", "other/x")}}}
+	w.keeper = hosts.New(hosts.Config{
+		Store: s, Vault: scm.NewVault(sealer), Hosts: w.host, Clock: func() time.Time { return storetest.Epoch.Add(24 * time.Hour) }, Logger: slog.New(slog.DiscardHandler),
+		PublicURL: func() string { return "https://redoubt.example" },
+		Proposed: func(_ context.Context, _ *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) error {
+			w.proposed = append(w.proposed, fmt.Sprintf("%s#%d %.4s", r.FullName, c.Number, c.HeadCommit))
+			return nil
+		},
+	})
+	return w
+}
+
+func told(id, name string) redoubt.Repository {
+	return redoubt.Repository{HostID: id, FullName: name, DefaultBranch: "trunk", CloneURL: "https://git.example/" + name + ".git"}
+}
+
+var credential = redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "t0ken"}
+
+// connect makes the connection that follows acme.
+func (w *world) connect() redoubt.Connection {
+	w.t.Helper()
+	c, err := w.keeper.Add(w.t.Context(), w.d.ID, storetest.Actor, redoubt.Connection{Kind: redoubt.HostGitea, Name: "ours", BaseURL: "https://git.example", Follow: []string{"acme/*"}}, credential)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) view(read func(ctx context.Context, tx *store.Tx) error) {
+	w.t.Helper()
+	if err := w.s.View(w.t.Context(), w.d.ID, read); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) update(write func(ctx context.Context, tx *store.Tx) error) {
+	w.t.Helper()
+	if err := w.s.Update(w.t.Context(), w.d.ID, storetest.Actor, write); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// find makes an unresolved finding of the payments on a branch.
+func (w *world) find(rule string, line int) (f redoubt.Finding) {
+	w.t.Helper()
+	w.found++
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.ProjectByName(ctx, "acme/payments")
+		if err != nil {
+			return err
+		}
+		ids, err := tx.NewFindingIDs(ctx, 1)
+		if err != nil {
+			return err
+		}
+		lineages, err := tx.NewLineageIDs(ctx, 1)
+		if err != nil {
+			return err
+		}
+		rules, err := tx.PutRules(ctx, []*redoubt.Rule{{Name: rule, IssueType: redoubt.SAST, Message: "m"}})
+		if err != nil {
+			return err
+		}
+		f = redoubt.Finding{
+			ID: ids[0], IssueType: redoubt.SAST, ProjectID: p.ID, Ref: "refs/heads/fix", Source: "semgrep", Identity: redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: redoubt.Digest{byte(w.found)}},
+			LineageID: lineages[0], RuleID: rules[0], RuleName: rule, Path: "a.go", Line: line, State: redoubt.Unresolved, Severity: redoubt.SeverityHigh, CreatedAt: tx.Now(), RelevantSince: tx.Now(),
+		}
+		if err := tx.AddLineages(ctx, []redoubt.Lineage{{ID: f.LineageID, ProjectID: p.ID, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}}}); err != nil {
+			return err
+		}
+		return tx.AddFindings(ctx, []redoubt.FindingWrite{{Finding: f, Body: []byte(`"rule_message":"call \"it\" [off](x)"`)}})
+	})
+	return f
+}
+
+func (w *world) ignore(f redoubt.Finding) {
+	w.t.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{
+			LineageID: f.LineageID, At: tx.Now(), By: tx.Actor(), Before: redoubt.Triage{State: redoubt.TriageUntriaged},
+			After: redoubt.Triage{State: redoubt.TriageIgnored, Reason: redoubt.NoTime, At: tx.Now(), By: tx.Actor()},
+		}})
+	})
+}
+
+// scan ends a scan of the branch that blocks on findings, and returns what it has a host
+// told.
+func (w *world) scan(commit string, blocking ...redoubt.Finding) (j redoubt.Job) {
+	w.t.Helper()
+	return w.scanOn("refs/heads/fix", commit, blocking...)
+}
+
+// scanOn is scan of another ref.
+func (w *world) scanOn(ref, commit string, blocking ...redoubt.Finding) (j redoubt.Job) {
+	w.t.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.ProjectByName(ctx, "acme/payments")
+		if err != nil {
+			return err
+		}
+		id, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: ref, Commit: commit, Source: "semgrep", StartedAt: tx.Now(), CompletedAt: tx.Now(), Status: redoubt.ScanCompleted, Outcome: redoubt.ScanApplied})
+		if err != nil {
+			return err
+		}
+		var gate *redoubt.ScanGate
+		if len(blocking) > 0 {
+			gate = &redoubt.ScanGate{Reason: "blocked"}
+		}
+		for _, f := range blocking {
+			gate.Blocking = append(gate.Blocking, redoubt.Blocked{FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line})
+		}
+		return tx.PutScanGate(ctx, id, gate)
+	})
+	claimed, err := w.s.ClaimJob(w.t.Context(), []string{store.TellJob}, time.Minute, redoubt.JobOutage{})
+	if err != nil || claimed == nil {
+		w.t.Fatalf("the scan has nobody told: %v", err)
+	}
+	return *claimed
+}
+
+// tell does the job.
+func (w *world) tell(j redoubt.Job) error {
+	w.t.Helper()
+	_, _, err := w.keeper.Tell(w.t.Context(), j)
+	if err == nil {
+		err = w.s.FinishJob(w.t.Context(), j, nil, "")
+	}
+	return err
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func input(v any) []byte {
+	text, _ := json.Marshal(v)
+	return text
+}

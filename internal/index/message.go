@@ -1,0 +1,199 @@
+package index
+
+import (
+	"encoding/binary"
+	"strings"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// messages number what findings say themselves, in lower case. Most of a message is
+// what its rule says everywhere, and a few words are its own. So a message is kept as
+// a list of parts, each of which is kept once: a tenth of the memory, and of what a
+// search has to look at.
+//
+// Where a message is cut depends on two bytes alone, so a text that is searched for
+// is cut at the same places wherever it stands.
+type messages struct {
+	parts lexicon
+	lists lexicon // the numbers of the parts of a message, as varints
+
+	after []uint32 // by part: the one that followed it the last time
+	list  []byte   // of the message that is being numbered
+}
+
+// cutBetween reports whether a part ends with a and the next one begins with b: at the
+// beginning of some words, by chance; where words have no ends that ASCII knows, at
+// some bytes. In messages as scanners write them a part has some 30 bytes.
+func cutBetween(a, b byte) bool {
+	chance := (uint32(a)<<8 | uint32(b)) * 2654435769
+	switch {
+	case a >= utf8.RuneSelf:
+		return chance>>27 == 0
+	case 'a' <= a && a <= 'z', '0' <= a && a <= '9', a == '_':
+		return false
+	}
+	return chance>>29 == 0
+}
+
+// nextPart splits the first part off a text.
+func nextPart(s string) (part, rest string) {
+	for i := 1; i < len(s); i++ {
+		if cutBetween(s[i-1], s[i]) {
+			return s[:i], s[i:]
+		}
+	}
+	return s, ""
+}
+
+// number returns the number of a message, a new one if need be. The empty one is 0.
+func (m *messages) number(message string) uint32 {
+	m.list = m.list[:0]
+	for last := uint32(0); message != ""; {
+		n, size := m.part(last, message)
+		m.list = binary.AppendUvarint(m.list, uint64(n))
+		last, message = n, message[size:]
+	}
+	return m.lists.number(unsafe.String(unsafe.SliceData(m.list), len(m.list)))
+}
+
+// part returns the number and the size of the first part of what follows a part in a
+// message; 0 is before the first. Mostly it is the one that followed there the last
+// time, which takes a look at two bytes more than the part has.
+func (m *messages) part(last uint32, message string) (n uint32, size int) {
+	if int(last) < len(m.after) {
+		guess := m.parts.text(m.after[last])
+		size = len(guess)
+		if size > 0 && strings.HasPrefix(message, guess) && (size == len(message) || cutBetween(message[size-1], message[size])) {
+			return m.after[last], size
+		}
+	}
+	part, _ := nextPart(message)
+	n = m.parts.number(part)
+	for int(last) >= len(m.after) {
+		m.after = append(m.after, 0)
+	}
+	m.after[last] = n
+	return n, len(part)
+}
+
+// text puts a message together.
+func (m *messages) text(n uint32) string {
+	var out strings.Builder
+	for list := m.lists.text(n); list != ""; {
+		var part uint32
+		part, list = readPart(list)
+		out.WriteString(m.parts.text(part))
+	}
+	return out.String()
+}
+
+// readPart reads the first number of a list of parts; what is none is 0, and ends it.
+func readPart(list string) (n uint32, rest string) {
+	for i, shift := 0, 0; i < len(list) && shift < 35; i, shift = i+1, shift+7 {
+		n |= uint32(list[i]&0x7f) << shift
+		if list[i] < 0x80 {
+			return n, list[i+1:]
+		}
+	}
+	return 0, ""
+}
+
+// containing returns the messages that hold a text.
+func (m *messages) containing(text string) numberSet {
+	first, rest := nextPart(text)
+	if rest == "" {
+		return m.having(&sequence{first: m.parts.containing(text)})
+	}
+	want := sequence{first: m.parts.where(func(part string) bool { return strings.HasSuffix(part, first) }), more: true}
+	for {
+		part, after := nextPart(rest)
+		if after == "" {
+			want.last = m.parts.where(func(s string) bool { return strings.HasPrefix(s, part) })
+			break
+		}
+		n := m.parts.find(part)
+		if n == 0 {
+			return nil
+		}
+		want.middle, rest = append(want.middle, n), after
+	}
+	if want.last.empty() {
+		return nil
+	}
+	return m.having(&want)
+}
+
+// sequence is what parts a text goes over: it is in one of first; or it begins in one
+// that ends as it begins, and ends in one that begins as it ends.
+type sequence struct {
+	first  numberSet
+	more   bool
+	middle []uint32
+	last   numberSet
+}
+
+func (q *sequence) follows(list string) bool {
+	if !q.more {
+		return true
+	}
+	var n uint32
+	for _, want := range q.middle {
+		if n, list = readPart(list); n != want {
+			return false
+		}
+	}
+	n, _ = readPart(list)
+	return q.last.has(n)
+}
+
+// having returns the messages that have a sequence.
+func (m *messages) having(q *sequence) numberSet {
+	if q.first.empty() {
+		return nil
+	}
+	set := make(numberSet, m.lists.known()/64+1)
+	inParts(m.lists.known(), func(from, to int) { m.mark(set, q, max(from, 1), to) })
+	return set
+}
+
+// mark adds those messages to a set that have a sequence. It reads the lists as one,
+// for to look where each ends would take longer than all the rest.
+func (m *messages) mark(set numberSet, q *sequence, n, to int) {
+	if n >= to {
+		return
+	}
+	ends, all := m.lists.ends, m.lists.bytes[:m.lists.ends[to-1]]
+	part, shift := uint32(0), 0
+	for at := ends[n-1]; at < uint64(len(all)); {
+		b := all[at]
+		at++
+		part |= uint32(b&0x7f) << shift
+		if shift += 7; b >= 0x80 {
+			continue
+		}
+		if q.first.has(part) {
+			n = m.lists.holder(n, at-1)
+			if end := ends[n]; q.follows(unsafe.String(unsafe.SliceData(all), len(all))[at:end]) {
+				set[n/64] |= 1 << (n % 64)
+				at = end
+			}
+		}
+		part, shift = 0, 0
+	}
+}
+
+// fit reports whether all lists name parts that there are.
+func (m *messages) fit() bool {
+	missing := m.lists.where(func(list string) bool {
+		for list != "" {
+			n, rest := readPart(list)
+			if n == 0 || int(n) >= m.parts.known() {
+				return true
+			}
+			list = rest
+		}
+		return false
+	})
+	return missing.empty()
+}

@@ -1,0 +1,18 @@
+package mcp
+
+import (
+	"testing"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// An assistant is not told that a vulnerability is medium which nobody rates.
+func TestUnratedIsToldToAssistants(t *testing.T) {
+	var f api.SupplyChainFinding
+	for unrated, want := range map[bool]string{false: "medium", true: "not rated, counts as medium"} {
+		f.Severity, f.Unrated = "medium", unrated
+		if got := supplyLine(f).Severity; got != want {
+			t.Errorf("unrated %v is told as %q", unrated, got)
+		}
+	}
+}

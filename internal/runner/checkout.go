@@ -1,0 +1,298 @@
+package runner
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Bounds of a checkout.
+const (
+	maxTold = 20      // files left out that the log names
+	maxLink = 4 << 10 // bytes of what a link points to
+	maxFile = 1 << 30 // bytes of a file
+)
+
+// entry is a file of the tree under test.
+type entry struct {
+	mode, id, name string
+	size           int64
+}
+
+// checkOut writes the files under test into the run's folder. It does so itself: git would
+// ask what the repository says of filters, line ends and links.
+func (f *fetch) checkOut(ctx context.Context) error {
+	src := filepath.Join(f.dir, "src")
+	if err := f.makeRepository(ctx, src); err != nil {
+		return err
+	}
+	entries, err := f.entries(ctx)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(src)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	w := &writer{fetch: f, root: root}
+	if err := w.write(ctx, entries); err != nil {
+		return err
+	}
+	return w.leaveOut(ctx, src)
+}
+
+// makeRepository makes a repository of the run's own, that has the objects of the cache and
+// nothing else of it: no address, no setting, no other ref.
+func (f *fetch) makeRepository(ctx context.Context, src string) error {
+	g := f.local(src)
+	if _, err := g.run(ctx, "init", "-q", "--template=", src); err != nil {
+		return err
+	}
+	objects := filepath.Join(f.repository, "objects")
+	if strings.ContainsAny(objects, "\n\"") {
+		return errors.New("the runner's folder has a line end or a quote in its name")
+	}
+	info := filepath.Join(src, ".git", "objects", "info")
+	if err := os.MkdirAll(info, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(objects+"\n"), 0o600); err != nil {
+		return err
+	}
+	if branch, ok := strings.CutPrefix(f.ref, "refs/heads/"); ok {
+		if _, err := g.run(ctx, "symbolic-ref", "HEAD", "refs/heads/"+branch); err != nil {
+			return err
+		}
+	}
+	if _, err := g.run(ctx, "update-ref", "HEAD", f.commit); err != nil {
+		return err
+	}
+	_, err := g.run(ctx, "read-tree", f.commit)
+	if said := (*gitError)(nil); errors.As(err, &said) {
+		return permanent("the tree of the commit is not one that git checks out: %.200s", said.text)
+	}
+	return err
+}
+
+// entries lists the files of the commit, within the bounds.
+func (f *fetch) entries(ctx context.Context) ([]entry, error) {
+	listed, err := f.lister().run(ctx, "ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", f.commit)
+	if err != nil {
+		return nil, err
+	}
+	var list []entry
+	total := int64(0)
+	for line := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
+		facts, name, ok := strings.Cut(line, "\t")
+		words := strings.Fields(facts)
+		if !ok || len(words) != 4 {
+			continue
+		}
+		e := entry{mode: words[0], id: words[2], name: name}
+		if words[1] == "blob" {
+			if e.size, err = strconv.ParseInt(words[3], 10, 64); err != nil {
+				return nil, fmt.Errorf("git lists a file of the size %q", words[3])
+			}
+		}
+		total += e.size
+		list = append(list, e)
+	}
+	if len(list) > f.Limits.Files {
+		return nil, permanent("the repository has %d files; this runner takes %d", len(list), f.Limits.Files)
+	}
+	if total > f.Limits.Disk {
+		return nil, permanent("the checkout has %d MiB; this runner takes %d", total>>20, f.Limits.Disk>>20)
+	}
+	return list, nil
+}
+
+// writer writes the files of a checkout.
+type writer struct {
+	*fetch
+	root  *os.Root
+	out   *bufio.Reader // of cat-file
+	in    io.Writer
+	links []entry
+	left  []string // names that are not on the disk
+}
+
+func (w *writer) write(ctx context.Context, entries []entry) error {
+	cmd := w.local(w.repository).command(ctx, "cat-file", "--batch")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	w.in, w.out = in, bufio.NewReaderSize(out, 256<<10)
+	err = w.writeAll(ctx, entries)
+	return errors.Join(err, in.Close(), discardError(err, cmd.Wait()))
+}
+
+// discardError drops what follows from an error that came before.
+func discardError(before, after error) error {
+	if before == nil {
+		return after
+	}
+	return nil
+}
+
+func (w *writer) writeAll(ctx context.Context, entries []entry) error {
+	for _, e := range entries {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		switch {
+		case !safePath(e.name):
+			w.leave(e, "its name is none that is written to a disk")
+		case e.mode == "160000":
+			w.leave(e, "it is a submodule, which is not fetched")
+		case e.mode == "120000":
+			w.links = append(w.links, e) // once all files are there, so that none is written through a link
+		case e.mode != "100644" && e.mode != "100755" && e.mode != "100664":
+			w.leave(e, "it is no file")
+		case e.size > maxFile:
+			w.leave(e, "it is too large")
+		default:
+			if err := w.file(e); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range w.links {
+		if err := w.link(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// safePath reports whether a name stays in the checkout, and out of git's own folder,
+// however the disk folds its letters.
+func safePath(name string) bool {
+	if name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\x00\\") || path.Clean(name) != name {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part = strings.ToLower(part); part == ".git" || strings.HasPrefix(part, "git~") {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *writer) leave(e entry, why string) {
+	w.left = append(w.left, e.name)
+	if len(w.left) <= maxTold {
+		w.tell.say("left out: %q: %s", e.name, why)
+	}
+}
+
+// blob begins to read a file from git; its bytes and a line end follow.
+func (w *writer) blob(e entry) error {
+	if _, err := io.WriteString(w.in, e.id+"\n"); err != nil {
+		return err
+	}
+	head, err := w.out.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	if words := strings.Fields(head); len(words) != 3 || words[1] != "blob" || words[2] != strconv.FormatInt(e.size, 10) {
+		return transient("git does not have the file %q: %.100s", e.name, strings.TrimSpace(head))
+	}
+	return nil
+}
+
+func (w *writer) file(e entry) error {
+	if err := w.blob(e); err != nil {
+		return err
+	}
+	mode := os.FileMode(0o644)
+	if e.mode == "100755" {
+		mode = 0o755
+	}
+	err := w.root.MkdirAll(filepath.FromSlash(path.Dir(e.name)), 0o755)
+	var file *os.File
+	if err == nil {
+		file, err = w.root.OpenFile(filepath.FromSlash(e.name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	}
+	if err != nil {
+		w.leave(e, "it cannot be written here")
+		_, err = io.CopyN(io.Discard, w.out, e.size+1)
+		return err
+	}
+	_, err = io.CopyN(file, w.out, e.size)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	_, err = w.out.Discard(1)
+	return err
+}
+
+// link makes a link that stays in the checkout; any other is left out.
+func (w *writer) link(e entry) error {
+	if err := w.blob(e); err != nil {
+		return err
+	}
+	if e.size > maxLink {
+		w.leave(e, "it is a link to nowhere")
+		_, err := io.CopyN(io.Discard, w.out, e.size+1)
+		return err
+	}
+	target := make([]byte, e.size+1)
+	if _, err := io.ReadFull(w.out, target); err != nil {
+		return err
+	}
+	to := string(target[:e.size])
+	if !linkStays(e.name, to) {
+		w.leave(e, "it is a link that leaves the checkout")
+		return nil
+	}
+	if err := w.root.MkdirAll(filepath.FromSlash(path.Dir(e.name)), 0o755); err != nil {
+		w.leave(e, "it cannot be written here")
+		return nil //nolint:nilerr // the log names what is left out
+	}
+	if err := w.root.Symlink(to, filepath.FromSlash(e.name)); err != nil {
+		w.leave(e, "it cannot be written here")
+	}
+	return nil
+}
+
+// linkStays reports whether a link leads to a place in the checkout by its text alone. One
+// that leads over another link is refused by who reads it, who sees the checkout alone.
+func linkStays(name, to string) bool {
+	if to == "" || path.IsAbs(to) || strings.ContainsAny(to, "\x00\\") {
+		return false
+	}
+	at := path.Join(path.Dir(name), to)
+	return at == "." || safePath(at)
+}
+
+// leaveOut has git not take the files that were left out for deleted ones.
+func (w *writer) leaveOut(ctx context.Context, src string) error {
+	if n := len(w.left); n > 0 {
+		if n > maxTold {
+			w.tell.say("left out: %d more", n-maxTold)
+		}
+		g := w.local(src)
+		g.stdin = strings.NewReader(strings.Join(w.left, "\x00") + "\x00")
+		_, err := g.run(ctx, "update-index", "-z", "--skip-worktree", "--stdin")
+		if said := (*gitError)(nil); !errors.As(err, &said) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// fetch brings what a run is about onto the disk.
+type fetch struct {
+	*Runner
+	run  *api.LeasedRun
+	dir  string
+	tell *teller
+
+	repository string // bare, in the cache
+	ref        string // in full
+	commit     string
+	base       string // commit that a diff is compared with
+}
+
+// local calls git on what is on the disk.
+func (f *fetch) local(dir string) git {
+	return git{dir: dir, home: filepath.Join(f.dir, "home"), path: f.Path}
+}
+
+// lister calls git for a list of all files.
+func (f *fetch) lister() git {
+	g := f.local(f.repository)
+	g.room = maxListed
+	return g
+}
+
+// fetch fetches the commits, their trees and the files of the ones under test into the
+// cache. Credentials are gone from the disk when it returns.
+func (f *fetch) fetch(ctx context.Context) (err error) {
+	remote, err := f.remote()
+	if err != nil {
+		return err
+	}
+	private := filepath.Join(f.dir, "private")
+	defer func() { err = errors.Join(err, removeAll(private)) }()
+	if err := f.openCache(ctx, remote); err != nil {
+		return err
+	}
+	ctx, stop := f.watchDisk(ctx, f.repository)
+	defer stop()
+	g := f.local(f.repository)
+	g.remote = remote
+	f.tell.say("fetching %s", shown(remote.url))
+	if err := f.resolve(ctx, g); err != nil {
+		return explained(err)
+	}
+	f.tell.say("%s is at %s", f.ref, f.commit)
+	return explained(f.fetchFiles(ctx, g))
+}
+
+// schemes are what a repository may be fetched with.
+var schemes = map[string]bool{"https": true, "http": true, "ssh": true}
+
+// remote checks where the repository is and puts the credential into files of this run.
+func (f *fetch) remote() (*remote, error) {
+	u, err := url.Parse(f.run.CloneURL)
+	switch {
+	case err != nil || u.Opaque != "" || !schemes[u.Scheme] && (u.Scheme != "file" || !f.Local):
+		return nil, permanent("the address of the repository is none that this runner fetches from: https, http and ssh are")
+	case u.Scheme != "file" && (u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-")), u.User != nil && strings.HasPrefix(u.User.Username(), "-"):
+		return nil, permanent("the address of the repository names no host")
+	}
+	r := &remote{url: u}
+	c := f.run.Credential
+	if c == nil {
+		return r, nil
+	}
+	write := func(name, text string) (string, error) {
+		file := filepath.Join(f.dir, "private", name)
+		return file, os.WriteFile(file, []byte(text), 0o600)
+	}
+	if strings.ContainsAny(c.Username+c.Password, "\r\n\x00") {
+		return nil, permanent("the credential of the connection holds a line end")
+	}
+	if c.Password != "" && u.Scheme != "ssh" {
+		if r.credential, err = write("credential", "username="+c.Username+"\npassword="+c.Password+"\n"); err != nil {
+			return nil, err
+		}
+	}
+	if c.SSHKey != "" && u.Scheme == "ssh" {
+		if r.sshKey, err = write("key", strings.TrimRight(c.SSHKey, "\n")+"\n"); err != nil {
+			return nil, err
+		}
+		if r.knownHosts, err = write("known_hosts", c.KnownHosts+"\n"); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// shown is an address without what may be secret in it.
+func shown(u *url.URL) string {
+	c := *u
+	c.User, c.RawQuery, c.Fragment = nil, "", ""
+	return c.String()
+}
+
+// openCache finds the bare repository of the address, or makes it.
+func (f *fetch) openCache(ctx context.Context, r *remote) error {
+	sum := sha256.Sum256([]byte(shown(r.url)))
+	f.repository = filepath.Join(f.cacheDir(), hex.EncodeToString(sum[:16])+".git")
+	if _, err := os.Stat(filepath.Join(f.repository, "HEAD")); err == nil {
+		if _, err := f.local(f.repository).run(ctx, "rev-parse", "--is-bare-repository"); err == nil {
+			return f.configure(ctx, r)
+		}
+		f.tell.say("the cache of this repository is damaged and made anew")
+	}
+	if err := removeAll(f.repository); err != nil {
+		return err
+	}
+	if _, err := f.local(f.cacheDir()).run(ctx, "init", "-q", "--bare", "--template=", f.repository); err != nil {
+		return err
+	}
+	return f.configure(ctx, r)
+}
+
+// configure says where the repository comes from: whatever stood in its settings goes.
+func (f *fetch) configure(ctx context.Context, r *remote) error {
+	if err := os.Remove(filepath.Join(f.repository, "shallow")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, c := range [][2]string{
+		{"core.repositoryFormatVersion", "1"},
+		{"extensions.partialClone", "origin"},
+		{"remote.origin.url", r.url.String()},
+		{"remote.origin.promisor", "true"},
+		{"remote.origin.partialclonefilter", "blob:none"},
+	} {
+		if _, err := f.local(f.repository).run(ctx, "config", c[0], c[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Names under which a run's commits are kept from being forgotten while it lasts.
+const (
+	headName = "refs/runs/head"
+	baseName = "refs/runs/base"
+)
+
+var symref = regexp.MustCompile(`(?m)^ref: (refs/heads/\S+)\tHEAD$`)
+
+// resolve finds out which commits are under test, and fetches them with their trees.
+func (f *fetch) resolve(ctx context.Context, g git) error {
+	if f.ref = f.run.Ref; f.ref == "" {
+		told, err := g.run(ctx, "ls-remote", "--symref", "origin", "HEAD")
+		if err != nil {
+			return err
+		}
+		found := symref.FindStringSubmatch(told)
+		if found == nil {
+			return permanent("the repository is empty: it has no default branch")
+		}
+		f.ref = found[1]
+	}
+	if !strings.HasPrefix(f.ref, "refs/") {
+		f.ref = "refs/heads/" + f.ref
+	}
+	specs := []string{"+" + f.ref + ":" + headName}
+	if f.run.Base != "" {
+		specs = append(specs, "+"+fullName(f.run.Base)+":"+baseName)
+	}
+	if err := f.fetchCommits(ctx, g, specs...); err != nil {
+		return err
+	}
+	local := f.local(f.repository)
+	want := headName
+	if f.run.Commit != "" {
+		want = f.run.Commit
+		if _, err := local.run(ctx, "cat-file", "-e", want+"^{commit}"); err != nil {
+			if err := f.fetchCommits(ctx, g, want); err != nil {
+				return permanent("the commit %s is gone from the host", want)
+			}
+		}
+	}
+	commit, err := local.run(ctx, "rev-parse", "--verify", "--end-of-options", want+"^{commit}")
+	if err != nil {
+		return err
+	}
+	f.commit = strings.TrimSpace(commit)
+	if f.run.Base == "" {
+		return nil
+	}
+	base, err := local.run(ctx, "merge-base", f.commit, baseName)
+	if err != nil {
+		return permanent("the change request and its base have no commit in common")
+	}
+	f.base = strings.TrimSpace(base)
+	return nil
+}
+
+func fullName(ref string) string {
+	if strings.HasPrefix(ref, "refs/") || (len(ref) == 40 || len(ref) == 64) && !strings.ContainsAny(ref, "ghijklmnopqrstuvwxyz/") {
+		return ref
+	}
+	return "refs/heads/" + ref
+}
+
+func (f *fetch) fetchCommits(ctx context.Context, g git, specs ...string) error {
+	_, err := g.run(ctx, append([]string{"fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--force", "--filter=blob:none", "--end-of-options", "origin"}, specs...)...)
+	return err
+}
+
+// fetchFiles fetches the files of the commits under test that are not there, in one go.
+func (f *fetch) fetchFiles(ctx context.Context, g git) error {
+	args := []string{"rev-list", "--objects", "--no-object-names", "--missing=print", "--end-of-options", f.commit + "^{tree}"}
+	if f.base != "" {
+		args = append(args, f.base+"^{tree}")
+	}
+	listed, err := f.lister().run(ctx, args...)
+	if err != nil {
+		return err
+	}
+	var missing strings.Builder
+	n := 0
+	for line := range strings.Lines(listed) {
+		if id, ok := strings.CutPrefix(line, "?"); ok {
+			missing.WriteString(id)
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	if n > 2*f.Limits.Files {
+		return permanent("the repository has more than %d files", f.Limits.Files)
+	}
+	f.tell.say("fetching %d files", n)
+	g.stdin = strings.NewReader(missing.String())
+	_, err = g.run(ctx, "-c", "fetch.negotiationAlgorithm=noop", "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none", "--stdin", "origin")
+	return err
+}
+
+// meanings tell what git's words come to, for people. The first that fits counts.
+var meanings = []struct {
+	words  *regexp.Regexp
+	class  string
+	reason string
+}{
+	{regexp.MustCompile(`couldn't find remote ref`), "permanent", "the branch is gone"},
+	{regexp.MustCompile(`(?i)host key verification failed|authenticity of host`), "permanent", "the host showed another key than the connection knows"},
+	{regexp.MustCompile(`(?i)authentication failed|could not read (username|password)|permission denied|access denied|returned error: (401|403)`), "permanent", "the credential may not read this repository"},
+	{regexp.MustCompile(`(?i)repository .*not found|does not appear to be a git repository|returned error: 404|project you were looking for could not be found`), "permanent", "the repository is not there, or the credential may not see it"},
+	{regexp.MustCompile(`(?i)returned error: 30\d|unable to update url base from redirection`), "permanent", "the host sends to another address: look whether the repository was renamed"},
+	{regexp.MustCompile(`(?i)certificate`), "permanent", "the host's certificate is not valid here"},
+	{regexp.MustCompile(`(?i)transport '.*' not allowed`), "permanent", "the host sends to another kind of address, which is not followed"},
+	{regexp.MustCompile(`(?i)not our ref|unadvertised object`), "permanent", "the commit is gone from the host"},
+	{regexp.MustCompile(`(?i)could not resolve host|name or service not known`), "transient", "the host's name is not known"},
+	{regexp.MustCompile(`(?i)connection (refused|reset|timed out)|couldn't connect|failed to connect`), "transient", "the host does not answer"},
+	{regexp.MustCompile(`returned error: (429|5\d\d)`), "transient", "the host is busy or has trouble"},
+}
+
+// explained tells what git's words come to.
+func explained(err error) error {
+	var said *gitError
+	if !errors.As(err, &said) {
+		return err
+	}
+	for _, m := range meanings {
+		if m.words.MatchString(said.text) {
+			return &failure{m.class, m.reason}
+		}
+	}
+	last := said.text[strings.LastIndexByte(said.text, '\n')+1:]
+	return transient("git could not fetch the repository: %.300s", last)
+}

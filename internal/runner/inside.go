@@ -1,0 +1,70 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+)
+
+// Inside is what a runner starts in its sandbox: it opens a way to the server, over a
+// socket in a folder, for a program that speaks HTTP with an address, and ends with the
+// program's exit code. environment is called with that address and tells the program's environment.
+func Inside(ctx context.Context, socket string, program []string, environment func(url string) []string, out, said io.Writer) (code int, err error) {
+	if err := bound(); err != nil {
+		return 0, fmt.Errorf("bounds cannot be set: %w", err)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = listener.Close() }()
+	go forward(ctx, listener, socket)
+	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = environment("http://"+listener.Addr().String()), out, said, killWait
+	err = cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); ended {
+		err = nil
+	}
+	if cmd.ProcessState == nil {
+		return 0, err
+	}
+	return cmd.ProcessState.ExitCode(), err
+}
+
+// forward gives each connection one to the socket.
+func forward(ctx context.Context, listener net.Listener, socket string) {
+	for {
+		in, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer func() { _ = in.Close() }()
+			out, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, "redoubt: the way out of the sandbox is closed:", err)
+				return
+			}
+			defer func() { _ = out.Close() }()
+			var both sync.WaitGroup
+			both.Go(func() {
+				_, _ = io.Copy(out, in) // a connection that breaks ends both
+				if c, ok := out.(*net.UnixConn); ok {
+					_ = c.CloseWrite()
+				}
+			})
+			both.Go(func() {
+				_, _ = io.Copy(in, out)
+				if c, ok := in.(*net.TCPConn); ok {
+					_ = c.CloseWrite()
+				}
+			})
+			both.Wait()
+		}()
+	}
+}

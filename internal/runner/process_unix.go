@@ -1,0 +1,103 @@
+//go:build unix
+
+package runner
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// ownGroup has the end of a context end a command and all that it started.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error {
+		for pid := range descendants(cmd.Process.Pid) {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+}
+
+// killGroup ends what a process that has ended left in its group.
+func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) } // mostly there is none
+
+// lockDir holds a folder until the process ends, or says that another one does.
+func lockDir(dir string) error {
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return errors.Join(fmt.Errorf("another runner works in %s: give each a folder of its own", dir), file.Close())
+	}
+	held = append(held, file)
+	return nil
+}
+
+// held keeps the locks of this process from being collected.
+var held []*os.File
+
+// descendants are the processes that one has started, and itself, with the bytes of memory
+// that each takes. Where there is no /proc it knows of none but the one.
+func descendants(pid int) map[int]int64 {
+	children := map[int][]int{}
+	memory := map[int]int64{}
+	entries, _ := os.ReadDir("/proc") // elsewhere there is none
+	for _, e := range entries {
+		id, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
+		at := bytes.LastIndexByte(text, ')')
+		if err != nil || at < 0 {
+			continue
+		}
+		words := strings.Fields(string(text[at+1:])) // state, parent, …; the resident pages are the 22nd
+		if len(words) < 22 {
+			continue
+		}
+		parent, _ := strconv.Atoi(words[1]) // a number by the kernel's word
+		pages, _ := strconv.ParseInt(words[21], 10, 64)
+		children[parent] = append(children[parent], id)
+		memory[id] = pages * int64(os.Getpagesize())
+	}
+	all := map[int]int64{}
+	for wait := []int{pid}; len(wait) > 0; {
+		id := wait[0]
+		wait = wait[1:]
+		if _, known := all[id]; !known {
+			all[id] = memory[id]
+			wait = append(wait, children[id]...)
+		}
+	}
+	return all
+}
+
+// bound sets the bounds that a process keeps for all that it starts.
+func bound() error {
+	for resource, most := range map[int]uint64{syscall.RLIMIT_CORE: 0, syscall.RLIMIT_FSIZE: maxScanFile, syscall.RLIMIT_NOFILE: maxScanOpen} {
+		var now syscall.Rlimit
+		if err := syscall.Getrlimit(resource, &now); err != nil {
+			return err
+		}
+		limit := syscall.Rlimit{Cur: min(most, now.Max), Max: min(most, now.Max)}
+		if err := syscall.Setrlimit(resource, &limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Bounds of what a scanner does.
+const (
+	maxScanFile = 4 << 30 // bytes of a file that it writes
+	maxScanOpen = 4096    // files
+)

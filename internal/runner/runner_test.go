@@ -1,0 +1,225 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+func TestARunFetchesScansAndUploads(t *testing.T) {
+	eachIsolation(t, func(b *bench, isolated bool) {
+		first := b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("old\n")}, b.plan("")))
+		second := b.commit("refs/heads/topic", b.tree(item{"100644", "a.py", b.blob("new\n")}, b.plan("")), first)
+		end, saw := b.make(func(r *api.LeasedRun) { r.Ref, r.Commit = "", "" })
+		if end.State != "done" || end.ScanID != "12" || saw == nil || saw.Files["a.py"] != "old\n" || saw.Git != "" || saw.Head != first || saw.Branch != "main" {
+			b.Fatalf("%+v, saw %+v\n%s", end, saw, b.log.String())
+		}
+		if slices.Compact(b.states)[0] != "fetching" && b.states[0] != "leased" || !slices.Contains(b.states, "scanning") {
+			b.Errorf("states %v", b.states)
+		}
+		end, saw = b.make(func(r *api.LeasedRun) {
+			r.Kind, r.Ref, r.Commit, r.Base, r.Change = "diff", "refs/heads/topic", second, "refs/heads/main", 7
+		})
+		if end.State != "done" || saw.Files["a.py"] != "new\n" || saw.Base != "old" || !slices.Contains(saw.Environment, "SEMGREP_PR_ID=7") || !slices.Contains(saw.Environment, "SEMGREP_BASELINE_COMMIT="+first) {
+			b.Fatalf("diff: %+v, saw %+v\n%s", end, saw, b.log.String())
+		}
+		if saw.Server != 200 || saw.Others != 403 || len(b.shown) == 0 || slices.ContainsFunc(b.shown, func(s string) bool { return s != "Bearer rdt_run_token" }) {
+			b.Errorf("the server answers %d and %d, and was shown %v", saw.Server, saw.Others, b.shown)
+		}
+	})
+}
+
+// TestAHostileRepositoryStaysHarmless tries to run something on the runner, to reach what is
+// beside the checkout, and to learn a credential.
+func TestAHostileRepositoryStaysHarmless(t *testing.T) {
+	eachIsolation(t, func(b *bench, isolated bool) {
+		run := "touch " + b.canary + ".ran"
+		script := b.blob("#!/bin/sh\n" + run + "\n")
+		inGit := b.tree(item{"100755", "post-checkout", script}, item{"100755", "pre-commit", script})
+		gitDir := b.tree(item{"100644", "config", b.blob("[core]\n\tfsmonitor = \"" + run + "\"\n\tsshCommand = \"" + run + "\"\n")}, item{"40000", "hooks", inGit})
+		tree := b.tree(
+			item{"40000", ".GIT", gitDir},
+			item{"40000", ".git", gitDir},
+			item{"100644", ".gitattributes", b.blob("* filter=evil diff=evil merge=evil\n*.bin filter=lfs diff=lfs merge=lfs\n*.txt working-tree-encoding=UTF-16 ident eol=crlf\n")},
+			item{"100644", ".gitconfig", b.blob("[filter \"evil\"]\n\tsmudge = " + run + "\n\tclean = " + run + "\n\tprocess = " + run + "\n[include]\n\tpath = " + b.canary + "\n")},
+			item{"100644", ".gitmodules", b.blob("[submodule \"x\"]\n\tpath = sub\n\turl = ext::sh -c " + run + "\n\tupdate = !" + run + "\n[submodule \"y\"]\n\tpath = sub2\n\turl = file://" + b.dir + "\n")},
+			item{"100644", ".lfsconfig", b.blob("[lfs]\n\turl = http://" + b.outer.Addr().String() + "\n\tcustomtransfer.x.path = " + run + "\n")},
+			item{"120000", "absolute", b.blob(b.canary)},
+			item{"120000", "chain", b.blob("inside/../../../../../../../../../../.." + b.canary)},
+			item{"100644", "big.bin", b.blob("version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat("a", 64) + "\nsize 12\n")},
+			item{"120000", "doubled", b.blob(b.dir)},
+			item{"40000", "doubled", b.tree(item{"100644", "canary", b.blob("overwritten")})},
+			item{"120000", "escape", b.blob("../../../canary")},
+			item{"40000", "git~1", gitDir},
+			item{"120000", "good-link", b.blob("plan.json")},
+			item{"40000", "inside", b.tree(item{"100644", "x.txt", b.blob("text")}, item{"120000", "up", b.blob("../plan.json")})},
+			item{"120000", "into-git", b.blob(".git/config")},
+			item{"100644", "new\nline\x1b[2J", b.blob("odd")},
+			b.plan(""),
+			item{"160000", "sub", strings.Repeat("1", 40)},
+			item{"160000", "sub2", strings.Repeat("2", 40)},
+		)
+		b.commit("refs/heads/$(touch${IFS}x)", tree)
+		end, _ := b.make(func(r *api.LeasedRun) { r.Ref = "refs/heads/$(touch${IFS}x)" })
+		// Git refuses such a tree as a whole; without what it refuses, the rest is scanned.
+		if end.State != "failed" || end.Failure != "permanent" {
+			b.Errorf("a tree with files of git's own: %+v", end)
+		}
+		tree = b.without(tree, ".git", ".GIT", "git~1", "doubled", "into-git")
+		b.commit("refs/heads/main", tree)
+		end, saw := b.make(nil)
+		if end.State != "done" || saw == nil {
+			b.Fatalf("%+v\n%s", end, b.log.String())
+		}
+		for _, gone := range []string{"absolute", "chain", "escape", "sub", "sub2"} {
+			if _, there := saw.Files[gone]; there {
+				b.Errorf("%s is in the checkout", gone)
+			}
+		}
+		if saw.Files["good-link"] == "" || saw.Files["inside/up"] != saw.Files["plan.json"] || saw.Files["inside/x.txt"] != "text" || !strings.HasPrefix(saw.Files["big.bin"], "version https://git-lfs") {
+			b.Errorf("what is harmless is not there as it is: %v", saw.Files)
+		}
+		b.harmless(saw, isolated)
+	})
+}
+
+// without is a tree without some of its entries.
+func (b *bench) without(tree string, names ...string) string {
+	b.Helper()
+	var items []item
+	for line := range strings.SplitSeq(strings.TrimSuffix(b.git(b.remote, "ls-tree", "-z", tree), "\x00"), "\x00") {
+		facts, name, _ := strings.Cut(line, "\t")
+		words := strings.Fields(facts)
+		if !slices.Contains(names, name) {
+			items = append(items, item{strings.TrimPrefix(words[0], "0"), name, words[2]})
+		}
+	}
+	return b.tree(items...)
+}
+
+// harmless checks what a scan of hostile code saw and did.
+func (b *bench) harmless(saw *seen, isolated bool) {
+	b.Helper()
+	for _, file := range []string{b.canary + ".ran", filepath.Join(b.dir, "x")} {
+		if _, err := os.Stat(file); err == nil {
+			b.Errorf("%s was made: something of the repository ran", file)
+		}
+	}
+	if text, _ := os.ReadFile(b.canary); string(text) != "canary" {
+		b.Errorf("the canary is %q", text)
+	}
+	all := strings.Join(saw.Environment, "\n") + saw.Remote + b.log.String() + b.said.String()
+	for _, secret := range []string{"clone-password", "rdt_run_token", "runner-token"} {
+		if strings.Contains(all, secret) {
+			b.Errorf("%s is in the scan's environment, in git's settings or in a log", secret)
+		}
+	}
+	if strings.Contains(saw.Remote, "remote.") || strings.Contains(saw.Remote, "url") {
+		b.Errorf("the checkout knows where it is from: %s", saw.Remote)
+	}
+	_, err := os.Stat(b.canary + ".written")
+	if isolated && (saw.Canary || err == nil || saw.Network || saw.Processes > 5) {
+		b.Errorf("the scan is not isolated: %+v", saw)
+	}
+}
+
+func TestFailuresAreTold(t *testing.T) {
+	b := newBench(t, nil)
+	main := b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("x")}, b.plan("")))
+	b.commit("refs/heads/alone", b.tree(b.plan("")))
+	b.commit("refs/heads/fail", b.tree(b.plan("fail")))
+	for name, c := range map[string]struct {
+		change func(*api.LeasedRun)
+		want   string
+		class  string
+	}{
+		"no branch":      {func(r *api.LeasedRun) { r.Ref = "refs/heads/gone" }, "the branch is gone", "permanent"},
+		"no commit":      {func(r *api.LeasedRun) { r.Commit = strings.Repeat("e", 40) }, "is gone from the host", "permanent"},
+		"no repository":  {func(r *api.LeasedRun) { r.CloneURL += "x" }, "is not there", "permanent"},
+		"ext":            {func(r *api.LeasedRun) { r.CloneURL = "ext::sh -c touch% " + b.canary + ".ran" }, "none that this runner fetches from", "permanent"},
+		"git":            {func(r *api.LeasedRun) { r.CloneURL = "git://127.0.0.1/x" }, "none that this runner fetches from", "permanent"},
+		"a path":         {func(r *api.LeasedRun) { r.CloneURL = b.remote }, "none that this runner fetches from", "permanent"},
+		"an option":      {func(r *api.LeasedRun) { r.CloneURL = "ssh://-oProxyCommand=touch/x" }, "names no host", "permanent"},
+		"nobody answers": {func(r *api.LeasedRun) { r.CloneURL = "http://127.0.0.1:1/x.git" }, "does not answer", "transient"},
+		"unrelated base": {func(r *api.LeasedRun) { r.Kind, r.Base, r.Commit = "diff", "refs/heads/alone", main }, "no commit in common", "permanent"},
+		"a scanner":      {func(r *api.LeasedRun) { r.Ref = "refs/heads/fail" }, "exit code 7", "scanner"},
+	} {
+		end, _ := b.make(c.change)
+		if end.State != "failed" || end.Failure != c.class || !strings.Contains(end.Reason, c.want) {
+			t.Errorf("%s: %+v", name, end)
+		}
+	}
+	if !strings.Contains(b.log.String(), "last words") && b.end.Failure == "scanner" {
+		t.Error("the scanner's last words are not in the log")
+	}
+}
+
+func TestRunsAreBounded(t *testing.T) {
+	eachIsolation(t, func(b *bench, _ bool) {
+		b.runner.Limits = Limits{Memory: 200 << 20, Disk: 40 << 20, Cache: 1 << 30, Files: 10}
+		for _, behave := range []string{"sleep", "grow", "fill"} {
+			b.commit("refs/heads/"+behave, b.tree(b.plan(behave)))
+		}
+		var many []item
+		for i := range 11 {
+			many = append(many, item{"100644", fmt.Sprintf("f%02d", i), b.blob(fmt.Sprint(i))})
+		}
+		b.commit("refs/heads/many", b.tree(many...))
+		for _, c := range []struct{ ref, state, class, want string }{
+			{"sleep", "timed_out", "", "longer"}, {"grow", "failed", "scanner", "of memory"}, {"fill", "failed", "scanner", "of the disk"}, {"many", "failed", "permanent", "11 files"},
+		} {
+			end, _ := b.make(func(r *api.LeasedRun) {
+				r.Ref = "refs/heads/" + c.ref
+				if c.ref == "sleep" {
+					r.Limits.Seconds = 3
+				}
+			})
+			if end.State != c.state || end.Failure != c.class || !strings.Contains(end.Reason, c.want) {
+				b.Errorf("%s: %+v", c.ref, end)
+			}
+		}
+	})
+}
+
+// TestALostRunStops at once and says nothing more.
+func TestALostRunStops(t *testing.T) {
+	b := newBench(t, nil)
+	b.commit("refs/heads/main", b.tree(b.plan("sleep")))
+	time.AfterFunc(2*time.Second, func() {
+		b.mu.Lock()
+		b.lost = true
+		b.mu.Unlock()
+	})
+	end, _ := b.make(nil)
+	if end.State != "" {
+		t.Errorf("a run that is another's was ended: %+v", end)
+	}
+}
+
+func TestOnlyOneRunnerWorksInAFolder(t *testing.T) {
+	b := newBench(t, nil)
+	if _, err := New(t.Context(), b.runner.Config); err == nil {
+		t.Error("two runners share a folder")
+	}
+}
+
+func TestLinksThatStay(t *testing.T) {
+	for to, want := range map[string]bool{
+		"x": true, "../x": true, "../../x": false, "/x": false, "": false, "..": true, "../..": false, "a/../../y": true, "../.git/config": false, "../.GIT": false, "b\\c": false, "x/../../../y": false,
+	} {
+		if got := linkStays("dir/link", to); got != want {
+			t.Errorf("dir/link -> %q stays: %v", to, got)
+		}
+	}
+	for name, want := range map[string]bool{"a/b": true, ".git": false, "a/.Git/b": false, "../a": false, "/a": false, "a//b": false, "": false, "git~1/x": false, ".gitignore": true, "a\\b": false} {
+		if got := safePath(name); got != want {
+			t.Errorf("%q is safe: %v", name, got)
+		}
+	}
+}

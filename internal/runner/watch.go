@@ -1,0 +1,93 @@
+package runner
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// watchEvery is how often what a run takes is looked at.
+const watchEvery = 500 * time.Millisecond
+
+// watch looks every now and then, and ends the context with what the look answers.
+func watch(parent context.Context, look func() error) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(watchEvery):
+			}
+			if err := look(); err != nil {
+				cancel(err)
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil); <-done }
+}
+
+// watchDisk ends the context once a run takes more of the disk than it may.
+func (f *fetch) watchDisk(ctx context.Context, repository string) (context.Context, func()) {
+	before := size(repository)
+	return watch(ctx, func() error {
+		if size(repository)-before > f.Limits.Disk {
+			return permanent("fetching the repository takes more than %d MiB, as much as this runner has for one", f.Limits.Disk>>20)
+		}
+		return nil
+	})
+}
+
+// size is the bytes of all files of a folder.
+func size(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // what is gone meanwhile takes nothing
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				bytes += info.Size()
+			}
+		}
+		return nil
+	})
+	return bytes
+}
+
+// trimCache removes the repositories that were used least of late, until the rest fits.
+// The one just used is the newest.
+func (r *Runner) trimCache(string) {
+	entries, err := os.ReadDir(r.cacheDir())
+	if err != nil {
+		return
+	}
+	type kept struct {
+		dir  string
+		at   time.Time
+		size int64
+	}
+	var all []kept
+	total := int64(0)
+	for _, e := range entries {
+		dir := filepath.Join(r.cacheDir(), e.Name())
+		if info, err := os.Stat(filepath.Join(dir, "config")); err == nil && strings.HasSuffix(e.Name(), ".git") {
+			k := kept{dir, info.ModTime(), size(dir)}
+			total += k.size
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b kept) int { return a.at.Compare(b.at) })
+	for _, k := range all {
+		if total <= r.Limits.Cache {
+			return
+		}
+		if err := removeAll(k.dir); err != nil {
+			r.Logger.Warn("a cached repository could not be removed", "dir", k.dir, "error", err)
+			return
+		}
+		total -= k.size
+	}
+}

@@ -1,0 +1,220 @@
+package scm
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// gitHost is one remote of git, which can be asked for its branches and no more.
+type gitHost struct {
+	reach      Reach
+	remote     string
+	credential redoubt.HostCredential
+}
+
+func newGit(c Config, to redoubt.Connection, credential redoubt.HostCredential) *gitHost {
+	return &gitHost{c.Reach, to.BaseURL, credential}
+}
+
+// Who implements Host: git tells nobody who they are. It is an error where the remote
+// cannot be read.
+func (h *gitHost) Who(ctx context.Context) (Account, error) {
+	_, err := h.head(ctx)
+	return Account{Login: cmp.Or(h.credential.Username, string(h.credential.Kind), "anybody")}, err
+}
+
+// Repositories implements Host: there is one.
+func (h *gitHost) Repositories(ctx context.Context, take func([]redoubt.Repository) error) error {
+	r, err := h.Repository(ctx, "")
+	if err != nil {
+		return err
+	}
+	return take([]redoubt.Repository{r})
+}
+
+// Repository implements Host. Its id is its address, which is all that git knows it by.
+func (h *gitHost) Repository(ctx context.Context, _ string) (redoubt.Repository, error) {
+	head, err := h.head(ctx)
+	if err != nil {
+		return redoubt.Repository{}, err
+	}
+	u, err := url.Parse(h.remote)
+	if err != nil {
+		return redoubt.Repository{}, err
+	}
+	name := strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
+	if !strings.Contains(name, "/") {
+		name = u.Hostname() + "/" + name
+	}
+	r, fine := cleaned("", redoubt.Repository{HostID: h.remote, FullName: name, DefaultBranch: head, Private: true})
+	if !fine {
+		return r, redoubt.Invalid("base_url", "no project can be called %.80q: the address ends as acme/payments.git", name)
+	}
+	r.CloneURL = h.remote
+	return r, nil
+}
+
+// head asks the remote for its default branch.
+func (h *gitHost) head(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	home, err := os.MkdirTemp("", "redoubt-git-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(home)
+	env, err := h.environment(ctx, home)
+	if err != nil {
+		return "", err
+	}
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return "", errors.New("there is no git on this server: install it")
+	}
+	var out, wrong bounded
+	c := exec.CommandContext(ctx, git, "ls-remote", "--symref", "--", h.remote, "HEAD")
+	c.Dir, c.Env, c.Stdout, c.Stderr, c.WaitDelay = home, slices.Concat(env, []string{"PATH=" + filepath.Dir(git) + ":/usr/bin:/bin"}), &out, &wrong, askFor
+	if err := c.Run(); err != nil {
+		return "", fmt.Errorf("git cannot read the remote: %s: %w", cut(redoubt.Line(strings.TrimSpace(wrong.String())), 300), redoubt.ErrUnavailable)
+	}
+	for line := range strings.Lines(out.String()) {
+		if ref, found := strings.CutPrefix(line, "ref: refs/heads/"); found {
+			branch, _, _ := strings.Cut(ref, "\t")
+			return branch, nil
+		}
+	}
+	return "", nil
+}
+
+// bounded keeps the first part of what a program says.
+type bounded struct{ bytes.Buffer }
+
+// Write implements io.Writer.
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := 64<<10 - b.Len(); room > 0 {
+		b.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// environment has git ask nobody, run nothing and go nowhere but to the remote's own
+// address. Credentials are in it, or in a file of home, and never among the arguments,
+// which everybody on the machine can read.
+func (h *gitHost) environment(ctx context.Context, home string) ([]string, error) {
+	u, err := url.Parse(h.remote)
+	if err != nil {
+		return nil, err
+	}
+	a, err := h.reach.resolve(ctx, u.Hostname())
+	if err != nil {
+		return nil, err
+	}
+	settings := [][2]string{{"protocol.allow", "never"}, {"protocol." + u.Scheme + ".allow", "always"}, {"http.followRedirects", "false"}, {"credential.helper", ""}, {"core.hooksPath", os.DevNull}}
+	env := []string{"HOME=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "LC_ALL=C"}
+	if u.Scheme == "ssh" {
+		ssh, err := h.sshCommand(home, u, a.String())
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, "GIT_SSH_COMMAND="+ssh)
+	} else {
+		port := cmp.Or(u.Port(), map[string]string{"https": "443", "http": "80"}[u.Scheme])
+		address := a.String()
+		if a.Is6() {
+			address = "[" + address + "]"
+		}
+		settings = append(settings, [2]string{"http.curloptResolve", u.Hostname() + ":" + port + ":" + address})
+		if h.credential.Secret != "" {
+			shown := base64.StdEncoding.EncodeToString([]byte(h.credential.Username + ":" + h.credential.Secret))
+			settings = append(settings, [2]string{"http." + h.remote + ".extraHeader", "Authorization: Basic " + shown})
+		}
+	}
+	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
+	for i, s := range settings {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s[1]))
+	}
+	return env, nil
+}
+
+// sshCommand is ssh with the connection's key alone, to a host whose key is known.
+func (h *gitHost) sshCommand(home string, u *url.URL, address string) (string, error) {
+	key, known := filepath.Join(home, "key"), filepath.Join(home, "known_hosts")
+	for path, text := range map[string]string{key: strings.TrimSpace(h.credential.Secret) + "\n", known: strings.TrimSpace(h.credential.KnownHosts) + "\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return "", err
+		}
+	}
+	alias := u.Hostname()
+	if p := u.Port(); p != "" && p != "22" {
+		alias = "[" + alias + "]:" + p
+	}
+	return strings.Join([]string{
+		"ssh -F none -o BatchMode=yes -o IdentitiesOnly=yes -o StrictHostKeyChecking=yes -o ClearAllForwardings=yes",
+		"-o HostName=" + quoted(address), "-o HostKeyAlias=" + quoted(alias), "-o UserKnownHostsFile=" + quoted(known), "-o GlobalKnownHostsFile=/dev/null", "-i " + quoted(key),
+	}, " "), nil
+}
+
+// quoted is a word of a shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// What follows is what git alone cannot do.
+
+// ChangeRequests implements Host.
+func (h *gitHost) ChangeRequests(context.Context, redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+	return nil, ErrUnsupported
+}
+
+// ChangeRequest implements Host.
+func (h *gitHost) ChangeRequest(context.Context, redoubt.Repository, int64) (redoubt.ChangeRequest, error) {
+	return redoubt.ChangeRequest{}, ErrUnsupported
+}
+
+// SetStatus implements Host.
+func (h *gitHost) SetStatus(context.Context, redoubt.Repository, string, Status) error {
+	return ErrUnsupported
+}
+
+// Comments implements Host.
+func (h *gitHost) Comments(context.Context, redoubt.Repository, int64) ([]Comment, error) {
+	return nil, ErrUnsupported
+}
+
+// AddComment implements Host.
+func (h *gitHost) AddComment(context.Context, redoubt.Repository, redoubt.ChangeRequest, Comment) error {
+	return ErrUnsupported
+}
+
+// EditComment implements Host.
+func (h *gitHost) EditComment(context.Context, redoubt.Repository, int64, Comment) error {
+	return ErrUnsupported
+}
+
+// ResolveComment implements Host.
+func (h *gitHost) ResolveComment(context.Context, redoubt.Repository, int64, Comment) error {
+	return ErrUnsupported
+}
+
+// Permission implements Host.
+func (h *gitHost) Permission(context.Context, redoubt.Repository, string) (Permission, error) {
+	return MayNothing, ErrUnsupported
+}
+
+// AddHook implements Host.
+func (h *gitHost) AddHook(context.Context, redoubt.Repository, string, string) (string, error) {
+	return "", ErrUnsupported
+}
+
+// RemoveHook implements Host.
+func (h *gitHost) RemoveHook(context.Context, redoubt.Repository, string) error { return nil }

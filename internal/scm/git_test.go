@@ -1,0 +1,92 @@
+package scm_test
+
+import (
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// remote serves a repository over HTTP to who shows a password.
+func remote(t *testing.T) (address string) {
+	t.Helper()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("there is no git here: install it")
+	}
+	root := t.TempDir()
+	for _, args := range [][]string{
+		{"init", "--quiet", "--bare", "--initial-branch=trunk", "acme/payments.git"},
+		{"init", "--quiet", "--initial-branch=trunk", "work"},
+		{"-C", "work", "-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "--quiet", "--allow-empty", "-m", "first"},
+		{"-C", "work", "push", "--quiet", "../acme/payments.git", "trunk"},
+	} {
+		c := exec.CommandContext(t.Context(), git, args...)
+		c.Dir = root
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	backend := &cgi.Handler{Path: git, Args: []string{"http-backend"}, Dir: root, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + root}, Stderr: os.Stderr}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "ci" || password != "s3cret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/acme/payments.git"
+}
+
+func TestPlainRemotesOfGit(t *testing.T) {
+	address := remote(t)
+	ask := func(secret string) (redoubt.Repository, error) {
+		h, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostGit, BaseURL: address}, redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "ci", Secret: secret})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.Repository(t.Context(), "")
+	}
+	if _, err := ask("wr0ng"); err == nil || strings.Contains(err.Error(), "wr0ng") {
+		t.Errorf("a wrong password: %v", err)
+	}
+	r, err := ask("s3cret")
+	equal(t, "the repository", err, r, redoubt.Repository{HostID: address, FullName: "acme/payments", DefaultBranch: "trunk", Private: true, CloneURL: address})
+}
+
+func TestKeysAreShownToTheirHostAlone(t *testing.T) {
+	seen := filepath.Join(t.TempDir(), "seen")
+	fake := t.TempDir()
+	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" > '" + seen + "'; printf 'with %s\\n' \"$GIT_SSH_COMMAND\" >> '" + seen + "'; printf 'ref: refs/heads/trunk\\tHEAD\\n'\n"
+	if err := os.WriteFile(filepath.Join(fake, "git"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", fake)
+	h, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostGit, BaseURL: "ssh://git@127.0.0.1:2222/acme/payments.git"},
+		redoubt.HostCredential{Kind: redoubt.CredentialSSHKey, Secret: "PRIVATE", KnownHosts: "[127.0.0.1]:2222 ssh-ed25519 AAAA"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Who(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"StrictHostKeyChecking=yes", "HostKeyAlias='[127.0.0.1]:2222'", "IdentitiesOnly=yes", "-F none"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("ssh is not called with %s: %s", want, text)
+		}
+	}
+	if strings.Contains(string(text), "PRIVATE") {
+		t.Errorf("the key is in the environment or the arguments: %s", text)
+	}
+}

@@ -1,0 +1,238 @@
+package scm
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// giteaHost is Gitea, or Forgejo, which has its API. Its pages may be shorter than we
+// ask for, so lists are read until one is empty.
+type giteaHost struct {
+	base string
+	api  rest
+}
+
+func newGitea(c Config, to redoubt.Connection, credential redoubt.HostCredential) *giteaHost {
+	return &giteaHost{to.BaseURL, rest{to.BaseURL + "/api/v1", c.client(), http.Header{"Authorization": {"token " + credential.Secret}}}}
+}
+
+// What Gitea answers, as far as we read it.
+type (
+	giteaUser struct {
+		ID    int64  `json:"id"`
+		Login string `json:"login"`
+	}
+	giteaRepository struct {
+		ID            int64  `json:"id"`
+		FullName      string `json:"full_name"`
+		DefaultBranch string `json:"default_branch"`
+		Archived      bool   `json:"archived"`
+		Private       bool   `json:"private"`
+		HTMLURL       string `json:"html_url"`
+	}
+	giteaBranch struct {
+		Ref    string `json:"ref"`
+		SHA    string `json:"sha"`
+		RepoID int64  `json:"repo_id"`
+	}
+	giteaPull struct {
+		Number    int64       `json:"number"`
+		Title     string      `json:"title"`
+		HTMLURL   string      `json:"html_url"`
+		State     string      `json:"state"`
+		Merged    bool        `json:"merged"`
+		User      giteaUser   `json:"user"`
+		Head      giteaBranch `json:"head"`
+		Base      giteaBranch `json:"base"`
+		MergeBase string      `json:"merge_base"`
+		UpdatedAt time.Time   `json:"updated_at"`
+	}
+	giteaComment struct {
+		ID       int64      `json:"id"`
+		Body     string     `json:"body"`
+		User     giteaUser  `json:"user"`
+		Path     string     `json:"path"`
+		Line     uint64     `json:"position"`
+		Resolver *giteaUser `json:"resolver"`
+	}
+	giteaReview struct {
+		ID       int64 `json:"id"`
+		Comments int   `json:"comments_count"`
+	}
+)
+
+// Who implements Host.
+func (h *giteaHost) Who(ctx context.Context) (Account, error) {
+	var u giteaUser
+	if err := h.api.ask(ctx, http.MethodGet, "/user", nil, &u); err != nil {
+		return Account{}, err
+	}
+	return Account{strconv.FormatInt(u.ID, 10), redoubt.Line(u.Login)}, nil
+}
+
+func (r giteaRepository) repository() redoubt.Repository {
+	return redoubt.Repository{
+		HostID: strconv.FormatInt(r.ID, 10), FullName: r.FullName, DefaultBranch: r.DefaultBranch,
+		Archived: r.Archived, Private: r.Private, WebURL: r.HTMLURL,
+	}
+}
+
+// Repositories implements Host.
+func (h *giteaHost) Repositories(ctx context.Context, take func([]redoubt.Repository) error) error {
+	return listed(ctx, h.api, func(n int) string { return "/user/repos" + page(n, "limit", strconv.Itoa(perPage)) },
+		func(list []giteaRepository) (bool, error) {
+			return true, take(good(h.base, list, giteaRepository.repository))
+		})
+}
+
+// Repository implements Host.
+func (h *giteaHost) Repository(ctx context.Context, hostID string) (redoubt.Repository, error) {
+	var r giteaRepository
+	if err := h.api.ask(ctx, http.MethodGet, at("repositories", hostID), nil, &r); err != nil {
+		return redoubt.Repository{}, err
+	}
+	return onlyGood(h.base, r.repository())
+}
+
+func (p giteaPull) change() redoubt.ChangeRequest {
+	out := redoubt.ChangeRequest{
+		Number: p.Number, Title: p.Title, Author: p.User.Login, WebURL: p.HTMLURL, State: redoubt.ChangeOpen,
+		HeadCommit: p.Head.SHA, HeadRef: p.Head.Ref, FetchRef: fmt.Sprintf("refs/pull/%d/head", p.Number), BaseRef: p.Base.Ref, BaseCommit: p.MergeBase,
+		Fork: p.Head.RepoID != p.Base.RepoID, UpdatedAt: p.UpdatedAt.UTC(),
+	}
+	switch {
+	case p.Merged:
+		out.State = redoubt.ChangeMerged
+	case p.State != "open":
+		out.State = redoubt.ChangeClosed
+	}
+	return out
+}
+
+func giteaAt(r redoubt.Repository, parts ...any) string {
+	owner, name := ownerAndName(r)
+	return at(append([]any{"repos", owner, name}, parts...)...)
+}
+
+// ChangeRequests implements Host.
+func (h *giteaHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (out []redoubt.ChangeRequest, err error) {
+	return out, listed(ctx, h.api, func(n int) string {
+		return giteaAt(r, "pulls") + page(n, "state", "open", "limit", strconv.Itoa(perPage))
+	}, func(list []giteaPull) (bool, error) {
+		for _, p := range list {
+			out = appendGood(out, p.change())
+		}
+		return len(out) < maxOpen, nil
+	})
+}
+
+// ChangeRequest implements Host.
+func (h *giteaHost) ChangeRequest(ctx context.Context, r redoubt.Repository, number int64) (redoubt.ChangeRequest, error) {
+	var p giteaPull
+	if err := h.api.ask(ctx, http.MethodGet, giteaAt(r, "pulls", number), nil, &p); err != nil {
+		return redoubt.ChangeRequest{}, err
+	}
+	return goodChange(p.change())
+}
+
+// statusWord is what Gitea and GitHub call what became of a commit.
+var statusWord = map[StatusState]string{StatusPending: "pending", StatusSuccess: "success", StatusFailure: "failure", StatusError: "error"}
+
+// SetStatus implements Host.
+func (h *giteaHost) SetStatus(ctx context.Context, r redoubt.Repository, commit string, s Status) error {
+	return h.api.ask(ctx, http.MethodPost, giteaAt(r, "statuses", commit), map[string]string{
+		"state": statusWord[s.State], "target_url": s.URL, "description": s.Text, "context": s.Context,
+	}, nil)
+}
+
+func (c giteaComment) comment() Comment {
+	return Comment{ID: strconv.FormatInt(c.ID, 10), Author: c.User.Login, Body: c.Body, Path: c.Path, Line: int(min(c.Line, 1<<31-1)), Resolved: c.Resolver != nil}
+}
+
+// Comments implements Host. Those on lines belong to reviews.
+func (h *giteaHost) Comments(ctx context.Context, r redoubt.Repository, number int64) (out []Comment, err error) {
+	take := func(path string) error {
+		var list []giteaComment
+		err := h.api.ask(ctx, http.MethodGet, path, nil, &list)
+		for _, c := range list {
+			out = append(out, c.comment())
+		}
+		return err
+	}
+	if err := take(giteaAt(r, "issues", number, "comments")); err != nil { // which has no pages
+		return nil, err
+	}
+	return out, listed(ctx, h.api, func(n int) string {
+		return giteaAt(r, "pulls", number, "reviews") + page(n, "limit", strconv.Itoa(perPage))
+	},
+		func(reviews []giteaReview) (bool, error) {
+			for _, review := range reviews {
+				if review.Comments == 0 {
+					continue
+				}
+				if err := take(giteaAt(r, "pulls", number, "reviews", review.ID, "comments")); err != nil {
+					return false, err
+				}
+			}
+			return len(out) < maxComments, nil
+		})
+}
+
+// AddComment implements Host.
+func (h *giteaHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) error {
+	if c.Path == "" {
+		return h.api.ask(ctx, http.MethodPost, giteaAt(r, "issues", to.Number, "comments"), map[string]string{"body": c.Body}, nil)
+	}
+	type line struct {
+		Path string `json:"path"`
+		Body string `json:"body"`
+		Line int    `json:"new_position"`
+	}
+	return h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", to.Number, "reviews"), map[string]any{
+		"event": "COMMENT", "commit_id": to.HeadCommit, "comments": []line{{c.Path, c.Body, c.Line}},
+	}, nil)
+}
+
+// EditComment implements Host.
+func (h *giteaHost) EditComment(ctx context.Context, r redoubt.Repository, _ int64, c Comment) error {
+	return h.api.ask(ctx, http.MethodPatch, giteaAt(r, "issues", "comments", c.ID), map[string]string{"body": c.Body}, nil)
+}
+
+// ResolveComment implements Host. Older ones have no such operation.
+func (h *giteaHost) ResolveComment(ctx context.Context, r redoubt.Repository, _ int64, c Comment) error {
+	return unsupportedWhereMissing(h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", "comments", c.ID, "resolve"), nil, nil))
+}
+
+// Permission implements Host.
+func (h *giteaHost) Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, error) {
+	var found struct {
+		Permission string `json:"permission"`
+	}
+	err := h.api.ask(ctx, http.MethodGet, giteaAt(r, "collaborators", login, "permission"), nil, &found)
+	return permissions[found.Permission], err
+}
+
+// permissions are the names that hosts give them.
+var permissions = map[string]Permission{"read": MayRead, "write": MayWrite, "admin": MayAdminister, "owner": MayAdminister}
+
+// AddHook implements Host.
+func (h *giteaHost) AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error) {
+	var hook struct {
+		ID int64 `json:"id"`
+	}
+	err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "hooks"), map[string]any{
+		"type": "gitea", "active": true, "events": []string{"push", "pull_request", "pull_request_sync", "issue_comment", "pull_request_comment", "repository"},
+		"config": map[string]string{"url": address, "content_type": "json", "secret": secret},
+	}, &hook)
+	return strconv.FormatInt(hook.ID, 10), err
+}
+
+// RemoveHook implements Host.
+func (h *giteaHost) RemoveHook(ctx context.Context, r redoubt.Repository, id string) error {
+	return unlessGone(h.api.ask(ctx, http.MethodDelete, giteaAt(r, "hooks", id), nil, nil))
+}

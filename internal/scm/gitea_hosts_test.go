@@ -1,0 +1,111 @@
+//go:build hosts && linux
+
+package scm_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/scm/hosttest"
+)
+
+// TestHostsGitea says and asks everything of a real Gitea.
+func TestHostsGitea(t *testing.T) {
+	g := hosttest.StartGitea(t)
+	g.User(t, "ada")
+	g.Call(t, http.MethodPost, "/orgs", map[string]string{"username": "acme"}, nil)
+	g.Call(t, http.MethodPost, "/orgs/acme/repos", map[string]any{"name": "payments", "auto_init": true, "default_branch": "trunk", "private": true}, nil)
+	g.Call(t, http.MethodPut, "/repos/acme/payments/collaborators/bot", map[string]string{"permission": "admin"}, nil)
+	g.Call(t, http.MethodPut, "/repos/acme/payments/collaborators/ada", map[string]string{"permission": "write"}, nil)
+	g.Put(t, "acme/payments", "a.go", "one\ntwo\nthree\n", "trunk", "")
+	head := g.Put(t, "acme/payments", "a.go", "one\nBAD\nthree\n", "fix", "trunk")
+	var pull struct{ Number int64 }
+	g.Call(t, http.MethodPost, "/repos/acme/payments/pulls", map[string]string{"head": "fix", "base": "trunk", "title": "a fix"}, &pull)
+
+	open := func(token string) scm.Host {
+		h, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostGitea, BaseURL: g.URL}, redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	h, ctx := open(g.BotToken), t.Context()
+	who, err := h.Who(ctx)
+	equal(t, "who", err, who.Login, "bot")
+	var list []redoubt.Repository
+	err = h.Repositories(ctx, func(part []redoubt.Repository) error { list = append(list, part...); return nil })
+	if err != nil || len(list) != 1 || list[0].FullName != "acme/payments" || !list[0].Private || list[0].DefaultBranch != "trunk" || list[0].CloneURL != g.URL+"/acme/payments.git" {
+		t.Fatalf("repositories are %+v, %v", list, err)
+	}
+	r := list[0]
+	changes, err := h.ChangeRequests(ctx, r)
+	if err != nil || len(changes) != 1 || changes[0].HeadCommit != head || changes[0].BaseRef != "trunk" || changes[0].HeadRef != "fix" || changes[0].Fork || changes[0].BaseCommit == "" {
+		t.Fatalf("change requests are %+v, %v", changes, err)
+	}
+	c := changes[0]
+
+	if err := h.SetStatus(ctx, r, head, scm.Status{State: scm.StatusFailure, Context: "redoubt", Text: "1 blocking", URL: "https://redoubt.example/scans/1"}); err != nil {
+		t.Error(err)
+	}
+	var status struct {
+		State    string
+		Statuses []struct{ Context, Description string }
+	}
+	g.Call(t, http.MethodGet, "/repos/acme/payments/commits/"+head+"/status", nil, &status)
+	if status.State != "failure" || len(status.Statuses) != 1 || status.Statuses[0].Description != "1 blocking" {
+		t.Errorf("the status is %+v", status)
+	}
+
+	for _, n := range []scm.Comment{{Body: "whole"}, {Body: "line", Path: "a.go", Line: 2}} {
+		if err := h.AddComment(ctx, r, c, n); err != nil {
+			t.Errorf("comment %q: %v", n.Body, err)
+		}
+	}
+	comments, err := h.Comments(ctx, r, c.Number)
+	if err != nil || len(comments) != 2 || comments[1].Path != "a.go" || comments[1].Line != 2 || comments[0].Author != "bot" || comments[1].Author != "bot" {
+		t.Fatalf("comments are %+v, %v", comments, err)
+	}
+	for _, n := range comments {
+		n.Body += ", changed"
+		if err := h.EditComment(ctx, r, c.Number, n); err != nil {
+			t.Errorf("edit %q: %v", n.Body, err)
+		}
+	}
+	if err := h.ResolveComment(ctx, r, c.Number, comments[1]); !errors.Is(err, scm.ErrUnsupported) {
+		t.Errorf("resolve, which this version cannot: %v", err)
+	}
+	comments, err = h.Comments(ctx, r, c.Number)
+	if err != nil || comments[0].Body != "whole, changed" || comments[1].Body != "line, changed" {
+		t.Errorf("changed comments are %+v, %v", comments, err)
+	}
+
+	for login, want := range map[string]scm.Permission{"ada": scm.MayWrite, "bot": scm.MayAdminister} {
+		may, err := h.Permission(ctx, r, login)
+		equal(t, "what "+login+" may", err, may, want)
+	}
+	id, err := h.AddHook(ctx, r, "https://redoubt.example/hook", "s3cret")
+	if err != nil || id == "" || id == "0" {
+		t.Errorf("hook %q: %v", id, err)
+	}
+	if err := errors.Join(h.RemoveHook(ctx, r, id), h.RemoveHook(ctx, r, id)); err != nil {
+		t.Errorf("remove the hook twice: %v", err)
+	}
+
+	g.Call(t, http.MethodPatch, "/repos/acme/payments", map[string]any{"name": "money", "archived": true}, nil)
+	renamed, err := h.Repository(ctx, r.HostID)
+	if err != nil || renamed.FullName != "acme/money" || !renamed.Archived {
+		t.Errorf("renamed it is %+v, %v", renamed, err)
+	}
+	var refused *scm.HostError
+	if _, err := open("0123456789012345678901234567890123456789").Who(ctx); !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized || strings.Contains(err.Error(), "01234") {
+		t.Errorf("a token of nobody: %v", err)
+	}
+	g.Stop(t)
+	if _, err := h.Who(ctx); !errors.Is(err, redoubt.ErrUnavailable) {
+		t.Errorf("a host that is down: %v", err)
+	}
+}

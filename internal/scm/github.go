@@ -1,0 +1,257 @@
+package scm
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/google/go-github/v92/github"
+
+	"github.com/redoubt/redoubt"
+)
+
+// githubHost is GitHub, or GitHub Enterprise Server.
+type githubHost struct {
+	base string
+	api  *github.Client
+	app  bool // an installation, which is nobody and lists its own repositories
+}
+
+// githubAPI is where the API of a GitHub is.
+func githubAPI(base string) string {
+	if u, err := url.Parse(base); err == nil && u.Hostname() == "github.com" {
+		return "https://api.github.com/"
+	}
+	return base + "/api/v3/"
+}
+
+func newGitHub(c Config, to redoubt.Connection, credential redoubt.HostCredential) (*githubHost, error) {
+	client, api := c.client(), githubAPI(to.BaseURL)
+	options := []github.ClientOptionsFunc{github.WithURLs(&api, &api), github.WithDisableRateLimitCheck()}
+	if credential.Kind == redoubt.CredentialApp {
+		key, err := appKey(credential.Secret)
+		if err != nil {
+			return nil, err
+		}
+		client.Transport = &appTransport{base: client.Transport, key: key, app: credential.AppID, installation: credential.InstallationID, api: api, clock: c.Clock}
+	} else {
+		options = append(options, github.WithAuthToken(credential.Secret))
+	}
+	g, err := github.NewClient(append(options, github.WithHTTPClient(client))...)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the host will not do: %w", err)
+	}
+	return &githubHost{to.BaseURL, g, credential.Kind == redoubt.CredentialApp}, nil
+}
+
+// Who implements Host. An app is who its comments are by.
+func (h *githubHost) Who(ctx context.Context) (Account, error) {
+	if h.app {
+		var app github.App
+		q, err := h.api.NewRequest(ctx, "GET", "app", nil)
+		if err == nil {
+			_, err = h.api.Do(q, &app)
+		}
+		return Account{strconv.FormatInt(app.GetID(), 10), redoubt.Line(app.GetSlug() + "[bot]")}, explained(err)
+	}
+	u, _, err := h.api.Users.Get(ctx, "")
+	return Account{strconv.FormatInt(u.GetID(), 10), redoubt.Line(u.GetLogin())}, explained(err)
+}
+
+func githubRepository(r *github.Repository) redoubt.Repository {
+	return redoubt.Repository{
+		HostID: strconv.FormatInt(r.GetID(), 10), FullName: r.GetFullName(), DefaultBranch: r.GetDefaultBranch(),
+		Archived: r.GetArchived(), Private: r.GetPrivate(), WebURL: r.GetHTMLURL(),
+	}
+}
+
+// Repositories implements Host.
+func (h *githubHost) Repositories(ctx context.Context, take func([]redoubt.Repository) error) error {
+	return turned(func(options github.ListOptions) (*github.Response, error) {
+		var list []*github.Repository
+		var answer *github.Response
+		var err error
+		if h.app {
+			var found *github.ListRepositories
+			if found, answer, err = h.api.Apps.ListRepos(ctx, &options); err == nil {
+				list = found.Repositories
+			}
+		} else {
+			list, answer, err = h.api.Repositories.ListByAuthenticatedUser(ctx, &github.RepositoryListByAuthenticatedUserOptions{ListOptions: options})
+		}
+		if err != nil {
+			return answer, err
+		}
+		return answer, take(good(h.base, list, githubRepository))
+	})
+}
+
+// turned asks for page after page.
+func turned(ask func(github.ListOptions) (*github.Response, error)) error {
+	for n := 1; n != 0; {
+		if n > maxPages {
+			return fmt.Errorf("the host's list does not end: %w", redoubt.ErrTooLarge)
+		}
+		answer, err := ask(github.ListOptions{Page: n, PerPage: perPage})
+		if err != nil {
+			return explained(err)
+		}
+		if answer.NextPage != 0 && answer.NextPage <= n { // the host says that the next page is one before
+			return nil
+		}
+		n = answer.NextPage
+	}
+	return nil
+}
+
+// Repository implements Host.
+func (h *githubHost) Repository(ctx context.Context, hostID string) (redoubt.Repository, error) {
+	id, err := strconv.ParseInt(hostID, 10, 64)
+	if err != nil {
+		return redoubt.Repository{}, fmt.Errorf("repository %.40q: %w", hostID, redoubt.ErrNotFound)
+	}
+	r, _, err := h.api.Repositories.GetByID(ctx, id)
+	if err != nil {
+		return redoubt.Repository{}, explained(err)
+	}
+	return onlyGood(h.base, githubRepository(r))
+}
+
+func githubChange(p *github.PullRequest) redoubt.ChangeRequest {
+	out := redoubt.ChangeRequest{
+		Number: int64(p.GetNumber()), Title: p.GetTitle(), Author: p.GetUser().GetLogin(), WebURL: p.GetHTMLURL(), State: redoubt.ChangeOpen,
+		HeadCommit: p.GetHead().GetSHA(), HeadRef: p.GetHead().GetRef(), FetchRef: fmt.Sprintf("refs/pull/%d/head", p.GetNumber()),
+		BaseRef: p.GetBase().GetRef(), Fork: p.GetHead().GetRepo().GetID() != p.GetBase().GetRepo().GetID(), UpdatedAt: p.GetUpdatedAt().UTC(),
+	}
+	switch {
+	case p.GetMerged() || p.MergedAt != nil:
+		out.State = redoubt.ChangeMerged
+	case p.GetState() != "open":
+		out.State = redoubt.ChangeClosed
+	}
+	return out
+}
+
+// ChangeRequests implements Host.
+func (h *githubHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (out []redoubt.ChangeRequest, err error) {
+	owner, name := ownerAndName(r)
+	return out, turned(func(options github.ListOptions) (*github.Response, error) {
+		list, answer, err := h.api.PullRequests.List(ctx, owner, name, &github.PullRequestListOptions{State: "open", ListOptions: options})
+		for _, p := range list {
+			out = appendGood(out, githubChange(p))
+		}
+		return enough(answer, len(out) >= maxOpen), err
+	})
+}
+
+// enough is an answer that no page follows, where there is enough.
+func enough(answer *github.Response, is bool) *github.Response {
+	if is && answer != nil {
+		answer.NextPage = 0
+	}
+	return answer
+}
+
+// ChangeRequest implements Host.
+func (h *githubHost) ChangeRequest(ctx context.Context, r redoubt.Repository, number int64) (redoubt.ChangeRequest, error) {
+	owner, name := ownerAndName(r)
+	p, _, err := h.api.PullRequests.Get(ctx, owner, name, int(number))
+	if err != nil {
+		return redoubt.ChangeRequest{}, explained(err)
+	}
+	return goodChange(githubChange(p))
+}
+
+// SetStatus implements Host.
+func (h *githubHost) SetStatus(ctx context.Context, r redoubt.Repository, commit string, s Status) error {
+	owner, name := ownerAndName(r)
+	status := github.RepoStatus{State: new(statusWord[s.State]), Context: new(s.Context), Description: new(cut(s.Text, 139))}
+	if s.URL != "" {
+		status.TargetURL = new(s.URL)
+	}
+	_, _, err := h.api.Repositories.CreateStatus(ctx, owner, name, commit, status)
+	return explained(err)
+}
+
+// Comments implements Host.
+func (h *githubHost) Comments(ctx context.Context, r redoubt.Repository, number int64) (out []Comment, err error) {
+	owner, name := ownerAndName(r)
+	err = turned(func(options github.ListOptions) (*github.Response, error) {
+		list, answer, err := h.api.Issues.ListComments(ctx, owner, name, int(number), &github.IssueListCommentsOptions{ListOptions: options})
+		for _, c := range list {
+			out = append(out, Comment{ID: strconv.FormatInt(c.GetID(), 10), Author: c.GetUser().GetLogin(), Body: c.GetBody()})
+		}
+		return enough(answer, len(out) >= maxComments), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, turned(func(options github.ListOptions) (*github.Response, error) {
+		list, answer, err := h.api.PullRequests.ListComments(ctx, owner, name, int(number), &github.PullRequestListCommentsOptions{ListOptions: options})
+		for _, c := range list {
+			out = append(out, Comment{ID: strconv.FormatInt(c.GetID(), 10), Author: c.GetUser().GetLogin(), Body: c.GetBody(), Path: c.GetPath(), Line: c.GetLine()})
+		}
+		return enough(answer, len(out) >= maxComments), err
+	})
+}
+
+// AddComment implements Host.
+func (h *githubHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) error {
+	owner, name := ownerAndName(r)
+	if c.Path == "" {
+		_, _, err := h.api.Issues.CreateComment(ctx, owner, name, int(to.Number), github.IssueCommentRequest{Body: c.Body})
+		return explained(err)
+	}
+	_, _, err := h.api.PullRequests.CreateComment(ctx, owner, name, int(to.Number), github.CreatePullRequestCommentRequest{
+		Body: c.Body, CommitID: to.HeadCommit, Path: c.Path, Line: new(c.Line), Side: new("RIGHT"),
+	})
+	return explained(err)
+}
+
+// EditComment implements Host.
+func (h *githubHost) EditComment(ctx context.Context, r redoubt.Repository, _ int64, c Comment) error {
+	owner, name := ownerAndName(r)
+	id, err := strconv.ParseInt(c.ID, 10, 64)
+	switch {
+	case err != nil:
+	case c.Path == "":
+		_, _, err = h.api.Issues.UpdateComment(ctx, owner, name, id, github.IssueCommentRequest{Body: c.Body})
+	default:
+		_, _, err = h.api.PullRequests.UpdateComment(ctx, owner, name, id, github.UpdatePullRequestCommentRequest{Body: c.Body})
+	}
+	return explained(err)
+}
+
+// ResolveComment implements Host: only the other API of GitHub could.
+func (h *githubHost) ResolveComment(context.Context, redoubt.Repository, int64, Comment) error {
+	return ErrUnsupported
+}
+
+// Permission implements Host.
+func (h *githubHost) Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, error) {
+	owner, name := ownerAndName(r)
+	level, _, err := h.api.Repositories.GetPermissionLevel(ctx, owner, name, login)
+	return permissions[level.GetPermission()], explained(err)
+}
+
+// AddHook implements Host.
+func (h *githubHost) AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error) {
+	owner, name := ownerAndName(r)
+	hook, _, err := h.api.Repositories.CreateHook(ctx, owner, name, &github.Hook{
+		Active: new(true), Events: []string{"push", "pull_request", "issue_comment", "pull_request_review_comment", "repository"},
+		Config: &github.HookConfig{ContentType: new("json"), URL: new(address), Secret: new(secret)},
+	})
+	return strconv.FormatInt(hook.GetID(), 10), explained(err)
+}
+
+// RemoveHook implements Host.
+func (h *githubHost) RemoveHook(ctx context.Context, r redoubt.Repository, id string) error {
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return err
+	}
+	owner, name := ownerAndName(r)
+	_, err = h.api.Repositories.DeleteHook(ctx, owner, name, number)
+	return unlessGone(explained(err))
+}

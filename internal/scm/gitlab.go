@@ -1,0 +1,258 @@
+package scm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// gitlabHost is GitLab, whose projects are our repositories and whose merge requests
+// are our change requests.
+type gitlabHost struct {
+	base string
+	api  rest
+}
+
+func newGitLab(c Config, to redoubt.Connection, credential redoubt.HostCredential) *gitlabHost {
+	return &gitlabHost{to.BaseURL, rest{to.BaseURL + "/api/v4", c.client(), http.Header{"Private-Token": {credential.Secret}}}}
+}
+
+// What GitLab answers, as far as we read it.
+type (
+	gitlabUser struct {
+		ID       int64  `json:"id"`
+		Username string `json:"username"`
+	}
+	gitlabProject struct {
+		ID            int64  `json:"id"`
+		Path          string `json:"path_with_namespace"`
+		DefaultBranch string `json:"default_branch"`
+		Archived      bool   `json:"archived"`
+		Visibility    string `json:"visibility"`
+		WebURL        string `json:"web_url"`
+	}
+	gitlabMerge struct {
+		Number    int64      `json:"iid"`
+		Title     string     `json:"title"`
+		WebURL    string     `json:"web_url"`
+		State     string     `json:"state"`
+		Author    gitlabUser `json:"author"`
+		SHA       string     `json:"sha"`
+		Source    string     `json:"source_branch"`
+		Target    string     `json:"target_branch"`
+		SourceID  int64      `json:"source_project_id"`
+		TargetID  int64      `json:"target_project_id"`
+		UpdatedAt time.Time  `json:"updated_at"`
+		Refs      gitlabRefs `json:"diff_refs"`
+	}
+	gitlabRefs struct {
+		Base  string `json:"base_sha"`
+		Head  string `json:"head_sha"`
+		Start string `json:"start_sha"`
+	}
+	gitlabDiscussion struct {
+		ID    string       `json:"id"`
+		Notes []gitlabNote `json:"notes"`
+	}
+	gitlabNote struct {
+		ID       int64      `json:"id"`
+		Body     string     `json:"body"`
+		Author   gitlabUser `json:"author"`
+		System   bool       `json:"system"`
+		Resolved bool       `json:"resolved"`
+		Position *struct {
+			Path string `json:"new_path"`
+			Line int    `json:"new_line"`
+		} `json:"position"`
+	}
+)
+
+// Who implements Host.
+func (h *gitlabHost) Who(ctx context.Context) (Account, error) {
+	var u gitlabUser
+	if err := h.api.ask(ctx, http.MethodGet, "/user", nil, &u); err != nil {
+		return Account{}, err
+	}
+	return Account{strconv.FormatInt(u.ID, 10), redoubt.Line(u.Username)}, nil
+}
+
+func (p gitlabProject) repository() redoubt.Repository {
+	return redoubt.Repository{
+		HostID: strconv.FormatInt(p.ID, 10), FullName: p.Path, DefaultBranch: p.DefaultBranch,
+		Archived: p.Archived, Private: p.Visibility != "public", WebURL: p.WebURL,
+	}
+}
+
+// Repositories implements Host: of all projects, those that the account is a member of.
+func (h *gitlabHost) Repositories(ctx context.Context, take func([]redoubt.Repository) error) error {
+	return listed(ctx, h.api, func(n int) string {
+		return "/projects" + page(n, "membership", "true", "order_by", "id", "per_page", strconv.Itoa(perPage))
+	}, func(list []gitlabProject) (bool, error) {
+		return len(list) == perPage, take(good(h.base, list, gitlabProject.repository))
+	})
+}
+
+// Repository implements Host.
+func (h *gitlabHost) Repository(ctx context.Context, hostID string) (redoubt.Repository, error) {
+	var p gitlabProject
+	if err := h.api.ask(ctx, http.MethodGet, at("projects", hostID), nil, &p); err != nil {
+		return redoubt.Repository{}, err
+	}
+	return onlyGood(h.base, p.repository())
+}
+
+var gitlabChanges = map[string]redoubt.ChangeState{"opened": redoubt.ChangeOpen, "locked": redoubt.ChangeOpen, "merged": redoubt.ChangeMerged, "closed": redoubt.ChangeClosed}
+
+func (m gitlabMerge) change() redoubt.ChangeRequest {
+	return redoubt.ChangeRequest{
+		Number: m.Number, Title: m.Title, Author: m.Author.Username, WebURL: m.WebURL, State: gitlabChanges[m.State],
+		HeadCommit: m.SHA, HeadRef: m.Source, FetchRef: fmt.Sprintf("refs/merge-requests/%d/head", m.Number), BaseRef: m.Target, BaseCommit: m.Refs.Base,
+		Fork: m.SourceID != m.TargetID, UpdatedAt: m.UpdatedAt.UTC(),
+	}
+}
+
+func gitlabAt(r redoubt.Repository, parts ...any) string {
+	return at(append([]any{"projects", r.HostID}, parts...)...)
+}
+
+// ChangeRequests implements Host.
+func (h *gitlabHost) ChangeRequests(ctx context.Context, r redoubt.Repository) (out []redoubt.ChangeRequest, err error) {
+	return out, listed(ctx, h.api, func(n int) string {
+		return gitlabAt(r, "merge_requests") + page(n, "state", "opened", "per_page", strconv.Itoa(perPage))
+	}, func(list []gitlabMerge) (bool, error) {
+		for _, m := range list {
+			out = appendGood(out, m.change())
+		}
+		return len(list) == perPage && len(out) < maxOpen, nil
+	})
+}
+
+func (h *gitlabHost) merge(ctx context.Context, r redoubt.Repository, number int64) (m gitlabMerge, err error) {
+	return m, h.api.ask(ctx, http.MethodGet, gitlabAt(r, "merge_requests", number), nil, &m)
+}
+
+// ChangeRequest implements Host.
+func (h *gitlabHost) ChangeRequest(ctx context.Context, r redoubt.Repository, number int64) (redoubt.ChangeRequest, error) {
+	m, err := h.merge(ctx, r, number)
+	if err != nil {
+		return redoubt.ChangeRequest{}, err
+	}
+	return goodChange(m.change())
+}
+
+// SetStatus implements Host. GitLab knows no error apart from failure, and refuses to
+// say the same twice.
+func (h *gitlabHost) SetStatus(ctx context.Context, r redoubt.Repository, commit string, s Status) error {
+	word := map[StatusState]string{StatusPending: "pending", StatusSuccess: "success", StatusFailure: "failed", StatusError: "failed"}[s.State]
+	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "statuses", commit), map[string]string{
+		"state": word, "name": s.Context, "target_url": s.URL, "description": s.Text,
+	}, nil)
+	var refused *HostError
+	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && word == "pending" { // it is pending already
+		return nil
+	}
+	return err
+}
+
+// Comments implements Host: the first note of each discussion, and answers to it.
+func (h *gitlabHost) Comments(ctx context.Context, r redoubt.Repository, number int64) (out []Comment, err error) {
+	return out, listed(ctx, h.api, func(n int) string {
+		return gitlabAt(r, "merge_requests", number, "discussions") + page(n, "per_page", strconv.Itoa(perPage))
+	}, func(list []gitlabDiscussion) (bool, error) {
+		for _, d := range list {
+			for _, n := range d.Notes {
+				if n.System {
+					continue
+				}
+				c := Comment{ID: strconv.FormatInt(n.ID, 10), Thread: d.ID, Author: n.Author.Username, Body: n.Body, Resolved: n.Resolved}
+				if n.Position != nil {
+					c.Path, c.Line = n.Position.Path, n.Position.Line
+				}
+				out = append(out, c)
+			}
+		}
+		return len(list) == perPage && len(out) < maxComments, nil
+	})
+}
+
+// AddComment implements Host.
+func (h *gitlabHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) error {
+	body := map[string]any{"body": c.Body}
+	if c.Path != "" {
+		m, err := h.merge(ctx, r, to.Number)
+		if err != nil {
+			return err
+		}
+		body["position"] = map[string]any{
+			"position_type": "text", "base_sha": m.Refs.Base, "head_sha": m.Refs.Head, "start_sha": m.Refs.Start,
+			"new_path": c.Path, "old_path": c.Path, "new_line": c.Line,
+		}
+	}
+	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "merge_requests", to.Number, "discussions"), body, nil)
+	var refused *HostError
+	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && c.Path != "" {
+		return fmt.Errorf("the line is no part of the change: %w", redoubt.ErrConflict)
+	}
+	return err
+}
+
+// EditComment implements Host.
+func (h *gitlabHost) EditComment(ctx context.Context, r redoubt.Repository, number int64, c Comment) error {
+	return h.api.ask(ctx, http.MethodPut, gitlabAt(r, "merge_requests", number, "discussions", c.Thread, "notes", c.ID), map[string]string{"body": c.Body}, nil)
+}
+
+// ResolveComment implements Host.
+func (h *gitlabHost) ResolveComment(ctx context.Context, r redoubt.Repository, number int64, c Comment) error {
+	return h.api.ask(ctx, http.MethodPut, gitlabAt(r, "merge_requests", number, "discussions", c.Thread), map[string]bool{"resolved": true}, nil)
+}
+
+// Levels of access at GitLab.
+const (
+	gitlabReporter   = 20
+	gitlabDeveloper  = 30
+	gitlabMaintainer = 40
+)
+
+// Permission implements Host.
+func (h *gitlabHost) Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, error) {
+	var users []gitlabUser
+	if err := h.api.ask(ctx, http.MethodGet, "/users"+page(1, "username", login), nil, &users); err != nil || len(users) != 1 {
+		return MayNothing, err
+	}
+	var member struct {
+		Level int `json:"access_level"`
+	}
+	err := h.api.ask(ctx, http.MethodGet, gitlabAt(r, "members", "all", users[0].ID), nil, &member)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return MayNothing, nil
+	case member.Level >= gitlabMaintainer:
+		return MayAdminister, err
+	case member.Level >= gitlabDeveloper:
+		return MayWrite, err
+	case member.Level >= gitlabReporter:
+		return MayRead, err
+	}
+	return MayNothing, err
+}
+
+// AddHook implements Host.
+func (h *gitlabHost) AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error) {
+	var hook struct {
+		ID int64 `json:"id"`
+	}
+	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "hooks"), map[string]any{
+		"url": address, "token": secret, "push_events": true, "merge_requests_events": true, "note_events": true, "enable_ssl_verification": true,
+	}, &hook)
+	return strconv.FormatInt(hook.ID, 10), err
+}
+
+// RemoveHook implements Host.
+func (h *gitlabHost) RemoveHook(ctx context.Context, r redoubt.Repository, id string) error {
+	return unlessGone(h.api.ask(ctx, http.MethodDelete, gitlabAt(r, "hooks", id), nil, nil))
+}

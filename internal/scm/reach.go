@@ -1,0 +1,96 @@
+package scm
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Reach says which addresses of the network hosts may have: who adds a connection
+// chooses what the server asks, and must not read through it what only the server
+// reaches.
+type Reach struct {
+	NoPrivate bool           // only addresses that everybody reaches
+	Also      []netip.Prefix // these too, whatever they are
+}
+
+// never are addresses that serve a machine about itself, as clouds have them, and those
+// that are no single machine's.
+var never = []netip.Prefix{
+	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("fd00:ec2::254/128"),
+	netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("::/128"),
+	netip.MustParsePrefix("224.0.0.0/4"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("ff00::/8"),
+	netip.MustParsePrefix("192.0.0.192/32"), netip.MustParsePrefix("168.63.129.16/32"),
+}
+
+// embedding are prefixes whose addresses hold one of IPv4 in their last four bytes.
+var embedding = netip.MustParsePrefix("64:ff9b::/96")
+
+// shared is what providers share among their customers: private for our purpose.
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+// Allows reports whether a host may have an address.
+func (r Reach) Allows(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if embedding.Contains(a) {
+		b := a.As16()
+		a = netip.AddrFrom4([4]byte(b[12:]))
+	}
+	for _, p := range r.Also {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	for _, p := range never {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return !a.IsLoopback() && (!r.NoPrivate || !a.IsPrivate() && !shared.Contains(a))
+}
+
+// unreachableError says that an address is one that no host may have.
+type unreachableError struct{ host string }
+
+// Error says what to do.
+func (e unreachableError) Error() string {
+	return fmt.Sprintf("%.80s is an address that this server asks nobody at; whoever runs the server may allow it with --connect-to", redoubt.Line(e.host))
+}
+
+// dial connects to addresses that hosts may have: each is looked at when it is known,
+// so that a name which changes what it means gets nowhere.
+func (r Reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: askFor, Control: func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil || !r.Allows(at.Addr()) {
+			return unreachableError{address}
+		}
+		return nil
+	}}
+	return d.DialContext(ctx, network, address)
+}
+
+// resolve finds an address of a name that a host may have, for programs that connect by
+// themselves.
+func (r Reach) resolve(ctx context.Context, name string) (netip.Addr, error) {
+	if a, err := netip.ParseAddr(name); err == nil {
+		if !r.Allows(a) {
+			return a, unreachableError{name}
+		}
+		return a, nil
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("find the host: %w: %w", redoubt.ErrUnavailable, err)
+	}
+	for _, a := range found {
+		if !r.Allows(a) { // as dial: one bad address is one too many
+			return netip.Addr{}, unreachableError{name}
+		}
+	}
+	return found[0].Unmap(), nil
+}

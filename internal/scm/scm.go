@@ -1,0 +1,132 @@
+// Package scm speaks with code hosts: who a connection is there, which repositories it
+// sees, what change requests are told.
+//
+// Its border: it knows the nouns, one host at a time and its HTTP API. The types of the
+// hosts' own clients end here. It knows no store; what is kept, and when a host is asked,
+// is decided by who calls.
+package scm
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Host is a code host, as one connection knows it. Its errors are HostError,
+// redoubt.BusyError, or wrap redoubt.ErrUnavailable where another try may help; what a
+// host cannot do is ErrUnsupported. It is safe for concurrent use.
+type Host interface {
+	// Who is the account that the connection has there.
+	Who(ctx context.Context) (Account, error)
+	// Repositories hands over all that the account sees, page by page.
+	Repositories(ctx context.Context, take func([]redoubt.Repository) error) error
+	// Repository finds one by the host's own id.
+	Repository(ctx context.Context, hostID string) (redoubt.Repository, error)
+	// ChangeRequests lists the open ones of a repository.
+	ChangeRequests(ctx context.Context, r redoubt.Repository) ([]redoubt.ChangeRequest, error)
+	// ChangeRequest finds one by its number.
+	ChangeRequest(ctx context.Context, r redoubt.Repository, number int64) (redoubt.ChangeRequest, error)
+	// SetStatus says beside a commit what became of it; the newest of a context counts.
+	SetStatus(ctx context.Context, r redoubt.Repository, commit string, s Status) error
+	// Comments lists those of a change request, on lines and not.
+	Comments(ctx context.Context, r redoubt.Repository, number int64) ([]Comment, error)
+	// AddComment writes one: on a line of the head where it names one. A line that is no
+	// part of the change is redoubt.ErrConflict.
+	AddComment(ctx context.Context, r redoubt.Repository, at redoubt.ChangeRequest, c Comment) error
+	// EditComment gives one of the account's own another text.
+	EditComment(ctx context.Context, r redoubt.Repository, number int64, c Comment) error
+	// ResolveComment folds a comment on a line away, as settled.
+	ResolveComment(ctx context.Context, r redoubt.Repository, number int64, c Comment) error
+	// Permission says what somebody may do in a repository.
+	Permission(ctx context.Context, r redoubt.Repository, login string) (Permission, error)
+	// AddHook has the host tell an address of pushes, change requests and comments, and
+	// returns the host's id of that.
+	AddHook(ctx context.Context, r redoubt.Repository, address, secret string) (string, error)
+	// RemoveHook ends that; one that is gone already is no error.
+	RemoveHook(ctx context.Context, r redoubt.Repository, id string) error
+}
+
+// Account is who a connection is at its host.
+type Account struct {
+	ID    string
+	Login string
+}
+
+// StatusState is what is said of a commit.
+type StatusState uint8
+
+// States of a commit.
+const (
+	StatusPending StatusState = iota + 1
+	StatusSuccess
+	StatusFailure // findings block
+	StatusError   // nobody can say, for the scan failed
+)
+
+// Status is what is said beside a commit.
+type Status struct {
+	State   StatusState
+	Context string // who says it
+	Text    string // a line
+	URL     string // of what there is to read
+}
+
+// Comment is a text at a change request.
+type Comment struct {
+	ID       string // the host's
+	Thread   string // the host's id of what it is part of, where it needs that
+	Author   string // the login
+	Body     string
+	Path     string // of a comment on a line; empty: of the whole
+	Line     int    // of the head
+	Resolved bool
+}
+
+// Permission is what somebody may do in a repository.
+type Permission uint8
+
+// Permissions, least first.
+const (
+	MayNothing Permission = iota
+	MayRead
+	MayWrite
+	MayAdminister
+)
+
+// ErrUnsupported means that a host cannot do what was asked.
+var ErrUnsupported = errors.New("the host cannot do that")
+
+// Config is what hosts are asked with.
+type Config struct {
+	Reach Reach            // which addresses they may have
+	Clock func() time.Time // required
+	Name  string           // of this program, as hosts log it
+}
+
+// bounds of what hosts tell.
+const (
+	perPage     = 50
+	maxPages    = redoubt.MaxRepositories / perPage
+	maxAnswer   = 16 << 20
+	askFor      = 30 * time.Second
+	maxComments = 2000
+	maxOpen     = 500 // change requests
+)
+
+// Open returns the host of a connection, which nobody has asked anything yet.
+func (c Config) Open(at redoubt.Connection, credential redoubt.HostCredential) (Host, error) {
+	if err := redoubt.CheckHostURL(at.Kind, at.BaseURL); err != nil {
+		return nil, err
+	}
+	switch at.Kind {
+	case redoubt.HostGitea:
+		return newGitea(c, at, credential), nil
+	case redoubt.HostGitHub:
+		return newGitHub(c, at, credential)
+	case redoubt.HostGitLab:
+		return newGitLab(c, at, credential), nil
+	}
+	return newGit(c, at, credential), nil
+}

@@ -1,0 +1,78 @@
+package scm
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// onlyGood refuses a repository whose name will not do.
+func onlyGood(base string, r redoubt.Repository) (redoubt.Repository, error) {
+	r, fine := cleaned(base, r)
+	if !fine {
+		return r, fmt.Errorf("the host's name of the repository will not do: %w", redoubt.ErrNotFound)
+	}
+	return r, nil
+}
+
+// commitID is how hosts name a commit.
+var commitID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+
+// goodChange refuses a change request that names no commit, and bounds what others
+// wrote.
+func goodChange(c redoubt.ChangeRequest) (redoubt.ChangeRequest, error) {
+	if c.Number <= 0 || !commitID.MatchString(c.HeadCommit) {
+		return c, fmt.Errorf("the host names no commit of the change request: %w", redoubt.ErrNotFound)
+	}
+	if !commitID.MatchString(c.BaseCommit) {
+		c.BaseCommit = ""
+	}
+	for _, s := range []*string{&c.Title, &c.Author, &c.HeadRef, &c.BaseRef, &c.WebURL} {
+		*s = cut(redoubt.Line(*s), 500)
+	}
+	if !strings.HasPrefix(c.WebURL, "https://") && !strings.HasPrefix(c.WebURL, "http://") {
+		c.WebURL = ""
+	}
+	return c, nil
+}
+
+// appendGood adds a change request, where it names a commit.
+func appendGood(list []redoubt.ChangeRequest, c redoubt.ChangeRequest) []redoubt.ChangeRequest {
+	if c, err := goodChange(c); err == nil {
+		list = append(list, c)
+	}
+	return list
+}
+
+// unsupportedWhereMissing says of an operation that the host does not know that it
+// cannot do it.
+func unsupportedWhereMissing(err error) error {
+	var refused *HostError
+	if errors.As(err, &refused) && (refused.Status == http.StatusNotFound || refused.Status == http.StatusMethodNotAllowed) {
+		return ErrUnsupported
+	}
+	return err
+}
+
+// unlessGone forgives that what is to be removed is not there.
+func unlessGone(err error) error {
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// good are the repositories of a page that will do.
+func good[T any](base string, list []T, read func(T) redoubt.Repository) []redoubt.Repository {
+	out := make([]redoubt.Repository, 0, len(list))
+	for _, r := range list {
+		if r, fine := cleaned(base, read(r)); fine {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+package scm_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/scm"
+)
+
+func newVault(t testing.TB) *scm.Vault {
+	t.Helper()
+	sealer, err := keyring.New(nil, nil, time.Unix(0, 0)).Sealer("connections")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scm.NewVault(sealer)
+}
+
+func TestWhatIsSealedOpensForItsConnectionAlone(t *testing.T) {
+	vault := newVault(t)
+	credential := redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "ci", Secret: "s3cret-of-host"}
+	sealed, err := vault.Seal(1, 2, credential)
+	if err != nil || bytes.Contains(sealed, []byte("s3cret")) {
+		t.Fatalf("sealed as %q, %v", sealed, err)
+	}
+	c := redoubt.Connection{ID: 2, Name: "ours", Credential: sealed, WebhookSecret: vault.SealWebhook(1, 2, "hook")}
+	if found, err := vault.Open(1, c); err != nil || found != credential {
+		t.Errorf("it opens as another, %v", err)
+	}
+	if secret, err := vault.OpenWebhook(1, c); err != nil || secret != "hook" {
+		t.Errorf("the webhook's secret is %q, %v", secret, err)
+	}
+	swapped := c
+	swapped.Credential, swapped.WebhookSecret = c.WebhookSecret, c.Credential
+	other := c
+	other.ID = 3
+	for what, try := range map[string]func() error{
+		"another deployment": func() error { _, err := vault.Open(2, c); return err },
+		"another connection": func() error { _, err := vault.Open(1, other); return err },
+		"the other secret":   func() error { _, err := vault.Open(1, swapped); return err },
+		"another's webhook":  func() error { _, err := vault.OpenWebhook(1, other); return err },
+		"another key":        func() error { _, err := newVault(t).Open(1, c); return err },
+		"a short text": func() error {
+			_, err := vault.Open(1, redoubt.Connection{ID: 2, Credential: []byte("x")})
+			return err
+		},
+	} {
+		if err := try(); err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if none, err := vault.Open(1, redoubt.Connection{ID: 2}); err != nil || none != (redoubt.HostCredential{}) {
+		t.Errorf("a connection without a credential: %v", err)
+	}
+}

@@ -1,0 +1,127 @@
+package scm
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// EventKind is what a host tells of.
+type EventKind uint8
+
+// Kinds of events.
+const (
+	EventOther      EventKind = iota // nothing that we act on
+	EventPush                        // a branch has another head
+	EventChange                      // a change request is new, has another head, or ended
+	EventRepository                  // one is new, renamed, archived or gone
+)
+
+// Event is what a webhook tells, as far as we act on it. What it says of a change
+// request is asked of the host: a webhook only says when.
+type Event struct {
+	Kind       EventKind
+	Name       string // the host's own for it
+	Repository string // the host's id; empty: none
+	Branch     string // of EventPush, without refs/heads/
+	Commit     string // of EventPush; empty: the branch is gone
+	Number     int64  // of EventChange
+}
+
+// ErrSignature means that a webhook is not by who knows the connection's secret.
+var ErrSignature = errors.New("the signature of the webhook does not fit")
+
+// ReadWebhook takes a webhook apart, once its signature holds; else it is ErrSignature.
+func ReadWebhook(kind redoubt.HostKind, secret string, header http.Header, body []byte) (Event, error) {
+	if secret == "" || !signatureHolds(kind, secret, header, body) {
+		return Event{}, ErrSignature
+	}
+	e := Event{Name: header.Get(map[redoubt.HostKind]string{
+		redoubt.HostGitea: "X-Gitea-Event", redoubt.HostGitHub: "X-Github-Event", redoubt.HostGitLab: "X-Gitlab-Event",
+	}[kind])}
+	e.Name = cut(redoubt.Line(e.Name), 60)
+	var told payload
+	if err := json.Unmarshal(body, &told); err != nil {
+		return e, errors.New("the webhook is no JSON: have the host send application/json")
+	}
+	told.into(&e)
+	return e, nil
+}
+
+// signatureHolds compares in the same time whatever differs.
+func signatureHolds(kind redoubt.HostKind, secret string, header http.Header, body []byte) bool {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	sum := hex.EncodeToString(mac.Sum(nil))
+	switch kind {
+	case redoubt.HostGitea:
+		return hmac.Equal([]byte(sum), []byte(header.Get("X-Gitea-Signature")))
+	case redoubt.HostGitHub:
+		return hmac.Equal([]byte("sha256="+sum), []byte(header.Get("X-Hub-Signature-256")))
+	case redoubt.HostGitLab: // which shows the secret itself
+		return subtle.ConstantTimeCompare([]byte(secret), []byte(header.Get("X-Gitlab-Token"))) == 1
+	}
+	return false
+}
+
+// payload is what hosts send, of all of them together: they use other names for other
+// things, and the same for the same.
+type payload struct {
+	Ref        string `json:"ref"`
+	After      string `json:"after"`
+	Repository struct {
+		ID json.Number `json:"id"`
+	} `json:"repository"`
+	Number int64 `json:"number"`
+	Pull   *struct {
+		Number int64 `json:"number"`
+	} `json:"pull_request"`
+	// GitLab's.
+	ProjectID  json.Number `json:"project_id"`
+	Attributes *struct {
+		IID int64 `json:"iid"`
+	} `json:"object_attributes"`
+	Project struct {
+		ID json.Number `json:"id"`
+	} `json:"project"`
+}
+
+func (p payload) into(e *Event) {
+	for _, id := range []json.Number{p.Repository.ID, p.ProjectID, p.Project.ID} {
+		if n, err := id.Int64(); err == nil && n > 0 && e.Repository == "" {
+			e.Repository = strconv.FormatInt(n, 10)
+		}
+	}
+	switch e.Name {
+	case "push", "Push Hook":
+		branch, is := strings.CutPrefix(p.Ref, "refs/heads/")
+		if !is || strings.ContainsFunc(branch, redoubt.IsControl) || len(branch) > 500 {
+			return // a tag
+		}
+		e.Kind, e.Branch = EventPush, branch
+		if commitID.MatchString(p.After) && strings.Trim(p.After, "0") != "" {
+			e.Commit = p.After
+		}
+	case "pull_request", "pull_request_sync", "Merge Request Hook":
+		e.Kind, e.Number = EventChange, p.Number
+		if p.Pull != nil {
+			e.Number = p.Pull.Number
+		}
+		if p.Attributes != nil {
+			e.Number = p.Attributes.IID
+		}
+		if e.Number <= 0 {
+			e.Kind = EventOther
+		}
+	case "repository", "installation_repositories":
+		e.Kind = EventRepository
+	}
+}

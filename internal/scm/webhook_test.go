@@ -1,0 +1,86 @@
+package scm_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+)
+
+// signedBy is the headers of a webhook of a kind of host.
+func signedBy(kind redoubt.HostKind, secret, event, body string) http.Header {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(body))
+	sum := hex.EncodeToString(mac.Sum(nil))
+	h := http.Header{}
+	switch kind {
+	case redoubt.HostGitea:
+		h.Set("X-Gitea-Event", event)
+		h.Set("X-Gitea-Signature", sum)
+	case redoubt.HostGitHub:
+		h.Set("X-Github-Event", event)
+		h.Set("X-Hub-Signature-256", "sha256="+sum)
+	case redoubt.HostGitLab:
+		h.Set("X-Gitlab-Event", event)
+		h.Set("X-Gitlab-Token", secret)
+	}
+	return h
+}
+
+func TestWhatWebhooksTell(t *testing.T) {
+	for _, c := range []struct {
+		kind        redoubt.HostKind
+		event, body string
+		want        scm.Event
+	}{
+		{redoubt.HostGitea, "push", `{"ref":"refs/heads/trunk","after":"` + head + `","repository":{"id":3}}`, scm.Event{Kind: scm.EventPush, Name: "push", Repository: "3", Branch: "trunk", Commit: head}},
+		{redoubt.HostGitHub, "push", `{"ref":"refs/heads/gone","after":"` + strings.Repeat("0", 40) + `","repository":{"id":3}}`, scm.Event{Kind: scm.EventPush, Name: "push", Repository: "3", Branch: "gone"}},
+		{redoubt.HostGitHub, "push", `{"ref":"refs/tags/v1","after":"` + head + `","repository":{"id":3}}`, scm.Event{Name: "push", Repository: "3"}},
+		{redoubt.HostGitLab, "Push Hook", `{"ref":"refs/heads/trunk","after":"--x","project_id":3}`, scm.Event{Kind: scm.EventPush, Name: "Push Hook", Repository: "3", Branch: "trunk"}},
+		{redoubt.HostGitea, "pull_request_sync", `{"number":9,"repository":{"id":3}}`, scm.Event{Kind: scm.EventChange, Name: "pull_request_sync", Repository: "3", Number: 9}},
+		{redoubt.HostGitHub, "pull_request", `{"number":9,"pull_request":{"number":9},"repository":{"id":3}}`, scm.Event{Kind: scm.EventChange, Name: "pull_request", Repository: "3", Number: 9}},
+		{redoubt.HostGitLab, "Merge Request Hook", `{"object_attributes":{"iid":9},"project":{"id":3}}`, scm.Event{Kind: scm.EventChange, Name: "Merge Request Hook", Repository: "3", Number: 9}},
+		{redoubt.HostGitHub, "pull_request", `{"number":-1,"repository":{"id":-3}}`, scm.Event{Name: "pull_request", Number: -1}},
+		{redoubt.HostGitHub, "ping", `{"zen":"x","repository":{"id":3}}`, scm.Event{Name: "ping", Repository: "3"}},
+		{redoubt.HostGitea, "repository", `{"action":"created","repository":{"id":3}}`, scm.Event{Kind: scm.EventRepository, Name: "repository", Repository: "3"}},
+	} {
+		got, err := scm.ReadWebhook(c.kind, "s3cret", signedBy(c.kind, "s3cret", c.event, c.body), []byte(c.body))
+		equal(t, c.kind.String()+" "+c.event, err, got, c.want)
+	}
+}
+
+func TestSignaturesOfWebhooks(t *testing.T) {
+	const body = `{"repository":{"id":3}}`
+	for _, kind := range []redoubt.HostKind{redoubt.HostGitea, redoubt.HostGitHub, redoubt.HostGitLab} {
+		for what, try := range map[string]func() (scm.Event, error){
+			"another secret": func() (scm.Event, error) {
+				return scm.ReadWebhook(kind, "s3cret", signedBy(kind, "other", "push", body), []byte(body))
+			},
+			"none": func() (scm.Event, error) { return scm.ReadWebhook(kind, "s3cret", http.Header{}, []byte(body)) },
+			"no secret": func() (scm.Event, error) {
+				return scm.ReadWebhook(kind, "", signedBy(kind, "", "push", body), []byte(body))
+			},
+		} {
+			if _, err := try(); !errors.Is(err, scm.ErrSignature) {
+				t.Errorf("%s at %s: %v", what, kind, err)
+			}
+		}
+		if kind != redoubt.HostGitLab { // whose signature is of no body
+			if _, err := scm.ReadWebhook(kind, "s3cret", signedBy(kind, "s3cret", "push", body), []byte(body+" ")); !errors.Is(err, scm.ErrSignature) {
+				t.Errorf("another body at %s: %v", kind, err)
+			}
+		}
+		if _, err := scm.ReadWebhook(kind, "s3cret", signedBy(kind, "s3cret", "push", "x=1"), []byte("x=1")); err == nil || errors.Is(err, scm.ErrSignature) {
+			t.Errorf("a form at %s: %v", kind, err)
+		}
+	}
+	if _, err := scm.ReadWebhook(redoubt.HostGit, "s3cret", signedBy(redoubt.HostGitHub, "s3cret", "push", body), []byte(body)); !errors.Is(err, scm.ErrSignature) {
+		t.Errorf("a remote of git: %v", err)
+	}
+}

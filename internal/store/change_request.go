@@ -1,0 +1,219 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+const changeRequestColumns = `repository_id, number, title, author, web_url, state, head_commit, head_ref, fetch_ref, base_ref, base_commit, fork, updated_at`
+
+func scanChangeRequest(r row) (c redoubt.ChangeRequest, err error) {
+	return c, r.Scan(&c.RepositoryID, &c.Number, &c.Title, &c.Author, &c.WebURL, &c.State, &c.HeadCommit, &c.HeadRef, &c.FetchRef, &c.BaseRef, &c.BaseCommit, &c.Fork, instant(&c.UpdatedAt))
+}
+
+// ChangeRequests lists the open ones of a repository by number.
+func (tx *Tx) ChangeRequests(ctx context.Context, repositoryID int64) ([]redoubt.ChangeRequest, error) {
+	return many(ctx, tx, scanChangeRequest, `SELECT `+changeRequestColumns+` FROM change_request
+		WHERE deployment_id = $1 AND repository_id = $2 AND state = $3 ORDER BY number`, repositoryID, int64(redoubt.ChangeOpen))
+}
+
+// ChangeRequest finds one by its number.
+func (tx *Tx) ChangeRequest(ctx context.Context, repositoryID, number int64) (redoubt.ChangeRequest, error) {
+	c, err := one(ctx, tx, scanChangeRequest, `SELECT `+changeRequestColumns+` FROM change_request
+		WHERE deployment_id = $1 AND repository_id = $2 AND number = $3`, repositoryID, number)
+	if err != nil {
+		return c, fmt.Errorf("change request %d: %w", number, err)
+	}
+	return c, nil
+}
+
+// SaveChangeRequest keeps what a host tells of a change request, and reports whether
+// there is something to scan: it is open, and its head is another one, or it was not
+// open before.
+func (tx *Tx) SaveChangeRequest(ctx context.Context, c redoubt.ChangeRequest) (fresh bool, err error) {
+	if _, err := tx.RepositoryByID(ctx, c.RepositoryID); err != nil {
+		return false, err
+	}
+	known, err := many(ctx, tx, scanChangeRequest, `SELECT `+changeRequestColumns+` FROM change_request
+		WHERE deployment_id = $1 AND repository_id = $2 AND number = $3`, c.RepositoryID, c.Number)
+	if err != nil || len(known) == 1 && known[0] == c {
+		return false, err
+	}
+	if len(known) == 1 && known[0].UpdatedAt.After(c.UpdatedAt) { // what is told may overtake what was told before
+		return false, nil
+	}
+	err = tx.insert(ctx, `change_request (deployment_id, `+changeRequestColumns+`)`, [][]any{{
+		c.RepositoryID, c.Number, c.Title, c.Author, c.WebURL, c.State, c.HeadCommit, c.HeadRef, c.FetchRef, c.BaseRef, c.BaseCommit, c.Fork, c.UpdatedAt,
+	}}, `ON CONFLICT (deployment_id, repository_id, number) DO UPDATE SET title = excluded.title, author = excluded.author, web_url = excluded.web_url, state = excluded.state,
+		head_commit = excluded.head_commit, head_ref = excluded.head_ref, fetch_ref = excluded.fetch_ref, base_ref = excluded.base_ref, base_commit = excluded.base_commit,
+		fork = excluded.fork, updated_at = excluded.updated_at`)
+	fresh = c.State == redoubt.ChangeOpen && (len(known) == 0 || known[0].HeadCommit != c.HeadCommit || known[0].State != redoubt.ChangeOpen)
+	return fresh, err
+}
+
+// CloseChangeRequests notes that of a repository only these are open.
+func (tx *Tx) CloseChangeRequests(ctx context.Context, repositoryID int64, open []int64) error {
+	known, err := tx.ChangeRequests(ctx, repositoryID)
+	if err != nil {
+		return err
+	}
+	var closed []int64
+	for _, c := range known {
+		if !slices.Contains(open, c.Number) {
+			closed = append(closed, c.Number)
+		}
+	}
+	if len(closed) == 0 {
+		return nil
+	}
+	in, list := tx.in("number", 3, closed)
+	return tx.write(ctx, `UPDATE change_request SET state = $4 WHERE deployment_id = $1 AND repository_id = $2 AND `+in, repositoryID, list, int64(redoubt.ChangeClosed))
+}
+
+// TellJob is the kind of job that tells a code host what became of a commit.
+const TellJob = "tell"
+
+// HearJob is the kind of job that works off what a code host told.
+const HearJob = "hear"
+
+// QueueHearing has a delivery worked off.
+func (tx *Tx) QueueHearing(ctx context.Context, delivery int64, input []byte) error {
+	if err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, HearJob, tx.now.Add(-tellKept)); err != nil {
+		return err
+	}
+	_, err := tx.insertJob(ctx, redoubt.Job{Kind: HearJob, Token: fmt.Sprintf("hear:%d", delivery), Input: input}, "", "")
+	return err
+}
+
+// Telling is what such a job is about: what the newest scans say of the commit, or, where
+// State is given, that.
+type Telling struct {
+	ProjectID int64  `json:"project"`
+	Ref       string `json:"ref"` // in full
+	Commit    string `json:"commit"`
+	State     string `json:"state,omitempty"` // pending or error
+	Text      string `json:"text,omitempty"`  // a line
+	URL       string `json:"url,omitempty"`   // of what there is to read, from the slash behind the host
+	Serial    int64  `json:"serial"`          // tells one telling from the next
+}
+
+// tellKept is for how long jobs that have told are kept.
+const tellKept = 24 * time.Hour
+
+// QueueTelling has a code host told about a commit, where the project is a repository of
+// one that takes statuses.
+func (tx *Tx) QueueTelling(ctx context.Context, t Telling) error {
+	list, err := many(ctx, tx, scalar[int64], `SELECT r.id FROM repository r JOIN connection c ON c.deployment_id = r.deployment_id AND c.id = r.connection_id
+		WHERE r.deployment_id = $1 AND r.project_id = $2 AND c.kind <> $3`, t.ProjectID, int64(redoubt.HostGit))
+	if err != nil || len(list) == 0 || t.Commit == "" {
+		return err
+	}
+	if t.Serial, err = tx.newID(ctx, seqConnection); err != nil {
+		return err
+	}
+	input, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	if err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, TellJob, tx.now.Add(-tellKept)); err != nil {
+		return err
+	}
+	_, err = tx.insertJob(ctx, redoubt.Job{Kind: TellJob, Token: fmt.Sprintf("tell:%d", t.Serial), Input: input}, "", "")
+	return err
+}
+
+// NewerTelling reports whether another job will tell of the same commit later, so that
+// this one may leave it to that.
+func (tx *Tx) NewerTelling(ctx context.Context, t Telling) (bool, error) {
+	waiting, err := many(ctx, tx, scalar[string], `SELECT input_json FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3`, TellJob, int64(redoubt.JobQueued))
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(waiting, func(text string) bool {
+		var other Telling
+		return json.Unmarshal([]byte(text), &other) == nil && other.ProjectID == t.ProjectID && other.Commit == t.Commit && other.Ref == t.Ref && other.Serial > t.Serial
+	}), nil
+}
+
+// ScansOfCommit lists the ids of the newest scan of each source of a commit on a ref.
+func (tx *Tx) ScansOfCommit(ctx context.Context, projectID int64, ref, commit string) ([]int64, error) {
+	return many(ctx, tx, scalar[int64], `SELECT MAX(id) FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash = $4
+		AND status = $5 GROUP BY source ORDER BY 1`, projectID, ref, commit, int64(redoubt.ScanCompleted))
+}
+
+// OpenLineages tells which lineages a ref has unresolved, and nobody ignores.
+func (tx *Tx) OpenLineages(ctx context.Context, projectID int64, ref string, ids []int64) (map[int64]bool, error) {
+	in, arg := tx.in("f.lineage_id", 4, ids)
+	list, err := many(ctx, tx, scalar[int64], `SELECT DISTINCT f.lineage_id FROM finding f JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
+		WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND `+in+` AND f.state = $5 AND l.triage_state <> $6`,
+		projectID, ref, arg, int64(redoubt.Unresolved), int64(redoubt.TriageIgnored))
+	open := make(map[int64]bool, len(list))
+	for _, id := range list {
+		open[id] = true
+	}
+	return open, err
+}
+
+// Delivery is a webhook that was verified.
+type Delivery struct {
+	ID           int64
+	ConnectionID int64
+	Delivery     string // the host's id of it
+	Event        string
+	Repository   string // the host's id; empty: none
+	ReceivedAt   time.Time
+	Outcome      string // for people; empty until it was worked off
+}
+
+// maxDeliveries is how many of a connection are kept. A host sends one again within
+// minutes, so that none of these is taken twice.
+const maxDeliveries = 1000
+
+// AddDelivery keeps what a host told, and that the connection hears of it. What was told
+// before is redoubt.ErrConflict.
+func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
+	had, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM webhook_delivery WHERE deployment_id = $1 AND connection_id = $2 AND delivery = $3`, d.ConnectionID, d.Delivery)
+	if err == nil && had > 0 {
+		err = fmt.Errorf("delivery %.80s was taken already: %w", redoubt.Line(d.Delivery), redoubt.ErrConflict)
+	}
+	if err != nil {
+		return d, err
+	}
+	n, err := tx.exec(ctx, `UPDATE connection SET heard_at = $3 WHERE deployment_id = $1 AND id = $2`, d.ConnectionID, tx.now)
+	if err == nil && n == 0 {
+		err = redoubt.ErrNotFound
+	}
+	if err != nil {
+		return d, err
+	}
+	if d.ID, err = tx.newID(ctx, seqConnection); err != nil {
+		return d, err
+	}
+	d.ReceivedAt = tx.now
+	err = tx.insert(ctx, `webhook_delivery (deployment_id, id, connection_id, delivery, event, repository, received_at, outcome)`, [][]any{{
+		d.ID, d.ConnectionID, d.Delivery, d.Event, d.Repository, d.ReceivedAt, d.Outcome,
+	}}, "")
+	if err != nil {
+		return d, err
+	}
+	return d, tx.write(ctx, `DELETE FROM webhook_delivery WHERE deployment_id = $1 AND connection_id = $2 AND id NOT IN
+		(SELECT id FROM webhook_delivery WHERE deployment_id = $1 AND connection_id = $2 ORDER BY id DESC LIMIT $3)`, d.ConnectionID, maxDeliveries)
+}
+
+// FinishDelivery says what came of a delivery.
+func (tx *Tx) FinishDelivery(ctx context.Context, id int64, outcome string) error {
+	return tx.write(ctx, `UPDATE webhook_delivery SET outcome = $3 WHERE deployment_id = $1 AND id = $2`, id, outcome)
+}
+
+// Deliveries lists the newest of a connection, the newest first.
+func (tx *Tx) Deliveries(ctx context.Context, connectionID int64, limit int) ([]Delivery, error) {
+	return many(ctx, tx, func(r row) (d Delivery, err error) {
+		return d, r.Scan(&d.ID, &d.ConnectionID, &d.Delivery, &d.Event, &d.Repository, instant(&d.ReceivedAt), &d.Outcome)
+	}, `SELECT id, connection_id, delivery, event, repository, received_at, outcome FROM webhook_delivery
+		WHERE deployment_id = $1 AND connection_id = $2 ORDER BY id DESC LIMIT $3`, connectionID, limit)
+}

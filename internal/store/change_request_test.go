@@ -1,0 +1,82 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+func TestChangeRequestsAreFreshOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		r := d.tell(d.connection("gitea"), told("1", "acme/payments"))[0]
+		save := func(c redoubt.ChangeRequest, want bool) {
+			t.Helper()
+			c.RepositoryID = r.ID
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				fresh, err := tx.SaveChangeRequest(ctx, c)
+				if fresh != want {
+					t.Errorf("%+v is fresh: %v", c, fresh)
+				}
+				return err
+			})
+		}
+		c := redoubt.ChangeRequest{Number: 1, State: redoubt.ChangeOpen, HeadCommit: "a", Title: "x\x00y", UpdatedAt: storetest.Epoch}
+		save(c, true)
+		c.Title = "another"
+		save(c, false)
+		c.HeadCommit, c.UpdatedAt = "b", c.UpdatedAt.Add(time.Minute)
+		save(c, true)
+		late := c
+		late.HeadCommit, late.UpdatedAt = "a", storetest.Epoch
+		save(late, false)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			found, err := tx.ChangeRequest(ctx, r.ID, 1)
+			same(t, "the head, whatever was told late", found.HeadCommit, "b")
+			return err
+		})
+		c.State = redoubt.ChangeClosed
+		save(c, false)
+		c.State = redoubt.ChangeOpen
+		save(c, true)
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.CloseChangeRequests(ctx, r.ID, []int64{2}) })
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			open, err := tx.ChangeRequests(ctx, r.ID)
+			same(t, "open ones", len(open), 0)
+			return err
+		})
+	})
+}
+
+func TestDeliveriesAreTakenOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		c := d.connection("gitea")
+		add := func(id string) error {
+			return s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				made, err := tx.AddDelivery(ctx, store.Delivery{ConnectionID: c.ID, Delivery: id, Event: "push"})
+				if err != nil {
+					return err
+				}
+				return tx.FinishDelivery(ctx, made.ID, "done "+id)
+			})
+		}
+		for i := range 3 {
+			d.check(add(fmt.Sprint("guid-", i)))
+		}
+		fails(t, "a replay", add("guid-1"), redoubt.ErrConflict)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Deliveries(ctx, c.ID, 2)
+			same(t, "the newest", []string{list[0].Outcome, list[1].Outcome}, []string{"done guid-2", "done guid-1"})
+			after, err2 := tx.Connection(ctx, c.ID)
+			same(t, "how it hears", after.HearsBy(), "webhook")
+			d.check(err2)
+			return err
+		})
+	})
+}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+)
+
+const connectionColumns = `id, kind, name, base_url, account, credential, webhook_secret, follow_json, created_at, checked_at, problem, heard_at`
+
+func scanConnection(r row) (c redoubt.Connection, err error) {
+	return c, r.Scan(&c.ID, &c.Kind, &c.Name, &c.BaseURL, &c.Account, &c.Credential, &c.WebhookSecret, decoded(&c.Follow),
+		instant(&c.CreatedAt), instant(&c.CheckedAt), &c.Problem, instant(&c.HeardAt))
+}
+
+// connectionImage is what the audit trail tells of a connection: never what it shows
+// to the host.
+type connectionImage struct {
+	Kind       string   `json:"kind"`
+	Name       string   `json:"name"`
+	BaseURL    string   `json:"base_url"`
+	Follow     []string `json:"follow,omitempty"`
+	Credential string   `json:"credential,omitempty"` // that it was replaced
+}
+
+func imageOfConnection(c redoubt.Connection) connectionImage {
+	return connectionImage{Kind: c.Kind.String(), Name: c.Name, BaseURL: c.BaseURL, Follow: c.Follow}
+}
+
+// Connections lists the deployment's connections by id.
+func (tx *Tx) Connections(ctx context.Context) ([]redoubt.Connection, error) {
+	return many(ctx, tx, scanConnection, `SELECT `+connectionColumns+` FROM connection WHERE deployment_id = $1 ORDER BY id`)
+}
+
+// Connection finds one by its id; an unknown one is redoubt.ErrNotFound.
+func (tx *Tx) Connection(ctx context.Context, id int64) (redoubt.Connection, error) {
+	c, err := one(ctx, tx, scanConnection, `SELECT `+connectionColumns+` FROM connection WHERE deployment_id = $1 AND id = $2`, id)
+	if err != nil {
+		return c, fmt.Errorf("connection %d: %w", id, err)
+	}
+	return c, nil
+}
+
+// Sealed are the secrets of a connection as they are kept; nil ones stay as they are.
+type Sealed struct {
+	Credential    []byte
+	WebhookSecret []byte
+}
+
+// AddConnection makes a connection, whose secrets are sealed for the id that it gets.
+// A name that another has, or one connection too many, is redoubt.ErrConflict.
+func (tx *Tx) AddConnection(ctx context.Context, c redoubt.Connection, seal func(id int64) (Sealed, error)) (redoubt.Connection, error) {
+	had, err := one(ctx, tx, scalar[int], `SELECT COUNT(*) FROM connection WHERE deployment_id = $1`)
+	if err == nil && had >= redoubt.MaxConnections {
+		err = fmt.Errorf("there are %d connections, remove one first: %w", had, redoubt.ErrConflict)
+	}
+	if err != nil {
+		return c, err
+	}
+	if c.ID, err = tx.newID(ctx, seqConnection); err != nil {
+		return c, err
+	}
+	sealed, err := seal(c.ID)
+	if err != nil {
+		return c, err
+	}
+	c.CreatedAt, c.Credential, c.WebhookSecret = tx.now, noNil(sealed.Credential), noNil(sealed.WebhookSecret)
+	row := []any{
+		c.ID, c.Kind, c.Name, c.BaseURL, c.Account, c.Credential, c.WebhookSecret, encoded(orEmpty(c.Follow)), c.CreatedAt, c.CheckedAt, c.Problem, c.HeardAt,
+	}
+	err = tx.insert(ctx, `connection (deployment_id, `+connectionColumns+`)`, [][]any{row}, "")
+	if err == nil {
+		err = tx.session.settle(ctx)
+	}
+	if err != nil {
+		return c, connectionNameTaken(c.Name, err)
+	}
+	tx.audit("connection.create", subject("connection", c.ID), nil, imageOfConnection(c))
+	return c, nil
+}
+
+func noNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+func connectionNameTaken(name string, err error) error {
+	if errors.Is(err, redoubt.ErrConflict) {
+		return fmt.Errorf("a connection called %.80q exists already: %w", name, redoubt.ErrConflict)
+	}
+	return err
+}
+
+// UpdateConnection changes the name of a connection, what it follows, and its secrets
+// where they are given. Kind and address stay: another host would be shown the
+// credential of this one.
+func (tx *Tx) UpdateConnection(ctx context.Context, c redoubt.Connection, sealed Sealed) (redoubt.Connection, error) {
+	before, err := tx.Connection(ctx, c.ID)
+	if err != nil {
+		return before, err
+	}
+	after := before
+	after.Name, after.Follow = c.Name, c.Follow
+	image := imageOfConnection(after)
+	if sealed.Credential != nil {
+		after.Credential, after.Account, image.Credential = sealed.Credential, c.Account, "replaced"
+		if err := tx.session.shred(ctx); err != nil {
+			return before, err
+		}
+	}
+	if sealed.WebhookSecret != nil {
+		after.WebhookSecret = sealed.WebhookSecret
+	}
+	_, err = tx.exec(ctx, `UPDATE connection SET name = $3, follow_json = $4, credential = $5, webhook_secret = $6, account = $7 WHERE deployment_id = $1 AND id = $2`,
+		after.ID, after.Name, encoded(orEmpty(after.Follow)), after.Credential, after.WebhookSecret, after.Account)
+	if err != nil {
+		return before, connectionNameTaken(after.Name, err)
+	}
+	tx.audit("connection.update", subject("connection", c.ID), imageOfConnection(before), image)
+	return after, nil
+}
+
+// NoteConnectionCheck keeps what the host said when it was asked: who the connection
+// is there, or what went wrong.
+func (tx *Tx) NoteConnectionCheck(ctx context.Context, id int64, account, problem string) error {
+	n, err := tx.exec(ctx, `UPDATE connection SET checked_at = $3, problem = $4, account = CASE WHEN $5 = '' THEN account ELSE $5 END
+		WHERE deployment_id = $1 AND id = $2`, id, tx.now, problem, account)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("connection %d: %w", id, redoubt.ErrNotFound)
+	}
+	return err
+}
+
+// DeleteConnection forgets a connection with its repositories and its secrets. The
+// projects that these became stay.
+func (tx *Tx) DeleteConnection(ctx context.Context, id int64) error {
+	c, err := tx.Connection(ctx, id)
+	if err == nil {
+		err = tx.session.shred(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for _, rows := range []string{
+		`change_request WHERE deployment_id = $1 AND repository_id IN (SELECT id FROM repository WHERE deployment_id = $1 AND connection_id = $2)`,
+		`webhook_delivery WHERE deployment_id = $1 AND connection_id = $2`,
+		`repository WHERE deployment_id = $1 AND connection_id = $2`, `connection WHERE deployment_id = $1 AND id = $2`,
+	} {
+		if err := tx.write(ctx, `DELETE FROM `+rows, id); err != nil {
+			return err
+		}
+	}
+	tx.audit("connection.delete", subject("connection", id), imageOfConnection(c), nil)
+	return nil
+}

@@ -1,0 +1,224 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// connection makes a connection whose secrets say for which id they were sealed.
+func (d tenant) connection(name string) (c redoubt.Connection) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		c, err = tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: name, BaseURL: "https://git.example", Account: "bot", Follow: []string{"acme/*"}}, sealedFor)
+		return err
+	})
+	return c
+}
+
+func sealedFor(id int64) (store.Sealed, error) {
+	return store.Sealed{Credential: []byte{byte(id), 'c'}, WebhookSecret: []byte{byte(id), 'w'}}, nil
+}
+
+func TestConnectionsKeepWhatIsSealedOutOfTheTrail(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		made := d.connection("gitea")
+		same(t, "sealed for its id", made.Credential, []byte{byte(made.ID), 'c'})
+		fails(t, "a second one of the name", s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGit, Name: "gitea"}, sealedFor)
+			return err
+		}), redoubt.ErrConflict)
+		failed := errors.New("no key")
+		fails(t, "one that cannot be sealed", s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGit, Name: "x"}, func(int64) (store.Sealed, error) { return store.Sealed{}, failed })
+			return err
+		}), failed)
+		d.silently("a check", func(ctx context.Context, tx *store.Tx) error {
+			return tx.NoteConnectionCheck(ctx, made.ID, "", "the host is down")
+		})
+		var after redoubt.Connection
+		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			after, err = tx.UpdateConnection(ctx, redoubt.Connection{ID: made.ID, Name: "new", BaseURL: "https://evil.example"}, store.Sealed{})
+			return err
+		})
+		if string(after.Credential) != string(made.Credential) || after.BaseURL != made.BaseURL || after.Name != "new" || after.Account != "bot" || after.Problem == "" {
+			t.Errorf("after an edit without a credential it is %+v", after)
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			after, err = tx.UpdateConnection(ctx, redoubt.Connection{ID: made.ID, Name: "new", Account: "other"}, store.Sealed{Credential: []byte("next")})
+			return err
+		})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Connections(ctx)
+			same(t, "the list", list, []redoubt.Connection{after})
+			trail, err2 := tx.AuditEvents(ctx, 0, 100)
+			d.check(err2)
+			told := []string{}
+			for _, e := range trail {
+				if strings.HasPrefix(e.Action, "connection.") {
+					told = append(told, e.Action+" "+e.After)
+				}
+			}
+			same(t, "the trail", told, []string{
+				`connection.create {"base_url":"https://git.example","follow":["acme/*"],"kind":"gitea","name":"gitea"}`,
+				`connection.update {"name":"new"}`,
+				`connection.update {"credential":"replaced"}`,
+			})
+			return err
+		})
+	})
+}
+
+// told is a repository as a host tells of it.
+func told(hostID, name string) redoubt.Repository {
+	return redoubt.Repository{HostID: hostID, FullName: name, DefaultBranch: "trunk", CloneURL: "https://git.example/" + name + ".git", WebURL: "https://git.example/" + name}
+}
+
+// tell keeps what a host says that it has.
+func (d tenant) tell(c redoubt.Connection, list ...redoubt.Repository) (now []redoubt.Repository) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		now, err = tx.SaveRepositories(ctx, c.ID, list, true)
+		return err
+	})
+	return now
+}
+
+func (d tenant) take(r redoubt.Repository) (p redoubt.Project) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		p, err = tx.TakeRepository(ctx, r.ID)
+		return err
+	})
+	return p
+}
+
+// repository is the one that a project is.
+func (d tenant) repository(projectID int64) (r redoubt.Repository) {
+	d.t.Helper()
+	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		r, err = tx.Repository(ctx, projectID)
+		return err
+	})
+	return r
+}
+
+func TestRepositoriesAreFollowedByTheHostsID(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		c := d.connection("gitea")
+		now := d.tell(c, told("1", "acme/payments"), told("2", "acme/web"), told("2", "acme/web"), told("3", "acme/taken"))
+		same(t, "how many are kept", len(now), 3)
+		p := d.take(now[0])
+		same(t, "its branch", p.DefaultBranch, "refs/heads/trunk")
+		same(t, "taken twice", d.take(now[0]).ID, p.ID)
+		d.silently("nothing new", func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.SaveRepositories(ctx, c.ID, []redoubt.Repository{told("1", "acme/payments"), told("2", "acme/web")}, false)
+			return err
+		})
+
+		renamed := told("1", "acme/money")
+		renamed.Archived = true
+		d.tell(c, renamed)
+		r := d.repository(p.ID)
+		if r.FullName != "acme/money" || !r.Archived || r.Scannable() || r.ID != now[0].ID {
+			t.Errorf("after it was renamed it is %+v", r)
+		}
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			found, err := tx.ProjectByName(ctx, "acme/money")
+			same(t, "the project by its new name", found.ID, p.ID)
+			list, err2 := tx.Repositories(ctx, c.ID)
+			same(t, "those that are gone are forgotten", len(list), 1)
+			return errors.Join(err, err2)
+		})
+
+		d.tell(c)
+		if r := d.repository(p.ID); r.GoneAt.IsZero() {
+			t.Error("one that is a project and gone does not say so")
+		}
+		d.tell(c, told("1", "acme/money"))
+		if r := d.repository(p.ID); !r.GoneAt.IsZero() || !r.Scannable() {
+			t.Errorf("one that is there again is %+v", r)
+		}
+	})
+}
+
+func TestARenamedRepositoryTakesNoProjectsName(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		c := d.connection("gitea")
+		other := d.project("acme/other")
+		mine := d.take(d.tell(c, told("1", "acme/payments"))[0])
+		d.tell(c, told("1", "acme/other"))
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			p, err := tx.ProjectByName(ctx, "acme/other")
+			same(t, "who has the name", p.ID, other.ID)
+			p, err2 := tx.Project(ctx, mine.ID)
+			same(t, "the name of the one that was renamed", p.Name, "acme/payments")
+			return errors.Join(err, err2)
+		})
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.RenameProject(ctx, mine.ID, "ours/payments")
+			return err
+		})
+		d.tell(c, told("1", "acme/third"))
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			p, err := tx.Project(ctx, mine.ID)
+			same(t, "a name that people gave", p.Name, "ours/payments")
+			return err
+		})
+	})
+}
+
+func TestAProjectIsOneRepositoryAtMost(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		first, second := d.connection("one"), d.connection("two")
+		p := d.take(d.tell(first, told("1", "acme/payments"))[0])
+		twin := d.tell(second, told("1", "acme/payments"))[0]
+		fails(t, "the same name on another host", s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.TakeRepository(ctx, twin.ID)
+			return err
+		}), redoubt.ErrConflict)
+
+		q := d.take(d.tell(first, told("1", "acme/payments"), told("2", "acme/web"))[1])
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.MergeProjects(ctx, q.ID, p.ID)
+			return err
+		})
+		same(t, "of two that were merged, the repository", d.repository(p.ID).HostID, "1")
+		bare := d.project("acme/bare")
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.MergeProjects(ctx, p.ID, bare.ID)
+			return err
+		})
+		same(t, "of one merged into none, the repository", d.repository(bare.ID).HostID, "1")
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, bare.ID) })
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, err := tx.Repositories(ctx, first.ID)
+			same(t, "repositories after their project went", []int64{list[0].ProjectID, list[1].ProjectID}, []int64{0, 0})
+			return err
+		})
+
+		p = d.take(twin)
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DropRepository(ctx, twin.ID) })
+		fails(t, "parted", s.View(t.Context(), d.id, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.Repository(ctx, p.ID)
+			return err
+		}), redoubt.ErrNotFound)
+		d.take(twin)
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteConnection(ctx, second.ID) })
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.Project(ctx, p.ID)
+			_, gone := tx.Repository(ctx, p.ID)
+			fails(t, "its repository", gone, redoubt.ErrNotFound)
+			return err
+		})
+	})
+}

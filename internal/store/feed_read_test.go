@@ -1,0 +1,56 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// What a feed says of a finding and of its lineage is what reading them says, whatever
+// of it is set: small numbers come together, and lineages that nobody touched apart.
+func TestAFeedSaysWhatReadingSays(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		writes := d.findings(d.project("acme/payments"), 40, func(i int, w *redoubt.FindingWrite) {
+			w.IssueType, w.State = redoubt.IssueType(1+i%3), redoubt.State(1+i%4)
+			w.Severity, w.Confidence = redoubt.Severity(1+i%4), redoubt.Confidence(1+i%3)
+			w.Reachability, w.Transitivity = redoubt.Reachability(i%6), redoubt.Transitivity(i%4)
+			w.ValidationState = redoubt.ValidationState(i % 5)
+			w.Malicious, w.ProOnly, w.Historical, w.SeenByFull = i&1 > 0, i&2 > 0, i&4 > 0, i&8 > 0
+			if i%2 == 0 {
+				w.StateUpdatedAt = w.CreatedAt
+				w.Package, w.SecretType = "left-pad", "AWS"
+			}
+		})
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.Annotate(ctx, writes[3].LineageID, func(a *redoubt.Annotations) { a.Exploited = true })
+		})
+		fed := feedOf(d, 0)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			for _, w := range writes {
+				o, err := tx.Finding(ctx, w.ID)
+				if err != nil {
+					return err
+				}
+				read := o.Finding
+				got := fed.Findings[w.ID].Finding
+				for _, f := range []*redoubt.Finding{&read, &got} { // what only scans compare is not fed
+					f.Source, f.Identity, f.RuleName, f.Line = "", redoubt.Identity{}, "", 0
+					f.CodeHash, f.PatternHash, f.EdgeHash, f.Content = redoubt.Digest{}, redoubt.Digest{}, redoubt.Digest{}, redoubt.Digest{}
+				}
+				if diff := gocmp.Diff(read, got); diff != "" {
+					t.Errorf("finding %d (-read +fed):\n%s", w.ID, diff)
+				}
+				if diff := gocmp.Diff(o.Lineage, fed.Lineages[w.LineageID]); diff != "" {
+					t.Errorf("lineage of finding %d (-read +fed):\n%s", w.ID, diff)
+				}
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,48 @@
+-- Tenants can be spread over the nodes of a distributed database, by deployment_id: what
+-- belongs to a tenant is where its row is, and what all of them share is on the node that is
+-- asked. No statement is about both, and none about several tenants. What was: the slug,
+-- which is unique in all; who has a role where; and where there is work.
+
+-- +goose Up
+-- Servers of the version before may still write: what they write while this copies is not lost.
+LOCK TABLE deployment, job IN SHARE ROW EXCLUSIVE MODE;
+
+-- deployment_slug is the list of the deployments: what is told of one without asking the
+-- node that it is on.
+CREATE TABLE deployment_slug (
+    slug          TEXT     PRIMARY KEY,
+    deployment_id BIGINT   NOT NULL UNIQUE,
+    name          TEXT     NOT NULL,
+    created_at    BIGINT   NOT NULL,
+    second_factor SMALLINT NOT NULL
+);
+INSERT INTO deployment_slug (slug, deployment_id, name, created_at, second_factor) SELECT slug, id, name, created_at, second_factor FROM deployment;
+
+-- job_due tells in which tenants there may be work of a kind, and from when on: never later
+-- than there is, and perhaps sooner.
+CREATE TABLE job_due (
+    deployment_id BIGINT NOT NULL,
+    kind          TEXT   NOT NULL,
+    due_at        BIGINT NOT NULL,
+    turn_at       BIGINT NOT NULL DEFAULT 0, -- when somebody last looked: the next is whose turn is the longest ago
+    PRIMARY KEY (deployment_id, kind)
+);
+INSERT INTO job_due (deployment_id, kind, due_at) SELECT DISTINCT deployment_id, kind, 0 FROM job WHERE state IN (1, 2);
+DROP INDEX job_state;
+CREATE INDEX job_state ON job (deployment_id, kind, state, run_at, id);
+ALTER TABLE deployment DROP CONSTRAINT deployment_slug_key;
+ALTER TABLE user_role DROP CONSTRAINT user_role_deployment_id_fkey;
+ALTER TABLE user_role ADD FOREIGN KEY (deployment_id) REFERENCES deployment_slug (deployment_id);
+ALTER TABLE user_invitation DROP CONSTRAINT user_invitation_deployment_id_fkey;
+ALTER TABLE user_invitation ADD FOREIGN KEY (deployment_id) REFERENCES deployment_slug (deployment_id);
+
+-- +goose Down
+ALTER TABLE user_role DROP CONSTRAINT user_role_deployment_id_fkey;
+ALTER TABLE user_role ADD FOREIGN KEY (deployment_id) REFERENCES deployment (id);
+ALTER TABLE user_invitation DROP CONSTRAINT user_invitation_deployment_id_fkey;
+ALTER TABLE user_invitation ADD FOREIGN KEY (deployment_id) REFERENCES deployment (id);
+ALTER TABLE deployment ADD CONSTRAINT deployment_slug_key UNIQUE (slug);
+DROP INDEX job_state;
+CREATE INDEX job_state ON job (state, run_at, id);
+DROP TABLE job_due;
+DROP TABLE deployment_slug;

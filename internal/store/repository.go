@@ -1,0 +1,229 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+)
+
+const repositoryColumns = `id, connection_id, host_id, full_name, default_branch, archived, private, clone_url, web_url, project_id, hook_id, gone_at`
+
+func scanRepository(r row) (p redoubt.Repository, err error) {
+	return p, r.Scan(&p.ID, &p.ConnectionID, &p.HostID, &p.FullName, &p.DefaultBranch, &p.Archived, &p.Private,
+		&p.CloneURL, &p.WebURL, &p.ProjectID, &p.HookID, instant(&p.GoneAt))
+}
+
+func (tx *Tx) repositoryWhere(ctx context.Context, condition string, args ...any) (redoubt.Repository, error) {
+	r, err := one(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1 `+condition, args...)
+	if err != nil {
+		return r, fmt.Errorf("repository: %w", err)
+	}
+	return r, nil
+}
+
+// Repository finds the repository that a project is; one that is none is
+// redoubt.ErrNotFound.
+func (tx *Tx) Repository(ctx context.Context, projectID int64) (redoubt.Repository, error) {
+	return tx.repositoryWhere(ctx, `AND project_id = $2 AND project_id <> 0`, projectID)
+}
+
+// RepositoryByID finds a repository by its own id.
+func (tx *Tx) RepositoryByID(ctx context.Context, id int64) (redoubt.Repository, error) {
+	return tx.repositoryWhere(ctx, `AND id = $2`, id)
+}
+
+// RepositoryByHostID finds what a connection knows by the host's own id.
+func (tx *Tx) RepositoryByHostID(ctx context.Context, connectionID int64, hostID string) (redoubt.Repository, error) {
+	return tx.repositoryWhere(ctx, `AND connection_id = $2 AND host_id = $3`, connectionID, hostID)
+}
+
+// Repositories lists what a connection sees, by name; those that are gone too, as long as
+// they are projects.
+func (tx *Tx) Repositories(ctx context.Context, connectionID int64) ([]redoubt.Repository, error) {
+	return many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
+		WHERE deployment_id = $1 AND connection_id = $2 ORDER BY full_name`+tx.session.engine.byBytes+`, id`, connectionID)
+}
+
+// RepositoryPage is a part of what a connection sees.
+type RepositoryPage struct {
+	ConnectionID int64
+	Skip, Limit  int
+}
+
+// RepositoryPage lists a part of what a connection sees, by name, and says whether
+// there is more.
+func (tx *Tx) RepositoryPage(ctx context.Context, p RepositoryPage) (list []redoubt.Repository, more bool, err error) {
+	all := func(redoubt.Repository) bool { return true }
+	return upTo(ctx, tx, p.Limit, all, scanRepository, `SELECT `+repositoryColumns+` FROM repository
+		WHERE deployment_id = $1 AND connection_id = $2 ORDER BY full_name`+tx.session.engine.byBytes+`, id LIMIT $3 OFFSET $4`, p.ConnectionID, p.Limit+1, p.Skip)
+}
+
+// SaveRepositories keeps what a host tells of the repositories of a connection, by the
+// host's ids, and returns how they are now. Where it is all that the host has, others are
+// gone. A project that has the name of its repository is renamed with it, unless another
+// one has that name.
+func (tx *Tx) SaveRepositories(ctx context.Context, connectionID int64, told []redoubt.Repository, all bool) ([]redoubt.Repository, error) {
+	if _, err := tx.Connection(ctx, connectionID); err != nil {
+		return nil, err
+	}
+	known, err := tx.Repositories(ctx, connectionID)
+	if err != nil {
+		return nil, err
+	}
+	byHost := make(map[string]redoubt.Repository, len(known))
+	for _, r := range known {
+		byHost[r.HostID] = r
+	}
+	var fresh [][]any
+	now := make([]redoubt.Repository, 0, len(told))
+	seen := map[string]bool{}
+	for _, r := range told {
+		if seen[r.HostID] { // lists of hosts move while they are read
+			continue
+		}
+		seen[r.HostID] = true
+		before, is := byHost[r.HostID]
+		delete(byHost, r.HostID)
+		r.ConnectionID, r.ID, r.ProjectID, r.HookID = connectionID, before.ID, before.ProjectID, before.HookID
+		switch {
+		case !is:
+			if r.ID, err = tx.newID(ctx, seqConnection); err == nil {
+				fresh = append(fresh, repositoryRow(r))
+			}
+		case r != before:
+			err = tx.updateRepository(ctx, before, r)
+		}
+		if err != nil {
+			return nil, err
+		}
+		now = append(now, r)
+	}
+	if err := tx.insert(ctx, `repository (deployment_id, `+repositoryColumns+`)`, fresh, ""); err != nil {
+		return nil, err
+	}
+	if all {
+		err = tx.loseRepositories(ctx, byHost)
+	}
+	return now, err
+}
+
+func repositoryRow(r redoubt.Repository) []any {
+	return []any{r.ID, r.ConnectionID, r.HostID, r.FullName, r.DefaultBranch, r.Archived, r.Private, r.CloneURL, r.WebURL, r.ProjectID, r.HookID, r.GoneAt}
+}
+
+func (tx *Tx) updateRepository(ctx context.Context, before, after redoubt.Repository) error {
+	err := tx.write(ctx, `UPDATE repository SET full_name = $3, default_branch = $4, archived = $5, private = $6, clone_url = $7, web_url = $8, gone_at = $9
+		WHERE deployment_id = $1 AND id = $2`, after.ID, after.FullName, after.DefaultBranch, after.Archived, after.Private, after.CloneURL, after.WebURL, after.GoneAt)
+	if err != nil || after.ProjectID == 0 || before.FullName == after.FullName {
+		return err
+	}
+	p, err := tx.Project(ctx, after.ProjectID)
+	if err != nil || p.Name != before.FullName || redoubt.CheckProjectName(after.FullName) != nil {
+		return err
+	}
+	if _, err := tx.projectWhere(ctx, `AND name = $2`, after.FullName); !errors.Is(err, redoubt.ErrNotFound) {
+		return err // another one has the name: both stay as they are
+	}
+	_, err = tx.RenameProject(ctx, p.ID, after.FullName)
+	return err
+}
+
+// loseRepositories notes that the host tells of these no more. Those that are projects
+// stay, to say so; others are forgotten.
+func (tx *Tx) loseRepositories(ctx context.Context, lost map[string]redoubt.Repository) error {
+	var forgotten, gone []int64
+	for _, r := range lost {
+		switch {
+		case r.ProjectID == 0:
+			forgotten = append(forgotten, r.ID)
+		case r.GoneAt.IsZero():
+			gone = append(gone, r.ID)
+		}
+	}
+	of, list := tx.in("repository_id", 2, forgotten)
+	if err := tx.write(ctx, `DELETE FROM change_request WHERE deployment_id = $1 AND `+of, list); err != nil {
+		return err
+	}
+	in, list := tx.in("id", 2, forgotten)
+	if err := tx.write(ctx, `DELETE FROM repository WHERE deployment_id = $1 AND `+in, list); err != nil {
+		return err
+	}
+	in, list = tx.in("id", 2, gone)
+	return tx.write(ctx, `UPDATE repository SET gone_at = $3 WHERE deployment_id = $1 AND `+in, list, tx.now)
+}
+
+// TakeRepository makes a repository a project: the one of its full name, which is made
+// where there is none. One that is a project already stays it. A project that is another
+// repository is redoubt.ErrConflict.
+func (tx *Tx) TakeRepository(ctx context.Context, id int64) (redoubt.Project, error) {
+	r, err := tx.RepositoryByID(ctx, id)
+	if err != nil {
+		return redoubt.Project{}, err
+	}
+	if r.ProjectID != 0 {
+		return tx.Project(ctx, r.ProjectID)
+	}
+	p, err := tx.projectWhere(ctx, `AND name = $2`, r.FullName)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		p, err = tx.CreateProject(ctx, projectOf(r))
+	}
+	if err != nil {
+		return p, err
+	}
+	n, err := tx.exec(ctx, `UPDATE repository SET project_id = $3 WHERE deployment_id = $1 AND id = $2
+		AND NOT EXISTS (SELECT 1 FROM repository o WHERE o.deployment_id = $1 AND o.project_id = $3)`, r.ID, p.ID)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("the project %s is another repository already: %w", p.Name, redoubt.ErrConflict)
+	}
+	if err != nil {
+		return p, err
+	}
+	tx.audit("repository.take", subject("repository", r.ID), nil, repositoryImage{r.FullName, subject("connection", r.ConnectionID), subject("project", p.ID)})
+	return p, nil
+}
+
+// repositoryImage is what the audit trail tells of a repository.
+type repositoryImage struct {
+	FullName   string `json:"full_name"`
+	Connection string `json:"connection"`
+	Project    string `json:"project"`
+}
+
+func projectOf(r redoubt.Repository) redoubt.Project {
+	p := redoubt.Project{Name: r.FullName, URL: r.WebURL, Visibility: redoubt.VisibilityPublic}
+	if r.Private {
+		p.Visibility = redoubt.VisibilityPrivate
+	}
+	if r.DefaultBranch != "" {
+		p.DefaultBranch = "refs/heads/" + r.DefaultBranch
+	}
+	return p
+}
+
+// SetRepositoryHook keeps the host's id of the webhook of a repository; empty: none.
+func (tx *Tx) SetRepositoryHook(ctx context.Context, id int64, hook string) error {
+	return tx.write(ctx, `UPDATE repository SET hook_id = $3 WHERE deployment_id = $1 AND id = $2`, id, hook)
+}
+
+// DropRepository parts a project from its repository. The project stays.
+func (tx *Tx) DropRepository(ctx context.Context, id int64) error {
+	r, err := tx.RepositoryByID(ctx, id)
+	if err != nil || r.ProjectID == 0 {
+		return err
+	}
+	tx.audit("repository.drop", subject("repository", r.ID), repositoryImage{r.FullName, subject("connection", r.ConnectionID), subject("project", r.ProjectID)}, nil)
+	return tx.write(ctx, `UPDATE repository SET project_id = 0 WHERE deployment_id = $1 AND id = $2`, id)
+}
+
+// mergeRepository gives the repository of one project to another that has none.
+func (tx *Tx) mergeRepository(ctx context.Context, from, into int64) error {
+	switch _, err := tx.Repository(ctx, into); {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return tx.reassign(ctx, "repository", from, into)
+	case err != nil:
+		return err
+	}
+	return tx.reassign(ctx, "repository", from, 0)
+}

@@ -1,0 +1,386 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redoubt/redoubt"
+)
+
+const runColumns = `deployment_id, id, project_id, ref, commit_id, base, kind, cause, change_number, host, state, attempt, claim, runner_id, token_id, scan_id,
+	failure, reason, log_size, due_at, lease_until, created_at, begun_at, ended_at`
+
+const runSelect = `SELECT ` + runColumns + ` FROM managed_run WHERE deployment_id = $1 `
+
+func scanRun(r row) (u redoubt.Run, err error) {
+	return u, r.Scan(&u.DeploymentID, &u.ID, &u.ProjectID, &u.Ref, &u.Commit, &u.Base, &u.Kind, &u.Cause, &u.Change, &u.Host, &u.State, &u.Attempt, &u.Claim,
+		&u.RunnerID, &u.TokenID, &u.ScanID, &u.Failure, &u.Reason, &u.LogSize, instant(&u.DueAt), instant(&u.LeaseUntil), instant(&u.CreatedAt),
+		instant(&u.BegunAt), instant(&u.EndedAt))
+}
+
+// runImage is what the audit trail tells of a run that somebody asked for or stopped.
+type runImage struct {
+	Project string `json:"project"`
+	Ref     string `json:"ref"`
+	Commit  string `json:"commit,omitempty"`
+	Kind    string `json:"kind"`
+	Cause   string `json:"cause"`
+}
+
+func imageOfRun(r redoubt.Run) runImage {
+	return runImage{subject("project", r.ProjectID), r.Ref, r.Commit, r.Kind.String(), r.Cause.String()}
+}
+
+// QueueRun queues a run, due at once, and returns it, or the open one that does the same
+// already. Those that it makes needless are superseded or cancelled (redoubt.Run.Fate). A
+// project that is not there is redoubt.ErrNotFound, a fault of the run a
+// *redoubt.InvalidError.
+func (tx *Tx) QueueRun(ctx context.Context, r redoubt.Run) (redoubt.Run, error) {
+	if err := redoubt.CheckRun(r); err != nil {
+		return r, err
+	}
+	if _, err := tx.Project(ctx, r.ProjectID); err != nil {
+		return r, err
+	}
+	open, err := many(ctx, tx, scanRun, runSelect+`AND project_id = $2 AND state < $3 ORDER BY id DESC`, r.ProjectID, redoubt.RunDone)
+	if err != nil {
+		return r, err
+	}
+	for _, had := range open {
+		if had.Fate(r) == redoubt.RunSuffices {
+			return had, nil
+		}
+	}
+	for _, had := range open {
+		switch had.Fate(r) {
+		case redoubt.RunGivesWay:
+			err = tx.endRun(ctx, had, redoubt.RunOutcome{State: redoubt.RunSuperseded, Reason: "a newer commit came before its turn"})
+		case redoubt.RunIsStopped:
+			err = tx.endRun(ctx, had, redoubt.RunOutcome{State: redoubt.RunCancelled, Reason: "a newer commit of the change request came"})
+		case redoubt.RunStays, redoubt.RunSuffices:
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	return tx.addRun(ctx, r)
+}
+
+func (tx *Tx) addRun(ctx context.Context, r redoubt.Run) (redoubt.Run, error) {
+	id, err := tx.newID(ctx, seqManagedRun)
+	if err != nil {
+		return r, err
+	}
+	r = redoubt.Run{
+		ID: id, DeploymentID: tx.deployment.ID, ProjectID: r.ProjectID, Ref: r.Ref, Commit: r.Commit, Base: r.Base, Kind: r.Kind, Cause: r.Cause, Change: r.Change,
+		Host: r.Host, State: redoubt.RunQueued, DueAt: tx.now, CreatedAt: tx.now,
+	}
+	err = tx.insert(ctx, `managed_run (`+runColumns+`)`, [][]any{{
+		r.ID, r.ProjectID, r.Ref, r.Commit, r.Base, r.Kind, r.Cause, r.Change, r.Host, r.State, 0, 0, 0, 0, 0, 0, "", 0, r.DueAt, nil, r.CreatedAt, nil, nil,
+	}}, "")
+	if err != nil {
+		return r, err
+	}
+	if r.Cause == redoubt.RunByHand {
+		tx.audit("run.create", subject("run", id), nil, imageOfRun(r))
+	}
+	return r, tx.pruneRuns(ctx, r.ProjectID)
+}
+
+// pruneRuns forgets the oldest runs of a project that ended.
+func (tx *Tx) pruneRuns(ctx context.Context, projectID int64) error {
+	old, err := many(ctx, tx, scalar[int64], `SELECT id FROM managed_run WHERE deployment_id = $1 AND project_id = $2 AND state >= $3 ORDER BY id DESC LIMIT 1000 OFFSET $4`,
+		projectID, redoubt.RunDone, redoubt.MaxRunsKept)
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	ofLog, list := tx.in("run_id", 2, old)
+	if err := tx.write(ctx, `DELETE FROM managed_run_log WHERE deployment_id = $1 AND `+ofLog, list); err != nil {
+		return err
+	}
+	in, list := tx.in("id", 2, old)
+	err = tx.write(ctx, `DELETE FROM managed_run WHERE deployment_id = $1 AND `+in, list)
+	return err
+}
+
+// Run finds a managed run.
+func (tx *Tx) Run(ctx context.Context, id int64) (redoubt.Run, error) {
+	r, err := one(ctx, tx, scanRun, runSelect+`AND id = $2`, id)
+	if err != nil {
+		return r, fmt.Errorf("run %d: %w", id, err)
+	}
+	return r, nil
+}
+
+// RunQuery is which managed runs are listed.
+type RunQuery struct {
+	Globs     redoubt.ProjectGlobs
+	ProjectID int64 // 0 for all
+	Before    int64 // only those with lower ids; 0 for all
+	Limit     int
+}
+
+// Runs lists the newest runs, newest first.
+func (tx *Tx) Runs(ctx context.Context, q RunQuery) ([]redoubt.Run, error) {
+	w := &where{tx: tx}
+	if q.ProjectID != 0 {
+		w.and(`project_id = ?`, q.ProjectID)
+	}
+	if q.Before != 0 {
+		w.and(`id < ?`, q.Before)
+	}
+	ids, all, err := tx.visibleProjectIDs(ctx, q.Globs)
+	if err != nil {
+		return nil, err
+	}
+	if !all {
+		w.in(`project_id`, ids)
+	}
+	w.and(`0 = 0 ORDER BY id DESC LIMIT ?`, q.Limit)
+	return many(ctx, tx, scanRun, runSelect+w.text.String(), w.args...)
+}
+
+// endRun ends a run, or has it wait for another attempt, as the outcome says: with the
+// token that its runner uploaded with.
+func (tx *Tx) endRun(ctx context.Context, r redoubt.Run, o redoubt.RunOutcome) error {
+	if err := tx.dropRunToken(ctx, r); err != nil {
+		return err
+	}
+	r = r.After(o, tx.now)
+	return tx.write(ctx, `UPDATE managed_run SET state = $3, failure = $4, reason = $5, scan_id = $6, due_at = $7, ended_at = $8, lease_until = NULL, token_id = 0
+		WHERE deployment_id = $1 AND id = $2`, r.ID, r.State, r.Failure, r.Reason, r.ScanID, r.DueAt, r.EndedAt)
+}
+
+// dropRunToken drops the token of an attempt that is over; the audit trail keeps its word.
+func (tx *Tx) dropRunToken(ctx context.Context, r redoubt.Run) error {
+	if r.TokenID == 0 {
+		return nil
+	}
+	switch err := tx.RevokeToken(ctx, r.TokenID); {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return tx.write(ctx, `DELETE FROM token WHERE deployment_id = $1 AND id = $2`, r.TokenID)
+}
+
+// CancelRun ends a run that has not ended. One that has is redoubt.ErrConflict.
+func (tx *Tx) CancelRun(ctx context.Context, id int64, reason string) error {
+	r, err := tx.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	if r.State.Ended() {
+		return fmt.Errorf("run %d has ended already: %s: %w", id, r.State, redoubt.ErrConflict)
+	}
+	tx.audit("run.cancel", subject("run", id), nil, imageOfRun(r))
+	return tx.endRun(ctx, r, redoubt.RunOutcome{State: redoubt.RunCancelled, Reason: reason})
+}
+
+// EndOverdueRuns ends, or has wait again, the runs whose lease or time is over, and
+// returns how many.
+func (tx *Tx) EndOverdueRuns(ctx context.Context) (int, error) {
+	begun, err := many(ctx, tx, scanRun, runSelect+`AND state > $2 AND state < $3 AND (lease_until <= $4 OR begun_at <= $5)`,
+		redoubt.RunQueued, redoubt.RunDone, tx.now, tx.now.Add(-redoubt.RunTimeLimit))
+	n := 0
+	for _, r := range begun {
+		if o, over := r.Overdue(tx.now); over && err == nil {
+			n++
+			err = tx.endRun(ctx, r, o)
+		}
+	}
+	return n, err
+}
+
+// holding finds a run that a claim still holds, or answers redoubt.ErrConflict.
+func (tx *Tx) holding(ctx context.Context, id, claim int64) (redoubt.Run, error) {
+	r, err := tx.Run(ctx, id)
+	if err == nil && (!r.State.Begun() || r.Claim != claim) {
+		err = fmt.Errorf("run %d is not this runner's any more: %s: %w", id, r.State, redoubt.ErrConflict)
+	}
+	return r, err
+}
+
+// FinishRun ends an attempt as its runner says. A claim that is over is
+// redoubt.ErrConflict. It returns the run as it is then.
+func (tx *Tx) FinishRun(ctx context.Context, id, claim int64, o redoubt.RunOutcome) (redoubt.Run, error) {
+	r, err := tx.holding(ctx, id, claim)
+	if err != nil {
+		return r, err
+	}
+	if err := tx.endRun(ctx, r, o); err != nil {
+		return r, err
+	}
+	return r.After(o, tx.now), nil
+}
+
+// RunProgress is what a runner says while it works.
+type RunProgress struct {
+	State  redoubt.RunState
+	Ref    string // once it is known; empty says nothing
+	Commit string // once it is known; empty says nothing
+	Offset int64  // of the log: bytes before
+	Log    []byte // what came since
+}
+
+// ProgressRun notes how far a claimed run is, and renews its lease. A claim that is over
+// is redoubt.ErrConflict, a state that cannot follow a *redoubt.InvalidError. It locks no
+// deployment: runs of one tenant tell of themselves side by side.
+func (s *Store) ProgressRun(ctx context.Context, deploymentID, id, claim int64, p RunProgress) error {
+	now := s.now()
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		r, err := one(ctx, q, scanRun, runSelect+`AND id = $2 AND claim = $3`+q.engine.forUpdate, deploymentID, id, claim)
+		if errors.Is(err, redoubt.ErrNotFound) || err == nil && !r.State.Begun() {
+			return fmt.Errorf("run %d is not this runner's any more: %w", id, redoubt.ErrConflict)
+		}
+		if err != nil {
+			return err
+		}
+		if _, over := r.Overdue(now); over {
+			return fmt.Errorf("the lease of run %d is over: %w", id, redoubt.ErrConflict)
+		}
+		if !r.State.MayBecome(p.State) {
+			return redoubt.Invalid("state", "a run that is %s cannot become %s", r.State, p.State)
+		}
+		size, err := q.appendRunLog(ctx, r, p)
+		if err != nil {
+			return err
+		}
+		if r.Ref == "" {
+			r.Ref = p.Ref
+		}
+		if r.Commit == "" {
+			r.Commit = p.Commit
+		}
+		return q.write(ctx, `UPDATE managed_run SET state = $3, ref = $4, commit_id = $5, log_size = $6, lease_until = $7 WHERE deployment_id = $1 AND id = $2`,
+			deploymentID, id, p.State, r.Ref, r.Commit, size, now.Add(redoubt.RunLease))
+	})
+}
+
+// appendRunLog adds a piece of log and returns its size then. What is known already is
+// left out, so that a piece may be sent twice; beyond the bound nothing is kept.
+func (q *session) appendRunLog(ctx context.Context, r redoubt.Run, p RunProgress) (int64, error) {
+	if p.Offset < 0 || p.Offset > r.LogSize {
+		return 0, redoubt.Invalid("offset", "the log has %d bytes, a piece cannot begin at %d", r.LogSize, p.Offset)
+	}
+	known := r.LogSize - p.Offset
+	if known >= int64(len(p.Log)) {
+		return r.LogSize, nil
+	}
+	piece := p.Log[known:]
+	piece = piece[:min(int64(len(piece)), max(0, redoubt.MaxRunLog-r.LogSize))]
+	if len(piece) == 0 {
+		return r.LogSize, nil
+	}
+	err := q.insert(ctx, r.DeploymentID, `managed_run_log (deployment_id, run_id, start, content)`, [][]any{{r.ID, r.LogSize, piece}}, "")
+	return r.LogSize + int64(len(piece)), err
+}
+
+// RunLog reads the log of a run's newest attempt from an offset on.
+func (tx *Tx) RunLog(ctx context.Context, id, offset int64) ([]byte, error) {
+	log := []byte{}
+	err := each(ctx, tx, func(r row) error {
+		var start int64
+		var piece []byte
+		err := r.Scan(&start, &piece)
+		log = append(log, piece[min(max(0, offset-start), int64(len(piece))):]...)
+		return err
+	}, `SELECT start, content FROM managed_run_log WHERE deployment_id = $1 AND run_id = $2 AND start > $3 ORDER BY start`, id, offset-redoubt.MaxRunLog)
+	return log, err
+}
+
+// LeaseRun gives a runner the oldest run that is due, of a project that globs allow and of
+// a host of which there are not too many under way; ok is false where there is none. Runs whose
+// lease is over are looked at first.
+func (tx *Tx) LeaseRun(ctx context.Context, runnerID int64, globs redoubt.ProjectGlobs) (r redoubt.Run, ok bool, err error) {
+	if _, err := tx.EndOverdueRuns(ctx); err != nil {
+		return r, false, err
+	}
+	due, err := tx.dueRuns(ctx, globs)
+	if err != nil || len(due) == 0 {
+		return r, false, err
+	}
+	r = due[0]
+	r.State, r.Attempt, r.Claim, r.RunnerID, r.BegunAt, r.LeaseUntil, r.LogSize = redoubt.RunLeased, r.Attempt+1, r.Claim+1, runnerID, tx.now, tx.now.Add(redoubt.RunLease), 0
+	if err := tx.write(ctx, `DELETE FROM managed_run_log WHERE deployment_id = $1 AND run_id = $2`, r.ID); err != nil {
+		return r, false, err
+	}
+	err = tx.write(ctx, `UPDATE managed_run SET state = $3, attempt = $4, claim = $5, runner_id = $6, begun_at = $7, lease_until = $8, log_size = 0
+		WHERE deployment_id = $1 AND id = $2`, r.ID, r.State, r.Attempt, r.Claim, runnerID, r.BegunAt, r.LeaseUntil)
+	return r, err == nil, err
+}
+
+// dueRuns lists runs that could be leased now, the one to take first.
+func (tx *Tx) dueRuns(ctx context.Context, globs redoubt.ProjectGlobs) ([]redoubt.Run, error) {
+	w := &where{tx: tx}
+	w.and(`state = ? AND due_at <= ?`, redoubt.RunQueued, tx.now)
+	ids, all, err := tx.visibleProjectIDs(ctx, globs)
+	if err != nil {
+		return nil, err
+	}
+	if !all {
+		w.in(`project_id`, ids)
+	}
+	w.and(`(host = '' OR (SELECT COUNT(*) FROM managed_run b WHERE b.deployment_id = managed_run.deployment_id AND b.host = managed_run.host AND b.state > ? AND b.state < ?) < ?)`,
+		redoubt.RunQueued, redoubt.RunDone, redoubt.MaxRunsOfHost)
+	return many(ctx, tx, scanRun, runSelect+w.text.String()+` ORDER BY due_at, id LIMIT 1`, w.args...)
+}
+
+// RunIsDue reports whether a runner that globs bind would be given something: a run that
+// waits, or one whose lease is over.
+func (tx *Tx) RunIsDue(ctx context.Context, globs redoubt.ProjectGlobs) (bool, error) {
+	due, err := tx.dueRuns(ctx, globs)
+	if err != nil || len(due) > 0 {
+		return len(due) > 0, err
+	}
+	return tx.RunIsOverdue(ctx)
+}
+
+// RunIsOverdue reports whether EndOverdueRuns would find one.
+func (tx *Tx) RunIsOverdue(ctx context.Context) (bool, error) {
+	n, err := one(ctx, tx, scalar[int64], `SELECT COUNT(*) FROM managed_run WHERE deployment_id = $1 AND state > $2 AND state < $3 AND (lease_until <= $4 OR begun_at <= $5)`,
+		redoubt.RunQueued, redoubt.RunDone, tx.now, tx.now.Add(-redoubt.RunTimeLimit))
+	return n > 0, err
+}
+
+// BindRunToken notes the token that dies with the attempt under way.
+func (tx *Tx) BindRunToken(ctx context.Context, id, tokenID int64) error {
+	return tx.write(ctx, `UPDATE managed_run SET token_id = $3 WHERE deployment_id = $1 AND id = $2`, id, tokenID)
+}
+
+// RunOfToken finds the run whose attempt uploads with a token, or redoubt.ErrNotFound.
+func (tx *Tx) RunOfToken(ctx context.Context, tokenID int64) (redoubt.Run, error) {
+	if tokenID == 0 {
+		return redoubt.Run{}, redoubt.ErrNotFound
+	}
+	return one(ctx, tx, scanRun, runSelect+`AND token_id = $2`, tokenID)
+}
+
+// dropRunsOf drops what a project has of managed runs.
+func (tx *Tx) dropRunsOf(ctx context.Context, projectID int64) error {
+	open, err := many(ctx, tx, scanRun, runSelect+`AND project_id = $2 AND token_id <> 0`, projectID)
+	for _, r := range open {
+		if err == nil {
+			err = tx.dropRunToken(ctx, r)
+		}
+	}
+	for _, rows := range []string{
+		`managed_run_log WHERE deployment_id = $1 AND run_id IN (SELECT id FROM managed_run WHERE deployment_id = $1 AND project_id = $2)`,
+		`managed_run WHERE deployment_id = $1 AND project_id = $2`, `managed_plan WHERE deployment_id = $1 AND project_id = $2`,
+	} {
+		if err == nil {
+			err = tx.write(ctx, `DELETE FROM `+rows, projectID)
+		}
+	}
+	return err
+}
+
+// mergeRuns gives the managed runs of a project to another, whose own schedule counts.
+func (tx *Tx) mergeRuns(ctx context.Context, from, into int64) error {
+	if err := tx.write(ctx, `DELETE FROM managed_plan WHERE deployment_id = $1 AND project_id = $2`, from); err != nil {
+		return err
+	}
+	return tx.reassign(ctx, "managed_run", from, into)
+}
