@@ -103,7 +103,8 @@ func (p *Proxy) Breaks() int {
 	return p.breaks
 }
 
-// RoundTrips counts how often a client spoke and was answered.
+// RoundTrips counts how often a client had to wait for an answer before it could go on. A
+// pool's probe of a connection that was idle does not count: when it comes is up to the clock.
 func (p *Proxy) RoundTrips() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,18 +144,12 @@ func (p *Proxy) accept() {
 			continue
 		}
 		p.set(func() { p.conns[client], p.conns[server] = true, true })
-		spoke := new(bool) // the client, since the server last did
+		waits := new(frontend)
 		go p.pass(client, server, func(said []byte) bool {
-			*spoke = true
+			p.trips += waits.read(said)
 			return !p.poisons(said)
 		})
-		go p.pass(server, client, func([]byte) bool {
-			if *spoke {
-				*spoke = false
-				p.trips++
-			}
-			return true
-		})
+		go p.pass(server, client, func([]byte) bool { return true })
 	}
 }
 

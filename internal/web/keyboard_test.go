@@ -23,10 +23,11 @@ func (b *browser) press(keys string) {
 	b.do(chromedp.KeyEvent(keys))
 }
 
-// until waits for an expression to hold, on whatever page is there by then.
+// until waits for an expression to hold, on whatever page is there by then and has been read
+// whole: what stands further down may not be there yet on one that is still coming in.
 func (b *browser) until(expression string) {
 	b.t.Helper()
-	look := chromedp.Evaluate[bool](`new Promise(done => setTimeout(() => done(Boolean(`+expression+`)), 20))`, chromedp.EvalAwaitPromise)
+	look := chromedp.Evaluate[bool](`new Promise(done => setTimeout(() => done(document.readyState !== "loading" && Boolean(`+expression+`)), 20))`, chromedp.EvalAwaitPromise)
 	for {
 		ctx, cancel := context.WithTimeout(b.ctx, 3*time.Second) // a page that is left never answers
 		holds, err := chromedp.Run(ctx, look)
