@@ -94,6 +94,12 @@ func BodyVulnerability(members []byte) string {
 	return name
 }
 
+// BodyUnrated reports whether what Members returned says that nobody rates the
+// vulnerability. No text in it says the same: quotes in texts are escaped.
+func BodyUnrated(members []byte) bool {
+	return bytes.Contains(members, []byte(`,"severity_unrated":true,"vulnerability_identifier":`))
+}
+
 func members(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

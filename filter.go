@@ -38,6 +38,7 @@ type FindingFilter struct {
 	Packages       []string
 	EPSS           []EPSSBand
 	Exploited      *bool // by the catalogue of exploited vulnerabilities (KEV)
+	Unrated        *bool // whether nobody rates the vulnerability, so that medium stands in
 
 	ProOnly          *bool
 	ExcludeHistoric  bool

@@ -51,6 +51,12 @@ var countable = map[string]func(api.Finding) []string{
 		}
 		return []string{strconv.FormatBool(*f.IsMalicious)}
 	},
+	"severity_unrated": func(f api.Finding) []string {
+		if f.FoundDependency == nil {
+			return nil
+		}
+		return []string{strconv.FormatBool(f.Unrated)}
+	},
 }
 
 // testCounts holds that each count is what the listing has.

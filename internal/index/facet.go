@@ -32,7 +32,8 @@ const (
 	FacetMalicious      Facet = "is_malicious"
 	FacetPackage        Facet = "dependencies"
 	FacetEPSS           Facet = "epss_probability"
-	FacetExploited      Facet = "known_exploited" // the pages' own
+	FacetExploited      Facet = "known_exploited"  // the pages' own
+	FacetUnrated        Facet = "severity_unrated" // the pages' own
 	FacetProOnly        Facet = "pro_only"
 	FacetSecretType     Facet = "secret_types"
 	FacetValidation     Facet = "validation_state"

@@ -21,6 +21,7 @@ var facetKinds = map[Facet]facetKind{
 	FacetValidation:     {func(f *filter) { f.ValidationStates = nil }, byValidation, named[redoubt.ValidationState]},
 	FacetMalicious:      {func(f *filter) { f.Malicious = nil }, byMalicious, flagged},
 	FacetExploited:      {func(f *filter) { f.Exploited = nil }, byExploited, flagged},
+	FacetUnrated:        {func(f *filter) { f.Unrated = nil }, byUnrated, flagged},
 	FacetProOnly:        {func(f *filter) { f.ProOnly = nil }, byProOnly, flagged},
 	FacetIncludeHistory: {func(f *filter) { f.ExcludeHistoric = false }, byHistorical, flagged},
 	FacetPR:             {func(f *filter) { f.PRStates = nil }, byPRs, prStates},

@@ -188,6 +188,10 @@ var facetModels = map[Facet]facetModel{
 		},
 		func(f *redoubt.FindingFilter) { f.Exploited = nil }, never,
 	},
+	FacetUnrated: {
+		func(_ *world, f redoubt.IndexedFinding) []string { return flagOf(unrated(f)) },
+		func(f *redoubt.FindingFilter) { f.Unrated = nil }, never,
+	},
 	FacetPackage: {
 		func(_ *world, f redoubt.IndexedFinding) []string { return []string{f.Package} },
 		func(f *redoubt.FindingFilter) { f.Packages = nil },

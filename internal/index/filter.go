@@ -73,6 +73,7 @@ func (q *query) addSmall(f *redoubt.FindingFilter) {
 	addEnum(q, byValidation, f.ValidationStates)
 	q.addFlag(byMalicious, f.Malicious)
 	q.addFlag(byExploited, f.Exploited)
+	q.addFlag(byUnrated, f.Unrated)
 	q.addFlag(byProOnly, f.ProOnly)
 	if f.ExcludeHistoric {
 		q.add(byHistorical, []uint32{uint32(flagNo)})

@@ -312,7 +312,7 @@ func (w *world) someBody(t *rapid.T, issueType redoubt.IssueType) []byte {
 		body.RuleMessage = &message
 	}
 	if issueType == redoubt.SCA {
-		body.SCABody = &redoubt.SCABody{FixRecommendations: []redoubt.Fix{}}
+		body.SCABody = &redoubt.SCABody{FixRecommendations: []redoubt.Fix{}, Unrated: rapid.Bool().Draw(t, "unrated")}
 		if name := one(t, "vulnerability", "", "CVE-2021-44228", "GHSA-1"); name != "" {
 			body.VulnerabilityIdentifier = &name
 		}

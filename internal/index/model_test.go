@@ -315,6 +315,7 @@ var filters = []func(*rapid.T, *world, *redoubt.FindingFilter){
 	},
 	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.EPSS = someEnum(t, redoubt.EPSSHigh) },
 	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Exploited = someFlag(t) },
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.Unrated = someFlag(t) },
 	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) { f.ProOnly = someFlag(t) },
 	func(_ *rapid.T, _ *world, f *redoubt.FindingFilter) { f.ExcludeHistoric = true },
 	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {

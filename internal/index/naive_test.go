@@ -83,6 +83,8 @@ func (w *world) acceptsPage(f redoubt.FindingFilter, finding redoubt.IndexedFind
 	return true
 }
 
+func unrated(finding redoubt.IndexedFinding) bool { return bodyOf(finding)["severity_unrated"] == true }
+
 // vulnerabilityOf and message read what the body tells, as readers do.
 func vulnerabilityOf(finding redoubt.IndexedFinding) string {
 	name, _ := bodyOf(finding)["vulnerability_identifier"].(string)
@@ -161,7 +163,7 @@ func acceptsRow(f redoubt.FindingFilter, finding redoubt.IndexedFinding, a redou
 	return !finding.RelevantSince.Before(f.Since) &&
 		in(f.Severities, finding.Severity) && in(f.Confidences, finding.Confidence) &&
 		in(f.Reachabilities, reachability(finding, a)) && in(f.Transitivities, transitivity(finding)) &&
-		is(f.Malicious, finding.Malicious) && in(f.Packages, finding.Package) && is(f.ProOnly, finding.ProOnly) &&
+		is(f.Malicious, finding.Malicious) && is(f.Unrated, unrated(finding)) && in(f.Packages, finding.Package) && is(f.ProOnly, finding.ProOnly) &&
 		(!f.ExcludeHistoric || !finding.Historical) && in(f.SecretTypes, finding.SecretType) && in(f.ValidationStates, finding.ValidationState)
 }
 

@@ -42,7 +42,7 @@ func (s *state) exceptions(p *partition, f *redoubt.FindingFilter) []*roaring.Bi
 	q.addWords(byPackage, &s.packages, f.Packages)
 	q.addWords(bySecretType, &s.secrets, f.SecretTypes)
 	lists := *f
-	lists.Malicious, lists.Exploited, lists.ProOnly, lists.ExcludeHistoric = nil, nil, nil, false
+	lists.Malicious, lists.Exploited, lists.Unrated, lists.ProOnly, lists.ExcludeHistoric = nil, nil, nil, nil, false
 	q.addSmall(&lists)
 	var out []*roaring.Bitmap
 	if len(f.Modes) > 0 {

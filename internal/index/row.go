@@ -38,6 +38,7 @@ type row struct {
 	scanned                        uint8 // reachability as the scanner has it
 	transitivity, validation       uint8
 	malicious, proOnly, historical uint8 // flagNo or flagYes
+	unrated                        uint8 // flagNo or flagYes
 	triage, reason, status         uint8 // of the lineage, as all below
 	verdict, prs, band, reach      uint8
 	exploited                      uint8 // flagNo or flagYes
@@ -88,6 +89,7 @@ const (
 	byReachability
 	byTransitivity
 	byMalicious
+	byUnrated
 	byEPSS
 	byExploited
 	byProOnly
@@ -151,6 +153,8 @@ func (r *row) small(f field) uint8 {
 		return r.transitivity
 	case byMalicious:
 		return r.malicious
+	case byUnrated:
+		return r.unrated
 	case byEPSS:
 		return r.band
 	case byExploited:

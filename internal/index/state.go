@@ -216,6 +216,7 @@ func (s *state) row(f *redoubt.IndexedFinding, texts searched) (*row, error) {
 		state: uint8(f.State), severity: uint8(f.Severity), confidence: uint8(f.Confidence),
 		ref: s.refs.number(f.Ref), pkg: s.packages.number(f.Package), secret: s.secrets.number(f.SecretType), validation: uint8(f.ValidationState),
 		path: s.paths.number(texts.path), malicious: yesNo(f.Malicious), proOnly: yesNo(f.ProOnly), historical: yesNo(f.Historical),
+		unrated: yesNo(f.IssueType == redoubt.SCA && redoubt.BodyUnrated(f.Body)),
 	}
 	if r.lineage == 0 || r.project == 0 || r.rule == 0 {
 		return nil, fmt.Errorf("finding %d comes before its lineage %d, project %d or rule %d", f.ID, f.LineageID, f.ProjectID, f.RuleID)

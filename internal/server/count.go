@@ -35,7 +35,7 @@ var countedBy = map[string]index.Facet{
 	"rule": index.FacetRule, "ruleset": index.FacetRuleset, "category": index.FacetCategory, "policy_mode": index.FacetMode,
 	"autotriage_verdict": index.FacetVerdict, "component_tag": index.FacetComponent, "click_to_fix_pr_state": index.FacetPR,
 	"exposure": index.FacetReachability, "transitivity": index.FacetTransitivity, "is_malicious": index.FacetMalicious,
-	"dependency": index.FacetPackage, "epss_probability": index.FacetEPSS, "known_exploited": index.FacetExploited,
+	"dependency": index.FacetPackage, "epss_probability": index.FacetEPSS, "known_exploited": index.FacetExploited, "severity_unrated": index.FacetUnrated,
 	"secret_type": index.FacetSecretType, "validation_state": index.FacetValidation, "assignee": index.FacetAssignee,
 }
 
@@ -64,7 +64,7 @@ func (c *call) countFindings(ctx context.Context, in *countInput) (*api.CountFin
 			if name == byIssueType && total > 0 {
 				counts[name][f.IssueType.String()] = total
 			}
-			if f.IssueType != redoubt.SCA && (name == "is_malicious" || name == "known_exploited") {
+			if f.IssueType != redoubt.SCA && slices.Contains([]string{"is_malicious", "known_exploited", "severity_unrated"}, name) {
 				continue // which the index takes for false of everything else
 			}
 			for value, n := range by[facets[i]] {

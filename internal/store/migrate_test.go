@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
@@ -38,6 +39,28 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestWhatIsNotRatedIsFollowedAnew opens a database of a version that stored findings of
+// advisories without telling which of them nobody rates: deployments follow all advisories once.
+func TestWhatIsNotRatedIsFollowedAnew(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			config := storetest.Database(t, engine, storetest.NewClock())
+			s := storetest.Open(t, config)
+			d := newTenant(t, s)
+			at := redoubt.AdvisoryProgress{Version: 7, Target: 9, After: redoubt.ProjectRef{ProjectID: 3, Ref: "refs/heads/main"}, Scores: 5}
+			_, _, err := s.ClaimAdvisoryMatch(t.Context(), d.id, time.Minute)
+			d.check(err)
+			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SaveAdvisoryMatch(ctx, at, 0) })
+			d.check(s.ExecRaw(t.Context(), `DELETE FROM goose_db_version WHERE version_id >= 57`))
+			d.check(s.Close())
+			s = storetest.Open(t, config)
+			all, err := s.AdvisoryMatches(t.Context())
+			d.check(err)
+			same(t, "what is followed", all[d.id], redoubt.AdvisoryProgress{Scores: 5})
+		})
 	}
 }
 

@@ -214,6 +214,35 @@ func TestAnUnratedAdvisorySaysSo(t *testing.T) {
 	}
 }
 
+// Counts by severity tell how many of the medium ones nobody rates, and lead there.
+func TestWhatIsNotRatedIsCounted(t *testing.T) {
+	s := advisedSite(t)
+	const list = "/supply-chain/vulnerabilities"
+	pages := []string{"/overview", "/projects/" + first(s, "/projects", "/projects/")}
+	for _, page := range pages {
+		lacks(t, s.page(page), "not_rated")
+	}
+	rated := total(t, s.page(list))
+	s.advise(osv("GHSA-1111-1111-1111", "lodash", "5.0.0", ""))
+	s.rematch()
+	for _, page := range pages {
+		links := countLinks(t, s.page(page))
+		at := slices.IndexFunc(links, func(l countLink) bool { return l.of == "not_rated" })
+		if at < 0 || links[at].n != 1 || s.total(t, links[at]) != 1 {
+			t.Errorf("%s tells of what is not rated: %v", page, links)
+		}
+	}
+	for query, want := range map[string]string{"?severity_unrated=true": "1", "?severity_unrated=true&severities=medium": "1", "?severity_unrated=true&severities=high": "0", "?severity_unrated=false": rated} {
+		if got := total(t, s.page(list+query)); got != want {
+			t.Errorf("%s: %s findings, want %s", query, got, want)
+		}
+	}
+	says(t, s.page(list), "Not rated", "severity_unrated=false")
+	if a := s.get(list + "?severity_unrated=perhaps"); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a value that is none: %d", a.StatusCode)
+	}
+}
+
 // saysUnrated holds pages with one severity to what nobody rates, or somebody does.
 func saysUnrated(t *testing.T, s *site, unrated bool, paths ...string) {
 	t.Helper()

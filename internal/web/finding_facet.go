@@ -31,6 +31,7 @@ var (
 var facets = []facet{
 	{index.FacetStatus, "Status", everything, []string{"open", "reviewing", "fixing", "ignored", "fixed"}, false, false, enum(func(f *filter) *[]redoubt.Status { return &f.Statuses }, redoubt.ParseStatus)},
 	{index.FacetSeverity, "Severity", everything, []string{"critical", "high", "medium", "low"}, false, false, enum(func(f *filter) *[]redoubt.Severity { return &f.Severities }, redoubt.ParseSeverity)},
+	{index.FacetUnrated, "Rating", supply, []string{"true", "false"}, true, false, yesNo(func(f *filter) **bool { return &f.Unrated })},
 	{index.FacetReachability, "Reachability", supply, []string{"always_reachable", "reachable", "conditionally_reachable", "unreachable", "unknown"}, false, false, enum(func(f *filter) *[]redoubt.Reachability { return &f.Reachabilities }, redoubt.ParseReachability)},
 	{index.FacetEPSS, "Exploit probability", supply, []string{"high", "medium", "low", "none"}, false, false, enum(func(f *filter) *[]redoubt.EPSSBand { return &f.EPSS }, redoubt.ParseEPSSBand)},
 	{index.FacetExploited, "Exploited", supply, []string{"true", "false"}, true, false, yesNo(func(f *filter) **bool { return &f.Exploited })},

@@ -300,6 +300,10 @@ func (s *search) label(f facet, value string) string {
 		return "Known exploited"
 	case f.key == index.FacetExploited:
 		return "Not known"
+	case f.key == index.FacetUnrated && value == "true":
+		return "Not rated"
+	case f.key == index.FacetUnrated:
+		return "Rated"
 	case f.key == index.FacetIncludeHistory:
 		return "In the tree only"
 	case value == "true":

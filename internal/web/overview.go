@@ -47,6 +47,7 @@ type standing struct {
 	Open     int
 	Address  string
 	Severity []severityCount
+	NotRated severityCount // of the medium ones
 }
 
 type severityCount struct {
@@ -128,13 +129,13 @@ func (req *request) stand(view *index.View, p *overviewPage, product product) er
 	filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
 	s := standing{Product: product, Address: req.to(product.Path)}
 	answer, err := view.List(req.r.Context(), index.ListQuery{
-		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}},
+		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}},
 	})
 	if err != nil {
 		return err
 	}
 	s.Open = answer.Total
-	s.severities(answer.Facets[index.FacetSeverity])
+	s.severities(answer.Facets)
 	for _, g := range answer.Groups[index.ByRule] {
 		addTop(&p.Rules, g, s.Address+"?rules="+url.QueryEscape(g.Name))
 	}
@@ -147,31 +148,43 @@ func (req *request) stand(view *index.View, p *overviewPage, product product) er
 }
 
 // severities lays the parts of a bar side by side, worst first.
-func (s *standing) severities(counts index.FacetCounts) {
+func (s *standing) severities(facets map[index.Facet]index.FacetCounts) {
 	s.Severity = nil
 	offset := 0.0
 	for severity := redoubt.SeverityCritical; severity > 0; severity-- {
 		c := severityCount{Severity: severity.String(), Address: withSeverity(s.Address, severity), Offset: offset}
-		for _, value := range counts.Values {
-			if value.Value == c.Severity {
-				c.Count = value.Count
-			}
-		}
+		c.Count = having(facets[index.FacetSeverity], c.Severity)
 		if s.Open > 0 {
 			c.Share = 100 * float64(c.Count) / float64(s.Open)
 		}
 		offset += c.Share
 		s.Severity = append(s.Severity, c)
 	}
+	s.NotRated = severityCount{Count: having(facets[index.FacetUnrated], "true"), Address: narrowed(s.Address, string(index.FacetUnrated), "true")}
+}
+
+// having returns how many findings have a value of a facet.
+func having(counts index.FacetCounts, value string) int {
+	for _, c := range counts.Values {
+		if c.Value == value {
+			return c.Count
+		}
+	}
+	return 0
 }
 
 // withSeverity narrows the address of findings.
 func withSeverity(address string, severity redoubt.Severity) string {
+	return narrowed(address, string(index.FacetSeverity), severity.String())
+}
+
+// narrowed adds a parameter to the address of findings.
+func narrowed(address, key, value string) string {
 	sign := "?"
 	if strings.Contains(address, "?") {
 		sign = "&"
 	}
-	return address + sign + "severities=" + severity.String()
+	return address + sign + key + "=" + value
 }
 
 // addTop gathers a row of one product.

@@ -251,13 +251,13 @@ func (req *request) openIn(p *projectPage) error {
 		filter := every(product)
 		filter.Statuses, filter.ProjectIDs = []redoubt.Status{redoubt.StatusOpen}, []int64{p.ID}
 		answer, err := view.List(req.r.Context(), index.ListQuery{
-			Filter: filter, Values: 200, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetRef}},
+			Filter: filter, Values: 200, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}, {Facet: index.FacetRef}},
 		})
 		if err != nil {
 			return err
 		}
 		s := standing{Product: product, Open: answer.Total, Address: req.to(product.Path) + "?repos=" + url.QueryEscape(p.Name)}
-		s.severities(answer.Facets[index.FacetSeverity])
+		s.severities(answer.Facets)
 		p.Standing = append(p.Standing, s)
 		for _, ref := range answer.Facets[index.FacetRef].Values {
 			address := req.to(product.Path + "?" + url.Values{"repos": {p.Name}, "ref": {ref.Value}}.Encode())

@@ -1,0 +1,87 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestStoredFindingsLearnThatNobodyRatesThem has findings as a version stored them that
+// did not tell what nobody rates. The schema's migration has them follow the advisories
+// from the beginning, and whoever follows findings hears of it.
+func TestStoredFindingsLearnThatNobodyRatesThem(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.publish(t, record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21"}, record{id: "GHSA-2222-2222-2222", name: "left-pad", severity: "MODERATE"})
+		s.inventory(t, "main", "4.17.20")
+		before := s.unratedBy(t)
+		s.forgetRatings(t)
+		cursor := get[api.FindingChangesResponse](t, s, "findings/changes").Cursor
+		for name, unrated := range s.unratedBy(t) {
+			if unrated || len(before) != 2 {
+				t.Fatalf("of %d findings, %s says that nobody rates it", len(before), name)
+			}
+		}
+		s.clock.Advance(1e9)
+		s.sweep(t)
+		if got := s.unratedBy(t); !got["GHSA-1111-1111-1111"] || got["GHSA-2222-2222-2222"] {
+			t.Errorf("after following: %v", got)
+		}
+		told := get[api.FindingChangesResponse](t, s, "findings/changes?cursor="+cursor).Changed
+		if len(told) != 1 || !told[0].Unrated {
+			t.Errorf("followers are told of %v", told)
+		}
+		counts := get[api.CountFindingsResponse](t, s, "findings/counts?issue_type=sca&group_by=severity,severity_unrated")
+		want := map[string]map[string]int64{"severity": {"medium": 2}, "severity_unrated": {"true": 1, "false": 1}}
+		if diff := cmp.Diff(want, valuesOf(counts)); diff != "" {
+			t.Errorf("counted (-want +got):\n%s", diff)
+		}
+		for _, f := range get[api.ListFindingsResponse](t, s, "findings?issue_type=sca").SCAFindings.Findings {
+			if f.Severity != "medium" || !f.RelevantSince.Before(s.clock.Now()) {
+				t.Errorf("finding %d is %s, relevant since %v", f.ID, f.Severity, f.RelevantSince)
+			}
+		}
+	})
+}
+
+// unratedBy says of each vulnerability whether its finding tells that nobody rates it.
+func (s *site) unratedBy(t *testing.T) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for _, f := range get[api.ListFindingsResponse](t, s, "findings?issue_type=sca").SCAFindings.Findings {
+		out[*f.VulnerabilityIdentifier] = f.Unrated
+	}
+	return out
+}
+
+// forgetRatings leaves the findings, and how far they followed, as before.
+func (s *site) forgetRatings(t *testing.T) {
+	t.Helper()
+	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		var writes []redoubt.FindingWrite
+		for id := int64(1); id <= 2; id++ {
+			o, err := tx.Finding(ctx, id)
+			if err != nil {
+				return err
+			}
+			w := redoubt.FindingWrite{Finding: o.Finding, Body: bytes.Replace(o.Body, []byte(`"severity_unrated":true,`), nil, 1), Evidence: o.Evidence}
+			if len(w.Body) != len(o.Body) {
+				w.Content[0]++
+			}
+			writes = append(writes, w)
+		}
+		if err := tx.UpdateFindings(ctx, writes); err != nil {
+			return err
+		}
+		return tx.SaveAdvisoryMatch(ctx, redoubt.AdvisoryProgress{}, 0)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
