@@ -142,23 +142,16 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, id int64, given po
 		}
 		told[f.LineageID] = true
 		i := item{lineage: f.LineageID, finding: f.ID, rule: f.RuleName, path: f.Path, line: f.Line, severity: f.Severity, blocks: stops[id]}
-		if i.message, err = messageOf(ctx, tx, f.ID); err != nil {
+		bodies, err := tx.FindingBodies(ctx, []int64{id})
+		if err != nil {
 			return err
+		}
+		if err := i.read(bodies[id].Body); err != nil {
+			return fmt.Errorf("the body of finding %d: %w", id, err)
 		}
 		m.items = append(m.items, i)
 	}
 	return nil
-}
-
-func messageOf(ctx context.Context, tx *store.Tx, id int64) (message string, err error) {
-	bodies, err := tx.FindingBodies(ctx, []int64{id})
-	if err != nil {
-		return "", err
-	}
-	if value := redoubt.BodyMessage(bodies[id].Body); value != nil {
-		err = json.Unmarshal(value, &message)
-	}
-	return message, err
 }
 
 // say tells the host.

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -18,8 +19,26 @@ type item struct {
 	path     string
 	line     int
 	severity redoubt.Severity
+	unrated  bool // nobody rates the vulnerability, so that medium stands in
 	message  string
 	blocks   bool
+}
+
+// read takes what only the body tells; see redoubt.Body.
+func (i *item) read(body []byte) error {
+	i.unrated = redoubt.BodyUnrated(body)
+	if value := redoubt.BodyMessage(body); value != nil {
+		return json.Unmarshal(value, &i.message)
+	}
+	return nil
+}
+
+// rating is what people read of how severe it is.
+func (i item) rating() string {
+	if i.unrated {
+		return redoubt.NotRated
+	}
+	return i.severity.String()
 }
 
 // Marks are hidden in comments, so that they are found again.
@@ -82,7 +101,7 @@ func (i item) verdict() string {
 // lineText is the comment on a finding's line.
 func lineText(i item, page func(int64) string) string {
 	return fmt.Sprintf("**%s** · %s · %s\n\n%s\n\n[What it is, and what to do](%s)\n<!-- redoubt:lineage:%d -->",
-		code(i.rule, 200), i.severity, i.verdict(), plain(i.message, 1500), page(i.finding), i.lineage)
+		code(i.rule, 200), i.rating(), i.verdict(), plain(i.message, 1500), page(i.finding), i.lineage)
 }
 
 // settledText is what becomes of that comment where the host cannot fold it away.
@@ -119,7 +138,7 @@ func summaryText(all, apart []item, page func(int64) string, blocking string) st
 		slices.SortStableFunc(apart, func(a, b item) int { return int(b.severity) - int(a.severity) })
 		b.WriteString("\n| severity | finding | where |\n|---|---|---|\n")
 		for _, i := range apart[:min(len(apart), maxListed)] {
-			fmt.Fprintf(&b, "| %s | [%s](%s) | %s |\n", i.severity, cell(code(i.rule, 100)), page(i.finding), cell(code(fmt.Sprintf("%s:%d", i.path, i.line), 200)))
+			fmt.Fprintf(&b, "| %s | [%s](%s) | %s |\n", i.rating(), cell(code(i.rule, 100)), page(i.finding), cell(code(fmt.Sprintf("%s:%d", i.path, i.line), 200)))
 		}
 		if more := len(apart) - maxListed; more > 0 {
 			fmt.Fprintf(&b, "\nAnd %d more.\n", more)

@@ -41,6 +41,25 @@ func TestHostileTextsSayJustThat(t *testing.T) {
 	}
 }
 
+func TestCommentsSayWhatNobodyRates(t *testing.T) {
+	for unrated, want := range map[bool]string{true: "not rated", false: "medium"} {
+		name, message := "CVE-2024-1", "left is affected"
+		body, err := redoubt.Body{RuleMessage: &message, SCABody: &redoubt.SCABody{Unrated: unrated, VulnerabilityIdentifier: &name}}.Members()
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := item{rule: "r", severity: redoubt.SeverityMedium}
+		if err := i.read(body); err != nil || i.message != message {
+			t.Errorf("%s is read as %q, %v", body, i.message, err)
+		}
+		for _, text := range []string{lineText(i, page), summaryText([]item{i}, []item{i}, page, "b")} {
+			if !strings.Contains(text, want) || unrated && strings.Contains(text, "medium") {
+				t.Errorf("unrated %v says %s", unrated, text)
+			}
+		}
+	}
+}
+
 func TestSettledCommentsStayFound(t *testing.T) {
 	before := lineText(item{lineage: 12, rule: "r", message: "m"}, page)
 	after := settledText(before, 12)
