@@ -18,7 +18,8 @@ const startAgain = 2 * time.Second
 
 // start writes how others reach the server and then does what ready says. A
 // database that is full, or gone for a while, does not end a server that can
-// answer by then: the rest of the start follows in the background.
+// answer by then: the rest of the start follows in the background. Nor is it a failure
+// when a stop is asked for in the middle: the next start does what is left.
 func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready func() error) error {
 	steps := func() error {
 		if err := s.store.PutSetting(ctx, addressSetting, []byte(s.baseURL())); err != nil {
@@ -27,7 +28,10 @@ func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready f
 		return ready()
 	}
 	err := steps()
-	if err == nil || !errors.Is(err, redoubt.ErrUnavailable) || ctx.Err() != nil {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, redoubt.ErrUnavailable)) {
+		return nil
+	}
+	if !errors.Is(err, redoubt.ErrUnavailable) {
 		return err
 	}
 	s.log.Error("the database does not let the start be finished; the server answers, and it is tried again until it does", "error", err)

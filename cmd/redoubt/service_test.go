@@ -153,6 +153,35 @@ func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.
 	}
 }
 
+// A service that is told to stop while it starts, as by whoever changed their mind, ends
+// without an error, and logs none.
+func TestAStopInTheMiddleOfTheStart(t *testing.T) {
+	var said heard
+	log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	ctx, cancel := context.WithCancel(t.Context())
+	on := config.Storage{Data: t.TempDir()}
+	a := &app{ctx: ctx, out: io.Discard, err: io.Discard, clock: time.Now, log: log}
+	st, err := a.create(on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	s, err := newService(a, on, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second}, st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.run(a, func() error {
+		cancel()
+		_, err := st.Deployments(ctx)
+		return err
+	}); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	if said.String() != "" {
+		t.Errorf("it logs %s", said.String())
+	}
+}
+
 // TestStopAnswersWhatItCutsOff stops a service while a request waits for longer
 // than a stop does.
 func TestStopAnswersWhatItCutsOff(t *testing.T) {

@@ -98,7 +98,7 @@ var searches = []struct {
 		const said = "An attacker who controls it can run any command with the rights of this service."
 		return said[turn%40 : turn%40+16]
 	}, true},
-	{"what one finding says", func(turn int) string { return fmt.Sprintf("'command_%d'", 1+10*(turn%900)) }, true},
+	{"what one finding says", func(turn int) string { return fmt.Sprintf("'command_%d'", 1+10*(turn%500)) }, true},
 	{"what none has", func(turn int) string { return fmt.Sprintf("no such words %d", turn) }, false},
 	{"one letter", func(turn int) string { return "abcdefghiklmnoprstu"[turn%19:][:1] }, true},
 	{"a part of a path", func(turn int) string { return fmt.Sprintf("module_%d/handlers", turn%40) }, true},

@@ -39,7 +39,9 @@ func (k *Keeper) Background(ctx context.Context) {
 func (k *Keeper) round(ctx context.Context) {
 	all, err := k.Store.Deployments(ctx)
 	if err != nil {
-		k.Logger.ErrorContext(ctx, "cannot follow code hosts", "error", err)
+		if ctx.Err() == nil {
+			k.Logger.ErrorContext(ctx, "cannot follow code hosts", "error", err)
+		}
 		return
 	}
 	for _, d := range all {
@@ -53,7 +55,7 @@ func (k *Keeper) round(ctx context.Context) {
 				k.follow(ctx, d, c)
 			}
 		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			k.Logger.ErrorContext(ctx, "cannot follow code hosts", "deployment", d.Slug, "error", err)
 		}
 	}

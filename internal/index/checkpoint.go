@@ -194,6 +194,7 @@ func (d *deployment) save(ctx context.Context) {
 	case errors.Is(err, redoubt.ErrNotFound): // there is no such deployment any more
 		d.leave(ctx)
 		d.removeFile()
+	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the server stops, and a stop saves once more
 	case err != nil:
 		d.x.log.Warn("the checkpoint of the index was not written: the next start may take longer", "deployment_id", d.id, "cause", err)
 	case n != nil:
