@@ -17,9 +17,10 @@ const (
 	HostGitea                      // Gitea and Forgejo
 	HostGitHub                     // GitHub, also Enterprise
 	HostGitLab                     // GitLab, also self-managed
+	HostJira                       // Jira Cloud and Data Center: issues, and no code
 )
 
-var hostKinds = enumNames[HostKind]{"", "git", "gitea", "github", "gitlab"}
+var hostKinds = enumNames[HostKind]{"", "git", "gitea", "github", "gitlab", "jira"}
 
 // String returns the wire name.
 func (k HostKind) String() string { return hostKinds.name(k) }
@@ -28,11 +29,14 @@ func (k HostKind) String() string { return hostKinds.name(k) }
 func ParseHostKind(s string) (HostKind, bool) { return hostKinds.parse(s) }
 
 // HostKinds lists the kinds.
-func HostKinds() []HostKind { return []HostKind{HostGitea, HostGitHub, HostGitLab, HostGit} }
+func HostKinds() []HostKind { return []HostKind{HostGitea, HostGitHub, HostGitLab, HostGit, HostJira} }
 
 // HasAPI reports whether a host of the kind tells of its repositories by itself,
 // and takes statuses and comments.
 func (k HostKind) HasAPI() bool { return k != HostGit }
+
+// HasIssues reports whether a host of the kind keeps issues, which tickets are.
+func (k HostKind) HasIssues() bool { return k != HostGit }
 
 // Connection is an account on a code host.
 type Connection struct {

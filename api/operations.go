@@ -326,3 +326,33 @@ func (c *Client) DeleteVEXDocument(ctx context.Context, deployment, id string, o
 func (c *Client) DeleteException(ctx context.Context, deployment string, id int64, q DeleteExceptionQuery, options ...Option) (*ExceptionChangeResponse, error) {
 	return answer[ExceptionChangeResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "exceptions", strconv.FormatInt(id, 10)), query: values(q)}, options...)
 }
+
+// CreateTickets has tickets made of findings in an issue tracker.
+func (c *Client) CreateTickets(ctx context.Context, deployment string, r CreateTicketsRequest, options ...Option) (*CreateTicketsResponse, error) {
+	return answer[CreateTicketsResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "tickets"), body: r}, options...)
+}
+
+// LinkTicket links findings to a ticket that is there.
+func (c *Client) LinkTicket(ctx context.Context, deployment string, r LinkTicketRequest, options ...Option) (*LinkTicketResponse, error) {
+	return answer[LinkTicketResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "tickets", "link"), body: r}, options...)
+}
+
+// UnlinkTicket has findings be linked to no ticket.
+func (c *Client) UnlinkTicket(ctx context.Context, deployment string, r UnlinkTicketRequest, options ...Option) (*UnlinkTicketResponse, error) {
+	return answer[UnlinkTicketResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "tickets", "unlink"), body: r}, options...)
+}
+
+// DeleteTicket forgets a ticket, which stays in its tracker.
+func (c *Client) DeleteTicket(ctx context.Context, deployment string, id int64, options ...Option) (*DeleteTicketResponse, error) {
+	return answer[DeleteTicketResponse](ctx, c, call{method: http.MethodDelete, path: path(deployment, "ticketing", "v2", "tickets", strconv.FormatInt(id, 10))}, options...)
+}
+
+// ListTickets answers a page of the tickets that the token may see.
+func (c *Client) ListTickets(ctx context.Context, deployment string, q TicketsQuery) (*ListTicketsResponse, error) {
+	return answer[ListTicketsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "tickets"), query: values(q)})
+}
+
+// GetTicket answers one ticket.
+func (c *Client) GetTicket(ctx context.Context, deployment string, id int64) (*TicketResponse, error) {
+	return answer[TicketResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "tickets", strconv.FormatInt(id, 10))})
+}

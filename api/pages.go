@@ -116,6 +116,18 @@ func (c *Client) Exceptions(ctx context.Context, deployment string, q Exceptions
 	})
 }
 
+// Tickets yields all tickets that the token may see, by id.
+func (c *Client) Tickets(ctx context.Context, deployment string, q TicketsQuery) iter.Seq2[Ticket, error] {
+	return cursored(q.Cursor, func(cursor string) ([]Ticket, string, error) {
+		q.Cursor = cursor
+		answer, err := c.ListTickets(ctx, deployment, q)
+		if err != nil {
+			return nil, "", err
+		}
+		return answer.Tickets, answer.Cursor, nil
+	})
+}
+
 // VEXDocuments yields all VEX documents of a query, by id.
 func (c *Client) VEXDocuments(ctx context.Context, deployment string, q VEXDocumentsQuery) iter.Seq2[VEXDocument, error] {
 	return cursored(q.Cursor, func(cursor string) ([]VEXDocument, string, error) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/ticket"
 )
 
 // asked is how a route is asked of a project that a bound token may not see, and
@@ -126,6 +128,12 @@ var boundAsks = map[string][]asked{
 	"createException":            {{body: `{"target":"r","reason":"x","forever":true,"projects":["{name}"]}`}},
 	"getException":               plain,
 	"deleteException":            plain,
+	"createTickets":              {{body: `{"issue_ids":[{findingId}]}`}},
+	"linkTicket":                 {{body: `{"issue_ids":[{findingId}],"ticket_url":"https://t.example/browse/SEC-9"}`}},
+	"unlinkTicket":               {{body: `{"issue_ids":[{findingId}]}`}},
+	"listTickets":                plain,
+	"getTicket":                  plain,
+	"deleteTicket":               plain,
 	"listVEXDocuments":           plain,
 	"getVEXDocument":             plain,
 	"acceptVEXDocument":          {{body: `{}`}},
@@ -141,7 +149,9 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 	w.scanAs(w.token, claim{name: "platform/old", id: "777"})
 	w.scanAs(w.token, claim{name: "secret/shop", id: "777", run: "their-run"})
 	shop := w.named("secret/shop")
-	var policyID, ruleless, exceptionID, documentID, runID int64
+	var policyID, ruleless, exceptionID, documentID, runID, ticketID int64
+	finding := w.read(fmt.Sprint(`SELECT MIN(id) FROM finding WHERE project_id = `, shop.ID))
+	theirFinding, _ := strconv.ParseInt(finding[0], 10, 64)
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.CreatePolicy(ctx, redoubt.Policy{
 			Name: "Secret", Slug: "secret", Product: redoubt.SCA, Scope: redoubt.PolicyScope{Projects: redoubt.ProjectGlobs{"secret/*"}},
@@ -159,22 +169,30 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		if err != nil {
 			return err
 		}
+		found, err := tx.FindingsByID(ctx, []int64{theirFinding})
+		if err != nil {
+			return err
+		}
+		linked, err := ticket.Link(ctx, tx, "https://t.example/browse/SEC-1", found)
+		ticketID = linked.Ticket.ID
+		if err != nil {
+			return err
+		}
 		run, err := tx.QueueRun(ctx, redoubt.Run{ProjectID: shop.ID, Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
 		runID = run.ID
 		return err
 	})
-	finding := w.read(fmt.Sprint(`SELECT MIN(id) FROM finding WHERE project_id = `, shop.ID))
 	scan := fmt.Sprint(w.scans()[0].ID)
 	fixed := map[string][]string{"platform": {"linux"}, "deployment": {"acme"}, "deploymentId": {fmt.Sprint(w.deployment.ID)}, "deploymentSlug": {"acme"}, "advisoryId": {"CVE-1"}, "taskToken": {"none"}}
 	theirs = map[string][]string{
 		"name": {"secret/shop", "SECRET/shop"}, "oldName": {"platform/old"}, "projectName": {"secret/shop", "platform/old"}, "repoID": {"777"}, "url": {repoURL, repoURL + "/", "git@github.com:acme/gateway.git"},
 		"repositoryId": {fmt.Sprint(shop.ID)}, "findingId": finding, "scanId": {scan}, "uniqueId": {"their-run"},
-		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "exceptionId": {fmt.Sprint(exceptionID)}, "documentId": {fmt.Sprint(documentID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
+		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "exceptionId": {fmt.Sprint(exceptionID)}, "documentId": {fmt.Sprint(documentID)}, "ticketId": {fmt.Sprint(ticketID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
 	}
 	nobodys = map[string][]string{
 		"name": {"secret/none", "SECRET/none"}, "oldName": {"platform/none"}, "projectName": {"secret/none", "platform/none"}, "repoID": {"4711"}, "url": {"https://github.com/acme/none", "https://github.com/acme/none/", "git@github.com:acme/none.git"},
 		"repositoryId": {"4000000000"}, "findingId": {"4000000000"}, "scanId": {"4000000000"}, "uniqueId": {"nobodys-run"},
-		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "exceptionId": {"4000000"}, "documentId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
+		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "exceptionId": {"4000000"}, "documentId": {"4000000"}, "ticketId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
 	}
 	for name, values := range fixed {
 		theirs[name], nobodys[name] = values, values

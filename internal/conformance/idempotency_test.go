@@ -64,6 +64,11 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	writes["createPolicyCondition"] = keyedWrite{request{method: "POST", path: conditions, body: object{"mode": "block", "malicious": true}}, object{"mode": "block", "direct": true}}
 	writes["deletePolicyCondition"] = keyedWrite{request: request{method: "DELETE", path: conditions + "/1"}}
 	writes["createException"] = keyedWrite{request{method: "POST", path: "exceptions", body: accepted}, object{"target": "nobody", "reason": "twice", "forever": true}}
+	ticket := func(address string) object { return object{"issue_ids": []int64{id}, "ticket_url": address} }
+	writes["linkTicket"] = keyedWrite{request{method: "POST", path: "tickets/link", body: ticket("https://t.example/browse/SEC-2")}, ticket("https://t.example/browse/SEC-3")}
+	writes["unlinkTicket"] = keyedWrite{request{method: "POST", path: "tickets/unlink", body: object{"issue_ids": []int64{id}}}, object{"issue_ids": []int64{id + 1}}}
+	writes["createTickets"] = keyedWrite{request{method: "POST", path: "tickets", body: object{"issue_ids": []int64{id}}}, object{"issue_ids": []int64{id + 1}}}
+	writes["deleteTicket"] = keyedWrite{request: request{method: "DELETE", path: "ticketing/v2/tickets/" + itoa(w.ticketOnly(t, id))}}
 	writes["deleteException"] = keyedWrite{request: request{method: "DELETE", path: "exceptions/2"}} // the noise has the first
 	some := []string{strings.Repeat("0", 64)}
 	for _, what := range []string{"accept", "refuse"} {
@@ -72,6 +77,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	}
 	writes["deleteVEXDocument"] = keyedWrite{request: request{method: "DELETE", path: "vex/" + w.proposalOnly(t, "delete")}}
 	return []string{
+		"linkTicket", "unlinkTicket", "createTickets", "deleteTicket",
 		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "updateProject", "toggleManagedScan", "addProjectTags", "removeProjectTags", "updatePolicy", "createSBOMExport", "deleteRef", "deleteProject",
 		"createPolicyCondition", "deletePolicyCondition", "createException", "deleteException", "acceptVEXDocument", "refuseVEXDocument", "deleteVEXDocument",
 	}, writes

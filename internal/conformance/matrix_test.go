@@ -36,6 +36,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 	accepted := map[string]string{"exceptionId": fmt.Sprint(w.exceptionOnly(t))}
 	proposed := map[string]string{"documentId": w.proposalOnly(t, "accepted")}
 	scan := map[string]string{"scanId": all(t, w.api().Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{}))[0].ID}
+	ticket := map[string]string{"ticketId": fmt.Sprint(w.ticketOnly(t, w.code[0].ID))}
 	return map[string]probe{
 		"ping":                       {},
 		"listDeployments":            {},
@@ -92,6 +93,12 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"createException":       {body: object{"target": "nobody", "reason": "x", "forever": true, "projects": []string{"acme/payments"}}},
 		"getException":          {ours: accepted},
 		"deleteException":       {ours: accepted},
+		"createTickets":         {body: object{"issue_ids": []int64{w.code[0].ID}}},
+		"linkTicket":            {body: object{"issue_ids": []int64{w.code[0].ID}, "ticket_url": "https://t.example/browse/SEC-1"}},
+		"unlinkTicket":          {body: object{"issue_ids": []int64{w.code[0].ID}}},
+		"listTickets":           {},
+		"getTicket":             {ours: ticket},
+		"deleteTicket":          {ours: ticket},
 		"listVEXDocuments":      {},
 		"getVEXDocument":        {ours: proposed},
 		"acceptVEXDocument":     {ours: proposed, body: object{}},
@@ -248,6 +255,7 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 		"policyId":     {policies[0].ID, "4000000000", "0", "x"},
 		"conditionId":  {"4000000000", "0", "x"},
 		"exceptionId":  {fmt.Sprint(rival.exceptionOnly(t)), "4000000000", "0", "x"},
+		"ticketId":     {fmt.Sprint(rival.ticketOnly(t, rival.anyFinding(t))), "4000000000", "0", "x"},
 		"documentId":   {rival.proposalOnly(t, "foreign"), "4000000000", "0", "x"},
 		"scanId":       {rivalScan, "4000000000", "0", "01", "x", "99999999999999999999"},
 		"taskToken":    {post[api.CreateSBOMExportResponse](t, rival, "sbom/export", object{}).TaskToken, "job-token", "task_none", "1"},

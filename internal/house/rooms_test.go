@@ -18,7 +18,7 @@ var nouns = []string{"."}
 // adapters is what the rooms that speak to the outside may import.
 var adapters = []string{
 	".", "api", "internal/auth", "internal/report", "internal/ingest", "internal/triage", "internal/exemption", "internal/index", "internal/advisory",
-	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/scm", "internal/hosts",
+	"internal/policy", "internal/sbom", "internal/export", "internal/store", "internal/config", "internal/job", "internal/version", "internal/edge", "internal/glob", "internal/purl", "internal/scm", "internal/hosts", "internal/ticket",
 }
 
 // rooms is the import table of ARCHITECTURE.md. A room may stand here before it is built.
@@ -29,6 +29,7 @@ var rooms = []room{
 	{path: "internal/report", imports: []string{".", "internal/purl", "internal/weakness"}},
 	{path: "internal/ingest", imports: []string{".", "internal/purl"}},
 	{path: "internal/triage", imports: nouns},
+	{path: "internal/ticket", imports: nouns},
 	{path: "internal/exemption", imports: []string{".", "internal/glob", "internal/purl"}},
 	{path: "internal/index", imports: nouns},
 	{path: "internal/advisory", imports: []string{".", "internal/purl", "internal/weakness"}},
@@ -51,7 +52,7 @@ var rooms = []room{
 	{path: "internal/keyring", stdOnly: true},
 
 	{path: "internal/edge", imports: []string{".", "internal/auth", "internal/ingest", "internal/policy", "internal/store"}},
-	{path: "internal/hosts", imports: []string{".", "internal/auth", "internal/edge", "internal/job", "internal/policy", "internal/scm", "internal/store"}},
+	{path: "internal/hosts", imports: []string{".", "internal/auth", "internal/edge", "internal/job", "internal/policy", "internal/scm", "internal/store", "internal/ticket"}},
 	{path: "internal/server", imports: adapters},
 	{path: "internal/agent", imports: adapters},
 	{path: "internal/web", imports: adapters},

@@ -136,7 +136,7 @@ func (in *annotateInput) edit(a *redoubt.Annotations) {
 		case "assistant":
 			a.Assistant = assistant(a.Assistant, in.sent[name])
 		case "external_ticket":
-			a.ExternalTicket = ticket(b.ExternalTicket)
+			a.ExternalTicket = externalTicket(b.ExternalTicket)
 		case "review_comments":
 			a.ReviewComments = mapped(b.ReviewComments, func(r api.ReviewComment) redoubt.ReviewComment { return redoubt.ReviewComment(r) })
 		case "click_to_fix_prs":
@@ -171,7 +171,7 @@ func mapped[From, To any](list *[]From, convert func(From) To) []To {
 	return out
 }
 
-func ticket(t *api.ExternalTicket) *redoubt.ExternalTicket {
+func externalTicket(t *api.ExternalTicket) *redoubt.ExternalTicket {
 	if t == nil {
 		return nil
 	}

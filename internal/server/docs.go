@@ -36,6 +36,13 @@ var described = map[string]routeDoc{
 		"It is written to the finding on all its refs. Absent members stay; `null` and empty lists clear."},
 	"triageFindings": {"Triage findings in bulk", "Sets a state, adds a note, or assigns to a user the newest findings that match, at most `limit`, and to the same findings on all other refs. Ids and filters together mean those that match both. " +
 		"Neither ids nor any filter is an error, as is any unknown member. All or nothing. `dry_run` tells what would be triaged, and its `selection`, sent with the request, has just that done or nothing."},
+	"createTickets": {"Create tickets about findings", "Has tickets made in an issue tracker: in the repository of each finding's project, or where the deployment's setting or the request says. Findings of one rule in one project get one ticket together, unless `group_issues` is false. " +
+		"What is asked for is kept, and made by a job; the answer waits some seconds for it. A finding has one ticket at most, on all its refs: one that has is skipped."},
+	"linkTicket":   {"Link findings to a ticket", "Links findings, on all their refs, to the ticket at an address, which is not asked. Where a connection reaches its tracker, its state is read now and then. A ticket that they were linked to before is replaced."},
+	"unlinkTicket": {"Unlink findings from their ticket", "Takes the link away. The ticket in its tracker stays as it is."},
+	"deleteTicket": {"Forget a ticket", "Unlinks all findings of a ticket and forgets it. In its tracker it stays as it is. A token that may not see all of its findings gets a 404."},
+	"listTickets":  {"List tickets", "Tickets that findings are linked to, or that were asked for, by id, in pages. A token that is bound to projects sees those about its projects' findings, with these alone."},
+	"getTicket":    {"Get a ticket", "A ticket by its id, with its state as the tracker told last."},
 	"searchIssues": {"Search findings, as assistants do", "The newest code or supply-chain findings that match, in the words of the hosted service's assistants. Members of the filter are and-ed, values of one or-ed. " +
 		"Without `refs` and `on_primary_branch` it is about all refs."},
 	"listVulns":   {"List supply-chain findings, in the older shape", "The supply-chain findings that match, newest first, as scripts read them that are older than `issue_type=sca`. Pass `cursor` to get the next page while `hasMore`, or count `page` up."},
@@ -110,6 +117,7 @@ var pathWords = map[string]struct{ text, example string }{
 	"advisoryId":     {"CVE, GHSA or any other id of a vulnerability.", "CVE-2021-44228"},
 	"conditionId":    {"Id of the condition within its policy.", "1"},
 	"exceptionId":    {"Id of the exception.", "7"},
+	"ticketId":       {"Id of the ticket here.", "7"},
 	"documentId":     {"Id of the VEX document.", "3"},
 	"scanId":         {"Id of the scan.", "42"},
 	"taskToken":      {"Token that starting the export answered.", "task_mfrggzdfmztwq2lk"},

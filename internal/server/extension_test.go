@@ -11,7 +11,7 @@ import (
 // others are extensions, and a new one must be in this list or be marked.
 var elsewhere = []string{
 	"ping", "listDeployments", "listDeploymentsV2", "pingAgent", "checkHealth", "getMe",
-	"listFindings", "triageFindings", "listSecrets", "searchIssues", "listVulns",
+	"listFindings", "triageFindings", "listSecrets", "searchIssues", "listVulns", "createTickets", "linkTicket", "unlinkTicket", "deleteTicket",
 	"listProjects", "getProject", "updateProject", "deleteProject", "toggleManagedScan", "addProjectTags", "removeProjectTags",
 	"listDependencies", "listDependencyRepositories", "listLockfiles", "createSBOMExport", "getSBOMExport", "downloadSBOM",
 	"searchScans", "getScan", "listPolicies", "listPolicyRules", "updatePolicy",

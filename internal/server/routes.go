@@ -117,6 +117,13 @@ func decisionRoutes() []Route {
 		{edge.Row(get, bySlug+"/exceptions/{exceptionId}", WebAPI, viewer, reads, byProject), "getException", "policies", beyond(view((*call).getException))},
 		{edge.Row(del, bySlug+"/exceptions/{exceptionId}", WebAPI, triager, writes, byProject), "deleteException", "policies", beyond(update((*call).deleteException))},
 
+		{edge.Row(post, bySlug+"/tickets", WebAPI, triager, writes, filtered), "createTickets", "findings", keyed(plain((*call).createTickets))},
+		{edge.Row(post, byID+"/tickets/link", WebAPI, triager, writes, byProject), "linkTicket", "findings", update((*call).linkTicket)},
+		{edge.Row(post, byID+"/tickets/unlink", WebAPI, triager, writes, byProject), "unlinkTicket", "findings", update((*call).unlinkTicket)},
+		{edge.Row(del, byID+"/ticketing/v2/tickets/{ticketId}", WebAPI, triager, writes, byProject), "deleteTicket", "findings", update((*call).deleteTicket)},
+		{edge.Row(get, bySlug+"/tickets", WebAPI, viewer, reads, filtered), "listTickets", "findings", beyond(view((*call).listTickets))},
+		{edge.Row(get, bySlug+"/tickets/{ticketId}", WebAPI, viewer, reads, byProject), "getTicket", "findings", beyond(view((*call).getTicket))},
+
 		{edge.Row(get, bySlug+"/vex", WebAPI, viewer, reads, filtered), "listVEXDocuments", "policies", beyond(view((*call).listVEXDocuments))},
 		{edge.Row(get, bySlug+"/vex/{documentId}", WebAPI, viewer, reads, byProject), "getVEXDocument", "policies", beyond(view((*call).getVEXDocument))},
 		{edge.Row(post, bySlug+"/vex/{documentId}/accept", WebAPI, triager, writes, byProject), "acceptVEXDocument", "policies", beyond(update((*call).acceptVEXDocument))},

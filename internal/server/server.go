@@ -55,6 +55,8 @@ type Config struct {
 	MetricsElsewhere bool
 	// JobAdded is told that there is work to do. It may be nil.
 	JobAdded func()
+	// TicketAdded is told that there is a ticket to create. Nil: nobody creates any here.
+	TicketAdded func()
 }
 
 // Limits bound what clients may ask for; zero members take their default.

@@ -72,7 +72,9 @@ func newSpec() *spec {
 			o.body = s.resolve(o.described.RequestBody.Content["application/json"].Schema)
 		}
 	}
-	s.operations["annotateFinding"].described.RequestBody.Required = true // an empty one is refused
+	for _, id := range []string{"annotateFinding", "createTickets"} { // an empty one is refused
+		s.operations[id].described.RequestBody.Required = true
+	}
 	s.operations["importReports"].described.RequestBody = importBody()
 	s.operations["downloadSBOM"].described.Responses["200"].Content = documentContent()
 	s.operations["exportFindings"].described.Responses["200"].Content = exportContent()

@@ -154,6 +154,9 @@ func (tx *Tx) DeleteConnection(ctx context.Context, id int64) error {
 			return err
 		}
 	}
+	if err := tx.write(ctx, `UPDATE ticket SET connection_id = 0 WHERE deployment_id = $1 AND connection_id = $2`, id); err != nil { // they stay linked
+		return err
+	}
 	tx.audit("connection.delete", subject("connection", id), imageOfConnection(c), nil)
 	return nil
 }

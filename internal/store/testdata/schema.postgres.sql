@@ -679,6 +679,36 @@ setting.name text NOT NULL
 setting.value bytea NOT NULL
 CREATE UNIQUE INDEX setting_pkey ON public.setting USING btree (name)
 setting PRIMARY KEY (name)
+ticket.deployment_id bigint NOT NULL
+ticket.id bigint NOT NULL
+ticket.state smallint NOT NULL
+ticket.url text NOT NULL
+ticket.slug text NOT NULL
+ticket.connection_id bigint NOT NULL
+ticket.project text NOT NULL
+ticket.tracker_key text NOT NULL
+ticket.marker text NOT NULL
+ticket.problem text NOT NULL
+ticket.created_at bigint NOT NULL
+ticket.created_by_json text NOT NULL
+ticket.checked_at bigint
+CREATE INDEX ticket_url ON public.ticket USING btree (deployment_id, url)
+CREATE UNIQUE INDEX ticket_pkey ON public.ticket USING btree (deployment_id, id)
+ticket FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+ticket PRIMARY KEY (deployment_id, id)
+ticket_finding.deployment_id bigint NOT NULL
+ticket_finding.ticket_id bigint NOT NULL
+ticket_finding.finding_id bigint NOT NULL
+ticket_finding.lineage_id bigint NOT NULL
+CREATE INDEX ticket_finding_lineage ON public.ticket_finding USING btree (deployment_id, lineage_id)
+CREATE UNIQUE INDEX ticket_finding_pkey ON public.ticket_finding USING btree (deployment_id, ticket_id, finding_id)
+ticket_finding FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+ticket_finding PRIMARY KEY (deployment_id, ticket_id, finding_id)
+ticket_setting.deployment_id bigint NOT NULL
+ticket_setting.setting_json text NOT NULL
+CREATE UNIQUE INDEX ticket_setting_pkey ON public.ticket_setting USING btree (deployment_id)
+ticket_setting FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+ticket_setting PRIMARY KEY (deployment_id)
 token.deployment_id bigint NOT NULL
 token.id bigint NOT NULL
 token.public_id text NOT NULL

@@ -1,0 +1,183 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/ticket"
+)
+
+// defaultTickets is how many tickets an answer holds when 0 are asked for.
+const defaultTickets = 100
+
+// How long who asks for tickets is kept waiting for trackers, and how often it is looked.
+const (
+	ticketWait = 10 * time.Second
+	ticketLook = 100 * time.Millisecond
+)
+
+// ticketsInput is a page of tickets that is asked for.
+type ticketsInput struct {
+	api.TicketsQuery
+	idPosition
+}
+
+// Resolve finds the position in the list.
+func (in *ticketsInput) Resolve(ctx huma.Context) []error {
+	return in.find(ctx, "tickets", callOf(ctx.Context()).caller.Globs(), in.Cursor)
+}
+
+func ticketAnswer(t redoubt.Ticket, about []redoubt.TicketFinding) api.Ticket {
+	return api.Ticket{
+		ID: t.ID, State: t.State.String(), URL: t.URL, ExternalSlug: t.Slug, IssueIDs: findingIDs(about), Problem: t.Problem,
+		CreatedAt: api.Time{Time: t.CreatedAt}, CreatedBy: t.CreatedBy.Name, CheckedAt: timeOrNull(t.CheckedAt),
+	}
+}
+
+func findingIDs(about []redoubt.TicketFinding) []int64 {
+	ids := make([]int64, len(about))
+	for i, f := range about {
+		ids[i] = f.FindingID
+	}
+	return ids
+}
+
+func (c *call) listTickets(ctx context.Context, in *ticketsInput) (*api.ListTicketsResponse, error) {
+	list, about, more, err := c.tx.TicketPage(ctx, store.TicketQuery{Globs: c.caller.Globs(), After: in.after, Limit: cmp.Or(int(in.Limit), defaultTickets)})
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListTicketsResponse{Tickets: make([]api.Ticket, len(list))}
+	for i, t := range list {
+		out.Tickets[i] = ticketAnswer(t, about[t.ID])
+	}
+	if more {
+		out.Cursor, err = c.server.cursors().encode(in.list, list[len(list)-1].ID)
+	}
+	return out, err
+}
+
+// askedTicket finds the ticket that the path names, with the findings that the token may
+// see; a ticket about none of these does not exist for a token that is bound to projects.
+func (c *call) askedTicket(ctx context.Context) (t redoubt.Ticket, about []redoubt.TicketFinding, err error) {
+	id, err := c.id("ticketId")
+	if err != nil {
+		return t, nil, err
+	}
+	if t, err = c.tx.Ticket(ctx, id); err != nil {
+		return t, nil, err
+	}
+	about, err = c.tx.TicketFindings(ctx, id, c.caller.Globs())
+	if err == nil && len(c.caller.Globs()) > 0 && len(about) == 0 {
+		err = redoubt.ErrNotFound
+	}
+	return t, about, err
+}
+
+func (c *call) getTicket(ctx context.Context, _ *none) (*api.TicketResponse, error) {
+	t, about, err := c.askedTicket(ctx)
+	return &api.TicketResponse{Ticket: ticketAnswer(t, about)}, err
+}
+
+// deleteTicket forgets a ticket, which only those may who see all that it is about.
+func (c *call) deleteTicket(ctx context.Context, _ *none) (*api.DeleteTicketResponse, error) {
+	t, about, err := c.askedTicket(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.tx.TicketFindings(ctx, t.ID, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) != len(about) {
+		return nil, redoubt.ErrNotFound
+	}
+	ids, err := ticket.Delete(ctx, c.tx, t.ID)
+	return &api.DeleteTicketResponse{IssueIDs: orNoIDs(ids)}, err
+}
+
+func orNoIDs(ids []int64) []int64 { return append([]int64{}, ids...) }
+
+// linkTicketInput checks the address of a ticket.
+type linkTicketInput struct{ Body api.LinkTicketRequest }
+
+// Resolve checks what the schema cannot.
+func (in *linkTicketInput) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	if _, err := redoubt.ParseTicketURL(in.Body.TicketURL); err != nil && in.Body.TicketURL != "" {
+		bad.add("body.ticket_url", nil, err.Error())
+	}
+	return bad
+}
+
+func (c *call) linkTicket(ctx context.Context, in *linkTicketInput) (*api.LinkTicketResponse, error) {
+	findings, err := c.allFindings(ctx, in.Body.IssueIDs)
+	if err != nil {
+		return nil, err
+	}
+	linked, err := ticket.Link(ctx, c.tx, in.Body.TicketURL, findings)
+	if err != nil {
+		return nil, err
+	}
+	return &api.LinkTicketResponse{
+		TicketID: linked.Ticket.ID, ExternalSlug: linked.Ticket.Slug, TicketURL: linked.Ticket.URL,
+		LinkedIssueIDs: orNoIDs(linked.IDs), ReplacedIssueIDs: orNoIDs(linked.Replaced),
+	}, nil
+}
+
+func (c *call) unlinkTicket(ctx context.Context, in *request[api.UnlinkTicketRequest]) (*api.UnlinkTicketResponse, error) {
+	findings, err := c.allFindings(ctx, in.Body.IssueIDs)
+	if err != nil {
+		return nil, err
+	}
+	unlinked, err := ticket.Unlink(ctx, c.tx, findings)
+	return &api.UnlinkTicketResponse{UnlinkedIssueIDs: orNoIDs(unlinked)}, err
+}
+
+// allFindings reads findings by their ids, each once; one that is not there, or not for
+// the token to see, is redoubt.ErrNotFound.
+func (c *call) allFindings(ctx context.Context, ids []api.Int) ([]redoubt.Finding, error) {
+	wanted := make([]int64, len(ids))
+	for i, id := range ids {
+		wanted[i] = int64(id)
+	}
+	found, err := c.someFindings(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range wanted {
+		if !slices.ContainsFunc(found, func(f redoubt.Finding) bool { return f.ID == id }) {
+			return nil, fmt.Errorf("finding %d: %w", id, redoubt.ErrNotFound)
+		}
+	}
+	return found, nil
+}
+
+// someFindings reads those of the findings that lists show and the token may see.
+func (c *call) someFindings(ctx context.Context, ids []int64) ([]redoubt.Finding, error) {
+	found, err := c.tx.FindingsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	visible := map[int64]bool{}
+	for _, f := range found {
+		if _, asked := visible[f.ProjectID]; !asked {
+			p, err := c.tx.Project(ctx, f.ProjectID)
+			if err != nil {
+				return nil, err
+			}
+			visible[f.ProjectID] = c.caller.Globs().Allows(p.Name)
+		}
+	}
+	return slices.DeleteFunc(found, func(f redoubt.Finding) bool {
+		return !visible[f.ProjectID] || f.State == redoubt.StateRemoved
+	}), nil
+}

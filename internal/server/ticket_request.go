@@ -1,0 +1,158 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/ticket"
+)
+
+// createTicketsInput asks for tickets, and selects what they are about.
+type createTicketsInput struct {
+	Body   api.CreateTicketsRequest
+	filter redoubt.FindingFilter
+	search bool // by the filter; else by ids alone
+}
+
+// Resolve reads the selection. One that selects nothing is an error, never everything.
+func (in *createTicketsInput) Resolve(ctx huma.Context) []error {
+	bad := faults(copies(ctx, &in.Body))
+	b := &in.Body
+	f := &b.TriageFilter
+	in.search = hasFilter(f)
+	if b.IssueType != "" {
+		refuseTied("body.", b.IssueType, tiedFilters(f), &bad)
+	}
+	switch {
+	case !in.search && len(b.IssueIDs) == 0:
+		bad.add("body.issue_ids", nil, "is needed, or a filter: a request without either selects nothing, never everything")
+	case in.search && b.IssueType == "":
+		bad.add("body.issue_type", nil, "is needed with a filter: sast, sca or secrets")
+	}
+	if b.JiraProjectID != "" && b.Project != "" && string(b.JiraProjectID) != b.Project {
+		bad.add("body.jira_project_id", string(b.JiraProjectID), "names another project than tracker_project: leave one of them out")
+	}
+	in.filter = triageFilter(f, &bad)
+	in.filter.IssueType, _ = redoubt.ParseIssueType(b.IssueType)
+	in.filter.Visible = callOf(ctx.Context()).caller.Globs()
+	in.filter.HasIDs = b.IssueIDs != nil
+	for _, id := range b.IssueIDs {
+		in.filter.IDs = append(in.filter.IDs, int64(id))
+	}
+	return bad
+}
+
+// createTickets asks for tickets, and waits a little for trackers to take them. What is
+// asked for is kept by then: who goes away loses nothing.
+func (c *call) createTickets(ctx context.Context, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
+	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.CreateTicketsResponse, error) { return c.askForTickets(ctx, in) })
+	if err != nil || len(out.Pending) == 0 {
+		return out, err
+	}
+	if c.server.TicketAdded != nil {
+		c.server.TicketAdded()
+	}
+	return out, c.awaitTickets(ctx, out)
+}
+
+func (c *call) askForTickets(ctx context.Context, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
+	out := &api.CreateTicketsResponse{Succeeded: []api.TicketMade{}, Skipped: []api.TicketSkipped{}, Failed: []api.TicketFailed{}, Pending: []api.TicketPending{}}
+	findings, err := c.selectForTickets(ctx, in, out)
+	if err != nil {
+		return nil, err
+	}
+	b := &in.Body
+	asked, err := ticket.Ask(ctx, c.tx, ticket.Request{
+		Findings: findings, Group: b.GroupIssues == nil || *b.GroupIssues, Connection: b.Connection, Project: cmp.Or(b.Project, string(b.JiraProjectID)), Globs: c.caller.Globs(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range asked.Requested {
+		out.Pending = append(out.Pending, api.TicketPending{IssueIDs: g.IDs, TicketID: g.TicketID})
+	}
+	for _, g := range asked.Skipped {
+		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: g.IDs, Reason: g.Reason})
+	}
+	for _, g := range asked.Failed {
+		out.Failed = append(out.Failed, api.TicketFailed{IssueIDs: g.IDs, Error: g.Reason})
+	}
+	return out, nil
+}
+
+// selectForTickets reads the findings that are selected, at most as many as the limit
+// says, newest first, and tells of ids that there are not.
+func (c *call) selectForTickets(ctx context.Context, in *createTicketsInput, out *api.CreateTicketsResponse) ([]redoubt.Finding, error) {
+	limit := cmp.Or(int(in.Body.Limit), redoubt.MaxTicketSelection)
+	ids := slices.Compact(slices.Sorted(slices.Values(in.filter.IDs)))
+	if in.search || in.filter.IssueType != 0 {
+		view, err := c.findings(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found, err := view.Newest(ctx, in.filter, limit)
+		if err != nil {
+			return nil, err
+		}
+		ids = ids[:0]
+		for _, t := range found {
+			ids = append(ids, t.FindingID)
+		}
+	}
+	findings, err := c.someFindings(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(findings, func(f redoubt.Finding) bool { return f.ID == id }) {
+			out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: []int64{id}, Reason: "There is no such finding."})
+		}
+	}
+	if n := len(findings) - limit; n > 0 { // newest first, as ids count up
+		findings = findings[n:]
+	}
+	return findings, nil
+}
+
+// awaitTickets waits until each ticket that is asked for was made or cannot be, or for as
+// long as a client waits, and puts it where it belongs.
+func (c *call) awaitTickets(ctx context.Context, out *api.CreateTicketsResponse) error {
+	pending := out.Pending
+	for waited := time.Duration(0); ; waited += ticketLook {
+		var still []api.TicketPending
+		err := c.view(ctx, func(ctx context.Context) error {
+			for _, p := range pending {
+				t, err := c.tx.Ticket(ctx, p.TicketID)
+				switch {
+				case err != nil:
+					return err
+				case t.State == redoubt.TicketRequested:
+					still = append(still, p)
+				case t.State == redoubt.TicketFailed:
+					out.Failed = append(out.Failed, api.TicketFailed{IssueIDs: p.IssueIDs, Error: t.Problem})
+				default:
+					out.Succeeded = append(out.Succeeded, api.TicketMade{IssueIDs: p.IssueIDs, TicketID: t.ID, TicketURL: t.URL, ExternalSlug: t.Slug})
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		out.Pending = append([]api.TicketPending{}, still...)
+		if pending = still; len(still) == 0 || waited >= ticketWait || c.server.TicketAdded == nil || c.server.draining.Load() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(ticketLook):
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// TicketJob is the kind of job that creates a ticket in its tracker.
+const TicketJob = "ticket"
+
+// TicketOrder is the input of a TicketJob.
+type TicketOrder struct {
+	TicketID int64 `json:"ticket_id"`
+}
+
+const ticketColumns = `id, state, url, slug, connection_id, project, tracker_key, marker, problem, created_at, created_by_json, checked_at`
+
+func scanTicket(r row) (t redoubt.Ticket, err error) {
+	return t, r.Scan(&t.ID, &t.State, &t.URL, &t.Slug, &t.ConnectionID, &t.Project, &t.Key, &t.Marker, &t.Problem,
+		instant(&t.CreatedAt), decoded(&t.CreatedBy), instant(&t.CheckedAt))
+}
+
+// ticketImage is what the audit trail tells of a ticket.
+type ticketImage struct {
+	State   string `json:"state"`
+	URL     string `json:"url,omitempty"`
+	Slug    string `json:"slug,omitempty"`
+	Project string `json:"project,omitempty"`
+	Problem string `json:"problem,omitempty"`
+}
+
+func imageOfTicket(t redoubt.Ticket) ticketImage {
+	return ticketImage{t.State.String(), t.URL, t.Slug, t.Project, t.Problem}
+}
+
+// Ticket finds one by its id; an unknown one is redoubt.ErrNotFound.
+func (tx *Tx) Ticket(ctx context.Context, id int64) (redoubt.Ticket, error) {
+	t, err := one(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND id = $2`, id)
+	if err != nil {
+		return t, fmt.Errorf("ticket %d: %w", id, err)
+	}
+	return t, nil
+}
+
+// TicketByURL finds one by its address; none is redoubt.ErrNotFound.
+func (tx *Tx) TicketByURL(ctx context.Context, address string) (redoubt.Ticket, error) {
+	return one(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND url = $2 ORDER BY id LIMIT 1`, address)
+}
+
+// TicketQuery selects tickets.
+type TicketQuery struct {
+	Globs redoubt.ProjectGlobs // only those about a finding of a project that these allow
+	After int64                // an id; 0 is the start
+	Limit int
+}
+
+// TicketPage lists tickets by id, each with the findings that the globs allow, and says
+// whether there are more.
+func (tx *Tx) TicketPage(ctx context.Context, q TicketQuery) (list []redoubt.Ticket, about map[int64][]redoubt.TicketFinding, more bool, err error) {
+	about = map[int64][]redoubt.TicketFinding{}
+	for after := q.After; ; {
+		part, err := many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND id > $2 ORDER BY id LIMIT $3`, after, q.Limit+1)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		for _, t := range part {
+			found, err := tx.TicketFindings(ctx, t.ID, q.Globs)
+			switch {
+			case err != nil:
+				return nil, nil, false, err
+			case len(q.Globs) > 0 && len(found) == 0:
+				continue
+			case len(list) == q.Limit:
+				return list, about, true, nil
+			}
+			list, about[t.ID] = append(list, t), found
+		}
+		if len(part) <= q.Limit {
+			return list, about, false, nil
+		}
+		after = part[len(part)-1].ID
+	}
+}
+
+// TicketFindings lists what a ticket is about, by id, of projects that the globs allow.
+func (tx *Tx) TicketFindings(ctx context.Context, id int64, globs redoubt.ProjectGlobs) (list []redoubt.TicketFinding, err error) {
+	return list, each(ctx, tx, func(r row) error {
+		var f redoubt.TicketFinding
+		var name string
+		err := r.Scan(&f.TicketID, &f.FindingID, &f.LineageID, &f.ProjectID, &name)
+		if globs.Allows(name) {
+			list = append(list, f)
+		}
+		return err
+	}, `SELECT t.ticket_id, t.finding_id, t.lineage_id, p.id, p.name FROM ticket_finding t
+		JOIN lineage l ON l.deployment_id = t.deployment_id AND l.id = t.lineage_id
+		JOIN project p ON p.deployment_id = t.deployment_id AND p.id = l.project_id
+		WHERE t.deployment_id = $1 AND t.ticket_id = $2 ORDER BY t.finding_id`, id)
+}
+
+// TicketsOfLineages finds the tickets of lineages, by lineage; those without one are not
+// in the answer.
+func (tx *Tx) TicketsOfLineages(ctx context.Context, lineages []int64) (map[int64]redoubt.Ticket, error) {
+	in, arg := tx.in("lineage_id", 2, lineages)
+	of := map[int64]int64{}
+	var ids []int64
+	err := each(ctx, tx, func(r row) error {
+		var lineage, ticket int64
+		err := r.Scan(&lineage, &ticket)
+		of[lineage], ids = ticket, append(ids, ticket)
+		return err
+	}, `SELECT lineage_id, ticket_id FROM ticket_finding WHERE deployment_id = $1 AND `+in+` ORDER BY ticket_id`, arg)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	in, arg = tx.in("id", 2, ids)
+	byID := map[int64]redoubt.Ticket{}
+	err = each(ctx, tx, func(r row) error {
+		t, err := scanTicket(r)
+		byID[t.ID] = t
+		return err
+	}, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND `+in, arg)
+	found := make(map[int64]redoubt.Ticket, len(of))
+	for lineage, ticket := range of {
+		found[lineage] = byID[ticket]
+	}
+	return found, err
+}
+
+// AddTicket stores a ticket, whose id and making it sets.
+func (tx *Tx) AddTicket(ctx context.Context, t redoubt.Ticket) (redoubt.Ticket, error) {
+	var err error
+	if t.ID, err = tx.newID(ctx, seqConnection); err != nil {
+		return t, err
+	}
+	t.CreatedAt, t.CreatedBy = tx.now, tx.actor
+	tx.audit("ticket.create", subject("ticket", t.ID), nil, imageOfTicket(t))
+	return t, tx.insert(ctx, `ticket (deployment_id, `+ticketColumns+`)`, [][]any{{
+		t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key, t.Marker, t.Problem, t.CreatedAt, encoded(t.CreatedBy), t.CheckedAt,
+	}}, "")
+}
+
+// UpdateTicket writes what is known of a ticket by now. An unknown one is
+// redoubt.ErrNotFound.
+func (tx *Tx) UpdateTicket(ctx context.Context, t redoubt.Ticket) error {
+	before, err := tx.Ticket(ctx, t.ID)
+	if err != nil {
+		return err
+	}
+	tx.audit("ticket.update", subject("ticket", t.ID), imageOfTicket(before), imageOfTicket(t))
+	return tx.write(ctx, `UPDATE ticket SET state = $3, url = $4, slug = $5, connection_id = $6, project = $7, tracker_key = $8, problem = $9, checked_at = $10
+		WHERE deployment_id = $1 AND id = $2`, t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key, t.Problem, t.CheckedAt)
+}
+
+// DeleteTicket forgets a ticket and what it is about.
+func (tx *Tx) DeleteTicket(ctx context.Context, id int64) error {
+	t, err := tx.Ticket(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, rows := range []string{`ticket_finding WHERE deployment_id = $1 AND ticket_id = $2`, `ticket WHERE deployment_id = $1 AND id = $2`} {
+		if err := tx.write(ctx, `DELETE FROM `+rows, id); err != nil {
+			return err
+		}
+	}
+	tx.audit("ticket.delete", subject("ticket", id), imageOfTicket(t), nil)
+	return nil
+}
+
+// AddTicketFindings notes what a ticket is about; what it was about already counts once.
+func (tx *Tx) AddTicketFindings(ctx context.Context, list []redoubt.TicketFinding) error {
+	rows := make([][]any, len(list))
+	for i, f := range list {
+		rows[i] = []any{f.TicketID, f.FindingID, f.LineageID}
+	}
+	return tx.insert(ctx, `ticket_finding (deployment_id, ticket_id, finding_id, lineage_id)`, rows, `ON CONFLICT (deployment_id, ticket_id, finding_id) DO NOTHING`)
+}
+
+// DropTicketFindings has lineages be about no ticket any more, but for the one to keep (0
+// keeps none), and returns what they were about.
+func (tx *Tx) DropTicketFindings(ctx context.Context, lineages []int64, keep int64) ([]redoubt.TicketFinding, error) {
+	in, arg := tx.in("lineage_id", 3, lineages)
+	tx.session.wrote = true
+	return many(ctx, tx, func(r row) (f redoubt.TicketFinding, err error) {
+		return f, r.Scan(&f.TicketID, &f.FindingID, &f.LineageID)
+	}, `DELETE FROM ticket_finding WHERE deployment_id = $1 AND ticket_id <> $2 AND `+in+` RETURNING ticket_id, finding_id, lineage_id`, keep, arg)
+}
+
+// StaleTickets lists tickets of a connection that were created, and not asked for since a
+// time, those of longest ago first.
+func (tx *Tx) StaleTickets(ctx context.Context, connectionID int64, since time.Time, limit int) ([]redoubt.Ticket, error) {
+	return many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket
+		WHERE deployment_id = $1 AND connection_id = $2 AND url <> '' AND (checked_at IS NULL OR checked_at < $3)
+		ORDER BY COALESCE(checked_at, 0), id LIMIT $4`, connectionID, since, limit)
+}
+
+// NoteTicketChecked notes that a tracker was asked for a ticket and told nothing new. It
+// leaves no line in the trail.
+func (tx *Tx) NoteTicketChecked(ctx context.Context, id int64) error {
+	return tx.write(ctx, `UPDATE ticket SET checked_at = $3 WHERE deployment_id = $1 AND id = $2`, id, tx.now)
+}
+
+// TicketSetting reads where the deployment's tickets are made; nobody having said so is
+// the zero setting.
+func (tx *Tx) TicketSetting(ctx context.Context) (s redoubt.TicketSetting, err error) {
+	s, err = one(ctx, tx, func(r row) (s redoubt.TicketSetting, err error) { return s, r.Scan(decoded(&s)) },
+		`SELECT setting_json FROM ticket_setting WHERE deployment_id = $1`)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		err = nil
+	}
+	return s, err
+}
+
+// PutTicketSetting says where the deployment's tickets are made from now on.
+func (tx *Tx) PutTicketSetting(ctx context.Context, s redoubt.TicketSetting) error {
+	before, err := tx.TicketSetting(ctx)
+	if err != nil {
+		return err
+	}
+	s.Labels, before.Labels = orEmpty(s.Labels), orEmpty(before.Labels)
+	tx.audit("ticket_setting.update", subject("deployment", tx.deployment.ID), before, s)
+	return tx.insert(ctx, `ticket_setting (deployment_id, setting_json)`, [][]any{{encoded(s)}}, `ON CONFLICT (deployment_id) DO UPDATE SET setting_json = excluded.setting_json`)
+}
+
+// QueueTicket has a ticket created in its tracker.
+func (tx *Tx) QueueTicket(ctx context.Context, id int64) error {
+	serial, err := tx.newID(ctx, seqConnection)
+	if err != nil {
+		return err
+	}
+	input, err := json.Marshal(TicketOrder{id})
+	if err != nil {
+		return err
+	}
+	if err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, TicketJob, tx.now.Add(-tellKept)); err != nil {
+		return err
+	}
+	_, err = tx.insertJob(ctx, redoubt.Job{Kind: TicketJob, Token: fmt.Sprintf("ticket:%d", serial), Input: input}, requesterOf(tx.actor), "")
+	return err
+}

@@ -1,0 +1,216 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/ticket"
+)
+
+// written reads findings as they are stored.
+func (d tenant) written(of []redoubt.FindingWrite) (list []redoubt.Finding) {
+	d.t.Helper()
+	ids := make([]int64, len(of))
+	for i, w := range of {
+		ids[i] = w.ID
+	}
+	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		list, err = tx.FindingsByID(ctx, ids)
+		return err
+	})
+	return list
+}
+
+func (d tenant) link(address string, findings ...redoubt.Finding) (out ticket.Linked) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		out, err = ticket.Link(ctx, tx, address, findings)
+		return err
+	})
+	return out
+}
+
+// ask asks for tickets.
+func (d tenant) ask(r ticket.Request) (out ticket.Outcome) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		out, err = ticket.Ask(ctx, tx, r)
+		return err
+	})
+	return out
+}
+
+func (d tenant) ticket(id int64) (t redoubt.Ticket) {
+	d.t.Helper()
+	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		t, err = tx.Ticket(ctx, id)
+		return err
+	})
+	return t
+}
+
+// shown is the ticket that a lineage shows; nil: none.
+func (d tenant) shown(lineage int64) (t *redoubt.ExternalTicket) {
+	d.t.Helper()
+	d.view(func(ctx context.Context, tx *store.Tx) error {
+		found, err := tx.Lineages(ctx, []int64{lineage})
+		t = found[lineage].Annotations.ExternalTicket
+		return err
+	})
+	return t
+}
+
+const sec1 = "https://tracker.example/browse/SEC-1"
+
+func TestTicketsOutliveProjectsAndConnections(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		first, second := d.project("acme/one"), d.project("acme/two")
+		f, g := d.written(d.findings(first, 2, nil)), d.written(d.findings(second, 1, nil))
+		c := d.connection("gitea")
+		linked := d.link("https://git.example/acme/one/issues/5", append(slices.Clone(f), g...)...)
+		same(t, "its connection", linked.Ticket.ConnectionID, c.ID)
+		same(t, "what the second project's finding tells", d.shown(g[0].LineageID).LinkedIssueIDs, []int64{g[0].ID})
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			stale, err := tx.StaleTickets(ctx, c.ID, tx.Now(), 10)
+			same(t, "to be asked for", stale, []redoubt.Ticket{linked.Ticket})
+			d.check(err)
+			return tx.NoteTicketChecked(ctx, linked.Ticket.ID)
+		})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			stale, err := tx.StaleTickets(ctx, c.ID, tx.Now().Add(-time.Hour), 10)
+			same(t, "asked for just now", len(stale), 0)
+			return err
+		})
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteConnection(ctx, c.ID) })
+		same(t, "without its connection", d.ticket(linked.Ticket.ID).ConnectionID, int64(0))
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, first.ID) })
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, about, more, err := tx.TicketPage(ctx, store.TicketQuery{Limit: 10})
+			if len(list) != 1 || more || len(about[list[0].ID]) != 1 || about[list[0].ID][0].FindingID != g[0].ID {
+				t.Errorf("without the first project the tickets are %+v about %+v", list, about)
+			}
+			return err
+		})
+	})
+}
+
+func TestOneTicketHasABound(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		all := d.written(d.findings(d.project("acme/big"), redoubt.MaxTicketFindings+1, nil))
+		d.link(sec1, all[:redoubt.MaxTicketFindings]...)
+		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			_, err := ticket.Link(ctx, tx, sec1, all[redoubt.MaxTicketFindings:])
+			return err
+		})
+		if invalid, is := errors.AsType[*redoubt.InvalidError](err); !is || invalid.Fields[0].Location != "issue_ids" {
+			t.Errorf("one more: %v", err)
+		}
+		if d.shown(all[redoubt.MaxTicketFindings].LineageID) != nil {
+			t.Error("a refused link is shown")
+		}
+	})
+}
+
+func TestMergedLineagesKeepTheirTicket(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		f := d.written(d.findings(d.project("acme/payments"), 2, nil))
+		linked := d.link(sec1, f...)
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			all, err := tx.Lineages(ctx, []int64{f[0].LineageID})
+			d.check(err)
+			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: all[f[0].LineageID], From: []int64{f[1].LineageID}}})
+		})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			about, err := tx.TicketFindings(ctx, linked.Ticket.ID, nil)
+			lineages := map[int64]bool{}
+			for _, x := range about {
+				lineages[x.LineageID] = true
+			}
+			same(t, "its lineages", lineages, map[int64]bool{f[0].LineageID: true})
+			return err
+		})
+	})
+}
+
+// TestWhatTicketsAreAskedFor asks for tickets in all the ways in which they are placed.
+func TestWhatTicketsAreAskedFor(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		c := d.connection("gitea")
+		public := told("2", "acme/public")
+		private := told("1", "acme/private")
+		private.Private = true
+		now := d.tell(c, private, public, told("3", "acme/nobody"))
+		byName := map[string]redoubt.Project{}
+		for _, r := range now {
+			if r.FullName != "acme/nobody" {
+				byName[r.FullName] = d.take(r)
+			}
+		}
+		none := d.project("acme/unhosted")
+		f := map[string][]redoubt.Finding{}
+		for name, p := range map[string]redoubt.Project{"acme/private": byName["acme/private"], "acme/public": byName["acme/public"], "acme/unhosted": none} {
+			f[name] = d.written(d.findings(p, 3, func(i int, w *redoubt.FindingWrite) { w.RuleName = fmt.Sprint("rule-", i%2) }))
+		}
+		fails := func(name string, r ticket.Request, want string) {
+			t.Helper()
+			out := d.ask(r)
+			if len(out.Failed) != 1 || !strings.Contains(out.Failed[0].Reason, want) || len(out.Requested)+len(out.Skipped) != 0 {
+				t.Errorf("%s: %+v; want it to fail with %q", name, out, want)
+			}
+		}
+		own, open, bare := f["acme/private"], f["acme/public"], f["acme/unhosted"]
+		fails("no tracker", ticket.Request{Findings: bare[:1]}, "No tracker is set")
+		fails("a connection that there is not", ticket.Request{Findings: own[:1], Connection: "jira"}, `no connection called "jira"`)
+		fails("a public repository", ticket.Request{Findings: open[:1]}, "Everybody can read")
+		fails("one that is no project", ticket.Request{Findings: own[:1], Project: "acme/nobody"}, "no repository that is a project")
+		fails("one behind the globs", ticket.Request{Findings: open[:1], Project: "acme/private", Globs: redoubt.ProjectGlobs{"acme/public"}}, "no repository that is a project")
+		fails("no repository", ticket.Request{Findings: bare[:1], Connection: "gitea"}, "name the repository")
+
+		out := d.ask(ticket.Request{Findings: own, Group: true})
+		if len(out.Requested) != 2 || len(out.Requested[0].IDs) != 2 || len(out.Failed)+len(out.Skipped) != 0 {
+			t.Fatalf("three findings of two rules: %+v", out)
+		}
+		made := d.ticket(out.Requested[0].TicketID)
+		if made.State != redoubt.TicketRequested || made.Project != "acme/private" || made.ConnectionID != c.ID || made.Marker == "" || d.shown(own[0].LineageID) != nil {
+			t.Errorf("what was asked for is %+v", made)
+		}
+		again := d.ask(ticket.Request{Findings: own})
+		if len(again.Skipped) != 3 || len(again.Requested) != 0 {
+			t.Errorf("asked again: %+v", again)
+		}
+		made.State, made.Problem = redoubt.TicketFailed, "the host is down"
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTicket(ctx, made) })
+		again = d.ask(ticket.Request{Findings: own, Group: true})
+		if len(again.Skipped) != 1 || len(again.Requested) != 1 || again.Requested[0].TicketID != made.ID {
+			t.Errorf("asked again for one that failed: %+v", again)
+		}
+		if now := d.ticket(made.ID); now.State != redoubt.TicketRequested || now.Problem != "" || now.Marker != made.Marker {
+			t.Errorf("then it is %+v, before %+v", now, made)
+		}
+
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: c.ID, Project: "acme/nobody", Public: true})
+		})
+		apart := d.ask(ticket.Request{Findings: append(slices.Clone(open[:2]), bare[:2]...)})
+		if len(apart.Requested) != 4 || d.ticket(apart.Requested[3].TicketID).Project != "acme/nobody" {
+			t.Errorf("by the setting, one for each: %+v", apart)
+		}
+		d.link(sec1, open[2])
+		skipped := d.ask(ticket.Request{Findings: open[2:]})
+		if len(skipped.Skipped) != 1 || !strings.Contains(skipped.Skipped[0].Reason, "SEC-1 already") {
+			t.Errorf("of one that has a ticket: %+v", skipped)
+		}
+	})
+}

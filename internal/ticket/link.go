@@ -1,0 +1,236 @@
+package ticket
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Linked is what linking did.
+type Linked struct {
+	Ticket   redoubt.Ticket
+	IDs      []int64 // of the findings that were asked for, ascending
+	Replaced []int64 // those of them that were linked to another ticket before, ascending
+}
+
+// Link links findings to the ticket at an address, whether we know it or not. What is
+// wrong with the address, or too much for one ticket, is a redoubt.InvalidError.
+func Link(ctx context.Context, s Store, address string, findings []redoubt.Finding) (out Linked, err error) {
+	parsed, err := redoubt.ParseTicketURL(address)
+	if err != nil {
+		return out, err
+	}
+	out.Ticket, err = s.TicketByURL(ctx, address)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		if err = reach(ctx, s, &parsed); err == nil {
+			out.Ticket, err = s.AddTicket(ctx, parsed)
+		}
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Replaced, err = attach(ctx, s, out.Ticket, findings)
+	for _, f := range findings {
+		out.IDs = append(out.IDs, f.ID)
+	}
+	slices.Sort(out.IDs)
+	if err == nil {
+		err = Show(ctx, s, out.Ticket)
+	}
+	return out, err
+}
+
+// reach finds the connection that reaches the tracker of an address, so that its state is
+// read back.
+func reach(ctx context.Context, s Store, t *redoubt.Ticket) error {
+	list, err := s.Connections(ctx)
+	if err != nil || t.Key == "" {
+		return err
+	}
+	for _, c := range list {
+		if !c.Kind.HasIssues() || !strings.HasPrefix(t.URL, c.BaseURL+"/") {
+			continue
+		}
+		t.ConnectionID = c.ID
+		if u, err := url.Parse(c.BaseURL); err == nil {
+			t.Project = strings.TrimPrefix(t.Project, strings.TrimPrefix(u.Path+"/", "/"))
+		}
+		return nil
+	}
+	return nil
+}
+
+// attach has a ticket be about findings, and no other ticket about them, and returns
+// those that another one was about.
+func attach(ctx context.Context, s Store, t redoubt.Ticket, findings []redoubt.Finding) (replaced []int64, err error) {
+	before, err := s.TicketFindings(ctx, t.ID, nil)
+	if err != nil {
+		return nil, err
+	}
+	had := map[int64]bool{}
+	for _, f := range before {
+		had[f.LineageID] = true
+	}
+	var fresh []redoubt.TicketFinding
+	lineages := lineagesOf(findings)
+	seen := map[int64]bool{}
+	for _, f := range findings {
+		if !had[f.LineageID] && !seen[f.LineageID] {
+			fresh = append(fresh, redoubt.TicketFinding{TicketID: t.ID, FindingID: f.ID, LineageID: f.LineageID, ProjectID: f.ProjectID})
+		}
+		seen[f.LineageID] = true
+	}
+	if n := len(before) + len(fresh); n > redoubt.MaxTicketFindings {
+		return nil, redoubt.Invalid("issue_ids", "the ticket would be about %d findings; %d are allowed", n, redoubt.MaxTicketFindings)
+	}
+	dropped, err := s.DropTicketFindings(ctx, lineages, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.AddTicketFindings(ctx, fresh); err != nil {
+		return nil, err
+	}
+	left := map[int64]bool{}
+	for _, f := range dropped {
+		replaced = append(replaced, f.FindingID)
+		left[f.TicketID] = true
+	}
+	slices.Sort(replaced)
+	for id := range left {
+		if err := reshow(ctx, s, id); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Compact(replaced), nil
+}
+
+func reshow(ctx context.Context, s Store, id int64) error {
+	t, err := s.Ticket(ctx, id)
+	if err != nil {
+		return err
+	}
+	return Show(ctx, s, t)
+}
+
+func lineagesOf(findings []redoubt.Finding) []int64 {
+	out := make([]int64, len(findings))
+	for i, f := range findings {
+		out[i] = f.LineageID
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Show has the findings of a ticket show it, once it is created, with a line in the trail
+// of each that did not. A finding names those of its own project beside it: who sees that
+// one need not see others.
+func Show(ctx context.Context, s Store, t redoubt.Ticket) error {
+	if !t.Created() {
+		return nil
+	}
+	about, err := s.TicketFindings(ctx, t.ID, nil)
+	if err != nil {
+		return err
+	}
+	ids := map[int64][]int64{}
+	lineages := make([]int64, len(about))
+	for i, f := range about {
+		ids[f.ProjectID] = append(ids[f.ProjectID], f.FindingID)
+		lineages[i] = f.LineageID
+	}
+	known, err := s.Lineages(ctx, lineages)
+	if err != nil {
+		return err
+	}
+	var fresh []int64
+	for _, f := range about {
+		is := redoubt.ExternalTicket{ExternalSlug: t.Slug, ID: t.ID, LinkedIssueIDs: ids[f.ProjectID], URL: t.URL}
+		if was := known[f.LineageID].Annotations.ExternalTicket; was == nil || was.URL != t.URL {
+			fresh = append(fresh, f.LineageID)
+		}
+		if err := s.Annotate(ctx, f.LineageID, func(a *redoubt.Annotations) { a.ExternalTicket = &is }); err != nil {
+			return err
+		}
+	}
+	return tell(ctx, s, known, fresh, "Linked to "+t.Slug+" ("+t.URL+")")
+}
+
+// tell writes a line into the trails of lineages, whose triage stays.
+func tell(ctx context.Context, s Store, known map[int64]redoubt.Lineage, lineages []int64, text string) error {
+	events := make([]redoubt.TriageEvent, len(lineages))
+	for i, id := range lineages {
+		is := known[id].Triage
+		events[i] = redoubt.TriageEvent{LineageID: id, At: s.Now(), By: s.Actor(), Before: is, After: is, Note: text}
+	}
+	return s.UpdateTriage(ctx, events)
+}
+
+// Unlink has findings be about no ticket any more, and returns those that were, ascending.
+// A ticket in its tracker stays as it is.
+func Unlink(ctx context.Context, s Store, findings []redoubt.Finding) (unlinked []int64, err error) {
+	lineages := lineagesOf(findings)
+	known, err := s.Lineages(ctx, lineages)
+	if err != nil {
+		return nil, err
+	}
+	dropped, err := s.DropTicketFindings(ctx, lineages, 0)
+	if err != nil {
+		return nil, err
+	}
+	was := map[int64]bool{}
+	for _, f := range dropped {
+		was[f.TicketID] = true
+	}
+	bare := map[int64]bool{}
+	for _, id := range lineages {
+		shown := known[id].Annotations.ExternalTicket
+		had := slices.ContainsFunc(dropped, func(f redoubt.TicketFinding) bool { return f.LineageID == id })
+		if shown == nil && !had {
+			continue
+		}
+		bare[id] = true
+		if shown == nil { // it was asked for, and is not there yet
+			continue
+		}
+		if err := s.Annotate(ctx, id, func(a *redoubt.Annotations) { a.ExternalTicket = nil }); err != nil {
+			return nil, err
+		}
+		if err := tell(ctx, s, known, []int64{id}, "No longer linked to "+shown.ExternalSlug+" ("+shown.URL+")"); err != nil {
+			return nil, err
+		}
+	}
+	for id := range was {
+		if err := reshow(ctx, s, id); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range findings {
+		if bare[f.LineageID] {
+			unlinked = append(unlinked, f.ID)
+		}
+	}
+	slices.Sort(unlinked)
+	return slices.Compact(unlinked), nil
+}
+
+// Delete forgets a ticket, and returns the findings that it was about, ascending. In its
+// tracker it stays as it is.
+func Delete(ctx context.Context, s Store, id int64) ([]int64, error) {
+	about, err := s.TicketFindings(ctx, id, nil)
+	if err != nil {
+		return nil, err
+	}
+	findings := make([]redoubt.Finding, len(about))
+	for i, f := range about {
+		findings[i] = redoubt.Finding{ID: f.FindingID, LineageID: f.LineageID, ProjectID: f.ProjectID}
+	}
+	gone, err := Unlink(ctx, s, findings)
+	if err != nil {
+		return nil, err
+	}
+	return gone, s.DeleteTicket(ctx, id)
+}

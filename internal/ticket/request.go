@@ -1,0 +1,229 @@
+package ticket
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Request asks for tickets about findings.
+type Request struct {
+	Findings []redoubt.Finding
+	Group    bool // one ticket for the findings of a rule in a project; else one for each
+	// Connection and Project name where they are made; empty takes the deployment's
+	// setting, and then the repository of each finding's project.
+	Connection string
+	Project    string
+	// Bound says that the caller sees some projects alone: then Project names one of those
+	// that its globs allow.
+	Globs redoubt.ProjectGlobs
+}
+
+// Outcome is what became of a request, group by group.
+type Outcome struct {
+	Requested []Group // TicketID is that of the ticket, which is created soon
+	Skipped   []Group // Reason says why no ticket is needed
+	Failed    []Group // Reason says why none can be made
+}
+
+// Group are the findings that one ticket is about.
+type Group struct {
+	IDs      []int64
+	TicketID int64
+	Reason   string // for people
+}
+
+// Ask asks for tickets. They are created by a job, which outlives the process; their
+// findings show them once they are. A finding with a ticket gets no other one. A ticket
+// that could not be created is tried again, and stays the same.
+func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
+	had, err := s.TicketsOfLineages(ctx, lineagesOf(r.Findings))
+	if err != nil {
+		return out, err
+	}
+	known, err := s.Lineages(ctx, lineagesOf(r.Findings))
+	if err != nil {
+		return out, err
+	}
+	var open []redoubt.Finding
+	for _, f := range r.Findings {
+		t, linked := had[f.LineageID]
+		shown := known[f.LineageID].Annotations.ExternalTicket
+		switch {
+		case linked && t.State == redoubt.TicketRequested:
+			out.Skipped = append(out.Skipped, Group{[]int64{f.ID}, t.ID, "A ticket about it is being created."})
+		case linked && t.State != redoubt.TicketFailed:
+			out.Skipped = append(out.Skipped, Group{[]int64{f.ID}, t.ID, "It is linked to " + t.Slug + " already."})
+		case shown != nil:
+			out.Skipped = append(out.Skipped, Group{[]int64{f.ID}, shown.ID, "It is linked to " + shown.ExternalSlug + " already."})
+		default:
+			open = append(open, f)
+		}
+	}
+	for _, group := range grouped(open, r.Group) {
+		at, err := r.place(ctx, s, group[0].ProjectID)
+		ids := idsOf(group)
+		if invalid, is := errors.AsType[*redoubt.InvalidError](err); is {
+			out.Failed = append(out.Failed, Group{IDs: ids, Reason: invalid.Fields[0].Message})
+			continue
+		}
+		if err != nil {
+			return out, err
+		}
+		id, err := request(ctx, s, at, group, had)
+		if err != nil {
+			return out, err
+		}
+		out.Requested = append(out.Requested, Group{IDs: ids, TicketID: id})
+	}
+	return out, nil
+}
+
+// grouped puts together what one ticket is about, in the order in which findings come.
+func grouped(findings []redoubt.Finding, byRule bool) (groups [][]redoubt.Finding) {
+	type key struct {
+		project, lineage int64
+		rule             string
+	}
+	at := map[key]int{}
+	for _, f := range findings {
+		k := key{project: f.ProjectID, lineage: f.LineageID}
+		if byRule {
+			k = key{project: f.ProjectID, rule: f.RuleName}
+		}
+		i, there := at[k]
+		if !there {
+			i = len(groups)
+			at[k], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], f)
+	}
+	return groups
+}
+
+func idsOf(findings []redoubt.Finding) []int64 {
+	ids := make([]int64, len(findings))
+	for i, f := range findings {
+		ids[i] = f.ID
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// request keeps a ticket that is to be created, or has one tried again that could not be.
+func request(ctx context.Context, s Store, at redoubt.Ticket, group []redoubt.Finding, had map[int64]redoubt.Ticket) (int64, error) {
+	var err error
+	t, again := failedOf(group, had)
+	if again {
+		t.State, t.Problem, t.ConnectionID, t.Project = redoubt.TicketRequested, "", at.ConnectionID, at.Project
+		err = s.UpdateTicket(ctx, t)
+	} else {
+		at.State, at.Marker = redoubt.TicketRequested, "redoubt-"+strings.ToLower(rand.Text())
+		t, err = s.AddTicket(ctx, at)
+	}
+	if err == nil {
+		_, err = attach(ctx, s, t, group)
+	}
+	if err == nil {
+		err = s.QueueTicket(ctx, t.ID)
+	}
+	return t.ID, err
+}
+
+// failedOf finds the ticket of a group that could not be created.
+func failedOf(group []redoubt.Finding, had map[int64]redoubt.Ticket) (redoubt.Ticket, bool) {
+	for _, f := range group {
+		if t, there := had[f.LineageID]; there {
+			return t, true
+		}
+	}
+	return redoubt.Ticket{}, false
+}
+
+// place finds where a ticket about findings of a project is made. That it cannot be made
+// is a redoubt.InvalidError, for people.
+func (r Request) place(ctx context.Context, s Store, projectID int64) (t redoubt.Ticket, err error) {
+	setting, err := s.TicketSetting(ctx)
+	if err != nil {
+		return t, err
+	}
+	own, err := s.Repository(ctx, projectID)
+	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		return t, err
+	}
+	list, err := s.Connections(ctx)
+	if err != nil {
+		return t, err
+	}
+	c, err := r.connection(list, cmp.Or(setting.ConnectionID, own.ConnectionID))
+	if err != nil {
+		return t, err
+	}
+	t = redoubt.Ticket{ConnectionID: c.ID, Project: r.Project}
+	if t.Project == "" && c.ID == setting.ConnectionID {
+		t.Project = setting.Project
+	}
+	if c.Kind == redoubt.HostJira {
+		if !redoubt.IsJiraProject(t.Project) {
+			return t, redoubt.Invalid("project", "Name the project of Jira, as SEC, or set one with: redoubt tickets set --project SEC")
+		}
+		return t, nil
+	}
+	return r.repository(ctx, s, t, c, own, setting)
+}
+
+// connection is the one that is named, or else the one with the id.
+func (r Request) connection(list []redoubt.Connection, otherwise int64) (redoubt.Connection, error) {
+	i := slices.IndexFunc(list, func(c redoubt.Connection) bool {
+		return r.Connection != "" && c.Name == r.Connection || r.Connection == "" && c.ID == otherwise
+	})
+	switch {
+	case i < 0 && r.Connection != "":
+		return redoubt.Connection{}, redoubt.Invalid("connection", "There is no connection called %.100q.", r.Connection)
+	case i < 0:
+		return redoubt.Connection{}, redoubt.Invalid("connection",
+			"No tracker is set: the project is no repository of a connection. Set one with: redoubt tickets set --connection NAME, or link a ticket that is there.")
+	case !list[i].Kind.HasIssues():
+		return redoubt.Connection{}, redoubt.Invalid("connection", "The connection %s is a plain remote of git, which keeps no issues.", list[i].Name)
+	}
+	return list[i], nil
+}
+
+// repository holds a ticket to a repository that the connection sees: the project's own,
+// the one that the setting names, or another project's.
+func (r Request) repository(ctx context.Context, s Store, t redoubt.Ticket, c redoubt.Connection, own redoubt.Repository, setting redoubt.TicketSetting) (redoubt.Ticket, error) {
+	if t.Project == "" && own.ConnectionID == c.ID {
+		t.Project = own.FullName
+	}
+	list, err := s.Repositories(ctx, c.ID)
+	if err != nil {
+		return t, err
+	}
+	i := slices.IndexFunc(list, func(x redoubt.Repository) bool { return strings.EqualFold(x.FullName, t.Project) })
+	allowed := i >= 0 && (list[i].ProjectID != 0 && r.Globs.Allows(list[i].FullName) || r.Project == "")
+	switch {
+	case t.Project == "":
+		return t, redoubt.Invalid("project", "The project is no repository of the connection %s: name the repository that is to have the ticket.", c.Name)
+	case !allowed:
+		return t, redoubt.Invalid("project", "%.200s is no repository that is a project here.", t.Project)
+	case !list[i].Private && c.Kind != redoubt.HostGitLab && !setting.Public:
+		return t, redoubt.Invalid("project", "Everybody can read the issues of %.200s, as it is public. Whoever wants that all the same allows it with: %s",
+			t.Project, "redoubt tickets set --public")
+	}
+	t.Project = list[i].FullName
+	return t, nil
+}
+
+// Created notes that a ticket is in its tracker, and has its findings show it.
+func Created(ctx context.Context, s Store, t redoubt.Ticket) error {
+	if err := s.UpdateTicket(ctx, t); err != nil {
+		return fmt.Errorf("note a ticket: %w", err)
+	}
+	return Show(ctx, s, t)
+}

@@ -1,0 +1,57 @@
+package redoubt_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+func TestAddressesOfTickets(t *testing.T) {
+	for address, want := range map[string][3]string{ // what people call it, the tracker's project, its key
+		"https://github.com/acme/app/issues/12":                         {"acme/app#12", "acme/app", "12"},
+		"https://gitlab.com/acme/team/app/-/issues/7":                   {"acme/team/app#7", "acme/team/app", "7"},
+		"https://gitlab.com/acme/app/-/work_items/7":                    {"acme/app#7", "acme/app", "7"},
+		"http://git.example:3000/acme/app/issues/1?x=2#issuecomment-10": {"acme/app#1", "acme/app", "1"},
+		"https://acme.atlassian.net/browse/SEC-12":                      {"SEC-12", "SEC", "SEC-12"},
+		"https://jira.example/jira/browse/A2_B-3":                       {"A2_B-3", "A2_B", "A2_B-3"},
+		"https://linear.app/acme/issue/ENG-9/a-title":                   {"a-title", "", ""},
+		"https://tracker.example":                                       {"tracker.example", "", ""},
+		"https://tracker.example/browse/sec-12":                         {"sec-12", "", ""},
+		"https://github.com/acme/app/issues/x12":                        {"x12", "", ""},
+		"https://github.com/acme/app/issues/1234567890123456789":        {"1234567890123456789", "", ""},
+	} {
+		got, err := redoubt.ParseTicketURL(address)
+		if err != nil || got.URL != address || [3]string{got.Slug, got.Project, got.Key} != want || got.State != redoubt.TicketUnknown {
+			t.Errorf("%s is %+v, %v; want %v", address, got, err, want)
+		}
+	}
+	for _, address := range []string{
+		"", "SEC-1", "ftp://t.example/1", "javascript:alert(1)", "//t.example/1", "https:///1", "https://me@t.example/1", "https://me:pw@t.example/1",
+		"https://t.example/\n1", "https://t.example/\u202e1", "https://t.example/\xff", "https://t.example/" + strings.Repeat("x", 2048),
+	} {
+		if got, err := redoubt.ParseTicketURL(address); err == nil {
+			t.Errorf("%q is taken as %+v", address, got)
+		}
+	}
+}
+
+func TestTicketSettings(t *testing.T) {
+	for name, c := range map[string]struct {
+		setting redoubt.TicketSetting
+		good    bool
+	}{
+		"none":                 {redoubt.TicketSetting{}, true},
+		"all":                  {redoubt.TicketSetting{ConnectionID: 1, Project: "SEC", IssueType: "Bug", Labels: []string{"security"}, Public: true}, true},
+		"a project of nobody":  {redoubt.TicketSetting{Project: "SEC"}, false},
+		"a label of two words": {redoubt.TicketSetting{Labels: []string{"a b"}}, false},
+		"a label of two":       {redoubt.TicketSetting{Labels: []string{"a,b"}}, false},
+		"a label of nothing":   {redoubt.TicketSetting{Labels: []string{""}}, false},
+		"too many labels":      {redoubt.TicketSetting{Labels: strings.Split(strings.Repeat("x ", 20)+"x", " ")}, false},
+		"a type with an end":   {redoubt.TicketSetting{IssueType: "Bug\n"}, false},
+	} {
+		if err := c.setting.Check(); (err == nil) != c.good {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
