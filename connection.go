@@ -120,7 +120,7 @@ func CheckConnection(c Connection) error {
 		return Invalid("name", "give the connection a name of %d characters at most", maxConnectionName)
 	}
 	if hostKinds.name(c.Kind) == "" {
-		return Invalid("kind", "the kind is one of gitea, github, gitlab and git")
+		return Invalid("kind", "the kind is one of gitea, github, gitlab, jira and git")
 	}
 	if len(c.Follow) > maxConnectionGlobs {
 		return Invalid("follow", "%d globs given; %d are allowed", len(c.Follow), maxConnectionGlobs)
@@ -183,6 +183,8 @@ func CheckCredential(kind HostKind, c HostCredential) error {
 		allowed = []CredentialKind{CredentialPassword, CredentialSSHKey}
 	case HostGitHub:
 		allowed = []CredentialKind{CredentialToken, CredentialApp}
+	case HostJira: // Cloud takes an address of mail and a token, Data Center a token alone
+		allowed = []CredentialKind{CredentialToken, CredentialPassword}
 	}
 	switch {
 	case !slices.Contains(allowed, c.Kind):

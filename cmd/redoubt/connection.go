@@ -22,6 +22,7 @@ type connectionCmd struct {
 	Remove       connectionRemoveCmd       `cmd:"" help:"Forget a connection and its credential. Projects stay."`
 	Repositories connectionRepositoriesCmd `cmd:"" help:"List the repositories that a connection sees."`
 	Hooks        connectionHooksCmd        `cmd:"" help:"Have the host tell this server of pushes and change requests; else it is asked every five minutes."`
+	Tickets      connectionTicketsCmd      `cmd:"" help:"Say where tickets about findings are made."`
 	Take         connectionTakeCmd         `cmd:"" help:"Make projects of repositories, by name or glob."`
 }
 
@@ -71,10 +72,10 @@ func (c keeping) run(a *app, do func(*hosts.Keeper, *store.Store, redoubt.Deploy
 type connectionAddCmd struct {
 	keeping
 	Name       string   `arg:"" help:"What people call the connection."`
-	Kind       string   `help:"What the host is: gitea (Forgejo too), github (Enterprise too), gitlab or git." enum:"gitea,github,gitlab,git" required:"" placeholder:"KIND"`
+	Kind       string   `help:"What the host is: gitea (Forgejo too), github (Enterprise too), gitlab, jira (Cloud and Data Center, for tickets) or git." enum:"gitea,github,gitlab,jira,git" required:"" placeholder:"KIND"`
 	BaseURL    string   `name:"base-url" help:"Address of the host, as https://git.example.com; of git, of the repository itself." required:"" placeholder:"URL"`
 	Credential string   `help:"File with the token, password or private key; - reads it from standard input. Only a public remote of git needs none." placeholder:"FILE"`
-	Username   string   `help:"Whose password it is, of git over HTTPS." placeholder:"NAME"`
+	Username   string   `help:"Whose password it is, of git over HTTPS; whose token, as an address of mail, of Jira Cloud." placeholder:"NAME"`
 	KnownHosts string   `help:"File with the host's keys, as ssh-keyscan prints them: the credential is a private key of SSH then." placeholder:"FILE"`
 	App        int64    `help:"Id of a GitHub App: the credential is its private key then." placeholder:"ID"`
 	Install    int64    `name:"installation" help:"Id of the app's installation." placeholder:"ID"`
@@ -114,7 +115,7 @@ func (c connectionAddCmd) credential(kind redoubt.HostKind) (out redoubt.HostCre
 		if out.KnownHosts, err = readCredential(c.KnownHosts); err != nil {
 			return out, err
 		}
-	case kind == redoubt.HostGit:
+	case kind == redoubt.HostGit || kind == redoubt.HostJira && c.Username != "":
 		out.Kind = redoubt.CredentialPassword
 	}
 	out.Secret, err = readCredential(c.Credential)

@@ -63,6 +63,7 @@ type cli struct {
 	Login    loginCmd    `cmd:"" group:"desk" help:"Sign in to a server, for the commands below."`
 	Logout   logoutCmd   `cmd:"" group:"desk" help:"Sign out."`
 	Findings findingsCmd `cmd:"" group:"desk" help:"List, show and triage findings."`
+	Tickets  ticketsCmd  `cmd:"" group:"desk" help:"List tickets about findings, and make and link them."`
 	Projects projectsCmd `cmd:"" group:"desk" help:"List projects."`
 	Scans    scansCmd    `cmd:"" group:"desk" help:"List scans."`
 	SBOM     sbomCmd     `cmd:"" name:"sbom" group:"desk" help:"Download a bill of materials."`

@@ -49,6 +49,7 @@ type service struct {
 	scanner    *agent.Agent
 	jobs       *job.Runner
 	sessions   *auth.Sessions
+	tickets    *job.Runner
 	tells      *job.Runner // one at a time, so that each change request has one writer
 	hears      *job.Runner // so that what hosts tell waits for nothing that they are told
 	keeper     *hosts.Keeper
@@ -112,6 +113,7 @@ func (s *service) wire(a *app) error {
 	s.hears = job.New(s.store, map[string]job.Work{store.HearJob: s.keeper.Hear}, job.Options{Clock: a.clock, Logger: a.log})
 	s.keeper.Heard = s.hears.Wake
 	s.tells = job.New(s.store, map[string]job.Work{store.TellJob: s.keeper.Tell}, job.Options{Workers: 1, Clock: a.clock, Logger: a.log})
+	s.tickets = job.New(s.store, map[string]job.Work{store.TicketJob: s.keeper.CreateTicket}, job.Options{Attempts: hosts.TicketAttempts, Abandoned: s.keeper.TicketAbandoned, Clock: a.clock, Logger: a.log})
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
 	findings := index.New(s.store, index.Options{
@@ -145,7 +147,7 @@ func (s *service) wire(a *app) error {
 	s.server, err = server.New(server.Config{
 		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings,
-		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake,
+		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
 	})
@@ -264,6 +266,7 @@ func (s *service) run(a *app, ready func() error) error {
 func (s *service) begin(ctx, work context.Context, a *app, background *sync.WaitGroup) {
 	background.Go(func() { s.jobs.Run(ctx) })
 	background.Go(func() { s.tells.Run(ctx) })
+	background.Go(func() { s.tickets.Run(ctx) })
 	background.Go(func() { s.hears.Run(ctx) })
 	background.Go(func() { s.keeper.Background(ctx) })
 	background.Go(func() { s.followAdvisories(ctx) })

@@ -74,6 +74,9 @@ func (k *Keeper) follow(ctx context.Context, d redoubt.Deployment, c redoubt.Con
 	if err := k.Poll(ctx, d.ID, c); err != nil {
 		k.Logger.WarnContext(ctx, "change requests cannot be followed", "deployment", d.Slug, "connection", c.Name, "cause", err)
 	}
+	if err := k.FollowTickets(ctx, d, c, k.Clock().Add(-ticketsEvery)); err != nil {
+		k.Logger.WarnContext(ctx, "tickets cannot be followed", "deployment", d.Slug, "connection", c.Name, "cause", err)
+	}
 }
 
 // Poll asks a host for the open change requests of the repositories that are projects.

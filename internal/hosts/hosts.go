@@ -1,5 +1,6 @@
 // Package hosts puts connections to work: it makes and checks them, follows their
-// repositories and change requests, and tells change requests what scans found.
+// repositories and change requests, tells change requests what scans found, and creates
+// tickets.
 //
 // Its border: between the store and the code hosts (package scm). It asks a host and
 // writes what came of it, never both in one transaction: no host holds up a deployment.

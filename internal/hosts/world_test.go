@@ -37,6 +37,7 @@ type fakeHost struct {
 	resolves     bool
 	edits        int
 	hooks        []string
+	issues       tickets
 }
 
 func (h *fakeHost) Open(redoubt.Connection, redoubt.HostCredential) (scm.Host, error) { return h, nil }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/scm"
@@ -95,6 +96,8 @@ func TestHostsGitea(t *testing.T) {
 		t.Errorf("remove the hook twice: %v", err)
 	}
 
+	keepsTickets(t, g, h)
+
 	g.Call(t, http.MethodPatch, "/repos/acme/payments", map[string]any{"name": "money", "archived": true}, nil)
 	renamed, err := h.Repository(ctx, r.HostID)
 	if err != nil || renamed.FullName != "acme/money" || !renamed.Archived {
@@ -108,4 +111,39 @@ func TestHostsGitea(t *testing.T) {
 	if _, err := h.Who(ctx); !errors.Is(err, redoubt.ErrUnavailable) {
 		t.Errorf("a host that is down: %v", err)
 	}
+}
+
+// keepsTickets creates an issue for real, finds it by its marker, and reads that somebody
+// closed it.
+func keepsTickets(t *testing.T, g *hosttest.Gitea, h scm.Host) {
+	t.Helper()
+	tracker, is := h.(scm.Tracker)
+	if !is {
+		t.Fatal("it keeps no issues")
+	}
+	began := time.Now().Add(-time.Minute)
+	g.Call(t, http.MethodPost, "/repos/acme/payments/labels", map[string]string{"name": "security", "color": "#ff0000"}, nil)
+	if _, err := tracker.FindTicket(t.Context(), "acme/payments", "redoubt-abc", began); !errors.Is(err, redoubt.ErrNotFound) {
+		t.Errorf("a marker of nobody: %v", err)
+	}
+	made, err := tracker.CreateTicket(t.Context(), "acme/payments", scm.Draft{Title: "[high] rule", Markdown: "text\n\n<!-- redoubt-abc -->", Labels: []string{"security", "nobody's"}})
+	if err != nil || made.Closed || made.Key == "" || !strings.HasPrefix(made.URL, "http") {
+		t.Fatalf("made %+v, %v", made, err)
+	}
+	var issue struct {
+		Title, Body string
+		Labels      []struct{ Name string }
+	}
+	g.Call(t, http.MethodGet, "/repos/acme/payments/issues/"+made.Key, nil, &issue)
+	if issue.Title != "[high] rule" || len(issue.Labels) != 1 || issue.Labels[0].Name != "security" {
+		t.Errorf("the issue is %+v", issue)
+	}
+	found, err := tracker.FindTicket(t.Context(), "acme/payments", "redoubt-abc", began)
+	equal(t, "found by its marker", err, found, made)
+	g.Call(t, http.MethodPatch, "/repos/acme/payments/issues/"+made.Key, map[string]string{"state": "closed"}, nil)
+	now, err := tracker.Ticket(t.Context(), "acme/payments", made.Key)
+	made.Closed = true
+	equal(t, "closed", err, now, made)
+	found, err = tracker.FindTicket(t.Context(), "acme/payments", "redoubt-abc", began)
+	equal(t, "found when it is closed", err, found, made)
 }

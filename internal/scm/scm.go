@@ -127,6 +127,8 @@ func (c Config) Open(at redoubt.Connection, credential redoubt.HostCredential) (
 		return newGitHub(c, at, credential)
 	case redoubt.HostGitLab:
 		return newGitLab(c, at, credential), nil
+	case redoubt.HostJira:
+		return newJira(c, at, credential), nil
 	}
 	return newGit(c, at, credential), nil
 }

@@ -171,7 +171,7 @@ func (r Request) place(ctx context.Context, s Store, projectID int64) (t redoubt
 	}
 	if c.Kind == redoubt.HostJira {
 		if !redoubt.IsJiraProject(t.Project) {
-			return t, redoubt.Invalid("project", "Name the project of Jira, as SEC, or set one with: redoubt tickets set --project SEC")
+			return t, redoubt.Invalid("project", "Name the project of Jira, as SEC, or set one with redoubt connection tickets.")
 		}
 		return t, nil
 	}
@@ -188,7 +188,7 @@ func (r Request) connection(list []redoubt.Connection, otherwise int64) (redoubt
 		return redoubt.Connection{}, redoubt.Invalid("connection", "There is no connection called %.100q.", r.Connection)
 	case i < 0:
 		return redoubt.Connection{}, redoubt.Invalid("connection",
-			"No tracker is set: the project is no repository of a connection. Set one with: redoubt tickets set --connection NAME, or link a ticket that is there.")
+			"No tracker is set: the project is no repository of a connection. Set one with redoubt connection tickets, or link a ticket that is there.")
 	case !list[i].Kind.HasIssues():
 		return redoubt.Connection{}, redoubt.Invalid("connection", "The connection %s is a plain remote of git, which keeps no issues.", list[i].Name)
 	}
@@ -213,8 +213,8 @@ func (r Request) repository(ctx context.Context, s Store, t redoubt.Ticket, c re
 	case !allowed:
 		return t, redoubt.Invalid("project", "%.200s is no repository that is a project here.", t.Project)
 	case !list[i].Private && c.Kind != redoubt.HostGitLab && !setting.Public:
-		return t, redoubt.Invalid("project", "Everybody can read the issues of %.200s, as it is public. Whoever wants that all the same allows it with: %s",
-			t.Project, "redoubt tickets set --public")
+		return t, redoubt.Invalid("project", "Everybody can read the issues of %.200s, as it is public. Whoever runs the server may allow it with redoubt connection tickets --public.",
+			t.Project)
 	}
 	t.Project = list[i].FullName
 	return t, nil

@@ -1,0 +1,249 @@
+package hosts
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/ticket"
+)
+
+// TicketAttempts is how often a ticket is tried to be created: over about ten minutes.
+const TicketAttempts = 12
+
+const (
+	// ticketsEvery is how often a tracker is asked for the state of one ticket, at most.
+	ticketsEvery = 15 * time.Minute
+	// ticketsAtOnce is how many it is asked for in a round.
+	ticketsAtOnce = 50
+	// ticketSkew is how far the clocks of a tracker and of this server may be apart.
+	ticketSkew = time.Hour
+)
+
+// order is a ticket that is to be created.
+type order struct {
+	deployment redoubt.Deployment
+	ticket     redoubt.Ticket
+	connection redoubt.Connection
+	setting    redoubt.TicketSetting
+	project    string
+	items      []ticketItem
+}
+
+// CreateTicket is the job.Work that creates a ticket in its tracker (store.TicketJob). It
+// looks for one that an earlier attempt wrote first, so that there are never two.
+func (k *Keeper) CreateTicket(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+	var what store.TicketOrder
+	if err := json.Unmarshal(j.Input, &what); err != nil {
+		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
+	}
+	o := order{}
+	err = k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error { return o.read(ctx, tx, what.TicketID) })
+	switch {
+	case errors.Is(err, errNotWanted):
+		return nil, "", nil
+	case errors.Is(err, redoubt.ErrNotFound):
+		return nil, "", k.failTicket(ctx, j.DeploymentID, what.TicketID, "The connection or the findings are gone.")
+	case err != nil:
+		return nil, "", err
+	}
+	made, err := k.create(ctx, o)
+	switch {
+	case err == nil:
+		return nil, "", k.noteTicket(ctx, o, made)
+	case ctx.Err() != nil:
+		return nil, "", err
+	case refused(err) || errors.Is(err, scm.ErrUnsupported) || j.Attempt >= TicketAttempts:
+		return nil, "", k.failTicket(ctx, j.DeploymentID, what.TicketID, sentence(err))
+	}
+	return nil, "", errors.Join(asked(err), k.changeTicket(ctx, j.DeploymentID, what.TicketID, func(t *redoubt.Ticket) { t.Problem = sentence(err) }))
+}
+
+// sentence is an error for people, in pages and answers.
+func sentence(err error) string {
+	s := []rune(redoubt.Line(err.Error()))
+	return "The tracker did not take it: " + string(s[:min(len(s), 400)])
+}
+
+// errNotWanted means that a ticket need not be created any more.
+var errNotWanted = errors.New("the ticket is created already, or was unlinked")
+
+func (o *order) read(ctx context.Context, tx *store.Tx, id int64) (err error) {
+	o.deployment = tx.Deployment()
+	if o.ticket, err = tx.Ticket(ctx, id); errors.Is(err, redoubt.ErrNotFound) || err == nil && o.ticket.State != redoubt.TicketRequested {
+		return errNotWanted
+	}
+	if err != nil {
+		return err
+	}
+	if o.connection, err = tx.Connection(ctx, o.ticket.ConnectionID); err != nil {
+		return err
+	}
+	if o.setting, err = tx.TicketSetting(ctx); err != nil {
+		return err
+	}
+	about, err := tx.TicketFindings(ctx, id, nil)
+	if err != nil {
+		return err
+	}
+	for _, f := range about {
+		found, err := tx.Finding(ctx, f.FindingID)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		i, err := readTicketItem(ctx, tx, found.Finding)
+		if err != nil {
+			return err
+		}
+		o.items = append(o.items, i)
+	}
+	if len(o.items) == 0 {
+		return redoubt.ErrNotFound
+	}
+	p, err := tx.Project(ctx, about[0].ProjectID)
+	o.project = p.Name
+	return err
+}
+
+// create writes the ticket, where it is not there yet.
+func (k *Keeper) create(ctx context.Context, o order) (scm.Ticket, error) {
+	t, err := k.tracker(o.deployment.ID, o.connection)
+	if err != nil {
+		return scm.Ticket{}, err
+	}
+	found, err := t.FindTicket(ctx, o.ticket.Project, o.ticket.Marker, o.ticket.CreatedAt.Add(-ticketSkew))
+	if err == nil || !errors.Is(err, redoubt.ErrNotFound) {
+		return found, err
+	}
+	d := o.draft(k.PublicURL() + "/orgs/" + o.deployment.Slug)
+	d.Marker, d.Labels, d.Type = o.ticket.Marker, o.setting.Labels, cmp.Or(o.setting.IssueType, "Task")
+	return t.CreateTicket(ctx, o.ticket.Project, d)
+}
+
+// tracker opens the tracker of a connection.
+func (k *Keeper) tracker(deploymentID int64, c redoubt.Connection) (scm.Tracker, error) {
+	h, err := k.host(deploymentID, c)
+	if err != nil {
+		return nil, err
+	}
+	t, is := h.(scm.Tracker)
+	if !is {
+		return nil, fmt.Errorf("%s keeps no issues: %w", c.Name, scm.ErrUnsupported)
+	}
+	return t, nil
+}
+
+// noteTicket keeps that a ticket was created, in the name of who asked for it.
+func (k *Keeper) noteTicket(ctx context.Context, o order, made scm.Ticket) error {
+	return k.Store.Update(ctx, o.deployment.ID, o.ticket.CreatedBy, func(ctx context.Context, tx *store.Tx) error {
+		t, err := tx.Ticket(ctx, o.ticket.ID)
+		if errors.Is(err, redoubt.ErrNotFound) { // forgotten meanwhile: it stays in its tracker, as others that are
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		tell(&t, made, tx.Now())
+		return ticket.Created(ctx, tx, t)
+	})
+}
+
+// tell writes what a tracker told into a ticket.
+func tell(t *redoubt.Ticket, now scm.Ticket, at time.Time) {
+	t.State, t.Problem, t.CheckedAt = redoubt.TicketOpen, "", at
+	if now.Closed {
+		t.State = redoubt.TicketClosed
+	}
+	if t.URL == "" {
+		t.URL, t.Slug, t.Key = now.URL, now.Slug, now.Key
+	}
+}
+
+// failTicket keeps that a ticket cannot be created, and why. It returns what ends the job.
+func (k *Keeper) failTicket(ctx context.Context, deploymentID, id int64, reason string) error {
+	err := k.changeTicket(ctx, deploymentID, id, func(t *redoubt.Ticket) {
+		if t.State == redoubt.TicketRequested {
+			t.State, t.Problem = redoubt.TicketFailed, reason
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return job.PermanentError{Reason: reason}
+}
+
+func (k *Keeper) changeTicket(ctx context.Context, deploymentID, id int64, change func(*redoubt.Ticket)) error {
+	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+		t, err := tx.Ticket(ctx, id)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			return nil
+		}
+		if err == nil {
+			change(&t)
+			err = tx.UpdateTicket(ctx, t)
+		}
+		return err
+	})
+}
+
+// TicketAbandoned is that of job.Options: it ends a ticket whose last attempt to be
+// created could not say so.
+func (k *Keeper) TicketAbandoned(ctx context.Context, j redoubt.Job, reason string) error {
+	var what store.TicketOrder
+	if json.Unmarshal(j.Input, &what) != nil {
+		return nil
+	}
+	err := k.failTicket(ctx, j.DeploymentID, what.TicketID, "It was "+reason+".")
+	if _, ended := errors.AsType[job.PermanentError](err); ended {
+		return nil
+	}
+	return err
+}
+
+// FollowTickets asks a tracker for the states of the tickets that it was not asked for
+// since a time, those of longest ago first.
+func (k *Keeper) FollowTickets(ctx context.Context, d redoubt.Deployment, c redoubt.Connection, since time.Time) error {
+	var list []redoubt.Ticket
+	err := k.Store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		list, err = tx.StaleTickets(ctx, c.ID, since, ticketsAtOnce)
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	tracker, err := k.tracker(d.ID, c)
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		now, asked := tracker.Ticket(ctx, t.Project, t.Key)
+		if asked != nil && !refused(asked) && !errors.Is(asked, redoubt.ErrNotFound) {
+			return asked // it answers nobody now
+		}
+		err := k.Store.Update(ctx, d.ID, following, func(ctx context.Context, tx *store.Tx) error {
+			if asked == nil && t.Problem == "" && now.Closed == (t.State == redoubt.TicketClosed) && t.State != redoubt.TicketUnknown {
+				return tx.NoteTicketChecked(ctx, t.ID)
+			}
+			if asked == nil {
+				tell(&t, now, tx.Now())
+			} else {
+				t.Problem, t.CheckedAt = "Its state cannot be read: "+redoubt.Line(asked.Error()), tx.Now()
+			}
+			return tx.UpdateTicket(ctx, t)
+		})
+		if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}

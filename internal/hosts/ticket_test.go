@@ -1,0 +1,224 @@
+package hosts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/ticket"
+)
+
+// tickets are the issues of a fake host, by number from 1.
+type tickets struct {
+	drafts []scm.Draft
+	closed map[int]bool
+	lost   bool // that the answer to a creation is lost
+}
+
+func (h *fakeHost) at(n int) scm.Ticket {
+	return scm.Ticket{Key: fmt.Sprint(n), Slug: fmt.Sprint("acme/payments#", n), URL: fmt.Sprint("https://git.example/acme/payments/issues/", n), Closed: h.issues.closed[n]}
+}
+
+func (h *fakeHost) CreateTicket(_ context.Context, _ string, d scm.Draft) (scm.Ticket, error) {
+	if h.down != nil {
+		return scm.Ticket{}, h.down
+	}
+	h.issues.drafts = append(h.issues.drafts, d)
+	if h.issues.lost {
+		return scm.Ticket{}, redoubt.ErrUnavailable
+	}
+	return h.at(len(h.issues.drafts)), nil
+}
+
+func (h *fakeHost) FindTicket(_ context.Context, _, marker string, _ time.Time) (scm.Ticket, error) {
+	for i, d := range h.issues.drafts {
+		if strings.Contains(d.Markdown, marker) {
+			return h.at(i + 1), h.down
+		}
+	}
+	return scm.Ticket{}, errors.Join(redoubt.ErrNotFound, h.down)
+}
+
+func (h *fakeHost) Ticket(_ context.Context, _, key string) (scm.Ticket, error) {
+	for i := range h.issues.drafts {
+		if fmt.Sprint(i+1) == key {
+			return h.at(i + 1), h.down
+		}
+	}
+	return scm.Ticket{}, errors.Join(redoubt.ErrNotFound, h.down)
+}
+
+// askTicket asks for a ticket about findings, and returns it with the job that creates it.
+func (w *world) askTicket(f ...redoubt.Finding) (id int64, j redoubt.Job) {
+	w.t.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.PutTicketSetting(ctx, redoubt.TicketSetting{Public: true, Labels: []string{"security"}}); err != nil {
+			return err
+		}
+		out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: f, Group: true})
+		if err == nil && len(out.Requested) != 1 {
+			err = fmt.Errorf("it comes to %+v", out)
+		}
+		if err == nil {
+			id = out.Requested[0].TicketID
+		}
+		return err
+	})
+	claimed, err := w.s.ClaimJob(w.t.Context(), []string{store.TicketJob}, time.Minute, redoubt.JobOutage{})
+	if err != nil || claimed == nil {
+		w.t.Fatalf("nobody creates it: %v", err)
+	}
+	return id, *claimed
+}
+
+func (w *world) ticket(id int64) (t redoubt.Ticket) {
+	w.t.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		t, err = tx.Ticket(ctx, id)
+		return err
+	})
+	return t
+}
+
+func (w *world) shownTicket(f redoubt.Finding) (t *redoubt.ExternalTicket) {
+	w.t.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		found, err := tx.Lineages(ctx, []int64{f.LineageID})
+		t = found[f.LineageID].Annotations.ExternalTicket
+		return err
+	})
+	return t
+}
+
+func TestTicketsAreCreatedOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		a, b := w.find("rule.a", 3), w.find("rule.a", 9)
+		id, j := w.askTicket(a, b)
+		w.host.issues.lost = true
+		if _, _, err := w.keeper.CreateTicket(t.Context(), j); err == nil {
+			t.Fatal("an answer that is lost is taken for one")
+		}
+		if got := w.ticket(id); got.State != redoubt.TicketRequested || !strings.Contains(got.Problem, "The tracker did not take it") || w.shownTicket(a) != nil {
+			t.Errorf("then it is %+v", got)
+		}
+		for range 2 { // as after a crash, and then once more
+			_, _, err := w.keeper.CreateTicket(t.Context(), j)
+			w.must(err)
+		}
+		same(t, "issues at the host", len(w.host.issues.drafts), 1)
+		got := w.ticket(id)
+		if got.State != redoubt.TicketOpen || got.Slug != "acme/payments#1" || got.Problem != "" || got.Key != "1" {
+			t.Errorf("the ticket is %+v", got)
+		}
+		same(t, "what the finding shows", *w.shownTicket(b), redoubt.ExternalTicket{ExternalSlug: got.Slug, ID: id, LinkedIssueIDs: []int64{a.ID, b.ID}, URL: got.URL})
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			trail, err := tx.TriageTrail(ctx, a.LineageID)
+			if len(trail) != 1 || trail[0].By.Name != storetest.Actor.Name || !strings.HasPrefix(trail[0].Note, "Linked to acme/payments#1") {
+				t.Errorf("the history tells %+v", trail)
+			}
+			return err
+		})
+		d := w.host.issues.drafts[0]
+		same(t, "title", d.Title, "[high] rule.a in a.go:3 and 1 more")
+		same(t, "labels", d.Labels, []string{"security"})
+		for _, want := range []string{"**Rule:** `rule.a`", "**Severity:** high", "**Project:** `acme/payments`", "**Where:** [`a.go:3 (fix)`](https://redoubt.example/orgs/" + w.d.Slug + "/findings/", `\[off\]\(x\)`, "<!-- " + got.Marker + " -->"} {
+			if !strings.Contains(d.Markdown, want) {
+				t.Errorf("it does not say %q:\n%s", want, d.Markdown)
+			}
+		}
+	})
+}
+
+func TestTicketsThatCannotBeCreated(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		for name, c := range map[string]struct {
+			down    error
+			attempt int
+			state   redoubt.TicketState
+			ends    bool
+		}{
+			"refused":             {&scm.HostError{Status: http.StatusForbidden}, 1, redoubt.TicketFailed, true},
+			"issues are off":      {&scm.HostError{Status: http.StatusGone, Text: "Issues are disabled"}, 1, redoubt.TicketFailed, true},
+			"down":                {redoubt.ErrUnavailable, 1, redoubt.TicketRequested, false},
+			"busy":                {&redoubt.BusyError{Text: "wait"}, 3, redoubt.TicketRequested, false},
+			"down for the last":   {redoubt.ErrUnavailable, hosts.TicketAttempts, redoubt.TicketFailed, true},
+			"it keeps no tickets": {scm.ErrUnsupported, 1, redoubt.TicketFailed, true},
+		} {
+			t.Run(name, func(t *testing.T) {
+				w.host.down = nil
+				id, j := w.askTicket(w.find("rule.a", 3))
+				w.host.down, j.Attempt = c.down, c.attempt
+				_, _, err := w.keeper.CreateTicket(t.Context(), j)
+				_, ends := errors.AsType[job.PermanentError](err)
+				if got := w.ticket(id); err == nil || ends != c.ends || got.State != c.state || got.Problem == "" {
+					t.Errorf("it is %+v, and the job's error %v", got, err)
+				}
+				if err := w.keeper.TicketAbandoned(t.Context(), j, "cut off"); err != nil {
+					t.Error(err)
+				}
+				same(t, "abandoned", w.ticket(id).State, redoubt.TicketFailed)
+				w.must(s.FailJob(t.Context(), j, "x"))
+			})
+		}
+	})
+}
+
+func TestATicketThatNobodyWantsAnyMore(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	w.connect()
+	id, j := w.askTicket(w.find("rule.a", 3))
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := ticket.Delete(ctx, tx, id)
+		return err
+	})
+	_, _, err := w.keeper.CreateTicket(t.Context(), j)
+	w.must(err)
+	same(t, "issues at the host", len(w.host.issues.drafts), 0)
+}
+
+func TestStatesOfTicketsAreReadBack(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		f := w.find("rule.a", 3)
+		id, j := w.askTicket(f)
+		_, _, err := w.keeper.CreateTicket(t.Context(), j)
+		w.must(err)
+		by := w.find("rule.b", 5)
+		var linked ticket.Linked
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			linked, err = ticket.Link(ctx, tx, "https://git.example/acme/payments/issues/99", []redoubt.Finding{by})
+			return err
+		})
+		w.host.issues.closed = map[int]bool{1: true}
+		w.must(w.keeper.FollowTickets(t.Context(), w.d, c, storetest.Epoch.Add(365*24*time.Hour)))
+		same(t, "closed", w.ticket(id).State, redoubt.TicketClosed)
+		if got := w.ticket(linked.Ticket.ID); got.State != redoubt.TicketUnknown || !strings.Contains(got.Problem, "cannot be read") {
+			t.Errorf("one that is not there is %+v", got)
+		}
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			found, err := tx.Finding(ctx, f.ID)
+			same(t, "the finding stays", found.State, redoubt.Unresolved)
+			return err
+		})
+		w.host.issues.closed = nil
+		w.must(w.keeper.FollowTickets(t.Context(), w.d, c, storetest.Epoch))
+		same(t, "asked for just now, it is not asked for again", w.ticket(id).State, redoubt.TicketClosed)
+		w.must(w.keeper.FollowTickets(t.Context(), w.d, c, storetest.Epoch.Add(365*24*time.Hour)))
+		same(t, "opened again", w.ticket(id).State, redoubt.TicketOpen)
+	})
+}

@@ -1,0 +1,134 @@
+package hosts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Bounds of what a ticket says.
+const (
+	maxPlaces       = 20 // findings that are named
+	maxTicketTitle  = 200
+	maxTicketReason = 3000
+)
+
+// ticketItem is a finding that a ticket is about.
+type ticketItem struct {
+	item
+	ref           string
+	vulnerability string
+	found         redoubt.FoundDependency // of a dependency
+	fixes         []redoubt.Fix
+}
+
+func readTicketItem(ctx context.Context, tx *store.Tx, f redoubt.Finding) (i ticketItem, err error) {
+	i = ticketItem{item: item{finding: f.ID, rule: f.RuleName, path: f.Path, line: f.Line, severity: f.Severity}, ref: f.Ref}
+	bodies, err := tx.FindingBodies(ctx, []int64{f.ID})
+	if err != nil {
+		return i, err
+	}
+	var body struct {
+		Message       *string                 `json:"rule_message"`
+		Fixes         []redoubt.Fix           `json:"fix_recommendations"`
+		Found         redoubt.FoundDependency `json:"found_dependency"`
+		Vulnerability *string                 `json:"vulnerability_identifier"`
+	}
+	if members := bodies[f.ID].Body; len(members) > 0 {
+		if err := json.Unmarshal([]byte("{"+string(members)+"}"), &body); err != nil {
+			return i, fmt.Errorf("read finding %d: %w", f.ID, err)
+		}
+	}
+	if body.Message != nil {
+		i.message = *body.Message
+	}
+	if body.Vulnerability != nil {
+		i.vulnerability = *body.Vulnerability
+	}
+	i.found, i.fixes = body.Found, body.Fixes
+	return i, nil
+}
+
+// draft is what a ticket says: what was found, where, why it matters, and what to do.
+func (o order) draft(base string) scm.Draft {
+	first := o.items[0]
+	where := fmt.Sprintf("%s:%d", first.path, first.line)
+	if n := len(o.items) - 1; n > 0 {
+		where += fmt.Sprintf(" and %d more", n)
+	}
+	parts := []scm.Part{
+		{Name: "Rule", Text: first.rule, Code: true}, {Name: "Severity", Text: first.severity.String()}, {Name: "Project", Text: o.project, Code: true},
+	}
+	if first.vulnerability != "" {
+		parts = append(parts, scm.Part{Name: "Vulnerability", Text: first.vulnerability})
+	}
+	if first.found.Package != "" {
+		parts = append(parts, scm.Part{Name: "Dependency", Text: first.found.Package + " " + first.found.Version, Code: true})
+	}
+	if first.message != "" {
+		parts = append(parts, scm.Part{Name: "Why", Text: shortened(first.message, maxTicketReason)})
+	}
+	if fix := upgrades(first.fixes); fix != "" {
+		parts = append(parts, scm.Part{Name: "Fix", Text: fix})
+	}
+	for _, i := range o.items[:min(len(o.items), maxPlaces)] {
+		parts = append(parts, scm.Part{Name: "Where", Text: fmt.Sprintf("%s:%d (%s)", i.path, i.line, strings.TrimPrefix(i.ref, "refs/heads/")), URL: fmt.Sprintf("%s/findings/%d", base, i.finding)})
+	}
+	if more := len(o.items) - maxPlaces; more > 0 {
+		parts = append(parts, scm.Part{Text: fmt.Sprintf("And %d more.", more)})
+	}
+	for i := range parts {
+		parts[i].Text = redoubt.Line(strings.Join(strings.Fields(parts[i].Text), " "))
+	}
+	return scm.Draft{
+		Title: title(fmt.Sprintf("[%s] %s in %s", first.severity, first.rule, where)), Parts: parts,
+		Markdown: ticketMarkdown(parts, o.ticket.Marker),
+	}
+}
+
+func upgrades(fixes []redoubt.Fix) string {
+	var list []string
+	for _, f := range fixes[:min(len(fixes), 5)] {
+		list = append(list, f.Package+" "+f.Version)
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "Upgrade to " + strings.Join(list, " or ")
+}
+
+func shortened(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// title is a line that mentions nobody: hosts look for names and numbers in titles too.
+func title(s string) string {
+	return strings.NewReplacer("@", "@\u200b", "#", "#\u200b", "!", "!\u200b").Replace(shortened(redoubt.Line(s), maxTicketTitle))
+}
+
+// ticketMarkdown writes parts for hosts that take Markdown, with a hidden marker.
+func ticketMarkdown(parts []scm.Part, marker string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		text := plain(p.Text, maxTicketReason)
+		if p.Code {
+			text = code(p.Text, maxTicketReason)
+		}
+		if p.URL != "" {
+			text = "[" + code(p.Text, maxTicketReason) + "](" + p.URL + ")"
+		}
+		if p.Name != "" {
+			text = "**" + p.Name + ":** " + text
+		}
+		b.WriteString(text + "\n\n")
+	}
+	return b.String() + "<!-- " + marker + " -->"
+}

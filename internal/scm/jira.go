@@ -1,0 +1,248 @@
+package scm
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// jiraHost is Jira Cloud, or Jira Data Center, which takes an older version of the API
+// and its own markup. It keeps issues and no code.
+type jiraHost struct {
+	noCode
+	base string
+	api  rest
+}
+
+func newJira(c Config, to redoubt.Connection, credential redoubt.HostCredential) *jiraHost {
+	shown := "Bearer " + credential.Secret // a personal access token of Data Center
+	if credential.Kind == redoubt.CredentialPassword {
+		shown = "Basic " + base64.StdEncoding.EncodeToString([]byte(credential.Username+":"+credential.Secret))
+	}
+	return &jiraHost{base: to.BaseURL, api: rest{to.BaseURL + "/rest/api", c.client(), http.Header{"Authorization": {shown}}}}
+}
+
+// version is that of the API which the host takes: 3 is of Cloud alone.
+func (h *jiraHost) version(ctx context.Context) (string, error) {
+	var server struct {
+		Type string `json:"deploymentType"`
+	}
+	err := h.api.ask(ctx, http.MethodGet, "/2/serverInfo", nil, &server)
+	if server.Type == "Cloud" {
+		return "3", err
+	}
+	return "2", err
+}
+
+// Who implements Host.
+func (h *jiraHost) Who(ctx context.Context) (Account, error) {
+	var u struct {
+		AccountID string `json:"accountId"` // of Cloud
+		Key       string `json:"key"`       // of Data Center
+		Name      string `json:"displayName"`
+	}
+	if err := h.api.ask(ctx, http.MethodGet, "/2/myself", nil, &u); err != nil {
+		return Account{}, err
+	}
+	return Account{u.AccountID + u.Key, redoubt.Line(u.Name)}, nil
+}
+
+// CreateTicket implements Tracker. The marker is a label, which can be searched for.
+func (h *jiraHost) CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error) {
+	version, err := h.version(ctx)
+	if err != nil {
+		return Ticket{}, err
+	}
+	fields := map[string]any{
+		"project": map[string]string{"key": project}, "issuetype": map[string]string{"name": d.Type}, "summary": d.Title,
+		"labels": append(append([]string{}, d.Labels...), d.Marker), "description": wiki(d.Parts),
+	}
+	if version == "3" {
+		fields["description"] = adf(d.Parts)
+	}
+	var made struct {
+		Key string `json:"key"`
+	}
+	if err := h.api.ask(ctx, http.MethodPost, "/"+version+"/issue", map[string]any{"fields": fields}, &made); err != nil {
+		return Ticket{}, err
+	}
+	return h.ticket(made.Key, false)
+}
+
+func (h *jiraHost) ticket(key string, closed bool) (Ticket, error) {
+	t := Ticket{Key: key, Slug: key, URL: h.base + "/browse/" + key, Closed: closed}
+	if parsed, err := redoubt.ParseTicketURL(t.URL); err != nil || key == "" || parsed.Key != key {
+		return t, fmt.Errorf("the host names no key of the issue: %w", redoubt.ErrUnavailable)
+	}
+	return t, nil
+}
+
+// jiraIssue is what Jira tells of an issue, as far as we read it.
+type jiraIssue struct {
+	Key    string `json:"key"`
+	Fields struct {
+		Status struct {
+			Category struct {
+				Key string `json:"key"`
+			} `json:"statusCategory"`
+		} `json:"status"`
+	} `json:"fields"`
+}
+
+func (i jiraIssue) closed() bool { return i.Fields.Status.Category.Key == "done" }
+
+// FindTicket implements Tracker. A marker is a word that only we know, so the time is not
+// needed.
+func (h *jiraHost) FindTicket(ctx context.Context, project, marker string, _ time.Time) (Ticket, error) {
+	version, err := h.version(ctx)
+	if err != nil {
+		return Ticket{}, err
+	}
+	path := "/2/search"
+	if version == "3" {
+		path = "/3/search/jql"
+	}
+	var found struct {
+		Issues []jiraIssue `json:"issues"`
+	}
+	err = h.api.ask(ctx, http.MethodPost, path, map[string]any{
+		"jql": fmt.Sprintf(`project = "%s" AND labels = "%s"`, project, marker), "maxResults": 1, "fields": []string{"status"},
+	}, &found)
+	if err == nil && len(found.Issues) == 0 {
+		err = redoubt.ErrNotFound
+	}
+	if err != nil {
+		return Ticket{}, err
+	}
+	return h.ticket(found.Issues[0].Key, found.Issues[0].closed())
+}
+
+// Ticket implements Tracker.
+func (h *jiraHost) Ticket(ctx context.Context, _, key string) (Ticket, error) {
+	var i jiraIssue
+	if err := h.api.ask(ctx, http.MethodGet, at("2", "issue", key)+"?fields=status", nil, &i); err != nil {
+		return Ticket{}, err
+	}
+	return h.ticket(i.Key, i.closed())
+}
+
+// node is one of the Atlassian Document Format, in which Cloud has texts. Nothing in a
+// text is markup there.
+type node map[string]any
+
+func adf(parts []Part) node {
+	content := []node{}
+	for _, p := range parts {
+		var line []node
+		text := func(s string, marks ...node) {
+			n := node{"type": "text", "text": s}
+			if len(marks) > 0 {
+				n["marks"] = marks
+			}
+			if s != "" {
+				line = append(line, n)
+			}
+		}
+		if p.Name != "" {
+			text(p.Name+": ", node{"type": "strong"})
+		}
+		switch {
+		case p.URL != "":
+			text(p.Text, node{"type": "link", "attrs": node{"href": p.URL}})
+		case p.Code:
+			text(p.Text, node{"type": "code"})
+		default:
+			text(p.Text)
+		}
+		content = append(content, node{"type": "paragraph", "content": line})
+	}
+	return node{"type": "doc", "version": 1, "content": content}
+}
+
+// wikiMarkup is what Jira's own markup may obey.
+const wikiMarkup = `\{}[]()*_-+^~?|!@#:&`
+
+// wiki writes parts in Jira's own markup, in which each character that means something is
+// escaped.
+func wiki(parts []Part) string {
+	var b strings.Builder
+	for _, p := range parts {
+		if p.Name != "" {
+			b.WriteString("*" + wikiText(p.Name) + ":* ")
+		}
+		switch {
+		case p.URL != "":
+			b.WriteString("[" + wikiText(p.Text) + "|" + p.URL + "]")
+		case p.Code:
+			b.WriteString("{{" + wikiText(p.Text) + "}}")
+		default:
+			b.WriteString(wikiText(p.Text))
+		}
+		b.WriteString("\n\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func wikiText(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune(wikiMarkup, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// noCode answers for a host that has no repositories what is asked of those that do.
+type noCode struct{}
+
+var errNoCode = errors.Join(ErrUnsupported, errors.New("it keeps issues and no code"))
+
+func (noCode) Repositories(context.Context, func([]redoubt.Repository) error) error { return nil }
+
+func (noCode) Repository(context.Context, string) (redoubt.Repository, error) {
+	return redoubt.Repository{}, errNoCode
+}
+
+func (noCode) ChangeRequests(context.Context, redoubt.Repository) ([]redoubt.ChangeRequest, error) {
+	return nil, errNoCode
+}
+
+func (noCode) ChangeRequest(context.Context, redoubt.Repository, int64) (redoubt.ChangeRequest, error) {
+	return redoubt.ChangeRequest{}, errNoCode
+}
+
+func (noCode) SetStatus(context.Context, redoubt.Repository, string, Status) error { return errNoCode }
+
+func (noCode) Comments(context.Context, redoubt.Repository, int64) ([]Comment, error) {
+	return nil, errNoCode
+}
+
+func (noCode) AddComment(context.Context, redoubt.Repository, redoubt.ChangeRequest, Comment) error {
+	return errNoCode
+}
+
+func (noCode) EditComment(context.Context, redoubt.Repository, int64, Comment) error {
+	return errNoCode
+}
+
+func (noCode) ResolveComment(context.Context, redoubt.Repository, int64, Comment) error {
+	return errNoCode
+}
+
+func (noCode) Permission(context.Context, redoubt.Repository, string) (Permission, error) {
+	return MayNothing, errNoCode
+}
+
+func (noCode) AddHook(context.Context, redoubt.Repository, string, string) (string, error) {
+	return "", errNoCode
+}
+
+func (noCode) RemoveHook(context.Context, redoubt.Repository, string) error { return nil }

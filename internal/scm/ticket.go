@@ -1,0 +1,221 @@
+package scm
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/go-github/v92/github"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Tracker is a host that keeps issues. Project is a repository's full name, or a key of
+// Jira. Its errors are those of Host.
+type Tracker interface {
+	// CreateTicket writes an issue.
+	CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error)
+	// FindTicket finds the issue that has a marker, among those that were written or
+	// changed since a time; none is redoubt.ErrNotFound.
+	FindTicket(ctx context.Context, project, marker string, since time.Time) (Ticket, error)
+	// Ticket finds an issue by its number, or by its key at Jira.
+	Ticket(ctx context.Context, project, key string) (Ticket, error)
+}
+
+// Ticket is an issue, as its tracker tells of it.
+type Ticket struct {
+	Key    string // its number, or its key at Jira
+	Slug   string // what people call it
+	URL    string
+	Closed bool
+}
+
+// Draft is an issue to write.
+type Draft struct {
+	Title    string // a line
+	Markdown string // with the marker in it, for hosts that take it
+	Parts    []Part // the same for Jira
+	Marker   string // a word
+	Labels   []string
+	Type     string // of Jira
+}
+
+// Part is a paragraph: a name in front, and a text that others may have written. Code is
+// shown as such; a text with a URL is a link.
+type Part struct {
+	Name, Text, URL string
+	Code            bool
+}
+
+// maxSearched is how many issues are looked through for a marker.
+const maxSearched = 500
+
+// issue is what Gitea and GitLab tell of one, as far as we read it.
+type issue struct {
+	Number      int64  `json:"number"` // Gitea
+	IID         int64  `json:"iid"`    // GitLab
+	State       string `json:"state"`
+	HTMLURL     string `json:"html_url"`
+	WebURL      string `json:"web_url"`
+	Body        string `json:"body"`
+	Description string `json:"description"`
+}
+
+// goodTicket refuses an issue whose address no page may link to.
+func goodTicket(project string, number int64, address string, closed bool) (Ticket, error) {
+	t := Ticket{Key: strconv.FormatInt(number, 10), Slug: fmt.Sprint(project, "#", number), URL: address, Closed: closed}
+	if _, err := redoubt.ParseTicketURL(address); err != nil || number <= 0 {
+		return t, fmt.Errorf("the host names no address of the issue: %w", redoubt.ErrUnavailable)
+	}
+	return t, nil
+}
+
+func repositoryAt(project string) redoubt.Repository { return redoubt.Repository{FullName: project} }
+
+// CreateTicket implements Tracker. Labels that the repository does not have are left out:
+// to make them is more than the account may be allowed.
+func (h *giteaHost) CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error) {
+	r := repositoryAt(project)
+	ids := []int64{}
+	if len(d.Labels) > 0 {
+		type label struct {
+			ID   int64  `json:"id"`
+			Name string `json:"name"`
+		}
+		err := listed(ctx, h.api, func(n int) string { return giteaAt(r, "labels") + page(n, "limit", strconv.Itoa(perPage)) }, func(list []label) (bool, error) {
+			for _, l := range list {
+				if slices.Contains(d.Labels, l.Name) {
+					ids = append(ids, l.ID)
+				}
+			}
+			return true, nil
+		})
+		if err != nil {
+			return Ticket{}, err
+		}
+	}
+	var made issue
+	err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "issues"), map[string]any{"title": d.Title, "body": d.Markdown, "labels": ids}, &made)
+	if err != nil {
+		return Ticket{}, err
+	}
+	return goodTicket(project, made.Number, made.HTMLURL, false)
+}
+
+// FindTicket implements Tracker.
+func (h *giteaHost) FindTicket(ctx context.Context, project, marker string, since time.Time) (Ticket, error) {
+	return marked(ctx, h.api, marker, func(n int) string {
+		return giteaAt(repositoryAt(project), "issues") + page(n, "type", "issues", "state", "all", "since", since.UTC().Format(time.RFC3339), "limit", strconv.Itoa(perPage))
+	}, func(i issue) (Ticket, error) {
+		return goodTicket(project, i.Number, i.HTMLURL, i.State == "closed")
+	})
+}
+
+// marked looks through pages of issues for one with a marker.
+func marked(ctx context.Context, api rest, marker string, path func(int) string, read func(issue) (Ticket, error)) (found Ticket, err error) {
+	seen, there := 0, false
+	err = listed(ctx, api, path, func(list []issue) (bool, error) {
+		seen += len(list)
+		for _, i := range list {
+			if strings.Contains(i.Body, marker) || strings.Contains(i.Description, marker) {
+				there = true
+				found, err = read(i)
+				return false, err
+			}
+		}
+		return len(list) > 0 && seen < maxSearched, nil
+	})
+	if err == nil && !there {
+		err = redoubt.ErrNotFound
+	}
+	return found, err
+}
+
+// Ticket implements Tracker.
+func (h *giteaHost) Ticket(ctx context.Context, project, key string) (Ticket, error) {
+	var i issue
+	if err := h.api.ask(ctx, http.MethodGet, giteaAt(repositoryAt(project), "issues", key), nil, &i); err != nil {
+		return Ticket{}, err
+	}
+	return goodTicket(project, i.Number, i.HTMLURL, i.State == "closed")
+}
+
+// CreateTicket implements Tracker. It is confidential: a project that everybody reads
+// tells its members alone.
+func (h *gitlabHost) CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error) {
+	body := map[string]any{"title": d.Title, "description": d.Markdown, "confidential": true, "labels": strings.Join(d.Labels, ",")}
+	var made issue
+	if err := h.api.ask(ctx, http.MethodPost, at("projects", project, "issues"), body, &made); err != nil {
+		return Ticket{}, err
+	}
+	return goodTicket(project, made.IID, made.WebURL, false)
+}
+
+// FindTicket implements Tracker.
+func (h *gitlabHost) FindTicket(ctx context.Context, project, marker string, since time.Time) (Ticket, error) {
+	return marked(ctx, h.api, marker, func(n int) string {
+		return at("projects", project, "issues") + page(n, "state", "all", "scope", "all", "updated_after", since.UTC().Format(time.RFC3339), "per_page", strconv.Itoa(perPage))
+	}, func(i issue) (Ticket, error) { return goodTicket(project, i.IID, i.WebURL, i.State == "closed") })
+}
+
+// Ticket implements Tracker.
+func (h *gitlabHost) Ticket(ctx context.Context, project, key string) (Ticket, error) {
+	var i issue
+	if err := h.api.ask(ctx, http.MethodGet, at("projects", project, "issues", key), nil, &i); err != nil {
+		return Ticket{}, err
+	}
+	return goodTicket(project, i.IID, i.WebURL, i.State == "closed")
+}
+
+func githubTicket(project string, i *github.Issue) (Ticket, error) {
+	return goodTicket(project, int64(i.GetNumber()), i.GetHTMLURL(), i.GetState() == "closed")
+}
+
+// CreateTicket implements Tracker.
+func (h *githubHost) CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error) {
+	owner, name := ownerAndName(repositoryAt(project))
+	labels := append([]string{}, d.Labels...)
+	made, _, err := h.api.Issues.Create(ctx, owner, name, github.CreateIssueRequest{Title: d.Title, Body: new(d.Markdown), Labels: labels})
+	if err != nil {
+		return Ticket{}, explained(err)
+	}
+	return githubTicket(project, made)
+}
+
+// FindTicket implements Tracker. The list is of what there is; GitHub's search lags behind.
+func (h *githubHost) FindTicket(ctx context.Context, project, marker string, since time.Time) (found Ticket, err error) {
+	owner, name := ownerAndName(repositoryAt(project))
+	seen := 0
+	err = turned(func(options github.ListOptions) (*github.Response, error) {
+		list, answer, err := h.api.Issues.ListByRepo(ctx, owner, name, &github.IssueListByRepoOptions{State: "all", Since: since, ListOptions: options})
+		seen += len(list)
+		for _, i := range list {
+			if err == nil && found.Key == "" && strings.Contains(i.GetBody(), marker) {
+				found, err = githubTicket(project, i)
+			}
+		}
+		return enough(answer, found.Key != "" || seen >= maxSearched), err
+	})
+	if err == nil && found.Key == "" {
+		err = redoubt.ErrNotFound
+	}
+	return found, err
+}
+
+// Ticket implements Tracker.
+func (h *githubHost) Ticket(ctx context.Context, project, key string) (Ticket, error) {
+	number, err := strconv.Atoi(key)
+	if err != nil {
+		return Ticket{}, fmt.Errorf("issue %.40q: %w", key, redoubt.ErrNotFound)
+	}
+	owner, name := ownerAndName(repositoryAt(project))
+	i, _, err := h.api.Issues.Get(ctx, owner, name, number)
+	if err != nil {
+		return Ticket{}, explained(err)
+	}
+	return githubTicket(project, i)
+}
