@@ -100,6 +100,12 @@ func BodyUnrated(members []byte) bool {
 	return bytes.Contains(members, []byte(`,"severity_unrated":true,"vulnerability_identifier":`))
 }
 
+// RateBody returns what Members returned without saying that nobody rates the
+// vulnerability.
+func RateBody(members []byte) []byte {
+	return bytes.Replace(members, []byte(`,"severity_unrated":true,"vulnerability_identifier":`), []byte(`,"vulnerability_identifier":`), 1)
+}
+
 func members(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

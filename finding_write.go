@@ -27,6 +27,13 @@ type FindingWrite struct {
 	Subject  *Subject // of a supply-chain finding, where a report told it anew
 }
 
+// Supplement is what the advisories know of a vulnerability, for the finding of a
+// scanner that does not tell it.
+type Supplement struct {
+	Fixes    []Fix
+	Severity Severity // zero where no database rates it
+}
+
 // Place is where in a project a finding is.
 type Place struct {
 	FindingID int64

@@ -42,6 +42,7 @@ type SupplyFacts struct {
 	Version       string
 	Vulnerability string
 	Exploited     bool
+	Severity      Severity // as it is stored: the advisories rate what a scanner does not
 	Fixes         []Fix
 	EPSS          *EPSS         // nil where there is no score
 	Age           time.Duration // since it became relevant

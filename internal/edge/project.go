@@ -78,7 +78,7 @@ func Judge(ctx context.Context, tx *store.Tx, effective *policy.EffectivePolicy,
 func reported(seen []ingest.Sighting) []policy.Sighting {
 	out := make([]policy.Sighting, len(seen))
 	for i, s := range seen {
-		out[i] = policy.Sighting{Finding: s.Finding, MatchBasedID: s.Result.MatchBasedID, Proposed: s.Proposed}
+		out[i] = policy.Sighting{Finding: s.Finding, MatchBasedID: s.Result.MatchBasedID, Proposed: s.Proposed, Unrated: s.Result.Dependency != nil && s.Result.Dependency.Unrated}
 	}
 	return out
 }

@@ -67,17 +67,22 @@ func follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project
 	if err := a.write(ctx, f.plan.changes); err != nil {
 		return sum, err
 	}
-	return sum, unlessEmptyMap(ctx, f.fixes(), s.FillFixes)
+	return sum, unlessEmptyMap(ctx, f.supplements(), s.Supplement)
 }
 
-// fixes are what the advisories know to upgrade to, for the findings of
-// scanners that stand for theirs.
-func (f *follower) fixes() map[int64][]redoubt.Fix {
-	out := map[int64][]redoubt.Fix{}
+// supplements are what the advisories know, for the findings of scanners that stand
+// for theirs.
+func (f *follower) supplements() map[int64]redoubt.Supplement {
+	out := map[int64]redoubt.Supplement{}
 	for i := range f.Matches {
+		m := &f.Matches[i]
+		known := redoubt.Supplement{Fixes: m.Dependency.Fixes}
+		if !m.Dependency.Unrated {
+			known.Severity = m.Severity
+		}
 		for _, t := range f.twins(i) {
-			if fixes := f.Matches[i].Dependency.Fixes; live(t.State) && t.Source != f.repeating && len(fixes) > 0 {
-				out[t.FindingID] = fixes
+			if live(t.State) && t.Source != f.repeating && len(known.Fixes)+int(known.Severity) > 0 {
+				out[t.FindingID] = known
 			}
 		}
 	}

@@ -25,6 +25,7 @@ func TestRemovalsTellWhy(t *testing.T) {
 		}, `{"reason":"no longer affected: the advisory changed"}`},
 		{"a scanner reports it", func(row redoubt.Finding) redoubt.Advised {
 			covered := advisedMatch(0, "")
+			covered.Matches[0].Dependency.Unrated = true // there is nothing to tell the scanner's, which is not stored here
 			covered.Twins = [][]redoubt.Subject{{
 				{FindingID: 98, LineageID: row.LineageID, Source: "osv-scanner", State: redoubt.Fixed},
 				{FindingID: 99, LineageID: row.LineageID, Source: "semgrep", State: redoubt.Unresolved},

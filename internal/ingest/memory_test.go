@@ -388,8 +388,8 @@ func (m *memory) UpdateTriage(_ context.Context, events []redoubt.TriageEvent) e
 	return nil
 }
 
-func (m *memory) FillFixes(_ context.Context, fixes map[int64][]redoubt.Fix) error {
-	for id := range fixes {
+func (m *memory) Supplement(_ context.Context, known map[int64]redoubt.Supplement) error {
+	for id := range known {
 		if m.rows[id] == nil || m.rows[id].Source == redoubt.SourceAdvisories {
 			return fmt.Errorf("finding %d is no scanner's", id)
 		}

@@ -208,6 +208,9 @@ func (p *planner) updatedRow(row *redoubt.Finding, s *Sighting) redoubt.Finding 
 	next.CreatedAt, next.RelevantSince, next.StateUpdatedAt = row.CreatedAt, row.RelevantSince, row.StateUpdatedAt
 	next.RuleID = p.RuleIDs[s.Result.Rule]
 	next.Content = p.linksOf(s).content(s.Finding.Content)
+	if v := s.Result.Dependency; v != nil && v.Unrated && next.Content == row.Content {
+		next.Severity = row.Severity // which the advisories may have told: see Store.Supplement
+	}
 	next.SeenByFull = row.SeenByFull || p.Scope.Full
 	if next.PatternHash == (redoubt.Digest{}) && next.Identity == row.Identity {
 		next.PatternHash = row.PatternHash // which is the same and was not told

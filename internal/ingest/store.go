@@ -100,8 +100,8 @@ type Store interface {
 	// findings are about to their lineages, where they changed (semantics §14).
 	RefreshScores(ctx context.Context, projectID int64, ref string) error
 
-	// FillFixes tells those of the findings what to upgrade to that do not tell.
-	FillFixes(ctx context.Context, fixes map[int64][]redoubt.Fix) error
+	// Supplement tells findings, by id, what they do not tell themselves.
+	Supplement(ctx context.Context, known map[int64]redoubt.Supplement) error
 
 	// PutInventory makes the statement the one in force about its lockfile,
 	// keeping the ids of rows that stay. An older or equal statement changes

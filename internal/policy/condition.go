@@ -78,6 +78,9 @@ func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
 		if known, there := facts[s.Finding.ID]; there {
 			known.EPSS, known.Age = s.Supply.EPSS, s.Supply.Age
 			s.Supply = known
+			if s.Unrated && known.Severity != 0 {
+				s.Finding.Severity = known.Severity
+			}
 		}
 	}
 	return nil

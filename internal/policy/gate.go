@@ -14,6 +14,7 @@ type Sighting struct {
 	MatchBasedID string // the scanner's own; empty for secrets
 	Triage       redoubt.TriageState
 	Known        bool // the primary branch had it before the scan
+	Unrated      bool // by the scanner, for which the advisories may rate it
 	Supply       redoubt.SupplyFacts
 	Condition    string             // of a policy, that holds for it; empty where a rule fails the build on it
 	Mode         redoubt.PolicyMode // of the condition

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -91,38 +90,6 @@ func (tx *Tx) writeSubjects(ctx context.Context, findings []redoubt.FindingWrite
 	const columns = `finding_id, lockfile, ecosystem, package, version, vulnerability, group_id`
 	return tx.insert(ctx, `finding_subject (deployment_id, `+columns+`)`, rows,
 		`ON CONFLICT (deployment_id, finding_id) DO UPDATE SET `+excluded(columns, "finding_id"))
-}
-
-// noFixes is how a body says that it knows none, which no text in it can say:
-// quotes in texts are escaped.
-var noFixes = []byte(`"fix_recommendations":[]`)
-
-// FillFixes tells those of the findings what to upgrade to that do not tell.
-func (tx *Tx) FillFixes(ctx context.Context, fixes map[int64][]redoubt.Fix) error {
-	bodies := map[int64][]byte{}
-	in, arg := tx.in("finding_id", 2, slices.Sorted(maps.Keys(fixes)))
-	err := each(ctx, tx, func(r row) error {
-		var id int64
-		var body []byte
-		err := r.Scan(&id, &body)
-		if bytes.Contains(body, noFixes) {
-			bodies[id] = bytes.Replace(body, noFixes, []byte(`"fix_recommendations":`+encoded(fixes[id])), 1)
-		}
-		return err
-	}, `SELECT finding_id, body FROM finding_body WHERE deployment_id = $1 AND `+in, arg)
-	if err != nil {
-		return err
-	}
-	for _, id := range slices.Sorted(maps.Keys(bodies)) {
-		if err := tx.write(ctx, `UPDATE finding_body SET body = $3 WHERE deployment_id = $1 AND finding_id = $2`, id, bodies[id]); err != nil {
-			return err
-		}
-		if err := tx.write(ctx, `UPDATE finding SET version = $3 WHERE deployment_id = $1 AND id = $2`, id, tx.nextVersion()); err != nil {
-			return err
-		}
-		tx.change(changeFinding, id)
-	}
-	return nil
 }
 
 // EachPackage hands over the deployment's dictionary of packages.

@@ -332,26 +332,51 @@ func TestSourcesCatalogueAndStatus(t *testing.T) {
 	})
 }
 
-func TestFixesAreFilledInWhereNoneIsTold(t *testing.T) {
+func TestFindingsAreToldWhatTheyDoNotTell(t *testing.T) {
+	const (
+		message = `"rule_message":"\"fix_recommendations\":[] ,\"severity_unrated\":true,\"vulnerability_identifier\":"`
+		fixed   = `"fix_recommendations":[{"package":"a","version":"2"}]`
+		named   = `,"vulnerability_identifier":"CVE-1"`
+		unrated = `,"severity_unrated":true` + named
+	)
+	fix := []redoubt.Fix{{Package: "a", Version: "3"}}
+	both := redoubt.Supplement{Fixes: fix, Severity: redoubt.SeverityCritical}
+	cases := []struct {
+		body, want string
+		known      redoubt.Supplement
+		severity   redoubt.Severity // it was medium
+	}{
+		{message + `,"fix_recommendations":[],"usage":null`, message + `,"fix_recommendations":[{"package":"a","version":"3"}],"usage":null`, both, redoubt.SeverityMedium},
+		{fixed, fixed, both, redoubt.SeverityMedium},
+		{message + "," + fixed + unrated, message + "," + fixed + named, both, redoubt.SeverityCritical},
+		{`"fix_recommendations":[]` + unrated, `"fix_recommendations":[]` + named, redoubt.Supplement{Severity: redoubt.SeverityLow}, redoubt.SeverityLow},
+		{`"fix_recommendations":[]` + unrated, `"fix_recommendations":[{"package":"a","version":"3"}]` + unrated, redoubt.Supplement{Fixes: fix}, redoubt.SeverityMedium},
+	}
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/shop")
-		bodies := []string{`"rule_message":"\"fix_recommendations\":[]","fix_recommendations":[],"usage":null`, `"fix_recommendations":[{"package":"a","version":"2"}]`}
-		found := d.findings(p, 2, func(i int, w *redoubt.FindingWrite) { w.IssueType, w.Body = redoubt.SCA, []byte(bodies[i]) })
-		fill := func(ctx context.Context, tx *store.Tx) error {
-			fix := []redoubt.Fix{{Package: "a", Version: "3"}}
-			return tx.FillFixes(ctx, map[int64][]redoubt.Fix{found[0].ID: fix, found[1].ID: fix})
+		found := d.findings(p, len(cases), func(i int, w *redoubt.FindingWrite) {
+			w.IssueType, w.Severity, w.Body = redoubt.SCA, redoubt.SeverityMedium, []byte(cases[i].body)
+		})
+		var ids []int64
+		known := map[int64]redoubt.Supplement{}
+		for i, c := range cases {
+			ids, known[found[i].ID] = append(ids, found[i].ID), c.known
 		}
+		fill := func(ctx context.Context, tx *store.Tx) error { return tx.Supplement(ctx, known) }
 		d.update(fill)
 		d.silently("once more", fill)
-		bodies[0] = `"rule_message":"\"fix_recommendations\":[]","fix_recommendations":[{"package":"a","version":"3"}],"usage":null`
-		kept, err := s.Bodies(t.Context(), d.id, []int64{found[0].ID, found[1].ID})
+		kept, err := s.Bodies(t.Context(), d.id, ids)
 		d.check(err)
-		for i, want := range bodies {
-			if got := string(kept[found[i].ID]); got != want {
-				t.Errorf("body %d is %s, want %s", i, got, want)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			rows, err := tx.FindingsByID(ctx, ids)
+			for i, c := range cases {
+				if got := string(kept[ids[i]]); got != c.want || rows[i].Severity != c.severity {
+					t.Errorf("finding %d is %v, %s, want %v, %s", i, rows[i].Severity, got, c.severity, c.want)
+				}
 			}
-		}
+			return err
+		})
 	})
 }
 
@@ -370,7 +395,7 @@ func TestSupplyFacts(t *testing.T) {
 		}
 		found := d.findings(p, len(subjects), func(i int, w *redoubt.FindingWrite) {
 			if w.Subject = subjects[i]; w.Subject != nil {
-				w.IssueType = redoubt.SCA
+				w.IssueType, w.Severity = redoubt.SCA, redoubt.Severity(i+1)
 			}
 			w.Body = []byte([]string{`"fix_recommendations":[{"package":"a","version":"1.1"}]`, `"fix_recommendations":[]`, `"usage":null`, `"x":1`}[i])
 		})
@@ -390,9 +415,9 @@ func TestSupplyFacts(t *testing.T) {
 			return facts
 		}
 		same(t, "facts", read(d, ids), map[int64]redoubt.SupplyFacts{
-			found[0].ID: {Package: "a", Version: "1", Vulnerability: "CVE-2021-0001", Exploited: true, Fixes: []redoubt.Fix{{Package: "a", Version: "1.1"}}},
-			found[1].ID: {Package: "b", Version: "2", Vulnerability: "cve-2021-0003", Exploited: true, Fixes: []redoubt.Fix{}},
-			found[2].ID: {Package: "c", Version: "3", Vulnerability: "CVE-2021-0001"},
+			found[0].ID: {Severity: redoubt.SeverityLow, Package: "a", Version: "1", Vulnerability: "CVE-2021-0001", Exploited: true, Fixes: []redoubt.Fix{{Package: "a", Version: "1.1"}}},
+			found[1].ID: {Severity: redoubt.SeverityMedium, Package: "b", Version: "2", Vulnerability: "cve-2021-0003", Exploited: true, Fixes: []redoubt.Fix{}},
+			found[2].ID: {Severity: redoubt.SeverityHigh, Package: "c", Version: "3", Vulnerability: "CVE-2021-0001"},
 		})
 		same(t, "of the other tenant", read(other, []int64{foreign[0].ID})[foreign[0].ID].Package, "z")
 		same(t, "of none", read(d, nil), map[int64]redoubt.SupplyFacts{})

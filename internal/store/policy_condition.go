@@ -18,7 +18,7 @@ func (tx *Tx) SupplyFacts(ctx context.Context, ids []int64) (map[int64]redoubt.S
 		var id, group int64
 		var f redoubt.SupplyFacts
 		var members []byte
-		if err := r.Scan(&id, &f.Package, &f.Version, &f.Vulnerability, &group, &members); err != nil {
+		if err := r.Scan(&id, &f.Package, &f.Version, &f.Vulnerability, &group, &f.Severity, &members); err != nil {
 			return err
 		}
 		groups[id] = group
@@ -31,7 +31,8 @@ func (tx *Tx) SupplyFacts(ctx context.Context, ids []int64) (map[int64]redoubt.S
 		f.Fixes = body.Fixes
 		out[id] = f
 		return nil
-	}, `SELECT s.finding_id, s.package, s.version, s.vulnerability, s.group_id, b.body FROM finding_subject s
+	}, `SELECT s.finding_id, s.package, s.version, s.vulnerability, s.group_id, f.severity, b.body FROM finding_subject s
+		JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id
 		JOIN finding_body b ON b.deployment_id = s.deployment_id AND b.finding_id = s.finding_id WHERE s.deployment_id = $1 AND `+in, arg)
 	if err != nil {
 		return nil, err

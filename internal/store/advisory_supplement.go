@@ -1,0 +1,51 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// noFixes is how a body says that it knows none, which no text in it can say:
+// quotes in texts are escaped.
+var noFixes = []byte(`"fix_recommendations":[]`)
+
+// Supplement tells findings what they do not tell themselves: what to upgrade to, and
+// how severe the vulnerability is where nobody rated it.
+func (tx *Tx) Supplement(ctx context.Context, known map[int64]redoubt.Supplement) error {
+	bodies := map[int64][]byte{}
+	severities := map[int64]redoubt.Severity{}
+	in, arg := tx.in("finding_id", 2, slices.Sorted(maps.Keys(known)))
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var body []byte
+		err := r.Scan(&id, &body)
+		k := known[id]
+		if len(k.Fixes) > 0 && bytes.Contains(body, noFixes) {
+			body = bytes.Replace(body, noFixes, []byte(`"fix_recommendations":`+encoded(k.Fixes)), 1)
+			bodies[id] = body
+		}
+		if k.Severity != 0 && redoubt.BodyUnrated(body) {
+			bodies[id], severities[id] = redoubt.RateBody(body), k.Severity
+		}
+		return err
+	}, `SELECT finding_id, body FROM finding_body WHERE deployment_id = $1 AND `+in, arg)
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(bodies)) {
+		if err := tx.write(ctx, `UPDATE finding_body SET body = $3 WHERE deployment_id = $1 AND finding_id = $2`, id, bodies[id]); err != nil {
+			return err
+		}
+		err := tx.write(ctx, `UPDATE finding SET version = $3, severity = CASE WHEN $4 > 0 THEN $4 ELSE severity END WHERE deployment_id = $1 AND id = $2`,
+			id, tx.nextVersion(), severities[id])
+		if err != nil {
+			return err
+		}
+		tx.change(changeFinding, id)
+	}
+	return nil
+}
