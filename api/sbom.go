@@ -50,5 +50,5 @@ type SBOMExportStatusResponse struct {
 // DownloadQuery is the signature of a download address.
 type DownloadQuery struct {
 	Expires   int64  `query:"expires" required:"true" doc:"Epoch seconds after which the address is void."`
-	Signature string `query:"signature" required:"true" maxLength:"128" doc:"Proof that the server made the address."`
+	Signature string `query:"signature" required:"true" minLength:"1" maxLength:"128" doc:"Proof that the server made the address."`
 }
