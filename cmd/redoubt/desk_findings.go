@@ -184,6 +184,9 @@ func (c findingsShowCmd) Run(a *app) error {
 		}
 	}
 	optional("secret", f.SecretType)
+	if t := f.ExternalTicket; t != nil {
+		rows = append(rows, []string{"ticket", t.ExternalSlug + " " + t.URL})
+	}
 	past, err := client.GetFindingHistory(a.ctx, deployment, c.ID)
 	if err != nil {
 		return err

@@ -30,18 +30,22 @@ func TestMain(m *testing.M) {
 //	sign-in          sign in with the link of the ready file
 //	sign-in-as NAME PASSWORD   sign in on the page
 //	let-in NAME PASSWORD FILE read|write|deny   decide about the redoubt login whose standard error FILE is
+//	tracker [down|up]   start an issue tracker at $TRACKER, or say whether it answers
+//	eventually-made   list the tickets until none is requested any more
 //	eventually-401   ask until the token is refused, for a second at most
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_PROXY", "127.0.0.1")
+			env.Values["tracker"] = &tracker{}
 			checkout, err := filepath.Abs("../..")
 			env.Setenv("CHECKOUT", checkout)
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript, "setup": setupScript, "sign-in": signInScript, "sign-in-as": signInAsScript, "let-in": letInScript,
+			"tracker": trackerScript, "eventually-made": madeScript,
 
 			"token-from": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Setenv("TOKEN", strings.TrimSpace(ts.ReadFile(args[0])))

@@ -44,6 +44,7 @@ type findingDetail struct {
 	People   *people
 	Today    string // in UTC
 	Mine     bool
+	Ticket   *redoubt.Ticket // nil: it has none
 }
 
 // Touches says what the button does beyond the finding itself.
@@ -126,6 +127,9 @@ func (req *request) detail(view *index.View, id int64, back string) (*findingDet
 			return err
 		}
 		if err := d.around(ctx, tx, o); err != nil {
+			return err
+		}
+		if err := d.linked(ctx, tx, o); err != nil {
 			return err
 		}
 		return req.past(ctx, tx, d, o)

@@ -61,6 +61,7 @@ func routes() []route {
 		{row(get, org+"/supply-chain/vulnerabilities/export", viewer, reads), exportFindings(redoubt.SCA)},
 		{row(get, org+"/secrets/export", viewer, reads), exportFindings(redoubt.Secrets)},
 		{row(get, org+"/findings/{id}", viewer, reads), (*request).showFinding},
+		{row(post, org+"/findings/{id}/ticket", triager, writes), (*request).changeTicket},
 		{row(post, org+"/triage/preview", triager, reads), (*request).previewTriage},
 		{row(post, org+"/triage", triager, writes), (*request).decide},
 		{row(post, org+"/triage/undo", triager, writes), (*request).undo},

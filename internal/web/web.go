@@ -34,6 +34,8 @@ type Config struct {
 	Viewers Viewers
 	// JobAdded is told that there is work to do. It may be nil.
 	JobAdded func()
+	// TicketAdded is told that there is a ticket to create. It may be nil.
+	TicketAdded func()
 }
 
 // Pages answers everything that people look at.

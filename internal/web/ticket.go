@@ -1,0 +1,120 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/ticket"
+)
+
+// How long a person who asks for a ticket is kept waiting for the tracker, and how often
+// it is looked. It is made all the same.
+const (
+	ticketWait = 3 * time.Second
+	ticketLook = 100 * time.Millisecond
+)
+
+// linked finds the ticket of a finding; one that only an annotation tells of has nothing
+// but its address.
+func (d *findingDetail) linked(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
+	found, err := tx.TicketsOfLineages(ctx, []int64{o.LineageID})
+	if err != nil {
+		return err
+	}
+	if t, is := found[o.LineageID]; is {
+		d.Ticket = &t
+	} else if shown := o.Lineage.Annotations.ExternalTicket; shown != nil {
+		d.Ticket = &redoubt.Ticket{State: redoubt.TicketUnknown, URL: shown.URL, Slug: shown.ExternalSlug}
+	}
+	return nil
+}
+
+// Ticketless reports whether a ticket can be asked for.
+func (d *findingDetail) Ticketless() bool {
+	return d.Ticket == nil || d.Ticket.State == redoubt.TicketFailed
+}
+
+// changeTicket creates a ticket about a finding, links it to one, or unlinks it.
+func (req *request) changeTicket() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	asked := int64(0)
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		o, err := tx.Finding(ctx, id)
+		if err != nil {
+			return err
+		}
+		if redoubt.StatusOf(o.State, o.Lineage.Triage.State) == 0 {
+			return redoubt.ErrNotFound
+		}
+		findings := []redoubt.Finding{o.Finding}
+		switch form.Get("do") {
+		case "create":
+			asked, err = askTicket(ctx, tx, findings)
+		case "link":
+			_, err = ticket.Link(ctx, tx, form.Get("ticket_url"), findings)
+		case "unlink":
+			_, err = ticket.Unlink(ctx, tx, findings)
+		default:
+			err = redoubt.Invalid("do", "Choose what to do about the ticket.")
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if asked != 0 {
+		req.awaitTicket(asked)
+	}
+	req.redirect(req.to("/findings/" + decimal(id) + "#ticket"))
+	return nil
+}
+
+// askTicket asks for a ticket about findings; why there can be none is an error for people.
+func askTicket(ctx context.Context, tx *store.Tx, findings []redoubt.Finding) (int64, error) {
+	out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: findings})
+	switch {
+	case err != nil:
+		return 0, err
+	case len(out.Failed) > 0:
+		return 0, redoubt.Invalid("ticket", "%s", out.Failed[0].Reason)
+	case len(out.Requested) > 0:
+		return out.Requested[0].TicketID, nil
+	}
+	return 0, nil // it has one
+}
+
+// awaitTicket waits until a ticket is made, or cannot be, or for long enough.
+func (req *request) awaitTicket(id int64) {
+	if req.TicketAdded == nil {
+		return
+	}
+	req.TicketAdded()
+	for waited := time.Duration(0); waited < ticketWait; waited += ticketLook {
+		done := errors.New("it is not asked for any more")
+		err := req.view(func(ctx context.Context, tx *store.Tx) error {
+			t, err := tx.Ticket(ctx, id)
+			if err == nil && t.State != redoubt.TicketRequested {
+				err = done
+			}
+			return err
+		})
+		if err != nil { // an outage is told by the page that comes next
+			return
+		}
+		select {
+		case <-req.r.Context().Done():
+			return
+		case <-time.After(ticketLook):
+		}
+	}
+}
