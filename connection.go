@@ -49,7 +49,7 @@ type Connection struct {
 	Credential    []byte
 	WebhookSecret []byte
 	// Follow are globs of full names: repositories that one of them fits become
-	// projects by themselves.
+	// projects by themselves, but for those that one with a ! in front fits.
 	Follow    []string
 	CreatedAt time.Time
 	CheckedAt time.Time // when the host was asked last; zero: never
@@ -63,6 +63,39 @@ func (c Connection) HearsBy() string {
 		return "polling"
 	}
 	return "webhook"
+}
+
+// Follows reports whether a repository of a full name is to become a project by itself.
+func (c Connection) Follows(name string) bool {
+	followed := false
+	for _, glob := range c.Follow {
+		not, excludes := strings.CutPrefix(glob, "!")
+		switch fits := (ProjectGlobs{not}).Allows(name); {
+		case fits && excludes:
+			return false
+		case fits:
+			followed = true
+		}
+	}
+	return followed
+}
+
+// ConnectionChange is what is to be another of a connection; what is nil stays.
+type ConnectionChange struct {
+	Name       *string
+	Follow     *[]string
+	Credential *HostCredential
+}
+
+// Of is a connection with the change, but for the credential.
+func (d ConnectionChange) Of(c Connection) Connection {
+	if d.Name != nil {
+		c.Name = *d.Name
+	}
+	if d.Follow != nil {
+		c.Follow = *d.Follow
+	}
+	return c
 }
 
 // CredentialKind says how a HostCredential is shown to the host.
@@ -112,6 +145,7 @@ const (
 	maxConnectionURL   = 1000
 	maxCredential      = 16 << 10
 	maxConnectionGlobs = 100
+	maxConnectionGlob  = 512
 )
 
 // CheckConnection says what is wrong with a connection that somebody asks for.
@@ -126,8 +160,8 @@ func CheckConnection(c Connection) error {
 		return Invalid("follow", "%d globs given; %d are allowed", len(c.Follow), maxConnectionGlobs)
 	}
 	for _, glob := range c.Follow {
-		if strings.TrimSpace(glob) == "" || strings.ContainsFunc(glob, IsControl) || !utf8.ValidString(glob) || len(glob) > maxConnectionName {
-			return Invalid("follow", "%.40q will not do: a glob is as acme/*, and ** fits all", glob)
+		if strings.TrimSpace(glob) == "" || strings.ContainsFunc(glob, IsControl) || !utf8.ValidString(glob) || len(glob) > maxConnectionGlob || glob == "!" {
+			return Invalid("follow", "%.40q will not do: a glob is as acme/*, ** fits all, and !acme/old leaves one out", glob)
 		}
 	}
 	return CheckHostURL(c.Kind, c.BaseURL)

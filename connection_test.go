@@ -76,3 +76,25 @@ func TestCredentialsOfHosts(t *testing.T) {
 		}
 	}
 }
+
+func TestConnectionFollows(t *testing.T) {
+	for _, c := range []struct {
+		follow string
+		name   string
+		want   bool
+	}{
+		{"", "acme/a", false},
+		{"acme/*", "acme/a", true},
+		{"acme/*", "acme/a/b", false},
+		{"**", "acme/a/b", true},
+		{"acme/* !acme/a", "acme/a", false},
+		{"!acme/a acme/*", "acme/a", false},
+		{"acme/* !acme/a", "acme/b", true},
+		{"!acme/a", "acme/b", false},
+		{"acme/* other/* !other/**", "other/x", false},
+	} {
+		if got := (Connection{Follow: strings.Fields(c.follow)}).Follows(c.name); got != c.want {
+			t.Errorf("%s of %q: %v", c.name, c.follow, got)
+		}
+	}
+}

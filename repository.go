@@ -21,5 +21,16 @@ type Repository struct {
 // Scannable reports whether there is something to fetch.
 func (r Repository) Scannable() bool { return !r.Archived && r.GoneAt.IsZero() && r.CloneURL != "" }
 
+// State says in a word how the repository is at its host.
+func (r Repository) State() string {
+	switch {
+	case !r.GoneAt.IsZero():
+		return "gone"
+	case r.Archived:
+		return "archived"
+	}
+	return "present"
+}
+
 // MaxRepositories bounds what one connection lists.
 const MaxRepositories = 10_000

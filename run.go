@@ -50,6 +50,14 @@ func (s RunState) Ended() bool { return s >= RunDone }
 // Begun reports whether a runner works on it.
 func (s RunState) Begun() bool { return s >= RunLeased && s <= RunUploading }
 
+// RunStatesBegun lists the states in which a runner works on a run.
+func RunStatesBegun() []RunState {
+	return []RunState{RunLeased, RunFetching, RunScanning, RunUploading}
+}
+
+// RunStopped is the reason of a run that somebody cancelled.
+const RunStopped = "somebody stopped it"
+
 // MayBecome reports whether a runner that works on a run may say that it is so far:
 // forward, or where it is, and never by itself an end.
 func (s RunState) MayBecome(next RunState) bool { return s.Begun() && next.Begun() && next >= s }

@@ -87,6 +87,8 @@ type RunFacts struct {
 	Project   Project
 	Plan      RunPlan
 	Connected bool     // a connection says where the repository is
+	Lost      string   // why a repository that was connected cannot be fetched any more, for people; empty: it can
+	Trouble   string   // what went wrong when the connection was asked last; empty: nothing
 	Runners   []Runner // that may take its runs
 	Last      *Run     // newest that ended, other than superseded; nil for none
 	Open      *Run     // newest that waits or has begun; nil for none
@@ -96,16 +98,23 @@ type RunFacts struct {
 type RunStatus struct {
 	Standing RunStanding
 	Reason   string
+	Every    RunEvery
 	NextAt   time.Time // zero for no known time
-	LastScan int64     // newest scan that a managed run brought; 0 for none
+	OpenRun  int64     // newest run that waits or has begun; 0 for none
+	LastRun  int64     // newest run that ended; 0 for none
+	LastAt   time.Time // when that ended; zero for none
+	LastScan int64     // scan that it brought; 0 for none
 }
 
 // Status decides what is in force.
 func (f RunFacts) Status(now time.Time) RunStatus {
 	wanted := f.Project.ManagedScan
-	s := RunStatus{}
+	s := RunStatus{Every: f.Plan.Every}
 	if f.Last != nil {
-		s.LastScan = f.Last.ScanID
+		s.LastRun, s.LastAt, s.LastScan = f.Last.ID, f.Last.EndedAt, f.Last.ScanID
+	}
+	if f.Open != nil {
+		s.OpenRun = f.Open.ID
 	}
 	present := false
 	for _, r := range f.Runners {
@@ -119,8 +128,12 @@ func (f RunFacts) Status(now time.Time) RunStatus {
 		s.Standing, s.Reason = RunsRunning, "a scan is under way: "+f.Open.State.String()
 	case !wanted.Full && !wanted.Diff && f.Open == nil:
 		s.Standing, s.Reason = RunsOff, "managed scans are switched off for this project"
+	case f.Lost != "":
+		s.Standing, s.Reason = RunsWithoutConnection, f.Lost
 	case !f.Connected:
 		s.Standing, s.Reason = RunsWithoutConnection, "no connection to a code host has this repository: add one under Settings, Connections"
+	case f.Trouble != "":
+		s.Standing, s.Reason = RunsFailing, "the connection does not work: "+f.Trouble
 	case !present:
 		s.Standing, s.Reason = RunsWithoutRunner, "no runner has asked for work of late: start one with redoubt runner, or the server with --runner"
 	case f.Last != nil && (f.Last.State == RunFailed || f.Last.State == RunTimedOut):

@@ -177,23 +177,26 @@ func TestRunStatusTellsTheTruth(t *testing.T) {
 		want  RunStanding
 		next  bool
 	}{
-		"off":               {RunFacts{Project: Project{ID: 1}, Plan: plan, Connected: true, Runners: present}, RunsOff, false},
-		"no connection":     {RunFacts{Project: wanted, Plan: plan, Runners: present}, RunsWithoutConnection, false},
-		"no runner":         {RunFacts{Project: wanted, Plan: plan, Connected: true}, RunsWithoutRunner, true},
-		"runner is gone":    {RunFacts{Project: wanted, Plan: plan, Connected: true, Runners: present[:1]}, RunsWithoutRunner, true},
-		"scheduled":         {RunFacts{Project: wanted, Plan: plan, Connected: true, Runners: present}, RunsScheduled, true},
-		"waits":             {RunFacts{Project: wanted, Plan: plan, Connected: true, Runners: present, Open: &Run{State: RunQueued}}, RunsScheduled, true},
-		"running":           {RunFacts{Project: wanted, Plan: plan, Connected: true, Runners: present, Open: &Run{State: RunScanning}}, RunsRunning, true},
-		"failing":           {RunFacts{Project: wanted, Plan: plan, Connected: true, Runners: present, Last: &Run{State: RunFailed, Reason: "the branch is gone"}}, RunsFailing, true},
-		"mended":            {RunFacts{Project: wanted, Plan: plan, Connected: true, Runners: present, Last: &Run{State: RunDone, ScanID: 9}}, RunsScheduled, true},
-		"by hand while off": {RunFacts{Project: Project{ID: 1}, Connected: true, Open: &Run{State: RunQueued}}, RunsWithoutRunner, false},
+		"off":                {RunFacts{Project: Project{ID: 1}, Plan: plan, Connected: true, Runners: present}, RunsOff, false},
+		"no connection":      {RunFacts{Project: wanted, Plan: plan, Runners: present}, RunsWithoutConnection, false},
+		"no runner":          {RunFacts{Project: wanted, Plan: plan, Connected: true}, RunsWithoutRunner, true},
+		"runner is gone":     {RunFacts{Project: wanted, Plan: plan, Connected: true, Runners: present[:1]}, RunsWithoutRunner, true},
+		"scheduled":          {RunFacts{Project: wanted, Plan: plan, Connected: true, Runners: present}, RunsScheduled, true},
+		"waits":              {RunFacts{Project: wanted, Plan: plan, Connected: true, Runners: present, Open: &Run{State: RunQueued}}, RunsScheduled, true},
+		"running":            {RunFacts{Project: wanted, Plan: plan, Connected: true, Runners: present, Open: &Run{State: RunScanning}}, RunsRunning, true},
+		"failing":            {RunFacts{Project: wanted, Plan: plan, Connected: true, Runners: present, Last: &Run{State: RunFailed, Reason: "the branch is gone"}}, RunsFailing, true},
+		"mended":             {RunFacts{Project: wanted, Plan: plan, Connected: true, Runners: present, Last: &Run{State: RunDone, ScanID: 9}}, RunsScheduled, true},
+		"repository is gone": {RunFacts{Project: wanted, Plan: plan, Lost: "the host tells of it no more", Runners: present}, RunsWithoutConnection, false},
+		"host says no":       {RunFacts{Project: wanted, Plan: plan, Connected: true, Trouble: "401", Runners: present}, RunsFailing, true},
+		"by hand while off":  {RunFacts{Project: Project{ID: 1}, Connected: true, Open: &Run{State: RunQueued}}, RunsWithoutRunner, false},
 	} {
 		got := c.facts.Status(now)
 		if got.Standing != c.want || got.NextAt.IsZero() == c.next || got.Reason == "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if got := (RunFacts{Project: wanted, Connected: true, Runners: present, Last: &Run{State: RunFailed, Reason: "the branch is gone", ScanID: 3}}).Status(now); got.Reason != "the branch is gone" || got.LastScan != 3 {
+	if got := (RunFacts{Project: wanted, Connected: true, Runners: present, Open: &Run{ID: 8, State: RunQueued}, Last: &Run{ID: 7, State: RunFailed, Reason: "the branch is gone", ScanID: 3, EndedAt: now}}).Status(now); got.Reason != "the branch is gone" ||
+		got.LastScan != 3 || got.LastRun != 7 || got.OpenRun != 8 || !got.LastAt.Equal(now) {
 		t.Errorf("%+v", got)
 	}
 }

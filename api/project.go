@@ -23,6 +23,8 @@ type Project struct {
 	PrimaryBranch     string       `json:"primary_branch" doc:"Branch that dependencies and deduplication look at, in full." example:"refs/heads/main"`
 	Visibility        string       `json:"visibility" enum:"public,private,unknown" doc:"Who can see the repository at its host (an extension)." example:"private"`
 	ManagedScanConfig *ManagedScan `json:"managed_scan_config,omitempty" doc:"Scans that the server starts by itself; beta. Absent in lists."`
+
+	ManagedScanStatus *ManagedScanStatus `json:"managed_scan_status,omitempty" doc:"What is in force of the scans that the server starts by itself, with the step that mends it: an extension. Absent in lists."`
 }
 
 // ManagedScan says which scans the server starts by itself.
@@ -102,6 +104,7 @@ type ToggleManagedScanRequest struct {
 	ProjectName    string  `json:"projectName,omitempty" doc:"Same as in the path."`
 	DiffScan       *Switch `json:"diff_scan,omitempty" doc:"Scans of changes."`
 	FullScan       *Switch `json:"full_scan,omitempty" doc:"Scans of everything."`
+	Schedule       string  `json:"schedule,omitempty" enum:"weekly,daily,push,off" doc:"When full scans are made by themselves (an extension); absent leaves it."`
 }
 
 // DeleteRefQuery names a ref of a project.

@@ -33,7 +33,7 @@ func (c runStartCmd) Run(a *app) error {
 		if err != nil {
 			return "", err
 		}
-		run, err := fullRun(ctx, tx, p, redoubt.RunByHand)
+		run, err := tx.FullRun(ctx, p, redoubt.RunByHand)
 		if errors.Is(err, redoubt.ErrNotFound) {
 			return "", fmt.Errorf("no connection to a code host has the repository of %s: make one, and take the repository", p.Name)
 		}
@@ -130,7 +130,7 @@ type runCancelCmd struct {
 // Run cancels a run; its runner stops within seconds.
 func (c runCancelCmd) Run(a *app) error {
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		return fmt.Sprintf("run %d is cancelled", c.ID), tx.CancelRun(ctx, c.ID, "somebody stopped it")
+		return fmt.Sprintf("run %d is cancelled", c.ID), tx.CancelRun(ctx, c.ID, redoubt.RunStopped)
 	})
 }
 

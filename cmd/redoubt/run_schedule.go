@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"net/url"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -86,7 +85,7 @@ func duePlans(ctx context.Context, tx *store.Tx) (due []duePlan, err error) {
 // queueDue queues a scan, however many were missed. A project that no connection has waits
 // for its next turn: its page says so.
 func queueDue(ctx context.Context, tx *store.Tx, d duePlan) error {
-	run, err := fullRun(ctx, tx, d.project, redoubt.RunBySchedule)
+	run, err := tx.FullRun(ctx, d.project, redoubt.RunBySchedule)
 	if err == nil {
 		_, err = tx.QueueRun(ctx, run)
 	}
@@ -95,24 +94,4 @@ func queueDue(ctx context.Context, tx *store.Tx, d duePlan) error {
 	}
 	d.plan.QueuedAt = tx.Now()
 	return tx.PutRunPlan(ctx, d.plan)
-}
-
-// fullRun is a full run of a project's primary branch, or redoubt.ErrNotFound where no
-// connection has its repository.
-func fullRun(ctx context.Context, tx *store.Tx, p redoubt.Project, cause redoubt.RunCause) (redoubt.Run, error) {
-	repository, err := tx.Repository(ctx, p.ID)
-	if err == nil && !repository.Scannable() {
-		err = redoubt.ErrNotFound
-	}
-	if err != nil {
-		return redoubt.Run{}, err
-	}
-	run := redoubt.Run{ProjectID: p.ID, Kind: redoubt.RunFull, Cause: cause}
-	if p.PrimaryBranch != "" || p.DefaultBranch != "" {
-		run.Ref = p.Primary()
-	}
-	if u, err := url.Parse(repository.CloneURL); err == nil {
-		run.Host = u.Hostname()
-	}
-	return run, nil
 }

@@ -146,7 +146,7 @@ func (s *service) wire(a *app) error {
 	})
 	s.server, err = server.New(server.Config{
 		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
-		Store: s.store, Index: findings,
+		Store: s.store, Index: findings, Connections: s.keeper,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},

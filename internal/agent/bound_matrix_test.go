@@ -139,6 +139,24 @@ var boundAsks = map[string][]asked{
 	"acceptVEXDocument":          {{body: `{}`}},
 	"refuseVEXDocument":          {{body: `{}`}},
 	"deleteVEXDocument":          plain,
+	"listConnections":            plain,
+	"createConnection":           {{body: `{"kind":"git","name":"x","base_url":"https://git.example/x"}`}},
+	"getConnection":              plain,
+	"updateConnection":           {{body: `{}`}},
+	"deleteConnection":           plain,
+	"testConnection":             plain,
+	"listRepositories":           plain,
+	"followRepositories":         {{body: `{"names":["{name}"]}`}},
+	"unfollowRepositories":       {{body: `{"names":["{name}"]}`}},
+	"listDeliveries":             plain,
+	"listRuns":                   {{query: "?project={name}"}, {query: "?project={oldName}"}},
+	"startRun":                   {{body: `{"project":"{name}"}`}, {body: `{"project":"{oldName}"}`}},
+	"getRun":                     plain,
+	"getRunLog":                  plain,
+	"cancelRun":                  plain,
+	"retryRun":                   plain,
+	"listRunners":                plain,
+	"revokeRunner":               plain,
 }
 
 // hidden are the ways to name a project that a token bound to platform/** may not
@@ -149,7 +167,7 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 	w.scanAs(w.token, claim{name: "platform/old", id: "777"})
 	w.scanAs(w.token, claim{name: "secret/shop", id: "777", run: "their-run"})
 	shop := w.named("secret/shop")
-	var policyID, ruleless, exceptionID, documentID, runID, ticketID int64
+	var policyID, ruleless, exceptionID, documentID, runID, ticketID, connectionID, runnerID int64
 	finding := w.read(fmt.Sprint(`SELECT MIN(id) FROM finding WHERE project_id = `, shop.ID))
 	theirFinding, _ := strconv.ParseInt(finding[0], 10, 64)
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -180,6 +198,16 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		}
 		run, err := tx.QueueRun(ctx, redoubt.Run{ProjectID: shop.ID, Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
 		runID = run.ID
+		if err != nil {
+			return err
+		}
+		runner, err := tx.SeeRunner(ctx, redoubt.Runner{Name: "theirs", TokenID: 4711})
+		runnerID = runner.ID
+		if err != nil {
+			return err
+		}
+		c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: "theirs", BaseURL: "https://git.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+		connectionID = c.ID
 		return err
 	})
 	scan := fmt.Sprint(w.scans()[0].ID)
@@ -188,11 +216,13 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		"name": {"secret/shop", "SECRET/shop"}, "oldName": {"platform/old"}, "projectName": {"secret/shop", "platform/old"}, "repoID": {"777"}, "url": {repoURL, repoURL + "/", "git@github.com:acme/gateway.git"},
 		"repositoryId": {fmt.Sprint(shop.ID)}, "findingId": finding, "scanId": {scan}, "uniqueId": {"their-run"},
 		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "exceptionId": {fmt.Sprint(exceptionID)}, "documentId": {fmt.Sprint(documentID)}, "ticketId": {fmt.Sprint(ticketID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
+		"connectionId": {fmt.Sprint(connectionID)}, "runnerId": {fmt.Sprint(runnerID)},
 	}
 	nobodys = map[string][]string{
 		"name": {"secret/none", "SECRET/none"}, "oldName": {"platform/none"}, "projectName": {"secret/none", "platform/none"}, "repoID": {"4711"}, "url": {"https://github.com/acme/none", "https://github.com/acme/none/", "git@github.com:acme/none.git"},
 		"repositoryId": {"4000000000"}, "findingId": {"4000000000"}, "scanId": {"4000000000"}, "uniqueId": {"nobodys-run"},
 		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "exceptionId": {"4000000"}, "documentId": {"4000000"}, "ticketId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
+		"connectionId": {"4000000000"}, "runnerId": {"4000000000"},
 	}
 	for name, values := range fixed {
 		theirs[name], nobodys[name] = values, values

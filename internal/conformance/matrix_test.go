@@ -35,6 +35,8 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 	chain := map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SCA")}
 	accepted := map[string]string{"exceptionId": fmt.Sprint(w.exceptionOnly(t))}
 	proposed := map[string]string{"documentId": w.proposalOnly(t, "accepted")}
+	connected := map[string]string{"connectionId": fmt.Sprint(w.connect(t, "ours").ID)}
+	run := map[string]string{"runId": fmt.Sprint(w.queue(t, redoubt.RunFull, "refs/heads/main").ID)}
 	scan := map[string]string{"scanId": all(t, w.api().Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{}))[0].ID}
 	ticket := map[string]string{"ticketId": fmt.Sprint(w.ticketOnly(t, w.code[0].ID))}
 	return map[string]probe{
@@ -104,6 +106,25 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"acceptVEXDocument":     {ours: proposed, body: object{}},
 		"refuseVEXDocument":     {ours: map[string]string{"documentId": w.proposalOnly(t, "refused")}, body: object{}},
 		"deleteVEXDocument":     {ours: map[string]string{"documentId": w.proposalOnly(t, "deleted")}},
+
+		"listConnections":      {},
+		"createConnection":     {body: gitea("created")},
+		"getConnection":        {ours: connected},
+		"updateConnection":     {ours: connected, body: object{}},
+		"deleteConnection":     {ours: map[string]string{"connectionId": fmt.Sprint(w.connect(t, "deleted").ID)}},
+		"testConnection":       {ours: connected},
+		"listRepositories":     {ours: connected},
+		"followRepositories":   {ours: connected, body: object{"names": []string{"acme/payments"}}},
+		"unfollowRepositories": {ours: connected, body: object{"names": []string{"acme/web-shop"}}},
+		"listDeliveries":       {ours: connected},
+		"listRuns":             {},
+		"startRun":             {body: object{"project": "acme/payments"}, foreign: []probe{{body: object{"project": "rival/own"}}, {body: object{"project": "nobody/none"}}, {body: object{"project": "single"}}}},
+		"getRun":               {ours: run},
+		"getRunLog":            {ours: run},
+		"cancelRun":            {ours: map[string]string{"runId": fmt.Sprint(w.queue(t, redoubt.RunFull, "refs/heads/other").ID)}},
+		"retryRun":             {ours: map[string]string{"runId": fmt.Sprint(w.ended(t).ID)}},
+		"listRunners":          {},
+		"revokeRunner":         {ours: map[string]string{"runnerId": fmt.Sprint(w.runner(t, "matrix").ID)}},
 	}
 }
 
@@ -245,6 +266,7 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 	post[api.ProjectResponse](t, rival, "projects", object{"name": "rival/own"})
 	rival.upload(t, "rival/own", "main", "full", semgrepReport())
 	rivalScan := all(t, rival.api().Scans(t.Context(), rival.deployment.Slug, api.SearchScansRequest{}))[0].ID
+	theirs := fmt.Sprint(rival.connect(t, "theirs").ID)
 	policies := get[api.ListPoliciesResponse](t, rival, "policies").Policies
 	projects := get[api.ListProjectsResponse](t, rival, "projects").Projects
 	w.rivalProject = projects[0].ID
@@ -258,6 +280,9 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 		"ticketId":     {fmt.Sprint(rival.ticketOnly(t, rival.anyFinding(t))), "4000000000", "0", "x"},
 		"documentId":   {rival.proposalOnly(t, "foreign"), "4000000000", "0", "x"},
 		"scanId":       {rivalScan, "4000000000", "0", "01", "x", "99999999999999999999"},
+		"connectionId": {theirs, "4000000000", "0", "01", "x"},
+		"runId":        {fmt.Sprint(rival.queueOf(t, "acme/payments", redoubt.RunFull, "refs/heads/main").ID), "4000000000", "0", "x"},
+		"runnerId":     {fmt.Sprint(rival.runner(t, "theirs").ID), "4000000000", "0", "x"},
 		"taskToken":    {post[api.CreateSBOMExportResponse](t, rival, "sbom/export", object{}).TaskToken, "job-token", "task_none", "1"},
 	}
 }

@@ -51,7 +51,7 @@ func (w *world) send(deployment, connection int64, secret, event, body string) e
 
 func (w *world) outcomes(c redoubt.Connection) (list []string) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
-		all, err := tx.Deliveries(ctx, c.ID, 20)
+		all, _, err := tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: c.ID, Limit: 20})
 		for _, d := range all {
 			list = append(list, d.Event+": "+d.Outcome)
 		}

@@ -8,6 +8,7 @@ var tags = []struct{ name, words string }{
 	{"dependencies", "What the primary branches depend on, and bills of materials of it."},
 	{"scans", "Runs of scanners, and handing in their reports."},
 	{"policies", "Rules, and what their findings do to a build."},
+	{"managed", "Connections to code hosts, and the scans that runners make of their repositories."},
 }
 
 // routeDoc describes an operation: a title of a few words, and what to know.
@@ -55,7 +56,7 @@ var described = map[string]routeDoc{
 	"deleteProject":     {"Delete a project", "Drops the project with its findings, scans and dependencies; the audit trail stays. This cannot be undone."},
 	"addProjectTags":    {"Add tags to a project", "Gives a project further tags. Those that it has already count once."},
 	"removeProjectTags": {"Remove tags from a project", "Takes tags away, in the query or in the body. Those that it does not have are passed over."},
-	"toggleManagedScan": {"Toggle managed scans", "Switches the scans that the server starts by itself. Beta."},
+	"toggleManagedScan": {"Toggle managed scans", "Switches the scans that the server starts by itself, and says when. `managed_scan_config` is what is wanted, `managed_scan_status` what is in force. Beta."},
 	"deleteRef": {"Delete a ref of a project", "Takes a branch or other ref that is no more out of a project: its findings are no longer listed and its dependencies go; triage stays. " +
 		"A later scan of it brings them back. The primary branch is refused."},
 
@@ -104,6 +105,29 @@ var described = map[string]routeDoc{
 		"One that was replaced meanwhile, or decided about, is a 404; a statement that it does not propose an error."},
 	"refuseVEXDocument": {"Refuse a proposed VEX document", "Forgets a proposed document, or some of its statements, and remembers that: uploads of the project do not propose the same again."},
 	"deleteVEXDocument": {"Delete a VEX document", "Ends a document now and reopens what it decided, but for what people, exceptions or other documents decide. A proposal that is deleted may be proposed again."},
+
+	"listConnections": {"List connections", "The accounts on code hosts, by id, and whether they work. A token that is bound to projects may not."},
+	"createConnection": {"Create a connection", "Connects a code host, once it has said who the connection is there and what it sees. What the host refuses is a 400 that says so, and nothing is kept. " +
+		"The credential is sealed and never told. A token that is bound to projects may not."},
+	"getConnection":        {"Get a connection", "A connection by its id."},
+	"updateConnection":     {"Update a connection", "Changes the members that are sent. Another credential is shown to the host first. What the connection follows then becomes projects at once. Kind and address stay."},
+	"deleteConnection":     {"Delete a connection", "Forgets a connection with its credential, its repositories and what the host told. Webhooks that were made from here are taken back where the host can be asked. Projects, findings and scans stay."},
+	"testConnection":       {"Test a connection", "Asks the host now who the connection is and what it sees. What went wrong is the `problem` of the answer, which is a 200 all the same."},
+	"listRepositories":     {"List repositories of a connection", "What a connection sees on its host, by name, in pages, and which projects that is. Pass `cursor` to get the next page; it is absent on the last one."},
+	"followRepositories":   {"Follow repositories", "Makes projects of repositories, by names or globs, also of those that were left out before. None that fits is a 404. What is archived or gone is passed over."},
+	"unfollowRepositories": {"Unfollow repositories", "Parts repositories from their projects, by names or globs, and leaves them out of what the connection follows. The projects stay, with all that was found. None that fits is a 404."},
+	"listDeliveries":       {"List webhook deliveries", "What a host told by webhooks whose signature held, the newest first, and what came of it, in pages. Pass `cursor` to get the next page; it is absent on the last one."},
+
+	"listRuns": {"List managed runs", "Managed scans from their queue to their end, the newest first, in pages. Pass `cursor` to get the next page; it is absent on the last one. A token that is bound to projects sees those of its projects."},
+	"startRun": {"Scan a project now", "Queues a full scan, or answers the one that waits for the same already. Where no connection has the repository it is a conflict that says so. " +
+		"A runner takes it when one is free: `managed_scan_status` of the project says whether there is any."},
+	"getRun":    {"Get a managed run", "A managed run by its id."},
+	"getRunLog": {"Read the log of a managed run", "What the runner said of the newest attempt, from an offset on. Ask again from `next_offset` until `ended` to follow it; where `attempt` of the run became another, begin again at 0. Secrets are blanked; 512 KiB are kept."},
+	"cancelRun": {"Cancel a managed run", "Ends a run that waits or is under way; its runner stops within seconds. One that has ended is a conflict."},
+	"retryRun":  {"Retry a managed run", "Queues what a run did that ended, anew; of a full one, the newest commit. One that has not ended is a conflict."},
+
+	"listRunners":  {"List runners", "Who asked for managed runs, and what they work on. A token that is bound to projects may not."},
+	"revokeRunner": {"Revoke a runner", "Puts the token of a runner out of force and forgets all runners that call with it. What they work on waits for another one."},
 }
 
 // pathWords describe the parts of paths.
@@ -120,6 +144,9 @@ var pathWords = map[string]struct{ text, example string }{
 	"ticketId":       {"Id of the ticket here.", "7"},
 	"documentId":     {"Id of the VEX document.", "3"},
 	"scanId":         {"Id of the scan.", "42"},
+	"connectionId":   {"Id of the connection.", "3"},
+	"runId":          {"Id of the managed run.", "17"},
+	"runnerId":       {"Id of the runner.", "2"},
 	"taskToken":      {"Token that starting the export answered.", "task_mfrggzdfmztwq2lk"},
 }
 

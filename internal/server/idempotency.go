@@ -142,6 +142,27 @@ func runIdempotent[Out any](ctx context.Context, c *call, fn func(context.Contex
 	return out, err
 }
 
+// runPrepared is runIdempotent for what needs something that takes long and is asked of
+// others: prepare runs outside of any transaction, and not at all where the request came
+// before.
+func runPrepared[P, Out any](ctx context.Context, c *call, prepare func(context.Context) (P, error), fn func(context.Context, P) (*Out, error)) (*Out, error) {
+	if c.idempotent != nil {
+		out, replayed := new(Out), false
+		err := c.view(ctx, func(ctx context.Context) (err error) {
+			replayed, err = c.replay(ctx, out)
+			return err
+		})
+		if err != nil || replayed {
+			return out, err
+		}
+	}
+	prepared, err := prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return runIdempotent(ctx, c, func(ctx context.Context) (*Out, error) { return fn(ctx, prepared) })
+}
+
 // replay looks for the answer to the request.
 func (c *call) replay(ctx context.Context, out any) (replayed bool, err error) {
 	before, err := c.tx.KeptAnswer(ctx, c.idempotent.key)

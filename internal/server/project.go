@@ -39,7 +39,10 @@ func (c *call) listProjects(ctx context.Context, in *api.ProjectsQuery) (*api.Li
 
 func (c *call) getProject(ctx context.Context, _ *none) (*api.ProjectResponse, error) {
 	p, err := c.project(ctx)
-	return c.projectResponse(p), err
+	if err != nil {
+		return nil, err
+	}
+	return c.projectResponse(ctx, p)
 }
 
 // projectOf is a project as lists show it.
@@ -55,14 +58,17 @@ func projectOf(p redoubt.Project) api.Project {
 	}
 }
 
-// projectResponse is a project alone, with its managed scans.
-func (c *call) projectResponse(p redoubt.Project) *api.ProjectResponse {
+// projectResponse is a project alone, with its managed scans: what is wanted, and what is
+// in force.
+func (c *call) projectResponse(ctx context.Context, p redoubt.Project) (*api.ProjectResponse, error) {
 	c.tag = projectTag(p)
 	out := &api.ProjectResponse{Project: projectOf(p)}
 	out.Project.ManagedScanConfig = &api.ManagedScan{
 		DiffScan: &api.Enabled{Enabled: p.ManagedScan.Diff}, FullScan: &api.Enabled{Enabled: p.ManagedScan.Full},
 	}
-	return out
+	facts, err := c.tx.RunFacts(ctx, p)
+	out.Project.ManagedScanStatus = managedStatusOf(facts.Status(c.server.Clock()))
+	return out, err
 }
 
 // createInput is a new project.
@@ -126,7 +132,10 @@ func (c *call) createProject(ctx context.Context, in *createInput) (*api.Project
 		return nil, err
 	}
 	p, err := c.tx.CreateProjectWithin(ctx, c.caller.Globs(), in.project)
-	return c.projectResponse(p), err
+	if err != nil {
+		return nil, err
+	}
+	return c.projectResponse(ctx, p)
 }
 
 // updateInput is a change of a project.
@@ -163,14 +172,16 @@ func switched(s *api.Switch) *bool {
 }
 
 func (c *call) updateProject(ctx context.Context, in *updateInput) (*api.ProjectResponse, error) {
-	return c.patchProject(ctx, in.patch)
+	return c.patchProject(ctx, in.patch, 0)
 }
 
 func (c *call) toggleManagedScan(ctx context.Context, in *request[api.ToggleManagedScanRequest]) (*api.ProjectResponse, error) {
-	return c.patchProject(ctx, store.ProjectPatch{ManagedDiff: switched(in.Body.DiffScan), ManagedFull: switched(in.Body.FullScan)})
+	every, _ := redoubt.ParseRunEvery(in.Body.Schedule)
+	return c.patchProject(ctx, store.ProjectPatch{ManagedDiff: switched(in.Body.DiffScan), ManagedFull: switched(in.Body.FullScan)}, every)
 }
 
-func (c *call) patchProject(ctx context.Context, patch store.ProjectPatch) (*api.ProjectResponse, error) {
+// patchProject changes a project, and its schedule where one is given.
+func (c *call) patchProject(ctx context.Context, patch store.ProjectPatch, every redoubt.RunEvery) (*api.ProjectResponse, error) {
 	p, err := c.project(ctx)
 	if err != nil {
 		return nil, err
@@ -178,8 +189,13 @@ func (c *call) patchProject(ctx context.Context, patch store.ProjectPatch) (*api
 	if err := c.unchanged("project", projectTag(p)); err != nil {
 		return nil, err
 	}
-	p, err = c.tx.UpdateProject(ctx, p.ID, patch)
-	return c.projectResponse(p), err
+	if p, err = c.tx.UpdateProject(ctx, p.ID, patch); err == nil && every != 0 {
+		err = c.tx.PutRunPlan(ctx, redoubt.RunPlan{ProjectID: p.ID, Every: every, QueuedAt: c.tx.Now()})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.projectResponse(ctx, p)
 }
 
 // tagsInput is tags to add.
@@ -232,7 +248,7 @@ func (c *call) editTags(ctx context.Context, edit func([]string) []string) (*api
 	if err != nil {
 		return nil, redoubt.Invalid("body.tags", "%v", err)
 	}
-	return c.patchProject(ctx, store.ProjectPatch{Tags: &tags})
+	return c.patchProject(ctx, store.ProjectPatch{Tags: &tags}, 0)
 }
 
 func (c *call) deleteProject(ctx context.Context, _ *none) (*api.DeleteProjectResponse, error) {

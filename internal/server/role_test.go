@@ -32,6 +32,8 @@ func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 	managing := map[string]bool{
 		"createProject": true, "updateProject": true, "deleteProject": true, "toggleManagedScan": true, "deleteRef": true, "addProjectTags": true, "removeProjectTags": true, "updatePolicy": true,
 		"createPolicyCondition": true, "deletePolicyCondition": true,
+		"listConnections": true, "createConnection": true, "getConnection": true, "updateConnection": true, "deleteConnection": true, "testConnection": true,
+		"listRepositories": true, "followRepositories": true, "unfollowRepositories": true, "listDeliveries": true, "listRunners": true, "revokeRunner": true,
 	}
 	known := map[string]bool{}
 	for _, role := range redoubt.Roles() {

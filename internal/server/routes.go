@@ -106,7 +106,7 @@ func Routes() []Route {
 		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions))},
 		{edge.Row(post, byID+"/policies/{policyId}/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition))},
 		{edge.Row(del, byID+"/policies/{policyId}/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", beyond(update((*call).deletePolicyCondition))},
-	}, decisionRoutes()...)
+	}, append(decisionRoutes(), managedRoutes()...)...)
 }
 
 // decisionRoutes are the rows about what is decided for many findings at once.
@@ -129,5 +129,34 @@ func decisionRoutes() []Route {
 		{edge.Row(post, bySlug+"/vex/{documentId}/accept", WebAPI, triager, writes, byProject), "acceptVEXDocument", "policies", beyond(update((*call).acceptVEXDocument))},
 		{edge.Row(post, bySlug+"/vex/{documentId}/refuse", WebAPI, triager, writes, byProject), "refuseVEXDocument", "policies", beyond(update((*call).refuseVEXDocument))},
 		{edge.Row(del, bySlug+"/vex/{documentId}", WebAPI, triager, writes, byProject), "deleteVEXDocument", "policies", beyond(update((*call).deleteVEXDocument))},
+	}
+}
+
+// managedRoutes are the rows about code hosts, and the scans that runners make of what
+// these have.
+func managedRoutes() []Route {
+	const connections, one = bySlug + "/connections", bySlug + "/connections/{connectionId}"
+	const runs, run = bySlug + "/runs", bySlug + "/runs/{runId}"
+	return []Route{
+		{edge.Row(get, connections, WebAPI, admin, reads, refused), "listConnections", "managed", beyond(view((*call).listConnections))},
+		{edge.Row(post, connections, WebAPI, admin, writes, refused), "createConnection", "managed", beyond(keyed(plain((*call).createConnection)))},
+		{edge.Row(get, one, WebAPI, admin, reads, refused), "getConnection", "managed", beyond(view((*call).getConnection))},
+		{edge.Row(patch, one, WebAPI, admin, writes, refused), "updateConnection", "managed", beyond(keyed(plain((*call).updateConnection)))},
+		{edge.Row(del, one, WebAPI, admin, writes, refused), "deleteConnection", "managed", beyond(keyed(plain((*call).deleteConnection)))},
+		{edge.Row(post, one+"/test", WebAPI, admin, writes, refused), "testConnection", "managed", beyond(keyed(plain((*call).testConnection)))},
+		{edge.Row(get, one+"/repositories", WebAPI, admin, reads, refused), "listRepositories", "managed", beyond(view((*call).listRepositories))},
+		{edge.Row(post, one+"/repositories/follow", WebAPI, admin, writes, refused), "followRepositories", "managed", beyond(update((*call).followRepositories))},
+		{edge.Row(post, one+"/repositories/unfollow", WebAPI, admin, writes, refused), "unfollowRepositories", "managed", beyond(update((*call).unfollowRepositories))},
+		{edge.Row(get, one+"/deliveries", WebAPI, admin, reads, refused), "listDeliveries", "managed", beyond(view((*call).listDeliveries))},
+
+		{edge.Row(get, runs, WebAPI, viewer, reads, filtered), "listRuns", "managed", beyond(view((*call).listRuns))},
+		{edge.Row(post, runs, Upload, triager, writes, byName), "startRun", "managed", beyond(update((*call).startRun))},
+		{edge.Row(get, run, Upload, viewer, reads, byProject), "getRun", "managed", beyond(view((*call).getRun))},
+		{edge.Row(get, run+"/log", Upload, viewer, reads, byProject), "getRunLog", "managed", beyond(view((*call).getRunLog))},
+		{edge.Row(post, run+"/cancel", WebAPI, triager, writes, byProject), "cancelRun", "managed", beyond(update((*call).cancelRun))},
+		{edge.Row(post, run+"/retry", WebAPI, triager, writes, byProject), "retryRun", "managed", beyond(update((*call).retryRun))},
+
+		{edge.Row(get, bySlug+"/runners", WebAPI, admin, reads, refused), "listRunners", "managed", beyond(view((*call).listRunners))},
+		{edge.Row(del, bySlug+"/runners/{runnerId}", WebAPI, admin, writes, refused), "revokeRunner", "managed", beyond(update((*call).revokeRunner))},
 	}
 }

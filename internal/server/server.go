@@ -44,6 +44,8 @@ type Config struct {
 	Version        string
 	// Advisories are what uploads are matched against. Nil matches nothing.
 	Advisories *advisory.Library
+	// Connections asks code hosts. Nil asks none: no connection is made, changed or tested.
+	Connections edge.CodeHosts
 	// Mounted are the operations of other rooms.
 	Mounted []edge.Mounted
 	// Pages answers what no operation, probe or documentation has and is not

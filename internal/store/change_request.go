@@ -210,10 +210,24 @@ func (tx *Tx) FinishDelivery(ctx context.Context, id int64, outcome string) erro
 	return tx.write(ctx, `UPDATE webhook_delivery SET outcome = $3 WHERE deployment_id = $1 AND id = $2`, id, outcome)
 }
 
-// Deliveries lists the newest of a connection, the newest first.
-func (tx *Tx) Deliveries(ctx context.Context, connectionID int64, limit int) ([]Delivery, error) {
-	return many(ctx, tx, func(r row) (d Delivery, err error) {
+// DeliveryQuery is which deliveries of a connection are listed.
+type DeliveryQuery struct {
+	ConnectionID int64
+	Before       int64 // only those with lower ids; 0 for all
+	Limit        int
+}
+
+// Deliveries lists the newest of a connection, the newest first, and says whether there
+// are older ones.
+func (tx *Tx) Deliveries(ctx context.Context, q DeliveryQuery) (list []Delivery, more bool, err error) {
+	w := &where{tx: tx}
+	w.and(`connection_id = ?`, q.ConnectionID)
+	if q.Before != 0 {
+		w.and(`id < ?`, q.Before)
+	}
+	w.and(`0 = 0 ORDER BY id DESC LIMIT ?`, q.Limit+1)
+	all := func(Delivery) bool { return true }
+	return upTo(ctx, tx, q.Limit, all, func(r row) (d Delivery, err error) {
 		return d, r.Scan(&d.ID, &d.ConnectionID, &d.Delivery, &d.Event, &d.Repository, instant(&d.ReceivedAt), &d.Outcome)
-	}, `SELECT id, connection_id, delivery, event, repository, received_at, outcome FROM webhook_delivery
-		WHERE deployment_id = $1 AND connection_id = $2 ORDER BY id DESC LIMIT $3`, connectionID, limit)
+	}, `SELECT id, connection_id, delivery, event, repository, received_at, outcome FROM webhook_delivery WHERE deployment_id = $1`+w.text.String(), w.args...)
 }

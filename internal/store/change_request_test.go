@@ -71,8 +71,11 @@ func TestDeliveriesAreTakenOnce(t *testing.T) {
 		}
 		fails(t, "a replay", add("guid-1"), redoubt.ErrConflict)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			list, err := tx.Deliveries(ctx, c.ID, 2)
+			list, more, err := tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: c.ID, Limit: 2})
 			same(t, "the newest", []string{list[0].Outcome, list[1].Outcome}, []string{"done guid-2", "done guid-1"})
+			older, end, err3 := tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: c.ID, Before: list[1].ID, Limit: 2})
+			d.check(err3)
+			same(t, "the rest", []any{more, len(older), older[0].Outcome, end}, []any{true, 1, "done guid-0", false})
 			after, err2 := tx.Connection(ctx, c.ID)
 			same(t, "how it hears", after.HearsBy(), "webhook")
 			d.check(err2)

@@ -46,18 +46,42 @@ func (tx *Tx) Repositories(ctx context.Context, connectionID int64) ([]redoubt.R
 		WHERE deployment_id = $1 AND connection_id = $2 ORDER BY full_name`+tx.session.engine.byBytes+`, id`, connectionID)
 }
 
-// RepositoryPage is a part of what a connection sees.
-type RepositoryPage struct {
+// RepositoryQuery is which repositories of a connection are listed.
+type RepositoryQuery struct {
 	ConnectionID int64
+	Followed     *bool // only those that are projects, or that are none; nil for all
 	Skip, Limit  int
 }
 
 // RepositoryPage lists a part of what a connection sees, by name, and says whether
 // there is more.
-func (tx *Tx) RepositoryPage(ctx context.Context, p RepositoryPage) (list []redoubt.Repository, more bool, err error) {
+func (tx *Tx) RepositoryPage(ctx context.Context, q RepositoryQuery) (list []redoubt.Repository, more bool, err error) {
+	w := &where{tx: tx}
+	w.and(`connection_id = ?`, q.ConnectionID)
+	if q.Followed != nil && *q.Followed {
+		w.and(`project_id <> 0`)
+	} else if q.Followed != nil {
+		w.and(`project_id = 0`)
+	}
+	w.and(`0 = 0 ORDER BY full_name`+tx.session.engine.byBytes+`, id LIMIT ? OFFSET ?`, q.Limit+1, q.Skip)
 	all := func(redoubt.Repository) bool { return true }
-	return upTo(ctx, tx, p.Limit, all, scanRepository, `SELECT `+repositoryColumns+` FROM repository
-		WHERE deployment_id = $1 AND connection_id = $2 ORDER BY full_name`+tx.session.engine.byBytes+`, id LIMIT $3 OFFSET $4`, p.ConnectionID, p.Limit+1, p.Skip)
+	return upTo(ctx, tx, q.Limit, all, scanRepository, `SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1`+w.text.String(), w.args...)
+}
+
+// RepositoryCount is how many repositories a connection sees, and how many of them are
+// projects.
+type RepositoryCount struct{ Seen, Followed int }
+
+// CountRepositories counts the repositories of each connection, by its id.
+func (tx *Tx) CountRepositories(ctx context.Context) (map[int64]RepositoryCount, error) {
+	counts := map[int64]RepositoryCount{}
+	return counts, each(ctx, tx, func(r row) error {
+		var id int64
+		var n RepositoryCount
+		err := r.Scan(&id, &n.Seen, &n.Followed)
+		counts[id] = n
+		return err
+	}, `SELECT connection_id, COUNT(*), SUM(CASE WHEN project_id <> 0 THEN 1 ELSE 0 END) FROM repository WHERE deployment_id = $1 GROUP BY connection_id`)
 }
 
 // SaveRepositories keeps what a host tells of the repositories of a connection, by the

@@ -116,8 +116,9 @@ func (tx *Tx) Run(ctx context.Context, id int64) (redoubt.Run, error) {
 // RunQuery is which managed runs are listed.
 type RunQuery struct {
 	Globs     redoubt.ProjectGlobs
-	ProjectID int64 // 0 for all
-	Before    int64 // only those with lower ids; 0 for all
+	ProjectID int64              // 0 for all
+	States    []redoubt.RunState // none for all
+	Before    int64              // only those with lower ids; 0 for all
 	Limit     int
 }
 
@@ -126,6 +127,13 @@ func (tx *Tx) Runs(ctx context.Context, q RunQuery) ([]redoubt.Run, error) {
 	w := &where{tx: tx}
 	if q.ProjectID != 0 {
 		w.and(`project_id = ?`, q.ProjectID)
+	}
+	if len(q.States) > 0 {
+		states := make([]int64, len(q.States))
+		for i, s := range q.States {
+			states[i] = int64(s)
+		}
+		w.in(`state`, states)
 	}
 	if q.Before != 0 {
 		w.and(`id < ?`, q.Before)

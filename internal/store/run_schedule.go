@@ -16,9 +16,14 @@ func scanPlan(r row) (p redoubt.RunPlan, err error) {
 func (tx *Tx) RunPlan(ctx context.Context, p redoubt.Project) (redoubt.RunPlan, error) {
 	plan, err := one(ctx, tx, scanPlan, `SELECT project_id, every, queued_at FROM managed_plan WHERE deployment_id = $1 AND project_id = $2`, p.ID)
 	if errors.Is(err, redoubt.ErrNotFound) {
-		return redoubt.RunPlan{ProjectID: p.ID, Every: redoubt.RunWeekly, QueuedAt: p.CreatedAt}, nil
+		return unplanned(p), nil
 	}
 	return plan, err
+}
+
+// unplanned is the plan of a project about which nobody said anything.
+func unplanned(p redoubt.Project) redoubt.RunPlan {
+	return redoubt.RunPlan{ProjectID: p.ID, Every: redoubt.RunWeekly, QueuedAt: p.CreatedAt}
 }
 
 // PutRunPlan says when full runs of a project are queued, and from when on it counts.
@@ -45,29 +50,4 @@ func (tx *Tx) PutRunPlan(ctx context.Context, p redoubt.RunPlan) error {
 // ScheduledProjects lists the projects whose full scans the server starts.
 func (tx *Tx) ScheduledProjects(ctx context.Context) ([]redoubt.Project, error) {
 	return tx.projectsWhere(ctx, `AND managed_full = 1 ORDER BY id`)
-}
-
-// RunFacts are what is in force of a project's managed scans, but for the connection, which
-// the caller knows.
-func (tx *Tx) RunFacts(ctx context.Context, p redoubt.Project) (f redoubt.RunFacts, err error) {
-	f.Project = p
-	if f.Plan, err = tx.RunPlan(ctx, p); err != nil {
-		return f, err
-	}
-	if f.Runners, err = tx.runnersOf(ctx, p); err != nil {
-		return f, err
-	}
-	open, err := many(ctx, tx, scanRun, runSelect+`AND project_id = $2 AND state < $3 ORDER BY state DESC, id DESC LIMIT 1`, p.ID, redoubt.RunDone)
-	if err == nil && len(open) > 0 {
-		f.Open = &open[0]
-	}
-	if err != nil {
-		return f, err
-	}
-	last, err := many(ctx, tx, scanRun, runSelect+`AND project_id = $2 AND state IN ($3, $4, $5) ORDER BY id DESC LIMIT 1`,
-		p.ID, redoubt.RunDone, redoubt.RunFailed, redoubt.RunTimedOut)
-	if err == nil && len(last) > 0 {
-		f.Last = &last[0]
-	}
-	return f, err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -44,12 +45,39 @@ func (tx *Tx) Runners(ctx context.Context) ([]redoubt.Runner, error) {
 	return many(ctx, tx, scanRunner, `SELECT `+runnerColumns+` FROM runner WHERE deployment_id = $1 ORDER BY seen_at DESC, id DESC`)
 }
 
-// runnersOf lists the runners that may take runs of a project: their token is in force and
-// not bound to others.
-func (tx *Tx) runnersOf(ctx context.Context, p redoubt.Project) ([]redoubt.Runner, error) {
+// Runner finds a runner by its id.
+func (tx *Tx) Runner(ctx context.Context, id int64) (redoubt.Runner, error) {
+	r, err := one(ctx, tx, scanRunner, `SELECT `+runnerColumns+` FROM runner WHERE deployment_id = $1 AND id = $2`, id)
+	if err != nil {
+		return r, fmt.Errorf("runner %d: %w", id, err)
+	}
+	return r, nil
+}
+
+// RevokeRunner puts the token of a runner out of force, with which it takes no run any
+// more, and forgets all runners that called with it. What they work on is lost to them
+// within a minute, and waits for another. It returns who they were.
+func (tx *Tx) RevokeRunner(ctx context.Context, id int64) ([]redoubt.Runner, error) {
+	r, err := tx.Runner(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	gone, err := many(ctx, tx, scanRunner, `SELECT `+runnerColumns+` FROM runner WHERE deployment_id = $1 AND token_id = $2 ORDER BY id`, r.TokenID)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.RevokeToken(ctx, r.TokenID); err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		return nil, err
+	}
+	return gone, tx.write(ctx, `DELETE FROM runner WHERE deployment_id = $1 AND token_id = $2`, r.TokenID)
+}
+
+// runnersInForce lists the runners whose tokens let them take runs, with these tokens by
+// their id.
+func (tx *Tx) runnersInForce(ctx context.Context) ([]redoubt.Runner, map[int64]redoubt.Token, error) {
 	all, err := tx.Runners(ctx)
 	if err != nil || len(all) == 0 {
-		return all, err
+		return all, nil, err
 	}
 	ids := make([]int64, len(all))
 	for i, r := range all {
@@ -57,9 +85,11 @@ func (tx *Tx) runnersOf(ctx context.Context, p redoubt.Project) ([]redoubt.Runne
 	}
 	in, list := tx.in("id", 2, ids)
 	tokens, err := many(ctx, tx, scanToken, `SELECT `+tokenColumns+` FROM token WHERE deployment_id = $1 AND `+in, list)
-	may := map[int64]bool{}
+	may := map[int64]redoubt.Token{}
 	for _, t := range tokens {
-		may[t.ID] = t.Active(tx.now) && t.Has(redoubt.ScopeRunner) && redoubt.ProjectGlobs(t.ProjectGlobs).Allows(p.Name)
+		if t.Active(tx.now) && t.Has(redoubt.ScopeRunner) {
+			may[t.ID] = t
+		}
 	}
-	return slices.DeleteFunc(all, func(r redoubt.Runner) bool { return !may[r.TokenID] }), err
+	return slices.DeleteFunc(all, func(r redoubt.Runner) bool { return may[r.TokenID].ID == 0 }), may, err
 }

@@ -1,0 +1,121 @@
+package api
+
+// Connection is an account on a code host. Its credential is never told.
+type Connection struct {
+	ID           int64    `json:"id" doc:"Id of the connection." example:"3"`
+	Kind         string   `json:"kind" enum:"gitea,github,gitlab,git" doc:"What the host is; gitea is Forgejo too, git any remote that has no API."`
+	Name         string   `json:"name" doc:"What people call it." example:"ours"`
+	BaseURL      string   `json:"base_url" doc:"Address of the host; of git, of the repository." example:"https://git.example.com"`
+	Account      string   `json:"account" doc:"Who the connection is there; empty where nobody is asked." example:"redoubt-bot"`
+	Follow       []string `json:"follow" doc:"Globs of names: repositories that one fits become projects by themselves, but for those that one with ! in front fits." example:"[\"acme/*\",\"!acme/old\"]"`
+	HearsBy      string   `json:"hears_by" enum:"webhook,polling" doc:"How it hears of pushes and change requests."`
+	Problem      string   `json:"problem" doc:"What went wrong when the host was asked last; empty: it works." example:""`
+	Repositories int64    `json:"repositories" doc:"Repositories that it sees." example:"12"`
+	Followed     int64    `json:"followed" doc:"Those of them that are projects." example:"4"`
+	CreatedAt    Time     `json:"created_at" doc:"When it was made."`
+	CheckedAt    *Time    `json:"checked_at" nullable:"true" doc:"When the host was asked last; null is never."`
+	HeardAt      *Time    `json:"heard_at" nullable:"true" doc:"When the host told something last by a webhook; null is never."`
+}
+
+// ListConnectionsResponse has all connections.
+type ListConnectionsResponse struct {
+	Connections []Connection `json:"connections" doc:"Connections, by id."`
+}
+
+// ConnectionResponse is a connection alone.
+type ConnectionResponse struct {
+	Connection Connection `json:"connection" doc:"The connection as it is now, or was."`
+}
+
+// ConnectionCredential is what a connection shows to its host. It goes in and never comes
+// out.
+type ConnectionCredential struct {
+	_              struct{} `additionalProperties:"false"`
+	Kind           string   `json:"kind" enum:"token,password,ssh_key,app" doc:"A token of the host's API; a password or a private key of a remote of git; the private key of a GitHub App."`
+	Secret         string   `json:"secret" minLength:"1" maxLength:"16384" doc:"The token, password or private key."`
+	Username       string   `json:"username,omitempty" maxLength:"256" doc:"Whose password it is."`
+	KnownHosts     string   `json:"known_hosts,omitempty" maxLength:"16384" doc:"The host's keys, as ssh-keyscan prints them; with a private key."`
+	AppID          int64    `json:"app_id,omitempty" minimum:"0" doc:"Id of the GitHub App."`
+	InstallationID int64    `json:"installation_id,omitempty" minimum:"0" doc:"Id of its installation."`
+}
+
+// CreateConnectionRequest is a new connection. The host is asked before anything is kept.
+type CreateConnectionRequest struct {
+	_          struct{}              `additionalProperties:"false"`
+	Kind       string                `json:"kind" enum:"gitea,github,gitlab,git" doc:"What the host is; gitea is Forgejo too."`
+	Name       string                `json:"name" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"ours"`
+	BaseURL    string                `json:"base_url" minLength:"1" maxLength:"1000" doc:"Address of the host; of git, of the repository." example:"https://git.example.com"`
+	Credential *ConnectionCredential `json:"credential,omitempty" doc:"What is shown to the host. Only a public remote of git needs none."`
+	Follow     []string              `json:"follow,omitempty" maxItems:"100" doc:"Globs of names: repositories that one fits become projects, now and when they are new, but for those that one with ! in front fits."`
+}
+
+// UpdateConnectionRequest changes a connection; absent members stay. Kind and address
+// stay: another host would be shown the credential of this one.
+type UpdateConnectionRequest struct {
+	_          struct{}              `additionalProperties:"false"`
+	Name       *string               `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"ours"`
+	Credential *ConnectionCredential `json:"credential,omitempty" doc:"Takes the place of the one before, once the host has taken it."`
+	Follow     *[]string             `json:"follow,omitempty" maxItems:"100" doc:"Globs in the place of those before."`
+}
+
+// HostRepository is what a connection sees on its host.
+type HostRepository struct {
+	Name          string  `json:"name" doc:"Full name at the host." example:"acme/payments"`
+	HostID        string  `json:"host_id" doc:"Id at the host, which stays when it is renamed." example:"42"`
+	DefaultBranch string  `json:"default_branch" doc:"Name of the default branch; empty: the host did not say." example:"main"`
+	State         string  `json:"state" enum:"present,archived,gone" doc:"How it is at the host; what is gone stays listed as long as it is a project."`
+	Private       bool    `json:"private" doc:"Whether not everybody may read it."`
+	URL           string  `json:"url" doc:"Its page at the host; empty: none." example:"https://git.example.com/acme/payments"`
+	Webhook       bool    `json:"webhook" doc:"Whether the host tells of its pushes and change requests by a webhook that was made from here."`
+	Project       *string `json:"project" nullable:"true" doc:"Name of the project that it is; null: none." example:"acme/payments"`
+}
+
+// RepositoriesQuery are the parameters of the list of a connection's repositories.
+type RepositoriesQuery struct {
+	Followed string `query:"followed" enum:"true,false" doc:"Only those that are projects, or only those that are none."`
+	Cursor   string `query:"cursor" doc:"Cursor of the previous answer."`
+	Limit    int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Repositories in one answer; 0 takes the default."`
+}
+
+// ListRepositoriesResponse is one page of repositories.
+type ListRepositoriesResponse struct {
+	Repositories []HostRepository `json:"repositories" doc:"Repositories, by name."`
+	Cursor       string           `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
+}
+
+// ChooseRepositoriesRequest names repositories of a connection.
+type ChooseRepositoriesRequest struct {
+	_     struct{} `additionalProperties:"false"`
+	Names []string `json:"names" minItems:"1" maxItems:"100" doc:"Full names, or globs: * for anything but /, ** for anything." example:"[\"acme/payments\",\"tools/**\"]"`
+}
+
+// FollowRepositoriesResponse names what became projects.
+type FollowRepositoriesResponse struct {
+	Projects []string `json:"projects" doc:"Names of the projects that repositories became just now; what was one, is archived or gone is not among them." example:"[\"acme/payments\"]"`
+}
+
+// UnfollowRepositoriesResponse names what is no project any more.
+type UnfollowRepositoriesResponse struct {
+	Repositories []string `json:"repositories" doc:"Names of the repositories that were parted from their projects just now. The projects stay." example:"[\"acme/payments\"]"`
+}
+
+// Delivery is a webhook that was taken.
+type Delivery struct {
+	ID         int64  `json:"id" doc:"Id of the delivery." example:"9"`
+	Event      string `json:"event" doc:"What the host calls it." example:"push"`
+	HostID     string `json:"host_id" doc:"The host's id of the repository that it is about; empty: none." example:"42"`
+	Outcome    string `json:"outcome" doc:"What came of it, for people; empty until it was worked off." example:"a push to main"`
+	ReceivedAt Time   `json:"received_at" doc:"When it came."`
+}
+
+// DeliveriesQuery are the parameters of the list of deliveries.
+type DeliveriesQuery struct {
+	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
+	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Deliveries in one answer; 0 takes the default."`
+}
+
+// ListDeliveriesResponse is one page of deliveries.
+type ListDeliveriesResponse struct {
+	Deliveries []Delivery `json:"deliveries" doc:"Deliveries, the newest first; the last thousand are kept."`
+	Cursor     string     `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
+}

@@ -1,0 +1,159 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// hostRing seals the credentials of all servers of the tests.
+var hostRing = keyring.New([]byte("secret key of the tests, 32 byte"), signingKey, storetest.Epoch)
+
+// rightToken is the credential that the host of the tests takes.
+const rightToken = "t0ken-of-the-host"
+
+// codeHost is a host in memory, as somebody with a credential sees it.
+type codeHost struct {
+	scm.Host
+	refuses error
+}
+
+// codeHosts keeps the connections of a site.
+func codeHosts(t testing.TB, s *site, log *slog.Logger) *hosts.Keeper {
+	t.Helper()
+	sealer, err := hostRing.Sealer("connections")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hosts.New(hosts.Config{
+		Store: s.store, Vault: scm.NewVault(sealer), Hosts: codeHost{}, Clock: s.clock.Now, Logger: log, PublicURL: func() string { return "https://redoubt.example" },
+	})
+}
+
+func (codeHost) Open(_ redoubt.Connection, credential redoubt.HostCredential) (scm.Host, error) {
+	if credential.Secret != rightToken {
+		return codeHost{refuses: errors.New("the host does not take the credential (401)")}, nil
+	}
+	return codeHost{}, nil
+}
+
+func (h codeHost) Who(context.Context) (scm.Account, error) {
+	return scm.Account{ID: "1", Login: "redoubt-bot"}, h.refuses
+}
+
+func (h codeHost) Repositories(_ context.Context, take func([]redoubt.Repository) error) error {
+	var told []redoubt.Repository
+	for i, name := range []string{"acme/payments", "acme/web-shop", "group/tools", "nobody/archived"} {
+		told = append(told, redoubt.Repository{
+			HostID: fmt.Sprint(i + 1), FullName: name, DefaultBranch: "main", Archived: name == "nobody/archived", CloneURL: "https://git.example/" + name + ".git", WebURL: "https://git.example/" + name,
+		})
+	}
+	return errors.Join(h.refuses, take(told))
+}
+
+// gitea is what makes a connection to that host.
+func gitea(name string, follow ...string) object {
+	return object{"kind": "gitea", "name": name, "base_url": "https://git.example/", "credential": object{"kind": "token", "secret": rightToken}, "follow": append([]string{}, follow...)}
+}
+
+// connect is a connection of a name, which is made where there is none.
+func (s *site) connect(t testing.TB, name string) api.Connection {
+	t.Helper()
+	for _, c := range get[api.ListConnectionsResponse](t, s, "connections").Connections {
+		if c.Name == name {
+			return c
+		}
+	}
+	return post[api.ConnectionResponse](t, s, "connections", gitea(name, "acme/*")).Connection
+}
+
+// queueOf queues a run of a project.
+func (s *site) queueOf(t testing.TB, project string, kind redoubt.RunKind, ref string) (r redoubt.Run) {
+	t.Helper()
+	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.ProjectByName(ctx, project)
+		if err == nil {
+			r, err = tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Ref: ref, Kind: kind, Cause: redoubt.RunBySchedule})
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (s *site) queue(t testing.TB, kind redoubt.RunKind, ref string) redoubt.Run {
+	t.Helper()
+	return s.queueOf(t, "acme/payments", kind, ref)
+}
+
+// ended is a run that was cancelled.
+func (s *site) ended(t testing.TB) redoubt.Run {
+	t.Helper()
+	r := s.queue(t, redoubt.RunFull, "refs/heads/ended")
+	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		return tx.CancelRun(ctx, r.ID, redoubt.RunStopped)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// runner is a runner that asked for work with a token of its own.
+func (s *site) runner(t testing.TB, name string) (r redoubt.Runner) {
+	t.Helper()
+	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		token, err := tx.CreateToken(ctx, redoubt.Token{Name: "runner " + name, PublicID: "runner-" + name, Scopes: []redoubt.Scope{redoubt.ScopeRunner}}, storetest.TokenHash(name))
+		if errors.Is(err, redoubt.ErrConflict) {
+			known, err := tx.Runners(ctx)
+			for _, k := range known {
+				if k.Name == name {
+					r = k
+				}
+			}
+			return err
+		}
+		if err == nil {
+			r, err = tx.SeeRunner(ctx, redoubt.Runner{Name: name, TokenID: token.ID, Labels: []string{"linux"}, Version: "0.9", Isolation: "bubblewrap"})
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// managedWrites are the writes about connections and runs, by their operation.
+func managedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
+	t.Helper()
+	at := fmt.Sprint("connections/", w.connect(t, "keyed").ID)
+	run := "runs/" + fmt.Sprint(w.queue(t, redoubt.RunFull, "refs/heads/keyed").ID)
+	names := func(name string) object { return object{"names": []string{name}} }
+	for id, k := range map[string]keyedWrite{
+		"createConnection":     {request{method: "POST", path: "connections", body: gitea("once")}, gitea("twice")},
+		"updateConnection":     {request{method: "PATCH", path: at, body: object{"name": "another"}}, object{"name": "further"}},
+		"testConnection":       {request: request{method: "POST", path: at + "/test"}},
+		"followRepositories":   {request{method: "POST", path: at + "/repositories/follow", body: names("group/tools")}, names("acme/payments")},
+		"unfollowRepositories": {request{method: "POST", path: at + "/repositories/unfollow", body: names("group/tools")}, names("acme/web-shop")},
+		"startRun":             {request{method: "POST", path: "runs", body: object{"project": "acme/payments"}}, object{"project": "acme/payments", "ref": "topic"}},
+		"cancelRun":            {request: request{method: "POST", path: run + "/cancel"}},
+		"retryRun":             {request: request{method: "POST", path: run + "/retry"}},
+		"revokeRunner":         {request: request{method: "DELETE", path: fmt.Sprint("runners/", w.runner(t, "keyed").ID)}},
+		"deleteConnection":     {request: request{method: "DELETE", path: at}},
+	} {
+		writes[id] = k
+	}
+}

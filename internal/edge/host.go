@@ -1,0 +1,28 @@
+package edge
+
+import (
+	"context"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// KeepConnection writes what a code host answered, in a transaction of the deployment, and
+// returns the connection as it is then.
+type KeepConnection = func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error)
+
+// CodeHosts asks code hosts outside of any transaction, so that none holds up a
+// deployment; package hosts does. What a host or a person said wrong is a
+// *redoubt.InvalidError.
+type CodeHosts interface {
+	// AskToAdd asks the host of a connection that is to be made.
+	AskToAdd(ctx context.Context, c redoubt.Connection, credential redoubt.HostCredential) (KeepConnection, error)
+	// AskAgain asks who a connection is and what it sees; asked is what the host said no with.
+	AskAgain(ctx context.Context, deploymentID, id int64) (keep KeepConnection, asked, err error)
+	// AskToChange asks with another credential, where there is one.
+	AskToChange(ctx context.Context, deploymentID, id int64, change redoubt.ConnectionChange) (KeepConnection, error)
+	// AskToRemove has a host forget our webhooks.
+	AskToRemove(ctx context.Context, deploymentID, id int64) (KeepConnection, error)
+	// Hook has the host tell this server of what happens there, and returns in how many repositories.
+	Hook(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64, publicURL string) (int, error)
+}

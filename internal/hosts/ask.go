@@ -1,0 +1,214 @@
+package hosts
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// Keep writes what a host was asked before, in a transaction of the deployment, and
+// returns the connection as it is then.
+type Keep = func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error)
+
+// seen is what a host says when it is asked who the connection is.
+type seen struct {
+	account      scm.Account
+	repositories []redoubt.Repository
+}
+
+func look(ctx context.Context, h scm.Host) (s seen, err error) {
+	if s.account, err = h.Who(ctx); err != nil {
+		return s, err
+	}
+	return s, h.Repositories(ctx, func(part []redoubt.Repository) error {
+		s.repositories = append(s.repositories, part...)
+		return nil
+	})
+}
+
+// present asks a host who a connection is that shows this credential, and what it sees.
+// What will not do is a redoubt.InvalidError.
+func (k *Keeper) present(ctx context.Context, c redoubt.Connection, credential redoubt.HostCredential) (found seen, err error) {
+	if c.Kind.HasAPI() || credential != (redoubt.HostCredential{}) { // a public remote needs none
+		if err := redoubt.CheckCredential(c.Kind, credential); err != nil {
+			return found, err
+		}
+	}
+	h, err := k.Hosts.Open(c, credential)
+	if err != nil {
+		return found, err
+	}
+	if found, err = look(ctx, h); err != nil && ctx.Err() == nil {
+		err = redoubt.Invalid("base_url", "%s", err.Error())
+	}
+	return found, err
+}
+
+// AskToAdd asks the host of a connection that is to be made who that is there and what it
+// sees. What will not do is a redoubt.InvalidError.
+func (k *Keeper) AskToAdd(ctx context.Context, c redoubt.Connection, credential redoubt.HostCredential) (Keep, error) {
+	if err := redoubt.CheckConnection(c); err != nil {
+		return nil, err
+	}
+	found, err := k.present(ctx, c, credential)
+	if err != nil {
+		return nil, err
+	}
+	c.Account, c.CheckedAt = found.account.Login, k.Clock()
+	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+		made, err := tx.AddConnection(ctx, c, func(id int64) (s store.Sealed, err error) {
+			if credential != (redoubt.HostCredential{}) {
+				s.Credential, err = k.Vault.Seal(tx.Deployment().ID, id, credential)
+			}
+			s.WebhookSecret = k.Vault.SealWebhook(tx.Deployment().ID, id, rand.Text())
+			return s, err
+		})
+		if err != nil {
+			return made, err
+		}
+		return made, k.keep(ctx, tx, made, found.repositories)
+	}, nil
+}
+
+// AskAgain asks a host again who the connection is and what it sees. What is kept is the
+// answer, or what went wrong as the connection's problem, which asked says too.
+func (k *Keeper) AskAgain(ctx context.Context, deploymentID, id int64) (keep Keep, asked, err error) {
+	c, err := k.connection(ctx, deploymentID, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, asked := k.host(deploymentID, c)
+	var found seen
+	if asked == nil {
+		found, asked = look(ctx, h)
+	}
+	if ctx.Err() != nil {
+		return nil, asked, ctx.Err()
+	}
+	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+		problem := ""
+		if asked != nil {
+			problem = asked.Error()
+		}
+		if err := tx.NoteConnectionCheck(ctx, id, found.account.Login, problem); err != nil {
+			return c, err
+		}
+		now, err := tx.Connection(ctx, id)
+		if err != nil || asked != nil {
+			return now, err
+		}
+		return now, k.keep(ctx, tx, now, found.repositories)
+	}, asked, nil
+}
+
+// AskToChange asks the host who the connection is with another credential, where there is
+// one. What will not do is a redoubt.InvalidError. What the connection follows now becomes
+// projects at once.
+func (k *Keeper) AskToChange(ctx context.Context, deploymentID, id int64, change redoubt.ConnectionChange) (Keep, error) {
+	c, err := k.connection(ctx, deploymentID, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := redoubt.CheckConnection(change.Of(c)); err != nil {
+		return nil, err
+	}
+	var found seen
+	if change.Credential != nil {
+		if found, err = k.present(ctx, c, *change.Credential); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context, tx *store.Tx) (after redoubt.Connection, err error) {
+		var sealed store.Sealed
+		if change.Credential != nil {
+			if sealed.Credential, err = k.Vault.Seal(deploymentID, id, *change.Credential); err != nil {
+				return c, err
+			}
+		}
+		before, err := tx.Connection(ctx, id)
+		if err != nil {
+			return before, err
+		}
+		after = change.Of(before)
+		after.Account = found.account.Login
+		if after, err = tx.UpdateConnection(ctx, after, sealed); err != nil {
+			return after, err
+		}
+		if change.Credential == nil {
+			list, err := tx.Repositories(ctx, id)
+			if err == nil {
+				_, err = tx.TakeRepositories(ctx, list, after.Follows)
+			}
+			return after, err
+		}
+		if err := tx.NoteConnectionCheck(ctx, id, found.account.Login, ""); err != nil {
+			return after, err
+		}
+		if err := k.keep(ctx, tx, after, found.repositories); err != nil {
+			return after, err
+		}
+		return tx.Connection(ctx, id)
+	}, nil
+}
+
+// AskToRemove asks the host of a connection that is to be forgotten to forget our webhooks.
+// Where it cannot be asked, they are refused from then on.
+func (k *Keeper) AskToRemove(ctx context.Context, deploymentID, id int64) (Keep, error) {
+	c, err := k.connection(ctx, deploymentID, id)
+	if err != nil {
+		return nil, err
+	}
+	if h, err := k.host(deploymentID, c); err == nil {
+		if err := k.unhook(ctx, deploymentID, c, h); err != nil {
+			k.Logger.WarnContext(ctx, "webhooks stay at the host", "connection", c.Name, "cause", err)
+		}
+	}
+	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+		return c, tx.DeleteConnection(ctx, id)
+	}, nil
+}
+
+// kept writes what a host was asked, in a transaction of its own.
+func (k *Keeper) kept(ctx context.Context, deploymentID int64, by redoubt.Actor, keep Keep) (c redoubt.Connection, err error) {
+	err = k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
+		c, err = keep(ctx, tx)
+		return err
+	})
+	return c, err
+}
+
+// Add makes a connection, once the host has said who it is there and what it sees. What
+// will not do is a redoubt.InvalidError.
+func (k *Keeper) Add(ctx context.Context, deploymentID int64, by redoubt.Actor, c redoubt.Connection, credential redoubt.HostCredential) (redoubt.Connection, error) {
+	keep, err := k.AskToAdd(ctx, c, credential)
+	if err != nil {
+		return c, err
+	}
+	return k.kept(ctx, deploymentID, by, keep)
+}
+
+// Check asks a host again who the connection is and what it sees, and keeps the answer:
+// what went wrong is kept as the connection's problem, and returned.
+func (k *Keeper) Check(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64) (redoubt.Connection, error) {
+	keep, asked, err := k.AskAgain(ctx, deploymentID, id)
+	if err != nil {
+		return redoubt.Connection{}, err
+	}
+	c, err := k.kept(ctx, deploymentID, by, keep)
+	return c, errors.Join(asked, err)
+}
+
+// Remove forgets a connection. The host is asked to forget our webhooks first; where it
+// cannot be, they are refused from then on.
+func (k *Keeper) Remove(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64) error {
+	keep, err := k.AskToRemove(ctx, deploymentID, id)
+	if err != nil {
+		return err
+	}
+	_, err = k.kept(ctx, deploymentID, by, keep)
+	return err
+}

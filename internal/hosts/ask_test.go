@@ -1,0 +1,130 @@
+package hosts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// followed names the repositories of a connection that are projects.
+func (w *world) followed(id int64) (names []string) {
+	w.t.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Repositories(ctx, id)
+		for _, r := range list {
+			if r.ProjectID != 0 {
+				names = append(names, r.FullName)
+			}
+		}
+		return err
+	})
+	return names
+}
+
+// TestWhatIsLeftOutStaysOut: a repository that somebody parted from its project does not
+// become one again at the next check, though the connection follows all of its group.
+func TestWhatIsLeftOutStaysOut(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		leave := func(globs ...string) (n int, err error) {
+			err = s.Update(t.Context(), w.d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+				left, err := tx.LeaveRepositories(ctx, c.ID, globs)
+				n = len(left)
+				return err
+			})
+			return n, err
+		}
+		choose := func(globs ...string) {
+			t.Helper()
+			w.update(func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.FollowRepositories(ctx, c.ID, globs)
+				return err
+			})
+		}
+		check := func(what string, want string) {
+			t.Helper()
+			if _, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID); err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(w.followed(c.ID)); got != want {
+				t.Errorf("%s: %s, want %s", what, got, want)
+			}
+		}
+		check("at first", "[acme/payments acme/web]")
+		if n, err := leave("acme/w*"); n != 1 || err != nil {
+			t.Errorf("%d left, %v", n, err)
+		}
+		check("without web", "[acme/payments]")
+		choose("other/*", "acme/web")
+		check("chosen again", "[acme/payments acme/web other/x]")
+		if n, err := leave("other/x"); n != 1 || err != nil { // which no glob follows
+			t.Errorf("%d left, %v", n, err)
+		}
+		check("without the other", "[acme/payments acme/web]")
+		now, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID)
+		if got := fmt.Sprint(now.Follow); got != "[acme/*]" || err != nil {
+			t.Errorf("follows %s, %v", got, err)
+		}
+		if _, err := leave("nobody/*"); !errors.Is(err, redoubt.ErrNotFound) {
+			t.Errorf("what nobody has: %v", err)
+		}
+	})
+}
+
+// TestChangeOfAConnection: a new credential is shown to the host first, and one that it
+// refuses changes nothing.
+func TestChangeOfAConnection(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		change := func(d redoubt.ConnectionChange) (redoubt.Connection, error) {
+			keep, err := w.keeper.AskToChange(t.Context(), w.d.ID, c.ID, d)
+			if err != nil {
+				return redoubt.Connection{}, err
+			}
+			var after redoubt.Connection
+			w.update(func(ctx context.Context, tx *store.Tx) (err error) {
+				after, err = keep(ctx, tx)
+				return err
+			})
+			return after, nil
+		}
+		w.host.down = errors.New("the host says 401")
+		if _, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID); err == nil {
+			t.Fatal("a host that refuses is no problem")
+		}
+		if _, err := change(redoubt.ConnectionChange{Credential: &redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "bad"}}); !isInvalid(err) {
+			t.Errorf("a credential that is refused: %v", err)
+		}
+		w.host.down = nil
+		renamed, err := change(redoubt.ConnectionChange{Name: new("theirs"), Follow: &[]string{"other/*"}})
+		if err != nil || renamed.Name != "theirs" || renamed.Account != "Bot" || renamed.Problem == "" {
+			t.Errorf("renamed: %+v, %v", renamed, err)
+		}
+		if got := fmt.Sprint(w.followed(c.ID)); got != "[acme/payments acme/web other/x]" {
+			t.Errorf("follows %s", got)
+		}
+		mended, err := change(redoubt.ConnectionChange{Credential: &redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "good"}})
+		if err != nil || mended.Problem != "" {
+			t.Errorf("mended: %+v, %v", mended, err)
+		}
+		for what, d := range map[string]redoubt.ConnectionChange{
+			"no name": {Name: new(" ")}, "no glob": {Follow: &[]string{""}}, "wrong kind": {Credential: &redoubt.HostCredential{Kind: redoubt.CredentialSSHKey, Secret: "x"}},
+		} {
+			if _, err := change(d); !isInvalid(err) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	})
+}
+
+func isInvalid(err error) bool {
+	_, is := errors.AsType[*redoubt.InvalidError](err)
+	return is
+}

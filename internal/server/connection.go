@@ -1,0 +1,281 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// keeper is what asks code hosts.
+func (c *call) keeper() (edge.CodeHosts, error) {
+	if c.server.Connections == nil {
+		return nil, newProblem(api.CodeUnavailable, "This server asks no code hosts. Ask another one of the same database.", nil)
+	}
+	return c.server.Connections, nil
+}
+
+func connectionOf(c redoubt.Connection, n store.RepositoryCount) api.Connection {
+	return api.Connection{
+		ID: c.ID, Kind: c.Kind.String(), Name: c.Name, BaseURL: c.BaseURL, Account: c.Account, Follow: orEmpty(c.Follow), HearsBy: c.HearsBy(), Problem: c.Problem,
+		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: c.CreatedAt}, CheckedAt: timeOrNull(c.CheckedAt), HeardAt: timeOrNull(c.HeardAt),
+	}
+}
+
+// connectionResponse is a connection alone, with how many repositories it sees.
+func (c *call) connectionResponse(ctx context.Context, found redoubt.Connection) (*api.ConnectionResponse, error) {
+	counts, err := c.tx.CountRepositories(ctx)
+	return &api.ConnectionResponse{Connection: connectionOf(found, counts[found.ID])}, err
+}
+
+func (c *call) listConnections(ctx context.Context, _ *none) (*api.ListConnectionsResponse, error) {
+	list, err := c.tx.Connections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := c.tx.CountRepositories(ctx)
+	out := &api.ListConnectionsResponse{Connections: make([]api.Connection, len(list))}
+	for i, one := range list {
+		out.Connections[i] = connectionOf(one, counts[one.ID])
+	}
+	return out, err
+}
+
+// connection finds the one that the path names.
+func (c *call) connection(ctx context.Context) (redoubt.Connection, error) {
+	id, err := c.id("connectionId")
+	if err != nil {
+		return redoubt.Connection{}, err
+	}
+	return c.tx.Connection(ctx, id)
+}
+
+func (c *call) getConnection(ctx context.Context, _ *none) (*api.ConnectionResponse, error) {
+	found, err := c.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.connectionResponse(ctx, found)
+}
+
+// askHost asks a code host something and keeps the answer: outside of any transaction, so
+// that no host holds up a deployment, and not at all where the request came before.
+func (c *call) askHost(ctx context.Context, ask func(context.Context, edge.CodeHosts) (edge.KeepConnection, error)) (*api.ConnectionResponse, error) {
+	return runPrepared(ctx, c, func(ctx context.Context) (edge.KeepConnection, error) {
+		k, err := c.keeper()
+		if err != nil {
+			return nil, err
+		}
+		return ask(ctx, k)
+	}, func(ctx context.Context, keep edge.KeepConnection) (*api.ConnectionResponse, error) {
+		found, err := keep(ctx, c.tx)
+		if err != nil {
+			return nil, err
+		}
+		return c.connectionResponse(ctx, found)
+	})
+}
+
+// askHostOf does so with the connection that the path names.
+func (c *call) askHostOf(ctx context.Context, ask func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error)) (*api.ConnectionResponse, error) {
+	id, err := c.id("connectionId")
+	if err != nil {
+		return nil, err
+	}
+	err = c.view(ctx, func(ctx context.Context) error {
+		_, err := c.tx.Connection(ctx, id)
+		return err
+	})
+	if err != nil && !(errors.Is(err, redoubt.ErrNotFound) && c.idempotent != nil) { // it may be what was deleted under this key
+		return nil, err
+	}
+	return c.askHost(ctx, func(ctx context.Context, k edge.CodeHosts) (edge.KeepConnection, error) { return ask(ctx, k, id) })
+}
+
+func credentialOf(in *api.ConnectionCredential) redoubt.HostCredential {
+	if in == nil {
+		return redoubt.HostCredential{}
+	}
+	return redoubt.HostCredential{
+		Kind: redoubt.CredentialKind(in.Kind), Username: in.Username, Secret: strings.TrimSpace(in.Secret), KnownHosts: in.KnownHosts, AppID: in.AppID, InstallationID: in.InstallationID,
+	}
+}
+
+// inBody says of faults that a room found where in the body they are.
+func inBody(err error) error {
+	invalid, ok := errors.AsType[*redoubt.InvalidError](err)
+	if !ok {
+		return err
+	}
+	out := &redoubt.InvalidError{Fields: make([]redoubt.FieldError, len(invalid.Fields))}
+	for i, f := range invalid.Fields {
+		f.Location = "body." + f.Location
+		out.Fields[i] = f
+	}
+	return out
+}
+
+func (c *call) createConnection(ctx context.Context, in *request[api.CreateConnectionRequest]) (*api.ConnectionResponse, error) {
+	kind, _ := redoubt.ParseHostKind(in.Body.Kind)
+	wanted := redoubt.Connection{Kind: kind, Name: redoubt.Line(in.Body.Name), BaseURL: strings.TrimSuffix(in.Body.BaseURL, "/"), Follow: in.Body.Follow}
+	return c.askHost(ctx, func(ctx context.Context, k edge.CodeHosts) (edge.KeepConnection, error) {
+		keep, err := k.AskToAdd(ctx, wanted, credentialOf(in.Body.Credential))
+		return keep, inBody(err)
+	})
+}
+
+func (c *call) updateConnection(ctx context.Context, in *request[api.UpdateConnectionRequest]) (*api.ConnectionResponse, error) {
+	change := redoubt.ConnectionChange{Follow: in.Body.Follow}
+	if in.Body.Name != nil {
+		change.Name = new(redoubt.Line(*in.Body.Name))
+	}
+	if in.Body.Credential != nil {
+		change.Credential = new(credentialOf(in.Body.Credential))
+	}
+	return c.askHostOf(ctx, func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+		keep, err := k.AskToChange(ctx, c.caller.Deployment.ID, id, change)
+		return keep, inBody(err)
+	})
+}
+
+func (c *call) testConnection(ctx context.Context, _ *none) (*api.ConnectionResponse, error) {
+	return c.askHostOf(ctx, func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+		keep, _, err := k.AskAgain(ctx, c.caller.Deployment.ID, id) // what the host said is the answer
+		return keep, err
+	})
+}
+
+func (c *call) deleteConnection(ctx context.Context, _ *none) (*api.ConnectionResponse, error) {
+	return c.askHostOf(ctx, func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+		return k.AskToRemove(ctx, c.caller.Deployment.ID, id)
+	})
+}
+
+// defaultRepositories is how many an answer holds when 0 are asked for.
+const defaultRepositories = 100
+
+// repositoryPage is a page of repositories that is asked for.
+type repositoryPage struct {
+	api.RepositoriesQuery
+	idPosition
+}
+
+// Resolve finds the position in the list.
+func (in *repositoryPage) Resolve(ctx huma.Context) []error {
+	return in.find(ctx, "repositories "+ctx.Param("connectionId"), in.Followed, in.Cursor)
+}
+
+func (c *call) listRepositories(ctx context.Context, in *repositoryPage) (*api.ListRepositoriesResponse, error) {
+	found, err := c.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := store.RepositoryQuery{ConnectionID: found.ID, Skip: int(in.after), Limit: cmp.Or(int(in.Limit), defaultRepositories)}
+	if in.Followed != "" {
+		q.Followed = new(in.Followed == "true")
+	}
+	list, more, err := c.tx.RepositoryPage(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]int64, len(list))
+	for i, r := range list {
+		ids[i] = r.ProjectID
+	}
+	names, err := c.projectNames(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListRepositoriesResponse{Repositories: make([]api.HostRepository, len(list))}
+	for i, r := range list {
+		out.Repositories[i] = repositoryOf(r, names[r.ProjectID])
+	}
+	if more {
+		out.Cursor, err = c.server.cursors().encode(in.list, int64(q.Skip+q.Limit))
+	}
+	return out, err
+}
+
+func repositoryOf(r redoubt.Repository, project string) api.HostRepository {
+	out := api.HostRepository{Name: r.FullName, HostID: r.HostID, DefaultBranch: r.DefaultBranch, State: r.State(), Private: r.Private, URL: r.WebURL, Webhook: r.HookID != ""}
+	if project != "" {
+		out.Project = &project
+	}
+	return out
+}
+
+// projectNames are the names of projects by their ids.
+func (c *call) projectNames(ctx context.Context, ids []int64) (map[int64]string, error) {
+	list, err := c.tx.ProjectsByID(ctx, ids)
+	names := make(map[int64]string, len(list))
+	for _, p := range list {
+		names[p.ID] = p.Name
+	}
+	return names, err
+}
+
+func (c *call) followRepositories(ctx context.Context, in *request[api.ChooseRepositoriesRequest]) (*api.FollowRepositoriesResponse, error) {
+	found, err := c.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := c.tx.FollowRepositories(ctx, found.ID, in.Body.Names)
+	out := &api.FollowRepositoriesResponse{Projects: []string{}}
+	for _, p := range taken {
+		out.Projects = append(out.Projects, p.Name)
+	}
+	return out, err
+}
+
+func (c *call) unfollowRepositories(ctx context.Context, in *request[api.ChooseRepositoriesRequest]) (*api.UnfollowRepositoriesResponse, error) {
+	found, err := c.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left, err := c.tx.LeaveRepositories(ctx, found.ID, in.Body.Names)
+	out := &api.UnfollowRepositoriesResponse{Repositories: []string{}}
+	for _, r := range left {
+		out.Repositories = append(out.Repositories, r.FullName)
+	}
+	return out, err
+}
+
+// defaultDeliveries is how many an answer holds when 0 are asked for.
+const defaultDeliveries = 100
+
+// deliveryPage is a page of deliveries that is asked for.
+type deliveryPage struct {
+	api.DeliveriesQuery
+	idPosition
+}
+
+// Resolve finds the position in the list.
+func (in *deliveryPage) Resolve(ctx huma.Context) []error {
+	return in.find(ctx, "deliveries "+ctx.Param("connectionId"), nil, in.Cursor)
+}
+
+func (c *call) listDeliveries(ctx context.Context, in *deliveryPage) (*api.ListDeliveriesResponse, error) {
+	found, err := c.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, more, err := c.tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: found.ID, Before: in.after, Limit: cmp.Or(int(in.Limit), defaultDeliveries)})
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListDeliveriesResponse{Deliveries: make([]api.Delivery, len(list))}
+	for i, d := range list {
+		out.Deliveries[i] = api.Delivery{ID: d.ID, Event: d.Event, HostID: d.Repository, Outcome: d.Outcome, ReceivedAt: api.Time{Time: d.ReceivedAt}}
+	}
+	if more {
+		out.Cursor, err = c.server.cursors().encode(in.list, list[len(list)-1].ID)
+	}
+	return out, err
+}

@@ -1,0 +1,252 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// managedStatusOf is what is in force of managed scans.
+func managedStatusOf(s redoubt.RunStatus) *api.ManagedScanStatus {
+	return &api.ManagedScanStatus{
+		State: s.Standing.String(), Reason: s.Reason, Schedule: s.Every.String(), NextAt: timeOrNull(s.NextAt), LastRunAt: timeOrNull(s.LastAt),
+		LastRunID: idOrNull(s.LastRun), OpenRunID: idOrNull(s.OpenRun), LastScanID: idOrNull(s.LastScan),
+	}
+}
+
+func idOrNull(id int64) *int64 {
+	if id == 0 {
+		return nil
+	}
+	return &id
+}
+
+func runOf(r redoubt.Run, project, runner string) api.Run {
+	return api.Run{
+		ID: r.ID, Project: project, Kind: r.Kind.String(), Cause: r.Cause.String(), Ref: r.Ref, Commit: r.Commit, Base: r.Base, ChangeRequest: idOrNull(r.Change),
+		State: r.State.String(), Attempt: int64(r.Attempt), Failure: r.Failure.String(), Reason: r.Reason, Runner: runner, ScanID: idOrNull(r.ScanID), LogBytes: r.LogSize,
+		CreatedAt: api.Time{Time: r.CreatedAt}, DueAt: api.Time{Time: r.DueAt}, BegunAt: timeOrNull(r.BegunAt), EndedAt: timeOrNull(r.EndedAt),
+	}
+}
+
+// runsOf are runs with the names of their projects and runners.
+func (c *call) runsOf(ctx context.Context, list ...redoubt.Run) ([]api.Run, error) {
+	ids := make([]int64, len(list))
+	for i, r := range list {
+		ids[i] = r.ProjectID
+	}
+	projects, err := c.projectNames(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	known, err := c.tx.Runners(ctx)
+	runners := map[int64]string{}
+	for _, r := range known {
+		runners[r.ID] = r.Name
+	}
+	out := make([]api.Run, len(list))
+	for i, r := range list {
+		out[i] = runOf(r, projects[r.ProjectID], runners[r.RunnerID])
+	}
+	return out, err
+}
+
+// defaultRuns is how many runs an answer holds when 0 are asked for.
+const defaultRuns = 100
+
+// runsInput is a page of runs that is asked for.
+type runsInput struct {
+	api.RunsQuery
+	idPosition
+	states []redoubt.RunState
+}
+
+// Resolve finds the position in the list.
+func (in *runsInput) Resolve(ctx huma.Context) []error {
+	for _, name := range in.State {
+		if s, known := redoubt.ParseRunState(name); known {
+			in.states = append(in.states, s)
+		}
+	}
+	return in.find(ctx, "runs", []any{callOf(ctx.Context()).caller.Globs(), in.Project, in.states}, in.Cursor)
+}
+
+func (c *call) listRuns(ctx context.Context, in *runsInput) (*api.ListRunsResponse, error) {
+	limit := cmp.Or(int(in.Limit), defaultRuns)
+	q := store.RunQuery{Globs: c.caller.Globs(), States: in.states, Before: in.after, Limit: limit + 1}
+	if in.Project != "" {
+		p, err := c.projectNamed(ctx, in.Project)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			return &api.ListRunsResponse{Runs: []api.Run{}}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		q.ProjectID = p.ID
+	}
+	list, err := c.tx.Runs(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListRunsResponse{}
+	if len(list) > limit {
+		list = list[:limit]
+		if out.Cursor, err = c.server.cursors().encode(in.list, list[limit-1].ID); err != nil {
+			return nil, err
+		}
+	}
+	out.Runs, err = c.runsOf(ctx, list...)
+	return out, err
+}
+
+// projectNamed finds a project that the request names outside of the path.
+func (c *call) projectNamed(ctx context.Context, name string) (redoubt.Project, error) {
+	if redoubt.CheckProjectName(name) != nil {
+		return redoubt.Project{}, redoubt.ErrNotFound
+	}
+	return c.seen(c.tx.ProjectByName(ctx, name))
+}
+
+// run finds the one that the path names, if the token may see its project.
+func (c *call) run(ctx context.Context) (r redoubt.Run, err error) {
+	id, err := c.id("runId")
+	if err != nil {
+		return r, err
+	}
+	if r, err = c.tx.Run(ctx, id); err != nil {
+		return r, err
+	}
+	_, err = c.seen(c.tx.Project(ctx, r.ProjectID))
+	return r, err
+}
+
+func (c *call) runResponse(ctx context.Context, r redoubt.Run) (*api.RunResponse, error) {
+	list, err := c.runsOf(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &api.RunResponse{Run: list[0]}, nil
+}
+
+func (c *call) getRun(ctx context.Context, _ *none) (*api.RunResponse, error) {
+	r, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.runResponse(ctx, r)
+}
+
+// startRun has a project scanned now.
+func (c *call) startRun(ctx context.Context, in *request[api.StartRunRequest]) (*api.RunResponse, error) {
+	p, err := c.projectNamed(ctx, in.Body.Project)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.tx.FullRun(ctx, p, redoubt.RunByHand)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil, fmt.Errorf("no connection to a code host has the repository of %s: add one, and follow the repository: %w", p.Name, redoubt.ErrConflict)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if in.Body.Ref != "" {
+		r.Ref = redoubt.FullRef(in.Body.Ref)
+	}
+	if r, err = c.tx.QueueRun(ctx, r); err != nil {
+		return nil, inBody(err)
+	}
+	return c.runResponse(ctx, r)
+}
+
+func (c *call) cancelRun(ctx context.Context, _ *none) (*api.RunResponse, error) {
+	r, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.tx.CancelRun(ctx, r.ID, redoubt.RunStopped); err != nil {
+		return nil, err
+	}
+	return c.getRun(ctx, nil)
+}
+
+func (c *call) retryRun(ctx context.Context, _ *none) (*api.RunResponse, error) {
+	r, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r, err = c.tx.RetryRun(ctx, r.ID); err != nil {
+		return nil, err
+	}
+	return c.runResponse(ctx, r)
+}
+
+// maxLogPiece is how much of a log an answer holds, in bytes.
+const maxLogPiece = 64 << 10
+
+func (c *call) getRunLog(ctx context.Context, in *api.RunLogQuery) (*api.RunLogResponse, error) {
+	r, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := c.runResponse(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	from := min(in.Offset, r.LogSize)
+	log, err := c.tx.RunLog(ctx, r.ID, from)
+	piece := wholeText(log, maxLogPiece)
+	next := from + int64(len(piece))
+	return &api.RunLogResponse{Run: shown.Run, Offset: from, NextOffset: next, Text: string(piece), Ended: r.State.Ended() && next >= r.LogSize}, err
+}
+
+// wholeText is the beginning of a text, of so many bytes at most: it cuts no character.
+func wholeText(text []byte, most int) []byte {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
+func (c *call) listRunners(ctx context.Context, _ *none) (*api.ListRunnersResponse, error) {
+	list, err := c.tx.Runners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	begun, err := c.tx.Runs(ctx, store.RunQuery{States: redoubt.RunStatesBegun(), Limit: redoubt.MaxRunners})
+	out := &api.ListRunnersResponse{Runners: make([]api.RunnerInfo, len(list))}
+	for i, r := range list {
+		out.Runners[i] = api.RunnerInfo{
+			ID: r.ID, Name: r.Name, Labels: orEmpty(r.Labels), Version: r.Version, Isolation: r.Isolation, TokenID: r.TokenID, Present: r.Present(c.server.Clock()),
+			FirstSeenAt: api.Time{Time: r.FirstAt}, LastSeenAt: api.Time{Time: r.SeenAt},
+		}
+		if at := slices.IndexFunc(begun, func(u redoubt.Run) bool { return u.RunnerID == r.ID }); at >= 0 {
+			out.Runners[i].RunID = &begun[at].ID
+		}
+	}
+	return out, err
+}
+
+func (c *call) revokeRunner(ctx context.Context, _ *none) (*api.RevokeRunnerResponse, error) {
+	id, err := c.id("runnerId")
+	if err != nil {
+		return nil, err
+	}
+	gone, err := c.tx.RevokeRunner(ctx, id)
+	out := &api.RevokeRunnerResponse{Runners: []string{}}
+	for _, r := range gone {
+		out.Runners = append(out.Runners, r.Name)
+	}
+	return out, err
+}

@@ -1,0 +1,216 @@
+package store_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestRunFactsOfManyProjects are told apart: each has its own connection, runs and plan.
+func TestRunFactsOfManyProjects(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: "ours", BaseURL: "https://git.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+			if err != nil {
+				return err
+			}
+			host := func(names ...string) (told []redoubt.Repository) {
+				for _, name := range names {
+					told = append(told, redoubt.Repository{HostID: name, FullName: name, DefaultBranch: "main", CloneURL: "https://git.example/" + name, Archived: name == "acme/old"})
+				}
+				return told
+			}
+			seen, err := tx.SaveRepositories(ctx, c.ID, host("acme/a", "acme/b", "acme/old"), true)
+			var projects []redoubt.Project
+			for i := range seen {
+				var p redoubt.Project
+				if err == nil {
+					p, err = tx.TakeRepository(ctx, seen[i].ID)
+				}
+				projects = append(projects, p)
+			}
+			if err != nil {
+				return err
+			}
+			alone, err := tx.CreateProject(ctx, redoubt.Project{Name: "acme/alone"})
+			if err != nil {
+				return err
+			}
+			projects = append(projects, alone)
+			var first int64
+			for _, p := range projects[:2] {
+				run, err := tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Ref: "refs/heads/main", Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
+				if err != nil {
+					return err
+				}
+				first = cmp.Or(first, run.ID)
+			}
+			if err := tx.CancelRun(ctx, first, "x"); err != nil {
+				return err
+			}
+			if err := tx.PutRunPlan(ctx, redoubt.RunPlan{ProjectID: projects[1].ID, Every: redoubt.RunDaily, QueuedAt: tx.Now()}); err != nil {
+				return err
+			}
+			if err := tx.NoteConnectionCheck(ctx, c.ID, "", "the host says 401"); err != nil {
+				return err
+			}
+			facts, err := tx.RunFactsOf(ctx, projects)
+			var got []string
+			for _, f := range facts {
+				got = append(got, fmt.Sprint(f.Project.Name, " ", f.Connected, " ", f.Lost != "", " ", f.Trouble, " ", f.Plan.Every, " ", f.Open != nil, " ", f.Last != nil))
+			}
+			same(t, "facts", got, []string{
+				"acme/a true false the host says 401 weekly false false", "acme/b true false the host says 401 daily true false",
+				"acme/old false true the host says 401 weekly false false", "acme/alone false false  weekly false false",
+			})
+			return err
+		})
+	})
+}
+
+// TestRevokeRunner ends the token that it calls with, and all that call with that.
+func TestRevokeRunner(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			var ids []int64
+			for i := range 3 {
+				name := fmt.Sprint("t", i)
+				token, err := tx.CreateToken(ctx, redoubt.Token{PublicID: name, Scopes: []redoubt.Scope{redoubt.ScopeRunner}}, storetest.TokenHash(name))
+				if i == 1 {
+					token.ID = ids[0] // calls with the first one's
+				}
+				if err == nil {
+					_, err = tx.SeeRunner(ctx, redoubt.Runner{Name: name, TokenID: token.ID})
+				}
+				if err != nil {
+					return err
+				}
+				ids = append(ids, token.ID)
+			}
+			all, err := tx.Runners(ctx)
+			if err != nil {
+				return err
+			}
+			gone, err := tx.RevokeRunner(ctx, all[len(all)-1].ID)
+			if err != nil || len(gone) != 2 || gone[0].Name != "t0" || gone[1].Name != "t1" {
+				t.Errorf("gone %+v, %v", gone, err)
+			}
+			left, err := tx.Runners(ctx)
+			if err != nil || len(left) != 1 || left[0].Name != "t2" {
+				t.Errorf("left %+v, %v", left, err)
+			}
+			if _, err := tx.RevokeRunner(ctx, all[len(all)-1].ID); !errors.Is(err, redoubt.ErrNotFound) {
+				t.Errorf("again: %v", err)
+			}
+			tokens, err := tx.Tokens(ctx)
+			for _, token := range tokens {
+				if revoked := !token.RevokedAt.IsZero(); revoked != (token.ID == ids[0]) {
+					t.Errorf("%s: revoked %v", token.PublicID, revoked)
+				}
+			}
+			return err
+		})
+	})
+}
+
+// TestRetryRun queues what ended anew; what has not ended stays as it is.
+func TestRetryRun(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		p := addProjects(t, s, d, "acme/payments")[0]
+		commit := "1111111111111111111111111111111111111111"
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			for _, asked := range []redoubt.Run{
+				{ProjectID: p.ID, Ref: "refs/heads/main", Commit: commit, Kind: redoubt.RunFull, Cause: redoubt.RunByPush},
+				{ProjectID: p.ID, Ref: "refs/pull/3/head", Commit: commit, Base: "refs/heads/main", Kind: redoubt.RunDiff, Cause: redoubt.RunByChangeRequest, Change: 3},
+			} {
+				run, err := tx.QueueRun(ctx, asked)
+				if err != nil {
+					return err
+				}
+				if _, err := tx.RetryRun(ctx, run.ID); !errors.Is(err, redoubt.ErrConflict) {
+					t.Errorf("one that waits: %v", err)
+				}
+				if err := tx.CancelRun(ctx, run.ID, "x"); err != nil {
+					return err
+				}
+				again, err := tx.RetryRun(ctx, run.ID)
+				if err != nil {
+					return err
+				}
+				want := asked.Commit
+				if asked.Kind == redoubt.RunFull {
+					want = ""
+				}
+				if again.ID == run.ID || again.State != redoubt.RunQueued || again.Cause != redoubt.RunByHand || again.Commit != want || again.Ref != asked.Ref || again.Change != asked.Change || again.Base != asked.Base {
+					t.Errorf("again: %+v", again)
+				}
+				ended, err := tx.Runs(ctx, store.RunQuery{States: []redoubt.RunState{redoubt.RunCancelled}, Limit: 1})
+				if err != nil || len(ended) != 1 || ended[0].ID != run.ID {
+					t.Errorf("cancelled ones: %+v, %v", ended, err)
+				}
+			}
+			_, err := tx.RetryRun(ctx, 4711)
+			if !errors.Is(err, redoubt.ErrNotFound) {
+				t.Errorf("an unknown one: %v", err)
+			}
+			return nil
+		})
+	})
+}
+
+// TestRepositoryPages goes through what a connection sees, all or by whether they are
+// projects, and counts them.
+func TestRepositoryPages(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		c := d.connection("gitea")
+		var told []redoubt.Repository
+		for i := range 5 {
+			name := fmt.Sprint("acme/r", i)
+			told = append(told, redoubt.Repository{HostID: name, FullName: name, CloneURL: "https://git.example/" + name})
+		}
+		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			seen, err := tx.SaveRepositories(ctx, c.ID, told, true)
+			for _, i := range []int{1, 3} {
+				if err == nil {
+					_, err = tx.TakeRepository(ctx, seen[i].ID)
+				}
+			}
+			return err
+		})
+		d.check(err)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			for name, q := range map[string]struct {
+				query store.RepositoryQuery
+				want  []string
+				more  bool
+			}{
+				"all":          {store.RepositoryQuery{Limit: 9}, []string{"acme/r0", "acme/r1", "acme/r2", "acme/r3", "acme/r4"}, false},
+				"middle":       {store.RepositoryQuery{Skip: 1, Limit: 2}, []string{"acme/r1", "acme/r2"}, true},
+				"followed":     {store.RepositoryQuery{Followed: new(true), Limit: 9}, []string{"acme/r1", "acme/r3"}, false},
+				"not followed": {store.RepositoryQuery{Followed: new(false), Skip: 1, Limit: 2}, []string{"acme/r2", "acme/r4"}, false},
+			} {
+				q.query.ConnectionID = c.ID
+				list, more, err := tx.RepositoryPage(ctx, q.query)
+				d.check(err)
+				var got []string
+				for _, r := range list {
+					got = append(got, r.FullName)
+				}
+				same(t, name, fmt.Sprint(got, more), fmt.Sprint(q.want, q.more))
+			}
+			counts, err := tx.CountRepositories(ctx)
+			same(t, "counts", counts[c.ID], store.RepositoryCount{Seen: 5, Followed: 2})
+			return err
+		})
+	})
+}
