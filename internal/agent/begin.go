@@ -188,6 +188,9 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 		if err := edge.MayTake(b.Globs, b.Project.Name); err != nil {
 			return err
 		}
+		if err := edge.HoldToRun(ctx, tx, caller, b.Ref, b.Commit); err != nil {
+			return err
+		}
 		known, err = findRun(ctx, tx, caller, request.Scan.UniqueID)
 		if errors.Is(err, redoubt.ErrNotFound) {
 			known, err = add(ctx, tx, known.UniqueID, b, request.Scan.DryRun)
@@ -260,6 +263,9 @@ func add(ctx context.Context, tx *store.Tx, id string, b begun, dry bool) (redou
 			ProjectID: project.ID, Ref: b.Ref, Commit: b.Commit, Source: source, StartedAt: tx.Now(), Full: b.Full,
 			Status: redoubt.ScanRunning, TotalTime: -1,
 		})
+		if err == nil {
+			err = tx.QueueTelling(ctx, project.ID, b.Commit)
+		}
 		if err != nil {
 			return known, err
 		}

@@ -3,25 +3,28 @@ package hosts
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
-// commenting writes the comments of one change request. All that it knows of those that
-// are there it reads from the host: what was written before a crash is found again.
+// commenting writes the comments of one change request. What was written is known by the
+// host's ids. That something is about to be written is kept first, so that what a crash
+// left there is looked for, and never written twice.
 type commenting struct {
-	host scm.Host
+	keeper *Keeper
+	host   scm.Host
 	message
 	at       redoubt.ChangeRequest
-	open     func(lineages []int64) (map[int64]bool, error) // those that are unresolved and not ignored
+	refs     map[string]bool // of the change request, among those that are scanned
 	page     func(finding int64) string
 	blocking string // page of what blocks
 
-	summary *scm.Comment          // that is there
-	lines   map[int64]scm.Comment // that are there, by lineage
-	settled map[int64]bool        // of these
+	written map[int64]store.ChangeComment // by lineage; 0 is the summary
 }
 
 // run brings the comments to what there is to say.
@@ -39,67 +42,161 @@ func (c *commenting) run(ctx context.Context) error {
 	return c.summarise(ctx, apart)
 }
 
-// read finds our own comments: those of others that look so are nothing to us.
+// read finds what we wrote.
 func (c *commenting) read(ctx context.Context) error {
-	c.lines, c.settled = map[int64]scm.Comment{}, map[int64]bool{}
+	c.written = map[int64]store.ChangeComment{}
+	unsure := true
+	err := c.keeper.Store.View(ctx, c.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.ChangeComments(ctx, c.at.RepositoryID, c.at.Number)
+		unsure = len(list) == 0
+		for _, n := range list {
+			c.written[n.LineageID] = n
+			unsure = unsure || n.HostID == ""
+		}
+		return err
+	})
+	if err != nil || !unsure {
+		return err
+	}
+	return c.look(ctx)
+}
+
+// look asks the host for comments of our own that we do not know the ids of: those of
+// others that look so are nothing to us.
+func (c *commenting) look(ctx context.Context) error {
 	list, err := c.host.Comments(ctx, c.repository, c.at.Number)
+	if err != nil {
+		return err
+	}
 	for _, n := range list {
 		if !strings.EqualFold(n.Author, c.connection.Account) || n.Author == "" {
 			continue
 		}
 		lineage, settled, line := marked(n.Body)
-		switch {
-		case line && n.Path != "":
-			c.lines[lineage], c.settled[lineage] = n, settled || n.Resolved
-		case n.Path == "" && strings.HasSuffix(strings.TrimSpace(n.Body), summaryMark):
-			c.summary = &n
+		summary := n.Path == "" && strings.HasSuffix(strings.TrimSpace(n.Body), summaryMark)
+		if known, is := c.written[lineage]; (line && n.Path != "" || summary) && (!is || known.HostID == "") {
+			if err := c.keep(ctx, c.noted(lineage, n, settled || n.Resolved)); err != nil {
+				return err
+			}
+		}
+	}
+	for lineage, n := range maps.Clone(c.written) {
+		if n.HostID == "" { // it did not come to be
+			if err := c.drop(ctx, lineage); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *commenting) noted(lineage int64, n scm.Comment, settled bool) store.ChangeComment {
+	return store.ChangeComment{
+		RepositoryID: c.at.RepositoryID, Number: c.at.Number, LineageID: lineage, HostID: n.ID, Thread: n.Thread, Path: n.Path, Body: n.Body, Settled: settled,
+	}
+}
+
+func (c *commenting) keep(ctx context.Context, n store.ChangeComment) error {
+	c.written[n.LineageID] = n
+	return c.keeper.Store.Update(ctx, c.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error { return tx.PutChangeComment(ctx, n) })
+}
+
+func (c *commenting) drop(ctx context.Context, lineage int64) error {
+	delete(c.written, lineage)
+	return c.keeper.Store.Update(ctx, c.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error {
+		return tx.DropChangeComment(ctx, c.at.RepositoryID, c.at.Number, lineage)
+	})
+}
+
+// add writes a comment that is not there. A line that is no part of the change is
+// redoubt.ErrConflict.
+func (c *commenting) add(ctx context.Context, lineage int64, n scm.Comment) error {
+	if err := c.keep(ctx, c.noted(lineage, n, false)); err != nil {
+		return err
+	}
+	made, err := c.host.AddComment(ctx, c.repository, c.at, n)
+	switch {
+	case errors.Is(err, redoubt.ErrConflict):
+		return errors.Join(err, c.drop(ctx, lineage))
+	case err != nil: // it may be there all the same: the next try looks
+		return err
+	}
+	n.ID, n.Thread = made.ID, made.Thread
+	return c.keep(ctx, c.noted(lineage, n, false))
+}
+
+// edit gives a comment another text. One that somebody deleted stays away.
+func (c *commenting) edit(ctx context.Context, n store.ChangeComment, body string) error {
+	if strings.TrimSpace(n.Body) == strings.TrimSpace(body) {
+		return c.keep(ctx, n)
+	}
+	n.Body = body
+	if err := c.host.EditComment(ctx, c.repository, c.at.Number, hosted(n)); err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+		return err
+	}
+	return c.keep(ctx, n)
+}
+
+func hosted(n store.ChangeComment) scm.Comment {
+	return scm.Comment{ID: n.HostID, Thread: n.Thread, Body: n.Body, Path: n.Path}
+}
+
+// settle folds away the comments on what is fixed or ignored: what no ref of the change
+// request has open.
+func (c *commenting) settle(ctx context.Context) error {
+	var waiting []int64
+	for _, l := range slices.Sorted(maps.Keys(c.written)) {
+		if l != 0 && !c.written[l].Settled {
+			waiting = append(waiting, l)
+		}
+	}
+	var refs []string
+	for ref, on := range c.refs {
+		if on {
+			refs = append(refs, ref)
+		}
+	}
+	var open map[int64]bool
+	err := c.keeper.Store.View(ctx, c.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		open, err = tx.OpenLineages(ctx, c.telling.ProjectID, refs, waiting)
+		return err
+	})
+	for _, l := range waiting {
+		if err == nil && !open[l] {
+			err = c.settleOne(ctx, l)
 		}
 	}
 	return err
 }
 
-// settle folds away the comments on what is fixed or ignored.
-func (c *commenting) settle(ctx context.Context) error {
-	var lineages []int64
-	for l := range c.lines {
-		if !c.settled[l] {
-			lineages = append(lineages, l)
-		}
-	}
-	open, err := c.open(lineages)
-	if err != nil {
+func (c *commenting) settleOne(ctx context.Context, lineage int64) error {
+	n := c.written[lineage]
+	n.Settled = true
+	err := c.host.ResolveComment(ctx, c.repository, c.at.Number, hosted(n))
+	switch {
+	case errors.Is(err, scm.ErrUnsupported):
+		return c.edit(ctx, n, settledText(n.Body, lineage))
+	case err != nil && !errors.Is(err, redoubt.ErrNotFound): // somebody deleted it
 		return err
 	}
-	for _, l := range lineages {
-		if open[l] {
-			continue
-		}
-		n := c.lines[l]
-		err := c.host.ResolveComment(ctx, c.repository, c.at.Number, n)
-		if errors.Is(err, scm.ErrUnsupported) {
-			n.Body = settledText(n.Body, l)
-			err = c.host.EditComment(ctx, c.repository, c.at.Number, n)
-		}
-		if err != nil && !errors.Is(err, redoubt.ErrNotFound) { // somebody deleted it
-			return err
-		}
-		c.settled[l] = true
-	}
-	return nil
+	return c.keep(ctx, n)
 }
 
 // comment writes about findings on their lines, each once, and returns those that have
 // no comment of their own.
 func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
-	written := len(c.lines)
+	written := len(c.written)
+	if _, is := c.written[0]; is {
+		written--
+	}
 	for _, i := range c.items {
-		n, is := c.lines[i.lineage]
+		n, is := c.written[i.lineage]
 		switch {
-		case is && !c.settled[i.lineage]:
+		case is && !n.Settled:
 			continue
 		case is: // it is there again
-			n.Body = lineText(i, c.page)
-			if err := c.host.EditComment(ctx, c.repository, c.at.Number, n); err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+			n.Settled = false
+			if err := c.edit(ctx, n, lineText(i, c.page)); err != nil {
 				return nil, err
 			}
 			continue
@@ -107,9 +204,9 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 			apart = append(apart, i)
 			continue
 		}
-		err := c.host.AddComment(ctx, c.repository, c.at, scm.Comment{Body: lineText(i, c.page), Path: i.path, Line: i.line})
+		err := c.add(ctx, i.lineage, scm.Comment{Body: lineText(i, c.page), Path: i.path, Line: i.line})
 		switch {
-		case errors.Is(err, redoubt.ErrConflict): // the line is no part of the change
+		case errors.Is(err, redoubt.ErrConflict):
 			apart = append(apart, i)
 		case err != nil:
 			return nil, err
@@ -122,17 +219,13 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 
 // summarise writes the one comment about all, where there is something to say, or was.
 func (c *commenting) summarise(ctx context.Context, apart []item) error {
-	if len(c.items) == 0 && c.summary == nil {
+	n, is := c.written[0]
+	if len(c.items) == 0 && !is {
 		return nil
 	}
 	body := summaryText(c.items, apart, c.page, c.blocking)
-	if c.summary == nil {
-		return c.host.AddComment(ctx, c.repository, c.at, scm.Comment{Body: body})
+	if !is {
+		return c.add(ctx, 0, scm.Comment{Body: body})
 	}
-	if strings.TrimSpace(c.summary.Body) == body {
-		return nil
-	}
-	n := *c.summary
-	n.Body = body
-	return c.host.EditComment(ctx, c.repository, c.at.Number, n)
+	return c.edit(ctx, n, body)
 }

@@ -3,6 +3,7 @@ package hosts
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -20,13 +21,32 @@ const (
 // following is who follows in the trail.
 var following = redoubt.Actor{Kind: "system", Name: "connections"}
 
+// Bounds of a round: hosts that are asked at once, and how long one connection may take.
+const (
+	hostsAtOnce = 32
+	followFor   = 4 * time.Minute
+)
+
 // Background follows what hosts have until the context ends: new repositories, renamed
-// and archived ones, and change requests.
+// and archived ones, and change requests. Each host is asked by itself, so that one that
+// answers slowly holds up no other.
 func (k *Keeper) Background(ctx context.Context) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	rounds := rounds{room: make(chan struct{}, hostsAtOnce), busy: map[string]bool{}}
 	for {
-		k.round(store.Long(ctx)) // people go first
+		for host, list := range k.byHost(store.Long(ctx)) { // people go first
+			if rounds.begin(host) {
+				asking.Go(func() {
+					defer rounds.end(host)
+					rounds.room <- struct{}{} // each gives its place back within the time of its connections
+					defer func() { <-rounds.room }()
+					k.followAll(store.Long(ctx), list)
+				})
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -35,14 +55,40 @@ func (k *Keeper) Background(ctx context.Context) {
 	}
 }
 
-// round goes through all connections once. What fails is tried again next time.
-func (k *Keeper) round(ctx context.Context) {
+// rounds are those under way, each of a host.
+type rounds struct {
+	room chan struct{}
+	mu   sync.Mutex
+	busy map[string]bool
+}
+
+// begin reports whether a host is free to be asked: not while the last round of it goes on.
+func (r *rounds) begin(host string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	free := !r.busy[host]
+	r.busy[host] = true
+	return free
+}
+
+func (r *rounds) end(host string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.busy, host)
+}
+
+// followed is a connection of a deployment.
+type followed struct {
+	deployment redoubt.Deployment
+	connection redoubt.Connection
+}
+
+// byHost lists all connections by where they ask.
+func (k *Keeper) byHost(ctx context.Context) map[string][]followed {
+	out := map[string][]followed{}
 	all, err := k.Store.Deployments(ctx)
-	if err != nil {
-		if ctx.Err() == nil {
-			k.Logger.ErrorContext(ctx, "cannot follow code hosts", "error", err)
-		}
-		return
+	if err != nil && ctx.Err() == nil {
+		k.Logger.ErrorContext(ctx, "cannot follow code hosts", "error", err)
 	}
 	for _, d := range all {
 		var list []redoubt.Connection
@@ -51,12 +97,22 @@ func (k *Keeper) round(ctx context.Context) {
 			return err
 		})
 		for _, c := range list {
-			if err == nil && ctx.Err() == nil {
-				k.follow(ctx, d, c)
-			}
+			out[hostOf(c)] = append(out[hostOf(c)], followed{d, c})
 		}
 		if err != nil && ctx.Err() == nil {
 			k.Logger.ErrorContext(ctx, "cannot follow code hosts", "deployment", d.Slug, "error", err)
+		}
+	}
+	return out
+}
+
+// followAll follows the connections of one host. What fails is tried again next time.
+func (k *Keeper) followAll(ctx context.Context, list []followed) {
+	for _, f := range list {
+		if ctx.Err() == nil {
+			ctx, cancel := context.WithTimeout(ctx, followFor)
+			k.follow(ctx, f.deployment, f.connection)
+			cancel()
 		}
 	}
 }

@@ -127,7 +127,20 @@ func (k *Keeper) Hear(ctx context.Context, j redoubt.Job) (result []byte, media 
 	if err := json.Unmarshal(j.Input, &in); err != nil {
 		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
 	}
-	outcome, err := k.act(ctx, j.DeploymentID, in)
+	c, err := k.connection(ctx, j.DeploymentID, in.Connection)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil, "", job.PermanentError{Reason: "the connection is gone"}
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	outcome := ""
+	err = k.turns.take(c, k.Clock(), func() (err error) {
+		ctx, cancel := context.WithTimeout(ctx, tellFor)
+		defer cancel()
+		outcome, err = k.act(ctx, j.DeploymentID, c, in)
+		return err
+	})
 	if errors.Is(err, redoubt.ErrNotFound) || refused(err) {
 		outcome, err = err.Error(), nil
 	}
@@ -140,17 +153,13 @@ func (k *Keeper) Hear(ctx context.Context, j redoubt.Job) (result []byte, media 
 }
 
 // act does what an event asks for, and says what came of it.
-func (k *Keeper) act(ctx context.Context, deploymentID int64, in heard) (string, error) {
+func (k *Keeper) act(ctx context.Context, deploymentID int64, c redoubt.Connection, in heard) (string, error) {
 	if in.Event.Kind == scm.EventRepository {
 		_, err := k.Check(ctx, deploymentID, following, in.Connection)
 		return "repositories were listed again", err
 	}
-	c, err := k.connection(ctx, deploymentID, in.Connection)
-	if err != nil {
-		return "", err
-	}
 	var r redoubt.Repository
-	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
+	err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
 		r, err = tx.RepositoryByHostID(ctx, c.ID, in.Event.Repository)
 		return err
 	})

@@ -38,10 +38,13 @@ type Config struct {
 }
 
 // Keeper keeps the connections of all deployments. It is safe for concurrent use.
-type Keeper struct{ Config }
+type Keeper struct {
+	Config
+	turns turns
+}
 
 // New makes a keeper, which asks nobody by itself: run Background beside it.
-func New(c Config) *Keeper { return &Keeper{c} }
+func New(c Config) *Keeper { return &Keeper{Config: c} }
 
 // host opens the host of a connection.
 func (k *Keeper) host(deploymentID int64, c redoubt.Connection) (scm.Host, error) {

@@ -265,19 +265,6 @@ func TestTellingMeetsWhatHostsDo(t *testing.T) {
 		later := w.scan(first)
 		w.must(w.tell(later))
 		same(t, "statuses", len(w.host.statuses), 1)
-		w.update(func(ctx context.Context, tx *store.Tx) error {
-			p, err := tx.ProjectByName(ctx, "acme/payments")
-			if err != nil {
-				return err
-			}
-			return tx.QueueTelling(ctx, store.Telling{ProjectID: p.ID, Ref: "refs/heads/fix", Commit: first, State: "pending", Text: "waiting", URL: "/runs/1"})
-		})
-		pending, err := s.ClaimJob(t.Context(), []string{store.TellJob}, 0, redoubt.JobOutage{})
-		w.must(err)
-		w.must(w.tell(*pending))
-		if got := w.host.statuses[1]; !strings.Contains(got, " 1 waiting https://redoubt.example/orgs/"+w.d.Slug+"/runs/1") {
-			t.Errorf("pending is %s", got)
-		}
 	})
 }
 

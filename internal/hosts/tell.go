@@ -1,13 +1,12 @@
 package hosts
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/job"
@@ -22,14 +21,23 @@ const statusName = "redoubt"
 // maxLines is how many comments on lines a change request gets.
 const maxLines = 25
 
-// message is what a host is to be told.
+// How long one job may speak with a host, and how long it alone writes at a change
+// request: longer, so that nobody takes over while it does.
+const (
+	tellFor  = 2 * time.Minute
+	holdFor  = 3 * time.Minute
+	heldWait = 3 * time.Second
+)
+
+// message is what a host is to be told of a commit.
 type message struct {
 	deployment redoubt.Deployment
 	telling    store.Telling
 	connection redoubt.Connection
 	repository redoubt.Repository
-	scan       int64 // the newest, or the one that blocks; 0: none
-	items      []item
+	facts      store.CommitFacts
+	verdict    verdict
+	items      []item // of all scans of the commit, on whichever ref
 }
 
 // Tell is the job.Work that tells a code host what became of a commit (store.TellJob).
@@ -43,23 +51,37 @@ func (k *Keeper) Tell(ctx context.Context, j redoubt.Job) (result []byte, media 
 		if newer, err = tx.NewerTelling(ctx, m.telling); err != nil || newer {
 			return err
 		}
-		return m.read(ctx, tx)
+		return m.read(ctx, tx, k.Clock())
 	})
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound):
 		return nil, "", job.PermanentError{Reason: "the project is no repository of a connection any more"}
-	case err != nil || newer:
+	case err != nil || newer || m.verdict.state == 0:
 		return nil, "", err
 	}
-	return nil, "", asked(k.say(ctx, m))
+	err = k.turns.take(m.connection, k.Clock(), func() error {
+		ctx, cancel := context.WithTimeout(ctx, tellFor)
+		defer cancel()
+		return k.say(ctx, m)
+	})
+	if err == nil && m.verdict.again > 0 { // what is waited for may never come
+		return nil, "", job.WaitError{Wait: m.verdict.again, Reason: "a scan of the commit did not end"}
+	}
+	return nil, "", asked(err)
 }
 
 // asked is an error of a host as one of a job: no outage of the database, and for good
-// where another try mends nothing.
+// where another try mends nothing. A host that asks to wait is left alone for so long.
 func asked(err error) error {
+	var wait job.WaitError
+	var busy *redoubt.BusyError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &wait):
+		return wait
+	case errors.As(err, &busy):
+		return job.WaitError{Wait: busy.Wait, Reason: busy.Text}
 	case refused(err):
 		return job.PermanentError{Reason: err.Error()}
 	}
@@ -67,13 +89,13 @@ func asked(err error) error {
 }
 
 // read finds out what is to be told.
-func (m *message) read(ctx context.Context, tx *store.Tx) (err error) {
+func (m *message) read(ctx context.Context, tx *store.Tx, now time.Time) (err error) {
 	m.deployment = tx.Deployment()
 	t := m.telling
 	if m.repository, err = tx.Repository(ctx, t.ProjectID); err != nil {
 		return err
 	}
-	if m.connection, err = tx.Connection(ctx, m.repository.ConnectionID); err != nil || t.State != "" {
+	if m.connection, err = tx.Connection(ctx, m.repository.ConnectionID); err != nil {
 		return err
 	}
 	project, err := tx.Project(ctx, t.ProjectID)
@@ -84,30 +106,24 @@ func (m *message) read(ctx context.Context, tx *store.Tx) (err error) {
 	if err != nil {
 		return err
 	}
-	scans, err := tx.ScansOfCommit(ctx, t.ProjectID, t.Ref, t.Commit)
-	told := map[int64]bool{}
-	blocks := false
-	for _, id := range scans {
-		if err != nil {
+	if m.facts, err = tx.CommitFacts(ctx, t.ProjectID, t.Commit); err != nil {
+		return err
+	}
+	for _, s := range m.facts.Scans {
+		if s.Status != redoubt.ScanCompleted {
+			continue
+		}
+		if err := m.readScan(ctx, tx, s, given.On(s.Ref)); err != nil {
 			return err
 		}
-		before := len(m.items)
-		err = m.readScan(ctx, tx, id, given.On(t.Ref), told)
-		stops := len(m.items) > before && m.items[before].blocks // those come first
-		if m.scan == 0 || stops || !blocks {
-			m.scan, blocks = id, blocks || stops
-		}
 	}
-	return err
+	m.verdict = judge(m.facts, m.items, now)
+	return nil
 }
 
 // readScan adds what blocks of a scan, and then what its policies comment on.
-func (m *message) readScan(ctx context.Context, tx *store.Tx, id int64, given policy.EffectivePolicy, told map[int64]bool) error {
-	scan, err := tx.Scan(ctx, id)
-	if err != nil {
-		return err
-	}
-	account, err := tx.ScanAccount(ctx, id)
+func (m *message) readScan(ctx context.Context, tx *store.Tx, scan redoubt.Scan, given policy.EffectivePolicy) error {
+	account, err := tx.ScanAccount(ctx, scan.ID)
 	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
 		return err
 	}
@@ -131,17 +147,18 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, id int64, given po
 		byID[f.ID] = f
 		lineages = append(lineages, f.LineageID)
 	}
-	open, err := tx.OpenLineages(ctx, m.telling.ProjectID, m.telling.Ref, lineages)
+	open, err := tx.OpenLineages(ctx, scan.ProjectID, []string{scan.Ref}, lineages)
 	if err != nil {
 		return err
 	}
+	told := map[int64]bool{}
 	for _, id := range ids {
 		f, is := byID[id]
 		if !is || told[f.LineageID] || !open[f.LineageID] || !stops[id] && given.Stance(f.RuleName).Mode != redoubt.ModeComment {
 			continue
 		}
 		told[f.LineageID] = true
-		i := item{lineage: f.LineageID, finding: f.ID, rule: f.RuleName, path: f.Path, line: f.Line, severity: f.Severity, blocks: stops[id]}
+		i := item{ref: scan.Ref, scan: scan.ID, lineage: f.LineageID, finding: f.ID, rule: f.RuleName, path: f.Path, line: f.Line, severity: f.Severity, blocks: stops[id]}
 		bodies, err := tx.FindingBodies(ctx, []int64{id})
 		if err != nil {
 			return err
@@ -154,81 +171,68 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, id int64, given po
 	return nil
 }
 
-// say tells the host.
+// say tells the host: beside the commit, and at the change requests whose head it is. While
+// a scan of it is under way, they wait.
 func (k *Keeper) say(ctx context.Context, m message) error {
 	h, err := k.host(m.deployment.ID, m.connection)
 	if err != nil {
 		return err
 	}
 	base := k.PublicURL() + "/orgs/" + m.deployment.Slug
-	at, err := k.changeOf(ctx, h, m)
+	v := m.verdict
+	if err := h.SetStatus(ctx, m.repository, m.telling.Commit, scm.Status{State: v.state, Context: statusName, Text: redoubt.Line(v.text), URL: base + v.page}); err != nil {
+		return err
+	}
+	if v.state == scm.StatusPending {
+		return nil
+	}
+	changes, err := changesOf(ctx, h, m)
 	if err != nil {
 		return err
 	}
-	if err := h.SetStatus(ctx, m.repository, m.telling.Commit, m.status(base)); err != nil || at.Number == 0 || m.telling.State != "" {
+	for _, at := range changes {
+		if err := k.comment(ctx, h, m, at, base); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comment brings the comments of a change request to what there is to say, where nobody
+// else does so at the time.
+func (k *Keeper) comment(ctx context.Context, h scm.Host, m message, at redoubt.ChangeRequest, base string) (err error) {
+	at.RepositoryID = m.repository.ID
+	mine := false
+	err = k.Store.Update(ctx, m.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error {
+		if err := k.propose(ctx, tx, m.repository, at); err != nil {
+			return err
+		}
+		mine, err = tx.ClaimChange(ctx, at.RepositoryID, at.Number, holdFor)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	open := func(lineages []int64) (open map[int64]bool, err error) {
-		err = k.Store.View(ctx, m.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
-			open, err = tx.OpenLineages(ctx, m.telling.ProjectID, m.telling.Ref, lineages)
-			return err
+	if !mine {
+		return job.WaitError{Wait: heldWait, Reason: "another server was writing at the change request"}
+	}
+	defer func() {
+		freed := k.Store.Update(context.WithoutCancel(ctx), m.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error {
+			return tx.FreeChange(ctx, at.RepositoryID, at.Number)
 		})
-		return open, err
+		err = errors.Join(err, freed)
+	}()
+	c := commenting{
+		keeper: k, host: h, message: m, at: at, refs: refsOf(m.facts, at),
+		page: func(id int64) string { return base + "/findings/" + strconv.FormatInt(id, 10) },
 	}
-	c := commenting{host: h, message: m, at: at, open: open, page: func(id int64) string { return base + "/findings/" + strconv.FormatInt(id, 10) }}
-	c.blocking = base + "/scans/" + strconv.FormatInt(m.scan, 10) + "/blocking"
-	return c.run(ctx)
-}
-
-// status is what stands beside the commit.
-func (m message) status(base string) scm.Status {
-	s := scm.Status{Context: statusName, Text: redoubt.Line(m.telling.Text), URL: base + m.telling.URL}
-	switch m.telling.State {
-	case "pending":
-		s.State = scm.StatusPending
-		return s
-	case "error":
-		s.State = scm.StatusError
-		return s
-	}
-	stop := 0
+	c.items, c.blocking = nil, base+m.verdict.page
+	told := map[int64]bool{}
 	for _, i := range m.items {
-		if i.blocks {
-			stop++
+		if c.refs[i.ref] && !told[i.lineage] {
+			told[i.lineage] = true
+			c.items = append(c.items, i)
 		}
 	}
-	s.State, s.Text, s.URL = scm.StatusSuccess, counted(stop, len(m.items)-stop), fmt.Sprintf("%s/scans/%d", base, m.scan)
-	if len(m.items) == 0 {
-		s.Text = "no blocking findings"
-	}
-	if stop > 0 {
-		s.State, s.URL = scm.StatusFailure, s.URL+"/blocking"
-	}
-	return s
-}
-
-// changeNumber is the number in a ref under which hosts have a change request.
-var changeNumber = regexp.MustCompile(`^refs/(?:pull|merge-requests)/([0-9]{1,18})/`)
-
-// changeOf finds the open change request whose commit was scanned; none is the zero
-// one. A commit that is no longer its head gets its status and no comments.
-func (k *Keeper) changeOf(ctx context.Context, h scm.Host, m message) (redoubt.ChangeRequest, error) {
-	if number := changeNumber.FindStringSubmatch(m.telling.Ref); number != nil {
-		n, err := strconv.ParseInt(number[1], 10, 64)
-		if err != nil {
-			return redoubt.ChangeRequest{}, err
-		}
-		c, err := h.ChangeRequest(ctx, m.repository, n)
-		if errors.Is(err, redoubt.ErrNotFound) || err == nil && (c.State != redoubt.ChangeOpen || c.HeadCommit != m.telling.Commit) {
-			return redoubt.ChangeRequest{}, nil
-		}
-		return c, err
-	}
-	open, err := h.ChangeRequests(ctx, m.repository)
-	for _, c := range open {
-		if c.HeadCommit == m.telling.Commit && (c.Fork || "refs/heads/"+c.HeadRef == cmp.Or(m.telling.Ref, "refs/heads/"+c.HeadRef)) {
-			return c, err
-		}
-	}
-	return redoubt.ChangeRequest{}, err
+	return c.run(ctx)
 }

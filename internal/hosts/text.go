@@ -13,6 +13,8 @@ import (
 
 // item is a finding that a change request is told of.
 type item struct {
+	ref      string // that has it
+	scan     int64
 	lineage  int64
 	finding  int64
 	rule     string
@@ -152,6 +154,8 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", "¦") }
 
 func counted(blocking, noted int) string {
 	switch {
+	case blocking == 0 && noted == 0:
+		return "no blocking findings"
 	case noted == 0:
 		return fmt.Sprintf("%d blocking", blocking)
 	case blocking == 0:

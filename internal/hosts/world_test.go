@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,12 +24,18 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 const (
 	first  = "1111111111111111111111111111111111111111"
 	second = "2222222222222222222222222222222222222222"
+	third  = "3333333333333333333333333333333333333333"
 )
 
 // fakeHost is a host in memory.
 type fakeHost struct {
 	scm.Host
-	down         error // that all questions are answered with
+	mu           sync.Mutex
+	slow         chan struct{} // a status waits until it is closed; nil: none does
+	asked        chan struct{} // hears of those that wait
+	down         error         // that all questions are answered with
+	cut          error         // that comes in place of the answer to a comment
+	listed       int           // how often its comments were
 	repositories []redoubt.Repository
 	open         []redoubt.ChangeRequest
 	statuses     []string
@@ -63,6 +70,12 @@ func (h *fakeHost) ChangeRequest(_ context.Context, _ redoubt.Repository, number
 }
 
 func (h *fakeHost) SetStatus(_ context.Context, r redoubt.Repository, commit string, s scm.Status) error {
+	if h.slow != nil {
+		h.asked <- struct{}{}
+		<-h.slow
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.down == nil {
 		h.statuses = append(h.statuses, fmt.Sprintf("%s %.4s %d %s %s", r.FullName, commit, s.State, s.Text, s.URL))
 	}
@@ -70,16 +83,17 @@ func (h *fakeHost) SetStatus(_ context.Context, r redoubt.Repository, commit str
 }
 
 func (h *fakeHost) Comments(context.Context, redoubt.Repository, int64) ([]scm.Comment, error) {
+	h.listed++
 	return slices.Clone(h.comments), h.down
 }
 
-func (h *fakeHost) AddComment(_ context.Context, _ redoubt.Repository, _ redoubt.ChangeRequest, c scm.Comment) error {
+func (h *fakeHost) AddComment(_ context.Context, _ redoubt.Repository, _ redoubt.ChangeRequest, c scm.Comment) (scm.Comment, error) {
 	if h.outside[c.Line] {
-		return fmt.Errorf("no such line: %w", redoubt.ErrConflict)
+		return c, fmt.Errorf("no such line: %w", redoubt.ErrConflict)
 	}
 	c.ID, c.Author = fmt.Sprint(len(h.comments)+1), "bot"
 	h.comments = append(h.comments, c)
-	return h.down
+	return c, errors.Join(h.down, h.cut)
 }
 
 func (h *fakeHost) EditComment(_ context.Context, _ redoubt.Repository, _ int64, c scm.Comment) error {
@@ -115,6 +129,7 @@ type world struct {
 	host     *fakeHost
 	keeper   *hosts.Keeper
 	proposed []string
+	now      time.Time
 	found    int
 }
 
@@ -124,9 +139,9 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, s: s, d: storetest.Deployment(t, s), host: &fakeHost{repositories: []redoubt.Repository{told("1", "acme/payments"), told("2", "acme/web"), told("3", "other/x")}}}
+	w := &world{now: storetest.Epoch.Add(24 * time.Hour), t: t, s: s, d: storetest.Deployment(t, s), host: &fakeHost{repositories: []redoubt.Repository{told("1", "acme/payments"), told("2", "acme/web"), told("3", "other/x")}}}
 	w.keeper = hosts.New(hosts.Config{
-		Store: s, Vault: scm.NewVault(sealer), Hosts: w.host, Clock: func() time.Time { return storetest.Epoch.Add(24 * time.Hour) }, Logger: slog.New(slog.DiscardHandler),
+		Store: s, Vault: scm.NewVault(sealer), Hosts: w.host, Clock: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
 		PublicURL: func() string { return "https://redoubt.example" },
 		Proposed: func(_ context.Context, _ *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) error {
 			w.proposed = append(w.proposed, fmt.Sprintf("%s#%d %.4s", r.FullName, c.Number, c.HeadCommit))
@@ -219,12 +234,29 @@ func (w *world) scan(commit string, blocking ...redoubt.Finding) (j redoubt.Job)
 // scanOn is scan of another ref.
 func (w *world) scanOn(ref, commit string, blocking ...redoubt.Finding) (j redoubt.Job) {
 	w.t.Helper()
+	w.scanBy("semgrep", ref, commit, blocking...)
+	return w.claim()
+}
+
+// claim takes the next telling.
+func (w *world) claim() redoubt.Job {
+	w.t.Helper()
+	claimed, err := w.s.ClaimJob(w.t.Context(), []string{store.TellJob}, time.Minute, redoubt.JobOutage{})
+	if err != nil || claimed == nil {
+		w.t.Fatalf("nobody is told: %v", err)
+	}
+	return *claimed
+}
+
+// scanBy ends a scan of a source.
+func (w *world) scanBy(source, ref, commit string, blocking ...redoubt.Finding) {
+	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.ProjectByName(ctx, "acme/payments")
 		if err != nil {
 			return err
 		}
-		id, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: ref, Commit: commit, Source: "semgrep", StartedAt: tx.Now(), CompletedAt: tx.Now(), Status: redoubt.ScanCompleted, Outcome: redoubt.ScanApplied})
+		id, err := tx.AddScan(ctx, redoubt.Scan{ProjectID: p.ID, Ref: ref, Commit: commit, Source: source, StartedAt: tx.Now(), CompletedAt: tx.Now(), Status: redoubt.ScanCompleted, Outcome: redoubt.ScanApplied})
 		if err != nil {
 			return err
 		}
@@ -237,11 +269,6 @@ func (w *world) scanOn(ref, commit string, blocking ...redoubt.Finding) (j redou
 		}
 		return tx.PutScanGate(ctx, id, gate)
 	})
-	claimed, err := w.s.ClaimJob(w.t.Context(), []string{store.TellJob}, time.Minute, redoubt.JobOutage{})
-	if err != nil || claimed == nil {
-		w.t.Fatalf("the scan has nobody told: %v", err)
-	}
-	return *claimed
 }
 
 // tell does the job.

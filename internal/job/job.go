@@ -49,6 +49,19 @@ type PermanentError struct{ Reason string }
 // Error returns the reason.
 func (p PermanentError) Error() string { return p.Reason }
 
+// WaitError has a job wait, and counts no attempt: what it needs is busy, or is not there
+// yet. A job that has waited for a day in all fails instead.
+type WaitError struct {
+	Wait   time.Duration
+	Reason string // for people, once it has waited too long
+}
+
+// Error returns the reason.
+func (w WaitError) Error() string { return w.Reason }
+
+// waitAtMost is how old a job may get by waiting.
+const waitAtMost = 24 * time.Hour
+
 // Options are the pace of a runner; zero members take the defaults.
 type Options struct {
 	Workers  int              // at once; 2
@@ -205,6 +218,13 @@ func (r *Runner) outcome(ctx context.Context, log *slog.Logger, j redoubt.Job, e
 		return r.afterOutage(ctx, log, j, err)
 	}
 	r.forget(j)
+	if wait, ok := errors.AsType[WaitError](err); ok {
+		if r.options.Clock().Sub(j.CreatedAt) < waitAtMost {
+			return func() error { return r.store.ReleaseJob(ctx, j, wait.Wait) }
+		}
+		log.Warn("job failed: it waited too long", "error", err)
+		return func() error { return r.store.FailJob(ctx, j, wait.Reason) }
+	}
 	if j.Attempt >= r.options.Attempts {
 		log.Error("job failed, no further attempt", "error", err)
 		text := fmt.Sprintf("failed %d times; the server's log has the cause under job %d", j.Attempt, j.ID)

@@ -117,7 +117,7 @@ func (h *gitHost) environment(ctx context.Context, home string) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	a, err := h.reach.resolve(ctx, u.Hostname())
+	a, err := h.reach.Resolve(ctx, u.Hostname())
 	if err != nil {
 		return nil, err
 	}
@@ -192,8 +192,8 @@ func (h *gitHost) Comments(context.Context, redoubt.Repository, int64) ([]Commen
 }
 
 // AddComment implements Host.
-func (h *gitHost) AddComment(context.Context, redoubt.Repository, redoubt.ChangeRequest, Comment) error {
-	return ErrUnsupported
+func (h *gitHost) AddComment(context.Context, redoubt.Repository, redoubt.ChangeRequest, Comment) (Comment, error) {
+	return Comment{}, ErrUnsupported
 }
 
 // EditComment implements Host.

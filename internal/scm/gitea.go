@@ -183,19 +183,32 @@ func (h *giteaHost) Comments(ctx context.Context, r redoubt.Repository, number i
 		})
 }
 
-// AddComment implements Host.
-func (h *giteaHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) error {
+// AddComment implements Host. One on a line is a review of its own, which does not tell
+// the comment's id.
+func (h *giteaHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) (Comment, error) {
 	if c.Path == "" {
-		return h.api.ask(ctx, http.MethodPost, giteaAt(r, "issues", to.Number, "comments"), map[string]string{"body": c.Body}, nil)
+		var made giteaComment
+		err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "issues", to.Number, "comments"), map[string]string{"body": c.Body}, &made)
+		return made.comment(), err
 	}
 	type line struct {
 		Path string `json:"path"`
 		Body string `json:"body"`
 		Line int    `json:"new_position"`
 	}
-	return h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", to.Number, "reviews"), map[string]any{
+	var review giteaReview
+	err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", to.Number, "reviews"), map[string]any{
 		"event": "COMMENT", "commit_id": to.HeadCommit, "comments": []line{{c.Path, c.Body, c.Line}},
-	}, nil)
+	}, &review)
+	if err != nil {
+		return c, err
+	}
+	var made []giteaComment
+	err = h.api.ask(ctx, http.MethodGet, giteaAt(r, "pulls", to.Number, "reviews", review.ID, "comments"), nil, &made)
+	if err == nil && len(made) > 0 {
+		c = made[0].comment()
+	}
+	return c, err
 }
 
 // EditComment implements Host.

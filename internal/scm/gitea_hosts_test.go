@@ -62,8 +62,8 @@ func TestHostsGitea(t *testing.T) {
 	}
 
 	for _, n := range []scm.Comment{{Body: "whole"}, {Body: "line", Path: "a.go", Line: 2}} {
-		if err := h.AddComment(ctx, r, c, n); err != nil {
-			t.Errorf("comment %q: %v", n.Body, err)
+		if made, err := h.AddComment(ctx, r, c, n); err != nil || made.ID == "" || made.ID == "0" {
+			t.Errorf("comment %q: %+v, %v", n.Body, made, err)
 		}
 	}
 	comments, err := h.Comments(ctx, r, c.Number)

@@ -197,16 +197,18 @@ func (h *githubHost) Comments(ctx context.Context, r redoubt.Repository, number 
 }
 
 // AddComment implements Host.
-func (h *githubHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) error {
+func (h *githubHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) (Comment, error) {
 	owner, name := ownerAndName(r)
 	if c.Path == "" {
-		_, _, err := h.api.Issues.CreateComment(ctx, owner, name, int(to.Number), github.IssueCommentRequest{Body: c.Body})
-		return explained(err)
+		made, _, err := h.api.Issues.CreateComment(ctx, owner, name, int(to.Number), github.IssueCommentRequest{Body: c.Body})
+		c.ID = strconv.FormatInt(made.GetID(), 10)
+		return c, explained(err)
 	}
-	_, _, err := h.api.PullRequests.CreateComment(ctx, owner, name, int(to.Number), github.CreatePullRequestCommentRequest{
+	made, _, err := h.api.PullRequests.CreateComment(ctx, owner, name, int(to.Number), github.CreatePullRequestCommentRequest{
 		Body: c.Body, CommitID: to.HeadCommit, Path: c.Path, Line: new(c.Line), Side: new("RIGHT"),
 	})
-	return explained(err)
+	c.ID = strconv.FormatInt(made.GetID(), 10)
+	return c, explained(err)
 }
 
 // EditComment implements Host.

@@ -1,6 +1,8 @@
 package scm
 
 import (
+	"bytes"
+	"context"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -14,6 +16,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -90,36 +93,70 @@ func (t *appTransport) current(r *http.Request) (string, error) {
 	if t.token != "" && t.clock().Add(5*time.Minute).Before(t.until) {
 		return t.token, nil
 	}
+	var err error
+	t.token, t.until, err = t.make(r.Context(), nil)
+	return t.token, err
+}
+
+// narrow bounds what a token of an installation may do.
+type narrow struct {
+	RepositoryIDs []int64           `json:"repository_ids"`
+	Permissions   map[string]string `json:"permissions"`
+}
+
+// make has the host make a token of the installation; nil gives it all that the
+// installation may.
+func (t *appTransport) make(ctx context.Context, only *narrow) (token string, until time.Time, err error) {
 	proof, err := t.proof()
 	if err != nil {
-		return "", err
+		return "", until, err
 	}
 	address, err := url.JoinPath(t.api, "app", "installations", fmt.Sprint(t.installation), "access_tokens")
 	if err != nil {
-		return "", err
+		return "", until, err
 	}
-	q, err := http.NewRequestWithContext(r.Context(), http.MethodPost, address, nil)
+	text := []byte{}
+	if only != nil {
+		if text, err = json.Marshal(only); err != nil {
+			return "", until, err
+		}
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(text))
 	if err != nil {
-		return "", err
+		return "", until, err
 	}
 	q.Header.Set("Authorization", "Bearer "+proof)
 	q.Header.Set("Accept", "application/vnd.github+json")
 	answer, err := t.base.RoundTrip(q)
 	if err != nil {
-		return "", err
+		return "", until, err
 	}
 	defer answer.Body.Close()
 	var made struct {
 		Token     string    `json:"token"`
 		ExpiresAt time.Time `json:"expires_at"`
 	}
-	text, err := io.ReadAll(answer.Body)
-	if err == nil {
+	if text, err = io.ReadAll(answer.Body); err == nil {
 		err = json.Unmarshal(text, &made)
 	}
 	if err == nil && made.Token == "" {
 		err = errors.New("the host made no token for the app's installation")
 	}
-	t.token, t.until = made.Token, made.ExpiresAt
-	return t.token, err
+	return made.Token, made.ExpiresAt, err
+}
+
+// CloneToken has GitHub make a token with which git may read one repository, and nothing
+// else, for an hour. It is for connections by an app.
+func (c Config) CloneToken(ctx context.Context, at redoubt.Connection, credential redoubt.HostCredential, r redoubt.Repository) (string, error) {
+	key, err := appKey(credential.Secret)
+	if err != nil {
+		return "", err
+	}
+	id, err := strconv.ParseInt(r.HostID, 10, 64)
+	if err != nil {
+		return "", fmt.Errorf("repository %.40q: %w", r.HostID, redoubt.ErrNotFound)
+	}
+	t := &appTransport{base: c.client().Transport, key: key, app: credential.AppID, installation: credential.InstallationID, api: githubAPI(at.BaseURL), clock: c.Clock}
+	token, _, err := t.make(ctx, &narrow{[]int64{id}, map[string]string{"contents": "read"}})
+	return token, explained(err)
 }

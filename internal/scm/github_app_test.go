@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,7 +22,7 @@ func TestAppsShowTheirInstallationsToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := 0
+	made, asked := 0, ""
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		shown := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		answer := `{"total_count":0,"repositories":[]}`
@@ -33,6 +34,8 @@ func TestAppsShowTheirInstallationsToken(t *testing.T) {
 			answer = `{"id":11,"slug":"redoubt"}`
 			if r.Method == http.MethodPost {
 				made++
+				text, _ := io.ReadAll(r.Body)
+				asked = string(text)
 				answer = `{"token":"ghs_1","expires_at":"2100-01-01T00:00:00Z"}`
 			}
 		default:
@@ -59,6 +62,10 @@ func TestAppsShowTheirInstallationsToken(t *testing.T) {
 	}
 	if made != 1 {
 		t.Errorf("%d tokens were made for two questions, want 1", made)
+	}
+	token, err := config(loopback).CloneToken(t.Context(), redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, credential, redoubt.Repository{HostID: "7"})
+	if err != nil || token != "ghs_1" || asked != `{"repository_ids":[7],"permissions":{"contents":"read"}}` {
+		t.Errorf("a token for git: %q, %v, asked for %s", token, err, asked)
 	}
 	credential.Secret = "no key"
 	if _, err := config(loopback).Open(redoubt.Connection{Kind: redoubt.HostGitHub, BaseURL: s.URL}, credential); err == nil {

@@ -180,25 +180,29 @@ func (h *gitlabHost) Comments(ctx context.Context, r redoubt.Repository, number 
 	})
 }
 
-// AddComment implements Host.
-func (h *gitlabHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) error {
+// AddComment implements Host. Each begins a discussion.
+func (h *gitlabHost) AddComment(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) (Comment, error) {
 	body := map[string]any{"body": c.Body}
 	if c.Path != "" {
 		m, err := h.merge(ctx, r, to.Number)
 		if err != nil {
-			return err
+			return c, err
 		}
 		body["position"] = map[string]any{
 			"position_type": "text", "base_sha": m.Refs.Base, "head_sha": m.Refs.Head, "start_sha": m.Refs.Start,
 			"new_path": c.Path, "old_path": c.Path, "new_line": c.Line,
 		}
 	}
-	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "merge_requests", to.Number, "discussions"), body, nil)
-	var refused *HostError
-	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && c.Path != "" {
-		return fmt.Errorf("the line is no part of the change: %w", redoubt.ErrConflict)
+	var made gitlabDiscussion
+	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "merge_requests", to.Number, "discussions"), body, &made)
+	if refused, is := errors.AsType[*HostError](err); is && refused.Status == http.StatusBadRequest && c.Path != "" {
+		return c, fmt.Errorf("the line is no part of the change: %w", redoubt.ErrConflict)
 	}
-	return err
+	c.Thread = made.ID
+	if len(made.Notes) > 0 {
+		c.ID = strconv.FormatInt(made.Notes[0].ID, 10)
+	}
+	return c, err
 }
 
 // EditComment implements Host.

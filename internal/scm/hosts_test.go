@@ -73,8 +73,8 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"GET /api/v1/repos/acme/payments/collaborators/ada/permission":    `{"permission":"write"}`,
 		"GET /api/v1/repos/acme/payments/collaborators/..%2Fx/permission": `{"permission":"admin"}`,
 		"POST /api/v1/repos/acme/payments/statuses/" + head:               `{}`,
-		"POST /api/v1/repos/acme/payments/issues/9/comments":              `{}`,
-		"POST /api/v1/repos/acme/payments/pulls/9/reviews":                `{}`,
+		"POST /api/v1/repos/acme/payments/issues/9/comments":              `{"id":23}`,
+		"POST /api/v1/repos/acme/payments/pulls/9/reviews":                `{"id":31}`,
 		"PATCH /api/v1/repos/acme/payments/issues/comments/22":            `{}`,
 		"POST /api/v1/repos/acme/payments/hooks":                          `{"id":41}`,
 	},
@@ -89,8 +89,8 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"GET /api/v3/repos/acme/payments/pulls/9/comments":             `[{"id":22,"body":"line","user":{"login":"bot"},"path":"a.go","line":4}]`,
 		"GET /api/v3/repos/acme/payments/collaborators/ada/permission": `{"permission":"write"}`,
 		"POST /api/v3/repos/acme/payments/statuses/" + head:            `{}`,
-		"POST /api/v3/repos/acme/payments/issues/9/comments":           `{}`,
-		"POST /api/v3/repos/acme/payments/pulls/9/comments":            `{}`,
+		"POST /api/v3/repos/acme/payments/issues/9/comments":           `{"id":23}`,
+		"POST /api/v3/repos/acme/payments/pulls/9/comments":            `{"id":24}`,
 		"PATCH /api/v3/repos/acme/payments/pulls/comments/22":          `{}`,
 		"POST /api/v3/repos/acme/payments/hooks":                       `{"id":41}`,
 	},
@@ -105,7 +105,7 @@ var hosts = map[redoubt.HostKind]map[string]string{
 		"GET /api/v4/users":                                               `[{"id":50,"username":"ada"}]`,
 		"GET /api/v4/projects/3/members/all/50":                           `{"access_level":30}`,
 		"POST /api/v4/projects/3/statuses/" + head:                        `{}`,
-		"POST /api/v4/projects/3/merge_requests/9/discussions":            `{}`,
+		"POST /api/v4/projects/3/merge_requests/9/discussions":            `{"id":"d3","notes":[{"id":23}]}`,
 		"PUT /api/v4/projects/3/merge_requests/9/discussions/d2/notes/22": `{}`,
 		"PUT /api/v4/projects/3/merge_requests/9/discussions/d2":          `{}`,
 		"POST /api/v4/projects/3/hooks":                                   `{"id":41}`,
@@ -161,10 +161,17 @@ func writes(t *testing.T, h scm.Host, r redoubt.Repository, c redoubt.ChangeRequ
 	line.Body = "fixed"
 	id, err := h.AddHook(ctx, r, "https://redoubt.example/hook", "s")
 	equal(t, "the hook", err, id, "41")
+	whole, told := h.AddComment(ctx, r, c, scm.Comment{Body: "b"})
+	onLine, toldLine := h.AddComment(ctx, r, c, scm.Comment{Body: "b", Path: "a.go", Line: 4})
+	for what, n := range map[string]scm.Comment{"a comment": whole, "a comment on a line": onLine} {
+		if n.ID == "" || n.ID == "0" {
+			t.Errorf("%s has no id: %+v", what, n)
+		}
+	}
 	for what, err := range map[string]error{
 		"a status":             h.SetStatus(ctx, r, c.HeadCommit, scm.Status{State: scm.StatusFailure, Context: "redoubt", Text: "3 blocking", URL: "https://redoubt.example/x"}),
-		"a comment":            h.AddComment(ctx, r, c, scm.Comment{Body: "b"}),
-		"a comment on a line":  h.AddComment(ctx, r, c, scm.Comment{Body: "b", Path: "a.go", Line: 4}),
+		"a comment":            told,
+		"a comment on a line":  toldLine,
 		"another text":         h.EditComment(ctx, r, c.Number, line),
 		"a hook that was gone": h.RemoveHook(ctx, r, "77"),
 	} {

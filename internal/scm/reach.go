@@ -74,9 +74,9 @@ func (r Reach) dial(ctx context.Context, network, address string) (net.Conn, err
 	return d.DialContext(ctx, network, address)
 }
 
-// resolve finds an address of a name that a host may have, for programs that connect by
+// Resolve finds an address of a name that a host may have, for programs that connect by
 // themselves.
-func (r Reach) resolve(ctx context.Context, name string) (netip.Addr, error) {
+func (r Reach) Resolve(ctx context.Context, name string) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		if !r.Allows(a) {
 			return a, unreachableError{name}

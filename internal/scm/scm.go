@@ -32,9 +32,9 @@ type Host interface {
 	SetStatus(ctx context.Context, r redoubt.Repository, commit string, s Status) error
 	// Comments lists those of a change request, on lines and not.
 	Comments(ctx context.Context, r redoubt.Repository, number int64) ([]Comment, error)
-	// AddComment writes one: on a line of the head where it names one. A line that is no
-	// part of the change is redoubt.ErrConflict.
-	AddComment(ctx context.Context, r redoubt.Repository, at redoubt.ChangeRequest, c Comment) error
+	// AddComment writes one, and returns it with the host's ids: on a line of the head
+	// where it names one. A line that is no part of the change is redoubt.ErrConflict.
+	AddComment(ctx context.Context, r redoubt.Repository, at redoubt.ChangeRequest, c Comment) (Comment, error)
 	// EditComment gives one of the account's own another text.
 	EditComment(ctx context.Context, r redoubt.Repository, number int64, c Comment) error
 	// ResolveComment folds a comment on a line away, as settled.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -75,9 +74,6 @@ func (tx *Tx) CloseChangeRequests(ctx context.Context, repositoryID int64, open 
 	return tx.write(ctx, `UPDATE change_request SET state = $4 WHERE deployment_id = $1 AND repository_id = $2 AND `+in, repositoryID, list, int64(redoubt.ChangeClosed))
 }
 
-// TellJob is the kind of job that tells a code host what became of a commit.
-const TellJob = "tell"
-
 // HearJob is the kind of job that works off what a code host told.
 const HearJob = "hear"
 
@@ -88,75 +84,6 @@ func (tx *Tx) QueueHearing(ctx context.Context, delivery int64, input []byte) er
 	}
 	_, err := tx.insertJob(ctx, redoubt.Job{Kind: HearJob, Token: fmt.Sprintf("hear:%d", delivery), Input: input}, "", "")
 	return err
-}
-
-// Telling is what such a job is about: what the newest scans say of the commit, or, where
-// State is given, that.
-type Telling struct {
-	ProjectID int64  `json:"project"`
-	Ref       string `json:"ref"` // in full
-	Commit    string `json:"commit"`
-	State     string `json:"state,omitempty"` // pending or error
-	Text      string `json:"text,omitempty"`  // a line
-	URL       string `json:"url,omitempty"`   // of what there is to read, from the slash behind the host
-	Serial    int64  `json:"serial"`          // tells one telling from the next
-}
-
-// tellKept is for how long jobs that have told are kept.
-const tellKept = 24 * time.Hour
-
-// QueueTelling has a code host told about a commit, where the project is a repository of
-// one that takes statuses.
-func (tx *Tx) QueueTelling(ctx context.Context, t Telling) error {
-	list, err := many(ctx, tx, scalar[int64], `SELECT r.id FROM repository r JOIN connection c ON c.deployment_id = r.deployment_id AND c.id = r.connection_id
-		WHERE r.deployment_id = $1 AND r.project_id = $2 AND c.kind <> $3`, t.ProjectID, int64(redoubt.HostGit))
-	if err != nil || len(list) == 0 || t.Commit == "" {
-		return err
-	}
-	if t.Serial, err = tx.newID(ctx, seqConnection); err != nil {
-		return err
-	}
-	input, err := json.Marshal(t)
-	if err != nil {
-		return err
-	}
-	if err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, TellJob, tx.now.Add(-tellKept)); err != nil {
-		return err
-	}
-	_, err = tx.insertJob(ctx, redoubt.Job{Kind: TellJob, Token: fmt.Sprintf("tell:%d", t.Serial), Input: input}, "", "")
-	return err
-}
-
-// NewerTelling reports whether another job will tell of the same commit later, so that
-// this one may leave it to that.
-func (tx *Tx) NewerTelling(ctx context.Context, t Telling) (bool, error) {
-	waiting, err := many(ctx, tx, scalar[string], `SELECT input_json FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3`, TellJob, int64(redoubt.JobQueued))
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(waiting, func(text string) bool {
-		var other Telling
-		return json.Unmarshal([]byte(text), &other) == nil && other.ProjectID == t.ProjectID && other.Commit == t.Commit && other.Ref == t.Ref && other.Serial > t.Serial
-	}), nil
-}
-
-// ScansOfCommit lists the ids of the newest scan of each source of a commit on a ref.
-func (tx *Tx) ScansOfCommit(ctx context.Context, projectID int64, ref, commit string) ([]int64, error) {
-	return many(ctx, tx, scalar[int64], `SELECT MAX(id) FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash = $4
-		AND status = $5 GROUP BY source ORDER BY 1`, projectID, ref, commit, int64(redoubt.ScanCompleted))
-}
-
-// OpenLineages tells which lineages a ref has unresolved, and nobody ignores.
-func (tx *Tx) OpenLineages(ctx context.Context, projectID int64, ref string, ids []int64) (map[int64]bool, error) {
-	in, arg := tx.in("f.lineage_id", 4, ids)
-	list, err := many(ctx, tx, scalar[int64], `SELECT DISTINCT f.lineage_id FROM finding f JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
-		WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND `+in+` AND f.state = $5 AND l.triage_state <> $6`,
-		projectID, ref, arg, int64(redoubt.Unresolved), int64(redoubt.TriageIgnored))
-	open := make(map[int64]bool, len(list))
-	for _, id := range list {
-		open[id] = true
-	}
-	return open, err
 }
 
 // Delivery is a webhook that was verified.

@@ -116,6 +116,7 @@ var relations = []relation{
 	{"managed_run_log", "run_id", "managed_run", "id"},
 	{"managed_plan", "project_id", "project", "id"},
 	{"change_request", "repository_id", "repository", "id"},
+	{"change_comment", "repository_id", "repository", "id"},
 	{"webhook_delivery", "connection_id", "connection", "id"},
 }
 

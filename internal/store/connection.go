@@ -146,6 +146,7 @@ func (tx *Tx) DeleteConnection(ctx context.Context, id int64) error {
 		return err
 	}
 	for _, rows := range []string{
+		`change_comment WHERE deployment_id = $1 AND repository_id IN (SELECT id FROM repository WHERE deployment_id = $1 AND connection_id = $2)`,
 		`change_request WHERE deployment_id = $1 AND repository_id IN (SELECT id FROM repository WHERE deployment_id = $1 AND connection_id = $2)`,
 		`webhook_delivery WHERE deployment_id = $1 AND connection_id = $2`,
 		`repository WHERE deployment_id = $1 AND connection_id = $2`, `connection WHERE deployment_id = $1 AND id = $2`,

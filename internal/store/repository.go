@@ -167,8 +167,10 @@ func (tx *Tx) loseRepositories(ctx context.Context, lost map[string]redoubt.Repo
 		}
 	}
 	of, list := tx.in("repository_id", 2, forgotten)
-	if err := tx.write(ctx, `DELETE FROM change_request WHERE deployment_id = $1 AND `+of, list); err != nil {
-		return err
+	for _, table := range []string{"change_comment", "change_request"} {
+		if err := tx.write(ctx, `DELETE FROM `+table+` WHERE deployment_id = $1 AND `+of, list); err != nil {
+			return err
+		}
 	}
 	in, list := tx.in("id", 2, forgotten)
 	if err := tx.write(ctx, `DELETE FROM repository WHERE deployment_id = $1 AND `+in, list); err != nil {
@@ -229,16 +231,6 @@ func projectOf(r redoubt.Repository) redoubt.Project {
 // SetRepositoryHook keeps the host's id of the webhook of a repository; empty: none.
 func (tx *Tx) SetRepositoryHook(ctx context.Context, id int64, hook string) error {
 	return tx.write(ctx, `UPDATE repository SET hook_id = $3 WHERE deployment_id = $1 AND id = $2`, id, hook)
-}
-
-// DropRepository parts a project from its repository. The project stays.
-func (tx *Tx) DropRepository(ctx context.Context, id int64) error {
-	r, err := tx.RepositoryByID(ctx, id)
-	if err != nil || r.ProjectID == 0 {
-		return err
-	}
-	tx.audit("repository.drop", subject("repository", r.ID), repositoryImage{r.FullName, subject("connection", r.ConnectionID), subject("project", r.ProjectID)}, nil)
-	return tx.write(ctx, `UPDATE repository SET project_id = 0 WHERE deployment_id = $1 AND id = $2`, id)
 }
 
 // mergeRepository gives the repository of one project to another that has none.

@@ -67,6 +67,17 @@ func (tx *Tx) QueueRun(ctx context.Context, r redoubt.Run) (redoubt.Run, error) 
 	return tx.addRun(ctx, r)
 }
 
+// RefuseRun keeps a run that will not do as one that failed at once, with the reason: so
+// that people see why nothing is scanned.
+func (tx *Tx) RefuseRun(ctx context.Context, r redoubt.Run, reason string) error {
+	r.Ref, r.Base, r.Commit = "", "", "" // one of these is what will not do
+	r, err := tx.addRun(ctx, r)
+	if err != nil {
+		return err
+	}
+	return tx.endRun(ctx, r, redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: reason})
+}
+
 func (tx *Tx) addRun(ctx context.Context, r redoubt.Run) (redoubt.Run, error) {
 	id, err := tx.newID(ctx, seqManagedRun)
 	if err != nil {
@@ -84,6 +95,9 @@ func (tx *Tx) addRun(ctx context.Context, r redoubt.Run) (redoubt.Run, error) {
 	}
 	if r.Cause == redoubt.RunByHand {
 		tx.audit("run.create", subject("run", id), nil, imageOfRun(r))
+	}
+	if err := tx.QueueTelling(ctx, r.ProjectID, r.Commit); err != nil {
+		return r, err
 	}
 	return r, tx.pruneRuns(ctx, r.ProjectID)
 }
@@ -156,8 +170,12 @@ func (tx *Tx) endRun(ctx context.Context, r redoubt.Run, o redoubt.RunOutcome) e
 		return err
 	}
 	r = r.After(o, tx.now)
-	return tx.write(ctx, `UPDATE managed_run SET state = $3, failure = $4, reason = $5, scan_id = $6, due_at = $7, ended_at = $8, lease_until = NULL, token_id = 0
+	err := tx.write(ctx, `UPDATE managed_run SET state = $3, failure = $4, reason = $5, scan_id = $6, due_at = $7, ended_at = $8, lease_until = NULL, token_id = 0
 		WHERE deployment_id = $1 AND id = $2`, r.ID, r.State, r.Failure, r.Reason, r.ScanID, r.DueAt, r.EndedAt)
+	if err != nil {
+		return err
+	}
+	return tx.QueueTelling(ctx, r.ProjectID, r.Commit)
 }
 
 // dropRunToken drops the token of an attempt that is over; the audit trail keeps its word.
@@ -358,12 +376,13 @@ func (tx *Tx) BindRunToken(ctx context.Context, id, tokenID int64) error {
 	return tx.write(ctx, `UPDATE managed_run SET token_id = $3 WHERE deployment_id = $1 AND id = $2`, id, tokenID)
 }
 
-// RunOfToken finds the run whose attempt uploads with a token, or redoubt.ErrNotFound.
+// RunOfToken finds the run under way whose attempt uploads with a token, or
+// redoubt.ErrNotFound.
 func (tx *Tx) RunOfToken(ctx context.Context, tokenID int64) (redoubt.Run, error) {
 	if tokenID == 0 {
 		return redoubt.Run{}, redoubt.ErrNotFound
 	}
-	return one(ctx, tx, scanRun, runSelect+`AND token_id = $2`, tokenID)
+	return one(ctx, tx, scanRun, runSelect+`AND state > $2 AND state < $3 AND token_id = $4`, redoubt.RunQueued, redoubt.RunDone, tokenID)
 }
 
 // dropRunsOf drops what a project has of managed runs.

@@ -101,7 +101,10 @@ func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
 		return err
 	}
 	tx.audit("scan.finish", subject("scan", s.ID), imageOfScan(before), imageOfScan(s))
-	return nil
+	if s.Status != redoubt.ScanError { // PutScanGate follows
+		return nil
+	}
+	return tx.QueueTelling(ctx, s.ProjectID, s.Commit)
 }
 
 // SetScanCounts corrects what a scan of this transaction counts, which was not

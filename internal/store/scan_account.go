@@ -33,26 +33,11 @@ func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *redoubt.ScanG
 	if err != nil {
 		return err
 	}
-	if hears, err := tx.hostHears(ctx); err != nil || !hears {
-		return err
-	}
-	of, err := many(ctx, tx, func(r row) (t Telling, err error) { return t, r.Scan(&t.ProjectID, &t.Ref, &t.Commit) },
-		`SELECT s.project_id, s.ref, s.commit_hash FROM scan s JOIN repository r ON r.deployment_id = s.deployment_id AND r.project_id = s.project_id
-			WHERE s.deployment_id = $1 AND s.id = $2`, scanID)
-	if err != nil || len(of) == 0 {
-		return err
-	}
-	return tx.QueueTelling(ctx, of[0])
+	return tx.queueTellingOf(ctx, scanID)
 }
 
 // ExpectScanGate announces, within Ahead, what PutScanGate reads first.
 func (tx *Tx) ExpectScanGate(ctx context.Context) { _, _ = tx.hostHears(ctx) }
-
-// hostHears reports whether a code host of the deployment takes statuses.
-func (tx *Tx) hostHears(ctx context.Context) (bool, error) {
-	some, err := many(ctx, tx, scalar[int64], `SELECT id FROM connection WHERE deployment_id = $1 AND kind <> $2 ORDER BY id LIMIT 1`, int64(redoubt.HostGit))
-	return len(some) > 0, err
-}
 
 // ScanAccount returns what a scan says of itself. A scan that has not ended, or
 // ended before accounts were kept, is redoubt.ErrNotFound.

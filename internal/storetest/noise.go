@@ -219,6 +219,9 @@ func noisyConnection(ctx context.Context, tx *store.Tx) error {
 		_, err = tx.SaveChangeRequest(ctx, redoubt.ChangeRequest{RepositoryID: list[0].ID, Number: 1, State: redoubt.ChangeOpen, HeadCommit: "commit-0"})
 	}
 	if err == nil {
+		err = tx.PutChangeComment(ctx, store.ChangeComment{RepositoryID: list[0].ID, Number: 1, HostID: "1", Body: "noise"})
+	}
+	if err == nil {
 		_, err = tx.AddDelivery(ctx, store.Delivery{ConnectionID: c.ID, Delivery: "1", Event: "push"})
 	}
 	return err

@@ -1,0 +1,70 @@
+package hosts
+
+import (
+	"errors"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/job"
+)
+
+// A host is asked by so many at once, so that one that answers slowly holds up nobody
+// but those who wait for it.
+const askedAtOnce = 2
+
+// turns says who may ask which host. It is safe for concurrent use; the zero one lets all.
+type turns struct {
+	mu      sync.Mutex
+	at      map[string]int       // how many ask a host
+	waiting map[string]int       // how many were sent away since one had its turn
+	until   map[string]time.Time // when a host wants to be asked again
+}
+
+// take does what asks the host of a connection, if it is its turn; else it is a
+// job.WaitError. A host that asks to wait is left alone for so long, by all of that
+// connection.
+func (t *turns) take(c redoubt.Connection, now time.Time, ask func() error) error {
+	host, who := hostOf(c), string(c.Credential)
+	if wait := t.enter(host, who, now); wait > 0 {
+		return job.WaitError{Wait: wait, Reason: "the host was busy all the time"}
+	}
+	err := ask()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.at[host]--
+	var busy *redoubt.BusyError
+	if errors.As(err, &busy) {
+		t.until[who] = now.Add(busy.Wait)
+	}
+	return err
+}
+
+// enter takes a turn, or says when to try again: the later, the more wait.
+func (t *turns) enter(host, who string, now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.at == nil {
+		t.at, t.waiting, t.until = map[string]int{}, map[string]int{}, map[string]time.Time{}
+	}
+	if wait := t.until[who].Sub(now); wait > 0 {
+		return wait
+	}
+	delete(t.until, who)
+	if t.at[host] >= askedAtOnce {
+		t.waiting[host]++
+		return min(time.Second+time.Duration(t.waiting[host])*time.Second/4, time.Minute)
+	}
+	t.at[host]++
+	delete(t.waiting, host)
+	return 0
+}
+
+// hostOf is where a connection asks.
+func hostOf(c redoubt.Connection) string {
+	if u, err := url.Parse(c.BaseURL); err == nil {
+		return u.Host
+	}
+	return c.BaseURL
+}

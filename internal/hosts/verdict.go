@@ -1,0 +1,210 @@
+package hosts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// verdict is what stands beside a commit. The zero one says nothing.
+type verdict struct {
+	state scm.StatusState
+	text  string
+	page  string        // of what there is to read, from the deployment on
+	again time.Duration // when to look again, should nothing happen before; 0: never
+}
+
+// awaitFor is how long a commit waits for those that scanned the one before it, after the
+// newest scan of its own.
+const awaitFor = 10 * time.Minute
+
+// judge decides what stands beside a commit, by all runs and scans of it on whichever ref:
+// pending until all that is expected has ended, then what all of them came to.
+func judge(f store.CommitFacts, items []item, now time.Time) verdict {
+	if v := pending(f, now); v.state != 0 {
+		return v
+	}
+	if v := blocked(items); v.state != 0 {
+		return v
+	}
+	if v := broken(f, now); v.state != 0 {
+		return v
+	}
+	for _, s := range slices.Backward(f.Scans) {
+		if s.StatusAt(now) == redoubt.ScanCompleted {
+			return verdict{scm.StatusSuccess, counted(0, lineages(items, false)), pageOfScan(s.ID), 0}
+		}
+	}
+	for _, r := range f.Runs {
+		if r.State == redoubt.RunDone {
+			return verdict{scm.StatusSuccess, "nothing to scan", "/scans", 0}
+		}
+	}
+	return verdict{}
+}
+
+func pageOfScan(id int64) string { return "/scans/" + strconv.FormatInt(id, 10) }
+
+// pending tells that something is under way.
+func pending(f store.CommitFacts, now time.Time) verdict {
+	managed := map[string]bool{}
+	for _, r := range f.Runs {
+		managed[r.Ref] = true
+		if !r.State.Ended() {
+			text := "a scan is under way"
+			if !r.State.Begun() {
+				text = "a scan waits for a runner"
+			}
+			return verdict{scm.StatusPending, text, "/scans", 0}
+		}
+	}
+	for _, s := range f.Scans {
+		if s.StatusAt(now) == redoubt.ScanRunning {
+			return verdict{scm.StatusPending, "a scan is under way", pageOfScan(s.ID), s.StartedAt.Add(redoubt.ScanTimeout).Sub(now) + time.Second}
+		}
+	}
+	for _, before := range f.Before {
+		newest := time.Time{}
+		missing := !managed[before.Ref]
+		for _, s := range f.Scans {
+			if s.Ref == before.Ref {
+				missing = missing && s.Source != before.Source
+				newest = later(newest, later(s.StartedAt, s.CompletedAt))
+			}
+		}
+		if wait := newest.Add(awaitFor).Sub(now); missing && wait > 0 {
+			return verdict{scm.StatusPending, fmt.Sprintf("waiting for the scan by %.40s", before.Source), "/scans", wait + time.Second}
+		}
+	}
+	return verdict{}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// blocked tells that findings fail the commit, with the newest scan that has one.
+func blocked(items []item) verdict {
+	scan := int64(0)
+	for _, i := range items {
+		if i.blocks {
+			scan = max(scan, i.scan)
+		}
+	}
+	if scan == 0 {
+		return verdict{}
+	}
+	return verdict{scm.StatusFailure, counted(lineages(items, true), lineages(items, false)), pageOfScan(scan) + "/blocking", 0}
+}
+
+// lineages counts those that block, or those that never do.
+func lineages(items []item, blocks bool) int {
+	stops := map[int64]bool{}
+	for _, i := range items {
+		stops[i.lineage] = stops[i.lineage] || i.blocks
+	}
+	n := 0
+	for _, stop := range stops {
+		if stop == blocks {
+			n++
+		}
+	}
+	return n
+}
+
+// broken tells that not all could be scanned.
+func broken(f store.CommitFacts, now time.Time) verdict {
+	for _, r := range slices.Backward(f.Runs) {
+		if r.State != redoubt.RunDone {
+			return verdict{scm.StatusError, "not scanned: " + cmp.Or(r.Reason, r.State.String()), "/scans", 0}
+		}
+	}
+	for _, s := range slices.Backward(f.Scans) {
+		switch s.StatusAt(now) {
+		case redoubt.ScanError:
+			return verdict{scm.StatusError, "a scan failed: " + cmp.Or(s.Error, fmt.Sprintf("exit code %d", s.ExitCode)), pageOfScan(s.ID), 0}
+		case redoubt.ScanNeverFinished:
+			return verdict{scm.StatusError, "a scan never finished", pageOfScan(s.ID), 0}
+		case redoubt.ScanRunning, redoubt.ScanCompleted:
+		}
+	}
+	return verdict{}
+}
+
+// changeNumber is the number in a ref under which hosts have a change request.
+var changeNumber = regexp.MustCompile(`^refs/(?:pull|merge-requests)/([0-9]{1,18})/`)
+
+func numberIn(ref string) int64 {
+	found := changeNumber.FindStringSubmatch(ref)
+	if found == nil {
+		return 0
+	}
+	n, _ := strconv.ParseInt(found[1], 10, 64) // digits, by the pattern
+	return n
+}
+
+// refsOf are the refs, of those that are scanned, on which a change request's head is.
+func refsOf(f store.CommitFacts, c redoubt.ChangeRequest) map[string]bool {
+	refs := map[string]bool{}
+	for _, s := range f.Scans {
+		refs[s.Ref] = numberIn(s.Ref) == c.Number || s.Ref == "refs/heads/"+c.HeadRef
+	}
+	return refs
+}
+
+// changesOf finds the open change requests whose head the commit is. A commit that is no
+// head any more gets its status and no comments.
+func changesOf(ctx context.Context, h scm.Host, m message) (changes []redoubt.ChangeRequest, err error) {
+	numbers, branches := map[int64]bool{}, false
+	for _, s := range m.facts.Scans {
+		if n := numberIn(s.Ref); n != 0 {
+			numbers[n] = true
+		} else {
+			branches = true
+		}
+	}
+	var open []redoubt.ChangeRequest
+	if branches {
+		if open, err = h.ChangeRequests(ctx, m.repository); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range open {
+		delete(numbers, c.Number)
+	}
+	for n := range numbers {
+		c, err := h.ChangeRequest(ctx, m.repository, n)
+		if errors.Is(err, redoubt.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, c)
+	}
+	for _, c := range open {
+		if c.State != redoubt.ChangeOpen || c.HeadCommit != m.telling.Commit {
+			continue
+		}
+		for _, on := range refsOf(m.facts, c) {
+			if on {
+				changes = append(changes, c)
+				break
+			}
+		}
+	}
+	slices.SortFunc(changes, func(a, b redoubt.ChangeRequest) int { return cmp.Compare(a.Number, b.Number) })
+	return changes, nil
+}

@@ -1,0 +1,229 @@
+package hosts_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// told tells what waits to be told, and returns the newest status, without its link.
+func (w *world) told() string {
+	w.t.Helper()
+	w.host.statuses = nil
+	for {
+		j, err := w.s.ClaimJob(w.t.Context(), []string{store.TellJob}, time.Minute, redoubt.JobOutage{})
+		w.must(err)
+		if j == nil {
+			break
+		}
+		err = w.tell(*j)
+		if wait := (job.WaitError{}); errors.As(err, &wait) {
+			err = w.s.ReleaseJob(w.t.Context(), *j, wait.Wait)
+		}
+		w.must(err)
+	}
+	if len(w.host.statuses) == 0 {
+		return ""
+	}
+	text, _, _ := strings.Cut(w.host.statuses[len(w.host.statuses)-1], " https:")
+	return text
+}
+
+// run queues a run of the branch that a runner takes, or ends one where it is given.
+func (w *world) run(commit string) (r redoubt.Run) {
+	w.t.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.ProjectByName(ctx, "acme/payments")
+		if err == nil {
+			r, err = tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Ref: "refs/heads/fix", Commit: commit, Kind: redoubt.RunFull, Cause: redoubt.RunByPush})
+		}
+		return err
+	})
+	return r
+}
+
+func (w *world) end(o redoubt.RunOutcome) {
+	w.t.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		r, _, err := tx.LeaseRun(ctx, 1, nil)
+		if err == nil {
+			_, err = tx.FinishRun(ctx, r.ID, r.Claim, o)
+		}
+		return err
+	})
+}
+
+// TestACommitIsPendingUntilItsRunHasEnded: a run uploads what it finds in dependencies long
+// before what it finds in code.
+func TestACommitIsPendingUntilItsRunHasEnded(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.run(first)
+		same(t, "queued", w.told(), "acme/payments 1111 1 a scan waits for a runner")
+		w.scanBy("lockfiles", "refs/heads/fix", first)
+		same(t, "with its dependencies", w.told(), "acme/payments 1111 1 a scan waits for a runner")
+		w.scanBy("semgrep", "refs/heads/fix", first, w.find("rule-a", 4))
+		w.end(redoubt.RunOutcome{State: redoubt.RunDone})
+		same(t, "ended", w.told(), "acme/payments 1111 3 1 blocking")
+		w.run(second)
+		w.scanBy("lockfiles", "refs/heads/fix", second)
+		w.end(redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunScanner, Reason: "exit code 7"})
+		same(t, "failed", w.told(), "acme/payments 2222 4 not scanned: exit code 7")
+	})
+}
+
+// TestACommitIsPendingWhileWhatScannedItsParentIsMissing, for a while.
+func TestACommitIsPendingWhileWhatScannedItsParentIsMissing(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.scanBy("lockfiles", "refs/heads/fix", first)
+		w.scanBy("semgrep", "refs/heads/fix", first)
+		same(t, "both", w.told(), "acme/payments 1111 2 no blocking findings")
+		w.now = storetest.Epoch
+		w.scanBy("lockfiles", "refs/heads/fix", second)
+		same(t, "one of two", w.told(), "acme/payments 2222 1 waiting for the scan by semgrep")
+		w.scanBy("semgrep", "refs/heads/fix", second, w.find("rule-a", 4))
+		same(t, "both", w.told(), "acme/payments 2222 3 1 blocking")
+		w.scanBy("lockfiles", "refs/heads/fix", third)
+		w.now = storetest.Epoch.Add(time.Hour)
+		same(t, "that the other never came", w.told(), "acme/payments 3333 2 no blocking findings")
+	})
+}
+
+// TestAStatusIsOfTheCommit, whichever of its refs was scanned last.
+func TestAStatusIsOfTheCommit(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.scanBy("semgrep", "refs/heads/fix", first, w.find("rule-a", 4))
+		w.scanBy("semgrep", "refs/heads/release", first)
+		same(t, "the status", w.told(), "acme/payments 1111 3 1 blocking")
+	})
+}
+
+// TestAnotherRefSettlesNothing: what one branch has fixed stays a comment at the change
+// request of another.
+func TestAnotherRefSettlesNothing(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		w.scanBy("semgrep", "refs/heads/fix", first, w.find("rule-a", 4))
+		w.told()
+		before := len(w.host.comments)
+		w.scanBy("semgrep", "refs/heads/release", first)
+		w.told()
+		for _, c := range w.host.comments {
+			if strings.Contains(c.Body, "fixed or ignored") || len(w.host.comments) != before {
+				t.Errorf("a comment is %s", c.Body)
+			}
+		}
+	})
+}
+
+// TestCommentsAreFoundByTheirIDs, however many others there are, and looked for once where
+// an answer was lost.
+func TestCommentsAreFoundByTheirIDs(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		a := w.find("rule-a", 4)
+		w.host.cut = redoubt.ErrUnavailable
+		j := w.scan(first, a)
+		if err := w.tell(j); err == nil {
+			t.Fatal("a lost answer is none")
+		}
+		w.host.cut = nil
+		w.must(w.tell(j))
+		same(t, "comments after a lost answer", len(w.host.comments), 2)
+		listed := w.host.listed
+		w.must(w.tell(w.scan(first, a)))
+		same(t, "comments, told again", len(w.host.comments), 2)
+		same(t, "lists of comments", w.host.listed, listed)
+	})
+}
+
+// TestOneWritesAtAChangeRequest, of several servers.
+func TestOneWritesAtAChangeRequest(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
+		w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
+		claim := func(want bool) {
+			w.update(func(ctx context.Context, tx *store.Tx) error {
+				r, err := tx.RepositoryByHostID(ctx, c.ID, "1")
+				if err != nil {
+					return err
+				}
+				ok, err := tx.ClaimChange(ctx, r.ID, 3, time.Minute)
+				same(t, "a claim", ok, want)
+				return err
+			})
+		}
+		claim(true)
+		claim(false)
+		err := w.tell(w.scan(first, w.find("rule-a", 4)))
+		if wait := (job.WaitError{}); !errors.As(err, &wait) || len(w.host.comments) != 0 {
+			t.Errorf("while another writes: %v, %+v", err, w.host.comments)
+		}
+	})
+}
+
+// TestAHostThatAsksToWaitIsLeftAlone for as long as it says.
+func TestAHostThatAsksToWaitIsLeftAlone(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.host.down = &redoubt.BusyError{Text: "slow down", Wait: 7 * time.Minute}
+		for range 2 {
+			err := w.tell(w.scan(first))
+			if wait := (job.WaitError{}); !errors.As(err, &wait) || wait.Wait != 7*time.Minute {
+				t.Errorf("busy: %v", err)
+			}
+		}
+		w.host.down = nil
+		if err := w.tell(w.scan(first)); err == nil || len(w.host.statuses) != 0 {
+			t.Errorf("it was asked all the same: %v", w.host.statuses)
+		}
+	})
+}
+
+// TestASlowHostHoldsUpNoOther: so many ask it at once, and others have their turn.
+func TestASlowHostHoldsUpNoOther(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.host.slow, w.host.asked = make(chan struct{}), make(chan struct{})
+		ended := make(chan error, 2)
+		jobs := []redoubt.Job{w.scan(first), w.scanOn("refs/heads/fix", second)}
+		for _, j := range jobs {
+			go func() { _, _, err := w.keeper.Tell(context.WithoutCancel(t.Context()), j); ended <- err }()
+		}
+		for range jobs {
+			<-w.host.asked
+		}
+		third := w.scanOn("refs/heads/fix", third)
+		_, _, err := w.keeper.Tell(t.Context(), third)
+		if wait := (job.WaitError{}); !errors.As(err, &wait) {
+			t.Errorf("a third at once: %v", err)
+		}
+		close(w.host.slow)
+		for range jobs {
+			w.must(<-ended)
+		}
+	})
+}
+
+var _ scm.Host = (*fakeHost)(nil)

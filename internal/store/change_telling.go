@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// TellJob is the kind of job that tells a code host what became of a commit.
+const TellJob = "tell"
+
+// Telling is what such a job is about: a commit, of which the host is told what all runs
+// and scans came to.
+type Telling struct {
+	ProjectID int64  `json:"project"`
+	Commit    string `json:"commit"`
+	Serial    int64  `json:"serial"` // tells one telling from the next
+}
+
+// tellKept is for how long jobs that have told are kept.
+const tellKept = 24 * time.Hour
+
+// QueueTelling has a code host told about a commit, where the project is a repository of
+// one that takes statuses.
+func (tx *Tx) QueueTelling(ctx context.Context, projectID int64, commit string) error {
+	if commit == "" {
+		return nil
+	}
+	if hears, err := tx.hostHears(ctx); err != nil || !hears {
+		return err
+	}
+	list, err := many(ctx, tx, scalar[int64], `SELECT r.id FROM repository r JOIN connection c ON c.deployment_id = r.deployment_id AND c.id = r.connection_id
+		WHERE r.deployment_id = $1 AND r.project_id = $2 AND c.kind <> $3`, projectID, int64(redoubt.HostGit))
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	t := Telling{ProjectID: projectID, Commit: commit}
+	if t.Serial, err = tx.newID(ctx, seqConnection); err != nil {
+		return err
+	}
+	input, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	if err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, TellJob, tx.now.Add(-tellKept)); err != nil {
+		return err
+	}
+	_, err = tx.insertJob(ctx, redoubt.Job{Kind: TellJob, Token: fmt.Sprintf("tell:%d", t.Serial), Input: input}, "", "")
+	return err
+}
+
+// queueTellingOf is QueueTelling of the commit of a scan.
+func (tx *Tx) queueTellingOf(ctx context.Context, scanID int64) error {
+	if hears, err := tx.hostHears(ctx); err != nil || !hears {
+		return err
+	}
+	scan, err := tx.Scan(ctx, scanID)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return tx.QueueTelling(ctx, scan.ProjectID, scan.Commit)
+}
+
+// hostHears reports whether a code host of the deployment takes statuses.
+func (tx *Tx) hostHears(ctx context.Context) (bool, error) {
+	some, err := many(ctx, tx, scalar[int64], `SELECT id FROM connection WHERE deployment_id = $1 AND kind <> $2 ORDER BY id LIMIT 1`, int64(redoubt.HostGit))
+	return len(some) > 0, err
+}
+
+// NewerTelling reports whether another job will tell of the same commit later, so that
+// this one may leave it to that.
+func (tx *Tx) NewerTelling(ctx context.Context, t Telling) (bool, error) {
+	waiting, err := many(ctx, tx, scalar[string], `SELECT input_json FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3`, TellJob, int64(redoubt.JobQueued))
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(waiting, func(text string) bool {
+		var other Telling
+		return json.Unmarshal([]byte(text), &other) == nil && other.ProjectID == t.ProjectID && other.Commit == t.Commit && other.Serial > t.Serial
+	}), nil
+}
+
+// CommitFacts are what there is to say of a commit.
+type CommitFacts struct {
+	Scans []redoubt.Scan // the newest of each ref and source
+	Runs  []redoubt.Run  // the newest of each ref and kind
+	// Before are the scans of the commit that was scanned before it, ref by ref: what
+	// scanned that will scan this one too.
+	Before []redoubt.Scan
+}
+
+// CommitFacts finds what is known of a commit of a project, on whichever ref.
+func (tx *Tx) CommitFacts(ctx context.Context, projectID int64, commit string) (f CommitFacts, err error) {
+	f.Scans, err = many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1 AND id IN
+		(SELECT MAX(id) FROM scan WHERE deployment_id = $1 AND project_id = $2 AND commit_hash = $3 GROUP BY ref, source) ORDER BY id`, projectID, commit)
+	if err != nil {
+		return f, err
+	}
+	f.Runs, err = many(ctx, tx, scanRun, runSelect+`AND id IN
+		(SELECT MAX(id) FROM managed_run WHERE deployment_id = $1 AND project_id = $2 AND commit_id = $3 GROUP BY ref, kind) ORDER BY id`, projectID, commit)
+	seen := map[string]bool{}
+	for _, s := range f.Scans {
+		if err != nil || seen[s.Ref] {
+			continue
+		}
+		seen[s.Ref] = true
+		var before []redoubt.Scan
+		before, err = many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash =
+			(SELECT commit_hash FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash <> $4 AND commit_hash <> '' AND id < $5
+				ORDER BY id DESC LIMIT 1) ORDER BY id`, projectID, s.Ref, commit, s.ID)
+		f.Before = append(f.Before, before...)
+	}
+	return f, err
+}
+
+// OpenLineages tells which lineages one of the refs has unresolved, and nobody ignores.
+func (tx *Tx) OpenLineages(ctx context.Context, projectID int64, refs []string, ids []int64) (map[int64]bool, error) {
+	of, named := tx.in("f.ref", 3, refs)
+	in, arg := tx.in("f.lineage_id", 4, ids)
+	list, err := many(ctx, tx, scalar[int64], `SELECT DISTINCT f.lineage_id FROM finding f JOIN lineage l ON l.deployment_id = f.deployment_id AND l.id = f.lineage_id
+		WHERE f.deployment_id = $1 AND f.project_id = $2 AND `+of+` AND `+in+` AND f.state = $5 AND l.triage_state <> $6`,
+		projectID, named, arg, int64(redoubt.Unresolved), int64(redoubt.TriageIgnored))
+	open := make(map[int64]bool, len(list))
+	for _, id := range list {
+		open[id] = true
+	}
+	return open, err
+}
+
+// ChangeComment is what we wrote at a change request, as far as we need it to find it again.
+type ChangeComment struct {
+	RepositoryID int64
+	Number       int64  // of the change request
+	LineageID    int64  // 0: the summary
+	HostID       string // the host's; empty: it is being written, or was when the server died
+	Thread       string // the host's id of what it is part of, where it needs that
+	Path         string // empty of the summary
+	Body         string // as it was written last
+	Settled      bool
+}
+
+const changeCommentColumns = `repository_id, number, lineage_id, host_id, thread, path, body, settled`
+
+// ChangeComments lists what we wrote at a change request.
+func (tx *Tx) ChangeComments(ctx context.Context, repositoryID, number int64) ([]ChangeComment, error) {
+	return many(ctx, tx, func(r row) (c ChangeComment, err error) {
+		return c, r.Scan(&c.RepositoryID, &c.Number, &c.LineageID, &c.HostID, &c.Thread, &c.Path, &c.Body, &c.Settled)
+	}, `SELECT `+changeCommentColumns+` FROM change_comment WHERE deployment_id = $1 AND repository_id = $2 AND number = $3 ORDER BY lineage_id`, repositoryID, number)
+}
+
+// PutChangeComment keeps what we wrote, in place of what was kept of it before.
+func (tx *Tx) PutChangeComment(ctx context.Context, c ChangeComment) error {
+	return tx.insert(ctx, `change_comment (deployment_id, `+changeCommentColumns+`)`,
+		[][]any{{c.RepositoryID, c.Number, c.LineageID, c.HostID, c.Thread, c.Path, c.Body, c.Settled}},
+		`ON CONFLICT (deployment_id, repository_id, number, lineage_id) DO UPDATE SET host_id = excluded.host_id, thread = excluded.thread, path = excluded.path,
+			body = excluded.body, settled = excluded.settled`)
+}
+
+// DropChangeComment forgets a comment that is no more.
+func (tx *Tx) DropChangeComment(ctx context.Context, repositoryID, number, lineageID int64) error {
+	return tx.write(ctx, `DELETE FROM change_comment WHERE deployment_id = $1 AND repository_id = $2 AND number = $3 AND lineage_id = $4`, repositoryID, number, lineageID)
+}
+
+// ClaimChange makes the caller the only one who writes at a change request for a while, or
+// until FreeChange; ok is false where somebody else is it.
+func (tx *Tx) ClaimChange(ctx context.Context, repositoryID, number int64, hold time.Duration) (ok bool, err error) {
+	n, err := tx.exec(ctx, `UPDATE change_request SET told_until = $4 WHERE deployment_id = $1 AND repository_id = $2 AND number = $3 AND told_until <= $5`,
+		repositoryID, number, tx.now.Add(hold), tx.now)
+	return n > 0, err
+}
+
+// FreeChange ends what ClaimChange began.
+func (tx *Tx) FreeChange(ctx context.Context, repositoryID, number int64) error {
+	return tx.write(ctx, `UPDATE change_request SET told_until = 0 WHERE deployment_id = $1 AND repository_id = $2 AND number = $3`, repositoryID, number)
+}
