@@ -7,14 +7,13 @@ import (
 
 // Bounds of a managed run.
 const (
-	RunLease       = time.Minute      // how long a runner may be silent
-	RunRenewEvery  = 15 * time.Second // how often it says that it lives
-	RunAttempts    = 3                // in all
-	RunTimeLimit   = time.Hour        // of one attempt, from the lease to its end
-	MaxRunLog      = 512 << 10        // bytes of log kept of an attempt
-	MaxRunReason   = 1000             // bytes of the reason of an end
-	MaxRunsKept    = 200              // of one project, with those that ended
-	MaxRunsOfHost  = 4                // of one deployment at once, from one code host
+	RunLease       = time.Minute // how long a runner may be silent
+	RunAttempts    = 3           // in all
+	RunTimeLimit   = time.Hour   // of one attempt, from the lease to its end
+	MaxRunLog      = 512 << 10   // bytes of log kept of an attempt
+	MaxRunReason   = 1000        // bytes of the reason of an end
+	MaxRunsKept    = 200         // of one project, with those that ended
+	MaxRunsOfHost  = 4           // of one deployment at once, from one code host
 	maxRunRefBytes = 1000
 )
 

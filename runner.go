@@ -1,6 +1,7 @@
 package redoubt
 
 import (
+	"context"
 	"strings"
 	"time"
 )
@@ -57,6 +58,9 @@ type CloneSource struct {
 	Password   string
 	SSHKey     string // of git over SSH
 	KnownHosts string // the host's keys, as a known_hosts file has them
+	// Make has the host make a password for this repository alone, which lasts for about
+	// an hour; nil where the host makes none. It asks the host: call it in no transaction.
+	Make func(ctx context.Context) (password string, err error)
 }
 
 // String tells nothing: a credential that somebody logs stays secret.

@@ -10,7 +10,7 @@ import (
 
 // keeper makes what keeps the connections to code hosts.
 func (a *app) keeper(o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string) (*hosts.Keeper, error) {
-	private, also, err := o.Networks()
+	open, err := a.hosts(o)
 	if err != nil {
 		return nil, err
 	}
@@ -19,7 +19,20 @@ func (a *app) keeper(o config.Outbound, ring keyring.Ring, st *store.Store, publ
 		return nil, err
 	}
 	return hosts.New(hosts.Config{
+		Proposed: runProposed, Pushed: runPushed,
 		Store: st, Vault: scm.NewVault(sealer), Clock: a.clock, Logger: a.log, PublicURL: publicURL,
-		Hosts: scm.Config{Reach: scm.Reach{NoPrivate: !private, Also: also}, Clock: a.clock, Name: "redoubt/" + version},
+		Hosts: open,
 	}), nil
+}
+
+// hosts is what code hosts are asked with.
+func (a *app) hosts(o config.Outbound) (scm.Config, error) {
+	reach, err := reachOf(o)
+	return scm.Config{Reach: reach, Clock: a.clock, Name: "redoubt/" + version}, err
+}
+
+// reachOf says which addresses code hosts may have.
+func reachOf(o config.Outbound) (scm.Reach, error) {
+	private, also, err := o.Networks()
+	return scm.Reach{NoPrivate: !private, Also: also}, err
 }

@@ -137,7 +137,7 @@ func (c runCancelCmd) Run(a *app) error {
 type runScheduleCmd struct {
 	tenant
 	Project string `arg:"" help:"Name of the project, as acme/payments."`
-	Every   string `arg:"" help:"weekly, daily or off." enum:"weekly,daily,off"`
+	Every   string `arg:"" help:"weekly, daily, push (to the primary branch) or off." enum:"weekly,daily,push,off"`
 }
 
 // Run says when full scans are made, and switches them on or off.

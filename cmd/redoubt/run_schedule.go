@@ -87,7 +87,7 @@ func duePlans(ctx context.Context, tx *store.Tx) (due []duePlan, err error) {
 func queueDue(ctx context.Context, tx *store.Tx, d duePlan) error {
 	run, err := tx.FullRun(ctx, d.project, redoubt.RunBySchedule)
 	if err == nil {
-		_, err = tx.QueueRun(ctx, run)
+		err = queueOrExplain(ctx, tx, run)
 	}
 	if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
 		return err

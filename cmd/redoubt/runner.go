@@ -18,6 +18,7 @@ import (
 )
 
 type runnerCmd struct {
+	config.Outbound
 	URL       string        `help:"Address of the Redoubt server." env:"REDOUBT_URL" required:"" placeholder:"URL"`
 	Token     config.Secret `help:"Token with the scope runner; better given as a variable." env:"REDOUBT_TOKEN" required:"" placeholder:"TOKEN"`
 	Name      string        `help:"Name of this runner; by default that of the machine." env:"REDOUBT_RUNNER_NAME" placeholder:"NAME"`
@@ -26,7 +27,6 @@ type runnerCmd struct {
 	Parallel  int           `help:"Runs at once." default:"1" env:"REDOUBT_RUNNER_PARALLEL" placeholder:"N"`
 	Semgrep   string        `help:"The semgrep to run; by default the one on the path, where there is one." env:"REDOUBT_SEMGREP" placeholder:"FILE"`
 	Isolation string        `help:"How scanners are kept in: auto (by bubblewrap where it works), required (by bubblewrap or not at all), none." enum:"auto,required,none" default:"auto" env:"REDOUBT_RUNNER_ISOLATION"`
-	Local     bool          `help:"Take repositories that are folders of this machine, as file:///srv/x.git." env:"REDOUBT_RUNNER_LOCAL"`
 	Memory    int64         `help:"Memory that one scan may take, in bytes; 4 GiB by default." default:"4294967296" env:"REDOUBT_RUNNER_MEMORY" placeholder:"BYTES"`
 	Disk      int64         `help:"Disk that one scan may take, in bytes; 8 GiB by default." default:"8589934592" env:"REDOUBT_RUNNER_DISK" placeholder:"BYTES"`
 	Cache     int64         `help:"Disk that repositories may take which are kept for the next runs, in bytes; 20 GiB by default." default:"21474836480" env:"REDOUBT_RUNNER_CACHE" placeholder:"BYTES"`
@@ -47,6 +47,10 @@ func (c runnerCmd) Run(a *app) error {
 			return err
 		}
 	}
+	reach, err := reachOf(c.Outbound)
+	if err != nil {
+		return err
+	}
 	client := &api.Client{BaseURL: server.String(), Token: string(c.Token), UserAgent: "redoubt-runner/" + version}
 	var runners []*runner.Runner
 	for i := range c.Parallel {
@@ -54,7 +58,7 @@ func (c runnerCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		base.Client, base.Server, base.Labels, base.Isolation, base.Local = client, server, c.Label, runner.Isolation(c.Isolation), c.Local
+		base.Client, base.Server, base.Labels, base.Isolation, base.Resolve = client, server, c.Label, runner.Isolation(c.Isolation), reach.Resolve
 		base.Limits.Memory, base.Limits.Disk, base.Limits.Cache = c.Memory, c.Disk, c.Cache/int64(c.Parallel)
 		base.Dir, base.Name = filepath.Join(c.Dir, fmt.Sprint(i+1)), c.Name
 		if c.Parallel > 1 {

@@ -100,7 +100,7 @@ func TestManagedScanFromConnectionToFindings(t *testing.T) {
 	w.redoubt("run", "start", "managed/shop")
 	w.redoubt("run", "start", "managed/locked")
 	token := strings.TrimSpace(w.redoubt("token", "create", "--scope", "runner", "runner"))
-	runner := exec.Command("redoubt", "runner", "--url", w.target.String(), "--dir", filepath.Join(w.home, "runner"), "--semgrep", w.semgrep)
+	runner := exec.Command("redoubt", "runner", "--url", w.target.String(), "--dir", filepath.Join(w.home, "runner"), "--semgrep", w.semgrep, "--connect-to", "loopback")
 	runner.Env = append(os.Environ(), "REDOUBT_TOKEN="+token)
 	var said bytes.Buffer
 	runner.Stderr = &said

@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,10 +41,14 @@ func (s *service) beginRuns(ctx context.Context, a *app, background *sync.WaitGr
 }
 
 // openClones lets runners be told where repositories are, and what is shown there.
-func (s *service) openClones(ring keyring.Ring) error {
+func (s *service) openClones(a *app, ring keyring.Ring) error {
+	hosts, err := a.hosts(s.config.Outbound)
+	if err != nil {
+		return err
+	}
 	sealer, err := ring.Sealer("connections")
 	if err == nil {
-		s.scanner.CloneSource = s.cloneSource(scm.NewVault(sealer))
+		s.scanner.CloneSource = s.cloneSource(scm.NewVault(sealer), hosts)
 	}
 	return err
 }
@@ -64,10 +72,10 @@ func (s *service) ownRunners(ctx context.Context, a *app) {
 			if err != nil || known[d.ID] {
 				continue
 			}
-			var r *runner.Runner
-			if r, err = s.ownRunner(ctx, a, d, transport); err == nil {
+			var r *ownRunner
+			if r, err = s.ownRunner(a, ctx, d, transport); err == nil {
 				known[d.ID] = true
-				runners.Go(func() { s.logRunner(ctx, d, r.Run(ctx)) })
+				runners.Go(func() { r.keepRunning(ctx) })
 			}
 		}
 		if err != nil && ctx.Err() == nil {
@@ -87,15 +95,17 @@ func (s *service) ownRunners(ctx context.Context, a *app) {
 	serving.Wait()
 }
 
-func (s *service) logRunner(ctx context.Context, d redoubt.Deployment, err error) {
-	if err != nil && ctx.Err() == nil {
-		s.log.Error("the built-in runner ended", "deployment", d.Slug, "error", err)
-	}
+// ownRunner is the runner of a deployment that this server has inside.
+type ownRunner struct {
+	*service
+	deployment redoubt.Deployment
+	runner     *runner.Runner
+	client     *api.Client // the runner's
+	name       string      // of its token: another server's has another
 }
 
-// ownRunner makes the runner of a deployment, with a token that takes the place of the one
-// before.
-func (s *service) ownRunner(ctx context.Context, a *app, d redoubt.Deployment, transport http.RoundTripper) (*runner.Runner, error) {
+// ownRunner makes the runner of a deployment, which has no token yet.
+func (s *service) ownRunner(a *app, ctx context.Context, d redoubt.Deployment, transport http.RoundTripper) (*ownRunner, error) {
 	base, err := url.Parse(s.baseURL())
 	if err != nil {
 		return nil, err
@@ -105,32 +115,82 @@ func (s *service) ownRunner(ctx context.Context, a *app, d redoubt.Deployment, t
 	if err != nil {
 		return nil, err
 	}
-	var token string
-	err = s.store.Update(ctx, d.ID, redoubt.Actor{Kind: "system", Name: ownRunnerName}, func(ctx context.Context, tx *store.Tx) error {
+	reach, err := reachOf(s.config.Outbound)
+	if err != nil {
+		return nil, err
+	}
+	out := &ownRunner{service: s, deployment: d, client: &api.Client{BaseURL: base.String(), HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + version}}
+	c.Client, c.Server, c.Transport, c.Name, c.Resolve = out.client, base, transport, ownRunnerName, reach.Resolve
+	if machine, err := os.Hostname(); err == nil {
+		c.Name += " of " + machine
+	}
+	c.Dir = filepath.Join(s.storage.Data, "runner", fmt.Sprint(d.ID))
+	if out.runner, err = runner.New(ctx, c); err != nil {
+		return nil, err
+	}
+	id, err := ownID(filepath.Join(c.Dir, "id"))
+	out.name = ownRunnerName + " " + id
+	return out, err
+}
+
+// ownID is what a folder's runner is told from others by, which it keeps there.
+func ownID(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		text = []byte(rand.Text()[:10])
+		err = os.WriteFile(file, text, 0o600)
+	}
+	return redoubt.Line(strings.TrimSpace(string(text))), err
+}
+
+// ownTokenLasts is for how long the token of a runner in a server is in force: another is
+// made then, and a server that is gone leaves none.
+const ownTokenLasts = 30 * 24 * time.Hour
+
+// keepRunning takes runs until the context ends, or the deployment is gone; with another
+// token where the one it has is taken no more.
+func (r *ownRunner) keepRunning(ctx context.Context) {
+	for ctx.Err() == nil {
+		token, err := r.mintToken(ctx)
+		wait := ownRunnerEvery
+		if err == nil {
+			r.client.Token, wait = token, ownRunnerFirst
+			err = r.runner.Run(ctx)
+		}
+		if err == nil || ctx.Err() != nil || errors.Is(err, redoubt.ErrNotFound) {
+			return
+		}
+		r.log.Warn("the built-in runner begins anew", "deployment", r.deployment.Slug, "cause", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// mintToken makes a token that takes the place of this server's one before.
+func (r *ownRunner) mintToken(ctx context.Context) (token string, err error) {
+	by := redoubt.Actor{Kind: "system", Name: ownRunnerName}
+	err = r.store.Update(ctx, r.deployment.ID, by, func(ctx context.Context, tx *store.Tx) error {
 		tokens, err := tx.Tokens(ctx)
 		for _, t := range tokens {
-			if err == nil && t.Name == ownRunnerName && t.UserID == 0 && t.RevokedAt.IsZero() {
+			if err == nil && t.Name == r.name && t.UserID == 0 && t.RevokedAt.IsZero() {
 				err = tx.RevokeToken(ctx, t.ID)
 			}
 		}
 		if err == nil {
-			token, _, err = mint(ctx, tx, redoubt.Token{Name: ownRunnerName, Scopes: []redoubt.Scope{redoubt.ScopeRunner}, Dialect: redoubt.DialectContract})
+			token, _, err = mint(ctx, tx, redoubt.Token{
+				Name: r.name, Scopes: []redoubt.Scope{redoubt.ScopeRunner}, Dialect: redoubt.DialectContract, ExpiresAt: tx.Now().Add(ownTokenLasts),
+			})
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	c.Client = &api.Client{BaseURL: base.String(), Token: token, HTTP: &http.Client{Transport: transport}, UserAgent: "redoubt-runner/" + version}
-	c.Server, c.Transport, c.Name = base, transport, ownRunnerName
-	c.Dir = filepath.Join(s.storage.Data, "runner", fmt.Sprint(d.ID))
-	c.Local = s.config.RunnerLocal
-	return runner.New(ctx, c)
+	return token, err
 }
 
 // cloneSource tells a runner where a project's repository is, with the credential of its
 // connection.
-func (s *service) cloneSource(vault *scm.Vault) func(context.Context, *store.Tx, redoubt.Project) (redoubt.CloneSource, error) {
+func (s *service) cloneSource(vault *scm.Vault, hosts scm.Config) func(context.Context, *store.Tx, redoubt.Project) (redoubt.CloneSource, error) {
 	return func(ctx context.Context, tx *store.Tx, p redoubt.Project) (out redoubt.CloneSource, err error) {
 		repository, err := tx.Repository(ctx, p.ID)
 		if err == nil && !repository.Scannable() {
@@ -154,7 +214,10 @@ func (s *service) cloneSource(vault *scm.Vault) func(context.Context, *store.Tx,
 		case redoubt.CredentialSSHKey:
 			out.SSHKey, out.KnownHosts = credential.Secret, credential.KnownHosts
 		case redoubt.CredentialApp:
-			return out, errors.New("the token of a GitHub App's installation is not made for runs: connect with a token")
+			out.Username = "x-access-token"
+			out.Make = func(ctx context.Context) (string, error) {
+				return hosts.CloneToken(ctx, connection, credential, repository)
+			}
 		}
 		return out, nil
 	}

@@ -50,7 +50,7 @@ type service struct {
 	jobs       *job.Runner
 	sessions   *auth.Sessions
 	tickets    *job.Runner
-	tells      *job.Runner // one at a time, so that each change request has one writer
+	tells      *job.Runner
 	hears      *job.Runner // so that what hosts tell waits for nothing that they are told
 	keeper     *hosts.Keeper
 	scans      *job.Runner // on their own, so that no export keeps a build waiting
@@ -110,9 +110,9 @@ func (s *service) wire(a *app) error {
 	if s.keeper, err = a.keeper(s.config.Outbound, ring, s.store, s.baseURL); err != nil {
 		return err
 	}
-	s.hears = job.New(s.store, map[string]job.Work{store.HearJob: s.keeper.Hear}, job.Options{Clock: a.clock, Logger: a.log})
+	s.hears = job.New(s.store, map[string]job.Work{store.HearJob: s.keeper.Hear}, job.Options{Workers: hostWorkers, Clock: a.clock, Logger: a.log})
 	s.keeper.Heard = s.hears.Wake
-	s.tells = job.New(s.store, map[string]job.Work{store.TellJob: s.keeper.Tell}, job.Options{Workers: 1, Clock: a.clock, Logger: a.log})
+	s.tells = job.New(s.store, map[string]job.Work{store.TellJob: s.keeper.Tell}, job.Options{Workers: hostWorkers, Clock: a.clock, Logger: a.log})
 	s.tickets = job.New(s.store, map[string]job.Work{store.TicketJob: s.keeper.CreateTicket}, job.Options{Attempts: hosts.TicketAttempts, Abandoned: s.keeper.TicketAbandoned, Clock: a.clock, Logger: a.log})
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
@@ -122,7 +122,7 @@ func (s *service) wire(a *app) error {
 	})
 	s.index = findings
 	s.store.OnCommit(findings.Committed)
-	if err := s.openClones(ring); err != nil {
+	if err := s.openClones(a, ring); err != nil {
 		return err
 	}
 	sealer, err := ring.Sealer("second factors")
@@ -153,6 +153,10 @@ func (s *service) wire(a *app) error {
 	})
 	return err
 }
+
+// hostWorkers are how many speak with code hosts at once, of those that tell and of those
+// that hear: enough that some slow hosts leave others their turn.
+const hostWorkers = 8
 
 // rotated says in the log that the key file changed while the server ran.
 func (s *service) rotated(err error) {

@@ -48,7 +48,11 @@ func (a *Agent) leaseRun(w http.ResponseWriter, r *http.Request, caller auth.Cal
 	}
 	over := time.After(time.Duration(in.Wait) * time.Second)
 	for seen := false; ; seen = true {
-		out, err := a.tryLease(r.Context(), caller, in, !seen)
+		leased, err := a.tryLease(r.Context(), caller, in, !seen)
+		if err == nil && leased.run != nil && leased.password != nil {
+			leased.run, err = a.withPassword(r.Context(), caller, leased)
+		}
+		out := api.LeaseRunResponse{Run: leased.run}
 		if err != nil || out.Run != nil {
 			return errOr(err, func() error { return answer(w, out) })
 		}
@@ -62,6 +66,40 @@ func (a *Agent) leaseRun(w http.ResponseWriter, r *http.Request, caller auth.Cal
 	}
 }
 
+// leasing is a run that was leased, with what makes its password, nil where it has one.
+type leasing struct {
+	run      *api.LeasedRun
+	password func(context.Context) (string, error)
+}
+
+// passwordWithin bounds how long a host may take to make a password.
+const passwordWithin = 20 * time.Second
+
+// withPassword is the run with a password that the host makes for it. A run that gets none
+// ends with the reason, and nil is returned.
+func (a *Agent) withPassword(ctx context.Context, caller auth.Caller, l leasing) (*api.LeasedRun, error) {
+	asking, cancel := context.WithTimeout(ctx, passwordWithin)
+	defer cancel()
+	password, err := l.password(asking)
+	if err == nil {
+		l.run.Credential.Password = password
+		return l.run, nil
+	}
+	if ctx.Err() != nil { // its lease ends by itself
+		return nil, ctx.Err()
+	}
+	a.Logger.Warn("the host makes no credential for a run", "run", l.run.ID, "error", err)
+	id, wrong := strconv.ParseInt(l.run.ID, 10, 64)
+	if wrong != nil {
+		return nil, wrong
+	}
+	return nil, a.Store.Update(ctx, caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
+		o := redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunTransient, Reason: "the host makes no credential for the run: " + err.Error()}
+		_, err := tx.FinishRun(ctx, id, l.run.Claim, o)
+		return err
+	})
+}
+
 func errOr(err error, next func() error) error {
 	if err != nil {
 		return err
@@ -70,7 +108,7 @@ func errOr(err error, next func() error) error {
 }
 
 // tryLease looks without holding the deployment whether there is something, and takes it.
-func (a *Agent) tryLease(ctx context.Context, caller auth.Caller, in api.LeaseRunRequest, first bool) (out api.LeaseRunResponse, err error) {
+func (a *Agent) tryLease(ctx context.Context, caller auth.Caller, in api.LeaseRunRequest, first bool) (out leasing, err error) {
 	due := false
 	err = a.Store.View(ctx, caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		due, err = tx.RunIsDue(ctx, caller.Globs())
@@ -85,7 +123,7 @@ func (a *Agent) tryLease(ctx context.Context, caller auth.Caller, in api.LeaseRu
 		if err != nil || !due {
 			return err
 		}
-		out.Run, err = a.lease(ctx, tx, caller, runner)
+		out, err = a.lease(ctx, tx, caller, runner)
 		return err
 	})
 	return out, err
@@ -93,41 +131,41 @@ func (a *Agent) tryLease(ctx context.Context, caller auth.Caller, in api.LeaseRu
 
 // lease takes the next run for a runner. One whose repository cannot be told ends with the
 // reason, and the next one is looked at.
-func (a *Agent) lease(ctx context.Context, tx *store.Tx, caller auth.Caller, runner redoubt.Runner) (*api.LeasedRun, error) {
+func (a *Agent) lease(ctx context.Context, tx *store.Tx, caller auth.Caller, runner redoubt.Runner) (leasing, error) {
 	for {
 		run, ok, err := tx.LeaseRun(ctx, runner.ID, caller.Globs())
 		if err != nil || !ok {
-			return nil, err
+			return leasing{}, err
 		}
 		leased, refused, err := a.prepare(ctx, tx, run)
 		if err != nil || refused == "" {
 			return leased, err
 		}
 		if _, err := tx.FinishRun(ctx, run.ID, run.Claim, redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: refused}); err != nil {
-			return nil, err
+			return leasing{}, err
 		}
 	}
 }
 
 // prepare makes what a runner is told of a run, with its token; refused says why there is
 // nothing to fetch.
-func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run redoubt.Run) (leased *api.LeasedRun, refused string, err error) {
+func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run redoubt.Run) (out leasing, refused string, err error) {
 	project, err := tx.Project(ctx, run.ProjectID)
 	if err != nil {
-		return nil, "", err
+		return out, "", err
 	}
 	if strings.Contains(project.Name, "*") {
-		return nil, "the project's name holds a *, so that no token can be bound to it alone", nil
+		return out, "the project's name holds a *, so that no token can be bound to it alone", nil
 	}
 	source, err := a.source(ctx, tx, project)
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound):
-		return nil, "no connection to a code host has this repository", nil
+		return out, "no connection to a code host has this repository", nil
 	case errors.Is(err, redoubt.ErrUnavailable):
-		return nil, "", err
+		return out, "", err
 	case err != nil:
 		a.Logger.Warn("the repository of a run cannot be told", "run", run.ID, "project", project.ID, "error", err)
-		return nil, "the connection's credential could not be opened: check the connection", nil
+		return out, "the connection's credential could not be opened: check the connection", nil
 	}
 	secret := auth.NewSecret(tx.Deployment().ID)
 	token, err := tx.CreateToken(ctx, redoubt.Token{
@@ -137,15 +175,15 @@ func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run redoubt.Run) (lea
 	if err == nil {
 		err = tx.BindRunToken(ctx, run.ID, token.ID)
 	}
-	leased = &api.LeasedRun{
+	leased := &api.LeasedRun{
 		ID: strconv.FormatInt(run.ID, 10), Claim: run.Claim, Attempt: run.Attempt, Project: project.Name, Kind: run.Kind.String(),
 		Ref: run.Ref, Commit: run.Commit, Base: run.Base, Change: run.Change, CloneURL: source.URL, WebURL: source.WebURL, Token: secret.Text,
 		Limits: api.LeasedRunLimits{Seconds: int(redoubt.RunTimeLimit / time.Second), LogBytes: redoubt.MaxRunLog},
 	}
-	if source.Password != "" || source.SSHKey != "" {
+	if source.Password != "" || source.SSHKey != "" || source.Make != nil {
 		leased.Credential = &api.CloneCredential{Username: source.Username, Password: source.Password, SSHKey: source.SSHKey, KnownHosts: source.KnownHosts}
 	}
-	return leased, "", err
+	return leasing{leased, source.Make}, "", err
 }
 
 // source tells where a project's repository is; redoubt.ErrNotFound where nobody knows.

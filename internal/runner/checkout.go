@@ -2,15 +2,19 @@ package runner
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Bounds of a checkout.
@@ -18,6 +22,9 @@ const (
 	maxTold = 20      // files left out that the log names
 	maxLink = 4 << 10 // bytes of what a link points to
 	maxFile = 1 << 30 // bytes of a file
+
+	maxEntry = 64 << 10  // bytes of what git lists of a file, its name among it
+	maxNames = 256 << 20 // bytes of the names of all files
 )
 
 // entry is a file of the tree under test.
@@ -35,6 +42,9 @@ func (f *fetch) checkOut(ctx context.Context) error {
 	}
 	entries, err := f.entries(ctx)
 	if err != nil {
+		return err
+	}
+	if err := f.readTree(ctx, src); err != nil { // once it is known that it has an end
 		return err
 	}
 	root, err := os.OpenRoot(src)
@@ -72,46 +82,107 @@ func (f *fetch) makeRepository(ctx context.Context, src string) error {
 			return err
 		}
 	}
-	if _, err := g.run(ctx, "update-ref", "HEAD", f.commit); err != nil {
-		return err
-	}
-	_, err := g.run(ctx, "read-tree", f.commit)
+	_, err := g.run(ctx, "update-ref", "HEAD", f.commit)
+	return err
+}
+
+// readTree has the run's repository know the files of the commit.
+func (f *fetch) readTree(ctx context.Context, src string) error {
+	_, err := f.local(src).run(ctx, "read-tree", f.commit)
 	if said := (*gitError)(nil); errors.As(err, &said) {
 		return permanent("the tree of the commit is not one that git checks out: %.200s", said.text)
 	}
 	return err
 }
 
-// entries lists the files of the commit, within the bounds.
-func (f *fetch) entries(ctx context.Context) ([]entry, error) {
-	listed, err := f.lister().run(ctx, "ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", f.commit)
+// entries lists the files of the commit, within the bounds. It counts while git lists:
+// some trees of a few bytes unfold to more files than there is memory for.
+func (f *fetch) entries(ctx context.Context) (list []entry, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := f.local(f.repository).command(ctx, "ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", f.commit)
+	said := bounded{room: 16 << 10}
+	cmd.Stderr = &said
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	var list []entry
-	total := int64(0)
-	for line := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
-		facts, name, ok := strings.Cut(line, "\t")
-		words := strings.Fields(facts)
-		if !ok || len(words) != 4 {
-			continue
-		}
-		e := entry{mode: words[0], id: words[2], name: name}
-		if words[1] == "blob" {
-			if e.size, err = strconv.ParseInt(words[3], 10, 64); err != nil {
-				return nil, fmt.Errorf("git lists a file of the size %q", words[3])
-			}
-		}
-		total += e.size
-		list = append(list, e)
+	if err := cmd.Start(); err != nil {
+		return nil, err
 	}
-	if len(list) > f.Limits.Files {
-		return nil, permanent("the repository has %d files; this runner takes %d", len(list), f.Limits.Files)
+	list, err = f.readEntries(out)
+	if err != nil {
+		cancel() // git lists on otherwise
 	}
-	if total > f.Limits.Disk {
-		return nil, permanent("the checkout has %d MiB; this runner takes %d", total>>20, f.Limits.Disk>>20)
+	ended := cmd.Wait()
+	switch {
+	case err != nil:
+		return nil, err
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case ended != nil:
+		return nil, explained(&gitError{strings.TrimSpace(said.String())})
 	}
 	return list, nil
+}
+
+// readEntries reads what git lists, each with a zero at its end.
+func (f *fetch) readEntries(from io.Reader) (list []entry, err error) {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(make([]byte, 0, 64<<10), maxEntry)
+	lines.Split(untilZero)
+	total, names := int64(0), 0
+	for lines.Scan() {
+		e, ok, err := readEntry(lines.Text())
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		total += e.size
+		names += len(e.name)
+		list = append(list, e)
+		switch {
+		case len(list) > f.Limits.Files:
+			return nil, permanent("the repository has more than %d files, as many as this runner takes", f.Limits.Files)
+		case names > maxNames:
+			return nil, permanent("the names of the repository's files have more than %d MiB together", maxNames>>20)
+		case total > f.Limits.Disk:
+			return nil, permanent("the checkout has more than %d MiB, as much as this runner takes", f.Limits.Disk>>20)
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return nil, permanent("the repository has a file whose name is longer than %d KiB", maxEntry>>10)
+	}
+	return list, lines.Err()
+}
+
+// untilZero splits what it reads at zeros.
+func untilZero(data []byte, last bool) (advance int, token []byte, err error) {
+	if at := bytes.IndexByte(data, 0); at >= 0 {
+		return at + 1, data[:at], nil
+	}
+	if last && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
+}
+
+// readEntry reads one, as "100644 blob ID SIZE<tab>name"; ok is false of what is none.
+func readEntry(line string) (e entry, ok bool, err error) {
+	facts, name, ok := strings.Cut(line, "\t")
+	words := strings.Fields(facts)
+	if !ok || len(words) != 4 {
+		return e, false, nil
+	}
+	e = entry{mode: words[0], id: words[2], name: name}
+	if words[1] == "blob" {
+		if e.size, err = strconv.ParseInt(words[3], 10, 64); err != nil {
+			return e, false, fmt.Errorf("git lists a file of the size %q", words[3])
+		}
+	}
+	return e, true, nil
 }
 
 // writer writes the files of a checkout.
@@ -176,6 +247,26 @@ func (w *writer) writeAll(ctx context.Context, entries []entry) error {
 		if err := w.link(e); err != nil {
 			return err
 		}
+	}
+	return w.dropClimbing()
+}
+
+// dropClimbing removes the links that leave the checkout by way of other links, which only
+// shows once all are there.
+func (w *writer) dropClimbing() error {
+	for climbs := true; climbs; { // one that goes may have been another's way
+		climbs = false
+		w.links = slices.DeleteFunc(w.links, func(e entry) bool {
+			_, err := w.root.Stat(filepath.FromSlash(e.name))
+			if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+				return false
+			}
+			if w.root.Remove(filepath.FromSlash(e.name)) == nil {
+				w.leave(e, "it is a link that leaves the checkout over another one")
+				climbs = true
+			}
+			return true
+		})
 	}
 	return nil
 }
@@ -271,11 +362,16 @@ func (w *writer) link(e entry) error {
 	return nil
 }
 
-// linkStays reports whether a link leads to a place in the checkout by its text alone. One
-// that leads over another link is refused by who reads it, who sees the checkout alone.
+// linkStays reports whether a link leads to a place in the checkout by its text alone; see
+// dropClimbing for those that lead over another one.
 func linkStays(name, to string) bool {
 	if to == "" || path.IsAbs(to) || strings.ContainsAny(to, "\x00\\") {
 		return false
+	}
+	for part := range strings.SplitSeq(to, "/") {
+		if part != "" && part != "." && part != ".." && !safePath(part) {
+			return false
+		}
 	}
 	at := path.Join(path.Dir(name), to)
 	return at == "." || safePath(at)

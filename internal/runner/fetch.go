@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 )
 
@@ -29,7 +30,7 @@ type fetch struct {
 
 // local calls git on what is on the disk.
 func (f *fetch) local(dir string) git {
-	return git{dir: dir, home: filepath.Join(f.dir, "home"), path: f.Path}
+	return git{dir: dir, home: filepath.Join(f.dir, "home"), path: f.Path, memory: f.Limits.Memory}
 }
 
 // lister calls git for a list of all files.
@@ -40,14 +41,17 @@ func (f *fetch) lister() git {
 }
 
 // fetch fetches the commits, their trees and the files of the ones under test into the
-// cache. Credentials are gone from the disk when it returns.
+// cache. The credential is in memory, of this process and of git's, and never on the disk.
 func (f *fetch) fetch(ctx context.Context) (err error) {
-	remote, err := f.remote()
+	remote, err := f.remote(ctx)
 	if err != nil {
 		return err
 	}
-	private := filepath.Join(f.dir, "private")
-	defer func() { err = errors.Join(err, removeAll(private)) }()
+	agent, err := f.keyAgent(ctx, remote)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, agent.close()) }()
 	if err := f.openCache(ctx, remote); err != nil {
 		return err
 	}
@@ -66,8 +70,8 @@ func (f *fetch) fetch(ctx context.Context) (err error) {
 // schemes are what a repository may be fetched with.
 var schemes = map[string]bool{"https": true, "http": true, "ssh": true}
 
-// remote checks where the repository is and puts the credential into files of this run.
-func (f *fetch) remote() (*remote, error) {
+// remote checks where the repository is, by name and by address, and what is shown there.
+func (f *fetch) remote(ctx context.Context) (*remote, error) {
 	u, err := url.Parse(f.run.CloneURL)
 	switch {
 	case err != nil || u.Opaque != "" || !schemes[u.Scheme] && (u.Scheme != "file" || !f.Local):
@@ -76,29 +80,20 @@ func (f *fetch) remote() (*remote, error) {
 		return nil, permanent("the address of the repository names no host")
 	}
 	r := &remote{url: u}
-	c := f.run.Credential
-	if c == nil {
-		return r, nil
-	}
-	write := func(name, text string) (string, error) {
-		file := filepath.Join(f.dir, "private", name)
-		return file, os.WriteFile(file, []byte(text), 0o600)
-	}
-	if strings.ContainsAny(c.Username+c.Password, "\r\n\x00") {
-		return nil, permanent("the credential of the connection holds a line end")
-	}
-	if c.Password != "" && u.Scheme != "ssh" {
-		if r.credential, err = write("credential", "username="+c.Username+"\npassword="+c.Password+"\n"); err != nil {
-			return nil, err
+	if f.Resolve != nil && u.Scheme != "file" {
+		r.address, err = f.Resolve(ctx, u.Hostname())
+		if errors.Is(err, redoubt.ErrUnavailable) {
+			return nil, transient("the host's name is not known: %v", err)
+		}
+		if err != nil {
+			return nil, permanent("%v", err)
 		}
 	}
-	if c.SSHKey != "" && u.Scheme == "ssh" {
-		if r.sshKey, err = write("key", strings.TrimRight(c.SSHKey, "\n")+"\n"); err != nil {
-			return nil, err
+	if c := f.run.Credential; c != nil && u.Scheme != "ssh" {
+		if strings.ContainsAny(c.Username+c.Password, "\r\n\x00") {
+			return nil, permanent("the credential of the connection holds a line end")
 		}
-		if r.knownHosts, err = write("known_hosts", c.KnownHosts+"\n"); err != nil {
-			return nil, err
-		}
+		r.username, r.password = c.Username, c.Password
 	}
 	return r, nil
 }
@@ -112,7 +107,11 @@ func shown(u *url.URL) string {
 
 // openCache finds the bare repository of the address, or makes it.
 func (f *fetch) openCache(ctx context.Context, r *remote) error {
-	sum := sha256.Sum256([]byte(shown(r.url)))
+	name := shown(r.url)
+	if r.url.Scheme == "ssh" && r.url.User != nil { // whose home a path may be in
+		name = r.url.User.Username() + "@" + name
+	}
+	sum := sha256.Sum256([]byte(name))
 	f.repository = filepath.Join(f.cacheDir(), hex.EncodeToString(sum[:16])+".git")
 	if _, err := os.Stat(filepath.Join(f.repository, "HEAD")); err == nil {
 		if _, err := f.local(f.repository).run(ctx, "rev-parse", "--is-bare-repository"); err == nil {
@@ -185,7 +184,7 @@ func (f *fetch) resolve(ctx context.Context, g git) error {
 		want = f.run.Commit
 		if _, err := local.run(ctx, "cat-file", "-e", want+"^{commit}"); err != nil {
 			if err := f.fetchCommits(ctx, g, want); err != nil {
-				return permanent("the commit %s is gone from the host", want)
+				return gone(err, want)
 			}
 		}
 	}
@@ -203,6 +202,18 @@ func (f *fetch) resolve(ctx context.Context, g git) error {
 	}
 	f.base = strings.TrimSpace(base)
 	return nil
+}
+
+// gone is why a commit by its id could not be fetched: most hosts say that it is not
+// theirs; some have no such words, and what else may have gone wrong is told as it is.
+func gone(err error, commit string) error {
+	if f, is := errors.AsType[*failure](explained(err)); is && f.class == "transient" && !strings.HasPrefix(f.reason, unknownFault) {
+		return f
+	}
+	if _, said := errors.AsType[*gitError](err); !said {
+		return err
+	}
+	return permanent("the commit %s is gone from the host", commit)
 }
 
 func fullName(ref string) string {
@@ -264,7 +275,11 @@ var meanings = []struct {
 	{regexp.MustCompile(`(?i)could not resolve host|name or service not known`), "transient", "the host's name is not known"},
 	{regexp.MustCompile(`(?i)connection (refused|reset|timed out)|couldn't connect|failed to connect`), "transient", "the host does not answer"},
 	{regexp.MustCompile(`returned error: (429|5\d\d)`), "transient", "the host is busy or has trouble"},
+	{regexp.MustCompile(`(?i)out of memory|cannot allocate memory|mmap failed`), "permanent", "git needs more memory for the repository than this runner gives it"},
 }
+
+// unknownFault begins the reason of what git's words do not tell.
+const unknownFault = "git could not fetch the repository: "
 
 // explained tells what git's words come to.
 func explained(err error) error {
@@ -278,5 +293,5 @@ func explained(err error) error {
 		}
 	}
 	last := said.text[strings.LastIndexByte(said.text, '\n')+1:]
-	return transient("git could not fetch the repository: %.300s", last)
+	return transient(unknownFault+"%.300s", last)
 }

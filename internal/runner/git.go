@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -34,6 +36,12 @@ var settings = [][2]string{
 	{"maintenance.auto", "false"},
 	{"init.defaultBranch", "main"},
 	{"advice.detachedHead", "false"},
+	// What git keeps in memory, and how much of its packs it maps at once.
+	{"core.packedGitLimit", "256m"},
+	{"core.packedGitWindowSize", "32m"},
+	{"core.deltaBaseCacheLimit", "64m"},
+	{"core.bigFileThreshold", "32m"},
+	{"pack.threads", "2"},
 }
 
 // git runs git in a folder. Without a remote it reaches nothing beyond the disk.
@@ -41,6 +49,7 @@ type git struct {
 	dir    string
 	home   string
 	path   string // PATH
+	memory int64  // bytes of addresses that it, and each program that it starts, may have
 	remote *remote
 	stdin  io.Reader
 	room   int // bytes of its answer; 0 for those of a short one
@@ -49,17 +58,27 @@ type git struct {
 // remote is what git may reach, and shows there.
 type remote struct {
 	url        *url.URL
-	credential string // file that a credential helper prints; empty: none
-	sshKey     string // file; empty: none
-	knownHosts string // file
+	address    netip.Addr // of the host; the zero one leaves it to git to find
+	username   string     // of git over HTTPS
+	password   string     // empty: none is shown
+	sshAgent   string     // socket of an agent that has the key; empty: none
+	knownHosts string     // file
 }
 
 // killWait is how long a process that was killed may keep its pipes.
 const killWait = 5 * time.Second
 
+// leastMemory is what git needs to begin at all, with the libraries that it is linked with.
+const leastMemory = 1 << 30
+
+// limited is a shell that starts git with a bound of its memory, in KiB: trees that unfold
+// without end are small on the wire.
+const limited = `ulimit -v "$0" 2>/dev/null; exec git "$@"`
+
 // command makes a call of git.
 func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "git", args...)
+	most := strconv.FormatInt(max(g.memory, leastMemory)>>10, 10)
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limited, most}, args...)...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = g.dir, g.env(), g.stdin, killWait
 	ownGroup(cmd)
 	return cmd
@@ -78,14 +97,16 @@ func (g git) env() []string {
 		if r.url.Scheme == "file" {
 			config = append(config, [2]string{"safe.directory", "*"})
 		}
-		if r.credential != "" {
+		if r.password != "" {
 			host := r.url.Scheme + "://" + r.url.Host
-			config = append(config, [2]string{"credential." + host + ".helper", `!f() { test "$1" = get && cat "$REDOUBT_CREDENTIAL_FILE"; }; f`})
-			env = append(env, "REDOUBT_CREDENTIAL_FILE="+r.credential)
+			config = append(config, [2]string{"credential." + host + ".helper", `!f() { test "$1" = get && printf 'username=%s\npassword=%s\n' "$REDOUBT_GIT_USER" "$REDOUBT_GIT_PASSWORD"; }; f`})
+			env = append(env, "REDOUBT_GIT_USER="+r.username, "REDOUBT_GIT_PASSWORD="+r.password)
 		}
-		if r.sshKey != "" {
-			env = append(env, "GIT_SSH_VARIANT=ssh", "GIT_SSH_COMMAND=ssh -F "+os.DevNull+" -i "+quoted(r.sshKey)+" -o IdentitiesOnly=yes -o BatchMode=yes -o ConnectTimeout=20"+
-				" -o StrictHostKeyChecking=yes -o UserKnownHostsFile="+quoted(r.knownHosts)+" -o GlobalKnownHostsFile="+os.DevNull+" -o ForwardAgent=no")
+		if r.address.IsValid() && r.url.Scheme != "ssh" {
+			config = append(config, [2]string{"http.curloptResolve", r.url.Hostname() + ":" + r.port() + ":" + literal(r.address)})
+		}
+		if r.url.Scheme == "ssh" {
+			env = append(env, "GIT_SSH_VARIANT=ssh", "GIT_SSH_COMMAND="+r.sshCommand(), "SSH_AUTH_SOCK="+r.sshAgent)
 		}
 	} else {
 		env = append(env, "GIT_ALLOW_PROTOCOL=none")
@@ -95,6 +116,40 @@ func (g git) env() []string {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, c[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, c[1]))
 	}
 	return env
+}
+
+// port is where the host answers.
+func (r *remote) port() string {
+	return cmp.Or(r.url.Port(), map[string]string{"https": "443", "http": "80", "ssh": "22"}[r.url.Scheme])
+}
+
+// literal is an address as it stands before a port.
+func literal(a netip.Addr) string {
+	if a.Is6() {
+		return "[" + a.String() + "]"
+	}
+	return a.String()
+}
+
+// sshCommand is ssh with the key of the agent alone, to a host whose key is known, at the
+// address that was found to be allowed.
+func (r *remote) sshCommand() string {
+	options := []string{
+		"BatchMode=yes", "ConnectTimeout=20", "StrictHostKeyChecking=yes", "ClearAllForwardings=yes", "ForwardAgent=no", "IdentityFile=none", "GlobalKnownHostsFile=" + os.DevNull,
+		"UserKnownHostsFile=" + r.knownHosts, "IdentityAgent=" + cmp.Or(r.sshAgent, "none"),
+	}
+	if r.address.IsValid() {
+		alias := r.url.Hostname()
+		if p := r.url.Port(); p != "" && p != "22" {
+			alias = "[" + alias + "]:" + p
+		}
+		options = append(options, "HostName="+r.address.String(), "HostKeyAlias="+alias)
+	}
+	command := "ssh -F " + os.DevNull
+	for _, o := range options {
+		command += " -o " + quoted(o)
+	}
+	return command
 }
 
 // quoted is a text as one word of a shell.

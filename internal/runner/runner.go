@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -44,6 +45,10 @@ type Config struct {
 	Semgrep string
 	// Isolation says how scanners are kept in.
 	Isolation Isolation
+	// Resolve finds the address that a host may be fetched from, which git is held to:
+	// redoubt.ErrUnavailable where another try may help, any other error where none is
+	// allowed. Nil leaves it to git.
+	Resolve func(ctx context.Context, host string) (netip.Addr, error)
 	// Local lets repositories be folders of this machine, as file:///srv/x.git.
 	Local bool
 
@@ -210,7 +215,7 @@ func (r *Runner) work(ctx context.Context, leased *api.LeasedRun, tell *teller) 
 		return "", err
 	}
 	defer func() { err = errors.Join(err, removeAll(dir)) }()
-	defer r.trimCache(leased.CloneURL)
+	defer r.trimCache()
 	for _, part := range []string{"home", "src", "out", "private"} {
 		if err := os.Mkdir(filepath.Join(dir, part), 0o700); err != nil {
 			return "", err
@@ -223,6 +228,9 @@ func (r *Runner) work(ctx context.Context, leased *api.LeasedRun, tell *teller) 
 	}
 	tell.found(f.ref, f.commit)
 	tell.state("scanning")
+	if err := tell.flush(ctx); err != nil { // the run's token uploads what the run is known to be about
+		return "", err
+	}
 	if err := f.checkOut(ctx); err != nil {
 		return "", err
 	}

@@ -172,7 +172,7 @@ func TestRunsAreBounded(t *testing.T) {
 		}
 		b.commit("refs/heads/many", b.tree(many...))
 		for _, c := range []struct{ ref, state, class, want string }{
-			{"sleep", "timed_out", "", "longer"}, {"grow", "failed", "scanner", "of memory"}, {"fill", "failed", "scanner", "of the disk"}, {"many", "failed", "permanent", "11 files"},
+			{"sleep", "timed_out", "", "longer"}, {"grow", "failed", "scanner", "of memory"}, {"fill", "failed", "scanner", "of the disk"}, {"many", "failed", "permanent", "more than 10 files"},
 		} {
 			end, _ := b.make(func(r *api.LeasedRun) {
 				r.Ref = "refs/heads/" + c.ref

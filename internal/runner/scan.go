@@ -191,7 +191,7 @@ func (s *scan) environment(home, key string) []string {
 	branch := strings.TrimPrefix(f.ref, "refs/heads/")
 	env := []string{
 		"PATH=" + systemPath, "HOME=" + home, "TMPDIR=" + temp, "XDG_CACHE_HOME=" + home, "XDG_CONFIG_HOME=" + home, "LC_ALL=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1",
-		"REDOUBT_TOKEN=" + key, "REDOUBT_MANAGED_RUN=" + s.run.ID,
+		"REDOUBT_TOKEN=" + key,
 		"SEMGREP_REPO_NAME=" + s.run.Project, "SEMGREP_REPO_DISPLAY_NAME=" + s.run.Project, "SEMGREP_BRANCH=" + branch, "SEMGREP_COMMIT=" + f.commit,
 		"SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0", "SEMGREP_SETTINGS_FILE=" + filepath.Join(home, "settings.yml"), "SEMGREP_VERSION_CACHE_PATH=" + filepath.Join(home, "version"),
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=none", "GIT_LFS_SKIP_SMUDGE=1",

@@ -59,7 +59,7 @@ func size(dir string) (bytes int64) {
 
 // trimCache removes the repositories that were used least of late, until the rest fits.
 // The one just used is the newest.
-func (r *Runner) trimCache(string) {
+func (r *Runner) trimCache() {
 	entries, err := os.ReadDir(r.cacheDir())
 	if err != nil {
 		return

@@ -49,6 +49,9 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	out, err := runIdempotent(store.Announce(room.Within(ctx), c.readsOfImport(upload)), c, func(ctx context.Context) (*api.ImportResponse, error) {
 		upload.Globs, upload.Decides = c.caller.Globs(), c.caller.CanTriage()
 		upload.Advised = c.server.Advisories.For(c.tx)
+		if err := edge.HoldToRun(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
+			return nil, err
+		}
 		gate := importGate{tx: c.tx}
 		upload.Before = gate.look
 		summaries, err := ingest.ApplyAll(ctx, c.tx, exemption.ForImport{Store: c.tx}, upload, cleaned)

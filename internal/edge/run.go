@@ -1,0 +1,32 @@
+package edge
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// HoldToRun refuses what the token of a managed run hands in about another ref or commit
+// than the run's: what scans there may have been taken over by the code that it scans.
+// Other tokens may hand in what their projects allow.
+func HoldToRun(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commit string) error {
+	t := caller.Token
+	if t.UserID != 0 || t.ExpiresAt.IsZero() || len(t.ProjectGlobs) != 1 { // no run's
+		return nil
+	}
+	run, err := tx.RunOfToken(ctx, t.ID)
+	switch {
+	case errors.Is(err, redoubt.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case run.Ref != "" && redoubt.FullRef(ref) != run.Ref:
+		return redoubt.Invalid("ref", "this token is of a managed run of %s, and hands in nothing about another branch", run.Ref)
+	case run.Commit != "" && commit != run.Commit:
+		return redoubt.Invalid("commit", "this token is of a managed run of %s, and hands in nothing about another commit", run.Commit)
+	}
+	return nil
+}

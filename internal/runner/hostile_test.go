@@ -1,0 +1,263 @@
+package runner
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+)
+
+// TestATreeThatUnfoldsWithoutEndIsRefused: some hundred bytes that name ten thousand
+// million files.
+func TestATreeThatUnfoldsWithoutEndIsRefused(t *testing.T) {
+	b := newBench(t, nil)
+	tree := b.tree(item{"100644", "f", b.blob("x")})
+	for range 10 {
+		var ten []item
+		for i := range 10 {
+			ten = append(ten, item{"40000", fmt.Sprintf("d%d", i), tree})
+		}
+		tree = b.tree(ten...)
+	}
+	b.commit("refs/heads/main", tree)
+	end, _ := b.make(nil)
+	if end.State != "failed" || end.Failure != "permanent" || !strings.Contains(end.Reason, "more than 1000 files") {
+		t.Errorf("it ended as %+v", end)
+	}
+}
+
+// TestGitHasABoundOfMemory, however much it is told to keep.
+func TestGitHasABoundOfMemory(t *testing.T) {
+	b := newBench(t, nil)
+	g := git{dir: b.dir, home: b.dir, path: os.Getenv("PATH"), stdin: endless{}}
+	_, err := g.run(t.Context(), "-c", "core.bigFileThreshold=100g", "hash-object", "--stdin")
+	if f, is := errors.AsType[*failure](explained(err)); !is || f.class != "permanent" || !strings.Contains(f.reason, "memory") {
+		t.Errorf("git that is told without end: %v", err)
+	}
+}
+
+// endless is a file without end.
+type endless struct{}
+
+// Read implements io.Reader.
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// TestLinksThatClimbOverOthersAreLeftOut: each stays in the checkout by its text.
+func TestLinksThatClimbOverOthersAreLeftOut(t *testing.T) {
+	b := newBench(t, nil)
+	deep := b.tree(item{"120000", "top", b.blob("../../..")})
+	for _, name := range []string{"c", "b"} {
+		deep = b.tree(item{"40000", name, deep})
+	}
+	b.commit("refs/heads/main", b.tree(
+		item{"40000", "a", deep},
+		item{"120000", "climb", b.blob("a/b/c/top/../../../../canary")},
+		item{"120000", "climb2", b.blob("a/b/c/top/../canary")},
+		item{"120000", "git", b.blob("a/b/.git/../x")},
+		item{"120000", "good", b.blob("a/b/c/top/plan.json")},
+		item{"120000", "loop", b.blob("loop")},
+		b.plan(""),
+	))
+	end, saw := b.make(nil)
+	if end.State != "done" || saw == nil {
+		t.Fatalf("%+v\n%s", end, b.log.String())
+	}
+	for _, gone := range []string{"climb", "climb2", "git", "loop"} {
+		if _, there := saw.Files[gone]; there {
+			t.Errorf("%s is in the checkout", gone)
+		}
+	}
+	if saw.Files["good"] != saw.Files["plan.json"] || !strings.Contains(b.log.String(), "over another one") || saw.Git != "" {
+		t.Errorf("good is %q, git says %q, the log\n%s", saw.Files["good"], saw.Git, b.log.String())
+	}
+}
+
+// TestGitGoesWhereTheCheckAllows, whatever it would find the host's name to be.
+func TestGitGoesWhereTheCheckAllows(t *testing.T) {
+	asked := ""
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked = r.Host; w.WriteHeader(http.StatusNotFound) }))
+	defer host.Close()
+	_, port, _ := net.SplitHostPort(host.Listener.Addr().String())
+	for _, c := range []struct {
+		what    string
+		address string
+		err     error
+		class   string
+		want    string
+		asked   string
+	}{
+		{"an address that is allowed", "127.0.0.1", nil, "permanent", "not there", "git.example.invalid:" + port},
+		{"one that is not", "", errors.New("it is an address that this runner asks nobody at"), "permanent", "asks nobody", ""},
+		{"a name that is not known", "", redoubt.ErrUnavailable, "transient", "not known", ""},
+	} {
+		asked = ""
+		b := newBench(t, func(o *Config) {
+			o.Resolve = func(context.Context, string) (netip.Addr, error) {
+				if c.err != nil {
+					return netip.Addr{}, c.err
+				}
+				return netip.ParseAddr(c.address)
+			}
+		})
+		end, _ := b.make(func(r *api.LeasedRun) { r.CloneURL = "http://git.example.invalid:" + port + "/x.git" })
+		if end.Failure != c.class || !strings.Contains(end.Reason, c.want) || asked != c.asked {
+			t.Errorf("%s: %+v, asked as %q", c.what, end, asked)
+		}
+	}
+}
+
+// sshHost serves the bench's repository over SSH to who has a key, and returns the address,
+// what is known of the host, and that key.
+func sshHost(b *bench) (address, known, key string) {
+	b.Helper()
+	_, hostKey, err := ed25519.GenerateKey(rand.Reader)
+	b.check(err)
+	signer, err := ssh.NewSignerFromKey(hostKey)
+	b.check(err)
+	_, clientKey, err := ed25519.GenerateKey(rand.Reader)
+	b.check(err)
+	client, err := ssh.NewSignerFromKey(clientKey)
+	b.check(err)
+	block, err := ssh.MarshalPrivateKey(clientKey, "")
+	b.check(err)
+	config := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, shown ssh.PublicKey) (*ssh.Permissions, error) {
+		if string(shown.Marshal()) != string(client.PublicKey().Marshal()) {
+			return nil, errors.New("another key")
+		}
+		return nil, nil
+	}}
+	config.AddHostKey(signer)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	b.check(err)
+	b.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go serveGit(conn, config, b.remote)
+		}
+	}()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	line := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(signer.PublicKey())))
+	return "git.example.invalid:" + port, "[git.example.invalid]:" + port + " " + line, string(pem.EncodeToMemory(block))
+}
+
+// serveGit lets a client fetch one repository, whatever it asks for.
+func serveGit(conn net.Conn, config *ssh.ServerConfig, repository string) {
+	server, channels, requests, err := ssh.NewServerConn(conn, config)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go ssh.DiscardRequests(requests)
+	for offered := range channels {
+		channel, asked, err := offered.Accept()
+		if err != nil {
+			return
+		}
+		for r := range asked {
+			_ = r.Reply(r.Type == "exec" || r.Type == "env", nil)
+			if r.Type != "exec" {
+				continue
+			}
+			go func() {
+				cmd := exec.Command("git", "upload-pack", repository)
+				cmd.Stdin, cmd.Stdout = channel, channel
+				_ = cmd.Run()
+				_, _ = channel.SendRequest("exit-status", false, []byte{0, 0, 0, 0})
+				_ = channel.Close()
+			}()
+		}
+	}
+}
+
+// TestAKeyIsShownByAnAgent, so that no file has it: what is killed in a fetch leaves none.
+func TestAKeyIsShownByAnAgent(t *testing.T) {
+	if _, err := exec.LookPath("ssh"); err != nil {
+		t.Skip("install ssh")
+	}
+	secrets := ""
+	b := newBench(t, func(c *Config) {
+		c.Resolve = func(context.Context, string) (netip.Addr, error) { return netip.MustParseAddr("127.0.0.1"), nil }
+	})
+	b.commit("refs/heads/main", b.tree(b.plan("")))
+	address, known, key := sshHost(b)
+	c := &api.CloneCredential{SSHKey: key, KnownHosts: known}
+	run := func(r *api.LeasedRun) { r.CloneURL, r.Credential = "ssh://git@"+address+"/payments.git", c }
+	f := &fetch{Runner: b.runner, run: &api.LeasedRun{Credential: c, CloneURL: "ssh://git@" + address + "/x"}, dir: b.dir}
+	b.check(os.MkdirAll(filepath.Join(b.dir, "private"), 0o700))
+	r, err := f.remote(t.Context())
+	b.check(err)
+	agent, err := f.keyAgent(t.Context(), r)
+	b.check(err)
+	for _, e := range dirNames(t, filepath.Join(b.dir, "private")) {
+		if text, err := os.ReadFile(filepath.Join(b.dir, "private", e)); err == nil {
+			secrets += string(text)
+		}
+	}
+	b.check(agent.close())
+	if strings.Contains(secrets, "PRIVATE KEY") || !strings.Contains(secrets, known) {
+		t.Errorf("on the disk there is %q", secrets)
+	}
+	if end, saw := b.make(run); end.State != "done" || saw == nil {
+		t.Errorf("%+v\n%s", end, b.log.String())
+	}
+	c.KnownHosts = strings.Replace(known, "AAAA", "AAAB", 1)
+	if end, _ := b.make(run); end.State != "failed" {
+		t.Errorf("a host that shows another key: %+v", end)
+	}
+	c.SSHKey, c.KnownHosts = "no key", known
+	if end, _ := b.make(run); end.Failure != "permanent" || !strings.Contains(end.Reason, "key will not do") {
+		t.Errorf("what is no key: %+v", end)
+	}
+}
+
+func dirNames(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// TestASecondFetchTellsWhatWentWrong: a commit that is gone is gone, and a host that is
+// busy is busy.
+func TestASecondFetchTellsWhatWentWrong(t *testing.T) {
+	for said, want := range map[string]string{
+		"fatal: remote error: upload-pack: not our ref 1111":                  "permanent",
+		"fatal: error: Server does not allow request for unadvertised object": "permanent",
+		"error: RPC failed; The requested URL returned error: 503":            "transient",
+		"fatal: unable to access 'x': Could not resolve host: git.example":    "transient",
+		"fatal: something else": "permanent",
+	} {
+		f, is := errors.AsType[*failure](gone(&gitError{said}, "1111"))
+		if !is || f.class != want {
+			t.Errorf("%q is %+v", said, f)
+		}
+	}
+	if err := gone(context.Canceled, "1111"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a run that is stopped: %v", err)
+	}
+}
