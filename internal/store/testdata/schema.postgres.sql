@@ -123,6 +123,18 @@ change.deleted smallint NOT NULL
 change.more bigint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX change_pkey ON public.change USING btree (deployment_id, version, kind, id)
 change PRIMARY KEY (deployment_id, version, kind, id)
+change_comment.deployment_id bigint NOT NULL
+change_comment.repository_id bigint NOT NULL
+change_comment.number bigint NOT NULL
+change_comment.lineage_id bigint NOT NULL
+change_comment.host_id text NOT NULL
+change_comment.thread text NOT NULL
+change_comment.path text NOT NULL
+change_comment.body text NOT NULL
+change_comment.settled smallint NOT NULL
+CREATE UNIQUE INDEX change_comment_pkey ON public.change_comment USING btree (deployment_id, repository_id, number, lineage_id)
+change_comment FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+change_comment PRIMARY KEY (deployment_id, repository_id, number, lineage_id)
 change_request.deployment_id bigint NOT NULL
 change_request.repository_id bigint NOT NULL
 change_request.number bigint NOT NULL
@@ -137,6 +149,7 @@ change_request.base_ref text NOT NULL
 change_request.base_commit text NOT NULL
 change_request.fork smallint NOT NULL
 change_request.updated_at bigint
+change_request.told_until bigint NOT NULL DEFAULT 0
 CREATE INDEX change_request_head ON public.change_request USING btree (deployment_id, repository_id, head_commit)
 CREATE UNIQUE INDEX change_request_pkey ON public.change_request USING btree (deployment_id, repository_id, number)
 change_request FOREIGN KEY (deployment_id) REFERENCES deployment(id)

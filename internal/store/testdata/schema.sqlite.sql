@@ -122,6 +122,18 @@ CREATE TABLE change (
     deleted       SMALLINT NOT NULL, more BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, version, kind, id)
 );
+CREATE TABLE change_comment (
+    deployment_id BIGINT   NOT NULL REFERENCES deployment (id),
+    repository_id BIGINT   NOT NULL,
+    number        BIGINT   NOT NULL, -- of the change request
+    lineage_id    BIGINT   NOT NULL, -- 0: the summary
+    host_id       TEXT     NOT NULL, -- empty: it is being written
+    thread        TEXT     NOT NULL,
+    path          TEXT     NOT NULL, -- empty of the summary
+    body          TEXT     NOT NULL, -- as it was written last
+    settled       SMALLINT NOT NULL,
+    PRIMARY KEY (deployment_id, repository_id, number, lineage_id)
+);
 CREATE TABLE change_request (
     deployment_id BIGINT   NOT NULL REFERENCES deployment (id),
     repository_id BIGINT   NOT NULL,
@@ -136,7 +148,7 @@ CREATE TABLE change_request (
     base_ref      TEXT     NOT NULL,
     base_commit   TEXT     NOT NULL,
     fork          SMALLINT NOT NULL,
-    updated_at    BIGINT,
+    updated_at    BIGINT, told_until BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (deployment_id, repository_id, number)
 );
 CREATE INDEX change_request_head ON change_request (deployment_id, repository_id, head_commit);
