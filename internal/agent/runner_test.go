@@ -226,3 +226,68 @@ func TestARunnerThatFailsIsTriedAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestTheTokenOfARunIsOfItsRun: what scans may have been taken over by what it scans.
+func TestTheTokenOfARunIsOfItsRun(t *testing.T) {
+	eachRunners(t, func(w *world) {
+		t := w.T
+		w.queueRun("acme/payments")
+		c := w.runner()
+		run, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{})
+		if err != nil || run == nil {
+			t.Fatal(run, err)
+		}
+		commit := strings.Repeat("d", 40)
+		if _, err := c.ProgressRun(t.Context(), run.ID, api.ProgressRunRequest{Claim: run.Claim, State: "scanning", Ref: "refs/heads/main", Commit: commit}); err != nil {
+			t.Fatal(err)
+		}
+		begin := func(token, branch, commit string) int {
+			body := `{"project_metadata":{"repository":"acme/payments","branch":"` + branch + `","commit":"` + commit + `","is_full_scan":true},"scan_metadata":{"unique_id":"` + branch + commit[:2] + `","requested_products":["sast"]}}`
+			status, _ := w.send("POST", "/api/cli/v2/scans", token, []byte(body))
+			return status
+		}
+		for _, c := range []struct {
+			what, token, branch, commit string
+			status                      int
+		}{
+			{"another branch", run.Token, "release", commit, 400},
+			{"another commit", run.Token, "main", strings.Repeat("e", 40), 400},
+			{"its own", run.Token, "main", commit, 200},
+			{"another branch, by a token of the project", w.bound("acme/payments"), "release", commit, 200},
+		} {
+			if got := begin(c.token, c.branch, c.commit); got != c.status {
+				t.Errorf("%s is answered with %d, want %d", c.what, got, c.status)
+			}
+		}
+	})
+}
+
+// TestAHostMakesAPasswordForARun outside of any transaction; where it does not, the run
+// waits for another attempt.
+func TestAHostMakesAPasswordForARun(t *testing.T) {
+	eachRunners(t, func(w *world) {
+		t := w.T
+		var fails error
+		w.agent.CloneSource = func(_ context.Context, _ *store.Tx, p redoubt.Project) (redoubt.CloneSource, error) {
+			return redoubt.CloneSource{URL: "https://git.example/" + p.Name, Username: "x-access-token", Make: func(ctx context.Context) (string, error) {
+				err := w.store.View(ctx, w.deployment.ID, func(context.Context, *store.Tx) error { return nil })
+				return "made-for-this", errors.Join(err, fails)
+			}}, nil
+		}
+		queued := w.queueRun("acme/payments")
+		c := w.runner()
+		fails = errors.New("the app is suspended")
+		if run, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{}); run != nil || err != nil {
+			t.Fatalf("leased %+v, %v", run, err)
+		}
+		if got, _ := w.storedRun(queued.ID); got.State != redoubt.RunQueued || !strings.Contains(got.Reason, "the app is suspended") {
+			t.Errorf("the run is %+v", got)
+		}
+		fails = nil
+		w.clock.Advance(redoubt.RunBackoff(1) + time.Second)
+		run, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{})
+		if err != nil || run == nil || run.Credential == nil || run.Credential.Password != "made-for-this" || run.Credential.Username != "x-access-token" {
+			t.Errorf("leased %+v, %v", run, err)
+		}
+	})
+}

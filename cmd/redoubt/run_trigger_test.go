@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/runner"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// repositoryOf makes a connection and a project of its repository.
+func repositoryOf(ctx context.Context, tx *store.Tx, name, branch string, wanted redoubt.ManagedScan, every redoubt.RunEvery) (redoubt.Repository, error) {
+	c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: name, BaseURL: "https://git.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+	if err != nil {
+		return redoubt.Repository{}, err
+	}
+	seen, err := tx.SaveRepositories(ctx, c.ID, []redoubt.Repository{{HostID: "1", FullName: name, DefaultBranch: branch, CloneURL: "https://git.example/" + name}}, true)
+	if err != nil {
+		return redoubt.Repository{}, err
+	}
+	p, err := tx.TakeRepository(ctx, seen[0].ID)
+	if err != nil {
+		return redoubt.Repository{}, err
+	}
+	if _, err := tx.UpdateProject(ctx, p.ID, store.ProjectPatch{ManagedDiff: &wanted.Diff, ManagedFull: &wanted.Full}); err != nil {
+		return redoubt.Repository{}, err
+	}
+	if err := tx.PutRunPlan(ctx, redoubt.RunPlan{ProjectID: p.ID, Every: every, QueuedAt: tx.Now().Add(-30 * 24 * time.Hour)}); err != nil {
+		return redoubt.Repository{}, err
+	}
+	return tx.Repository(ctx, p.ID)
+}
+
+// runsOf tells the runs of a deployment in a line each, the newest first.
+func runsOf(t *testing.T, s *store.Store, d redoubt.Deployment) (lines []string) {
+	t.Helper()
+	err := s.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Runs(ctx, store.RunQuery{Limit: 100})
+		for _, r := range list {
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s %.4s %s %s", r.Kind, r.Cause, r.Ref, r.Commit, r.State, r.Reason)))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// TestPushesAndChangeRequestsAreScanned where the project asks for it, and a newer commit
+// takes the place of one that waits.
+func TestPushesAndChangeRequestsAreScanned(t *testing.T) {
+	first, second := strings.Repeat("1", 40), strings.Repeat("2", 40)
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			on, err := repositoryOf(ctx, tx, "acme/on", "trunk", redoubt.ManagedScan{Full: true, Diff: true}, redoubt.RunOnPush)
+			off, err2 := repositoryOf(ctx, tx, "acme/off", "trunk", redoubt.ManagedScan{}, redoubt.RunOnPush)
+			weekly, err3 := repositoryOf(ctx, tx, "acme/weekly", "trunk", redoubt.ManagedScan{Full: true}, redoubt.RunWeekly)
+			if err := errors.Join(err, err2, err3); err != nil {
+				return err
+			}
+			for _, r := range []redoubt.Repository{on, off, weekly} {
+				c := redoubt.ChangeRequest{RepositoryID: r.ID, Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix", FetchRef: "refs/pull/3/head", BaseRef: "trunk"}
+				err := errors.Join(runPushed(ctx, tx, r, "trunk", first), runPushed(ctx, tx, r, "other", first), runPushed(ctx, tx, r, "trunk", second), runProposed(ctx, tx, r, c))
+				c.HeadCommit = second
+				if err = errors.Join(err, runProposed(ctx, tx, r, c)); err != nil {
+					return err
+				}
+			}
+			c := redoubt.ChangeRequest{RepositoryID: on.ID, Number: 4, State: redoubt.ChangeOpen, HeadCommit: first, FetchRef: "refs/pull/4/head", BaseRef: "+odd"}
+			return runProposed(ctx, tx, on, c)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(runsOf(t, s, d), "\n")
+		want := strings.Join([]string{
+			"diff change_request   failed base: is no name of a ref",
+			"diff change_request refs/pull/3/head 2222 queued",
+			"diff change_request refs/pull/3/head 1111 superseded a newer commit came before its turn",
+			"full push refs/heads/trunk 2222 queued",
+			"full push refs/heads/trunk 1111 superseded a newer commit came before its turn",
+		}, "\n")
+		if got != want {
+			t.Errorf("runs are\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// TestABadBranchStopsNoSchedule but its own, and says why.
+func TestABadBranchStopsNoSchedule(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			for _, r := range [][2]string{{"acme/bad", "+main"}, {"acme/good", "main"}} {
+				if _, err := repositoryOf(ctx, tx, r[0], r[1], redoubt.ManagedScan{Full: true}, redoubt.RunDaily); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := queueDueRuns(t.Context(), s, d.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := strings.Join(runsOf(t, s, d), "\n")
+		if !strings.Contains(got, "refs/heads/main") || strings.Count(got, "queued") != 1 || strings.Count(got, "failed ref: is no name of a ref") != 1 {
+			t.Errorf("runs are\n%s", got)
+		}
+	})
+}
+
+// TestEachServersRunnerHasItsOwnToken, and another where that is refused.
+func TestEachServersRunnerHasItsOwnToken(t *testing.T) {
+	s := storetest.New(t, "sqlite")
+	d := storetest.Deployment(t, s)
+	shown := []string{}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shown = append(shown, r.Header.Get("Authorization"))
+		if len(shown) == 1 {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		stop()
+		_, _ = w.Write([]byte(`{}`))
+	}))
+	defer server.Close()
+	base, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := func(name string) *ownRunner {
+		client := &api.Client{BaseURL: server.URL, Retries: -1}
+		r, err := runner.New(t.Context(), runner.Config{Client: client, Server: base, Dir: t.TempDir(), Path: os.Getenv("PATH"), Isolation: runner.IsolateNever, Limits: runner.DefaultLimits(), Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &ownRunner{service: &service{store: s, log: slog.New(slog.DiscardHandler)}, deployment: d, runner: r, client: client, name: name}
+	}
+	one, two := own("runner one"), own("runner two")
+	for _, r := range []*ownRunner{one, two, one} {
+		if _, err := r.mintToken(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	two.keepRunning(ctx)
+	if len(shown) != 2 || shown[0] == shown[1] {
+		t.Errorf("the server was shown %d tokens", len(shown))
+	}
+	active := map[string]int{}
+	err = s.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Tokens(ctx)
+		for _, token := range list {
+			if token.RevokedAt.IsZero() {
+				active[token.Name]++
+			}
+		}
+		return err
+	})
+	if err != nil || active["runner one"] != 1 || active["runner two"] != 1 {
+		t.Errorf("in force are %v, %v", active, err)
+	}
+}
