@@ -225,8 +225,8 @@ func (noCode) Comments(context.Context, redoubt.Repository, int64) ([]Comment, e
 	return nil, errNoCode
 }
 
-func (noCode) AddComment(context.Context, redoubt.Repository, redoubt.ChangeRequest, Comment) error {
-	return errNoCode
+func (noCode) AddComment(context.Context, redoubt.Repository, redoubt.ChangeRequest, Comment) (Comment, error) {
+	return Comment{}, errNoCode
 }
 
 func (noCode) EditComment(context.Context, redoubt.Repository, int64, Comment) error {
