@@ -19,7 +19,7 @@ func runPushed(ctx context.Context, tx *store.Tx, r redoubt.Repository, branch, 
 	if err != nil || plan.Every != redoubt.RunOnPush {
 		return err
 	}
-	run, err := fullRun(ctx, tx, p, redoubt.RunByPush)
+	run, err := tx.FullRun(ctx, p, redoubt.RunByPush)
 	if errors.Is(err, redoubt.ErrNotFound) {
 		return nil
 	}
@@ -40,7 +40,7 @@ func runProposed(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redo
 	if err != nil || !p.ManagedScan.Diff {
 		return err
 	}
-	run, err := fullRun(ctx, tx, p, redoubt.RunByChangeRequest)
+	run, err := tx.FullRun(ctx, p, redoubt.RunByChangeRequest)
 	if errors.Is(err, redoubt.ErrNotFound) {
 		return nil
 	}

@@ -207,6 +207,12 @@ func TestAProjectIsOneRepositoryAtMost(t *testing.T) {
 		})
 
 		p = d.take(twin)
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DropRepository(ctx, twin.ID) })
+		fails(t, "parted", s.View(t.Context(), d.id, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.Repository(ctx, p.ID)
+			return err
+		}), redoubt.ErrNotFound)
+		d.take(twin)
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteConnection(ctx, second.ID) })
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.Project(ctx, p.ID)

@@ -233,6 +233,16 @@ func (tx *Tx) SetRepositoryHook(ctx context.Context, id int64, hook string) erro
 	return tx.write(ctx, `UPDATE repository SET hook_id = $3 WHERE deployment_id = $1 AND id = $2`, id, hook)
 }
 
+// DropRepository parts a project from its repository. The project stays.
+func (tx *Tx) DropRepository(ctx context.Context, id int64) error {
+	r, err := tx.RepositoryByID(ctx, id)
+	if err != nil || r.ProjectID == 0 {
+		return err
+	}
+	tx.audit("repository.drop", subject("repository", r.ID), repositoryImage{r.FullName, subject("connection", r.ConnectionID), subject("project", r.ProjectID)}, nil)
+	return tx.write(ctx, `UPDATE repository SET project_id = 0 WHERE deployment_id = $1 AND id = $2`, id)
+}
+
 // mergeRepository gives the repository of one project to another that has none.
 func (tx *Tx) mergeRepository(ctx context.Context, from, into int64) error {
 	switch _, err := tx.Repository(ctx, into); {

@@ -172,6 +172,7 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				_, err := tx.AddDelivery(ctx, store.Delivery{ConnectionID: connection.ID, Delivery: "x"})
 				return err
 			},
+			"DropRepository": func(ctx context.Context, tx *store.Tx) error { return tx.DropRepository(ctx, repository.ID) },
 			"RenewToken": func(ctx context.Context, tx *store.Tx) error {
 				_, err := tx.RenewToken(ctx, token.ID, storetest.TokenHash("stolen"), tx.Now())
 				return err
