@@ -50,9 +50,19 @@ func (s *Store) ClaimJob(ctx context.Context, kinds []string, lease time.Duratio
 		if j != nil {
 			return j, nil
 		}
-		failed = append(failed, err) // the next tenant may be where it can be asked
+		if err != nil { // the next tenant may be where it can be asked
+			failed = append(failed, err, s.passTurn(ctx, t))
+		}
 	}
 	return nil, errors.Join(append(failed, err)...)
+}
+
+// passTurn moves a tenant that cannot be asked behind the others: many of them, on a node
+// that is away, are not all that is ever asked.
+func (s *Store) passTurn(ctx context.Context, t tenantDue) error {
+	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		return q.write(ctx, `UPDATE job_due SET turn_at = $3 WHERE deployment_id = $1 AND kind = $2`, t.deployment, t.kind, s.now())
+	})
 }
 
 // claimJob leases a job of a tenant, nil where it has none that is due.

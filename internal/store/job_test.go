@@ -321,3 +321,38 @@ func TestTenantsTakeTurns(t *testing.T) {
 		same(w.t, "how many are claimed whose lease ran out", len(claim()), 8)
 	})
 }
+
+// TestTenantsThatCannotBeAskedKeepNoOtherWaiting has as many of them as one look asks, as
+// where a node of the database is away: the next look finds the work of another.
+func TestTenantsThatCannotBeAskedKeepNoOtherWaiting(t *testing.T) {
+	w := workplace{storetest.New(t, "postgres"), t, redoubt.Deployment{}, storetest.NewClock()}
+	w.d = storetest.Deployment(t, w.Store)
+	const away = 1_000_000 // tenants from this id on
+	for _, text := range []string{
+		`CREATE FUNCTION away() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'node is away'; END $$`,
+		`CREATE TRIGGER away BEFORE UPDATE ON job FOR EACH ROW WHEN (OLD.deployment_id >= 1000000) EXECUTE FUNCTION away()`,
+		`INSERT INTO job_due (deployment_id, kind, due_at) SELECT 1000000 + n, 'sbom', 0 FROM generate_series(1, 150) n`,
+		`INSERT INTO job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error, created_at, requester)
+			SELECT deployment_id, 5000000 + deployment_id, 'sbom', 'away' || deployment_id, 1, 0, 0, 0, '{}', '', '', 0, '' FROM job_due WHERE deployment_id >= 1000000`,
+	} {
+		if err := w.ExecRaw(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.add("here")
+	// This tenant's turn comes last.
+	if err := w.ExecRaw(t.Context(), fmt.Sprintf(`UPDATE job_due SET turn_at = 1 WHERE deployment_id < %d`, away)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		j, err := w.ClaimJob(t.Context(), exports, time.Minute, redoubt.JobOutage{})
+		if j != nil {
+			same(t, "whose job", j.DeploymentID, w.d.ID)
+			return
+		}
+		if err == nil {
+			t.Fatal("tenants that cannot be asked are not told of")
+		}
+	}
+	t.Error("two looks did not reach the tenant that can be asked")
+}
