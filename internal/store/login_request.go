@@ -59,8 +59,9 @@ func (s *Store) login(ctx context.Context, condition string, key any) (l redoubt
 // it is. It belongs to no tenant yet, so no audit event tells of it.
 //
 // It is not kept where 20 of one network wait already. Where 1,000 wait in all, it
-// takes the place of the oldest of the wider network that has most of them, unless
-// its own has as many: one attacker's networks do not lock the others out.
+// takes the place of the oldest of the wider networks that have most of them, unless
+// its own has as many: however many networks are one attacker's, they do not lock a
+// newcomer out. A scanner whose place was taken has it again when it asks next.
 func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool, err error) {
 	now := s.now()
 	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
@@ -109,7 +110,7 @@ func roomFor(waiting []redoubt.LoginRequest, address string) (room bool, gone []
 		of[wide]++
 		most = max(most, of[wide])
 	}
-	if of[redoubt.WideNetwork(address)]+1 >= most { // taking its place would only turn the two around
+	if own := of[redoubt.WideNetwork(address)]; own > 0 && own+1 >= most { // taking its place would only turn the two around
 		return false, nil
 	}
 	i := slices.IndexFunc(waiting, func(w redoubt.LoginRequest) bool { return of[redoubt.WideNetwork(w.Address)] == most })

@@ -140,6 +140,42 @@ func TestNetworksOfOneLockNobodyOut(t *testing.T) {
 	})
 }
 
+// TestManyNetworksLockNobodyOut fills the line with one request from each of a thousand
+// networks: who comes from another still gets in, and a scanner whose place was taken
+// has it again under the same code when it asks next.
+func TestManyNetworksLockNobodyOut(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		clock := storetest.NewClock()
+		s := storetest.Open(t, storetest.Database(t, engine, clock))
+		const first = "198.51.100.7"
+		addLogin(t, s, first, "FIRST-ONE", first)
+		clock.Advance(time.Second)
+		there, err := s.Logins(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		attackers := make([]string, 1000-len(there))
+		for i := range attackers {
+			attackers[i] = fmt.Sprintf("10.%d.%d.1", i/256, i%256)
+		}
+		if err := s.FillLogins(t.Context(), attackers); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "one more from one of them", addLogin(t, s, "more", "MORE-MORE", "10.0.0.2"), false)
+		for i := range there { // which has the first and the noise
+			stranger := fmt.Sprintf("2001:db8:%x::1", i+1)
+			same(t, stranger, addLogin(t, s, stranger, fmt.Sprint("OTHER-", i), stranger), true)
+		}
+		_, err = s.LoginByKey(t.Context(), storetest.TokenHash(first))
+		fails(t, "the oldest made room", err, redoubt.ErrNotFound)
+		same(t, "the oldest, when it asks again", addLogin(t, s, first, "FIRST-ONE", first), true)
+		waiting, err := s.Logins(t.Context())
+		if err != nil || len(waiting) != 1000 {
+			t.Errorf("%d wait, %v", len(waiting), err)
+		}
+	}
+}
+
 // A person is promised as many tokens as they may have, and gets none of those that
 // were promised before their tokens were revoked.
 func TestPromisedTokensCount(t *testing.T) {
