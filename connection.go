@@ -167,6 +167,13 @@ func CheckConnection(c Connection) error {
 	return CheckHostURL(c.Kind, c.BaseURL)
 }
 
+// Serves reports whether a repository that is fetched from there is of the host that
+// the connection's credential is for.
+func (c Connection) Serves(cloneURL string) bool {
+	base := strings.TrimSuffix(c.BaseURL, "/")
+	return base != "" && (cloneURL == c.BaseURL || strings.HasPrefix(cloneURL, base+"/"))
+}
+
 // CheckHostURL says what is wrong with the address of a host. A credential has no
 // place in it: it would be in lists and logs.
 func CheckHostURL(kind HostKind, address string) error {

@@ -98,3 +98,26 @@ func TestConnectionFollows(t *testing.T) {
 		}
 	}
 }
+
+func TestAConnectionServesItsHostAlone(t *testing.T) {
+	for _, c := range []struct {
+		base, clone string
+		want        bool
+	}{
+		{"https://git.example", "https://git.example/acme/web.git", true},
+		{"https://git.example/", "https://git.example/acme/web.git", true},
+		{"https://git.example/forge", "https://git.example/forge/acme/web.git", true},
+		{"ssh://git@git.example/acme/web.git", "ssh://git@git.example/acme/web.git", true},
+		{"https://git.example", "https://git.example.evil.example/acme/web.git", false},
+		{"https://git.example", "https://git.example@evil.example/acme/web.git", false},
+		{"https://git.example", "https://evil.example/acme/web.git", false},
+		{"https://git.example", "http://git.example/acme/web.git", false},
+		{"https://git.example/forge", "https://git.example/forgery/acme/web.git", false},
+		{"https://git.example", "", false},
+		{"", "https://git.example/acme/web.git", false},
+	} {
+		if got := (Connection{BaseURL: c.base}).Serves(c.clone); got != c.want {
+			t.Errorf("%q serves %q: %v, want %v", c.base, c.clone, got, c.want)
+		}
+	}
+}

@@ -70,7 +70,7 @@ func (w *ciWorld) connect(base, name, password string) {
 	}
 	err = st.Update(w.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGit, Name: name, BaseURL: base}, func(id int64) (store.Sealed, error) {
-			sealed, err := scm.NewVault(sealer).Seal(d.ID, id, redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "robot", Secret: password})
+			sealed, err := scm.NewVault(sealer).Seal(d.ID, redoubt.Connection{ID: id, Kind: redoubt.HostGit, BaseURL: base}, redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "robot", Secret: password})
 			return store.Sealed{Credential: sealed}, err
 		})
 		if err != nil {

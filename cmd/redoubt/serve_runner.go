@@ -203,6 +203,9 @@ func (s *service) cloneSource(vault *scm.Vault, hosts scm.Config) func(context.C
 		if err != nil {
 			return out, err
 		}
+		if !connection.Serves(repository.CloneURL) { // somebody wrote to the database: the credential goes nowhere else
+			return out, fmt.Errorf("%s is not below the address of the connection %s, whose credential is for no other host", repository.CloneURL, connection.Name)
+		}
 		out.URL, out.WebURL = repository.CloneURL, repository.WebURL
 		credential, err := vault.Open(tx.Deployment().ID, connection)
 		if err != nil {

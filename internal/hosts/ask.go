@@ -61,10 +61,11 @@ func (k *Keeper) AskToAdd(ctx context.Context, c redoubt.Connection, credential 
 	c.Account, c.CheckedAt = found.account.Login, k.Clock()
 	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
 		made, err := tx.AddConnection(ctx, c, func(id int64) (s store.Sealed, err error) {
+			of := redoubt.Connection{ID: id, Kind: c.Kind, BaseURL: c.BaseURL}
 			if credential != (redoubt.HostCredential{}) {
-				s.Credential, err = k.Vault.Seal(tx.Deployment().ID, id, credential)
+				s.Credential, err = k.Vault.Seal(tx.Deployment().ID, of, credential)
 			}
-			s.WebhookSecret = k.Vault.SealWebhook(tx.Deployment().ID, id, rand.Text())
+			s.WebhookSecret = k.Vault.SealWebhook(tx.Deployment().ID, of, rand.Text())
 			return s, err
 		})
 		if err != nil {
@@ -123,15 +124,15 @@ func (k *Keeper) AskToChange(ctx context.Context, deploymentID, id int64, change
 		}
 	}
 	return func(ctx context.Context, tx *store.Tx) (after redoubt.Connection, err error) {
-		var sealed store.Sealed
-		if change.Credential != nil {
-			if sealed.Credential, err = k.Vault.Seal(deploymentID, id, *change.Credential); err != nil {
-				return c, err
-			}
-		}
 		before, err := tx.Connection(ctx, id)
 		if err != nil {
 			return before, err
+		}
+		var sealed store.Sealed
+		if change.Credential != nil {
+			if sealed.Credential, err = k.Vault.Seal(deploymentID, before, *change.Credential); err != nil {
+				return before, err
+			}
 		}
 		after = change.Of(before)
 		after.Account = found.account.Login

@@ -23,11 +23,12 @@ func newVault(t testing.TB) *scm.Vault {
 func TestWhatIsSealedOpensForItsConnectionAlone(t *testing.T) {
 	vault := newVault(t)
 	credential := redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "ci", Secret: "s3cret-of-host"}
-	sealed, err := vault.Seal(1, 2, credential)
+	c := redoubt.Connection{ID: 2, Name: "ours", Kind: redoubt.HostGitea, BaseURL: "https://git.example"}
+	sealed, err := vault.Seal(1, c, credential)
 	if err != nil || bytes.Contains(sealed, []byte("s3cret")) {
 		t.Fatalf("sealed as %q, %v", sealed, err)
 	}
-	c := redoubt.Connection{ID: 2, Name: "ours", Credential: sealed, WebhookSecret: vault.SealWebhook(1, 2, "hook")}
+	c.Credential, c.WebhookSecret = sealed, vault.SealWebhook(1, c, "hook")
 	if found, err := vault.Open(1, c); err != nil || found != credential {
 		t.Errorf("it opens as another, %v", err)
 	}
@@ -38,11 +39,18 @@ func TestWhatIsSealedOpensForItsConnectionAlone(t *testing.T) {
 	swapped.Credential, swapped.WebhookSecret = c.WebhookSecret, c.Credential
 	other := c
 	other.ID = 3
+	elsewhere := c
+	elsewhere.BaseURL = "https://elsewhere.example"
+	otherKind := c
+	otherKind.Kind = redoubt.HostGitLab
 	for what, try := range map[string]func() error{
 		"another deployment": func() error { _, err := vault.Open(2, c); return err },
 		"another connection": func() error { _, err := vault.Open(1, other); return err },
 		"the other secret":   func() error { _, err := vault.Open(1, swapped); return err },
 		"another's webhook":  func() error { _, err := vault.OpenWebhook(1, other); return err },
+		"another address":    func() error { _, err := vault.Open(1, elsewhere); return err },
+		"another's address":  func() error { _, err := vault.OpenWebhook(1, elsewhere); return err },
+		"another kind":       func() error { _, err := vault.Open(1, otherKind); return err },
 		"another key":        func() error { _, err := newVault(t).Open(1, c); return err },
 		"a short text": func() error {
 			_, err := vault.Open(1, redoubt.Connection{ID: 2, Credential: []byte("x")})
@@ -55,5 +63,27 @@ func TestWhatIsSealedOpensForItsConnectionAlone(t *testing.T) {
 	}
 	if none, err := vault.Open(1, redoubt.Connection{ID: 2}); err != nil || none != (redoubt.HostCredential{}) {
 		t.Errorf("a connection without a credential: %v", err)
+	}
+}
+
+// What was sealed before addresses were bound opens still: an update takes no
+// connection away.
+func TestWhatWasSealedBeforeAddressesWereBoundOpens(t *testing.T) {
+	sealer, err := keyring.New(nil, nil, time.Unix(0, 0)).Sealer("connections")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seal := func(what, text string) []byte {
+		return sealer.Seal(nil, nil, []byte(text), []byte("deployment 1, connection 2, "+what))
+	}
+	c := redoubt.Connection{
+		ID: 2, BaseURL: "https://git.example", Credential: seal("credential", `{"secret":"s3cret"}`), WebhookSecret: seal("webhook secret", "hook"),
+	}
+	vault := scm.NewVault(sealer)
+	if found, err := vault.Open(1, c); err != nil || found.Secret != "s3cret" {
+		t.Errorf("the credential: %v", err)
+	}
+	if secret, err := vault.OpenWebhook(1, c); err != nil || secret != "hook" {
+		t.Errorf("the webhook's secret is %q, %v", secret, err)
 	}
 }
