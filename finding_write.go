@@ -66,13 +66,15 @@ const (
 	// EventCopied names the finding that this one proved to be a copy of: what was
 	// decided on both is about that one alone from then on.
 	EventCopied FindingEventKind = "copied"
-	// EventMerged names a finding that is part of this one from then on.
+	// EventMerged names a finding that is part of this one from then on, or the project that
+	// it was of, where that was merged and has no findings any more.
 	EventMerged FindingEventKind = "merged"
 )
 
 // MergedFinding is what the history of a finding tells of one that it took in.
 type MergedFinding struct {
-	FindingID int64 `json:"finding_id"`
+	FindingID int64  `json:"finding_id,omitempty"` // 0 where there is none any more: its project was merged
+	Project   string `json:"project,omitempty"`    // the name that this had
 }
 
 // Precedent is what the history of a finding tells of another one in whose place it

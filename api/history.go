@@ -25,7 +25,7 @@ type FindingEvent struct {
 	After     *TriageDecision `json:"after,omitempty" doc:"Triaged: what was so from then on."`
 	From      *EventPlace     `json:"from,omitempty" doc:"Moved: where it was."`
 	To        *EventPlace     `json:"to,omitempty" doc:"Moved: where it is since."`
-	FindingID int64           `json:"finding_id,omitempty" doc:"Precedent, copied and merged: the other finding." example:"1240"`
+	FindingID int64           `json:"finding_id,omitempty" doc:"Precedent, copied and merged: the other finding; absent where it was of a project that was merged, which note names." example:"1240"`
 	Note      string          `json:"note,omitempty" doc:"What was said of it, or why it was removed." example:"only in tests"`
 }
 

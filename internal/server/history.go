@@ -77,6 +77,7 @@ func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
 		ToLine    int   `json:"to_line"`
 		FindingID int64 `json:"finding_id"`
 		Reason    string
+		Project   string
 	}
 	if err := json.Unmarshal([]byte(e.Detail), &detail); err != nil {
 		return out, err
@@ -86,6 +87,9 @@ func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
 		out.From, out.To = &api.EventPlace{Path: detail.From, Line: detail.FromLine}, &api.EventPlace{Path: detail.To, Line: detail.ToLine}
 	case redoubt.EventPrecedent, redoubt.EventCopied, redoubt.EventMerged:
 		out.FindingID = detail.FindingID
+		if detail.Project != "" {
+			out.Note = "the same finding of the project " + detail.Project + ", which was merged into this one"
+		}
 	default:
 		out.Note = detail.Reason
 	}

@@ -3,11 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/redoubt/redoubt"
 )
@@ -118,35 +116,6 @@ func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) e
 	m.changeDeleted(changeFinding, double...)
 	err = m.write(ctx, `UPDATE finding SET project_id = $3, version = $4 WHERE deployment_id = $1 AND project_id = $2`, from, into, m.nextVersion())
 	return err
-}
-
-// mergeHistories gives what happened to the findings that go to the histories of those
-// that stay, which tell what they took in: the scans that are told of are the other
-// project's from now on, and their pages count it. That one of them was part of a third
-// says nothing about the one that stays.
-func (m *projectMerge) mergeHistories(ctx context.Context) error {
-	double := slices.Sorted(maps.Keys(m.stays))
-	events := make([]redoubt.FindingEvent, len(double))
-	for i, goes := range double {
-		detail, err := json.Marshal(redoubt.MergedFinding{FindingID: goes})
-		if err != nil {
-			return err
-		}
-		events[i] = redoubt.FindingEvent{FindingID: m.stays[goes], Kind: redoubt.EventMerged, Detail: string(detail)}
-	}
-	err := inBatches(double, func(part []int64) error {
-		args, table := []any{}, make([]string, len(part))
-		for i, goes := range part {
-			table[i] = fmt.Sprintf("(CAST($%d AS BIGINT), CAST($%d AS BIGINT))", len(args)+2, len(args)+3)
-			args = append(args, goes, m.stays[goes])
-		}
-		return m.write(ctx, `WITH merged(goes, stays) AS (VALUES `+strings.Join(table, ",")+`) UPDATE finding_event SET finding_id = merged.stays FROM merged
-			WHERE finding_event.deployment_id = $1 AND finding_event.finding_id = merged.goes AND finding_event.detail_json NOT LIKE '%"merged_into"%'`, args...)
-	})
-	if err != nil {
-		return err
-	}
-	return m.AddEvents(ctx, events)
 }
 
 // mergeAccounts has the scans of a project say that they reported the findings that

@@ -59,17 +59,22 @@ func (w twins) merge() (p redoubt.Project) {
 	return p
 }
 
-// The history of a finding that stays tells what it took in, and what happened to that.
+// The history of a finding that stays tells whose it took in, and what happened to that;
+// none names a finding that is no more, nor says of one why its double was out of scope.
 func TestAMergedHistoryStays(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
-		other := int64(1_000_000)
+		goes, stays, only := w.fromFound[0].ID, w.intoFound[0].ID, w.fromFound[2].ID
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			return tx.AddEvents(ctx, []redoubt.FindingEvent{
-				{FindingID: w.fromFound[0].ID, ScanID: 7, Kind: redoubt.EventMoved, Detail: `{"from":"a.py","to":"b.py"}`},
-				{FindingID: w.fromFound[0].ID, Kind: redoubt.EventRemoved, Detail: fmt.Sprintf(`{"reason":"x","merged_into":%d}`, other)},
-				{FindingID: w.fromFound[2].ID, Kind: redoubt.EventFixed},
-				{FindingID: w.intoFound[0].ID, Kind: redoubt.EventMuted},
+				{FindingID: goes, ScanID: 7, Kind: redoubt.EventMoved, Detail: `{"from":"a.py","to":"b.py"}`},
+				{FindingID: goes, Kind: redoubt.EventRemoved, Detail: fmt.Sprintf(`{"reason":"x","merged_into":%d}`, 1_000_000)},
+				{FindingID: goes, Kind: redoubt.EventRemoved, Detail: `{"reason":"withdrawn: the advisory was taken back"}`},
+				{FindingID: goes, Kind: redoubt.EventMerged, Detail: fmt.Sprintf(`{"finding_id":%d}`, only)},
+				{FindingID: only, Kind: redoubt.EventFixed},
+				{FindingID: only, Kind: redoubt.EventPrecedent, Detail: fmt.Sprintf(`{"finding_id":%d,"state":"ignored"}`, goes)},
+				{FindingID: only, Kind: redoubt.EventRemoved, Detail: fmt.Sprintf(`{"reason":"merged into #%d, which a reports","merged_into":%d}`, goes, goes)},
+				{FindingID: stays, Kind: redoubt.EventMuted},
 			})
 		})
 		w.merge()
@@ -82,9 +87,14 @@ func TestAMergedHistoryStays(t *testing.T) {
 				}
 				return out
 			}
-			same(t, "history of what stays", told(w.intoFound[0].ID), []string{`moved {"from":"a.py","to":"b.py"}`, "muted ", fmt.Sprintf(`merged {"finding_id":%d}`, w.fromFound[0].ID)})
-			same(t, "history of what goes", len(told(w.fromFound[0].ID)), 0)
-			same(t, "history of what only from had", told(w.fromFound[2].ID), []string{"fixed "})
+			same(t, "history of what stays", told(stays), []string{
+				`moved {"from":"a.py","to":"b.py"}`, fmt.Sprintf(`merged {"finding_id":%d}`, only), "muted ", `merged {"project":"acme/from"}`,
+			})
+			same(t, "history of what goes", len(told(goes)), 0)
+			same(t, "history of what only from had", told(only), []string{
+				"fixed ", fmt.Sprintf(`precedent {"finding_id":%d,"state":"ignored"}`, stays),
+				fmt.Sprintf(`removed {"merged_into":%d,"reason":"merged into #%d, which a reports"}`, stays, stays),
+			})
 			return nil
 		})
 	})

@@ -71,6 +71,7 @@ func scanMoment(e store.FindingHistory) moment {
 		FindingID        int64 `json:"finding_id"`
 		State            string
 		At               time.Time
+		Project          string
 	}
 	if e.Detail != "" && json.Unmarshal([]byte(e.Detail), &detail) == nil {
 		switch {
@@ -83,7 +84,9 @@ func scanMoment(e store.FindingHistory) moment {
 		case e.Kind == redoubt.EventPrecedent:
 			m.Other, m.Note = detail.FindingID, precedentNote(detail.State, detail.Reason, detail.At)
 		case e.Kind == redoubt.EventCopied, e.Kind == redoubt.EventMerged:
-			m.Other = detail.FindingID
+			if m.Other = detail.FindingID; detail.Project != "" {
+				m.Note = "the same finding of the project " + detail.Project + ", which was merged into this one"
+			}
 		case detail.Reason != "":
 			m.Note = detail.Reason
 		}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// mergeHistories gives what happened to the findings that go to the histories of those
+// that stay, which tell whose they took in: the scans that are told of are the other
+// project's from now on, and their pages count it. Why one of them was out of scope once
+// says nothing about the one that stays. What names one that goes names the other from now on.
+func (m *projectMerge) mergeHistories(ctx context.Context) error {
+	detail, err := json.Marshal(redoubt.MergedFinding{Project: m.from.Name})
+	if err != nil {
+		return err
+	}
+	double := slices.Sorted(maps.Keys(m.stays))
+	events := make([]redoubt.FindingEvent, len(double))
+	for i, goes := range double {
+		events[i] = redoubt.FindingEvent{FindingID: m.stays[goes], Kind: redoubt.EventMerged, Detail: string(detail)}
+	}
+	err = inBatches(double, func(part []int64) error {
+		args, table := []any{}, make([]string, len(part))
+		for i, goes := range part {
+			table[i] = fmt.Sprintf("(CAST($%d AS BIGINT), CAST($%d AS BIGINT))", len(args)+2, len(args)+3)
+			args = append(args, goes, m.stays[goes])
+		}
+		removed := fmt.Sprintf("$%d", len(args)+2)
+		return m.write(ctx, `WITH merged(goes, stays) AS (VALUES `+strings.Join(table, ",")+`) UPDATE finding_event SET finding_id = merged.stays FROM merged
+			WHERE finding_event.deployment_id = $1 AND finding_event.finding_id = merged.goes AND finding_event.kind <> `+removed, append(args, string(redoubt.EventRemoved))...)
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.renameInHistories(ctx); err != nil {
+		return err
+	}
+	return m.AddEvents(ctx, events)
+}
+
+// naming is a line of a history that names another finding.
+type naming struct {
+	id     int64
+	kind   redoubt.FindingEventKind
+	detail string
+}
+
+// renameInHistories has the histories that name a finding that goes name the one that
+// has its place. Findings are named within their project alone.
+func (m *projectMerge) renameInHistories(ctx context.Context) error {
+	if len(m.stays) == 0 {
+		return nil
+	}
+	list, err := many(ctx, m.Tx, func(r row) (n naming, err error) { return n, r.Scan(&n.id, &n.kind, &n.detail) }, `
+		SELECT e.id, e.kind, e.detail_json FROM finding_event e JOIN finding f ON f.deployment_id = e.deployment_id AND f.id = e.finding_id
+		WHERE e.deployment_id = $1 AND f.project_id IN ($2, $3) AND (e.kind IN ($4, $5, $6) OR e.kind = $7 AND e.detail_json LIKE '%"merged_into"%')`,
+		m.from.ID, m.into.ID, string(redoubt.EventPrecedent), string(redoubt.EventCopied), string(redoubt.EventMerged), string(redoubt.EventRemoved))
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		detail, changed, err := m.renamed(n)
+		if err == nil && changed {
+			err = m.write(ctx, `UPDATE finding_event SET detail_json = $3 WHERE deployment_id = $1 AND id = $2`, n.id, detail)
+		}
+		if err != nil {
+			return fmt.Errorf("event %d: %w", n.id, err)
+		}
+	}
+	return nil
+}
+
+// renamed is what a line of a history says once the findings that go are others.
+func (m *projectMerge) renamed(n naming) (detail string, changed bool, err error) {
+	var said map[string]any
+	d := json.NewDecoder(strings.NewReader(n.detail))
+	d.UseNumber()
+	if err := d.Decode(&said); err != nil {
+		return n.detail, false, err
+	}
+	for _, name := range []string{"finding_id", "merged_into"} {
+		number, is := said[name].(json.Number)
+		if !is {
+			continue
+		}
+		id, err := number.Int64()
+		if err != nil {
+			return n.detail, false, err
+		}
+		if now := cmp.Or(m.stays[id], id); now != id {
+			said[name], changed = now, true
+			if reason, is := said["reason"].(string); is && name == "merged_into" { // the first that it names
+				said["reason"] = strings.Replace(reason, fmt.Sprintf("#%d", id), fmt.Sprintf("#%d", now), 1)
+			}
+		}
+	}
+	text, err := json.Marshal(said)
+	return string(text), changed, err
+}
