@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/config"
 )
 
@@ -35,19 +36,34 @@ func (c loginCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	client, err := deskClient(server, fresh.Token)
+	me, err := fresh.keep(a.ctx)
 	if err != nil {
-		return err
-	}
-	me, err := client.Me(a.ctx)
-	if err != nil {
-		return deskAdvice(server, err)
-	}
-	if err := replaceLogin(a.ctx, fresh); err != nil {
-		return err
+		return errors.Join(err, fresh.giveBack(a.ctx))
 	}
 	_, err = fmt.Fprintf(a.out, "signed in to %s, deployment %s, with the token %q (%s)\n", server, me.Deployment.Slug, me.Token.Name, strings.Join(me.Token.Scopes, ", "))
 	return err
+}
+
+// keep tries a login, and keeps it in the place of the one before.
+func (l keptLogin) keep(ctx context.Context) (*api.MeResponse, error) {
+	client, err := deskClient(l.URL, l.Token)
+	if err != nil {
+		return nil, err
+	}
+	me, err := client.Me(ctx)
+	if err != nil {
+		return nil, deskAdvice(l.URL, err)
+	}
+	return me, replaceLogin(ctx, l)
+}
+
+// giveBack ends a login that was not kept: nobody would ever use its token. What a
+// person made by hand stays theirs.
+func (l keptLogin) giveBack(ctx context.Context) error {
+	if err := l.revoke(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("what the server let this program have is not used, and could not be taken back: revoke it on the tokens page, %s/orgs/-/settings/tokens: %w", l.URL, err)
+	}
+	return nil
 }
 
 // token gets what is to be kept.
