@@ -99,6 +99,7 @@ func run(args []string) int {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // who asks a second time does not wait: the process ends at once
 	a := &app{
 		ctx: ctx, out: &printable{to: os.Stdout}, err: &printable{to: os.Stderr}, clock: time.Now,
 		log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),

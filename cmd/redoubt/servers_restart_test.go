@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -176,4 +177,29 @@ func TestRollingRestart(t *testing.T) {
 	}
 	t.Logf("%d requests failed; %d imports, and of requests the servers took %d, %d and %d", len(b.failed), len(imported),
 		b.backends[0].taken.Load(), b.backends[1].taken.Load(), b.backends[2].taken.Load())
+}
+
+// TestASecondSignalEndsAtOnce asks a server twice that answers on for five minutes after
+// the first: who asks again does not wait.
+func TestASecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	n := &node{t: t, url: "http://" + freeAddress(t), flags: []string{"--data", t.TempDir(), "--deployment", "acme", "--drain", "5m"}}
+	n.start()
+	for end := time.Now().Add(waitAtMost); !strings.Contains(n.told.String(), "/setup/"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the start is never done:\n%s", n.said)
+		}
+	}
+	if err := n.server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	n.status(http.StatusServiceUnavailable)
+	if err := n.server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-n.ended:
+	case <-time.After(waitAtMost):
+		t.Errorf("the server goes on:\n%s", n.said)
+	}
 }
