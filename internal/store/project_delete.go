@@ -2,6 +2,28 @@ package store
 
 import "context"
 
+// ProjectHolding counts what goes with a project when it is deleted.
+type ProjectHolding struct {
+	Findings  int // on all refs
+	Decisions int // of people and rules about them, comments included
+	Scans     int
+	Lockfiles int // bills of materials included
+	VEX       int // documents about it
+	Runs      int // managed ones
+	Names     int // that it had before
+}
+
+// ProjectHolding counts what a project has; of one that is not there it is nothing.
+func (tx *Tx) ProjectHolding(ctx context.Context, id int64) (ProjectHolding, error) {
+	const ofProject = ` WHERE deployment_id = $1 AND project_id = $2)`
+	return one(ctx, tx, func(r row) (h ProjectHolding, err error) {
+		return h, r.Scan(&h.Findings, &h.Decisions, &h.Scans, &h.Lockfiles, &h.VEX, &h.Runs, &h.Names)
+	}, `SELECT (SELECT COUNT(*) FROM finding`+ofProject+`,
+		(SELECT COUNT(*) FROM triage_event WHERE deployment_id = $1 AND lineage_id IN (SELECT id FROM lineage`+ofProject+`),
+		(SELECT COUNT(*) FROM scan`+ofProject+`, (SELECT COUNT(*) FROM inventory`+ofProject+`, (SELECT COUNT(*) FROM vex_document`+ofProject+`,
+		(SELECT COUNT(*) FROM managed_run`+ofProject+`, (SELECT COUNT(*) FROM project_alias`+ofProject, id)
+}
+
 // DeleteProject drops a project and all of it but the audit trail (semantics
 // §5). Its names are free again.
 func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {

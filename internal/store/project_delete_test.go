@@ -56,7 +56,16 @@ func TestDeletedProjectLeavesNothingButItsTrail(t *testing.T) {
 		trail := len(events(t, s, acme))
 		p, findings := furnished(d, "acme/goes")
 		version := d.version()
+		held := func() (h store.ProjectHolding) {
+			d.view(func(ctx context.Context, tx *store.Tx) (err error) {
+				h, err = tx.ProjectHolding(ctx, p.ID)
+				return err
+			})
+			return h
+		}
+		same(t, "what goes with it", held(), store.ProjectHolding{Findings: len(findings), Decisions: 1, Scans: 1, Lockfiles: 1, Names: 1})
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
+		same(t, "what is left of it", held(), store.ProjectHolding{})
 
 		after := counts(t, s, acme)
 		for _, kept := range []string{"audit_event", "change", "rule", "policy_rule", "package", "package_version"} { // the trail, the feed, the dictionaries

@@ -36,6 +36,7 @@ type projectsPage struct {
 	Sorts  []choice
 	Tags   []string
 	Pages  pager
+	Done   string
 }
 
 // listProjects lists projects, the one with the most to lose first.
@@ -46,6 +47,9 @@ func (req *request) listProjects() error {
 	page := max(number(q, "page", bad), 1)
 	if len(bad.Fields) > 0 {
 		return bad
+	}
+	if q.Get("deleted") != "" {
+		p.Done = "The project was deleted, with all that was stored of it."
 	}
 	rows, err := req.projectRows()
 	if err != nil {

@@ -69,6 +69,8 @@ func routes() []route {
 		{row(get, org+"/projects", viewer, reads), (*request).listProjects},
 		{row(get, org+"/projects/{id}", viewer, reads), (*request).showProject},
 		{row(post, org+"/projects/{id}", admin, writes), (*request).updateProject},
+		{row(get, org+"/projects/{id}/delete", admin, reads), proven((*request).askDeleteProject)},
+		{row(post, org+"/projects/{id}/delete", admin, writes), proven((*request).deleteProject)},
 		{row(get, org+"/scans", viewer, reads), (*request).listScans},
 		{row(get, org+"/scans/{id}", viewer, reads), (*request).showScan},
 		{row(get, org+"/scans/{id}/blocking", viewer, reads), (*request).showBlocking},

@@ -1,0 +1,73 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// projectDeletePage asks whether a project shall go, and says what goes with it.
+type projectDeletePage struct {
+	redoubt.Project
+	store.ProjectHolding
+	Fault string
+}
+
+// askDeleteProject counts what would go with a project.
+func (req *request) askDeleteProject() error {
+	return req.askDeleteProjectWith(http.StatusOK, "")
+}
+
+func (req *request) askDeleteProjectWith(status int, fault string) error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	p := &projectDeletePage{Fault: fault}
+	err = req.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		if p.Project, err = tx.Project(ctx, id); err != nil {
+			return err
+		}
+		p.ProjectHolding, err = tx.ProjectHolding(ctx, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.show(status, pageView{Template: "project_delete", Title: "Delete " + p.Name, Section: "projects", Data: p})
+}
+
+// deleteProject deletes a project for whom it was named by: nobody hits another one by
+// mistake.
+func (req *request) deleteProject() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	meant := false
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.Project(ctx, id)
+		if err != nil {
+			return err
+		}
+		if meant = strings.TrimSpace(form.Get("name")) == p.Name; !meant {
+			return nil
+		}
+		return tx.DeleteProject(ctx, id)
+	})
+	switch {
+	case err != nil:
+		return err
+	case !meant:
+		return req.askDeleteProjectWith(http.StatusBadRequest, "Nothing was deleted: type the project’s name as it stands above.")
+	}
+	req.redirect(req.to("/projects?deleted=1"))
+	return nil
+}
