@@ -33,32 +33,40 @@ const deskWait = 2 * time.Minute
 
 // connect finds the server and the deployment of the token.
 func (d desk) connect(a *app) (c *api.Client, deployment string, err error) {
+	c, me, err := d.signIn(a)
+	if err != nil {
+		return nil, "", err
+	}
+	return c, me.Deployment.Slug, nil
+}
+
+// signIn finds the server, and who the token is.
+func (d desk) signIn(a *app) (c *api.Client, me *api.MeResponse, err error) {
 	server, token := d.URL, string(d.Token)
 	var kept keptLogin
 	if server == "" || token == "" {
 		kept, err = readLogin()
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		if server != "" && token == "" && !sameServer(server, kept.URL) {
-			return nil, "", fmt.Errorf("there is no token for %s: redoubt login has one for %s; set REDOUBT_TOKEN, or run redoubt login %s", server, cmp.Or(kept.URL, "no server"), server)
+			return nil, nil, fmt.Errorf("there is no token for %s: redoubt login has one for %s; set REDOUBT_TOKEN, or run redoubt login %s", server, cmp.Or(kept.URL, "no server"), server)
 		}
 		server, token = cmp.Or(server, kept.URL), cmp.Or(token, kept.Token)
 	}
 	if server == "" || token == "" {
-		return nil, "", errors.New("not signed in: run redoubt login URL, or set REDOUBT_URL and REDOUBT_TOKEN")
+		return nil, nil, errors.New("not signed in: run redoubt login URL, or set REDOUBT_URL and REDOUBT_TOKEN")
 	}
 	if c, err = deskClient(server, token); err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	if kept.Refresh != "" && token == kept.Token && sameServer(server, kept.URL) {
-		c.HTTP.Transport = &renewing{next: http.DefaultTransport, clock: a.clock, kept: kept}
+		c.HTTP.Transport = &renewing{next: http.DefaultTransport, clock: a.clock, kept: kept, say: a.err}
 	}
-	me, err := c.Me(a.ctx)
-	if err != nil {
-		return nil, "", deskAdvice(server, err)
+	if me, err = c.Me(a.ctx); err != nil {
+		return nil, nil, deskAdvice(server, err)
 	}
-	return c, me.Deployment.Slug, nil
+	return c, me, nil
 }
 
 func deskClient(server, token string) (*api.Client, error) {

@@ -11,10 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth/oauth"
 	"github.com/redoubt/redoubt/internal/config"
 )
 
@@ -40,8 +42,11 @@ func (c loginCmd) Run(a *app) error {
 	if err != nil {
 		return errors.Join(err, fresh.giveBack(a.ctx))
 	}
-	_, err = fmt.Fprintf(a.out, "signed in to %s, deployment %s, with the token %q (%s)\n", server, me.Deployment.Slug, me.Token.Name, strings.Join(me.Token.Scopes, ", "))
-	return err
+	fmt.Fprintf(a.out, "signed in to %s, deployment %s, with the token %q (%s)\n", server, me.Deployment.Slug, me.Token.Name, strings.Join(me.Token.Scopes, ", "))
+	if fresh.Refresh != "" { // the program is registered for so long
+		fmt.Fprintf(a.out, "it is renewed as you use it, until %s at most; then run redoubt login again\n", a.clock().Add(oauth.ClientFor).Format(time.DateOnly))
+	}
+	return nil
 }
 
 // keep tries a login, and keeps it in the place of the one before.

@@ -69,8 +69,15 @@ func renewLogin(ctx context.Context, mine keptLogin, refused string, clock func(
 		return mine, fmt.Errorf("renew the sign-in to %s: %w", now.URL, err)
 	}
 	now = now.with(issued, clock())
-	return now, keepLogin(now)
+	if err := keepLogin(now); err != nil {
+		return now, &unkeptError{err}
+	}
+	return now, nil
 }
+
+// unkeptError means that a login was renewed, and is nowhere but in this process: what is
+// kept is of no use any more.
+type unkeptError struct{ error }
 
 // renewing sends requests with the token of the kept login, which it renews in time,
 // and when the server knows it no more.
@@ -79,6 +86,7 @@ type renewing struct {
 	clock func() time.Time
 	mu    sync.Mutex
 	kept  keptLogin
+	say   io.Writer // for people
 }
 
 // RoundTrip sends a request. One without a token stays so: it was led elsewhere.
@@ -123,9 +131,13 @@ func (t *renewing) token(ctx context.Context, refused string) (string, error) {
 		return t.kept.Token, nil
 	}
 	fresh, err := renewLogin(ctx, t.kept, refused, t.clock)
+	_, unkept := errors.AsType[*unkeptError](err)
 	switch {
 	case err == nil:
 		t.kept = fresh
+	case unkept: // this process goes on with it; the next one cannot
+		fmt.Fprintf(t.say, "The sign-in was renewed and could not be kept: %v. Run redoubt login %s before the next command.\n", err, fresh.URL)
+		t.kept, err = fresh, nil
 	case refused == "" && !errors.Is(err, errOver) && t.clock().Before(t.kept.Expires): // it goes on for a moment
 		err = nil
 	}

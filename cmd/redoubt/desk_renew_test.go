@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +54,7 @@ func TestARenewedTokenStaysWithItsServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlock()
-	client := &http.Client{Transport: &renewing{next: http.DefaultTransport, clock: func() time.Time { return now }, kept: kept}}
+	client := &http.Client{Transport: &renewing{next: http.DefaultTransport, clock: func() time.Time { return now }, kept: kept, say: io.Discard}}
 	send := func(path string) int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+path, strings.NewReader("body"))
 		if err != nil {
@@ -74,5 +77,58 @@ func TestARenewedTokenStaysWithItsServer(t *testing.T) {
 	send("/away")
 	if len(elsewhere) != 1 || elsewhere[0] != "" {
 		t.Errorf("another server has seen %q", elsewhere)
+	}
+}
+
+// TestARenewedLoginThatCannotBeKept is of use as long as the process lives, and says what
+// to do then: the one that is kept is over.
+func TestARenewedLoginThatCannotBeKept(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", folder)
+	t.Setenv("HOME", t.TempDir())
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	name, err := loginFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	renewals := 0
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/token") {
+			renewals++
+			// Nothing can take the file's place: it is a folder with something in it by now.
+			if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "x"), 0o700)); err != nil {
+				t.Error(err)
+			}
+			_, _ = io.WriteString(w, `{"access_token":"fresh","refresh_token":"second","expires_in":3600}`)
+			return
+		}
+		if r.Header.Get("Authorization") != "Bearer fresh" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer site.Close()
+	kept := keptLogin{URL: site.URL, Token: "stale", Refresh: "first", ClientID: "me", Expires: now.Add(time.Hour)}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), keepLogin(kept)); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	client := &http.Client{Transport: &renewing{next: http.DefaultTransport, clock: func() time.Time { return now }, kept: kept, say: &said}}
+	for range 2 {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer stale")
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("answered %d", resp.StatusCode)
+		}
+	}
+	if renewals != 1 || strings.Count(said.String(), "could not be kept") != 1 || !strings.Contains(said.String(), "redoubt login "+site.URL) {
+		t.Errorf("renewed %d times, and said: %s", renewals, said.String())
 	}
 }
