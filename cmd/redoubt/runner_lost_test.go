@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/config"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// lateServer is a server whose clock a test moves on, with a project whose repository a
+// runner can fetch.
+type lateServer struct {
+	*testing.T
+	service *service
+	ahead   atomic.Int64 // of the real clock
+	home    string
+	url     string
+	token   string // of runners
+	d       redoubt.Deployment
+}
+
+func newLateServer(t *testing.T) *lateServer {
+	t.Helper()
+	l := &lateServer{T: t, home: t.TempDir()}
+	a := &app{ctx: t.Context(), out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler), clock: func() time.Time { return time.Now().Add(time.Duration(l.ahead.Load())) }}
+	data := t.TempDir()
+	st, err := a.create(config.Storage{Data: data})
+	l.must(err)
+	t.Cleanup(func() { _ = st.Close() })
+	l.service, err = newService(a, config.Storage{Data: data}, config.Server{Addr: "127.0.0.1:0", MaxUpload: 64 << 20, ShutdownTimeout: time.Second}, st)
+	l.must(err)
+	server := l.service.serve(t.Context(), a, l.service.server.Handler())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l.service.listener) }()
+	t.Cleanup(func() { _ = server.Close(); <-done; _ = l.service.close() })
+	l.url = "http://" + l.service.listener.Addr().String()
+	l.d, err = st.CreateDeployment(t.Context(), "acme", "Acme", storetest.Actor)
+	l.must(err)
+	l.update(func(ctx context.Context, tx *store.Tx) error {
+		l.token, _, err = mint(ctx, tx, redoubt.Token{Name: "runners", Scopes: []redoubt.Scope{redoubt.ScopeRunner}, Dialect: redoubt.DialectContract})
+		return err
+	})
+	return l
+}
+
+func (l *lateServer) must(err error) {
+	l.Helper()
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+func (l *lateServer) update(write func(ctx context.Context, tx *store.Tx) error) {
+	l.Helper()
+	l.must(l.service.store.Update(l.Context(), l.d.ID, storetest.Actor, write))
+}
+
+// run is how the only run stands.
+func (l *lateServer) run() (r redoubt.Run) {
+	l.Helper()
+	l.must(l.service.store.View(l.Context(), l.d.ID, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Runs(ctx, store.RunQuery{Limit: 1})
+		if err == nil && len(list) == 1 {
+			r = list[0]
+		}
+		return err
+	}))
+	return r
+}
+
+// await waits until the run stands as it is to.
+func (l *lateServer) await(what string, is func(redoubt.Run) bool) {
+	l.Helper()
+	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if is(l.run()) {
+			return
+		}
+	}
+	l.Fatalf("the run was never %s: %+v", what, l.run())
+}
+
+// startRunner starts a runner that scans with a program of the test's.
+func (l *lateServer) startRunner(name, scanner string) *exec.Cmd {
+	l.Helper()
+	program := filepath.Join(l.home, name+"-semgrep")
+	l.must(os.WriteFile(program, []byte("#!/bin/sh\n"+scanner+"\n"), 0o755))
+	cmd := exec.Command("redoubt", "runner", "--url", l.url, "--dir", filepath.Join(l.home, name), "--name", name, "--semgrep", program, "--isolation", "none", "--connect-to", "loopback")
+	cmd.Env = append(os.Environ(), "REDOUBT_TOKEN="+l.token)
+	cmd.Stderr = &bytes.Buffer{}
+	l.must(cmd.Start())
+	l.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd
+}
+
+// TestAnotherRunnerTakesOver the run of one that was killed in a scan, which leaves no
+// credential where it worked.
+func TestAnotherRunnerTakesOver(t *testing.T) {
+	l := newLateServer(t)
+	root, work := filepath.Join(l.home, "host"), filepath.Join(l.home, "work")
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main", work},
+		{"-C", work, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "first"},
+		{"clone", "-q", "--bare", work, filepath.Join(root, "shop.git")},
+	} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Skipf("git %v: %v: %s", args, err, out)
+		}
+	}
+	host := gitHost(t, root)
+	l.service.scanner.CloneSource = func(context.Context, *store.Tx, redoubt.Project) (redoubt.CloneSource, error) {
+		return redoubt.CloneSource{URL: host.URL + "/shop.git", Username: "robot", Password: clonePassword}, nil
+	}
+	l.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.CreateProject(ctx, redoubt.Project{Name: "managed/shop"})
+		if err == nil {
+			_, err = tx.QueueRun(ctx, redoubt.Run{ProjectID: p.ID, Kind: redoubt.RunFull, Cause: redoubt.RunByHand})
+		}
+		return err
+	})
+	began := filepath.Join(l.home, "began")
+	lost := l.startRunner("lost", "touch "+began+"; exec sleep 600")
+	l.await("in a scan", func(redoubt.Run) bool { _, err := os.Stat(began); return err == nil })
+	l.must(lost.Process.Signal(syscall.SIGKILL))
+	_ = lost.Wait()
+	err := filepath.WalkDir(filepath.Join(l.home, "lost"), func(name string, e os.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if bytes.Contains(text, []byte(clonePassword)) || bytes.Contains(text, []byte(l.token)) {
+			t.Errorf("%s holds a secret", name)
+		}
+		return err
+	})
+	l.must(err)
+	l.startRunner("other", "exit 0")
+	if r := l.run(); r.Attempt != 1 || !r.State.Begun() {
+		t.Errorf("while its lease lasts the run is %+v", r)
+	}
+	l.ahead.Add(int64(redoubt.RunLease + time.Second))
+	l.await("lost", func(r redoubt.Run) bool { return r.State == redoubt.RunQueued || r.Attempt == 2 })
+	if r := l.run(); !strings.Contains(r.Reason, "not heard of") {
+		t.Errorf("lost it says %q", r.Reason)
+	}
+	l.ahead.Add(int64(redoubt.RunBackoff(1) + time.Second))
+	l.await("taken over", func(r redoubt.Run) bool { return r.State.Ended() })
+	r := l.run()
+	if r.Attempt != 2 || r.State != redoubt.RunDone && r.Failure != redoubt.RunScanner { // what the test's program says is no scan
+		t.Errorf("taken over, the run is %+v", r)
+	}
+	if answer, err := http.Get(l.url + "/readyz"); err != nil || errors.Join(answer.Body.Close()) != nil {
+		t.Errorf("the server: %v", err)
+	}
+}
