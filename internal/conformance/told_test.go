@@ -34,8 +34,8 @@ func toldTexts(chain string) []toldText {
 		{schema: "CreatePolicyConditionRequest", member: "tags", path: chain, body: condition, list: true, good: []string{"pci", strings.Repeat("é", 64)}, bad: []string{strings.Repeat("t", 65)}},
 		{schema: "CreateProjectRequest", member: "name", path: "projects", body: project, good: []string{"a/b", "a/.b/c", "a/.../..c", "é/ b"}, bad: []string{"abc", "a//b", "a/b/", "/a/b", "a/.", "../a", "a/b\n", "a/\u2028"}},
 		{
-			schema: "CreateProjectRequest", member: "url", path: "projects", body: project, good: []string{"", "https://git.example", "http://git.example:8080/a/b?c=d#e", "HTTPS://[::1]/a%20b", "https://é.example/ü"},
-			bad: []string{"git.example/a", "ftp://git.example", "https://", "https:///a", "https://me:secret@git.example/a", "https://git.example/%zz", "https://git.example/a\nb", "javascript:alert(1)"},
+			schema: "CreateProjectRequest", member: "url", path: "projects", body: project, good: []string{"", "https://git.example", "http://git.example:8080/a/b?c=d#e", "HTTPS://[::1]/a%20b", "http://[1:2:3:4:5:6:7::]", "http://[::ffff:192.0.2.1]:80", "https://é.example/ü"},
+			bad: []string{"git.example/a", "ftp://git.example", "https://", "https:///a", "https://me:secret@git.example/a", "https://git.example/%zz", "https://git.example/a\nb", "javascript:alert(1)", "https://[6]", "https://[1:2:3]", "https://[1::2::3]", "https://[1:2:3:4:5:6:7:8::]"},
 		},
 		{schema: "CreateProjectRequest", member: "primary_branch", path: "projects", body: project, good: []string{"main", "refs/heads/a/b"}, bad: []string{"a b", "a\tb"}},
 		{schema: "UpdateProjectRequest", member: "primary_branch", method: "PATCH", path: "projects/acme/patched", body: object{}, good: []string{"main", "None"}, bad: []string{"", "a b"}},

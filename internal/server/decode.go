@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"mime"
 	"net"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -101,7 +103,8 @@ func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, 
 // canonicalJSON checks a document and writes its members under the names that
 // the structs have; names maps folded to canonical ones. It refuses what would
 // be guessed at or break later: a member given twice in one object, whichever
-// way it is spelt, and NUL characters, which no database text holds.
+// way it is spelt, and NUL characters, which no database text holds. Whole numbers
+// are written as integers.
 func canonicalJSON(src []byte, names map[string]string) ([]byte, error) {
 	if err := json.Unmarshal(src, new(json.RawMessage)); err != nil {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -137,6 +140,14 @@ func (s *jsonScanner) run() error {
 			}
 			i = end
 			continue
+		case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			n := bytes.IndexFunc(s.src[i:], func(r rune) bool { return !strings.ContainsRune("+-.0123456789Ee", r) })
+			if n < 0 {
+				n = len(s.src) - i
+			}
+			s.out = append(s.out, wholeNumber(s.src[i:i+n])...)
+			i += n
+			continue
 		case '{':
 			s.open = append(s.open, &object{atName: true, seen: map[string]bool{}})
 		case '[':
@@ -152,6 +163,22 @@ func (s *jsonScanner) run() error {
 		i++
 	}
 	return nil
+}
+
+// wholeNumber writes a whole number as integers are written, which 5.0 and 5e2 are too
+// (JSON Schema, 6.1.1), and leaves all other numbers as they are.
+func wholeNumber(literal []byte) []byte {
+	if bytes.ContainsAny(literal, "Ee") {
+		const exact = 1 << 53
+		if f, err := strconv.ParseFloat(string(literal), 64); err == nil && f == math.Trunc(f) && math.Abs(f) < exact {
+			return strconv.AppendInt(nil, int64(f), 10)
+		}
+		return literal
+	}
+	if whole, fraction, found := bytes.Cut(literal, []byte(".")); found && len(bytes.Trim(fraction, "0")) == 0 {
+		return whole
+	}
+	return literal
 }
 
 // text copies the string that starts at i, under its canonical name if it is

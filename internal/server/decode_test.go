@@ -90,6 +90,10 @@ func TestBodySpellings(t *testing.T) {
 		{`{"cursor":"a\"b\\"}`, `{"cursor":"a\"b\\"}`},
 		{` [ "page_size" , {} ] `, ` [ "page_size" , {} ] `},
 		{`"page_size"`, `"page_size"`},
+		{`{"pageSize":345.0,"cursor":"1.0"}`, `{"pageSize":345,"cursor":"1.0"}`},
+		{`[0.0,-0.00,-7.0,5e2,1.5E+1,20e-1,9007199254740993.0]`, `[0,-0,-7,500,15,2,9007199254740993]`},
+		{`[0.5,-1.25,1e-1,1e300,1E999,9007199254740993e0]`, `[0.5,-1.25,1e-1,1e300,1E999,9007199254740993e0]`},
+		{`7.0`, `7`},
 	} {
 		got, err := canonicalJSON([]byte(test.body), names)
 		if err != nil || string(got) != test.want {

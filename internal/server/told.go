@@ -1,11 +1,39 @@
 package server
 
+import (
+	"fmt"
+	"strings"
+)
+
 // hidden are the characters that terminals and pages obey in place of showing them
 // (semantics §2), as a class of a regular expression, without its brackets.
 const hidden = "\\x00-\\x1f\\x7f-\\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
 
 // addressPattern is an http or https address without a user.
-const addressPattern = `[Hh][Tt][Tt][Pp][Ss]?://([^\s/?#@%:\\\[\]<>"^` + "`" + `{|}` + hidden + `]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?([/?#]([^\s%` + hidden + `]|%[0-9A-Fa-f]{2})*)?`
+func addressPattern() string {
+	return `[Hh][Tt][Tt][Pp][Ss]?://([^\s/?#@%:\\\[\]<>"^` + "`" + `{|}` + hidden + `]+|\[(` + ipv6Pattern() + `)\])(:[0-9]*)?([/?#]([^\s%` + hidden + `]|%[0-9A-Fa-f]{2})*)?`
+}
+
+// ipv6Pattern is an address of IPv6, as RFC 3986 writes them.
+func ipv6Pattern() string {
+	const (
+		group = "[0-9A-Fa-f]{1,4}"
+		octet = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+		last  = "(" + group + ":" + group + "|" + octet + `(\.` + octet + "){3})"
+	)
+	all := []string{"(" + group + ":){6}" + last, "::(" + group + ":){5}" + last}
+	for left := range 7 { // further groups before the ::
+		after := group
+		switch {
+		case left < 5:
+			after = fmt.Sprintf("(%s:){%d}%s", group, 4-left, last)
+		case left == 6:
+			after = ""
+		}
+		all = append(all, fmt.Sprintf("((%s:){0,%d}%s)?::%s", group, left, group, after))
+	}
+	return strings.Join(all, "|")
+}
 
 // told is a rule about a text that the server holds to by itself, in its own words,
 // and that the published document tells: the library would tell of it a second time,
@@ -21,7 +49,7 @@ type told struct {
 // bytes, sets in globs, members that go together, days that are over.
 var toldRules = []told{
 	{schema: "CreateProjectRequest", member: "name", pattern: projectPattern()},
-	{schema: "CreateProjectRequest", member: "url", pattern: "^(" + addressPattern + ")?$"},
+	{schema: "CreateProjectRequest", member: "url", pattern: "^(" + addressPattern() + ")?$"},
 	{schema: "CreateProjectRequest", member: "primary_branch", pattern: "^[^ " + hidden + "]*$"},
 	{schema: "UpdateProjectRequest", member: "primary_branch", pattern: "^[^ " + hidden + "]+$"},
 	{schema: "CreateExceptionRequest", member: "target", pattern: "^[^ " + hidden + "]+$"},
