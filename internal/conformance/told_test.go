@@ -27,6 +27,10 @@ func toldTexts(chain string) []toldText {
 	return []toldText{
 		{schema: "CreateExceptionRequest", member: "reason", path: "exceptions", body: exception, good: []string{"y", " y ", "é"}, bad: []string{" ", "\n\t", "\u0007", "\u00a0"}},
 		{schema: "CreateExceptionRequest", member: "target", path: "exceptions", body: exception, good: []string{"a.b", name}, bad: []string{"a b", "a\tb", name + "x"}},
+		{
+			schema: "CreateExceptionRequest", member: "until", path: "exceptions", body: object{"target": "x", "reason": "y", "dry_run": true},
+			good: []string{"2029-01-31", "2029-12-01T23:59:59.5+02:00"}, bad: []string{"2029-13-01", "2029-01-32", "2029-00-10", "2029-01-31T24:00:00Z", "2029-01-31T12:60:00Z", "31.1.2029"},
+		},
 		{schema: "CreateExceptionRequest", member: "projects", path: "exceptions", body: exception, list: true, good: globs, bad: noGlobs},
 		{schema: "CreateExceptionRequest", member: "paths", path: "exceptions", body: exception, list: true, good: []string{"src/**", "/a", "a b", "*.py", "[a-z]"}, bad: []string{"", " a", "a ", "#a", "!a", `a\b`, "a\nb"}},
 		{schema: "CreatePolicyConditionRequest", member: "projects", path: chain, body: condition, list: true, good: globs, bad: noGlobs},

@@ -110,7 +110,7 @@ func FuzzCursor(f *testing.F) {
 		if p, err := testCursors.decode(l, text, 2); err == nil && p != nil && text != good {
 			t.Errorf("%q was taken as %v", text, p)
 		}
-		if n, err := testCursors.decodeNumber(asText, l, text); err == nil && text != "" {
+		if n, err := testCursors.decodeNumber(asText, l, text); err == nil && !starts(text) {
 			if again, err := testCursors.encodeNumber(asText, l, n); err != nil || again != text {
 				t.Errorf("%q was taken as %d, which is %q", text, n, again)
 			}
