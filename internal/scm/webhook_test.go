@@ -34,6 +34,7 @@ func signedBy(kind redoubt.HostKind, secret, event, body string) http.Header {
 }
 
 func TestWhatWebhooksTell(t *testing.T) {
+	longBranch := strings.Repeat("b", 500) // as long as one may be
 	for _, c := range []struct {
 		kind        redoubt.HostKind
 		event, body string
@@ -47,6 +48,12 @@ func TestWhatWebhooksTell(t *testing.T) {
 		{redoubt.HostGitHub, "pull_request", `{"number":9,"pull_request":{"number":9},"repository":{"id":3}}`, scm.Event{Kind: scm.EventChange, Name: "pull_request", Repository: "3", Number: 9}},
 		{redoubt.HostGitLab, "Merge Request Hook", `{"object_attributes":{"iid":9},"project":{"id":3}}`, scm.Event{Kind: scm.EventChange, Name: "Merge Request Hook", Repository: "3", Number: 9}},
 		{redoubt.HostGitHub, "pull_request", `{"number":-1,"repository":{"id":-3}}`, scm.Event{Name: "pull_request", Number: -1}},
+		{redoubt.HostGitHub, "pull_request", `{"repository":{"id":0},"project_id":4}`, scm.Event{Name: "pull_request", Repository: "4"}},
+		{redoubt.HostGitHub, "pull_request", `{"number":8,"pull_request":{"number":1},"repository":{"id":3},"project_id":4}`, scm.Event{Kind: scm.EventChange, Name: "pull_request", Repository: "3", Number: 1}},
+		{redoubt.HostGitea, "push", `{"ref":"refs/heads/a\u001bb","after":"` + head + `","repository":{"id":3}}`, scm.Event{Name: "push", Repository: "3"}},
+		{redoubt.HostGitea, "push", `{"ref":"refs/heads/` + longBranch + `","repository":{"id":3}}`, scm.Event{Kind: scm.EventPush, Name: "push", Repository: "3", Branch: longBranch}},
+		{redoubt.HostGitea, "push", `{"ref":"refs/heads/` + longBranch + `x","repository":{"id":3}}`, scm.Event{Name: "push", Repository: "3"}},
+		{redoubt.HostGitHub, "installation_repositories", `{}`, scm.Event{Kind: scm.EventRepository, Name: "installation_repositories"}},
 		{redoubt.HostGitHub, "ping", `{"zen":"x","repository":{"id":3}}`, scm.Event{Name: "ping", Repository: "3"}},
 		{redoubt.HostGitea, "repository", `{"action":"created","repository":{"id":3}}`, scm.Event{Kind: scm.EventRepository, Name: "repository", Repository: "3"}},
 	} {
