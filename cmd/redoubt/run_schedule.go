@@ -21,7 +21,7 @@ func (s *service) scheduleRuns(ctx context.Context) {
 		deployments, err := s.store.Deployments(ctx)
 		s.logFailure(ctx, redoubt.Deployment{}, "scheduling managed scans", err)
 		for _, d := range deployments {
-			_, err := queueDueRuns(ctx, s.store, d.ID)
+			err := queueDueRuns(ctx, s.store, d.ID)
 			s.logFailure(ctx, d, "scheduling managed scans", err)
 		}
 		select {
@@ -32,11 +32,11 @@ func (s *service) scheduleRuns(ctx context.Context) {
 	}
 }
 
-// queueDueRuns queues what a deployment's schedules ask for by now, and returns how many
-// runs. It holds the deployment only where there is something to do.
-func queueDueRuns(ctx context.Context, st *store.Store, deploymentID int64) (n int, err error) {
+// queueDueRuns queues what a deployment's schedules ask for by now. It holds the deployment
+// only where there is something to do.
+func queueDueRuns(ctx context.Context, st *store.Store, deploymentID int64) error {
 	due, overdue := false, false
-	err = st.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
+	err := st.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
 		plans, err := duePlans(ctx, tx)
 		if due = len(plans) > 0; err == nil {
 			overdue, err = tx.RunIsOverdue(ctx)
@@ -44,22 +44,20 @@ func queueDueRuns(ctx context.Context, st *store.Store, deploymentID int64) (n i
 		return err
 	})
 	if err != nil || !due && !overdue {
-		return 0, err
+		return err
 	}
-	err = st.Update(ctx, deploymentID, redoubt.Actor{Kind: "system", Name: "managed scans"}, func(ctx context.Context, tx *store.Tx) error {
+	return st.Update(ctx, deploymentID, redoubt.Actor{Kind: "system", Name: "managed scans"}, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.EndOverdueRuns(ctx); err != nil {
 			return err
 		}
 		plans, err := duePlans(ctx, tx) // another server may have been first
 		for _, p := range plans {
 			if err == nil {
-				n++
 				err = queueDue(ctx, tx, p)
 			}
 		}
 		return err
 	})
-	return n, err
 }
 
 // duePlan is a project whose schedule asks for a scan.

@@ -116,7 +116,7 @@ func TestABadBranchStopsNoSchedule(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if _, err := queueDueRuns(t.Context(), s, d.ID); err != nil {
+			if err := queueDueRuns(t.Context(), s, d.ID); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -73,7 +73,7 @@ func (s *service) ownRunners(ctx context.Context, a *app) {
 				continue
 			}
 			var r *ownRunner
-			if r, err = s.ownRunner(a, ctx, d, transport); err == nil {
+			if r, err = s.ownRunner(ctx, a, d, transport); err == nil {
 				known[d.ID] = true
 				runners.Go(func() { r.keepRunning(ctx) })
 			}
@@ -105,7 +105,7 @@ type ownRunner struct {
 }
 
 // ownRunner makes the runner of a deployment, which has no token yet.
-func (s *service) ownRunner(a *app, ctx context.Context, d redoubt.Deployment, transport http.RoundTripper) (*ownRunner, error) {
+func (s *service) ownRunner(ctx context.Context, a *app, d redoubt.Deployment, transport http.RoundTripper) (*ownRunner, error) {
 	base, err := url.Parse(s.baseURL())
 	if err != nil {
 		return nil, err

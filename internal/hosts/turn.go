@@ -34,8 +34,7 @@ func (t *turns) take(c redoubt.Connection, now time.Time, ask func() error) erro
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.at[host]--
-	var busy *redoubt.BusyError
-	if errors.As(err, &busy) {
+	if busy, is := errors.AsType[*redoubt.BusyError](err); is {
 		t.until[who] = now.Add(busy.Wait)
 	}
 	return err

@@ -145,11 +145,11 @@ func (r *remote) sshCommand() string {
 		}
 		options = append(options, "HostName="+r.address.String(), "HostKeyAlias="+alias)
 	}
-	command := "ssh -F " + os.DevNull
+	words := []string{"ssh", "-F", os.DevNull}
 	for _, o := range options {
-		command += " -o " + quoted(o)
+		words = append(words, "-o", quoted(o))
 	}
-	return command
+	return strings.Join(words, " ")
 }
 
 // quoted is a text as one word of a shell.
