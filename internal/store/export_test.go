@@ -18,6 +18,15 @@ func (s *Store) ExecRaw(ctx context.Context, query string) error {
 	return err
 }
 
+// MigrateDown takes back the migrations after a version, the newest first.
+func (s *Store) MigrateDown(ctx context.Context, version int64) error {
+	provider, err := s.engine.migrator()
+	if err == nil {
+		_, err = provider.DownTo(ctx, version)
+	}
+	return err
+}
+
 // PairMatchesAnew runs the migration of that name once more.
 func (s *Store) PairMatchesAnew(ctx context.Context) error {
 	return s.again(ctx, s.engine.pairMatchesAnew)

@@ -22,16 +22,7 @@ var migrations embed.FS
 
 // migrate brings the schema up to date, one process at a time.
 func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	foreign, err := e.foreignMigrations(files)
-	if err != nil {
-		return err
-	}
-	provider, err := goose.NewProvider(e.dialect, e.write, files,
-		goose.WithExcludeNames(foreign), goose.WithGoMigrations(e.goMigrations()...), goose.WithSessionLocker(e.locker), goose.WithDisableGlobalRegistry(true))
+	provider, err := e.migrator()
 	if err != nil {
 		return err
 	}
@@ -49,6 +40,20 @@ func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
 		log.InfoContext(ctx, "migrated the database", "engine", e.name, "migration", cmp.Or(m.Source.Path, fmt.Sprint(m.Source.Version)))
 	}
 	return err
+}
+
+// migrator is what knows the engine's migrations.
+func (e *engine) migrator() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	foreign, err := e.foreignMigrations(files)
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(e.dialect, e.write, files,
+		goose.WithExcludeNames(foreign), goose.WithGoMigrations(e.goMigrations()...), goose.WithSessionLocker(e.locker), goose.WithDisableGlobalRegistry(true))
 }
 
 // refuseNewer fails where the schema was made by a later version of the program,

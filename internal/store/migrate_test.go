@@ -54,7 +54,7 @@ func TestWhatIsNotRatedIsFollowedAnew(t *testing.T) {
 			_, _, err := s.ClaimAdvisoryMatch(t.Context(), d.id, time.Minute)
 			d.check(err)
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SaveAdvisoryMatch(ctx, at, 0) })
-			d.check(s.ExecRaw(t.Context(), `DELETE FROM goose_db_version WHERE version_id >= 57`))
+			d.check(s.MigrateDown(t.Context(), 56))
 			d.check(s.Close())
 			s = storetest.Open(t, config)
 			all, err := s.AdvisoryMatches(t.Context())

@@ -27,6 +27,7 @@ var noises = []func(context.Context, *store.Tx) error{
 	noisyException,
 	noisyVEX,
 	noisyConnection,
+	noisyTicket,
 	noisyRuns,
 }
 

@@ -1,0 +1,26 @@
+package storetest
+
+import (
+	"context"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// noisyTicket links the first finding to a ticket, and says where tickets are made.
+func noisyTicket(ctx context.Context, tx *store.Tx) error {
+	found, err := tx.FindingsByID(ctx, []int64{1})
+	if err != nil {
+		return err
+	}
+	t, err := tx.AddTicket(ctx, redoubt.Ticket{State: redoubt.TicketOpen, URL: "https://tracker.example/browse/SEC-1", Slug: "SEC-1", Project: "SEC", Key: "SEC-1"})
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		if err := tx.AddTicketFindings(ctx, []redoubt.TicketFinding{{TicketID: t.ID, FindingID: f.ID, LineageID: f.LineageID}}); err != nil {
+			return err
+		}
+	}
+	return tx.PutTicketSetting(ctx, redoubt.TicketSetting{Project: "SEC", IssueType: "Bug"})
+}
