@@ -32,6 +32,8 @@ type overviewPage struct {
 	Rules     []topRow
 	Projects  []topRow
 	Failing   []failing
+	Managed   []managedRow // projects whose managed scans are wanted, and not in force
+	Unmanaged int          // how many there are of those
 	Silent    []redoubt.Project
 	SilentAll int
 	Days      int
@@ -248,6 +250,9 @@ func (req *request) health(p *overviewPage, now time.Time) error {
 		}
 		for _, s := range scans {
 			p.Failing = append(p.Failing, failing{s, names[s.ProjectID]})
+		}
+		if p.Managed, p.Unmanaged, err = req.unmanaged(ctx, tx); err != nil {
+			return err
 		}
 		one, err := tx.Projects(ctx, store.ProjectQuery{Limit: 1})
 		p.Bare = len(one) == 0

@@ -187,6 +187,7 @@ func countOf(bars []bar, severity redoubt.Severity) int {
 // projectPage is everything about one project.
 type projectPage struct {
 	redoubt.Project
+	Managed   managedRow
 	Standing  []standing
 	Refs      []refRow
 	Scans     []scanRow
@@ -232,6 +233,11 @@ func (req *request) showProjectWith(status int, fault string) error {
 		if p.Scans, err = req.scanRows(ctx, tx, scans, map[int64]string{id: p.Name}); err != nil {
 			return err
 		}
+		managed, err := req.managedOf(ctx, tx, p.Project)
+		if err != nil {
+			return err
+		}
+		p.Managed = managed[0]
 		p.Lockfiles, _, err = tx.Lockfiles(ctx, id, redoubt.DependencyFilter{}, 0, 100)
 		return err
 	})
@@ -308,8 +314,20 @@ func (req *request) updateProject() error {
 		return redoubt.Invalid("visibility", "is public, private or unknown")
 	}
 	diff, full := form.Get("managed_diff") != "", form.Get("managed_full") != ""
+	every, ok := redoubt.ParseRunEvery(form.Get("schedule"))
+	if !ok && form.Has("schedule") {
+		return redoubt.Invalid("schedule", "is weekly, daily, push or off")
+	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.UpdateProject(ctx, id, store.ProjectPatch{Tags: &tags, PrimaryBranch: &primary, Visibility: &visibility, ManagedDiff: &diff, ManagedFull: &full})
+		after, err := tx.UpdateProject(ctx, id, store.ProjectPatch{Tags: &tags, PrimaryBranch: &primary, Visibility: &visibility, ManagedDiff: &diff, ManagedFull: &full})
+		if err != nil || !ok {
+			return err
+		}
+		plan, err := tx.RunPlan(ctx, after)
+		if err == nil && plan.Every != every {
+			plan.Every, plan.QueuedAt = every, tx.Now()
+			err = tx.PutRunPlan(ctx, plan)
+		}
 		return err
 	})
 	if err != nil {

@@ -1,0 +1,243 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+const runsPerPage = 25
+
+// runRow is a managed run in a list.
+type runRow struct {
+	redoubt.Run
+	Project string
+	Runner  string
+}
+
+// runWords are the states of a run, as people call them, with their tone.
+var runWords = map[redoubt.RunState][2]string{
+	redoubt.RunQueued: {"Waiting", "plain"}, redoubt.RunLeased: {"Starting", "accent"}, redoubt.RunFetching: {"Fetching", "accent"},
+	redoubt.RunScanning: {"Scanning", "accent"}, redoubt.RunUploading: {"Uploading", "accent"}, redoubt.RunDone: {"Done", "good"},
+	redoubt.RunFailed: {"Failed", "bad"}, redoubt.RunCancelled: {"Stopped", "plain"}, redoubt.RunSuperseded: {"Superseded", "plain"}, redoubt.RunTimedOut: {"Took too long", "bad"},
+}
+
+// Word and Tone are the state as the page shows it.
+func (r runRow) Word() string { return runWords[r.State][0] }
+func (r runRow) Tone() string { return runWords[r.State][1] }
+
+// Why says in words what the run was queued for.
+func (r runRow) Why() string {
+	switch r.Cause {
+	case redoubt.RunBySchedule:
+		return "by schedule"
+	case redoubt.RunByPush:
+		return "after a push"
+	case redoubt.RunByChangeRequest:
+		return "for change request " + strconv.FormatInt(r.Change, 10)
+	}
+	return "on request"
+}
+
+// Took is how long the newest attempt took; empty while it is not over.
+func (r runRow) Took() string {
+	if r.BegunAt.IsZero() || r.EndedAt.IsZero() {
+		return ""
+	}
+	return r.EndedAt.Sub(r.BegunAt).Round(time.Second).String()
+}
+
+// runRows are runs with the names that a list shows.
+func runRows(ctx context.Context, tx *store.Tx, runs []redoubt.Run) ([]runRow, error) {
+	ids := make([]int64, len(runs))
+	for i, r := range runs {
+		ids[i] = r.ProjectID
+	}
+	names, err := tx.ProjectNames(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	runners, err := tx.Runners(ctx)
+	called := map[int64]string{}
+	for _, r := range runners {
+		called[r.ID] = r.Name
+	}
+	rows := make([]runRow, len(runs))
+	for i, r := range runs {
+		rows[i] = runRow{r, names[r.ProjectID], called[r.RunnerID]}
+	}
+	return rows, err
+}
+
+// runsPage lists managed runs.
+type runsPage struct {
+	Rows    []runRow
+	Project string // only those of this one; empty for all
+	Next    string // address; empty on the last page
+	First   string // address, when this is not the first page
+	Self    string
+	Open    bool // some of them wait or are under way, so the page looks again soon
+}
+
+// listRuns lists managed runs, the newest first.
+func (req *request) listRuns() error {
+	q := req.r.URL.Query()
+	p := &runsPage{Project: strings.TrimSpace(q.Get("project")), Self: req.r.URL.RequestURI()}
+	query := store.RunQuery{Limit: runsPerPage + 1}
+	if text := q.Get("before"); text != "" {
+		var err error
+		if query.Before, err = strconv.ParseInt(text, 10, 64); err != nil || query.Before <= 0 {
+			return redoubt.Invalid("before", "is no place in the list: go back to its start")
+		}
+	}
+	err := req.view(func(ctx context.Context, tx *store.Tx) error {
+		if p.Project != "" {
+			project, err := tx.ProjectByName(ctx, p.Project)
+			if err != nil {
+				return err
+			}
+			query.ProjectID = project.ID
+		}
+		runs, err := tx.Runs(ctx, query)
+		if err != nil {
+			return err
+		}
+		if len(runs) > runsPerPage {
+			runs = runs[:runsPerPage]
+			q.Set("before", decimal(runs[runsPerPage-1].ID))
+			p.Next = req.to("/runs?" + q.Encode())
+		}
+		p.Rows, err = runRows(ctx, tx, runs)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if query.Before != 0 {
+		q.Del("before")
+		p.First = req.to("/runs?" + q.Encode())
+	}
+	for _, r := range p.Rows {
+		p.Open = p.Open || !r.State.Ended()
+	}
+	return req.show(http.StatusOK, pageView{Template: "runs", Title: "Managed scans", Section: "scans", Data: p, Part: "runlist"})
+}
+
+// runPage is a managed run with its log.
+type runPage struct {
+	runRow
+	Log   string // from an offset on
+	Next  string // address of what follows; empty: nothing does
+	Title string
+	Saved string
+}
+
+// showRun shows a run with its log. A script asks for what came since, by the offset and
+// the attempt that it knows.
+func (req *request) showRun() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	q := req.r.URL.Query()
+	offset, _ := strconv.ParseInt(q.Get("offset"), 10, 64)
+	if offset < 0 || !req.partial() {
+		offset = 0
+	}
+	p := &runPage{Saved: done[q.Get("done")]}
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
+		run, err := tx.Run(ctx, id)
+		if err != nil {
+			return err
+		}
+		rows, err := runRows(ctx, tx, []redoubt.Run{run})
+		if err != nil {
+			return err
+		}
+		log, err := tx.RunLog(ctx, id, min(offset, run.LogSize))
+		p.runRow, p.Log = rows[0], string(log)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if req.partial() && q.Get("attempt") != strconv.Itoa(p.Attempt) { // another attempt begins a log of its own
+		req.w.Header().Set("HX-Refresh", "true")
+		req.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if !p.State.Ended() {
+		p.Next = req.to("/runs/"+decimal(id)) + "?" + url.Values{"offset": {decimal(p.LogSize)}, "attempt": {strconv.Itoa(p.Attempt)}}.Encode()
+	}
+	p.Title = "Managed scan " + decimal(id)
+	return req.show(http.StatusOK, pageView{Template: "run", Title: p.Title, Section: "scans", Data: p, Part: "runmore"})
+}
+
+// scanNow queues a full run of a project.
+func (req *request) scanNow() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	var run redoubt.Run
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.Project(ctx, id)
+		if err != nil {
+			return err
+		}
+		if run, err = tx.FullRun(ctx, p, redoubt.RunByHand); errors.Is(err, redoubt.ErrNotFound) {
+			return redoubt.Invalid("project", "no connection to a code host has this repository: an administrator adds one under Settings, Connections")
+		}
+		if err == nil {
+			run, err = tx.QueueRun(ctx, run)
+		}
+		return err
+	})
+	if said, ok := sayable(err); ok {
+		return req.showProjectWith(http.StatusConflict, said)
+	}
+	if err != nil {
+		return err
+	}
+	req.redirect(req.to("/runs/" + decimal(run.ID)))
+	return nil
+}
+
+// cancelRun stops a run; one that has ended meanwhile is shown as it is.
+func (req *request) cancelRun() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	err = req.update(func(ctx context.Context, tx *store.Tx) error { return tx.CancelRun(ctx, id, redoubt.RunStopped) })
+	if err != nil && !errors.Is(err, redoubt.ErrConflict) {
+		return err
+	}
+	req.redirect(req.to("/runs/" + decimal(id)))
+	return nil
+}
+
+// retryRun queues anew what a run did, and leads there.
+func (req *request) retryRun() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		run, err := tx.RetryRun(ctx, id)
+		id = run.ID
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	req.redirect(req.to("/runs/" + decimal(id)))
+	return nil
+}

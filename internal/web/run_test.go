@@ -1,0 +1,214 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// connect makes a connection that has the repository of each project, and returns the
+// first of these.
+func (s *site) connect() (p redoubt.Project) {
+	s.t.Helper()
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGitea, Name: "ours", BaseURL: "https://git.example", Account: "redoubt-bot", Follow: []string{"acme/*"}}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+		if err != nil {
+			return err
+		}
+		projects, err := tx.Projects(ctx, store.ProjectQuery{})
+		if err != nil {
+			return err
+		}
+		told := []redoubt.Repository{{HostID: "lonely", FullName: "acme/lonely", CloneURL: "https://git.example/acme/lonely"}}
+		for _, one := range projects {
+			told = append(told, redoubt.Repository{HostID: one.Name, FullName: one.Name, DefaultBranch: "main", CloneURL: "https://git.example/" + one.Name})
+		}
+		list, err := tx.SaveRepositories(ctx, c.ID, told, true)
+		if err != nil {
+			return err
+		}
+		_, err = tx.TakeRepositories(ctx, list, func(name string) bool { return name != "acme/lonely" })
+		p = projects[0]
+		return err
+	})
+	return p
+}
+
+// work has a runner take the run that waits, and say something.
+func (s *site) work(log string) (run redoubt.Run) {
+	s.t.Helper()
+	s.clock.Advance(time.Second)
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		secret := fmt.Sprint("runner", s.clock.Now().UnixNano())
+		token, err := tx.CreateToken(ctx, redoubt.Token{Name: "runner", PublicID: secret, Scopes: []redoubt.Scope{redoubt.ScopeRunner}}, storetest.TokenHash(secret))
+		if err != nil {
+			return err
+		}
+		runner, err := tx.SeeRunner(ctx, redoubt.Runner{Name: "build-7", TokenID: token.ID, Version: "1.2", Isolation: "bubblewrap"})
+		if err == nil {
+			run, _, err = tx.LeaseRun(ctx, runner.ID, nil)
+		}
+		return err
+	})
+	s.says(run, 0, log)
+	return run
+}
+
+// says has the runner of a run say something more.
+func (s *site) says(run redoubt.Run, offset int64, log string) {
+	s.t.Helper()
+	err := s.store.ProgressRun(s.t.Context(), s.org.ID, run.ID, run.Claim, store.RunProgress{State: redoubt.RunScanning, Offset: offset, Log: []byte(log)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// finish ends a run.
+func (s *site) finish(run redoubt.Run, o redoubt.RunOutcome) {
+	s.t.Helper()
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.FinishRun(ctx, run.ID, run.Claim, o)
+		return err
+	})
+}
+
+// TestManagedScansOfAProject: the page says what is in force and what mends it, from
+// nothing to a scan that failed.
+func TestManagedScansOfAProject(t *testing.T) {
+	s := demoSite(t)
+	page := first(s, "/projects", "/projects/")
+	at := "/projects/" + page
+	says(t, s.page(at), "Managed scans are switched off", "Scan now")
+	a := s.post(at+"/scan", url.Values{})
+	if a.StatusCode != http.StatusConflict {
+		t.Errorf("without a connection: %s", a.Status)
+	}
+	says(t, a.text, "no connection to a code host has this repository")
+	s.as(redoubt.RoleAdmin)
+	form := url.Values{"visibility": {"unknown"}, "managed_full": {"on"}, "schedule": {"daily"}}
+	says(t, s.follow(at, form), "Not connected", `href="/orgs/acme/settings/connections"`, `<option value="daily" selected>`)
+	says(t, s.page("/overview"), "Managed scans that do not run", "Not connected")
+	s.connect()
+	says(t, s.page(at), "No runner", `href="/orgs/acme/settings/runners"`)
+	s.as(redoubt.RoleTriager)
+	says(t, s.page(at), "No runner", "An administrator can mend it")
+	run := s.follow(at+"/scan", url.Values{})
+	says(t, run, "Waiting", "It waits for a runner", "on request", "Stop this scan")
+	doing := s.work("fetching\n")
+	says(t, s.page(at), "Running", fmt.Sprint("/runs/", doing.ID))
+	s.finish(doing, redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: "the branch is gone"})
+	says(t, s.page(at), "Failing", "The branch is gone", "What failed")
+	says(t, s.page("/overview"), "Managed scans that do not run", "The branch is gone")
+	says(t, s.page("/runs"), "Failed", "the branch is gone", "build-7")
+	says(t, s.follow(fmt.Sprint("/runs/", doing.ID, "/retry"), url.Values{}), "Waiting")
+	s.finish(s.work("again\n"), redoubt.RunOutcome{State: redoubt.RunDone})
+	says(t, s.page(at), ">On</span>", "The next full scan is daily")
+	lacks(t, s.page("/overview"), "Managed scans that do not run")
+	s.as(redoubt.RoleViewer)
+	lacks(t, s.page(at), "Scan now")
+	if a := s.post(at+"/scan", url.Values{}); a.StatusCode != http.StatusForbidden {
+		t.Errorf("a viewer: %s", a.Status)
+	}
+}
+
+// TestTheLogOfARunComesInPieces: a script gets what came since and is told to begin anew
+// with another attempt; a reload has all of it.
+func TestTheLogOfARunComesInPieces(t *testing.T) {
+	s := demoSite(t)
+	p := s.connect()
+	s.follow(fmt.Sprint("/projects/", p.ID, "/scan"), url.Values{})
+	run := s.work("fetching <script>\n")
+	at := fmt.Sprint("/runs/", run.ID)
+	whole := s.page(at)
+	says(t, whole, "fetching &lt;script&gt;\n", "Scanning", "attempt=1&amp;offset=18", "<noscript>")
+	s.says(run, 18, "three findings\n")
+	piece := s.part(at + "?offset=18&attempt=1")
+	says(t, piece, `<pre hx-swap-oob="beforeend:#log">three findings`, "attempt=1&amp;offset=33")
+	lacks(t, piece, "fetching", "<html")
+	says(t, s.page(at+"?offset=18&attempt=1"), "fetching &lt;script&gt;\nthree findings")
+	says(t, s.follow(at+"/cancel", url.Values{}), "Stopped", "Somebody stopped it", "Scan again")
+	last := s.part(at + "?offset=33&attempt=1")
+	lacks(t, last, "hx-get", "hx-swap-oob")
+	says(t, s.follow(at+"/cancel", url.Values{}), "Stopped") // again, as by two who look
+	other := s.partOf(at + "?offset=33&attempt=2")
+	if other.Header.Get("HX-Refresh") != "true" {
+		t.Errorf("another attempt goes on with this log: %v", other.Header)
+	}
+}
+
+// part is what a script gets of a page.
+func (s *site) part(path string) string {
+	s.t.Helper()
+	a := s.partOf(path)
+	if a.StatusCode != http.StatusOK {
+		s.t.Fatalf("%s: %s", path, a.Status)
+	}
+	return a.text
+}
+
+func (s *site) partOf(path string) answer {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "/orgs/acme"+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("HX-Request", "true")
+	return s.send(r)
+}
+
+// TestALogIsFollowedWithoutAReload, in a browser: what the runner says and how it ends
+// come to the page that is open.
+func TestALogIsFollowedWithoutAReload(t *testing.T) {
+	s := demoSite(t)
+	p := s.connect()
+	s.follow(fmt.Sprint("/projects/", p.ID, "/scan"), url.Values{})
+	run := s.work("first line\n")
+	b := s.browse(1280, 900)
+	b.open(fmt.Sprint("/runs/", run.ID))
+	s.says(run, 11, "second line\n")
+	b.do(chromedp.WaitVisible(`#runlive[hx-get*="offset=23"]`))
+	s.says(run, 23, "third line\n")
+	s.finish(run, redoubt.RunOutcome{State: redoubt.RunDone})
+	b.do(chromedp.WaitVisible(`#retry`))
+	if got := read[string](b, `document.querySelector("#log").textContent`); got != "first line\nsecond line\nthird line\n" {
+		t.Errorf("the log is %q", got)
+	}
+}
+
+// TestManagedPagesAreAccessible, wide and narrow, in both themes.
+func TestManagedPagesAreAccessible(t *testing.T) {
+	s := demoSite(t)
+	p := s.connect()
+	s.as(redoubt.RoleAdmin)
+	at := fmt.Sprint("/projects/", p.ID)
+	s.follow(at, url.Values{"visibility": {"unknown"}, "managed_full": {"on"}, "schedule": {"weekly"}})
+	s.follow(at+"/scan", url.Values{})
+	run := s.work(strings.Repeat("a line of the log that is long enough to be wrapped where the page is narrow\n", 80))
+	pages := append([]string{at, "/runs", fmt.Sprint("/runs/", run.ID), "/overview"}, settingsOf(s)...)
+	for _, width := range []int{1280, 390} {
+		b := s.browse(width, 900)
+		for _, page := range pages {
+			b.open(page)
+			faults := append(read[[]string](b, touching), read[[]string](b, `document.documentElement.scrollWidth > innerWidth ? ["the page is wider than its window"] : []`)...)
+			b.run(axe)
+			faults = append(append(faults, b.axe(allRules)...), b.axe(sizeRules)...)
+			b.run(`document.documentElement.dataset.theme = "dark"`)
+			for _, fault := range append(faults, b.axe(colourRules)...) {
+				t.Errorf("%s at %d: %s", page, width, fault)
+			}
+		}
+	}
+}
+
+// settingsOf are the pages of the settings about managed scans.
+func settingsOf(*site) []string { return nil }
