@@ -135,7 +135,7 @@ func (s *service) wire(a *app) error {
 	}
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
-		SignIn: signIn, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake, SigningKeys: signing,
+		SignIn: signIn, CodeHosts: s.keeper, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake, SigningKeys: signing,
 	})
 	if err != nil {
 		return err

@@ -116,7 +116,7 @@ func (tx *Tx) UpdateConnection(ctx context.Context, c redoubt.Connection, sealed
 		after.WebhookSecret = sealed.WebhookSecret
 	}
 	_, err = tx.exec(ctx, `UPDATE connection SET name = $3, follow_json = $4, credential = $5, webhook_secret = $6, account = $7 WHERE deployment_id = $1 AND id = $2`,
-		after.ID, after.Name, encoded(orEmpty(after.Follow)), after.Credential, after.WebhookSecret, after.Account)
+		after.ID, after.Name, encoded(orEmpty(after.Follow)), noNil(after.Credential), noNil(after.WebhookSecret), after.Account)
 	if err != nil {
 		return before, connectionNameTaken(after.Name, err)
 	}

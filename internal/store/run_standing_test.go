@@ -214,3 +214,24 @@ func TestRepositoryPages(t *testing.T) {
 		})
 	})
 }
+
+// TestAConnectionWithoutSecretsIsChanged as others are: a public remote shows its host
+// nothing.
+func TestAConnectionWithoutSecretsIsChanged(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := storetest.Deployment(t, s)
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
+			c, err := tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostGit, Name: "public", BaseURL: "https://git.example/x"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
+			if err != nil {
+				return err
+			}
+			c.Name, c.Follow = "renamed", []string{"**"}
+			if _, err := tx.UpdateConnection(ctx, c, store.Sealed{}); err != nil {
+				return err
+			}
+			after, err := tx.Connection(ctx, c.ID)
+			same(t, "after", fmt.Sprint(after.Name, after.Follow), "renamed[**]")
+			return err
+		})
+	})
+}

@@ -194,7 +194,8 @@ func TestManagedPagesAreAccessible(t *testing.T) {
 	s.follow(at, url.Values{"visibility": {"unknown"}, "managed_full": {"on"}, "schedule": {"weekly"}})
 	s.follow(at+"/scan", url.Values{})
 	run := s.work(strings.Repeat("a line of the log that is long enough to be wrapped where the page is narrow\n", 80))
-	pages := append([]string{at, "/runs", fmt.Sprint("/runs/", run.ID), "/overview"}, settingsOf(s)...)
+	connection := connectionsPath + "/" + first(s, connectionsPath, connectionsPath+"/")
+	pages := []string{at, "/runs", fmt.Sprint("/runs/", run.ID), "/overview", connectionsPath, connection, runnersPath}
 	for _, width := range []int{1280, 390} {
 		b := s.browse(width, 900)
 		for _, page := range pages {
@@ -209,6 +210,3 @@ func TestManagedPagesAreAccessible(t *testing.T) {
 		}
 	}
 }
-
-// settingsOf are the pages of the settings about managed scans.
-func settingsOf(*site) []string { return nil }

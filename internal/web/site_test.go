@@ -40,6 +40,8 @@ type site struct {
 	others map[string]Viewer // and in browsers that call themselves so
 	pages  http.Handler
 	log    bytes.Buffer
+
+	codeHosts codeHosts
 }
 
 // Viewer lets a site know who looks.
@@ -73,7 +75,7 @@ func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org redoubt.D
 	s.index = index.New(s.store, index.Options{BodyCache: 32 << 20})
 	s.as(redoubt.RoleTriager)
 	pages, err := New(Config{
-		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s, SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")),
+		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s, SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), CodeHosts: &s.codeHosts,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -32,6 +32,8 @@ type Config struct {
 	SignIn *SignIn
 	// Viewers knows who is signed in; nil asks SignIn.
 	Viewers Viewers
+	// CodeHosts asks code hosts. Nil asks none: no connection is made, changed or tested.
+	CodeHosts edge.CodeHosts
 	// JobAdded is told that there is work to do. It may be nil.
 	JobAdded func()
 	// TicketAdded is told that there is a ticket to create. It may be nil.

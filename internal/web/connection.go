@@ -1,0 +1,328 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// connectionsPath is the page of the connections to code hosts.
+const connectionsPath = "/settings/connections"
+
+// connectionRow is a connection in the list.
+type connectionRow struct {
+	redoubt.Connection
+	store.RepositoryCount
+}
+
+// connectionsView is the connections, and the form for another.
+type connectionsView struct {
+	Rows  []connectionRow
+	Form  connectionForm
+	Fault string
+	Done  string
+}
+
+// connectionForm is what was filled in, but for the credential.
+type connectionForm struct {
+	Name, Kind, BaseURL, Username, KnownHosts, Follow string
+}
+
+// Kinds are what can be connected.
+func (connectionForm) Kinds() []redoubt.HostKind { return redoubt.HostKinds() }
+
+func (req *request) connections() error {
+	return req.showConnections(http.StatusOK, connectionsView{Form: connectionForm{Kind: redoubt.HostGitea.String()}, Done: done[req.r.URL.Query().Get("done")]})
+}
+
+func (req *request) showConnections(status int, v connectionsView) error {
+	err := req.view(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Connections(ctx)
+		if err != nil {
+			return err
+		}
+		counts, err := tx.CountRepositories(ctx)
+		for _, c := range list {
+			v.Rows = append(v.Rows, connectionRow{c, counts[c.ID]})
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.show(status, pageView{Template: "connections", Title: "Connections", Section: "connections", Data: v})
+}
+
+// hosts is what asks code hosts.
+func (req *request) hosts() (edge.CodeHosts, error) {
+	if req.CodeHosts == nil {
+		return nil, redoubt.ErrUnavailable
+	}
+	return req.CodeHosts, nil
+}
+
+// keepConnection writes what a host answered.
+func (req *request) keepConnection(keep edge.KeepConnection) (c redoubt.Connection, err error) {
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		c, err = keep(ctx, tx)
+		return err
+	})
+	return c, err
+}
+
+// credentialOf reads the credential of a form; none where its secret is empty.
+func credentialOf(kind redoubt.HostKind, username, secret, knownHosts string) (c redoubt.HostCredential) {
+	secret, knownHosts = strings.TrimSpace(secret), strings.TrimSpace(knownHosts)
+	switch {
+	case secret == "":
+		return c
+	case kind != redoubt.HostGit:
+		return redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: secret}
+	case knownHosts != "":
+		return redoubt.HostCredential{Kind: redoubt.CredentialSSHKey, Secret: strings.ReplaceAll(secret, "\r", "") + "\n", KnownHosts: knownHosts}
+	}
+	return redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: strings.TrimSpace(username), Secret: secret}
+}
+
+// addConnection connects a code host, once it has answered.
+func (req *request) addConnection() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	v := connectionsView{Form: connectionForm{
+		Name: strings.TrimSpace(redoubt.Line(form.Get("name"))), Kind: form.Get("kind"), BaseURL: strings.TrimSuffix(strings.TrimSpace(form.Get("base_url")), "/"),
+		Username: form.Get("username"), KnownHosts: form.Get("known_hosts"), Follow: form.Get("follow"),
+	}}
+	hosts, err := req.hosts()
+	if err != nil {
+		return err
+	}
+	kind, _ := redoubt.ParseHostKind(v.Form.Kind)
+	wanted := redoubt.Connection{Kind: kind, Name: v.Form.Name, BaseURL: v.Form.BaseURL, Follow: lines(v.Form.Follow)}
+	keep, err := hosts.AskToAdd(req.r.Context(), wanted, credentialOf(kind, v.Form.Username, form.Get("secret"), v.Form.KnownHosts))
+	var made redoubt.Connection
+	if err == nil {
+		made, err = req.keepConnection(keep)
+	}
+	if said, ok := sayable(err); ok {
+		v.Fault = said
+		return req.showConnections(http.StatusBadRequest, v)
+	}
+	if err != nil {
+		return err
+	}
+	req.redirect(req.to(connectionPath(made.ID, "connected")))
+	return nil
+}
+
+func connectionPath(id int64, did string) string {
+	path := connectionsPath + "/" + decimal(id)
+	if did != "" {
+		path += "?done=" + did
+	}
+	return path
+}
+
+const repositoriesPerPage = 50
+
+// connectionView is one connection with what it sees and heard.
+type connectionView struct {
+	connectionRow
+	Repositories []repositoryRow
+	Deliveries   []store.Delivery
+	Pages        pager
+	Fault        string
+	Done         string
+}
+
+// repositoryRow is a repository in a list.
+type repositoryRow struct {
+	redoubt.Repository
+	Project string
+}
+
+// Globs are the globs that it follows, one a line.
+func (v connectionView) Globs() string { return strings.Join(v.Follow, "\n") }
+
+// Blank is the form of another credential, of which nothing is filled in.
+func (connectionView) Blank() connectionForm { return connectionForm{} }
+
+func (req *request) connection() error {
+	return req.showConnection(http.StatusOK, "")
+}
+
+func (req *request) showConnection(status int, fault string) error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	page, err := pageOf(req.r.URL.Query())
+	if err != nil {
+		return err
+	}
+	v := connectionView{Fault: fault, Done: done[req.r.URL.Query().Get("done")]}
+	err = req.view(func(ctx context.Context, tx *store.Tx) error {
+		if v.Connection, err = tx.Connection(ctx, id); err != nil {
+			return err
+		}
+		counts, err := tx.CountRepositories(ctx)
+		if err != nil {
+			return err
+		}
+		v.RepositoryCount = counts[id]
+		list, _, err := tx.RepositoryPage(ctx, store.RepositoryQuery{ConnectionID: id, Skip: (page - 1) * repositoriesPerPage, Limit: repositoriesPerPage})
+		if err != nil {
+			return err
+		}
+		v.Pages = newPager(page, repositoriesPerPage, v.Seen, func(n int) string { return req.to(connectionPath(id, "")) + "?page=" + strconv.Itoa(n) })
+		ids := make([]int64, len(list))
+		for i, r := range list {
+			ids[i] = r.ProjectID
+		}
+		names, err := tx.ProjectNames(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			v.Repositories = append(v.Repositories, repositoryRow{r, names[r.ProjectID]})
+		}
+		v.Deliveries, _, err = tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: id, Limit: 20})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.show(status, pageView{Template: "connection", Title: v.Name, Section: "connections", Data: v})
+}
+
+// settled does something with the connection that the path names, and leads back to it; what
+// the person can mend is said there.
+func (req *request) settled(did string, do func(id int64) error) error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	err = do(id)
+	if said, ok := sayable(err); ok {
+		return req.showConnection(http.StatusBadRequest, said)
+	}
+	if err != nil {
+		return err
+	}
+	req.redirect(req.to(connectionPath(id, did)))
+	return nil
+}
+
+// asking does so by asking the host.
+func (req *request) asking(did string, ask func(hosts edge.CodeHosts, id int64) (edge.KeepConnection, error)) error {
+	return req.settled(did, func(id int64) error {
+		hosts, err := req.hosts()
+		if err != nil {
+			return err
+		}
+		keep, err := ask(hosts, id)
+		if err == nil {
+			_, err = req.keepConnection(keep)
+		}
+		return err
+	})
+}
+
+// testConnection asks the host now; the page says what it said.
+func (req *request) testConnection() error {
+	return req.asking("tested", func(hosts edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+		keep, _, err := hosts.AskAgain(req.r.Context(), req.viewer.Deployment.ID, id)
+		return keep, err
+	})
+}
+
+// changeConnection changes what the connection is called, follows and shows its host.
+func (req *request) changeConnection() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	change := redoubt.ConnectionChange{Name: new(strings.TrimSpace(redoubt.Line(form.Get("name")))), Follow: new(lines(form.Get("follow")))}
+	return req.asking("connection-saved", func(hosts edge.CodeHosts, id int64) (edge.KeepConnection, error) {
+		var kind redoubt.HostKind
+		err := req.view(func(ctx context.Context, tx *store.Tx) error {
+			c, err := tx.Connection(ctx, id)
+			kind = c.Kind
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if credential := credentialOf(kind, form.Get("username"), form.Get("secret"), form.Get("known_hosts")); credential.Secret != "" {
+			change.Credential = &credential
+		}
+		return hosts.AskToChange(req.r.Context(), req.viewer.Deployment.ID, id, change)
+	})
+}
+
+// chooseRepositories follows or leaves the repositories that were ticked.
+func (req *request) chooseRepositories() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	globs := form["name"]
+	if len(globs) == 0 {
+		return req.showConnection(http.StatusBadRequest, "tick the repositories first")
+	}
+	did, choose := "followed", func(ctx context.Context, tx *store.Tx, id int64) error {
+		_, err := tx.FollowRepositories(ctx, id, globs)
+		return err
+	}
+	if form.Get("do") == "left" {
+		did, choose = "left", func(ctx context.Context, tx *store.Tx, id int64) error {
+			_, err := tx.LeaveRepositories(ctx, id, globs)
+			return err
+		}
+	}
+	return req.settled(did, func(id int64) error {
+		return req.update(func(ctx context.Context, tx *store.Tx) error { return choose(ctx, tx, id) })
+	})
+}
+
+// hookConnection has the host tell this server of pushes and change requests.
+func (req *request) hookConnection() error {
+	return req.settled("hooked", func(id int64) error {
+		hosts, err := req.hosts()
+		if err != nil {
+			return err
+		}
+		_, err = hosts.Hook(req.r.Context(), req.viewer.Deployment.ID, req.viewer.Actor(), id, req.base())
+		if err != nil && req.r.Context().Err() == nil {
+			return redoubt.Invalid("webhooks", "%s", redoubt.Line(err.Error()))
+		}
+		return err
+	})
+}
+
+// removeConnection forgets a connection.
+func (req *request) removeConnection() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	hosts, err := req.hosts()
+	if err != nil {
+		return err
+	}
+	keep, err := hosts.AskToRemove(req.r.Context(), req.viewer.Deployment.ID, id)
+	if err == nil {
+		_, err = req.keepConnection(keep)
+	}
+	if err != nil {
+		return err
+	}
+	req.redirect(req.to(connectionsPath + "?done=disconnected"))
+	return nil
+}

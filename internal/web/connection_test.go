@@ -1,0 +1,148 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// codeHosts is a code host that takes one credential.
+type codeHosts struct{ refuses error }
+
+const hostSecret = "t0ken-of-the-host"
+
+func (h *codeHosts) AskToAdd(_ context.Context, c redoubt.Connection, credential redoubt.HostCredential) (edge.KeepConnection, error) {
+	if err := redoubt.CheckConnection(c); err != nil {
+		return nil, err
+	}
+	if credential.Secret != hostSecret {
+		return nil, redoubt.Invalid("base_url", "the host does not take the credential (401)")
+	}
+	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+		made, err := tx.AddConnection(ctx, c, func(int64) (store.Sealed, error) { return store.Sealed{Credential: []byte("sealed")}, nil })
+		if err != nil {
+			return made, err
+		}
+		list, err := tx.SaveRepositories(ctx, made.ID, []redoubt.Repository{
+			{HostID: "1", FullName: "acme/new", CloneURL: "https://git.example/acme/new"}, {HostID: "2", FullName: "other/x", CloneURL: "https://git.example/other/x", Private: true},
+		}, true)
+		if err == nil {
+			_, err = tx.TakeRepositories(ctx, list, made.Follows)
+		}
+		return made, err
+	}, nil
+}
+
+func (h *codeHosts) AskAgain(_ context.Context, _, id int64) (keep edge.KeepConnection, asked, err error) {
+	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+		problem := ""
+		if h.refuses != nil {
+			problem = h.refuses.Error()
+		}
+		return redoubt.Connection{}, tx.NoteConnectionCheck(ctx, id, "redoubt-bot", problem)
+	}, h.refuses, nil
+}
+
+func (h *codeHosts) AskToChange(_ context.Context, _, id int64, change redoubt.ConnectionChange) (edge.KeepConnection, error) {
+	if change.Credential != nil && change.Credential.Secret != hostSecret {
+		return nil, redoubt.Invalid("base_url", "the host does not take the credential (401)")
+	}
+	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+		c, err := tx.Connection(ctx, id)
+		if err != nil {
+			return c, err
+		}
+		return tx.UpdateConnection(ctx, change.Of(c), store.Sealed{})
+	}, nil
+}
+
+func (h *codeHosts) AskToRemove(_ context.Context, _, id int64) (edge.KeepConnection, error) {
+	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+		return redoubt.Connection{}, tx.DeleteConnection(ctx, id)
+	}, nil
+}
+
+func (h *codeHosts) Hook(context.Context, int64, redoubt.Actor, int64, string) (int, error) {
+	return 0, errors.New("acme/new: the account may not make webhooks")
+}
+
+// TestAConnectionFromItsFormToItsEnd: the host is asked before anything is kept, no page
+// shows the credential, and what is chosen becomes a project.
+func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	form := url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {"wrong-secret"}, "follow": {"acme/*"}}
+	a := s.post(connectionsPath, form)
+	says(t, a.text, "does not take the credential (401)", `value="ours"`, `value="https://git.example"`, "acme/*", "No code host is connected yet")
+	lacks(t, a.text, "wrong-secret")
+	if a.StatusCode != http.StatusBadRequest {
+		t.Errorf("%s", a.Status)
+	}
+	form.Set("secret", " "+hostSecret+"\n")
+	page := s.follow(connectionsPath, form)
+	says(t, page, "The host answered, and is connected", "Works", "acme/new", "other/x", "not followed", "1 of 2 followed", "private")
+	lacks(t, page, hostSecret)
+	if a := s.post(connectionsPath, form); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("of the same name: %s", a.Status)
+	}
+	at := connectionsPath + "/" + first(s, connectionsPath, connectionsPath+"/")
+	if a := s.post(at+"/repositories", url.Values{"do": {"followed"}}); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("nothing was chosen: %s", a.Status)
+	}
+	says(t, s.follow(at+"/repositories", url.Values{"do": {"followed"}, "name": {"other/x"}}), "2 of 2 followed", "What was chosen is followed.")
+	says(t, s.follow(at+"/repositories", url.Values{"do": {"left"}, "name": {"acme/new"}}), "1 of 2 followed", "!acme/new")
+	s.codeHosts.refuses = errors.New("the host says 401: the token was revoked")
+	says(t, s.follow(at+"/test", url.Values{}), "Fails", "the token was revoked")
+	says(t, s.page(connectionsPath), "Fails", "the token was revoked")
+	s.codeHosts.refuses = nil
+	says(t, s.follow(at+"/test", url.Values{}), "Works", "redoubt-bot")
+	says(t, s.follow(at, url.Values{"name": {"theirs"}, "follow": {"**"}}), "Saved.", "<h1>theirs")
+	says(t, s.post(at, url.Values{"name": {"theirs"}, "secret": {"wrong-secret"}}).text, "does not take the credential")
+	says(t, s.post(at+"/hooks", url.Values{}).text, "may not make webhooks")
+	says(t, s.follow(at+"/remove", url.Values{}), "The connection is forgotten", "No code host is connected yet")
+	says(t, s.page("/projects"), "other/x")
+	s.as(redoubt.RoleTriager)
+	if a := s.get(connectionsPath); a.StatusCode != http.StatusForbidden {
+		t.Errorf("a triager: %s", a.Status)
+	}
+}
+
+// TestRunnersPage makes a token that is shown once, and says who is there.
+func TestRunnersPage(t *testing.T) {
+	s := demoSite(t)
+	s.crew()
+	p := s.connect()
+	s.as(redoubt.RoleAdmin)
+	says(t, s.page(runnersPath), "No runner has asked for work yet", "redoubt serve --runner")
+	a := s.post(runnersPath, url.Values{})
+	if a.StatusCode != http.StatusSeeOther || len(a.Cookies()) != 1 {
+		t.Fatalf("%s %v", a.Status, a.Cookies())
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.Header.Get("Location"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddCookie(a.Cookies()[0])
+	says(t, s.send(r).text, "export REDOUBT_TOKEN=rdt_", "redoubt runner --url")
+	lacks(t, s.page(runnersPath), "rdt_")
+	s.change(func(ctx context.Context, tx *store.Tx) error {
+		tokens, err := tx.Tokens(ctx)
+		for _, token := range tokens {
+			if token.Has(redoubt.ScopeRunner) && (len(token.Scopes) != 1 || token.ExpiresAt.IsZero() || token.UserID == 0) {
+				t.Errorf("the token may %+v", token)
+			}
+		}
+		return err
+	})
+	s.follow(fmt.Sprint("/projects/", p.ID, "/scan"), url.Values{})
+	run := s.work("x\n")
+	says(t, s.page(runnersPath), "build-7", "bubblewrap", fmt.Sprint("Run ", run.ID))
+	says(t, s.follow(runnersPath+"/"+decimal(run.RunnerID)+"/revoke", url.Values{}), "The runner is revoked", "No runner has asked for work yet")
+}

@@ -1,0 +1,98 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/auth"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// runnersPath is the page of the runners.
+const runnersPath = "/settings/runners"
+
+// runnerRow is a runner in the list.
+type runnerRow struct {
+	redoubt.Runner
+	Here bool  // heard of lately
+	Run  int64 // that it works on; 0: none
+}
+
+// runnersView is who makes managed runs, and how to start another.
+type runnersView struct {
+	Rows    []runnerRow
+	Address string // of the server, for the command
+	Made    string // the token that was made just now, this once
+	Done    string
+}
+
+func (req *request) runners() error {
+	v := runnersView{Address: req.base(), Done: done[req.r.URL.Query().Get("done")]}
+	_, v.Made = req.shownOnce(runnersPath)
+	now := req.Clock()
+	err := req.view(func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.Runners(ctx)
+		if err != nil {
+			return err
+		}
+		begun, err := tx.Runs(ctx, store.RunQuery{States: redoubt.RunStatesBegun(), Limit: redoubt.MaxRunners})
+		working := map[int64]int64{}
+		for _, r := range begun {
+			working[r.RunnerID] = r.ID
+		}
+		for _, r := range list {
+			v.Rows = append(v.Rows, runnerRow{r, r.Present(now), working[r.ID]})
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.show(http.StatusOK, pageView{Template: "runners", Title: "Runners", Section: "runners", Data: v})
+}
+
+// runnerTokenLife is how long a token is good for with which a runner is started by the
+// page, in days.
+const runnerTokenLife = 365
+
+// makeRunnerToken makes a token with which a runner takes runs, and nothing else.
+func (req *request) makeRunnerToken() error {
+	secret := auth.NewSecret(req.viewer.Deployment.ID)
+	token := redoubt.Token{
+		PublicID: secret.PublicID, Name: "runner of " + req.Clock().UTC().Format(time.DateOnly), Scopes: []redoubt.Scope{redoubt.ScopeRunner},
+		Dialect: redoubt.DialectContract, ExpiresAt: req.Clock().AddDate(0, 0, runnerTokenLife),
+	}
+	err := req.update(func(ctx context.Context, tx *store.Tx) error {
+		owner, err := tx.Member(ctx, req.viewer.User)
+		if err != nil {
+			return err
+		}
+		token.UserID = owner.ID
+		token, err = tx.CreateToken(ctx, token, secret.Hash)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	req.showOnce(runnersPath, token.ID, secret.Text)
+	return nil
+}
+
+// revokeRunner puts the token of a runner out of force.
+func (req *request) revokeRunner() error {
+	id, err := req.id()
+	if err != nil {
+		return err
+	}
+	err = req.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.RevokeRunner(ctx, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	req.redirect(req.to(runnersPath + "?done=runner-revoked"))
+	return nil
+}
