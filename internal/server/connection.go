@@ -93,7 +93,7 @@ func (c *call) askHostOf(ctx context.Context, ask func(ctx context.Context, k ed
 		_, err := c.tx.Connection(ctx, id)
 		return err
 	})
-	if err != nil && !(errors.Is(err, redoubt.ErrNotFound) && c.idempotent != nil) { // it may be what was deleted under this key
+	if err != nil && (c.idempotent == nil || !errors.Is(err, redoubt.ErrNotFound)) { // with a key it may be what was deleted under it
 		return nil, err
 	}
 	return c.askHost(ctx, func(ctx context.Context, k edge.CodeHosts) (edge.KeepConnection, error) { return ask(ctx, k, id) })
