@@ -205,7 +205,7 @@ func (k *Keeper) TicketAbandoned(ctx context.Context, j redoubt.Job, reason stri
 	}
 	err := k.failTicket(ctx, j.DeploymentID, what.TicketID, "It was "+reason+".")
 	if _, ended := errors.AsType[job.PermanentError](err); ended {
-		return nil
+		return nil //nolint:nilerr // it says that the ticket ended, which is what was asked for
 	}
 	return err
 }
