@@ -1,6 +1,8 @@
 package web
 
 import (
+	"slices"
+
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
 )
@@ -47,7 +49,7 @@ const (
 
 // routes returns the table: every page there is.
 func routes() []route {
-	return append(append(accountRoutes(), letInRoutes()...), []route{
+	return append(slices.Concat(accountRoutes(), managedRoutes(), letInRoutes()), []route{
 		{row(get, "/{$}", viewer, reads), (*request).home},
 		{row(get, org, viewer, reads), (*request).home},
 		{row(get, org+"/overview", viewer, reads), (*request).overview},

@@ -55,17 +55,6 @@ func accountRoutes() []route {
 		{row(get, settings+"/tokens", viewer, reads), (*request).tokens},
 		{row(post, settings+"/tokens", viewer, writes), proven((*request).createToken)},
 		{row(post, settings+"/tokens/{id}/revoke", viewer, writes), (*request).revokeToken},
-		{row(get, org+connectionsPath, admin, reads), (*request).connections},
-		{row(post, org+connectionsPath, admin, writes), proven((*request).addConnection)},
-		{row(get, org+connectionsPath+"/{id}", admin, reads), (*request).connection},
-		{row(post, org+connectionsPath+"/{id}", admin, writes), proven((*request).changeConnection)},
-		{row(post, org+connectionsPath+"/{id}/test", admin, writes), (*request).testConnection},
-		{row(post, org+connectionsPath+"/{id}/repositories", admin, writes), (*request).chooseRepositories},
-		{row(post, org+connectionsPath+"/{id}/hooks", admin, writes), (*request).hookConnection},
-		{row(post, org+connectionsPath+"/{id}/remove", admin, writes), proven((*request).removeConnection)},
-		{row(get, org+runnersPath, admin, reads), (*request).runners},
-		{row(post, org+runnersPath, admin, writes), proven((*request).makeRunnerToken)},
-		{row(post, org+runnersPath+"/{id}/revoke", admin, writes), (*request).revokeRunner},
 		{row(get, settings+"/users", admin, reads), (*request).users},
 		{row(get, settings+"/users/invited", admin, reads), (*request).invited},
 		{row(post, settings+"/users", admin, writes), proven((*request).createUser)},
@@ -78,6 +67,23 @@ func accountRoutes() []route {
 		{row(post, settings+"/second-factor", admin, writes), proven((*request).requireSecondFactor)},
 		{row(get, settings+"/audit", admin, reads), (*request).audit},
 		{row(get, settings+"/about", viewer, reads), (*request).about},
+	}
+}
+
+// managedRoutes are the rows about code hosts, and about who makes managed scans.
+func managedRoutes() []route {
+	return []route{
+		{row(get, org+connectionsPath, admin, reads), (*request).connections},
+		{row(post, org+connectionsPath, admin, writes), proven((*request).addConnection)},
+		{row(get, org+connectionsPath+"/{id}", admin, reads), (*request).connection},
+		{row(post, org+connectionsPath+"/{id}", admin, writes), proven((*request).changeConnection)},
+		{row(post, org+connectionsPath+"/{id}/test", admin, writes), (*request).testConnection},
+		{row(post, org+connectionsPath+"/{id}/repositories", admin, writes), (*request).chooseRepositories},
+		{row(post, org+connectionsPath+"/{id}/hooks", admin, writes), (*request).hookConnection},
+		{row(post, org+connectionsPath+"/{id}/remove", admin, writes), proven((*request).removeConnection)},
+		{row(get, org+runnersPath, admin, reads), (*request).runners},
+		{row(post, org+runnersPath, admin, writes), proven((*request).makeRunnerToken)},
+		{row(post, org+runnersPath+"/{id}/revoke", admin, writes), (*request).revokeRunner},
 	}
 }
 
