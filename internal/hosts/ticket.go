@@ -201,11 +201,11 @@ func (k *Keeper) changeTicket(ctx context.Context, deploymentID, id int64, chang
 func (k *Keeper) TicketAbandoned(ctx context.Context, j redoubt.Job, reason string) error {
 	var what store.TicketOrder
 	if json.Unmarshal(j.Input, &what) != nil {
-		return nil
+		return nil //nolint:nilerr // nothing waits for a job that cannot be read
 	}
 	err := k.failTicket(ctx, j.DeploymentID, what.TicketID, "It was "+reason+".")
 	if _, ended := errors.AsType[job.PermanentError](err); ended {
-		return nil //nolint:nilerr // it says that the ticket ended, which is what was asked for
+		return nil
 	}
 	return err
 }
