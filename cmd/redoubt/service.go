@@ -113,7 +113,7 @@ func (s *service) wire(a *app) error {
 	s.hears = job.New(s.store, map[string]job.Work{store.HearJob: s.keeper.Hear}, job.Options{Workers: hostWorkers, Clock: a.clock, Logger: a.log})
 	s.keeper.Heard = s.hears.Wake
 	s.tells = job.New(s.store, map[string]job.Work{store.TellJob: s.keeper.Tell}, job.Options{Workers: hostWorkers, Clock: a.clock, Logger: a.log})
-	s.tickets = job.New(s.store, map[string]job.Work{store.TicketJob: s.keeper.CreateTicket}, job.Options{Attempts: hosts.TicketAttempts, Abandoned: s.keeper.TicketAbandoned, Clock: a.clock, Logger: a.log})
+	s.tickets = job.New(s.store, map[string]job.Work{store.TicketJob: s.keeper.CreateTicket}, job.Options{Workers: hostWorkers, Attempts: hosts.TicketAttempts, Abandoned: s.keeper.TicketAbandoned, Clock: a.clock, Logger: a.log})
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
 	findings := index.New(s.store, index.Options{
@@ -154,8 +154,8 @@ func (s *service) wire(a *app) error {
 	return err
 }
 
-// hostWorkers are how many speak with code hosts at once, of those that tell and of those
-// that hear: enough that some slow hosts leave others their turn.
+// hostWorkers are how many speak with code hosts at once, of those that tell, of those
+// that hear and of those that make tickets: enough that some slow hosts leave others their turn.
 const hostWorkers = 8
 
 // rotated says in the log that the key file changed while the server ran.

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -19,12 +21,12 @@ import (
 const TicketAttempts = 12
 
 const (
-	// ticketsEvery is how often a tracker is asked for the state of one ticket, at most.
-	ticketsEvery = 15 * time.Minute
-	// ticketsAtOnce is how many it is asked for in a round.
-	ticketsAtOnce = 50
 	// ticketSkew is how far the clocks of a tracker and of this server may be apart.
 	ticketSkew = time.Hour
+	// ticketFor is how long one attempt may speak with a tracker.
+	ticketFor = 2 * time.Minute
+	// ticketWaits is how long a ticket waits for its turn at most: less than its job may.
+	ticketWaits = 23 * time.Hour
 )
 
 // order is a ticket that is to be created.
@@ -54,13 +56,27 @@ func (k *Keeper) CreateTicket(ctx context.Context, j redoubt.Job) (result []byte
 	case err != nil:
 		return nil, "", err
 	}
-	made, err := k.create(ctx, o)
+	var made scm.Ticket
+	err = k.turns.take(o.connection, k.Clock(), func() (err error) {
+		ctx, cancel := context.WithTimeout(ctx, ticketFor)
+		defer cancel()
+		made, err = k.create(ctx, o)
+		return err
+	})
+	_, waits := errors.AsType[job.WaitError](err)
+	_, busy := errors.AsType[*redoubt.BusyError](err)
+	old := k.Clock().Sub(j.CreatedAt) >= ticketWaits
+	permanent, ends := errors.AsType[job.PermanentError](err)
 	switch {
 	case err == nil:
 		return nil, "", k.noteTicket(ctx, o, made)
 	case ctx.Err() != nil:
 		return nil, "", err
-	case refused(err) || errors.Is(err, scm.ErrUnsupported) || j.Attempt >= TicketAttempts:
+	case waits && !old:
+		return nil, "", err
+	case ends:
+		return nil, "", k.failTicket(ctx, j.DeploymentID, what.TicketID, permanent.Reason)
+	case (waits || busy) && old || refused(err) || errors.Is(err, scm.ErrUnsupported) || j.Attempt >= TicketAttempts:
 		return nil, "", k.failTicket(ctx, j.DeploymentID, what.TicketID, sentence(err))
 	}
 	return nil, "", errors.Join(asked(err), k.changeTicket(ctx, j.DeploymentID, what.TicketID, func(t *redoubt.Ticket) { t.Problem = sentence(err) }))
@@ -121,13 +137,54 @@ func (k *Keeper) create(ctx context.Context, o order) (scm.Ticket, error) {
 	if err != nil {
 		return scm.Ticket{}, err
 	}
-	found, err := t.FindTicket(ctx, o.ticket.Project, o.ticket.Marker, o.ticket.CreatedAt.Add(-ticketSkew))
-	if err == nil || !errors.Is(err, redoubt.ErrNotFound) {
+	found, there, err := t.FindTicket(ctx, o.ticket.Project, o.ticket.Marker, o.ticket.CreatedAt.Add(-ticketSkew))
+	if err != nil || there {
 		return found, err
+	}
+	if err := k.mayTell(ctx, &o, t); err != nil {
+		return scm.Ticket{}, err
 	}
 	d := o.draft(k.PublicURL() + "/orgs/" + o.deployment.Slug)
 	d.Marker, d.Labels, d.Type = o.ticket.Marker, o.setting.Labels, cmp.Or(o.setting.IssueType, "Task")
 	return t.CreateTicket(ctx, o.ticket.Project, d)
+}
+
+// mayTell asks the host whether a repository may be told of findings: since the ticket was
+// asked for, it may have become public, or another one may have got its name, and nobody
+// may be allowed any more to tell everybody. That it may not is a job.PermanentError.
+func (k *Keeper) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
+	if o.connection.Kind == redoubt.HostJira {
+		return nil
+	}
+	var known []redoubt.Repository
+	err := k.Store.View(ctx, o.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		known, err = tx.Repositories(ctx, o.connection.ID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(known, func(r redoubt.Repository) bool { return strings.EqualFold(r.FullName, o.ticket.Project) })
+	if i < 0 {
+		return job.PermanentError{Reason: fmt.Sprintf("%s does not see %.200s any more.", o.connection.Name, o.ticket.Project)}
+	}
+	now, err := t.Repository(ctx, known[i].HostID)
+	if err != nil {
+		return err
+	}
+	err = k.Store.View(ctx, o.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		o.setting, err = tx.TicketSetting(ctx)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case !strings.EqualFold(now.FullName, o.ticket.Project):
+		return job.PermanentError{Reason: fmt.Sprintf("%.200s is called %.200s by now.", o.ticket.Project, now.FullName)}
+	case ticket.TellsEverybody(o.connection, now, o.setting):
+		return job.PermanentError{Reason: ticket.PublicReason(o.ticket.Project)}
+	}
+	return nil
 }
 
 // tracker opens the tracker of a connection.
@@ -208,42 +265,4 @@ func (k *Keeper) TicketAbandoned(ctx context.Context, j redoubt.Job, reason stri
 		return nil
 	}
 	return err
-}
-
-// FollowTickets asks a tracker for the states of the tickets that it was not asked for
-// since a time, those of longest ago first.
-func (k *Keeper) FollowTickets(ctx context.Context, d redoubt.Deployment, c redoubt.Connection, since time.Time) error {
-	var list []redoubt.Ticket
-	err := k.Store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-		list, err = tx.StaleTickets(ctx, c.ID, since, ticketsAtOnce)
-		return err
-	})
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	tracker, err := k.tracker(d.ID, c)
-	if err != nil {
-		return err
-	}
-	for _, t := range list {
-		now, asked := tracker.Ticket(ctx, t.Project, t.Key)
-		if asked != nil && !refused(asked) && !errors.Is(asked, redoubt.ErrNotFound) {
-			return asked // it answers nobody now
-		}
-		err := k.Store.Update(ctx, d.ID, following, func(ctx context.Context, tx *store.Tx) error {
-			if asked == nil && t.Problem == "" && now.Closed == (t.State == redoubt.TicketClosed) && t.State != redoubt.TicketUnknown {
-				return tx.NoteTicketChecked(ctx, t.ID)
-			}
-			if asked == nil {
-				tell(&t, now, tx.Now())
-			} else {
-				t.Problem, t.CheckedAt = "Its state cannot be read: "+redoubt.Line(asked.Error()), tx.Now()
-			}
-			return tx.UpdateTicket(ctx, t)
-		})
-		if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
 }

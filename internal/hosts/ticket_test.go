@@ -1,6 +1,7 @@
 package hosts_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,19 @@ import (
 type tickets struct {
 	drafts []scm.Draft
 	closed map[int]bool
-	lost   bool // that the answer to a creation is lost
+	lost   bool             // that the answer to a creation is lost
+	asked  []string         // keys of the issues that were asked for
+	odd    map[string]error // what questions for an issue are answered with, by key
+	search error            // what a search is answered with
+}
+
+func (h *fakeHost) Repository(_ context.Context, hostID string) (redoubt.Repository, error) {
+	for _, r := range h.repositories {
+		if r.HostID == hostID {
+			return r, h.down
+		}
+	}
+	return redoubt.Repository{}, &scm.HostError{Status: http.StatusNotFound}
 }
 
 func (h *fakeHost) at(n int) scm.Ticket {
@@ -40,22 +53,29 @@ func (h *fakeHost) CreateTicket(_ context.Context, _ string, d scm.Draft) (scm.T
 	return h.at(len(h.issues.drafts)), nil
 }
 
-func (h *fakeHost) FindTicket(_ context.Context, _, marker string, _ time.Time) (scm.Ticket, error) {
+func (h *fakeHost) FindTicket(_ context.Context, _, marker string, _ time.Time) (scm.Ticket, bool, error) {
+	if err := cmp.Or(h.down, h.issues.search); err != nil {
+		return scm.Ticket{}, false, err
+	}
 	for i, d := range h.issues.drafts {
 		if strings.Contains(d.Markdown, marker) {
-			return h.at(i + 1), h.down
+			return h.at(i + 1), true, nil
 		}
 	}
-	return scm.Ticket{}, errors.Join(redoubt.ErrNotFound, h.down)
+	return scm.Ticket{}, false, nil
 }
 
 func (h *fakeHost) Ticket(_ context.Context, _, key string) (scm.Ticket, error) {
+	h.issues.asked = append(h.issues.asked, key)
+	if err := cmp.Or(h.down, h.issues.odd[key]); err != nil {
+		return scm.Ticket{}, err
+	}
 	for i := range h.issues.drafts {
 		if fmt.Sprint(i+1) == key {
-			return h.at(i + 1), h.down
+			return h.at(i + 1), nil
 		}
 	}
-	return scm.Ticket{}, errors.Join(redoubt.ErrNotFound, h.down)
+	return scm.Ticket{}, redoubt.ErrNotFound
 }
 
 // askTicket asks for a ticket about findings, and returns it with the job that creates it.
@@ -159,7 +179,7 @@ func TestTicketsThatCannotBeCreated(t *testing.T) {
 			"it keeps no tickets": {scm.ErrUnsupported, 1, redoubt.TicketFailed, true},
 		} {
 			t.Run(name, func(t *testing.T) {
-				w.host.down = nil
+				w.host.down, w.now = nil, storetest.Epoch.Add(time.Hour)
 				id, j := w.askTicket(w.find("rule.a", 3))
 				w.host.down, j.Attempt = c.down, c.attempt
 				_, _, err := w.keeper.CreateTicket(t.Context(), j)
@@ -220,5 +240,114 @@ func TestStatesOfTicketsAreReadBack(t *testing.T) {
 		same(t, "asked for just now, it is not asked for again", w.ticket(id).State, redoubt.TicketClosed)
 		w.must(w.keeper.FollowTickets(t.Context(), w.d, c, storetest.Epoch.Add(365*24*time.Hour)))
 		same(t, "opened again", w.ticket(id).State, redoubt.TicketOpen)
+	})
+}
+
+// TestTicketsAskWhoReadsThem has a repository change between the request and its ticket.
+func TestTicketsAskWhoReadsThem(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.host.repositories[0].Private = true
+		private := w.host.repositories[0]
+		w.connect()
+		for name, c := range map[string]struct {
+			now     func(*redoubt.Repository)
+			allowed bool
+			want    string // of the problem; empty: it is made
+		}{
+			"still private":        {func(*redoubt.Repository) {}, false, ""},
+			"public, and allowed":  {func(r *redoubt.Repository) { r.Private = false }, true, ""},
+			"public by now":        {func(r *redoubt.Repository) { r.Private = false }, false, "Everybody can read"},
+			"another has its name": {func(r *redoubt.Repository) { r.FullName = "acme/renamed" }, false, "is called acme/renamed by now"},
+			"gone":                 {func(r *redoubt.Repository) { r.HostID = "77" }, false, "no such thing"},
+		} {
+			w.host.repositories[0], w.host.issues.drafts = private, nil
+			id, j := w.askTicket(w.find("rule.a", 3))
+			w.update(func(ctx context.Context, tx *store.Tx) error {
+				return tx.PutTicketSetting(ctx, redoubt.TicketSetting{Public: c.allowed})
+			})
+			c.now(&w.host.repositories[0])
+			_, _, err := w.keeper.CreateTicket(t.Context(), j)
+			got := w.ticket(id)
+			_, ends := errors.AsType[job.PermanentError](err)
+			switch made := len(w.host.issues.drafts) == 1; {
+			case c.want == "" && (err != nil || !made || got.State != redoubt.TicketOpen):
+				t.Errorf("%s: %v, %+v", name, err, got)
+			case c.want != "" && (!ends || made || got.State != redoubt.TicketFailed || !strings.Contains(got.Problem, c.want)):
+				t.Errorf("%s: %v, %+v", name, err, got)
+			}
+			w.must(w.s.FailJob(t.Context(), j, "x"))
+		}
+	})
+}
+
+// A search that is not answered says nothing about what there is.
+func TestASearchThatFailsMakesNoTicket(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	w.connect()
+	for status, state := range map[int]redoubt.TicketState{
+		http.StatusNotFound: redoubt.TicketFailed, http.StatusGone: redoubt.TicketFailed, http.StatusBadGateway: redoubt.TicketRequested,
+	} {
+		id, j := w.askTicket(w.find("rule.a", 3))
+		w.host.issues.search = &scm.HostError{Status: status}
+		if _, _, err := w.keeper.CreateTicket(t.Context(), j); err == nil || w.ticket(id).State != state {
+			t.Errorf("%d: %v, %+v", status, err, w.ticket(id))
+		}
+		w.must(w.s.FailJob(t.Context(), j, "x"))
+	}
+	same(t, "issues at the host", len(w.host.issues.drafts), 0)
+}
+
+// Tickets wait for their turn at a host, and not for ever.
+func TestTicketsWaitForTheirTurn(t *testing.T) {
+	w := newWorld(t, storetest.New(t, "sqlite"))
+	w.now = storetest.Epoch.Add(time.Hour)
+	w.connect()
+	id, j := w.askTicket(w.find("rule.a", 3))
+	w.host.down = &redoubt.BusyError{Text: "wait", Wait: 30 * 24 * time.Hour}
+	for range 2 { // the host asks to wait, and then is not asked
+		_, _, err := w.keeper.CreateTicket(t.Context(), j)
+		if wait, is := errors.AsType[job.WaitError](err); !is || wait.Wait == 0 {
+			t.Fatalf("it does not wait: %v", err)
+		}
+		w.host.down = nil
+	}
+	same(t, "while it waits", w.ticket(id).State, redoubt.TicketRequested)
+	w.now = w.now.Add(24 * time.Hour)
+	if _, _, err := w.keeper.CreateTicket(t.Context(), j); err == nil || w.ticket(id).State != redoubt.TicketFailed {
+		t.Errorf("after a day: %v, %+v", err, w.ticket(id))
+	}
+}
+
+func TestOneOddTicketHoldsUpNoOther(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		var last redoubt.Ticket
+		for n := range 9 {
+			f := w.find("rule.a", 3)
+			w.update(func(ctx context.Context, tx *store.Tx) error {
+				linked, err := ticket.Link(ctx, tx, fmt.Sprint("https://git.example/acme/payments/issues/", n+1), []redoubt.Finding{f})
+				last = linked.Ticket
+				return err
+			})
+			w.host.issues.drafts = append(w.host.issues.drafts, scm.Draft{})
+		}
+		later := storetest.Epoch.Add(365 * 24 * time.Hour)
+		w.host.issues.odd = map[string]error{"1": redoubt.ErrUnavailable, "2": errors.New("it answers something else")}
+		w.must(w.keeper.FollowTickets(t.Context(), w.d, c, later))
+		same(t, "behind two that are odd", w.ticket(last.ID).State, redoubt.TicketOpen)
+
+		w.host.down, w.host.issues.asked = redoubt.ErrUnavailable, nil
+		if err := w.keeper.FollowTickets(t.Context(), w.d, c, later); !errors.Is(err, redoubt.ErrUnavailable) {
+			t.Errorf("of a host that is down: %v", err)
+		}
+		if n := len(w.host.issues.asked); n == 0 || n >= 9 {
+			t.Errorf("a host that is down is asked %d times", n)
+		}
+		w.host.down, w.host.issues.asked = &redoubt.BusyError{Text: "wait"}, nil
+		if err := w.keeper.FollowTickets(t.Context(), w.d, c, later); err == nil || len(w.host.issues.asked) != 1 {
+			t.Errorf("of a host that asks to wait: %v, asked %d times", err, len(w.host.issues.asked))
+		}
 	})
 }

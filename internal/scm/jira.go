@@ -99,10 +99,10 @@ func (i jiraIssue) closed() bool { return i.Fields.Status.Category.Key == "done"
 
 // FindTicket implements Tracker. A marker is a word that only we know, so the time is not
 // needed.
-func (h *jiraHost) FindTicket(ctx context.Context, project, marker string, _ time.Time) (Ticket, error) {
+func (h *jiraHost) FindTicket(ctx context.Context, project, marker string, _ time.Time) (t Ticket, there bool, err error) {
 	version, err := h.version(ctx)
 	if err != nil {
-		return Ticket{}, err
+		return Ticket{}, false, err
 	}
 	path := "/2/search"
 	if version == "3" {
@@ -114,13 +114,11 @@ func (h *jiraHost) FindTicket(ctx context.Context, project, marker string, _ tim
 	err = h.api.ask(ctx, http.MethodPost, path, map[string]any{
 		"jql": fmt.Sprintf(`project = "%s" AND labels = "%s"`, project, marker), "maxResults": 1, "fields": []string{"status"},
 	}, &found)
-	if err == nil && len(found.Issues) == 0 {
-		err = redoubt.ErrNotFound
+	if err != nil || len(found.Issues) == 0 {
+		return Ticket{}, false, err
 	}
-	if err != nil {
-		return Ticket{}, err
-	}
-	return h.ticket(found.Issues[0].Key, found.Issues[0].closed())
+	t, err = h.ticket(found.Issues[0].Key, found.Issues[0].closed())
+	return t, err == nil, err
 }
 
 // Ticket implements Tracker.

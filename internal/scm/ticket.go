@@ -17,11 +17,13 @@ import (
 // Tracker is a host that keeps issues. Project is a repository's full name, or a key of
 // Jira. Its errors are those of Host.
 type Tracker interface {
+	Host
 	// CreateTicket writes an issue.
 	CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error)
-	// FindTicket finds the issue that has a marker, among those that were written or
-	// changed since a time; none is redoubt.ErrNotFound.
-	FindTicket(ctx context.Context, project, marker string, since time.Time) (Ticket, error)
+	// FindTicket finds the issue that has a marker, among the newest that were written or
+	// changed since a time, and says whether there is one. A project that is not there is an
+	// error: nobody knows then.
+	FindTicket(ctx context.Context, project, marker string, since time.Time) (t Ticket, found bool, err error)
 	// Ticket finds an issue by its number, or by its key at Jira.
 	Ticket(ctx context.Context, project, key string) (Ticket, error)
 }
@@ -51,8 +53,11 @@ type Part struct {
 	Code            bool
 }
 
-// maxSearched is how many issues are looked through for a marker.
-const maxSearched = 500
+// maxSearched is how many issues are looked through for a marker, on how many pages.
+const (
+	maxSearched      = 500
+	maxSearchedPages = 10
+)
 
 // issue is what Gitea and GitLab tell of one, as far as we read it.
 type issue struct {
@@ -107,7 +112,7 @@ func (h *giteaHost) CreateTicket(ctx context.Context, project string, d Draft) (
 }
 
 // FindTicket implements Tracker.
-func (h *giteaHost) FindTicket(ctx context.Context, project, marker string, since time.Time) (Ticket, error) {
+func (h *giteaHost) FindTicket(ctx context.Context, project, marker string, since time.Time) (Ticket, bool, error) {
 	return marked(ctx, h.api, marker, func(n int) string {
 		return giteaAt(repositoryAt(project), "issues") + page(n, "type", "issues", "state", "all", "since", since.UTC().Format(time.RFC3339), "limit", strconv.Itoa(perPage))
 	}, func(i issue) (Ticket, error) {
@@ -116,10 +121,10 @@ func (h *giteaHost) FindTicket(ctx context.Context, project, marker string, sinc
 }
 
 // marked looks through pages of issues for one with a marker.
-func marked(ctx context.Context, api rest, marker string, path func(int) string, read func(issue) (Ticket, error)) (found Ticket, err error) {
-	seen, there := 0, false
+func marked(ctx context.Context, api rest, marker string, path func(int) string, read func(issue) (Ticket, error)) (found Ticket, there bool, err error) {
+	seen, pages := 0, 0
 	err = listed(ctx, api, path, func(list []issue) (bool, error) {
-		seen += len(list)
+		seen, pages = seen+len(list), pages+1
 		for _, i := range list {
 			if strings.Contains(i.Body, marker) || strings.Contains(i.Description, marker) {
 				there = true
@@ -127,12 +132,9 @@ func marked(ctx context.Context, api rest, marker string, path func(int) string,
 				return false, err
 			}
 		}
-		return len(list) > 0 && seen < maxSearched, nil
+		return seen < maxSearched && pages < maxSearchedPages, nil
 	})
-	if err == nil && !there {
-		err = redoubt.ErrNotFound
-	}
-	return found, err
+	return found, there && err == nil, err
 }
 
 // Ticket implements Tracker.
@@ -156,7 +158,7 @@ func (h *gitlabHost) CreateTicket(ctx context.Context, project string, d Draft) 
 }
 
 // FindTicket implements Tracker.
-func (h *gitlabHost) FindTicket(ctx context.Context, project, marker string, since time.Time) (Ticket, error) {
+func (h *gitlabHost) FindTicket(ctx context.Context, project, marker string, since time.Time) (Ticket, bool, error) {
 	return marked(ctx, h.api, marker, func(n int) string {
 		return at("projects", project, "issues") + page(n, "state", "all", "scope", "all", "updated_after", since.UTC().Format(time.RFC3339), "per_page", strconv.Itoa(perPage))
 	}, func(i issue) (Ticket, error) { return goodTicket(project, i.IID, i.WebURL, i.State == "closed") })
@@ -175,9 +177,16 @@ func githubTicket(project string, i *github.Issue) (Ticket, error) {
 	return goodTicket(project, int64(i.GetNumber()), i.GetHTMLURL(), i.GetState() == "closed")
 }
 
+// githubPath are owner and name of a repository in a path: a ticket's project may have come
+// from a link that somebody wrote.
+func githubPath(project string) (owner, name string) {
+	owner, name = ownerAndName(repositoryAt(project))
+	return strings.TrimPrefix(at(owner), "/"), strings.TrimPrefix(at(name), "/")
+}
+
 // CreateTicket implements Tracker.
 func (h *githubHost) CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error) {
-	owner, name := ownerAndName(repositoryAt(project))
+	owner, name := githubPath(project)
 	labels := append([]string{}, d.Labels...)
 	made, _, err := h.api.Issues.Create(ctx, owner, name, github.CreateIssueRequest{Title: d.Title, Body: new(d.Markdown), Labels: labels})
 	if err != nil {
@@ -187,23 +196,20 @@ func (h *githubHost) CreateTicket(ctx context.Context, project string, d Draft) 
 }
 
 // FindTicket implements Tracker. The list is of what there is; GitHub's search lags behind.
-func (h *githubHost) FindTicket(ctx context.Context, project, marker string, since time.Time) (found Ticket, err error) {
-	owner, name := ownerAndName(repositoryAt(project))
-	seen := 0
+func (h *githubHost) FindTicket(ctx context.Context, project, marker string, since time.Time) (found Ticket, there bool, err error) {
+	owner, name := githubPath(project)
+	seen, pages := 0, 0
 	err = turned(func(options github.ListOptions) (*github.Response, error) {
 		list, answer, err := h.api.Issues.ListByRepo(ctx, owner, name, &github.IssueListByRepoOptions{State: "all", Since: since, ListOptions: options})
-		seen += len(list)
+		seen, pages = seen+len(list), pages+1
 		for _, i := range list {
 			if err == nil && found.Key == "" && strings.Contains(i.GetBody(), marker) {
 				found, err = githubTicket(project, i)
 			}
 		}
-		return enough(answer, found.Key != "" || seen >= maxSearched), err
+		return enough(answer, found.Key != "" || seen >= maxSearched || pages >= maxSearchedPages), err
 	})
-	if err == nil && found.Key == "" {
-		err = redoubt.ErrNotFound
-	}
-	return found, err
+	return found, found.Key != "" && err == nil, err
 }
 
 // Ticket implements Tracker.
@@ -212,7 +218,7 @@ func (h *githubHost) Ticket(ctx context.Context, project, key string) (Ticket, e
 	if err != nil {
 		return Ticket{}, fmt.Errorf("issue %.40q: %w", key, redoubt.ErrNotFound)
 	}
-	owner, name := ownerAndName(repositoryAt(project))
+	owner, name := githubPath(project)
 	i, _, err := h.api.Issues.Get(ctx, owner, name, number)
 	if err != nil {
 		return Ticket{}, explained(err)

@@ -3,6 +3,8 @@ package scm_test
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -71,8 +73,11 @@ func TestTrackersKeepTickets(t *testing.T) {
 			if got := p.asked[len(p.asked)-1]; got != c.written {
 				t.Errorf("it was sent\n%s, want\n%s", got, c.written)
 			}
-			found, err := h.FindTicket(t.Context(), c.project, marker, time.Now())
+			found, there, err := h.FindTicket(t.Context(), c.project, marker, time.Now())
 			made.Closed = true
+			if !there {
+				t.Error("it is not found by its marker")
+			}
 			equal(t, "found by its marker", err, found, made)
 			again, err := h.Ticket(t.Context(), c.project, made.Key)
 			equal(t, "read again", err, again, made)
@@ -82,8 +87,16 @@ func TestTrackersKeepTickets(t *testing.T) {
 			if c.kind == redoubt.HostJira {
 				return
 			}
-			if _, err := h.FindTicket(t.Context(), c.project, "redoubt-other", time.Now()); !errors.Is(err, redoubt.ErrNotFound) {
-				t.Errorf("a marker of nobody: %v", err)
+			if _, there, err := h.FindTicket(t.Context(), c.project, "redoubt-other", time.Now()); there || err != nil {
+				t.Errorf("a marker of nobody: %v, %v", there, err)
+			}
+			if _, there, err := h.FindTicket(t.Context(), "acme/gone", marker, time.Now()); there || err == nil {
+				t.Errorf("in a project that is not there: %v, %v", there, err)
+			}
+			for _, odd := range []string{"acme/..", "acme/app?x=", "acme/app#", "../app"} { // as links may name it
+				if got, err := h.Ticket(t.Context(), odd, made.Key); err == nil {
+					t.Errorf("the project %s is %+v", odd, got)
+				}
 			}
 		})
 	}
@@ -160,6 +173,27 @@ func TestJiraCredentials(t *testing.T) {
 		equal(t, "who", err, who, scm.Account{ID: "7", Login: "Bot"})
 		if got := p.header.Get("Authorization"); got != want {
 			t.Errorf("it shows %s, want %s", got, want)
+		}
+	}
+}
+
+// Jira says what is wrong by field, where others have one text.
+func TestReasonsOfJira(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"errorMessages":["No project."],"errors":{"summary":"It is too long.","labels":"Not on the screen."}}`: "No project. labels: Not on the screen. summary: It is too long.",
+		`{"errorMessages":[],"errors":{"issuetype":"Specify a valid issue type"}}`:                               "issuetype: Specify a valid issue type",
+		`{"errorMessages":["x\u001b[31m"],"errors":[]}`:                                                          "x[31m",
+		`{"message":"one text","errors":[{"code":"invalid"}]}`:                                                   "one text",
+		`{"errors":null}`: "",
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(body))
+		}))
+		_, err := opened(t, loopback, redoubt.HostJira, s.URL).Who(t.Context())
+		s.Close()
+		if refusal, is := errors.AsType[*scm.HostError](err); !is || refusal.Text != want {
+			t.Errorf("%s is told as %v, want %q", body, err, want)
 		}
 	}
 }

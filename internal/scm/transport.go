@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -114,8 +116,10 @@ func (t *transport) waitOf(h http.Header) time.Duration {
 // reasonIn is what a host says in the words of its API, where it does.
 func reasonIn(text []byte) string {
 	var said struct {
-		Message any    `json:"message"`
-		Error   string `json:"error"`
+		Message  any             `json:"message"`
+		Error    string          `json:"error"`
+		Messages []string        `json:"errorMessages"` // of Jira
+		Errors   json.RawMessage `json:"errors"`        // of Jira: by field; others have lists there
 	}
 	if json.Unmarshal(text, &said) != nil {
 		return ""
@@ -124,7 +128,22 @@ func reasonIn(text []byte) string {
 	if said.Message != nil {
 		reason = fmt.Sprint(said.Message)
 	}
+	if reason == "" {
+		reason = jiraReason(said.Messages, said.Errors)
+	}
 	return cut(redoubt.Line(reason), 200)
+}
+
+// jiraReason puts together what Jira says of a request and of its fields.
+func jiraReason(messages []string, errors json.RawMessage) string {
+	var fields map[string]string
+	if json.Unmarshal(errors, &fields) != nil {
+		fields = nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		messages = append(messages, name+": "+fields[name])
+	}
+	return strings.Join(messages, " ")
 }
 
 func cut(s string, n int) string {

@@ -153,8 +153,8 @@ func (tx *Tx) UpdateTicket(ctx context.Context, t redoubt.Ticket) error {
 		return err
 	}
 	tx.audit("ticket.update", subject("ticket", t.ID), imageOfTicket(before), imageOfTicket(t))
-	return tx.write(ctx, `UPDATE ticket SET state = $3, url = $4, slug = $5, connection_id = $6, project = $7, tracker_key = $8, problem = $9, checked_at = $10
-		WHERE deployment_id = $1 AND id = $2`, t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key, t.Problem, t.CheckedAt)
+	return tx.write(ctx, `UPDATE ticket SET state = $3, url = $4, slug = $5, connection_id = $6, project = $7, tracker_key = $8, problem = $9, checked_at = $10, marker = $11
+		WHERE deployment_id = $1 AND id = $2`, t.ID, int64(t.State), t.URL, t.Slug, t.ConnectionID, t.Project, t.Key, t.Problem, t.CheckedAt, t.Marker)
 }
 
 // DeleteTicket forgets a ticket and what it is about.

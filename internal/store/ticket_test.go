@@ -29,6 +29,15 @@ func (d tenant) written(of []redoubt.FindingWrite) (list []redoubt.Finding) {
 	return list
 }
 
+func (d tenant) jira(name string) (c redoubt.Connection) {
+	d.t.Helper()
+	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		c, err = tx.AddConnection(ctx, redoubt.Connection{Kind: redoubt.HostJira, Name: name, BaseURL: "https://jira.example"}, sealedFor)
+		return err
+	})
+	return c
+}
+
 func (d tenant) link(address string, findings ...redoubt.Finding) (out ticket.Linked) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -211,6 +220,113 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 		skipped := d.ask(ticket.Request{Findings: open[2:]})
 		if len(skipped.Skipped) != 1 || !strings.Contains(skipped.Skipped[0].Reason, "SEC-1 already") {
 			t.Errorf("of one that has a ticket: %+v", skipped)
+		}
+	})
+}
+
+// fail has tickets be ones that could not be created.
+func (d tenant) fail(groups ...ticket.Group) {
+	d.t.Helper()
+	for _, g := range groups {
+		t := d.ticket(g.TicketID)
+		t.State, t.Problem = redoubt.TicketFailed, "the host is down"
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTicket(ctx, t) })
+	}
+}
+
+// ticketJobs counts the jobs that create tickets, and has them done.
+func (d tenant) ticketJobs(s *store.Store) (n int) {
+	d.t.Helper()
+	for {
+		j, err := s.ClaimJob(d.t.Context(), []string{store.TicketJob}, time.Minute, redoubt.JobOutage{})
+		d.check(err)
+		if j == nil {
+			return n
+		}
+		d.check(s.FailJob(d.t.Context(), *j, "x"))
+		n++
+	}
+}
+
+// TestFailedTicketsAreTriedAgainOnce asks again for tickets that could not be created, in
+// another grouping than before.
+func TestFailedTicketsAreTriedAgainOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		private := told("1", "acme/private")
+		private.Private = true
+		p := d.take(d.tell(d.connection("gitea"), private)[0])
+		f := d.written(d.findings(p, 6, func(_ int, w *redoubt.FindingWrite) { w.RuleName = "rule" }))
+		ids := func(groups []ticket.Group) (out []int64) {
+			for _, g := range groups {
+				out = append(out, g.TicketID)
+			}
+			return out
+		}
+		for name, c := range map[string]struct {
+			findings []redoubt.Finding
+			group    bool // at first; then the other way
+			want     int  // tickets
+		}{
+			"one of three, then each":  {f[:3], true, 1},
+			"three of one, then group": {f[3:], false, 3},
+		} {
+			first := d.ask(ticket.Request{Findings: c.findings, Group: c.group})
+			same(t, name+": jobs", d.ticketJobs(s), c.want)
+			d.fail(first.Requested...)
+			again := d.ask(ticket.Request{Findings: c.findings, Group: !c.group})
+			same(t, name+": tickets", ids(again.Requested), ids(first.Requested))
+			same(t, name+": jobs of the second time", d.ticketJobs(s), c.want)
+		}
+		d.link(sec1, f...)
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			list, _, _, err := tx.TicketPage(ctx, store.TicketQuery{Limit: 10})
+			if len(list) != 1 || list[0].URL != sec1 {
+				t.Errorf("tickets about nothing, in no tracker, stay: %+v", list)
+			}
+			return err
+		})
+	})
+}
+
+// TestFailedTicketsKeepTheirPlace has the setting change between two attempts.
+func TestFailedTicketsKeepTheirPlace(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		private := told("1", "acme/private")
+		private.Private = true
+		own := d.connection("gitea")
+		p := d.take(d.tell(own, private)[0])
+		jira := d.jira("jira")
+		set := func(s redoubt.TicketSetting) {
+			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.PutTicketSetting(ctx, s) })
+		}
+		set(redoubt.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
+		r := ticket.Request{Findings: d.written(d.findings(p, 1, nil))}
+		asked := d.ask(r).Requested[0]
+		first := d.ticket(asked.TicketID)
+		set(redoubt.TicketSetting{})
+		d.fail(asked)
+		d.ask(r)
+		if now := d.ticket(first.ID); now.ConnectionID != jira.ID || now.Project != "SEC" || now.Marker != first.Marker || now.State != redoubt.TicketRequested {
+			t.Errorf("tried again it is %+v", now)
+		}
+		d.fail(asked)
+		named := r
+		named.Connection = "gitea"
+		d.ask(named)
+		elsewhere := d.ticket(first.ID)
+		if elsewhere.ConnectionID != own.ID || elsewhere.Project != "acme/private" || elsewhere.Marker == first.Marker {
+			t.Errorf("in another place it is %+v", elsewhere)
+		}
+		named.Connection, named.Project = "jira", "SEC"
+		d.fail(asked)
+		d.ask(named)
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteConnection(ctx, jira.ID) })
+		d.fail(asked)
+		d.ask(r)
+		if now := d.ticket(first.ID); now.ConnectionID != own.ID || now.Project != "acme/private" {
+			t.Errorf("without its connection it is %+v", now)
 		}
 	})
 }

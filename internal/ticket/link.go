@@ -108,12 +108,21 @@ func attach(ctx context.Context, s Store, t redoubt.Ticket, findings []redoubt.F
 	return slices.Compact(replaced), nil
 }
 
+// reshow has a ticket that is about less than before shown so. One that is about nothing,
+// and is in no tracker, is nothing any more.
 func reshow(ctx context.Context, s Store, id int64) error {
 	t, err := s.Ticket(ctx, id)
 	if err != nil {
 		return err
 	}
-	return Show(ctx, s, t)
+	if t.Created() {
+		return Show(ctx, s, t)
+	}
+	about, err := s.TicketFindings(ctx, id, nil)
+	if err != nil || len(about) > 0 {
+		return err
+	}
+	return s.DeleteTicket(ctx, id)
 }
 
 func lineagesOf(findings []redoubt.Finding) []int64 {
@@ -232,5 +241,8 @@ func Delete(ctx context.Context, s Store, id int64) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gone, s.DeleteTicket(ctx, id)
+	if err = s.DeleteTicket(ctx, id); errors.Is(err, redoubt.ErrNotFound) && len(gone) > 0 { // it went with its last finding
+		err = nil
+	}
+	return gone, err
 }

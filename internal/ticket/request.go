@@ -66,8 +66,10 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 			open = append(open, f)
 		}
 	}
-	for _, group := range grouped(open, r.Group) {
-		at, err := r.place(ctx, s, group[0].ProjectID)
+	again, fresh := byFailed(open, had)
+	for _, group := range append(again, grouped(fresh, r.Group)...) {
+		was := had[group[0].LineageID]
+		at, err := r.place(ctx, s, group[0].ProjectID, was)
 		ids := idsOf(group)
 		if invalid, is := errors.AsType[*redoubt.InvalidError](err); is {
 			out.Failed = append(out.Failed, Group{IDs: ids, Reason: invalid.Fields[0].Message})
@@ -76,13 +78,33 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 		if err != nil {
 			return out, err
 		}
-		id, err := request(ctx, s, at, group, had)
+		id, err := request(ctx, s, at, group, was)
 		if err != nil {
 			return out, err
 		}
 		out.Requested = append(out.Requested, Group{IDs: ids, TicketID: id})
 	}
 	return out, nil
+}
+
+// byFailed puts together the findings of each ticket that could not be created, which is
+// tried again once, however it was asked for; the others are fresh.
+func byFailed(findings []redoubt.Finding, had map[int64]redoubt.Ticket) (again [][]redoubt.Finding, fresh []redoubt.Finding) {
+	at := map[int64]int{}
+	for _, f := range findings {
+		t, failed := had[f.LineageID]
+		if !failed {
+			fresh = append(fresh, f)
+			continue
+		}
+		i, there := at[t.ID]
+		if !there {
+			i = len(again)
+			at[t.ID], again = i, append(again, nil)
+		}
+		again[i] = append(again[i], f)
+	}
+	return again, fresh
 }
 
 // grouped puts together what one ticket is about, in the order in which findings come.
@@ -117,15 +139,18 @@ func idsOf(findings []redoubt.Finding) []int64 {
 }
 
 // request keeps a ticket that is to be created, or has one tried again that could not be.
-func request(ctx context.Context, s Store, at redoubt.Ticket, group []redoubt.Finding, had map[int64]redoubt.Ticket) (int64, error) {
-	var err error
-	t, again := failedOf(group, had)
-	if again {
+// In another place that one gets another mark: nobody looks for the first there.
+func request(ctx context.Context, s Store, at redoubt.Ticket, group []redoubt.Finding, was redoubt.Ticket) (int64, error) {
+	at.State, at.Marker = redoubt.TicketRequested, "redoubt-"+strings.ToLower(rand.Text())
+	t, err := was, error(nil)
+	if was.ID == 0 {
+		t, err = s.AddTicket(ctx, at)
+	} else {
+		if at.ConnectionID != was.ConnectionID || at.Project != was.Project {
+			t.Marker = at.Marker
+		}
 		t.State, t.Problem, t.ConnectionID, t.Project = redoubt.TicketRequested, "", at.ConnectionID, at.Project
 		err = s.UpdateTicket(ctx, t)
-	} else {
-		at.State, at.Marker = redoubt.TicketRequested, "redoubt-"+strings.ToLower(rand.Text())
-		t, err = s.AddTicket(ctx, at)
 	}
 	if err == nil {
 		_, err = attach(ctx, s, t, group)
@@ -136,19 +161,10 @@ func request(ctx context.Context, s Store, at redoubt.Ticket, group []redoubt.Fi
 	return t.ID, err
 }
 
-// failedOf finds the ticket of a group that could not be created.
-func failedOf(group []redoubt.Finding, had map[int64]redoubt.Ticket) (redoubt.Ticket, bool) {
-	for _, f := range group {
-		if t, there := had[f.LineageID]; there {
-			return t, true
-		}
-	}
-	return redoubt.Ticket{}, false
-}
-
-// place finds where a ticket about findings of a project is made. That it cannot be made
-// is a redoubt.InvalidError, for people.
-func (r Request) place(ctx context.Context, s Store, projectID int64) (t redoubt.Ticket, err error) {
+// place finds where a ticket about findings of a project is made: where it is named, or
+// where one that is tried again was to be made, as long as that is there, or else where the
+// setting says. That it cannot be made is a redoubt.InvalidError, for people.
+func (r Request) place(ctx context.Context, s Store, projectID int64, was redoubt.Ticket) (t redoubt.Ticket, err error) {
 	setting, err := s.TicketSetting(ctx)
 	if err != nil {
 		return t, err
@@ -160,6 +176,15 @@ func (r Request) place(ctx context.Context, s Store, projectID int64) (t redoubt
 	list, err := s.Connections(ctx)
 	if err != nil {
 		return t, err
+	}
+	if r.Connection == "" && r.Project == "" {
+		there, err := stillThere(ctx, s, list, was)
+		if err != nil {
+			return t, err
+		}
+		if there {
+			setting.ConnectionID, setting.Project = was.ConnectionID, was.Project
+		}
 	}
 	c, err := r.connection(list, cmp.Or(setting.ConnectionID, own.ConnectionID))
 	if err != nil {
@@ -176,6 +201,16 @@ func (r Request) place(ctx context.Context, s Store, projectID int64) (t redoubt
 		return t, nil
 	}
 	return r.repository(ctx, s, t, c, own, setting)
+}
+
+// stillThere reports whether the place where a ticket was to be made is there.
+func stillThere(ctx context.Context, s Store, list []redoubt.Connection, was redoubt.Ticket) (bool, error) {
+	i := slices.IndexFunc(list, func(c redoubt.Connection) bool { return c.ID == was.ConnectionID })
+	if i < 0 || list[i].Kind == redoubt.HostJira {
+		return i >= 0, nil
+	}
+	known, err := s.Repositories(ctx, was.ConnectionID)
+	return slices.ContainsFunc(known, func(x redoubt.Repository) bool { return strings.EqualFold(x.FullName, was.Project) }), err
 }
 
 // connection is the one that is named, or else the one with the id.
@@ -212,12 +247,22 @@ func (r Request) repository(ctx context.Context, s Store, t redoubt.Ticket, c re
 		return t, redoubt.Invalid("project", "The project is no repository of the connection %s: name the repository that is to have the ticket.", c.Name)
 	case !allowed:
 		return t, redoubt.Invalid("project", "%.200s is no repository that is a project here.", t.Project)
-	case !list[i].Private && c.Kind != redoubt.HostGitLab && !setting.Public:
-		return t, redoubt.Invalid("project", "Everybody can read the issues of %.200s, as it is public. Whoever runs the server may allow it with redoubt connection tickets --public.",
-			t.Project)
+	case TellsEverybody(c, list[i], setting):
+		return t, redoubt.Invalid("project", "%s", PublicReason(t.Project))
 	}
 	t.Project = list[i].FullName
 	return t, nil
+}
+
+// TellsEverybody reports whether an issue of a repository would tell everybody, and nobody
+// allowed that. At GitLab tickets are confidential.
+func TellsEverybody(c redoubt.Connection, r redoubt.Repository, setting redoubt.TicketSetting) bool {
+	return !r.Private && c.Kind != redoubt.HostGitLab && !setting.Public
+}
+
+// PublicReason says why a public repository gets no ticket, for people.
+func PublicReason(project string) string {
+	return fmt.Sprintf("Everybody can read the issues of %.200s, as it is public. Whoever runs the server may allow it with redoubt connection tickets --public.", project)
 }
 
 // Created notes that a ticket is in its tracker, and has its findings show it.

@@ -1,0 +1,76 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+const (
+	// ticketsEvery is how often a tracker is asked for the state of one ticket, at most.
+	ticketsEvery = 15 * time.Minute
+	// ticketsAtOnce is how many it is asked for in a round.
+	ticketsAtOnce = 50
+	// ticketFailures is how many questions in a row go wrong before the tracker is left
+	// alone until the next round.
+	ticketFailures = 5
+)
+
+// FollowTickets asks a tracker for the states of the tickets that it was not asked for
+// since a time, those of longest ago first. One that cannot be read holds up no other.
+func (k *Keeper) FollowTickets(ctx context.Context, d redoubt.Deployment, c redoubt.Connection, since time.Time) error {
+	var list []redoubt.Ticket
+	err := k.Store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		list, err = tx.StaleTickets(ctx, c.ID, since, ticketsAtOnce)
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	tracker, err := k.tracker(d.ID, c)
+	if err != nil {
+		return err
+	}
+	failures := 0
+	for _, t := range list {
+		now, asked := tracker.Ticket(ctx, t.Project, t.Key)
+		if _, busy := errors.AsType[*redoubt.BusyError](asked); busy || ctx.Err() != nil {
+			return asked
+		}
+		err := k.Store.Update(ctx, d.ID, following, func(ctx context.Context, tx *store.Tx) error {
+			return noteState(ctx, tx, t.ID, c.ID, now, asked)
+		})
+		if err != nil && !errors.Is(err, redoubt.ErrNotFound) {
+			return err
+		}
+		if asked == nil || refused(asked) || errors.Is(asked, redoubt.ErrNotFound) {
+			failures = 0
+		} else if failures++; failures == ticketFailures {
+			return asked // it answers nobody now
+		}
+	}
+	return nil
+}
+
+// noteState keeps what a tracker told of a ticket, or that it did not. A ticket that
+// another connection reaches by now stays as it is.
+func noteState(ctx context.Context, tx *store.Tx, id, connectionID int64, now scm.Ticket, asked error) error {
+	t, err := tx.Ticket(ctx, id)
+	if err != nil || t.ConnectionID != connectionID {
+		return err
+	}
+	before := t
+	if asked == nil {
+		tell(&t, now, tx.Now())
+	} else {
+		t.Problem, t.CheckedAt = "Its state cannot be read: "+redoubt.Line(asked.Error()), tx.Now()
+	}
+	if t.State == before.State && t.Problem == before.Problem {
+		return tx.NoteTicketChecked(ctx, id)
+	}
+	return tx.UpdateTicket(ctx, t)
+}
