@@ -149,6 +149,25 @@ func (c findingsShowCmd) Run(a *app) error {
 		return err
 	}
 	f := answer.Finding
+	rows := rowsOf(f)
+	past, err := client.GetFindingHistory(a.ctx, deployment, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, o := range past.Others {
+		rows = append(rows, []string{"elsewhere", fmt.Sprintf("%d on %s, %s", o.ID, shortBranch(o.Ref), o.Status)})
+	}
+	for _, e := range past.Events {
+		rows = append(rows, []string{day(e.At.Time), happened(e)})
+	}
+	return c.print(a, "WHAT VALUE", rows, struct {
+		api.Finding
+		*api.FindingHistoryResponse
+	}{f, past})
+}
+
+// rowsOf tells a finding itself, a member a row.
+func rowsOf(f api.Finding) [][]string {
 	message := f.Rule.Message
 	if f.RuleMessage != nil {
 		message = *f.RuleMessage
@@ -187,20 +206,7 @@ func (c findingsShowCmd) Run(a *app) error {
 	if t := f.ExternalTicket; t != nil {
 		rows = append(rows, []string{"ticket", t.ExternalSlug + " " + t.URL})
 	}
-	past, err := client.GetFindingHistory(a.ctx, deployment, c.ID)
-	if err != nil {
-		return err
-	}
-	for _, o := range past.Others {
-		rows = append(rows, []string{"elsewhere", fmt.Sprintf("%d on %s, %s", o.ID, shortBranch(o.Ref), o.Status)})
-	}
-	for _, e := range past.Events {
-		rows = append(rows, []string{day(e.At.Time), happened(e)})
-	}
-	return c.print(a, "WHAT VALUE", rows, struct {
-		api.Finding
-		*api.FindingHistoryResponse
-	}{f, past})
+	return rows
 }
 
 // happened tells an event of a finding in a line.

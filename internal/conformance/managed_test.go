@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -36,9 +37,7 @@ func TestConnectionsByAPI(t *testing.T) {
 			"member":     {object{"webhook_secret": "x"}, "body.webhook_secret"},
 		} {
 			body := gitea("ours")
-			for member, value := range bad.with {
-				body[member] = value
-			}
+			maps.Copy(body, bad.with)
 			t.Log(name)
 			invalid(t, s.send(t, request{method: "POST", path: "connections", body: body}), bad.at)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"testing"
 
 	"github.com/redoubt/redoubt"
@@ -142,7 +143,7 @@ func managedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	at := fmt.Sprint("connections/", w.connect(t, "keyed").ID)
 	run := "runs/" + fmt.Sprint(w.queue(t, redoubt.RunFull, "refs/heads/keyed").ID)
 	names := func(name string) object { return object{"names": []string{name}} }
-	for id, k := range map[string]keyedWrite{
+	maps.Copy(writes, map[string]keyedWrite{
 		"createConnection":     {request{method: "POST", path: "connections", body: gitea("once")}, gitea("twice")},
 		"updateConnection":     {request{method: "PATCH", path: at, body: object{"name": "another"}}, object{"name": "further"}},
 		"testConnection":       {request: request{method: "POST", path: at + "/test"}},
@@ -153,7 +154,5 @@ func managedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 		"retryRun":             {request: request{method: "POST", path: run + "/retry"}},
 		"revokeRunner":         {request: request{method: "DELETE", path: fmt.Sprint("runners/", w.runner(t, "keyed").ID)}},
 		"deleteConnection":     {request: request{method: "DELETE", path: at}},
-	} {
-		writes[id] = k
-	}
+	})
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 )
 
 // frontend reads what a client of PostgreSQL says on one connection, piece by piece, and
@@ -37,7 +38,7 @@ func (f *frontend) read(piece []byte) int {
 			kind = f.rest[0]
 		}
 		body := f.rest[header+4 : end]
-		if bytes.IndexByte([]byte("pQSc"), kind) >= 0 && !bytes.HasPrefix(body, []byte(probe)) {
+		if strings.IndexByte("pQSc", kind) >= 0 && !bytes.HasPrefix(body, []byte(probe)) {
 			waits++
 		}
 		f.started, f.rest = true, f.rest[end:]
