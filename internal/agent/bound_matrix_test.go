@@ -191,7 +191,7 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		if err != nil {
 			return err
 		}
-		linked, err := ticket.Link(ctx, tx, "https://t.example/browse/SEC-1", found)
+		linked, err := ticket.Link(ctx, tx, "https://t.example/browse/SEC-1", found, nil)
 		ticketID = linked.Ticket.ID
 		if err != nil {
 			return err

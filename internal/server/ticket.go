@@ -123,7 +123,7 @@ func (c *call) linkTicket(ctx context.Context, in *linkTicketInput) (*api.LinkTi
 	if err != nil {
 		return nil, err
 	}
-	linked, err := ticket.Link(ctx, c.tx, in.Body.TicketURL, findings)
+	linked, err := ticket.Link(ctx, c.tx, in.Body.TicketURL, findings, c.caller.Globs())
 	if err != nil {
 		return nil, err
 	}

@@ -117,6 +117,9 @@ var relations = []relation{
 	{"managed_plan", "project_id", "project", "id"},
 	{"change_request", "repository_id", "repository", "id"},
 	{"change_comment", "repository_id", "repository", "id"},
+	{"ticket_finding", "ticket_id", "ticket", "id"},
+	{"ticket_finding", "lineage_id", "lineage", "id"},
+	{"ticket_finding", "finding_id", "finding", "id"},
 	{"webhook_delivery", "connection_id", "connection", "id"},
 }
 

@@ -193,6 +193,9 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 	if err != nil {
 		return err
 	}
+	if err := tx.dropDoubleTickets(ctx, pairs); err != nil {
+		return err
+	}
 	for _, table := range []string{"lineage_identity", "triage_event", "ticket_finding"} {
 		if err := update(table, "", args...); err != nil {
 			return err

@@ -71,6 +71,9 @@ func (m *projectMerge) mergeFindings(ctx context.Context, from, into int64) erro
 	if err := m.mergeOccurrences(ctx, from, into); err != nil {
 		return err
 	}
+	if err := m.mergeTickets(ctx); err != nil {
+		return err
+	}
 	return m.addPrecedents(ctx)
 }
 

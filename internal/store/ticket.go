@@ -47,9 +47,10 @@ func (tx *Tx) Ticket(ctx context.Context, id int64) (redoubt.Ticket, error) {
 	return t, nil
 }
 
-// TicketByURL finds one by its address; none is redoubt.ErrNotFound.
-func (tx *Tx) TicketByURL(ctx context.Context, address string) (redoubt.Ticket, error) {
-	return one(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND url = $2 ORDER BY id LIMIT 1`, address)
+// TicketsByURL lists those of an address, by id: one, or more where callers that are bound
+// to projects linked to it, each of whom knows of its own alone.
+func (tx *Tx) TicketsByURL(ctx context.Context, address string) ([]redoubt.Ticket, error) {
+	return many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND url = $2 ORDER BY id`, address)
 }
 
 // TicketQuery selects tickets.
@@ -172,13 +173,14 @@ func (tx *Tx) DeleteTicket(ctx context.Context, id int64) error {
 	return nil
 }
 
-// AddTicketFindings notes what a ticket is about; what it was about already counts once.
+// AddTicketFindings notes what tickets are about, each lineage once; what another one was
+// about is the later one's.
 func (tx *Tx) AddTicketFindings(ctx context.Context, list []redoubt.TicketFinding) error {
 	rows := make([][]any, len(list))
 	for i, f := range list {
 		rows[i] = []any{f.TicketID, f.FindingID, f.LineageID}
 	}
-	return tx.insert(ctx, `ticket_finding (deployment_id, ticket_id, finding_id, lineage_id)`, rows, `ON CONFLICT (deployment_id, ticket_id, finding_id) DO NOTHING`)
+	return tx.insert(ctx, `ticket_finding (deployment_id, ticket_id, finding_id, lineage_id)`, rows, `ON CONFLICT (deployment_id, lineage_id) DO UPDATE SET ticket_id = excluded.ticket_id, finding_id = excluded.finding_id`)
 }
 
 // DropTicketFindings has lineages be about no ticket any more, but for the one to keep (0

@@ -41,7 +41,7 @@ func (d tenant) jira(name string) (c redoubt.Connection) {
 func (d tenant) link(address string, findings ...redoubt.Finding) (out ticket.Linked) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		out, err = ticket.Link(ctx, tx, address, findings)
+		out, err = ticket.Link(ctx, tx, address, findings, nil)
 		return err
 	})
 	return out
@@ -85,6 +85,7 @@ func TestTicketsOutliveProjectsAndConnections(t *testing.T) {
 		first, second := d.project("acme/one"), d.project("acme/two")
 		f, g := d.written(d.findings(first, 2, nil)), d.written(d.findings(second, 1, nil))
 		c := d.connection("gitea")
+		d.take(d.tell(c, told("1", "acme/one"))[0])
 		linked := d.link("https://git.example/acme/one/issues/5", append(slices.Clone(f), g...)...)
 		same(t, "its connection", linked.Ticket.ConnectionID, c.ID)
 		same(t, "what the second project's finding tells", d.shown(g[0].LineageID).LinkedIssueIDs, []int64{g[0].ID})
@@ -118,7 +119,7 @@ func TestOneTicketHasABound(t *testing.T) {
 		all := d.written(d.findings(d.project("acme/big"), redoubt.MaxTicketFindings+1, nil))
 		d.link(sec1, all[:redoubt.MaxTicketFindings]...)
 		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ticket.Link(ctx, tx, sec1, all[redoubt.MaxTicketFindings:])
+			_, err := ticket.Link(ctx, tx, sec1, all[redoubt.MaxTicketFindings:], nil)
 			return err
 		})
 		if invalid, is := errors.AsType[*redoubt.InvalidError](err); !is || invalid.Fields[0].Location != "issue_ids" {
@@ -328,5 +329,60 @@ func TestFailedTicketsKeepTheirPlace(t *testing.T) {
 		if now := d.ticket(first.ID); now.ConnectionID != own.ID || now.Project != "acme/private" {
 			t.Errorf("without its connection it is %+v", now)
 		}
+	})
+}
+
+// TestLinksReadOnlyWhatTheirMakerSees links to addresses in trackers that the deployment's
+// credentials reach.
+func TestLinksReadOnlyWhatTheirMakerSees(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		c, jira := d.connection("gitea"), d.jira("jira")
+		var own redoubt.Project
+		for _, r := range d.tell(c, told("1", "acme/own"), told("2", "acme/hidden"), told("3", "acme/nobody")) {
+			if r.FullName != "acme/nobody" {
+				if p := d.take(r); r.FullName == "acme/own" {
+					own = p
+				}
+			}
+		}
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
+		})
+		f := d.written(d.findings(own, 1, nil))
+		link := func(address string, globs redoubt.ProjectGlobs) (t redoubt.Ticket) {
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				out, err := ticket.Link(ctx, tx, address, f, globs)
+				t = out.Ticket
+				return err
+			})
+			return t
+		}
+		bound := redoubt.ProjectGlobs{"acme/own"}
+		for _, x := range []struct {
+			address string
+			globs   redoubt.ProjectGlobs
+			want    int64
+		}{
+			{"https://git.example/acme/own/issues/1", bound, c.ID},
+			{"https://git.example/acme/hidden/issues/1", bound, 0},
+			{"https://git.example/acme/hidden/issues/2", nil, c.ID},
+			{"https://git.example/acme/nobody/issues/1", nil, 0},
+			{"https://git.example/acme/../issues/1", nil, 0},
+			{"https://git.example/acme/own%3F/issues/1", nil, 0},
+			{"https://jira.example/browse/SEC-1", bound, jira.ID},
+			{"https://jira.example/browse/HR-1", nil, 0},
+		} {
+			same(t, x.address, link(x.address, x.globs).ConnectionID, x.want)
+		}
+
+		hidden := d.written(d.findings(d.project("acme/other"), 1, nil))
+		others := d.link(sec1, hidden...).Ticket
+		mine := link(sec1, bound)
+		if mine.ID == others.ID || mine.URL != sec1 {
+			t.Errorf("a bound caller is given the ticket of others: %+v", mine)
+		}
+		same(t, "linked again", link(sec1, bound).ID, mine.ID)
+		same(t, "by who sees all", link(sec1, nil).ID, others.ID)
 	})
 }

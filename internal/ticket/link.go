@@ -17,16 +17,17 @@ type Linked struct {
 	Replaced []int64 // those of them that were linked to another ticket before, ascending
 }
 
-// Link links findings to the ticket at an address, whether we know it or not. What is
-// wrong with the address, or too much for one ticket, is a redoubt.InvalidError.
-func Link(ctx context.Context, s Store, address string, findings []redoubt.Finding) (out Linked, err error) {
+// Link links findings to the ticket at an address, whether we know it or not; the globs
+// are those that the caller is bound to. What is wrong with the address, or too much for
+// one ticket, is a redoubt.InvalidError.
+func Link(ctx context.Context, s Store, address string, findings []redoubt.Finding, globs redoubt.ProjectGlobs) (out Linked, err error) {
 	parsed, err := redoubt.ParseTicketURL(address)
 	if err != nil {
 		return out, err
 	}
-	out.Ticket, err = s.TicketByURL(ctx, address)
+	out.Ticket, err = visible(ctx, s, address, globs)
 	if errors.Is(err, redoubt.ErrNotFound) {
-		if err = reach(ctx, s, &parsed); err == nil {
+		if err = reach(ctx, s, &parsed, globs); err == nil {
 			out.Ticket, err = s.AddTicket(ctx, parsed)
 		}
 	}
@@ -44,9 +45,27 @@ func Link(ctx context.Context, s Store, address string, findings []redoubt.Findi
 	return out, err
 }
 
+// visible finds the ticket at an address. One that is about nothing that a bound caller
+// sees is none for it: its state and who made it are others' to know.
+func visible(ctx context.Context, s Store, address string, globs redoubt.ProjectGlobs) (redoubt.Ticket, error) {
+	list, err := s.TicketsByURL(ctx, address)
+	if err != nil {
+		return redoubt.Ticket{}, err
+	}
+	for _, t := range list {
+		if len(globs) == 0 {
+			return t, nil
+		}
+		if about, err := s.TicketFindings(ctx, t.ID, globs); err != nil || len(about) > 0 {
+			return t, err
+		}
+	}
+	return redoubt.Ticket{}, redoubt.ErrNotFound
+}
+
 // reach finds the connection that reaches the tracker of an address, so that its state is
-// read back.
-func reach(ctx context.Context, s Store, t *redoubt.Ticket) error {
+// read back: with the deployment's credential, so only where the caller may look.
+func reach(ctx context.Context, s Store, t *redoubt.Ticket, globs redoubt.ProjectGlobs) error {
 	list, err := s.Connections(ctx)
 	if err != nil || t.Key == "" {
 		return err
@@ -55,13 +74,29 @@ func reach(ctx context.Context, s Store, t *redoubt.Ticket) error {
 		if !c.Kind.HasIssues() || !strings.HasPrefix(t.URL, c.BaseURL+"/") {
 			continue
 		}
-		t.ConnectionID = c.ID
+		project := t.Project
 		if u, err := url.Parse(c.BaseURL); err == nil {
-			t.Project = strings.TrimPrefix(t.Project, strings.TrimPrefix(u.Path+"/", "/"))
+			project = strings.TrimPrefix(project, strings.TrimPrefix(u.Path+"/", "/"))
 		}
-		return nil
+		if may, err := mayRead(ctx, s, c, project, globs); err != nil || may {
+			t.ConnectionID, t.Project = c.ID, project
+			return err
+		}
 	}
 	return nil
+}
+
+// mayRead reports whether states of a tracker's project are read for a caller: of a
+// repository that is a project which it sees, and of the project of Jira that is set.
+func mayRead(ctx context.Context, s Store, c redoubt.Connection, project string, globs redoubt.ProjectGlobs) (bool, error) {
+	if c.Kind == redoubt.HostJira {
+		setting, err := s.TicketSetting(ctx)
+		return setting.ConnectionID == c.ID && setting.Project == project, err
+	}
+	known, err := s.Repositories(ctx, c.ID)
+	return slices.ContainsFunc(known, func(r redoubt.Repository) bool {
+		return r.ProjectID != 0 && strings.EqualFold(r.FullName, project) && globs.Allows(r.FullName)
+	}), err
 }
 
 // attach has a ticket be about findings, and no other ticket about them, and returns
@@ -84,8 +119,8 @@ func attach(ctx context.Context, s Store, t redoubt.Ticket, findings []redoubt.F
 		}
 		seen[f.LineageID] = true
 	}
-	if n := len(before) + len(fresh); n > redoubt.MaxTicketFindings {
-		return nil, redoubt.Invalid("issue_ids", "the ticket would be about %d findings; %d are allowed", n, redoubt.MaxTicketFindings)
+	if len(before)+len(fresh) > redoubt.MaxTicketFindings { // of which the caller may see some alone
+		return nil, redoubt.Invalid("issue_ids", "the ticket would be about more than %d findings", redoubt.MaxTicketFindings)
 	}
 	dropped, err := s.DropTicketFindings(ctx, lineages, t.ID)
 	if err != nil {

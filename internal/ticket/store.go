@@ -31,7 +31,7 @@ type Store interface {
 
 	TicketSetting(ctx context.Context) (redoubt.TicketSetting, error)
 	Ticket(ctx context.Context, id int64) (redoubt.Ticket, error)
-	TicketByURL(ctx context.Context, address string) (redoubt.Ticket, error)
+	TicketsByURL(ctx context.Context, address string) ([]redoubt.Ticket, error)
 	// TicketFindings lists what a ticket is about, of projects that the globs allow.
 	TicketFindings(ctx context.Context, id int64, globs redoubt.ProjectGlobs) ([]redoubt.TicketFinding, error)
 	// TicketsOfLineages finds the tickets of lineages, by lineage.

@@ -61,7 +61,7 @@ func (req *request) changeTicket() error {
 		case "create":
 			asked, err = askTicket(ctx, tx, findings)
 		case "link":
-			_, err = ticket.Link(ctx, tx, form.Get("ticket_url"), findings)
+			_, err = ticket.Link(ctx, tx, form.Get("ticket_url"), findings, nil)
 		case "unlink":
 			_, err = ticket.Unlink(ctx, tx, findings)
 		default:

@@ -28,10 +28,11 @@ func TestTicketsOnThePages(t *testing.T) {
 		t.Error("a finding with a ticket offers another")
 	}
 	s.change(func(ctx context.Context, tx *store.Tx) error {
-		one, err := tx.TicketByURL(ctx, address)
+		list, err := tx.TicketsByURL(ctx, address)
 		if err != nil {
 			return err
 		}
+		one := list[0]
 		one.State, one.CheckedAt, one.Problem = redoubt.TicketClosed, tx.Now(), "<i>odd</i>"
 		return tx.UpdateTicket(ctx, one)
 	})

@@ -25,9 +25,9 @@ CREATE TABLE ticket_finding (
     ticket_id     BIGINT NOT NULL,
     finding_id    BIGINT NOT NULL,
     lineage_id    BIGINT NOT NULL,
-    PRIMARY KEY (deployment_id, ticket_id, finding_id)
+    PRIMARY KEY (deployment_id, lineage_id)
 );
-CREATE INDEX ticket_finding_lineage ON ticket_finding (deployment_id, lineage_id);
+CREATE INDEX ticket_finding_ticket ON ticket_finding (deployment_id, ticket_id);
 
 -- ticket_setting is where a deployment's tickets are made.
 CREATE TABLE ticket_setting (

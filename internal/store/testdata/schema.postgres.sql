@@ -713,10 +713,10 @@ ticket_finding.deployment_id bigint NOT NULL
 ticket_finding.ticket_id bigint NOT NULL
 ticket_finding.finding_id bigint NOT NULL
 ticket_finding.lineage_id bigint NOT NULL
-CREATE INDEX ticket_finding_lineage ON public.ticket_finding USING btree (deployment_id, lineage_id)
-CREATE UNIQUE INDEX ticket_finding_pkey ON public.ticket_finding USING btree (deployment_id, ticket_id, finding_id)
+CREATE INDEX ticket_finding_ticket ON public.ticket_finding USING btree (deployment_id, ticket_id)
+CREATE UNIQUE INDEX ticket_finding_pkey ON public.ticket_finding USING btree (deployment_id, lineage_id)
 ticket_finding FOREIGN KEY (deployment_id) REFERENCES deployment(id)
-ticket_finding PRIMARY KEY (deployment_id, ticket_id, finding_id)
+ticket_finding PRIMARY KEY (deployment_id, lineage_id)
 ticket_setting.deployment_id bigint NOT NULL
 ticket_setting.setting_json text NOT NULL
 CREATE UNIQUE INDEX ticket_setting_pkey ON public.ticket_setting USING btree (deployment_id)

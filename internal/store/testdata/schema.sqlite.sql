@@ -694,9 +694,9 @@ CREATE TABLE ticket_finding (
     ticket_id     BIGINT NOT NULL,
     finding_id    BIGINT NOT NULL,
     lineage_id    BIGINT NOT NULL,
-    PRIMARY KEY (deployment_id, ticket_id, finding_id)
+    PRIMARY KEY (deployment_id, lineage_id)
 );
-CREATE INDEX ticket_finding_lineage ON ticket_finding (deployment_id, lineage_id);
+CREATE INDEX ticket_finding_ticket ON ticket_finding (deployment_id, ticket_id);
 CREATE TABLE ticket_setting (
     deployment_id BIGINT NOT NULL REFERENCES deployment (id),
     setting_json  TEXT   NOT NULL, -- redoubt.TicketSetting

@@ -1,0 +1,78 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+)
+
+// TestMergedProjectsKeepTheirTickets merges two projects that know the findings 0 and 1 both.
+func TestMergedProjectsKeepTheirTickets(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newTwins(t, s)
+		const sec2 = "https://tracker.example/browse/SEC-2"
+		from, into := w.written(w.fromFound), w.written(w.intoFound)
+		one := w.link(sec1, from...).Ticket // of all that from has
+		two := w.link(sec2, into[1]).Ticket // and of one that into has too
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.Annotate(ctx, into[0].LineageID, func(a *redoubt.Annotations) { a.Exploited = true })
+		})
+		w.merge()
+		about := func(ticket int64) (ids []int64) {
+			w.view(func(ctx context.Context, tx *store.Tx) error {
+				list, err := tx.TicketFindings(ctx, ticket, nil)
+				for _, f := range list {
+					ids = append(ids, f.FindingID)
+					same(t, "its project", f.ProjectID, w.into.ID)
+				}
+				return err
+			})
+			return ids
+		}
+		wantOne, wantTwo := []int64{from[2].ID, into[0].ID}, []int64{into[1].ID}
+		same(t, "the first is about", about(one.ID), wantOne)
+		same(t, "the second is about", about(two.ID), wantTwo)
+		for _, c := range []struct {
+			of     redoubt.Finding
+			ticket redoubt.Ticket
+			ids    []int64
+		}{{into[0], one, wantOne}, {from[2], one, wantOne}, {into[1], two, wantTwo}} {
+			shown := w.shown(c.of.LineageID)
+			if shown == nil {
+				t.Errorf("finding %d shows no ticket", c.of.ID)
+				continue
+			}
+			same(t, "what a finding shows", *shown, redoubt.ExternalTicket{ExternalSlug: c.ticket.Slug, ID: c.ticket.ID, LinkedIssueIDs: c.ids, URL: c.ticket.URL})
+		}
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			return tx.CheckRows(ctx, func(check string, faults []string) {
+				if check == "rows that belong together" && len(faults) > 0 {
+					t.Errorf("%s: %v", check, faults)
+				}
+			})
+		})
+	})
+}
+
+// TestMergedLineagesHaveOneTicket merges those of several tickets within a project.
+func TestMergedLineagesHaveOneTicket(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newTenant(t, s)
+		f := w.written(w.findings(w.project("acme/payments"), 3, nil))
+		w.link(sec1, f[1])
+		w.link("https://tracker.example/browse/SEC-2", f[2])
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			all, err := tx.Lineages(ctx, []int64{f[0].LineageID})
+			w.check(err)
+			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: all[f[0].LineageID], From: []int64{f[1].LineageID, f[2].LineageID}}})
+		})
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			found, err := tx.TicketsOfLineages(ctx, []int64{f[0].LineageID})
+			same(t, "its ticket", found[f[0].LineageID].URL, sec1)
+			return err
+		})
+	})
+}
