@@ -142,7 +142,8 @@ func idsOf(findings []redoubt.Finding) []int64 {
 // In another place that one gets another mark: nobody looks for the first there.
 func request(ctx context.Context, s Store, at redoubt.Ticket, group []redoubt.Finding, was redoubt.Ticket) (int64, error) {
 	at.State, at.Marker = redoubt.TicketRequested, "redoubt-"+strings.ToLower(rand.Text())
-	t, err := was, error(nil)
+	var err error
+	t := was
 	if was.ID == 0 {
 		t, err = s.AddTicket(ctx, at)
 	} else {
