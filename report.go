@@ -34,8 +34,13 @@ type Report struct {
 	// results, so that its absence means nothing.
 	HidesMuted bool
 
-	Rules       []*Rule // all that the report describes, those without results too
-	Results     []Result
+	Rules   []*Rule // all that the report describes, those without results too
+	Results []Result
+	// Known are further results, which Memo knows. Context is that of a memo of this report;
+	// zero: it is not to be remembered.
+	Known       []KnownResult `json:"-"`
+	Memo        *ReportMemo   `json:"-"`
+	Context     Digest        `json:"-"`
 	Inventories []Inventory
 	// VEX are documents, and without a name what an SBOM says beside its
 	// components.
@@ -61,7 +66,8 @@ type Location struct {
 
 // Result is one match that a scanner reports.
 type Result struct {
-	Item     string // where in the file, as results[17], for refusals
+	Item     string    // where in the file, as results[17], for refusals
+	Raw      RawResult `json:"-"`
 	Rule     *Rule
 	Path     string // in the repository, with slashes, never leaving it
 	Location Location

@@ -98,7 +98,7 @@ func (b *ingestBench) round(project string) (r benchRound, err error) {
 	}); err != nil {
 		return r, err
 	}
-	if r.parse, err = b.timed(func() error { _, err := b.read(text); return err }); err != nil {
+	if r.parse, err = b.timed(func() error { _, err := b.read(text, nil); return err }); err != nil {
 		return r, err
 	}
 	if r.first, err = b.scan(project, text, ingest.Summary{New: n}); err != nil {
@@ -118,9 +118,17 @@ func (b *ingestBench) timed(do func() error) (time.Duration, error) {
 	return b.a.clock().Sub(began), err
 }
 
-func (b *ingestBench) read(text []byte) (*report.Reading, error) {
+func (b *ingestBench) read(text []byte, memo *redoubt.ReportMemo) (*report.Reading, error) {
 	reading := &report.Reading{}
-	return reading, reading.Add(bytes.NewReader(text), report.Options{Name: "semgrep.json", Key: []byte("a key for secrets")})
+	return reading, reading.Add(bytes.NewReader(text), report.Options{Name: "semgrep.json", Key: []byte("a key for secrets"), Remember: true, Memo: memo})
+}
+
+// memo reads what is kept of the last report of a project.
+func (b *ingestBench) memo(project string) (m *redoubt.ReportMemo, err error) {
+	return m, b.st.View(b.a.ctx, b.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+		m, err = ingest.MemoOf(ctx, tx, project, "main", "")
+		return err
+	})
 }
 
 // scan takes a report in, as the next commit of a project's main branch, and
@@ -134,14 +142,20 @@ func (b *ingestBench) scan(project string, text []byte, want ingest.Summary) (ti
 	}
 	var summaries []ingest.Summary
 	took, err := b.timed(func() error {
-		reading, err := b.read(text)
+		memo, err := b.memo(project)
 		if err != nil {
 			return err
 		}
-		cleaned := reading.Clean(nil)
-		return b.st.Update(b.a.ctx, b.deployment.ID, b.a.actor(), func(ctx context.Context, tx *store.Tx) error {
-			summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned)
+		reading, err := b.read(text, memo)
+		if err != nil {
 			return err
+		}
+		clean := func() *report.Cleaned { return reading.Clean(nil) }
+		return ingest.WithMemo(clean, reading.Forget, func(cleaned *report.Cleaned) error {
+			return b.st.Update(b.a.ctx, b.deployment.ID, b.a.actor(), func(ctx context.Context, tx *store.Tx) error {
+				summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned)
+				return err
+			})
 		})
 	})
 	if err != nil {

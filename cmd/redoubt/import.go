@@ -66,23 +66,26 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 	if err != nil {
 		return nil, nil, err
 	}
-	var texts map[string][]byte
-	var secret func(tool, rule string) bool
-	err = st.View(a.ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
-		if texts, err = tx.RuleTexts(ctx); err != nil {
-			return err
-		}
-		secret, err = ingest.KnownSecretRules(ctx, tx)
-		return err
-	})
+	files := &importReader{strict: c.Strict, o: report.Options{
+		Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: ring.Secret, Remember: !c.Diff,
+	}}
+	list, err := c.files(files)
 	if err != nil {
 		return nil, nil, err
 	}
-	files := &importReader{strict: c.Strict, o: report.Options{
-		Format: report.Format(c.Format), Category: c.Category, Root: c.Root, Key: ring.Secret,
-		RuleText: func(name string) []byte { return texts[name] },
-	}}
-	list, err := c.files(files)
+	var secret func(tool, rule string) bool
+	err = st.View(a.ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
+		texts, err := tx.RuleTexts(ctx)
+		if err != nil {
+			return err
+		}
+		files.o.RuleText = func(name string) []byte { return texts[name] }
+		if secret, err = ingest.KnownSecretRules(ctx, tx); err != nil || c.Diff || len(list) > 1 {
+			return err
+		}
+		files.o.Memo, err = ingest.MemoOf(ctx, tx, c.Project, c.Ref, c.Category)
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,15 +94,19 @@ func (c importCmd) run(a *app, st *store.Store, deploymentID int64) (*importRead
 	if err := files.readAll(a.ctx, list, bar); err != nil {
 		return nil, nil, err
 	}
-	cleaned := files.reading.Clean(secret)
-	bar.storing()
+	clean := func() *report.Cleaned {
+		defer bar.storing()
+		return files.reading.Clean(secret)
+	}
 	var summaries []ingest.Summary
-	err = st.Update(a.ctx, deploymentID, a.actor(), func(ctx context.Context, tx *store.Tx) error {
-		upload := c.upload()
-		upload.DeclaredFull = c.Full && !files.blind
-		upload.Advised = advisory.NewLibrary(orders).For(tx)
-		summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned)
-		return err
+	err = ingest.WithMemo(clean, files.reading.Forget, func(cleaned *report.Cleaned) error {
+		return st.Update(a.ctx, deploymentID, a.actor(), func(ctx context.Context, tx *store.Tx) (err error) {
+			upload := c.upload()
+			upload.DeclaredFull = c.Full && !files.blind
+			upload.Advised = advisory.NewLibrary(orders).For(tx)
+			summaries, err = ingest.ApplyAll(ctx, tx, exemption.ForImport{Store: tx}, upload, cleaned)
+			return err
+		})
 	})
 	return files, summaries, err
 }

@@ -9,10 +9,14 @@ import (
 
 // ApplyAll takes in all that was read of one request, a scan for each source
 // (semantics §9), in one transaction: all or none. The reading is used up.
+// ErrStaleMemo asks for the same upload again, without the memo that it was read by.
 func ApplyAll(ctx context.Context, s Store, ex Exemptions, upload Upload, reading Reading) ([]Summary, error) {
 	reports, err := ResolveSecrets(ctx, s, reading)
 	if err != nil {
 		return nil, err
+	}
+	if reading.Stale() {
+		return nil, ErrStaleMemo
 	}
 	if upload.Whole {
 		for _, report := range reports {

@@ -56,7 +56,8 @@ type Upload struct {
 	ExitCode int
 	Unread   []string
 
-	named []string // with Whole: lockfiles of the other reports of the request
+	named []string          // with Whole: lockfiles of the other reports of the request
+	rows  []redoubt.Finding // of the source on the ref, once they are read for what a memo knows
 }
 
 // Apply takes an upload in, inside one transaction: it finds the project,
@@ -85,6 +86,9 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	if err != nil {
 		return Summary{}, err
 	}
+	if sightings, err = u.addKnown(ctx, s, project, sightings); err != nil {
+		return Summary{}, err
+	}
 	digest := uploadDigest(u, sightings, inventories)
 	if err := u.holdMutes(ctx, s, project.ID, sightings); err != nil {
 		return Summary{}, err
@@ -102,11 +106,7 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	}
 	a := application{s: s, exemptions: ex, upload: u, project: project, scan: scan, sum: &sum}
 	if repeats(scan.Digest, stream) && u.Begun == nil {
-		sum.Repeat, sum.ScanID, sum.Outcome, sum.Unchanged = true, stream.LastScanID, redoubt.ScanApplied, len(sightings)
-		if err := a.putVEX(ctx); err != nil { // somebody may have removed a document since
-			return sum, err
-		}
-		_, _, err = a.separateEchoes(ctx, sightings)
+		err := a.repeat(ctx, sightings, stream.LastScanID)
 		return sum, err
 	}
 	scan.Outcome = OutcomeOf(scan, stream)
@@ -127,6 +127,16 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	sum.Project = project.Name
 	a.project, a.scan = project, scan
 	return sum, a.run(ctx, sightings, inventories)
+}
+
+// repeat answers for an upload that is the last one again.
+func (a *application) repeat(ctx context.Context, sightings []Sighting, scanID int64) error {
+	a.sum.Repeat, a.sum.ScanID, a.sum.Outcome, a.sum.Unchanged = true, scanID, redoubt.ScanApplied, len(sightings)
+	if err := a.putVEX(ctx); err != nil { // somebody may have removed a document since
+		return err
+	}
+	_, _, err := a.separateEchoes(ctx, sightings)
+	return err
 }
 
 // observe makes of the report what can be taken of it, and tells the rest.
@@ -210,6 +220,7 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	if err != nil {
 		return err
 	}
+	memo := a.upload.memo(sightings)
 	ruleIDs, err := a.rules(ctx, sightings)
 	if err != nil {
 		return err
@@ -240,6 +251,11 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 			return err
 		}
 	}
+	if memo != nil {
+		if err := a.s.PutReportMemo(ctx, a.project.ID, a.scan.Ref, a.scan.Source, *memo); err != nil {
+			return err
+		}
+	}
 	branchScanned := a.scan.Full && !scope.Failed && strings.HasPrefix(a.scan.Ref, "refs/heads/")
 	return a.s.ScanApplied(ctx, a.project.ID, a.scan.Ref, branchScanned, a.scan.StartedAt)
 }
@@ -265,7 +281,7 @@ func (a *application) at() time.Time {
 // identities without a row, and those of rows that come back, may be paired, or
 // are echoes.
 func (a *application) load(ctx context.Context, sightings []Sighting, echoes []echo) (Stored, error) {
-	rows, err := a.s.Findings(ctx, a.project.ID, a.scan.Ref, a.scan.Source)
+	rows, err := a.upload.stored(ctx, a.s, a.project.ID)
 	if err != nil {
 		return Stored{}, err
 	}

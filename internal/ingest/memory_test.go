@@ -149,6 +149,11 @@ func (m *memory) SetScanCounts(_ context.Context, id int64, counts redoubt.Findi
 // PutScanAccount keeps nothing: how findings live does not depend on it.
 func (m *memory) PutScanAccount(context.Context, redoubt.ScanAccount) error { return nil }
 
+// PutReportMemo keeps nothing: it saves work alone.
+func (m *memory) PutReportMemo(context.Context, int64, string, string, redoubt.ReportMemo) error {
+	return nil
+}
+
 func (m *memory) Findings(_ context.Context, projectID int64, ref, source string) (out []redoubt.Finding, _ error) {
 	for _, f := range m.rows {
 		if f.ProjectID == projectID && f.Ref == ref && f.Source == source {

@@ -163,6 +163,10 @@ func (p *planner) matchExisting(known pair) {
 		p.changes.Unchanged++
 		return
 	}
+	if s.known {
+		p.err = ErrStaleMemo // what is written has to be read
+		return
+	}
 	if w.Body == nil {
 		w = p.findingWrite(next, s, row.Content != next.Content)
 	}
@@ -274,6 +278,9 @@ type moveDetail struct {
 
 // addFinding starts an occurrence, in the lineage that has its identity if one has.
 func (p *planner) addFinding(s *Sighting) {
+	if s.known {
+		p.err = ErrStaleMemo
+	}
 	next := p.updatedRow(&redoubt.Finding{
 		ProjectID: p.ProjectID, Ref: p.Ref, Source: p.Source, FirstScanID: p.ScanID,
 		CreatedAt: p.At, RelevantSince: p.At, LineageID: p.lineages.of(s.Finding.Identity),

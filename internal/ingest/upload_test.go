@@ -298,4 +298,6 @@ type reading []*redoubt.Report
 
 func (r reading) Reports(func(tool, rule string) bool) []*redoubt.Report { return r }
 
+func (reading) Stale() bool { return false }
+
 func (r reading) Conceal(string, []redoubt.Result, []redoubt.Digest) {}

@@ -21,6 +21,7 @@ type input struct {
 	limits Limits
 	room   *room
 	built  func(bytes int) error // nil for none
+	mark   int64                 // bytes of the byte order mark
 }
 
 // open looks for gzip and byte order marks and puts the limits in place.
@@ -36,11 +37,15 @@ func open(r io.Reader, o Options) (*input, error) {
 		r = gzipReader{inflated}
 	}
 	m := &meter{r: r, left: limits.Input, limit: limits.Input, take: o.Take, room: o.room, watch: o.secrets.watch()}
+	if o.Memo != nil {
+		m.kept = make([]byte, 0, sizeOfMemo(o.Memo))
+	}
 	in := &input{Reader: bufio.NewReaderSize(m, headSize), meter: m, limits: limits, room: o.room, built: o.Built}
 	mark, _ := in.Peek(3)
 	switch {
 	case bytes.HasPrefix(mark, []byte("\xef\xbb\xbf")):
 		_, err := in.Discard(3)
+		in.mark = 3
 		return in, err
 	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
 		return nil, errUTF16
@@ -99,6 +104,7 @@ type meter struct {
 	take      func(bytes int) error // nil for none
 	room      *room
 	watch     *addressWatch // nil for none
+	kept      []byte        // all that was read, where it may have to be read again; nil: not kept
 	err       error         // that ended it before its time
 }
 
@@ -126,6 +132,9 @@ func (m *meter) Read(p []byte) (n int, err error) {
 	}
 	if m.watch != nil {
 		m.watch.see(p[:n])
+	}
+	if m.kept != nil {
+		m.kept = append(m.kept, p[:n]...)
 	}
 	m.left -= int64(n)
 	m.item -= int64(n)

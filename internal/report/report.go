@@ -30,6 +30,12 @@ type Options struct {
 	// nil. With it, ids that Semgrep's JSON lacks are computed where it tells
 	// what goes into them (semantics §4). It may be nil.
 	RuleText func(name string) []byte
+	// Remember has results told by their bytes, for a memo of the report, of formats that
+	// can. It needs a key.
+	Remember bool
+	// Memo is that of the last full report of the source: results that it knows are not
+	// read (see Reading.Forget). It may be nil; of several files of a reading none has one.
+	Memo *redoubt.ReportMemo
 	// Limits bound the file; zero members take their default.
 	Limits Limits
 	// Take is told of each part that is read, in bytes after inflating, and ends
@@ -41,6 +47,7 @@ type Options struct {
 
 	room    *room     // of the Reading
 	secrets *redactor // of the Reading
+	kept    *[]byte   // where the bytes of the file are left, with a Memo
 }
 
 // Limits bound what one file may hold. Over a limit the file is an error that

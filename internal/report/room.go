@@ -46,6 +46,7 @@ func sizeOf(v any) int { return int(reflect.TypeOf(v).Elem().Size()) }
 const (
 	resultSize = 768  // a redoubt.Result with its dependency
 	matchSize  = 256  // a semgrepMatch, and its key
+	metSize    = 1024 // a redoubt.KnownResult and where it was met, or a redoubt.Result in its place
 	partSize   = 768  // a component, its reference and its dependency
 	runSize    = 2048 // a run or target with its maps
 	edgeSize   = 128  // which of two packages needs which

@@ -19,20 +19,24 @@ type cleaner struct {
 }
 
 func (c cleaner) ids(fields ...*string) {
-	for _, s := range fields {
-		c.id(uncut, s)
-	}
+	c.each(uncut, c.id, fields)
 }
 
 func (c cleaner) names(limit int, fields ...*string) {
-	for _, s := range fields {
-		c.name(limit, s)
-	}
+	c.each(limit, c.name, fields)
 }
 
 func (c cleaner) texts(limit int, fields ...*string) {
+	c.each(limit, c.text, fields)
+}
+
+// each cleans strings, and notes what changed.
+func (c cleaner) each(limit int, clean func(int, *string), fields []*string) {
 	for _, s := range fields {
-		c.text(limit, s)
+		before := *s
+		if clean(limit, s); *s != before && c.redactor != nil {
+			c.redactor.noted++
+		}
 	}
 }
 
@@ -99,7 +103,7 @@ func (c cleaner) vex(d *redoubt.VEXDocument) {
 }
 
 func (c cleaner) result(res *redoubt.Result) {
-	code := res.Code
+	code, path, noted := res.Code, res.Path, c.redactor.noted
 	c.texts(read.MaxBlock, &res.Message, &res.Code)
 	if res.Code != code && (c.holds == nil || c.holds(code)) {
 		c.redactor.hideHash(res)
@@ -122,6 +126,10 @@ func (c cleaner) result(res *redoubt.Result) {
 			c.names(read.MaxName, &d.Fixes[i].Package, &d.Fixes[i].Version)
 		}
 	}
+	if c.redactor.noted != noted { // it is read by what it held, and by what others hold
+		res.Raw.Digest = redoubt.Digest{}
+	}
+	c.redactor.renamed = c.redactor.renamed || res.Path != path
 }
 
 func (c cleaner) rule(rule *redoubt.Rule) {
@@ -136,6 +144,9 @@ func (c cleaner) rule(rule *redoubt.Rule) {
 		read.MaxName, rule.Subcategories, rule.VulnerabilityClasses, rule.CWE, rule.OWASP, rule.Technologies,
 		rule.Languages, rule.References, rule.Rulesets,
 	)
+	if rule.Name != name && c.redactor != nil {
+		c.redactor.renamed = true
+	}
 	if rule.Name != name && rule.SecretType != "" {
 		rule.SecretType = secretTypeOf(rule.Name) // which was made of a part of the name
 	}

@@ -31,11 +31,14 @@ type semgrep struct {
 	secrets  *redactor
 	rules    map[string]*semgrepRule // by name and raw metadata
 	key      []byte                  // of rules, reused
+	last     *semgrepRule            // that was asked for last
 	results  bool                    // the member was there
 	texts    func(name string) []byte
 	formulas map[string]string // of rules by name
 	matches  []semgrepMatch
 	quick    semgrepResult // that was parsed last
+	recall   *recall       // nil: no memo is used or made
+	kept     *[]byte       // see Options
 }
 
 func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
@@ -45,7 +48,7 @@ func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 		secrets: o.secrets,
 		rules:   map[string]*semgrepRule{},
 
-		texts: o.RuleText, formulas: map[string]string{},
+		texts: o.RuleText, formulas: map[string]string{}, recall: newRecall(o), kept: o.kept,
 	}
 	s.checkout.addRoot(o.Root)
 	if err := s.object("", s.member); err != nil {
@@ -57,9 +60,11 @@ func readSemgrep(in *input, o Options) ([]*redoubt.Report, error) {
 	if !s.results {
 		return nil, errors.New("it has no member results, so it is not Semgrep's JSON")
 	}
+	s.settle()
 	s.finish()
 	// Without --disable-nosem, what is muted is left out.
-	s.rep.HidesMuted = !slices.ContainsFunc(s.rep.Results, func(r redoubt.Result) bool { return r.Muted })
+	s.rep.HidesMuted = !slices.ContainsFunc(s.rep.Results, func(r redoubt.Result) bool { return r.Muted }) &&
+		!slices.ContainsFunc(s.rep.Known, func(r redoubt.KnownResult) bool { return r.Muted })
 	return []*redoubt.Report{s.rep}, nil
 }
 
@@ -96,7 +101,7 @@ func (s *semgrep) finish() {
 	if rep.Products == 0 {
 		rep.Products = rep.Products.With(redoubt.SAST)
 	}
-	s.secrets.then = append(s.secrets.then, s.identify)
+	s.secrets.then = append(s.secrets.then, s.identify, s.remember)
 }
 
 // semgrepError is one of errors. Spans stand in for a path in older versions.

@@ -18,6 +18,8 @@ type walker struct {
 	in    *input
 	base  int64 // where in the file the decoder's input begins
 	quick bool  // a list was read without the decoder, which goes on behind it
+	index int   // of the element that is taken
+	at    int64 // where in the file it ends, of one that was read without the decoder
 }
 
 func (in *input) walker() *walker {
@@ -78,6 +80,7 @@ func (w *walker) elements(where string, i int, element func(item string) error) 
 			return w.fault(where, tooMany(where, w.in.limits.Items))
 		}
 		item := where + "[" + strconv.Itoa(i) + "]"
+		w.index = i
 		i++
 		if full := w.in.room.err; full != nil {
 			return w.fault(item, full)

@@ -60,6 +60,7 @@ func (q *quickList) read(where string, parse func(*cursor), take func(item strin
 		if !found {
 			return count, nil
 		}
+		q.w.index, q.w.at = count, q.offset+int64(c.at)
 		if err := take(string(append(strconv.AppendInt(name, int64(count), 10), ']')), c.at); err != nil {
 			return count, err
 		}

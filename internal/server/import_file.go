@@ -11,7 +11,10 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
+	"github.com/redoubt/redoubt/internal/ingest"
 	"github.com/redoubt/redoubt/internal/report"
+	"github.com/redoubt/redoubt/internal/store"
 )
 
 // maxFiles and maxField bound a form: its files, and the bytes of one field.
@@ -27,28 +30,71 @@ type importFiles struct {
 	in      *api.ImportQuery
 	o       report.Options
 	reading report.Reading
-	named   int // files that the form has so far; 0 without one
+	begun   bool                         // the rules are known
+	secret  func(tool, rule string) bool // rules that look for secrets
+	named   int                          // files that the form has so far; 0 without one
 	read    int
 	unread  []api.UnreadFile
 	fault   error // of the first that could not be read
 }
 
 // readBody reads the body: a form with files, or one raw file.
-func (f *importFiles) readBody() error {
+func (f *importFiles) readBody(ctx context.Context) error {
 	body, err := inflate(f.call.r, f.call.server.Limits.Upload)
 	if err != nil {
 		return err
 	}
 	media, params, err := mime.ParseMediaType(f.call.r.Header.Get("Content-Type"))
 	if err == nil && media == "multipart/form-data" {
-		return f.readForm(multipart.NewReader(body, params["boundary"]))
+		if err := f.readForm(ctx, multipart.NewReader(body, params["boundary"])); err != nil {
+			return err
+		}
+		return f.begin(ctx) // of a form without files
+	}
+	if err := f.begin(ctx); err != nil {
+		return err
 	}
 	return f.add(body, f.in.Filename)
 }
 
+// begin asks, before the first file is read and once it is told what it is of, what is
+// to be known of rules, and of the last report.
+func (f *importFiles) begin(ctx context.Context) error {
+	if f.begun {
+		return nil
+	}
+	f.begun = true
+	c, in := f.call, f.in
+	f.o.Remember = !in.Diff
+	known := f.o.Remember && !in.Whole && edge.MayTake(c.caller.Globs(), in.Project) == nil
+	memo := func(ctx context.Context, tx *store.Tx) (*redoubt.ReportMemo, error) {
+		if !known {
+			return nil, nil
+		}
+		return ingest.MemoOf(ctx, tx, in.Project, in.Ref, in.Category)
+	}
+	reads := func(ctx context.Context, tx *store.Tx) {
+		_, _ = tx.RuleTexts(ctx)
+		_, _ = ingest.KnownSecretRules(ctx, tx)
+		_, _ = memo(ctx, tx)
+	}
+	return c.view(store.Announce(ctx, reads), func(ctx context.Context) error {
+		texts, err := c.tx.RuleTexts(ctx)
+		if err != nil {
+			return err
+		}
+		f.o.RuleText = func(name string) []byte { return texts[name] }
+		if f.secret, err = ingest.KnownSecretRules(ctx, c.tx); err != nil {
+			return err
+		}
+		f.o.Memo, err = memo(ctx, c.tx)
+		return err
+	})
+}
+
 // readForm reads fields, which must come first since they say how files are to
 // be read, and then files.
-func (f *importFiles) readForm(form *multipart.Reader) error {
+func (f *importFiles) readForm(ctx context.Context, form *multipart.Reader) error {
 	for {
 		part, err := form.NextPart()
 		if err == io.EOF { //nolint:errorlint // a form that is cut off wraps it, and would pass for one that ended
@@ -66,7 +112,9 @@ func (f *importFiles) readForm(form *multipart.Reader) error {
 			err = redoubt.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
 		default:
 			f.named++
-			err = f.addPart(part)
+			if err = f.begin(ctx); err == nil {
+				err = f.addPart(part)
+			}
 		}
 		if err != nil {
 			return err
@@ -161,7 +209,11 @@ func (f *importFiles) addUnsent(part *multipart.Part, name string) error {
 		return bodyFault(err)
 	case len(why) == 0 || len(why) > maxField:
 		return redoubt.Invalid("body.unread", "expected in a line why %.200q is not sent, of at most %d bytes", name, maxField)
-	case !f.leaveOut(f.options(name), &report.FileError{Name: name, Offset: -1, Err: errors.New(string(why))}):
+	}
+	if err := f.reading.Forget(); err != nil { // there is more than one file
+		return err
+	}
+	if !f.leaveOut(f.options(name), &report.FileError{Name: name, Offset: -1, Err: errors.New(string(why))}) {
 		return redoubt.Invalid("body.unread", "names %.200q, which is no lockfile", name)
 	}
 	return nil

@@ -25,14 +25,10 @@ import (
 func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.ImportResponse, error) {
 	room := c.server.intake.Reserve()
 	defer room.Release()
-	texts, secret, err := c.knownRules(ctx)
-	if err != nil {
-		return nil, err
-	}
 	files := &importFiles{call: c, in: in, o: report.Options{
-		Key: c.server.SecretKey, RuleText: texts, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.Add, Built: room.Build,
+		Key: c.server.SecretKey, Limits: report.Limits{Input: c.server.Limits.Upload}, Take: room.Add, Built: room.Build,
 	}}
-	if err := files.readBody(); err != nil {
+	if err := files.readBody(ctx); err != nil {
 		return nil, err
 	}
 	if err := c.idempotent.members(in); err != nil {
@@ -45,8 +41,21 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 	if err := edge.MayTake(c.caller.Globs(), in.Project); err != nil {
 		return nil, err
 	}
-	cleaned := files.reading.Clean(secret) // what takes long, before others wait for it
-	out, err := runIdempotent(store.Announce(room.Within(ctx), c.readsOfImport(upload)), c, func(ctx context.Context) (*api.ImportResponse, error) {
+	clean := func() *report.Cleaned { return files.reading.Clean(files.secret) } // what takes long, before others wait for it
+	var out *api.ImportResponse
+	err = ingest.WithMemo(clean, files.reading.Forget, func(cleaned *report.Cleaned) (err error) {
+		out, err = c.takeImport(room.Within(ctx), upload, files, cleaned)
+		return err
+	})
+	if err == nil {
+		c.settle(ctx, out)
+	}
+	return out, err
+}
+
+// takeImport takes in what was read of an upload.
+func (c *call) takeImport(ctx context.Context, upload ingest.Upload, files *importFiles, cleaned *report.Cleaned) (*api.ImportResponse, error) {
+	return runIdempotent(store.Announce(ctx, c.readsOfImport(upload)), c, func(ctx context.Context) (*api.ImportResponse, error) {
 		upload.Globs, upload.Decides = c.caller.Globs(), c.caller.CanTriage()
 		upload.Advised = c.server.Advisories.For(c.tx)
 		if err := edge.HoldToRun(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
@@ -64,10 +73,6 @@ func (c *call) importReports(ctx context.Context, in *api.ImportQuery) (*api.Imp
 		out.Gate, err = gate.answer(ctx, summaries)
 		return out, err
 	})
-	if err == nil {
-		c.settle(ctx, out)
-	}
-	return out, err
 }
 
 const (
@@ -91,24 +96,6 @@ func (c *call) settle(ctx context.Context, out *api.ImportResponse) {
 	ctx, cancel := context.WithTimeout(ctx, settleMost)
 	defer cancel()
 	c.server.Index.Settle(ctx, c.caller.Deployment.ID)
-}
-
-// knownRules tells the texts of the rules that the deployment serves, and which rules
-// of a tool look for secrets.
-func (c *call) knownRules(ctx context.Context) (text func(name string) []byte, secret func(tool, rule string) bool, err error) {
-	reads := func(ctx context.Context, tx *store.Tx) {
-		_, _ = tx.RuleTexts(ctx)
-		_, _ = ingest.KnownSecretRules(ctx, tx)
-	}
-	var texts map[string][]byte
-	err = c.view(store.Announce(ctx, reads), func(ctx context.Context) (err error) {
-		if texts, err = c.tx.RuleTexts(ctx); err != nil {
-			return err
-		}
-		secret, err = ingest.KnownSecretRules(ctx, c.tx)
-		return err
-	})
-	return func(name string) []byte { return texts[name] }, secret, err
 }
 
 // readsOfImport announces what an import reads first, whatever it holds.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -76,7 +77,7 @@ func scanFinding(r row) (f redoubt.Finding, err error) { return f, r.Scan(findin
 var streamColumns = strings.Replace(findingColumns, "project_id, ref, source, ", "", 1)
 
 // Findings reads all occurrences of (project, ref, source) by id, removed and
-// fixed ones too. The + keeps SQLite from walking the tenant's findings by id.
+// fixed ones too. They are put in order here: SQLite would copy all columns to do so.
 func (tx *Tx) Findings(ctx context.Context, projectID int64, ref, source string) ([]redoubt.Finding, error) {
 	list := []redoubt.Finding{}
 	var f redoubt.Finding // which each row is read into: a row has as many pointers as columns
@@ -88,8 +89,22 @@ func (tx *Tx) Findings(ctx context.Context, projectID int64, ref, source string)
 		list = append(list, f)
 		return err
 	}, `SELECT `+streamColumns+` FROM finding
-		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 ORDER BY +id`, projectID, ref, source)
-	return list, err
+		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4`, projectID, ref, source)
+	return byID(list), err
+}
+
+// byID puts findings in the order of their ids.
+func byID(list []redoubt.Finding) []redoubt.Finding {
+	order := make([]int, len(list)) // a finding is long
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(list[a].ID, list[b].ID) })
+	out := make([]redoubt.Finding, len(list))
+	for to, from := range order {
+		out[to] = list[from]
+	}
+	return out
 }
 
 // LivePlaces lists where the unresolved and muted findings of a product and

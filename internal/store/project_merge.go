@@ -36,6 +36,9 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (redoubt.Proj
 			return target, fmt.Errorf("merge %s into %s: %w", source.Name, target.Name, err)
 		}
 	}
+	if err := tx.forgetReportMemos(ctx, from, ""); err != nil {
+		return target, err
+	}
 	tx.change(changeProject, into) // its exemptions cover what came over
 	tx.audit("project.merge", subject("project", from), imageOfProject(source), map[string]any{"merged_into": subject("project", into)})
 	if err := tx.dropProject(ctx, from); err != nil {

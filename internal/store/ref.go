@@ -42,6 +42,9 @@ func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error 
 	if err := tx.forgetUploads(ctx, projectID, ref); err != nil {
 		return err
 	}
+	if err := tx.forgetReportMemos(ctx, projectID, ref); err != nil {
+		return err
+	}
 	if err := tx.forgetVEXOf(ctx, projectID, ref); err != nil {
 		return err
 	}

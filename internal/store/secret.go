@@ -120,6 +120,9 @@ func (tx *Tx) ConcealFindings(ctx context.Context, findings []redoubt.FindingWri
 	if err := tx.UpdateFindings(ctx, findings); err != nil {
 		return err
 	}
+	if err := tx.forgetReportMemos(ctx, 0, ""); err != nil { // which have digests of what is a secret now
+		return err
+	}
 	lineages, counts := make([]int64, len(findings)), map[string]int{}
 	for i, f := range findings {
 		lineages[i] = f.LineageID

@@ -593,6 +593,14 @@ project_tag.position smallint NOT NULL
 project_tag.tag text NOT NULL
 CREATE UNIQUE INDEX project_tag_pkey ON public.project_tag USING btree (deployment_id, project_id, "position")
 project_tag PRIMARY KEY (deployment_id, project_id, "position")
+report_memo.deployment_id bigint NOT NULL
+report_memo.project_id bigint NOT NULL
+report_memo.ref text NOT NULL
+report_memo.source text NOT NULL
+report_memo.memo bytea NOT NULL
+CREATE UNIQUE INDEX report_memo_pkey ON public.report_memo USING btree (deployment_id, project_id, ref, source)
+report_memo FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+report_memo PRIMARY KEY (deployment_id, project_id, ref, source)
 repository.deployment_id bigint NOT NULL
 repository.id bigint NOT NULL
 repository.connection_id bigint NOT NULL

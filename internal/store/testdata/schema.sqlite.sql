@@ -571,6 +571,14 @@ CREATE TABLE project_tag (
     tag           TEXT     NOT NULL,
     PRIMARY KEY (deployment_id, project_id, position)
 );
+CREATE TABLE report_memo (
+    deployment_id BIGINT NOT NULL REFERENCES deployment (id),
+    project_id    BIGINT NOT NULL,
+    ref           TEXT   NOT NULL,
+    source        TEXT   NOT NULL,
+    memo          BYTEA  NOT NULL, -- encodeReportMemo
+    PRIMARY KEY (deployment_id, project_id, ref, source)
+);
 CREATE TABLE repository (
     deployment_id  BIGINT   NOT NULL REFERENCES deployment (id),
     id             BIGINT   NOT NULL, -- of the sequence of connection
