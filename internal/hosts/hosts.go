@@ -30,7 +30,8 @@ type Config struct {
 	Logger    *slog.Logger
 	PublicURL func() string // how others reach the server, without a slash at its end
 	// Proposed is told, in the transaction that keeps it, of a change request that is
-	// new or has another head; Pushed of a branch that has another. Either may be nil.
+	// new or has another head or base branch; Pushed of a branch that has another head.
+	// Either may be nil.
 	Proposed func(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) error
 	Pushed   func(ctx context.Context, tx *store.Tx, r redoubt.Repository, branch, commit string) error
 	// Heard is told that there is a webhook to work off. It may be nil.

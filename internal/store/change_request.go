@@ -32,8 +32,8 @@ func (tx *Tx) ChangeRequest(ctx context.Context, repositoryID, number int64) (re
 }
 
 // SaveChangeRequest keeps what a host tells of a change request, and reports whether
-// there is something to scan: it is open, and its head is another one, or it was not
-// open before.
+// there is something to scan: it is open, and its head or what it is to be merged into is
+// another one, or it was not open before.
 func (tx *Tx) SaveChangeRequest(ctx context.Context, c redoubt.ChangeRequest) (fresh bool, err error) {
 	if _, err := tx.RepositoryByID(ctx, c.RepositoryID); err != nil {
 		return false, err
@@ -51,7 +51,7 @@ func (tx *Tx) SaveChangeRequest(ctx context.Context, c redoubt.ChangeRequest) (f
 	}}, `ON CONFLICT (deployment_id, repository_id, number) DO UPDATE SET title = excluded.title, author = excluded.author, web_url = excluded.web_url, state = excluded.state,
 		head_commit = excluded.head_commit, head_ref = excluded.head_ref, fetch_ref = excluded.fetch_ref, base_ref = excluded.base_ref, base_commit = excluded.base_commit,
 		fork = excluded.fork, updated_at = excluded.updated_at`)
-	fresh = c.State == redoubt.ChangeOpen && (len(known) == 0 || known[0].HeadCommit != c.HeadCommit || known[0].State != redoubt.ChangeOpen)
+	fresh = c.State == redoubt.ChangeOpen && (len(known) == 0 || known[0].HeadCommit != c.HeadCommit || known[0].BaseRef != c.BaseRef || known[0].State != redoubt.ChangeOpen)
 	return fresh, err
 }
 
