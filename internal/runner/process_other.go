@@ -8,7 +8,9 @@ func ownGroup(*exec.Cmd) {}
 
 func killGroup(int) {}
 
-func lockDir(string) error { return nil }
+func lockDir(string) (release func() error, err error) {
+	return func() error { return nil }, nil
+}
 
 func descendants(pid int) map[int]int64 { return map[int]int64{pid: 0} }
 

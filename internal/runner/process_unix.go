@@ -28,21 +28,18 @@ func ownGroup(cmd *exec.Cmd) {
 // killGroup ends what a process that has ended left in its group.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) } // mostly there is none
 
-// lockDir holds a folder until the process ends, or says that another one does.
-func lockDir(dir string) error {
+// lockDir holds a folder until release is called or the process ends, or says that another
+// runner does.
+func lockDir(dir string) (release func() error, err error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return errors.Join(fmt.Errorf("another runner works in %s: give each a folder of its own", dir), file.Close())
+		return nil, errors.Join(fmt.Errorf("another runner works in %s: give each a folder of its own", dir), file.Close())
 	}
-	held = append(held, file)
-	return nil
+	return file.Close, nil
 }
-
-// held keeps the locks of this process from being collected.
-var held []*os.File
 
 // descendants are the processes that one has started, and itself, with the bytes of memory
 // that each takes. Where there is no /proc it knows of none but the one.

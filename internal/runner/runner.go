@@ -73,6 +73,7 @@ func DefaultLimits() Limits {
 type Runner struct {
 	Config
 	sandbox  sandbox
+	unlock   func() error // of Dir; kept here, the lock lasts as long as the runner
 	onResult func([]byte) // hears what a scan wrote; nil but in tests
 }
 
@@ -92,20 +93,32 @@ func New(ctx context.Context, c Config) (*Runner, error) {
 	if err := os.MkdirAll(r.cacheDir(), 0o700); err != nil {
 		return nil, err
 	}
-	if err := lockDir(r.Dir); err != nil {
+	if r.unlock, err = lockDir(r.Dir); err != nil {
 		return nil, err
 	}
-	if err := removeAll(r.runsDir()); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(r.runsDir(), 0o700); err != nil {
-		return nil, err
-	}
-	if r.sandbox, err = newSandbox(ctx, c); err != nil {
-		return nil, err
+	if err := r.prepare(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
+
+// prepare empties the folder of runs, and finds out how scanners are kept in.
+func (r *Runner) prepare(ctx context.Context) (err error) {
+	if err := removeAll(r.runsDir()); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.runsDir(), 0o700); err != nil {
+		return err
+	}
+	r.sandbox, err = newSandbox(ctx, r.Config)
+	return err
+}
+
+// Close leaves the folder to another runner. Nothing may be under way.
+func (r *Runner) Close() error { return r.unlock() }
+
+// Isolates reports whether scanners are kept from the network and the rest of the disk.
+func (r *Runner) Isolates() bool { return r.sandbox.isolates() }
 
 // IsolatedBy says for people how scanners are kept in.
 func (r *Runner) IsolatedBy() string { return r.sandbox.String() }

@@ -209,6 +209,24 @@ func TestOnlyOneRunnerWorksInAFolder(t *testing.T) {
 	}
 }
 
+// TestARunnerThatCannotBeginLeavesItsFolder to the next try.
+func TestARunnerThatCannotBeginLeavesItsFolder(t *testing.T) {
+	path := os.Getenv("PATH")
+	c := Config{Dir: t.TempDir(), Path: path, Isolation: IsolateAlways}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := New(t.Context(), c); err == nil || !strings.Contains(err.Error(), "bubblewrap") {
+		t.Fatalf("without bubblewrap: %v", err)
+	}
+	c.Isolation = IsolateNever
+	r, err := New(t.Context(), c)
+	if err != nil {
+		t.Fatalf("the next try: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLinksThatStay(t *testing.T) {
 	for to, want := range map[string]bool{
 		"x": true, "../x": true, "../../x": false, "/x": false, "": false, "..": true, "../..": false, "a/../../y": true, "../.git/config": false, "../.GIT": false, "b\\c": false, "x/../../../y": false,
