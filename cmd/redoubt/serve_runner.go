@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -65,25 +66,17 @@ func (s *service) ownRunners(ctx context.Context, a *app) {
 		}
 	})
 	transport := &http.Transport{DialContext: pipe.dial, MaxIdleConns: 8, IdleConnTimeout: time.Minute}
-	known := map[int64]bool{}
-	for ctx.Err() == nil {
+	told := map[int64]string{}
+	for wait := ownRunnerFirst; ctx.Err() == nil; { // a server that starts for the first time makes its deployment meanwhile
 		deployments, err := s.store.Deployments(ctx)
-		for _, d := range deployments {
-			if err != nil || known[d.ID] {
-				continue
-			}
-			var r *ownRunner
-			if r, err = s.ownRunner(ctx, a, d, transport); err == nil {
-				known[d.ID] = true
-				runners.Go(func() { r.keepRunning(ctx) })
-			}
-		}
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("the built-in runner cannot begin; it is tried again", "error", err)
 		}
-		wait := ownRunnerEvery
-		if len(known) == 0 { // a server that starts for the first time makes its deployment meanwhile
-			wait = ownRunnerFirst
+		for _, r := range s.beginOwnRunners(ctx, a, deployments, transport, told) {
+			runners.Go(func() { r.keepRunning(ctx) })
+		}
+		if len(told) > 0 {
+			wait = ownRunnerEvery
 		}
 		select {
 		case <-ctx.Done():
@@ -93,6 +86,27 @@ func (s *service) ownRunners(ctx context.Context, a *app) {
 	runners.Wait()
 	_ = server.Close() // nobody is left to speak with it
 	serving.Wait()
+}
+
+// beginOwnRunners makes the runners of the deployments that have none. told has by
+// deployment why there is none, and nothing where there is one: a reason is logged once,
+// and keeps no other deployment waiting.
+func (s *service) beginOwnRunners(ctx context.Context, a *app, deployments []redoubt.Deployment, transport http.RoundTripper, told map[int64]string) (begun []*ownRunner) {
+	for _, d := range deployments {
+		why, tried := told[d.ID]
+		if tried && why == "" {
+			continue
+		}
+		r, err := s.ownRunner(ctx, a, d, transport)
+		if err == nil {
+			told[d.ID], begun = "", append(begun, r)
+			continue
+		}
+		if told[d.ID] = err.Error(); told[d.ID] != why && ctx.Err() == nil {
+			s.log.Error("the built-in runner cannot begin; it is tried again", "deployment", d.Slug, "error", err)
+		}
+	}
+	return begun
 }
 
 // ownRunner is the runner of a deployment that this server has inside.
@@ -125,12 +139,19 @@ func (s *service) ownRunner(ctx context.Context, a *app, d redoubt.Deployment, t
 		c.Name += " of " + machine
 	}
 	c.Dir = filepath.Join(s.storage.Data, "runner", fmt.Sprint(d.ID))
+	c.Isolation = cmp.Or(runner.Isolation(s.config.Isolation), runner.IsolateAlways)
 	if out.runner, err = runner.New(ctx, c); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (redoubt serve --isolation says how scanners are kept in)", err)
 	}
 	id, err := ownID(filepath.Join(c.Dir, "id"))
+	if err != nil {
+		return nil, errors.Join(err, out.runner.Close())
+	}
+	if !out.runner.Isolates() {
+		s.log.Warn("the built-in runner scans without a sandbox: a scanner that hostile code takes over reads what the server reads, its key file and database among it", "deployment", d.Slug, "isolation", out.runner.IsolatedBy())
+	}
 	out.name = ownRunnerName + " " + id
-	return out, err
+	return out, nil
 }
 
 // ownID is what a folder's runner is told from others by, which it keeps there.

@@ -80,6 +80,7 @@ type Server struct {
 	RateLimit        float64       `help:"Requests a second that one token may make; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
 	ScanWait         time.Duration `help:"How long the end of a CI scan waits until its results are stored; after that the scanner asks again, every few seconds." default:"10s" env:"REDOUBT_SCAN_WAIT"`
 	Runner           bool          `help:"Make managed scans in this process too, as redoubt runner does elsewhere." env:"REDOUBT_RUNNER"`
+	Isolation        string        `help:"How --runner keeps scanners in: required (by bubblewrap or not at all), auto (by bubblewrap where it works), none. Without it a scanner that hostile code takes over reads what the server reads." enum:"auto,required,none" default:"required" env:"REDOUBT_RUNNER_ISOLATION"`
 	RefRetention     time.Duration `help:"How long a branch other than the primary one stays without a scan; 0s keeps all." default:"720h" env:"REDOUBT_REF_RETENTION"`
 	OIDCIssuer       string        `name:"oidc-issuer" help:"Let people sign in at this OpenID Connect provider, by its issuer URL." env:"REDOUBT_OIDC_ISSUER" placeholder:"URL"`
 	OIDCClientID     string        `name:"oidc-client-id" help:"What the provider calls this server." env:"REDOUBT_OIDC_CLIENT_ID" placeholder:"ID"`
