@@ -261,6 +261,7 @@ func TestTellingMeetsWhatHostsDo(t *testing.T) {
 		if _, _, err = w.keeper.Tell(t.Context(), j); !errors.As(err, &permanent) {
 			t.Errorf("a host that refuses: %v", err)
 		}
+		w.must(s.FailJob(t.Context(), j, permanent.Reason))
 		w.host.down = nil
 		later := w.scan(first)
 		w.must(w.tell(later))

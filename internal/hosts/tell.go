@@ -46,9 +46,9 @@ func (k *Keeper) Tell(ctx context.Context, j redoubt.Job) (result []byte, media 
 	if err := json.Unmarshal(j.Input, &m.telling); err != nil {
 		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
 	}
-	newer := false
+	newer, older := false, false
 	err = k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
-		if newer, err = tx.NewerTelling(ctx, m.telling); err != nil || newer {
+		if newer, older, err = tx.OtherTellings(ctx, m.telling); err != nil || newer || older {
 			return err
 		}
 		return m.read(ctx, tx, k.Clock())
@@ -56,6 +56,8 @@ func (k *Keeper) Tell(ctx context.Context, j redoubt.Job) (result []byte, media 
 	switch {
 	case errors.Is(err, redoubt.ErrNotFound):
 		return nil, "", job.PermanentError{Reason: "the project is no repository of a connection any more"}
+	case err == nil && older && !newer:
+		return nil, "", job.WaitError{Wait: heldWait, Reason: "another server was telling of the commit"}
 	case err != nil || newer || m.verdict.state == 0:
 		return nil, "", err
 	}

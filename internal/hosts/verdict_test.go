@@ -181,20 +181,56 @@ func TestOneWritesAtAChangeRequest(t *testing.T) {
 	})
 }
 
+// TestOneTellsOfACommit at a time: of two that do, the one that read less could be heard last.
+func TestOneTellsOfACommit(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.host.slow, w.host.asked = make(chan struct{}), make(chan struct{})
+		ended := make(chan error, 1)
+		tell := func(j redoubt.Job) { _, _, err := w.keeper.Tell(context.WithoutCancel(t.Context()), j); ended <- err }
+		older := w.scan(first)
+		go tell(older)
+		<-w.host.asked
+		newer := w.scan(first, w.find("rule-a", 4))
+		late := make(chan error, 1)
+		go func() { _, _, err := w.keeper.Tell(context.WithoutCancel(t.Context()), newer); late <- err }()
+		select {
+		case err := <-late:
+			if wait := (job.WaitError{}); !errors.As(err, &wait) {
+				t.Errorf("while an older one tells: %v", err)
+			}
+		case <-w.host.asked:
+			t.Error("two tell of a commit")
+		}
+		w.host.slow <- struct{}{}
+		w.must(<-ended)
+		w.must(w.s.ReleaseJob(t.Context(), older, time.Hour)) // as if its answer was lost
+		go tell(newer)
+		<-w.host.asked
+		_, _, err := w.keeper.Tell(t.Context(), older)
+		w.must(err)
+		w.host.slow <- struct{}{}
+		w.must(<-ended)
+		same(t, "statuses", len(w.host.statuses), 2)
+		same(t, "the last one fails", strings.Contains(w.host.statuses[1], "acme/payments 1111 3 1 blocking"), true)
+	})
+}
+
 // TestAHostThatAsksToWaitIsLeftAlone for as long as it says.
 func TestAHostThatAsksToWaitIsLeftAlone(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
 		w.host.down = &redoubt.BusyError{Text: "slow down", Wait: 7 * time.Minute}
-		for range 2 {
-			err := w.tell(w.scan(first))
+		for _, commit := range []string{first, second} {
+			err := w.tell(w.scan(commit))
 			if wait := (job.WaitError{}); !errors.As(err, &wait) || wait.Wait != 7*time.Minute {
 				t.Errorf("busy: %v", err)
 			}
 		}
 		w.host.down = nil
-		if err := w.tell(w.scan(first)); err == nil || len(w.host.statuses) != 0 {
+		if err := w.tell(w.scan(third)); err == nil || len(w.host.statuses) != 0 {
 			t.Errorf("it was asked all the same: %v", w.host.statuses)
 		}
 	})

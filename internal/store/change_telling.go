@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -75,17 +74,21 @@ func (tx *Tx) hostHears(ctx context.Context) (bool, error) {
 	return len(some) > 0, err
 }
 
-// NewerTelling reports whether another job will tell of the same commit later, so that
-// this one may leave it to that.
-func (tx *Tx) NewerTelling(ctx context.Context, t Telling) (bool, error) {
-	waiting, err := many(ctx, tx, scalar[string], `SELECT input_json FROM job WHERE deployment_id = $1 AND kind = $2 AND state = $3`, TellJob, int64(redoubt.JobQueued))
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(waiting, func(text string) bool {
+// OtherTellings reports whether a later job tells of the same commit, or is about to, so
+// that this one may leave it to that; and whether an earlier one is under way. That is
+// waited for: it may have read less, and would be heard last.
+func (tx *Tx) OtherTellings(ctx context.Context, t Telling) (newer, older bool, err error) {
+	open, err := many(ctx, tx, func(r row) (j redoubt.Job, err error) { return j, r.Scan(&j.State, &j.Input) },
+		`SELECT state, input_json FROM job WHERE deployment_id = $1 AND kind = $2 AND state IN ($3, $4)`, TellJob, int64(redoubt.JobQueued), int64(redoubt.JobRunning))
+	for _, j := range open {
 		var other Telling
-		return json.Unmarshal([]byte(text), &other) == nil && other.ProjectID == t.ProjectID && other.Commit == t.Commit && other.Serial > t.Serial
-	}), nil
+		if json.Unmarshal(j.Input, &other) != nil || other.ProjectID != t.ProjectID || other.Commit != t.Commit {
+			continue
+		}
+		newer = newer || other.Serial > t.Serial
+		older = older || other.Serial < t.Serial && j.State == redoubt.JobRunning
+	}
+	return newer, older, err
 }
 
 // CommitFacts are what there is to say of a commit.
