@@ -95,7 +95,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 	return answer(w, out)
 }
 
-// find reads a scan that the caller may see, and what is remembered of it.
+// find reads a scan that the caller may write to, and what is remembered of it.
 func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (redoubt.AgentScan, redoubt.Scan, error) {
 	known, err := tx.AgentScanOf(ctx, id)
 	if err != nil {
@@ -106,8 +106,10 @@ func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (redo
 		return known, scan, err
 	}
 	project, err := tx.Project(ctx, scan.ProjectID)
-	_, err = edge.Seen(caller.Globs(), project, err)
-	return known, scan, err
+	if _, err = edge.Seen(caller.Globs(), project, err); err != nil {
+		return known, scan, err
+	}
+	return known, scan, edge.HoldToRun(ctx, tx, caller, scan.Ref, scan.Commit)
 }
 
 // packed is a report as it is kept: results name their rule by its place. A rule

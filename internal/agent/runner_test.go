@@ -3,6 +3,8 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -241,11 +243,18 @@ func TestTheTokenOfARunIsOfItsRun(t *testing.T) {
 		if _, err := c.ProgressRun(t.Context(), run.ID, api.ProgressRunRequest{Claim: run.Claim, State: "scanning", Ref: "refs/heads/main", Commit: commit}); err != nil {
 			t.Fatal(err)
 		}
-		begin := func(token, branch, commit string) int {
+		begin := func(token, branch, commit string) (int, int64) {
 			body := `{"project_metadata":{"repository":"acme/payments","branch":"` + branch + `","commit":"` + commit + `","is_full_scan":true},"scan_metadata":{"unique_id":"` + branch + commit[:2] + `","requested_products":["sast"]}}`
-			status, _ := w.send("POST", "/api/cli/v2/scans", token, []byte(body))
-			return status
+			status, answer := w.send("POST", "/api/cli/v2/scans", token, []byte(body))
+			var begun struct {
+				Info struct {
+					ID int64 `json:"id"`
+				} `json:"info"`
+			}
+			w.decode([]byte(answer), &begun)
+			return status, begun.Info.ID
 		}
+		ids := map[string]int64{}
 		for _, c := range []struct {
 			what, token, branch, commit string
 			status                      int
@@ -255,8 +264,23 @@ func TestTheTokenOfARunIsOfItsRun(t *testing.T) {
 			{"its own", run.Token, "main", commit, 200},
 			{"another branch, by a token of the project", w.bound("acme/payments"), "release", commit, 200},
 		} {
-			if got := begin(c.token, c.branch, c.commit); got != c.status {
+			got, id := begin(c.token, c.branch, c.commit)
+			if ids[c.branch] = id; got != c.status {
 				t.Errorf("%s is answered with %d, want %d", c.what, got, c.status)
+			}
+		}
+		write := func(id int64, step string, body []byte) int {
+			status, _ := w.send("POST", fmt.Sprintf("/api/agent/scans/%d/%s", id, step), run.Token, body)
+			return status
+		}
+		for _, c := range []struct {
+			branch string
+			status int
+		}{{"release", 400}, {"main", 200}} {
+			id := ids[c.branch]
+			steps := []int{write(id, "results", w.recorded("full/3-results.json")), write(id, "complete", w.recorded("full/4-complete.json")), write(id, "error", []byte(`{"exit_code":2}`))}
+			if want := []int{c.status, c.status, c.status}; !slices.Equal(steps, want) {
+				t.Errorf("a scan of %s: results, complete and error are answered with %v, want %v", c.branch, steps, want)
 			}
 		}
 	})

@@ -13,14 +13,8 @@ import (
 // than the run's: what scans there may have been taken over by the code that it scans.
 // Other tokens may hand in what their projects allow.
 func HoldToRun(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commit string) error {
-	t := caller.Token
-	if t.UserID != 0 || t.ExpiresAt.IsZero() || len(t.ProjectGlobs) != 1 { // no run's
-		return nil
-	}
-	run, err := tx.RunOfToken(ctx, t.ID)
+	run, err := runOf(ctx, tx, caller)
 	switch {
-	case errors.Is(err, redoubt.ErrNotFound):
-		return nil
 	case err != nil:
 		return err
 	case run.Ref != "" && redoubt.FullRef(ref) != run.Ref:
@@ -29,4 +23,23 @@ func HoldToRun(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commi
 		return redoubt.Invalid("commit", "this token is of a managed run of %s, and hands in nothing about another commit", run.Commit)
 	}
 	return nil
+}
+
+// OfRun reports whether the caller's token is that of a managed run under way.
+func OfRun(ctx context.Context, tx *store.Tx, caller auth.Caller) (bool, error) {
+	run, err := runOf(ctx, tx, caller)
+	return run.ID != 0, err
+}
+
+// runOf finds the managed run that the caller's token is of; its id is 0 where there is none.
+func runOf(ctx context.Context, tx *store.Tx, caller auth.Caller) (redoubt.Run, error) {
+	t := caller.Token
+	if t.UserID != 0 || t.ExpiresAt.IsZero() || len(t.ProjectGlobs) != 1 { // no run's
+		return redoubt.Run{}, nil
+	}
+	run, err := tx.RunOfToken(ctx, t.ID)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return redoubt.Run{}, nil
+	}
+	return run, err
 }
