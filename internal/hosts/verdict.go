@@ -56,9 +56,7 @@ func pageOfScan(id int64) string { return "/scans/" + strconv.FormatInt(id, 10) 
 
 // pending tells that something is under way.
 func pending(f store.CommitFacts, now time.Time) verdict {
-	managed := map[string]bool{}
 	for _, r := range f.Runs {
-		managed[r.Ref] = true
 		if !r.State.Ended() {
 			text := "a scan is under way"
 			if !r.State.Begun() {
@@ -73,8 +71,7 @@ func pending(f store.CommitFacts, now time.Time) verdict {
 		}
 	}
 	for _, before := range f.Before {
-		newest := time.Time{}
-		missing := !managed[before.Ref]
+		newest, missing := time.Time{}, true
 		for _, s := range f.Scans {
 			if s.Ref == before.Ref {
 				missing = missing && s.Source != before.Source

@@ -72,7 +72,7 @@ func TestACommitIsPendingUntilItsRunHasEnded(t *testing.T) {
 		w.scanBy("lockfiles", "refs/heads/fix", first)
 		same(t, "with its dependencies", w.told(), "acme/payments 1111 1 a scan waits for a runner")
 		w.scanBy("semgrep", "refs/heads/fix", first, w.find("rule-a", 4))
-		w.end(redoubt.RunOutcome{State: redoubt.RunDone})
+		w.end(redoubt.RunOutcome{State: redoubt.RunDone, ScanID: w.newestScan()})
 		same(t, "ended", w.told(), "acme/payments 1111 3 1 blocking")
 		w.run(second)
 		w.scanBy("lockfiles", "refs/heads/fix", second)
@@ -97,6 +97,31 @@ func TestACommitIsPendingWhileWhatScannedItsParentIsMissing(t *testing.T) {
 		w.scanBy("lockfiles", "refs/heads/fix", third)
 		w.now = storetest.Epoch.Add(time.Hour)
 		same(t, "that the other never came", w.told(), "acme/payments 3333 2 no blocking findings")
+	})
+}
+
+// TestARunStandsForNoBuild: where a build scanned the commit before, it is waited for,
+// though a run has ended.
+func TestARunStandsForNoBuild(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		w.connect()
+		w.now = storetest.Epoch
+		w.run(first)
+		w.scanBy("lockfiles", "refs/heads/fix", first)
+		w.end(redoubt.RunOutcome{State: redoubt.RunDone, ScanID: w.newestScan()})
+		w.scanBy("semgrep", "refs/heads/fix", first)
+		w.told()
+		w.run(second)
+		w.scanBy("lockfiles", "refs/heads/fix", second)
+		w.end(redoubt.RunOutcome{State: redoubt.RunDone, ScanID: w.newestScan()})
+		same(t, "without the build", w.told(), "acme/payments 2222 1 waiting for the scan by semgrep")
+		w.scanBy("semgrep", "refs/heads/fix", second, w.find("rule-a", 4))
+		same(t, "with it", w.told(), "acme/payments 2222 3 1 blocking")
+		w.scanBy("semgrep", "refs/heads/fix", third)
+		w.run(third)
+		w.end(redoubt.RunOutcome{State: redoubt.RunDone})
+		same(t, "without what only runs brought", w.told(), "acme/payments 3333 2 no blocking findings")
 	})
 }
 

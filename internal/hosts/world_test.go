@@ -271,6 +271,24 @@ func (w *world) scanBy(source, ref, commit string, blocking ...redoubt.Finding) 
 	})
 }
 
+// newestScan is that of the payments.
+func (w *world) newestScan() (id int64) {
+	w.t.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		p, err := tx.ProjectByName(ctx, "acme/payments")
+		if err != nil {
+			return err
+		}
+		facts, err := tx.CommitFacts(ctx, p.ID, first)
+		later, err2 := tx.CommitFacts(ctx, p.ID, second)
+		for _, s := range append(facts.Scans, later.Scans...) {
+			id = max(id, s.ID)
+		}
+		return errors.Join(err, err2)
+	})
+	return id
+}
+
 // tell does the job.
 func (w *world) tell(j redoubt.Job) error {
 	w.t.Helper()

@@ -95,8 +95,8 @@ func (tx *Tx) OtherTellings(ctx context.Context, t Telling) (newer, older bool, 
 type CommitFacts struct {
 	Scans []redoubt.Scan // the newest of each ref and source
 	Runs  []redoubt.Run  // the newest of each ref and kind
-	// Before are the scans of the commit that was scanned before it, ref by ref: what
-	// scanned that will scan this one too.
+	// Before are the scans of the commit that was scanned before it, ref by ref, without
+	// those that runs ended with: what scanned that will scan this one too.
 	Before []redoubt.Scan
 }
 
@@ -118,7 +118,8 @@ func (tx *Tx) CommitFacts(ctx context.Context, projectID int64, commit string) (
 		var before []redoubt.Scan
 		before, err = many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash =
 			(SELECT commit_hash FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash <> $4 AND commit_hash <> '' AND id < $5
-				ORDER BY id DESC LIMIT 1) ORDER BY id`, projectID, s.Ref, commit, s.ID)
+				ORDER BY id DESC LIMIT 1)
+			AND id NOT IN (SELECT scan_id FROM managed_run WHERE deployment_id = $1 AND project_id = $2) ORDER BY id`, projectID, s.Ref, commit, s.ID)
 		f.Before = append(f.Before, before...)
 	}
 	return f, err
