@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -114,8 +115,11 @@ func (f *fetch) openCache(ctx context.Context, r *remote) error {
 	sum := sha256.Sum256([]byte(name))
 	f.repository = filepath.Join(f.cacheDir(), hex.EncodeToString(sum[:16])+".git")
 	if _, err := os.Stat(filepath.Join(f.repository, "HEAD")); err == nil {
-		if _, err := f.local(f.repository).run(ctx, "rev-parse", "--is-bare-repository"); err == nil {
-			return f.configure(ctx, r)
+		if f.reopen(ctx, r) == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		f.tell.say("the cache of this repository is damaged and made anew")
 	}
@@ -126,6 +130,33 @@ func (f *fetch) openCache(ctx context.Context, r *remote) error {
 		return err
 	}
 	return f.configure(ctx, r)
+}
+
+// reopen makes a repository in the cache ready for a run.
+func (f *fetch) reopen(ctx context.Context, r *remote) error {
+	if err := removeLeftovers(f.repository); err != nil {
+		return err
+	}
+	if _, err := f.local(f.repository).run(ctx, "rev-parse", "--is-bare-repository"); err != nil {
+		return err
+	}
+	return f.configure(ctx, r)
+}
+
+// removeLeftovers removes what a git that was killed left in a repository: locks that no
+// git after it gets past, and packs that it had begun. Nobody else works there, since the
+// runner holds the lock of its folder and makes one run at a time.
+func removeLeftovers(repository string) error {
+	return filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		begun := strings.HasPrefix(entry.Name(), "tmp_") && strings.HasPrefix(path, filepath.Join(repository, "objects")+string(filepath.Separator))
+		if begun || strings.HasSuffix(entry.Name(), ".lock") {
+			return os.Remove(path)
+		}
+		return nil
+	})
 }
 
 // configure says where the repository comes from: whatever stood in its settings goes.

@@ -261,3 +261,37 @@ func TestASecondFetchTellsWhatWentWrong(t *testing.T) {
 		t.Errorf("a run that is stopped: %v", err)
 	}
 }
+
+// TestACacheOutlivesAGitThatWasKilled: what it left keeps no later run from the repository,
+// and goes.
+func TestACacheOutlivesAGitThatWasKilled(t *testing.T) {
+	for name, left := range map[string]string{
+		"settings": "config.lock", "ref": "refs/runs/head.lock", "packed refs": "packed-refs.lock", "shallow": "shallow.lock",
+		"pack": "objects/pack/tmp_pack_a1B2c3", "index": "objects/pack/tmp_idx_a1B2c3", "object": "objects/ab/tmp_obj_a1B2c3",
+		"no settings": "config", "folder": "config.lock/x",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(c *Config) { c.Isolation = IsolateNever })
+			b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("old\n")}, b.plan("")))
+			whole := func(r *api.LeasedRun) { r.Ref, r.Commit = "", "" }
+			if end, _ := b.make(whole); end.State != "done" {
+				t.Fatalf("%+v\n%s", end, b.log.String())
+			}
+			caches, err := filepath.Glob(filepath.Join(b.runner.cacheDir(), "*.git"))
+			if err != nil || len(caches) != 1 {
+				t.Fatalf("%v, %v", caches, err)
+			}
+			file := filepath.Join(caches[0], left)
+			b.check(os.MkdirAll(filepath.Dir(file), 0o700))
+			b.check(os.WriteFile(file, []byte("cut o"), 0o400))
+			b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("new\n")}, b.plan("")))
+			end, saw := b.make(whole)
+			if end.State != "done" || saw.Files["a.py"] != "new\n" {
+				t.Errorf("%+v\n%s", end, b.log.String())
+			}
+			if _, err := os.Stat(file); left != "config" && !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s is still there: %v", left, err)
+			}
+		})
+	}
+}
