@@ -35,6 +35,9 @@ func HostKinds() []HostKind { return []HostKind{HostGitea, HostGitHub, HostGitLa
 // and takes statuses and comments.
 func (k HostKind) HasAPI() bool { return k != HostGit }
 
+// HasWebhooks reports whether a host of the kind can tell of pushes and change requests.
+func (k HostKind) HasWebhooks() bool { return k.HasAPI() && k != HostJira }
+
 // HasIssues reports whether a host of the kind keeps issues, which tickets are.
 func (k HostKind) HasIssues() bool { return k != HostGit }
 

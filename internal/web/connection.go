@@ -36,6 +36,13 @@ type connectionForm struct {
 // Kinds are what can be connected.
 func (connectionForm) Kinds() []redoubt.HostKind { return redoubt.HostKinds() }
 
+// Label is what people call a kind of host.
+func (connectionForm) Label(kind redoubt.HostKind) string { return hostLabels[kind] }
+
+var hostLabels = map[redoubt.HostKind]string{
+	redoubt.HostGitea: "Gitea or Forgejo", redoubt.HostGitHub: "GitHub", redoubt.HostGitLab: "GitLab", redoubt.HostGit: "Any git remote", redoubt.HostJira: "Jira, for tickets alone",
+}
+
 func (req *request) connections() error {
 	return req.showConnections(http.StatusOK, connectionsView{Form: connectionForm{Kind: redoubt.HostGitea.String()}, Done: done[req.r.URL.Query().Get("done")]})
 }
@@ -77,16 +84,18 @@ func (req *request) keepConnection(keep edge.KeepConnection) (c redoubt.Connecti
 
 // credentialOf reads the credential of a form; none where its secret is empty.
 func credentialOf(kind redoubt.HostKind, username, secret, knownHosts string) (c redoubt.HostCredential) {
-	secret, knownHosts = strings.TrimSpace(secret), strings.TrimSpace(knownHosts)
+	username, secret, knownHosts = strings.TrimSpace(username), strings.TrimSpace(secret), strings.TrimSpace(knownHosts)
 	switch {
 	case secret == "":
 		return c
+	case kind == redoubt.HostJira && username != "": // Jira Cloud
+		return redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: username, Secret: secret}
 	case kind != redoubt.HostGit:
 		return redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: secret}
 	case knownHosts != "":
 		return redoubt.HostCredential{Kind: redoubt.CredentialSSHKey, Secret: strings.ReplaceAll(secret, "\r", "") + "\n", KnownHosts: knownHosts}
 	}
-	return redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: strings.TrimSpace(username), Secret: secret}
+	return redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: username, Secret: secret}
 }
 
 // addConnection connects a code host, once it has answered.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/redoubt/redoubt"
@@ -111,6 +112,57 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	s.as(redoubt.RoleTriager)
 	if a := s.get(connectionsPath); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a triager: %s", a.Status)
+	}
+}
+
+// TestEachKindOfHostHasItsOwnName in the form, so that no credential goes to another.
+func TestEachKindOfHostHasItsOwnName(t *testing.T) {
+	s := newSite(t)
+	s.as(redoubt.RoleAdmin)
+	page := s.page(connectionsPath)
+	named := map[string]redoubt.HostKind{}
+	for _, kind := range redoubt.HostKinds() {
+		_, label, _ := strings.Cut(page, fmt.Sprintf(`<option value="%s"`, kind))
+		_, label, _ = strings.Cut(label, ">")
+		label, _, _ = strings.Cut(label, "<")
+		if other, taken := named[label]; taken || label == "" {
+			t.Errorf("%s is called %q, as is %s", kind, label, other)
+		}
+		named[label] = kind
+	}
+	says(t, page, "Jira Cloud", "API token", "connection add --app")
+}
+
+// TestAConnectionOffersWebhooksWhereItsHostHasThem.
+func TestAConnectionOffersWebhooksWhereItsHostHasThem(t *testing.T) {
+	for _, kind := range redoubt.HostKinds() {
+		t.Run(kind.String(), func(t *testing.T) {
+			s := newSite(t)
+			s.as(redoubt.RoleAdmin)
+			page := s.follow(connectionsPath, url.Values{"name": {"ours"}, "kind": {kind.String()}, "base_url": {"https://git.example"}, "secret": {hostSecret}})
+			if has := kind != redoubt.HostGit && kind != redoubt.HostJira; strings.Contains(page, "Make webhooks") != has {
+				t.Errorf("webhooks are offered: %v", !has)
+			}
+		})
+	}
+}
+
+func TestCredentialOfAForm(t *testing.T) {
+	for _, c := range []struct {
+		kind                   redoubt.HostKind
+		username, secret, keys string
+		want                   redoubt.HostCredential
+	}{
+		{redoubt.HostGit, "u", "", "k", redoubt.HostCredential{}},
+		{redoubt.HostGit, " u ", " s\n", "", redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "u", Secret: "s"}},
+		{redoubt.HostGit, "u", "a\r\nb", "k", redoubt.HostCredential{Kind: redoubt.CredentialSSHKey, Secret: "a\nb\n", KnownHosts: "k"}},
+		{redoubt.HostGitHub, "u", "s", "k", redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "s"}},
+		{redoubt.HostJira, " bot@acme.io ", "s", "", redoubt.HostCredential{Kind: redoubt.CredentialPassword, Username: "bot@acme.io", Secret: "s"}},
+		{redoubt.HostJira, "", "s", "k", redoubt.HostCredential{Kind: redoubt.CredentialToken, Secret: "s"}},
+	} {
+		if got := credentialOf(c.kind, c.username, c.secret, c.keys); got != c.want {
+			t.Errorf("%s with %q: %#v of %q", c.kind, c.username, got.Kind, got.Username)
+		}
 	}
 }
 
