@@ -11,6 +11,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
 )
@@ -329,6 +330,49 @@ func TestABoundTokenSeesRunsOfItsProjects(t *testing.T) {
 		for _, r := range []request{{method: "GET", path: fmt.Sprint("runs/", theirs.ID)}, {method: "POST", path: "runs", body: object{"project": "acme/payments"}}, {method: "GET", path: "connections"}} {
 			r.token = bound
 			refused(t, s.send(t, r), 404, api.CodeNotFound)
+		}
+	})
+}
+
+// TestTheTokenOfARunHasNoPartInOthers: it neither starts nor reads runs, and gives the
+// findings of no other scan code.
+func TestTheTokenOfARunHasNoPartInOthers(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.connect(t, "ours")
+		run := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments"}).Run
+		s.work(t, run.ID)
+		scan := s.imported(t, "project=acme/payments&ref=release&filename=audit.sarif", []byte(`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"tool"}},"results":[]}]}`))
+		secret := auth.NewSecret(s.deployment.ID)
+		err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+			token, err := tx.CreateToken(ctx, redoubt.Token{
+				PublicID: secret.PublicID, Name: "managed run", Scopes: []redoubt.Scope{redoubt.ScopeCI}, ProjectGlobs: []string{"acme/payments"},
+				ExpiresAt: tx.Now().Add(time.Hour),
+			}, secret.Hash)
+			if err != nil {
+				return err
+			}
+			return tx.BindRunToken(ctx, run.ID, token.ID)
+		})
+		if err == nil {
+			err = s.store.ProgressRun(t.Context(), s.deployment.ID, run.ID, 1, store.RunProgress{State: redoubt.RunScanning, Ref: "refs/heads/main"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ofScan, ofRun := "/api/v1/deployments/"+fmt.Sprint(s.deployment.ID)+"/scans/"+scan.ScanID+"/snippets", fmt.Sprint("runs/", run.ID)
+		for _, c := range []struct {
+			request
+			status int
+			code   string
+		}{
+			{request{method: "GET", path: ofScan}, 400, api.CodeInvalidArgument},
+			{request{method: "POST", path: ofScan, body: object{"snippets": []object{}}}, 400, api.CodeInvalidArgument},
+			{request{method: "POST", path: "runs", body: object{"project": "acme/payments"}}, 403, api.CodePermissionDenied},
+			{request{method: "GET", path: ofRun}, 403, api.CodePermissionDenied},
+			{request{method: "GET", path: ofRun + "/log"}, 403, api.CodePermissionDenied},
+		} {
+			c.token = secret.Text
+			refused(t, s.send(t, c.request), c.status, c.code)
 		}
 	})
 }

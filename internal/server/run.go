@@ -12,6 +12,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -116,8 +117,21 @@ func (c *call) projectNamed(ctx context.Context, name string) (redoubt.Project, 
 	return c.seen(c.tx.ProjectByName(ctx, name))
 }
 
+// noRun refuses the tokens of managed runs: what scans there may have been taken over by
+// what it scans, and neither starts runs nor reads what others tell.
+func (c *call) noRun(ctx context.Context) error {
+	is, err := edge.OfRun(ctx, c.tx, c.caller)
+	if err == nil && is {
+		err = newProblem(api.CodePermissionDenied, "This token is of a managed run: it uploads what the run finds, and neither starts nor reads runs.", nil)
+	}
+	return err
+}
+
 // run finds the one that the path names, if the token may see its project.
 func (c *call) run(ctx context.Context) (r redoubt.Run, err error) {
+	if err := c.noRun(ctx); err != nil {
+		return r, err
+	}
 	id, err := c.id("runId")
 	if err != nil {
 		return r, err
@@ -147,6 +161,9 @@ func (c *call) getRun(ctx context.Context, _ *none) (*api.RunResponse, error) {
 
 // startRun has a project scanned now.
 func (c *call) startRun(ctx context.Context, in *request[api.StartRunRequest]) (*api.RunResponse, error) {
+	if err := c.noRun(ctx); err != nil {
+		return nil, err
+	}
 	p, err := c.projectNamed(ctx, in.Body.Project)
 	if err != nil {
 		return nil, err

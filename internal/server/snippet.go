@@ -9,6 +9,7 @@ import (
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/report"
 )
 
@@ -16,7 +17,7 @@ import (
 const maxPlaces = 10_000
 
 // snippetScan finds the scan that the path names, for tokens that see its
-// project.
+// project. That of a managed run has a part in the run's scans alone.
 func (c *call) snippetScan(ctx context.Context) (redoubt.Scan, error) {
 	id, err := c.id("scanId")
 	if err != nil {
@@ -26,8 +27,10 @@ func (c *call) snippetScan(ctx context.Context) (redoubt.Scan, error) {
 	if err != nil {
 		return scan, err
 	}
-	_, err = c.seen(c.tx.Project(ctx, scan.ProjectID))
-	return scan, err
+	if _, err = c.seen(c.tx.Project(ctx, scan.ProjectID)); err != nil {
+		return scan, err
+	}
+	return scan, edge.HoldToRun(ctx, c.tx, c.caller, scan.Ref, scan.Commit)
 }
 
 // listSnippets says of which findings code is wanted.
