@@ -251,12 +251,16 @@ type RunProgress struct {
 	Log    []byte // what came since
 }
 
-// ProgressRun notes how far a claimed run is, and renews its lease. A claim that is over
-// is redoubt.ErrConflict, a state that cannot follow a *redoubt.InvalidError. It locks no
-// deployment: runs of one tenant tell of themselves side by side.
+// ProgressRun notes how far a claimed run is, that its runner is there, and renews its
+// lease. A claim that is over is redoubt.ErrConflict, a state that cannot follow a
+// *redoubt.InvalidError. It locks no deployment: runs of one tenant tell of themselves side
+// by side.
 func (s *Store) ProgressRun(ctx context.Context, deploymentID, id, claim int64, p RunProgress) error {
 	now := s.now()
 	return s.engine.update(ctx, func(ctx context.Context, q *session) error {
+		if err := q.hearOfRunner(ctx, deploymentID, id, claim, now); err != nil {
+			return err
+		}
 		r, err := one(ctx, q, scanRun, runSelect+`AND id = $2 AND claim = $3`+q.engine.forUpdate, deploymentID, id, claim)
 		if errors.Is(err, redoubt.ErrNotFound) || err == nil && !r.State.Begun() {
 			return fmt.Errorf("run %d is not this runner's any more: %w", id, redoubt.ErrConflict)

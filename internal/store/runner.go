@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -16,7 +17,7 @@ func scanRunner(r row) (u redoubt.Runner, err error) {
 }
 
 // SeeRunner notes that a runner asked for work, and returns it with its id. It is known by
-// its token and name; the one that was silent longest makes room.
+// its token and name; the one that was silent longest and works on nothing makes room.
 func (tx *Tx) SeeRunner(ctx context.Context, r redoubt.Runner) (redoubt.Runner, error) {
 	r = r.Normal()
 	known, err := many(ctx, tx, scanRunner, `SELECT `+runnerColumns+` FROM runner WHERE deployment_id = $1 AND token_id = $2 AND name = $3`, r.TokenID, r.Name)
@@ -37,7 +38,19 @@ func (tx *Tx) SeeRunner(ctx context.Context, r redoubt.Runner) (redoubt.Runner, 
 		return r, err
 	}
 	return r, tx.write(ctx, fmt.Sprintf(`DELETE FROM runner WHERE deployment_id = $1 AND id IN
-		(SELECT id FROM runner WHERE deployment_id = $1 ORDER BY seen_at DESC, id DESC LIMIT 1000 OFFSET %d)`, redoubt.MaxRunners))
+		(SELECT id FROM runner WHERE deployment_id = $1 ORDER BY seen_at DESC, id DESC LIMIT 1000 OFFSET %d)
+		AND id NOT IN (SELECT runner_id FROM managed_run WHERE deployment_id = $1 AND state > $2 AND state < $3)`, redoubt.MaxRunners),
+		redoubt.RunQueued, redoubt.RunDone)
+}
+
+// heardEvery is how often what a runner tells of its run renews when it was seen.
+const heardEvery = time.Minute
+
+// hearOfRunner notes that the runner that holds a run by a claim is there. It comes before
+// the run's row is locked: a runner that asks for work locks the two in this order too.
+func (q *session) hearOfRunner(ctx context.Context, deploymentID, run, claim int64, now time.Time) error {
+	return q.write(ctx, `UPDATE runner SET seen_at = $2 WHERE deployment_id = $1 AND seen_at <= $3
+		AND id = (SELECT runner_id FROM managed_run WHERE deployment_id = $1 AND id = $4 AND claim = $5)`, deploymentID, now, now.Add(-heardEvery), run, claim)
 }
 
 // Runners lists the deployment's runners, the one heard of last first.
