@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redoubt/redoubt"
@@ -112,20 +114,22 @@ func (s *site) ended(t testing.TB) redoubt.Run {
 	return r
 }
 
-// runner is a runner that asked for work with a token of its own.
+// runnerTokens counts the tokens of runners, each of which has one of its own.
+var runnerTokens atomic.Int64
+
+// runner is a runner that asked for work with a token of its own, once for each name.
 func (s *site) runner(t testing.TB, name string) (r redoubt.Runner) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-		token, err := tx.CreateToken(ctx, redoubt.Token{Name: "runner " + name, PublicID: "runner-" + name, Scopes: []redoubt.Scope{redoubt.ScopeRunner}}, storetest.TokenHash(name))
-		if errors.Is(err, redoubt.ErrConflict) {
-			known, err := tx.Runners(ctx)
-			for _, k := range known {
-				if k.Name == name {
-					r = k
-				}
-			}
+		known, err := tx.Runners(ctx)
+		if at := slices.IndexFunc(known, func(k redoubt.Runner) bool { return k.Name == name }); at >= 0 {
+			r = known[at]
+		}
+		if err != nil || r.ID != 0 {
 			return err
 		}
+		secret := fmt.Sprint("runner-", name, "-", runnerTokens.Add(1))
+		token, err := tx.CreateToken(ctx, redoubt.Token{Name: "runner " + name, PublicID: secret, Scopes: []redoubt.Scope{redoubt.ScopeRunner}}, storetest.TokenHash(secret))
 		if err == nil {
 			r, err = tx.SeeRunner(ctx, redoubt.Runner{Name: name, TokenID: token.ID, Labels: []string{"linux"}, Version: "0.9", Isolation: "bubblewrap"})
 		}
