@@ -123,8 +123,8 @@ func keepsTickets(t *testing.T, g *hosttest.Gitea, h scm.Host) {
 	}
 	began := time.Now().Add(-time.Minute)
 	g.Call(t, http.MethodPost, "/repos/acme/payments/labels", map[string]string{"name": "security", "color": "#ff0000"}, nil)
-	if _, err := tracker.FindTicket(t.Context(), "acme/payments", "redoubt-abc", began); !errors.Is(err, redoubt.ErrNotFound) {
-		t.Errorf("a marker of nobody: %v", err)
+	if none, is, err := tracker.FindTicket(t.Context(), "acme/payments", "redoubt-abc", began); err != nil || is {
+		t.Errorf("a marker of nobody: %+v, %v", none, err)
 	}
 	made, err := tracker.CreateTicket(t.Context(), "acme/payments", scm.Draft{Title: "[high] rule", Markdown: "text\n\n<!-- redoubt-abc -->", Labels: []string{"security", "nobody's"}})
 	if err != nil || made.Closed || made.Key == "" || !strings.HasPrefix(made.URL, "http") {
@@ -138,12 +138,17 @@ func keepsTickets(t *testing.T, g *hosttest.Gitea, h scm.Host) {
 	if issue.Title != "[high] rule" || len(issue.Labels) != 1 || issue.Labels[0].Name != "security" {
 		t.Errorf("the issue is %+v", issue)
 	}
-	found, err := tracker.FindTicket(t.Context(), "acme/payments", "redoubt-abc", began)
-	equal(t, "found by its marker", err, found, made)
+	again := func(what string) {
+		t.Helper()
+		found, is, err := tracker.FindTicket(t.Context(), "acme/payments", "redoubt-abc", began)
+		if equal(t, what, err, found, made); !is {
+			t.Errorf("%s: it is not there", what)
+		}
+	}
+	again("found by its marker")
 	g.Call(t, http.MethodPatch, "/repos/acme/payments/issues/"+made.Key, map[string]string{"state": "closed"}, nil)
 	now, err := tracker.Ticket(t.Context(), "acme/payments", made.Key)
 	made.Closed = true
 	equal(t, "closed", err, now, made)
-	found, err = tracker.FindTicket(t.Context(), "acme/payments", "redoubt-abc", began)
-	equal(t, "found when it is closed", err, found, made)
+	again("found when it is closed")
 }
