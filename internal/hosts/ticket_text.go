@@ -16,6 +16,7 @@ const (
 	maxPlaces       = 20 // findings that are named
 	maxTicketTitle  = 200
 	maxTicketReason = 3000
+	maxTicketPart   = 300 // of all else, as a path: hosts bound the whole, some at 32,767 signs
 )
 
 // ticketItem is a finding that a ticket is about.
@@ -71,7 +72,7 @@ func (o order) draft(base string) scm.Draft {
 		parts = append(parts, scm.Part{Name: "Dependency", Text: first.found.Package + " " + first.found.Version, Code: true})
 	}
 	if first.message != "" {
-		parts = append(parts, scm.Part{Name: "Why", Text: shortened(first.message, maxTicketReason)})
+		parts = append(parts, scm.Part{Name: "Why", Text: first.message})
 	}
 	if fix := upgrades(first.fixes); fix != "" {
 		parts = append(parts, scm.Part{Name: "Fix", Text: fix})
@@ -83,7 +84,11 @@ func (o order) draft(base string) scm.Draft {
 		parts = append(parts, scm.Part{Text: fmt.Sprintf("And %d more.", more)})
 	}
 	for i := range parts {
-		parts[i].Text = redoubt.Line(strings.Join(strings.Fields(parts[i].Text), " "))
+		most := maxTicketPart
+		if parts[i].Name == "Why" {
+			most = maxTicketReason
+		}
+		parts[i].Text = shortened(redoubt.Line(strings.Join(strings.Fields(parts[i].Text), " ")), most)
 	}
 	return scm.Draft{
 		Title: title(fmt.Sprintf("[%s] %s in %s", first.severity, first.rule, where)), Parts: parts,
@@ -111,7 +116,8 @@ func shortened(s string, most int) string {
 
 // title is a line that mentions nobody: hosts look for names and numbers in titles too.
 func title(s string) string {
-	return strings.NewReplacer("@", "@\u200b", "#", "#\u200b", "!", "!\u200b").Replace(shortened(redoubt.Line(s), maxTicketTitle))
+	named := strings.NewReplacer("@", "@\u200b", "#", "#\u200b", "!", "!\u200b").Replace(shortened(redoubt.Line(s), maxTicketTitle))
+	return shortened(named, maxTicketTitle)
 }
 
 // ticketMarkdown writes parts for hosts that take Markdown, with a hidden marker.
