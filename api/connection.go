@@ -3,7 +3,7 @@ package api
 // Connection is an account on a code host. Its credential is never told.
 type Connection struct {
 	ID           int64    `json:"id" doc:"Id of the connection." example:"3"`
-	Kind         string   `json:"kind" enum:"gitea,github,gitlab,git" doc:"What the host is; gitea is Forgejo too, git any remote that has no API."`
+	Kind         string   `json:"kind" enum:"gitea,github,gitlab,git,jira" doc:"What the host is; gitea is Forgejo too, git any remote that has no API, and jira keeps tickets alone."`
 	Name         string   `json:"name" doc:"What people call it." example:"ours"`
 	BaseURL      string   `json:"base_url" doc:"Address of the host; of git, of the repository." example:"https://git.example.com"`
 	Account      string   `json:"account" doc:"Who the connection is there; empty where nobody is asked." example:"redoubt-bot"`
@@ -31,7 +31,7 @@ type ConnectionResponse struct {
 // out.
 type ConnectionCredential struct {
 	_              struct{} `additionalProperties:"false"`
-	Kind           string   `json:"kind" enum:"token,password,ssh_key,app" doc:"A token of the host's API; a password or a private key of a remote of git; the private key of a GitHub App."`
+	Kind           string   `json:"kind" enum:"token,password,ssh_key,app" doc:"A token of the host's API; a password or a private key of a remote of git, or the address and the token of Jira Cloud as username and password; the private key of a GitHub App."`
 	Secret         string   `json:"secret" minLength:"1" maxLength:"16384" doc:"The token, password or private key."`
 	Username       string   `json:"username,omitempty" maxLength:"256" doc:"Whose password it is."`
 	KnownHosts     string   `json:"known_hosts,omitempty" maxLength:"16384" doc:"The host's keys, as ssh-keyscan prints them; with a private key."`
@@ -42,7 +42,7 @@ type ConnectionCredential struct {
 // CreateConnectionRequest is a new connection. The host is asked before anything is kept.
 type CreateConnectionRequest struct {
 	_          struct{}              `additionalProperties:"false"`
-	Kind       string                `json:"kind" enum:"gitea,github,gitlab,git" doc:"What the host is; gitea is Forgejo too."`
+	Kind       string                `json:"kind" enum:"gitea,github,gitlab,git,jira" doc:"What the host is; gitea is Forgejo too, jira keeps tickets alone."`
 	Name       string                `json:"name" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"ours"`
 	BaseURL    string                `json:"base_url" minLength:"1" maxLength:"1000" doc:"Address of the host; of git, of the repository." example:"https://git.example.com"`
 	Credential *ConnectionCredential `json:"credential,omitempty" doc:"What is shown to the host. Only a public remote of git needs none."`

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -115,6 +116,11 @@ func (c *call) selectForTickets(ctx context.Context, in *createTicketsInput, out
 		}
 	}
 	if n := len(findings) - limit; n > 0 { // newest first, as ids count up
+		left := make([]int64, n)
+		for i := range left {
+			left[i] = findings[i].ID
+		}
+		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: left, Reason: fmt.Sprintf("One request makes tickets for %d findings: ask for these in another.", limit)})
 		findings = findings[n:]
 	}
 	return findings, nil
