@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 
@@ -21,9 +20,6 @@ import (
 
 // webhooks is where hosts tell us things; a deployment and a connection of it follow.
 const webhooks = "/api/webhooks"
-
-// maxWebhook bounds what anybody may send here, in bytes: GitHub's own bound.
-const maxWebhook = 25 << 20
 
 // heard is what a job is about that works a webhook off.
 type heard struct {
@@ -69,24 +65,17 @@ func (k *Keeper) hear(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxWebhook))
-	if _, long := errors.AsType[*http.MaxBytesError](err); long {
-		return redoubt.Invalid("body", "a webhook has %d MiB at most", maxWebhook>>20)
-	}
-	if err != nil {
-		return err
-	}
 	secret, err := k.Vault.OpenWebhook(deployment, c)
 	if err != nil {
 		return nobody
 	}
-	e, err := scm.ReadWebhook(c.Kind, secret, r.Header, body)
-	switch {
-	case errors.Is(err, scm.ErrSignature):
+	e, body, err := k.read(r, c, secret)
+	if errors.Is(err, scm.ErrSignature) {
 		k.Logger.InfoContext(r.Context(), "a webhook was refused", "deployment", deployment, "connection", id, "cause", err)
 		return nobody
-	case err != nil:
-		return redoubt.Invalid("body", "%v", err)
+	}
+	if err != nil {
+		return err
 	}
 	if err := k.take(r.Context(), deployment, c, e, body); err != nil {
 		return err

@@ -42,6 +42,7 @@ type Config struct {
 type Keeper struct {
 	Config
 	turns turns
+	seats seats
 }
 
 // New makes a keeper, which asks nobody by itself: run Background beside it.

@@ -56,20 +56,38 @@ func ReadWebhook(kind redoubt.HostKind, secret string, header http.Header, body 
 	return e, nil
 }
 
-// signatureHolds compares in the same time whatever differs.
-func signatureHolds(kind redoubt.HostKind, secret string, header http.Header, body []byte) bool {
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write(body)
-	sum := hex.EncodeToString(mac.Sum(nil))
-	switch kind {
-	case redoubt.HostGitea:
-		return hmac.Equal([]byte(sum), []byte(header.Get("X-Gitea-Signature")))
-	case redoubt.HostGitHub:
-		return hmac.Equal([]byte("sha256="+sum), []byte(header.Get("X-Hub-Signature-256")))
-	case redoubt.HostGitLab: // which shows the secret itself
+// MayBeSigned says whether the headers of a webhook have what a signature looks like, so
+// that its body is worth reading. A host that shows the secret itself has shown it then.
+func MayBeSigned(kind redoubt.HostKind, secret string, header http.Header) bool {
+	if kind == redoubt.HostGitLab {
 		return subtle.ConstantTimeCompare([]byte(secret), []byte(header.Get("X-Gitlab-Token"))) == 1
 	}
-	return false
+	sum, err := hex.DecodeString(signature(kind, header))
+	return err == nil && len(sum) == sha256.Size
+}
+
+// signature is the sum that a host sends along, in hexadecimal digits; empty for none.
+func signature(kind redoubt.HostKind, header http.Header) string {
+	switch kind {
+	case redoubt.HostGitea:
+		return header.Get("X-Gitea-Signature")
+	case redoubt.HostGitHub:
+		sum, is := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
+		if is {
+			return sum
+		}
+	}
+	return ""
+}
+
+// signatureHolds compares in the same time whatever differs.
+func signatureHolds(kind redoubt.HostKind, secret string, header http.Header, body []byte) bool {
+	if kind == redoubt.HostGitLab {
+		return MayBeSigned(kind, secret, header)
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	return hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(signature(kind, header)))
 }
 
 // payload is what hosts send, of all of them together: they use other names for other

@@ -1,0 +1,106 @@
+package hosts
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+)
+
+// Whether a signature holds is known once the whole body is read, so until then anybody
+// may have sent it. Nearly all webhooks are small, and are read as any other body is. What
+// is larger has to come in its time, one of each connection and few of all.
+const (
+	maxWebhook   = 25 << 20  // bytes that one may have: GitHub's own bound
+	smallWebhook = 256 << 10 // bytes that are read of anybody
+	largeAtOnce  = 4
+	largeFor     = time.Minute
+)
+
+// seats says who may read a large webhook. It is safe for concurrent use; the zero one
+// has all of them free.
+type seats struct {
+	mu    sync.Mutex
+	taken map[int64]bool // by connection, whose ids are of all deployments
+}
+
+// take takes the seat of a connection, and says whether it was free.
+func (s *seats) take(connection int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken == nil {
+		s.taken = map[int64]bool{}
+	}
+	if s.taken[connection] || len(s.taken) >= largeAtOnce {
+		return false
+	}
+	s.taken[connection] = true
+	return true
+}
+
+func (s *seats) leave(connection int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.taken, connection)
+}
+
+// read reads a webhook to a connection. Of one without anything like a signature nothing is
+// read: it is scm.ErrSignature, as one whose signature does not hold.
+func (k *Keeper) read(r *http.Request, c redoubt.Connection, secret string) (e scm.Event, body []byte, err error) {
+	if !scm.MayBeSigned(c.Kind, secret, r.Header) {
+		return e, nil, scm.ErrSignature
+	}
+	if body, err = k.body(r, c.ID); err != nil {
+		return e, nil, err
+	}
+	e, err = scm.ReadWebhook(c.Kind, secret, r.Header, body)
+	if err != nil && !errors.Is(err, scm.ErrSignature) {
+		err = redoubt.Invalid("body", "%v", err)
+	}
+	return e, body, err
+}
+
+// body reads the body of a webhook to a connection, whose signature is not looked at yet.
+func (k *Keeper) body(r *http.Request, connection int64) ([]byte, error) {
+	long := redoubt.Invalid("body", "a webhook has %d MiB at most", maxWebhook>>20)
+	if r.ContentLength > maxWebhook {
+		return nil, long
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, smallWebhook+1))
+	if err != nil || len(body) <= smallWebhook {
+		return body, err
+	}
+	if !k.seats.take(connection) {
+		return nil, &redoubt.BusyError{Text: "Another large webhook is being read. Send this one again later.", Wait: largeFor}
+	}
+	defer k.seats.leave(connection)
+	all := bytes.NewBuffer(body)
+	rest := timed{io.LimitReader(r.Body, int64(maxWebhook+1-len(body))), k.Clock, k.Clock().Add(largeFor)}
+	if _, err := all.ReadFrom(rest); err != nil {
+		return nil, err
+	}
+	if all.Len() > maxWebhook {
+		return nil, long
+	}
+	return all.Bytes(), nil
+}
+
+// timed reads until a time.
+type timed struct {
+	io.Reader
+	clock func() time.Time
+	until time.Time
+}
+
+// Read implements io.Reader.
+func (t timed) Read(p []byte) (int, error) {
+	if t.clock().After(t.until) {
+		return 0, redoubt.Invalid("body", "a webhook of more than %d KiB comes within %v", smallWebhook>>10, largeFor)
+	}
+	return t.Reader.Read(p)
+}
