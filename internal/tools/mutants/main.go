@@ -16,18 +16,25 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 )
 
 func main() {
-	only := flag.String("files", "", "only files whose name has this in it")
+	only := flag.String("files", "", "only files whose name fits this pattern")
+	tests := flag.String("tests", "", "only tests whose name fits this pattern: what passes them may still fail another")
 	workers := flag.Int("workers", runtime.NumCPU(), "how many run at a time")
 	flag.Parse()
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(2)
+	}
 	reasons, err := readReasons(filepath.Join("internal", "tools", "mutants", "reasons.tsv"))
 	if err == nil {
-		err = run(flag.Args(), *only, *workers, reasons)
+		err = run(flag.Args(), trial{only: pattern, tests: *tests, workers: *workers}, reasons)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -37,10 +44,11 @@ func main() {
 
 // run goes through the packages, which are folders of the checkout, and fails where
 // something survived.
-func run(folders []string, only string, workers int, reasons map[string]string) error {
+func run(folders []string, each trial, reasons map[string]string) error {
 	survivors := 0
 	for _, folder := range folders {
-		t := trial{folder: filepath.Clean(folder), only: only, workers: workers}
+		t := each
+		t.folder = filepath.Clean(folder)
 		if err := t.run(); err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
@@ -55,8 +63,11 @@ func run(folders []string, only string, workers int, reasons map[string]string) 
 // report prints what survived a trial, and returns how many nobody gave a reason for.
 func (t *trial) report(reasons map[string]string) (bare int) {
 	slices.SortFunc(t.mutants, func(a, b *mutant) int { return cmp.Compare(a.n, b.n) })
-	killed, excused := 0, 0
+	killed, excused, late := 0, 0, 0
 	for _, m := range t.mutants {
+		if m.late {
+			late++
+		}
 		switch {
 		case m.killed:
 			killed++
@@ -71,7 +82,7 @@ func (t *trial) report(reasons map[string]string) (bare int) {
 			fmt.Printf("%s:%d: %s: %s\t%s\n", m.file, m.line, how, m.what, m.text)
 		}
 	}
-	fmt.Printf("%s: %d mutants, %d killed, %d survived with a reason, %d without\n", t.folder, len(t.mutants), killed, excused, bare)
+	fmt.Printf("%s: %d mutants, %d killed (%d by never ending), %d survived with a reason, %d without\n", t.folder, len(t.mutants), killed, late, excused, bare)
 	return bare
 }
 

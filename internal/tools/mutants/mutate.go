@@ -16,6 +16,7 @@ type mutant struct {
 	what            string
 	text            string // the line of code
 	reached, killed bool
+	late            bool // killed by its time alone
 }
 
 // key is how reasons.tsv names it.
