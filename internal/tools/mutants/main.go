@@ -25,6 +25,7 @@ import (
 func main() {
 	only := flag.String("files", "", "only files whose name fits this pattern")
 	tests := flag.String("tests", "", "only tests whose name fits this pattern: what passes them may still fail another")
+	by := flag.String("by", "", "the folder whose tests are asked, where they are not beside the code")
 	workers := flag.Int("workers", runtime.NumCPU(), "how many run at a time")
 	flag.Parse()
 	pattern, err := regexp.Compile(*only)
@@ -34,7 +35,7 @@ func main() {
 	}
 	reasons, err := readReasons(filepath.Join("internal", "tools", "mutants", "reasons.tsv"))
 	if err == nil {
-		err = run(flag.Args(), trial{only: pattern, tests: *tests, workers: *workers}, reasons)
+		err = run(flag.Args(), trial{by: *by, only: pattern, tests: *tests, workers: *workers}, reasons)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -49,6 +50,7 @@ func run(folders []string, each trial, reasons map[string]string) error {
 	for _, folder := range folders {
 		t := each
 		t.folder = filepath.Clean(folder)
+		t.by = cmp.Or(t.by, t.folder)
 		if err := t.run(); err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}

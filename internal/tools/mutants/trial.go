@@ -50,6 +50,7 @@ func mutated(n int, v bool) bool { return isMutant(n) != v }
 
 // trial is the mutants of one package.
 type trial struct {
+	by          string // the folder whose tests are asked
 	folder      string
 	only        *regexp.Regexp // the names of files that are broken
 	tests       string         // the names of those that are run, as a pattern; empty: all
@@ -150,7 +151,7 @@ func (t *trial) compile(skip map[string]bool) (out string, err error) {
 		return "", err
 	}
 	t.binary = filepath.Join(t.dir, "tests")
-	said, err := exec.CommandContext(context.Background(), "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", filepath.Join(t.dir, "overlay.json"), "-o", t.binary, "./"+t.folder).CombinedOutput()
+	said, err := exec.CommandContext(context.Background(), "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", filepath.Join(t.dir, "overlay.json"), "-o", t.binary, "./"+t.by).CombinedOutput()
 	return string(said), err
 }
 
@@ -194,7 +195,7 @@ func (t *trial) test(n int, trace string) error {
 		limit = 10*t.took + time.Minute
 	}
 	cmd := exec.CommandContext(context.Background(), t.binary, "-test.short", "-test.failfast", "-test.run", t.tests, "-test.timeout", limit.String())
-	cmd.Dir = t.folder
+	cmd.Dir = t.by
 	cmd.Env = append(os.Environ(), "REDOUBT_MUTANT="+strconv.Itoa(n), "REDOUBT_MUTANT_TRACE="+trace)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
