@@ -31,15 +31,20 @@ func OfRun(ctx context.Context, tx *store.Tx, caller auth.Caller) (bool, error) 
 	return run.ID != 0, err
 }
 
-// runOf finds the managed run that the caller's token is of; its id is 0 where there is none.
+// runOf finds the managed run that the caller's token is of; its id is 0 where there is
+// none. A run takes its token along when it ends: who was let in before, and comes to be
+// stored after, is auth.ErrUnauthenticated.
 func runOf(ctx context.Context, tx *store.Tx, caller auth.Caller) (redoubt.Run, error) {
 	t := caller.Token
 	if t.UserID != 0 || t.ExpiresAt.IsZero() || len(t.ProjectGlobs) != 1 { // no run's
 		return redoubt.Run{}, nil
 	}
 	run, err := tx.RunOfToken(ctx, t.ID)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		return redoubt.Run{}, nil
+	if !errors.Is(err, redoubt.ErrNotFound) {
+		return run, err
 	}
-	return run, err
+	if _, err = tx.TokenByID(ctx, t.ID); errors.Is(err, redoubt.ErrNotFound) {
+		err = auth.ErrUnauthenticated
+	}
+	return redoubt.Run{}, err
 }
