@@ -14,6 +14,7 @@ const (
 	MaxRunReason   = 1000        // bytes of the reason of an end
 	MaxRunsKept    = 200         // of one project, with those that ended
 	MaxRunsOfHost  = 4           // of one deployment at once, from one code host
+	MaxRunsByHand  = 50          // of one project that were asked for and did not end yet
 	maxRunRefBytes = 1000
 )
 

@@ -44,3 +44,122 @@ func (tx *Tx) RetryRun(ctx context.Context, id int64) (redoubt.Run, error) {
 	r.Cause = redoubt.RunByHand
 	return tx.QueueRun(ctx, r)
 }
+
+// runImage is what the audit trail tells of a run that somebody asked for or stopped.
+type runImage struct {
+	Project string `json:"project"`
+	Ref     string `json:"ref"`
+	Commit  string `json:"commit,omitempty"`
+	Kind    string `json:"kind"`
+	Cause   string `json:"cause"`
+}
+
+func imageOfRun(r redoubt.Run) runImage {
+	return runImage{subject("project", r.ProjectID), r.Ref, r.Commit, r.Kind.String(), r.Cause.String()}
+}
+
+// QueueRun queues a run, due at once, and returns it, or the open one that does the same
+// already. Those that it makes needless are superseded or cancelled (redoubt.Run.Fate). A
+// project that is not there is redoubt.ErrNotFound, a fault of the run a
+// *redoubt.InvalidError, and one by hand beyond redoubt.MaxRunsByHand redoubt.ErrConflict.
+func (tx *Tx) QueueRun(ctx context.Context, r redoubt.Run) (redoubt.Run, error) {
+	if err := redoubt.CheckRun(r); err != nil {
+		return r, err
+	}
+	if _, err := tx.Project(ctx, r.ProjectID); err != nil {
+		return r, err
+	}
+	open, err := many(ctx, tx, scanRun, runSelect+`AND project_id = $2 AND state < $3 ORDER BY id DESC`, r.ProjectID, redoubt.RunDone)
+	if err != nil {
+		return r, err
+	}
+	for _, had := range open {
+		if had.Fate(r) == redoubt.RunSuffices {
+			return had, nil
+		}
+	}
+	if r.Cause == redoubt.RunByHand {
+		if err := roomForRun(open); err != nil {
+			return r, err
+		}
+	}
+	for _, had := range open {
+		switch had.Fate(r) {
+		case redoubt.RunGivesWay:
+			err = tx.endRun(ctx, had, redoubt.RunOutcome{State: redoubt.RunSuperseded, Reason: "a newer commit came before its turn"})
+		case redoubt.RunIsStopped:
+			err = tx.endRun(ctx, had, redoubt.RunOutcome{State: redoubt.RunCancelled, Reason: "a newer commit of the change request came"})
+		case redoubt.RunStays, redoubt.RunSuffices:
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	return tx.addRun(ctx, r)
+}
+
+// roomForRun refuses one more run by hand: whoever may upload may ask for runs of as many
+// refs as they can name.
+func roomForRun(open []redoubt.Run) error {
+	n := 0
+	for _, r := range open {
+		if r.Cause == redoubt.RunByHand {
+			n++
+		}
+	}
+	if n < redoubt.MaxRunsByHand {
+		return nil
+	}
+	return fmt.Errorf("%d runs of the project that were asked for have not ended yet: cancel some, or ask again later: %w", n, redoubt.ErrConflict)
+}
+
+// RefuseRun keeps a run that will not do as one that failed at once, with the reason: so
+// that people see why nothing is scanned.
+func (tx *Tx) RefuseRun(ctx context.Context, r redoubt.Run, reason string) error {
+	r.Ref, r.Base, r.Commit = "", "", "" // one of these is what will not do
+	r, err := tx.addRun(ctx, r)
+	if err != nil {
+		return err
+	}
+	return tx.endRun(ctx, r, redoubt.RunOutcome{State: redoubt.RunFailed, Failure: redoubt.RunPermanent, Reason: reason})
+}
+
+func (tx *Tx) addRun(ctx context.Context, r redoubt.Run) (redoubt.Run, error) {
+	id, err := tx.newID(ctx, seqManagedRun)
+	if err != nil {
+		return r, err
+	}
+	r = redoubt.Run{
+		ID: id, DeploymentID: tx.deployment.ID, ProjectID: r.ProjectID, Ref: r.Ref, Commit: r.Commit, Base: r.Base, Kind: r.Kind, Cause: r.Cause, Change: r.Change,
+		Host: r.Host, State: redoubt.RunQueued, DueAt: tx.now, CreatedAt: tx.now,
+	}
+	err = tx.insert(ctx, `managed_run (`+runColumns+`)`, [][]any{{
+		r.ID, r.ProjectID, r.Ref, r.Commit, r.Base, r.Kind, r.Cause, r.Change, r.Host, r.State, 0, 0, 0, 0, 0, 0, "", 0, r.DueAt, nil, r.CreatedAt, nil, nil,
+	}}, "")
+	if err != nil {
+		return r, err
+	}
+	if r.Cause == redoubt.RunByHand {
+		tx.audit("run.create", subject("run", id), nil, imageOfRun(r))
+	}
+	if err := tx.QueueTelling(ctx, r.ProjectID, r.Commit); err != nil {
+		return r, err
+	}
+	return r, tx.pruneRuns(ctx, r.ProjectID)
+}
+
+// pruneRuns forgets the oldest runs of a project that ended.
+func (tx *Tx) pruneRuns(ctx context.Context, projectID int64) error {
+	old, err := many(ctx, tx, scalar[int64], `SELECT id FROM managed_run WHERE deployment_id = $1 AND project_id = $2 AND state >= $3 ORDER BY id DESC LIMIT 1000 OFFSET $4`,
+		projectID, redoubt.RunDone, redoubt.MaxRunsKept)
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	ofLog, list := tx.in("run_id", 2, old)
+	if err := tx.write(ctx, `DELETE FROM managed_run_log WHERE deployment_id = $1 AND `+ofLog, list); err != nil {
+		return err
+	}
+	in, list := tx.in("id", 2, old)
+	err = tx.write(ctx, `DELETE FROM managed_run WHERE deployment_id = $1 AND `+in, list)
+	return err
+}
