@@ -63,33 +63,48 @@ type TicketQuery struct {
 // TicketPage lists tickets by id, each with the findings that the globs allow, and says
 // whether there are more.
 func (tx *Tx) TicketPage(ctx context.Context, q TicketQuery) (list []redoubt.Ticket, about map[int64][]redoubt.TicketFinding, more bool, err error) {
-	about = map[int64][]redoubt.TicketFinding{}
-	for after := q.After; ; {
-		part, err := many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND id > $2 ORDER BY id LIMIT $3`, after, q.Limit+1)
-		if err != nil {
-			return nil, nil, false, err
-		}
-		for _, t := range part {
-			found, err := tx.TicketFindings(ctx, t.ID, q.Globs)
-			switch {
-			case err != nil:
-				return nil, nil, false, err
-			case len(q.Globs) > 0 && len(found) == 0:
-				continue
-			case len(list) == q.Limit:
-				return list, about, true, nil
-			}
-			list, about[t.ID] = append(list, t), found
-		}
-		if len(part) <= q.Limit {
-			return list, about, false, nil
-		}
-		after = part[len(part)-1].ID
+	w := &where{tx: tx}
+	w.and(`id > ?`, q.After)
+	projects, all, err := tx.visibleProjectIDs(ctx, q.Globs)
+	if err != nil {
+		return nil, nil, false, err
 	}
+	if !all {
+		w.text.WriteString(` AND id IN (SELECT t.ticket_id FROM ticket_finding t JOIN lineage l ON l.deployment_id = t.deployment_id AND l.id = t.lineage_id WHERE t.deployment_id = $1`)
+		w.in(`l.project_id`, projects)
+		w.text.WriteString(`)`)
+	}
+	w.and(`0 = 0 ORDER BY id LIMIT ?`, q.Limit+1)
+	list, err = many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1`+w.text.String(), w.args...)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if more = len(list) > q.Limit; more {
+		list = list[:q.Limit]
+	}
+	ids := make([]int64, len(list))
+	for i, t := range list {
+		ids[i] = t.ID
+	}
+	found, err := tx.ticketFindings(ctx, ids, q.Globs)
+	about = map[int64][]redoubt.TicketFinding{}
+	for _, f := range found {
+		about[f.TicketID] = append(about[f.TicketID], f)
+	}
+	return list, about, more, err
 }
 
 // TicketFindings lists what a ticket is about, by id, of projects that the globs allow.
-func (tx *Tx) TicketFindings(ctx context.Context, id int64, globs redoubt.ProjectGlobs) (list []redoubt.TicketFinding, err error) {
+func (tx *Tx) TicketFindings(ctx context.Context, id int64, globs redoubt.ProjectGlobs) ([]redoubt.TicketFinding, error) {
+	return tx.ticketFindings(ctx, []int64{id}, globs)
+}
+
+// ticketFindings is TicketFindings of several tickets.
+func (tx *Tx) ticketFindings(ctx context.Context, ids []int64, globs redoubt.ProjectGlobs) (list []redoubt.TicketFinding, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	in, arg := tx.in("t.ticket_id", 2, ids)
 	return list, each(ctx, tx, func(r row) error {
 		var f redoubt.TicketFinding
 		var name string
@@ -101,7 +116,7 @@ func (tx *Tx) TicketFindings(ctx context.Context, id int64, globs redoubt.Projec
 	}, `SELECT t.ticket_id, t.finding_id, t.lineage_id, p.id, p.name FROM ticket_finding t
 		JOIN lineage l ON l.deployment_id = t.deployment_id AND l.id = t.lineage_id
 		JOIN project p ON p.deployment_id = t.deployment_id AND p.id = l.project_id
-		WHERE t.deployment_id = $1 AND t.ticket_id = $2 ORDER BY t.finding_id`, id)
+		WHERE t.deployment_id = $1 AND `+in+` ORDER BY t.finding_id`, arg)
 }
 
 // TicketsOfLineages finds the tickets of lineages, by lineage; those without one are not
