@@ -61,7 +61,8 @@ func (s *Store) login(ctx context.Context, condition string, key any) (l redoubt
 // It is not kept where 20 of one network wait already. Where 1,000 wait in all, it
 // takes the place of the oldest of the wider networks that have most of them, unless
 // its own has as many: however many networks are one attacker's, they do not lock a
-// newcomer out. A scanner whose place was taken has it again when it asks next.
+// newcomer out. A scanner whose place was taken has it again when it asks next. Who asks
+// from a network where somebody is signed in makes room for others from such alone.
 func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool, err error) {
 	now := s.now()
 	err = s.engine.update(ctx, func(ctx context.Context, q *session) error {
@@ -73,7 +74,13 @@ func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool
 		if err != nil {
 			return err
 		}
-		room, gone := roomFor(waiting, l.Address)
+		line := loginLine{waiting: waiting}
+		if len(waiting) >= maxLogins {
+			if line.familiar, err = q.familiarNetworks(ctx, now); err != nil {
+				return err
+			}
+		}
+		room, gone := line.roomFor(l.Address)
 		if !room {
 			return nil
 		}
@@ -87,34 +94,6 @@ func (s *Store) AddLogin(ctx context.Context, l redoubt.LoginRequest) (kept bool
 			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(redoubt.LoginFor), "", "", programText(l)}}, `ON CONFLICT DO NOTHING`)
 	})
 	return kept && err == nil, err
-}
-
-// roomFor reports whether a request from an address may wait beside those that do,
-// the oldest first, and the key of the one that it takes the place of, if any.
-func roomFor(waiting []redoubt.LoginRequest, address string) (room bool, gone []byte) {
-	network, ofOne := redoubt.Network(address), 0
-	for _, w := range waiting {
-		if redoubt.Network(w.Address) == network {
-			ofOne++
-		}
-	}
-	if ofOne >= maxLoginsOfOne {
-		return false, nil
-	}
-	if len(waiting) < maxLogins {
-		return true, nil
-	}
-	of, most := map[string]int{}, 0
-	for _, w := range waiting {
-		wide := redoubt.WideNetwork(w.Address)
-		of[wide]++
-		most = max(most, of[wide])
-	}
-	if own := of[redoubt.WideNetwork(address)]; own > 0 && own+1 >= most { // taking its place would only turn the two around
-		return false, nil
-	}
-	i := slices.IndexFunc(waiting, func(w redoubt.LoginRequest) bool { return of[redoubt.WideNetwork(w.Address)] == most })
-	return true, waiting[i].KeyHash
 }
 
 // loginImage is what the audit trail tells of an approval.

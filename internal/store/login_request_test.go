@@ -176,6 +176,55 @@ func TestManyNetworksLockNobodyOut(t *testing.T) {
 	}
 }
 
+// TestWhoIsSignedInKeepsTheirPlace fills the line from a thousand networks, beside one
+// that asks from where a person is signed in.
+func TestWhoIsSignedInKeepsTheirPlace(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		clock := storetest.NewClock()
+		s := storetest.Open(t, storetest.Database(t, engine, clock))
+		const first, near = "192.0.2.1", "10.0.200.2" // the first is where signIn comes from
+		ada := addUser(t, s, storetest.Deployment(t, s), "ada", redoubt.RoleAdmin)
+		signIn(t, s, ada, "cookie")
+		addLogin(t, s, first, "FIRST-ONE", first)
+		clock.Advance(time.Second)
+		there, err := s.Logins(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		attackers := make([]string, 1000-len(there))
+		for i := range attackers {
+			attackers[i] = fmt.Sprintf("10.%d.%d.1", i/256, i%256)
+		}
+		if err := s.FillLogins(t.Context(), attackers); err != nil {
+			t.Fatal(err)
+		}
+		stays := func(when string) {
+			t.Helper()
+			if _, err := s.LoginByKey(t.Context(), storetest.TokenHash(first)); err != nil {
+				t.Errorf("%s, %s: %v", engine, when, err)
+			}
+		}
+		for i := range 20 {
+			addLogin(t, s, fmt.Sprint("more", i), fmt.Sprint("MORE-", i), fmt.Sprintf("172.16.%d.1", i))
+		}
+		stays("after twenty more networks")
+		same(t, "another one from there", addLogin(t, s, "second", "SECO-OND1", first), true)
+		same(t, "one beside an attacker", addLogin(t, s, "near", "NEAR-NEAR", near), false)
+		if _, err := s.SignIn(t.Context(), redoubt.Session{UserID: ada.ID, Method: "password", Address: near, ExpiresAt: clock.Now().Add(time.Hour)},
+			storetest.TokenHash("another"), redoubt.CheckedPassword{}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "one beside an attacker, of a person", addLogin(t, s, "near", "NEAR-NEAR", near), true)
+		clock.Advance(2 * time.Minute)
+		same(t, "a stranger", addLogin(t, s, "stranger", "STRA-NGER", "2001:db8::1"), true)
+		stays("after a stranger")
+		waiting, err := s.Logins(t.Context())
+		if err != nil || len(waiting) != 1000 {
+			t.Errorf("%d wait, %v", len(waiting), err)
+		}
+	}
+}
+
 // A person is promised as many tokens as they may have, and gets none of those that
 // were promised before their tokens were revoked.
 func TestPromisedTokensCount(t *testing.T) {

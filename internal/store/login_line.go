@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// loginLine is who waits for a token, the oldest first.
+type loginLine struct {
+	waiting  []redoubt.LoginRequest
+	familiar map[string]bool // networks where somebody is signed in; looked up where the line is full
+}
+
+// familiarNetworks are those from which somebody is signed in.
+func (q *session) familiarNetworks(ctx context.Context, now time.Time) (map[string]bool, error) {
+	addresses, err := many(ctx, q, scalar[string], `SELECT DISTINCT address FROM user_session WHERE expires_at > $1`, now)
+	networks := make(map[string]bool, len(addresses))
+	for _, address := range addresses {
+		networks[redoubt.Network(address)] = true
+	}
+	return networks, err
+}
+
+// roomFor reports whether a request from an address may wait beside those that do, and
+// the key of the one that it takes the place of, if any.
+func (l loginLine) roomFor(address string) (room bool, gone []byte) {
+	network, ofOne := redoubt.Network(address), 0
+	for _, w := range l.waiting {
+		if redoubt.Network(w.Address) == network {
+			ofOne++
+		}
+	}
+	if ofOne >= maxLoginsOfOne {
+		return false, nil
+	}
+	if len(l.waiting) < maxLogins {
+		return true, nil
+	}
+	candidates := slices.DeleteFunc(slices.Clone(l.waiting), func(w redoubt.LoginRequest) bool { return l.familiar[redoubt.Network(w.Address)] })
+	switch {
+	case len(candidates) > 0:
+	case l.familiar[network]:
+		candidates = l.waiting
+	default:
+		return false, nil
+	}
+	of, most := map[string]int{}, 0
+	for _, w := range candidates {
+		wide := redoubt.WideNetwork(w.Address)
+		of[wide]++
+		most = max(most, of[wide])
+	}
+	if own := of[redoubt.WideNetwork(address)]; own > 0 && own+1 >= most && !l.familiar[network] { // taking its place would only turn the two around
+		return false, nil
+	}
+	i := slices.IndexFunc(candidates, func(w redoubt.LoginRequest) bool { return of[redoubt.WideNetwork(w.Address)] == most })
+	return true, candidates[i].KeyHash
+}
