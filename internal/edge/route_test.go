@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/redoubt/redoubt"
@@ -40,22 +41,27 @@ func TestEveryRouteSaysItsFacts(t *testing.T) {
 // TestRowsWithoutTheirFacts is what the walk would find.
 func TestRowsWithoutTheirFacts(t *testing.T) {
 	viewer, triager := redoubt.RoleViewer, redoubt.RoleTriager
-	for name, r := range map[string]edge.Route{
-		"nothing":                   {},
-		"no method":                 edge.Row("", "/x", edge.WebAPI, viewer, edge.Reads, edge.Filtered),
-		"no pattern":                edge.Row("GET", "", edge.WebAPI, viewer, edge.Reads, edge.Filtered),
-		"no scope":                  edge.Row("GET", "/x", "", viewer, edge.Reads, edge.Filtered),
-		"no role":                   edge.Row("GET", "/x", edge.WebAPI, redoubt.RoleNone, edge.Reads, edge.Filtered),
-		"a role of nobody":          edge.Row("GET", "/x", edge.Anyone, viewer, edge.Reads, edge.Unbound),
-		"no bound":                  edge.Row("GET", "/x", edge.WebAPI, viewer, edge.Reads, ""),
-		"a write for all":           edge.Row("POST", "/x", edge.WebAPI, viewer, edge.Writes, edge.ByName),
-		"a deletion that reads":     edge.Row("DELETE", "/x", edge.WebAPI, triager, edge.Reads, edge.ByName),
-		"a project that is not one": edge.Row("GET", "/x/{projectName}", edge.WebAPI, viewer, edge.Reads, edge.Unbound),
-		"globs of nobody":           edge.Row("GET", "/x", edge.Anyone, redoubt.RoleNone, edge.Reads, edge.ByName),
+	for _, c := range []struct {
+		fault string
+		row   edge.Route
+	}{
+		{"no method", edge.Row("TRACE", "/x", edge.Person, viewer, edge.Reads, edge.Unbound)},
+		{"no pattern", edge.Row("GET", "", edge.WebAPI, viewer, edge.Reads, edge.Filtered)},
+		{"does not say who may use it", edge.Row("GET", "/x", "", viewer, edge.Reads, edge.Unbound)},
+		{"does not say the least role", edge.Row("GET", "/x", edge.WebAPI, redoubt.RoleNone, edge.Reads, edge.Filtered)},
+		{"asks for a role, and is for anyone", edge.Row("GET", "/x", edge.Anyone, viewer, edge.Reads, edge.Unbound)},
+		{"does not say how a bound token is held to its projects", edge.Row("GET", "/x", edge.WebAPI, viewer, edge.Reads, "")},
+		{"is a write, and open to those who may only look", edge.Row("POST", "/x", edge.WebAPI, viewer, edge.Writes, edge.ByName)},
+		{"changes something by its method, and is said to read", edge.Row("DELETE", "/x", edge.WebAPI, triager, edge.Reads, edge.ByName)},
+		{"names a project, and does not hold a bound token to the name", edge.Row("GET", "/x/{projectName}", edge.WebAPI, viewer, edge.Reads, edge.Unbound)},
+		{"holds a token to its projects, and asks for none", edge.Row("GET", "/x", edge.Anyone, redoubt.RoleNone, edge.Reads, edge.ByName)},
 	} {
-		if len(r.Faults()) == 0 {
-			t.Errorf("%s: passes", name)
+		if faults := c.row.Faults(); len(faults) != 1 || !strings.HasSuffix(faults[0], ": "+c.fault) {
+			t.Errorf("a row that %s has the faults %q", c.fault, faults)
 		}
+	}
+	if faults := (edge.Route{}).Faults(); len(faults) != 6 {
+		t.Errorf("nothing has the faults %q", faults)
 	}
 	if faults := edge.Row("GET", "/x", edge.WebAPI, viewer, edge.Reads, edge.Filtered).Faults(); len(faults) != 0 {
 		t.Errorf("a whole row: %v", faults)

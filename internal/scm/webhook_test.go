@@ -54,6 +54,7 @@ func TestWhatWebhooksTell(t *testing.T) {
 		{redoubt.HostGitea, "push", `{"ref":"refs/heads/` + longBranch + `","repository":{"id":3}}`, scm.Event{Kind: scm.EventPush, Name: "push", Repository: "3", Branch: longBranch}},
 		{redoubt.HostGitea, "push", `{"ref":"refs/heads/` + longBranch + `x","repository":{"id":3}}`, scm.Event{Name: "push", Repository: "3"}},
 		{redoubt.HostGitHub, "installation_repositories", `{}`, scm.Event{Kind: scm.EventRepository, Name: "installation_repositories"}},
+		{redoubt.HostGitHub, strings.Repeat("e", 61), `{}`, scm.Event{Name: strings.Repeat("e", 60) + "…"}},
 		{redoubt.HostGitHub, "ping", `{"zen":"x","repository":{"id":3}}`, scm.Event{Name: "ping", Repository: "3"}},
 		{redoubt.HostGitea, "repository", `{"action":"created","repository":{"id":3}}`, scm.Event{Kind: scm.EventRepository, Name: "repository", Repository: "3"}},
 	} {
