@@ -64,8 +64,8 @@ func fileError(o Options, offset int64, err error) error {
 		out.Err = read.ErrTruncated
 	}
 	out.Advice = advice(out.Err)
-	if o.Format == Lockfile && errors.Is(out.Err, redoubt.ErrTooLarge) {
-		out.Advice = "nothing was taken from it: see what wrote it, or leave it out and hand in a bill of materials in its place"
+	if errors.Is(out.Err, redoubt.ErrTooLarge) {
+		out.Advice = adviceOnSize(o.Format)
 	}
 	return out
 }
@@ -81,8 +81,19 @@ func advice(err error) string {
 		return "send one report per file"
 	case errors.Is(err, errUTF16):
 		return "write it as UTF-8 (let the scanner write the file itself; PowerShell's > writes UTF-16)"
-	case errors.Is(err, redoubt.ErrTooLarge):
-		return "split it, or scan with fewer rules or folders at a time"
 	}
 	return ""
+}
+
+// adviceOnSize says how to hand in what is too large for one upload: a part that looks as
+// the one before would take its place.
+func adviceOnSize(f Format) string {
+	const none = "nothing was taken from it: "
+	switch f {
+	case Lockfile:
+		return none + "see what wrote it, or leave it out and hand in a bill of materials in its place"
+	case CycloneDXJSON, CycloneDXXML, SPDXJSON:
+		return none + "hand it in as files of different names, each in an upload of its own"
+	}
+	return none + "scan with fewer rules or folders at a time, and hand in each report with a category of its own"
 }

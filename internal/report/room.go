@@ -30,7 +30,8 @@ func (r *room) build(bytes int, built func(bytes int) error) {
 	switch limit := perByte*r.read + free; {
 	case r.err != nil:
 	case r.built > limit:
-		r.err = fmt.Errorf("what the upload holds is %w: it takes more than %d times its %d bytes in memory, as lists of empty items do", redoubt.ErrTooLarge, perByte, r.read)
+		r.err = fmt.Errorf("what the upload holds is %w: very many items of a few bytes each, which take more memory than %d MiB and %d times the %d bytes that were read so far",
+			redoubt.ErrTooLarge, free>>20, perByte, r.read)
 	case built != nil:
 		r.err = built(bytes)
 	}

@@ -36,10 +36,25 @@ func TestUploadsOfSmallestItems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := Read(strings.NewReader(test.text), Options{Name: "x", Format: test.format})
-			if !errors.Is(err, redoubt.ErrTooLarge) || !strings.Contains(err.Error(), "times its") {
+			if !errors.Is(err, redoubt.ErrTooLarge) || !strings.Contains(err.Error(), "very many items of a few bytes") {
 				t.Errorf("%d bytes: %v", len(test.text), err)
 			}
 		})
+	}
+}
+
+// TestAdviceOnSize: whoever hands in parts of what was too large keeps all of them.
+func TestAdviceOnSize(t *testing.T) {
+	list := func(head, item string) string { return head + item + strings.Repeat(","+item, 400_000) + `]}` }
+	for name, c := range map[string]struct{ text, advice string }{
+		"a bill of materials": {list(`{"bomFormat":"CycloneDX","specVersion":"1.5","components":[`, `{"name":"a","version":"1"}`), "files of different names, each in an upload of its own"},
+		"packages of SPDX":    {list(`{"spdxVersion":"SPDX-2.3","packages":[`, `{}`), "files of different names, each in an upload of its own"},
+		"a scanner's report":  {list(`{"results":[`, `{"check_id":"a","path":"b","extra":{}}`), "each report with a category of its own"},
+	} {
+		_, err := Read(strings.NewReader(c.text), Options{Name: "x.json"})
+		if err == nil || !strings.HasSuffix(err.Error(), c.advice) || !strings.Contains(err.Error(), "more memory than 32 MiB and 8 times the ") || !strings.Contains(err.Error(), "nothing was taken from it") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -129,7 +144,7 @@ func TestTextsThatManyResultsShare(t *testing.T) {
 			t.Parallel()
 			var r Reading
 			err := r.Add(strings.NewReader(test.text), Options{Name: "x", Format: test.format})
-			if !errors.Is(err, redoubt.ErrTooLarge) || !strings.Contains(err.Error(), "times its") {
+			if !errors.Is(err, redoubt.ErrTooLarge) || !strings.Contains(err.Error(), "very many items of a few bytes") {
 				t.Errorf("%d bytes: %v", len(test.text), err)
 			}
 		})
