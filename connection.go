@@ -54,6 +54,8 @@ type Connection struct {
 	// Follow are globs of full names: repositories that one of them fits become
 	// projects by themselves, but for those that one with a ! in front fits.
 	Follow    []string
+	Replies   ReplyPolicy // whose replies decide about findings
+	People    HostPeople  // users by their names at the host
 	CreatedAt time.Time
 	CheckedAt time.Time // when the host was asked last; zero: never
 	Problem   string    // what went wrong then, for people; empty: nothing
@@ -87,6 +89,8 @@ func (c Connection) Follows(name string) bool {
 type ConnectionChange struct {
 	Name       *string
 	Follow     *[]string
+	Replies    *ReplyPolicy
+	People     *HostPeople
 	Credential *HostCredential
 }
 
@@ -97,6 +101,12 @@ func (d ConnectionChange) Of(c Connection) Connection {
 	}
 	if d.Follow != nil {
 		c.Follow = *d.Follow
+	}
+	if d.Replies != nil {
+		c.Replies = *d.Replies
+	}
+	if d.People != nil {
+		c.People = *d.People
 	}
 	return c
 }
@@ -166,6 +176,12 @@ func CheckConnection(c Connection) error {
 		if strings.TrimSpace(glob) == "" || strings.ContainsFunc(glob, IsControl) || !utf8.ValidString(glob) || len(glob) > maxConnectionGlob || glob == "!" {
 			return Invalid("follow", "%.40q will not do: a glob is as acme/*, ** fits all, and !acme/old leaves one out", glob)
 		}
+	}
+	if len(c.People) > MaxHostPeople {
+		return Invalid("people", "%d people can be linked at most", MaxHostPeople)
+	}
+	if c.Replies != 0 && c.Replies.String() == "" {
+		return Invalid("replies", "it is one of linked, collaborators and off")
 	}
 	return CheckHostURL(c.Kind, c.BaseURL)
 }

@@ -49,7 +49,7 @@ func ValidSlug(s string) bool {
 // Actor is who changed something: a token, a person at the pages or at the
 // command line, a scan, or the server itself.
 type Actor struct {
-	Kind string `json:"kind"` // token, user, cli, scan, system, exception or vex
+	Kind string `json:"kind"` // token, user, collaborator (who replied at a code host), cli, scan, system, exception or vex
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 }

@@ -2,19 +2,28 @@ package api
 
 // Connection is an account on a code host. Its credential is never told.
 type Connection struct {
-	ID           int64    `json:"id" doc:"Id of the connection." example:"3"`
-	Kind         string   `json:"kind" enum:"gitea,github,gitlab,git,jira" doc:"What the host is; gitea is Forgejo too, git any remote that has no API, and jira keeps tickets alone."`
-	Name         string   `json:"name" doc:"What people call it." example:"ours"`
-	BaseURL      string   `json:"base_url" doc:"Address of the host; of git, of the repository." example:"https://git.example.com"`
-	Account      string   `json:"account" doc:"Who the connection is there; empty where nobody is asked." example:"redoubt-bot"`
-	Follow       []string `json:"follow" doc:"Globs of names: repositories that one fits become projects by themselves, but for those that one with ! in front fits." example:"[\"acme/*\",\"!acme/old\"]"`
-	HearsBy      string   `json:"hears_by" enum:"webhook,polling" doc:"How it hears of pushes and change requests."`
-	Problem      string   `json:"problem" doc:"What went wrong when the host was asked last; empty: it works." example:""`
-	Repositories int64    `json:"repositories" doc:"Repositories that it sees." example:"12"`
-	Followed     int64    `json:"followed" doc:"Those of them that are projects." example:"4"`
-	CreatedAt    Time     `json:"created_at" doc:"When it was made."`
-	CheckedAt    *Time    `json:"checked_at" nullable:"true" doc:"When the host was asked last; null is never."`
-	HeardAt      *Time    `json:"heard_at" nullable:"true" doc:"When the host told something last by a webhook; null is never."`
+	ID           int64        `json:"id" doc:"Id of the connection." example:"3"`
+	Kind         string       `json:"kind" enum:"gitea,github,gitlab,git,jira" doc:"What the host is; gitea is Forgejo too, git any remote that has no API, and jira keeps tickets alone."`
+	Name         string       `json:"name" doc:"What people call it." example:"ours"`
+	BaseURL      string       `json:"base_url" doc:"Address of the host; of git, of the repository." example:"https://git.example.com"`
+	Account      string       `json:"account" doc:"Who the connection is there; empty where nobody is asked." example:"redoubt-bot"`
+	Follow       []string     `json:"follow" doc:"Globs of names: repositories that one fits become projects by themselves, but for those that one with ! in front fits." example:"[\"acme/*\",\"!acme/old\"]"`
+	Replies      string       `json:"replies" enum:"linked,collaborators,off" doc:"Whose replies to comments at change requests decide about findings, of those who may write to the repository: people linked to a user who may triage, all others too, or nobody's."`
+	People       []HostPerson `json:"people" doc:"Users by their names at the host."`
+	HearsBy      string       `json:"hears_by" enum:"webhook,polling" doc:"How it hears of pushes and change requests."`
+	Problem      string       `json:"problem" doc:"What went wrong when the host was asked last; empty: it works." example:""`
+	Repositories int64        `json:"repositories" doc:"Repositories that it sees." example:"12"`
+	Followed     int64        `json:"followed" doc:"Those of them that are projects." example:"4"`
+	CreatedAt    Time         `json:"created_at" doc:"When it was made."`
+	CheckedAt    *Time        `json:"checked_at" nullable:"true" doc:"When the host was asked last; null is never."`
+	HeardAt      *Time        `json:"heard_at" nullable:"true" doc:"When the host told something last by a webhook; null is never."`
+}
+
+// HostPerson is somebody at a code host who is a user here.
+type HostPerson struct {
+	_     struct{} `additionalProperties:"false"`
+	Login string   `json:"login" minLength:"1" maxLength:"255" doc:"Their name at the host." example:"octocat"`
+	User  string   `json:"user" minLength:"1" maxLength:"100" doc:"Name of the user here, who has a role in the deployment." example:"ada"`
 }
 
 // ListConnectionsResponse has all connections.
@@ -47,6 +56,8 @@ type CreateConnectionRequest struct {
 	BaseURL    string                `json:"base_url" minLength:"1" maxLength:"1000" doc:"Address of the host; of git, of the repository." example:"https://git.example.com"`
 	Credential *ConnectionCredential `json:"credential,omitempty" doc:"What is shown to the host. Only a public remote of git needs none."`
 	Follow     []string              `json:"follow,omitempty" maxItems:"100" doc:"Globs of names: repositories that one fits become projects, now and when they are new, but for those that one with ! in front fits."`
+	Replies    string                `json:"replies,omitempty" enum:"linked,collaborators,off" doc:"Whose replies decide about findings; linked when absent."`
+	People     []HostPerson          `json:"people,omitempty" maxItems:"1000" doc:"Users by their names at the host."`
 }
 
 // UpdateConnectionRequest changes a connection; absent members stay. Kind and address
@@ -56,6 +67,8 @@ type UpdateConnectionRequest struct {
 	Name       *string               `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"ours"`
 	Credential *ConnectionCredential `json:"credential,omitempty" doc:"Takes the place of the one before, once the host has taken it."`
 	Follow     *[]string             `json:"follow,omitempty" maxItems:"100" doc:"Globs in the place of those before."`
+	Replies    *string               `json:"replies,omitempty" enum:"linked,collaborators,off" doc:"Whose replies decide about findings."`
+	People     *[]HostPerson         `json:"people,omitempty" maxItems:"1000" doc:"Users by their names at the host, in the place of those before."`
 }
 
 // HostRepository is what a connection sees on its host.

@@ -23,6 +23,7 @@ type connectionCmd struct {
 	Repositories connectionRepositoriesCmd `cmd:"" help:"List the repositories that a connection sees."`
 	Hooks        connectionHooksCmd        `cmd:"" help:"Have the host tell this server of pushes and change requests; else it is asked every five minutes."`
 	Tickets      connectionTicketsCmd      `cmd:"" help:"Say where tickets about findings are made."`
+	Replies      connectionRepliesCmd      `cmd:"" help:"Say whose replies to comments at change requests decide about findings."`
 	Take         connectionTakeCmd         `cmd:"" help:"Make projects of repositories, by name or glob."`
 }
 

@@ -97,6 +97,9 @@ func TestManagedScanFromConnectionToFindings(t *testing.T) {
 	host := gitHost(t, root)
 	w.connect(host.URL+"/shop.git", "managed/shop", clonePassword)
 	w.connect(host.URL+"/./shop.git", "managed/locked", "wrong")
+	if said := w.redoubt("connection", "replies", "1", "collaborators"); !strings.Contains(said, "replies decide: collaborators") {
+		t.Errorf("replies are said to decide: %s", said)
+	}
 	w.redoubt("run", "start", "managed/shop")
 	w.redoubt("run", "start", "managed/locked")
 	token := strings.TrimSpace(w.redoubt("token", "create", "--scope", "runner", "runner"))

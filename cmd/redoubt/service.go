@@ -33,6 +33,7 @@ import (
 	"github.com/redoubt/redoubt/internal/oauth"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/triage"
 	"github.com/redoubt/redoubt/internal/web"
 )
 
@@ -121,6 +122,9 @@ func (s *service) wire(a *app) error {
 		Memory: cmp.Or(s.config.IndexMemory, 2*quarterOfMemory()), Clock: a.clock, Logger: a.log,
 	})
 	s.index = findings
+	s.keeper.Findings = func(ctx context.Context, deploymentID int64) (triage.Selector, error) {
+		return findings.Deployment(ctx, deploymentID)
+	}
 	s.store.OnCommit(findings.Committed)
 	if err := s.openClones(a, ring); err != nil {
 		return err

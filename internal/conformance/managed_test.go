@@ -35,6 +35,9 @@ func TestConnectionsByAPI(t *testing.T) {
 			"credential": {object{"credential": object{"kind": "ssh_key", "secret": "x"}}, "body.credential.kind"},
 			"address":    {object{"base_url": "https://bot:pass@git.example"}, "body.base_url"},
 			"glob":       {object{"follow": []string{" "}}, "body.follow"},
+			"replies":    {object{"replies": "everybody"}, "body.replies"},
+			"nobody":     {object{"people": []object{{"login": "octocat", "user": "nobody-here"}}}, "body.people"},
+			"twice":      {object{"people": []object{{"login": "octocat", "user": "ada"}, {"login": "OctoCat", "user": "bob"}}}, "body.people"},
 			"member":     {object{"webhook_secret": "x"}, "body.webhook_secret"},
 		} {
 			body := gitea("ours")
@@ -47,7 +50,7 @@ func TestConnectionsByAPI(t *testing.T) {
 		}
 		first := s.send(t, request{method: "POST", path: "connections", body: gitea("ours", "acme/*")})
 		made := read[api.ConnectionResponse](t, first).Connection
-		if made.Account != "redoubt-bot" || made.BaseURL != "https://git.example" || made.Repositories != 4 || made.Followed != 2 || made.HearsBy != "polling" || made.Problem != "" || made.CheckedAt == nil {
+		if made.Account != "redoubt-bot" || made.BaseURL != "https://git.example" || made.Repositories != 4 || made.Followed != 2 || made.HearsBy != "polling" || made.Replies != "linked" || len(made.People) != 0 || made.Problem != "" || made.CheckedAt == nil {
 			t.Errorf("made %+v", made)
 		}
 		refused(t, s.send(t, request{method: "POST", path: "connections", body: gitea("ours")}), 409, api.CodeConflict)
@@ -57,6 +60,11 @@ func TestConnectionsByAPI(t *testing.T) {
 		changed := s.send(t, request{method: "PATCH", path: at, body: object{"name": "theirs", "follow": []string{"group/*"}, "credential": object{"kind": "token", "secret": rightToken}}})
 		if c := read[api.ConnectionResponse](t, changed).Connection; c.Name != "theirs" || c.Followed != 3 {
 			t.Errorf("changed: %s", changed.body)
+		}
+		s.user(t, s.deployment.ID, "ada")
+		linked := read[api.ConnectionResponse](t, s.send(t, request{method: "PATCH", path: at, body: object{"replies": "collaborators", "people": []object{{"login": "@OctoCat", "user": "ada"}}}})).Connection
+		if linked.Replies != "collaborators" || len(linked.People) != 1 || linked.People[0].Login != "octocat" || linked.People[0].User != "ada" || linked.Name != "theirs" {
+			t.Errorf("linked: %+v", linked)
 		}
 		tested := s.send(t, request{method: "POST", path: at + "/test"})
 		if c := read[api.ConnectionResponse](t, tested).Connection; c.Problem != "" {

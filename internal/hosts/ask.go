@@ -213,3 +213,19 @@ func (k *Keeper) Remove(ctx context.Context, deploymentID int64, by redoubt.Acto
 	_, err = k.kept(ctx, deploymentID, by, keep)
 	return err
 }
+
+// ChangeReplies changes whose replies decide at a connection, and who is linked there. The
+// host is not asked.
+func (k *Keeper) ChangeReplies(ctx context.Context, deploymentID int64, by redoubt.Actor, id int64, change func(*redoubt.ReplyPolicy, redoubt.HostPeople)) (redoubt.Connection, error) {
+	return k.kept(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+		c, err := tx.Connection(ctx, id)
+		if err != nil {
+			return c, err
+		}
+		change(&c.Replies, c.People)
+		if err := redoubt.CheckConnection(c); err != nil {
+			return c, err
+		}
+		return tx.UpdateConnection(ctx, c, store.Sealed{})
+	})
+}

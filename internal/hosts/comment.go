@@ -196,7 +196,7 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 			continue
 		case is: // it is there again
 			n.Settled = false
-			if err := c.edit(ctx, n, lineText(i, c.page)); err != nil {
+			if err := c.edit(ctx, n, lineText(i, c.page, c.connection.Replies != redoubt.RepliesOff)); err != nil {
 				return nil, err
 			}
 			continue
@@ -204,7 +204,7 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 			apart = append(apart, i)
 			continue
 		}
-		err := c.add(ctx, i.lineage, scm.Comment{Body: lineText(i, c.page), Path: i.path, Line: i.line})
+		err := c.add(ctx, i.lineage, scm.Comment{Body: lineText(i, c.page, c.connection.Replies != redoubt.RepliesOff), Path: i.path, Line: i.line})
 		switch {
 		case errors.Is(err, redoubt.ErrConflict):
 			apart = append(apart, i)

@@ -153,7 +153,7 @@ func (k *Keeper) Poll(ctx context.Context, deploymentID int64, c redoubt.Connect
 		if r.ProjectID == 0 || !r.Scannable() {
 			continue
 		}
-		if err = k.poll(ctx, deploymentID, h, r); refused(err) { // one that is forbidden holds up no other
+		if err = k.poll(ctx, deploymentID, c, h, r); refused(err) { // one that is forbidden holds up no other
 			k.Logger.InfoContext(ctx, "change requests of a repository cannot be followed", "repository", r.FullName, "cause", err)
 			err = nil
 		}
@@ -167,13 +167,13 @@ func refused(err error) bool {
 	return errors.As(err, &no) && no.Status < 500
 }
 
-func (k *Keeper) poll(ctx context.Context, deploymentID int64, h scm.Host, r redoubt.Repository) error {
+func (k *Keeper) poll(ctx context.Context, deploymentID int64, c redoubt.Connection, h scm.Host, r redoubt.Repository) error {
 	open, err := h.ChangeRequests(ctx, r)
 	if err != nil {
 		return err
 	}
 	numbers := make([]int64, len(open))
-	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+	err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		for i, c := range open {
 			numbers[i] = c.Number
 			if err := k.propose(ctx, tx, r, c); err != nil {
@@ -182,6 +182,10 @@ func (k *Keeper) poll(ctx context.Context, deploymentID int64, h scm.Host, r red
 		}
 		return tx.CloseChangeRequests(ctx, r.ID, numbers)
 	})
+	if err != nil {
+		return err
+	}
+	return k.pollReplies(ctx, deploymentID, c, h, r)
 }
 
 // propose keeps a change request, and has it scanned where it is new.

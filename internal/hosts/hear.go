@@ -168,6 +168,10 @@ func (k *Keeper) act(ctx context.Context, deploymentID int64, c redoubt.Connecti
 	if err != nil {
 		return "", err
 	}
+	if in.Event.Kind == scm.EventComment {
+		n, err := k.replies(ctx, deploymentID, c, h, r, change)
+		return fmt.Sprintf("%d replies to change request %d", n, change.Number), err
+	}
 	return fmt.Sprintf("change request %d is %s", change.Number, change.State), k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		return k.propose(ctx, tx, r, change)
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/triage"
 )
 
 // Opener opens the host of a connection; scm.Config does.
@@ -34,6 +35,9 @@ type Config struct {
 	// Either may be nil.
 	Proposed func(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) error
 	Pushed   func(ctx context.Context, tx *store.Tx, r redoubt.Repository, branch, commit string) error
+	// Findings selects the findings of a deployment that replies decide about. Nil: replies
+	// decide nothing.
+	Findings func(ctx context.Context, deploymentID int64) (triage.Selector, error)
 	// Heard is told that there is a webhook to work off. It may be nil.
 	Heard func()
 }

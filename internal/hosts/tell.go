@@ -204,26 +204,10 @@ func (k *Keeper) say(ctx context.Context, m message) error {
 // else does so at the time.
 func (k *Keeper) comment(ctx context.Context, h scm.Host, m message, at redoubt.ChangeRequest, base string) (err error) {
 	at.RepositoryID = m.repository.ID
-	mine := false
-	err = k.Store.Update(ctx, m.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error {
-		if err := k.propose(ctx, tx, m.repository, at); err != nil {
-			return err
-		}
-		mine, err = tx.ClaimChange(ctx, at.RepositoryID, at.Number, holdFor)
-		return err
-	})
+	err = k.Store.Update(ctx, m.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error { return k.propose(ctx, tx, m.repository, at) })
 	if err != nil {
 		return err
 	}
-	if !mine {
-		return job.WaitError{Wait: heldWait, Reason: "another server was writing at the change request"}
-	}
-	defer func() {
-		freed := k.Store.Update(context.WithoutCancel(ctx), m.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error {
-			return tx.FreeChange(ctx, at.RepositoryID, at.Number)
-		})
-		err = errors.Join(err, freed)
-	}()
 	c := commenting{
 		keeper: k, host: h, message: m, at: at, refs: refsOf(m.facts, at),
 		page: func(id int64) string { return base + "/findings/" + strconv.FormatInt(id, 10) },
@@ -236,5 +220,28 @@ func (k *Keeper) comment(ctx context.Context, h scm.Host, m message, at redoubt.
 			c.items = append(c.items, i)
 		}
 	}
-	return c.run(ctx)
+	return k.alone(ctx, m.deployment.ID, at, func() error { return c.run(ctx) })
+}
+
+// alone writes at a change request where nobody else does so at the time; else it is a
+// job.WaitError.
+func (k *Keeper) alone(ctx context.Context, deploymentID int64, at redoubt.ChangeRequest, write func() error) (err error) {
+	mine := false
+	err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+		mine, err = tx.ClaimChange(ctx, at.RepositoryID, at.Number, holdFor)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !mine {
+		return job.WaitError{Wait: heldWait, Reason: "another server was writing at the change request"}
+	}
+	defer func() {
+		freed := k.Store.Update(context.WithoutCancel(ctx), deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
+			return tx.FreeChange(ctx, at.RepositoryID, at.Number)
+		})
+		err = errors.Join(err, freed)
+	}()
+	return write()
 }

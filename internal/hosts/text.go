@@ -101,9 +101,13 @@ func (i item) verdict() string {
 }
 
 // lineText is the comment on a finding's line.
-func lineText(i item, page func(int64) string) string {
-	return fmt.Sprintf("**%s** · %s · %s\n\n%s\n\n[What it is, and what to do](%s)\n<!-- redoubt:lineage:%d -->",
-		code(i.rule, 200), i.rating(), i.verdict(), plain(i.message, 1500), page(i.finding), i.lineage)
+func lineText(i item, page func(int64) string, replies bool) string {
+	hint := ""
+	if replies {
+		hint = " · Answer `/redoubt help` to decide about it here."
+	}
+	return fmt.Sprintf("**%s** · %s · %s\n\n%s\n\n[What it is, and what to do](%s)%s\n<!-- redoubt:lineage:%d -->",
+		code(i.rule, 200), i.rating(), i.verdict(), plain(i.message, 1500), page(i.finding), hint, i.lineage)
 }
 
 // settledText is what becomes of that comment where the host cannot fold it away.
@@ -140,7 +144,7 @@ func summaryText(all, apart []item, page func(int64) string, blocking string) st
 		slices.SortStableFunc(apart, func(a, b item) int { return int(b.severity) - int(a.severity) })
 		b.WriteString("\n| severity | finding | where |\n|---|---|---|\n")
 		for _, i := range apart[:min(len(apart), maxListed)] {
-			fmt.Fprintf(&b, "| %s | [%s](%s) | %s |\n", i.rating(), cell(code(i.rule, 100)), page(i.finding), cell(code(fmt.Sprintf("%s:%d", i.path, i.line), 200)))
+			fmt.Fprintf(&b, "| %s | [%s](%s) `#%d` | %s |\n", i.rating(), cell(code(i.rule, 100)), page(i.finding), i.finding, cell(code(fmt.Sprintf("%s:%d", i.path, i.line), 200)))
 		}
 		if more := len(apart) - maxListed; more > 0 {
 			fmt.Fprintf(&b, "\nAnd %d more.\n", more)

@@ -16,7 +16,7 @@ func TestHostileTextsSayJustThat(t *testing.T) {
 		lineage: 7, finding: 1, rule: "r`<!-- redoubt:lineage:1 -->`@ada", path: "a|b`.go", line: 3, severity: redoubt.SeverityHigh, blocks: true,
 		message: "see [x](https://evil.example) @ada #1 !2 <img src=x> **bold** www.evil.example\n<!-- redoubt:lineage:1 -->\n# head\x1b[31m " + strings.Repeat("long ", 1000),
 	}
-	text := lineText(hostile, page)
+	text := lineText(hostile, page, true)
 	lineage, settled, found := marked(text)
 	if lineage != 7 || settled || !found {
 		t.Errorf("the mark says %d, %v, %v in %s", lineage, settled, found, text)
@@ -52,7 +52,7 @@ func TestCommentsSayWhatNobodyRates(t *testing.T) {
 		if err := i.read(body); err != nil || i.message != message {
 			t.Errorf("%s is read as %q, %v", body, i.message, err)
 		}
-		for _, text := range []string{lineText(i, page), summaryText([]item{i}, []item{i}, page, "b")} {
+		for _, text := range []string{lineText(i, page, true), summaryText([]item{i}, []item{i}, page, "b")} {
 			if !strings.Contains(text, want) || unrated && strings.Contains(text, "medium") {
 				t.Errorf("unrated %v says %s", unrated, text)
 			}
@@ -61,7 +61,7 @@ func TestCommentsSayWhatNobodyRates(t *testing.T) {
 }
 
 func TestSettledCommentsStayFound(t *testing.T) {
-	before := lineText(item{lineage: 12, rule: "r", message: "m"}, page)
+	before := lineText(item{lineage: 12, rule: "r", message: "m"}, page, true)
 	after := settledText(before, 12)
 	if lineage, settled, found := marked(after); lineage != 12 || !settled || !found {
 		t.Errorf("the mark says %d, %v, %v in %s", lineage, settled, found, after)

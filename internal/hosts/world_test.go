@@ -45,6 +45,8 @@ type fakeHost struct {
 	edits        int
 	hooks        []string
 	issues       tickets
+	may          map[string]scm.Permission
+	replies      []string // to which comment, and what
 }
 
 func (h *fakeHost) Open(redoubt.Connection, redoubt.HostCredential) (scm.Host, error) { return h, nil }
@@ -92,6 +94,9 @@ func (h *fakeHost) AddComment(_ context.Context, _ redoubt.Repository, _ redoubt
 		return c, fmt.Errorf("no such line: %w", redoubt.ErrConflict)
 	}
 	c.ID, c.Author = fmt.Sprint(len(h.comments)+1), "bot"
+	if c.Path != "" {
+		c.Thread = "t" + c.ID
+	}
 	h.comments = append(h.comments, c)
 	return c, errors.Join(h.down, h.cut)
 }

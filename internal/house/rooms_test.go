@@ -52,7 +52,7 @@ var rooms = []room{
 	{path: "internal/keyring", stdOnly: true},
 
 	{path: "internal/edge", imports: []string{".", "internal/auth", "internal/ingest", "internal/policy", "internal/store"}},
-	{path: "internal/hosts", imports: []string{".", "internal/auth", "internal/edge", "internal/job", "internal/policy", "internal/scm", "internal/store", "internal/ticket"}},
+	{path: "internal/hosts", imports: []string{".", "internal/auth", "internal/edge", "internal/job", "internal/policy", "internal/scm", "internal/store", "internal/ticket", "internal/triage"}},
 	{path: "internal/server", imports: adapters},
 	{path: "internal/agent", imports: adapters},
 	{path: "internal/web", imports: adapters},

@@ -201,6 +201,11 @@ func (h *gitHost) EditComment(context.Context, redoubt.Repository, int64, Commen
 	return ErrUnsupported
 }
 
+// Reply implements Host.
+func (h *gitHost) Reply(context.Context, redoubt.Repository, redoubt.ChangeRequest, Comment, string) error {
+	return ErrUnsupported
+}
+
 // ResolveComment implements Host.
 func (h *gitHost) ResolveComment(context.Context, redoubt.Repository, int64, Comment) error {
 	return ErrUnsupported

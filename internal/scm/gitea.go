@@ -2,6 +2,7 @@ package scm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -53,12 +54,14 @@ type (
 		UpdatedAt time.Time   `json:"updated_at"`
 	}
 	giteaComment struct {
-		ID       int64      `json:"id"`
-		Body     string     `json:"body"`
-		User     giteaUser  `json:"user"`
-		Path     string     `json:"path"`
-		Line     uint64     `json:"position"`
-		Resolver *giteaUser `json:"resolver"`
+		ID        int64      `json:"id"`
+		Body      string     `json:"body"`
+		User      giteaUser  `json:"user"`
+		Path      string     `json:"path"`
+		Line      uint64     `json:"position"`
+		Resolver  *giteaUser `json:"resolver"`
+		CreatedAt time.Time  `json:"created_at"`
+		UpdatedAt time.Time  `json:"updated_at"`
 	}
 	giteaReview struct {
 		ID       int64 `json:"id"`
@@ -150,8 +153,17 @@ func (h *giteaHost) SetStatus(ctx context.Context, r redoubt.Repository, commit 
 	}, nil)
 }
 
+// comment is one of Gitea as all hosts have them. What is on one line is one conversation
+// there, whichever review it is part of.
 func (c giteaComment) comment() Comment {
-	return Comment{ID: strconv.FormatInt(c.ID, 10), Author: c.User.Login, Body: c.Body, Path: c.Path, Line: int(min(c.Line, 1<<31-1)), Resolved: c.Resolver != nil}
+	out := Comment{
+		ID: strconv.FormatInt(c.ID, 10), Author: c.User.Login, Body: c.Body, Path: c.Path, Line: int(min(c.Line, 1<<31-1)),
+		Resolved: c.Resolver != nil, Edited: rewritten(c.CreatedAt, c.UpdatedAt),
+	}
+	if c.Path != "" {
+		out.Thread = fmt.Sprintf("%s:%d", c.Path, out.Line)
+	}
+	return out
 }
 
 // Comments implements Host. Those on lines belong to reviews.
@@ -191,15 +203,7 @@ func (h *giteaHost) AddComment(ctx context.Context, r redoubt.Repository, to red
 		err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "issues", to.Number, "comments"), map[string]string{"body": c.Body}, &made)
 		return made.comment(), err
 	}
-	type line struct {
-		Path string `json:"path"`
-		Body string `json:"body"`
-		Line int    `json:"new_position"`
-	}
-	var review giteaReview
-	err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", to.Number, "reviews"), map[string]any{
-		"event": "COMMENT", "commit_id": to.HeadCommit, "comments": []line{{c.Path, c.Body, c.Line}},
-	}, &review)
+	review, err := h.review(ctx, r, to, c)
 	if err != nil {
 		return c, err
 	}
@@ -209,6 +213,31 @@ func (h *giteaHost) AddComment(ctx context.Context, r redoubt.Repository, to red
 		c = made[0].comment()
 	}
 	return c, err
+}
+
+// review writes on a line.
+func (h *giteaHost) review(ctx context.Context, r redoubt.Repository, to redoubt.ChangeRequest, c Comment) (made giteaReview, err error) {
+	type line struct {
+		Path string `json:"path"`
+		Body string `json:"body"`
+		Line int    `json:"new_position"`
+	}
+	return made, h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", to.Number, "reviews"), map[string]any{
+		"event": "COMMENT", "commit_id": to.HeadCommit, "comments": []line{{c.Path, c.Body, c.Line}},
+	}, &made)
+}
+
+// Reply implements Host: on the line, which is the same conversation, or beside it where
+// the line is no part of the change any more.
+func (h *giteaHost) Reply(ctx context.Context, r redoubt.Repository, on redoubt.ChangeRequest, to Comment, body string) error {
+	if to.Path != "" {
+		_, err := h.review(ctx, r, on, Comment{Body: body, Path: to.Path, Line: to.Line})
+		if refused, is := errors.AsType[*HostError](err); !is || refused.Status >= 500 {
+			return err
+		}
+	}
+	_, err := h.AddComment(ctx, r, on, Comment{Body: body})
+	return err
 }
 
 // EditComment implements Host.

@@ -1,6 +1,7 @@
 package scm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -180,7 +181,10 @@ func (h *githubHost) Comments(ctx context.Context, r redoubt.Repository, number 
 	err = turned(func(options github.ListOptions) (*github.Response, error) {
 		list, answer, err := h.api.Issues.ListComments(ctx, owner, name, int(number), &github.IssueListCommentsOptions{ListOptions: options})
 		for _, c := range list {
-			out = append(out, Comment{ID: strconv.FormatInt(c.GetID(), 10), Author: c.GetUser().GetLogin(), Body: c.GetBody()})
+			out = append(out, Comment{
+				ID: strconv.FormatInt(c.GetID(), 10), Author: c.GetUser().GetLogin(), Body: c.GetBody(),
+				Bot: isGitHubBot(c.GetUser()), Edited: rewritten(c.GetCreatedAt().Time, c.GetUpdatedAt().Time),
+			})
 		}
 		return enough(answer, len(out) >= maxComments), err
 	})
@@ -190,7 +194,10 @@ func (h *githubHost) Comments(ctx context.Context, r redoubt.Repository, number 
 	return out, turned(func(options github.ListOptions) (*github.Response, error) {
 		list, answer, err := h.api.PullRequests.ListComments(ctx, owner, name, int(number), &github.PullRequestListCommentsOptions{ListOptions: options})
 		for _, c := range list {
-			out = append(out, Comment{ID: strconv.FormatInt(c.GetID(), 10), Author: c.GetUser().GetLogin(), Body: c.GetBody(), Path: c.GetPath(), Line: c.GetLine()})
+			out = append(out, Comment{
+				ID: strconv.FormatInt(c.GetID(), 10), Thread: strconv.FormatInt(cmp.Or(c.GetInReplyTo(), c.GetID()), 10), Author: c.GetUser().GetLogin(), Body: c.GetBody(),
+				Path: c.GetPath(), Line: c.GetLine(), Bot: isGitHubBot(c.GetUser()), Edited: rewritten(c.GetCreatedAt().Time, c.GetUpdatedAt().Time),
+			})
 		}
 		return enough(answer, len(out) >= maxComments), err
 	})
@@ -209,6 +216,20 @@ func (h *githubHost) AddComment(ctx context.Context, r redoubt.Repository, to re
 	})
 	c.ID = strconv.FormatInt(made.GetID(), 10)
 	return c, explained(err)
+}
+
+func isGitHubBot(u *github.User) bool { return u.GetType() == "Bot" }
+
+// Reply implements Host.
+func (h *githubHost) Reply(ctx context.Context, r redoubt.Repository, on redoubt.ChangeRequest, to Comment, body string) error {
+	thread, err := strconv.ParseInt(to.Thread, 10, 64)
+	if to.Path == "" || err != nil {
+		_, err = h.AddComment(ctx, r, on, Comment{Body: body})
+		return err
+	}
+	owner, name := ownerAndName(r)
+	_, _, err = h.api.PullRequests.CreateCommentInReplyTo(ctx, owner, name, int(on.Number), body, thread)
+	return explained(err)
 }
 
 // EditComment implements Host.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -60,12 +61,15 @@ type (
 		Notes []gitlabNote `json:"notes"`
 	}
 	gitlabNote struct {
-		ID       int64      `json:"id"`
-		Body     string     `json:"body"`
-		Author   gitlabUser `json:"author"`
-		System   bool       `json:"system"`
-		Resolved bool       `json:"resolved"`
-		Position *struct {
+		ID         int64      `json:"id"`
+		Body       string     `json:"body"`
+		Author     gitlabUser `json:"author"`
+		System     bool       `json:"system"`
+		Resolved   bool       `json:"resolved"`
+		CreatedAt  time.Time  `json:"created_at"`
+		UpdatedAt  time.Time  `json:"updated_at"`
+		ResolvedAt time.Time  `json:"resolved_at"`
+		Position   *struct {
 			Path string `json:"new_path"`
 			Line int    `json:"new_line"`
 		} `json:"position"`
@@ -169,7 +173,10 @@ func (h *gitlabHost) Comments(ctx context.Context, r redoubt.Repository, number 
 				if n.System {
 					continue
 				}
-				c := Comment{ID: strconv.FormatInt(n.ID, 10), Thread: d.ID, Author: n.Author.Username, Body: n.Body, Resolved: n.Resolved}
+				c := Comment{
+					ID: strconv.FormatInt(n.ID, 10), Thread: d.ID, Author: n.Author.Username, Body: n.Body, Resolved: n.Resolved,
+					Bot: gitlabBot.MatchString(n.Author.Username), Edited: n.edited(),
+				}
 				if n.Position != nil {
 					c.Path, c.Line = n.Position.Path, n.Position.Line
 				}
@@ -178,6 +185,14 @@ func (h *gitlabHost) Comments(ctx context.Context, r redoubt.Repository, number 
 		}
 		return len(list) == perPage && len(out) < maxComments, nil
 	})
+}
+
+// gitlabBot is how GitLab names the users of projects' and groups' tokens.
+var gitlabBot = regexp.MustCompile(`^(project|group)_[0-9]+_bot`)
+
+// edited reports whether somebody changed the text: resolving is a change to GitLab, too.
+func (n gitlabNote) edited() bool {
+	return rewritten(n.CreatedAt, n.UpdatedAt) && (n.ResolvedAt.IsZero() || rewritten(n.ResolvedAt, n.UpdatedAt))
 }
 
 // AddComment implements Host. Each begins a discussion.
@@ -203,6 +218,11 @@ func (h *gitlabHost) AddComment(ctx context.Context, r redoubt.Repository, to re
 		c.ID = strconv.FormatInt(made.Notes[0].ID, 10)
 	}
 	return c, err
+}
+
+// Reply implements Host.
+func (h *gitlabHost) Reply(ctx context.Context, r redoubt.Repository, on redoubt.ChangeRequest, to Comment, body string) error {
+	return h.api.ask(ctx, http.MethodPost, gitlabAt(r, "merge_requests", on.Number, "discussions", to.Thread, "notes"), map[string]string{"body": body}, nil)
 }
 
 // EditComment implements Host.

@@ -231,6 +231,11 @@ func (noCode) EditComment(context.Context, redoubt.Repository, int64, Comment) e
 	return errNoCode
 }
 
+// Reply implements Host.
+func (noCode) Reply(context.Context, redoubt.Repository, redoubt.ChangeRequest, Comment, string) error {
+	return ErrUnsupported
+}
+
 func (noCode) ResolveComment(context.Context, redoubt.Repository, int64, Comment) error {
 	return errNoCode
 }

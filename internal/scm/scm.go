@@ -35,6 +35,8 @@ type Host interface {
 	// AddComment writes one, and returns it with the host's ids: on a line of the head
 	// where it names one. A line that is no part of the change is redoubt.ErrConflict.
 	AddComment(ctx context.Context, r redoubt.Repository, at redoubt.ChangeRequest, c Comment) (Comment, error)
+	// Reply answers a comment of Comments, in its thread where the host has those.
+	Reply(ctx context.Context, r redoubt.Repository, at redoubt.ChangeRequest, to Comment, body string) error
 	// EditComment gives one of the account's own another text.
 	EditComment(ctx context.Context, r redoubt.Repository, number int64, c Comment) error
 	// ResolveComment folds a comment on a line away, as settled.
@@ -76,13 +78,28 @@ type Status struct {
 // Comment is a text at a change request.
 type Comment struct {
 	ID       string // the host's
-	Thread   string // the host's id of what it is part of, where it needs that
+	Thread   string // what it is part of, the same of all that answer each other; empty: of the whole
 	Author   string // the login
 	Body     string
 	Path     string // of a comment on a line; empty: of the whole
 	Line     int    // of the head
 	Resolved bool
+	Bot      bool // a program wrote it, as far as the host tells
+	Edited   bool // the text is another than the author wrote first; others than the author may do that
 }
+
+// Key tells a comment from all others of its change request: some hosts count those on
+// lines by themselves.
+func (c Comment) Key() string {
+	if c.Path != "" {
+		return "line:" + c.ID
+	}
+	return c.ID
+}
+
+// rewritten reports whether a text was changed after it was written: hosts set both times
+// one after the other.
+func rewritten(created, updated time.Time) bool { return updated.Sub(created) > 2*time.Second }
 
 // Permission is what somebody may do in a repository.
 type Permission uint8

@@ -23,6 +23,7 @@ const (
 	EventPush                        // a branch has another head
 	EventChange                      // a change request is new, has another head, or ended
 	EventRepository                  // one is new, renamed, archived or gone
+	EventComment                     // somebody wrote at a change request
 )
 
 // Event is what a webhook tells, as far as we act on it. What it says of a change
@@ -33,7 +34,7 @@ type Event struct {
 	Repository string // the host's id; empty: none
 	Branch     string // of EventPush, without refs/heads/
 	Commit     string // of EventPush; empty: the branch is gone
-	Number     int64  // of EventChange
+	Number     int64  // of EventChange and EventComment
 }
 
 // ErrSignature means that a webhook is not by who knows the connection's secret.
@@ -102,11 +103,18 @@ type payload struct {
 	Pull   *struct {
 		Number int64 `json:"number"`
 	} `json:"pull_request"`
+	Issue struct {
+		Number int64     `json:"number"`
+		Pull   *struct{} `json:"pull_request"`
+	} `json:"issue"`
 	// GitLab's.
 	ProjectID  json.Number `json:"project_id"`
 	Attributes *struct {
 		IID int64 `json:"iid"`
 	} `json:"object_attributes"`
+	Merge struct {
+		IID int64 `json:"iid"`
+	} `json:"merge_request"`
 	Project struct {
 		ID json.Number `json:"id"`
 	} `json:"project"`
@@ -139,7 +147,21 @@ func (p payload) into(e *Event) {
 		if e.Number <= 0 {
 			e.Kind = EventOther
 		}
+	case "issue_comment", "pull_request_review_comment", "pull_request_comment", "Note Hook":
+		p.comment(e)
 	case "repository", "installation_repositories":
 		e.Kind = EventRepository
+	}
+}
+
+// comment is of a change request, or else of what is nothing to us: an issue or a commit.
+func (p payload) comment(e *Event) {
+	switch {
+	case p.Pull != nil && p.Pull.Number > 0:
+		e.Kind, e.Number = EventComment, p.Pull.Number
+	case p.Issue.Pull != nil && p.Issue.Number > 0:
+		e.Kind, e.Number = EventComment, p.Issue.Number
+	case p.Merge.IID > 0:
+		e.Kind, e.Number = EventComment, p.Merge.IID
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -24,9 +26,28 @@ func (c *call) keeper() (edge.CodeHosts, error) {
 
 func connectionOf(c redoubt.Connection, n store.RepositoryCount) api.Connection {
 	return api.Connection{
-		ID: c.ID, Kind: c.Kind.String(), Name: c.Name, BaseURL: c.BaseURL, Account: c.Account, Follow: orEmpty(c.Follow), HearsBy: c.HearsBy(), Problem: c.Problem,
+		ID: c.ID, Kind: c.Kind.String(), Name: c.Name, BaseURL: c.BaseURL, Account: c.Account, Follow: orEmpty(c.Follow), Replies: c.Replies.String(), People: hostPeople(c.People), HearsBy: c.HearsBy(), Problem: c.Problem,
 		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: c.CreatedAt}, CheckedAt: timeOrNull(c.CheckedAt), HeardAt: timeOrNull(c.HeardAt),
 	}
+}
+
+// hostPeople are the people of a connection, by their names at the host.
+func hostPeople(people redoubt.HostPeople) []api.HostPerson {
+	out := make([]api.HostPerson, 0, len(people))
+	for _, login := range slices.Sorted(maps.Keys(people)) {
+		out = append(out, api.HostPerson{Login: login, User: people[login]})
+	}
+	return out
+}
+
+func peopleOf(list []api.HostPerson) (redoubt.HostPeople, error) {
+	out := redoubt.HostPeople{}
+	for _, p := range list {
+		if err := out.Add(p.Login, p.User); err != nil {
+			return nil, inBody(err)
+		}
+	}
+	return out, nil
 }
 
 // connectionResponse is a connection alone, with how many repositories it sees.
@@ -122,12 +143,25 @@ func inBody(err error) error {
 	return out
 }
 
+// keptInBody is inBody of what keeping finds.
+func keptInBody(keep edge.KeepConnection) edge.KeepConnection {
+	return func(ctx context.Context, tx *store.Tx) (redoubt.Connection, error) {
+		kept, err := keep(ctx, tx)
+		return kept, inBody(err)
+	}
+}
+
 func (c *call) createConnection(ctx context.Context, in *request[api.CreateConnectionRequest]) (*api.ConnectionResponse, error) {
 	kind, _ := redoubt.ParseHostKind(in.Body.Kind)
 	wanted := redoubt.Connection{Kind: kind, Name: redoubt.Line(in.Body.Name), BaseURL: strings.TrimSuffix(in.Body.BaseURL, "/"), Follow: in.Body.Follow}
+	wanted.Replies, _ = redoubt.ParseReplyPolicy(in.Body.Replies)
+	var err error
+	if wanted.People, err = peopleOf(in.Body.People); err != nil {
+		return nil, err
+	}
 	return c.askHost(ctx, func(ctx context.Context, k edge.CodeHosts) (edge.KeepConnection, error) {
 		keep, err := k.AskToAdd(ctx, wanted, credentialOf(in.Body.Credential))
-		return keep, inBody(err)
+		return keptInBody(keep), inBody(err)
 	})
 }
 
@@ -139,9 +173,20 @@ func (c *call) updateConnection(ctx context.Context, in *request[api.UpdateConne
 	if in.Body.Credential != nil {
 		change.Credential = new(credentialOf(in.Body.Credential))
 	}
+	if in.Body.Replies != nil {
+		policy, _ := redoubt.ParseReplyPolicy(*in.Body.Replies)
+		change.Replies = &policy
+	}
+	if in.Body.People != nil {
+		people, err := peopleOf(*in.Body.People)
+		if err != nil {
+			return nil, err
+		}
+		change.People = &people
+	}
 	return c.askHostOf(ctx, func(ctx context.Context, k edge.CodeHosts, id int64) (edge.KeepConnection, error) {
 		keep, err := k.AskToChange(ctx, c.caller.Deployment.ID, id, change)
-		return keep, inBody(err)
+		return keptInBody(keep), inBody(err)
 	})
 }
 

@@ -1,32 +1,37 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 )
 
-const connectionColumns = `id, kind, name, base_url, account, credential, webhook_secret, follow_json, created_at, checked_at, problem, heard_at`
+const connectionColumns = `id, kind, name, base_url, account, credential, webhook_secret, follow_json, created_at, checked_at, problem, heard_at, replies, people_json`
 
 func scanConnection(r row) (c redoubt.Connection, err error) {
 	return c, r.Scan(&c.ID, &c.Kind, &c.Name, &c.BaseURL, &c.Account, &c.Credential, &c.WebhookSecret, decoded(&c.Follow),
-		instant(&c.CreatedAt), instant(&c.CheckedAt), &c.Problem, instant(&c.HeardAt))
+		instant(&c.CreatedAt), instant(&c.CheckedAt), &c.Problem, instant(&c.HeardAt), &c.Replies, decoded(&c.People))
 }
 
 // connectionImage is what the audit trail tells of a connection: never what it shows
 // to the host.
 type connectionImage struct {
-	Kind       string   `json:"kind"`
-	Name       string   `json:"name"`
-	BaseURL    string   `json:"base_url"`
-	Follow     []string `json:"follow,omitempty"`
-	Credential string   `json:"credential,omitempty"` // that it was replaced
+	Kind       string             `json:"kind"`
+	Name       string             `json:"name"`
+	BaseURL    string             `json:"base_url"`
+	Follow     []string           `json:"follow,omitempty"`
+	Replies    string             `json:"replies"`
+	People     redoubt.HostPeople `json:"people,omitempty"`
+	Credential string             `json:"credential,omitempty"` // that it was replaced
 }
 
 func imageOfConnection(c redoubt.Connection) connectionImage {
-	return connectionImage{Kind: c.Kind.String(), Name: c.Name, BaseURL: c.BaseURL, Follow: c.Follow}
+	return connectionImage{Kind: c.Kind.String(), Name: c.Name, BaseURL: c.BaseURL, Follow: c.Follow, Replies: c.Replies.String(), People: c.People}
 }
 
 // Connections lists the deployment's connections by id.
@@ -59,6 +64,9 @@ func (tx *Tx) AddConnection(ctx context.Context, c redoubt.Connection, seal func
 	if err != nil {
 		return c, err
 	}
+	if err := tx.checkPeople(ctx, c.People); err != nil {
+		return c, err
+	}
 	if c.ID, err = tx.newID(ctx, seqConnection); err != nil {
 		return c, err
 	}
@@ -66,9 +74,10 @@ func (tx *Tx) AddConnection(ctx context.Context, c redoubt.Connection, seal func
 	if err != nil {
 		return c, err
 	}
+	c.Replies = cmp.Or(c.Replies, redoubt.RepliesLinked)
 	c.CreatedAt, c.Credential, c.WebhookSecret = tx.now, noNil(sealed.Credential), noNil(sealed.WebhookSecret)
 	row := []any{
-		c.ID, c.Kind, c.Name, c.BaseURL, c.Account, c.Credential, c.WebhookSecret, encoded(orEmpty(c.Follow)), c.CreatedAt, c.CheckedAt, c.Problem, c.HeardAt,
+		c.ID, c.Kind, c.Name, c.BaseURL, c.Account, c.Credential, c.WebhookSecret, encoded(orEmpty(c.Follow)), c.CreatedAt, c.CheckedAt, c.Problem, c.HeardAt, c.Replies, encoded(peopleOf(c)),
 	}
 	err = tx.insert(ctx, `connection (deployment_id, `+connectionColumns+`)`, [][]any{row}, "")
 	if err == nil {
@@ -79,6 +88,32 @@ func (tx *Tx) AddConnection(ctx context.Context, c redoubt.Connection, seal func
 	}
 	tx.audit("connection.create", subject("connection", c.ID), nil, imageOfConnection(c))
 	return c, nil
+}
+
+// peopleOf are the people of a connection, never nil.
+func peopleOf(c redoubt.Connection) redoubt.HostPeople {
+	if c.People == nil {
+		return redoubt.HostPeople{}
+	}
+	return c.People
+}
+
+// checkPeople refuses people of a connection who are no users of the deployment.
+func (tx *Tx) checkPeople(ctx context.Context, people redoubt.HostPeople) error {
+	if len(people) == 0 {
+		return nil
+	}
+	members, err := tx.Members(ctx)
+	known := map[string]bool{}
+	for _, m := range members {
+		known[m.Name] = true
+	}
+	for _, login := range slices.Sorted(maps.Keys(people)) {
+		if err == nil && !known[people[login]] {
+			err = redoubt.Invalid("people", "%.100q is no user of this deployment: Settings → Users lists them", people[login])
+		}
+	}
+	return err
 }
 
 func noNil(b []byte) []byte {
@@ -95,8 +130,9 @@ func connectionNameTaken(name string, err error) error {
 	return err
 }
 
-// UpdateConnection changes the name of a connection, what it follows, and its secrets
-// where they are given. Kind and address stay: another host would be shown the
+// UpdateConnection changes the name of a connection, what it follows, whose replies decide
+// there, and its secrets where they are given. Somebody who is no user of the deployment is a
+// redoubt.InvalidError. Kind and address stay: another host would be shown the
 // credential of this one.
 func (tx *Tx) UpdateConnection(ctx context.Context, c redoubt.Connection, sealed Sealed) (redoubt.Connection, error) {
 	before, err := tx.Connection(ctx, c.ID)
@@ -104,7 +140,10 @@ func (tx *Tx) UpdateConnection(ctx context.Context, c redoubt.Connection, sealed
 		return before, err
 	}
 	after := before
-	after.Name, after.Follow = c.Name, c.Follow
+	after.Name, after.Follow, after.Replies, after.People = c.Name, c.Follow, cmp.Or(c.Replies, before.Replies), c.People
+	if err := tx.checkPeople(ctx, after.People); err != nil {
+		return before, err
+	}
 	image := imageOfConnection(after)
 	if sealed.Credential != nil {
 		after.Credential, after.Account, image.Credential = sealed.Credential, c.Account, "replaced"
@@ -115,8 +154,8 @@ func (tx *Tx) UpdateConnection(ctx context.Context, c redoubt.Connection, sealed
 	if sealed.WebhookSecret != nil {
 		after.WebhookSecret = sealed.WebhookSecret
 	}
-	_, err = tx.exec(ctx, `UPDATE connection SET name = $3, follow_json = $4, credential = $5, webhook_secret = $6, account = $7 WHERE deployment_id = $1 AND id = $2`,
-		after.ID, after.Name, encoded(orEmpty(after.Follow)), noNil(after.Credential), noNil(after.WebhookSecret), after.Account)
+	_, err = tx.exec(ctx, `UPDATE connection SET name = $3, follow_json = $4, credential = $5, webhook_secret = $6, account = $7, replies = $8, people_json = $9 WHERE deployment_id = $1 AND id = $2`,
+		after.ID, after.Name, encoded(orEmpty(after.Follow)), noNil(after.Credential), noNil(after.WebhookSecret), after.Account, after.Replies, encoded(peopleOf(after)))
 	if err != nil {
 		return before, connectionNameTaken(after.Name, err)
 	}
@@ -146,6 +185,7 @@ func (tx *Tx) DeleteConnection(ctx context.Context, id int64) error {
 		return err
 	}
 	for _, rows := range []string{
+		`change_reply WHERE deployment_id = $1 AND repository_id IN (SELECT id FROM repository WHERE deployment_id = $1 AND connection_id = $2)`,
 		`change_comment WHERE deployment_id = $1 AND repository_id IN (SELECT id FROM repository WHERE deployment_id = $1 AND connection_id = $2)`,
 		`change_request WHERE deployment_id = $1 AND repository_id IN (SELECT id FROM repository WHERE deployment_id = $1 AND connection_id = $2)`,
 		`webhook_delivery WHERE deployment_id = $1 AND connection_id = $2`,

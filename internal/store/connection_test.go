@@ -66,7 +66,7 @@ func TestConnectionsKeepWhatIsSealedOutOfTheTrail(t *testing.T) {
 				}
 			}
 			same(t, "the trail", told, []string{
-				`connection.create {"base_url":"https://git.example","follow":["acme/*"],"kind":"gitea","name":"gitea"}`,
+				`connection.create {"base_url":"https://git.example","follow":["acme/*"],"kind":"gitea","name":"gitea","replies":"linked"}`,
 				`connection.update {"name":"new"}`,
 				`connection.update {"credential":"replaced"}`,
 			})

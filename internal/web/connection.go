@@ -2,7 +2,9 @@ package web
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -146,6 +148,7 @@ type connectionView struct {
 	Repositories []repositoryRow
 	Deliveries   []store.Delivery
 	Pages        pager
+	Filled       string // people of a form that would not do
 	Fault        string
 	Done         string
 }
@@ -158,6 +161,28 @@ type repositoryRow struct {
 
 // Globs are the globs that it follows, one a line.
 func (v connectionView) Globs() string { return strings.Join(v.Follow, "\n") }
+
+// Linked are the people of the connection, one a line, or what was filled in.
+func (v connectionView) Linked() string {
+	if v.Filled != "" {
+		return v.Filled
+	}
+	var b strings.Builder
+	for _, login := range slices.Sorted(maps.Keys(v.People)) {
+		b.WriteString(login + " = " + v.People[login] + "\n")
+	}
+	return b.String()
+}
+
+// ReplyPolicies are whose replies may decide.
+func (connectionView) ReplyPolicies() []redoubt.ReplyPolicy { return redoubt.ReplyPolicies() }
+
+// ReplyLabel is what people call a policy of replies.
+func (connectionView) ReplyLabel(p redoubt.ReplyPolicy) string { return replyLabels[p] }
+
+var replyLabels = map[redoubt.ReplyPolicy]string{
+	redoubt.RepliesLinked: "linked people who may write there", redoubt.RepliesCollaborators: "all who may write there", redoubt.RepliesOff: "nobody",
+}
 
 // Blank is the form of another credential, of which nothing is filled in.
 func (connectionView) Blank() connectionForm { return connectionForm{} }
@@ -175,7 +200,7 @@ func (req *request) showConnection(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	v := connectionView{Fault: fault, Done: done[req.r.URL.Query().Get("done")]}
+	v := connectionView{Filled: req.r.PostForm.Get("people"), Fault: fault, Done: done[req.r.URL.Query().Get("done")]}
 	err = req.view(func(ctx context.Context, tx *store.Tx) error {
 		if v.Connection, err = tx.Connection(ctx, id); err != nil {
 			return err
@@ -258,6 +283,17 @@ func (req *request) changeConnection() error {
 		return err
 	}
 	change := redoubt.ConnectionChange{Name: new(strings.TrimSpace(redoubt.Line(form.Get("name")))), Follow: new(lines(form.Get("follow")))}
+	if form.Has("replies") { // which a host without change requests has no field for
+		policy, is := redoubt.ParseReplyPolicy(form.Get("replies"))
+		people, err := redoubt.ParseHostPeople(lines(form.Get("people")))
+		if !is {
+			err = redoubt.Invalid("replies", "choose whose replies decide")
+		}
+		if said, ok := sayable(err); ok {
+			return req.showConnection(http.StatusBadRequest, said)
+		}
+		change.Replies, change.People = &policy, &people
+	}
 	return req.asking("connection-saved", func(hosts edge.CodeHosts, id int64) (edge.KeepConnection, error) {
 		var kind redoubt.HostKind
 		err := req.view(func(ctx context.Context, tx *store.Tx) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
 )
 
 // codeHosts is a code host that takes one credential.
@@ -105,6 +106,23 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	s.codeHosts.refuses = nil
 	says(t, s.follow(at+"/test", url.Values{}), "Works", "redoubt-bot")
 	says(t, s.follow(at, url.Values{"name": {"theirs"}, "follow": {"**"}}), "Saved.", "<h1>theirs")
+	people := s.post(at, url.Values{"name": {"theirs"}, "replies": {"linked"}, "people": {"octocat = nobody-here"}})
+	says(t, people.text, "is no user of this deployment", "octocat = nobody-here")
+	for _, bad := range []string{"octocat", "octo cat = ada", " = ada", "octocat = ADA!"} {
+		if a := s.post(at, url.Values{"name": {"theirs"}, "replies": {"linked"}, "people": {bad}}); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("people %q: %s", bad, a.Status)
+		}
+	}
+	if a := s.post(at, url.Values{"name": {"theirs"}, "replies": {"everybody"}}); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("replies of everybody: %s", a.Status)
+	}
+	if err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.CreateUser(ctx, redoubt.User{Name: "linked-ada"}, redoubt.RoleTriager)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, s.follow(at, url.Values{"name": {"theirs"}, "replies": {"collaborators"}, "people": {"OctoCat = linked-ada"}}), "octocat = linked-ada", `<option value="collaborators" selected>`)
 	says(t, s.post(at, url.Values{"name": {"theirs"}, "secret": {"wrong-secret"}}).text, "does not take the credential")
 	says(t, s.post(at+"/hooks", url.Values{}).text, "may not make webhooks")
 	says(t, s.follow(at+"/remove", url.Values{}), "The connection is forgotten", "No code host is connected yet")

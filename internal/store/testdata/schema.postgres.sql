@@ -135,6 +135,17 @@ change_comment.settled smallint NOT NULL
 CREATE UNIQUE INDEX change_comment_pkey ON public.change_comment USING btree (deployment_id, repository_id, number, lineage_id)
 change_comment FOREIGN KEY (deployment_id) REFERENCES deployment(id)
 change_comment PRIMARY KEY (deployment_id, repository_id, number, lineage_id)
+change_reply.deployment_id bigint NOT NULL
+change_reply.repository_id bigint NOT NULL
+change_reply.number bigint NOT NULL
+change_reply.comment text NOT NULL
+change_reply.login text NOT NULL
+change_reply.outcome text NOT NULL
+change_reply.answered smallint NOT NULL
+change_reply.decided_at bigint NOT NULL
+CREATE UNIQUE INDEX change_reply_pkey ON public.change_reply USING btree (deployment_id, repository_id, number, comment)
+change_reply FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+change_reply PRIMARY KEY (deployment_id, repository_id, number, comment)
 change_request.deployment_id bigint NOT NULL
 change_request.repository_id bigint NOT NULL
 change_request.number bigint NOT NULL
@@ -150,6 +161,7 @@ change_request.base_commit text NOT NULL
 change_request.fork smallint NOT NULL
 change_request.updated_at bigint
 change_request.told_until bigint NOT NULL DEFAULT 0
+change_request.replies_read_at bigint
 CREATE INDEX change_request_head ON public.change_request USING btree (deployment_id, repository_id, head_commit)
 CREATE UNIQUE INDEX change_request_pkey ON public.change_request USING btree (deployment_id, repository_id, number)
 change_request FOREIGN KEY (deployment_id) REFERENCES deployment(id)
@@ -167,6 +179,8 @@ connection.created_at bigint NOT NULL
 connection.checked_at bigint
 connection.problem text NOT NULL
 connection.heard_at bigint
+connection.replies smallint NOT NULL DEFAULT 1
+connection.people_json text NOT NULL DEFAULT '{}'::text
 CREATE UNIQUE INDEX connection_deployment_id_name_key ON public.connection USING btree (deployment_id, name)
 CREATE UNIQUE INDEX connection_pkey ON public.connection USING btree (deployment_id, id)
 connection FOREIGN KEY (deployment_id) REFERENCES deployment(id)

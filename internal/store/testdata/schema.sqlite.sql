@@ -134,6 +134,17 @@ CREATE TABLE change_comment (
     settled       SMALLINT NOT NULL,
     PRIMARY KEY (deployment_id, repository_id, number, lineage_id)
 );
+CREATE TABLE change_reply (
+    deployment_id BIGINT   NOT NULL REFERENCES deployment (id),
+    repository_id BIGINT   NOT NULL,
+    number        BIGINT   NOT NULL, -- of the change request
+    comment       TEXT     NOT NULL, -- scm.Comment.Key
+    login         TEXT     NOT NULL, -- who wrote it, at the host
+    outcome       TEXT     NOT NULL, -- what is answered; empty: nothing
+    answered      SMALLINT NOT NULL, -- whether the host has the answer, or needs none
+    decided_at    BIGINT   NOT NULL,
+    PRIMARY KEY (deployment_id, repository_id, number, comment)
+);
 CREATE TABLE change_request (
     deployment_id BIGINT   NOT NULL REFERENCES deployment (id),
     repository_id BIGINT   NOT NULL,
@@ -148,7 +159,7 @@ CREATE TABLE change_request (
     base_ref      TEXT     NOT NULL,
     base_commit   TEXT     NOT NULL,
     fork          SMALLINT NOT NULL,
-    updated_at    BIGINT, told_until BIGINT NOT NULL DEFAULT 0,
+    updated_at    BIGINT, told_until BIGINT NOT NULL DEFAULT 0, replies_read_at BIGINT,
     PRIMARY KEY (deployment_id, repository_id, number)
 );
 CREATE INDEX change_request_head ON change_request (deployment_id, repository_id, head_commit);
@@ -165,7 +176,7 @@ CREATE TABLE connection (
     created_at     BIGINT   NOT NULL,
     checked_at     BIGINT,
     problem        TEXT     NOT NULL, -- of the last check; empty: none
-    heard_at       BIGINT,            -- of the newest webhook that was verified
+    heard_at       BIGINT, replies SMALLINT NOT NULL DEFAULT 1, people_json TEXT NOT NULL DEFAULT '{}',            -- of the newest webhook that was verified
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, name)
 );

@@ -1,0 +1,121 @@
+package hosts
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// command is what somebody asks for in a comment.
+type command struct {
+	verb     verb
+	finding  int64 // by its id; 0: the one that the comment answers
+	reason   redoubt.TriageReason
+	note     string
+	assignee string // a name at the host; me and nobody stand for themselves
+}
+
+// verb is what is to be done.
+type verb string
+
+// Verbs.
+const (
+	verbIgnore  verb = "ignore"
+	verbReopen  verb = "reopen"
+	verbReview  verb = "reviewing"
+	verbFix     verb = "fixing"
+	verbAssign  verb = "assign"
+	verbHelp    verb = "help"
+	assignMe         = "me"
+	assignNone       = "nobody"
+	commandName      = "/redoubt"
+)
+
+// states are what verbs decide.
+var states = map[verb]redoubt.TriageState{
+	verbIgnore: redoubt.TriageIgnored, verbReopen: redoubt.TriageReopened, verbReview: redoubt.TriageReviewing, verbFix: redoubt.TriageFixing,
+}
+
+// usage is what is answered to help, and to what nobody understands.
+const usage = "Begin a comment with one of these; in the conversation, not below a comment of mine, name the finding behind the verb, as `/redoubt reopen #12`.\n\n" +
+	"- `/redoubt ignore false_positive: why` (or `acceptable_risk`, `no_time`)\n" +
+	"- `/redoubt reopen`, `/redoubt reviewing`, `/redoubt fixing`\n" +
+	"- `/redoubt assign @me`, `@somebody` or `@nobody`\n"
+
+// asksFor finds the line of a comment that asks for something: the first that is not
+// quoted. A line right behind a quoted one belongs to the quote, as hosts show it.
+func asksFor(body string) (line string, ok bool) {
+	quoted := false
+	for text := range strings.SplitSeq(strings.ReplaceAll(body, "\r\n", "\n"), "\n") {
+		trimmed := strings.TrimSpace(text)
+		switch {
+		case trimmed == "":
+			quoted = false
+		case quoted:
+		case strings.HasPrefix(trimmed, ">"):
+			quoted = true
+		case strings.HasPrefix(text, "    "), strings.HasPrefix(text, "\t"): // code
+			return "", false
+		default:
+			name, _, _ := strings.Cut(trimmed, " ")
+			return trimmed, name == commandName
+		}
+	}
+	return "", false
+}
+
+var namedFinding = regexp.MustCompile(`^#?([0-9]{1,18})$`)
+
+// parseCommand takes a line of asksFor apart. What it does not understand is an error for
+// whoever wrote it.
+func parseCommand(line string) (c command, err error) {
+	words := strings.Fields(redoubt.Line(line))[1:]
+	if len(words) == 0 {
+		return command{verb: verbHelp}, nil
+	}
+	c.verb = verb(strings.ToLower(words[0]))
+	words = words[1:]
+	if len(words) > 0 && c.verb != verbHelp {
+		if named := namedFinding.FindStringSubmatch(words[0]); named != nil {
+			c.finding, _ = strconv.ParseInt(named[1], 10, 64) // digits, by the pattern
+			words = words[1:]
+		}
+	}
+	switch c.verb {
+	case verbHelp:
+	case verbAssign:
+		if len(words) != 1 || strings.Trim(words[0], "@") == "" {
+			return c, errors.New("say whom it is assigned to, as `/redoubt assign @me`")
+		}
+		c.assignee = strings.ToLower(strings.TrimPrefix(words[0], "@"))
+	case verbIgnore:
+		words, err = c.takeReason(words)
+		c.note = strings.Join(words, " ")
+	case verbReopen, verbReview, verbFix:
+		c.note = strings.Join(words, " ")
+	default:
+		return c, fmt.Errorf("nobody knows the verb %s", code(string(c.verb), 40))
+	}
+	return c, err
+}
+
+// takeReason reads the reason in front of the words.
+func (c *command) takeReason(words []string) ([]string, error) {
+	if len(words) == 0 {
+		return words, nil
+	}
+	name, ends := strings.CutSuffix(words[0], ":")
+	reason, is := redoubt.ParseTriageReason(strings.ReplaceAll(strings.ToLower(name), "-", "_"))
+	switch {
+	case is && reason != redoubt.NoTriageReason:
+		c.reason = reason
+		return words[1:], nil
+	case ends:
+		return words, fmt.Errorf("%s is no reason: it is one of `false_positive`, `acceptable_risk` and `no_time`", code(name, 40))
+	}
+	return words, nil
+}

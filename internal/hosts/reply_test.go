@@ -1,0 +1,286 @@
+package hosts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/triage"
+)
+
+func (h *fakeHost) Permission(_ context.Context, _ redoubt.Repository, login string) (scm.Permission, error) {
+	may, is := h.may[strings.ToLower(login)]
+	if !is {
+		return scm.MayNothing, &scm.HostError{Status: 404}
+	}
+	return may, h.down
+}
+
+func (h *fakeHost) Reply(_ context.Context, _ redoubt.Repository, _ redoubt.ChangeRequest, to scm.Comment, body string) error {
+	if h.down != nil {
+		return h.down
+	}
+	h.replies = append(h.replies, to.ID+": "+body)
+	h.comments = append(h.comments, scm.Comment{ID: fmt.Sprint(len(h.comments) + 1), Author: "bot", Body: body, Thread: to.Thread, Path: to.Path})
+	return h.cut
+}
+
+// conversation is a world in which a change request was told of two findings that block,
+// each on its line: ada is linked, bob may write alone, and eve may nothing.
+type conversation struct {
+	*world
+	connection redoubt.Connection
+	secret     string
+	sent       int
+	on         redoubt.Finding // of the comment with the id 1
+	other      redoubt.Finding // of the comment with the id 2
+}
+
+func newConversation(t *testing.T, s *store.Store) *conversation {
+	t.Helper()
+	w := &conversation{world: newWorld(t, s)}
+	read := index.New(s, index.Options{BodyCache: 1 << 20})
+	w.keeper.Findings = func(ctx context.Context, id int64) (triage.Selector, error) { return read.Deployment(ctx, id) }
+	w.connection = w.connect()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.CreateUser(ctx, redoubt.User{Name: "ada"}, redoubt.RoleTriager)
+		_, err2 := tx.CreateUser(ctx, redoubt.User{Name: "vic"}, redoubt.RoleViewer)
+		return errors.Join(err, err2)
+	})
+	w.let(redoubt.RepliesLinked)
+	w.host.may = map[string]scm.Permission{"octocat": scm.MayWrite, "bob": scm.MayWrite, "vic": scm.MayAdminister, "eve": scm.MayRead, "bot": scm.MayAdminister}
+	w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix", UpdatedAt: w.now}}
+	w.on, w.other = w.find("rule-a", 4), w.find("rule-b", 9)
+	w.must(w.tell(w.scan(first, w.on, w.other)))
+	var err error
+	w.secret, err = w.keeper.Vault.OpenWebhook(w.d.ID, w.connection)
+	w.must(err)
+	return w
+}
+
+func (w *conversation) let(p redoubt.ReplyPolicy) {
+	w.t.Helper()
+	_, err := w.keeper.ChangeReplies(w.t.Context(), w.d.ID, storetest.Actor, w.connection.ID, func(of *redoubt.ReplyPolicy, people redoubt.HostPeople) {
+		*of = p
+		clear(people)
+		w.must(errors.Join(people.Add("OctoCat", "ada"), people.Add("vic", "vic")))
+	})
+	w.must(err)
+}
+
+// says adds a comment at the host, and has the host tell of it.
+func (w *conversation) says(c scm.Comment) {
+	w.t.Helper()
+	if c.ID == "" {
+		c.ID = fmt.Sprint(len(w.host.comments) + 1)
+	}
+	w.host.comments = append(w.host.comments, c)
+	w.hook()
+}
+
+func (w *conversation) hook() {
+	w.t.Helper()
+	w.sent++
+	w.must(w.send(w.d.ID, w.connection.ID, w.secret, "issue_comment", fmt.Sprintf(`{"n":%d,"is_pull":true,"issue":{"number":3,"pull_request":{}},"repository":{"id":1}}`, w.sent)))
+}
+
+func (w *conversation) triage(f redoubt.Finding) (t redoubt.Triage) {
+	w.t.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		found, err := tx.Lineages(ctx, []int64{f.LineageID})
+		t = found[f.LineageID].Triage
+		return err
+	})
+	return t
+}
+
+func (w *conversation) decision(f redoubt.Finding) string {
+	t := w.triage(f)
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", t.State, t.Reason, t.By, t.Assignee, t.Comment))
+}
+
+// last is the newest answer, without its mark.
+func (w *conversation) last() string {
+	if len(w.host.replies) == 0 {
+		return ""
+	}
+	text, _, _ := strings.Cut(w.host.replies[len(w.host.replies)-1], "<!--")
+	return text
+}
+
+// TestRepliesDecide: who may write there and is linked decides about the finding whose
+// comment they answer, and nobody else about any.
+func TestRepliesDecide(t *testing.T) {
+	const line, whole = "t1", ""
+	const untouched = "untriaged"
+	for _, c := range []struct {
+		name, author, thread, body string
+		of                         redoubt.ReplyPolicy
+		want                       string // of the first finding
+		answer                     string // a part of it; empty: none
+	}{
+		{"linked", "octocat", line, "/redoubt ignore false_positive: it is [a](http://x) test", 0, "ignored false_positive user:ada  it is [a](http://x) test (octocat at acme/payments#3)", "4: Done"},
+		{"by its id", "OCTOCAT", whole, "/redoubt fixing #ID soon", 0, "fixing  user:ada  soon (OCTOCAT at acme/payments#3)", "Done"},
+		{"assigned", "octocat", line, "/redoubt assign @me", 0, "untriaged   ada", "assigned to ada"},
+		{"assigned to another", "octocat", line, "/redoubt assign @vic", 0, "untriaged   vic", "assigned to vic"},
+		{"assigned to a stranger", "octocat", line, "/redoubt assign @mallory", 0, untouched, "Not done: `mallory` is linked to no user"},
+		{"not linked", "bob", line, "/redoubt ignore", 0, untouched, "Not done: your account is linked to no user"},
+		{"not linked, but let", "bob", line, "/redoubt ignore no_time: x", redoubt.RepliesCollaborators, "ignored no_time collaborator:bob at git.example  x (bob at acme/payments#3)", "Done"},
+		{"not linked, for themselves", "bob", line, "/redoubt assign @me", redoubt.RepliesCollaborators, untouched, "Not done"},
+		{"linked to a viewer", "vic", line, "/redoubt ignore", 0, untouched, "may not decide"},
+		{"linked to a viewer, where others may", "vic", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, "may not decide"},
+		{"may read alone", "eve", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, "only who may write"},
+		{"may nothing", "mallory", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, "only who may write"},
+		{"off", "octocat", line, "/redoubt ignore", redoubt.RepliesOff, untouched, ""},
+		{"our own", "Bot", line, "/redoubt ignore", redoubt.RepliesCollaborators, untouched, ""},
+		{"no command", "octocat", line, "what about /redoubt ignore?", 0, untouched, ""},
+		{"quoted", "octocat", line, "> /redoubt ignore\n\nno!", 0, untouched, ""},
+		{"help", "octocat", line, "/redoubt help", 0, untouched, "/redoubt assign"},
+		{"nonsense", "octocat", line, "/redoubt ignore fasle: x", 0, untouched, "`fasle` is no reason"},
+		{"which one?", "octocat", whole, "/redoubt ignore", 0, untouched, "say which finding"},
+		{"another one than it answers", "octocat", "t2", "/redoubt ignore #ID", 0, untouched, "about another finding"},
+		{"none of it", "octocat", whole, "/redoubt ignore #999", 0, untouched, "none of this change request"},
+		{"below somebody else's comment", "octocat", "t77", "/redoubt ignore", 0, untouched, "say which finding"},
+		{"too long", "octocat", line, "/redoubt ignore " + strings.Repeat("é", redoubt.MaxNote), 0, untouched, "Not done"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newConversation(t, storetest.New(t, "sqlite"))
+			if c.of != 0 {
+				w.let(c.of)
+			}
+			path := ""
+			if c.thread != whole {
+				path = "a.go"
+			}
+			w.says(scm.Comment{Author: c.author, Thread: c.thread, Path: path, Body: strings.ReplaceAll(c.body, "ID", fmt.Sprint(w.on.ID))})
+			same(t, "the decision", w.decision(w.on), c.want)
+			same(t, "about the other", w.decision(w.other), untouched)
+			if got := w.last(); (got != "") != (c.answer != "") || !strings.Contains(got, c.answer) {
+				t.Errorf("answered %q, want %q", got, c.answer)
+			}
+		})
+	}
+}
+
+// TestADecisionTurnsTheStatus: nobody has to scan again.
+func TestADecisionTurnsTheStatus(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newConversation(t, s)
+		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore false_positive: a test"})
+		same(t, "one is left", w.told(), "acme/payments 1111 3 1 blocking")
+		w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d acceptable_risk", w.other.ID)})
+		same(t, "none is left", w.told(), "acme/payments 1111 2 no blocking findings")
+		if !strings.Contains(w.host.comments[0].Body, "Settled") {
+			t.Errorf("the comment is %q", w.host.comments[0].Body)
+		}
+		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt reopen"})
+		same(t, "again", w.told(), "acme/payments 1111 3 1 blocking")
+	})
+}
+
+// TestRepliesAreTakenOnce whatever is sent, edited or lost.
+func TestRepliesAreTakenOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newConversation(t, s)
+		w.says(scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: later"})
+		before := w.triage(w.on)
+		at := len(w.host.comments) - 2
+		w.host.comments[at].Body = "/redoubt reopen"
+		w.hook()
+		w.host.comments[at].Edited = true
+		w.hook()
+		same(t, "the decision", w.triage(w.on), before)
+		same(t, "answers", len(w.host.replies), 1)
+
+		w.says(scm.Comment{ID: "50", Author: "octocat", Body: fmt.Sprintf("/redoubt reopen #%d", w.on.ID)}) // the id is of another list of the host
+		same(t, "one of the conversation", w.triage(w.on).State, redoubt.TriageReopened)
+		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore", Edited: true})
+		same(t, "an edited one", w.triage(w.on).State, redoubt.TriageReopened)
+		if !strings.Contains(w.last(), "edited") {
+			t.Errorf("answered %q", w.last())
+		}
+		w.says(scm.Comment{Author: "renovate", Bot: true, Thread: "t1", Path: "a.go", Body: "/redoubt ignore"})
+		same(t, "answers", len(w.host.replies), 3)
+		for range 3 { // a stranger has one answer
+			w.says(scm.Comment{Author: "eve", Thread: "t1", Path: "a.go", Body: "/redoubt help"})
+		}
+		same(t, "answers", len(w.host.replies), 4)
+	})
+}
+
+// TestAnAnswerThatWasLost is given again, and never twice.
+func TestAnAnswerThatWasLost(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newConversation(t, s)
+		w.host.cut = fmt.Errorf("the line is cut: %w", redoubt.ErrUnavailable)
+		w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: later"})
+		if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
+			t.Error("nobody hears that the host cannot be told")
+		}
+		before := w.triage(w.on)
+		w.host.cut = nil
+		w.must(w.keeper.Poll(t.Context(), w.d.ID, w.connected()))
+		same(t, "the decision", w.triage(w.on), before)
+		same(t, "answers", len(w.host.replies), 1)
+		w.host.comments = w.host.comments[:len(w.host.comments)-1] // it did not come to be after all
+		w.host.comments = append(w.host.comments, scm.Comment{ID: "51", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
+		w.host.down = fmt.Errorf("down: %w", redoubt.ErrUnavailable)
+		if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
+			t.Error("a host that is down is no error")
+		}
+		w.host.down = nil
+		w.must(w.keeper.Poll(t.Context(), w.d.ID, w.connected()))
+		same(t, "the decision", w.triage(w.on).State, redoubt.TriageFixing)
+		same(t, "answers", len(w.host.replies), 2)
+	})
+}
+
+func (w *conversation) connected() (c redoubt.Connection) {
+	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		c, err = tx.Connection(ctx, w.connection.ID)
+		return err
+	})
+	return c
+}
+
+// TestRepliesArePolledWhereSomethingChanged: a change request that stays as it was is not
+// asked for again.
+func TestRepliesArePolledWhereSomethingChanged(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newConversation(t, s)
+		poll := func(want redoubt.TriageState, listed int) {
+			t.Helper()
+			before := w.host.listed
+			w.must(w.keeper.Poll(t.Context(), w.d.ID, w.connected()))
+			same(t, "the decision", w.triage(w.on).State, want)
+			same(t, "asked for comments", w.host.listed-before, listed)
+		}
+		poll(redoubt.TriageUntriaged, 1) // something may come within the same second
+		w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
+		poll(redoubt.TriageFixing, 2)
+		w.now = w.now.Add(2 * time.Minute)
+		poll(redoubt.TriageFixing, 1)
+		poll(redoubt.TriageFixing, 0)
+		w.host.comments = append(w.host.comments, scm.Comment{ID: "51", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt reopen"})
+		w.host.open[0].UpdatedAt = w.now
+		poll(redoubt.TriageReopened, 2)
+	})
+}
+
+// TestFindingsOfForks: the branch of a fork is another one than ours of that name.
+func TestFindingsOfForks(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newConversation(t, s)
+		w.host.open[0].Fork = true
+		w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d", w.on.ID)})
+		same(t, "the decision", w.triage(w.on).State, redoubt.TriageUntriaged)
+	})
+}

@@ -1,0 +1,90 @@
+package scm_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+)
+
+// conversations are what each kind of host tells of the same: our comment on a line, an
+// answer to it, an edited one of a program on another line, and one of the whole.
+var conversations = map[redoubt.HostKind]map[string]string{
+	redoubt.HostGitea: {
+		"GET /api/v1/repos/acme/payments/issues/9/comments": `[{"id":21,"body":"whole","user":{"login":"ada"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]`,
+		"GET /api/v1/repos/acme/payments/pulls/9/reviews":   `[{"id":31,"comments_count":2},{"id":32,"comments_count":1}]`,
+		"GET /api/v1/repos/acme/payments/pulls/9/reviews/31/comments": `[{"id":22,"body":"ours","user":{"login":"bot"},"path":"a.go","position":4,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"},
+			{"id":23,"body":"answer","user":{"login":"ada"},"path":"a.go","position":4,"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:01:00Z"}]`,
+		"GET /api/v1/repos/acme/payments/pulls/9/reviews/32/comments": `[{"id":24,"body":"other","user":{"login":"helper"},"path":"b.go","position":1,"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:02:00Z"}]`,
+		"POST /api/v1/repos/acme/payments/pulls/9/reviews":            `{"id":33}`,
+		"POST /api/v1/repos/acme/payments/issues/9/comments":          `{"id":25}`,
+	},
+	redoubt.HostGitHub: {
+		"GET /api/v3/repos/acme/payments/issues/9/comments": `[{"id":21,"body":"whole","user":{"login":"ada","type":"User"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]`,
+		"GET /api/v3/repos/acme/payments/pulls/9/comments": `[{"id":22,"body":"ours","user":{"login":"bot"},"path":"a.go","line":4,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"},
+			{"id":23,"in_reply_to_id":22,"body":"answer","user":{"login":"ada","type":"User"},"path":"a.go","line":4,"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:01:00Z"},
+			{"id":24,"body":"other","user":{"login":"helper[bot]","type":"Bot"},"path":"b.go","line":null,"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:02:00Z"}]`,
+		"POST /api/v3/repos/acme/payments/pulls/9/comments":  `{"id":26}`,
+		"POST /api/v3/repos/acme/payments/issues/9/comments": `{"id":25}`,
+	},
+	redoubt.HostGitLab: {
+		"GET /api/v4/projects/3/merge_requests/9/discussions": `[{"id":"d1","notes":[{"id":21,"body":"whole","author":{"username":"ada"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]},
+			{"id":"d2","notes":[{"id":22,"body":"ours","author":{"username":"bot"},"position":{"new_path":"a.go","new_line":4},"created_at":"2026-01-01T00:00:00.1Z","updated_at":"2026-01-01T00:00:00.4Z"},
+				{"id":23,"body":"answer","author":{"username":"ada"},"position":{"new_path":"a.go","new_line":4},"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:05:00.2Z","resolved":true,"resolved_at":"2026-01-01T00:05:00Z"}]},
+			{"id":"d3","notes":[{"id":24,"body":"other","author":{"username":"project_3_bot_1a2b"},"position":{"new_path":"b.go","new_line":1},"created_at":"2026-01-01T00:01:00Z","updated_at":"2026-01-01T00:02:00Z"}]}]`,
+		"POST /api/v4/projects/3/merge_requests/9/discussions/d2/notes": `{"id":26}`,
+		"POST /api/v4/projects/3/merge_requests/9/discussions/d1/notes": `{"id":27}`,
+	},
+}
+
+// TestWhatRepliesAnswer: all hosts tell which comment another one answers, who changed what
+// they wrote, and which are by programs; and an answer comes below what it answers.
+func TestWhatRepliesAnswer(t *testing.T) {
+	answers := map[redoubt.HostKind][2]string{
+		redoubt.HostGitea:  {`POST /api/v1/repos/acme/payments/pulls/9/reviews {"comments":[{"path":"a.go","body":"done","new_position":4}],"commit_id":"` + head + `","event":"COMMENT"}`, `POST /api/v1/repos/acme/payments/issues/9/comments {"body":"done"}`},
+		redoubt.HostGitHub: {`POST /api/v3/repos/acme/payments/pulls/9/comments {"body":"done","in_reply_to":22}`, `POST /api/v3/repos/acme/payments/issues/9/comments {"body":"done"}`},
+		redoubt.HostGitLab: {`POST /api/v4/projects/3/merge_requests/9/discussions/d2/notes {"body":"done"}`, `POST /api/v4/projects/3/merge_requests/9/discussions/d1/notes {"body":"done"}`},
+	}
+	for kind, told := range conversations {
+		t.Run(kind.String(), func(t *testing.T) {
+			p, base := play(t, told)
+			h := opened(t, loopback, kind, base)
+			r := redoubt.Repository{HostID: "3", FullName: "acme/payments"}
+			list, err := h.Comments(t.Context(), r, 9)
+			if err != nil || len(list) != 4 {
+				t.Fatalf("comments are %+v, %v", list, err)
+			}
+			whole, ours, answer, other := list[0], list[1], list[2], list[3]
+			if ours.Thread == "" || answer.Thread != ours.Thread || other.Thread == ours.Thread || whole.Thread == ours.Thread {
+				t.Errorf("threads are %+v", list)
+			}
+			if whole.Key() == ours.Key() || strings.HasPrefix(whole.Key(), "line:") || !strings.HasPrefix(answer.Key(), "line:") {
+				t.Errorf("keys are %q, %q, %q", whole.Key(), ours.Key(), answer.Key())
+			}
+			if whole.Edited || ours.Edited || answer.Edited || !other.Edited {
+				t.Errorf("edited are %v, %v, %v, %v", whole.Edited, ours.Edited, answer.Edited, other.Edited)
+			}
+			if answer.Bot || other.Bot != (kind != redoubt.HostGitea) { // which tells of no programs
+				t.Errorf("programs are %v, %v", answer.Bot, other.Bot)
+			}
+			at := redoubt.ChangeRequest{Number: 9, HeadCommit: head}
+			for i, to := range []scm.Comment{answer, whole} {
+				p.asked = nil
+				if err := h.Reply(t.Context(), r, at, to, "done"); err != nil || len(p.asked) != 1 || p.asked[0] != answers[kind][i] {
+					t.Errorf("answered with %q, %v; want %q", p.asked, err, answers[kind][i])
+				}
+			}
+		})
+	}
+}
+
+// TestAnAnswerToALineThatIsGone comes beside it, where the host answers on lines.
+func TestAnAnswerToALineThatIsGone(t *testing.T) {
+	p, base := play(t, map[string]string{"POST /api/v1/repos/acme/payments/issues/9/comments": `{"id":25}`})
+	h := opened(t, loopback, redoubt.HostGitea, base)
+	err := h.Reply(t.Context(), redoubt.Repository{FullName: "acme/payments"}, redoubt.ChangeRequest{Number: 9, HeadCommit: head}, scm.Comment{Path: "gone.go", Line: 3}, "done")
+	if err != nil || len(p.asked) != 2 || !strings.HasSuffix(p.asked[1], `issues/9/comments {"body":"done"}`) {
+		t.Errorf("asked %q, %v", p.asked, err)
+	}
+}

@@ -1,0 +1,41 @@
+package redoubt
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestHostPeople(t *testing.T) {
+	people, err := ParseHostPeople([]string{"@OctoCat = Ada", "", "grüße=bob@x"})
+	if err != nil || len(people) != 2 {
+		t.Fatalf("people are %v, %v", people, err)
+	}
+	for login, want := range map[string]string{"octocat": "ada", "OCTOCAT": "ada", "grüße": "bob@x", "ada": "", "": ""} {
+		if user, ok := people.UserOf(login); user != want || ok != (want != "") {
+			t.Errorf("%q is %q, %v", login, user, ok)
+		}
+	}
+	people.Remove(" @OCTOcat ")
+	if _, ok := people.UserOf("octocat"); ok {
+		t.Error("who was removed is there")
+	}
+	for _, bad := range []string{"octocat", "=ada", "a b = ada", "a\x1b = ada", strings.Repeat("a", 256) + "=ada", "\xff=ada", "octocat=", "octocat=a b", "@ = ada"} {
+		if people, err := ParseHostPeople([]string{bad}); err == nil {
+			t.Errorf("%q is %v", bad, people)
+		}
+	}
+	if _, err := ParseHostPeople([]string{"a=ada", "A=bob"}); err == nil {
+		t.Error("one name is two users")
+	}
+	many := make([]string, MaxHostPeople+1)
+	for i := range many {
+		many[i] = fmt.Sprintf("u%d=ada", i)
+	}
+	if _, err := ParseHostPeople(many); err == nil {
+		t.Error("there is no bound")
+	}
+	if _, err := ParseHostPeople(many[1:]); err != nil {
+		t.Error(err)
+	}
+}
