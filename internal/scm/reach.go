@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"syscall"
 
 	"github.com/redoubt/redoubt"
@@ -27,30 +28,46 @@ var never = []netip.Prefix{
 	netip.MustParsePrefix("192.0.0.192/32"), netip.MustParsePrefix("168.63.129.16/32"),
 }
 
-// embedding are prefixes whose addresses hold one of IPv4 in their last four bytes.
-var embedding = netip.MustParsePrefix("64:ff9b::/96")
+// embedding are prefixes whose addresses hold one of IPv4, from a byte on: that is where
+// a translator or a tunnel takes what is sent there.
+var embedding = []struct {
+	prefix netip.Prefix
+	from   int
+}{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12}, {netip.MustParsePrefix("64:ff9b:1::/48"), 12}, // NAT64
+	{netip.MustParsePrefix("2002::/16"), 2}, // 6to4
+	{netip.MustParsePrefix("::/96"), 12},
+}
 
-// shared is what providers share among their customers: private for our purpose.
-var shared = netip.MustParsePrefix("100.64.0.0/10")
+// embedded is the address of IPv4 that one of IPv6 stands for; itself where there is none.
+func embedded(a netip.Addr) netip.Addr {
+	if a == netip.IPv6Unspecified() || a == netip.IPv6Loopback() {
+		return a
+	}
+	for _, e := range embedding {
+		if e.prefix.Contains(a) {
+			b := a.As16()
+			return netip.AddrFrom4([4]byte(b[e.from:]))
+		}
+	}
+	return a
+}
+
+// shared are addresses that are private for our purpose: what providers share among
+// their customers, what is for measurements, and what sites had before fd00::/8.
+var shared = []netip.Prefix{netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("fec0::/10")}
 
 // Allows reports whether a host may have an address.
 func (r Reach) Allows(a netip.Addr) bool {
-	a = a.Unmap().WithZone("")
-	if embedding.Contains(a) {
-		b := a.As16()
-		a = netip.AddrFrom4([4]byte(b[12:]))
+	a = embedded(a.Unmap().WithZone(""))
+	within := func(p netip.Prefix) bool { return p.Contains(a) }
+	switch {
+	case slices.ContainsFunc(r.Also, within):
+		return true
+	case slices.ContainsFunc(never, within) || a.IsLoopback():
+		return false
 	}
-	for _, p := range r.Also {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	for _, p := range never {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return !a.IsLoopback() && (!r.NoPrivate || !a.IsPrivate() && !shared.Contains(a))
+	return !r.NoPrivate || !a.IsPrivate() && !slices.ContainsFunc(shared, within)
 }
 
 // unreachableError says that an address is one that no host may have.
