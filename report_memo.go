@@ -1,5 +1,9 @@
 package redoubt
 
+// MaxMemoResults is how many results of a report are remembered; of one that has more,
+// none are: whoever uploads a few bytes has the memo read.
+const MaxMemoResults = 100_000
+
 // ReportMemo is how the last full report of a source was read: by it a result whose
 // bytes come again is known without being read. It says nothing of what is stored.
 type ReportMemo struct {

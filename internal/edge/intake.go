@@ -57,6 +57,17 @@ func (r *Reservation) Build(bytes int) error {
 	return nil
 }
 
+// May builds memory that saves work and is not needed, if others leave room for it.
+func (r *Reservation) May(bytes int) bool {
+	if r.of.used.Add(int64(bytes)) > r.of.All {
+		r.of.used.Add(-int64(bytes))
+		return false
+	}
+	r.held += int64(bytes)
+	r.built += int64(bytes)
+	return true
+}
+
 // full says why there is no room: others take it, or this one alone needs more
 // than there is, so that waiting would not help.
 func (r *Reservation) full() error {

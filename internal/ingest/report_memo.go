@@ -114,7 +114,7 @@ func asReported(f redoubt.Finding, k *redoubt.KnownResult) redoubt.Finding {
 }
 
 // memo is what the next full report of the source may know of this one; nil for none,
-// or where that is kept already.
+// or where that is kept already. Of one that is too large the next knows nothing.
 func (u *Upload) memo(sightings []Sighting) *redoubt.ReportMemo {
 	r := u.Report
 	if !u.Full || r.Context == (redoubt.Digest{}) {
@@ -129,6 +129,9 @@ func (u *Upload) memo(sightings []Sighting) *redoubt.ReportMemo {
 				Location: s.Result.Location, Muted: s.Finding.State == redoubt.Muted,
 			})
 		}
+	}
+	if len(m.Results) > redoubt.MaxMemoResults {
+		m.Results = nil
 	}
 	if r.Memo != nil && r.Memo.Context == m.Context && slices.Equal(r.Memo.Results, m.Results) {
 		return nil

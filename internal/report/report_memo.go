@@ -70,6 +70,13 @@ func newRecall(o Options) *recall {
 	return r
 }
 
+// MemoryOfMemo is about what a reading by a memo takes beside one without, in bytes:
+// however few bytes come.
+func MemoryOfMemo(m *redoubt.ReportMemo) int {
+	const place = 128 // of a result in recall
+	return len(m.Results)*(sizeOf(&redoubt.ReadResult{})+place) + sizeOfMemo(m)
+}
+
 // sizeOfMemo is about how long the report of a memo was, in bytes.
 func sizeOfMemo(m *redoubt.ReportMemo) int {
 	n := headSize

@@ -29,6 +29,7 @@ type importFiles struct {
 	call    *call
 	in      *api.ImportQuery
 	o       report.Options
+	may     func(bytes int) bool // whether there is room for what saves work
 	reading report.Reading
 	begun   bool                         // the rules are known
 	secret  func(tool, rule string) bool // rules that look for secrets
@@ -87,7 +88,10 @@ func (f *importFiles) begin(ctx context.Context) error {
 		if f.secret, err = ingest.KnownSecretRules(ctx, c.tx); err != nil {
 			return err
 		}
-		f.o.Memo, err = memo(ctx, c.tx)
+		m, err := memo(ctx, c.tx)
+		if m != nil && f.may(report.MemoryOfMemo(m)) {
+			f.o.Memo = m
+		}
 		return err
 	})
 }

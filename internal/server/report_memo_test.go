@@ -41,7 +41,7 @@ func TestImportsKnowTheLastReport(t *testing.T) {
 	memo := func(in api.ImportQuery, globs ...string) *redoubt.ReportMemo {
 		t.Helper()
 		c := &call{server: h.server, caller: auth.Caller{Deployment: h.deployment, Token: redoubt.Token{ProjectGlobs: globs}}}
-		files := &importFiles{call: c, in: &in}
+		files := &importFiles{call: c, in: &in, may: h.server.intake.Reserve().May}
 		if err := files.begin(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -67,5 +67,42 @@ func TestImportsKnowTheLastReport(t *testing.T) {
 		if got := memo(c.in, c.globs...); (got != nil) != c.known {
 			t.Errorf("%s: a memo is read: %t, want %t", name, got != nil, c.known)
 		}
+	}
+}
+
+// TestMemosTakeTheRoomOfUploads: what an upload of a few bytes has read of the last report
+// counts as its own, and is left out where there is no room for it.
+func TestMemosTakeTheRoomOfUploads(t *testing.T) {
+	h := newHarness(t)
+	lines := make([]int, 2000)
+	for i := range lines {
+		lines[i] = i + 1
+	}
+	file := semgrepReport(map[string][]int{"a.py": lines})
+	if a := h.send(http.MethodPost, imports+"?project=acme/a&ref=main", file, "Content-Type", "application/json"); a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	c := &call{server: h.server, caller: auth.Caller{Deployment: h.deployment}}
+	begin := func(may func(int) bool) *redoubt.ReportMemo {
+		files := &importFiles{call: c, in: &api.ImportQuery{Project: "acme/a", Ref: "main"}, may: may}
+		if err := files.begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return files.o.Memo
+	}
+	room := h.server.intake.Reserve()
+	m := begin(room.May)
+	if least := len(file) + 2000*200; m == nil || len(m.Results) != 2000 || h.server.intake.InUse() < int64(least) {
+		t.Errorf("a memo of 2,000 results takes %d bytes, want %d at least", h.server.intake.InUse(), least)
+	}
+	room.Release()
+	others := h.server.intake.Reserve()
+	defer others.Release()
+	if err := others.Build(int(h.server.intake.All) - len(file)); err != nil {
+		t.Fatal(err)
+	}
+	before := h.server.intake.InUse()
+	if m := begin(h.server.intake.Reserve().May); m != nil || h.server.intake.InUse() != before {
+		t.Errorf("without room there is a memo: %t, and %d bytes more are in use", m != nil, h.server.intake.InUse()-before)
 	}
 }
