@@ -69,6 +69,15 @@ func (p *Page) fetch(ctx context.Context, src Source, deployment int64) error {
 // Len returns how many findings the page holds.
 func (p *Page) Len() int { return len(p.items) }
 
+// IDs are those of the page's findings, in its order.
+func (p *Page) IDs() []int64 {
+	ids := make([]int64, len(p.items))
+	for i := range p.items {
+		ids[i] = int64(p.items[i].row.id)
+	}
+	return ids
+}
+
 // Exploited reports whether the vulnerability of the page's finding at i is
 // known to be exploited, which the contract's shape does not say.
 func (p *Page) Exploited(i int) bool { return p.items[i].row.exploited == flagYes }

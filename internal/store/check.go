@@ -122,6 +122,7 @@ var relations = []relation{
 	{"ticket_finding", "lineage_id", "lineage", "id"},
 	{"ticket_finding", "finding_id", "finding", "id"},
 	{"webhook_delivery", "connection_id", "connection", "id"},
+	{"notification", "rule_id", "notification_rule", "id"},
 }
 
 // CheckRows looks whether the rows of the deployment fit together: what names

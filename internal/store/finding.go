@@ -189,6 +189,7 @@ func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
 
 // AddFindings stores new occurrences under ids that were reserved for them.
 func (tx *Tx) AddFindings(ctx context.Context, findings []redoubt.FindingWrite) error {
+	tx.tellAdded(findings)
 	return inBatches(findings, func(part []redoubt.FindingWrite) error { return tx.addFindings(ctx, part) })
 }
 
@@ -229,6 +230,7 @@ func (tx *Tx) UpdateFindings(ctx context.Context, findings []redoubt.FindingWrit
 		if before != w.Finding || w.Body != nil {
 			changed = append(changed, w)
 		}
+		tx.tellReturned(before, w.Finding)
 	}
 	if err := tx.freeIdentities(ctx, moved); err != nil {
 		return err

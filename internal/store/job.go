@@ -40,6 +40,11 @@ func (tx *Tx) AddJob(ctx context.Context, j redoubt.Job) (redoubt.Job, error) {
 var dueAtOnce = time.UnixMicro(0)
 
 func (tx *Tx) insertJob(ctx context.Context, j redoubt.Job, requester, conflict string) (redoubt.Job, error) {
+	return tx.insertJobDue(ctx, j, dueAtOnce, requester, conflict)
+}
+
+// insertJobDue is insertJob of work that is due at a time.
+func (tx *Tx) insertJobDue(ctx context.Context, j redoubt.Job, due time.Time, requester, conflict string) (redoubt.Job, error) {
 	id, err := tx.newID(ctx, seqJob)
 	if err != nil {
 		return j, err
@@ -48,11 +53,11 @@ func (tx *Tx) insertJob(ctx context.Context, j redoubt.Job, requester, conflict 
 		ID: id, DeploymentID: tx.deployment.ID, Kind: j.Kind, Token: j.Token, Input: j.Input,
 		State: redoubt.JobQueued, CreatedAt: tx.now,
 	}
-	if err := tx.session.jobDue(ctx, tx.deployment.ID, j.Kind, dueAtOnce); err != nil {
+	if err := tx.session.jobDue(ctx, tx.deployment.ID, j.Kind, due); err != nil {
 		return j, err
 	}
 	return j, tx.insert(ctx, "job (deployment_id, id, kind, token, state, claim, attempt, run_at, input_json, media_type, error, created_at, requester)", [][]any{{
-		id, j.Kind, j.Token, j.State, 0, 0, dueAtOnce, string(j.Input), "", "", tx.now, requester,
+		id, j.Kind, j.Token, j.State, 0, 0, due, string(j.Input), "", "", tx.now, requester,
 	}}, conflict)
 }
 

@@ -96,6 +96,7 @@ func (tx *Tx) NewLineageIDs(ctx context.Context, n int) ([]int64, error) {
 
 // AddLineages stores new lineages under ids that were reserved for them.
 func (tx *Tx) AddLineages(ctx context.Context, lineages []redoubt.Lineage) error {
+	tx.tellLineages(lineages)
 	return inBatches(lineages, func(part []redoubt.Lineage) error {
 		rows := make([][]any, len(part))
 		for i := range part {

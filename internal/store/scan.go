@@ -104,6 +104,7 @@ func (tx *Tx) FinishScan(ctx context.Context, s redoubt.Scan) error {
 	if s.Status != redoubt.ScanError { // PutScanGate follows
 		return nil
 	}
+	tx.Tell(redoubt.Happening{Event: redoubt.EventScanFailed, ProjectID: s.ProjectID, ScanID: s.ID, Reason: s.Error})
 	return tx.QueueTelling(ctx, s.ProjectID, s.Commit)
 }
 

@@ -33,6 +33,7 @@ func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *redoubt.ScanG
 	if err != nil {
 		return err
 	}
+	tx.tellBlocked(scanID, gate)
 	return tx.queueTellingOf(ctx, scanID)
 }
 

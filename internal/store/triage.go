@@ -26,6 +26,7 @@ func (tx *Tx) UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) er
 			return fmt.Errorf("triage: %w", err)
 		}
 	}
+	tx.tellAssigned(events)
 	return tx.addTriageEvents(ctx, events)
 }
 
@@ -126,6 +127,13 @@ func (tx *Tx) ExpireDecisions(ctx context.Context) (ended []int64, err error) {
 		if err := tx.UpdateTriage(ctx, events); err != nil {
 			return nil, err
 		}
+	}
+	if len(ids) > 0 {
+		over := redoubt.Happening{Event: redoubt.EventDecisionEnded}
+		for _, id := range ids {
+			over.Lineages.Add(id)
+		}
+		tx.Tell(over)
 	}
 	return ids, nil
 }

@@ -27,6 +27,9 @@ type Tx struct {
 	past       *int64    // see history; nil while nobody asked
 	named      bool      // whether a package or a version of one got its id
 	namedFrom  int64     // the first id that a version of a package got; 0 for none
+
+	notified redoubt.NotificationEvents // that some rule of the deployment asks for
+	happened []redoubt.Happening        // see Tell
 }
 
 func newTx(q *session, d redoubt.Deployment, now time.Time, by redoubt.Actor) *Tx {
@@ -74,6 +77,7 @@ func (s *Store) Update(ctx context.Context, deploymentID int64, by redoubt.Actor
 			return err
 		}
 		tx = newTx(q, d.Deployment, later(s.now(), d.committedAt.Add(time.Microsecond)), by)
+		tx.notified = d.notified
 		if err := fn(announced(ctx), tx); err != nil || !q.wrote {
 			return err
 		}
@@ -196,6 +200,9 @@ func (tx *Tx) changeDeleted(kind changeKind, ids ...int64) {
 func (tx *Tx) finish(ctx context.Context) error {
 	if err := tx.writeEvents(ctx); err != nil {
 		return fmt.Errorf("write the audit trail: %w", err)
+	}
+	if err := tx.queueHappened(ctx); err != nil {
+		return fmt.Errorf("queue notifications: %w", err)
 	}
 	version := tx.deployment.Version
 	if len(tx.changes) > 0 {

@@ -28,6 +28,7 @@ var noises = []func(context.Context, *store.Tx) error{
 	noisyVEX,
 	noisyConnection,
 	noisyTicket,
+	noisyNotification,
 	noisyRuns,
 }
 

@@ -216,6 +216,7 @@ deployment.next_finding_id bigint NOT NULL DEFAULT 1
 deployment.open_rules smallint NOT NULL DEFAULT 0
 deployment.keeps_code smallint NOT NULL DEFAULT 1
 deployment.second_factor smallint NOT NULL DEFAULT 0
+deployment.notified bigint NOT NULL DEFAULT 0
 CREATE UNIQUE INDEX deployment_pkey ON public.deployment USING btree (id)
 deployment PRIMARY KEY (id)
 SEQUENCE deployment_id_seq MAXVALUE 9007199254740991
@@ -507,6 +508,49 @@ managed_run_log.start bigint NOT NULL
 managed_run_log.content bytea NOT NULL
 CREATE UNIQUE INDEX managed_run_log_pkey ON public.managed_run_log USING btree (deployment_id, run_id, start)
 managed_run_log PRIMARY KEY (deployment_id, run_id, start)
+notification.deployment_id bigint NOT NULL
+notification.id bigint NOT NULL
+notification.rule_id bigint NOT NULL
+notification.receiver_json text NOT NULL
+notification.event_key text NOT NULL
+notification.message_json text NOT NULL
+notification.state smallint NOT NULL
+notification.created_at bigint NOT NULL
+notification.due_at bigint NOT NULL
+notification.held_until bigint
+notification.ended_at bigint
+notification.attempts integer NOT NULL
+notification.status integer NOT NULL
+notification.answer text NOT NULL
+notification.problem text NOT NULL
+CREATE INDEX notification_log ON public.notification USING btree (deployment_id, rule_id, id)
+CREATE INDEX notification_queue ON public.notification USING btree (deployment_id, state, receiver_json, id)
+CREATE UNIQUE INDEX notification_event ON public.notification USING btree (deployment_id, event_key, rule_id, receiver_json)
+CREATE UNIQUE INDEX notification_pkey ON public.notification USING btree (deployment_id, id)
+notification FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+notification PRIMARY KEY (deployment_id, id)
+notification_rule.deployment_id bigint NOT NULL
+notification_rule.id bigint NOT NULL
+notification_rule.name text NOT NULL
+notification_rule.events bigint NOT NULL
+notification_rule.min_severity smallint NOT NULL
+notification_rule.products smallint NOT NULL
+notification_rule.filter text NOT NULL
+notification_rule.missing_days integer NOT NULL
+notification_rule.channel smallint NOT NULL
+notification_rule.target bytea NOT NULL
+notification_rule.host text NOT NULL
+notification_rule.to_json text NOT NULL
+notification_rule.digest smallint NOT NULL
+notification_rule.paused smallint NOT NULL
+notification_rule.problem text NOT NULL
+notification_rule.created_at bigint NOT NULL
+notification_rule.created_by_json text NOT NULL
+notification_rule.checked_at bigint
+CREATE UNIQUE INDEX notification_rule_name ON public.notification_rule USING btree (deployment_id, name)
+CREATE UNIQUE INDEX notification_rule_pkey ON public.notification_rule USING btree (deployment_id, id)
+notification_rule FOREIGN KEY (deployment_id) REFERENCES deployment(id)
+notification_rule PRIMARY KEY (deployment_id, id)
 oauth_grant.deployment_id bigint NOT NULL
 oauth_grant.code_hash bytea NOT NULL
 oauth_grant.token_id bigint NOT NULL

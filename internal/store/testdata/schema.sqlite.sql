@@ -203,7 +203,7 @@ CREATE TABLE deployment (
     pruned_version  BIGINT NOT NULL DEFAULT 0, -- changes up to here are gone from the feed
     committed_at    BIGINT NOT NULL DEFAULT 0, -- the clock value of the newest commit
     next_finding_id BIGINT NOT NULL DEFAULT 1
-, open_rules SMALLINT NOT NULL DEFAULT 0, keeps_code SMALLINT NOT NULL DEFAULT 1, second_factor SMALLINT NOT NULL DEFAULT 0);
+, open_rules SMALLINT NOT NULL DEFAULT 0, keeps_code SMALLINT NOT NULL DEFAULT 1, second_factor SMALLINT NOT NULL DEFAULT 0, notified BIGINT NOT NULL DEFAULT 0);
 CREATE TABLE deployment_slug (
     slug          TEXT     PRIMARY KEY,
     deployment_id BIGINT   NOT NULL UNIQUE,
@@ -494,6 +494,49 @@ CREATE TABLE managed_run_log (
     content       BYTEA  NOT NULL,
     PRIMARY KEY (deployment_id, run_id, start)
 );
+CREATE TABLE notification (
+    deployment_id BIGINT   NOT NULL REFERENCES deployment (id),
+    id            BIGINT   NOT NULL, -- of the sequence of connection
+    rule_id       BIGINT   NOT NULL,
+    receiver_json TEXT     NOT NULL, -- redoubt.NotificationReceiver
+    event_key     TEXT     NOT NULL, -- of what happened: a receiver is told once for a rule
+    message_json  TEXT     NOT NULL, -- redoubt.NotificationMessage
+    state         SMALLINT NOT NULL, -- redoubt.NotificationState
+    created_at    BIGINT   NOT NULL,
+    due_at        BIGINT   NOT NULL,
+    held_until    BIGINT,            -- until when somebody delivers it
+    ended_at      BIGINT,
+    attempts      INTEGER  NOT NULL,
+    status        INTEGER  NOT NULL, -- of HTTP; 0: no answer
+    answer        TEXT     NOT NULL, -- its beginning
+    problem       TEXT     NOT NULL, -- for people; empty: none
+    PRIMARY KEY (deployment_id, id)
+);
+CREATE UNIQUE INDEX notification_event ON notification (deployment_id, event_key, rule_id, receiver_json);
+CREATE INDEX notification_log ON notification (deployment_id, rule_id, id);
+CREATE INDEX notification_queue ON notification (deployment_id, state, receiver_json, id);
+CREATE TABLE notification_rule (
+    deployment_id   BIGINT   NOT NULL REFERENCES deployment (id),
+    id              BIGINT   NOT NULL, -- of the sequence of connection
+    name            TEXT     NOT NULL,
+    events          BIGINT   NOT NULL, -- redoubt.NotificationEvents
+    min_severity    SMALLINT NOT NULL, -- redoubt.Severity; 0: any
+    products        SMALLINT NOT NULL, -- redoubt.Products; 0: all
+    filter          TEXT     NOT NULL, -- a query of the findings pages
+    missing_days    INTEGER  NOT NULL,
+    channel         SMALLINT NOT NULL, -- redoubt.NotificationChannel
+    target          BYTEA    NOT NULL, -- sealed redoubt.NotificationTarget
+    host            TEXT     NOT NULL, -- of it, for people
+    to_json         TEXT     NOT NULL, -- addresses of mail
+    digest          SMALLINT NOT NULL, -- redoubt.NotificationDigest
+    paused          SMALLINT NOT NULL,
+    problem         TEXT     NOT NULL, -- for people; empty: none
+    created_at      BIGINT   NOT NULL,
+    created_by_json TEXT     NOT NULL,
+    checked_at      BIGINT,            -- until when missing scans were looked for
+    PRIMARY KEY (deployment_id, id)
+);
+CREATE UNIQUE INDEX notification_rule_name ON notification_rule (deployment_id, name);
 CREATE TABLE oauth_grant (
     deployment_id BIGINT NOT NULL REFERENCES deployment (id),
     code_hash     BYTEA  NOT NULL, -- SHA-256 of the code, also once it is used: a second use is told from a guess

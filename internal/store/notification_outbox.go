@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// NotifyJob is the kind of job that finds out whom to tell of what a transaction did.
+const NotifyJob = "notify"
+
+// Notifying is the input of a NotifyJob: what a transaction did that some rule asks for.
+type Notifying struct {
+	Happened []redoubt.Happening `json:"happened"`
+}
+
+// Tell has those told who want to know of something that this transaction does: the job
+// that finds them commits with it. Where no rule asks for the event it does nothing.
+func (tx *Tx) Tell(h redoubt.Happening) {
+	if tx.notified.Has(h.Event) {
+		tx.happened = append(tx.happened, h)
+	}
+}
+
+// happening is the one of an event that gathers findings over the whole transaction.
+func (tx *Tx) happening(e redoubt.NotificationEvent) *redoubt.Happening {
+	i := slices.IndexFunc(tx.happened, func(h redoubt.Happening) bool { return h.Event == e })
+	if i < 0 {
+		i, tx.happened = len(tx.happened), append(tx.happened, redoubt.Happening{Event: e})
+	}
+	return &tx.happened[i]
+}
+
+// tellAdded tells of findings that are new on their refs. No scan brings what advisories
+// make of the inventory.
+func (tx *Tx) tellAdded(findings []redoubt.FindingWrite) {
+	for _, e := range []redoubt.NotificationEvent{redoubt.EventNewFinding, redoubt.EventAdvisory} {
+		if !tx.notified.Has(e) {
+			continue
+		}
+		for i := range findings {
+			f := &findings[i]
+			if f.State == redoubt.Unresolved && (e == redoubt.EventNewFinding || f.FirstScanID == 0 && f.IssueType == redoubt.SCA) {
+				h := tx.happening(e)
+				h.ScanID = f.FirstScanID
+				h.Findings.Add(f.ID)
+			}
+		}
+	}
+}
+
+// tellReturned tells of a finding that was fixed and is there again, as of a new one.
+func (tx *Tx) tellReturned(before, after redoubt.Finding) {
+	if before.State == redoubt.Fixed && after.State == redoubt.Unresolved && tx.notified.Has(redoubt.EventNewFinding) {
+		h := tx.happening(redoubt.EventNewFinding)
+		h.Findings.Add(after.ID)
+		h.Lineages.Add(after.LineageID)
+	}
+}
+
+// tellLineages says which of the new findings no other ref has.
+func (tx *Tx) tellLineages(lineages []redoubt.Lineage) {
+	for _, e := range []redoubt.NotificationEvent{redoubt.EventNewFinding, redoubt.EventAdvisory} {
+		if !tx.notified.Has(e) {
+			continue
+		}
+		for i := range lineages {
+			tx.happening(e).Lineages.Add(lineages[i].ID)
+		}
+	}
+}
+
+// tellAssigned tells who got findings from somebody else.
+func (tx *Tx) tellAssigned(events []redoubt.TriageEvent) {
+	if !tx.notified.Has(redoubt.EventAssigned) {
+		return
+	}
+	to := map[string]*redoubt.IDRuns{}
+	var names []string
+	for _, e := range events {
+		name := e.After.Assignee
+		if name == "" || name == e.Before.Assignee || tx.actor.Kind == "user" && tx.actor.ID == name {
+			continue
+		}
+		if to[name] == nil {
+			to[name], names = &redoubt.IDRuns{}, append(names, name)
+		}
+		to[name].Add(e.LineageID)
+	}
+	for _, name := range names {
+		tx.Tell(redoubt.Happening{Event: redoubt.EventAssigned, Lineages: *to[name], Assignee: name})
+	}
+}
+
+// tellBlocked tells that a scan failed its build.
+func (tx *Tx) tellBlocked(scanID int64, gate *redoubt.ScanGate) {
+	if gate == nil {
+		return
+	}
+	h := redoubt.Happening{Event: redoubt.EventBuildBlocked, ScanID: scanID, Reason: gate.Reason}
+	for _, b := range gate.Blocking {
+		if b.FindingID > 0 {
+			h.Findings.Add(b.FindingID)
+		}
+	}
+	tx.Tell(h)
+}
+
+// queueHappened keeps what this transaction told, for the job that finds out whom to tell.
+func (tx *Tx) queueHappened(ctx context.Context) error {
+	told := slices.DeleteFunc(tx.happened, func(h redoubt.Happening) bool { // lineages alone are of findings that nobody is told of
+		return (h.Event == redoubt.EventNewFinding || h.Event == redoubt.EventAdvisory) && len(h.Findings) == 0
+	})
+	if len(told) == 0 {
+		return nil
+	}
+	input, err := json.Marshal(Notifying{told})
+	if err != nil {
+		return err
+	}
+	return tx.queueNotifying(ctx, NotifyJob, input, dueAtOnce)
+}
+
+// queueNotifying adds a job about notifications, which is due at a time.
+func (tx *Tx) queueNotifying(ctx context.Context, kind string, input []byte, at time.Time) error {
+	serial, err := tx.newID(ctx, seqConnection)
+	if err != nil {
+		return err
+	}
+	if err := tx.write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at < $3`, kind, tx.now.Add(-tellKept)); err != nil {
+		return err
+	}
+	_, err = tx.insertJobDue(ctx, redoubt.Job{Kind: kind, Token: fmt.Sprintf("%s:%d", kind, serial), Input: input}, at, "", "")
+	return err
+}
