@@ -3,9 +3,12 @@ package main
 import (
 	"github.com/redoubt/redoubt/internal/config"
 	"github.com/redoubt/redoubt/internal/hosts"
+	"github.com/redoubt/redoubt/internal/index"
 	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/web"
 )
 
 // keeper makes what keeps the connections to code hosts.
@@ -35,4 +38,20 @@ func (a *app) hosts(o config.Outbound) (scm.Config, error) {
 func reachOf(o config.Outbound) (scm.Reach, error) {
 	private, also, err := o.Networks()
 	return scm.Reach{NoPrivate: !private, Also: also}, err
+}
+
+// notifier makes what tells people; without an index it matches nothing.
+func (a *app) notifier(o config.Outbound, ring keyring.Ring, st *store.Store, findings *index.Index, publicURL func() string) (*notify.Notifier, error) {
+	private, also, err := o.NotifyNetworks()
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := ring.Sealer("notifications")
+	if err != nil {
+		return nil, err
+	}
+	return notify.New(notify.Config{
+		Store: st, Index: findings, Filter: web.FindingFilter, Sealer: sealer, Clock: a.clock, Logger: a.log, PublicURL: publicURL, Name: "redoubt/" + version,
+		Reach: scm.Reach{NoPrivate: !private, Also: also, Flag: config.NotifyFlag},
+	}), nil
 }

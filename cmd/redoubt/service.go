@@ -30,6 +30,7 @@ import (
 	"github.com/redoubt/redoubt/internal/job"
 	"github.com/redoubt/redoubt/internal/keyring"
 	"github.com/redoubt/redoubt/internal/mcp"
+	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/oauth"
 	"github.com/redoubt/redoubt/internal/server"
 	"github.com/redoubt/redoubt/internal/store"
@@ -54,6 +55,9 @@ type service struct {
 	tells      *job.Runner
 	hears      *job.Runner // so that what hosts tell waits for nothing that they are told
 	keeper     *hosts.Keeper
+	notifier   *notify.Notifier
+	matches    *job.Runner // so that who is to be told waits for nobody who is told
+	delivers   *job.Runner
 	scans      *job.Runner // on their own, so that no export keeps a build waiting
 	listener   net.Listener
 	metrics    net.Listener // nil without an address of its own
@@ -129,6 +133,9 @@ func (s *service) wire(a *app) error {
 	if err := s.openClones(a, ring); err != nil {
 		return err
 	}
+	if err := s.notifications(a, ring); err != nil {
+		return err
+	}
 	sealer, err := ring.Sealer("second factors")
 	if err != nil {
 		return err
@@ -139,7 +146,7 @@ func (s *service) wire(a *app) error {
 	}
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: findings, Clock: a.clock, Logger: a.log, PublicURL: s.config.PublicURL, Version: version,
-		SignIn: signIn, CodeHosts: s.keeper, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake, SigningKeys: signing,
+		SignIn: signIn, CodeHosts: s.keeper, Notifier: s.notifier, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake, SigningKeys: signing,
 	})
 	if err != nil {
 		return err
@@ -150,7 +157,7 @@ func (s *service) wire(a *app) error {
 	})
 	s.server, err = server.New(server.Config{
 		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
-		Store: s.store, Index: findings, Connections: s.keeper,
+		Store: s.store, Index: findings, Connections: s.keeper, Notifier: s.notifier,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
 		Limits: server.Limits{Upload: s.config.MaxUpload, Rate: s.config.RateLimit},
@@ -161,6 +168,19 @@ func (s *service) wire(a *app) error {
 // hostWorkers are how many speak with code hosts at once, of those that tell, of those
 // that hear and of those that make tickets: enough that some slow hosts leave others their turn.
 const hostWorkers = 8
+
+// notifications makes what tells people, and the runners of its work.
+func (s *service) notifications(a *app, ring keyring.Ring) (err error) {
+	if s.notifier, err = a.notifier(s.config.Outbound, ring, s.store, s.index, s.baseURL); err != nil {
+		return err
+	}
+	s.matches = job.New(s.store, map[string]job.Work{store.NotifyJob: s.notifier.Match}, job.Options{Workers: 1, Attempts: notify.MatchAttempts, Clock: a.clock, Logger: a.log})
+	s.delivers = job.New(s.store, map[string]job.Work{store.DeliverJob: s.notifier.Deliver}, job.Options{
+		Workers: notify.Workers, Attempts: notify.MatchAttempts, Abandoned: s.notifier.Abandoned, Clock: a.clock, Logger: a.log,
+	})
+	s.notifier.Queued = s.delivers.Wake
+	return nil
+}
 
 // rotated says in the log that the key file changed while the server ran.
 func (s *service) rotated(err error) {
@@ -274,6 +294,8 @@ func (s *service) run(a *app, ready func() error) error {
 func (s *service) begin(ctx, work context.Context, a *app, background *sync.WaitGroup) {
 	background.Go(func() { s.jobs.Run(ctx) })
 	background.Go(func() { s.tells.Run(ctx) })
+	background.Go(func() { s.matches.Run(ctx) })
+	background.Go(func() { s.delivers.Run(ctx) })
 	background.Go(func() { s.tickets.Run(ctx) })
 	background.Go(func() { s.hears.Run(ctx) })
 	background.Go(func() { s.keeper.Background(ctx) })

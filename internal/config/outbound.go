@@ -9,15 +9,28 @@ import (
 // an address.
 type Outbound struct {
 	ConnectTo []string `help:"Which addresses code hosts may have: public, private, loopback, or a network (CIDR)." default:"public,private" env:"REDOUBT_CONNECT_TO" placeholder:"NETWORK"`
+	NotifyTo  []string `help:"Which addresses receivers of notifications may have: public, private, loopback, or a network (CIDR)." default:"public" env:"REDOUBT_NOTIFY_TO" placeholder:"NETWORK"`
 }
 
 // loopback are the addresses of this machine.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// Networks says whether addresses of private networks are allowed, and which others are
-// whatever they are. Public ones always are.
+// Networks says of code hosts whether addresses of private networks are allowed, and which
+// others are whatever they are. Public ones always are.
 func (o Outbound) Networks() (private bool, also []netip.Prefix, err error) {
-	for _, text := range o.ConnectTo {
+	return networks("--connect-to", o.ConnectTo)
+}
+
+// NotifyNetworks says the same of the receivers of notifications.
+func (o Outbound) NotifyNetworks() (private bool, also []netip.Prefix, err error) {
+	return networks(NotifyFlag, o.NotifyTo)
+}
+
+// NotifyFlag allows receivers of notifications more addresses.
+const NotifyFlag = "--notify-to"
+
+func networks(flag string, list []string) (private bool, also []netip.Prefix, err error) {
+	for _, text := range list {
 		switch text {
 		case "public":
 		case "private":
@@ -27,7 +40,7 @@ func (o Outbound) Networks() (private bool, also []netip.Prefix, err error) {
 		default:
 			p, err := netip.ParsePrefix(text)
 			if err != nil {
-				return private, nil, fmt.Errorf("--connect-to %q is none of public, private and loopback, and no network such as 10.0.0.0/8", text)
+				return private, nil, fmt.Errorf("%s %q is none of public, private and loopback, and no network such as 10.0.0.0/8", flag, text)
 			}
 			also = append(also, p.Masked())
 		}

@@ -76,12 +76,14 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 		writes[what+"VEXDocument"] = keyedWrite{request{method: "POST", path: path, body: object{}}, object{"statements": some}}
 	}
 	managedWrites(t, w, writes)
+	notificationWrites(t, w, writes)
 	writes["deleteVEXDocument"] = keyedWrite{request: request{method: "DELETE", path: "vex/" + w.proposalOnly(t, "delete")}}
 	return []string{
 		"linkTicket", "unlinkTicket", "createTickets", "deleteTicket",
 		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "updateProject", "toggleManagedScan", "addProjectTags", "removeProjectTags", "updatePolicy", "createSBOMExport", "deleteRef", "deleteProject",
 		"createPolicyCondition", "deletePolicyCondition", "createException", "deleteException", "acceptVEXDocument", "refuseVEXDocument", "deleteVEXDocument",
 		"createConnection", "updateConnection", "testConnection", "followRepositories", "unfollowRepositories", "startRun", "cancelRun", "retryRun", "revokeRunner", "deleteConnection",
+		"createNotificationRule", "updateNotificationRule", "testNotificationRule", "rotateNotificationSecret", "resendNotification", "deleteNotificationRule",
 	}, writes
 }
 

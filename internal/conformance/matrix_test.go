@@ -39,6 +39,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 	run := map[string]string{"runId": fmt.Sprint(w.queue(t, redoubt.RunFull, "refs/heads/main").ID)}
 	scan := map[string]string{"scanId": all(t, w.api().Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{}))[0].ID}
 	ticket := map[string]string{"ticketId": fmt.Sprint(w.ticketOnly(t, w.code[0].ID))}
+	telling := w.told(t, "ours")
 	return map[string]probe{
 		"ping":                       {},
 		"listDeployments":            {},
@@ -125,6 +126,16 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"retryRun":             {ours: map[string]string{"runId": fmt.Sprint(w.ended(t).ID)}},
 		"listRunners":          {},
 		"revokeRunner":         {ours: map[string]string{"runnerId": fmt.Sprint(w.runner(t, "matrix").ID)}},
+
+		"listNotificationRules":    {},
+		"createNotificationRule":   {body: w.webhook("created")},
+		"getNotificationRule":      {ours: telling},
+		"updateNotificationRule":   {ours: telling, body: object{}},
+		"deleteNotificationRule":   {ours: w.told(t, "deleted")},
+		"testNotificationRule":     {ours: telling},
+		"rotateNotificationSecret": {ours: telling},
+		"listNotifications":        {ours: telling},
+		"resendNotification":       {ours: w.told(t, "resent")},
 	}
 }
 
@@ -283,7 +294,10 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 		"connectionId": {theirs, "4000000000", "0", "01", "x"},
 		"runId":        {fmt.Sprint(rival.queueOf(t, "acme/payments", redoubt.RunFull, "refs/heads/main").ID), "4000000000", "0", "x"},
 		"runnerId":     {fmt.Sprint(rival.runner(t, "theirs").ID), "4000000000", "0", "x"},
-		"taskToken":    {post[api.CreateSBOMExportResponse](t, rival, "sbom/export", object{}).TaskToken, "job-token", "task_none", "1"},
+
+		"notificationRuleId": {rival.told(t, "theirs")["notificationRuleId"], "4000000000", "0", "x"},
+		"notificationId":     {rival.told(t, "theirs too")["notificationId"], "4000000000", "0", "x"},
+		"taskToken":          {post[api.CreateSBOMExportResponse](t, rival, "sbom/export", object{}).TaskToken, "job-token", "task_none", "1"},
 	}
 }
 

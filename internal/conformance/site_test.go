@@ -87,7 +87,7 @@ func (s *site) open(t testing.TB, limits ...server.Limits) {
 	c := server.Config{
 		Store: s.store, Index: index.New(s.store, index.Options{BodyCache: 64 << 20, Clock: s.clock.Now, Logger: log}),
 		Clock: s.clock.Now, Logger: log, Version: "test", SigningKeys: edge.OneKey(signingKey), SecretKey: secretKey, JobAdded: jobs.Wake,
-		Advisories: advisory.NewLibrary(orders), Connections: codeHosts(t, s, log),
+		Advisories: advisory.NewLibrary(orders), Connections: codeHosts(t, s, log), Notifier: notifier(t, s),
 	}
 	if len(limits) > 0 {
 		c.Limits = limits[0]

@@ -1,6 +1,7 @@
 package scm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -17,6 +18,7 @@ import (
 type Reach struct {
 	NoPrivate bool           // only addresses that everybody reaches
 	Also      []netip.Prefix // these too, whatever they are
+	Flag      string         // by which whoever runs the server allows more; --connect-to where it is empty
 }
 
 // never are addresses that serve a machine about itself, as clouds have them, and those
@@ -71,20 +73,23 @@ func (r Reach) Allows(a netip.Addr) bool {
 }
 
 // unreachableError says that an address is one that no host may have.
-type unreachableError struct{ host string }
+type unreachableError struct{ host, flag string }
+
+// Forbidden tells callers that another try would not help.
+func (e unreachableError) Forbidden() bool { return true }
 
 // Error says what to do.
 func (e unreachableError) Error() string {
-	return fmt.Sprintf("%.80s is an address that this server asks nobody at; whoever runs the server may allow it with --connect-to", redoubt.Line(e.host))
+	return fmt.Sprintf("%.80s is an address that this server asks nobody at; whoever runs the server may allow it with %s", redoubt.Line(e.host), cmp.Or(e.flag, "--connect-to"))
 }
 
-// dial connects to addresses that hosts may have: each is looked at when it is known,
+// Dial connects to addresses that hosts may have: each is looked at when it is known,
 // so that a name which changes what it means gets nowhere.
-func (r Reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (r Reach) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: askFor, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
 		if err != nil || !r.Allows(at.Addr()) {
-			return unreachableError{address}
+			return unreachableError{address, r.Flag}
 		}
 		return nil
 	}}
@@ -96,7 +101,7 @@ func (r Reach) dial(ctx context.Context, network, address string) (net.Conn, err
 func (r Reach) Resolve(ctx context.Context, name string) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		if !r.Allows(a) {
-			return a, unreachableError{name}
+			return a, unreachableError{name, r.Flag}
 		}
 		return a, nil
 	}
@@ -105,8 +110,8 @@ func (r Reach) Resolve(ctx context.Context, name string) (netip.Addr, error) {
 		return netip.Addr{}, fmt.Errorf("find the host: %w: %w", redoubt.ErrUnavailable, err)
 	}
 	for _, a := range found {
-		if !r.Allows(a) { // as dial: one bad address is one too many
-			return netip.Addr{}, unreachableError{name}
+		if !r.Allows(a) { // as Dial: one bad address is one too many
+			return netip.Addr{}, unreachableError{name, r.Flag}
 		}
 	}
 	return found[0].Unmap(), nil

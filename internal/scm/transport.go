@@ -60,7 +60,7 @@ type transport struct {
 }
 
 func (c Config) client() *http.Client {
-	base := &http.Transport{DialContext: c.Reach.dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 2, IdleConnTimeout: askFor, TLSHandshakeTimeout: askFor, MaxResponseHeaderBytes: 1 << 20}
+	base := &http.Transport{DialContext: c.Reach.Dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 2, IdleConnTimeout: askFor, TLSHandshakeTimeout: askFor, MaxResponseHeaderBytes: 1 << 20}
 	return &http.Client{Transport: &transport{base, c.Clock, c.Name}, Timeout: 2 * askFor, CheckRedirect: sameHost}
 }
 

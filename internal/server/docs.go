@@ -9,6 +9,7 @@ var tags = []struct{ name, words string }{
 	{"scans", "Runs of scanners, and handing in their reports."},
 	{"policies", "Rules, and what their findings do to a build."},
 	{"managed", "Connections to code hosts, and the scans that runners make of their repositories."},
+	{"notifications", "Rules by which people are told of what happens: by webhook, chat and mail."},
 }
 
 // routeDoc describes an operation: a title of a few words, and what to know.
@@ -128,6 +129,17 @@ var described = map[string]routeDoc{
 
 	"listRunners":  {"List runners", "Who asked for managed runs, and what they work on. A token that is bound to projects may not."},
 	"revokeRunner": {"Revoke a runner", "Puts the token of a runner out of force and forgets all runners that call with it. What they work on waits for another one."},
+
+	"listNotificationRules": {"List notification rules", "Rules by which people are told of what happens, by id. A token that is bound to projects may not."},
+	"createNotificationRule": {"Create a notification rule", "Makes a rule: when which events happen to findings that match the filter, receivers are told over the channel. The answer has the secret that a webhook is signed with, this once. " +
+		"The address is sealed and never told."},
+	"getNotificationRule":      {"Get a notification rule", "A rule by its id."},
+	"updateNotificationRule":   {"Update a notification rule", "Changes the members that are sent. The channel and the secret stay. While a rule is paused nobody is told, of what happens then neither later."},
+	"deleteNotificationRule":   {"Delete a notification rule", "Forgets a rule with its log, and what it was still to tell."},
+	"testNotificationRule":     {"Test a notification rule", "Sends the receivers of a rule a message now, a paused one's too. What came of it is the answer, which is a 200 all the same, and in the log."},
+	"rotateNotificationSecret": {"Replace the secret of a webhook", "Answers another secret, this once. For a day messages are signed with the one before too. A rule of another channel is a conflict."},
+	"listNotifications":        {"List the notifications of a rule", "What a rule told, was to tell or tells next, the newest first, with the receivers' answers, in pages. Pass `cursor` to get the next page; it is absent on the last one."},
+	"resendNotification":       {"Resend a notification", "Queues a notification once more, under the id that it had. One that waits already is a conflict."},
 }
 
 // pathWords describe the parts of paths.
@@ -147,7 +159,10 @@ var pathWords = map[string]struct{ text, example string }{
 	"connectionId":   {"Id of the connection.", "3"},
 	"runId":          {"Id of the managed run.", "17"},
 	"runnerId":       {"Id of the runner.", "2"},
-	"taskToken":      {"Token that starting the export answered.", "task_mfrggzdfmztwq2lk"},
+
+	"notificationRuleId": {"Id of the notification rule.", "3"},
+	"notificationId":     {"Id of the notification.", "9"},
+	"taskToken":          {"Token that starting the export answered.", "task_mfrggzdfmztwq2lk"},
 }
 
 // errorWords describe what else an operation may answer.

@@ -34,6 +34,8 @@ func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 		"createPolicyCondition": true, "deletePolicyCondition": true,
 		"listConnections": true, "createConnection": true, "getConnection": true, "updateConnection": true, "deleteConnection": true, "testConnection": true,
 		"listRepositories": true, "followRepositories": true, "unfollowRepositories": true, "listDeliveries": true, "listRunners": true, "revokeRunner": true,
+		"listNotificationRules": true, "createNotificationRule": true, "getNotificationRule": true, "updateNotificationRule": true, "deleteNotificationRule": true,
+		"testNotificationRule": true, "rotateNotificationSecret": true, "listNotifications": true, "resendNotification": true,
 	}
 	known := map[string]bool{}
 	for _, role := range redoubt.Roles() {

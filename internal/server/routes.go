@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
@@ -106,7 +107,7 @@ func Routes() []Route {
 		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions))},
 		{edge.Row(post, byID+"/policies/{policyId}/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition))},
 		{edge.Row(del, byID+"/policies/{policyId}/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", beyond(update((*call).deletePolicyCondition))},
-	}, append(decisionRoutes(), managedRoutes()...)...)
+	}, slices.Concat(decisionRoutes(), managedRoutes(), notificationRoutes())...)
 }
 
 // decisionRoutes are the rows about what is decided for many findings at once.
@@ -158,5 +159,21 @@ func managedRoutes() []Route {
 
 		{edge.Row(get, bySlug+"/runners", WebAPI, admin, reads, refused), "listRunners", "managed", beyond(view((*call).listRunners))},
 		{edge.Row(del, bySlug+"/runners/{runnerId}", WebAPI, admin, writes, refused), "revokeRunner", "managed", beyond(update((*call).revokeRunner))},
+	}
+}
+
+// notificationRoutes are the rows about who is told of what.
+func notificationRoutes() []Route {
+	const rules, one = bySlug + "/notification-rules", bySlug + "/notification-rules/{notificationRuleId}"
+	return []Route{
+		{edge.Row(get, rules, WebAPI, admin, reads, refused), "listNotificationRules", "notifications", beyond(view((*call).listNotificationRules))},
+		{edge.Row(post, rules, WebAPI, admin, writes, refused), "createNotificationRule", "notifications", beyond(keyed(plain((*call).createNotificationRule)))},
+		{edge.Row(get, one, WebAPI, admin, reads, refused), "getNotificationRule", "notifications", beyond(view((*call).getNotificationRule))},
+		{edge.Row(patch, one, WebAPI, admin, writes, refused), "updateNotificationRule", "notifications", beyond(keyed(plain((*call).updateNotificationRule)))},
+		{edge.Row(del, one, WebAPI, admin, writes, refused), "deleteNotificationRule", "notifications", beyond(update((*call).deleteNotificationRule))},
+		{edge.Row(post, one+"/test", WebAPI, admin, writes, refused), "testNotificationRule", "notifications", beyond(keyed(plain((*call).testNotificationRule)))},
+		{edge.Row(post, one+"/rotate", WebAPI, admin, writes, refused), "rotateNotificationSecret", "notifications", beyond(keyed(plain((*call).rotateNotificationSecret)))},
+		{edge.Row(get, one+"/notifications", WebAPI, admin, reads, refused), "listNotifications", "notifications", beyond(view((*call).listNotifications))},
+		{edge.Row(post, one+"/notifications/{notificationId}/resend", WebAPI, admin, writes, refused), "resendNotification", "notifications", beyond(update((*call).resendNotification))},
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -46,6 +47,8 @@ type Config struct {
 	Advisories *advisory.Library
 	// Connections asks code hosts. Nil asks none: no connection is made, changed or tested.
 	Connections edge.CodeHosts
+	// Notifier makes, changes and tries the rules by which people are told. Nil makes none.
+	Notifier *notify.Notifier
 	// Mounted are the operations of other rooms.
 	Mounted []edge.Mounted
 	// Pages answers what no operation, probe or documentation has and is not

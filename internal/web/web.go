@@ -12,6 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 	"github.com/redoubt/redoubt/internal/edge"
 	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/notify"
 	"github.com/redoubt/redoubt/internal/store"
 )
 
@@ -34,6 +35,8 @@ type Config struct {
 	Viewers Viewers
 	// CodeHosts asks code hosts. Nil asks none: no connection is made, changed or tested.
 	CodeHosts edge.CodeHosts
+	// Notifier makes, changes and tries the rules by which people are told. Nil makes none.
+	Notifier *notify.Notifier
 	// JobAdded is told that there is work to do. It may be nil.
 	JobAdded func()
 	// TicketAdded is told that there is a ticket to create. It may be nil.

@@ -1,0 +1,272 @@
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+const (
+	// holdFor is for how long messages are held by who sends them: longer than an attempt
+	// takes. A process that dies meanwhile leaves them to others after it.
+	holdFor = 2 * time.Minute
+	// keepWithin bounds how long a stop waits to keep what came of an attempt.
+	keepWithin = 5 * time.Second
+	// inTurn is how many messages one receiver is told before others have their turn.
+	inTurn = 20
+	// busyFor is how long a receiver waits whose deployment or host has all its workers.
+	busyFor = 5 * time.Second
+	// triedFor is how old a message gets before it is given up.
+	triedFor = 24 * time.Hour
+	// refusedMost is how often a receiver may say that it will not take a message.
+	refusedMost = 4
+	// digestMost is how many messages one mail is made of.
+	digestMost = 500
+)
+
+// waits are how long a receiver is left alone after its first, second … failure.
+var waits = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
+
+// Deliver is the job.Work that tells one receiver what waits for it (store.DeliverJob), in
+// the order in which it was queued. What fails is tried again by another job: this one is
+// done once it has kept so.
+func (n *Notifier) Deliver(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+	var to redoubt.NotificationReceiver
+	if err := json.Unmarshal(j.Input, &to); err != nil {
+		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
+	}
+	d := delivery{Notifier: n, deployment: j.DeploymentID, to: to, most: 1}
+	if to.Digest > redoubt.DigestNone {
+		d.most = digestMost
+	}
+	if err := n.Store.View(ctx, d.deployment, d.read); err != nil {
+		return nil, "", err
+	}
+	keys := []string{fmt.Sprint("deployment ", d.deployment), "host " + d.host}
+	if !n.turns.enter(keys...) {
+		return nil, "", d.later(ctx, busyFor)
+	}
+	defer n.turns.leave(keys...)
+	for range inTurn {
+		more, err := d.next(ctx)
+		if err != nil || !more {
+			return nil, "", err
+		}
+	}
+	return nil, "", d.later(ctx, 0)
+}
+
+// delivery is one receiver being told.
+type delivery struct {
+	*Notifier
+	deployment int64
+	to         redoubt.NotificationReceiver
+	most       int // messages at once
+	base       string
+	rule       redoubt.NotificationRule // of what is no mail; zero: it is gone
+	host       string
+}
+
+// read finds where the receiver is.
+func (d *delivery) read(ctx context.Context, tx *store.Tx) (err error) {
+	d.base, d.host = d.PublicURL()+"/orgs/"+tx.Deployment().Slug, "mail"
+	if d.to.RuleID == 0 {
+		return nil
+	}
+	if d.rule, err = tx.NotificationRule(ctx, d.to.RuleID); errors.Is(err, redoubt.ErrNotFound) {
+		return nil // its messages are gone with it
+	}
+	d.host = d.rule.Host
+	return err
+}
+
+func (d *delivery) update(ctx context.Context, fn func(context.Context, *store.Tx) error) error {
+	return d.Store.Update(ctx, d.deployment, by, fn)
+}
+
+// later has another job go on after a wait.
+func (d *delivery) later(ctx context.Context, wait time.Duration) error {
+	return d.update(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.QueueDelivery(ctx, d.to, wait) })
+}
+
+// next tells the receiver what is next, and reports whether there may be more to tell now.
+func (d *delivery) next(ctx context.Context) (more bool, err error) {
+	var claimed store.Claimed
+	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if claimed, err = tx.ClaimNotifications(ctx, d.to, d.most, holdFor); err == nil && claimed.Wait > 0 {
+			err = tx.QueueDelivery(ctx, d.to, claimed.Wait)
+		}
+		return err
+	})
+	if err != nil || len(claimed.List) == 0 {
+		return false, err
+	}
+	out := d.send(ctx, claimed.List)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin) // or it would be sent twice for each stop
+	defer cancel()
+	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) error { return d.end(ctx, tx, claimed.List, out) })
+	return out.State != redoubt.NotificationQueued, err
+}
+
+// end keeps what came of an attempt.
+func (d *delivery) end(ctx context.Context, tx *store.Tx, list []redoubt.Notification, out outcome) error {
+	if err := tx.EndNotifications(ctx, list, out.Delivered); err != nil {
+		return err
+	}
+	rules := map[int64]bool{}
+	for _, n := range list {
+		if !rules[n.RuleID] {
+			rules[n.RuleID] = true
+			if err := tx.NoteNotificationProblem(ctx, n.RuleID, out.Problem, out.gone); err != nil {
+				return err
+			}
+		}
+	}
+	if out.State != redoubt.NotificationQueued {
+		return nil
+	}
+	return tx.QueueDelivery(ctx, d.to, out.Retry)
+}
+
+// outcome is what came of an attempt.
+type outcome struct {
+	store.Delivered
+	gone bool // the receiver wants no more messages, ever
+}
+
+// send makes an attempt.
+func (d *delivery) send(ctx context.Context, list []redoubt.Notification) outcome {
+	if d.to.RuleID == 0 {
+		return d.judge(list[0], answer{}, d.mail(ctx, list))
+	}
+	if d.rule.Paused {
+		return outcome{Delivered: store.Delivered{State: redoubt.NotificationFailed, Problem: "The rule was paused."}}
+	}
+	target, err := d.open(d.deployment, d.rule)
+	if err != nil {
+		return outcome{Delivered: store.Delivered{State: redoubt.NotificationFailed, Problem: cut(err.Error(), answerKept)}}
+	}
+	n := list[0]
+	a, err := d.post(ctx, d.rule, target, sendingOf(d.base, n))
+	return d.judge(n, a, err)
+}
+
+// sendingOf is a message as it is sent. Its id stays, however often it is.
+func sendingOf(base string, n redoubt.Notification) sending {
+	return sending{id: fmt.Sprintf("msg_%s_%d", n.Key, n.RuleID), sequence: n.ID, base: base, message: message{n.Message}}
+}
+
+// judge says what an answer means, and whether and when another attempt is made.
+func (n *Notifier) judge(of redoubt.Notification, a answer, err error) outcome {
+	out := outcome{Delivered: store.Delivered{Status: a.status, Answer: a.text}}
+	switch {
+	case err != nil:
+		out.Problem = "The receiver was not reached: " + cut(reason(err), answerKept)
+	case a.status >= 200 && a.status < 300:
+		out.State = redoubt.NotificationDelivered
+		return out
+	case a.status == http.StatusGone:
+		out.State, out.gone, out.Problem = redoubt.NotificationFailed, true, "The receiver is gone for good (410): the rule is paused."
+		return out
+	case a.status >= 300 && a.status < 400:
+		out.Problem = fmt.Sprintf("The receiver answered %d: it moved, and nobody is followed elsewhere. Give the rule the new address.", a.status)
+	default:
+		out.Problem = fmt.Sprintf("The receiver answered %d.", a.status)
+	}
+	if refuses(a.status, err) && of.Attempts+1 >= refusedMost || n.Clock().Sub(of.CreatedAt) >= triedFor {
+		out.State = redoubt.NotificationFailed
+		return out
+	}
+	out.State, out.Retry = redoubt.NotificationQueued, max(waits[min(of.Attempts, len(waits)-1)], a.wait)
+	return out
+}
+
+// refuses reports whether a receiver will hardly take the same later.
+func refuses(status int, err error) bool {
+	_, forbidden := errors.AsType[interface {
+		error
+		Forbidden() bool
+	}](err)
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return forbidden || status >= 300 && status < 500
+}
+
+// reason is an error without the address, which is a secret with most channels.
+func reason(err error) string {
+	if of, ok := errors.AsType[*url.Error](err); ok {
+		err = of.Err
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return "no answer within " + sendFor.String()
+	}
+	return err.Error()
+}
+
+// Abandoned is that of job.Options: it ends what waited for a job that failed for good.
+func (n *Notifier) Abandoned(ctx context.Context, j redoubt.Job, reason string) error {
+	var to redoubt.NotificationReceiver
+	if j.Kind != store.DeliverJob || json.Unmarshal(j.Input, &to) != nil {
+		return nil
+	}
+	return n.Store.Update(ctx, j.DeploymentID, by, func(ctx context.Context, tx *store.Tx) error {
+		return tx.EndDeliveries(ctx, to, "It was "+reason+".")
+	})
+}
+
+// Test sends a rule's receivers a message now, and returns what came of it, which is in the
+// rule's log too.
+func (n *Notifier) Test(ctx context.Context, deploymentID int64, who redoubt.Actor, id int64) (list []redoubt.Notification, err error) {
+	var d delivery
+	err = n.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
+		d = delivery{Notifier: n, deployment: deploymentID, to: redoubt.NotificationReceiver{RuleID: id}}
+		if err := d.read(ctx, tx); err != nil {
+			return err
+		}
+		if d.rule.ID == 0 {
+			return fmt.Errorf("notification rule %d: %w", id, redoubt.ErrNotFound)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	m := redoubt.NotificationMessage{Event: redoubt.EventNewFinding, At: n.Clock(), Rule: d.rule.Name, Title: "This is a test of the notification rule " + d.rule.Name + ".", Path: "/overview", Test: true}
+	if events := d.rule.Events; !events.Has(m.Event) {
+		m.Event, _ = redoubt.ParseNotificationEvent(events.Names()[0])
+	}
+	d.rule.Paused = false // a test is how one finds out whether it works again
+	for _, to := range d.rule.Receivers() {
+		d.to = to
+		one := redoubt.Notification{RuleID: id, Receiver: to, Key: "test-" + rand.Text(), Message: m, CreatedAt: n.Clock()}
+		out := d.send(ctx, []redoubt.Notification{one})
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if out.State == redoubt.NotificationQueued { // whoever tests sees that it failed
+			out.State = redoubt.NotificationFailed
+		}
+		one.State, one.Status, one.Answer, one.Problem = out.State, out.Status, out.Answer, out.Problem
+		list = append(list, one)
+	}
+	return list, n.Store.Update(ctx, deploymentID, who, func(ctx context.Context, tx *store.Tx) (err error) {
+		for i := range list {
+			if list[i], err = tx.AddEndedNotification(ctx, list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,350 @@
+package notify_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// verify is what receivers do with a message of Standard Webhooks.
+func verify(t *testing.T, secret string, got received) bool {
+	t.Helper()
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil || len(key) < 24 {
+		t.Fatalf("the secret %q: %v", secret, err)
+	}
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%s.%s", got.header.Get("webhook-id"), got.header.Get("webhook-timestamp"), got.body)
+	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	return slices.Contains(strings.Fields(got.header.Get("webhook-signature")), want)
+}
+
+func TestNewFindingsAreToldBySignedWebhook(t *testing.T) {
+	each(t, func(w *world) {
+		r, secret := w.ask(func(r *redoubt.NotificationRule) { r.MinSeverity = redoubt.SeverityHigh })
+		w.found(added{n: 2, severity: redoubt.SeverityMedium})
+		w.found(added{n: 3, severity: redoubt.SeverityHigh})
+		w.settle()
+		got := w.receiver.take()
+		if len(got) != 1 {
+			t.Fatalf("%d messages, want 1", len(got))
+		}
+		if !verify(w.T, secret, got[0]) {
+			t.Errorf("the signature does not hold: %v", got[0].header)
+		}
+		if kind := got[0].header.Get("Content-Type"); !strings.HasPrefix(kind, "application/cloudevents+json") {
+			t.Errorf("Content-Type %q", kind)
+		}
+		w.receiver.got = got
+		e := w.receiver.events(w.T)[0]
+		if e.ID != got[0].header.Get("webhook-id") || e.Type != "redoubt.new_finding" || e.Source != "https://redoubt.example/orgs/acme" {
+			t.Errorf("the event is %+v", e)
+		}
+		if e.Data.Count != 3 || e.Data.Severities["high"] != 3 || len(e.Data.Findings) != 3 || e.Data.Title != "3 new findings (3 high) in acme/api" {
+			t.Errorf("it tells %+v", e.Data)
+		}
+		log := w.log(r.ID)
+		if len(log) != 1 || log[0].State != redoubt.NotificationDelivered || log[0].Status != http.StatusNoContent || log[0].Attempts != 1 {
+			t.Errorf("the log has %+v", log)
+		}
+		if w.settle(); len(w.receiver.take()) != 0 {
+			t.Error("they are told again")
+		}
+	})
+}
+
+func TestNothingIsToldOfWhatDidNotCommit(t *testing.T) {
+	each(t, func(w *world) {
+		w.ask(nil)
+		broke := errors.New("broke")
+		err := w.s.Update(t.Context(), w.d.ID, redoubt.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
+			if _, err := w.add(ctx, tx, added{n: 2, severity: redoubt.SeverityHigh}); err != nil {
+				return err
+			}
+			return broke
+		})
+		if !errors.Is(err, broke) {
+			t.Fatal(err)
+		}
+		if w.settle(); len(w.receiver.take()) != 0 {
+			t.Error("people are told of what was rolled back")
+		}
+	})
+}
+
+func TestWhatWasMatchedTwiceIsToldOnce(t *testing.T) {
+	each(t, func(w *world) {
+		r, _ := w.ask(nil)
+		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		j, err := w.s.ClaimJob(t.Context(), []string{store.NotifyJob}, time.Minute, redoubt.JobOutage{})
+		if err != nil || j == nil {
+			t.Fatal(j, err)
+		}
+		if _, _, err := w.n.Match(t.Context(), *j); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.Advance(2 * time.Minute) // the process dies before it says so: another one has the job
+		if w.settle(); len(w.receiver.take()) != 1 || len(w.log(r.ID)) != 1 {
+			t.Errorf("the log has %+v", w.log(r.ID))
+		}
+	})
+}
+
+func TestWhoDiesWhileTellingIsFollowedByAnother(t *testing.T) {
+	each(t, func(w *world) {
+		w.ask(nil)
+		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		for _, kind := range []string{store.NotifyJob, store.DeliverJob} {
+			j, err := w.s.ClaimJob(t.Context(), []string{kind}, time.Minute, redoubt.JobOutage{})
+			if err != nil || j == nil {
+				t.Fatal(j, err)
+			}
+			if kind == store.NotifyJob {
+				_, _, err = w.n.Match(t.Context(), *j)
+				err = errors.Join(err, w.s.FinishJob(t.Context(), *j, nil, ""))
+			} else if claimed, ours := w.claim(); ours != 1 { // as Deliver does, and then nothing more
+				t.Fatal(claimed)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if w.settle(); len(w.receiver.take()) != 0 {
+			t.Fatal("two tell at once")
+		}
+		w.clock.Advance(5 * time.Minute)
+		if w.settle(); len(w.receiver.take()) != 1 {
+			t.Error("nobody tells what was being told")
+		}
+	})
+}
+
+// claim holds what waits for the only rule's receiver.
+func (w *world) claim() (c store.Claimed, n int) {
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		rules, err := tx.NotificationRules(ctx)
+		if err != nil {
+			return err
+		}
+		c, err = tx.ClaimNotifications(ctx, rules[0].Receivers()[0], 1, 2*time.Minute)
+		return err
+	})
+	return c, len(c.List)
+}
+
+func TestWhoIsDownIsToldInOrderOnceBack(t *testing.T) {
+	each(t, func(w *world) {
+		r, _ := w.ask(nil)
+		w.receiver.takes(http.StatusServiceUnavailable)
+		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.found(added{n: 2, severity: redoubt.SeverityHigh})
+		w.settle()
+		if got := w.receiver.take(); len(got) != 1 {
+			t.Fatalf("%d attempts, want the first message's alone", len(got))
+		}
+		first := w.log(r.ID)
+		if n := first[len(first)-1]; n.State != redoubt.NotificationQueued || n.Status != http.StatusServiceUnavailable || n.Attempts != 1 || !strings.Contains(n.Problem, "503") {
+			t.Errorf("the log has %+v", n)
+		}
+		if w.problem(r.ID) == "" {
+			t.Error("the rule does not say that its receiver is down")
+		}
+		w.clock.Advance(4 * time.Second)
+		if w.settle(); len(w.receiver.take()) != 0 {
+			t.Error("it is tried before its time")
+		}
+		w.receiver.takes(http.StatusOK)
+		w.clock.Advance(time.Minute)
+		w.settle()
+		events := w.receiver.events(w.T)
+		if len(events) != 2 || events[0].Data.Count != 1 || events[1].Data.Count != 2 || events[0].Sequence >= events[1].Sequence {
+			t.Errorf("it is told %+v", events)
+		}
+		if w.problem(r.ID) != "" {
+			t.Error("the rule still says that its receiver is down")
+		}
+	})
+}
+
+func (w *world) problem(id int64) (problem string) {
+	w.view(func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.NotificationRule(ctx, id)
+		problem = r.Problem
+		return err
+	})
+	return problem
+}
+
+func TestHowReceiversEndAttempts(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		answer   func(w http.ResponseWriter, r *http.Request)
+		attempts int // within the first hour
+		ended    time.Duration
+		paused   bool
+		says     string
+	}{
+		{"refused", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "no such\x1b[31m channel", http.StatusNotFound)
+		}, 4, time.Hour, false, "404"},
+		{"gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }, 1, 0, true, "410"},
+		{"moved", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusTemporaryRedirect)
+		}, 4, time.Hour, false, "307"},
+		{"down", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, 6, 26 * time.Hour, false, "502"},
+		{"cut off", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 6, 26 * time.Hour, false, "not reached"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, "sqlite")
+			r, _ := w.ask(nil)
+			w.receiver.answers(c.answer)
+			w.found(added{n: 1, severity: redoubt.SeverityHigh})
+			w.settle()
+			for range 60 {
+				w.clock.Advance(time.Minute)
+				w.settle()
+			}
+			if got := w.receiver.take(); len(got) != c.attempts {
+				t.Errorf("%d attempts within the hour, want %d", len(got), c.attempts)
+			}
+			for after := time.Hour; after < c.ended; after += 10 * time.Minute {
+				w.clock.Advance(10 * time.Minute)
+				w.settle()
+			}
+			n := w.log(r.ID)[0]
+			if n.State != redoubt.NotificationFailed || !strings.Contains(n.Problem, c.says) || n.EndedAt.IsZero() || strings.Contains(n.Answer, "\x1b") {
+				t.Errorf("the log has %+v", n)
+			}
+			for _, got := range w.receiver.take() {
+				if got.path != "/hook" {
+					t.Errorf("somebody was followed to %s", got.path)
+				}
+			}
+			w.view(func(ctx context.Context, tx *store.Tx) error {
+				r, err := tx.NotificationRule(ctx, r.ID)
+				if r.Paused != c.paused {
+					t.Errorf("paused is %t", r.Paused)
+				}
+				return err
+			})
+		})
+	}
+}
+
+// TestAnswersAreBounded: a receiver that answers without an end costs what is kept.
+func TestAnswersAreBounded(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	r, _ := w.ask(nil)
+	stopped := make(chan struct{})
+	w.receiver.answers(func(w http.ResponseWriter, _ *http.Request) {
+		defer close(stopped)
+		part := []byte(strings.Repeat("x", 1<<16))
+		for range 1 << 16 { // four gigabytes
+			if _, err := w.Write(part); err != nil {
+				return
+			}
+		}
+	})
+	w.found(added{n: 1, severity: redoubt.SeverityHigh})
+	w.settle()
+	<-stopped
+	if n := w.log(r.ID)[0]; n.State != redoubt.NotificationDelivered || len(n.Answer) > 600 || len(n.Answer) < 100 {
+		t.Errorf("%d bytes are kept, state %s", len(n.Answer), n.State)
+	}
+}
+
+func TestInternalAddressesAreNotTold(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	w.reach = scm.Reach{NoPrivate: true, Flag: "--notify-to"}
+	w.start()
+	for _, address := range []string{"http://127.0.0.1/", "http://[::1]:80/", "http://10.1.2.3/x", "http://169.254.169.254/", "http://[::ffff:192.168.0.1]/", "ftp://hooks.example/", "http://a:b@hooks.example/", "hooks.example"} {
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			rule := redoubt.NotificationRule{Name: "x", Events: 2, Channel: redoubt.ChannelSlack}
+			_, _, err := w.n.Add(ctx, tx, rule, address)
+			if invalid, ok := errors.AsType[*redoubt.InvalidError](err); !ok || invalid.Fields[0].Location != "url" {
+				t.Errorf("%s: %v", address, err)
+			}
+			return nil
+		})
+	}
+	// A name is looked at when it is dialled: what it means may change at any time.
+	w.receiver.URL = strings.Replace(w.receiver.URL, "127.0.0.1", "localhost", 1)
+	r, _ := w.ask(nil)
+	w.found(added{n: 1, severity: redoubt.SeverityHigh})
+	w.settle()
+	if got := w.receiver.take(); len(got) != 0 {
+		t.Fatalf("an internal address was told: %+v", got)
+	}
+	if n := w.log(r.ID)[0]; !strings.Contains(n.Problem, "--notify-to") || strings.Contains(n.Problem, "/hook") {
+		t.Errorf("the log says %q", n.Problem)
+	}
+}
+
+func TestRotatedSecretSignsBesideTheOneBefore(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	r, before := w.ask(nil)
+	var after string
+	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		_, after, err = w.n.Rotate(ctx, tx, r.ID)
+		return err
+	})
+	if before == after {
+		t.Fatal("the secret is the same")
+	}
+	for _, c := range []struct {
+		wait time.Duration
+		both bool
+	}{{0, true}, {25 * time.Hour, false}} {
+		w.clock.Advance(c.wait)
+		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.settle()
+		got := w.receiver.take()
+		if len(got) != 1 || !verify(t, after, got[0]) || verify(t, before, got[0]) != c.both {
+			t.Errorf("after %s: %v", c.wait, got[0].header)
+		}
+	}
+}
+
+func TestTestsAndResendsAreLogged(t *testing.T) {
+	each(t, func(w *world) {
+		r, _ := w.ask(func(r *redoubt.NotificationRule) { r.Paused = true })
+		sent, err := w.n.Test(t.Context(), w.d.ID, redoubt.Actor{Kind: "user", Name: "alice"}, r.ID)
+		if err != nil || len(sent) != 1 || sent[0].State != redoubt.NotificationDelivered || len(w.receiver.take()) != 1 {
+			t.Fatalf("a test: %+v, %v", sent, err)
+		}
+		w.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			r.Paused = false
+			r, err = w.n.Change(ctx, tx, r, "")
+			return err
+		})
+		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.settle()
+		before := w.receiver.take()
+		var again redoubt.Notification
+		last := w.log(r.ID)[0].ID
+		w.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			again, err = tx.ResendNotification(ctx, r.ID, last)
+			return err
+		})
+		if again.State != redoubt.NotificationQueued {
+			t.Errorf("it is %+v", again)
+		}
+		w.settle()
+		after := w.receiver.take()
+		if len(before) != 1 || len(after) != 1 || before[0].header.Get("webhook-id") != after[0].header.Get("webhook-id") {
+			t.Errorf("%d and %d messages, of one id", len(before), len(after))
+		}
+	})
+}

@@ -1,0 +1,173 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// MatchAttempts is how often it is tried to find out whom to tell: over days.
+const MatchAttempts = 1000
+
+// Match is the job.Work that finds out which rules ask for what a transaction did, and
+// queues their messages (store.NotifyJob). Done twice it queues them once.
+func (n *Notifier) Match(ctx context.Context, j redoubt.Job) (result []byte, media string, err error) {
+	var what store.Notifying
+	if err := json.Unmarshal(j.Input, &what); err != nil {
+		return nil, "", job.PermanentError{Reason: "its job cannot be read"}
+	}
+	m := matcher{Notifier: n, deployment: j.DeploymentID, at: j.CreatedAt, seen: map[question]picture{}, broken: map[int64]string{}}
+	err = n.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
+		m.rules, err = tx.NotificationRules(ctx)
+		return err
+	})
+	if err == nil {
+		m.view, err = n.Index.Deployment(ctx, j.DeploymentID)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	key := fmt.Sprintf("%d_%s", j.ID, strconv.FormatInt(j.CreatedAt.UnixMicro(), 36))
+	for i, h := range what.Happened {
+		if err := m.tell(ctx, fmt.Sprintf("%s_%d", key, i), h); err != nil {
+			return nil, "", err
+		}
+	}
+	return nil, "", m.queue(ctx)
+}
+
+// matcher finds out whom to tell.
+type matcher struct {
+	*Notifier
+	deployment int64
+	at         time.Time
+	rules      []redoubt.NotificationRule
+	view       *index.View
+	seen       map[question]picture // of the present happening
+	list       []redoubt.Notification
+	broken     map[int64]string // rules whose filter will not do any more
+}
+
+// tell makes the messages about something that happened.
+func (m *matcher) tell(ctx context.Context, key string, h redoubt.Happening) error {
+	clear(m.seen)
+	for _, r := range m.rules {
+		if r.Paused || !r.Events.Has(h.Event) {
+			continue
+		}
+		p, err := m.look(ctx, h, r)
+		if invalid, ok := errors.AsType[*redoubt.InvalidError](err); ok {
+			m.broken[r.ID] = "Its filter will not do any more: " + invalid.Error()
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if p.count == 0 {
+			continue
+		}
+		for _, to := range r.Receivers() {
+			m.list = append(m.list, redoubt.Notification{RuleID: r.ID, Receiver: to, Key: key, Message: p.message(h, r, m.at), DueAt: to.Digest.Next(m.at)})
+		}
+	}
+	return nil
+}
+
+// queue writes the messages of rules that are still there.
+func (m *matcher) queue(ctx context.Context) error {
+	if len(m.list)+len(m.broken) == 0 {
+		return nil
+	}
+	err := m.Store.Update(ctx, m.deployment, by, func(ctx context.Context, tx *store.Tx) error {
+		rules, err := tx.NotificationRules(ctx)
+		if err != nil {
+			return err
+		}
+		there := map[int64]bool{}
+		for _, r := range rules {
+			there[r.ID] = !r.Paused
+		}
+		var list []redoubt.Notification
+		for _, n := range m.list {
+			if there[n.RuleID] {
+				list = append(list, n)
+			}
+		}
+		for id, problem := range m.broken {
+			if err := tx.NoteNotificationProblem(ctx, id, problem, false); err != nil {
+				return err
+			}
+		}
+		return tx.AddNotifications(ctx, list)
+	})
+	if err == nil && m.Queued != nil {
+		m.Queued()
+	}
+	return err
+}
+
+// question is what rules have in common that ask for the same findings.
+type question struct {
+	filter   string
+	least    redoubt.Severity
+	products redoubt.Products
+}
+
+// look finds what a rule wants to be told of something that happened.
+func (m *matcher) look(ctx context.Context, h redoubt.Happening, r redoubt.NotificationRule) (picture, error) {
+	if h.Event == redoubt.EventScanFailed {
+		return m.project(ctx, h, r)
+	}
+	q := question{r.Filter, r.MinSeverity, r.Products}
+	if p, known := m.seen[q]; known {
+		return p, nil
+	}
+	p, err := m.findings(ctx, h, r)
+	if err == nil && h.Event == redoubt.EventBuildBlocked && len(h.Findings) == 0 && r.Filter == "" { // it was blocked all the same
+		p.count = 1
+	}
+	if err == nil && p.count > 0 && h.ScanID != 0 {
+		err = m.name(ctx, &p, h)
+	}
+	if err == nil {
+		m.seen[q] = p
+	}
+	return p, err
+}
+
+// filterOf is a rule's filter for one issue type, about something that happened.
+func (m *matcher) filterOf(t redoubt.IssueType, e redoubt.NotificationEvent, r redoubt.NotificationRule) (f redoubt.FindingFilter, selects bool, err error) {
+	text := r.Filter
+	if e == redoubt.EventBuildBlocked || e == redoubt.EventAssigned { // these are told whatever was decided
+		q, err := url.ParseQuery(text)
+		if err == nil && !q.Has("status") && !q.Has("-status") {
+			q.Set("status", "any")
+			text = q.Encode()
+		}
+	}
+	if f, selects, err = m.Filter(t, text, m.Clock()); err != nil || !selects {
+		return f, false, err
+	}
+	f.Dedup = false // which finding stands for its lineage may change before this is asked
+	if r.MinSeverity > redoubt.SeverityLow {
+		wanted := f.Severities
+		f.Severities = nil
+		for s := r.MinSeverity; s <= redoubt.SeverityCritical; s++ {
+			if len(wanted) == 0 || slices.Contains(wanted, s) {
+				f.Severities = append(f.Severities, s)
+			}
+		}
+		selects = len(f.Severities) > 0
+	}
+	return f, selects, nil
+}

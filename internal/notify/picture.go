@@ -1,0 +1,209 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// picture is what a rule is told of something that happened: how much there is, and the
+// worst of it.
+type picture struct {
+	count      int
+	severities map[string]int
+	projects   map[string]int // findings by the project's name
+	findings   []redoubt.NotifiedFinding
+	about      []redoubt.NotifiedProject // of what happened to projects
+	product    redoubt.IssueType         // of the findings, the first
+}
+
+// findings selects what a rule's filter keeps of what something is about.
+func (m *matcher) findings(ctx context.Context, h redoubt.Happening, r redoubt.NotificationRule) (p picture, err error) {
+	p.severities, p.projects = map[string]int{}, map[string]int{}
+	var worst []int64
+	for _, t := range productsOf(r) {
+		f, selects, err := m.filterOf(t, h.Event, r)
+		if err != nil {
+			return p, err
+		}
+		if !selects {
+			continue
+		}
+		if f.IDs, err = m.about(ctx, t, h, f); err != nil {
+			return p, err
+		}
+		if len(f.IDs) == 0 {
+			continue
+		}
+		f = redoubt.FindingFilter{IssueType: t, HasIDs: true, IDs: f.IDs}
+		n, by := m.view.CountBy(f, index.FacetSeverity, index.FacetProject)
+		for severity, n := range by[index.FacetSeverity] {
+			p.severities[severity] += n
+		}
+		for project, n := range by[index.FacetProject] {
+			p.projects[project] += n
+		}
+		listing, err := m.view.List(ctx, index.ListQuery{Filter: f, Order: index.Riskiest, Size: redoubt.MaxNotified, Now: m.Clock()})
+		if err != nil {
+			return p, err
+		}
+		if p.count == 0 {
+			p.product = t
+		}
+		p.count, worst = p.count+n, append(worst, listing.Page.IDs()...)
+	}
+	return p, m.nameFindings(ctx, &p, worst)
+}
+
+// about lists the ids of what something is about that a filter keeps. Unless the filter
+// looks at primary branches, a finding counts where no other ref of the project had it,
+// and once.
+func (m *matcher) about(ctx context.Context, t redoubt.IssueType, h redoubt.Happening, f redoubt.FindingFilter) (ids []int64, err error) {
+	perRef := f.Primary || f.Ref != ""
+	ids = h.Findings.All()
+	if len(ids) == 0 {
+		if ids, err = m.view.Occurrences(ctx, t, h.Lineages.All()); err != nil {
+			return nil, err
+		}
+	}
+	f.HasIDs, f.IDs = true, ids
+	found, err := m.view.Newest(ctx, f, len(ids))
+	if err != nil {
+		return nil, err
+	}
+	isNew := h.Event == redoubt.EventNewFinding || h.Event == redoubt.EventAdvisory
+	seen := map[int64]bool{}
+	if isNew && !perRef {
+		for _, id := range h.Lineages.All() {
+			seen[id] = false
+		}
+	}
+	ids = ids[:0]
+	for _, target := range found {
+		once, wanted := seen[target.LineageID]
+		if once || isNew && !perRef && !wanted {
+			continue
+		}
+		seen[target.LineageID] = true
+		ids = append(ids, target.FindingID)
+	}
+	return ids, nil
+}
+
+// nameFindings reads the worst findings of a picture.
+func (m *matcher) nameFindings(ctx context.Context, p *picture, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.FindingsByID(ctx, ids)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(list, func(a, b redoubt.Finding) int {
+			return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.ID, a.ID))
+		})
+		list = list[:min(len(list), redoubt.MaxNotified)]
+		projects := make([]int64, len(list))
+		for i, f := range list {
+			projects[i] = f.ProjectID
+		}
+		names, err := tx.ProjectNames(ctx, projects)
+		for _, f := range list {
+			p.findings = append(p.findings, redoubt.NotifiedFinding{
+				ID: f.ID, Type: f.IssueType.String(), Severity: f.Severity.String(), Rule: f.RuleName, Project: names[f.ProjectID], Ref: f.Ref, Place: placeOf(f),
+			})
+		}
+		return err
+	})
+}
+
+// placeOf is where a finding is: its package, or its line.
+func placeOf(f redoubt.Finding) string {
+	if f.Package != "" {
+		return f.Package + " in " + f.Path
+	}
+	if f.Line > 0 {
+		return fmt.Sprintf("%s:%d", f.Path, f.Line)
+	}
+	return f.Path
+}
+
+// name reads whose scan something is about.
+func (m *matcher) name(ctx context.Context, p *picture, h redoubt.Happening) error {
+	if len(p.projects) > 0 {
+		return nil
+	}
+	return m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
+		scan, err := tx.Scan(ctx, h.ScanID)
+		if err != nil {
+			return gone(err)
+		}
+		found, err := tx.Project(ctx, scan.ProjectID)
+		if err == nil {
+			p.projects = map[string]int{found.Name: p.count}
+			p.about = []redoubt.NotifiedProject{{ID: found.ID, Name: found.Name, Last: found.LatestScanAt}}
+		}
+		return gone(err)
+	})
+}
+
+// gone takes it that something was deleted before anybody was told of it.
+func gone(err error) error {
+	if errors.Is(err, redoubt.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// project looks at what happened to a project: of a filter only the projects and their tags count.
+func (m *matcher) project(ctx context.Context, h redoubt.Happening, r redoubt.NotificationRule) (p picture, err error) {
+	keeps, err := m.keepsProject(h.Event, r)
+	if err != nil {
+		return p, err
+	}
+	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
+		found, err := tx.Project(ctx, h.ProjectID)
+		if err != nil {
+			return gone(err)
+		}
+		if keeps(found) {
+			p.count = 1
+			p.projects = map[string]int{found.Name: 1}
+			p.about = []redoubt.NotifiedProject{{ID: found.ID, Name: found.Name, Last: found.LatestScanAt}}
+		}
+		return nil
+	})
+	return p, err
+}
+
+// message puts a picture into words.
+func (p picture) message(h redoubt.Happening, r redoubt.NotificationRule, at time.Time) redoubt.NotificationMessage {
+	m := redoubt.NotificationMessage{
+		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, 1000), Count: p.count, Severities: p.severities, Findings: p.findings,
+		Projects: p.about, Scan: h.ScanID, Assignee: h.Assignee,
+	}
+	switch {
+	case h.Event == redoubt.EventBuildBlocked:
+		m.Path = fmt.Sprintf("/scans/%d/blocking", h.ScanID)
+	case h.Event == redoubt.EventScanMissing:
+		m.Path = "/projects"
+	case p.count == 1 && len(p.findings) == 1:
+		m.Path = fmt.Sprintf("/findings/%d", p.findings[0].ID)
+	case h.ScanID != 0:
+		m.Path = fmt.Sprintf("/scans/%d", h.ScanID)
+	default:
+		m.Path = pages[p.product]
+		if h.Assignee != "" {
+			m.Path += "?assignees=" + escapeQuery(h.Assignee)
+		}
+	}
+	return m
+}

@@ -1,0 +1,204 @@
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// rotationOverlap is for how long a secret that was replaced signs beside the new one.
+const rotationOverlap = 24 * time.Hour
+
+// newSecret is one as Standard Webhooks want it: 32 bytes.
+func newSecret() string {
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return secretPrefix + base64.StdEncoding.EncodeToString(random[:])
+}
+
+// bound is what the target of a rule is bound to: it opens for no other.
+func bound(deploymentID int64, r redoubt.NotificationRule) []byte {
+	return fmt.Appendf(nil, "deployment %d, notification rule %d, %s", deploymentID, r.ID, r.Channel)
+}
+
+func (n *Notifier) seal(deploymentID int64, r redoubt.NotificationRule, t redoubt.NotificationTarget) ([]byte, error) {
+	if r.Channel == redoubt.ChannelEmail {
+		return []byte{}, nil
+	}
+	text, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	return n.Sealer.Seal(nil, nil, text, bound(deploymentID, r)), nil
+}
+
+// open opens the target of a rule. The error says nothing of why: that would be bytes.
+func (n *Notifier) open(deploymentID int64, r redoubt.NotificationRule) (t redoubt.NotificationTarget, err error) {
+	text, err := n.Sealer.Open(nil, nil, r.Target, bound(deploymentID, r))
+	if err == nil {
+		err = json.Unmarshal(text, &t)
+	}
+	if err != nil {
+		return redoubt.NotificationTarget{}, fmt.Errorf("the address of %s cannot be read with the keys of this server: put the key file from the backup in its place, or give the rule its address again", r.Name)
+	}
+	return t, nil
+}
+
+// Hide seals a secret that is told in an answer, which may be kept to be given again.
+func (n *Notifier) Hide(deploymentID int64, secret string) string {
+	if secret == "" {
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString(n.Sealer.Seal(nil, nil, []byte(secret), hidden(deploymentID)))
+}
+
+// Show opens what Hide sealed.
+func (n *Notifier) Show(deploymentID int64, text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	sealed, err := base64.StdEncoding.DecodeString(text)
+	if err == nil {
+		sealed, err = n.Sealer.Open(nil, nil, sealed, hidden(deploymentID))
+	}
+	return string(sealed), err
+}
+
+func hidden(deploymentID int64) []byte {
+	return fmt.Appendf(nil, "deployment %d, told secret", deploymentID)
+}
+
+// check says what is wrong with a rule, and with where it is to lead unless that is empty.
+func (n *Notifier) check(r *redoubt.NotificationRule, address string) error {
+	if err := redoubt.CheckNotificationRule(*r); err != nil {
+		return err
+	}
+	selects := false
+	for _, t := range productsOf(*r) {
+		_, of, err := n.Filter(t, r.Filter, n.Clock())
+		if err != nil {
+			return err
+		}
+		selects = selects || of
+	}
+	switch {
+	case !selects:
+		return redoubt.Invalid("filter", "the filter asks for what findings of those products do not have")
+	case r.Channel == redoubt.ChannelEmail && address != "":
+		return redoubt.Invalid("url", "mail goes to addresses of people: name them as to")
+	case r.Channel == redoubt.ChannelEmail && !n.Mail.Works():
+		return redoubt.Invalid("channel", "this server sends no mail: whoever runs it sets --smtp-host and --smtp-from")
+	case r.Channel == redoubt.ChannelEmail || address == "":
+		return nil
+	}
+	u, err := redoubt.CheckNotificationURL(address)
+	if err != nil {
+		return err
+	}
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil && !n.Reach.Allows(a) {
+		return redoubt.Invalid("url", "%s is an address that this server tells nobody at; whoever runs the server may allow it with --notify-to", u.Hostname())
+	}
+	r.Host = u.Host
+	return nil
+}
+
+// Add makes a rule that leads to an address, and returns the secret that its webhook is
+// signed with, which is told once. What will not do is a *redoubt.InvalidError.
+func (n *Notifier) Add(ctx context.Context, tx *store.Tx, r redoubt.NotificationRule, address string) (redoubt.NotificationRule, string, error) {
+	if r.Channel != redoubt.ChannelEmail && address == "" {
+		return r, "", redoubt.Invalid("url", "give the address of the receiver")
+	}
+	if err := n.check(&r, address); err != nil {
+		return r, "", err
+	}
+	target := redoubt.NotificationTarget{URL: address}
+	if r.Channel == redoubt.ChannelWebhook {
+		target.Secret = newSecret()
+	}
+	made, err := tx.AddNotificationRule(ctx, r, func(id int64) ([]byte, error) {
+		r.ID = id
+		return n.seal(tx.Deployment().ID, r, target)
+	})
+	return made, target.Secret, err
+}
+
+// Change makes a rule another one, with an address in the place of that before unless it
+// is empty. The channel stays, and so does the secret.
+func (n *Notifier) Change(ctx context.Context, tx *store.Tx, r redoubt.NotificationRule, address string) (redoubt.NotificationRule, error) {
+	before, err := tx.NotificationRule(ctx, r.ID)
+	if err != nil {
+		return r, err
+	}
+	r.Channel, r.Host = before.Channel, before.Host
+	if err := n.check(&r, address); err != nil {
+		return r, err
+	}
+	if before.Paused && !r.Paused {
+		r.Problem = ""
+	}
+	var sealed []byte
+	if address != "" {
+		target, err := n.open(tx.Deployment().ID, before)
+		if err != nil { // it is replaced, with all that nobody can read
+			target = redoubt.NotificationTarget{}
+			if r.Channel == redoubt.ChannelWebhook {
+				return r, redoubt.Invalid("url", "%s: make another rule", err.Error())
+			}
+		}
+		target.URL = address
+		if sealed, err = n.seal(tx.Deployment().ID, r, target); err != nil {
+			return r, err
+		}
+	}
+	return tx.UpdateNotificationRule(ctx, r, sealed)
+}
+
+// Rotate gives the webhook of a rule another secret, and returns it. The one before signs
+// beside it for a day.
+func (n *Notifier) Rotate(ctx context.Context, tx *store.Tx, id int64) (redoubt.NotificationRule, string, error) {
+	r, err := tx.NotificationRule(ctx, id)
+	if err != nil {
+		return r, "", err
+	}
+	if r.Channel != redoubt.ChannelWebhook {
+		return r, "", fmt.Errorf("only webhooks are signed, and this rule is of the channel %s: %w", r.Channel, redoubt.ErrConflict)
+	}
+	target, err := n.open(tx.Deployment().ID, r)
+	if err != nil {
+		return r, "", err
+	}
+	target.Before, target.BeforeUntil, target.Secret = target.Secret, tx.Now().Add(rotationOverlap), newSecret()
+	sealed, err := n.seal(tx.Deployment().ID, r, target)
+	if err != nil {
+		return r, "", err
+	}
+	r, err = tx.UpdateNotificationRule(ctx, r, sealed)
+	return r, target.Secret, err
+}
+
+// productsOf lists the issue types of a rule.
+func productsOf(r redoubt.NotificationRule) (list []redoubt.IssueType) {
+	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
+		if r.Products == 0 || r.Products.Has(t) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// cut is the beginning of a text, on one line.
+func cut(s string, most int) string {
+	s = redoubt.Line(strings.Join(strings.Fields(s), " "))
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

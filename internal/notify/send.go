@@ -1,0 +1,99 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Bounds of one attempt.
+const (
+	sendFor     = 15 * time.Second
+	answerRead  = 4 << 10
+	answerKept  = 500 // characters
+	maxWaitSaid = time.Hour
+)
+
+// message is a redoubt.NotificationMessage with words.
+type message struct{ redoubt.NotificationMessage }
+
+// more says how many a message does not name.
+func (m message) more() string {
+	named := len(m.Findings)
+	if m.Event == redoubt.EventScanMissing {
+		named = len(m.Projects)
+	}
+	if left := m.Count - named; left > 0 && named > 0 {
+		return fmt.Sprintf("And %d more.", left)
+	}
+	return ""
+}
+
+// sending is a message on its way to one receiver.
+type sending struct {
+	id       string // the same for each attempt
+	sequence int64
+	base     string // of the deployment's pages
+	message  message
+}
+
+func (s sending) url(path string) string { return s.base + path }
+
+func (s sending) finding(id int64) string { return fmt.Sprintf("%s/findings/%d", s.base, id) }
+
+// newClient asks receivers: only where they may be, without following them elsewhere, and
+// through no proxy, which would ask others than we looked at.
+func newClient(reach Reach) *http.Client {
+	return &http.Client{
+		Timeout:       sendFor,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext: reach.Dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 1, IdleConnTimeout: sendFor, TLSHandshakeTimeout: sendFor,
+			MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
+		},
+	}
+}
+
+// answer is what a receiver said to a message.
+type answer struct {
+	status int
+	text   string
+	wait   time.Duration // that it asks for; 0: it does not say
+}
+
+// post sends a message to the address of its receiver.
+func (n *Notifier) post(ctx context.Context, r redoubt.NotificationRule, t redoubt.NotificationTarget, s sending) (a answer, err error) {
+	var header http.Header
+	var body []byte
+	if r.Channel == redoubt.ChannelWebhook {
+		header, body, err = s.webhook(t, n.Clock())
+	} else {
+		header, body, err = s.chat(r.Channel)
+	}
+	if err != nil {
+		return a, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
+	if err != nil {
+		return a, fmt.Errorf("its address will not do")
+	}
+	request.Header = header
+	request.Header.Set("User-Agent", n.Name)
+	response, err := n.client.Do(request)
+	if err != nil {
+		return a, err
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(response.Body, answerRead)) // what came of it is enough
+	a = answer{response.StatusCode, cut(string(bytes.ToValidUTF8(text, []byte("\uFFFD"))), answerKept), 0}
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		a.wait = min(time.Duration(min(seconds, 1e6))*time.Second, maxWaitSaid)
+	}
+	return a, nil
+}

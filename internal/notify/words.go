@@ -1,0 +1,97 @@
+package notify
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/redoubt/redoubt"
+)
+
+// pages are where the findings of an issue type are listed.
+var pages = map[redoubt.IssueType]string{0: "/overview", redoubt.SAST: "/findings", redoubt.SCA: "/supply-chain/vulnerabilities", redoubt.Secrets: "/secrets"}
+
+func escapeQuery(s string) string { return url.QueryEscape(s) }
+
+// title says in a sentence what happened.
+func (p picture) title(h redoubt.Happening, r redoubt.NotificationRule) string {
+	n := counted(p.count, "finding", "findings")
+	switch h.Event {
+	case redoubt.EventNewFinding:
+		return counted(p.count, "new finding", "new findings") + p.rated() + p.where()
+	case redoubt.EventBuildBlocked:
+		if len(p.findings) == 0 {
+			return "A build was blocked" + p.where()
+		}
+		return "A build was blocked by " + n + p.where()
+	case redoubt.EventAdvisory:
+		return "New advisories affect what is in use: " + n + p.rated() + p.where()
+	case redoubt.EventScanFailed:
+		return "A scan failed" + p.where()
+	case redoubt.EventScanMissing:
+		return fmt.Sprintf("%s without a scan for %s", counted(p.count, "project", "projects"), counted(r.MissingDays, "day", "days"))
+	case redoubt.EventDecisionEnded:
+		return counted(p.count, "decision", "decisions") + " ended, and the findings are open again" + p.where()
+	case redoubt.EventAssigned:
+		return n + " assigned to " + h.Assignee + p.where()
+	}
+	return n
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// rated is how severe the findings are, the worst first, as " (1 critical, 2 high)".
+func (p picture) rated() string {
+	var parts []string
+	for s := redoubt.SeverityCritical; s >= redoubt.SeverityLow; s-- {
+		if n := p.severities[s.String()]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// where names the project, or counts them.
+func (p picture) where() string {
+	switch len(p.projects) {
+	case 0:
+		return ""
+	case 1:
+		for name := range p.projects {
+			return " in " + name
+		}
+	}
+	return fmt.Sprintf(" in %d projects", len(p.projects))
+}
+
+// keepsProject is what a rule's filter says of projects: their names and tags.
+func (m *matcher) keepsProject(e redoubt.NotificationEvent, r redoubt.NotificationRule) (func(redoubt.Project) bool, error) {
+	f, _, err := m.filterOf(productsOf(r)[0], e, r)
+	if err != nil {
+		return nil, err
+	}
+	in := func(list []string, s string) bool {
+		return slices.ContainsFunc(list, func(one string) bool { return strings.EqualFold(one, s) })
+	}
+	tagged := func(list []string, p redoubt.Project) bool {
+		return slices.ContainsFunc(p.Tags, func(tag string) bool { return in(list, tag) })
+	}
+	return func(p redoubt.Project) bool {
+		switch {
+		case len(f.Projects) > 0 && !in(f.Projects, p.Name), len(f.ProjectTags) > 0 && !tagged(f.ProjectTags, p):
+			return false
+		case f.Except != nil && (in(f.Except.Projects, p.Name) || tagged(f.Except.ProjectTags, p)):
+			return false
+		}
+		return true
+	}, nil
+}

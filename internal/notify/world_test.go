@@ -1,0 +1,299 @@
+package notify_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/index"
+	"github.com/redoubt/redoubt/internal/job"
+	"github.com/redoubt/redoubt/internal/keyring"
+	"github.com/redoubt/redoubt/internal/notify"
+	"github.com/redoubt/redoubt/internal/scm"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/web"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
+
+// received is a request that a receiver got.
+type received struct {
+	path   string
+	header http.Header
+	body   []byte
+}
+
+// receiver is a real server that people are told by.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	got    []received
+	answer func(w http.ResponseWriter, r *http.Request)
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, err := io.ReadAll(q.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		r.mu.Lock()
+		r.got = append(r.got, received{q.URL.Path, q.Header, body})
+		answer := r.answer
+		r.mu.Unlock()
+		answer(w, q)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) answers(answer func(w http.ResponseWriter, r *http.Request)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+func (r *receiver) takes(status int) {
+	r.answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+}
+
+// take empties what it got.
+func (r *receiver) take() []received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := r.got
+	r.got = nil
+	return out
+}
+
+// event is what a webhook was told.
+type event struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Sequence string `json:"sequence"`
+	Source   string `json:"source"`
+	Data     struct {
+		Title      string         `json:"title"`
+		Reason     string         `json:"reason"`
+		Count      int            `json:"count"`
+		Severities map[string]int `json:"severities"`
+		URL        string         `json:"url"`
+		Findings   []struct {
+			ID   int64  `json:"id"`
+			Rule string `json:"rule"`
+			URL  string `json:"url"`
+		} `json:"findings"`
+		Projects []struct {
+			Name string `json:"name"`
+		} `json:"projects"`
+	} `json:"data"`
+}
+
+func (r *receiver) events(t *testing.T) (list []event) {
+	t.Helper()
+	for _, got := range r.take() {
+		var e event
+		if err := json.Unmarshal(got.body, &e); err != nil {
+			t.Fatalf("%s: %v", got.body, err)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// world is a deployment whose people are told.
+type world struct {
+	*testing.T
+	s        *store.Store
+	clock    *storetest.Clock
+	d        redoubt.Deployment
+	n        *notify.Notifier
+	receiver *receiver
+	rule     int64 // of findings
+	project  redoubt.Project
+	reach    scm.Reach
+	mail     notify.Mail
+}
+
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+func each(t *testing.T, test func(w *world)) {
+	t.Helper()
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) { test(newWorld(t, engine)) })
+	}
+}
+
+func newWorld(t *testing.T, engine string) *world {
+	t.Helper()
+	clock := storetest.NewClock()
+	s := storetest.Open(t, storetest.Database(t, engine, clock))
+	w := &world{T: t, s: s, clock: clock, d: storetest.Deployment(t, s), receiver: newReceiver(t), reach: scm.Reach{NoPrivate: true, Also: loopback, Flag: "--notify-to"}}
+	w.start()
+	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		if w.project, err = tx.ProjectForScan(ctx, nil, redoubt.Project{Name: "acme/api", Tags: []string{"team"}}); err != nil {
+			return err
+		}
+		ids, err := tx.PutRules(ctx, []*redoubt.Rule{{Name: "sqli", IssueType: redoubt.SAST, Message: "concatenated"}})
+		if err == nil {
+			w.rule = ids[0]
+		}
+		return err
+	})
+	return w
+}
+
+// start makes the notifier anew, as a process does that starts.
+func (w *world) start() {
+	w.Helper()
+	sealer, err := keyring.New([]byte("secret"), nil, storetest.Epoch).Sealer("notifications")
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.n = notify.New(notify.Config{
+		Store: w.s, Index: index.New(w.s, index.Options{Clock: w.clock.Now}), Filter: web.FindingFilter, Sealer: sealer, Reach: w.reach, Mail: w.mail, Clock: w.clock.Now,
+		PublicURL: func() string { return "https://redoubt.example" }, Name: "redoubt/test",
+	})
+}
+
+func (w *world) update(fn func(ctx context.Context, tx *store.Tx) error) {
+	w.Helper()
+	if err := w.s.Update(w.Context(), w.d.ID, storetest.Actor, fn); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) view(fn func(ctx context.Context, tx *store.Tx) error) {
+	w.Helper()
+	if err := w.s.View(w.Context(), w.d.ID, fn); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// ask makes a rule about new findings, with changes, and returns it with its secret.
+func (w *world) ask(change func(r *redoubt.NotificationRule)) (made redoubt.NotificationRule, secret string) {
+	w.Helper()
+	r := redoubt.NotificationRule{Name: "on call", Events: redoubt.NotificationEvents(0).With(redoubt.EventNewFinding), Channel: redoubt.ChannelWebhook, Digest: redoubt.DigestNone}
+	if change != nil {
+		change(&r)
+	}
+	address := w.receiver.URL + "/hook"
+	if r.Channel == redoubt.ChannelEmail {
+		address = ""
+	}
+	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		made, secret, err = w.n.Add(ctx, tx, r, address)
+		return err
+	})
+	return made, secret
+}
+
+// added are findings that a test makes.
+type added struct {
+	n        int
+	severity redoubt.Severity
+	ref      string
+	of       []redoubt.Lineage // that are known already; none: new ones
+	rule     string
+	scan     int64
+	kind     redoubt.IssueType
+}
+
+// add writes findings as an upload does, within a transaction.
+func (w *world) add(ctx context.Context, tx *store.Tx, a added) ([]redoubt.Lineage, error) {
+	if a.ref == "" {
+		a.ref = "refs/heads/main"
+	}
+	if a.rule == "" {
+		a.rule = "sqli"
+	}
+	if a.kind == 0 {
+		a.kind = redoubt.SAST
+	}
+	ids, err := tx.NewFindingIDs(ctx, a.n)
+	if err != nil {
+		return nil, err
+	}
+	lineages := a.of
+	if lineages == nil {
+		news, err := tx.NewLineageIDs(ctx, a.n)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range news {
+			lineages = append(lineages, redoubt.Lineage{ID: id, ProjectID: w.project.ID, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
+		}
+		if err := tx.AddLineages(ctx, lineages); err != nil {
+			return nil, err
+		}
+	}
+	list := make([]redoubt.FindingWrite, a.n)
+	for i, id := range ids {
+		var hash redoubt.Digest
+		copy(hash[:], fmt.Sprint(id, a.ref))
+		list[i] = redoubt.FindingWrite{Body: []byte(`"rule_message":"x"`), Finding: redoubt.Finding{
+			ID: id, IssueType: a.kind, ProjectID: w.project.ID, Ref: a.ref, Source: "semgrep", Identity: redoubt.Identity{Kind: redoubt.IdentityMatchBased, Hash: hash},
+			LineageID: lineages[i].ID, RuleID: w.rule, RuleName: a.rule, Path: "src/a.go", Line: i + 1, State: redoubt.Unresolved, Severity: a.severity,
+			Confidence: redoubt.ConfidenceHigh, CreatedAt: tx.Now(), RelevantSince: tx.Now(), StateUpdatedAt: tx.Now(), FirstScanID: a.scan,
+		}}
+	}
+	return lineages, tx.AddFindings(ctx, list)
+}
+
+func (w *world) found(a added) (lineages []redoubt.Lineage) {
+	w.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
+		lineages, err = w.add(ctx, tx, a)
+		return err
+	})
+	return lineages
+}
+
+// kinds of the work, and what does it.
+func (w *world) work() map[string]job.Work {
+	return map[string]job.Work{store.NotifyJob: w.n.Match, store.DeliverJob: w.n.Deliver}
+}
+
+// settle does all work that is due, as runners do, and returns how many jobs that were.
+func (w *world) settle() (jobs int) {
+	w.Helper()
+	work := w.work()
+	for ; jobs < 10_000; jobs++ {
+		j, err := w.s.ClaimJob(w.Context(), []string{store.NotifyJob, store.DeliverJob}, time.Minute, redoubt.JobOutage{})
+		if err != nil {
+			w.Fatal(err)
+		}
+		if j == nil {
+			return jobs
+		}
+		if _, _, err := work[j.Kind](w.Context(), *j); err != nil {
+			w.Fatalf("%s: %v", j.Kind, err)
+		}
+		if err := w.s.FinishJob(w.Context(), *j, nil, ""); err != nil {
+			w.Fatal(err)
+		}
+	}
+	w.Fatal("the work does not end")
+	return jobs
+}
+
+// log lists what a rule told, oldest first.
+func (w *world) log(id int64) (list []redoubt.Notification) {
+	w.Helper()
+	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
+		list, _, err = tx.Notifications(ctx, store.NotificationQuery{RuleID: id, Limit: 1000})
+		return err
+	})
+	return list
+}

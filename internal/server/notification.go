@@ -1,0 +1,237 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/notify"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// notifier is what makes and tries rules.
+func (c *call) notifier() (*notify.Notifier, error) {
+	if c.server.Notifier == nil {
+		return nil, newProblem(api.CodeUnavailable, "This server tells nobody. Ask another one of the same database.", nil)
+	}
+	return c.server.Notifier, nil
+}
+
+func notificationRuleOf(r redoubt.NotificationRule) api.NotificationRule {
+	out := api.NotificationRule{
+		ID: r.ID, Name: r.Name, Events: r.Events.Names(), MinSeverity: r.MinSeverity.String(), IssueTypes: r.Products.Names(), Filter: r.Filter, MissingDays: int64(r.MissingDays),
+		Channel: r.Channel.String(), Host: r.Host, To: orEmpty(r.To), Digest: cmp.Or(r.Digest, redoubt.DigestNone).String(), Paused: r.Paused, Problem: r.Problem,
+		CreatedAt: api.Time{Time: r.CreatedAt},
+	}
+	return out
+}
+
+func notificationOf(n redoubt.Notification) api.Notification {
+	return api.Notification{
+		ID: n.ID, Event: n.Message.Event.String(), Title: n.Message.Title, To: n.Receiver.Address, State: n.State.String(), Attempts: int64(n.Attempts), Status: int64(n.Status),
+		Answer: n.Answer, Problem: n.Problem, Test: n.Message.Test, CreatedAt: api.Time{Time: n.CreatedAt}, DueAt: api.Time{Time: n.DueAt}, EndedAt: timeOrNull(n.EndedAt),
+	}
+}
+
+func notificationsOf(list []redoubt.Notification) []api.Notification {
+	out := make([]api.Notification, len(list))
+	for i, n := range list {
+		out[i] = notificationOf(n)
+	}
+	return out
+}
+
+func (c *call) listNotificationRules(ctx context.Context, _ *none) (*api.ListNotificationRulesResponse, error) {
+	list, err := c.tx.NotificationRules(ctx)
+	out := &api.ListNotificationRulesResponse{Rules: make([]api.NotificationRule, len(list))}
+	for i, r := range list {
+		out.Rules[i] = notificationRuleOf(r)
+	}
+	return out, err
+}
+
+// notificationRule finds the one that the path names.
+func (c *call) notificationRule(ctx context.Context) (redoubt.NotificationRule, error) {
+	id, err := c.id("notificationRuleId")
+	if err != nil {
+		return redoubt.NotificationRule{}, err
+	}
+	return c.tx.NotificationRule(ctx, id)
+}
+
+func (c *call) getNotificationRule(ctx context.Context, _ *none) (*api.NotificationRuleResponse, error) {
+	r, err := c.notificationRule(ctx)
+	return &api.NotificationRuleResponse{Rule: notificationRuleOf(r)}, err
+}
+
+func eventsOf(names []string) (events redoubt.NotificationEvents) {
+	for _, e := range parsed(names, redoubt.ParseNotificationEvent) {
+		events = events.With(e)
+	}
+	return events
+}
+
+func productsOf(names []string) (products redoubt.Products) {
+	for _, t := range parsed(names, redoubt.ParseIssueType) {
+		products = products.With(t)
+	}
+	return products
+}
+
+// telling changes rules. The secret that it tells is sealed in the answer that is kept
+// under a key.
+func (c *call) telling(ctx context.Context, change func(ctx context.Context, n *notify.Notifier) (redoubt.NotificationRule, string, error)) (*api.NotificationRuleResponse, error) {
+	n, err := c.notifier()
+	if err != nil {
+		return nil, err
+	}
+	deployment := c.caller.Deployment.ID
+	out, err := runIdempotent(ctx, c, func(ctx context.Context) (*api.NotificationRuleResponse, error) {
+		r, secret, err := change(ctx, n)
+		return &api.NotificationRuleResponse{Rule: notificationRuleOf(r), Secret: n.Hide(deployment, secret)}, inBody(err)
+	})
+	if err == nil {
+		out.Secret, err = n.Show(deployment, out.Secret)
+	}
+	return out, err
+}
+
+func (c *call) createNotificationRule(ctx context.Context, in *request[api.CreateNotificationRuleRequest]) (*api.NotificationRuleResponse, error) {
+	b := in.Body
+	channel, _ := redoubt.ParseNotificationChannel(b.Channel)
+	digest, _ := redoubt.ParseNotificationDigest(b.Digest)
+	least, _ := redoubt.ParseSeverity(b.MinSeverity)
+	r := redoubt.NotificationRule{
+		Name: redoubt.Line(b.Name), Events: eventsOf(b.Events), MinSeverity: least, Products: productsOf(b.IssueTypes), Filter: b.Filter, MissingDays: int(b.MissingDays),
+		Channel: channel, To: b.To, Digest: cmp.Or(digest, redoubt.DigestNone), Paused: b.Paused,
+	}
+	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (redoubt.NotificationRule, string, error) {
+		return n.Add(ctx, c.tx, r, strings.TrimSpace(b.URL))
+	})
+}
+
+func (c *call) updateNotificationRule(ctx context.Context, in *request[api.UpdateNotificationRuleRequest]) (*api.NotificationRuleResponse, error) {
+	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (redoubt.NotificationRule, string, error) {
+		r, err := c.notificationRule(ctx)
+		if err != nil {
+			return r, "", err
+		}
+		changeNotificationRule(&r, in.Body)
+		r, err = n.Change(ctx, c.tx, r, strings.TrimSpace(in.Body.URL))
+		return r, "", err
+	})
+}
+
+// changeNotificationRule takes over what a request holds.
+func changeNotificationRule(r *redoubt.NotificationRule, b api.UpdateNotificationRuleRequest) {
+	if b.Name != nil {
+		r.Name = redoubt.Line(*b.Name)
+	}
+	if b.Events != nil {
+		r.Events = eventsOf(*b.Events)
+	}
+	if b.MinSeverity != nil {
+		r.MinSeverity, _ = redoubt.ParseSeverity(*b.MinSeverity)
+	}
+	if b.IssueTypes != nil {
+		r.Products = productsOf(*b.IssueTypes)
+	}
+	if b.Filter != nil {
+		r.Filter = *b.Filter
+	}
+	if b.MissingDays != nil {
+		r.MissingDays = int(*b.MissingDays)
+	}
+	if b.To != nil {
+		r.To = *b.To
+	}
+	if b.Digest != nil {
+		r.Digest, _ = redoubt.ParseNotificationDigest(*b.Digest)
+	}
+	if b.Paused != nil {
+		r.Paused = *b.Paused
+	}
+}
+
+func (c *call) deleteNotificationRule(ctx context.Context, _ *none) (*api.NotificationRuleResponse, error) {
+	r, err := c.notificationRule(ctx)
+	if err == nil {
+		err = c.tx.DeleteNotificationRule(ctx, r.ID)
+	}
+	return &api.NotificationRuleResponse{Rule: notificationRuleOf(r)}, err
+}
+
+func (c *call) rotateNotificationSecret(ctx context.Context, _ *none) (*api.NotificationRuleResponse, error) {
+	return c.telling(ctx, func(ctx context.Context, n *notify.Notifier) (redoubt.NotificationRule, string, error) {
+		r, err := c.notificationRule(ctx)
+		if err != nil {
+			return r, "", err
+		}
+		return n.Rotate(ctx, c.tx, r.ID)
+	})
+}
+
+// testNotificationRule sends a message outside of any transaction, and not at all where
+// the request came before.
+func (c *call) testNotificationRule(ctx context.Context, _ *none) (*api.TestNotificationRuleResponse, error) {
+	id, err := c.id("notificationRuleId")
+	if err != nil {
+		return nil, err
+	}
+	return runPrepared(ctx, c, func(ctx context.Context) ([]redoubt.Notification, error) {
+		n, err := c.notifier()
+		if err != nil {
+			return nil, err
+		}
+		return n.Test(ctx, c.caller.Deployment.ID, c.caller.Actor(), id)
+	}, func(_ context.Context, sent []redoubt.Notification) (*api.TestNotificationRuleResponse, error) {
+		return &api.TestNotificationRuleResponse{Notifications: notificationsOf(sent)}, nil
+	})
+}
+
+// defaultNotifications is how many an answer holds when 0 are asked for.
+const defaultNotifications = 100
+
+// notificationPage is a page of a rule's log that is asked for.
+type notificationPage struct {
+	api.NotificationsQuery
+	idPosition
+}
+
+// Resolve finds the position in the list.
+func (in *notificationPage) Resolve(ctx huma.Context) []error {
+	return in.find(ctx, "notifications "+ctx.Param("notificationRuleId"), nil, in.Cursor)
+}
+
+func (c *call) listNotifications(ctx context.Context, in *notificationPage) (*api.ListNotificationsResponse, error) {
+	r, err := c.notificationRule(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, more, err := c.tx.Notifications(ctx, store.NotificationQuery{RuleID: r.ID, Before: in.after, Limit: cmp.Or(int(in.Limit), defaultNotifications)})
+	if err != nil {
+		return nil, err
+	}
+	out := &api.ListNotificationsResponse{Notifications: notificationsOf(list)}
+	if more {
+		out.Cursor, err = c.server.cursors().encode(in.list, list[len(list)-1].ID)
+	}
+	return out, err
+}
+
+func (c *call) resendNotification(ctx context.Context, _ *none) (*api.NotificationResponse, error) {
+	r, err := c.notificationRule(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, err := c.id("notificationId")
+	if err != nil {
+		return nil, err
+	}
+	n, err := c.tx.ResendNotification(ctx, r.ID, id)
+	return &api.NotificationResponse{Notification: notificationOf(n)}, err
+}
