@@ -24,7 +24,7 @@ type Project struct {
 	Visibility        string       `json:"visibility" enum:"public,private,unknown" doc:"Who can see the repository at its host (an extension)." example:"private"`
 	ManagedScanConfig *ManagedScan `json:"managed_scan_config,omitempty" doc:"Scans that the server starts by itself; beta. Absent in lists."`
 
-	ManagedScanStatus *ManagedScanStatus `json:"managed_scan_status,omitempty" doc:"What is in force of the scans that the server starts by itself, with the step that mends it: an extension. Absent in lists."`
+	ManagedScanStatus *ManagedScanStatus `json:"managed_scan_status,omitempty" doc:"What is in force of the scans that the server starts by itself, with the step that mends it; absent in lists (an extension)."`
 }
 
 // ManagedScan says which scans the server starts by itself.

@@ -52,7 +52,7 @@ type Scan struct {
 	Status          string         `json:"status" enum:"SCAN_STATUS_RUNNING,SCAN_STATUS_COMPLETED,SCAN_STATUS_ERROR,SCAN_STATUS_NEVER_FINISHED" doc:"How far it came." example:"SCAN_STATUS_COMPLETED"`
 	TotalTime       *float64       `json:"total_time" doc:"Seconds that the scanner took; null when not told." example:"12.5"`
 	UnreadLockfiles []string       `json:"unread_lockfiles,omitempty" doc:"Lockfiles that the scanner found and could not read: it says nothing about them. Absent when there are none (an extension)." example:"[\"web/package-lock.json\"]"`
-	Outcome         string         `json:"outcome,omitempty" enum:"late,superseded" doc:"Why it was recorded only and changed no finding. late: a scan of the ref that started later counts already; superseded: the ref had this commit before and others since. Absent where it counts, or runs." example:"late"`
+	Outcome         string         `json:"outcome,omitempty" enum:"late,superseded" doc:"Why it was recorded only and changed no finding. late: a scan of the ref that started later counts already; superseded: the ref had this commit before and others since. Absent where it counts, or runs (an extension)." example:"late"`
 	Error           string         `json:"error,omitempty" doc:"Why it failed; absent when it did not (an extension)." example:"the scanner ended with exit code 7"`
 }
 

@@ -42,7 +42,7 @@ func (s *spec) markMembers() {
 	}
 	for _, object := range s.api.OpenAPI().Components.Schemas.Map() {
 		for _, member := range object.Properties {
-			if strings.Contains(member.Description, extensionWords) && member.Ref == "" { // beside a reference nothing counts
+			if strings.Contains(member.Description, extensionWords) {
 				mark(&member.Extensions)
 			}
 		}
