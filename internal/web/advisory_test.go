@@ -214,6 +214,21 @@ func TestAnUnratedAdvisorySaysSo(t *testing.T) {
 	}
 }
 
+// A rule that its scanner does not rate is rated as its findings are, by the
+// databases, under whatever name the scanner has for the vulnerability.
+func TestARuleIsRatedByTheDatabases(t *testing.T) {
+	s := advisedSite(t)
+	s.advise(osv("GHSA-1111-1111-1111", "unknown-pad", "2.0.0", ""))
+	for name, pkg := range map[string]string{"GHSA-1111-1111-1111": "unknown-pad@1.0.0", "GHSA-hrpp-h998-j3pp": "qs@6.5.0"} {
+		s.lockfile("acme/"+strings.ToLower(name), "main", "bom.json", strings.NewReplacer("NAME", name, "PACKAGE", pkg).Replace(
+			`{"bomFormat":"CycloneDX","specVersion":"1.5","components":[{"type":"library","bom-ref":"a","name":"x","version":"1","purl":"pkg:npm/PACKAGE"}],
+			"vulnerabilities":[{"id":"NAME","affects":[{"ref":"a"}]}]}`))
+	}
+	policy := "/policies/" + policyOf(s, "supply-chain")
+	saysUnrated(t, s, true, policy+"?q=GHSA-1111-1111-1111")
+	saysUnrated(t, s, false, policy+"?q=GHSA-hrpp-h998-j3pp")
+}
+
 // Counts by severity tell how many of the medium ones nobody rates, and lead there.
 func TestWhatIsNotRatedIsCounted(t *testing.T) {
 	s := advisedSite(t)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -134,8 +135,10 @@ func (req *request) showPolicyWith(status int, form conditionForm) error {
 			return err
 		}
 		p.policyRow = policyRowOf(policy, counts)
-		rules, more, err = tx.FindPolicyRules(ctx, id, p.Query, mode, after, rulesPerPage)
-		return err
+		if rules, more, err = tx.FindPolicyRules(ctx, id, p.Query, mode, after, rulesPerPage); err != nil {
+			return err
+		}
+		return rateByAdvisories(ctx, tx, rules)
 	})
 	if err != nil {
 		return err
@@ -152,6 +155,32 @@ func (req *request) showPolicyWith(status int, form conditionForm) error {
 		p.Next = req.to("/policies/" + decimal(id) + "?" + q.Encode())
 	}
 	return req.show(status, pageView{Template: "policy", Title: p.Name, Section: "policies", Data: p})
+}
+
+// rateByAdvisories rates rules of vulnerabilities that their scanner does not rate, as
+// their findings are rated (semantics §14).
+func rateByAdvisories(ctx context.Context, tx *store.Tx, rules []redoubt.PolicyRule) error {
+	var names []string
+	for i := range rules {
+		if rules[i].Rule.Unrated {
+			names = append(names, strings.ToUpper(rules[i].Rule.Name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	groups, err := tx.AdvisoryGroupsNamed(ctx, names)
+	if err != nil {
+		return err
+	}
+	cards, err := tx.AdvisoryCards(ctx, slices.Collect(maps.Values(groups)))
+	for i := range rules {
+		r := &rules[i].Rule
+		if card := cards[groups[strings.ToUpper(r.Name)]]; r.Unrated && card.Severity != 0 && !card.Withdrawn {
+			r.Severity, r.Unrated = card.Severity, false
+		}
+	}
+	return err
 }
 
 // openOfRules counts the open findings of the rules on the page.
