@@ -240,7 +240,7 @@ func (b *bom) classify() {
 }
 
 func (b *bom) isOwn(p *part, ofRoot bool) bool {
-	if p.listsOwn {
+	if p.listsOwn || b.isProject(p) {
 		return true
 	}
 	if p.ref == "" || p.isNoted() || len(b.needs[p.ref]) == 0 || b.needed[p.ref] && !ofRoot {
@@ -248,6 +248,12 @@ func (b *bom) isOwn(p *part, ofRoot bool) bool {
 	}
 	_, _, version, ok := purl.Parse(p.purl)
 	return !ok || version == ""
+}
+
+// isProject reports whether a part is a project of a document of Redoubt's, which
+// has one for each project of a deployment and notes on all packages.
+func (b *bom) isProject(p *part) bool {
+	return b.rep.Tool == redoubt.SBOMTool && p.software && p.purl == "" && !p.isNoted()
 }
 
 // walk visits each part that the given ones need and that was not seen yet,

@@ -153,6 +153,8 @@ func (s *spdx) pkg(_ string, v *spdxPackage) {
 		}
 	}
 	switch v.Purpose {
+	case "APPLICATION":
+		p.software = true
 	case "FILE", "OPERATING-SYSTEM", "OPERATING_SYSTEM", "CONTAINER", "DEVICE", "FIRMWARE":
 		p.skip = true
 	}

@@ -122,6 +122,32 @@ var projects = rapid.Custom(func(t *rapid.T) Project {
 	return p
 })
 
+// TestProjectsOfADeploymentAreNoPackages reads what was written of several projects:
+// one that nothing is known to be asked for, one with a package of its own, and one
+// that holds nothing.
+func TestProjectsOfADeploymentAreNoPackages(t *testing.T) {
+	of := func(name string, list ...redoubt.Dependency) Project {
+		return Project{Name: name, Ref: "refs/heads/main", Dependencies: list}
+	}
+	c := Content{Serial: sample().Serial, Created: sample().Created, Deployment: "Acme", Projects: []Project{
+		of("acme/web", redoubt.Dependency{ID: 1, Lockfile: "a.lock", Ecosystem: "npm", Name: "a", Version: "1", Transitivity: redoubt.TransitivityUnknown}),
+		of("acme/shop", redoubt.Dependency{ID: 2, Lockfile: "a.lock", Ecosystem: "npm", Name: "b", Version: "1", Transitivity: redoubt.Direct}),
+		of("acme/empty"),
+	}}
+	for _, output := range billOutputs {
+		r := request(output)
+		r.ProjectID = 0
+		var got []string
+		for _, d := range comeBack(t, output, write(t, r, c)).Dependencies {
+			got = append(got, d.Lockfile+" "+d.Name)
+		}
+		slices.Sort(got)
+		if want := []string{"acme/shop:a.lock b", "acme/web:a.lock a"}; !slices.Equal(got, want) {
+			t.Errorf("%s: %q come back", output, got)
+		}
+	}
+}
+
 func TestWhatIsWrittenComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkRoundTrip(t, projects.Draw(t, "project")) })
 }
