@@ -32,11 +32,14 @@ func NewLibrary(orders Orders) *Library {
 
 // For answers for the uploads of one transaction: see ingest.Upload. Without a
 // library there is nothing to follow.
-func (l *Library) For(s Store) func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error) {
+func (l *Library) For(s Store) func(ctx context.Context, projectID int64, ref string, stated []redoubt.Holding) (redoubt.Advised, error) {
 	if l == nil {
 		return nil
 	}
-	return func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error) {
+	return func(ctx context.Context, projectID int64, ref string, stated []redoubt.Holding) (redoubt.Advised, error) {
+		if stated != nil {
+			return l.match(ctx, s, projectID, ref, nil, stated)
+		}
 		return l.Match(ctx, s, projectID, ref, nil)
 	}
 }

@@ -39,15 +39,20 @@ func (s *Scope) has(key string) bool { return s == nil || s.Keys[key] }
 // answer is for ingest.Follow. It breaks off with the context's error when that
 // ends.
 func (l *Library) Match(ctx context.Context, s Store, projectID int64, ref string, scope *Scope) (redoubt.Advised, error) {
-	out := redoubt.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}, Withdrawn: map[int64]bool{}}
 	var ids []int64
 	if scope != nil {
 		ids = append([]int64{}, scope.IDs...)
 	}
 	holdings, err := s.Holdings(ctx, projectID, ref, ids)
 	if err != nil {
-		return out, err
+		return redoubt.Advised{}, err
 	}
+	return l.match(ctx, s, projectID, ref, scope, holdings)
+}
+
+// match is Match of what these lockfiles hold.
+func (l *Library) match(ctx context.Context, s Store, projectID int64, ref string, scope *Scope, holdings []redoubt.Holding) (redoubt.Advised, error) {
+	out := redoubt.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}, Withdrawn: map[int64]bool{}}
 	subjects, err := s.Subjects(ctx, projectID, ref)
 	if err != nil {
 		return out, err

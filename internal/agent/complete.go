@@ -92,8 +92,8 @@ type completion struct {
 	encodeOutcome func(ingest.Summary, policy.Verdict) ([]byte, error) // of Config
 	rep           *redoubt.Report
 	read          *report.Cleaned // the results
-	// advised tells what the advisories say of the ref; nil says nothing.
-	advised func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error)
+	// advised is that of ingest.Upload.
+	advised func(ctx context.Context, projectID int64, ref string, stated []redoubt.Holding) (redoubt.Advised, error)
 }
 
 // unpack takes apart what was kept of the scan's steps. Secret tells which rules of a
@@ -140,7 +140,7 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	verdict, err := c.judge.Verdict(ctx, summary.Outcome)
+	verdict, err := edge.Verdict(ctx, c.judge, &summary)
 	if err != nil {
 		return nil, err
 	}

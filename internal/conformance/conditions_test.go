@@ -139,3 +139,56 @@ func TestConditionsByMode(t *testing.T) {
 		}
 	})
 }
+
+// TestRecordedScansAreJudgedByTheirOwnLockfiles goes back to an old commit of a
+// branch: what fails the build is in that commit's lockfiles, and not in those
+// that the branch has by now.
+func TestRecordedScansAreJudgedByTheirOwnLockfiles(t *testing.T) {
+	const bad, good, other = "4.17.20", "4.17.21", "4.17.19"
+	each(t, func(t *testing.T, s *site) {
+		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
+		if err := s.store.PutExploited(t.Context(), []redoubt.KEV{{CVE: "CVE-2021-23337", Added: storetest.Epoch}}); err != nil {
+			t.Fatal(err)
+		}
+		s.condition(t, false, redoubt.PolicyCondition{Mode: redoubt.ModeBlock, Severity: redoubt.SeverityHigh, Fixable: true, Exploited: true, Direct: true})
+		upload := func(ref, commit, lodash string, start time.Time) api.ImportResponse {
+			s.clock.Advance(time.Second)
+			values := map[string]string{"project": "acme/shop", "ref": ref, "commit": commit, "full": "true"}
+			if !start.IsZero() {
+				values["at"] = start.Format(time.RFC3339)
+			}
+			body, media := form(t, values, file{"package-lock.json", shopLock(lodash)})
+			return read[api.ImportResponse](t, s.send(t, request{method: "POST", path: "imports", body: body, header: map[string]string{"Content-Type": media}}))
+		}
+		upload("main", "c0", good, time.Time{})
+		for name, c := range map[string]struct {
+			then, now, again string
+			late             bool
+			want             []string
+		}{
+			"what was bad still is":            {bad, good, bad, false, []string{"lodash 4.17.20 block"}},
+			"what the branch got since is not": {good, bad, good, false, nil},
+			"another version":                  {other, bad, other, false, []string{"lodash 4.17.19 block"}},
+			"late, and bad as no scan before":  {good, good, bad, true, []string{"lodash 4.17.20 block"}},
+			"late, before the branch had it":   {good, bad, good, true, nil},
+		} {
+			t.Run(name, func(t *testing.T) {
+				ref := "topic/" + strings.ReplaceAll(name, " ", "-")
+				upload(ref, "c1", c.then, time.Time{})
+				upload(ref, "c2", c.now, time.Time{})
+				commit, start := "c1", time.Time{}
+				if c.late {
+					commit, start = "c3", storetest.Epoch.Add(-time.Hour)
+				}
+				got := upload(ref, commit, c.again, start)
+				if outcome := got.Imports[0].Outcome; outcome != "superseded" && outcome != "late" {
+					t.Fatalf("the scan is %q", outcome)
+				}
+				wants(t, "the gate", gateOf(got.Gate), c.want...)
+				if got.Gate.Blocked != (c.want != nil) {
+					t.Errorf("blocked %t because %q", got.Gate.Blocked, got.Gate.Reason)
+				}
+			})
+		}
+	})
+}

@@ -27,6 +27,8 @@ func Preview(ctx context.Context, st *store.Store, deploymentID int64, given pol
 		if err != nil {
 			return err
 		}
+		previewer.Without(summary.Echoes)
+		previewer.Advise(reported(summary.Advised))
 		if out, err = previewer.Preview(ctx, summary.Outcome); err != nil {
 			return err
 		}

@@ -74,11 +74,22 @@ func Judge(ctx context.Context, tx *store.Tx, effective *policy.EffectivePolicy,
 	return effective.Judge(ctx, tx, project, scan, reported(seen))
 }
 
+// Verdict judges once the scan is applied, or recorded, by what came of it.
+func Verdict(ctx context.Context, judge *policy.Judge, summary *ingest.Summary) (policy.Verdict, error) {
+	judge.Without(summary.Echoes)
+	judge.Advise(reported(summary.Advised))
+	return judge.Verdict(ctx, summary.Outcome)
+}
+
 // reported is what a report has, as the gate sees it.
 func reported(seen []ingest.Sighting) []policy.Sighting {
 	out := make([]policy.Sighting, len(seen))
 	for i, s := range seen {
-		out[i] = policy.Sighting{Finding: s.Finding, MatchBasedID: s.Result.MatchBasedID, Proposed: s.Proposed, Unrated: s.Result.Dependency != nil && s.Result.Dependency.Unrated}
+		out[i] = policy.Sighting{Finding: s.Finding, MatchBasedID: s.Result.MatchBasedID, Proposed: s.Proposed}
+		if d := s.Result.Dependency; d != nil {
+			out[i].Unrated = d.Unrated
+			out[i].Supply = redoubt.SupplyFacts{Package: d.Package, Version: d.Version, Vulnerability: d.Vulnerability, Fixes: d.Fixes, EPSS: d.EPSS}
+		}
 	}
 	return out
 }

@@ -103,7 +103,7 @@ func (a *application) followAdvisories(ctx context.Context, before []redoubt.Fin
 	if a.upload.Advised == nil || !a.scan.Products.Has(redoubt.SCA) && a.sum.Lockfiles == 0 && !slices.ContainsFunc(before, sca) {
 		return nil
 	}
-	advised, err := a.upload.Advised(ctx, a.project.ID, a.scan.Ref)
+	advised, err := a.upload.Advised(ctx, a.project.ID, a.scan.Ref, nil)
 	if err != nil {
 		return fmt.Errorf("ask the advisories: %w", err)
 	}
@@ -143,13 +143,10 @@ func (f *follower) observeMatches(ctx context.Context) error {
 			return err
 		}
 		m := &f.Matches[i]
-		r := &redoubt.Result{
-			Rule: m.Rule, Path: m.Dependency.Lockfile, Location: redoubt.Location{Line: m.Dependency.Line, EndLine: m.Dependency.Line},
-			Message: m.Message, Severity: m.Severity, Dependency: &m.Dependency,
-		}
-		id := o.d.advised(m, m.Group)
 		links := NewLinks(f.project.URL, m.Commit, f.Ref)
-		f.sightings[i] = Sighting{Result: r, Finding: o.row(digestedResult{r, o.d.content(r)}, id, o.codeHash(r)), links: &links}
+		f.sightings[i] = o.match(m)
+		f.sightings[i].links = &links
+		id := f.sightings[i].Finding.Identity
 		f.scans[id] = m.ScanID
 		twins := f.twins(i)
 		if at := slices.IndexFunc(twins, func(t redoubt.Subject) bool { return live(t.State) && t.Source != f.repeating }); at >= 0 {
@@ -157,6 +154,15 @@ func (f *follower) observeMatches(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// match makes a sighting of what the advisories say.
+func (o *observer) match(m *redoubt.Match) Sighting {
+	r := &redoubt.Result{
+		Rule: m.Rule, Path: m.Dependency.Lockfile, Location: redoubt.Location{Line: m.Dependency.Line, EndLine: m.Dependency.Line},
+		Message: m.Message, Severity: m.Severity, Dependency: &m.Dependency,
+	}
+	return Sighting{Result: r, Finding: o.row(digestedResult{r, o.d.content(r)}, o.d.advised(m, m.Group), o.codeHash(r))}
 }
 
 func (f *follower) twins(i int) []redoubt.Subject {

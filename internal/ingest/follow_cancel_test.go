@@ -21,7 +21,7 @@ func advisedMatch(projectID int64, ref string) redoubt.Advised {
 }
 
 // asking is an upload of a lockfile that asks the advisories.
-func asking(project string, advised func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error)) Upload {
+func asking(project string, advised func(ctx context.Context, projectID int64, ref string, stated []redoubt.Holding) (redoubt.Advised, error)) Upload {
 	report := redoubt.Report{Tool: "inventory", Products: redoubt.Products(0).With(redoubt.SCA), Inventories: []redoubt.Inventory{
 		{Lockfile: "a.lock", Dependencies: []redoubt.Dependency{{Ecosystem: "npm", Name: "a", Version: "1"}}},
 	}}
@@ -32,7 +32,7 @@ func asking(project string, advised func(ctx context.Context, projectID int64, r
 func TestFollowEndsWithItsContext(t *testing.T) {
 	f := newFollowed()
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Apply(ctx, f, f, asking(followedProject, func(_ context.Context, id int64, ref string) (redoubt.Advised, error) {
+	_, err := Apply(ctx, f, f, asking(followedProject, func(_ context.Context, id int64, ref string, _ []redoubt.Holding) (redoubt.Advised, error) {
 		cancel()
 		return advisedMatch(id, ref), nil
 	}))
@@ -52,7 +52,7 @@ func TestAnUploadWhoseRequestEndsLeavesNothing(t *testing.T) {
 			project := fmt.Sprint("acme/left-", turn)
 			upload := func(ctx context.Context, leave func()) error {
 				return s.Update(ctx, d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-					_, err := Apply(ctx, tx, exemption.ForImport{Store: tx}, asking(project, func(_ context.Context, id int64, ref string) (redoubt.Advised, error) {
+					_, err := Apply(ctx, tx, exemption.ForImport{Store: tx}, asking(project, func(_ context.Context, id int64, ref string, _ []redoubt.Holding) (redoubt.Advised, error) {
 						leave()
 						return advisedMatch(id, ref), nil
 					}))

@@ -98,7 +98,7 @@ func (f *followed) sweep() error {
 		refs[i.Ref] = true
 	}
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
-		advised, err := f.advised(context.Background(), f.projects[0].ID, ref)
+		advised, err := f.advised(context.Background(), f.projects[0].ID, ref, nil)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (f *followed) sweep() error {
 }
 
 // advised answers for the store as the advisories would.
-func (f *followed) advised(_ context.Context, projectID int64, ref string) (redoubt.Advised, error) {
+func (f *followed) advised(_ context.Context, projectID int64, ref string, _ []redoubt.Holding) (redoubt.Advised, error) {
 	a := redoubt.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}}
 	held := map[string]map[string]map[string][]int{ref: {}}
 	for _, i := range f.inventories {

@@ -41,8 +41,9 @@ type Upload struct {
 	// that it does not report. Imports know no policy: nil.
 	OutOfPolicy func(rule, path string) bool
 	// Advised tells what the advisories say of a ref's inventory, once it is
-	// stored: see Follow. Nil follows no advisories.
-	Advised func(ctx context.Context, projectID int64, ref string) (redoubt.Advised, error)
+	// stored: see Follow; with lockfiles that are stated, what they say of these
+	// instead. Nil follows no advisories.
+	Advised func(ctx context.Context, projectID int64, ref string, stated []redoubt.Holding) (redoubt.Advised, error)
 	// Before is shown what is about to be applied before any of it is, with the
 	// scan as far as it is known. Nil looks at nothing.
 	Before func(ctx context.Context, project redoubt.Project, scan redoubt.Scan, seen []Sighting) error
@@ -116,6 +117,9 @@ func Apply(ctx context.Context, s Store, ex Exemptions, upload Upload) (Summary,
 	sum.ScanID, sum.Outcome = scan.ID, scan.Outcome
 	if scan.Outcome != redoubt.ScanApplied {
 		if _, _, err := a.separateEchoes(ctx, sightings); err != nil {
+			return sum, err
+		}
+		if err := a.adviseRecorded(ctx, sightings, inventories); err != nil {
 			return sum, err
 		}
 		u.tellProposals(sum.ProposedMutes)

@@ -72,6 +72,10 @@ type Summary struct {
 	// that stay open, as who sent it may not triage.
 	ProposedMutes int
 
+	// Advised is what the advisories say of the lockfiles of an upload that is recorded
+	// only; none of it is stored.
+	Advised []Sighting
+
 	// Followed is what the advisories changed because of it; nil when they were
 	// not asked.
 	Followed *Summary

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -60,13 +61,19 @@ func holds(c *redoubt.PolicyCondition, f *redoubt.Finding, facts *redoubt.Supply
 
 // supply tells supply-chain findings what conditions ask of them.
 func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
+	if !j.effective.conditional() {
+		return nil
+	}
+	if err := j.exploited(ctx, judged); err != nil {
+		return err
+	}
 	var ids []int64
 	for i := range judged {
 		if f := &judged[i].Finding; f.IssueType == redoubt.SCA && f.ID != 0 {
 			ids = append(ids, f.ID)
 		}
 	}
-	if len(ids) == 0 || !j.effective.conditional() {
+	if len(ids) == 0 {
 		return nil
 	}
 	facts, err := j.s.SupplyFacts(ctx, ids)
@@ -77,11 +84,38 @@ func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
 		s := &judged[i]
 		if known, there := facts[s.Finding.ID]; there {
 			known.EPSS, known.Age = s.Supply.EPSS, s.Supply.Age
+			known.Version = cmp.Or(s.Supply.Version, known.Version)
+			if len(s.Supply.Fixes) > 0 {
+				known.Fixes = s.Supply.Fixes
+			}
 			s.Supply = known
 			if s.Unrated && known.Severity != 0 {
 				s.Finding.Severity = known.Severity
 			}
 		}
+	}
+	return nil
+}
+
+// exploited tells findings that the ref does not have, as those of a scan that is
+// recorded only may be, whether they are exploited; of others their facts tell.
+func (j *Judge) exploited(ctx context.Context, judged []Sighting) error {
+	var names []string
+	for i := range judged {
+		if s := &judged[i]; s.Finding.ID == 0 && s.Supply.Vulnerability != "" {
+			names = append(names, strings.ToUpper(s.Supply.Vulnerability))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	known, err := j.s.ExploitedNamed(ctx, names)
+	if err != nil {
+		return err
+	}
+	for i := range judged {
+		s := &judged[i]
+		s.Supply.Exploited = s.Supply.Exploited || s.Finding.ID == 0 && known[strings.ToUpper(s.Supply.Vulnerability)]
 	}
 	return nil
 }

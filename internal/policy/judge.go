@@ -35,6 +35,9 @@ type GateStorage interface {
 	// SupplyFacts reads what conditions ask of supply-chain findings, by id, but
 	// for their lineages' scores and their age.
 	SupplyFacts(ctx context.Context, ids []int64) (map[int64]redoubt.SupplyFacts, error)
+	// ExploitedNamed tells which vulnerabilities, by names in upper case, are known to be
+	// exploited under any of their names.
+	ExploitedNamed(ctx context.Context, names []string) (map[string]bool, error)
 	Now() time.Time
 }
 
@@ -79,6 +82,7 @@ type Judge struct {
 	sightings []Sighting        // of blocking rules
 	others    []Sighting        // of a preview: what no policy would fail a build on
 	advised   bool              // a rule of the advisories blocks, maybe
+	own       []Sighting        // what the advisories say of the lockfiles of a scan that is recorded only
 }
 
 // Judge looks at what stands before a scan is applied, and at what it reports.
@@ -145,7 +149,7 @@ func (j *Judge) Verdict(ctx context.Context, outcome redoubt.ScanOutcome) (Verdi
 	if outcome.Recorded() && j.scan.Ref == j.primary {
 		return Verdict{}, nil
 	}
-	judged, err := j.facts(ctx)
+	judged, err := j.facts(ctx, outcome)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -187,13 +191,23 @@ func (j *Judge) Without(ids []redoubt.Identity) {
 	j.sightings = slices.DeleteFunc(j.sightings, func(s Sighting) bool { return repeated[s.Finding.Identity] })
 }
 
+// Advise tells what the advisories say of the lockfiles that the scan itself states.
+// It counts where the scan is recorded only: those in force are of another commit.
+func (j *Judge) Advise(own []Sighting) { j.own = own }
+
 // facts are the findings to judge, with all that the gate asks of them.
-func (j *Judge) facts(ctx context.Context) ([]Sighting, error) {
+func (j *Judge) facts(ctx context.Context, outcome redoubt.ScanOutcome) ([]Sighting, error) {
 	if len(j.sightings) == 0 && !j.advised {
 		return nil, nil
 	}
 	judged := slices.Clone(j.sightings)
-	if j.advised {
+	switch {
+	case j.advised && outcome.Recorded():
+		for _, s := range j.own {
+			s.advised = true
+			judged = append(judged, s)
+		}
+	case j.advised:
 		open, err := j.s.OpenFindings(ctx, j.project, j.scan.Ref, redoubt.SourceAdvisories)
 		if err != nil {
 			return nil, err
@@ -227,7 +241,7 @@ func (j *Judge) fill(ctx context.Context, judged []Sighting) error {
 		if s.Finding.Reachability == 0 || s.Finding.Reachability == redoubt.ReachabilityUnknown {
 			s.Finding.Reachability = cmp.Or(lineage.Annotations.Reachability, s.Finding.Reachability)
 		}
-		s.Supply.EPSS = lineage.Annotations.EPSS
+		s.Supply.EPSS = cmp.Or(lineage.Annotations.EPSS, s.Supply.EPSS)
 		if row.ID != 0 {
 			s.Supply.Age = j.s.Now().Sub(row.RelevantSince)
 		}

@@ -24,6 +24,7 @@ type judging struct {
 	reported []policy.Sighting
 	outcome  redoubt.ScanOutcome
 	without  []redoubt.Identity
+	own      []policy.Sighting // what the advisories say of the scan's own lockfiles
 }
 
 func identity(n byte) redoubt.Identity { return redoubt.Identity{Hash: redoubt.Digest{n}} }
@@ -72,6 +73,11 @@ func (c *judging) conditional(condition redoubt.PolicyCondition) {
 	c.report(codeFinding(1, "r"), dependencyFinding(2))
 }
 
+// advise has the advisories have a finding of the branch.
+func (c *judging) advise(n byte) {
+	c.findings[topicRef+" "+redoubt.SourceAdvisories] = []redoubt.Finding{dependencyFinding(n)}
+}
+
 func (c *judging) project() redoubt.Project {
 	return redoubt.Project{ID: 1, Name: "acme/app", DefaultBranch: mainRef}
 }
@@ -92,6 +98,7 @@ func (c *judging) judge(t *testing.T) (policy.Verdict, error) {
 		return policy.Verdict{}, err
 	}
 	judge.Without(c.without)
+	judge.Advise(c.own)
 	return judge.Verdict(t.Context(), c.outcome)
 }
 
@@ -124,6 +131,24 @@ func TestWhatAJudgeAsksOfFindings(t *testing.T) {
 		"late, on main": {func(c *judging) {
 			c.scan.Ref, c.outcome, c.findings[mainRef+" gosec"] = mainRef, redoubt.ScanLate, nil
 		}, nil, ""},
+		"late, and bad lockfiles came since": {func(c *judging) {
+			c.conditional(both)
+			c.advise(9)
+			c.report(codeFinding(1, "r"))
+			c.outcome = redoubt.ScanLate
+		}, []int64{101}, ""},
+		"late, and its own lockfiles are bad": {func(c *judging) {
+			c.conditional(redoubt.PolicyCondition{Exploited: true})
+			c.exploited, c.outcome = []string{"CVE-2026-1"}, redoubt.ScanLate
+			c.own = []policy.Sighting{{Finding: dependencyFinding(8), Supply: redoubt.SupplyFacts{Package: "lib", Vulnerability: "cve-2026-1"}}}
+			c.own[0].Finding.ID = 0
+		}, []int64{101, 0}, "lib  has cve-2026-1"},
+		"in time, and its own lockfiles are in force": {func(c *judging) {
+			c.conditional(both)
+			c.advise(9)
+			c.report(codeFinding(1, "r"))
+			c.own = []policy.Sighting{{Finding: dependencyFinding(8)}}
+		}, []int64{101, 109}, ""},
 		"on main":                 {func(c *judging) { c.scan.Ref = mainRef }, []int64{0}, ""},
 		"repeats what others say": {func(c *judging) { c.without = []redoubt.Identity{identity(1)} }, nil, ""},
 		"another one does":        {func(c *judging) { c.without = []redoubt.Identity{identity(7)} }, []int64{101}, ""},

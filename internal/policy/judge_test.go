@@ -15,18 +15,19 @@ import (
 // bench is a store with what a judge reads. Each identity is a lineage of its
 // own.
 type bench struct {
-	policies []redoubt.Policy
-	blocking []redoubt.PolicyRule
-	started  time.Time                    // of the last full scan of any ref
-	findings map[string][]redoubt.Finding // by ref and source
-	triage   map[redoubt.Identity]redoubt.TriageState
-	served   []redoubt.ServedRule
-	notes    map[int64]redoubt.Annotations // by lineage
-	facts    map[int64]redoubt.SupplyFacts // by finding
-	broken   string                        // the method that fails
-	asked    []redoubt.Identity            // whose occurrences were asked for
-	supplied []int64                       // whose facts were asked for
-	supplies int                           // how often
+	policies  []redoubt.Policy
+	blocking  []redoubt.PolicyRule
+	started   time.Time                    // of the last full scan of any ref
+	findings  map[string][]redoubt.Finding // by ref and source
+	triage    map[redoubt.Identity]redoubt.TriageState
+	served    []redoubt.ServedRule
+	notes     map[int64]redoubt.Annotations // by lineage
+	facts     map[int64]redoubt.SupplyFacts // by finding
+	exploited []string
+	broken    string             // the method that fails
+	asked     []redoubt.Identity // whose occurrences were asked for
+	supplied  []int64            // whose facts were asked for
+	supplies  int                // how often
 }
 
 var errBench = errors.New("the bench is broken")
@@ -50,6 +51,14 @@ func (b *bench) Now() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.
 func (b *bench) SupplyFacts(_ context.Context, ids []int64) (map[int64]redoubt.SupplyFacts, error) {
 	b.supplied, b.supplies = append(b.supplied, ids...), b.supplies+1
 	return b.facts, b.fault("facts")
+}
+
+func (b *bench) ExploitedNamed(_ context.Context, names []string) (map[string]bool, error) {
+	out := map[string]bool{}
+	for _, name := range names {
+		out[name] = slices.Contains(b.exploited, name)
+	}
+	return out, b.fault("exploited")
 }
 
 func (b *bench) Stream(context.Context, int64, string, string, string) (redoubt.ScanStream, error) {

@@ -24,11 +24,17 @@ func (e EffectivePolicy) Previewer(ctx context.Context, s GateStorage, project r
 	return &Previewer{judge}, err
 }
 
+// Advise is that of Judge.
+func (p *Previewer) Advise(own []Sighting) { p.judge.Advise(own) }
+
+// Without is that of Judge.
+func (p *Previewer) Without(ids []redoubt.Identity) { p.judge.Without(ids) }
+
 // Preview judges once the scan is applied, in a transaction that need not be
 // committed. What the gate judges it judges alone, so that its verdict is what
 // Verdict says.
 func (p *Previewer) Preview(ctx context.Context, outcome redoubt.ScanOutcome) (Preview, error) {
-	judged, err := p.judge.facts(ctx)
+	judged, err := p.judge.facts(ctx, outcome)
 	if err != nil {
 		return Preview{}, err
 	}

@@ -36,7 +36,8 @@ type Rerun struct {
 
 // Reevaluate judges a scan that was applied once more: the findings that it
 // reported by the policies, the triage and the primary branch of now, as Judge
-// does with a scan that comes in.
+// does with a scan that comes in. Of one that is recorded only, what the advisories
+// said of its lockfiles is among what it reported.
 func Reevaluate(ctx context.Context, s GateStorage, project redoubt.Project, scan redoubt.Scan, reported []redoubt.Finding) (Rerun, error) {
 	effective, err := LoadEffectivePolicy(ctx, s, project)
 	if err != nil {
@@ -45,16 +46,21 @@ func Reevaluate(ctx context.Context, s GateStorage, project redoubt.Project, sca
 	out := Rerun{Policy: effective, Judged: map[int64]Sighting{}}
 	// Scanners are not served what is excluded by now.
 	reported = slices.DeleteFunc(slices.Clone(reported), func(f redoubt.Finding) bool { return effective.Excluded(f.IssueType, f.Path) })
-	sightings := make([]Sighting, len(reported))
-	for i, f := range reported {
+	var sightings, advised []Sighting
+	for _, f := range reported {
 		f.State = redoubt.Unresolved // as the scan saw it, and would again
-		sightings[i] = Sighting{Finding: f}
+		if f.Source == redoubt.SourceAdvisories {
+			advised = append(advised, Sighting{Finding: f})
+		} else {
+			sightings = append(sightings, Sighting{Finding: f})
+		}
 	}
 	judge, err := effective.Judge(ctx, s, project, scan, sightings)
 	if err != nil {
 		return Rerun{}, err
 	}
-	judged, err := judge.facts(ctx)
+	judge.Advise(advised)
+	judged, err := judge.facts(ctx, scan.Outcome)
 	if err != nil {
 		return Rerun{}, err
 	}

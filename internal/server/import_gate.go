@@ -42,8 +42,7 @@ func (g *importGate) answer(ctx context.Context, summaries []ingest.Summary) (ap
 	verdicts := make([]policy.Verdict, len(g.judges))
 	for i, judge := range g.judges {
 		var err error
-		judge.Without(summaries[i].Echoes)
-		if verdicts[i], err = judge.Verdict(ctx, summaries[i].Outcome); err != nil {
+		if verdicts[i], err = edge.Verdict(ctx, judge, &summaries[i]); err != nil {
 			return api.ImportGate{}, err
 		}
 		gate := verdicts[i].Record()

@@ -63,6 +63,25 @@ func (tx *Tx) scoresOf(ctx context.Context, about map[vulnerability][]int64) (ma
 		FROM advisory_member m JOIN advisory_name n ON n.advisory_id = m.advisory_id JOIN epss e ON e.cve = n.name WHERE `+in, list)
 }
 
+// ExploitedNamed tells which vulnerabilities the KEV catalogue has under any of their
+// names, by the names in upper case that are asked for.
+func (tx *Tx) ExploitedNamed(ctx context.Context, names []string) (map[string]bool, error) {
+	groups, err := tx.AdvisoryGroupsNamed(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	about := map[vulnerability][]int64{}
+	for _, name := range names {
+		about[vulnerabilityOf(name, groups[name])] = nil
+	}
+	exploited, err := tx.exploitedOf(ctx, about)
+	out := map[string]bool{}
+	for _, name := range names {
+		out[name] = exploited[vulnerabilityOf(name, groups[name])]
+	}
+	return out, err
+}
+
 // exploitedOf tells which vulnerabilities the KEV catalogue names.
 func (tx *Tx) exploitedOf(ctx context.Context, about map[vulnerability][]int64) (map[vulnerability]bool, error) {
 	exploited := map[vulnerability]bool{}

@@ -100,7 +100,7 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s redoubt.Scan, 
 		return err
 	}
 	p.Only = len(account.Reported) == 0 && s.Counts.Total() > 0
-	again, err := policy.Reevaluate(ctx, tx, p.Of, s, known.of(s.Source))
+	again, err := policy.Reevaluate(ctx, tx, p.Of, s, known.of(s))
 	if err != nil {
 		return err
 	}
@@ -174,11 +174,11 @@ func readBlocked(ctx context.Context, tx *store.Tx, account redoubt.ScanAccount)
 	return known, err
 }
 
-// of returns the findings of a source. What the advisories say is not the scan's
-// own: the gate reads it as it is now.
-func (k knownFindings) of(source string) (own []redoubt.Finding) {
+// of returns the findings of a scan. What the advisories say is not its own, as the
+// gate reads it as it is now, but where the scan is recorded only.
+func (k knownFindings) of(scan redoubt.Scan) (own []redoubt.Finding) {
 	for i := range k.rows {
-		if k.rows[i].Source == source {
+		if source := k.rows[i].Source; source == scan.Source || source == redoubt.SourceAdvisories && scan.Outcome.Recorded() {
 			own = append(own, k.rows[i])
 		}
 	}

@@ -210,7 +210,7 @@ func TestWhyManyPass(t *testing.T) {
 		t.Errorf("what is not stored any more: %q", got)
 	}
 	both := knownFindings{rows: []redoubt.Finding{{ID: 1, Source: "semgrep"}, {ID: 2, Source: redoubt.SourceAdvisories}}}
-	if own := both.of("semgrep"); len(own) != 1 || own[0].ID != 1 {
+	if own := both.of(redoubt.Scan{Source: "semgrep"}); len(own) != 1 || own[0].ID != 1 {
 		t.Errorf("the scan's own are %+v", own)
 	}
 }

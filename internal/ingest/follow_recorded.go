@@ -1,0 +1,63 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/purl"
+)
+
+// adviseRecorded asks what the advisories say of the lockfiles of an upload that is
+// recorded only: those in force on the ref are of another commit. The summary tells
+// it for the gate, and nothing is stored. What the upload itself reports, or a live
+// finding of another source, stands for what the advisories say, as for an upload
+// that counts.
+func (a *application) adviseRecorded(ctx context.Context, sightings []Sighting, inventories []redoubt.InventoryStatement) error {
+	if a.upload.Advised == nil || len(inventories) == 0 {
+		return nil
+	}
+	stated := make([]redoubt.Holding, len(inventories))
+	for i := range inventories {
+		stated[i] = redoubt.Holding{
+			Lockfile: inventories[i].Inventory.Lockfile, ScanID: a.scan.ID, Commit: a.scan.Commit, Dependencies: inventories[i].Inventory.Dependencies,
+		}
+	}
+	advised, err := a.upload.Advised(ctx, a.project.ID, a.scan.Ref, stated)
+	if err != nil {
+		return fmt.Errorf("ask the advisories about a scan that is recorded only: %w", err)
+	}
+	said := a.namesReported(sightings)
+	o := observer{tool: redoubt.SourceAdvisories}
+	for i := range advised.Matches {
+		m := &advised.Matches[i]
+		at := affectedPackage{lockfile: m.Dependency.Lockfile, key: m.Package}
+		if slices.ContainsFunc(m.IDs, func(name string) bool { return said[at][name] }) {
+			continue
+		}
+		if i < len(advised.Twins) && slices.ContainsFunc(advised.Twins[i], func(t redoubt.Subject) bool { return live(t.State) && t.Source != a.scan.Source }) {
+			continue
+		}
+		a.sum.Advised = append(a.sum.Advised, o.match(m))
+	}
+	return nil
+}
+
+// namesReported are the vulnerabilities, in upper case, that the upload reports of
+// packages, but for what only repeats others.
+func (a *application) namesReported(sightings []Sighting) map[affectedPackage]map[string]bool {
+	out := map[affectedPackage]map[string]bool{}
+	for i := range sightings {
+		said := saidBy(&sightings[i])
+		if said == nil || slices.Contains(a.sum.Echoes, sightings[i].Finding.Identity) {
+			continue
+		}
+		at := affectedPackage{lockfile: said.Lockfile, key: purl.Key(said.Ecosystem, said.Package)}
+		if out[at] == nil {
+			out[at] = map[string]bool{}
+		}
+		out[at][vulnerabilityName(said)] = true
+	}
+	return out
+}
