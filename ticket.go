@@ -98,9 +98,12 @@ func ParseTicketURL(address string) (t Ticket, err error) {
 	default:
 		t.Slug = t.Project + "#" + t.Key
 	}
-	t.Slug = cutRunes(Line(t.Slug), 200)
+	t.Slug = TicketSlug(t.Slug)
 	return t, nil
 }
+
+// TicketSlug is what a ticket may be called: one line of 200 characters at most.
+func TicketSlug(s string) string { return cutRunes(Line(s), 200) }
 
 // ticketIn finds project and key in the parts of a path; none are empty.
 func ticketIn(parts []string) (project, key string) {

@@ -6,7 +6,7 @@ type AnnotateRequest struct {
 	_                  struct{}             `additionalProperties:"false"`
 	DeploymentSlug     ID                   `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
 	Assistant          *Assistant           `json:"assistant,omitempty" doc:"What an assistant says of it; its members are replaced one by one, null takes all away. Code findings show it; the tag of its component and its verdict are filtered on."`
-	ExternalTicket     *ExternalTicket      `json:"external_ticket,omitempty" doc:"Ticket about it; null takes it away."`
+	ExternalTicket     *ExternalTicket      `json:"external_ticket,omitempty" doc:"Links it to the ticket at the address, as the operation for linking does; null unlinks it. externalSlug is its name where no tracker tells one; id and linkedIssueIds are answered, and not taken."`
 	ReviewComments     *[]ReviewComment     `json:"review_comments,omitempty" nullable:"true" maxItems:"100" doc:"Replaces the comments about it on change requests; null takes them away."`
 	ClickToFixPRs      *[]ClickToFixPR      `json:"click_to_fix_prs,omitempty" nullable:"true" maxItems:"100" doc:"Replaces the change requests that fix it; null takes them away."`
 	ClickToFixFailures *[]ClickToFixFailure `json:"click_to_fix_failures,omitempty" nullable:"true" maxItems:"100" doc:"Replaces the failed tries to open one; null takes them away."`
@@ -59,7 +59,7 @@ type RuleExplanation struct {
 type ExternalTicket struct {
 	_              struct{} `nullable:"true"`
 	ExternalSlug   string   `json:"externalSlug" maxLength:"200" doc:"The ticket's own name." example:"SEC-123"`
-	ID             int64    `json:"id" required:"false" doc:"Id of the ticket." example:"7"`
+	ID             int64    `json:"id" required:"false" doc:"Id of the ticket here." example:"7"`
 	LinkedIssueIDs []int64  `json:"linkedIssueIds,omitzero" required:"false" maxItems:"3000" doc:"Findings that the ticket is about." example:"[1234]"`
 	URL            string   `json:"url" maxLength:"2048" doc:"Address of the ticket." example:"https://tracker.example.com/browse/SEC-123"`
 }

@@ -200,7 +200,7 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		if err != nil {
 			return err
 		}
-		linked, err := ticket.Link(ctx, tx, "https://t.example/browse/SEC-1", found, nil)
+		linked, err := ticket.Link(ctx, tx, ticket.Target{URL: "https://t.example/browse/SEC-1"}, found)
 		ticketID = linked.Ticket.ID
 		if err != nil {
 			return err

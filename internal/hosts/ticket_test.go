@@ -221,7 +221,7 @@ func TestStatesOfTicketsAreReadBack(t *testing.T) {
 		by := w.find("rule.b", 5)
 		var linked ticket.Linked
 		w.update(func(ctx context.Context, tx *store.Tx) error {
-			linked, err = ticket.Link(ctx, tx, "https://git.example/acme/payments/issues/99", []redoubt.Finding{by}, nil)
+			linked, err = ticket.Link(ctx, tx, ticket.Target{URL: "https://git.example/acme/payments/issues/99"}, []redoubt.Finding{by})
 			return err
 		})
 		w.host.issues.closed = map[int]bool{1: true}
@@ -327,7 +327,7 @@ func TestOneOddTicketHoldsUpNoOther(t *testing.T) {
 		for n := range 9 {
 			f := w.find("rule.a", 3)
 			w.update(func(ctx context.Context, tx *store.Tx) error {
-				linked, err := ticket.Link(ctx, tx, fmt.Sprint("https://git.example/acme/payments/issues/", n+1), []redoubt.Finding{f}, nil)
+				linked, err := ticket.Link(ctx, tx, ticket.Target{URL: fmt.Sprint("https://git.example/acme/payments/issues/", n+1)}, []redoubt.Finding{f})
 				last = linked.Ticket
 				return err
 			})

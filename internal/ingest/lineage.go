@@ -94,13 +94,11 @@ func (j *joiner) merges() (out []redoubt.LineageMerge) {
 	return out
 }
 
-// fillAnnotations takes over annotations where there are none.
+// fillAnnotations takes over annotations where there are none, but for the ticket, which
+// the store tells of by what is linked.
 func fillAnnotations(into *redoubt.Annotations, from redoubt.Annotations) {
 	if into.Assistant == nil {
 		into.Assistant = from.Assistant
-	}
-	if into.ExternalTicket == nil {
-		into.ExternalTicket = from.ExternalTicket
 	}
 	if into.EPSS == nil {
 		into.EPSS = from.EPSS

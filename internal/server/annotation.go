@@ -11,6 +11,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/ticket"
 )
 
 // annotateInput is a change of annotations. The raw body tells null, which
@@ -34,7 +35,9 @@ func (in *annotateInput) Resolve(ctx huma.Context) []error {
 		}
 	}
 	if t := in.Body.ExternalTicket; t != nil {
-		link("body.external_ticket.url", t.URL)
+		if _, err := redoubt.ParseTicketURL(t.URL); err != nil {
+			bad.add("body.external_ticket.url", nil, reasonOf(err))
+		}
 	}
 	if list := in.Body.ClickToFixPRs; list != nil {
 		for i, p := range *list {
@@ -61,6 +64,9 @@ func (c *call) annotateFinding(ctx context.Context, in *annotateInput) (writer, 
 			return nil, err
 		}
 		if err := c.unchanged("finding", findingTag(found.LineageID, found.Lineage.Annotations)); err != nil {
+			return nil, err
+		}
+		if err := c.writeTicket(ctx, in, found.Finding); err != nil {
 			return nil, err
 		}
 		return &none{}, c.tx.Annotate(ctx, found.LineageID, in.edit)
@@ -135,8 +141,6 @@ func (in *annotateInput) edit(a *redoubt.Annotations) {
 		switch name {
 		case "assistant":
 			a.Assistant = assistant(a.Assistant, in.sent[name])
-		case "external_ticket":
-			a.ExternalTicket = externalTicket(b.ExternalTicket)
 		case "review_comments":
 			a.ReviewComments = mapped(b.ReviewComments, func(r api.ReviewComment) redoubt.ReviewComment { return redoubt.ReviewComment(r) })
 		case "click_to_fix_prs":
@@ -171,11 +175,18 @@ func mapped[From, To any](list *[]From, convert func(From) To) []To {
 	return out
 }
 
-func externalTicket(t *api.ExternalTicket) *redoubt.ExternalTicket {
-	if t == nil {
+// writeTicket links the finding to the ticket that was sent, or to none.
+func (c *call) writeTicket(ctx context.Context, in *annotateInput, f redoubt.Finding) (err error) {
+	if _, sent := in.sent["external_ticket"]; !sent {
 		return nil
 	}
-	return &redoubt.ExternalTicket{ExternalSlug: t.ExternalSlug, ID: t.ID, LinkedIssueIDs: t.LinkedIssueIDs, URL: t.URL}
+	findings := []redoubt.Finding{f}
+	if t := in.Body.ExternalTicket; t != nil {
+		_, err = ticket.Link(ctx, c.tx, ticket.Target{URL: t.URL, Slug: t.ExternalSlug, Globs: c.caller.Globs()}, findings)
+	} else {
+		_, err = ticket.Unlink(ctx, c.tx, findings)
+	}
+	return err
 }
 
 // assistant replaces the members that were sent, and all of them by null.

@@ -112,7 +112,7 @@ func TestProjectGlobs(t *testing.T) {
 	if all, err := h.client.ListFindings(ctx, d, api.FindingsQuery{}); err == nil {
 		_, err = bound.GetFinding(ctx, d, all.SASTFindings.Findings[0].ID)
 		wantCode(t, err, api.CodeNotFound)
-		_, err = bound.AnnotateFinding(ctx, d, all.SASTFindings.Findings[0].ID, api.AnnotateRequest{ExternalTicket: &api.ExternalTicket{}})
+		_, err = bound.AnnotateFinding(ctx, d, all.SASTFindings.Findings[0].ID, api.AnnotateRequest{ExternalTicket: &api.ExternalTicket{URL: "https://t.example/1"}})
 		wantCode(t, err, api.CodeNotFound)
 	}
 	if scans, err := bound.SearchScans(ctx, d, api.SearchScansRequest{}); err != nil || len(scans.Scans) != 0 {

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -113,9 +114,17 @@ type linkTicketInput struct{ Body api.LinkTicketRequest }
 func (in *linkTicketInput) Resolve(ctx huma.Context) []error {
 	bad := faults(copies(ctx, &in.Body))
 	if _, err := redoubt.ParseTicketURL(in.Body.TicketURL); err != nil && in.Body.TicketURL != "" {
-		bad.add("body.ticket_url", nil, err.Error())
+		bad.add("body.ticket_url", nil, reasonOf(err))
 	}
 	return bad
+}
+
+// reasonOf says what is wrong with the one member that was looked at.
+func reasonOf(err error) string {
+	if invalid, is := errors.AsType[*redoubt.InvalidError](err); is {
+		return invalid.Fields[0].Message
+	}
+	return err.Error()
 }
 
 func (c *call) linkTicket(ctx context.Context, in *linkTicketInput) (*api.LinkTicketResponse, error) {
@@ -123,7 +132,7 @@ func (c *call) linkTicket(ctx context.Context, in *linkTicketInput) (*api.LinkTi
 	if err != nil {
 		return nil, err
 	}
-	linked, err := ticket.Link(ctx, c.tx, in.Body.TicketURL, findings, c.caller.Globs())
+	linked, err := ticket.Link(ctx, c.tx, ticket.Target{URL: in.Body.TicketURL, Globs: c.caller.Globs()}, findings)
 	if err != nil {
 		return nil, err
 	}

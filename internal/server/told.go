@@ -57,7 +57,7 @@ var toldRules = []told{
 	{schema: "CreateExceptionRequest", member: "projects", pattern: "^[^" + hidden + "]+$", most: 512, items: 100},
 	{schema: "CreateExceptionRequest", member: "paths", pattern: `^[^#!\\\s` + hidden + `]([^\\` + hidden + `]*[^\\\s` + hidden + "])?$", most: 512, items: 100},
 	{schema: "CreateExceptionRequest", member: "until", pattern: `^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.,][0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9]))?)?$`},
-	{schema: "ExternalTicket", member: "url", pattern: "^(" + addressPattern() + ")?$"},
+	{schema: "ExternalTicket", member: "url", pattern: "^" + addressPattern() + "$"},
 	{schema: "ClickToFixPR", member: "url", pattern: "^(" + addressPattern() + ")?$"},
 	{schema: "LinkTicketRequest", member: "ticket_url", pattern: "^" + addressPattern() + "$"},
 	{schema: "CreatePolicyConditionRequest", member: "projects", pattern: "^[^" + hidden + "]+$", most: 512, items: 100},

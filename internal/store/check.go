@@ -139,6 +139,7 @@ func (tx *Tx) CheckRows(ctx context.Context, tell func(check string, faults []st
 		{"counts of scans", tx.checkScans},
 		{"what decisions hang on", tx.checkDecisions},
 		{"contents of lockfiles", tx.checkContents},
+		{"tickets that findings show", tx.checkTickets},
 	} {
 		if ended {
 			tell(check.name, []string{"not looked at, since the damage above ended the check of this deployment"})

@@ -195,7 +195,9 @@ func (tx *Tx) DeleteConnection(ctx context.Context, id int64) error {
 			return err
 		}
 	}
-	if err := tx.write(ctx, `UPDATE ticket SET connection_id = 0 WHERE deployment_id = $1 AND connection_id = $2`, id); err != nil { // they stay linked
+	err = tx.write(ctx, `UPDATE ticket SET connection_id = 0, state = CASE url WHEN '' THEN state ELSE $3 END, problem = CASE url WHEN '' THEN problem ELSE '' END
+		WHERE deployment_id = $1 AND connection_id = $2`, id, int64(redoubt.TicketUnknown)) // they stay linked, and nobody reads their states any more
+	if err != nil {
 		return err
 	}
 	tx.audit("connection.delete", subject("connection", id), imageOfConnection(c), nil)

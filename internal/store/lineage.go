@@ -194,7 +194,8 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.dropDoubleTickets(ctx, pairs); err != nil {
+	tickets, err := tx.dropDoubleTickets(ctx, pairs)
+	if err != nil {
 		return err
 	}
 	for _, table := range []string{"lineage_identity", "triage_event", "ticket_finding"} {
@@ -203,5 +204,8 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 		}
 	}
 	in, list = tx.in("id", 2, goes)
-	return tx.write(ctx, `DELETE FROM lineage WHERE deployment_id = $1 AND `+in, list)
+	if err := tx.write(ctx, `DELETE FROM lineage WHERE deployment_id = $1 AND `+in, list); err != nil {
+		return err
+	}
+	return tx.showTickets(ctx, tickets)
 }

@@ -26,6 +26,7 @@ func (e *engine) goMigrations() []*goose.Migration {
 		goose.NewGoMigration(accountVersion, &goose.GoFunc{RunTx: e.forgetMergedFindings}, nil),
 		goose.NewGoMigration(accountAgainVersion, &goose.GoFunc{RunTx: e.forgetGoneFindings}, nil),
 		goose.NewGoMigration(contentVersion, &goose.GoFunc{RunTx: e.fillContents}, nil),
+		goose.NewGoMigration(ticketVersion, &goose.GoFunc{RunTx: e.linkNotedTickets}, nil),
 	}
 }
 

@@ -117,9 +117,6 @@ func (m *projectMerge) joinLineages(ctx context.Context, from, into int64) error
 	if reflect.ValueOf(is.Annotations).IsZero() {
 		is.Annotations = both[from].Annotations
 	}
-	if is.Annotations.ExternalTicket == nil {
-		is.Annotations.ExternalTicket = both[from].Annotations.ExternalTicket
-	}
 	return m.MergeLineages(ctx, []redoubt.LineageMerge{{Into: is, From: []int64{from}}})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/ticket"
 )
 
 // twins are two projects of one repository: findings 0 and 1 of both are the
@@ -35,8 +36,11 @@ func newTwins(t testing.TB, s *store.Store) (w twins) {
 	return w
 }
 
-// triage decides on a lineage and notes a ticket.
-func (w twins) triage(lineage int64, state redoubt.TriageState, ticket int64) {
+// slugOf is what the ticket of a number is called.
+func slugOf(number int64) string { return fmt.Sprint("SEC-", number) }
+
+// triage decides on a lineage, and links it to the ticket of a number.
+func (w twins) triage(lineage int64, state redoubt.TriageState, number int64) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		event := redoubt.TriageEvent{
@@ -46,7 +50,14 @@ func (w twins) triage(lineage int64, state redoubt.TriageState, ticket int64) {
 		if err := tx.UpdateTriage(ctx, []redoubt.TriageEvent{event}); err != nil {
 			return err
 		}
-		return tx.Annotate(ctx, lineage, func(a *redoubt.Annotations) { a.ExternalTicket = &redoubt.ExternalTicket{ID: ticket} })
+		all, err := tx.Lineages(ctx, []int64{lineage})
+		w.check(err)
+		live, err := tx.LiveOfLineages(ctx, all[lineage].ProjectID, []int64{lineage})
+		w.check(err)
+		f := live[lineage][0]
+		f.ProjectID = all[lineage].ProjectID
+		_, err = ticket.Link(ctx, tx, ticket.Target{URL: "https://tracker.example/browse/" + slugOf(number)}, []redoubt.Finding{f})
+		return err
 	})
 }
 
@@ -130,7 +141,7 @@ func TestMergedFindingsAreOneProjects(t *testing.T) {
 				if got.ProjectID != w.into.ID || got.LineageID != c.lineage || got.Lineage.ProjectID != w.into.ID || got.Lineage.Triage.State != c.state {
 					t.Errorf("finding %d is %+v", c.id, got)
 				}
-				if ticket := got.Lineage.Annotations.ExternalTicket; ticket == nil != (c.ticket == 0) || ticket != nil && ticket.ID != c.ticket {
+				if ticket := got.Lineage.Annotations.ExternalTicket; ticket == nil != (c.ticket == 0) || ticket != nil && ticket.ExternalSlug != slugOf(c.ticket) {
 					t.Errorf("finding %d has the ticket %v, want %d", c.id, ticket, c.ticket)
 				}
 			}
@@ -138,7 +149,7 @@ func TestMergedFindingsAreOneProjects(t *testing.T) {
 			lineages, err := tx.LineagesOf(ctx, w.into.ID, identities)
 			same(t, "how many of the identities are known", len(lineages), len(identities))
 			trail, err2 := tx.TriageTrail(ctx, w.intoFound[0].LineageID)
-			same(t, "how long the trail is: from's decision, and taking it over", len(trail), 2)
+			same(t, "how long the trail is: from's decision, its ticket, and taking it over", len(trail), 3)
 			if err == nil {
 				err = err2
 			}

@@ -208,11 +208,12 @@ func (tx *Tx) DropTicketFindings(ctx context.Context, lineages []int64, keep int
 	}, `DELETE FROM ticket_finding WHERE deployment_id = $1 AND ticket_id <> $2 AND `+in+` RETURNING ticket_id, finding_id, lineage_id`, keep, arg)
 }
 
-// StaleTickets lists tickets of a connection that were created, and not asked for since a
-// time, those of longest ago first.
+// StaleTickets lists tickets of a connection that were created, are about something, and
+// were not asked for since a time, those of longest ago first.
 func (tx *Tx) StaleTickets(ctx context.Context, connectionID int64, since time.Time, limit int) ([]redoubt.Ticket, error) {
 	return many(ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket
 		WHERE deployment_id = $1 AND connection_id = $2 AND url <> '' AND (checked_at IS NULL OR checked_at < $3)
+			AND EXISTS (SELECT 1 FROM ticket_finding f WHERE f.deployment_id = ticket.deployment_id AND f.ticket_id = ticket.id)
 		ORDER BY COALESCE(checked_at, 0), id LIMIT $4`, connectionID, since, limit)
 }
 

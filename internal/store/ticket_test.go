@@ -41,7 +41,7 @@ func (d tenant) jira(name string) (c redoubt.Connection) {
 func (d tenant) link(address string, findings ...redoubt.Finding) (out ticket.Linked) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		out, err = ticket.Link(ctx, tx, address, findings, nil)
+		out, err = ticket.Link(ctx, tx, ticket.Target{URL: address}, findings)
 		return err
 	})
 	return out
@@ -119,7 +119,7 @@ func TestOneTicketHasABound(t *testing.T) {
 		all := d.written(d.findings(d.project("acme/big"), redoubt.MaxTicketFindings+1, nil))
 		d.link(sec1, all[:redoubt.MaxTicketFindings]...)
 		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := ticket.Link(ctx, tx, sec1, all[redoubt.MaxTicketFindings:], nil)
+			_, err := ticket.Link(ctx, tx, ticket.Target{URL: sec1}, all[redoubt.MaxTicketFindings:])
 			return err
 		})
 		if invalid, is := errors.AsType[*redoubt.InvalidError](err); !is || invalid.Fields[0].Location != "issue_ids" {
@@ -352,7 +352,7 @@ func TestLinksReadOnlyWhatTheirMakerSees(t *testing.T) {
 		f := d.written(d.findings(own, 1, nil))
 		link := func(address string, globs redoubt.ProjectGlobs) (t redoubt.Ticket) {
 			d.update(func(ctx context.Context, tx *store.Tx) error {
-				out, err := ticket.Link(ctx, tx, address, f, globs)
+				out, err := ticket.Link(ctx, tx, ticket.Target{URL: address, Globs: globs}, f)
 				t = out.Ticket
 				return err
 			})

@@ -1,6 +1,7 @@
 package ticket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -17,21 +18,17 @@ type Linked struct {
 	Replaced []int64 // those of them that were linked to another ticket before, ascending
 }
 
-// Link links findings to the ticket at an address, whether we know it or not; the globs
-// are those that the caller is bound to. What is wrong with the address, or too much for
-// one ticket, is a redoubt.InvalidError.
-func Link(ctx context.Context, s Store, address string, findings []redoubt.Finding, globs redoubt.ProjectGlobs) (out Linked, err error) {
-	parsed, err := redoubt.ParseTicketURL(address)
-	if err != nil {
-		return out, err
-	}
-	out.Ticket, err = visible(ctx, s, address, globs)
-	if errors.Is(err, redoubt.ErrNotFound) {
-		if err = reach(ctx, s, &parsed, globs); err == nil {
-			out.Ticket, err = s.AddTicket(ctx, parsed)
-		}
-	}
-	if err != nil {
+// Target is the ticket that findings are linked to.
+type Target struct {
+	URL   string
+	Slug  string               // what to call it where no tracker tells; empty: by its address
+	Globs redoubt.ProjectGlobs // those that the caller is bound to
+}
+
+// Link links findings to the ticket at an address, whether we know it or not. What is
+// wrong with the address, or too much for one ticket, is a redoubt.InvalidError.
+func Link(ctx context.Context, s Store, to Target, findings []redoubt.Finding) (out Linked, err error) {
+	if out.Ticket, err = target(ctx, s, to); err != nil {
 		return out, err
 	}
 	out.Replaced, err = attach(ctx, s, out.Ticket, findings)
@@ -43,6 +40,60 @@ func Link(ctx context.Context, s Store, address string, findings []redoubt.Findi
 		err = Show(ctx, s, out.Ticket)
 	}
 	return out, err
+}
+
+// target finds the ticket to link to, or makes one.
+func target(ctx context.Context, s Store, to Target) (redoubt.Ticket, error) {
+	parsed, err := redoubt.ParseTicketURL(to.URL)
+	if err != nil {
+		return parsed, err
+	}
+	t, err := visible(ctx, s, to.URL, to.Globs)
+	fresh := errors.Is(err, redoubt.ErrNotFound)
+	if err != nil && !fresh {
+		return t, err
+	}
+	if fresh {
+		t = parsed
+	}
+	before := t
+	if t.ConnectionID == 0 { // its tracker may be reached by now
+		err := reach(ctx, s, &parsed, to.Globs)
+		if err != nil {
+			return t, err
+		}
+		if parsed.ConnectionID != 0 {
+			t.ConnectionID, t.Project, t.Key = parsed.ConnectionID, parsed.Project, parsed.Key
+		}
+	}
+	if to.Slug != "" && t.ConnectionID == 0 {
+		if t.Slug, err = slug(ctx, s, t, to); err != nil {
+			return t, err
+		}
+	}
+	switch {
+	case fresh:
+		return s.AddTicket(ctx, t)
+	case t != before:
+		return t, s.UpdateTicket(ctx, t)
+	}
+	return t, nil
+}
+
+// slug is what a ticket of no tracker is called from now on: as the caller says, unless it
+// is about findings that the caller does not see.
+func slug(ctx context.Context, s Store, t redoubt.Ticket, to Target) (string, error) {
+	if t.ID != 0 {
+		all, err := s.TicketFindings(ctx, t.ID, nil)
+		if err != nil {
+			return "", err
+		}
+		seen, err := s.TicketFindings(ctx, t.ID, to.Globs)
+		if err != nil || len(seen) != len(all) {
+			return t.Slug, err
+		}
+	}
+	return cmp.Or(redoubt.TicketSlug(to.Slug), t.Slug), nil
 }
 
 // visible finds the ticket at an address. One that is about nothing that a bound caller
@@ -136,28 +187,11 @@ func attach(ctx context.Context, s Store, t redoubt.Ticket, findings []redoubt.F
 	}
 	slices.Sort(replaced)
 	for id := range left {
-		if err := reshow(ctx, s, id); err != nil {
+		if _, err := s.ShowTicket(ctx, id); err != nil {
 			return nil, err
 		}
 	}
 	return slices.Compact(replaced), nil
-}
-
-// reshow has a ticket that is about less than before shown so. One that is about nothing,
-// and is in no tracker, is nothing any more.
-func reshow(ctx context.Context, s Store, id int64) error {
-	t, err := s.Ticket(ctx, id)
-	if err != nil {
-		return err
-	}
-	if t.Created() {
-		return Show(ctx, s, t)
-	}
-	about, err := s.TicketFindings(ctx, id, nil)
-	if err != nil || len(about) > 0 {
-		return err
-	}
-	return s.DeleteTicket(ctx, id)
 }
 
 func lineagesOf(findings []redoubt.Finding) []int64 {
@@ -170,35 +204,15 @@ func lineagesOf(findings []redoubt.Finding) []int64 {
 }
 
 // Show has the findings of a ticket show it, once it is created, with a line in the trail
-// of each that did not. A finding names those of its own project beside it: who sees that
-// one need not see others.
+// of each that did not.
 func Show(ctx context.Context, s Store, t redoubt.Ticket) error {
-	if !t.Created() {
-		return nil
-	}
-	about, err := s.TicketFindings(ctx, t.ID, nil)
+	fresh, err := s.ShowTicket(ctx, t.ID)
 	if err != nil {
 		return err
 	}
-	ids := map[int64][]int64{}
-	lineages := make([]int64, len(about))
-	for i, f := range about {
-		ids[f.ProjectID] = append(ids[f.ProjectID], f.FindingID)
-		lineages[i] = f.LineageID
-	}
-	known, err := s.Lineages(ctx, lineages)
+	known, err := s.Lineages(ctx, fresh)
 	if err != nil {
 		return err
-	}
-	var fresh []int64
-	for _, f := range about {
-		is := redoubt.ExternalTicket{ExternalSlug: t.Slug, ID: t.ID, LinkedIssueIDs: ids[f.ProjectID], URL: t.URL}
-		if was := known[f.LineageID].Annotations.ExternalTicket; was == nil || was.URL != t.URL {
-			fresh = append(fresh, f.LineageID)
-		}
-		if err := s.Annotate(ctx, f.LineageID, func(a *redoubt.Annotations) { a.ExternalTicket = &is }); err != nil {
-			return err
-		}
 	}
 	return tell(ctx, s, known, fresh, "Linked to "+t.Slug+" ("+t.URL+")")
 }
@@ -230,25 +244,21 @@ func Unlink(ctx context.Context, s Store, findings []redoubt.Finding) (unlinked 
 		was[f.TicketID] = true
 	}
 	bare := map[int64]bool{}
-	for _, id := range lineages {
-		shown := known[id].Annotations.ExternalTicket
-		had := slices.ContainsFunc(dropped, func(f redoubt.TicketFinding) bool { return f.LineageID == id })
-		if shown == nil && !had {
-			continue
-		}
-		bare[id] = true
+	for _, f := range dropped {
+		bare[f.LineageID] = true
+		shown := known[f.LineageID].Annotations.ExternalTicket
 		if shown == nil { // it was asked for, and is not there yet
 			continue
 		}
-		if err := s.Annotate(ctx, id, func(a *redoubt.Annotations) { a.ExternalTicket = nil }); err != nil {
+		if err := s.Annotate(ctx, f.LineageID, func(a *redoubt.Annotations) { a.ExternalTicket = nil }); err != nil {
 			return nil, err
 		}
-		if err := tell(ctx, s, known, []int64{id}, "No longer linked to "+shown.ExternalSlug+" ("+shown.URL+")"); err != nil {
+		if err := tell(ctx, s, known, []int64{f.LineageID}, "No longer linked to "+shown.ExternalSlug+" ("+shown.URL+")"); err != nil {
 			return nil, err
 		}
 	}
 	for id := range was {
-		if err := reshow(ctx, s, id); err != nil {
+		if _, err := s.ShowTicket(ctx, id); err != nil {
 			return nil, err
 		}
 	}

@@ -47,21 +47,14 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	known, err := s.Lineages(ctx, lineagesOf(r.Findings))
-	if err != nil {
-		return out, err
-	}
 	var open []redoubt.Finding
 	for _, f := range r.Findings {
 		t, linked := had[f.LineageID]
-		shown := known[f.LineageID].Annotations.ExternalTicket
 		switch {
 		case linked && t.State == redoubt.TicketRequested:
 			out.Skipped = append(out.Skipped, Group{[]int64{f.ID}, t.ID, "A ticket about it is being created."})
 		case linked && t.State != redoubt.TicketFailed:
 			out.Skipped = append(out.Skipped, Group{[]int64{f.ID}, t.ID, "It is linked to " + t.Slug + " already."})
-		case shown != nil:
-			out.Skipped = append(out.Skipped, Group{[]int64{f.ID}, shown.ID, "It is linked to " + shown.ExternalSlug + " already."})
 		default:
 			open = append(open, f)
 		}

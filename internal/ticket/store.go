@@ -43,6 +43,9 @@ type Store interface {
 	// DropTicketFindings has lineages be about no ticket but the one to keep, and returns
 	// what they were about.
 	DropTicketFindings(ctx context.Context, lineages []int64, keep int64) ([]redoubt.TicketFinding, error)
+	// ShowTicket has the findings of a ticket show it, and returns the lineages that did not.
+	// One that is about nothing and in no tracker is deleted.
+	ShowTicket(ctx context.Context, id int64) (fresh []int64, err error)
 	// QueueTicket has a ticket created in its tracker.
 	QueueTicket(ctx context.Context, id int64) error
 }

@@ -17,8 +17,7 @@ const (
 	ticketLook = 100 * time.Millisecond
 )
 
-// linked finds the ticket of a finding; one that only an annotation tells of has nothing
-// but its address.
+// linked finds the ticket of a finding.
 func (d *findingDetail) linked(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
 	found, err := tx.TicketsOfLineages(ctx, []int64{o.LineageID})
 	if err != nil {
@@ -26,8 +25,6 @@ func (d *findingDetail) linked(ctx context.Context, tx *store.Tx, o store.Occurr
 	}
 	if t, is := found[o.LineageID]; is {
 		d.Ticket = &t
-	} else if shown := o.Lineage.Annotations.ExternalTicket; shown != nil {
-		d.Ticket = &redoubt.Ticket{State: redoubt.TicketUnknown, URL: shown.URL, Slug: shown.ExternalSlug}
 	}
 	return nil
 }
@@ -61,7 +58,7 @@ func (req *request) changeTicket() error {
 		case "create":
 			asked, err = askTicket(ctx, tx, findings)
 		case "link":
-			_, err = ticket.Link(ctx, tx, form.Get("ticket_url"), findings, nil)
+			_, err = ticket.Link(ctx, tx, ticket.Target{URL: form.Get("ticket_url")}, findings)
 		case "unlink":
 			_, err = ticket.Unlink(ctx, tx, findings)
 		default:

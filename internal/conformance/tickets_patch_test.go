@@ -1,0 +1,77 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt/api"
+)
+
+// TestATicketIsTheSameHoweverItWasSet sets tickets by PATCH of a finding and by link, and
+// reads them by all ways.
+func TestATicketIsTheSameHoweverItWasSet(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		code := smallSite(t, s)
+		a, b := code[0].ID, code[1].ID
+		const address, other = "https://tracker.example/items/9", "https://tracker.example/browse/SEC-12"
+		set := func(id int64, ticket any) api.FindingResponse {
+			return patch[api.FindingResponse](t, s, fmt.Sprintf("findings/%d", id), object{"external_ticket": ticket})
+		}
+		tickets := func() []api.Ticket { return get[api.ListTicketsResponse](t, s, "tickets").Tickets }
+
+		answer := set(a, object{"externalSlug": "ITEM-9", "id": 4711, "linkedIssueIds": []int64{b}, "url": address}).Finding.ExternalTicket
+		list := tickets()
+		if len(list) != 1 {
+			t.Fatalf("after PATCH the tickets are %+v", list)
+		}
+		want := api.ExternalTicket{ExternalSlug: "ITEM-9", ID: list[0].ID, LinkedIssueIDs: []int64{a}, URL: address}
+		equal(t, "what PATCH answers", *answer, want)
+		equal(t, "what the list says", []any{list[0].ExternalSlug, list[0].URL, list[0].IssueIDs, list[0].State}, []any{"ITEM-9", address, []int64{a}, "unknown"})
+
+		linked := s.link(t, address, b)
+		equal(t, "the same ticket", []any{linked.TicketID, linked.ExternalSlug}, []any{list[0].ID, "ITEM-9"})
+		want.LinkedIssueIDs = sorted(a, b)
+		equal(t, "the first finding", *s.finding(t, a).ExternalTicket, want)
+		set(b, object{"externalSlug": "ITEM-NINE", "url": address})
+		want.ExternalSlug = "ITEM-NINE"
+		for _, id := range []int64{a, b} {
+			equal(t, "under its new name", *s.finding(t, id).ExternalTicket, want)
+		}
+		out := post[api.CreateTicketsResponse](t, s, "tickets", object{"issue_ids": []int64{a}})
+		if len(out.Skipped) != 1 || !strings.Contains(out.Skipped[0].Reason, "ITEM-NINE already") {
+			t.Errorf("a ticket is made of what has one: %+v", out)
+		}
+		if table := s.send(t, request{method: "GET", path: "findings/export?format=csv"}); strings.Count(string(table.body), address) < 2 {
+			t.Errorf("the export has no ticket: %.300s", table.body)
+		}
+
+		set(b, object{"externalSlug": "", "url": other})
+		equal(t, "another one", s.finding(t, b).ExternalTicket.ExternalSlug, "SEC-12")
+		equal(t, "what stays at the first", s.finding(t, a).ExternalTicket.LinkedIssueIDs, []int64{a})
+		post[api.TriageResponse](t, s, "triage", object{"issue_type": "sast", "issue_ids": []int64{a, b}, "new_triage_state": "ignored", "new_triage_reason": "no_time"})
+		equal(t, "after a triage", s.finding(t, b).ExternalTicket.ExternalSlug, "SEC-12")
+		set(a, nil)
+		if found := s.finding(t, a); found.ExternalTicket != nil {
+			t.Errorf("after null it has %+v", found.ExternalTicket)
+		}
+		equal(t, "what it is about", get[api.TicketResponse](t, s, fmt.Sprint("tickets/", list[0].ID)).Ticket.IssueIDs, []int64{})
+		set(a, nil)
+		equal(t, "unlinked", post[api.UnlinkTicketResponse](t, s, "tickets/unlink", object{"issue_ids": []int64{b}}).UnlinkedIssueIDs, []int64{b})
+		if found := s.finding(t, b); found.ExternalTicket != nil {
+			t.Errorf("after unlinking it has %+v", found.ExternalTicket)
+		}
+		var notes []string
+		for _, e := range get[api.FindingHistoryResponse](t, s, fmt.Sprintf("findings/%d/history", a)).Events {
+			if strings.Contains(e.Note, "inked") {
+				notes = append(notes, e.Note)
+			}
+		}
+		slices.Sort(notes)
+		equal(t, "its history", notes, []string{"Linked to ITEM-9 (" + address + ")", "No longer linked to ITEM-NINE (" + address + ")"})
+		for _, bad := range []object{{"externalSlug": "S", "url": ""}, {"externalSlug": "S", "url": "SEC-1"}, {"externalSlug": "S", "url": "https://me:pw@t.example/1"}} {
+			refused(t, s.send(t, request{method: "PATCH", path: fmt.Sprintf("findings/%d", a), body: object{"external_ticket": bad}}), 400, api.CodeInvalidArgument, "body.external_ticket.url")
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/redoubt/redoubt"
+)
+
+// dropDoubleTickets leaves each lineage that stays one ticket at most: its own, or that of
+// the first which goes to it; one that is in its tracker before one that is not. Pairs are
+// of what goes and what stays. It returns the tickets whose findings change.
+func (tx *Tx) dropDoubleTickets(ctx context.Context, pairs [][2]int64) (tickets []int64, err error) {
+	var all []int64
+	for _, p := range pairs {
+		all = append(all, p[0], p[1])
+	}
+	had, err := tx.TicketsOfLineages(ctx, all)
+	if err != nil || len(had) == 0 {
+		return nil, err
+	}
+	for _, t := range had {
+		tickets = append(tickets, t.ID)
+	}
+	best := map[int64]int64{} // of a lineage that stays: the one whose ticket it has
+	var double []int64
+	for _, p := range pairs {
+		goes, stays := p[0], p[1]
+		if _, known := best[stays]; !known && had[stays].ID != 0 {
+			best[stays] = stays
+		}
+		if had[goes].ID == 0 {
+			continue
+		}
+		holder, known := best[stays]
+		switch {
+		case !known:
+			best[stays] = goes
+		case had[goes].Created() && !had[holder].Created():
+			best[stays], double = goes, append(double, holder)
+		default:
+			double = append(double, goes)
+		}
+	}
+	in, arg := tx.in("lineage_id", 2, double)
+	slices.Sort(tickets)
+	return slices.Compact(tickets), tx.write(ctx, `DELETE FROM ticket_finding WHERE deployment_id = $1 AND `+in, arg)
+}
+
+// ShowTicket has the lineages that a ticket is about show it in their annotations, once it
+// is created, and returns those that showed none or another. A finding names those of its
+// own project beside it: who sees that one need not see others. A ticket that is about
+// nothing, and in no tracker, is nothing any more and is deleted.
+func (tx *Tx) ShowTicket(ctx context.Context, id int64) (fresh []int64, err error) {
+	t, err := tx.Ticket(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	about, err := tx.TicketFindings(ctx, id, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(about) == 0 && !t.Created():
+		return nil, tx.DeleteTicket(ctx, id)
+	}
+	ids := map[int64][]int64{} // findings, by project
+	for _, f := range about {
+		ids[f.ProjectID] = append(ids[f.ProjectID], f.FindingID)
+	}
+	for _, f := range about {
+		var is *redoubt.ExternalTicket
+		if t.Created() {
+			is = &redoubt.ExternalTicket{ExternalSlug: t.Slug, ID: t.ID, LinkedIssueIDs: slices.Compact(ids[f.ProjectID]), URL: t.URL}
+		}
+		err := tx.Annotate(ctx, f.LineageID, func(a *redoubt.Annotations) {
+			if was := a.ExternalTicket; is != nil && (was == nil || was.ID != t.ID) {
+				fresh = append(fresh, f.LineageID)
+			}
+			a.ExternalTicket = is
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return fresh, nil
+}
+
+func (tx *Tx) showTickets(ctx context.Context, ids []int64) error {
+	for _, id := range ids {
+		if _, err := tx.ShowTicket(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeTickets has tickets name the findings that stay, and the findings of the project
+// show the tickets that they have.
+func (m *projectMerge) mergeTickets(ctx context.Context) error {
+	var tickets []int64
+	moved := map[int64]int64{} // the finding that stays, by lineage
+	err := each(ctx, m.Tx, func(r row) error {
+		var ticket, finding, lineage int64
+		err := r.Scan(&ticket, &finding, &lineage)
+		tickets = append(tickets, ticket)
+		if stays, goes := m.stays[finding]; goes {
+			moved[lineage] = stays
+		}
+		return err
+	}, `SELECT t.ticket_id, t.finding_id, t.lineage_id FROM ticket_finding t
+		JOIN lineage l ON l.deployment_id = t.deployment_id AND l.id = t.lineage_id
+		WHERE t.deployment_id = $1 AND l.project_id = $2`, m.into.ID)
+	if err != nil {
+		return err
+	}
+	for lineage, stays := range moved {
+		err := m.write(ctx, `UPDATE ticket_finding SET finding_id = $3 WHERE deployment_id = $1 AND lineage_id = $2`, lineage, stays)
+		if err != nil {
+			return err
+		}
+	}
+	slices.Sort(tickets)
+	return m.showTickets(ctx, slices.Compact(tickets))
+}
+
+// checkTickets holds that findings show the tickets that they are linked to, and no others.
+func (tx *Tx) checkTickets(ctx context.Context) (faults []string, err error) {
+	linked := map[int64]int64{}
+	err = each(ctx, tx, func(r row) error {
+		var lineage, ticket int64
+		err := r.Scan(&lineage, &ticket)
+		linked[lineage] = ticket
+		return err
+	}, `SELECT f.lineage_id, t.id FROM ticket_finding f JOIN ticket t ON t.deployment_id = f.deployment_id AND t.id = f.ticket_id WHERE f.deployment_id = $1 AND t.url <> ''`)
+	if err != nil {
+		return nil, err
+	}
+	fault := func(lineage, shows, has int64) {
+		if shows != has {
+			faults = append(faults, fmt.Sprintf("lineage %d shows ticket %d, and is linked to %d", lineage, shows, has))
+		}
+	}
+	err = each(ctx, tx, func(r row) error {
+		var lineage int64
+		var a redoubt.Annotations
+		err := r.Scan(&lineage, decoded(&a))
+		if err == nil && a.ExternalTicket != nil {
+			fault(lineage, a.ExternalTicket.ID, linked[lineage])
+			delete(linked, lineage)
+		}
+		return err
+	}, `SELECT id, annotations_json FROM lineage WHERE deployment_id = $1 AND annotations_json LIKE '%"external_ticket"%'`)
+	for _, lineage := range slices.Sorted(maps.Keys(linked)) {
+		fault(lineage, 0, linked[lineage])
+	}
+	return faults, err
+}

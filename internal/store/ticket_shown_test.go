@@ -1,0 +1,158 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+	"github.com/redoubt/redoubt/internal/storetest"
+	"github.com/redoubt/redoubt/internal/ticket"
+)
+
+// TestMergedProjectsKeepTheirTickets merges two projects that know the findings 0 and 1 both.
+func TestMergedProjectsKeepTheirTickets(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newTwins(t, s)
+		const sec2 = "https://tracker.example/browse/SEC-2"
+		from, into := w.written(w.fromFound), w.written(w.intoFound)
+		one := w.link(sec1, from...).Ticket // of all that from has
+		two := w.link(sec2, into[1]).Ticket // and of one that into has too
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.Annotate(ctx, into[0].LineageID, func(a *redoubt.Annotations) { a.Exploited = true })
+		})
+		w.merge()
+		about := func(ticket int64) (ids []int64) {
+			w.view(func(ctx context.Context, tx *store.Tx) error {
+				list, err := tx.TicketFindings(ctx, ticket, nil)
+				for _, f := range list {
+					ids = append(ids, f.FindingID)
+					same(t, "its project", f.ProjectID, w.into.ID)
+				}
+				return err
+			})
+			return ids
+		}
+		wantOne, wantTwo := []int64{from[2].ID, into[0].ID}, []int64{into[1].ID}
+		same(t, "the first is about", about(one.ID), wantOne)
+		same(t, "the second is about", about(two.ID), wantTwo)
+		for _, c := range []struct {
+			of     redoubt.Finding
+			ticket redoubt.Ticket
+			ids    []int64
+		}{{into[0], one, wantOne}, {from[2], one, wantOne}, {into[1], two, wantTwo}} {
+			shown := w.shown(c.of.LineageID)
+			if shown == nil {
+				t.Errorf("finding %d shows no ticket", c.of.ID)
+				continue
+			}
+			same(t, "what a finding shows", *shown, redoubt.ExternalTicket{ExternalSlug: c.ticket.Slug, ID: c.ticket.ID, LinkedIssueIDs: c.ids, URL: c.ticket.URL})
+		}
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			return tx.CheckRows(ctx, func(check string, faults []string) {
+				if check == "rows that belong together" && len(faults) > 0 {
+					t.Errorf("%s: %v", check, faults)
+				}
+			})
+		})
+	})
+}
+
+// TestMergedLineagesHaveOneTicket merges those of several tickets within a project.
+func TestMergedLineagesHaveOneTicket(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newTenant(t, s)
+		f := w.written(w.findings(w.project("acme/payments"), 3, nil))
+		w.link(sec1, f[1])
+		w.link("https://tracker.example/browse/SEC-2", f[2])
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			all, err := tx.Lineages(ctx, []int64{f[0].LineageID})
+			w.check(err)
+			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: all[f[0].LineageID], From: []int64{f[1].LineageID, f[2].LineageID}}})
+		})
+		w.view(func(ctx context.Context, tx *store.Tx) error {
+			found, err := tx.TicketsOfLineages(ctx, []int64{f[0].LineageID})
+			same(t, "its ticket", found[f[0].LineageID].URL, sec1)
+			return err
+		})
+	})
+}
+
+// TestMergedLineagesShowTheTicketThatStays merges a finding whose ticket is only asked for
+// with one whose ticket is there: what is shown is what is linked, at the others too.
+func TestMergedLineagesShowTheTicketThatStays(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		f := d.written(d.findings(d.project("acme/payments"), 5, nil))
+		jira := d.jira("jira")
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			return tx.PutTicketSetting(ctx, redoubt.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
+		})
+		asked := d.ask(ticket.Request{Findings: f[:1]}).Requested[0].TicketID
+		one := d.link(sec1, f[1], f[3]).Ticket
+		two := d.link("https://tracker.example/browse/SEC-2", f[2], f[4]).Ticket
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			all, err := tx.Lineages(ctx, []int64{f[0].LineageID})
+			d.check(err)
+			return tx.MergeLineages(ctx, []redoubt.LineageMerge{{Into: all[f[0].LineageID], From: []int64{f[1].LineageID, f[2].LineageID}}})
+		})
+		shows := func(t redoubt.Ticket, ids ...int64) *redoubt.ExternalTicket {
+			return &redoubt.ExternalTicket{ExternalSlug: t.Slug, ID: t.ID, LinkedIssueIDs: ids, URL: t.URL}
+		}
+		same(t, "what became one", d.shown(f[0].LineageID), shows(one, f[1].ID, f[3].ID))
+		same(t, "the other of the first ticket", d.shown(f[3].LineageID), shows(one, f[1].ID, f[3].ID))
+		same(t, "the other of the second ticket", d.shown(f[4].LineageID), shows(two, f[4].ID))
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.Ticket(ctx, asked)
+			fails(t, "the ticket that is asked for, about nothing", err, redoubt.ErrNotFound)
+			return nil
+		})
+		if faults, _ := checked(t, s, d); faults != "" {
+			t.Error(faults)
+		}
+	})
+}
+
+// TestNotedTicketsAreLinked opens a database of a version that kept tickets in annotations
+// alone.
+func TestNotedTicketsAreLinked(t *testing.T) {
+	for _, engine := range storetest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			config := storetest.Database(t, engine, storetest.NewClock())
+			s := storetest.Open(t, config)
+			d := newTenant(t, s)
+			f := d.written(d.findings(d.project("acme/payments"), 4, nil))
+			linked := d.link(sec1, f[3]).Ticket
+			d.check(s.MigrateDown(t.Context(), 60))
+			const noted = "https://tracker.example/items/9"
+			for i, is := range []redoubt.ExternalTicket{{ExternalSlug: "ITEM-9", ID: 4, LinkedIssueIDs: []int64{1}, URL: noted}, {ExternalSlug: "ITEM-9", URL: noted}, {ExternalSlug: "X"}} {
+				d.update(func(ctx context.Context, tx *store.Tx) error {
+					return tx.Annotate(ctx, f[i].LineageID, func(a *redoubt.Annotations) { a.ExternalTicket, a.Exploited = &is, true })
+				})
+			}
+			version := d.version()
+			d.check(s.Close())
+			s = storetest.Open(t, config)
+			d = tenant{d.t, s, d.id}
+			var one redoubt.Ticket
+			d.view(func(ctx context.Context, tx *store.Tx) error {
+				list, err := tx.TicketsByURL(ctx, noted)
+				same(t, "tickets of the address", len(list), 1)
+				one = list[0]
+				return err
+			})
+			want := &redoubt.ExternalTicket{ExternalSlug: "ITEM-9", ID: one.ID, LinkedIssueIDs: []int64{f[0].ID, f[1].ID}, URL: noted}
+			same(t, "its state", one.State, redoubt.TicketUnknown)
+			same(t, "what the first shows", d.shown(f[0].LineageID), want)
+			same(t, "what the second shows", d.shown(f[1].LineageID), want)
+			same(t, "what has no address", d.shown(f[2].LineageID), (*redoubt.ExternalTicket)(nil))
+			same(t, "what was linked", d.shown(f[3].LineageID).ID, linked.ID)
+			if d.version() <= version {
+				t.Error("no index is told")
+			}
+			if faults, _ := checked(t, s, d); faults != "" {
+				t.Error(faults)
+			}
+		})
+	}
+}
