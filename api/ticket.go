@@ -9,7 +9,7 @@ type CreateTicketsRequest struct {
 	IssueIDs       []Int    `json:"issue_ids,omitempty" maxItems:"3000" doc:"Findings to make tickets of; unknown ones are told as skipped." example:"[1234]"`
 	GroupIssues    *bool    `json:"group_issues,omitempty" default:"true" doc:"One ticket for all findings of a rule in a project; false makes one for each finding."`
 	JiraProjectID  ID       `json:"jira_project_id,omitempty" doc:"Key of the project of Jira, as SEC; the deployment's setting when absent."`
-	Limit          int64    `json:"limit,omitempty" minimum:"1" maximum:"20" default:"20" doc:"Most findings to make tickets of, newest first."`
+	Limit          int64    `json:"limit,omitempty" minimum:"1" maximum:"20" default:"20" doc:"Most findings to make tickets of, newest first; those that have a ticket do not count."`
 
 	Connection string `json:"connection,omitempty" maxLength:"100" doc:"Name of the connection to make them with; the deployment's setting when absent, and then that of each project's repository (an extension)." example:"jira"`
 	Project    string `json:"tracker_project,omitempty" maxLength:"500" doc:"Repository to make them in, which is a project here, or key of a project of Jira; the deployment's setting when absent, and then each project's repository (an extension)." example:"acme/payments"`

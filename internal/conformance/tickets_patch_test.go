@@ -9,6 +9,51 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
+// TestFindingsWithATicketDoNotCount asks for tickets of what a filter selects, of which the
+// newest have one.
+func TestFindingsWithATicketDoNotCount(t *testing.T) {
+	s := newSite(t, "sqlite")
+	smallSite(t, s)
+	var ids []int64
+	for _, f := range s.allCode(t) {
+		ids = append(ids, f.ID)
+	}
+	ids = slices.Sorted(slices.Values(ids))
+	newest := ids[len(ids)-1]
+	s.link(t, "https://t.example/browse/SEC-1", newest)
+	without := []int64{}
+	for _, id := range ids {
+		if s.finding(t, id).ExternalTicket == nil {
+			without = append(without, id)
+		}
+	}
+	next := without[len(without)-1]
+	for name, body := range map[string]object{
+		"a filter":     {"issue_type": "sast", "severities": []string{"low", "medium", "high", "critical"}, "limit": 1},
+		"ids":          {"issue_ids": ids, "limit": 1},
+		"ids, a type":  {"issue_ids": ids, "issue_type": "sast", "limit": 1},
+		"other's type": {"issue_ids": ids, "issue_type": "sca", "limit": 1},
+	} {
+		out := post[api.CreateTicketsResponse](t, s, "tickets", body)
+		if name == "other's type" {
+			if len(out.Failed) != 0 || len(out.Skipped) != len(ids) {
+				t.Errorf("%s: %+v", name, out)
+			}
+			continue
+		}
+		if len(out.Failed) != 1 || !slices.Equal(out.Failed[0].IssueIDs, []int64{next}) { // there is no tracker
+			t.Errorf("%s: failed is %+v, want it of %d", name, out.Failed, next)
+		}
+		left := 0
+		for _, group := range out.Skipped {
+			left += len(group.IssueIDs)
+		}
+		if want := len(ids) - 1; name != "a filter" && left != want {
+			t.Errorf("%s: %d findings are skipped, want %d", name, left, want)
+		}
+	}
+}
+
 // TestATicketIsTheSameHoweverItWasSet sets tickets by PATCH of a finding and by link, and
 // reads them by all ways.
 func TestATicketIsTheSameHoweverItWasSet(t *testing.T) {

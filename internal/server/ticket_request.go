@@ -69,8 +69,10 @@ func (c *call) askForTickets(ctx context.Context, in *createTicketsInput) (*api.
 		return nil, err
 	}
 	b := &in.Body
+	limit := cmp.Or(int(b.Limit), redoubt.MaxTicketSelection)
 	asked, err := ticket.Ask(ctx, c.tx, ticket.Request{
-		Findings: findings, Group: b.GroupIssues == nil || *b.GroupIssues, Connection: b.Connection, Project: cmp.Or(b.Project, string(b.JiraProjectID)), Globs: c.caller.Globs(),
+		Findings: findings, Limit: limit, Group: b.GroupIssues == nil || *b.GroupIssues,
+		Connection: b.Connection, Project: cmp.Or(b.Project, string(b.JiraProjectID)), Globs: c.caller.Globs(),
 	})
 	if err != nil {
 		return nil, err
@@ -81,47 +83,47 @@ func (c *call) askForTickets(ctx context.Context, in *createTicketsInput) (*api.
 	for _, g := range asked.Skipped {
 		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: g.IDs, Reason: g.Reason})
 	}
+	if len(asked.Left) > 0 && !in.search {
+		reason := fmt.Sprintf("One request makes tickets for %d findings: ask for these in another.", limit)
+		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: asked.Left, Reason: reason})
+	}
 	for _, g := range asked.Failed {
 		out.Failed = append(out.Failed, api.TicketFailed{IssueIDs: g.IDs, Error: g.Reason})
 	}
 	return out, nil
 }
 
-// selectForTickets reads the findings that are selected, at most as many as the limit
-// says, newest first, and tells of ids that there are not.
+// selectForTickets reads the findings that are selected, and tells of ids that there are
+// not. Of what a filter selects it reads the newest, as many as one triage takes.
 func (c *call) selectForTickets(ctx context.Context, in *createTicketsInput, out *api.CreateTicketsResponse) ([]redoubt.Finding, error) {
-	limit := cmp.Or(int(in.Body.Limit), redoubt.MaxTicketSelection)
-	ids := slices.Compact(slices.Sorted(slices.Values(in.filter.IDs)))
+	asked := slices.Compact(slices.Sorted(slices.Values(in.filter.IDs)))
+	ids := asked
 	if in.search || in.filter.IssueType != 0 {
 		view, err := c.findings(ctx)
 		if err != nil {
 			return nil, err
 		}
-		found, err := view.Newest(ctx, in.filter, limit)
+		found, err := view.Newest(ctx, in.filter, redoubt.MaxTriage)
 		if err != nil {
 			return nil, err
 		}
-		ids = ids[:0]
+		ids = nil
 		for _, t := range found {
 			ids = append(ids, t.FindingID)
 		}
 	}
 	findings, err := c.someFindings(ctx, ids)
-	if err != nil {
-		return nil, err
+	if err != nil || in.search {
+		return findings, err
 	}
-	for _, id := range ids {
-		if !slices.ContainsFunc(findings, func(f redoubt.Finding) bool { return f.ID == id }) {
+	there := map[int64]bool{}
+	for _, f := range findings {
+		there[f.ID] = true
+	}
+	for _, id := range asked {
+		if !there[id] {
 			out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: []int64{id}, Reason: "There is no such finding."})
 		}
-	}
-	if n := len(findings) - limit; n > 0 { // newest first, as ids count up
-		left := make([]int64, n)
-		for i := range left {
-			left[i] = findings[i].ID
-		}
-		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: left, Reason: fmt.Sprintf("One request makes tickets for %d findings: ask for these in another.", limit)})
-		findings = findings[n:]
 	}
 	return findings, nil
 }

@@ -100,8 +100,22 @@ func TestTicketsOutliveProjectsAndConnections(t *testing.T) {
 			same(t, "asked for just now", len(stale), 0)
 			return err
 		})
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			nothing, err := ticket.Link(ctx, tx, ticket.Target{URL: "https://git.example/acme/one/issues/6"}, f[:1])
+			d.check(err)
+			_, err = ticket.Link(ctx, tx, ticket.Target{URL: linked.Ticket.URL}, f[:1])
+			d.check(err)
+			stale, err := tx.StaleTickets(ctx, c.ID, tx.Now(), 10)
+			d.check(err)
+			same(t, "one about nothing", slices.ContainsFunc(stale, func(t redoubt.Ticket) bool { return t.ID == nothing.Ticket.ID }), false)
+			read := linked.Ticket
+			read.State, read.Problem = redoubt.TicketClosed, "odd"
+			d.check(tx.UpdateTicket(ctx, read))
+			return tx.DeleteTicket(ctx, nothing.Ticket.ID)
+		})
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteConnection(ctx, c.ID) })
-		same(t, "without its connection", d.ticket(linked.Ticket.ID).ConnectionID, int64(0))
+		alone := d.ticket(linked.Ticket.ID)
+		same(t, "without its connection", []any{alone.ConnectionID, alone.State, alone.Problem}, []any{int64(0), redoubt.TicketUnknown, ""})
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, first.ID) })
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			list, about, more, err := tx.TicketPage(ctx, store.TicketQuery{Limit: 10})
@@ -384,5 +398,21 @@ func TestLinksReadOnlyWhatTheirMakerSees(t *testing.T) {
 		}
 		same(t, "linked again", link(sec1, bound).ID, mine.ID)
 		same(t, "by who sees all", link(sec1, nil).ID, others.ID)
+	})
+}
+
+// TestLinkingAgainReachesATracker links to an address whose tracker was connected since.
+func TestLinkingAgainReachesATracker(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		const address = "https://git.example/acme/one/issues/5"
+		f := d.written(d.findings(d.project("acme/other"), 1, nil))
+		first := d.link(address, f...).Ticket
+		same(t, "its connection before", first.ConnectionID, int64(0))
+		c := d.connection("gitea")
+		d.take(d.tell(c, told("1", "acme/one"))[0])
+		again := d.link(address, f...).Ticket
+		same(t, "linked again", []any{again.ID, again.ConnectionID, again.State}, []any{first.ID, c.ID, redoubt.TicketUnknown})
+		same(t, "as it is kept", d.ticket(first.ID), again)
 	})
 }

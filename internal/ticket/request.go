@@ -16,6 +16,9 @@ import (
 type Request struct {
 	Findings []redoubt.Finding
 	Group    bool // one ticket for the findings of a rule in a project; else one for each
+	// Limit is how many findings get a ticket at most, newest first; those that have one do
+	// not count. 0 is no limit.
+	Limit int
 	// Connection and Project name where they are made; empty takes the deployment's
 	// setting, and then the repository of each finding's project.
 	Connection string
@@ -30,6 +33,7 @@ type Outcome struct {
 	Requested []Group // TicketID is that of the ticket, which is created soon
 	Skipped   []Group // Reason says why no ticket is needed
 	Failed    []Group // Reason says why none can be made
+	Left      []int64 // beyond the limit, ascending
 }
 
 // Group are the findings that one ticket is about.
@@ -59,6 +63,7 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 			open = append(open, f)
 		}
 	}
+	open, out.Left = newest(open, r.Limit)
 	again, fresh := byFailed(open, had)
 	for _, group := range append(again, grouped(fresh, r.Group)...) {
 		was := had[group[0].LineageID]
@@ -78,6 +83,15 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 		out.Requested = append(out.Requested, Group{IDs: ids, TicketID: id})
 	}
 	return out, nil
+}
+
+// newest takes as many findings as a limit allows, newest first, and the ids of the others.
+func newest(findings []redoubt.Finding, limit int) (taken []redoubt.Finding, left []int64) {
+	if limit == 0 || len(findings) <= limit {
+		return findings, nil
+	}
+	sorted := slices.SortedFunc(slices.Values(findings), func(a, b redoubt.Finding) int { return cmp.Compare(b.ID, a.ID) })
+	return sorted[:limit], idsOf(sorted[limit:])
 }
 
 // byFailed puts together the findings of each ticket that could not be created, which is
