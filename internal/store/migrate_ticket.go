@@ -13,7 +13,7 @@ import (
 )
 
 // ticketVersion is the migration that makes tickets of those that only annotations tell of.
-const ticketVersion = 61
+const ticketVersion = 63
 
 // notedTicket is a ticket that an annotation tells of, and no row.
 type notedTicket struct {
