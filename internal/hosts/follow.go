@@ -176,7 +176,7 @@ func (k *Keeper) poll(ctx context.Context, deploymentID int64, c redoubt.Connect
 	err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		for i, c := range open {
 			numbers[i] = c.Number
-			if err := k.propose(ctx, tx, r, c); err != nil {
+			if err := k.hearOf(ctx, tx, r, c); err != nil {
 				return err
 			}
 		}
@@ -188,12 +188,21 @@ func (k *Keeper) poll(ctx context.Context, deploymentID int64, c redoubt.Connect
 	return k.pollReplies(ctx, deploymentID, c, h, r)
 }
 
-// propose keeps a change request, and has it scanned where it is new.
-func (k *Keeper) propose(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) error {
+// propose keeps a change request, and has it scanned where it is new or has another head.
+func (k *Keeper) propose(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) (fresh bool, err error) {
 	c.RepositoryID = r.ID
-	fresh, err := tx.SaveChangeRequest(ctx, c)
-	if err != nil || !fresh || k.Proposed == nil {
+	if fresh, err = tx.SaveChangeRequest(ctx, c); err != nil || !fresh || k.Proposed == nil {
+		return fresh, err
+	}
+	return true, k.Proposed(ctx, tx, r, c)
+}
+
+// hearOf is propose of what a host told. What is beside its head may be of the branch alone,
+// so that is told again.
+func (k *Keeper) hearOf(ctx context.Context, tx *store.Tx, r redoubt.Repository, c redoubt.ChangeRequest) error {
+	fresh, err := k.propose(ctx, tx, r, c)
+	if err != nil || !fresh {
 		return err
 	}
-	return k.Proposed(ctx, tx, r, c)
+	return tx.QueueTelling(ctx, r.ProjectID, c.HeadCommit)
 }

@@ -173,7 +173,7 @@ func (k *Keeper) act(ctx context.Context, deploymentID int64, c redoubt.Connecti
 		return fmt.Sprintf("%d replies to change request %d", n, change.Number), err
 	}
 	return fmt.Sprintf("change request %d is %s", change.Number, change.State), k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
-		return k.propose(ctx, tx, r, change)
+		return k.hearOf(ctx, tx, r, change)
 	})
 }
 

@@ -174,7 +174,8 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, scan redoubt.Scan,
 }
 
 // say tells the host: beside the commit, and at the change requests whose head it is. While
-// a scan of it is under way, they wait.
+// a scan of it is under way, they wait. Success waits for what change requests bring that
+// nobody knew of.
 func (k *Keeper) say(ctx context.Context, m message) error {
 	h, err := k.host(m.deployment.ID, m.connection)
 	if err != nil {
@@ -182,15 +183,24 @@ func (k *Keeper) say(ctx context.Context, m message) error {
 	}
 	base := k.PublicURL() + "/orgs/" + m.deployment.Slug
 	v := m.verdict
+	var changes []redoubt.ChangeRequest
+	var unlisted error
+	if v.state != scm.StatusPending {
+		if changes, unlisted = changesOf(ctx, h, m); unlisted == nil {
+			fresh, err := k.proposeAll(ctx, m, changes)
+			if err != nil {
+				return err
+			}
+			if fresh && v.state == scm.StatusSuccess {
+				return job.WaitError{Wait: heldWait, Reason: "a change request was new all the time"}
+			}
+		}
+	}
 	if err := h.SetStatus(ctx, m.repository, m.telling.Commit, scm.Status{State: v.state, Context: statusName, Text: redoubt.Line(v.text), URL: base + v.page}); err != nil {
 		return err
 	}
-	if v.state == scm.StatusPending {
-		return nil
-	}
-	changes, err := changesOf(ctx, h, m)
-	if err != nil {
-		return err
+	if unlisted != nil {
+		return unlisted
 	}
 	for _, at := range changes {
 		if err := k.comment(ctx, h, m, at, base); err != nil {
@@ -200,14 +210,29 @@ func (k *Keeper) say(ctx context.Context, m message) error {
 	return nil
 }
 
+// proposeAll keeps the change requests of a commit, and reports whether one was new, or had
+// another head.
+func (k *Keeper) proposeAll(ctx context.Context, m message, changes []redoubt.ChangeRequest) (some bool, err error) {
+	if len(changes) == 0 {
+		return false, nil
+	}
+	err = k.Store.Update(ctx, m.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error {
+		for _, c := range changes {
+			fresh, err := k.propose(ctx, tx, m.repository, c)
+			if err != nil {
+				return err
+			}
+			some = some || fresh
+		}
+		return nil
+	})
+	return some, err
+}
+
 // comment brings the comments of a change request to what there is to say, where nobody
 // else does so at the time.
 func (k *Keeper) comment(ctx context.Context, h scm.Host, m message, at redoubt.ChangeRequest, base string) (err error) {
 	at.RepositoryID = m.repository.ID
-	err = k.Store.Update(ctx, m.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error { return k.propose(ctx, tx, m.repository, at) })
-	if err != nil {
-		return err
-	}
 	c := commenting{
 		keeper: k, host: h, message: m, at: at, refs: refsOf(m.facts, at),
 		page: func(id int64) string { return base + "/findings/" + strconv.FormatInt(id, 10) },

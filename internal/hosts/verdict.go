@@ -82,6 +82,24 @@ func pending(f store.CommitFacts, now time.Time) verdict {
 			return verdict{scm.StatusPending, fmt.Sprintf("waiting for the scan by %.40s", before.Source), "/scans", wait + time.Second}
 		}
 	}
+	return awaited(f, now)
+}
+
+// awaited tells that the scan of a change request itself is still to come: that of its
+// branch looks at something else.
+func awaited(f store.CommitFacts, now time.Time) verdict {
+	newest := time.Time{}
+	for _, s := range f.Scans {
+		newest = later(newest, later(s.StartedAt, s.CompletedAt))
+	}
+	for _, r := range f.Runs {
+		newest = later(newest, r.EndedAt)
+	}
+	for _, a := range f.Awaited {
+		if wait := later(newest, a.Since).Add(awaitFor).Sub(now); wait > 0 {
+			return verdict{scm.StatusPending, fmt.Sprintf("waiting for the scan of change request %d by %.40s", a.Change, a.Source), "/scans", wait + time.Second}
+		}
+	}
 	return verdict{}
 }
 

@@ -125,6 +125,38 @@ func TestARunStandsForNoBuild(t *testing.T) {
 	})
 }
 
+// TestAChangeRequestIsWaitedFor: what its branch was found to have says nothing of the
+// change request where builds scan that by itself, or a run is about to.
+func TestAChangeRequestIsWaitedFor(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		c := w.connect()
+		w.now = storetest.Epoch
+		const waits = "acme/payments 2222 1 waiting for the scan of change request 3 by semgrep"
+		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix", FetchRef: "refs/pull/3/head", UpdatedAt: w.now}}
+		w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
+		w.scanBy("semgrep", "refs/pull/3/merge", first)
+		same(t, "its own", w.told(), "acme/payments 1111 2 no blocking findings")
+		w.scanBy("semgrep", "refs/heads/fix", second)
+		same(t, "its branch, before the host told of the head", w.told(), waits)
+		w.host.open[0].HeadCommit, w.host.open[0].UpdatedAt = second, w.now.Add(time.Second)
+		w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
+		same(t, "its branch", w.told(), waits)
+		w.scanBy("semgrep", "refs/pull/3/merge", second)
+		same(t, "its own", w.told(), "acme/payments 2222 2 no blocking findings")
+
+		w.host.open = append(w.host.open, redoubt.ChangeRequest{Number: 4, State: redoubt.ChangeOpen, HeadCommit: third, HeadRef: "more", FetchRef: "refs/pull/4/head", UpdatedAt: w.now})
+		w.scanBy("semgrep", "refs/heads/more", third)
+		const waitsToo = "acme/payments 3333 1 waiting for the scan of change request 4 by semgrep"
+		same(t, "a new one, as those before it", w.told(), "")
+		w.scanBy("lockfiles", "refs/heads/more", third)
+		same(t, "a new one, known by then", w.told(), waitsToo)
+		w.now = storetest.Epoch.Add(time.Hour)
+		w.scanBy("lockfiles", "refs/heads/more", third)
+		same(t, "that it never came", w.told(), "acme/payments 3333 2 no blocking findings")
+	})
+}
+
 // TestAStatusIsOfTheCommit, whichever of its refs was scanned last.
 func TestAStatusIsOfTheCommit(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -186,6 +218,7 @@ func TestOneWritesAtAChangeRequest(t *testing.T) {
 		c := w.connect()
 		w.host.open = []redoubt.ChangeRequest{{Number: 3, State: redoubt.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
 		w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
+		w.told()
 		claim := func(want bool) {
 			w.update(func(ctx context.Context, tx *store.Tx) error {
 				r, err := tx.RepositoryByHostID(ctx, c.ID, "1")

@@ -52,7 +52,10 @@ func (tx *Tx) SaveChangeRequest(ctx context.Context, c redoubt.ChangeRequest) (f
 		head_commit = excluded.head_commit, head_ref = excluded.head_ref, fetch_ref = excluded.fetch_ref, base_ref = excluded.base_ref, base_commit = excluded.base_commit,
 		fork = excluded.fork, updated_at = excluded.updated_at`)
 	fresh = c.State == redoubt.ChangeOpen && (len(known) == 0 || known[0].HeadCommit != c.HeadCommit || known[0].BaseRef != c.BaseRef || known[0].State != redoubt.ChangeOpen)
-	return fresh, err
+	if err != nil || !fresh {
+		return false, err
+	}
+	return true, tx.write(ctx, `UPDATE change_request SET head_at = $4 WHERE deployment_id = $1 AND repository_id = $2 AND number = $3`, c.RepositoryID, c.Number, tx.now)
 }
 
 // CloseChangeRequests notes that of a repository only these are open.

@@ -91,40 +91,6 @@ func (tx *Tx) OtherTellings(ctx context.Context, t Telling) (newer, older bool, 
 	return newer, older, err
 }
 
-// CommitFacts are what there is to say of a commit.
-type CommitFacts struct {
-	Scans []redoubt.Scan // the newest of each ref and source
-	Runs  []redoubt.Run  // the newest of each ref and kind
-	// Before are the scans of the commit that was scanned before it, ref by ref, without
-	// those that runs ended with: what scanned that will scan this one too.
-	Before []redoubt.Scan
-}
-
-// CommitFacts finds what is known of a commit of a project, on whichever ref.
-func (tx *Tx) CommitFacts(ctx context.Context, projectID int64, commit string) (f CommitFacts, err error) {
-	f.Scans, err = many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1 AND id IN
-		(SELECT MAX(id) FROM scan WHERE deployment_id = $1 AND project_id = $2 AND commit_hash = $3 GROUP BY ref, source) ORDER BY id`, projectID, commit)
-	if err != nil {
-		return f, err
-	}
-	f.Runs, err = many(ctx, tx, scanRun, runSelect+`AND id IN
-		(SELECT MAX(id) FROM managed_run WHERE deployment_id = $1 AND project_id = $2 AND commit_id = $3 GROUP BY ref, kind) ORDER BY id`, projectID, commit)
-	seen := map[string]bool{}
-	for _, s := range f.Scans {
-		if err != nil || seen[s.Ref] {
-			continue
-		}
-		seen[s.Ref] = true
-		var before []redoubt.Scan
-		before, err = many(ctx, tx, scanScan, `SELECT `+scanColumns+` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash =
-			(SELECT commit_hash FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND commit_hash <> $4 AND commit_hash <> '' AND id < $5
-				ORDER BY id DESC LIMIT 1)
-			AND id NOT IN (SELECT scan_id FROM managed_run WHERE deployment_id = $1 AND project_id = $2) ORDER BY id`, projectID, s.Ref, commit, s.ID)
-		f.Before = append(f.Before, before...)
-	}
-	return f, err
-}
-
 // OpenLineages tells which lineages one of the refs has unresolved, and nobody ignores.
 func (tx *Tx) OpenLineages(ctx context.Context, projectID int64, refs []string, ids []int64) (map[int64]bool, error) {
 	of, named := tx.in("f.ref", 3, refs)

@@ -162,6 +162,7 @@ change_request.fork smallint NOT NULL
 change_request.updated_at bigint
 change_request.told_until bigint NOT NULL DEFAULT 0
 change_request.replies_read_at bigint
+change_request.head_at bigint
 CREATE INDEX change_request_head ON public.change_request USING btree (deployment_id, repository_id, head_commit)
 CREATE UNIQUE INDEX change_request_pkey ON public.change_request USING btree (deployment_id, repository_id, number)
 change_request FOREIGN KEY (deployment_id) REFERENCES deployment(id)

@@ -159,7 +159,7 @@ CREATE TABLE change_request (
     base_ref      TEXT     NOT NULL,
     base_commit   TEXT     NOT NULL,
     fork          SMALLINT NOT NULL,
-    updated_at    BIGINT, told_until BIGINT NOT NULL DEFAULT 0, replies_read_at BIGINT,
+    updated_at    BIGINT, told_until BIGINT NOT NULL DEFAULT 0, replies_read_at BIGINT, head_at BIGINT,
     PRIMARY KEY (deployment_id, repository_id, number)
 );
 CREATE INDEX change_request_head ON change_request (deployment_id, repository_id, head_commit);
