@@ -31,6 +31,8 @@ type FindingFilter struct {
 	PRStates      []string  // open, merged
 	Assignees     []string  // names of users, AssigneeNobody
 	EndsBy        time.Time // keeps what has a decision that ends then or before; zero does not filter
+	Due           *DueFilter
+	DueBefore     time.Time // keeps what is due before that day in UTC; zero does not filter
 
 	Reachabilities []Reachability
 	Transitivities []Transitivity

@@ -45,6 +45,7 @@ type Policy struct {
 	BlockAll bool      // blocking rules block what the primary branch has too
 	// Conditions, of a policy for the supply chain, stand beside its rules.
 	Conditions []PolicyCondition
+	Due        DueDays
 	// LastCondition is the highest id that a condition of it has or had, 0 where
 	// it never had one. The store keeps it, whatever a change of the policy says.
 	LastCondition int64
@@ -137,6 +138,9 @@ func (p *Policy) Check() error {
 		if err := p.Conditions[i].Check(); err != nil {
 			fault(fmt.Sprintf("conditions[%d]", i), "%v", err)
 		}
+	}
+	if err := p.Due.Check(p.Product); err != nil {
+		fault("due", "%v", err)
 	}
 	if p.Default && !p.Scope.Everything() {
 		fault("scope", "the default policy of a product is for every project; make another policy for some of them")

@@ -100,7 +100,7 @@ func (s *state) fits(r *row) bool {
 	}
 	return known(r.ref, len(s.refs.texts)) && known(r.pkg, len(s.packages.texts)) && known(r.secret, len(s.secrets.texts)) &&
 		known(r.path, s.paths.known()) && known(r.vuln, len(s.vulns.texts)) && known(r.says, s.says.lists.known()) &&
-		known(r.tag, len(s.tags.texts)) && known(r.assignee, len(s.assignees.texts)) && int(r.until) <= len(s.untils.at)
+		known(r.tag, len(s.tags.texts)) && known(r.assignee, len(s.assignees.texts)) && int(r.until) <= len(s.untils.at) && r.began <= lastDay
 }
 
 // checkBitmaps reports bitmaps of what there is not.
@@ -110,7 +110,7 @@ func (p *partition) checkBitmaps(s *state) error {
 	}
 	most := map[field]int{
 		byProject: len(s.projects.entries), byRule: len(s.rules.entries), byRef: len(s.refs.texts), byTag: len(s.tags.texts), byPackage: len(s.packages.texts),
-		bySecretType: len(s.secrets.texts), byAssignee: len(s.assignees.texts), byUntil: len(s.untils.at) + 1, byClosedDay: lastDay + 1,
+		bySecretType: len(s.secrets.texts), byAssignee: len(s.assignees.texts), byUntil: len(s.untils.at) + 1, byClosedDay: lastDay + 1, byClockDay: lastDay + 1,
 	}
 	for f := range fields {
 		limit, many := most[f]

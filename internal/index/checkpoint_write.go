@@ -274,6 +274,7 @@ func (l *lineage) pack(p *packer) {
 	p.text(l.tag)
 	p.text(l.assignee)
 	p.int(l.until)
+	p.text(string(l.stops))
 	p.bool(l.note != nil)
 	if l.note == nil {
 		return

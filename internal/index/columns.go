@@ -21,6 +21,7 @@ const (
 	namedPath = numbered + iota
 	namedVuln
 	saidItself
+	clockBegan
 	columned
 )
 
@@ -33,6 +34,8 @@ func (r *row) column(c field) uint32 {
 		return r.vuln
 	case saidItself:
 		return r.says
+	case clockBegan:
+		return r.began
 	}
 	return r.value(c)
 }

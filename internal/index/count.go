@@ -14,7 +14,7 @@ import (
 func (v *View) CountBy(f redoubt.FindingFilter, facets ...Facet) (total int, by map[Facet]map[string]int) {
 	by = map[Facet]map[string]int{}
 	v.read(f.IssueType, func(s *state, p *partition) {
-		a := s.newFacetCounter(p, &ListQuery{Filter: f})
+		a := s.newFacetCounter(p, &ListQuery{Filter: f, Now: v.now})
 		total = int(a.rows.GetCardinality())
 		for _, facet := range facets {
 			if kind, ok := facetKinds[facet]; ok {

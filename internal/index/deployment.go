@@ -134,6 +134,7 @@ func (d *deployment) publish(version int64) {
 	defer d.mu.Unlock()
 	d.state.version = version
 	d.state.searches.forget()
+	d.state.dues.forget()
 	for i, p := range fresh {
 		old := d.state.parts[i]
 		if p == old {

@@ -43,6 +43,10 @@ const (
 	// redoubt.AssigneeNobody; decisions that end within 7 or 30 days, or ever (any).
 	FacetAssignee Facet = "assignees"
 	FacetEnds     Facet = "ends"
+
+	// FacetDue is beyond it too: the windows of redoubt.DueWindows, of which a
+	// finding may be in two.
+	FacetDue Facet = "due"
 )
 
 // FacetRequest is a facet to count.

@@ -59,6 +59,8 @@ func (a *facetCounter) countByValue(facet Facet, kind facetKind, rows *roaring.B
 		return a.countByMode(rows)
 	case facet == FacetEnds:
 		return a.s.countByHorizon(a.p, rows, a.q.Now)
+	case facet == FacetDue:
+		return a.s.countByDue(a.p, rows, a.q.Now)
 	}
 	counts := map[string]int{}
 	if facet == FacetAssignee {

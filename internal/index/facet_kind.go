@@ -33,6 +33,8 @@ var facetKinds = map[Facet]facetKind{
 	FacetAssignee:   {func(f *filter) { f.Assignees = nil }, byAssignee, func(s *state, n uint32) []string { return []string{s.assignees.text(n)} }},
 	FacetEnds:       {func(f *filter) { f.EndsBy = time.Time{} }, byUntil, nil}, // as seen from now: see ending
 
+	FacetDue: {func(f *filter) { f.Due = nil }, byClockDay, nil}, // as seen from now: see countByDue
+
 	FacetProject: {func(f *filter) { f.Projects, f.ProjectIDs = nil, nil }, byProject, func(s *state, n uint32) []string {
 		return []string{s.projects.entries[n].name}
 	}},

@@ -225,6 +225,10 @@ var facetModels = map[Facet]facetModel{
 		func(f *redoubt.FindingFilter) { f.Assignees = nil },
 		func(f redoubt.FindingFilter) []string { return f.Assignees },
 	},
+	FacetDue: {
+		func(w *world, f redoubt.IndexedFinding) []string { return w.naiveWindows(f, dueNow) },
+		func(f *redoubt.FindingFilter) { f.Due = nil }, windowsIn,
+	},
 	FacetEnds: {
 		func(w *world, f redoubt.IndexedFinding) (out []string) {
 			until := w.lineages[f.LineageID].Triage.Until
@@ -288,7 +292,10 @@ func (w *world) checkListing(t *rapid.T, v *View, f redoubt.FindingFilter, want 
 	})).Draw(t, "facet")
 	q := ListQuery{
 		Filter: f, Order: Order(rapid.IntRange(0, 2).Draw(t, "order")), Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: 3,
-		Values: 100, Facets: []FacetRequest{{Facet: facet, Keep: []string{"kept"}}}, Groups: []Grouping{ByRule, ByProject}, Now: someDay,
+		Values: 100, Facets: []FacetRequest{{Facet: facet, Keep: []string{"kept"}}}, Groups: []Grouping{ByRule, ByProject}, Now: dueNow,
+	}
+	if facet == FacetEnds {
+		q.Now = someDay
 	}
 	got, err := v.List(context.Background(), q)
 	if err != nil {
@@ -313,11 +320,11 @@ func (w *world) checkListing(t *rapid.T, v *View, f redoubt.FindingFilter, want 
 	if diff := gocmp.Diff(ordered(want, q), ids); diff != "" {
 		t.Errorf("order %d of %+v (-naive +got):\n%s", q.Order, f, diff)
 	}
-	w.checkGroups(t, got.Groups, f, want)
+	w.checkGroups(t, got.Groups, f, want, q.Now)
 }
 
 // checkGroups compares groups with what the findings of a list share.
-func (w *world) checkGroups(t *rapid.T, got map[Grouping][]Group, f redoubt.FindingFilter, list []redoubt.IndexedFinding) {
+func (w *world) checkGroups(t *rapid.T, got map[Grouping][]Group, f redoubt.FindingFilter, list []redoubt.IndexedFinding, now time.Time) {
 	naive := map[Grouping]map[string]Group{ByRule: {}, ByProject: {}}
 	for _, finding := range list {
 		project := w.projects[finding.ProjectID]
@@ -327,6 +334,9 @@ func (w *world) checkGroups(t *rapid.T, got map[Grouping][]Group, f redoubt.Find
 			}
 			g.Total++
 			g.Severity[finding.Severity]++
+			if slices.Contains(w.naiveWindows(finding, now), string(redoubt.DueOverdue)) {
+				g.Overdue++
+			}
 			naive[by][g.Name] = g
 		}
 	}

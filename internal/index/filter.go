@@ -56,6 +56,7 @@ func (s *state) query(p *partition, f *redoubt.FindingFilter) *query {
 		q.add(byUntil, s.untils.through(f.EndsBy))
 	}
 	q.addSmall(f)
+	s.addDue(p, q, f)
 	s.narrow(p, q, f)
 	return q
 }

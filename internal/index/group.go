@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -24,10 +25,11 @@ type Group struct {
 	ID       int64 // of the project; 0 for rules
 	Total    int
 	Severity [redoubt.SeverityCritical + 1]int // how many of each
+	Overdue  int
 }
 
 // groups counts the rows of a set by what they share, the worst first.
-func (s *state) groups(p *partition, b *roaring.Bitmap, by []Grouping) map[Grouping][]Group {
+func (s *state) groups(p *partition, b *roaring.Bitmap, by []Grouping, now time.Time) map[Grouping][]Group {
 	fields, byName := make([]field, len(by)), make([]map[string]*Group, len(by))
 	for i := range by {
 		fields[i], byName[i] = by[i].kind().field, map[string]*Group{}
@@ -37,6 +39,7 @@ func (s *state) groups(p *partition, b *roaring.Bitmap, by []Grouping) map[Group
 			s.group(byName[i], by[i], severity, counts)
 		}
 	}
+	s.groupOverdue(p, b, by, byName, now)
 	out := map[Grouping][]Group{}
 	for i, groups := range byName {
 		list := make([]Group, 0, len(groups))
@@ -47,6 +50,24 @@ func (s *state) groups(p *partition, b *roaring.Bitmap, by []Grouping) map[Group
 		out[by[i]] = list
 	}
 	return out
+}
+
+// groupOverdue adds to groups how many of them are overdue.
+func (s *state) groupOverdue(p *partition, b *roaring.Bitmap, by []Grouping, byName []map[string]*Group, now time.Time) {
+	if len(by) == 0 || now.IsZero() {
+		return
+	}
+	late := roaring.And(b, s.dueIn(p, redoubt.DueWithin([]redoubt.DueWindow{redoubt.DueOverdue}, now)))
+	for i := range by {
+		for number, n := range p.tally(late, by[i].kind().field)[0] {
+			if n == 0 {
+				continue
+			}
+			if g := byName[i][by[i].kind().values(s, uint32(number))[0]]; g != nil { // nil where it has no severity
+				g.Overdue += n
+			}
+		}
+	}
 }
 
 // kind is the facet whose values groups are of.

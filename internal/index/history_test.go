@@ -93,8 +93,12 @@ func (w *world) stepRule(t *rapid.T) {
 			w.deletePolicy(id)
 			return
 		}
+		product := redoubt.SAST
+		if id == 3 {
+			product = one(t, "product", redoubt.SAST, redoubt.SCA, redoubt.Secrets)
+		}
 		w.putPolicy(redoubt.Policy{
-			ID: id, Name: one(t, "name", someTexts...), Slug: fmt.Sprint("policy-", id), Product: redoubt.SAST, Default: id == 1,
+			ID: id, Name: one(t, "name", someTexts...), Slug: fmt.Sprint("policy-", id), Product: product, Default: id == 1, Due: someDays(t, product),
 			BlockAll: chance(t, "block all", 50), Scope: w.someScope(t, id),
 		})
 	case 1:
@@ -131,7 +135,9 @@ func (w *world) someScope(t *rapid.T, id int64) (s redoubt.PolicyScope) {
 func (w *world) stepLineage(t *rapid.T) {
 	if id, ok := key(t, "lineage", w.lineages); ok {
 		l := w.lineages[id]
+		before := l.Triage
 		l.Triage = redoubt.Triage{State: redoubt.TriageState(rapid.IntRange(1, 5).Draw(t, "triage")), At: w.now(), Comment: one(t, "comment", someTexts...)}
+		w.someStops(&l, before)
 		if l.Triage.State == redoubt.TriageIgnored {
 			l.Triage.Reason = redoubt.TriageReason(rapid.IntRange(1, 4).Draw(t, "reason"))
 		}

@@ -22,7 +22,7 @@ func (p *Page) Hosted(org string) Hosted { return Hosted{p, org} }
 
 // WriteTo writes the page as a JSON array of findings, as Page.WriteTo does.
 func (h Hosted) WriteTo(w io.Writer) (int64, error) {
-	e := encoder{org: h.org}
+	e := encoder{org: h.org, today: h.page.today}
 	return h.page.write(w, e.hosted)
 }
 
@@ -51,6 +51,7 @@ func (e *encoder) hosted(b []byte, it *item) []byte {
 	b = append(b, triageStates.of(r.triage)...)
 	b = append(b, triageReasons.of(r.reason)...)
 	b = append(b, it.note.hosted...)
+	b = e.due(b, it)
 	switch it.issueType {
 	case redoubt.SAST:
 		if source := it.rule.stances[it.project.audience].source; len(source) > 0 {

@@ -20,7 +20,7 @@ type Options struct {
 	// Memory bounds the bytes of all deployments but for their bodies, estimated: those
 	// that nobody asked for the longest leave memory. 0 sets no bound.
 	Memory int64
-	Clock  func() time.Time // for the log, and how old checkpoints are; nil tells neither
+	Clock  func() time.Time // for the log, how old checkpoints are, and what is overdue; nil tells none of it
 	Logger *slog.Logger     // nil logs nothing
 }
 
@@ -78,7 +78,7 @@ func (x *Index) Deployment(ctx context.Context, id int64) (*View, error) {
 		}
 		if err == nil {
 			if d.version() >= version {
-				return &View{d: d, version: version}, nil
+				return &View{d: d, version: version, now: x.clock()}, nil
 			}
 			err = d.refresh(ctx, version)
 		}

@@ -19,6 +19,7 @@ type lineage struct {
 	tag       string
 	assignee  string
 	until     int64
+	stops     redoubt.Stops
 	note      *lineageJSON // nil when there is nothing to tell
 }
 
@@ -46,7 +47,7 @@ func newLineage(l *redoubt.Lineage) (*lineage, error) {
 	a := &l.Annotations
 	out := &lineage{
 		triage: l.Triage.State, reason: l.Triage.Reason, triagedAt: micros(l.Triage.At),
-		assignee: l.Triage.Assignee, until: micros(l.Triage.Until),
+		assignee: l.Triage.Assignee, until: micros(l.Triage.Until), stops: l.Stops,
 		band: redoubt.BandOf(a.EPSS), exploited: a.Exploited, reach: a.Reachability,
 	}
 	if out.triage == 0 {

@@ -12,11 +12,13 @@ import (
 // Order is how a listing is sorted.
 type Order uint8
 
-// Orders. Findings of one severity are newest first.
+// Orders. Findings of one severity, or of one due date and number of days, are newest
+// first.
 const (
 	Newest Order = iota // as the contract lists
 	Oldest
 	Riskiest // by severity
+	Soonest  // by due date; those without come last
 )
 
 // ListQuery asks for everything that a page of findings shows, of one state.
@@ -28,7 +30,7 @@ type ListQuery struct {
 	Facets []FacetRequest
 	Values int        // how many values of a facet at most
 	Groups []Grouping // what to group by, each apart
-	Now    time.Time  // from when on FacetEnds counts days
+	Now    time.Time  // from when on FacetEnds and FacetDue count days, and groups what is overdue
 }
 
 // Listing answers a ListQuery: its numbers agree with each other and with Count.
@@ -41,15 +43,15 @@ type Listing struct {
 
 // List answers a query about findings. Errors are those of reading bodies.
 func (v *View) List(ctx context.Context, q ListQuery) (*Listing, error) {
-	out := &Listing{Page: &Page{}, Facets: map[Facet]FacetCounts{}}
+	out := &Listing{Page: v.newPage(), Facets: map[Facet]FacetCounts{}}
 	v.read(q.Filter.IssueType, func(s *state, p *partition) {
 		a := s.newFacetCounter(p, &q)
 		out.Total = int(a.rows.GetCardinality())
-		out.Page.copy(s, p, p.ordered(a.rows, q.Order, max(q.Skip, 0), q.Size))
+		out.Page.copy(s, p, s.ordered(p, a.rows, q.Order, max(q.Skip, 0), q.Size))
 		for _, asked := range q.Facets {
 			out.Facets[asked.Facet] = a.facet(asked)
 		}
-		out.Groups = s.groups(p, a.rows, q.Groups)
+		out.Groups = s.groups(p, a.rows, q.Groups, q.Now)
 	})
 	return out, out.Page.fetch(ctx, v.d.x.src, v.d.id)
 }
@@ -66,12 +68,14 @@ func (s *state) selected(p *partition, f *redoubt.FindingFilter) *roaring.Bitmap
 }
 
 // ordered returns the ordinals at skip to skip+size of the rows in an order.
-func (p *partition) ordered(b *roaring.Bitmap, o Order, skip, size int) []uint32 {
+func (s *state) ordered(p *partition, b *roaring.Bitmap, o Order, skip, size int) []uint32 {
 	switch o {
 	case Oldest:
 		return ascending(b, skip, size)
 	case Riskiest:
 		return p.riskiest(b, skip, size)
+	case Soonest:
+		return s.soonest(p, b, skip, size)
 	}
 	return descending(b, skip, size)
 }

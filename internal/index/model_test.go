@@ -25,10 +25,11 @@ func TestIndexAgreesWithTheNaiveModel(t *testing.T) {
 		w := newWorld()
 		budget := one(t, "body cache", 0, int64(smallChunk), int64(1<<30))
 		src := &broken{world: w, after: working}
-		options := Options{BodyCache: budget, Checkpoints: Checkpoints{Dir: dir, Registry: w}}
+		options := Options{BodyCache: budget, Checkpoints: Checkpoints{Dir: dir, Registry: w}, Clock: clockOfDue}
 		x := New(src, options)
 		for range rapid.IntRange(1, 12).Draw(t, "commits") {
 			w.step(t)
+			w.skipped += time.Duration(rapid.IntRange(0, 90).Draw(t, "hours")) * time.Hour
 			if chance(t, "break the feed", 15) {
 				src.after = rapid.IntRange(0, 5).Draw(t, "after")
 				_, _ = x.Deployment(context.Background(), tenant)
@@ -55,7 +56,7 @@ func TestIndexAgreesWithTheNaiveModel(t *testing.T) {
 		checkInvariants(t, w, x)
 		for _, issueType := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
 			incremental := written(t, view(t, x), redoubt.FindingFilter{IssueType: issueType}, 0, 1000)
-			rebuilt := written(t, view(t, New(w, Options{BodyCache: budget})), redoubt.FindingFilter{IssueType: issueType}, 0, 1000)
+			rebuilt := written(t, view(t, New(w, Options{BodyCache: budget, Clock: clockOfDue})), redoubt.FindingFilter{IssueType: issueType}, 0, 1000)
 			if !bytes.Equal(incremental, rebuilt) {
 				t.Errorf("changes applied one by one give\n%s\nbuilt at once\n%s", incremental, rebuilt)
 			}
@@ -329,6 +330,12 @@ var filters = []func(*rapid.T, *world, *redoubt.FindingFilter){
 	},
 	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
 		f.EndsBy, _ = EndsBy(one(t, "ends", "7", "30", "any"), someDay)
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.Due = redoubt.DueWithin(some(t, redoubt.DueWindows()), dueNow)
+	},
+	func(t *rapid.T, _ *world, f *redoubt.FindingFilter) {
+		f.DueBefore = dueNow.Truncate(24*time.Hour).AddDate(0, 0, rapid.IntRange(-10, 10).Draw(t, "due before"))
 	},
 	func(t *rapid.T, w *world, f *redoubt.FindingFilter) {
 		f.HasIDs, f.IDs = true, append(slices.Sorted(maps.Keys(w.findings)), 1<<33, -5)[rapid.IntRange(0, len(w.findings)).Draw(t, "from"):]

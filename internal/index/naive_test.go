@@ -53,7 +53,7 @@ func (w *world) stands(f redoubt.FindingFilter, finding redoubt.IndexedFinding) 
 func (w *world) accepts(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
 	l := w.lineages[finding.LineageID]
 	return w.acceptsProject(f, w.projects[finding.ProjectID]) && w.acceptsRule(f, w.rules[finding.RuleID], w.projects[finding.ProjectID]) &&
-		acceptsLineage(f, finding, l) && acceptsRow(f, finding, l.Annotations) && w.acceptsPage(f, finding)
+		acceptsLineage(f, finding, l) && acceptsRow(f, finding, l.Annotations) && w.acceptsDue(f, finding) && w.acceptsPage(f, finding)
 }
 
 // acceptsPage is what the pages filter by beyond the contract.
@@ -203,6 +203,9 @@ func (w *world) shown(t rapid.TB, finding redoubt.IndexedFinding) any {
 	m["triage_reason"], m["triage_comment"] = orNull(l.Triage.Reason.String()), orNull(l.Triage.Comment)
 	if l.Triage.Assignee != "" {
 		m["assignee"] = l.Triage.Assignee
+	}
+	if day, dated := w.naiveDue(finding); dated {
+		m["due_at"], m["overdue"] = day.AddDate(0, 0, 1).Add(-time.Microsecond).Format(timeLayout), day.Before(dueNow.Truncate(24*time.Hour))
 	}
 	if !l.Triage.Until.IsZero() {
 		m["triage_until"] = l.Triage.Until.Add(-time.Second).UTC().Format(time.DateOnly)

@@ -51,6 +51,9 @@ func (s *state) exceptions(p *partition, f *redoubt.FindingFilter) []*roaring.Bi
 	if len(f.Assignees) > 0 {
 		out = append(out, s.assignedTo(p, f.Assignees))
 	}
+	if f.Due != nil {
+		out = append(out, s.dueIn(p, f.Due))
+	}
 	for _, c := range q.clauses {
 		out = append(out, p.union(c))
 	}

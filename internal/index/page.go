@@ -11,7 +11,10 @@ import (
 
 // Page is a selected page: copies of its rows and what they refer to, which
 // nobody changes. It is written without a lock.
-type Page struct{ items []item }
+type Page struct {
+	items []item
+	today int // as dayOf counts
+}
 
 type item struct {
 	issueType redoubt.IssueType
@@ -22,6 +25,7 @@ type item struct {
 	project *project
 	rule    *rule
 	note    *lineageJSON
+	due     int    // the day on which it is due; 0 where there is none
 	body    []byte // nil when it is not in memory
 }
 
@@ -37,7 +41,7 @@ func (p *Page) copy(s *state, from *partition, ordinals []uint32) {
 			it.note = s.lineages.entries[r.lineage].note
 		}
 		it.secret = s.secrets.wire[r.secret]
-		it.body = from.bodies.get(r.body)
+		it.body, it.due = from.bodies.get(r.body), s.dueDay(from.issueType, r)
 	}
 }
 
@@ -96,13 +100,13 @@ var buffers = sync.Pool{New: func() any {
 // in pieces of about half a megabyte. It holds no lock, and allocates nothing
 // for a finding.
 func (p *Page) WriteTo(w io.Writer) (int64, error) {
-	var e encoder
+	e := encoder{today: p.today}
 	return p.write(w, e.finding)
 }
 
 // each hands the findings over one by one, in the contract's shape.
 func (p *Page) each(take func(t redoubt.IssueType, finding []byte) error) error {
-	var e encoder
+	e := encoder{today: p.today}
 	var buf []byte
 	for i := range p.items {
 		buf = e.finding(buf[:0], &p.items[i])

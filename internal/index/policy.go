@@ -11,7 +11,10 @@ import (
 // audience is the projects that the same policies are for: what policies say of
 // a rule differs from audience to audience, not from project to project. There
 // are few, since few policies are for some projects only.
-type audience struct{ policies []int64 } // ascending
+type audience struct {
+	policies []int64                   // ascending
+	due      [redoubt.Secrets]dueTable // by issue type - 1
+}
 
 // stance is what policies say of a rule to one audience.
 type stance struct {
@@ -33,7 +36,11 @@ func (s *state) audienceOf(p *project) (number uint32, fresh bool) {
 	if n >= 0 {
 		return uint32(n), false
 	}
-	s.audiences = append(s.audiences, audience{ids})
+	a := audience{policies: ids}
+	for i := range a.due {
+		a.due[i] = s.dueTableOf(ids, redoubt.IssueType(i+1))
+	}
+	s.audiences = append(s.audiences, a)
 	return uint32(len(s.audiences) - 1), true
 }
 

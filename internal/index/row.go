@@ -31,6 +31,7 @@ type row struct {
 	tag     uint32 // of the lineage, as the next two
 
 	assignee, until uint32
+	began           uint32 // day on which the clock of its due date began; 0: that of relevant
 
 	body bodyRef
 
@@ -100,6 +101,7 @@ const (
 	byPrimary
 	byUntil     // when the decision ends
 	byClosedDay // the day on which it ceased to be open: see closedDay
+	byClockDay  // the day on which the clock of its due date began, where that is not the day of relevant_since
 	fields      // how many
 )
 
@@ -129,6 +131,8 @@ func (r *row) value(f field) uint32 {
 		return r.until
 	case byClosedDay:
 		return r.closedDay()
+	case byClockDay:
+		return r.began
 	}
 	return uint32(r.small(f))
 }
@@ -192,6 +196,7 @@ func (r *row) inherit(l *lineage, m inherited) {
 	r.verdict, r.prs, r.band, r.tag = uint8(l.verdict), l.prs, uint8(l.band), m.tag
 	r.assignee, r.until = m.assignee, m.until
 	r.exploited, r.annotated = yesNo(l.exploited), yesNo(l.note != nil)
+	r.startClock(l.stops)
 	r.reach = r.scanned
 	if r.scanned == uint8(redoubt.ReachabilityUnknown) && l.reach != 0 {
 		r.reach = uint8(l.reach)

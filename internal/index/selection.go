@@ -96,7 +96,7 @@ func (x *Selection) Total() int { return x.total }
 // shape, and reports whether there may be more. take must not keep the bytes.
 // Errors are those of reading bodies, and take's own.
 func (x *Selection) Next(ctx context.Context, size int, take func(t redoubt.IssueType, finding []byte) error) (more bool, err error) {
-	page := &Page{}
+	page := x.view.newPage()
 	x.view.read(x.filter.IssueType, func(s *state, p *partition) {
 		ordinals := x.step(s, p, s.selected(p, &x.filter), size)
 		more = len(ordinals) > 0

@@ -36,6 +36,7 @@ type state struct {
 	parts [redoubt.Secrets]*partition // by issue type - 1
 
 	searches searchCache
+	dues     dueCache
 }
 
 // newState returns an empty state that waits for its first rows: they become
@@ -63,6 +64,7 @@ func (s *state) part(t redoubt.IssueType) *partition {
 // nothing. Rows that have no place at the end wait for compact.
 func (s *state) apply(e *encoded) error {
 	s.searches.forget()
+	s.dues.forget()
 	for i, p := range e.projects {
 		s.putProject(e.Projects[i].ID, p)
 	}

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -11,11 +12,18 @@ import (
 type View struct {
 	d       *deployment
 	version int64
+	now     time.Time
 }
 
 // Version is that of the deployment when the view was taken. Answers may
 // already hold newer commits.
 func (v *View) Version() int64 { return v.version }
+
+// Today is the day, from 1970 on, as of which the view says what is overdue.
+func (v *View) Today() int { return dayNumber(v.now) }
+
+// newPage is an empty page that is written as of now.
+func (v *View) newPage() *Page { return &Page{today: v.Today()} }
 
 // read runs fn on the partition of an issue type under the read lock. An
 // unknown issue type, or a deployment dropped meanwhile, has no findings.
@@ -31,7 +39,7 @@ func (v *View) read(t redoubt.IssueType, fn func(s *state, p *partition)) {
 // Page selects one page of the filter's list, newest first (semantics §4).
 // Pages count from 0; one beyond the end is empty.
 func (v *View) Page(ctx context.Context, f redoubt.FindingFilter, page, size int) (*Page, error) {
-	out := &Page{}
+	out := v.newPage()
 	v.read(f.IssueType, func(s *state, p *partition) {
 		if page < 0 || size < 1 || page > len(p.rows)/size {
 			return

@@ -9,9 +9,10 @@ import (
 // encoder writes findings. It remembers the last time of each member, because
 // all findings of a commit share them.
 type encoder struct {
-	created, relevant, stateAt, triagedAt lastTime
+	created, relevant, stateAt, triagedAt, dueAt lastTime
 
-	org string // address of the deployment's pages, which the hosted dialect links to
+	today int    // what is due before is overdue
+	org   string // address of the deployment's pages, which the hosted dialect links to
 }
 
 // finding appends one finding in the contract's shape: what changes, then the
@@ -34,6 +35,7 @@ func (e *encoder) finding(b []byte, it *item) []byte {
 	b = append(b, triageStates.of(r.triage)...)
 	b = append(b, triageReasons.of(r.reason)...)
 	b = append(b, it.note.common...)
+	b = e.due(b, it)
 	switch it.issueType {
 	case redoubt.SAST:
 		b = append(b, it.rule.stances[it.project.audience].source...)
@@ -56,6 +58,16 @@ func (e *encoder) finding(b []byte, it *item) []byte {
 		return append(append(b, message...), "}}"...)
 	}
 	return append(b, `""}}`...)
+}
+
+// due appends the due date, the last moment of its day in UTC: what the contract does
+// not have is left out where there is none.
+func (e *encoder) due(b []byte, it *item) []byte {
+	if it.due == 0 {
+		return b
+	}
+	b = e.dueAt.append(append(b, `"due_at":`...), int64(it.due)*dayMicros-1)
+	return append(strconv.AppendBool(append(b, `,"overdue":`...), it.due < e.today), ',')
 }
 
 // memberTexts holds the member of an enumeration, comma included, for each value.

@@ -17,9 +17,10 @@ const tenant = 7
 type world struct {
 	mu      sync.Mutex
 	version int64
-	pruned  int64 // the feed forgot the versions up to here
-	batch   int   // findings in a batch
-	deleted int   // projects; ids are not used again
+	pruned  int64         // the feed forgot the versions up to here
+	batch   int           // findings in a batch
+	deleted int           // projects; ids are not used again
+	skipped time.Duration // by which the clock was put forward
 
 	projects    map[int64]redoubt.Project
 	rules       map[int64]redoubt.Rule
@@ -50,7 +51,7 @@ func newWorld() *world {
 
 // now is the clock value of the commit that is being written.
 func (w *world) now() time.Time {
-	return time.UnixMicro(1_700_000_000_000_000 + w.version*1_000_003).UTC()
+	return time.UnixMicro(1_700_000_000_000_000 + w.version*1_000_003).UTC().Add(w.skipped)
 }
 
 func (w *world) commit() { w.version++ }

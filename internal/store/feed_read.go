@@ -29,7 +29,7 @@ func together(a, b, c, d string) string {
 	return fmt.Sprintf("%s + %d * (%s + %d * (%s + %d * CAST(%s AS BIGINT)))", a, smallLimit, b, smallLimit, c, smallLimit, d)
 }
 
-const fedLineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triage_until, assignee, annotations_json`
+const fedLineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triage_until, assignee, stops, annotations_json`
 
 // plainRow reads rows of columns as the driver has them. The first value of another
 // kind than its column's is what fault returns.
@@ -134,7 +134,7 @@ var noAnnotations = encoded(redoubt.Annotations{})
 // untouched is what holds of lineages that nobody decided on and nothing is noted of, as
 // most are: of these the rest is known. It takes the state and the annotations of one.
 const untouched = `triage_state = $4 AND annotations_json = $5 AND triage_reason = 0 AND triaged_at IS NULL AND triage_until IS NULL
-	AND triage_comment = '' AND assignee = ''`
+	AND triage_comment = '' AND assignee = '' AND stops = ''`
 
 const untouchedLineages = `SELECT id, project_id FROM lineage WHERE deployment_id = $1 AND id >= $2 AND id < $3 AND `
 
@@ -163,6 +163,7 @@ func (p *plainRow) lineage(l *redoubt.Lineage) {
 	t := &l.Triage
 	t.State, t.Reason, t.Comment = redoubt.TriageState(p.int()), redoubt.TriageReason(p.int()), p.text()
 	t.At, t.Until, t.Assignee = p.time(), p.time(), p.text()
+	l.Stops = redoubt.Stops(p.text())
 	if text := p.text(); text != noAnnotations && p.err == nil {
 		p.err = decoded(&l.Annotations)(text)
 	}

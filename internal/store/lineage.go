@@ -100,10 +100,10 @@ func (tx *Tx) AddLineages(ctx context.Context, lineages []redoubt.Lineage) error
 	return inBatches(lineages, func(part []redoubt.Lineage) error {
 		rows := make([][]any, len(part))
 		for i := range part {
-			rows[i] = lineageValues(&part[i])
+			rows[i] = append(lineageValues(&part[i]), string(redoubt.StopsOf(part[i].Triage)))
 			tx.change(changeLineage, part[i].ID)
 		}
-		if err := tx.insert(ctx, `lineage (deployment_id, `+lineageColumns+`)`, rows, ""); err != nil {
+		if err := tx.insert(ctx, `lineage (deployment_id, `+lineageColumns+`, stops)`, rows, ""); err != nil {
 			return fmt.Errorf("add lineages: %w", err)
 		}
 		return nil

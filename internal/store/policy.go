@@ -9,10 +9,10 @@ import (
 	"github.com/redoubt/redoubt"
 )
 
-const policyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all, conditions_json, last_condition`
+const policyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all, conditions_json, last_condition, due_json`
 
 func scanPolicy(r row) (p redoubt.Policy, err error) {
-	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, decoded(&p.Scope), decoded(&p.Excludes), &p.BlockAll, decoded(&p.Conditions), &p.LastCondition)
+	err = r.Scan(&p.ID, &p.Name, &p.Slug, &p.Product, &p.Default, decoded(&p.Scope), decoded(&p.Excludes), &p.BlockAll, decoded(&p.Conditions), &p.LastCondition, decoded(&p.Due))
 	p.LastCondition = max(p.LastCondition, lastCondition(p))
 	if len(p.Conditions) == 0 {
 		p.Conditions = nil
@@ -32,7 +32,7 @@ func lastCondition(p redoubt.Policy) (last int64) {
 }
 
 func policyValues(p redoubt.Policy) []any {
-	return []any{p.ID, p.Name, p.Slug, p.Product, p.Default, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)), lastCondition(p)}
+	return []any{p.ID, p.Name, p.Slug, p.Product, p.Default, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)), lastCondition(p), encoded(p.Due)}
 }
 
 // defaultPolicies are those that every deployment starts with, one per product
@@ -54,7 +54,8 @@ type policyImage struct {
 	Excludes []string `json:"excludes,omitempty"`
 	BlockAll bool     `json:"block_all,omitempty"`
 
-	Conditions []string `json:"conditions,omitempty"` // as "1 block: critical"
+	Conditions []string        `json:"conditions,omitempty"` // as "1 block: critical"
+	Due        redoubt.DueDays `json:"due_days,omitzero"`
 }
 
 func imageOfPolicy(p redoubt.Policy) policyImage {
@@ -63,7 +64,7 @@ func imageOfPolicy(p redoubt.Policy) policyImage {
 		c := &p.Conditions[i]
 		conditions = append(conditions, fmt.Sprintf("%d %s: %s", c.ID, c.Mode, c))
 	}
-	return policyImage{p.Name, p.Slug, p.Product.String(), p.Default, p.Scope.Projects, p.Scope.Tags, p.Excludes, p.BlockAll, conditions}
+	return policyImage{p.Name, p.Slug, p.Product.String(), p.Default, p.Scope.Projects, p.Scope.Tags, p.Excludes, p.BlockAll, conditions, p.Due}
 }
 
 func (tx *Tx) addPolicies(ctx context.Context, policies []redoubt.Policy) error {
@@ -113,7 +114,7 @@ func (tx *Tx) CreatePolicy(ctx context.Context, p redoubt.Policy) (redoubt.Polic
 }
 
 // UpdatePolicy gives the policy of the id another name, scope, excludes,
-// conditions and way of blocking, and returns it as it was before. Product and
+// conditions, days and way of blocking, and returns it as it was before. Product and
 // slug stay, and the highest id of a condition only grows. What the findings then
 // are is not decided here. An unknown policy is redoubt.ErrNotFound.
 func (tx *Tx) UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoubt.Policy, err error) {
@@ -124,8 +125,8 @@ func (tx *Tx) UpdatePolicy(ctx context.Context, p redoubt.Policy) (before redoub
 	if err := p.Check(); err != nil || encoded(imageOfPolicy(before)) == encoded(imageOfPolicy(p)) {
 		return before, err
 	}
-	err = tx.write(ctx, `UPDATE policy SET name = $3, scope_json = $4, excludes_json = $5, block_all = $6, conditions_json = $7, last_condition = $8 WHERE deployment_id = $1 AND id = $2`,
-		p.ID, p.Name, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)), max(before.LastCondition, lastCondition(p)))
+	err = tx.write(ctx, `UPDATE policy SET name = $3, scope_json = $4, excludes_json = $5, block_all = $6, conditions_json = $7, last_condition = $8, due_json = $9 WHERE deployment_id = $1 AND id = $2`,
+		p.ID, p.Name, encoded(p.Scope), encoded(orEmpty(p.Excludes)), p.BlockAll, encoded(orEmpty(p.Conditions)), max(before.LastCondition, lastCondition(p)), encoded(p.Due))
 	tx.change(changePolicy, p.ID)
 	tx.audit("policy.update", subject("policy", p.ID), imageOfPolicy(before), imageOfPolicy(p))
 	return before, err

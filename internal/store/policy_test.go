@@ -226,3 +226,42 @@ func TestARuleOfSeveralPoliciesHasOneText(t *testing.T) {
 		})
 	})
 }
+
+// TestPoliciesKeepTheirDays gives a policy days and takes them away again, each a line of
+// the audit trail.
+func TestPoliciesKeepTheirDays(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			policies, err := tx.Policies(ctx)
+			d.check(err)
+			for _, due := range []redoubt.DueDays{{Critical: 7, High: 30}, {Low: 1}, {}} {
+				p := policies[0]
+				p.Due = due
+				_, err := tx.UpdatePolicy(ctx, p)
+				d.check(err)
+				stored, err := tx.Policy(ctx, p.ID)
+				d.check(err)
+				same(t, "days", stored.Due, due)
+			}
+			p := policies[0]
+			p.Due.NotRated = 5
+			_, err = tx.UpdatePolicy(ctx, p)
+			if _, invalid := errors.AsType[*redoubt.InvalidError](err); !invalid {
+				t.Errorf("days of code that nobody rates: %v", err)
+			}
+			return nil
+		})
+		d.view(func(ctx context.Context, tx *store.Tx) error {
+			entries, err := tx.AuditEvents(ctx, 0, 100)
+			said := ""
+			for _, e := range entries {
+				said += e.After
+			}
+			if !strings.Contains(said, `"due_days":{"critical":7,"high":30}`) {
+				t.Errorf("the audit trail: %s", said)
+			}
+			return err
+		})
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/redoubt/redoubt"
 )
@@ -26,8 +27,44 @@ func (tx *Tx) UpdateTriage(ctx context.Context, events []redoubt.TriageEvent) er
 			return fmt.Errorf("triage: %w", err)
 		}
 	}
+	if err := tx.setStops(ctx, events); err != nil {
+		return fmt.Errorf("triage: %w", err)
+	}
 	tx.tellAssigned(events)
 	return tx.addTriageEvents(ctx, events)
+}
+
+// setStops notes where decisions begin or end that stop the clock of due dates. Of
+// several events of a lineage, what held before the first and after the last counts.
+func (tx *Tx) setStops(ctx context.Context, events []redoubt.TriageEvent) error {
+	first, last := map[int64]redoubt.Triage{}, map[int64]redoubt.TriageEvent{}
+	for _, e := range events {
+		if _, known := first[e.LineageID]; !known {
+			first[e.LineageID] = e.Before
+		}
+		last[e.LineageID] = e
+	}
+	begun, ended := map[redoubt.Stops][]int64{}, map[redoubt.Stops][]int64{} // a commit has one time, mostly
+	for id, e := range last {
+		if add, begins := redoubt.StopChange(first[id], e.After, e.At); begins {
+			begun[add] = append(begun[add], id)
+		} else if add != "" {
+			ended[add] = append(ended[add], id)
+		}
+	}
+	for _, change := range []struct {
+		ids map[redoubt.Stops][]int64
+		of  string // which lineages it is about: none twice
+	}{{begun, `stops NOT LIKE '%-' AND length(stops) < ` + strconv.Itoa(redoubt.MaxStops)}, {ended, `stops LIKE '%-'`}} {
+		for add, ids := range change.ids {
+			in, arg := tx.in("id", 2, ids)
+			err := tx.write(ctx, `UPDATE lineage SET stops = stops || CAST($3 AS TEXT) WHERE deployment_id = $1 AND `+in+` AND `+change.of, arg, string(add))
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // setTriage gives lineages one triage.

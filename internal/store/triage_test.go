@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"testing"
 	"time"
 
@@ -97,4 +98,60 @@ func decodeMap(t *testing.T, text string) (m map[string]any) {
 		t.Fatalf("%q: %v", text, err)
 	}
 	return m
+}
+
+// TestDecisionsStopTheClock: what feeds an index tells when a lineage was ignored, that of
+// a lineage that was ignored from its beginning too.
+func TestDecisionsStopTheClock(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		writes := d.findings(d.project("acme/payments"), 2, nil)
+		by := redoubt.Actor{Kind: "user", Name: "ada"}
+		id, other := writes[0].LineageID, writes[1].LineageID
+		at := func(hours int) time.Time { return storetest.Epoch.Add(time.Duration(hours) * time.Hour) }
+		triage := func(state redoubt.TriageState, hours int) redoubt.Triage {
+			return redoubt.Triage{State: state, At: at(hours), By: by}
+		}
+		decide := func(before, after redoubt.Triage, hours int) {
+			d.update(func(ctx context.Context, tx *store.Tx) error {
+				return tx.UpdateTriage(ctx, []redoubt.TriageEvent{{LineageID: id, At: at(hours), By: by, Before: before, After: after}})
+			})
+		}
+		before := d.version()
+		fed := func(what string, want redoubt.Stops) {
+			t.Helper()
+			for _, since := range []int64{0, before} {
+				for _, l := range feedOf(d, since).Lineages {
+					switch l.ID {
+					case id:
+						same(t, what, l.Stops, want)
+					case other:
+						same(t, "of another lineage", l.Stops, redoubt.Stops(""))
+					}
+				}
+			}
+			before = d.version()
+		}
+		stop := func(hours int) redoubt.Stops { return redoubt.Stops(strconv.FormatInt(at(hours).UnixMicro(), 10)) }
+		untriaged, ignored := redoubt.Triage{State: redoubt.TriageUntriaged}, triage(redoubt.TriageIgnored, 1)
+		fed("before any decision", "")
+		decide(untriaged, ignored, 1)
+		fed("ignored", stop(1)+"-")
+		again := triage(redoubt.TriageIgnored, 2)
+		decide(ignored, again, 2)
+		fed("ignored for another reason", stop(1)+"-")
+		decide(again, triage(redoubt.TriageReopened, 4), 4)
+		fed("reopened", stop(1)+"-"+stop(4)+" ")
+		decide(triage(redoubt.TriageReopened, 4), triage(redoubt.TriageFixing, 5), 5)
+		fed("taken on", stop(1)+"-"+stop(4)+" ")
+		decide(triage(redoubt.TriageFixing, 5), triage(redoubt.TriageIgnored, 6), 6)
+		fed("ignored once more", stop(1)+"-"+stop(4)+" "+stop(6)+"-")
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			ids, err := tx.NewLineageIDs(ctx, 1)
+			d.check(err)
+			id = ids[0]
+			return tx.AddLineages(ctx, []redoubt.Lineage{{ID: id, ProjectID: writes[0].ProjectID, Triage: triage(redoubt.TriageIgnored, 7)}})
+		})
+		fed("ignored from the beginning", stop(7)+"-")
+	})
 }

@@ -440,6 +440,7 @@ lineage.automatic smallint NOT NULL
 lineage.annotations_json text NOT NULL
 lineage.triage_until bigint
 lineage.assignee text NOT NULL DEFAULT ''::text
+lineage.stops text NOT NULL DEFAULT ''::text
 CREATE INDEX lineage_automatic ON public.lineage USING btree (deployment_id, triaged_by_json) WHERE (automatic = 1)
 CREATE INDEX lineage_project ON public.lineage USING btree (deployment_id, project_id)
 CREATE INDEX lineage_until ON public.lineage USING btree (deployment_id, triage_until) WHERE (triage_until IS NOT NULL)
@@ -599,6 +600,7 @@ policy.excludes_json text NOT NULL DEFAULT '[]'::text
 policy.block_all smallint NOT NULL DEFAULT 0
 policy.conditions_json text NOT NULL DEFAULT '[]'::text
 policy.last_condition bigint NOT NULL DEFAULT 0
+policy.due_json text NOT NULL DEFAULT '{}'::text
 CREATE UNIQUE INDEX policy_deployment_id_slug_key ON public.policy USING btree (deployment_id, slug)
 CREATE UNIQUE INDEX policy_pkey ON public.policy USING btree (deployment_id, id)
 policy PRIMARY KEY (deployment_id, id)

@@ -423,7 +423,7 @@ CREATE TABLE lineage (
     triaged_at       BIGINT,
     triaged_by_json  TEXT     NOT NULL,
     automatic        SMALLINT NOT NULL,
-    annotations_json TEXT     NOT NULL, triage_until BIGINT, assignee     TEXT NOT NULL DEFAULT '',
+    annotations_json TEXT     NOT NULL, triage_until BIGINT, assignee     TEXT NOT NULL DEFAULT '', stops TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (deployment_id, id)
 );
 CREATE INDEX lineage_automatic ON lineage (deployment_id, triaged_by_json) WHERE automatic = 1;
@@ -576,7 +576,7 @@ CREATE TABLE policy (
     name          TEXT     NOT NULL,
     slug          TEXT     NOT NULL,
     product       SMALLINT NOT NULL,
-    is_default    SMALLINT NOT NULL, scope_json TEXT NOT NULL DEFAULT '{}', excludes_json TEXT NOT NULL DEFAULT '[]', block_all SMALLINT NOT NULL DEFAULT 0, conditions_json TEXT NOT NULL DEFAULT '[]', last_condition BIGINT NOT NULL DEFAULT 0,
+    is_default    SMALLINT NOT NULL, scope_json TEXT NOT NULL DEFAULT '{}', excludes_json TEXT NOT NULL DEFAULT '[]', block_all SMALLINT NOT NULL DEFAULT 0, conditions_json TEXT NOT NULL DEFAULT '[]', last_condition BIGINT NOT NULL DEFAULT 0, due_json TEXT NOT NULL DEFAULT '{}',
     PRIMARY KEY (deployment_id, id),
     UNIQUE (deployment_id, slug)
 );

@@ -1,0 +1,277 @@
+package index
+
+import (
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/redoubt/redoubt"
+)
+
+// Due dates are nowhere stored: a due date is the day on which a finding's clock began
+// and the days that policies give it (semantics §10). Rows stand in the order of
+// relevant_since, and that is where most clocks begin: so those of one number of days
+// stand in the order of their due dates too, and a range of due dates is a range of
+// ordinals. The others, whose clock was stopped or began later, have a bitmap for each
+// day on which it would have begun; they have moved.
+
+// dueTable is how many days policies give to a product's findings: by severity, by
+// whether nobody rates it, by whether it is known to be exploited.
+type dueTable [redoubt.SeverityCritical + 1][2][2]uint16
+
+// dueTableOf is that of some policies: of several, the fewest days count.
+func (s *state) dueTableOf(policies []int64, product redoubt.IssueType) (t dueTable) {
+	for _, id := range policies {
+		p := s.policies[id]
+		if p.Product != product || p.Due == (redoubt.DueDays{}) {
+			continue
+		}
+		for severity := redoubt.SeverityLow; severity <= redoubt.SeverityCritical; severity++ {
+			for unrated := range t[severity] {
+				for exploited := range t[severity][unrated] {
+					days := &t[severity][unrated][exploited]
+					*days = uint16(redoubt.Sooner(int(*days), p.Due.Of(severity, unrated == 1, exploited == 1)))
+				}
+			}
+		}
+	}
+	return t
+}
+
+// days is how many days a row has; 0: no due date, whatever its status.
+func (t *dueTable) days(r *row) int {
+	if int(r.severity) >= len(t) {
+		return 0
+	}
+	return int(t[r.severity][truth(r.unrated)][truth(r.exploited)])
+}
+
+func truth(flag uint8) int {
+	if flag == flagYes {
+		return 1
+	}
+	return 0
+}
+
+// undecided are the statuses in which the clock runs.
+var undecided = []uint32{uint32(redoubt.StatusOpen), uint32(redoubt.StatusReviewing), uint32(redoubt.StatusFixing)}
+
+// dueDay is the day on which a row is due, as dayOf counts; 0 where there is none.
+func (s *state) dueDay(t redoubt.IssueType, r *row) int {
+	if !slices.Contains(undecided, uint32(r.status)) {
+		return 0
+	}
+	days := s.audiences[s.projects.entries[r.project].audience].due[t-1].days(r)
+	if days == 0 {
+		return 0
+	}
+	return int(r.clockDay()) + days
+}
+
+// clockDay is the day on which the days of a row began to count.
+func (r *row) clockDay() uint32 {
+	if r.began != 0 {
+		return r.began
+	}
+	return dayOf(r.relevant)
+}
+
+// startClock notes when that is, where it is another day than that of relevant_since.
+func (r *row) startClock(stops redoubt.Stops) {
+	r.began = dayOf(redoubt.DueClock(r.relevant, r.stateAt, redoubt.State(r.state), stops))
+	if r.began == dayOf(r.relevant) {
+		r.began = 0
+	}
+}
+
+// dayNumber is dayOf of any time, without bounds.
+func dayNumber(t time.Time) int {
+	const seconds = 24 * 3600
+	at := t.Unix()
+	if at < 0 {
+		at -= seconds - 1
+	}
+	return int(at/seconds) + 1
+}
+
+// dues are the due dates of a partition, ready to be asked.
+type dues struct {
+	classes []dueClass      // the fewest days first
+	dated   *roaring.Bitmap // rows that have a due date
+}
+
+// dueClass is the rows that have the same number of days.
+type dueClass struct {
+	days  int
+	all   *roaring.Bitmap // whatever their status
+	plain *roaring.Bitmap // of those that have a due date, those whose clock began when they were relevant
+	moved *roaring.Bitmap // and the others
+}
+
+// dueCache keeps the due dates of partitions until something changes. It is safe for
+// concurrent use.
+type dueCache struct {
+	mu    sync.Mutex
+	known map[*partition]*dues
+}
+
+func (c *dueCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known = nil
+}
+
+// duesOf returns the due dates of a partition, to be read only.
+func (s *state) duesOf(p *partition) *dues {
+	s.dues.mu.Lock()
+	defer s.dues.mu.Unlock()
+	d := s.dues.known[p]
+	if d == nil {
+		d = s.newDues(p)
+		if s.dues.known == nil {
+			s.dues.known = map[*partition]*dues{}
+		}
+		s.dues.known[p] = d
+	}
+	return d
+}
+
+func (s *state) newDues(p *partition) *dues {
+	d := &dues{dated: roaring.New()}
+	byDays := s.rowsByDays(p)
+	if len(byDays) == 0 {
+		return d
+	}
+	running := p.union(clause{byStatus, undecided})
+	moved := roaring.FastOr(append(slices.DeleteFunc(slices.Clone(p.values[byClockDay]), func(b *roaring.Bitmap) bool { return b == nil }), emptyBitmap)...)
+	for days, all := range byDays {
+		rows := roaring.And(all, running)
+		d.dated.Or(rows)
+		d.classes = append(d.classes, dueClass{days, all, roaring.AndNot(rows, moved), roaring.And(rows, moved)})
+	}
+	slices.SortFunc(d.classes, func(a, b dueClass) int { return a.days - b.days })
+	return d
+}
+
+// rowsByDays sorts rows by how many days they have. Those without are left out.
+func (s *state) rowsByDays(p *partition) map[int]*roaring.Bitmap {
+	projects := map[dueTable][]uint32{}
+	for n, project := range s.projects.entries {
+		if project != nil {
+			t := s.audiences[project.audience].due[p.issueType-1]
+			projects[t] = append(projects[t], uint32(n))
+		}
+	}
+	byDays := map[int]*roaring.Bitmap{}
+	for t, of := range projects {
+		if t == (dueTable{}) {
+			continue
+		}
+		rows := p.listed
+		if len(projects) > 1 {
+			rows = p.union(clause{byProject, of})
+		}
+		p.addDays(byDays, rows, &t)
+	}
+	return byDays
+}
+
+// addDays sorts rows that one table is for.
+func (p *partition) addDays(byDays map[int]*roaring.Bitmap, rows *roaring.Bitmap, t *dueTable) {
+	flags := []uint32{uint32(flagNo), uint32(flagYes)}
+	for severity := range t {
+		rated := roaring.And(rows, p.readBitmap(bySeverity, uint32(severity)))
+		for unrated, flag := range flags {
+			for exploited, flag2 := range flags {
+				days := int(t[severity][unrated][exploited])
+				if days == 0 || rated.IsEmpty() {
+					continue
+				}
+				b := roaring.FastAnd(rated, p.readBitmap(byUnrated, flag), p.readBitmap(byExploited, flag2))
+				if byDays[days] == nil {
+					byDays[days] = b
+				} else if !b.IsEmpty() {
+					byDays[days].Or(b)
+				}
+			}
+		}
+	}
+}
+
+// dayBound returns the first ordinal whose row is relevant since a day or later.
+func (p *partition) dayBound(day int) int {
+	return sort.Search(len(p.rows), func(i int) bool { return int(dayOf(p.rows[i].relevant)) >= day })
+}
+
+// between returns the rows that are due from a day on and before another one.
+func (d *dues) between(p *partition, first, before int) *roaring.Bitmap {
+	out := roaring.New()
+	days := p.values[byClockDay]
+	for _, c := range d.classes {
+		within := roaring.New()
+		within.AddRange(uint64(p.dayBound(first-c.days)), uint64(p.dayBound(before-c.days)))
+		out.Or(roaring.And(c.plain, within))
+		if c.moved.IsEmpty() {
+			continue
+		}
+		from, to := min(max(first-c.days, 0), len(days)), min(max(before-c.days, 0), len(days))
+		began := slices.DeleteFunc(slices.Clone(days[from:max(from, to)]), func(b *roaring.Bitmap) bool { return b == nil })
+		out.Or(roaring.And(c.moved, roaring.FastOr(append(began, emptyBitmap)...)))
+	}
+	return out
+}
+
+// Days beyond all due dates.
+const (
+	firstDueDay = 0
+	lastDueDay  = lastDay + redoubt.MaxDueDays + 1
+)
+
+// inRange returns the rows that are due in a range.
+func (d *dues) inRange(p *partition, r redoubt.DueRange) *roaring.Bitmap {
+	first, before := firstDueDay, lastDueDay
+	if !r.From.IsZero() {
+		first = dayNumber(r.From)
+	}
+	if !r.Before.IsZero() {
+		before = dayNumber(r.Before)
+	}
+	return d.between(p, first, before)
+}
+
+// dueIn returns the rows that a filter by due dates accepts.
+func (s *state) dueIn(p *partition, f *redoubt.DueFilter) *roaring.Bitmap {
+	d := s.duesOf(p)
+	out := roaring.New()
+	for _, r := range f.Ranges {
+		out.Or(d.inRange(p, r))
+	}
+	if f.Undated {
+		out.Or(roaring.AndNot(p.listed, d.dated))
+	}
+	return out
+}
+
+// addDue asks for due dates.
+func (s *state) addDue(p *partition, q *query, f *redoubt.FindingFilter) {
+	if f.Due != nil {
+		q.with = append(q.with, s.dueIn(p, f.Due))
+	}
+	if !f.DueBefore.IsZero() {
+		q.with = append(q.with, s.dueIn(p, &redoubt.DueFilter{Ranges: []redoubt.DueRange{{Before: f.DueBefore}}}))
+	}
+}
+
+// countByDue counts rows by the windows of due dates that they are in.
+func (s *state) countByDue(p *partition, rows *roaring.Bitmap, now time.Time) map[string]int {
+	counts := map[string]int{}
+	for _, w := range redoubt.DueWindows() {
+		if n := s.dueIn(p, redoubt.DueWithin([]redoubt.DueWindow{w}, now)).AndCardinality(rows); n > 0 {
+			counts[string(w)] = int(n)
+		}
+	}
+	return counts
+}

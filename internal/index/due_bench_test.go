@@ -1,0 +1,66 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+)
+
+// dueBulk is a bulk whose policy gives each severity days. Where it is plain, the clock of
+// every finding began when it was relevant; else that of all open ones began at another
+// time, which is the worst case: each of these is looked at to order them.
+type dueBulk struct {
+	*bulk
+	plain bool
+}
+
+func (s dueBulk) Feed(ctx context.Context, deployment, since int64, take func(*redoubt.Batch) error) (int64, bool, error) {
+	return s.bulk.Feed(ctx, deployment, since, func(b *redoubt.Batch) error {
+		for i := range b.Policies {
+			b.Policies[i].Due = redoubt.DueDays{Critical: 7, High: 30, Medium: 90, Low: 180}
+		}
+		for i := range b.Findings {
+			if f := &b.Findings[i]; s.plain && f.State == redoubt.Unresolved {
+				f.StateUpdatedAt = time.Time{}
+			}
+		}
+		return take(b)
+	})
+}
+
+// BenchmarkDue asks by due dates, each beside the same list by age.
+func BenchmarkDue(b *testing.B) {
+	for _, kind := range []string{"plain", "every clock moved"} {
+		x := New(dueBulk{&bulk{n: 1_000_000, version: 1}, kind == "plain"}, Options{BodyCache: 4 << 30})
+		v, err := x.Deployment(b.Context(), tenant)
+		if err != nil {
+			b.Fatal(err)
+		}
+		now := bulkBegin.AddDate(1, 6, 0)
+		byAge := ListQuery{Filter: openOnPrimary, Order: Oldest, Size: 50, Now: now}
+		list := func(change func(*ListQuery)) func() {
+			q := byAge
+			change(&q)
+			return func() { ask(b, v, q) }
+		}
+		for name, subject := range map[string]func(){
+			"order, first page": list(func(q *ListQuery) { q.Order = Soonest }),
+			"order, page 1000":  list(func(q *ListQuery) { q.Order, q.Skip = Soonest, 50_000 }),
+			"filter":            list(func(q *ListQuery) { q.Filter.Due = redoubt.DueWithin([]redoubt.DueWindow{redoubt.DueOverdue}, now) }),
+			"facet":             list(func(q *ListQuery) { q.Facets = []FacetRequest{{Facet: FacetDue}} }),
+			"groups":            list(func(q *ListQuery) { q.Groups = []Grouping{ByProject} }),
+			"targets": func() {
+				v.DueTargets(redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: true}, now.AddDate(0, -3, 0))
+			},
+			"after a change": func() {
+				v.d.state.dues.forget()
+				list(func(q *ListQuery) { q.Order = Soonest })()
+			},
+		} {
+			b.Run(fmt.Sprintf("%s/%s", kind, name), func(b *testing.B) { beside(b, func() {}, subject, list(func(*ListQuery) {})) })
+		}
+	}
+}

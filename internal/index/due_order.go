@@ -1,0 +1,118 @@
+package index
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// dueLane is the rows of a set that have the same number of days: those of a class, in
+// the order of their due dates.
+type dueLane struct {
+	dueClass
+	before []int // by day: how many of those that moved began before it
+}
+
+// soonest takes the rows with the nearest due date first: of one day, those that had
+// the fewest days, then the newest. Those without a due date come last.
+func (s *state) soonest(p *partition, b *roaring.Bitmap, skip, size int) []uint32 {
+	d := s.duesOf(p)
+	lanes := d.lanes(p, b)
+	out := make([]uint32, 0, max(size, 0))
+	total := p.dueThrough(lanes, lastDueDay)
+	day := sort.Search(lastDueDay, func(day int) bool { return p.dueThrough(lanes, day) > skip })
+	left := skip - p.dueThrough(lanes, day-1)
+	for ; len(out) < size && skip+len(out) < total; day = p.nextDue(lanes, day) {
+		for _, l := range lanes {
+			out, left = p.takePlain(out, &l, day, left, size)
+			out, left = p.takeMoved(out, &l, day, left, size)
+		}
+	}
+	if len(out) < size {
+		out = append(out, descending(roaring.AndNot(b, d.dated), max(skip-total, 0), size-len(out))...)
+	}
+	return out
+}
+
+// lanes are the classes of a set's rows.
+func (d *dues) lanes(p *partition, b *roaring.Bitmap) []dueLane {
+	out := make([]dueLane, 0, len(d.classes))
+	for _, c := range d.classes {
+		l := dueLane{dueClass: dueClass{days: c.days, plain: roaring.And(c.plain, b), moved: roaring.And(c.moved, b)}}
+		if !l.moved.IsEmpty() {
+			l.before = make([]int, len(p.values[byClockDay])+1)
+			for batch := range batches(l.moved) {
+				for _, ordinal := range batch {
+					l.before[p.columns[clockBegan][ordinal]+1]++
+				}
+			}
+			for day := 1; day < len(l.before); day++ {
+				l.before[day] += l.before[day-1]
+			}
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// movedBefore is how many of those that moved began before a day.
+func (l *dueLane) movedBefore(day int) int {
+	if len(l.before) == 0 {
+		return 0
+	}
+	return l.before[min(max(day, 0), len(l.before)-1)]
+}
+
+// dueThrough is how many rows are due on a day or before it.
+func (p *partition) dueThrough(lanes []dueLane, day int) (n int) {
+	for i := range lanes {
+		l := &lanes[i]
+		n += below(l.plain, p.dayBound(day-l.days+1)) + l.movedBefore(day-l.days+1)
+	}
+	return n
+}
+
+// nextDue is the first day after a day on which rows are due; lastDueDay if there is
+// none.
+func (p *partition) nextDue(lanes []dueLane, day int) int {
+	next := lastDueDay
+	for i := range lanes {
+		l := &lanes[i]
+		it := l.plain.Iterator()
+		it.AdvanceIfNeeded(uint32(p.dayBound(day - l.days + 1)))
+		if it.HasNext() {
+			next = min(next, int(dayOf(p.rows[it.PeekNext()].relevant))+l.days)
+		}
+		passed := l.movedBefore(day - l.days + 1)
+		if began := sort.Search(len(l.before), func(d int) bool { return l.before[d] > passed }); began < len(l.before) {
+			next = min(next, began-1+l.days)
+		}
+	}
+	return next
+}
+
+// takePlain appends rows of a lane that are due on a day, newest first, but for the
+// first left of them, until there are size.
+func (p *partition) takePlain(out []uint32, l *dueLane, day, left, size int) ([]uint32, int) {
+	start, end := below(l.plain, p.dayBound(day-l.days)), below(l.plain, p.dayBound(day-l.days+1))
+	n := end - start
+	if left >= n {
+		return out, left - n
+	}
+	end -= left
+	take := min(end-start, size-len(out))
+	newest := ascending(l.plain, end-take, take)
+	slices.Reverse(newest)
+	return append(out, newest...), 0
+}
+
+// takeMoved does the same for those that moved.
+func (p *partition) takeMoved(out []uint32, l *dueLane, day, left, size int) ([]uint32, int) {
+	n := l.movedBefore(day-l.days+1) - l.movedBefore(day-l.days)
+	if left >= n {
+		return out, left - n
+	}
+	began := roaring.And(p.readBitmap(byClockDay, uint32(day-l.days)), l.moved)
+	return append(out, descending(began, left, size-len(out))...), 0
+}

@@ -1,0 +1,218 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redoubt/redoubt"
+)
+
+// dueNow is from when on the tests look at due dates: worlds begin two weeks before.
+var dueNow = time.UnixMicro(1_700_000_000_000_000).UTC().AddDate(0, 0, 14)
+
+func clockOfDue() time.Time { return dueNow }
+
+// naiveDue is the day on which a finding is due, by semantics §10 in its plainest form.
+func (w *world) naiveDue(f redoubt.IndexedFinding) (day time.Time, dated bool) {
+	l := w.lineages[f.LineageID]
+	days := 0
+	for _, p := range w.policies {
+		d := p.Due
+		if p.Product != f.IssueType || !p.Scope.Covers(w.projects[f.ProjectID]) {
+			continue
+		}
+		has := []int{0, d.Low, d.Medium, d.High, d.Critical}[f.Severity]
+		if unrated(f) && f.IssueType == redoubt.SCA && d.NotRated > 0 {
+			has = d.NotRated
+		}
+		for _, n := range []int{has, d.Exploited} {
+			counts := n == has || l.Annotations.Exploited
+			if n > 0 && counts && (days == 0 || n < days) {
+				days = n
+			}
+		}
+	}
+	status := redoubt.StatusOf(f.State, l.Triage.State)
+	if days == 0 || !slices.Contains([]redoubt.Status{redoubt.StatusOpen, redoubt.StatusReviewing, redoubt.StatusFixing}, status) {
+		return day, false
+	}
+	start := f.RelevantSince
+	if f.State == redoubt.Unresolved && f.StateUpdatedAt.After(start) {
+		start = f.StateUpdatedAt
+	}
+	stopped := time.Duration(0)
+	for _, stop := range strings.Fields(string(l.Stops)) {
+		var from, to int64
+		if n, _ := fmt.Sscanf(stop, "%d-%d", &from, &to); n == 2 && time.UnixMicro(to).After(start) {
+			stopped += time.UnixMicro(to).Sub(time.UnixMicro(max(from, start.UnixMicro())))
+		}
+	}
+	return start.Add(stopped).UTC().Truncate(24*time.Hour).AddDate(0, 0, days), true
+}
+
+// naiveWindows are the windows that a finding is in.
+func (w *world) naiveWindows(f redoubt.IndexedFinding, now time.Time) (in []string) {
+	day, dated := w.naiveDue(f)
+	today := now.Truncate(24 * time.Hour)
+	left := int(day.Sub(today) / (24 * time.Hour))
+	for window, is := range map[redoubt.DueWindow]bool{
+		redoubt.DueOverdue: dated && left < 0, redoubt.Due7Days: dated && left >= 0 && left <= 7, redoubt.Due30Days: dated && left >= 0 && left <= 30,
+		redoubt.DueLater: dated && left > 30, redoubt.DueNone: !dated,
+	} {
+		if is {
+			in = append(in, string(window))
+		}
+	}
+	return in
+}
+
+// acceptsDue is what a filter says of due dates.
+func (w *world) acceptsDue(f redoubt.FindingFilter, finding redoubt.IndexedFinding) bool {
+	day, dated := w.naiveDue(finding)
+	if !f.DueBefore.IsZero() && (!dated || !day.Before(f.DueBefore)) {
+		return false
+	}
+	return f.Due == nil || anyIn(windowsIn(f), w.naiveWindows(finding, dueNow))
+}
+
+// windowsIn finds the windows again that a filter was made of.
+func windowsIn(f redoubt.FindingFilter) (out []string) {
+	if f.Due == nil {
+		return nil
+	}
+	for _, window := range redoubt.DueWindows() {
+		if r, dated := window.Range(dueNow); dated && slices.Contains(f.Due.Ranges, r) || !dated && f.Due.Undated {
+			out = append(out, string(window))
+		}
+	}
+	return out
+}
+
+// soonestFirst orders as Soonest does, what is newest first already.
+func (w *world) soonestFirst(a, b redoubt.IndexedFinding) int {
+	dayA, datedA := w.naiveDue(a)
+	dayB, datedB := w.naiveDue(b)
+	switch {
+	case datedA != datedB:
+		if datedA {
+			return -1
+		}
+		return 1
+	case !datedA:
+		return 0
+	case !dayA.Equal(dayB):
+		return dayA.Compare(dayB)
+	}
+	return 0
+}
+
+// someDays are the days of a policy.
+func someDays(t *rapid.T, product redoubt.IssueType) (d redoubt.DueDays) {
+	if chance(t, "no days", 40) {
+		return d
+	}
+	days := func(name string) int { return one(t, name, 0, 1, 3, 7, 14, 30, 90) }
+	d = redoubt.DueDays{Critical: days("critical"), High: days("high"), Medium: days("medium"), Low: days("low")}
+	if product == redoubt.SCA {
+		d.NotRated, d.Exploited = days("not rated"), days("exploited")
+	}
+	return d
+}
+
+// someStops adds to the stops of a lineage what a store would, for a decision now.
+func (w *world) someStops(l *redoubt.Lineage, before redoubt.Triage) {
+	add, _ := redoubt.StopChange(before, l.Triage, w.now())
+	l.Stops += add
+}
+
+// TestTheSoonestAreFirst orders findings of several days, of stopped clocks and of equal
+// due dates, page by page.
+func TestTheSoonestAreFirst(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		x := New(w, Options{BodyCache: 1 << 20, Clock: clockOfDue})
+		w.putPolicy(redoubt.Policy{ID: 1, Product: redoubt.SAST, Default: true, Due: redoubt.DueDays{Critical: 3, High: 7, Medium: 7, Low: 30}})
+		for range rapid.IntRange(5, 25).Draw(t, "commits") {
+			w.step(t)
+			w.skipped += time.Duration(rapid.IntRange(0, 40).Draw(t, "hours")) * time.Hour
+		}
+		v := view(t, x)
+		f := redoubt.FindingFilter{IssueType: redoubt.SAST}
+		want := w.list(f)
+		slices.SortStableFunc(want, w.soonestFirst)
+		size := rapid.IntRange(1, 4).Draw(t, "size")
+		seen := map[int64]bool{}
+		var got []redoubt.IndexedFinding
+		for skip := 0; skip < len(want); skip += size {
+			page, err := v.List(context.Background(), ListQuery{Filter: f, Order: Soonest, Skip: skip, Size: size})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, it := range page.Page.items {
+				id := int64(it.row.id)
+				if seen[id] {
+					t.Fatalf("finding %d is on two pages", id)
+				}
+				seen[id] = true
+				got = append(got, w.findings[id])
+			}
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%d findings, want %d", len(got), len(want))
+		}
+		if !slices.IsSortedFunc(got, w.soonestFirst) {
+			t.Fatal("a finding that is due later comes first")
+		}
+	})
+}
+
+// TestWhatIsOverdueFollowsTheDayAndThePolicy moves due dates by the clock, by a policy
+// and by a decision, without a change of the finding itself.
+func TestWhatIsOverdueFollowsTheDayAndThePolicy(t *testing.T) {
+	w := newWorld()
+	begin := w.now()
+	at := begin
+	w.putProject(redoubt.Project{ID: 1, Name: "acme/api"})
+	w.putRule(redoubt.Rule{ID: 1, Name: "r", IssueType: redoubt.SAST, Message: "m"})
+	w.putPolicy(redoubt.Policy{ID: 1, Product: redoubt.SAST, Default: true})
+	w.putLineage(redoubt.Lineage{ID: 1, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageUntriaged}})
+	w.putFinding(redoubt.IndexedFinding{Finding: redoubt.Finding{
+		ID: 1, IssueType: redoubt.SAST, ProjectID: 1, Ref: "refs/heads/main", LineageID: 1, RuleID: 1, State: redoubt.Unresolved,
+		Severity: redoubt.SeverityHigh, CreatedAt: begin, RelevantSince: begin,
+	}, Body: []byte(`"rule_message":null`)})
+	w.commit()
+	x := New(w, Options{BodyCache: 1 << 20, Clock: func() time.Time { return at }})
+	check := func(what, due string, overdue, tells bool) {
+		t.Helper()
+		text := string(written(t, view(t, x), redoubt.FindingFilter{IssueType: redoubt.SAST}, 0, 10))
+		want := fmt.Sprintf(`"due_at":"%sT23:59:59.999999Z","overdue":%v,`, due, overdue)
+		if tells && !strings.Contains(text, want) || !tells && strings.Contains(text, "due") {
+			t.Errorf("%s: %s, want %s, told %v", what, text, want, tells)
+		}
+	}
+	check("no policy has days", "", false, false)
+	w.putPolicy(redoubt.Policy{ID: 1, Product: redoubt.SAST, Default: true, Due: redoubt.DueDays{High: 7}})
+	w.commit()
+	check("seven days", "2023-11-21", false, true)
+	at = time.Date(2023, 11, 21, 23, 59, 59, 999_999_999, time.UTC)
+	check("on the last day", "2023-11-21", false, true)
+	at = at.Add(time.Nanosecond)
+	check("the day after", "2023-11-21", true, true)
+	w.putPolicy(redoubt.Policy{ID: 1, Product: redoubt.SAST, Default: true, Due: redoubt.DueDays{High: 30}})
+	w.commit()
+	check("thirty days", "2023-12-14", false, true)
+	stop := redoubt.Stops(fmt.Sprintf("%d-", begin.AddDate(0, 0, 2).UnixMicro()))
+	w.putLineage(redoubt.Lineage{ID: 1, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageIgnored, Reason: 1}, Stops: stop})
+	w.commit()
+	check("ignored", "", false, false)
+	stop += redoubt.Stops(fmt.Sprintf("%d ", begin.AddDate(0, 0, 12).UnixMicro()))
+	w.putLineage(redoubt.Lineage{ID: 1, ProjectID: 1, Triage: redoubt.Triage{State: redoubt.TriageReopened}, Stops: stop})
+	w.commit()
+	check("ignored for ten days", "2023-12-24", false, true)
+}
