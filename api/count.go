@@ -9,7 +9,7 @@ import (
 // by what.
 type CountFindingsQuery struct {
 	FindingsSelection
-	GroupBy []string `query:"group_by,explode" enum:"issue_type,severity,status,triage_reason,confidence,repository,repository_tag,repository_visibility,ref,rule,ruleset,category,policy_mode,autotriage_verdict,component_tag,click_to_fix_pr_state,exposure,transitivity,is_malicious,dependency,epss_probability,known_exploited,severity_unrated,secret_type,validation_state,assignee" doc:"What to count by, each apart. What a finding has several of, it counts for each; what it has none of, for none."`
+	GroupBy []string `query:"group_by,explode" enum:"issue_type,severity,status,triage_reason,confidence,repository,repository_tag,repository_visibility,ref,rule,ruleset,category,policy_mode,autotriage_verdict,component_tag,click_to_fix_pr_state,exposure,transitivity,is_malicious,dependency,epss_probability,known_exploited,severity_unrated,secret_type,validation_state,assignee,due" doc:"What to count by, each apart. What a finding has several of, it counts for each; what it has none of, for none."`
 	Limit   int64    `query:"limit" minimum:"1" maximum:"10000" default:"1000" doc:"Values of a group at most, the most frequent first."`
 }
 

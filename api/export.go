@@ -35,6 +35,8 @@ type FindingsSelection struct {
 	IsMalicious        Optional[bool] `query:"is_malicious" doc:"true: only malicious dependencies; false: all others. Supply chain only."`
 	ClickToFixPRStates []string       `query:"click_to_fix_pr_state,explode" enum:"open,merged" doc:"Only findings with a fixing change request in one of these states."`
 	Assignees          []string       `query:"assignees,explode" doc:"Only findings of these users, by name; @nobody for those that are not assigned."`
+	Due                []string       `query:"due,explode" enum:"overdue,7d,30d,later,none" doc:"Only findings that are overdue, due within 7 or 30 days from today (UTC), due later, or have no due date."`
+	DueBefore          string         `query:"due_before" format:"date" doc:"Only findings that are due before this day, in UTC."`
 	SecretTypes        []string       `query:"secret_types,explode" doc:"Only these kinds of credentials. Secrets only."`
 	ValidationState    []string       `query:"validation_state,explode" enum:"no_validator,confirmed_valid,confirmed_invalid,validation_error" doc:"Only credentials of which this is known. Secrets only."`
 }
@@ -46,7 +48,7 @@ func (q FindingsSelection) Listing(issueType string) FindingsQuery {
 		Status: q.Status, TriageReasons: q.TriageReasons, Severities: q.Severities, Ref: q.Ref, Policies: q.Policies, Rules: q.Rules,
 		Categories: q.Categories, Confidence: q.Confidence, AutotriageVerdict: q.AutotriageVerdict, ComponentTags: q.ComponentTags,
 		Exposures: q.Exposures, Transitivities: q.Transitivities, IsMalicious: q.IsMalicious, ClickToFixPRStates: q.ClickToFixPRStates,
-		Assignees: q.Assignees,
+		Assignees: q.Assignees, Due: q.Due, DueBefore: q.DueBefore,
 	}
 }
 

@@ -1,6 +1,7 @@
 package api
 
-// FindingsQuery are the 21 parameters of listing findings, and our assignees.
+// FindingsQuery are the 21 parameters of listing findings, and our assignees
+// and due dates.
 // Lists may be sent as repos=a&repos=b, repos=a,b, repos[]=a or repos[0]=a.
 type FindingsQuery struct {
 	IssueType          string         `query:"issue_type" enum:"sast,sca" default:"sast" doc:"Code (sast) or supply-chain (sca) findings."`
@@ -25,6 +26,8 @@ type FindingsQuery struct {
 	IsMalicious        Optional[bool] `query:"is_malicious" doc:"true: only malicious dependencies; false: all others. Supply chain only."`
 	ClickToFixPRStates []string       `query:"click_to_fix_pr_state,explode" enum:"open,merged" doc:"Only findings with a fixing change request in one of these states."`
 	Assignees          []string       `query:"assignees,explode" doc:"Only findings of these users, by name; @nobody for those that are not assigned (an extension)."`
+	Due                []string       `query:"due,explode" enum:"overdue,7d,30d,later,none" doc:"Only findings that are overdue, due within 7 or 30 days from today (UTC), due later, or have no due date (an extension)."`
+	DueBefore          string         `query:"due_before" format:"date" doc:"Only findings that are due before this day, in UTC (an extension)."`
 }
 
 // ListFindingsResponse is one page of findings, newest first. Both members are
@@ -71,6 +74,8 @@ type FindingCore struct {
 	TriageComment   *string         `json:"triage_comment" doc:"Note of the last triage."`
 	TriageUntil     string          `json:"triage_until,omitempty" format:"date" doc:"Last day of the decision, in UTC; absent when it has no end (an extension)." example:"2027-01-31"`
 	Assignee        string          `json:"assignee,omitempty" doc:"Name of the user whom it is assigned to; absent when nobody (an extension)." example:"ada"`
+	DueAt           *Time           `json:"due_at,omitempty" doc:"Last moment of the day, in UTC, by which policies want it fixed; absent when they give it no days, and while it is fixed or ignored (an extension)." example:"2027-01-31T23:59:59.999999Z"`
+	Overdue         *bool           `json:"overdue,omitempty" doc:"Whether that day is over; absent without a due date (an extension)." example:"false"`
 	ExternalTicket  *ExternalTicket `json:"external_ticket" doc:"Ticket about it, or null."`
 	ReviewComments  []ReviewComment `json:"review_comments" doc:"Comments about it on change requests."`
 }

@@ -267,6 +267,16 @@ func (c *Client) UpdatePolicy(ctx context.Context, deployment, policyID string, 
 	return answer[UpdatePolicyResponse](ctx, c, call{method: http.MethodPut, path: path(deployment, "policies", policyID), body: r}, options...)
 }
 
+// GetDueDays answers how many days a policy gives findings.
+func (c *Client) GetDueDays(ctx context.Context, deployment, policyID string) (*DueDaysResponse, error) {
+	return answer[DueDaysResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "due-days")})
+}
+
+// SetDueDays replaces them.
+func (c *Client) SetDueDays(ctx context.Context, deployment, policyID string, r SetDueDaysRequest, options ...Option) (*DueDaysResponse, error) {
+	return answer[DueDaysResponse](ctx, c, call{method: http.MethodPut, path: path(deployment, "policies", policyID, "due-days"), body: r}, options...)
+}
+
 // ListPolicyConditions answers the conditions of a policy.
 func (c *Client) ListPolicyConditions(ctx context.Context, deployment, policyID string) (*ListPolicyConditionsResponse, error) {
 	return answer[ListPolicyConditionsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "conditions")})

@@ -109,6 +109,36 @@ type CreatePolicyConditionRequest struct {
 	Branches  []string `json:"branches,omitempty" doc:"Globs of branch names, as release/*, or of refs in full, as refs/pull/**; none is every ref."`
 }
 
+// DueDays says how many days people have to fix the findings that a policy is for. What
+// is 0 has no due date.
+type DueDays struct {
+	Critical       int64 `json:"critical" minimum:"0" maximum:"3650" doc:"Days of critical findings; 0 is no due date." example:"7"`
+	High           int64 `json:"high" minimum:"0" maximum:"3650" doc:"Days of high ones." example:"30"`
+	Medium         int64 `json:"medium" minimum:"0" maximum:"3650" doc:"Days of medium ones." example:"90"`
+	Low            int64 `json:"low" minimum:"0" maximum:"3650" doc:"Days of low ones." example:"0"`
+	NotRated       int64 `json:"not_rated" minimum:"0" maximum:"3650" doc:"Supply chain only: days of vulnerabilities that nobody rates; 0 is as medium." example:"0"`
+	KnownExploited int64 `json:"known_exploited" minimum:"0" maximum:"3650" doc:"Supply chain only: days of vulnerabilities that are known to be exploited (KEV), where their severity has more." example:"0"`
+}
+
+// SetDueDaysRequest replaces the days of a policy: what is left out is 0. Unknown members
+// are refused.
+type SetDueDaysRequest struct {
+	_              struct{} `additionalProperties:"false"`
+	PolicyID       string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
+	Critical       int64    `json:"critical,omitempty" minimum:"0" maximum:"3650" doc:"Days of critical findings; 0 is no due date." example:"7"`
+	High           int64    `json:"high,omitempty" minimum:"0" maximum:"3650" doc:"Days of high ones." example:"30"`
+	Medium         int64    `json:"medium,omitempty" minimum:"0" maximum:"3650" doc:"Days of medium ones." example:"90"`
+	Low            int64    `json:"low,omitempty" minimum:"0" maximum:"3650" doc:"Days of low ones."`
+	NotRated       int64    `json:"not_rated,omitempty" minimum:"0" maximum:"3650" doc:"Supply chain only: days of vulnerabilities that nobody rates; 0 is as medium."`
+	KnownExploited int64    `json:"known_exploited,omitempty" minimum:"0" maximum:"3650" doc:"Supply chain only: days of vulnerabilities that are known to be exploited (KEV), where their severity has more."`
+}
+
+// DueDaysResponse are the days of a policy.
+type DueDaysResponse struct {
+	Policy  Policy  `json:"policy" doc:"The policy."`
+	DueDays DueDays `json:"due_days" doc:"Its days."`
+}
+
 // PolicyConditionResponse is a condition that was made or deleted.
 type PolicyConditionResponse struct {
 	Policy    Policy          `json:"policy" doc:"The policy."`

@@ -31,6 +31,7 @@ type TriageFilter struct {
 	ComponentTags        []string         `json:"component_tags,omitempty" doc:"Tags of the component."`
 	Confidence           List[Confidence] `json:"confidence,omitempty" doc:"One confidence or several."`
 	Dependencies         []string         `json:"dependencies,omitempty" doc:"Supply chain only: names of dependencies."`
+	Due                  []string         `json:"due,omitempty" enum:"overdue,7d,30d,later,none" doc:"Overdue, due within 7 or 30 days from today (UTC), due later, or without a due date (an extension)."`
 	EPSSProbability      []string         `json:"epss_probability,omitempty" enum:"high,medium,low,none" doc:"Supply chain only: high from 0.5, medium from 0.1, low below, none without a score."`
 	Exposures            []string         `json:"exposures,omitempty" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Supply chain only: reachabilities."`
 	IncludeHistorical    *bool            `json:"include_historical,omitempty" doc:"Secrets only: also those found in history alone; default true."`

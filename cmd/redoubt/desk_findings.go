@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
@@ -25,6 +26,7 @@ type findingsListCmd struct {
 	Status   []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing." enum:"open,fixed,ignored,reviewing,fixing" default:"open" placeholder:"STATUS"`
 	Severity []string `help:"Only these severities: low, medium, high, critical." enum:"low,medium,high,critical" placeholder:"SEVERITY"`
 	Rule     []string `help:"Only these rules; code only." placeholder:"NAME"`
+	Due      []string `help:"Only what is overdue, due within 7 or 30 days (7d, 30d), later, or has no due date (none); not for secrets." enum:"overdue,7d,30d,later,none" placeholder:"WHEN"`
 	Ref      string   `help:"Only this branch or other ref, not for secrets; by default one finding for all refs." placeholder:"REF"`
 	Limit    int      `help:"List at most this many." default:"100" placeholder:"N"`
 }
@@ -43,12 +45,14 @@ func (c findingsListCmd) Run(a *app) error {
 		rows, items = append(rows, row), append(items, item)
 		return len(rows) < c.Limit
 	}
+	var due []string // by row, where findings have due dates
 	switch c.Type {
 	case "sast":
 		for f, err := range client.Findings(a.ctx, deployment, c.query()) {
 			if err != nil {
 				return err
 			}
+			due = append(due, dueWord(f.FindingCore))
 			if !add(f, append(coreRow(f.FindingCore), place(f.Location))...) {
 				break
 			}
@@ -60,7 +64,7 @@ func (c findingsListCmd) Run(a *app) error {
 			}
 			d := f.FoundDependency
 			row := append(coreRow(f.FindingCore), d.Package+" "+d.Version)
-			row[1] = severityWord(f.Severity, f.Unrated)
+			row[1], due = severityWord(f.Severity, f.Unrated), append(due, dueWord(f.FindingCore))
 			if !add(f, row...) {
 				break
 			}
@@ -75,8 +79,18 @@ func (c findingsListCmd) Run(a *app) error {
 			}
 		}
 	}
-	return c.print(a, "ID SEVERITY STATUS PROJECT REF RULE WHERE", rows, items)
+	head := "ID SEVERITY STATUS PROJECT REF RULE WHERE"
+	if slices.ContainsFunc(due, func(day string) bool { return day != noDue }) {
+		head += " DUE"
+		for i := range rows {
+			rows[i] = append(rows[i], due[i])
+		}
+	}
+	return c.print(a, head, rows, items)
 }
+
+// noDue stands in tables where there is no due date.
+const noDue = "-"
 
 // check refuses what the type cannot be asked for: left out in silence it would
 // widen the list.
@@ -87,6 +101,8 @@ func (c findingsListCmd) check() error {
 		return errors.New("--limit must be 1 or more")
 	case c.Type != "sast" && len(c.Rule) > 0:
 		return errors.New("--rule is for code only (--type sast)")
+	case c.Type == "secrets" && len(c.Due) > 0:
+		return errors.New("--due is not for secrets; redoubt export has it for them")
 	case c.Type == "secrets" && c.Ref != "":
 		return errors.New("--ref is not for secrets: they are listed for all refs")
 	case c.Type == "secrets" && undecided:
@@ -97,7 +113,7 @@ func (c findingsListCmd) check() error {
 
 func (c findingsListCmd) query() api.FindingsQuery {
 	return api.FindingsQuery{
-		IssueType: c.Type, Repos: c.Project, Status: c.Status, Severities: c.Severity, Rules: c.Rule, Ref: c.Ref, Dedup: c.Ref == "",
+		IssueType: c.Type, Repos: c.Project, Status: c.Status, Severities: c.Severity, Rules: c.Rule, Due: c.Due, Ref: c.Ref, Dedup: c.Ref == "",
 		PageSize: int64(min(max(c.Limit, 100), 3000)),
 	}
 }
@@ -116,6 +132,18 @@ func (c findingsListCmd) secrets() api.SecretsQuery {
 // coreRow is what findings of code and of the supply chain have in common in a list.
 func coreRow(f api.FindingCore) []string {
 	return []string{strconv.FormatInt(f.ID, 10), f.Severity, f.Status, f.Repository.Name, shortBranch(f.Ref), f.RuleName}
+}
+
+// dueWord is the last day on which a finding is in time, and whether that is over; "-"
+// without a due date.
+func dueWord(f api.FindingCore) string {
+	switch {
+	case f.DueAt == nil:
+		return noDue
+	case f.Overdue != nil && *f.Overdue:
+		return f.DueAt.Format(time.DateOnly) + " (overdue)"
+	}
+	return f.DueAt.Format(time.DateOnly)
 }
 
 // severityWord is what people read: what nobody rates counts as medium, and is not
@@ -195,6 +223,9 @@ func rowsOf(f api.Finding) [][]string {
 	optional("note", f.TriageComment)
 	optional("until", &f.TriageUntil)
 	optional("assignee", &f.Assignee)
+	if f.DueAt != nil {
+		rows = append(rows, []string{"due", dueWord(f.FindingCore)})
+	}
 	if d := f.FoundDependency; d != nil {
 		rows = append(rows, []string{"dependency", fmt.Sprintf("%s %s (%s, %s)", d.Package, d.Version, d.Ecosystem, d.Transitivity)}, []string{"reachability", f.Reachability})
 		optional("vulnerability", f.VulnerabilityIdentifier)

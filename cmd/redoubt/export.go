@@ -32,6 +32,7 @@ type exportCmd struct {
 	Status    []string `help:"Only open, fixed, ignored, reviewing or fixing." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
 	Severity  []string `help:"Only low, medium, high or critical." enum:"low,medium,high,critical" placeholder:"SEVERITY"`
 	Rule      []string `help:"Only findings of these rules." placeholder:"NAME"`
+	Due       []string `help:"Only what is overdue, due within 7 or 30 days (7d, 30d), later, or has no due date (none)." enum:"overdue,7d,30d,later,none" placeholder:"WHEN"`
 	Since     string   `help:"Only what was first seen, or came back, on this day or later, in UTC." placeholder:"2026-01-31"`
 }
 
@@ -41,7 +42,7 @@ func (c exportCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	filters, err := c.filters()
+	filters, err := c.filters(a.clock())
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (c exportCmd) format() (export.Format, error) {
 	return f, nil
 }
 
-func (c exportCmd) filters() ([]redoubt.FindingFilter, error) {
+func (c exportCmd) filters(now time.Time) ([]redoubt.FindingFilter, error) {
 	f := redoubt.FindingFilter{Projects: c.Project, Dedup: c.Dedup, Rules: c.Rule}
 	if c.Ref != "" {
 		f.Ref = redoubt.FullRef(c.Ref)
@@ -90,6 +91,11 @@ func (c exportCmd) filters() ([]redoubt.FindingFilter, error) {
 		s, _ := redoubt.ParseSeverity(word)
 		f.Severities = append(f.Severities, s)
 	}
+	var due []redoubt.DueWindow
+	for _, word := range c.Due {
+		due = append(due, redoubt.DueWindow(word))
+	}
+	f.Due = redoubt.DueWithin(due, now)
 	var out []redoubt.FindingFilter
 	for _, t := range []redoubt.IssueType{redoubt.SAST, redoubt.SCA, redoubt.Secrets} {
 		if f.IssueType = t; len(c.IssueType) == 0 || slices.Contains(c.IssueType, t.String()) {

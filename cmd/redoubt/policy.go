@@ -109,8 +109,8 @@ func (c policyShowCmd) Run(a *app) error {
 				rows[i][2], rows[i][3], rows[i][4], rows[i][5] = "yes", strconv.Itoa(served[at].Version), yesNo(served[at].Checked), yesNo(served[at].Starter)
 			}
 		}
-		fmt.Fprintf(a.out, "%s: for %s; blocking rules fail builds on %s findings; paths left out: %s\n\n",
-			p.Name, scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "none"))
+		fmt.Fprintf(a.out, "%s: for %s; blocking rules fail builds on %s findings; paths left out: %s%s\n\n",
+			p.Name, scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "none"), dueOf(p))
 		if err := table(a.out, "RULE MODE SERVED VERSION CHECKED STARTER CHANGED", rows); err != nil || len(p.Conditions) == 0 {
 			return err
 		}
@@ -152,14 +152,19 @@ type policyCreateCmd struct {
 	Tag      []string `help:"Only for projects with the tag. May be repeated: one of them is enough." sep:"none" placeholder:"TAG"`
 	Exclude  []string `help:"Paths that scanners leave out for the product, as in .gitignore. May be repeated." sep:"none" placeholder:"GLOB"`
 	BlockAll bool     `help:"Blocking rules fail builds on findings that the primary branch has too."`
+	Due      dueFlags `name:"due" help:"Days to fix findings of a class: critical, high, medium, low; for the supply chain also not_rated and known_exploited. May be repeated." placeholder:"CLASS=DAYS"`
 }
 
 // Run makes the policy.
 func (c policyCreateCmd) Run(a *app) error {
 	product, _ := redoubt.ParseIssueType(c.Product)
+	var due redoubt.DueDays
+	if err := c.Due.set(&due); err != nil {
+		return err
+	}
 	return c.update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		p, removed, err := policy.Save(ctx, tx, redoubt.Policy{
-			Name: c.Name, Product: product, Scope: redoubt.PolicyScope{Projects: c.Project, Tags: c.Tag}, Excludes: c.Exclude, BlockAll: c.BlockAll,
+			Name: c.Name, Product: product, Scope: redoubt.PolicyScope{Projects: c.Project, Tags: c.Tag}, Excludes: c.Exclude, BlockAll: c.BlockAll, Due: due,
 		})
 		return fmt.Sprintf("created policy %s (id %d) for %s%s; next: redoubt policy add-rules --policy %s FILE, or redoubt policy set-mode --policy %s RULE MODE",
 			p.Slug, p.ID, scopeOf(p), removal(removed), p.Slug, p.Slug), err
@@ -181,7 +186,8 @@ type policySetCmd struct {
 	Project  []string `help:"Only for projects whose name matches, in place of those before." sep:"none" placeholder:"GLOB"`
 	Tag      []string `help:"Only for projects with one of the tags, in place of those before." sep:"none" placeholder:"TAG"`
 	Exclude  []string `help:"Paths that scanners leave out, in place of those before." sep:"none" placeholder:"GLOB"`
-	Clear    []string `help:"Clear these: project, tag, exclude." enum:"project,tag,exclude" placeholder:"WHAT"`
+	Clear    []string `help:"Clear these: project, tag, exclude, due." enum:"project,tag,exclude,due" placeholder:"WHAT"`
+	Due      dueFlags `name:"due" help:"Days to fix findings of a class: critical, high, medium, low; for the supply chain also not_rated and known_exploited. 0 is no due date; other classes stay. May be repeated." placeholder:"CLASS=DAYS"`
 	BlockAll *bool    `help:"Blocking rules fail builds on findings that the primary branch has too; --no-block-all: on new ones only." negatable:""`
 }
 
@@ -211,9 +217,15 @@ func (c policySetCmd) Run(a *app) error {
 				*list.member = list.given
 			}
 		}
+		if slices.Contains(c.Clear, "due") {
+			p.Due = redoubt.DueDays{}
+		}
+		if err := c.Due.set(&p.Due); err != nil {
+			return "", err
+		}
 		p, removed, err := policy.Save(ctx, tx, p)
-		return fmt.Sprintf("policy %s is for %s, blocks %s findings and leaves out %s%s",
-			p.Slug, scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "nothing"), removal(removed)), err
+		return fmt.Sprintf("policy %s is for %s, blocks %s findings and leaves out %s%s%s",
+			p.Slug, scopeOf(p), blocksOf(p), cmp.Or(strings.Join(p.Excludes, " "), "nothing"), dueOf(p), removal(removed)), err
 	})
 }
 

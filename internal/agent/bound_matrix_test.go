@@ -121,6 +121,8 @@ var boundAsks = map[string][]asked{
 	"importReports":              {{query: "?project={name}&ref=main", body: `{"results":[],"errors":[],"paths":{"scanned":[]}}`}, {query: "?project={oldName}-2&repo_url={url}", body: `{"results":[],"errors":[],"paths":{"scanned":[]}}`}},
 	"listPolicies":               plain,
 	"listPolicyRules":            plain,
+	"getDueDays":                 plain,
+	"setDueDays":                 {{body: `{"critical":7}`}},
 	"listPolicyConditions":       plain,
 	"createPolicyCondition":      {{body: `{"mode":"block","malicious":true}`}},
 	"deletePolicyCondition":      plain,

@@ -61,6 +61,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	rules := "policies/" + w.policyID(t, "PRODUCT_TYPE_SAST")
 	writes["updatePolicy"] = keyedWrite{request{method: "PUT", path: rules, body: object{"rulePath": w.ruleOnly(t), "policyMode": "MODE_BLOCK"}}, object{"rulePath": w.ruleOnly(t), "policyMode": "MODE_COMMENT"}}
 	accepted := object{"target": "nobody", "reason": "once", "until": "2999-01-31"}
+	writes["setDueDays"] = keyedWrite{request{method: "PUT", path: rules + "/due-days", body: object{"critical": 7}}, object{"critical": 14}}
 	writes["createPolicyCondition"] = keyedWrite{request{method: "POST", path: conditions, body: object{"mode": "block", "malicious": true}}, object{"mode": "block", "direct": true}}
 	writes["deletePolicyCondition"] = keyedWrite{request: request{method: "DELETE", path: conditions + "/1"}}
 	writes["createException"] = keyedWrite{request{method: "POST", path: "exceptions", body: accepted}, object{"target": "nobody", "reason": "twice", "forever": true}}
@@ -81,7 +82,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	return []string{
 		"linkTicket", "unlinkTicket", "createTickets", "deleteTicket",
 		"triageFindings", "annotateFinding", "importReports", "putSnippets", "createProject", "updateProject", "toggleManagedScan", "addProjectTags", "removeProjectTags", "updatePolicy", "createSBOMExport", "deleteRef", "deleteProject",
-		"createPolicyCondition", "deletePolicyCondition", "createException", "deleteException", "acceptVEXDocument", "refuseVEXDocument", "deleteVEXDocument",
+		"setDueDays", "createPolicyCondition", "deletePolicyCondition", "createException", "deleteException", "acceptVEXDocument", "refuseVEXDocument", "deleteVEXDocument",
 		"createConnection", "updateConnection", "testConnection", "followRepositories", "unfollowRepositories", "startRun", "cancelRun", "retryRun", "revokeRunner", "deleteConnection",
 		"createNotificationRule", "updateNotificationRule", "testNotificationRule", "rotateNotificationSecret", "resendNotification", "deleteNotificationRule",
 	}, writes

@@ -89,6 +89,8 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"listPolicyRules":   {ours: map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SAST")}},
 		"updatePolicy":      {ours: map[string]string{"policyId": w.policyID(t, "PRODUCT_TYPE_SAST")}, body: object{"rulePath": w.ruleOnly(t), "policyMode": "MODE_MONITOR"}},
 
+		"getDueDays":            {ours: chain},
+		"setDueDays":            {ours: chain, body: object{"critical": 7}},
 		"listPolicyConditions":  {ours: chain},
 		"createPolicyCondition": {ours: chain, body: object{"mode": "monitor", "malicious": true}},
 		"deletePolicyCondition": {ours: map[string]string{"policyId": chain["policyId"], "conditionId": fmt.Sprint(w.conditionOnly(t, chain["policyId"]))}},

@@ -64,6 +64,8 @@ var columns = []column{
 	{"validation_state", 18, func(f *finding) any { return f.ValidationState }},
 	{"historical", 10, func(f *finding) any { return truth(f.Historical) }},
 	{"repository_url", 40, func(f *finding) any { return f.Repository.URL }},
+	{"due_at", 20, func(f *finding) any { return moment(f.DueAt) }},
+	{"overdue", 10, func(f *finding) any { return truth(f.Overdue) }},
 }
 
 // severity is a word for people: a vulnerability that nobody rates counts as medium,

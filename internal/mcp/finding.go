@@ -29,6 +29,7 @@ type findingsFilter struct {
 	Categories []string `json:"categories,omitempty" jsonschema:"categories of rules, such as security; sast only"`
 	Exposures  []string `json:"exposures,omitempty" jsonschema:"reachable, always_reachable, conditionally_reachable, unreachable or unknown; sca only"`
 	Assignees  []string `json:"assignees,omitempty" jsonschema:"names of users; @nobody for findings that nobody has"`
+	Due        []string `json:"due,omitempty" jsonschema:"overdue, 7d or 30d for due within so many days, later, or none for no due date"`
 	Ref        string   `json:"ref,omitempty" jsonschema:"a branch; when absent each finding is listed once, as on the primary branch where it is there"`
 	Since      string   `json:"since,omitempty" jsonschema:"only findings that came since this day (2027-01-31) or time (RFC 3339)"`
 }
@@ -37,7 +38,7 @@ type findingsFilter struct {
 func (f findingsFilter) query() (api.FindingsQuery, error) {
 	q := api.FindingsQuery{
 		IssueType: f.IssueType, Repos: f.Projects, Status: f.Status, Severities: f.Severities, Rules: f.Rules, Categories: f.Categories,
-		Exposures: f.Exposures, Assignees: f.Assignees, Ref: f.Ref, Dedup: f.Ref == "",
+		Exposures: f.Exposures, Assignees: f.Assignees, Due: f.Due, Ref: f.Ref, Dedup: f.Ref == "",
 	}
 	if f.Since == "" {
 		return q, nil
@@ -65,6 +66,8 @@ type findingLine struct {
 	Line          int64  `json:"line"`
 	Since         string `json:"since"`
 	Assignee      string `json:"assignee,omitempty"`
+	Due           string `json:"due,omitempty"` // the last day, in UTC
+	Overdue       bool   `json:"overdue,omitempty"`
 	TriageReason  string `json:"triage_reason,omitempty"`
 	Package       string `json:"package,omitempty"`
 	Version       string `json:"version,omitempty"`
@@ -82,6 +85,9 @@ func lineOf(f api.FindingCore) findingLine {
 	}
 	if f.RuleMessage != nil {
 		out.Message = shortened(*f.RuleMessage, maxMessage)
+	}
+	if f.DueAt != nil {
+		out.Due, out.Overdue = f.DueAt.Format(time.DateOnly), f.Overdue != nil && *f.Overdue
 	}
 	if f.TriageReason != nil {
 		out.TriageReason = *f.TriageReason
@@ -198,7 +204,7 @@ func (a *assistant) getFinding(ctx context.Context, in findingInput) (*sdk.CallT
 
 type countInput struct {
 	findingsFilter
-	GroupBy string `json:"group_by,omitempty" jsonschema:"status, severity, repository, rule, category, confidence, assignee, dependency, exposure, triage_reason, policy_mode or another that a refusal names; severity when absent"`
+	GroupBy string `json:"group_by,omitempty" jsonschema:"status, severity, repository, rule, category, confidence, assignee, due, dependency, exposure, triage_reason, policy_mode or another that a refusal names; severity when absent"`
 }
 
 // maxGroups bounds how many values one count tells.
@@ -213,7 +219,7 @@ func (a *assistant) countFindings(ctx context.Context, in countInput) (*sdk.Call
 	counts, err := a.Client.CountFindings(ctx, a.Deployment, api.CountFindingsQuery{
 		FindingsSelection: api.FindingsSelection{
 			IssueType: []string{q.IssueType}, Since: q.Since, Dedup: q.Dedup, Repos: q.Repos, Status: q.Status, Severities: q.Severities, Ref: q.Ref,
-			Rules: q.Rules, Categories: q.Categories, Exposures: q.Exposures, Assignees: q.Assignees,
+			Rules: q.Rules, Categories: q.Categories, Exposures: q.Exposures, Assignees: q.Assignees, Due: q.Due,
 		},
 		GroupBy: []string{by}, Limit: maxGroups,
 	})

@@ -5,8 +5,11 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt/internal/index"
 )
 
 // A list has a tag as well, which names what it was made of: the deployment's
@@ -73,10 +76,11 @@ func (notModified) header(http.Header) {}
 // WriteTo writes nothing.
 func (notModified) WriteTo(io.Writer) (int64, error) { return 0, nil }
 
-// unlessKnown tags a list that was made of a version of the deployment. Where the
-// client has it, the answer is notModified in its place.
-func (c *call) unlessKnown(version int64, list writer) writer {
-	if c.known(version) {
+// unlessKnown tags a list of findings, by the version of the deployment that it was made
+// of and by the days in UTC on which it was asked for and made: what is overdue changes
+// with these. Where the client has it, the answer is notModified in its place.
+func (c *call) unlessKnown(view *index.View, asked time.Time, list writer) writer {
+	if c.known([]any{view.Version(), view.Today(), asked.UTC().Format(time.DateOnly)}) {
 		return notModified{}
 	}
 	return list

@@ -21,7 +21,7 @@ type countInput struct {
 // Resolve turns the parameters into filters.
 func (in *countInput) Resolve(ctx huma.Context) []error {
 	var bad faults
-	in.filters = selectionFilters(&in.FindingsSelection, callOf(ctx.Context()).caller.Globs(), &bad)
+	in.filters = selectionFilters(&in.FindingsSelection, callOf(ctx.Context()), &bad)
 	return bad
 }
 
@@ -37,6 +37,7 @@ var countedBy = map[string]index.Facet{
 	"exposure": index.FacetReachability, "transitivity": index.FacetTransitivity, "is_malicious": index.FacetMalicious,
 	"dependency": index.FacetPackage, "epss_probability": index.FacetEPSS, "known_exploited": index.FacetExploited, "severity_unrated": index.FacetUnrated,
 	"secret_type": index.FacetSecretType, "validation_state": index.FacetValidation, "assignee": index.FacetAssignee,
+	"due": index.FacetDue,
 }
 
 // countFindings counts from the index, all issue types together.

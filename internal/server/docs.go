@@ -86,6 +86,9 @@ var described = map[string]routeDoc{
 
 	"updatePolicy": {"Set the mode of a rule", "Decides what the findings of a rule do to a build, in this policy, from the next build on. Rules are taken out of a policy on its page or by `redoubt policy`, not by a mode. A token that is bound to projects may not."},
 
+	"getDueDays": {"Get the due days of a policy", "How many days people have to fix the findings that the policy is for, by severity. Of several policies of a project and product, the one that gives a finding the fewest counts."},
+	"setDueDays": {"Set the due days of a policy", "Replaces how many days people have. Due dates are counted anew at once: none is stored. A token that is bound to projects may not."},
+
 	"listPolicyConditions": {"List the conditions of a policy", "What a policy for the supply chain does about findings that are all that a condition asks for, whatever their rule."},
 	"createPolicyCondition": {"Add a condition to a policy", "Gives a policy for the supply chain a further condition. All that it asks for must hold; it asks for something. Of several conditions one is enough, and the strictest counts. " +
 		"`projects` and `branches` are at most 100 globs each, of 1 to 512 characters without control characters; `tags` at most 10 of 64 characters. " +

@@ -24,12 +24,12 @@ type exportInput struct {
 // that is asked for does not have: it would be left out in silence.
 func (in *exportInput) Resolve(ctx huma.Context) []error {
 	var bad faults
-	in.filters = selectionFilters(&in.FindingsSelection, callOf(ctx.Context()).caller.Globs(), &bad)
+	in.filters = selectionFilters(&in.FindingsSelection, callOf(ctx.Context()), &bad)
 	return bad
 }
 
 // selectionFilters are the filters of a query that names several issue types.
-func selectionFilters(q *api.FindingsSelection, visible redoubt.ProjectGlobs, bad *faults) []redoubt.FindingFilter {
+func selectionFilters(q *api.FindingsSelection, c *call, bad *faults) []redoubt.FindingFilter {
 	types := q.IssueType
 	if len(types) == 0 {
 		types = []string{redoubt.SAST.String(), redoubt.SCA.String(), redoubt.Secrets.String()}
@@ -39,6 +39,7 @@ func selectionFilters(q *api.FindingsSelection, visible redoubt.ProjectGlobs, ba
 		{"secret_types", len(q.SecretTypes) > 0},
 		{"validation_state", len(q.ValidationState) > 0},
 	}})
+	now := c.server.Clock()
 	var out []redoubt.FindingFilter
 	seen := map[string]bool{}
 	for _, t := range types {
@@ -48,8 +49,8 @@ func selectionFilters(q *api.FindingsSelection, visible redoubt.ProjectGlobs, ba
 		seen[t] = true
 		refuseTied("query.", t, tied, bad)
 		listing := q.Listing(t)
-		f := findingFilter(&listing, bad)
-		f.Visible, f.SecretTypes, f.ValidationStates = visible, q.SecretTypes, parsed(q.ValidationState, redoubt.ParseValidationState)
+		f := findingFilter(&listing, now, bad)
+		f.Visible, f.SecretTypes, f.ValidationStates = c.caller.Globs(), q.SecretTypes, parsed(q.ValidationState, redoubt.ParseValidationState)
 		out = append(out, f)
 	}
 	return out

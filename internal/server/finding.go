@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -18,6 +19,7 @@ import (
 type findingsInput struct {
 	api.FindingsQuery
 	filter redoubt.FindingFilter
+	now    time.Time // when it was asked
 }
 
 // Resolve turns the parameters into a filter, and refuses those that the
@@ -29,7 +31,8 @@ func (in *findingsInput) Resolve(ctx huma.Context) []error {
 	if !c.hosted() {
 		refuseTied("query.", q.IssueType, listingTies(q), &bad)
 	}
-	in.filter = findingFilter(q, &bad)
+	in.now = c.server.Clock()
+	in.filter = findingFilter(q, in.now, &bad)
 	in.filter.Visible = c.caller.Globs()
 	return bad
 }
@@ -52,7 +55,7 @@ func listingTies(q *api.FindingsQuery) []tied {
 	}
 }
 
-func findingFilter(q *api.FindingsQuery, bad *faults) redoubt.FindingFilter {
+func findingFilter(q *api.FindingsQuery, now time.Time, bad *faults) redoubt.FindingFilter {
 	issueType, _ := redoubt.ParseIssueType(q.IssueType)
 	return redoubt.FindingFilter{
 		IssueType:      issueType,
@@ -72,6 +75,8 @@ func findingFilter(q *api.FindingsQuery, bad *faults) redoubt.FindingFilter {
 		ComponentTags:  q.ComponentTags,
 		PRStates:       q.ClickToFixPRStates,
 		Assignees:      q.Assignees,
+		Due:            dueFilter(q.Due, now),
+		DueBefore:      dueBefore(q.DueBefore, bad),
 		Reachabilities: parsed(q.Exposures, redoubt.ParseReachability),
 		Transitivities: parsed(q.Transitivities, redoubt.ParseTransitivity),
 		Malicious:      q.IsMalicious.Pointer(),
@@ -112,13 +117,13 @@ func (c *call) listFindings(ctx context.Context, in *findingsInput) (writer, err
 		if err != nil {
 			return nil, err
 		}
-		return c.unlessKnown(view.Version(), hostedPage{page, c.org()}), nil
+		return c.unlessKnown(view, in.now, hostedPage{page, c.org()}), nil
 	}
 	page, err := view.Page(ctx, in.filter, int(in.Page), int(in.PageSize))
 	if err != nil {
 		return nil, err
 	}
-	return c.unlessKnown(view.Version(), findingsPage{page, in.filter.IssueType}), nil
+	return c.unlessKnown(view, in.now, findingsPage{page, in.filter.IssueType}), nil
 }
 
 // findingsPage writes both lists, one of which is empty (semantics §2).

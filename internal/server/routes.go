@@ -104,6 +104,8 @@ func Routes() []Route {
 		{edge.Row(get, byID+"/policies", WebAPI, viewer, reads, filtered), "listPolicies", "policies", listed((*call).listPolicies)},
 		{edge.Row(get, byID+"/policies/{policyId}", WebAPI, viewer, reads, filtered), "listPolicyRules", "policies", listed((*call).listPolicyRules)},
 		{edge.Row(put, byID+"/policies/{policyId}", WebAPI, admin, writes, refused), "updatePolicy", "policies", update((*call).updatePolicy)},
+		{edge.Row(get, byID+"/policies/{policyId}/due-days", WebAPI, viewer, reads, filtered), "getDueDays", "policies", beyond(view((*call).getDueDays))},
+		{edge.Row(put, byID+"/policies/{policyId}/due-days", WebAPI, admin, writes, refused), "setDueDays", "policies", beyond(update((*call).setDueDays))},
 		{edge.Row(get, byID+"/policies/{policyId}/conditions", WebAPI, viewer, reads, filtered), "listPolicyConditions", "policies", beyond(view((*call).listPolicyConditions))},
 		{edge.Row(post, byID+"/policies/{policyId}/conditions", WebAPI, admin, writes, refused), "createPolicyCondition", "policies", beyond(update((*call).createPolicyCondition))},
 		{edge.Row(del, byID+"/policies/{policyId}/conditions/{conditionId}", WebAPI, admin, writes, refused), "deletePolicyCondition", "policies", beyond(update((*call).deletePolicyCondition))},

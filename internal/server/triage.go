@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -27,7 +28,7 @@ func (in *triageInput) Resolve(ctx huma.Context) []error {
 	if b.IssueType != "" {
 		refuseTied("body.", b.IssueType, tiedFilters(f), &bad)
 	}
-	in.request = triage.Request{Limit: int(b.Limit), Note: b.NewNote, HasFilter: hasFilter(f), Filter: triageFilter(f, &bad)}
+	in.request = triage.Request{Limit: int(b.Limit), Note: b.NewNote, HasFilter: hasFilter(f), Filter: triageFilter(f, callOf(ctx.Context()).server.Clock(), &bad)}
 	in.request.State, _ = redoubt.ParseTriageState(b.NewTriageState)
 	in.request.Reason, _ = redoubt.ParseTriageReason(b.NewTriageReason)
 	in.request.Assign, in.request.DryRun, in.request.Selection = b.NewAssignee, b.DryRun, b.Selection
@@ -79,7 +80,7 @@ func tiedFilters(f *api.TriageFilter) []tied {
 // one has said since when (semantics §6).
 func hasFilter(f *api.TriageFilter) bool {
 	lists := [][]string{
-		f.Assignees, f.Categories, f.ComponentTags, f.Dependencies, f.EPSSProbability, f.Exposures, f.Policies, f.PolicyMode, f.ProjectTags,
+		f.Assignees, f.Categories, f.ComponentTags, f.Dependencies, f.Due, f.EPSSProbability, f.Exposures, f.Policies, f.PolicyMode, f.ProjectTags,
 		f.Repos, f.RepositoryVisibility, f.Rules, f.Ruleset, f.SecretTypes, f.Severities, f.Transitivities, f.TriageReasons, f.ValidationState,
 	}
 	for _, list := range lists {
@@ -91,7 +92,7 @@ func hasFilter(f *api.TriageFilter) bool {
 		f.ProOnly != nil || f.IncludeHistorical != nil && !*f.IncludeHistorical || f.Since != ""
 }
 
-func triageFilter(f *api.TriageFilter, bad *faults) redoubt.FindingFilter {
+func triageFilter(f *api.TriageFilter, now time.Time, bad *faults) redoubt.FindingFilter {
 	out := redoubt.FindingFilter{
 		Ref:            refFilter(f.Ref),
 		Projects:       f.Repos,
@@ -113,6 +114,7 @@ func triageFilter(f *api.TriageFilter, bad *faults) redoubt.FindingFilter {
 		EPSS:           parsed(f.EPSSProbability, redoubt.ParseEPSSBand),
 		ProOnly:        f.ProOnly,
 		Assignees:      f.Assignees,
+		Due:            dueFilter(f.Due, now),
 		SecretTypes:    f.SecretTypes,
 
 		ExcludeHistoric:  f.IncludeHistorical != nil && !*f.IncludeHistorical,

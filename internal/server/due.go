@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/policy"
+)
+
+// dueFilter is what a query asks of due dates.
+func dueFilter(windows []string, now time.Time) *redoubt.DueFilter {
+	named := make([]redoubt.DueWindow, len(windows))
+	for i, w := range windows {
+		named[i] = redoubt.DueWindow(w)
+	}
+	return redoubt.DueWithin(named, now)
+}
+
+// dueBefore reads a day; the empty text is none.
+func dueBefore(day string, bad *faults) time.Time {
+	if day == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		bad.add("query.due_before", day, "expected a day, as 2027-01-31")
+	}
+	return t
+}
+
+func dueDaysOf(d redoubt.DueDays) api.DueDays {
+	return api.DueDays{
+		Critical: int64(d.Critical), High: int64(d.High), Medium: int64(d.Medium), Low: int64(d.Low),
+		NotRated: int64(d.NotRated), KnownExploited: int64(d.Exploited),
+	}
+}
+
+func (c *call) getDueDays(ctx context.Context, _ *none) (*api.DueDaysResponse, error) {
+	p, err := c.conditional(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &api.DueDaysResponse{Policy: policyOf(p), DueDays: dueDaysOf(p.Due)}, nil
+}
+
+// dueDaysInput are the days that a policy is to have.
+type dueDaysInput struct {
+	Body api.SetDueDaysRequest
+}
+
+// Resolve checks what the body repeats of the path.
+func (in *dueDaysInput) Resolve(ctx huma.Context) []error { return copies(ctx, &in.Body) }
+
+func (c *call) setDueDays(ctx context.Context, in *dueDaysInput) (*api.DueDaysResponse, error) {
+	p, err := c.conditional(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &in.Body
+	p.Due = redoubt.DueDays{
+		Critical: int(b.Critical), High: int(b.High), Medium: int(b.Medium), Low: int(b.Low), NotRated: int(b.NotRated), Exploited: int(b.KnownExploited),
+	}
+	p, _, err = policy.Save(ctx, c.tx, p)
+	return &api.DueDaysResponse{Policy: policyOf(p), DueDays: dueDaysOf(p.Due)}, err
+}
