@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -126,6 +127,8 @@ func (p *player) apply(e demo.Event) error {
 		return p.scan(e.Scan)
 	case e.Triage != nil:
 		return p.triage(e.By, e.Triage)
+	case e.Due != nil:
+		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return setDue(ctx, tx, e.Due) })
 	case e.Condition != nil:
 		return p.update(p.people[e.By], func(ctx context.Context, tx *store.Tx) error { return addCondition(ctx, tx, *e.Condition) })
 	case e.Block != nil:
@@ -150,6 +153,21 @@ func addCondition(ctx context.Context, tx *store.Tx, c redoubt.PolicyCondition) 
 	supply.Conditions = append(slices.Clip(supply.Conditions), c)
 	_, _, err = policy.Save(ctx, tx, supply)
 	return err
+}
+
+// setDue gives policies their days.
+func setDue(ctx context.Context, tx *store.Tx, days map[string]redoubt.DueDays) error {
+	for _, slug := range slices.Sorted(maps.Keys(days)) {
+		p, err := policyNamed(ctx, tx, slug)
+		if err != nil {
+			return err
+		}
+		p.Due = days[slug]
+		if _, _, err := policy.Save(ctx, tx, p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // block has rules fail builds, wherever they are given out.

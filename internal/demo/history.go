@@ -16,8 +16,9 @@ type Event struct {
 	By        string        // name of the person; empty for what CI and the server do
 	Scan      *Step
 	Triage    *Triage
-	Condition *redoubt.PolicyCondition // for the policy on the supply chain
-	Exception *redoubt.Exception       // Until is to be set, Lasts from the event on
+	Condition *redoubt.PolicyCondition   // for the policy on the supply chain
+	Due       map[string]redoubt.DueDays // by slug of the policy: the days that it gives from then on
+	Exception *redoubt.Exception         // Until is to be set, Lasts from the event on
 	Lasts     time.Duration
 	Block     []string // rules whose findings fail builds from then on
 	News      []string // folders and files of Samples: what the advisories say from then on
@@ -70,6 +71,9 @@ var decisions = []Event{
 		ID: 1, Mode: redoubt.ModeBlock, Severity: redoubt.SeverityCritical, Fixable: true, GraceDays: 14,
 	}},
 	{Age: 120*day - time.Minute, By: "maya", Condition: &redoubt.PolicyCondition{ID: 2, Mode: redoubt.ModeBlock, Exploited: true}},
+	{Age: 119 * day, By: "maya", Due: map[string]redoubt.DueDays{
+		"code": {Critical: 14, High: 60, Medium: 120}, "supply-chain": {Exploited: 7, Critical: 14, High: 45, Medium: 120}, "secrets": {Critical: 1, High: 3, Medium: 14, Low: 30},
+	}},
 	{Age: 118 * day, By: "maya", Block: []string{
 		"redoubt.python.os-command-from-request", "redoubt.python.sql-string-format", "redoubt.javascript.child-process-concatenation",
 		"redoubt.javascript.sql-concatenation", "redoubt.javascript.xss", "redoubt.go.shell-command", "redoubt.go.tls-skip-verify",

@@ -51,6 +51,7 @@ var facets = []facet{
 	{index.FacetMode, "Rule’s mode", everything, []string{"block", "comment", "monitor"}, false, true, enum(func(f *filter) *[]redoubt.PolicyMode { return &f.Modes }, parseMode)},
 	{index.FacetReason, "Reason to ignore", everything, []string{"false_positive", "acceptable_risk", "no_time", "no_triage_reason"}, false, true, enum(func(f *filter) *[]redoubt.TriageReason { return &f.TriageReasons }, redoubt.ParseTriageReason)},
 	{index.FacetAssignee, "Assignee", everything, nil, false, false, texts(func(f *filter) *[]string { return &f.Assignees })},
+	{index.FacetDue, "Due", everything, dueOrder, false, false, due},
 	{index.FacetEnds, "Decision ends", everything, []string{"7", "30", "any"}, true, true, ends},
 	{index.FacetVerdict, "Assistant says", code, []string{"true_positive", "false_positive"}, false, true, enum(func(f *filter) *[]redoubt.Verdict { return &f.Verdicts }, redoubt.ParseVerdict)},
 	{index.FacetComponent, "Component", everything, nil, false, true, texts(func(f *filter) *[]string { return &f.ComponentTags })},
@@ -115,6 +116,26 @@ func ends(_ *filter, values []string) (bad []string) {
 		return []string{last}
 	}
 	return nil
+}
+
+// dueOrder are the values of the facet of due dates.
+var dueOrder = texted(redoubt.DueWindows())
+
+func texted[T ~string](list []T) (out []string) {
+	for _, v := range list {
+		out = append(out, string(v))
+	}
+	return out
+}
+
+// due checks the values alone: as ends, they count from when the page is asked for.
+func due(_ *filter, values []string) (bad []string) {
+	for _, v := range values {
+		if !slices.Contains(dueOrder, v) {
+			bad = append(bad, v)
+		}
+	}
+	return bad
 }
 
 func oneRef(f *filter, values []string) []string {

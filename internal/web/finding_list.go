@@ -65,6 +65,7 @@ type findingRow struct {
 type groupRow struct {
 	index.Group
 	Address string
+	Late    string // address of those that are overdue
 	Bars    []bar
 }
 
@@ -202,6 +203,9 @@ func (p *findingsPage) grouped(groups []index.Group) {
 			key = index.FacetProject
 		}
 		row := groupRow{Group: g, Address: p.with(func(o *search) { o.group, o.values[string(key)] = "", []string{g.Name} })}
+		row.Late = p.with(func(o *search) {
+			o.group, o.values[string(key)], o.values[string(index.FacetDue)] = "", []string{g.Name}, []string{string(redoubt.DueOverdue)}
+		})
 		for severity := redoubt.SeverityCritical; severity > 0; severity-- {
 			if n := g.Severity[severity]; n > 0 {
 				row.Bars = append(row.Bars, bar{Severity: severity.String(), Count: n, Address: p.with(func(o *search) {
@@ -225,7 +229,7 @@ func (p *findingsPage) options() {
 	if order == "risk" {
 		order = ""
 	}
-	p.Orders = pick(order, func(o *search, w string) { o.order = w }, "", "Riskiest", "newest", "Newest", "oldest", "Oldest")
+	p.Orders = pick(order, func(o *search, w string) { o.order = w }, "", "Riskiest", "newest", "Newest", "oldest", "Oldest", "due", "Due date")
 	p.Groupings = pick(p.group, func(o *search, w string) { o.group = w }, "", "Not grouped", "rule", "By rule", "project", "By project")
 	p.Branches = pick(p.branch, func(o *search, w string) { o.branch = w },
 		"", "Deduplicated (primary first)", "primary", "On primary branches only", "every", "On every branch")
@@ -283,6 +287,11 @@ func (s *search) meFirst(values []valueView) []valueView {
 	return values
 }
 
+// dueWords are what people call the windows of due dates.
+var dueWords = map[redoubt.DueWindow]string{
+	redoubt.DueOverdue: "Overdue", redoubt.Due7Days: "Within 7 days", redoubt.Due30Days: "Within 30 days", redoubt.DueLater: "Later", redoubt.DueNone: "No date",
+}
+
 // label is what people call a value.
 func (s *search) label(f facet, value string) string {
 	switch {
@@ -292,6 +301,8 @@ func (s *search) label(f facet, value string) string {
 		return "On some day"
 	case f.key == index.FacetEnds:
 		return "Within " + value + " days"
+	case f.key == index.FacetDue:
+		return dueWords[redoubt.DueWindow(value)]
 	case f.key == index.FacetRef:
 		return branch(value)
 	case f.key == index.FacetReason:

@@ -107,6 +107,9 @@ func (f shownFinding) Fixes() string {
 	return strings.Join(out, ", ")
 }
 
+// Late reports whether it is overdue.
+func (f shownFinding) Late() bool { return f.Overdue != nil && *f.Overdue }
+
 // Since is when it was first seen, or came back.
 func (f shownFinding) Since() time.Time { return f.RelevantSince.Time }
 

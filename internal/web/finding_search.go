@@ -45,7 +45,7 @@ type search struct {
 	version string // of the package
 	since   string // days, or a date
 	branch  string // empty: each finding once; primary; every
-	order   string // risk, newest, oldest
+	order   string // risk, newest, oldest, due
 	group   string // empty, rule, project
 	page    int    // from 1
 	finding int64  // shown in the panel
@@ -72,9 +72,10 @@ func searchOf(p product, base string, q url.Values, now time.Time) (*search, err
 	s.now = now
 	s.readFacets(q, bad)
 	s.readEnds()
+	s.filter.Due, s.filter.Except.Due = s.dueWithin(s.values), s.dueWithin(s.except)
 	s.readSince(now, bad)
 	s.oneOf(&s.branch, bad, "branch", "primary", "every")
-	s.oneOf(&s.order, bad, "sort", "risk", "newest", "oldest")
+	s.oneOf(&s.order, bad, "sort", "risk", "newest", "oldest", "due")
 	s.oneOf(&s.group, bad, "group", "rule", "project")
 	s.page = max(number(q, "page", bad), 1)
 	s.finding = int64(number(q, "finding", bad))
@@ -145,6 +146,15 @@ func (s *search) readEnds() {
 	for _, value := range s.values[string(index.FacetEnds)] {
 		s.filter.EndsBy, _ = index.EndsBy(value, s.now)
 	}
+}
+
+// dueWithin is what is chosen of due dates.
+func (s *search) dueWithin(values map[string][]string) *redoubt.DueFilter {
+	var windows []redoubt.DueWindow
+	for _, value := range values[string(index.FacetDue)] {
+		windows = append(windows, redoubt.DueWindow(value))
+	}
+	return redoubt.DueWithin(windows, s.now)
 }
 
 func (s *search) readFacets(q url.Values, bad *redoubt.InvalidError) {
@@ -333,6 +343,8 @@ func (s *search) question() index.ListQuery {
 		q.Order = index.Newest
 	case "oldest":
 		q.Order = index.Oldest
+	case "due":
+		q.Order = index.Soonest
 	}
 	switch s.group {
 	case "rule":

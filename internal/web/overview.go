@@ -29,6 +29,8 @@ type overviewPage struct {
 	Open      int
 	Chart     chart
 	Fix       []index.FixTime
+	Targets   []targetRow // by severity; none where no policy has days
+	ByTag     []targetRow
 	Rules     []topRow
 	Projects  []topRow
 	Failing   []failing
@@ -50,6 +52,7 @@ type standing struct {
 	Address  string
 	Severity []severityCount
 	NotRated severityCount // of the medium ones
+	Overdue  severityCount
 }
 
 type severityCount struct {
@@ -95,6 +98,7 @@ func (req *request) overview() error {
 	}
 	p.Chart = newChart(points)
 	p.Fix = view.FixTimes(every(products[0]), ends[0])
+	p.Targets, p.ByTag = req.targets(view, ends[0])
 	trim(&p.Rules)
 	trim(&p.Projects)
 	if err := req.health(p, now); err != nil {
@@ -131,7 +135,7 @@ func (req *request) stand(view *index.View, p *overviewPage, product product) er
 	filter.Statuses = []redoubt.Status{redoubt.StatusOpen}
 	s := standing{Product: product, Address: req.to(product.Path)}
 	answer, err := view.List(req.r.Context(), index.ListQuery{
-		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}},
+		Filter: filter, Groups: []index.Grouping{index.ByRule, index.ByProject}, Values: 5, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}, {Facet: index.FacetDue}}, Now: req.Clock(),
 	})
 	if err != nil {
 		return err
@@ -163,6 +167,8 @@ func (s *standing) severities(facets map[index.Facet]index.FacetCounts) {
 		s.Severity = append(s.Severity, c)
 	}
 	s.NotRated = severityCount{Count: having(facets[index.FacetUnrated], "true"), Address: narrowed(s.Address, string(index.FacetUnrated), "true")}
+	overdue := string(redoubt.DueOverdue)
+	s.Overdue = severityCount{Count: having(facets[index.FacetDue], overdue), Address: narrowed(s.Address, string(index.FacetDue), overdue)}
 }
 
 // having returns how many findings have a value of a facet.

@@ -76,6 +76,8 @@ type policyPage struct {
 	Back    string // the query of this page, to come back to
 	Form    conditionForm
 	Said    string // what became of a condition
+	DueForm dueForm
+	DueSet  bool // the days were just set
 }
 
 // ChangedElsewhere is the rule whose mode was just set, where the list no longer
@@ -97,7 +99,7 @@ type policyRuleRow struct {
 }
 
 func (req *request) showPolicy() error {
-	return req.showPolicyWith(http.StatusOK, conditionForm{Mode: redoubt.ModeBlock.String()})
+	return req.showPolicyWith(http.StatusOK, func(*policyPage) {})
 }
 
 // conditionsSaid says what became of a condition, by what the address tells.
@@ -105,13 +107,15 @@ var conditionsSaid = map[string]string{
 	"added": "The condition holds from the next build on.", "removed": "The condition is gone; the next build is judged without it.",
 }
 
-func (req *request) showPolicyWith(status int, form conditionForm) error {
+// showPolicyWith shows a policy; fill puts in what somebody filled in before.
+func (req *request) showPolicyWith(status int, fill func(*policyPage)) error {
 	id, err := req.id()
 	if err != nil {
 		return err
 	}
 	q := req.r.URL.Query()
-	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"), Form: form, Said: conditionsSaid[q.Get("condition")]}
+	p := &policyPage{Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"), Said: conditionsSaid[q.Get("condition")], DueSet: q.Get("due") == "set"}
+	p.Form.Mode = redoubt.ModeBlock.String()
 	mode, ok := redoubt.ParsePolicyMode(p.Mode)
 	if p.Mode != "" && !ok {
 		return redoubt.Invalid("mode", "is monitor, comment or block")
@@ -122,6 +126,7 @@ func (req *request) showPolicyWith(status int, form conditionForm) error {
 	}
 	q.Del("changed")
 	q.Del("condition")
+	q.Del("due")
 	p.Back = q.Encode()
 	var rules []redoubt.PolicyRule
 	var more bool
@@ -134,7 +139,7 @@ func (req *request) showPolicyWith(status int, form conditionForm) error {
 		if err != nil {
 			return err
 		}
-		p.policyRow = policyRowOf(policy, counts)
+		p.policyRow, p.DueForm.Fields = policyRowOf(policy, counts), dueFieldsOf(policy)
 		if rules, more, err = tx.FindPolicyRules(ctx, id, p.Query, mode, after, rulesPerPage); err != nil {
 			return err
 		}
@@ -146,6 +151,7 @@ func (req *request) showPolicyWith(status int, form conditionForm) error {
 	if err := req.openOfRules(p, rules); err != nil {
 		return err
 	}
+	fill(p)
 	q.Del("after")
 	if after > 0 {
 		p.First = req.to("/policies/" + decimal(id) + "?" + q.Encode())

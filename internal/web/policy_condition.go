@@ -65,7 +65,7 @@ func (req *request) addCondition() error {
 	c, err := form.condition()
 	if err != nil {
 		form.Fault = err.Error()
-		return req.showPolicyWith(http.StatusBadRequest, form)
+		return req.showPolicyWith(http.StatusBadRequest, func(p *policyPage) { p.Form = form })
 	}
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.Policy(ctx, id)

@@ -261,7 +261,8 @@ func (req *request) openIn(p *projectPage) error {
 		filter := every(product)
 		filter.Statuses, filter.ProjectIDs = []redoubt.Status{redoubt.StatusOpen}, []int64{p.ID}
 		answer, err := view.List(req.r.Context(), index.ListQuery{
-			Filter: filter, Values: 200, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}, {Facet: index.FacetRef}},
+			Filter: filter, Values: 200, Facets: []index.FacetRequest{{Facet: index.FacetSeverity}, {Facet: index.FacetUnrated}, {Facet: index.FacetRef}, {Facet: index.FacetDue}},
+			Now: req.Clock(),
 		})
 		if err != nil {
 			return err

@@ -90,6 +90,7 @@ func routes() []route {
 		{row(get, org+"/policies", viewer, reads), (*request).listPolicies},
 		{row(get, org+"/policies/{id}", viewer, reads), (*request).showPolicy},
 		{row(post, org+"/policies/{id}/rules", admin, writes), proven((*request).setRuleMode)},
+		{row(post, org+"/policies/{id}/due", admin, writes), proven((*request).setDueDays)},
 		{row(post, org+"/policies/{id}/conditions", admin, writes), proven((*request).addCondition)},
 		{row(post, org+"/policies/{id}/conditions/{condition}/remove", admin, writes), proven((*request).removeCondition)},
 		{row(get, org+"/exceptions", viewer, reads), (*request).listExceptions},

@@ -72,7 +72,7 @@ func newSite(t testing.TB) *site {
 func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org redoubt.Deployment) *site {
 	t.Helper()
 	s := &site{t: t, clock: clock, store: st, org: org}
-	s.index = index.New(s.store, index.Options{BodyCache: 32 << 20})
+	s.index = index.New(s.store, index.Options{BodyCache: 32 << 20, Clock: clock.Now})
 	s.as(redoubt.RoleTriager)
 	pages, err := New(Config{
 		Store: s.store, Index: s.index, Clock: s.clock.Now, Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Version: "test", Viewers: s, SigningKeys: edge.OneKey([]byte("0123456789abcdef0123456789abcdef")), CodeHosts: &s.codeHosts,

@@ -1,0 +1,62 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redoubt/redoubt"
+)
+
+// TestDueDatesOnPages sets days on a policy's page, and finds due dates, their filter, their
+// order and what is overdue of groups in the list.
+func TestDueDatesOnPages(t *testing.T) {
+	s := demoSite(t)
+	s.as(redoubt.RoleAdmin)
+	page := "/policies/" + policyOf(s, "code")
+	if strings.Contains(s.page("/findings"), "data-due") {
+		t.Error("a due date, and no policy has days")
+	}
+	form := url.Values{"critical": {"1"}, "high": {" 30 "}, "medium": {""}}
+	if a := s.post(page+"/due", form); a.StatusCode != http.StatusSeeOther || !strings.HasSuffix(a.Header.Get("Location"), page+"?due=set#due") {
+		t.Fatalf("%s %s", a.Status, a.Header.Get("Location"))
+	}
+	says(t, s.page(page), "Critical 1 day, high 30 days", `name="high" value="30"`)
+	for name, value := range map[string]string{"low": "many", "high": "0", "critical": "3651"} {
+		a := s.post(page+"/due", url.Values{name: {value}})
+		if a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s=%s: %s", name, value, a.Status)
+		}
+		says(t, a.text, `role="alert"`, `value="`+value+`"`)
+	}
+	says(t, s.page(page), "Critical 1 day, high 30 days")
+
+	list := s.page("/findings?sort=due")
+	says(t, list, "data-due", "Overdue since")
+	var before string
+	for _, m := range regexp.MustCompile(`data-due>(?:Overdue since|Due) ([\d-]+)`).FindAllStringSubmatch(list, -1) {
+		if m[1] < before {
+			t.Errorf("%s comes after %s", m[1], before)
+		}
+		before = m[1]
+	}
+	late, none := facetCount(t, list, "Overdue"), facetCount(t, list, "No date")
+	if late == "" || late == "0" || none == "" {
+		t.Errorf("%s are overdue, %s have no date", late, none)
+	}
+	says(t, s.page("/findings?due=overdue"), `data-total="`+late+`"`)
+	says(t, s.page("/findings?-due=overdue&due=none"), `data-total="`+none+`"`)
+	says(t, s.page("/findings?group=project"), `data-count="overdue"`)
+	if a := s.get("/findings?due=soon"); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("due=soon: %s", a.Status)
+	}
+	s.as(redoubt.RoleTriager)
+	if a := s.post(page+"/due", form); a.StatusCode != http.StatusForbidden {
+		t.Errorf("a triager sets days: %s", a.Status)
+	}
+	if strings.Contains(s.page(page), "Set the days") {
+		t.Error("a triager is offered days")
+	}
+}
