@@ -179,7 +179,7 @@ func describe(s ingest.Summary) string {
 	if s.MorePlaces > 0 {
 		text += fmt.Sprintf("; %d more places of the same secrets", s.MorePlaces)
 	}
-	if s.Lockfiles > 0 {
+	if s.Lockfiles > 0 || s.DependenciesRemoved > 0 { // the last one may be gone
 		text += fmt.Sprintf("; %d lockfiles, %d dependencies added, %d removed", s.Lockfiles, s.DependenciesAdded, s.DependenciesRemoved)
 	}
 	if f := s.Followed; f != nil && len(f.Items) > 0 {

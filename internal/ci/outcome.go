@@ -98,7 +98,7 @@ func (o *Outcome) Text() string {
 	var b strings.Builder
 	for _, s := range o.Sources {
 		fmt.Fprintf(&b, "%s: %d new, %d fixed, %d unchanged", singleLine(s.Name), s.New, s.Fixed, s.Unchanged)
-		if s.Lockfiles > 0 {
+		if s.Lockfiles > 0 || s.Removed > 0 { // the last one may be gone
 			fmt.Fprintf(&b, "; %d lockfiles, %d dependencies added, %d removed", s.Lockfiles, s.Added, s.Removed)
 		}
 		switch s.Outcome {

@@ -69,6 +69,23 @@ func TestWhatConditionsSay(t *testing.T) {
 	}
 }
 
+// TestTheTextTellsWhatWentWithTheLastLockfile: what is removed is told where no
+// lockfile is left, and nothing of lockfiles where a source speaks of none.
+func TestTheTextTellsWhatWentWithTheLastLockfile(t *testing.T) {
+	for _, c := range []struct {
+		of   ci.Source
+		want string
+	}{
+		{ci.Source{Name: "lockfile", Removed: 298, Dropped: []string{"go.mod"}}, "lockfile: 0 new, 0 fixed, 0 unchanged; 0 lockfiles, 0 dependencies added, 298 removed\n  gone: go.mod\n"},
+		{ci.Source{Name: "lockfile", Lockfiles: 1}, "lockfile: 0 new, 0 fixed, 0 unchanged; 1 lockfiles, 0 dependencies added, 0 removed\n"},
+		{ci.Source{Name: "gosec", New: 1}, "gosec: 1 new, 0 fixed, 0 unchanged\n"},
+	} {
+		if text := (&ci.Outcome{Sources: []ci.Source{c.of}}).Text(); !strings.HasPrefix(text, c.want) {
+			t.Errorf("%+v: %q", c.of, text)
+		}
+	}
+}
+
 // TestNamesMakeNoCommands holds that a name in a report, whatever it is, starts
 // no workflow command, no row and no link of its own.
 func TestNamesMakeNoCommands(t *testing.T) {
