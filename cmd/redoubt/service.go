@@ -171,7 +171,7 @@ const hostWorkers = 8
 
 // notifications makes what tells people, and the runners of its work.
 func (s *service) notifications(a *app, ring keyring.Ring) (err error) {
-	if s.notifier, err = a.notifier(s.config.Outbound, ring, s.store, s.index, s.baseURL); err != nil {
+	if s.notifier, err = a.notifier(s.config.Notifications, ring, s.store, s.index, s.baseURL); err != nil {
 		return err
 	}
 	s.matches = job.New(s.store, map[string]job.Work{store.NotifyJob: s.notifier.Match}, job.Options{Workers: 1, Attempts: notify.MatchAttempts, Clock: a.clock, Logger: a.log})

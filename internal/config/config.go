@@ -70,6 +70,7 @@ type Server struct {
 	TLSKey  string `help:"Private key of the certificate (PEM)." default:"" env:"REDOUBT_TLS_KEY" placeholder:"FILE" type:"path"`
 
 	Outbound
+	Notifications
 
 	TrustedProxy []string `help:"Address or network (CIDR) of a reverse proxy whose X-Forwarded-* headers count." env:"REDOUBT_TRUSTED_PROXY" placeholder:"CIDR"`
 	ReadyFile    string   `help:"Write the address, the deployment and its first token here, as JSON, once the server answers." default:"" env:"REDOUBT_READY_FILE" placeholder:"FILE" type:"path"`
@@ -151,6 +152,7 @@ func (s Server) Check() error {
 		fault("--drain %s is not within 0s and %s: it is as long as a proxy takes to notice", s.Drain, maxDrain)
 	}
 	faults = append(faults, s.checkOIDC()...)
+	faults = append(faults, s.Notifications.check()...)
 	if s.SessionIdle < 0 || s.SessionMax < 0 {
 		fault("--session-idle %s or --session-max %s is negative", s.SessionIdle, s.SessionMax)
 	}

@@ -9,7 +9,6 @@ import (
 // an address.
 type Outbound struct {
 	ConnectTo []string `help:"Which addresses code hosts may have: public, private, loopback, or a network (CIDR)." default:"public,private" env:"REDOUBT_CONNECT_TO" placeholder:"NETWORK"`
-	NotifyTo  []string `help:"Which addresses receivers of notifications may have: public, private, loopback, or a network (CIDR)." default:"public" env:"REDOUBT_NOTIFY_TO" placeholder:"NETWORK"`
 }
 
 // loopback are the addresses of this machine.
@@ -20,14 +19,6 @@ var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustPa
 func (o Outbound) Networks() (private bool, also []netip.Prefix, err error) {
 	return networks("--connect-to", o.ConnectTo)
 }
-
-// NotifyNetworks says the same of the receivers of notifications.
-func (o Outbound) NotifyNetworks() (private bool, also []netip.Prefix, err error) {
-	return networks(NotifyFlag, o.NotifyTo)
-}
-
-// NotifyFlag allows receivers of notifications more addresses.
-const NotifyFlag = "--notify-to"
 
 func networks(flag string, list []string) (private bool, also []netip.Prefix, err error) {
 	for _, text := range list {

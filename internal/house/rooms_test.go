@@ -91,6 +91,7 @@ var confined = []struct {
 	{"github.com/yuin/goldmark", []string{"internal/web"}, "only the pages show Markdown"},
 	{"github.com/danielgtaylor/huma", []string{"internal/server"}, "the library's types stay in the server"},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/mcp", "cmd"}, "assistants are answered in one place"},
+	{"github.com/wneessen/go-mail", []string{"internal/notify"}, "mail is sent in one place"},
 	{"github.com/alecthomas/kong", []string{"cmd", "internal/config"}, "flags are read in one place"},
 }
 

@@ -147,7 +147,10 @@ type outcome struct {
 // send makes an attempt.
 func (d *delivery) send(ctx context.Context, list []redoubt.Notification) outcome {
 	if d.to.RuleID == 0 {
-		return d.judge(list[0], answer{}, d.mail(ctx, list))
+		if err := d.mail(ctx, list); err != nil {
+			return d.judge(list[0], answer{}, err)
+		}
+		return outcome{Delivered: store.Delivered{State: redoubt.NotificationDelivered}}
 	}
 	if d.rule.Paused {
 		return outcome{Delivered: store.Delivered{State: redoubt.NotificationFailed, Problem: "The rule was paused."}}

@@ -2,20 +2,132 @@ package notify
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/wneessen/go-mail"
 
 	"github.com/redoubt/redoubt"
 )
 
-// Mail is how mail is sent.
+// Mail is how mail is sent: by a server that whoever runs this one chose, so it may be at
+// any address.
 type Mail struct {
-	Host string // empty: no mail is sent
-	From string
+	Host     string // empty: no mail is sent
+	Port     int
+	User     string // empty: without signing in
+	Password string
+	From     string // who it is from, as redoubt@example.com or Redoubt <redoubt@example.com>
+	TLS      string // starttls, tls or none
 }
 
 // Works reports whether mail can be sent.
 func (m Mail) Works() bool { return m.Host != "" && m.From != "" }
 
+// String tells nothing of how to sign in.
+func (m Mail) String() string { return fmt.Sprintf("(mail by %s:%d)", m.Host, m.Port) }
+
+// GoString tells nothing either.
+func (m Mail) GoString() string { return m.String() }
+
+// client signs in where there is somebody to sign in as.
+func (m Mail) client() (*mail.Client, error) {
+	options := []mail.Option{mail.WithPort(m.Port), mail.WithTimeout(sendFor)}
+	switch m.TLS {
+	case "tls":
+		options = append(options, mail.WithSSL())
+	case "none":
+		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
+	default:
+		options = append(options, mail.WithTLSPolicy(mail.TLSMandatory))
+	}
+	if m.User != "" {
+		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(m.User), mail.WithPassword(m.Password))
+	}
+	return mail.NewClient(m.Host, options...)
+}
+
+// refusedMail is mail that the server will not take later either.
+type refusedMail struct{ error }
+
+// Forbidden tells that another try would hardly help.
+func (refusedMail) Forbidden() bool { return true }
+
+// mail sends a person one mail of messages.
 func (d *delivery) mail(ctx context.Context, list []redoubt.Notification) error {
-	return errors.New("this server sends no mail")
+	if !d.Mail.Works() {
+		return refusedMail{errors.New("this server sends no mail: whoever runs it sets --smtp-host and --smtp-from")}
+	}
+	letter, err := d.letter(list)
+	if err != nil {
+		return refusedMail{err}
+	}
+	client, err := d.Mail.client()
+	if err != nil {
+		return err
+	}
+	err = client.DialAndSendWithContext(ctx, letter)
+	if refused, ok := errors.AsType[*mail.SendError](err); ok && !refused.IsTemp() && refused.ErrorCode() >= 500 {
+		return refusedMail{err}
+	}
+	return err
+}
+
+// letter is one mail of messages. It is text alone: nothing in it is obeyed.
+func (d *delivery) letter(list []redoubt.Notification) (*mail.Msg, error) {
+	letter := mail.NewMsg()
+	if err := letter.From(d.Mail.From); err != nil {
+		return nil, fmt.Errorf("--smtp-from: %w", err)
+	}
+	if err := letter.To(d.to.Address); err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	subject := cut(list[0].Message.Title, 150)
+	if len(list) > 1 {
+		subject = fmt.Sprintf("%d notifications", len(list))
+	}
+	for i, n := range list {
+		if i > 0 {
+			b.WriteString("\n--\n\n")
+		}
+		b.WriteString(sendingOf(d.base, n).text())
+	}
+	fmt.Fprintf(&b, "\nAn administrator of %s made the notification rule %s, which has you told.\n", d.base, unlinked(list[0].Message.Rule))
+	letter.Subject("[Redoubt] " + subject)
+	letter.SetBodyString(mail.TypeTextPlain, b.String())
+	letter.SetDate()
+	letter.SetGenHeader("Auto-Submitted", "auto-generated")
+	of := sha256.Sum256([]byte(fmt.Sprint(sendingOf(d.base, list[0]).id, len(list), d.to.Address)))
+	letter.SetMessageIDWithValue(hex.EncodeToString(of[:16]) + "@" + d.Mail.Host)
+	return letter, nil
+}
+
+// unlinked is a text of others that programs which read mail make no links of.
+func unlinked(s string) string {
+	return strings.NewReplacer(".", ".\u200b", "@", "@\u200b", "://", ":\u200b//").Replace(cut(s, 500))
+}
+
+// text is a message as mail has it.
+func (s sending) text() string {
+	m := s.message
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", unlinked(m.Title))
+	if m.Reason != "" {
+		fmt.Fprintf(&b, "%s\n", unlinked(m.Reason))
+	}
+	fmt.Fprintf(&b, "%s\n", s.url(m.Path))
+	for _, f := range m.Findings {
+		fmt.Fprintf(&b, "\n- %s %s in %s\n  %s\n  %s\n", f.Severity, unlinked(f.Rule), unlinked(f.Project), unlinked(f.Place), s.finding(f.ID))
+	}
+	for _, p := range m.Projects {
+		fmt.Fprintf(&b, "\n- %s\n", unlinked(p.Name))
+	}
+	if more := m.more(); more != "" {
+		fmt.Fprintf(&b, "\n%s\n", more)
+	}
+	return b.String()
 }

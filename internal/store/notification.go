@@ -239,3 +239,26 @@ func (tx *Tx) EndDeliveries(ctx context.Context, to redoubt.NotificationReceiver
 	return tx.write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4 WHERE deployment_id = $1 AND state = $5 AND receiver_json = $6`,
 		int64(redoubt.NotificationFailed), problem, tx.now, int64(redoubt.NotificationQueued), encoded(to))
 }
+
+// NotificationsWait reports whether some receiver is to be told something.
+func (tx *Tx) NotificationsWait(ctx context.Context) (bool, error) {
+	some, err := many(ctx, tx, scalar[int64], `SELECT id FROM notification WHERE deployment_id = $1 AND state = $2 LIMIT 1`, int64(redoubt.NotificationQueued))
+	return len(some) > 0, err
+}
+
+// QueueWaiting sees to it that what waits for a receiver has a job, whatever became of the
+// one that it had.
+func (tx *Tx) QueueWaiting(ctx context.Context) error {
+	due := map[redoubt.NotificationReceiver]time.Time{}
+	err := each(ctx, tx, func(r row) error {
+		var to redoubt.NotificationReceiver
+		var at time.Time
+		err := r.Scan(decoded(&to), instant(&at))
+		due[to] = at
+		return err
+	}, `SELECT receiver_json, MIN(due_at) FROM notification WHERE deployment_id = $1 AND state = $2 GROUP BY receiver_json`, int64(redoubt.NotificationQueued))
+	if err != nil {
+		return err
+	}
+	return tx.queueDeliveries(ctx, due)
+}

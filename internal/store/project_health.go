@@ -18,6 +18,12 @@ func (tx *Tx) ProjectsWithoutScan(ctx context.Context, since time.Time, limit in
 	return projects, total, err
 }
 
+// ProjectsSilentSince lists the projects whose newest scan was after a time, and not after
+// another one; of those that were never scanned it is when they were made.
+func (tx *Tx) ProjectsSilentSince(ctx context.Context, after, through time.Time) ([]redoubt.Project, error) {
+	return tx.projectsWhere(ctx, `AND coalesce(latest_scan_at, created_at) > $2 AND coalesce(latest_scan_at, created_at) <= $3 ORDER BY id`, after, through)
+}
+
 // FailingScans lists, of the projects whose newest scan since a time failed,
 // that scan, newest first, limit at most.
 func (tx *Tx) FailingScans(ctx context.Context, since time.Time, limit int) ([]redoubt.Scan, error) {

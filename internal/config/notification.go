@@ -1,0 +1,46 @@
+package config
+
+import (
+	"errors"
+	"net/mail"
+	"net/netip"
+)
+
+// Notifications are the settings of how people are told of what happens.
+type Notifications struct {
+	NotifyTo     []string `help:"Which addresses receivers of notifications may have: public, private, loopback, or a network (CIDR)." default:"public" env:"REDOUBT_NOTIFY_TO" placeholder:"NETWORK"`
+	SMTPHost     string   `name:"smtp-host" help:"Send mail by this server; without it no mail is sent." env:"REDOUBT_SMTP_HOST" placeholder:"HOST"`
+	SMTPPort     int      `name:"smtp-port" help:"Port of the mail server; 587 by default." default:"587" env:"REDOUBT_SMTP_PORT" placeholder:"PORT"`
+	SMTPUser     string   `name:"smtp-user" help:"Sign in at the mail server as this user." env:"REDOUBT_SMTP_USER" placeholder:"NAME"`
+	SMTPPassword Secret   `name:"smtp-password" help:"Password of that user." env:"REDOUBT_SMTP_PASSWORD" placeholder:"PASSWORD"`
+	SMTPFrom     string   `name:"smtp-from" help:"Who mail is from, as redoubt@example.com." env:"REDOUBT_SMTP_FROM" placeholder:"ADDRESS"`
+	SMTPTLS      string   `name:"smtp-tls" help:"How the mail server is spoken to: starttls, tls from the start, or none." enum:"starttls,tls,none" default:"starttls" env:"REDOUBT_SMTP_TLS"`
+}
+
+// NotifyFlag allows receivers of notifications more addresses.
+const NotifyFlag = "--notify-to"
+
+// NotifyNetworks says of the receivers of notifications what Networks says of code hosts.
+func (n Notifications) NotifyNetworks() (private bool, also []netip.Prefix, err error) {
+	return networks(NotifyFlag, n.NotifyTo)
+}
+
+// check names what is wrong with the settings.
+func (n Notifications) check() (faults []error) {
+	if _, _, err := n.NotifyNetworks(); err != nil {
+		faults = append(faults, err)
+	}
+	if (n.SMTPHost == "") != (n.SMTPFrom == "") {
+		faults = append(faults, errors.New("--smtp-host and --smtp-from go together"))
+	}
+	if _, err := mail.ParseAddress(n.SMTPFrom); n.SMTPFrom != "" && err != nil {
+		faults = append(faults, errors.New("--smtp-from is no address of mail, as redoubt@example.com"))
+	}
+	if n.SMTPUser != "" && n.SMTPTLS == "none" {
+		faults = append(faults, errors.New("--smtp-tls none would send the password as it is: sign in with starttls or tls"))
+	}
+	if n.SMTPPort < 0 || n.SMTPPort > 65535 {
+		faults = append(faults, errors.New("--smtp-port is no port"))
+	}
+	return faults
+}

@@ -1,0 +1,32 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestNotificationsCheck(t *testing.T) {
+	works := Notifications{NotifyTo: []string{"public"}, SMTPHost: "mail.example.com", SMTPPort: 587, SMTPFrom: "redoubt@example.com", SMTPUser: "redoubt", SMTPTLS: "starttls"}
+	for _, c := range []struct {
+		change func(n *Notifications)
+		says   string // empty: it will do
+	}{
+		{func(*Notifications) {}, ""},
+		{func(n *Notifications) { *n = Notifications{} }, ""},
+		{func(n *Notifications) { n.NotifyTo = []string{"public", "10.0.0.0/8"} }, ""},
+		{func(n *Notifications) { n.NotifyTo = []string{"nowhere"} }, "--notify-to"},
+		{func(n *Notifications) { n.SMTPFrom = "" }, "go together"},
+		{func(n *Notifications) { n.SMTPHost = "" }, "go together"},
+		{func(n *Notifications) { n.SMTPFrom = "redoubt" }, "--smtp-from"},
+		{func(n *Notifications) { n.SMTPTLS = "none" }, "--smtp-tls"},
+		{func(n *Notifications) { n.SMTPPort = 65536 }, "--smtp-port"},
+	} {
+		n := works
+		c.change(&n)
+		err := errors.Join(n.check()...)
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: %v, want %q", n, err, c.says)
+		}
+	}
+}

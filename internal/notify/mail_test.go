@@ -1,0 +1,235 @@
+package notify_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/mail"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/notify"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// postbox is a mail server, whose sessions are all alike.
+type postbox struct {
+	mu      sync.Mutex
+	letters []letter
+	to      string
+	refuses error
+}
+
+type letter struct {
+	to, subject, body, id string
+}
+
+func (p *postbox) NewSession(*smtp.Conn) (smtp.Session, error) { return p, nil }
+func (p *postbox) Reset()                                      {}
+func (p *postbox) Logout() error                               { return nil }
+func (p *postbox) Mail(string, *smtp.MailOptions) error        { return nil }
+
+func (p *postbox) Rcpt(to string, _ *smtp.RcptOptions) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.to = to
+	return p.refuses
+}
+
+func (p *postbox) Data(r io.Reader) error {
+	m, err := mail.ReadMessage(r)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(m.Body)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.letters = append(p.letters, letter{p.to, m.Header.Get("Subject"), string(body), m.Header.Get("Message-Id")})
+	return err
+}
+
+func (p *postbox) take() []letter {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := p.letters
+	p.letters = nil
+	return out
+}
+
+// post opens a mail server, by which the world sends mail from then on.
+func (w *world) post() *postbox {
+	w.Helper()
+	p := &postbox{}
+	s := smtp.NewServer(p)
+	l, err := new(net.ListenConfig).Listen(w.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		w.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.Serve(l); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
+			w.Error(err)
+		}
+	}()
+	w.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			w.Error(err)
+		}
+		<-done
+	})
+	at, _ := l.Addr().(*net.TCPAddr)
+	w.mail = notify.Mail{Host: "127.0.0.1", Port: at.Port, From: "Redoubt <redoubt@example.com>", TLS: "none"}
+	w.start()
+	return p
+}
+
+func byMail(digest redoubt.NotificationDigest, to ...string) func(r *redoubt.NotificationRule) {
+	return func(r *redoubt.NotificationRule) {
+		r.Channel, r.Digest, r.To, r.Name = redoubt.ChannelEmail, digest, to, "mail "+digest.String()
+	}
+}
+
+func TestMailComesAtOnceToEachAddress(t *testing.T) {
+	each(t, func(w *world) {
+		p := w.post()
+		r, _ := w.ask(byMail(redoubt.DigestNone, "alice@example.com", "bob@example.com"))
+		w.found(added{n: 1, severity: redoubt.SeverityHigh, rule: "see https://evil.example\r\nBcc: eve@example.com"})
+		w.settle()
+		letters := p.take()
+		if len(letters) != 2 || letters[0].to == letters[1].to || letters[0].id == letters[1].id {
+			t.Fatalf("%+v", letters)
+		}
+		if l := letters[0]; !strings.Contains(l.subject, "1 new finding (1 high)") || !strings.Contains(l.body, "redoubt.example/orgs/acme/findings/") || strings.Contains(l.body, "https://evil") {
+			t.Errorf("the mail is %+v", l)
+		}
+		for _, n := range w.log(r.ID) {
+			if n.State != redoubt.NotificationDelivered {
+				t.Errorf("the log has %+v", n)
+			}
+		}
+	})
+}
+
+func TestDigestIsOneMailAPersonAndDay(t *testing.T) {
+	each(t, func(w *world) {
+		p := w.post()
+		w.ask(byMail(redoubt.DigestDay, "alice@example.com"))
+		w.ask(func(r *redoubt.NotificationRule) {
+			byMail(redoubt.DigestDay, "alice@example.com")(r)
+			r.Name, r.MinSeverity = "another", redoubt.SeverityCritical
+		})
+		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		w.found(added{n: 2, severity: redoubt.SeverityCritical})
+		if w.settle(); len(p.take()) != 0 {
+			t.Fatal("a digest comes at once")
+		}
+		w.clock.Advance(25 * time.Hour)
+		w.settle()
+		letters := p.take()
+		if len(letters) != 1 || !strings.Contains(letters[0].subject, "3 notifications") || strings.Count(letters[0].body, "new finding") != 3 {
+			t.Errorf("%+v", letters)
+		}
+		w.clock.Advance(25 * time.Hour)
+		if w.settle(); len(p.take()) != 0 {
+			t.Error("a digest of nothing comes")
+		}
+	})
+}
+
+func TestRefusedMailEnds(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	p := w.post()
+	p.refuses = &smtp.SMTPError{Code: 550, Message: "no such user"}
+	r, _ := w.ask(byMail(redoubt.DigestNone, "nobody@example.com"))
+	w.found(added{n: 1, severity: redoubt.SeverityHigh})
+	w.settle()
+	for range 60 {
+		w.clock.Advance(time.Minute)
+		w.settle()
+	}
+	if n := w.log(r.ID)[0]; n.State != redoubt.NotificationFailed || n.Attempts != 4 || !strings.Contains(n.Problem, "no such user") {
+		t.Errorf("the log has %+v", n)
+	}
+}
+
+func TestDigestsAreDue(t *testing.T) {
+	wednesday := time.Date(2026, 1, 7, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		digest redoubt.NotificationDigest
+		at     time.Time
+		want   string
+	}{
+		{redoubt.DigestNone, wednesday, "2026-01-07T12:00:00Z"},
+		{redoubt.DigestDay, wednesday, "2026-01-08T07:00:00Z"},
+		{redoubt.DigestDay, wednesday.Add(-6 * time.Hour), "2026-01-07T07:00:00Z"},
+		{redoubt.DigestWeek, wednesday, "2026-01-12T07:00:00Z"},
+		{redoubt.DigestWeek, wednesday.AddDate(0, 0, -2).Add(-6 * time.Hour), "2026-01-05T07:00:00Z"},
+		{redoubt.DigestWeek, wednesday.AddDate(0, 0, -2).Add(-5 * time.Hour), "2026-01-12T07:00:00Z"},
+	} {
+		if got := c.digest.Next(c.at).Format(time.RFC3339); got != c.want {
+			t.Errorf("%s at %s: %s, want %s", c.digest, c.at, got, c.want)
+		}
+	}
+}
+
+// TestMissingScansAreToldOnce, when the days are over, of projects that the filter keeps.
+func TestMissingScansAreToldOnce(t *testing.T) {
+	each(t, func(w *world) {
+		missing := func(name, filter string) func(r *redoubt.NotificationRule) {
+			return func(r *redoubt.NotificationRule) {
+				r.Name, r.Filter, r.Events, r.MissingDays = name, filter, redoubt.NotificationEvents(0).With(redoubt.EventScanMissing), 3
+			}
+		}
+		w.ask(missing("all", ""))
+		w.ask(missing("others", "repos=acme/other"))
+		for day, want := range []int{0, 0, 0, 1, 0, 0} {
+			if err := w.n.TellMissing(t.Context(), w.d.ID); err != nil {
+				t.Fatal(err)
+			}
+			w.settle()
+			events := w.receiver.events(w.T)
+			if len(events) != want {
+				t.Errorf("day %d: %+v", day, events)
+			}
+			for _, e := range events {
+				if e.Data.Title != "1 project without a scan for 3 days" || len(e.Data.Projects) != 1 || e.Data.Projects[0].Name != "acme/api" {
+					t.Errorf("it tells %+v", e.Data)
+				}
+			}
+			w.clock.Advance(25 * time.Hour)
+		}
+	})
+}
+
+// TestWhatWaitsWithoutAJobIsTold: a job that was lost loses no message.
+func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
+	each(t, func(w *world) {
+		w.ask(nil)
+		w.found(added{n: 1, severity: redoubt.SeverityHigh})
+		for _, kind := range []string{store.NotifyJob, store.DeliverJob} {
+			j, err := w.s.ClaimJob(t.Context(), []string{kind}, time.Minute, redoubt.JobOutage{})
+			if err != nil || j == nil {
+				t.Fatal(j, err)
+			}
+			if kind == store.NotifyJob {
+				_, _, err = w.n.Match(t.Context(), *j)
+			}
+			if err = errors.Join(err, w.s.FinishJob(t.Context(), *j, nil, "")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.n.TellMissing(context.Background(), w.d.ID); err != nil {
+			t.Fatal(err)
+		}
+		if w.settle(); len(w.receiver.take()) != 1 {
+			t.Error("nobody is told")
+		}
+	})
+}

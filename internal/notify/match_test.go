@@ -1,0 +1,199 @@
+package notify_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redoubt/redoubt"
+	"github.com/redoubt/redoubt/internal/store"
+)
+
+// TestWhichRulesAreTold is the table of events against rules.
+func TestWhichRulesAreTold(t *testing.T) {
+	high := added{n: 2, severity: redoubt.SeverityHigh}
+	only := func(e redoubt.NotificationEvent) redoubt.NotificationEvents {
+		return redoubt.NotificationEvents(0).With(e)
+	}
+	assign := func(w *world, l []redoubt.Lineage, name string, until time.Time) {
+		w.update(func(ctx context.Context, tx *store.Tx) error {
+			var events []redoubt.TriageEvent
+			for _, one := range l {
+				after := redoubt.Triage{State: redoubt.TriageUntriaged, Assignee: name, At: tx.Now()}
+				if !until.IsZero() {
+					after.State, after.Reason, after.Until = redoubt.TriageIgnored, redoubt.NoTime, until
+				}
+				events = append(events, redoubt.TriageEvent{LineageID: one.ID, At: tx.Now(), By: tx.Actor(), Before: one.Triage, After: after})
+			}
+			return tx.UpdateTriage(ctx, events)
+		})
+	}
+	for _, c := range []struct {
+		name string
+		rule redoubt.NotificationRule
+		do   func(w *world)
+		want []string // titles
+	}{
+		{"any severity", redoubt.NotificationRule{}, func(w *world) { w.found(added{n: 1, severity: redoubt.SeverityLow}) }, []string{"1 new finding (1 low) in acme/api"}},
+		{"of another type", redoubt.NotificationRule{Products: redoubt.Products(0).With(redoubt.Secrets)}, func(w *world) { w.found(high) }, nil},
+		{"by filter", redoubt.NotificationRule{Filter: "severities=low&severities=high", MinSeverity: redoubt.SeverityMedium}, func(w *world) {
+			w.found(high)
+			w.found(added{n: 1, severity: redoubt.SeverityLow})
+			w.found(added{n: 1, severity: redoubt.SeverityMedium})
+		}, []string{"2 new findings (2 high) in acme/api"}},
+		{"excluded", redoubt.NotificationRule{Filter: "-repos=acme/api"}, func(w *world) { w.found(high) }, nil},
+		{"not known before", redoubt.NotificationRule{}, func(w *world) {
+			known := w.found(high)
+			w.found(added{n: 2, severity: redoubt.SeverityHigh, ref: "refs/heads/topic", of: known})
+		}, []string{"2 new findings (2 high) in acme/api"}},
+		{"new on the primary branch", redoubt.NotificationRule{Filter: "branch=primary"}, func(w *world) {
+			known := w.found(added{n: 2, severity: redoubt.SeverityHigh, ref: "refs/heads/topic"})
+			w.found(added{n: 2, severity: redoubt.SeverityHigh, of: known})
+		}, []string{"2 new findings (2 high) in acme/api"}},
+		{"advisories", redoubt.NotificationRule{Events: only(redoubt.EventAdvisory)}, func(w *world) {
+			w.found(added{n: 1, severity: redoubt.SeverityHigh, kind: redoubt.SCA, scan: 7})
+			w.found(added{n: 1, severity: redoubt.SeverityHigh, kind: redoubt.SCA})
+		}, []string{"New advisories affect what is in use: 1 finding (1 high) in acme/api"}},
+		{"assigned", redoubt.NotificationRule{Events: only(redoubt.EventAssigned)}, func(w *world) { assign(w, w.found(high), "alice", time.Time{}) }, []string{"2 findings assigned to alice in acme/api"}},
+		{"ended", redoubt.NotificationRule{Events: only(redoubt.EventDecisionEnded)}, func(w *world) {
+			assign(w, w.found(high), "", w.clock.Now().Add(time.Hour))
+			w.clock.Advance(2 * time.Hour)
+			w.update(func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.ExpireDecisions(ctx)
+				return err
+			})
+		}, []string{"2 decisions ended, and the findings are open again in acme/api"}},
+		{"failed", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed), Filter: "project_tags=other"}, func(w *world) { w.scan(redoubt.ScanError, nil) }, nil},
+		{"failed in a project", redoubt.NotificationRule{Events: only(redoubt.EventScanFailed), Filter: "repos=ACME/api"}, func(w *world) { w.scan(redoubt.ScanError, nil) }, []string{"A scan failed in acme/api"}},
+		{"blocked", redoubt.NotificationRule{Events: only(redoubt.EventBuildBlocked)}, func(w *world) {
+			w.found(high)
+			w.scan(redoubt.ScanCompleted, &redoubt.ScanGate{Reason: "2 findings block", Blocking: []redoubt.Blocked{{FindingID: 1}, {FindingID: 2}}})
+		}, []string{"A build was blocked by 2 findings in acme/api"}},
+		{"not blocked", redoubt.NotificationRule{Events: only(redoubt.EventBuildBlocked)}, func(w *world) { w.scan(redoubt.ScanCompleted, nil) }, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, "sqlite")
+			w.ask(func(r *redoubt.NotificationRule) {
+				if c.rule.Events != 0 {
+					r.Events = c.rule.Events
+				}
+				r.Filter, r.MinSeverity, r.Products = c.rule.Filter, c.rule.MinSeverity, c.rule.Products
+			})
+			c.do(w)
+			w.settle()
+			var got []string
+			for _, e := range w.receiver.events(t) {
+				got = append(got, e.Data.Title)
+			}
+			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("told %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// scan ends a scan of the project, with what the gate says.
+func (w *world) scan(status redoubt.ScanStatus, gate *redoubt.ScanGate) {
+	w.Helper()
+	w.update(func(ctx context.Context, tx *store.Tx) error {
+		s := redoubt.Scan{ProjectID: w.project.ID, Ref: "refs/heads/main", Source: "semgrep", Status: redoubt.ScanRunning, StartedAt: tx.Now()}
+		id, err := tx.AddScan(ctx, s)
+		if err != nil {
+			return err
+		}
+		s.ID, s.Status, s.CompletedAt, s.Error = id, status, tx.Now(), "the scanner ended with exit code 2"
+		if err := tx.FinishScan(ctx, s); err != nil || status == redoubt.ScanError {
+			return err
+		}
+		return tx.PutScanGate(ctx, id, gate)
+	})
+}
+
+// TestOneImportIsOneMessage, however much is new and however many rules look at it.
+func TestOneImportIsOneMessage(t *testing.T) {
+	w := newWorld(t, "sqlite")
+	for i := range 50 {
+		w.ask(func(r *redoubt.NotificationRule) { r.Name = fmt.Sprint("rule ", i) })
+	}
+	w.found(added{n: 10_000, severity: redoubt.SeverityHigh})
+	w.settle()
+	events := w.receiver.events(t)
+	if len(events) != 50 {
+		t.Fatalf("%d messages, want one a rule", len(events))
+	}
+	for _, e := range events {
+		if e.Data.Count != 10_000 || len(e.Data.Findings) != redoubt.MaxNotified {
+			t.Errorf("it counts %d and names %d", e.Data.Count, len(e.Data.Findings))
+		}
+	}
+}
+
+// TestTextsOfOthersAreNotObeyedByChats: what scanners write calls nobody, and makes no links.
+func TestTextsOfOthersAreNotObeyedByChats(t *testing.T) {
+	hostile := "@everyone <!channel> `[x](https://evil.example)` <https://evil.example|x> **b**"
+	for channel, forbidden := range map[redoubt.NotificationChannel][]string{
+		redoubt.ChannelSlack:      {"<!channel>", "<https://evil"},
+		redoubt.ChannelMattermost: {"`[x](https://evil.example)`"},
+		redoubt.ChannelDiscord:    {"`[x](https://evil.example)`"},
+		redoubt.ChannelTeams:      {`"TextBlock"`},
+	} {
+		t.Run(channel.String(), func(t *testing.T) {
+			w := newWorld(t, "sqlite")
+			w.receiver.takes(http.StatusOK)
+			w.ask(func(r *redoubt.NotificationRule) { r.Channel = channel })
+			w.found(added{n: 12, severity: redoubt.SeverityHigh, rule: hostile})
+			w.settle()
+			got := w.receiver.take()
+			if len(got) != 1 {
+				t.Fatalf("%d messages", len(got))
+			}
+			var told map[string]any
+			if err := json.Unmarshal(got[0].body, &told); err != nil {
+				t.Fatal(err)
+			}
+			text := texts(told)
+			for _, bad := range forbidden {
+				if strings.Contains(text, bad) {
+					t.Errorf("%q is in %s", bad, text)
+				}
+			}
+			if !strings.Contains(text, "https://redoubt.example/orgs/acme/findings/") || !strings.Contains(text, "12 new findings") || !strings.Contains(text, "And 2 more") {
+				t.Errorf("it says %s", text)
+			}
+			if channel == redoubt.ChannelDiscord {
+				if mentions, _ := told["allowed_mentions"].(map[string]any); mentions["parse"] == nil || len(text) > 4000 {
+					t.Errorf("anybody may be called: %v", told)
+				}
+			}
+		})
+	}
+}
+
+// texts are all texts of a JSON value, on lines.
+func texts(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v + "\n"
+	case []any:
+		var b strings.Builder
+		for _, one := range v {
+			b.WriteString(texts(one))
+		}
+		return b.String()
+	case map[string]any:
+		var b strings.Builder
+		for name, one := range v {
+			if name == "type" {
+				b.WriteString(fmt.Sprintf("%q ", one))
+				continue
+			}
+			b.WriteString(texts(one))
+		}
+		return b.String()
+	}
+	return ""
+}
