@@ -42,12 +42,21 @@ func osv(i int, summary string) []byte {
 // archiveOf packs records as OSV does.
 func archiveOf(b *testing.B, n int, summary string) *zip.Reader {
 	b.Helper()
+	list := make([][]byte, n)
+	for i := range list {
+		list[i] = osv(i, summary)
+	}
+	return zipped(b, list)
+}
+
+func zipped(b *testing.B, list [][]byte) *zip.Reader {
+	b.Helper()
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
-	for i := range n {
-		w, err := z.Create(fmt.Sprintf("GHSA-%d.json", i))
+	for i, record := range list {
+		w, err := z.Create(fmt.Sprintf("%d.json", i))
 		if err == nil {
-			_, err = w.Write(osv(i, summary))
+			_, err = w.Write(record)
 		}
 		if err != nil {
 			b.Fatal(err)

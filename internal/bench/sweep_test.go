@@ -1,12 +1,11 @@
 package bench
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,10 +35,12 @@ const (
 // followed is a store whose dependencies follow the advisories in it.
 type followed struct {
 	b          *testing.B
+	config     store.Config
 	store      *store.Store
 	deployment redoubt.Deployment
 	sweep      advisory.Sweep[*store.Tx]
 	turn       int
+	longest    time.Duration // of a transaction
 }
 
 // BenchmarkSweep matches a million dependencies that are stored with the
@@ -55,7 +56,7 @@ func BenchmarkSweep(b *testing.B) {
 				n /= 100
 			}
 			f := newFollowed(b, engine)
-			known, names := f.fill(n)
+			known, names := f.fill(evenly(n), inUse)
 			f.load(0, advised)
 			began := time.Now()
 			if done := f.follow(); done.Refs != refsOf(n) || done.Changed < n/100 {
@@ -83,11 +84,13 @@ func newFollowed(b *testing.B, engine string) *followed {
 	b.Helper()
 	c := storetest.Database(b, engine, nil)
 	c.Clock = time.Now
-	f := &followed{b: b, store: storetest.Open(b, c)}
+	f := &followed{b: b, config: c, store: storetest.Open(b, c)}
 	f.deployment = storetest.Deployment(b, f.store)
 	f.sweep = advisory.Sweep[*store.Tx]{
 		Store: f.store, Library: advisory.NewLibrary(func(e string) advisory.Order { return version.OrderOf(e) }),
 		Update: func(ctx context.Context, id int64, fn func(context.Context, *store.Tx) error) error {
+			began := time.Now()
+			defer func() { f.longest = max(f.longest, time.Since(began)) }()
 			return f.store.Update(ctx, id, storetest.Actor, fn)
 		},
 		Follow: func(ctx context.Context, tx *store.Tx, advised redoubt.Advised) (int, error) {
@@ -109,19 +112,21 @@ func (f *followed) check(err error) {
 	}
 }
 
-// fill stores dependencies, and returns what the limit looks up: the packages
-// that there are records of, and the package of each dependency.
-func (f *followed) fill(n int) (known map[string]bool, names []string) {
+// evenly says how many dependencies each ref has.
+func evenly(n int) []int { return slices.Repeat([]int{n / refsOf(n)}, refsOf(n)) }
+
+// fill stores so many dependencies on each ref, of so many packages, and returns what the
+// limit looks up: the packages that there are records of, and the package of each dependency.
+func (f *followed) fill(refs []int, packages int) (known map[string]bool, names []string) {
 	f.b.Helper()
 	g := newGenerator()
-	each := n / refsOf(n) / lockfiles
-	for at := range refsOf(n) {
+	for at, n := range refs {
 		reading := &report.Reading{}
 		for i := range lockfiles {
 			var lock strings.Builder
 			lock.WriteString(`{"name":"app","lockfileVersion":3,"packages":{"":{"name":"app","version":"1.0.0"}`)
-			for j := range each {
-				name := fmt.Sprint("package-", g.rnd.IntN(inUse)*(benchPackages/inUse))
+			for j := range n / lockfiles {
+				name := packageOf(g.rnd.IntN(packages))
 				names = append(names, "npm/"+name)
 				fmt.Fprintf(&lock, `,"node_modules/tree-%d/node_modules/%s":{"version":"1.%d.0"}`, j, name, 10*g.rnd.IntN(4))
 			}
@@ -140,6 +145,9 @@ func (f *followed) fill(n int) (known map[string]bool, names []string) {
 	}
 	return known, names
 }
+
+// packageOf names one of the packages that are in use.
+func packageOf(i int) string { return fmt.Sprint("package-", i*(benchPackages/inUse)) }
 
 // refsOf is on how many refs the dependencies are.
 func refsOf(n int) int {
@@ -162,21 +170,20 @@ func lookUp(known map[string]bool, names []string) (found int) {
 // load stores so many records from one on, which are new or changed.
 func (f *followed) load(from, n int) {
 	f.b.Helper()
-	var packed bytes.Buffer
-	z := zip.NewWriter(&packed)
+	var list [][]byte
 	for i := from; i < from+n; i++ {
-		w, err := z.Create(fmt.Sprintf("GHSA-%d.json", i%advised))
-		f.check(err)
-		_, err = w.Write(osv(i%advised, fmt.Sprint("turn ", f.turn)))
-		f.check(err)
+		list = append(list, osv(i%advised, fmt.Sprint("turn ", f.turn)))
 	}
-	f.check(z.Close())
-	r, err := zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+	f.publish(list)
+}
+
+// publish stores records, each of which is new or changed.
+func (f *followed) publish(list [][]byte) {
+	f.b.Helper()
+	loaded, err := advisory.Load(f.b.Context(), f.store, advisory.Zip(zipped(f.b, list)), nil)
 	f.check(err)
-	loaded, err := advisory.Load(f.b.Context(), f.store, advisory.Zip(r), nil)
-	f.check(err)
-	if loaded.Changed != n {
-		f.b.Fatalf("%d of %d records changed", loaded.Changed, n)
+	if loaded.Changed != len(list) {
+		f.b.Fatalf("%d of %d records changed", loaded.Changed, len(list))
 	}
 	_, err = f.store.PublishAdvisories(f.b.Context())
 	f.check(err)

@@ -35,6 +35,7 @@ func follow(ctx context.Context, s Store, ex Exemptions, project redoubt.Project
 	if err != nil || len(rows)+len(advised.Matches) == 0 {
 		return sum, err
 	}
+	rows = f.concerned(rows)
 	if err := f.observeMatches(ctx); err != nil {
 		return sum, err
 	}
@@ -163,6 +164,23 @@ func (o *observer) match(m *redoubt.Match) Sighting {
 		Message: m.Message, Severity: m.Severity, Dependency: &m.Dependency,
 	}
 	return Sighting{Result: r, Finding: o.row(digestedResult{r, o.d.content(r)}, o.d.advised(m, m.Group), o.codeHash(r))}
+}
+
+// concerned are the rows that were asked about, or are of a match: what is said of some
+// packages changes no finding of another.
+func (f *follower) concerned(rows []redoubt.Finding) []redoubt.Finding {
+	var d digester
+	matched := map[redoubt.Identity]bool{}
+	for i := range f.Matches {
+		m := &f.Matches[i]
+		for _, group := range append([]int64{m.Group}, m.Former...) {
+			matched[d.advised(m, group)] = true
+		}
+	}
+	return slices.DeleteFunc(rows, func(r redoubt.Finding) bool {
+		_, asked := f.Held[r.ID]
+		return !asked && !matched[r.Identity]
+	})
 }
 
 func (f *follower) twins(i int) []redoubt.Subject {

@@ -39,8 +39,9 @@ func (f *followed) event(line string) error {
 	case "diff":
 		return f.state(word[1], [][]string{word[2:]}, false)
 	case "osv", "withdraw":
+		before := f.said()
 		f.news.publish(word)
-		return f.sweep()
+		return f.sweepOf(changed(before, f.said()))
 	case "scan", "part":
 		return f.scan(word[1], word[2:], word[0] == "scan")
 	case "triage":
@@ -92,21 +93,68 @@ func (f *followed) scan(ref string, told []string, full bool) error {
 	return f.upload(ref, full, false, report)
 }
 
-func (f *followed) sweep() error {
-	refs := map[string]bool{}
-	for _, i := range f.inventories {
-		refs[i.Ref] = true
-	}
-	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+func (f *followed) sweep() error { return f.sweepOf(nil) }
+
+// sweepOf has all refs follow what is said of some packages; nil is all.
+func (f *followed) sweepOf(packages map[string]bool) error {
+	for _, ref := range f.refs() {
 		advised, err := f.advised(context.Background(), f.projects[0].ID, ref, nil)
 		if err != nil {
 			return err
+		}
+		if packages != nil {
+			f.restrict(&advised, packages)
 		}
 		if _, err := Follow(context.Background(), f, f, f.projects[0], advised, 0, f.clock); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (f *followed) refs() []string {
+	refs := map[string]bool{}
+	for _, i := range f.inventories {
+		refs[i.Ref] = true
+	}
+	return slices.Sorted(maps.Keys(refs))
+}
+
+// said is what the records say of each package on all refs.
+func (f *followed) said() map[string]string {
+	out := map[string]string{}
+	for _, ref := range f.refs() {
+		_, _ = f.advised(context.Background(), 0, ref, nil) // which has the news read the lockfiles
+		for _, m := range f.news.matches(ref) {
+			names, shown := f.news.names(m.group)
+			out[m.pkg] += fmt.Sprintln(ref, m, names, shown, f.news.former[m.group])
+		}
+	}
+	return out
+}
+
+func changed(before, after map[string]string) map[string]bool {
+	out := map[string]bool{}
+	for _, said := range []map[string]string{before, after} {
+		for pkg := range said {
+			if before[pkg] != after[pkg] {
+				out[pkg] = true
+			}
+		}
+	}
+	return out
+}
+
+// restrict leaves out what is said of other packages.
+func (f *followed) restrict(a *redoubt.Advised, packages map[string]bool) {
+	all := *a
+	a.Matches, a.Twins = nil, nil
+	for i := range all.Matches {
+		if packages[all.Matches[i].Dependency.Package] {
+			a.Matches, a.Twins = append(a.Matches, all.Matches[i]), append(a.Twins, all.Twins[i])
+		}
+	}
+	maps.DeleteFunc(a.Held, func(id int64, _ bool) bool { return !packages[f.rows[id].Subject.Package] })
 }
 
 // advised answers for the store as the advisories would.

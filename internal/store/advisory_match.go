@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"maps"
 	"slices"
 	"time"
@@ -27,16 +29,7 @@ func (tx *Tx) Holdings(ctx context.Context, projectID int64, ref string, package
 	if err != nil || len(list) == 0 {
 		return list, err
 	}
-	rows, err := tx.heldRows(ctx, slices.Sorted(maps.Keys(at)), packages)
-	if err != nil {
-		return nil, err
-	}
-	versions := make([]int64, len(rows))
-	for i, r := range rows {
-		versions[i] = r.version
-	}
-	slices.Sort(versions)
-	names, err := tx.packageVersions(ctx, slices.Compact(versions))
+	rows, names, err := tx.heldRows(ctx, slices.Sorted(maps.Keys(at)), packages)
 	if err != nil {
 		return nil, err
 	}
@@ -49,30 +42,71 @@ func (tx *Tx) Holdings(ctx context.Context, projectID int64, ref string, package
 	return list, nil
 }
 
-// heldRows reads the rows of inventories; see Holdings for packages.
-func (tx *Tx) heldRows(ctx context.Context, inventories, packages []int64) ([]dependencyRow, error) {
-	in, arg := tx.in("inventory_id", 2, inventories)
-	query, args := `SELECT inventory_id, package_version_id, transitivity, line FROM dependency WHERE deployment_id = $1 AND `+in, []any{arg}
+// heldRows reads the rows of inventories, and the names of their versions; see Holdings
+// for packages.
+func (tx *Tx) heldRows(ctx context.Context, inventories, packages []int64) (rows []dependencyRow, names map[int64]packageVersion, err error) {
 	if packages != nil {
-		in, arg := tx.in("package_id", 3, packages)
-		query += ` AND package_version_id IN (SELECT id FROM package_version WHERE deployment_id = $1 AND ` + in + `)`
-		args = append(args, arg)
+		if names, err = tx.versionsOf(ctx, packages); err != nil {
+			return nil, nil, err
+		}
+		rows, err = tx.heldVersions(ctx, inventories, names)
+		return rows, names, err
 	}
+	if rows, err = tx.heldRowsBy(ctx, "inventory_id", inventories); err != nil {
+		return nil, nil, err
+	}
+	versions := make([]int64, len(rows))
+	for i, r := range rows {
+		versions[i] = r.version
+	}
+	slices.Sort(versions)
+	names, err = tx.packageVersions(ctx, slices.Compact(versions))
+	return rows, names, err
+}
+
+// heldVersions reads the rows of inventories that are of some versions. The contents tell
+// which these are: they are few of many, and an index would be asked for each version in
+// each inventory.
+func (tx *Tx) heldVersions(ctx context.Context, inventories []int64, versions map[int64]packageVersion) ([]dependencyRow, error) {
+	var ids []int64
+	in, arg := tx.in("inventory_id", 2, inventories)
+	err := each(ctx, tx, func(r row) error {
+		var content sql.RawBytes
+		if err := r.Scan(&content); err != nil {
+			return err
+		}
+		return eachContent(content, func([]byte) bool { return true }, func(id, version int64, _ redoubt.Transitivity) bool {
+			if _, wanted := versions[version]; wanted {
+				ids = append(ids, id)
+			}
+			return true
+		})
+	}, `SELECT content FROM inventory_content WHERE deployment_id = $1 AND `+in, arg)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return tx.heldRowsBy(ctx, "id", ids)
+}
+
+func (tx *Tx) heldRowsBy(ctx context.Context, column string, ids []int64) ([]dependencyRow, error) {
+	in, arg := tx.in(column, 2, ids)
 	return many(ctx, tx, func(r row) (d dependencyRow, err error) {
 		return d, r.Scan(&d.inventory, &d.version, &d.transitivity, &d.line)
-	}, query, args...)
+	}, `SELECT inventory_id, package_version_id, transitivity, line FROM dependency WHERE deployment_id = $1 AND `+in, arg)
 }
 
 // Subjects returns what the supply-chain findings of a ref are about, in any
 // state, oldest first.
 func (tx *Tx) Subjects(ctx context.Context, projectID int64, ref string) ([]redoubt.Subject, error) {
-	return many(ctx, tx, scanSubject, subjectSelect+` AND f.project_id = $2 AND f.ref = $3 ORDER BY f.id`, projectID, ref)
+	// CROSS JOIN makes SQLite begin with the findings of the ref, and an order would have
+	// it read those of all refs by id.
+	list, err := many(ctx, tx, scanSubject, `
+		SELECT f.id, f.lineage_id, f.source, f.rule_name, f.state, f.state_updated_at, s.lockfile, s.ecosystem, s.package, s.version, s.vulnerability, s.group_id
+		FROM finding f CROSS JOIN finding_subject s
+		WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND s.deployment_id = f.deployment_id AND s.finding_id = f.id`, projectID, ref)
+	slices.SortFunc(list, func(a, b redoubt.Subject) int { return cmp.Compare(a.FindingID, b.FindingID) })
+	return list, err
 }
-
-const subjectSelect = `
-	SELECT f.id, f.lineage_id, f.source, f.rule_name, f.state, f.state_updated_at, s.lockfile, s.ecosystem, s.package, s.version, s.vulnerability, s.group_id
-	FROM finding f JOIN finding_subject s ON s.deployment_id = f.deployment_id AND s.finding_id = f.id
-	WHERE f.deployment_id = $1`
 
 func scanSubject(r row) (s redoubt.Subject, err error) {
 	return s, r.Scan(&s.FindingID, &s.LineageID, &s.Source, &s.Rule, &s.State, instant(&s.ChangedAt),

@@ -218,6 +218,36 @@ func TestHoldingsAreWhatIsInForce(t *testing.T) {
 	})
 }
 
+// What a transaction states is held in the answers it gets from then on.
+func TestHoldingsOfATransactionThatStatesMore(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newTenant(t, s)
+		p := d.project("acme/shop")
+		d.state(statement(p, "a.lock", dep("npm", "lodash", "1.0.0"), dep("npm", "axios", "1.0.0")))
+		d.update(func(ctx context.Context, tx *store.Tx) error {
+			var lodash []int64
+			d.check(tx.EachPackage(ctx, func(id int64, _, name string) {
+				if name == "lodash" {
+					lodash = append(lodash, id)
+				}
+			}))
+			for version := range 3 {
+				held, err := tx.Holdings(ctx, p.ID, main, lodash)
+				if want := fmt.Sprint(version+1, ".0.0"); err != nil || len(held) != 1 || len(held[0].Dependencies) != 1 || held[0].Dependencies[0].Version != want {
+					t.Fatalf("want lodash %s: %+v %v", want, held, err)
+				}
+				if none, err := tx.Holdings(ctx, p.ID, main, []int64{}); err != nil || len(none) != 1 || len(none[0].Dependencies) != 0 {
+					t.Errorf("of no package: %+v %v", none, err)
+				}
+				next := statement(p, "a.lock", dep("npm", "lodash", fmt.Sprint(version+2, ".0.0")), dep("npm", "axios", "1.0.0"))
+				_, _, err = tx.PutInventory(ctx, next)
+				d.check(err)
+			}
+			return nil
+		})
+	})
+}
+
 func TestOneWorkerFollowsAtATime(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

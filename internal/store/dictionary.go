@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"maps"
+	"slices"
 )
 
 // packageVersion names one version of one package.
@@ -90,6 +91,7 @@ func (tx *Tx) putVersions(ctx context.Context, keys []versionKey) (map[versionKe
 			if tx.namedFrom == 0 {
 				tx.namedFrom = id
 			}
+			tx.lastVersions = packageVersions{}
 			return []any{id, k.packageID, k.version}
 		})
 	return ids, err
@@ -158,6 +160,36 @@ func (tx *Tx) packageVersions(ctx context.Context, ids []int64) (map[int64]packa
 	}
 	maps.Copy(found, read)
 	return found, nil
+}
+
+// packageVersions are all versions of some packages, by id.
+type packageVersions struct {
+	packages []int64
+	names    map[int64]packageVersion
+}
+
+// versionsOf returns the versions of packages, by id. It remembers the last answer: the
+// refs that follow a change of the advisories ask for those of the same packages.
+func (tx *Tx) versionsOf(ctx context.Context, packages []int64) (map[int64]packageVersion, error) {
+	if last := tx.lastVersions; last.names != nil && slices.Equal(last.packages, packages) {
+		return last.names, nil
+	}
+	names := map[int64]packageVersion{}
+	in, arg := tx.in("v.package_id", 2, packages)
+	err := each(ctx, tx, func(r row) error {
+		var id int64
+		var n packageVersion
+		err := r.Scan(&id, &n.ecosystem, &n.name, &n.version)
+		names[id] = n
+		return err
+	}, `SELECT v.id, p.ecosystem, p.name, v.version
+		FROM package_version v JOIN package p ON p.deployment_id = v.deployment_id AND p.id = v.package_id
+		WHERE v.deployment_id = $1 AND `+in, arg)
+	if err != nil {
+		return nil, err
+	}
+	tx.lastVersions = packageVersions{slices.Clone(packages), names}
+	return names, nil
 }
 
 // Ecosystems lists those that the deployment has packages of, by name.

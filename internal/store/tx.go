@@ -30,6 +30,8 @@ type Tx struct {
 
 	notified redoubt.NotificationEvents // that some rule of the deployment asks for
 	happened []redoubt.Happening        // see Tell
+
+	lastVersions packageVersions // see versionsOf; none once a version got its id
 }
 
 func newTx(q *session, d redoubt.Deployment, now time.Time, by redoubt.Actor) *Tx {
