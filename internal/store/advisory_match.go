@@ -98,19 +98,26 @@ func (tx *Tx) heldRowsBy(ctx context.Context, column string, ids []int64) ([]dep
 // Subjects returns what the supply-chain findings of a ref are about, in any
 // state, oldest first.
 func (tx *Tx) Subjects(ctx context.Context, projectID int64, ref string) ([]redoubt.Subject, error) {
-	// CROSS JOIN makes SQLite begin with the findings of the ref, and an order would have
-	// it read those of all refs by id.
-	list, err := many(ctx, tx, scanSubject, `
-		SELECT f.id, f.lineage_id, f.source, f.rule_name, f.state, f.state_updated_at, s.lockfile, s.ecosystem, s.package, s.version, s.vulnerability, s.group_id
-		FROM finding f CROSS JOIN finding_subject s
-		WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND s.deployment_id = f.deployment_id AND s.finding_id = f.id`, projectID, ref)
+	// In two steps: of a join either engine may come to read the subjects of all refs.
+	of := map[int64]redoubt.Subject{}
+	err := each(ctx, tx, func(r row) error {
+		var s redoubt.Subject
+		err := r.Scan(&s.FindingID, &s.LineageID, &s.Source, &s.Rule, &s.State, instant(&s.ChangedAt))
+		of[s.FindingID] = s
+		return err
+	}, `SELECT id, lineage_id, source, rule_name, state, state_updated_at FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3`, projectID, ref)
+	if err != nil || len(of) == 0 {
+		return []redoubt.Subject{}, err
+	}
+	in, arg := tx.in("finding_id", 2, slices.Sorted(maps.Keys(of)))
+	list, err := many(ctx, tx, func(r row) (s redoubt.Subject, err error) {
+		err = r.Scan(&s.FindingID, &s.Lockfile, &s.Ecosystem, &s.Package, &s.Version, &s.Vulnerability, &s.Group)
+		f := of[s.FindingID]
+		s.LineageID, s.Source, s.Rule, s.State, s.ChangedAt = f.LineageID, f.Source, f.Rule, f.State, f.ChangedAt
+		return s, err
+	}, `SELECT finding_id, lockfile, ecosystem, package, version, vulnerability, group_id FROM finding_subject WHERE deployment_id = $1 AND `+in, arg)
 	slices.SortFunc(list, func(a, b redoubt.Subject) int { return cmp.Compare(a.FindingID, b.FindingID) })
 	return list, err
-}
-
-func scanSubject(r row) (s redoubt.Subject, err error) {
-	return s, r.Scan(&s.FindingID, &s.LineageID, &s.Source, &s.Rule, &s.State, instant(&s.ChangedAt),
-		&s.Lockfile, &s.Ecosystem, &s.Package, &s.Version, &s.Vulnerability, &s.Group)
 }
 
 // writeSubjects writes what findings are about, where it was told anew.
