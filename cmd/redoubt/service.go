@@ -46,6 +46,7 @@ type service struct {
 	storage    config.Storage
 	config     config.Server
 	store      *store.Store
+	replica    *store.Replica // nil without one
 	index      *index.Index
 	server     *server.Server
 	scanner    *agent.Agent
@@ -121,7 +122,11 @@ func (s *service) wire(a *app) error {
 	s.tickets = job.New(s.store, map[string]job.Work{store.TicketJob: s.keeper.CreateTicket}, job.Options{Workers: hostWorkers, Attempts: hosts.TicketAttempts, Abandoned: s.keeper.TicketAbandoned, Clock: a.clock, Logger: a.log})
 	s.advisories = advisory.NewLibrary(orders)
 	s.scanner = s.scanners(a, secret)
-	findings := index.New(s.store, index.Options{
+	source, err := s.indexSource()
+	if err != nil {
+		return err
+	}
+	findings := index.New(source, index.Options{
 		BodyCache: bodies, Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
 		Memory: cmp.Or(s.config.IndexMemory, 2*quarterOfMemory()), Clock: a.clock, Logger: a.log,
 	})
@@ -156,7 +161,7 @@ func (s *service) wire(a *app) error {
 		Challenge: oauth.Challenge, API: func() http.Handler { return s.server.Handler() }, PublicURL: s.config.PublicURL, Version: version, Clock: a.clock,
 	})
 	s.server, err = server.New(server.Config{
-		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}), Pages: pages.Handler(), Advisories: s.advisories,
+		Mounted: slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()), Collectors: append(s.scanner.Collectors(), advisoryCollector{s.store, a.clock}, replicaCollector{s.replica}), Pages: pages.Handler(), Advisories: s.advisories,
 		Store: s.store, Index: findings, Connections: s.keeper, Notifier: s.notifier,
 		Clock: a.clock, Logger: a.log, Version: version, SigningKeys: signing, SecretKey: secret, JobAdded: s.jobs.Wake, TicketAdded: s.tickets.Wake,
 		PublicURL: s.config.PublicURL, TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,

@@ -33,17 +33,29 @@ const (
 )
 
 func openPostgres(ctx context.Context, databaseURL string, limit time.Duration) (*engine, error) {
+	e, config, err := newPostgres(databaseURL, limit)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.ask(ctx, e.write.PingContext); err != nil {
+		return nil, errors.Join(fmt.Errorf("connect to PostgreSQL at %s:%d, database %s: %w", config.Host, config.Port, config.Database, err), e.close())
+	}
+	return e, nil
+}
+
+// newPostgres makes an engine that has not connected yet.
+func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
 		// The cause may quote the password.
-		return nil, errors.New("the database URL cannot be read; it looks like postgres://user:password@host:5432/name")
+		return nil, nil, errors.New("the database URL cannot be read; it looks like postgres://user:password@host:5432/name")
 	}
 	config.DialFunc = dialWithin(limit)
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	e := &engine{
+	return &engine{
 		name: "postgres", dialect: database.DialectPostgres, locker: locker,
 		read: postgresPool(config, postgresReaders), write: postgresPool(config, postgresWriters), attempts: 1,
 		snapshot:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
@@ -57,11 +69,7 @@ func openPostgres(ctx context.Context, databaseURL string, limit time.Duration) 
 		bulk:       postgresBulk, ahead: true,
 		list: postgresList, classify: classifyPostgres,
 		stall: &stall{limit: limit, ask: postgresAnswers(config)},
-	}
-	if err := e.ask(ctx, e.write.PingContext); err != nil {
-		return nil, errors.Join(fmt.Errorf("connect to PostgreSQL at %s:%d, database %s: %w", config.Host, config.Port, config.Database, err), e.close())
-	}
-	return e, nil
+	}, config, nil
 }
 
 func postgresPool(config *pgx.ConnConfig, conns int) *sql.DB {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redoubt/redoubt"
 )
@@ -17,6 +18,12 @@ func (s *Store) ExecRaw(ctx context.Context, query string) error {
 	_, err := s.engine.write.ExecContext(ctx, query)
 	return err
 }
+
+// SetReplicaTimes sets how long a replica may be behind, and how long it rests then.
+func SetReplicaTimes(r *Replica, wait, rest time.Duration) { r.wait, r.rest = wait, rest }
+
+// EndReplicaRest has a replica asked again.
+func EndReplicaRest(r *Replica) { r.resting.Store(false) }
 
 // MigrateDown takes back the migrations after a version, the newest first.
 func (s *Store) MigrateDown(ctx context.Context, version int64) error {
