@@ -188,7 +188,7 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 		if err := edge.MayTake(b.Globs, b.Project.Name); err != nil {
 			return err
 		}
-		if err := edge.HoldToRun(ctx, tx, caller, b.Ref, b.Commit); err != nil {
+		if err := edge.MayHandIn(ctx, tx, caller, b.Ref, b.Commit); err != nil {
 			return err
 		}
 		known, err = findRun(ctx, tx, caller, request.Scan.UniqueID)

@@ -9,10 +9,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// HoldToRun refuses what the token of a managed run hands in about another ref or commit
+// MayHandIn refuses what the token of a managed run hands in about another ref or commit
 // than the run's: what scans there may have been taken over by the code that it scans.
-// Other tokens may hand in what their projects allow.
-func HoldToRun(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commit string) error {
+// Other tokens may hand in what their projects allow. Whoever may no more what they might
+// as they were let in is auth.ErrUnauthenticated: an upload can take hours to come.
+func MayHandIn(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commit string) error {
+	if err := stillIn(ctx, tx, caller); err != nil {
+		return err
+	}
 	run, err := runOf(ctx, tx, caller)
 	switch {
 	case err != nil:
@@ -23,6 +27,23 @@ func HoldToRun(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commi
 		return redoubt.Invalid("commit", "this token is of a managed run of %s, and hands in nothing about another commit", run.Commit)
 	}
 	return nil
+}
+
+// stillIn refuses a token that was revoked since it was let in, and one whose person lost
+// the role.
+func stillIn(ctx context.Context, tx *store.Tx, caller auth.Caller) error {
+	t, err := tx.TokenByID(ctx, caller.Token.ID)
+	if errors.Is(err, redoubt.ErrNotFound) || err == nil && !t.RevokedAt.IsZero() {
+		return auth.ErrUnauthenticated
+	}
+	if err != nil || t.UserID == 0 {
+		return err
+	}
+	role, err := tx.UserRole(ctx, t.UserID)
+	if err == nil && role < caller.Role {
+		err = auth.ErrUnauthenticated
+	}
+	return err
 }
 
 // OfRun reports whether the caller's token is that of a managed run under way.

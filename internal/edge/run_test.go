@@ -83,11 +83,11 @@ func (r *runs) lease(run redoubt.Run, by auth.Caller) (leased redoubt.Run) {
 	return leased
 }
 
-// hold is what HoldToRun says of a ref and a commit.
+// hold is what MayHandIn says of a ref and a commit.
 func (r *runs) hold(by auth.Caller, ref, commit string) (err error) {
 	r.t.Helper()
 	_ = r.s.View(r.t.Context(), r.d.ID, func(ctx context.Context, tx *store.Tx) error {
-		err = edge.HoldToRun(ctx, tx, by, ref, commit)
+		err = edge.MayHandIn(ctx, tx, by, ref, commit)
 		return nil
 	})
 	return err
@@ -153,6 +153,38 @@ func TestTokensOfRunsThatEndedAreOfNoUse(t *testing.T) {
 	})
 }
 
+// An upload that was let in, and is to be stored after its token was revoked or its person
+// lost the role, is refused.
+func TestUploadsAreRefusedOnceTheirTokenIsOver(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		r := newRuns(t, s)
+		anybodys := func(t *redoubt.Token) { t.ProjectGlobs, t.ExpiresAt = nil, time.Time{} }
+		var ada redoubt.User
+		r.update(func(ctx context.Context, tx *store.Tx) (err error) {
+			ada, err = tx.CreateUser(ctx, redoubt.User{Name: "ada", PasswordHash: "x"}, redoubt.RoleTriager)
+			return err
+		})
+		revoked := r.token(anybodys)
+		ofAda := r.token(func(t *redoubt.Token) { anybodys(t); t.UserID = ada.ID })
+		ofAda.Role = redoubt.RoleTriager
+		for name, c := range map[string]struct {
+			by   auth.Caller
+			over func(ctx context.Context, tx *store.Tx) error
+		}{
+			"revoked":                     {revoked, func(ctx context.Context, tx *store.Tx) error { return tx.RevokeToken(ctx, revoked.Token.ID) }},
+			"of a person who may no more": {ofAda, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, redoubt.RoleViewer) }},
+		} {
+			if err := r.hold(c.by, "main", commit); err != nil {
+				t.Errorf("one that will be %s: %v", name, err)
+			}
+			r.update(c.over)
+			if err := r.hold(c.by, "main", commit); !errors.Is(err, auth.ErrUnauthenticated) {
+				t.Errorf("one that is %s: %v", name, err)
+			}
+		}
+	})
+}
+
 func TestOtherTokensAreHeldToNoRun(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		r := newRuns(t, s)
@@ -174,7 +206,7 @@ func TestOtherTokensAreHeldToNoRun(t *testing.T) {
 		gone, cancel := context.WithCancel(t.Context())
 		err := s.View(gone, r.d.ID, func(ctx context.Context, tx *store.Tx) error {
 			cancel()
-			return edge.HoldToRun(ctx, tx, r.token(nil), "main", commit)
+			return edge.MayHandIn(ctx, tx, r.token(nil), "main", commit)
 		})
 		if err == nil {
 			t.Error("a store that does not answer lets pass")

@@ -58,7 +58,7 @@ func (c *call) takeImport(ctx context.Context, upload ingest.Upload, files *impo
 	return runIdempotent(store.Announce(ctx, c.readsOfImport(upload)), c, func(ctx context.Context) (*api.ImportResponse, error) {
 		upload.Globs, upload.Decides = c.caller.Globs(), c.caller.CanTriage()
 		upload.Advised = c.server.Advisories.For(c.tx)
-		if err := edge.HoldToRun(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
+		if err := edge.MayHandIn(ctx, c.tx, c.caller, upload.Ref, upload.Commit); err != nil {
 			return nil, err
 		}
 		gate := importGate{tx: c.tx}
@@ -106,6 +106,7 @@ func (c *call) readsOfImport(upload ingest.Upload) func(context.Context, *store.
 			_ = tx.KeepAnswer(ctx, redoubt.KeptAnswer{})
 		}
 		tx.ExpectScan(ctx)
+		_ = edge.MayHandIn(ctx, tx, c.caller, upload.Ref, upload.Commit)
 		_, _ = tx.SecretRules(ctx)
 		_, _ = tx.FindProjectForScan(ctx, c.caller.Globs(), upload.Project)
 		_, _ = policy.LoadEffectivePolicy(ctx, tx, upload.Project)

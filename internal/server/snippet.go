@@ -30,7 +30,7 @@ func (c *call) snippetScan(ctx context.Context) (redoubt.Scan, error) {
 	if _, err = c.seen(c.tx.Project(ctx, scan.ProjectID)); err != nil {
 		return scan, err
 	}
-	return scan, edge.HoldToRun(ctx, c.tx, c.caller, scan.Ref, scan.Commit)
+	return scan, edge.MayHandIn(ctx, c.tx, c.caller, scan.Ref, scan.Commit)
 }
 
 // listSnippets says of which findings code is wanted.

@@ -80,14 +80,24 @@ func (s *Store) UserByIdentity(ctx context.Context, i redoubt.UserIdentity) (u r
 // is unknown, disabled or no member.
 func (s *Store) UserRole(ctx context.Context, deploymentID, userID int64) (role redoubt.Role, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *session) error {
-		role, err = one(ctx, q, scalar[redoubt.Role], `
-			SELECT m.role FROM user_role m JOIN app_user u ON u.id = m.user_id
-			WHERE m.deployment_id = $1 AND m.user_id = $2 AND u.disabled_at IS NULL`, deploymentID, userID)
-		if errors.Is(err, redoubt.ErrNotFound) {
-			role, err = redoubt.RoleNone, nil
-		}
+		role, err = q.userRole(ctx, deploymentID, userID)
 		return err
 	})
+	return role, err
+}
+
+// UserRole is Store.UserRole in the deployment of the transaction.
+func (tx *Tx) UserRole(ctx context.Context, userID int64) (redoubt.Role, error) {
+	return tx.session.userRole(ctx, tx.deployment.ID, userID)
+}
+
+func (q *session) userRole(ctx context.Context, deploymentID, userID int64) (redoubt.Role, error) {
+	role, err := one(ctx, q, scalar[redoubt.Role], `
+		SELECT m.role FROM user_role m JOIN app_user u ON u.id = m.user_id
+		WHERE m.deployment_id = $1 AND m.user_id = $2 AND u.disabled_at IS NULL`, deploymentID, userID)
+	if errors.Is(err, redoubt.ErrNotFound) {
+		role, err = redoubt.RoleNone, nil
+	}
 	return role, err
 }
 
