@@ -155,6 +155,7 @@ type bench struct {
 	end    *api.FinishRunRequest
 	shown  []string // Authorization of what came from the scan
 	lost   bool
+	deaf   map[string]int // how often the server does not hear, by what it is told
 	said   bytes.Buffer
 }
 
@@ -267,6 +268,11 @@ func (b *bench) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	var answer any
 	body, _ := io.ReadAll(r.Body)
+	if told := filepath.Base(r.URL.Path); b.deaf[told] > 0 {
+		b.deaf[told]--
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	switch filepath.Base(r.URL.Path) {
 	case "lease":
 		answer = api.LeaseRunResponse{Run: b.lease}

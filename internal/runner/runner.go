@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 )
 
@@ -183,13 +184,19 @@ func (r *Runner) make(parent context.Context, leased *api.LeasedRun) (end api.Fi
 	}
 	end = outcome(parent, ctx, workErr)
 	end.Claim, end.ScanID = leased.Claim, scanID
-	told, cancelTold := context.WithTimeout(context.WithoutCancel(parent), finishWithin)
-	defer cancelTold()
-	if err := tell.flush(told); err != nil {
-		return end, err
+	within := redoubt.RunLease
+	if parent.Err() != nil {
+		within = finishWithin
 	}
-	_, err = r.Client.FinishRun(told, leased.ID, end)
-	return end, err
+	told, cancelTold := context.WithTimeout(context.WithoutCancel(parent), within)
+	defer cancelTold()
+	return end, again(told, func(ctx context.Context) error {
+		if err := tell.flush(ctx); err != nil {
+			return err
+		}
+		_, err := r.Client.FinishRun(ctx, leased.ID, end)
+		return err
+	})
 }
 
 // outcome puts how the work ended into the words of the protocol.
@@ -241,7 +248,7 @@ func (r *Runner) work(ctx context.Context, leased *api.LeasedRun, tell *teller) 
 	}
 	tell.found(f.ref, f.commit)
 	tell.state("scanning")
-	if err := tell.flush(ctx); err != nil { // the run's token uploads what the run is known to be about
+	if err := tell.flushAgain(ctx); err != nil { // the run's token uploads what the run is known to be about
 		return "", err
 	}
 	if err := f.checkOut(ctx); err != nil {

@@ -187,6 +187,17 @@ func TestRunsAreBounded(t *testing.T) {
 	})
 }
 
+// TestAnEndIsToldUntilItIsHeard: a server that does not hear for a moment has nothing
+// scanned once more.
+func TestAnEndIsToldUntilItIsHeard(t *testing.T) {
+	b := newBench(t, nil)
+	b.commit("refs/heads/main", b.tree(b.plan("")))
+	b.deaf = map[string]int{"progress": 2, "finish": 2}
+	if end, _ := b.make(nil); end.State != "done" || end.ScanID != "12" || b.deaf["finish"] != 0 || b.deaf["progress"] != 0 {
+		t.Errorf("it ended as %+v, and the server was not told %v times", end, b.deaf)
+	}
+}
+
 // TestALostRunStops at once and says nothing more.
 func TestALostRunStops(t *testing.T) {
 	b := newBench(t, nil)

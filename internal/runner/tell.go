@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/redoubt/redoubt"
 	"github.com/redoubt/redoubt/api"
 )
 
@@ -139,6 +141,33 @@ func (t *teller) flush(ctx context.Context) error {
 		t.mu.Unlock()
 		if !more {
 			return nil
+		}
+	}
+}
+
+// flushAgain is flush, tried as long as the run stays this runner's without it.
+func (t *teller) flushAgain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, redoubt.RunLease)
+	defer cancel()
+	return again(ctx, t.flush)
+}
+
+// tellAgain is how long a runner waits before it tells a server again that did not hear.
+const tellAgain = time.Second
+
+// again tells the server something until it has heard or the context ends: a run whose end
+// is not heard of is made once more. What the server refuses is not told again.
+func again(ctx context.Context, tell func(context.Context) error) error {
+	for {
+		err := tell(ctx)
+		var p *api.Problem
+		if err == nil || errors.As(err, &p) && p.Status < 500 && p.Status != http.StatusTooManyRequests {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(tellAgain):
 		}
 	}
 }
