@@ -17,7 +17,7 @@ import (
 // TestHostsGitea says and asks everything of a real Gitea.
 func TestHostsGitea(t *testing.T) {
 	g := hosttest.StartGitea(t)
-	g.User(t, "ada")
+	ada := g.User(t, "ada")
 	g.Call(t, http.MethodPost, "/orgs", map[string]string{"username": "acme"}, nil)
 	g.Call(t, http.MethodPost, "/orgs/acme/repos", map[string]any{"name": "payments", "auto_init": true, "default_branch": "trunk", "private": true}, nil)
 	g.Call(t, http.MethodPut, "/repos/acme/payments/collaborators/bot", map[string]string{"permission": "admin"}, nil)
@@ -84,6 +84,8 @@ func TestHostsGitea(t *testing.T) {
 		t.Errorf("changed comments are %+v, %v", comments, err)
 	}
 
+	answersReachTheirThread(t, g, h, open(ada), r, c)
+
 	for login, want := range map[string]scm.Permission{"ada": scm.MayWrite, "bot": scm.MayAdminister} {
 		may, err := h.Permission(ctx, r, login)
 		equal(t, "what "+login+" may", err, may, want)
@@ -110,6 +112,46 @@ func TestHostsGitea(t *testing.T) {
 	g.Stop(t)
 	if _, err := h.Who(ctx); !errors.Is(err, redoubt.ErrUnavailable) {
 		t.Errorf("a host that is down: %v", err)
+	}
+}
+
+// answersReachTheirThread has ada answer our comment on a line, and ours her.
+func answersReachTheirThread(t *testing.T, g *hosttest.Gitea, ours, adas scm.Host, r redoubt.Repository, c redoubt.ChangeRequest) {
+	t.Helper()
+	ctx := t.Context()
+	if _, err := adas.AddComment(ctx, r, c, scm.Comment{Body: "/redoubt ignore", Path: "a.go", Line: 2}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := ours.Comments(ctx, r, c.Number)
+	if err != nil || len(list) != 3 || list[1].Thread == "" || list[2].Thread != list[1].Thread || list[0].Thread == list[1].Thread || list[2].Author != "ada" || list[2].Edited {
+		t.Fatalf("answered, comments are %+v, %v", list, err)
+	}
+	for _, to := range []scm.Comment{list[2], list[0]} {
+		if err := ours.Reply(ctx, r, c, to, "answer to "+to.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	now, err := ours.Comments(ctx, r, c.Number)
+	if err != nil || len(now) != 5 {
+		t.Fatalf("with our answers, comments are %+v, %v", now, err)
+	}
+	for _, n := range now {
+		if n.Body == "answer to "+list[2].ID && n.Thread != list[2].Thread || n.Body == "answer to "+list[0].ID && n.Path != "" {
+			t.Errorf("our answer is %+v", n)
+		}
+	}
+	time.Sleep(3 * time.Second) // Gitea tells seconds
+	g.Call(t, http.MethodPatch, "/repos/acme/payments/issues/comments/"+list[2].ID, map[string]string{"body": "/redoubt reopen"}, nil)
+	if now, err = ours.Comments(ctx, r, c.Number); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range now {
+		if n.ID == list[2].ID && !n.Edited {
+			t.Errorf("edited by another, it is %+v", n)
+		}
+	}
+	if changed, err := ours.ChangeRequest(ctx, r, c.Number); err != nil || !changed.UpdatedAt.After(c.UpdatedAt) { // by which polling tells that there are answers
+		t.Errorf("the change request is of %v, was of %v, %v", changed.UpdatedAt, c.UpdatedAt, err)
 	}
 }
 
