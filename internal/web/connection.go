@@ -184,6 +184,9 @@ var replyLabels = map[redoubt.ReplyPolicy]string{
 	redoubt.RepliesLinked: "linked people who may write there", redoubt.RepliesCollaborators: "all who may write there", redoubt.RepliesOff: "nobody",
 }
 
+// KindLabel is what people call the host's kind.
+func (r connectionRow) KindLabel() string { return hostLabels[r.Kind] }
+
 // Blank is the form of another credential, of which nothing is filled in.
 func (connectionView) Blank() connectionForm { return connectionForm{} }
 

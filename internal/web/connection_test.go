@@ -89,7 +89,7 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	}
 	form.Set("secret", " "+hostSecret+"\n")
 	page := s.follow(connectionsPath, form)
-	says(t, page, "The host answered, and is connected", "Works", "acme/new", "other/x", "not followed", "1 of 2 followed", "private")
+	says(t, page, "The host answered, and is connected", "Works", "Gitea or Forgejo at https://git.example", "acme/new", "other/x", "not followed", "1 of 2 followed", "private")
 	lacks(t, page, hostSecret)
 	if a := s.post(connectionsPath, form); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("of the same name: %s", a.Status)
