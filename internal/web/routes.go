@@ -67,6 +67,7 @@ func routes() []route {
 		{row(post, org+"/triage/preview", triager, reads), (*request).previewTriage},
 		{row(post, org+"/triage", triager, writes), (*request).decide},
 		{row(post, org+"/triage/undo", triager, writes), (*request).undo},
+		{row(post, org+"/tickets", triager, writes), (*request).makeTickets},
 
 		{row(get, org+"/projects", viewer, reads), (*request).listProjects},
 		{row(get, org+"/projects/{id}", viewer, reads), (*request).showProject},

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redoubt/redoubt"
@@ -44,7 +43,7 @@ func (req *request) changeTicket() error {
 	if err != nil {
 		return err
 	}
-	asked := int64(0)
+	var asked []ticket.Group
 	err = req.update(func(ctx context.Context, tx *store.Tx) error {
 		o, err := tx.Finding(ctx, id)
 		if err != nil {
@@ -69,43 +68,42 @@ func (req *request) changeTicket() error {
 	if err != nil {
 		return err
 	}
-	if asked != 0 {
-		req.awaitTicket(asked)
-	}
+	req.awaitTickets(asked)
 	req.redirect(req.to("/findings/" + decimal(id) + "#ticket"))
 	return nil
 }
 
 // askTicket asks for a ticket about findings; why there can be none is an error for people.
-func askTicket(ctx context.Context, tx *store.Tx, findings []redoubt.Finding) (int64, error) {
+func askTicket(ctx context.Context, tx *store.Tx, findings []redoubt.Finding) ([]ticket.Group, error) {
 	out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: findings})
-	switch {
-	case err != nil:
-		return 0, err
-	case len(out.Failed) > 0:
-		return 0, redoubt.Invalid("ticket", "%s", out.Failed[0].Reason)
-	case len(out.Requested) > 0:
-		return out.Requested[0].TicketID, nil
+	if err == nil && len(out.Failed) > 0 {
+		err = redoubt.Invalid("ticket", "%s", out.Failed[0].Reason)
 	}
-	return 0, nil // it has one
+	return out.Requested, err
 }
 
-// awaitTicket waits until a ticket is made, or cannot be, or for long enough.
-func (req *request) awaitTicket(id int64) {
-	if req.TicketAdded == nil {
+// awaitTickets waits until tickets are made, or cannot be, or for long enough.
+func (req *request) awaitTickets(asked []ticket.Group) {
+	if req.TicketAdded == nil || len(asked) == 0 {
 		return
 	}
 	req.TicketAdded()
 	for waited := time.Duration(0); waited < ticketWait; waited += ticketLook {
-		done := errors.New("it is not asked for any more")
+		waits := false
 		err := req.view(func(ctx context.Context, tx *store.Tx) error {
-			t, err := tx.Ticket(ctx, id)
-			if err == nil && t.State != redoubt.TicketRequested {
-				err = done
+			for _, g := range asked {
+				if g.TicketID == 0 || waits {
+					continue
+				}
+				t, err := tx.Ticket(ctx, g.TicketID)
+				if err != nil {
+					return err
+				}
+				waits = t.State == redoubt.TicketRequested
 			}
-			return err
+			return nil
 		})
-		if err != nil { // an outage is told by the page that comes next
+		if err != nil || !waits { // an outage is told by the page that comes next
 			return
 		}
 		select {

@@ -89,6 +89,59 @@ func TestTicketsThatAreAskedForOnThePages(t *testing.T) {
 	says(t, s.page(path), "Could not be created", "did not take it: no.", "Try again", `name="ticket_url"`)
 }
 
+// Tickets are made of rows that are picked and of all that a filter matches, by rule and
+// for each finding, and a selection is linked to one.
+func TestTicketsOfASelection(t *testing.T) {
+	s := demoSite(t)
+	var ids []string
+	for _, part := range strings.Split(s.page("/findings"), `data-id="`)[1:4] {
+		id, _, _ := strings.Cut(part, `"`)
+		ids = append(ids, id)
+	}
+	form := func(do string, more ...string) url.Values {
+		preview := s.post("/triage/preview", url.Values{"type": {"sast"}, "pick": {"1"}, "id": ids})
+		says(t, preview.text, "Create tickets of the newest 20", `name="ticket_url"`, `id="tickets"`)
+		out := formOf(preview.text)
+		out.Set("do", do)
+		for i := 0; i < len(more); i += 2 {
+			out.Set(more[i], more[i+1])
+		}
+		return out
+	}
+	a := s.post("/tickets", form("create"))
+	says(t, a.text, "No tracker is set")
+	s.connectTracker()
+	a = s.post("/tickets", form("create", "each", "1"))
+	says(t, a.text, "Being created")
+	if n := strings.Count(a.text, "Being created"); n != 3 {
+		t.Errorf("%d tickets are made, want one for each of 3", n)
+	}
+	again := s.post("/tickets", form("create"))
+	says(t, again.text, "A ticket about it is being created.")
+	const address = "https://tracker.example/browse/SEC-12?a=%3Cb%3E"
+	linked := s.post("/tickets", form("link", "ticket_url", address))
+	says(t, linked.text, `href="`+address+`"`, ">SEC-12</a>", "State not read")
+	checkInline(t, linked.text)
+	for _, id := range ids {
+		says(t, s.page("/findings/"+id), ">SEC-12</a>")
+	}
+	unpicked := s.post("/triage/preview", url.Values{"type": {"sast"}, "tickets": {"1"}})
+	says(t, unpicked.text, "All that match the filter")
+	if picked := s.post("/triage/preview", url.Values{"type": {"sast"}, "tickets": {"1"}, "id": ids}); !strings.Contains(picked.text, "The rows that you picked") {
+		t.Errorf("tickets of picked rows are of others: %s", picked.Status)
+	}
+	for name, c := range map[string]url.Values{"nothing to do": form(""), "a script": form("link", "ticket_url", "javascript:alert(1)"), "no selection": {"do": {"create"}, "type": {"sast"}}} {
+		if a := s.post("/tickets", c); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", name, a.Status)
+		}
+	}
+	create := form("create")
+	s.as(redoubt.RoleViewer)
+	if a := s.post("/tickets", create); a.StatusCode != http.StatusForbidden {
+		t.Errorf("who may only look makes tickets: %s", a.Status)
+	}
+}
+
 // connectTracker has tickets made at a Jira that nobody asks here.
 func (s *site) connectTracker() {
 	s.t.Helper()

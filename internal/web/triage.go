@@ -33,6 +33,9 @@ type preview struct {
 	Today    string // in UTC
 }
 
+// TicketLimit is how many findings get a ticket at once.
+func (p *preview) TicketLimit() int { return redoubt.MaxTicketSelection }
+
 // ID tells the fields of the form from others of a page.
 func (p *preview) ID() string { return "all" }
 
@@ -72,7 +75,8 @@ func (req *request) previewTriage() error {
 		p.Back = back
 	}
 	filter := s.filter
-	if form.Get("all") == "" {
+	all := form.Get("all") != "" || form.Get("tickets") != "" && len(form["id"]) == 0
+	if !all {
 		filter, err = picked(t, form["id"])
 		if err != nil {
 			return err
