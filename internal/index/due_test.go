@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/redoubt/redoubt"
@@ -20,6 +22,15 @@ func clockOfDue() time.Time { return dueNow }
 
 // naiveDue is the day on which a finding is due, by semantics §10 in its plainest form.
 func (w *world) naiveDue(f redoubt.IndexedFinding) (day time.Time, dated bool) {
+	status := redoubt.StatusOf(f.State, w.lineages[f.LineageID].Triage.State)
+	if !slices.Contains([]redoubt.Status{redoubt.StatusOpen, redoubt.StatusReviewing, redoubt.StatusFixing}, status) {
+		return day, false
+	}
+	return w.naiveTarget(f)
+}
+
+// naiveTarget is the day by which policies want or wanted a finding fixed.
+func (w *world) naiveTarget(f redoubt.IndexedFinding) (day time.Time, dated bool) {
 	l := w.lineages[f.LineageID]
 	days := 0
 	for _, p := range w.policies {
@@ -38,8 +49,7 @@ func (w *world) naiveDue(f redoubt.IndexedFinding) (day time.Time, dated bool) {
 			}
 		}
 	}
-	status := redoubt.StatusOf(f.State, l.Triage.State)
-	if days == 0 || !slices.Contains([]redoubt.Status{redoubt.StatusOpen, redoubt.StatusReviewing, redoubt.StatusFixing}, status) {
+	if days == 0 {
 		return day, false
 	}
 	start := f.RelevantSince
@@ -168,6 +178,49 @@ func TestTheSoonestAreFirst(t *testing.T) {
 		}
 		if !slices.IsSortedFunc(got, w.soonestFirst) {
 			t.Fatal("a finding that is due later comes first")
+		}
+	})
+}
+
+// TestTargetsAreCounted compares what was fixed in time, and what is overdue, with what
+// looking at every finding counts.
+func TestTargetsAreCounted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		x := New(w, Options{Clock: clockOfDue})
+		w.putPolicy(redoubt.Policy{ID: 1, Product: redoubt.SAST, Default: true, Due: redoubt.DueDays{Critical: 1, High: 2, Medium: 3}})
+		for range rapid.IntRange(5, 25).Draw(t, "commits") {
+			w.step(t)
+			w.skipped += time.Duration(rapid.IntRange(0, 40).Draw(t, "hours")) * time.Hour
+		}
+		f := redoubt.FindingFilter{IssueType: redoubt.SAST, Dedup: chance(t, "dedup", 50)}
+		since := time.UnixMicro(1_700_000_000_000_000).AddDate(0, 0, rapid.IntRange(-1, 10).Draw(t, "since"))
+		want := DueTargets{Tag: map[string]DueTarget{}}
+		for _, finding := range w.list(f) {
+			one := DueTarget{}
+			day, dated := w.naiveTarget(finding)
+			switch fixed := finding.StateUpdatedAt; {
+			case !dated:
+				continue
+			case finding.State == redoubt.Fixed && !fixed.Before(since):
+				one.Fixed = 1
+				if fixed.Before(day.AddDate(0, 0, 1)) {
+					one.InTime = 1
+				}
+			case slices.Contains(w.naiveWindows(finding, dueNow), string(redoubt.DueOverdue)):
+				one.Overdue = 1
+			default:
+				continue
+			}
+			want.Severity[finding.Severity].add(one)
+			for _, tag := range w.projects[finding.ProjectID].Tags {
+				sum := want.Tag[strings.ToLower(tag)]
+				sum.add(one)
+				want.Tag[strings.ToLower(tag)] = sum
+			}
+		}
+		if diff := cmp.Diff(want, view(t, x).DueTargets(f, since), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("since %v (-naive +got):\n%s", since, diff)
 		}
 	})
 }

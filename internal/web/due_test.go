@@ -49,6 +49,8 @@ func TestDueDatesOnPages(t *testing.T) {
 	says(t, s.page("/findings?due=overdue"), `data-total="`+late+`"`)
 	says(t, s.page("/findings?-due=overdue&due=none"), `data-total="`+none+`"`)
 	says(t, s.page("/findings?group=project"), `data-count="overdue"`)
+	overview := s.page("/overview")
+	says(t, overview, "Fixed in time, by severity", "Fixed in time, by project tag", `data-count="overdue"`)
 	if a := s.get("/findings?due=soon"); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("due=soon: %s", a.Status)
 	}
