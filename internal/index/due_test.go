@@ -57,7 +57,7 @@ func (w *world) naiveTarget(f redoubt.IndexedFinding) (day time.Time, dated bool
 		start = f.StateUpdatedAt
 	}
 	stopped := time.Duration(0)
-	for _, stop := range strings.Fields(string(l.Stops)) {
+	for stop := range strings.FieldsSeq(string(l.Stops)) {
 		var from, to int64
 		if n, _ := fmt.Sscanf(stop, "%d-%d", &from, &to); n == 2 && time.UnixMicro(to).After(start) {
 			stopped += time.UnixMicro(to).Sub(time.UnixMicro(max(from, start.UnixMicro())))
@@ -142,7 +142,7 @@ func (w *world) someStops(l *redoubt.Lineage, before redoubt.Triage) {
 }
 
 // TestTheSoonestAreFirst orders findings of several days, of stopped clocks and of equal
-// due dates, page by page.
+// due dates, page by page, and filters them by each window.
 func TestTheSoonestAreFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -178,6 +178,10 @@ func TestTheSoonestAreFirst(t *testing.T) {
 		}
 		if !slices.IsSortedFunc(got, w.soonestFirst) {
 			t.Fatal("a finding that is due later comes first")
+		}
+		for _, window := range redoubt.DueWindows() {
+			f.Due = redoubt.DueWithin([]redoubt.DueWindow{window}, dueNow)
+			w.checkList(t, v, f)
 		}
 	})
 }

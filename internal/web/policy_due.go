@@ -82,17 +82,17 @@ func (req *request) setDueDays() error {
 		form.Fields = dueFieldsOf(p)
 		form.keep(sent)
 		if p.Due, fault = form.days(); fault != nil {
-			return nil
+			return fault
 		}
 		_, _, err = policy.Save(ctx, tx, p)
 		return err
 	})
-	if err != nil {
-		return err
-	}
 	if fault != nil {
 		form.Fault = fault.Error()
 		return req.showPolicyWith(http.StatusBadRequest, func(p *policyPage) { p.DueForm = form })
+	}
+	if err != nil {
+		return err
 	}
 	req.redirect(req.to("/policies/" + decimal(id) + "?due=set#due"))
 	return nil
