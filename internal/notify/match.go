@@ -133,7 +133,8 @@ func (m *matcher) look(ctx context.Context, h redoubt.Happening, r redoubt.Notif
 		return p, nil
 	}
 	p, err := m.findings(ctx, h, r)
-	if err == nil && h.Event == redoubt.EventBuildBlocked && len(h.Findings) == 0 && r.Filter == "" { // it was blocked all the same
+	everything := question{} == q
+	if err == nil && h.Event == redoubt.EventBuildBlocked && p.count == 0 && everything { // the scan was recorded only, or they are gone: it was blocked all the same
 		p.count = 1
 	}
 	if err == nil && p.count > 0 && h.ScanID != 0 {

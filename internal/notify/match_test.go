@@ -73,6 +73,13 @@ func TestWhichRulesAreTold(t *testing.T) {
 			w.found(high)
 			w.scan(redoubt.ScanCompleted, &redoubt.ScanGate{Reason: "2 findings block", Blocking: []redoubt.Blocked{{FindingID: 1}, {FindingID: 2}}})
 		}, []string{"A build was blocked by 2 findings in acme/api"}},
+		{"blocked by what is nowhere kept", redoubt.NotificationRule{Events: only(redoubt.EventBuildBlocked)}, func(w *world) {
+			w.scan(redoubt.ScanCompleted, &redoubt.ScanGate{Reason: "it blocks", Blocking: []redoubt.Blocked{{FindingID: 0}}})
+		}, []string{"A build was blocked in acme/api"}},
+		{"blocked by what the filter leaves out", redoubt.NotificationRule{Events: only(redoubt.EventBuildBlocked), MinSeverity: redoubt.SeverityCritical}, func(w *world) {
+			w.found(high)
+			w.scan(redoubt.ScanCompleted, &redoubt.ScanGate{Reason: "it blocks", Blocking: []redoubt.Blocked{{FindingID: 1}}})
+		}, nil},
 		{"not blocked", redoubt.NotificationRule{Events: only(redoubt.EventBuildBlocked)}, func(w *world) { w.scan(redoubt.ScanCompleted, nil) }, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
